@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+# How every target of Strata is compiled. Nothing here leaks to those who link the library.
+
+# With no build type CMake compiles without optimization; nobody who times networks wants that.
+get_property(is_multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT is_multi_config)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+# ccache makes a switch of branch or preset cheap. It is a habit of the developer, so only at top level.
+if(PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
+  find_program(STRATA_CCACHE ccache)
+  if(STRATA_CCACHE)
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${STRATA_CCACHE}")
+  endif()
+endif()
+
+if(PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_EXPORT_COMPILE_COMMANDS ON)  # for clangd and clang-tidy
+  set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)  # an installed program finds the libraries of a rootless prefix
+endif()
+
+# Sanitizers must see every object file of the program, so they are set for the directory.
+if(STRATA_SANITIZE)
+  add_compile_options(
+    -fsanitize=${STRATA_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${STRATA_SANITIZE})
+endif()
+
+if(STRATA_FUZZ)  # libFuzzer steers by what the library's code reports, not only the target's
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    message(FATAL_ERROR "STRATA_FUZZ=ON needs clang: only clang comes with libFuzzer")
+  endif()
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
+function(strata_compile_options target)
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
+  target_compile_options(${target} PRIVATE
+    -Wall -Wextra -Wpedantic -Wshadow
+    -Wconversion            # counts are 64-bit and exact: a silent narrowing is a wrong answer
+    -Wnon-virtual-dtor -Woverloaded-virtual -Wold-style-cast -Wimplicit-fallthrough
+    -Wno-sign-conversion    # indexing with int64_t is everywhere; -Wsign-compare still guards comparisons
+    -Wno-missing-field-initializers  # tables of designated initializers leave defaults out on purpose
+    $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>  # gcc bug 105651
+    $<$<BOOL:${STRATA_WERROR}>:-Werror>)
+  # Checked indexing and iterators wherever assertions are on.
+  target_compile_definitions(${target} PRIVATE $<$<CONFIG:Debug>:_GLIBCXX_ASSERTIONS>)
+endfunction()

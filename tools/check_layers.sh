@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# check_layers.sh [ROOT]: which folder of src/strata may include which. The table is the architecture; goodwill
+# alone does not keep it. Prints file, line and the rule of each violation.
+set -euo pipefail
+cd "${1:-$(dirname -- "${BASH_SOURCE[0]}")/..}"
+
+# folder: what it may include besides itself. The table stands here once; ARCHITECTURE.md points to it.
+layers='
+base:
+graph:     base
+importers: base graph
+zoo:       base graph
+cost:      base graph
+training:  base graph cost
+machine:   base
+profile:   base
+predict:   base training machine profile
+sweep:     base training machine profile predict
+gpu:       base profile
+measure:   base graph training machine profile gpu
+capture:   base profile gpu
+roofline:  base machine profile
+explain:   base machine profile roofline
+report:    base graph importers zoo cost training machine profile predict sweep gpu measure capture roofline explain
+'
+
+find src/strata -type f \( -name '*.hpp' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' \) -exec \
+  grep -nHE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' {} + |
+  LAYERS=$layers awk '
+    BEGIN {
+      count = split(ENVIRON["LAYERS"], lines, "\n")
+      for (i = 1; i <= count; i++) {
+        fields = split(lines[i], field, /[ :]+/)
+        if (field[1] == "") continue
+        known[field[1]] = 1
+        may[field[1], field[1]] = 1
+        for (k = 2; k <= fields; k++) {
+          may[field[1], field[k]] = 1
+          if (field[k] != "") list[field[1]] = list[field[1]] " " field[k]
+        }
+      }
+    }
+    function violation(rule) { print place ": " rule; failed = 1 }
+    {
+      match($0, /^[^:]*:[0-9]+/)
+      place = substr($0, 1, RLENGTH)
+      split($0, quoted, "\"")
+      included = quoted[2]
+      split(place, path, "/")            # src/strata/<folder>/...
+      folder = path[3]
+      if (path[4] == "") next            # strata.hpp and its source: the facade over everything
+      if (!(folder in known)) {
+        violation("folder " folder " is not in the table of tools/check_layers.sh")
+        next
+      }
+      parts = split(included, target, "/")
+      if (target[1] != "strata") { violation("write the path from the root: \"strata/" folder "/...\", not \"" included "\""); next }
+      if (included == "strata/version.hpp") next   # generated, a leaf
+      if (parts == 2) { violation(folder " may not include the facade " included); next }
+      if (!((folder, target[2]) in may))
+        violation(folder " may not include " target[2] " (it may include:" (list[folder] == "" ? " nothing" : list[folder]) ")")
+    }
+    END { exit failed }'
