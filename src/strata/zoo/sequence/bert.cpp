@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/zoo/sequence/families.hpp"
+#include "strata/zoo/sequence/sequence_builder.hpp"
+
+#include <string>
+
+// Devlin et al., BERT, 2018 (arXiv:1810.04805), with the modules of transformers' BertModel:
+// 109,482,240 parameters, pooler included, language-model head not. No sequence is padded, so
+// attention needs no mask; the dropout inside attention is part of the fused operator and not
+// counted.
+namespace strata {
+namespace {
+
+using Scope = GraphBuilder::Scope;
+
+constexpr std::int64_t layers = 12;
+constexpr std::int64_t width = 768;
+constexpr std::int64_t heads = 12;
+constexpr std::int64_t ffn = 3072;
+constexpr std::int64_t vocabulary = 30'522;
+constexpr std::int64_t most_positions = 512;
+constexpr std::int64_t token_types = 2;
+constexpr double dropout = 0.1;
+
+// Nine tenths of BERT's pre-training ran at this length (appendix A.2).
+constexpr std::int64_t default_seq = 128;
+
+TensorId embed(SequenceBuilder& b) {
+  const TensorId input_ids = b.tokens("input_ids");
+  const TensorId token_type_ids = b.tokens("token_type_ids");
+  const Scope scope(b, "embeddings");
+  const TensorId words = b.embedding("word_embeddings", input_ids, vocabulary, width);
+  const TensorId types = b.embedding("token_type_embeddings", token_type_ids, token_types, width);
+  const TensorId positions = b.learnt_positions("position_embeddings", most_positions, width);
+  const TensorId sum = b.sum("sum", {positions, words, types});
+  return b.dropout("dropout", b.layer_norm("LayerNorm", sum), dropout);
+}
+
+TensorId end_sublayer(SequenceBuilder& b, const std::string& name, TensorId y, TensorId x) {
+  const TensorId dropped =
+      b.dropout(name + ".dropout", b.linear(name + ".dense", y, width), dropout);
+  return b.layer_norm(name + ".LayerNorm", b.sum(name + ".residual", {dropped, x}));
+}
+
+TensorId add_layer(SequenceBuilder& b, TensorId x) {
+  const TensorId q = b.linear("attention.self.query", x, width);
+  const TensorId k = b.linear("attention.self.key", x, width);
+  const TensorId v = b.linear("attention.self.value", x, width);
+  const TensorId attended = b.add("attention.self", Attention{.heads = heads}, {q, k, v});
+  x = end_sublayer(b, "attention.output", attended, x);
+  const TensorId inner = b.linear("intermediate.dense", x, ffn);
+  return end_sublayer(b, "output", b.unary("intermediate.gelu", UnaryKind::gelu, inner), x);
+}
+
+Graph build(const NetworkArguments&) {
+  SequenceBuilder b("bert_base", 32, default_seq);
+  TensorId x = embed(b);
+  for (std::int64_t i = 0; i < layers; ++i) {
+    const Scope scope(b, "encoder.layer." + std::to_string(i));
+    x = add_layer(b, x);
+  }
+  b.output(x);
+  const Scope scope(b, "pooler");
+  const TensorId pooled = b.linear("dense", b.first_token("first_token", x), width);
+  b.output(b.unary("activation", UnaryKind::tanh, pooled));
+  return std::move(b).finish();
+}
+
+}  // namespace
+
+constinit const Network bert_base_network{
+    .name = "bert_base",
+    .title = "BERT base",
+    .source =
+        "Devlin et al., BERT, 2018, as transformers' BertModel (bert-base-uncased): 12 layers, "
+        "with pooler, without language-model head",
+    .parameters = {},
+    .build = build,
+};
+
+}  // namespace strata

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/zoo/sequence/sequence_networks.hpp"
+
+#include "strata/base/error.hpp"
+#include "strata/graph/bind.hpp"
+#include "strata/graph/verify.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace strata {
+namespace {
+
+std::int64_t parameters_of(const Graph& graph) {
+  const BoundGraph bound = strata::bind(graph, {});
+  std::int64_t count = 0;
+  for (std::size_t id = 0; id < graph.tensors.size(); ++id) {
+    if (graph.tensors[id].kind == TensorKind::parameter) count += bound.tensors[id].elements;
+  }
+  return count;
+}
+
+std::int64_t parameters_of(const char* specification) {
+  return parameters_of(build_network(specification));
+}
+
+std::string message_of(const char* specification, const Binding& binding = {}) {
+  try {
+    const Graph graph = build_network(specification);
+    strata::bind(graph, binding);
+  } catch (const Error& error) {
+    EXPECT_TRUE(error.kind() == ErrorKind::usage || error.kind() == ErrorKind::input);
+    return error.what();
+  }
+  return "no error";
+}
+
+bool has_dimension(const Graph& graph, std::string_view name) {
+  for (const Parameter& parameter : graph.symbols.parameters()) {
+    if (parameter.name == name) return true;
+  }
+  return false;
+}
+
+std::vector<std::string> names() {
+  std::vector<std::string> all;
+  for (const Network& network : sequence_networks()) all.emplace_back(network.name);
+  return all;
+}
+
+class EverySequenceNetwork : public testing::TestWithParam<std::string> {};
+
+INSTANTIATE_TEST_SUITE_P(Zoo, EverySequenceNetwork, testing::ValuesIn(names()),
+                         [](const auto& network) { return network.param; });
+
+TEST_P(EverySequenceNetwork, is_sound_and_described) {
+  const Network& network = *find_network(GetParam());
+  const Graph graph = build_network(GetParam());
+  EXPECT_NO_THROW(verify(graph));
+  EXPECT_EQ(graph.name, network.name);
+  EXPECT_FALSE(network.title.empty());
+  EXPECT_FALSE(network.source.empty());
+  for (const NetworkParameter& parameter : network.parameters) {
+    EXPECT_FALSE(parameter.help.empty()) << parameter.name;
+  }
+  EXPECT_EQ(graph.outputs.size(), network.name == "bert_base" ? 2 : 1);
+}
+
+TEST_P(EverySequenceNetwork, serves_every_batch_and_length) {
+  const Graph graph = build_network(GetParam());
+  const bool has_seq = has_dimension(graph, "seq");
+  EXPECT_EQ(has_seq, GetParam() != "vit_b_16");
+  for (const std::int64_t batch : {1, 7, 128}) {
+    for (const std::int64_t seq : {1, 2, 37, 512}) {
+      Binding binding{{"batch", batch}};
+      if (has_seq) binding["seq"] = seq;
+      const BoundGraph bound = strata::bind(graph, binding);
+      const BoundTensor& output = bound.tensors[graph.outputs.front()];
+      EXPECT_EQ(output[0], batch);
+      if (has_seq) {
+        EXPECT_EQ(output[1], seq);
+      }
+    }
+  }
+}
+
+TEST_P(EverySequenceNetwork, reads_everything_it_stores_and_trains_every_parameter) {
+  const Graph graph = build_network(GetParam());
+  std::set<TensorId> read;
+  for (const Node& node : graph.nodes) read.insert(node.inputs.begin(), node.inputs.end());
+  const std::vector<bool> has_gradient = tensors_with_gradient(graph);
+  for (TensorId id = 0; id < graph.tensors.size(); ++id) {
+    const Tensor& tensor = graph.tensors[id];
+    if (tensor.kind == TensorKind::activation) continue;
+    EXPECT_TRUE(read.contains(id)) << tensor.name;
+    EXPECT_EQ(has_gradient[id], tensor.kind == TensorKind::parameter) << tensor.name;
+  }
+}
+
+// The sum with position vectors, whose length is min(seq, table), must still be seq long.
+TEST_P(EverySequenceNetwork, keeps_the_sequence_axis_symbolic) {
+  Graph graph = build_network(GetParam());
+  if (!has_dimension(graph, "seq")) return;
+  EXPECT_EQ(graph.tensor(graph.outputs.front()).type.shape[1], graph.symbols.parameter("seq"));
+}
+
+TEST(SequenceNetworks, have_the_published_numbers_of_parameters) {
+  EXPECT_EQ(parameters_of("bert_base"), 109'482'240);  // transformers, BertModel
+  EXPECT_EQ(parameters_of("gpt2"), 124'439'808);       // transformers, GPT2LMHeadModel
+  EXPECT_EQ(parameters_of("vit_b_16"), 86'567'656);    // torchvision
+  EXPECT_EQ(parameters_of("llama"), 6'738'415'616);    // Llama 2 7B
+  EXPECT_EQ(parameters_of("llama:kv_heads=8,ffn=14336,vocabulary=128256"),
+            8'030'261'248);  // Llama 3 8B
+  EXPECT_EQ(
+      parameters_of("llama:layers=16,width=2048,kv_heads=8,ffn=8192,vocabulary=128256,head=tied"),
+      1'235'814'400);                                                       // Llama 3.2 1B
+  EXPECT_EQ(parameters_of("gnmt:layers=4,vocabulary=32320"), 160'671'297);  // MLPerf's GNMT
+}
+
+// The paper rounds to 65 and 213 million; what it counts beyond its own equations it does not say.
+TEST(SequenceNetworks, transformers_are_near_the_paper) {
+  EXPECT_EQ(parameters_of("transformer_base"), 63'045'632);
+  EXPECT_EQ(parameters_of("transformer_big"), 214'171'648);
+  EXPECT_NEAR(static_cast<double>(parameters_of("transformer_base")), 65e6, 0.035 * 65e6);
+  EXPECT_NEAR(static_cast<double>(parameters_of("transformer_big")), 213e6, 0.01 * 213e6);
+}
+
+TEST(SequenceNetworks, refuse_what_cannot_be_built) {
+  EXPECT_EQ(message_of("llama:heads=48"),
+            "llama: heads=48 does not divide width=4096 into even parts");
+  EXPECT_EQ(message_of("llama:kv_heads=5"), "llama: kv_heads=5 does not divide heads=32");
+  EXPECT_EQ(message_of("transformer_thesis:heads=3"),
+            "transformer_thesis: heads=3 does not divide width=1024");
+  EXPECT_EQ(message_of("gnmt:layers=1"), "gnmt: parameter 'layers' must be at least 2, got 1");
+  EXPECT_EQ(message_of("llama:layers=1000000000"),
+            "llama: parameter 'layers' must be at most 4096, got 1000000000");
+  EXPECT_NE(message_of("lstm_stack:order=depth").find("layer or time"), std::string::npos);
+  EXPECT_NE(message_of("lstm:hidden=9223372036854775807").find("64"), std::string::npos);
+}
+
+TEST(SequenceNetworks, learnt_positions_limit_the_length) {
+  EXPECT_EQ(message_of("bert_base", {{"seq", 512}}), "no error");
+  EXPECT_NE(message_of("bert_base", {{"seq", 513}}).find("min(seq, 512)"), std::string::npos);
+  EXPECT_EQ(message_of("gpt2", {{"seq", 1024}}), "no error");
+  EXPECT_NE(message_of("gpt2", {{"seq", 1025}}).find("min(seq, 1024)"), std::string::npos);
+}
+
+TEST(SequenceNetworks, default_sizes_are_those_of_their_sources) {
+  const auto defaults = [](const char* name) {
+    const Graph graph = build_network(name);
+    const Binding binding = strata::bind(graph, {}).binding;
+    return std::pair(binding.at("batch"), binding.at("seq"));
+  };
+  EXPECT_EQ(defaults("lstm"), std::pair(16L, 16L));
+  EXPECT_EQ(defaults("gnmt_thesis"), std::pair(32L, 50L));
+  EXPECT_EQ(defaults("transformer_thesis"), std::pair(128L, 50L));
+  EXPECT_EQ(defaults("bert_base"), std::pair(32L, 128L));
+  EXPECT_EQ(defaults("gpt2"), std::pair(32L, 1024L));
+}
+
+}  // namespace
+}  // namespace strata
