@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/importers/importers.hpp"
+
+#include "strata/base/error.hpp"
+#include "strata/base/text.hpp"
+#include "strata/importers/network/network.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace strata {
+namespace {
+
+constexpr std::size_t head_bytes = 65'536;
+
+bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+bool is_text(std::string_view bytes) { return !contains(bytes, std::string_view("\0", 1)); }
+
+bool is_network(const FileHead& head) {
+  return is_text(head.bytes) && contains(head.bytes, "strata_network");
+}
+
+constexpr std::array<std::string_view, 2> network_extensions = {".json", ".toml"};
+
+constexpr std::array<Format, 1> all_formats = {{
+    {"network", "Strata's own network format, written by hand or by Strata (JSON or TOML)",
+     network_extensions, is_network, read_network_file},
+}};
+
+// ---- formats that are recognised only to say so
+// -----------------------------------------------------------------
+
+// A protobuf whose first field is ModelProto.ir_version (onnx.proto: field 1, a varint, so far
+// below 32), followed by the tag of another of its fields: producer_name, producer_version, domain,
+// model_version, doc_string, graph or opset_import.
+bool is_onnx(const FileHead& head) {
+  constexpr std::string_view tags = "\x12\x1A\x22\x28\x32\x3A\x42";
+  const std::string_view bytes = head.bytes;
+  return bytes.size() > 3 && bytes[0] == '\x08' && bytes[1] > 0 && bytes[1] < 32 &&
+         contains(tags, bytes.substr(2, 1));
+}
+
+bool is_hdf5(const FileHead& head) { return head.bytes.starts_with("\x89HDF\r\n\x1A\n"); }
+
+bool is_zip(const FileHead& head) { return head.bytes.starts_with("PK\x03\x04"); }
+
+bool is_keras_json(const FileHead& head) {
+  return is_text(head.bytes) && trimmed(head.bytes).starts_with('{') &&
+         contains(head.bytes, "\"class_name\"") && contains(head.bytes, "\"config\"");
+}
+
+// The first line that is neither empty nor a comment opens the section of the network.
+bool is_darknet(const FileHead& head) {
+  if (!is_text(head.bytes)) return false;
+  for (const std::string_view line : split(head.bytes, '\n')) {
+    const std::string_view content = trimmed(line);
+    if (content.empty() || content.starts_with('#') || content.starts_with(';')) continue;
+    return content.starts_with("[net]") || content.starts_with("[network]");
+  }
+  return false;
+}
+
+bool is_caffe(const FileHead& head) {
+  if (!is_text(head.bytes)) return false;
+  const std::vector<std::string_view> lines = split(head.bytes, '\n');
+  return std::any_of(lines.begin(), lines.end(), [](std::string_view line) {
+    line = trimmed(line);
+    for (const std::string_view word : {"layers", "layer"}) {
+      if (line.starts_with(word)) return trimmed(line.substr(word.size())).starts_with('{');
+    }
+    return false;
+  });
+}
+
+struct UnreadFormat {
+  std::string_view title;
+  bool (*looks_like)(const FileHead& head);
+};
+
+constexpr std::array<UnreadFormat, 6> unread_formats = {{
+    {"an ONNX model", is_onnx},
+    {"an HDF5 file (Keras)", is_hdf5},
+    {"a zip archive (Keras, PyTorch)", is_zip},
+    {"a Keras model in JSON", is_keras_json},
+    {"a darknet configuration", is_darknet},
+    {"a Caffe network", is_caffe},
+}};
+
+// -----------------------------------------------------------------------------------------------------------------
+
+std::string head_of(const std::filesystem::path& path) {
+  std::error_code problem;
+  const std::filesystem::file_status status = std::filesystem::status(path, problem);
+  if (!std::filesystem::exists(status)) {
+    fail(ErrorKind::input, "{}: {}", path.string(),
+         status.type() == std::filesystem::file_type::not_found ? "no such file"
+                                                                : problem.message());
+  }
+  if (std::filesystem::is_directory(status)) {
+    fail(ErrorKind::input, "{}: expected a file, got a folder", path.string());
+  }
+  if (!std::filesystem::is_regular_file(status)) {
+    fail(ErrorKind::input, "{}: expected a file, got a device or a pipe", path.string());
+  }
+  std::ifstream file(path, std::ios::binary);
+  if (!file) fail(ErrorKind::input, "{}: cannot be opened for reading", path.string());
+  std::string head(head_bytes, '\0');
+  file.read(head.data(), static_cast<std::streamsize>(head.size()));
+  head.resize(static_cast<std::size_t>(file.gcount()));
+  if (head.empty()) fail(ErrorKind::input, "{}: the file is empty", path.string());
+  return head;
+}
+
+const Format* format_of(const FileHead& head, const std::filesystem::path& path) {
+  for (const Format& format : all_formats) {
+    if (format.looks_like(head)) return &format;
+  }
+  for (const UnreadFormat& format : unread_formats) {
+    if (!format.looks_like(head)) continue;
+    fail(ErrorKind::unsupported, "{}: this is {}, which this version of Strata does not read",
+         path.string(), format.title);
+  }
+  // A reader that knows what the file should be says better than anybody else what is wrong with
+  // it.
+  for (const Format& format : all_formats) {
+    const auto& extensions = format.extensions;
+    if (std::find(extensions.begin(), extensions.end(), head.extension) == extensions.end())
+      continue;
+    if (is_text(head.bytes)) return &format;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::span<const Format> formats() { return all_formats; }
+
+Graph import_model(const std::filesystem::path& path) {
+  const std::string bytes = head_of(path);
+  const std::string extension = lower_case(path.extension().string());
+  const Format* format = format_of({bytes, extension}, path);
+  if (format == nullptr) {
+    fail(ErrorKind::input, "{}: not a network in a format that Strata reads (strata list formats)",
+         path.string());
+  }
+  return format->read(path);
+}
+
+}  // namespace strata

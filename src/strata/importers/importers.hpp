@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/graph/graph.hpp"
+
+#include <filesystem>
+#include <span>
+#include <string_view>
+
+/// A file becomes a Graph. Which format it has is seen from its content, because names lie; the
+/// name decides only where the content leaves it open. Every error names the file.
+///
+/// To add a format: a folder importers/<format>/ with a function from a path to a Graph, and a row
+/// in importers.cpp.
+namespace strata {
+
+/// The first bytes of a file and how its name ends: what a format is recognised by.
+struct FileHead {
+  std::string_view bytes;
+  std::string_view extension;  ///< lower case, with the dot
+};
+
+struct Format {
+  std::string_view name;
+  std::string_view description;
+  std::span<const std::string_view> extensions;
+  bool (*looks_like)(const FileHead& head);
+  Graph (*read)(const std::filesystem::path& path);
+};
+
+/// The formats that Strata reads.
+std::span<const Format> formats();
+
+/// Reads a network from a file of any of these formats. Errors: input when there is no such file or
+/// nothing in it is a network, unsupported when it is one in a format that Strata knows but does
+/// not read.
+Graph import_model(const std::filesystem::path& path);
+
+}  // namespace strata
