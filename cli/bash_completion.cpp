@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/command.hpp"
+#include "cli/completions.hpp"
+
+#include <fmt/format.h>
+
+#include <span>
+
+namespace strata {
+namespace {
+
+std::string flag_words(std::span<const Flag> flags) {
+  std::vector<std::string> words;
+  for (const Flag& flag : flags) {
+    words.push_back(fmt::format("--{}", flag.name));
+    if (flag.letter != 0) words.push_back(fmt::format("-{}", flag.letter));
+  }
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+// The call of a function of the script that offers the values.
+std::string offer_call(Offer offer, std::span<const std::string_view> choices) {
+  switch (offer) {
+    case Offer::choices: return fmt::format("_strata_words '{}'", fmt::join(choices, " "));
+    case Offer::file: return "_strata_files";
+    case Offer::model: return "_strata_models";
+    case Offer::command: return fmt::format("_strata_words '{}'", fmt::join(command_words(), " "));
+    case Offer::nothing: break;
+  }
+  return "COMPREPLY=()";
+}
+
+// A case per flag that takes a value: "show:--dtype | show:-t) … ;;"
+std::string value_cases(std::string_view command, std::span<const Flag> flags) {
+  std::string text;
+  for (const Flag& flag : flags) {
+    if (flag.value.empty()) continue;
+    text += fmt::format("    {}:--{}", command, flag.name);
+    if (flag.letter != 0) text += fmt::format(" | {}:-{}", command, flag.letter);
+    text += fmt::format(") {}; return ;;\n", offer_call(flag.offer, flag.choices));
+  }
+  return text;
+}
+
+std::string word_case(std::string_view command, std::span<const Flag> flags,
+                      const std::string& words) {
+  return fmt::format("    '{}') if [[ $current == -* ]]; then _strata_words '{}'; else {}; fi ;;\n",
+                     command, flag_words(flags), words);
+}
+
+constexpr std::string_view functions = R"(
+_strata_words() { mapfile -t COMPREPLY < <(compgen -W "$1" -- "$current"); }
+_strata_files() { compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -f -- "$current"); }
+)";
+
+constexpr std::string_view beginning = R"(
+_strata() {
+  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command='' index
+  if [[ $current == '=' ]]; then  # bash takes --flag=value for three words
+    current=''
+  elif [[ $previous == '=' ]]; then
+    previous=${COMP_WORDS[COMP_CWORD - 2]}
+  fi
+  for ((index = 1; index < COMP_CWORD; index++)); do
+    case ${COMP_WORDS[index]} in
+      --color) ((index++)) ;;
+      -*) ;;
+      *) command=${COMP_WORDS[index]}; break ;;
+    esac
+  done
+)";
+
+}  // namespace
+
+std::string bash_completion() {
+  std::string values = value_cases("", program_flags());
+  std::string words = word_case("", program_flags(),
+                                fmt::format("_strata_words '{}'", fmt::join(command_words(), " ")));
+  for (const Command* command : commands()) {
+    const std::vector<Flag> flags = all_flags(*command);
+    const std::string offers =
+        command->arguments.empty()
+            ? offer_call(Offer::nothing, {})
+            : offer_call(command->arguments[0].offer, command->arguments[0].choices);
+    values += value_cases(command->name, flags);
+    words += word_case(command->name, flags, offers);
+  }
+  return fmt::format(
+      "# bash completion for strata, written by: strata generate bash\n{}"
+      "_strata_models() {{\n  compopt -o filenames 2>/dev/null\n"
+      "  mapfile -t COMPREPLY < <(compgen -W '{}' -- \"$current\"; compgen -f -- "
+      "\"$current\")\n}}\n{}"
+      "  case $command:$previous in\n{}  esac\n"
+      "  case $command in\n{}  esac\n}}\n"
+      "complete -F _strata strata\n",
+      functions, fmt::join(network_words(), " "), beginning, values, words);
+}
+
+}  // namespace strata

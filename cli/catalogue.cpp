@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/catalogue.hpp"
+
+#include "strata/base/units.hpp"
+#include "strata/graph/operator_names.hpp"
+#include "strata/report/json_text.hpp"
+#include "strata/report/table.hpp"
+#include "strata/strata.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace strata {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::vector<Catalogue::NetworkEntry> read_networks() {
+  std::vector<Catalogue::NetworkEntry> entries;
+  for (const Network& network : networks()) {
+    const Graph graph = build_network(network.name);
+    const BoundGraph bound = bind_model(graph);
+    std::int64_t parameters = 0;
+    for (TensorId id = 0; id < graph.tensors.size(); ++id) {
+      const bool is_learnt = graph.tensors[id].kind == TensorKind::parameter;
+      if (is_learnt) parameters = checked_add(parameters, bound.tensors[id].elements);
+    }
+    entries.push_back({&network, static_cast<std::int64_t>(graph.nodes.size()), parameters});
+  }
+  return entries;
+}
+
+template <class Items>
+std::vector<typename Items::value_type> copied(const Items& items) {
+  return {items.begin(), items.end()};
+}
+
+// "layers=8, width=4096": what may follow the colon, with the defaults.
+std::string knobs_of(const Network& network) {
+  std::vector<std::string> knobs;
+  for (const NetworkParameter& knob : network.parameters) {
+    knobs.push_back(fmt::format("{}={}", knob.name, knob.default_value));
+  }
+  return fmt::format("{}", fmt::join(knobs, ","));
+}
+
+std::string networks_text(const std::vector<Catalogue::NetworkEntry>& entries,
+                          const TextStyle& style) {
+  Table table({{.title = "network"},
+               {.title = "", .least_width = 20},
+               {.title = "layers", .align = Align::right, .leaves = 1},
+               {.title = "parameters", .align = Align::right},
+               {.title = "may be set: NAME:KEY=VALUE,…", .least_width = 12, .leaves = 2}});
+  for (const auto& entry : entries) {
+    table.add_row({std::string(entry.network->name), std::string(entry.network->title),
+                   format_exact(entry.layers), format_count(static_cast<double>(entry.parameters)),
+                   knobs_of(*entry.network)});
+  }
+  return table.to_text(style);
+}
+
+std::string machines_text(const std::vector<Machine>& machines, const TextStyle& style) {
+  Table table({{.title = "machine"},
+               {.title = "", .least_width = 12},
+               {.title = "fp32\nvector", .align = Align::right},
+               {.title = "outermost\nmemory", .align = Align::right},
+               {.title = "\nbandwidth", .align = Align::right}});
+  for (const Machine& machine : machines) {
+    const auto peak =
+        std::find_if(machine.peaks.begin(), machine.peaks.end(), [](const Peak& candidate) {
+          return candidate.dtype == DType::fp32 && candidate.unit == ComputeUnit::vector;
+        });
+    const MemoryLevel* memory = machine.memory.empty() ? nullptr : &machine.memory.back();
+    const bool has_rate = memory != nullptr && memory->bandwidth_bytes_per_s.has_value();
+    table.add_row({machine.name, machine.title,
+                   peak == machine.peaks.end() ? "" : format_flop_per_s(peak->flop_per_s.value, 4),
+                   memory == nullptr ? "" : format_bytes(memory->capacity_bytes.value),
+                   has_rate ? format_bytes_per_s(memory->bandwidth_bytes_per_s->value) : ""});
+  }
+  return table.to_text(style);
+}
+
+std::string formats_text(const std::vector<Format>& formats, const TextStyle& style) {
+  Table table({{.title = "format"}, {.title = "files"}, {.title = "", .least_width = 20}});
+  for (const Format& format : formats) {
+    table.add_row({std::string(format.name), fmt::format("{}", fmt::join(format.extensions, " ")),
+                   std::string(format.description)});
+  }
+  return table.to_text(style);
+}
+
+std::string operators_text(const std::vector<std::string_view>& operators) {
+  std::string text;
+  for (const std::string_view name : operators) text += fmt::format("  {}\n", name);
+  return text;
+}
+
+Json network_json(const Catalogue::NetworkEntry& entry) {
+  Json knobs = Json::array();
+  for (const NetworkParameter& knob : entry.network->parameters) {
+    knobs.push_back({{"name", knob.name}, {"default", knob.default_value}, {"help", knob.help}});
+  }
+  return {{"name", entry.network->name},     {"title", entry.network->title},
+          {"source", entry.network->source}, {"nodes", entry.layers},
+          {"parameters", entry.parameters},  {"knobs", std::move(knobs)}};
+}
+
+}  // namespace
+
+Catalogue read_catalogue(std::string_view kind) {
+  Catalogue catalogue;
+  const auto wants = [&](std::string_view list) { return kind.empty() || kind == list; };
+  if (wants("networks")) catalogue.networks = read_networks();
+  if (wants("machines")) catalogue.machines = shipped_machines();
+  if (wants("formats")) catalogue.formats = copied(formats());
+  if (kind == "operators") catalogue.operators = copied(operator_names());
+  return catalogue;
+}
+
+std::string to_text(const Catalogue& catalogue, const TextStyle& style) {
+  std::vector<std::string> parts;
+  if (catalogue.networks) parts.push_back(networks_text(*catalogue.networks, style));
+  if (catalogue.machines) parts.push_back(machines_text(*catalogue.machines, style));
+  if (catalogue.formats) parts.push_back(formats_text(*catalogue.formats, style));
+  if (catalogue.operators) parts.push_back(operators_text(*catalogue.operators));
+  const std::string text = fmt::format("{}", fmt::join(parts, "\n"));
+  return style.has_unicode ? text : to_ascii(text);
+}
+
+std::string to_json(const Catalogue& catalogue, const Provenance& provenance) {
+  Json document = {{"schema_version", 1}, {"kind", "catalogue"}};
+  if (catalogue.networks) {
+    Json& list = document["networks"] = Json::array();
+    for (const auto& entry : *catalogue.networks) list.push_back(network_json(entry));
+  }
+  if (catalogue.machines) {
+    Json& list = document["machines"] = Json::array();
+    for (const Machine& machine : *catalogue.machines) {
+      list.push_back({{"name", machine.name}, {"title", machine.title}, {"kind", machine.kind}});
+    }
+  }
+  if (catalogue.formats) {
+    Json& list = document["formats"] = Json::array();
+    for (const Format& format : *catalogue.formats) {
+      list.push_back({{"name", format.name},
+                      {"description", format.description},
+                      {"extensions", copied(format.extensions)}});
+    }
+  }
+  if (catalogue.operators) document["operators"] = *catalogue.operators;
+  document["provenance"] = to_json(provenance);
+  return one_item_per_line(document);
+}
+
+}  // namespace strata

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/commands.hpp"
+
+#include "cli/parse.hpp"
+#include "strata/base/error.hpp"
+#include "strata/base/text.hpp"
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace strata {
+
+std::span<const Command* const> commands() {
+  static const std::array all = {&show_command, &list_command, &setup_command, &help_command,
+                                 &generate_command};
+  return all;
+}
+
+const Command& command_named(std::string_view name) {
+  std::vector<std::string> names;
+  for (const Command* command : commands()) {
+    if (command->name == name) return *command;
+    names.emplace_back(command->name);
+  }
+  fail(ErrorKind::usage, "no command named '{}'{}\n{}", name, did_you_mean(name, names),
+       usage_of_program());
+}
+
+namespace {
+
+constexpr std::string_view color_choices[] = {"auto", "always", "never"};
+
+}  // namespace
+
+constexpr Flag help_flag{
+    .name = "help", .letter = 'h', .help = "A summary (-h) or the whole page (--help)."};
+constexpr Flag color_flag{.name = "color",
+                          .value = "WHEN",
+                          .help = "Color in the output: auto, always or never.",
+                          .choices = color_choices,
+                          .offer = Offer::choices};
+constexpr Flag version_flag{
+    .name = "version", .letter = 'V', .help = "The version of this program."};
+
+std::span<const Flag> global_flags() {
+  static constexpr std::array flags = {color_flag, help_flag};
+  return flags;
+}
+
+std::span<const Flag> program_flags() {
+  static constexpr std::array flags = {color_flag, help_flag, version_flag};
+  return flags;
+}
+
+std::vector<Flag> all_flags(const Command& command) {
+  std::vector<Flag> flags(command.flags.begin(), command.flags.end());
+  flags.insert(flags.end(), global_flags().begin(), global_flags().end());
+  return flags;
+}
+
+}  // namespace strata

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/command.hpp"
+
+namespace strata {
+
+// Each lives in the file of its name.
+extern const Command show_command;
+extern const Command list_command;
+extern const Command setup_command;
+extern const Command help_command;
+extern const Command generate_command;
+
+}  // namespace strata

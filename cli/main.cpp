@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/exit_code.hpp"
+#include "cli/output.hpp"
+#include "cli/program.hpp"
+#include "strata/base/error.hpp"
+#include "strata/report/text_style.hpp"
+
+#include <unistd.h>
+
+#include <csignal>
+#include <new>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace {
+
+// _exit is one of the few things that a signal handler may call.
+void end_interrupted(int) { ::_exit(strata::exit_code::interrupted); }
+
+void prepare_signals() {
+  std::signal(SIGPIPE,
+              SIG_IGN);  // writing fails instead, and print() tells a closed pipe from a full disk
+  const bool is_shielded = std::signal(SIGINT, end_interrupted) == SIG_IGN;
+  if (is_shielded) std::signal(SIGINT, SIG_IGN);  // whoever started the program wants it so (nohup)
+}
+
+int report(strata::ErrorKind kind, std::string_view message, std::span<const std::string> words) {
+  const strata::TextStyle style = strata::style_of_stderr("auto");
+  strata::print_to_stderr(
+      strata::failure_text(kind, message, strata::command_line_of(words), style));
+  return strata::exit_code_of(kind);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
+  prepare_signals();
+  try {
+    return strata::run_program(words);
+  } catch (const strata::ClosedPipe&) {
+    return strata::exit_code::done;
+  } catch (const strata::Error& error) {
+    return report(error.kind(), error.what(), words);
+  } catch (const std::bad_alloc&) {
+    return report(strata::ErrorKind::environment, "not enough memory", words);
+  } catch (const std::exception& error) {
+    return report(strata::ErrorKind::internal, error.what(), words);
+  }
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/report/text_style.hpp"
+
+#include <string>
+#include <string_view>
+
+/// Where text goes. Standard output is the result and nothing else; everything that is not the
+/// result goes to standard error.
+namespace strata {
+
+/// Thrown when nobody reads standard output any more (`strata show … | head`): the program ends
+/// quietly.
+struct ClosedPipe {};
+
+/// Writes to standard output, all of it or an error.
+void print(std::string_view text);
+/// Writes to standard error; when that is closed there is nobody to tell.
+void print_to_stderr(std::string_view text);
+
+/// What standard output or standard error can show; `color` is the value of --color.
+TextStyle style_of_stdout(std::string_view color);
+TextStyle style_of_stderr(std::string_view color);
+
+/// Writes into a file, or to standard output when `path` is "-".
+void write_output(std::string_view path, std::string_view text);
+
+}  // namespace strata

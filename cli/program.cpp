@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/program.hpp"
+
+#include "cli/command.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/help_text.hpp"
+#include "cli/output.hpp"
+#include "cli/parse.hpp"
+#include "strata/version.hpp"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+namespace strata {
+namespace {
+
+std::string quoted_for_shell(std::string_view word) {
+  constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%";
+  if (!word.empty() && word.find_first_not_of(plain) == std::string_view::npos)
+    return std::string(word);
+  std::string quoted = "'";
+  for (const char c : word) {
+    if (c == '\'') {
+      quoted += "'\\''";
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + '\'';
+}
+
+std::string color_of(const Arguments& program, const Arguments& command) {
+  const auto color = command.value(color_flag);
+  return std::string(color ? *color : program.value(color_flag).value_or("auto"));
+}
+
+void print_help(const std::string& text) {
+  print(style_of_stdout("never").has_unicode ? text : to_ascii(text));
+}
+
+}  // namespace
+
+std::string command_line_of(std::span<const std::string> words) {
+  std::string line = "strata";
+  for (const std::string& word : words) line += ' ' + quoted_for_shell(word);
+  return line;
+}
+
+int run_program(std::span<const std::string> words) {
+  const Arguments program = parse_program(words);
+  if (program.has(version_flag)) {
+    print(fmt::format("strata {}\n", version));
+    return exit_code::done;
+  }
+  if (const Help help = help_asked(program); help != Help::none) {
+    print_help(help == Help::summary ? overview() : help_page("strata"));
+    return exit_code::done;
+  }
+  if (program.words().empty()) {
+    print_to_stderr(overview());
+    return exit_code::wrong_input;
+  }
+  const Command& command = command_named(program.word(0));
+  Arguments arguments = parse(command, std::span(program.words()).subspan(1));
+  if (const Help help = help_asked(arguments); help != Help::none) {
+    print_help(help == Help::summary ? summary_of(command) : help_page(command.name));
+    return exit_code::done;
+  }
+  const TextStyle style = style_of_stdout(color_of(program, arguments));
+  return command.run({std::move(arguments), style, command_line_of(words)});
+}
+
+}  // namespace strata

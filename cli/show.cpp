@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/model_flags.hpp"
+#include "cli/output.hpp"
+#include "strata/base/error.hpp"
+#include "strata/base/units.hpp"
+#include "strata/strata.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <vector>
+
+namespace strata {
+namespace {
+
+constexpr std::string_view groupings[] = {"layer", "type", "block"};
+
+constexpr Flag by_flag{.name = "by",
+                       .value = "WHAT",
+                       .help = "One row per layer, type (of operator) or block.",
+                       .choices = groupings,
+                       .offer = Offer::choices};
+constexpr Flag top_flag{.name = "top", .value = "N", .help = "Only the N rows with the most FLOP."};
+constexpr Flag json_flag{.name = "json",
+                         .value = "FILE",
+                         .help = "Everything as JSON; - is standard output.",
+                         .offer = Offer::file};
+constexpr Flag csv_flag{.name = "csv",
+                        .value = "FILE",
+                        .help = "The rows as CSV; - is standard output.",
+                        .offer = Offer::file};
+constexpr Flag dot_flag{.name = "dot",
+                        .value = "FILE",
+                        .help = "The graph for Graphviz; - is standard output.",
+                        .offer = Offer::file};
+
+constexpr Argument arguments[] = {model_argument};
+constexpr Flag flags[] = {batch_flag, seq_flag, dim_flag,  dtype_flag, inference_flag,
+                          by_flag,    top_flag, json_flag, csv_flag,   dot_flag};
+
+ModelView view_of(const Arguments& given) {
+  ModelView view;
+  if (const auto by = given.value(by_flag)) {
+    view.by = *by == "type" ? GroupBy::type : *by == "block" ? GroupBy::block : GroupBy::layer;
+  }
+  if (const auto top = given.value(top_flag))
+    view.top = static_cast<std::size_t>(parse_whole_number(*top, "--top"));
+  return view;
+}
+
+struct OutputFlag {
+  const Flag& flag;
+  std::string (*text)(const ModelSummary& summary, const ModelView& view, const Request& request);
+};
+
+const OutputFlag outputs[] = {
+    {json_flag,
+     [](const ModelSummary& summary, const ModelView&, const Request& request) {
+       return to_json(summary, {.command = request.command_line});
+     }},
+    {csv_flag, [](const ModelSummary& summary, const ModelView& view,
+                  const Request&) { return to_csv(summary, view); }},
+    {dot_flag,
+     [](const ModelSummary& summary, const ModelView&, const Request&) { return to_dot(summary); }},
+};
+
+/// Two outputs in one place would destroy each other.
+void check_outputs(const Arguments& given) {
+  for (const OutputFlag* output = std::begin(outputs); output != std::end(outputs); ++output) {
+    const auto path = given.value(output->flag);
+    const auto* same = std::find_if(output + 1, std::end(outputs), [&](const OutputFlag& other) {
+      return path && given.value(other.flag) == path;
+    });
+    if (same == std::end(outputs)) continue;
+    fail(ErrorKind::usage, "--{} and --{} both write to {}", output->flag.name, same->flag.name,
+         *path == "-" ? "standard output" : *path);
+  }
+}
+
+void warn(const std::vector<Warning>& warnings) {
+  for (const Warning& warning : warnings) {
+    print_to_stderr(
+        fmt::format("warning: {} [{}]\n", printable(warning.message), name_of(warning.code)));
+  }
+}
+
+int run(const Request& request) {
+  const Arguments& given = request.arguments;
+  const ModelView view = view_of(given);
+  check_outputs(given);
+  const ModelSizes sizes = model_sizes(given);
+  const Graph graph = load_model(given.word(0));
+  const ModelSummary summary = summarize(bind_model(graph, sizes), model_mode(given));
+
+  warn(summary.warnings);
+  bool has_stdout = false;  // an output that goes there replaces the table
+  for (const OutputFlag& output : outputs) {
+    const auto path = given.value(output.flag);
+    if (path) write_output(*path, output.text(summary, view, request));
+    has_stdout = has_stdout || path == "-";
+  }
+  if (!has_stdout) print(to_text(summary, view, request.style));
+  return exit_code::done;
+}
+
+}  // namespace
+
+constexpr Command show_command{.name = "show",
+                               .summary = "What a network is made of and what each layer costs",
+                               .arguments = arguments,
+                               .flags = flags,
+                               .run = run};
+
+}  // namespace strata

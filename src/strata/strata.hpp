@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/base/error.hpp"
+#include "strata/cost/cost.hpp"
+#include "strata/graph/bind.hpp"
+#include "strata/graph/graph.hpp"
+#include "strata/report/model_report.hpp"
+#include "strata/report/model_summary.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// The façade: the few functions that the program, the bindings and the examples use, in the order
+/// in which they are called.
+///
+///     const Graph graph = load_model("resnet50");                       // a built-in network, or
+///     a file const BoundGraph bound = bind_model(graph, {.batch = 32});        // a number for
+///     every size const ModelSummary summary = summarize(bound);                    // what each
+///     layer is and costs const std::string table = to_text(summary, {}, {});               // or
+///     to_json, to_csv, to_dot
+namespace strata {
+
+/// A network from what people type: the name of a built-in network with its parameters
+/// ("llama:layers=8"), or a file in any format that Strata reads. What holds a '/' is a file; a
+/// built-in name wins over a file of the same name.
+Graph load_model(std::string_view model);
+
+/// What somebody chose for the sizes and the data type that a network leaves open.
+struct ModelSizes {
+  std::optional<std::int64_t> batch;     ///< default: the network's own, else 32
+  std::optional<std::int64_t> sequence;  ///< the dimension "seq"
+  std::vector<Dimension> dims;           ///< any dimension by its name
+  std::optional<DType> dtype;  ///< of every floating-point tensor; default: as the network has it
+};
+
+/// Gives every size a number. Errors (usage) name dimensions that the network does not have, or
+/// that need a value.
+BoundGraph bind_model(const Graph& graph, const ModelSizes& sizes = {});
+
+}  // namespace strata
