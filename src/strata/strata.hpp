@@ -17,11 +17,10 @@
 /// The façade: the few functions that the program, the bindings and the examples use, in the order
 /// in which they are called.
 ///
-///     const Graph graph = load_model("resnet50");                       // a built-in network, or
-///     a file const BoundGraph bound = bind_model(graph, {.batch = 32});        // a number for
-///     every size const ModelSummary summary = summarize(bound);                    // what each
-///     layer is and costs const std::string table = to_text(summary, {}, {});               // or
-///     to_json, to_csv, to_dot
+///     const Graph graph = load_model("resnet50");                 // a built-in network, or a file
+///     const BoundGraph bound = bind_model(graph, {.batch = 32});  // a number for every size
+///     const ModelSummary summary = summarize(bound);              // what each layer is and costs
+///     const std::string table = to_text(summary, {}, {});         // or to_json, to_csv, to_dot
 namespace strata {
 
 /// A network from what people type: the name of a built-in network with its parameters

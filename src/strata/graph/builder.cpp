@@ -4,6 +4,7 @@
 #include "strata/base/error.hpp"
 #include "strata/graph/verify.hpp"
 
+#include <functional>
 #include <utility>
 
 namespace strata {
@@ -81,9 +82,9 @@ void GraphBuilder::make_own_tensors(Node& node) {
   const bool follows_input = !sheet_.inputs.empty() && is_floating(sheet_.inputs.front().dtype);
   const DType dtype = follows_input ? sheet_.inputs.front().dtype : DType::fp32;
   for (const OwnTensor& own : sheet_.own) {
-    std::string name = node.name;
-    name += '.';
-    name += own.name;
+    std::string name;
+    name.reserve(node.name.size() + 1 + own.name.size());
+    name.append(node.name).append(1, '.').append(own.name);
     node.inputs.push_back(add_tensor(std::move(name), {own.shape, dtype}, own.kind, no_node));
   }
 }
@@ -137,21 +138,20 @@ std::string GraphBuilder::scoped(std::string_view name) const {
   if (scope_.empty()) return std::string(name);
   std::string full;
   full.reserve(scope_.size() + 1 + name.size());
-  full += scope_;
-  full += '.';
-  full += name;
-  return full;
+  return full.append(scope_).append(1, '.').append(name);
 }
 
 std::string GraphBuilder::unique_name(std::string name) {
-  if (const auto [place, is_new] = names_.try_emplace(name, 1); !is_new) {
-    // Files repeat names, and may already hold the one we would make up: count on until it is free.
-    do {
-      name = fmt::format("{}_{}", place->first, ++place->second);
-    } while (names_.contains(name));
-    names_.emplace(name, 1);
-  }
-  return name;
+  const std::hash<std::string> hash;
+  // Two names with one hash are taken for equal: the second gets a number it did not need.
+  if (name_hashes_.insert(hash(name)).second) return name;
+  std::uint32_t& count = repeats_[name];
+  std::string numbered;
+  // Files repeat names, and may already hold the one we would make up: count on until it is free.
+  do {
+    numbered = fmt::format("{}_{}", name, ++count + 1);
+  } while (!name_hashes_.insert(hash(numbered)).second);
+  return numbered;
 }
 
 GraphBuilder::Scope::Scope(GraphBuilder& builder, std::string_view name)

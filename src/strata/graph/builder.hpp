@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace strata {
@@ -78,7 +79,8 @@ class GraphBuilder {
   Graph graph_;
   Inference sheet_;
   std::string scope_;
-  std::unordered_map<std::string, std::uint32_t> names_;  // how often each node name was asked for
+  std::unordered_set<std::size_t> name_hashes_;
+  std::unordered_map<std::string, std::uint32_t> repeats_;  // how often a taken name was asked for
 };
 
 }  // namespace strata

@@ -28,6 +28,7 @@ class Describe {
     add(field, "list of whole numbers");
   }
   void operator()(const Field& field, const Shape&) const { add(field, "shape"); }
+  void operator()(const Field& field, const std::vector<Dim>&) const { add(field, "shape"); }
   void operator()(const Field& field, const std::vector<Shape>&) const {
     add(field, "list of shapes");
   }

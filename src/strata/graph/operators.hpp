@@ -274,8 +274,8 @@ struct Split {
 /// clipped, as in NumPy.
 struct Slice {
   Axes axes;
-  Shape begin;
-  Shape end;
+  std::vector<Dim> begin;  ///< not Shapes, which would make every Operator twice as large
+  std::vector<Dim> end;
   Axes step;  ///< empty: 1
   friend bool operator==(const Slice&, const Slice&) = default;
 };

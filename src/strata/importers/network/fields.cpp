@@ -61,6 +61,10 @@ class FieldReader {
   void read(const Value& value, std::string& member) { member = text_of(value); }
   void read(const Value& value, DType& member) { member = read_dtype(value); }
   void read(const Value& value, Shape& member) { member = dims_.read_shape(value); }
+  void read(const Value& value, std::vector<Dim>& member) {
+    const Shape dims = dims_.read_shape(value);
+    member.assign(dims.begin(), dims.end());
+  }
 
   void read(const Value& value, double& member) {
     member = number_of(value);
@@ -123,6 +127,7 @@ class FieldWriter {
   }
   static Json written(DType dtype) { return name_of(dtype); }
   Json written(const Shape& shape) const { return written_shape(shape, symbols_); }
+  Json written(const std::vector<Dim>& dims) const { return written(Shape(std::span(dims))); }
   Json written(const std::vector<Shape>& shapes) const {
     Json list = Json::array();
     for (const Shape& shape : shapes) list.push_back(written(shape));

@@ -35,6 +35,11 @@ class RandomFill {
     }
   }
   void operator()(const Field&, Shape& member) { fill(member); }
+  void operator()(const Field&, std::vector<Dim>& member) {
+    Shape dims;
+    fill(dims);
+    member.assign(dims.begin(), dims.end());
+  }
   void operator()(const Field&, std::vector<Shape>& member) {
     member.resize(*rc::gen::inRange<std::size_t>(1, 4));
     for (Shape& shape : member) {
