@@ -107,6 +107,16 @@ Json network_json(const Catalogue::NetworkEntry& entry) {
           {"parameters", entry.parameters},  {"knobs", std::move(knobs)}};
 }
 
+Json machine_json(const Machine& machine) {
+  return {{"name", machine.name}, {"title", machine.title}, {"kind", machine.kind}};
+}
+
+Json format_json(const Format& format) {
+  return {{"name", format.name},
+          {"description", format.description},
+          {"extensions", copied(format.extensions)}};
+}
+
 }  // namespace
 
 Catalogue read_catalogue(std::string_view kind) {
@@ -130,28 +140,18 @@ std::string to_text(const Catalogue& catalogue, const TextStyle& style) {
 }
 
 std::string to_json(const Catalogue& catalogue, const Provenance& provenance) {
-  Json document = {{"schema_version", 1}, {"kind", "catalogue"}};
-  if (catalogue.networks) {
-    Json& list = document["networks"] = Json::array();
-    for (const auto& entry : *catalogue.networks) list.push_back(network_json(entry));
+  JsonText text;
+  text.add("schema_version", 1);
+  text.add("kind", "catalogue");
+  if (catalogue.networks) text.add_list("networks", *catalogue.networks, network_json);
+  if (catalogue.machines) text.add_list("machines", *catalogue.machines, machine_json);
+  if (catalogue.formats) text.add_list("formats", *catalogue.formats, format_json);
+  if (catalogue.operators) {
+    text.add_list("operators", *catalogue.operators,
+                  [](std::string_view name) { return Json(name); });
   }
-  if (catalogue.machines) {
-    Json& list = document["machines"] = Json::array();
-    for (const Machine& machine : *catalogue.machines) {
-      list.push_back({{"name", machine.name}, {"title", machine.title}, {"kind", machine.kind}});
-    }
-  }
-  if (catalogue.formats) {
-    Json& list = document["formats"] = Json::array();
-    for (const Format& format : *catalogue.formats) {
-      list.push_back({{"name", format.name},
-                      {"description", format.description},
-                      {"extensions", copied(format.extensions)}});
-    }
-  }
-  if (catalogue.operators) document["operators"] = *catalogue.operators;
-  document["provenance"] = to_json(provenance);
-  return one_item_per_line(document);
+  text.add("provenance", to_json(provenance));
+  return std::move(text).finish();
 }
 
 }  // namespace strata

@@ -3,6 +3,7 @@
 //   network_format_fuzz -dict=tests/fuzz/network_format.dict CORPUS examples/networks
 //   tests/bad_networks
 #include "strata/base/error.hpp"
+#include "strata/cost/cost.hpp"
 #include "strata/graph/bind.hpp"
 #include "strata/importers/network/network.hpp"
 
@@ -39,6 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     const strata::Graph graph = strata::read_network(text, "fuzz");
     const strata::BoundGraph bound = bind_all(graph);
+    strata::costs_of(bound);
     // What could be read and can be written reads again as the same network.
     const strata::Graph again = strata::read_network(strata::write_network(graph), "fuzz");
     if (!is_same(bound, bind_all(again))) __builtin_trap();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/report/json_text.hpp"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include <utility>
 
 namespace strata {
 namespace {
@@ -15,24 +16,34 @@ std::string compact(const Json& json) {
 
 }  // namespace
 
-std::string one_item_per_line(const Json& document) {
-  std::string text = "{";
-  const char* before_entry = "\n";
-  for (const auto& [key, value] : document.items()) {
-    text += fmt::format("{}  {}: ", before_entry, compact(key));
-    before_entry = ",\n";
-    if (!value.is_array() || value.empty()) {
-      text += compact(value);
-      continue;
-    }
-    const char* before_item = "[\n";
-    for (const Json& item : value) {
-      text += fmt::format("{}    {}", before_item, compact(item));
-      before_item = ",\n";
-    }
-    text += "\n  ]";
-  }
-  return text + "\n}\n";
+void JsonText::begin_entry(std::string_view key) {
+  text_ += has_entries_ ? ",\n  " : "\n  ";
+  text_ += compact(key) + ": ";
+  has_entries_ = true;
+}
+
+void JsonText::add(std::string_view key, const Json& value) {
+  begin_entry(key);
+  text_ += compact(value);
+}
+
+void JsonText::begin_list(std::string_view key) {
+  begin_entry(key);
+  text_ += '[';
+  has_items_ = false;
+}
+
+void JsonText::add_item(const Json& item) {
+  text_ += has_items_ ? ",\n    " : "\n    ";
+  text_ += compact(item);
+  has_items_ = true;
+}
+
+void JsonText::end_list() { text_ += has_items_ ? "\n  ]" : "]"; }
+
+std::string JsonText::finish() && {
+  text_ += "\n}\n";
+  return std::move(text_);
 }
 
 }  // namespace strata

@@ -4,12 +4,37 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <string>
+#include <string_view>
 
 namespace strata {
 
-/// An object as text with one line per entry, and one per item of an entry that is a list:
-/// readable, friendly to grep and diff, and half the size of full indentation. Strings that are not
-/// UTF-8 get U+FFFD in place of the bytes that are wrong.
-std::string one_item_per_line(const nlohmann::ordered_json& document);
+/// Writes a JSON document entry by entry, with one line per entry and one per item of a list:
+/// readable, friendly to grep and diff, and half the size of full indentation. Only one item is
+/// ever held as a tree, so a list of a million is no burden. Strings that are not UTF-8 get U+FFFD
+/// in place of the bytes that are wrong.
+class JsonText {
+ public:
+  void add(std::string_view key, const nlohmann::ordered_json& value);
+
+  /// A list with `to_item(item)` for each of the items.
+  template <class Items, class ToItem>
+  void add_list(std::string_view key, const Items& items, const ToItem& to_item) {
+    begin_list(key);
+    for (const auto& item : items) add_item(to_item(item));
+    end_list();
+  }
+
+  std::string finish() &&;
+
+ private:
+  void begin_entry(std::string_view key);
+  void begin_list(std::string_view key);
+  void add_item(const nlohmann::ordered_json& item);
+  void end_list();
+
+  std::string text_ = "{";
+  bool has_entries_ = false;
+  bool has_items_ = false;
+};
 
 }  // namespace strata

@@ -53,37 +53,30 @@ Json totals_json(const ModelSummary& summary) {
   return json;
 }
 
-Json warnings_json(const std::vector<Warning>& warnings) {
-  Json json = Json::array();
-  for (const Warning& warning : warnings) {
-    json.push_back({{"code", name_of(warning.code)}, {"message", warning.message}});
-  }
+Json group_json(const GroupSummary& group) {
+  Json json = {{"name", group.name}, {"nodes", group.counts.nodes}};
+  add_counts(json, group.counts);
   return json;
 }
 
-Json groups_json(const std::vector<GroupSummary>& groups) {
-  Json json = Json::array();
-  for (const GroupSummary& group : groups) {
-    Json& entry = json.emplace_back(Json{{"name", group.name}, {"nodes", group.counts.nodes}});
-    add_counts(entry, group.counts);
-  }
-  return json;
+Json warning_json(const Warning& warning) {
+  return {{"code", name_of(warning.code)}, {"message", warning.message}};
 }
 
 }  // namespace
 
 std::string to_json(const ModelSummary& summary, const Provenance& provenance) {
-  Json layers = Json::array();
-  for (const LayerSummary& layer : summary.layers) layers.push_back(layer_json(layer));
-  return one_item_per_line({{"schema_version", schema_version},
-                            {"kind", "model"},
-                            {"model", model_json(summary)},
-                            {"totals", totals_json(summary)},
-                            {"warnings", warnings_json(summary.warnings)},
-                            {"layers", std::move(layers)},
-                            {"by_type", groups_json(summary.types)},
-                            {"by_block", groups_json(summary.blocks)},
-                            {"provenance", to_json(provenance)}});
+  JsonText text;
+  text.add("schema_version", schema_version);
+  text.add("kind", "model");
+  text.add("model", model_json(summary));
+  text.add("totals", totals_json(summary));
+  text.add_list("warnings", summary.warnings, warning_json);
+  text.add_list("layers", summary.layers, layer_json);
+  text.add_list("by_type", summary.types, group_json);
+  text.add_list("by_block", summary.blocks, group_json);
+  text.add("provenance", to_json(provenance));
+  return std::move(text).finish();
 }
 
 }  // namespace strata

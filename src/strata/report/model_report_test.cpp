@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/report/model_report.hpp"
 
-#include "strata/report/json_text.hpp"
-
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -142,12 +140,6 @@ TEST(ModelReport, dot_escapes_and_draws_inputs_clusters_and_edges) {
 }
 
 TEST(ModelReport, a_scalar_has_a_shape_too) { EXPECT_EQ(shape_text({}), "scalar"); }
-
-TEST(JsonText, one_line_per_item) {
-  EXPECT_EQ(
-      one_item_per_line({{"a", 1}, {"b", {1, 2}}, {"c", Json::array()}, {"d", {{"e", {1}}}}}),
-      "{\n  \"a\": 1,\n  \"b\": [\n    1,\n    2\n  ],\n  \"c\": [],\n  \"d\": {\"e\":[1]}\n}\n");
-}
 
 }  // namespace
 }  // namespace strata
