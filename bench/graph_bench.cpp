@@ -17,6 +17,7 @@ using namespace strata;
 
 Graph chain_of(std::int64_t nodes) {
   GraphBuilder builder("chain");
+  builder.reserve(static_cast<std::size_t>(nodes), static_cast<std::size_t>(3 * nodes));
   TensorId x = builder.input("x", {builder.symbols().parameter("batch", 32), 64, 56, 56});
   const Convolution convolution{
       .channels = 64, .kernel = {3, 3}, .pad_begin = {1, 1}, .pad_end = {1, 1}, .bias = false};

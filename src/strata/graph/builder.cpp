@@ -4,13 +4,18 @@
 #include "strata/base/error.hpp"
 #include "strata/graph/verify.hpp"
 
-#include <functional>
 #include <utility>
 
 namespace strata {
 
 GraphBuilder::GraphBuilder(std::string name) : sheet_(graph_.symbols) {
   graph_.name = std::move(name);
+}
+
+void GraphBuilder::reserve(std::size_t nodes, std::size_t tensors) {
+  graph_.nodes.reserve(nodes);
+  graph_.tensors.reserve(tensors);
+  names_.reserve(nodes);
 }
 
 std::int64_t GraphBuilder::extent(TensorId tensor, std::int64_t axis) const {
@@ -142,15 +147,13 @@ std::string GraphBuilder::scoped(std::string_view name) const {
 }
 
 std::string GraphBuilder::unique_name(std::string name) {
-  const std::hash<std::string> hash;
-  // Two names with one hash are taken for equal: the second gets a number it did not need.
-  if (name_hashes_.insert(hash(name)).second) return name;
+  if (names_.insert(name)) return name;
   std::uint32_t& count = repeats_[name];
   std::string numbered;
   // Files repeat names, and may already hold the one we would make up: count on until it is free.
   do {
     numbered = fmt::format("{}_{}", name, ++count + 1);
-  } while (!name_hashes_.insert(hash(numbered)).second);
+  } while (!names_.insert(numbered));
   return numbered;
 }
 

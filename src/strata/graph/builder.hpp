@@ -3,13 +3,13 @@
 
 #include "strata/graph/graph.hpp"
 #include "strata/graph/infer.hpp"
+#include "strata/graph/name_hashes.hpp"
 
 #include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 namespace strata {
@@ -19,6 +19,9 @@ namespace strata {
 class GraphBuilder {
  public:
   explicit GraphBuilder(std::string name);
+
+  /// Makes room at once, for callers that know how much is coming; never needed.
+  void reserve(std::size_t nodes, std::size_t tensors);
 
   Symbols& symbols() { return graph_.symbols; }
   Graph& graph() { return graph_; }
@@ -79,7 +82,7 @@ class GraphBuilder {
   Graph graph_;
   Inference sheet_;
   std::string scope_;
-  std::unordered_set<std::size_t> name_hashes_;
+  NameHashes names_;
   std::unordered_map<std::string, std::uint32_t> repeats_;  // how often a taken name was asked for
 };
 

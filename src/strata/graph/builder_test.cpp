@@ -141,13 +141,14 @@ TEST(Gradient, flows_from_results_to_parameters_only) {
 TEST(Verify, catches_each_broken_rule) {
   const std::vector<std::function<void(Graph&)>> breakages = {
       [](Graph& graph) { graph.nodes[1].inputs[0] = 10'000; },
-      [](Graph& graph) {
-        std::swap(graph.nodes[0].inputs, graph.nodes[1].inputs), graph.nodes[0].first_own = 1;
-      },
-      [](Graph& graph) { graph.tensors[graph.nodes[1].outputs[0]].producer = 0; },
+      [](Graph& graph) { graph.nodes[0].inputs[0] = graph.nodes[2].outputs[0]; },
+      [](Graph& graph) { graph.nodes[1].outputs.push_back(graph.nodes[1].outputs[0]); },
       [](Graph& graph) { graph.nodes[3].first_own = 0; },
+      [](Graph& graph) { graph.nodes[1].name.clear(); },
+      [](Graph& graph) {
+        graph.tensors.push_back({"loose", {}, TensorKind::activation, no_node});
+      },
       [](Graph& graph) { graph.tensors[0].type.shape[1] = 0; },
-      [](Graph& graph) { graph.nodes[1].name = graph.nodes[0].name; },
   };
   ASSERT_EQ(breakages.size(), graph_rules().size());
   for (std::size_t i = 0; i < breakages.size(); ++i) {

@@ -41,7 +41,7 @@ struct Tensor {
 /// tensors that belong to the operator itself (weight, bias, statistics), in the order in which
 /// shape inference names them.
 struct Node {
-  std::string name;
+  std::string name;   ///< unique in the graph; GraphBuilder sees to it
   std::string block;  ///< the group of layers it belongs to, e.g. "layer1.0"; empty: none
   Operator op;
   std::vector<TensorId> inputs;

@@ -3,16 +3,21 @@
 
 #include "strata/graph/graph.hpp"
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 
 namespace strata {
 
-/// A rule that every Graph keeps. `broken_by` says what is wrong, or nothing.
+/// A rule that every Graph keeps, about each of its nodes or each of its tensors. `broken_by` says
+/// what is wrong with the one of that number, or nothing. All rules about a node are checked while
+/// it is at hand: a long network is walked once, not once per rule.
 struct GraphRule {
+  enum class About : std::uint8_t { node, tensor };
+  About about = About::node;
   std::string_view name;
-  std::string (*broken_by)(const Graph& graph);
+  std::string (*broken_by)(const Graph& graph, std::uint32_t id) = nullptr;
 };
 
 /// The rules of the Graph, written once. What later stages may rely on is exactly this list.
