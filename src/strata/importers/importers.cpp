@@ -3,6 +3,8 @@
 
 #include "strata/base/error.hpp"
 #include "strata/base/text.hpp"
+#include "strata/importers/caffe/caffe.hpp"
+#include "strata/importers/darknet/darknet.hpp"
 #include "strata/importers/network/network.hpp"
 
 #include <fmt/format.h>
@@ -27,16 +29,6 @@ bool is_text(std::string_view bytes) { return !contains(bytes, std::string_view(
 bool is_network(const FileHead& head) {
   return is_text(head.bytes) && contains(head.bytes, "strata_network");
 }
-
-constexpr std::array<std::string_view, 2> network_extensions = {".json", ".toml"};
-
-constexpr std::array<Format, 1> all_formats = {{
-    {"network", "Strata's own network format, written by hand or by Strata (JSON or TOML)",
-     network_extensions, is_network, read_network_file},
-}};
-
-// ---- formats that are recognised only to say so
-// -----------------------------------------------------------------
 
 // A protobuf whose first field is ModelProto.ir_version (onnx.proto: field 1, a varint, so far
 // below 32), followed by the tag of another of its fields: producer_name, producer_version, domain,
@@ -80,21 +72,36 @@ bool is_caffe(const FileHead& head) {
   });
 }
 
+// Written by hand or by Strata: options have no bearing on it.
+Graph read_own_network(const std::filesystem::path& path, const ImportOptions&) {
+  return read_network_file(path);
+}
+
+constexpr std::array<std::string_view, 2> network_extensions = {".json", ".toml"};
+constexpr std::array<std::string_view, 1> darknet_extensions = {".cfg"};
+constexpr std::array<std::string_view, 1> caffe_extensions = {".prototxt"};
+
+constexpr std::array<Format, 3> all_formats = {{
+    {"network", "Strata's own network format, written by hand or by Strata (JSON or TOML)",
+     network_extensions, is_network, read_own_network},
+    {"darknet", "darknet configuration, pjreddie's and AlexeyAB's", darknet_extensions, is_darknet,
+     read_darknet},
+    {"caffe", "Caffe network as text, for training or deployment, V1 and current syntax",
+     caffe_extensions, is_caffe, read_caffe},
+}};
+
+// Formats that are recognised only to say so.
 struct UnreadFormat {
   std::string_view title;
   bool (*looks_like)(const FileHead& head);
 };
 
-constexpr std::array<UnreadFormat, 6> unread_formats = {{
+constexpr std::array<UnreadFormat, 4> unread_formats = {{
     {"an ONNX model", is_onnx},
     {"an HDF5 file (Keras)", is_hdf5},
     {"a zip archive (Keras, PyTorch)", is_zip},
     {"a Keras model in JSON", is_keras_json},
-    {"a darknet configuration", is_darknet},
-    {"a Caffe network", is_caffe},
 }};
-
-// -----------------------------------------------------------------------------------------------------------------
 
 std::string head_of(const std::filesystem::path& path) {
   std::error_code problem;
@@ -143,7 +150,7 @@ const Format* format_of(const FileHead& head, const std::filesystem::path& path)
 
 std::span<const Format> formats() { return all_formats; }
 
-Graph import_model(const std::filesystem::path& path) {
+Graph import_model(const std::filesystem::path& path, const ImportOptions& options) {
   const std::string bytes = head_of(path);
   const std::string extension = lower_case(path.extension().string());
   const Format* format = format_of({bytes, extension}, path);
@@ -151,7 +158,7 @@ Graph import_model(const std::filesystem::path& path) {
     fail(ErrorKind::input, "{}: not a network in a format that Strata reads (strata list formats)",
          path.string());
   }
-  return format->read(path);
+  return format->read(path, options);
 }
 
 }  // namespace strata

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "strata/graph/graph.hpp"
+#include "strata/importers/import_options.hpp"
 
 #include <filesystem>
 #include <span>
@@ -25,7 +26,7 @@ struct Format {
   std::string_view description;
   std::span<const std::string_view> extensions;
   bool (*looks_like)(const FileHead& head);
-  Graph (*read)(const std::filesystem::path& path);
+  Graph (*read)(const std::filesystem::path& path, const ImportOptions& options);
 };
 
 /// The formats that Strata reads.
@@ -34,6 +35,6 @@ std::span<const Format> formats();
 /// Reads a network from a file of any of these formats. Errors: input when there is no such file or
 /// nothing in it is a network, unsupported when it is one in a format that Strata knows but does
 /// not read.
-Graph import_model(const std::filesystem::path& path);
+Graph import_model(const std::filesystem::path& path, const ImportOptions& options = {});
 
 }  // namespace strata

@@ -100,8 +100,6 @@ TEST_F(Importers, known_formats_that_are_not_read_are_named) {
   expect_named("m.h5", "\x89HDF\r\n\x1a\n....", "an HDF5 file (Keras)");
   expect_named("m.keras", "PK\x03\x04....", "a zip archive (Keras, PyTorch)");
   expect_named("m.json", R"({"class_name": "Model", "config": {}})", "a Keras model in JSON");
-  expect_named("m.cfg", "# a comment\n\n[net]\nbatch=1\n", "a darknet configuration");
-  expect_named("m.prototxt", "name: \"LeNet\"\nlayer {\n}\n", "a Caffe network");
 }
 
 TEST_F(Importers, formats_are_described) {
