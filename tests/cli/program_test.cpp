@@ -9,12 +9,13 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
-#include <chrono>
+#include <algorithm>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace strata::test {
@@ -136,17 +137,21 @@ TEST(Program, messages_cannot_steer_the_terminal) {
   EXPECT_EQ(outcome.err.find('\033'), outcome.err.npos);
 }
 
-// A pipe that nobody reads keeps the program waiting for as long as it takes.
+// More than a pipe holds, and nobody reads it: the program waits, and we know when it does.
 TEST(Program, interrupted_it_exits_130) {
   const TemporaryFolder folder;
   const std::string pipe = folder.path() / "pipe";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
   const File sink = temporary_file();
-  const pid_t child = start_words({STRATA_BINARY, "show", "lenet5", "--json", pipe}, {},
+  const pid_t child = start_words({STRATA_BINARY, "show", "resnet152", "--json", pipe}, {},
                                   ::fileno(sink.get()), ::fileno(sink.get()));
-  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  pollfd has_begun{.fd = reader, .events = POLLIN, .revents = 0};
+  EXPECT_EQ(::poll(&has_begun, 1, 60'000), 1);
   ::kill(child, SIGINT);
   EXPECT_EQ(exit_code_of_child(child), 130);
+  ::close(reader);
 }
 
 TEST(Program, color_follows_the_terminal_and_the_user) {
@@ -192,16 +197,25 @@ TEST(Program, without_utf8_there_are_only_plain_characters) {
   EXPECT_NE(run({"show", "alexnet"}).out.find("32×64×55×55"), std::string::npos);
 }
 
-TEST(Program, it_starts_fast) {
-  using Clock = std::chrono::steady_clock;
-  auto best = Clock::duration::max();
+/// Processor time of all children so far: unlike the clock on the wall it does not count the others
+/// on this machine.
+double children_cpu_s() {
+  rusage usage{};
+  ::getrusage(RUSAGE_CHILDREN, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+TEST(Program, it_starts_in_less_than_15_ms) {
+  double best_s = 1;
   for (int attempt = 0; attempt < 10; ++attempt) {
-    const auto start = Clock::now();
+    const double before_s = children_cpu_s();
     ASSERT_EQ(run({"--version"}).exit_code, 0);
-    best = std::min(best, Clock::now() - start);
+    best_s = std::min(best_s, children_cpu_s() - before_s);
   }
-  // 15 ms is the goal; sanitizers and loaded machines get some room.
-  EXPECT_LT(std::chrono::duration<double>(best).count(), 0.1);
+  EXPECT_LT(best_s, 0.015);
 }
 
 TEST(Help, a_summary_fits_a_screen) {
