@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+/// What Keras files are packed in. Each has a reader in a file of its own and one that refuses, for
+/// a build without the library; CMake chooses (STRATA_HDF5, STRATA_LIBZIP).
+namespace strata::keras {
+
+/// The attribute model_config of an HDF5 file. Errors: input when the library cannot read the file
+/// (it runs in a child process: a crash, too much memory or time are such errors), unsupported when
+/// the file holds weights only, environment when this build has no HDF5.
+std::string hdf5_model_config(const std::filesystem::path& path);
+
+/// One file of a zip archive, of at most most_bytes. Errors likewise.
+std::string zip_member(const std::filesystem::path& path, std::string_view name);
+
+}  // namespace strata::keras

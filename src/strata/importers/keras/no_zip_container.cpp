@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/base/error.hpp"
+#include "strata/importers/keras/container.hpp"
+
+namespace strata::keras {
+
+std::string zip_member(const std::filesystem::path&, std::string_view) {
+  fail(ErrorKind::environment,
+       "this build of Strata reads no zip archives; build it with libzip (STRATA_LIBZIP=ON), or "
+       "give the archive's config.json");
+}
+
+}  // namespace strata::keras

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/base/checked.hpp"
+#include "strata/importers/onnx/passes/passes.hpp"
+#include "strata/importers/onnx/passes/pattern.hpp"
+
+#include <array>
+#include <optional>
+
+namespace strata::onnx {
+namespace {
+
+// One number per channel, as [C, 1, …] or [1, C, 1, …] beside [N, C, …].
+bool is_per_channel(const Draft& draft, DraftId stored, const Shape& x) {
+  if (!draft.is_stored(stored) || x.size() < 2) return false;
+  const Shape& shape = draft.shape(stored);
+  if (shape.size() + 1 < x.size() || shape.size() > x.size()) return false;
+  const std::size_t channel_axis = shape.size() + 1 - x.size();
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    if (shape[axis] != (axis == channel_axis ? x[1] : Dim(1))) return false;
+  }
+  return true;
+}
+
+/// The only reader, if it combines the tensor with one stored number per channel.
+struct Follower {
+  const DraftNode* node;
+  DraftId stored;
+};
+
+std::optional<Follower> followed_by(const Draft& draft, const Uses& uses, DraftId y,
+                                    ElementwiseKind kind) {
+  const DraftNode* const reader = uses.only_reader(draft, y);
+  if (reader == nullptr) return std::nullopt;
+  const auto* op = std::get_if<Elementwise>(reader->op.get());
+  if (op == nullptr || op->kind != kind) return std::nullopt;
+  const std::optional<DraftId> stored = other_operand(*reader, y);
+  if (!stored || !is_per_channel(draft, *stored, draft.shape(y))) return std::nullopt;
+  return Follower{reader, *stored};
+}
+
+// Caffe normalises without scale and shift and adds both in a layer of their own: γ₂(γ₁x̂ + β₁) + β₂
+// has as many degrees of freedom as one pair.
+void fuse_scale(Draft& draft, const Uses& uses, Rewriter& rewriter, const DraftNode& norm) {
+  const auto scale = followed_by(draft, uses, norm.outputs[0], ElementwiseKind::multiply);
+  if (!scale) return;
+  const auto shift = followed_by(draft, uses, scale->node->outputs[0], ElementwiseKind::add);
+  if (!shift) return;
+  const std::size_t buffers = norm.inputs.size() - 2;
+  const Shape channels = draft.shape(norm.inputs[buffers]);
+  const std::array own = {with_shape(draft, scale->stored, channels, "weight"),
+                          with_shape(draft, shift->stored, channels, "bias"), norm.inputs[buffers],
+                          norm.inputs[buffers + 1]};
+  const DraftId y = shift->node->outputs[0];
+  rewriter.place_before(draft.tensors[y].producer);
+  rewriter.replace(y, rewriter.add(BatchNorm{}, std::array{norm.inputs[0]}, own, norm.origin));
+}
+
+// [N, C, …] → [N, g, C/g, …] → swapped → [N, C, …]
+void fuse_shuffle(Draft& draft, const Uses& uses, Rewriter& rewriter, const DraftNode& transpose) {
+  const Axes& order = op_of<Transpose>(transpose).permutation;
+  if (order.size() < 4) return;
+  for (std::size_t axis = 0; axis < order.size(); ++axis) {
+    const std::size_t expected = axis == 1 ? 2 : axis == 2 ? 1 : axis;
+    if (order[axis] != static_cast<std::int64_t>(expected)) return;
+  }
+  const DraftNode* const split = draft.producer<Reshape>(transpose.inputs[0]);
+  const DraftNode* const join = uses.only_reader(draft, transpose.outputs[0]);
+  if (split == nullptr || join == nullptr || !std::holds_alternative<Reshape>(*join->op)) return;
+  const Shape x = draft.shape(split->inputs[0]);
+  const Shape parted = draft.shape(split->outputs[0]);
+  const bool splits_channels = x.size() >= 3 && parted.size() >= 4 && parted[0] == x[0] &&
+                               parted[1].is_number() && parted[2].is_number() && x[1].is_number() &&
+                               draft.shape(join->outputs[0]) == x;
+  if (!splits_channels || checked_mul(parted[1].factor, parted[2].factor) != x[1].factor) return;
+  rewriter.place_before(draft.tensors[join->outputs[0]].producer);
+  rewriter.replace(join->outputs[0], rewriter.add(ChannelShuffle{parted[1].factor},
+                                                  {split->inputs[0]}, transpose.origin));
+}
+
+}  // namespace
+
+void fuse_layers(Session& session) {
+  Draft& draft = session.draft;
+  const Uses uses(draft);
+  Rewriter rewriter(draft);
+  for (NodeId id = 0; id < draft.nodes.size(); ++id) {
+    const DraftNode& node = draft.nodes[id];
+    if (std::holds_alternative<BatchNorm>(*node.op)) fuse_scale(draft, uses, rewriter, node);
+    if (std::holds_alternative<Transpose>(*node.op)) fuse_shuffle(draft, uses, rewriter, node);
+  }
+  if (rewriter.has_changes()) rewriter.apply();
+}
+
+}  // namespace strata::onnx

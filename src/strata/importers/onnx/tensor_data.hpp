@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/importers/onnx/model.hpp"
+#include "strata/importers/onnx/number.hpp"
+
+/// The numbers of a tensor in the file, where they are worth a look.
+namespace strata::onnx {
+
+/// The product of the extents; an Error (input) for a negative extent or a count beyond 64 bits.
+std::int64_t elements_of(const TensorDef& tensor);
+
+/// All numbers of a small tensor. Nothing when there are too many, when they are in another file,
+/// left out, or of a type that has no value here (texts). An Error (input) when there are more or
+/// fewer than the extents say.
+KnownNumbers numbers_of(const TensorDef& tensor);
+
+/// Whether all numbers are the same; nothing when they cannot be seen. Reads at most `most_bytes`.
+std::optional<bool> is_uniform(const TensorDef& tensor, std::size_t most_bytes);
+
+/// Whether one of the first numbers is as good as minus infinity: the table is a mask.
+bool looks_like_mask(const TensorDef& tensor);
+
+/// Whether a square table lets each row see the columns up to itself: 1 there and 0 elsewhere, or 0
+/// there and as good as minus infinity elsewhere. Of a large table a few rows are looked at.
+bool is_triangle(const TensorDef& tensor);
+bool is_triangle(const Numbers& numbers, const Shape& shape);
+
+}  // namespace strata::onnx
