@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "strata/base/temporary_folder_test.hpp"
+
 #include <fcntl.h>
 #include <pty.h>
 #include <sys/wait.h>
@@ -30,27 +32,6 @@ struct Surroundings {
   std::vector<std::string> environment =
       {};                               ///< "NAME=value", on top of a clean environment in UTF-8
   unsigned short terminal_columns = 0;  ///< standard output is a terminal of that width; 0: a file
-};
-
-/// A folder that goes when the test ends.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "strata_test_XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    path_ = pattern;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
 };
 
 using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;

@@ -2,30 +2,25 @@
 #include "strata/importers/text_file.hpp"
 
 #include "strata/base/error.hpp"
+#include "strata/base/temporary_folder_test.hpp"
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
 #include <string>
 
 namespace strata {
 namespace {
 
-std::filesystem::path written(const std::string& text) {
-  const auto path = std::filesystem::path(testing::TempDir()) / "strata_text_file_test";
-  std::ofstream(path, std::ios::binary) << text;
-  return path;
-}
-
 TEST(TextFile, is_read_whole) {
+  const test::TemporaryFolder folder;
   const std::string text(200'000, 'x');
-  EXPECT_EQ(read_text_file(written(text), text.size()), text);
-  EXPECT_EQ(read_text_file(written(""), 10), "");
+  EXPECT_EQ(read_text_file(folder.file("long", text), text.size()), text);
+  EXPECT_EQ(read_text_file(folder.file("empty", ""), 10), "");
 }
 
 TEST(TextFile, what_is_too_large_is_refused) {
-  const auto path = written("12345");
+  const test::TemporaryFolder folder;
+  const std::filesystem::path path = folder.file("five", "12345");
   try {
     read_text_file(path, 4);
     FAIL() << "no error";

@@ -2,11 +2,10 @@
 #include "strata/report/write_file.hpp"
 
 #include "strata/base/error.hpp"
+#include "strata/base/temporary_folder_test.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -19,12 +18,6 @@ namespace fs = std::filesystem;
 
 class WriteFile : public testing::Test {
  protected:
-  WriteFile() {
-    std::string pattern = (fs::temp_directory_path() / "strata_write_XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
-  }
-  ~WriteFile() override { fs::remove_all(folder_); }
-
   static std::string content(const fs::path& path) {
     std::ifstream file(path);
     return {std::istreambuf_iterator<char>(file), {}};
@@ -44,7 +37,8 @@ class WriteFile : public testing::Test {
     return ErrorKind::internal;
   }
 
-  fs::path folder_;
+  test::TemporaryFolder scratch_;
+  const fs::path& folder_ = scratch_.path();
 };
 
 TEST_F(WriteFile, makes_a_file_and_replaces_it_leaving_nothing_beside) {
