@@ -46,6 +46,12 @@ for name in layers source packages; do
   expect_out ''
 done
 
+write src/strata/cost/conv_test.cpp "$spdx" '#include "strata/zoo/zoo.hpp"'
+begin 'check_layers on a test that looks into other folders'
+check layers
+expect_status 0
+good_tree
+
 write src/strata/cost/conv.cpp "$spdx" '' '  #  include "strata/machine/machine.hpp"'
 rejects layers 'src/strata/cost/conv.cpp:3: cost may not include machine (it may include: base graph)'
 write src/strata/base/text.cpp "$spdx" '#include "strata/graph/graph.hpp"'

@@ -5,7 +5,9 @@
 #include "strata/base/text.hpp"
 #include "strata/importers/caffe/caffe.hpp"
 #include "strata/importers/darknet/darknet.hpp"
+#include "strata/importers/keras/keras.hpp"
 #include "strata/importers/network/network.hpp"
+#include "strata/importers/onnx/onnx.hpp"
 
 #include <fmt/format.h>
 
@@ -44,10 +46,14 @@ bool is_hdf5(const FileHead& head) { return head.bytes.starts_with("\x89HDF\r\n\
 
 bool is_zip(const FileHead& head) { return head.bytes.starts_with("PK\x03\x04"); }
 
+// A model's own JSON has class and configuration at its top; TensorFlow.js wraps them.
 bool is_keras_json(const FileHead& head) {
-  return is_text(head.bytes) && trimmed(head.bytes).starts_with('{') &&
-         contains(head.bytes, "\"class_name\"") && contains(head.bytes, "\"config\"");
+  if (!is_text(head.bytes) || !trimmed(head.bytes).starts_with('{')) return false;
+  return (contains(head.bytes, "\"class_name\"") && contains(head.bytes, "\"config\"")) ||
+         contains(head.bytes, "\"modelTopology\"") || contains(head.bytes, "\"weightsManifest\"");
 }
+
+bool is_keras(const FileHead& head) { return is_hdf5(head) || is_zip(head) || is_keras_json(head); }
 
 // The first line that is neither empty nor a comment opens the section of the network.
 bool is_darknet(const FileHead& head) {
@@ -81,26 +87,20 @@ constexpr std::array<std::string_view, 2> network_extensions = {".json", ".toml"
 constexpr std::array<std::string_view, 1> darknet_extensions = {".cfg"};
 constexpr std::array<std::string_view, 1> caffe_extensions = {".prototxt"};
 
-constexpr std::array<Format, 3> all_formats = {{
+constexpr std::array<std::string_view, 1> onnx_extensions = {".onnx"};
+constexpr std::array<std::string_view, 4> keras_extensions = {".json", ".h5", ".hdf5", ".keras"};
+
+constexpr std::array<Format, 5> all_formats = {{
     {"network", "Strata's own network format, written by hand or by Strata (JSON or TOML)",
      network_extensions, is_network, read_own_network},
     {"darknet", "darknet configuration, pjreddie's and AlexeyAB's", darknet_extensions, is_darknet,
      read_darknet},
     {"caffe", "Caffe network as text, for training or deployment, V1 and current syntax",
      caffe_extensions, is_caffe, read_caffe},
-}};
-
-// Formats that are recognised only to say so.
-struct UnreadFormat {
-  std::string_view title;
-  bool (*looks_like)(const FileHead& head);
-};
-
-constexpr std::array<UnreadFormat, 4> unread_formats = {{
-    {"an ONNX model", is_onnx},
-    {"an HDF5 file (Keras)", is_hdf5},
-    {"a zip archive (Keras, PyTorch)", is_zip},
-    {"a Keras model in JSON", is_keras_json},
+    {"onnx", "ONNX model, opsets 7 to 23; weights are passed over", onnx_extensions, is_onnx,
+     read_onnx},
+    {"keras", "Keras model: architecture as JSON, TensorFlow.js model.json, .h5, .keras",
+     keras_extensions, is_keras, read_keras},
 }};
 
 std::string head_of(const std::filesystem::path& path) {
@@ -126,14 +126,9 @@ std::string head_of(const std::filesystem::path& path) {
   return head;
 }
 
-const Format* format_of(const FileHead& head, const std::filesystem::path& path) {
+const Format* format_of(const FileHead& head) {
   for (const Format& format : all_formats) {
     if (format.looks_like(head)) return &format;
-  }
-  for (const UnreadFormat& format : unread_formats) {
-    if (!format.looks_like(head)) continue;
-    fail(ErrorKind::unsupported, "{}: this is {}, which this version of Strata does not read",
-         path.string(), format.title);
   }
   // A reader that knows what the file should be says better than anybody else what is wrong with
   // it.
@@ -141,7 +136,7 @@ const Format* format_of(const FileHead& head, const std::filesystem::path& path)
     const auto& extensions = format.extensions;
     if (std::find(extensions.begin(), extensions.end(), head.extension) == extensions.end())
       continue;
-    if (is_text(head.bytes)) return &format;
+    if (is_text(head.bytes) || format.read == read_onnx) return &format;
   }
   return nullptr;
 }
@@ -153,7 +148,7 @@ std::span<const Format> formats() { return all_formats; }
 Graph import_model(const std::filesystem::path& path, const ImportOptions& options) {
   const std::string bytes = head_of(path);
   const std::string extension = lower_case(path.extension().string());
-  const Format* format = format_of({bytes, extension}, path);
+  const Format* format = format_of({bytes, extension});
   if (format == nullptr) {
     fail(ErrorKind::input, "{}: not a network in a format that Strata reads (strata list formats)",
          path.string());

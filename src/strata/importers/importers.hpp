@@ -33,8 +33,8 @@ struct Format {
 std::span<const Format> formats();
 
 /// Reads a network from a file of any of these formats. Errors: input when there is no such file or
-/// nothing in it is a network, unsupported when it is one in a format that Strata knows but does
-/// not read.
+/// nothing in it is a network, unsupported when its reader does not do what it asks for,
+/// environment when this build lacks the library that reads it.
 Graph import_model(const std::filesystem::path& path, const ImportOptions& options = {});
 
 }  // namespace strata

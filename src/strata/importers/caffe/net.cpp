@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t default_batch = 32;
 // A real network has thousands; each takes a few hundred bytes.
-constexpr std::size_t most_tensors = 150'000;
+constexpr std::size_t most_tensors = 100'000;
 
 void check_shape(const Source& source) {
   const bool is_positive = std::all_of(source.shape.begin(), source.shape.end(),

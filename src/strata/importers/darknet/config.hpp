@@ -14,7 +14,7 @@ inline constexpr std::size_t most_bytes = std::size_t{16} << 20;
 inline constexpr std::size_t most_sections = 10'000;
 inline constexpr std::size_t most_options = 500'000;
 inline constexpr std::size_t longest_list = 10'000;
-inline constexpr std::size_t most_tensors = 150'000;
+inline constexpr std::size_t most_tensors = 100'000;
 
 /// One line "key=value"; both refer to the text.
 struct Option {

@@ -394,7 +394,7 @@ TEST(Darknet, a_network_without_end_is_refused) {
   std::string sections = "[avgpool]\n";
   for (int i = 0; i < 100; ++i) sections += "[route]\ngroups=2\nlayers=" + zeros + "\n";
   EXPECT_EQ(error_of(sections),
-            "net.cfg: section 18 [route] (line 59): the network has more than 150000 tensors");
+            "net.cfg: section 13 [route] (line 44): the network has more than 100000 tensors");
 }
 
 TEST(Darknet, a_file_that_is_not_there) { EXPECT_THROW(read_darknet("no/such/file.cfg"), Error); }

@@ -34,7 +34,8 @@ constexpr std::size_t longest_answer = most_bytes + 4096;
 // ---- the child ----------------------------------------------------------------------------------
 
 void limit(decltype(RLIMIT_AS) resource, rlim_t most) {
-  const rlimit bound{most, most};
+  // One beyond the soft limit, where signals that say why come from.
+  const rlimit bound{most, most + 1};
   static_cast<void>(setrlimit(resource, &bound));
 }
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 /// What Keras files are packed in. Each has a reader in a file of its own and one that refuses, for
-/// a build without the library; CMake chooses (STRATA_HDF5, STRATA_LIBZIP).
+/// a build without the library; CMake chooses (STRATA_WITH_HDF5, STRATA_WITH_ZIP).
 namespace strata::keras {
 
 /// The attribute model_config of an HDF5 file. Errors: input when the library cannot read the file

@@ -1,31 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/importers/keras/built_test.hpp"
 #include "strata/importers/keras/container.hpp"
+#include "strata/importers/keras/scratch_test.hpp"
 
 #include <hdf5.h>
 
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <random>
-
 namespace strata::keras {
 namespace {
-
-/// A file that lives as long as the test.
-class Scratch {
- public:
-  explicit Scratch(const std::string& name)
-      : path_(std::filesystem::path(testing::TempDir()) / name) {}
-  ~Scratch() { std::filesystem::remove(path_); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 enum class Text { fixed, variable };
 
@@ -60,25 +41,13 @@ void write_hdf5(const std::filesystem::path& path, const std::string& model_conf
   H5Fclose(file);
 }
 
-std::string complaint_about(const std::filesystem::path& path) {
-  try {
-    read_keras(path);
-  } catch (const Error& error) {
-    std::string message = error.what();
-    const std::size_t at = message.find(path.string());
-    if (at != std::string::npos) message.replace(at, path.string().size(), "FILE");
-    return fmt::format("{}: {}", name_of(error.kind()), message);
-  }
-  return "nothing";
-}
-
 const std::string model = sequential("[null, 4]", {layer("Dense", R"("units": 3)")});
 
 TEST(KerasHdf5, the_architecture_is_an_attribute) {
   for (const Text kind : {Text::fixed, Text::variable}) {
-    const Scratch file("net.h5");
-    write_hdf5(file.path(), model, kind);
-    const Graph graph = read_keras(file.path());
+    const test::TemporaryFolder scratch;
+    write_hdf5(scratch.path() / "net.h5", model, kind);
+    const Graph graph = read_keras(scratch.path() / "net.h5");
     EXPECT_EQ(graph.name, "net");
     EXPECT_EQ(graph.source, "Keras file net.h5");
     EXPECT_EQ(graph.nodes.size(), 1U);
@@ -88,42 +57,25 @@ TEST(KerasHdf5, the_architecture_is_an_attribute) {
 TEST(KerasHdf5, a_long_architecture_is_read_whole) {
   std::string long_model = model;
   long_model.insert(1, R"("comment": ")" + std::string(1'000'000, 'x') + R"(", )");
-  const Scratch file("long.h5");
-  write_hdf5(file.path(), long_model, Text::variable);
-  EXPECT_EQ(hdf5_model_config(file.path()), long_model);
+  const test::TemporaryFolder scratch;
+  write_hdf5(scratch.path() / "long.h5", long_model, Text::variable);
+  EXPECT_EQ(hdf5_model_config(scratch.path() / "long.h5"), long_model);
 }
 
 TEST(KerasHdf5, weights_alone_are_no_network) {
-  const Scratch file("weights.h5");
-  write_hdf5(file.path(), "", Text::fixed);
-  EXPECT_EQ(complaint_about(file.path()),
+  const test::TemporaryFolder scratch;
+  write_hdf5(scratch.path() / "weights.h5", "", Text::fixed);
+  EXPECT_EQ(complaint_about(scratch.path() / "weights.h5"),
             "unsupported: FILE: an HDF5 file without the attribute model_config: weights only, or "
             "no Keras file; save the whole model with model.save(), or the architecture with "
             "model.to_json()");
 }
 
+// What HDF5 keeps about the file lies at its beginning and around the attribute.
 TEST(KerasHdf5, damaged_files_are_refused_and_nothing_else_happens) {
-  const Scratch file("damaged.h5");
-  write_hdf5(file.path(), model, Text::variable);
-  std::ifstream stream(file.path(), std::ios::binary);
-  const std::string whole(std::istreambuf_iterator<char>(stream), {});
-  std::mt19937 random(1);
-  for (int i = 0; i < 120; ++i) {
-    std::string damaged = whole;
-    if (i % 3 == 0) {
-      damaged.resize(8 + random() % (whole.size() - 8));
-    } else {
-      // What HDF5 keeps about the file lies at its beginning and around the attribute.
-      for (int flip = 0; flip < 4; ++flip) {
-        damaged[8 + random() % 4096] ^= static_cast<char>(1 << (random() % 8));
-      }
-    }
-    std::ofstream(file.path(), std::ios::binary | std::ios::trunc) << damaged;
-    const std::string message = complaint_about(file.path());
-    EXPECT_TRUE(message == "nothing" || message.starts_with("input: FILE: ") ||
-                message.starts_with("unsupported: FILE: "))
-        << message;
-  }
+  const test::TemporaryFolder scratch;
+  write_hdf5(scratch.path() / "damaged.h5", model, Text::variable);
+  expect_damage_is_survived(scratch.path() / "damaged.h5", 4096);
 }
 
 }  // namespace

@@ -6,7 +6,8 @@ namespace strata::keras {
 
 std::string hdf5_model_config(const std::filesystem::path&) {
   fail(ErrorKind::environment,
-       "this build of Strata reads no HDF5 files; build it with the HDF5 library (STRATA_HDF5=ON), "
+       "this build of Strata reads no HDF5 files; build it with the HDF5 library "
+       "(STRATA_WITH_HDF5=ON), "
        "or save the architecture with model.to_json()");
 }
 

@@ -6,7 +6,7 @@ namespace strata::keras {
 
 std::string zip_member(const std::filesystem::path&, std::string_view) {
   fail(ErrorKind::environment,
-       "this build of Strata reads no zip archives; build it with libzip (STRATA_LIBZIP=ON), or "
+       "this build of Strata reads no zip archives; build it with libzip (STRATA_WITH_ZIP=ON), or "
        "give the archive's config.json");
 }
 

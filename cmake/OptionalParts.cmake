@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+# Parts that need a library which may be absent. Each has a stand-in that refuses with a reason, and exactly one of the
+# two is built; no source asks by #ifdef. A part <name> is a folder <name>/ or files that begin with <name>_, and its
+# stand-in is the folder no_<name>/ or the files no_<name>_*.
+#
+#   strata_optional_part(<name> HEADER <header> [LIBRARIES <name>...] [PATH_SUFFIXES <suffix>...] FOR <what it is for>)
+#
+# STRATA_WITH_<NAME> is AUTO (built when the library is there), ON (an error when it is not) or OFF.
+# The libraries are looked for as files: the distributions' CMake packages of libzip and HDF5 ask for more than a C
+# library (command-line tools, a C compiler, MPI).
+
+set(STRATA_OPTIONAL_LIBRARIES "")
+set(STRATA_OPTIONAL_INCLUDE_DIRS "")
+set(STRATA_ABSENT_PARTS "")
+set(STRATA_PRESENT_PARTS "")
+
+macro(strata_optional_part name)
+  cmake_parse_arguments(part "" "HEADER;FOR" "LIBRARIES;PATH_SUFFIXES" ${ARGN})
+  string(TOUPPER "${name}" upper)
+  set(STRATA_WITH_${upper} AUTO CACHE STRING "${part_FOR}: AUTO, ON or OFF")
+  set_property(CACHE STRATA_WITH_${upper} PROPERTY STRINGS AUTO ON OFF)
+
+  set(part_found NO)
+  if(NOT STRATA_WITH_${upper} STREQUAL "OFF")
+    find_path(STRATA_${upper}_INCLUDE_DIR "${part_HEADER}" PATH_SUFFIXES ${part_PATH_SUFFIXES})
+    mark_as_advanced(STRATA_${upper}_INCLUDE_DIR)
+    set(part_found "${STRATA_${upper}_INCLUDE_DIR}")
+    if(part_LIBRARIES AND part_found)
+      find_library(STRATA_${upper}_LIBRARY NAMES ${part_LIBRARIES} PATH_SUFFIXES ${part_PATH_SUFFIXES})
+      mark_as_advanced(STRATA_${upper}_LIBRARY)
+      set(part_found "${STRATA_${upper}_LIBRARY}")
+    endif()
+  endif()
+
+  if(part_found)
+    list(APPEND STRATA_PRESENT_PARTS ${name})
+    list(APPEND STRATA_OPTIONAL_INCLUDE_DIRS "${STRATA_${upper}_INCLUDE_DIR}")
+    if(part_LIBRARIES)
+      list(APPEND STRATA_OPTIONAL_LIBRARIES "${STRATA_${upper}_LIBRARY}")
+    endif()
+  elseif(STRATA_WITH_${upper} STREQUAL "ON")
+    message(FATAL_ERROR "STRATA_WITH_${upper}=ON, but ${part_HEADER} ${part_LIBRARIES} was not found. It is needed "
+      "for ${part_FOR}; install it, add its place to CMAKE_PREFIX_PATH, or configure with STRATA_WITH_${upper}=OFF.")
+  else()
+    list(APPEND STRATA_ABSENT_PARTS ${name})
+    message(STATUS "Without ${part_FOR} (STRATA_WITH_${upper})")
+  endif()
+endmacro()
+
+# Takes out of a list of sources what this build does not have, and the stand-ins of what it has.
+function(strata_without_stand_ins list)
+  set(files ${${list}})
+  foreach(part ${STRATA_PRESENT_PARTS})
+    list(FILTER files EXCLUDE REGEX "/no_${part}[/_]")
+  endforeach()
+  foreach(part ${STRATA_ABSENT_PARTS})
+    # Headers stay: they say what the part offers, with or without it.
+    list(FILTER files EXCLUDE REGEX "/${part}[/_].*\\.cpp$")
+  endforeach()
+  set(${list} ${files} PARENT_SCOPE)
+endfunction()
+
+strata_optional_part(onnx HEADER protozero/pbf_reader.hpp FOR "ONNX files")
+strata_optional_part(hdf5 HEADER hdf5.h LIBRARIES hdf5_serial hdf5
+  PATH_SUFFIXES hdf5/serial FOR "Keras .h5 files")
+strata_optional_part(zip HEADER zip.h LIBRARIES zip FOR "Keras .keras archives")
