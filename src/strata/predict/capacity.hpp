@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/predict/predict.hpp"
+
+#include <vector>
+
+/// What a step needs on chip.
+namespace strata {
+
+/// The least that a use may hold while its step runs: a row, or all of it where every output needs
+/// it (the weights of sums of products, and their gradients).
+std::int64_t least_bytes(const Program& program, StepId step, const Use& use);
+
+/// How the values of a step fit into a capacity.
+enum class Fit : std::uint8_t {
+  whole,   ///< all its values at once: all are resident
+  rows,    ///< its least: what is not resident is streamed
+  slices,  ///< not even that: the weight is cut, all is streamed, and what is read is read once per
+           ///< slice
+};
+
+struct StepNeed {
+  std::int64_t all_bytes = 0;    ///< all its values
+  std::int64_t least_bytes = 0;  ///< one row of each, weights whole where they must be
+  std::int64_t rows_bytes = 0;   ///< one row of each, weights too: below this nothing helps
+};
+
+StepNeed need_of(const Program& program, StepId step);
+std::vector<StepNeed> needs_of(const Program& program);
+
+Fit fit_of(const StepNeed& need, std::int64_t capacity_bytes);
+
+/// The step that needs the most, and its least: below it weights are sliced.
+struct MinimumCapacity {
+  std::int64_t bytes = 0;
+  StepId step = 0;
+};
+MinimumCapacity minimum_capacity(const Program& program);
+
+}  // namespace strata

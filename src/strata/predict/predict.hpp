@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/training/program.hpp"
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// What one iteration takes on a machine with one software-managed on-chip memory, one channel to
+/// the memory outside and one compute unit: docs/prediction.md has the rules, in words that leave
+/// nothing open. The result is the limit that capacity and bandwidth set, not a calibrated time.
+namespace strata {
+
+inline constexpr StepId never = std::numeric_limits<StepId>::max();
+
+/// The hardware of one prediction, in base units.
+struct Hardware {
+  std::int64_t capacity_bytes = 0;
+  double bytes_per_s = 0;        ///< off-chip, reads and writes together
+  double type_1_flop_per_s = 0;  ///< matrix units where the machine has them
+  double other_flop_per_s = 0;   ///< all other steps
+  bool mac_is_one = false;       ///< a multiply-add counts 1 operation, not 2 (the thesis)
+};
+
+enum class Policy : std::uint8_t { best, thesis, belady, exact };
+enum class Prefetch : std::uint8_t { none, next_layer, listing, soonest };
+enum class Offload : std::uint8_t { on_demand, look_ahead };
+enum class Objective : std::uint8_t { time, traffic };
+
+struct PredictOptions {
+  Policy policy = Policy::best;
+  Prefetch prefetch = Prefetch::soonest;
+  Offload offload = Offload::look_ahead;
+  Objective objective = Objective::time;
+  bool strict_minimum = false;  ///< refuse a capacity below the minimum instead of slicing weights
+  double minimum_slack = 0;     ///< share of the capacity by which the minimum may exceed it
+  std::int64_t granularity_bytes = 0;  ///< 0: whole tensors; otherwise parts of that size
+};
+
+/// How a step holds a value while it runs.
+enum class Place : std::uint8_t {
+  resident,  ///< all of it is on chip
+  streamed,  ///< passes through row by row; the chip holds one row
+};
+
+/// What stays on chip between its uses, decided before time is looked at. Indexed like
+/// Program::uses.
+struct UsePlan {
+  Place place = Place::resident;
+  bool stays = false;    ///< from this use until the value's next one, without leaving the chip
+  StepId leaves_at = 0;  ///< when it does not stay and leaves on demand: before this step
+};
+
+struct Plan {
+  std::vector<UsePlan> uses;
+  std::vector<std::int64_t>
+      refetch_bytes;  ///< per step: read again because the weight is sliced; empty: none
+  std::int64_t capacity_bytes = 0;  ///< that it was made for; it is valid for any larger one
+};
+
+struct StepResult {
+  double start_s = 0;
+  double end_s = 0;
+  double compute_s = 0;
+  double wait_s = 0;            ///< before it started: a load or room was missing
+  double stream_s = 0;          ///< after its compute: the rest of its streams
+  ValueId cause = ~ValueId{0};  ///< the value it waited for
+  std::int64_t in_bytes = 0;    ///< loaded or streamed for this step
+  std::int64_t out_bytes = 0;   ///< written back or streamed out after it was made or changed here
+  std::int64_t refetch_bytes = 0;
+  std::int64_t occupied_bytes = 0;  ///< on chip while it runs
+};
+
+enum class TransferKind : std::uint8_t { load, write_back, stream };
+
+/// What the channel did, in order.
+struct Transfer {
+  TransferKind kind = TransferKind::load;
+  ValueId value = 0;  ///< for a stream: its largest value
+  StepId step = 0;    ///< that needs it, or made it
+  double start_s = 0;
+  double end_s = 0;
+  std::int64_t in_bytes = 0;
+  std::int64_t out_bytes = 0;
+};
+
+struct Prediction {
+  double time_s = 0;
+  double compute_s = 0;
+  double stall_s = 0;  ///< time − compute: waits, streams beyond compute, and the last write-backs
+  double drain_s = 0;  ///< of it, after the last step
+  std::int64_t in_bytes = 0;
+  std::int64_t out_bytes = 0;
+  std::int64_t refetch_bytes = 0;
+  std::int64_t peak_occupied_bytes = 0;
+  std::vector<StepResult> steps;
+  std::vector<Transfer> transfers;  ///< empty unless asked for
+};
+
+}  // namespace strata

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/cost/update.hpp"
+#include "strata/graph/bind.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// A Program is one training iteration (or one inference pass) as an ordered list of Steps over
+/// Values. It is a fact about the network and the way it is trained; no machine is seen here.
+/// predict/ lays it over time on a machine, measure/ runs it.
+namespace strata {
+
+using ValueId = std::uint32_t;
+using StepId = std::uint32_t;
+
+enum class ValueKind : std::uint8_t {
+  input,            ///< of the network
+  feature,          ///< made by a forward step: X and Y
+  saved,            ///< left by forward for backward: a mask, statistics
+  weight,           ///< W
+  constant,         ///< tables and running statistics that are only read
+  gradient,         ///< of a feature: dX and dY
+  weight_gradient,  ///< dW
+  state,            ///< kept between iterations: running statistics, momentum, master weights
+};
+
+/// A block of numbers that steps read and write as one. Two tensors that are the same memory under
+/// two names (a reshape, the gradient of an addition) are one Value.
+struct Value {
+  ValueKind kind = ValueKind::feature;
+  bool is_given = false;   ///< lies in off-chip memory before the first step
+  bool is_result = false;  ///< must lie in off-chip memory after the last step
+  TensorId tensor = 0;  ///< of the graph, that it stems from; for `saved`, the node's first output
+  std::uint32_t part =
+      0;  ///< which time step, gate or saved thing of it; 0 also where there is one
+  std::int64_t bytes = 0;
+  std::int64_t row_bytes = 0;  ///< the least that must be on chip while the rest streams through
+};
+
+enum class Pass : std::uint8_t { forward, backward, backward_input, backward_weight, update };
+std::string_view name_of(Pass pass);
+
+/// How a layer uses its data. type_1: each output is made of many inputs, so that numbers are used
+/// often (convolution, products, recurrent gates). type_2: point-wise and normalisation. Pooling
+/// and everything that only moves data is apart.
+enum class LayerClass : std::uint8_t { type_1, type_2, other };
+std::string_view name_of(LayerClass layer_class);
+LayerClass class_of(const Operator& op);
+
+/// One use of a value by a step. A value that is read and written (an accumulated gradient, an
+/// updated weight) is one use with both.
+struct Use {
+  ValueId value = 0;
+  bool reads = false;
+  bool writes = false;
+};
+
+struct Step {
+  NodeId node = no_node;
+  Pass pass = Pass::forward;
+  LayerClass layer_class = LayerClass::other;
+  bool is_gradient_sum = false;  ///< adds two gradients of one tensor
+  bool is_recomputed = false;    ///< a forward step that runs again for backward
+  std::uint32_t time = 0;        ///< time step of an unrolled recurrent network; 0 otherwise
+  std::uint32_t first_use = 0;   ///< its uses are [first_use, first_use of the next step)
+  std::int64_t flop = 0;         ///< a multiply-add is 2
+  std::int64_t mac = 0;          ///< multiply-adds among them
+};
+
+struct Program {
+  const BoundGraph* bound = nullptr;  ///< names and shapes; must outlive the program
+  std::vector<Step> steps;
+  std::vector<Use> uses;  ///< of all steps, in step order; no value twice in one step
+  std::vector<Value> values;
+  std::int64_t samples = 0;  ///< that one iteration trains: batch × micro-batches
+
+  std::span<const Use> uses_of(StepId step) const {
+    const std::size_t end = step + 1 < steps.size() ? steps[step + 1].first_use : uses.size();
+    return {uses.data() + steps[step].first_use, end - steps[step].first_use};
+  }
+};
+
+/// "layer1.0.conv1 backward", "decoder.lstm forward t=12 gate"; "gradient of layer1.0.relu": for
+/// people.
+std::string name_of(const Program& program, StepId step);
+std::string value_name(const Program& program, ValueId value);
+
+enum class Recompute : std::uint8_t { none, all, blocks };
+enum class Loss : std::uint8_t {
+  automatic,  ///< softmax cross-entropy when the network has one output and no loss
+  none,       ///< every output gets a gradient from outside
+  squared_error,
+};
+
+struct TrainingOptions {
+  bool inference = false;
+  Optimizer optimizer = Optimizer::momentum;
+  Loss loss = Loss::automatic;
+  Recompute recompute = Recompute::none;
+  std::int64_t micro_batches = 1;  ///< forward and backward that often before one update
+  bool separate_backward = false;  ///< two steps for dX and dW instead of one
+  bool pool_keeps_input = false;   ///< max pooling keeps X and Y instead of indices
+  bool master_weights = false;     ///< fp32 weights and state beside a smaller training type
+  bool unroll_recurrent = true;    ///< false: one step per recurrent layer
+};
+
+/// Lays out one iteration. Order: depth-first from the inputs, waiting at a join until all its
+/// inputs are there; recurrent layers unrolled as Graph::recurrent_order says; backward in reverse;
+/// updates last. Errors (unsupported) say what of the options does not go with this network.
+Program make_program(const BoundGraph& bound, const TrainingOptions& options = {});
+
+/// What is wrong with a program, for tests and for what others make: uses out of range, a value
+/// read before anybody made it, a value twice in one step. Empty: nothing.
+std::vector<std::string> problems_of(const Program& program);
+
+}  // namespace strata
