@@ -1,85 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "random_case.hpp"
 #include "reference_simulator.hpp"
 #include "strata/base/error.hpp"
 #include "strata/predict/plan.hpp"
 #include "strata/predict/policy.hpp"
-#include "strata/training/random_program_test.hpp"
+#include "strata/zoo/zoo.hpp"
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <ostream>
-#include <random>
+#include <string>
 
-/// The fast planner and simulator against the slow ones, over random programs and hardware. A
-/// disagreement names the seed: Case(seed) is all that it takes to see it again.
+/// The fast planner and simulator against the slow ones, over random programs and hardware.
 namespace strata {
 namespace {
-
-using random_programs::Shape;
-
-struct Case {
-  explicit Case(std::uint32_t number) : seed(number), random(number) {
-    Shape shape;
-    shape.most_steps = pick(2, 24);
-    shape.most_values = pick(2, 16);
-    shape.most_uses = pick(1, 6);
-    shape.most_bytes = pick(1, 30);
-    shape.most_flop = pick(0, 1) * pick(2, 300);  // every other program computes nothing at all
-    program = random_programs::any_program(number, shape);
-
-    std::int64_t all = 0;
-    std::int64_t step_most = 0;
-    for (const Value& value : program.values) all += value.bytes;
-    for (StepId step = 0; step < program.steps.size(); ++step) {
-      std::int64_t bytes = 0;
-      for (const Use& use : program.uses_of(step)) bytes += program.values[use.value].bytes;
-      step_most = std::max(step_most, bytes);
-    }
-    // Below one row up to above everything, and often about what the largest step needs.
-    hardware.capacity_bytes = pick(0, 1) == 0 ? pick(1, static_cast<int>(all) + 2)
-                                              : pick(1, 2 * static_cast<int>(step_most));
-    const bool is_exact = pick(0, 1) == 0;  // powers of two: events often fall together
-    const auto rate = [&] { return is_exact ? std::ldexp(1.0, pick(-2, 3)) : pick(1, 9999) * 1e-3; };
-    hardware.bytes_per_s = rate();
-    hardware.type_1_flop_per_s = rate();
-    hardware.other_flop_per_s = pick(0, 1) == 0 ? hardware.type_1_flop_per_s : rate();
-    hardware.mac_is_one = pick(0, 3) == 0;
-    options.prefetch = static_cast<Prefetch>(pick(0, 3));
-    options.offload = static_cast<Offload>(pick(0, 1));
-    options.policy = pick(0, 3) == 0 ? Policy::belady : Policy::thesis;
-    options.strict_minimum = pick(0, 3) == 0;
-  }
-
-  int pick(int least, int most) { return std::uniform_int_distribution(least, most)(random); }
-
-  std::uint32_t seed;
-  std::mt19937 random;
-  Program program;
-  Hardware hardware;
-  PredictOptions options;
-};
-
-std::ostream& operator<<(std::ostream& out, const Case& c) {
-  out << "seed " << c.seed << ", capacity " << c.hardware.capacity_bytes << ", bytes/s "
-      << c.hardware.bytes_per_s << ", prefetch " << static_cast<int>(c.options.prefetch)
-      << ", offload " << static_cast<int>(c.options.offload) << ", policy "
-      << static_cast<int>(c.options.policy) << '\n';
-  for (std::size_t id = 0; id < c.program.values.size(); ++id) {
-    const Value& value = c.program.values[id];
-    out << "  v" << id << ' ' << value.bytes << " bytes, row " << value.row_bytes << ", kind "
-        << static_cast<int>(value.kind) << (value.is_result ? ", result\n" : "\n");
-  }
-  for (StepId step = 0; step < c.program.steps.size(); ++step) {
-    out << "  step " << step << (c.program.steps[step].layer_class == LayerClass::type_1 ? " I" : "")
-        << ", flop " << c.program.steps[step].flop << ':';
-    for (const Use& use : c.program.uses_of(step)) {
-      out << " v" << use.value << (use.reads ? "r" : "") << (use.writes ? "w" : "");
-    }
-    out << '\n';
-  }
-  return out;
-}
 
 /// Runs `compare(seed)` until the first seed at which something differs: the rest says no more.
 template <typename Compare>
@@ -105,12 +38,14 @@ void expect_same_plan(const Case& c, const Plan& fast, const Plan& slow) {
   }
 }
 
-void expect_same_time(double fast_s, double slow_s, double scale_s, const Case& c,
+template <typename Subject>
+void expect_same_time(double fast_s, double slow_s, double scale_s, const Subject& c,
                       const char* what) {
   EXPECT_NEAR(fast_s, slow_s, 1e-12 * scale_s) << what << ", " << c;
 }
 
-void expect_same_outcome(const Case& c, const Prediction& fast, const reference::Outcome& slow) {
+template <typename Subject>  // a Case, or what else says on what they differ
+void expect_same_outcome(const Subject& c, const Prediction& fast, const reference::Outcome& slow) {
   EXPECT_EQ(fast.in_bytes, slow.in_bytes) << c;
   EXPECT_EQ(fast.out_bytes, slow.out_bytes) << c;
   ASSERT_EQ(fast.steps.size(), slow.steps.size()) << c;
@@ -150,6 +85,22 @@ TEST(PredictionAgreement, PlansOfFarthestNextUseAreTheSame) {
   });
 }
 
+// Whatever else plans: the simulators agree on plans that neither of them would make, and on
+// hardware that is larger than the plan.
+TEST(PredictionAgreement, AnyPlanTakesTheSameTime) {
+  over_seeds(4000, [](std::uint32_t seed) {
+    Case c(seed);
+    c.options.strict_minimum = false;
+    if (c.hardware.capacity_bytes < c.lowest_capacity()) return;
+    const AccessList list(c.program);
+    const Plan plan = packed_plan(list, c.hardware.capacity_bytes, c.options, c.any_worth());
+    if (c.pick(0, 1) == 0) c.hardware.capacity_bytes += c.pick(1, 20);
+    expect_same_outcome(c, simulate(list, plan, c.hardware, c.options),
+                        reference::simulate(c.program, plan, c.hardware, c.options.prefetch,
+                                            c.options.offload));
+  });
+}
+
 TEST(PredictionAgreement, TheSameCapacitiesAreRefused) {
   over_seeds(4000, [](std::uint32_t seed) {
     const Case c(seed);
@@ -179,6 +130,66 @@ TEST(PredictionAgreement, PredictionsAreTheSameToTheByteAndTheNanosecond) {
     const AccessList list(c.program);
     expect_same_outcome(c, predict(list, c.hardware, c.options), slow);
   });
+}
+
+// Agreement says little about what never happened.
+TEST(PredictionAgreement, RandomProgramsMeetEveryRule) {
+  int refused = 0, rows = 0, slices = 0, stays = 0, leavers = 0;
+  int ahead = 0, write_backs = 0, streams = 0, waits = 0;
+  for (std::uint32_t seed = 0; seed < 1000; ++seed) {
+    const Case c(seed);
+    const auto plan = reference::farthest_next_use(c.program, c.hardware.capacity_bytes);
+    if (!plan) ++refused;
+    if (!plan) continue;
+    const reference::Uses uses(c.program);
+    for (StepId step = 0; step < c.program.steps.size(); ++step) {
+      const int fits = reference::holding_of(uses, step, c.hardware.capacity_bytes).fits;
+      rows += fits == 2;
+      slices += fits == 3;
+    }
+    for (std::size_t use = 0; use < plan->uses.size(); ++use) {
+      stays += plan->uses[use].stays;
+      leavers += plan->uses[use].leaves_at > uses.step_of[use] + 1;
+    }
+    const Prediction prediction =
+        simulate(AccessList(c.program), *plan, c.hardware, c.options, Record::transfers);
+    for (const Transfer& transfer : prediction.transfers) {
+      const bool is_load = transfer.kind == TransferKind::load;
+      write_backs += transfer.kind == TransferKind::write_back;
+      streams += transfer.kind == TransferKind::stream;
+      ahead += is_load && transfer.step > 0 &&
+               transfer.start_s < prediction.steps[transfer.step - 1].end_s;
+    }
+    for (const StepResult& step : prediction.steps) waits += step.wait_s > 0;
+  }
+  for (const int count : {refused, rows, slices, stays, leavers, ahead, write_backs, streams, waits})
+    EXPECT_GT(count, 90);
+}
+
+// Real orders and sizes; small networks, because the slow one looks at everything at every event.
+TEST(PredictionAgreement, NetworksTakeTheSameTime) {
+  for (const char* name : {"alexnet", "mobilenet_v2", "resnet50"}) {
+    const Graph graph = build_network(name);
+    const BoundGraph bound = bind(graph, {{"batch", 32}});
+    const Program program = make_program(bound);
+    const AccessList list(program);
+    for (const std::int64_t megabytes : {24, 96, 500}) {
+      const Hardware hardware{megabytes << 20, 616e9, 13.45e12, 13.45e12, false};
+      for (const Prefetch prefetch : {Prefetch::listing, Prefetch::soonest}) {
+        for (const Offload offload : {Offload::on_demand, Offload::look_ahead}) {
+          SCOPED_TRACE(std::string(name) + " at " + std::to_string(megabytes) + " MB");
+          PredictOptions options;
+          options.policy = Policy::thesis;
+          options.prefetch = prefetch;
+          options.offload = offload;
+          const auto plan = reference::farthest_next_use(program, hardware.capacity_bytes);
+          ASSERT_TRUE(plan);
+          expect_same_outcome("", predict(list, hardware, options),
+                              reference::simulate(program, *plan, hardware, prefetch, offload));
+        }
+      }
+    }
+  }
 }
 
 }  // namespace
