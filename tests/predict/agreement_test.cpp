@@ -173,7 +173,7 @@ TEST(PredictionAgreement, NetworksTakeTheSameTime) {
     const BoundGraph bound = bind(graph, {{"batch", 32}});
     const Program program = make_program(bound);
     const AccessList list(program);
-    for (const std::int64_t megabytes : {24, 96, 500}) {
+    for (const std::int64_t megabytes : {24, 128}) {
       const Hardware hardware{megabytes << 20, 616e9, 13.45e12, 13.45e12, false};
       for (const Prefetch prefetch : {Prefetch::listing, Prefetch::soonest}) {
         for (const Offload offload : {Offload::on_demand, Offload::look_ahead}) {

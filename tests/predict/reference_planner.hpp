@@ -21,6 +21,8 @@ struct Uses {
         of_step[step].push_back(step_of.size());
         step_of.push_back(step);
       }
+      std::sort(of_step[step].begin(), of_step[step].end(),
+                [&](std::size_t a, std::size_t b) { return at(a).value < at(b).value; });
     }
     std::map<ValueId, std::size_t> last;
     next.resize(step_of.size());
@@ -35,7 +37,7 @@ struct Uses {
   }
 
   const Program& program;
-  std::vector<std::vector<std::size_t>> of_step;
+  std::vector<std::vector<std::size_t>> of_step;  ///< by id
   std::vector<StepId> step_of;
   std::vector<std::optional<std::size_t>> next, previous;
 

@@ -76,13 +76,6 @@ class Simulator {
     return offload_ == Offload::on_demand && is_resident(use) && !plan_.uses[use].stays &&
            uses_.is_read_again(use);
   }
-  std::vector<std::size_t> by_id(StepId step) const {
-    std::vector<std::size_t> uses = uses_.of_step[step];
-    std::sort(uses.begin(), uses.end(), [&](std::size_t a, std::size_t b) {
-      return uses_.at(a).value < uses_.at(b).value;
-    });
-    return uses;
-  }
   double compute_s(StepId id) const {
     const Step& step = uses_.program.steps[id];
     const auto operations =
@@ -154,7 +147,7 @@ class Simulator {
     if (!is_running_ || now_s_ < compute_end_s_ || stream_ != Stream::none) return false;
     outcome_.steps.back().end_s = now_s_;
     is_running_ = false;
-    for (const std::size_t use : by_id(current_)) {
+    for (const std::size_t use : uses_.of_step[current_]) {
       if (is_resident(use) && !plan_.uses[use].stays && !leaves_on_demand(use)) leave(use);
     }
     become_current(current_ + 1);
@@ -164,6 +157,7 @@ class Simulator {
   void become_current(StepId step) {
     current_ = step;
     current_since_s_ = now_s_;
+    std::erase_if(ahead_, [&](std::size_t load) { return uses_.step_of[load] <= step; });
     std::map<ValueId, std::size_t> leaving;
     for (std::size_t use = 0; use < plan_.uses.size(); ++use) {
       if (leaves_on_demand(use) && plan_.uses[use].leaves_at == step) {
@@ -222,7 +216,7 @@ class Simulator {
     std::optional<std::size_t> load = is_running_ ? load_ahead() : load_of_current();
     if (load && uses_.bytes(*load) > free_bytes()) load.reset();
     if (load) {
-      issued_.insert(*load);
+      ahead_.insert(*load);
       on_chip_.insert(uses_.at(*load).value);
       outcome_.in_bytes += uses_.bytes(*load);
       in_flight_ = {TransferKind::load, *load, now_s_ + transfer_s(uses_.bytes(*load))};
@@ -236,27 +230,39 @@ class Simulator {
   /// "its first load (by id) that can go and has room"
   std::optional<std::size_t> load_of_current() const {
     if (current_ == step_count()) return std::nullopt;
-    for (const std::size_t use : by_id(current_)) {
+    for (const std::size_t use : uses_.of_step[current_]) {
       if (is_load(use) && can_go(use) && uses_.bytes(use) <= free_bytes()) return use;
     }
     return std::nullopt;
   }
 
   /// "the first load of a later step (by step, then id) that may be issued ahead, can go, and for
-  /// which the plan has room"
+  /// which the plan has room: what the plan leaves free, less what was loaded ahead, is at least its
+  /// bytes in every step from the current one up to the one before its own"
   std::optional<std::size_t> load_ahead() const {
+    std::int64_t room = hardware_.capacity_bytes;
     for (StepId step = current_ + 1; step < step_count(); ++step) {
-      for (const std::size_t use : by_id(step)) {
-        if (is_load(use) && may_be_issued(use) && can_go(use) && plan_has_room(use)) return use;
+      room = std::min(room, plan_free_[step - 1] - loaded_ahead_bytes(step - 1));
+      for (const std::size_t use : uses_.of_step[step]) {
+        const bool has_room = uses_.bytes(use) <= room;
+        if (is_load(use) && may_be_issued(use) && can_go(use) && has_room) return use;
       }
     }
     return std::nullopt;
   }
 
+  std::int64_t loaded_ahead_bytes(StepId step) const {
+    std::int64_t bytes = 0;
+    for (const std::size_t load : ahead_) {
+      if (uses_.step_of[load] > step) bytes += uses_.bytes(load);
+    }
+    return bytes;
+  }
+
   /// "the use before is over, the value has left the chip and its write-back has ended"
   bool can_go(std::size_t use) const {
     const auto before = uses_.previous[use];
-    return !issued_.contains(use) && (!before || uses_.step_of[*before] < current_) &&
+    return (!before || uses_.step_of[*before] < current_) &&
            !on_chip_.contains(uses_.at(use).value);
   }
 
@@ -275,19 +281,6 @@ class Simulator {
       covered_s += compute_s(--from);
     }
     return from <= current_;
-  }
-
-  /// "what the plan leaves free, less what was loaded ahead, is at least its bytes in every step
-  /// from the current one up to the one before its own"
-  bool plan_has_room(std::size_t load) const {
-    for (StepId step = current_; step < uses_.step_of[load]; ++step) {
-      std::int64_t free = plan_free_[step];
-      for (const std::size_t ahead : issued_) {
-        if (uses_.step_of[ahead] > step) free -= uses_.bytes(ahead);
-      }
-      if (free < uses_.bytes(load)) return false;
-    }
-    return true;
   }
 
   std::int64_t free_by_plan(StepId step) const {
@@ -321,7 +314,8 @@ class Simulator {
   Stream stream_ = Stream::none;
   std::set<ValueId> on_chip_;              ///< all its bytes have room, whether or not they are there yet
   std::vector<std::size_t> write_backs_;   ///< the oldest first; the one in flight among them
-  std::set<std::size_t> issued_, arrived_;  ///< loads
+  std::set<std::size_t> arrived_;           ///< loads
+  std::set<std::size_t> ahead_;             ///< loads that were issued for steps still to come
   std::optional<InFlight> in_flight_;
   std::optional<ValueId> last_ended_;
   Outcome outcome_;
