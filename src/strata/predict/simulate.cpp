@@ -230,6 +230,7 @@ class Simulation {
       if (is_complete && has_room(needed)) break;
       const double idle_s = std::max(channel_free_s_, now_s_);
       if (leaving_ != nobody) {  // its end may be what all wait for
+        last_value_ = leaving_;
         finish_transfer();
         ready_s = std::max(ready_s, idle_s);
         continue;
@@ -270,7 +271,7 @@ class Simulation {
       }
       ++u;
     }
-    if (largest == nobody) return start_s;
+    if (in + out == 0) return start_s;  // nothing, or only what nobody reads again
     const double idle_s = std::max(channel_free_s_, start_s);
     finish_transfer();  // before the stream begins
     return transfer(TransferKind::stream, largest, step_, idle_s, in, out);
