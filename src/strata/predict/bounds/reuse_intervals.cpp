@@ -3,6 +3,7 @@
 
 #include "strata/base/checked.hpp"
 
+#include <algorithm>
 #include <cstddef>
 
 namespace strata {
@@ -80,14 +81,30 @@ ReuseIntervals reuse_intervals(const Program& program) {
   return result;
 }
 
-std::uint32_t charged_interval(const ReuseIntervals& reuse, const ValueVersion& version) {
-  std::uint32_t longest = version.first_interval;
-  const auto length = [&](std::uint32_t i) {
-    return reuse.intervals[i].end - reuse.intervals[i].begin;
-  };
-  for (std::uint32_t i = longest; i < version.first_interval + version.intervals; ++i)
-    if (length(i) > length(longest)) longest = i;
-  return longest;
+std::vector<std::uint32_t> charged_intervals(const ReuseIntervals& reuse, std::size_t steps) {
+  // crowd[t]: the bytes of all intervals over the gaps before step t, summed. A measure only, so a
+  // double serves.
+  std::vector<double> crowd(steps + 1);
+  for (const ReuseInterval& interval : reuse.intervals) {
+    crowd[interval.begin + 1] += static_cast<double>(interval.bytes);
+    crowd[interval.end + 1] -= static_cast<double>(interval.bytes);
+  }
+  for (int sum = 0; sum < 2; ++sum)
+    for (std::size_t t = 0; t < steps; ++t) crowd[t + 1] += crowd[t];
+
+  std::vector<std::uint32_t> charged;
+  charged.reserve(reuse.versions.size());
+  for (const ValueVersion& version : reuse.versions) {
+    charged.push_back(no_version);
+    double most = -1;
+    for (std::uint32_t k = 0; k < version.intervals; ++k) {
+      const ReuseInterval& interval = reuse.intervals[version.first_interval + k];
+      const double across = crowd[interval.end] - crowd[interval.begin];
+      if (across > most) charged.back() = version.first_interval + k;
+      most = std::max(most, across);
+    }
+  }
+  return charged;
 }
 
 }  // namespace strata

@@ -48,9 +48,10 @@ struct ReuseIntervals {
 /// Values of no bytes are left out.
 ReuseIntervals reuse_intervals(const Program& program);
 
-/// The interval of a version that a bound charges with its write: where the write is not charged
-/// to all of a version's intervals but to one, the bound stays valid, and it loses little when that
-/// is the one kept last. This is the longest.
-std::uint32_t charged_interval(const ReuseIntervals& reuse, const ValueVersion& version);
+/// For every version, the interval that a bound charges with its write; of a version without
+/// intervals, no_version. A write is saved only when all intervals of the version are kept, which is
+/// no flow; charged to any one of them the bound stays valid, and it loses little when that is the
+/// one kept last: the one that lies across most of what else could be kept.
+std::vector<std::uint32_t> charged_intervals(const ReuseIntervals& reuse, std::size_t steps);
 
 }  // namespace strata

@@ -19,7 +19,7 @@ constexpr std::size_t most_steps = 5'000;
 
 /// Every interval as something to hold, worth the read it saves, and the write where it is the one
 /// that its version's write is charged to.
-std::vector<Hold> holds_of(const ReuseIntervals& reuse) {
+std::vector<Hold> holds_of(const ReuseIntervals& reuse, std::size_t steps) {
   std::vector<Hold> holds;
   holds.reserve(reuse.intervals.size());
   for (const ReuseInterval& interval : reuse.intervals)
@@ -29,9 +29,9 @@ std::vector<Hold> holds_of(const ReuseIntervals& reuse) {
                      .last_use = interval.last_use,
                      .bytes = interval.bytes,
                      .worth = 1});
-  for (const ValueVersion& version : reuse.versions)
-    if (version.intervals > 0 && !version.is_result)
-      ++holds[charged_interval(reuse, version)].worth;
+  const std::vector<std::uint32_t> charged = charged_intervals(reuse, steps);
+  for (std::size_t i = 0; i < charged.size(); ++i)
+    if (charged[i] != no_version && !reuse.versions[i].is_result) ++holds[charged[i]].worth;
   return holds;
 }
 
@@ -65,17 +65,17 @@ std::int64_t TrafficBound::bytes_at(std::int64_t capacity_bytes) const {
 
 TrafficBound physical_traffic_bound(const Program& program) {
   const ReuseIntervals reuse = reuse_intervals(program);
-  return bound_of(reuse, gap_network(program.steps.size(), holds_of(reuse)));
+  return bound_of(reuse, gap_network(program.steps.size(), holds_of(reuse, program.steps.size())));
 }
 
 TrafficBound model_traffic_bound(const Program& program) {
   const ReuseIntervals reuse = reuse_intervals(program);
-  return bound_of(reuse, step_network(program.steps.size(), holds_of(reuse)));
+  return bound_of(reuse, step_network(program.steps.size(), holds_of(reuse, program.steps.size())));
 }
 
 std::int64_t model_traffic_bound_at(const Program& program, std::int64_t capacity_bytes) {
   const ReuseIntervals reuse = reuse_intervals(program);
-  const FlowNetwork network = capacity_network(program, holds_of(reuse), capacity_bytes);
+  const FlowNetwork network = capacity_network(program, holds_of(reuse, program.steps.size()), capacity_bytes);
   Count bytes = Count(reuse.compulsory_bytes) + reuse.avoidable_bytes;
   bytes += network.least_cost(capacity_bytes);
   for (StepId step = 0; step < program.steps.size(); ++step)
