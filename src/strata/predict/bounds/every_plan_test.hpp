@@ -20,20 +20,26 @@ inline std::vector<std::uint32_t> candidates(const AccessList& list) {
   return uses;
 }
 
+/// The plan in which of `uses` those stay whose bit is set. Not always a valid one.
+inline Plan plan_of(const AccessList& list, std::int64_t capacity_bytes,
+                    const std::vector<std::uint32_t>& uses, std::uint32_t set) {
+  Plan plan = empty_plan(list, capacity_bytes, {});
+  for (std::size_t i = 0; i < uses.size(); ++i) {
+    if ((set >> i & 1) == 0) continue;
+    plan.uses[uses[i]].stays = true;
+    plan.uses[uses[i]].place = Place::resident;
+    plan.uses[list.next[uses[i]]].place = Place::resident;
+  }
+  return plan;
+}
+
 /// The least traffic over all valid plans, judged by problems_of and traffic_of alone. -1: none is
 /// valid.
 inline std::int64_t least_traffic(const AccessList& list, std::int64_t capacity_bytes) {
   const std::vector<std::uint32_t> uses = candidates(list);
-  const Plan empty = empty_plan(list, capacity_bytes, {});
   std::int64_t least = -1;
   for (std::uint32_t set = 0; set < std::uint32_t{1} << uses.size(); ++set) {
-    Plan plan = empty;
-    for (std::size_t i = 0; i < uses.size(); ++i) {
-      if ((set >> i & 1) == 0) continue;
-      plan.uses[uses[i]].stays = true;
-      plan.uses[uses[i]].place = Place::resident;
-      plan.uses[list.next[uses[i]]].place = Place::resident;
-    }
+    const Plan plan = plan_of(list, capacity_bytes, uses, set);
     if (!problems_of(list, plan).empty()) continue;
     const std::int64_t traffic = traffic_of(list, plan).total();
     if (least < 0 || traffic < least) least = traffic;

@@ -50,7 +50,7 @@ ReuseIntervals reuse_intervals(const Program& program) {
       const Use& use = program.uses[index];
       const StepId step = by_value.steps[index];
       if (use.reads && at == by_value.first[id]) {
-        result.first_reads.push_back(index);
+        result.first_reads.push_back({index, step, value.bytes});
         compulsory += value.bytes;
       } else if (use.reads) {
         const std::uint32_t before = by_value.uses[at - 1];

@@ -36,11 +36,18 @@ struct ValueVersion {
   std::int64_t bytes = 0;
 };
 
+/// A use that reads what was given, the first of its value: a load in any case.
+struct FirstRead {
+  std::uint32_t use = 0;
+  StepId step = 0;
+  std::int64_t bytes = 0;
+};
+
 struct ReuseIntervals {
   std::vector<ReuseInterval> intervals;  ///< value by value, each in the order of its uses
   std::vector<ValueVersion> versions;
-  std::vector<std::uint32_t> first_reads;  ///< uses that read what was given: loaded in any case
-  std::int64_t compulsory_bytes = 0;       ///< given values read, results written
+  std::vector<FirstRead> first_reads;
+  std::int64_t compulsory_bytes = 0;  ///< given values read, results written
   std::int64_t avoidable_bytes = 0;  ///< what moves besides when nothing is kept: every read, and
                                      ///< one write of every version that is read again
 };
