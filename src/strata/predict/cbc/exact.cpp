@@ -207,7 +207,7 @@ ExactPlan exact_plan(const AccessList& list, std::int64_t capacity_bytes,
   };
   if (exact.start != nullptr) consider(*exact.start);
 
-  result.bound_bytes = model_traffic_bound_at(list.program, capacity_bytes);
+  result.bound_bytes = just_this_capacity_traffic_bound(list.program, capacity_bytes);
   if (result.is_optimal()) return result;
   const std::vector<double> start = values_of(reuse, problem, result.plan);
   const Solution solution = solve(
