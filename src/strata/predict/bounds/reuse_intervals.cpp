@@ -61,11 +61,11 @@ ReuseIntervals reuse_intervals(const Program& program) {
       }
       if (use.writes) {
         version = static_cast<std::uint32_t>(result.versions.size());
-        result.versions.push_back({.write_use = index,
-                                   .made_at = step,
-                                   .first_interval =
-                                       static_cast<std::uint32_t>(result.intervals.size()),
-                                   .bytes = value.bytes});
+        result.versions.push_back(
+            {.write_use = index,
+             .made_at = step,
+             .first_interval = static_cast<std::uint32_t>(result.intervals.size()),
+             .bytes = value.bytes});
       }
     }
     if (version != no_version) result.versions[version].is_result = value.is_result;

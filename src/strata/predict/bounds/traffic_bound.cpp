@@ -41,8 +41,7 @@ std::vector<Hold> holds_that_fit(const Program& program, const ReuseIntervals& r
                                  const std::vector<StepOwn>& owns, std::int64_t capacity_bytes,
                                  std::int64_t granularity_bytes) {
   std::vector<Hold> holds = holds_of(reuse);
-  const std::vector<bool> fits =
-      which_fit(program, owns, capacity_bytes, granularity_bytes, holds);
+  const std::vector<bool> fits = which_fit(program, owns, capacity_bytes, granularity_bytes, holds);
   add_writes(reuse, program.steps.size(), fits, holds);
   drop_what_does_not_fit(fits, holds);
   return holds;
@@ -64,8 +63,8 @@ TrafficBound bound_of(const ReuseIntervals& reuse, const FlowNetwork& network) {
   return bound;
 }
 
-/// The traffic of the plan that keeps nothing. What sliced steps read again belongs to it: a smaller
-/// capacity only makes that more.
+/// The traffic of the plan that keeps nothing. What sliced steps read again belongs to it: a
+/// smaller capacity only makes that more.
 Count nothing_kept_bytes(const Program& program, const ReuseIntervals& reuse,
                          std::int64_t capacity_bytes) {
   Count bytes = Count(reuse.compulsory_bytes) + reuse.avoidable_bytes;
@@ -100,8 +99,8 @@ TrafficBound model_traffic_bound(const Program& program) {
 std::int64_t model_traffic_bound_at(const Program& program, std::int64_t capacity_bytes,
                                     std::int64_t granularity_bytes) {
   const ReuseIntervals reuse = reuse_intervals(program);
-  const std::vector<Hold> holds = holds_that_fit(program, reuse, owns_up_to(program, capacity_bytes),
-                                                 capacity_bytes, granularity_bytes);
+  const std::vector<Hold> holds = holds_that_fit(
+      program, reuse, owns_up_to(program, capacity_bytes), capacity_bytes, granularity_bytes);
   const FlowNetwork network = step_network(program.steps.size(), holds);
   Count saved = 0;
   for (const FlowPiece& piece : network.cheapest_first(capacity_bytes, 0))
@@ -109,8 +108,7 @@ std::int64_t model_traffic_bound_at(const Program& program, std::int64_t capacit
   return (nothing_kept_bytes(program, reuse, capacity_bytes) - saved).value();
 }
 
-std::int64_t just_this_capacity_traffic_bound(const Program& program,
-                                              std::int64_t capacity_bytes) {
+std::int64_t just_this_capacity_traffic_bound(const Program& program, std::int64_t capacity_bytes) {
   const ReuseIntervals reuse = reuse_intervals(program);
   const std::vector<Hold> holds =
       holds_that_fit(program, reuse, owns_at(program, capacity_bytes), capacity_bytes, 0);

@@ -75,7 +75,8 @@ class KeepProblemBuilder {
     }
   }
 
-  /// A version is written unless all of it is kept: w ≥ 1 − x. In terms of what is saved, 1 − w ≤ x.
+  /// A version is written unless all of it is kept: w ≥ 1 − x. In terms of what is saved, 1 − w ≤
+  /// x.
   void add_versions() {
     for (const ValueVersion& version : reuse_.versions) {
       if (version.intervals == 0 || version.is_result) continue;
@@ -213,12 +214,10 @@ ExactPlan exact_plan(const AccessList& list, std::int64_t capacity_bytes,
   // Less than a unit is no gap at all.
   const double enough_units = exact.enough_gap * static_cast<double>(result.bound_bytes) /
                               static_cast<double>(problem.unit_bytes);
-  const Solution solution =
-      solve(problem.program, {.time_s = exact.time_limit_s,
-                              .enough_gap = std::max(0.999, enough_units),
-                              .start = start});
-  const std::int64_t bound =
-      std::max(result.bound_bytes, bound_in_bytes(problem, solution.bound));
+  const Solution solution = solve(
+      problem.program,
+      {.time_s = exact.time_limit_s, .enough_gap = std::max(0.999, enough_units), .start = start});
+  const std::int64_t bound = std::max(result.bound_bytes, bound_in_bytes(problem, solution.bound));
   if (!solution.values.empty()) consider(plan_of(reuse, problem, empty, solution.values));
   result.bound_bytes = std::min(bound, result.traffic_bytes);
   return result;
