@@ -130,10 +130,10 @@ std::int64_t add_rows(const Program& program, StepId step, const std::vector<boo
 
 }  // namespace
 
-std::vector<Hold> holds_of(const ReuseIntervals& reuse) {
+std::vector<Hold> holds_of(const KeepIntervals& keep) {
   std::vector<Hold> holds;
-  holds.reserve(reuse.intervals.size());
-  for (const ReuseInterval& interval : reuse.intervals)
+  holds.reserve(keep.intervals.size());
+  for (const KeepInterval& interval : keep.intervals)
     holds.push_back({.begin = interval.begin,
                      .end = interval.end,
                      .first_use = interval.first_use,

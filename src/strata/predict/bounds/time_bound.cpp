@@ -2,8 +2,8 @@
 #include "strata/predict/bounds/time_bound.hpp"
 
 #include "strata/base/error.hpp"
+#include "strata/predict/bounds/keep_intervals.hpp"
 #include "strata/predict/bounds/priced_bound.hpp"
-#include "strata/predict/bounds/reuse_intervals.hpp"
 #include "strata/predict/plan.hpp"
 #include "strata/predict/simulate.hpp"
 
@@ -97,10 +97,10 @@ std::vector<std::vector<bool>> markings_of(const Prediction& schedule, const Har
 
 double priced_time_bound_s(const AccessList& list, const Hardware& hardware,
                            const std::vector<double>& compute_s, const Prediction& schedule) {
-  const ReuseIntervals reuse = reuse_intervals(list.program);
+  const KeepIntervals keep = keep_intervals(list.program);
   double longest_s = 0;
   for (const std::vector<bool>& is_marked : markings_of(schedule, hardware)) {
-    double time_s = static_cast<double>(least_priced_bytes(list.program, reuse, is_marked,
+    double time_s = static_cast<double>(least_priced_bytes(list.program, keep, is_marked,
                                                            hardware.capacity_bytes)) /
                     hardware.bytes_per_s;
     for (std::size_t i = 0; i < compute_s.size(); ++i)
