@@ -34,7 +34,7 @@ std::string_view kind_name(ValueKind kind) {
 std::string_view op_of(const Program& program, const Step& step) {
   if (step.is_gradient_sum) return "gradient_sum";
   if (step.pass == Pass::update) return "update";
-  if (step.node == no_node) return "loss";
+  if (step.node == no_node) return "other";
   return name_of(program.bound->graph->nodes[step.node].op);
 }
 
@@ -73,11 +73,12 @@ class RowMaker {
 
  private:
   // Layer, pass, what kind of step: what makes a row.
-  using Key = std::tuple<NodeId, Pass, bool, bool>;
+  using Key = std::tuple<NodeId, StepId, Pass, bool, bool>;
 
   ProfileRow& row_of(StepId id) {
     const Step& step = program_.steps[id];
-    const Key key{step.node, step.pass, step.is_gradient_sum, step.is_recomputed};
+    const StepId own = step.node == no_node ? id : 0;  // a step of no layer is a row of its own
+    const Key key{step.node, own, step.pass, step.is_gradient_sum, step.is_recomputed};
     const auto [place, is_new] = index_.try_emplace(key, profile_.rows.size());
     if (is_new) profile_.rows.push_back(described(id));
     return profile_.rows[place->second];
@@ -190,7 +191,7 @@ void find_needs(PredictionSummary& summary, const Program& program, std::int64_t
 PredictionSummary summarize(const Program& program, const Plan& plan, const Prediction& prediction,
                             const Hardware& hardware) {
   PredictionSummary summary;
-  describe_network(summary, *program.bound);
+  if (program.bound != nullptr) describe_network(summary, *program.bound);
   summary.hardware = hardware;
   summary.totals = totals_of(program, prediction);
   summary.profile = RowMaker(program, prediction).rows();
