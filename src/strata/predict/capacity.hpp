@@ -8,8 +8,12 @@
 /// What a step needs on chip.
 namespace strata {
 
+/// Whether the step needs all of a value for every output it makes: the weights of sums of
+/// products, and their gradients.
+bool must_be_whole(const Program& program, StepId step, const Use& use);
+
 /// The least that a use may hold while its step runs: a row, or all of it where every output needs
-/// it (the weights of sums of products, and their gradients).
+/// it.
 std::int64_t least_bytes(const Program& program, StepId step, const Use& use);
 
 /// How the values of a step fit into a capacity.
@@ -30,6 +34,16 @@ StepNeed need_of(const Program& program, StepId step);
 std::vector<StepNeed> needs_of(const Program& program);
 
 Fit fit_of(const StepNeed& need, std::int64_t capacity_bytes);
+
+/// A step whose least does not fit: its weight in the fewest slices that do. 0 slices: not even one
+/// row of everything else fits.
+struct Slicing {
+  std::int64_t slices = 0;
+  std::int64_t held_bytes = 0;
+  std::int64_t refetch_bytes =
+      0;  ///< what it reads besides the weight, once more per further slice
+};
+Slicing slicing_of(const Program& program, StepId step, std::int64_t capacity_bytes);
 
 /// The step that needs the most, and its least: below it weights are sliced.
 struct MinimumCapacity {

@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "strata/predict/predict.hpp"
+#include "strata/predict/access_list.hpp"
 
 #include <string>
 #include <vector>
 
-/// Plans: what stays on chip from one use to the next.
+/// Plans: what stays on chip from one use to the next. A plan knows capacities and bytes, no time.
 namespace strata {
-
-/// For every use, the value's next use (its index in Program::uses); no_use after the last.
-inline constexpr std::uint32_t no_use = ~std::uint32_t{0};
-std::vector<std::uint32_t> next_uses(const Program& program);
-/// The step of every use.
-std::vector<StepId> steps_of_uses(const Program& program);
 
 struct PlanTraffic {
   std::int64_t in_bytes = 0;
@@ -23,10 +17,27 @@ struct PlanTraffic {
 
 /// The bytes that a plan moves, whatever the rates are: what is read and not on chip comes in; what
 /// was changed and leaves goes out, once per version, unless nobody needs it again.
-PlanTraffic traffic_of(const Program& program, const Plan& plan);
+PlanTraffic traffic_of(const AccessList& list, const Plan& plan);
+
+/// What each step holds on chip under a plan: its own values, or rows of them, and what passes by.
+std::vector<std::int64_t> occupied_bytes(const AccessList& list, const Plan& plan);
 
 /// What breaks the capacity rule or contradicts itself; for tests and for plans that others make.
 /// Empty: nothing.
-std::vector<std::string> problems_of(const Program& program, const Plan& plan);
+std::vector<std::string> problems_of(const AccessList& list, const Plan& plan);
+
+/// The plan in which nothing stays: every step resident as far as the capacity rule says, sliced
+/// where it must be. Planners start from it. Errors (input): the capacity is below one row of a
+/// step's values, or, when strict, below the minimum.
+Plan empty_plan(const AccessList& list, std::int64_t capacity_bytes, const PredictOptions& options);
+
+/// Farthest next use first (Belady), as the thesis does it.
+Plan farthest_next_use_plan(const AccessList& list, std::int64_t capacity_bytes,
+                            const PredictOptions& options);
+
+/// Gives each interval between two uses a worth (bytes it saves, or what the caller makes of them),
+/// takes the most worthy per byte and step first, and keeps what fits.
+Plan packed_plan(const AccessList& list, std::int64_t capacity_bytes, const PredictOptions& options,
+                 const std::vector<double>& worth_of_use);
 
 }  // namespace strata

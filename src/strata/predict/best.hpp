@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/predict/plan.hpp"
+#include "strata/predict/simulate.hpp"
+
+#include <map>
+
+namespace strata {
+
+/// The policy `best`: makes plans in several ways, lays each over time and takes the fastest (or
+/// the one that moves the least). A plan for a capacity is valid for any larger one, so it also
+/// takes plans made for smaller capacities, on a fixed grid: more capacity is then never slower.
+///
+/// Remembers what it tried, so that the points of a sweep over capacities share the work.
+class BestPlanner {
+ public:
+  /// `hardware` gives the rates; its capacity is not looked at.
+  BestPlanner(const AccessList& list, const Hardware& hardware, const PredictOptions& options);
+
+  /// The plan for a capacity. Simulate it with the plan's own capacity to get its time.
+  const Plan& at(std::int64_t capacity_bytes);
+
+ private:
+  struct Tried {
+    Plan plan;
+    double time_s = 0;
+    std::int64_t traffic_bytes = 0;
+  };
+
+  bool is_better(const Tried& a, const Tried& b) const;
+  const Tried& tried_at(std::int64_t capacity_bytes);
+  void consider(Tried& best, Plan plan);
+  std::vector<std::int64_t> grid_below(std::int64_t capacity_bytes) const;
+
+  const AccessList& list_;
+  Hardware hardware_;
+  PredictOptions options_;
+  std::int64_t lowest_bytes_ = 0;        // where the grid begins
+  int points_per_octave_ = 0;            // 0: no grid, the program is too long
+  std::vector<double> worth_of_bytes_;   // bytes that keeping each interval saves
+  std::map<std::int64_t, Tried> tried_;  // by capacity
+};
+
+}  // namespace strata

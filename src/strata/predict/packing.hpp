@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/predict/free_room.hpp"
+#include "strata/predict/plan.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace strata {
+
+/// A plan that grows and shrinks interval by interval and never breaks the capacity rule. An
+/// interval is named by the use that begins it.
+///
+/// An interval takes its bytes from every step strictly between its two uses. Steps that fit hold
+/// their own values anyway; in one that does not fit, a value held whole takes what exceeds its
+/// least, once, however many intervals meet there.
+class Packing {
+ public:
+  Packing(const AccessList& list, Plan empty);
+
+  bool stays(std::uint32_t use) const { return plan_.uses[use].stays; }
+  /// Whether the interval can be kept at all: read again, and neither end in a sliced step.
+  bool is_possible(std::uint32_t use) const;
+  /// Whether there is room for it now.
+  bool fits(std::uint32_t use) const;
+  void keep(std::uint32_t use);
+  void release(std::uint32_t use);
+
+  const Plan& plan() const { return plan_; }
+  const FreeRoom& free_room() const { return free_; }
+
+ private:
+  std::int64_t more_when_whole(std::uint32_t use) const;
+  bool needs_residence(std::uint32_t use) const;
+  void make_resident(std::uint32_t use);
+  void make_streamed_unless_kept(std::uint32_t use);
+
+  const AccessList& list_;
+  Plan plan_;
+  FreeRoom free_;
+};
+
+}  // namespace strata

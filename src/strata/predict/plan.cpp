@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/predict/plan.hpp"
+
+#include "strata/base/checked.hpp"
+#include "strata/base/error.hpp"
+#include "strata/base/units.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace strata {
+
+PlanTraffic traffic_of(const AccessList& list, const Plan& plan) {
+  const Program& program = list.program;
+  Count in;
+  Count out;
+  std::vector<bool> is_dirty(program.values.size());
+  for (std::uint32_t u = 0; u < program.uses.size(); ++u) {
+    const Use& use = program.uses[u];
+    const std::int64_t bytes = program.values[use.value].bytes;
+    if (plan.uses[u].place == Place::streamed) {
+      if (use.reads) in += bytes;
+      if (use.writes && list.is_live[u]) out += bytes;
+      is_dirty[use.value] = false;
+      continue;
+    }
+    const std::uint32_t before = list.previous[u];
+    const bool is_on_chip = before != no_use && plan.uses[before].stays;
+    if (use.reads && !is_on_chip) in += bytes;
+    if (use.writes) is_dirty[use.value] = true;
+    if (plan.uses[u].stays || !is_dirty[use.value]) continue;
+    if (list.is_live[u]) out += bytes;
+    is_dirty[use.value] = false;
+  }
+  for (const std::int64_t bytes : plan.refetch_bytes) in += bytes;
+  return {in.value(), out.value()};
+}
+
+namespace {
+
+std::int64_t held_bytes(const AccessList& list, const Plan& plan, StepId step) {
+  const Program& program = list.program;
+  if (fit_of(list.needs[step], plan.capacity_bytes) == Fit::slices)
+    return slicing_of(program, step, plan.capacity_bytes).held_bytes;
+  std::int64_t held = 0;
+  const std::uint32_t first = program.steps[step].first_use;
+  std::uint32_t u = first;
+  for (const Use& use : program.uses_of(step)) {
+    held += plan.uses[u].place == Place::resident ? program.values[use.value].bytes
+                                                  : least_bytes(program, step, use);
+    ++u;
+  }
+  return held;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> occupied_bytes(const AccessList& list, const Plan& plan) {
+  const std::size_t steps = list.program.steps.size();
+  std::vector<std::int64_t> change(steps + 1, 0);  // of what passes by, from one step to the next
+  for (std::uint32_t u = 0; u < plan.uses.size(); ++u) {
+    if (!plan.uses[u].stays) continue;
+    change[list.step_of[u] + 1] += list.bytes_of(u);
+    change[list.next_step(u)] -= list.bytes_of(u);
+  }
+  std::int64_t passing = 0;
+  std::vector<std::int64_t> occupied(steps);
+  for (StepId step = 0; step < steps; ++step) {
+    passing += change[step];
+    occupied[step] = passing + held_bytes(list, plan, step);
+  }
+  return occupied;
+}
+
+std::vector<std::string> problems_of(const AccessList& list, const Plan& plan) {
+  std::vector<std::string> problems;
+  const Program& program = list.program;
+  if (plan.uses.size() != program.uses.size()) return {"the plan is for another program"};
+  for (std::uint32_t u = 0; u < plan.uses.size(); ++u) {
+    const StepId step = list.step_of[u];
+    const Fit fit = fit_of(list.needs[step], plan.capacity_bytes);
+    const bool is_streamed = plan.uses[u].place == Place::streamed;
+    const auto complain = [&](std::string_view what) {
+      problems.push_back(fmt::format("step {}, value {}: {}", step, program.uses[u].value, what));
+    };
+    if (fit == Fit::whole && is_streamed) complain("streamed, though the step fits");
+    if (fit == Fit::slices && !is_streamed) complain("resident, though the step is sliced");
+    if (fit == Fit::rows && is_streamed && must_be_whole(program, step, program.uses[u]))
+      complain("streamed, though it must be whole");
+    if (!plan.uses[u].stays) continue;
+    if (list.next[u] == no_use) {
+      complain("stays, though it is not used again");
+      continue;
+    }
+    if (is_streamed) complain("stays, though it is streamed");
+    if (plan.uses[list.next[u]].place == Place::streamed)
+      complain("stays, though it is streamed at its next use");
+  }
+  if (!problems.empty()) return problems;
+  const std::vector<std::int64_t> occupied = occupied_bytes(list, plan);
+  for (StepId step = 0; step < occupied.size(); ++step) {
+    if (occupied[step] > plan.capacity_bytes)
+      problems.push_back(
+          fmt::format("step {} holds {} bytes of {}", step, occupied[step], plan.capacity_bytes));
+  }
+  return problems;
+}
+
+namespace {
+
+[[noreturn]] void refuse(const AccessList& list, StepId step, std::int64_t capacity_bytes,
+                         std::int64_t needed_bytes, std::string_view what) {
+  fail(ErrorKind::input, "an on-chip capacity of {} is too small: {} needs {} ({})",
+       format_bytes(static_cast<double>(capacity_bytes)), name_of(list.program, step),
+       format_bytes(static_cast<double>(needed_bytes), 4), what);
+}
+
+}  // namespace
+
+Plan empty_plan(const AccessList& list, std::int64_t capacity_bytes,
+                const PredictOptions& options) {
+  const Program& program = list.program;
+  Plan plan;
+  plan.capacity_bytes = capacity_bytes;
+  plan.uses.resize(program.uses.size());
+  std::optional<StepId> largest;  // of the steps that a strict minimum refuses
+  for (StepId step = 0; step < program.steps.size(); ++step) {
+    const StepNeed& need = list.needs[step];
+    const Fit fit = fit_of(need, capacity_bytes);
+    if (fit == Fit::whole) continue;
+    const std::uint32_t first = program.steps[step].first_use;
+    std::uint32_t u = first;
+    for (const Use& use : program.uses_of(step)) {
+      const bool is_whole = fit == Fit::rows && must_be_whole(program, step, use);
+      plan.uses[u++].place = is_whole ? Place::resident : Place::streamed;
+    }
+    if (fit != Fit::slices) continue;
+    const double allowed = static_cast<double>(capacity_bytes) * (1 + options.minimum_slack);
+    if (options.strict_minimum && static_cast<double>(need.least_bytes) > allowed &&
+        (!largest || need.least_bytes > list.needs[*largest].least_bytes))
+      largest = step;
+    const Slicing slicing = slicing_of(program, step, capacity_bytes);
+    if (slicing.slices == 0 || need.rows_bytes > capacity_bytes)
+      refuse(list, step, capacity_bytes, need.rows_bytes, "one row of each of its tensors");
+    if (plan.refetch_bytes.empty()) plan.refetch_bytes.resize(program.steps.size());
+    plan.refetch_bytes[step] = slicing.refetch_bytes;
+  }
+  if (largest)
+    refuse(list, *largest, capacity_bytes, list.needs[*largest].least_bytes,
+           "its weights whole and one row of each other tensor");
+  return plan;
+}
+
+}  // namespace strata
