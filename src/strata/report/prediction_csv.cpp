@@ -8,17 +8,14 @@ namespace strata {
 
 std::span<const SpentField> spent_fields() {
   static constexpr SpentField fields[] = {
-      {"steps", [](const Spent& spent) { return static_cast<double>(spent.steps); }, true},
-      {"time_s", [](const Spent& spent) { return spent.time_s; }, false},
-      {"compute_time_s", [](const Spent& spent) { return spent.compute_s; }, false},
-      {"stall_time_s", [](const Spent& spent) { return spent.stall_s; }, false},
-      {"flop", [](const Spent& spent) { return static_cast<double>(spent.flop); }, true},
-      {"traffic_in_bytes", [](const Spent& spent) { return static_cast<double>(spent.in_bytes); },
-       true},
-      {"traffic_out_bytes", [](const Spent& spent) { return static_cast<double>(spent.out_bytes); },
-       true},
-      {"refetch_bytes", [](const Spent& spent) { return static_cast<double>(spent.refetch_bytes); },
-       true},
+      {"steps", &Spent::steps, nullptr},
+      {"time_s", nullptr, &Spent::time_s},
+      {"compute_time_s", nullptr, &Spent::compute_s},
+      {"stall_time_s", nullptr, &Spent::stall_s},
+      {"flop", &Spent::flop, nullptr},
+      {"traffic_in_bytes", &Spent::in_bytes, nullptr},
+      {"traffic_out_bytes", &Spent::out_bytes, nullptr},
+      {"refetch_bytes", &Spent::refetch_bytes, nullptr},
   };
   return fields;
 }
@@ -31,9 +28,8 @@ std::string to_csv(const PredictionSummary& summary) {
     text += fmt::format("{},{},{},{},{}", csv_cell(row.layer), row.pass, csv_cell(row.op),
                         csv_cell(row.block), row.layer_class);
     for (const SpentField& field : spent_fields()) {
-      const double value = field.value(row.spent);
-      text += field.is_whole ? fmt::format(",{}", static_cast<std::int64_t>(value))
-                             : fmt::format(",{}", value);
+      text += field.count != nullptr ? fmt::format(",{}", row.spent.*field.count)
+                                     : fmt::format(",{}", row.spent.*field.number);
     }
     text += fmt::format(",{}\n", csv_cell(row.cause));
   }

@@ -16,11 +16,11 @@ constexpr int schema_version = 1;
 
 void add_spent(Json& json, const Spent& spent) {
   for (const SpentField& field : spent_fields()) {
-    const double value = field.value(spent);
-    if (field.is_whole) {
-      json[std::string(field.key)] = static_cast<std::int64_t>(value);
+    const std::string key(field.key);
+    if (field.count != nullptr) {
+      json[key] = spent.*field.count;
     } else {
-      json[std::string(field.key)] = value;
+      json[key] = spent.*field.number;
     }
   }
 }

@@ -6,6 +6,7 @@
 #include "strata/report/text_style.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,8 +26,8 @@ inline constexpr std::size_t all_layers = ~std::size_t{0};
 /// The numbers of a row or group under the names that JSON and CSV give them, in base units.
 struct SpentField {
   std::string_view key;
-  double (*value)(const Spent& spent);
-  bool is_whole;  ///< a count, exact
+  std::int64_t Spent::*count;  ///< exact; nullptr: it is a number
+  double Spent::*number;
 };
 std::span<const SpentField> spent_fields();
 
