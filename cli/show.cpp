@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <vector>
 
@@ -38,8 +39,9 @@ constexpr Flag dot_flag{.name = "dot",
                         .offer = Offer::file};
 
 constexpr Argument arguments[] = {model_argument};
-constexpr Flag flags[] = {batch_flag, seq_flag, dim_flag,  dtype_flag, inference_flag,
-                          by_flag,    top_flag, json_flag, csv_flag,   dot_flag};
+constexpr auto flags =
+    joined_flags(size_flags, import_flags,
+                 std::array<Flag, 5>{by_flag, top_flag, json_flag, csv_flag, dot_flag});
 
 ModelView view_of(const Arguments& given) {
   ModelView view;
@@ -92,7 +94,7 @@ int run(const Request& request) {
   const ModelView view = view_of(given);
   check_outputs(given);
   const ModelSizes sizes = model_sizes(given);
-  const Graph graph = load_model(given.word(0));
+  const Graph graph = load_model(given.word(0), import_options(given));
   const ModelSummary summary = summarize(bind_model(graph, sizes), model_mode(given));
 
   warn(summary.warnings);

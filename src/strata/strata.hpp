@@ -5,6 +5,7 @@
 #include "strata/cost/cost.hpp"
 #include "strata/graph/bind.hpp"
 #include "strata/graph/graph.hpp"
+#include "strata/importers/import_options.hpp"
 #include "strata/report/model_report.hpp"
 #include "strata/report/model_summary.hpp"
 
@@ -25,8 +26,9 @@ namespace strata {
 
 /// A network from what people type: the name of a built-in network with its parameters
 /// ("llama:layers=8"), or a file in any format that Strata reads. What holds a '/' is a file; a
-/// built-in name wins over a file of the same name.
-Graph load_model(std::string_view model);
+/// built-in name wins over a file of the same name. Options are for files: a built-in network with
+/// one that is not the default is an error (usage).
+Graph load_model(std::string_view model, const ImportOptions& options = {});
 
 /// What somebody chose for the sizes and the data type that a network leaves open.
 struct ModelSizes {
