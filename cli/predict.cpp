@@ -38,7 +38,7 @@ constexpr Flag trace_flag{.name = "trace",
 
 constexpr Argument arguments[] = {model_argument};
 constexpr auto flags =
-    joined_flags(size_flags, import_flags, hardware_flags, training_flags, schedule_flags,
+    joined_flags(machine_flags, hardware_flags, size_flags, import_flags, training_flags, schedule_flags,
                  std::array<Flag, 5>{by_flag, layers_flag, json_flag, csv_flag, trace_flag});
 
 PredictView view_of(const Arguments& given) {

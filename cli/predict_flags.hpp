@@ -20,8 +20,8 @@ inline constexpr Flag on_flag{.name = "on",
                               .help = "A machine (strata list machines) or its file; h100-sxm.",
                               .offer = Offer::file};
 inline constexpr Flag set_flag{.name = "set",
-                               .value = "FIELD=VALUE",
-                               .help = "Change a number of the machine: machine.peaks.fp32.vector.flop_per_s=20T.",
+                               .value = "FIELD=V",
+                               .help = "Any number of it: machine.memory.L2.capacity_bytes=128MB.",
                                .repeats = true};
 inline constexpr Flag capacity_flag{
     .name = "capacity", .value = "SIZE", .help = "On-chip memory: 128MB; else the machine's."};
@@ -83,13 +83,16 @@ inline constexpr Flag preset_flag{.name = "preset",
                                   .choices = preset_names,
                                   .offer = Offer::choices};
 
-inline constexpr std::array<Flag, 5> hardware_flags = {on_flag, capacity_flag, bandwidth_flag,
-                                                       throughput_flag, set_flag};
+/// Which machine, and what is different about it.
+inline constexpr std::array<Flag, 3> machine_flags = {on_flag, set_flag, preset_flag};
+/// Flags that set_option knows by the same name.
+inline constexpr std::array<Flag, 3> hardware_flags = {capacity_flag, bandwidth_flag,
+                                                       throughput_flag};
 inline constexpr std::array<Flag, 5> training_flags = {optimizer_flag, loss_flag, recompute_flag,
                                                        micro_batches_flag, master_weights_flag};
-inline constexpr std::array<Flag, 8> schedule_flags = {
-    policy_flag, prefetch_flag,    offload_flag,        objective_flag,
-    bounds_flag, granularity_flag, strict_minimum_flag, preset_flag};
+inline constexpr std::array<Flag, 7> schedule_flags = {
+    policy_flag, prefetch_flag,    offload_flag,       objective_flag,
+    bounds_flag, granularity_flag, strict_minimum_flag};
 
 /// The machine that the flags ask for, with what --set changes.
 Machine machine_of(const Arguments& given);

@@ -70,6 +70,15 @@ struct PredictRequest {
 /// The choices of the thesis that the model comes from: no update of the weights, a multiply-add
 /// counts as 1 operation, its own policy, strict minimum with 1 % slack.
 PredictRequest thesis_request();
+/// The request of a preset by its name, "thesis"; an empty name gives the defaults.
+PredictRequest request_of_preset(std::string_view preset);
+
+/// Sets one thing by the name of its flag and text as people type it: ("capacity", "128MB"),
+/// ("policy", "thesis"); a switch takes "true" or "false". So the command line, Python and sweeps
+/// mean the same by the same words. Sizes are not among them. Errors (usage) name the option.
+void set_option(PredictRequest& request, std::string_view name, std::string_view value);
+/// The names that set_option knows.
+std::vector<std::string_view> predict_options();
 
 /// One iteration laid over a machine, with all that was made on the way.
 struct PredictedIteration {
