@@ -12,27 +12,31 @@
 
 namespace strata {
 
-PlanTraffic traffic_of(const AccessList& list, const Plan& plan) {
+PlanTraffic traffic_of_value(const AccessList& list, const Plan& plan, ValueId value) {
   const Program& program = list.program;
+  PlanTraffic traffic;
+  bool is_on_chip = false;
+  bool is_dirty = false;
+  for (std::uint32_t u = list.first_of[value]; u != no_use; u = list.next[u]) {
+    const Use& use = program.uses[u];
+    if (use.reads && !is_on_chip) ++traffic.in_bytes;
+    is_dirty = is_dirty || use.writes;
+    is_on_chip = plan.uses[u].stays;
+    if (is_on_chip || !is_dirty) continue;
+    if (list.is_live[u]) ++traffic.out_bytes;
+    is_dirty = false;
+  }
+  const std::int64_t bytes = program.values[value].bytes;
+  return {checked_mul(traffic.in_bytes, bytes), checked_mul(traffic.out_bytes, bytes)};
+}
+
+PlanTraffic traffic_of(const AccessList& list, const Plan& plan) {
   Count in;
   Count out;
-  std::vector<bool> is_dirty(program.values.size());
-  for (std::uint32_t u = 0; u < program.uses.size(); ++u) {
-    const Use& use = program.uses[u];
-    const std::int64_t bytes = program.values[use.value].bytes;
-    if (plan.uses[u].place == Place::streamed) {
-      if (use.reads) in += bytes;
-      if (use.writes && list.is_live[u]) out += bytes;
-      is_dirty[use.value] = false;
-      continue;
-    }
-    const std::uint32_t before = list.previous[u];
-    const bool is_on_chip = before != no_use && plan.uses[before].stays;
-    if (use.reads && !is_on_chip) in += bytes;
-    if (use.writes) is_dirty[use.value] = true;
-    if (plan.uses[u].stays || !is_dirty[use.value]) continue;
-    if (list.is_live[u]) out += bytes;
-    is_dirty[use.value] = false;
+  for (ValueId value = 0; value < list.program.values.size(); ++value) {
+    const PlanTraffic traffic = traffic_of_value(list, plan, value);
+    in += traffic.in_bytes;
+    out += traffic.out_bytes;
   }
   for (const std::int64_t bytes : plan.refetch_bytes) in += bytes;
   return {in.value(), out.value()};

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/training/node_steps.hpp"
+
+#include <optional>
+#include <vector>
+
+namespace strata {
+
+/// The ends of the network: a loss on an output where there is one, otherwise a gradient that comes
+/// from outside. Loss steps belong to no node.
+class Losses {
+ public:
+  explicit Losses(Workshop& workshop);
+
+  void forward();
+  void backward();
+
+ private:
+  struct Term {
+    TensorId output = 0;
+    bool has_loss = false;
+    std::int64_t samples = 0;  // rows of classes
+    ValueId targets = 0;
+    std::optional<ValueId> probabilities = std::nullopt;
+  };
+  void forward(Term& term);
+  void backward(const Term& term);
+  Pass backward_pass() const;
+  ValueId add(ValueKind kind, const Term& term, std::uint32_t part, std::int64_t bytes);
+
+  Workshop& shop_;
+  bool is_softmax_ = false;  // else squared error
+  std::vector<Term> terms_;
+};
+
+}  // namespace strata

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/base/error.hpp"
+#include "strata/training/losses.hpp"
+#include "strata/training/node_steps.hpp"
+#include "strata/training/order.hpp"
+#include "strata/training/updates.hpp"
+
+#include <memory>
+
+namespace strata {
+namespace {
+
+std::int64_t batch_of(const BoundGraph& bound) {
+  if (const auto batch = bound.binding.find("batch"); batch != bound.binding.end())
+    return batch->second;
+  for (const TensorId input : bound.graph->inputs) {
+    if (bound.tensors[input].axes() > 0) return bound.tensors[input][0];
+  }
+  return 1;
+}
+
+class Iteration {
+ public:
+  Iteration(const BoundGraph& bound, const TrainingOptions& options)
+      : shop_(bound, options), nodes_(shop_), losses_(shop_) {}
+
+  Program program() && {
+    const std::int64_t rounds = shop_.options.inference ? 1 : shop_.options.micro_batches;
+    for (std::int64_t round = 0; round < rounds; ++round) {
+      if (round > 0) shop_.values.forget_features();
+      run_forward();
+      if (!shop_.options.inference) run_backward();
+    }
+    if (!shop_.options.inference) write_updates(shop_);
+    return shop_.writer.finish((Count(batch_of(shop_.bound)) * rounds).value());
+  }
+
+ private:
+  void run_forward() {
+    for (const Instance& instance : shop_.unrolling.instances) nodes_.forward(instance, false);
+    losses_.forward();
+  }
+
+  void run_backward() {
+    losses_.backward();
+    const std::vector<Instance>& instances = shop_.unrolling.instances;
+    for (auto instance = instances.rbegin(); instance != instances.rend(); ++instance)
+      nodes_.backward(*instance);
+  }
+
+  Workshop shop_;
+  NodeSteps nodes_;
+  Losses losses_;
+};
+
+}  // namespace
+
+Workshop::Workshop(const BoundGraph& bound_graph, const TrainingOptions& training_options)
+    : bound(bound_graph),
+      graph(*bound_graph.graph),
+      options(training_options),
+      mode(training_options.inference ? Mode::inference : Mode::training),
+      unrolling(
+          unroll(bound, execution_order(graph), options.unroll_recurrent, mode == Mode::training)),
+      writer(bound),
+      values(writer, bound, unrolling),
+      gradients(writer, bound, options.separate_backward ? Pass::backward_input : Pass::backward) {}
+
+Program make_program(const BoundGraph& bound, const TrainingOptions& options) {
+  if (options.micro_batches < 1)
+    fail(ErrorKind::usage, "{} micro-batches: at least 1 is needed", options.micro_batches);
+  return Iteration(bound, options).program();
+}
+
+}  // namespace strata

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/training/updates.hpp"
+
+#include "strata/base/error.hpp"
+
+#include <vector>
+
+namespace strata {
+namespace {
+
+// The first node that reads each parameter: the layer to which its update belongs.
+std::vector<NodeId> owners_of(const Graph& graph) {
+  std::vector<NodeId> owners(graph.tensors.size(), no_node);
+  for (NodeId node = 0; node < graph.nodes.size(); ++node) {
+    for (const TensorId input : graph.nodes[node].inputs) {
+      if (owners[input] == no_node) owners[input] = node;
+    }
+  }
+  return owners;
+}
+
+class Update {
+ public:
+  Update(Workshop& shop, TensorId parameter, NodeId owner)
+      : shop_(shop), parameter_(parameter), owner_(owner), ids_(shop.values.of(parameter)) {}
+
+  void write() {
+    if (!has_gradient()) return;
+    if (shop_.options.optimizer == Optimizer::none) return keep_gradients();
+    const BoundTensor& tensor = shop_.bound.tensors[parameter_];
+    // Beside smaller numbers for training lies an exact copy of the weights, which is what learns.
+    const bool has_master = shop_.options.master_weights &&
+                            bytes_per_element(tensor.dtype) < bytes_per_element(DType::fp32);
+    const DType dtype = has_master ? DType::fp32 : tensor.dtype;
+    const UpdateCost cost = update_cost(shop_.options.optimizer, tensor.elements, dtype);
+    const std::int64_t full_bytes = (Count(tensor.elements) * bytes_per_element(dtype)).value();
+
+    std::vector<ValueId> states;
+    if (has_master) states.push_back(add_state(0, full_bytes));
+    for (std::int64_t i = 0; i < cost.state_bytes / full_bytes; ++i)
+      states.push_back(add_state(static_cast<std::uint32_t>(i) + 1, full_bytes));
+
+    ProgramWriter& writer = shop_.writer;
+    writer.begin({.node = owner_, .pass = Pass::update, .layer_class = LayerClass::type_2});
+    for (std::uint32_t i = 0; i < ids_.count; ++i) {
+      if (!has_master) writer.reads(ids_[i]);
+      if (const auto gradient = shop_.gradients.of(ids_[i])) writer.reads(*gradient);
+      writer.writes(ids_[i]);
+      writer.value(ids_[i]).is_result = true;
+    }
+    for (const ValueId state : states) {
+      writer.reads(state);
+      writer.writes(state);
+    }
+    writer.add_work(cost.flop, 0);
+  }
+
+ private:
+  bool has_gradient() const {
+    for (std::uint32_t i = 0; i < ids_.count; ++i) {
+      if (shop_.gradients.of(ids_[i])) return true;
+    }
+    return false;
+  }
+
+  void keep_gradients() {
+    for (std::uint32_t i = 0; i < ids_.count; ++i) {
+      if (const auto gradient = shop_.gradients.of(ids_[i]))
+        shop_.writer.value(*gradient).is_result = true;
+    }
+  }
+
+  ValueId add_state(std::uint32_t part, std::int64_t bytes) {
+    return shop_.writer.add(
+        {.kind = ValueKind::state,
+         .is_given = true,
+         .is_result = true,
+         .tensor = parameter_,
+         .part = part,
+         .bytes = bytes,
+         .row_bytes = row_bytes(shop_.bound.tensors[parameter_], {}, true, bytes)});
+  }
+
+  Workshop& shop_;
+  TensorId parameter_;
+  NodeId owner_;
+  ValueIds ids_;
+};
+
+}  // namespace
+
+void write_updates(Workshop& shop) {
+  const std::vector<NodeId> owners = owners_of(shop.graph);
+  for (TensorId id = 0; id < shop.graph.tensors.size(); ++id) {
+    const bool learns = shop.graph.tensors[id].kind == TensorKind::parameter &&
+                        shop.bound.tensors[id].wants_gradient;
+    if (learns) Update(shop, id, owners[id]).write();
+  }
+}
+
+}  // namespace strata

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/training/writer.hpp"
+
+#include "strata/base/error.hpp"
+
+#include <limits>
+#include <utility>
+
+namespace strata {
+namespace {
+
+// Ids and indices are 32 bits wide: half the memory, and far beyond what anybody waits for.
+constexpr std::size_t most_entries = std::numeric_limits<std::uint32_t>::max() - 1;
+constexpr std::uint32_t never_used = ~std::uint32_t{0};
+
+void require_room(std::size_t count, const char* what) {
+  if (count >= most_entries)
+    fail(ErrorKind::unsupported, "the iteration has more than {} {}", most_entries, what);
+}
+
+}  // namespace
+
+ValueId ProgramWriter::add(const Value& value) {
+  require_room(program_.values.size(), "values");
+  STRATA_CHECK(value.bytes > 0 && value.row_bytes > 0, "a value has a size and a row");
+  program_.values.push_back(value);
+  last_use_.push_back(never_used);
+  return static_cast<ValueId>(program_.values.size() - 1);
+}
+
+void ProgramWriter::begin(Step step) {
+  require_room(program_.steps.size(), "steps");
+  step.first_use = static_cast<std::uint32_t>(program_.uses.size());
+  program_.steps.push_back(step);
+}
+
+Use& ProgramWriter::use_of(ValueId id) {
+  std::uint32_t& last = last_use_[id];
+  if (last == never_used || last < program_.steps.back().first_use) {
+    require_room(program_.uses.size(), "uses");
+    last = static_cast<std::uint32_t>(program_.uses.size());
+    program_.uses.push_back({id, false, false});
+  }
+  return program_.uses[last];
+}
+
+void ProgramWriter::reads(ValueId id) {
+  Use& use = use_of(id);
+  use.reads = use.reads || !use.writes;
+}
+
+void ProgramWriter::writes(ValueId id) { use_of(id).writes = true; }
+
+void ProgramWriter::reads(std::span<const ValueId> ids) {
+  for (const ValueId id : ids) reads(id);
+}
+
+void ProgramWriter::writes(std::span<const ValueId> ids) {
+  for (const ValueId id : ids) writes(id);
+}
+
+void ProgramWriter::add_work(std::int64_t flop, std::int64_t mac) {
+  Step& step = program_.steps.back();
+  step.flop = checked_add(step.flop, flop);
+  step.mac = checked_add(step.mac, mac);
+}
+
+Program ProgramWriter::finish(std::int64_t samples) {
+  program_.samples = samples;
+  return std::move(program_);
+}
+
+}  // namespace strata

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/base/checked.hpp"
+#include "strata/training/program.hpp"
+
+#include <span>
+
+namespace strata {
+
+/// Writes a Program down: values, then step by step what each uses. A value that a step names
+/// twice is one use; what a step has made itself it does not read.
+class ProgramWriter {
+ public:
+  explicit ProgramWriter(const BoundGraph& bound) { program_.bound = &bound; }
+
+  ValueId add(const Value& value);
+  Value& value(ValueId id) { return program_.values[id]; }
+  const Value& value(ValueId id) const { return program_.values[id]; }
+
+  /// Opens a step; what follows belongs to it.
+  void begin(Step step);
+  void reads(ValueId id);
+  void writes(ValueId id);
+  void reads(std::span<const ValueId> ids);
+  void writes(std::span<const ValueId> ids);
+  void add_work(std::int64_t flop, std::int64_t mac);
+
+  std::size_t step_count() const { return program_.steps.size(); }
+  Program finish(std::int64_t samples);
+
+ private:
+  Use& use_of(ValueId id);
+
+  Program program_;
+  std::vector<std::uint32_t> last_use_;  // of each value, in program_.uses
+};
+
+}  // namespace strata
