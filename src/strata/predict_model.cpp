@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/units.hpp"
+#include "strata/predict/thesis.hpp"
 #include "strata/strata.hpp"
 
 #include <fmt/format.h>
@@ -131,10 +132,8 @@ PredictRequest thesis_request() {
   PredictRequest request;
   request.preset = "thesis";
   request.mac_is_one = true;
-  request.training.optimizer = Optimizer::none;
-  request.options.policy = Policy::thesis;
-  request.options.strict_minimum = true;
-  request.options.minimum_slack = 0.01;
+  request.training = thesis_training();
+  request.options = thesis_prediction();
   return request;
 }
 

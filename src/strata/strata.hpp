@@ -52,7 +52,7 @@ struct ModelSizes {
 BoundGraph bind_model(const Graph& graph, const ModelSizes& sizes = {});
 
 /// Whether lower bounds are computed: for programs that are not too long, or whatever it takes.
-enum class WantBounds : std::uint8_t { automatic, always, never };
+enum class WantBounds : std::uint8_t { automatic, in_any_case, not_at_all };
 
 /// What is asked of a prediction; every default is a sensible one.
 struct PredictRequest {
