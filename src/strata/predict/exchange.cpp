@@ -11,7 +11,9 @@ constexpr int most_rounds = 8;
 class Exchange {
  public:
   Exchange(const AccessList& list, const Plan& plan, const PredictOptions& options)
-      : list_(list), packing_(list, empty_plan(list, plan.capacity_bytes, options)) {
+      : list_(list),
+        packing_(list, empty_plan(list, plan.capacity_bytes, options)),
+        loss_(plan.uses.size(), unknown) {
     for (std::uint32_t u = 0; u < plan.uses.size(); ++u) {
       if (!packing_.is_possible(u)) continue;
       intervals_.push_back(u);
@@ -34,20 +36,34 @@ class Exchange {
   }
 
  private:
+  static constexpr std::int64_t unknown = -1;
+
   std::int64_t traffic_of(std::uint32_t use) const {
     return traffic_of_value(list_, packing_.plan(), list_.program.uses[use].value).total();
   }
 
-  // What moves less when the interval is kept (or, negative, more).
-  std::int64_t keep(std::uint32_t use) {
+  // What moves less when the interval is kept, or no longer.
+  std::int64_t change(std::uint32_t use, void (Packing::*what)(std::uint32_t)) {
     const std::int64_t before = traffic_of(use);
-    packing_.keep(use);
+    (packing_.*what)(use);
+    for (std::uint32_t u = list_.first_of[list_.program.uses[use].value]; u != no_use;
+         u = list_.next[u])
+      loss_[u] = unknown;
     return before - traffic_of(use);
   }
-  std::int64_t release(std::uint32_t use) {
-    const std::int64_t before = traffic_of(use);
-    packing_.release(use);
-    return before - traffic_of(use);
+  std::int64_t keep(std::uint32_t use) { return change(use, &Packing::keep); }
+  std::int64_t release(std::uint32_t use) { return change(use, &Packing::release); }
+
+  // What would move more without the interval; remembered until its value changes.
+  std::int64_t loss_without(std::uint32_t use) {
+    if (loss_[use] == unknown) {
+      Plan& plan = packing_.plan_for_trial();
+      const std::int64_t before = traffic_of(use);
+      plan.uses[use].stays = false;
+      loss_[use] = traffic_of(use) - before;
+      plan.uses[use].stays = true;
+    }
+    return loss_[use];
   }
 
   bool fill() {
@@ -68,9 +84,8 @@ class Exchange {
       if (!packing_.stays(use) || !packing_.takes_room_in(use, step) ||
           list_.program.uses[use].value == list_.program.uses[except].value)
         continue;
-      const std::int64_t loss = -release(use);
-      packing_.keep(use);
-      const double cost = static_cast<double>(loss) / static_cast<double>(list_.bytes_of(use));
+      const double cost =
+          static_cast<double>(loss_without(use)) / static_cast<double>(list_.bytes_of(use));
       if (cheapest != no_use && cost >= least_cost) continue;
       cheapest = use;
       least_cost = cost;
@@ -105,8 +120,8 @@ class Exchange {
   }
 
   bool undo() {
-    for (const std::uint32_t use : kept_) packing_.release(use);
-    for (const std::uint32_t use : released_) packing_.keep(use);
+    for (const std::uint32_t use : kept_) release(use);
+    for (const std::uint32_t use : released_) keep(use);
     return false;
   }
 
@@ -115,6 +130,7 @@ class Exchange {
   std::vector<std::uint32_t> intervals_;  // that can be kept, the largest first
   std::vector<std::uint32_t> released_;   // in the exchange under way
   std::vector<std::uint32_t> kept_;
+  std::vector<std::int64_t> loss_;  // by use
 };
 
 }  // namespace

@@ -32,6 +32,8 @@ class Packing {
   void release(std::uint32_t use);
 
   const Plan& plan() const { return plan_; }
+  /// To see what another choice would move; put it back before anything else is called.
+  Plan& plan_for_trial() { return plan_; }
 
  private:
   std::int64_t more_when_whole(std::uint32_t use) const;

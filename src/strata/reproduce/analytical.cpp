@@ -13,8 +13,8 @@
 namespace strata {
 namespace {
 
-constexpr double most_points = 3;      // percentage points by which a share may differ
-constexpr double most_factor = 0.05;   // by which a speed-up may differ
+constexpr double most_points = 3;     // percentage points by which a share may differ
+constexpr double most_factor = 0.05;  // by which a speed-up may differ
 
 std::string percent(double share) { return fmt::format("{:+.1f} %", 100 * share); }
 std::string times(double factor) { return fmt::format("{:.2f}×", factor); }
@@ -71,7 +71,9 @@ class Analytical {
  private:
   using Network = ThesisNetwork;
 
-  double time_s(const Network& network, ThesisPoint point) const { return network.at(point).time_s; }
+  double time_s(const Network& network, ThesisPoint point) const {
+    return network.at(point).time_s;
+  }
   double change(double from, double to) const { return to / from - 1; }
 
   void share(std::string observation, const Network& network, std::string what, double printed,
@@ -125,8 +127,8 @@ class Analytical {
     for (const Value& value : resnet_.program().values) {
       if (value.kind == ValueKind::feature) largest = std::max(largest, value.bytes);
     }
-    claim("3", resnet_, "largest feature map", "98 MB",
-          format_bytes(static_cast<double>(largest)), largest == 98 << 20);
+    claim("3", resnet_, "largest feature map", "98 MB", format_bytes(static_cast<double>(largest)),
+          largest == 98 << 20);
   }
 
   // 4 and 9
@@ -155,7 +157,8 @@ class Analytical {
     };
     const std::string what = "13.45 → 23.04 TFLOP/s at {} MB";
     factor("5", resnet_, fmt::format(fmt::runtime(what), 24), 1.20, speed_up(resnet_, 24));
-    factor("5", transformer_, fmt::format(fmt::runtime(what), 24), 1.40, speed_up(transformer_, 24));
+    factor("5", transformer_, fmt::format(fmt::runtime(what), 24), 1.40,
+           speed_up(transformer_, 24));
     for (const Network* network : {&mobilenet_, &gnmt_}) {
       const double found = speed_up(*network, 24);
       claim("5", *network, fmt::format(fmt::runtime(what), 24), "under 1.10×", times(found),
@@ -173,8 +176,8 @@ class Analytical {
 
   // 7 and 8
   void capacity() {
-    const double later = change(time_s(mobilenet_, {.capacity_mb = 400}),
-                                time_s(mobilenet_, {.capacity_mb = 1000}));
+    const double later =
+        change(time_s(mobilenet_, {.capacity_mb = 400}), time_s(mobilenet_, {.capacity_mb = 1000}));
     claim("7", mobilenet_, "time, 400 → 1000 MB", "falls further", percent(later), later < -0.05);
     const std::pair<const Network*, double> printed[] = {
         {&resnet_, -0.481}, {&transformer_, -0.265}, {&mobilenet_, -0.696}, {&gnmt_, -0.811}};
@@ -252,12 +255,12 @@ class Analytical {
     for (const Network* network : all_) {
       const double aware = time_s(*network, {.prefetch = Prefetch::listing});
       const double naive = time_s(*network, {.prefetch = Prefetch::next_layer});
-      claim("figure 4.1", *network, "latency-aware against naive prefetch at 24 MB",
-            "never slower", percent(change(naive, aware)), aware <= naive * 1.001);
+      claim("figure 4.1", *network, "latency-aware against naive prefetch at 24 MB", "never slower",
+            percent(change(naive, aware)), aware <= naive * 1.001);
       const double ahead = time_s(*network, {});
       const double on_demand = time_s(*network, {.offload = Offload::on_demand});
-      claim("figure 4.2", *network, "look-ahead against on-demand offload at 24 MB",
-            "never slower", percent(change(on_demand, ahead)), ahead <= on_demand * 1.001);
+      claim("figure 4.2", *network, "look-ahead against on-demand offload at 24 MB", "never slower",
+            percent(change(on_demand, ahead)), ahead <= on_demand * 1.001);
     }
   }
 

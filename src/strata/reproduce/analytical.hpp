@@ -7,8 +7,8 @@
 #include <vector>
 
 /// The printed results of "A Performance Analytical Model for DNN Training with Focus on Memory
-/// Subsystem" (master thesis, National Taiwan University, 2021), computed anew: its 14 observations,
-/// and the comparisons of its figures 4.1 and 4.2.
+/// Subsystem" (master thesis, National Taiwan University, 2021), computed anew: its 14
+/// observations, and the comparisons of its figures 4.1 and 4.2.
 namespace strata {
 
 /// One number of the thesis beside ours.

@@ -3,6 +3,7 @@
 #include "strata/training/losses.hpp"
 #include "strata/training/node_steps.hpp"
 #include "strata/training/order.hpp"
+#include "strata/training/recurrent_run.hpp"
 #include "strata/training/updates.hpp"
 
 #include <memory>
@@ -22,7 +23,7 @@ std::int64_t batch_of(const BoundGraph& bound) {
 class Iteration {
  public:
   Iteration(const BoundGraph& bound, const TrainingOptions& options)
-      : shop_(bound, options), nodes_(shop_), losses_(shop_) {}
+      : shop_(bound, options), nodes_(shop_), recurrent_(shop_), losses_(shop_) {}
 
   Program program() && {
     const std::int64_t rounds = shop_.options.inference ? 1 : shop_.options.micro_batches;
@@ -37,19 +38,36 @@ class Iteration {
 
  private:
   void run_forward() {
-    for (const Instance& instance : shop_.unrolling.instances) nodes_.forward(instance, false);
+    for (const Instance& instance : shop_.unrolling.instances) run_forward(instance, false);
     losses_.forward();
+  }
+
+  void run_forward(const Instance& instance, bool is_recomputed) {
+    if (recurrent_.takes(instance.node)) {
+      recurrent_.forward(instance, is_recomputed);
+    } else {
+      nodes_.forward(instance, is_recomputed);
+    }
+  }
+
+  void run_backward(const Instance& instance) {
+    if (recurrent_.takes(instance.node)) {
+      recurrent_.backward(instance);
+    } else {
+      nodes_.backward(instance);
+    }
   }
 
   void run_backward() {
     losses_.backward();
     const std::vector<Instance>& instances = shop_.unrolling.instances;
     for (auto instance = instances.rbegin(); instance != instances.rend(); ++instance)
-      nodes_.backward(*instance);
+      run_backward(*instance);
   }
 
   Workshop shop_;
   NodeSteps nodes_;
+  RecurrentRuns recurrent_;
   Losses losses_;
 };
 
