@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/units.hpp"
+#include "strata/predict/bounds/time_bound.hpp"
 #include "strata/predict/thesis.hpp"
 #include "strata/strata.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <future>
 #include <map>
+#include <utility>
 
 namespace strata {
 namespace {
@@ -32,6 +34,22 @@ Hardware hardware_for(const Machine& machine, DType dtype, const PredictRequest&
   return hardware;
 }
 
+void find_bounds(PredictionSummary& summary, const AccessList& list, const Hardware& hardware,
+                 const Prediction& prediction, WantBounds wanted) {
+  if (wanted == WantBounds::not_at_all) summary.no_bounds_reason = "not asked for";
+  if (wanted == WantBounds::automatic)
+    summary.no_bounds_reason = reason_against_bounds(list.program).value_or("");
+  if (!summary.no_bounds_reason.empty()) return;
+  const std::int64_t capacity_bytes = hardware.capacity_bytes;
+  const TrafficBound model = model_traffic_bound(list.program);
+  const TimeBound time = time_bound(list, hardware, model, &prediction);
+  summary.bounds = {
+      .traffic_physical_bytes = physical_traffic_bound(list.program).bytes_at(capacity_bytes),
+      .traffic_model_bytes = model.bytes_at(capacity_bytes),
+      .time_s = time.time_s,
+      .time_from = std::string(name_of(time.largest))};
+}
+
 struct Outcome {
   double time_s = 0;
   double samples_per_s = 0;
@@ -54,61 +72,71 @@ class Alternatives {
         iteration_(iteration),
         hardware_(iteration.summary.hardware) {}
 
-  std::vector<Alternative> all() {
-    more_capacity();
-    more_bandwidth();
-    smaller_type();
-    smaller_batch();
-    return std::move(found_);
+  /// One thread each: none of them needs another.
+  std::vector<Alternative> all() const {
+    std::future<std::optional<Alternative>> tries[] = {
+        std::async(std::launch::async, [this] { return more_capacity(); }),
+        std::async(std::launch::async, [this] { return more_bandwidth(); }),
+        std::async(std::launch::async, [this] { return smaller_type(); }),
+        std::async(std::launch::async, [this] { return smaller_batch(); })};
+    std::vector<Alternative> found;
+    for (auto& attempt : tries) {
+      if (std::optional<Alternative> alternative = attempt.get())
+        found.push_back(std::move(*alternative));
+    }
+    return found;
   }
 
  private:
-  void add(std::string change, const Outcome& outcome, bool changes_samples = false) {
+  using Maybe = std::optional<Alternative>;
+
+  Alternative compared(std::string change, const Outcome& outcome,
+                       bool changes_samples = false) const {
     const PredictionTotals& now = iteration_.summary.totals;
-    found_.push_back({std::move(change), outcome.time_s / now.time_s,
-                      outcome.samples_per_s / now.samples_per_s, changes_samples});
+    return {std::move(change), outcome.time_s / now.time_s,
+            outcome.samples_per_s / now.samples_per_s, changes_samples};
   }
 
   // The next capacity that changes something: at which every step holds all its values, or twice
   // what there is.
-  void more_capacity() {
+  Maybe more_capacity() const {
     Hardware more = hardware_;
     more.capacity_bytes = iteration_.summary.whole.bytes > hardware_.capacity_bytes
                               ? iteration_.summary.whole.bytes
                               : 2 * hardware_.capacity_bytes;
-    add(fmt::format("{} on-chip", format_bytes(static_cast<double>(more.capacity_bytes))),
+    return compared(fmt::format("{} on-chip", format_bytes(static_cast<double>(more.capacity_bytes))),
         outcome_of(iteration_.program, more, request_.options));
   }
 
-  void more_bandwidth() {
+  Maybe more_bandwidth() const {
     Hardware more = hardware_;
     more.bytes_per_s *= 2;
-    add(format_bytes_per_s(more.bytes_per_s),
+    return compared(format_bytes_per_s(more.bytes_per_s),
         outcome_of(iteration_.program, more, request_.options));
   }
 
-  void smaller_type() {
+  Maybe smaller_type() const {
     const DType now = main_dtype(*iteration_.bound);
-    if (now != DType::fp32 && now != DType::tf32 && now != DType::fp64) return;
+    if (now != DType::fp32 && now != DType::tf32 && now != DType::fp64) return {};
     for (const DType smaller : {DType::bf16, DType::fp16}) {
       const bool has_rate = std::any_of(machine_.peaks.begin(), machine_.peaks.end(),
                                         [&](const Peak& peak) { return peak.dtype == smaller; });
       if (!has_rate) continue;
       PredictRequest other = request_;
       other.sizes.dtype = smaller;
-      add(std::string(name_of(smaller)), predicted(other, smaller));
-      return;
+      return compared(std::string(name_of(smaller)), predicted(other, smaller));
     }
+    return {};
   }
 
-  void smaller_batch() {
+  Maybe smaller_batch() const {
     const auto batch = iteration_.bound->binding.find("batch");
-    if (batch == iteration_.bound->binding.end() || batch->second < 2) return;
+    if (batch == iteration_.bound->binding.end() || batch->second < 2) return {};
     PredictRequest other = request_;
     other.sizes.batch = batch->second / 2;
     std::erase_if(other.sizes.dims,
                   [](const Dimension& dimension) { return dimension.name == "batch"; });
-    add(fmt::format("batch {}", batch->second / 2),
+    return compared(fmt::format("batch {}", batch->second / 2),
         predicted(other, main_dtype(*iteration_.bound)), /*changes_samples=*/true);
   }
 
@@ -123,7 +151,6 @@ class Alternatives {
   const PredictRequest& request_;
   const PredictedIteration& iteration_;
   const Hardware& hardware_;
-  std::vector<Alternative> found_;
 };
 
 }  // namespace
@@ -160,7 +187,8 @@ PredictedIteration predict_model(const Graph& graph, const Machine& machine,
   summary.training = request.training;
   summary.options = request.options;
   summary.preset = request.preset;
-  summary.no_bounds_reason = "not computed yet";
+  summary.least_traffic_bytes = iteration.decision.least_traffic_bytes;
+  find_bounds(summary, list, hardware, iteration.prediction, request.bounds);
   if (request.wants_alternatives)
     summary.alternatives = Alternatives(graph, machine, request, iteration).all();
   return iteration;

@@ -3,9 +3,11 @@
 
 #include "strata/base/error.hpp"
 #include "strata/predict/best.hpp"
+#include "strata/predict/exact.hpp"
 #include "strata/predict/plan.hpp"
 
 #include <cmath>
+#include <utility>
 
 namespace strata {
 namespace {
@@ -28,7 +30,8 @@ void check(const Hardware& hardware) {
 
 Decision decide(const AccessList& list, const Hardware& hardware, const PredictOptions& options) {
   check(hardware);
-  Decision decision{.plan = {}, .hardware = hardware, .options = options};
+  Decision decision{
+      .plan = {}, .hardware = hardware, .options = options, .least_traffic_bytes = {}};
   switch (options.policy) {
     case Policy::belady:
       decision.options.prefetch = Prefetch::none;
@@ -43,9 +46,16 @@ Decision decide(const AccessList& list, const Hardware& hardware, const PredictO
       decision.hardware.capacity_bytes = decision.plan.capacity_bytes;
       return decision;
     }
-    case Policy::exact: break;
+    case Policy::exact: {
+      const Plan start = farthest_next_use_plan(list, hardware.capacity_bytes, options);
+      ExactPlan exact =
+          exact_plan(list, hardware.capacity_bytes, options, {.start = &start});
+      decision.plan = std::move(exact.plan);
+      decision.least_traffic_bytes = exact.bound_bytes;
+      return decision;
+    }
   }
-  fail(ErrorKind::environment, "this build of Strata has no solver for --policy exact");
+  fail(ErrorKind::internal, "unknown policy");
 }
 
 Prediction simulate(const AccessList& list, const Decision& decision, Record record) {

@@ -11,6 +11,7 @@ struct Decision {
   Plan plan;
   Hardware hardware;
   PredictOptions options;
+  std::optional<std::int64_t> least_traffic_bytes;  ///< of policy exact: proven by the solver
 };
 
 Decision decide(const AccessList& list, const Hardware& hardware, const PredictOptions& options);

@@ -149,6 +149,8 @@ std::string to_json(const PredictionSummary& summary, const Provenance& provenan
   text.add("totals", totals_json(summary));
   text.add("bounds", bounds_json(summary));
   text.add("no_bounds_reason", summary.bounds ? Json() : Json(summary.no_bounds_reason));
+  text.add("least_traffic_bytes",
+           summary.least_traffic_bytes ? Json(*summary.least_traffic_bytes) : Json());
   text.add("capacity", {{"minimum", need_json(summary.minimum)},
                         {"whole", need_json(summary.whole)},
                         {"sliced_steps", summary.sliced_steps}});

@@ -205,7 +205,7 @@ PredictionSummary summarize(const Program& program, const Plan& plan, const Pred
   summary.by_block = grouped(summary.profile, &ProfileRow::block);
   summary.reuse = reuse_by_scope(program, plan);
   summary.stalls = stalls_of(program, prediction);
-  find_needs(summary, program, hardware.capacity_bytes);
+  find_needs(summary, program, plan.capacity_bytes);
   return summary;
 }
 

@@ -92,6 +92,7 @@ struct PredictionSummary {
   PredictionTotals totals;
   std::optional<PredictionBounds> bounds;
   std::string no_bounds_reason;  ///< why there are none
+  std::optional<std::int64_t> least_traffic_bytes;  ///< of policy exact: no plan moves less
   Profile profile;
   std::vector<ProfileGroup> by_class;
   std::vector<ProfileGroup> by_type;  ///< longest first
