@@ -3,6 +3,7 @@
 #include "strata/predict/bounds/time_bound.hpp"
 #include "strata/predict/thesis.hpp"
 #include "strata/strata.hpp"
+#include "strata/training/split.hpp"
 
 #include <fmt/format.h>
 
@@ -32,6 +33,12 @@ Hardware hardware_for(const Machine& machine, DType dtype, const PredictRequest&
   Hardware hardware = hardware_of(machine, dtype, request.hardware);
   hardware.mac_is_one = request.mac_is_one;
   return hardware;
+}
+
+Program program_of(const BoundGraph& bound, const PredictRequest& request) {
+  Program program = make_program(bound, request.training);
+  const std::int64_t part_bytes = request.options.granularity_bytes;
+  return part_bytes > 0 ? split_values(program, part_bytes) : program;
 }
 
 void find_bounds(PredictionSummary& summary, const AccessList& list, const Hardware& hardware,
@@ -142,7 +149,7 @@ class Alternatives {
 
   Outcome predicted(const PredictRequest& request, DType dtype) const {
     const BoundGraph bound = bind_model(graph_, request.sizes);
-    return outcome_of(make_program(bound, request.training), hardware_for(machine_, dtype, request),
+    return outcome_of(program_of(bound, request), hardware_for(machine_, dtype, request),
                       request.options);
   }
 
@@ -170,7 +177,7 @@ PredictedIteration predict_model(const Graph& graph, const Machine& machine,
   iteration.bound = std::make_unique<BoundGraph>(bind_model(graph, request.sizes));
   const DType dtype = main_dtype(*iteration.bound);
   const Hardware hardware = hardware_for(machine, dtype, request);
-  iteration.program = make_program(*iteration.bound, request.training);
+  iteration.program = program_of(*iteration.bound, request);
   const AccessList list(iteration.program);
   iteration.decision = decide(list, hardware, request.options);
   iteration.prediction =

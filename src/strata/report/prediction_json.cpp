@@ -108,7 +108,9 @@ Json scope_json(const ScopeReuse& scope) {
   return {{"scope", scope.scope},
           {"offered_bytes", scope.offered_bytes},
           {"captured_bytes", scope.captured_bytes},
-          {"capacity_bytes", scope.capacity_bytes ? Json(*scope.capacity_bytes) : Json()}};
+          {"capacity_50_bytes", scope.capacity_50_bytes},
+          {"capacity_90_bytes", scope.capacity_90_bytes},
+          {"capacity_100_bytes", scope.capacity_100_bytes}};
 }
 
 Json stall_json(const Stall& stall) {

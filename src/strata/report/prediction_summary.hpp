@@ -29,7 +29,10 @@ struct ScopeReuse {
   std::string scope;  ///< recurrent, forward_backward, adjacent, block
   std::int64_t offered_bytes = 0;
   std::int64_t captured_bytes = 0;  ///< stayed on chip from one use to the next
-  std::optional<std::int64_t> capacity_bytes;  ///< that all of it needs
+  /// Capacity that half of it, nine tenths of it and all of it need, whatever else is kept.
+  std::int64_t capacity_50_bytes = 0;
+  std::int64_t capacity_90_bytes = 0;
+  std::int64_t capacity_100_bytes = 0;
 };
 
 /// Time lost for one value, over all the steps that waited for it.

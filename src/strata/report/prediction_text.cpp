@@ -223,8 +223,10 @@ std::string reuse_line(const PredictionSummary& summary) {
   for (const ScopeReuse& scope : summary.reuse) {
     if (scope.offered_bytes == 0) continue;
     std::string name = scope.scope == "forward_backward" ? "forward→backward" : scope.scope;
-    text += fmt::format("   {} {}", name,
-                        percent(to_double(scope.captured_bytes) / to_double(scope.offered_bytes)));
+    const double captured = to_double(scope.captured_bytes) / to_double(scope.offered_bytes);
+    text += fmt::format("   {} {}", name, percent(captured));
+    if (scope.captured_bytes < scope.offered_bytes)
+      text += fmt::format(" (all: {})", bytes_text(scope.capacity_100_bytes));
   }
   return text.empty() ? "" : fmt::format("  reuse captured {}\n", text);
 }
