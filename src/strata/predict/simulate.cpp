@@ -72,9 +72,7 @@ class Simulation {
   };
 
   std::int64_t bytes_of(ValueId value) const { return program_.values[value].bytes; }
-  bool has_room(std::int64_t bytes) const {
-    return occupied_bytes_ + bytes <= hardware_.capacity_bytes;
-  }
+  bool has_room(std::int64_t bytes) const { return occupied_bytes_ + bytes <= limit_bytes_; }
   void occupy(std::int64_t bytes) {
     occupied_bytes_ += bytes;
     result_.peak_occupied_bytes = std::max(result_.peak_occupied_bytes, occupied_bytes_);
@@ -196,7 +194,7 @@ class Simulation {
       }
       ++u;
     }
-    if (fit_of(list_.needs[step_], plan_.capacity_bytes) == Fit::slices)
+    if (fit_of(list_.needs[step_], plan_) == Fit::slices)
       room.rows_bytes = slicing_of(program_, step_, plan_.capacity_bytes).held_bytes;
     return room;
   }
@@ -215,6 +213,9 @@ class Simulation {
   // Until everything the step needs whole is on chip and there is room for the rest.
   void wait_for_step() {
     step_room_ = room_for_start();
+    limit_bytes_ = hardware_.capacity_bytes;
+    if (list_.needs[step_].least_bytes <= plan_.tolerated_bytes)
+      limit_bytes_ = std::max(limit_bytes_, list_.needs[step_].least_bytes);
     const std::int64_t needed = step_room_.rows_bytes + step_room_.outputs_bytes;
     double ready_s = now_s_;
     last_value_ = nobody;
@@ -229,6 +230,7 @@ class Simulation {
       if (is_complete && has_room(needed)) break;
       const double idle_s = std::max(channel_free_s_, now_s_);
       if (leaving_ != nobody) {  // its end may be what all wait for
+        last_value_ = leaving_;
         finish_transfer();
         ready_s = std::max(ready_s, idle_s);
         continue;
@@ -269,7 +271,7 @@ class Simulation {
       }
       ++u;
     }
-    if (largest == nobody) return start_s;
+    if (in + out == 0) return start_s;  // nothing, or only what nobody reads again
     const double idle_s = std::max(channel_free_s_, start_s);
     finish_transfer();  // before the stream begins
     return transfer(TransferKind::stream, largest, step_, idle_s, in, out);
@@ -382,6 +384,7 @@ class Simulation {
   ValueId leaving_ = nobody;  // the write-back under way
   ValueId last_value_ = nobody;
   std::int64_t occupied_bytes_ = 0;
+  std::int64_t limit_bytes_ = 0;  // the capacity, or what the plan tolerates in this step
   std::deque<WriteBack> write_backs_;
   Prediction result_;
 };
