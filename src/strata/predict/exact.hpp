@@ -11,6 +11,8 @@ namespace strata {
 
 struct ExactOptions {
   double time_limit_s = 60;     ///< then the best plan so far is taken, with the gap that is left
+  double enough_gap = 1e-4;     ///< a plan so close to the bound, as a share of its traffic, is
+                                ///< taken; 0 proves the optimum to the byte, which may take long
   const Plan* start = nullptr;  ///< a valid plan for the same capacity to begin with, if there is
 };
 

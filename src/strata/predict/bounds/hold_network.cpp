@@ -112,20 +112,36 @@ void add_passages(FlowNetwork& network, const Places& places) {
   }
 }
 
-/// What a step that does not fit holds of the values that holds touch; the rest goes to `own`.
-void add_rows(const Program& program, StepId step, const std::vector<bool>& is_held,
-              std::vector<Passage>& passages, std::int64_t& own) {
+/// What a step that does not fit holds of the values that holds touch becomes passages; the least of
+/// the rest is returned.
+std::int64_t add_rows(const Program& program, StepId step, const std::vector<bool>& is_held,
+                      std::vector<Passage>& passages) {
+  std::int64_t rest = 0;
   for (const Use& use : program.uses_of(step)) {
     const auto index = static_cast<std::uint32_t>(&use - program.uses.data());
     const std::int64_t least = least_bytes(program, step, use);
     if (is_held[index])
       passages.push_back({index, step, program.values[use.value].bytes, least});
     else
-      own += least;
+      rest += least;
   }
+  return rest;
 }
 
 }  // namespace
+
+std::vector<Hold> holds_of(const ReuseIntervals& reuse) {
+  std::vector<Hold> holds;
+  holds.reserve(reuse.intervals.size());
+  for (const ReuseInterval& interval : reuse.intervals)
+    holds.push_back({.begin = interval.begin,
+                     .end = interval.end,
+                     .first_use = interval.first_use,
+                     .last_use = interval.last_use,
+                     .bytes = interval.bytes,
+                     .worth = 1});
+  return holds;
+}
 
 FlowNetwork gap_network(std::size_t steps, std::span<const Hold> holds) {
   FlowNetwork network(static_cast<FlowNode>(std::max<std::size_t>(steps, 1)));
@@ -157,34 +173,21 @@ FlowNetwork capacity_network(const Program& program, std::span<const Hold> holds
     if (hold.first_use != not_a_use) is_held[hold.first_use] = true;
     if (hold.last_use != not_a_use) is_held[hold.last_use] = true;
   }
-  std::vector<Fit> fits;
-  std::vector<std::int64_t> own;  // what a step takes besides its passages, whatever is held
+  std::vector<StepOwn> owns = owns_at(program, capacity_bytes);
   std::vector<Passage> passages;
-  for (StepId step = 0; step < program.steps.size(); ++step) {
-    const StepNeed need = need_of(program, step);
-    fits.push_back(fit_of(need, capacity_bytes));
-    own.push_back(0);
-    // Where a step fits, what is held until it or from it on is a part of all that it takes.
-    if (fits[step] == Fit::whole) own[step] = need.all_bytes;
-    if (fits[step] == Fit::rows) add_rows(program, step, is_held, passages, own[step]);
-    if (fits[step] == Fit::slices)
-      own[step] = std::min(slicing_of(program, step, capacity_bytes).held_bytes, capacity_bytes);
-  }
+  for (StepId step = 0; step < program.steps.size(); ++step)
+    if (!owns[step].is_whole && !owns[step].is_closed)
+      owns[step].bytes = add_rows(program, step, is_held, passages);
   const Places places = places_of(program.steps.size(), std::move(passages));
   FlowNetwork network(places.nodes);
   for (StepId step = 0; step < program.steps.size(); ++step)
-    network.add_arc(places.boundaries[step], places.boundaries[step + 1], no_limit, 0, own[step]);
+    network.add_arc(places.boundaries[step], places.boundaries[step + 1], no_limit, 0,
+                    owns[step].bytes);
   add_passages(network, places);
   std::vector<HoldArc> arcs;
-  for (const Hold& hold : holds) {
-    const Fit begin = fits[hold.begin];
-    const Fit end = fits[hold.end];
-    if ((begin == Fit::slices && hold.first_use != not_a_use) ||
-        (end == Fit::slices && hold.last_use != not_a_use))
-      continue;
-    arcs.push_back({begin_of(places, hold, begin == Fit::whole),
-                    end_of(places, hold, end == Fit::whole), hold.worth, hold.bytes});
-  }
+  for (const Hold& hold : holds)
+    arcs.push_back({begin_of(places, hold, owns[hold.begin].is_whole),
+                    end_of(places, hold, owns[hold.end].is_whole), hold.worth, hold.bytes});
   add_merged(network, arcs);
   return network;
 }

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
+#include <utility>
 
 namespace strata {
 
@@ -19,9 +21,12 @@ constexpr StepId nowhere = std::numeric_limits<StepId>::max();
 /// helps.
 class PricedHolds {
  public:
-  PricedHolds(const ReuseIntervals& reuse, const std::vector<bool>& is_marked)
+  /// `fits`: which intervals can be kept at all.
+  PricedHolds(const ReuseIntervals& reuse, const std::vector<bool>& is_marked,
+              const std::vector<bool>& fits)
       : reuse_(reuse),
         is_marked_(is_marked),
+        fits_(fits),
         free_before_(is_marked.size() + 1, nowhere),
         free_from_(is_marked.size() + 1, nowhere) {
     const auto steps = static_cast<StepId>(is_marked.size());
@@ -32,26 +37,28 @@ class PricedHolds {
   }
 
   void add_all() {
+    for (const FirstRead& read : reuse_.first_reads) add_first_read(read);
     std::vector<bool> has_write(reuse_.intervals.size());
     for (const ValueVersion& version : reuse_.versions) add_write(version, has_write);
     for (std::uint32_t i = 0; i < reuse_.intervals.size(); ++i)
       add_interval(reuse_.intervals[i], has_write[i]);
   }
 
-  /// A value that was given is loaded for its first use, or in the last free step before.
-  void add_first_read(std::uint32_t use, StepId step, std::int64_t bytes) {
-    if (!is_marked_[step]) return;
-    price += bytes;
-    if (free_before_[step] != nowhere)
-      holds.push_back({free_before_[step], step, not_a_use, use, bytes, 1});
-  }
-
   std::vector<Hold> holds;
   Count price;  ///< when nothing is held
 
  private:
+  /// A value that was given is loaded for its first use, or in the last free step before.
+  void add_first_read(const FirstRead& read) {
+    if (!is_marked_[read.step]) return;
+    price += read.bytes;
+    if (free_before_[read.step] != nowhere)
+      holds.push_back({free_before_[read.step], read.step, not_a_use, read.use, read.bytes, 1});
+  }
+
   /// A version that is written has its price when no free step is between its making and where it
-  /// leaves. That is charged to the longest of its intervals for which this may be so.
+  /// leaves. That is charged to one of its intervals for which this may be so: to one that cannot
+  /// be kept if there is one, otherwise to the longest.
   void add_write(const ValueVersion& version, std::vector<bool>& has_write) {
     if (!is_marked_[version.made_at]) return;
     const StepId free = free_from_[version.made_at];
@@ -68,12 +75,14 @@ class PricedHolds {
     const std::uint32_t choice = version.is_result ? 1 : version.intervals;
     std::uint32_t charged = version.first_interval;
     for (std::uint32_t i = charged; i < version.first_interval + choice; ++i) {
-      const ReuseInterval& interval = reuse_.intervals[i];
-      if (free <= interval.begin) break;
-      const ReuseInterval& longest = reuse_.intervals[charged];
-      if (interval.end - interval.begin > longest.end - longest.begin) charged = i;
+      if (free <= reuse_.intervals[i].begin) break;
+      if (rank(i) > rank(charged)) charged = i;
     }
     has_write[charged] = true;
+  }
+
+  std::pair<bool, StepId> rank(std::uint32_t i) const {
+    return {!fits_[i], reuse_.intervals[i].end - reuse_.intervals[i].begin};
   }
 
   void add_interval(const ReuseInterval& interval, bool has_write) {
@@ -97,20 +106,29 @@ class PricedHolds {
 
   const ReuseIntervals& reuse_;
   const std::vector<bool>& is_marked_;
+  const std::vector<bool>& fits_;
   std::vector<StepId> free_before_;  // the last free step before a step
   std::vector<StepId> free_from_;    // the first free step at or after it
 };
 
 }  // namespace
 
-std::int64_t least_priced_bytes(const ReuseIntervals& reuse, const std::vector<bool>& is_marked,
-                                std::int64_t capacity_bytes) {
-  PricedHolds priced(reuse, is_marked);
+std::int64_t least_priced_bytes(const Program& program, const ReuseIntervals& reuse,
+                                const std::vector<bool>& is_marked, std::int64_t capacity_bytes,
+                                std::int64_t granularity_bytes) {
+  const std::vector<StepOwn> owns = owns_up_to(program, capacity_bytes);
+  const auto fitting = [&](std::span<const Hold> holds) {
+    return which_fit(program, owns, capacity_bytes, granularity_bytes, holds);
+  };
+  const std::vector<bool> fits = fitting(holds_of(reuse));
+  PricedHolds priced(reuse, is_marked, fits);
   priced.add_all();
-  for (const FirstRead& read : reuse.first_reads)
-    priced.add_first_read(read.use, read.step, read.bytes);
+  drop_what_does_not_fit(fitting(priced.holds), priced.holds);
   const FlowNetwork network = step_network(is_marked.size(), priced.holds);
-  return (priced.price + network.least_cost(capacity_bytes)).value();
+  Count bytes = priced.price;
+  for (const FlowPiece& piece : network.cheapest_first(capacity_bytes, 0))
+    bytes += Count(piece.amount) * piece.cost;
+  return bytes.value();
 }
 
 }  // namespace strata

@@ -101,7 +101,7 @@ double priced_time_bound_s(const AccessList& list, const Hardware& hardware,
   double longest_s = 0;
   for (const std::vector<bool>& is_marked : markings_of(schedule, hardware)) {
     double time_s = static_cast<double>(
-                        least_priced_bytes(reuse, is_marked, hardware.capacity_bytes)) /
+                        least_priced_bytes(list.program, reuse, is_marked, hardware.capacity_bytes)) /
                     hardware.bytes_per_s;
     for (std::size_t i = 0; i < compute_s.size(); ++i)
       if (!is_marked[i]) time_s += compute_s[i];
@@ -150,13 +150,12 @@ double window_time_bound_s(const AccessList& list, const Hardware& hardware) {
   return longest_s.back();
 }
 
-TimeBound time_bound(const AccessList& list, const Hardware& hardware, const TrafficBound& traffic,
-                     const Prediction* schedule) {
+TimeBound time_bound(const AccessList& list, const Hardware& hardware,
+                     std::int64_t traffic_bound_bytes, const Prediction* schedule) {
   const std::vector<double> compute_s = compute_times(list.program, hardware);
   TimeBound bound;
   for (const double step_s : compute_s) bound.compute_s += step_s;
-  bound.traffic_s =
-      static_cast<double>(traffic.bytes_at(hardware.capacity_bytes)) / hardware.bytes_per_s;
+  bound.traffic_s = static_cast<double>(traffic_bound_bytes) / hardware.bytes_per_s;
   bound.window_s = window_time_bound_s(list, hardware);
   Prediction thesis;
   if (schedule == nullptr) {

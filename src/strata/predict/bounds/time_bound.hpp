@@ -2,7 +2,6 @@
 #pragma once
 
 #include "strata/predict/access_list.hpp"
-#include "strata/predict/bounds/traffic_bound.hpp"
 
 #include <cstdint>
 #include <string_view>
@@ -29,11 +28,11 @@ struct TimeBound {
   double time_s = 0;  ///< the largest of the four
 };
 
-/// `traffic` is model_traffic_bound of the same program. `schedule`, if there is one, is a
+/// `traffic_bound_bytes` is model_traffic_bound_at for the same program and capacity, whole values. `schedule`, if there is one, is a
 /// prediction with its steps for the same hardware: where it stalls is a good guess at where the
 /// channel limits, and makes the priced bound better, never wrong.
-TimeBound time_bound(const AccessList& list, const Hardware& hardware, const TrafficBound& traffic,
-                     const Prediction* schedule = nullptr);
+TimeBound time_bound(const AccessList& list, const Hardware& hardware,
+                     std::int64_t traffic_bound_bytes, const Prediction* schedule = nullptr);
 
 /// The window bound alone: the best partition of the steps into windows, each of which takes at
 /// least its compute time and at least the transfer time of what it reads and did not find on chip

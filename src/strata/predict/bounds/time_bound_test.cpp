@@ -3,6 +3,7 @@
 
 #include "strata/predict/bounds/every_plan_test.hpp"
 #include "strata/predict/bounds/priced_bound.hpp"
+#include "strata/predict/bounds/traffic_bound.hpp"
 #include "strata/predict/policy.hpp"
 #include "strata/training/random_program_test.hpp"
 
@@ -47,11 +48,10 @@ TEST(TimeBound, is_never_above_the_time_of_any_plan) {
     const Program program = any_program(seed, {.most_steps = 8, .most_values = 6});
     const AccessList list(program);
     if (every_plan::candidates(list).size() > 7) continue;
-    const TrafficBound traffic = model_traffic_bound(program);
     for (const std::int64_t capacity : every_plan::capacities(list)) {
       for (const double rate : {0.5, 2.0, 5.0}) {
         const Hardware hardware = hardware_of(capacity, rate);
-        const TimeBound bound = time_bound(list, hardware, traffic);
+        const TimeBound bound = time_bound(list, hardware, model_traffic_bound_at(program, capacity));
         const double least_s = least_time_s(list, hardware);
         EXPECT_LE(bound.time_s, least_s * (1 + 1e-12))
             << "capacity " << capacity << ", rate " << rate << ", " << name_of(bound.largest);
@@ -71,10 +71,10 @@ TEST(TimeBound, of_longer_programs_is_never_above_any_policy) {
     const Program program = any_program(
         seed, {.most_steps = 60, .most_values = 30, .most_uses = 5, .most_bytes = 20});
     const AccessList list(program);
-    const TrafficBound traffic = model_traffic_bound(program);
     const std::vector<std::int64_t> capacities = every_plan::capacities(list);
     for (std::size_t i = 0; i < capacities.size(); i += 1 + capacities.size() / 4) {
       const Hardware hardware = hardware_of(capacities[i], 6);
+      const std::int64_t traffic = model_traffic_bound_at(program, capacities[i]);
       for (const Policy policy : {Policy::best, Policy::thesis, Policy::belady}) {
         const Prediction schedule = predict(list, hardware, {.policy = policy});
         const TimeBound bound = time_bound(list, hardware, traffic, &schedule);
@@ -85,19 +85,19 @@ TEST(TimeBound, of_longer_programs_is_never_above_any_policy) {
   }
 }
 
-TEST(TimeBound, with_all_steps_marked_is_the_traffic_bound_and_with_none_nothing) {
+TEST(TimeBound, has_no_price_without_marks_and_the_compulsory_one_with_all_and_room) {
   for (std::uint32_t seed = 0; seed < 100; ++seed) {
     SCOPED_TRACE(seed);
     const Program program = any_program(seed);
     const ReuseIntervals reuse = reuse_intervals(program);
-    const TrafficBound traffic = model_traffic_bound(program);
+    const std::int64_t compulsory = model_traffic_bound(program).compulsory_bytes;
     const std::vector<bool> all(program.steps.size(), true);
     const std::vector<bool> none(program.steps.size(), false);
     for (std::int64_t capacity = 0; capacity < 30; ++capacity) {
-      EXPECT_LE(least_priced_bytes(reuse, all, capacity), traffic.bytes_at(capacity));
-      EXPECT_EQ(least_priced_bytes(reuse, none, capacity), 0);
+      EXPECT_GE(least_priced_bytes(program, reuse, all, capacity), compulsory);
+      EXPECT_EQ(least_priced_bytes(program, reuse, none, capacity), 0);
     }
-    EXPECT_EQ(least_priced_bytes(reuse, all, 1'000'000), traffic.compulsory_bytes);
+    EXPECT_EQ(least_priced_bytes(program, reuse, all, 1'000'000), compulsory);
   }
 }
 
@@ -121,7 +121,7 @@ TEST(TimeBound, holds_for_any_marking) {
         is_marked[i] = random() % 2 == 0;
         if (!is_marked[i]) bound_s += compute_time_s(program.steps[i], hardware);
       }
-      bound_s += static_cast<double>(least_priced_bytes(reuse, is_marked, capacity)) /
+      bound_s += static_cast<double>(least_priced_bytes(program, reuse, is_marked, capacity)) /
                  hardware.bytes_per_s;
       EXPECT_LE(bound_s, least_s * (1 + 1e-12)) << marking;
     }

@@ -17,21 +17,34 @@ namespace {
 /// Above this the flow for all capacities takes seconds.
 constexpr std::size_t most_steps = 5'000;
 
-/// Every interval as something to hold, worth the read it saves, and the write where it is the one
-/// that its version's write is charged to.
-std::vector<Hold> holds_of(const ReuseIntervals& reuse, std::size_t steps) {
-  std::vector<Hold> holds;
-  holds.reserve(reuse.intervals.size());
-  for (const ReuseInterval& interval : reuse.intervals)
-    holds.push_back({.begin = interval.begin,
-                     .end = interval.end,
-                     .first_use = interval.first_use,
-                     .last_use = interval.last_use,
-                     .bytes = interval.bytes,
-                     .worth = 1});
+/// One interval of every version is also worth its write, unless one of them does not fit: then the
+/// write is not saved.
+void add_writes(const ReuseIntervals& reuse, std::size_t steps, const std::vector<bool>& fits,
+                std::vector<Hold>& holds) {
   const std::vector<std::uint32_t> charged = charged_intervals(reuse, steps);
-  for (std::size_t i = 0; i < charged.size(); ++i)
-    if (charged[i] != no_version && !reuse.versions[i].is_result) ++holds[charged[i]].worth;
+  for (std::size_t i = 0; i < charged.size(); ++i) {
+    const ValueVersion& version = reuse.versions[i];
+    if (version.intervals == 0 || version.is_result) continue;
+    const auto begin = fits.begin() + version.first_interval;
+    if (std::find(begin, begin + version.intervals, false) == begin + version.intervals)
+      ++holds[charged[i]].worth;
+  }
+}
+
+std::vector<Hold> holds_with_writes(const Program& program, const ReuseIntervals& reuse) {
+  std::vector<Hold> holds = holds_of(reuse);
+  add_writes(reuse, program.steps.size(), std::vector<bool>(holds.size(), true), holds);
+  return holds;
+}
+
+std::vector<Hold> holds_that_fit(const Program& program, const ReuseIntervals& reuse,
+                                 const std::vector<StepOwn>& owns, std::int64_t capacity_bytes,
+                                 std::int64_t granularity_bytes) {
+  std::vector<Hold> holds = holds_of(reuse);
+  const std::vector<bool> fits =
+      which_fit(program, owns, capacity_bytes, granularity_bytes, holds);
+  add_writes(reuse, program.steps.size(), fits, holds);
+  drop_what_does_not_fit(fits, holds);
   return holds;
 }
 
@@ -51,6 +64,17 @@ TrafficBound bound_of(const ReuseIntervals& reuse, const FlowNetwork& network) {
   return bound;
 }
 
+/// The traffic of the plan that keeps nothing. What sliced steps read again belongs to it: a smaller
+/// capacity only makes that more.
+Count nothing_kept_bytes(const Program& program, const ReuseIntervals& reuse,
+                         std::int64_t capacity_bytes) {
+  Count bytes = Count(reuse.compulsory_bytes) + reuse.avoidable_bytes;
+  for (StepId step = 0; step < program.steps.size(); ++step)
+    if (fit_of(need_of(program, step), capacity_bytes) == Fit::slices)
+      bytes += slicing_of(program, step, capacity_bytes).refetch_bytes;
+  return bytes;
+}
+
 }  // namespace
 
 std::int64_t TrafficBound::bytes_at(std::int64_t capacity_bytes) const {
@@ -65,23 +89,34 @@ std::int64_t TrafficBound::bytes_at(std::int64_t capacity_bytes) const {
 
 TrafficBound physical_traffic_bound(const Program& program) {
   const ReuseIntervals reuse = reuse_intervals(program);
-  return bound_of(reuse, gap_network(program.steps.size(), holds_of(reuse, program.steps.size())));
+  return bound_of(reuse, gap_network(program.steps.size(), holds_with_writes(program, reuse)));
 }
 
 TrafficBound model_traffic_bound(const Program& program) {
   const ReuseIntervals reuse = reuse_intervals(program);
-  return bound_of(reuse, step_network(program.steps.size(), holds_of(reuse, program.steps.size())));
+  return bound_of(reuse, step_network(program.steps.size(), holds_with_writes(program, reuse)));
 }
 
-std::int64_t model_traffic_bound_at(const Program& program, std::int64_t capacity_bytes) {
+std::int64_t model_traffic_bound_at(const Program& program, std::int64_t capacity_bytes,
+                                    std::int64_t granularity_bytes) {
   const ReuseIntervals reuse = reuse_intervals(program);
-  const FlowNetwork network = capacity_network(program, holds_of(reuse, program.steps.size()), capacity_bytes);
-  Count bytes = Count(reuse.compulsory_bytes) + reuse.avoidable_bytes;
-  bytes += network.least_cost(capacity_bytes);
-  for (StepId step = 0; step < program.steps.size(); ++step)
-    if (fit_of(need_of(program, step), capacity_bytes) == Fit::slices)
-      bytes += slicing_of(program, step, capacity_bytes).refetch_bytes;
-  return bytes.value();
+  const std::vector<Hold> holds = holds_that_fit(program, reuse, owns_up_to(program, capacity_bytes),
+                                                 capacity_bytes, granularity_bytes);
+  const FlowNetwork network = step_network(program.steps.size(), holds);
+  Count saved = 0;
+  for (const FlowPiece& piece : network.cheapest_first(capacity_bytes, 0))
+    saved += Count(piece.amount) * -piece.cost;
+  return (nothing_kept_bytes(program, reuse, capacity_bytes) - saved).value();
+}
+
+std::int64_t just_this_capacity_traffic_bound(const Program& program,
+                                              std::int64_t capacity_bytes) {
+  const ReuseIntervals reuse = reuse_intervals(program);
+  const std::vector<Hold> holds =
+      holds_that_fit(program, reuse, owns_at(program, capacity_bytes), capacity_bytes, 0);
+  const FlowNetwork network = capacity_network(program, holds, capacity_bytes);
+  return (nothing_kept_bytes(program, reuse, capacity_bytes) + network.least_cost(capacity_bytes))
+      .value();
 }
 
 std::optional<std::string> reason_against_bounds(const Program& program) {

@@ -32,12 +32,19 @@ struct TrafficBound {
 TrafficBound physical_traffic_bound(const Program& program);
 
 /// For plans: what is kept until a step or from it on also takes its room while that step runs.
-/// Holds at C for plans made for C or for less.
+/// Holds at C for plans made for C or for less, however they cut tensors.
 TrafficBound model_traffic_bound(const Program& program);
 
-/// For plans made for just this capacity, where a step that fits holds all its values: never below
-/// model_traffic_bound at that capacity. Not monotone in the capacity, as the rule is not.
-std::int64_t model_traffic_bound_at(const Program& program, std::int64_t capacity_bytes);
+/// For plans at one capacity: as model_traffic_bound, and what does not fit beside the rows of the
+/// steps it passes is not kept at all, since plans keep whole values, or parts of
+/// `granularity_bytes`. Never below model_traffic_bound there, and falls as the capacity grows.
+std::int64_t model_traffic_bound_at(const Program& program, std::int64_t capacity_bytes,
+                                    std::int64_t granularity_bytes = 0);
+
+/// For plans of whole values made for just this capacity, where a step that fits holds all its
+/// values: never below model_traffic_bound_at. Does not fall everywhere, as the rule itself does
+/// not: a step that just fits takes more room than one that just does not.
+std::int64_t just_this_capacity_traffic_bound(const Program& program, std::int64_t capacity_bytes);
 
 /// Why `--bounds auto` leaves the bounds out; nothing where it computes them.
 std::optional<std::string> reason_against_bounds(const Program& program);

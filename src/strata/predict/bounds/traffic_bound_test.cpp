@@ -70,18 +70,24 @@ TEST(TrafficBound, is_never_above_the_best_of_all_plans) {
     const TrafficBound physical = physical_traffic_bound(program);
     const TrafficBound model = model_traffic_bound(program);
     std::int64_t best_so_far = std::numeric_limits<std::int64_t>::max();
+    std::int64_t at_before = best_so_far;
     for (const std::int64_t capacity : every_plan::capacities(list)) {
       SCOPED_TRACE(capacity);
       const std::int64_t best = every_plan::least_traffic(list, capacity);
       const std::int64_t at = model_traffic_bound_at(program, capacity);
+      const std::int64_t just = just_this_capacity_traffic_bound(program, capacity);
       best_so_far = std::min(best_so_far, best);
       ASSERT_GE(best, 0);
-      EXPECT_LE(at, best);
+      EXPECT_LE(just, best);
+      EXPECT_LE(at, best_so_far) << "plans for less are valid for more";
+      EXPECT_LE(at, just);
       EXPECT_LE(model.bytes_at(capacity), at);
-      EXPECT_LE(model.bytes_at(capacity), best_so_far) << "plans for less are valid for more";
+      EXPECT_LE(model.bytes_at(capacity), model_traffic_bound_at(program, capacity, 1));
       EXPECT_LE(physical.bytes_at(capacity), model.bytes_at(capacity));
+      EXPECT_LE(at, at_before) << "falls as the capacity grows";
+      at_before = at;
       ++plans;
-      tight += at == best ? 1 : 0;
+      tight += just == best ? 1 : 0;
     }
   }
   EXPECT_GT(plans, 2'000u);
@@ -128,7 +134,7 @@ TEST(TrafficBound, of_a_chain_is_what_one_counts_by_hand) {
   // In a plan a and b also need room together in the second step, and the third has three values.
   const TrafficBound model = model_traffic_bound(program);
   EXPECT_EQ(model.enough_capacity_bytes(), 200);
-  EXPECT_EQ(model_traffic_bound_at(program, 300), 200);
+  EXPECT_EQ(just_this_capacity_traffic_bound(program, 300), 200);
 }
 
 TEST(TrafficBound, is_left_out_for_long_programs_with_a_reason) {
@@ -146,6 +152,7 @@ TEST(TrafficBound, of_an_empty_program_is_nothing) {
   EXPECT_EQ(physical_traffic_bound({}).bytes_at(0), 0);
   EXPECT_EQ(model_traffic_bound({}).bytes_at(10), 0);
   EXPECT_EQ(model_traffic_bound_at({}, 10), 0);
+  EXPECT_EQ(just_this_capacity_traffic_bound({}, 10), 0);
 }
 
 }  // namespace

@@ -207,11 +207,16 @@ ExactPlan exact_plan(const AccessList& list, std::int64_t capacity_bytes,
   };
   if (exact.start != nullptr) consider(*exact.start);
 
-  result.bound_bytes = model_traffic_bound_at(list.program, capacity_bytes);
-  if (result.is_optimal()) return result;
+  result.bound_bytes = just_this_capacity_traffic_bound(list.program, capacity_bytes);
+  if (result.gap() <= exact.enough_gap) return result;
   const std::vector<double> start = values_of(reuse, problem, result.plan);
-  const Solution solution = solve(
-      problem.program, {.time_s = exact.time_limit_s, .enough_gap = 0.999, .start = start});
+  // Less than a unit is no gap at all.
+  const double enough_units = exact.enough_gap * static_cast<double>(result.bound_bytes) /
+                              static_cast<double>(problem.unit_bytes);
+  const Solution solution =
+      solve(problem.program, {.time_s = exact.time_limit_s,
+                              .enough_gap = std::max(0.999, enough_units),
+                              .start = start});
   const std::int64_t bound =
       std::max(result.bound_bytes, bound_in_bytes(problem, solution.bound));
   if (!solution.values.empty()) consider(plan_of(reuse, problem, empty, solution.values));

@@ -87,7 +87,13 @@ Solution solve(const IntegerProgram& problem, const SolverLimits& limits) {
   const double* best =
       is_linear ? Cbc_getColSolution(model.get()) : Cbc_bestSolution(model.get());
   if (best != nullptr) solution.values.assign(best, best + problem.columns.size());
-  if (is_linear) solution.bound = Cbc_getObjValue(model.get());
+  if (is_linear) {
+    solution.bound = Cbc_getObjValue(model.get());
+  } else if (best != nullptr) {
+    // CBC drops what is within the gap of its best and then calls that proven.
+    solution.bound =
+        std::min(solution.bound, Cbc_getObjValue(model.get()) - limits.enough_gap);
+  }
   return solution;
 }
 
