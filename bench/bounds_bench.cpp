@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bounds of a prediction. "networks" is what a user waits for: the traffic bound for all
-// capacities in one run (budget for ResNet-50: 15 ms), for one capacity, and the time bound. "chain"
-// is the growth with the number of steps: the flow for all capacities is quadratic at worst, which
-// is why `--bounds auto` stops at 5,000 steps; windows alone stay near-linear.
+// capacities in one run (budget for ResNet-50: 15 ms), for one capacity, and the time bound.
+// "chain" is the growth with the number of steps: the flow for all capacities is quadratic at
+// worst, which is why `--bounds auto` stops at 5,000 steps; windows alone stay near-linear.
 #include "strata/graph/bind.hpp"
 #include "strata/predict/bounds/time_bound.hpp"
 #include "strata/predict/bounds/traffic_bound.hpp"
@@ -28,15 +28,13 @@ constexpr Hardware hardware{.capacity_bytes = capacity_bytes,
 Program chain_of(std::int64_t layers) {
   Program program;
   const auto add_value = [&](std::int64_t bytes, bool is_given, bool is_result) {
-    program.values.push_back({.is_given = is_given,
-                              .is_result = is_result,
-                              .bytes = bytes,
-                              .row_bytes = bytes / 64});
+    program.values.push_back(
+        {.is_given = is_given, .is_result = is_result, .bytes = bytes, .row_bytes = bytes / 64});
     return static_cast<ValueId>(program.values.size() - 1);
   };
   const auto add_step = [&](std::initializer_list<Use> uses) {
-    program.steps.push_back({.first_use = static_cast<std::uint32_t>(program.uses.size()),
-                             .flop = 1'000'000'000});
+    program.steps.push_back(
+        {.first_use = static_cast<std::uint32_t>(program.uses.size()), .flop = 1'000'000'000});
     program.uses.insert(program.uses.end(), uses);
   };
   const auto size_of = [](std::int64_t layer) {
@@ -154,9 +152,9 @@ void network_time(benchmark::State& state, const char* name) {
   report(state, network.program);
 }
 
-#define NETWORK(name)                                                                       \
-  BENCHMARK_CAPTURE(network_all_capacities, name, #name)->Unit(benchmark::kMillisecond);    \
-  BENCHMARK_CAPTURE(network_one_capacity, name, #name)->Unit(benchmark::kMillisecond);      \
+#define NETWORK(name)                                                                    \
+  BENCHMARK_CAPTURE(network_all_capacities, name, #name)->Unit(benchmark::kMillisecond); \
+  BENCHMARK_CAPTURE(network_one_capacity, name, #name)->Unit(benchmark::kMillisecond);   \
   BENCHMARK_CAPTURE(network_time, name, #name)->Unit(benchmark::kMillisecond)
 NETWORK(resnet50);
 NETWORK(mobilenet_v2);

@@ -23,8 +23,7 @@ struct FlowPiece {
 
 class FlowNetwork {
  public:
-  explicit FlowNetwork(FlowNode nodes)
-      : nodes_(nodes) {}
+  explicit FlowNetwork(FlowNode nodes) : nodes_(nodes) {}
 
   FlowNode nodes() const { return nodes_; }
   FlowNode add_node() { return nodes_++; }

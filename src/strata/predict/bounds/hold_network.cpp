@@ -112,8 +112,8 @@ void add_passages(FlowNetwork& network, const Places& places) {
   }
 }
 
-/// What a step that does not fit holds of the values that holds touch becomes passages; the least of
-/// the rest is returned.
+/// What a step that does not fit holds of the values that holds touch becomes passages; the least
+/// of the rest is returned.
 std::int64_t add_rows(const Program& program, StepId step, const std::vector<bool>& is_held,
                       std::vector<Passage>& passages) {
   std::int64_t rest = 0;
@@ -130,10 +130,10 @@ std::int64_t add_rows(const Program& program, StepId step, const std::vector<boo
 
 }  // namespace
 
-std::vector<Hold> holds_of(const ReuseIntervals& reuse) {
+std::vector<Hold> holds_of(const KeepIntervals& keep) {
   std::vector<Hold> holds;
-  holds.reserve(reuse.intervals.size());
-  for (const ReuseInterval& interval : reuse.intervals)
+  holds.reserve(keep.intervals.size());
+  for (const KeepInterval& interval : keep.intervals)
     holds.push_back({.begin = interval.begin,
                      .end = interval.end,
                      .first_use = interval.first_use,
@@ -160,8 +160,8 @@ FlowNetwork step_network(std::size_t steps, std::span<const Hold> holds) {
   add_passages(network, places);
   std::vector<HoldArc> arcs;
   for (const Hold& hold : holds)
-    arcs.push_back({begin_of(places, hold, false), end_of(places, hold, false), hold.worth,
-                    hold.bytes});
+    arcs.push_back(
+        {begin_of(places, hold, false), end_of(places, hold, false), hold.worth, hold.bytes});
   add_merged(network, arcs);
   return network;
 }

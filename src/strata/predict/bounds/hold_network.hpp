@@ -2,7 +2,7 @@
 #pragma once
 
 #include "strata/predict/bounds/flow.hpp"
-#include "strata/predict/bounds/reuse_intervals.hpp"
+#include "strata/predict/bounds/keep_intervals.hpp"
 #include "strata/predict/predict.hpp"
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct Hold {
 };
 
 /// Every interval as something to hold, worth the read it saves.
-std::vector<Hold> holds_of(const ReuseIntervals& reuse);
+std::vector<Hold> holds_of(const KeepIntervals& keep);
 
 /// Room is counted between steps only. Node t is step t.
 FlowNetwork gap_network(std::size_t steps, std::span<const Hold> holds);

@@ -36,8 +36,7 @@ std::vector<TestArc> random_arcs(std::mt19937& random, FlowNode nodes, bool has_
 
 FlowNetwork network_of(FlowNode nodes, const std::vector<TestArc>& arcs) {
   FlowNetwork network(nodes);
-  for (const TestArc& arc : arcs)
-    network.add_arc(arc.from, arc.to, arc.most, arc.cost, arc.least);
+  for (const TestArc& arc : arcs) network.add_arc(arc.from, arc.to, arc.most, arc.cost, arc.least);
   return network;
 }
 

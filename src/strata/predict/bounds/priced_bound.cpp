@@ -22,9 +22,9 @@ constexpr StepId nowhere = std::numeric_limits<StepId>::max();
 class PricedHolds {
  public:
   /// `fits`: which intervals can be kept at all.
-  PricedHolds(const ReuseIntervals& reuse, const std::vector<bool>& is_marked,
+  PricedHolds(const KeepIntervals& keep, const std::vector<bool>& is_marked,
               const std::vector<bool>& fits)
-      : reuse_(reuse),
+      : keep_(keep),
         is_marked_(is_marked),
         fits_(fits),
         free_before_(is_marked.size() + 1, nowhere),
@@ -37,11 +37,11 @@ class PricedHolds {
   }
 
   void add_all() {
-    for (const FirstRead& read : reuse_.first_reads) add_first_read(read);
-    std::vector<bool> has_write(reuse_.intervals.size());
-    for (const ValueVersion& version : reuse_.versions) add_write(version, has_write);
-    for (std::uint32_t i = 0; i < reuse_.intervals.size(); ++i)
-      add_interval(reuse_.intervals[i], has_write[i]);
+    for (const FirstRead& read : keep_.first_reads) add_first_read(read);
+    std::vector<bool> has_write(keep_.intervals.size());
+    for (const ValueVersion& version : keep_.versions) add_write(version, has_write);
+    for (std::uint32_t i = 0; i < keep_.intervals.size(); ++i)
+      add_interval(keep_.intervals[i], has_write[i]);
   }
 
   std::vector<Hold> holds;
@@ -75,17 +75,17 @@ class PricedHolds {
     const std::uint32_t choice = version.is_result ? 1 : version.intervals;
     std::uint32_t charged = version.first_interval;
     for (std::uint32_t i = charged; i < version.first_interval + choice; ++i) {
-      if (free <= reuse_.intervals[i].begin) break;
+      if (free <= keep_.intervals[i].begin) break;
       if (rank(i) > rank(charged)) charged = i;
     }
     has_write[charged] = true;
   }
 
   std::pair<bool, StepId> rank(std::uint32_t i) const {
-    return {!fits_[i], reuse_.intervals[i].end - reuse_.intervals[i].begin};
+    return {!fits_[i], keep_.intervals[i].end - keep_.intervals[i].begin};
   }
 
-  void add_interval(const ReuseInterval& interval, bool has_write) {
+  void add_interval(const KeepInterval& interval, bool has_write) {
     const std::int64_t write = has_write ? 1 : 0;
     const std::int64_t read = is_marked_[interval.end] ? 1 : 0;
     price += Count(interval.bytes) * read;
@@ -104,7 +104,7 @@ class PricedHolds {
                        interval.bytes, read});
   }
 
-  const ReuseIntervals& reuse_;
+  const KeepIntervals& keep_;
   const std::vector<bool>& is_marked_;
   const std::vector<bool>& fits_;
   std::vector<StepId> free_before_;  // the last free step before a step
@@ -113,15 +113,15 @@ class PricedHolds {
 
 }  // namespace
 
-std::int64_t least_priced_bytes(const Program& program, const ReuseIntervals& reuse,
+std::int64_t least_priced_bytes(const Program& program, const KeepIntervals& keep,
                                 const std::vector<bool>& is_marked, std::int64_t capacity_bytes,
                                 std::int64_t granularity_bytes) {
   const std::vector<StepOwn> owns = owns_up_to(program, capacity_bytes);
   const auto fitting = [&](std::span<const Hold> holds) {
     return which_fit(program, owns, capacity_bytes, granularity_bytes, holds);
   };
-  const std::vector<bool> fits = fitting(holds_of(reuse));
-  PricedHolds priced(reuse, is_marked, fits);
+  const std::vector<bool> fits = fitting(holds_of(keep));
+  PricedHolds priced(keep, is_marked, fits);
   priced.add_all();
   drop_what_does_not_fit(fitting(priced.holds), priced.holds);
   const FlowNetwork network = step_network(is_marked.size(), priced.holds);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "strata/predict/bounds/reuse_intervals.hpp"
+#include "strata/predict/bounds/keep_intervals.hpp"
 
 #include <cstdint>
 #include <vector>
@@ -12,7 +12,7 @@ namespace strata {
 /// in the others is free: these are the bytes that must move at a price, whatever is kept, loaded
 /// ahead or written back late. What moves after the last step has its price too. All steps marked:
 /// a bound on the traffic.
-std::int64_t least_priced_bytes(const Program& program, const ReuseIntervals& reuse,
+std::int64_t least_priced_bytes(const Program& program, const KeepIntervals& keep,
                                 const std::vector<bool>& is_marked, std::int64_t capacity_bytes,
                                 std::int64_t granularity_bytes = 0);
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/predict/bounds/hold_network.hpp"
-
 #include "strata/predict/capacity.hpp"
 
 #include <algorithm>
@@ -19,8 +18,7 @@ class LeastOfRange {
     for (std::size_t half = 1; 2 * half <= count; half *= 2) {
       const std::vector<std::int64_t>& below = levels_.back();
       std::vector<std::int64_t> level(count - 2 * half + 1);
-      for (std::size_t i = 0; i < level.size(); ++i)
-        level[i] = std::min(below[i], below[i + half]);
+      for (std::size_t i = 0; i < level.size(); ++i) level[i] = std::min(below[i], below[i + half]);
       levels_.push_back(std::move(level));
     }
   }
@@ -85,8 +83,7 @@ std::vector<bool> which_fit(const Program& program, const std::vector<StepOwn>& 
         granularity_bytes > 0 ? std::min(hold.bytes, granularity_bytes) : hold.bytes;
     const bool passes =
         hold.begin + 1 >= hold.end || part <= least_room.of(hold.begin + 1, hold.end);
-    fits.push_back(passes && part <= capacity_bytes &&
-                   fits_at(hold.begin, hold.first_use, part) &&
+    fits.push_back(passes && part <= capacity_bytes && fits_at(hold.begin, hold.first_use, part) &&
                    fits_at(hold.end, hold.last_use, part));
   }
   return fits;

@@ -2,8 +2,8 @@
 #include "strata/predict/bounds/time_bound.hpp"
 
 #include "strata/base/error.hpp"
+#include "strata/predict/bounds/keep_intervals.hpp"
 #include "strata/predict/bounds/priced_bound.hpp"
-#include "strata/predict/bounds/reuse_intervals.hpp"
 #include "strata/predict/plan.hpp"
 #include "strata/predict/simulate.hpp"
 
@@ -97,11 +97,11 @@ std::vector<std::vector<bool>> markings_of(const Prediction& schedule, const Har
 
 double priced_time_bound_s(const AccessList& list, const Hardware& hardware,
                            const std::vector<double>& compute_s, const Prediction& schedule) {
-  const ReuseIntervals reuse = reuse_intervals(list.program);
+  const KeepIntervals keep = keep_intervals(list.program);
   double longest_s = 0;
   for (const std::vector<bool>& is_marked : markings_of(schedule, hardware)) {
-    double time_s = static_cast<double>(
-                        least_priced_bytes(list.program, reuse, is_marked, hardware.capacity_bytes)) /
+    double time_s = static_cast<double>(least_priced_bytes(list.program, keep, is_marked,
+                                                           hardware.capacity_bytes)) /
                     hardware.bytes_per_s;
     for (std::size_t i = 0; i < compute_s.size(); ++i)
       if (!is_marked[i]) time_s += compute_s[i];
@@ -159,8 +159,8 @@ TimeBound time_bound(const AccessList& list, const Hardware& hardware,
   bound.window_s = window_time_bound_s(list, hardware);
   Prediction thesis;
   if (schedule == nullptr) {
-    thesis = simulate(list, farthest_next_use_plan(list, hardware.capacity_bytes, {}), hardware,
-                      {}, Record::steps);
+    thesis = simulate(list, farthest_next_use_plan(list, hardware.capacity_bytes, {}), hardware, {},
+                      Record::steps);
     schedule = &thesis;
   }
   STRATA_CHECK(schedule->steps.size() == compute_s.size(), "the schedule has no steps");

@@ -14,8 +14,8 @@ namespace strata {
 enum class TimeBoundKind : std::uint8_t {
   compute,  ///< the compute unit is never idle
   traffic,  ///< the channel is never idle, and moves no more than the traffic bound
-  window,   ///< both, part by part: a window of steps starts and ends with no more than the capacity
-  priced,   ///< some steps only compute, and what must move in the others keeps the channel busy
+  window,  ///< both, part by part: a window of steps starts and ends with no more than the capacity
+  priced,  ///< some steps only compute, and what must move in the others keeps the channel busy
 };
 std::string_view name_of(TimeBoundKind kind);
 
@@ -28,9 +28,10 @@ struct TimeBound {
   double time_s = 0;  ///< the largest of the four
 };
 
-/// `traffic_bound_bytes` is model_traffic_bound_at for the same program and capacity, whole values. `schedule`, if there is one, is a
-/// prediction with its steps for the same hardware: where it stalls is a good guess at where the
-/// channel limits, and makes the priced bound better, never wrong.
+/// `traffic_bound_bytes` is model_traffic_bound_at for the same program and capacity, whole values.
+/// `schedule`, if there is one, is a prediction with its steps for the same hardware: where it
+/// stalls is a good guess at where the channel limits, and makes the priced bound better, never
+/// wrong.
 TimeBound time_bound(const AccessList& list, const Hardware& hardware,
                      std::int64_t traffic_bound_bytes, const Prediction* schedule = nullptr);
 

@@ -33,8 +33,7 @@ double least_time_s(const AccessList& list, const Hardware& hardware) {
     if (!problems_of(list, plan).empty()) continue;
     for (const Prefetch prefetch : {Prefetch::none, Prefetch::listing, Prefetch::soonest}) {
       const PredictOptions options{.prefetch = prefetch};
-      least =
-          std::min(least, simulate(list, plan, hardware, options, Record::totals).time_s);
+      least = std::min(least, simulate(list, plan, hardware, options, Record::totals).time_s);
     }
   }
   return least;
@@ -51,7 +50,8 @@ TEST(TimeBound, is_never_above_the_time_of_any_plan) {
     for (const std::int64_t capacity : every_plan::capacities(list)) {
       for (const double rate : {0.5, 2.0, 5.0}) {
         const Hardware hardware = hardware_of(capacity, rate);
-        const TimeBound bound = time_bound(list, hardware, model_traffic_bound_at(program, capacity));
+        const TimeBound bound =
+            time_bound(list, hardware, model_traffic_bound_at(program, capacity));
         const double least_s = least_time_s(list, hardware);
         EXPECT_LE(bound.time_s, least_s * (1 + 1e-12))
             << "capacity " << capacity << ", rate " << rate << ", " << name_of(bound.largest);
@@ -68,8 +68,8 @@ TEST(TimeBound, is_never_above_the_time_of_any_plan) {
 TEST(TimeBound, of_longer_programs_is_never_above_any_policy) {
   for (std::uint32_t seed = 0; seed < 100; ++seed) {
     SCOPED_TRACE(seed);
-    const Program program = any_program(
-        seed, {.most_steps = 60, .most_values = 30, .most_uses = 5, .most_bytes = 20});
+    const Program program =
+        any_program(seed, {.most_steps = 60, .most_values = 30, .most_uses = 5, .most_bytes = 20});
     const AccessList list(program);
     const std::vector<std::int64_t> capacities = every_plan::capacities(list);
     for (std::size_t i = 0; i < capacities.size(); i += 1 + capacities.size() / 4) {
@@ -89,15 +89,15 @@ TEST(TimeBound, has_no_price_without_marks_and_the_compulsory_one_with_all_and_r
   for (std::uint32_t seed = 0; seed < 100; ++seed) {
     SCOPED_TRACE(seed);
     const Program program = any_program(seed);
-    const ReuseIntervals reuse = reuse_intervals(program);
+    const KeepIntervals keep = keep_intervals(program);
     const std::int64_t compulsory = model_traffic_bound(program).compulsory_bytes;
     const std::vector<bool> all(program.steps.size(), true);
     const std::vector<bool> none(program.steps.size(), false);
     for (std::int64_t capacity = 0; capacity < 30; ++capacity) {
-      EXPECT_GE(least_priced_bytes(program, reuse, all, capacity), compulsory);
-      EXPECT_EQ(least_priced_bytes(program, reuse, none, capacity), 0);
+      EXPECT_GE(least_priced_bytes(program, keep, all, capacity), compulsory);
+      EXPECT_EQ(least_priced_bytes(program, keep, none, capacity), 0);
     }
-    EXPECT_EQ(least_priced_bytes(program, reuse, all, 1'000'000), compulsory);
+    EXPECT_EQ(least_priced_bytes(program, keep, all, 1'000'000), compulsory);
   }
 }
 
@@ -109,7 +109,7 @@ TEST(TimeBound, holds_for_any_marking) {
     const Program program = any_program(seed, {.most_steps = 8, .most_values = 6});
     const AccessList list(program);
     if (every_plan::candidates(list).size() > 7) continue;
-    const ReuseIntervals reuse = reuse_intervals(program);
+    const KeepIntervals keep = keep_intervals(program);
     const std::vector<std::int64_t> capacities = every_plan::capacities(list);
     const std::int64_t capacity = capacities[random() % capacities.size()];
     const Hardware hardware = hardware_of(capacity, 1.5);
@@ -121,7 +121,7 @@ TEST(TimeBound, holds_for_any_marking) {
         is_marked[i] = random() % 2 == 0;
         if (!is_marked[i]) bound_s += compute_time_s(program.steps[i], hardware);
       }
-      bound_s += static_cast<double>(least_priced_bytes(program, reuse, is_marked, capacity)) /
+      bound_s += static_cast<double>(least_priced_bytes(program, keep, is_marked, capacity)) /
                  hardware.bytes_per_s;
       EXPECT_LE(bound_s, least_s * (1 + 1e-12)) << marking;
     }

@@ -3,7 +3,7 @@
 
 #include "strata/base/checked.hpp"
 #include "strata/base/error.hpp"
-#include "strata/predict/bounds/reuse_intervals.hpp"
+#include "strata/predict/bounds/keep_intervals.hpp"
 #include "strata/predict/bounds/traffic_bound.hpp"
 #include "strata/predict/cbc/integer_program.hpp"
 
@@ -32,9 +32,9 @@ struct KeepProblem {
 
 class KeepProblemBuilder {
  public:
-  KeepProblemBuilder(const AccessList& list, const ReuseIntervals& reuse, const Plan& empty)
+  KeepProblemBuilder(const AccessList& list, const KeepIntervals& keep, const Plan& empty)
       : list_(list),
-        reuse_(reuse),
+        keep_(keep),
         empty_(empty),
         kept_until_(list.program.uses.size(), no_column),
         kept_from_(list.program.uses.size(), no_column) {}
@@ -65,7 +65,7 @@ class KeepProblemBuilder {
   }
 
   void add_intervals() {
-    for (const ReuseInterval& interval : reuse_.intervals) {
+    for (const KeepInterval& interval : keep_.intervals) {
       problem_.column_of.push_back(no_column);
       if (is_sliced(interval.begin) || is_sliced(interval.end)) continue;
       const std::uint32_t x = problem_.program.add_column(-in_units(interval.bytes), true);
@@ -75,9 +75,10 @@ class KeepProblemBuilder {
     }
   }
 
-  /// A version is written unless all of it is kept: w ≥ 1 − x. In terms of what is saved, 1 − w ≤ x.
+  /// A version is written unless all of it is kept: w ≥ 1 − x. In terms of what is saved, 1 − w ≤
+  /// x.
   void add_versions() {
-    for (const ValueVersion& version : reuse_.versions) {
+    for (const ValueVersion& version : keep_.versions) {
       if (version.intervals == 0 || version.is_result) continue;
       const double bytes = in_units(version.bytes);
       const auto begin = problem_.column_of.begin() + version.first_interval;
@@ -101,10 +102,10 @@ class KeepProblemBuilder {
   void add_steps() {
     passing_.clear();
     std::vector<std::vector<std::uint32_t>> begins(list_.program.steps.size());
-    for (std::uint32_t i = 0; i < reuse_.intervals.size(); ++i)
-      if (problem_.column_of[i] != no_column) begins[reuse_.intervals[i].begin].push_back(i);
+    for (std::uint32_t i = 0; i < keep_.intervals.size(); ++i)
+      if (problem_.column_of[i] != no_column) begins[keep_.intervals[i].begin].push_back(i);
     for (StepId step = 0; step < list_.program.steps.size(); ++step) {
-      std::erase_if(passing_, [&](std::uint32_t i) { return reuse_.intervals[i].end <= step; });
+      std::erase_if(passing_, [&](std::uint32_t i) { return keep_.intervals[i].end <= step; });
       add_step(step);
       passing_.insert(passing_.end(), begins[step].begin(), begins[step].end());
     }
@@ -114,7 +115,7 @@ class KeepProblemBuilder {
   void add_step(StepId step) {
     std::vector<Term> terms;
     for (const std::uint32_t i : passing_)
-      terms.push_back({problem_.column_of[i], in_units(reuse_.intervals[i].bytes)});
+      terms.push_back({problem_.column_of[i], in_units(keep_.intervals[i].bytes)});
     std::int64_t room = empty_.capacity_bytes;
     switch (fit_of(list_.needs[step], empty_.capacity_bytes)) {
       case Fit::whole: room -= list_.needs[step].all_bytes; break;
@@ -152,7 +153,7 @@ class KeepProblemBuilder {
   }
 
   const AccessList& list_;
-  const ReuseIntervals& reuse_;
+  const KeepIntervals& keep_;
   const Plan& empty_;
   KeepProblem problem_;
   std::vector<std::uint32_t> kept_until_;  // every use's x of the interval that ends there
@@ -160,13 +161,13 @@ class KeepProblemBuilder {
   std::vector<std::uint32_t> passing_;     // intervals that are under way
 };
 
-Plan plan_of(const ReuseIntervals& reuse, const KeepProblem& problem, const Plan& empty,
+Plan plan_of(const KeepIntervals& keep, const KeepProblem& problem, const Plan& empty,
              const std::vector<double>& values) {
   Plan plan = empty;
-  for (std::size_t i = 0; i < reuse.intervals.size(); ++i) {
+  for (std::size_t i = 0; i < keep.intervals.size(); ++i) {
     const std::uint32_t x = problem.column_of[i];
     if (x == no_column || values[x] < 0.5) continue;
-    const ReuseInterval& interval = reuse.intervals[i];
+    const KeepInterval& interval = keep.intervals[i];
     plan.uses[interval.first_use].stays = true;
     plan.uses[interval.first_use].place = Place::resident;
     plan.uses[interval.last_use].place = Place::resident;
@@ -174,11 +175,11 @@ Plan plan_of(const ReuseIntervals& reuse, const KeepProblem& problem, const Plan
   return plan;
 }
 
-std::vector<double> values_of(const ReuseIntervals& reuse, const KeepProblem& problem,
+std::vector<double> values_of(const KeepIntervals& keep, const KeepProblem& problem,
                               const Plan& plan) {
   std::vector<double> values(problem.program.columns.size());
-  for (std::size_t i = 0; i < reuse.intervals.size(); ++i)
-    if (problem.column_of[i] != no_column && plan.uses[reuse.intervals[i].first_use].stays)
+  for (std::size_t i = 0; i < keep.intervals.size(); ++i)
+    if (problem.column_of[i] != no_column && plan.uses[keep.intervals[i].first_use].stays)
       values[problem.column_of[i]] = 1;
   return values;
 }
@@ -197,8 +198,8 @@ std::int64_t bound_in_bytes(const KeepProblem& problem, double bound) {
 ExactPlan exact_plan(const AccessList& list, std::int64_t capacity_bytes,
                      const PredictOptions& options, const ExactOptions& exact) {
   const Plan empty = empty_plan(list, capacity_bytes, options);
-  const ReuseIntervals reuse = reuse_intervals(list.program);
-  const KeepProblem problem = KeepProblemBuilder(list, reuse, empty).build();
+  const KeepIntervals keep = keep_intervals(list.program);
+  const KeepProblem problem = KeepProblemBuilder(list, keep, empty).build();
   ExactPlan result{empty, traffic_of(list, empty).total(), 0};
   const auto consider = [&](const Plan& plan) {
     if (plan.capacity_bytes != capacity_bytes || !problems_of(list, plan).empty()) return;
@@ -209,17 +210,15 @@ ExactPlan exact_plan(const AccessList& list, std::int64_t capacity_bytes,
 
   result.bound_bytes = just_this_capacity_traffic_bound(list.program, capacity_bytes);
   if (result.gap() <= exact.enough_gap) return result;
-  const std::vector<double> start = values_of(reuse, problem, result.plan);
+  const std::vector<double> start = values_of(keep, problem, result.plan);
   // Less than a unit is no gap at all.
   const double enough_units = exact.enough_gap * static_cast<double>(result.bound_bytes) /
                               static_cast<double>(problem.unit_bytes);
-  const Solution solution =
-      solve(problem.program, {.time_s = exact.time_limit_s,
-                              .enough_gap = std::max(0.999, enough_units),
-                              .start = start});
-  const std::int64_t bound =
-      std::max(result.bound_bytes, bound_in_bytes(problem, solution.bound));
-  if (!solution.values.empty()) consider(plan_of(reuse, problem, empty, solution.values));
+  const Solution solution = solve(
+      problem.program,
+      {.time_s = exact.time_limit_s, .enough_gap = std::max(0.999, enough_units), .start = start});
+  const std::int64_t bound = std::max(result.bound_bytes, bound_in_bytes(problem, solution.bound));
+  if (!solution.values.empty()) consider(plan_of(keep, problem, empty, solution.values));
   result.bound_bytes = std::min(bound, result.traffic_bytes);
   return result;
 }

@@ -58,7 +58,8 @@ TEST(ExactPlan, of_equal_sizes_and_no_writes_is_farthest_next_use_and_the_flow) 
     const AccessList list(program);
     for (std::int64_t values = 3; values <= 8; ++values) {
       const std::int64_t capacity = 8 * values;
-      const std::int64_t belady = traffic_of(list, farthest_next_use_plan(list, capacity, {})).total();
+      const std::int64_t belady =
+          traffic_of(list, farthest_next_use_plan(list, capacity, {})).total();
       const ExactPlan exact = exact_plan(list, capacity, {}, {.enough_gap = 0});
       EXPECT_TRUE(exact.is_optimal());
       EXPECT_EQ(belady, exact.traffic_bytes) << capacity;

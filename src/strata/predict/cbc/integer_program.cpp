@@ -30,8 +30,8 @@ void load(Cbc_Model* model, const IntegerProgram& problem) {
   std::vector<double> least;
   std::vector<double> most;
   for (std::size_t row = 0; row < problem.rows.size(); ++row) {
-    const std::size_t end = row + 1 < problem.rows.size() ? problem.rows[row + 1].first_term
-                                                          : problem.terms.size();
+    const std::size_t end =
+        row + 1 < problem.rows.size() ? problem.rows[row + 1].first_term : problem.terms.size();
     for (std::size_t i = problem.rows[row].first_term; i < end; ++i) {
       const auto at = static_cast<std::size_t>(place[problem.terms[i].column]++);
       rows[at] = static_cast<int>(row);
@@ -84,15 +84,13 @@ Solution solve(const IntegerProgram& problem, const SolverLimits& limits) {
   solution.bound = Cbc_getBestPossibleObjValue(model.get());
   const bool is_linear = std::none_of(problem.columns.begin(), problem.columns.end(),
                                       [](const auto& column) { return column.is_whole; });
-  const double* best =
-      is_linear ? Cbc_getColSolution(model.get()) : Cbc_bestSolution(model.get());
+  const double* best = is_linear ? Cbc_getColSolution(model.get()) : Cbc_bestSolution(model.get());
   if (best != nullptr) solution.values.assign(best, best + problem.columns.size());
   if (is_linear) {
     solution.bound = Cbc_getObjValue(model.get());
   } else if (best != nullptr) {
     // CBC drops what is within the gap of its best and then calls that proven.
-    solution.bound =
-        std::min(solution.bound, Cbc_getObjValue(model.get()) - limits.enough_gap);
+    solution.bound = std::min(solution.bound, Cbc_getObjValue(model.get()) - limits.enough_gap);
   }
   return solution;
 }

@@ -15,7 +15,7 @@ inline constexpr std::uint32_t no_version = std::numeric_limits<std::uint32_t>::
 
 /// From one use of a value to its next, where the next one reads it. Kept on chip, it saves that
 /// read.
-struct ReuseInterval {
+struct KeepInterval {
   ValueId value = 0;
   std::uint32_t first_use = 0;  ///< indices in Program::uses
   std::uint32_t last_use = 0;
@@ -43,22 +43,22 @@ struct FirstRead {
   std::int64_t bytes = 0;
 };
 
-struct ReuseIntervals {
-  std::vector<ReuseInterval> intervals;  ///< value by value, each in the order of its uses
+struct KeepIntervals {
+  std::vector<KeepInterval> intervals;  ///< value by value, each in the order of its uses
   std::vector<ValueVersion> versions;
   std::vector<FirstRead> first_reads;
   std::int64_t compulsory_bytes = 0;  ///< given values read, results written
-  std::int64_t avoidable_bytes = 0;  ///< what moves besides when nothing is kept: every read, and
-                                     ///< one write of every version that is read again
+  std::int64_t avoidable_bytes = 0;   ///< what moves besides when nothing is kept: every read, and
+                                      ///< one write of every version that is read again
 };
 
 /// Values of no bytes are left out.
-ReuseIntervals reuse_intervals(const Program& program);
+KeepIntervals keep_intervals(const Program& program);
 
 /// For every version, the interval that a bound charges with its write; of a version without
-/// intervals, no_version. A write is saved only when all intervals of the version are kept, which is
-/// no flow; charged to any one of them the bound stays valid, and it loses little when that is the
-/// one kept last: the one that lies across most of what else could be kept.
-std::vector<std::uint32_t> charged_intervals(const ReuseIntervals& reuse, std::size_t steps);
+/// intervals, no_version. A write is saved only when all intervals of the version are kept, which
+/// is no flow; charged to any one of them the bound stays valid, and it loses little when that is
+/// the one kept last: the one that lies across most of what else could be kept.
+std::vector<std::uint32_t> charged_intervals(const KeepIntervals& keep, std::size_t steps);
 
 }  // namespace strata

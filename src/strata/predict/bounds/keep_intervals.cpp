@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/predict/bounds/reuse_intervals.hpp"
+#include "strata/predict/bounds/keep_intervals.hpp"
 
 #include "strata/base/checked.hpp"
 
@@ -36,9 +36,9 @@ UsesByValue uses_by_value(const Program& program) {
 
 }  // namespace
 
-ReuseIntervals reuse_intervals(const Program& program) {
+KeepIntervals keep_intervals(const Program& program) {
   const UsesByValue by_value = uses_by_value(program);
-  ReuseIntervals result;
+  KeepIntervals result;
   Count compulsory = 0;
   Count avoidable = 0;
   for (ValueId id = 0; id < program.values.size(); ++id) {
@@ -61,11 +61,11 @@ ReuseIntervals reuse_intervals(const Program& program) {
       }
       if (use.writes) {
         version = static_cast<std::uint32_t>(result.versions.size());
-        result.versions.push_back({.write_use = index,
-                                   .made_at = step,
-                                   .first_interval =
-                                       static_cast<std::uint32_t>(result.intervals.size()),
-                                   .bytes = value.bytes});
+        result.versions.push_back(
+            {.write_use = index,
+             .made_at = step,
+             .first_interval = static_cast<std::uint32_t>(result.intervals.size()),
+             .bytes = value.bytes});
       }
     }
     if (version != no_version) result.versions[version].is_result = value.is_result;
@@ -81,11 +81,11 @@ ReuseIntervals reuse_intervals(const Program& program) {
   return result;
 }
 
-std::vector<std::uint32_t> charged_intervals(const ReuseIntervals& reuse, std::size_t steps) {
+std::vector<std::uint32_t> charged_intervals(const KeepIntervals& keep, std::size_t steps) {
   // crowd[t]: the bytes of all intervals over the gaps before step t, summed. A measure only, so a
   // double serves.
   std::vector<double> crowd(steps + 1);
-  for (const ReuseInterval& interval : reuse.intervals) {
+  for (const KeepInterval& interval : keep.intervals) {
     crowd[interval.begin + 1] += static_cast<double>(interval.bytes);
     crowd[interval.end + 1] -= static_cast<double>(interval.bytes);
   }
@@ -93,12 +93,12 @@ std::vector<std::uint32_t> charged_intervals(const ReuseIntervals& reuse, std::s
     for (std::size_t t = 0; t < steps; ++t) crowd[t + 1] += crowd[t];
 
   std::vector<std::uint32_t> charged;
-  charged.reserve(reuse.versions.size());
-  for (const ValueVersion& version : reuse.versions) {
+  charged.reserve(keep.versions.size());
+  for (const ValueVersion& version : keep.versions) {
     charged.push_back(no_version);
     double most = -1;
     for (std::uint32_t k = 0; k < version.intervals; ++k) {
-      const ReuseInterval& interval = reuse.intervals[version.first_interval + k];
+      const KeepInterval& interval = keep.intervals[version.first_interval + k];
       const double across = crowd[interval.end] - crowd[interval.begin];
       if (across > most) charged.back() = version.first_interval + k;
       most = std::max(most, across);
