@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/units.hpp"
 #include "strata/predict/bounds/time_bound.hpp"
+#include "strata/predict/bounds/traffic_bound.hpp"
 #include "strata/predict/thesis.hpp"
 #include "strata/strata.hpp"
 #include "strata/training/split.hpp"
@@ -48,11 +49,11 @@ void find_bounds(PredictionSummary& summary, const AccessList& list, const Hardw
     summary.no_bounds_reason = reason_against_bounds(list.program).value_or("");
   if (!summary.no_bounds_reason.empty()) return;
   const std::int64_t capacity_bytes = hardware.capacity_bytes;
-  const TrafficBound model = model_traffic_bound(list.program);
-  const TimeBound time = time_bound(list, hardware, model, &prediction);
+  const std::int64_t model_bytes = model_traffic_bound_at(list.program, capacity_bytes);
+  const TimeBound time = time_bound(list, hardware, model_bytes, &prediction);
   summary.bounds = {
       .traffic_physical_bytes = physical_traffic_bound(list.program).bytes_at(capacity_bytes),
-      .traffic_model_bytes = model.bytes_at(capacity_bytes),
+      .traffic_model_bytes = model_bytes,
       .time_s = time.time_s,
       .time_from = std::string(name_of(time.largest))};
 }
