@@ -26,7 +26,7 @@ struct PredictionBounds {
 
 /// What using a value again would save, by how far apart the two uses are.
 struct ScopeReuse {
-  std::string scope;  ///< recurrent, forward_backward, adjacent, block
+  std::string scope;  ///< recurrent, forward-backward, adjacent, block
   std::int64_t offered_bytes = 0;
   std::int64_t captured_bytes = 0;  ///< stayed on chip from one use to the next
   /// Capacity that half of it, nine tenths of it and all of it need, whatever else is kept.

@@ -124,11 +124,12 @@ std::string facts(const PredictionSummary& summary) {
 }
 
 // What a reader should do about it: buy arithmetic, or memory.
-std::string limit_text(const Spent& spent) {
+std::string limit_text(const Spent& spent, std::string_view cause) {
   const double stalled = spent.time_s > 0 ? spent.stall_s / spent.time_s : 0;
   if (stalled < 0.05) return "compute";
-  return fmt::format("{}: {} in, {} out", stalled > 0.5 ? "memory" : "compute and memory",
-                     bytes_text(spent.in_bytes), bytes_text(spent.out_bytes));
+  return fmt::format("{}: {} in, {} out{}{}", stalled > 0.5 ? "memory" : "compute and memory",
+                     bytes_text(spent.in_bytes), bytes_text(spent.out_bytes),
+                     cause.empty() ? "" : "; waits for ", printable(cause));
 }
 
 std::string stall_cell(const Spent& spent) {
@@ -159,9 +160,7 @@ std::string time_table(const PredictionSummary& summary, const std::vector<TimeR
     const Spent& spent = *row.spent;
     table.add_row({printable(row.name), row.pass, bar(longest_s > 0 ? spent.time_s / longest_s : 0),
                    percent(spent.time_s / summary.totals.time_s), format_time(spent.time_s),
-                   stall_cell(spent),
-                   limit_text(spent) +
-                       (row.cause.empty() ? "" : fmt::format("; waits for {}", printable(row.cause)))});
+                   stall_cell(spent), limit_text(spent, row.cause)});
   }
   return table.to_text(style);
 }
@@ -222,7 +221,8 @@ std::string reuse_line(const PredictionSummary& summary) {
   std::string text;
   for (const ScopeReuse& scope : summary.reuse) {
     if (scope.offered_bytes == 0) continue;
-    std::string name = scope.scope == "forward_backward" ? "forward→backward" : scope.scope;
+    const std::string_view name =
+        scope.scope == "forward-backward" ? "forward→backward" : std::string_view(scope.scope);
     const double captured = to_double(scope.captured_bytes) / to_double(scope.offered_bytes);
     text += fmt::format("   {} {}", name, percent(captured));
     if (scope.captured_bytes < scope.offered_bytes)
