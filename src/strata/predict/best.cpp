@@ -98,7 +98,7 @@ std::vector<std::int64_t> BestPlanner::grid_below(std::int64_t capacity_bytes) c
   std::vector<std::int64_t> points;
   if (points_per_octave_ == 0) return points;
   std::int64_t point = grid_floor(capacity_bytes, points_per_octave_);
-  while (point >= lowest_bytes_ && point >= points_per_octave_) {
+  while (point >= lowest_bytes_ && point > 0) {
     points.push_back(point);
     point = grid_floor(point - 1, points_per_octave_);
   }

@@ -76,9 +76,9 @@ namespace {
 // The part of a value that a recurrent layer makes tells its time step and what of the cell it is.
 std::string recurrent_part(const BoundGraph& bound, const Node& node, std::uint32_t part) {
   constexpr std::array<std::string_view, cell_slots> words = {
-      "gate i before", "gate f before", "gate g before", "gate o before", "gate i", "gate f",
-      "gate g",        "gate o",        "cell",          "tanh of cell",  "unprojected",
-      "hidden",        "term",          "term",          "term",          "hidden before"};
+      "gate i before", "gate f before", "gate g before", "gate o before", "gate i",      "gate f",
+      "gate g",        "gate o",        "cell",          "tanh of cell",  "unprojected", "hidden",
+      "term",          "term",          "term",          "hidden before"};
   constexpr std::array<std::string_view, 8> gru_words = {
       "gate r before", "gate z before", "gate n before", "state product",
       "gate r",        "gate z",        "gate n",        "gate"};

@@ -70,10 +70,10 @@ struct Step {
   LayerClass layer_class = LayerClass::other;
   bool is_gradient_sum = false;  ///< adds two gradients of one tensor; in no node's cost
   bool is_recomputed = false;    ///< a forward step that runs again for backward
-  std::uint32_t time = 0;  ///< time step 1 … T of an unrolled recurrent network; 0 otherwise
-  std::uint32_t first_use = 0;   ///< its uses are [first_use, first_use of the next step)
-  std::int64_t flop = 0;         ///< a multiply-add is 2
-  std::int64_t mac = 0;          ///< multiply-adds among them
+  std::uint32_t time = 0;       ///< time step 1 … T of an unrolled recurrent network; 0 otherwise
+  std::uint32_t first_use = 0;  ///< its uses are [first_use, first_use of the next step)
+  std::int64_t flop = 0;        ///< a multiply-add is 2
+  std::int64_t mac = 0;         ///< multiply-adds among them
 };
 
 struct Program {

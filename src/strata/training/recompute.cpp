@@ -32,9 +32,7 @@ class Segmentation {
   }
 
  private:
-  const Node& node_at(std::size_t place) const {
-    return shop_.graph.nodes[instances_[place].node];
-  }
+  const Node& node_at(std::size_t place) const { return shop_.graph.nodes[instances_[place].node]; }
   TensorId root(TensorId tensor) const { return shop_.unrolling.root[tensor]; }
 
   bool joins(std::size_t place, std::size_t first) const {

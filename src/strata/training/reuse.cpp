@@ -152,8 +152,7 @@ std::vector<ReuseInterval> reuse_intervals(const Program& program) {
       const Last before = last[use.value];
       last[use.value] = {index, step};
       if (before.use == none || !use.reads) continue;
-      const ReuseScope scope =
-          scope_of(program, program.values[use.value].kind, before.step, step);
+      const ReuseScope scope = scope_of(program, program.values[use.value].kind, before.step, step);
       intervals.push_back({before.use, index, before.step, step, scope});
     }
   }

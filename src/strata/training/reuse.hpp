@@ -51,8 +51,7 @@ struct PassReuse {
 
   /// FLOP per byte of what the layer touches; 0 where there is no such step.
   double frequency() const {
-    return touched_bytes == 0 ? 0
-                              : static_cast<double>(flop) / static_cast<double>(touched_bytes);
+    return touched_bytes == 0 ? 0 : static_cast<double>(flop) / static_cast<double>(touched_bytes);
   }
 };
 

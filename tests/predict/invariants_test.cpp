@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "random_case.hpp"
+#include "strata/predict/best.hpp"
+#include "strata/predict/policy.hpp"
+#include "timeline.hpp"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <functional>
+#include <string>
+
+/// What must be true of every prediction, whatever the program. One test each.
+namespace strata {
+namespace {
+
+using reference::Problems;
+using reference::Timeline;
+
+constexpr std::uint32_t seeds = 1000;
+
+/// Calls `check` with a plan of every planner for every random case that can be planned.
+void over_plans(const std::function<void(Case&, const AccessList&, const Plan&)>& check) {
+  for (std::uint32_t seed = 0; seed < seeds && !testing::Test::HasFailure(); ++seed) {
+    Case c(seed);
+    c.options.strict_minimum = false;
+    if (c.hardware.capacity_bytes < c.lowest_capacity()) continue;
+    const std::int64_t capacity = c.hardware.capacity_bytes;
+    const AccessList list(c.program);
+    std::vector<Plan> plans = {farthest_next_use_plan(list, capacity, c.options),
+                               packed_plan(list, capacity, c.options, c.any_worth())};
+    plans.push_back(BestPlanner(list, c.hardware, c.options).at(capacity));
+    for (const Plan& plan : plans) check(c, list, plan);
+  }
+}
+
+void over_timelines(const std::function<Problems(const Timeline&)>& problems_of) {
+  over_plans([&](Case& c, const AccessList& list, const Plan& plan) {
+    const Prediction prediction = simulate(list, plan, c.hardware, c.options, Record::transfers);
+    const Timeline line(c.program, plan, c.hardware, c.options, prediction);
+    EXPECT_EQ(problems_of(line), Problems{}) << c;
+  });
+}
+
+/// Hardware and options of a random case, under another policy.
+Prediction predict_with(const Case& c, const AccessList& list, Policy policy,
+                        Objective objective = Objective::time) {
+  PredictOptions options = c.options;
+  options.policy = policy;
+  options.objective = objective;
+  return predict(list, c.hardware, options);
+}
+
+std::int64_t traffic(const Prediction& prediction) {
+  return prediction.in_bytes + prediction.out_bytes;
+}
+
+TEST(PredictionInvariants, EveryByteReadWasLoadedOrProduced) {
+  over_timelines([](const Timeline& line) { return reference::Versions(line).problems(); });
+}
+
+TEST(PredictionInvariants, OccupancyIsNeverAboveTheCapacity) {
+  over_timelines(reference::occupancy_problems);
+}
+
+TEST(PredictionInvariants, NoStepStartsBeforeItsInputs) {
+  over_timelines(reference::order_problems);
+}
+
+TEST(PredictionInvariants, TheChannelCarriesOneTransferAtATime) {
+  over_timelines(reference::channel_problems);
+}
+
+TEST(PredictionInvariants, PlansKeepTheCapacityRule) {
+  over_plans([](Case& c, const AccessList& list, const Plan& plan) {
+    EXPECT_EQ(problems_of(list, plan), Problems{}) << c;
+    EXPECT_LE(plan.capacity_bytes, c.hardware.capacity_bytes) << c;
+  });
+}
+
+TEST(PredictionInvariants, TrafficOfStepsTransfersAndPlanIsTheSame) {
+  over_plans([](Case& c, const AccessList& list, const Plan& plan) {
+    const Prediction prediction = simulate(list, plan, c.hardware, c.options, Record::transfers);
+    PlanTraffic of_steps;
+    PlanTraffic of_transfers;
+    for (const StepResult& step : prediction.steps) {
+      of_steps.in_bytes += step.in_bytes;
+      of_steps.out_bytes += step.out_bytes;
+    }
+    for (const Transfer& transfer : prediction.transfers) {
+      of_transfers.in_bytes += transfer.in_bytes;
+      of_transfers.out_bytes += transfer.out_bytes;
+    }
+    const PlanTraffic of_plan = traffic_of(list, plan);
+    for (const PlanTraffic& other : {of_steps, of_transfers, of_plan}) {
+      EXPECT_EQ(prediction.in_bytes, other.in_bytes) << c;
+      EXPECT_EQ(prediction.out_bytes, other.out_bytes) << c;
+    }
+  });
+}
+
+TEST(PredictionInvariants, TimeIsComputeAndStalls) {
+  over_plans([](Case& c, const AccessList& list, const Plan& plan) {
+    const Prediction prediction = simulate(list, plan, c.hardware, c.options);
+    double compute_s = 0;
+    double stall_s = prediction.drain_s;
+    for (const StepResult& step : prediction.steps) {
+      compute_s += step.compute_s;
+      stall_s += step.wait_s + step.stream_s;
+    }
+    const double tolerance_s = 1e-12 * prediction.time_s;
+    EXPECT_NEAR(prediction.compute_s, compute_s, tolerance_s) << c;
+    EXPECT_NEAR(prediction.stall_s, stall_s, tolerance_s) << c;
+    EXPECT_NEAR(prediction.time_s, compute_s + stall_s, tolerance_s) << c;
+  });
+}
+
+void expect_scaled(const Case& c, const AccessList& list, const Plan& plan, double k,
+                   double tolerance) {
+  Hardware faster = c.hardware;
+  faster.bytes_per_s *= k;
+  faster.type_1_flop_per_s *= k;
+  faster.other_flop_per_s *= k;
+  const Prediction one = simulate(list, plan, c.hardware, c.options);
+  const Prediction other = simulate(list, plan, faster, c.options);
+  EXPECT_NEAR(other.time_s, one.time_s / k, tolerance * one.time_s / k) << "k " << k << ", " << c;
+  for (std::size_t step = 0; step < one.steps.size(); ++step) {
+    EXPECT_NEAR(other.steps[step].end_s, one.steps[step].end_s / k, tolerance * one.time_s / k)
+        << "step " << step << ", " << c;
+  }
+}
+
+TEST(PredictionInvariants, TwiceTheRatesHalveTheTimeToTheBit) {
+  over_plans([](Case& c, const AccessList& list, const Plan& plan) {
+    expect_scaled(c, list, plan, std::ldexp(1.0, c.pick(-6, 6)), 0);
+  });
+}
+
+// Rates at which no two events fall together: a rounding error would else decide what comes first.
+TEST(PredictionInvariants, AnyFactorOfTheRatesDividesTheTime) {
+  over_plans([](Case& c, const AccessList& list, const Plan& plan) {
+    c.hardware.bytes_per_s = c.odd_rate();
+    c.hardware.type_1_flop_per_s = c.odd_rate();
+    c.hardware.other_flop_per_s = c.odd_rate();
+    expect_scaled(c, list, plan, c.odd_rate(), 1e-12);
+  });
+}
+
+// Of `best` when it is asked for the fewest bytes: for the least time it may move more than it must,
+// because a stream overlaps with its own step and a load does not.
+TEST(PredictionInvariants, EnoughCapacityLeavesCompulsoryTrafficOnly) {
+  for (std::uint32_t seed = 0; seed < seeds; ++seed) {
+    Case c(seed);
+    std::vector<bool> is_used(c.program.values.size());
+    std::vector<bool> is_written(c.program.values.size());
+    std::int64_t in_bytes = 0;
+    std::int64_t out_bytes = 0;
+    for (const Use& use : c.program.uses) {
+      const Value& value = c.program.values[use.value];
+      if (use.reads && !is_used[use.value]) in_bytes += value.bytes;
+      if (use.writes && !is_written[use.value] && value.is_result) out_bytes += value.bytes;
+      is_used[use.value] = true;
+      is_written[use.value] = is_written[use.value] || use.writes;
+    }
+    c.hardware.capacity_bytes = 4096;  // all values together are below 500
+    const AccessList list(c.program);
+    for (const Policy policy : {Policy::thesis, Policy::belady, Policy::best}) {
+      const Prediction prediction = predict_with(c, list, policy, Objective::traffic);
+      EXPECT_EQ(prediction.in_bytes, in_bytes) << c;
+      EXPECT_EQ(prediction.out_bytes, out_bytes) << c;
+    }
+  }
+}
+
+/// The fewest loads of equal values that are only read: over all sets that may be on chip after each
+/// step.
+int fewest_loads(const Program& program, int most_on_chip) {
+  constexpr int many = 1 << 20;
+  const std::uint32_t sets = 1u << program.values.size();
+  std::vector<int> loads(sets, many);  // by what is on chip
+  loads[0] = 0;
+  for (StepId step = 0; step < program.steps.size(); ++step) {
+    std::uint32_t used = 0;
+    for (const Use& use : program.uses_of(step)) used |= 1u << use.value;
+    std::vector<int> after(sets, many);
+    for (std::uint32_t before = 0; before < sets; ++before) {
+      if (loads[before] == many) continue;
+      for (std::uint32_t kept = before;; kept = (kept - 1) & before) {
+        if (std::popcount(kept | used) <= most_on_chip) {
+          int& best = after[kept | used];
+          best = std::min(best, loads[before] + std::popcount(used & ~kept));
+        }
+        if (kept == 0) break;
+      }
+    }
+    loads = after;
+  }
+  return *std::min_element(loads.begin(), loads.end());
+}
+
+TEST(PredictionInvariants, FarthestNextUseIsOptimalForEqualSizesThatAreOnlyRead) {
+  for (std::uint32_t seed = 0; seed < 200; ++seed) {
+    random_programs::Shape shape;
+    shape.most_values = 7;
+    shape.most_uses = 3;
+    shape.most_steps = 14;
+    shape.equal_sizes = true;
+    shape.read_only = true;
+    const Program program = random_programs::any_program(seed, shape);
+    const AccessList list(program);
+    for (int on_chip = 3; on_chip <= 6; ++on_chip) {
+      const Plan plan = farthest_next_use_plan(list, on_chip * shape.most_bytes, {});
+      EXPECT_EQ(traffic_of(list, plan).total(), fewest_loads(program, on_chip) * shape.most_bytes)
+          << "seed " << seed << ", room for " << on_chip;
+    }
+  }
+}
+
+TEST(PredictionInvariants, BestIsNeverSlowerThanThesis) {
+  for (std::uint32_t seed = 0; seed < seeds; ++seed) {
+    Case c(seed);
+    c.options.strict_minimum = false;
+    if (c.hardware.capacity_bytes < c.lowest_capacity()) continue;
+    const AccessList list(c.program);
+    EXPECT_LE(predict_with(c, list, Policy::best).time_s,
+              predict_with(c, list, Policy::thesis).time_s)
+        << c;
+  }
+}
+
+TEST(PredictionInvariants, BestTrafficIsNeverMoreThanThatOfThesis) {
+  for (std::uint32_t seed = 0; seed < seeds; ++seed) {
+    Case c(seed);
+    c.options.strict_minimum = false;
+    if (c.hardware.capacity_bytes < c.lowest_capacity()) continue;
+    const AccessList list(c.program);
+    const auto fewest = traffic(predict_with(c, list, Policy::best, Objective::traffic));
+    EXPECT_LE(fewest, traffic(predict_with(c, list, Policy::thesis))) << c;
+    EXPECT_LE(fewest, traffic(predict_with(c, list, Policy::best))) << c;
+  }
+}
+
+TEST(PredictionInvariants, BestIsNeverSlowerWithTwiceTheCapacity) {
+  for (std::uint32_t seed = 0; seed < seeds; ++seed) {
+    Case c(seed);
+    c.options.strict_minimum = false;
+    const AccessList list(c.program);
+    double before_s = std::numeric_limits<double>::infinity();
+    const auto lowest = static_cast<std::uint64_t>(c.lowest_capacity());
+    for (std::uint64_t capacity = std::bit_ceil(lowest); capacity < 2048; capacity *= 2) {
+      c.hardware.capacity_bytes = static_cast<std::int64_t>(capacity);
+      const double time_s = predict_with(c, list, Policy::best).time_s;
+      EXPECT_LE(time_s, before_s) << c;
+      before_s = time_s;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace strata
