@@ -37,9 +37,9 @@ constexpr Flag trace_flag{.name = "trace",
                           .offer = Offer::file};
 
 constexpr Argument arguments[] = {model_argument};
-constexpr auto flags =
-    joined_flags(machine_flags, hardware_flags, size_flags, import_flags, training_flags, schedule_flags,
-                 std::array<Flag, 5>{by_flag, layers_flag, json_flag, csv_flag, trace_flag});
+constexpr auto flags = joined_flags(
+    machine_flags, hardware_flags, size_flags, import_flags, training_flags, schedule_flags,
+    std::array<Flag, 5>{by_flag, layers_flag, json_flag, csv_flag, trace_flag});
 
 PredictView view_of(const Arguments& given) {
   PredictView view;
@@ -48,9 +48,10 @@ PredictView view_of(const Arguments& given) {
     view.by = static_cast<PredictBy>(at - std::begin(groupings));
   }
   if (const auto layers = given.value(layers_flag)) {
-    view.layers = *layers == "all" ? all_layers
-                                   : static_cast<std::size_t>(
-                                         parse_whole_number(*layers, "--layers (or all)", 0));
+    view.layers =
+        *layers == "all"
+            ? all_layers
+            : static_cast<std::size_t>(parse_whole_number(*layers, "--layers (or all)", 0));
   }
   return view;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Python module `strata`: load, show, predict, rows. It has no logic of its own: words mean what
-// they mean on the command line, and what comes back is the documented JSON as plain dicts and
+// The Python module `strata`: load, show, predict, rows. It has no logic of its own: words mean
+// what they mean on the command line, and what comes back is the documented JSON as plain dicts and
 // lists.
 #include "strata/strata.hpp"
 
@@ -69,8 +69,7 @@ std::string option_text(const py::handle& value) {
 
 py::object predict(const py::object& model, const std::string& on, const std::string& preset,
                    const std::vector<std::string>& set, std::optional<std::int64_t> batch,
-                   std::optional<std::int64_t> seq,
-                   const std::map<std::string, std::int64_t>& dims,
+                   std::optional<std::int64_t> seq, const std::map<std::string, std::int64_t>& dims,
                    const std::optional<std::string>& dtype, const py::kwargs& options) {
   const Model loaded = model_of(model);
   strata::Machine machine = strata::load_machine(on);
@@ -118,12 +117,13 @@ PYBIND11_MODULE(strata, module) {
   module.def("show", show, arg("model"), py::kw_only(), arg("batch") = py::none(),
              arg("seq") = py::none(), arg("dims") = no_dims, arg("dtype") = py::none(),
              arg("inference") = false, "What `strata show --json` writes, as a dict.");
-  module.def("predict", predict, arg("model"), py::kw_only(), arg("on") = "h100-sxm",
-             arg("preset") = "", arg("set") = std::vector<std::string>(),
-             arg("batch") = py::none(), arg("seq") = py::none(), arg("dims") = no_dims,
-             arg("dtype") = py::none(),
-             "What `strata predict --json` writes, as a dict. Every flag of the command is a keyword, "
-             "with _ for -: capacity='128MB', micro_batches=4.");
-  module.def("rows", rows, arg("result"),
-             "The rows of what show or predict returned: a list of dicts, one per layer (and pass).");
+  module.def(
+      "predict", predict, arg("model"), py::kw_only(), arg("on") = "h100-sxm", arg("preset") = "",
+      arg("set") = std::vector<std::string>(), arg("batch") = py::none(), arg("seq") = py::none(),
+      arg("dims") = no_dims, arg("dtype") = py::none(),
+      "What `strata predict --json` writes, as a dict. Every flag of the command is a keyword, "
+      "with _ for -: capacity='128MB', micro_batches=4.");
+  module.def(
+      "rows", rows, arg("result"),
+      "The rows of what show or predict returned: a list of dicts, one per layer (and pass).");
 }

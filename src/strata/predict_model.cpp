@@ -24,9 +24,8 @@ DType main_dtype(const BoundGraph& bound) {
     const bool was_floating = is_floating(bound.graph->tensors[id].type.dtype);
     if (was_floating) bytes[tensor.dtype] += static_cast<double>(tensor.bytes);
   }
-  const auto most = std::max_element(bytes.begin(), bytes.end(), [](const auto& a, const auto& b) {
-    return a.second < b.second;
-  });
+  const auto most = std::max_element(
+      bytes.begin(), bytes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   return most == bytes.end() ? DType::fp32 : most->first;
 }
 
@@ -112,7 +111,8 @@ class Alternatives {
     more.capacity_bytes = iteration_.summary.whole.bytes > hardware_.capacity_bytes
                               ? iteration_.summary.whole.bytes
                               : 2 * hardware_.capacity_bytes;
-    return compared(fmt::format("{} on-chip", format_bytes(static_cast<double>(more.capacity_bytes))),
+    return compared(
+        fmt::format("{} on-chip", format_bytes(static_cast<double>(more.capacity_bytes))),
         outcome_of(iteration_.program, more, request_.options));
   }
 
@@ -120,7 +120,7 @@ class Alternatives {
     Hardware more = hardware_;
     more.bytes_per_s *= 2;
     return compared(format_bytes_per_s(more.bytes_per_s),
-        outcome_of(iteration_.program, more, request_.options));
+                    outcome_of(iteration_.program, more, request_.options));
   }
 
   Maybe smaller_type() const {
@@ -145,7 +145,7 @@ class Alternatives {
     std::erase_if(other.sizes.dims,
                   [](const Dimension& dimension) { return dimension.name == "batch"; });
     return compared(fmt::format("batch {}", batch->second / 2),
-        predicted(other, main_dtype(*iteration_.bound)), /*changes_samples=*/true);
+                    predicted(other, main_dtype(*iteration_.bound)), /*changes_samples=*/true);
   }
 
   Outcome predicted(const PredictRequest& request, DType dtype) const {
@@ -181,13 +181,11 @@ PredictedIteration predict_model(const Graph& graph, const Machine& machine,
   iteration.program = program_of(*iteration.bound, request);
   const AccessList list(iteration.program);
   iteration.decision = decide(list, hardware, request.options);
-  iteration.prediction =
-      simulate(list, iteration.decision,
-               request.wants_transfers ? Record::transfers : Record::steps);
+  iteration.prediction = simulate(list, iteration.decision,
+                                  request.wants_transfers ? Record::transfers : Record::steps);
 
   PredictionSummary& summary = iteration.summary;
-  summary =
-      summarize(iteration.program, iteration.decision.plan, iteration.prediction, hardware);
+  summary = summarize(iteration.program, iteration.decision.plan, iteration.prediction, hardware);
   summary.dtype = name_of(dtype);
   summary.machine = machine.name;
   summary.machine_title = machine.title;

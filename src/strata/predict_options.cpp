@@ -75,8 +75,7 @@ constexpr Option options[] = {
        to.options.strict_minimum = truth(given);
        to.options.minimum_slack = 0;
      }},
-    {"inference",
-     [](Request& to, const Given& given) { to.training.inference = truth(given); }},
+    {"inference", [](Request& to, const Given& given) { to.training.inference = truth(given); }},
     {"optimizer",
      [](Request& to, const Given& given) {
        choose(to.training.optimizer, optimizer_names, given);

@@ -146,8 +146,8 @@ TEST(PredictionInvariants, AnyFactorOfTheRatesDividesTheTime) {
   });
 }
 
-// Of `best` when it is asked for the fewest bytes: for the least time it may move more than it must,
-// because a stream overlaps with its own step and a load does not.
+// Of `best` when it is asked for the fewest bytes: for the least time it may move more than it
+// must, because a stream overlaps with its own step and a load does not.
 TEST(PredictionInvariants, EnoughCapacityLeavesCompulsoryTrafficOnly) {
   for (std::uint32_t seed = 0; seed < seeds; ++seed) {
     Case c(seed);
@@ -172,8 +172,8 @@ TEST(PredictionInvariants, EnoughCapacityLeavesCompulsoryTrafficOnly) {
   }
 }
 
-/// The fewest loads of equal values that are only read: over all sets that may be on chip after each
-/// step.
+/// The fewest loads of equal values that are only read: over all sets that may be on chip after
+/// each step.
 int fewest_loads(const Program& program, int most_on_chip) {
   constexpr int many = 1 << 20;
   const std::uint32_t sets = 1u << program.values.size();

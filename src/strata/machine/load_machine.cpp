@@ -64,9 +64,9 @@ Sourced& made(std::optional<Sourced>& number) { return number ? *number : number
 std::vector<Field> fields(Machine& machine) {
   std::vector<Field> all;
   for (Peak& peak : machine.peaks) {
-    all.push_back({fmt::format("machine.peaks.{}.{}.flop_per_s", name_of(peak.dtype),
-                               name_of(peak.unit)),
-                   parse_flop_per_s, [&peak]() -> Sourced& { return peak.flop_per_s; }});
+    all.push_back(
+        {fmt::format("machine.peaks.{}.{}.flop_per_s", name_of(peak.dtype), name_of(peak.unit)),
+         parse_flop_per_s, [&peak]() -> Sourced& { return peak.flop_per_s; }});
   }
   for (MemoryLevel& level : machine.memory) {
     const std::string place = fmt::format("machine.memory.{}", plain(level.name));

@@ -8,7 +8,7 @@ namespace strata {
 /// What must have a place in off-chip memory at once.
 struct Footprint {
   std::int64_t peak_bytes = 0;
-  StepId step = 0;             ///< the first at which it is reached
+  StepId step = 0;              ///< the first at which it is reached
   std::int64_t kept_bytes = 0;  ///< of the peak: weights, states and constants, there all the time
 };
 

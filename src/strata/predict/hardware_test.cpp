@@ -29,9 +29,8 @@ TEST(HardwareOf, takes_matrix_units_where_they_know_the_type) {
 
 TEST(HardwareOf, overrides_win_and_stand_in_for_what_is_missing) {
   const Machine machine = load_machine("rtx-2080-ti");
-  const Hardware hardware =
-      hardware_of(machine, DType::bf16,
-                  {.capacity_bytes = 123, .bytes_per_s = 1e9, .flop_per_s = 2e12});
+  const Hardware hardware = hardware_of(
+      machine, DType::bf16, {.capacity_bytes = 123, .bytes_per_s = 1e9, .flop_per_s = 2e12});
   EXPECT_EQ(hardware.capacity_bytes, 123);
   EXPECT_EQ(hardware.bytes_per_s, 1e9);
   EXPECT_EQ(hardware.type_1_flop_per_s, 2e12);

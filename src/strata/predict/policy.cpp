@@ -48,8 +48,7 @@ Decision decide(const AccessList& list, const Hardware& hardware, const PredictO
     }
     case Policy::exact: {
       const Plan start = farthest_next_use_plan(list, hardware.capacity_bytes, options);
-      ExactPlan exact =
-          exact_plan(list, hardware.capacity_bytes, options, {.start = &start});
+      ExactPlan exact = exact_plan(list, hardware.capacity_bytes, options, {.start = &start});
       decision.plan = std::move(exact.plan);
       decision.least_traffic_bytes = exact.bound_bytes;
       return decision;

@@ -34,13 +34,13 @@ struct Spent {
 /// its gradients) add up when profiles are compared.
 struct ProfileRow {
   std::string layer;
-  std::string pass;  ///< forward, recompute, backward, backward_input, backward_weight, update
-  std::string op;    ///< operator; "gradient_sum" and "update" for the steps that are none
-  std::string block;        ///< group of layers; the layer itself where it belongs to none
+  std::string pass;   ///< forward, recompute, backward, backward_input, backward_weight, update
+  std::string op;     ///< operator; "gradient_sum" and "update" for the steps that are none
+  std::string block;  ///< group of layers; the layer itself where it belongs to none
   std::string layer_class;  ///< type_1, type_2, other
   Spent spent;
-  std::string cause;     ///< what it waited for longest; empty: it did not wait
-  double cause_s = 0;    ///< and how long
+  std::string cause;   ///< what it waited for longest; empty: it did not wait
+  double cause_s = 0;  ///< and how long
 };
 
 struct Profile {

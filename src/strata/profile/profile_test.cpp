@@ -11,7 +11,9 @@ namespace {
 
 Profile random_profile(unsigned seed) {
   std::mt19937 random(seed);
-  const auto below = [&](int limit) { return static_cast<int>(random() % static_cast<unsigned>(limit)); };
+  const auto below = [&](int limit) {
+    return static_cast<int>(random() % static_cast<unsigned>(limit));
+  };
   Profile profile;
   for (int i = below(40); i >= 0; --i) {
     ProfileRow row;

@@ -32,7 +32,9 @@ Json model_json(const PredictionSummary& summary) {
     dims[dimension.name] = dimension.value;
     if (dimension.name == "batch") batch = dimension.value;
   }
-  return {{"name", summary.network}, {"title", summary.title}, {"batch", batch},
+  return {{"name", summary.network},
+          {"title", summary.title},
+          {"batch", batch},
           {"dtype", summary.dtype},
           {"mode", summary.training.inference ? "inference" : "training"},
           {"dims", std::move(dims)}};
@@ -97,8 +99,11 @@ Json bounds_json(const PredictionSummary& summary) {
 }
 
 Json row_json(const ProfileRow& row) {
-  Json json = {{"layer", row.layer}, {"pass", row.pass},   {"op", row.op},
-               {"block", row.block}, {"class", row.layer_class}};
+  Json json = {{"layer", row.layer},
+               {"pass", row.pass},
+               {"op", row.op},
+               {"block", row.block},
+               {"class", row.layer_class}};
   add_spent(json, row.spent);
   json["cause"] = row.cause.empty() ? Json() : Json(row.cause);
   return json;
@@ -114,7 +119,9 @@ Json scope_json(const ScopeReuse& scope) {
 }
 
 Json stall_json(const Stall& stall) {
-  return {{"value", stall.value}, {"kind", stall.kind}, {"wait_s", stall.wait_s},
+  return {{"value", stall.value},
+          {"kind", stall.kind},
+          {"wait_s", stall.wait_s},
           {"steps", stall.steps}};
 }
 
@@ -135,9 +142,8 @@ Json warning_json(const Warning& warning) {
 std::string to_json(const PredictionSummary& summary, const Provenance& provenance) {
   const auto group_json = [&](const ProfileGroup& group) {
     Json json = {{"name", group.name},
-                 {"time_share", summary.totals.time_s > 0
-                                    ? group.spent.time_s / summary.totals.time_s
-                                    : 0.0}};
+                 {"time_share",
+                  summary.totals.time_s > 0 ? group.spent.time_s / summary.totals.time_s : 0.0}};
     add_spent(json, group.spent);
     return json;
   };

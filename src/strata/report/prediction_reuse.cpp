@@ -77,15 +77,15 @@ class ScopeNeeds {
   void add_capacities(ScopeReuse& scope, ReuseScope kind, std::vector<Need> needs) const {
     if (kind == ReuseScope::forward_backward) {  // all of it is there at once when backward begins
       double all = 0;
-      for (const LayerReuse& layer : layers_) all += static_cast<double>(layer.forward_backward_bytes);
+      for (const LayerReuse& layer : layers_)
+        all += static_cast<double>(layer.forward_backward_bytes);
       scope.capacity_50_bytes = static_cast<std::int64_t>(0.5 * all);
       scope.capacity_90_bytes = static_cast<std::int64_t>(0.9 * all);
       scope.capacity_100_bytes = static_cast<std::int64_t>(all);
       return;
     }
-    std::sort(needs.begin(), needs.end(), [](const Need& a, const Need& b) {
-      return a.capacity_bytes < b.capacity_bytes;
-    });
+    std::sort(needs.begin(), needs.end(),
+              [](const Need& a, const Need& b) { return a.capacity_bytes < b.capacity_bytes; });
     scope.capacity_50_bytes = capacity_for(needs, 0.5);
     scope.capacity_90_bytes = capacity_for(needs, 0.9);
     scope.capacity_100_bytes = needs.empty() ? 0 : needs.back().capacity_bytes;

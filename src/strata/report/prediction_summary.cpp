@@ -117,9 +117,8 @@ std::vector<Stall> stalls_of(const Program& program, const Prediction& predictio
     found[place->second].second.wait_s += result.wait_s;
     ++found[place->second].second.steps;
   }
-  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
-    return a.second.wait_s > b.second.wait_s;
-  });
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return a.second.wait_s > b.second.wait_s; });
   constexpr std::size_t most = 50;  // the tail explains nothing
   found.resize(std::min(found.size(), most));
   std::vector<Stall> stalls;
@@ -197,10 +196,9 @@ PredictionSummary summarize(const Program& program, const Plan& plan, const Pred
   summary.profile = RowMaker(program, prediction).rows();
   summary.by_class = grouped(summary.profile, &ProfileRow::layer_class);
   summary.by_type = grouped(summary.profile, &ProfileRow::op);
-  std::stable_sort(summary.by_type.begin(), summary.by_type.end(),
-                   [](const ProfileGroup& a, const ProfileGroup& b) {
-                     return a.spent.time_s > b.spent.time_s;
-                   });
+  std::stable_sort(
+      summary.by_type.begin(), summary.by_type.end(),
+      [](const ProfileGroup& a, const ProfileGroup& b) { return a.spent.time_s > b.spent.time_s; });
   summary.by_pass = grouped(summary.profile, &ProfileRow::pass);
   summary.by_block = grouped(summary.profile, &ProfileRow::block);
   summary.reuse = reuse_by_scope(program, plan);

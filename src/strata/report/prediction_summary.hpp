@@ -51,9 +51,9 @@ struct CapacityNeed {
 
 /// The answer to "what if": the same iteration predicted again with one thing changed.
 struct Alternative {
-  std::string change;      ///< "296 MB on-chip", "bf16"
-  double time_ratio = 1;   ///< new time / this time
-  double speed_ratio = 1;  ///< new samples per second / this
+  std::string change;            ///< "296 MB on-chip", "bf16"
+  double time_ratio = 1;         ///< new time / this time
+  double speed_ratio = 1;        ///< new samples per second / this
   bool changes_samples = false;  ///< then the time says little and the speed is what counts
 };
 
@@ -94,7 +94,7 @@ struct PredictionSummary {
 
   PredictionTotals totals;
   std::optional<PredictionBounds> bounds;
-  std::string no_bounds_reason;  ///< why there are none
+  std::string no_bounds_reason;                     ///< why there are none
   std::optional<std::int64_t> least_traffic_bytes;  ///< of policy exact: no plan moves less
   Profile profile;
   std::vector<ProfileGroup> by_class;
@@ -102,14 +102,15 @@ struct PredictionSummary {
   std::vector<ProfileGroup> by_pass;
   std::vector<ProfileGroup> by_block;
   std::vector<ScopeReuse> reuse;
-  std::vector<Stall> stalls;  ///< longest first
-  CapacityNeed minimum;       ///< below it weights are cut
-  CapacityNeed whole;         ///< from it on every step holds all its values at once
+  std::vector<Stall> stalls;              ///< longest first
+  CapacityNeed minimum;                   ///< below it weights are cut
+  CapacityNeed whole;                     ///< from it on every step holds all its values at once
   std::vector<std::string> sliced_steps;  ///< those that the capacity made cut their weight
   std::vector<Alternative> alternatives;
 
   bool fits_device() const {
-    return !device_memory_bytes || static_cast<double>(totals.footprint_bytes) <= *device_memory_bytes;
+    return !device_memory_bytes ||
+           static_cast<double>(totals.footprint_bytes) <= *device_memory_bytes;
   }
 };
 

@@ -25,19 +25,19 @@ std::string change_text(double ratio) {
 
 std::string hardware_text(const Hardware& hardware) {
   const bool is_one_rate = hardware.type_1_flop_per_s == hardware.other_flop_per_s;
-  const std::string rate =
-      is_one_rate ? format_flop_per_s(hardware.type_1_flop_per_s, 4)
-                  : fmt::format("{} for products, {} for the rest",
-                                format_flop_per_s(hardware.type_1_flop_per_s, 4),
-                                format_flop_per_s(hardware.other_flop_per_s, 4));
+  const std::string rate = is_one_rate
+                               ? format_flop_per_s(hardware.type_1_flop_per_s, 4)
+                               : fmt::format("{} for products, {} for the rest",
+                                             format_flop_per_s(hardware.type_1_flop_per_s, 4),
+                                             format_flop_per_s(hardware.other_flop_per_s, 4));
   return fmt::format("{}, {}, {} on-chip", rate, format_bytes_per_s(hardware.bytes_per_s, 4),
                      bytes_text(hardware.capacity_bytes));
 }
 
 std::string header(const PredictionSummary& summary) {
-  std::string text = fmt::format("{}, {}", printable(summary.title),
-                                 summary.training.inference ? "one inference pass"
-                                                            : "one training iteration");
+  std::string text =
+      fmt::format("{}, {}", printable(summary.title),
+                  summary.training.inference ? "one inference pass" : "one training iteration");
   for (const Dimension& dimension : summary.dims)
     text += fmt::format(", {} {}", printable(dimension.name), dimension.value);
   return fmt::format("{}, {}, on {} ({})", text, summary.dtype, printable(summary.machine_title),
@@ -78,10 +78,10 @@ std::string bound_fact(const PredictionSummary& summary) {
                 fmt::format("compute alone; no better bound: {}", summary.no_bounds_reason));
   }
   const double above = totals.time_s / summary.bounds->time_s - 1;
-  return fact("bound", format_time(summary.bounds->time_s),
-              fmt::format("no schedule of this order is faster (compute alone {}); this one is {}",
-                          compute,
-                          above < 0.0005 ? "as fast" : fmt::format("{:.1f} % above", 100 * above)));
+  return fact(
+      "bound", format_time(summary.bounds->time_s),
+      fmt::format("no schedule of this order is faster (compute alone {}); this one is {}", compute,
+                  above < 0.0005 ? "as fast" : fmt::format("{:.1f} % above", 100 * above)));
 }
 
 std::string facts(const PredictionSummary& summary) {
@@ -92,12 +92,12 @@ std::string facts(const PredictionSummary& summary) {
            fmt::format("{} samples/s   compute busy {}", format_count(totals.samples_per_s),
                        percent(totals.utilisation)));
   text += bound_fact(summary);
-  text += fact("traffic", bytes_text(totals.traffic_bytes()),
-               fmt::format("{} in, {} out   average {}, {} of peak",
-                           bytes_text(totals.traffic_in_bytes),
-                           bytes_text(totals.traffic_out_bytes),
-                           format_bytes_per_s(totals.average_bandwidth_bytes_per_s),
-                           percent(totals.average_bandwidth_bytes_per_s / peak)));
+  text +=
+      fact("traffic", bytes_text(totals.traffic_bytes()),
+           fmt::format("{} in, {} out   average {}, {} of peak",
+                       bytes_text(totals.traffic_in_bytes), bytes_text(totals.traffic_out_bytes),
+                       format_bytes_per_s(totals.average_bandwidth_bytes_per_s),
+                       percent(totals.average_bandwidth_bytes_per_s / peak)));
   if (summary.least_traffic_bytes) {
     const double least = to_double(*summary.least_traffic_bytes);
     const double gap = to_double(totals.traffic_bytes()) / least - 1;
@@ -212,9 +212,9 @@ std::string where(const PredictionSummary& summary, const PredictView& view,
   if (view.by == PredictBy::layer)
     return time_table(summary, layer_rows(summary, all_layers), title, style);
   Spent rest;
-  return time_table(
-      summary, group_rows(groups_of(summary, view.by), view.by, summary.totals.time_s, rest), title,
-      style);
+  return time_table(summary,
+                    group_rows(groups_of(summary, view.by), view.by, summary.totals.time_s, rest),
+                    title, style);
 }
 
 std::string reuse_line(const PredictionSummary& summary) {
@@ -243,12 +243,12 @@ std::string help_line(const PredictionSummary& summary) {
 }
 
 std::string closing(const PredictionSummary& summary, const PredictView& view) {
-  std::string text = fmt::format("{}; a limit, not a calibrated time (strata help predict)\n",
-                                 choices(summary));
-  text += fmt::format("more: {}--by {}  --json FILE  --csv FILE  --trace FILE\n",
-                      view.layers == all_layers ? "" : "--layers all  ",
-                      view.by == PredictBy::type ? "block|pass|class|layer"
-                                                 : "type|block|pass|class|layer");
+  std::string text =
+      fmt::format("{}; a limit, not a calibrated time (strata help predict)\n", choices(summary));
+  text += fmt::format(
+      "more: {}--by {}  --json FILE  --csv FILE  --trace FILE\n",
+      view.layers == all_layers ? "" : "--layers all  ",
+      view.by == PredictBy::type ? "block|pass|class|layer" : "type|block|pass|class|layer");
   return text;
 }
 

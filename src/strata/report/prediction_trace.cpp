@@ -28,7 +28,8 @@ std::string json_string(std::string_view text) {
 class TraceText {
  public:
   TraceText() {
-    add("{{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":1,\"args\":{{\"name\":\"prediction\"}}}}");
+    add("{{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":1,\"args\":{{\"name\":\"prediction\"}}}"
+        "}");
     for (std::size_t i = 0; i < std::size(track_names); ++i) {
       add("{{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":{},\"args\":{{\"name\":{}}}}}",
           i + 1, json_string(track_names[i]));
@@ -41,10 +42,11 @@ class TraceText {
   /// `args` is the inside of a JSON object.
   void slice(Track track, std::string_view name, double start_s, double end_s,
              std::string_view args = "") {
-    add("{{\"name\":{},\"ph\":\"X\",\"pid\":1,\"tid\":{},\"ts\":{:.4f},\"dur\":{:.4f},\"args\":{{{}}"
+    add("{{\"name\":{},\"ph\":\"X\",\"pid\":1,\"tid\":{},\"ts\":{:.4f},\"dur\":{:.4f},\"args\":{{{}"
+        "}"
         "}}}",
-        json_string(name), static_cast<int>(track), 1e6 * start_s, 1e6 * std::max(0.0, end_s - start_s),
-        args);
+        json_string(name), static_cast<int>(track), 1e6 * start_s,
+        1e6 * std::max(0.0, end_s - start_s), args);
   }
 
   void on_chip(double at_s, std::int64_t bytes) {
@@ -84,7 +86,8 @@ void add_steps(TraceText& trace, const Program& program, const Prediction& predi
                   result.start_s, fmt::format("\"step\":{}", json_string(name)));
     }
     if (result.stream_s > 0) {
-      trace.slice(Track::stalls, "streams of " + name, result.end_s - result.stream_s, result.end_s);
+      trace.slice(Track::stalls, "streams of " + name, result.end_s - result.stream_s,
+                  result.end_s);
     }
     trace.on_chip(result.start_s, result.occupied_bytes);
   }
