@@ -5,6 +5,7 @@
 #include "strata/strata.hpp"
 
 #include <array>
+#include <cstddef>
 #include <string_view>
 
 /// What every command that takes a model asks for in the same words.
@@ -39,7 +40,41 @@ inline constexpr Flag dtype_flag{.name = "dtype",
 inline constexpr Flag inference_flag{.name = "inference",
                                      .help = "Only the forward pass, as in use after training."};
 
-/// The sizes and the data type that the flags above ask for.
+inline constexpr Flag input_flag{.name = "input",
+                                 .value = "NAME=SHAPE",
+                                 .help = "Shape of an input of a file: data=1x3x224x224.",
+                                 .repeats = true};
+inline constexpr Flag no_fuse_flag{
+    .name = "no-fuse", .help = "Keep the operators of a file apart: no attention, no layer norm."};
+inline constexpr Flag assume_bn_flag{
+    .name = "assume-bn",
+    .help = "Put back the batch normalisation that an inference export folded away."};
+inline constexpr Flag strict_flag{
+    .name = "strict", .help = "An operator of a file that cannot be counted is an error."};
+
+/// How the file of a model is read: for every command that takes one.
+inline constexpr std::array<Flag, 4> import_flags = {input_flag, no_fuse_flag, assume_bn_flag,
+                                                     strict_flag};
+/// What its open sizes and its data type are: for every command that needs numbers.
+inline constexpr std::array<Flag, 5> size_flags = {batch_flag, seq_flag, dim_flag, dtype_flag,
+                                                   inference_flag};
+
+/// Tables of flags, one after the other.
+template <std::size_t... Sizes>
+constexpr std::array<Flag, (Sizes + ...)> joined_flags(const std::array<Flag, Sizes>&... tables) {
+  std::array<Flag, (Sizes + ...)> all{};
+  std::size_t at = 0;
+  const auto append = [&](const auto& table) {
+    for (const Flag& flag : table) all[at++] = flag;
+  };
+  (append(tables), ...);
+  return all;
+}
+
+/// What the import flags ask for.
+ImportOptions import_options(const Arguments& arguments);
+
+/// The sizes and the data type that the size flags ask for.
 ModelSizes model_sizes(const Arguments& arguments);
 
 /// Training unless --inference was given.

@@ -3,15 +3,11 @@
 #include "cli/exit_code.hpp"
 #include "cli/model_flags.hpp"
 #include "cli/output.hpp"
-#include "strata/base/error.hpp"
+#include "cli/output_files.hpp"
 #include "strata/base/units.hpp"
 #include "strata/strata.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <iterator>
-#include <vector>
+#include <array>
 
 namespace strata {
 namespace {
@@ -38,8 +34,9 @@ constexpr Flag dot_flag{.name = "dot",
                         .offer = Offer::file};
 
 constexpr Argument arguments[] = {model_argument};
-constexpr Flag flags[] = {batch_flag, seq_flag, dim_flag,  dtype_flag, inference_flag,
-                          by_flag,    top_flag, json_flag, csv_flag,   dot_flag};
+constexpr auto flags =
+    joined_flags(size_flags, import_flags,
+                 std::array<Flag, 5>{by_flag, top_flag, json_flag, csv_flag, dot_flag});
 
 ModelView view_of(const Arguments& given) {
   ModelView view;
@@ -51,58 +48,20 @@ ModelView view_of(const Arguments& given) {
   return view;
 }
 
-struct OutputFlag {
-  const Flag& flag;
-  std::string (*text)(const ModelSummary& summary, const ModelView& view, const Request& request);
-};
-
-const OutputFlag outputs[] = {
-    {json_flag,
-     [](const ModelSummary& summary, const ModelView&, const Request& request) {
-       return to_json(summary, {.command = request.command_line});
-     }},
-    {csv_flag, [](const ModelSummary& summary, const ModelView& view,
-                  const Request&) { return to_csv(summary, view); }},
-    {dot_flag,
-     [](const ModelSummary& summary, const ModelView&, const Request&) { return to_dot(summary); }},
-};
-
-/// Two outputs in one place would destroy each other.
-void check_outputs(const Arguments& given) {
-  for (const OutputFlag* output = std::begin(outputs); output != std::end(outputs); ++output) {
-    const auto path = given.value(output->flag);
-    const auto* same = std::find_if(output + 1, std::end(outputs), [&](const OutputFlag& other) {
-      return path && given.value(other.flag) == path;
-    });
-    if (same == std::end(outputs)) continue;
-    fail(ErrorKind::usage, "--{} and --{} both write to {}", output->flag.name, same->flag.name,
-         *path == "-" ? "standard output" : *path);
-  }
-}
-
-void warn(const std::vector<Warning>& warnings) {
-  for (const Warning& warning : warnings) {
-    print_to_stderr(
-        fmt::format("warning: {} [{}]\n", printable(warning.message), name_of(warning.code)));
-  }
-}
-
 int run(const Request& request) {
   const Arguments& given = request.arguments;
   const ModelView view = view_of(given);
-  check_outputs(given);
+  check_outputs(given, {&json_flag, &csv_flag, &dot_flag});
   const ModelSizes sizes = model_sizes(given);
-  const Graph graph = load_model(given.word(0));
+  const Graph graph = load_model(given.word(0), import_options(given));
   const ModelSummary summary = summarize(bind_model(graph, sizes), model_mode(given));
 
   warn(summary.warnings);
-  bool has_stdout = false;  // an output that goes there replaces the table
-  for (const OutputFlag& output : outputs) {
-    const auto path = given.value(output.flag);
-    if (path) write_output(*path, output.text(summary, view, request));
-    has_stdout = has_stdout || path == "-";
-  }
-  if (!has_stdout) print(to_text(summary, view, request.style));
+  OutputFiles outputs(given);
+  outputs.write(json_flag, [&] { return to_json(summary, {.command = request.command_line}); });
+  outputs.write(csv_flag, [&] { return to_csv(summary, view); });
+  outputs.write(dot_flag, [&] { return to_dot(summary); });
+  if (!outputs.took_stdout()) print(to_text(summary, view, request.style));
   return exit_code::done;
 }
 

@@ -38,19 +38,34 @@ void set_dimension(Binding& binding, const Graph& graph, const std::string& name
   }
 }
 
+// Silently reading a network otherwise than it was asked for would be a wrong answer.
+Graph build_without_options(std::string_view model, const ImportOptions& options) {
+  Graph graph = build_network(model);  // a name that does not exist is the greater mistake
+  const std::string_view flag = !options.input_shapes.empty() ? "--input"
+                                : !options.fuse               ? "--no-fuse"
+                                : options.assume_batch_norm   ? "--assume-bn"
+                                : options.strict              ? "--strict"
+                                                              : "";
+  if (!flag.empty()) {
+    fail(ErrorKind::usage, "{} is for networks from files; {} is built in", flag, graph.name);
+  }
+  return graph;
+}
+
 }  // namespace
 
-Graph load_model(std::string_view model) {
+Graph load_model(std::string_view model, const ImportOptions& options) {
   const std::filesystem::path path(model);
   const bool is_path = model.find('/') != std::string_view::npos;
   if (!is_path && find_network(model.substr(0, model.find(':'))) != nullptr)
-    return build_network(model);
+    return build_without_options(model, options);
 
   std::error_code ignored;  // what cannot be looked at is not there
   const bool exists = std::filesystem::exists(path, ignored);
   const bool looks_like_file = is_path || path.has_extension();
-  if (exists) return import_model(path);
-  if (!looks_like_file) return build_network(model);  // which suggests the nearest names
+  if (exists) return import_model(path, options);
+  if (!looks_like_file)
+    return build_without_options(model, options);  // which suggests the nearest names
   std::vector<std::string> names;
   for (const Network& network : networks()) names.emplace_back(network.name);
   fail(ErrorKind::input, "{}: no such file{}", model, is_path ? "" : did_you_mean(model, names));

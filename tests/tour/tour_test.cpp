@@ -56,6 +56,20 @@ TEST(Tour, from_a_summary_to_what_people_and_programs_read) {
   EXPECT_EQ(to_dot(summary).find("digraph"), 0U);
 }
 
+TEST(Tour, from_a_network_to_the_time_of_an_iteration) {
+  const Graph graph = load_model("resnet18");
+  PredictRequest request;
+  request.sizes.batch = 8;
+  set_option(request, "capacity", "64MB");
+  const PredictionSummary summary =
+      predict_model(graph, load_machine("rtx-2080-ti"), request).summary;
+
+  EXPECT_GE(summary.totals.time_s, summary.bounds->time_s);
+  EXPECT_GE(summary.bounds->time_s, summary.totals.compute_time_s);
+  EXPECT_EQ(summary.profile.rows.front().layer, "conv1");
+  EXPECT_EQ(summary.by_type.front().name, "convolution");
+}
+
 TEST(Tour, a_mistake_is_an_error_that_says_what_to_do) {
   try {
     load_model("resnet5");

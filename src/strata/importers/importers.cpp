@@ -78,9 +78,23 @@ bool is_caffe(const FileHead& head) {
   });
 }
 
-// Written by hand or by Strata: options have no bearing on it.
-Graph read_own_network(const std::filesystem::path& path, const ImportOptions&) {
-  return read_network_file(path);
+// Written by hand or by Strata: nothing in it is left open, and nothing is recognised.
+Graph read_own_network(const std::filesystem::path& path, const ImportOptions& options) {
+  if (!options.input_shapes.empty()) {
+    fail(ErrorKind::usage,
+         "{}: Strata's own format states the shapes of its inputs; --input is for other formats "
+         "(--dim chooses a size that is open)",
+         path.string());
+  }
+  Graph graph = read_network_file(path);
+  if (!options.strict) return graph;
+  for (const Node& node : graph.nodes) {
+    const auto* opaque = std::get_if<Opaque>(&node.op);
+    if (opaque == nullptr) continue;
+    fail(ErrorKind::unsupported, "{}: layer '{}': the operator '{}' cannot be counted",
+         path.string(), node.name, opaque->type);
+  }
+  return graph;
 }
 
 constexpr std::array<std::string_view, 2> network_extensions = {".json", ".toml"};
@@ -98,7 +112,7 @@ constexpr std::array<Format, 5> all_formats = {{
     {"caffe", "Caffe network as text, for training or deployment, V1 and current syntax",
      caffe_extensions, is_caffe, read_caffe},
     {"onnx", "ONNX model, opsets 7 to 23; weights are passed over", onnx_extensions, is_onnx,
-     read_onnx},
+     read_onnx, true},
     {"keras", "Keras model: architecture as JSON, TensorFlow.js model.json, .h5, .keras",
      keras_extensions, is_keras, read_keras},
 }};
@@ -152,6 +166,12 @@ Graph import_model(const std::filesystem::path& path, const ImportOptions& optio
   if (format == nullptr) {
     fail(ErrorKind::input, "{}: not a network in a format that Strata reads (strata list formats)",
          path.string());
+  }
+  if (options.assume_batch_norm && !format->may_lack_batch_norm) {
+    fail(ErrorKind::usage,
+         "{}: --assume-bn is for ONNX files; a file in the format '{}' says itself where it "
+         "normalises",
+         path.string(), format->name);
   }
   return format->read(path, options);
 }

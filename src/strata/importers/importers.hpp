@@ -27,6 +27,7 @@ struct Format {
   std::span<const std::string_view> extensions;
   bool (*looks_like)(const FileHead& head);
   Graph (*read)(const std::filesystem::path& path, const ImportOptions& options);
+  bool may_lack_batch_norm = false;  ///< files may be exports that folded it away
 };
 
 /// The formats that Strata reads.
@@ -34,7 +35,8 @@ std::span<const Format> formats();
 
 /// Reads a network from a file of any of these formats. Errors: input when there is no such file or
 /// nothing in it is a network, unsupported when its reader does not do what it asks for,
-/// environment when this build lacks the library that reads it.
+/// environment when this build lacks the library that reads it, usage when an option makes no sense
+/// for the format: normalisation put back where files always say it, shapes where they are stated.
 Graph import_model(const std::filesystem::path& path, const ImportOptions& options = {});
 
 }  // namespace strata

@@ -97,9 +97,10 @@ TEST_F(Importers, the_content_tells_the_format) {
   expect_reader("net.onnx", std::string_view("\0\0\0", 3), "ONNX");
   expect_reader("network", "\x89HDF\r\n\x1a\n....", "HDF5");
   expect_reader("network", "PK\x03\x04....", "zip");
-  expect_reader("network", R"({"class_name": "Model", "config": 1})", "config");
-  expect_reader("network", "[net]\nwidth=", "width");
-  expect_reader("network", "layer { typ: 1 }", "typ");
+  expect_reader("network", R"({"class_name": "Model", "config": 1})",
+                "expected an object for 'config', got 1");
+  expect_reader("network", "[net]\nwidth=\n[dropout]", "section [net] (line 1): key 'width'");
+  expect_reader("network", "layer { typ: 1 }", "'type' is missing; 'typ' looks like it");
 }
 
 TEST_F(Importers, formats_are_described) {

@@ -3,9 +3,11 @@
 
 #include "strata/base/error.hpp"
 #include "strata/predict/best.hpp"
+#include "strata/predict/exact.hpp"
 #include "strata/predict/plan.hpp"
 
 #include <cmath>
+#include <utility>
 
 namespace strata {
 namespace {
@@ -26,28 +28,42 @@ void check(const Hardware& hardware) {
 
 }  // namespace
 
-Prediction predict(const AccessList& list, const Hardware& hardware, const PredictOptions& options,
-                   Record record) {
+Decision decide(const AccessList& list, const Hardware& hardware, const PredictOptions& options) {
   check(hardware);
-  PredictOptions chosen = options;
+  Decision decision{
+      .plan = {}, .hardware = hardware, .options = options, .least_traffic_bytes = {}};
   switch (options.policy) {
     case Policy::belady:
-      chosen.prefetch = Prefetch::none;
-      chosen.offload = Offload::on_demand;
+      decision.options.prefetch = Prefetch::none;
+      decision.options.offload = Offload::on_demand;
       [[fallthrough]];
     case Policy::thesis:
-      return simulate(list, farthest_next_use_plan(list, hardware.capacity_bytes, chosen), hardware,
-                      chosen, record);
+      decision.plan = farthest_next_use_plan(list, hardware.capacity_bytes, decision.options);
+      return decision;
     case Policy::best: {
-      BestPlanner planner(list, hardware, chosen);
-      const Plan& plan = planner.at(hardware.capacity_bytes);
-      Hardware used = hardware;
-      used.capacity_bytes = plan.capacity_bytes;
-      return simulate(list, plan, used, chosen, record);
+      BestPlanner planner(list, hardware, options);
+      decision.plan = planner.at(hardware.capacity_bytes);
+      decision.hardware.capacity_bytes = decision.plan.capacity_bytes;
+      return decision;
     }
-    case Policy::exact: break;
+    case Policy::exact: {
+      const Plan start = farthest_next_use_plan(list, hardware.capacity_bytes, options);
+      ExactPlan exact = exact_plan(list, hardware.capacity_bytes, options, {.start = &start});
+      decision.plan = std::move(exact.plan);
+      decision.least_traffic_bytes = exact.bound_bytes;
+      return decision;
+    }
   }
-  fail(ErrorKind::environment, "this build of Strata has no solver for --policy exact");
+  fail(ErrorKind::internal, "unknown policy");
+}
+
+Prediction simulate(const AccessList& list, const Decision& decision, Record record) {
+  return simulate(list, decision.plan, decision.hardware, decision.options, record);
+}
+
+Prediction predict(const AccessList& list, const Hardware& hardware, const PredictOptions& options,
+                   Record record) {
+  return simulate(list, decide(list, hardware, options), record);
 }
 
 }  // namespace strata

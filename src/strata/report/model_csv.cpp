@@ -1,36 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "strata/report/csv_cell.hpp"
 #include "strata/report/model_report.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace strata {
-namespace {
-
-// RFC 4180: quotes around what holds a separator, quotes inside doubled.
-std::string cell(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + '"';
-}
-
-}  // namespace
-
 std::string to_csv(const ModelSummary& summary, const ModelView& view) {
   const bool has_layers = view.by == GroupBy::layer;
   std::string text = has_layers ? "name,op,block,output_shape,dtype" : "name,nodes";
   for (const CountField& field : count_fields()) text += fmt::format(",{}", field.key);
   text += has_layers ? ",kept,kept_bytes\n" : "\n";
   for (const ModelRow& row : rows_of(summary, view)) {
-    text += cell(row.name);
+    text += csv_cell(row.name);
     if (row.layer != nullptr) {
       const LayerSummary& layer = *row.layer;
-      text += fmt::format(",{},{},{},{}", cell(layer.op), cell(layer.block),
+      text += fmt::format(",{},{},{},{}", csv_cell(layer.op), csv_cell(layer.block),
                           shape_text(layer.output_shape, "x"), name_of(layer.dtype));
     } else {
       text += fmt::format(",{}", row.counts->nodes);
@@ -38,7 +22,7 @@ std::string to_csv(const ModelSummary& summary, const ModelView& view) {
     for (const CountField& field : count_fields())
       text += fmt::format(",{}", field.value(*row.counts));
     if (row.layer != nullptr)
-      text += fmt::format(",{},{}", cell(row.layer->kept), row.layer->kept_bytes);
+      text += fmt::format(",{},{}", csv_cell(row.layer->kept), row.layer->kept_bytes);
     text += '\n';
   }
   return text;

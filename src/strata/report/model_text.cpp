@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/units.hpp"
+#include "strata/report/bar.hpp"
 #include "strata/report/model_report.hpp"
 #include "strata/report/table.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 namespace strata {
 namespace {
@@ -37,15 +37,6 @@ std::string header(const ModelSummary& summary) {
 
 double share_of(std::int64_t part, std::int64_t whole) {
   return whole == 0 ? 0 : to_double(part) / to_double(whole);
-}
-
-// A bar of up to eight characters, in eighths of one.
-std::string bar(double length) {
-  constexpr std::string_view eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-  const auto filled = static_cast<std::size_t>(std::lround(length * 64));
-  std::string text;
-  for (std::size_t at = 0; at < filled / 8; ++at) text += "█";
-  return text.append(eighths[filled % 8]);
 }
 
 std::string share_cell(double share) { return fmt::format("{:.1f} %", 100 * share); }

@@ -361,7 +361,7 @@ TEST(Caffe, shapes_can_be_given) {
   EXPECT_EQ(error_of(hdf5 + layer("r", "ReLU"), ""),
             "deploy.prototxt: layer 'r' (line 2): 'data' comes from layer 'd' (line 1), and the "
             "file does "
-            "not tell its shape; give it, the batch first, with --input data=N,C,H,W");
+            "not tell its shape; give it, the batch first, with --input data=NxCxHxW");
   const Read given(hdf5 + layer("r", "ReLU"), "", {.input_shapes = {{"data", {2, 3, 4}}}});
   EXPECT_EQ(given.shape("r"), "batch×3×4");
   EXPECT_EQ(error_of(layer("r", "ReLU"), input, {.input_shapes = {{"dat", {2, 3}}}}),

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <unordered_set>
 
 namespace strata::caffe {
@@ -41,6 +42,17 @@ void read_parameters(const Message& message, Layer& layer) {
   for (const std::string& name : layer.parameter_names) checked_name(name);
 }
 
+// "; 'typ' looks like it", when a field does.
+std::string misspelt_type(const Message& message) {
+  const std::array<std::string, 1> wanted = {"type"};
+  for (const Field& field : message.fields) {
+    if (!nearest(field.name, wanted, 1).empty() && field.name != wanted[0]) {
+      return fmt::format("; {} looks like it", network::in_quotes(field.name));
+    }
+  }
+  return {};
+}
+
 Layer read_layer(const Field& field) {
   Layer layer;
   layer.line = field.line;
@@ -65,7 +77,7 @@ Layer read_layer(const Field& field) {
   checked_name(layer.type);
   if (layer.name.empty()) layer.name = layer.tops.empty() ? layer.type : layer.tops.front();
   if (layer.type.empty() || layer.name.empty()) {
-    fail(ErrorKind::input, "{}: a type is missing", layer.place());
+    fail(ErrorKind::input, "{}: 'type' is missing{}", layer.place(), misspelt_type(message));
   }
   read_parameters(message, layer);
   return layer;
@@ -124,7 +136,10 @@ const Layer* first_without_bottom(const Document& document, Phase phase, std::st
 
 }  // namespace
 
-std::string Layer::place() const { return fmt::format("layer '{}' (line {})", name, line); }
+std::string Layer::place() const {
+  return name.empty() ? fmt::format("layer (line {})", line)
+                      : fmt::format("layer '{}' (line {})", name, line);
+}
 
 Document read_document(const Message& root) {
   Document document;

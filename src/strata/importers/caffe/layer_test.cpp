@@ -105,7 +105,9 @@ TEST(CaffeLayers, a_network_that_is_complete_in_phase_TEST_only) {
 TEST(CaffeLayers, bad_layers) {
   EXPECT_EQ(error_of("name: 'x'"), "the network has no layers");
   EXPECT_EQ(error_of("layer: 3"), "line 1: expected '{' after 'layer'");
-  EXPECT_EQ(error_of("\nlayer { name: 'x' }"), "layer 'x' (line 2): a type is missing");
+  EXPECT_EQ(error_of("\nlayer { name: 'x' }"), "layer 'x' (line 2): 'type' is missing");
+  EXPECT_EQ(error_of("layer { typ: 'ReLU' }"),
+            "layer (line 1): 'type' is missing; 'typ' looks like it");
   EXPECT_EQ(error_of("layers { layer { name: 'c' type: 'conv' } }"),
             "line 1: the syntax of 2013 (a layer within `layers`) is not read; Caffe's tool "
             "upgrade_net_proto_text brings the file up to date");

@@ -80,13 +80,13 @@ Shape Net::shape_of(const Source& source) {
     fail(ErrorKind::input,
          "'{0}' comes from {1}, and the file does not tell its shape; give it, the batch first, "
          "with "
-         "--input {0}=N,C,H,W",
+         "--input {0}=NxCxHxW",
          source.name, source.place);
   }
   if (!source.assumption.empty()) {
     notes_.add(WarningCode::value_assumed, source.place,
                fmt::format("{}; --input {}={} would say so", source.assumption, source.name,
-                           fmt::join(source.shape, ",")));
+                           fmt::join(source.shape, "x")));
   }
   Shape shape;
   for (const std::int64_t extent : source.shape) shape.push_back(extent);

@@ -147,7 +147,7 @@ OpenShape shape_of_input(const Assembly& net, const Layer& layer, std::string_vi
   if (layer.shape) return *layer.shape;
   if (reader == "Embedding") return {std::nullopt, std::nullopt};
   fail(ErrorKind::unsupported,
-       "the file does not say what shape the input has; give it with --input {}=N,…", layer.name);
+       "the file does not say what shape the input has; give it with --input {}=Nx…", layer.name);
 }
 
 }  // namespace

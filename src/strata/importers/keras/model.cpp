@@ -283,6 +283,8 @@ std::optional<OpenShape> shape_in(const Json& value) {
 Model read_model(const Json& architecture) {
   const Json& type = architecture.at("class_name");
   if (!type.is_string()) fail_expected("a text", "class_name", type);
+  const Json& config = architecture.at("config");
+  if (!config.is_object() && !config.is_array()) fail_expected("an object", "config", config);
   if (!is_sequential(architecture) && !is_functional(architecture)) {
     fail(ErrorKind::unsupported,
          "{} is neither a Sequential nor a Functional model: its layers are made by Python code, "

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/output_files.hpp"
+
+#include "cli/output.hpp"
+#include "strata/base/error.hpp"
+#include "strata/report/text_style.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace strata {
+
+void check_outputs(const Arguments& given, std::initializer_list<const Flag*> flags) {
+  for (const auto* flag = flags.begin(); flag != flags.end(); ++flag) {
+    const auto path = given.value(**flag);
+    const auto* same = std::find_if(flag + 1, flags.end(), [&](const Flag* other) {
+      return path && given.value(*other) == path;
+    });
+    if (same == flags.end()) continue;
+    fail(ErrorKind::usage, "--{} and --{} both write to {}", (*flag)->name, (*same)->name,
+         *path == "-" ? "standard output" : *path);
+  }
+}
+
+void warn(const std::vector<Warning>& warnings) {
+  for (const Warning& warning : warnings) {
+    print_to_stderr(
+        fmt::format("warning: {} [{}]\n", printable(warning.message), name_of(warning.code)));
+  }
+}
+
+void OutputFiles::write_text(const Flag& flag, const std::string& text) {
+  const auto path = given_.value(flag);
+  write_output(*path, text);
+  took_stdout_ = took_stdout_ || *path == "-";
+}
+
+}  // namespace strata

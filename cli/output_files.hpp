@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/command.hpp"
+#include "strata/graph/warning.hpp"
+
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+/// What commands with outputs in several forms have in common.
+namespace strata {
+
+/// Two outputs in one place would destroy each other: an error (usage).
+void check_outputs(const Arguments& given, std::initializer_list<const Flag*> flags);
+
+/// What to know before trusting a result; to standard error.
+void warn(const std::vector<Warning>& warnings);
+
+/// Writes what was asked for, where it was asked for.
+class OutputFiles {
+ public:
+  explicit OutputFiles(const Arguments& given) : given_(given) {}
+
+  /// Makes the text and writes it, when the flag was given.
+  template <class ToText>
+  void write(const Flag& flag, const ToText& to_text) {
+    if (given_.has(flag)) write_text(flag, to_text());
+  }
+  /// An output that goes to standard output replaces the table.
+  bool took_stdout() const { return took_stdout_; }
+
+ private:
+  void write_text(const Flag& flag, const std::string& text);
+
+  const Arguments& given_;
+  bool took_stdout_ = false;
+};
+
+}  // namespace strata

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/output.hpp"
+#include "cli/output_files.hpp"
+#include "cli/predict_flags.hpp"
+#include "strata/base/units.hpp"
+#include "strata/strata.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+namespace strata {
+namespace {
+
+constexpr std::string_view groupings[] = {"type", "layer", "block", "pass", "class"};
+
+constexpr Flag by_flag{.name = "by",
+                       .value = "WHAT",
+                       .help = "Where the time goes, by type, layer, block, pass or class.",
+                       .choices = groupings,
+                       .offer = Offer::choices};
+constexpr Flag layers_flag{
+    .name = "layers", .value = "N", .help = "The N slowest layers below, or all of them: all."};
+constexpr Flag json_flag{.name = "json",
+                         .value = "FILE",
+                         .help = "Everything as JSON; - is standard output.",
+                         .offer = Offer::file};
+constexpr Flag csv_flag{.name = "csv",
+                        .value = "FILE",
+                        .help = "A line per layer and pass as CSV; - is standard output.",
+                        .offer = Offer::file};
+constexpr Flag trace_flag{.name = "trace",
+                          .value = "FILE",
+                          .help = "A timeline for Perfetto; - is standard output.",
+                          .offer = Offer::file};
+
+constexpr Argument arguments[] = {model_argument};
+constexpr auto flags = joined_flags(
+    machine_flags, hardware_flags, size_flags, import_flags, training_flags, schedule_flags,
+    std::array<Flag, 5>{by_flag, layers_flag, json_flag, csv_flag, trace_flag});
+
+PredictView view_of(const Arguments& given) {
+  PredictView view;
+  if (const auto by = given.value(by_flag)) {
+    const auto* const at = std::find(std::begin(groupings), std::end(groupings), *by);
+    view.by = static_cast<PredictBy>(at - std::begin(groupings));
+  }
+  if (const auto layers = given.value(layers_flag)) {
+    view.layers =
+        *layers == "all"
+            ? all_layers
+            : static_cast<std::size_t>(parse_whole_number(*layers, "--layers (or all)", 0));
+  }
+  return view;
+}
+
+int run(const Request& request) {
+  const Arguments& given = request.arguments;
+  const PredictView view = view_of(given);
+  check_outputs(given, {&json_flag, &csv_flag, &trace_flag});
+  PredictRequest wanted = predict_request(given);
+  wanted.wants_transfers = given.has(trace_flag);
+  const Machine machine = machine_of(given);
+  const Graph graph = load_model(given.word(0), import_options(given));
+  const PredictedIteration iteration = predict_model(graph, machine, wanted);
+
+  warn(iteration.summary.warnings);
+  OutputFiles outputs(given);
+  outputs.write(json_flag,
+                [&] { return to_json(iteration.summary, {.command = request.command_line}); });
+  outputs.write(csv_flag, [&] { return to_csv(iteration.summary); });
+  outputs.write(trace_flag, [&] { return to_trace(iteration.program, iteration.prediction); });
+  if (!outputs.took_stdout()) print(to_text(iteration.summary, view, request.style));
+  return exit_code::done;
+}
+
+}  // namespace
+
+constexpr Command predict_command{
+    .name = "predict",
+    .summary = "What one training iteration takes on a machine, and why",
+    .arguments = arguments,
+    .flags = flags,
+    .run = run};
+
+}  // namespace strata

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/command.hpp"
+#include "cli/model_flags.hpp"
+#include "strata/predict/option_names.hpp"
+#include "strata/strata.hpp"
+
+#include <array>
+#include <string_view>
+
+/// What every command that predicts asks for in the same words.
+namespace strata {
+
+inline constexpr std::array<std::string_view, 3> bounds_names = {"auto", "always", "never"};
+inline constexpr std::array<std::string_view, 1> preset_names = {"thesis"};
+
+inline constexpr Flag on_flag{.name = "on",
+                              .value = "MACHINE",
+                              .help = "A machine (strata list machines) or its file; h100-sxm.",
+                              .offer = Offer::file};
+inline constexpr Flag set_flag{.name = "set",
+                               .value = "FIELD=V",
+                               .help = "Any number of it: machine.memory.L2.capacity_bytes=128MB.",
+                               .repeats = true};
+inline constexpr Flag capacity_flag{
+    .name = "capacity", .value = "SIZE", .help = "On-chip memory: 128MB; else the machine's."};
+inline constexpr Flag bandwidth_flag{
+    .name = "bandwidth", .value = "RATE", .help = "Off-chip: 616GB/s; else the machine's."};
+inline constexpr Flag throughput_flag{.name = "throughput",
+                                      .value = "RATE",
+                                      .help = "Of all arithmetic: 13.45T; else the machine's."};
+inline constexpr Flag policy_flag{.name = "policy",
+                                  .value = "P",
+                                  .help = "What stays on chip: best, thesis, belady or exact.",
+                                  .choices = policy_names,
+                                  .offer = Offer::choices};
+inline constexpr Flag prefetch_flag{.name = "prefetch",
+                                    .value = "P",
+                                    .help = "Loads ahead: none, next-layer, listing or soonest.",
+                                    .choices = prefetch_names,
+                                    .offer = Offer::choices};
+inline constexpr Flag offload_flag{.name = "offload",
+                                   .value = "O",
+                                   .help = "When values leave: on-demand or look-ahead.",
+                                   .choices = offload_names,
+                                   .offer = Offer::choices};
+inline constexpr Flag objective_flag{.name = "objective",
+                                     .value = "O",
+                                     .help = "What best makes small: time or traffic.",
+                                     .choices = objective_names,
+                                     .offer = Offer::choices};
+inline constexpr Flag bounds_flag{.name = "bounds",
+                                  .value = "WHEN",
+                                  .help = "Lower bounds: auto, always or never.",
+                                  .choices = bounds_names,
+                                  .offer = Offer::choices};
+inline constexpr Flag granularity_flag{
+    .name = "granularity", .value = "SIZE", .help = "Keep parts of that size, not whole tensors."};
+inline constexpr Flag strict_minimum_flag{
+    .name = "strict-minimum", .help = "Refuse a capacity that would make layers cut their weight."};
+inline constexpr Flag optimizer_flag{.name = "optimizer",
+                                     .value = "O",
+                                     .help = "Update of the weights: none, sgd, momentum or adam.",
+                                     .choices = optimizer_names,
+                                     .offer = Offer::choices};
+inline constexpr Flag loss_flag{.name = "loss",
+                                .value = "L",
+                                .help = "Loss where the network has none: auto, none or mse.",
+                                .choices = loss_names,
+                                .offer = Offer::choices};
+inline constexpr Flag recompute_flag{.name = "recompute",
+                                     .value = "R",
+                                     .help = "Run forward again in backward: none, all or blocks.",
+                                     .choices = recompute_names,
+                                     .offer = Offer::choices};
+inline constexpr Flag micro_batches_flag{
+    .name = "micro-batches", .value = "N", .help = "Forward and backward that often per update."};
+inline constexpr Flag master_weights_flag{
+    .name = "master-weights", .help = "Keep weights and state in fp32 beside a smaller type."};
+inline constexpr Flag preset_flag{.name = "preset",
+                                  .value = "NAME",
+                                  .help = "thesis: all choices as in the thesis of the model.",
+                                  .choices = preset_names,
+                                  .offer = Offer::choices};
+
+/// Which machine, and what is different about it.
+inline constexpr std::array<Flag, 3> machine_flags = {on_flag, set_flag, preset_flag};
+/// Flags that set_option knows by the same name.
+inline constexpr std::array<Flag, 3> hardware_flags = {capacity_flag, bandwidth_flag,
+                                                       throughput_flag};
+inline constexpr std::array<Flag, 5> training_flags = {optimizer_flag, loss_flag, recompute_flag,
+                                                       micro_batches_flag, master_weights_flag};
+inline constexpr std::array<Flag, 7> schedule_flags = {
+    policy_flag, prefetch_flag,    offload_flag,       objective_flag,
+    bounds_flag, granularity_flag, strict_minimum_flag};
+
+/// The machine that the flags ask for, with what --set changes.
+Machine machine_of(const Arguments& given);
+
+/// Everything else.
+PredictRequest predict_request(const Arguments& given);
+
+}  // namespace strata

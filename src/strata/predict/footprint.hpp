@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/training/program.hpp"
+
+namespace strata {
+
+/// What must have a place in off-chip memory at once.
+struct Footprint {
+  std::int64_t peak_bytes = 0;
+  StepId step = 0;              ///< the first at which it is reached
+  std::int64_t kept_bytes = 0;  ///< of the peak: weights, states and constants, there all the time
+};
+
+/// The most that values take at one step. What is kept between iterations (weights, states,
+/// constants) is there from the first step to the last; a given value until it was used last; a
+/// result from when it is made; everything else from its first use to its last. One value, one
+/// place: no allocator's rounding, no work space of kernels.
+Footprint footprint_of(const Program& program);
+
+}  // namespace strata

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/predict/hardware.hpp"
+
+#include "strata/base/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <vector>
+
+namespace strata {
+namespace {
+
+constexpr double most_bytes = 9e18;  // below 2^63
+
+std::optional<double> peak_of(const Machine& machine, DType dtype, ComputeUnit unit) {
+  for (const Peak& peak : machine.peaks) {
+    if (peak.dtype == dtype && peak.unit == unit) return peak.flop_per_s.value;
+  }
+  return std::nullopt;
+}
+
+[[noreturn]] void fail_without_dtype(const Machine& machine, DType dtype) {
+  std::vector<std::string_view> known;
+  for (const Peak& peak : machine.peaks) {
+    const std::string_view name = name_of(peak.dtype);
+    if (std::find(known.begin(), known.end(), name) == known.end()) known.push_back(name);
+  }
+  fail(ErrorKind::input, "{} has no rate for {}; it has: {} (or give --throughput)", machine.name,
+       name_of(dtype), fmt::join(known, ", "));
+}
+
+double checked_rate(double rate, std::string_view what) {
+  if (!std::isfinite(rate) || rate <= 0)
+    fail(ErrorKind::usage, "{} must be positive, got {}", what, rate);
+  return rate;
+}
+
+std::int64_t capacity_of(const Machine& machine) {
+  const auto last = std::find_if(machine.memory.rbegin(), machine.memory.rend(),
+                                 [](const MemoryLevel& level) { return level.is_on_chip; });
+  if (last == machine.memory.rend())
+    fail(ErrorKind::input, "{} has no on-chip memory; give --capacity", machine.name);
+  const double bytes = last->capacity_bytes.value;
+  if (!(bytes >= 1 && bytes <= most_bytes)) {
+    fail(ErrorKind::input, "{}: a capacity of {} bytes of {} makes no sense", machine.name, bytes,
+         last->name);
+  }
+  return static_cast<std::int64_t>(bytes);
+}
+
+double bandwidth_of(const Machine& machine) {
+  const MemoryLevel* outer = machine.memory.empty() ? nullptr : &machine.memory.back();
+  if (outer == nullptr || outer->is_on_chip || !outer->bandwidth_bytes_per_s) {
+    fail(ErrorKind::input, "{} says no bandwidth of its outermost memory; give --bandwidth",
+         machine.name);
+  }
+  return checked_rate(outer->bandwidth_bytes_per_s->value, machine.name + ": bandwidth");
+}
+
+}  // namespace
+
+Hardware hardware_of(const Machine& machine, DType dtype, const HardwareOverrides& overrides) {
+  Hardware hardware;
+  hardware.capacity_bytes =
+      overrides.capacity_bytes ? *overrides.capacity_bytes : capacity_of(machine);
+  if (hardware.capacity_bytes < 1) {
+    fail(ErrorKind::usage, "--capacity must be at least 1 byte, got {}", hardware.capacity_bytes);
+  }
+  hardware.bytes_per_s = overrides.bytes_per_s ? checked_rate(*overrides.bytes_per_s, "--bandwidth")
+                                               : bandwidth_of(machine);
+  if (overrides.flop_per_s) {
+    hardware.type_1_flop_per_s = checked_rate(*overrides.flop_per_s, "--throughput");
+    hardware.other_flop_per_s = hardware.type_1_flop_per_s;
+    return hardware;
+  }
+  const auto matrix = peak_of(machine, dtype, ComputeUnit::matrix);
+  const auto vector = peak_of(machine, dtype, ComputeUnit::vector);
+  if (!matrix && !vector) fail_without_dtype(machine, dtype);
+  const double type_1 = matrix ? *matrix : *vector;
+  const double other =
+      vector ? *vector : peak_of(machine, DType::fp32, ComputeUnit::vector).value_or(type_1);
+  hardware.type_1_flop_per_s = checked_rate(type_1, machine.name + ": rate");
+  hardware.other_flop_per_s = checked_rate(other, machine.name + ": rate");
+  return hardware;
+}
+
+std::optional<double> outer_memory_bytes(const Machine& machine) {
+  if (machine.memory.empty() || machine.memory.back().is_on_chip) return std::nullopt;
+  return machine.memory.back().capacity_bytes.value;
+}
+
+}  // namespace strata

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/predict/hardware.hpp"
+
+#include "strata/base/error.hpp"
+#include "strata/machine/load_machine.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace strata {
+namespace {
+
+TEST(HardwareOf, takes_matrix_units_where_they_know_the_type) {
+  const Machine machine = load_machine("h100-sxm");
+  const Hardware fp32 = hardware_of(machine, DType::fp32);
+  EXPECT_EQ(fp32.capacity_bytes, 50 << 20);
+  EXPECT_EQ(fp32.bytes_per_s, 3.35e12);
+  EXPECT_EQ(fp32.type_1_flop_per_s, 67e12);
+  EXPECT_EQ(fp32.other_flop_per_s, 67e12);
+  const Hardware bf16 = hardware_of(machine, DType::bf16);
+  EXPECT_EQ(bf16.type_1_flop_per_s, 989.4e12);
+  EXPECT_EQ(bf16.other_flop_per_s, 133.8e12);
+  const Hardware tf32 = hardware_of(machine, DType::tf32);
+  EXPECT_EQ(tf32.type_1_flop_per_s, 494.7e12);
+  EXPECT_EQ(tf32.other_flop_per_s, 67e12) << "lanes do not know tf32";
+}
+
+TEST(HardwareOf, overrides_win_and_stand_in_for_what_is_missing) {
+  const Machine machine = load_machine("rtx-2080-ti");
+  const Hardware hardware = hardware_of(
+      machine, DType::bf16, {.capacity_bytes = 123, .bytes_per_s = 1e9, .flop_per_s = 2e12});
+  EXPECT_EQ(hardware.capacity_bytes, 123);
+  EXPECT_EQ(hardware.bytes_per_s, 1e9);
+  EXPECT_EQ(hardware.type_1_flop_per_s, 2e12);
+  EXPECT_EQ(hardware.other_flop_per_s, 2e12);
+}
+
+std::string refusal(const Machine& machine, DType dtype, const HardwareOverrides& overrides = {}) {
+  try {
+    hardware_of(machine, dtype, overrides);
+  } catch (const Error& error) {
+    EXPECT_TRUE(error.kind() == ErrorKind::input || error.kind() == ErrorKind::usage);
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(HardwareOf, names_what_the_machine_has) {
+  EXPECT_EQ(refusal(load_machine("rtx-2080-ti"), DType::bf16),
+            "rtx-2080-ti has no rate for bf16; it has: fp32, fp16 (or give --throughput)");
+  Machine bare = load_machine("v100");
+  bare.memory.erase(bare.memory.begin());
+  EXPECT_EQ(refusal(bare, DType::fp32), "v100 has no on-chip memory; give --capacity");
+  bare.memory.back().bandwidth_bytes_per_s.reset();
+  EXPECT_NE(refusal(bare, DType::fp32, {.capacity_bytes = 1}).find("give --bandwidth"),
+            std::string::npos);
+}
+
+TEST(HardwareOf, refuses_rates_that_are_none) {
+  const Machine machine = load_machine("v100");
+  for (const double rate : {0.0, -1.0, std::nan(""), std::numeric_limits<double>::infinity()}) {
+    EXPECT_NE(refusal(machine, DType::fp32, {.bytes_per_s = rate}), "accepted");
+    EXPECT_NE(refusal(machine, DType::fp32, {.flop_per_s = rate}), "accepted");
+  }
+  EXPECT_NE(refusal(machine, DType::fp32, {.capacity_bytes = 0}), "accepted");
+  EXPECT_NE(refusal(machine, DType::fp32, {.capacity_bytes = -5}), "accepted");
+}
+
+TEST(HardwareOf, every_shipped_machine_has_fp32) {
+  for (const Machine& machine : shipped_machines()) {
+    const Hardware hardware = hardware_of(machine, DType::fp32);
+    EXPECT_GT(hardware.capacity_bytes, 1 << 20) << machine.name;
+    EXPECT_GT(*outer_memory_bytes(machine), static_cast<double>(hardware.capacity_bytes));
+  }
+}
+
+}  // namespace
+}  // namespace strata

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// What happened to each layer in each pass: predicted on a machine, or measured on one. Both are
+/// the same type, so everything that shows, explains or compares takes either. On disk it is the
+/// JSON that commands write with --json: `layers[]` are the rows.
+namespace strata {
+
+/// Who says so.
+enum class Evidence : std::uint8_t { predicted, measured };
+std::string_view name_of(Evidence evidence);
+
+/// What can be added up over steps or kernels, in base units.
+struct Spent {
+  std::int64_t steps = 0;  ///< steps of a program, or kernels
+  double time_s = 0;
+  double compute_s = 0;  ///< of the time, what arithmetic alone takes
+  double stall_s = 0;    ///< the rest: waiting for memory
+  std::int64_t flop = 0;
+  std::int64_t in_bytes = 0;       ///< from off-chip memory
+  std::int64_t out_bytes = 0;      ///< to it
+  std::int64_t refetch_bytes = 0;  ///< of the bytes in, those read again because a weight was cut
+
+  std::int64_t traffic_bytes() const { return in_bytes + out_bytes; }
+  Spent& operator+=(const Spent& other);
+};
+
+/// A row is keyed by layer and pass; rows with the same key (a layer's backward step and the sum of
+/// its gradients) add up when profiles are compared.
+struct ProfileRow {
+  std::string layer;
+  std::string pass;   ///< forward, recompute, backward, backward_input, backward_weight, update
+  std::string op;     ///< operator; "gradient_sum" and "update" for the steps that are none
+  std::string block;  ///< group of layers; the layer itself where it belongs to none
+  std::string layer_class;  ///< type_1, type_2, other
+  Spent spent;
+  std::string cause;   ///< what it waited for longest; empty: it did not wait
+  double cause_s = 0;  ///< and how long
+};
+
+struct Profile {
+  Evidence evidence = Evidence::predicted;
+  std::vector<ProfileRow> rows;  ///< in the order in which they first ran
+};
+
+/// Rows that have something in common, added up.
+struct ProfileGroup {
+  std::string name;
+  Spent spent;
+};
+
+/// Groups in the order in which they first appear.
+std::vector<ProfileGroup> grouped(const Profile& profile, std::string ProfileRow::*key);
+
+Spent total_of(const Profile& profile);
+
+}  // namespace strata

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/profile/profile.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+namespace strata {
+namespace {
+
+Profile random_profile(unsigned seed) {
+  std::mt19937 random(seed);
+  const auto below = [&](int limit) {
+    return static_cast<int>(random() % static_cast<unsigned>(limit));
+  };
+  Profile profile;
+  for (int i = below(40); i >= 0; --i) {
+    ProfileRow row;
+    row.layer = "layer" + std::to_string(below(5));
+    row.pass = below(2) == 0 ? "forward" : "backward";
+    row.spent.steps = 1;
+    row.spent.time_s = below(1000);
+    row.spent.in_bytes = below(1000);
+    row.spent.out_bytes = below(1000);
+    profile.rows.push_back(row);
+  }
+  return profile;
+}
+
+TEST(Profile, groups_add_up_to_the_rows_and_come_in_their_order) {
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    const Profile profile = random_profile(seed);
+    std::map<std::string, double> time_s;
+    std::vector<std::string> order;
+    for (const ProfileRow& row : profile.rows) {
+      if (time_s.count(row.layer) == 0) order.push_back(row.layer);
+      time_s[row.layer] += row.spent.time_s;
+    }
+    const std::vector<ProfileGroup> groups = grouped(profile, &ProfileRow::layer);
+    ASSERT_EQ(groups.size(), order.size());
+    Spent sum;
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      EXPECT_EQ(groups[i].name, order[i]);
+      EXPECT_EQ(groups[i].spent.time_s, time_s[order[i]]);
+      sum += groups[i].spent;
+    }
+    EXPECT_EQ(sum.steps, static_cast<std::int64_t>(profile.rows.size()));
+    EXPECT_EQ(sum.traffic_bytes(), total_of(profile).traffic_bytes());
+  }
+}
+
+}  // namespace
+}  // namespace strata

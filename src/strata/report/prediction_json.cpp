@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/predict/option_names.hpp"
+#include "strata/report/json_text.hpp"
+#include "strata/report/prediction_report.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+
+namespace strata {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int schema_version = 1;
+
+void add_spent(Json& json, const Spent& spent) {
+  for (const SpentField& field : spent_fields()) {
+    const std::string key(field.key);
+    if (field.count != nullptr) {
+      json[key] = spent.*field.count;
+    } else {
+      json[key] = spent.*field.number;
+    }
+  }
+}
+
+Json model_json(const PredictionSummary& summary) {
+  Json dims = Json::object();
+  Json batch;
+  for (const Dimension& dimension : summary.dims) {
+    dims[dimension.name] = dimension.value;
+    if (dimension.name == "batch") batch = dimension.value;
+  }
+  return {{"name", summary.network},
+          {"title", summary.title},
+          {"batch", batch},
+          {"dtype", summary.dtype},
+          {"mode", summary.training.inference ? "inference" : "training"},
+          {"dims", std::move(dims)}};
+}
+
+Json machine_json(const PredictionSummary& summary) {
+  const Hardware& hardware = summary.hardware;
+  Json memory;
+  if (summary.device_memory_bytes) memory = *summary.device_memory_bytes;
+  return {{"name", summary.machine},
+          {"title", summary.machine_title},
+          {"capacity_bytes", hardware.capacity_bytes},
+          {"bandwidth_bytes_per_s", hardware.bytes_per_s},
+          {"type_1_flop_per_s", hardware.type_1_flop_per_s},
+          {"other_flop_per_s", hardware.other_flop_per_s},
+          {"multiply_add_is_one_operation", hardware.mac_is_one},
+          {"memory_bytes", memory}};
+}
+
+Json options_json(const PredictionSummary& summary) {
+  const PredictOptions& options = summary.options;
+  const TrainingOptions& training = summary.training;
+  return {{"preset", summary.preset.empty() ? Json() : Json(summary.preset)},
+          {"policy", name_of(options.policy)},
+          {"prefetch", name_of(options.prefetch)},
+          {"offload", name_of(options.offload)},
+          {"objective", name_of(options.objective)},
+          {"granularity_bytes", options.granularity_bytes},
+          {"strict_minimum", options.strict_minimum},
+          {"optimizer", name_of(training.optimizer)},
+          {"loss", name_of(training.loss)},
+          {"recompute", name_of(training.recompute)},
+          {"micro_batches", training.micro_batches}};
+}
+
+Json totals_json(const PredictionSummary& summary) {
+  const PredictionTotals& totals = summary.totals;
+  return {{"time_s", totals.time_s},
+          {"compute_time_s", totals.compute_time_s},
+          {"stall_time_s", totals.stall_time_s},
+          {"drain_time_s", totals.drain_time_s},
+          {"traffic_in_bytes", totals.traffic_in_bytes},
+          {"traffic_out_bytes", totals.traffic_out_bytes},
+          {"refetch_bytes", totals.refetch_bytes},
+          {"average_bandwidth_bytes_per_s", totals.average_bandwidth_bytes_per_s},
+          {"utilisation", totals.utilisation},
+          {"samples_per_s", totals.samples_per_s},
+          {"footprint_bytes", totals.footprint_bytes},
+          {"fits_device", summary.device_memory_bytes ? Json(summary.fits_device()) : Json()},
+          {"peak_on_chip_bytes", totals.peak_on_chip_bytes},
+          {"flop", totals.flop},
+          {"samples", totals.samples},
+          {"steps", totals.steps}};
+}
+
+Json bounds_json(const PredictionSummary& summary) {
+  if (!summary.bounds) return nullptr;
+  return {{"traffic_physical_bytes", summary.bounds->traffic_physical_bytes},
+          {"traffic_model_bytes", summary.bounds->traffic_model_bytes},
+          {"time_s", summary.bounds->time_s},
+          {"time_from", summary.bounds->time_from}};
+}
+
+Json row_json(const ProfileRow& row) {
+  Json json = {{"layer", row.layer},
+               {"pass", row.pass},
+               {"op", row.op},
+               {"block", row.block},
+               {"class", row.layer_class}};
+  add_spent(json, row.spent);
+  json["cause"] = row.cause.empty() ? Json() : Json(row.cause);
+  return json;
+}
+
+Json scope_json(const ScopeReuse& scope) {
+  return {{"scope", scope.scope},
+          {"offered_bytes", scope.offered_bytes},
+          {"captured_bytes", scope.captured_bytes},
+          {"capacity_50_bytes", scope.capacity_50_bytes},
+          {"capacity_90_bytes", scope.capacity_90_bytes},
+          {"capacity_100_bytes", scope.capacity_100_bytes}};
+}
+
+Json stall_json(const Stall& stall) {
+  return {{"value", stall.value},
+          {"kind", stall.kind},
+          {"wait_s", stall.wait_s},
+          {"steps", stall.steps}};
+}
+
+Json need_json(const CapacityNeed& need) { return {{"bytes", need.bytes}, {"step", need.step}}; }
+
+Json alternative_json(const Alternative& alternative) {
+  return {{"change", alternative.change},
+          {"time_ratio", alternative.time_ratio},
+          {"samples_per_s_ratio", alternative.speed_ratio}};
+}
+
+Json warning_json(const Warning& warning) {
+  return {{"code", name_of(warning.code)}, {"message", warning.message}};
+}
+
+}  // namespace
+
+std::string to_json(const PredictionSummary& summary, const Provenance& provenance) {
+  const auto group_json = [&](const ProfileGroup& group) {
+    Json json = {{"name", group.name},
+                 {"time_share",
+                  summary.totals.time_s > 0 ? group.spent.time_s / summary.totals.time_s : 0.0}};
+    add_spent(json, group.spent);
+    return json;
+  };
+  JsonText text;
+  text.add("schema_version", schema_version);
+  text.add("kind", "prediction");
+  text.add("evidence", name_of(summary.profile.evidence));
+  text.add("model", model_json(summary));
+  text.add("machine", machine_json(summary));
+  text.add("options", options_json(summary));
+  text.add("totals", totals_json(summary));
+  text.add("bounds", bounds_json(summary));
+  text.add("no_bounds_reason", summary.bounds ? Json() : Json(summary.no_bounds_reason));
+  text.add("least_traffic_bytes",
+           summary.least_traffic_bytes ? Json(*summary.least_traffic_bytes) : Json());
+  text.add("capacity", {{"minimum", need_json(summary.minimum)},
+                        {"whole", need_json(summary.whole)},
+                        {"sliced_steps", summary.sliced_steps}});
+  text.add_list("warnings", summary.warnings, warning_json);
+  text.add_list("by_class", summary.by_class, group_json);
+  text.add_list("by_type", summary.by_type, group_json);
+  text.add_list("by_pass", summary.by_pass, group_json);
+  text.add_list("by_block", summary.by_block, group_json);
+  text.add_list("reuse", summary.reuse, scope_json);
+  text.add_list("stalls", summary.stalls, stall_json);
+  text.add_list("alternatives", summary.alternatives, alternative_json);
+  text.add_list("layers", summary.profile.rows, row_json);
+  text.add("provenance", to_json(provenance));
+  return std::move(text).finish();
+}
+
+}  // namespace strata

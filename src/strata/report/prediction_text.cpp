@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/base/units.hpp"
+#include "strata/predict/option_names.hpp"
+#include "strata/report/bar.hpp"
+#include "strata/report/prediction_report.hpp"
+#include "strata/report/table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace strata {
+namespace {
+
+double to_double(std::int64_t count) { return static_cast<double>(count); }
+std::string bytes_text(std::int64_t bytes) { return format_bytes(to_double(bytes)); }
+std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
+
+// "−21 %", "+3 %"; nothing that rounds to zero carries a sign.
+std::string change_text(double ratio) {
+  const long points = std::lround(100 * (ratio - 1));
+  return fmt::format("{}{} %", points < 0 ? "−" : points > 0 ? "+" : "", std::labs(points));
+}
+
+std::string hardware_text(const Hardware& hardware) {
+  const bool is_one_rate = hardware.type_1_flop_per_s == hardware.other_flop_per_s;
+  const std::string rate = is_one_rate
+                               ? format_flop_per_s(hardware.type_1_flop_per_s, 4)
+                               : fmt::format("{} for products, {} for the rest",
+                                             format_flop_per_s(hardware.type_1_flop_per_s, 4),
+                                             format_flop_per_s(hardware.other_flop_per_s, 4));
+  return fmt::format("{}, {}, {} on-chip", rate, format_bytes_per_s(hardware.bytes_per_s, 4),
+                     bytes_text(hardware.capacity_bytes));
+}
+
+std::string header(const PredictionSummary& summary) {
+  std::string text =
+      fmt::format("{}, {}", printable(summary.title),
+                  summary.training.inference ? "one inference pass" : "one training iteration");
+  for (const Dimension& dimension : summary.dims)
+    text += fmt::format(", {} {}", printable(dimension.name), dimension.value);
+  return fmt::format("{}, {}, on {} ({})", text, summary.dtype, printable(summary.machine_title),
+                     hardware_text(summary.hardware));
+}
+
+std::string choices(const PredictionSummary& summary) {
+  std::string text = summary.preset.empty() ? "" : fmt::format("preset {}, ", summary.preset);
+  if (!summary.training.inference) {
+    const Optimizer optimizer = summary.training.optimizer;
+    text += optimizer == Optimizer::none ? "no update"
+                                         : fmt::format("optimizer {}", name_of(optimizer));
+    if (summary.training.micro_batches > 1)
+      text += fmt::format(", {} micro-batches", summary.training.micro_batches);
+    if (summary.training.recompute != Recompute::none)
+      text += fmt::format(", recompute {}", name_of(summary.training.recompute));
+    text += ", ";
+  }
+  const PredictOptions& options = summary.options;
+  text += fmt::format("policy {}, prefetch {}, offload {}", name_of(options.policy),
+                      name_of(options.prefetch), name_of(options.offload));
+  if (options.objective == Objective::traffic) text += ", least traffic first";
+  if (options.granularity_bytes > 0)
+    text += fmt::format(", parts of {}", bytes_text(options.granularity_bytes));
+  if (summary.hardware.mac_is_one) text += ", a multiply-add counts as 1 operation";
+  return text;
+}
+
+std::string fact(std::string_view name, std::string_view number, std::string_view text) {
+  return fmt::format("  {:<9}  {:>8}   {}\n", name, number, text);
+}
+
+std::string bound_fact(const PredictionSummary& summary) {
+  const PredictionTotals& totals = summary.totals;
+  const std::string compute = format_time(totals.compute_time_s);
+  if (!summary.bounds) {
+    return fact("bound", compute,
+                fmt::format("compute alone; no better bound: {}", summary.no_bounds_reason));
+  }
+  const double above = totals.time_s / summary.bounds->time_s - 1;
+  return fact(
+      "bound", format_time(summary.bounds->time_s),
+      fmt::format("no schedule of this order is faster (compute alone {}); this one is {}", compute,
+                  above < 0.0005 ? "as fast" : fmt::format("{:.1f} % above", 100 * above)));
+}
+
+std::string facts(const PredictionSummary& summary) {
+  const PredictionTotals& totals = summary.totals;
+  const double peak = summary.hardware.bytes_per_s;
+  std::string text =
+      fact("time", format_time(totals.time_s),
+           fmt::format("{} samples/s   compute busy {}", format_count(totals.samples_per_s),
+                       percent(totals.utilisation)));
+  text += bound_fact(summary);
+  text +=
+      fact("traffic", bytes_text(totals.traffic_bytes()),
+           fmt::format("{} in, {} out   average {}, {} of peak",
+                       bytes_text(totals.traffic_in_bytes), bytes_text(totals.traffic_out_bytes),
+                       format_bytes_per_s(totals.average_bandwidth_bytes_per_s),
+                       percent(totals.average_bandwidth_bytes_per_s / peak)));
+  if (summary.least_traffic_bytes) {
+    const double least = to_double(*summary.least_traffic_bytes);
+    const double gap = to_double(totals.traffic_bytes()) / least - 1;
+    text += fact("least", format_bytes(least),
+                 gap < 1e-9 ? "of traffic; the solver proves that no plan moves less"
+                            : fmt::format("of traffic at least; the solver found a plan {:.2f} % "
+                                          "above that in its time",
+                                          100 * gap));
+  }
+  std::string memory = "footprint: all that lives at once";
+  if (summary.device_memory_bytes) {
+    memory += fmt::format("; {} {}", summary.fits_device() ? "fits" : "does not fit",
+                          format_bytes(*summary.device_memory_bytes));
+  }
+  text += fact("memory", bytes_text(totals.footprint_bytes), memory);
+  if (!summary.sliced_steps.empty()) {
+    text += fact("cut", bytes_text(totals.refetch_bytes),
+                 fmt::format("read again: {} step{} cut their weight, as {} needs {}",
+                             format_exact(static_cast<std::int64_t>(summary.sliced_steps.size())),
+                             summary.sliced_steps.size() == 1 ? "" : "s",
+                             printable(summary.minimum.step), bytes_text(summary.minimum.bytes)));
+  }
+  return text;
+}
+
+// What a reader should do about it: buy arithmetic, or memory.
+std::string limit_text(const Spent& spent, std::string_view cause) {
+  const double stalled = spent.time_s > 0 ? spent.stall_s / spent.time_s : 0;
+  if (stalled < 0.05) return "compute";
+  return fmt::format("{}: {} in, {} out{}{}", stalled > 0.5 ? "memory" : "compute and memory",
+                     bytes_text(spent.in_bytes), bytes_text(spent.out_bytes),
+                     cause.empty() ? "" : "; waits for ", printable(cause));
+}
+
+std::string stall_cell(const Spent& spent) {
+  return spent.stall_s < 1e-3 * spent.time_s ? "" : format_time(spent.stall_s);
+}
+
+struct TimeRow {
+  std::string name;
+  std::string pass;
+  const Spent* spent;
+  std::string cause;
+};
+
+std::string time_table(const PredictionSummary& summary, const std::vector<TimeRow>& rows,
+                       std::string_view title, const TextStyle& style) {
+  const bool has_passes =
+      std::any_of(rows.begin(), rows.end(), [](const TimeRow& row) { return !row.pass.empty(); });
+  Table table({{.title = std::string(title), .least_width = 16, .omit = Omit::beginning},
+               {.title = "", .is_shown = has_passes},
+               {.title = "", .leaves = 3},
+               {.title = "share", .align = Align::right},
+               {.title = "time", .align = Align::right, .leaves = 1},
+               {.title = "stall", .align = Align::right},
+               {.title = "what limits", .least_width = 10, .leaves = 2}});
+  double longest_s = 0;
+  for (const TimeRow& row : rows) longest_s = std::max(longest_s, row.spent->time_s);
+  for (const TimeRow& row : rows) {
+    const Spent& spent = *row.spent;
+    table.add_row({printable(row.name), row.pass, bar(longest_s > 0 ? spent.time_s / longest_s : 0),
+                   percent(spent.time_s / summary.totals.time_s), format_time(spent.time_s),
+                   stall_cell(spent), limit_text(spent, row.cause)});
+  }
+  return table.to_text(style);
+}
+
+std::vector<TimeRow> layer_rows(const PredictionSummary& summary, std::size_t most) {
+  std::vector<TimeRow> rows;
+  for (const ProfileRow& row : summary.profile.rows)
+    rows.push_back({row.layer, row.pass, &row.spent, row.cause});
+  if (most == all_layers) return rows;
+  std::stable_sort(rows.begin(), rows.end(), [](const TimeRow& a, const TimeRow& b) {
+    return a.spent->time_s > b.spent->time_s;
+  });
+  rows.resize(std::min(rows.size(), most));
+  return rows;
+}
+
+const std::vector<ProfileGroup>& groups_of(const PredictionSummary& summary, PredictBy by) {
+  switch (by) {
+    case PredictBy::block: return summary.by_block;
+    case PredictBy::pass: return summary.by_pass;
+    case PredictBy::layer_class: return summary.by_class;
+    case PredictBy::type:
+    case PredictBy::layer: break;
+  }
+  return summary.by_type;
+}
+
+// Groups that hardly take time are one line; it stands last, whatever it adds up to.
+std::vector<TimeRow> group_rows(const std::vector<ProfileGroup>& groups, PredictBy by,
+                                double total_s, Spent& rest) {
+  constexpr double least_share = 0.005;
+  std::vector<TimeRow> rows;
+  std::size_t left_out = 0;
+  for (const ProfileGroup& group : groups) {
+    if (by == PredictBy::type && group.spent.time_s < least_share * total_s) {
+      rest += group.spent;
+      ++left_out;
+    } else {
+      rows.push_back({group.name, "", &group.spent, ""});
+    }
+  }
+  if (left_out > 0) rows.push_back({fmt::format("{} more", left_out), "", &rest, ""});
+  return rows;
+}
+
+std::string where(const PredictionSummary& summary, const PredictView& view,
+                  const TextStyle& style) {
+  constexpr std::string_view title = "where the time goes";
+  if (view.by == PredictBy::layer)
+    return time_table(summary, layer_rows(summary, all_layers), title, style);
+  Spent rest;
+  return time_table(summary,
+                    group_rows(groups_of(summary, view.by), view.by, summary.totals.time_s, rest),
+                    title, style);
+}
+
+std::string reuse_line(const PredictionSummary& summary) {
+  std::string text;
+  for (const ScopeReuse& scope : summary.reuse) {
+    if (scope.offered_bytes == 0) continue;
+    const std::string_view name =
+        scope.scope == "forward-backward" ? "forward→backward" : std::string_view(scope.scope);
+    const double captured = to_double(scope.captured_bytes) / to_double(scope.offered_bytes);
+    text += fmt::format("   {} {}", name, percent(captured));
+    if (scope.captured_bytes < scope.offered_bytes)
+      text += fmt::format(" (all: {})", bytes_text(scope.capacity_100_bytes));
+  }
+  return text.empty() ? "" : fmt::format("  reuse captured {}\n", text);
+}
+
+std::string help_line(const PredictionSummary& summary) {
+  std::string text;
+  for (const Alternative& alternative : summary.alternatives) {
+    text += fmt::format("   {} {}", alternative.change,
+                        alternative.changes_samples
+                            ? change_text(alternative.speed_ratio) + " samples/s"
+                            : change_text(alternative.time_ratio));
+  }
+  return text.empty() ? "" : fmt::format("  what would help{}\n", text);
+}
+
+std::string closing(const PredictionSummary& summary, const PredictView& view) {
+  std::string text =
+      fmt::format("{}; a limit, not a calibrated time (strata help predict)\n", choices(summary));
+  text += fmt::format(
+      "more: {}--by {}  --json FILE  --csv FILE  --trace FILE\n",
+      view.layers == all_layers ? "" : "--layers all  ",
+      view.by == PredictBy::type ? "block|pass|class|layer" : "type|block|pass|class|layer");
+  return text;
+}
+
+}  // namespace
+
+std::string to_text(const PredictionSummary& summary, const PredictView& view,
+                    const TextStyle& style) {
+  std::string text = bold(header(summary), style) + "\n\n";
+  text += facts(summary) + '\n';
+  text += where(summary, view, style) + '\n';
+  const std::string advice = reuse_line(summary) + help_line(summary);
+  if (!advice.empty()) text += advice + '\n';
+  if (view.layers > 0 && view.by != PredictBy::layer) {
+    const bool is_all = view.layers == all_layers;
+    text += time_table(summary, layer_rows(summary, view.layers),
+                       is_all ? "all layers" : "slowest layers", style) +
+            '\n';
+  }
+  text += dim(closing(summary, view), style);
+  return style.has_unicode ? text : to_ascii(text);
+}
+
+}  // namespace strata

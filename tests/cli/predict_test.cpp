@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/machine/machine.hpp"
+#include "strata/strata.hpp"
+#include "tests/cli/run_program.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+namespace strata::test {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json predicted(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "predict");
+  arguments.insert(arguments.end(), {"--json", "-"});
+  const Outcome outcome = run(arguments);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  return Json::parse(outcome.out);
+}
+
+TEST(Predict, answers_in_a_screen) {
+  const Outcome outcome = run({"predict", "lenet5"});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_EQ(outcome.out.find("LeNet-5, one training iteration, batch 32, fp32, on NVIDIA H100"),
+            0U);
+  EXPECT_LE(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 40);
+  for (const char* part : {"\n  time ", "\n  bound ", "\n  traffic ", "\n  memory ",
+                           "\n  where the time goes", "\n  what would help", "limit, not a"}) {
+    EXPECT_NE(outcome.out.find(part), outcome.out.npos) << part;
+  }
+}
+
+TEST(Predict, words_of_the_hardware_reach_the_prediction) {
+  const Json set = predicted({"lenet5", "--on", "v100", "--bounds", "never", "--set",
+                              "machine.memory.L2.capacity_bytes=3MB", "--set",
+                              "machine.memory.DRAM.bandwidth_bytes_per_s=1TB/s", "--set",
+                              "machine.peaks.fp32.vector.flop_per_s=2T"});
+  const Json given = predicted({"lenet5", "--on", "v100", "--bounds", "never", "--capacity", "3MB",
+                                "--bandwidth", "1TB/s", "--throughput", "2T"});
+  EXPECT_EQ(set["machine"]["capacity_bytes"], 3 << 20);
+  EXPECT_EQ(set["machine"]["bandwidth_bytes_per_s"], 1e12);
+  EXPECT_EQ(set["machine"]["type_1_flop_per_s"], 2e12);
+  EXPECT_EQ(set["totals"], given["totals"]);
+}
+
+TEST(Predict, more_of_anything_is_never_slower) {
+  const auto time_s = [](const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"resnet18",    "--batch",  "4",    "--on",
+                                      "rtx-2080-ti", "--bounds", "never"};
+    words.insert(words.end(), more.begin(), more.end());
+    return predicted(words)["totals"]["time_s"].get<double>();
+  };
+  const double plain = time_s({});
+  EXPECT_LE(time_s({"--capacity", "1GB"}), plain);
+  EXPECT_LE(time_s({"--bandwidth", "1TB/s"}), plain * 1.005);
+  EXPECT_LE(time_s({"--throughput", "100T"}), plain * 1.005);
+  EXPECT_LT(time_s({"--inference"}), plain);
+  EXPECT_LT(time_s({"--optimizer", "none"}), time_s({"--optimizer", "adam"}));
+}
+
+TEST(Predict, outputs_combine) {
+  const TemporaryFolder folder;
+  const Outcome outcome =
+      run({"predict", "lenet5", "--json", "a.json", "--csv", "a.csv", "--trace", "a.trace"},
+          {.folder = folder.path()});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("where the time goes"), outcome.out.npos);
+  const auto text_of = [&](const char* name) {
+    std::ifstream file(folder.path() / name);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  const Json json = Json::parse(text_of("a.json"));
+  EXPECT_EQ(json["kind"], "prediction");
+  const std::string csv = text_of("a.csv");
+  EXPECT_EQ(static_cast<std::size_t>(std::count(csv.begin(), csv.end(), '\n')),
+            json["layers"].size() + 1);
+  EXPECT_GT(Json::parse(text_of("a.trace"))["traceEvents"].size(), json["totals"]["steps"]);
+}
+
+TEST(Predict, bad_input_is_one_clear_line) {
+  const auto refusal = [](std::vector<std::string> words) {
+    words.insert(words.begin(), "predict");
+    const Outcome outcome = run(words);
+    EXPECT_EQ(outcome.exit_code, 2) << fmt::format("{}", fmt::join(words, " "));
+    EXPECT_EQ(outcome.out, "");
+    return outcome.err;
+  };
+  const auto says = [&](const std::vector<std::string>& words, const char* part) {
+    const std::string text = refusal(words);
+    EXPECT_NE(text.find(part), text.npos) << text;
+  };
+  says({"lenet5", "--on", "h100"}, "did you mean h100-sxm");
+  says({"lenet5", "--on", "nowhere.json"}, "nowhere.json: no such file");
+  says({"lenet5", "--on", "rtx-2080-ti", "--dtype", "bf16"}, "it has: fp32, fp16");
+  says({"lenet5", "--capacity", "0"}, "--capacity must be at least 1 byte");
+  says({"lenet5", "--bandwidth", "0"}, "--bandwidth must be positive");
+  says({"lenet5", "--bandwidth", "-3GB/s"}, "--bandwidth");
+  says({"lenet5", "--throughput", "nan"}, "--throughput expects a rate");
+  says({"lenet5", "--set", "machine.memory.L7.capacity_bytes=1MB"}, "machine.memory.l2");
+  says({"lenet5", "--inference", "--optimizer", "adam"}, "does not go with --inference");
+  says({"lenet5", "--json", "-", "--csv", "-"}, "both write to standard output");
+  says({"lenet5", "--layers", "some"}, "--layers");
+  says({"vgg16", "--capacity", "1MB", "--strict-minimum"}, "classifier.0");
+  says({"lenet5", "--capacity", "8"}, "capacity");
+}
+
+TEST(Predict, the_thesis_counts_a_multiply_add_once) {
+  const std::vector<std::string> words = {"resnet18", "--batch",  "1",     "--capacity",
+                                          "2GB",      "--bounds", "never", "--optimizer",
+                                          "none",     "--loss",   "none"};
+  std::vector<std::string> thesis = words;
+  thesis.insert(thesis.end(), {"--preset", "thesis"});
+  const double plain = predicted(words)["totals"]["compute_time_s"];
+  const Json as_thesis = predicted(thesis);
+  EXPECT_EQ(as_thesis["options"]["preset"], "thesis");
+  EXPECT_TRUE(as_thesis["machine"]["multiply_add_is_one_operation"]);
+  const double ratio = as_thesis["totals"]["compute_time_s"].get<double>() / plain;
+  EXPECT_GT(ratio, 0.5);
+  EXPECT_LT(ratio, 0.52);
+}
+
+TEST(Predict, every_option_of_the_library_is_a_flag) {
+  const std::string help = run({"predict", "-h"}).out;
+  for (const std::string_view name : predict_options())
+    EXPECT_NE(help.find(fmt::format("--{}", name)), help.npos) << name;
+}
+
+TEST(Predict, every_machine_that_ships) {
+  for (const Machine& machine : shipped_machines()) {
+    const Json json =
+        predicted({"resnet18", "--batch", "2", "--on", machine.name, "--policy", "thesis"});
+    EXPECT_GE(json["totals"]["time_s"], json["bounds"]["time_s"]) << machine.name;
+    EXPECT_GE(json["totals"]["traffic_in_bytes"].get<double>() +
+                  json["totals"]["traffic_out_bytes"].get<double>(),
+              json["bounds"]["traffic_model_bytes"].get<double>());
+  }
+}
+
+}  // namespace
+}  // namespace strata::test
