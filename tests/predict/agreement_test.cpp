@@ -25,8 +25,8 @@ void expect_same_plan(const Case& c, const Plan& fast, const Plan& slow) {
   for (std::size_t use = 0; use < slow.uses.size(); ++use) {
     EXPECT_EQ(fast.uses[use].place, slow.uses[use].place) << "place of use " << use << ", " << c;
     EXPECT_EQ(fast.uses[use].stays, slow.uses[use].stays) << "use " << use << ", " << c;
-    const bool leaves_at_matters = !slow.uses[use].stays && uses.is_read_again(use) &&
-                                   slow.uses[use].place == Place::resident;
+    const bool leaves_at_matters =
+        !slow.uses[use].stays && uses.is_read_again(use) && slow.uses[use].place == Place::resident;
     if (leaves_at_matters && c.options.offload == Offload::on_demand) {
       EXPECT_EQ(fast.uses[use].leaves_at, slow.uses[use].leaves_at) << "use " << use << ", " << c;
     }
@@ -95,9 +95,9 @@ TEST(PredictionAgreement, AnyPlanTakesTheSameTime) {
     const AccessList list(c.program);
     const Plan plan = packed_plan(list, c.hardware.capacity_bytes, c.options, c.any_worth());
     if (c.pick(0, 1) == 0) c.hardware.capacity_bytes += c.pick(1, 20);
-    expect_same_outcome(c, simulate(list, plan, c.hardware, c.options),
-                        reference::simulate(c.program, plan, c.hardware, c.options.prefetch,
-                                            c.options.offload));
+    expect_same_outcome(
+        c, simulate(list, plan, c.hardware, c.options),
+        reference::simulate(c.program, plan, c.hardware, c.options.prefetch, c.options.offload));
   });
 }
 
@@ -125,8 +125,8 @@ TEST(PredictionAgreement, PredictionsAreTheSameToTheByteAndTheNanosecond) {
                                                    c.options.strict_minimum);
     if (!plan) return;
     const PredictOptions options = as_the_policy_says(c.options);
-    const reference::Outcome slow = reference::simulate(c.program, *plan, c.hardware,
-                                                        options.prefetch, options.offload);
+    const reference::Outcome slow =
+        reference::simulate(c.program, *plan, c.hardware, options.prefetch, options.offload);
     const AccessList list(c.program);
     expect_same_outcome(c, predict(list, c.hardware, c.options), slow);
   });
@@ -162,7 +162,8 @@ TEST(PredictionAgreement, RandomProgramsMeetEveryRule) {
     }
     for (const StepResult& step : prediction.steps) waits += step.wait_s > 0;
   }
-  for (const int count : {refused, rows, slices, stays, leavers, ahead, write_backs, streams, waits})
+  for (const int count :
+       {refused, rows, slices, stays, leavers, ahead, write_backs, streams, waits})
     EXPECT_GT(count, 90);
 }
 

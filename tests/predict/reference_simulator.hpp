@@ -123,8 +123,7 @@ class Simulator {
     for (const std::size_t use : outputs(current_)) room += uses_.bytes(use);
     for (const std::size_t use : uses_.of_step[current_]) {
       if (is_load(use) && !arrived_.contains(use)) return false;
-      if (!is_resident(use) && uses_.at(use).reads &&
-          is_to_be_written_back(uses_.at(use).value)) {
+      if (!is_resident(use) && uses_.at(use).reads && is_to_be_written_back(uses_.at(use).value)) {
         return false;
       }
     }
@@ -237,8 +236,8 @@ class Simulator {
   }
 
   /// "the first load of a later step (by step, then id) that may be issued ahead, can go, and for
-  /// which the plan has room: what the plan leaves free, less what was loaded ahead, is at least its
-  /// bytes in every step from the current one up to the one before its own"
+  /// which the plan has room: what the plan leaves free, less what was loaded ahead, is at least
+  /// its bytes in every step from the current one up to the one before its own"
   std::optional<std::size_t> load_ahead() const {
     std::int64_t room = hardware_.capacity_bytes;
     for (StepId step = current_ + 1; step < step_count(); ++step) {
@@ -312,10 +311,10 @@ class Simulator {
   bool is_running_ = false;
   double compute_end_s_ = 0;
   Stream stream_ = Stream::none;
-  std::set<ValueId> on_chip_;              ///< all its bytes have room, whether or not they are there yet
-  std::vector<std::size_t> write_backs_;   ///< the oldest first; the one in flight among them
-  std::set<std::size_t> arrived_;           ///< loads
-  std::set<std::size_t> ahead_;             ///< loads that were issued for steps still to come
+  std::set<ValueId> on_chip_;  ///< all its bytes have room, whether or not they are there yet
+  std::vector<std::size_t> write_backs_;  ///< the oldest first; the one in flight among them
+  std::set<std::size_t> arrived_;         ///< loads
+  std::set<std::size_t> ahead_;           ///< loads that were issued for steps still to come
   std::optional<InFlight> in_flight_;
   std::optional<ValueId> last_ended_;
   Outcome outcome_;

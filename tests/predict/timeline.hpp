@@ -22,7 +22,12 @@ struct Timeline {
   /// `with_transfers` is of this plan on this hardware.
   Timeline(const Program& all, const Plan& made, const Hardware& on, const PredictOptions& with,
            const Prediction& with_transfers)
-      : program(all), plan(made), hardware(on), options(with), prediction(with_transfers), uses(all) {
+      : program(all),
+        plan(made),
+        hardware(on),
+        options(with),
+        prediction(with_transfers),
+        uses(all) {
     for (const Transfer& transfer : prediction.transfers) {
       const bool is_stream = transfer.kind == TransferKind::stream;
       const ValueId value = is_stream ? 0 : transfer.value;
@@ -62,13 +67,16 @@ inline Problems channel_problems(const Timeline& line) {
   for (const Transfer& transfer : line.prediction.transfers) {
     const double bytes = static_cast<double>(transfer.in_bytes + transfer.out_bytes);
     if (transfer.start_s < free_from_s)
-      problems.push_back(fmt::format("a transfer begins at {} before {}", transfer.start_s, free_from_s));
+      problems.push_back(
+          fmt::format("a transfer begins at {} before {}", transfer.start_s, free_from_s));
     const double needed_s = bytes / line.hardware.bytes_per_s;
     if (std::abs(transfer.end_s - transfer.start_s - needed_s) > 1e-12 * transfer.end_s)
-      problems.push_back(fmt::format("{} bytes take {} s", bytes, transfer.end_s - transfer.start_s));
+      problems.push_back(
+          fmt::format("{} bytes take {} s", bytes, transfer.end_s - transfer.start_s));
     free_from_s = transfer.end_s;
   }
-  if (line.prediction.time_s < free_from_s) problems.push_back("the iteration ends before a transfer");
+  if (line.prediction.time_s < free_from_s)
+    problems.push_back("the iteration ends before a transfer");
   return problems;
 }
 
@@ -98,7 +106,8 @@ inline Problems order_problems(const Timeline& line) {
   return problems;
 }
 
-/// Follows every version of every value: what is read, on chip or off, is the last that was written.
+/// Follows every version of every value: what is read, on chip or off, is the last that was
+/// written.
 class Versions {
  public:
   explicit Versions(const Timeline& line) : line_(line) {}
@@ -209,10 +218,12 @@ inline Problems occupancy_problems(const Timeline& line) {
     peak = std::max(peak, occupied);
   }
   Problems problems;
-  if (peak > line.hardware.capacity_bytes) problems.push_back(fmt::format("{} bytes on chip", peak));
+  if (peak > line.hardware.capacity_bytes)
+    problems.push_back(fmt::format("{} bytes on chip", peak));
   if (occupied != 0) problems.push_back(fmt::format("{} bytes on chip after the end", occupied));
   if (peak > line.prediction.peak_occupied_bytes)
-    problems.push_back(fmt::format("a peak of {} is called {}", peak, line.prediction.peak_occupied_bytes));
+    problems.push_back(
+        fmt::format("a peak of {} is called {}", peak, line.prediction.peak_occupied_bytes));
   return problems;
 }
 
