@@ -5,6 +5,7 @@ namespace strata {
 
 AccessList::AccessList(const Program& program_)
     : program(program_),
+      first_of(program_.values.size(), no_use),
       step_of(program_.uses.size()),
       next(program_.uses.size(), no_use),
       previous(program_.uses.size(), no_use),
@@ -18,7 +19,11 @@ AccessList::AccessList(const Program& program_)
       std::uint32_t& last = latest[program.uses[use].value];
       step_of[use] = step;
       previous[use] = last;
-      if (last != no_use) next[last] = use;
+      if (last == no_use) {
+        first_of[program.uses[use].value] = use;
+      } else {
+        next[last] = use;
+      }
       last = use;
     }
   }

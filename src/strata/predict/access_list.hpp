@@ -17,6 +17,7 @@ struct AccessList {
   explicit AccessList(const Program& program);
 
   const Program& program;
+  std::vector<std::uint32_t> first_of;  ///< every value's first use
   std::vector<StepId> step_of;          ///< every use's step
   std::vector<std::uint32_t> next;      ///< every use's next use of the same value
   std::vector<std::uint32_t> previous;  ///< and the one before

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <tuple>
 #include <utility>
 
@@ -61,8 +62,10 @@ BestPlanner::BestPlanner(const AccessList& list, const Hardware& hardware,
                          const PredictOptions& options)
     : list_(list), hardware_(hardware), options_(options), worth_of_bytes_(worth_in_bytes(list)) {
   for (const StepNeed& need : list.needs) {
+    const double least = static_cast<double>(need.least_bytes) / (1 + options.minimum_slack);
     lowest_bytes_ =
-        std::max(lowest_bytes_, options.strict_minimum ? need.least_bytes : need.rows_bytes);
+        std::max(lowest_bytes_, options.strict_minimum ? static_cast<std::int64_t>(std::ceil(least))
+                                                       : need.rows_bytes);
   }
   const std::size_t steps = list.program.steps.size();
   points_per_octave_ = steps > very_long_program ? 0 : steps > long_program ? 4 : 16;

@@ -40,6 +40,11 @@ Fit fit_of(const StepNeed& need, std::int64_t capacity_bytes) {
   return need.least_bytes <= capacity_bytes ? Fit::rows : Fit::slices;
 }
 
+Fit fit_of(const StepNeed& need, const Plan& plan) {
+  const Fit fit = fit_of(need, plan.capacity_bytes);
+  return fit == Fit::slices && need.least_bytes <= plan.tolerated_bytes ? Fit::rows : fit;
+}
+
 Slicing slicing_of(const Program& program, StepId step, std::int64_t capacity_bytes) {
   std::int64_t whole = 0;    // what the slices are cut from
   std::int64_t rows = 0;     // of everything else

@@ -34,6 +34,8 @@ StepNeed need_of(const Program& program, StepId step);
 std::vector<StepNeed> needs_of(const Program& program);
 
 Fit fit_of(const StepNeed& need, std::int64_t capacity_bytes);
+/// The same under a plan, which may tolerate a least slightly beyond its capacity.
+Fit fit_of(const StepNeed& need, const Plan& plan);
 
 /// A step whose least does not fit: its weight in the fewest slices that do. 0 slices: not even one
 /// row of everything else fits.

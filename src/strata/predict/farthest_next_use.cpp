@@ -27,7 +27,7 @@ class FarthestNextUse {
   void run_step(StepId step) {
     const std::uint32_t first = list_.program.steps[step].first_use;
     const auto end = first + static_cast<std::uint32_t>(list_.program.uses_of(step).size());
-    const Fit fit = fit_of(list_.needs[step], plan_.capacity_bytes);
+    const Fit fit = fit_of(list_.needs[step], plan_);
     if (fit == Fit::rows) choose_residents(step, first, end);
 
     std::int64_t held = 0;
@@ -43,7 +43,7 @@ class FarthestNextUse {
       kept = no_use;
     }
     if (fit == Fit::slices) held = slicing_of(list_.program, step, plan_.capacity_bytes).held_bytes;
-    make_room(step, plan_.capacity_bytes - held);
+    make_room(step, std::max<std::int64_t>(0, plan_.capacity_bytes - held));
     for (std::uint32_t u = first; u < end; ++u) keep(u);
   }
 
@@ -106,7 +106,7 @@ class FarthestNextUse {
   void stream_what_is_not_kept() {
     for (std::uint32_t u = 0; u < plan_.uses.size(); ++u) {
       const StepId step = list_.step_of[u];
-      if (fit_of(list_.needs[step], plan_.capacity_bytes) != Fit::rows) continue;
+      if (fit_of(list_.needs[step], plan_) != Fit::rows) continue;
       const std::uint32_t before = list_.previous[u];
       const bool was_kept = before != no_use && plan_.uses[before].stays;
       if (plan_.uses[u].stays || was_kept) continue;

@@ -27,6 +27,20 @@ class FreeRoom {
     return least(1, 0, leaves_, first, end);
   }
 
+  /// The first of the steps [first, end) that has less than that; `end` when all have it.
+  std::size_t first_below(std::size_t first, std::size_t end, std::int64_t bytes) const {
+    while (first < end && least(first, end) < bytes) {
+      if (end - first == 1) return first;
+      const std::size_t middle = (first + end) / 2;
+      if (least(first, middle) < bytes) {
+        end = middle;
+      } else {
+        first = middle;
+      }
+    }
+    return end;
+  }
+
   /// Takes bytes from the steps [first, end); negative: gives them back.
   void take(std::size_t first, std::size_t end, std::int64_t bytes) {
     if (first < end && bytes != 0) take(1, 0, leaves_, first, end, bytes);

@@ -2,11 +2,12 @@
 #include "strata/predict/loads.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace strata {
 namespace {
 
-// From which step on each load may be issued. `list` is the thesis's: the latest step from which
+// From which step on each load may be issued. `listing` is the thesis's: the latest step from which
 // the compute time up to the load's own step covers it.
 class Eligibility {
  public:
@@ -42,10 +43,11 @@ class Eligibility {
 }  // namespace
 
 Loads::Loads(const AccessList& list, const Plan& plan, const std::vector<double>& compute_s,
-             double bytes_per_s, Prefetch prefetch) {
+             double bytes_per_s, const PredictOptions& options) {
   const Program& program = list.program;
-  const Eligibility eligibility(compute_s, bytes_per_s, prefetch);
+  const Eligibility eligibility(compute_s, bytes_per_s, options.prefetch);
   first_.reserve(program.steps.size() + 1);
+  std::vector<std::uint32_t> count(program.steps.size() + 1, 0);  // by the step of eligibility
   for (StepId step = 0; step < program.steps.size(); ++step) {
     first_.push_back(static_cast<std::uint32_t>(loads_.size()));
     const std::uint32_t first = program.steps[step].first_use;
@@ -53,16 +55,29 @@ Loads::Loads(const AccessList& list, const Plan& plan, const std::vector<double>
     for (std::uint32_t u = first; u < end; ++u) {
       if (plan.uses[u].place == Place::streamed || !program.uses[u].reads) continue;
       const std::uint32_t before = list.previous[u];
-      if (before != no_use && plan.uses[before].stays) continue;
+      StepId has_left = 0;  // from this step on it is off chip
+      if (before != no_use) {
+        if (plan.uses[before].stays) continue;
+        const bool lingers =
+            options.offload == Offload::on_demand && plan.uses[before].place == Place::resident;
+        has_left = lingers ? plan.uses[before].leaves_at : list.step_of[before] + 1;
+      }
       const std::int64_t bytes = list.bytes_of(u);
-      smallest_bytes_ = std::min(smallest_bytes_, bytes);
-      loads_.push_back({.use = u, .eligible_at = eligibility.of(step, bytes)});
+      const StepId eligible_at = std::max(has_left, eligibility.of(step, bytes));
+      ++count[eligible_at];
+      loads_.push_back({.use = u, .step = step, .bytes = bytes, .eligible_at = eligible_at});
     }
     std::sort(loads_.begin() + first_.back(), loads_.end(), [&](const Load& a, const Load& b) {
       return program.uses[a.use].value < program.uses[b.use].value;
     });
   }
   first_.push_back(static_cast<std::uint32_t>(loads_.size()));
+
+  std::uint32_t sum = 0;
+  for (std::uint32_t& entry : count) sum += std::exchange(entry, sum);
+  waiting_.resize(loads_.size());
+  for (std::uint32_t i = 0; i < loads_.size(); ++i) waiting_[count[loads_[i].eligible_at]++] = i;
+  eligible_.assign(loads_.size() / 64 + 1, 0);
 }
 
 }  // namespace strata

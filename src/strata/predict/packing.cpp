@@ -25,7 +25,7 @@ Packing::Packing(const AccessList& list, Plan empty)
 bool Packing::is_possible(std::uint32_t use) const {
   if (!list_.is_reused(use)) return false;
   const auto is_sliced = [&](StepId step) {
-    return fit_of(list_.needs[step], plan_.capacity_bytes) == Fit::slices;
+    return fit_of(list_.needs[step], plan_) == Fit::slices;
   };
   return !is_sliced(list_.step_of[use]) && !is_sliced(list_.next_step(use));
 }
@@ -44,6 +44,25 @@ bool Packing::fits(std::uint32_t use) const {
          free_.least(from + 1, to) >= list_.bytes_of(use);
 }
 
+StepId Packing::shortage(std::uint32_t use) const {
+  const StepId from = list_.step_of[use];
+  const StepId to = list_.next_step(use);
+  if (free_.least(from, from + 1) < more_when_whole(use)) return from;
+  if (free_.least(to, to + 1) < more_when_whole(list_.next[use])) return to;
+  const std::size_t step = free_.first_below(from + 1, to, list_.bytes_of(use));
+  return from + 1 < to && step < to ? static_cast<StepId>(step) : never;
+}
+
+bool Packing::takes_room_in(std::uint32_t use, StepId step) const {
+  const StepId from = list_.step_of[use];
+  const StepId to = list_.next_step(use);
+  if (from < step && step < to) return true;
+  if (step != from && step != to) return false;
+  const std::uint32_t end = step == from ? use : list_.next[use];
+  return fit_of(list_.needs[step], plan_) == Fit::rows &&
+         !must_be_whole(list_.program, step, list_.program.uses[end]);
+}
+
 void Packing::make_resident(std::uint32_t use) {
   const StepId step = list_.step_of[use];
   free_.take(step, step + 1, more_when_whole(use));
@@ -54,7 +73,7 @@ bool Packing::needs_residence(std::uint32_t use) const {
   const std::uint32_t before = list_.previous[use];
   const StepId step = list_.step_of[use];
   return plan_.uses[use].stays || (before != no_use && plan_.uses[before].stays) ||
-         fit_of(list_.needs[step], plan_.capacity_bytes) != Fit::rows ||
+         fit_of(list_.needs[step], plan_) != Fit::rows ||
          must_be_whole(list_.program, step, list_.program.uses[use]);
 }
 

@@ -5,7 +5,6 @@
 #include "strata/predict/plan.hpp"
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 namespace strata {
@@ -25,11 +24,16 @@ class Packing {
   bool is_possible(std::uint32_t use) const;
   /// Whether there is room for it now.
   bool fits(std::uint32_t use) const;
+  /// A step where there is not; `never` when it fits.
+  StepId shortage(std::uint32_t use) const;
+  /// Whether keeping the interval takes room from a step.
+  bool takes_room_in(std::uint32_t use, StepId step) const;
   void keep(std::uint32_t use);
   void release(std::uint32_t use);
 
   const Plan& plan() const { return plan_; }
-  const FreeRoom& free_room() const { return free_; }
+  /// To see what another choice would move; put it back before anything else is called.
+  Plan& plan_for_trial() { return plan_; }
 
  private:
   std::int64_t more_when_whole(std::uint32_t use) const;

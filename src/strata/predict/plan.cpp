@@ -12,27 +12,31 @@
 
 namespace strata {
 
-PlanTraffic traffic_of(const AccessList& list, const Plan& plan) {
+PlanTraffic traffic_of_value(const AccessList& list, const Plan& plan, ValueId value) {
   const Program& program = list.program;
+  PlanTraffic traffic;
+  bool is_on_chip = false;
+  bool is_dirty = false;
+  for (std::uint32_t u = list.first_of[value]; u != no_use; u = list.next[u]) {
+    const Use& use = program.uses[u];
+    if (use.reads && !is_on_chip) ++traffic.in_bytes;
+    is_dirty = is_dirty || use.writes;
+    is_on_chip = plan.uses[u].stays;
+    if (is_on_chip || !is_dirty) continue;
+    if (list.is_live[u]) ++traffic.out_bytes;
+    is_dirty = false;
+  }
+  const std::int64_t bytes = program.values[value].bytes;
+  return {checked_mul(traffic.in_bytes, bytes), checked_mul(traffic.out_bytes, bytes)};
+}
+
+PlanTraffic traffic_of(const AccessList& list, const Plan& plan) {
   Count in;
   Count out;
-  std::vector<bool> is_dirty(program.values.size());
-  for (std::uint32_t u = 0; u < program.uses.size(); ++u) {
-    const Use& use = program.uses[u];
-    const std::int64_t bytes = program.values[use.value].bytes;
-    if (plan.uses[u].place == Place::streamed) {
-      if (use.reads) in += bytes;
-      if (use.writes && list.is_live[u]) out += bytes;
-      is_dirty[use.value] = false;
-      continue;
-    }
-    const std::uint32_t before = list.previous[u];
-    const bool is_on_chip = before != no_use && plan.uses[before].stays;
-    if (use.reads && !is_on_chip) in += bytes;
-    if (use.writes) is_dirty[use.value] = true;
-    if (plan.uses[u].stays || !is_dirty[use.value]) continue;
-    if (list.is_live[u]) out += bytes;
-    is_dirty[use.value] = false;
+  for (ValueId value = 0; value < list.program.values.size(); ++value) {
+    const PlanTraffic traffic = traffic_of_value(list, plan, value);
+    in += traffic.in_bytes;
+    out += traffic.out_bytes;
   }
   for (const std::int64_t bytes : plan.refetch_bytes) in += bytes;
   return {in.value(), out.value()};
@@ -42,7 +46,7 @@ namespace {
 
 std::int64_t held_bytes(const AccessList& list, const Plan& plan, StepId step) {
   const Program& program = list.program;
-  if (fit_of(list.needs[step], plan.capacity_bytes) == Fit::slices)
+  if (fit_of(list.needs[step], plan) == Fit::slices)
     return slicing_of(program, step, plan.capacity_bytes).held_bytes;
   std::int64_t held = 0;
   const std::uint32_t first = program.steps[step].first_use;
@@ -80,7 +84,7 @@ std::vector<std::string> problems_of(const AccessList& list, const Plan& plan) {
   if (plan.uses.size() != program.uses.size()) return {"the plan is for another program"};
   for (std::uint32_t u = 0; u < plan.uses.size(); ++u) {
     const StepId step = list.step_of[u];
-    const Fit fit = fit_of(list.needs[step], plan.capacity_bytes);
+    const Fit fit = fit_of(list.needs[step], plan);
     const bool is_streamed = plan.uses[u].place == Place::streamed;
     const auto complain = [&](std::string_view what) {
       problems.push_back(fmt::format("step {}, value {}: {}", step, program.uses[u].value, what));
@@ -101,7 +105,9 @@ std::vector<std::string> problems_of(const AccessList& list, const Plan& plan) {
   if (!problems.empty()) return problems;
   const std::vector<std::int64_t> occupied = occupied_bytes(list, plan);
   for (StepId step = 0; step < occupied.size(); ++step) {
-    if (occupied[step] > plan.capacity_bytes)
+    const bool is_tolerated = fit_of(list.needs[step], plan) == Fit::rows &&
+                              occupied[step] == list.needs[step].least_bytes;
+    if (occupied[step] > plan.capacity_bytes && !is_tolerated)
       problems.push_back(
           fmt::format("step {} holds {} bytes of {}", step, occupied[step], plan.capacity_bytes));
   }
@@ -124,11 +130,14 @@ Plan empty_plan(const AccessList& list, std::int64_t capacity_bytes,
   const Program& program = list.program;
   Plan plan;
   plan.capacity_bytes = capacity_bytes;
+  const auto slack =
+      static_cast<std::int64_t>(static_cast<double>(capacity_bytes) * options.minimum_slack);
+  if (options.strict_minimum) plan.tolerated_bytes = capacity_bytes + slack;
   plan.uses.resize(program.uses.size());
   std::optional<StepId> largest;  // of the steps that a strict minimum refuses
   for (StepId step = 0; step < program.steps.size(); ++step) {
     const StepNeed& need = list.needs[step];
-    const Fit fit = fit_of(need, capacity_bytes);
+    const Fit fit = fit_of(need, plan);
     if (fit == Fit::whole) continue;
     const std::uint32_t first = program.steps[step].first_use;
     std::uint32_t u = first;
@@ -137,9 +146,7 @@ Plan empty_plan(const AccessList& list, std::int64_t capacity_bytes,
       plan.uses[u++].place = is_whole ? Place::resident : Place::streamed;
     }
     if (fit != Fit::slices) continue;
-    const double allowed = static_cast<double>(capacity_bytes) * (1 + options.minimum_slack);
-    if (options.strict_minimum && static_cast<double>(need.least_bytes) > allowed &&
-        (!largest || need.least_bytes > list.needs[*largest].least_bytes))
+    if (options.strict_minimum && (!largest || need.least_bytes > list.needs[*largest].least_bytes))
       largest = step;
     const Slicing slicing = slicing_of(program, step, capacity_bytes);
     if (slicing.slices == 0 || need.rows_bytes > capacity_bytes)

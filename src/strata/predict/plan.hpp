@@ -19,6 +19,9 @@ struct PlanTraffic {
 /// was changed and leaves goes out, once per version, unless nobody needs it again.
 PlanTraffic traffic_of(const AccessList& list, const Plan& plan);
 
+/// The part of it that one value moves; sliced steps read more on top.
+PlanTraffic traffic_of_value(const AccessList& list, const Plan& plan, ValueId value);
+
 /// What each step holds on chip under a plan: its own values, or rows of them, and what passes by.
 std::vector<std::int64_t> occupied_bytes(const AccessList& list, const Plan& plan);
 

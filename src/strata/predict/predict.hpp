@@ -58,7 +58,9 @@ struct Plan {
   std::vector<UsePlan> uses;
   std::vector<std::int64_t>
       refetch_bytes;  ///< per step: read again because the weight is sliced; empty: none
-  std::int64_t capacity_bytes = 0;  ///< that it was made for; it is valid for any larger one
+  std::int64_t capacity_bytes = 0;   ///< that it was made for; it is valid for any larger one
+  std::int64_t tolerated_bytes = 0;  ///< a step whose least is beyond the capacity but within this
+                                     ///< runs alone on chip, as if it fitted; 0: none
 };
 
 struct StepResult {

@@ -41,7 +41,7 @@ class Simulation {
         is_on_demand_(options.offload == Offload::on_demand),
         record_(record),
         compute_s_(compute_times(program_, hardware)),
-        loads_(list, plan, compute_s_, hardware.bytes_per_s, options.prefetch),
+        loads_(list, plan, compute_s_, hardware.bytes_per_s, options),
         free_(occupied_bytes(list, plan)),
         is_dirty_(program_.values.size()),
         is_leaving_(program_.values.size()) {
@@ -53,6 +53,7 @@ class Simulation {
   Prediction run() && {
     for (step_ = 0; step_ < program_.steps.size(); ++step_) {
       leave_on_demand();
+      loads_.advance_to(step_);
       wait_for_step();
       run_step();
     }
@@ -71,9 +72,7 @@ class Simulation {
   };
 
   std::int64_t bytes_of(ValueId value) const { return program_.values[value].bytes; }
-  bool has_room(std::int64_t bytes) const {
-    return occupied_bytes_ + bytes <= hardware_.capacity_bytes;
-  }
+  bool has_room(std::int64_t bytes) const { return occupied_bytes_ + bytes <= limit_bytes_; }
   void occupy(std::int64_t bytes) {
     occupied_bytes_ += bytes;
     result_.peak_occupied_bytes = std::max(result_.peak_occupied_bytes, occupied_bytes_);
@@ -107,9 +106,9 @@ class Simulation {
 
   void issue_load(Load& load, StepId step, double start_s) {
     const ValueId value = program_.uses[load.use].value;
-    occupy(bytes_of(value));
-    load.is_issued = true;
-    load.arrives_s = transfer(TransferKind::load, value, step, start_s, bytes_of(value), 0);
+    occupy(load.bytes);
+    loads_.mark_issued(load);
+    load.arrives_s = transfer(TransferKind::load, value, step, start_s, load.bytes, 0);
   }
 
   void issue_write_back(double start_s) {
@@ -120,35 +119,46 @@ class Simulation {
     transfer(TransferKind::write_back, next.value, next.step, start_s, 0, bytes_of(next.value));
   }
 
-  // The value is off chip as it is now: its use before is over, and it has left.
-  bool can_be_loaded(const Load& load) const {
-    const std::uint32_t before = list_.previous[load.use];
-    if (before == no_use) return true;
-    if (list_.step_of[before] >= step_ || is_leaving_[program_.uses[before].value]) return false;
-    return !is_on_demand_ || plan_.uses[before].place == Place::streamed ||
-           plan_.uses[before].leaves_at <= step_;
+  // Its use before is over by now; its write-back may not be.
+  bool can_be_loaded(const Load& load) const { return !is_leaving_[program_.uses[load.use].value]; }
+
+  // The soonest-needed load that the plan has room for until its step, and that finds room now or
+  // could have the room of a write-back.
+  Load* soonest_load() {
+    if (nothing_to_load_in_ == step_) return nullptr;
+    const auto end = static_cast<StepId>(
+        std::min<std::size_t>(program_.steps.size(), std::size_t{step_} + 1 + most_steps_ahead));
+    std::int64_t room = free_[step_];  // in every step up to `seen`
+    StepId seen = step_;
+    std::int64_t smallest = INT64_MAX;
+    bool saw_all = true;
+    bool is_hopeless = true;  // until the next step: the plan has room for none
+    Load* chosen = nullptr;
+    loads_.for_each_eligible(step_ + 1, end, [&](Load& load) {
+      while (++seen < load.step) room = std::min(room, free_[seen]);
+      seen = load.step - 1;
+      smallest = std::min(smallest, load.bytes);
+      saw_all = room >= loads_.smallest_bytes();
+      if (!saw_all || load.bytes > room) return saw_all;
+      is_hopeless = false;
+      if (!can_be_loaded(load) || (!has_room(load.bytes) && write_backs_.empty())) return true;
+      chosen = &load;
+      saw_all = false;
+      return false;
+    });
+    if (saw_all && end == program_.steps.size()) loads_.set_smallest_bytes(smallest);
+    if (is_hopeless) nothing_to_load_in_ = step_;
+    return chosen;
   }
 
-  // While a step runs: the soonest-needed load that the plan has room for until its step; a
-  // write-back when that load needs its room, or when there is nothing to load.
+  // While a step runs: a load ahead of its step; a write-back when that load needs its room, or
+  // when there is nothing to load.
   bool issue_in_background(double start_s) {
-    const std::size_t end =
-        std::min<std::size_t>(program_.steps.size(), std::size_t{step_} + 1 + most_steps_ahead);
-    std::int64_t room = free_[step_];
-    for (StepId step = step_ + 1; step < end && room >= loads_.smallest_bytes(); ++step) {
-      for (Load& load : loads_.of(step)) {
-        if (load.is_issued || load.eligible_at > step_ || list_.bytes_of(load.use) > room) continue;
-        if (!can_be_loaded(load)) continue;
-        if (!has_room(list_.bytes_of(load.use))) {
-          if (write_backs_.empty()) continue;
-          issue_write_back(start_s);
-          return true;
-        }
-        for (StepId held = step_; held < step; ++held) free_[held] -= list_.bytes_of(load.use);
-        issue_load(load, step, start_s);
-        return true;
-      }
-      room = std::min(room, free_[step]);
+    Load* load = soonest_load();
+    if (load != nullptr && has_room(load->bytes)) {
+      for (StepId held = step_; held < load->step; ++held) free_[held] -= load->bytes;
+      issue_load(*load, load->step, start_s);
+      return true;
     }
     if (write_backs_.empty()) return false;
     issue_write_back(start_s);
@@ -184,7 +194,7 @@ class Simulation {
       }
       ++u;
     }
-    if (fit_of(list_.needs[step_], plan_.capacity_bytes) == Fit::slices)
+    if (fit_of(list_.needs[step_], plan_) == Fit::slices)
       room.rows_bytes = slicing_of(program_, step_, plan_.capacity_bytes).held_bytes;
     return room;
   }
@@ -203,6 +213,9 @@ class Simulation {
   // Until everything the step needs whole is on chip and there is room for the rest.
   void wait_for_step() {
     step_room_ = room_for_start();
+    limit_bytes_ = hardware_.capacity_bytes;
+    if (list_.needs[step_].least_bytes <= plan_.tolerated_bytes)
+      limit_bytes_ = std::max(limit_bytes_, list_.needs[step_].least_bytes);
     const std::int64_t needed = step_room_.rows_bytes + step_room_.outputs_bytes;
     double ready_s = now_s_;
     last_value_ = nobody;
@@ -212,8 +225,7 @@ class Simulation {
       for (Load& load : loads_.of(step_)) {
         if (load.is_issued) continue;
         is_complete = false;
-        if (missing == nullptr && can_be_loaded(load) && has_room(list_.bytes_of(load.use)))
-          missing = &load;
+        if (missing == nullptr && can_be_loaded(load) && has_room(load.bytes)) missing = &load;
       }
       if (is_complete && has_room(needed)) break;
       const double idle_s = std::max(channel_free_s_, now_s_);
@@ -365,12 +377,14 @@ class Simulation {
   std::size_t next_leaver_ = 0;
 
   StepId step_ = 0;  // that waits or runs
+  StepId nothing_to_load_in_ = never;
   StepRoom step_room_;
   double now_s_ = 0;
   double channel_free_s_ = 0;
   ValueId leaving_ = nobody;  // the write-back under way
   ValueId last_value_ = nobody;
   std::int64_t occupied_bytes_ = 0;
+  std::int64_t limit_bytes_ = 0;  // the capacity, or what the plan tolerates in this step
   std::deque<WriteBack> write_backs_;
   Prediction result_;
 };

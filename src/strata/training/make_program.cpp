@@ -3,6 +3,7 @@
 #include "strata/training/losses.hpp"
 #include "strata/training/node_steps.hpp"
 #include "strata/training/order.hpp"
+#include "strata/training/recompute.hpp"
 #include "strata/training/recurrent_run.hpp"
 #include "strata/training/updates.hpp"
 
@@ -23,7 +24,9 @@ std::int64_t batch_of(const BoundGraph& bound) {
 class Iteration {
  public:
   Iteration(const BoundGraph& bound, const TrainingOptions& options)
-      : shop_(bound, options), nodes_(shop_), recurrent_(shop_), losses_(shop_) {}
+      : shop_(bound, options), nodes_(shop_), recurrent_(shop_), losses_(shop_) {
+    if (!options.inference) segments_ = segments_of(shop_, nodes_);
+  }
 
   Program program() && {
     const std::int64_t rounds = shop_.options.inference ? 1 : shop_.options.micro_batches;
@@ -60,15 +63,19 @@ class Iteration {
 
   void run_backward() {
     losses_.backward();
-    const std::vector<Instance>& instances = shop_.unrolling.instances;
-    for (auto instance = instances.rbegin(); instance != instances.rend(); ++instance)
-      run_backward(*instance);
+    for (auto segment = segments_.rbegin(); segment != segments_.rend(); ++segment) {
+      for (const TensorId tensor : segment->dropped) shop_.values.forget(tensor);
+      for (const Instance& instance : segment->again) run_forward(instance, true);
+      for (std::size_t i = segment->end; i-- > segment->first;)
+        run_backward(shop_.unrolling.instances[i]);
+    }
   }
 
   Workshop shop_;
   NodeSteps nodes_;
   RecurrentRuns recurrent_;
   Losses losses_;
+  std::vector<Segment> segments_;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/error.hpp"
 #include "strata/training/program.hpp"
+#include "strata/training/recurrent_run.hpp"
 
 #include <fmt/core.h>
 
@@ -53,19 +54,6 @@ LayerClass class_of(const Operator& op) {
       op);
 }
 
-namespace {
-
-std::string_view node_name(const Program& program, NodeId node) {
-  if (node == no_node || program.bound == nullptr) return "";
-  return program.bound->graph->nodes[node].name;
-}
-
-std::string_view tensor_name(const Program& program, TensorId tensor) {
-  return program.bound->graph->tensors[tensor].name;
-}
-
-}  // namespace
-
 std::string name_of(const Program& program, StepId id) {
   const Step& step = program.steps[id];
   if (program.bound == nullptr) return fmt::format("step {}", id);
@@ -73,24 +61,68 @@ std::string name_of(const Program& program, StepId id) {
     const Use& sum = program.uses_of(id).back();
     return fmt::format("sum for {}", value_name(program, sum.value));
   }
-  const std::string_view node = step.node == no_node ? "loss" : node_name(program, step.node);
-  std::string name = fmt::format("{} {}", node, name_of(step.pass));
+  if (step.node == no_node) return fmt::format("loss {}", name_of(step.pass));
+  const Node& node = program.bound->graph->nodes[step.node];
+  std::string name = fmt::format("{} {}", node.name, name_of(step.pass));
   if (step.is_recomputed) name += " again";
   if (step.time > 0) name += fmt::format(" t={}", step.time);
+  if (step.time > 0 && std::holds_alternative<Recurrent>(node.op))
+    name += step.layer_class == LayerClass::type_1 ? " gates" : " cell";
   return name;
 }
+
+namespace {
+
+// The part of a value that a recurrent layer makes tells its time step and what of the cell it is.
+std::string recurrent_part(const BoundGraph& bound, const Node& node, std::uint32_t part) {
+  constexpr std::array<std::string_view, cell_slots> words = {
+      "gate i before", "gate f before", "gate g before", "gate o before", "gate i",      "gate f",
+      "gate g",        "gate o",        "cell",          "tanh of cell",  "unprojected", "hidden",
+      "term",          "term",          "term",          "hidden before"};
+  constexpr std::array<std::string_view, 8> gru_words = {
+      "gate r before", "gate z before", "gate n before", "state product",
+      "gate r",        "gate z",        "gate n",        "gate"};
+  const auto& op = std::get<Recurrent>(node.op);
+  const auto directions = static_cast<std::uint32_t>(op.bidirectional ? 2 : 1);
+  const auto times = static_cast<std::uint32_t>(bound.tensors[node.outputs[0]][1]);
+  if (part < times * directions) return fmt::format("t={}", part / directions + 1);
+  const std::uint32_t code = part - times * directions;
+  const std::uint32_t slot = code % cell_slots;
+  const std::uint32_t time = code / cell_slots % times + 1;
+  const std::uint32_t row = code / cell_slots / times;
+  const bool is_gru = op.cell == CellKind::gru && slot < gru_words.size();
+  std::string text(is_gru ? gru_words[slot] : words[slot]);
+  if (op.layers * directions > 1) text += fmt::format(" {}", row);
+  return text + fmt::format(" t={}", time);
+}
+
+std::string part_text(const Program& program, const Value& value) {
+  const BoundGraph& bound = *program.bound;
+  const Tensor& tensor = bound.graph->tensors[value.tensor];
+  if (tensor.producer != no_node) {
+    const Node& node = bound.graph->nodes[tensor.producer];
+    const bool is_cut = value.bytes < bound.tensors[value.tensor].bytes;
+    if (std::holds_alternative<Recurrent>(node.op) && node.outputs[0] == value.tensor && is_cut)
+      return " " + recurrent_part(bound, node, value.part);
+  }
+  return value.part == 0 ? "" : fmt::format("[{}]", value.part);
+}
+
+}  // namespace
 
 std::string value_name(const Program& program, ValueId id) {
   const Value& value = program.values[id];
   if (program.bound == nullptr) return fmt::format("value {}", id);
-  const std::string_view tensor = tensor_name(program, value.tensor);
-  const std::string part = value.part == 0 ? "" : fmt::format("[{}]", value.part);
+  const Tensor& tensor = program.bound->graph->tensors[value.tensor];
+  if (value.kind == ValueKind::input && tensor.kind != TensorKind::input)
+    return fmt::format("targets of {}", tensor.name);
+  const std::string name = tensor.name + part_text(program, value);
   switch (value.kind) {
-    case ValueKind::saved: return fmt::format("saved of {}{}", tensor, part);
+    case ValueKind::saved: return "saved of " + name;
     case ValueKind::gradient:
-    case ValueKind::weight_gradient: return fmt::format("gradient of {}{}", tensor, part);
-    case ValueKind::state: return fmt::format("state of {}{}", tensor, part);
-    default: return fmt::format("{}{}", tensor, part);
+    case ValueKind::weight_gradient: return "gradient of " + name;
+    case ValueKind::state: return tensor.kind == TensorKind::parameter ? "state of " + name : name;
+    default: return name;
   }
 }
 

@@ -85,12 +85,13 @@ struct NodeSteps::Part {
 NodeSteps::NodeSteps(Workshop& workshop)
     : shop_(workshop), first_saved_(workshop.graph.nodes.size(), none) {}
 
-NodeCost NodeSteps::cost_of_part(const Part& part) const {
-  NodeCost cost = cost_of(shop_.bound, part.id, shop_.mode);
-  if (shop_.options.pool_keeps_input && is_max_pool(part.node.op))
-    keep_input_of_pool(cost, shop_.bound, part.node);
+NodeCost NodeSteps::cost(NodeId id) const {
+  const Node& node = shop_.graph.nodes[id];
+  NodeCost cost = cost_of(shop_.bound, id, shop_.mode);
+  if (shop_.options.pool_keeps_input && is_max_pool(node.op))
+    keep_input_of_pool(cost, shop_.bound, node);
   if (!cost.is_counted && shop_.mode == Mode::training)
-    pass_gradients_through(cost, shop_.bound, part.node);
+    pass_gradients_through(cost, shop_.bound, node);
   return cost;
 }
 
@@ -162,7 +163,11 @@ void NodeSteps::forward_access(const Part& part, const NodeCost& cost, const Acc
       }
       return enter(input_values(part, access.index));
     }
-    case Operand::output: return enter(output_values(part, access.index));
+    case Operand::output: {
+      const TensorId output = part.node.outputs[access.index];
+      if (is_recomputed && shop_.values.exist(output)) return;  // it was kept
+      return enter(output_values(part, access.index));
+    }
     case Operand::saved: return enter({saved_value(part, cost, access.index), 1});
     default: STRATA_CHECK(false, "forward touches no gradient");
   }
@@ -171,7 +176,7 @@ void NodeSteps::forward_access(const Part& part, const NodeCost& cost, const Acc
 void NodeSteps::forward(const Instance& instance, bool is_recomputed) {
   const Part part{instance.node, shop_.graph.nodes[instance.node], instance.time,
                   times_of(shop_, instance)};
-  const NodeCost cost = cost_of_part(part);
+  const NodeCost cost = this->cost(part.id);
   if (moves_nothing(cost.forward)) return;
   make_saved(part, cost);
   Step step = step_of(part, Pass::forward);
@@ -196,7 +201,7 @@ bool NodeSteps::has_output_gradient(const Part& part) const {
 void NodeSteps::backward(const Instance& instance) {
   const Part part{instance.node, shop_.graph.nodes[instance.node], instance.time,
                   times_of(shop_, instance)};
-  const NodeCost cost = cost_of_part(part);
+  const NodeCost cost = this->cost(part.id);
   const PassCost& input = cost.backward_input;
   const PassCost& weight = cost.backward_weight;
   if (!input.exists() && !weight.exists()) return;

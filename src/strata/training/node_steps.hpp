@@ -33,6 +33,9 @@ class NodeSteps {
   void forward(const Instance& instance, bool is_recomputed);
   void backward(const Instance& instance);
 
+  /// What the node costs under the options.
+  NodeCost cost(NodeId node) const;
+
  private:
   struct Part;  // the node, and which share of it a step is
   void forward_access(const Part& part, const NodeCost& cost, const Access& access,
@@ -50,7 +53,6 @@ class NodeSteps {
   ValueIds output_values(const Part& part, std::uint32_t output) const;
   ValueId saved_value(const Part& part, const NodeCost& cost, std::uint32_t index);
   void make_saved(const Part& part, const NodeCost& cost);
-  NodeCost cost_of_part(const Part& part) const;
   Step step_of(const Part& part, Pass pass) const;
 
   Workshop& shop_;

@@ -30,7 +30,11 @@ enum class ValueKind : std::uint8_t {
 };
 
 /// A block of numbers that steps read and write as one. Two tensors that are the same memory under
-/// two names (a reshape, the gradient of an addition) are one Value.
+/// two names (a reshape, the gradient of an addition) are one Value. Sequences of an unrolled
+/// recurrent network are one Value per time step (and direction), its weights one per gate where
+/// the gates are separate products. A step that needs only a part of a feature counts as using the
+/// whole Value; rows that are looked up in a stored table are a Value of their own, beside the
+/// table that the update changes.
 struct Value {
   ValueKind kind = ValueKind::feature;
   bool is_given = false;   ///< lies in off-chip memory before the first step
@@ -61,15 +65,15 @@ struct Use {
 };
 
 struct Step {
-  NodeId node = no_node;
+  NodeId node = no_node;  ///< none: the loss, or the sum for a tensor that no node makes
   Pass pass = Pass::forward;
   LayerClass layer_class = LayerClass::other;
-  bool is_gradient_sum = false;  ///< adds two gradients of one tensor
+  bool is_gradient_sum = false;  ///< adds two gradients of one tensor; in no node's cost
   bool is_recomputed = false;    ///< a forward step that runs again for backward
-  std::uint32_t time = 0;        ///< time step of an unrolled recurrent network; 0 otherwise
-  std::uint32_t first_use = 0;   ///< its uses are [first_use, first_use of the next step)
-  std::int64_t flop = 0;         ///< a multiply-add is 2
-  std::int64_t mac = 0;          ///< multiply-adds among them
+  std::uint32_t time = 0;       ///< time step 1 … T of an unrolled recurrent network; 0 otherwise
+  std::uint32_t first_use = 0;  ///< its uses are [first_use, first_use of the next step)
+  std::int64_t flop = 0;        ///< a multiply-add is 2
+  std::int64_t mac = 0;         ///< multiply-adds among them
 };
 
 struct Program {
@@ -85,12 +89,16 @@ struct Program {
   }
 };
 
-/// "layer1.0.conv1 backward", "decoder.lstm forward t=12 gate"; "gradient of layer1.0.relu": for
-/// people.
+/// "layer1.0.conv1 backward", "decoder.lstm forward t=12 gates"; "gradient of layer1.0.relu",
+/// "decoder.lstm cell t=12": for people.
 std::string name_of(const Program& program, StepId step);
 std::string value_name(const Program& program, ValueId value);
 
-enum class Recompute : std::uint8_t { none, all, blocks };
+enum class Recompute : std::uint8_t {
+  none,
+  all,     ///< keep what passes between segments of about √n nodes, compute the rest again
+  blocks,  ///< the same with the network's own blocks of layers as segments
+};
 enum class Loss : std::uint8_t {
   automatic,  ///< softmax cross-entropy when the network has one output and no loss
   none,       ///< every output gets a gradient from outside
@@ -112,6 +120,12 @@ struct TrainingOptions {
 /// Lays out one iteration. Order: depth-first from the inputs, waiting at a join until all its
 /// inputs are there; recurrent layers unrolled as Graph::recurrent_order says; backward in reverse;
 /// updates last. Errors (unsupported) say what of the options does not go with this network.
+///
+/// Backward of a node is one step that reads and writes what its cost sheet says and does the
+/// arithmetic of both its backward passes. The gradients of a tensor with several readers are added
+/// pair by pair, in steps of their own, as soon as two are there; a weight's gradient is added to
+/// in place. Results are: the loss, updated weights and states (without an optimizer, the weights'
+/// gradients); in inference, the network's outputs.
 Program make_program(const BoundGraph& bound, const TrainingOptions& options = {});
 
 /// What is wrong with a program, for tests and for what others make: uses out of range, a value

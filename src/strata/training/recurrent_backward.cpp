@@ -27,8 +27,7 @@ void RecurrentRun::backward(const Instance& instance) {
       continue;
     }
     for (std::uint32_t direction = directions_; direction-- > 0;) {
-      for (std::uint32_t step = times_; step-- > 0;)
-        backward_cell(cell_at(layer, direction, step));
+      for (std::uint32_t step = times_; step-- > 0;) backward_cell(cell_at(layer, direction, step));
     }
   }
 }
@@ -214,8 +213,7 @@ void RecurrentRun::write_added(ValueId& gradient, ValueId forward) {
 void RecurrentRun::write_data_gradient(const Cell& cell) {
   if (cell.layer > 0) {
     for (std::uint32_t direction = 0; direction < directions_; ++direction) {
-      const std::uint32_t below =
-          ((cell.layer - 1) * directions_ + direction) * times_ + cell.time;
+      const std::uint32_t below = ((cell.layer - 1) * directions_ + direction) * times_ + cell.time;
       write_added(above_[below], hiddens_[below]);
     }
     return;

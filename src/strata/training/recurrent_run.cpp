@@ -38,8 +38,7 @@ RecurrentRun::RecurrentRun(Workshop& workshop, NodeId node)
   input_pass_ = shop_.options.separate_backward ? Pass::backward_input : Pass::backward;
   weight_pass_ = shop_.options.separate_backward ? Pass::backward_weight : Pass::backward;
   const Parting parting = shop_.unrolling.parting(node_.inputs[data]);
-  follows_time_ =
-      parting.cut == Parting::Cut::time && parting.count / parting.per_time == times_;
+  follows_time_ = parting.cut == Parting::Cut::time && parting.count / parting.per_time == times_;
 
   const Count cells = Count(op_.layers) * directions_ * times_;
   if ((cells * (cell_slots + 1)).value() >= std::numeric_limits<std::uint32_t>::max())
@@ -64,12 +63,12 @@ RecurrentRun::Cell RecurrentRun::cell_at(std::uint32_t layer, std::uint32_t dire
 
 ValueId RecurrentRun::make(const Cell& cell, CellSlot slot, ValueKind kind, std::int64_t width) {
   const std::int64_t row = (Count(width) * element_bytes_).value();
-  return shop_.writer.add({.kind = kind,
-                           .tensor = node_.outputs[0],
-                           .part = times_ * directions_ + cell.index * cell_slots +
-                                   static_cast<std::uint32_t>(slot),
-                           .bytes = (Count(batch_) * row).value(),
-                           .row_bytes = row});
+  return shop_.writer.add(
+      {.kind = kind,
+       .tensor = node_.outputs[0],
+       .part = times_ * directions_ + cell.index * cell_slots + static_cast<std::uint32_t>(slot),
+       .bytes = (Count(batch_) * row).value(),
+       .row_bytes = row});
 }
 
 void RecurrentRun::begin(const Cell& cell, Pass pass, LayerClass layer_class) {
@@ -123,8 +122,7 @@ void RecurrentRun::read_data(const Cell& cell) {
 // A state before this step: of the step before, or the given one; empty where it is zero.
 ValueIds RecurrentRun::before(const Cell& cell, std::uint32_t input,
                               const std::vector<ValueId>& states) const {
-  if (cell.step > 0)
-    return {states[cell_at(cell.layer, cell.direction, cell.step - 1).index], 1};
+  if (cell.step > 0) return {states[cell_at(cell.layer, cell.direction, cell.step - 1).index], 1};
   if (input >= node_.first_own) return {};
   return shop_.values.piece(node_.inputs[input], cell.row, layers_ * directions_);
 }
@@ -165,8 +163,8 @@ void RecurrentRun::forward_cell(const Cell& cell) {
 }
 
 void RecurrentRun::forward_products(const Cell& cell, const std::array<ValueId, 4>& raw) {
-  const Count mac = Count(batch_) * (Count(size_of(own(cell, input_weight))) +
-                                     size_of(own(cell, state_weight)));
+  const Count mac =
+      Count(batch_) * (Count(size_of(own(cell, input_weight))) + size_of(own(cell, state_weight)));
   Count bias_flop;
   for (std::size_t i = 0; i < static_cast<std::size_t>(op_.biases); ++i)
     bias_flop += Count(batch_) * size_of(own(cell, first_bias + i));
@@ -231,7 +229,8 @@ void RecurrentRun::forward_projection(const Cell& cell, ValueId unprojected) {
 void RecurrentRun::forward_gru(const Cell& cell, const std::array<ValueId, 4>& raw) {
   const ValueKind kept = shop_.mode == Mode::training ? ValueKind::saved : ValueKind::feature;
   std::array<ValueId, 4>& gate = gate_values_[cell.index];
-  for (std::uint32_t i = 0; i < 3; ++i) gate[i] = make(cell, slot(CellSlot::gate_0, i), kept, hidden_);
+  for (std::uint32_t i = 0; i < 3; ++i)
+    gate[i] = make(cell, slot(CellSlot::gate_0, i), kept, hidden_);
   gate[3] = raw[3];
   const auto [r, z, n, q] = gate;
   const auto feature = [&](CellSlot at) { return make(cell, at, ValueKind::feature, hidden_); };
@@ -276,6 +275,8 @@ void RecurrentRuns::forward(const Instance& instance, bool is_recomputed) {
   run->forward(instance, is_recomputed);
 }
 
-void RecurrentRuns::backward(const Instance& instance) { runs_.at(instance.node)->backward(instance); }
+void RecurrentRuns::backward(const Instance& instance) {
+  runs_.at(instance.node)->backward(instance);
+}
 
 }  // namespace strata

@@ -49,8 +49,8 @@ class RecurrentRun {
  private:
   struct Cell {
     std::uint32_t layer, direction;
-    std::uint32_t step;  // in the order in which the direction runs
-    std::uint32_t time;  // in the sequence
+    std::uint32_t step;   // in the order in which the direction runs
+    std::uint32_t time;   // in the sequence
     std::uint32_t row;    // layer and direction
     std::uint32_t index;  // row and time
   };
@@ -121,14 +121,14 @@ class RecurrentRun {
   Pass input_pass_, weight_pass_;
   bool follows_time_;  // the input is cut into this node's time steps
   bool is_recomputed_ = false;
-  std::uint32_t cells_left_;       // of forward
+  std::uint32_t cells_left_;        // of forward
   std::uint32_t first_layer_left_;  // cells of it, of backward
 
   std::vector<ValueId> hiddens_, cells_, unprojected_;  // by cell and time
   std::vector<std::array<ValueId, 4>> gate_values_;
-  std::vector<ValueId> above_;                       // gradients of hiddens_ from the layer above
-  std::vector<ValueId> carry_hidden_, carry_cell_;   // by row: gradients from the next time step
-  ValueId next_carry_ = ~ValueId{0};                 // what becomes carry_hidden_ after this cell
+  std::vector<ValueId> above_;                      // gradients of hiddens_ from the layer above
+  std::vector<ValueId> carry_hidden_, carry_cell_;  // by row: gradients from the next time step
+  ValueId next_carry_ = ~ValueId{0};                // what becomes carry_hidden_ after this cell
   std::unordered_map<ValueId, ValueId> data_gradients_;  // of the input, not complete yet
 };
 

@@ -30,6 +30,7 @@ class TensorValues {
   TensorValues(ProgramWriter& writer, const BoundGraph& bound, const Unrolling& unrolling);
 
   ValueIds of(TensorId tensor);
+  bool exist(TensorId tensor) const { return places_[unrolling_.root[tensor]].count > 0; }
   /// What of the tensor belongs to a time step (1 … T); all of it where it is not cut by time.
   ValueIds at(TensorId tensor, std::uint32_t time);
   /// One of `count` equal pieces; all of it where it is not cut that way.

@@ -79,8 +79,7 @@ class Unroller {
   void cut_made_by(const Node& node) {
     const Recurrent& op = *recurrent_of(node);
     const std::uint32_t directions = op.bidirectional ? 2 : 1;
-    set_parting(node.outputs[0],
-                {Parting::Cut::time, times_of(node) * directions, directions});
+    set_parting(node.outputs[0], {Parting::Cut::time, times_of(node) * directions, directions});
     result_.time_axis[node.outputs[0]] = 1;
     if (result_.time_axis[node.inputs[0]] < 0) result_.time_axis[node.inputs[0]] = 1;
   }
@@ -126,7 +125,8 @@ class Unroller {
         set_parting(output, {Parting::Cut::time, times_of(node), 1});
       }
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-        if (is_aligned(node, i)) set_parting(node.inputs[i], {Parting::Cut::time, times_of(node), 1});
+        if (is_aligned(node, i))
+          set_parting(node.inputs[i], {Parting::Cut::time, times_of(node), 1});
       }
     }
   }

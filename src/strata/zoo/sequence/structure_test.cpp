@@ -166,6 +166,8 @@ TEST(TransformerThesis, counts_every_layer_apart) {
   EXPECT_EQ(count(Unary{}), count(Linear{}));  // an activation after every fully connected layer
   EXPECT_EQ(count(MatMul{}), 18 * 2);
   EXPECT_EQ(count(Softmax{}), 18);
+  EXPECT_EQ(count(Elementwise{}), 18 + 30);  // a scaling per attention, a residual per sublayer
+  EXPECT_EQ(count(Dropout{}), 18 + 30);
   EXPECT_EQ(count(Attention{}), 0);
   const BoundGraph bound = strata::bind(graph, {});
   std::int64_t largest = 0;

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/predict/cbc/integer_program.hpp"
+
+#include "strata/base/error.hpp"
+
+#include <coin/Cbc_C_Interface.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+namespace strata {
+
+namespace {
+
+struct DeleteModel {
+  void operator()(Cbc_Model* model) const { Cbc_deleteModel(model); }
+};
+using Model = std::unique_ptr<Cbc_Model, DeleteModel>;
+
+/// CBC takes the matrix by columns.
+void load(Cbc_Model* model, const IntegerProgram& problem) {
+  const std::size_t columns = problem.columns.size();
+  std::vector<CoinBigIndex> starts(columns + 1);
+  for (const IntegerProgram::Term& term : problem.terms) ++starts[term.column + 1];
+  for (std::size_t i = 0; i < columns; ++i) starts[i + 1] += starts[i];
+  std::vector<int> rows(problem.terms.size());
+  std::vector<double> factors(problem.terms.size());
+  std::vector<CoinBigIndex> place(starts.begin(), starts.end() - 1);
+  std::vector<double> least;
+  std::vector<double> most;
+  for (std::size_t row = 0; row < problem.rows.size(); ++row) {
+    const std::size_t end =
+        row + 1 < problem.rows.size() ? problem.rows[row + 1].first_term : problem.terms.size();
+    for (std::size_t i = problem.rows[row].first_term; i < end; ++i) {
+      const auto at = static_cast<std::size_t>(place[problem.terms[i].column]++);
+      rows[at] = static_cast<int>(row);
+      factors[at] = problem.terms[i].factor;
+    }
+    least.push_back(problem.rows[row].least);
+    most.push_back(problem.rows[row].most);
+  }
+  std::vector<double> costs;
+  for (const IntegerProgram::Column& column : problem.columns) costs.push_back(column.cost);
+  const std::vector<double> zeros(columns, 0.0);
+  const std::vector<double> ones(columns, 1.0);
+  Cbc_loadProblem(model, static_cast<int>(columns), static_cast<int>(problem.rows.size()),
+                  starts.data(), rows.data(), factors.data(), zeros.data(), ones.data(),
+                  costs.data(), least.data(), most.data());
+  for (std::size_t i = 0; i < columns; ++i)
+    if (problem.columns[i].is_whole) Cbc_setInteger(model, static_cast<int>(i));
+}
+
+void set_start(Cbc_Model* model, const IntegerProgram& problem, std::span<const double> start) {
+  std::vector<int> columns;
+  std::vector<double> values;
+  for (std::size_t i = 0; i < start.size(); ++i) {
+    if (!problem.columns[i].is_whole) continue;
+    columns.push_back(static_cast<int>(i));
+    values.push_back(start[i]);
+  }
+  Cbc_setMIPStartI(model, static_cast<int>(columns.size()), columns.data(), values.data());
+}
+
+}  // namespace
+
+Solution solve(const IntegerProgram& problem, const SolverLimits& limits) {
+  const Model model(Cbc_newModel());
+  load(model.get(), problem);
+  const auto set = [&](const char* name, const std::string& value) {
+    Cbc_setParameter(model.get(), name, value.c_str());
+  };
+  set("log", "0");
+  set("slog", "0");
+  set("timeMode", "elapsed");
+  set("seconds", std::to_string(limits.time_s));
+  set("allowableGap", std::to_string(limits.enough_gap));
+  set("ratioGap", "0");
+  if (!limits.start.empty()) set_start(model.get(), problem, limits.start);
+  Cbc_solve(model.get());
+  STRATA_CHECK(!Cbc_isProvenInfeasible(model.get()), "keeping nothing is always possible");
+
+  Solution solution;
+  solution.bound = Cbc_getBestPossibleObjValue(model.get());
+  const bool is_linear = std::none_of(problem.columns.begin(), problem.columns.end(),
+                                      [](const auto& column) { return column.is_whole; });
+  const double* best = is_linear ? Cbc_getColSolution(model.get()) : Cbc_bestSolution(model.get());
+  if (best != nullptr) solution.values.assign(best, best + problem.columns.size());
+  if (is_linear) {
+    solution.bound = Cbc_getObjValue(model.get());
+  } else if (best != nullptr) {
+    // CBC drops what is within the gap of its best and then calls that proven.
+    solution.bound = std::min(solution.bound, Cbc_getObjValue(model.get()) - limits.enough_gap);
+  }
+  return solution;
+}
+
+}  // namespace strata

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/predict/thesis.hpp"
+
+namespace strata {
+
+TrainingOptions thesis_training() {
+  TrainingOptions options;
+  options.optimizer = Optimizer::none;
+  options.loss = Loss::none;
+  return options;
+}
+
+PredictOptions thesis_prediction() {
+  PredictOptions options;
+  options.policy = Policy::thesis;
+  options.strict_minimum = true;
+  options.minimum_slack = 0.01;
+  return options;
+}
+
+}  // namespace strata

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/predict/policy.hpp"
+#include "strata/predict/thesis.hpp"
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace strata {
+
+inline constexpr double thesis_bytes_per_s = 616e9;  // RTX 2080 Ti
+inline constexpr double hbm_bytes_per_s = 1555e9;    // A100
+inline constexpr double thesis_flop_per_s = 13.45e12;
+inline constexpr double faster_flop_per_s = 23.04e12;  // Radeon 6900 XT
+
+/// A point at which the thesis predicts.
+struct ThesisPoint {
+  std::int64_t capacity_mb = 24;
+  double flop_per_s = thesis_flop_per_s;
+  double bytes_per_s = thesis_bytes_per_s;
+  Prefetch prefetch = Prefetch::soonest;
+  Offload offload = Offload::look_ahead;
+};
+
+/// A network of the thesis as one training iteration, predicted the thesis's way.
+class ThesisNetwork {
+ public:
+  /// A batch of 0 is the network's own.
+  explicit ThesisNetwork(std::string_view name, std::int64_t batch = 0);
+
+  const std::string& name() const { return graph_->name; }
+  const Program& program() const { return *program_; }
+  const AccessList& list() const { return *list_; }
+
+  Prediction at(const ThesisPoint& point, Record record = Record::totals) const;
+
+ private:
+  std::unique_ptr<Graph> graph_;  // each refers to the one before
+  std::unique_ptr<BoundGraph> bound_;
+  std::unique_ptr<Program> program_;
+  std::unique_ptr<AccessList> list_;
+};
+
+}  // namespace strata
