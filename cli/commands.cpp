@@ -12,8 +12,8 @@
 namespace strata {
 
 std::span<const Command* const> commands() {
-  static const std::array all = {&show_command, &list_command, &setup_command, &help_command,
-                                 &generate_command};
+  static const std::array all = {&show_command,  &convert_command, &list_command,
+                                 &setup_command, &help_command,    &generate_command};
   return all;
 }
 

@@ -7,12 +7,9 @@
 #include "strata/base/units.hpp"
 #include "strata/strata.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <vector>
 
 namespace strata {
 namespace {
@@ -79,13 +76,6 @@ void check_outputs(const Arguments& given) {
     if (same == std::end(outputs)) continue;
     fail(ErrorKind::usage, "--{} and --{} both write to {}", output->flag.name, same->flag.name,
          *path == "-" ? "standard output" : *path);
-  }
-}
-
-void warn(const std::vector<Warning>& warnings) {
-  for (const Warning& warning : warnings) {
-    print_to_stderr(
-        fmt::format("warning: {} [{}]\n", printable(warning.message), name_of(warning.code)));
   }
 }
 
