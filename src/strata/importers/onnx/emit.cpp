@@ -105,6 +105,11 @@ class Emitter {
     const std::vector<ValueDef>& declared = session_.model.graph->outputs;
     std::unordered_set<TensorId> listed;
     for (std::size_t i = 0; i < draft_.outputs.size(); ++i) {
+      // Passes may have found that all layers in between cancel.
+      if (draft_.tensors[draft_.outputs[i]].kind != TensorKind::activation) {
+        warn_of_idle_output(session_, session_.output_names[i]);
+        continue;
+      }
       const TensorId id = emitted_[draft_.outputs[i]];
       if (listed.insert(id).second) builder_.output(id);
     }
@@ -134,6 +139,11 @@ class Emitter {
 };
 
 }  // namespace
+
+void warn_of_idle_output(Session& session, std::string_view name) {
+  session.warn(WarningCode::part_ignored,
+               fmt::format("output {} depends on no layer", quoted(name)));
+}
 
 Graph emit(Session& session, const std::string& name) { return Emitter(session, name).emit(); }
 

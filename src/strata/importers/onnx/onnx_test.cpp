@@ -36,7 +36,7 @@ TEST(Onnx, reads_a_network) {
   const Graph graph = small_network({"N", 3, 32, 32}).read();
   EXPECT_EQ(graph.name, "model");
   EXPECT_EQ(graph.source, "ONNX file model.onnx");
-  EXPECT_EQ(operators_of(graph), "convolution relu adaptive_avg_pool reshape linear");
+  EXPECT_EQ(operators_of(graph), "convolution relu adaptive_average_pool reshape linear");
   EXPECT_EQ(node_named(graph, "conv1").op, Operator(Convolution{.channels = 8,
                                                                 .kernel = {3, 3},
                                                                 .stride = {1, 1},

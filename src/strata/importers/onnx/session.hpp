@@ -63,6 +63,7 @@ struct Session {
   std::deque<Constant> constants;
   std::deque<TensorDef> attribute_tensors;  ///< tensors that are written at a node
   std::vector<Warning> warnings;
+  std::vector<std::string_view> output_names;  ///< as draft.outputs
   Batch batch;
 
   /// dim_param → the Dim it became.
