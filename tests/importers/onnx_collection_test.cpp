@@ -76,7 +76,10 @@ TEST(OnnxCollection, every_file_is_read_or_refused_for_its_reason) {
       EXPECT_NO_THROW(costs_of(bind(graph, {})));
       EXPECT_NO_THROW(read_onnx(file, {.fuse = false}));
     } catch (const Error& error) {
-      ASSERT_NE(expected, refused.end()) << error.what();
+      if (expected == refused.end()) {
+        ADD_FAILURE() << error.what();
+        continue;
+      }
       EXPECT_NE(std::string_view(error.what()).find(expected->second), std::string_view::npos)
           << error.what();
       ++refusals;

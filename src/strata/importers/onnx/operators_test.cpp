@@ -260,6 +260,34 @@ TEST(OnnxOperators, resizing_to_a_declared_shape) {
   EXPECT_EQ(output_shape(graph), "batch×6×18×27");
 }
 
+TEST(OnnxOperators, slicing_to_a_declared_shape) {
+  WrittenModel model;
+  model.input("x", {2, 6, 9})
+      .input("b", {1}, int64)
+      .input("e", {1}, int64)
+      .node({"Slice", {"x", "b", "e"}, {"y"}, {}, "cut"});
+  EXPECT_EQ(problem_with(WrittenModel(model).output("y")),
+            "unsupported: model.onnx: node 'cut' (Slice): starts and ends are not known before "
+            "the network runs");
+  const Graph graph = model.output("y", {2, 3, 9}).read();
+  EXPECT_EQ(operators_of(graph), "slice");
+  EXPECT_EQ(output_shape(graph), "batch×3×9");
+}
+
+TEST(OnnxOperators, splitting_to_declared_shapes) {
+  WrittenModel model;
+  model.input("x", {2, 6})
+      .input("s", {2}, int64)
+      .node({"Split", {"x", "s"}, {"y", "z"}, {{"axis", std::int64_t{1}}}, "cut"})
+      .output("y", {2, 2});
+  EXPECT_EQ(problem_with(WrittenModel(model).output("z")),
+            "unsupported: model.onnx: node 'cut' (Split): the sizes of the parts are not known "
+            "before the network runs");
+  const Graph graph = model.output("z", {2, 4}).read();
+  EXPECT_EQ(operators_of(graph), "split");
+  EXPECT_EQ(output_shape(graph, 1), "batch×4");
+}
+
 TEST(OnnxOperators, reductions) {
   const std::vector<Extent> rows = {"N", 5, 6};
   check({
