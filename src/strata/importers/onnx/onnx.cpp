@@ -176,11 +176,12 @@ class Importer {
 
 // Names that exporters give to every graph say nothing about this one.
 std::string title_of(const ModelDef& model, const std::string& otherwise) {
-  constexpr std::array<std::string_view, 6> empty_names = {
-      "main_graph", "torch_jit", "torch-jit-export", "graph", "Extracted from {}", "test"};
+  constexpr std::array<std::string_view, 5> empty_names = {"main_graph", "torch_jit",
+                                                           "torch-jit-export", "graph", "test"};
   const std::string_view name = model.graph->name;
   const bool says_nothing =
-      name.empty() || std::find(empty_names.begin(), empty_names.end(), name) != empty_names.end();
+      name.empty() || name.starts_with("Extracted from ") ||
+      std::find(empty_names.begin(), empty_names.end(), name) != empty_names.end();
   return says_nothing ? otherwise : printable(name.substr(0, 200));
 }
 

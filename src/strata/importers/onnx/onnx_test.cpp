@@ -175,6 +175,17 @@ TEST(Onnx, a_weight_given_as_an_input_is_learnt) {
   EXPECT_EQ(warnings_of(graph), "value-assumed: input 'W' is used as a weight; taken for learnt\n");
 }
 
+TEST(Onnx, several_weights_given_as_inputs_make_one_warning) {
+  WrittenModel model;
+  model.input("x", {1, 3, 8, 8})
+      .input("W", {4, 3, 3, 3})
+      .input("B", {4})
+      .node({"Conv", {"x", "W", "B"}, {"y"}})
+      .output("y");
+  EXPECT_EQ(warnings_of(model.read()),
+            "value-assumed: 2 inputs are used as weights; taken for learnt (the first is 'W')\n");
+}
+
 TEST(Onnx, a_matrix_used_twice_is_one_parameter) {
   WrittenModel model;
   model.input("tokens", {"N", 16}, int64)
