@@ -11,7 +11,7 @@ namespace strata::onnx {
 /// Protobuf itself ends at 2 GiB and its lengths at 4 GiB; larger networks keep weights outside.
 inline constexpr std::uint64_t most_file_bytes = (std::uint64_t{1} << 32) - 1;
 
-inline constexpr std::size_t most_nodes = 150'000;  ///< after functions are inlined
+inline constexpr std::size_t most_nodes = 100'000;  ///< after functions are inlined
 inline constexpr std::size_t most_initializers = 200'000;
 inline constexpr std::size_t most_pieces = 1'000'000;       ///< names, attributes, tensors in all
 inline constexpr std::size_t most_values = 400'000;         ///< names between nodes
@@ -20,7 +20,7 @@ inline constexpr std::size_t most_functions = 10'000;
 inline constexpr std::size_t most_opsets = 100;         ///< looked through for every node
 inline constexpr std::size_t most_attributes = 64;      ///< of one node; looked through likewise
 inline constexpr std::size_t most_operands = 65'536;    ///< of one node
-inline constexpr std::size_t most_nodes_twice = 60'000; ///< a list that may be written anew
+inline constexpr std::size_t most_nodes_twice = 60'000;  ///< a list that may be written anew
 inline constexpr int deepest_call = 32;
 inline constexpr std::size_t most_dimensions = 100;  ///< each mention is looked up in all of them
 
