@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/predict/best.hpp"
 
+#include "strata/base/checked.hpp"
 #include "strata/predict/exchange.hpp"
 
 #include <algorithm>
@@ -71,6 +72,9 @@ BestPlanner::BestPlanner(const AccessList& list, const Hardware& hardware,
         std::max(lowest_bytes_, options.strict_minimum ? static_cast<std::int64_t>(std::ceil(least))
                                                        : need.rows_bytes);
   }
+  Count all;
+  for (const Value& value : list.program.values) all += value.bytes;
+  enough_bytes_ = std::max<std::int64_t>(all.value(), 1);
   const std::size_t steps = list.program.steps.size();
   points_per_octave_ = steps > very_long_program ? 0 : steps > long_program ? coarse_points : 16;
 }
@@ -108,7 +112,7 @@ std::vector<std::int64_t> BestPlanner::grid_below(std::int64_t capacity_bytes) c
   std::vector<std::int64_t> points;
   if (points_per_octave_ == 0) return points;
   const std::int64_t lowest = std::max(lowest_bytes_, capacity_bytes >> octaves_below);
-  std::int64_t point = grid_floor(capacity_bytes, points_per_octave_);
+  std::int64_t point = grid_floor(std::min(capacity_bytes, enough_bytes_), points_per_octave_);
   while (point >= lowest && point > 0) {
     points.push_back(point);
     point = grid_floor(point - 1, points_per_octave_);
