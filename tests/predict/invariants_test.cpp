@@ -172,6 +172,43 @@ TEST(PredictionInvariants, EnoughCapacityLeavesCompulsoryTrafficOnly) {
   }
 }
 
+TEST(PredictionInvariants, PrefetchLooks1024StepsAheadAndNoFarther) {
+  constexpr StepId farthest = 1024;
+  Program program;  // one value per step, all of them wanted as soon as may be
+  for (StepId step = 0; step < 2 * farthest; ++step) {
+    program.values.push_back({.is_given = true, .bytes = 1, .row_bytes = 1});
+    program.steps.push_back({.first_use = step, .flop = 2000});
+    program.uses.push_back({.value = step, .reads = true, .writes = false});
+  }
+  const AccessList list(program);
+  PredictOptions options;
+  options.policy = Policy::thesis;
+  const Hardware hardware{3 * farthest, 1, 1, 1, false};  // all loads fit beside two steps
+  const Prediction prediction = predict(list, hardware, options, Record::transfers);
+  for (const Transfer& load : prediction.transfers) {
+    if (load.step <= farthest) continue;  // these may go in the first step
+    EXPECT_EQ(load.start_s, prediction.steps[load.step - farthest].start_s) << load.step;
+  }
+}
+
+TEST(PredictionInvariants, ListingBeginsInTheLatestStepThatCovers) {
+  Program program;
+  program.values = {{.is_given = true, .bytes = 1, .row_bytes = 1},
+                    {.is_given = true, .bytes = 4, .row_bytes = 1}};
+  for (StepId step = 0; step < 3; ++step) {
+    program.steps.push_back({.first_use = step, .flop = 4});
+    program.uses.push_back({.value = step == 2 ? 1u : 0u, .reads = true, .writes = false});
+  }
+  PredictOptions options;
+  options.policy = Policy::thesis;
+  options.prefetch = Prefetch::listing;
+  const AccessList list(program);
+  const Hardware hardware{100, 1, 1, 1, false};  // a step computes as long as the load takes
+  const Prediction prediction = predict(list, hardware, options, Record::transfers);
+  EXPECT_EQ(prediction.transfers.back().start_s, prediction.steps[1].start_s);
+  EXPECT_EQ(prediction.steps[2].wait_s, 0);
+}
+
 /// The fewest loads of equal values that are only read: over all sets that may be on chip after
 /// each step.
 int fewest_loads(const Program& program, int most_on_chip) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/predict/best.hpp"
 
+#include "strata/predict/exchange.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -10,6 +12,8 @@
 namespace strata {
 namespace {
 
+constexpr int octaves_below = 3;  // of the capacity asked for, in which smaller ones are tried
+constexpr int coarse_points = 4;  // per octave, where more than one plan is tried
 constexpr std::size_t long_program = 5'000;         // steps: beyond, the grid is coarser
 constexpr std::size_t very_long_program = 200'000;  // beyond, there is none
 
@@ -68,7 +72,7 @@ BestPlanner::BestPlanner(const AccessList& list, const Hardware& hardware,
                                                        : need.rows_bytes);
   }
   const std::size_t steps = list.program.steps.size();
-  points_per_octave_ = steps > very_long_program ? 0 : steps > long_program ? 4 : 16;
+  points_per_octave_ = steps > very_long_program ? 0 : steps > long_program ? coarse_points : 16;
 }
 
 bool BestPlanner::is_better(const Tried& a, const Tried& b) const {
@@ -85,20 +89,27 @@ void BestPlanner::consider(Tried& best, Plan plan) {
   if (best.plan.uses.empty() || is_better(tried, best)) best = std::move(tried);
 }
 
-const BestPlanner::Tried& BestPlanner::tried_at(std::int64_t capacity_bytes) {
-  const auto known = tried_.find(capacity_bytes);
+const BestPlanner::Tried& BestPlanner::tried_at(std::int64_t capacity_bytes, Effort effort) {
+  const auto known = tried_.find({capacity_bytes, effort});
   if (known != tried_.end()) return known->second;
   Tried best;
-  consider(best, farthest_next_use_plan(list_, capacity_bytes, options_));
-  consider(best, packed_plan(list_, capacity_bytes, options_, worth_of_bytes_));
-  return tried_.emplace(capacity_bytes, std::move(best)).first->second;
+  Plan farthest = farthest_next_use_plan(list_, capacity_bytes, options_);
+  if (effort == Effort::exchanges) consider(best, exchanged_plan(list_, farthest, options_));
+  consider(best, std::move(farthest));
+  if (effort != Effort::one_plan) {
+    Plan packed = packed_plan(list_, capacity_bytes, options_, worth_of_bytes_);
+    if (effort == Effort::exchanges) consider(best, exchanged_plan(list_, packed, options_));
+    consider(best, std::move(packed));
+  }
+  return tried_.emplace(std::pair(capacity_bytes, effort), std::move(best)).first->second;
 }
 
 std::vector<std::int64_t> BestPlanner::grid_below(std::int64_t capacity_bytes) const {
   std::vector<std::int64_t> points;
   if (points_per_octave_ == 0) return points;
+  const std::int64_t lowest = std::max(lowest_bytes_, capacity_bytes >> octaves_below);
   std::int64_t point = grid_floor(capacity_bytes, points_per_octave_);
-  while (point >= lowest_bytes_ && point > 0) {
+  while (point >= lowest && point > 0) {
     points.push_back(point);
     point = grid_floor(point - 1, points_per_octave_);
   }
@@ -106,9 +117,13 @@ std::vector<std::int64_t> BestPlanner::grid_below(std::int64_t capacity_bytes) c
 }
 
 const Plan& BestPlanner::at(std::int64_t capacity_bytes) {
-  const Tried* best = &tried_at(capacity_bytes);
+  const bool is_exchanging =
+      options_.objective == Objective::traffic && list_.program.steps.size() <= long_program;
+  const Tried* best =
+      &tried_at(capacity_bytes, is_exchanging ? Effort::exchanges : Effort::two_plans);
   for (const std::int64_t point : grid_below(capacity_bytes)) {
-    const Tried& tried = tried_at(point);
+    const bool is_coarse = grid_floor(point, coarse_points) == point;
+    const Tried& tried = tried_at(point, is_coarse ? Effort::two_plans : Effort::one_plan);
     if (is_better(tried, *best)) best = &tried;
   }
   return best->plan;

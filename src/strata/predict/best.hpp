@@ -5,6 +5,7 @@
 #include "strata/predict/simulate.hpp"
 
 #include <map>
+#include <utility>
 
 namespace strata {
 
@@ -28,18 +29,22 @@ class BestPlanner {
     std::int64_t traffic_bytes = 0;
   };
 
+  /// How many ways of planning are tried. Exchanges take milliseconds and are for traffic only:
+  /// they do not make an iteration faster.
+  enum class Effort : std::uint8_t { one_plan, two_plans, exchanges };
+
   bool is_better(const Tried& a, const Tried& b) const;
-  const Tried& tried_at(std::int64_t capacity_bytes);
+  const Tried& tried_at(std::int64_t capacity_bytes, Effort effort);
   void consider(Tried& best, Plan plan);
   std::vector<std::int64_t> grid_below(std::int64_t capacity_bytes) const;
 
   const AccessList& list_;
   Hardware hardware_;
   PredictOptions options_;
-  std::int64_t lowest_bytes_ = 0;        // where the grid begins
-  int points_per_octave_ = 0;            // 0: no grid, the program is too long
-  std::vector<double> worth_of_bytes_;   // bytes that keeping each interval saves
-  std::map<std::int64_t, Tried> tried_;  // by capacity
+  std::int64_t lowest_bytes_ = 0;       // where the grid begins
+  int points_per_octave_ = 0;           // 0: no grid, the program is too long
+  std::vector<double> worth_of_bytes_;  // bytes that keeping each interval saves
+  std::map<std::pair<std::int64_t, Effort>, Tried> tried_;  // by capacity
 };
 
 }  // namespace strata

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/predict/best.hpp"
+#include "strata/predict/policy.hpp"
+#include "strata/zoo/zoo.hpp"
+#include "timeline.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+
+/// What must be true of every prediction, on the built-in networks.
+namespace strata {
+namespace {
+
+using reference::Problems;
+using reference::Timeline;
+
+/// A network laid out; refers to itself, so it stays where it is.
+struct Laid {
+  explicit Laid(std::string_view name, std::int64_t batch = 32)
+      : graph(build_network(name)),
+        bound(bind(graph, {{"batch", batch}})),
+        program(make_program(bound)),
+        list(program) {}
+  Laid(const Laid&) = delete;
+  Laid& operator=(const Laid&) = delete;
+
+  Graph graph;
+  BoundGraph bound;
+  Program program;
+  AccessList list;
+};
+
+Hardware hardware_of(std::int64_t megabytes) {
+  return {megabytes << 20, 616e9, 13.45e12, 13.45e12, false};
+}
+
+void expect_timeline_holds(const Laid& laid, std::int64_t capacity_bytes, Offload offload) {
+  Hardware hardware = hardware_of(0);
+  hardware.capacity_bytes = capacity_bytes;
+  PredictOptions options;
+  options.offload = offload;
+  const Plan plan = farthest_next_use_plan(laid.list, capacity_bytes, options);
+  EXPECT_EQ(problems_of(laid.list, plan), Problems{});
+  const Prediction prediction = simulate(laid.list, plan, hardware, options, Record::transfers);
+  EXPECT_EQ(prediction.in_bytes, traffic_of(laid.list, plan).in_bytes);
+  EXPECT_EQ(prediction.out_bytes, traffic_of(laid.list, plan).out_bytes);
+  const Timeline line(laid.program, plan, hardware, options, prediction);
+  EXPECT_EQ(reference::channel_problems(line), Problems{});
+  EXPECT_EQ(reference::order_problems(line), Problems{});
+  EXPECT_EQ(reference::occupancy_problems(line), Problems{});
+  EXPECT_EQ(reference::Versions(line).problems(), Problems{});
+}
+
+TEST(PredictionOfNetworks, EveryTimelineHolds) {
+  for (const Network& network : networks()) {
+    const Laid laid(network.name, 4);
+    SCOPED_TRACE(network.name);
+    std::int64_t rows = 0;
+    for (const StepNeed& need : laid.list.needs) rows = std::max(rows, need.rows_bytes);
+    expect_timeline_holds(laid, rows, Offload::look_ahead);  // weights are sliced
+    expect_timeline_holds(laid, 2 * minimum_capacity(laid.program).bytes, Offload::on_demand);
+  }
+}
+
+// At capacities of the thesis; those that are not on the planner's own grid are among them.
+TEST(PredictionOfNetworks, BestIsNeverSlowerWithMoreCapacityNorThanThesis) {
+  for (const char* name : {"alexnet", "mobilenet_v2", "resnet50", "transformer_thesis"}) {
+    const Laid laid(name);
+    BestPlanner planner(laid.list, hardware_of(0), {});
+    double before_s = std::numeric_limits<double>::infinity();
+    for (const std::int64_t megabytes : {24, 32, 48, 64, 96, 128, 180, 250, 296, 400, 500}) {
+      SCOPED_TRACE(std::string(name) + " at " + std::to_string(megabytes) + " MB");
+      Hardware hardware = hardware_of(megabytes);
+      PredictOptions thesis;
+      thesis.policy = Policy::thesis;
+      const double thesis_s = predict(laid.list, hardware, thesis).time_s;
+      const Plan& plan = planner.at(hardware.capacity_bytes);
+      hardware.capacity_bytes = plan.capacity_bytes;
+      const double time_s = simulate(laid.list, plan, hardware, {}, Record::totals).time_s;
+      EXPECT_LE(time_s, before_s);
+      EXPECT_LE(time_s, thesis_s);
+      before_s = time_s;
+    }
+  }
+}
+
+TEST(PredictionOfNetworks, FourTimesTheRatesQuarterTheTimeToTheBit) {
+  const Laid laid("resnet50");
+  Hardware fast = hardware_of(64);
+  fast.bytes_per_s *= 4;
+  fast.type_1_flop_per_s *= 4;
+  fast.other_flop_per_s *= 4;
+  for (const Policy policy : {Policy::thesis, Policy::best}) {
+    PredictOptions options;
+    options.policy = policy;
+    EXPECT_EQ(predict(laid.list, fast, options).time_s * 4,
+              predict(laid.list, hardware_of(64), options).time_s);
+  }
+}
+
+TEST(PredictionOfNetworks, EnoughCapacityLeavesCompulsoryTrafficOnly) {
+  for (const char* name : {"alexnet", "resnet50", "transformer_thesis"}) {
+    const Laid laid(name);
+    std::int64_t in_bytes = 0;
+    std::int64_t out_bytes = 0;
+    for (ValueId id = 0; id < laid.program.values.size(); ++id) {
+      bool is_read_first = false;
+      bool is_used = false;
+      bool is_written = false;
+      for (const Use& use : laid.program.uses) {
+        if (use.value != id) continue;
+        is_read_first = is_read_first || (!is_used && use.reads);
+        is_written = is_written || use.writes;
+        is_used = true;
+      }
+      const Value& value = laid.program.values[id];
+      if (is_read_first) in_bytes += value.bytes;
+      if (is_written && value.is_result) out_bytes += value.bytes;
+    }
+    PredictOptions options;
+    options.policy = Policy::thesis;
+    const Prediction prediction = predict(laid.list, hardware_of(1 << 20), options);
+    EXPECT_EQ(prediction.in_bytes, in_bytes) << name;
+    EXPECT_EQ(prediction.out_bytes, out_bytes) << name;
+  }
+}
+
+}  // namespace
+}  // namespace strata
