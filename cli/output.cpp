@@ -5,6 +5,7 @@
 #include "strata/base/text.hpp"
 #include "strata/report/write_file.hpp"
 
+#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -71,6 +72,13 @@ void print(std::string_view text) {
 }
 
 void print_to_stderr(std::string_view text) { static_cast<void>(write_all(STDERR_FILENO, text)); }
+
+void warn(std::span<const Warning> warnings) {
+  for (const Warning& warning : warnings) {
+    print_to_stderr(
+        fmt::format("warning: {} [{}]\n", printable(warning.message), name_of(warning.code)));
+  }
+}
 
 TextStyle style_of_stdout(std::string_view color) { return style_of(STDOUT_FILENO, color); }
 TextStyle style_of_stderr(std::string_view color) { return style_of(STDERR_FILENO, color); }

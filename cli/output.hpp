@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "strata/graph/warning.hpp"
 #include "strata/report/text_style.hpp"
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -18,6 +20,9 @@ struct ClosedPipe {};
 void print(std::string_view text);
 /// Writes to standard error; when that is closed there is nobody to tell.
 void print_to_stderr(std::string_view text);
+
+/// "warning: … [value-assumed]" on standard error, one line each.
+void warn(std::span<const Warning> warnings);
 
 /// What standard output or standard error can show; `color` is the value of --color.
 TextStyle style_of_stdout(std::string_view color);

@@ -3,9 +3,6 @@
 
 #include "cli/output.hpp"
 #include "strata/base/error.hpp"
-#include "strata/report/text_style.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -20,13 +17,6 @@ void check_outputs(const Arguments& given, std::initializer_list<const Flag*> fl
     if (same == flags.end()) continue;
     fail(ErrorKind::usage, "--{} and --{} both write to {}", (*flag)->name, (*same)->name,
          *path == "-" ? "standard output" : *path);
-  }
-}
-
-void warn(const std::vector<Warning>& warnings) {
-  for (const Warning& warning : warnings) {
-    print_to_stderr(
-        fmt::format("warning: {} [{}]\n", printable(warning.message), name_of(warning.code)));
   }
 }
 

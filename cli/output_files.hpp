@@ -2,20 +2,15 @@
 #pragma once
 
 #include "cli/command.hpp"
-#include "strata/graph/warning.hpp"
 
 #include <initializer_list>
 #include <string>
-#include <vector>
 
 /// What commands with outputs in several forms have in common.
 namespace strata {
 
 /// Two outputs in one place would destroy each other: an error (usage).
 void check_outputs(const Arguments& given, std::initializer_list<const Flag*> flags);
-
-/// What to know before trusting a result; to standard error.
-void warn(const std::vector<Warning>& warnings);
 
 /// Writes what was asked for, where it was asked for.
 class OutputFiles {

@@ -31,6 +31,10 @@ inline std::string words_of(const Assumption& assumption, const Symbols& symbols
                      assumption.node);
 }
 
+inline std::string words_of(const Warning& warning, const Symbols&) {
+  return fmt::format("{}: {}", name_of(warning.code), warning.message);
+}
+
 template <class Item>
 std::string difference_in(const char* what, const std::vector<Item>& a, const Graph& of_a,
                           const std::vector<Item>& b, const Graph& of_b) {
@@ -57,8 +61,8 @@ inline std::string header_of(const Graph& graph) {
 
 /// The first thing in which two graphs differ, in words; empty when they are the same: names,
 /// order, numbers of tensors, types, operators with every attribute, blocks, inputs, outputs,
-/// dimensions and assumptions. Sizes are compared as formulas, because two graphs may number the
-/// same symbols differently.
+/// dimensions, assumptions and warnings. Sizes are compared as formulas, because two graphs may
+/// number the same symbols differently.
 inline std::string difference(const Graph& a, const Graph& b) {
   if (same_graph::header_of(a) != same_graph::header_of(b))
     return fmt::format("{} ≠ {}", same_graph::header_of(a), same_graph::header_of(b));
@@ -66,6 +70,7 @@ inline std::string difference(const Graph& a, const Graph& b) {
   if (found.empty()) found = same_graph::difference_in("node", a.nodes, a, b.nodes, b);
   if (found.empty())
     found = same_graph::difference_in("assumption", a.assumptions, a, b.assumptions, b);
+  if (found.empty()) found = same_graph::difference_in("warning", a.warnings, a, b.warnings, b);
   return found;
 }
 

@@ -182,21 +182,37 @@ std::vector<std::int64_t> Symbols::evaluate(const Binding& binding) const {
   return values;
 }
 
-std::string Symbols::text(Dim dim) const { return text(dim, 8); }
+namespace {
+constexpr std::string_view left_out = "…";
+}
 
-// Depth bounds the recursion and the length: expressions share parts, and a hostile file can nest
-// them without end.
-std::string Symbols::text(Dim dim, int depth) const {
+std::string Symbols::text(Dim dim) const {
+  std::size_t parts = 1000;
+  return text(dim, 8, parts);
+}
+
+std::optional<std::string> Symbols::whole_text(Dim dim, std::size_t longest) const {
+  constexpr int deepest = 200;
+  std::size_t parts = longest;  // each has a character at least
+  std::string whole = text(dim, deepest, parts);
+  if (whole.size() > longest || whole.find(left_out) != std::string::npos) return std::nullopt;
+  return whole;
+}
+
+// Depth bounds the recursion, parts the length: expressions share parts, and a hostile file can
+// nest them without end.
+std::string Symbols::text(Dim dim, int depth, std::size_t& parts) const {
   if (dim.is_number()) return fmt::format("{}", dim.factor);
-  if (depth == 0) return "…";
+  if (depth == 0 || parts == 0) return std::string(left_out);
+  --parts;
   const auto& [kind, left, right] = expressions_[dim.symbol];
   if (dim.factor != 1) {
-    const std::string symbol = text(Dim(1, dim.symbol), depth - 1);
+    const std::string symbol = text(Dim(1, dim.symbol), depth - 1, parts);
     const bool is_compound = kind == Kind::sum || kind == Kind::floor_quotient;
     return is_compound ? fmt::format("{}·({})", dim.factor, symbol)
                        : fmt::format("{}·{}", dim.factor, symbol);
   }
-  const auto inner = [&](Dim part) { return text(part, depth - 1); };
+  const auto inner = [&](Dim part) { return text(part, depth - 1, parts); };
   const auto grouped = [&](Dim part) {
     const bool is_atom =
         part.is_number() || (part.factor == 1 && expressions_[part.symbol].kind == Kind::parameter);
@@ -206,7 +222,9 @@ std::string Symbols::text(Dim dim, int depth) const {
     case Kind::one: return "1";
     case Kind::parameter: return parameters_[static_cast<std::size_t>(left.factor)].name;
     case Kind::sum: {
-      const std::string added = inner(right);
+      // Without parentheses it would be read as another sum, (left + a) + b.
+      const bool is_sum = right.factor == 1 && expressions_[right.symbol].kind == Kind::sum;
+      const std::string added = is_sum ? grouped(right) : inner(right);
       if (added.front() == '-') return fmt::format("{} - {}", inner(left), added.substr(1));
       return fmt::format("{} + {}", inner(left), added);
     }

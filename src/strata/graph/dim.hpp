@@ -68,6 +68,10 @@ class Symbols {
   /// "32", "batch", "2·batch·seq", "(seq - 3)/2 + 1": for people and for messages.
   std::string text(Dim dim) const;
 
+  /// The same with nothing left out, so that it can be read again; nothing when it has more than
+  /// `longest` characters.
+  std::optional<std::string> whole_text(Dim dim, std::size_t longest) const;
+
  private:
   enum class Kind : std::uint8_t {
     one,
@@ -90,7 +94,7 @@ class Symbols {
   };
 
   Dim intern(Kind kind, Dim left, Dim right);
-  std::string text(Dim dim, int depth) const;
+  std::string text(Dim dim, int depth, std::size_t& parts) const;
   bool is_positive(Dim dim) const;
 
   std::vector<Expression> expressions_;

@@ -15,4 +15,11 @@ std::string_view name_of(WarningCode code) {
   return "unknown";
 }
 
+std::optional<WarningCode> warning_named(std::string_view name) {
+  for (int code = 0; code <= static_cast<int>(WarningCode::part_ignored); ++code) {
+    if (name_of(static_cast<WarningCode>(code)) == name) return static_cast<WarningCode>(code);
+  }
+  return std::nullopt;
+}
+
 }  // namespace strata

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,14 +18,19 @@ enum class WarningCode : std::uint8_t {
   batch_fixed_in_file,  ///< the file fixes the batch in a way that cannot be re-bound
   value_assumed,        ///< something the file leaves open was chosen
   part_ignored,  ///< a part of the file has no bearing on the network's cost and was left out
+                 // the last: warning_named goes up to here
 };
 
 struct Warning {
   WarningCode code = WarningCode::value_assumed;
   std::string message;
+  friend bool operator==(const Warning&, const Warning&) = default;
 };
 
 /// "operator-not-counted": how a code is shown, looked up and silenced.
 std::string_view name_of(WarningCode code);
+
+/// The code of that name, or nothing.
+std::optional<WarningCode> warning_named(std::string_view name);
 
 }  // namespace strata

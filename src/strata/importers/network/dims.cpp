@@ -199,10 +199,12 @@ Shape DimReader::read_positive_shape(const Value& value) {
 }
 
 std::string formula_of(Dim dim, const Symbols& symbols) {
-  const std::string text = symbols.text(dim);
-  if (text.find("…") != std::string::npos || text.size() > longest_formula) {
-    fail(ErrorKind::unsupported, "the formula of a dimension is too long for a file: {}", text);
+  const std::optional<std::string> whole = symbols.whole_text(dim, longest_formula);
+  if (!whole) {
+    fail(ErrorKind::unsupported, "the formula of a dimension is too long for a file: {}",
+         symbols.text(dim));
   }
+  const std::string& text = *whole;
   // Plain characters, for editors and keyboards.
   std::string formula;
   for (std::size_t at = 0; at < text.size();) {

@@ -105,12 +105,15 @@ class FieldWriter {
   FieldWriter(Json& target, const Symbols& symbols, std::size_t spatial_axes)
       : target_(target), symbols_(symbols), spatial_axes_(spatial_axes) {}
 
+  std::vector<std::string> required;  ///< keys that a file must have, whatever their value
+
   template <class Member>
-  void operator()(const Field& field, const Member& member) const {
+  void operator()(const Field& field, const Member& member) {
     target_[std::string(field.name)] = written(member);
+    if (field.is_required) required.emplace_back(field.name);
   }
 
-  void operator()(const Field& field, Ends<const Extents> ends) const {
+  void operator()(const Field& field, Ends<const Extents> ends) {
     const std::string name(field.name);
     if (ends.begin == ends.end) {
       target_[name] = written(ends.begin);
@@ -161,9 +164,11 @@ std::string read_fields(Operator& op, TableReader& keys, DimReader& dims,
 Json written_fields(const Operator& op, const Symbols& symbols, std::size_t spatial_axes) {
   Json fields = Json::object();
   Json usual = Json::object();
-  visit_fields(op, FieldWriter(fields, symbols, spatial_axes));
+  FieldWriter writer(fields, symbols, spatial_axes);
+  visit_fields(op, writer);
   const Operator prototype = *operator_named(name_of(op));
   visit_fields(prototype, FieldWriter(usual, symbols, spatial_axes));
+  for (const std::string& key : writer.required) usual.erase(key);
   Json written = Json::object();
   for (const auto& [key, value] : fields.items()) {
     if (!usual.contains(key) || usual[key] != value) written[key] = value;

@@ -63,6 +63,7 @@ Graph NetworkReader::read(const Value& root) && {
     if (const Value* inputs = keys.take("inputs")) read_inputs(*inputs);
     const Value* layers = keys.take("layers");
     const Value* outputs = keys.take("outputs");
+    if (const Value* warnings = keys.take("warnings")) read_warnings(*warnings);
     keys.expect_all_taken();
     if (layers == nullptr) fail(ErrorKind::input, "'layers' is missing: the list of layers");
     read_layers(*layers);
@@ -339,6 +340,35 @@ void NetworkReader::enter(TensorId tensor) {
   if (!tensors_.try_emplace(name, tensor).second) {
     fail(ErrorKind::input, "the name {} is taken", in_quotes(name));
   }
+}
+
+// [{"code": "value-assumed", "message": "…"}]: what was to be known about the file that this one
+// was made from.
+void NetworkReader::read_warnings(const Value& value) {
+  line_ = value.line;
+  place_ = "key 'warnings'";
+  const List& warnings = list_of(value);
+  if (warnings.size() > most_warnings) {
+    fail(ErrorKind::input, "{} warnings, the most is {}", warnings.size(), most_warnings);
+  }
+  for (const Value& entry : warnings) {
+    line_ = entry.line;
+    TableReader keys(table_of(entry), line_);
+    Warning warning;
+    const bool has_code = read_key(keys, "code", [&warning](const Value& code) {
+      const std::optional<WarningCode> known = warning_named(text_of(code));
+      if (!known) fail(ErrorKind::input, "no warning is called {}", in_quotes(text_of(code)));
+      warning.code = *known;
+    });
+    const bool has_message = read_key(
+        keys, "message", [&warning](const Value& text) { warning.message = checked_text(text); });
+    keys.expect_all_taken();
+    if (!has_code || !has_message) {
+      fail(ErrorKind::input, "'{}' is missing", has_code ? "message" : "code");
+    }
+    builder_.graph().warnings.push_back(std::move(warning));
+  }
+  place_.clear();
 }
 
 void NetworkReader::read_outputs(const Value& value) {

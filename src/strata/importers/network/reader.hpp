@@ -17,6 +17,7 @@ namespace strata::network {
 inline constexpr std::size_t most_layers = 1'000'000;
 inline constexpr std::size_t most_tensors = 3'000'000;  ///< one LSTM node may own thousands
 inline constexpr std::size_t longest_name = 4096;
+inline constexpr std::size_t most_warnings = 1000;
 
 /// Turns the tree of a file into a Graph, entry by entry in the order of the file.
 class NetworkReader {
@@ -36,6 +37,7 @@ class NetworkReader {
   void read_dims(const Value& value);
   void read_inputs(const Value& value);
   void read_layers(const Value& value);
+  void read_warnings(const Value& value);
   void read_outputs(const Value& value);
 
   void read_entry(const Table& entry, std::uint32_t line, std::size_t index);

@@ -45,8 +45,9 @@ class NetworkWriter {
     for (std::size_t i = 0; i < layers.size(); ++i) {
       text += fmt::format("    {}{}\n", one_line(layers[i]), i + 1 < layers.size() ? "," : "");
     }
-    text += fmt::format("  ],\n  \"outputs\": {}\n}}\n", one_line(outputs));
-    return text;
+    text += fmt::format("  ],\n  \"outputs\": {}", one_line(outputs));
+    if (!graph_.warnings.empty()) text += written_warnings();
+    return text + "\n}\n";
   }
 
  private:
@@ -94,6 +95,18 @@ class NetworkWriter {
       if (network::is_dim_name(parameter.name)) continue;
       fail(ErrorKind::unsupported, "dimension '{}': its name is not a word", parameter.name);
     }
+  }
+
+  std::string written_warnings() const {
+    std::string text = ",\n  \"warnings\": [\n";
+    for (const Warning& warning : graph_.warnings) {
+      Json entry;
+      entry["code"] = name_of(warning.code);
+      entry["message"] = warning.message;
+      const bool is_last = &warning == &graph_.warnings.back();
+      text += fmt::format("    {}{}\n", one_line(entry), is_last ? "" : ",");
+    }
+    return text + "  ]";
   }
 
   Json written_header() {

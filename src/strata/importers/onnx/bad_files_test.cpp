@@ -73,8 +73,8 @@ TEST(OnnxBadFiles, a_cycle) {
       .node({"Relu", {"a"}, {"b"}, {}, "second"})
       .output("b");
   EXPECT_EQ(problem_with(model),
-            "input: model.onnx: node 'second' (Relu): needs its own result: the graph has a cycle "
-            "through 'b'");
+            "input: model.onnx: node 'first' (Add): needs its own result: the graph has a cycle "
+            "through 'a'");
 }
 
 TEST(OnnxBadFiles, a_value_made_twice) {

@@ -12,6 +12,9 @@ namespace strata::onnx {
 /// depends on a layer.
 Graph emit(Session& session, const std::string& name);
 
+/// An output that is an input or a constant is left out: it costs nothing.
+void warn_of_idle_output(Session& session, std::string_view name);
+
 /// What a node of the file is called, and the block it is in.
 struct NodeName {
   std::string name;

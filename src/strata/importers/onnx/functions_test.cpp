@@ -74,7 +74,7 @@ TEST(OnnxFunctions, a_billion_laughs_are_refused) {
   model.function(domain, "f30", {"v"}, {"out"}, {{"Relu", {"v"}, {"out"}}});
   EXPECT_EQ(
       problem_with(model),
-      "input: model.onnx: node 'call' (f0): more than 150000 nodes once functions are inlined");
+      "input: model.onnx: node 'call' (f0): more than 100000 nodes once functions are inlined");
 }
 
 TEST(OnnxFunctions, a_call_with_too_many_inputs_is_refused) {

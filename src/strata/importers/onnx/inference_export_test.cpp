@@ -68,6 +68,22 @@ TEST(OnnxInferenceExport, a_convolution_that_has_one_gets_no_second) {
   EXPECT_EQ(operators_of(model.read({.assume_batch_norm = true})), "convolution batch_norm");
 }
 
+TEST(OnnxInferenceExport, weights_of_whole_numbers_have_no_gradient) {
+  const auto warnings = [](std::int32_t type) {
+    WrittenModel model;
+    model.input("x", {1, 3, 8, 8}, type)
+        .store(weight("w", {4, 3, 3, 3}, type))
+        .node({"Conv", {"x", "w"}, {"y"}})
+        .output("y");
+    return warnings_of(model.read());
+  };
+  EXPECT_EQ(warnings(int8),
+            "value-assumed: all its weights are whole numbers, which have no gradient: it is taken "
+            "for a network for inference, without a backward pass; export it before "
+            "quantisation\n");
+  EXPECT_EQ(warnings(fp16), "");
+}
+
 TEST(OnnxInferenceExport, classifiers_of_old_want_dropout) {
   WrittenModel model;
   model.input("x", {1, 3, 16, 16})

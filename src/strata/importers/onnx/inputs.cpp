@@ -77,9 +77,22 @@ class InputReader {
         throw;
       }
     }
+    warn_of_weights();
   }
 
  private:
+  // Files of training tools list every weight as an input: one warning for all.
+  void warn_of_weights() {
+    if (weights_ == 0) return;
+    const std::string first = quoted(first_weight_);
+    session_.warn(WarningCode::value_assumed,
+                  weights_ == 1
+                      ? fmt::format("input {} is used as a weight; taken for learnt", first)
+                      : fmt::format("{} inputs are used as weights; taken for learnt (the first "
+                                    "is {})",
+                                    weights_, first));
+  }
+
   void collect() {
     const std::vector<ValueDef>& defs = session_.model.graph->inputs;
     for (std::size_t i = 0; i < defs.size(); ++i) {
@@ -205,9 +218,7 @@ class InputReader {
     if (input.is_weight) {
       value.constant =
           session_.add_constant({.type = type, .name = input.def->name, .is_learnt = true});
-      session_.warn(
-          WarningCode::value_assumed,
-          fmt::format("input {} is used as a weight; taken for learnt", quoted(input.def->name)));
+      if (weights_++ == 0) first_weight_ = input.def->name;
       return;
     }
     value.tensor = session_.draft.add_tensor(
@@ -255,6 +266,8 @@ class InputReader {
   Session& session_;
   bool fix_batch_;
   std::vector<Input> inputs_;
+  std::size_t weights_ = 0;
+  std::string_view first_weight_;
 };
 
 }  // namespace

@@ -19,6 +19,7 @@ using Bytes = std::string_view;  ///< a message or a piece of one, inside the fi
 
 struct AttributeDef {
   std::string_view name;
+  std::string_view reference;  ///< inside a function: the call's attribute that stands here
   Bytes message;
 };
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "strata/importers/onnx/limits.hpp"
 #include "strata/importers/onnx/program.hpp"
 
 #include <fmt/format.h>
@@ -43,6 +44,8 @@ std::string printable(std::string_view text) {
   }
   return shown;
 }
+
+std::string short_name(std::string_view text) { return printable(text.substr(0, longest_name)); }
 
 std::string quoted(std::string_view text) {
   if (text.size() <= longest_quote) return fmt::format("'{}'", printable(text));

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/text.hpp"
 #include "strata/importers/onnx/emit.hpp"
+#include "strata/importers/onnx/limits.hpp"
 
 #include <algorithm>
 
 namespace strata::onnx {
 namespace {
-
-constexpr std::size_t longest_name = 500;
 
 /// "['', 'layer1', 'layer1.0', 'layer1.0.conv1', 'conv2d_3']": modules from the outermost to the
 /// one that the node is in, then the function.
@@ -76,27 +75,27 @@ NodeNames::NodeNames(const Program& program, const Draft& draft) : program_(prog
 
 NodeName NodeNames::from_scopes(const NodeDef& def) const {
   const Scopes scopes = scopes_of(def.scopes);
-  if (scopes.module.empty()) return {printable(own_name(def)), {}};
-  std::string name = printable(scopes.module);
+  if (scopes.module.empty()) return {short_name(own_name(def)), {}};
+  std::string name = short_name(scopes.module);
   const auto count = nodes_per_module_.find(scopes.module);
   const bool is_alone = count != nodes_per_module_.end() && count->second == 1;
-  if (!is_alone && !scopes.function.empty()) name += '.' + printable(scopes.function);
-  return {name, printable(scopes.block)};
+  if (!is_alone && !scopes.function.empty()) name += '.' + short_name(scopes.function);
+  return {name, short_name(scopes.block)};
 }
 
 NodeName NodeNames::name_of(std::uint32_t index) const {
   const FlatNode& node = program_.nodes[index];
   if (node.frame == 0 && !node.def->scopes.empty()) return from_scopes(*node.def);
-  const std::string_view own = own_name(*node.def).substr(0, longest_name);
-  if (node.frame == 0) return {printable(own), block_of_path(printable(own))};
+  const std::string own = short_name(own_name(*node.def));
+  if (node.frame == 0) return {own, block_of_path(own)};
   // Inside functions: the call's name, then its own.
   std::string path;
   for (std::uint32_t frame = node.frame; frame != 0 && path.size() < longest_name;
        frame = program_.frames[frame].caller) {
-    const std::string_view call = own_name(*program_.frames[frame].call).substr(0, longest_name);
-    path = path.empty() ? printable(call) : printable(call) + '.' + path;
+    const std::string call = short_name(own_name(*program_.frames[frame].call));
+    path = path.empty() ? call : call + '.' + path;
   }
-  return {path + '.' + printable(own), path};
+  return {path + '.' + own, path};
 }
 
 }  // namespace strata::onnx

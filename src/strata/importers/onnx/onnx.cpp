@@ -37,7 +37,6 @@ void warn_of_new_opset(Session& session) {
   }
 }
 
-// Outputs that no node makes (an input, a constant) cost nothing.
 void enter_outputs(Session& session) {
   const std::vector<ValueDef>& declared = session.model.graph->outputs;
   for (std::size_t i = 0; i < session.program.outputs.size(); ++i) {
@@ -48,9 +47,9 @@ void enter_outputs(Session& session) {
                          !session.draft.tensors[tensor].is_fixed;
     if (is_made) {
       session.draft.outputs.push_back(tensor);
+      session.output_names.push_back(declared[i].name);
     } else {
-      session.warn(WarningCode::part_ignored,
-                   fmt::format("output {} depends on no layer", quoted(declared[i].name)));
+      warn_of_idle_output(session, declared[i].name);
     }
   }
 }
@@ -177,11 +176,12 @@ class Importer {
 
 // Names that exporters give to every graph say nothing about this one.
 std::string title_of(const ModelDef& model, const std::string& otherwise) {
-  constexpr std::array<std::string_view, 6> empty_names = {
-      "main_graph", "torch_jit", "torch-jit-export", "graph", "Extracted from {}", "test"};
+  constexpr std::array<std::string_view, 5> empty_names = {"main_graph", "torch_jit",
+                                                           "torch-jit-export", "graph", "test"};
   const std::string_view name = model.graph->name;
   const bool says_nothing =
-      name.empty() || std::find(empty_names.begin(), empty_names.end(), name) != empty_names.end();
+      name.empty() || name.starts_with("Extracted from ") ||
+      std::find(empty_names.begin(), empty_names.end(), name) != empty_names.end();
   return says_nothing ? otherwise : printable(name.substr(0, 200));
 }
 

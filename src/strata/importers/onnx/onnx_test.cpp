@@ -36,7 +36,7 @@ TEST(Onnx, reads_a_network) {
   const Graph graph = small_network({"N", 3, 32, 32}).read();
   EXPECT_EQ(graph.name, "model");
   EXPECT_EQ(graph.source, "ONNX file model.onnx");
-  EXPECT_EQ(operators_of(graph), "convolution relu adaptive_avg_pool reshape linear");
+  EXPECT_EQ(operators_of(graph), "convolution relu adaptive_average_pool reshape linear");
   EXPECT_EQ(node_named(graph, "conv1").op, Operator(Convolution{.channels = 8,
                                                                 .kernel = {3, 3},
                                                                 .stride = {1, 1},
@@ -173,6 +173,17 @@ TEST(Onnx, a_weight_given_as_an_input_is_learnt) {
   EXPECT_EQ(graph.inputs.size(), 1U);
   EXPECT_EQ(parameters_of(graph), 4 * 3 * 9);
   EXPECT_EQ(warnings_of(graph), "value-assumed: input 'W' is used as a weight; taken for learnt\n");
+}
+
+TEST(Onnx, several_weights_given_as_inputs_make_one_warning) {
+  WrittenModel model;
+  model.input("x", {1, 3, 8, 8})
+      .input("W", {4, 3, 3, 3})
+      .input("B", {4})
+      .node({"Conv", {"x", "W", "B"}, {"y"}})
+      .output("y");
+  EXPECT_EQ(warnings_of(model.read()),
+            "value-assumed: 2 inputs are used as weights; taken for learnt (the first is 'W')\n");
 }
 
 TEST(Onnx, a_matrix_used_twice_is_one_parameter) {

@@ -3,6 +3,7 @@
 
 #include "strata/base/error.hpp"
 #include "strata/importers/onnx/declared_types.hpp"
+#include "strata/importers/onnx/limits.hpp"
 
 #include <fmt/format.h>
 
@@ -20,49 +21,53 @@ bool OpContext::has_attribute(std::string_view name) const {
   return find_attribute(session_.program, node_, name) != nullptr;
 }
 
-std::int64_t OpContext::integer(std::string_view name, std::int64_t otherwise) const {
-  const AttributeDef* const attribute = find_attribute(session_.program, node_, name);
-  if (attribute == nullptr) return otherwise;
-  return parse_attribute(attribute->message).integer.value_or(otherwise);
-}
-
-double OpContext::real(std::string_view name, double otherwise) const {
-  const AttributeDef* const attribute = find_attribute(session_.program, node_, name);
-  if (attribute == nullptr) return otherwise;
-  const std::optional<float> value = parse_attribute(attribute->message).real;
-  return value ? static_cast<double>(*value) : otherwise;
-}
-
-std::string_view OpContext::word(std::string_view name, std::string_view otherwise) const {
-  const AttributeDef* const attribute = find_attribute(session_.program, node_, name);
-  if (attribute == nullptr) return otherwise;
-  return parse_attribute(attribute->message).text.value_or(otherwise);
-}
-
-std::optional<std::vector<std::int64_t>> OpContext::integers(std::string_view name) const {
+std::optional<AttributeContent> OpContext::content(std::string_view name) const {
   const AttributeDef* const attribute = find_attribute(session_.program, node_, name);
   if (attribute == nullptr) return std::nullopt;
   AttributeContent content = parse_attribute(attribute->message);
-  if (content.integers.empty() && content.integer) return std::vector{*content.integer};
-  return std::move(content.integers);
+  session_.entries_read += content.entries;
+  if (session_.entries_read > most_entries_read) {
+    fail(ErrorKind::input, "more than {} entries of attributes once functions are inlined",
+         most_entries_read);
+  }
+  return content;
+}
+
+std::int64_t OpContext::integer(std::string_view name, std::int64_t otherwise) const {
+  const std::optional<AttributeContent> given = content(name);
+  return given ? given->integer.value_or(otherwise) : otherwise;
+}
+
+double OpContext::real(std::string_view name, double otherwise) const {
+  const std::optional<AttributeContent> given = content(name);
+  return given && given->real ? static_cast<double>(*given->real) : otherwise;
+}
+
+std::string_view OpContext::word(std::string_view name, std::string_view otherwise) const {
+  const std::optional<AttributeContent> given = content(name);
+  return given ? given->text.value_or(otherwise) : otherwise;
+}
+
+std::optional<std::vector<std::int64_t>> OpContext::integers(std::string_view name) const {
+  std::optional<AttributeContent> given = content(name);
+  if (!given) return std::nullopt;
+  if (given->integers.empty() && given->integer) return std::vector{*given->integer};
+  return std::move(given->integers);
 }
 
 std::vector<float> OpContext::reals(std::string_view name) const {
-  const AttributeDef* const attribute = find_attribute(session_.program, node_, name);
-  if (attribute == nullptr) return {};
-  return parse_attribute(attribute->message).reals;
+  std::optional<AttributeContent> given = content(name);
+  return given ? std::move(given->reals) : std::vector<float>();
 }
 
 std::vector<std::string_view> OpContext::words(std::string_view name) const {
-  const AttributeDef* const attribute = find_attribute(session_.program, node_, name);
-  if (attribute == nullptr) return {};
-  return parse_attribute(attribute->message).texts;
+  std::optional<AttributeContent> given = content(name);
+  return given ? std::move(given->texts) : std::vector<std::string_view>();
 }
 
 std::optional<Bytes> OpContext::tensor_attribute(std::string_view name) const {
-  const AttributeDef* const attribute = find_attribute(session_.program, node_, name);
-  if (attribute == nullptr) return std::nullopt;
-  return parse_attribute(attribute->message).tensor;
+  const std::optional<AttributeContent> given = content(name);
+  return given ? given->tensor : std::nullopt;
 }
 
 bool OpContext::has(std::size_t input) const {

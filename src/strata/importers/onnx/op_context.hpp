@@ -104,6 +104,7 @@ class OpContext {
   std::string place() const { return place_of(*node_.def); }
 
  private:
+  std::optional<AttributeContent> content(std::string_view name) const;
   Value& value(std::size_t input) const;
 
   Session& session_;

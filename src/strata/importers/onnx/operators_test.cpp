@@ -89,7 +89,7 @@ TEST(OnnxOperators, pooling) {
   };
   check({
       of("max", image, {}, pool("MaxPool", {}), "max_pool", "batch×6×7×7"),
-      of("average", image, {}, pool("AveragePool", {{"strides", Integers{2, 2}}}), "avg_pool",
+      of("average", image, {}, pool("AveragePool", {{"strides", Integers{2, 2}}}), "average_pool",
          "batch×6×4×4"),
       of("rounded up", {"N", 6, 8, 8}, {},
          pool("MaxPool", {{"strides", Integers{2, 2}}, {"ceil_mode", std::int64_t{1}}}), "max_pool",
@@ -99,7 +99,7 @@ TEST(OnnxOperators, pooling) {
          "batch×6×5×5"),
       of("global", image, {}, {"GlobalMaxPool", {"x"}, {}}, "adaptive_max_pool", "batch×6×1×1"),
       of("a mean over space", image, {integers("axes", {-1, -2})},
-         {"ReduceMean", {"x", "axes"}, {}}, "adaptive_avg_pool", "batch×6×1×1", 18),
+         {"ReduceMean", {"x", "axes"}, {}}, "adaptive_average_pool", "batch×6×1×1", 18),
   });
 }
 
@@ -152,7 +152,7 @@ TEST(OnnxOperators, normalisations) {
       of("batch", image, {scale, shift, weight("m", {6}), weight("v", {6})},
          {"BatchNormalization", {"x", "s", "b", "m", "v"}, {}}, "batch_norm", "batch×6×9×9"),
       of("instance", image, {scale, shift}, {"InstanceNormalization", {"x", "s", "b"}, {}},
-         "group_norm", "batch×6×9×9"),
+         "instance_norm", "batch×6×9×9"),
       of("group", image, {scale, shift},
          {"GroupNormalization", {"x", "s", "b"}, {}, {{"num_groups", std::int64_t{3}}}},
          "group_norm", "batch×6×9×9", 21),
@@ -244,6 +244,48 @@ TEST(OnnxOperators, moving) {
       of("upsample", image, {}, {"Upsample", {"x"}, {}, {{"scales", Reals{1, 1, 2, 2}}}},
          "resize_nearest", "batch×6×18×18", 7),
   });
+}
+
+// The factors are computed while the network runs; the file says what they come to.
+TEST(OnnxOperators, resizing_to_a_declared_shape) {
+  WrittenModel model;
+  model.input("x", {2, 6, 9, 9})
+      .input("s", {4})
+      .node({"Resize", {"x", "", "s"}, {"y"}, {{"mode", "nearest"}}, "up"});
+  EXPECT_EQ(problem_with(WrittenModel(model).output("y")),
+            "unsupported: model.onnx: node 'up' (Resize): scales and sizes are not known before "
+            "the network runs");
+  const Graph graph = model.output("y", {2, 6, 18, 27}).read();
+  EXPECT_EQ(operators_of(graph), "resize_nearest");
+  EXPECT_EQ(output_shape(graph), "batch×6×18×27");
+}
+
+TEST(OnnxOperators, slicing_to_a_declared_shape) {
+  WrittenModel model;
+  model.input("x", {2, 6, 9})
+      .input("b", {1}, int64)
+      .input("e", {1}, int64)
+      .node({"Slice", {"x", "b", "e"}, {"y"}, {}, "cut"});
+  EXPECT_EQ(problem_with(WrittenModel(model).output("y")),
+            "unsupported: model.onnx: node 'cut' (Slice): starts and ends are not known before "
+            "the network runs");
+  const Graph graph = model.output("y", {2, 3, 9}).read();
+  EXPECT_EQ(operators_of(graph), "slice");
+  EXPECT_EQ(output_shape(graph), "batch×3×9");
+}
+
+TEST(OnnxOperators, splitting_to_declared_shapes) {
+  WrittenModel model;
+  model.input("x", {2, 6})
+      .input("s", {2}, int64)
+      .node({"Split", {"x", "s"}, {"y", "z"}, {{"axis", std::int64_t{1}}}, "cut"})
+      .output("y", {2, 2});
+  EXPECT_EQ(problem_with(WrittenModel(model).output("z")),
+            "unsupported: model.onnx: node 'cut' (Split): the sizes of the parts are not known "
+            "before the network runs");
+  const Graph graph = model.output("z", {2, 4}).read();
+  EXPECT_EQ(operators_of(graph), "split");
+  EXPECT_EQ(output_shape(graph, 1), "batch×4");
 }
 
 TEST(OnnxOperators, reductions) {

@@ -194,6 +194,36 @@ TEST(OnnxPatterns, channel_shuffle) {
   EXPECT_EQ(graph.nodes[0].op, Operator(ChannelShuffle{3}));
 }
 
+// A layout that layers ask for is a convention; a transpose that is handed out is work.
+TEST(OnnxPatterns, inputs_take_the_layout_that_layers_read) {
+  const auto turned = [](std::vector<std::string> outputs) {
+    WrittenModel model;
+    model.input("x", {"N", 9, 9, 6})
+        .store(weight("w", {4, 6, 3, 3}))
+        .node({"Transpose", {"x"}, {"a"}, {{"perm", Integers{0, 3, 1, 2}}}})
+        .node({"Conv", {"a", "w"}, {"y"}});
+    for (const std::string& output : outputs) model.output(output);
+    return operators_of(model.read());
+  };
+  EXPECT_EQ(turned({"y"}), "convolution");
+  EXPECT_EQ(turned({"y", "a"}), "transpose convolution");
+  EXPECT_EQ(turned({"a"}), "transpose");
+}
+
+TEST(OnnxPatterns, an_output_that_turns_out_to_be_an_input_is_left_out) {
+  WrittenModel model;
+  model.input("x", {"N", 5, 6})
+      .node({"Transpose", {"x"}, {"a"}, {{"perm", Integers{1, 0, 2}}}})
+      .node({"Transpose", {"a"}, {"b"}, {{"perm", Integers{1, 0, 2}}}})
+      .output("b");
+  EXPECT_EQ(problem_with(model), "unsupported: model.onnx: none of its 1 outputs depends on a layer");
+  model.node({"Relu", {"b"}, {"y"}}).output("y");
+  const Graph graph = model.read();
+  EXPECT_EQ(operators_of(graph), "relu");
+  EXPECT_EQ(graph.outputs.size(), 1U);
+  EXPECT_EQ(warnings_of(graph), "part-ignored: output 'b' depends on no layer\n");
+}
+
 // Caffe's pair as onnx-caffe2 writes it.
 TEST(OnnxPatterns, batch_norm_with_a_scale_layer) {
   WrittenModel model(9);

@@ -186,8 +186,8 @@ const AttributeDef* find_attribute(const Program& program, const FlatNode& node,
   // Inside a function an attribute may stand for one of the call, which may stand for one of the
   // call around that; frames only lead outwards.
   for (std::uint32_t frame = node.frame; attribute != nullptr && frame != 0;) {
-    const std::string_view reference = parse_attribute(attribute->message).reference;
-    if (reference.empty()) break;
+    if (attribute->reference.empty()) break;
+    const std::string_view reference = attribute->reference;
     const Frame& called = program.frames[frame];
     attribute = named(called.call->attributes, reference);
     if (attribute == nullptr) return named(called.function->defaults, reference);

@@ -67,6 +67,8 @@ std::int64_t opset_of(const ModelDef& model, const Program& program, const FlatN
 /// Text from a file as it may stand in a message or as a name: valid UTF-8 without control
 /// characters.
 std::string printable(std::string_view text);
+/// The same for the name of a node or a tensor, which is cut where it is longer than any real one.
+std::string short_name(std::string_view text);
 /// The same in quotes, and short.
 std::string quoted(std::string_view text);
 

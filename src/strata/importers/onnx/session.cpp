@@ -67,17 +67,38 @@ const KnownNumbers& Session::numbers_of(Constant& constant) {
 bool Session::is_surely_shared(const Constant& constant) {
   if (!is_vector(constant.type.shape)) return true;
   if (constant.data == nullptr) return false;
-  const std::optional<bool> uniform = is_uniform(*constant.data, most_vector_bytes);
-  return uniform.has_value() && !*uniform;
+  std::optional<bool>& is_varied = looks_[constant.data->message.data()].is_varied;
+  if (!is_varied) is_varied = !is_uniform(*constant.data, most_vector_bytes).value_or(true);
+  return *is_varied;
 }
 
 bool Session::is_mask(Constant& constant) {
   if (constant.is_causal_mask) return true;
-  const bool has_data = constant.data != nullptr;
-  constant.is_causal_mask = constant.numbers != nullptr
-                                ? is_triangle(*constant.numbers, constant.type.shape)
-                                : has_data && is_triangle(*constant.data);
-  return constant.is_causal_mask || (has_data && looks_like_mask(*constant.data));
+  if (constant.numbers != nullptr && numbers_computed <= most_numbers_computed) {
+    numbers_computed += constant.numbers->size();
+    constant.is_causal_mask = is_triangle(*constant.numbers, constant.type.shape);
+  }
+  if (constant.is_causal_mask || constant.data == nullptr) return constant.is_causal_mask;
+  Looks& looks = looks_[constant.data->message.data()];
+  if (!looks.is_triangle) {
+    looks.is_triangle = is_triangle(*constant.data);
+    looks.is_mask = *looks.is_triangle || looks_like_mask(*constant.data);
+  }
+  constant.is_causal_mask = constant.numbers == nullptr && *looks.is_triangle;
+  return looks.is_mask;
+}
+
+void Session::forget_values() {
+  values = {};
+  constants = {};
+  attribute_tensors = {};
+  named_dims.clear();
+  declared = {};
+  stored_by_root = {};
+  stored_with_matrix.clear();
+  parts.clear();
+  quantised_from = {};
+  looks_ = {};
 }
 
 DraftId Session::operand(Constant& constant) {

@@ -8,6 +8,7 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -63,6 +64,7 @@ struct Session {
   std::deque<Constant> constants;
   std::deque<TensorDef> attribute_tensors;  ///< tensors that are written at a node
   std::vector<Warning> warnings;
+  std::vector<std::string_view> output_names;  ///< as draft.outputs
   Batch batch;
 
   /// dim_param → the Dim it became.
@@ -80,6 +82,7 @@ struct Session {
 
   std::size_t numbers_kept = 0;
   std::size_t numbers_computed = 0;
+  std::size_t entries_read = 0;
 
   /// Operators that are not counted: how often, and where first.
   struct Uncounted {
@@ -109,9 +112,22 @@ struct Session {
 
   void warn(WarningCode code, std::string message);
 
+  /// Gives back what only reading needs, before the graph is made.
+  void forget_values();
+
  private:
+  // What the bytes of a tensor were found to be; each is looked through once, however often the
+  // tensor is used.
+  struct Looks {
+    std::optional<bool> is_varied;  ///< surely not the same number everywhere
+    std::optional<bool> is_triangle;
+    bool is_mask = false;  ///< known with is_triangle
+  };
+
   bool is_surely_shared(const Constant& constant);
   bool is_mask(Constant& constant);
+
+  std::unordered_map<const char*, Looks> looks_;  ///< by where the bytes begin
 };
 
 /// At most one extent is not 1.

@@ -58,6 +58,7 @@ AttributeDef parse_attribute_name(Bytes message) {
   while (reader.next()) {
     switch (reader.tag_and_type()) {
       case bytes_field(1): attribute.name = view(reader); break;
+      case bytes_field(21): attribute.reference = view(reader); break;
       default: reader.skip();
     }
   }
@@ -84,11 +85,20 @@ NodeDef parse_node(Bytes message, Pieces& pieces) {
   pbf_reader reader = reader_of(message);
   while (reader.next()) {
     switch (reader.tag_and_type()) {
-      case bytes_field(1): pieces.add(node.inputs, view(reader)); break;
-      case bytes_field(2): pieces.add(node.outputs, view(reader)); break;
+      case bytes_field(1):
+        check_count(node.inputs, most_operands, "inputs of one node");
+        pieces.add(node.inputs, view(reader));
+        break;
+      case bytes_field(2):
+        check_count(node.outputs, most_operands, "outputs of one node");
+        pieces.add(node.outputs, view(reader));
+        break;
       case bytes_field(3): node.name = view(reader); break;
       case bytes_field(4): node.op = view(reader); break;
-      case bytes_field(5): pieces.add(node.attributes, parse_attribute_name(view(reader))); break;
+      case bytes_field(5):
+        check_count(node.attributes, most_attributes, "attributes of one node");
+        pieces.add(node.attributes, parse_attribute_name(view(reader)));
+        break;
       case bytes_field(7): node.domain = plain_domain(view(reader)); break;
       case bytes_field(8): node.overload = view(reader); break;
       case bytes_field(9): parse_metadata(view(reader), node); break;
@@ -156,9 +166,13 @@ FunctionDef parse_function(Bytes message, Pieces& pieces) {
         check_count(function.nodes, most_nodes, "nodes in one function");
         pieces.add(function.nodes, parse_node(view(reader), pieces));
         break;
-      case bytes_field(9): pieces.add(function.opsets, parse_opset(view(reader))); break;
+      case bytes_field(9):
+        check_count(function.opsets, most_opsets, "opsets");
+        pieces.add(function.opsets, parse_opset(view(reader)));
+        break;
       case bytes_field(10): function.domain = plain_domain(view(reader)); break;
       case bytes_field(11):
+        check_count(function.defaults, most_attributes, "attributes of one function");
         pieces.add(function.defaults, parse_attribute_name(view(reader)));
         break;
       case bytes_field(13): function.overload = view(reader); break;
@@ -204,7 +218,10 @@ ModelDef parse_model_fields(Bytes bytes) {
       case varint_field(1): model.ir_version = reader.get_int64(); break;
       case bytes_field(2): model.producer = view(reader); break;
       case bytes_field(7): model.graph = parse_graph(view(reader), pieces); break;
-      case bytes_field(8): pieces.add(model.opsets, parse_opset(view(reader))); break;
+      case bytes_field(8):
+        check_count(model.opsets, most_opsets, "opsets");
+        pieces.add(model.opsets, parse_opset(view(reader)));
+        break;
       case bytes_field(25):
         check_count(model.functions, most_functions, "functions");
         pieces.add(model.functions, parse_function(view(reader), pieces));
@@ -295,10 +312,11 @@ AttributeContent parse_attribute_fields(Bytes message) {
         check_count(content.texts, most_list_entries, "entries of one attribute");
         content.texts.push_back(view(reader));
         break;
-      case bytes_field(21): content.reference = view(reader); break;
       default: reader.skip();
     }
+    ++content.entries;
   }
+  content.entries += content.integers.size() + content.reals.size();
   return content;
 }
 

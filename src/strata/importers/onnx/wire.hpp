@@ -20,8 +20,8 @@ struct AttributeContent {
   std::vector<std::int64_t> integers;
   std::vector<float> reals;
   std::vector<std::string_view> texts;
-  std::string_view reference;  ///< inside a function: the caller's attribute that stands here
   bool has_graph = false;
+  std::size_t entries = 0;  ///< how much there was to read
 };
 
 AttributeContent parse_attribute(Bytes message);

@@ -86,8 +86,34 @@ void lower_split(OpContext& context) {
   for (std::size_t i = 0; i < made.size(); ++i) context.set_moved(i, made[i]);
 }
 
+// What a slice costs hangs on how much it takes, not on where: where the positions are computed
+// from data, the file may still say the result.
+Slice declared_slice(OpContext& context) {
+  const std::optional<TensorType> declared = context.declared_type(0);
+  const Shape& x = context.shape(0);
+  if (!declared || declared->shape.size() != x.size()) {
+    fail(ErrorKind::unsupported, "starts and ends are not known before the network runs");
+  }
+  Slice slice;
+  for (std::size_t axis = 0; axis < x.size(); ++axis) {
+    if (declared->shape[axis] == x[axis]) continue;
+    slice.axes.push_back(static_cast<std::int64_t>(axis));
+    slice.begin.push_back(0);
+    slice.end.push_back(declared->shape[axis]);
+    slice.step.push_back(1);
+  }
+  return slice;
+}
+
+bool has_known_positions(OpContext& context) {
+  for (std::size_t input = 1; input < context.input_count(); ++input) {
+    if (context.has(input) && context.numbers(input) == nullptr) return false;
+  }
+  return true;
+}
+
 void lower_slice(OpContext& context) {
-  const Slice op = slice_of(context);
+  const Slice op = has_known_positions(context) ? slice_of(context) : declared_slice(context);
   if (op.axes.empty()) return context.pass_on(0, 0);
   context.set_moved(0, context.add(op, {context.tensor(0)}));
 }

@@ -68,6 +68,18 @@ void resize_axis(OpContext& context, Target& target, std::size_t axis, Dim size)
   extent = size;
 }
 
+// Where scales and sizes are computed from data, the file may still say the result.
+Target declared_target(OpContext& context, Target target) {
+  const std::optional<TensorType> declared = context.declared_type(0);
+  if (!declared || declared->shape.size() != target.shape.size()) {
+    fail(ErrorKind::unsupported, "scales and sizes are not known before the network runs");
+  }
+  for (std::size_t axis = 0; axis < target.shape.size(); ++axis) {
+    resize_axis(context, target, axis, declared->shape[axis]);
+  }
+  return target;
+}
+
 Target target_of(OpContext& context) {
   Target target{context.shape(0), std::vector<std::int64_t>(context.rank(0), 1)};
   const std::size_t scales = context.op() == "Upsample" || context.opset() == 10 ? 1 : 2;
@@ -81,16 +93,14 @@ Target target_of(OpContext& context) {
     }
     return target;
   }
-  if (context.has(sizes)) {
+  if (context.numbers(sizes) != nullptr) {
     const std::vector<Dim> dims = context.dims(sizes, "the sizes");
     const std::vector<std::size_t> axes = named_axes(context, dims.size());
     for (std::size_t i = 0; i < axes.size(); ++i) resize_axis(context, target, axes[i], dims[i]);
     return target;
   }
   const std::vector<float> attribute = context.reals("scales");  // Upsample, opset 7
-  if (attribute.empty()) {
-    fail(ErrorKind::unsupported, "scales and sizes are not known before the network runs");
-  }
+  if (attribute.empty()) return declared_target(context, std::move(target));
   const std::vector<std::size_t> axes = named_axes(context, attribute.size());
   for (std::size_t i = 0; i < axes.size(); ++i) {
     scale_axis(context, target, axes[i], static_cast<double>(attribute[i]));

@@ -51,6 +51,19 @@ Dim remaining(OpContext& context, const Shape& x, const Shape& target, std::size
   return *rest;
 }
 
+// Where the sizes are computed from data, the file may still say the results.
+std::vector<std::int64_t> declared_split_sizes(OpContext& context, std::size_t axis) {
+  std::vector<std::int64_t> sizes;
+  for (std::size_t i = 0; i < context.output_count(); ++i) {
+    const std::optional<TensorType> declared = context.declared_type(i);
+    if (!declared || axis >= declared->shape.size() || !declared->shape[axis].is_number()) {
+      fail(ErrorKind::unsupported, "the sizes of the parts are not known before the network runs");
+    }
+    sizes.push_back(declared->shape[axis].factor);
+  }
+  return sizes;
+}
+
 }  // namespace
 
 Shape reshape_target(OpContext& context) {
@@ -179,7 +192,9 @@ Slice slice_of(OpContext& context) {
 
 std::vector<std::int64_t> split_sizes(OpContext& context, std::size_t axis) {
   std::vector<std::int64_t> sizes;
-  if (context.has(1)) {
+  if (context.has(1) && context.numbers(1) == nullptr) {
+    sizes = declared_split_sizes(context, axis);
+  } else if (context.has(1)) {
     sizes = context.whole_numbers(1, "the sizes of the parts");
   } else if (const auto attribute = context.integers("split")) {
     sizes = *attribute;

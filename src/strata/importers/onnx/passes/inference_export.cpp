@@ -31,6 +31,8 @@ struct Census {
   std::size_t recurrents = 0;
   std::size_t residuals = 0;  ///< sums of two activations
   std::size_t linears = 0;
+  std::size_t weights = 0;
+  std::size_t whole_weights = 0;  ///< of whole numbers
   bool says_folded = false;  ///< names in the file speak of a folding
 };
 
@@ -72,6 +74,11 @@ Census census_of(const Session& session) {
     census.recurrents += is<Recurrent>(node) ? 1 : 0;
     census.linears += is<Linear>(node) ? 1 : 0;
     census.residuals += is<Elementwise>(node) && is_residual(draft, node) ? 1 : 0;
+    for (const DraftId own : std::span(node.inputs).subspan(node.first_own)) {
+      if (draft.tensors[own].kind != TensorKind::parameter) continue;
+      ++census.weights;
+      census.whole_weights += is_floating(draft.type(own).dtype) ? 0 : 1;
+    }
   }
   return census;
 }
@@ -149,6 +156,11 @@ void restore_training_layers(Session& session) {
     session.warn(
         WarningCode::dropout_missing,
         fmt::format("there is no dropout, which an export for inference leaves out; {}", way_out));
+  }
+  if (census.weights > 0 && census.whole_weights == census.weights) {
+    session.warn(WarningCode::value_assumed,
+                 "all its weights are whole numbers, which have no gradient: it is taken for a "
+                 "network for inference, without a backward pass; export it before quantisation");
   }
 }
 

@@ -28,18 +28,22 @@ bool is_from_canonical(const Axes& order) {
   return is_to_canonical(inverse);
 }
 
-// The one order in which everybody reads the input, if there is one.
+bool is_output(const Draft& draft, DraftId tensor) {
+  return std::find(draft.outputs.begin(), draft.outputs.end(), tensor) != draft.outputs.end();
+}
+
+// The one order in which everybody reads the input, if there is one. A transpose that the network
+// hands out is its work, not a convention.
 std::optional<Axes> common_order(const Draft& draft, DraftId input) {
   std::optional<Axes> order;
   for (const DraftNode& node : draft.nodes) {
     if (std::find(node.inputs.begin(), node.inputs.end(), input) == node.inputs.end()) continue;
     const auto* transpose = std::get_if<Transpose>(node.op.get());
     if (transpose == nullptr || (order && *order != transpose->permutation)) return std::nullopt;
+    if (is_output(draft, node.outputs[0])) return std::nullopt;
     order = transpose->permutation;
   }
-  if (std::find(draft.outputs.begin(), draft.outputs.end(), input) != draft.outputs.end()) {
-    return std::nullopt;
-  }
+  if (is_output(draft, input)) return std::nullopt;
   return order && is_to_canonical(*order) ? order : std::nullopt;
 }
 
@@ -61,13 +65,14 @@ void take_layouts(Session& session) {
       draft.tensors[input].type.shape[axis] = old[static_cast<std::size_t>((*order)[axis])];
     }
     for (const DraftNode& node : draft.nodes) {
-      if (node.inputs[0] == input) rewriter.replace(node.outputs[0], input);
+      if (!node.inputs.empty() && node.inputs[0] == input) rewriter.replace(node.outputs[0], input);
     }
   }
   const Uses uses(draft);
   for (DraftId& output : draft.outputs) {
     const DraftNode* const node = draft.producer<Transpose>(output);
     if (node == nullptr || !uses.is_single(output)) continue;
+    if (draft.producer(node->inputs[0]) == nullptr) continue;
     if (is_from_canonical(op_of<Transpose>(*node).permutation)) output = node->inputs[0];
   }
   rewriter.apply();

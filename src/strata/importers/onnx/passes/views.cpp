@@ -28,6 +28,7 @@ bool has_views(const Draft& draft) {
 void defer_views(Session& session) {
   Draft& draft = session.draft;
   if (!has_views(draft)) return;
+  if (draft.nodes.size() > most_nodes_twice) return;
   if (draft.tensors.size() + 2 * draft.nodes.size() > most_draft_tensors) return;
   ViewWriter writer(draft);
   std::vector<DraftNode> old = std::move(draft.nodes);
