@@ -115,9 +115,8 @@ std::string facts(const PredictionSummary& summary) {
   text += fact("memory", bytes_text(totals.footprint_bytes), memory);
   if (!summary.sliced_steps.empty()) {
     text += fact("cut", bytes_text(totals.refetch_bytes),
-                 fmt::format("read again: {} step{} cut their weight, as {} needs {}",
+                 fmt::format("read again; steps with their weight cut: {}, as {} needs {}",
                              format_exact(static_cast<std::int64_t>(summary.sliced_steps.size())),
-                             summary.sliced_steps.size() == 1 ? "" : "s",
                              printable(summary.minimum.step), bytes_text(summary.minimum.bytes)));
   }
   return text;
