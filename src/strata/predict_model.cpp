@@ -195,7 +195,8 @@ PredictedIteration predict_model(const Graph& graph, const Machine& machine,
   summary.preset = request.preset;
   summary.least_traffic_bytes = iteration.decision.least_traffic_bytes;
   find_bounds(summary, list, hardware, iteration.prediction, request.bounds);
-  if (request.wants_alternatives)
+  // The solver takes its time, and wants the process for itself.
+  if (request.wants_alternatives && request.options.policy != Policy::exact)
     summary.alternatives = Alternatives(graph, machine, request, iteration).all();
   return iteration;
 }

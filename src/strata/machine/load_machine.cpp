@@ -119,7 +119,7 @@ void set_field(Machine& machine, std::string_view assignment) {
     field.number() = {number, fmt::format("--set {}", trimmed(assignment))};
     return;
   }
-  fail(ErrorKind::usage, "{} has no number '{}'{}; it has:\n  {}", machine.name, path,
+  fail(ErrorKind::usage, "{} has no number '{}'{}\nits numbers:\n  {}", machine.name, path,
        did_you_mean(path, fields_of(machine)), fmt::join(fields_of(machine), "\n  "));
 }
 

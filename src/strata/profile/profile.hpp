@@ -37,7 +37,7 @@ struct ProfileRow {
   std::string pass;   ///< forward, recompute, backward, backward_input, backward_weight, update
   std::string op;     ///< operator; "gradient_sum" and "update" for the steps that are none
   std::string block;  ///< group of layers; the layer itself where it belongs to none
-  std::string layer_class;  ///< type_1, type_2, other
+  std::string layer_class;  ///< type I, type II, other
   Spent spent;
   std::string cause;   ///< what it waited for longest; empty: it did not wait
   double cause_s = 0;  ///< and how long

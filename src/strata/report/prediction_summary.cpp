@@ -7,6 +7,8 @@
 #include "strata/predict/footprint.hpp"
 #include "strata/report/prediction_reuse.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -31,11 +33,20 @@ std::string_view kind_name(ValueKind kind) {
   return "";
 }
 
-std::string_view op_of(const Program& program, const Step& step) {
+// A step of no layer, the loss, is called after what it does: "loss forward" is the layer "loss".
+std::string name_without_pass(const Program& program, StepId id) {
+  std::string name = name_of(program, id);
+  const std::string ending = fmt::format(" {}", name_of(program.steps[id].pass));
+  if (name.ends_with(ending)) name.resize(name.size() - ending.size());
+  return name;
+}
+
+std::string op_of(const Program& program, StepId id) {
+  const Step& step = program.steps[id];
   if (step.is_gradient_sum) return "gradient_sum";
   if (step.pass == Pass::update) return "update";
-  if (step.node == no_node) return "other";
-  return name_of(program.bound->graph->nodes[step.node].op);
+  if (step.node == no_node) return name_without_pass(program, id);
+  return std::string(name_of(program.bound->graph->nodes[step.node].op));
 }
 
 /// Adds the steps up to rows, in one pass over them.
@@ -88,10 +99,10 @@ class RowMaker {
     const Step& step = program_.steps[id];
     ProfileRow row;
     row.pass = step.is_recomputed ? "recompute" : std::string(name_of(step.pass));
-    row.op = op_of(program_, step);
+    row.op = op_of(program_, id);
     row.layer_class = name_of(step.layer_class);
     if (step.node == no_node) {
-      row.layer = name_of(program_, id);
+      row.layer = name_without_pass(program_, id);
       row.block = row.layer;
     } else {
       const Node& node = program_.bound->graph->nodes[step.node];

@@ -115,9 +115,8 @@ std::string facts(const PredictionSummary& summary) {
   text += fact("memory", bytes_text(totals.footprint_bytes), memory);
   if (!summary.sliced_steps.empty()) {
     text += fact("cut", bytes_text(totals.refetch_bytes),
-                 fmt::format("read again: {} step{} cut their weight, as {} needs {}",
+                 fmt::format("read again; steps with their weight cut: {}, as {} needs {}",
                              format_exact(static_cast<std::int64_t>(summary.sliced_steps.size())),
-                             summary.sliced_steps.size() == 1 ? "" : "s",
                              printable(summary.minimum.step), bytes_text(summary.minimum.bytes)));
   }
   return text;
@@ -231,15 +230,25 @@ std::string reuse_line(const PredictionSummary& summary) {
   return text.empty() ? "" : fmt::format("  reuse captured {}\n", text);
 }
 
+// What is not worth a hundredth does not help; it is named so that nobody has to ask.
 std::string help_line(const PredictionSummary& summary) {
-  std::string text;
+  std::string helps;
+  std::vector<std::string> others;
   for (const Alternative& alternative : summary.alternatives) {
-    text += fmt::format("   {} {}", alternative.change,
-                        alternative.changes_samples
-                            ? change_text(alternative.speed_ratio) + " samples/s"
-                            : change_text(alternative.time_ratio));
+    const double speed =
+        alternative.changes_samples ? alternative.speed_ratio : 1 / alternative.time_ratio;
+    if (speed < 1.01) {
+      others.push_back(alternative.change);
+    } else {
+      helps += fmt::format("   {} {}", alternative.change,
+                           alternative.changes_samples
+                               ? change_text(alternative.speed_ratio) + " samples/s"
+                               : change_text(alternative.time_ratio));
+    }
   }
-  return text.empty() ? "" : fmt::format("  what would help{}\n", text);
+  if (summary.alternatives.empty()) return "";
+  if (!others.empty()) helps += fmt::format("   (not {})", fmt::join(others, ", "));
+  return fmt::format("  what would help{}\n", helps);
 }
 
 std::string closing(const PredictionSummary& summary, const PredictView& view) {

@@ -33,7 +33,7 @@ struct Census {
   std::size_t linears = 0;
   std::size_t weights = 0;
   std::size_t whole_weights = 0;  ///< of whole numbers
-  bool says_folded = false;  ///< names in the file speak of a folding
+  bool says_folded = false;       ///< names in the file speak of a folding
 };
 
 bool contains(std::string_view text, std::string_view part) {
