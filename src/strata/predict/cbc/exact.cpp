@@ -208,7 +208,10 @@ ExactPlan exact_plan(const AccessList& list, std::int64_t capacity_bytes,
   };
   if (exact.start != nullptr) consider(*exact.start);
 
-  result.bound_bytes = just_this_capacity_traffic_bound(list.program, capacity_bytes);
+  // Of long programs the flow alone would take longer than many a time limit.
+  result.bound_bytes = reason_against_bounds(list.program)
+                           ? keep.compulsory_bytes
+                           : just_this_capacity_traffic_bound(list.program, capacity_bytes);
   if (result.gap() <= exact.enough_gap) return result;
   const std::vector<double> start = values_of(keep, problem, result.plan);
   // Less than a unit is no gap at all.

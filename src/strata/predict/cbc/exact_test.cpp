@@ -102,17 +102,22 @@ TEST(ExactPlan, begins_with_the_plan_it_is_given_and_keeps_the_time_limit) {
 }
 
 TEST(ExactPlan, says_nothing_on_any_stream) {
-  const Program program = any_program(5, {.most_steps = 60, .most_values = 30});
-  const AccessList list(program);
-  const std::vector<std::int64_t> capacities = every_plan::capacities(list);
-  const std::int64_t capacity = capacities[capacities.size() / 3];
-  const Plan start = farthest_next_use_plan(list, capacity, {});
+  int solved = 0;
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
-  const ExactPlan exact = exact_plan(list, capacity, {}, {.enough_gap = 0, .start = &start});
+  for (std::uint32_t seed = 0; seed < 10; ++seed) {
+    const Program program = any_program(seed, {.most_steps = 60, .most_values = 30});
+    const AccessList list(program);
+    const std::vector<std::int64_t> capacities = every_plan::capacities(list);
+    const std::int64_t capacity = capacities[capacities.size() / 3];
+    const Plan start = farthest_next_use_plan(list, capacity, {});
+    const ExactPlan exact = exact_plan(list, capacity, {}, {.enough_gap = 0, .start = &start});
+    // Better than the flow can promise: the solver has run.
+    if (exact.bound_bytes > just_this_capacity_traffic_bound(program, capacity)) ++solved;
+  }
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
-  EXPECT_LT(exact.traffic_bytes, traffic_of(list, empty_plan(list, capacity, {})).total());
+  EXPECT_GT(solved, 2);
 }
 
 TEST(ExactPlan, of_an_empty_program_is_empty) {
