@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "strata/base/error.hpp"
 #include "strata/training/graph_counts_test.hpp"
 #include "strata/zoo/zoo.hpp"
 
@@ -70,7 +71,7 @@ std::vector<std::string_view> names() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Zoo, ZooProgram, ::testing::ValuesIn(names()),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& network) { return std::string(network.param); });
 
 /// The most that a feature-map step of backward has on chip at once.
 std::int64_t largest_backward_step(std::string_view network) {
@@ -128,7 +129,7 @@ TEST(Recomputation, keeps_less) {
 TEST(Recomputation, does_not_go_with_time_major_order) {
   const Graph graph = build_network("lstm_stack:layers=2,hidden=4,features=4,order=time");
   const BoundGraph bound = bind(graph, {{"seq", 3}});
-  EXPECT_THROW(make_program(bound, {.recompute = Recompute::all}), std::exception);
+  EXPECT_THROW(make_program(bound, {.recompute = Recompute::all}), Error);
 }
 
 }  // namespace
