@@ -300,8 +300,9 @@ void NodeSteps::alias_gradients(const Part& part, const PassCost& pass) {
     if (access.operand != Operand::input_gradient || access.mode != AccessMode::alias) continue;
     const ValueIds from = output_values(part, 0);
     const ValueIds to = input_values(part, access.index);
-    if (from.count != to.count) {
-      copy_gradient(part, from, to);
+    const auto bytes = [&](ValueId id) { return shop_.writer.value(id).bytes; };
+    if (from.count != to.count || bytes(from[0]) != bytes(to[0])) {
+      copy_gradient(part, from, access.index);
       continue;
     }
     for (std::uint32_t i = 0; i < from.count; ++i) {
@@ -312,7 +313,7 @@ void NodeSteps::alias_gradients(const Part& part, const PassCost& pass) {
 }
 
 // Two tensors cut in different ways cannot share memory by name.
-void NodeSteps::copy_gradient(const Part& part, const ValueIds& from, const ValueIds& to) {
+void NodeSteps::copy_gradient(const Part& part, const ValueIds& from, std::uint32_t input) {
   Step step =
       step_of(part, shop_.options.separate_backward ? Pass::backward_input : Pass::backward);
   step.layer_class = LayerClass::other;
@@ -320,7 +321,7 @@ void NodeSteps::copy_gradient(const Part& part, const ValueIds& from, const Valu
   for (std::uint32_t i = 0; i < from.count; ++i) {
     if (const auto gradient = shop_.gradients.of(from[i])) shop_.writer.reads(*gradient);
   }
-  shop_.gradients.write(to);
+  write_input_gradient(part, input);
   shop_.gradients.settle(part.time);
 }
 

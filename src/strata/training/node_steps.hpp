@@ -45,7 +45,7 @@ class NodeSteps {
   void backward_access(const Part& part, const NodeCost& cost, const Access& access);
   void write_input_gradient(const Part& part, std::uint32_t input);
   void alias_gradients(const Part& part, const PassCost& pass);
-  void copy_gradient(const Part& part, const ValueIds& from, const ValueIds& to);
+  void copy_gradient(const Part& part, const ValueIds& from, std::uint32_t input);
   bool has_output_gradient(const Part& part) const;
   void end_open_contributions(const Part& part);
 

@@ -52,8 +52,10 @@ class LayerSums {
     for (const ReuseInterval& interval : intervals) {
       if (interval.scope != ReuseScope::block) continue;
       const std::int64_t bytes = bytes_of(program_.uses[interval.use].value);
-      passing_[interval.step + std::size_t{1}] += bytes;
-      passing_[interval.next_step] -= bytes;
+      std::int64_t& begin = passing_[interval.step + std::size_t{1}];
+      std::int64_t& end = passing_[interval.next_step];
+      begin = checked_add(begin, bytes);
+      end = checked_add(end, -bytes);
     }
     for (std::size_t i = 1; i < passing_.size(); ++i)
       passing_[i] = checked_add(passing_[i], passing_[i - 1]);
@@ -71,7 +73,7 @@ class LayerSums {
       std::int64_t bytes = 0;
       for (const Use& use : program_.uses_of(id)) {
         bytes = checked_add(bytes, bytes_of(use.value));
-        if (last_run_[use.value] != run) run_bytes += bytes_of(use.value);
+        if (last_run_[use.value] != run) run_bytes = checked_add(run_bytes, bytes_of(use.value));
         last_run_[use.value] = run;
       }
       if (step.node == no_node || step.pass == Pass::update) continue;

@@ -60,7 +60,7 @@ struct LayerReuse {
   NodeId node = no_node;
   PassReuse forward;
   PassReuse backward;
-  std::int64_t recurrent_bytes = 0;  ///< x, h, all weights and all features of one cell; 0: no cell
+  std::int64_t recurrent_bytes = 0;  ///< x, h, all weights and features of one time step; 0: none
   std::int64_t forward_backward_bytes = 0;  ///< what it adds to what stays until backward: what it
                                             ///< made or, of weights, read first
 };

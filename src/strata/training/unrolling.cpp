@@ -124,11 +124,30 @@ class Unroller {
         result_.time_axis[output] = 1;
         set_parting(output, {Parting::Cut::time, times_of(node), 1});
       }
-      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-        if (is_aligned(node, i))
-          set_parting(node.inputs[i], {Parting::Cut::time, times_of(node), 1});
-      }
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) cut_along_time(node, i);
     }
+  }
+
+  // What a node that runs step by step reads along with its time steps is cut into them too,
+  // whoever makes it.
+  void cut_along_time(const Node& node, std::size_t input) {
+    const TensorId tensor = node.inputs[input];
+    std::int8_t& axis = result_.time_axis[tensor];
+    const std::int8_t before = axis;
+    if (axis < 0 && can_be_cut(tensor)) axis = 1;
+    if (is_aligned(node, input)) {
+      set_parting(tensor, {Parting::Cut::time, times_of(node), 1});
+    } else {
+      axis = before;
+    }
+  }
+
+  // Stored tensors stay whole, last states have the form that their layer gives them.
+  bool can_be_cut(TensorId tensor) const {
+    const Tensor& it = graph_.tensors[tensor];
+    if (it.kind == TensorKind::input) return true;
+    return it.kind == TensorKind::activation && result_.root[tensor] == tensor &&
+           !recurrent_of(graph_.nodes[it.producer]);
   }
 
   static bool class_is_products(const Operator& op) {

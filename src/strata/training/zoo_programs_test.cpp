@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/cost/cost.hpp"
-#include "strata/training/program.hpp"
+#include "strata/base/error.hpp"
+#include "strata/training/graph_counts_test.hpp"
 #include "strata/zoo/zoo.hpp"
 
 #include <gtest/gtest.h>
-
-#include <map>
-#include <numeric>
 
 // Every built-in network, against counts that do not come from the making of programs.
 namespace strata {
@@ -36,88 +33,6 @@ BoundGraph bind_small(const Graph& graph) {
   return strata::bind(graph, sizes);
 }
 
-bool is_loss(const Operator& op) {
-  return std::holds_alternative<SoftmaxCrossEntropy>(op) ||
-         std::holds_alternative<SquaredError>(op);
-}
-
-/// The arithmetic that the graph asks for: its nodes, the loss and the updates; once per
-/// micro-batch, save the last.
-std::int64_t flop_of_graph(const BoundGraph& bound, const TrainingOptions& options) {
-  const Graph& graph = *bound.graph;
-  std::int64_t flop = 0;
-  for (const NodeCost& cost : costs_of(bound, options.inference ? Mode::inference : Mode::training))
-    flop += cost.forward.flop + cost.backward_input.flop + cost.backward_weight.flop;
-  if (options.inference) return flop;
-  for (const TensorId output : graph.outputs) {
-    const BoundTensor& y = bound.tensors[output];
-    const NodeId producer = graph.tensors[output].producer;
-    if (options.loss == Loss::none || is_loss(graph.nodes[producer].op)) continue;
-    if (options.loss == Loss::squared_error) flop += 5 * y.elements + 3;
-    if (options.loss == Loss::automatic && graph.outputs.size() == 1) {
-      const std::int64_t classes = y.axes() >= 4 ? y[1] : y[y.axes() - 1];
-      flop += 6 * y.elements + 4 * (y.elements / classes) + 2;
-    }
-  }
-  flop *= options.micro_batches;
-  for (TensorId id = 0; id < graph.tensors.size(); ++id) {
-    if (graph.tensors[id].kind == TensorKind::parameter && bound.tensors[id].wants_gradient)
-      flop +=
-          update_cost(options.optimizer, bound.tensors[id].elements, bound.tensors[id].dtype).flop;
-  }
-  return flop;
-}
-
-/// Numbers added where gradients meet: one less than contributions, for each tensor that is no
-/// parameter. Aliases hand on to the tensor whose memory they are.
-std::int64_t sums_of_graph(const BoundGraph& bound) {
-  const Graph& graph = *bound.graph;
-  const std::vector<NodeCost> costs = costs_of(bound);
-  std::vector<TensorId> root(graph.tensors.size());
-  std::iota(root.begin(), root.end(), TensorId{0});
-  std::map<TensorId, std::int64_t> contributions;
-  for (NodeId id = 0; id < graph.nodes.size(); ++id) {
-    const Node& node = graph.nodes[id];
-    const PassCost& forward = costs[id].forward;
-    const bool is_alias =
-        forward.accesses.size() == 1 && forward.accesses[0].mode == AccessMode::alias;
-    if (is_alias) root[node.outputs[0]] = root[node.inputs[0]];
-    if (is_alias) continue;
-    for (const PassCost* pass : {&costs[id].backward_input, &costs[id].backward_weight}) {
-      for (const Access& access : pass->accesses) {
-        if (access.operand == Operand::input_gradient)
-          ++contributions[root[node.inputs[access.index]]];
-      }
-    }
-  }
-  for (const TensorId output : graph.outputs) {
-    if (bound.tensors[output].wants_gradient) ++contributions[root[output]];
-  }
-  std::int64_t flop = 0;
-  for (const auto& [tensor, count] : contributions) {
-    if (graph.tensors[tensor].kind != TensorKind::parameter)
-      flop += (count - 1) * bound.tensors[tensor].elements;
-  }
-  return flop;
-}
-
-void expect_sound(const Program& program) {
-  EXPECT_EQ(problems_of(program), std::vector<std::string>{});
-  std::vector<bool> is_read(program.values.size(), false), is_used(program.values.size(), false);
-  for (const Use& use : program.uses) {
-    is_used[use.value] = true;
-    if (use.reads) is_read[use.value] = true;
-  }
-  for (ValueId id = 0; id < program.values.size(); ++id) {
-    const Value& value = program.values[id];
-    EXPECT_GE(value.row_bytes, 1) << value_name(program, id);
-    // Nobody makes a gradient in vain.
-    if (value.kind == ValueKind::gradient || value.kind == ValueKind::weight_gradient)
-      EXPECT_TRUE(is_read[id] || value.is_result) << value_name(program, id);
-    if (value.kind == ValueKind::saved) EXPECT_TRUE(is_read[id]) << value_name(program, id);
-  }
-}
-
 class ZooProgram : public ::testing::TestWithParam<std::string_view> {};
 
 TEST_P(ZooProgram, is_sound_and_does_the_work_of_the_graph) {
@@ -126,11 +41,8 @@ TEST_P(ZooProgram, is_sound_and_does_the_work_of_the_graph) {
   for (const Case& one : option_cases()) {
     SCOPED_TRACE(one.name);
     const Program program = make_program(bound, one.options);
-    expect_sound(program);
-    std::int64_t flop = 0, sums = 0;
-    for (const Step& step : program.steps) (step.is_gradient_sum ? sums : flop) += step.flop;
-    EXPECT_EQ(flop, flop_of_graph(bound, one.options));
-    EXPECT_EQ(sums, one.options.inference ? 0 : sums_of_graph(bound) * one.options.micro_batches);
+    graph_counts::expect_sound(program);
+    graph_counts::expect_work_of_graph(program, bound, one.options);
   }
 }
 
@@ -159,7 +71,7 @@ std::vector<std::string_view> names() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Zoo, ZooProgram, ::testing::ValuesIn(names()),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& network) { return std::string(network.param); });
 
 /// The most that a feature-map step of backward has on chip at once.
 std::int64_t largest_backward_step(std::string_view network) {
@@ -217,7 +129,7 @@ TEST(Recomputation, keeps_less) {
 TEST(Recomputation, does_not_go_with_time_major_order) {
   const Graph graph = build_network("lstm_stack:layers=2,hidden=4,features=4,order=time");
   const BoundGraph bound = bind(graph, {{"seq", 3}});
-  EXPECT_THROW(make_program(bound, {.recompute = Recompute::all}), std::exception);
+  EXPECT_THROW(make_program(bound, {.recompute = Recompute::all}), Error);
 }
 
 }  // namespace
