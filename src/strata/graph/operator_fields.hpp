@@ -265,8 +265,9 @@ void visit_fields(Op& op, Visit&& visit) {
 
 template <OperatorLike<SpaceToDepth> Op, class Visit>
 void visit_fields(Op& op, Visit&& visit) {
-  visit(Field{"block", "side of the square of positions that becomes channels, or the reverse"},
-        op.block);
+  visit(
+      Field{"block_size", "side of the square of positions that becomes channels, or the reverse"},
+      op.block);
 }
 
 template <OperatorLike<Yolo> Op, class Visit>

@@ -12,10 +12,15 @@
 
 #include <algorithm>
 #include <array>
+#include <ostream>
 #include <set>
 #include <string>
 
 namespace strata {
+
+/// For the names of tests: without it they carry the bytes of the struct.
+static void PrintTo(const Network& network, std::ostream* out) { *out << network.name; }
+
 namespace {
 
 constexpr std::array<NetworkParameter, 3> knobs{{

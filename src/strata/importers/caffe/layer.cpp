@@ -93,6 +93,7 @@ std::vector<Source> read_inputs(const Message& root) {
     fail(ErrorKind::input, "expected one input_shape, or four input_dim, for each of {} inputs",
          names.size());
   }
+  if (names.size() > most_blobs) fail(ErrorKind::input, "more than {} inputs", most_blobs);
   std::vector<Source> inputs;
   for (std::size_t i = 0; i < names.size(); ++i) {
     Source source{checked_name(names[i]), {}, {}, fmt::format("input '{}'", names[i])};
@@ -145,12 +146,18 @@ Document read_document(const Message& root) {
   Document document;
   document.name = checked_name(root.text("name", ""));
   document.inputs = read_inputs(root);
+  std::size_t blobs = document.inputs.size();
   for (const Field& field : root.fields) {
     if (field.name != "layer" && field.name != "layers") continue;
     if (document.layers.size() == most_layers) {
       fail(ErrorKind::input, "line {}: more than {} layers", field.line, most_layers);
     }
     document.layers.push_back(read_layer(field));
+    const Layer& layer = document.layers.back();
+    blobs += layer.bottoms.size() + layer.tops.size();
+    if (blobs > most_blobs) {
+      fail(ErrorKind::input, "line {}: more than {} bottoms and tops", field.line, most_blobs);
+    }
   }
   if (document.layers.empty()) fail(ErrorKind::input, "the network has no layers");
   return document;

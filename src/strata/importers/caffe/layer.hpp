@@ -12,6 +12,7 @@ namespace strata::caffe {
 
 /// Layers beyond which a file is a slip of the pen or an attack.
 inline constexpr std::size_t most_layers = 20'000;
+inline constexpr std::size_t most_blobs = 100'000;  ///< named as bottom, top or input
 
 enum class Phase : std::uint8_t { train, test };
 

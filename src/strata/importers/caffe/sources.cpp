@@ -51,19 +51,30 @@ void infer_images(const Layer& layer, const Message& parameters, Source& source)
   if (!is_known) source.assumption = "its images are taken to have 3 channels";
 }
 
-/// One `shape` for each top, or one for all; the oldest files have num, channels, height, width.
-Extents given_shape(const Message& parameters, std::size_t top) {
-  const std::vector<const Message*> shapes = parameters.messages("shape");
-  if (!shapes.empty())
-    return shapes[shapes.size() == 1 ? 0 : std::min(top, shapes.size() - 1)]->numbers("dim");
-  Extents shape;
-  for (const std::string_view axis : {"num", "channels", "height", "width"}) {
-    const Extents extents = parameters.numbers(axis);
-    if (extents.empty()) return {};
-    shape.push_back(extents[std::min(top, extents.size() - 1)]);
+/// The shapes of the tops: one `shape` for each, or one for all; the oldest files have num,
+/// channels, height, width.
+class GivenShapes {
+ public:
+  explicit GivenShapes(const Message& parameters) : shapes_(parameters.messages("shape")) {
+    for (const std::string_view axis : {"num", "channels", "height", "width"}) {
+      axes_.push_back(parameters.numbers(axis));
+    }
   }
-  return shape;
-}
+
+  Extents of(std::size_t top) const {
+    if (!shapes_.empty()) return shapes_[std::min(top, shapes_.size() - 1)]->numbers("dim");
+    Extents shape;
+    for (const Extents& extents : axes_) {
+      if (extents.empty()) return {};
+      shape.push_back(extents[std::min(top, extents.size() - 1)]);
+    }
+    return shape;
+  }
+
+ private:
+  std::vector<const Message*> shapes_;
+  std::vector<Extents> axes_;
+};
 
 Source data_source(const Layer& layer) {
   Source source{layer.tops.front(), {}, {}, layer.place()};
@@ -93,8 +104,9 @@ std::vector<Source> sources_of(const Layer& layer) {
     const bool is_input = layer.kind == "input";
     const Message& parameters =
         layer.message->message(is_input ? "input_param" : "dummy_data_param");
+    const GivenShapes shapes(parameters);
     for (std::size_t i = 0; i < layer.tops.size(); ++i) {
-      sources.push_back({layer.tops[i], given_shape(parameters, i), {}, layer.place()});
+      sources.push_back({layer.tops[i], shapes.of(i), {}, layer.place()});
     }
     return sources;
   }

@@ -100,7 +100,11 @@ void Assembly::read_input(const Section& net, const ImportOptions& options) {
   input_ = builder_.input(input_name, shape);
 }
 
-std::size_t Assembly::section_at(std::string_view key, std::int64_t number) const {
+std::size_t Assembly::section_at(std::string_view key, std::int64_t number) {
+  if (++references_ > most_references) {
+    fail(ErrorKind::input, "key '{}': the file has more than {} references to sections", key,
+         most_references);
+  }
   const auto here = static_cast<std::int64_t>(index());
   const std::int64_t section = number < 0 ? here + number : number;
   if (section < 0 || section >= here) {

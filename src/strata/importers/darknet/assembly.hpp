@@ -41,7 +41,7 @@ class Assembly {
   /// Output of the section before, or the network's input.
   TensorId previous() const { return made_.empty() ? input_ : made_.back().output; }
   /// The section that a number in a file means: negative ones count back from here.
-  std::size_t section_at(std::string_view key, std::int64_t number) const;
+  std::size_t section_at(std::string_view key, std::int64_t number);
 
   /// "conv_4": nodes are named by what they do and the number of their section.
   std::string numbered(std::string_view what) const;
@@ -73,6 +73,7 @@ class Assembly {
   Dim rows_;  // batch·seq
   TensorId input_ = 0;
   std::vector<Made> made_;
+  std::size_t references_ = 0;
 };
 
 }  // namespace strata::darknet

@@ -15,6 +15,7 @@ inline constexpr std::size_t most_sections = 10'000;
 inline constexpr std::size_t most_options = 500'000;
 inline constexpr std::size_t longest_list = 10'000;
 inline constexpr std::size_t most_tensors = 100'000;
+inline constexpr std::size_t most_references = 100'000;  ///< to other sections, over the whole file
 
 /// One line "key=value"; both refer to the text.
 struct Option {

@@ -394,7 +394,11 @@ TEST(Darknet, a_network_without_end_is_refused) {
   std::string sections = "[avgpool]\n";
   for (int i = 0; i < 100; ++i) sections += "[route]\ngroups=2\nlayers=" + zeros + "\n";
   EXPECT_EQ(error_of(sections),
-            "net.cfg: section 13 [route] (line 44): the network has more than 100000 tensors");
+            "net.cfg: section 12 [route] (line 41): key 'layers': the file has more than 100000 "
+            "references to sections");
+  std::string cells;
+  for (int i = 0; i < 9'000; ++i) cells += "[crnn]\nbatch_normalize=1\npad=1\n";
+  EXPECT_NE(error_of(cells).find("the network has more than 100000 tensors"), std::string::npos);
 }
 
 TEST(Darknet, a_file_that_is_not_there) { EXPECT_THROW(read_darknet("no/such/file.cfg"), Error); }

@@ -9,7 +9,7 @@ namespace strata::darknet {
 namespace {
 
 /// Outputs of the sections that the key lists.
-std::vector<TensorId> listed(const Section& section, std::string_view key, const Assembly& net) {
+std::vector<TensorId> listed(const Section& section, std::string_view key, Assembly& net) {
   std::vector<TensorId> tensors;
   for (const std::int64_t number : section.numbers(key)) {
     tensors.push_back(net.made(net.section_at(key, number)).output);

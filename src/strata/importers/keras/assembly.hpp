@@ -17,7 +17,7 @@ namespace strata::keras {
 /// Bounds on a network once shared models are laid out: calls and tensors read, and nodes. Far
 /// beyond real networks.
 inline constexpr std::size_t most_work = 400'000;
-inline constexpr std::size_t most_nodes = 100'000;
+inline constexpr std::size_t most_nodes = 50'000;
 inline constexpr std::size_t most_open_extents = 64;
 
 /// A network in the making: the graph so far, the extents that its file leaves open, and what a

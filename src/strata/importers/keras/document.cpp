@@ -14,7 +14,7 @@ namespace {
 
 // "[json.exception.parse_error.101] parse error at line 3, column 4: …" without what only a
 // programmer wants to know.
-std::string message_of(const Json::parse_error& error) {
+std::string message_of(const nlohmann::detail::exception& error) {
   std::string_view message = error.what();
   constexpr std::string_view noise = "parse error at ";
   if (const std::size_t at = message.find(noise); at != std::string_view::npos) {
@@ -24,6 +24,70 @@ std::string message_of(const Json::parse_error& error) {
   if (message.size() <= longest) return std::string(message);
   return fmt::format("{}…", message.substr(0, longest));
 }
+
+/// Receives the events of the parser and grows the tree, within bounds. The library's own callback
+/// would do, but it looks through all the elements of a list whenever one of them ends.
+class TreeBuilder : public nlohmann::json_sax<Json> {
+ public:
+  Json root;
+
+  bool null() override { return put(nullptr); }
+  bool boolean(bool value) override { return put(value); }
+  bool number_integer(number_integer_t value) override { return put(value); }
+  bool number_unsigned(number_unsigned_t value) override { return put(value); }
+  bool number_float(number_float_t value, const string_t&) override { return put(value); }
+  bool string(string_t& value) override { return put(std::move(value)); }
+  bool binary(binary_t&) override { return false; }  // not in JSON
+
+  bool start_object(std::size_t) override { return open(Json::object()); }
+  bool key(string_t& name) override {
+    member_ = &(*open_.back())[name];
+    return true;
+  }
+  bool end_object() override { return close(); }
+  bool start_array(std::size_t) override { return open(Json::array()); }
+  bool end_array() override { return close(); }
+
+  bool parse_error(std::size_t, const std::string&,
+                   const nlohmann::detail::exception& error) override {
+    fail(ErrorKind::input, "not valid JSON: {}", message_of(error));
+  }
+
+ private:
+  template <class Content>
+  bool put(Content&& content) {
+    place() = std::forward<Content>(content);
+    return true;
+  }
+
+  bool open(Json&& container) {
+    if (open_.size() >= deepest_nesting) {
+      fail(ErrorKind::input, "nested deeper than {} levels", deepest_nesting);
+    }
+    Json& here = place();
+    here = std::move(container);
+    // Stays valid: while a container is open, none of those around it grows.
+    open_.push_back(&here);
+    return true;
+  }
+
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  Json& place() {
+    if (++values_ > most_values) fail(ErrorKind::input, "more than {} values", most_values);
+    if (open_.empty()) return root;
+    if (!open_.back()->is_array()) return *member_;
+    open_.back()->push_back(nullptr);
+    return open_.back()->back();
+  }
+
+  std::vector<Json*> open_;
+  Json* member_ = nullptr;  // of the innermost object
+  std::size_t values_ = 0;
+};
 
 std::string description_of(const Json& value) {
   if (value.is_string()) {
@@ -64,19 +128,9 @@ Json parse_json(std::string_view text) {
   if (text.size() > most_bytes) {
     fail(ErrorKind::input, "{} bytes of JSON, the most is {}", text.size(), most_bytes);
   }
-  std::size_t values = 0;
-  const auto check = [&values](int depth, Json::parse_event_t, Json&) {
-    if (depth > deepest_nesting) {
-      fail(ErrorKind::input, "nested deeper than {} levels", deepest_nesting);
-    }
-    if (++values > most_values) fail(ErrorKind::input, "more than {} values", most_values);
-    return true;
-  };
-  try {
-    return Json::parse(text.begin(), text.end(), check);
-  } catch (const Json::parse_error& error) {
-    fail(ErrorKind::input, "not valid JSON: {}", message_of(error));
-  }
+  TreeBuilder tree;
+  Json::sax_parse(text.begin(), text.end(), &tree);
+  return std::move(tree.root);
 }
 
 Json architecture_of(Json document) {

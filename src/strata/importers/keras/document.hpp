@@ -17,8 +17,8 @@ using Json = nlohmann::json;
 /// Bounds on what a file may ask for: far beyond real networks (the largest of keras.applications
 /// take one megabyte), and small enough that no file ends the program.
 inline constexpr std::size_t most_bytes = std::size_t{32} << 20;
-inline constexpr std::size_t most_values = 1'000'000;
-inline constexpr int deepest_nesting = 96;
+inline constexpr std::size_t most_values = 500'000;
+inline constexpr std::size_t deepest_nesting = 96;
 
 /// The tree of a text. A key that is given twice has its last value, as in Python. Errors (input)
 /// say line and column.

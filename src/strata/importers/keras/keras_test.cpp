@@ -213,6 +213,10 @@ TEST(KerasFile, bad_files_are_refused_with_place_and_reason) {
       {R"({"class_name": "MyNet", "config": {}})",
        "unsupported: net.json: 'MyNet' is neither a Sequential nor a Functional model: its layers "
        "are made by Python code, which the file does not hold; save it as a Functional model"},
+      {R"({"class_name": "Sequential", "config": 1})",
+       "input: net.json: expected an object for 'config', got 1"},
+      {R"({"class_name": "Sequential", "config": {"layers": [{"class_name": "Sequential"}]}})",
+       "input: net.json: layer 'Sequential_1': expected an object for 'config', got nothing"},
       {sequential("[null, 4]", {layer("Dense")}),
        "input: net.json: layer 'x': expected a whole number for 'units', got nothing"},
       {sequential("[null, 4]", {layer("Dense", R"("units": "many")")}),
@@ -287,7 +291,7 @@ TEST(KerasFile, deep_nesting_is_refused) {
 
 TEST(KerasFile, many_values_are_refused) {
   EXPECT_EQ(complaint("[" + repeated("0,", 2'000'000)),
-            "input: net.json: more than 1000000 values");
+            "input: net.json: more than 500000 values");
 }
 
 // Every model calls the next one twice: a text of two pages that means 2^24 layers.

@@ -249,7 +249,9 @@ class SequentialReader {
 };
 
 Model read_any_model(const Json& entry) {
-  const Json& config = entry.at("config");
+  const Json* found = member(entry, "config");
+  if (found == nullptr) fail(ErrorKind::input, "expected an object for 'config', got nothing");
+  const Json& config = *found;
   Model model = is_sequential(entry) ? SequentialReader(config).read() : read_functional(config);
   if (const Json* name = member(config, "name"); name != nullptr && name->is_string()) {
     model.name = name->get<std::string>();

@@ -29,9 +29,9 @@ struct Member {
 /// Bounds on what a file may ask for; far beyond real networks, and small enough that no file ends
 /// the program.
 inline constexpr std::size_t most_json_bytes = std::size_t{64} << 20;
-inline constexpr std::size_t most_toml_bytes = std::size_t{8}
-                                               << 20;  ///< its tree takes more memory
-inline constexpr std::size_t most_values = 10'000'000;
+/// Its tree takes a hundred times the memory, and it is for people.
+inline constexpr std::size_t most_toml_bytes = std::size_t{1} << 20;
+inline constexpr std::size_t most_values = 1'000'000;
 inline constexpr std::size_t deepest_nesting = 16;
 
 /// The tree of a text. Errors (input) say line and column.

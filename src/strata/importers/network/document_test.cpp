@@ -105,6 +105,12 @@ TEST(Document, toml_header_without_a_name_is_refused) {
   EXPECT_TRUE(has(message_of("[[#]]\n"), "not valid TOML"));
 }
 
+TEST(Document, toml_beyond_ascii_stands_in_quotes_and_comments_only) {
+  EXPECT_TRUE(has(message_of("a = 1\nb\u00e9 = 2"),
+                  "line 2: a character beyond ASCII outside quotes and comments"));
+  EXPECT_NO_THROW(parse_toml("\xEF\xBB\xBF# \u00e9\n\"\u00b7\" = '\u00e9'"));
+}
+
 TEST(Document, json_keys_come_once) {
   EXPECT_EQ(message_of("{\"a\": 1, \"b\": 2,\n \"a\": 3}"), "line 2: the key 'a' is given twice");
 }
@@ -123,7 +129,7 @@ TEST(Document, nesting_is_bounded) {
 
 TEST(Document, dotted_keys_are_bounded_and_strings_are_not_keys) {
   std::string key = "a";
-  for (int i = 0; i < 1'000'000; ++i) key += ".a";
+  for (int i = 0; i < 500'000; ++i) key += ".a";
   EXPECT_EQ(message_of("x = 1\n" + key + " = 1"), "line 2: nested deeper than 16 levels");
   EXPECT_EQ(message_of("[" + key + "]"), "line 1: nested deeper than 16 levels");
   EXPECT_TRUE(has(message_of("x = {" + key + " = 1}"), "nested deeper than 16 levels"));

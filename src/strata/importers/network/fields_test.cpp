@@ -148,5 +148,17 @@ TEST(Fields, spatial_axes) {
   EXPECT_EQ(spatial_axes_of({}), 1U);
 }
 
+// A layer's own keys stand beside those of its operator: no two may have one name.
+TEST(NetworkFields, no_operator_has_a_field_named_like_a_key_of_every_layer) {
+  for (const std::string_view op : operator_names()) {
+    for (const FieldDescription& field : fields_of(*operator_named(op))) {
+      for (const std::string_view key :
+           {"op", "name", "inputs", "outputs", "block", "weights", "weights_of"}) {
+        EXPECT_NE(field.name, key) << op;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace strata::network

@@ -124,6 +124,7 @@ void NetworkReader::read_inputs(const Value& value) {
   for (const auto& [name, type] : table_of(value)) {
     line_ = type.line;
     place_ = fmt::format("input {}", in_quotes(name));
+    check_size();
     const Value key{name, type.line};
     check_name(checked_text(key));
     if (std::holds_alternative<List>(type.content)) {
@@ -169,11 +170,18 @@ void NetworkReader::read_layers(const Value& value) {
     line_ = layers[i].line;
     place_ = fmt::format("layer {}", i + 1);
     read_entry(table_of(layers[i]), line_, i + 1);
-    if (builder_.graph().tensors.size() > tensor_limit_) {
-      fail(ErrorKind::input, "the network has more than {} tensors up to here", tensor_limit_);
-    }
+    check_size();
   }
   place_.clear();
+}
+
+void NetworkReader::check_size() {
+  if (builder_.graph().tensors.size() > tensor_limit_) {
+    fail(ErrorKind::input, "the network has more than {} tensors up to here", tensor_limit_);
+  }
+  if (references_ > most_references) {
+    fail(ErrorKind::input, "the layers take more than {} tensors up to here", most_references);
+  }
 }
 
 void NetworkReader::read_entry(const Table& entry, std::uint32_t line, std::size_t index) {
@@ -317,6 +325,8 @@ std::vector<TensorId> NetworkReader::tensors_named(const Value& names) {
   }
   if (!std::holds_alternative<List>(names.content))
     fail_expected("a name or a list of names", names);
+  references_ += std::get<List>(names.content).size();
+  check_size();
   for (const Value& name : std::get<List>(names.content)) {
     tensors.push_back(tensor_named(text_of(name)));
   }

@@ -14,8 +14,9 @@
 
 namespace strata::network {
 
-inline constexpr std::size_t most_layers = 1'000'000;
-inline constexpr std::size_t most_tensors = 3'000'000;  ///< one LSTM node may own thousands
+inline constexpr std::size_t most_layers = 150'000;
+inline constexpr std::size_t most_tensors = 150'000;     ///< one LSTM node may own thousands
+inline constexpr std::size_t most_references = 300'000;  ///< names of tensors that layers take
 inline constexpr std::size_t longest_name = 4096;
 inline constexpr std::size_t most_warnings = 1000;
 
@@ -53,8 +54,10 @@ class NetworkReader {
   TensorId tensor_named(const std::string& name);
   TensorType read_type(TableReader& keys);
   void enter(TensorId tensor);
+  void check_size();
 
   std::size_t tensor_limit_;
+  std::size_t references_ = 0;
   GraphBuilder builder_;
   DimReader dims_;
   std::uint32_t line_ = 1;
