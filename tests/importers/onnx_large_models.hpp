@@ -18,7 +18,7 @@ namespace strata::large_models {
 using protozero::pbf_writer;
 
 inline void add_value(pbf_writer& graph, protozero::pbf_tag_type tag, const std::string& name,
-               std::initializer_list<std::int64_t> extents) {
+                      std::initializer_list<std::int64_t> extents) {
   pbf_writer value(graph, tag);
   value.add_string(1, name);
   pbf_writer type(value, 2);
@@ -31,8 +31,8 @@ inline void add_value(pbf_writer& graph, protozero::pbf_tag_type tag, const std:
   }
 }
 
-inline void add_node(pbf_writer& graph, const std::string& op, std::initializer_list<std::string> inputs,
-              const std::string& output) {
+inline void add_node(pbf_writer& graph, const std::string& op,
+                     std::initializer_list<std::string> inputs, const std::string& output) {
   pbf_writer node(graph, 1);
   for (const std::string& input : inputs) node.add_string(1, input);
   node.add_string(2, output);

@@ -41,7 +41,8 @@ TEST(OnnxScale, time_is_linear_in_the_nodes) {
 TEST(OnnxScale, weights_are_passed_over) {
   const large_models::SparseModel model;
   ASSERT_GT(std::filesystem::file_size(model.path()), std::uintmax_t{2} << 30);
-  if (!large_models::restart_peak_memory()) GTEST_SKIP() << "the peak of memory cannot be restarted";
+  if (!large_models::restart_peak_memory())
+    GTEST_SKIP() << "the peak of memory cannot be restarted";
   const double before = large_models::peak_memory_bytes();
   const double start = processor_seconds();
   const Graph graph = read_onnx(model.path());

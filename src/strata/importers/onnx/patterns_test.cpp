@@ -216,7 +216,8 @@ TEST(OnnxPatterns, an_output_that_turns_out_to_be_an_input_is_left_out) {
       .node({"Transpose", {"x"}, {"a"}, {{"perm", Integers{1, 0, 2}}}})
       .node({"Transpose", {"a"}, {"b"}, {{"perm", Integers{1, 0, 2}}}})
       .output("b");
-  EXPECT_EQ(problem_with(model), "unsupported: model.onnx: none of its 1 outputs depends on a layer");
+  EXPECT_EQ(problem_with(model),
+            "unsupported: model.onnx: none of its 1 outputs depends on a layer");
   model.node({"Relu", {"b"}, {"y"}}).output("y");
   const Graph graph = model.read();
   EXPECT_EQ(operators_of(graph), "relu");
