@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <random>
 
 // Files that are broken, by accident or on purpose: refused, with the place and the reason.
@@ -173,6 +174,53 @@ TEST(OnnxBadFiles, parts_that_run_or_not) {
       "unsupported: model.onnx: node 'choice' (If): If chooses or repeats part of the network "
       "while it runs, so its cost is not one number; export the network unrolled, or traced "
       "with fixed inputs");
+}
+
+// What is searched for every node is bounded, and what is looked through is so once.
+TEST(OnnxBadFiles, a_long_vector_at_many_nodes) {
+  constexpr int nodes = 60'000;
+  WrittenModel model;
+  model.input("x0", {1, 262144});
+  model.store({"b", fp32, {262144}, {}, std::vector<float>(262144, 0), false});
+  for (int i = 0; i < nodes; ++i) {
+    model.node({"Add", {fmt::format("x{}", i), "b"}, {fmt::format("x{}", i + 1)}});
+  }
+  model.output(fmt::format("x{}", nodes));
+  const std::clock_t start = std::clock();
+  EXPECT_EQ(problem_with(model), "no problem");
+  EXPECT_LT(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC, 2.0);
+}
+
+TEST(OnnxBadFiles, a_long_attribute_in_a_function_of_many_calls) {
+  WrittenModel model;
+  model.input("x0", {4, 4});
+  model.function("f", "Act", {"v"}, {"o"},
+                 {{"Softmax", {"v"}, {"o"}, {{"axis", Integers(50'000, 1)}}}});
+  for (int i = 0; i < 2000; ++i) {
+    model.node({"Act", {fmt::format("x{}", i)}, {fmt::format("x{}", i + 1)}, {}, "", "f"});
+  }
+  EXPECT_NE(problem_with(model.output("x2000"))
+                .find("more than 20000000 entries of attributes once functions are inlined"),
+            std::string::npos);
+}
+
+TEST(OnnxBadFiles, a_node_of_many_attributes) {
+  WrittenModel model;
+  model.input("x", {4, 4}).node({"Relu", {"x"}, {"y"}, std::vector<Attribute>(65, {"a", 1.0F})});
+  EXPECT_EQ(problem_with(model.output("y")),
+            "input: model.onnx: more than 64 attributes of one node");
+}
+
+TEST(OnnxBadFiles, names_are_cut) {
+  const std::string name(100'000, 'n');
+  WrittenModel model;
+  model.input(name, {4, 4})
+      .store(weight(name + ".weight", {4, 4}))
+      .node({"MatMul", {name, name + ".weight"}, {"y"}, {}, name, "", "['', '" + name + "', 'f']"})
+      .output("y");
+  const Graph graph = model.read();
+  for (const Tensor& tensor : graph.tensors) EXPECT_LT(tensor.name.size(), 1100U);
+  EXPECT_LT(graph.nodes[0].name.size(), 1100U);
 }
 
 TEST(OnnxBadFiles, names_that_are_no_text_do_not_reach_the_graph) {

@@ -138,7 +138,10 @@ class InputReader {
     const std::string_view op = node.def->op;
     if (op != "LSTM" && op != "GRU" && op != "RNN") return false;
     const AttributeDef* const layout = find_attribute(session_.program, node, "layout");
-    return layout == nullptr || parse_attribute(layout->message).integer.value_or(0) == 0;
+    if (layout == nullptr || session_.entries_read > most_entries_read) return true;
+    const AttributeContent content = parse_attribute(layout->message);
+    session_.entries_read += content.entries;
+    return content.integer.value_or(0) == 0;
   }
 
   void apply_given_shapes() {

@@ -119,6 +119,10 @@ std::vector<Dim> OpContext::dims(std::size_t input, std::string_view what) {
     fail(ErrorKind::unsupported, "{} {} not known before the network runs", what,
          has(input) ? "is" : "was left out and is");
   }
+  session_.numbers_computed += known->size();
+  if (session_.numbers_computed > most_numbers_computed) {
+    fail(ErrorKind::input, "more than {} sizes and axes in all", most_numbers_computed);
+  }
   std::vector<Dim> dims;
   dims.reserve(known->size());
   for (const Number number : *known) {

@@ -8,12 +8,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 namespace strata::onnx {
 namespace {
 
 // A vector longer than this is a table in disguise, and not worth a look.
 constexpr std::size_t most_vector_bytes = std::size_t{1} << 20;
+// Shapes under which one weight is used; no real one has more than two or three.
+constexpr std::size_t most_shapes_of_one = 64;
 
 bool holds_several(const Shape& shape) {
   return std::any_of(shape.begin(), shape.end(), [](Dim extent) { return !extent.is(1); });
@@ -118,7 +121,8 @@ DraftId Session::weight(Constant& constant, const Shape& shape, const char* role
   expect_not_empty(shape, draft.symbols);
   const bool is_shared = kind == TensorKind::constant || is_surely_shared(constant);
   if (is_shared) {
-    for (const DraftId id : stored_by_root[constant.root]) {
+    const std::vector<DraftId>& known = stored_by_root[constant.root];
+    for (const DraftId id : std::span(known).first(std::min(known.size(), most_shapes_of_one))) {
       if (draft.shape(id) != shape) continue;
       if (kind == TensorKind::parameter) draft.tensors[id].kind = kind;
       return id;

@@ -37,7 +37,8 @@ std::vector<std::size_t> named_axes(OpContext& context, std::size_t count) {
 
 void scale_axis(OpContext& context, Target& target, std::size_t axis, double scale) {
   Dim& extent = target.shape[axis];
-  if (!(scale > 0) || scale > 1e6) fail(ErrorKind::input, "a scale of {}", scale);
+  constexpr double largest = 1e6;  // and its inverse the smallest: far beyond any image
+  if (!(scale >= 1 / largest) || scale > largest) fail(ErrorKind::input, "a scale of {}", scale);
   if (std::trunc(scale) == scale) {
     target.factors[axis] = static_cast<std::int64_t>(scale);
     extent = context.symbols().multiply(extent, target.factors[axis]);

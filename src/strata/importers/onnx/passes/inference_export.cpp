@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "strata/base/error.hpp"
 #include "strata/importers/onnx/passes/passes.hpp"
 
 #include <fmt/format.h>
@@ -14,6 +15,9 @@ namespace {
 constexpr std::string_view way_out =
     "export with torch.onnx.export(model, args, file, "
     "training=torch.onnx.TrainingMode.PRESERVE, do_constant_folding=False, dynamo=False)";
+
+// Each gets a node and four tensors more.
+constexpr std::size_t most_convolutions = 20'000;
 
 template <class Op>
 bool is(const DraftNode& node) {
@@ -136,6 +140,9 @@ std::size_t put_batch_norms(Draft& draft) {
 void restore_training_layers(Session& session) {
   const Census census = census_of(session);
   if (session.options.assume_batch_norm) {
+    if (census.convolutions > most_convolutions) {
+      fail(ErrorKind::unsupported, "--assume-bn for more than {} convolutions", most_convolutions);
+    }
     const std::size_t count = put_batch_norms(session.draft);
     if (count > 0) {
       session.warn(WarningCode::value_assumed,

@@ -28,22 +28,19 @@ bool is_from_canonical(const Axes& order) {
   return is_to_canonical(inverse);
 }
 
-bool is_output(const Draft& draft, DraftId tensor) {
-  return std::find(draft.outputs.begin(), draft.outputs.end(), tensor) != draft.outputs.end();
-}
-
 // The one order in which everybody reads the input, if there is one. A transpose that the network
 // hands out is its work, not a convention.
-std::optional<Axes> common_order(const Draft& draft, DraftId input) {
+std::optional<Axes> common_order(const Draft& draft, const std::vector<bool>& is_output,
+                                 DraftId input) {
   std::optional<Axes> order;
   for (const DraftNode& node : draft.nodes) {
     if (std::find(node.inputs.begin(), node.inputs.end(), input) == node.inputs.end()) continue;
     const auto* transpose = std::get_if<Transpose>(node.op.get());
     if (transpose == nullptr || (order && *order != transpose->permutation)) return std::nullopt;
-    if (is_output(draft, node.outputs[0])) return std::nullopt;
+    if (is_output[node.outputs[0]]) return std::nullopt;
     order = transpose->permutation;
   }
-  if (is_output(draft, input)) return std::nullopt;
+  if (is_output[input]) return std::nullopt;
   return order && is_to_canonical(*order) ? order : std::nullopt;
 }
 
@@ -56,9 +53,11 @@ void take_layouts(Session& session) {
       draft.nodes.begin(), draft.nodes.end(),
       [](const DraftNode& node) { return std::holds_alternative<Transpose>(*node.op); });
   if (!has_transposes || draft.inputs.size() > most_inputs) return;
+  std::vector<bool> is_output(draft.tensors.size(), false);
+  for (const DraftId output : draft.outputs) is_output[output] = true;
   Rewriter rewriter(draft);
   for (const DraftId input : draft.inputs) {
-    const std::optional<Axes> order = common_order(draft, input);
+    const std::optional<Axes> order = common_order(draft, is_output, input);
     if (!order) continue;
     const Shape old = draft.shape(input);
     for (std::size_t axis = 0; axis < old.size(); ++axis) {
