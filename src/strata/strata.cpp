@@ -81,7 +81,7 @@ BoundGraph bind_model(const Graph& graph, const ModelSizes& sizes) {
     if (parameter.name == "batch" && !parameter.default_value)
       binding.try_emplace("batch", default_batch);
   }
-  return bind(graph, binding, sizes.dtype);
+  return strata::bind(graph, binding, sizes.dtype);  // std::bind would take it too
 }
 
 }  // namespace strata

@@ -110,7 +110,7 @@ const BestPlanner::Tried& BestPlanner::tried_at(std::int64_t capacity_bytes, Eff
 
 std::vector<std::int64_t> BestPlanner::grid_below(std::int64_t capacity_bytes) const {
   std::vector<std::int64_t> points;
-  if (points_per_octave_ == 0) return points;
+  if (points_per_octave_ == 0 || !options_.tries_smaller_capacities) return points;
   const std::int64_t lowest = std::max(lowest_bytes_, capacity_bytes >> octaves_below);
   std::int64_t point = grid_floor(std::min(capacity_bytes, enough_bytes_), points_per_octave_);
   while (point >= lowest && point > 0) {

@@ -42,7 +42,7 @@ class BestPlanner {
   Hardware hardware_;
   PredictOptions options_;
   std::int64_t lowest_bytes_ = 0;       // where the grid begins
-  std::int64_t enough_bytes_ = 0;  // where it ends: everything fits
+  std::int64_t enough_bytes_ = 0;       // where it ends: everything fits
   int points_per_octave_ = 0;           // 0: no grid, the program is too long
   std::vector<double> worth_of_bytes_;  // bytes that keeping each interval saves
   std::map<std::pair<std::int64_t, Effort>, Tried> tried_;  // by capacity

@@ -35,6 +35,7 @@ struct PredictOptions {
   Prefetch prefetch = Prefetch::soonest;
   Offload offload = Offload::look_ahead;
   Objective objective = Objective::time;
+  bool tries_smaller_capacities = true;  ///< policy best: also plans made for less; slower to find
   bool strict_minimum = false;  ///< refuse a capacity below the minimum instead of slicing weights
   double minimum_slack = 0;     ///< share of the capacity by which the minimum may exceed it
   std::int64_t granularity_bytes = 0;  ///< 0: whole tensors; otherwise parts of that size

@@ -10,7 +10,7 @@
 namespace strata {
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string result = "\"";
   for (const char c : printable(text)) {
     if (c == '"' || c == '\\') result += '\\';
@@ -21,7 +21,7 @@ std::string quoted(std::string_view text) {
 
 // Lines of a label; \n inside a quoted string of Graphviz is a line break.
 std::string label_of(const LayerSummary& layer) {
-  std::string lines = quoted(layer.name);
+  std::string lines = in_quotes(layer.name);
   lines.pop_back();
   lines += fmt::format("\\n{}\\n{}", printable(layer.op), shape_text(layer.output_shape));
   if (layer.counts.parameters > 0) {
@@ -56,8 +56,8 @@ std::string nodes_text(const ModelSummary& summary) {
   for (const Cluster& cluster : clusters_of(summary)) {
     const bool has_frame = !cluster.block.empty();
     if (has_frame)
-      text +=
-          fmt::format("  subgraph cluster_{} {{\n  label={};\n", number++, quoted(cluster.block));
+      text += fmt::format("  subgraph cluster_{} {{\n  label={};\n", number++,
+                          in_quotes(cluster.block));
     for (const std::size_t layer : cluster.layers) {
       text += fmt::format("  layer{} [label={}];\n", layer, label_of(summary.layers[layer]));
     }
@@ -77,7 +77,7 @@ std::string edges_text(const ModelSummary& summary) {
       if (is_new) {
         source->second = fmt::format("input{}", inputs++);
         text += fmt::format("  {} [label={}, shape=ellipse, style=solid];\n", source->second,
-                            quoted(input));
+                            in_quotes(input));
       }
       text += fmt::format("  {} -> layer{};\n", source->second, index);
     }
@@ -96,7 +96,7 @@ std::string to_dot(const ModelSummary& summary) {
       "fontsize=10];\n"
       "  graph [style=rounded, color=\"#9aa7b8\", fontname=\"Helvetica\", fontsize=10];\n"
       "{}{}}}\n",
-      quoted(summary.name), nodes_text(summary), edges_text(summary));
+      in_quotes(summary.name), nodes_text(summary), edges_text(summary));
 }
 
 }  // namespace strata
