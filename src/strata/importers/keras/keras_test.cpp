@@ -290,8 +290,7 @@ TEST(KerasFile, deep_nesting_is_refused) {
 }
 
 TEST(KerasFile, many_values_are_refused) {
-  EXPECT_EQ(complaint("[" + repeated("0,", 2'000'000)),
-            "input: net.json: more than 500000 values");
+  EXPECT_EQ(complaint("[" + repeated("0,", 2'000'000)), "input: net.json: more than 500000 values");
 }
 
 // Every model calls the next one twice: a text of two pages that means 2^24 layers.
