@@ -108,6 +108,9 @@ TEST(Document, toml_header_without_a_name_is_refused) {
 TEST(Document, toml_beyond_ascii_stands_in_quotes_and_comments_only) {
   EXPECT_TRUE(has(message_of("a = 1\nb\u00e9 = 2"),
                   "line 2: a character beyond ASCII outside quotes and comments"));
+  EXPECT_TRUE(has(message_of("a = 4\"\u00e9\""), "line 1: a quote within or behind a word"));
+  EXPECT_NO_THROW(
+      parse_toml("a = \"\"\"x\"\"\"\" # \u00e9\nb = ''''y''''\n\"c\".'d' = [\n'e', \"f\"]"));
   EXPECT_NO_THROW(parse_toml("\xEF\xBB\xBF# \u00e9\n\"\u00b7\" = '\u00e9'"));
 }
 

@@ -41,7 +41,9 @@ class TextCheck {
       if (c == '#') {
         skip_to("\n");
       } else if (c == '"' || c == '\'') {
+        expect_begin_of_string();
         skip_string(c);
+        last_ = c;
       } else {
         count(c);
         ++at_;
@@ -50,8 +52,15 @@ class TextCheck {
   }
 
  private:
+  // Elsewhere the library reads on as if there were no string.
+  void expect_begin_of_string() const {
+    if (std::string_view("\n=[{,.").find(last_) != std::string_view::npos) return;
+    fail(ErrorKind::input, "not valid TOML: line {}: a quote within or behind a word", line_);
+  }
+
   void count(char c) {
     if (c == '\n') ++line_;
+    if (c != ' ' && c != '\t' && c != '\r') last_ = c;
     if (static_cast<unsigned char>(c) >= 0x80) {
       fail(ErrorKind::input,
            "not valid TOML: line {}: a character beyond ASCII outside quotes and comments", line_);
@@ -85,12 +94,15 @@ class TextCheck {
       at_ += quote == '"' && text_[at_] == '\\' ? 2 : 1;
     }
     at_ = std::min(at_ + end.size(), text_.size());
+    // A long string may end in one or two quotes of its own.
+    for (int i = 0; is_long && i < 2 && at_ < text_.size() && text_[at_] == quote; ++i) ++at_;
   }
 
   std::string_view text_;
   std::size_t at_ = 0;
   std::size_t line_ = 1;
   std::size_t dots_ = 0;
+  char last_ = '\n';  // outside strings, comments and white space
 };
 
 class TreeBuilder {
