@@ -121,7 +121,7 @@ BENCHMARK(chain_windows)
 struct Network {
   explicit Network(const char* name)
       : graph(build_network(name)),
-        bound(bind(graph, {})),
+        bound(bind_graph(graph, {})),
         program(make_program(bound)),
         list(program) {}
   Graph graph;

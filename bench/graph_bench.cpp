@@ -42,7 +42,7 @@ void report_per_node(benchmark::State& state, std::size_t nodes) {
 void chain_from_nothing_to_cost(benchmark::State& state) {
   for (auto _ : state) {
     const Graph graph = chain_of(state.range(0));
-    benchmark::DoNotOptimize(costs_of(bind(graph, {})));
+    benchmark::DoNotOptimize(costs_of(bind_graph(graph, {})));
   }
   report_per_node(state, static_cast<std::size_t>(state.range(0)));
   state.SetComplexityN(state.range(0));
@@ -57,7 +57,7 @@ void network_from_nothing_to_cost(benchmark::State& state, const char* name) {
   std::size_t nodes = 0;
   for (auto _ : state) {
     const Graph graph = build_network(name);
-    benchmark::DoNotOptimize(costs_of(bind(graph, {})));
+    benchmark::DoNotOptimize(costs_of(bind_graph(graph, {})));
     nodes = graph.nodes.size();
   }
   report_per_node(state, nodes);
@@ -74,7 +74,7 @@ void rebind_resnet50(benchmark::State& state) {
   const Graph graph = build_network("resnet50");
   std::int64_t batch = 1;
   for (auto _ : state) {
-    benchmark::DoNotOptimize(costs_of(bind(graph, {{"batch", batch}})));
+    benchmark::DoNotOptimize(costs_of(bind_graph(graph, {{"batch", batch}})));
     batch = batch % 256 + 1;
   }
   report_per_node(state, graph.nodes.size());

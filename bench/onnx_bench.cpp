@@ -18,7 +18,7 @@ void chain_from_bytes_to_cost(benchmark::State& state) {
   const std::string text = large_models::chain_of(state.range(0));
   for (auto _ : state) {
     const Graph graph = read_onnx_text(text, "chain.onnx");
-    benchmark::DoNotOptimize(costs_of(bind(graph, {})));
+    benchmark::DoNotOptimize(costs_of(bind_graph(graph, {})));
   }
   state.SetComplexityN(state.range(0));
   state.counters["per_node"] = benchmark::Counter(

@@ -43,7 +43,7 @@ Graph chain_of(std::int64_t nodes) {
 
 void program_of_a_chain(benchmark::State& state) {
   const Graph graph = chain_of(state.range(0));
-  const BoundGraph bound = bind(graph, {});
+  const BoundGraph bound = bind_graph(graph, {});
   std::size_t steps = 0;
   for (auto _ : state) {
     const Program program = make_program(bound);
@@ -60,7 +60,7 @@ BENCHMARK(program_of_a_chain)
 
 void program_of_an_unrolled_layer(benchmark::State& state) {
   const Graph graph = build_network("lstm");
-  const BoundGraph bound = strata::bind(graph, Binding{{"seq", state.range(0)}});
+  const BoundGraph bound = bind_graph(graph, Binding{{"seq", state.range(0)}});
   std::size_t steps = 0;
   for (auto _ : state) {
     const Program program = make_program(bound);
@@ -77,7 +77,7 @@ BENCHMARK(program_of_an_unrolled_layer)
 
 void program_of_network(benchmark::State& state, const char* network) {
   const Graph graph = build_network(network);
-  const BoundGraph bound = bind(graph, {});
+  const BoundGraph bound = bind_graph(graph, {});
   std::size_t steps = 0;
   for (auto _ : state) {
     const Program program = make_program(bound);

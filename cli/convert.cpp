@@ -45,7 +45,7 @@ int run(const Request& request) {
 
 constexpr Command convert_command{
     .name = "convert",
-    .summary = "A network in Strata's own format, which needs no other library to be read",
+    .summary = "A network in Strata's own format, which any build reads",
     .arguments = arguments,
     .flags = flags,
     .run = run};

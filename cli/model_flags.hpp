@@ -22,7 +22,7 @@ inline constexpr std::array<std::string_view, 7> dtype_names = {"fp64", "fp32", 
 inline constexpr Flag batch_flag{.name = "batch",
                                  .letter = 'b',
                                  .value = "N",
-                                 .help = "Samples per step; 32 unless the network says otherwise."};
+                                 .help = "Samples per step; 32 unless the network has its own."};
 inline constexpr Flag seq_flag{.name = "seq",
                                .letter = 's',
                                .value = "N",
@@ -44,13 +44,12 @@ inline constexpr Flag input_flag{.name = "input",
                                  .value = "NAME=SHAPE",
                                  .help = "Shape of an input of a file: data=1x3x224x224.",
                                  .repeats = true};
-inline constexpr Flag no_fuse_flag{
-    .name = "no-fuse", .help = "Keep the operators of a file apart: no attention, no layer norm."};
-inline constexpr Flag assume_bn_flag{
-    .name = "assume-bn",
-    .help = "Put back the batch normalisation that an inference export folded away."};
-inline constexpr Flag strict_flag{
-    .name = "strict", .help = "An operator of a file that cannot be counted is an error."};
+inline constexpr Flag no_fuse_flag{.name = "no-fuse",
+                                   .help = "Keep operators apart: no attention, no layer norm."};
+inline constexpr Flag assume_bn_flag{.name = "assume-bn",
+                                     .help = "Put back batch normalisation that an export folded."};
+inline constexpr Flag strict_flag{.name = "strict",
+                                  .help = "An operator that cannot be counted is an error."};
 
 /// How the file of a model is read: for every command that takes one.
 inline constexpr std::array<Flag, 4> import_flags = {input_flag, no_fuse_flag, assume_bn_flag,

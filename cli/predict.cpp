@@ -18,7 +18,7 @@ constexpr std::string_view groupings[] = {"type", "layer", "block", "pass", "cla
 
 constexpr Flag by_flag{.name = "by",
                        .value = "WHAT",
-                       .help = "Where the time goes, by type, layer, block, pass or class.",
+                       .help = "Time by type, layer, block, pass or class.",
                        .choices = groupings,
                        .offer = Offer::choices};
 constexpr Flag layers_flag{
@@ -29,7 +29,7 @@ constexpr Flag json_flag{.name = "json",
                          .offer = Offer::file};
 constexpr Flag csv_flag{.name = "csv",
                         .value = "FILE",
-                        .help = "A line per layer and pass as CSV; - is standard output.",
+                        .help = "A line per layer and pass; - is standard output.",
                         .offer = Offer::file};
 constexpr Flag trace_flag{.name = "trace",
                           .value = "FILE",

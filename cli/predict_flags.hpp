@@ -17,11 +17,11 @@ inline constexpr std::array<std::string_view, 1> preset_names = {"thesis"};
 
 inline constexpr Flag on_flag{.name = "on",
                               .value = "MACHINE",
-                              .help = "A machine (strata list machines) or its file; h100-sxm.",
+                              .help = "A machine (strata list machines) or file; h100-sxm.",
                               .offer = Offer::file};
 inline constexpr Flag set_flag{.name = "set",
                                .value = "FIELD=V",
-                               .help = "Any number of it: machine.memory.L2.capacity_bytes=128MB.",
+                               .help = "Any of its numbers, as machine.FIELD=VALUE.",
                                .repeats = true};
 inline constexpr Flag capacity_flag{
     .name = "capacity", .value = "SIZE", .help = "On-chip memory: 128MB; else the machine's."};
@@ -58,7 +58,7 @@ inline constexpr Flag bounds_flag{.name = "bounds",
 inline constexpr Flag granularity_flag{
     .name = "granularity", .value = "SIZE", .help = "Keep parts of that size, not whole tensors."};
 inline constexpr Flag strict_minimum_flag{
-    .name = "strict-minimum", .help = "Refuse a capacity that would make layers cut their weight."};
+    .name = "strict-minimum", .help = "Refuse a capacity that makes layers cut weights."};
 inline constexpr Flag optimizer_flag{.name = "optimizer",
                                      .value = "O",
                                      .help = "Update of the weights: none, sgd, momentum or adam.",

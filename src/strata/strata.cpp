@@ -81,7 +81,7 @@ BoundGraph bind_model(const Graph& graph, const ModelSizes& sizes) {
     if (parameter.name == "batch" && !parameter.default_value)
       binding.try_emplace("batch", default_batch);
   }
-  return strata::bind(graph, binding, sizes.dtype);  // std::bind would take it too
+  return bind_graph(graph, binding, sizes.dtype);
 }
 
 }  // namespace strata

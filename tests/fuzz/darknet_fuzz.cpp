@@ -43,7 +43,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   strata::Graph graph;
   try {
     graph = strata::read_darknet_text(text, "fuzz.cfg");
-    strata::costs_of(strata::bind(graph, {}));
+    strata::costs_of(bind_graph(graph, {}));
   } catch (const Error& error) {
     // A file may be refused; it may never be blamed on Strata, and no other exception may come out.
     if (!is_the_files_fault(error)) throw;

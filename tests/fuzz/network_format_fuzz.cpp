@@ -18,7 +18,7 @@ strata::BoundGraph bind_all(const strata::Graph& graph) {
   for (const strata::Parameter& parameter : graph.symbols.parameters()) {
     if (!parameter.default_value) binding.emplace(parameter.name, 4);
   }
-  return strata::bind(graph, binding);
+  return bind_graph(graph, binding);
 }
 
 bool is_same(const strata::BoundGraph& a, const strata::BoundGraph& b) {

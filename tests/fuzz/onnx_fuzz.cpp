@@ -41,7 +41,7 @@ void read(std::string_view bytes, const strata::ImportOptions& options) {
   strata::Graph graph;
   try {
     graph = strata::read_onnx_text(bytes, "fuzz.onnx", options);
-    strata::costs_of(strata::bind(graph, {}));
+    strata::costs_of(bind_graph(graph, {}));
   } catch (const Error& error) {
     // A file may be refused; it may never be blamed on Strata, and no other exception may come out.
     if (!is_the_files_fault(error)) throw;

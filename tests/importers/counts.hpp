@@ -31,7 +31,7 @@ struct Counts {
 };
 
 inline Counts counts_of(const Graph& graph, std::int64_t batch = 1) {
-  const BoundGraph bound = bind(graph, {{"batch", batch}});
+  const BoundGraph bound = bind_graph(graph, {{"batch", batch}});
   Counts counts;
   for (const NodeCost& cost : costs_of(bound, Mode::inference)) {
     counts.mac += cost.forward.mac;
@@ -87,7 +87,7 @@ void expect_mutilated_files_are_read_or_refused(const std::string& text, const R
     }
     try {
       const Graph graph = read(changed);
-      costs_of(bind(graph, {}));
+      costs_of(bind_graph(graph, {}));
     } catch (const Error& error) {
       EXPECT_TRUE(error.kind() == ErrorKind::input || error.kind() == ErrorKind::unsupported)
           << error.what();

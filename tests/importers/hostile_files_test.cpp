@@ -43,8 +43,8 @@ class HostileFiles : public testing::Test {
     SCOPED_TRACE(name);
     const std::filesystem::path path = folder_.path() / name;
     std::ofstream(path, std::ios::binary) << bytes;
-    // The program itself, its libraries and its stack take some 40 MB of addresses.
-    const std::size_t most_bytes = bytes.size() + 240 * megabyte;
+    // The program itself, all its libraries and its stack take some 60 MB of addresses.
+    const std::size_t most_bytes = bytes.size() + (200 + 60) * megabyte;
     const Outcome outcome = run_shell(
         fmt::format("ulimit -v {} -t 2; strata show {} --top 1", most_bytes / kilobyte, name),
         {.folder = folder_.path()});

@@ -22,7 +22,7 @@ TEST(ImportSpeed, every_file_of_the_collection_takes_a_moment) {
     for (const auto& file : files_below(*collection(), extension)) {
       const double begin_s = processor_s();
       try {
-        costs_of(bind(import_model(file), {}));
+        costs_of(bind_graph(import_model(file), {}));
       } catch (const Error&) {
         // Refusing a file takes no longer.
       }

@@ -204,7 +204,7 @@ TEST(KerasCollection, shapes_are_those_that_keras_inferred) {
     std::map<std::string, std::vector<std::int64_t>> expected;
     collect_shapes(json::parse(text_of_file(file)), expected);
     const Graph graph = read_keras(file);
-    const BoundGraph bound = bind(graph, {{"batch", 1}});
+    const BoundGraph bound = bind_graph(graph, {{"batch", 1}});
     std::map<std::string, std::vector<std::int64_t>> made;
     for (const Node& node : graph.nodes) {
       const auto& shape = bound.tensors[node.outputs[0]].shape;

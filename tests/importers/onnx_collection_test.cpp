@@ -33,7 +33,7 @@ bool warns(const Graph& graph, WarningCode code) {
 }
 
 std::int64_t parameters_of(const Graph& graph) {
-  const BoundGraph bound = bind(graph, {});
+  const BoundGraph bound = bind_graph(graph, {});
   std::int64_t count = 0;
   for (TensorId id = 0; id < graph.tensors.size(); ++id) {
     if (graph.tensors[id].kind == TensorKind::parameter) count += bound.tensors[id].elements;
@@ -43,7 +43,7 @@ std::int64_t parameters_of(const Graph& graph) {
 
 std::int64_t multiply_adds_of(const Graph& graph, const Binding& binding = {}) {
   std::int64_t mac = 0;
-  for (const NodeCost& cost : costs_of(bind(graph, binding), Mode::inference)) {
+  for (const NodeCost& cost : costs_of(bind_graph(graph, binding), Mode::inference)) {
     mac += cost.forward.mac;
   }
   return mac;
@@ -89,7 +89,7 @@ TEST(OnnxCollection, every_file_is_read_or_refused_for_its_reason) {
       const Graph graph = read_onnx(file);
       EXPECT_EQ(expected, refused.end()) << "is read now";
       EXPECT_FALSE(graph.outputs.empty());
-      EXPECT_NO_THROW(costs_of(bind(graph, {})));
+      EXPECT_NO_THROW(costs_of(bind_graph(graph, {})));
       EXPECT_NO_THROW(read_onnx(file, {.fuse = false}));
     } catch (const Error& error) {
       if (expected == refused.end()) {
@@ -109,7 +109,7 @@ double seconds_to_cost(const std::filesystem::path& file) {
   double best = std::numeric_limits<double>::infinity();
   for (int run = 0; run < 3; ++run) {
     const std::clock_t start = std::clock();
-    costs_of(bind(read_onnx(file), {}));
+    costs_of(bind_graph(read_onnx(file), {}));
     best = std::min(best, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
   }
   return best;

@@ -30,8 +30,8 @@ bool is_same(const NodeCost& a, const NodeCost& b) {
 }
 
 void expect_same_costs(const Graph& a, const Graph& b, const Binding& sizes) {
-  const std::vector<NodeCost> first = costs_of(bind(a, sizes));
-  const std::vector<NodeCost> second = costs_of(bind(b, sizes));
+  const std::vector<NodeCost> first = costs_of(bind_graph(a, sizes));
+  const std::vector<NodeCost> second = costs_of(bind_graph(b, sizes));
   ASSERT_EQ(first.size(), second.size());
   for (std::size_t i = 0; i < first.size(); ++i) {
     ASSERT_TRUE(is_same(first[i], second[i])) << a.nodes[i].name;

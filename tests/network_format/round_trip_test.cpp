@@ -35,8 +35,9 @@ TEST(NetworkRoundTrip, sizes_are_the_same_numbers) {
   for (const Network& network : networks()) {
     const Graph graph = build_network(network.name);
     const Graph again = read_network(write_network(graph), "round_trip.json");
-    EXPECT_EQ(shapes_of(bind(graph, {})), shapes_of(bind(again, {}))) << network.name;
-    EXPECT_EQ(shapes_of(bind(graph, {{"batch", 3}})), shapes_of(bind(again, {{"batch", 3}})))
+    EXPECT_EQ(shapes_of(bind_graph(graph, {})), shapes_of(bind_graph(again, {}))) << network.name;
+    EXPECT_EQ(shapes_of(bind_graph(graph, {{"batch", 3}})),
+              shapes_of(bind_graph(again, {{"batch", 3}})))
         << network.name;
   }
 }
@@ -59,7 +60,7 @@ TEST(NetworkExamples, can_be_imported_and_bound) {
   for (const std::filesystem::path& path :
        files_in(source_dir() / "examples/networks", {".json", ".toml"})) {
     const Graph graph = import_model(path);
-    EXPECT_EQ(bind(graph, {{"batch", 2}}).tensors.size(), graph.tensors.size()) << path;
+    EXPECT_EQ(bind_graph(graph, {{"batch", 2}}).tensors.size(), graph.tensors.size()) << path;
   }
 }
 
@@ -68,7 +69,7 @@ TEST(NetworkExamples, the_shortest_has_ten_lines_and_the_right_shapes) {
   const std::string text = text_of_file(path);
   EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 11);
   const Graph graph = import_model(path);
-  const BoundGraph bound = bind(graph, {{"batch", 2}});
+  const BoundGraph bound = bind_graph(graph, {{"batch", 2}});
   // Worked out by hand: 3 → 16 channels at 32 × 32, pooled to 16 × 16, flattened to 4096, 10
   // classes.
   std::int64_t parameters = 0;

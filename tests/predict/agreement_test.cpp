@@ -171,7 +171,7 @@ TEST(PredictionAgreement, RandomProgramsMeetEveryRule) {
 TEST(PredictionAgreement, NetworksTakeTheSameTime) {
   for (const char* name : {"alexnet", "mobilenet_v2", "resnet50"}) {
     const Graph graph = build_network(name);
-    const BoundGraph bound = bind(graph, {{"batch", 32}});
+    const BoundGraph bound = bind_graph(graph, {{"batch", 32}});
     const Program program = make_program(bound);
     const AccessList list(program);
     for (const std::int64_t megabytes : {24, 128}) {

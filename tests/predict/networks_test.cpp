@@ -20,7 +20,7 @@ using reference::Timeline;
 struct Laid {
   explicit Laid(std::string_view name, std::int64_t batch = 32)
       : graph(build_network(name)),
-        bound(bind(graph, {{"batch", batch}})),
+        bound(bind_graph(graph, {{"batch", batch}})),
         program(make_program(bound)),
         list(program) {}
   Laid(const Laid&) = delete;

@@ -16,7 +16,7 @@ namespace {
 std::int64_t multiply_adds(std::string_view specification) {
   const Graph graph = build_network(specification);
   std::int64_t mac = 0;
-  for (const NodeCost& cost : costs_of(bind(graph, {{"batch", 1}}), Mode::inference)) {
+  for (const NodeCost& cost : costs_of(bind_graph(graph, {{"batch", 1}}), Mode::inference)) {
     EXPECT_TRUE(cost.is_counted);
     mac += cost.forward.mac;
   }

@@ -76,7 +76,7 @@ TEST(Cost, of_all_nodes_is_in_graph_order) {
   const TensorId x = builder.input("x", {builder.symbols().parameter("batch", 8), 4});
   builder.add("relu", Unary{}, {builder.add("linear", Linear{.features = 5, .bias = false}, {x})});
   const Graph graph = std::move(builder).finish();
-  const BoundGraph bound = bind(graph, {{"batch", 2}});
+  const BoundGraph bound = bind_graph(graph, {{"batch", 2}});
   const std::vector<NodeCost> costs = costs_of(bound);
   ASSERT_EQ(costs.size(), 2U);
   EXPECT_EQ(costs[0].forward.mac, 2 * 4 * 5);

@@ -64,7 +64,7 @@ struct Subject {
   NodeId node = 0;
 
   Subject(const Operator& op, const std::vector<Source>& sources, const Options& options)
-      : graph(build(op, sources, options)), bound(bind(graph, {}, options.dtype)) {
+      : graph(build(op, sources, options)), bound(bind_graph(graph, {}, options.dtype)) {
     node = static_cast<NodeId>(graph.nodes.size() - 1);
   }
   Subject(const Subject&) = delete;

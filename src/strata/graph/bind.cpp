@@ -41,7 +41,7 @@ void check_assumptions(const Graph& graph, const std::vector<std::int64_t>& valu
 
 }  // namespace
 
-BoundGraph bind(const Graph& graph, const Binding& binding, std::optional<DType> dtype) {
+BoundGraph bind_graph(const Graph& graph, const Binding& binding, std::optional<DType> dtype) {
   const std::vector<std::int64_t> values = graph.symbols.evaluate(binding);
   const std::vector<bool> wants_gradient = tensors_with_gradient(graph);
 

@@ -33,8 +33,8 @@ struct BoundGraph {
 /// type of the network when given. Errors name the node or tensor: an extent that comes out below
 /// 1, a count beyond 64 bits, a mismatch that only now shows. Linear in nodes; cheap enough to call
 /// once per point of a sweep.
-BoundGraph bind(const Graph& graph, const Binding& binding,
-                std::optional<DType> dtype = std::nullopt);
+BoundGraph bind_graph(const Graph& graph, const Binding& binding,
+                      std::optional<DType> dtype = std::nullopt);
 
 /// For every tensor whether training needs its gradient: floating-point, a parameter or made from
 /// one, and on the way to an output of the graph.

@@ -84,10 +84,10 @@ TEST(Builder, shared_weights_must_fit) {
 TEST(Bind, gives_every_batch_size_from_one_graph) {
   const Graph graph = small_network();
   for (const std::int64_t batch : {1, 32, 256}) {
-    const BoundGraph bound = bind(graph, {{"batch", batch}});
+    const BoundGraph bound = bind_graph(graph, {{"batch", batch}});
     EXPECT_EQ(bound.tensors[graph.nodes[0].outputs[0]].elements, batch * 4 * 6 * 6);
   }
-  EXPECT_EQ(bind(graph, {}).binding.at("batch"), 32);
+  EXPECT_EQ(bind_graph(graph, {}).binding.at("batch"), 32);
 }
 
 TEST(Bind, replaces_floating_types_only) {
@@ -95,7 +95,7 @@ TEST(Bind, replaces_floating_types_only) {
   const TensorId ids = builder.input("ids", {2, 3}, DType::int64);
   builder.add("embedding", Embedding{10, 4}, {ids});
   const Graph graph = std::move(builder).finish();
-  const BoundGraph bound = bind(graph, {}, DType::bf16);
+  const BoundGraph bound = bind_graph(graph, {}, DType::bf16);
   EXPECT_EQ(bound.tensors[ids].bytes, 2 * 3 * 8);
   EXPECT_EQ(bound.tensors[graph.outputs[0]].bytes, 2 * 3 * 4 * 2);
 }
@@ -103,10 +103,13 @@ TEST(Bind, replaces_floating_types_only) {
 TEST(Bind, absurd_sizes_are_errors_with_a_place) {
   const Graph graph = small_network();
   EXPECT_NE(message_of([&] {
-              bind(graph, {{"batch", std::int64_t{1} << 60}});
+              bind_graph(graph, {{"batch", std::int64_t{1} << 60}});
             }).find("tensor 'image'"),
             std::string::npos);
-  EXPECT_NE(message_of([&] { bind(graph, {{"batch", 0}}); }).find("at least 1"), std::string::npos);
+  EXPECT_NE(message_of([&] {
+              bind_graph(graph, {{"batch", 0}});
+            }).find("at least 1"),
+            std::string::npos);
 }
 
 TEST(Bind, checks_what_inference_assumed) {
@@ -117,9 +120,9 @@ TEST(Bind, checks_what_inference_assumed) {
   const TensorId b = builder.input("b", {right});
   builder.add("sum", Elementwise{}, {a, b});
   const Graph graph = std::move(builder).finish();
-  EXPECT_NO_THROW(bind(graph, {{"left", 4}, {"right", 4}}));
+  EXPECT_NO_THROW(bind_graph(graph, {{"left", 4}, {"right", 4}}));
   EXPECT_EQ(message_of([&] {
-              bind(graph, {{"left", 4}, {"right", 5}});
+              bind_graph(graph, {{"left", 4}, {"right", 5}});
             }),
             "node 'sum': extents must agree, but left is 4 and right is 5");
 }

@@ -13,8 +13,6 @@
 namespace strata {
 namespace {
 
-constexpr int octaves_below = 3;  // of the capacity asked for, in which smaller ones are tried
-constexpr int coarse_points = 4;  // per octave, where more than one plan is tried
 constexpr std::size_t long_program = 5'000;         // steps: beyond, the grid is coarser
 constexpr std::size_t very_long_program = 200'000;  // beyond, there is none
 
@@ -76,7 +74,7 @@ BestPlanner::BestPlanner(const AccessList& list, const Hardware& hardware,
   for (const Value& value : list.program.values) all += value.bytes;
   enough_bytes_ = std::max<std::int64_t>(all.value(), 1);
   const std::size_t steps = list.program.steps.size();
-  points_per_octave_ = steps > very_long_program ? 0 : steps > long_program ? coarse_points : 16;
+  points_per_octave_ = steps > very_long_program ? 0 : steps > long_program ? 4 : 8;
 }
 
 bool BestPlanner::is_better(const Tried& a, const Tried& b) const {
@@ -100,20 +98,17 @@ const BestPlanner::Tried& BestPlanner::tried_at(std::int64_t capacity_bytes, Eff
   Plan farthest = farthest_next_use_plan(list_, capacity_bytes, options_);
   if (effort == Effort::exchanges) consider(best, exchanged_plan(list_, farthest, options_));
   consider(best, std::move(farthest));
-  if (effort != Effort::one_plan) {
-    Plan packed = packed_plan(list_, capacity_bytes, options_, worth_of_bytes_);
-    if (effort == Effort::exchanges) consider(best, exchanged_plan(list_, packed, options_));
-    consider(best, std::move(packed));
-  }
+  Plan packed = packed_plan(list_, capacity_bytes, options_, worth_of_bytes_);
+  if (effort == Effort::exchanges) consider(best, exchanged_plan(list_, packed, options_));
+  consider(best, std::move(packed));
   return tried_.emplace(std::pair(capacity_bytes, effort), std::move(best)).first->second;
 }
 
 std::vector<std::int64_t> BestPlanner::grid_below(std::int64_t capacity_bytes) const {
   std::vector<std::int64_t> points;
   if (points_per_octave_ == 0 || !options_.tries_smaller_capacities) return points;
-  const std::int64_t lowest = std::max(lowest_bytes_, capacity_bytes >> octaves_below);
   std::int64_t point = grid_floor(std::min(capacity_bytes, enough_bytes_), points_per_octave_);
-  while (point >= lowest && point > 0) {
+  while (point >= lowest_bytes_ && point > 0) {
     points.push_back(point);
     point = grid_floor(point - 1, points_per_octave_);
   }
@@ -126,8 +121,7 @@ const Plan& BestPlanner::at(std::int64_t capacity_bytes) {
   const Tried* best =
       &tried_at(capacity_bytes, is_exchanging ? Effort::exchanges : Effort::two_plans);
   for (const std::int64_t point : grid_below(capacity_bytes)) {
-    const bool is_coarse = grid_floor(point, coarse_points) == point;
-    const Tried& tried = tried_at(point, is_coarse ? Effort::two_plans : Effort::one_plan);
+    const Tried& tried = tried_at(point, Effort::two_plans);
     if (is_better(tried, *best)) best = &tried;
   }
   return best->plan;

@@ -31,7 +31,7 @@ class BestPlanner {
 
   /// How many ways of planning are tried. Exchanges take milliseconds and are for traffic only:
   /// they do not make an iteration faster.
-  enum class Effort : std::uint8_t { one_plan, two_plans, exchanges };
+  enum class Effort : std::uint8_t { two_plans, exchanges };
 
   bool is_better(const Tried& a, const Tried& b) const;
   const Tried& tried_at(std::int64_t capacity_bytes, Effort effort);

@@ -37,7 +37,7 @@ Graph tied_network() {
 
 TEST(ModelSummary, describes_the_network) {
   const Graph graph = tied_network();
-  const ModelSummary summary = summarize(bind(graph, {{"batch", 2}}, DType::bf16));
+  const ModelSummary summary = summarize(bind_graph(graph, {{"batch", 2}}, DType::bf16));
   EXPECT_EQ(summary.name, "tied");
   EXPECT_EQ(summary.title, "tied") << "without a title the name is one";
   EXPECT_EQ(summary.dtype, "bf16") << "integers do not count";
@@ -56,7 +56,7 @@ TEST(ModelSummary, describes_the_network) {
 
 TEST(ModelSummary, a_shared_weight_counts_once_and_belongs_to_its_first_user) {
   const Graph graph = tied_network();
-  const ModelSummary summary = summarize(bind(graph, {}));
+  const ModelSummary summary = summarize(bind_graph(graph, {}));
   EXPECT_EQ(summary.layers[0].counts.parameters, 80);
   EXPECT_EQ(summary.layers[3].counts.parameters, 0);
   EXPECT_EQ(summary.totals.parameters, 80 + 8 * 8 + 8);
@@ -65,7 +65,7 @@ TEST(ModelSummary, a_shared_weight_counts_once_and_belongs_to_its_first_user) {
 
 TEST(ModelSummary, a_view_takes_no_memory) {
   const Graph graph = tied_network();
-  const ModelSummary summary = summarize(bind(graph, {}));
+  const ModelSummary summary = summarize(bind_graph(graph, {}));
   EXPECT_EQ(summary.layers[4].op, "flatten");
   EXPECT_EQ(summary.layers[4].counts.activation_bytes, 0);
   EXPECT_EQ(summary.layers[3].counts.activation_bytes, 4 * 6 * 10 * 4);
@@ -75,7 +75,7 @@ TEST(ModelSummary, a_view_takes_no_memory) {
 // same tensor again.
 TEST(ModelSummary, what_two_layers_keep_counts_once) {
   const Graph graph = tied_network();
-  const ModelSummary summary = summarize(bind(graph, {}));
+  const ModelSummary summary = summarize(bind_graph(graph, {}));
   const std::int64_t hidden_bytes = 4 * 6 * 8 * 4;
   const std::int64_t tokens_bytes = 4 * 6 * 8;
   EXPECT_EQ(summary.layers[1].kept, "input");
@@ -86,7 +86,7 @@ TEST(ModelSummary, what_two_layers_keep_counts_once) {
 
 TEST(ModelSummary, inference_keeps_nothing_and_has_no_backward) {
   const Graph graph = tied_network();
-  const ModelSummary summary = summarize(bind(graph, {}), Mode::inference);
+  const ModelSummary summary = summarize(bind_graph(graph, {}), Mode::inference);
   EXPECT_EQ(summary.kept_bytes, 0);
   EXPECT_EQ(summary.totals.backward_flop(), 0);
   EXPECT_GT(summary.totals.forward.flop, 0);
@@ -95,7 +95,7 @@ TEST(ModelSummary, inference_keeps_nothing_and_has_no_backward) {
 
 TEST(ModelSummary, groups_add_up_to_the_total) {
   const Graph graph = tied_network();
-  const ModelSummary summary = summarize(bind(graph, {}));
+  const ModelSummary summary = summarize(bind_graph(graph, {}));
   for (const auto* groups : {&summary.types, &summary.blocks}) {
     LayerCounts sum;
     for (const GroupSummary& group : *groups) sum += group.counts;
@@ -118,7 +118,7 @@ TEST(ModelSummary, an_input_called_like_a_layer_is_told_apart) {
   const TensorId twice = builder.add("x", Elementwise{ElementwiseKind::add}, {data, data});
   builder.output(builder.add("y", Elementwise{ElementwiseKind::add}, {twice, data}));
   const Graph graph = std::move(builder).finish();
-  const ModelSummary summary = summarize(bind(graph, {}));
+  const ModelSummary summary = summarize(bind_graph(graph, {}));
   EXPECT_EQ(summary.layers[1].inputs, (std::vector<std::string>{"x", "x (input)"}));
 }
 
@@ -128,13 +128,13 @@ TEST(ModelSummary, mixed_and_missing_data_types_are_said) {
   const TensorId full = builder.add("cast", Cast{DType::fp32}, {half});
   builder.output(full);
   const Graph mixed = std::move(builder).finish();
-  EXPECT_EQ(summarize(bind(mixed, {})).dtype, "mixed");
+  EXPECT_EQ(summarize(bind_graph(mixed, {})).dtype, "mixed");
 
   GraphBuilder integers("integers");
   const TensorId ids = integers.input("ids", {2}, DType::int64);
   integers.output(integers.add("add", Elementwise{ElementwiseKind::add}, {ids, ids}));
   const Graph graph = std::move(integers).finish();
-  EXPECT_EQ(summarize(bind(graph, {})).dtype, "none");
+  EXPECT_EQ(summarize(bind_graph(graph, {})).dtype, "none");
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ ThesisNetwork::ThesisNetwork(std::string_view name, std::int64_t batch)
     : graph_(std::make_unique<Graph>(build_network(name))) {
   Binding binding;
   if (batch > 0) binding["batch"] = batch;
-  bound_ = std::make_unique<BoundGraph>(strata::bind(*graph_, binding));
+  bound_ = std::make_unique<BoundGraph>(bind_graph(*graph_, binding));
   program_ = std::make_unique<Program>(make_program(*bound_, thesis_training()));
   list_ = std::make_unique<AccessList>(*program_);
 }

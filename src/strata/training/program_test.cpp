@@ -41,7 +41,7 @@ struct Net {
 
   const BoundGraph& finish(std::optional<DType> dtype = std::nullopt) {
     graph = std::move(builder).finish();
-    bound = bind(graph, {}, dtype);
+    bound = bind_graph(graph, {}, dtype);
     return bound;
   }
 };

@@ -92,7 +92,7 @@ TEST(Recurrent, steps_do_exactly_the_work_of_the_layer) {
 
 TEST(Recurrent, every_time_step_reads_the_same_weights_and_adds_to_their_gradients) {
   const Graph graph = build_network("lstm");
-  const BoundGraph bound = bind(graph, {{"batch", 2}, {"seq", 7}});
+  const BoundGraph bound = bind_graph(graph, {{"batch", 2}, {"seq", 7}});
   const Program program = make_program(bound, {.optimizer = Optimizer::none, .loss = Loss::none});
   std::map<ValueId, int> reads, adds, writes;
   for (const Use& use : program.uses) {
@@ -114,7 +114,7 @@ TEST(Recurrent, every_time_step_reads_the_same_weights_and_adds_to_their_gradien
 
 std::vector<std::string> order_of_products(const std::string& network) {
   const Graph graph = build_network(network);
-  const BoundGraph bound = bind(graph, {{"batch", 2}, {"seq", 2}});
+  const BoundGraph bound = bind_graph(graph, {{"batch", 2}, {"seq", 2}});
   const Program program = make_program(bound, {.optimizer = Optimizer::none, .loss = Loss::none});
   std::vector<std::string> names;
   for (StepId id = 0; id < program.steps.size(); ++id) {
@@ -164,7 +164,7 @@ TEST(Recurrent, time_major_waits_for_what_needs_the_whole_sequence) {
 // The published size: "about 30,000 steps".
 TEST(Recurrent, gnmt_of_8_and_8_layers_has_about_30000_steps) {
   const Graph graph = build_network("gnmt_thesis:layers=8");
-  const BoundGraph bound = bind(graph, {});
+  const BoundGraph bound = bind_graph(graph, {});
   const Program program = make_program(bound, {.optimizer = Optimizer::none, .loss = Loss::none});
   EXPECT_GT(program.steps.size(), 25000U);
   EXPECT_LT(program.steps.size(), 33000U);
@@ -174,7 +174,7 @@ TEST(Recurrent, gnmt_of_8_and_8_layers_has_about_30000_steps) {
 // feature.
 TEST(Recurrent, gnmt_of_the_thesis_needs_a_little_more_than_24_mb) {
   const Graph graph = build_network("gnmt_thesis");
-  const BoundGraph bound = bind(graph, {});
+  const BoundGraph bound = bind_graph(graph, {});
   const Program program = make_program(bound, {.optimizer = Optimizer::none, .loss = Loss::none});
   std::int64_t most = 0;
   for (StepId id = 0; id < program.steps.size(); ++id) {
@@ -194,7 +194,7 @@ TEST(Recurrent, gnmt_of_the_thesis_needs_a_little_more_than_24_mb) {
 
 TEST(Recurrent, can_stay_one_step_per_layer) {
   const Graph graph = build_network("gnmt");
-  const BoundGraph bound = bind(graph, {{"seq", 3}});
+  const BoundGraph bound = bind_graph(graph, {{"seq", 3}});
   const Program program = make_program(bound, {.unroll_recurrent = false});
   EXPECT_EQ(problems_of(program), std::vector<std::string>{});
   for (const Step& step : program.steps) EXPECT_EQ(step.time, 0U);

@@ -77,7 +77,7 @@ TEST(Reuse, has_one_scope_each_by_precedence) {
     const Graph graph = build_network(network);
     Binding sizes{{"batch", 2}};
     if (std::string_view(network) != "resnet18") sizes["seq"] = 5;
-    const BoundGraph bound = strata::bind(graph, sizes);
+    const BoundGraph bound = bind_graph(graph, sizes);
     const Program program = make_program(bound);
     const std::vector<ReuseInterval> intervals = reuse_intervals(program);
     std::map<ReuseScope, std::int64_t> bytes;
@@ -100,7 +100,7 @@ TEST(Reuse, has_one_scope_each_by_precedence) {
 // Each weight of an LSTM is read T times each way and its gradient touched T times.
 TEST(Reuse, of_recurrent_weights_is_t_minus_1_times_their_size) {
   const Graph graph = build_network("lstm");
-  const BoundGraph bound = bind(graph, {{"batch", 2}, {"seq", 9}});
+  const BoundGraph bound = bind_graph(graph, {{"batch", 2}, {"seq", 9}});
   const Program program = make_program(bound, {.optimizer = Optimizer::none, .loss = Loss::none});
   std::int64_t weights = 0;
   for (const Value& value : program.values)
@@ -123,7 +123,7 @@ struct Residual {
     const TensorId r = b.add("relu", Unary{}, {z});
     b.add("add", Elementwise{}, {r, h});
     graph = std::move(b).finish();
-    bound = bind(graph, {});
+    bound = bind_graph(graph, {});
   }
 };
 
@@ -152,7 +152,7 @@ TEST(LayerReuse, follows_the_formulas) {
 
 TEST(LayerReuse, of_a_cell_is_all_that_one_time_step_touches) {
   const Graph graph = build_network("lstm");
-  const BoundGraph bound = bind(graph, {{"batch", 2}, {"seq", 3}});
+  const BoundGraph bound = bind_graph(graph, {{"batch", 2}, {"seq", 3}});
   const Program program = make_program(bound, {.inference = true});
   const LayerReuse layer = layer_reuse(program, reuse_intervals(program)).at(0);
   constexpr std::int64_t state = 2 * 16 * 4, x = 2 * 32 * 4;

@@ -96,7 +96,7 @@ TEST(Unrolling, keeps_the_work_of_random_networks) {
   std::size_t by_time = 0;
   naive::for_random_cases(400, [&](Random& random) {
     const Graph graph = Sequences(random).graph();
-    const BoundGraph bound = strata::bind(graph, {});
+    const BoundGraph bound = bind_graph(graph, {});
     TrainingOptions options;
     options.loss = random.pick({Loss::none, Loss::squared_error});
     options.separate_backward = random.coin();
@@ -120,7 +120,7 @@ TEST(Unrolling, recomputes_random_networks) {
     Graph graph = Sequences(random).graph();
     graph.recurrent_order = RecurrentOrder::layer_major;
     for (Node& node : graph.nodes) node.block = node.name.substr(0, 2);
-    const BoundGraph bound = strata::bind(graph, {});
+    const BoundGraph bound = bind_graph(graph, {});
     TrainingOptions options{.loss = Loss::squared_error};
     options.recompute = random.pick({Recompute::all, Recompute::blocks});
     const Program program = make_program(bound, options);

@@ -30,7 +30,7 @@ BoundGraph bind_small(const Graph& graph) {
     if (parameter.name == "batch") sizes["batch"] = 3;
     if (parameter.name == "seq") sizes["seq"] = 4;
   }
-  return strata::bind(graph, sizes);
+  return bind_graph(graph, sizes);
 }
 
 class ZooProgram : public ::testing::TestWithParam<std::string_view> {};
@@ -76,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(Zoo, ZooProgram, ::testing::ValuesIn(names()),
 /// The most that a feature-map step of backward has on chip at once.
 std::int64_t largest_backward_step(std::string_view network) {
   const Graph graph = build_network(network);
-  const BoundGraph bound = bind(graph, {{"batch", 32}});
+  const BoundGraph bound = bind_graph(graph, {{"batch", 32}});
   const Program program = make_program(bound, {.optimizer = Optimizer::none, .loss = Loss::none});
   std::int64_t most = 0;
   for (StepId id = 0; id < program.steps.size(); ++id) {
@@ -102,7 +102,7 @@ TEST(ThesisNetworks, need_three_of_their_largest_maps) {
 // What is dropped inside a block is not kept until backward.
 TEST(Recomputation, keeps_less) {
   const Graph graph = build_network("resnet50");
-  const BoundGraph bound = bind(graph, {{"batch", 2}});
+  const BoundGraph bound = bind_graph(graph, {{"batch", 2}});
   const auto kept = [&](Recompute recompute) {
     const Program program = make_program(bound, {.loss = Loss::none, .recompute = recompute});
     StepId backward = 0;
@@ -128,7 +128,7 @@ TEST(Recomputation, keeps_less) {
 
 TEST(Recomputation, does_not_go_with_time_major_order) {
   const Graph graph = build_network("lstm_stack:layers=2,hidden=4,features=4,order=time");
-  const BoundGraph bound = bind(graph, {{"seq", 3}});
+  const BoundGraph bound = bind_graph(graph, {{"seq", 3}});
   EXPECT_THROW(make_program(bound, {.recompute = Recompute::all}), Error);
 }
 

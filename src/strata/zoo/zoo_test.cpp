@@ -158,7 +158,7 @@ TEST(BuildNetwork, errors_name_the_network) {
 
 TEST(BuildNetwork, parameters_change_the_network) {
   const Graph graph = build_network("resnet18:image=64,classes=10");
-  const BoundGraph bound = bind(graph, {{"batch", 2}});
+  const BoundGraph bound = bind_graph(graph, {{"batch", 2}});
   EXPECT_EQ(bound.tensors[graph.inputs.at(0)].shape, (Axes{2, 3, 64, 64}));
   EXPECT_EQ(bound.tensors[graph.outputs.at(0)].shape, (Axes{2, 10}));
 }
@@ -185,9 +185,9 @@ TEST_P(EveryNetwork, verifies_and_binds_at_every_batch) {
   EXPECT_NO_THROW(verify(graph));
   ASSERT_FALSE(graph.inputs.empty());
   ASSERT_FALSE(graph.outputs.empty());
-  const BoundGraph one = bind(graph, {{"batch", 1}});
+  const BoundGraph one = bind_graph(graph, {{"batch", 1}});
   for (const std::int64_t batch : {32, 256}) {
-    const BoundGraph many = bind(graph, {{"batch", batch}});
+    const BoundGraph many = bind_graph(graph, {{"batch", batch}});
     for (const TensorId input : graph.inputs) {
       EXPECT_EQ(many.tensors[input].elements, batch * one.tensors[input].elements);
     }

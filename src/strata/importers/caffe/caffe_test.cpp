@@ -39,7 +39,7 @@ struct Read {
     return std::get<Op>(nodes.at(node)->op);
   }
   std::int64_t count(TensorKind kind) const {
-    const BoundGraph bound = bind(graph, {});
+    const BoundGraph bound = bind_graph(graph, {});
     std::int64_t elements = 0;
     for (TensorId id = 0; id < graph.tensors.size(); ++id) {
       if (graph.tensors[id].kind == kind) elements += bound.tensors[id].elements;
@@ -280,8 +280,8 @@ TEST(Caffe, a_reshape_leaves_the_batch_open) {
       fixed.warnings(),
       "batch-fixed-in-file: layer 'm' (line 2): this reshape fixes all extents: another batch "
       "than the file's will be refused\n");
-  EXPECT_NO_THROW(bind(fixed.graph, {}));
-  EXPECT_THROW(bind(fixed.graph, {{"batch", 4}}), Error);
+  EXPECT_NO_THROW(bind_graph(fixed.graph, {}));
+  EXPECT_THROW(bind_graph(fixed.graph, {{"batch", 4}}), Error);
 }
 
 TEST(Caffe, in_place_layers_make_new_tensors_under_the_old_name) {

@@ -34,7 +34,7 @@ struct Read {
     return std::get<Op>(nodes.at(node)->op);
   }
   std::int64_t parameters() const {
-    const BoundGraph bound = bind(graph, {});
+    const BoundGraph bound = bind_graph(graph, {});
     std::int64_t count = 0;
     for (TensorId id = 0; id < graph.tensors.size(); ++id) {
       if (graph.tensors[id].kind == TensorKind::parameter) count += bound.tensors[id].elements;
@@ -291,7 +291,7 @@ TEST(Darknet, recurrent_sections_are_packed_nodes) {
   EXPECT_EQ(rnn.op<Recurrent>("rnn_0").cell, CellKind::rnn_relu);
   EXPECT_EQ(rnn.parameters(), 256 * 20 + 20 + 20 * 20 + 20 + 20 * 30 + 30);
   EXPECT_TRUE(rnn.graph.warnings.empty());
-  const BoundGraph bound = bind(rnn.graph, {});
+  const BoundGraph bound = bind_graph(rnn.graph, {});
   EXPECT_EQ(bound.binding.at("batch"), 8);
   EXPECT_EQ(bound.binding.at("seq"), 5);
 }
@@ -341,7 +341,7 @@ TEST(Darknet, the_input_can_be_given) {
   ImportOptions options;
   options.input_shapes["input"] = {2, 3, 32, 64};
   const Read read("[avgpool]\n", image, options);
-  const BoundGraph bound = bind(read.graph, {});
+  const BoundGraph bound = bind_graph(read.graph, {});
   const auto& shape = bound.tensors[read.graph.inputs[0]].shape;
   EXPECT_EQ(std::vector<std::int64_t>(shape.begin(), shape.end()),
             (std::vector<std::int64_t>{2, 3, 32, 64}));

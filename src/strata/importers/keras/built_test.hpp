@@ -58,7 +58,7 @@ struct Built {
   explicit Built(std::string_view text, Binding binding = {{"batch", 2}},
                  const ImportOptions& options = {})
       : graph(read_keras_text(text, "net.json", options)),
-        bound(strata::bind(graph, binding)),
+        bound(bind_graph(graph, binding)),
         costs(costs_of(bound)) {}
 
   const Node* find(std::string_view name) const {

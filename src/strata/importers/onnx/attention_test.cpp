@@ -11,7 +11,7 @@ constexpr std::int64_t heads = 2, head_width = 4, width = heads * head_width;
 
 std::int64_t multiply_adds(const Graph& graph) {
   std::int64_t total = 0;
-  for (const NodeCost& cost : costs_of(bind(graph, {}))) total += cost.forward.mac;
+  for (const NodeCost& cost : costs_of(bind_graph(graph, {}))) total += cost.forward.mac;
   return total;
 }
 

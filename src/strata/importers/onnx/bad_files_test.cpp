@@ -236,7 +236,7 @@ TEST(OnnxBadFiles, names_that_are_no_text_do_not_reach_the_graph) {
 // Whatever is cut off or changed: a graph, or an error that blames the file.
 void expect_an_answer(const std::string& text) {
   try {
-    costs_of(bind(read_onnx_text(text, "model.onnx"), {}));
+    costs_of(bind_graph(read_onnx_text(text, "model.onnx"), {}));
   } catch (const Error& error) {
     EXPECT_TRUE(error.kind() == ErrorKind::input || error.kind() == ErrorKind::unsupported)
         << error.what();

@@ -104,7 +104,7 @@ TEST(OnnxBatch, merged_and_split_again_it_is_where_it_was) {
   const Graph graph = model.read();
   EXPECT_EQ(output_shape(graph), "batch×5×8");
   EXPECT_EQ(operators_of(graph), "linear add");
-  EXPECT_NO_THROW(bind(graph, {{"batch", 9}}));
+  EXPECT_NO_THROW(bind_graph(graph, {{"batch", 9}}));
 }
 
 TEST(OnnxBatch, a_token_before_every_sample_is_repeated) {

@@ -47,7 +47,7 @@ inline std::string output_shape(const Graph& graph, std::size_t output = 0) {
 }
 
 inline std::int64_t parameters_of(const Graph& graph) {
-  const BoundGraph bound = bind(graph, {});
+  const BoundGraph bound = bind_graph(graph, {});
   std::int64_t count = 0;
   for (TensorId id = 0; id < graph.tensors.size(); ++id) {
     if (graph.tensors[id].kind == TensorKind::parameter) count += bound.tensors[id].elements;

@@ -79,7 +79,7 @@ void choose_open_dims(Graph& graph, const std::vector<Parameter>& assumed) {
       binding[dim.name] = std::max<std::int64_t>(*dim.default_value / divisor, 1);
     }
     try {
-      bind(graph, binding);
+      bind_graph(graph, binding);
       break;
     } catch (const Error&) {
       if (divisor < 128) continue;

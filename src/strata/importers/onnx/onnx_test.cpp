@@ -67,7 +67,7 @@ TEST(Onnx, a_fixed_first_axis_is_the_batch_with_its_number) {
   ASSERT_EQ(graph.symbols.parameters().size(), 1U);
   EXPECT_EQ(graph.symbols.parameters()[0].name, "batch");
   EXPECT_EQ(graph.symbols.parameters()[0].default_value, 4);
-  EXPECT_EQ(bind(graph, {{"batch", 7}}).tensors[graph.outputs[0]][0], 7);
+  EXPECT_EQ(bind_graph(graph, {{"batch", 7}}).tensors[graph.outputs[0]][0], 7);
 }
 
 TEST(Onnx, other_open_axes_are_dimensions_of_their_name) {
@@ -90,13 +90,13 @@ TEST(Onnx, dimensions_may_be_formulas_of_others) {
       .output("loss");
   const Graph graph = model.read();
   EXPECT_EQ(graph.symbols.parameters().size(), 2U);
-  EXPECT_NO_THROW(bind(graph, {{"batch", 3}, {"seq", 5}}));
+  EXPECT_NO_THROW(bind_graph(graph, {{"batch", 3}, {"seq", 5}}));
 }
 
 TEST(Onnx, a_given_shape_replaces_the_files) {
   const Graph graph =
       small_network({"N", 3, "h", "w"}).read({.input_shapes = {{"image", {2, 3, 64, 48}}}});
-  EXPECT_EQ(bind(graph, {}).tensors[graph.inputs[0]].elements, 2 * 3 * 64 * 48);
+  EXPECT_EQ(bind_graph(graph, {}).tensors[graph.inputs[0]].elements, 2 * 3 * 64 * 48);
   EXPECT_TRUE(graph.warnings.empty());
 }
 

@@ -33,7 +33,7 @@ void check(const std::vector<Case>& cases) {
       const Graph graph = one.model.read();
       EXPECT_EQ(operators_of(graph), one.operators);
       EXPECT_EQ(output_shape(graph), one.shape);
-      EXPECT_NO_THROW(bind(graph, {}));
+      EXPECT_NO_THROW(bind_graph(graph, {}));
     } catch (const Error& error) {
       ADD_FAILURE() << error.what();
     }

@@ -20,7 +20,7 @@ struct StoredNumbers {
 };
 
 StoredNumbers stored_numbers(const Graph& graph) {
-  const BoundGraph bound = bind(graph, {});
+  const BoundGraph bound = bind_graph(graph, {});
   StoredNumbers stored;
   for (TensorId id = 0; id < graph.tensors.size(); ++id) {
     const TensorKind kind = graph.tensors[id].kind;
@@ -45,7 +45,7 @@ const Node& node_named(const Graph& graph, std::string_view name) {
 
 /// Shape of a node's first output for one image.
 Axes output_shape(const Graph& graph, std::string_view node) {
-  const BoundGraph bound = bind(graph, {{"batch", 1}});
+  const BoundGraph bound = bind_graph(graph, {{"batch", 1}});
   return Axes(bound.tensors[node_named(graph, node).outputs.at(0)].shape);
 }
 
@@ -125,7 +125,7 @@ TEST(ParametersByHand, networks_without_published_count) {
 TEST(ImageNetworks, default_batch_is_32_but_for_the_single_convolutions) {
   for (const Network& network : image_networks()) {
     const Graph graph = build_network(network.name);
-    const std::int64_t batch = bind(graph, {}).tensors[graph.inputs.at(0)][0];
+    const std::int64_t batch = bind_graph(graph, {}).tensors[graph.inputs.at(0)][0];
     const bool is_layer = network.name.starts_with("conv_layer");
     EXPECT_EQ(batch, network.name == "conv2d" ? 16 : is_layer ? 128 : 32) << network.name;
   }
@@ -139,7 +139,7 @@ TEST(ImageNetworks, classes_are_the_last_layer) {
     if (!has_classes || network.name == "yolov3") continue;
     const Graph graph = build_network(std::string(network.name) + ":classes=7");
     ASSERT_EQ(graph.outputs.size(), 1U) << network.name;
-    EXPECT_EQ(bind(graph, {{"batch", 1}}).tensors[graph.outputs[0]].shape, (Axes{1, 7}))
+    EXPECT_EQ(bind_graph(graph, {{"batch", 1}}).tensors[graph.outputs[0]].shape, (Axes{1, 7}))
         << network.name;
   }
 }
@@ -173,8 +173,8 @@ TEST(ImageNetworks, padding_can_be_fused) {
     const Graph padded = build_network(name);
     const Graph fused = build_network(name + ":padding=fused");
     EXPECT_EQ(stored_numbers(padded), stored_numbers(fused)) << name;
-    const BoundGraph bound_padded = bind(padded, {});
-    const BoundGraph bound_fused = bind(fused, {});
+    const BoundGraph bound_padded = bind_graph(padded, {});
+    const BoundGraph bound_fused = bind_graph(fused, {});
     auto place = fused.nodes.begin();
     std::size_t pads = 0;
     for (const Node& node : padded.nodes) {
@@ -210,7 +210,7 @@ TEST(ImageNetworks, auxiliary_heads_are_outputs) {
 
 TEST(ImageNetworks, yolov3_detects_on_three_scales) {
   const Graph graph = build_network("yolov3:classes=20,image=608");
-  const BoundGraph bound = bind(graph, {{"batch", 1}});
+  const BoundGraph bound = bind_graph(graph, {{"batch", 1}});
   ASSERT_EQ(graph.outputs.size(), 3U);
   EXPECT_EQ(bound.tensors[graph.outputs[0]].shape, (Axes{1, 75, 19, 19}));
   EXPECT_EQ(bound.tensors[graph.outputs[1]].shape, (Axes{1, 75, 38, 38}));
@@ -225,7 +225,7 @@ TEST(ImageNetworks, single_convolutions_are_those_of_the_papers) {
   const auto shapes = [](std::string_view name) {
     const Graph graph = build_network(name);
     EXPECT_EQ(graph.nodes.size(), 1U);
-    const BoundGraph bound = bind(graph, {});
+    const BoundGraph bound = bind_graph(graph, {});
     return std::pair(Axes(bound.tensors[graph.inputs[0]].shape),
                      Axes(bound.tensors[graph.outputs[0]].shape));
   };

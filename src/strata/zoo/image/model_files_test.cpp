@@ -43,7 +43,7 @@ constexpr std::string_view no_collection =
 /// A network bound to one image, its nodes by name.
 struct Built {
   explicit Built(std::string_view specification)
-      : graph(build_network(specification)), bound(bind(graph, {{"batch", 1}})) {
+      : graph(build_network(specification)), bound(bind_graph(graph, {{"batch", 1}})) {
     for (const Node& node : graph.nodes) nodes.emplace(node.name, &node);
   }
   const Node* find(const std::string& name) const {

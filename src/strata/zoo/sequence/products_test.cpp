@@ -61,7 +61,7 @@ class Products {
 
 std::int64_t products_of(const char* specification, const Binding& binding) {
   const Graph graph = build_network(specification);
-  return Products(strata::bind(graph, binding)).total();
+  return Products(bind_graph(graph, binding)).total();
 }
 
 // torchvision's table says 17.56 GFLOPS, where one multiply-add is one; 17.564 in the metadata of

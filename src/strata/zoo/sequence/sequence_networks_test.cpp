@@ -16,7 +16,7 @@ namespace strata {
 namespace {
 
 std::int64_t parameters_of(const Graph& graph) {
-  const BoundGraph bound = strata::bind(graph, {});
+  const BoundGraph bound = bind_graph(graph, {});
   std::int64_t count = 0;
   for (std::size_t id = 0; id < graph.tensors.size(); ++id) {
     if (graph.tensors[id].kind == TensorKind::parameter) count += bound.tensors[id].elements;
@@ -31,7 +31,7 @@ std::int64_t parameters_of(const char* specification) {
 std::string message_of(const char* specification, const Binding& binding = {}) {
   try {
     const Graph graph = build_network(specification);
-    strata::bind(graph, binding);
+    bind_graph(graph, binding);
   } catch (const Error& error) {
     EXPECT_TRUE(error.kind() == ErrorKind::usage || error.kind() == ErrorKind::input);
     return error.what();
@@ -78,7 +78,7 @@ TEST_P(EverySequenceNetwork, serves_every_batch_and_length) {
     for (const std::int64_t seq : {1, 2, 37, 512}) {
       Binding binding{{"batch", batch}};
       if (has_seq) binding["seq"] = seq;
-      const BoundGraph bound = strata::bind(graph, binding);
+      const BoundGraph bound = bind_graph(graph, binding);
       const BoundTensor& output = bound.tensors[graph.outputs.front()];
       EXPECT_EQ(output[0], batch);
       if (has_seq) {
@@ -152,7 +152,7 @@ TEST(SequenceNetworks, learnt_positions_limit_the_length) {
 TEST(SequenceNetworks, default_sizes_are_those_of_their_sources) {
   const auto defaults = [](const char* name) {
     const Graph graph = build_network(name);
-    const Binding binding = strata::bind(graph, {}).binding;
+    const Binding binding = bind_graph(graph, {}).binding;
     return std::pair(binding.at("batch"), binding.at("seq"));
   };
   EXPECT_EQ(defaults("lstm"), std::pair(16L, 16L));

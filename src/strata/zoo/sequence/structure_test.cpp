@@ -20,7 +20,7 @@ const Node* find_node(const Graph& graph, std::string_view name) {
 
 /// Elements of all parameters of a node whose own name begins so.
 std::int64_t elements_of(const Graph& graph, const Node& node, std::string_view prefix) {
-  const BoundGraph bound = strata::bind(graph, {});
+  const BoundGraph bound = bind_graph(graph, {});
   std::int64_t elements = 0;
   for (std::size_t i = node.first_own; i < node.inputs.size(); ++i) {
     const std::string& name = graph.tensor(node.inputs[i]).name;
@@ -33,7 +33,7 @@ std::int64_t elements_of(const Graph& graph, const Node& node, std::string_view 
 
 std::int64_t parameters_of(const char* specification) {
   const Graph graph = build_network(specification);
-  const BoundGraph bound = strata::bind(graph, {});
+  const BoundGraph bound = bind_graph(graph, {});
   std::int64_t count = 0;
   for (std::size_t id = 0; id < graph.tensors.size(); ++id) {
     if (graph.tensors[id].kind == TensorKind::parameter) count += bound.tensors[id].elements;
@@ -154,7 +154,7 @@ TEST(GnmtThesis, has_neither_words_nor_dropout) {
     EXPECT_FALSE(std::holds_alternative<Embedding>(node.op)) << node.name;
     EXPECT_FALSE(std::holds_alternative<Dropout>(node.op)) << node.name;
   }
-  EXPECT_EQ(strata::bind(graph, {}).tensors[graph.outputs.front()][2], 1024);
+  EXPECT_EQ(bind_graph(graph, {}).tensors[graph.outputs.front()][2], 1024);
 }
 
 TEST(TransformerThesis, counts_every_layer_apart) {
@@ -169,7 +169,7 @@ TEST(TransformerThesis, counts_every_layer_apart) {
   EXPECT_EQ(count(Elementwise{}), 18 + 30);  // a scaling per attention, a residual per sublayer
   EXPECT_EQ(count(Dropout{}), 18 + 30);
   EXPECT_EQ(count(Attention{}), 0);
-  const BoundGraph bound = strata::bind(graph, {});
+  const BoundGraph bound = bind_graph(graph, {});
   std::int64_t largest = 0;
   for (std::size_t id = 0; id < graph.tensors.size(); ++id) {
     if (graph.tensors[id].kind == TensorKind::parameter) {
