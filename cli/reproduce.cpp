@@ -40,16 +40,22 @@ std::string to_text(const std::vector<Finding>& findings, const TextStyle& style
                {.title = "note", .least_width = 10, .leaves = 1}});
   for (const Finding& finding : findings) {
     table.add_row({finding.observation, finding.network, finding.what, finding.printed,
-                   finding.found, finding.holds ? "yes" : "no", finding.note});
+                   finding.found,
+                   !finding.is_printed ? ""
+                   : finding.holds     ? "yes"
+                                       : "no",
+                   finding.note});
   }
   const auto held = std::count_if(findings.begin(), findings.end(),
-                                  [](const Finding& finding) { return finding.holds; });
+                                  [](const Finding& f) { return f.is_printed && f.holds; });
+  const auto printed = std::count_if(findings.begin(), findings.end(),
+                                     [](const Finding& f) { return f.is_printed; });
   return fmt::format(
       "A Performance Analytical Model for DNN Training with Focus on Memory Subsystem (thesis, "
       "National Taiwan University, 2021)\n\n{}\n{} of {} hold: within 3 percentage points or "
       "0.05×, "
       "5 points where the thesis says \"about\", or in the direction it claims\n",
-      table.to_text(style), held, findings.size());
+      table.to_text(style), held, printed);
 }
 
 std::string to_json(const std::vector<Finding>& findings, const Provenance& provenance) {
@@ -62,6 +68,7 @@ std::string to_json(const std::vector<Finding>& findings, const Provenance& prov
                                   {"what", finding.what},
                                   {"printed", finding.printed},
                                   {"found", finding.found},
+                                  {"is_printed", finding.is_printed},
                                   {"holds", finding.holds},
                                   {"note", finding.note}};
   });

@@ -18,6 +18,7 @@ struct Finding {
   std::string what;         ///< "time, 24 → 500 MB"
   std::string printed;      ///< what the thesis prints: "−48.1 %"
   std::string found;        ///< what we get, in the same form
+  bool is_printed = true;   ///< false: the thesis has no such number; ours stands beside
   bool holds = false;       ///< within 3 percentage points or 0.05×, or in the direction it claims
   std::string note;         ///< why not, where that is known
 };

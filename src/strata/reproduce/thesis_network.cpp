@@ -19,6 +19,7 @@ Prediction ThesisNetwork::at(const ThesisPoint& point, Record record) const {
   PredictOptions options = thesis_prediction();
   options.prefetch = point.prefetch;
   options.offload = point.offload;
+  if (point.may_slice) options.strict_minimum = false;
   return predict(*list_,
                  {.capacity_bytes = point.capacity_mb << 20,
                   .bytes_per_s = point.bytes_per_s,

@@ -22,6 +22,7 @@ struct ThesisPoint {
   double bytes_per_s = thesis_bytes_per_s;
   Prefetch prefetch = Prefetch::soonest;
   Offload offload = Offload::look_ahead;
+  bool may_slice = false;  ///< weights that do not fit are cut instead of refused
 };
 
 /// A network of the thesis as one training iteration, predicted the thesis's way.
