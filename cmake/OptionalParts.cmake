@@ -3,19 +3,21 @@
 # two is built; no source asks by #ifdef. A part <name> is a folder <name>/ or files that begin with <name>_, and its
 # stand-in is the folder no_<name>/ or the files no_<name>_*.
 #
-#   strata_optional_part(<name> HEADER <header> [LIBRARIES <name>...] [PATH_SUFFIXES <suffix>...] FOR <what it is for>)
+#   strata_optional_part(<name> HEADER <header> [LIBRARIES <name>...] [LOADED] [PATH_SUFFIXES <suffix>...] FOR <what it is for>)
 #
+# LOADED: the library is not linked but loaded by the part itself when it is first needed, from STRATA_<NAME>_LIBRARY.
 # STRATA_WITH_<NAME> is AUTO (built when the library is there), ON (an error when it is not) or OFF.
 # The libraries are looked for as files: the distributions' CMake packages of libzip and HDF5 ask for more than a C
 # library (command-line tools, a C compiler, MPI).
 
 set(STRATA_OPTIONAL_LIBRARIES "")
 set(STRATA_OPTIONAL_INCLUDE_DIRS "")
+set(STRATA_OPTIONAL_DEFINITIONS "")
 set(STRATA_ABSENT_PARTS "")
 set(STRATA_PRESENT_PARTS "")
 
 macro(strata_optional_part name)
-  cmake_parse_arguments(part "" "HEADER;FOR" "LIBRARIES;PATH_SUFFIXES" ${ARGN})
+  cmake_parse_arguments(part "LOADED" "HEADER;FOR" "LIBRARIES;PATH_SUFFIXES" ${ARGN})
   string(TOUPPER "${name}" upper)
   set(STRATA_WITH_${upper} AUTO CACHE STRING "${part_FOR}: AUTO, ON or OFF")
   set_property(CACHE STRATA_WITH_${upper} PROPERTY STRINGS AUTO ON OFF)
@@ -35,7 +37,9 @@ macro(strata_optional_part name)
   if(part_found)
     list(APPEND STRATA_PRESENT_PARTS ${name})
     list(APPEND STRATA_OPTIONAL_INCLUDE_DIRS "${STRATA_${upper}_INCLUDE_DIR}")
-    if(part_LIBRARIES)
+    if(part_LOADED)
+      list(APPEND STRATA_OPTIONAL_DEFINITIONS "STRATA_${upper}_LIBRARY=\"${STRATA_${upper}_LIBRARY}\"")
+    elseif(part_LIBRARIES)
       list(APPEND STRATA_OPTIONAL_LIBRARIES "${STRATA_${upper}_LIBRARY}")
     endif()
   elseif(STRATA_WITH_${upper} STREQUAL "ON")
@@ -64,5 +68,5 @@ strata_optional_part(onnx HEADER protozero/pbf_reader.hpp FOR "ONNX files")
 strata_optional_part(hdf5 HEADER hdf5.h LIBRARIES hdf5_serial hdf5
   PATH_SUFFIXES hdf5/serial FOR "Keras .h5 files")
 strata_optional_part(zip HEADER zip.h LIBRARIES zip FOR "Keras .keras archives")
-strata_optional_part(cbc HEADER coin/Cbc_C_Interface.h LIBRARIES CbcSolver FOR "exact plans (--policy exact)")
+strata_optional_part(cbc HEADER coin/Cbc_C_Interface.h LIBRARIES CbcSolver LOADED FOR "exact plans (--policy exact)")
 strata_optional_part(lemon HEADER lemon/network_simplex.h FOR "the independent check of flows in tests")

@@ -2,8 +2,7 @@
 #include "strata/predict/cbc/integer_program.hpp"
 
 #include "strata/base/error.hpp"
-
-#include <coin/Cbc_C_Interface.h>
+#include "strata/predict/cbc/solver_library.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -14,7 +13,7 @@ namespace strata {
 namespace {
 
 struct DeleteModel {
-  void operator()(Cbc_Model* model) const { Cbc_deleteModel(model); }
+  void operator()(Cbc_Model* model) const { cbc_functions().delete_model(model); }
 };
 using Model = std::unique_ptr<Cbc_Model, DeleteModel>;
 
@@ -44,11 +43,12 @@ void load(Cbc_Model* model, const IntegerProgram& problem) {
   for (const IntegerProgram::Column& column : problem.columns) costs.push_back(column.cost);
   const std::vector<double> zeros(columns, 0.0);
   const std::vector<double> ones(columns, 1.0);
-  Cbc_loadProblem(model, static_cast<int>(columns), static_cast<int>(problem.rows.size()),
-                  starts.data(), rows.data(), factors.data(), zeros.data(), ones.data(),
-                  costs.data(), least.data(), most.data());
+  cbc_functions().load_problem(model, static_cast<int>(columns),
+                               static_cast<int>(problem.rows.size()), starts.data(), rows.data(),
+                               factors.data(), zeros.data(), ones.data(), costs.data(),
+                               least.data(), most.data());
   for (std::size_t i = 0; i < columns; ++i)
-    if (problem.columns[i].is_whole) Cbc_setInteger(model, static_cast<int>(i));
+    if (problem.columns[i].is_whole) cbc_functions().set_integer(model, static_cast<int>(i));
 }
 
 void set_start(Cbc_Model* model, const IntegerProgram& problem, std::span<const double> start) {
@@ -59,16 +59,17 @@ void set_start(Cbc_Model* model, const IntegerProgram& problem, std::span<const 
     columns.push_back(static_cast<int>(i));
     values.push_back(start[i]);
   }
-  Cbc_setMIPStartI(model, static_cast<int>(columns.size()), columns.data(), values.data());
+  cbc_functions().set_start(model, static_cast<int>(columns.size()), columns.data(), values.data());
 }
 
 }  // namespace
 
 Solution solve(const IntegerProgram& problem, const SolverLimits& limits) {
-  const Model model(Cbc_newModel());
+  const CbcFunctions& cbc = cbc_functions();
+  const Model model(cbc.new_model());
   load(model.get(), problem);
   const auto set = [&](const char* name, const std::string& value) {
-    Cbc_setParameter(model.get(), name, value.c_str());
+    cbc.set_parameter(model.get(), name, value.c_str());
   };
   set("log", "0");
   set("slog", "0");
@@ -77,20 +78,21 @@ Solution solve(const IntegerProgram& problem, const SolverLimits& limits) {
   set("allowableGap", std::to_string(limits.enough_gap));
   set("ratioGap", "0");
   if (!limits.start.empty()) set_start(model.get(), problem, limits.start);
-  Cbc_solve(model.get());
-  STRATA_CHECK(!Cbc_isProvenInfeasible(model.get()), "keeping nothing is always possible");
+  cbc.solve(model.get());
+  STRATA_CHECK(!cbc.is_proven_infeasible(model.get()), "keeping nothing is always possible");
 
   Solution solution;
-  solution.bound = Cbc_getBestPossibleObjValue(model.get());
+  solution.bound = cbc.best_possible_value(model.get());
   const bool is_linear = std::none_of(problem.columns.begin(), problem.columns.end(),
                                       [](const auto& column) { return column.is_whole; });
-  const double* best = is_linear ? Cbc_getColSolution(model.get()) : Cbc_bestSolution(model.get());
+  const double* best =
+      is_linear ? cbc.column_solution(model.get()) : cbc.best_solution(model.get());
   if (best != nullptr) solution.values.assign(best, best + problem.columns.size());
   if (is_linear) {
-    solution.bound = Cbc_getObjValue(model.get());
+    solution.bound = cbc.value(model.get());
   } else if (best != nullptr) {
     // CBC drops what is within the gap of its best and then calls that proven.
-    solution.bound = std::min(solution.bound, Cbc_getObjValue(model.get()) - limits.enough_gap);
+    solution.bound = std::min(solution.bound, cbc.value(model.get()) - limits.enough_gap);
   }
   return solution;
 }
