@@ -113,9 +113,11 @@ ValueIds NodeSteps::output_values(const Part& part, std::uint32_t output) const 
 // Saved things lie one after the other, and of each all time steps.
 void NodeSteps::make_saved(const Part& part, const NodeCost& cost) {
   if (part.time > 1) return;  // the first time step has made them
-  const BoundTensor& output = shop_.bound.tensors[part.node.outputs[0]];
-  const std::int64_t rows =
-      output.bytes / row_bytes(output, {}, false, output.bytes);  // as many as the output has
+  std::int64_t rows = 1;      // as many as the output has or, where that is a sum of all, the input
+  for (const TensorId id : {part.node.outputs[0], part.node.inputs[0]}) {
+    const BoundTensor& tensor = shop_.bound.tensors[id];
+    rows = std::max(rows, tensor.bytes / row_bytes(tensor, {}, false, tensor.bytes));
+  }
   for (std::uint32_t index = 0; index < cost.saved.size(); ++index) {
     for (std::uint32_t time = 1; time <= part.times; ++time) {
       const Part one{part.id, part.node, part.times > 1 ? time : 0, part.times};

@@ -32,6 +32,10 @@ std::int64_t row_bytes(const BoundTensor& tensor, const Parting& parting, bool i
   std::int64_t rows = extent(0);
   if (is_stored) {
     rows /= parting.cut == Parting::Cut::gates ? parting.count : 1;
+    // A stack of matrices (weights of its own for every place) has the rows of each.
+    for (std::size_t axis = 1; (tensor.axes() == 3 || extent(0) == 1) && axis + 1 < tensor.axes();
+         ++axis)
+      rows *= tensor[axis];
   } else if (parting.cut == Parting::Cut::cells) {
     rows = extent(1);  // one state of [layers, N, width]
   } else if (tensor.axes() >= 4) {

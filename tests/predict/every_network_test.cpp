@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whatever network there is can be predicted on whatever machine ships.
+#include "strata/base/error.hpp"
+#include "strata/importers/importers.hpp"
+#include "strata/strata.hpp"
+#include "strata/zoo/zoo.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+namespace strata {
+namespace {
+
+PredictRequest quick_request() {
+  PredictRequest request;
+  request.options.policy = Policy::thesis;
+  request.bounds = WantBounds::not_at_all;
+  request.wants_alternatives = false;
+  return request;
+}
+
+void expect_predicted(const Graph& graph, const Machine& machine) {
+  const PredictedIteration iteration = predict_model(graph, machine, quick_request());
+  const PredictionTotals& totals = iteration.summary.totals;
+  EXPECT_TRUE(std::isfinite(totals.time_s) && totals.time_s > 0) << totals.time_s;
+  EXPECT_GE(totals.time_s, totals.compute_time_s);
+}
+
+TEST(EveryNetwork, of_the_zoo_is_predicted_on_every_machine) {
+  for (const Network& network : networks()) {
+    const Graph graph = build_network(network.name);
+    for (const Machine& machine : shipped_machines()) {
+      SCOPED_TRACE(testing::Message() << network.name << " on " << machine.name);
+      EXPECT_NO_THROW(expect_predicted(graph, machine));
+    }
+  }
+}
+
+// A machine without the network's data type says so; there is no other reason not to predict.
+TEST(EveryNetwork, in_a_file_that_is_read_is_predicted) {
+  const char* const models = std::getenv("STRATA_MODELS");
+  if (models == nullptr) GTEST_SKIP() << "STRATA_MODELS is not set: no collection of model files";
+  const Machine machine = load_machine("h200");
+  const std::set<std::string> endings = {".onnx", ".json", ".cfg", ".prototxt", ".h5", ".keras"};
+  int predicted = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(models)) {
+    if (!entry.is_regular_file() || !endings.contains(entry.path().extension().string())) continue;
+    SCOPED_TRACE(entry.path().string());
+    Graph graph;
+    try {
+      graph = import_model(entry.path());
+    } catch (const Error&) {
+      continue;  // what is refused, and why, is tested beside the importers
+    }
+    EXPECT_NO_THROW(expect_predicted(graph, machine));
+    ++predicted;
+  }
+  EXPECT_GT(predicted, 0);
+}
+
+}  // namespace
+}  // namespace strata
