@@ -2,7 +2,9 @@
 #include "strata/predict/cbc/integer_program.hpp"
 
 #include "strata/base/error.hpp"
-#include "strata/predict/cbc/solver_library.hpp"
+
+#include <coin/Cbc_C_Interface.h>
+#include <dlfcn.h>
 
 #include <algorithm>
 #include <memory>
@@ -11,6 +13,55 @@
 namespace strata {
 
 namespace {
+
+/// The functions of CBC that Strata calls. CBC brings some forty libraries, and loading them takes
+/// longer than most commands run: they are loaded when a solver is first asked for.
+struct CbcFunctions {
+  decltype(&Cbc_newModel) new_model;
+  decltype(&Cbc_deleteModel) delete_model;
+  decltype(&Cbc_loadProblem) load_problem;
+  decltype(&Cbc_setInteger) set_integer;
+  decltype(&Cbc_setParameter) set_parameter;
+  decltype(&Cbc_setMIPStartI) set_start;
+  decltype(&Cbc_solve) solve;
+  decltype(&Cbc_isProvenInfeasible) is_proven_infeasible;
+  decltype(&Cbc_getBestPossibleObjValue) best_possible_value;
+  decltype(&Cbc_getObjValue) value;
+  decltype(&Cbc_getColSolution) column_solution;
+  decltype(&Cbc_bestSolution) best_solution;
+};
+
+template <class Function>
+void find_function(void* library, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(::dlsym(library, name));
+  if (function == nullptr) fail(ErrorKind::environment, "{} lacks {}", STRATA_CBC_LIBRARY, name);
+}
+
+CbcFunctions load_library() {
+  // Never closed: a solver that was needed once may be needed again.
+  void* const library = ::dlopen(STRATA_CBC_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr)
+    fail(ErrorKind::environment, "the solver of exact plans cannot be loaded: {}", ::dlerror());
+  CbcFunctions cbc{};
+  find_function(library, "Cbc_newModel", cbc.new_model);
+  find_function(library, "Cbc_deleteModel", cbc.delete_model);
+  find_function(library, "Cbc_loadProblem", cbc.load_problem);
+  find_function(library, "Cbc_setInteger", cbc.set_integer);
+  find_function(library, "Cbc_setParameter", cbc.set_parameter);
+  find_function(library, "Cbc_setMIPStartI", cbc.set_start);
+  find_function(library, "Cbc_solve", cbc.solve);
+  find_function(library, "Cbc_isProvenInfeasible", cbc.is_proven_infeasible);
+  find_function(library, "Cbc_getBestPossibleObjValue", cbc.best_possible_value);
+  find_function(library, "Cbc_getObjValue", cbc.value);
+  find_function(library, "Cbc_getColSolution", cbc.column_solution);
+  find_function(library, "Cbc_bestSolution", cbc.best_solution);
+  return cbc;
+}
+
+const CbcFunctions& cbc_functions() {
+  static const CbcFunctions cbc = load_library();
+  return cbc;
+}
 
 struct DeleteModel {
   void operator()(Cbc_Model* model) const { cbc_functions().delete_model(model); }
