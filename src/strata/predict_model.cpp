@@ -196,8 +196,10 @@ PredictedIteration predict_model(const Graph& graph, const Machine& machine,
   summary.preset = request.preset;
   summary.least_traffic_bytes = iteration.decision.least_traffic_bytes;
   find_bounds(summary, list, hardware, iteration.prediction, request.bounds);
-  // The solver takes its time, and wants the process for itself.
-  if (request.wants_alternatives && request.options.policy != Policy::exact)
+  // The solver takes its time, and wants the process for itself; what takes no time (a network of
+  // reshapes) cannot take less.
+  if (request.wants_alternatives && request.options.policy != Policy::exact &&
+      summary.totals.time_s > 0)
     summary.alternatives = Alternatives(graph, machine, request, iteration).all();
   return iteration;
 }

@@ -39,6 +39,18 @@ TEST(Predict, answers_in_a_screen) {
   }
 }
 
+TEST(Predict, a_network_that_does_nothing_takes_no_time) {
+  const TemporaryFolder folder;
+  const auto path = folder.file(
+      "idle.json",
+      R"({"strata_network": 1, "inputs": {"x": [2, 3, 4]}, "layers": [{"op": "flatten"}]})");
+  const Outcome outcome = run({"predict", path.string(), "--loss", "none"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("\n  time            0 s"), outcome.out.npos) << outcome.out;
+  EXPECT_EQ(outcome.out.find("nan"), outcome.out.npos) << outcome.out;
+  EXPECT_EQ(outcome.out.find("what would help"), outcome.out.npos) << outcome.out;
+}
+
 TEST(Predict, words_of_the_hardware_reach_the_prediction) {
   const Json set = predicted({"lenet5", "--on", "v100", "--bounds", "never", "--set",
                               "machine.memory.L2.capacity_bytes=3MB", "--set",

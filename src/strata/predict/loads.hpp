@@ -31,7 +31,8 @@ class Loads {
   std::span<Load> of(StepId step) {
     return {loads_.data() + first_[step], first_[step + 1] - first_[step]};
   }
-  /// No eligible load is smaller: with less room there is no use in looking further.
+  /// No eligible load before the end of the window is smaller: with less room there is no use in
+  /// looking further.
   std::int64_t smallest_bytes() const { return smallest_bytes_; }
   void set_smallest_bytes(std::int64_t bytes) { smallest_bytes_ = bytes; }
 
@@ -41,8 +42,13 @@ class Loads {
     eligible_[index / 64] &= ~(std::uint64_t{1} << (index % 64));
   }
 
-  /// Step `step` is current: what may be issued from it on becomes eligible. Steps in order.
-  void advance_to(StepId step) {
+  /// Step `step` is current: what may be issued from it on becomes eligible, and the window in
+  /// which loads are looked for ends before `window_end`. Steps in order.
+  void advance_to(StepId step, StepId window_end) {
+    for (; window_end_ < window_end; ++window_end_) {
+      for (const Load& load : of(window_end_))
+        smallest_bytes_ = std::min(smallest_bytes_, load.bytes);
+    }
     for (; next_ < waiting_.size() && loads_[waiting_[next_]].eligible_at <= step; ++next_) {
       const std::uint32_t index = waiting_[next_];
       if (loads_[index].is_issued) continue;
@@ -73,6 +79,7 @@ class Loads {
   std::vector<std::uint32_t> waiting_;  // loads by the step from which they are eligible
   std::size_t next_ = 0;                // of those
   std::vector<std::uint64_t> eligible_;
+  StepId window_end_ = 0;
   std::int64_t smallest_bytes_ = INT64_MAX;
 };
 

@@ -53,7 +53,9 @@ class Simulation {
   Prediction run() && {
     for (step_ = 0; step_ < program_.steps.size(); ++step_) {
       leave_on_demand();
-      loads_.advance_to(step_);
+      window_end_ = static_cast<StepId>(
+          std::min<std::size_t>(program_.steps.size(), std::size_t{step_} + 1 + most_steps_ahead));
+      loads_.advance_to(step_, window_end_);
       wait_for_step();
       run_step();
     }
@@ -126,15 +128,13 @@ class Simulation {
   // could have the room of a write-back.
   Load* soonest_load() {
     if (nothing_to_load_in_ == step_) return nullptr;
-    const auto end = static_cast<StepId>(
-        std::min<std::size_t>(program_.steps.size(), std::size_t{step_} + 1 + most_steps_ahead));
     std::int64_t room = free_[step_];  // in every step up to `seen`
     StepId seen = step_;
     std::int64_t smallest = INT64_MAX;
     bool saw_all = true;
     bool is_hopeless = true;  // until the next step: the plan has room for none
     Load* chosen = nullptr;
-    loads_.for_each_eligible(step_ + 1, end, [&](Load& load) {
+    loads_.for_each_eligible(step_ + 1, window_end_, [&](Load& load) {
       while (++seen < load.step) room = std::min(room, free_[seen]);
       seen = load.step - 1;
       smallest = std::min(smallest, load.bytes);
@@ -146,7 +146,7 @@ class Simulation {
       saw_all = false;
       return false;
     });
-    if (saw_all && end == program_.steps.size()) loads_.set_smallest_bytes(smallest);
+    if (saw_all) loads_.set_smallest_bytes(smallest);
     if (is_hopeless) nothing_to_load_in_ = step_;
     return chosen;
   }
@@ -376,7 +376,8 @@ class Simulation {
   std::vector<std::uint32_t> leavers_;
   std::size_t next_leaver_ = 0;
 
-  StepId step_ = 0;  // that waits or runs
+  StepId step_ = 0;        // that waits or runs
+  StepId window_end_ = 0;  // prefetch looks no farther
   StepId nothing_to_load_in_ = never;
   StepRoom step_room_;
   double now_s_ = 0;

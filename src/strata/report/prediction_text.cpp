@@ -77,9 +77,10 @@ std::string bound_fact(const PredictionSummary& summary) {
     return fact("bound", compute,
                 fmt::format("compute alone; no better bound: {}", summary.no_bounds_reason));
   }
-  const double above = totals.time_s / summary.bounds->time_s - 1;
+  const double bound_s = summary.bounds->time_s;
+  const double above = bound_s > 0 ? totals.time_s / bound_s - 1 : 0;
   return fact(
-      "bound", format_time(summary.bounds->time_s),
+      "bound", format_time(bound_s),
       fmt::format("no schedule of this order is faster (compute alone {}); this one is {}", compute,
                   above < 0.0005 ? "as fast" : fmt::format("{:.1f} % above", 100 * above)));
 }
