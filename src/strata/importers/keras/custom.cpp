@@ -65,8 +65,8 @@ Values make_custom_scale(LayerCall& call) {
 Values make_upsample_like(LayerCall& call) {
   const Value x = call.image(call.input(0));
   const Value like = call.image(call.input(1));
-  const Shape& from = call.net.stored(x);
-  const Shape& to = call.net.stored(like);
+  const Shape from = call.net.stored(x);
+  const Shape to = call.net.stored(like);
   if (from.size() != 4 || to.size() != 4) {
     fail(ErrorKind::input, "expected two images, got {} and {}", call.net.text(from),
          call.net.text(to));

@@ -70,7 +70,7 @@ Value reshaped(LayerCall& call, Value x, const Shape& target, std::string_view s
 
 Value permuted(LayerCall& call, Value x, const Axes& axes, std::string_view suffix) {
   const std::size_t rank = call.rank(x);
-  const Shape& stored = call.net.stored(x);
+  const Shape stored = call.net.stored(x);
   const auto between = [&](std::size_t channels_at) {
     Axes permutation(rank, 0);
     for (std::size_t axis = 0; axis < rank; ++axis) {

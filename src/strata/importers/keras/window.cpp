@@ -50,7 +50,7 @@ Padding padding_of(LayerCall& call, Value x, const Window& window) {
   const std::size_t axes = window.kernel.size();
   Padding padding;
   if (word == "valid") return padding;
-  const Shape& shape = call.net.stored(x);
+  const Shape shape = call.net.stored(x);
   if (shape.size() != axes + 2) {
     fail(ErrorKind::input, "expected an input of {} axes, got {}", axes + 2,
          call.net.text(call.shape(x)));
