@@ -64,3 +64,21 @@ function(strata_precompile target)
     <string_view> <tuple> <unordered_map> <utility> <variant> <vector> <fmt/format.h> "${PROJECT_SOURCE_DIR}/src/strata/graph/graph.hpp" ${ARGN})
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)  # for ccache
 endfunction()
+
+# strata_unity(<target> <source>...): sources of one folder are compiled together, at most 12 at once. Left alone are
+# the folders whose files all define the same local names (a table `rows`, a function `build`), and what has flags of
+# its own. Tests link single objects in place of others, so only presets that are built whole and rarely use it.
+function(strata_unity target)
+  if(NOT STRATA_UNITY)
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  list(FILTER ARGN EXCLUDE REGEX "/(zoo|onnx/ops|onnx/fold|cbc)/")
+  foreach(source ${ARGN})
+    cmake_path(GET source PARENT_PATH folder)
+    string(MAKE_C_IDENTIFIER "${folder}" folder)
+    math(EXPR files_${folder} "${files_${folder}} + 1")
+    math(EXPR batch "${files_${folder}} / 12")
+    set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${folder}_${batch}")
+  endforeach()
+endfunction()

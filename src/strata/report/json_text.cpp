@@ -46,4 +46,8 @@ std::string JsonText::finish() && {
   return std::move(text_);
 }
 
+Json warning_json(const Warning& warning) {
+  return {{"code", name_of(warning.code)}, {"message", warning.message}};
+}
+
 }  // namespace strata

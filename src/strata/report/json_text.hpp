@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "strata/graph/warning.hpp"
+
 #include <nlohmann/json_fwd.hpp>
 
 #include <string>
@@ -36,5 +38,8 @@ class JsonText {
   bool has_entries_ = false;
   bool has_items_ = false;
 };
+
+/// An item of every document's `warnings`.
+nlohmann::ordered_json warning_json(const Warning& warning);
 
 }  // namespace strata

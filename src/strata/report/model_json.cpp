@@ -9,7 +9,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int schema_version = 1;
+constexpr int model_schema_version = 1;
 
 void add_counts(Json& json, const LayerCounts& counts) {
   for (const CountField& field : count_fields()) json[std::string(field.key)] = field.value(counts);
@@ -59,15 +59,11 @@ Json group_json(const GroupSummary& group) {
   return json;
 }
 
-Json warning_json(const Warning& warning) {
-  return {{"code", name_of(warning.code)}, {"message", warning.message}};
-}
-
 }  // namespace
 
 std::string to_json(const ModelSummary& summary, const Provenance& provenance) {
   JsonText text;
-  text.add("schema_version", schema_version);
+  text.add("schema_version", model_schema_version);
   text.add("kind", "model");
   text.add("model", model_json(summary));
   text.add("totals", totals_json(summary));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/units.hpp"
 #include "strata/report/bar.hpp"
+#include "strata/report/counts_text.hpp"
 #include "strata/report/model_report.hpp"
 #include "strata/report/table.hpp"
 
@@ -10,10 +11,6 @@
 
 namespace strata {
 namespace {
-
-double to_double(std::int64_t count) { return static_cast<double>(count); }
-std::string count_text(std::int64_t count) { return format_count(to_double(count)); }
-std::string bytes_text(std::int64_t bytes) { return format_bytes(to_double(bytes)); }
 
 std::string layers_text(std::int64_t count) {
   return fmt::format("{} layer{}", format_exact(count), count == 1 ? "" : "s");

@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int schema_version = 1;
+constexpr int prediction_schema_version = 1;
 
 void add_spent(Json& json, const Spent& spent) {
   for (const SpentField& field : spent_fields()) {
@@ -133,10 +133,6 @@ Json alternative_json(const Alternative& alternative) {
           {"samples_per_s_ratio", alternative.speed_ratio}};
 }
 
-Json warning_json(const Warning& warning) {
-  return {{"code", name_of(warning.code)}, {"message", warning.message}};
-}
-
 }  // namespace
 
 std::string to_json(const PredictionSummary& summary, const Provenance& provenance) {
@@ -148,7 +144,7 @@ std::string to_json(const PredictionSummary& summary, const Provenance& provenan
     return json;
   };
   JsonText text;
-  text.add("schema_version", schema_version);
+  text.add("schema_version", prediction_schema_version);
   text.add("kind", "prediction");
   text.add("evidence", name_of(summary.profile.evidence));
   text.add("model", model_json(summary));

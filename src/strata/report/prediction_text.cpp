@@ -2,6 +2,7 @@
 #include "strata/base/units.hpp"
 #include "strata/predict/option_names.hpp"
 #include "strata/report/bar.hpp"
+#include "strata/report/counts_text.hpp"
 #include "strata/report/prediction_report.hpp"
 #include "strata/report/table.hpp"
 
@@ -13,8 +14,6 @@
 namespace strata {
 namespace {
 
-double to_double(std::int64_t count) { return static_cast<double>(count); }
-std::string bytes_text(std::int64_t bytes) { return format_bytes(to_double(bytes)); }
 std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
 // "−21 %", "+3 %"; nothing that rounds to zero carries a sign.

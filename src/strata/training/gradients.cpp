@@ -4,19 +4,13 @@
 #include <cstddef>
 
 namespace strata {
-namespace {
-
-constexpr ValueId none = ~ValueId{0};
-
-}  // namespace
-
 std::optional<ValueId> Gradients::of(ValueId forward) const {
-  if (forward >= gradients_.size() || gradients_[forward] == none) return std::nullopt;
+  if (forward >= gradients_.size() || gradients_[forward] == no_value) return std::nullopt;
   return gradients_[forward];
 }
 
 void Gradients::set(ValueId forward, ValueId gradient) {
-  if (forward >= gradients_.size()) gradients_.resize(forward + std::size_t{1}, none);
+  if (forward >= gradients_.size()) gradients_.resize(forward + std::size_t{1}, no_value);
   gradients_[forward] = gradient;
 }
 

@@ -9,8 +9,6 @@
 namespace strata {
 namespace {
 
-constexpr ValueId none = ~ValueId{0};
-
 bool is_max_pool(const Operator& op) {
   const auto* pool = std::get_if<Pool>(&op);
   const auto* adaptive = std::get_if<AdaptivePool>(&op);
@@ -83,7 +81,7 @@ struct NodeSteps::Part {
 };
 
 NodeSteps::NodeSteps(Workshop& workshop)
-    : shop_(workshop), first_saved_(workshop.graph.nodes.size(), none) {}
+    : shop_(workshop), first_saved_(workshop.graph.nodes.size(), no_value) {}
 
 NodeCost NodeSteps::cost(NodeId id) const {
   const Node& node = shop_.graph.nodes[id];
@@ -274,7 +272,7 @@ void NodeSteps::write_input_gradient(const Part& part, std::uint32_t input) {
       shop_.gradients.write(ids[i]);
       continue;
     }
-    const auto [entry, is_new] = open_.try_emplace(open_key(part.id, ids[i]), none);
+    const auto [entry, is_new] = open_.try_emplace(open_key(part.id, ids[i]), no_value);
     if (is_new) {
       entry->second = shop_.gradients.make(ids[i]);
     } else {

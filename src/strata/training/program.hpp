@@ -16,6 +16,7 @@
 namespace strata {
 
 using ValueId = std::uint32_t;
+inline constexpr ValueId no_value = ~ValueId{0};
 using StepId = std::uint32_t;
 
 enum class ValueKind : std::uint8_t {

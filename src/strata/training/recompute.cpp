@@ -9,7 +9,7 @@
 namespace strata {
 namespace {
 
-constexpr std::size_t nowhere = ~std::size_t{0};
+constexpr std::size_t no_maker = ~std::size_t{0};
 
 class Segmentation {
  public:
@@ -18,7 +18,7 @@ class Segmentation {
         nodes_(nodes),
         instances_(shop.unrolling.instances),
         segment_of_(instances_.size()),
-        made_at_(shop.bound.tensors.size(), nowhere),
+        made_at_(shop.bound.tensors.size(), no_maker),
         is_kept_(shop.bound.tensors.size(), false) {}
 
   std::vector<Segment> segments() && {
@@ -67,7 +67,7 @@ class Segmentation {
     for (std::size_t place = 0; place < instances_.size(); ++place) {
       for (const TensorId input : node_at(place).inputs) {
         const std::size_t maker = made_at_[root(input)];
-        if (maker != nowhere && segment_of_[maker] != segment_of_[place])
+        if (maker != no_maker && segment_of_[maker] != segment_of_[place])
           is_kept_[root(input)] = true;
       }
     }
@@ -76,8 +76,8 @@ class Segmentation {
   // Where the tensor is made again for this segment, if it is.
   std::size_t maker_in(const Segment& segment, TensorId tensor) const {
     const std::size_t maker = made_at_[root(tensor)];
-    const bool is_inside = maker != nowhere && maker >= segment.first && maker < segment.end;
-    return is_inside && !is_kept_[root(tensor)] ? maker : nowhere;
+    const bool is_inside = maker != no_maker && maker >= segment.first && maker < segment.end;
+    return is_inside && !is_kept_[root(tensor)] ? maker : no_maker;
   }
 
   bool keeps_all_outputs(std::size_t place) const {
@@ -89,7 +89,7 @@ class Segmentation {
   void choose(Segment& segment) {
     std::vector<bool> is_needed(segment.end - segment.first, false);
     const auto need = [&](std::size_t maker) {
-      if (maker != nowhere) is_needed[maker - segment.first] = true;
+      if (maker != no_maker) is_needed[maker - segment.first] = true;
     };
     for (std::size_t place = segment.first; place < segment.end; ++place) {
       const NodeCost cost = nodes_.cost(instances_[place].node);

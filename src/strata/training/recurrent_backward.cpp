@@ -7,20 +7,12 @@
 // Backward through time, in exactly the reverse order. The formulas, and what each costs, stand at
 // the cost sheet (cost/ops/recurrent.cpp).
 namespace strata {
-namespace {
-
-constexpr ValueId none = ~ValueId{0};
-constexpr std::uint32_t data = 0, first_state = 1, first_cell = 2;
-constexpr std::size_t input_weight = 0, state_weight = 1, first_bias = 2;
-
-}  // namespace
-
 void RecurrentRun::backward(const Instance& instance) {
   const auto wants_any = [&](const std::vector<TensorId>& tensors) {
     return std::any_of(tensors.begin(), tensors.end(), [&](TensorId id) { return wants(id); });
   };
   if (!wants_any(node_.outputs) || !wants_any(node_.inputs)) return;
-  if (above_.empty()) above_.assign(hiddens_.size(), none);
+  if (above_.empty()) above_.assign(hiddens_.size(), no_value);
   for (std::uint32_t layer = layers_; layer-- > 0;) {
     if (instance.time > 0) {
       backward_cell(cell_at(layer, 0, instance.time - 1));
@@ -34,8 +26,8 @@ void RecurrentRun::backward(const Instance& instance) {
 
 void RecurrentRun::backward_cell(const Cell& cell) {
   const ValueId hidden_gradient = incoming(cell);
-  std::array<ValueId, 4> raw{none, none, none, none};
-  next_carry_ = none;
+  std::array<ValueId, 4> raw{no_value, no_value, no_value, no_value};
+  next_carry_ = no_value;
   switch (op_.cell) {
     case CellKind::lstm: raw = backward_lstm(cell, hidden_gradient); break;
     case CellKind::gru: raw = backward_gru(cell, hidden_gradient); break;
@@ -46,7 +38,7 @@ void RecurrentRun::backward_cell(const Cell& cell) {
   }
   backward_products(cell, raw);
   carry_hidden_[cell.row] = next_carry_;
-  if (cell.step == 0 && next_carry_ != none) hand_over_state(cell, first_state, next_carry_);
+  if (cell.step == 0 && next_carry_ != no_value) hand_over_state(cell, first_state, next_carry_);
   if (cell.layer == 0) settle_input(cell);
 }
 
@@ -54,11 +46,11 @@ void RecurrentRun::backward_cell(const Cell& cell) {
 // does, or the gradient of the last state where that goes on.
 ValueId RecurrentRun::incoming(const Cell& cell) {
   const bool is_top = cell.layer + 1 == layers_;
-  const auto of_value = shop_.gradients.of(hidden_of(cell)).value_or(none);
+  const auto of_value = shop_.gradients.of(hidden_of(cell)).value_or(no_value);
   const ValueId above = is_top ? of_value : above_[cell.index];
   ValueId carry = carry_hidden_[cell.row];
   if (cell.step + 1 == times_ && !is_top) carry = of_value;
-  if (is_top && !wants(node_.outputs[0])) return above != none ? above : carry;
+  if (is_top && !wants(node_.outputs[0])) return above != no_value ? above : carry;
   const ValueId sum = make(cell, CellSlot::hidden, ValueKind::gradient, width_);
   pointwise(cell, input_pass_, 1, width_, {above, carry}, {sum});
   return sum;
@@ -79,12 +71,12 @@ std::array<ValueId, 4> RecurrentRun::backward_lstm(const Cell& cell, ValueId hid
   backward_operation(cell, 2, {hidden_gradient, tanh, o}, {d_o, d_tanh});
   backward_operation(cell, 3, {d_tanh, tanh}, {dc_part});
   ValueId carry = carry_cell_[cell.row];
-  if (cell.step + 1 == times_) carry = shop_.gradients.of(c).value_or(none);
+  if (cell.step + 1 == times_) carry = shop_.gradients.of(c).value_or(no_value);
   backward_operation(cell, 1, {dc_part, carry}, {dc});
   backward_operation(cell, 2, {dc, g, i}, {di, dg});
 
   const bool goes_on = cell.step > 0 || wants_state_gradient(first_cell);
-  const ValueId dc_before = goes_on ? gradient(CellSlot::term_1) : none;
+  const ValueId dc_before = goes_on ? gradient(CellSlot::term_1) : no_value;
   begin(cell, input_pass_, LayerClass::type_2);
   read(dc);
   read(f);
@@ -168,7 +160,7 @@ void RecurrentRun::backward_products(const Cell& cell, const std::array<ValueId,
     const auto open = [&](Pass pass) {
       begin(cell, pass, LayerClass::type_1);
       for (std::uint32_t i = 0; i < raw.size(); ++i) {
-        if (raw[i] != none && group_of(i) == group) read(raw[i]);
+        if (raw[i] != no_value && group_of(i) == group) read(raw[i]);
       }
     };
     const bool has_weights = wants_weights(cell);
@@ -202,7 +194,7 @@ void RecurrentRun::read_for_weights(const Cell& cell) {
 
 // The first product writes a gradient, the others add to it.
 void RecurrentRun::write_added(ValueId& gradient, ValueId forward) {
-  if (gradient == none) {
+  if (gradient == no_value) {
     gradient = shop_.gradients.make(forward);
   } else {
     shop_.writer.reads(gradient);
@@ -221,7 +213,7 @@ void RecurrentRun::write_data_gradient(const Cell& cell) {
   const TensorId x = node_.inputs[data];
   const ValueIds ids = follows_time_ ? shop_.values.at(x, cell.time + 1) : shop_.values.of(x);
   for (std::uint32_t i = 0; i < ids.count; ++i)
-    write_added(data_gradients_.try_emplace(ids[i], none).first->second, ids[i]);
+    write_added(data_gradients_.try_emplace(ids[i], no_value).first->second, ids[i]);
 }
 
 void RecurrentRun::write_inputs(const Cell& cell) {
@@ -231,7 +223,7 @@ void RecurrentRun::write_inputs(const Cell& cell) {
     write_data_gradient(cell);
   }
   if (cell.step > 0 || wants_state_gradient(first_state)) {
-    if (next_carry_ == none) {
+    if (next_carry_ == no_value) {
       next_carry_ = make(cell, CellSlot::spare, ValueKind::gradient, width_);
     } else {
       shop_.writer.reads(next_carry_);

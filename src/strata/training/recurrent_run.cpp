@@ -9,11 +9,6 @@
 namespace strata {
 namespace {
 
-constexpr ValueId none = ~ValueId{0};
-constexpr std::size_t data = 0, first_cell = 2, first_state = 1;
-// Own tensors of a cell, in this order: weight_ih, weight_hh, the biases, weight_hr.
-constexpr std::size_t input_weight = 0, state_weight = 1, first_bias = 2;
-
 CellSlot slot(CellSlot first, std::uint32_t gate) {
   return static_cast<CellSlot>(static_cast<std::uint32_t>(first) + gate);
 }
@@ -46,11 +41,11 @@ RecurrentRun::RecurrentRun(Workshop& workshop, NodeId node)
          cells.value());
   cells_left_ = static_cast<std::uint32_t>(cells.value());
   first_layer_left_ = directions_ * times_;
-  hiddens_.assign(cells_left_, none);
-  if (op_.cell == CellKind::lstm) cells_.assign(cells_left_, none);
-  if (op_.projection > 0) unprojected_.assign(cells_left_, none);
-  gate_values_.assign(gates_ > 1 ? cells_left_ : 0, {none, none, none, none});
-  carry_hidden_.assign(std::size_t{layers_} * directions_, none);
+  hiddens_.assign(cells_left_, no_value);
+  if (op_.cell == CellKind::lstm) cells_.assign(cells_left_, no_value);
+  if (op_.projection > 0) unprojected_.assign(cells_left_, no_value);
+  gate_values_.assign(gates_ > 1 ? cells_left_ : 0, {no_value, no_value, no_value, no_value});
+  carry_hidden_.assign(std::size_t{layers_} * directions_, no_value);
   carry_cell_ = carry_hidden_;
 }
 
@@ -84,13 +79,13 @@ void RecurrentRun::pointwise(const Cell& cell, Pass pass, std::int64_t flop_per_
   begin(cell, pass, LayerClass::type_2);
   for (const ValueId id : reads) read(id);
   for (const ValueId id : writes) {
-    if (id != none) shop_.writer.writes(id);
+    if (id != no_value) shop_.writer.writes(id);
   }
   shop_.writer.add_work((Count(batch_) * width * flop_per_number).value(), 0);
 }
 
 void RecurrentRun::read(ValueId id) {
-  if (id != none) shop_.writer.reads(id);
+  if (id != no_value) shop_.writer.reads(id);
 }
 
 void RecurrentRun::read(const ValueIds& ids) {
@@ -145,7 +140,7 @@ void RecurrentRun::forward(const Instance& instance, bool is_recomputed) {
 }
 
 void RecurrentRun::forward_cell(const Cell& cell) {
-  std::array<ValueId, 4> raw{none, none, none, none};
+  std::array<ValueId, 4> raw{no_value, no_value, no_value, no_value};
   const std::uint32_t raws = op_.cell == CellKind::gru ? 4 : gates_;
   for (std::uint32_t i = 0; i < raws; ++i) {
     // U_n h is kept for backward, in place of a fourth gate.
@@ -175,7 +170,7 @@ void RecurrentRun::forward_products(const Cell& cell, const std::array<ValueId, 
     for (std::size_t i = 0; i < first_bias + static_cast<std::size_t>(op_.biases); ++i)
       read(gate_of(own(cell, i), group, groups_));
     for (std::uint32_t i = 0; i < raw.size(); ++i) {
-      if (raw[i] != none && group_of(i) == group) shop_.writer.writes(raw[i]);
+      if (raw[i] != no_value && group_of(i) == group) shop_.writer.writes(raw[i]);
     }
     const std::int64_t share = mac.value() / groups_;
     shop_.writer.add_work((Count(share) * 2 + bias_flop.value() / groups_).value(), share);

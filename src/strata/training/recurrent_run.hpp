@@ -56,6 +56,10 @@ class RecurrentRun {
   };
   using Ids = std::initializer_list<ValueId>;
 
+  // Inputs of the node; then own tensors of a cell: weight_ih, weight_hh, the biases, weight_hr.
+  static constexpr std::uint32_t data = 0, first_state = 1, first_cell = 2;
+  static constexpr std::size_t input_weight = 0, state_weight = 1, first_bias = 2;
+
   Cell cell_at(std::uint32_t layer, std::uint32_t direction, std::uint32_t step) const;
   ValueId make(const Cell& cell, CellSlot slot, ValueKind kind, std::int64_t width);
   ValueId make_gradient(const Cell& cell, CellSlot slot) {

@@ -10,7 +10,7 @@
 namespace strata {
 namespace {
 
-constexpr std::uint32_t none = ~std::uint32_t{0};
+constexpr std::uint32_t never = ~std::uint32_t{0};
 
 bool is_before_loss(const Step& step) { return step.pass == Pass::forward && !step.is_recomputed; }
 
@@ -35,7 +35,7 @@ class LayerSums {
       : program_(program),
         layers_(program.bound->graph->nodes.size()),
         passing_(program.steps.size() + 1, 0),
-        last_run_(program.values.size(), none) {
+        last_run_(program.values.size(), never) {
     for (NodeId node = 0; node < layers_.size(); ++node) layers_[node].node = node;
     add_what_passes(intervals);
     add_steps();
@@ -63,11 +63,11 @@ class LayerSums {
 
   void add_steps() {
     std::int64_t run_bytes = 0;
-    std::uint32_t run = none;
+    std::uint32_t run = never;
     for (StepId id = 0; id < program_.steps.size(); ++id) {
       const Step& step = program_.steps[id];
       if (!continues_run(id)) {
-        ++run;  // from none to 0 first
+        ++run;  // from never to 0 first
         run_bytes = 0;
       }
       std::int64_t bytes = 0;
@@ -107,10 +107,10 @@ class LayerSums {
   }
 
   void add_what_stays(const std::vector<ReuseInterval>& intervals) {
-    std::vector<StepId> first_step(program_.values.size(), none);
+    std::vector<StepId> first_step(program_.values.size(), never);
     for (StepId id = 0; id < program_.steps.size(); ++id) {
       for (const Use& use : program_.uses_of(id)) {
-        if (first_step[use.value] == none) first_step[use.value] = id;
+        if (first_step[use.value] == never) first_step[use.value] = id;
       }
     }
     for (const ReuseInterval& interval : intervals) {
@@ -143,7 +143,7 @@ std::string_view name_of(ReuseScope scope) {
 
 std::vector<ReuseInterval> reuse_intervals(const Program& program) {
   struct Last {
-    std::uint32_t use = none;
+    std::uint32_t use = never;
     StepId step = 0;
   };
   std::vector<Last> last(program.values.size());
@@ -153,7 +153,7 @@ std::vector<ReuseInterval> reuse_intervals(const Program& program) {
       const auto index = static_cast<std::uint32_t>(&use - program.uses.data());
       const Last before = last[use.value];
       last[use.value] = {index, step};
-      if (before.use == none || !use.reads) continue;
+      if (before.use == never || !use.reads) continue;
       const ReuseScope scope = scope_of(program, program.values[use.value].kind, before.step, step);
       intervals.push_back({before.use, index, before.step, step, scope});
     }

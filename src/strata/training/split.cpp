@@ -10,7 +10,7 @@ namespace strata {
 namespace {
 
 // Ids are 32 bits wide, and nobody waits for a plan of more.
-constexpr std::uint64_t most_entries = std::numeric_limits<std::uint32_t>::max() / 2;
+constexpr std::uint64_t most_parts = std::numeric_limits<std::uint32_t>::max() / 2;
 
 }  // namespace
 
@@ -23,7 +23,7 @@ Program split_values(const Program& program, std::int64_t granularity_bytes) {
   std::uint64_t value_count = 0, use_count = 0;
   for (const Value& value : program.values) value_count += parts_of(value);
   for (const Use& use : program.uses) use_count += parts_of(program.values[use.value]);
-  if (value_count > most_entries || use_count > most_entries) {
+  if (value_count > most_parts || use_count > most_parts) {
     fail(ErrorKind::usage, "a granularity of {} bytes cuts the values into {} parts: too many",
          granularity_bytes, value_count);
   }

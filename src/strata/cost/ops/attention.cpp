@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t query = 0, key = 1, value = 2, mask = 3;
 
-struct Sizes {
+struct AttentionSizes {
   Count pairs;  // (sample, head, query, key) in which the query sees the key
   Count rows;   // (sample, head, query) in which the query sees any key
   std::int64_t key_width;
@@ -18,7 +18,7 @@ struct Sizes {
 
 // Query i of S sees key j of T when j ≤ i + T − S: the last query sees all keys, and of S > T
 // queries the first S − T see none.
-Sizes sizes_of(const Attention& op, const CostSheet& sheet) {
+AttentionSizes sizes_of(const Attention& op, const CostSheet& sheet) {
   const BoundTensor& q = sheet.input(query);
   const std::int64_t queries = q[1];
   const std::int64_t keys = sheet.input(key)[1];
@@ -32,7 +32,8 @@ Sizes sizes_of(const Attention& op, const CostSheet& sheet) {
 // The gradients that one of the two backward passes computes. Each pass makes its own scores, so
 // inputs learnt directly (queries of a latent transformer, a table of position biases) do not hang
 // on the other pass.
-void write_gradients(CostSheet& sheet, const Sizes& n, PassSheet pass, bool of_parameters) {
+void write_gradients(CostSheet& sheet, const AttentionSizes& n, PassSheet pass,
+                     bool of_parameters) {
   const auto wants = [&](std::size_t input) {
     return sheet.wants_gradient(input) && sheet.is_parameter(input) == of_parameters;
   };
@@ -63,7 +64,7 @@ void write_gradients(CostSheet& sheet, const Sizes& n, PassSheet pass, bool of_p
 //             per row, O/sum (dv) and the log-sum-exp L = max + log sum (2), which is kept
 //   backward  makes the scores again from Q, K and L: five products instead of four
 void write_cost(const Attention& op, CostSheet& sheet) {
-  const Sizes n = sizes_of(op, sheet);
+  const AttentionSizes n = sizes_of(op, sheet);
   sheet.forward_of_all()
       .add_mac(n.pairs * (n.key_width + Count(n.value_width)))
       .add_flop(n.pairs * (n.has_mask ? 6 : 5))

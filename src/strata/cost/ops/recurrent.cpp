@@ -42,7 +42,7 @@ CellCost cost_of_cell(CellKind cell) {
   return {};
 }
 
-struct Sizes {
+struct RecurrentSizes {
   Count steps;        // samples × time steps
   Count cell_steps;   // the same × layers × directions
   Count lower_steps;  // the same without the top layer
@@ -52,7 +52,7 @@ struct Sizes {
   bool looks_back;  // more than one time step: some step multiplies with the h of an earlier one
 };
 
-Sizes sizes_of(const Recurrent& op, const CostSheet& sheet) {
+RecurrentSizes sizes_of(const Recurrent& op, const CostSheet& sheet) {
   const BoundTensor& x = sheet.input(data);
   const std::int64_t directions = op.bidirectional ? 2 : 1;
   const Count steps = Count(x[0]) * x[1];
@@ -74,7 +74,7 @@ struct SavedPlaces {
 // What forward keeps beside X and Y. The gradients of the gates later take the place of the gates,
 // which nobody needs any more; a plain RNN has no gates to overwrite, and a projection needs the
 // gradient of h as well.
-SavedPlaces save(const Recurrent& op, const Sizes& n, CostSheet& sheet) {
+SavedPlaces save(const Recurrent& op, const RecurrentSizes& n, CostSheet& sheet) {
   SavedPlaces places;
   const CellCost cell = cost_of_cell(op.cell);
   const Count hidden_bytes = n.cell_steps * op.hidden * n.element_bytes;
@@ -104,7 +104,7 @@ bool is_first_input_weight(const Recurrent& op, std::size_t own) {
 // Through time and layers, last step first. The gradients of X and of the first states come out of
 // this run whatever they are, also where only the weights learn and it merely makes the gradients
 // of the gates for them.
-void write_backward_input(const Recurrent& op, const Sizes& n, const SavedPlaces& saved,
+void write_backward_input(const Recurrent& op, const RecurrentSizes& n, const SavedPlaces& saved,
                           CostSheet& sheet) {
   PassSheet pass = sheet.backward_input();
   pass.reads_output_gradients();
@@ -141,7 +141,7 @@ void write_backward_input(const Recurrent& op, const Sizes& n, const SavedPlaces
 
 // dW = Σ over samples and steps of a gradient times what the weight was multiplied with; db = Σ of
 // the gradients.
-void write_backward_weight(const Sizes& n, const SavedPlaces& saved, CostSheet& sheet) {
+void write_backward_weight(const RecurrentSizes& n, const SavedPlaces& saved, CostSheet& sheet) {
   for (std::size_t i = sheet.first_own(); i < sheet.input_count(); ++i) {
     auto gradient = sheet.gradient_of(i);
     if (!gradient) continue;
@@ -170,7 +170,7 @@ void write_backward_weight(const Sizes& n, const SavedPlaces& saved, CostSheet& 
 // GRU as cuDNN and PyTorch have it: r multiplies Uₙ h, not h. Whether the gates are one product or
 // four changes no count.
 void write_cost(const Recurrent& op, CostSheet& sheet) {
-  const Sizes n = sizes_of(op, sheet);
+  const RecurrentSizes n = sizes_of(op, sheet);
   PassSheet forward = sheet.forward_of_all();
   forward.add_flop(n.cell_steps * op.hidden * cost_of_cell(op.cell).forward_flop);
   for (std::size_t i = sheet.first_own(); i < sheet.input_count(); ++i) {

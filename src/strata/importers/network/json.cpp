@@ -59,9 +59,9 @@ std::string message_of(const nlohmann::detail::exception& exception) {
 }
 
 /// Receives the events of the parser and grows the tree.
-class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
+class JsonTree : public nlohmann::json_sax<nlohmann::json> {
  public:
-  explicit TreeBuilder(const std::uint32_t& line) : line_(line) {}
+  explicit JsonTree(const std::uint32_t& line) : line_(line) {}
 
   Value root;
 
@@ -157,7 +157,7 @@ Value parse_json(std::string_view text) {
     fail(ErrorKind::input, "{} bytes of JSON, the most is {}", text.size(), most_json_bytes);
   }
   std::uint32_t line = 1;
-  TreeBuilder tree(line);
+  JsonTree tree(line);
   nlohmann::json::sax_parse(CountingIterator(text.data(), &line),
                             CountingIterator(text.data() + text.size(), &line), &tree);
   return std::move(tree.root);

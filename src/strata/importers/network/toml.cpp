@@ -105,7 +105,7 @@ class TextCheck {
   char last_ = '\n';  // outside strings, comments and white space
 };
 
-class TreeBuilder {
+class TomlTree {
  public:
   Value value_of(const toml::node& node, std::size_t depth) {
     if (depth > deepest_nesting) {
@@ -177,7 +177,7 @@ Value parse_toml(std::string_view text) {
   TextCheck(text).run();
   try {
     const toml::table table = toml::parse(text);
-    return TreeBuilder().value_of(table, 1);
+    return TomlTree().value_of(table, 1);
   } catch (const toml::parse_error& error) {
     const toml::source_position& place = error.source().begin;
     fail(ErrorKind::input, "not valid TOML: line {}, column {}: {}", place.line, place.column,

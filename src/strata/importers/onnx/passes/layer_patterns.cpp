@@ -22,28 +22,28 @@ bool is_per_channel(const Draft& draft, DraftId stored, const Shape& x) {
 }
 
 /// The only reader, if it combines the tensor with one stored number per channel.
-struct Follower {
+struct PerChannel {
   const DraftNode* node;
   DraftId stored;
 };
 
-std::optional<Follower> followed_by(const Draft& draft, const Uses& uses, DraftId y,
-                                    ElementwiseKind kind) {
+std::optional<PerChannel> per_channel_reader(const Draft& draft, const Uses& uses, DraftId y,
+                                             ElementwiseKind kind) {
   const DraftNode* const reader = uses.only_reader(draft, y);
   if (reader == nullptr) return std::nullopt;
   const auto* op = std::get_if<Elementwise>(reader->op.get());
   if (op == nullptr || op->kind != kind) return std::nullopt;
   const std::optional<DraftId> stored = other_operand(*reader, y);
   if (!stored || !is_per_channel(draft, *stored, draft.shape(y))) return std::nullopt;
-  return Follower{reader, *stored};
+  return PerChannel{reader, *stored};
 }
 
 // Caffe normalises without scale and shift and adds both in a layer of their own: γ₂(γ₁x̂ + β₁) + β₂
 // has as many degrees of freedom as one pair.
 void fuse_scale(Draft& draft, const Uses& uses, Rewriter& rewriter, const DraftNode& norm) {
-  const auto scale = followed_by(draft, uses, norm.outputs[0], ElementwiseKind::multiply);
+  const auto scale = per_channel_reader(draft, uses, norm.outputs[0], ElementwiseKind::multiply);
   if (!scale) return;
-  const auto shift = followed_by(draft, uses, scale->node->outputs[0], ElementwiseKind::add);
+  const auto shift = per_channel_reader(draft, uses, scale->node->outputs[0], ElementwiseKind::add);
   if (!shift) return;
   const std::size_t buffers = norm.inputs.size() - 2;
   const Shape channels = draft.shape(norm.inputs[buffers]);

@@ -112,12 +112,12 @@ struct Norm {
 };
 
 // The only reader of y, if it is y ∘ (a stored tensor that covers the normalised axes).
-struct Follower {
+struct Affine {
   DraftId stored;
   DraftId y;
 };
 
-std::optional<Follower> followed_by(const Draft& draft, const Uses& uses, DraftId y,
+std::optional<Affine> affine_reader(const Draft& draft, const Uses& uses, DraftId y,
                                     ElementwiseKind kind, const Shape& extents) {
   const DraftNode* reader = uses.only_reader(draft, y);
   if (reader != nullptr && std::holds_alternative<Cast>(*reader->op)) {
@@ -129,18 +129,18 @@ std::optional<Follower> followed_by(const Draft& draft, const Uses& uses, DraftI
   if (op == nullptr || op->kind != kind) return std::nullopt;
   const std::optional<DraftId> stored = other_operand(*reader, y);
   if (!stored || !covers_last(draft, *stored, extents)) return std::nullopt;
-  return Follower{*stored, reader->outputs[0]};
+  return Affine{*stored, reader->outputs[0]};
 }
 
 Norm completed(const Draft& draft, const Uses& uses, const Core& core) {
   const Shape extents = last_extents(draft.shape(core.x), core.axes);
   Norm norm{core.x, core.y, core.axes, core.is_rms};
-  if (const auto scale = followed_by(draft, uses, norm.y, ElementwiseKind::multiply, extents)) {
+  if (const auto scale = affine_reader(draft, uses, norm.y, ElementwiseKind::multiply, extents)) {
     norm.scale = scale->stored;
     norm.y = scale->y;
   }
   if (core.is_rms) return norm;
-  if (const auto shift = followed_by(draft, uses, norm.y, ElementwiseKind::add, extents)) {
+  if (const auto shift = affine_reader(draft, uses, norm.y, ElementwiseKind::add, extents)) {
     norm.shift = shift->stored;
     norm.y = shift->y;
   }
