@@ -127,8 +127,8 @@ inline void expect_work_of_graph(const Program& program, const BoundGraph& bound
   for (const Step& step : program.steps) (step.is_gradient_sum ? sums : flop) += step.flop;
   EXPECT_EQ(flop, flop_of_graph(bound, options));
   const std::int64_t in_cells = options.unroll_recurrent ? sums_in_cells(bound) : 0;
-  EXPECT_EQ(sums, options.inference ? 0
-                                    : (sums_of_graph(bound) + in_cells) * options.micro_batches);
+  EXPECT_EQ(sums,
+            options.inference ? 0 : (sums_of_graph(bound) + in_cells) * options.micro_batches);
 }
 
 }  // namespace strata::graph_counts

@@ -36,8 +36,9 @@ inline constexpr std::uint32_t cell_slots = 16;
 /// One recurrent node, cell by cell: for every layer, direction and time step the products of the
 /// gates (one step per gate, or one for all when they are fused), then the gates and the cell, each
 /// operation a step. Weights are the same values at every time step, and their gradients add up.
-/// The arithmetic is that of the node's cost sheet, no operation more or less; where a first state
-/// is not given, products with zero are counted as there.
+/// What several products contribute to one gradient of x or h is added in steps of its own. Beside
+/// these sums the arithmetic is that of the node's cost sheet, no operation more or less; where a
+/// first state is not given, products with zero are counted as there.
 class RecurrentRun {
  public:
   RecurrentRun(Workshop& workshop, NodeId node);
