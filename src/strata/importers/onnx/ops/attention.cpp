@@ -222,6 +222,9 @@ DraftId rotated(OpContext& context, DraftId x, std::int64_t heads) {
 // ONNX: X, cos, sin, positions; ONNX Runtime: X, positions, cos, sin.
 template <std::size_t cosine>
 void lower_rotary(OpContext& context) {
+  if (context.rank(0) != 3 && context.rank(0) != 4) {
+    fail(ErrorKind::input, "rotary embedding of {} axes, expected 3 or 4", context.rank(0));
+  }
   const bool has_heads_axis = context.rank(0) == 4;
   std::int64_t heads = context.integer("num_heads", 0);
   if (has_heads_axis) heads = number_of(context, context.shape(0)[1], "the number of heads");
