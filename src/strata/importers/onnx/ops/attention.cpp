@@ -158,8 +158,9 @@ void add_biases(OpContext& context, std::size_t input, Parts& parts) {
   const DraftId biases = context.tensor(input);
   std::int64_t begin = 0;
   for (DraftId* const part : {&parts.q, &parts.k, &parts.v}) {
-    const std::int64_t width =
-        number_of(context, context.draft().shape(*part).back(), "a width of Q, K or V");
+    const Shape& shape = context.draft().shape(*part);
+    if (shape.empty()) fail(ErrorKind::input, "one of Q, K and V has no axes");
+    const std::int64_t width = number_of(context, shape.back(), "a width of Q, K or V");
     const std::int64_t end = checked_add(begin, width);
     const DraftId bias = context.add(Slice{{0}, {begin}, {end}, {1}}, {biases}, {}, "bias");
     *part = context.add(Elementwise{}, {*part, bias}, {}, "add_bias");
