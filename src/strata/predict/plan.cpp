@@ -23,7 +23,7 @@ PlanTraffic traffic_of_value(const AccessList& list, const Plan& plan, ValueId v
     is_dirty = is_dirty || use.writes;
     is_on_chip = plan.uses[u].stays;
     if (is_on_chip || !is_dirty) continue;
-    if (list.is_live[u]) ++traffic.out_bytes;
+    if (list.is_live(u)) ++traffic.out_bytes;
     is_dirty = false;
   }
   const std::int64_t bytes = program.values[value].bytes;
