@@ -17,8 +17,7 @@ void LoadsAhead::reset(const PlannedSteps& plan, std::int64_t capacity_bytes) {
   room_.reset(plan.occupied_bytes(), capacity_bytes);
   step_ = 0;
   window_end_ = 0;
-  seen_ = 0;
-  seen_room_ = RoomAhead::plenty;
+  seen_ = room_.nothing();
   next_ = 0;
   is_issued_.assign(plan.loads().size(), 0);
   is_eligible_.assign(plan.loads().size() / 64 + 1, 0);
@@ -28,20 +27,19 @@ void LoadsAhead::reset(const PlannedSteps& plan, std::int64_t capacity_bytes) {
 void LoadsAhead::advance_to(StepId step, std::uint32_t ended_write_backs) {
   const std::size_t steps = plan_->steps().size() - 1;
   window_end_ = static_cast<StepId>(std::min(steps, std::size_t{step} + 1 + most_steps_ahead));
+  step_ = step;
   if (step > 0) {
-    const std::int64_t before = room_.at(step_);
-    if (before > seen_room_ && seen_ > step) {
-      // The step that ended was not the fullest: what was seen holds from this step on too.
-    } else {
-      seen_ = step;
-      seen_room_ = RoomAhead::plenty;
-    }
-    const StepId as_full = room_.first_at_most(step, window_end_, before);
-    if (as_full > step && step + 1 < window_end_)
+    const std::int64_t before = room_.in_current_step();
+    room_.advance_to(step);
+    // Unless the step that ended was the fullest, what was seen holds from this step on too.
+    if (before <= seen_.least || seen_.end <= step) seen_ = room_.nothing();
+    const StepId as_full = room_.in_current_step() <= before
+                               ? step
+                               : room_.first_at_most(window_end_, before);
+    if (as_full > step)
       look_again(plan_->steps()[step + 1].first_load,
                  plan_->steps()[std::min<StepId>(as_full + 1, window_end_)].first_load);
   }
-  step_ = step;
   const std::vector<std::uint32_t>& waiting = plan_->by_eligibility();
   for (; next_ < waiting.size(); ++next_) {
     const Load& load = plan_->loads()[waiting[next_]];
@@ -70,12 +68,12 @@ void LoadsAhead::mark_issued(std::uint32_t load) {
 void LoadsAhead::mark_issued_ahead(std::uint32_t load) {
   const Load& issued = plan_->loads()[load];
   mark_issued(load);
-  room_.take(step_, issued.step, issued.bytes);
-  if (seen_ == issued.step) {
-    seen_room_ -= issued.bytes;  // taken from every step that was seen
+  room_.take(issued.step, issued.bytes);
+  if (seen_.end == issued.step) {  // taken from every step that was seen
+    seen_.least -= issued.bytes;
+    seen_.taken += issued.bytes;
   } else {
-    seen_ = step_;
-    seen_room_ = RoomAhead::plenty;
+    seen_ = room_.nothing();
   }
 }
 

@@ -45,9 +45,8 @@ class LoadsAhead {
       at += static_cast<std::uint32_t>(std::countr_zero(bits));
       if (at >= end) break;
       const Load& load = plan_->loads()[at];
-      const std::int64_t room = room_until(load.step);
-      if (load.bytes > room) {
-        margin.failed_by(load.bytes - room);
+      if (!has_plan_room(load)) {
+        margin.failed_by(load.bytes - seen_.least);
         clear(is_worth_a_look_, at);
       } else if (accepts(load)) {
         return at;
@@ -65,15 +64,13 @@ class LoadsAhead {
     bits[at / 64] &= ~(std::uint64_t{1} << (at % 64));
   }
 
-  // The least free room of the steps from the current one up to the one before `end`.
-  std::int64_t room_until(StepId end) {
-    if (end < seen_) {
-      seen_ = step_;
-      seen_room_ = RoomAhead::plenty;
-    }
-    seen_room_ = room_.least(seen_, end, seen_room_);
-    seen_ = end;
-    return seen_room_;
+  // Whether the plan has room from the current step up to the one before the load's own. What was
+  // seen may not reach so far when it is enough to say no.
+  bool has_plan_room(const Load& load) {
+    if (load.step < seen_.end) seen_ = room_.nothing();
+    if (load.bytes > seen_.least) return false;
+    room_.see(seen_, load.step);
+    return load.bytes <= seen_.least;
   }
 
   void look_again(std::uint32_t first, std::uint32_t end);
@@ -83,8 +80,7 @@ class LoadsAhead {
   RoomAhead room_;
   StepId step_ = 0;
   StepId window_end_ = 0;
-  StepId seen_ = 0;  // seen_room_ is the least of the steps from the current one to before this
-  std::int64_t seen_room_ = RoomAhead::plenty;
+  RoomAhead::Seen seen_;
   std::size_t next_ = 0;  // of the loads by eligibility
   std::vector<std::uint8_t> is_issued_;
   std::vector<std::uint64_t> is_eligible_;
