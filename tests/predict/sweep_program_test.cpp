@@ -38,7 +38,7 @@ std::optional<PointTotals> shared(SweepProgram& sweep, const Hardware& hardware)
 TEST(SweepProgram, EveryRandomPointIsAsIfAlone) {
   int answers = 0;
   int refusals = 0;
-  for (std::uint32_t seed = 0; seed < 1500 && !HasFailure(); ++seed) {
+  for (std::uint32_t seed = 0; seed < 500 && !HasFailure(); ++seed) {
     Case c(seed);
     c.options.policy = static_cast<Policy>(c.pick(0, 2));
     c.options.objective = static_cast<Objective>(c.pick(0, 1));
@@ -61,13 +61,13 @@ TEST(SweepProgram, EveryRandomPointIsAsIfAlone) {
       }
     }
   }
-  EXPECT_GT(answers, 10'000);
-  EXPECT_GT(refusals, 1'000);
+  EXPECT_GT(answers, 5'000);
+  EXPECT_GT(refusals, 300);
 }
 
 TEST(SweepProgram, EveryPointOfNetworksIsAsIfAlone) {
   for (const std::string name :
-       {"resnet50", "transformer_thesis:layers=2", "gnmt_thesis:layers=1"}) {
+       {"resnet50", "transformer_thesis:layers=2", "gnmt_thesis:layers=2"}) {
     const Graph graph = build_network(name);
     const BoundGraph bound = bind_graph(graph, {{"batch", 8}});
     const Program program = make_program(bound);
