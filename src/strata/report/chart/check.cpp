@@ -105,6 +105,10 @@ Range x_range(const Chart& chart) {
   for (const ReferenceLine& line : chart.lines) {
     if (line.direction == Direction::vertical) span.add(line.at);
   }
+  for (const Band& band : chart.bands) {
+    if (band.x_from) span.add(*band.x_from);
+    if (band.x_to) span.add(*band.x_to);
+  }
   return span.range(chart, chart.x, "x");
 }
 
@@ -129,6 +133,10 @@ Range y_range(const Chart& chart) {
   }
   for (const ReferenceLine& line : chart.lines) {
     if (line.direction == Direction::horizontal) span.add(line.at);
+  }
+  for (const Band& band : chart.bands) {
+    if (band.y_from) span.add(*band.y_from);
+    if (band.y_to) span.add(*band.y_to);
   }
   return span.range(chart, chart.y, "y");
 }

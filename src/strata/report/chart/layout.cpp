@@ -17,6 +17,7 @@ constexpr double subtitle_size = 12;
 constexpr double legend_size = 12;
 constexpr double legend_row = 20;
 constexpr double glyph_width = 26;
+constexpr double right_room = 10;         // half of the last label of x
 constexpr double least_plot_width = 80;  // below it an axis has no room for two labels
 
 /// What the legend explains: a line with its markers, or a kind of bar.
@@ -130,7 +131,7 @@ class Layout {
     for (const Chart& chart : grid_.panels) {
       left = std::max(left, left_room(chart, grid_.plot_height));
     }
-    const double plot_width = cell_width - left;
+    const double plot_width = cell_width - left - right_room;
     if (plot_width < least_plot_width) {
       fail(ErrorKind::input, "chart '{}': {} columns do not fit into {} pixels", grid_.title,
            columns, grid_.width);

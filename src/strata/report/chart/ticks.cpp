@@ -71,7 +71,8 @@ LogSteps log_steps(Range range, std::size_t most_ticks, Quantity quantity) {
     return steps;
   }
   if (powers < 0.7) return {.base = 10, .exponents = 0};
-  steps.has_fractions = 3 * powers + 1 <= most;
+  constexpr double few = 2.2;  // powers: with more of them the powers alone are easier to read
+  steps.has_fractions = powers <= few && 3 * powers + 1 <= most;
   steps.exponents = std::max(1, static_cast<int>(std::ceil(powers / most)));
   return steps;
 }
