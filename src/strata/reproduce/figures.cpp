@@ -11,7 +11,17 @@
 namespace strata {
 namespace {
 
-using namespace chart;
+using chart::Axis;
+using chart::BarLayout;
+using chart::Bars;
+using chart::Chart;
+using chart::Color;
+using chart::Direction;
+using chart::Marker;
+using chart::Quantity;
+using chart::ScaleKind;
+using chart::Series;
+using chart::Stroke;
 using Results = std::vector<NetworkResults>;
 
 constexpr std::string_view base_rates = "13.45 TFLOP/s, 616 GB/s";
@@ -37,7 +47,8 @@ std::vector<Chart> panels_of(const Results& results, const MakePanel& make_panel
 template <class Rows, class ToNumber>
 Series curve(std::string name, const Rows& rows, const ToNumber& to_number) {
   Series series{.name = std::move(name)};
-  for (const auto& row : rows) series.points.push_back({bytes_of_mb(row.capacity_mb), to_number(row)});
+  for (const auto& row : rows)
+    series.points.push_back({bytes_of_mb(row.capacity_mb), to_number(row)});
   return series;
 }
 
@@ -117,9 +128,9 @@ Chart traffic_panel(const NetworkResults& network) {
               .y = {.title = "off-chip traffic", .quantity = Quantity::bytes, .from_zero = true}};
   panel.series = {
       curve("in", rows, [](const auto& row) { return static_cast<double>(row.base.in_bytes); }),
-      in_color(
-          curve("out", rows, [](const auto& row) { return static_cast<double>(row.base.out_bytes); }),
-          1, Stroke::dashed)};
+      in_color(curve("out", rows,
+                     [](const auto& row) { return static_cast<double>(row.base.out_bytes); }),
+               1, Stroke::dashed)};
   panel.lines = {{.direction = Direction::vertical,
                   .at = static_cast<double>(network.whole_bytes),
                   .label = fmt::format("every layer fits: {}",
@@ -145,12 +156,13 @@ Figure traffic_figure(const Results& results) {
 
 Chart time_panel(const NetworkResults& network) {
   const auto& rows = network.capacities;
-  Chart panel{.x = capacity_axis(),
-              .y = {.title = "time of an iteration", .quantity = Quantity::seconds, .from_zero = true}};
-  panel.series = {
-      curve("13.45 TFLOP/s", rows, [](const auto& row) { return row.base.time_s; }),
-      in_color(curve("23.04 TFLOP/s", rows, [](const auto& row) { return row.faster_compute.time_s; }),
-               1, Stroke::dashed)};
+  Chart panel{
+      .x = capacity_axis(),
+      .y = {.title = "time of an iteration", .quantity = Quantity::seconds, .from_zero = true}};
+  panel.series = {curve("13.45 TFLOP/s", rows, [](const auto& row) { return row.base.time_s; }),
+                  in_color(curve("23.04 TFLOP/s", rows,
+                                 [](const auto& row) { return row.faster_compute.time_s; }),
+                           1, Stroke::dashed)};
   return panel;
 }
 
@@ -193,12 +205,13 @@ double average(const PointTotals& totals) { return totals.bytes() / totals.time_
 
 Chart bandwidth_panel(const NetworkResults& network) {
   const auto& rows = network.capacities;
-  Chart panel{.x = capacity_axis(),
-              .y = {.title = "average bandwidth", .quantity = Quantity::bytes_per_s, .from_zero = true}};
-  panel.series = {
-      curve("peak 616 GB/s", rows, [](const auto& row) { return average(row.base); }),
-      in_color(curve("peak 1555 GB/s", rows, [](const auto& row) { return average(row.faster_memory); }),
-               1, Stroke::dashed)};
+  Chart panel{
+      .x = capacity_axis(),
+      .y = {.title = "average bandwidth", .quantity = Quantity::bytes_per_s, .from_zero = true}};
+  panel.series = {curve("peak 616 GB/s", rows, [](const auto& row) { return average(row.base); }),
+                  in_color(curve("peak 1555 GB/s", rows,
+                                 [](const auto& row) { return average(row.faster_memory); }),
+                           1, Stroke::dashed)};
   panel.lines = {{.direction = Direction::horizontal,
                   .at = thesis_bytes_per_s,
                   .label = "616 GB/s",
@@ -265,7 +278,8 @@ Figure break_down_figure(const Results& results) {
 }
 
 Chart batch_panel(const NetworkResults& network) {
-  Chart panel{.x = {.title = "batch size"}, .y = {.title = "samples per second", .from_zero = true}};
+  Chart panel{.x = {.title = "batch size"},
+              .y = {.title = "samples per second", .from_zero = true}};
   for (const BatchPoint& row : network.batches) {
     const std::string batch = fmt::format("{}", row.batch);
     auto& names = panel.x.categories;

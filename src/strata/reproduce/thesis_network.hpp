@@ -20,11 +20,10 @@ struct NamedNetwork {
   std::string_view model;
   std::string_view title;
 };
-inline constexpr NamedNetwork thesis_networks[] = {
-    {"resnet50_keras:padding=fused", "ResNet-50"},
-    {"mobilenet_v2_keras", "MobileNet v2"},
-    {"transformer_thesis", "Transformer"},
-    {"gnmt_thesis", "GNMT"}};
+inline constexpr NamedNetwork thesis_networks[] = {{"resnet50_keras:padding=fused", "ResNet-50"},
+                                                   {"mobilenet_v2_keras", "MobileNet v2"},
+                                                   {"transformer_thesis", "Transformer"},
+                                                   {"gnmt_thesis", "GNMT"}};
 
 /// A point at which the thesis predicts.
 struct ThesisPoint {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/reproduce/thesis_sweep.hpp"
 
-#include "strata/report/prediction_summary.hpp"
+#include "strata/graph/operator_names.hpp"
 #include "strata/reproduce/run_tasks.hpp"
 
 #include <algorithm>
@@ -44,8 +44,8 @@ CapacityPoint capacity_point(const ThesisNetwork& network, std::int64_t mb) {
   const Decision decision = decided(network, base);
   return {.capacity_mb = mb,
           .base = with(network, decision, base),
-          .faster_compute = with(network, decision,
-                                 {.capacity_mb = mb, .flop_per_s = faster_flop_per_s}),
+          .faster_compute =
+              with(network, decision, {.capacity_mb = mb, .flop_per_s = faster_flop_per_s}),
           .faster_memory =
               with(network, decision, {.capacity_mb = mb, .bytes_per_s = hbm_bytes_per_s})};
 }
@@ -64,31 +64,34 @@ PolicyPoint policy_point(const ThesisNetwork& network, std::int64_t mb) {
               totals_of(network.at({.capacity_mb = mb, .offload = Offload::on_demand}))};
 }
 
-std::size_t kind_of(const ProfileRow& row) {
+std::size_t kind_of(const Program& program, const Step& step) {
+  if (step.is_gradient_sum) return 6;
+  if (step.node == no_node) return 7;
+  const std::string_view op = name_of(program.bound->graph->nodes[step.node].op);
   const auto is = [&](std::initializer_list<std::string_view> ops) {
-    return std::find(ops.begin(), ops.end(), row.op) != ops.end();
+    return std::find(ops.begin(), ops.end(), op) != ops.end();
   };
-  const bool is_type_1 = row.layer_class == name_of(LayerClass::type_1);
-  if (is({"convolution", "transposed_convolution"})) return 0;
+  if (is({"convolution"})) return 0;
   if (is({"linear", "matmul"})) return 1;
-  if (is({"lstm", "gru", "rnn"})) return is_type_1 ? 2 : 3;
+  if (is({"lstm"})) return step.layer_class == LayerClass::type_1 ? 2 : 3;
   if (is({"batch_norm", "layer_norm"})) return 4;
   if (is({"relu", "relu6", "tanh", "sigmoid", "softmax"})) return 5;
-  if (is({"add", "gradient_sum"})) return 6;
+  if (is({"add"})) return 6;
   return 7;
 }
 
+/// A step has the time from the end of the one before it.
 BreakDown break_down(const ThesisNetwork& network, std::int64_t mb) {
-  const ThesisPoint point{.capacity_mb = mb};
-  const Decision decision = decided(network, point);
-  const Prediction prediction = simulate(network.list(), decision, Record::steps);
-  const PredictionSummary summary =
-      summarize(network.program(), decision.plan, prediction, decision.hardware);
+  const Program& program = network.program();
+  const Prediction prediction = network.at({.capacity_mb = mb}, Record::steps);
   BreakDown result{.capacity_mb = mb,
                    .time_s = prediction.time_s,
                    .kind_s = std::vector<double>(std::size(layer_kinds))};
-  for (const ProfileRow& row : summary.profile.rows) {
-    result.kind_s[kind_of(row)] += row.spent.time_s;
+  double before_s = 0;
+  for (StepId step = 0; step < program.steps.size(); ++step) {
+    const double end_s = prediction.steps[step].end_s;
+    result.kind_s[kind_of(program, program.steps[step])] += end_s - before_s;
+    before_s = end_s;
   }
   result.kind_s.back() += prediction.drain_s;  // what is written back after the last step
   return result;
@@ -110,9 +113,10 @@ std::vector<LayerPoint> layer_points(const ThesisNetwork& network) {
 }
 
 /// Makes room for every result first, then one task for each, which writes there.
-void add_tasks(const ThesisNetwork& network, NetworkResults& results, Tasks& tasks) {
+void add_tasks(const ThesisNetwork& network, const ThesisGrid& grid, NetworkResults& results,
+               Tasks& tasks) {
   const bool is_long = network.program().steps.size() > long_program;
-  const std::int64_t step_mb = is_long ? 8 : 2;
+  const std::int64_t step_mb = is_long ? grid.long_step_mb : grid.step_mb;
   for (const StepNeed& need : network.list().needs) {
     results.whole_bytes = std::max(results.whole_bytes, need.all_bytes);
   }
@@ -141,9 +145,7 @@ void add_tasks(const ThesisNetwork& network, NetworkResults& results, Tasks& tas
       for (std::size_t k = 0; k < std::size(batch_capacities_mb); ++k) {
         const std::int64_t mb = batch_capacities_mb[k];
         results.batches[i + k * std::size(batches)] = {
-            .batch = batches[i],
-            .capacity_mb = mb,
-            .time_s = other.at({.capacity_mb = mb}).time_s};
+            .batch = batches[i], .capacity_mb = mb, .time_s = other.at({.capacity_mb = mb}).time_s};
       }
     });
   }
@@ -151,14 +153,15 @@ void add_tasks(const ThesisNetwork& network, NetworkResults& results, Tasks& tas
 
 }  // namespace
 
-std::vector<NetworkResults> thesis_results(const std::function<void(double)>& progress) {
+std::vector<NetworkResults> thesis_results(const ThesisGrid& grid,
+                                           const std::function<void(double)>& progress) {
   std::vector<ThesisNetwork> networks;
   for (const NamedNetwork& network : thesis_networks) networks.emplace_back(network.model);
   std::vector<NetworkResults> results(networks.size());
   Tasks tasks;
   for (std::size_t i = networks.size(); i-- > 0;) {  // the longest last of the list goes first
     results[i].network = thesis_networks[i];
-    add_tasks(networks[i], results[i], tasks);
+    add_tasks(networks[i], grid, results[i], tasks);
   }
   run_tasks(tasks, progress);
   return results;

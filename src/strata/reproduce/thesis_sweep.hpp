@@ -3,7 +3,6 @@
 
 #include "strata/reproduce/thesis_network.hpp"
 
-#include <array>
 #include <functional>
 #include <string>
 #include <vector>
@@ -78,8 +77,14 @@ struct NetworkResults {
   std::vector<BatchPoint> batches;
 };
 
-/// All points of all networks, on all cores. Capacities go from 24 to 1000 MB by 2; by 8 for GNMT,
-/// whose iteration has 14,200 steps; policies by 8 and 32.
-std::vector<NetworkResults> thesis_results(const std::function<void(double)>& progress = {});
+/// Which capacities: from 24 to 1000 MB, as in the thesis. Policies are compared at every fourth.
+struct ThesisGrid {
+  std::int64_t step_mb = 2;
+  std::int64_t long_step_mb = 8;  ///< for GNMT, whose iteration has 14,200 steps
+};
+
+/// All points of all networks, on all cores.
+std::vector<NetworkResults> thesis_results(const ThesisGrid& grid = {},
+                                           const std::function<void(double)>& progress = {});
 
 }  // namespace strata

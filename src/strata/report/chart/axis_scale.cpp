@@ -5,7 +5,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace strata::chart {
 namespace {
@@ -41,10 +43,9 @@ AxisScale::AxisScale(ScaleKind kind, Range range, double from_pixel, double to_p
     : kind_(kind), range_(range), from_pixel_(from_pixel), to_pixel_(to_pixel) {}
 
 double AxisScale::at(double value) const {
-  const double part =
-      kind_ == ScaleKind::linear
-          ? (value - range_.least) / (range_.most - range_.least)
-          : std::log(value / range_.least) / std::log(range_.most / range_.least);
+  const double part = kind_ == ScaleKind::linear
+                          ? (value - range_.least) / (range_.most - range_.least)
+                          : std::log(value / range_.least) / std::log(range_.most / range_.least);
   return from_pixel_ + part * (to_pixel_ - from_pixel_);
 }
 

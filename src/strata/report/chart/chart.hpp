@@ -27,9 +27,9 @@ struct Axis {
   std::string title;
   Quantity quantity = Quantity::number;
   ScaleKind scale = ScaleKind::linear;
-  std::optional<double> least;  ///< where it begins; default: at a tick below all data
-  std::optional<double> most;   ///< where it ends; default: at a tick above all data
-  bool from_zero = false;       ///< a linear axis that shows 0 although no data is there
+  std::optional<double> least;          ///< where it begins; default: at a tick below all data
+  std::optional<double> most;           ///< where it ends; default: at a tick above all data
+  bool from_zero = false;               ///< a linear axis that shows 0 although no data is there
   std::vector<std::string> categories;  ///< x only: names instead of numbers, the i-th at x = i
 };
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double label_size = 11;
 constexpr double gap = 5;          // pixels between a line and its name
-constexpr double descent = 4;      // of capitals and digits above the base line, half of it
+constexpr double half_ascent = 4;  // puts digits beside a point at its height
 constexpr double sampling = 4;     // pixels
 constexpr double ascent_size = 9;  // of the label's letters
 
@@ -61,10 +61,10 @@ void LabelPlacer::place(const std::vector<TextShape>& candidates, Scene& scene) 
   std::size_t least_covered = std::numeric_limits<std::size_t>::max();
   for (const TextShape& candidate : candidates) {
     const Corners corners = corners_of(candidate);
-    const bool is_free =
-        inside(corners, plot_) &&
-        std::none_of(taken_.begin(), taken_.end(),
-                     [&](const Corners& other) { return overlap(corners, other); });
+    const bool is_free = inside(corners, plot_) &&
+                         std::none_of(taken_.begin(), taken_.end(), [&](const Corners& other) {
+                           return overlap(corners, other);
+                         });
     if (!is_free) continue;
     const std::size_t covered = covered_marks(corners);
     if (covered >= least_covered) continue;
@@ -103,7 +103,7 @@ std::vector<TextShape> places_along(Place from, Place to, const std::string& tex
     const double inset = anchor == Anchor::end ? -gap : anchor == Anchor::start ? gap : 0;
     const Place on_line{from.x + part * (to.x - from.x) + inset * along.x,
                         from.y + part * (to.y - from.y) + inset * along.y};
-    for (const double across : {-gap, gap + ascent_size}) {  // above, below
+    for (const double across : {-gap, gap + ascent_size, -2 * gap}) {  // above, below, well above
       const Place beside{on_line.x - across * along.y, on_line.y + across * along.x};
       places.push_back(label(text, beside, anchor, degrees));
     }
@@ -115,8 +115,8 @@ std::vector<TextShape> places_around(Place center, const std::string& text) {
   const double away = marker_radius + 3;
   const double up = center.y - away;
   const double down = center.y + away + ascent_size - 1;
-  return {label(text, {center.x + away, center.y + descent}, Anchor::start),
-          label(text, {center.x - away, center.y + descent}, Anchor::end),
+  return {label(text, {center.x + away, center.y + half_ascent}, Anchor::start),
+          label(text, {center.x - away, center.y + half_ascent}, Anchor::end),
           label(text, {center.x, up}, Anchor::middle),
           label(text, {center.x, down}, Anchor::middle),
           label(text, {center.x + away, up}, Anchor::start),

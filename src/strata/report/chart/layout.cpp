@@ -16,8 +16,9 @@ constexpr double head_size = 16;
 constexpr double subtitle_size = 12;
 constexpr double legend_size = 12;
 constexpr double legend_row = 20;
-constexpr double glyph_width = 26;
-constexpr double right_room = 10;         // half of the last label of x
+constexpr double line_glyph_width = 26;
+constexpr double small_glyph_width = 14;
+constexpr double right_room = 10;        // half of the last label of x
 constexpr double least_plot_width = 80;  // below it an axis has no room for two labels
 
 /// What the legend explains: a line with its markers, or a kind of bar.
@@ -27,12 +28,18 @@ const std::string& name_of(const LegendEntry& entry) {
   return std::visit([](const auto* shown) -> const std::string& { return shown->name; }, entry);
 }
 
+double glyph_width(const LegendEntry& entry) {
+  const Series* const* series = std::get_if<const Series*>(&entry);
+  const bool has_line = series != nullptr && (*series)->stroke != Stroke::none;
+  return has_line ? line_glyph_width : small_glyph_width;
+}
+
 std::vector<LegendEntry> legend_of(const ChartGrid& grid) {
   std::vector<LegendEntry> entries;
   const auto add = [&](const LegendEntry& entry) {
-    const bool is_known = std::any_of(entries.begin(), entries.end(), [&](const LegendEntry& other) {
-      return name_of(other) == name_of(entry);
-    });
+    const bool is_known =
+        std::any_of(entries.begin(), entries.end(),
+                    [&](const LegendEntry& other) { return name_of(other) == name_of(entry); });
     if (!is_known && !name_of(entry).empty()) entries.push_back(entry);
   };
   for (const Chart& panel : grid.panels) {
@@ -74,10 +81,8 @@ class Layout {
     }
     for (std::string& line : wrapped(grid_.subtitle, subtitle_size, inner_width())) {
       y_ += subtitle_size + 4;
-      scene_.shapes.emplace_back(TextShape{.text = std::move(line),
-                                           .place = {margin, y_},
-                                           .size = subtitle_size,
-                                           .style = "muted"});
+      scene_.shapes.emplace_back(TextShape{
+          .text = std::move(line), .place = {margin, y_}, .size = subtitle_size, .style = "muted"});
     }
     y_ += 10;
   }
@@ -88,16 +93,17 @@ class Layout {
     y_ += 14;
     double x = margin;
     for (const LegendEntry& entry : entries) {
+      const double indent = glyph_width(entry) + 6;
       const std::string name =
-          fitted(name_of(entry), legend_size, Weight::normal, inner_width() - glyph_width - 6);
-      const double width = glyph_width + 6 + text_width(name, legend_size);
+          fitted(name_of(entry), legend_size, Weight::normal, inner_width() - indent);
+      const double width = indent + text_width(name, legend_size);
       if (x > margin && x + width > grid_.width - margin) {
         x = margin;
         y_ += legend_row;
       }
       std::visit([&](const auto* shown) { glyph(*shown, x); }, entry);
       scene_.shapes.emplace_back(
-          TextShape{.text = name, .place = {x + glyph_width + 6, y_}, .size = legend_size});
+          TextShape{.text = name, .place = {x + indent, y_}, .size = legend_size});
       x += width + 18;
     }
     y_ += 16;
@@ -105,28 +111,28 @@ class Layout {
 
   void glyph(const Series& series, double x) {
     const double y = y_ - 4;
+    const double width = glyph_width(&series);
     if (series.stroke != Stroke::none) {
       scene_.shapes.emplace_back(
-          LineShape{.places = {{x, y}, {x + glyph_width, y}}, .style = line_style(series)});
+          LineShape{.places = {{x, y}, {x + width, y}}, .style = line_style(series)});
     }
     if (series.marker != Marker::none) {
-      scene_.shapes.emplace_back(MarkerShape{.center = {x + glyph_width / 2, y},
+      scene_.shapes.emplace_back(MarkerShape{.center = {x + width / 2, y},
                                              .marker = series.marker,
                                              .style = marker_style(series),
                                              .hint = {}});
     }
   }
   void glyph(const Bars& bars, double x) {
-    scene_.shapes.emplace_back(RectShape{.rect = {x + glyph_width - 14, y_ - 10, 14, 12},
+    scene_.shapes.emplace_back(RectShape{.rect = {x, y_ - 10, small_glyph_width, 12},
                                          .style = "bar " + fill_class(bars.color),
                                          .hint = {}});
   }
 
   void panels() {
     const std::size_t columns = std::clamp<std::size_t>(grid_.columns, 1, grid_.panels.size());
-    const double cell_width =
-        (inner_width() - between_columns * static_cast<double>(columns - 1)) /
-        static_cast<double>(columns);
+    const double cell_width = (inner_width() - between_columns * static_cast<double>(columns - 1)) /
+                              static_cast<double>(columns);
     double left = 0;
     for (const Chart& chart : grid_.panels) {
       left = std::max(left, left_room(chart, grid_.plot_height));

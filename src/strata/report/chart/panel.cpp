@@ -35,6 +35,7 @@ class Panel {
     y_axis();
     x_axis();
     bars();
+    base_lines();
     for (const ReferenceLine& line : chart_.lines) draw_line(line);
     for (const Series& series : chart_.series) curve(series);
     for (const Series& series : chart_.series) markers(series);
@@ -88,6 +89,9 @@ class Panel {
       const double y = y_.scale.at(value);
       line({{plot_.x - 2, y}, {plot_.x, y}}, "axis");
     }
+    if (chart_.y.scale == ScaleKind::logarithmic) {
+      line({{plot_.x, plot_.y}, {plot_.x, plot_.bottom()}}, "axis");
+    }
   }
 
   void x_axis() {
@@ -103,13 +107,21 @@ class Panel {
       line({{x, bottom}, {x, bottom + 2}}, "axis");
     }
     categories();
-    line({{plot_.x, bottom}, {plot_.right(), bottom}}, "axis");
     if (x_.title.empty()) return;
     text({.text = fitted(x_.title, axis_title_size, Weight::normal, plot_.width),
           .place = {plot_.x + plot_.width / 2, cell_.bottom() - 3},
           .size = axis_title_size,
           .anchor = Anchor::middle,
           .style = "muted"});
+  }
+
+  /// Above the bars that stand on them: the edge of the plot, and 0 where values lie below it.
+  void base_lines() {
+    line({{plot_.x, plot_.bottom()}, {plot_.right(), plot_.bottom()}}, "axis");
+    const Range& range = y_.scale.range();
+    if (chart_.y.scale == ScaleKind::linear && range.least < 0 && range.most >= 0) {
+      line({{plot_.x, y_.scale.at(0)}, {plot_.right(), y_.scale.at(0)}}, "axis");
+    }
   }
 
   TextShape x_label(const std::string& label, double x) const {
@@ -187,15 +199,23 @@ class Panel {
       if (!x_.scale.holds(point.x) || !y_.scale.holds(point.y)) continue;
       if (!point.label.empty()) wishes_.push_back(places_around(center, point.label));
       if (series.marker == Marker::none) continue;
-      labels_.avoid(center);
+      avoid_marker(center);
       const std::string& name = point.label.empty() ? series.name : point.label;
-      scene_.shapes.emplace_back(MarkerShape{
-          .center = center,
-          .marker = series.marker,
-          .style = marker_style(series),
-          .hint = fmt::format("{}{}{}, {}", name, name.empty() ? "" : ": ",
-                              label_of(point.x, chart_.x.quantity, 3),
-                              label_of(point.y, chart_.y.quantity, 3))});
+      scene_.shapes.emplace_back(
+          MarkerShape{.center = center,
+                      .marker = series.marker,
+                      .style = marker_style(series),
+                      .hint = fmt::format("{}{}{}, {}", name, name.empty() ? "" : ": ",
+                                          label_of(point.x, chart_.x.quantity, 3),
+                                          label_of(point.y, chart_.y.quantity, 3))});
+    }
+  }
+
+  void avoid_marker(Place center) {
+    labels_.avoid(center);
+    for (const double side : {-marker_radius, marker_radius}) {
+      labels_.avoid(Place{center.x + side, center.y});
+      labels_.avoid(Place{center.x, center.y + side});
     }
   }
 
@@ -219,11 +239,10 @@ double category_width(const Chart& chart, double plot_width) {
 }
 
 bool must_tilt(const Chart& chart, double plot_width) {
-  return std::any_of(chart.x.categories.begin(), chart.x.categories.end(),
-                     [&](const std::string& name) {
-                       return text_width(name, tick_text_size) + 6 >
-                              category_width(chart, plot_width);
-                     });
+  return std::any_of(
+      chart.x.categories.begin(), chart.x.categories.end(), [&](const std::string& name) {
+        return text_width(name, tick_text_size) + 6 > category_width(chart, plot_width);
+      });
 }
 
 void Panel::categories() {

@@ -22,8 +22,8 @@ struct Theme {
   std::string_view background, text, muted, grid, axis;
   const Palette& palette;
 };
-constexpr Theme light_theme = {"#ffffff", "#1f2328", "#57606a", "#e4e7eb", "#8c959f",
-                               light_palette};
+constexpr Theme light_theme = {"#ffffff", "#1f2328", "#57606a",
+                               "#e4e7eb", "#8c959f", light_palette};
 constexpr Theme dark_theme = {"#16181d", "#e6e8eb", "#a8b0ba", "#31363f", "#6b7480", dark_palette};
 
 // Colours stand in the rules themselves: variables would be shorter, but programs that print SVG
@@ -79,11 +79,13 @@ std::string path_of(const MarkerShape& shape) {
   };
   switch (shape.marker) {
     case Marker::square:
-      return polygon({{-0.9 * r, -0.9 * r}, {0.9 * r, -0.9 * r}, {0.9 * r, 0.9 * r},
-                      {-0.9 * r, 0.9 * r}});
+      return polygon(
+          {{-0.9 * r, -0.9 * r}, {0.9 * r, -0.9 * r}, {0.9 * r, 0.9 * r}, {-0.9 * r, 0.9 * r}});
     case Marker::triangle: return polygon({{0, -1.2 * r}, {1.1 * r, 0.8 * r}, {-1.1 * r, 0.8 * r}});
-    case Marker::inverted: return polygon({{0, 1.2 * r}, {1.1 * r, -0.8 * r}, {-1.1 * r, -0.8 * r}});
-    case Marker::diamond: return polygon({{0, -1.3 * r}, {1.1 * r, 0}, {0, 1.3 * r}, {-1.1 * r, 0}});
+    case Marker::inverted:
+      return polygon({{0, 1.2 * r}, {1.1 * r, -0.8 * r}, {-1.1 * r, -0.8 * r}});
+    case Marker::diamond:
+      return polygon({{0, -1.3 * r}, {1.1 * r, 0}, {0, 1.3 * r}, {-1.1 * r, 0}});
     default: break;
   }
   return fmt::format("M{} {}L{} {}M{} {}L{} {}", px(x - r), px(y - r), px(x + r), px(y + r),
@@ -101,8 +103,7 @@ std::string svg_of(const LineShape& shape) {
 std::string svg_of(const RectShape& shape) {
   return fmt::format("<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"{}{}",
                      shape.style, px(shape.rect.x), px(shape.rect.y), px(shape.rect.width),
-                     px(shape.rect.height), hint_text(shape.hint),
-                     element_end(shape.hint, "rect"));
+                     px(shape.rect.height), hint_text(shape.hint), element_end(shape.hint, "rect"));
 }
 
 std::string svg_of(const MarkerShape& shape) {

@@ -14,12 +14,13 @@ namespace {
 constexpr double rounding = 1e-9;  // of a step: what is that near to a tick is on it
 
 ScaledUnit unit_for(Quantity quantity, double largest) {
+  const double half = largest / 2;  // 0 … 1500 GB/s reads better than 0.0 … 1.5 TB/s
   switch (quantity) {
     case Quantity::bytes: return bytes_unit(largest);
-    case Quantity::bytes_per_s: return count_unit(largest, "B/s");
-    case Quantity::flop: return count_unit(largest, "FLOP");
-    case Quantity::flop_per_s: return count_unit(largest, "FLOP/s");
-    case Quantity::seconds: return time_unit(largest);
+    case Quantity::bytes_per_s: return count_unit(half, "B/s");
+    case Quantity::flop: return count_unit(half, "FLOP");
+    case Quantity::flop_per_s: return count_unit(half, "FLOP/s");
+    case Quantity::seconds: return time_unit(half);
     case Quantity::share: return {"%", 0.01};
     case Quantity::number: break;
   }
@@ -116,7 +117,9 @@ Ticks linear_ticks(Range range, std::size_t most_ticks, Quantity quantity) {
   for (double index = first; index <= last; ++index) {
     const double number = index == 0 ? 0 : index * step;  // no −0
     ticks.values.push_back(number * unit.size);
-    std::string label = fmt::format("{:.{}f}", number, decimals);
+    const bool is_long = decimals == 0 && std::fabs(number) >= 1e4;
+    std::string label =
+        is_long ? format_exact(std::llround(number)) : fmt::format("{:.{}f}", number, decimals);
     if (label.front() == '-') label.replace(0, 1, "−");
     ticks.labels.push_back(std::move(label));
   }
@@ -125,10 +128,7 @@ Ticks linear_ticks(Range range, std::size_t most_ticks, Quantity quantity) {
 
 Ticks log_ticks(Range range, std::size_t most_ticks, Quantity quantity) {
   const LogSteps steps = log_steps(range, most_ticks, quantity);
-  if (steps.exponents == 0) {
-    Ticks ticks = linear_ticks(range, most_ticks, quantity);
-    return ticks;
-  }
+  if (steps.exponents == 0) return linear_ticks(range, most_ticks, quantity);
   Ticks ticks;
   const double low = range.least * (1 - rounding);
   const double high = range.most * (1 + rounding);
@@ -158,18 +158,23 @@ Ticks log_ticks(Range range, std::size_t most_ticks, Quantity quantity) {
 Range rounded_out(Range data, const Axis& axis, std::size_t most_ticks) {
   Range range = data;
   if (axis.scale == ScaleKind::linear) {
-    const auto [unit, step] = linear_steps(data, most_ticks, axis.quantity);
-    const double size = unit.size * step;
-    range.least = size * std::floor(data.least / size + rounding);
-    range.most = size * std::ceil(data.most / size - rounding);
+    // A range that grew may want larger steps, between which its ends would lie: rounds again.
+    for (int round = 0; round < 4; ++round) {
+      const auto [unit, step] = linear_steps(range, most_ticks, axis.quantity);
+      const double size = unit.size * step;
+      const Range wider{size * std::floor(data.least / size + rounding),
+                        size * std::ceil(data.most / size - rounding)};
+      if (wider.least == range.least && wider.most == range.most) break;
+      range = wider;
+    }
   } else {
     const LogSteps steps = log_steps(data, most_ticks, axis.quantity);
     // From power to power when there are many, else to the nearest 1, 2 or 5.
     const bool by_power = steps.base == 2 || std::log10(data.most / data.least) > 3;
     const auto below = [&](double value) {
       const double one =
-          power(steps.base, static_cast<int>(std::floor(std::log(value) / std::log(steps.base) +
-                                                        rounding)));
+          power(steps.base,
+                static_cast<int>(std::floor(std::log(value) / std::log(steps.base) + rounding)));
       for (const double factor : {5.0, 2.0}) {
         if (!by_power && factor * one <= value * (1 + rounding)) return factor * one;
       }

@@ -83,8 +83,8 @@ cairo_status_t append(void* text, const unsigned char* data, unsigned int size) 
 std::string svg_to_png(std::string_view svg, double scale) {
   const RsvgFunctions& rsvg = rsvg_functions();
   GError* error = nullptr;
-  const Owned<RsvgHandle> handle(rsvg.new_from_data(
-      reinterpret_cast<const unsigned char*>(svg.data()), svg.size(), &error));
+  const Owned<RsvgHandle> handle(
+      rsvg.new_from_data(reinterpret_cast<const unsigned char*>(svg.data()), svg.size(), &error));
   if (handle == nullptr) fail_with(error);
   double width = 0;
   double height = 0;
@@ -92,9 +92,8 @@ std::string svg_to_png(std::string_view svg, double scale) {
     fail(ErrorKind::input, "this SVG cannot be drawn: it does not say how large it is");
   }
   const RsvgRectangle viewport{0, 0, std::ceil(width * scale), std::ceil(height * scale)};
-  const Owned<cairo_surface_t> surface(rsvg.new_surface(CAIRO_FORMAT_ARGB32,
-                                                        static_cast<int>(viewport.width),
-                                                        static_cast<int>(viewport.height)));
+  const Owned<cairo_surface_t> surface(rsvg.new_surface(
+      CAIRO_FORMAT_ARGB32, static_cast<int>(viewport.width), static_cast<int>(viewport.height)));
   if (rsvg.surface_status(surface.get()) != CAIRO_STATUS_SUCCESS) {
     fail(ErrorKind::input, "this SVG cannot be drawn: {} × {} pixels are too many", viewport.width,
          viewport.height);
