@@ -12,7 +12,8 @@ namespace {
 
 using Palette = std::array<std::string_view, palette_size>;
 
-// Okabe and Ito's eight, the best to be told apart on white first; lighter ones for dark pages.
+// Okabe and Ito's eight, the best to be told apart on white first. Their yellow is darker here and
+// their black is grey, to be seen on white and to differ from text. Lighter ones for dark pages.
 constexpr Palette light_palette = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
                                    "#E69F00", "#56B4E9", "#444444", "#C8B900"};
 constexpr Palette dark_palette = {"#5AA9E6", "#F07F3C", "#2BC79A", "#E39AC2",
