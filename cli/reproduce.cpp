@@ -2,15 +2,20 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/output.hpp"
+#include "strata/base/error.hpp"
+#include "strata/report/chart/png.hpp"
 #include "strata/report/json_text.hpp"
 #include "strata/report/provenance.hpp"
 #include "strata/report/table.hpp"
 #include "strata/reproduce/analytical.hpp"
+#include "strata/reproduce/write_figures.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,7 +33,12 @@ constexpr Flag json_flag{.name = "json",
                          .value = "FILE",
                          .help = "The findings as JSON; - is standard output.",
                          .offer = Offer::file};
-constexpr Flag flags[] = {json_flag};
+constexpr Flag out_flag{.name = "out",
+                        .value = "DIR",
+                        .help = "Also writes the figures there: SVG, and their tables as CSV.",
+                        .offer = Offer::file};
+constexpr Flag png_flag{.name = "png", .help = "With --out, the figures as PNG, too."};
+constexpr Flag flags[] = {out_flag, png_flag, json_flag};
 
 std::string to_text(const std::vector<Finding>& findings, const TextStyle& style) {
   Table table({{.title = "no."},
@@ -76,11 +86,59 @@ std::string to_json(const std::vector<Finding>& findings, const Provenance& prov
   return std::move(text).finish();
 }
 
+/// "figures  42 %" on standard error while it works, on a terminal only; nothing is left of it.
+class ProgressLine {
+ public:
+  explicit ProgressLine(std::string_view what) : what_(what) {}
+  ~ProgressLine() { clear(); }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  void show(double share) {
+    const int percent = static_cast<int>(100 * share);
+    if (!is_terminal_ || percent == shown_) return;
+    shown_ = percent;
+    print_to_stderr(fmt::format("\r{} {:3} %", what_, percent));
+  }
+
+ private:
+  void clear() const {
+    if (shown_ >= 0) print_to_stderr("\r\x1b[K");
+  }
+
+  std::string_view what_;
+  bool is_terminal_ = ::isatty(STDERR_FILENO) == 1;
+  int shown_ = -1;
+};
+
+/// Computes and writes the figures; says what is there now.
+std::string figures_in(const std::filesystem::path& folder, WantPng png) {
+  ProgressLine progress("figures");
+  const std::vector<Figure> figures =
+      analytical_figures(thesis_results({}, [&](double share) { progress.show(share); }));
+  write_figures(folder, figures, png);
+  return fmt::format("{} figures in {}, as CSV{}: {} to {}\n", figures.size(), folder.string(),
+                     png == WantPng::yes ? ", SVG and PNG" : " and SVG", figures.front().name,
+                     figures.back().name);
+}
+
+std::vector<Finding> findings_with_progress() {
+  ProgressLine progress("observations");
+  return reproduce_analytical([&](double share) { progress.show(share); });
+}
+
 int run(const Request& request) {
-  const std::vector<Finding> findings = reproduce_analytical();
+  const auto folder = request.arguments.value(out_flag);
+  const bool wants_png = request.arguments.has(png_flag);
+  if (wants_png && !folder) fail(ErrorKind::usage, "--png needs --out DIR, where the pictures go");
+  if (wants_png && !has_png()) svg_to_png("");  // refuses, before anything is computed
+  if (folder) make_figure_folder(*folder);
+  const std::vector<Finding> findings = findings_with_progress();
+  const std::string written =
+      folder ? "\n" + figures_in(*folder, wants_png ? WantPng::yes : WantPng::no) : "";
   const auto path = request.arguments.value(json_flag);
   if (path) write_output(*path, to_json(findings, {.command = request.command_line}));
-  if (path != "-") print(to_text(findings, request.style));
+  if (path != "-") print(to_text(findings, request.style) + written);
   return exit_code::done;
 }
 

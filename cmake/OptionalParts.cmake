@@ -3,8 +3,10 @@
 # two is built; no source asks by #ifdef. A part <name> is a folder <name>/ or files that begin with <name>_, and its
 # stand-in is the folder no_<name>/ or the files no_<name>_*.
 #
-#   strata_optional_part(<name> HEADER <header> [LIBRARIES <name>...] [LOADED] [PATH_SUFFIXES <suffix>...] FOR <what it is for>)
+#   strata_optional_part(<name> HEADER <header> [LIBRARIES <name>...] [LOADED] [PATH_SUFFIXES <suffix>...]
+#     [INCLUDES_OF <module>] FOR <what it is for>)
 #
+# INCLUDES_OF: its headers include those of other libraries, and pkg-config knows where they are.
 # LOADED: the library is not linked but loaded by the part itself when it is first needed, from STRATA_<NAME>_LIBRARY.
 # STRATA_WITH_<NAME> is AUTO (built when the library is there), ON (an error when it is not) or OFF.
 # The libraries are looked for as files: the distributions' CMake packages of libzip and HDF5 ask for more than a C
@@ -17,7 +19,7 @@ set(STRATA_ABSENT_PARTS "")
 set(STRATA_PRESENT_PARTS "")
 
 macro(strata_optional_part name)
-  cmake_parse_arguments(part "LOADED" "HEADER;FOR" "LIBRARIES;PATH_SUFFIXES" ${ARGN})
+  cmake_parse_arguments(part "LOADED" "HEADER;INCLUDES_OF;FOR" "LIBRARIES;PATH_SUFFIXES" ${ARGN})
   string(TOUPPER "${name}" upper)
   set(STRATA_WITH_${upper} AUTO CACHE STRING "${part_FOR}: AUTO, ON or OFF")
   set_property(CACHE STRATA_WITH_${upper} PROPERTY STRINGS AUTO ON OFF)
@@ -32,11 +34,18 @@ macro(strata_optional_part name)
       mark_as_advanced(STRATA_${upper}_LIBRARY)
       set(part_found "${STRATA_${upper}_LIBRARY}")
     endif()
+    if(part_INCLUDES_OF AND part_found)
+      find_package(PkgConfig QUIET)
+      if(PKG_CONFIG_FOUND)
+        pkg_check_modules(STRATA_${upper}_MODULE QUIET ${part_INCLUDES_OF})
+      endif()
+      set(part_found "${STRATA_${upper}_MODULE_INCLUDE_DIRS}")
+    endif()
   endif()
 
   if(part_found)
     list(APPEND STRATA_PRESENT_PARTS ${name})
-    list(APPEND STRATA_OPTIONAL_INCLUDE_DIRS "${STRATA_${upper}_INCLUDE_DIR}")
+    list(APPEND STRATA_OPTIONAL_INCLUDE_DIRS "${STRATA_${upper}_INCLUDE_DIR}" ${STRATA_${upper}_MODULE_INCLUDE_DIRS})
     if(part_LOADED)
       list(APPEND STRATA_OPTIONAL_DEFINITIONS "STRATA_${upper}_LIBRARY=\"${STRATA_${upper}_LIBRARY}\"")
     elseif(part_LIBRARIES)
@@ -70,3 +79,5 @@ strata_optional_part(hdf5 HEADER hdf5.h LIBRARIES hdf5_serial hdf5
 strata_optional_part(zip HEADER zip.h LIBRARIES zip FOR "Keras .keras archives")
 strata_optional_part(cbc HEADER coin/Cbc_C_Interface.h LIBRARIES CbcSolver LOADED FOR "exact plans (--policy exact)")
 strata_optional_part(lemon HEADER lemon/network_simplex.h FOR "the independent check of flows in tests")
+strata_optional_part(rsvg HEADER librsvg/rsvg.h LIBRARIES rsvg-2 LOADED PATH_SUFFIXES librsvg-2.0
+  INCLUDES_OF librsvg-2.0 FOR "PNG pictures (--png)")

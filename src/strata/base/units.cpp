@@ -59,6 +59,14 @@ std::string format_in(std::span<const Unit> units, double step, double value, in
   return {};
 }
 
+ScaledUnit unit_in(std::span<const Unit> units, double value, std::string_view suffix) {
+  const Unit* chosen = &units.front();
+  for (const Unit& unit : units) {
+    if (unit.size <= std::fabs(value)) chosen = &unit;
+  }
+  return {fmt::format("{}{}", chosen->name, suffix), chosen->size};
+}
+
 struct NumberAndUnit {
   double number;
   std::string unit;  // lower case, "" when there is none
@@ -146,6 +154,12 @@ std::string format_exact(std::int64_t number) {
   for (std::size_t at = text.size(); at > first_digit + 3; at -= 3) text.insert(at - 3, 1, ',');
   return text;
 }
+
+ScaledUnit bytes_unit(double bytes) { return unit_in(capacities, bytes, ""); }
+ScaledUnit count_unit(double count, std::string_view suffix) {
+  return unit_in(thousands, count, suffix);
+}
+ScaledUnit time_unit(double seconds) { return unit_in(times, seconds, ""); }
 
 std::int64_t parse_bytes(std::string_view text, std::string_view what) {
   constexpr std::string_view expected = "a size like 128MB, 1.5GB or 4096 (bytes)";

@@ -21,6 +21,16 @@ std::string format_flop_per_s(double flop_per_s, int digits = 3);    ///< "13.4 
 std::string format_time(double seconds, int digits = 3);             ///< "42.1 ms", "2.10 µs"
 std::string format_exact(std::int64_t number);                       ///< "25,557,032"
 
+/// The unit in which a number of that size is written, where many numbers share one unit: on an
+/// axis, in the head of a column. {"MB", 2^20}, {"GB/s", 1e9}, {"ms", 1e-3}.
+struct ScaledUnit {
+  std::string name;
+  double size = 1;
+};
+ScaledUnit bytes_unit(double bytes);
+ScaledUnit count_unit(double count, std::string_view suffix = {});  ///< suffix: "B/s", "FLOP/s"
+ScaledUnit time_unit(double seconds);
+
 /// Readers for what people type. White space around and before the unit is ignored, and so is the
 /// case of the unit. An error (usage) quotes the text and says what was expected; `what` names the
 /// thing: "--capacity".

@@ -148,5 +148,16 @@ RC_GTEST_PROP(Units, whole_powers_of_two_read_back_exactly, ()) {
   RC_ASSERT(parse_bytes(format_bytes(static_cast<double>(bytes)), "size") == bytes);
 }
 
+TEST(Units, one_unit_for_many_numbers_is_the_largest_that_fits) {
+  EXPECT_EQ(bytes_unit(1023).name, "B");
+  EXPECT_EQ(bytes_unit(1 << 20).name, "MB");
+  EXPECT_EQ(bytes_unit(1 << 20).size, 1 << 20);
+  EXPECT_EQ(count_unit(616e9, "B/s").name, "GB/s");
+  EXPECT_EQ(count_unit(616e9, "B/s").size, 1e9);
+  EXPECT_EQ(count_unit(0).name, "");
+  EXPECT_EQ(time_unit(0.0559).name, "ms");
+  EXPECT_EQ(time_unit(0).name, "ns");
+}
+
 }  // namespace
 }  // namespace strata

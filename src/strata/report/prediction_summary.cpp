@@ -73,6 +73,7 @@ class RowMaker {
       spent.out_bytes = result.out_bytes;
       spent.refetch_bytes = result.refetch_bytes;
       row.spent += spent;
+      class_of(id).spent += spent;
       if (result.cause != no_value && result.wait_s > row.cause_s) {
         row.cause = value_name(program_, result.cause);
         row.cause_s = result.wait_s;
@@ -81,6 +82,9 @@ class RowMaker {
     }
     return std::move(profile_);
   }
+
+  /// By layer class, step by step: a recurrent layer's products and gates are one row.
+  std::vector<ProfileGroup> by_class() && { return std::move(classes_); }
 
  private:
   // Layer, pass, what kind of step: what makes a row.
@@ -91,8 +95,24 @@ class RowMaker {
     const StepId own = step.node == no_node ? id : 0;  // a step of no layer is a row of its own
     const Key key{step.node, own, step.pass, step.is_gradient_sum, step.is_recomputed};
     const auto [place, is_new] = index_.try_emplace(key, profile_.rows.size());
-    if (is_new) profile_.rows.push_back(described(id));
-    return profile_.rows[place->second];
+    if (is_new) {
+      profile_.rows.push_back(described(id));
+      most_flop_.push_back(step.flop);
+    }
+    ProfileRow& row = profile_.rows[place->second];
+    if (step.flop > most_flop_[place->second]) {  // a row of several classes has the heaviest one's
+      most_flop_[place->second] = step.flop;
+      row.layer_class = name_of(step.layer_class);
+    }
+    return row;
+  }
+
+  ProfileGroup& class_of(StepId id) {
+    const std::string_view name = name_of(program_.steps[id].layer_class);
+    const auto place = std::find_if(classes_.begin(), classes_.end(),
+                                    [&](const ProfileGroup& group) { return group.name == name; });
+    if (place != classes_.end()) return *place;
+    return classes_.emplace_back(ProfileGroup{std::string(name), {}});
   }
 
   ProfileRow described(StepId id) const {
@@ -116,6 +136,8 @@ class RowMaker {
   const Prediction& prediction_;
   Profile profile_;
   std::map<Key, std::size_t> index_;
+  std::vector<std::int64_t> most_flop_;  // by row: of one step
+  std::vector<ProfileGroup> classes_;
 };
 
 std::vector<Stall> stalls_of(const Program& program, const Prediction& prediction) {
@@ -204,8 +226,9 @@ PredictionSummary summarize(const Program& program, const Plan& plan, const Pred
   if (program.bound != nullptr) describe_network(summary, *program.bound);
   summary.hardware = hardware;
   summary.totals = totals_of(program, prediction);
-  summary.profile = RowMaker(program, prediction).rows();
-  summary.by_class = grouped(summary.profile, &ProfileRow::layer_class);
+  RowMaker rows(program, prediction);
+  summary.profile = rows.rows();
+  summary.by_class = std::move(rows).by_class();
   summary.by_type = grouped(summary.profile, &ProfileRow::op);
   std::stable_sort(
       summary.by_type.begin(), summary.by_type.end(),

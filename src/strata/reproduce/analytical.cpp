@@ -311,10 +311,10 @@ class Analytical {
   }
 
   const std::function<void(double)>& progress_;
-  const Network resnet_{"resnet50_keras:padding=fused"};
-  const Network mobilenet_{"mobilenet_v2_keras"};
-  const Network transformer_{"transformer_thesis"};
-  const Network gnmt_{"gnmt_thesis"};
+  const Network resnet_{thesis_networks[0].model};
+  const Network mobilenet_{thesis_networks[1].model};
+  const Network transformer_{thesis_networks[2].model};
+  const Network gnmt_{thesis_networks[3].model};
   const std::vector<const Network*> all_{&resnet_, &mobilenet_, &transformer_, &gnmt_};
   std::vector<Finding> findings_;
 };

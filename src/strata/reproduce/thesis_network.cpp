@@ -15,18 +15,24 @@ ThesisNetwork::ThesisNetwork(std::string_view name, std::int64_t batch)
   list_ = std::make_unique<AccessList>(*program_);
 }
 
-Prediction ThesisNetwork::at(const ThesisPoint& point, Record record) const {
+Hardware ThesisPoint::hardware() const {
+  return {.capacity_bytes = capacity_mb << 20,
+          .bytes_per_s = bytes_per_s,
+          .type_1_flop_per_s = flop_per_s,
+          .other_flop_per_s = flop_per_s,
+          .mac_is_one = true};
+}
+
+PredictOptions ThesisPoint::options() const {
   PredictOptions options = thesis_prediction();
-  options.prefetch = point.prefetch;
-  options.offload = point.offload;
-  if (point.may_slice) options.strict_minimum = false;
-  return predict(*list_,
-                 {.capacity_bytes = point.capacity_mb << 20,
-                  .bytes_per_s = point.bytes_per_s,
-                  .type_1_flop_per_s = point.flop_per_s,
-                  .other_flop_per_s = point.flop_per_s,
-                  .mac_is_one = true},
-                 options, record);
+  options.prefetch = prefetch;
+  options.offload = offload;
+  if (may_slice) options.strict_minimum = false;
+  return options;
+}
+
+Prediction ThesisNetwork::at(const ThesisPoint& point, Record record) const {
+  return predict(*list_, point.hardware(), point.options(), record);
 }
 
 }  // namespace strata

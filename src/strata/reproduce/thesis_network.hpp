@@ -16,6 +16,16 @@ inline constexpr double thesis_flop_per_s = 13.45e12;
 inline constexpr double faster_flop_per_s = 23.04e12;  // Radeon 6900 XT
 inline constexpr int thesis_time_steps = 50;           // of a sentence, source and target alike
 
+/// The networks of the thesis: what `strata predict` calls them, and what people do.
+struct NamedNetwork {
+  std::string_view model;
+  std::string_view title;
+};
+inline constexpr NamedNetwork thesis_networks[] = {{"resnet50_keras:padding=fused", "ResNet-50"},
+                                                   {"mobilenet_v2_keras", "MobileNet v2"},
+                                                   {"transformer_thesis", "Transformer"},
+                                                   {"gnmt_thesis", "GNMT"}};
+
 /// A point at which the thesis predicts.
 struct ThesisPoint {
   std::int64_t capacity_mb = 24;
@@ -24,6 +34,9 @@ struct ThesisPoint {
   Prefetch prefetch = Prefetch::soonest;
   Offload offload = Offload::look_ahead;
   bool may_slice = false;  ///< weights that do not fit are cut instead of refused
+
+  Hardware hardware() const;
+  PredictOptions options() const;
 };
 
 /// A network of the thesis as one training iteration, predicted the thesis's way.

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stands for report/chart/rsvg/ in a build without librsvg.
+#include "strata/report/chart/png.hpp"
+
+#include "strata/base/error.hpp"
+
+namespace strata {
+
+std::string svg_to_png(std::string_view, double) {
+  fail(ErrorKind::environment,
+       "PNG pictures need librsvg, which this strata was built without; install librsvg2-dev and "
+       "build again, or take the SVG files");
+}
+
+bool has_png() { return false; }
+
+}  // namespace strata

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/report/chart/panel.hpp"
+#include "strata/report/chart/xml_text.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+namespace strata::chart {
+namespace {
+
+using Palette = std::array<std::string_view, palette_size>;
+
+// Okabe and Ito's eight, the best to be told apart on white first. Their yellow is darker here and
+// their black is grey, to be seen on white and to differ from text. Lighter ones for dark pages.
+constexpr Palette light_palette = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
+                                   "#E69F00", "#56B4E9", "#444444", "#C8B900"};
+constexpr Palette dark_palette = {"#5AA9E6", "#F07F3C", "#2BC79A", "#E39AC2",
+                                  "#F0B73A", "#A5DCF7", "#D0D0D0", "#F0E442"};
+
+struct Theme {
+  std::string_view background, text, muted, grid, axis;
+  const Palette& palette;
+};
+constexpr Theme light_theme = {"#ffffff", "#1f2328", "#57606a",
+                               "#e4e7eb", "#8c959f", light_palette};
+constexpr Theme dark_theme = {"#16181d", "#e6e8eb", "#a8b0ba", "#31363f", "#6b7480", dark_palette};
+
+// Colours stand in the rules themselves: variables would be shorter, but programs that print SVG
+// (librsvg, Inkscape, TeX) do not know them. They skip the rule for dark screens, as they should.
+std::string colors_of(const Theme& theme) {
+  std::string css = fmt::format(
+      ".bg{{fill:{0}}}.text{{fill:{1}}}.muted{{fill:{2}}}.halo{{stroke:{0}}}.grid{{stroke:{3}}}"
+      ".axis{{stroke:{4}}}.plain{{stroke:{2}}}.grey{{fill:{4}}}.bar,.marker{{stroke:{0}}}",
+      theme.background, theme.text, theme.muted, theme.grid, theme.axis);
+  for (std::size_t i = 0; i < palette_size; ++i) {
+    css += fmt::format(".s{0}{{stroke:{1}}}.f{0}{{fill:{1}}}", i, theme.palette[i]);
+  }
+  return css + fmt::format(".open{{fill:{}}}", theme.background);
+}
+
+constexpr std::string_view shapes_css =
+    "text{font-family:Helvetica,Arial,'Liberation Sans','DejaVu Sans',sans-serif}"
+    ".bold{font-weight:bold}"
+    ".middle{text-anchor:middle}.end{text-anchor:end}"
+    ".halo{stroke-width:3px;stroke-linejoin:round;paint-order:stroke}"
+    ".grid,.axis{stroke-width:1px;fill:none}"
+    ".line{fill:none;stroke-width:1.8px;stroke-linejoin:round;stroke-linecap:round}"
+    ".reference{fill:none;stroke-width:1.2px}"
+    ".dashed{stroke-dasharray:6 4}.dotted{stroke-dasharray:1.5 3.5}"
+    ".band{fill-opacity:0.14}.bar{stroke-width:0.6px}.marker{stroke-width:0.6px}"
+    ".open{stroke-width:1.6px}";
+
+/// Pixels with two decimals, without what is zero: "12.5", "3".
+std::string px(double value) {
+  std::string text = fmt::format("{:.2f}", value);
+  while (text.back() == '0') text.pop_back();
+  if (text.back() == '.') text.pop_back();
+  return text == "-0" ? "0" : text;
+}
+
+std::string hint_text(std::string_view hint) {
+  return hint.empty() ? "/>\n" : fmt::format("><title>{}</title>", xml_text(hint));
+}
+
+std::string element_end(std::string_view hint, std::string_view element) {
+  return hint.empty() ? "" : fmt::format("</{}>\n", element);
+}
+
+std::string path_of(const MarkerShape& shape) {
+  const auto [x, y] = shape.center;
+  const double r = marker_radius;
+  const auto polygon = [&](std::initializer_list<Place> corners) {
+    std::string path;
+    for (const Place& corner : corners) {
+      path += fmt::format("{}{} {}", path.empty() ? "M" : "L", px(x + corner.x), px(y + corner.y));
+    }
+    return path + "Z";
+  };
+  switch (shape.marker) {
+    case Marker::square:
+      return polygon(
+          {{-0.9 * r, -0.9 * r}, {0.9 * r, -0.9 * r}, {0.9 * r, 0.9 * r}, {-0.9 * r, 0.9 * r}});
+    case Marker::triangle: return polygon({{0, -1.2 * r}, {1.1 * r, 0.8 * r}, {-1.1 * r, 0.8 * r}});
+    case Marker::inverted:
+      return polygon({{0, 1.2 * r}, {1.1 * r, -0.8 * r}, {-1.1 * r, -0.8 * r}});
+    case Marker::diamond:
+      return polygon({{0, -1.3 * r}, {1.1 * r, 0}, {0, 1.3 * r}, {-1.1 * r, 0}});
+    default: break;
+  }
+  return fmt::format("M{} {}L{} {}M{} {}L{} {}", px(x - r), px(y - r), px(x + r), px(y + r),
+                     px(x - r), px(y + r), px(x + r), px(y - r));
+}
+
+std::string svg_of(const LineShape& shape) {
+  std::string points;
+  for (const Place& place : shape.places) {
+    points += fmt::format("{}{},{}", points.empty() ? "" : " ", px(place.x), px(place.y));
+  }
+  return fmt::format("<polyline class=\"{}\" points=\"{}\"/>\n", shape.style, points);
+}
+
+std::string svg_of(const RectShape& shape) {
+  return fmt::format("<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"{}{}",
+                     shape.style, px(shape.rect.x), px(shape.rect.y), px(shape.rect.width),
+                     px(shape.rect.height), hint_text(shape.hint), element_end(shape.hint, "rect"));
+}
+
+std::string svg_of(const MarkerShape& shape) {
+  if (shape.marker == Marker::circle) {
+    return fmt::format("<circle class=\"{}\" cx=\"{}\" cy=\"{}\" r=\"{}\"{}{}", shape.style,
+                       px(shape.center.x), px(shape.center.y), px(marker_radius),
+                       hint_text(shape.hint), element_end(shape.hint, "circle"));
+  }
+  return fmt::format("<path class=\"{}\" d=\"{}\"{}{}", shape.style, path_of(shape),
+                     hint_text(shape.hint), element_end(shape.hint, "path"));
+}
+
+std::string svg_of(const TextShape& shape) {
+  const std::string_view anchor = shape.anchor == Anchor::start    ? ""
+                                  : shape.anchor == Anchor::middle ? " middle"
+                                                                   : " end";
+  const std::string turn = shape.degrees == 0
+                               ? ""
+                               : fmt::format(" transform=\"rotate({} {} {})\"", px(shape.degrees),
+                                             px(shape.place.x), px(shape.place.y));
+  return fmt::format("<text class=\"{}{}{}\" x=\"{}\" y=\"{}\" font-size=\"{}\"{}>{}</text>\n",
+                     shape.style, anchor, shape.weight == Weight::bold ? " bold" : "",
+                     px(shape.place.x), px(shape.place.y), px(shape.size), turn,
+                     xml_text(shape.text));
+}
+
+}  // namespace
+
+std::string to_svg(const Scene& scene) {
+  const std::string width = px(std::ceil(scene.width));
+  const std::string height = px(std::ceil(scene.height));
+  std::string svg = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
+      "height=\"{1}\" role=\"img\">\n<title>{2}</title>\n",
+      width, height, xml_text(scene.title));
+  if (!scene.description.empty()) {
+    svg += fmt::format("<desc>{}</desc>\n", xml_text(scene.description));
+  }
+  svg += fmt::format("<style>{}{}@media(prefers-color-scheme:dark){{{}}}</style>\n", shapes_css,
+                     colors_of(light_theme), colors_of(dark_theme));
+  svg += fmt::format("<rect class=\"bg\" x=\"0\" y=\"0\" width=\"{}\" height=\"{}\"/>\n", width,
+                     height);
+  for (const Shape& shape : scene.shapes) {
+    svg += std::visit([](const auto& drawn) { return svg_of(drawn); }, shape);
+  }
+  return svg + "</svg>\n";
+}
+
+}  // namespace strata::chart
