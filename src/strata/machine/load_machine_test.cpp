@@ -39,7 +39,8 @@ TEST(LoadMachine, says_what_is_near_and_what_is_wrong_with_a_file) {
   const auto load = [](const std::string& name) {
     return refusal(ErrorKind::input, [&] { load_machine(name); });
   };
-  EXPECT_NE(load("h100").find("did you mean h100-pcie, h100-sxm"), std::string::npos) << load("h100");
+  EXPECT_NE(load("h100").find("did you mean h100-pcie, h100-sxm"), std::string::npos)
+      << load("h100");
   EXPECT_EQ(load("nowhere/m.json"), "nowhere/m.json: no such file");
   const test::TemporaryFolder folder;
   EXPECT_NE(load(folder.path().string() + "/").find("is a folder"), std::string::npos);
