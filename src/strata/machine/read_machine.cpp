@@ -6,7 +6,7 @@
 namespace strata {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
 
 // A machine is a few pages of text; whoever sends more sends something else.
 constexpr std::size_t most_entries = 256;    // of lists that people read
@@ -177,8 +177,10 @@ Machine read_machine(std::string_view json_text) {
   if (document.is_discarded()) fail(ErrorKind::input, "not a JSON document");
   ObjectReader object(document, "machine");
   const Json& version = object.required("strata_machine");
-  if (version != 1)
-    fail(ErrorKind::input, "machine.strata_machine: expected version 1, got {}", version.dump());
+  if (version != 1) {
+    fail(ErrorKind::input, "machine.strata_machine: expected version 1, got {}",
+         version.is_number() ? version.dump() : version.type_name());
+  }
 
   Machine machine;
   machine.name = object.text("name");
