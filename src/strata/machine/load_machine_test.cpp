@@ -39,7 +39,8 @@ TEST(LoadMachine, says_what_is_near_and_what_is_wrong_with_a_file) {
   const auto load = [](const std::string& name) {
     return refusal(ErrorKind::input, [&] { load_machine(name); });
   };
-  EXPECT_NE(load("h100").find("did you mean h100-sxm"), std::string::npos) << load("h100");
+  EXPECT_NE(load("h100").find("did you mean h100-pcie, h100-sxm"), std::string::npos)
+      << load("h100");
   EXPECT_EQ(load("nowhere/m.json"), "nowhere/m.json: no such file");
   const test::TemporaryFolder folder;
   EXPECT_NE(load(folder.path().string() + "/").find("is a folder"), std::string::npos);
@@ -61,6 +62,7 @@ TEST(SetField, changes_each_number_of_each_machine_and_nothing_else) {
         differences += level.bandwidth_bytes_per_s && level.bandwidth_bytes_per_s->value == 7;
       }
       differences += changed.launch_latency_s && changed.launch_latency_s->value == 7;
+      differences += changed.graph_node_latency_s && changed.graph_node_latency_s->value == 7;
       EXPECT_EQ(differences, 1) << machine.name << " " << path;
     }
   }
@@ -69,15 +71,15 @@ TEST(SetField, changes_each_number_of_each_machine_and_nothing_else) {
 TEST(SetField, reads_units_ignores_case_and_keeps_who_said_so) {
   Machine machine = load_machine("h100-sxm");
   set_field(machine, "machine.memory.L2.capacity_bytes=128MB");
-  EXPECT_EQ(machine.memory.front().capacity_bytes.value, 128.0 * (1 << 20));
-  EXPECT_EQ(machine.memory.front().capacity_bytes.source,
+  EXPECT_EQ(last_on_chip(machine)->capacity_bytes.value, 128.0 * (1 << 20));
+  EXPECT_EQ(last_on_chip(machine)->capacity_bytes.source,
             "--set machine.memory.L2.capacity_bytes=128MB");
   set_field(machine, "machine.peaks.fp32.vector.flop_per_s = 20T");
   set_field(machine, "machine.launch_latency_s=2us");
   EXPECT_EQ(machine.launch_latency_s->value, 2e-6);
   Machine radeon = load_machine("radeon-6900-xt");
   set_field(radeon, "machine.memory.Infinity Cache.bandwidth_bytes_per_s=1.6TB/s");
-  EXPECT_EQ(radeon.memory.front().bandwidth_bytes_per_s->value, 1.6e12);
+  EXPECT_EQ(last_on_chip(radeon)->bandwidth_bytes_per_s->value, 1.6e12);
 }
 
 TEST(SetField, refuses_what_does_not_exist_or_makes_no_sense) {
