@@ -14,10 +14,12 @@
 namespace strata {
 namespace {
 
-// What a formula may call: muParser's own functions without the trigonometry that nobody needs here.
-const std::vector<std::string> function_names = {"abs",  "avg", "ceil",  "exp",  "floor",
-                                                 "ln",   "log10", "log2", "max",  "min",
-                                                 "rint", "sign",  "sqrt", "sum"};
+// What a formula may call; of muParser's functions the trigonometric ones are left out.
+const std::vector<std::string>& function_names() {
+  static const std::vector<std::string> names = {"abs", "avg", "ceil", "exp",  "floor", "ln",   "log10",
+                                                 "log2", "max", "min", "rint", "sign",  "sqrt", "sum"};
+  return names;
+}
 
 constexpr std::string_view unit_endings[] = {"_s", "_bytes", "_bytes_per_s", "_flop_per_s",
                                              "_mm2"};
@@ -137,13 +139,12 @@ class FormulaReader {
 
   void rewrite_name(const FormulaToken& token) {
     if (next() && next()->is("(")) {
-      const auto& known = function_names;
+      const std::vector<std::string>& known = function_names();
       if (std::find(known.begin(), known.end(), token.source) == known.end())
         fail_here(token, fmt::format("no function '{}'{} (functions: {})", token.source,
                                      did_you_mean(token.source, known), fmt::join(known, ", ")));
-      emit(token, token.source);
       open(token, /*is_call=*/true);
-      emit(tokens_[at_], "(");
+      emit(token, fmt::format("{}(", token.source));  // muParser wants no space between the two
       ++at_;
       return;
     }

@@ -149,7 +149,8 @@ Demand demand_of(std::string_view text) {
   for (const FormulaToken& token : formula_tokens(text, "")) {
     depth += token.is("(") ? 1 : token.is(")") ? -1 : 0;
     if (depth != 0 || !is_comparison(token)) continue;
-    if (!demand.sign.empty()) return {.text = demand.text, .left = demand.text};  // a < b < c
+    if (!demand.sign.empty())  // a < b < c compares a truth: not what a distance is measured to
+      return {.text = demand.text, .left = demand.text, .sign = {}, .right = {}};
     demand.sign = token.source;
     demand.left = between(text, 0, token.position);
     demand.right = between(text, token.position + token.source.size(), text.size());
