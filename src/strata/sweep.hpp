@@ -32,6 +32,8 @@ struct SweepRequest {
   ImportOptions import;
   std::string preset;  ///< "thesis", or empty
   std::vector<SweepSetting> settings;
+  std::vector<std::string> columns = {};  ///< derived ones: "cost=area_mm2*0.2"
+  std::vector<std::string> where = {};    ///< formulas; points for which one fails are left out
 };
 
 /// Reads a sweep file, TOML or JSON (docs/sweeps.md). Errors (input) name the file and the line.

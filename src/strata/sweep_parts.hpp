@@ -52,6 +52,8 @@ struct Sweep::Parts {
   std::string preset;
   std::vector<SweepParameter> parameters;
   Grid grid;
+  std::vector<std::string> derived;  // columns
+  std::vector<std::string> where;
   SweepColumns columns;
   SweepIdentity identity;
   std::vector<Graph> graphs;      // one per value of "model"

@@ -3,6 +3,7 @@
 #include "strata/importers/network/network.hpp"
 #include "strata/predict/footprint.hpp"
 #include "strata/predict_parts.hpp"
+#include "strata/sweep/formula_worker.hpp"
 #include "strata/sweep_parts.hpp"
 #include "strata/version.hpp"
 
@@ -49,6 +50,8 @@ std::string identity_of(const Sweep::Parts& parts) {
   for (const Axis& axis : parts.grid.axes()) hash.add(axis.canonical());
   for (const Graph& graph : parts.graphs) hash.add(write_network(graph));
   for (const Machine& machine : parts.machines) add_machine(hash, machine);
+  for (const std::string& column : parts.derived) hash.add("column " + column);
+  for (const std::string& constraint : parts.where) hash.add("where " + constraint);
   return hash.text();
 }
 
@@ -172,15 +175,18 @@ Sweep::Parts::Parts(const SweepRequest& request, SweepAxes found)
     : preset(request.preset),
       parameters(std::move(found.parameters)),
       grid(std::move(found.axes)),
-      columns(grid),
+      derived(request.columns),
+      where(request.where),
+      columns(grid, derived),
       in_program(points_behind(grid, parameters, Depends::program)),
       in_options(points_behind(grid, parameters, Depends::options)) {
   static_cast<void>(request_of_preset(preset));  // an unknown one is an error now
+  const PointConstraints constraints(where, columns);  // and so is a wrong formula
   for (const std::string& model : values_of(grid.axes()[axis_named("model")]))
     graphs.push_back(load_model(model, request.import));
   for (const std::string& machine : values_of(grid.axes()[axis_named("machine")]))
     machines.push_back(load_machine(machine));
-  identity = {identity_of(*this), std::string(version), grid.size()};
+  identity = {identity_of(*this), std::string(version), grid.size(), !where.empty()};
 }
 
 std::size_t Sweep::Parts::axis_named(std::string_view name) const {
@@ -249,7 +255,11 @@ PointRange Sweep::range(std::int64_t first) const {
 }
 
 std::unique_ptr<PointWorker> Sweep::worker() const {
-  return std::make_unique<SweepWorker>(*parts_);
+  auto worker = std::make_unique<SweepWorker>(*parts_);
+  if (parts_->where.empty()) return worker;
+  return constrained_worker(std::move(worker),
+                            std::make_unique<SweepColumns>(parts_->grid, parts_->derived),
+                            parts_->where);
 }
 
 }  // namespace strata

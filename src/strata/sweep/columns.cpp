@@ -4,7 +4,9 @@
 #include "strata/machine/area.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
+#include <limits>
 
 namespace strata {
 namespace {
@@ -13,6 +15,7 @@ struct ResultColumn {
   std::string_view name;
   SweepCellKind kind;
   double (*value)(const PointResult& result);
+  bool follows_capacity = false;  // from nothing else
 };
 
 double per_time(double amount, const PointResult& result) {
@@ -56,11 +59,13 @@ constexpr ResultColumn results[] = {
     {"footprint_bytes", SweepCellKind::whole,
      [](const PointResult& of) { return real(of.footprint_bytes); }},
     {"area_mm2", SweepCellKind::real,
-     [](const PointResult& of) { return area_mm2(real(of.hardware.capacity_bytes), area_node); }},
+     [](const PointResult& of) { return area_mm2(real(of.hardware.capacity_bytes), area_node); },
+     /*follows_capacity=*/true},
     {"area_16nm_mm2", SweepCellKind::real,
      [](const PointResult& of) {
        return area_mm2(real(of.hardware.capacity_bytes), old_area_node);
-     }},
+     },
+     /*follows_capacity=*/true},
 };
 
 SweepCellKind cell_kind_of(AxisKind kind) {
@@ -77,29 +82,48 @@ void fill_number(SweepCell& cell, SweepCellKind kind, double value) {
 
 }  // namespace
 
-SweepColumns::SweepColumns(const Grid& grid) : grid_(grid) {
-  heads_.push_back({"point", SweepCellKind::whole, false});
-  for (const Axis& axis : grid.axes())
-    heads_.push_back({axis.column(), cell_kind_of(axis.kind()), true});
+SweepColumns::SweepColumns(const Grid& grid, std::span<const std::string> derived) : grid_(grid) {
+  heads_.push_back({.name = "point", .kind = SweepCellKind::whole, .is_known = true});
+  for (std::size_t axis = 0; axis < grid.axes().size(); ++axis) {
+    const Axis& of = grid.axes()[axis];
+    if (of.column() == facts[0].name) capacity_axis_ = axis;
+    heads_.push_back({.name = of.column(),
+                      .kind = cell_kind_of(of.kind()),
+                      .is_axis = true,
+                      .is_known = true});
+  }
   for (std::size_t i = 0; i < std::size(facts); ++i) {
     const bool is_axis = std::any_of(heads_.begin(), heads_.end(), [&](const ColumnHead& head) {
       return head.name == facts[i].name;
     });
     if (is_axis) continue;
     facts_.push_back(i);
-    heads_.push_back({std::string(facts[i].name), facts[i].kind, false});
+    heads_.push_back({.name = std::string(facts[i].name), .kind = facts[i].kind});
   }
   for (const ResultColumn& column : results)
-    heads_.push_back({std::string(column.name), column.kind, false});
-  heads_.push_back({"error", SweepCellKind::text, false});
+    heads_.push_back({.name = std::string(column.name),
+                      .kind = column.kind,
+                      .is_known = column.follows_capacity && capacity_axis_.has_value()});
+  heads_.push_back({.name = "error", .kind = SweepCellKind::text});
+  for (const std::string& definition : derived) add_derived(definition);
 }
 
-void SweepColumns::fill(std::vector<SweepCell>& cells, std::int64_t point,
-                        const PointResult& result) const {
+void SweepColumns::add_derived(std::string_view definition) {
+  const std::vector<FormulaColumn> columns = formula_columns(heads_);
+  const ColumnDefinition read = read_column_definition(definition, columns, "--column");
+  Formula formula(read.formula, columns, "--column");
+  const bool is_known = std::all_of(formula.columns().begin(), formula.columns().end(),
+                                    [&](std::size_t column) { return heads_[column].is_known; });
+  heads_.push_back({.name = read.name, .kind = SweepCellKind::real, .is_known = is_known});
+  derived_.push_back(std::move(formula));
+}
+
+std::size_t SweepColumns::fill_axes(std::vector<SweepCell>& cells, std::int64_t point) const {
   cells.resize(heads_.size());
   std::size_t at = 0;
   cells[at].kind = SweepCellKind::whole;
   cells[at].is_empty = false;
+  cells[at].real = real(point);
   cells[at++].whole = point;
   for (std::size_t axis = 0; axis < grid_.axes().size(); ++axis) {
     AxisValue value = grid_.axes()[axis].at(grid_.index_of(point, axis));
@@ -110,6 +134,12 @@ void SweepColumns::fill(std::vector<SweepCell>& cells, std::int64_t point,
     cell.real = value.number;
     cell.text = std::move(value.text);
   }
+  return at;
+}
+
+void SweepColumns::fill(std::vector<SweepCell>& cells, std::int64_t point,
+                        const PointResult& result) const {
+  std::size_t at = fill_axes(cells, point);
   const bool failed = !result.error.empty();
   const auto fill_result = [&](const ResultColumn& column) {
     SweepCell& cell = cells[at++];
@@ -125,6 +155,49 @@ void SweepColumns::fill(std::vector<SweepCell>& cells, std::int64_t point,
   cells[at].kind = SweepCellKind::text;
   cells[at].is_empty = !failed;
   cells[at].text = result.error;
+  fill_derived(cells);
+}
+
+void SweepColumns::fill_known(std::vector<SweepCell>& cells, std::int64_t point) const {
+  std::size_t at = fill_axes(cells, point);
+  for (std::size_t rest = at; rest < cells.size(); ++rest) {
+    cells[rest].kind = heads_[rest].kind;
+    cells[rest].is_empty = true;
+    cells[rest].text.clear();
+  }
+  if (capacity_axis_) {
+    PointResult result;
+    result.hardware.capacity_bytes = cells[1 + *capacity_axis_].whole;
+    at += facts_.size();
+    for (const ResultColumn& column : results) {
+      if (column.follows_capacity) fill_number(cells[at], column.kind, column.value(result));
+      ++at;
+    }
+  }
+  fill_derived(cells);
+}
+
+void SweepColumns::fill_derived(std::vector<SweepCell>& cells) const {
+  std::size_t at = cells.size() - derived_.size();
+  for (Formula& formula : derived_) {
+    const double value = formula.value(CellRow(cells));
+    SweepCell& cell = cells[at++];
+    fill_number(cell, SweepCellKind::real, value);
+    cell.is_empty = !std::isfinite(value);  // no file has a way to write what is no number
+  }
+}
+
+std::vector<FormulaColumn> formula_columns(const std::vector<ColumnHead>& heads) {
+  std::vector<FormulaColumn> columns;
+  for (const ColumnHead& head : heads)
+    columns.push_back({.name = head.name, .is_text = head.kind == SweepCellKind::text});
+  return columns;
+}
+
+double CellRow::number(std::size_t column) const {
+  const SweepCell& cell = cells_[column];
+  if (cell.is_empty) return std::numeric_limits<double>::quiet_NaN();
+  return cell.kind == SweepCellKind::whole ? real(cell.whole) : cell.real;
 }
 
 }  // namespace strata

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "strata/sweep/formula.hpp"
 #include "strata/sweep/grid.hpp"
 #include "strata/sweep/point_result.hpp"
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +21,7 @@ struct ColumnHead {
   std::string name;
   SweepCellKind kind = SweepCellKind::real;
   bool is_axis = false;
+  bool is_known = false;  ///< before the point is computed
 };
 
 struct SweepCell {
@@ -29,19 +33,41 @@ struct SweepCell {
 };
 
 /// The columns: the number of the point, its values of the axes, what the hardware came to where no
-/// axis says it, the results, and the error.
+/// axis says it, the results, the error, and the derived columns.
 class SweepColumns {
  public:
-  explicit SweepColumns(const Grid& grid);
+  /// Derived columns are given as formula.hpp reads them, "cost=area_mm2*0.2"; later ones may use
+  /// earlier ones. Errors (usage) name --column.
+  explicit SweepColumns(const Grid& grid, std::span<const std::string> derived = {});
 
   const std::vector<ColumnHead>& heads() const { return heads_; }
-  /// A cell per column; `cells` is used again from call to call.
+  /// A cell per column; `cells` is used again from call to call. One thread at a time.
   void fill(std::vector<SweepCell>& cells, std::int64_t point, const PointResult& result) const;
+  /// The same with what is known before the point is computed; all other cells are empty.
+  void fill_known(std::vector<SweepCell>& cells, std::int64_t point) const;
 
  private:
+  void add_derived(std::string_view definition);
+  std::size_t fill_axes(std::vector<SweepCell>& cells, std::int64_t point) const;
+  void fill_derived(std::vector<SweepCell>& cells) const;
+
   const Grid& grid_;
   std::vector<ColumnHead> heads_;
   std::vector<std::size_t> facts_;  // of the table of facts, those that no axis says
+  std::optional<std::size_t> capacity_axis_;
+  mutable std::vector<Formula> derived_;  // evaluating one changes its variables
+};
+
+/// The columns as formulas see them, and a row of cells.
+std::vector<FormulaColumn> formula_columns(const std::vector<ColumnHead>& heads);
+class CellRow : public FormulaRow {
+ public:
+  explicit CellRow(const std::vector<SweepCell>& cells) : cells_(cells) {}
+  double number(std::size_t column) const override;
+  std::string_view text(std::size_t column) const override { return cells_[column].text; }
+
+ private:
+  const std::vector<SweepCell>& cells_;
 };
 
 /// Area of the cells of the on-chip memory: machine/area.hpp. Two processes, one column each.

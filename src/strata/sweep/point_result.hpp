@@ -18,6 +18,7 @@ struct PointResult {
   std::int64_t samples = 0;          ///< that one iteration trains
   std::int64_t footprint_bytes = 0;  ///< of the off-chip memory
   std::string error;                 ///< why there is no result; empty: there is one
+  bool is_left_out = false;          ///< a constraint excludes it: it stands nowhere
 };
 
 /// Results as bytes, for other processes of the same program.

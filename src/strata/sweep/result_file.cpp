@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <system_error>
 #include <vector>
 
@@ -39,6 +40,16 @@ std::string piece_of(int descriptor, off_t at, std::size_t size) {
   return text;
 }
 
+constexpr std::size_t longest_row_begin = 64;
+
+/// −1 when there is none.
+std::int64_t first_number_of(std::string_view line) {
+  const std::size_t begin = std::min(line.find_first_of("0123456789"), line.size());
+  std::int64_t number = -1;
+  std::from_chars(line.data() + begin, line.data() + line.size(), number);
+  return number;
+}
+
 }  // namespace
 
 ResultFile::Descriptor::~Descriptor() {
@@ -46,8 +57,9 @@ ResultFile::Descriptor::~Descriptor() {
 }
 
 ResultFile::ResultFile(std::filesystem::path path, IfPresent if_present, std::string head,
-                       const std::function<std::string(std::int64_t)>& begin_of_row)
-    : path_(std::move(path)) {
+                       const std::function<std::string(std::int64_t)>& begin_of_row,
+                       bool may_lack_points)
+    : path_(std::move(path)), may_lack_points_(may_lack_points) {
   open();
   if (is_regular_ && if_present == IfPresent::refuse) refuse_results_of(head);
   if (is_regular_ && if_present == IfPresent::resume && holds_this_sweep(head)) {
@@ -107,11 +119,15 @@ void ResultFile::continue_behind_last_row(
     }
   });
   if (reason != 0) fail_to("read", reason);
-  rows_ = lines - std::count(head.begin(), head.end(), '\n');
-  const std::string expected = rows_ > 0 ? begin_of_row(rows_ - 1) : "";
-  if (rows_ > 0 && piece_of(descriptor_.number, last_begin, expected.size()) != expected) {
-    fail(ErrorKind::input, "{}: line {} is not point {}: the file was changed; nothing was done",
-         path_.string(), lines, rows_ - 1);
+  const std::int64_t rows = lines - std::count(head.begin(), head.end(), '\n');
+  if (rows > 0) {
+    const std::string line = piece_of(descriptor_.number, last_begin, longest_row_begin);
+    const std::int64_t last = may_lack_points_ ? first_number_of(line) : rows - 1;
+    if (last < rows - 1 || !line.starts_with(begin_of_row(last))) {
+      fail(ErrorKind::input, "{}: line {} is not point {}: the file was changed; nothing was done",
+           path_.string(), lines, last);
+    }
+    done_ = last + 1;
   }
   if (::ftruncate(descriptor_.number, end) != 0) fail_to("write", errno);
 }

@@ -15,12 +15,14 @@ class ResultFile {
  public:
   /// Opens and locks it. Errors leave what is there as it is: a file is present and may not be
   /// touched (usage), is of another sweep (usage), or cannot be written (environment).
-  /// `head` is what it must begin with; `begin_of_row(n)` what its n-th line behind that must.
+  /// `head` is what it must begin with; `begin_of_row(n)` what the line of point n must. Points may
+  /// be missing between two lines only when that is said.
   ResultFile(std::filesystem::path path, IfPresent if_present, std::string head,
-             const std::function<std::string(std::int64_t)>& begin_of_row);
+             const std::function<std::string(std::int64_t)>& begin_of_row,
+             bool may_lack_points = false);
 
-  /// Whole rows that were there.
-  std::int64_t rows() const { return rows_; }
+  /// The first point behind those that were there.
+  std::int64_t done() const { return done_; }
   void append(std::string_view text);
 
  private:
@@ -43,7 +45,8 @@ class ResultFile {
   std::filesystem::path path_;
   Descriptor descriptor_;
   bool is_regular_ = false;
-  std::int64_t rows_ = 0;
+  bool may_lack_points_ = false;
+  std::int64_t done_ = 0;
 };
 
 }  // namespace strata

@@ -72,6 +72,10 @@ void OrderedWriter::write(std::vector<PointResult> results) {
   for (SweepSink* sink : run_.sinks) sink->write(outcome_.done, results);
   for (PointResult& result : results) {
     ++outcome_.computed;
+    if (result.is_left_out) {
+      ++outcome_.left_out;
+      continue;
+    }
     if (result.error.empty()) continue;
     if (++outcome_.failed == 1) outcome_.first_error = std::move(result.error);
   }

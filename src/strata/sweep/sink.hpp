@@ -17,6 +17,7 @@ struct SweepIdentity {
   std::string hash;     ///< of everything that decides on the results
   std::string version;  ///< of the program that computes them
   std::int64_t points = 0;
+  bool leaves_points_out = false;  ///< a constraint does: rows need not be numbered one by one
 };
 
 class SweepSink {

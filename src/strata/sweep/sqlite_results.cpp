@@ -141,9 +141,10 @@ class DatabaseSink : public SweepSink {
     } else {
       create(path, identity);
     }
-    Statement count(database_, "SELECT count(*) FROM points");
-    count.step();
-    done_ = sqlite3_column_int64(count.handle(), 0);
+    // Not their count: a constraint may have left some out.
+    Statement last(database_, "SELECT coalesce(max(point) + 1, 0) FROM points");
+    last.step();
+    done_ = sqlite3_column_int64(last.handle(), 0);
     std::string marks = "?";
     for (std::size_t i = 1; i < columns.heads().size(); ++i) marks += ",?";
     insert_ = std::make_unique<Statement>(database_,
@@ -160,7 +161,7 @@ class DatabaseSink : public SweepSink {
 
   void write(std::int64_t first, std::span<const PointResult> results) override {
     for (const PointResult& result : results) {
-      if (first >= done_) {
+      if (first >= done_ && !result.is_left_out) {
         columns_.fill(cells_, first, result);
         for (std::size_t i = 0; i < cells_.size(); ++i)
           insert_->bind(static_cast<int>(i) + 1, cells_[i]);

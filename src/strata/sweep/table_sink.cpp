@@ -29,7 +29,9 @@ TableSink::TableSink(const SweepColumns& columns, const SweepIdentity& identity)
 
 void TableSink::write(std::int64_t first, std::span<const PointResult> results) {
   for (const PointResult& result : results) {
-    columns_.fill(cells_, first++, result);
+    const std::int64_t point = first++;
+    if (result.is_left_out) continue;
+    columns_.fill(cells_, point, result);
     for (std::size_t i = 0; i < cells_.size(); ++i) {
       SweepColumn& column = table_.columns[i];
       const SweepCell& cell = cells_[i];

@@ -14,6 +14,7 @@ class RowLines {
   RowLines(TextForm form, const SweepColumns& columns) : form_(form), columns_(columns) {}
 
   void add(std::int64_t point, const PointResult& result) {
+    if (result.is_left_out) return;
     columns_.fill(cells_, point, result);
     append_row(pending_, form_, columns_, cells_);
   }
@@ -33,13 +34,14 @@ class TextFileSink : public SweepSink {
       : lines_(form, columns),
         file_(path, if_present,
               identity_line(form, columns, identity) + heading_line(form, columns),
-              [form](std::int64_t point) { return row_begin(form, point); }) {}
+              [form](std::int64_t point) { return row_begin(form, point); },
+              identity.leaves_points_out) {}
 
-  std::int64_t done() const override { return file_.rows(); }
+  std::int64_t done() const override { return file_.done(); }
 
   void write(std::int64_t first, std::span<const PointResult> results) override {
     for (const PointResult& result : results) {
-      if (first >= file_.rows()) lines_.add(first, result);
+      if (first >= file_.done()) lines_.add(first, result);
       ++first;
     }
     if (lines_.pending().size() > most_pending_bytes) flush();
