@@ -36,6 +36,7 @@ struct Argument {
   std::span<const std::string_view> choices = {};
   Offer offer = Offer::nothing;
   bool is_required = true;
+  bool repeats = false;  ///< the last one may: it takes all further words
 };
 
 /// What was typed after the command, sorted by flag.

@@ -70,4 +70,5 @@ strata_optional_part(hdf5 HEADER hdf5.h LIBRARIES hdf5_serial hdf5
 strata_optional_part(zip HEADER zip.h LIBRARIES zip FOR "Keras .keras archives")
 strata_optional_part(muparser HEADER muParser.h LIBRARIES muparser FOR "formulas in sweeps")
 strata_optional_part(cbc HEADER coin/Cbc_C_Interface.h LIBRARIES CbcSolver LOADED FOR "exact plans (--policy exact)")
+strata_optional_part(sqlite HEADER sqlite3.h LIBRARIES sqlite3 FOR "databases of sweep results (--db)")
 strata_optional_part(lemon HEADER lemon/network_simplex.h FOR "the independent check of flows in tests")

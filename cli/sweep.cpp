@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/output.hpp"
+#include "cli/output_files.hpp"
+#include "cli/sweep_flags.hpp"
+#include "cli/sweep_progress.hpp"
+#include "strata/base/units.hpp"
+#include "strata/report/sweep_text.hpp"
+#include "strata/sweep.hpp"
+#include "strata/sweep/table_sink.hpp"
+#include "strata/sweep_estimate.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <thread>
+
+namespace strata {
+namespace {
+
+constexpr Flag csv_flag{.name = "csv",
+                        .value = "FILE",
+                        .help = "A line per point; - is standard output.",
+                        .offer = Offer::file};
+constexpr Flag jsonl_flag{.name = "jsonl",
+                          .value = "FILE",
+                          .help = "A JSON object per line and point; - is standard output.",
+                          .offer = Offer::file};
+constexpr Flag db_flag{
+    .name = "db", .value = "FILE", .help = "A row per point in SQLite.", .offer = Offer::file};
+constexpr Flag resume_flag{.name = "resume", .help = "Go on with files of this sweep."};
+constexpr Flag force_flag{.name = "force", .help = "Replace files that are there."};
+constexpr Flag threads_flag{
+    .name = "threads", .letter = 'j', .value = "N", .help = "Cores to use; all of them."};
+constexpr Flag dry_run_flag{.name = "dry-run", .help = "Only how many points, and how long."};
+constexpr Flag summary_flag{.name = "summary", .help = "A short table for people."};
+constexpr Flag from_flag{.name = "from",
+                         .value = "FILE",
+                         .help = "Look at results of an earlier run instead of running.",
+                         .offer = Offer::file};
+
+constexpr Argument arguments[] = {
+    {.name = "MODEL",
+     .help = "Built-in networks, files of networks, or a sweep file.",
+     .offer = Offer::model,
+     .is_required = false,
+     .repeats = true}};
+constexpr auto flags =
+    joined_flags(range_flags, named_range_flags, sweep_switches, import_flags,
+                 std::array<Flag, 9>{csv_flag, jsonl_flag, db_flag, resume_flag, force_flag,
+                                     threads_flag, dry_run_flag, summary_flag, from_flag});
+
+IfPresent if_present(const Arguments& given) {
+  if (given.has(resume_flag) && given.has(force_flag))
+    fail(ErrorKind::usage, "--resume and --force exclude each other");
+  return given.has(resume_flag)  ? IfPresent::resume
+         : given.has(force_flag) ? IfPresent::replace
+                                 : IfPresent::refuse;
+}
+
+std::int64_t thread_count(const Arguments& given) {
+  if (const auto threads = given.value(threads_flag))
+    return parse_whole_number(*threads, "--threads", 1, 1024);
+  return std::max<std::int64_t>(1, std::thread::hardware_concurrency());
+}
+
+/// What the results go to: files, standard output, a summary.
+class Outputs {
+ public:
+  Outputs(const Arguments& given, const Sweep& sweep) {
+    check_outputs(given, {&csv_flag, &jsonl_flag, &db_flag});
+    const bool has_file = given.has(csv_flag) || given.has(jsonl_flag) || given.has(db_flag);
+    const bool is_terminal = ::isatty(STDOUT_FILENO) == 1;
+    add_text(given, csv_flag, TextForm::csv, sweep);
+    add_text(given, jsonl_flag, TextForm::json_lines, sweep);
+    if (const auto path = given.value(db_flag)) {
+      sinks_.push_back(
+          database_sink(*path, if_present(given), sweep.columns(), sweep.identity()));
+    }
+    wants_summary_ = given.has(summary_flag) || (is_terminal && !takes_stdout_);
+    if (wants_summary_ && takes_stdout_)
+      fail(ErrorKind::usage, "--summary goes to standard output, where the points go already");
+    if (!has_file && !wants_summary_)
+      sinks_.push_back(text_sink(TextForm::csv, print, sweep.columns()));
+    is_resumable_ = has_file && !takes_stdout_;
+    if (!wants_summary_) return;
+    table_ = std::make_unique<TableSink>(sweep.columns(), sweep.identity());
+  }
+
+  /// The first point that some file lacks.
+  std::int64_t done(std::int64_t total) const {
+    std::int64_t least = total;
+    for (const auto& sink : sinks_) least = std::min(least, sink->done());
+    return wants_summary_ && sinks_.empty() ? 0 : least;
+  }
+  std::vector<SweepSink*> sinks() const {
+    std::vector<SweepSink*> all;
+    for (const auto& sink : sinks_) all.push_back(sink.get());
+    if (table_ != nullptr) all.push_back(table_.get());
+    return all;
+  }
+  bool is_resumable() const { return is_resumable_; }
+  bool wants_summary() const { return wants_summary_; }
+  const SweepTable& table() const { return table_->table(); }
+  /// Everything is on disk and the files are closed.
+  void close() { sinks_.clear(); }
+
+ private:
+  void add_text(const Arguments& given, const Flag& flag, TextForm form, const Sweep& sweep) {
+    const auto path = given.value(flag);
+    if (!path) return;
+    if (*path == "-") {
+      takes_stdout_ = true;
+      sinks_.push_back(text_sink(form, print, sweep.columns()));
+    } else {
+      sinks_.push_back(
+          text_file_sink(form, *path, if_present(given), sweep.columns(), sweep.identity()));
+    }
+  }
+
+  std::vector<std::unique_ptr<SweepSink>> sinks_;
+  std::unique_ptr<TableSink> table_;
+  bool takes_stdout_ = false;
+  bool wants_summary_ = false;
+  bool is_resumable_ = false;
+};
+
+std::string plural(std::int64_t count, std::string_view what) {
+  return fmt::format("{} {}{}", format_exact(count), what, count == 1 ? "" : "s");
+}
+
+int describe(const Sweep& sweep, std::int64_t threads) {
+  std::vector<std::string> sizes;
+  for (const Axis& axis : sweep.grid().axes()) {
+    if (axis.size() > 1) sizes.push_back(fmt::format("{} {}", axis.size(), axis.name()));
+  }
+  const double time_s = estimated_time_s(sweep, 0, threads);
+  print(fmt::format("{}{}{}\n{} to lay out\nabout {} on {}\n",
+                    plural(sweep.grid().size(), "point"), sizes.empty() ? "" : " = ",
+                    fmt::join(sizes, " × "), plural(sweep.program_count(), "program"),
+                    waiting_time(time_s), plural(threads, "thread")));
+  return exit_code::done;
+}
+
+std::string resume_command(const Request& request) {
+  std::string line = request.command_line;
+  if (const std::size_t at = line.find(" --force"); at != std::string::npos) line.erase(at, 8);
+  return request.arguments.has(resume_flag) ? line : line + " --resume";
+}
+
+int end_of(const Request& request, const SweepOutcome& outcome, const Outputs& outputs,
+           std::int64_t total) {
+  if (outcome.is_interrupted) {
+    print_to_stderr(fmt::format(
+        "interrupted: {} of {} are done\n{}\n", format_exact(outcome.done), plural(total, "point"),
+        outputs.is_resumable() ? "go on with: " + resume_command(request)
+                               : "with --csv, --jsonl or --db FILE it could be resumed"));
+    return exit_code::interrupted;
+  }
+  if (outcome.failed > 0 && outcome.failed == total)
+    fail(ErrorKind::input, "no point could be predicted; the first: {}", outcome.first_error);
+  if (outcome.failed > 0) {
+    print_to_stderr(fmt::format("{} of {} failed; the first: {}\n", format_exact(outcome.failed),
+                                plural(outcome.computed, "point"), outcome.first_error));
+  }
+  return exit_code::done;
+}
+
+// A summary of what an earlier run began needs its points too.
+SweepTable whole_table(const Arguments& given, const Outputs& outputs, std::int64_t first) {
+  if (first == 0) return outputs.table();
+  for (const Flag* flag : {&csv_flag, &jsonl_flag, &db_flag}) {
+    if (const auto path = given.value(*flag)) return read_sweep_table(*path);
+  }
+  return outputs.table();
+}
+
+int show_earlier(const Request& request) {
+  if (!request.arguments.words().empty())
+    fail(ErrorKind::usage, "--from takes results as they are; it goes with no network");
+  print(to_text(read_sweep_table(*request.arguments.value(from_flag)), request.style));
+  return exit_code::done;
+}
+
+int run(const Request& request) {
+  const Arguments& given = request.arguments;
+  if (given.has(from_flag)) return show_earlier(request);
+  const std::int64_t threads = thread_count(given);
+  const Sweep sweep(sweep_request(given));
+  for (const Graph& graph : sweep.graphs()) warn(graph.warnings);
+  if (given.has(dry_run_flag)) return describe(sweep, threads);
+
+  Outputs outputs(given, sweep);
+  const std::int64_t total = sweep.grid().size();
+  const std::int64_t first = outputs.done(total);
+  const InterruptWatch interrupts;
+  ProgressLine progress(first, total);
+  SweepRun points{.range = sweep.range(first),
+                  .make_worker = [&] { return sweep.worker(); },
+                  .sinks = outputs.sinks(),
+                  .threads = threads,
+                  .is_interrupted = [&] { return interrupts.was_asked(); },
+                  .on_progress = [&](std::int64_t done) { progress.show(done); }};
+  const SweepOutcome outcome = run_points(points);
+  outputs.close();
+  progress.clear();
+  const int code = end_of(request, outcome, outputs, total);
+  if (code == exit_code::done && outputs.wants_summary())
+    print(to_text(whole_table(given, outputs, first), request.style));
+  return code;
+}
+
+}  // namespace
+
+constexpr Command sweep_command{.name = "sweep",
+                                .summary = "Predictions over ranges of hardware, sizes and options",
+                                .arguments = arguments,
+                                .flags = flags,
+                                .run = run};
+
+}  // namespace strata
