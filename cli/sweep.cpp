@@ -4,6 +4,7 @@
 #include "cli/interrupt.hpp"
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
+#include "cli/sweep_answers.hpp"
 #include "cli/sweep_flags.hpp"
 #include "cli/sweep_progress.hpp"
 #include "strata/base/units.hpp"
@@ -49,7 +50,7 @@ constexpr Argument arguments[] = {
      .is_required = false,
      .repeats = true}};
 constexpr auto flags =
-    joined_flags(range_flags, named_range_flags, sweep_switches, import_flags,
+    joined_flags(range_flags, named_range_flags, sweep_switches, import_flags, answer_flags,
                  std::array<Flag, 9>{csv_flag, jsonl_flag, db_flag, resume_flag, force_flag,
                                      threads_flag, dry_run_flag, summary_flag, from_flag});
 
@@ -71,7 +72,7 @@ std::int64_t thread_count(const Arguments& given) {
 class Outputs {
  public:
   Outputs(const Arguments& given, const Sweep& sweep) {
-    check_outputs(given, {&csv_flag, &jsonl_flag, &db_flag});
+    check_outputs(given, {&csv_flag, &jsonl_flag, &db_flag, &answers_json_flag});
     const bool has_file = given.has(csv_flag) || given.has(jsonl_flag) || given.has(db_flag);
     const bool is_terminal = ::isatty(STDOUT_FILENO) == 1;
     add_text(given, csv_flag, TextForm::csv, sweep);
@@ -80,13 +81,15 @@ class Outputs {
       sinks_.push_back(
           database_sink(*path, if_present(given), sweep.columns(), sweep.identity()));
     }
-    wants_summary_ = given.has(summary_flag) || (is_terminal && !takes_stdout_);
-    if (wants_summary_ && takes_stdout_)
-      fail(ErrorKind::usage, "--summary goes to standard output, where the points go already");
-    if (!has_file && !wants_summary_)
+    const bool asks = asks_for_answers(given);
+    wants_summary_ = given.has(summary_flag) || (is_terminal && !takes_stdout_ && !asks);
+    if ((wants_summary_ || asks) && takes_stdout_)
+      fail(ErrorKind::usage, "--{} goes to standard output, where the points go already",
+           wants_summary_ ? "summary" : "pareto and the like");
+    if (!has_file && !wants_summary_ && !asks)
       sinks_.push_back(text_sink(TextForm::csv, print, sweep.columns()));
     is_resumable_ = has_file && !takes_stdout_;
-    if (!wants_summary_) return;
+    if (!wants_summary_ && !asks) return;
     table_ = std::make_unique<TableSink>(sweep.columns(), sweep.identity());
   }
 
@@ -94,7 +97,7 @@ class Outputs {
   std::int64_t done(std::int64_t total) const {
     std::int64_t least = total;
     for (const auto& sink : sinks_) least = std::min(least, sink->done());
-    return wants_summary_ && sinks_.empty() ? 0 : least;
+    return sinks_.empty() ? 0 : least;
   }
   std::vector<SweepSink*> sinks() const {
     std::vector<SweepSink*> all;
@@ -160,7 +163,11 @@ int end_of(const Request& request, const SweepOutcome& outcome, const Outputs& o
                                : "with --csv, --jsonl or --db FILE it could be resumed"));
     return exit_code::interrupted;
   }
-  if (outcome.failed > 0 && outcome.failed == total)
+  if (outcome.left_out > 0) {
+    print_to_stderr(fmt::format("{} of {} left out by --where\n", format_exact(outcome.left_out),
+                                plural(outcome.computed, "point")));
+  }
+  if (outcome.failed > 0 && outcome.failed + outcome.left_out == total)
     fail(ErrorKind::input, "no point could be predicted; the first: {}", outcome.first_error);
   if (outcome.failed > 0) {
     print_to_stderr(fmt::format("{} of {} failed; the first: {}\n", format_exact(outcome.failed),
@@ -181,8 +188,7 @@ SweepTable whole_table(const Arguments& given, const Outputs& outputs, std::int6
 int show_earlier(const Request& request) {
   if (!request.arguments.words().empty())
     fail(ErrorKind::usage, "--from takes results as they are; it goes with no network");
-  print(to_text(read_sweep_table(*request.arguments.value(from_flag)), request.style));
-  return exit_code::done;
+  return print_answers_from(request, read_sweep_table(*request.arguments.value(from_flag)));
 }
 
 int run(const Request& request) {
@@ -208,9 +214,13 @@ int run(const Request& request) {
   outputs.close();
   progress.clear();
   const int code = end_of(request, outcome, outputs, total);
-  if (code == exit_code::done && outputs.wants_summary())
-    print(to_text(whole_table(given, outputs, first), request.style));
-  return code;
+  if (code != exit_code::done || !(outputs.wants_summary() || asks_for_answers(given))) return code;
+  SweepTable table = whole_table(given, outputs, first);
+  if (outputs.wants_summary()) {
+    print(to_text(table, request.style));
+    print(reuse_text(table, sweep, request.style) + (asks_for_answers(given) ? "\n" : ""));
+  }
+  return asks_for_answers(given) ? print_answers(request, std::move(table), sweep) : code;
 }
 
 }  // namespace

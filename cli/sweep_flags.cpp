@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/sweep_flags.hpp"
 
+#include "cli/sweep_answers.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/text.hpp"
 
@@ -72,6 +73,8 @@ SweepRequest sweep_request(const Arguments& given) {
   if (file.empty() || has_import_flag) request.import = import_options(given);
   if (const auto preset = given.value(preset_flag)) request.preset = *preset;
   replace_settings(request, settings_of(given));
+  request.columns = given.values(column_flag);
+  request.where = given.values(where_flag);
   return request;
 }
 

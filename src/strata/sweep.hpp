@@ -2,6 +2,7 @@
 #pragma once
 
 #include "strata/strata.hpp"
+#include "strata/sweep/answers_sensitivity.hpp"
 #include "strata/sweep/run_points.hpp"
 
 #include <filesystem>
@@ -63,6 +64,13 @@ class Sweep {
   const std::vector<Graph>& graphs() const;
   /// Computes points on one thread. Several may be at work at once; they share programs.
   std::unique_ptr<PointWorker> worker() const;
+
+  /// Which network a point is of, as it was asked for.
+  std::string model_at(std::int64_t point) const;
+  /// What a tenth more of each resource buys there. An error (input) when the point fails.
+  SensitivityAnswer sensitivity_at(std::int64_t point) const;
+  /// The capacity that each scope of reuse of its network needs; nothing is captured.
+  std::vector<ScopeReuse> reuse_at(std::int64_t point) const;
 
   struct Parts;
 

@@ -26,12 +26,4 @@ std::string to_text(std::span<const NetworkAnswers> networks, const TextStyle& s
 std::string to_json(const SweepAnswers& answers, std::span<const NetworkAnswers> networks,
                     const Provenance& provenance);
 
-/// A cell of a sweep's table as people read it, by the unit at the end of the column's name:
-/// "24.0 MB", "42.1 ms", "93 %"; "" where there is none.
-std::string sweep_cell(const SweepColumn& column, std::size_t row);
-/// A number of that column.
-std::string sweep_number(std::string_view column, double number);
-/// Its heading: the name without the unit that the cells carry.
-std::string sweep_heading(std::string_view column);
-
 }  // namespace strata

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/report/sweep_answers.hpp"
+#include "strata/report/sweep_text.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -133,16 +134,16 @@ TEST(SweepAnswers, the_answer_is_no_when_a_network_has_no_point) {
 }
 
 TEST(SweepCell, numbers_have_the_unit_of_their_column) {
-  EXPECT_EQ(sweep_number("bandwidth_bytes_per_s", 616e9), "616 GB/s");
-  EXPECT_EQ(sweep_number("throughput_flop_per_s", 13.45e12), "13.4 TFLOP/s");
-  EXPECT_EQ(sweep_number("samples_per_s", 1234), "1.23 K");
-  EXPECT_EQ(sweep_number("stall_time_s", 0.0421), "42.1 ms");
-  EXPECT_EQ(sweep_number("utilisation", 0.93), "93 %");
-  EXPECT_EQ(sweep_number("batch", 1024), "1,024");
-  EXPECT_EQ(sweep_number("cost", 1.5), "1.5");
-  EXPECT_EQ(sweep_number("cost", no_number), "");
-  EXPECT_EQ(sweep_heading("traffic_in_bytes"), "traffic_in");
-  EXPECT_EQ(sweep_heading("samples_per_s"), "samples/s");
+  EXPECT_EQ(readable_number("bandwidth_bytes_per_s", 616e9), "616 GB/s");
+  EXPECT_EQ(readable_number("throughput_flop_per_s", 13.45e12), "13.4 TFLOP/s");
+  EXPECT_EQ(readable_number("samples_per_s", 1234), "1.23 K");
+  EXPECT_EQ(readable_number("stall_time_s", 0.0421), "42.1 ms");
+  EXPECT_EQ(readable_number("utilisation", 0.93), "93 %");
+  EXPECT_EQ(readable_number("batch", 1024), "1,024");
+  EXPECT_EQ(readable_number("cost", 1.5), "1.5");
+  EXPECT_EQ(readable_number("cost", no_number), "");
+  EXPECT_EQ(readable_heading("traffic_in_bytes"), "traffic_in");
+  EXPECT_EQ(readable_heading("samples_per_s"), "samples/s");
 }
 
 }  // namespace

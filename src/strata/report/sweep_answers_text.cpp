@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/units.hpp"
 #include "strata/report/sweep_answers.hpp"
+#include "strata/report/sweep_text.hpp"
 #include "strata/report/table.hpp"
 #include "strata/sweep/answers_table.hpp"
 
@@ -45,7 +46,7 @@ std::vector<Column> headings_of(const SweepTable& table, const std::vector<std::
   std::vector<Column> headings;
   for (const std::size_t column : shown) {
     const SweepColumn& of = table.columns[column];
-    headings.push_back({.title = sweep_heading(of.name),
+    headings.push_back({.title = readable_heading(of.name),
                         .align = of.is_number ? Align::right : Align::left,
                         .least_width = of.is_number ? std::size_t{0} : std::size_t{8}});
   }
@@ -55,7 +56,7 @@ std::vector<Column> headings_of(const SweepTable& table, const std::vector<std::
 std::vector<std::string> cells_of(const SweepTable& table, const std::vector<std::size_t>& shown,
                                   std::size_t row) {
   std::vector<std::string> cells;
-  for (const std::size_t column : shown) cells.push_back(sweep_cell(table.columns[column], row));
+  for (const std::size_t column : shown) cells.push_back(readable_cell(table.columns[column], row));
   return cells;
 }
 
@@ -104,7 +105,7 @@ std::string pareto_text(const SweepAnswers& answers, const TextStyle& style) {
 std::string verdict(const Knee& knee, std::string_view column) {
   if (!knee.judged) return "no value has its double in the sweep";
   if (knee.value) return fmt::format("twice as much saves {}", percent_text(knee.gain));
-  return fmt::format("none: twice {} still saves {}", sweep_number(column, *knee.judged),
+  return fmt::format("none: twice {} still saves {}", readable_number(column, *knee.judged),
                      percent_text(knee.gain));
 }
 
@@ -121,8 +122,8 @@ std::string knee_text(const SweepAnswers& answers, const KneeAnswer& answer,
   const auto time = find_column("time_s", formula_columns(answers.table));
   for (const Knee& knee : answer.knees) {
     std::vector<std::string> cells = cells_of(answers.table, shown, knee.row);
-    cells.push_back(knee.value ? sweep_number(name, *knee.value) : "");
-    cells.push_back(time && knee.value ? sweep_cell(answers.table.columns[*time], knee.row) : "");
+    cells.push_back(knee.value ? readable_number(name, *knee.value) : "");
+    cells.push_back(time && knee.value ? readable_cell(answers.table.columns[*time], knee.row) : "");
     cells.push_back(verdict(knee, name));
     table.add_row(std::move(cells));
   }

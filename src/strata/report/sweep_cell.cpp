@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/units.hpp"
-#include "strata/report/sweep_answers.hpp"
+#include "strata/report/sweep_text.hpp"
 
 #include <fmt/format.h>
 
@@ -31,24 +31,24 @@ std::string plain_number(double number) {
 
 }  // namespace
 
-std::string sweep_number(std::string_view column, double number) {
+std::string readable_number(std::string_view column, double number) {
   if (std::isnan(number)) return "";
   if (std::isinf(number)) return number < 0 ? "-∞" : "∞";
   for (const UnitFormat& unit : unit_formats) {
-    if (column.ends_with(unit.ending)) return unit.format(number, 3);
+    if (column.ends_with(unit.ending)) return unit.format(number, 4);
   }
-  if (column.ends_with(rate_ending)) return format_count(number);
-  if (column.ends_with("_s")) return format_time(number);
-  if (column == "utilisation") return fmt::format("{:.0f} %", 100 * number);
+  if (column.ends_with(rate_ending)) return format_count(number, 4);
+  if (column.ends_with("_s")) return format_time(number, 4);
+  if (column == "utilisation") return fmt::format("{:.1f} %", 100 * number);
   return plain_number(number);
 }
 
-std::string sweep_cell(const SweepColumn& column, std::size_t row) {
-  return column.is_number ? sweep_number(column.name, column.numbers[row])
+std::string readable_cell(const SweepColumn& column, std::size_t row) {
+  return column.is_number ? readable_number(column.name, column.numbers[row])
                           : printable(column.texts[row]);
 }
 
-std::string sweep_heading(std::string_view column) {
+std::string readable_heading(std::string_view column) {
   for (const UnitFormat& unit : unit_formats) {
     if (column.ends_with(unit.ending))
       return std::string(column.substr(0, column.size() - unit.ending.size()));

@@ -2,6 +2,7 @@
 #include "strata/base/units.hpp"
 #include "strata/report/counts_text.hpp"
 #include "strata/report/sweep_answers.hpp"
+#include "strata/report/sweep_text.hpp"
 #include "strata/report/table.hpp"
 
 #include <fmt/format.h>
@@ -40,7 +41,7 @@ std::string sensitivity_table(std::span<const NetworkAnswers> networks, const Te
       const std::string_view unit = unit_of_resource(row.resource);
       const bool has_answer = row.error.empty();
       table.add_row({printable(network.network), std::string(row.resource),
-                     sweep_number(unit, row.from), sweep_number(unit, row.to),
+                     readable_number(unit, row.from), readable_number(unit, row.to),
                      has_answer ? format_time(row.speed.time_s) : "",
                      has_answer ? signed_percent(row.gained) : "", printable(row.error)});
     }

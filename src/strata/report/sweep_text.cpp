@@ -116,22 +116,6 @@ std::string over_capacity(const SweepTable& table, const std::vector<NetworkRows
 
 }  // namespace
 
-std::string readable_cell(const SweepColumn& column, std::size_t row) {
-  if (!column.is_number) return printable(column.texts[row]);
-  const double value = column.numbers[row];
-  if (std::isnan(value)) return "";
-  const std::string_view name = column.name;
-  if (name == "samples_per_s") return format_count(value, 4);
-  if (name.ends_with("bytes_per_s")) return format_bytes_per_s(value, 4);
-  if (name.ends_with("flop_per_s")) return format_flop_per_s(value, 4);
-  if (name.ends_with("_bytes")) return format_bytes(value, 4);
-  if (name.ends_with("_mm2")) return fmt::format("{:.1f} mm²", value);
-  if (name.ends_with("_s")) return format_time(value, 4);
-  if (name == "utilisation") return fmt::format("{:.1f} %", 100 * value);
-  return value == std::floor(value) && std::fabs(value) < 1e15 ? fmt::format("{:.0f}", value)
-                                                               : fmt::format("{:.4g}", value);
-}
-
 std::string to_text(const SweepTable& table, const TextStyle& style) {
   const std::vector<NetworkRows> networks = networks_of(table);
   std::size_t worked = 0;

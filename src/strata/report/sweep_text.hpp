@@ -5,6 +5,7 @@
 #include "strata/sweep/table.hpp"
 
 #include <string>
+#include <string_view>
 
 namespace strata {
 
@@ -14,5 +15,9 @@ std::string to_text(const SweepTable& table, const TextStyle& style);
 
 /// A cell as people read it: "128 MB", "616 GB/s", "bf16"; by the unit in the column's name.
 std::string readable_cell(const SweepColumn& column, std::size_t row);
+/// A number of the column of that name.
+std::string readable_number(std::string_view column, double number);
+/// A heading for such cells: the name without the unit that they carry.
+std::string readable_heading(std::string_view column);
 
 }  // namespace strata
