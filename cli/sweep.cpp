@@ -84,8 +84,8 @@ class Outputs {
     const bool asks = asks_for_answers(given);
     wants_summary_ = given.has(summary_flag) || (is_terminal && !takes_stdout_ && !asks);
     if ((wants_summary_ || asks) && takes_stdout_)
-      fail(ErrorKind::usage, "--{} goes to standard output, where the points go already",
-           wants_summary_ ? "summary" : "pareto and the like");
+      fail(ErrorKind::usage, "{} to standard output, where the points go already",
+           wants_summary_ ? "--summary goes" : "the answers go");
     if (!has_file && !wants_summary_ && !asks)
       sinks_.push_back(text_sink(TextForm::csv, print, sweep.columns()));
     is_resumable_ = has_file && !takes_stdout_;

@@ -39,9 +39,8 @@ std::vector<NetworkAnswers> network_answers(const SweepTable& table, const Sweep
                                             bool wants_sensitivity) {
   std::vector<NetworkAnswers> networks;
   for (const std::int64_t point : first_points(table)) {
-    NetworkAnswers network{.network = sweep.model_at(point),
-                           .reuse = sweep.reuse_at(point),
-                           .sensitivity = {}};
+    NetworkAnswers network{
+        .network = sweep.model_at(point), .reuse = sweep.reuse_at(point), .sensitivity = {}};
     if (wants_sensitivity) network.sensitivity = sweep.sensitivity_at(point);
     networks.push_back(std::move(network));
   }
@@ -76,7 +75,10 @@ int print_answers(const Request& request, SweepTable table, const Sweep& sweep) 
   std::vector<NetworkAnswers> networks;
   if (given.has(sensitivity_flag) || given.has(answers_json_flag))
     networks = network_answers(table, sweep, given.has(sensitivity_flag));
-  const SweepAnswers answers = answer_questions(std::move(table), questions_of(given));
+  SweepAnswers answers = answer_questions(std::move(table), questions_of(given));
+  answers.questions.columns = given.values(column_flag);  // the run has applied these two
+  answers.questions.where = given.values(where_flag);
+  answers.rows_before = static_cast<std::size_t>(sweep.grid().size());
   return print_all(request, answers, networks);
 }
 

@@ -26,9 +26,8 @@ inline constexpr Flag knee_flag{.name = "knee",
                                 .repeats = true};
 inline constexpr Flag sensitivity_flag{
     .name = "sensitivity", .help = "What 10 % more of each resource buys at the first point."};
-inline constexpr Flag best_under_flag{.name = "best-under",
-                                      .value = "FORMULA",
-                                      .help = "The fastest point for which it holds."};
+inline constexpr Flag best_under_flag{
+    .name = "best-under", .value = "FORMULA", .help = "The fastest point for which it holds."};
 inline constexpr Flag answers_json_flag{.name = "json",
                                         .value = "FILE",
                                         .help = "The answers as JSON; - is standard output.",

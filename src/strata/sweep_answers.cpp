@@ -25,15 +25,13 @@ std::string Sweep::model_at(std::int64_t point) const {
 
 SensitivityAnswer Sweep::sensitivity_at(std::int64_t point) const {
   const PointResult here = worker()->at(point);
-  if (!here.error.empty())
-    fail(ErrorKind::input, "--sensitivity: point {}: {}", point, here.error);
+  if (!here.error.empty()) fail(ErrorKind::input, "--sensitivity: point {}: {}", point, here.error);
   const PredictRequest request = parts_->request_at(point);
   const std::shared_ptr<const BuiltProgram> built = parts_->program_at(point, request);
   SweepProgram program(built->program, request.options);
   const OperatingPoint base{.hardware = here.hardware, .batch = batch_of(built->bound)};
   return strata::sensitivity_at(base, [&](const OperatingPoint& asked) {
-    if (asked.batch == base.batch)
-      return speed_of(program, asked.hardware, built->program.samples);
+    if (asked.batch == base.batch) return speed_of(program, asked.hardware, built->program.samples);
     PredictRequest other = request;
     other.sizes.batch = asked.batch;
     std::erase_if(other.sizes.dims,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/report/sweep_answers.hpp"
+
 #include "strata/report/sweep_text.hpp"
 
 #include <gtest/gtest.h>
@@ -73,7 +74,7 @@ TEST(SweepAnswersText, says_each_answer_in_words) {
   EXPECT_TRUE(has(text, "400 ms")) << text;
   EXPECT_TRUE(has(text, "twice as much saves 2.5 %")) << text;
   EXPECT_TRUE(has(text, "big: none of 3 points satisfies it; the nearest is in the table")) << text;
-  EXPECT_TRUE(has(text, "time < 0.3: 0.4, not 0.3 (25 % beyond)")) << text;
+  EXPECT_TRUE(has(text, "time < 0.3: 400.0 ms, not 300.0 ms (25 % beyond)")) << text;
   EXPECT_TRUE(has(text, "small: 1 of 2 points satisfy it")) << text;
 }
 

@@ -14,6 +14,7 @@ namespace strata {
 namespace {
 
 constexpr std::size_t most_rows_shown = 24;  // of a front, so that it fits a screen
+constexpr std::size_t most_knees_shown = 40;
 
 std::string exact(std::size_t number) { return format_exact(static_cast<std::int64_t>(number)); }
 
@@ -120,22 +121,33 @@ std::string knee_text(const SweepAnswers& answers, const KneeAnswer& answer,
   headings.push_back({.title = "", .least_width = 20});
   Table table(std::move(headings));
   const auto time = find_column("time_s", formula_columns(answers.table));
-  for (const Knee& knee : answer.knees) {
+  const std::size_t lines = std::min(answer.knees.size(), most_knees_shown);
+  for (std::size_t line = 0; line < lines; ++line) {
+    const Knee& knee = answer.knees[line];
     std::vector<std::string> cells = cells_of(answers.table, shown, knee.row);
     cells.push_back(knee.value ? readable_number(name, *knee.value) : "");
-    cells.push_back(time && knee.value ? readable_cell(answers.table.columns[*time], knee.row) : "");
+    cells.push_back(time && knee.value ? readable_cell(answers.table.columns[*time], knee.row)
+                                       : "");
     cells.push_back(verdict(knee, name));
     table.add_row(std::move(cells));
   }
   return bold(fmt::format("Knee of {}: from there on twice as much saves less than {:.3g} %", name,
                           100 * answer.question.least_gain),
               style) +
-         "\n" + table.to_text(style);
+         "\n" + table.to_text(style) +
+         (lines < answer.knees.size() ? dim(fmt::format("{} of {} shown; --json FILE has all\n",
+                                                        exact(lines), exact(answer.knees.size())),
+                                            style)
+                                      : "");
 }
 
-std::string missed_text(const MissedDemand& missed) {
-  return fmt::format("{}: {:.4g}, not {:.4g} ({} beyond)", printable(missed.text), missed.left,
-                     missed.right, percent_text(missed.beyond));
+// Both sides have the unit of the left one where that is a column.
+std::string missed_text(const SweepTable& table, const MissedDemand& missed) {
+  const auto column = find_column(missed.left_text, formula_columns(table));
+  const std::string_view unit = column ? table.columns[*column].name : std::string_view();
+  return fmt::format("{}: {}, not {} ({} beyond)", printable(missed.text),
+                     readable_number(unit, missed.left), readable_number(unit, missed.right),
+                     percent_text(missed.beyond));
 }
 
 std::string best_text(const SweepAnswers& answers, const TextStyle& style) {
@@ -143,8 +155,7 @@ std::string best_text(const SweepAnswers& answers, const TextStyle& style) {
   Formula formula(constraint, formula_columns(answers.table), "--best-under");
   const std::vector<std::size_t> shown = shown_columns(answers.table, formula.columns());
   Table table(headings_of(answers.table, shown));
-  std::string text =
-      bold(fmt::format("Fastest under {}", printable(constraint)), style) + "\n";
+  std::string text = bold(fmt::format("Fastest under {}", printable(constraint)), style) + "\n";
   const std::vector<RowGroup> networks = groups_by_network(answers.table);
   std::string remarks;
   for (std::size_t at = 0; at < answers.best.size(); ++at) {
@@ -160,9 +171,11 @@ std::string best_text(const SweepAnswers& answers, const TextStyle& style) {
                            best.row ? "; the nearest is in the table" : "");
     if (best.row) table.add_row(cells_of(answers.table, shown, *best.row));
     for (const MissedDemand& missed : best.missed)
-      remarks += fmt::format("  {}\n", missed_text(missed));
+      remarks += fmt::format("  {}\n", missed_text(answers.table, missed));
   }
-  return text + table.to_text(style) + remarks;
+  const bool has_rows = std::any_of(answers.best.begin(), answers.best.end(),
+                                    [](const BestUnder& best) { return best.row.has_value(); });
+  return text + (has_rows ? table.to_text(style) : "") + remarks;
 }
 
 }  // namespace

@@ -25,8 +25,7 @@ constexpr std::string_view rate_ending = "_per_s";
 
 std::string plain_number(double number) {
   const bool is_whole = std::floor(number) == number && std::fabs(number) < 1e15;
-  return is_whole ? format_exact(static_cast<std::int64_t>(number))
-                  : fmt::format("{:.4g}", number);
+  return is_whole ? format_exact(static_cast<std::int64_t>(number)) : fmt::format("{:.4g}", number);
 }
 
 }  // namespace

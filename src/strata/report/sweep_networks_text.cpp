@@ -37,6 +37,8 @@ std::string sensitivity_table(std::span<const NetworkAnswers> networks, const Te
                {.title = "", .least_width = 20, .leaves = 2}});
   for (const NetworkAnswers& network : networks) {
     if (!network.sensitivity) continue;
+    table.add_row({printable(network.network), "(now)", "", "",
+                   format_time(network.sensitivity->speed.time_s), "", ""});
     for (const Sensitivity& row : network.sensitivity->resources) {
       const std::string_view unit = unit_of_resource(row.resource);
       const bool has_answer = row.error.empty();
@@ -73,8 +75,8 @@ std::string to_text(std::span<const NetworkAnswers> networks, const TextStyle& s
   std::string text;
   const bool has_reuse = std::any_of(networks.begin(), networks.end(),
                                      [](const auto& of) { return !of.reuse.empty(); });
-  const bool has_sensitivity = std::any_of(networks.begin(), networks.end(),
-                                           [](const auto& of) { return of.sensitivity; });
+  const bool has_sensitivity =
+      std::any_of(networks.begin(), networks.end(), [](const auto& of) { return of.sensitivity; });
   if (has_reuse)
     text += bold("On-chip capacity that each kind of reuse needs", style) + "\n" +
             reuse_table(networks, style);

@@ -17,13 +17,12 @@ bool SweepAnswers::is_no() const {
 SweepAnswers answer_questions(SweepTable table, SweepQuestions questions) {
   SweepAnswers answers;
   answers.rows_before = table.row_count;
-  for (const std::string& column : questions.columns)
-    add_derived_column(table, column, "--column");
+  for (const std::string& column : questions.columns) add_derived_column(table, column, "--column");
   for (const std::string& constraint : questions.where)
     table = rows_where(table, constraint, "--where");
   if (table.row_count == 0 && questions.is_any_asked())
-    fail(ErrorKind::usage, "none of the {} points is left by --where; there is nothing to ask",
-         answers.rows_before);
+    fail(ErrorKind::usage, "no point is left{}; there is nothing to ask about",
+         answers.rows_before > 0 ? " by --where" : "");
   if (questions.pareto) {
     answers.goals = read_goals(*questions.pareto, table, "--pareto");
     answers.fronts = pareto_fronts(table, answers.goals);
@@ -32,8 +31,7 @@ SweepAnswers answer_questions(SweepTable table, SweepQuestions questions) {
     const KneeQuestion question = read_knee_question(text, table, "--knee");
     answers.knees.push_back({question, find_knees(table, question)});
   }
-  if (questions.best_under)
-    answers.best = best_under(table, *questions.best_under, "--best-under");
+  if (questions.best_under) answers.best = best_under(table, *questions.best_under, "--best-under");
   answers.table = std::move(table);
   answers.questions = std::move(questions);
   return answers;

@@ -37,6 +37,7 @@ class MeasuredDemand {
 
   MissedDemand missed(const FormulaRow& row) {
     return {.text = text_,
+            .left_text = left_->text(),
             .left = left_->value(row),
             .right = right_->value(row),
             .beyond = miss(row)};

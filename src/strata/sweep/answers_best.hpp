@@ -14,15 +14,16 @@ namespace strata {
 
 /// A demand that the nearest point does not meet.
 struct MissedDemand {
-  std::string text;  ///< "area_mm2 < 800"
-  double left = 0;   ///< what its two sides are there
+  std::string text;       ///< "area_mm2 < 800"
+  std::string left_text;  ///< "area_mm2"
+  double left = 0;        ///< what its two sides are there
   double right = 0;
   double beyond = 0;  ///< |left − right| / the larger of the two
 };
 
 /// The answer for one network.
 struct BestUnder {
-  std::size_t points = 0;     ///< that have a result
+  std::size_t points = 0;  ///< that have a result
   std::size_t satisfying = 0;
   /// Most samples per second; of equals the first. Without one that satisfies, the point that is
   /// nearest: whose worst miss is the smallest share, of equals the fastest. None when nothing can

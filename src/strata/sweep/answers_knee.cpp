@@ -35,9 +35,9 @@ Knee knee_of(const std::vector<Sample>& samples, double least_gain) {
   // From the largest down: the knee moves on as long as doubling hardly pays.
   for (std::size_t at = samples.size(); at-- > 0;) {
     const Sample& here = samples[at];
-    const auto twice = std::lower_bound(
-        samples.begin(), samples.end(), 2 * here.value,
-        [](const Sample& sample, double value) { return sample.value < value; });
+    const auto twice =
+        std::lower_bound(samples.begin(), samples.end(), 2 * here.value,
+                         [](const Sample& sample, double value) { return sample.value < value; });
     if (twice == samples.end()) continue;
     const double gain = 1 - twice->time_s / here.time_s;
     const bool is_first = !knee.judged;
@@ -59,9 +59,10 @@ KneeQuestion read_knee_question(std::string_view text, const SweepTable& table,
   const std::size_t equals = text.find('=');
   KneeQuestion question;
   question.column = column_named(trimmed(text.substr(0, equals)), formula_columns(table), what);
-  if (!table.columns[question.column].is_number)
-    fail(ErrorKind::usage, "{}: column '{}' holds text, which cannot be doubled", what,
-         table.columns[question.column].name);
+  const SweepColumn& column = table.columns[question.column];
+  if (!column.is_number || !column.is_axis)
+    fail(ErrorKind::usage, "{}: '{}' is no axis of numbers in this sweep, so nobody can double it",
+         what, column.name);
   if (equals != std::string_view::npos)
     question.least_gain = read_percent(text.substr(equals + 1), what);
   return question;
@@ -80,7 +81,8 @@ std::vector<Knee> find_knees(const SweepTable& table, const KneeQuestion& questi
       const Sample sample{.value = table.columns[question.column].numbers[row],
                           .time_s = speed.time_of(table, row),
                           .row = row};
-      if (sample.value > 0 && std::isfinite(sample.value) && std::isfinite(sample.time_s)) samples.push_back(sample);
+      if (sample.value > 0 && std::isfinite(sample.value) && std::isfinite(sample.time_s))
+        samples.push_back(sample);
     }
     std::stable_sort(samples.begin(), samples.end(),
                      [](const Sample& a, const Sample& b) { return a.value < b.value; });

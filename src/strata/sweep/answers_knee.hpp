@@ -16,7 +16,8 @@ struct KneeQuestion {
   double least_gain = 0.05;  ///< a share of the time
 };
 
-/// "capacity" or "capacity=5%". Errors (usage): an unknown column, one of texts, no percentage.
+/// "capacity" or "capacity=5%". Errors (usage): an unknown column, one that is no axis, no
+/// percentage.
 KneeQuestion read_knee_question(std::string_view text, const SweepTable& table,
                                 std::string_view what);
 

@@ -22,8 +22,9 @@ std::vector<Goal> read_goals(std::string_view text, const SweepTable& table, std
 
 /// The front of one network.
 struct ParetoFront {
-  std::vector<std::size_t> rows;  ///< best in the first goal first; points that are equal are all in
-  std::size_t considered = 0;     ///< rows that have a number for every goal
+  std::vector<std::size_t>
+      rows;                    ///< best in the first goal first; points that are equal are all in
+  std::size_t considered = 0;  ///< rows that have a number for every goal
 };
 
 /// A front for each network, in the order of the table.

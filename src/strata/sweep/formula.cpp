@@ -16,13 +16,13 @@ namespace {
 
 // What a formula may call; of muParser's functions the trigonometric ones are left out.
 const std::vector<std::string>& function_names() {
-  static const std::vector<std::string> names = {"abs", "avg", "ceil", "exp",  "floor", "ln",   "log10",
-                                                 "log2", "max", "min", "rint", "sign",  "sqrt", "sum"};
+  static const std::vector<std::string> names = {"abs",  "avg",   "ceil", "exp", "floor",
+                                                 "ln",   "log10", "log2", "max", "min",
+                                                 "rint", "sign",  "sqrt", "sum"};
   return names;
 }
 
-constexpr std::string_view unit_endings[] = {"_s", "_bytes", "_bytes_per_s", "_flop_per_s",
-                                             "_mm2"};
+constexpr std::string_view unit_endings[] = {"_s", "_bytes", "_bytes_per_s", "_flop_per_s", "_mm2"};
 
 std::string with_underscores(std::string_view name) {
   std::string plain(name);
@@ -39,8 +39,8 @@ std::vector<std::string> names_of(std::span<const FormulaColumn> columns) {
 
 std::string unknown_column(std::string_view name, std::span<const FormulaColumn> columns) {
   const std::vector<std::string> names = names_of(columns);
-  return fmt::format("no column '{}'{} (columns: {})", name,
-                     did_you_mean(name, names), fmt::join(names, ", "));
+  return fmt::format("no column '{}'{} (columns: {})", name, did_you_mean(name, names),
+                     fmt::join(names, ", "));
 }
 
 }  // namespace
@@ -149,6 +149,9 @@ class FormulaReader {
       return;
     }
     const auto column = find_column(token.source, columns_);
+    const bool is_behind_number = at_ >= 2 && tokens_[at_ - 2].kind == Kind::number;
+    if (!column && is_behind_number)
+      fail_here(token, "a unit stands right behind its number, without a space: 128MB");
     if (!column) fail_here(token, unknown_column(token.source, columns_));
     if (columns_[*column].is_text) {
       rewrite_text_column(token, *column);
@@ -160,8 +163,8 @@ class FormulaReader {
   void rewrite_text_column(const FormulaToken& token, std::size_t column) {
     const FormulaToken* sign = next();
     const FormulaToken* text = at_ + 1 < tokens_.size() ? &tokens_[at_ + 1] : nullptr;
-    const bool is_test = sign && text && (sign->is("==") || sign->is("!=")) &&
-                         text->kind == Kind::text;
+    const bool is_test =
+        sign && text && (sign->is("==") || sign->is("!=")) && text->kind == Kind::text;
     if (!is_test)
       fail_here(token, fmt::format("column '{0}' holds text; only {0} == \"…\" and {0} != \"…\" "
                                    "can be asked",
@@ -174,8 +177,8 @@ class FormulaReader {
   void rewrite_text(const FormulaToken& token) {
     const FormulaToken* sign = next();
     const FormulaToken* name = at_ + 1 < tokens_.size() ? &tokens_[at_ + 1] : nullptr;
-    const bool is_test = sign && name && (sign->is("==") || sign->is("!=")) &&
-                         name->kind == Kind::name;
+    const bool is_test =
+        sign && name && (sign->is("==") || sign->is("!=")) && name->kind == Kind::name;
     if (!is_test) fail_here(token, "a text can only be compared with a column, by == or !=");
     const auto column = find_column(name->source, columns_);
     if (!column) fail_here(*name, unknown_column(name->source, columns_));
@@ -296,12 +299,12 @@ ColumnDefinition read_column_definition(std::string_view text,
                        std::all_of(name.begin(), name.end(), is_plain) && name != "and" &&
                        name != "or";
   if (!is_name)
-    fail(ErrorKind::usage,
-         "{}: '{}' is no name for a column; letters, digits and '_' make one", what, name);
-  for (const FormulaColumn& column : columns) {
-    if (with_underscores(column.name) == name)
-      fail(ErrorKind::usage, "{}: there is a column '{}' already", what, column.name);
-  }
+    fail(ErrorKind::usage, "{}: '{}' is no name for a column; letters, digits and '_' make one",
+         what, name);
+  // "area" too, where it means area_mm2: a formula would not know which of the two.
+  if (const auto column = find_column(name, columns))
+    fail(ErrorKind::usage, "{}: '{}' means the column {} already", what, name,
+         columns[*column].name);
   return {name, std::string(trimmed(text.substr(equals + 1)))};
 }
 

@@ -15,8 +15,9 @@ namespace strata {
 namespace {
 
 const std::vector<FormulaColumn> some_columns = {
-    {"model", true},   {"capacity_bytes"}, {"micro-batches"}, {"time_s"},
-    {"compute_time_s"}, {"area_mm2"},       {"x"},             {"policy", true}};
+    {"model", true}, {"capacity_bytes"}, {"micro-batches"},
+    {"time_s"},      {"compute_time_s"}, {"area_mm2"},
+    {"x"},           {"policy", true}};
 
 class GivenRow : public FormulaRow {
  public:
@@ -118,6 +119,8 @@ TEST(Formula, mistakes_are_named_with_their_place) {
   EXPECT_NE(message_of("sqrt(1, 2)").find("too many arguments"), std::string::npos);
   EXPECT_NE(message_of("5MBit").find("position 1: a number with an unknown unit"),
             std::string::npos);
+  EXPECT_NE(message_of("time_s < 5 ms").find("position 12: a unit stands right behind"),
+            std::string::npos);
   EXPECT_NE(message_of("1 2").find("position 3: '2' is not expected"), std::string::npos);
   EXPECT_NE(message_of("x x").find("position 3: 'x' is not expected"), std::string::npos);
   EXPECT_NE(message_of("").find("is empty"), std::string::npos);
@@ -146,7 +149,9 @@ struct RandomFormula {
 };
 
 RandomFormula random_formula(std::mt19937& random, int depth) {
-  const auto pick = [&](int count) { return static_cast<int>(random() % static_cast<unsigned>(count)); };
+  const auto pick = [&](int count) {
+    return static_cast<int>(random() % static_cast<unsigned>(count));
+  };
   const GivenRow row = some_row();
   if (depth == 0 || pick(5) == 0) {
     if (pick(2) == 0) {
@@ -254,6 +259,7 @@ TEST(Formula, column_definitions_have_new_and_plain_names) {
   EXPECT_THROW(read("co st=x"), Error);
   EXPECT_THROW(read("or=x"), Error);
   EXPECT_THROW(read("time_s=x"), Error) << "there is one already";
+  EXPECT_THROW(read("area=x"), Error) << "it means area_mm2";
   EXPECT_THROW(read("micro_batches=x"), Error) << "a formula could not tell it from the other";
 }
 

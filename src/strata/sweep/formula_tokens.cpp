@@ -95,8 +95,7 @@ class TokenReader {
   FormulaToken number() {
     const char* const first = formula_.data() + at_;
     double value = 0;
-    const auto [rest, status] =
-        std::from_chars(first, formula_.data() + formula_.size(), value);
+    const auto [rest, status] = std::from_chars(first, formula_.data() + formula_.size(), value);
     if (status != std::errc()) fail_at(formula_, what_, at_, "the number is out of range");
     const auto digits = static_cast<std::size_t>(rest - first);
     std::size_t length = digits;

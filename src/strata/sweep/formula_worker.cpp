@@ -46,9 +46,8 @@ PointConstraints::PointConstraints(std::span<const std::string> constraints,
     const Formula whole(constraint, names, "--where");  // so that errors quote what was typed
     for (const Demand& demand : demands_of(constraint)) {
       Formula formula(demand.text, names, "--where");
-      const bool is_known =
-          std::all_of(formula.columns().begin(), formula.columns().end(),
-                      [&](std::size_t column) { return heads[column].is_known; });
+      const bool is_known = std::all_of(formula.columns().begin(), formula.columns().end(),
+                                        [&](std::size_t column) { return heads[column].is_known; });
       (is_known ? early_ : late_).push_back(std::move(formula));
     }
   }
