@@ -70,8 +70,8 @@ TEST(SweepAnswersText, says_each_answer_in_words) {
   EXPECT_TRUE(has(text, "Pareto front: least time_s, least capacity_bytes")) << text;
   EXPECT_TRUE(has(text, "big: 3 of 3 points")) << text;
   EXPECT_TRUE(has(text, "small: 1 of 2 points")) << "a failed point is none: " << text;
-  EXPECT_TRUE(has(text, "64.0 MB")) << text;
-  EXPECT_TRUE(has(text, "400 ms")) << text;
+  EXPECT_TRUE(has(text, "64.00 MB")) << text;
+  EXPECT_TRUE(has(text, "400.0 ms")) << text;
   EXPECT_TRUE(has(text, "twice as much saves 2.5 %")) << text;
   EXPECT_TRUE(has(text, "big: none of 3 points satisfies it; the nearest is in the table")) << text;
   EXPECT_TRUE(has(text, "time < 0.3: 400.0 ms, not 300.0 ms (25 % beyond)")) << text;
@@ -92,7 +92,7 @@ TEST(SweepAnswersText, a_long_front_is_shown_in_part) {
   const std::string text = to_text(answer_questions(table, questions), {});
   EXPECT_TRUE(has(text, "24 of 500 shown")) << text;
   EXPECT_TRUE(has(text, "10 s")) << "one end";
-  EXPECT_TRUE(has(text, "5.01 s")) << "the other";
+  EXPECT_TRUE(has(text, "5.010 s")) << "the other";
 }
 
 TEST(SweepAnswersText, shows_what_reuse_needs_and_resources_buy) {
@@ -100,7 +100,7 @@ TEST(SweepAnswersText, shows_what_reuse_needs_and_resources_buy) {
   const std::string text = to_text(networks, {});
   EXPECT_TRUE(has(text, "adjacent")) << text;
   EXPECT_TRUE(has(text, "100 B")) << text;
-  EXPECT_TRUE(has(text, "1.10 GB/s")) << text;
+  EXPECT_TRUE(has(text, "1.100 GB/s")) << text;
   EXPECT_TRUE(has(text, "+10.0 %")) << text;
   EXPECT_TRUE(has(text, "0 %")) << text;
 }
@@ -135,11 +135,11 @@ TEST(SweepAnswers, the_answer_is_no_when_a_network_has_no_point) {
 }
 
 TEST(SweepCell, numbers_have_the_unit_of_their_column) {
-  EXPECT_EQ(readable_number("bandwidth_bytes_per_s", 616e9), "616 GB/s");
-  EXPECT_EQ(readable_number("throughput_flop_per_s", 13.45e12), "13.4 TFLOP/s");
-  EXPECT_EQ(readable_number("samples_per_s", 1234), "1.23 K");
-  EXPECT_EQ(readable_number("stall_time_s", 0.0421), "42.1 ms");
-  EXPECT_EQ(readable_number("utilisation", 0.93), "93 %");
+  EXPECT_EQ(readable_number("bandwidth_bytes_per_s", 616e9), "616.0 GB/s");
+  EXPECT_EQ(readable_number("throughput_flop_per_s", 13.45e12), "13.45 TFLOP/s");
+  EXPECT_EQ(readable_number("samples_per_s", 1234), "1.234 K");
+  EXPECT_EQ(readable_number("stall_time_s", 0.0421), "42.10 ms");
+  EXPECT_EQ(readable_number("utilisation", 0.93), "93.0 %");
   EXPECT_EQ(readable_number("batch", 1024), "1,024");
   EXPECT_EQ(readable_number("cost", 1.5), "1.5");
   EXPECT_EQ(readable_number("cost", no_number), "");

@@ -72,6 +72,10 @@ TEST(Answers, rows_are_chosen_by_a_constraint) {
       << "a failed point satisfies nothing";
 }
 
+int below(std::mt19937& random, int end) {
+  return static_cast<int>(random() % static_cast<unsigned>(end));
+}
+
 // The definition, by comparing all with all.
 std::vector<std::size_t> front_by_definition(const std::vector<double>& points,
                                              std::size_t dimension) {
@@ -100,9 +104,9 @@ TEST(Answers, the_pareto_front_is_what_its_definition_says) {
   for (int round = 0; round < 600; ++round) {
     const std::size_t dimension = 1 + static_cast<std::size_t>(round) % 6;
     const std::size_t count = random() % 60;
-    const unsigned values = 2 + random() % 12;  // few of them: many points are equal in a goal
+    const int values = 2 + below(random, 12);  // few of them: many points are equal in a goal
     std::vector<double> points(count * dimension);
-    for (double& number : points) number = random() % values;
+    for (double& number : points) number = below(random, values);
     std::vector<std::size_t> front = pareto_front(points, dimension);
     const auto first_goals_rise = [&](std::size_t a, std::size_t b) {
       return points[a * dimension] < points[b * dimension];
@@ -186,11 +190,11 @@ TEST(Answers, knees_are_what_their_definition_says) {
     std::vector<double> capacities;
     std::vector<double> times;
     double time = 100;
-    for (double capacity = 1 + random() % 5; capacities.size() < 1 + random() % 30;
-         capacity += 1 + random() % 20) {
+    for (double capacity = 1 + below(random, 5); capacities.size() < 1 + random() % 30;
+         capacity += 1 + below(random, 20)) {
       capacities.push_back(capacity);
       times.push_back(time);
-      if (random() % 3 == 0) time *= 0.8 + 0.2 * (random() % 100) / 100;
+      if (random() % 3 == 0) time *= 0.8 + 0.002 * below(random, 100);
     }
     SweepTable table =
         table_of({numbers("capacity_bytes", capacities, true), numbers("time_s", times)});
