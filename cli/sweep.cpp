@@ -4,12 +4,14 @@
 #include "cli/interrupt.hpp"
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
+#include "cli/rank_program.hpp"
 #include "cli/sweep_answers.hpp"
 #include "cli/sweep_flags.hpp"
 #include "cli/sweep_progress.hpp"
 #include "strata/base/units.hpp"
 #include "strata/report/sweep_text.hpp"
 #include "strata/sweep.hpp"
+#include "strata/sweep/ranks.hpp"
 #include "strata/sweep/table_sink.hpp"
 #include "strata/sweep_estimate.hpp"
 
@@ -71,10 +73,13 @@ std::int64_t thread_count(const Arguments& given) {
 /// What the results go to: files, standard output, a summary.
 class Outputs {
  public:
-  Outputs(const Arguments& given, const Sweep& sweep) {
+  Outputs(const Arguments& given, const Sweep& sweep, bool is_among_ranks) {
     check_outputs(given, {&csv_flag, &jsonl_flag, &db_flag, &answers_json_flag});
     const bool has_file = given.has(csv_flag) || given.has(jsonl_flag) || given.has(db_flag);
-    const bool is_terminal = ::isatty(STDOUT_FILENO) == 1;
+    // mpirun gives its children a terminal whatever its own output is.
+    const bool is_terminal = !is_among_ranks && ::isatty(STDOUT_FILENO) == 1;
+    if (is_among_ranks && !has_file)
+      fail(ErrorKind::usage, "under MPI the points go to a file: give --csv, --jsonl or --db");
     add_text(given, csv_flag, TextForm::csv, sweep);
     add_text(given, jsonl_flag, TextForm::json_lines, sweep);
     if (const auto path = given.value(db_flag)) {
@@ -191,26 +196,34 @@ int show_earlier(const Request& request) {
   return print_answers_from(request, read_sweep_table(*request.arguments.value(from_flag)));
 }
 
-int run(const Request& request) {
+/// Computes for rank 0, which writes.
+int serve(const Arguments& given, RankSession& ranks) {
+  const Sweep sweep(sweep_request(given));
+  const InterruptWatch interrupts;  // rank 0 decides when it is over
+  ranks.serve([&] { return sweep.worker(); });
+  return exit_code::done;
+}
+
+int run_here(const Request& request, RankSession* ranks) {
   const Arguments& given = request.arguments;
-  if (given.has(from_flag)) return show_earlier(request);
   const std::int64_t threads = thread_count(given);
   const Sweep sweep(sweep_request(given));
   for (const Graph& graph : sweep.graphs()) warn(graph.warnings);
+  check_questions(given, sweep);
   if (given.has(dry_run_flag)) return describe(sweep, threads);
 
-  Outputs outputs(given, sweep);
+  Outputs outputs(given, sweep, ranks != nullptr);
   const std::int64_t total = sweep.grid().size();
   const std::int64_t first = outputs.done(total);
   const InterruptWatch interrupts;
   ProgressLine progress(first, total);
-  SweepRun points{.range = sweep.range(first),
-                  .make_worker = [&] { return sweep.worker(); },
-                  .sinks = outputs.sinks(),
-                  .threads = threads,
-                  .is_interrupted = [&] { return interrupts.was_asked(); },
-                  .on_progress = [&](std::int64_t done) { progress.show(done); }};
-  const SweepOutcome outcome = run_points(points);
+  const SweepRun points{.range = sweep.range(first),
+                        .make_worker = [&] { return sweep.worker(); },
+                        .sinks = outputs.sinks(),
+                        .threads = threads,
+                        .is_interrupted = [&] { return interrupts.was_asked(); },
+                        .on_progress = [&](std::int64_t done) { progress.show(done); }};
+  const SweepOutcome outcome = ranks != nullptr ? ranks->run(points) : run_points(points);
   outputs.close();
   progress.clear();
   const int code = end_of(request, outcome, outputs, total);
@@ -221,6 +234,33 @@ int run(const Request& request) {
     print(reuse_text(table, sweep, request.style) + (asks_for_answers(given) ? "\n" : ""));
   }
   return asks_for_answers(given) ? print_answers(request, std::move(table), sweep) : code;
+}
+
+// A dry run and a look at results are for one process; the others have nothing to do.
+int run_among_ranks(const Request& request, const RankPlace& place) {
+  const Arguments& given = request.arguments;
+  if (given.has(threads_flag))
+    fail(ErrorKind::usage, "--threads is for one process; under MPI start a rank per core");
+  if (given.has(dry_run_flag) || given.has(from_flag))
+    fail(ErrorKind::usage, "--dry-run and --from are for one process; start it without mpirun");
+  if (!has_mpi()) become_mpi_program(request.words);
+  RankSession ranks;
+  if (place.rank > 0) return serve(given, ranks);
+  try {
+    const int code = run_here(request, &ranks);
+    if (code != exit_code::done && code != exit_code::answer_is_no) ranks.abort(code);
+    return code;
+  } catch (const Error& error) {  // the others wait for this rank: they must be told
+    print_to_stderr(failure_text(error.kind(), error.what(), request.command_line, request.style));
+    ranks.abort(exit_code_of(error.kind()));
+  }
+}
+
+int run(const Request& request) {
+  const RankPlace place = rank_place();
+  if (place.count > 1) return run_among_ranks(request, place);
+  if (request.arguments.has(from_flag)) return show_earlier(request);
+  return run_here(request, nullptr);
 }
 
 }  // namespace

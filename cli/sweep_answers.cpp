@@ -70,6 +70,10 @@ bool asks_for_answers(const Arguments& given) {
          given.has(sensitivity_flag) || given.has(answers_json_flag);
 }
 
+void check_questions(const Arguments& given, const Sweep& sweep) {
+  check_questions(questions_of(given), sweep.columns().heads());
+}
+
 int print_answers(const Request& request, SweepTable table, const Sweep& sweep) {
   const Arguments& given = request.arguments;
   std::vector<NetworkAnswers> networks;

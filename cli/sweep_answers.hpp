@@ -40,6 +40,9 @@ inline constexpr std::array<Flag, 7> answer_flags = {
 /// Whether standard output is for answers, not for points.
 bool asks_for_answers(const Arguments& given);
 
+/// Errors (usage) of questions about columns that the sweep will not have: before it runs.
+void check_questions(const Arguments& given, const Sweep& sweep);
+
 /// Of a run: its columns and rows are what --column and --where made of them.
 int print_answers(const Request& request, SweepTable table, const Sweep& sweep);
 /// Of results of an earlier run. Without a question, the summary of what --where leaves.

@@ -64,7 +64,8 @@ TEST(SweepAnswers, wrong_questions_are_refused_before_anything_is_written) {
   const TemporaryFolder folder;
   for (const Words& more :
        {Words{"--where", "tim_s < 3"}, Words{"--where", "time_s < "}, Words{"--column", "x"},
-        Words{"--column", "time=3"}, Words{"--where", "time_s = 3"}}) {
+        Words{"--column", "time=3"}, Words{"--where", "time_s = 3"}, Words{"--pareto", "nothing"},
+        Words{"--knee", "time"}, Words{"--best-under", "1 +"}}) {
     Words words = more;
     words.insert(words.end(), {"--csv", "p.csv"});
     const Outcome outcome = ask(small_sweep, folder, words);
@@ -73,10 +74,7 @@ TEST(SweepAnswers, wrong_questions_are_refused_before_anything_is_written) {
     EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
     EXPECT_FALSE(std::filesystem::exists(folder.path() / "p.csv"));
   }
-  for (const Words& more : {Words{"--pareto", "nothing"}, Words{"--knee", "time"},
-                            Words{"--best-under", "1 +"}, Words{"--csv", "-", "--pareto", "time"}}) {
-    EXPECT_EQ(ask(small_sweep, folder, more).exit_code, 2) << more[1];
-  }
+  EXPECT_EQ(ask(small_sweep, folder, {"--csv", "-", "--pareto", "time"}).exit_code, 2);
 }
 
 TEST(SweepAnswers, a_constrained_sweep_resumes_to_the_same_bytes) {

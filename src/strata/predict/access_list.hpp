@@ -4,6 +4,7 @@
 #include "strata/predict/capacity.hpp"
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace strata {
@@ -16,25 +17,42 @@ inline constexpr std::uint32_t no_use = ~std::uint32_t{0};
 struct AccessList {
   explicit AccessList(const Program& program);
 
+  /// What planning and the timed pass ask of a use, in one place.
+  struct Facts {
+    ValueId value = 0;
+    bool reads = false;
+    bool writes = false;
+    bool is_live = false;    ///< after this use somebody still reads what the value now holds: a
+                             ///< later step, or whoever takes the results
+    bool is_reused = false;  ///< staying on chip after it saves a read: the next use reads
+    bool must_be_whole = false;  ///< every output of its step needs all of the value
+    std::int64_t bytes = 0;
+    std::int64_t least_bytes = 0;  ///< that its step may hold of it
+  };
+
   const Program& program;
   std::vector<std::uint32_t> first_of;  ///< every value's first use
   std::vector<StepId> step_of;          ///< every use's step
   std::vector<std::uint32_t> next;      ///< every use's next use of the same value
   std::vector<std::uint32_t> previous;  ///< and the one before
   std::vector<StepNeed> needs;          ///< of every step
-  std::vector<bool> is_live;  ///< after this use somebody still reads what the value now holds: a
-                              ///< later step, or whoever takes the results
+  std::vector<Facts> facts;             ///< of every use
+  std::vector<std::uint32_t> by_value;  ///< the uses of every step, the lower value first
 
-  /// Staying on chip after this use saves a read: the next use reads what the value holds now.
-  bool is_reused(std::uint32_t use) const {
-    return next[use] != no_use && program.uses[next[use]].reads;
-  }
-  std::int64_t bytes_of(std::uint32_t use) const {
-    return program.values[program.uses[use].value].bytes;
-  }
+  bool is_live(std::uint32_t use) const { return facts[use].is_live; }
+  bool is_reused(std::uint32_t use) const { return facts[use].is_reused; }
+  std::int64_t bytes_of(std::uint32_t use) const { return facts[use].bytes; }
   /// The step of the next use; `never` after the last.
   StepId next_step(std::uint32_t use) const {
     return next[use] == no_use ? never : step_of[next[use]];
+  }
+  std::uint32_t first_use(StepId step) const {
+    return step < program.steps.size() ? program.steps[step].first_use
+                                       : static_cast<std::uint32_t>(facts.size());
+  }
+  std::span<const std::uint32_t> uses_by_value(StepId step) const {
+    const std::uint32_t first = first_use(step);
+    return {by_value.data() + first, first_use(step + 1) - first};
   }
 };
 

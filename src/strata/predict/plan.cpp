@@ -23,7 +23,7 @@ PlanTraffic traffic_of_value(const AccessList& list, const Plan& plan, ValueId v
     is_dirty = is_dirty || use.writes;
     is_on_chip = plan.uses[u].stays;
     if (is_on_chip || !is_dirty) continue;
-    if (list.is_live[u]) ++traffic.out_bytes;
+    if (list.is_live(u)) ++traffic.out_bytes;
     is_dirty = false;
   }
   const std::int64_t bytes = program.values[value].bytes;
@@ -123,27 +123,40 @@ namespace {
        format_bytes(static_cast<double>(needed_bytes), 4), what);
 }
 
+// How much more room makes do with one slice less.
+std::int64_t missing_for_fewer_slices(const AccessList& list, StepId step,
+                                      std::int64_t capacity_bytes, std::int64_t slices) {
+  std::int64_t more = list.needs[step].least_bytes - capacity_bytes;
+  if (slices <= 1) return more;
+  std::int64_t whole = 0;
+  std::int64_t rows = 0;
+  for (std::uint32_t u = list.first_use(step); u < list.first_use(step + 1); ++u)
+    (list.facts[u].must_be_whole ? whole : rows) += list.facts[u].least_bytes;
+  const std::int64_t one_slice = (whole + slices - 2) / (slices - 1);
+  return std::min(more, rows + one_slice - capacity_bytes);
+}
+
 }  // namespace
 
-Plan empty_plan(const AccessList& list, std::int64_t capacity_bytes,
-                const PredictOptions& options) {
+Margin fill_empty_plan(Plan& plan, const AccessList& list, std::int64_t capacity_bytes,
+                       const PredictOptions& options) {
   const Program& program = list.program;
-  Plan plan;
-  plan.capacity_bytes = capacity_bytes;
   const auto slack =
       static_cast<std::int64_t>(static_cast<double>(capacity_bytes) * options.minimum_slack);
-  if (options.strict_minimum) plan.tolerated_bytes = capacity_bytes + slack;
-  plan.uses.resize(program.uses.size());
+  plan.capacity_bytes = capacity_bytes;
+  plan.tolerated_bytes = options.strict_minimum ? capacity_bytes + slack : 0;
+  plan.uses.assign(program.uses.size(), {});
+  plan.refetch_bytes.clear();
+  Margin margin;
   std::optional<StepId> largest;  // of the steps that a strict minimum refuses
   for (StepId step = 0; step < program.steps.size(); ++step) {
     const StepNeed& need = list.needs[step];
     const Fit fit = fit_of(need, plan);
     if (fit == Fit::whole) continue;
-    const std::uint32_t first = program.steps[step].first_use;
-    std::uint32_t u = first;
-    for (const Use& use : program.uses_of(step)) {
-      const bool is_whole = fit == Fit::rows && must_be_whole(program, step, use);
-      plan.uses[u++].place = is_whole ? Place::resident : Place::streamed;
+    margin.failed_by(need.all_bytes - capacity_bytes);
+    for (std::uint32_t u = list.first_use(step); u < list.first_use(step + 1); ++u) {
+      const bool is_whole = fit == Fit::rows && list.facts[u].must_be_whole;
+      plan.uses[u].place = is_whole ? Place::resident : Place::streamed;
     }
     if (fit != Fit::slices) continue;
     if (options.strict_minimum && (!largest || need.least_bytes > list.needs[*largest].least_bytes))
@@ -153,10 +166,18 @@ Plan empty_plan(const AccessList& list, std::int64_t capacity_bytes,
       refuse(list, step, capacity_bytes, need.rows_bytes, "one row of each of its tensors");
     if (plan.refetch_bytes.empty()) plan.refetch_bytes.resize(program.steps.size());
     plan.refetch_bytes[step] = slicing.refetch_bytes;
+    margin.failed_by(missing_for_fewer_slices(list, step, capacity_bytes, slicing.slices));
   }
   if (largest)
     refuse(list, *largest, capacity_bytes, list.needs[*largest].least_bytes,
            "its weights whole and one row of each other tensor");
+  return margin;
+}
+
+Plan empty_plan(const AccessList& list, std::int64_t capacity_bytes,
+                const PredictOptions& options) {
+  Plan plan;
+  fill_empty_plan(plan, list, capacity_bytes, options);
   return plan;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "strata/predict/access_list.hpp"
+#include "strata/predict/margin.hpp"
 
 #include <string>
 #include <vector>
@@ -33,6 +34,9 @@ std::vector<std::string> problems_of(const AccessList& list, const Plan& plan);
 /// where it must be. Planners start from it. Errors (input): the capacity is below one row of a
 /// step's values, or, when strict, below the minimum.
 Plan empty_plan(const AccessList& list, std::int64_t capacity_bytes, const PredictOptions& options);
+/// The same into a plan that is there already; says up to which capacity it is the same.
+Margin fill_empty_plan(Plan& plan, const AccessList& list, std::int64_t capacity_bytes,
+                       const PredictOptions& options);
 
 /// Farthest next use first (Belady), as the thesis does it.
 Plan farthest_next_use_plan(const AccessList& list, std::int64_t capacity_bytes,

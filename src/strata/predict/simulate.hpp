@@ -17,5 +17,7 @@ Prediction simulate(const AccessList& list, const Plan& plan, const Hardware& ha
 
 /// The time a step computes.
 double compute_time_s(const Step& step, const Hardware& hardware);
+/// The same of every step.
+void compute_times(const Program& program, const Hardware& hardware, std::vector<double>& times_s);
 
 }  // namespace strata

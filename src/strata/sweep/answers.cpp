@@ -14,6 +14,20 @@ bool SweepAnswers::is_no() const {
                      [](const BestUnder& network) { return network.satisfying == 0; });
 }
 
+void check_questions(const SweepQuestions& questions, const std::vector<ColumnHead>& heads) {
+  SweepTable table;
+  for (const ColumnHead& head : heads)
+    table.columns.push_back({.name = head.name,
+                             .is_number = head.kind != SweepCellKind::text,
+                             .is_axis = head.is_axis,
+                             .numbers = {},
+                             .texts = {}});
+  if (questions.pareto) read_goals(*questions.pareto, table, "--pareto");
+  for (const std::string& knee : questions.knees) read_knee_question(knee, table, "--knee");
+  if (questions.best_under)
+    Formula(*questions.best_under, formula_columns(table), "--best-under");
+}
+
 SweepAnswers answer_questions(SweepTable table, SweepQuestions questions) {
   SweepAnswers answers;
   answers.rows_before = table.row_count;

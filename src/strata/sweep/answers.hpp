@@ -5,6 +5,7 @@
 #include "strata/sweep/answers_knee.hpp"
 #include "strata/sweep/answers_pareto.hpp"
 #include "strata/sweep/answers_sensitivity.hpp"
+#include "strata/sweep/columns.hpp"
 #include "strata/sweep/table.hpp"
 
 #include <optional>
@@ -44,6 +45,9 @@ struct SweepAnswers {
   /// Whether a network has no point that --best-under allows: the answer is no.
   bool is_no() const;
 };
+
+/// Refuses questions that a table with such columns cannot answer: for use before there are rows.
+void check_questions(const SweepQuestions& questions, const std::vector<ColumnHead>& heads);
 
 /// Errors (usage) name the flag: an unknown column, a formula that cannot be read, no row left.
 SweepAnswers answer_questions(SweepTable table, SweepQuestions questions);

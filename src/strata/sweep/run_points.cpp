@@ -17,25 +17,12 @@ double now_s() {
       .count();
 }
 
-void work(ChunkBoard& board, const SweepRun& run) {
-  try {
-    const std::unique_ptr<PointWorker> worker = run.make_worker();
-    while (const std::optional<Chunk> chunk = board.take()) {
-      compute_chunk(*worker, *chunk, [&](std::vector<PointResult> results) {
-        return board.deliver(*chunk, std::move(results));
-      });
-    }
-  } catch (...) {
-    board.stop(std::current_exception());
-  }
-}
-
 /// Threads that are gone when it is, whatever happens.
 class Workers {
  public:
   Workers(ChunkBoard& board, const SweepRun& run) : board_(board) {
     for (std::int64_t i = 0; i < run.threads; ++i)
-      threads_.emplace_back([&board, &run] { work(board, run); });
+      threads_.emplace_back([&board, &run] { compute_until_over(board, run); });
   }
   ~Workers() {
     board_.stop();
@@ -61,6 +48,19 @@ void compute_chunk(PointWorker& worker, const Chunk& chunk,
     if (point + 1 < chunk.end && at_s - last_s < piece_s) continue;
     if (!deliver(std::exchange(results, {}))) return;
     last_s = at_s;
+  }
+}
+
+void compute_until_over(ChunkBoard& board, const SweepRun& run) {
+  try {
+    const std::unique_ptr<PointWorker> worker = run.make_worker();
+    while (const std::optional<Chunk> chunk = board.take()) {
+      compute_chunk(*worker, *chunk, [&](std::vector<PointResult> results) {
+        return board.deliver(*chunk, std::move(results));
+      });
+    }
+  } catch (...) {
+    board.stop(std::current_exception());
   }
 }
 

@@ -46,6 +46,9 @@ SweepOutcome run_points(const SweepRun& run);
 void compute_chunk(PointWorker& worker, const Chunk& chunk,
                    const std::function<bool(std::vector<PointResult>)>& deliver);
 
+/// Computes chunks until there are no more; an error stops the board. For a thread of its own.
+void compute_until_over(ChunkBoard& board, const SweepRun& run);
+
 /// Takes results in order and writes them.
 class OrderedWriter {
  public:

@@ -38,7 +38,7 @@ struct Window {
 
   void add(const AccessList& list, const std::vector<StepId>& made, StepId step) {
     const auto is_left = [&](std::uint32_t u) {
-      return list.is_live[u] && made[u] != never && made[u] >= begin;
+      return list.is_live(u) && made[u] != never && made[u] >= begin;
     };
     const Program& program = list.program;
     std::uint32_t u = program.steps[step].first_use;

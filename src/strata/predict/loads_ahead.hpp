@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/predict/margin.hpp"
+#include "strata/predict/planned_steps.hpp"
+#include "strata/predict/room_ahead.hpp"
+
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+namespace strata {
+
+/// Which loads may be issued ahead of their step, and for which of them the plan has room: what it
+/// leaves free in every step from the current one up to the one before the load's own.
+///
+/// A load for which there is no room need not be looked at again before there can be more: while a
+/// step is current room only shrinks, and the next step brings more only for loads up to the first
+/// later step that is as full as the one that ended. So bits tell which loads are worth a look.
+class LoadsAhead {
+ public:
+  static constexpr std::uint32_t none = PlannedSteps::no_load;
+
+  void reset(const PlannedSteps& plan, std::int64_t capacity_bytes);
+  /// Step `step` is current; that many write-backs have ended. Steps in order.
+  void advance_to(StepId step, std::uint32_t ended_write_backs);
+  /// A write-back has ended: the load that waited for it can go.
+  void write_back_ended(std::uint32_t write_back);
+
+  bool is_issued(std::uint32_t load) const { return is_issued_[load] != 0; }
+  void mark_issued(std::uint32_t load);
+  /// The same, and its bytes are taken from the steps up to its own.
+  void mark_issued_ahead(std::uint32_t load);
+
+  /// The soonest-needed load for which the plan has room and `accepts` is true; none: no_load.
+  template <class Accepts>
+  std::uint32_t first(Margin& margin, Accepts accepts) {
+    const std::uint32_t end = plan_->steps()[window_end_].first_load;
+    for (std::uint32_t at = plan_->steps()[step_ + 1].first_load; at < end;) {
+      const std::uint64_t bits = is_worth_a_look_[at / 64] >> (at % 64);
+      if (bits == 0) {
+        at = (at / 64 + 1) * 64;
+        continue;
+      }
+      at += static_cast<std::uint32_t>(std::countr_zero(bits));
+      if (at >= end) break;
+      const Load& load = plan_->loads()[at];
+      if (!has_plan_room(load)) {
+        margin.failed_by(load.bytes - seen_.least);
+        clear(is_worth_a_look_, at);
+      } else if (accepts(load)) {
+        return at;
+      }
+      ++at;
+    }
+    return none;
+  }
+
+ private:
+  static void set(std::vector<std::uint64_t>& bits, std::uint32_t at) {
+    bits[at / 64] |= std::uint64_t{1} << (at % 64);
+  }
+  static void clear(std::vector<std::uint64_t>& bits, std::uint32_t at) {
+    bits[at / 64] &= ~(std::uint64_t{1} << (at % 64));
+  }
+
+  // Whether the plan has room from the current step up to the one before the load's own. What was
+  // seen may not reach so far when it is enough to say no.
+  bool has_plan_room(const Load& load) {
+    if (load.step < seen_.end) seen_ = room_.nothing();
+    if (load.bytes > seen_.least) return false;
+    room_.see(seen_, load.step);
+    return load.bytes <= seen_.least;
+  }
+
+  void look_again(std::uint32_t first, std::uint32_t end);
+  void make_eligible(std::uint32_t load);
+
+  const PlannedSteps* plan_ = nullptr;
+  RoomAhead room_;
+  StepId step_ = 0;
+  StepId window_end_ = 0;
+  RoomAhead::Seen seen_;
+  std::size_t next_ = 0;  // of the loads by eligibility
+  std::vector<std::uint8_t> is_issued_;
+  std::vector<std::uint64_t> is_eligible_;
+  std::vector<std::uint64_t> is_worth_a_look_;  // of the eligible ones
+};
+
+}  // namespace strata

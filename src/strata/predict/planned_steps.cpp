@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/predict/planned_steps.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace strata {
+namespace {
+
+// From which step on each load may be issued. `listing` is the thesis's: the latest step from which
+// the compute time up to the load's own step covers it.
+class Eligibility {
+ public:
+  Eligibility(const std::vector<double>& compute_s, double bytes_per_s, Prefetch prefetch)
+      : bytes_per_s_(bytes_per_s), prefetch_(prefetch) {
+    if (prefetch != Prefetch::listing) return;
+    elapsed_s_.reserve(compute_s.size());
+    double elapsed = 0;
+    for (const double step_s : compute_s) {
+      elapsed_s_.push_back(elapsed);
+      elapsed += step_s;
+    }
+  }
+
+  StepId of(StepId step, std::int64_t bytes) const {
+    switch (prefetch_) {
+      case Prefetch::none: return step;
+      case Prefetch::next_layer: return step == 0 ? 0 : step - 1;
+      case Prefetch::soonest: return 0;
+      case Prefetch::listing: break;
+    }
+    const double latest = elapsed_s_[step] - static_cast<double>(bytes) / bytes_per_s_;
+    const auto after = std::upper_bound(elapsed_s_.begin(), elapsed_s_.begin() + step, latest);
+    return after == elapsed_s_.begin() ? 0 : static_cast<StepId>(after - elapsed_s_.begin()) - 1;
+  }
+
+ private:
+  double bytes_per_s_ = 0;
+  Prefetch prefetch_;
+  std::vector<double> elapsed_s_;  // compute time before each step
+};
+
+}  // namespace
+
+void PlannedSteps::lay(const Plan& plan, const PredictOptions& options,
+                       const std::vector<double>& compute_s, double bytes_per_s) {
+  const Program& program = list_.program;
+  tolerated_bytes_ = plan.tolerated_bytes;
+  refetch_bytes_ = plan.refetch_bytes;
+  steps_.assign(program.steps.size() + 1, {});
+  loads_.clear();
+  write_backs_.clear();
+  load_after_.clear();
+  occupied_.resize(program.steps.size());
+  passing_change_.assign(program.steps.size() + 1, 0);
+  is_dirty_.assign(program.values.size(), 0);
+  last_write_back_.assign(program.values.size(), 0);
+  if (options.offload == Offload::on_demand) {
+    first_leaver_.assign(program.steps.size() + 1, no_use);
+    next_leaver_.resize(program.uses.size());
+  }
+  std::int64_t passing = 0;
+  for (StepId step = 0; step < program.steps.size(); ++step) {
+    passing += passing_change_[step];
+    occupied_[step] = passing;
+    lay_step(plan, options, step);
+  }
+  steps_.back().first_load = static_cast<std::uint32_t>(loads_.size());
+  find_eligibility(options, compute_s, bytes_per_s);
+}
+
+void PlannedSteps::lay_step(const Plan& plan, const PredictOptions& options, StepId step) {
+  const bool is_on_demand = options.offload == Offload::on_demand;
+  PlannedStep& planned = steps_[step];
+  planned.first_load = static_cast<std::uint32_t>(loads_.size());
+  planned.stream_in_bytes = refetch_bytes(step);
+  if (is_on_demand) let_leave_on_demand(step, planned);
+  planned.queued_before = static_cast<std::uint32_t>(write_backs_.size());
+  for (const std::uint32_t use : list_.uses_by_value(step))
+    lay_use(plan, is_on_demand, use, planned);
+  planned.queued_after = static_cast<std::uint32_t>(write_backs_.size());
+  if (fit_of(list_.needs[step], plan) == Fit::slices) {
+    occupied_[step] -= planned.rows_bytes;
+    planned.rows_bytes = slicing_of(list_.program, step, plan.capacity_bytes).held_bytes;
+    occupied_[step] += planned.rows_bytes;
+  }
+}
+
+void PlannedSteps::lay_use(const Plan& plan, bool is_on_demand, std::uint32_t u,
+                           PlannedStep& planned) {
+  const AccessList::Facts& use = list_.facts[u];
+  const UsePlan& how = plan.uses[u];
+  const StepId step = list_.step_of[u];
+  if (how.place == Place::streamed) {
+    occupied_[step] += use.least_bytes;
+    planned.rows_bytes += use.least_bytes;
+    if (use.reads) {
+      planned.stream_in_bytes += use.bytes;
+      planned.stream_after = std::max(planned.stream_after, last_write_back_[use.value]);
+    }
+    if (use.writes && use.is_live) planned.stream_out_bytes += use.bytes;
+    std::uint32_t& largest = planned.largest_streamed;
+    const auto bytes = [&](std::uint32_t of) { return list_.facts[of].bytes; };
+    if (largest == no_use || bytes(u) > bytes(largest) ||
+        (bytes(u) == bytes(largest) && u < largest))
+      largest = u;
+    return;
+  }
+  occupied_[step] += use.bytes;
+  const std::uint32_t before = list_.previous[u];
+  if (before == no_use || !plan.uses[before].stays) {
+    if (use.reads) {
+      lay_load(plan, is_on_demand, u);
+    } else {
+      planned.outputs_bytes += use.bytes;
+    }
+  }
+  is_dirty_[use.value] |= static_cast<std::uint8_t>(use.writes);
+  if (how.stays || (is_on_demand && use.is_reused)) {
+    const StepId end = how.stays ? list_.step_of[list_.next[u]] : how.leaves_at;
+    passing_change_[step + 1] += use.bytes;
+    passing_change_[end] -= use.bytes;
+    if (how.stays) return;
+    next_leaver_[u] = first_leaver_[end];
+    first_leaver_[end] = u;
+    return;
+  }
+  let_leave(u, planned.freed_after_bytes);
+}
+
+void PlannedSteps::lay_load(const Plan& plan, bool is_on_demand, std::uint32_t u) {
+  const AccessList::Facts& use = list_.facts[u];
+  const std::uint32_t before = list_.previous[u];
+  StepId has_left = 0;  // from this step on it is off chip
+  if (before != no_use) {
+    const bool lingers = is_on_demand && plan.uses[before].place == Place::resident;
+    has_left = lingers ? plan.uses[before].leaves_at : list_.step_of[before] + 1;
+  }
+  const std::uint32_t after = last_write_back_[use.value];
+  // A later load of the same version finds the write-back ended.
+  if (after > 0 && load_after_[after - 1] == no_load)
+    load_after_[after - 1] = static_cast<std::uint32_t>(loads_.size());
+  loads_.push_back({.bytes = use.bytes,
+                    .step = list_.step_of[u],
+                    .after = after,
+                    .eligible_at = has_left,
+                    .value = use.value});
+}
+
+void PlannedSteps::let_leave(std::uint32_t u, std::int64_t& freed_bytes) {
+  const AccessList::Facts& use = list_.facts[u];
+  const bool is_written = is_dirty_[use.value] != 0 && use.is_live;
+  is_dirty_[use.value] = 0;
+  if (!is_written) {
+    freed_bytes += use.bytes;
+    return;
+  }
+  write_backs_.push_back({use.bytes, use.value, list_.step_of[u]});
+  load_after_.push_back(no_load);
+  last_write_back_[use.value] = static_cast<std::uint32_t>(write_backs_.size());
+}
+
+// Of what leaves at the same moment, the lower value goes first.
+void PlannedSteps::let_leave_on_demand(StepId step, PlannedStep& planned) {
+  leavers_.clear();
+  for (std::uint32_t u = first_leaver_[step]; u != no_use; u = next_leaver_[u])
+    leavers_.push_back(u);
+  std::sort(leavers_.begin(), leavers_.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return list_.facts[a].value < list_.facts[b].value;
+  });
+  for (const std::uint32_t u : leavers_) let_leave(u, planned.freed_before_bytes);
+}
+
+void PlannedSteps::find_eligibility(const PredictOptions& options,
+                                    const std::vector<double>& compute_s, double bytes_per_s) {
+  const Eligibility eligibility(compute_s, bytes_per_s, options.prefetch);
+  count_.assign(steps_.size(), 0);
+  for (Load& load : loads_) {
+    load.eligible_at = std::max(load.eligible_at, eligibility.of(load.step, load.bytes));
+    ++count_[load.eligible_at];
+  }
+  std::uint32_t sum = 0;
+  for (std::uint32_t& entry : count_) sum += std::exchange(entry, sum);
+  by_eligibility_.resize(loads_.size());
+  for (std::uint32_t i = 0; i < loads_.size(); ++i)
+    by_eligibility_[count_[loads_[i].eligible_at]++] = i;
+}
+
+}  // namespace strata

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/predict/access_list.hpp"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace strata {
+
+/// What a plan makes of a step, all that can be told before time is looked at.
+struct PlannedStep {
+  std::int64_t rows_bytes = 0;       ///< it takes for what it streams, while it runs
+  std::int64_t outputs_bytes = 0;    ///< it takes at its start for values that are not on chip
+  std::int64_t stream_in_bytes = 0;  ///< all that passes through, and what slices read again
+  std::int64_t stream_out_bytes = 0;
+  std::int64_t freed_before_bytes = 0;  ///< on demand, when it becomes current, without write-back
+  std::int64_t freed_after_bytes = 0;   ///< at its end, without write-back
+  std::uint32_t largest_streamed = no_use;  ///< the use; of equals the first
+  std::uint32_t stream_after = 0;   ///< so many write-backs must have ended before it streams
+  std::uint32_t queued_before = 0;  ///< write-backs in the queue so far when it becomes current
+  std::uint32_t queued_after = 0;   ///< and after its end
+  std::uint32_t first_load = 0;     ///< its loads end where those of the next step begin
+};
+
+/// A value that a step must have on chip and that does not stay from its use before.
+struct Load {
+  std::int64_t bytes = 0;
+  StepId step = 0;
+  std::uint32_t after = 0;  ///< so many write-backs must have ended: its own is the last of them
+  StepId eligible_at = 0;   ///< may be issued ahead of its step from this step on
+  ValueId value = 0;
+};
+
+struct WriteBack {
+  std::int64_t bytes = 0;
+  ValueId value = 0;
+  StepId step = 0;  ///< that made or changed it last
+};
+
+/// A plan laid flat: loads by step and, within a step, by value; write-backs in the order in which
+/// they are queued, which time does not change. One object serves many plans, without new memory.
+class PlannedSteps {
+ public:
+  explicit PlannedSteps(const AccessList& list) : list_(list) {}
+
+  /// `compute_s` is the time each step computes; only the prefetch that goes by a list looks at it,
+  /// and at the bandwidth.
+  void lay(const Plan& plan, const PredictOptions& options, const std::vector<double>& compute_s,
+           double bytes_per_s);
+
+  static constexpr std::uint32_t no_load = ~std::uint32_t{0};
+
+  const AccessList& list() const { return list_; }
+  std::int64_t tolerated_bytes() const { return tolerated_bytes_; }
+  const std::vector<PlannedStep>& steps() const { return steps_; }  ///< and one behind the last
+  const std::vector<Load>& loads() const { return loads_; }
+  const std::vector<WriteBack>& write_backs() const { return write_backs_; }
+  std::int64_t refetch_bytes(StepId step) const {
+    return refetch_bytes_.empty() ? 0 : refetch_bytes_[step];
+  }
+  /// On chip while each step runs, in bytes, if nothing is loaded ahead.
+  const std::vector<std::int64_t>& occupied_bytes() const { return occupied_; }
+  /// The loads, by the step from which they are eligible.
+  const std::vector<std::uint32_t>& by_eligibility() const { return by_eligibility_; }
+  /// The load that waits for a write-back; no_load: none does.
+  std::uint32_t load_after(std::uint32_t write_back) const { return load_after_[write_back]; }
+
+ private:
+  void lay_step(const Plan& plan, const PredictOptions& options, StepId step);
+  void lay_use(const Plan& plan, bool is_on_demand, std::uint32_t use, PlannedStep& planned);
+  void lay_load(const Plan& plan, bool is_on_demand, std::uint32_t use);
+  void let_leave(std::uint32_t use, std::int64_t& freed_bytes);
+  void let_leave_on_demand(StepId step, PlannedStep& planned);
+  void find_eligibility(const PredictOptions& options, const std::vector<double>& compute_s,
+                        double bytes_per_s);
+
+  const AccessList& list_;
+  std::int64_t tolerated_bytes_ = 0;
+  std::vector<PlannedStep> steps_;
+  std::vector<Load> loads_;
+  std::vector<WriteBack> write_backs_;
+  std::vector<std::int64_t> refetch_bytes_;
+  std::vector<std::int64_t> occupied_;
+  std::vector<std::uint32_t> by_eligibility_;
+  std::vector<std::uint32_t> load_after_;
+
+  std::vector<std::int64_t> passing_change_;    // of what passes by, from one step to the next
+  std::vector<std::uint8_t> is_dirty_;          // by value
+  std::vector<std::uint32_t> last_write_back_;  // by value: its place in the queue, from 1 on
+  std::vector<std::uint32_t> count_;            // of loads by the step of eligibility
+  // On demand: uses whose value leaves before a step, as lists from each step on.
+  std::vector<std::uint32_t> first_leaver_;
+  std::vector<std::uint32_t> next_leaver_;
+  std::vector<std::uint32_t> leavers_;
+};
+
+}  // namespace strata

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/predict/timed_pass.hpp"
+
+#include "strata/base/error.hpp"
+
+#include <algorithm>
+
+namespace strata {
+
+Prediction& TimedPass::run(const PlannedSteps& plan, const Hardware& hardware,
+                           const std::vector<double>& compute_s, Record record) {
+  begin(plan, hardware, record);
+  const auto steps = static_cast<StepId>(compute_s.size());
+  for (step_ = 0; step_ < steps; ++step_) {
+    occupied_bytes_ -= plan.steps()[step_].freed_before_bytes;
+    queued_write_backs_ = plan.steps()[step_].queued_before;
+    ahead_.advance_to(step_, ended_write_backs_);
+    wait_for_step();
+    run_step(compute_s[step_]);
+  }
+  result_.drain_s = -now_s_;
+  while (has_write_backs()) issue_write_back(std::max(channel_free_s_, now_s_));
+  result_.time_s = std::max(now_s_, channel_free_s_);
+  result_.drain_s += result_.time_s;
+  result_.stall_s = result_.time_s - result_.compute_s;
+  return result_;
+}
+
+void TimedPass::begin(const PlannedSteps& plan, const Hardware& hardware, Record record) {
+  plan_ = &plan;
+  record_ = record;
+  bytes_per_s_ = hardware.bytes_per_s;
+  capacity_bytes_ = hardware.capacity_bytes;
+  ahead_.reset(plan, capacity_bytes_);
+  arrives_s_.assign(plan.loads().size(), 0);
+  now_s_ = 0;
+  channel_free_s_ = 0;
+  occupied_bytes_ = 0;
+  queued_write_backs_ = issued_write_backs_ = ended_write_backs_ = 0;
+  margin_ = {};
+  result_ = {};
+  if (record_ != Record::totals) result_.steps.resize(plan.steps().size() - 1);
+}
+
+// --- the channel ---------------------------------------------------------------------------------
+
+double TimedPass::transfer(TransferKind kind, ValueId value, StepId step, double start_s,
+                           std::int64_t in_bytes, std::int64_t out_bytes) {
+  channel_free_s_ = start_s + static_cast<double>(in_bytes + out_bytes) / bytes_per_s_;
+  result_.in_bytes += in_bytes;
+  result_.out_bytes += out_bytes;
+  last_value_ = value;
+  if (record_ == Record::totals) return channel_free_s_;
+  result_.steps[step].in_bytes += in_bytes;
+  result_.steps[step].out_bytes += out_bytes;
+  if (record_ == Record::transfers)
+    result_.transfers.push_back({kind, value, step, start_s, channel_free_s_, in_bytes, out_bytes});
+  return channel_free_s_;
+}
+
+// What the transfer under way changes when it ends; the channel decides nothing before.
+void TimedPass::finish_transfer() {
+  if (!is_writing_back()) return;
+  occupied_bytes_ -= plan_->write_backs()[ended_write_backs_].bytes;
+  ahead_.write_back_ended(ended_write_backs_++);
+}
+
+void TimedPass::issue_load(std::uint32_t load, StepId step, double start_s) {
+  const Load& issued = plan_->loads()[load];
+  occupy(issued.bytes);
+  arrives_s_[load] = transfer(TransferKind::load, issued.value, step, start_s, issued.bytes, 0);
+}
+
+void TimedPass::issue_write_back(double start_s) {
+  finish_transfer();
+  const WriteBack& next = plan_->write_backs()[issued_write_backs_++];
+  transfer(TransferKind::write_back, next.value, next.step, start_s, 0, next.bytes);
+}
+
+// While a step runs: a load ahead of its step; a write-back when that load needs its room, or when
+// there is nothing to load. A load that finds no room now is chosen all the same when a write-back
+// may give it some.
+bool TimedPass::issue_in_background(double start_s) {
+  const std::uint32_t load = ahead_.first(
+      margin_, [&](const Load& any) { return has_write_backs() || has_room(any.bytes); });
+  if (load != LoadsAhead::none && has_room(plan_->loads()[load].bytes)) {
+    ahead_.mark_issued_ahead(load);
+    issue_load(load, plan_->loads()[load].step, start_s);
+    return true;
+  }
+  if (!has_write_backs()) return false;
+  issue_write_back(start_s);
+  return true;
+}
+
+void TimedPass::run_channel(double from_s, double until_s) {
+  double at_s = std::max(channel_free_s_, from_s);
+  while (at_s < until_s) {
+    finish_transfer();
+    if (!issue_in_background(at_s)) return;
+    at_s = channel_free_s_;
+  }
+}
+
+// --- the steps -----------------------------------------------------------------------------------
+
+// The first load (by value) of the step that can go and has room now.
+std::uint32_t TimedPass::first_missing_load(bool& is_complete) {
+  const std::uint32_t end = plan_->steps()[step_ + 1].first_load;
+  for (std::uint32_t load = plan_->steps()[step_].first_load; load < end; ++load) {
+    if (ahead_.is_issued(load)) continue;
+    is_complete = false;
+    const Load& missing = plan_->loads()[load];
+    if (missing.after <= ended_write_backs_ && has_room(missing.bytes)) return load;
+  }
+  return LoadsAhead::none;
+}
+
+// Until everything the step needs whole is on chip and there is room for the rest.
+void TimedPass::wait_for_step() {
+  const PlannedStep& planned = plan_->steps()[step_];
+  const std::int64_t least = plan_->list().needs[step_].least_bytes;
+  limit_bytes_ = capacity_bytes_;
+  if (least <= plan_->tolerated_bytes()) limit_bytes_ = std::max(limit_bytes_, least);
+  double ready_s = now_s_;
+  last_value_ = nobody;
+  for (;;) {
+    bool is_complete = planned.stream_after <= ended_write_backs_;
+    const std::uint32_t missing = first_missing_load(is_complete);
+    if (is_complete && has_room(planned.rows_bytes + planned.outputs_bytes)) break;
+    const double idle_s = std::max(channel_free_s_, now_s_);
+    if (is_writing_back()) {  // its end may be what all wait for
+      last_value_ = plan_->write_backs()[ended_write_backs_].value;
+      finish_transfer();
+      ready_s = std::max(ready_s, idle_s);
+    } else if (missing != LoadsAhead::none) {
+      ahead_.mark_issued(missing);
+      issue_load(missing, step_, idle_s);
+    } else {
+      STRATA_CHECK(has_write_backs(), "a plan leaves room for every step");
+      issue_write_back(idle_s);
+    }
+  }
+  note_wait(ready_s);
+}
+
+// What has arrived last is what the step waited for.
+void TimedPass::note_wait(double ready_s) {
+  ValueId cause = last_value_;
+  const std::uint32_t end = plan_->steps()[step_ + 1].first_load;
+  for (std::uint32_t load = plan_->steps()[step_].first_load; load < end; ++load) {
+    if (arrives_s_[load] <= ready_s) continue;
+    ready_s = arrives_s_[load];
+    cause = plan_->loads()[load].value;
+  }
+  if (record_ != Record::totals && ready_s > now_s_) {
+    result_.steps[step_].wait_s = ready_s - now_s_;
+    result_.steps[step_].cause = cause;
+  }
+  now_s_ = ready_s;
+}
+
+// Everything that a step does not hold whole passes the channel as one transfer.
+double TimedPass::stream(double start_s) {
+  const PlannedStep& planned = plan_->steps()[step_];
+  const std::int64_t refetch = plan_->refetch_bytes(step_);
+  result_.refetch_bytes += refetch;
+  if (record_ != Record::totals) result_.steps[step_].refetch_bytes = refetch;
+  if (planned.stream_in_bytes + planned.stream_out_bytes == 0)
+    return start_s;  // nothing, or only what nobody reads again
+  const double idle_s = std::max(channel_free_s_, start_s);
+  finish_transfer();  // before the stream begins
+  const ValueId largest = planned.largest_streamed == no_use
+                              ? nobody
+                              : plan_->list().facts[planned.largest_streamed].value;
+  return transfer(TransferKind::stream, largest, step_, idle_s, planned.stream_in_bytes,
+                  planned.stream_out_bytes);
+}
+
+void TimedPass::run_step(double compute_s) {
+  const PlannedStep& planned = plan_->steps()[step_];
+  const double start_s = now_s_;
+  occupy(planned.rows_bytes + planned.outputs_bytes);
+  const double computed_s = start_s + compute_s;
+  const double end_s = std::max(computed_s, stream(start_s));
+  const std::int64_t occupied = occupied_bytes_;
+  run_channel(start_s, end_s);
+  result_.compute_s += compute_s;
+  if (record_ != Record::totals) {
+    StepResult& step = result_.steps[step_];
+    step.start_s = start_s;
+    step.end_s = end_s;
+    step.compute_s = compute_s;
+    step.stream_s = end_s - computed_s;
+    step.occupied_bytes = occupied;
+  }
+  now_s_ = end_s;
+  if (channel_free_s_ <= now_s_) finish_transfer();
+  occupied_bytes_ -= planned.rows_bytes + planned.freed_after_bytes;
+  queued_write_backs_ = planned.queued_after;
+}
+
+}  // namespace strata

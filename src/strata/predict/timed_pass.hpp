@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/predict/loads_ahead.hpp"
+#include "strata/predict/margin.hpp"
+#include "strata/predict/planned_steps.hpp"
+#include "strata/predict/simulate.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace strata {
+
+/// Lays planned steps over time. One object serves many passes, without new memory. The rules are
+/// in docs/prediction.md, section "Time".
+class TimedPass {
+ public:
+  /// `compute_s` is the time of each step on this hardware. The result stays until the next pass.
+  Prediction& run(const PlannedSteps& plan, const Hardware& hardware,
+                  const std::vector<double>& compute_s, Record record);
+
+  /// The last pass comes out the same for any capacity that is larger by less than this, as long as
+  /// the plan is the same.
+  std::int64_t margin_bytes() const { return margin_.bytes(); }
+
+ private:
+  static constexpr ValueId nobody = ~ValueId{0};
+
+  void begin(const PlannedSteps& plan, const Hardware& hardware, Record record);
+  void run_step(double compute_s);
+  void wait_for_step();
+  std::uint32_t first_missing_load(bool& is_complete);
+  void note_wait(double ready_s);
+  double stream(double start_s);
+
+  void run_channel(double from_s, double until_s);
+  bool issue_in_background(double start_s);
+  void issue_load(std::uint32_t load, StepId step, double start_s);
+  void issue_write_back(double start_s);
+  void finish_transfer();
+  double transfer(TransferKind kind, ValueId value, StepId step, double start_s,
+                  std::int64_t in_bytes, std::int64_t out_bytes);
+
+  bool has_room(std::int64_t bytes) {
+    const std::int64_t missing = occupied_bytes_ + bytes - limit_bytes_;
+    if (missing > 0) margin_.failed_by(missing);
+    return missing <= 0;
+  }
+  void occupy(std::int64_t bytes) {
+    occupied_bytes_ += bytes;
+    if (occupied_bytes_ > result_.peak_occupied_bytes)
+      result_.peak_occupied_bytes = occupied_bytes_;
+  }
+  bool has_write_backs() const { return issued_write_backs_ < queued_write_backs_; }
+  bool is_writing_back() const { return ended_write_backs_ < issued_write_backs_; }
+
+  const PlannedSteps* plan_ = nullptr;
+  Record record_ = Record::totals;
+  double bytes_per_s_ = 0;
+  std::int64_t capacity_bytes_ = 0;
+  std::int64_t limit_bytes_ = 0;  // the capacity, or what the plan tolerates in this step
+  LoadsAhead ahead_;
+  std::vector<double> arrives_s_;  // by load
+  StepId step_ = 0;
+  double now_s_ = 0;
+  double channel_free_s_ = 0;
+  ValueId last_value_ = nobody;
+  std::int64_t occupied_bytes_ = 0;
+  // Write-backs go in the order in which they are queued: three counts tell the state of all.
+  std::uint32_t queued_write_backs_ = 0;
+  std::uint32_t issued_write_backs_ = 0;
+  std::uint32_t ended_write_backs_ = 0;
+  Margin margin_;
+  Prediction result_;
+};
+
+}  // namespace strata
