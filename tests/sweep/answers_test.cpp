@@ -16,8 +16,8 @@ namespace {
 using Json = nlohmann::json;
 using Words = std::vector<std::string>;
 
-const Words small_sweep = {"sweep",      "lenet5",           "--on",        "v100", "--capacity",
-                           "16KB:2MB:x2", "--bandwidth",     "10GB/s,1TB/s"};
+const Words small_sweep = {"sweep",      "lenet5",      "--on",        "v100",
+                           "--capacity", "16KB:2MB:x2", "--bandwidth", "10GB/s,1TB/s"};
 
 Outcome ask(Words words, const TemporaryFolder& folder, const Words& more) {
   words.insert(words.end(), more.begin(), more.end());
@@ -31,8 +31,8 @@ std::string content(const std::filesystem::path& path) {
 
 TEST(SweepAnswers, are_the_same_from_a_run_and_from_its_file) {
   const TemporaryFolder folder;
-  const Words questions = {"--pareto",     "time,capacity", "--knee", "capacity=10%",
-                           "--best-under", "bandwidth < 1e11"};
+  const Words questions = {"--pareto",     "time,capacity", "--knee",
+                           "capacity=10%", "--best-under",  "bandwidth < 1e11"};
   Words with_files = questions;
   with_files.insert(with_files.end(), {"--csv", "p.csv", "--json", "run.json"});
   const Outcome from_run = ask(small_sweep, folder, with_files);
@@ -79,7 +79,7 @@ TEST(SweepAnswers, wrong_questions_are_refused_before_anything_is_written) {
 
 TEST(SweepAnswers, a_constrained_sweep_resumes_to_the_same_bytes) {
   const TemporaryFolder folder;
-  const Words constrained = {"--where",  "capacity > 32KB && bandwidth > 1e11 && time_s > 0",
+  const Words constrained = {"--where", "capacity > 32KB && bandwidth > 1e11 && time_s > 0",
                              "--column", "cost=area_mm2*2", "--csv"};
   Words words = constrained;
   words.push_back("whole.csv");
@@ -88,7 +88,7 @@ TEST(SweepAnswers, a_constrained_sweep_resumes_to_the_same_bytes) {
   EXPECT_EQ(std::count(whole.begin(), whole.end(), '\n'), 2 + 6) << whole;
   words.back() = "part.csv";
   words.push_back("--resume");
-  for (std::size_t cut = 0; cut <= whole.size(); cut += 37) {
+  for (std::size_t cut = 0; cut <= whole.size(); cut += 97) {
     std::ofstream(folder.path() / "part.csv", std::ios::binary) << whole.substr(0, cut);
     const Outcome outcome = ask(small_sweep, folder, words);
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
@@ -131,9 +131,9 @@ TEST(SweepAnswers, sensitivity_is_what_predictions_say) {
 
 TEST(SweepAnswers, a_build_without_muparser_says_so) {
   const TemporaryFolder folder;
-  const Outcome outcome = run_words(
-      {STRATA_WITHOUT_LIBRARIES, "sweep", "lenet5", "--where", "time_s > 0"},
-      {.folder = folder.path()});
+  const Outcome outcome =
+      run_words({STRATA_WITHOUT_LIBRARIES, "sweep", "lenet5", "--where", "time_s > 0"},
+                {.folder = folder.path()});
   EXPECT_EQ(outcome.exit_code, 3);
   EXPECT_NE(outcome.err.find("formulas need muParser"), std::string::npos) << outcome.err;
 }

@@ -24,8 +24,7 @@ void check_questions(const SweepQuestions& questions, const std::vector<ColumnHe
                              .texts = {}});
   if (questions.pareto) read_goals(*questions.pareto, table, "--pareto");
   for (const std::string& knee : questions.knees) read_knee_question(knee, table, "--knee");
-  if (questions.best_under)
-    Formula(*questions.best_under, formula_columns(table), "--best-under");
+  if (questions.best_under) Formula(*questions.best_under, formula_columns(table), "--best-under");
 }
 
 SweepAnswers answer_questions(SweepTable table, SweepQuestions questions) {
