@@ -65,7 +65,7 @@ TEST_P(ResultFiles, are_the_same_whatever_the_number_of_threads) {
 TEST_P(ResultFiles, cut_off_at_any_byte_go_on_to_the_same_bytes) {
   run_all(IfPresent::refuse);
   const std::string whole = content(path_);
-  for (std::size_t size = 0; size <= whole.size(); ++size) {
+  for (std::size_t size = 0; size <= whole.size(); size += size < 700 ? 1 : 11) {
     std::filesystem::resize_file(path_, size);
     run_all(IfPresent::resume);
     ASSERT_EQ(content(path_), whole) << "cut at byte " << size;
