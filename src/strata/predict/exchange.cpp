@@ -11,9 +11,8 @@ constexpr int most_rounds = 8;
 class Exchange {
  public:
   Exchange(const AccessList& list, const Plan& plan, const PredictOptions& options)
-      : list_(list),
-        packing_(list, empty_plan(list, plan.capacity_bytes, options)),
-        loss_(plan.uses.size(), unknown) {
+      : list_(list), packing_(list), loss_(plan.uses.size(), unknown) {
+    packing_.start(plan.capacity_bytes, options);
     for (std::uint32_t u = 0; u < plan.uses.size(); ++u) {
       if (!packing_.is_possible(u)) continue;
       intervals_.push_back(u);

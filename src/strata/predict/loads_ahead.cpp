@@ -33,9 +33,8 @@ void LoadsAhead::advance_to(StepId step, std::uint32_t ended_write_backs) {
     room_.advance_to(step);
     // Unless the step that ended was the fullest, what was seen holds from this step on too.
     if (before <= seen_.least || seen_.end <= step) seen_ = room_.nothing();
-    const StepId as_full = room_.in_current_step() <= before
-                               ? step
-                               : room_.first_at_most(window_end_, before);
+    const StepId as_full =
+        room_.in_current_step() <= before ? step : room_.first_at_most(window_end_, before);
     if (as_full > step)
       look_again(plan_->steps()[step + 1].first_load,
                  plan_->steps()[std::min<StepId>(as_full + 1, window_end_)].first_load);

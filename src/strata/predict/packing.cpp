@@ -6,20 +6,13 @@
 #include <utility>
 
 namespace strata {
-namespace {
 
-std::vector<std::int64_t> free_bytes(const AccessList& list, const Plan& plan) {
-  std::vector<std::int64_t> free = occupied_bytes(list, plan);
-  for (std::int64_t& bytes : free) bytes = plan.capacity_bytes - bytes;
-  return free;
-}
-
-}  // namespace
-
-Packing::Packing(const AccessList& list, Plan empty)
-    : list_(list), plan_(std::move(empty)), free_(free_bytes(list, plan_)) {
+Margin Packing::start(std::int64_t capacity_bytes, const PredictOptions& options) {
+  const Margin margin = fill_empty_plan(plan_, list_, capacity_bytes, options);
   for (std::uint32_t u = 0; u < plan_.uses.size(); ++u)
     plan_.uses[u].leaves_at = list_.step_of[u] + 1;
+  free_.reset(occupied_bytes(list_, plan_), capacity_bytes);
+  return margin;
 }
 
 bool Packing::is_possible(std::uint32_t use) const {
@@ -32,17 +25,19 @@ bool Packing::is_possible(std::uint32_t use) const {
 
 std::int64_t Packing::more_when_whole(std::uint32_t use) const {
   if (plan_.uses[use].place == Place::resident) return 0;
-  return list_.bytes_of(use) -
-         least_bytes(list_.program, list_.step_of[use], list_.program.uses[use]);
+  return list_.facts[use].bytes - list_.facts[use].least_bytes;
 }
 
-bool Packing::fits(std::uint32_t use) const {
+std::int64_t Packing::missing_bytes(std::uint32_t use) const {
   const StepId from = list_.step_of[use];
   const StepId to = list_.next_step(use);
-  return free_.least(from, from + 1) >= more_when_whole(use) &&
-         free_.least(to, to + 1) >= more_when_whole(list_.next[use]) &&
-         free_.least(from + 1, to) >= list_.bytes_of(use);
+  const std::int64_t between = list_.bytes_of(use) - free_.least(from + 1, to);
+  const std::int64_t at_ends = std::max(more_when_whole(use) - free_.least(from, from + 1),
+                                        more_when_whole(list_.next[use]) - free_.least(to, to + 1));
+  return std::max(between, at_ends);
 }
+
+bool Packing::fits(std::uint32_t use) const { return missing_bytes(use) <= 0; }
 
 StepId Packing::shortage(std::uint32_t use) const {
   const StepId from = list_.step_of[use];
@@ -98,26 +93,38 @@ void Packing::release(std::uint32_t use) {
   make_streamed_unless_kept(list_.next[use]);
 }
 
-Plan packed_plan(const AccessList& list, std::int64_t capacity_bytes, const PredictOptions& options,
-                 const std::vector<double>& worth_of_use) {
-  Packing packing(list, empty_plan(list, capacity_bytes, options));
-  struct Candidate {
-    double rank = 0;
-    std::uint32_t use = 0;
-  };
-  std::vector<Candidate> candidates;
-  for (std::uint32_t u = 0; u < list.program.uses.size(); ++u) {
-    if (!packing.is_possible(u)) continue;
+Packer::Packer(const AccessList& list, const PredictOptions& options,
+               const std::vector<double>& worth_of_use)
+    : list_(list), options_(options), packing_(list) {
+  std::vector<double> rank(list.facts.size(), 0);
+  for (std::uint32_t u = 0; u < list.facts.size(); ++u) {
+    if (!list.is_reused(u)) continue;
     const StepId steps_between = list.next_step(u) - list.step_of[u] - 1;
     const double price = static_cast<double>(list.bytes_of(u)) * (steps_between + 0.01);
-    candidates.push_back({price > 0 ? worth_of_use[u] / price : 1e300, u});
+    rank[u] = price > 0 ? worth_of_use[u] / price : 1e300;
+    candidates_.push_back(u);
   }
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.rank > b.rank; });
-  for (const Candidate& candidate : candidates) {
-    if (packing.fits(candidate.use)) packing.keep(candidate.use);
+  std::stable_sort(candidates_.begin(), candidates_.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return rank[a] > rank[b]; });
+}
+
+const Plan& Packer::at(std::int64_t capacity_bytes) {
+  margin_ = packing_.start(capacity_bytes, options_);
+  for (const std::uint32_t use : candidates_) {
+    if (!packing_.is_possible(use)) continue;
+    const std::int64_t missing = packing_.missing_bytes(use);
+    if (missing > 0) {
+      margin_.failed_by(missing);
+    } else {
+      packing_.keep(use);
+    }
   }
-  return packing.plan();
+  return packing_.plan();
+}
+
+Plan packed_plan(const AccessList& list, std::int64_t capacity_bytes, const PredictOptions& options,
+                 const std::vector<double>& worth_of_use) {
+  return Packer(list, options, worth_of_use).at(capacity_bytes);
 }
 
 }  // namespace strata

@@ -17,13 +17,18 @@ namespace strata {
 /// least, once, however many intervals meet there.
 class Packing {
  public:
-  Packing(const AccessList& list, Plan empty);
+  explicit Packing(const AccessList& list) : list_(list) {}
+
+  /// Starts again from the plan in which nothing stays. Errors (input) as empty_plan.
+  Margin start(std::int64_t capacity_bytes, const PredictOptions& options);
 
   bool stays(std::uint32_t use) const { return plan_.uses[use].stays; }
   /// Whether the interval can be kept at all: read again, and neither end in a sliced step.
   bool is_possible(std::uint32_t use) const;
   /// Whether there is room for it now.
   bool fits(std::uint32_t use) const;
+  /// By how many bytes; 0 or less: it fits.
+  std::int64_t missing_bytes(std::uint32_t use) const;
   /// A step where there is not; `never` when it fits.
   StepId shortage(std::uint32_t use) const;
   /// Whether keeping the interval takes room from a step.
@@ -44,6 +49,25 @@ class Packing {
   const AccessList& list_;
   Plan plan_;
   FreeRoom free_;
+};
+
+/// Plans that keep the most worthy intervals first, for one capacity after the other.
+class Packer {
+ public:
+  Packer(const AccessList& list, const PredictOptions& options,
+         const std::vector<double>& worth_of_use);
+
+  /// Errors (input) as empty_plan.
+  const Plan& at(std::int64_t capacity_bytes);
+  /// The plan is the same for any capacity that is larger by less than this.
+  std::int64_t margin_bytes() const { return margin_.bytes(); }
+
+ private:
+  const AccessList& list_;
+  PredictOptions options_;
+  std::vector<std::uint32_t> candidates_;  // the most worthy first
+  Packing packing_;
+  Margin margin_;
 };
 
 }  // namespace strata

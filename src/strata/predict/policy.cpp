@@ -10,7 +10,6 @@
 #include <utility>
 
 namespace strata {
-namespace {
 
 void check(const Hardware& hardware) {
   const auto is_rate = [](double rate) { return std::isfinite(rate) && rate > 0; };
@@ -26,17 +25,23 @@ void check(const Hardware& hardware) {
   }
 }
 
-}  // namespace
+PredictOptions laid_over_time(const PredictOptions& options) {
+  PredictOptions adjusted = options;
+  if (options.policy == Policy::belady) {
+    adjusted.prefetch = Prefetch::none;
+    adjusted.offload = Offload::on_demand;
+  }
+  return adjusted;
+}
 
 Decision decide(const AccessList& list, const Hardware& hardware, const PredictOptions& options) {
   check(hardware);
-  Decision decision{
-      .plan = {}, .hardware = hardware, .options = options, .least_traffic_bytes = {}};
+  Decision decision{.plan = {},
+                    .hardware = hardware,
+                    .options = laid_over_time(options),
+                    .least_traffic_bytes = {}};
   switch (options.policy) {
     case Policy::belady:
-      decision.options.prefetch = Prefetch::none;
-      decision.options.offload = Offload::on_demand;
-      [[fallthrough]];
     case Policy::thesis:
       decision.plan = farthest_next_use_plan(list, hardware.capacity_bytes, decision.options);
       return decision;

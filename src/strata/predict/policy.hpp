@@ -14,6 +14,11 @@ struct Decision {
   std::optional<std::int64_t> least_traffic_bytes;  ///< of policy exact: proven by the solver
 };
 
+/// Errors (input): rates that are not above 0, no capacity.
+void check(const Hardware& hardware);
+/// The options as the policy has them: belady loads and lets go on demand only.
+PredictOptions laid_over_time(const PredictOptions& options);
+
 Decision decide(const AccessList& list, const Hardware& hardware, const PredictOptions& options);
 Prediction simulate(const AccessList& list, const Decision& decision,
                     Record record = Record::steps);

@@ -111,11 +111,11 @@ class RoomAhead {
   }
 
   StepId current_ = 0;
-  std::int64_t taken_ = 0;              // from the current step
-  std::vector<std::int64_t> free_;      // by step, when nothing is loaded ahead
-  std::vector<std::int64_t> ends_;      // by step: what was loaded ahead for it
-  std::vector<std::int64_t> ends_in_;   // the same by block
-  std::vector<std::int64_t> least_;     // by block, less what ends behind a step in the block
+  std::int64_t taken_ = 0;             // from the current step
+  std::vector<std::int64_t> free_;     // by step, when nothing is loaded ahead
+  std::vector<std::int64_t> ends_;     // by step: what was loaded ahead for it
+  std::vector<std::int64_t> ends_in_;  // the same by block
+  std::vector<std::int64_t> least_;    // by block, less what ends behind a step in the block
 };
 
 }  // namespace strata

@@ -15,7 +15,8 @@ namespace strata {
 namespace {
 
 // A range ends where its author meant it to, although 0.1 is no binary fraction.
-constexpr double slack = 1e-9;
+constexpr double slack = 1e-9;        // of the last value
+constexpr double step_slack = 1e-12;  // of the number of steps: below a whole one for any number
 
 bool has_unit(std::string_view text) {
   return std::any_of(text.begin(), text.end(),
@@ -133,7 +134,7 @@ void Axis::add_number(double number) {
 
 void Axis::add_linear(double first, double last, double step, std::string_view item,
                       std::string_view what) {
-  const double steps = std::floor((last - first) / step * (1 + slack) + slack);
+  const double steps = std::floor((last - first) / step * (1 + step_slack) + slack);
   if (steps >= static_cast<double>(most_values_of_axis))
     fail(ErrorKind::usage, "{}: the range '{}' has {} values; at most {} are possible", what, item,
          format_count(steps + 1), format_exact(most_values_of_axis));
