@@ -80,8 +80,8 @@ int print_answers(const Request& request, SweepTable table, const Sweep& sweep) 
   if (given.has(sensitivity_flag) || given.has(answers_json_flag))
     networks = network_answers(table, sweep, given.has(sensitivity_flag));
   SweepAnswers answers = answer_questions(std::move(table), questions_of(given));
-  answers.questions.columns = given.values(column_flag);  // the run has applied these two
-  answers.questions.where = given.values(where_flag);
+  answers.questions.columns = sweep.derived_columns();  // the run has applied these two
+  answers.questions.where = sweep.constraints();
   answers.rows_before = static_cast<std::size_t>(sweep.grid().size());
   return print_all(request, answers, networks);
 }

@@ -73,8 +73,8 @@ SweepRequest sweep_request(const Arguments& given) {
   if (file.empty() || has_import_flag) request.import = import_options(given);
   if (const auto preset = given.value(preset_flag)) request.preset = *preset;
   replace_settings(request, settings_of(given));
-  request.columns = given.values(column_flag);
-  request.where = given.values(where_flag);
+  if (given.has(column_flag)) request.columns = given.values(column_flag);
+  if (given.has(where_flag)) request.where = given.values(where_flag);
   return request;
 }
 

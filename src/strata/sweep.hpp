@@ -65,6 +65,9 @@ class Sweep {
   /// Computes points on one thread. Several may be at work at once; they share programs.
   std::unique_ptr<PointWorker> worker() const;
 
+  /// Derived columns and constraints, as they were asked for.
+  const std::vector<std::string>& derived_columns() const;
+  const std::vector<std::string>& constraints() const;
   /// Which network a point is of, as it was asked for.
   std::string model_at(std::int64_t point) const;
   /// What a tenth more of each resource buys there. An error (input) when the point fails.

@@ -18,6 +18,9 @@ std::int64_t batch_of(const BoundGraph& bound) {
 
 }  // namespace
 
+const std::vector<std::string>& Sweep::derived_columns() const { return parts_->derived; }
+const std::vector<std::string>& Sweep::constraints() const { return parts_->where; }
+
 std::string Sweep::model_at(std::int64_t point) const {
   const std::size_t axis = parts_->axis_named("model");
   return parts_->grid.axes()[axis].at(parts_->grid.index_of(point, axis)).text;

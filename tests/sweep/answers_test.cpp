@@ -99,6 +99,22 @@ TEST(SweepAnswers, a_constrained_sweep_resumes_to_the_same_bytes) {
   EXPECT_EQ(content(folder.path() / "part.csv"), whole);
 }
 
+TEST(SweepAnswers, a_sweep_file_may_constrain) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "s.toml") << R"(strata_sweep = 1
+models = "lenet5"
+where = "capacity < 1MB"
+columns = ["mb = capacity / 1MB"]
+[axes]
+capacity = "256KB:2MB:x2"
+)";
+  const Outcome outcome = ask({"sweep", "s.toml"}, folder, {"--json", "-", "--pareto", "mb"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json json = Json::parse(outcome.out);
+  EXPECT_EQ(json["points"], Json({{"before_where", 4}, {"asked", 2}}));
+  EXPECT_EQ(json["pareto"]["fronts"][0]["points"][0]["mb"], 0.25);
+}
+
 TEST(SweepAnswers, sensitivity_is_what_predictions_say) {
   const Graph graph = load_model("resnet18");
   const Machine machine = load_machine("v100");
