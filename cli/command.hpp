@@ -67,6 +67,7 @@ struct Request {
   Arguments arguments;
   TextStyle style;           ///< of standard output
   std::string command_line;  ///< ready to be run again
+  std::vector<std::string> words = {};  ///< what was typed behind the program's name
 };
 
 struct Command {

@@ -4,6 +4,7 @@
 #include "cli/program.hpp"
 #include "strata/base/error.hpp"
 #include "strata/report/text_style.hpp"
+#include "strata/sweep/ranks.hpp"
 
 #include <unistd.h>
 
@@ -26,6 +27,9 @@ void prepare_signals() {
 }
 
 int report(strata::ErrorKind kind, std::string_view message, std::span<const std::string> words) {
+  // What is wrong with the command line is wrong on every rank; one says it.
+  if (kind == strata::ErrorKind::usage && strata::rank_place().rank > 0)
+    return strata::exit_code_of(kind);
   const strata::TextStyle style = strata::style_of_stderr("auto");
   strata::print_to_stderr(
       strata::failure_text(kind, message, strata::command_line_of(words), style));

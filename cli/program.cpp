@@ -69,7 +69,8 @@ int run_program(std::span<const std::string> words) {
     return exit_code::done;
   }
   const TextStyle style = style_of_stdout(color_of(program, arguments));
-  return command.run({std::move(arguments), style, command_line_of(words)});
+  return command.run(
+      {std::move(arguments), style, command_line_of(words), {words.begin(), words.end()}});
 }
 
 }  // namespace strata

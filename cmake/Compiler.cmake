@@ -66,14 +66,14 @@ function(strata_precompile target)
 endfunction()
 
 # strata_unity(<target> <source>...): sources of one folder are compiled together, at most 12 at once. Left alone are
-# the folders whose files all define the same local names (a table `rows`, a function `build`), and what has flags of
-# its own. Tests link single objects in place of others, so only presets that are built whole and rarely use it.
+# the folders whose files all define the same local names (a table `rows`, a function `build`), what has flags of
+# its own, and the stand-in that strata-mpi replaces. Tests link single objects in place of others, so only presets that are built whole and rarely use it.
 function(strata_unity target)
   if(NOT STRATA_UNITY)
     return()
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-  list(FILTER ARGN EXCLUDE REGEX "/(zoo|onnx/ops|onnx/fold|cbc)/")
+  list(FILTER ARGN EXCLUDE REGEX "/(zoo|onnx/ops|onnx/fold|cbc)/|/no_mpi_")
   foreach(source ${ARGN})
     cmake_path(GET source PARENT_PATH folder)
     string(MAKE_C_IDENTIFIER "${folder}" folder)

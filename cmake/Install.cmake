@@ -20,6 +20,9 @@ if(NOT TARGET strata_cli)
   return()
 endif()
 install(TARGETS strata_cli)
+if(TARGET strata_mpi)
+  install(TARGETS strata_mpi)  # found beside the program
+endif()
 
 # The program writes its own manual from its flag table, so the two cannot disagree.
 if(STRATA_INSTALL_DOCS AND NOT CMAKE_CROSSCOMPILING)

@@ -73,11 +73,29 @@ function(strata_without_stand_ins list)
   set(${list} ${files} PARENT_SCOPE)
 endfunction()
 
+# MPI takes long to load, so the program that is linked with it is one of its own (strata-mpi): the library has the
+# stand-in in any case. CMake's own search knows the ways of all vendors.
+set(STRATA_WITH_MPI AUTO CACHE STRING "sweeps over machines (mpirun strata sweep): AUTO, ON or OFF")
+set_property(CACHE STRATA_WITH_MPI PROPERTY STRINGS AUTO ON OFF)
+if(NOT STRATA_WITH_MPI STREQUAL "OFF")
+  find_package(MPI QUIET COMPONENTS CXX)
+  if(NOT MPI_CXX_FOUND AND STRATA_WITH_MPI STREQUAL "ON")
+    message(FATAL_ERROR "STRATA_WITH_MPI=ON, but no MPI was found. It is needed for sweeps over machines; install it "
+      "(libopenmpi-dev), or configure with STRATA_WITH_MPI=OFF.")
+  endif()
+endif()
+if(NOT MPI_CXX_FOUND)
+  message(STATUS "Without sweeps over machines (STRATA_WITH_MPI)")
+endif()
+list(APPEND STRATA_ABSENT_PARTS mpi)
+
 strata_optional_part(onnx HEADER protozero/pbf_reader.hpp FOR "ONNX files")
 strata_optional_part(hdf5 HEADER hdf5.h LIBRARIES hdf5_serial hdf5
   PATH_SUFFIXES hdf5/serial FOR "Keras .h5 files")
 strata_optional_part(zip HEADER zip.h LIBRARIES zip FOR "Keras .keras archives")
+strata_optional_part(muparser HEADER muParser.h LIBRARIES muparser FOR "formulas in sweeps")
 strata_optional_part(cbc HEADER coin/Cbc_C_Interface.h LIBRARIES CbcSolver LOADED FOR "exact plans (--policy exact)")
+strata_optional_part(sqlite HEADER sqlite3.h LIBRARIES sqlite3 FOR "databases of sweep results (--db)")
 strata_optional_part(lemon HEADER lemon/network_simplex.h FOR "the independent check of flows in tests")
 strata_optional_part(rsvg HEADER librsvg/rsvg.h LIBRARIES rsvg-2 LOADED PATH_SUFFIXES librsvg-2.0
   INCLUDES_OF librsvg-2.0 FOR "PNG pictures (--png)")

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "strata/predict_parts.hpp"
+
 #include "strata/base/units.hpp"
 #include "strata/predict/bounds/time_bound.hpp"
 #include "strata/predict/bounds/traffic_bound.hpp"
@@ -14,9 +16,7 @@
 #include <utility>
 
 namespace strata {
-namespace {
 
-/// The type in which most of the network's numbers are stored: what rates are looked up for.
 DType main_dtype(const BoundGraph& bound) {
   std::map<DType, double> bytes;
   for (TensorId id = 0; id < bound.tensors.size(); ++id) {
@@ -34,6 +34,8 @@ Hardware hardware_for(const Machine& machine, DType dtype, const PredictRequest&
   hardware.mac_is_one = request.mac_is_one;
   return hardware;
 }
+
+namespace {
 
 Program program_of(const BoundGraph& bound, const PredictRequest& request) {
   Program program = make_program(bound, request.training);

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/output.hpp"
+#include "cli/output_files.hpp"
+#include "cli/rank_program.hpp"
+#include "cli/sweep_answers.hpp"
+#include "cli/sweep_flags.hpp"
+#include "cli/sweep_progress.hpp"
+#include "strata/base/units.hpp"
+#include "strata/report/sweep_text.hpp"
+#include "strata/sweep.hpp"
+#include "strata/sweep/ranks.hpp"
+#include "strata/sweep/table_sink.hpp"
+#include "strata/sweep_estimate.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <thread>
+
+namespace strata {
+namespace {
+
+constexpr Flag csv_flag{.name = "csv",
+                        .value = "FILE",
+                        .help = "A line per point; - is standard output.",
+                        .offer = Offer::file};
+constexpr Flag jsonl_flag{.name = "jsonl",
+                          .value = "FILE",
+                          .help = "A JSON object per line and point; - is standard output.",
+                          .offer = Offer::file};
+constexpr Flag db_flag{
+    .name = "db", .value = "FILE", .help = "A row per point in SQLite.", .offer = Offer::file};
+constexpr Flag resume_flag{.name = "resume", .help = "Go on with files of this sweep."};
+constexpr Flag force_flag{.name = "force", .help = "Replace files that are there."};
+constexpr Flag threads_flag{
+    .name = "threads", .letter = 'j', .value = "N", .help = "Cores to use; all of them."};
+constexpr Flag dry_run_flag{.name = "dry-run", .help = "Only how many points, and how long."};
+constexpr Flag summary_flag{.name = "summary", .help = "A short table for people."};
+constexpr Flag from_flag{.name = "from",
+                         .value = "FILE",
+                         .help = "Look at results of an earlier run instead of running.",
+                         .offer = Offer::file};
+
+constexpr Argument arguments[] = {
+    {.name = "MODEL",
+     .help = "Built-in networks, files of networks, or a sweep file.",
+     .offer = Offer::model,
+     .is_required = false,
+     .repeats = true}};
+constexpr auto flags =
+    joined_flags(range_flags, named_range_flags, sweep_switches, import_flags, answer_flags,
+                 std::array<Flag, 9>{csv_flag, jsonl_flag, db_flag, resume_flag, force_flag,
+                                     threads_flag, dry_run_flag, summary_flag, from_flag});
+
+IfPresent if_present(const Arguments& given) {
+  if (given.has(resume_flag) && given.has(force_flag))
+    fail(ErrorKind::usage, "--resume and --force exclude each other");
+  return given.has(resume_flag)  ? IfPresent::resume
+         : given.has(force_flag) ? IfPresent::replace
+                                 : IfPresent::refuse;
+}
+
+std::int64_t thread_count(const Arguments& given) {
+  if (const auto threads = given.value(threads_flag))
+    return parse_whole_number(*threads, "--threads", 1, 1024);
+  return std::max<std::int64_t>(1, std::thread::hardware_concurrency());
+}
+
+/// What the results go to: files, standard output, a summary.
+class Outputs {
+ public:
+  Outputs(const Arguments& given, const Sweep& sweep, bool is_among_ranks) {
+    check_outputs(given, {&csv_flag, &jsonl_flag, &db_flag, &answers_json_flag});
+    const bool has_file = given.has(csv_flag) || given.has(jsonl_flag) || given.has(db_flag);
+    // mpirun gives its children a terminal whatever its own output is.
+    const bool is_terminal = !is_among_ranks && ::isatty(STDOUT_FILENO) == 1;
+    if (is_among_ranks && !has_file)
+      fail(ErrorKind::usage, "under MPI the points go to a file: give --csv, --jsonl or --db");
+    add_text(given, csv_flag, TextForm::csv, sweep);
+    add_text(given, jsonl_flag, TextForm::json_lines, sweep);
+    if (const auto path = given.value(db_flag)) {
+      sinks_.push_back(
+          database_sink(*path, if_present(given), sweep.columns(), sweep.identity()));
+    }
+    const bool asks = asks_for_answers(given);
+    wants_summary_ = given.has(summary_flag) || (is_terminal && !takes_stdout_ && !asks);
+    if ((wants_summary_ || asks) && takes_stdout_)
+      fail(ErrorKind::usage, "{} to standard output, where the points go already",
+           wants_summary_ ? "--summary goes" : "the answers go");
+    if (!has_file && !wants_summary_ && !asks)
+      sinks_.push_back(text_sink(TextForm::csv, print, sweep.columns()));
+    is_resumable_ = has_file && !takes_stdout_;
+    if (!wants_summary_ && !asks) return;
+    table_ = std::make_unique<TableSink>(sweep.columns(), sweep.identity());
+  }
+
+  /// The first point that some file lacks.
+  std::int64_t done(std::int64_t total) const {
+    std::int64_t least = total;
+    for (const auto& sink : sinks_) least = std::min(least, sink->done());
+    return sinks_.empty() ? 0 : least;
+  }
+  std::vector<SweepSink*> sinks() const {
+    std::vector<SweepSink*> all;
+    for (const auto& sink : sinks_) all.push_back(sink.get());
+    if (table_ != nullptr) all.push_back(table_.get());
+    return all;
+  }
+  bool is_resumable() const { return is_resumable_; }
+  bool wants_summary() const { return wants_summary_; }
+  const SweepTable& table() const { return table_->table(); }
+  /// Everything is on disk and the files are closed.
+  void close() { sinks_.clear(); }
+
+ private:
+  void add_text(const Arguments& given, const Flag& flag, TextForm form, const Sweep& sweep) {
+    const auto path = given.value(flag);
+    if (!path) return;
+    if (*path == "-") {
+      takes_stdout_ = true;
+      sinks_.push_back(text_sink(form, print, sweep.columns()));
+    } else {
+      sinks_.push_back(
+          text_file_sink(form, *path, if_present(given), sweep.columns(), sweep.identity()));
+    }
+  }
+
+  std::vector<std::unique_ptr<SweepSink>> sinks_;
+  std::unique_ptr<TableSink> table_;
+  bool takes_stdout_ = false;
+  bool wants_summary_ = false;
+  bool is_resumable_ = false;
+};
+
+std::string plural(std::int64_t count, std::string_view what) {
+  return fmt::format("{} {}{}", format_exact(count), what, count == 1 ? "" : "s");
+}
+
+int describe(const Sweep& sweep, std::int64_t threads) {
+  std::vector<std::string> sizes;
+  for (const Axis& axis : sweep.grid().axes()) {
+    if (axis.size() > 1) sizes.push_back(fmt::format("{} {}", axis.size(), axis.name()));
+  }
+  const double time_s = estimated_time_s(sweep, 0, threads);
+  print(fmt::format("{}{}{}\n{} to lay out\nabout {} on {}\n",
+                    plural(sweep.grid().size(), "point"), sizes.empty() ? "" : " = ",
+                    fmt::join(sizes, " × "), plural(sweep.program_count(), "program"),
+                    waiting_time(time_s), plural(threads, "thread")));
+  return exit_code::done;
+}
+
+std::string resume_command(const Request& request) {
+  std::string line = request.command_line;
+  if (const std::size_t at = line.find(" --force"); at != std::string::npos) line.erase(at, 8);
+  return request.arguments.has(resume_flag) ? line : line + " --resume";
+}
+
+int end_of(const Request& request, const SweepOutcome& outcome, const Outputs& outputs,
+           std::int64_t total) {
+  if (outcome.is_interrupted) {
+    print_to_stderr(fmt::format(
+        "interrupted: {} of {} are done\n{}\n", format_exact(outcome.done), plural(total, "point"),
+        outputs.is_resumable() ? "go on with: " + resume_command(request)
+                               : "with --csv, --jsonl or --db FILE it could be resumed"));
+    return exit_code::interrupted;
+  }
+  if (outcome.left_out > 0) {
+    print_to_stderr(fmt::format("{} of {} left out by --where\n", format_exact(outcome.left_out),
+                                plural(outcome.computed, "point")));
+  }
+  if (outcome.failed > 0 && outcome.failed + outcome.left_out == total)
+    fail(ErrorKind::input, "no point could be predicted; the first: {}", outcome.first_error);
+  if (outcome.failed > 0) {
+    print_to_stderr(fmt::format("{} of {} failed; the first: {}\n", format_exact(outcome.failed),
+                                plural(outcome.computed, "point"), outcome.first_error));
+  }
+  return exit_code::done;
+}
+
+// A summary of what an earlier run began needs its points too.
+SweepTable whole_table(const Arguments& given, const Outputs& outputs, std::int64_t first) {
+  if (first == 0) return outputs.table();
+  for (const Flag* flag : {&csv_flag, &jsonl_flag, &db_flag}) {
+    if (const auto path = given.value(*flag)) return read_sweep_table(*path);
+  }
+  return outputs.table();
+}
+
+int show_earlier(const Request& request) {
+  if (!request.arguments.words().empty())
+    fail(ErrorKind::usage, "--from takes results as they are; it goes with no network");
+  return print_answers_from(request, read_sweep_table(*request.arguments.value(from_flag)));
+}
+
+/// Computes for rank 0, which writes.
+int serve(const Arguments& given, RankSession& ranks) {
+  const Sweep sweep(sweep_request(given));
+  const InterruptWatch interrupts;  // rank 0 decides when it is over
+  ranks.serve([&] { return sweep.worker(); });
+  return exit_code::done;
+}
+
+int run_here(const Request& request, RankSession* ranks) {
+  const Arguments& given = request.arguments;
+  const std::int64_t threads = thread_count(given);
+  const Sweep sweep(sweep_request(given));
+  for (const Graph& graph : sweep.graphs()) warn(graph.warnings);
+  check_questions(given, sweep);
+  if (given.has(dry_run_flag)) return describe(sweep, threads);
+
+  Outputs outputs(given, sweep, ranks != nullptr);
+  const std::int64_t total = sweep.grid().size();
+  const std::int64_t first = outputs.done(total);
+  const InterruptWatch interrupts;
+  ProgressLine progress(first, total);
+  const SweepRun points{.range = sweep.range(first),
+                        .make_worker = [&] { return sweep.worker(); },
+                        .sinks = outputs.sinks(),
+                        .threads = threads,
+                        .is_interrupted = [&] { return interrupts.was_asked(); },
+                        .on_progress = [&](std::int64_t done) { progress.show(done); }};
+  const SweepOutcome outcome = ranks != nullptr ? ranks->run(points) : run_points(points);
+  outputs.close();
+  progress.clear();
+  const int code = end_of(request, outcome, outputs, total);
+  if (code != exit_code::done || !(outputs.wants_summary() || asks_for_answers(given))) return code;
+  SweepTable table = whole_table(given, outputs, first);
+  if (outputs.wants_summary()) {
+    print(to_text(table, request.style));
+    print(reuse_text(table, sweep, request.style) + (asks_for_answers(given) ? "\n" : ""));
+  }
+  return asks_for_answers(given) ? print_answers(request, std::move(table), sweep) : code;
+}
+
+// A dry run and a look at results are for one process; the others have nothing to do.
+int run_among_ranks(const Request& request, const RankPlace& place) {
+  const Arguments& given = request.arguments;
+  if (given.has(threads_flag))
+    fail(ErrorKind::usage, "--threads is for one process; under MPI start a rank per core");
+  if (given.has(dry_run_flag) || given.has(from_flag))
+    fail(ErrorKind::usage, "--dry-run and --from are for one process; start it without mpirun");
+  if (!has_mpi()) become_mpi_program(request.words);
+  RankSession ranks;
+  if (place.rank > 0) return serve(given, ranks);
+  try {
+    const int code = run_here(request, &ranks);
+    if (code != exit_code::done && code != exit_code::answer_is_no) ranks.abort(code);
+    return code;
+  } catch (const Error& error) {  // the others wait for this rank: they must be told
+    print_to_stderr(failure_text(error.kind(), error.what(), request.command_line, request.style));
+    ranks.abort(exit_code_of(error.kind()));
+  }
+}
+
+int run(const Request& request) {
+  const RankPlace place = rank_place();
+  if (place.count > 1) return run_among_ranks(request, place);
+  if (request.arguments.has(from_flag)) return show_earlier(request);
+  return run_here(request, nullptr);
+}
+
+}  // namespace
+
+constexpr Command sweep_command{.name = "sweep",
+                                .summary = "Predictions over ranges of hardware, sizes and options",
+                                .arguments = arguments,
+                                .flags = flags,
+                                .run = run};
+
+}  // namespace strata

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/sweep_answers.hpp"
+
+#include "cli/exit_code.hpp"
+#include "cli/output.hpp"
+#include "cli/output_files.hpp"
+#include "strata/report/sweep_answers.hpp"
+#include "strata/report/sweep_text.hpp"
+#include "strata/sweep/answers_table.hpp"
+
+#include <cmath>
+
+namespace strata {
+namespace {
+
+SweepQuestions questions_of(const Arguments& given) {
+  SweepQuestions questions;
+  questions.pareto = given.value(pareto_flag);
+  questions.knees = given.values(knee_flag);
+  questions.best_under = given.value(best_under_flag);
+  return questions;
+}
+
+/// The first point of each network that has a result.
+std::vector<std::int64_t> first_points(const SweepTable& table) {
+  const SweepColumn& numbers = table.column("point");
+  std::vector<std::int64_t> points;
+  for (const RowGroup& network : groups_by_network(table)) {
+    for (const std::size_t row : network.rows) {
+      if (table.is_failed(row)) continue;
+      points.push_back(static_cast<std::int64_t>(numbers.numbers[row]));
+      break;
+    }
+  }
+  return points;
+}
+
+std::vector<NetworkAnswers> network_answers(const SweepTable& table, const Sweep& sweep,
+                                            bool wants_sensitivity) {
+  std::vector<NetworkAnswers> networks;
+  for (const std::int64_t point : first_points(table)) {
+    NetworkAnswers network{
+        .network = sweep.model_at(point), .reuse = sweep.reuse_at(point), .sensitivity = {}};
+    if (wants_sensitivity) network.sensitivity = sweep.sensitivity_at(point);
+    networks.push_back(std::move(network));
+  }
+  return networks;
+}
+
+int print_all(const Request& request, const SweepAnswers& answers,
+              const std::vector<NetworkAnswers>& networks) {
+  OutputFiles outputs(request.arguments);
+  outputs.write(answers_json_flag,
+                [&] { return to_json(answers, networks, {.command = request.command_line}); });
+  if (!outputs.took_stdout()) {
+    std::string text = to_text(answers, request.style);
+    std::vector<NetworkAnswers> shown = networks;
+    for (NetworkAnswers& network : shown) network.reuse.clear();  // the summary and --json have it
+    const std::string of_networks = to_text(shown, request.style);
+    text += (text.empty() || of_networks.empty() ? "" : "\n") + of_networks;
+    print(text);
+  }
+  return answers.is_no() ? exit_code::answer_is_no : exit_code::done;
+}
+
+}  // namespace
+
+bool asks_for_answers(const Arguments& given) {
+  return given.has(pareto_flag) || given.has(knee_flag) || given.has(best_under_flag) ||
+         given.has(sensitivity_flag) || given.has(answers_json_flag);
+}
+
+void check_questions(const Arguments& given, const Sweep& sweep) {
+  check_questions(questions_of(given), sweep.columns().heads());
+}
+
+int print_answers(const Request& request, SweepTable table, const Sweep& sweep) {
+  const Arguments& given = request.arguments;
+  std::vector<NetworkAnswers> networks;
+  if (given.has(sensitivity_flag) || given.has(answers_json_flag))
+    networks = network_answers(table, sweep, given.has(sensitivity_flag));
+  SweepAnswers answers = answer_questions(std::move(table), questions_of(given));
+  answers.questions.columns = sweep.derived_columns();  // the run has applied these two
+  answers.questions.where = sweep.constraints();
+  answers.rows_before = static_cast<std::size_t>(sweep.grid().size());
+  return print_all(request, answers, networks);
+}
+
+int print_answers_from(const Request& request, SweepTable table) {
+  const Arguments& given = request.arguments;
+  if (given.has(sensitivity_flag))
+    fail(ErrorKind::usage, "--sensitivity predicts; it needs networks and goes without --from");
+  SweepQuestions questions = questions_of(given);
+  questions.columns = given.values(column_flag);
+  questions.where = given.values(where_flag);
+  const SweepAnswers answers = answer_questions(std::move(table), std::move(questions));
+  if (asks_for_answers(given)) return print_all(request, answers, {});
+  print(to_text(answers.table, request.style));
+  return exit_code::done;
+}
+
+std::string reuse_text(const SweepTable& table, const Sweep& sweep, const TextStyle& style) {
+  const std::vector<NetworkAnswers> networks =
+      network_answers(table, sweep, /*wants_sensitivity=*/false);
+  const std::string text = to_text(networks, style);
+  return text.empty() ? text : "\n" + text;
+}
+
+}  // namespace strata

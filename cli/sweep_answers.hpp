@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/command.hpp"
+#include "strata/sweep.hpp"
+#include "strata/sweep/answers.hpp"
+
+#include <array>
+
+/// What `strata sweep` is asked about its points, and where the answers go.
+namespace strata {
+
+inline constexpr Flag where_flag{.name = "where",
+                                 .value = "FORMULA",
+                                 .help = "Only points for which it holds: 'area_mm2 < 800'.",
+                                 .repeats = true};
+inline constexpr Flag column_flag{.name = "column",
+                                  .value = "NAME=FORMULA",
+                                  .help = "A further column: 'cost=area_mm2*0.2'.",
+                                  .repeats = true};
+inline constexpr Flag pareto_flag{
+    .name = "pareto", .value = "COLUMNS", .help = "The front of time,capacity or -samples_per_s."};
+inline constexpr Flag knee_flag{.name = "knee",
+                                .value = "COLUMN=X%",
+                                .help = "From where on doubling it saves less than X % (5).",
+                                .repeats = true};
+inline constexpr Flag sensitivity_flag{
+    .name = "sensitivity", .help = "What 10 % more of each resource buys at the first point."};
+inline constexpr Flag best_under_flag{
+    .name = "best-under", .value = "FORMULA", .help = "The fastest point for which it holds."};
+inline constexpr Flag answers_json_flag{.name = "json",
+                                        .value = "FILE",
+                                        .help = "The answers as JSON; - is standard output.",
+                                        .offer = Offer::file};
+
+inline constexpr std::array<Flag, 7> answer_flags = {
+    where_flag,       column_flag,     pareto_flag,      knee_flag,
+    sensitivity_flag, best_under_flag, answers_json_flag};
+
+/// Whether standard output is for answers, not for points.
+bool asks_for_answers(const Arguments& given);
+
+/// Errors (usage) of questions about columns that the sweep will not have: before it runs.
+void check_questions(const Arguments& given, const Sweep& sweep);
+
+/// Of a run: its columns and rows are what --column and --where made of them.
+int print_answers(const Request& request, SweepTable table, const Sweep& sweep);
+/// Of results of an earlier run. Without a question, the summary of what --where leaves.
+int print_answers_from(const Request& request, SweepTable table);
+
+/// What each network needs on chip for each scope of reuse, below the summary.
+std::string reuse_text(const SweepTable& table, const Sweep& sweep, const TextStyle& style);
+
+}  // namespace strata

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/report/sweep_text.hpp"
+
+#include "strata/base/units.hpp"
+#include "strata/report/table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+namespace strata {
+namespace {
+
+constexpr std::size_t most_networks = 6;  // what fits a screen
+constexpr std::size_t most_capacities = 10;
+
+/// The rows of one network that have a result, slowest first.
+struct NetworkRows {
+  std::string name;
+  std::vector<std::size_t> rows;
+};
+
+std::vector<NetworkRows> networks_of(const SweepTable& table) {
+  const SweepColumn& models = table.column("model");
+  const SweepColumn& speeds = table.column("samples_per_s");
+  std::vector<NetworkRows> networks;
+  for (std::size_t row = 0; row < table.row_count; ++row) {
+    if (table.is_failed(row)) continue;
+    if (networks.empty() || networks.back().name != models.texts[row])
+      networks.push_back({models.texts[row], {}});
+    networks.back().rows.push_back(row);
+  }
+  for (NetworkRows& network : networks) {
+    std::stable_sort(network.rows.begin(), network.rows.end(), [&](std::size_t a, std::size_t b) {
+      return speeds.numbers[a] < speeds.numbers[b];
+    });
+  }
+  return networks;
+}
+
+bool varies(const SweepColumn& column) {
+  if (column.is_number) {
+    return std::any_of(column.numbers.begin(), column.numbers.end(),
+                       [&](double number) { return number != column.numbers.front(); });
+  }
+  return std::any_of(column.texts.begin(), column.texts.end(),
+                     [&](const std::string& text) { return text != column.texts.front(); });
+}
+
+std::string extremes(const SweepTable& table, const std::vector<NetworkRows>& networks,
+                     const TextStyle& style) {
+  std::vector<const SweepColumn*> shown;
+  for (const SweepColumn& column : table.columns) {
+    if (column.is_axis && column.name != "model" && varies(column)) shown.push_back(&column);
+  }
+  for (const char* name : {"time_s", "samples_per_s", "utilisation"})
+    shown.push_back(&table.column(name));
+  std::vector<Column> columns = {{"network", Align::left, 8}, {""}};
+  for (const SweepColumn* column : shown) {
+    std::string title = column->name.substr(0, column->name.find("_bytes"));
+    title = title.substr(0, title.find("_flop_per_s"));
+    if (title == "time_s") title = "time";
+    if (title == "samples_per_s") title = "samples/s";
+    columns.push_back({std::move(title), Align::right});
+  }
+  Table text(std::move(columns));
+  for (std::size_t i = 0; i < std::min(networks.size(), most_networks); ++i) {
+    const NetworkRows& network = networks[i];
+    const auto add = [&](std::string_view what, std::size_t row) {
+      std::vector<std::string> cells = {printable(network.name), std::string(what)};
+      for (const SweepColumn* column : shown) cells.push_back(readable_cell(*column, row));
+      text.add_row(std::move(cells));
+    };
+    add("fastest", network.rows.back());
+    if (network.rows.size() > 1) add("slowest", network.rows.front());
+  }
+  return text.to_text(style);
+}
+
+// At each capacity the fastest of all other choices.
+std::string over_capacity(const SweepTable& table, const std::vector<NetworkRows>& networks,
+                          const TextStyle& style) {
+  const SweepColumn& capacities = table.column("capacity_bytes");
+  const SweepColumn& speeds = table.column("samples_per_s");
+  const std::size_t count = std::min(networks.size(), most_networks);
+  std::map<double, std::vector<double>> fastest;
+  for (std::size_t i = 0; i < count; ++i) {
+    for (const std::size_t row : networks[i].rows) {
+      std::vector<double>& speed = fastest[capacities.numbers[row]];
+      speed.resize(count, no_number);
+      if (!(speed[i] >= speeds.numbers[row])) speed[i] = speeds.numbers[row];
+    }
+  }
+  if (fastest.size() < 3) return "";
+  std::vector<Column> columns = {{"on-chip", Align::right}};
+  for (std::size_t i = 0; i < count; ++i) {
+    columns.push_back({printable(networks[i].name) + "\nsamples/s", Align::right});
+  }
+  Table text(std::move(columns));
+  const std::size_t rows = std::min(most_capacities, fastest.size());
+  std::set<std::size_t> chosen;
+  for (std::size_t i = 0; i < rows; ++i) chosen.insert(i * (fastest.size() - 1) / (rows - 1));
+  std::size_t at = 0;
+  for (const auto& [capacity, speed] : fastest) {
+    if (chosen.count(at++) == 0) continue;
+    std::vector<std::string> cells = {format_bytes(capacity)};
+    for (const double value : speed)
+      cells.push_back(std::isnan(value) ? "" : format_count(value, 4));
+    text.add_row(std::move(cells));
+  }
+  return "\nThe fastest at each capacity\n" + text.to_text(style);
+}
+
+}  // namespace
+
+std::string to_text(const SweepTable& table, const TextStyle& style) {
+  const std::vector<NetworkRows> networks = networks_of(table);
+  std::size_t worked = 0;
+  for (const NetworkRows& network : networks) worked += network.rows.size();
+  std::string text =
+      fmt::format("{} points", format_exact(static_cast<std::int64_t>(table.row_count)));
+  if (worked < table.row_count) {
+    text += fmt::format(", {} of them failed (column error)",
+                        format_exact(static_cast<std::int64_t>(table.row_count - worked)));
+  }
+  text += "; limits, not calibrated times\n";
+  if (networks.empty()) return text;
+  text += '\n' + extremes(table, networks, style) + over_capacity(table, networks, style);
+  if (networks.size() > most_networks)
+    text += fmt::format("… and {} more networks\n", networks.size() - most_networks);
+  return style.has_unicode ? text : to_ascii(text);
+}
+
+}  // namespace strata

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/sweep/table.hpp"
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <vector>
+
+/// Which points nobody can better in one goal without paying in another.
+namespace strata {
+
+struct Goal {
+  std::size_t column = 0;
+  bool is_most = false;  ///< more is better
+};
+
+/// "time_s,capacity": less is better; "max:samples_per_s" or "-samples_per_s" for more. Errors
+/// (usage): an unknown column, one of texts, one twice.
+std::vector<Goal> read_goals(std::string_view text, const SweepTable& table, std::string_view what);
+
+/// The front of one network.
+struct ParetoFront {
+  std::vector<std::size_t>
+      rows;                    ///< best in the first goal first; points that are equal are all in
+  std::size_t considered = 0;  ///< rows that have a number for every goal
+};
+
+/// A front for each network, in the order of the table.
+std::vector<ParetoFront> pareto_fronts(const SweepTable& table, std::span<const Goal> goals);
+
+/// The front of points with `dimension` numbers each, one point after the other, less being better:
+/// the indices of those that no other point is at most equal to in every number and below in one.
+/// Sorted by their numbers. O(n log n) for up to three numbers; beyond, each point is compared with
+/// the front found before it.
+std::vector<std::size_t> pareto_front(std::span<const double> points, std::size_t dimension);
+
+}  // namespace strata

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/sweep/formula.hpp"
+#include "strata/sweep/table.hpp"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+/// What every question to a finished sweep begins with: formulas over its table, and the rows that
+/// belong together.
+namespace strata {
+
+std::vector<FormulaColumn> formula_columns(const SweepTable& table);
+
+/// A row of a table as formulas see it.
+class TableRow : public FormulaRow {
+ public:
+  TableRow(const SweepTable& table, std::size_t row) : table_(table), row_(row) {}
+  double number(std::size_t column) const override { return table_.columns[column].numbers[row_]; }
+  std::string_view text(std::size_t column) const override {
+    return table_.columns[column].texts[row_];
+  }
+
+ private:
+  const SweepTable& table_;
+  std::size_t row_;
+};
+
+/// Adds a column of numbers, "cost=area_mm2*0.2"; later ones may use it. NaN where a row has no
+/// value. Errors (usage) as formula.hpp says.
+void add_derived_column(SweepTable& table, std::string_view definition, std::string_view what);
+
+/// Only the rows for which the constraint holds.
+SweepTable rows_where(const SweepTable& table, std::string_view constraint, std::string_view what);
+
+/// Rows that have the same values in some columns.
+struct RowGroup {
+  std::vector<std::size_t> rows;  ///< in the order of the table; at least one
+};
+
+/// In the order of their first rows.
+std::vector<RowGroup> groups_of_rows(const SweepTable& table,
+                                     const std::vector<std::size_t>& same_columns);
+
+/// A group for each network, as the times of two networks are no alternatives; one group where the
+/// table has no column "model".
+std::vector<RowGroup> groups_by_network(const SweepTable& table);
+
+/// Which column tells how good a row is, and how: samples_per_s where there is one, so that batches
+/// of different size compare; else time_s. Errors (usage): the table has neither.
+struct SpeedColumn {
+  std::size_t column = 0;
+  bool is_rate = false;  ///< samples_per_s: more is better
+
+  /// Seconds, per sample or per iteration.
+  double time_of(const SweepTable& table, std::size_t row) const;
+};
+SpeedColumn speed_column(const SweepTable& table);
+
+/// The axes of which the table has more than one value: what tells its rows apart.
+std::vector<std::size_t> varying_axes(const SweepTable& table);
+
+}  // namespace strata

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/sweep/axis.hpp"
+
+#include "strata/base/error.hpp"
+#include "strata/base/text.hpp"
+#include "strata/base/units.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+
+namespace strata {
+namespace {
+
+// A range ends where its author meant it to, although 0.1 is no binary fraction.
+constexpr double slack = 1e-9;        // of the last value
+constexpr double step_slack = 1e-12;  // of the number of steps: below a whole one for any number
+
+bool has_unit(std::string_view text) {
+  return std::any_of(text.begin(), text.end(),
+                     [](unsigned char c) { return std::isalpha(c) != 0 && c != 'e' && c != 'E'; });
+}
+
+bool takes_unit(AxisKind kind) { return kind != AxisKind::count && kind != AxisKind::text; }
+
+// "24:1000:2MB" would begin at 24 bytes, which nobody means.
+void expect_units_throughout(const std::vector<std::string_view>& parts, bool is_geometric,
+                             std::string_view item, std::string_view what) {
+  const std::size_t numbers = is_geometric ? 2 : 3;
+  std::size_t with_unit = 0;
+  for (std::size_t i = 0; i < numbers; ++i) with_unit += has_unit(parts[i]) ? 1 : 0;
+  if (with_unit == 0 || with_unit == numbers) return;
+  for (std::size_t i = 0; i < numbers; ++i) {
+    if (!has_unit(parts[i]))
+      fail(ErrorKind::usage, "{}: '{}' has no unit in '{}'; give one to each number of a range",
+           what, parts[i], item);
+  }
+}
+
+std::string_view unit_of(AxisKind kind) {
+  switch (kind) {
+    case AxisKind::bytes: return "bytes";
+    case AxisKind::bytes_per_s: return "bytes_per_s";
+    case AxisKind::flop_per_s: return "flop_per_s";
+    case AxisKind::seconds: return "s";
+    case AxisKind::count:
+    case AxisKind::text: break;
+  }
+  return "";
+}
+
+}  // namespace
+
+Axis::Axis(std::string name, AxisKind kind, std::string_view text, std::string_view what)
+    : name_(std::move(name)), kind_(kind) {
+  if (text.size() > longest_axis_text) fail(ErrorKind::usage, "{}: the list is too long", what);
+  for (const std::string_view item : split(text, ',')) add_item(trimmed(item), what);
+  count_values(what);
+}
+
+Axis::Axis(std::string name, const std::vector<std::string>& texts, std::string_view what)
+    : name_(std::move(name)), kind_(AxisKind::text) {
+  if (texts.empty()) fail(ErrorKind::usage, "{}: a value is missing", what);
+  for (const std::string& text : texts) add_item(text, what);
+  count_values(what);
+}
+
+void Axis::count_values(std::string_view what) {
+  for (const Run& run : runs_) {
+    first_of_.push_back(size_);
+    size_ += run.count;
+    if (size_ > most_values_of_axis)
+      fail(ErrorKind::usage, "{} has more than {} values", what, format_exact(most_values_of_axis));
+  }
+  expect_no_value_twice(what);
+}
+
+void Axis::add_item(std::string_view item, std::string_view what) {
+  if (item.empty()) fail(ErrorKind::usage, "{}: a value is missing", what);
+  if (static_cast<std::int64_t>(runs_.size()) >= most_listed_values)
+    fail(ErrorKind::usage, "{}: more than {} values in a list", what,
+         format_exact(most_listed_values));
+  if (kind_ == AxisKind::text) {
+    runs_.push_back({.text = std::string(item)});
+    return;
+  }
+  const std::vector<std::string_view> parts = split(item, ':');
+  if (parts.size() == 1) return add_number(number_of(item, what));
+  if (parts.size() != 3)
+    fail(ErrorKind::usage, "{}: a range is FROM:TO:STEP or FROM:TO:xFACTOR, got '{}'", what, item);
+  std::vector<std::string_view> trim;
+  for (const std::string_view part : parts) trim.push_back(trimmed(part));
+  if (std::any_of(trim.begin(), trim.end(), [](std::string_view part) { return part.empty(); }))
+    fail(ErrorKind::usage, "{}: a range is FROM:TO:STEP or FROM:TO:xFACTOR, got '{}'", what, item);
+  const bool is_geometric = trim[2].front() == 'x' || trim[2].front() == '*';
+  if (takes_unit(kind_)) expect_units_throughout(trim, is_geometric, item, what);
+  const double first = number_of(trim[0], what);
+  const double last = number_of(trim[1], what);
+  if (first > last)
+    fail(ErrorKind::usage, "{}: the range '{}' runs backwards; write {}:{}:{}", what, item, trim[1],
+         trim[0], trim[2]);
+  if (is_geometric) {
+    const std::string step_name = fmt::format("{}: the factor of '{}'", what, item);
+    // A factor is a plain number, such as 2 or 1.25.
+    add_geometric(first, last, parse_flop_per_s(trim[2].substr(1), step_name), item, what);
+  } else {
+    add_linear(first, last, number_of(trim[2], what), item, what);
+  }
+}
+
+double Axis::number_of(std::string_view text, std::string_view what) const {
+  double number = 0;
+  switch (kind_) {
+    case AxisKind::bytes: number = static_cast<double>(parse_bytes(text, what)); break;
+    case AxisKind::bytes_per_s: number = parse_bytes_per_s(text, what); break;
+    case AxisKind::flop_per_s: number = parse_flop_per_s(text, what); break;
+    case AxisKind::seconds: number = parse_time(text, what); break;
+    case AxisKind::count: number = static_cast<double>(parse_whole_number(text, what)); break;
+    case AxisKind::text: break;
+  }
+  constexpr double most_whole = 9.0e15;  // every whole number below is a double
+  if (is_whole(kind_) && number > most_whole)
+    fail(ErrorKind::usage, "{}: '{}' is too large", what, text);
+  if (!(number > 0)) fail(ErrorKind::usage, "{} must be positive, got '{}'", what, text);
+  return number;
+}
+
+void Axis::add_number(double number) {
+  runs_.push_back({.first = number,
+                   .first_whole = is_whole(kind_) ? std::llround(number) : 0});
+}
+
+void Axis::add_linear(double first, double last, double step, std::string_view item,
+                      std::string_view what) {
+  const double steps = std::floor((last - first) / step * (1 + step_slack) + slack);
+  if (steps >= static_cast<double>(most_values_of_axis))
+    fail(ErrorKind::usage, "{}: the range '{}' has {} values; at most {} are possible", what, item,
+         format_count(steps + 1), format_exact(most_values_of_axis));
+  runs_.push_back({.count = static_cast<std::int64_t>(steps) + 1,
+                   .first = first,
+                   .step = step,
+                   .first_whole = is_whole(kind_) ? std::llround(first) : 0,
+                   .step_whole = is_whole(kind_) ? std::llround(step) : 0});
+}
+
+void Axis::add_geometric(double first, double last, double factor, std::string_view item,
+                         std::string_view what) {
+  if (!(factor > 1))
+    fail(ErrorKind::usage, "{}: the factor of '{}' must be above 1", what, item);
+  if (std::log(last / first) / std::log(factor) > static_cast<double>(most_listed_values))
+    fail(ErrorKind::usage, "{}: the range '{}' has more than {} values", what, item,
+         format_exact(most_listed_values));
+  double previous = 0;
+  for (double value = first; value <= last * (1 + slack); value *= factor) {
+    const double shown = is_whole(kind_) ? std::round(value) : value;
+    if (shown != previous) add_number(std::min(shown, last));  // 1, 1.1, 1.21 … are all 1
+    previous = shown;
+  }
+}
+
+void Axis::expect_no_value_twice(std::string_view what) const {
+  if (runs_.size() < 2 || size_ > most_listed_values) return;
+  std::vector<std::string> values;
+  for (std::int64_t i = 0; i < size_; ++i) values.push_back(at(i).text);
+  std::sort(values.begin(), values.end());
+  const auto twice = std::adjacent_find(values.begin(), values.end());
+  if (twice != values.end())
+    fail(ErrorKind::usage, "{}: the value {} comes twice", what, *twice);
+}
+
+AxisValue Axis::at(std::int64_t index) const {
+  const auto after = std::upper_bound(first_of_.begin(), first_of_.end(), index);
+  const auto place = static_cast<std::size_t>(after - first_of_.begin()) - 1;
+  const Run& run = runs_[place];
+  const std::int64_t offset = index - first_of_[place];
+  if (kind_ == AxisKind::text) return {.text = run.text};
+  if (is_whole(kind_)) {
+    const std::int64_t whole = run.first_whole + offset * run.step_whole;
+    return {.text = fmt::format("{}", whole),
+            .number = static_cast<double>(whole),
+            .integer = whole};
+  }
+  const double number = run.first + static_cast<double>(offset) * run.step;
+  return {.text = fmt::format("{}", number), .number = number};
+}
+
+std::string Axis::canonical() const {
+  std::string text = name_ + "=";
+  for (const Run& run : runs_) {
+    text += kind_ == AxisKind::text
+                ? fmt::format("{},", run.text)
+                : fmt::format("{}+{}*{},", run.first, run.step, run.count);
+  }
+  return text;
+}
+
+std::string Axis::column() const {
+  std::string column = name_;
+  std::replace_if(
+      column.begin(), column.end(),
+      [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  const std::string_view unit = unit_of(kind_);
+  return unit.empty() || column.ends_with(unit) ? column : fmt::format("{}_{}", column, unit);
+}
+
+}  // namespace strata

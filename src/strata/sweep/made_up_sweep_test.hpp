@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/sweep/run_points.hpp"
+
+#include <fmt/format.h>
+
+/// A sweep without networks: every result follows from the number of the point.
+namespace strata::test {
+
+inline PointResult made_up_result(std::int64_t point) {
+  PointResult result;
+  if (point % 7 == 3) {
+    result.error = fmt::format("point {}, \"too small\"\nby far", point);
+    return result;
+  }
+  result.totals = {.time_s = 0.1 * static_cast<double>(point + 1),
+                   .compute_s = 0.05,
+                   .stall_s = 1.0 / static_cast<double>(point + 3),
+                   .in_bytes = point * 1000,
+                   .out_bytes = 17,
+                   .peak_occupied_bytes = 4096};
+  result.hardware = {.capacity_bytes = 1 << 20, .bytes_per_s = 616e9, .type_1_flop_per_s = 13.45e12};
+  result.samples = 32;
+  result.footprint_bytes = std::int64_t{5} << 30;
+  return result;
+}
+
+class MadeUpWorker : public PointWorker {
+ public:
+  PointResult at(std::int64_t point) override { return made_up_result(point); }
+};
+
+inline Grid made_up_grid(std::int64_t values = 12) {
+  return Grid({Axis("model", {"a", "b,c"}, "model"),
+               Axis("capacity", AxisKind::bytes, fmt::format("1:{}:1", values), "capacity")});
+}
+
+}  // namespace strata::test

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/sweep/result_file.hpp"
+
+#include "strata/base/error.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <system_error>
+#include <vector>
+
+namespace strata {
+namespace {
+
+/// Reads a file from its beginning, a piece at a time: results may be larger than the memory.
+template <class TakePiece>
+int read_pieces(int descriptor, const TakePiece& take) {
+  std::vector<char> buffer(1 << 20);
+  off_t at = 0;
+  for (;;) {
+    const ssize_t count = ::pread(descriptor, buffer.data(), buffer.size(), at);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return errno;
+    if (count == 0) return 0;
+    take(std::string_view(buffer.data(), static_cast<std::size_t>(count)), at);
+    at += count;
+  }
+}
+
+std::string piece_of(int descriptor, off_t at, std::size_t size) {
+  std::string text(size, '\0');
+  const ssize_t count = ::pread(descriptor, text.data(), size, at);
+  text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+  return text;
+}
+
+constexpr std::size_t longest_row_begin = 64;
+
+/// −1 when there is none.
+std::int64_t first_number_of(std::string_view line) {
+  const std::size_t begin = std::min(line.find_first_of("0123456789"), line.size());
+  std::int64_t number = -1;
+  std::from_chars(line.data() + begin, line.data() + line.size(), number);
+  return number;
+}
+
+}  // namespace
+
+ResultFile::Descriptor::~Descriptor() {
+  if (number >= 0) ::close(number);
+}
+
+ResultFile::ResultFile(std::filesystem::path path, IfPresent if_present, std::string head,
+                       const std::function<std::string(std::int64_t)>& begin_of_row,
+                       bool may_lack_points)
+    : path_(std::move(path)), may_lack_points_(may_lack_points) {
+  open();
+  if (is_regular_ && if_present == IfPresent::refuse) refuse_results_of(head);
+  if (is_regular_ && if_present == IfPresent::resume && holds_this_sweep(head)) {
+    continue_behind_last_row(head, begin_of_row);
+    return;
+  }
+  if (is_regular_ && ::ftruncate(descriptor_.number, 0) != 0) fail_to("empty", errno);
+  append(head);
+}
+
+void ResultFile::fail_to(std::string_view act, int reason) const {
+  const bool is_wrong_path =
+      reason == ENOENT || reason == ENOTDIR || reason == EISDIR || reason == ENAMETOOLONG;
+  fail(is_wrong_path ? ErrorKind::usage : ErrorKind::environment, "cannot {} {}: {}", act,
+       path_.string(), std::generic_category().message(reason));
+}
+
+void ResultFile::open() {
+  descriptor_.number = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_APPEND, 0666);
+  if (descriptor_.number < 0) fail_to("write", errno);
+  struct stat present {};
+  if (::fstat(descriptor_.number, &present) != 0) fail_to("write", errno);
+  is_regular_ = S_ISREG(present.st_mode);
+  if (is_regular_ && ::flock(descriptor_.number, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    fail(ErrorKind::environment, "{} is being written by another process", path_.string());
+}
+
+// A file without a point has nothing to lose: one that is empty, or was begun by a call that failed.
+void ResultFile::refuse_results_of(std::string_view head) const {
+  const std::string there = piece_of(descriptor_.number, 0, head.size() + 1);
+  if (head.starts_with(there)) return;
+  fail(ErrorKind::usage,
+       "{} is there already; give --resume to go on with it, or --force to replace it",
+       path_.string());
+}
+
+bool ResultFile::holds_this_sweep(const std::string& head) const {
+  const std::string there = piece_of(descriptor_.number, 0, head.size());
+  if (there == head) return true;
+  if (head.starts_with(there)) return false;  // killed before its first line was whole
+  fail(ErrorKind::usage,
+       "{} holds no results of this sweep by this version; nothing was changed (--force replaces "
+       "it)",
+       path_.string());
+}
+
+void ResultFile::continue_behind_last_row(
+    std::string_view head, const std::function<std::string(std::int64_t)>& begin_of_row) {
+  off_t end = 0;         // behind the last whole line
+  off_t last_begin = 0;  // where that line begins
+  std::int64_t lines = 0;
+  const int reason = read_pieces(descriptor_.number, [&](std::string_view piece, off_t at) {
+    for (std::size_t i = piece.find('\n'); i != std::string_view::npos; i = piece.find('\n', i + 1)) {
+      last_begin = end;
+      end = at + static_cast<off_t>(i) + 1;
+      ++lines;
+    }
+  });
+  if (reason != 0) fail_to("read", reason);
+  const std::int64_t rows = lines - std::count(head.begin(), head.end(), '\n');
+  if (rows > 0) {
+    const std::string line = piece_of(descriptor_.number, last_begin, longest_row_begin);
+    const std::int64_t last = may_lack_points_ ? first_number_of(line) : rows - 1;
+    if (last < rows - 1 || !line.starts_with(begin_of_row(last))) {
+      fail(ErrorKind::input, "{}: line {} is not point {}: the file was changed; nothing was done",
+           path_.string(), lines, last);
+    }
+    done_ = last + 1;
+  }
+  if (::ftruncate(descriptor_.number, end) != 0) fail_to("write", errno);
+}
+
+void ResultFile::append(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t count = ::write(descriptor_.number, text.data(), text.size());
+    if (count < 0 && errno != EINTR) fail_to("write", errno);
+    if (count > 0) text.remove_prefix(static_cast<std::size_t>(count));
+  }
+}
+
+}  // namespace strata

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/sweep/sink.hpp"
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+
+/// A file of lines that only grows, and that survives being cut off anywhere.
+namespace strata {
+
+class ResultFile {
+ public:
+  /// Opens and locks it. Errors leave what is there as it is: a file is present and may not be
+  /// touched (usage), is of another sweep (usage), or cannot be written (environment).
+  /// `head` is what it must begin with; `begin_of_row(n)` what the line of point n must. Points may
+  /// be missing between two lines only when that is said.
+  ResultFile(std::filesystem::path path, IfPresent if_present, std::string head,
+             const std::function<std::string(std::int64_t)>& begin_of_row,
+             bool may_lack_points = false);
+
+  /// The first point behind those that were there.
+  std::int64_t done() const { return done_; }
+  void append(std::string_view text);
+
+ private:
+  /// Closes itself, also when the constructor fails half-way.
+  struct Descriptor {
+    int number = -1;
+    Descriptor() = default;
+    ~Descriptor();
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+  };
+
+  void open();
+  void refuse_results_of(std::string_view head) const;
+  bool holds_this_sweep(const std::string& head) const;
+  void continue_behind_last_row(std::string_view head,
+                                const std::function<std::string(std::int64_t)>& begin_of_row);
+  [[noreturn]] void fail_to(std::string_view act, int reason) const;
+
+  std::filesystem::path path_;
+  Descriptor descriptor_;
+  bool is_regular_ = false;
+  bool may_lack_points_ = false;
+  std::int64_t done_ = 0;
+};
+
+}  // namespace strata

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/sweep/run_points.hpp"
+
+#include <chrono>
+#include <thread>
+#include <utility>
+
+namespace strata {
+namespace {
+
+constexpr double piece_s = 0.02;
+constexpr double flush_s = 0.05;
+constexpr double patience_s = 0.1;  // between two looks at whether the user wants to stop
+
+double now_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+/// Threads that are gone when it is, whatever happens.
+class Workers {
+ public:
+  Workers(ChunkBoard& board, const SweepRun& run) : board_(board) {
+    for (std::int64_t i = 0; i < run.threads; ++i)
+      threads_.emplace_back([&board, &run] { compute_until_over(board, run); });
+  }
+  ~Workers() {
+    board_.stop();
+    for (std::thread& thread : threads_) thread.join();
+  }
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+
+ private:
+  ChunkBoard& board_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace
+
+void compute_chunk(PointWorker& worker, const Chunk& chunk,
+                   const std::function<bool(std::vector<PointResult>)>& deliver) {
+  std::vector<PointResult> results;
+  double last_s = now_s();
+  for (std::int64_t point = chunk.first; point < chunk.end; ++point) {
+    results.push_back(worker.at(point));
+    const double at_s = now_s();
+    if (point + 1 < chunk.end && at_s - last_s < piece_s) continue;
+    if (!deliver(std::exchange(results, {}))) return;
+    last_s = at_s;
+  }
+}
+
+void compute_until_over(ChunkBoard& board, const SweepRun& run) {
+  try {
+    const std::unique_ptr<PointWorker> worker = run.make_worker();
+    while (const std::optional<Chunk> chunk = board.take()) {
+      compute_chunk(*worker, *chunk, [&](std::vector<PointResult> results) {
+        return board.deliver(*chunk, std::move(results));
+      });
+    }
+  } catch (...) {
+    board.stop(std::current_exception());
+  }
+}
+
+OrderedWriter::OrderedWriter(const SweepRun& run) : run_(run), last_flush_s_(now_s()) {
+  outcome_.done = run.range.first;
+}
+
+void OrderedWriter::write(std::vector<PointResult> results) {
+  for (SweepSink* sink : run_.sinks) sink->write(outcome_.done, results);
+  for (PointResult& result : results) {
+    ++outcome_.computed;
+    if (result.is_left_out) {
+      ++outcome_.left_out;
+      continue;
+    }
+    if (result.error.empty()) continue;
+    if (++outcome_.failed == 1) outcome_.first_error = std::move(result.error);
+  }
+  outcome_.done += static_cast<std::int64_t>(results.size());
+  if (now_s() - last_flush_s_ > flush_s) flush();
+  run_.on_progress(outcome_.done);
+}
+
+void OrderedWriter::flush() {
+  for (SweepSink* sink : run_.sinks) sink->flush();
+  last_flush_s_ = now_s();
+}
+
+SweepOutcome OrderedWriter::finish(bool is_interrupted) {
+  flush();
+  outcome_.is_interrupted = is_interrupted;
+  return outcome_;
+}
+
+SweepOutcome run_points(const SweepRun& run) {
+  const ChunkPlan plan(run.range, run.threads);
+  ChunkBoard board(plan, run.threads);
+  OrderedWriter writer(run);
+  const Workers workers(board, run);
+  while (!board.is_finished()) {
+    if (run.is_interrupted()) {
+      board.stop();
+      writer.write(board.collect(0));
+      return writer.finish(true);
+    }
+    writer.write(board.collect(patience_s));
+  }
+  return writer.finish(false);
+}
+
+}  // namespace strata

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/base/error.hpp"
+#include "strata/base/temporary_folder_test.hpp"
+#include "strata/sweep/made_up_sweep_test.hpp"
+#include "strata/sweep/sink.hpp"
+#include "strata/sweep/table.hpp"
+
+#include <gtest/gtest.h>
+
+namespace strata {
+namespace {
+
+class ResultDatabase : public testing::Test {
+ protected:
+  std::unique_ptr<SweepSink> open(IfPresent if_present, const std::string& hash = "0123") {
+    return database_sink(path_, if_present, columns_, {hash, "9.9", grid_.size()});
+  }
+  void write(SweepSink& sink, std::int64_t first, std::int64_t end) {
+    std::vector<PointResult> results;
+    for (std::int64_t point = first; point < end; ++point)
+      results.push_back(test::made_up_result(point));
+    sink.write(first, results);
+  }
+
+  const Grid grid_ = test::made_up_grid();
+  const SweepColumns columns_{grid_};
+  const test::TemporaryFolder folder_;
+  const std::filesystem::path path_ = folder_.path() / "points.db";
+};
+
+TEST_F(ResultDatabase, goes_on_behind_its_last_point) {
+  write(*open(IfPresent::refuse), 0, 9);
+  {
+    const std::unique_ptr<SweepSink> sink = open(IfPresent::resume);
+    ASSERT_EQ(sink->done(), 9);
+    write(*sink, 5, 24);  // what is there already is left out
+  }
+  const SweepTable table = read_sweep_table(path_);
+  ASSERT_EQ(table.row_count, 24U);
+  EXPECT_EQ(table.identity, "0123");
+  EXPECT_TRUE(table.column("capacity").is_axis);
+  for (std::size_t row = 0; row < 24; ++row) {
+    const PointResult expected = test::made_up_result(static_cast<std::int64_t>(row));
+    EXPECT_EQ(table.column("error").texts[row], expected.error);
+    if (expected.error.empty())
+      EXPECT_EQ(table.column("time_s").numbers[row], expected.totals.time_s);
+  }
+}
+
+TEST_F(ResultDatabase, of_something_else_is_left_alone) {
+  write(*open(IfPresent::refuse), 0, 9);
+  EXPECT_THROW(open(IfPresent::refuse), Error);
+  EXPECT_THROW(open(IfPresent::resume, "4567"), Error);
+  EXPECT_EQ(open(IfPresent::resume)->done(), 9);
+  EXPECT_EQ(open(IfPresent::replace)->done(), 0);
+}
+
+TEST_F(ResultDatabase, that_is_no_database_is_refused) {
+  folder_.file("points.db", "my diary, which is longer than a hundred bytes, so that SQLite has to "
+                            "look at what it says before it says no to it");
+  EXPECT_THROW(open(IfPresent::resume), Error);
+}
+
+}  // namespace
+}  // namespace strata

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/sweep/sink.hpp"
+
+#include "strata/base/error.hpp"
+#include "strata/base/temporary_folder_test.hpp"
+#include "strata/sweep/made_up_sweep_test.hpp"
+#include "strata/sweep/table.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <sstream>
+
+namespace strata {
+namespace {
+
+std::string content(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+/// Every form of file, on a sweep of 24 made-up points.
+class ResultFiles : public testing::TestWithParam<TextForm> {
+ protected:
+  std::unique_ptr<SweepSink> open(IfPresent if_present, const std::string& hash = "0123") {
+    return text_file_sink(GetParam(), path_, if_present, columns_, {hash, "9.9", grid_.size()});
+  }
+  SweepOutcome run_all(IfPresent if_present, std::int64_t threads = 1) {
+    const std::unique_ptr<SweepSink> sink = open(if_present);
+    return run_points({.range = {sink->done(), grid_.size(), 12, 1},
+                       .make_worker = [] { return std::make_unique<test::MadeUpWorker>(); },
+                       .sinks = {sink.get()},
+                       .threads = threads});
+  }
+  std::string error_of(IfPresent if_present, const std::string& hash = "0123") {
+    try {
+      open(if_present, hash);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::usage);
+      return error.what();
+    }
+    return "";
+  }
+
+  const Grid grid_ = test::made_up_grid();
+  const SweepColumns columns_{grid_};
+  const test::TemporaryFolder folder_;
+  const std::filesystem::path path_ = folder_.path() / "points";
+};
+
+TEST_P(ResultFiles, are_the_same_whatever_the_number_of_threads) {
+  run_all(IfPresent::refuse);
+  const std::string one = content(path_);
+  const SweepOutcome outcome = run_all(IfPresent::replace, 5);
+  EXPECT_EQ(content(path_), one);
+  EXPECT_EQ(outcome.done, 24);
+  EXPECT_EQ(outcome.failed, 3);  // points 3, 10 and 17
+  EXPECT_EQ(outcome.first_error, test::made_up_result(3).error);
+}
+
+TEST_P(ResultFiles, cut_off_at_any_byte_go_on_to_the_same_bytes) {
+  run_all(IfPresent::refuse);
+  const std::string whole = content(path_);
+  for (std::size_t size = 0; size <= whole.size(); size += size < 700 ? 1 : 11) {
+    std::filesystem::resize_file(path_, size);
+    run_all(IfPresent::resume);
+    ASSERT_EQ(content(path_), whole) << "cut at byte " << size;
+  }
+}
+
+TEST_P(ResultFiles, of_another_sweep_are_left_alone) {
+  run_all(IfPresent::refuse);
+  const std::string before = content(path_);
+  EXPECT_NE(error_of(IfPresent::resume, "4567").find("holds no results of this sweep"),
+            std::string::npos);
+  EXPECT_NE(error_of(IfPresent::refuse).find("is there already"), std::string::npos);
+  EXPECT_EQ(content(path_), before);
+  std::ofstream(path_) << "my diary\n";
+  EXPECT_NE(error_of(IfPresent::resume), "");
+  EXPECT_NE(error_of(IfPresent::refuse), "");
+  EXPECT_EQ(content(path_), "my diary\n");
+}
+
+TEST_P(ResultFiles, with_a_line_missing_are_not_continued) {
+  run_all(IfPresent::refuse);
+  std::string text = content(path_);
+  const std::size_t line = text.rfind('\n', text.size() - 2);
+  const std::size_t before = text.rfind('\n', line - 1);
+  text.erase(before, line - before);
+  std::ofstream(path_, std::ios::binary) << text;
+  EXPECT_THROW(open(IfPresent::resume), Error);
+  EXPECT_EQ(content(path_), text);
+}
+
+TEST_P(ResultFiles, are_written_by_one_process_at_a_time) {
+  const std::unique_ptr<SweepSink> first = open(IfPresent::refuse);
+  try {
+    open(IfPresent::resume);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::environment);
+  }
+}
+
+TEST_P(ResultFiles, are_read_back_as_the_table_they_are_of) {
+  run_all(IfPresent::refuse);
+  std::ofstream(path_, std::ios::app) << "24,a";  // cut off
+  const SweepTable table = read_sweep_table(path_);
+  ASSERT_EQ(table.row_count, 24U);
+  EXPECT_EQ(table.identity, "0123");
+  EXPECT_TRUE(table.column("model").is_axis);
+  EXPECT_TRUE(table.column("capacity").is_axis);
+  EXPECT_FALSE(table.column("time").is_axis);
+  for (std::size_t row = 0; row < table.row_count; ++row) {
+    const PointResult expected = test::made_up_result(static_cast<std::int64_t>(row));
+    EXPECT_EQ(table.column("model").texts[row], row < 12 ? "a" : "b,c");
+    EXPECT_EQ(table.column("capacity").numbers[row], static_cast<double>(row % 12 + 1));
+    EXPECT_EQ(table.is_failed(row), !expected.error.empty());
+    if (!expected.error.empty()) {
+      EXPECT_TRUE(std::isnan(table.column("time_s").numbers[row]));
+      continue;
+    }
+    EXPECT_EQ(table.column("time_s").numbers[row], expected.totals.time_s);
+    EXPECT_EQ(table.column("stall_time").numbers[row], expected.totals.stall_s);
+    EXPECT_EQ(table.column("samples_per_s").numbers[row], 32 / expected.totals.time_s);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Forms, ResultFiles,
+                         testing::Values(TextForm::csv, TextForm::json_lines),
+                         [](const auto& form) {
+                           return form.param == TextForm::csv ? "csv" : "json_lines";
+                         });
+
+TEST(SweepTable, names_the_nearest_column) {
+  const SweepTable table{.columns = {{.name = "time_s"}, {.name = "capacity_bytes"}}};
+  EXPECT_EQ(table.find("tme"), nullptr);
+  try {
+    table.column("capcity_bytes");
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "no column 'capcity_bytes'; did you mean capacity_bytes?; columns are: time_s, "
+                 "capacity_bytes");
+  }
+}
+
+TEST(SweepTable, refuses_what_is_no_result_of_a_sweep) {
+  const test::TemporaryFolder folder;
+  for (const char* text : {"", "a,b\n1,2\n", "point,time_s\n1\n", "point,x\n1,\"open\n",
+                           "{\"point\":[]}\n", "{broken\n", "{\"x\":1}\n"}) {
+    const auto path = folder.file("broken", text);
+    EXPECT_THROW(read_sweep_table(path), Error) << text;
+  }
+  EXPECT_THROW(read_sweep_table(folder.path()), Error);
+  EXPECT_THROW(read_sweep_table(folder.path() / "absent"), Error);
+}
+
+}  // namespace
+}  // namespace strata

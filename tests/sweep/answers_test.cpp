@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// Questions to a sweep, asked as a user asks them.
+#include "strata/strata.hpp"
+#include "strata/sweep.hpp"
+#include "tests/cli/run_program.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+#include <iterator>
+
+namespace strata::test {
+namespace {
+
+using Json = nlohmann::json;
+using Words = std::vector<std::string>;
+
+const Words small_sweep = {"sweep",      "lenet5",      "--on",        "v100",
+                           "--capacity", "16KB:2MB:x2", "--bandwidth", "10GB/s,1TB/s"};
+
+Outcome ask(Words words, const TemporaryFolder& folder, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return run(words, {.folder = folder.path()});
+}
+
+std::string content(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(SweepAnswers, are_the_same_from_a_run_and_from_its_file) {
+  const TemporaryFolder folder;
+  const Words questions = {"--pareto",     "time,capacity", "--knee",
+                           "capacity=10%", "--best-under",  "bandwidth < 1e11"};
+  Words with_files = questions;
+  with_files.insert(with_files.end(), {"--csv", "p.csv", "--json", "run.json"});
+  const Outcome from_run = ask(small_sweep, folder, with_files);
+  EXPECT_EQ(from_run.exit_code, 0) << from_run.err;
+  Words from_file_words = questions;
+  from_file_words.insert(from_file_words.end(), {"--json", "file.json"});
+  const Outcome from_file = ask({"sweep", "--from", "p.csv"}, folder, from_file_words);
+  EXPECT_EQ(from_file.exit_code, 0) << from_file.err;
+  EXPECT_EQ(from_run.out, from_file.out);
+  const Json of_run = Json::parse(content(folder.path() / "run.json"));
+  const Json of_file = Json::parse(content(folder.path() / "file.json"));
+  for (const char* key : {"points", "pareto", "knees", "best_under"})
+    EXPECT_EQ(of_run[key], of_file[key]) << key;
+  EXPECT_EQ(of_run["points"]["asked"], 16);
+  EXPECT_EQ(of_run["best_under"]["networks"][0]["satisfying"], 8);
+  EXPECT_EQ(of_run["knees"][0]["knees"].size(), 2U) << "one for each bandwidth";
+  EXPECT_EQ(of_run["networks"][0]["reuse"].size(), 4U);
+}
+
+TEST(SweepAnswers, an_impossible_wish_ends_with_1_and_what_is_nearest) {
+  const TemporaryFolder folder;
+  const Outcome outcome = ask(small_sweep, folder, {"--best-under", "capacity < 10KB"});
+  EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+  EXPECT_NE(outcome.out.find("capacity < 10KB: 16.00 KB, not 10.00 KB"), std::string::npos)
+      << outcome.out;
+}
+
+TEST(SweepAnswers, wrong_questions_are_refused_before_anything_is_written) {
+  const TemporaryFolder folder;
+  for (const Words& more :
+       {Words{"--where", "tim_s < 3"}, Words{"--where", "time_s < "}, Words{"--column", "x"},
+        Words{"--column", "time=3"}, Words{"--where", "time_s = 3"}, Words{"--pareto", "nothing"},
+        Words{"--knee", "time"}, Words{"--best-under", "1 +"}}) {
+    Words words = more;
+    words.insert(words.end(), {"--csv", "p.csv"});
+    const Outcome outcome = ask(small_sweep, folder, words);
+    EXPECT_EQ(outcome.exit_code, 2) << more[1];
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    EXPECT_FALSE(std::filesystem::exists(folder.path() / "p.csv"));
+  }
+  EXPECT_EQ(ask(small_sweep, folder, {"--csv", "-", "--pareto", "time"}).exit_code, 2);
+}
+
+TEST(SweepAnswers, a_constrained_sweep_resumes_to_the_same_bytes) {
+  const TemporaryFolder folder;
+  const Words constrained = {"--where", "capacity > 32KB && bandwidth > 1e11 && time_s > 0",
+                             "--column", "cost=area_mm2*2", "--csv"};
+  Words words = constrained;
+  words.push_back("whole.csv");
+  ASSERT_EQ(ask(small_sweep, folder, words).exit_code, 0);
+  const std::string whole = content(folder.path() / "whole.csv");
+  EXPECT_EQ(std::count(whole.begin(), whole.end(), '\n'), 2 + 6) << whole;
+  words.back() = "part.csv";
+  words.push_back("--resume");
+  for (std::size_t cut = 0; cut <= whole.size(); cut += 97) {
+    std::ofstream(folder.path() / "part.csv", std::ios::binary) << whole.substr(0, cut);
+    const Outcome outcome = ask(small_sweep, folder, words);
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    ASSERT_EQ(content(folder.path() / "part.csv"), whole) << "cut at " << cut;
+  }
+  words[1] = "capacity > 64KB";
+  EXPECT_EQ(ask(small_sweep, folder, words).exit_code, 2) << "it is another sweep";
+  EXPECT_EQ(content(folder.path() / "part.csv"), whole);
+}
+
+TEST(SweepAnswers, a_sweep_file_may_constrain) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "s.toml") << R"(strata_sweep = 1
+models = "lenet5"
+where = "capacity < 1MB"
+columns = ["mb = capacity / 1MB"]
+[axes]
+capacity = "256KB:2MB:x2"
+)";
+  const Outcome outcome = ask({"sweep", "s.toml"}, folder, {"--json", "-", "--pareto", "mb"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json json = Json::parse(outcome.out);
+  EXPECT_EQ(json["points"], Json({{"before_where", 4}, {"asked", 2}}));
+  EXPECT_EQ(json["pareto"]["fronts"][0]["points"][0]["mb"], 0.25);
+}
+
+TEST(SweepAnswers, sensitivity_is_what_predictions_say) {
+  const Graph graph = load_model("resnet18");
+  const Machine machine = load_machine("v100");
+  SweepRequest request;
+  request.models = {"resnet18"};
+  request.settings = {{"on", "v100"}, {"capacity", "40MB"}, {"batch", "20"}};
+  const Sweep sweep(request);
+  const SensitivityAnswer answer = sweep.sensitivity_at(0);
+  const auto predicted = [&](std::int64_t capacity_bytes, double more_bandwidth,
+                             double more_throughput, std::int64_t batch) {
+    PredictRequest wanted;
+    wanted.bounds = WantBounds::not_at_all;
+    wanted.wants_alternatives = false;
+    wanted.sizes.batch = batch;
+    wanted.hardware.capacity_bytes = capacity_bytes;
+    Machine changed = machine;
+    for (Peak& peak : changed.peaks) peak.flop_per_s.value *= more_throughput;
+    wanted.hardware.bytes_per_s = answer.point.hardware.bytes_per_s * more_bandwidth;
+    return predict_model(graph, changed, wanted).summary.totals.time_s;
+  };
+  constexpr std::int64_t capacity_bytes = 40 << 20;
+  EXPECT_DOUBLE_EQ(answer.speed.time_s, predicted(capacity_bytes, 1, 1, 20));
+  ASSERT_EQ(answer.resources.size(), 4U);
+  EXPECT_DOUBLE_EQ(answer.resources[0].speed.time_s,
+                   predicted(capacity_bytes + capacity_bytes / 10, 1, 1, 20));
+  EXPECT_DOUBLE_EQ(answer.resources[1].speed.time_s, predicted(capacity_bytes, 1.1, 1, 20));
+  EXPECT_DOUBLE_EQ(answer.resources[2].speed.time_s, predicted(capacity_bytes, 1, 1.1, 20));
+  EXPECT_DOUBLE_EQ(answer.resources[3].speed.time_s, predicted(capacity_bytes, 1, 1, 22));
+}
+
+TEST(SweepAnswers, a_build_without_muparser_says_so) {
+  const TemporaryFolder folder;
+  const Outcome outcome =
+      run_words({STRATA_WITHOUT_LIBRARIES, "sweep", "lenet5", "--where", "time_s > 0"},
+                {.folder = folder.path()});
+  EXPECT_EQ(outcome.exit_code, 3);
+  EXPECT_NE(outcome.err.find("formulas need muParser"), std::string::npos) << outcome.err;
+}
+
+}  // namespace
+}  // namespace strata::test
