@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "strata/sweep.hpp"
+
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/interrupt.hpp"
@@ -9,7 +11,6 @@
 #include "cli/sweep_progress.hpp"
 #include "strata/base/units.hpp"
 #include "strata/report/sweep_text.hpp"
-#include "strata/sweep.hpp"
 #include "strata/sweep/ranks.hpp"
 #include "strata/sweep/table_sink.hpp"
 #include "strata/sweep_estimate.hpp"
@@ -44,12 +45,11 @@ constexpr Flag from_flag{.name = "from",
                          .help = "Look at results of an earlier run instead of running.",
                          .offer = Offer::file};
 
-constexpr Argument arguments[] = {
-    {.name = "MODEL",
-     .help = "Built-in networks, files of networks, or a sweep file.",
-     .offer = Offer::model,
-     .is_required = false,
-     .repeats = true}};
+constexpr Argument arguments[] = {{.name = "MODEL",
+                                   .help = "Built-in networks, files of networks, or a sweep file.",
+                                   .offer = Offer::model,
+                                   .is_required = false,
+                                   .repeats = true}};
 constexpr auto flags =
     joined_flags(range_flags, named_range_flags, sweep_switches, import_flags,
                  std::array<Flag, 9>{csv_flag, jsonl_flag, db_flag, resume_flag, force_flag,
@@ -82,8 +82,7 @@ class Outputs {
     add_text(given, csv_flag, TextForm::csv, sweep);
     add_text(given, jsonl_flag, TextForm::json_lines, sweep);
     if (const auto path = given.value(db_flag)) {
-      sinks_.push_back(
-          database_sink(*path, if_present(given), sweep.columns(), sweep.identity()));
+      sinks_.push_back(database_sink(*path, if_present(given), sweep.columns(), sweep.identity()));
     }
     wants_summary_ = given.has(summary_flag) || (is_terminal && !takes_stdout_);
     if (wants_summary_ && takes_stdout_)
@@ -143,10 +142,10 @@ int describe(const Sweep& sweep, std::int64_t threads) {
     if (axis.size() > 1) sizes.push_back(fmt::format("{} {}", axis.size(), axis.name()));
   }
   const double time_s = estimated_time_s(sweep, 0, threads);
-  print(fmt::format("{}{}{}\n{} to lay out\nabout {} on {}\n",
-                    plural(sweep.grid().size(), "point"), sizes.empty() ? "" : " = ",
-                    fmt::join(sizes, " × "), plural(sweep.program_count(), "program"),
-                    waiting_time(time_s), plural(threads, "thread")));
+  print(fmt::format("{}{}{}\n{} to lay out\nabout {} on {}\n", plural(sweep.grid().size(), "point"),
+                    sizes.empty() ? "" : " = ", fmt::join(sizes, " × "),
+                    plural(sweep.program_count(), "program"), waiting_time(time_s),
+                    plural(threads, "thread")));
   return exit_code::done;
 }
 

@@ -60,8 +60,7 @@ class SweepFileReader {
     if (const auto* fuse = top.take("no-fuse")) request.import.fuse = !network::truth_of(*fuse);
     if (const auto* assume = top.take("assume-bn"))
       request.import.assume_batch_norm = network::truth_of(*assume);
-    if (const auto* strict = top.take("strict"))
-      request.import.strict = network::truth_of(*strict);
+    if (const auto* strict = top.take("strict")) request.import.strict = network::truth_of(*strict);
     if (const auto* axes = top.take("axes")) add_axes(request, network::table_of(*axes), "");
     top.expect_all_taken();
     return request;

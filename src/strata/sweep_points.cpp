@@ -14,7 +14,8 @@
 namespace strata {
 namespace {
 
-/// FNV-1a, 64 bits: http://www.isthe.com/chongo/tech/comp/fnv. Tells sweeps apart; nobody attacks it.
+/// FNV-1a, 64 bits: http://www.isthe.com/chongo/tech/comp/fnv. Tells sweeps apart; nobody attacks
+/// it.
 class Hash {
  public:
   void add(std::string_view text) {

@@ -14,7 +14,7 @@
 namespace strata {
 namespace {
 
-constexpr std::size_t most_networks = 6;    // what fits a screen
+constexpr std::size_t most_networks = 6;  // what fits a screen
 constexpr std::size_t most_capacities = 10;
 
 /// The rows of one network that have a result, slowest first.
@@ -34,9 +34,9 @@ std::vector<NetworkRows> networks_of(const SweepTable& table) {
     networks.back().rows.push_back(row);
   }
   for (NetworkRows& network : networks) {
-    std::stable_sort(
-        network.rows.begin(), network.rows.end(),
-        [&](std::size_t a, std::size_t b) { return speeds.numbers[a] < speeds.numbers[b]; });
+    std::stable_sort(network.rows.begin(), network.rows.end(), [&](std::size_t a, std::size_t b) {
+      return speeds.numbers[a] < speeds.numbers[b];
+    });
   }
   return networks;
 }
@@ -136,7 +136,8 @@ std::string to_text(const SweepTable& table, const TextStyle& style) {
   const std::vector<NetworkRows> networks = networks_of(table);
   std::size_t worked = 0;
   for (const NetworkRows& network : networks) worked += network.rows.size();
-  std::string text = fmt::format("{} points", format_exact(static_cast<std::int64_t>(table.row_count)));
+  std::string text =
+      fmt::format("{} points", format_exact(static_cast<std::int64_t>(table.row_count)));
   if (worked < table.row_count) {
     text += fmt::format(", {} of them failed (column error)",
                         format_exact(static_cast<std::int64_t>(table.row_count - worked)));

@@ -7,8 +7,8 @@
 #include <memory>
 #include <string_view>
 
-/// A sweep on many machines: the ranks of an MPI program share its points. Rank 0 hands them out and
-/// writes them; every rank computes.
+/// A sweep on many machines: the ranks of an MPI program share its points. Rank 0 hands them out
+/// and writes them; every rank computes.
 ///
 /// MPI takes tenths of a second to start and many libraries to link, so the program that is
 /// linked with it is one of its own (mpi_program); `strata` becomes it when it finds itself among

@@ -56,8 +56,9 @@ TEST_F(ResultDatabase, of_something_else_is_left_alone) {
 }
 
 TEST_F(ResultDatabase, that_is_no_database_is_refused) {
-  folder_.file("points.db", "my diary, which is longer than a hundred bytes, so that SQLite has to "
-                            "look at what it says before it says no to it");
+  folder_.file("points.db",
+               "my diary, which is longer than a hundred bytes, so that SQLite has to "
+               "look at what it says before it says no to it");
   EXPECT_THROW(open(IfPresent::resume), Error);
 }
 
