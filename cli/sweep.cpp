@@ -236,11 +236,12 @@ int run_among_ranks(const Request& request, const RankPlace& place) {
   if (place.rank > 0) return serve(given, ranks);
   try {
     const int code = run_here(request, &ranks);
-    if (code != exit_code::done) ranks.abort(code);
+    if (code != exit_code::done) ranks.end_all(code);
     return code;
   } catch (const Error& error) {  // the others wait for this rank: they must be told
     print_to_stderr(failure_text(error.kind(), error.what(), request.command_line, request.style));
-    ranks.abort(exit_code_of(error.kind()));
+    ranks.end_all(exit_code_of(error.kind()));
+    return exit_code_of(error.kind());
   }
 }
 

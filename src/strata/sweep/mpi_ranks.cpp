@@ -174,9 +174,6 @@ void RankSession::serve(const std::function<std::unique_ptr<PointWorker>()>& mak
   }
 }
 
-void RankSession::abort(int exit_code) {
-  MPI_Abort(MPI_COMM_WORLD, exit_code);
-  std::_Exit(exit_code);
-}
+void RankSession::end_all(int exit_code) { MPI_Abort(MPI_COMM_WORLD, exit_code); }
 
 }  // namespace strata

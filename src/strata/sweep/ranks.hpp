@@ -41,8 +41,8 @@ class RankSession {
   SweepOutcome run(const SweepRun& run);
   /// On the others: computes what rank 0 asks for until it has no more.
   void serve(const std::function<std::unique_ptr<PointWorker>()>& make_worker);
-  /// Ends every rank at once, with this exit code.
-  [[noreturn]] void abort(int exit_code);
+  /// MPI ends every rank at once, with this exit code; for when the others would wait for ever.
+  void end_all(int exit_code);
 };
 
 }  // namespace strata
