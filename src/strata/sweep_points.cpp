@@ -43,7 +43,7 @@ void add_machine(Hash& hash, const Machine& machine) {
   }
 }
 
-// Names of files are left out: the same network in another place gives the same results.
+// What was read counts, not only what was named: a file may have changed since.
 std::string identity_of(const Sweep::Parts& parts) {
   Hash hash;
   hash.add(parts.preset);

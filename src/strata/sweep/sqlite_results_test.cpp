@@ -42,8 +42,9 @@ TEST_F(ResultDatabase, goes_on_behind_its_last_point) {
   for (std::size_t row = 0; row < 24; ++row) {
     const PointResult expected = test::made_up_result(static_cast<std::int64_t>(row));
     EXPECT_EQ(table.column("error").texts[row], expected.error);
-    if (expected.error.empty())
+    if (expected.error.empty()) {
       EXPECT_EQ(table.column("time_s").numbers[row], expected.totals.time_s);
+    }
   }
 }
 
