@@ -19,12 +19,12 @@ double per_time(double amount, const PointResult& result) {
   return result.totals.time_s > 0 ? amount / result.totals.time_s : 0;
 }
 
-double as_real(std::int64_t whole) { return static_cast<double>(whole); }
+double real(std::int64_t whole) { return static_cast<double>(whole); }
 
 // What the hardware came to; a column only where no axis has the same name.
-constexpr ResultColumn fact_columns[] = {
+constexpr ResultColumn facts[] = {
     {"capacity_bytes", SweepCellKind::whole,
-     [](const PointResult& of) { return as_real(of.hardware.capacity_bytes); }},
+     [](const PointResult& of) { return real(of.hardware.capacity_bytes); }},
     {"bandwidth_bytes_per_s", SweepCellKind::real,
      [](const PointResult& of) { return of.hardware.bytes_per_s; }},
     {"throughput_flop_per_s", SweepCellKind::real,
@@ -32,37 +32,35 @@ constexpr ResultColumn fact_columns[] = {
 };
 
 // Whole numbers below 2^53 pass through a double unchanged; no iteration moves 9 PB.
-constexpr ResultColumn result_columns[] = {
-    {"samples", SweepCellKind::whole, [](const PointResult& of) { return as_real(of.samples); }},
+constexpr ResultColumn results[] = {
+    {"samples", SweepCellKind::whole, [](const PointResult& of) { return real(of.samples); }},
     {"time_s", SweepCellKind::real, [](const PointResult& of) { return of.totals.time_s; }},
     {"compute_time_s", SweepCellKind::real,
      [](const PointResult& of) { return of.totals.compute_s; }},
     {"stall_time_s", SweepCellKind::real, [](const PointResult& of) { return of.totals.stall_s; }},
     {"traffic_in_bytes", SweepCellKind::whole,
-     [](const PointResult& of) { return as_real(of.totals.in_bytes); }},
+     [](const PointResult& of) { return real(of.totals.in_bytes); }},
     {"traffic_out_bytes", SweepCellKind::whole,
-     [](const PointResult& of) { return as_real(of.totals.out_bytes); }},
+     [](const PointResult& of) { return real(of.totals.out_bytes); }},
     {"refetch_bytes", SweepCellKind::whole,
-     [](const PointResult& of) { return as_real(of.totals.refetch_bytes); }},
+     [](const PointResult& of) { return real(of.totals.refetch_bytes); }},
     {"average_bandwidth_bytes_per_s", SweepCellKind::real,
      [](const PointResult& of) {
-       return per_time(as_real(of.totals.in_bytes + of.totals.out_bytes), of);
+       return per_time(real(of.totals.in_bytes + of.totals.out_bytes), of);
      }},
     {"utilisation", SweepCellKind::real,
      [](const PointResult& of) { return per_time(of.totals.compute_s, of); }},
     {"samples_per_s", SweepCellKind::real,
-     [](const PointResult& of) { return per_time(as_real(of.samples), of); }},
+     [](const PointResult& of) { return per_time(real(of.samples), of); }},
     {"peak_occupied_bytes", SweepCellKind::whole,
-     [](const PointResult& of) { return as_real(of.totals.peak_occupied_bytes); }},
+     [](const PointResult& of) { return real(of.totals.peak_occupied_bytes); }},
     {"footprint_bytes", SweepCellKind::whole,
-     [](const PointResult& of) { return as_real(of.footprint_bytes); }},
+     [](const PointResult& of) { return real(of.footprint_bytes); }},
     {"area_mm2", SweepCellKind::real,
-     [](const PointResult& of) {
-       return area_mm2(as_real(of.hardware.capacity_bytes), area_node);
-     }},
+     [](const PointResult& of) { return area_mm2(real(of.hardware.capacity_bytes), area_node); }},
     {"area_16nm_mm2", SweepCellKind::real,
      [](const PointResult& of) {
-       return area_mm2(as_real(of.hardware.capacity_bytes), old_area_node);
+       return area_mm2(real(of.hardware.capacity_bytes), old_area_node);
      }},
 };
 
@@ -84,15 +82,15 @@ SweepColumns::SweepColumns(const Grid& grid) : grid_(grid) {
   heads_.push_back({"point", SweepCellKind::whole, false});
   for (const Axis& axis : grid.axes())
     heads_.push_back({axis.column(), cell_kind_of(axis.kind()), true});
-  for (std::size_t i = 0; i < std::size(fact_columns); ++i) {
+  for (std::size_t i = 0; i < std::size(facts); ++i) {
     const bool is_axis = std::any_of(heads_.begin(), heads_.end(), [&](const ColumnHead& head) {
-      return head.name == fact_columns[i].name;
+      return head.name == facts[i].name;
     });
     if (is_axis) continue;
     facts_.push_back(i);
-    heads_.push_back({std::string(fact_columns[i].name), fact_columns[i].kind, false});
+    heads_.push_back({std::string(facts[i].name), facts[i].kind, false});
   }
-  for (const ResultColumn& column : result_columns)
+  for (const ResultColumn& column : results)
     heads_.push_back({std::string(column.name), column.kind, false});
   heads_.push_back({"error", SweepCellKind::text, false});
 }
@@ -123,8 +121,8 @@ void SweepColumns::fill(std::vector<SweepCell>& cells, std::int64_t point,
       fill_number(cell, column.kind, column.value(result));
     }
   };
-  for (const std::size_t fact : facts_) fill_result(fact_columns[fact]);
-  for (const ResultColumn& column : result_columns) fill_result(column);
+  for (const std::size_t fact : facts_) fill_result(facts[fact]);
+  for (const ResultColumn& column : results) fill_result(column);
   cells[at].kind = SweepCellKind::text;
   cells[at].is_empty = !failed;
   cells[at].text = result.error;
