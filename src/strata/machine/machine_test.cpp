@@ -30,7 +30,8 @@ TEST(Machines, every_shipped_file_reads_and_is_plausible) {
     EXPECT_LE(outermost.bandwidth_bytes_per_s->value, 1e14) << machine.name;
     EXPECT_TRUE(std::is_sorted(machine.memory.begin(), machine.memory.end(),
                                [](const auto& a, const auto& b) {
-                                 return a.capacity_bytes.value < b.capacity_bytes.value;
+                                 return a.capacity_bytes.value / static_cast<double>(a.instances) <
+                                        b.capacity_bytes.value / static_cast<double>(b.instances);
                                }))
         << machine.name << ": memory levels go from the innermost to the outermost";
   }
