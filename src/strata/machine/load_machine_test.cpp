@@ -69,15 +69,15 @@ TEST(SetField, changes_each_number_of_each_machine_and_nothing_else) {
 TEST(SetField, reads_units_ignores_case_and_keeps_who_said_so) {
   Machine machine = load_machine("h100-sxm");
   set_field(machine, "machine.memory.L2.capacity_bytes=128MB");
-  EXPECT_EQ(machine.memory.front().capacity_bytes.value, 128.0 * (1 << 20));
-  EXPECT_EQ(machine.memory.front().capacity_bytes.source,
+  EXPECT_EQ(last_on_chip(machine)->capacity_bytes.value, 128.0 * (1 << 20));
+  EXPECT_EQ(last_on_chip(machine)->capacity_bytes.source,
             "--set machine.memory.L2.capacity_bytes=128MB");
   set_field(machine, "machine.peaks.fp32.vector.flop_per_s = 20T");
   set_field(machine, "machine.launch_latency_s=2us");
   EXPECT_EQ(machine.launch_latency_s->value, 2e-6);
   Machine radeon = load_machine("radeon-6900-xt");
   set_field(radeon, "machine.memory.Infinity Cache.bandwidth_bytes_per_s=1.6TB/s");
-  EXPECT_EQ(radeon.memory.front().bandwidth_bytes_per_s->value, 1.6e12);
+  EXPECT_EQ(last_on_chip(radeon)->bandwidth_bytes_per_s->value, 1.6e12);
 }
 
 TEST(SetField, refuses_what_does_not_exist_or_makes_no_sense) {

@@ -8,33 +8,96 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
 
 namespace strata {
 namespace {
 
 TEST(Machines, every_shipped_file_reads_and_is_plausible) {
-  ASSERT_GE(shipped_machines().size(), 7u);
+  ASSERT_GE(shipped_machines().size(), 32u);
   ASSERT_EQ(shipped_machines().size(), embedded_machines().size());
+  std::set<std::string> titles;
   for (std::size_t i = 0; i < shipped_machines().size(); ++i) {
     const Machine& machine = shipped_machines()[i];
     EXPECT_EQ(machine.name, embedded_machines()[i].name) << "a machine is called as its file";
+    EXPECT_TRUE(titles.insert(machine.title).second) << machine.title << " stands twice";
     for (const Peak& peak : machine.peaks) {
       EXPECT_GE(peak.flop_per_s.value, 1e11) << machine.name;
       EXPECT_LE(peak.flop_per_s.value, 1e17) << machine.name;
-      EXPECT_GE(peak.flop_per_s.source.size(), 10u) << machine.name << ": a number needs a source";
     }
-    const MemoryLevel& outermost = machine.memory.back();
-    EXPECT_FALSE(outermost.is_on_chip) << machine.name;
-    ASSERT_TRUE(outermost.bandwidth_bytes_per_s) << machine.name;
-    EXPECT_GE(outermost.bandwidth_bytes_per_s->value, 1e10) << machine.name;
-    EXPECT_LE(outermost.bandwidth_bytes_per_s->value, 1e14) << machine.name;
-    EXPECT_TRUE(std::is_sorted(machine.memory.begin(), machine.memory.end(),
-                               [](const auto& a, const auto& b) {
-                                 return a.capacity_bytes.value / static_cast<double>(a.instances) <
-                                        b.capacity_bytes.value / static_cast<double>(b.instances);
-                               }))
-        << machine.name << ": memory levels go from the innermost to the outermost";
+    ASSERT_NE(off_chip(machine), nullptr) << machine.name;
+    ASSERT_NE(last_on_chip(machine), nullptr) << machine.name;
+    ASSERT_TRUE(off_chip(machine)->bandwidth_bytes_per_s) << machine.name;
+    EXPECT_GE(off_chip(machine)->bandwidth_bytes_per_s->value, 1e10) << machine.name;
+    EXPECT_LE(off_chip(machine)->bandwidth_bytes_per_s->value, 1e14) << machine.name;
   }
+}
+
+TEST(Machines, no_shipped_machine_is_out_of_balance) {
+  for (const Machine& machine : shipped_machines()) {
+    for (const Peak& peak : machine.peaks) {
+      // FLOP per byte: fp64 on a graphics card is the least, fp8 on a B200 the most.
+      const double balance = *balance_of(machine, peak);
+      EXPECT_GE(balance, 0.5) << machine.name << " " << name_of(peak.dtype);
+      EXPECT_LE(balance, 1000) << machine.name << " " << name_of(peak.dtype);
+    }
+    const Peak* vector = find_peak(machine, DType::fp32, ComputeUnit::vector);
+    if (vector == nullptr) continue;
+    EXPECT_GE(*balance_of(machine, *vector), 5) << machine.name;
+    EXPECT_LE(*balance_of(machine, *vector), 150) << machine.name;
+  }
+}
+
+TEST(Machines, a_rate_is_units_times_flop_per_clock_times_clock) {
+  std::size_t checked = 0;
+  for (const Machine& machine : shipped_machines()) {
+    for (const Peak& peak : machine.peaks) {
+      const std::optional<double> arithmetic = arithmetic_peak(machine, peak);
+      if (!arithmetic) continue;
+      ++checked;
+      EXPECT_NEAR(peak.flop_per_s.value / *arithmetic, 1, 0.03)
+          << machine.name << " " << name_of(peak.dtype) << " " << name_of(peak.unit);
+    }
+  }
+  EXPECT_GE(checked, 100u);
+}
+
+// Every object of the file that has a "source" has one that says something; a rate of matrix units
+// says that it is the dense one.
+void check_sources(const nlohmann::json& json, const std::string& place, std::size_t& found) {
+  if (json.is_object() && json.contains("source")) {
+    ++found;
+    const auto source = json["source"].get<std::string>();
+    EXPECT_GE(source.size(), 7u) << place << ": a number needs a source";
+    if (json.value("unit", "") == "matrix") {
+      EXPECT_NE(source.find("dense"), std::string::npos) << place << ": " << source;
+    }
+  }
+  if (!json.is_structured()) return;
+  for (const auto& entry : json.items())
+    check_sources(entry.value(), place + "." + entry.key(), found);
+}
+
+TEST(Machines, every_number_that_ships_says_where_it_comes_from) {
+  for (const EmbeddedFile& file : embedded_machines()) {
+    std::size_t found = 0;
+    check_sources(nlohmann::json::parse(file.text), std::string(file.name), found);
+    EXPECT_GE(found, 4u) << file.name;
+  }
+}
+
+TEST(Machines, the_machine_of_the_roofline_paper_has_its_numbers) {
+  const auto& all = shipped_machines();
+  const auto found =
+      std::find_if(all.begin(), all.end(), [](const Machine& m) { return m.name == "v100-nersc"; });
+  ASSERT_NE(found, all.end());
+  const Peak* tensor = find_peak(*found, DType::fp16, ComputeUnit::matrix);
+  EXPECT_NEAR(*balance_of(*found, *tensor), 129.68, 0.005);
+  EXPECT_NEAR(tensor->flop_per_s.value, 80 * 8 * 1.312e9 * 4 * 4 * 4 * 2, 1);
+  EXPECT_EQ(found->launch_latency_s->value, 4.2e-6);
+  EXPECT_TRUE(found->measured);
 }
 
 std::string refusal(const nlohmann::json& document) {

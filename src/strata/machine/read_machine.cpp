@@ -12,9 +12,9 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t most_entries = 256;    // of lists that people read
 constexpr std::size_t most_numbers = 10000;  // of samples and points
 
-Evidence evidence_from(const Json& json, const std::string& place) {
+Measurement evidence_from(const Json& json, const std::string& place) {
   ObjectReader object(json, place);
-  Evidence evidence;
+  Measurement evidence;
   evidence.method = object.text("method");
   evidence.samples_s = object.list("samples_s", most_numbers, not_negative_number);
   evidence.deviation_s = object.maybe_not_negative("deviation_s");

@@ -25,8 +25,8 @@ double median_deviation_of(std::span<const double> numbers) {
   return median_of(distances);
 }
 
-Evidence evidence_of(std::string method, std::span<const double> samples_s) {
-  Evidence evidence;
+Measurement evidence_of(std::string method, std::span<const double> samples_s) {
+  Measurement evidence;
   evidence.method = std::move(method);
   evidence.samples_s.assign(samples_s.begin(), samples_s.end());
   if (samples_s.empty()) return evidence;

@@ -18,7 +18,7 @@ struct PeakShare {
 };
 
 /// How a number was measured.
-struct Evidence {
+struct Measurement {
   std::string method;                     ///< "4 GiB read, 16 bytes per thread, best of 20"
   std::vector<double> samples_s;          ///< each repetition, in seconds, as it came
   std::optional<double> deviation_s;      ///< median absolute deviation of the samples
@@ -28,17 +28,17 @@ struct Evidence {
   std::optional<PeakShare> share;
   std::vector<std::string> notes;  ///< "power cap during 12 of 20 samples"
 
-  bool operator==(const Evidence&) const = default;
+  bool operator==(const Measurement&) const = default;
 };
 
-/// Evidence with the spread of the samples filled in.
-Evidence evidence_of(std::string method, std::span<const double> samples_s);
+/// A measurement with the spread of the samples filled in.
+Measurement evidence_of(std::string method, std::span<const double> samples_s);
 
 /// A number and who says so.
 struct Sourced {
   double value = 0;
   std::string source;  ///< document and place in it, or "measured"
-  std::optional<Evidence> evidence = std::nullopt;
+  std::optional<Measurement> evidence = std::nullopt;
 
   bool operator==(const Sourced&) const = default;
 };

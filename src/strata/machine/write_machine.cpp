@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/machine/machine.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <cmath>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace strata {
 namespace {
@@ -16,7 +19,7 @@ void add_if(Json& json, const char* key, const std::optional<Number>& number) {
   if (number) json[key] = *number;
 }
 
-Json json_of(const Evidence& evidence) {
+Json json_of(const Measurement& evidence) {
   Json json = {{"method", evidence.method}};
   add_if(json, "deviation_s", evidence.deviation_s);
   add_if(json, "relative_spread", evidence.relative_spread);
@@ -128,11 +131,29 @@ std::string compact(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+// With a space after commas and colons, and whole numbers without a decimal point.
+std::string one_line(const Json& json) {
+  constexpr double exact_whole = 1e15;
+  if (json.is_number_float()) {
+    const auto number = json.get<double>();
+    if (std::floor(number) == number && std::fabs(number) < exact_whole)
+      return fmt::format("{:.0f}", number);
+  }
+  if (!json.is_structured()) return compact(json);
+  std::vector<std::string> parts;
+  for (const auto& entry : json.items()) {
+    const std::string key = json.is_object() ? compact(entry.key()) + ": " : "";
+    parts.push_back(key + one_line(entry.value()));
+  }
+  const std::string inside = fmt::format("{}", fmt::join(parts, ", "));
+  return json.is_object() ? "{" + inside + "}" : "[" + inside + "]";
+}
+
 // What fits on a line stands on one, and so does every list of plain numbers: a person reads the
 // file, and a thousand samples are no thousand lines.
 void write(const Json& json, std::size_t indent, std::string& text) {
   constexpr std::size_t line_width = 120;
-  const std::string line = compact(json);
+  const std::string line = one_line(json);
   const bool is_plain_list =
       json.is_array() && (json.empty() || !json[0].is_structured() || json[0].is_array());
   if (!json.is_structured() || is_plain_list || indent + line.size() <= line_width) {
