@@ -74,11 +74,13 @@ function(strata_add_cuda_kernels target)
   file(GLOB_RECURSE kernels CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/strata/*.cu")
   add_library(strata_cuda_kernels OBJECT ${kernels})
   target_include_directories(strata_cuda_kernels PRIVATE "${PROJECT_SOURCE_DIR}/src")
-  set_target_properties(strata_cuda_kernels PROPERTIES
-    CUDA_STANDARD 20 CUDA_STANDARD_REQUIRED ON CUDA_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
+  set_target_properties(strata_cuda_kernels PROPERTIES POSITION_INDEPENDENT_CODE ON)
   target_compile_options(strata_cuda_kernels PRIVATE
+    -std=c++20  # CMake 3.25 has no name for it
     "SHELL:-Xcompiler -Wall,-Wextra" $<$<BOOL:${STRATA_WERROR}>:--Werror=all-warnings>)
   target_sources(${target} PRIVATE $<TARGET_OBJECTS:strata_cuda_kernels>)
   target_link_libraries(${target} PRIVATE CUDA::cudart_static)
+  set_source_files_properties("${PROJECT_SOURCE_DIR}/src/strata/measure/cuda/cublaslt.cpp" PROPERTIES
+    COMPILE_DEFINITIONS "STRATA_CUDA_LIBRARY_DIR=\"${CUDAToolkit_LIBRARY_DIR}\"" SKIP_UNITY_BUILD_INCLUSION ON)
   target_include_directories(${target} SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
 endfunction()

@@ -60,8 +60,8 @@ double Bench::glance(const Enqueue& enqueue) const {
   return std::min(batch_s(enqueue, launches), batch_s(enqueue, launches));
 }
 
-Evidence evidence_of(const Timing& timing, std::string method) {
-  Evidence evidence = strata::evidence_of(std::move(method), timing.samples_s);
+Measurement evidence_of(const Timing& timing, std::string method) {
+  Measurement evidence = strata::evidence_of(std::move(method), timing.samples_s);
   evidence.clock_hz = timing.clocks.sm_hz();
   evidence.power_w = timing.clocks.power_w();
   if (std::string note = timing.clocks.note(); !note.empty()) evidence.notes.push_back(note);

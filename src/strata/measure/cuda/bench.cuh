@@ -58,8 +58,8 @@ class Bench {
 
 /// A measured number: `amount` per launch over the median time of one.
 Sourced rate_of(double amount, const Timing& timing, std::string method);
-/// Evidence with clocks, power and what held the clock back.
-Evidence evidence_of(const Timing& timing, std::string method);
+/// Measurement with clocks, power and what held the clock back.
+Measurement evidence_of(const Timing& timing, std::string method);
 
 inline constexpr const char* measured_source = "measured";
 

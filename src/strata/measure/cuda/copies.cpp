@@ -49,7 +49,7 @@ void sweep(const Bench& bench, const CopyOnce& copy, std::size_t most, Link& lin
   const TransferTime& last = times.back();
   const TransferCost cost =
       fit_transfers(times).value_or(TransferCost{times.front().seconds, last.bytes / last.seconds});
-  Evidence evidence = strata::evidence_of(
+  Measurement evidence = strata::evidence_of(
       fmt::format("copies of {} to {}, each until it is done: time = latency + bytes / bandwidth, "
                   "fitted; samples are those of {}",
                   format_bytes(times.front().bytes), largest, largest),

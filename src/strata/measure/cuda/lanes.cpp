@@ -50,7 +50,7 @@ Peak peak_of_lanes(const Bench& bench, DType dtype) {
 }  // namespace
 
 void compare_with_documents(const DeviceInfo& device, Peak& peak) {
-  Evidence& evidence = *peak.flop_per_s.evidence;
+  Measurement& evidence = *peak.flop_per_s.evidence;
   const double rate = peak.flop_per_s.value;
   const auto per_clock = flop_per_clock_of_sm(device.major, device.minor, peak.dtype, peak.unit);
   if (per_clock) peak.flop_per_clock = Sourced{*per_clock, std::string(source_of_sm_rates)};
@@ -62,7 +62,7 @@ void compare_with_documents(const DeviceInfo& device, Peak& peak) {
                                        *per_clock, *evidence.clock_hz * 1e-6)};
   }
   const Machine* datasheet = datasheet_of(device.name);
-  const Peak* promised = datasheet == nullptr ? nullptr : peak_of(*datasheet, peak.dtype, peak.unit);
+  const Peak* promised = datasheet == nullptr ? nullptr : find_peak(*datasheet, peak.dtype, peak.unit);
   if (promised == nullptr) return;
   evidence.notes.push_back(fmt::format("{:.1f} % of the datasheet's {}",
                                        100 * rate / promised->flop_per_s.value,

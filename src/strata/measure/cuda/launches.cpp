@@ -119,7 +119,7 @@ Sourced graph_node_latency(const Bench& bench) {
 Sourced latency_over(const std::vector<LaunchVariant>& variants) {
   std::vector<double> medians_s;
   for (const LaunchVariant& variant : variants) medians_s.push_back(variant.latency_s.value);
-  Evidence evidence = strata::evidence_of(
+  Measurement evidence = strata::evidence_of(
       fmt::format("empty kernels back to back, {} each: the median over {} variants of grid, "
                   "block, arguments and streams; its samples are theirs",
                   queue, variants.size()),

@@ -94,7 +94,7 @@ Machine empty_machine(const DeviceInfo& device, const Nvml* nvml, const std::str
 
 /// Clocks under load: of the lanes' fp32 kernel, which no power limit slows down on most GPUs.
 void set_clocks_seen(const Nvml* nvml, Machine& machine) {
-  const Peak* fp32 = peak_of(machine, DType::fp32, ComputeUnit::vector);
+  const Peak* fp32 = find_peak(machine, DType::fp32, ComputeUnit::vector);
   if (fp32 != nullptr && fp32->clock_hz)
     machine.clocks.seen_hz =
         Sourced{fp32->clock_hz->value, "NVML, during the fp32 multiply-adds; each peak has its own"};

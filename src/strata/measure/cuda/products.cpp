@@ -53,7 +53,9 @@ class ProductBench {
         scale_(sizeof(float)),
         check_(sizeof(ProductCheck)) {
     const float one = 1;
-    STRATA_CUDA_CALL(cudaMemcpy(scale_.get(), &one, sizeof one, cudaMemcpyHostToDevice));
+    STRATA_CUDA_CALL(
+        cudaMemcpyAsync(scale_.get(), &one, sizeof one, cudaMemcpyHostToDevice, bench.stream()));
+    bench.synchronize();
     const std::int64_t size = bytes_per_element(dtype);
     fill_uniform(a_.get(), static_cast<std::int64_t>(a_.bytes()) / size, dtype,
                  bench.options().seed, bench.stream());
@@ -110,7 +112,7 @@ void ProductBench::try_shape(const Shape& shape, Candidate& best, std::string& w
 
 void ProductBench::check(const LtProduct& product, const Candidate& chosen) const {
   d_.poison(product_poison);
-  STRATA_CUDA_CALL(cudaMemset(check_.get(), 0, check_.bytes()));
+  check_.poison(0);
   product.multiply(chosen.algorithm, d_.get(), workspace_.get(), bench_.stream());
   check_product(product_of(chosen.shape), checked_elements, bench_.options().seed,
                 check_.get<ProductCheck>(), bench_.stream());
@@ -171,7 +173,7 @@ void measure_products(const Bench& bench, const Say& say, Machine& machine) {
       warnings.push_back(fmt::format("matrix products in {}: {}", name_of(dtype), why_not));
       continue;
     }
-    const Peak* lanes = peak_of(machine, dtype, ComputeUnit::vector);
+    const Peak* lanes = find_peak(machine, dtype, ComputeUnit::vector);
     if (lanes != nullptr && lanes->flop_per_s.value > peak->flop_per_s.value) {
       warnings.push_back(fmt::format(
           "matrix products in {} reach {}, less than the lanes: left out", name_of(dtype),
