@@ -56,7 +56,7 @@ class Arithmetic : public OnDevice {
     const std::int64_t count = fma_elements(run);
     const auto bytes = static_cast<std::size_t>(count * bytes_per_element(run.dtype));
     const DeviceBuffer start(bytes), out(bytes);
-    fill_small_integers(start.get(), count, run.dtype, seed, stream());
+    cuda::fill_small_integers(start.get(), count, run.dtype, seed, stream());
     bench().synchronize();
     out.poison(0xFF);
     run_fma(run, start.get(), out.get(), stream());
