@@ -2,6 +2,7 @@
 // The kernels behind the bandwidths do what they say: their results are computed again on the host.
 #include "strata/measure/cuda/kernels.cuh"
 #include "strata/measure/cuda/walks.cuh"
+#include "strata/measure/walk_step.hpp"
 #include "tests/device/on_device.hpp"
 
 #include <cmath>
@@ -87,7 +88,7 @@ TEST_F(Bandwidth, walks_visit_the_tiles_they_say) {
     for (const cuda::Caching caching :
          {cuda::Caching::all_levels, cuda::Caching::shared_level}) {
       cuda::Walk plan{.tiles = tiles, .passes = 11, .blocks = 5};
-      plan.step = cuda::walk_step(tiles, plan.blocks);
+      plan.step = walk_step(tiles, plan.blocks);
       walk(AccessMix::read, caching, arrays.all(), plan, seed, stream());
       const auto sums = on_host<std::uint32_t>(arrays.all().checksums,
                                                plan.blocks * cuda::walk_warps_per_block);

@@ -40,7 +40,7 @@ void stream_once(AccessMix mix, const Arrays& arrays, std::int64_t bytes, std::u
 enum class Caching { all_levels, shared_level };
 
 /// A grid that stays and walks over the arrays tile by tile, `passes` tiles per block. In pass r,
-/// block b is at tile (b + r × step) mod tiles; step is walk_step.
+/// block b is at tile (b + r × step) mod tiles; step comes from walk_step.
 struct Walk {
   std::int64_t tiles = 0;
   std::int64_t step = 0;

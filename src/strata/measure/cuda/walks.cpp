@@ -2,10 +2,10 @@
 #include "strata/measure/cuda/walks.cuh"
 
 #include "strata/base/error.hpp"
+#include "strata/measure/walk_step.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace strata::cuda {
 namespace {
@@ -19,13 +19,6 @@ std::size_t checksum_bytes(const Bench& bench, std::int64_t bytes) {
 }
 
 }  // namespace
-
-std::int64_t walk_step(std::int64_t tiles, int blocks) {
-  if (tiles == 1) return 0;
-  std::int64_t step = std::max<std::int64_t>(1, blocks % tiles);
-  while (std::gcd(step, tiles) != 1) step = step % tiles + 1;
-  return step % tiles;
-}
 
 WalkArrays::WalkArrays(const Bench& bench, std::int64_t bytes)
     : bytes_(bytes),

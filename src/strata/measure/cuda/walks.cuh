@@ -15,12 +15,6 @@ struct WalkRun {
   Bench::Enqueue enqueue;
 };
 
-/// How far a block goes from tile to tile, so that each comes to every tile before it comes to one
-/// again: next to the number of blocks, and without a divisor in common with the number of tiles.
-/// With a plain stride of the grid a block would stay at the same few tiles of a small set, and its
-/// L1 would answer for the L2.
-std::int64_t walk_step(std::int64_t tiles, int blocks);
-
 /// Three arrays of random data for the bandwidth kernels.
 class WalkArrays {
  public:
