@@ -24,6 +24,7 @@ std::string offer_call(Offer offer, std::span<const std::string_view> choices) {
     case Offer::choices: return fmt::format("_strata_words '{}'", fmt::join(choices, " "));
     case Offer::file: return "_strata_files";
     case Offer::model: return "_strata_models";
+    case Offer::machine: return "_strata_machines";
     case Offer::command: return fmt::format("_strata_words '{}'", fmt::join(command_words(), " "));
     case Offer::nothing: break;
   }
@@ -48,6 +49,16 @@ std::string word_case(std::string_view command, std::span<const Flag> flags,
                      command, flag_words(flags), words);
 }
 
+// The first word of a command, and all others; where the others are of another kind, words that are
+// no flags decide which it is.
+std::string offers_of(std::span<const Argument> arguments) {
+  if (arguments.empty()) return offer_call(Offer::nothing, {});
+  const std::string first = offer_call(arguments.front().offer, arguments.front().choices);
+  const std::string last = offer_call(arguments.back().offer, arguments.back().choices);
+  if (!arguments.back().repeats || first == last) return first;
+  return fmt::format("if ((words == 0)); then {}; else {}; fi", first, last);
+}
+
 constexpr std::string_view functions = R"(
 _strata_words() { mapfile -t COMPREPLY < <(compgen -W "$1" -- "$current"); }
 _strata_files() { compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -f -- "$current"); }
@@ -55,7 +66,7 @@ _strata_files() { compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(com
 
 constexpr std::string_view beginning = R"(
 _strata() {
-  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command='' index
+  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command='' index words=0
   if [[ $current == '=' ]]; then  # bash takes --flag=value for three words
     current=''
   elif [[ $previous == '=' ]]; then
@@ -68,6 +79,9 @@ _strata() {
       *) command=${COMP_WORDS[index]}; break ;;
     esac
   done
+  for ((index++; index < COMP_CWORD; index++)); do
+    [[ ${COMP_WORDS[index]} == -* ]] || ((words++))
+  done
 )";
 
 }  // namespace
@@ -78,22 +92,23 @@ std::string bash_completion() {
                                 fmt::format("_strata_words '{}'", fmt::join(command_words(), " ")));
   for (const Command* command : commands()) {
     const std::vector<Flag> flags = all_flags(*command);
-    const std::string offers =
-        command->arguments.empty()
-            ? offer_call(Offer::nothing, {})
-            : offer_call(command->arguments[0].offer, command->arguments[0].choices);
+    const std::string offers = offers_of(command->arguments);
     values += value_cases(command->name, flags);
     words += word_case(command->name, flags, offers);
   }
   return fmt::format(
       "# bash completion for strata, written by: strata generate bash\n{}"
+      "_strata_machines() {{\n  compopt -o filenames 2>/dev/null\n"
+      "  mapfile -t COMPREPLY < <(compgen -W '{}' -- \"$current\"; compgen -f -- "
+      "\"$current\")\n}}\n"
       "_strata_models() {{\n  compopt -o filenames 2>/dev/null\n"
       "  mapfile -t COMPREPLY < <(compgen -W '{}' -- \"$current\"; compgen -f -- "
       "\"$current\")\n}}\n{}"
       "  case $command:$previous in\n{}  esac\n"
       "  case $command in\n{}  esac\n}}\n"
       "complete -F _strata strata\n",
-      functions, fmt::join(network_words(), " "), beginning, values, words);
+      functions, fmt::join(machine_words(), " "), fmt::join(network_words(), " "), beginning,
+      values, words);
 }
 
 }  // namespace strata

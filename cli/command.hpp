@@ -16,7 +16,7 @@
 namespace strata {
 
 /// What a shell may offer while the value is typed.
-enum class Offer { nothing, file, model, command, choices };
+enum class Offer { nothing, file, model, machine, command, choices };
 
 /// A switch, or a flag that takes exactly one value.
 struct Flag {
@@ -36,6 +36,7 @@ struct Argument {
   std::span<const std::string_view> choices = {};
   Offer offer = Offer::nothing;
   bool is_required = true;
+  bool repeats = false;  ///< the last one may: it takes all further words
 };
 
 /// What was typed after the command, sorted by flag.

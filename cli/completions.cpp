@@ -2,6 +2,7 @@
 #include "cli/completions.hpp"
 
 #include "cli/command.hpp"
+#include "strata/base/embedded.hpp"
 #include "strata/zoo/zoo.hpp"
 
 namespace strata {
@@ -21,6 +22,12 @@ std::string for_single_quotes(std::string_view text) {
 std::vector<std::string_view> command_words() {
   std::vector<std::string_view> words;
   for (const Command* command : commands()) words.push_back(command->name);
+  return words;
+}
+
+std::vector<std::string_view> machine_words() {
+  std::vector<std::string_view> words;
+  for (const EmbeddedFile& file : embedded_machines()) words.push_back(file.name);
   return words;
 }
 

@@ -29,6 +29,7 @@ std::string offer_options(Offer offer, std::span<const std::string_view> choices
     case Offer::command: return fmt::format(" -x -a {}", words(command_words()));
     case Offer::file: return " -r -F";
     case Offer::model: return fmt::format(" -F -a {}", words(network_words()));
+    case Offer::machine: return fmt::format(" -r -F -a {}", words(machine_words()));
     case Offer::nothing: break;
   }
   return " -x";

@@ -158,7 +158,8 @@ void check_words(const Command& command, const Arguments& arguments) {
                     words[index], did_you_mean(words[index], choices)),
         usage);
   }
-  if (words.size() > command.arguments.size()) {
+  const bool takes_all = !command.arguments.empty() && command.arguments.back().repeats;
+  if (words.size() > command.arguments.size() && !takes_all) {
     fail_usage(fmt::format("unexpected argument '{}'", words[command.arguments.size()]), usage);
   }
 }
@@ -186,8 +187,9 @@ Help help_asked(const Arguments& arguments) {
 std::string usage_of(const Command& command) {
   std::string usage = fmt::format("usage: strata {}", command.name);
   for (const Argument& argument : command.arguments) {
-    usage += argument.is_required ? fmt::format(" {}", argument.name)
-                                  : fmt::format(" [{}]", argument.name);
+    const std::string_view more = argument.repeats ? "..." : "";
+    usage += argument.is_required ? fmt::format(" {}{}", argument.name, more)
+                                  : fmt::format(" [{}{}]", argument.name, more);
   }
   return usage + " [options]";
 }

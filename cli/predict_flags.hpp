@@ -18,7 +18,7 @@ inline constexpr std::array<std::string_view, 1> preset_names = {"thesis"};
 inline constexpr Flag on_flag{.name = "on",
                               .value = "MACHINE",
                               .help = "A machine (strata list machines) or file; h100-sxm.",
-                              .offer = Offer::file};
+                              .offer = Offer::machine};
 inline constexpr Flag set_flag{.name = "set",
                                .value = "FIELD=V",
                                .help = "Any of its numbers, as machine.FIELD=VALUE.",

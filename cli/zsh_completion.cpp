@@ -25,6 +25,7 @@ std::string action_of(Offer offer, std::span<const std::string_view> choices) {
     case Offer::choices: return fmt::format("({})", fmt::join(choices, " "));
     case Offer::file: return "_files";
     case Offer::model: return "_strata_models";
+    case Offer::machine: return "_strata_machines";
     case Offer::command: return fmt::format("({})", fmt::join(command_words(), " "));
     case Offer::nothing: break;
   }
@@ -62,7 +63,8 @@ std::string command_case(const Command& command) {
   for (const Flag& flag : all_flags(command)) add_flag(specifications, flag);
   std::size_t index = 1;
   for (const Argument& argument : command.arguments) {
-    specifications.push_back(fmt::format("'{}:{}:{}'", index++, escaped(lower_case(argument.name)),
+    const std::string place = argument.repeats ? "*" : fmt::format("{}", index++);
+    specifications.push_back(fmt::format("'{}:{}:{}'", place, escaped(lower_case(argument.name)),
                                          action_of(argument.offer, argument.choices)));
   }
   return fmt::format("        {})\n{}          ;;\n", command.name,
@@ -85,6 +87,7 @@ std::string zsh_completion() {
   return fmt::format(
       "#compdef strata\n# zsh completion for strata, written by: strata generate zsh\n\n"
       "_strata_models() {{\n  _alternative 'networks:network:({})' 'files:file:_files'\n}}\n\n"
+      "_strata_machines() {{\n  _alternative 'machines:machine:({})' 'files:file:_files'\n}}\n\n"
       "_strata() {{\n  local curcontext=$curcontext state line\n  local -a commands\n  typeset -A "
       "opt_args\n"
       "{}"
@@ -92,8 +95,8 @@ std::string zsh_completion() {
       "    command)\n      commands=(\n{}      )\n      _describe command commands\n      ;;\n"
       "    argument)\n      case $words[1] in\n{}      esac\n      ;;\n"
       "  esac\n}}\n\n_strata \"$@\"\n",
-      fmt::join(network_words(), " "), arguments_call("-C -s -S", program, "  "), descriptions,
-      cases);
+      fmt::join(network_words(), " "), fmt::join(machine_words(), " "),
+      arguments_call("-C -s -S", program, "  "), descriptions, cases);
 }
 
 }  // namespace strata

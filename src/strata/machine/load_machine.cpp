@@ -4,10 +4,10 @@
 #include "strata/base/error.hpp"
 #include "strata/base/text.hpp"
 #include "strata/base/units.hpp"
+#include "strata/machine/numbers.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -42,12 +42,6 @@ Machine read_file(const fs::path& path) {
   }
 }
 
-std::string plain(std::string_view name) {
-  std::string text = lower_case(name);
-  std::replace(text.begin(), text.end(), ' ', '_');
-  return text;
-}
-
 using ParseNumber = double (*)(std::string_view text, std::string_view what);
 double bytes(std::string_view text, std::string_view what) {
   return static_cast<double>(parse_bytes(text, what));
@@ -69,7 +63,7 @@ std::vector<Field> fields(Machine& machine) {
          parse_flop_per_s, [&peak]() -> Sourced& { return peak.flop_per_s; }});
   }
   for (MemoryLevel& level : machine.memory) {
-    const std::string place = fmt::format("machine.memory.{}", plain(level.name));
+    const std::string place = fmt::format("machine.memory.{}", path_part(level.name));
     all.push_back({place + ".capacity_bytes", bytes,
                    [&level]() -> Sourced& { return level.capacity_bytes; }});
     all.push_back({place + ".bandwidth_bytes_per_s", parse_bytes_per_s,
@@ -77,6 +71,8 @@ std::vector<Field> fields(Machine& machine) {
   }
   all.push_back({"machine.launch_latency_s", parse_time,
                  [&machine]() -> Sourced& { return made(machine.launch_latency_s); }});
+  all.push_back({"machine.graph_node_latency_s", parse_time,
+                 [&machine]() -> Sourced& { return made(machine.graph_node_latency_s); }});
   return all;
 }
 
@@ -110,7 +106,7 @@ void set_field(Machine& machine, std::string_view assignment) {
          "got '{}'",
          assignment);
   }
-  const std::string path = plain(trimmed(assignment.substr(0, equals)));
+  const std::string path = path_part(trimmed(assignment.substr(0, equals)));
   const std::string_view value = assignment.substr(equals + 1);
   for (const Field& field : fields(machine)) {
     if (field.path != path) continue;

@@ -39,7 +39,8 @@ TEST(LoadMachine, says_what_is_near_and_what_is_wrong_with_a_file) {
   const auto load = [](const std::string& name) {
     return refusal(ErrorKind::input, [&] { load_machine(name); });
   };
-  EXPECT_NE(load("h100").find("did you mean h100-sxm"), std::string::npos) << load("h100");
+  EXPECT_NE(load("h100").find("did you mean h100-pcie, h100-sxm"), std::string::npos)
+      << load("h100");
   EXPECT_EQ(load("nowhere/m.json"), "nowhere/m.json: no such file");
   const test::TemporaryFolder folder;
   EXPECT_NE(load(folder.path().string() + "/").find("is a folder"), std::string::npos);
@@ -61,6 +62,7 @@ TEST(SetField, changes_each_number_of_each_machine_and_nothing_else) {
         differences += level.bandwidth_bytes_per_s && level.bandwidth_bytes_per_s->value == 7;
       }
       differences += changed.launch_latency_s && changed.launch_latency_s->value == 7;
+      differences += changed.graph_node_latency_s && changed.graph_node_latency_s->value == 7;
       EXPECT_EQ(differences, 1) << machine.name << " " << path;
     }
   }

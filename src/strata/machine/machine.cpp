@@ -41,6 +41,8 @@ const std::vector<Machine>& shipped_machines() {
         throw;
       }
     }
+    std::sort(read.begin(), read.end(),
+              [](const Machine& a, const Machine& b) { return a.name < b.name; });
     return read;
   }();
   return machines;

@@ -19,9 +19,9 @@ TEST(Machines, every_shipped_file_reads_and_is_plausible) {
   ASSERT_GE(shipped_machines().size(), 32u);
   ASSERT_EQ(shipped_machines().size(), embedded_machines().size());
   std::set<std::string> titles;
-  for (std::size_t i = 0; i < shipped_machines().size(); ++i) {
-    const Machine& machine = shipped_machines()[i];
-    EXPECT_EQ(machine.name, embedded_machines()[i].name) << "a machine is called as its file";
+  for (const EmbeddedFile& file : embedded_machines())
+    EXPECT_EQ(read_machine(file.text).name, file.name) << "a machine is called as its file";
+  for (const Machine& machine : shipped_machines()) {
     EXPECT_TRUE(titles.insert(machine.title).second) << machine.title << " stands twice";
     for (const Peak& peak : machine.peaks) {
       EXPECT_GE(peak.flop_per_s.value, 1e11) << machine.name;

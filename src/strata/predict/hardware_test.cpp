@@ -51,7 +51,7 @@ TEST(HardwareOf, names_what_the_machine_has) {
   EXPECT_EQ(refusal(load_machine("rtx-2080-ti"), DType::bf16),
             "rtx-2080-ti has no rate for bf16; it has: fp32, fp16 (or give --throughput)");
   Machine bare = load_machine("v100");
-  bare.memory.erase(bare.memory.begin());
+  std::erase_if(bare.memory, [](const MemoryLevel& level) { return level.is_on_chip; });
   EXPECT_EQ(refusal(bare, DType::fp32), "v100 has no on-chip memory; give --capacity");
   bare.memory.back().bandwidth_bytes_per_s.reset();
   EXPECT_NE(refusal(bare, DType::fp32, {.capacity_bytes = 1}).find("give --bandwidth"),

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/command.hpp"
+#include "strata/machine/numbers.hpp"
+
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+
+/// What `strata machine ACTION` can do. To add an action: cli/machine_<action>.cpp with its
+/// MachineSubcommand, a line in machine_subcommands() and in the choices of cli/machine.cpp, and
+/// its flags there.
+namespace strata {
+
+inline constexpr Flag machine_json_flag{.name = "json",
+                                        .value = "FILE",
+                                        .help = "The result as JSON; - is standard output.",
+                                        .offer = Offer::file};
+inline constexpr Flag machine_output_flag{.name = "output",
+                                          .letter = 'o',
+                                          .value = "FILE",
+                                          .help = "merge: the merged machine file.",
+                                          .offer = Offer::file};
+
+struct MachineSubcommand {
+  std::string_view name;
+  std::size_t least_machines = 0;
+  std::size_t most_machines = std::numeric_limits<std::size_t>::max();
+  std::span<const Flag> flags;  ///< which of the command's flags it takes
+  int (*run)(const Request& request, std::span<const std::string> machines);
+};
+
+/// Every action, in the order in which help lists them.
+std::span<const MachineSubcommand* const> machine_subcommands();
+
+// Each lives in the file of its name.
+extern const MachineSubcommand machine_list;
+extern const MachineSubcommand machine_show;
+extern const MachineSubcommand machine_diff;
+extern const MachineSubcommand machine_merge;
+
+/// "19.50 TFLOP/s", "40.0 MB", "1.980 GHz": a number of a machine for people.
+std::string quantity_text(Quantity quantity, double value);
+
+/// "datasheet", or "measured" when somebody did.
+std::string_view evidence_name(const Machine& machine);
+
+}  // namespace strata

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/exit_code.hpp"
+#include "cli/machine_command.hpp"
+#include "cli/output.hpp"
+#include "strata/machine/load_machine.hpp"
+#include "strata/report/json_text.hpp"
+#include "strata/report/provenance.hpp"
+#include "strata/report/table.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <utility>
+
+namespace strata {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr Flag flags[] = {machine_json_flag};
+
+std::optional<double> ratio_of(const NumberPair& pair) {
+  if (!pair.first || !pair.second) return std::nullopt;
+  return *pair.second / *pair.first;
+}
+
+std::string ratio_text(const NumberPair& pair) {
+  const auto ratio = ratio_of(pair);
+  if (!ratio) return "";
+  if (*ratio == 1) return "=";
+  return *ratio < 0.1 ? fmt::format("{:.3f}×", *ratio) : fmt::format("{:.2f}×", *ratio);
+}
+
+std::string to_text(const Machine& first, const Machine& second,
+                    const std::vector<NumberPair>& pairs, const TextStyle& style) {
+  Table table({{.title = "machine.", .least_width = 16, .omit = Omit::beginning},
+               {.title = first.name, .align = Align::right},
+               {.title = second.name, .align = Align::right},
+               {.title = "ratio", .align = Align::right}});
+  std::size_t equal = 0;
+  for (const NumberPair& pair : pairs) {
+    const auto value = [&](const std::optional<double>& number) {
+      return number ? quantity_text(pair.quantity, *number) : std::string("–");
+    };
+    equal += pair.first == pair.second;
+    table.add_row({pair.path.substr(pair.path.find('.') + 1), value(pair.first), value(pair.second),
+                   ratio_text(pair)});
+  }
+  const std::string text = fmt::format(
+      "{} ({}) and {} ({})\n\n{}\n{} of {} numbers are equal; ratio is the second over the first\n",
+      printable(first.title), evidence_name(first), printable(second.title), evidence_name(second),
+      table.to_text(style), equal, pairs.size());
+  return style.has_unicode ? text : to_ascii(text);
+}
+
+Json item_of(const NumberPair& pair) {
+  const auto json = [](const std::optional<double>& value) {
+    return value ? Json(*value) : Json(nullptr);
+  };
+  return {{"path", pair.path},
+          {"first", json(pair.first)},
+          {"second", json(pair.second)},
+          {"ratio", json(ratio_of(pair))}};
+}
+
+int run(const Request& request, std::span<const std::string> machines) {
+  const Machine first = load_machine(machines[0]);
+  const Machine second = load_machine(machines[1]);
+  const std::vector<NumberPair> pairs = side_by_side(first, second);
+  const auto path = request.arguments.value(machine_json_flag);
+  if (path) {
+    JsonText text;
+    text.add("schema_version", 1);
+    text.add("kind", "machine_diff");
+    text.add("first", first.name);
+    text.add("second", second.name);
+    text.add_list("numbers", pairs, item_of);
+    text.add("provenance", to_json(Provenance{request.command_line}));
+    write_output(*path, std::move(text).finish());
+  }
+  if (path != "-") print(to_text(first, second, pairs, request.style));
+  return exit_code::done;
+}
+
+}  // namespace
+
+constexpr MachineSubcommand machine_diff{
+    .name = "diff", .least_machines = 2, .most_machines = 2, .flags = flags, .run = run};
+
+}  // namespace strata

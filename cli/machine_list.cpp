@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/exit_code.hpp"
+#include "cli/machine_command.hpp"
+#include "cli/output.hpp"
+#include "strata/base/units.hpp"
+#include "strata/report/json_text.hpp"
+#include "strata/report/provenance.hpp"
+#include "strata/report/table.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <optional>
+#include <utility>
+
+namespace strata {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr Flag flags[] = {machine_json_flag};
+
+struct MachineLine {
+  const Machine* machine;
+  std::optional<double> fp32_flop_per_s;         // lanes
+  std::optional<double> bf16_matrix_flop_per_s;  // fp16 where bf16 is not known
+  std::optional<double> bandwidth_bytes_per_s;
+  std::optional<double> on_chip_bytes;
+  std::optional<double> balance;  // of the matrix rate, else of fp32
+};
+
+MachineLine line_of(const Machine& machine) {
+  MachineLine line{&machine, {}, {}, {}, {}, {}};
+  const Peak* fp32 = find_peak(machine, DType::fp32, ComputeUnit::vector);
+  const Peak* matrix = find_peak(machine, DType::bf16, ComputeUnit::matrix);
+  if (matrix == nullptr) matrix = find_peak(machine, DType::fp16, ComputeUnit::matrix);
+  if (fp32 != nullptr) line.fp32_flop_per_s = fp32->flop_per_s.value;
+  if (matrix != nullptr) line.bf16_matrix_flop_per_s = matrix->flop_per_s.value;
+  const MemoryLevel* outer = off_chip(machine);
+  if (outer != nullptr && outer->bandwidth_bytes_per_s)
+    line.bandwidth_bytes_per_s = outer->bandwidth_bytes_per_s->value;
+  if (const MemoryLevel* inner = last_on_chip(machine))
+    line.on_chip_bytes = inner->capacity_bytes.value;
+  const Peak* rate = matrix != nullptr ? matrix : fp32;
+  if (rate != nullptr) line.balance = balance_of(machine, *rate);
+  return line;
+}
+
+std::string text_of(Quantity quantity, const std::optional<double>& value) {
+  return value ? quantity_text(quantity, *value) : "";
+}
+
+std::string to_text(const std::vector<MachineLine>& lines, const TextStyle& style) {
+  Table table({{.title = "machine"},
+               {.title = "", .least_width = 12, .leaves = 2},
+               {.title = "fp32\nvector", .align = Align::right},
+               {.title = "bf16, fp16\nmatrix", .align = Align::right},
+               {.title = "outermost\nmemory", .align = Align::right},
+               {.title = "on chip\nlast level", .align = Align::right, .leaves = 3},
+               {.title = "balance\nFLOP/byte", .align = Align::right, .leaves = 4},
+               {.title = "evidence", .leaves = 1}});
+  for (const MachineLine& line : lines) {
+    table.add_row({line.machine->name, line.machine->title,
+                   text_of(Quantity::flop_per_s, line.fp32_flop_per_s),
+                   text_of(Quantity::flop_per_s, line.bf16_matrix_flop_per_s),
+                   text_of(Quantity::bytes_per_s, line.bandwidth_bytes_per_s),
+                   line.on_chip_bytes ? format_bytes(*line.on_chip_bytes) : "",
+                   line.balance ? fmt::format("{:.1f}", *line.balance) : "",
+                   std::string(evidence_name(*line.machine))});
+  }
+  return table.to_text(style);
+}
+
+Json item_of(const MachineLine& line) {
+  Json item = {{"name", line.machine->name},
+               {"title", line.machine->title},
+               {"kind", line.machine->kind},
+               {"evidence", evidence_name(*line.machine)}};
+  const auto add = [&](const char* key, const std::optional<double>& value) {
+    item[key] = value ? Json(*value) : Json(nullptr);
+  };
+  add("fp32_vector_flop_per_s", line.fp32_flop_per_s);
+  add("half_matrix_flop_per_s", line.bf16_matrix_flop_per_s);
+  add("bandwidth_bytes_per_s", line.bandwidth_bytes_per_s);
+  add("on_chip_bytes", line.on_chip_bytes);
+  add("balance_flop_per_byte", line.balance);
+  return item;
+}
+
+int run(const Request& request, std::span<const std::string>) {
+  std::vector<MachineLine> lines;
+  for (const Machine& machine : shipped_machines()) lines.push_back(line_of(machine));
+  const auto path = request.arguments.value(machine_json_flag);
+  if (path) {
+    JsonText text;
+    text.add("schema_version", 1);
+    text.add("kind", "machines");
+    text.add_list("machines", lines, item_of);
+    text.add("provenance", to_json(Provenance{request.command_line}));
+    write_output(*path, std::move(text).finish());
+  }
+  if (path != "-") print(to_text(lines, request.style));
+  return exit_code::done;
+}
+
+}  // namespace
+
+constexpr MachineSubcommand machine_list{
+    .name = "list", .least_machines = 0, .most_machines = 0, .flags = flags, .run = run};
+
+}  // namespace strata
