@@ -12,8 +12,7 @@ namespace strata::cuda {
 namespace {
 
 // From nvml.h, which is not part of every toolkit; the interface is stable (the _v2 names are the
-// current ones).
-using NvmlDevice = struct nvmlDevice_st*;
+// current ones). A device is an opaque pointer.
 constexpr int nvml_success = 0;
 constexpr int nvml_clock_sm = 1;
 constexpr int nvml_clock_memory = 2;
@@ -32,15 +31,15 @@ constexpr std::array<std::pair<std::uint64_t, std::string_view>, 7> reason_names
 
 struct Nvml::Library {
   void* handle = nullptr;
-  NvmlDevice device = nullptr;
+  void* device = nullptr;
   int (*init)() = nullptr;
   int (*shutdown)() = nullptr;
-  int (*device_by_bus)(const char*, NvmlDevice*) = nullptr;
-  int (*clock)(NvmlDevice, int, unsigned*) = nullptr;
-  int (*most_clock)(NvmlDevice, int, unsigned*) = nullptr;
-  int (*power)(NvmlDevice, unsigned*) = nullptr;
-  int (*power_limit)(NvmlDevice, unsigned*) = nullptr;
-  int (*reasons)(NvmlDevice, unsigned long long*) = nullptr;
+  int (*device_by_bus)(const char*, void**) = nullptr;
+  int (*clock)(void*, int, unsigned*) = nullptr;
+  int (*most_clock)(void*, int, unsigned*) = nullptr;
+  int (*power)(void*, unsigned*) = nullptr;
+  int (*power_limit)(void*, unsigned*) = nullptr;
+  int (*reasons)(void*, unsigned long long*) = nullptr;
   int (*driver)(char*, unsigned) = nullptr;
   bool is_started = false;
 
