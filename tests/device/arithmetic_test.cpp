@@ -60,8 +60,7 @@ class Arithmetic : public OnDevice {
     bench().synchronize();
     out.poison(0xFF);
     run_fma(run, start.get(), out.get(), stream());
-    const auto result =
-        on_host<unsigned char>(out.get(), static_cast<std::int64_t>(bytes));
+    const auto result = on_host<unsigned char>(out.get(), static_cast<std::int64_t>(bytes));
     const std::int64_t steps = std::int64_t{run.rounds} * cuda::fma_unroll;
     for (std::int64_t i = 0; i < count; ++i) {
       std::int64_t expected = cuda::small_integer(static_cast<std::uint64_t>(i), seed);
@@ -101,7 +100,7 @@ TEST_F(Arithmetic, a_product_that_is_wrong_is_found) {
   STRATA_CUDA_CALL(cudaMemcpy(a_there.get(), a.data(), a.size(), cudaMemcpyHostToDevice));
   STRATA_CUDA_CALL(cudaMemcpy(b_there.get(), b.data(), b.size(), cudaMemcpyHostToDevice));
   const auto checked = [&] {
-    const cuda::Product product{DType::int8,   DType::int32,  m, n, k, a_there.get(),
+    const cuda::Product product{DType::int8,   DType::int32, m, n, k, a_there.get(),
                                 b_there.get(), d_there.get()};
     check_there.poison(0);  // waits for the copies too
     cuda::check_product(product, 32, seed, check_there.get<cuda::ProductCheck>(), stream());
@@ -109,13 +108,11 @@ TEST_F(Arithmetic, a_product_that_is_wrong_is_found) {
   };
   d_there.poison(cuda::product_poison);
   EXPECT_EQ(checked().unwritten, static_cast<unsigned long long>(m * n));
-  STRATA_CUDA_CALL(
-      cudaMemcpy(d_there.get(), d.data(), d_there.bytes(), cudaMemcpyHostToDevice));
+  STRATA_CUDA_CALL(cudaMemcpy(d_there.get(), d.data(), d_there.bytes(), cudaMemcpyHostToDevice));
   EXPECT_EQ(checked().unwritten, 0u);
   EXPECT_EQ(checked().worst, 0);
   d.back() += 1;
-  STRATA_CUDA_CALL(
-      cudaMemcpy(d_there.get(), d.data(), d_there.bytes(), cudaMemcpyHostToDevice));
+  STRATA_CUDA_CALL(cudaMemcpy(d_there.get(), d.data(), d_there.bytes(), cudaMemcpyHostToDevice));
   EXPECT_GT(checked().worst, 0);
 }
 

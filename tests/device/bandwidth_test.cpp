@@ -31,8 +31,7 @@ class Bandwidth : public OnDevice {
   }
   /// What each mix leaves in word `index` of the result.
   static std::uint32_t expected_word(AccessMix mix, std::int64_t index) {
-    if (mix == AccessMix::write)
-      return cuda::pattern_word(static_cast<std::uint64_t>(index), seed);
+    if (mix == AccessMix::write) return cuda::pattern_word(static_cast<std::uint64_t>(index), seed);
     if (mix == AccessMix::copy) return a_word(index);
     const float b = as_float(cuda::pattern_word(static_cast<std::uint64_t>(index), seed + 2));
     const float sum = std::fmaf(3, b, as_float(a_word(index)));
@@ -85,13 +84,12 @@ TEST_F(Bandwidth, the_check_on_the_device_sees_a_single_wrong_item) {
 TEST_F(Bandwidth, walks_visit_the_tiles_they_say) {
   const cuda::WalkArrays arrays(bench(), std::int64_t{64} * cuda::walk_tile_bytes);
   for (const std::int64_t tiles : {1, 2, 3, 7, 64}) {
-    for (const cuda::Caching caching :
-         {cuda::Caching::all_levels, cuda::Caching::shared_level}) {
+    for (const cuda::Caching caching : {cuda::Caching::all_levels, cuda::Caching::shared_level}) {
       cuda::Walk plan{.tiles = tiles, .passes = 11, .blocks = 5};
       plan.step = walk_step(tiles, plan.blocks);
       walk(AccessMix::read, caching, arrays.all(), plan, seed, stream());
-      const auto sums = on_host<std::uint32_t>(arrays.all().checksums,
-                                               plan.blocks * cuda::walk_warps_per_block);
+      const auto sums =
+          on_host<std::uint32_t>(arrays.all().checksums, plan.blocks * cuda::walk_warps_per_block);
       for (int block = 0; block < plan.blocks; ++block) {
         std::uint32_t seen = 0, expected = 0;
         for (int warp = 0; warp < cuda::walk_warps_per_block; ++warp)
@@ -129,16 +127,15 @@ TEST_F(Bandwidth, shared_memory_is_read_whole_in_every_pass) {
   const DeviceBuffer sums(blocks * cuda::shared_threads_per_block * sizeof(std::uint32_t));
   for (const std::int64_t passes : {1, 2, 3, 8}) {
     cuda::read_shared(sums.get<std::uint32_t>(), blocks, passes, seed, stream());
-    const auto words =
-        on_host<std::uint32_t>(sums.get(), blocks * cuda::shared_threads_per_block);
+    const auto words = on_host<std::uint32_t>(sums.get(), blocks * cuda::shared_threads_per_block);
     std::uint32_t all = 0;  // of one pass over the tile
     for (std::int64_t i = 0; i < cuda::shared_tile_bytes / 4; ++i)
       all ^= cuda::pattern_word(static_cast<std::uint64_t>(i), seed);
     for (int block = 0; block < blocks; ++block) {
       const auto first = words.begin() + block * cuda::shared_threads_per_block;
-      const std::uint32_t seen = std::accumulate(
-          first, first + cuda::shared_threads_per_block, 0u,
-          [](std::uint32_t x, std::uint32_t y) { return x ^ y; });
+      const std::uint32_t seen =
+          std::accumulate(first, first + cuda::shared_threads_per_block, 0u,
+                          [](std::uint32_t x, std::uint32_t y) { return x ^ y; });
       EXPECT_EQ(seen, passes % 2 == 1 ? all : 0u) << passes << " passes";
     }
   }

@@ -27,8 +27,9 @@ struct DeviceInfo {
 };
 
 struct CeilingOptions {
-  int device = 0;         ///< which GPU
-  bool is_quick = false;  ///< seconds instead of the better part of a minute: fewer samples and sizes
+  int device = 0;  ///< which GPU
+  bool is_quick =
+      false;  ///< seconds instead of the better part of a minute: fewer samples and sizes
   std::uint32_t seed = 1;  ///< of the random data
 };
 

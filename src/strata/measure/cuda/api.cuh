@@ -64,8 +64,8 @@ class DeviceBuffer {
     return static_cast<Item*>(data_);
   }
   std::size_t bytes() const { return bytes_; }
-  /// Sets every byte, so that an element that nobody wrote shows. Waits: our streams do not wait for
-  /// the one that it runs in.
+  /// Sets every byte, so that an element that nobody wrote shows. Waits: our streams do not wait
+  /// for the one that it runs in.
   void poison(int byte) const {
     STRATA_CUDA_CALL(cudaMemset(data_, byte, bytes_));
     STRATA_CUDA_CALL(cudaDeviceSynchronize());

@@ -196,7 +196,9 @@ void stream_once(AccessMix mix, const Arrays& arrays, std::int64_t bytes, std::u
   const auto* a = static_cast<const uint4*>(arrays.a);
   const auto* b = static_cast<const uint4*>(arrays.b);
   switch (mix) {
-    case AccessMix::read: read_once<<<grid, stream_threads, 0, stream>>>(a, arrays.checksums); break;
+    case AccessMix::read:
+      read_once<<<grid, stream_threads, 0, stream>>>(a, arrays.checksums);
+      break;
     case AccessMix::write: write_once<<<grid, stream_threads, 0, stream>>>(out, seed); break;
     case AccessMix::copy: copy_once<<<grid, stream_threads, 0, stream>>>(out, a); break;
     case AccessMix::triad: triad_once<<<grid, stream_threads, 0, stream>>>(out, a, b); break;
@@ -207,18 +209,10 @@ void stream_once(AccessMix mix, const Arrays& arrays, std::int64_t bytes, std::u
 void walk(AccessMix mix, Caching caching, const Arrays& arrays, const Walk& plan,
           std::uint32_t seed, cudaStream_t stream) {
   switch (mix) {
-    case AccessMix::read:
-      walk_with<AccessMix::read>(caching, arrays, plan, seed, stream);
-      break;
-    case AccessMix::write:
-      walk_with<AccessMix::write>(caching, arrays, plan, seed, stream);
-      break;
-    case AccessMix::copy:
-      walk_with<AccessMix::copy>(caching, arrays, plan, seed, stream);
-      break;
-    case AccessMix::triad:
-      walk_with<AccessMix::triad>(caching, arrays, plan, seed, stream);
-      break;
+    case AccessMix::read: walk_with<AccessMix::read>(caching, arrays, plan, seed, stream); break;
+    case AccessMix::write: walk_with<AccessMix::write>(caching, arrays, plan, seed, stream); break;
+    case AccessMix::copy: walk_with<AccessMix::copy>(caching, arrays, plan, seed, stream); break;
+    case AccessMix::triad: walk_with<AccessMix::triad>(caching, arrays, plan, seed, stream); break;
   }
   STRATA_CUDA_CALL(cudaGetLastError());
 }

@@ -39,9 +39,9 @@ std::string ClocksSeen::note() const {
   std::uint64_t all = 0;
   for (const DeviceState& state : states) all |= state.reasons;
   if (reasons_text(all).empty()) return {};
-  const auto count =
-      std::count_if(states.begin(), states.end(),
-                    [](const DeviceState& state) { return !reasons_text(state.reasons).empty(); });
+  const auto count = std::count_if(states.begin(), states.end(), [](const DeviceState& state) {
+    return !reasons_text(state.reasons).empty();
+  });
   return fmt::format("clock held back by {} in {} of {} readings", reasons_text(all), count,
                      states.size());
 }

@@ -91,9 +91,9 @@ void measure_host_memory(const Bench& bench, HostMemory memory, void* sent, void
     link.host_memory = memory;
     const CopyOnce copy = [&](std::size_t bytes) {
       const bool is_up = kind == LinkKind::host_to_device;
-      STRATA_CUDA_CALL(cudaMemcpyAsync(
-          is_up ? device.get() : back, is_up ? sent : device.get(), bytes,
-          is_up ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost, bench.stream()));
+      STRATA_CUDA_CALL(
+          cudaMemcpyAsync(is_up ? device.get() : back, is_up ? sent : device.get(), bytes,
+                          is_up ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost, bench.stream()));
       bench.synchronize();
     };
     sweep(bench, copy, most, link);
@@ -140,7 +140,8 @@ void measure_peers(const Bench& bench, const Say& say, Machine& machine) {
     STRATA_CUDA_CALL(cudaSetDevice(here));
     if (is_direct != 0) {
       const cudaError_t enabled = cudaDeviceEnablePeerAccess(there, 0);
-      if (enabled != cudaErrorPeerAccessAlreadyEnabled) check(enabled, "cudaDeviceEnablePeerAccess");
+      if (enabled != cudaErrorPeerAccessAlreadyEnabled)
+        check(enabled, "cudaDeviceEnablePeerAccess");
       cudaGetLastError();
     }
     Link link;
@@ -149,8 +150,8 @@ void measure_peers(const Bench& bench, const Say& say, Machine& machine) {
     sweep(
         bench,
         [&](std::size_t bytes) {
-          STRATA_CUDA_CALL(cudaMemcpyPeerAsync(theirs.get(), there, mine.get(), here, bytes,
-                                               bench.stream()));
+          STRATA_CUDA_CALL(
+              cudaMemcpyPeerAsync(theirs.get(), there, mine.get(), here, bytes, bench.stream()));
           bench.synchronize();
         },
         most, link);

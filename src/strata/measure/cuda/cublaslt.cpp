@@ -89,9 +89,10 @@ std::unique_ptr<CublasLt> CublasLt::load(std::string& problem) {
   lt->functions_ = std::make_unique<Functions>();
   lt->functions_->library = open_library();
   if (lt->functions_->library == nullptr || !lt->functions_->find_all()) {
-    problem = fmt::format("libcublasLt.so.{} cannot be loaded (put the toolkit's library folder "
-                          "into LD_LIBRARY_PATH)",
-                          CUBLAS_VER_MAJOR);
+    problem = fmt::format(
+        "libcublasLt.so.{} cannot be loaded (put the toolkit's library folder "
+        "into LD_LIBRARY_PATH)",
+        CUBLAS_VER_MAJOR);
     return nullptr;
   }
   const cublasStatus_t status = lt->functions_->create(&lt->handle_);
@@ -141,7 +142,8 @@ LtProduct::~LtProduct() {
 
 void LtProduct::set_scale(const float* scale) {
   if (product_.dtype != DType::fp8) return;
-  for (const auto side : {CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER})
+  for (const auto side :
+       {CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER})
     check_lt(library_.call().desc_set(operation_, side, &scale, sizeof scale),
              "cublasLtMatmulDescSetAttribute");
 }
@@ -162,8 +164,8 @@ void LtProduct::find_algorithms(std::size_t workspace_bytes, int most) {
       found_.push_back(results[static_cast<std::size_t>(i)]);
   }
   if (found_.empty())
-    why_not_ = fmt::format("cuBLASLt has no algorithm for it here (status {})",
-                           static_cast<int>(status));
+    why_not_ =
+        fmt::format("cuBLASLt has no algorithm for it here (status {})", static_cast<int>(status));
 }
 
 bool LtProduct::multiply(std::size_t algorithm, void* d, void* workspace,

@@ -34,8 +34,8 @@ Peak peak_of_lanes(const Bench& bench, DType dtype) {
   const DeviceBuffer start(bytes), out(bytes);
   fill_small_integers(start.get(), fma_elements(run), dtype, bench.options().seed, bench.stream());
   check_result_of(bench, run, start, out);
-  const Timing timing = bench.time(
-      [&](cudaStream_t stream) { run_fma(run, start.get(), out.get(), stream); });
+  const Timing timing =
+      bench.time([&](cudaStream_t stream) { run_fma(run, start.get(), out.get(), stream); });
   const bool is_packed = dtype == DType::fp16 || dtype == DType::bf16;
   Peak peak{dtype, ComputeUnit::vector,
             rate_of(fma_flop(run), timing,
@@ -57,20 +57,21 @@ void compare_with_documents(const DeviceInfo& device, Peak& peak) {
   if (evidence.clock_hz) peak.clock_hz = Sourced{*evidence.clock_hz, "NVML, while it ran"};
   if (per_clock && evidence.clock_hz) {
     const double arithmetic = *per_clock * device.sm_count * *evidence.clock_hz;
-    evidence.share = PeakShare{
-        rate / arithmetic, fmt::format("{} SM x {:.0f} FLOP x {:.0f} MHz seen", device.sm_count,
-                                       *per_clock, *evidence.clock_hz * 1e-6)};
+    evidence.share = PeakShare{rate / arithmetic,
+                               fmt::format("{} SM x {:.0f} FLOP x {:.0f} MHz seen", device.sm_count,
+                                           *per_clock, *evidence.clock_hz * 1e-6)};
   }
   const Machine* datasheet = datasheet_of(device.name);
-  const Peak* promised = datasheet == nullptr ? nullptr : find_peak(*datasheet, peak.dtype, peak.unit);
+  const Peak* promised =
+      datasheet == nullptr ? nullptr : find_peak(*datasheet, peak.dtype, peak.unit);
   if (promised == nullptr) return;
   evidence.notes.push_back(fmt::format("{:.1f} % of the datasheet's {}",
                                        100 * rate / promised->flop_per_s.value,
                                        format_flop_per_s(promised->flop_per_s.value, 4)));
   if (!evidence.share) {
-    evidence.share = PeakShare{
-        rate / promised->flop_per_s.value,
-        fmt::format("datasheet: {}", format_flop_per_s(promised->flop_per_s.value, 4))};
+    evidence.share =
+        PeakShare{rate / promised->flop_per_s.value,
+                  fmt::format("datasheet: {}", format_flop_per_s(promised->flop_per_s.value, 4))};
   }
 }
 

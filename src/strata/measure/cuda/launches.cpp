@@ -11,7 +11,7 @@
 namespace strata::cuda {
 namespace {
 
-constexpr int queue = 1000;         // launches in a sample: a long queue hides its ends
+constexpr int queue = 1000;           // launches in a sample: a long queue hides its ends
 constexpr int queue_on_device = 500;  // below the driver's queue of about a thousand
 constexpr int graph_nodes = 1000;
 
@@ -77,11 +77,11 @@ LaunchVariant timed(const Variant& variant, const std::deque<Stream>& streams, i
   back_to_back_s(variant, streams);  // the first launch of a kernel loads it
   std::vector<double> samples_s;
   for (int i = 0; i < samples; ++i) samples_s.push_back(back_to_back_s(variant, streams));
-  return {variant.name(),
-          {median_of(samples_s), measured_source,
-           strata::evidence_of(fmt::format("{} empty kernels back to back, until all have run",
-                                           queue),
-                               samples_s)}};
+  return {
+      variant.name(),
+      {median_of(samples_s), measured_source,
+       strata::evidence_of(fmt::format("{} empty kernels back to back, until all have run", queue),
+                           samples_s)}};
 }
 
 void add_queued(const Bench& bench, const Variant& variant, int samples, Machine& machine) {

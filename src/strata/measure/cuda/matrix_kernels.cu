@@ -109,9 +109,8 @@ void check_typed(const Product& product, int samples, std::uint32_t seed, Produc
 
 void fill_uniform(void* out, std::int64_t count, DType dtype, std::uint32_t seed,
                   cudaStream_t stream) {
-  with_type(out, dtype, [&](auto* numbers) {
-    uniform_kernel<<<1024, 256, 0, stream>>>(numbers, count, seed);
-  });
+  with_type(out, dtype,
+            [&](auto* numbers) { uniform_kernel<<<1024, 256, 0, stream>>>(numbers, count, seed); });
   STRATA_CUDA_CALL(cudaGetLastError());
 }
 
@@ -124,9 +123,7 @@ void check_product(const Product& product, int samples, std::uint32_t seed, Prod
     case DType::bf16:
       check_typed<__nv_bfloat16, __nv_bfloat16>(product, samples, seed, result, stream);
       break;
-    case DType::fp8:
-      check_typed<Fp8, __nv_bfloat16>(product, samples, seed, result, stream);
-      break;
+    case DType::fp8: check_typed<Fp8, __nv_bfloat16>(product, samples, seed, result, stream); break;
     case DType::int8: check_typed<Int8, int>(product, samples, seed, result, stream); break;
     default: check(cudaErrorInvalidValue, "check_product: a type without a kernel");
   }

@@ -96,8 +96,8 @@ Machine empty_machine(const DeviceInfo& device, const Nvml* nvml, const std::str
 void set_clocks_seen(const Nvml* nvml, Machine& machine) {
   const Peak* fp32 = find_peak(machine, DType::fp32, ComputeUnit::vector);
   if (fp32 != nullptr && fp32->clock_hz)
-    machine.clocks.seen_hz =
-        Sourced{fp32->clock_hz->value, "NVML, during the fp32 multiply-adds; each peak has its own"};
+    machine.clocks.seen_hz = Sourced{fp32->clock_hz->value,
+                                     "NVML, during the fp32 multiply-adds; each peak has its own"};
   if (nvml == nullptr) return;
   if (const auto state = nvml->state(); state && state->memory_hz > 0)
     machine.clocks.memory_hz = Sourced{state->memory_hz, "NVML"};
@@ -109,9 +109,9 @@ struct PartOfRun {
   double share;  // of the whole, in time
 };
 constexpr std::array parts = {
-    PartOfRun{cuda::measure_lanes, 0.15},    PartOfRun{cuda::measure_products, 0.35},
-    PartOfRun{cuda::measure_memory, 0.25},   PartOfRun{cuda::measure_launches, 0.1},
-    PartOfRun{cuda::measure_copies, 0.14},   PartOfRun{cuda::measure_peers, 0.01},
+    PartOfRun{cuda::measure_lanes, 0.15},  PartOfRun{cuda::measure_products, 0.35},
+    PartOfRun{cuda::measure_memory, 0.25}, PartOfRun{cuda::measure_launches, 0.1},
+    PartOfRun{cuda::measure_copies, 0.14}, PartOfRun{cuda::measure_peers, 0.01},
 };
 
 }  // namespace

@@ -125,8 +125,7 @@ MemoryLevel l1_level(const Bench& bench, const WalkArrays& arrays, const Say& sa
   level.is_on_chip = true;
   level.instances = device.sm_count;
   level.capacity_bytes = {
-      static_cast<double>(
-          attribute_of(device.index, cudaDevAttrMaxSharedMemoryPerMultiprocessor)) *
+      static_cast<double>(attribute_of(device.index, cudaDevAttrMaxSharedMemoryPerMultiprocessor)) *
           device.sm_count,
       "cudaDeviceProp: shared memory of an SM (L1 and shared memory are one array) x SMs"};
   say("L1 read");
@@ -139,7 +138,8 @@ MemoryLevel l1_level(const Bench& bench, const WalkArrays& arrays, const Say& sa
   const Timing timing = bench.time([&](cudaStream_t stream) {
     read_shared(arrays.all().checksums, blocks, passes, bench.options().seed, stream);
   });
-  const double moved = static_cast<double>(shared_tile_bytes) * blocks * static_cast<double>(passes);
+  const double moved =
+      static_cast<double>(shared_tile_bytes) * blocks * static_cast<double>(passes);
   MixBandwidth shared{AccessMix::read,
                       rate_of(moved, timing,
                               "shared memory, 16 bytes per thread and access, without bank "
@@ -175,8 +175,8 @@ WorkingSetCurve curve_of(const Bench& bench, const WalkArrays& arrays, AccessMix
        set *= factor) {
     say(fmt::format("{} of {}", name_of(mix), format_bytes(static_cast<double>(set))));
     const WalkRun run = arrays.plan(bench, mix, Caching::all_levels, set);
-    curve.points.push_back({static_cast<double>(set),
-                            run.moved / bench.time(run.enqueue, effort).median_s()});
+    curve.points.push_back(
+        {static_cast<double>(set), run.moved / bench.time(run.enqueue, effort).median_s()});
   }
   return curve;
 }
@@ -189,11 +189,10 @@ std::int64_t bytes_per_array(const Bench& bench, std::vector<std::string>& warni
   while (bytes > static_cast<std::int64_t>(free_bytes / 4)) bytes /= 2;
   const std::int64_t least = 4 * bench.device().l2_bytes;
   if (bytes < least) {
-    warnings.push_back(
-        fmt::format("only {} of the GPU's memory are free: arrays of {} are less than 4 times the "
-                    "L2, so the bandwidth of DRAM is too high",
-                    format_bytes(static_cast<double>(free_bytes)),
-                    format_bytes(static_cast<double>(bytes))));
+    warnings.push_back(fmt::format(
+        "only {} of the GPU's memory are free: arrays of {} are less than 4 times the "
+        "L2, so the bandwidth of DRAM is too high",
+        format_bytes(static_cast<double>(free_bytes)), format_bytes(static_cast<double>(bytes))));
   }
   return std::max(bytes, std::int64_t{64} << 20);
 }

@@ -51,8 +51,7 @@ struct Nvml::Library {
   bool find_all() {
     return find(init, "nvmlInit_v2") && find(shutdown, "nvmlShutdown") &&
            find(device_by_bus, "nvmlDeviceGetHandleByPciBusId_v2") &&
-           find(clock, "nvmlDeviceGetClockInfo") &&
-           find(most_clock, "nvmlDeviceGetMaxClockInfo") &&
+           find(clock, "nvmlDeviceGetClockInfo") && find(most_clock, "nvmlDeviceGetMaxClockInfo") &&
            find(power, "nvmlDeviceGetPowerUsage") &&
            find(power_limit, "nvmlDeviceGetEnforcedPowerLimit") &&
            (find(reasons, "nvmlDeviceGetCurrentClocksEventReasons") ||

@@ -102,11 +102,9 @@ void ProductBench::try_shape(const Shape& shape, Candidate& best, std::string& w
       why_not = "cuBLASLt refuses its own algorithms";
       continue;
     }
-    const double seconds = bench_.glance([&](cudaStream_t stream) {
-      product.multiply(i, d_.get(), workspace_.get(), stream);
-    });
-    if (flop_of(shape) / seconds > best.flop_per_s)
-      best = {shape, i, flop_of(shape) / seconds};
+    const double seconds = bench_.glance(
+        [&](cudaStream_t stream) { product.multiply(i, d_.get(), workspace_.get(), stream); });
+    if (flop_of(shape) / seconds > best.flop_per_s) best = {shape, i, flop_of(shape) / seconds};
   }
 }
 
@@ -175,9 +173,9 @@ void measure_products(const Bench& bench, const Say& say, Machine& machine) {
     }
     const Peak* lanes = find_peak(machine, dtype, ComputeUnit::vector);
     if (lanes != nullptr && lanes->flop_per_s.value > peak->flop_per_s.value) {
-      warnings.push_back(fmt::format(
-          "matrix products in {} reach {}, less than the lanes: left out", name_of(dtype),
-          format_flop_per_s(peak->flop_per_s.value)));
+      warnings.push_back(
+          fmt::format("matrix products in {} reach {}, less than the lanes: left out",
+                      name_of(dtype), format_flop_per_s(peak->flop_per_s.value)));
       continue;
     }
     machine.peaks.push_back(*peak);

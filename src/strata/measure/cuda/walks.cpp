@@ -14,7 +14,8 @@ constexpr double walk_s = 2e-3;  // long against the launch, so that its ends do
 
 std::size_t checksum_bytes(const Bench& bench, std::int64_t bytes) {
   const std::int64_t streamed = bytes / stream_warp_bytes;
-  const std::int64_t resident = std::int64_t{bench.device().sm_count} * 8 * shared_threads_per_block;
+  const std::int64_t resident =
+      std::int64_t{bench.device().sm_count} * 8 * shared_threads_per_block;
   return static_cast<std::size_t>(std::max(streamed, resident)) * sizeof(std::uint32_t);
 }
 

@@ -19,7 +19,8 @@ TEST(NoCuda, refuses_with_the_reason) {
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::environment);
       EXPECT_NE(std::string_view(error.what()).find("built without CUDA"), std::string_view::npos);
-      EXPECT_NE(std::string_view(error.what()).find("strata list machines"), std::string_view::npos);
+      EXPECT_NE(std::string_view(error.what()).find("strata list machines"),
+                std::string_view::npos);
     }
   }
 }
