@@ -4,7 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <set>
 #include <span>
+#include <string>
 
 namespace strata {
 namespace {
@@ -49,8 +51,21 @@ std::string word_case(std::string_view command, std::span<const Flag> flags,
                      command, flag_words(flags), words);
 }
 
-// The first word of a command, and all others; where the others are of another kind, words that are
-// no flags decide which it is.
+// Every flag that a value follows, in all spellings: "--json | --csv".
+std::string flags_with_values() {
+  std::set<std::string> spellings;
+  for (const Command* command : commands()) {
+    for (const Flag& flag : all_flags(*command)) {
+      if (flag.value.empty()) continue;
+      spellings.insert(fmt::format("--{}", flag.name));
+      if (flag.letter != 0) spellings.insert(fmt::format("-{}", flag.letter));
+    }
+  }
+  return fmt::format("{}", fmt::join(spellings, " | "));
+}
+
+// The first word of a command, and all others; where the others are of another kind, how many words
+// stand there already says which it is.
 std::string offers_of(std::span<const Argument> arguments) {
   if (arguments.empty()) return offer_call(Offer::nothing, {});
   const std::string first = offer_call(arguments.front().offer, arguments.front().choices);
@@ -79,9 +94,6 @@ _strata() {
       *) command=${COMP_WORDS[index]}; break ;;
     esac
   done
-  for ((index++; index < COMP_CWORD; index++)); do
-    [[ ${COMP_WORDS[index]} == -* ]] || ((words++))
-  done
 )";
 
 }  // namespace
@@ -104,11 +116,14 @@ std::string bash_completion() {
       "_strata_models() {{\n  compopt -o filenames 2>/dev/null\n"
       "  mapfile -t COMPREPLY < <(compgen -W '{}' -- \"$current\"; compgen -f -- "
       "\"$current\")\n}}\n{}"
+      "  for ((index++; index < COMP_CWORD; index++)); do\n"
+      "    case ${{COMP_WORDS[index]}} in\n"
+      "      {}) ((index++)) ;;\n      -*) ;;\n      *) ((words++)) ;;\n    esac\n  done\n"
       "  case $command:$previous in\n{}  esac\n"
       "  case $command in\n{}  esac\n}}\n"
       "complete -F _strata strata\n",
       functions, fmt::join(machine_words(), " "), fmt::join(network_words(), " "), beginning,
-      values, words);
+      flags_with_values(), values, words);
 }
 
 }  // namespace strata

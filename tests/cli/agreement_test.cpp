@@ -205,6 +205,24 @@ TEST(Agreement, bash_offers_models_and_files) {
   EXPECT_EQ(bash_offers(folder.path(), {"strata", "help", "sh"}), Words{"show"});
 }
 
+TEST(Agreement, every_shell_offers_machines) {
+  const TemporaryFolder folder;
+  write(folder.path() / "completion", generated("bash"));
+  write(folder.path() / "h2-mine.json", "");
+  const Words machines{"h200", "h2-mine.json"};
+  EXPECT_EQ(bash_offers(folder.path(), {"strata", "predict", "alexnet", "--on", "h2"}), machines);
+  EXPECT_EQ(bash_offers(folder.path(), {"strata", "machine", "show", "h2"}), machines);
+  EXPECT_EQ(bash_offers(folder.path(), {"strata", "machine", "--color", "never", "s"}),
+            Words{"show"});
+  EXPECT_EQ(bash_offers(folder.path(), {"strata", "machine", "d"}), Words{"diff"});
+  const std::string zsh = generated("zsh");
+  const std::string fish = generated("fish");
+  for (const std::string_view machine : machine_words()) {
+    EXPECT_NE(zsh.find(machine), std::string::npos) << machine;
+    EXPECT_NE(fish.find(machine), std::string::npos) << machine;
+  }
+}
+
 TEST(Agreement, zsh_offers_every_flag) {
   const std::string text = generated("zsh");
   EXPECT_EQ(text.find("#compdef strata\n"), 0U);

@@ -2,6 +2,7 @@
 #include "strata/base/error.hpp"
 #include "strata/machine/machine.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -197,6 +198,44 @@ TEST(MachineFile, measured_numbers_may_scatter) {
   EXPECT_EQ(refusal(document), "accepted");
   document["peaks"][1]["flop_per_s"] = 5e13;
   EXPECT_NE(refusal(document), "accepted");
+}
+
+TEST(MachineFile, damaged_files_are_read_or_refused_and_nothing_else) {
+  std::mt19937 random(11);
+  const std::string good = to_json(full_machine());
+  int refused = 0;
+  for (int i = 0; i < 500; ++i) {
+    std::string text = good;
+    for (int k = 0; k < 3; ++k) text[random() % text.size()] = static_cast<char>(random() % 128);
+    if (i % 5 == 0) text.resize(random() % text.size());
+    try {
+      const Machine machine = read_machine(text);
+      EXPECT_EQ(read_machine(to_json(machine)), machine);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::input) << error.what();
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 250);
+}
+
+TEST(MachineFile, a_hostile_file_is_refused_in_time) {
+  std::string deep = "{\"strata_machine\": ";
+  for (int i = 0; i < 100000; ++i) deep += '[';
+  for (int i = 0; i < 100000; ++i) deep += ']';
+  EXPECT_THROW(read_machine(deep + "}"), Error);
+  std::string wide = "{\"strata_machine\": 1, \"name\": \"x\"";
+  for (int i = 0; i < 20000; ++i) wide += fmt::format(", \"field{}\": 1", i);
+  EXPECT_THROW(read_machine(wide + "}"), Error);
+  const std::string long_name(100000, 'x');
+  try {
+    Json document = Json::parse(to_json(full_machine()));
+    document[long_name] = 1;
+    read_machine(document.dump());
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_LT(std::string(error.what()).size(), 200u);
+  }
 }
 
 TEST(MachineFile, lists_have_a_limit) {

@@ -10,8 +10,9 @@ namespace strata {
 namespace {
 
 constexpr std::size_t most_text_bytes = 4096;
+constexpr std::size_t most_name_bytes = 80;  // of a field nobody knows, in a message
 
-double finite_number(const nlohmann::ordered_json& json, std::string_view place) {
+double finite_number(const nlohmann::json& json, std::string_view place) {
   if (!json.is_number())
     fail(ErrorKind::input, "{}: expected a number, got {}", place, json.type_name());
   const auto number = json.get<double>();
@@ -22,19 +23,19 @@ double finite_number(const nlohmann::ordered_json& json, std::string_view place)
 
 }  // namespace
 
-double positive_number(const nlohmann::ordered_json& json, std::string_view place) {
+double positive_number(const nlohmann::json& json, std::string_view place) {
   const double number = finite_number(json, place);
   if (number <= 0) fail(ErrorKind::input, "{}: must be positive, got {}", place, number);
   return number;
 }
 
-double not_negative_number(const nlohmann::ordered_json& json, std::string_view place) {
+double not_negative_number(const nlohmann::json& json, std::string_view place) {
   const double number = finite_number(json, place);
   if (number < 0) fail(ErrorKind::input, "{}: must not be negative, got {}", place, number);
   return number;
 }
 
-std::string plain_text(const nlohmann::ordered_json& json, std::string_view place) {
+std::string plain_text(const nlohmann::json& json, std::string_view place) {
   if (!json.is_string())
     fail(ErrorKind::input, "{}: expected text, got {}", place, json.type_name());
   auto text = json.get<std::string>();
@@ -119,8 +120,8 @@ void ObjectReader::finish() const {
   for (const auto& entry : json_.items()) {
     if (entry.key() == "notes") continue;
     if (std::find(asked_.begin(), asked_.end(), entry.key()) != asked_.end()) continue;
-    fail(ErrorKind::input, "{}: unknown field '{}'{}", place_, entry.key(),
-         did_you_mean(entry.key(), asked_));
+    const std::string name = entry.key().substr(0, most_name_bytes);
+    fail(ErrorKind::input, "{}: unknown field '{}'{}", place_, name, did_you_mean(name, asked_));
   }
 }
 

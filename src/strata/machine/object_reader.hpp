@@ -23,7 +23,7 @@ namespace strata {
 /// what nobody asked for, except `notes`, which may say anything.
 class ObjectReader {
  public:
-  using Json = nlohmann::ordered_json;
+  using Json = nlohmann::json;
 
   ObjectReader(const Json& json, std::string place);
 
@@ -73,8 +73,8 @@ class ObjectReader {
   std::vector<std::string> asked_;
 };
 
-double not_negative_number(const nlohmann::ordered_json& json, std::string_view place);
-double positive_number(const nlohmann::ordered_json& json, std::string_view place);
-std::string plain_text(const nlohmann::ordered_json& json, std::string_view place);
+double not_negative_number(const nlohmann::json& json, std::string_view place);
+double positive_number(const nlohmann::json& json, std::string_view place);
+std::string plain_text(const nlohmann::json& json, std::string_view place);
 
 }  // namespace strata

@@ -6,13 +6,13 @@
 namespace strata {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using FileJson = ObjectReader::Json;
 
 // A machine is a few pages of text; whoever sends more sends something else.
 constexpr std::size_t most_entries = 256;    // of lists that people read
 constexpr std::size_t most_numbers = 10000;  // of samples and points
 
-Measurement evidence_from(const Json& json, const std::string& place) {
+Measurement evidence_from(const FileJson& json, const std::string& place) {
   ObjectReader object(json, place);
   Measurement evidence;
   evidence.method = object.text("method");
@@ -21,7 +21,7 @@ Measurement evidence_from(const Json& json, const std::string& place) {
   evidence.relative_spread = object.maybe_not_negative("relative_spread");
   evidence.clock_hz = object.maybe_positive("clock_hz");
   evidence.power_w = object.maybe_positive("power_w");
-  evidence.share = object.maybe("share", [](const Json& inner, const std::string& where) {
+  evidence.share = object.maybe("share", [](const FileJson& inner, const std::string& where) {
     ObjectReader share(inner, where);
     PeakShare read{share.positive("share"), share.text("of")};
     share.finish();
@@ -32,7 +32,7 @@ Measurement evidence_from(const Json& json, const std::string& place) {
   return evidence;
 }
 
-Sourced sourced_from(const Json& json, const std::string& place) {
+Sourced sourced_from(const FileJson& json, const std::string& place) {
   ObjectReader object(json, place);
   Sourced number{object.positive("value"), object.text("source"),
                  object.maybe("evidence", evidence_from)};
@@ -40,7 +40,7 @@ Sourced sourced_from(const Json& json, const std::string& place) {
   return number;
 }
 
-Peak peak_from(const Json& json, const std::string& place) {
+Peak peak_from(const FileJson& json, const std::string& place) {
   ObjectReader object(json, place);
   const std::string dtype = object.text("dtype");
   const std::optional<DType> known = dtype_named(dtype);
@@ -56,7 +56,7 @@ Peak peak_from(const Json& json, const std::string& place) {
   return peak;
 }
 
-MixBandwidth mix_from(const Json& json, const std::string& place) {
+MixBandwidth mix_from(const FileJson& json, const std::string& place) {
   ObjectReader object(json, place);
   MixBandwidth mix;
   mix.mix = static_cast<AccessMix>(object.choice("mix", access_mix_names()));
@@ -66,7 +66,7 @@ MixBandwidth mix_from(const Json& json, const std::string& place) {
   return mix;
 }
 
-MemoryLevel level_from(const Json& json, const std::string& place) {
+MemoryLevel level_from(const FileJson& json, const std::string& place) {
   ObjectReader object(json, place);
   MemoryLevel level;
   level.name = object.text("name");
@@ -81,7 +81,7 @@ MemoryLevel level_from(const Json& json, const std::string& place) {
 }
 
 // [bytes, bytes per second]
-SizeRate point_from(const Json& json, const std::string& place) {
+SizeRate point_from(const FileJson& json, const std::string& place) {
   if (!json.is_array() || json.size() != 2) {
     fail(ErrorKind::input, "{}: expected [bytes, bytes per second], got {}", place,
          json.is_array() ? fmt::format("{} numbers", json.size()) : json.type_name());
@@ -89,7 +89,7 @@ SizeRate point_from(const Json& json, const std::string& place) {
   return {positive_number(json[0], place + "[0]"), positive_number(json[1], place + "[1]")};
 }
 
-WorkingSetCurve curve_from(const Json& json, const std::string& place) {
+WorkingSetCurve curve_from(const FileJson& json, const std::string& place) {
   ObjectReader object(json, place);
   WorkingSetCurve curve;
   curve.mix = static_cast<AccessMix>(object.choice("mix", access_mix_names()));
@@ -100,7 +100,7 @@ WorkingSetCurve curve_from(const Json& json, const std::string& place) {
   return curve;
 }
 
-Link link_from(const Json& json, const std::string& place) {
+Link link_from(const FileJson& json, const std::string& place) {
   ObjectReader object(json, place);
   Link link;
   link.name = object.text("name");
@@ -115,7 +115,7 @@ Link link_from(const Json& json, const std::string& place) {
   return link;
 }
 
-Clocks clocks_from(const Json& json, const std::string& place) {
+Clocks clocks_from(const FileJson& json, const std::string& place) {
   ObjectReader object(json, place);
   Clocks clocks{object.maybe("base_hz", sourced_from), object.maybe("boost_hz", sourced_from),
                 object.maybe("seen_hz", sourced_from), object.maybe("memory_hz", sourced_from)};
@@ -123,7 +123,7 @@ Clocks clocks_from(const Json& json, const std::string& place) {
   return clocks;
 }
 
-Units units_from(const Json& json, const std::string& place) {
+Units units_from(const FileJson& json, const std::string& place) {
   ObjectReader object(json, place);
   Units units{object.text("name"),
               sourced_from(object.required("count"), object.place_of("count"))};
@@ -131,7 +131,7 @@ Units units_from(const Json& json, const std::string& place) {
   return units;
 }
 
-LaunchVariant variant_from(const Json& json, const std::string& place) {
+LaunchVariant variant_from(const FileJson& json, const std::string& place) {
   ObjectReader object(json, place);
   LaunchVariant variant{object.text("name"),
                         sourced_from(object.required("latency_s"), object.place_of("latency_s"))};
@@ -139,21 +139,21 @@ LaunchVariant variant_from(const Json& json, const std::string& place) {
   return variant;
 }
 
-Process process_from(const Json& json, const std::string& place) {
+Process process_from(const FileJson& json, const std::string& place) {
   ObjectReader object(json, place);
   Process process{object.text("node"), object.text("source")};
   object.finish();
   return process;
 }
 
-Version version_from(const Json& json, const std::string& place) {
+Version version_from(const FileJson& json, const std::string& place) {
   ObjectReader object(json, place);
   Version version{object.text("of"), object.text("version")};
   object.finish();
   return version;
 }
 
-Measured measured_from(const Json& json, const std::string& place) {
+Measured measured_from(const FileJson& json, const std::string& place) {
   ObjectReader object(json, place);
   Measured measured{object.text("host"), object.text("date"),
                     object.list("versions", most_entries, version_from),
@@ -164,7 +164,7 @@ Measured measured_from(const Json& json, const std::string& place) {
 
 template <class Read>
 auto list_of_at_least_one(ObjectReader& object, const char* key, Read read) {
-  const Json& json = object.required(key);
+  const FileJson& json = object.required(key);
   if (!json.is_array() || json.empty())
     fail(ErrorKind::input, "{}: expected a list with at least one entry", object.place_of(key));
   return object.list(key, most_entries, read);
@@ -173,12 +173,14 @@ auto list_of_at_least_one(ObjectReader& object, const char* key, Read read) {
 }  // namespace
 
 Machine read_machine(std::string_view json_text) {
-  const Json document = Json::parse(json_text, nullptr, /*allow_exceptions=*/false);
+  const FileJson document = FileJson::parse(json_text, nullptr, /*allow_exceptions=*/false);
   if (document.is_discarded()) fail(ErrorKind::input, "not a JSON document");
   ObjectReader object(document, "machine");
-  const Json& version = object.required("strata_machine");
-  if (version != 1)
-    fail(ErrorKind::input, "machine.strata_machine: expected version 1, got {}", version.dump());
+  const FileJson& version = object.required("strata_machine");
+  if (version != 1) {
+    fail(ErrorKind::input, "machine.strata_machine: expected version 1, got {}",
+         version.is_number() ? version.dump() : version.type_name());
+  }
 
   Machine machine;
   machine.name = object.text("name");
