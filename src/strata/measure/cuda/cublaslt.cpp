@@ -113,8 +113,8 @@ std::string CublasLt::version() const {
   return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
 }
 
-LtProduct::LtProduct(const CublasLt& library, const Product& product, std::size_t workspace_bytes,
-                     int most_algorithms)
+LtProduct::LtProduct(const CublasLt& library, const Product& product, const float* scale,
+                     std::size_t workspace_bytes, int most_algorithms)
     : library_(library), product_(product) {
   const CublasLt::Functions& call = library.call();
   const LtTypes types = types_of(product.dtype);
@@ -129,6 +129,7 @@ LtProduct::LtProduct(const CublasLt& library, const Product& product, std::size_
   check_lt(call.layout_create(&a_, types.in, k, m, product.k), "cublasLtMatrixLayoutCreate");
   check_lt(call.layout_create(&b_, types.in, k, n, product.k), "cublasLtMatrixLayoutCreate");
   check_lt(call.layout_create(&d_, types.out, m, n, product.m), "cublasLtMatrixLayoutCreate");
+  if (product.dtype == DType::fp8) describe_fp8(scale);
   find_algorithms(workspace_bytes, most_algorithms);
 }
 
@@ -140,12 +141,16 @@ LtProduct::~LtProduct() {
   if (operation_ != nullptr) call.desc_destroy(operation_);
 }
 
-void LtProduct::set_scale(const float* scale) {
-  if (product_.dtype != DType::fp8) return;
+void LtProduct::describe_fp8(const float* scale) {
+  const CublasLt::Functions& call = library_.call();
   for (const auto side :
        {CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER})
-    check_lt(library_.call().desc_set(operation_, side, &scale, sizeof scale),
+    check_lt(call.desc_set(operation_, side, &scale, sizeof scale),
              "cublasLtMatmulDescSetAttribute");
+  // Sums stay in the matrix units, with fewer bits, as training frameworks do it.
+  const std::int8_t is_fast = 1;
+  check_lt(call.desc_set(operation_, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &is_fast, sizeof is_fast),
+           "cublasLtMatmulDescSetAttribute");
 }
 
 void LtProduct::find_algorithms(std::size_t workspace_bytes, int most) {

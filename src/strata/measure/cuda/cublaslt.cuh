@@ -37,20 +37,22 @@ class CublasLt {
 /// proposes, best guess first. `why_not` says why there are none.
 class LtProduct {
  public:
-  LtProduct(const CublasLt& library, const Product& product, std::size_t workspace_bytes,
-            int most_algorithms);
+  /// `scale` is a 1 on the device: fp8 asks for one of each operand.
+  LtProduct(const CublasLt& library, const Product& product, const float* scale,
+            std::size_t workspace_bytes, int most_algorithms);
   ~LtProduct();
   LtProduct(const LtProduct&) = delete;
   LtProduct& operator=(const LtProduct&) = delete;
 
   std::size_t algorithms() const { return found_.size(); }
   const std::string& why_not() const { return why_not_; }
-  /// D = Aᵀ B. `scale` is a 1 on the device, for fp8.
+  /// D = Aᵀ B; false when the library refuses.
   bool multiply(std::size_t algorithm, void* d, void* workspace, cudaStream_t stream) const;
-  void set_scale(const float* scale);
-  void find_algorithms(std::size_t workspace_bytes, int most);
 
  private:
+  void describe_fp8(const float* scale);
+  void find_algorithms(std::size_t workspace_bytes, int most);
+
   const CublasLt& library_;
   Product product_;
   cublasLtMatmulDesc_t operation_ = nullptr;

@@ -6,8 +6,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
+#include <utility>
+#include <vector>
 
 namespace strata::cuda {
 namespace {
@@ -84,7 +87,11 @@ class ProductBench {
   Product product_of(const Shape& s) const {
     return {dtype_, type_of_result(dtype_), s.m, s.n, s.k, a_.get(), b_.get(), d_.get()};
   }
-  void try_shape(const Shape& shape, Candidate& best, std::string& why_not) const;
+  LtProduct library_product(const Shape& shape) const {
+    return {library_, product_of(shape), scale_.get<float>(), workspace_bytes, most_algorithms};
+  }
+  Candidate best_algorithm(const Shape& shape, std::string& why_not) const;
+  Peak timed(const Candidate& candidate, std::size_t tried) const;
   void check(const LtProduct& product, const Candidate& chosen) const;
 
   const Bench& bench_;
@@ -93,9 +100,10 @@ class ProductBench {
   DeviceBuffer a_, b_, d_, workspace_, scale_, check_;
 };
 
-void ProductBench::try_shape(const Shape& shape, Candidate& best, std::string& why_not) const {
-  LtProduct product(library_, product_of(shape), workspace_bytes, most_algorithms);
-  product.set_scale(scale_.get<float>());
+ProductBench::Candidate ProductBench::best_algorithm(const Shape& shape,
+                                                     std::string& why_not) const {
+  Candidate best{shape};
+  const LtProduct product = library_product(shape);
   if (product.algorithms() == 0) why_not = product.why_not();
   for (std::size_t i = 0; i < product.algorithms(); ++i) {
     if (!product.multiply(i, d_.get(), workspace_.get(), bench_.stream())) {
@@ -106,6 +114,7 @@ void ProductBench::try_shape(const Shape& shape, Candidate& best, std::string& w
         [&](cudaStream_t stream) { product.multiply(i, d_.get(), workspace_.get(), stream); });
     if (flop_of(shape) / seconds > best.flop_per_s) best = {shape, i, flop_of(shape) / seconds};
   }
+  return best;
 }
 
 void ProductBench::check(const LtProduct& product, const Candidate& chosen) const {
@@ -125,29 +134,45 @@ void ProductBench::check(const LtProduct& product, const Candidate& chosen) cons
   }
 }
 
-std::optional<Peak> ProductBench::run(std::string& why_not) {
-  Candidate best;
-  const std::size_t tried = bench_.options().is_quick ? quick_shapes : shapes.size();
-  for (std::size_t i = 0; i < tried; ++i) try_shape(shapes[i], best, why_not);
-  if (!(best.flop_per_s > 0)) return std::nullopt;
-  LtProduct product(library_, product_of(best.shape), workspace_bytes, most_algorithms);
-  product.set_scale(scale_.get<float>());
-  check(product, best);
+Peak ProductBench::timed(const Candidate& candidate, std::size_t tried) const {
+  const LtProduct product = library_product(candidate.shape);
+  check(product, candidate);
   Effort effort = bench_.effort();
   effort.sample_s *= 2;
   const Timing timing = bench_.time(
       [&](cudaStream_t stream) {
-        product.multiply(best.algorithm, d_.get(), workspace_.get(), stream);
+        product.multiply(candidate.algorithm, d_.get(), workspace_.get(), stream);
       },
       effort);
-  Peak peak{dtype_, ComputeUnit::matrix,
-            rate_of(flop_of(best.shape), timing,
-                    fmt::format("library GEMM: cuBLASLt {}, {} x {} x {}, random data, result in "
-                                "{}; the best of {} shapes with up to {} algorithms; the median",
-                                library_.version(), best.shape.m, best.shape.n, best.shape.k,
-                                name_of(type_of_result(dtype_)), tried, most_algorithms))};
-  compare_with_documents(bench_.device(), peak);
-  return peak;
+  const Shape& shape = candidate.shape;
+  return {
+      dtype_, ComputeUnit::matrix,
+      rate_of(flop_of(shape), timing,
+              fmt::format(
+                  "library GEMM: cuBLASLt {}, {} x {} x {}, random data, result in {}{}; "
+                  "the best of {} shapes with up to {} algorithms; the median",
+                  library_.version(), shape.m, shape.n, shape.k, name_of(type_of_result(dtype_)),
+                  dtype_ == DType::fp8 ? ", fast accumulation" : "", tried, most_algorithms))};
+}
+
+std::optional<Peak> ProductBench::run(std::string& why_not) {
+  std::vector<Candidate> candidates;
+  const std::size_t tried = bench_.options().is_quick ? quick_shapes : shapes.size();
+  for (std::size_t i = 0; i < tried; ++i) {
+    const Candidate candidate = best_algorithm(shapes[i], why_not);
+    if (candidate.flop_per_s > 0) candidates.push_back(candidate);
+  }
+  std::sort(candidates.begin(), candidates.end(),
+            [](const Candidate& a, const Candidate& b) { return a.flop_per_s > b.flop_per_s; });
+  // A glance does not last until the power limit acts, so two of them get the full time.
+  constexpr std::size_t most_timed = 2;
+  std::optional<Peak> best;
+  for (std::size_t i = 0; i < std::min(candidates.size(), most_timed); ++i) {
+    Peak peak = timed(candidates[i], tried);
+    if (!best || peak.flop_per_s.value > best->flop_per_s.value) best = std::move(peak);
+  }
+  if (best) compare_with_documents(bench_.device(), *best);
+  return best;
 }
 
 }  // namespace
