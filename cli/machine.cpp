@@ -14,10 +14,10 @@
 namespace strata {
 namespace {
 
-constexpr std::string_view actions[] = {"list", "show", "diff", "merge"};
+constexpr std::string_view actions[] = {"list", "show", "diff", "merge", "measure"};
 
 constexpr Argument arguments[] = {{.name = "ACTION",
-                                   .help = "list, show, diff or merge.",
+                                   .help = "list, show, diff, merge or measure.",
                                    .choices = actions,
                                    .offer = Offer::choices},
                                   {.name = "MACHINE",
@@ -25,7 +25,8 @@ constexpr Argument arguments[] = {{.name = "ACTION",
                                    .offer = Offer::machine,
                                    .is_required = false,
                                    .repeats = true}};
-constexpr Flag flags[] = {machine_json_flag, machine_output_flag};
+constexpr Flag flags[] = {machine_json_flag, machine_output_flag, machine_device_flag,
+                          machine_quick_flag};
 
 std::string expected_machines(const MachineSubcommand& action) {
   if (action.most_machines == 0) return "no machine";
@@ -58,7 +59,8 @@ int run(const Request& request) {
 }  // namespace
 
 std::span<const MachineSubcommand* const> machine_subcommands() {
-  static const std::array all = {&machine_list, &machine_show, &machine_diff, &machine_merge};
+  static const std::array all = {&machine_list, &machine_show, &machine_diff, &machine_merge,
+                                 &machine_measure};
   return all;
 }
 
@@ -81,7 +83,7 @@ std::string_view evidence_name(const Machine& machine) {
 }
 
 constexpr Command machine_command{.name = "machine",
-                                  .summary = "Machines: list, show, compare, merge measured ones",
+                                  .summary = "Machines: list, show, compare, measure, merge",
                                   .arguments = arguments,
                                   .flags = flags,
                                   .run = run};

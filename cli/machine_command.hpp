@@ -22,8 +22,15 @@ inline constexpr Flag machine_json_flag{.name = "json",
 inline constexpr Flag machine_output_flag{.name = "output",
                                           .letter = 'o',
                                           .value = "FILE",
-                                          .help = "merge: the merged machine file.",
+                                          .help = "merge, measure: the machine file.",
                                           .offer = Offer::file};
+
+inline constexpr Flag machine_device_flag{
+    .name = "device",
+    .value = "DEVICE",
+    .help = "measure: cpu, cuda (the first GPU), cuda:N or cuda:all; without it cpu."};
+inline constexpr Flag machine_quick_flag{
+    .name = "quick", .help = "measure: fewer samples and sizes, in less than ten seconds."};
 
 struct MachineSubcommand {
   std::string_view name;
@@ -41,9 +48,13 @@ extern const MachineSubcommand machine_list;
 extern const MachineSubcommand machine_show;
 extern const MachineSubcommand machine_diff;
 extern const MachineSubcommand machine_merge;
+extern const MachineSubcommand machine_measure;
 
 /// "19.50 TFLOP/s", "40.0 MB", "1.980 GHz": a number of a machine for people.
 std::string quantity_text(Quantity quantity, double value);
+
+/// Everything that is known of a machine, as `strata machine show` prints it.
+std::string machine_text(const Machine& machine, const TextStyle& style);
 
 /// "datasheet", or "measured" when somebody did.
 std::string_view evidence_name(const Machine& machine);

@@ -154,23 +154,23 @@ std::string curves_text(const Machine& machine, const TextStyle& style) {
   return '\n' + table.to_text(style);
 }
 
-std::string to_text(const Machine& machine, const TextStyle& style) {
+int run(const Request& request, std::span<const std::string> machines) {
+  const Machine machine = load_machine(machines[0]);
+  const auto path = request.arguments.value(machine_json_flag);
+  if (path) write_output(*path, to_json(machine));
+  if (path != "-") print(machine_text(machine, request.style));
+  return exit_code::done;
+}
+
+}  // namespace
+
+std::string machine_text(const Machine& machine, const TextStyle& style) {
   const std::string text =
       fmt::format("{}\n{}\n{}{}{}{}", heading(machine, style), rates_text(machine, style),
                   memory_text(machine, style), others_text(machine, style),
                   evidence_text(machine, style), curves_text(machine, style));
   return style.has_unicode ? text : to_ascii(text);
 }
-
-int run(const Request& request, std::span<const std::string> machines) {
-  const Machine machine = load_machine(machines[0]);
-  const auto path = request.arguments.value(machine_json_flag);
-  if (path) write_output(*path, to_json(machine));
-  if (path != "-") print(to_text(machine, request.style));
-  return exit_code::done;
-}
-
-}  // namespace
 
 constexpr MachineSubcommand machine_show{
     .name = "show", .least_machines = 1, .most_machines = 1, .flags = flags, .run = run};

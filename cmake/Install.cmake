@@ -12,7 +12,6 @@ configure_package_config_file(cmake/strataConfig.cmake.in "${PROJECT_BINARY_DIR}
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/strataConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES
   "${PROJECT_BINARY_DIR}/strataConfig.cmake" "${PROJECT_BINARY_DIR}/strataConfigVersion.cmake"
-  "${PROJECT_SOURCE_DIR}/cmake/Findtomlplusplus.cmake"
   DESTINATION "${package_dir}")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 

@@ -62,15 +62,26 @@ endmacro()
 
 # Takes out of a list of sources what this build does not have, and the stand-ins of what it has.
 function(strata_without_stand_ins list)
-  set(files ${${list}})
-  foreach(part ${STRATA_PRESENT_PARTS})
-    list(FILTER files EXCLUDE REGEX "/no_${part}[/_]")
+  set(kept "")
+  foreach(file ${${list}})
+    cmake_path(RELATIVE_PATH file BASE_DIRECTORY "${PROJECT_SOURCE_DIR}" OUTPUT_VARIABLE path)
+    set(is_left_out NO)
+    foreach(part ${STRATA_PRESENT_PARTS})
+      if(path MATCHES "/no_${part}[/_]")
+        set(is_left_out YES)
+      endif()
+    endforeach()
+    foreach(part ${STRATA_ABSENT_PARTS})
+      # Headers stay: they say what the part offers, with or without it.
+      if(path MATCHES "/${part}[/_].*\\.cpp$")
+        set(is_left_out YES)
+      endif()
+    endforeach()
+    if(NOT is_left_out)
+      list(APPEND kept "${file}")
+    endif()
   endforeach()
-  foreach(part ${STRATA_ABSENT_PARTS})
-    # Headers stay: they say what the part offers, with or without it.
-    list(FILTER files EXCLUDE REGEX "/${part}[/_].*\\.cpp$")
-  endforeach()
-  set(${list} ${files} PARENT_SCOPE)
+  set(${list} ${kept} PARENT_SCOPE)
 endfunction()
 
 # MPI takes long to load, so the program that is linked with it is one of its own (strata-mpi): the library has the
@@ -89,6 +100,7 @@ if(NOT MPI_CXX_FOUND)
 endif()
 list(APPEND STRATA_ABSENT_PARTS mpi)
 
+strata_optional_part(toml HEADER toml++/toml.h FOR "networks written as TOML")
 strata_optional_part(onnx HEADER protozero/pbf_reader.hpp FOR "ONNX files")
 strata_optional_part(hdf5 HEADER hdf5.h LIBRARIES hdf5_serial hdf5
   PATH_SUFFIXES hdf5/serial FOR "Keras .h5 files")

@@ -38,7 +38,7 @@ show_cuda() {
   if nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null); then
     printf '  %-8s %-22s %s\n' present "CUDA toolkit" "$nvcc; cmake --preset cuda"
   else
-    printf '  %-8s %-22s %s\n' missing "CUDA toolkit" "planned: measuring on NVIDIA GPUs; not in Debian main, get it from NVIDIA"
+    printf '  %-8s %-22s %s\n' missing "CUDA toolkit" "measures NVIDIA GPUs; not in Debian main, get it from NVIDIA"
   fi
 }
 

@@ -26,7 +26,7 @@ TEST(WithoutLibraries, files_that_need_them_are_refused_with_what_to_do) {
   const std::string page = formats_page();
   for (const auto& [name, head] :
        {Case{"model.onnx", "\x08\x07\x12\x04test"}, Case{"model.h5", "\x89HDF\r\n\x1A\n"},
-        Case{"model.keras", "PK\x03\x04"}}) {
+        Case{"model.keras", "PK\x03\x04"}, Case{"model.toml", "strata_network = 1"}}) {
     std::ofstream(folder.path() / name, std::ios::binary) << head;
     const Outcome outcome =
         run_words({STRATA_WITHOUT_LIBRARIES, "show", name}, {.folder = folder.path()});

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/machine/machine.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// What the machine at hand really reaches: bandwidth of each memory level, peak rates, launch
+/// latency, links, each with its samples, its spread and the clock seen meanwhile. The result is a
+/// Machine like any other. A backend that this build or this computer lacks refuses with a reason.
+namespace strata {
+
+/// A GPU that could be measured.
+struct DeviceInfo {
+  int index = 0;
+  std::string name;        ///< as the driver calls it
+  std::string pci_bus_id;  ///< "0000:01:00.0"
+  int major = 0;           ///< of its compute capability
+  int minor = 0;
+  int sm_count = 0;
+  std::int64_t memory_bytes = 0;
+  std::int64_t l2_bytes = 0;
+};
+
+struct CeilingOptions {
+  int device = 0;  ///< which GPU
+  bool is_quick =
+      false;  ///< seconds instead of the better part of a minute: fewer samples and sizes
+  std::uint32_t seed = 1;  ///< of the random data
+};
+
+/// Called before each measurement with what comes next and the share that is done, 0 to 1.
+using CeilingProgress = std::function<void(std::string_view what, double share)>;
+
+/// The GPUs of this computer. Errors (environment) say what is in the way: no CUDA in this build,
+/// no driver, one that is older than the toolkit, no permission, no GPU.
+std::vector<DeviceInfo> cuda_devices();
+
+/// Measures one GPU. What fails for one number of many (a type that the library does not multiply)
+/// becomes a warning of the machine; errors are those of cuda_devices, and a device that is not
+/// there.
+Machine measure_cuda(const CeilingOptions& options, const CeilingProgress& progress = {});
+
+/// Measures the CPU: all its cores.
+Machine measure_cpu(const CeilingOptions& options, const CeilingProgress& progress = {});
+
+}  // namespace strata
