@@ -78,6 +78,11 @@ inline constexpr Flag micro_batches_flag{
     .name = "micro-batches", .value = "N", .help = "Forward and backward that often per update."};
 inline constexpr Flag master_weights_flag{
     .name = "master-weights", .help = "Keep weights and state in fp32 beside a smaller type."};
+inline constexpr Flag separate_backward_flag{
+    .name = "separate-backward",
+    .help = "Gradients of inputs and of weights in steps of their own."};
+inline constexpr Flag pool_keeps_input_flag{
+    .name = "pool-keeps-input", .help = "Max pooling keeps its input and output, not indices."};
 inline constexpr Flag preset_flag{.name = "preset",
                                   .value = "NAME",
                                   .help = "thesis: all choices as in the thesis of the model.",
@@ -89,8 +94,10 @@ inline constexpr std::array<Flag, 3> machine_flags = {on_flag, set_flag, preset_
 /// Flags that set_option knows by the same name.
 inline constexpr std::array<Flag, 3> hardware_flags = {capacity_flag, bandwidth_flag,
                                                        throughput_flag};
-inline constexpr std::array<Flag, 5> training_flags = {optimizer_flag, loss_flag, recompute_flag,
-                                                       micro_batches_flag, master_weights_flag};
+inline constexpr std::array<Flag, 7> training_flags = {optimizer_flag,       loss_flag,
+                                                       recompute_flag,       micro_batches_flag,
+                                                       master_weights_flag,  separate_backward_flag,
+                                                       pool_keeps_input_flag};
 inline constexpr std::array<Flag, 7> schedule_flags = {
     policy_flag, prefetch_flag,    offload_flag,       objective_flag,
     bounds_flag, granularity_flag, strict_minimum_flag};

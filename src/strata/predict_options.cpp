@@ -91,6 +91,10 @@ constexpr Option options[] = {
      }},
     {"master-weights",
      [](Request& to, const Given& given) { to.training.master_weights = truth(given); }},
+    {"separate-backward",
+     [](Request& to, const Given& given) { to.training.separate_backward = truth(given); }},
+    {"pool-keeps-input",
+     [](Request& to, const Given& given) { to.training.pool_keeps_input = truth(given); }},
 };
 
 }  // namespace

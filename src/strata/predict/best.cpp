@@ -2,11 +2,13 @@
 #include "strata/predict/best.hpp"
 
 #include "strata/base/checked.hpp"
+#include "strata/base/error.hpp"
 #include "strata/predict/exchange.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -63,7 +65,13 @@ std::vector<double> worth_in_bytes(const AccessList& list) {
 
 BestPlanner::BestPlanner(const AccessList& list, const Hardware& hardware,
                          const PredictOptions& options)
-    : list_(list), hardware_(hardware), options_(options), worth_of_bytes_(worth_in_bytes(list)) {
+    : list_(list),
+      options_(options),
+      worth_of_bytes_(worth_in_bytes(list)),
+      farthest_(list, options),
+      packer_(list, options, worth_of_bytes_),
+      planned_(list) {
+  set_rates(hardware);
   for (const StepNeed& need : list.needs) {
     const double least = static_cast<double>(need.least_bytes) / (1 + options.minimum_slack);
     lowest_bytes_ =
@@ -77,31 +85,64 @@ BestPlanner::BestPlanner(const AccessList& list, const Hardware& hardware,
   points_per_octave_ = steps > very_long_program ? 0 : steps > long_program ? 4 : 8;
 }
 
+void BestPlanner::set_rates(const Hardware& hardware) {
+  hardware_ = hardware;
+  compute_times(list_.program, hardware, compute_s_);
+  tried_.clear();
+  tried_here_.clear();
+  if (options_.prefetch == Prefetch::listing) kept_.clear();
+}
+
 bool BestPlanner::is_better(const Tried& a, const Tried& b) const {
+  const double a_s = a.totals.time_s;
+  const double b_s = b.totals.time_s;
   return options_.objective == Objective::time
-             ? std::tie(a.time_s, a.traffic_bytes) < std::tie(b.time_s, b.traffic_bytes)
-             : std::tie(a.traffic_bytes, a.time_s) < std::tie(b.traffic_bytes, b.time_s);
+             ? std::tie(a_s, a.traffic_bytes) < std::tie(b_s, b.traffic_bytes)
+             : std::tie(a.traffic_bytes, a_s) < std::tie(b.traffic_bytes, b_s);
 }
 
-void BestPlanner::consider(Tried& best, Plan plan) {
-  Hardware hardware = hardware_;
-  hardware.capacity_bytes = plan.capacity_bytes;
-  const Prediction prediction = simulate(list_, plan, hardware, options_, Record::totals);
-  Tried tried{std::move(plan), prediction.time_s, prediction.in_bytes + prediction.out_bytes};
-  if (best.plan.uses.empty() || is_better(tried, best)) best = std::move(tried);
+Plan BestPlanner::plan_for(const Key& key) {
+  switch (key.second) {
+    case Way::farthest: return farthest_.at(key.first);
+    case Way::farthest_exchanged: return exchanged_plan(list_, farthest_.at(key.first), options_);
+    case Way::packed: return packer_.at(key.first);
+    case Way::packed_exchanged: return exchanged_plan(list_, packer_.at(key.first), options_);
+  }
+  fail(ErrorKind::internal, "unknown way of planning");
 }
 
-const BestPlanner::Tried& BestPlanner::tried_at(std::int64_t capacity_bytes, Effort effort) {
-  const auto known = tried_.find({capacity_bytes, effort});
-  if (known != tried_.end()) return known->second;
-  Tried best;
-  Plan farthest = farthest_next_use_plan(list_, capacity_bytes, options_);
-  if (effort == Effort::exchanges) consider(best, exchanged_plan(list_, farthest, options_));
-  consider(best, std::move(farthest));
-  Plan packed = packed_plan(list_, capacity_bytes, options_, worth_of_bytes_);
-  if (effort == Effort::exchanges) consider(best, exchanged_plan(list_, packed, options_));
-  consider(best, std::move(packed));
-  return tried_.emplace(std::pair(capacity_bytes, effort), std::move(best)).first->second;
+const PlannedSteps& BestPlanner::laid(const Key& key, bool is_on_grid) {
+  const bool is_kept = is_on_grid && list_.program.steps.size() <= long_program;
+  const auto known = kept_.find(key);
+  if (known != kept_.end()) return known->second;
+  const Plan plan = plan_for(key);
+  PlannedSteps& planned =
+      is_kept ? kept_.emplace(key, PlannedSteps(list_)).first->second : planned_;
+  planned.lay(plan, options_, compute_s_, hardware_.bytes_per_s);
+  return planned;
+}
+
+void BestPlanner::consider(const Key& key, bool is_on_grid) {
+  std::map<Key, Tried>& memory = is_on_grid ? tried_ : tried_here_;
+  auto known = memory.find(key);
+  const bool wants_time = options_.objective == Objective::time;
+  if (known == memory.end() || (known->second.gave_up && is_better(known->second, *best_))) {
+    const PlannedSteps& planned = laid(key, is_on_grid);
+    Tried tried{.totals = {}, .traffic_bytes = planned.traffic_bytes()};
+    // Without a limit where time is not what decides.
+    double give_up_s = std::numeric_limits<double>::infinity();
+    if (best_ != nullptr && (wants_time || tried.traffic_bytes >= best_->traffic_bytes))
+      give_up_s =
+          wants_time || tried.traffic_bytes == best_->traffic_bytes ? best_->totals.time_s : 0;
+    Hardware hardware = hardware_;
+    hardware.capacity_bytes = key.first;
+    tried.totals = pass_.run(planned, hardware, compute_s_, Record::totals, give_up_s);
+    tried.gave_up = pass_.gave_up();
+    known = memory.insert_or_assign(key, tried).first;
+  }
+  if (best_ != nullptr && (known->second.gave_up || !is_better(known->second, *best_))) return;
+  best_ = &known->second;
+  best_key_ = key;
 }
 
 std::vector<std::int64_t> BestPlanner::grid_below(std::int64_t capacity_bytes) const {
@@ -115,16 +156,28 @@ std::vector<std::int64_t> BestPlanner::grid_below(std::int64_t capacity_bytes) c
   return points;
 }
 
-const Plan& BestPlanner::at(std::int64_t capacity_bytes) {
+const BestPlanner::Key& BestPlanner::best_key(std::int64_t capacity_bytes) {
   const bool is_exchanging =
       options_.objective == Objective::traffic && list_.program.steps.size() <= long_program;
-  const Tried* best =
-      &tried_at(capacity_bytes, is_exchanging ? Effort::exchanges : Effort::two_plans);
+  if (!tried_here_.empty() && tried_here_.begin()->first.first != capacity_bytes)
+    tried_here_.clear();
+  best_ = nullptr;
+  if (is_exchanging) consider({capacity_bytes, Way::farthest_exchanged}, false);
+  consider({capacity_bytes, Way::farthest}, false);
+  if (is_exchanging) consider({capacity_bytes, Way::packed_exchanged}, false);
+  consider({capacity_bytes, Way::packed}, false);
   for (const std::int64_t point : grid_below(capacity_bytes)) {
-    const Tried& tried = tried_at(point, Effort::two_plans);
-    if (is_better(tried, *best)) best = &tried;
+    consider({point, Way::farthest}, true);
+    consider({point, Way::packed}, true);
   }
-  return best->plan;
+  return best_key_;
+}
+
+Plan BestPlanner::at(std::int64_t capacity_bytes) { return plan_for(best_key(capacity_bytes)); }
+
+const Prediction& BestPlanner::totals_at(std::int64_t capacity_bytes) {
+  best_key(capacity_bytes);
+  return best_->totals;
 }
 
 }  // namespace strata

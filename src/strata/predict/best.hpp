@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "strata/predict/plan.hpp"
-#include "strata/predict/simulate.hpp"
+#include "strata/predict/farthest_next_use.hpp"
+#include "strata/predict/packing.hpp"
+#include "strata/predict/timed_pass.hpp"
 
 #include <map>
 #include <utility>
+#include <vector>
 
 namespace strata {
 
@@ -13,30 +15,40 @@ namespace strata {
 /// the one that moves the least). A plan for a capacity is valid for any larger one, so it also
 /// takes plans made for smaller capacities, on a fixed grid: more capacity is then never slower.
 ///
-/// Remembers what it tried, so that the points of a sweep over capacities share the work.
+/// Remembers what it tried, so that the points of a sweep over capacities share the work. Most
+/// plans are not laid over time to the end: it is soon clear that they take longer than the best so
+/// far.
 class BestPlanner {
  public:
   /// `hardware` gives the rates; its capacity is not looked at.
   BestPlanner(const AccessList& list, const Hardware& hardware, const PredictOptions& options);
 
   /// The plan for a capacity. Simulate it with the plan's own capacity to get its time.
-  const Plan& at(std::int64_t capacity_bytes);
+  Plan at(std::int64_t capacity_bytes);
+  /// Only what it comes to, as simulate() would tell it.
+  const Prediction& totals_at(std::int64_t capacity_bytes);
+
+  /// Other rates from now on. Plans that were made stay.
+  void set_rates(const Hardware& hardware);
 
  private:
+  /// The ways of planning. Exchanges take milliseconds and are for traffic only: they do not make
+  /// an iteration faster.
+  enum class Way : std::uint8_t { farthest_exchanged, farthest, packed_exchanged, packed };
+  using Key = std::pair<std::int64_t, Way>;  // capacity and way
+
   struct Tried {
-    Plan plan;
-    double time_s = 0;
+    Prediction totals;  ///< when it gave up, the time is only the least that it takes
     std::int64_t traffic_bytes = 0;
+    bool gave_up = false;
   };
 
-  /// How many ways of planning are tried. Exchanges take milliseconds and are for traffic only:
-  /// they do not make an iteration faster.
-  enum class Effort : std::uint8_t { two_plans, exchanges };
-
   bool is_better(const Tried& a, const Tried& b) const;
-  const Tried& tried_at(std::int64_t capacity_bytes, Effort effort);
-  void consider(Tried& best, Plan plan);
+  Plan plan_for(const Key& key);
+  const PlannedSteps& laid(const Key& key, bool is_on_grid);
+  void consider(const Key& key, bool is_on_grid);
   std::vector<std::int64_t> grid_below(std::int64_t capacity_bytes) const;
+  const Key& best_key(std::int64_t capacity_bytes);
 
   const AccessList& list_;
   Hardware hardware_;
@@ -45,7 +57,16 @@ class BestPlanner {
   std::int64_t enough_bytes_ = 0;       // where it ends: everything fits
   int points_per_octave_ = 0;           // 0: no grid, the program is too long
   std::vector<double> worth_of_bytes_;  // bytes that keeping each interval saves
-  std::map<std::pair<std::int64_t, Effort>, Tried> tried_;  // by capacity
+  std::vector<double> compute_s_;       // of every step
+  FarthestNextUse farthest_;
+  Packer packer_;
+  TimedPass pass_;
+  PlannedSteps planned_;              // of what is not kept
+  std::map<Key, PlannedSteps> kept_;  // on the grid, for programs that are not long
+  std::map<Key, Tried> tried_;        // on the grid, at these rates
+  std::map<Key, Tried> tried_here_;   // at the capacity asked for last
+  const Tried* best_ = nullptr;       // of the capacity under way
+  Key best_key_;
 };
 
 }  // namespace strata

@@ -19,6 +19,7 @@ void LoadsAhead::reset(const PlannedSteps& plan, std::int64_t capacity_bytes) {
   window_end_ = 0;
   seen_ = room_.nothing();
   next_ = 0;
+  look_from_ = 0;
   is_issued_.assign(plan.loads().size(), 0);
   is_eligible_.assign(plan.loads().size() / 64 + 1, 0);
   is_worth_a_look_.assign(plan.loads().size() / 64 + 1, 0);
@@ -56,6 +57,7 @@ void LoadsAhead::make_eligible(std::uint32_t load) {
   if (is_issued_[load] != 0) return;
   set(is_eligible_, load);
   set(is_worth_a_look_, load);
+  look_from_ = std::min(look_from_, load);
 }
 
 void LoadsAhead::mark_issued(std::uint32_t load) {
@@ -78,12 +80,9 @@ void LoadsAhead::mark_issued_ahead(std::uint32_t load) {
 
 // The eligible loads of [first, end).
 void LoadsAhead::look_again(std::uint32_t first, std::uint32_t end) {
-  for (std::uint32_t at = first; at < end; at = (at / 64 + 1) * 64) {
-    const std::uint64_t up_to_end =
-        end - at / 64 * 64 >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << (end % 64)) - 1;
-    const std::uint64_t from_first = ~std::uint64_t{0} << (at % 64);
-    is_worth_a_look_[at / 64] |= is_eligible_[at / 64] & up_to_end & from_first;
-  }
+  look_from_ = std::min(look_from_, first);
+  for (std::uint32_t word = first / 64; word * 64 < end; ++word)
+    is_worth_a_look_[word] |= is_eligible_[word] & range_in(word, first, end);
 }
 
 }  // namespace strata

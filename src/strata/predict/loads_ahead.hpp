@@ -5,6 +5,7 @@
 #include "strata/predict/planned_steps.hpp"
 #include "strata/predict/room_ahead.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <vector>
@@ -35,24 +36,32 @@ class LoadsAhead {
   /// The soonest-needed load for which the plan has room and `accepts` is true; none: no_load.
   template <class Accepts>
   std::uint32_t first(Margin& margin, Accepts accepts) {
+    const std::uint32_t first = std::max(look_from_, plan_->steps()[step_ + 1].first_load);
     const std::uint32_t end = plan_->steps()[window_end_].first_load;
-    for (std::uint32_t at = plan_->steps()[step_ + 1].first_load; at < end;) {
-      const std::uint64_t bits = is_worth_a_look_[at / 64] >> (at % 64);
-      if (bits == 0) {
-        at = (at / 64 + 1) * 64;
-        continue;
+    look_from_ = none;
+    for (std::uint32_t word = first / 64; word * 64 < end; ++word) {
+      std::uint64_t bits = is_worth_a_look_[word] & range_in(word, first, end);
+      while (bits != 0) {
+        const std::uint32_t at = word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits));
+        const Load& load = plan_->loads()[at];
+        if (load.step < seen_.end) seen_ = room_.nothing();
+        if (load.bytes <= seen_.least) room_.see(seen_, load.step);
+        if (load.bytes <= seen_.least) {
+          look_from_ = std::min(look_from_, at);
+          if (accepts(load)) return at;
+          bits &= bits - 1;
+          continue;
+        }
+        // Later loads that are larger than what was seen have no room either.
+        const std::uint64_t too_large =
+            (bits & plan_->sizes().larger_than(word, seen_.least)) | (bits & (~bits + 1));
+        margin.failed_by(std::min(load.bytes, LoadSizes::least_larger_than(seen_.least)) -
+                         seen_.least);
+        is_worth_a_look_[word] &= ~too_large;
+        bits &= ~too_large;
       }
-      at += static_cast<std::uint32_t>(std::countr_zero(bits));
-      if (at >= end) break;
-      const Load& load = plan_->loads()[at];
-      if (!has_plan_room(load)) {
-        margin.failed_by(load.bytes - seen_.least);
-        clear(is_worth_a_look_, at);
-      } else if (accepts(load)) {
-        return at;
-      }
-      ++at;
     }
+    look_from_ = std::min(look_from_, end);
     return none;
   }
 
@@ -64,13 +73,12 @@ class LoadsAhead {
     bits[at / 64] &= ~(std::uint64_t{1} << (at % 64));
   }
 
-  // Whether the plan has room from the current step up to the one before the load's own. What was
-  // seen may not reach so far when it is enough to say no.
-  bool has_plan_room(const Load& load) {
-    if (load.step < seen_.end) seen_ = room_.nothing();
-    if (load.bytes > seen_.least) return false;
-    room_.see(seen_, load.step);
-    return load.bytes <= seen_.least;
+  // The bits of a word that stand for loads of [first, end).
+  static std::uint64_t range_in(std::uint32_t word, std::uint32_t first, std::uint32_t end) {
+    std::uint64_t bits = ~std::uint64_t{0};
+    if (first / 64 == word) bits <<= first % 64;
+    if (end / 64 == word) bits &= (std::uint64_t{1} << (end % 64)) - 1;
+    return bits;
   }
 
   void look_again(std::uint32_t first, std::uint32_t end);
@@ -85,6 +93,7 @@ class LoadsAhead {
   std::vector<std::uint8_t> is_issued_;
   std::vector<std::uint64_t> is_eligible_;
   std::vector<std::uint64_t> is_worth_a_look_;  // of the eligible ones
+  std::uint32_t look_from_ = 0;                 // no load before it is worth a look
 };
 
 }  // namespace strata

@@ -67,6 +67,11 @@ void PlannedSteps::lay(const Plan& plan, const PredictOptions& options,
   }
   steps_.back().first_load = static_cast<std::uint32_t>(loads_.size());
   find_eligibility(options, compute_s, bytes_per_s);
+  traffic_bytes_ = 0;
+  for (const PlannedStep& step : steps_)
+    traffic_bytes_ += step.stream_in_bytes + step.stream_out_bytes;
+  for (const Load& load : loads_) traffic_bytes_ += load.bytes;
+  for (const WriteBack& write_back : write_backs_) traffic_bytes_ += write_back.bytes;
 }
 
 void PlannedSteps::lay_step(const Plan& plan, const PredictOptions& options, StepId step) {
@@ -175,6 +180,7 @@ void PlannedSteps::find_eligibility(const PredictOptions& options,
                                     const std::vector<double>& compute_s, double bytes_per_s) {
   const Eligibility eligibility(compute_s, bytes_per_s, options.prefetch);
   count_.assign(steps_.size(), 0);
+  sizes_.reset(loads_.size());
   for (Load& load : loads_) {
     load.eligible_at = std::max(load.eligible_at, eligibility.of(load.step, load.bytes));
     ++count_[load.eligible_at];
@@ -184,6 +190,8 @@ void PlannedSteps::find_eligibility(const PredictOptions& options,
   by_eligibility_.resize(loads_.size());
   for (std::uint32_t i = 0; i < loads_.size(); ++i)
     by_eligibility_[count_[loads_[i].eligible_at]++] = i;
+  for (std::uint32_t i = 0; i < loads_.size(); ++i) sizes_.add(i, loads_[i].bytes);
+  sizes_.finish();
 }
 
 }  // namespace strata

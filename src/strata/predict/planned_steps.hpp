@@ -2,6 +2,7 @@
 #pragma once
 
 #include "strata/predict/access_list.hpp"
+#include "strata/predict/load_sizes.hpp"
 
 #include <cstdint>
 #include <span>
@@ -60,10 +61,13 @@ class PlannedSteps {
   std::int64_t refetch_bytes(StepId step) const {
     return refetch_bytes_.empty() ? 0 : refetch_bytes_[step];
   }
+  /// All that the plan moves, whatever the rates are.
+  std::int64_t traffic_bytes() const { return traffic_bytes_; }
   /// On chip while each step runs, in bytes, if nothing is loaded ahead.
   const std::vector<std::int64_t>& occupied_bytes() const { return occupied_; }
   /// The loads, by the step from which they are eligible.
   const std::vector<std::uint32_t>& by_eligibility() const { return by_eligibility_; }
+  const LoadSizes& sizes() const { return sizes_; }
   /// The load that waits for a write-back; no_load: none does.
   std::uint32_t load_after(std::uint32_t write_back) const { return load_after_[write_back]; }
 
@@ -78,6 +82,7 @@ class PlannedSteps {
 
   const AccessList& list_;
   std::int64_t tolerated_bytes_ = 0;
+  std::int64_t traffic_bytes_ = 0;
   std::vector<PlannedStep> steps_;
   std::vector<Load> loads_;
   std::vector<WriteBack> write_backs_;
@@ -85,6 +90,7 @@ class PlannedSteps {
   std::vector<std::int64_t> occupied_;
   std::vector<std::uint32_t> by_eligibility_;
   std::vector<std::uint32_t> load_after_;
+  LoadSizes sizes_;
 
   std::vector<std::int64_t> passing_change_;    // of what passes by, from one step to the next
   std::vector<std::uint8_t> is_dirty_;          // by value

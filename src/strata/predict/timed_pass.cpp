@@ -4,14 +4,24 @@
 #include "strata/base/error.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <numeric>
 
 namespace strata {
 
 Prediction& TimedPass::run(const PlannedSteps& plan, const Hardware& hardware,
-                           const std::vector<double>& compute_s, Record record) {
+                           const std::vector<double>& compute_s, Record record, double give_up_s) {
   begin(plan, hardware, record);
+  const bool may_give_up = give_up_s < std::numeric_limits<double>::infinity();
+  const double all_compute_s =
+      may_give_up ? std::accumulate(compute_s.begin(), compute_s.end(), 0.0) : 0;
   const auto steps = static_cast<StepId>(compute_s.size());
   for (step_ = 0; step_ < steps; ++step_) {
+    if (may_give_up && least_time_s(all_compute_s) > give_up_s) {
+      gave_up_ = true;
+      result_.time_s = least_time_s(all_compute_s);
+      return result_;
+    }
     occupied_bytes_ -= plan.steps()[step_].freed_before_bytes;
     queued_write_backs_ = plan.steps()[step_].queued_before;
     ahead_.advance_to(step_, ended_write_backs_);
@@ -26,6 +36,17 @@ Prediction& TimedPass::run(const PlannedSteps& plan, const Hardware& hardware,
   return result_;
 }
 
+// What is still to be computed and moved takes its time. Sums are rounded as they are added up; the
+// factor is far beyond that.
+double TimedPass::least_time_s(double all_compute_s) const {
+  constexpr double rounding = 1e-9;
+  const std::int64_t left_bytes = plan_->traffic_bytes() - result_.in_bytes - result_.out_bytes;
+  const double computed_s = now_s_ + (all_compute_s - result_.compute_s);
+  const double moved_s =
+      std::max(now_s_, channel_free_s_) + static_cast<double>(left_bytes) / bytes_per_s_;
+  return std::max(computed_s, moved_s) * (1 - rounding);
+}
+
 void TimedPass::begin(const PlannedSteps& plan, const Hardware& hardware, Record record) {
   plan_ = &plan;
   record_ = record;
@@ -37,6 +58,7 @@ void TimedPass::begin(const PlannedSteps& plan, const Hardware& hardware, Record
   channel_free_s_ = 0;
   occupied_bytes_ = 0;
   queued_write_backs_ = issued_write_backs_ = ended_write_backs_ = 0;
+  gave_up_ = false;
   margin_ = {};
   result_ = {};
   if (record_ != Record::totals) result_.steps.resize(plan.steps().size() - 1);

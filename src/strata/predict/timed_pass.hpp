@@ -7,6 +7,7 @@
 #include "strata/predict/simulate.hpp"
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace strata {
@@ -16,8 +17,12 @@ namespace strata {
 class TimedPass {
  public:
   /// `compute_s` is the time of each step on this hardware. The result stays until the next pass.
+  /// A pass that is sure to take longer than `give_up_s` stops early, and its time is only the
+  /// least that it takes.
   Prediction& run(const PlannedSteps& plan, const Hardware& hardware,
-                  const std::vector<double>& compute_s, Record record);
+                  const std::vector<double>& compute_s, Record record,
+                  double give_up_s = std::numeric_limits<double>::infinity());
+  bool gave_up() const { return gave_up_; }
 
   /// The last pass comes out the same for any capacity that is larger by less than this, as long as
   /// the plan is the same.
@@ -27,6 +32,7 @@ class TimedPass {
   static constexpr ValueId nobody = ~ValueId{0};
 
   void begin(const PlannedSteps& plan, const Hardware& hardware, Record record);
+  double least_time_s(double all_compute_s) const;
   void run_step(double compute_s);
   void wait_for_step();
   std::uint32_t first_missing_load(bool& is_complete);
@@ -70,6 +76,7 @@ class TimedPass {
   std::uint32_t queued_write_backs_ = 0;
   std::uint32_t issued_write_backs_ = 0;
   std::uint32_t ended_write_backs_ = 0;
+  bool gave_up_ = false;
   Margin margin_;
   Prediction result_;
 };

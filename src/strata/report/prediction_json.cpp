@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "strata/machine/area.hpp"
 #include "strata/predict/option_names.hpp"
 #include "strata/report/json_text.hpp"
 #include "strata/report/prediction_report.hpp"
@@ -44,9 +45,14 @@ Json machine_json(const PredictionSummary& summary) {
   const Hardware& hardware = summary.hardware;
   Json memory;
   if (summary.device_memory_bytes) memory = *summary.device_memory_bytes;
+  Json area;  // of the on-chip memory's cells
+  const auto capacity = static_cast<double>(hardware.capacity_bytes);
+  for (const SramCell& cell : sram_cells())
+    area[std::string(cell.node)] = area_mm2(capacity, cell.node);
   return {{"name", summary.machine},
           {"title", summary.machine_title},
           {"capacity_bytes", hardware.capacity_bytes},
+          {"area_mm2", area},
           {"bandwidth_bytes_per_s", hardware.bytes_per_s},
           {"type_1_flop_per_s", hardware.type_1_flop_per_s},
           {"other_flop_per_s", hardware.other_flop_per_s},
@@ -67,7 +73,9 @@ Json options_json(const PredictionSummary& summary) {
           {"optimizer", name_of(training.optimizer)},
           {"loss", name_of(training.loss)},
           {"recompute", name_of(training.recompute)},
-          {"micro_batches", training.micro_batches}};
+          {"micro_batches", training.micro_batches},
+          {"separate_backward", training.separate_backward},
+          {"pool_keeps_input", training.pool_keeps_input}};
 }
 
 Json totals_json(const PredictionSummary& summary) {

@@ -14,6 +14,7 @@ inline constexpr double thesis_bytes_per_s = 616e9;  // RTX 2080 Ti
 inline constexpr double hbm_bytes_per_s = 1555e9;    // A100
 inline constexpr double thesis_flop_per_s = 13.45e12;
 inline constexpr double faster_flop_per_s = 23.04e12;  // Radeon 6900 XT
+inline constexpr int thesis_time_steps = 50;           // of a sentence, source and target alike
 
 /// A point at which the thesis predicts.
 struct ThesisPoint {

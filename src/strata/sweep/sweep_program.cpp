@@ -6,6 +6,7 @@
 #include "strata/predict/timed_pass.hpp"
 #include "strata/training/split.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <tuple>
@@ -42,6 +43,18 @@ struct CapacityRange {
   }
 };
 
+/// Different capacities often have the same plan. A sliced step holds less at less capacity, and
+/// when a value leaves matters on demand only.
+bool is_laid_alike(const Plan& a, const Plan& b, Offload offload) {
+  if (!a.refetch_bytes.empty() || !b.refetch_bytes.empty()) return false;
+  const bool is_on_demand = offload == Offload::on_demand;
+  return std::equal(a.uses.begin(), a.uses.end(), b.uses.begin(),
+                    [&](const UsePlan& one, const UsePlan& other) {
+                      return one.place == other.place && one.stays == other.stays &&
+                             (!is_on_demand || one.leaves_at == other.leaves_at);
+                    });
+}
+
 /// Policies that plan by farthest next use: the plan depends on the capacity alone, and both plan
 /// and pass say for which larger capacities they come out the same.
 class FarthestSweep {
@@ -52,16 +65,17 @@ class FarthestSweep {
   PointTotals at(const Hardware& hardware) {
     if (!plan_holds_.holds(hardware.capacity_bytes)) {
       plan_holds_ = {};
-      planner_.at(hardware.capacity_bytes);
+      const Plan& plan = planner_.at(hardware.capacity_bytes);
       plan_holds_ = {hardware.capacity_bytes, planner_.margin_bytes()};
       ++plan_number_;
-      is_laid_ = false;
+      is_laid_ = is_laid_ && is_laid_alike(plan, laid_plan_, options_.offload);
     }
     Rates& rates = of_rates(hardware);
     if (rates.plan_number == plan_number_ && rates.same.holds(hardware.capacity_bytes))
       return rates.totals;
     if (!is_laid_ || (options_.prefetch == Prefetch::listing && laid_for_ != rates.hardware)) {
-      planned_.lay(planner_.plan(), options_, rates.compute_s, hardware.bytes_per_s);
+      laid_plan_ = planner_.plan();
+      planned_.lay(laid_plan_, options_, rates.compute_s, hardware.bytes_per_s);
       is_laid_ = true;
       laid_for_ = rates.hardware;
     }
@@ -110,6 +124,7 @@ class FarthestSweep {
   CapacityRange plan_holds_;
   std::uint64_t plan_number_ = 0;
   bool is_laid_ = false;
+  Plan laid_plan_;
   RateKey laid_for_;
   std::vector<Rates> rates_;
   std::size_t last_ = 0;
@@ -126,10 +141,23 @@ struct SweepProgram::State {
       farthest.emplace(list, options);
   }
 
+  // Rates that alternate cost the memory of what was tried, not the plans.
+  PointTotals best_at(const Hardware& hardware) {
+    if (!best) {
+      best.emplace(list, hardware, options);
+    } else if (rates_of(best_rates) != rates_of(hardware)) {
+      best->set_rates(hardware);
+    }
+    best_rates = hardware;
+    return totals_of(best->totals_at(hardware.capacity_bytes));
+  }
+
   Program parts;  // of the program, when its values are cut
   AccessList list;
   PredictOptions options;
   std::optional<FarthestSweep> farthest;
+  std::optional<BestPlanner> best;
+  Hardware best_rates;
 };
 
 SweepProgram::SweepProgram(const Program& program, const PredictOptions& options)
@@ -142,6 +170,7 @@ SweepProgram& SweepProgram::operator=(SweepProgram&&) noexcept = default;
 PointTotals SweepProgram::at(const Hardware& hardware) {
   check(hardware);
   if (state_->farthest) return state_->farthest->at(hardware);
+  if (state_->options.policy == Policy::best) return state_->best_at(hardware);
   return totals_of(predict(state_->list, hardware, state_->options, Record::totals));
 }
 

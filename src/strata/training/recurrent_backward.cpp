@@ -179,6 +179,7 @@ void RecurrentRun::backward_products(const Cell& cell, const std::array<ValueId,
       if (has_weights) write_weights(cell, group);
     }
     shop_.gradients.settle(cell.time + 1);
+    add_parts(cell);
   }
 }
 
@@ -192,28 +193,55 @@ void RecurrentRun::read_for_weights(const Cell& cell) {
   if (wants(own(cell, state_weight))) read(before(cell, first_state, hiddens_));
 }
 
-// The first product writes a gradient, the others add to it.
-void RecurrentRun::write_added(ValueId& gradient, ValueId forward) {
-  if (gradient == no_value) {
-    gradient = shop_.gradients.make(forward);
-  } else {
-    shop_.writer.reads(gradient);
+// What one product brings to a gradient that other products, of other gates or of the other
+// direction, contribute to as well.
+void RecurrentRun::write_part(ValueId& sum, ValueId part) {
+  shop_.writer.writes(part);
+  parts_.push_back({&sum, part});
+}
+
+// After the step: the parts are added pair by pair, each addition a step, as everywhere.
+void RecurrentRun::add_parts(const Cell& cell) {
+  for (const auto& [sum, part] : parts_) {
+    if (*sum == no_value) {
+      *sum = part;
+      continue;
+    }
+    const Value like_part = shop_.writer.value(part);
+    const ValueId total = shop_.writer.add(like_part);
+    shop_.writer.begin({.node = id_,
+                        .pass = input_pass_,
+                        .layer_class = LayerClass::type_2,
+                        .is_gradient_sum = true,
+                        .time = cell.time + 1});
+    read(*sum);
+    read(part);
+    shop_.writer.writes(total);
+    shop_.writer.add_work(like_part.bytes / element_bytes_, 0);
+    *sum = total;
   }
-  shop_.writer.writes(gradient);
+  parts_.clear();
 }
 
 void RecurrentRun::write_data_gradient(const Cell& cell) {
   if (cell.layer > 0) {
     for (std::uint32_t direction = 0; direction < directions_; ++direction) {
       const std::uint32_t below = ((cell.layer - 1) * directions_ + direction) * times_ + cell.time;
-      write_added(above_[below], hiddens_[below]);
+      write_part(above_[below], shop_.gradients.make(hiddens_[below]));
     }
     return;
   }
   const TensorId x = node_.inputs[data];
   const ValueIds ids = follows_time_ ? shop_.values.at(x, cell.time + 1) : shop_.values.of(x);
-  for (std::uint32_t i = 0; i < ids.count; ++i)
-    write_added(data_gradients_.try_emplace(ids[i], no_value).first->second, ids[i]);
+  for (std::uint32_t i = 0; i < ids.count; ++i) {
+    ValueId& sum = data_gradients_.try_emplace(ids[i], no_value).first->second;
+    if (follows_time_ || sum == no_value) {
+      write_part(sum, shop_.gradients.make(ids[i]));
+    } else {  // of an input that every time step reads whole, all add to one gradient
+      shop_.writer.reads(sum);
+      shop_.writer.writes(sum);
+    }
+  }
 }
 
 void RecurrentRun::write_inputs(const Cell& cell) {
@@ -223,12 +251,7 @@ void RecurrentRun::write_inputs(const Cell& cell) {
     write_data_gradient(cell);
   }
   if (cell.step > 0 || wants_state_gradient(first_state)) {
-    if (next_carry_ == no_value) {
-      next_carry_ = make(cell, CellSlot::spare, ValueKind::gradient, width_);
-    } else {
-      shop_.writer.reads(next_carry_);
-    }
-    shop_.writer.writes(next_carry_);
+    write_part(next_carry_, make(cell, CellSlot::spare, ValueKind::gradient, width_));
   }
   const std::int64_t share = mac.value() / groups_;
   shop_.writer.add_work((Count(share) * 2).value(), share);

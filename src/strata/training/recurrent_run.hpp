@@ -36,8 +36,9 @@ inline constexpr std::uint32_t cell_slots = 16;
 /// One recurrent node, cell by cell: for every layer, direction and time step the products of the
 /// gates (one step per gate, or one for all when they are fused), then the gates and the cell, each
 /// operation a step. Weights are the same values at every time step, and their gradients add up.
-/// The arithmetic is that of the node's cost sheet, no operation more or less; where a first state
-/// is not given, products with zero are counted as there.
+/// What several products contribute to one gradient of x or h is added in steps of its own. Beside
+/// these sums the arithmetic is that of the node's cost sheet, no operation more or less; where a
+/// first state is not given, products with zero are counted as there.
 class RecurrentRun {
  public:
   RecurrentRun(Workshop& workshop, NodeId node);
@@ -88,7 +89,8 @@ class RecurrentRun {
   void write_weights(const Cell& cell, std::uint32_t group);
   bool wants_weights(const Cell& cell) const;
   void write_data_gradient(const Cell& cell);
-  void write_added(ValueId& gradient, ValueId forward);
+  void write_part(ValueId& sum, ValueId part);
+  void add_parts(const Cell& cell);
   void settle_input(const Cell& cell);
   void hand_over_state(const Cell& cell, std::uint32_t input, ValueId gradient);
   bool wants_state_gradient(std::uint32_t input) const;
@@ -134,6 +136,11 @@ class RecurrentRun {
   std::vector<ValueId> carry_hidden_, carry_cell_;  // by row: gradients from the next time step
   ValueId next_carry_ = ~ValueId{0};                // what becomes carry_hidden_ after this cell
   std::unordered_map<ValueId, ValueId> data_gradients_;  // of the input, not complete yet
+  struct GradientPart {
+    ValueId* sum;  // no_value: this is the first part
+    ValueId part;
+  };
+  std::vector<GradientPart> parts_;  // that the open step writes
 };
 
 /// The recurrent nodes of a network, each with what it carries from forward to backward.

@@ -142,7 +142,8 @@ TEST(Recurrent, time_major_ends_a_time_step_before_the_next) {
 // The keys of the attention wait for the whole encoder; the decoder's first layer, which could run
 // at once, runs with the rest of the decoder.
 TEST(Recurrent, time_major_waits_for_what_needs_the_whole_sequence) {
-  const std::vector<std::string> names = order_of_products("gnmt_thesis:layers=3,hidden=4");
+  const std::vector<std::string> names =
+      order_of_products("gnmt_thesis:layers=3,hidden=4,directions=2");
   const auto place = [&](const std::string& name) {
     return std::find(names.begin(), names.end(), name) - names.begin();
   };

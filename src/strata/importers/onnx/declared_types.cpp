@@ -124,7 +124,7 @@ Dim named_dim(Session& session, std::string_view name) {
   if (known != session.named_dims.end()) return known->second;
   std::optional<Dim> dim;
   if (name.size() <= longest_formula) dim = DimFormula(session, name).value();
-  if (!dim) dim = new_parameter(session, name);
+  if (!dim || dim->factor < 1) dim = new_parameter(session, name);  // "0" is a name like any
   session.named_dims.emplace(name, *dim);
   return *dim;
 }

@@ -120,8 +120,10 @@ TEST(SequenceProducts, additive_attention_of_gnmt) {
   const std::int64_t decoder = 4 * 2 * h * h + 2 * (4 * 3 * h * h);
   const std::int64_t attention =
       2 * h * h + 2 * t * h;  // Wq, Wk; score and context per pair of steps
-  EXPECT_EQ(products_of("gnmt_thesis:layers=3,hidden=16", {{"batch", n}, {"seq", t}}),
+  EXPECT_EQ(products_of("gnmt_thesis:layers=3,hidden=16,directions=2", {{"batch", n}, {"seq", t}}),
             n * t * (encoder + decoder + attention));
+  EXPECT_EQ(products_of("gnmt_thesis:layers=3,hidden=16", {{"batch", n}, {"seq", t}}),
+            n * t * (3 * 4 * 2 * h * h + decoder + attention));
   EXPECT_EQ(products_of("gnmt:layers=3,hidden=16,vocabulary=100", {{"batch", n}, {"seq", t}}),
             n * t * (encoder + decoder + attention + h * 100));
 }

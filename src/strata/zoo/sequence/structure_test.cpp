@@ -136,16 +136,22 @@ TEST(GnmtThesis, a_gate_of_a_decoder_cell_holds_12_mib) {
     const auto& layer = std::get<Recurrent>(node->op);
     EXPECT_FALSE(layer.fused_gates);
     EXPECT_EQ(layer.biases, 1);
-    const std::int64_t directions = layer.bidirectional ? 2 : 1;
-    const std::int64_t gate = elements_of(graph, *node, "weight") / (4 * directions);
+    EXPECT_FALSE(layer.bidirectional);
+    const std::int64_t gate = elements_of(graph, *node, "weight") / 4;
     largest_gate = std::max(largest_gate, gate);
     const bool reads_context = node->block.starts_with("decoder.rnn_layers");
-    EXPECT_EQ(gate == 3072 * 1024, reads_context || node->name == "encoder.rnn_layers.1.lstm")
-        << node->name;
+    EXPECT_EQ(gate, (reads_context ? 3072 : 2048) * 1024) << node->name;
   }
   EXPECT_EQ(largest_gate * 4, 12 << 20);
   EXPECT_EQ(recurrent_nodes(graph).size(), 8);
   EXPECT_EQ(recurrent_nodes(build_network("gnmt_thesis:layers=8")).size(), 16);
+}
+
+TEST(GnmtThesis, can_read_both_ways_as_published) {
+  const Graph graph = build_network("gnmt_thesis:directions=2");
+  const std::vector<const Node*> layers = recurrent_nodes(graph);
+  for (std::size_t i = 0; i < layers.size(); ++i)
+    EXPECT_EQ(std::get<Recurrent>(layers[i]->op).bidirectional, i == 0) << layers[i]->name;
 }
 
 TEST(GnmtThesis, has_neither_words_nor_dropout) {

@@ -158,8 +158,9 @@ void add_biases(OpContext& context, std::size_t input, Parts& parts) {
   const DraftId biases = context.tensor(input);
   std::int64_t begin = 0;
   for (DraftId* const part : {&parts.q, &parts.k, &parts.v}) {
-    const std::int64_t width =
-        number_of(context, context.draft().shape(*part).back(), "a width of Q, K or V");
+    const Shape& shape = context.draft().shape(*part);
+    if (shape.empty()) fail(ErrorKind::input, "one of Q, K and V has no axes");
+    const std::int64_t width = number_of(context, shape.back(), "a width of Q, K or V");
     const std::int64_t end = checked_add(begin, width);
     const DraftId bias = context.add(Slice{{0}, {begin}, {end}, {1}}, {biases}, {}, "bias");
     *part = context.add(Elementwise{}, {*part, bias}, {}, "add_bias");
@@ -222,6 +223,9 @@ DraftId rotated(OpContext& context, DraftId x, std::int64_t heads) {
 // ONNX: X, cos, sin, positions; ONNX Runtime: X, positions, cos, sin.
 template <std::size_t cosine>
 void lower_rotary(OpContext& context) {
+  if (context.rank(0) != 3 && context.rank(0) != 4) {
+    fail(ErrorKind::input, "rotary embedding of {} axes, expected 3 or 4", context.rank(0));
+  }
   const bool has_heads_axis = context.rank(0) == 4;
   std::int64_t heads = context.integer("num_heads", 0);
   if (has_heads_axis) heads = number_of(context, context.shape(0)[1], "the number of heads");
