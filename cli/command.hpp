@@ -65,8 +65,8 @@ class Arguments {
 /// What a command is asked to do.
 struct Request {
   Arguments arguments;
-  TextStyle style;           ///< of standard output
-  std::string command_line;  ///< ready to be run again
+  TextStyle style;                      ///< of standard output
+  std::string command_line;             ///< ready to be run again
   std::vector<std::string> words = {};  ///< what was typed behind the program's name
 };
 

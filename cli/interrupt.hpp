@@ -3,8 +3,8 @@
 
 namespace strata {
 
-/// While it lives, Ctrl-C (or SIGTERM) is a wish to stop that the work looks at, so that it can keep
-/// what is done. The second one ends the program at once.
+/// While it lives, Ctrl-C (or SIGTERM) is a wish to stop that the work looks at, so that it can
+/// keep what is done. The second one ends the program at once.
 class InterruptWatch {
  public:
   InterruptWatch();

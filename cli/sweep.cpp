@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "strata/sweep.hpp"
+
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/interrupt.hpp"
@@ -10,7 +12,6 @@
 #include "cli/sweep_progress.hpp"
 #include "strata/base/units.hpp"
 #include "strata/report/sweep_text.hpp"
-#include "strata/sweep.hpp"
 #include "strata/sweep/ranks.hpp"
 #include "strata/sweep/table_sink.hpp"
 #include "strata/sweep_estimate.hpp"
@@ -45,12 +46,11 @@ constexpr Flag from_flag{.name = "from",
                          .help = "Look at results of an earlier run instead of running.",
                          .offer = Offer::file};
 
-constexpr Argument arguments[] = {
-    {.name = "MODEL",
-     .help = "Built-in networks, files of networks, or a sweep file.",
-     .offer = Offer::model,
-     .is_required = false,
-     .repeats = true}};
+constexpr Argument arguments[] = {{.name = "MODEL",
+                                   .help = "Built-in networks, files of networks, or a sweep file.",
+                                   .offer = Offer::model,
+                                   .is_required = false,
+                                   .repeats = true}};
 constexpr auto flags =
     joined_flags(range_flags, named_range_flags, sweep_switches, import_flags, answer_flags,
                  std::array<Flag, 9>{csv_flag, jsonl_flag, db_flag, resume_flag, force_flag,
@@ -83,8 +83,7 @@ class Outputs {
     add_text(given, csv_flag, TextForm::csv, sweep);
     add_text(given, jsonl_flag, TextForm::json_lines, sweep);
     if (const auto path = given.value(db_flag)) {
-      sinks_.push_back(
-          database_sink(*path, if_present(given), sweep.columns(), sweep.identity()));
+      sinks_.push_back(database_sink(*path, if_present(given), sweep.columns(), sweep.identity()));
     }
     const bool asks = asks_for_answers(given);
     wants_summary_ = given.has(summary_flag) || (is_terminal && !takes_stdout_ && !asks);
@@ -146,10 +145,10 @@ int describe(const Sweep& sweep, std::int64_t threads) {
     if (axis.size() > 1) sizes.push_back(fmt::format("{} {}", axis.size(), axis.name()));
   }
   const double time_s = estimated_time_s(sweep, 0, threads);
-  print(fmt::format("{}{}{}\n{} to lay out\nabout {} on {}\n",
-                    plural(sweep.grid().size(), "point"), sizes.empty() ? "" : " = ",
-                    fmt::join(sizes, " × "), plural(sweep.program_count(), "program"),
-                    waiting_time(time_s), plural(threads, "thread")));
+  print(fmt::format("{}{}{}\n{} to lay out\nabout {} on {}\n", plural(sweep.grid().size(), "point"),
+                    sizes.empty() ? "" : " = ", fmt::join(sizes, " × "),
+                    plural(sweep.program_count(), "program"), waiting_time(time_s),
+                    plural(threads, "thread")));
   return exit_code::done;
 }
 
@@ -248,11 +247,12 @@ int run_among_ranks(const Request& request, const RankPlace& place) {
   if (place.rank > 0) return serve(given, ranks);
   try {
     const int code = run_here(request, &ranks);
-    if (code != exit_code::done && code != exit_code::answer_is_no) ranks.abort(code);
+    if (code != exit_code::done && code != exit_code::answer_is_no) ranks.end_all(code);
     return code;
   } catch (const Error& error) {  // the others wait for this rank: they must be told
     print_to_stderr(failure_text(error.kind(), error.what(), request.command_line, request.style));
-    ranks.abort(exit_code_of(error.kind()));
+    ranks.end_all(exit_code_of(error.kind()));
+    return exit_code_of(error.kind());
   }
 }
 

@@ -34,8 +34,7 @@ std::vector<SweepSetting> settings_of(const Arguments& given) {
     if (given.has(flag)) settings.push_back({std::string(flag.name), "true"});
   }
   for (const Flag& flag : named_range_flags) {
-    for (const std::string& value : given.values(flag))
-      settings.push_back(setting_of(flag, value));
+    for (const std::string& value : given.values(flag)) settings.push_back(setting_of(flag, value));
   }
   return settings;
 }
@@ -67,9 +66,8 @@ SweepRequest sweep_request(const Arguments& given) {
   }
   if (!file.empty()) request = read_sweep_file(file);
   if (!models.empty()) request.models = std::move(models);
-  const bool has_import_flag =
-      std::any_of(import_flags.begin(), import_flags.end(),
-                  [&](const Flag& flag) { return given.has(flag); });
+  const bool has_import_flag = std::any_of(import_flags.begin(), import_flags.end(),
+                                           [&](const Flag& flag) { return given.has(flag); });
   if (file.empty() || has_import_flag) request.import = import_options(given);
   if (const auto preset = given.value(preset_flag)) request.preset = *preset;
   replace_settings(request, settings_of(given));

@@ -7,8 +7,8 @@
 
 #include <array>
 
-/// What `strata sweep` sweeps over. The names are those of `strata predict`; each takes a range or a
-/// list where predict takes one value.
+/// What `strata sweep` sweeps over. The names are those of `strata predict`; each takes a range or
+/// a list where predict takes one value.
 namespace strata {
 
 inline constexpr Flag sweep_on_flag{.name = "on",
@@ -54,9 +54,9 @@ inline constexpr Flag axis_flag{.name = "axis",
 
 /// Flags whose value is the range of the parameter of that name.
 inline constexpr std::array<Flag, 13> range_flags = {
-    sweep_on_flag,        sweep_capacity_flag, sweep_bandwidth_flag, sweep_throughput_flag,
-    sweep_batch_flag,     sweep_seq_flag,      sweep_dtype_flag,     sweep_policy_flag,
-    sweep_prefetch_flag,  sweep_offload_flag,  sweep_optimizer_flag, sweep_recompute_flag,
+    sweep_on_flag,           sweep_capacity_flag, sweep_bandwidth_flag, sweep_throughput_flag,
+    sweep_batch_flag,        sweep_seq_flag,      sweep_dtype_flag,     sweep_policy_flag,
+    sweep_prefetch_flag,     sweep_offload_flag,  sweep_optimizer_flag, sweep_recompute_flag,
     sweep_micro_batches_flag};
 /// Flags whose value names the parameter.
 inline constexpr std::array<Flag, 3> named_range_flags = {sweep_dim_flag, sweep_set_flag,

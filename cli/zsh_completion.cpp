@@ -62,7 +62,8 @@ std::string command_case(const Command& command) {
   for (const Flag& flag : all_flags(command)) add_flag(specifications, flag);
   std::size_t index = 1;
   for (const Argument& argument : command.arguments) {
-    specifications.push_back(fmt::format("'{}:{}:{}'", index++, escaped(lower_case(argument.name)),
+    const std::string place = argument.repeats ? "*" : fmt::format("{}", index++);
+    specifications.push_back(fmt::format("'{}:{}:{}'", place, escaped(lower_case(argument.name)),
                                          action_of(argument.offer, argument.choices)));
   }
   return fmt::format("        {})\n{}          ;;\n", command.name,

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/predict_parts.hpp"
-
 #include "strata/base/units.hpp"
 #include "strata/predict/bounds/time_bound.hpp"
 #include "strata/predict/bounds/traffic_bound.hpp"
 #include "strata/predict/thesis.hpp"
+#include "strata/predict_parts.hpp"
 #include "strata/strata.hpp"
 #include "strata/training/split.hpp"
 

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-/// Every combination of networks, machines and options, predicted. The façade of sweep/, which knows
-/// axes and points but neither networks nor the names of options.
+/// Every combination of networks, machines and options, predicted. The façade of sweep/, which
+/// knows axes and points but neither networks nor the names of options.
 ///
 ///     const Sweep sweep({.models = {"resnet50"}, .settings = {{"capacity", "24MB:1000MB:2MB"}}});
 ///     const std::unique_ptr<PointWorker> worker = sweep.worker();

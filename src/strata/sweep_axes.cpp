@@ -63,8 +63,9 @@ std::vector<std::string> texts_of(std::string_view list) {
 }
 
 const SweepSetting* setting_named(const SweepRequest& request, std::string_view name) {
-  const auto found = std::find_if(request.settings.begin(), request.settings.end(),
-                                  [&](const SweepSetting& setting) { return setting.name == name; });
+  const auto found =
+      std::find_if(request.settings.begin(), request.settings.end(),
+                   [&](const SweepSetting& setting) { return setting.name == name; });
   return found == request.settings.end() ? nullptr : &*found;
 }
 
@@ -107,8 +108,9 @@ void refuse_training_in_inference(const SweepRequest& request) {
 }
 
 void add(SweepAxes& found, SweepParameter parameter, Axis axis, const std::string& place) {
-  const auto same = std::find_if(found.parameters.begin(), found.parameters.end(),
-                                 [&](const SweepParameter& other) { return other.name == parameter.name; });
+  const auto same =
+      std::find_if(found.parameters.begin(), found.parameters.end(),
+                   [&](const SweepParameter& other) { return other.name == parameter.name; });
   if (same != found.parameters.end())
     fail(ErrorKind::usage, "{}: {} is given twice", place, parameter.name);
   check_values(axis, place);
@@ -118,9 +120,8 @@ void add(SweepAxes& found, SweepParameter parameter, Axis axis, const std::strin
 
 // Where a parameter stands in the order of points: by what depends on it, then as the table says.
 std::size_t rank_of(const SweepParameter& parameter) {
-  const auto* const at = std::find_if(std::begin(known), std::end(known), [&](const auto& row) {
-    return row.name == parameter.name;
-  });
+  const auto* const at = std::find_if(std::begin(known), std::end(known),
+                                      [&](const auto& row) { return row.name == parameter.name; });
   return static_cast<std::size_t>(parameter.depends) * 100 +
          static_cast<std::size_t>(at - std::begin(known));
 }
@@ -158,8 +159,7 @@ SweepParameter parameter_named(const std::string& name, std::string_view place) 
   for (const KnownParameter& parameter : known) {
     if (parameter.name == name) return {name, parameter.kind, parameter.depends};
   }
-  if (name.starts_with("dim.") && name.size() > 4)
-    return {name, AxisKind::count, Depends::program};
+  if (name.starts_with("dim.") && name.size() > 4) return {name, AxisKind::count, Depends::program};
   if (name.starts_with("machine."))
     return {lower_case(name), kind_of_field(lower_case(name)), Depends::machine};
   if (is_option(name)) return {name, AxisKind::text, Depends::program};

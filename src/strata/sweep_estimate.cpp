@@ -15,8 +15,7 @@ constexpr std::int64_t neighbours = 40;
 constexpr double most_s_per_place = 0.2;
 
 double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 struct Sample {
@@ -40,8 +39,7 @@ Sample sample_at(const Sweep& sweep, std::int64_t group, std::int64_t in_group) 
     worker->at(point++);
     ++count;
   }
-  const double next_s =
-      count > 0 ? (seconds_now() - next_begin_s) / static_cast<double>(count) : 0;
+  const double next_s = count > 0 ? (seconds_now() - next_begin_s) / static_cast<double>(count) : 0;
   return {first_s, next_s};
 }
 

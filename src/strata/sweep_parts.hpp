@@ -10,8 +10,8 @@
 /// What a Sweep is made of; for its own sources.
 namespace strata {
 
-/// What changes when a parameter changes. Points are ordered by it, the most costly slowest, so that
-/// what is made for one point serves as many as possible behind it.
+/// What changes when a parameter changes. Points are ordered by it, the most costly slowest, so
+/// that what is made for one point serves as many as possible behind it.
 enum class Depends : std::uint8_t {
   model,     ///< the network
   program,   ///< the steps: sizes, data type, how it is trained

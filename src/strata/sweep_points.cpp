@@ -15,7 +15,8 @@
 namespace strata {
 namespace {
 
-/// FNV-1a, 64 bits: http://www.isthe.com/chongo/tech/comp/fnv. Tells sweeps apart; nobody attacks it.
+/// FNV-1a, 64 bits: http://www.isthe.com/chongo/tech/comp/fnv. Tells sweeps apart; nobody attacks
+/// it.
 class Hash {
  public:
   void add(std::string_view text) {
@@ -43,7 +44,7 @@ void add_machine(Hash& hash, const Machine& machine) {
   }
 }
 
-// Names of files are left out: the same network in another place gives the same results.
+// What was read counts, not only what was named: a file may have changed since.
 std::string identity_of(const Sweep::Parts& parts) {
   Hash hash;
   hash.add(parts.preset);

@@ -68,9 +68,8 @@ TEST(Sweep, every_point_is_what_predict_says) {
     ASSERT_EQ(result.error, "");
     sweep.columns().fill(cells, point, result);
     const Graph graph = load_model(cell_named("model", cells, heads).text);
-    const PredictedIteration alone =
-        predict_model(graph, load_machine(cell_named("machine", cells, heads).text),
-                      request_of(cells, heads));
+    const PredictedIteration alone = predict_model(
+        graph, load_machine(cell_named("machine", cells, heads).text), request_of(cells, heads));
     const PredictionTotals& totals = alone.summary.totals;
     EXPECT_EQ(cell_named("time_s", cells, heads).real, totals.time_s);
     EXPECT_EQ(cell_named("compute_time_s", cells, heads).real, totals.compute_time_s);
@@ -121,13 +120,13 @@ TEST(Sweep, identity_tells_sweeps_apart_and_not_spellings) {
 }
 
 TEST(Sweep, a_point_that_fails_is_a_value_with_a_reason) {
-  const Sweep sweep({.models = {"lenet5"},
-                     .settings = {{"capacity", "1KB,8MB"}, {"strict-minimum", "true"}}});
+  const Sweep sweep(
+      {.models = {"lenet5"}, .settings = {{"capacity", "1KB,8MB"}, {"strict-minimum", "true"}}});
   const std::unique_ptr<PointWorker> worker = sweep.worker();
   EXPECT_NE(worker->at(0).error.find("is too small"), std::string::npos);
   EXPECT_EQ(worker->at(1).error, "");
-  const Sweep types({.models = {"lenet5"}, .settings = {{"dtype", "fp8,fp32,int8"},
-                                                        {"on", "rtx-2080-ti"}}});
+  const Sweep types(
+      {.models = {"lenet5"}, .settings = {{"dtype", "fp8,fp32,int8"}, {"on", "rtx-2080-ti"}}});
   const std::unique_ptr<PointWorker> other = types.worker();
   EXPECT_NE(other->at(0).error.find("has no rate for fp8"), std::string::npos);
   EXPECT_EQ(other->at(1).error, "");
@@ -135,9 +134,9 @@ TEST(Sweep, a_point_that_fails_is_a_value_with_a_reason) {
 }
 
 TEST(Sweep, numbers_of_machines_are_axes) {
-  const Sweep sweep({.models = {"lenet5"},
-                     .settings = {{"on", "rtx-2080-ti"},
-                                  {"machine.memory.l2.capacity_bytes", "1MB,2MB"}}});
+  const Sweep sweep(
+      {.models = {"lenet5"},
+       .settings = {{"on", "rtx-2080-ti"}, {"machine.memory.l2.capacity_bytes", "1MB,2MB"}}});
   const std::unique_ptr<PointWorker> worker = sweep.worker();
   EXPECT_EQ(worker->at(0).hardware.capacity_bytes, 1 << 20);
   EXPECT_EQ(worker->at(1).hardware.capacity_bytes, 2 << 20);
@@ -151,13 +150,14 @@ TEST(Sweep, errors_of_the_request_come_before_anything_is_computed) {
   EXPECT_NE(error_of({.models = {"lenet5"}, .settings = {{"policy", "best,bset"}}}), "");
   EXPECT_NE(error_of({.models = {"lenet5"}, .settings = {{"dtype", "fp33"}}}), "");
   EXPECT_NE(error_of({.models = {"lenet5"}, .settings = {{"on", "rtx"}}}), "");
-  EXPECT_NE(error_of({.models = {"lenet5"}, .settings = {{"machine.memory.l9.capacity_bytes", "1MB"}}}),
-            "");
+  EXPECT_NE(
+      error_of({.models = {"lenet5"}, .settings = {{"machine.memory.l9.capacity_bytes", "1MB"}}}),
+      "");
   EXPECT_EQ(error_of({.models = {"lenet5"}, .settings = {{"batch", "1"}, {"batch", "2"}}}),
             "--batch: batch is given twice");
-  EXPECT_EQ(error_of({.models = {"lenet5"},
-                      .settings = {{"inference", "true"}, {"optimizer", "adam"}}}),
-            "--optimizer is about training and does not go with --inference");
+  EXPECT_EQ(
+      error_of({.models = {"lenet5"}, .settings = {{"inference", "true"}, {"optimizer", "adam"}}}),
+      "--optimizer is about training and does not go with --inference");
   EXPECT_NE(error_of({.models = {"lenet5"}, .preset = "thesys"}), "");
   EXPECT_EQ(error_of({.models = {"lenet5", "lenet5"}}), "MODEL: the value lenet5 comes twice");
 }
@@ -214,8 +214,9 @@ TEST(SweepFile, errors_name_the_line) {
             "a.toml: the key 'strata_sweep = 1' is missing");
   EXPECT_EQ(file_error("a.toml", "strata_sweep = 2\n"),
             "a.toml: line 1: key 'strata_sweep': this Strata reads version 1");
-  EXPECT_EQ(file_error("a.toml", "strata_sweep = 1\nmodels = \"lenet5\"\n[axes]\nbatch = \"4:2:1\"\n"),
-            "a.toml: line 4: batch: the range '4:2:1' runs backwards; write 2:4:1");
+  EXPECT_EQ(
+      file_error("a.toml", "strata_sweep = 1\nmodels = \"lenet5\"\n[axes]\nbatch = \"4:2:1\"\n"),
+      "a.toml: line 4: batch: the range '4:2:1' runs backwards; write 2:4:1");
   EXPECT_NE(file_error("a.toml", "strata_sweep = 1\nmodel = \"lenet5\"\n").find("line 2"),
             std::string::npos);
   EXPECT_NE(file_error("a.toml", "strata_sweep = 1\n[axes]\nbatch = []\n").find("line 3"),

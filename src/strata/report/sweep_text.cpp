@@ -23,6 +23,11 @@ struct NetworkRows {
   std::vector<std::size_t> rows;
 };
 
+// The name of a file without its folders.
+std::string short_name(std::string_view model) {
+  return printable(model.substr(model.rfind('/') + 1));
+}
+
 std::vector<NetworkRows> networks_of(const SweepTable& table) {
   const SweepColumn& models = table.column("model");
   const SweepColumn& speeds = table.column("samples_per_s");
@@ -70,7 +75,7 @@ std::string extremes(const SweepTable& table, const std::vector<NetworkRows>& ne
   for (std::size_t i = 0; i < std::min(networks.size(), most_networks); ++i) {
     const NetworkRows& network = networks[i];
     const auto add = [&](std::string_view what, std::size_t row) {
-      std::vector<std::string> cells = {printable(network.name), std::string(what)};
+      std::vector<std::string> cells = {short_name(network.name), std::string(what)};
       for (const SweepColumn* column : shown) cells.push_back(readable_cell(*column, row));
       text.add_row(std::move(cells));
     };
@@ -97,7 +102,7 @@ std::string over_capacity(const SweepTable& table, const std::vector<NetworkRows
   if (fastest.size() < 3) return "";
   std::vector<Column> columns = {{"on-chip", Align::right}};
   for (std::size_t i = 0; i < count; ++i) {
-    columns.push_back({printable(networks[i].name) + "\nsamples/s", Align::right});
+    columns.push_back({short_name(networks[i].name) + "\nsamples/s", Align::right});
   }
   Table text(std::move(columns));
   const std::size_t rows = std::min(most_capacities, fastest.size());

@@ -128,8 +128,7 @@ double Axis::number_of(std::string_view text, std::string_view what) const {
 }
 
 void Axis::add_number(double number) {
-  runs_.push_back({.first = number,
-                   .first_whole = is_whole(kind_) ? std::llround(number) : 0});
+  runs_.push_back({.first = number, .first_whole = is_whole(kind_) ? std::llround(number) : 0});
 }
 
 void Axis::add_linear(double first, double last, double step, std::string_view item,
@@ -147,8 +146,7 @@ void Axis::add_linear(double first, double last, double step, std::string_view i
 
 void Axis::add_geometric(double first, double last, double factor, std::string_view item,
                          std::string_view what) {
-  if (!(factor > 1))
-    fail(ErrorKind::usage, "{}: the factor of '{}' must be above 1", what, item);
+  if (!(factor > 1)) fail(ErrorKind::usage, "{}: the factor of '{}' must be above 1", what, item);
   if (std::log(last / first) / std::log(factor) > static_cast<double>(most_listed_values))
     fail(ErrorKind::usage, "{}: the range '{}' has more than {} values", what, item,
          format_exact(most_listed_values));
@@ -166,8 +164,7 @@ void Axis::expect_no_value_twice(std::string_view what) const {
   for (std::int64_t i = 0; i < size_; ++i) values.push_back(at(i).text);
   std::sort(values.begin(), values.end());
   const auto twice = std::adjacent_find(values.begin(), values.end());
-  if (twice != values.end())
-    fail(ErrorKind::usage, "{}: the value {} comes twice", what, *twice);
+  if (twice != values.end()) fail(ErrorKind::usage, "{}: the value {} comes twice", what, *twice);
 }
 
 AxisValue Axis::at(std::int64_t index) const {
@@ -178,9 +175,8 @@ AxisValue Axis::at(std::int64_t index) const {
   if (kind_ == AxisKind::text) return {.text = run.text};
   if (is_whole(kind_)) {
     const std::int64_t whole = run.first_whole + offset * run.step_whole;
-    return {.text = fmt::format("{}", whole),
-            .number = static_cast<double>(whole),
-            .integer = whole};
+    return {
+        .text = fmt::format("{}", whole), .number = static_cast<double>(whole), .integer = whole};
   }
   const double number = run.first + static_cast<double>(offset) * run.step;
   return {.text = fmt::format("{}", number), .number = number};
@@ -189,9 +185,8 @@ AxisValue Axis::at(std::int64_t index) const {
 std::string Axis::canonical() const {
   std::string text = name_ + "=";
   for (const Run& run : runs_) {
-    text += kind_ == AxisKind::text
-                ? fmt::format("{},", run.text)
-                : fmt::format("{}+{}*{},", run.first, run.step, run.count);
+    text += kind_ == AxisKind::text ? fmt::format("{},", run.text)
+                                    : fmt::format("{}+{}*{},", run.first, run.step, run.count);
   }
   return text;
 }
@@ -199,8 +194,7 @@ std::string Axis::canonical() const {
 std::string Axis::column() const {
   std::string column = name_;
   std::replace_if(
-      column.begin(), column.end(),
-      [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+      column.begin(), column.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
   const std::string_view unit = unit_of(kind_);
   return unit.empty() || column.ends_with(unit) ? column : fmt::format("{}_{}", column, unit);
 }

@@ -16,9 +16,9 @@ enum class AxisKind : std::uint8_t { bytes, bytes_per_s, flop_per_s, seconds, co
 inline bool is_whole(AxisKind kind) { return kind == AxisKind::bytes || kind == AxisKind::count; }
 
 struct AxisValue {
-  std::string text;         ///< as set_option reads it: "25165824", "616000000000", "bf16"
-  double number = 0;        ///< the same in base units; 0 for texts
-  std::int64_t integer = 0; ///< the same where the kind is whole
+  std::string text;          ///< as set_option reads it: "25165824", "616000000000", "bf16"
+  double number = 0;         ///< the same in base units; 0 for texts
+  std::int64_t integer = 0;  ///< the same where the kind is whole
 };
 
 class Axis {

@@ -82,9 +82,9 @@ class ChunkBoard {
   mutable std::mutex mutex_;
   std::condition_variable room_;
   std::condition_variable news_;
-  std::deque<Open> open_;     // from head_ on, those taken
-  std::int64_t head_ = 0;     // the chunk that is collected now
-  std::int64_t next_ = 0;     // the chunk that is taken next
+  std::deque<Open> open_;  // from head_ on, those taken
+  std::int64_t head_ = 0;  // the chunk that is collected now
+  std::int64_t next_ = 0;  // the chunk that is taken next
   bool is_stopped_ = false;
   std::exception_ptr error_;
 };

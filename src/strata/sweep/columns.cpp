@@ -38,7 +38,8 @@ constexpr ResultColumn facts[] = {
 constexpr ResultColumn results[] = {
     {"samples", SweepCellKind::whole, [](const PointResult& of) { return real(of.samples); }},
     {"time_s", SweepCellKind::real, [](const PointResult& of) { return of.totals.time_s; }},
-    {"compute_time_s", SweepCellKind::real, [](const PointResult& of) { return of.totals.compute_s; }},
+    {"compute_time_s", SweepCellKind::real,
+     [](const PointResult& of) { return of.totals.compute_s; }},
     {"stall_time_s", SweepCellKind::real, [](const PointResult& of) { return of.totals.stall_s; }},
     {"traffic_in_bytes", SweepCellKind::whole,
      [](const PointResult& of) { return real(of.totals.in_bytes); }},

@@ -84,8 +84,8 @@ class RankServer {
   bool hear() {
     int is_there = 0;
     MPI_Status status;
-    expect_success(
-        MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &is_there, &status), "listening");
+    expect_success(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &is_there, &status),
+                   "listening");
     if (is_there == 0) return false;
     int size = 0;
     MPI_Get_count(&status, MPI_BYTE, &size);
@@ -159,9 +159,9 @@ void RankSession::serve(const std::function<std::unique_ptr<PointWorker>()>& mak
   for (;;) {
     send(nullptr, 0, 0, ready_tag);
     Chunk chunk;
-    expect_success(MPI_Recv(&chunk, sizeof chunk, MPI_BYTE, 0, chunk_tag, MPI_COMM_WORLD,
-                            MPI_STATUS_IGNORE),
-                   "receiving");
+    expect_success(
+        MPI_Recv(&chunk, sizeof chunk, MPI_BYTE, 0, chunk_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+        "receiving");
     if (chunk.first >= chunk.end) return;
     compute_chunk(*worker, chunk, [&](std::vector<PointResult> results) {
       const std::string body = packed(results);
@@ -174,9 +174,6 @@ void RankSession::serve(const std::function<std::unique_ptr<PointWorker>()>& mak
   }
 }
 
-void RankSession::abort(int exit_code) {
-  MPI_Abort(MPI_COMM_WORLD, exit_code);
-  std::_Exit(exit_code);
-}
+void RankSession::end_all(int exit_code) { MPI_Abort(MPI_COMM_WORLD, exit_code); }
 
 }  // namespace strata

@@ -7,9 +7,10 @@ namespace strata {
 namespace {
 
 [[noreturn]] void refuse_database() {
-  fail(ErrorKind::environment,
-       "this build has no SQLite, which databases of results need; install libsqlite3-dev and build "
-       "again, or write --csv or --jsonl");
+  fail(
+      ErrorKind::environment,
+      "this build has no SQLite, which databases of results need; install libsqlite3-dev and build "
+      "again, or write --csv or --jsonl");
 }
 
 }  // namespace

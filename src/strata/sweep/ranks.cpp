@@ -15,9 +15,9 @@ struct RankVariables {
 
 // Open MPI; MPICH, Intel and Cray; a step of Slurm. A batch script of Slurm alone sets
 // SLURM_NTASKS too, so that says nothing.
-constexpr RankVariables variables[] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-                                       {"PMI_RANK", "PMI_SIZE"},
-                                       {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}};
+constexpr RankVariables rank_variables[] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                                            {"PMI_RANK", "PMI_SIZE"},
+                                            {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}};
 
 int number_in_environment(const char* name) {
   const char* text = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nothing changes it
@@ -29,7 +29,7 @@ int number_in_environment(const char* name) {
 }  // namespace
 
 RankPlace rank_place() {
-  for (const RankVariables& names : variables) {
+  for (const RankVariables& names : rank_variables) {
     const int rank = number_in_environment(names.rank);
     const int count = number_in_environment(names.count);
     if (rank >= 0 && count > 1) return {rank, count};

@@ -7,8 +7,8 @@
 #include <memory>
 #include <string_view>
 
-/// A sweep on many machines: the ranks of an MPI program share its points. Rank 0 hands them out and
-/// writes them; every rank computes.
+/// A sweep on many machines: the ranks of an MPI program share its points. Rank 0 hands them out
+/// and writes them; every rank computes.
 ///
 /// MPI takes tenths of a second to start and many libraries to link, so the program that is
 /// linked with it is one of its own (mpi_program); `strata` becomes it when it finds itself among
@@ -41,8 +41,8 @@ class RankSession {
   SweepOutcome run(const SweepRun& run);
   /// On the others: computes what rank 0 asks for until it has no more.
   void serve(const std::function<std::unique_ptr<PointWorker>()>& make_worker);
-  /// Ends every rank at once, with this exit code.
-  [[noreturn]] void abort(int exit_code);
+  /// MPI ends every rank at once, with this exit code; for when the others would wait for ever.
+  void end_all(int exit_code);
 };
 
 }  // namespace strata

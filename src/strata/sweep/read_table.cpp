@@ -130,8 +130,9 @@ SweepTable read_csv_table(std::istream& stream) {
     expect_room(++table.row_count, cells.size());
   }
   for (SweepColumn& column : table.columns) make_numbers(column);
-  const auto axes = axis_count.empty() ? axes_before_results(table)
-                                       : static_cast<std::size_t>(number_in(axis_count).value_or(0));
+  const auto axes = axis_count.empty()
+                        ? axes_before_results(table)
+                        : static_cast<std::size_t>(number_in(axis_count).value_or(0));
   for (std::size_t i = 1; i <= axes && i < table.columns.size(); ++i)
     table.columns[i].is_axis = true;
   return table;

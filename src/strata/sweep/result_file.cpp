@@ -87,7 +87,8 @@ void ResultFile::open() {
     fail(ErrorKind::environment, "{} is being written by another process", path_.string());
 }
 
-// A file without a point has nothing to lose: one that is empty, or was begun by a call that failed.
+// A file without a point has nothing to lose: one that is empty, or was begun by a call that
+// failed.
 void ResultFile::refuse_results_of(std::string_view head) const {
   const std::string there = piece_of(descriptor_.number, 0, head.size() + 1);
   if (head.starts_with(there)) return;
@@ -112,7 +113,8 @@ void ResultFile::continue_behind_last_row(
   off_t last_begin = 0;  // where that line begins
   std::int64_t lines = 0;
   const int reason = read_pieces(descriptor_.number, [&](std::string_view piece, off_t at) {
-    for (std::size_t i = piece.find('\n'); i != std::string_view::npos; i = piece.find('\n', i + 1)) {
+    for (std::size_t i = piece.find('\n'); i != std::string_view::npos;
+         i = piece.find('\n', i + 1)) {
       last_begin = end;
       end = at + static_cast<off_t>(i) + 1;
       ++lines;

@@ -77,8 +77,8 @@ std::string identity_line(TextForm form, const SweepColumns& columns,
     ++axis_count;
   }
   if (form == TextForm::csv) {
-    return fmt::format("# strata_sweep 1 identity {} version {} points {} axes {}\n",
-                       identity.hash, identity.version, identity.points, axis_count);
+    return fmt::format("# strata_sweep 1 identity {} version {} points {} axes {}\n", identity.hash,
+                       identity.version, identity.points, axis_count);
   }
   return fmt::format(
       "{{\"strata_sweep\":1,\"identity\":\"{}\",\"version\":\"{}\",\"points\":{},\"axes\":[{}]}}\n",

@@ -13,8 +13,7 @@ constexpr double flush_s = 0.05;
 constexpr double patience_s = 0.1;  // between two looks at whether the user wants to stop
 
 double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 /// Threads that are gone when it is, whatever happens.

@@ -92,8 +92,8 @@ std::string value_of_key(const Database& database, std::string_view key) {
 }
 
 bool has_table(const Database& database, std::string_view name) {
-  Statement query(database,
-                  fmt::format("SELECT 1 FROM sqlite_master WHERE type='table' AND name='{}'", name));
+  Statement query(
+      database, fmt::format("SELECT 1 FROM sqlite_master WHERE type='table' AND name='{}'", name));
   return query.step();
 }
 
@@ -109,8 +109,7 @@ std::string quoted_name(std::string_view name) {
 }
 
 double now_in_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 void refuse_present(const std::filesystem::path& path, IfPresent if_present) {
@@ -130,8 +129,8 @@ void refuse_present(const std::filesystem::path& path, IfPresent if_present) {
 
 class DatabaseSink : public SweepSink {
  public:
-  DatabaseSink(const std::filesystem::path& path, IfPresent if_present,
-               const SweepColumns& columns, const SweepIdentity& identity)
+  DatabaseSink(const std::filesystem::path& path, IfPresent if_present, const SweepColumns& columns,
+               const SweepIdentity& identity)
       : columns_(columns),
         database_((refuse_present(path, if_present), path),
                   SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE) {
@@ -245,7 +244,8 @@ SweepTable read_database_table(const std::filesystem::path& path) {
     const std::string name = sqlite3_column_name(rows.handle(), i);
     const char* type = sqlite3_column_decltype(rows.handle(), i);
     const bool is_axis = axes.find("," + name + ",") != std::string::npos;
-    table.columns.push_back({name, type == nullptr || std::string_view(type) != "TEXT", is_axis, {}, {}});
+    table.columns.push_back(
+        {name, type == nullptr || std::string_view(type) != "TEXT", is_axis, {}, {}});
   }
   while (rows.step()) {
     for (int i = 0; i < columns; ++i) {

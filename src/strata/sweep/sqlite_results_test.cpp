@@ -42,8 +42,9 @@ TEST_F(ResultDatabase, goes_on_behind_its_last_point) {
   for (std::size_t row = 0; row < 24; ++row) {
     const PointResult expected = test::made_up_result(static_cast<std::int64_t>(row));
     EXPECT_EQ(table.column("error").texts[row], expected.error);
-    if (expected.error.empty())
+    if (expected.error.empty()) {
       EXPECT_EQ(table.column("time_s").numbers[row], expected.totals.time_s);
+    }
   }
 }
 
@@ -56,8 +57,9 @@ TEST_F(ResultDatabase, of_something_else_is_left_alone) {
 }
 
 TEST_F(ResultDatabase, that_is_no_database_is_refused) {
-  folder_.file("points.db", "my diary, which is longer than a hundred bytes, so that SQLite has to "
-                            "look at what it says before it says no to it");
+  folder_.file("points.db",
+               "my diary, which is longer than a hundred bytes, so that SQLite has to "
+               "look at what it says before it says no to it");
   EXPECT_THROW(open(IfPresent::resume), Error);
 }
 

@@ -15,11 +15,11 @@ namespace strata {
 namespace {
 
 // Longest first: "bandwidth_bytes_per_s" without its unit is "bandwidth".
-constexpr std::array<std::string_view, 5> units = {"_bytes_per_s", "_flop_per_s", "_bytes", "_mm2",
-                                                   "_s"};
+constexpr std::array<std::string_view, 5> column_units = {"_bytes_per_s", "_flop_per_s", "_bytes",
+                                                          "_mm2", "_s"};
 
 std::string_view without_unit(std::string_view name) {
-  for (const std::string_view unit : units) {
+  for (const std::string_view unit : column_units) {
     if (name.ends_with(unit)) return name.substr(0, name.size() - unit.size());
   }
   return name;

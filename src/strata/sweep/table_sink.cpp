@@ -15,7 +15,8 @@ constexpr std::int64_t most_points_in_memory = 20'000'000;
 TableSink::TableSink(const SweepColumns& columns, const SweepIdentity& identity)
     : columns_(columns) {
   if (identity.points > most_points_in_memory) {
-    fail(ErrorKind::usage, "{} points are too many to be looked at together (at most {}); write them "
+    fail(ErrorKind::usage,
+         "{} points are too many to be looked at together (at most {}); write them "
          "to a file and ask of a part of it",
          format_exact(identity.points), format_exact(most_points_in_memory));
   }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/sweep/sink.hpp"
-
 #include "strata/base/error.hpp"
 #include "strata/base/temporary_folder_test.hpp"
 #include "strata/sweep/made_up_sweep_test.hpp"
+#include "strata/sweep/sink.hpp"
 #include "strata/sweep/table.hpp"
 
 #include <gtest/gtest.h>
@@ -130,8 +129,7 @@ TEST_P(ResultFiles, are_read_back_as_the_table_they_are_of) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Forms, ResultFiles,
-                         testing::Values(TextForm::csv, TextForm::json_lines),
+INSTANTIATE_TEST_SUITE_P(Forms, ResultFiles, testing::Values(TextForm::csv, TextForm::json_lines),
                          [](const auto& form) {
                            return form.param == TextForm::csv ? "csv" : "json_lines";
                          });
