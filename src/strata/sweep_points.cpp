@@ -181,7 +181,7 @@ Sweep::Parts::Parts(const SweepRequest& request, SweepAxes found)
       columns(grid, derived),
       in_program(points_behind(grid, parameters, Depends::program)),
       in_options(points_behind(grid, parameters, Depends::options)) {
-  static_cast<void>(request_of_preset(preset));  // an unknown one is an error now
+  static_cast<void>(request_of_preset(preset));        // an unknown one is an error now
   const PointConstraints constraints(where, columns);  // and so is a wrong formula
   for (const std::string& model : values_of(grid.axes()[axis_named("model")]))
     graphs.push_back(load_model(model, request.import));

@@ -88,10 +88,8 @@ SweepColumns::SweepColumns(const Grid& grid, std::span<const std::string> derive
   for (std::size_t axis = 0; axis < grid.axes().size(); ++axis) {
     const Axis& of = grid.axes()[axis];
     if (of.column() == facts[0].name) capacity_axis_ = axis;
-    heads_.push_back({.name = of.column(),
-                      .kind = cell_kind_of(of.kind()),
-                      .is_axis = true,
-                      .is_known = true});
+    heads_.push_back(
+        {.name = of.column(), .kind = cell_kind_of(of.kind()), .is_axis = true, .is_known = true});
   }
   for (std::size_t i = 0; i < std::size(facts); ++i) {
     const bool is_axis = std::any_of(heads_.begin(), heads_.end(), [&](const ColumnHead& head) {

@@ -25,8 +25,8 @@ static_assert(std::is_trivially_copyable_v<PlainResult>);
 std::string packed(std::span<const PointResult> results) {
   std::string bytes;
   for (const PointResult& result : results) {
-    const PlainResult plain{result.totals, result.hardware, result.samples, result.footprint_bytes,
-                            result.error.size(), result.is_left_out};
+    const PlainResult plain{result.totals,          result.hardware,     result.samples,
+                            result.footprint_bytes, result.error.size(), result.is_left_out};
     bytes.append(reinterpret_cast<const char*>(&plain), sizeof plain);
     bytes += result.error;
   }

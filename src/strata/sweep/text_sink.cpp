@@ -32,10 +32,10 @@ class TextFileSink : public SweepSink {
   TextFileSink(TextForm form, const std::filesystem::path& path, IfPresent if_present,
                const SweepColumns& columns, const SweepIdentity& identity)
       : lines_(form, columns),
-        file_(path, if_present,
-              identity_line(form, columns, identity) + heading_line(form, columns),
-              [form](std::int64_t point) { return row_begin(form, point); },
-              identity.leaves_points_out) {}
+        file_(
+            path, if_present, identity_line(form, columns, identity) + heading_line(form, columns),
+            [form](std::int64_t point) { return row_begin(form, point); },
+            identity.leaves_points_out) {}
 
   std::int64_t done() const override { return file_.done(); }
 
