@@ -12,14 +12,17 @@
 namespace strata {
 namespace {
 
-const SweepRequest small_request = {.models = {"lenet5", "lstm"},
-                                    .import = {},
-                                    .preset = "",
-                                    .settings = {{"capacity", "256KB:4MB:x2"},
-                                                 {"bandwidth", "100GB/s,616GB/s"},
-                                                 {"batch", "4,16"},
-                                                 {"policy", "best,belady,thesis"},
-                                                 {"on", "rtx-2080-ti,a100-40gb"}}};
+SweepRequest make_small_request() {
+  SweepRequest request;
+  request.models = {"lenet5", "lstm"};
+  request.settings = {{"capacity", "256KB:4MB:x2"},
+                      {"bandwidth", "100GB/s,616GB/s"},
+                      {"batch", "4,16"},
+                      {"policy", "best,belady,thesis"},
+                      {"on", "rtx-2080-ti,a100-40gb"}};
+  return request;
+}
+const SweepRequest small_request = make_small_request();
 
 std::string error_of(const SweepRequest& request) {
   try {

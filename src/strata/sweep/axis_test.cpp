@@ -89,14 +89,15 @@ TEST(Axis, errors_say_what_is_wrong) {
   const auto bytes = AxisKind::bytes;
   EXPECT_EQ(error_of(bytes, "100MB:24MB:2MB"),
             "--x: the range '100MB:24MB:2MB' runs backwards; write 24MB:100MB:2MB");
-  EXPECT_EQ(error_of(bytes, "24:100MB:2MB"),
-            "--x: '24' has no unit in '24:100MB:2MB'; give one to each number of a range");
+  EXPECT_EQ(error_of(bytes, "24:100MB:2MB"), "--x: '24' has no unit; write 24MB, or 24B for bytes");
+  EXPECT_EQ(error_of(bytes, "24:100:2"), "--x: '24' has no unit; write 24MB, or 24B for bytes");
+  EXPECT_EQ(error_of(AxisKind::flop_per_s, "13"), "--x: '13' has no unit; write 13.45T");
   EXPECT_EQ(error_of(bytes, "24MB:100MB"),
             "--x: a range is FROM:TO:STEP or FROM:TO:xFACTOR, got '24MB:100MB'");
   EXPECT_EQ(error_of(bytes, "24MB::2MB"),
             "--x: a range is FROM:TO:STEP or FROM:TO:xFACTOR, got '24MB::2MB'");
   EXPECT_EQ(error_of(bytes, "1MB:2MB:0MB"), "--x must be positive, got '0MB'");
-  EXPECT_EQ(error_of(bytes, "0"), "--x must be positive, got '0'");
+  EXPECT_EQ(error_of(bytes, "0MB"), "--x must be positive, got '0MB'");
   EXPECT_EQ(error_of(bytes, ""), "--x: a value is missing");
   EXPECT_EQ(error_of(bytes, "1MB,,2MB"), "--x: a value is missing");
   EXPECT_EQ(error_of(bytes, "1MB,1024KB"), "--x: the value 1048576 comes twice");
