@@ -28,9 +28,9 @@ inline constexpr Flag machine_output_flag{.name = "output",
 inline constexpr Flag machine_device_flag{
     .name = "device",
     .value = "DEVICE",
-    .help = "measure: cpu, cuda (the first GPU), cuda:N or cuda:all; without it cpu."};
+    .help = "measure: cpu (default), cuda, cuda:N or cuda:all."};
 inline constexpr Flag machine_quick_flag{
-    .name = "quick", .help = "measure: fewer samples and sizes, in less than ten seconds."};
+    .name = "quick", .help = "measure: fewer samples, in less than ten seconds."};
 
 struct MachineSubcommand {
   std::string_view name;

@@ -77,10 +77,9 @@ inline constexpr Flag recompute_flag{.name = "recompute",
 inline constexpr Flag micro_batches_flag{
     .name = "micro-batches", .value = "N", .help = "Forward and backward that often per update."};
 inline constexpr Flag master_weights_flag{
-    .name = "master-weights", .help = "Keep weights and state in fp32 beside a smaller type."};
+    .name = "master-weights", .help = "Weights and state in fp32 beside a smaller type."};
 inline constexpr Flag separate_backward_flag{
-    .name = "separate-backward",
-    .help = "Gradients of inputs and of weights in steps of their own."};
+    .name = "separate-backward", .help = "Gradients of inputs and weights in two steps."};
 inline constexpr Flag pool_keeps_input_flag{
     .name = "pool-keeps-input", .help = "Max pooling keeps its input and output, not indices."};
 inline constexpr Flag preset_flag{.name = "preset",

