@@ -114,7 +114,7 @@ class LoadsAhead {
   std::vector<std::uint64_t> is_eligible_;
   std::vector<std::uint64_t> is_worth_a_look_;  // of the eligible ones
   std::uint32_t look_from_ = 0;                 // no load before it is worth a look
-  std::uint32_t dormant_end_ = 0;  // every eligible load from here on is worth a look
+  std::uint32_t dormant_end_ = 0;               // every eligible load from here on is worth a look
 };
 
 }  // namespace strata
