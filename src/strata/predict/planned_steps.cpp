@@ -77,7 +77,8 @@ void PlannedSteps::lay(const Plan& plan, const PredictOptions& options,
 void PlannedSteps::lay_step(const Plan& plan, const PredictOptions& options, StepId step,
                             std::int64_t passing_bytes) {
   const bool is_on_demand = options.offload == Offload::on_demand;
-  PlannedStep planned;
+  PlannedStep& planned = steps_[step];
+  planned = {};
   std::int64_t held = 0;
   planned.first_load = static_cast<std::uint32_t>(loads_.size());
   planned.stream_in_bytes = refetch_bytes(step);
@@ -99,7 +100,6 @@ void PlannedSteps::lay_step(const Plan& plan, const PredictOptions& options, Ste
     held += planned.rows_bytes;
   }
   occupied_[step] = passing_bytes + held;
-  steps_[step] = planned;
 }
 
 void PlannedSteps::lay_streamed(std::uint32_t u, PlannedStep& planned) {
