@@ -4,6 +4,7 @@
 #include "strata/base/error.hpp"
 #include "strata/predict/plan.hpp"
 #include "strata/predict/policy.hpp"
+#include "strata/training/split.hpp"
 #include "strata/zoo/zoo.hpp"
 
 #include <gtest/gtest.h>
@@ -130,6 +131,30 @@ TEST(PredictionAgreement, PredictionsAreTheSameToTheByteAndTheNanosecond) {
     const AccessList list(c.program);
     expect_same_outcome(c, predict(list, c.hardware, c.options), slow);
   });
+}
+
+// Values cut into parts: most parts need no row, and a step that streams one still waits until it
+// was written back.
+TEST(PredictionAgreement, PartsOfValuesTakeTheSameTime) {
+  int streamed_without_row = 0;
+  over_seeds(1500, [&](std::uint32_t seed) {
+    Case c(seed);
+    c.program = split_values(c.program, c.pick(1, 8));
+    const auto plan = reference::farthest_next_use(c.program, c.hardware.capacity_bytes,
+                                                   c.options.strict_minimum);
+    if (!plan) return;
+    const PredictOptions options = as_the_policy_says(c.options);
+    const AccessList list(c.program);
+    expect_same_outcome(
+        c, predict(list, c.hardware, c.options),
+        reference::simulate(c.program, *plan, c.hardware, options.prefetch, options.offload));
+    for (std::size_t use = 0; use < plan->uses.size(); ++use)
+      streamed_without_row += c.program.uses[use].reads && list.previous[use] != no_use &&
+                              c.program.uses[list.previous[use]].writes &&
+                              plan->uses[use].place == Place::streamed &&
+                              list.facts[use].least_bytes == 0;
+  });
+  EXPECT_GT(streamed_without_row, 90);
 }
 
 // Agreement says little about what never happened.

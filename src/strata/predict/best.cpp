@@ -112,7 +112,7 @@ Plan BestPlanner::plan_for(const Key& key) {
 }
 
 const PlannedSteps& BestPlanner::laid(const Key& key, bool is_on_grid) {
-  const bool is_kept = is_on_grid && list_.program.steps.size() <= long_program;
+  const bool is_kept = is_on_grid && is_sweeping_ && list_.program.steps.size() <= long_program;
   const auto known = kept_.find(key);
   if (known != kept_.end()) return known->second;
   const Plan plan = plan_for(key);
@@ -176,6 +176,7 @@ const BestPlanner::Key& BestPlanner::best_key(std::int64_t capacity_bytes) {
 Plan BestPlanner::at(std::int64_t capacity_bytes) { return plan_for(best_key(capacity_bytes)); }
 
 const Prediction& BestPlanner::totals_at(std::int64_t capacity_bytes) {
+  is_sweeping_ = true;
   best_key(capacity_bytes);
   return best_->totals;
 }

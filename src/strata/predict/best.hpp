@@ -25,7 +25,7 @@ class BestPlanner {
 
   /// The plan for a capacity. Simulate it with the plan's own capacity to get its time.
   Plan at(std::int64_t capacity_bytes);
-  /// Only what it comes to, as simulate() would tell it.
+  /// Only what it comes to, as simulate() would tell it; for many capacities one after the other.
   const Prediction& totals_at(std::int64_t capacity_bytes);
 
   /// Other rates from now on. Plans that were made stay.
@@ -62,6 +62,7 @@ class BestPlanner {
   Packer packer_;
   TimedPass pass_;
   PlannedSteps planned_;              // of what is not kept
+  bool is_sweeping_ = false;          // one plan alone keeps nothing: memory costs time
   std::map<Key, PlannedSteps> kept_;  // on the grid, for programs that are not long
   std::map<Key, Tried> tried_;        // on the grid, at these rates
   std::map<Key, Tried> tried_here_;   // at the capacity asked for last

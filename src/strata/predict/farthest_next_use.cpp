@@ -8,13 +8,15 @@
 namespace strata {
 
 FarthestNextUse::FarthestNextUse(const AccessList& list, const PredictOptions& options)
-    : list_(list), options_(options), rank_of_(list.facts.size(), no_use) {
+    : list_(list), options_(options), links_(list.facts.size()) {
   for (StepId step = 0; step < list.program.steps.size(); ++step) {
     const auto uses = list.uses_by_value(step);
     for (auto use = uses.rbegin(); use != uses.rend(); ++use) {
       const std::uint32_t before = list.previous[*use];
+      links_[*use].bytes = list.bytes_of(*use);
+      links_[*use].before = before;
       if (before == no_use || !list.facts[*use].reads) continue;
-      rank_of_[before] = static_cast<std::uint32_t>(use_at_.size());
+      links_[before].rank = static_cast<std::uint32_t>(use_at_.size());
       use_at_.push_back(before);
     }
   }
@@ -22,7 +24,6 @@ FarthestNextUse::FarthestNextUse(const AccessList& list, const PredictOptions& o
 
 const Plan& FarthestNextUse::at(std::int64_t capacity_bytes) {
   margin_ = fill_empty_plan(plan_, list_, capacity_bytes, options_);
-  kept_use_.assign(list_.program.values.size(), no_use);
   kept_bytes_ = 0;
   kept_.reset(use_at_.size());
   steps_in_rows_.clear();
@@ -35,25 +36,37 @@ void FarthestNextUse::run_step(StepId step) {
   const std::uint32_t first = list_.first_use(step);
   const std::uint32_t end = list_.first_use(step + 1);
   const Fit fit = fit_of(list_.needs[step], plan_);
+  const std::int64_t held = fit == Fit::whole ? list_.needs[step].all_bytes : hold_part(step, fit);
+  for (std::uint32_t u = first; u < end; ++u) {
+    if (was_kept(u)) pick_up(u);
+  }
+  make_room(step, std::max<std::int64_t>(0, plan_.capacity_bytes - held));
+  for (std::uint32_t u = first; u < end; ++u) keep(u, step);
+}
+
+// What is on chip and is used now no longer passes by.
+void FarthestNextUse::pick_up(std::uint32_t use) {
+  kept_bytes_ -= links_[use].bytes;
+  kept_.erase(links_[links_[use].before].rank);
+}
+
+// What a step holds that does not fit; what it does not hold whole leaves.
+std::int64_t FarthestNextUse::hold_part(StepId step, Fit fit) {
   if (fit == Fit::rows) {
     steps_in_rows_.push_back(step);
     choose_residents(step);
   }
   std::int64_t held = 0;
-  for (std::uint32_t u = first; u < end; ++u) {
+  for (std::uint32_t u = list_.first_use(step); u < list_.first_use(step + 1); ++u) {
     const AccessList::Facts& use = list_.facts[u];
     const bool is_resident = plan_.uses[u].place == Place::resident;
     held += is_resident ? use.bytes : use.least_bytes;
-    std::uint32_t& kept = kept_use_[use.value];
-    if (kept == no_use) continue;
-    if (!is_resident) let_go(kept, step);
-    kept_bytes_ -= use.bytes;
-    kept_.erase(rank_of_[kept]);
-    kept = no_use;
+    if (is_resident || !was_kept(u)) continue;
+    pick_up(u);
+    let_go(links_[u].before, step);
   }
-  if (fit == Fit::slices) held = slicing_of(list_.program, step, plan_.capacity_bytes).held_bytes;
-  make_room(step, std::max<std::int64_t>(0, plan_.capacity_bytes - held));
-  for (std::uint32_t u = first; u < end; ++u) keep(u);
+  return fit == Fit::slices ? slicing_of(list_.program, step, plan_.capacity_bytes).held_bytes
+                            : held;
 }
 
 // A step that does not fit keeps what fits, tensor by tensor: first what is on chip already, then
@@ -62,13 +75,11 @@ void FarthestNextUse::choose_residents(StepId step) {
   candidates_.clear();
   for (const std::uint32_t u : list_.uses_by_value(step)) {
     if (plan_.uses[u].place == Place::resident) continue;
-    const bool is_on_chip = kept_use_[list_.facts[u].value] != no_use;
-    if (is_on_chip || list_.is_reused(u)) candidates_.push_back(u);
+    if (was_kept(u) || list_.is_reused(u)) candidates_.push_back(u);
   }
   std::sort(candidates_.begin(), candidates_.end(), [&](std::uint32_t a, std::uint32_t b) {
     const auto rank = [&](std::uint32_t u) {
-      const ValueId value = list_.facts[u].value;
-      return std::tuple(kept_use_[value] == no_use, list_.next_step(u), value);
+      return std::tuple(!was_kept(u), list_.next_step(u), list_.facts[u].value);
     };
     return rank(a) < rank(b);
   });
@@ -90,8 +101,7 @@ void FarthestNextUse::make_room(StepId step, std::int64_t room) {
     const std::uint32_t rank = kept_.highest();
     const std::uint32_t use = use_at_[rank];
     let_go(use, step);
-    kept_bytes_ -= list_.bytes_of(use);
-    kept_use_[list_.facts[use].value] = no_use;
+    kept_bytes_ -= links_[use].bytes;
     kept_.erase(rank);
   }
 }
@@ -101,13 +111,13 @@ void FarthestNextUse::let_go(std::uint32_t use, StepId step) {
   plan_.uses[use].leaves_at = step;
 }
 
-void FarthestNextUse::keep(std::uint32_t u) {
-  plan_.uses[u].leaves_at = list_.step_of[u] + 1;
-  if (plan_.uses[u].place == Place::streamed || !list_.is_reused(u)) return;
-  plan_.uses[u].stays = true;
-  kept_use_[list_.facts[u].value] = u;
-  kept_bytes_ += list_.bytes_of(u);
-  kept_.insert(rank_of_[u]);
+void FarthestNextUse::keep(std::uint32_t u, StepId step) {
+  UsePlan& plan = plan_.uses[u];
+  plan.leaves_at = step + 1;
+  if (links_[u].rank == no_use || plan.place == Place::streamed) return;
+  plan.stays = true;
+  kept_bytes_ += links_[u].bytes;
+  kept_.insert(links_[u].rank);
 }
 
 // What was held whole in a step that does not fit, and was neither there before nor stays, would
@@ -115,9 +125,7 @@ void FarthestNextUse::keep(std::uint32_t u) {
 void FarthestNextUse::stream_what_is_not_kept() {
   for (const StepId step : steps_in_rows_) {
     for (std::uint32_t u = list_.first_use(step); u < list_.first_use(step + 1); ++u) {
-      const std::uint32_t before = list_.previous[u];
-      const bool was_kept = before != no_use && plan_.uses[before].stays;
-      if (plan_.uses[u].stays || was_kept || list_.facts[u].must_be_whole) continue;
+      if (plan_.uses[u].stays || was_kept(u) || list_.facts[u].must_be_whole) continue;
       plan_.uses[u].place = Place::streamed;
     }
   }

@@ -24,27 +24,40 @@ class FarthestNextUse {
   const Plan& at(std::int64_t capacity_bytes);
   const Plan& plan() const { return plan_; }
   Plan take() && { return std::move(plan_); }
+  /// Gives the plan away and gets memory for the next one in return.
+  void swap_plan(Plan& other) { std::swap(plan_, other); }
   /// The plan is the same for any capacity that is larger by less than this.
   std::int64_t margin_bytes() const { return margin_.bytes(); }
 
  private:
   void run_step(StepId step);
+  std::int64_t hold_part(StepId step, Fit fit);
   void choose_residents(StepId step);
   void make_room(StepId step, std::int64_t room);
   void let_go(std::uint32_t use, StepId step);
-  void keep(std::uint32_t use);
+  void keep(std::uint32_t use, StepId step);
   void stream_what_is_not_kept();
 
   const AccessList& list_;
   PredictOptions options_;
-  // The order in which uses leave, the farthest next use last; of equally far ones the lower value
-  // is behind, so that it goes first.
-  std::vector<std::uint32_t> rank_of_;
+  // What planning asks of a use when its step fits, side by side.
+  struct Link {
+    std::int64_t bytes = 0;
+    std::uint32_t before = no_use;  // the use before
+    std::uint32_t rank = no_use;    // no_use: it need not stay
+  };
+  bool was_kept(std::uint32_t use) const {
+    return links_[use].before != no_use && plan_.uses[links_[use].before].stays;
+  }
+  void pick_up(std::uint32_t use);
+
+  // Ranks are the order in which uses leave, the farthest next use last; of equally far ones the
+  // lower value is behind, so that it goes first.
+  std::vector<Link> links_;            // by use
   std::vector<std::uint32_t> use_at_;  // by rank
 
   Plan plan_;
   Margin margin_;
-  std::vector<std::uint32_t> kept_use_;  // by value: since which use it stays; no_use: it does not
   std::int64_t kept_bytes_ = 0;
   HighestBit kept_;  // by rank
   std::vector<std::uint32_t> candidates_;

@@ -23,7 +23,10 @@ class HighestBit {
 
   void insert(std::uint32_t number) {
     for (std::vector<std::uint64_t>& level : levels_) {
-      level[number / 64] |= std::uint64_t{1} << (number % 64);
+      std::uint64_t& word = level[number / 64];
+      const bool is_known_above = word != 0;
+      word |= std::uint64_t{1} << (number % 64);
+      if (is_known_above) return;
       number /= 64;
     }
   }

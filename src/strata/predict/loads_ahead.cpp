@@ -16,10 +16,13 @@ void LoadsAhead::reset(const PlannedSteps& plan, std::int64_t capacity_bytes) {
   plan_ = &plan;
   room_.reset(plan.occupied_bytes(), capacity_bytes);
   step_ = 0;
-  window_end_ = 0;
+  loads_ = plan.loads().data();
+  behind_step_ = 0;
+  window_loads_ = 0;
   seen_ = room_.nothing();
   next_ = 0;
   look_from_ = 0;
+  dormant_end_ = 0;
   is_issued_.assign(plan.loads().size(), 0);
   is_eligible_.assign(plan.loads().size() / 64 + 1, 0);
   is_worth_a_look_.assign(plan.loads().size() / 64 + 1, 0);
@@ -27,47 +30,27 @@ void LoadsAhead::reset(const PlannedSteps& plan, std::int64_t capacity_bytes) {
 
 void LoadsAhead::advance_to(StepId step, std::uint32_t ended_write_backs) {
   const std::size_t steps = plan_->steps().size() - 1;
-  window_end_ = static_cast<StepId>(std::min(steps, std::size_t{step} + 1 + most_steps_ahead));
+  window_loads_ =
+      plan_->steps()[std::min(steps, std::size_t{step} + 1 + most_steps_ahead)].first_load;
+  behind_step_ = plan_->steps()[step + 1].first_load;
   step_ = step;
   if (step > 0) {
     const std::int64_t before = room_.in_current_step();
     room_.advance_to(step);
     // Unless the step that ended was the fullest, what was seen holds from this step on too.
     if (before <= seen_.least || seen_.end <= step) seen_ = room_.nothing();
-    const StepId as_full =
-        room_.in_current_step() <= before ? step : room_.first_at_most(window_end_, before);
-    if (as_full > step)
-      look_again(plan_->steps()[step + 1].first_load,
-                 plan_->steps()[std::min<StepId>(as_full + 1, window_end_)].first_load);
+    if (dormant_end_ > behind_step_ && room_.in_current_step() > before) wake_loads(before);
   }
   const std::vector<std::uint32_t>& waiting = plan_->by_eligibility();
   for (; next_ < waiting.size(); ++next_) {
-    const Load& load = plan_->loads()[waiting[next_]];
+    const Load& load = loads_[waiting[next_]];
     if (load.eligible_at > step) break;
     if (load.after <= ended_write_backs) make_eligible(waiting[next_]);
   }
 }
 
-void LoadsAhead::write_back_ended(std::uint32_t write_back) {
-  const std::uint32_t load = plan_->load_after(write_back);
-  if (load != none && plan_->loads()[load].eligible_at <= step_) make_eligible(load);
-}
-
-void LoadsAhead::make_eligible(std::uint32_t load) {
-  if (is_issued_[load] != 0) return;
-  set(is_eligible_, load);
-  set(is_worth_a_look_, load);
-  look_from_ = std::min(look_from_, load);
-}
-
-void LoadsAhead::mark_issued(std::uint32_t load) {
-  is_issued_[load] = 1;
-  clear(is_eligible_, load);
-  clear(is_worth_a_look_, load);
-}
-
 void LoadsAhead::mark_issued_ahead(std::uint32_t load) {
-  const Load& issued = plan_->loads()[load];
+  const Load& issued = loads_[load];
   mark_issued(load);
   room_.take(issued.step, issued.bytes);
   if (seen_.end == issued.step) {  // taken from every step that was seen
@@ -75,6 +58,18 @@ void LoadsAhead::mark_issued_ahead(std::uint32_t load) {
     seen_.taken += issued.bytes;
   } else {
     seen_ = room_.nothing();
+  }
+}
+
+// The step that ended had so much room: there is more now up to the first step that has no more.
+void LoadsAhead::wake_loads(std::int64_t before_bytes) {
+  const StepId last = loads_[dormant_end_ - 1].step;
+  const StepId as_full = room_.first_at_most(last, before_bytes);
+  if (as_full < last) {
+    look_again(behind_step_, plan_->steps()[as_full + 1].first_load);
+  } else {
+    look_again(behind_step_, dormant_end_);
+    dormant_end_ = 0;
   }
 }
 

@@ -26,24 +26,35 @@ class LoadsAhead {
   /// Step `step` is current; that many write-backs have ended. Steps in order.
   void advance_to(StepId step, std::uint32_t ended_write_backs);
   /// A write-back has ended: the load that waited for it can go.
-  void write_back_ended(std::uint32_t write_back);
+  void write_back_ended(std::uint32_t write_back) {
+    const std::uint32_t load = plan_->load_after(write_back);
+    if (load != none && loads_[load].eligible_at <= step_) make_eligible(load);
+  }
 
   bool is_issued(std::uint32_t load) const { return is_issued_[load] != 0; }
-  void mark_issued(std::uint32_t load);
+  void mark_issued(std::uint32_t load) {
+    is_issued_[load] = 1;
+    clear(is_eligible_, load);
+    clear(is_worth_a_look_, load);
+  }
   /// The same, and its bytes are taken from the steps up to its own.
   void mark_issued_ahead(std::uint32_t load);
 
   /// The soonest-needed load for which the plan has room and `accepts` is true; none: no_load.
   template <class Accepts>
   std::uint32_t first(Margin& margin, Accepts accepts) {
-    const std::uint32_t first = std::max(look_from_, plan_->steps()[step_ + 1].first_load);
-    const std::uint32_t end = plan_->steps()[window_end_].first_load;
-    look_from_ = none;
-    for (std::uint32_t word = first / 64; word * 64 < end; ++word) {
-      std::uint64_t bits = is_worth_a_look_[word] & range_in(word, first, end);
+    const std::uint32_t first = std::max(look_from_, behind_step_);
+    look_from_ = window_loads_;
+    if (first >= window_loads_) return none;
+    const std::uint32_t last_word = (window_loads_ - 1) / 64;
+    std::uint64_t mask = ~std::uint64_t{0} << (first % 64);
+    for (std::uint32_t word = first / 64; word <= last_word; ++word) {
+      std::uint64_t bits = is_worth_a_look_[word] & mask;
+      mask = ~std::uint64_t{0};
+      if (word == last_word) bits &= mask >> (63 - (window_loads_ - 1) % 64);
       while (bits != 0) {
         const std::uint32_t at = word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits));
-        const Load& load = plan_->loads()[at];
+        const Load& load = loads_[at];
         if (load.step < seen_.end) seen_ = room_.nothing();
         if (load.bytes <= seen_.least) room_.see(seen_, load.step);
         if (load.bytes <= seen_.least) {
@@ -58,10 +69,11 @@ class LoadsAhead {
         margin.failed_by(std::min(load.bytes, LoadSizes::least_larger_than(seen_.least)) -
                          seen_.least);
         is_worth_a_look_[word] &= ~too_large;
+        dormant_end_ = std::max(
+            dormant_end_, word * 64 + 64 - static_cast<std::uint32_t>(std::countl_zero(too_large)));
         bits &= ~too_large;
       }
     }
-    look_from_ = std::min(look_from_, end);
     return none;
   }
 
@@ -81,19 +93,28 @@ class LoadsAhead {
     return bits;
   }
 
+  void wake_loads(std::int64_t before_bytes);
   void look_again(std::uint32_t first, std::uint32_t end);
-  void make_eligible(std::uint32_t load);
+  void make_eligible(std::uint32_t load) {
+    if (is_issued_[load] != 0) return;
+    set(is_eligible_, load);
+    set(is_worth_a_look_, load);
+    look_from_ = std::min(look_from_, load);
+  }
 
   const PlannedSteps* plan_ = nullptr;
   RoomAhead room_;
   StepId step_ = 0;
-  StepId window_end_ = 0;
+  const Load* loads_ = nullptr;     // of the plan
+  std::uint32_t behind_step_ = 0;   // the first load of a later step
+  std::uint32_t window_loads_ = 0;  // as many loads are not too far ahead
   RoomAhead::Seen seen_;
   std::size_t next_ = 0;  // of the loads by eligibility
   std::vector<std::uint8_t> is_issued_;
   std::vector<std::uint64_t> is_eligible_;
   std::vector<std::uint64_t> is_worth_a_look_;  // of the eligible ones
   std::uint32_t look_from_ = 0;                 // no load before it is worth a look
+  std::uint32_t dormant_end_ = 0;               // every eligible load from here on is worth a look
 };
 
 }  // namespace strata

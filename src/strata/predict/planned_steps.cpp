@@ -47,7 +47,8 @@ void PlannedSteps::lay(const Plan& plan, const PredictOptions& options,
   const Program& program = list_.program;
   tolerated_bytes_ = plan.tolerated_bytes;
   refetch_bytes_ = plan.refetch_bytes;
-  steps_.assign(program.steps.size() + 1, {});
+  steps_.resize(program.steps.size() + 1);
+  steps_.back() = {};
   loads_.clear();
   write_backs_.clear();
   load_after_.clear();
@@ -62,8 +63,7 @@ void PlannedSteps::lay(const Plan& plan, const PredictOptions& options,
   std::int64_t passing = 0;
   for (StepId step = 0; step < program.steps.size(); ++step) {
     passing += passing_change_[step];
-    occupied_[step] = passing;
-    lay_step(plan, options, step);
+    lay_step(plan, options, step, passing);
   }
   steps_.back().first_load = static_cast<std::uint32_t>(loads_.size());
   find_eligibility(options, compute_s, bytes_per_s);
@@ -74,48 +74,56 @@ void PlannedSteps::lay(const Plan& plan, const PredictOptions& options,
   for (const WriteBack& write_back : write_backs_) traffic_bytes_ += write_back.bytes;
 }
 
-void PlannedSteps::lay_step(const Plan& plan, const PredictOptions& options, StepId step) {
+void PlannedSteps::lay_step(const Plan& plan, const PredictOptions& options, StepId step,
+                            std::int64_t passing_bytes) {
   const bool is_on_demand = options.offload == Offload::on_demand;
   PlannedStep& planned = steps_[step];
+  planned = {};
+  std::int64_t held = 0;
   planned.first_load = static_cast<std::uint32_t>(loads_.size());
   planned.stream_in_bytes = refetch_bytes(step);
   if (is_on_demand) let_leave_on_demand(step, planned);
   planned.queued_before = static_cast<std::uint32_t>(write_backs_.size());
-  for (const std::uint32_t use : list_.uses_by_value(step))
-    lay_use(plan, is_on_demand, use, planned);
+  for (const std::uint32_t use : list_.uses_by_value(step)) {
+    if (plan.uses[use].place == Place::streamed) {
+      held += list_.facts[use].least_bytes;
+      lay_streamed(use, planned);
+    } else {
+      held += list_.facts[use].bytes;
+      lay_resident(plan, is_on_demand, use, step, planned);
+    }
+  }
   planned.queued_after = static_cast<std::uint32_t>(write_backs_.size());
   if (fit_of(list_.needs[step], plan) == Fit::slices) {
-    occupied_[step] -= planned.rows_bytes;
+    held -= planned.rows_bytes;
     planned.rows_bytes = slicing_of(list_.program, step, plan.capacity_bytes).held_bytes;
-    occupied_[step] += planned.rows_bytes;
+    held += planned.rows_bytes;
   }
+  occupied_[step] = passing_bytes + held;
 }
 
-void PlannedSteps::lay_use(const Plan& plan, bool is_on_demand, std::uint32_t u,
-                           PlannedStep& planned) {
+void PlannedSteps::lay_streamed(std::uint32_t u, PlannedStep& planned) {
+  const AccessList::Facts& use = list_.facts[u];
+  planned.rows_bytes += use.least_bytes;
+  if (use.reads) {
+    planned.stream_in_bytes += use.bytes;
+    planned.stream_after = std::max(planned.stream_after, last_write_back_[use.value]);
+  }
+  if (use.writes && use.is_live) planned.stream_out_bytes += use.bytes;
+  std::uint32_t& largest = planned.largest_streamed;
+  const auto bytes = [&](std::uint32_t of) { return list_.facts[of].bytes; };
+  if (largest == no_use || bytes(u) > bytes(largest) || (bytes(u) == bytes(largest) && u < largest))
+    largest = u;
+}
+
+void PlannedSteps::lay_resident(const Plan& plan, bool is_on_demand, std::uint32_t u, StepId step,
+                                PlannedStep& planned) {
   const AccessList::Facts& use = list_.facts[u];
   const UsePlan& how = plan.uses[u];
-  const StepId step = list_.step_of[u];
-  if (how.place == Place::streamed) {
-    occupied_[step] += use.least_bytes;
-    planned.rows_bytes += use.least_bytes;
-    if (use.reads) {
-      planned.stream_in_bytes += use.bytes;
-      planned.stream_after = std::max(planned.stream_after, last_write_back_[use.value]);
-    }
-    if (use.writes && use.is_live) planned.stream_out_bytes += use.bytes;
-    std::uint32_t& largest = planned.largest_streamed;
-    const auto bytes = [&](std::uint32_t of) { return list_.facts[of].bytes; };
-    if (largest == no_use || bytes(u) > bytes(largest) ||
-        (bytes(u) == bytes(largest) && u < largest))
-      largest = u;
-    return;
-  }
-  occupied_[step] += use.bytes;
   const std::uint32_t before = list_.previous[u];
   if (before == no_use || !plan.uses[before].stays) {
     if (use.reads) {
-      lay_load(plan, is_on_demand, u);
+      lay_load(plan, is_on_demand, u, step);
     } else {
       planned.outputs_bytes += use.bytes;
     }
@@ -130,10 +138,10 @@ void PlannedSteps::lay_use(const Plan& plan, bool is_on_demand, std::uint32_t u,
     first_leaver_[end] = u;
     return;
   }
-  let_leave(u, planned.freed_after_bytes);
+  let_leave(u, step, planned.freed_after_bytes);
 }
 
-void PlannedSteps::lay_load(const Plan& plan, bool is_on_demand, std::uint32_t u) {
+void PlannedSteps::lay_load(const Plan& plan, bool is_on_demand, std::uint32_t u, StepId step) {
   const AccessList::Facts& use = list_.facts[u];
   const std::uint32_t before = list_.previous[u];
   StepId has_left = 0;  // from this step on it is off chip
@@ -146,13 +154,13 @@ void PlannedSteps::lay_load(const Plan& plan, bool is_on_demand, std::uint32_t u
   if (after > 0 && load_after_[after - 1] == no_load)
     load_after_[after - 1] = static_cast<std::uint32_t>(loads_.size());
   loads_.push_back({.bytes = use.bytes,
-                    .step = list_.step_of[u],
+                    .step = step,
                     .after = after,
                     .eligible_at = has_left,
                     .value = use.value});
 }
 
-void PlannedSteps::let_leave(std::uint32_t u, std::int64_t& freed_bytes) {
+void PlannedSteps::let_leave(std::uint32_t u, StepId step, std::int64_t& freed_bytes) {
   const AccessList::Facts& use = list_.facts[u];
   const bool is_written = is_dirty_[use.value] != 0 && use.is_live;
   is_dirty_[use.value] = 0;
@@ -160,7 +168,7 @@ void PlannedSteps::let_leave(std::uint32_t u, std::int64_t& freed_bytes) {
     freed_bytes += use.bytes;
     return;
   }
-  write_backs_.push_back({use.bytes, use.value, list_.step_of[u]});
+  write_backs_.push_back({use.bytes, use.value, step});
   load_after_.push_back(no_load);
   last_write_back_[use.value] = static_cast<std::uint32_t>(write_backs_.size());
 }
@@ -173,7 +181,7 @@ void PlannedSteps::let_leave_on_demand(StepId step, PlannedStep& planned) {
   std::sort(leavers_.begin(), leavers_.end(), [&](std::uint32_t a, std::uint32_t b) {
     return list_.facts[a].value < list_.facts[b].value;
   });
-  for (const std::uint32_t u : leavers_) let_leave(u, planned.freed_before_bytes);
+  for (const std::uint32_t u : leavers_) let_leave(u, list_.step_of[u], planned.freed_before_bytes);
 }
 
 void PlannedSteps::find_eligibility(const PredictOptions& options,
@@ -184,13 +192,13 @@ void PlannedSteps::find_eligibility(const PredictOptions& options,
   for (Load& load : loads_) {
     load.eligible_at = std::max(load.eligible_at, eligibility.of(load.step, load.bytes));
     ++count_[load.eligible_at];
+    sizes_.add(static_cast<std::uint32_t>(&load - loads_.data()), load.bytes);
   }
   std::uint32_t sum = 0;
   for (std::uint32_t& entry : count_) sum += std::exchange(entry, sum);
   by_eligibility_.resize(loads_.size());
   for (std::uint32_t i = 0; i < loads_.size(); ++i)
     by_eligibility_[count_[loads_[i].eligible_at]++] = i;
-  for (std::uint32_t i = 0; i < loads_.size(); ++i) sizes_.add(i, loads_[i].bytes);
   sizes_.finish();
 }
 

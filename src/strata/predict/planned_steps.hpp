@@ -72,10 +72,13 @@ class PlannedSteps {
   std::uint32_t load_after(std::uint32_t write_back) const { return load_after_[write_back]; }
 
  private:
-  void lay_step(const Plan& plan, const PredictOptions& options, StepId step);
-  void lay_use(const Plan& plan, bool is_on_demand, std::uint32_t use, PlannedStep& planned);
-  void lay_load(const Plan& plan, bool is_on_demand, std::uint32_t use);
-  void let_leave(std::uint32_t use, std::int64_t& freed_bytes);
+  void lay_step(const Plan& plan, const PredictOptions& options, StepId step,
+                std::int64_t passing_bytes);
+  void lay_streamed(std::uint32_t use, PlannedStep& planned);
+  void lay_resident(const Plan& plan, bool is_on_demand, std::uint32_t use, StepId step,
+                    PlannedStep& planned);
+  void lay_load(const Plan& plan, bool is_on_demand, std::uint32_t use, StepId step);
+  void let_leave(std::uint32_t use, StepId step, std::int64_t& freed_bytes);
   void let_leave_on_demand(StepId step, PlannedStep& planned);
   void find_eligibility(const PredictOptions& options, const std::vector<double>& compute_s,
                         double bytes_per_s);

@@ -66,37 +66,10 @@ void TimedPass::begin(const PlannedSteps& plan, const Hardware& hardware, Record
 
 // --- the channel ---------------------------------------------------------------------------------
 
-double TimedPass::transfer(TransferKind kind, ValueId value, StepId step, double start_s,
-                           std::int64_t in_bytes, std::int64_t out_bytes) {
-  channel_free_s_ = start_s + static_cast<double>(in_bytes + out_bytes) / bytes_per_s_;
-  result_.in_bytes += in_bytes;
-  result_.out_bytes += out_bytes;
-  last_value_ = value;
-  if (record_ == Record::totals) return channel_free_s_;
-  result_.steps[step].in_bytes += in_bytes;
-  result_.steps[step].out_bytes += out_bytes;
-  if (record_ == Record::transfers)
-    result_.transfers.push_back({kind, value, step, start_s, channel_free_s_, in_bytes, out_bytes});
-  return channel_free_s_;
-}
-
-// What the transfer under way changes when it ends; the channel decides nothing before.
-void TimedPass::finish_transfer() {
-  if (!is_writing_back()) return;
-  occupied_bytes_ -= plan_->write_backs()[ended_write_backs_].bytes;
-  ahead_.write_back_ended(ended_write_backs_++);
-}
-
-void TimedPass::issue_load(std::uint32_t load, StepId step, double start_s) {
-  const Load& issued = plan_->loads()[load];
-  occupy(issued.bytes);
-  arrives_s_[load] = transfer(TransferKind::load, issued.value, step, start_s, issued.bytes, 0);
-}
-
-void TimedPass::issue_write_back(double start_s) {
-  finish_transfer();
-  const WriteBack& next = plan_->write_backs()[issued_write_backs_++];
-  transfer(TransferKind::write_back, next.value, next.step, start_s, 0, next.bytes);
+void TimedPass::record_transfer(const Transfer& transfer) {
+  result_.steps[transfer.step].in_bytes += transfer.in_bytes;
+  result_.steps[transfer.step].out_bytes += transfer.out_bytes;
+  if (record_ == Record::transfers) result_.transfers.push_back(transfer);
 }
 
 // While a step runs: a load ahead of its step; a write-back when that load needs its room, or when
