@@ -69,7 +69,7 @@ std::string element_end(std::string_view hint, std::string_view element) {
 }
 
 std::string path_of(const MarkerShape& shape) {
-  const auto [x, y] = shape.center;
+  const double x = shape.center.x, y = shape.center.y;
   const double r = marker_radius;
   const auto polygon = [&](std::initializer_list<Place> corners) {
     std::string path;
