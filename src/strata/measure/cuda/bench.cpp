@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <thread>
 #include <utility>
 
 namespace strata::cuda {
@@ -48,9 +49,21 @@ Timing Bench::time(const Enqueue& enqueue, const Effort& effort) const {
     if (stands_still && seconds_since(start) >= effort.least_warm_up_s) break;
   }
   Timing timing;
-  ClockMonitor monitor(nvml_);
-  for (int i = 0; i < effort.samples; ++i) timing.samples_s.push_back(batch_s(enqueue, launches));
-  timing.clocks = monitor.stop();
+  const auto sample = [&](int count) {
+    ClockMonitor monitor(nvml_);
+    for (int i = 0; i < count; ++i) timing.samples_s.push_back(batch_s(enqueue, launches));
+    const ClocksSeen seen = monitor.stop();
+    timing.clocks.states.insert(timing.clocks.states.end(), seen.states.begin(), seen.states.end());
+  };
+  if (effort.rest_s <= 0) {
+    sample(effort.samples);
+    return timing;
+  }
+  for (int i = 0; i < effort.samples; ++i) {  // the clock of the rests is nobody's
+    std::this_thread::sleep_for(std::chrono::duration<double>(effort.rest_s));
+    batch_s(enqueue, 1);
+    sample(1);
+  }
   return timing;
 }
 

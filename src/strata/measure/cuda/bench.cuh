@@ -27,6 +27,7 @@ struct Effort {
   double sample_s = 5e-3;         ///< a batch lasts at least this
   double least_warm_up_s = 0.05;  ///< an idle GPU needs some time to raise its clock
   double most_warm_up_s = 0.4;
+  double rest_s = 0;  ///< before each sample, for a chip that a long load would slow down
 };
 
 class Bench {
