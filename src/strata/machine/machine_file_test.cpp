@@ -7,6 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <random>
 #include <string>
 
@@ -198,6 +201,27 @@ TEST(MachineFile, measured_numbers_may_scatter) {
   EXPECT_EQ(refusal(document), "accepted");
   document["peaks"][1]["flop_per_s"] = 5e13;
   EXPECT_NE(refusal(document), "accepted");
+}
+
+// What ships as measured reads, holds its samples, and is no faster than units and clocks allow.
+TEST(MachineFile, measured_machines_that_ship_are_whole) {
+  int machines = 0;
+  const std::filesystem::path folder = std::filesystem::path(STRATA_SOURCE_DIR) / "data/profiles";
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (entry.path().filename() != "machine.json") continue;
+    std::ifstream file(entry.path());
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const Machine machine = read_machine(text);
+    EXPECT_TRUE(machine.measured.has_value()) << entry.path();
+    for (const Peak& peak : machine.peaks) {
+      ASSERT_TRUE(peak.flop_per_s.evidence.has_value());
+      const Measurement& evidence = *peak.flop_per_s.evidence;
+      EXPECT_GE(evidence.samples_s.size(), 5U);
+      if (evidence.share) EXPECT_LT(evidence.share->share, 1.03) << name_of(peak.dtype);
+    }
+    ++machines;
+  }
+  EXPECT_GE(machines, 1);
 }
 
 TEST(MachineFile, damaged_files_are_read_or_refused_and_nothing_else) {
