@@ -26,7 +26,8 @@ struct Flag {
   std::string_view help;   ///< one sentence
   std::span<const std::string_view> choices = {};  ///< the only values allowed; empty: any
   Offer offer = Offer::nothing;
-  bool repeats = false;  ///< may be given several times; otherwise the last one counts
+  bool repeats = false;           ///< may be given several times; otherwise the last one counts
+  std::string_view implied = {};  ///< the value where none follows; empty: one must
 };
 
 /// A word without dashes.

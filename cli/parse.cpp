@@ -34,7 +34,8 @@ class Parser {
   }
 
   Arguments parse(std::span<const std::string> words) {
-    std::vector<std::string> reversed(words.rbegin(), words.rend());  // as CLI11 wants them
+    std::vector<std::string> reversed = with_implied_values(words);
+    std::reverse(reversed.begin(), reversed.end());  // as CLI11 wants them
     try {
       app_.parse(reversed);
     } catch (const CLI::ParseError& error) {
@@ -73,6 +74,19 @@ class Parser {
       option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     }
     options_.push_back({&flag, option, {}});
+  }
+
+  // A flag with an implied value may stand last or before another flag.
+  std::vector<std::string> with_implied_values(std::span<const std::string> words) const {
+    std::vector<std::string> all(words.begin(), words.end());
+    for (std::size_t i = 0; i < all.size() && all[i] != "--"; ++i) {
+      const bool has_value = i + 1 < all.size() && !looks_like_flag(all[i + 1]);
+      for (const Flag& flag : flags_) {
+        if (!flag.implied.empty() && !has_value && all[i] == fmt::format("--{}", flag.name))
+          all[i] += fmt::format("={}", flag.implied);
+      }
+    }
+    return all;
   }
 
   // CLI11 stops only for a value that is missing, or one that a switch does not take.

@@ -18,12 +18,15 @@ inline constexpr Flag column_flag{.name = "column",
                                   .value = "NAME=FORMULA",
                                   .help = "A further column: 'cost=area_mm2*0.2'.",
                                   .repeats = true};
-inline constexpr Flag pareto_flag{
-    .name = "pareto", .value = "COLUMNS", .help = "The front of time,capacity or -samples_per_s."};
+inline constexpr Flag pareto_flag{.name = "pareto",
+                                  .value = "COLUMNS",
+                                  .help = "The front of time,capacity or -samples_per_s.",
+                                  .implied = "time,capacity"};
 inline constexpr Flag knee_flag{.name = "knee",
                                 .value = "COLUMN=X%",
                                 .help = "From where on doubling it saves less than X % (5).",
-                                .repeats = true};
+                                .repeats = true,
+                                .implied = "capacity"};
 inline constexpr Flag sensitivity_flag{.name = "sensitivity",
                                        .help = "What 10 % more of each resource buys."};
 inline constexpr Flag best_under_flag{

@@ -52,6 +52,17 @@ TEST(SweepAnswers, are_the_same_from_a_run_and_from_its_file) {
   EXPECT_EQ(of_run["networks"][0]["reuse"].size(), 4U);
 }
 
+TEST(SweepAnswers, a_front_and_a_knee_are_of_the_capacity_unless_told) {
+  const TemporaryFolder folder;
+  const Outcome told =
+      ask(small_sweep, folder, {"--pareto", "time,capacity", "--knee", "capacity"});
+  const Outcome implied = ask(small_sweep, folder, {"--pareto", "--knee"});
+  EXPECT_EQ(implied.exit_code, 0) << implied.err;
+  EXPECT_EQ(implied.out, told.out);
+  EXPECT_EQ(ask(small_sweep, folder, {"--knee", "10%"}).out,
+            ask(small_sweep, folder, {"--knee", "capacity=10%"}).out);
+}
+
 TEST(SweepAnswers, an_impossible_wish_ends_with_1_and_what_is_nearest) {
   const TemporaryFolder folder;
   const Outcome outcome = ask(small_sweep, folder, {"--best-under", "capacity < 10KB"});

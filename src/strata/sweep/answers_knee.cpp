@@ -5,6 +5,8 @@
 #include "strata/base/text.hpp"
 #include "strata/sweep/answers_table.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -56,6 +58,8 @@ Knee knee_of(const std::vector<Sample>& samples, double least_gain) {
 
 KneeQuestion read_knee_question(std::string_view text, const SweepTable& table,
                                 std::string_view what) {
+  const bool is_percentage = !text.empty() && text.front() >= '0' && text.front() <= '9';
+  if (is_percentage) return read_knee_question(fmt::format("capacity={}", text), table, what);
   const std::size_t equals = text.find('=');
   KneeQuestion question;
   question.column = column_named(trimmed(text.substr(0, equals)), formula_columns(table), what);

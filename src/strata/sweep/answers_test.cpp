@@ -155,6 +155,9 @@ TEST(Answers, the_knee_is_where_doubling_hardly_pays) {
   EXPECT_EQ(knees[1].judged, std::optional<double>(4));
   EXPECT_NEAR(knees[1].gain, 0.5, 1e-12);
   const Knee all = find_knees(table, read_knee_question("capacity=60%", table, "--knee"))[1];
+  EXPECT_EQ(read_knee_question("60%", table, "--knee").least_gain, 0.6);
+  EXPECT_EQ(read_knee_question("60%", table, "--knee").column,
+            read_knee_question("capacity", table, "--knee").column);
   EXPECT_EQ(all.value, std::optional<double>(1));
 }
 
