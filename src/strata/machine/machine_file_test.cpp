@@ -217,7 +217,9 @@ TEST(MachineFile, measured_machines_that_ship_are_whole) {
       ASSERT_TRUE(peak.flop_per_s.evidence.has_value());
       const Measurement& evidence = *peak.flop_per_s.evidence;
       EXPECT_GE(evidence.samples_s.size(), 5U);
-      if (evidence.share) EXPECT_LT(evidence.share->share, 1.03) << name_of(peak.dtype);
+      if (evidence.share) {
+        EXPECT_LT(evidence.share->share, 1.03) << name_of(peak.dtype);
+      }
     }
     ++machines;
   }
