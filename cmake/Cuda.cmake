@@ -23,7 +23,7 @@ macro(strata_find_cuda problem)
     endif()
     # One binary per generation that has instructions of its own; newer chips translate the last one's PTX.
     if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
-      set(CMAKE_CUDA_ARCHITECTURES "75-real;80-real;90-real;90-virtual" CACHE STRING "GPUs to compile for")
+      set(CMAKE_CUDA_ARCHITECTURES "80-real;90-real;90-virtual" CACHE STRING "GPUs to compile for")
     endif()
     if(STRATA_CUDA STREQUAL "AUTO")
       include(CheckLanguage)
