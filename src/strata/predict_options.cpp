@@ -48,7 +48,7 @@ struct Option {
 
 using Request = PredictRequest;
 
-constexpr Option options[] = {
+constexpr Option known_options[] = {
     {"capacity",
      [](Request& to, const Given& given) { to.hardware.capacity_bytes = positive_bytes(given); }},
     {"bandwidth",
@@ -100,13 +100,13 @@ constexpr Option options[] = {
 }  // namespace
 
 void set_option(PredictRequest& request, std::string_view name, std::string_view value) {
-  for (const Option& option : options) {
+  for (const Option& option : known_options) {
     if (option.name != name) continue;
     option.set(request, {value, fmt::format("--{}", name)});
     return;
   }
   std::vector<std::string> names;
-  for (const Option& option : options) names.emplace_back(option.name);
+  for (const Option& option : known_options) names.emplace_back(option.name);
   fail(ErrorKind::usage, "no option '{}'{}; options are: {}", name, did_you_mean(name, names),
        fmt::join(names, ", "));
 }
@@ -119,7 +119,7 @@ PredictRequest request_of_preset(std::string_view preset) {
 
 std::vector<std::string_view> predict_options() {
   std::vector<std::string_view> names;
-  for (const Option& option : options) names.push_back(option.name);
+  for (const Option& option : known_options) names.push_back(option.name);
   return names;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/error.hpp"
 #include "strata/machine/machine.hpp"
+#include "strata/machine/refusal_test.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -97,16 +98,6 @@ TEST(MachineFile, evidence_has_the_spread_of_its_samples) {
   EXPECT_NEAR(*evidence.relative_spread, 0.4, 1e-12);
   EXPECT_FALSE(evidence_of("m", {}).deviation_s);
   EXPECT_EQ(median_of(std::vector<double>{3, 1, 2}), 2);
-}
-
-std::string refusal(const Json& document) {
-  try {
-    read_machine(document.dump());
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::input);
-    return error.what();
-  }
-  return "accepted";
 }
 
 TEST(MachineFile, every_number_and_text_of_the_wrong_kind_is_refused_by_its_place) {

@@ -3,6 +3,7 @@
 
 #include "strata/base/embedded.hpp"
 #include "strata/base/error.hpp"
+#include "strata/machine/refusal_test.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -98,16 +99,6 @@ TEST(Machines, the_machine_of_the_roofline_paper_has_its_numbers) {
   EXPECT_NEAR(tensor->flop_per_s.value, 80 * 8 * 1.312e9 * 4 * 4 * 4 * 2, 1);
   EXPECT_EQ(found->launch_latency_s->value, 4.2e-6);
   EXPECT_TRUE(found->measured);
-}
-
-std::string refusal(const nlohmann::json& document) {
-  try {
-    read_machine(document.dump());
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::input);
-    return error.what();
-  }
-  return "accepted";
 }
 
 TEST(Machines, a_bad_file_is_refused_by_field) {

@@ -17,8 +17,6 @@
 namespace strata {
 namespace {
 
-constexpr ValueId no_value = ~ValueId{0};
-
 std::string_view kind_name(ValueKind kind) {
   switch (kind) {
     case ValueKind::input: return "input";

@@ -72,7 +72,6 @@ class TraceText {
 };
 
 void add_steps(TraceText& trace, const Program& program, const Prediction& prediction) {
-  constexpr ValueId no_value = ~ValueId{0};
   for (StepId id = 0; id < program.steps.size(); ++id) {
     const StepResult& result = prediction.steps[id];
     const std::string name = name_of(program, id);
