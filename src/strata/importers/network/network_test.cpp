@@ -233,5 +233,16 @@ TEST(ReadNetworkFile, a_file_that_is_not_there) {
   EXPECT_THROW(read_network_file("."), Error);
 }
 
+TEST(WriteNetwork, what_could_not_be_read_again_is_not_written) {
+  GraphBuilder builder("inputs only");
+  builder.input("x", {4}, DType::fp32);
+  try {
+    write_network(std::move(builder).finish());
+    FAIL() << "written";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::input);
+  }
+}
+
 }  // namespace
 }  // namespace strata

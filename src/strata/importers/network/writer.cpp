@@ -286,6 +286,11 @@ class NetworkWriter {
 
 }  // namespace
 
-std::string write_network(const Graph& graph) { return NetworkWriter(graph).text(); }
+std::string write_network(const Graph& graph) {
+  // Readers of other formats may find only inputs; the own format would not read that again.
+  if (graph.nodes.empty())
+    fail(ErrorKind::input, "the network has no layers that compute anything");
+  return NetworkWriter(graph).text();
+}
 
 }  // namespace strata
