@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/exit_code.hpp"
 
+#include "strata/base/printable.hpp"
 #include "strata/base/text.hpp"
 #include "strata/version.hpp"
 

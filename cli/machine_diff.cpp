@@ -2,6 +2,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/machine_command.hpp"
 #include "cli/output.hpp"
+#include "strata/base/printable.hpp"
 #include "strata/machine/load_machine.hpp"
 #include "strata/report/json_text.hpp"
 #include "strata/report/provenance.hpp"

@@ -3,6 +3,7 @@
 #include "cli/machine_command.hpp"
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
+#include "strata/base/printable.hpp"
 #include "strata/machine/load_machine.hpp"
 #include "strata/machine/merge_machines.hpp"
 #include "strata/report/json_text.hpp"

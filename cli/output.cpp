@@ -2,6 +2,7 @@
 #include "cli/output.hpp"
 
 #include "strata/base/error.hpp"
+#include "strata/base/printable.hpp"
 #include "strata/base/text.hpp"
 #include "strata/report/write_file.hpp"
 

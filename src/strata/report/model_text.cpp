@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "strata/base/printable.hpp"
 #include "strata/base/units.hpp"
 #include "strata/report/bar.hpp"
 #include "strata/report/counts_text.hpp"

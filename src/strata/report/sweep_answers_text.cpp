@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "strata/base/printable.hpp"
 #include "strata/base/units.hpp"
 #include "strata/report/sweep_answers.hpp"
 #include "strata/report/sweep_text.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/report/sweep_text.hpp"
 
+#include "strata/base/printable.hpp"
 #include "strata/base/units.hpp"
 #include "strata/report/table.hpp"
 

@@ -18,10 +18,6 @@ struct TextStyle {
 /// How many columns the text takes: one per character of UTF-8.
 std::size_t width_of(std::string_view text);
 
-/// Names come from files of strangers: control characters, which could steer a terminal or break a
-/// line, become '?'.
-std::string printable(std::string_view text);
-
 /// At most `columns` wide, with '…' for what was left out: at the end, or near the beginning where
 /// the end matters more, as in names of layers.
 enum class Omit { end, beginning };

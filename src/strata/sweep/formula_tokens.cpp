@@ -2,6 +2,7 @@
 #include "strata/sweep/formula_tokens.hpp"
 
 #include "strata/base/error.hpp"
+#include "strata/base/printable.hpp"
 #include "strata/base/text.hpp"
 #include "strata/base/units.hpp"
 
@@ -162,11 +163,8 @@ Demand demand_of(std::string_view text) {
 void fail_at(std::string_view formula, std::string_view what, std::size_t position,
              std::string_view message) {
   const bool is_long = formula.size() > longest_quote;
-  std::string quoted(formula.substr(0, longest_quote));
   // What was typed may hold anything; a message is one line.
-  std::replace_if(
-      quoted.begin(), quoted.end(),
-      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
+  const std::string quoted = printable(formula.substr(0, longest_quote));
   fail(ErrorKind::usage, "{} '{}{}', position {}: {}", what, quoted, is_long ? "…" : "",
        position + 1, message);
 }

@@ -2,6 +2,7 @@
 #include "strata/importers/caffe/text_format.hpp"
 
 #include "strata/base/error.hpp"
+#include "strata/base/printable.hpp"
 #include "strata/importers/caffe/scanner.hpp"
 #include "strata/importers/network/document.hpp"
 
@@ -169,10 +170,7 @@ Message parse_text_format(std::string_view text) {
 }
 
 const std::string& checked_name(const std::string& name) {
-  const bool has_control = std::any_of(name.begin(), name.end(), [](char c) {
-    return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
-  });
-  if (has_control || name.size() > longest_name) {
+  if (!is_printable(name) || name.size() > longest_name) {
     fail(ErrorKind::input, "expected a name of at most {} printable characters, got {}",
          longest_name, in_quotes(name));
   }

@@ -2,6 +2,7 @@
 #include "strata/importers/network/document.hpp"
 
 #include "strata/base/error.hpp"
+#include "strata/base/printable.hpp"
 #include "strata/base/text.hpp"
 
 #include <fmt/format.h>
@@ -70,23 +71,19 @@ void fail_expected(std::string_view what, const Value& value) {
 
 std::string in_quotes(std::string_view text) {
   std::string shown = "'";
-  for (const char c : text.substr(0, longest_quote)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7F) {
-      shown += fmt::format("\\x{:02x}", byte);  // an escape sequence must not reach a terminal
-    } else {
-      shown += c;
+  std::size_t at = 0;
+  while (at < text.size() && at < longest_quote) {
+    const std::string_view character = next_character(text.substr(at));
+    if (is_printable_character(character)) {
+      shown += character;
+    } else {  // an escape sequence must not reach a terminal
+      for (const char c : character) {
+        shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+      }
     }
+    at += character.size();
   }
-  if (text.size() > longest_quote) {
-    // Cutting may have split a character of several bytes: its first bytes go too.
-    while (!shown.empty() && (static_cast<unsigned char>(shown.back()) & 0xC0) == 0x80) {
-      shown.pop_back();
-    }
-    if (!shown.empty() && static_cast<unsigned char>(shown.back()) >= 0xC0) shown.pop_back();
-    shown += "…";
-  }
-  return shown + "'";
+  return shown + (at < text.size() ? "…'" : "'");
 }
 
 TableReader::TableReader(const Table& table, std::uint32_t& line)

@@ -155,7 +155,7 @@ TEST(Document, quotes_are_short_and_harmless) {
   EXPECT_EQ(in_quotes(std::string(100, 'x')), "'" + std::string(60, 'x') + "…'");
   // Cut between characters, not within one.
   EXPECT_EQ(in_quotes("x" + std::string(59, 'y') + "é"), "'x" + std::string(59, 'y') + "…'");
-  EXPECT_EQ(in_quotes(std::string(59, 'y') + "éé"), "'" + std::string(59, 'y') + "…'");
+  EXPECT_EQ(in_quotes(std::string(59, 'y') + "éé"), "'" + std::string(59, 'y') + "é…'");
 }
 
 TEST(TableReader, keys_that_nobody_asked_for_are_errors) {

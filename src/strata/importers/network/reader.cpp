@@ -2,6 +2,7 @@
 #include "strata/importers/network/reader.hpp"
 
 #include "strata/base/error.hpp"
+#include "strata/base/printable.hpp"
 #include "strata/base/text.hpp"
 #include "strata/graph/operator_names.hpp"
 #include "strata/importers/network/fields.hpp"
@@ -22,10 +23,9 @@ const std::string& checked_text(const Value& value) {
   if (text.size() > longest_name) {
     fail(ErrorKind::input, "a text of {} bytes, the most is {}", text.size(), longest_name);
   }
-  const bool has_control = std::any_of(text.begin(), text.end(), [](char c) {
-    return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
-  });
-  if (has_control) fail(ErrorKind::input, "control characters in {}", in_quotes(text));
+  if (!is_printable(text)) {
+    fail(ErrorKind::input, "expected printable UTF-8, got {}", in_quotes(text));
+  }
   return text;
 }
 

@@ -2,6 +2,7 @@
 #include "strata/importers/onnx/emit.hpp"
 
 #include "strata/base/error.hpp"
+#include "strata/base/printable.hpp"
 #include "strata/graph/builder.hpp"
 #include "strata/graph/name_hashes.hpp"
 #include "strata/importers/onnx/limits.hpp"

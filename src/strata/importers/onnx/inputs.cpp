@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/error.hpp"
+#include "strata/base/printable.hpp"
 #include "strata/base/text.hpp"
 #include "strata/importers/onnx/declared_types.hpp"
 #include "strata/importers/onnx/limits.hpp"

@@ -2,6 +2,7 @@
 #include "strata/importers/onnx/onnx.hpp"
 
 #include "strata/base/error.hpp"
+#include "strata/base/printable.hpp"
 #include "strata/graph/bind.hpp"
 #include "strata/importers/onnx/declared_types.hpp"
 #include "strata/importers/onnx/emit.hpp"

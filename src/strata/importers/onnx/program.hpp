@@ -64,12 +64,10 @@ const AttributeDef* find_attribute(const Program& program, const FlatNode& node,
 /// The version of the operator set that the node is written in; 0 when the file does not say.
 std::int64_t opset_of(const ModelDef& model, const Program& program, const FlatNode& node);
 
-/// Text from a file as it may stand in a message or as a name: valid UTF-8 without control
-/// characters.
-std::string printable(std::string_view text);
-/// The same for the name of a node or a tensor, which is cut where it is longer than any real one.
+/// Text from a file as it may stand as the name of a node or a tensor: printable, and cut where it
+/// is longer than any real one.
 std::string short_name(std::string_view text);
-/// The same in quotes, and short.
+/// Text from a file as it may stand in a message: printable, in quotes and short.
 std::string quoted(std::string_view text);
 
 /// "node 'conv1' (Conv)".

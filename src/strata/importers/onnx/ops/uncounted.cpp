@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/error.hpp"
+#include "strata/base/printable.hpp"
 #include "strata/importers/onnx/ops/ops.hpp"
 
 #include <fmt/format.h>
