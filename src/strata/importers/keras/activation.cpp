@@ -49,11 +49,11 @@ UnaryKind rectifier(const Config& config) {
 
 /// The name of the function that an argument means. A layer may stand in its place.
 std::string function_in(const Json& value) {
-  if (value.is_string()) return value.get<std::string>();
+  if (value.is_string()) return word_in(value, "activation");
   const Json* type = member(value, "class_name");
   const Json* config = member(value, "config");
   if (type == nullptr || !type->is_string()) fail_expected("a function", "activation", value);
-  if (config != nullptr && config->is_string()) return config->get<std::string>();
+  if (config != nullptr && config->is_string()) return word_in(*config, "activation");
   if (*type == "ReLU" && config != nullptr) {
     const UnaryKind kind = rectifier(Config(*config));
     const auto known = std::find_if(functions.begin(), functions.end(),
@@ -61,7 +61,7 @@ std::string function_in(const Json& value) {
     if (known != functions.end()) return std::string(known->name);
   }
   if (*type == "LeakyReLU") return "leaky_relu";
-  return lower_case(type->get_ref<const std::string&>());
+  return lower_case(word_in(*type, "class_name"));
 }
 
 Values unary(LayerCall& call, UnaryKind kind) {

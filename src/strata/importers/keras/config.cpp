@@ -61,8 +61,7 @@ bool Config::truth(Names names, bool otherwise) const {
 std::string Config::word(Names names, std::string_view otherwise) const {
   const Json* value = find(names);
   if (value == nullptr) return std::string(otherwise);
-  if (!value->is_string()) fail_expected("a text", first(names), *value);
-  return value->get<std::string>();
+  return word_in(*value, first(names));
 }
 
 Extents Config::extents(Names names, std::size_t axes) const {

@@ -2,6 +2,7 @@
 #include "strata/importers/keras/document.hpp"
 
 #include "strata/base/error.hpp"
+#include "strata/base/printable.hpp"
 #include "strata/importers/network/document.hpp"
 
 #include <fmt/format.h>
@@ -162,6 +163,16 @@ const Json* member(const Json& value, const char* key) {
   if (!value.is_object()) return nullptr;
   const auto found = value.find(key);
   return found == value.end() || found->is_null() ? nullptr : &*found;
+}
+
+const std::string& word_in(const Json& value, std::string_view what) {
+  constexpr std::size_t longest_word = 256;
+  if (!value.is_string()) fail_expected("a text", what, value);
+  const auto& text = value.get_ref<const std::string&>();
+  if (text.size() > longest_word || !is_printable(text)) {
+    fail_expected(fmt::format("at most {} printable characters", longest_word), what, value);
+  }
+  return text;
 }
 
 std::int64_t whole_number(const Json& value, std::string_view what) {

@@ -36,6 +36,10 @@ const Json* list_in(const Json& value);
 /// The member of an object, or nullptr when there is none, it is null, or `value` is no object.
 const Json* member(const Json& value, const char* key);
 
+/// A text that may become a name in the Graph: printable, and not longer than any real one. Errors
+/// (input) name `what`.
+const std::string& word_in(const Json& value, std::string_view what);
+
 /// A whole number; Python's 3.0 counts as one. Errors (input) name `what`.
 std::int64_t whole_number(const Json& value, std::string_view what);
 

@@ -2,7 +2,6 @@
 #include "strata/importers/keras/model.hpp"
 
 #include "strata/base/error.hpp"
-#include "strata/base/printable.hpp"
 #include "strata/importers/keras/references.hpp"
 #include "strata/importers/network/document.hpp"
 
@@ -32,21 +31,6 @@ bool is_trainable(const Json& config) {
   return trainable == nullptr || *trainable != false;
 }
 
-// A text that becomes a name in the Graph: what the reader of Strata's own format accepts.
-std::string checked_name(const Json& value, std::string_view key) {
-  constexpr std::size_t longest_name = 4096;
-  if (!value.is_string()) fail_expected("a text", key, value);
-  const auto& text = value.get_ref<const std::string&>();
-  if (text.size() > longest_name) {
-    fail(ErrorKind::input, "'{}' has {} bytes, the most is {}", key, text.size(), longest_name);
-  }
-  if (!is_printable(text)) {
-    fail(ErrorKind::input, "expected printable text for '{}', got {}", key,
-         network::in_quotes(text));
-  }
-  return text;
-}
-
 std::string name_of_layer(const Json& entry, std::size_t index) {
   const Json* config = member(entry, "config");
   const Json* name = member(entry, "name");
@@ -54,7 +38,7 @@ std::string name_of_layer(const Json& entry, std::size_t index) {
   if (name == nullptr) {
     return fmt::format("{}_{}", entry["class_name"].get_ref<const std::string&>(), index + 1);
   }
-  std::string text = checked_name(*name, "name");
+  std::string text = word_in(*name, "name");
   if (text.empty()) fail(ErrorKind::input, "the name is empty");
   return text;
 }
@@ -68,7 +52,7 @@ Layer read_layer(const Json& entry, std::size_t index) {
   static const Json no_arguments = Json::object();
   Layer layer;
   try {
-    layer.class_name = checked_name(*type, "class_name");
+    layer.class_name = word_in(*type, "class_name");
     layer.name = name_of_layer(entry, index);
   } catch (Error& error) {
     error.add_context(fmt::format("layer {}", index + 1));
@@ -269,7 +253,7 @@ Model read_any_model(const Json& entry) {
   const Json& config = *found;
   Model model = is_sequential(entry) ? SequentialReader(config).read() : read_functional(config);
   if (const Json* name = member(config, "name"); name != nullptr && name->is_string()) {
-    model.name = checked_name(*name, "name");
+    model.name = word_in(*name, "name");
   }
   model.is_trainable = is_trainable(config);
   model.order = order_of_calls(model);

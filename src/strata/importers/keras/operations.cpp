@@ -288,7 +288,7 @@ Values make_tf_graph_operation(LayerCall& call) {
   const Json* node = call.config.find({"node_def"});
   const Json* op = node == nullptr ? nullptr : member(*node, "op");
   if (op == nullptr || !op->is_string()) return make_opaque(call);
-  return apply_named(call, op->get_ref<const std::string&>());
+  return apply_named(call, word_in(*op, "op"));
 }
 
 bool is_operation(const Layer& layer) {

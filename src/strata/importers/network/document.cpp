@@ -69,6 +69,15 @@ void fail_expected(std::string_view what, const Value& value) {
   fail(ErrorKind::input, "expected {}, got {}", what, description_of(value));
 }
 
+void check_text(std::string_view text) {
+  if (text.size() > longest_text) {
+    fail(ErrorKind::input, "a text of {} bytes, the most is {}", text.size(), longest_text);
+  }
+  if (!is_printable(text)) {
+    fail(ErrorKind::input, "expected printable UTF-8, got {}", in_quotes(text));
+  }
+}
+
 std::string in_quotes(std::string_view text) {
   std::string shown = "'";
   std::size_t at = 0;

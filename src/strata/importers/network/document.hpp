@@ -52,6 +52,11 @@ const Table& table_of(const Value& value);
 /// "expected a whole number, got the text 'three'".
 [[noreturn]] void fail_expected(std::string_view what, const Value& value);
 
+/// Names end up in tables, on terminals and in other files: errors unless the text is printable and
+/// at most longest_text bytes. What may be written is what may be read.
+void check_text(std::string_view text);
+inline constexpr std::size_t longest_text = 4096;
+
 /// Text from a file as it may stand in a message: quoted, short, without control characters.
 std::string in_quotes(std::string_view text);
 

@@ -2,7 +2,6 @@
 #include "strata/importers/network/reader.hpp"
 
 #include "strata/base/error.hpp"
-#include "strata/base/printable.hpp"
 #include "strata/base/text.hpp"
 #include "strata/graph/operator_names.hpp"
 #include "strata/importers/network/fields.hpp"
@@ -17,15 +16,9 @@
 namespace strata::network {
 namespace {
 
-// Names end up in tables, on terminals and in other files: nothing in them may take control there.
 const std::string& checked_text(const Value& value) {
   const std::string& text = text_of(value);
-  if (text.size() > longest_name) {
-    fail(ErrorKind::input, "a text of {} bytes, the most is {}", text.size(), longest_name);
-  }
-  if (!is_printable(text)) {
-    fail(ErrorKind::input, "expected printable UTF-8, got {}", in_quotes(text));
-  }
+  check_text(text);
   return text;
 }
 

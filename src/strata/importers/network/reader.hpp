@@ -17,7 +17,6 @@ namespace strata::network {
 inline constexpr std::size_t most_layers = 150'000;
 inline constexpr std::size_t most_tensors = 150'000;     ///< one LSTM node may own thousands
 inline constexpr std::size_t most_references = 300'000;  ///< names of tensors that layers take
-inline constexpr std::size_t longest_name = 4096;
 inline constexpr std::size_t most_warnings = 1000;
 
 /// Turns the tree of a file into a Graph, entry by entry in the order of the file.

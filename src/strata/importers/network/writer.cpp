@@ -53,15 +53,17 @@ class NetworkWriter {
  private:
   static constexpr TensorId not_replayed = ~TensorId{0};
 
-  // Names from other formats are any bytes; what is not UTF-8 could not be read again.
+  // Names from other formats may be any bytes; what could not be read again is not written.
   static std::string one_line(const Json& json) {
-    std::string compact;
-    try {
-      compact = json.dump();
-    } catch (const Json::type_error&) {
-      fail(ErrorKind::unsupported, "a name is not valid UTF-8");
+    check_texts(json);
+    return spaced(json.dump());
+  }
+
+  static void check_texts(const Json& json) {
+    if (json.is_string()) network::check_text(json.get_ref<const std::string&>());
+    if (json.is_structured()) {
+      for (const Json& part : json) check_texts(part);
     }
-    return spaced(compact);
   }
 
   // {"op":"relu","inputs":["a"]} → {"op": "relu", "inputs": ["a"]}
