@@ -67,13 +67,19 @@ endfunction()
 
 # strata_unity(<target> <source>...): sources of one folder are compiled together, at most 12 at once. Left alone are
 # the folders whose files all define the same local names (a table `rows`, a function `build`), what has flags of
-# its own, and the stand-in that strata-mpi replaces. Tests link single objects in place of others, so only presets that are built whole and rarely use it.
+# its own, and files in whose place another program links others: the stand-in that strata-mpi replaces, and in a
+# build with tests those of optional parts. Who works on the sources builds without it: one edit, one file.
 function(strata_unity target)
   if(NOT STRATA_UNITY)
     return()
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-  list(FILTER ARGN EXCLUDE REGEX "/(zoo|onnx/ops|onnx/fold|cbc)/|/no_mpi_")
+  set(alone "/(zoo|onnx/ops|onnx/fold|cbc)/|/no_mpi_")
+  if(STRATA_BUILD_TESTS)
+    list(JOIN STRATA_PRESENT_PARTS "|" parts)
+    string(APPEND alone "|/(${parts})_")
+  endif()
+  list(FILTER ARGN EXCLUDE REGEX "${alone}")
   foreach(source ${ARGN})
     cmake_path(GET source PARENT_PATH folder)
     string(MAKE_C_IDENTIFIER "${folder}" folder)

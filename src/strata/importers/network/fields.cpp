@@ -66,11 +66,7 @@ class FieldReader {
     member.assign(dims.begin(), dims.end());
   }
 
-  void read(const Value& value, double& member) {
-    member = number_of(value);
-    // The only real number in the table is a probability; NaN fails the comparison as it should.
-    if (!(member >= 0 && member < 1)) fail_expected("a number from 0 to below 1", value);
-  }
+  void read(const Value& value, double& member) { member = number_of(value); }
 
   void read(const Value& value, Extents& member) {
     if (std::holds_alternative<std::int64_t>(value.content)) {
