@@ -105,6 +105,7 @@ class PreparedFft final : public PreparedConvolution {
         view_(view_of(problem)),
         plan_(best_plan(problem, choice)),
         by_three_(choice.by_three),
+        variant_(choice.fused),
         scratch_(device_memory(plan_.bytes)) {}
 
   void run(const ConvTensors& tensors, RoleMarks& marks) override {
@@ -132,6 +133,7 @@ class PreparedFft final : public PreparedConvolution {
   ConvView view_;
   FftPlan plan_;
   bool by_three_;
+  int variant_;
   std::shared_ptr<void> scratch_;
 };
 
@@ -154,7 +156,7 @@ void PreparedFft::correlate(const ConvTensors& tensors, RoleMarks& marks) const 
     pair_filters(plan_.n, view_.out_channels, view_.in_channels, at(plan_.kernels_at),
                  at(plan_.pairs_at), stream());
     marks.begin(KernelRole::inverse_transform);
-    multiply_back(plan_.n, plan_.in, at(plan_.in_at), at(plan_.pairs_at), plan_.out, results,
+    multiply_back(plan_.n, variant_, plan_.in, at(plan_.in_at), at(plan_.pairs_at), plan_.out, results,
                   stream());
     return;
   }

@@ -49,7 +49,7 @@ void pair_filters(int n, int filters, int channels, const float2* spectra, float
 
 /// Products with all pairs, summed over the channels of `in`, and the way back, in one kernel: for
 /// few channels. `spectra` are by_tile.
-void multiply_back(int n, const TileGrid& in, const float2* spectra, const float2* pairs,
+void multiply_back(int n, int variant, const TileGrid& in, const float2* spectra, const float2* pairs,
                    const TileGrid& out, float* images, cudaStream_t stream);
 
 /// Of `frequencies`: c[rows][columns] = a[rows][inner] b[inner][columns], rows at most 4.

@@ -33,7 +33,6 @@ __global__ void pair_up(int n, int filters, int channels, const float2* __restri
 
 constexpr int fused_warps = 4;
 constexpr int fused_threads = fused_warps * 32;
-constexpr int pairs_per_block = 8;  // the spectra of the tiles are read once and found in L1 after
 
 /// Rows become columns, real and imaginary parts one after the other: half the memory.
 template <int N>
@@ -53,11 +52,11 @@ __device__ __forceinline__ void exchange(float2 (&a)[N], float* place, int lane)
 }
 
 // N lanes: one tile of one image and two filters.
-template <int N>
-__global__ void __launch_bounds__(fused_threads, N == 32 ? 4 : 6)
+template <int N, int MinBlocks>
+__global__ void __launch_bounds__(fused_threads, MinBlocks)
     products_back(TileGrid in, const float2* __restrict__ spectra,
-                  const float2* __restrict__ pairs, int pair_count, TileGrid out,
-                  float* __restrict__ images) {
+                  const float2* __restrict__ pairs, int pair_count, int pairs_per_block,
+                  TileGrid out, float* __restrict__ images) {
   constexpr int slots = fused_threads / N;
   constexpr int numbers = N * (N / 2 + 1);
   __shared__ float place[slots * N * (N + 1)];
@@ -177,16 +176,16 @@ __global__ void __launch_bounds__(column_warps * 32)
   }
 }
 
-template <int N>
-void launch_products_back(const TileGrid& in, const float2* spectra, const float2* pairs,
+template <int N, int MinBlocks>
+void launch_products_back(int pairs_per_block, const TileGrid& in, const float2* spectra, const float2* pairs,
                           const TileGrid& out, float* images, cudaStream_t stream) {
   constexpr int slots = fused_threads / N;
   const int tiles = in.images * in.tiles_y * in.tiles_x;
   const int pair_count = (out.channels + 1) / 2;
   const dim3 grid(static_cast<unsigned>((tiles + slots - 1) / slots),
                   static_cast<unsigned>((pair_count + pairs_per_block - 1) / pairs_per_block));
-  products_back<N>
-      <<<grid, fused_threads, 0, stream>>>(in, spectra, pairs, pair_count, out, images);
+  products_back<N, MinBlocks><<<grid, fused_threads, 0, stream>>>(in, spectra, pairs, pair_count,
+                                                                 pairs_per_block, out, images);
 }
 
 }  // namespace
@@ -199,12 +198,15 @@ void pair_filters(int n, int filters, int channels, const float2* spectra, float
   STRATA_CUDA_CALL(cudaGetLastError());
 }
 
-void multiply_back(int n, const TileGrid& in, const float2* spectra, const float2* pairs,
+void multiply_back(int n, int variant, const TileGrid& in, const float2* spectra, const float2* pairs,
                    const TileGrid& out, float* images, cudaStream_t stream) {
+  const int per_block = variant == 2 ? 64 : 8;
   if (n == 16) {
-    launch_products_back<16>(in, spectra, pairs, out, images, stream);
+    launch_products_back<16, 6>(per_block, in, spectra, pairs, out, images, stream);
+  } else if (variant == 3) {
+    launch_products_back<32, 5>(per_block, in, spectra, pairs, out, images, stream);
   } else {
-    launch_products_back<32>(in, spectra, pairs, out, images, stream);
+    launch_products_back<32, 4>(per_block, in, spectra, pairs, out, images, stream);
   }
   STRATA_CUDA_CALL(cudaGetLastError());
 }
@@ -228,8 +230,8 @@ void multiply_few_columns(int frequencies, int rows, int inner, int columns, con
 }
 
 const void* multiply_back_kernel(int n) {
-  return n == 16 ? reinterpret_cast<const void*>(&products_back<16>)
-                 : reinterpret_cast<const void*>(&products_back<32>);
+  return n == 16 ? reinterpret_cast<const void*>(&products_back<16, 6>)
+                 : reinterpret_cast<const void*>(&products_back<32, 4>);
 }
 
 }  // namespace strata::cuda
