@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/measure/convolution/result.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace strata {
+namespace {
+
+constexpr std::string_view status_names[] = {"measured", "refused", "wrong", "failed"};
+
+std::string cell_key(const ConvShape& shape, ConvPass pass, std::string_view strategy) {
+  return fmt::format("{} {} {}", to_text(shape), name_of(pass), strategy);
+}
+
+}  // namespace
+
+std::span<const std::string_view> conv_status_names() { return status_names; }
+
+std::string_view name_of(ConvStatus status) {
+  return status_names[static_cast<std::size_t>(status)];
+}
+
+double median_of(std::span<const double> samples) {
+  if (samples.empty()) return 0;
+  std::vector<double> sorted(samples.begin(), samples.end());
+  std::sort(sorted.begin(), sorted.end());
+  const std::size_t half = sorted.size() / 2;
+  return sorted.size() % 2 == 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
+}
+
+double deviation_of(std::span<const double> samples) {
+  const double median = median_of(samples);
+  std::vector<double> distances;
+  for (const double sample : samples) distances.push_back(std::fabs(sample - median));
+  return median_of(distances);
+}
+
+std::optional<TransferShares> transfer_shares(const ConvCell& cell) {
+  if (!cell.transfers || !cell.is_timed()) return std::nullopt;
+  const double run_s = median_of(cell.samples_s);
+  const double pageable_s = cell.transfers->pageable_s;
+  const double pinned_s = cell.transfers->pinned_s;
+  TransferShares shares;
+  if (pageable_s + run_s > 0) shares.pageable = pageable_s / (pageable_s + run_s);
+  if (pinned_s > run_s) shares.pinned = (pinned_s - run_s) / pinned_s;
+  return shares;
+}
+
+bool is_vendor_default(const ConvStrategyName& strategy) {
+  const std::size_t colon = strategy.name.find(':');
+  return strategy.is_vendor &&
+         (colon == std::string::npos || strategy.name.substr(colon + 1) == "pick");
+}
+
+ConvIndex::ConvIndex(const ConvResults& results) {
+  cells_.reserve(results.cells.size());
+  for (const ConvCell& cell : results.cells)
+    cells_.try_emplace(cell_key(cell.shape, cell.pass, cell.strategy), &cell);
+}
+
+const ConvCell* ConvIndex::find(const ConvShape& shape, ConvPass pass,
+                                std::string_view strategy) const {
+  const auto found = cells_.find(cell_key(shape, pass, strategy));
+  return found == cells_.end() ? nullptr : found->second;
+}
+
+}  // namespace strata
