@@ -219,6 +219,7 @@ std::vector<ConvAdvice> conv_advice(const ConvResults& results,
       for (const auto& budget : budgets) {
         all.push_back(
             advice_on(TimesOfSeries(results, index, series, pass, budget), pass, budget));
+        all.back().series_index = static_cast<std::size_t>(&series - results.series.data());
       }
     }
   }

@@ -46,6 +46,7 @@ struct OwnAgainstVendor {
 /// Of one series in one pass, among strategies that need at most a budget of scratch memory.
 struct ConvAdvice {
   std::string series;
+  std::size_t series_index = 0;  ///< in the results
   ConvPass pass = ConvPass::forward;
   std::optional<std::int64_t> budget_bytes;
   std::vector<std::optional<ConvChoice>> fastest;  ///< per point; nothing where none can
