@@ -68,8 +68,7 @@ class ConvWorkplace {
     cell.flop = task.strategy->flop(problem_of(task));
     const std::int64_t needed = checked_add(cell.tensor_bytes, cell.scratch_bytes);
     if (plan_.memory_limit_bytes && needed > *plan_.memory_limit_bytes) {
-      return fmt::format("needs {}, the limit is {}", format_bytes(static_cast<double>(needed)),
-                         format_bytes(static_cast<double>(*plan_.memory_limit_bytes)));
+      return beyond_limit_text(needed, *plan_.memory_limit_bytes);
     }
     const bool is_in_place = tensors_ && tensors_->shape() == task.shape;
     const std::int64_t to_get = is_in_place ? cell.scratch_bytes : needed;

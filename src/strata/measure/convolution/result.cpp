@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/measure/convolution/result.hpp"
 
+#include "strata/base/error.hpp"
+#include "strata/base/text.hpp"
+#include "strata/base/units.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -53,6 +57,52 @@ bool is_vendor_default(const ConvStrategyName& strategy) {
   const std::size_t colon = strategy.name.find(':');
   return strategy.is_vendor &&
          (colon == std::string::npos || strategy.name.substr(colon + 1) == "pick");
+}
+
+std::string beyond_limit_text(std::int64_t needed_bytes, std::int64_t limit_bytes) {
+  return fmt::format("needs {}, the limit is {}", format_bytes(static_cast<double>(needed_bytes)),
+                     format_bytes(static_cast<double>(limit_bytes)));
+}
+
+ConvResults restricted(ConvResults results, const ConvRestriction& restriction) {
+  const auto is_among = [](const auto& list, const auto& item) {
+    return std::find(list.begin(), list.end(), item) != list.end();
+  };
+  if (!restriction.strategies.empty()) {
+    std::vector<std::string> known;
+    for (const ConvStrategyName& strategy : results.strategies) known.push_back(strategy.name);
+    for (const std::string& name : restriction.strategies) {
+      if (!is_among(known, name)) {
+        fail(ErrorKind::usage, "no strategy '{}' in these results{}; there are {}", name,
+             did_you_mean(name, known), fmt::join(known, ", "));
+      }
+    }
+    std::erase_if(results.strategies, [&](const ConvStrategyName& strategy) {
+      return !is_among(restriction.strategies, strategy.name);
+    });
+    std::erase_if(results.cells, [&](const ConvCell& cell) {
+      return !is_among(restriction.strategies, cell.strategy);
+    });
+  }
+  if (!restriction.passes.empty()) {
+    std::erase_if(results.passes,
+                  [&](ConvPass pass) { return !is_among(restriction.passes, pass); });
+    std::erase_if(results.cells,
+                  [&](const ConvCell& cell) { return !is_among(restriction.passes, cell.pass); });
+    if (results.passes.empty())
+      fail(ErrorKind::usage, "these results have no {}", name_of(restriction.passes.front()));
+  }
+  if (!restriction.memory_limit_bytes) return results;
+  results.memory_limit_bytes = restriction.memory_limit_bytes;
+  for (ConvCell& cell : results.cells) {
+    if (!cell.is_timed() || cell.peak_bytes() <= *restriction.memory_limit_bytes) continue;
+    cell.status = ConvStatus::refused;
+    cell.reason = beyond_limit_text(cell.peak_bytes(), *restriction.memory_limit_bytes);
+    cell.samples_s.clear();
+    cell.roles.clear();
+    cell.transfers.reset();
+  }
+  return results;
 }
 
 ConvIndex::ConvIndex(const ConvResults& results) {

@@ -82,6 +82,19 @@ struct ConvResults {
   std::vector<ConvCell> cells;
 };
 
+/// A closer look at results: only some passes and strategies (empty: all), and strategies that need
+/// more memory than a limit refused as if they had never run.
+struct ConvRestriction {
+  std::vector<ConvPass> passes;
+  std::vector<std::string> strategies;
+  std::optional<std::int64_t> memory_limit_bytes;
+};
+/// Errors (usage) name what the results do not have.
+ConvResults restricted(ConvResults results, const ConvRestriction& restriction);
+
+/// "needs 3.1 GB, the limit is 2 GB".
+std::string beyond_limit_text(std::int64_t needed_bytes, std::int64_t limit_bytes);
+
 /// Cells by what they are of. Refers to the results.
 class ConvIndex {
  public:
