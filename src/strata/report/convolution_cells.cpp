@@ -86,6 +86,11 @@ std::string series_title(const ConvResults& results, const ConvSeries& series, C
 
 std::string details_text(const ConvResults& results, const ConvIndex& index,
                          const ConvSeries& series, ConvPass pass, const TextStyle& style) {
+  const auto is_any = [&](const auto& has) {
+    return std::any_of(results.cells.begin(), results.cells.end(), has);
+  };
+  const bool has_kernels = is_any([](const ConvCell& cell) { return !cell.kernels.empty(); });
+  const bool has_copies = is_any([](const ConvCell& cell) { return cell.transfers.has_value(); });
   std::string text;
   for (const ConvPoint& point : series.points) {
     if (refusal_of(point.shape)) continue;
@@ -98,14 +103,14 @@ std::string details_text(const ConvResults& results, const ConvIndex& index,
                  {.title = "peak\nMB", .align = Align::right},
                  {.title = "error", .align = Align::right},
                  {.title = "kernels by role", .least_width = 16, .leaves = 1},
-                 {.title = "main kernels", .least_width = 12, .leaves = 2},
-                 {.title = "copies\npinned / pageable", .leaves = 4}});
+                 {.title = "main kernels", .least_width = 12, .leaves = 2, .is_shown = has_kernels},
+                 {.title = "copies\npinned / pageable", .leaves = 4, .is_shown = has_copies}});
     bool has_rows = false;
     for (const ConvStrategyName& strategy : results.strategies) {
       const ConvCell* cell = index.find(point.shape, pass, strategy.name);
       if (cell == nullptr || !cell->is_measured()) continue;
-      const double time_s = median_of(cell->samples_s);
-      const double deviation = time_s > 0 ? deviation_of(cell->samples_s) / time_s : 0;
+      const double time_s = cell->time_s();
+      const double deviation = time_s > 0 ? cell->deviation_s() / time_s : 0;
       table.add_row({strategy.name, milliseconds_text(time_s), fmt::format("{:.1f}", 100 * deviation),
                      rate_text(cell->flop, time_s), rate_text(direct_flop(cell->shape), time_s),
                      megabytes_text(cell->scratch_bytes), megabytes_text(cell->peak_bytes()),

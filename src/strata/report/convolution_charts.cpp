@@ -114,7 +114,7 @@ std::vector<ConvPicture> conv_pictures(const ConvResults& results) {
   for (const ConvSeries& series : results.series) {
     for (const ConvPass pass : results.passes) {
       Chart time = lines_over(results, index, series, pass,
-                              [](const ConvCell& cell) { return median_of(cell.samples_s); });
+                              [](const ConvCell& cell) { return cell.time_s(); });
       if (time.series.empty()) continue;
       time.y = {.title = "time",
                 .quantity = chart::Quantity::seconds,

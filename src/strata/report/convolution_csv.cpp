@@ -21,12 +21,12 @@ std::string number_or_nothing(bool is_there, double value) {
 
 std::string times_of(const ConvCell& cell) {
   const bool is_timed = cell.is_timed();
-  const double time_s = median_of(cell.samples_s);
+  const double time_s = cell.time_s();
   const auto direct = direct_flop(cell.shape);
   const bool has_rate = is_timed && time_s > 0;
   return fmt::format(
       "{},{},{},{},{},{},{}", number_or_nothing(is_timed, time_s),
-      number_or_nothing(is_timed, deviation_of(cell.samples_s)), cell.samples_s.size(),
+      number_or_nothing(is_timed, cell.deviation_s()), cell.samples_s.size(),
       cell.flop ? fmt::format("{}", *cell.flop) : "", direct,
       number_or_nothing(has_rate && cell.flop, static_cast<double>(cell.flop.value_or(0)) / time_s),
       number_or_nothing(has_rate, static_cast<double>(direct) / time_s));

@@ -41,10 +41,10 @@ Json json_of(const ConvSeries& series) {
 }
 
 void add_times(Json& json, const ConvCell& cell) {
-  const double time_s = median_of(cell.samples_s);
+  const double time_s = cell.time_s();
   const auto direct = static_cast<double>(direct_flop(cell.shape));
   json["time_s"] = time_s;
-  json["deviation_s"] = deviation_of(cell.samples_s);
+  json["deviation_s"] = cell.deviation_s();
   json["samples_s"] = cell.samples_s;
   if (time_s > 0) {
     if (cell.flop) json["flop_per_s"] = static_cast<double>(*cell.flop) / time_s;

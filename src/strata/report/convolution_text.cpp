@@ -39,6 +39,8 @@ std::vector<TimeColumn> columns_of(const ConvResults& results) {
   return columns;
 }
 
+constexpr std::size_t most_notes = 12;
+
 /// Reasons below a table, each once, in the order in which they are met.
 class Notes {
  public:
@@ -52,10 +54,12 @@ class Notes {
   }
   std::string to_text() const {
     std::string text;
-    for (std::size_t i = 0; i < notes_.size(); ++i) {
+    for (std::size_t i = 0; i < std::min(notes_.size(), most_notes); ++i) {
       text += fmt::format("  [{}] {}: {}\n", i + 1, fmt::join(notes_[i].who, ", "),
                           notes_[i].reason);
     }
+    if (notes_.size() > most_notes)
+      text += fmt::format("  and {} more like these\n", notes_.size() - most_notes);
     return text;
   }
 
@@ -75,7 +79,7 @@ const ConvCell* fastest_cell(const ConvIndex& index, const ConvPoint& point, Con
     if (cell == nullptr) continue;
     const bool is_better = best == nullptr || (cell->is_measured() && !best->is_measured()) ||
                            (cell->is_measured() &&
-                            median_of(cell->samples_s) < median_of(best->samples_s));
+                            cell->time_s() < best->time_s());
     if (is_better) best = cell;
   }
   return best;
@@ -89,7 +93,7 @@ std::string time_cell(const ConvCell* cell, const TimeColumn& column, bool is_fa
     const std::string who = column.prefix.empty() ? cell->strategy : column.title;
     return fmt::format("{} {}", sign, notes.mark(cell->reason, who));
   }
-  std::string text = fmt::format("{} ({})", milliseconds_text(median_of(cell->samples_s)),
+  std::string text = fmt::format("{} ({})", milliseconds_text(cell->time_s()),
                                  megabytes_text(cell->scratch_bytes));
   if (!column.prefix.empty()) text += " " + cell->strategy.substr(column.prefix.size());
   return is_fastest ? text + " ←" : text;

@@ -95,7 +95,7 @@ class ConvolutionStudy {
   std::optional<Extent> times(const ConvPoint& point, const Names& names) const {
     Extent extent;
     each_cell(point, names, [&](const ConvCell& cell, const ConvStrategyName&) {
-      if (median_of(cell.samples_s) > 0) extent.add(median_of(cell.samples_s));
+      if (cell.time_s() > 0) extent.add(cell.time_s());
     });
     return extent.count == 0 ? std::nullopt : std::optional(extent);
   }

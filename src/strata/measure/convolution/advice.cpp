@@ -28,7 +28,7 @@ class TimesOfSeries {
         const ConvCell* cell = index.find(point.shape, pass, strategy.name);
         const bool counts = cell != nullptr && cell->is_measured() &&
                             (!budget_bytes || cell->scratch_bytes <= *budget_bytes);
-        row.push_back(counts ? std::optional(ConvChoice{strategy.name, median_of(cell->samples_s),
+        row.push_back(counts ? std::optional(ConvChoice{strategy.name, cell->time_s(),
                                                         cell->scratch_bytes})
                              : std::nullopt);
       }
@@ -246,7 +246,7 @@ ConvNetworkAdvice conv_network_advice(const ConvResults& results, const ConvSeri
           index.find(series.points[point].shape, pass, advice.default_name);
       if (cell != nullptr && cell->is_measured()) {
         layer.vendor_default =
-            ConvChoice{cell->strategy, median_of(cell->samples_s), cell->scratch_bytes};
+            ConvChoice{cell->strategy, cell->time_s(), cell->scratch_bytes};
       }
       if (!layer.best) continue;
       const auto times_run = static_cast<double>(count);

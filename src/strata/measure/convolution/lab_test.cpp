@@ -195,13 +195,13 @@ TEST(ConvLab, shares_of_copies_follow_from_their_times) {
   EXPECT_DOUBLE_EQ(transfer_shares(cell)->pinned, 0);
 }
 
-TEST(ConvLab, medians_and_deviations) {
-  const double odd[] = {3, 1, 100};
-  EXPECT_DOUBLE_EQ(median_of(odd), 3);
-  EXPECT_DOUBLE_EQ(deviation_of(odd), 2);
-  const double even[] = {1, 2, 3, 10};
-  EXPECT_DOUBLE_EQ(median_of(even), 2.5);
-  EXPECT_DOUBLE_EQ(deviation_of(even), 1);
+TEST(ConvLab, a_cell_has_the_median_of_its_samples) {
+  ConvCell cell;
+  EXPECT_EQ(cell.time_s(), 0);
+  EXPECT_EQ(cell.deviation_s(), 0);
+  cell.samples_s = {3, 1, 100};
+  EXPECT_DOUBLE_EQ(cell.time_s(), 3);
+  EXPECT_DOUBLE_EQ(cell.deviation_s(), 2);
 }
 
 }  // namespace

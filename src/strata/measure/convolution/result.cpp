@@ -4,11 +4,11 @@
 #include "strata/base/error.hpp"
 #include "strata/base/text.hpp"
 #include "strata/base/units.hpp"
+#include "strata/machine/sourced.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 namespace strata {
 namespace {
@@ -27,24 +27,15 @@ std::string_view name_of(ConvStatus status) {
   return status_names[static_cast<std::size_t>(status)];
 }
 
-double median_of(std::span<const double> samples) {
-  if (samples.empty()) return 0;
-  std::vector<double> sorted(samples.begin(), samples.end());
-  std::sort(sorted.begin(), sorted.end());
-  const std::size_t half = sorted.size() / 2;
-  return sorted.size() % 2 == 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
-}
+double ConvCell::time_s() const { return samples_s.empty() ? 0 : median_of(samples_s); }
 
-double deviation_of(std::span<const double> samples) {
-  const double median = median_of(samples);
-  std::vector<double> distances;
-  for (const double sample : samples) distances.push_back(std::fabs(sample - median));
-  return median_of(distances);
+double ConvCell::deviation_s() const {
+  return samples_s.empty() ? 0 : median_deviation_of(samples_s);
 }
 
 std::optional<TransferShares> transfer_shares(const ConvCell& cell) {
   if (!cell.transfers || !cell.is_timed()) return std::nullopt;
-  const double run_s = median_of(cell.samples_s);
+  const double run_s = cell.time_s();
   const double pageable_s = cell.transfers->pageable_s;
   const double pinned_s = cell.transfers->pinned_s;
   TransferShares shares;

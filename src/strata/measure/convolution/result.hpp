@@ -45,12 +45,10 @@ struct ConvCell {
 
   bool is_timed() const { return !samples_s.empty(); }
   bool is_measured() const { return status == ConvStatus::measured && is_timed(); }
+  double time_s() const;       ///< the median of the samples; 0 when there are none
+  double deviation_s() const;  ///< the median of their distances from it
   std::int64_t peak_bytes() const { return tensor_bytes + scratch_bytes; }
 };
-
-double median_of(std::span<const double> samples);
-/// The median of the distances from the median.
-double deviation_of(std::span<const double> samples);
 
 /// Shares of an iteration's time that wait for the input: copied from ordinary memory while nothing
 /// else runs, and from page-locked memory behind the computation of the batch before.
