@@ -60,7 +60,8 @@ constexpr auto flags =
 
 bool is_advise(const Arguments& given) { return given.word(0) == "advise"; }
 
-void refuse_together(const Arguments& given, std::span<const Flag> unwanted, std::string_view with) {
+void refuse_together(const Arguments& given, std::span<const Flag> unwanted,
+                     std::string_view with) {
   for (const Flag& flag : unwanted) {
     if (given.has(flag)) fail(ErrorKind::usage, "--{} does not go with {}", flag.name, with);
   }
@@ -97,7 +98,8 @@ ConvSeries series_of_model(const Arguments& given) {
   const Graph graph = load_model(given.word(1), import_options(given));
   warn(graph.warnings);
   ModelSizes sizes;
-  if (const auto batch = given.value(batch_flag)) sizes.batch = parse_whole_number(*batch, "--batch");
+  if (const auto batch = given.value(batch_flag))
+    sizes.batch = parse_whole_number(*batch, "--batch");
   const BoundGraph bound = bind_model(graph, sizes);
   NetworkConvolutions found = network_convolutions(bound);
   for (const ConvLayerLeftOut& layer : found.left_out)
@@ -119,8 +121,7 @@ void show(const Request& request, const ConvResults& results) {
   const ConvView view{.wants_details = given.has(details_flag),
                       .budgets_bytes = conv_budgets(given)};
   OutputFiles files(given);
-  files.write(json_flag,
-              [&] { return to_json(results, view, {.command = request.command_line}); });
+  files.write(json_flag, [&] { return to_json(results, view, {.command = request.command_line}); });
   files.write(csv_flag, [&] { return to_csv(results); });
   if (const auto prefix = given.value(plot_flag)) write_pictures(*prefix, results);
   if (files.took_stdout()) return;
@@ -137,10 +138,10 @@ std::string resume_line(const Request& request) {
 int end_of(const Request& request, const ConvRunOutcome& outcome) {
   const auto& cells = outcome.results.cells;
   if (outcome.is_interrupted) {
-    print_to_stderr(fmt::format(
-        "interrupted: {} of {} results are there\n{}\n", cells.size(), outcome.total,
-        request.arguments.has(jsonl_flag) ? "go on with: " + resume_line(request)
-                                          : "with --jsonl FILE it could be resumed"));
+    print_to_stderr(
+        fmt::format("interrupted: {} of {} results are there\n{}\n", cells.size(), outcome.total,
+                    request.arguments.has(jsonl_flag) ? "go on with: " + resume_line(request)
+                                                      : "with --jsonl FILE it could be resumed"));
     return exit_code::interrupted;
   }
   const bool has_any = std::any_of(cells.begin(), cells.end(),

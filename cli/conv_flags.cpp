@@ -16,8 +16,8 @@ ConvShape base_of(const Arguments& given) {
     channels = parse_whole_number(*text, "--channels", INT64_MIN, most_channels);
   // The study's base point; a CPU takes 1/32 of its batch, as the suite `cpu` does.
   const bool is_gpu = conv_device_choice(given).is_gpu;
-  return conv_base(given.value(conv_base_flag).value_or(is_gpu ? "64,128,64,11,1" : "2,128,64,11,1"),
-                   channels);
+  return conv_base(
+      given.value(conv_base_flag).value_or(is_gpu ? "64,128,64,11,1" : "2,128,64,11,1"), channels);
 }
 
 }  // namespace
@@ -54,9 +54,10 @@ std::vector<ConvSeries> conv_series(const Arguments& given) {
     shapes.points.push_back({to_text(base), std::nullopt, base});
   if (!shapes.points.empty()) series.push_back(std::move(shapes));
   if (series.empty()) {
-    fail(ErrorKind::usage,
-         "say which convolutions: --sweep k=2:13, --layer conv1, --shape b64,c3,i128,f64,k3, --base "
-         "64,128,64,11,1, --suite cpu, or `strata conv advise MODEL`");
+    fail(
+        ErrorKind::usage,
+        "say which convolutions: --sweep k=2:13, --layer conv1, --shape b64,c3,i128,f64,k3, --base "
+        "64,128,64,11,1, --suite cpu, or `strata conv advise MODEL`");
   }
   return series;
 }

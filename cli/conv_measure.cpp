@@ -99,9 +99,8 @@ ConvRunOutcome measure_convolutions(const Arguments& given, std::vector<ConvSeri
   std::optional<ResultFile> file;
   std::size_t first = 0;
   if (lines) {
-    file.emplace(lines->path, lines->if_present, conv_lines_head(lab.plan), [](std::int64_t cell) {
-      return conv_line_begin(static_cast<std::size_t>(cell));
-    });
+    file.emplace(lines->path, lines->if_present, conv_lines_head(lab.plan),
+                 [](std::int64_t cell) { return conv_line_begin(static_cast<std::size_t>(cell)); });
     first = std::min(static_cast<std::size_t>(file->done()), lab.tasks.size());
     lab.plan.cells = cells_before(*lines, first);
   }
@@ -110,13 +109,12 @@ ConvRunOutcome measure_convolutions(const Arguments& given, std::vector<ConvSeri
   outcome.total = lab.tasks.size();
   {
     const ConvProgress progress(first, lab.tasks.size());
-    const ConvLabHooks hooks{
-        .is_interrupted = [&] { return interrupts.was_asked(); },
-        .on_cell =
-            [&](std::size_t task, const ConvCell& cell) {
-              if (file) file->append(conv_line(task, cell));
-              progress.show(task + 1, cell);
-            }};
+    const ConvLabHooks hooks{.is_interrupted = [&] { return interrupts.was_asked(); },
+                             .on_cell =
+                                 [&](std::size_t task, const ConvCell& cell) {
+                                   if (file) file->append(conv_line(task, cell));
+                                   progress.show(task + 1, cell);
+                                 }};
     auto cells = run_conv_lab(*lab.device, lab.plan, lab.tasks, first, hooks);
     std::move(cells.begin(), cells.end(), std::back_inserter(lab.plan.cells));
   }

@@ -55,18 +55,20 @@ struct StudyText {
 };
 
 StudyText analytical_text() {
-  return {"A Performance Analytical Model for DNN Training with Focus on Memory Subsystem (thesis, "
-          "National Taiwan University, 2021)",
-          "network",
-          "within 3 percentage points or 0.05×, 5 points where the thesis says \"about\", or in the "
-          "direction it claims"};
+  return {
+      "A Performance Analytical Model for DNN Training with Focus on Memory Subsystem (thesis, "
+      "National Taiwan University, 2021)",
+      "network",
+      "within 3 percentage points or 0.05×, 5 points where the thesis says \"about\", or in the "
+      "direction it claims"};
 }
 
 StudyText convolution_text(const ConvResults& results) {
-  return {fmt::format("Performance Analysis of GPU-based Convolutional Neural Networks (2016, Tesla "
-                      "K40c), beside the forward pass in {} on {}",
-                      name_of(results.dtype), results.device),
-          "where", "in the direction or within the range that the study saw"};
+  return {
+      fmt::format("Performance Analysis of GPU-based Convolutional Neural Networks (2016, Tesla "
+                  "K40c), beside the forward pass in {} on {}",
+                  name_of(results.dtype), results.device),
+      "where", "in the direction or within the range that the study saw"};
 }
 
 std::string to_text(const StudyText& study, const std::vector<Finding>& findings,

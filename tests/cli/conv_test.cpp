@@ -28,9 +28,8 @@ std::string text_of(const fs::path& path) {
 }
 
 std::vector<std::string> small(std::vector<std::string> more) {
-  std::vector<std::string> words = {"conv",        "--base",       "1,12,4,3,1", "--channels", "2",
-                                    "--samples",   "3",            "--strategies",
-                                    "direct,unroll"};
+  std::vector<std::string> words = {"conv",      "--base", "1,12,4,3,1",   "--channels",   "2",
+                                    "--samples", "3",      "--strategies", "direct,unroll"};
   words.insert(words.end(), more.begin(), more.end());
   return words;
 }
@@ -188,7 +187,8 @@ TEST(Conv, draws_pictures) {
   const Outcome outcome =
       run(small({"--sweep", "k=1:3", "--plot", "p"}), {.folder = folder.path()});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  for (const char* name : {"p-k-forward-time.svg", "p-k-forward-memory.svg", "p-k-forward-roles.svg"})
+  for (const char* name :
+       {"p-k-forward-time.svg", "p-k-forward-memory.svg", "p-k-forward-roles.svg"})
     EXPECT_TRUE(text_of(folder.path() / name).starts_with("<svg")) << name;
 }
 

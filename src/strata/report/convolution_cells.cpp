@@ -74,14 +74,15 @@ std::string megabytes_text(std::int64_t bytes) {
   return fmt::format("{:.{}f}", megabytes, megabytes < 9.95 ? 1 : 0);
 }
 
+std::string series_text(const ConvSeries& series) {
+  if (series.is_sweep && !series.points.empty())
+    return fmt::format("{} on {}", series.name, sizes_beside_axis(series));
+  return series.points.size() == 1 ? to_text(series.points.front().shape) : series.name;
+}
+
 std::string series_title(const ConvResults& results, const ConvSeries& series, ConvPass pass) {
-  const std::string what =
-      series.is_sweep && !series.points.empty()
-          ? fmt::format("{} on {}", series.name, sizes_beside_axis(series))
-      : series.points.size() == 1 ? to_text(series.points.front().shape)
-                                  : series.name;
   return fmt::format("{}, {}, {}: {}   ms (scratch MB)", name_of(pass), name_of(results.dtype),
-                     results.device, what);
+                     results.device, series_text(series));
 }
 
 std::string details_text(const ConvResults& results, const ConvIndex& index,
@@ -111,8 +112,9 @@ std::string details_text(const ConvResults& results, const ConvIndex& index,
       if (cell == nullptr || !cell->is_measured()) continue;
       const double time_s = cell->time_s();
       const double deviation = time_s > 0 ? cell->deviation_s() / time_s : 0;
-      table.add_row({strategy.name, milliseconds_text(time_s), fmt::format("{:.1f}", 100 * deviation),
-                     rate_text(cell->flop, time_s), rate_text(direct_flop(cell->shape), time_s),
+      table.add_row({strategy.name, milliseconds_text(time_s),
+                     fmt::format("{:.1f}", 100 * deviation), rate_text(cell->flop, time_s),
+                     rate_text(direct_flop(cell->shape), time_s),
                      megabytes_text(cell->scratch_bytes), megabytes_text(cell->peak_bytes()),
                      fmt::format("{:.1e}", cell->error), roles_text(*cell), kernels_text(*cell),
                      copies_text(*cell)});
@@ -132,8 +134,7 @@ std::string network_sum_text(const ConvNetworkAdvice& advice) {
   if (advice.default_s > 0 && advice.compared_s > 0) {
     text += fmt::format("{} takes {} ms for what it can do, the fastest {} ms: {:.2f}×\n",
                         advice.default_name, milliseconds_text(advice.default_s),
-                        milliseconds_text(advice.compared_s),
-                        advice.default_s / advice.compared_s);
+                        milliseconds_text(advice.compared_s), advice.default_s / advice.compared_s);
   }
   if (without > 0) text += fmt::format("no strategy did {} of them\n", without);
   return text;

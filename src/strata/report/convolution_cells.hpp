@@ -16,6 +16,8 @@ std::string milliseconds_text(double seconds);
 /// "0", "0.4", "310": for columns of megabytes.
 std::string megabytes_text(std::int64_t bytes);
 
+/// "k on b64 c3 128×128 f64 s1 p0", "layers".
+std::string series_text(const ConvSeries& series);
 /// "forward, fp32, NVIDIA H200: k on b64 c3 128×128 f64 s1 p0   ms (scratch MB)".
 std::string series_title(const ConvResults& results, const ConvSeries& series, ConvPass pass);
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "strata/report/convolution_cells.hpp"
 #include "strata/report/convolution_report.hpp"
 
 #include <fmt/format.h>
@@ -15,11 +16,17 @@ constexpr chart::Marker marker_kinds[] = {chart::Marker::circle,   chart::Marker
                                           chart::Marker::inverted, chart::Marker::cross};
 
 std::string axis_title(std::string_view letter) {
-  constexpr std::pair<std::string_view, std::string_view> names[] = {
-      {"b", "batch"},          {"i", "side of the input"}, {"f", "filters"},
-      {"k", "side of the kernel"}, {"s", "stride"},        {"c", "input channels"},
-      {"p", "padding"},        {"d", "dilation"},          {"g", "groups"},
-      {"h", "height of the input"}, {"w", "width of the input"}};
+  constexpr std::pair<std::string_view, std::string_view> names[] = {{"b", "batch"},
+                                                                     {"i", "side of the input"},
+                                                                     {"f", "filters"},
+                                                                     {"k", "side of the kernel"},
+                                                                     {"s", "stride"},
+                                                                     {"c", "input channels"},
+                                                                     {"p", "padding"},
+                                                                     {"d", "dilation"},
+                                                                     {"g", "groups"},
+                                                                     {"h", "height of the input"},
+                                                                     {"w", "width of the input"}};
   for (const auto& [name, title] : names) {
     if (name == letter) return std::string(title);
   }
@@ -88,7 +95,8 @@ std::optional<Chart> roles_of_strategy(const ConvIndex& index, const ConvSeries&
   for (std::size_t role = 0; role < by_role.size(); ++role) {
     if (std::all_of(by_role[role].begin(), by_role[role].end(), [](double v) { return v == 0; }))
       continue;
-    chart.bars.push_back({std::string(name_of(static_cast<KernelRole>(role))), by_role[role], role});
+    chart.bars.push_back(
+        {std::string(name_of(static_cast<KernelRole>(role))), by_role[role], role});
   }
   return chart;
 }
@@ -105,8 +113,9 @@ std::vector<ConvPicture> conv_pictures(const ConvResults& results) {
     std::replace_if(
         name.begin(), name.end(), [](char c) { return c == '/' || c == ' ' || c == ':'; }, '_');
     pictures.push_back({name,
-                        {.title = fmt::format("{} of convolution, {}", title, name_of(pass)),
-                         .subtitle = fmt::format("{}, {}", results.device, name_of(results.dtype)),
+                        {.title = fmt::format("{}, {}", title, name_of(pass)),
+                         .subtitle = fmt::format("{}, {}, {}", series_text(series), results.device,
+                                                 name_of(results.dtype)),
                          .panels = std::move(panels),
                          .columns = columns,
                          .plot_height = height}});
@@ -116,25 +125,24 @@ std::vector<ConvPicture> conv_pictures(const ConvResults& results) {
       Chart time = lines_over(results, index, series, pass,
                               [](const ConvCell& cell) { return cell.time_s(); });
       if (time.series.empty()) continue;
-      time.y = {.title = "time",
-                .quantity = chart::Quantity::seconds,
-                .scale = has_positive(time) ? chart::ScaleKind::logarithmic
-                                            : chart::ScaleKind::linear};
-      add(series, pass, "time", "Time", {std::move(time)}, 1, 420);
+      time.y = {
+          .title = "time",
+          .quantity = chart::Quantity::seconds,
+          .scale = has_positive(time) ? chart::ScaleKind::logarithmic : chart::ScaleKind::linear};
+      add(series, pass, "time", "Time of a convolution", {std::move(time)}, 1, 420);
       Chart memory = lines_over(results, index, series, pass, [](const ConvCell& cell) {
         return static_cast<double>(cell.peak_bytes());
       });
       memory.y = {.title = "tensors and scratch memory",
                   .quantity = chart::Quantity::bytes,
                   .from_zero = true};
-      add(series, pass, "memory", "Memory", {std::move(memory)}, 1, 420);
+      add(series, pass, "memory", "Memory of a convolution", {std::move(memory)}, 1, 420);
       std::vector<Chart> roles;
       for (const ConvStrategyName& strategy : results.strategies) {
         if (auto panel = roles_of_strategy(index, series, pass, strategy.name))
           roles.push_back(std::move(*panel));
       }
-      if (!roles.empty())
-        add(series, pass, "roles", "Kernels by role", std::move(roles), 2, 160);
+      if (!roles.empty()) add(series, pass, "roles", "Kernels by role", std::move(roles), 2, 160);
     }
   }
   return pictures;

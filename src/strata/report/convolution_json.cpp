@@ -161,8 +161,8 @@ Json json_of(const ConvNetworkAdvice& advice, const ConvSeries& series) {
     if (layer.vendor_default) entry["library_default"] = json_of(*layer.vendor_default);
     layers.push_back(std::move(entry));
   }
-  return {{"series", advice.series},   {"library_default", advice.default_name},
-          {"best_s", advice.best_s},    {"compared_s", advice.compared_s},
+  return {{"series", advice.series},       {"library_default", advice.default_name},
+          {"best_s", advice.best_s},       {"compared_s", advice.compared_s},
           {"default_s", advice.default_s}, {"layers", std::move(layers)}};
 }
 

@@ -283,7 +283,8 @@ ConvResults read_lines(std::string_view text) {
       object.finish();
       continue;
     }
-    if (results.cells.size() >= most_cells) fail(ErrorKind::input, "more than {} cells", most_cells);
+    if (results.cells.size() >= most_cells)
+      fail(ErrorKind::input, "more than {} cells", most_cells);
     results.cells.push_back(cell_from(json, place));
   }
   return results;

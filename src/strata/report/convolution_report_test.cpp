@@ -172,12 +172,11 @@ TEST(ConvReport, the_algorithms_of_a_library_share_a_column) {
   const auto seconds = [](double k_2, double k_3) {
     return [=](const ConvShape& s, ConvPass) { return s.kernel_height == 2 ? k_2 : k_3; };
   };
-  const auto results =
-      made_up_results({conv_sweep({.height = 8, .width = 8}, "k=2:3")},
-                      {{{"direct"}, seconds(5e-3, 5e-3)},
-                       {{"cudnn:pick", true}, seconds(4e-3, 4e-3)},
-                       {{"cudnn:gemm", true}, seconds(1e-3, 3e-3)},
-                       {{"cudnn:fft", true}, seconds(-1, 2e-3)}});
+  const auto results = made_up_results({conv_sweep({.height = 8, .width = 8}, "k=2:3")},
+                                       {{{"direct"}, seconds(5e-3, 5e-3)},
+                                        {{"cudnn:pick", true}, seconds(4e-3, 4e-3)},
+                                        {{"cudnn:gemm", true}, seconds(1e-3, 3e-3)},
+                                        {{"cudnn:fft", true}, seconds(-1, 2e-3)}});
   const std::string text = to_text(results, {}, {});
   EXPECT_NE(text.find("cudnn best"), text.npos);
   EXPECT_NE(text.find("1.00 (0) gemm ←"), text.npos) << text;
@@ -200,7 +199,8 @@ TEST(ConvReport, pictures_of_every_series_and_pass_can_be_drawn) {
     names.insert(picture.name);
     EXPECT_EQ(test::problem_of_xml(to_svg(picture.grid)), "") << picture.name;
   }
-  EXPECT_EQ(names, (std::set<std::string>{"k-forward-time", "k-forward-memory", "k-forward-roles"}));
+  EXPECT_EQ(names,
+            (std::set<std::string>{"k-forward-time", "k-forward-memory", "k-forward-roles"}));
 }
 
 TEST(ConvReport, numbers_have_three_digits_and_no_exponent) {

@@ -55,8 +55,8 @@ class Notes {
   std::string to_text() const {
     std::string text;
     for (std::size_t i = 0; i < std::min(notes_.size(), most_notes); ++i) {
-      text += fmt::format("  [{}] {}: {}\n", i + 1, fmt::join(notes_[i].who, ", "),
-                          notes_[i].reason);
+      text +=
+          fmt::format("  [{}] {}: {}\n", i + 1, fmt::join(notes_[i].who, ", "), notes_[i].reason);
     }
     if (notes_.size() > most_notes)
       text += fmt::format("  and {} more like these\n", notes_.size() - most_notes);
@@ -78,8 +78,7 @@ const ConvCell* fastest_cell(const ConvIndex& index, const ConvPoint& point, Con
     const ConvCell* cell = index.find(point.shape, pass, strategy);
     if (cell == nullptr) continue;
     const bool is_better = best == nullptr || (cell->is_measured() && !best->is_measured()) ||
-                           (cell->is_measured() &&
-                            cell->time_s() < best->time_s());
+                           (cell->is_measured() && cell->time_s() < best->time_s());
     if (is_better) best = cell;
   }
   return best;
@@ -119,8 +118,8 @@ std::string table_text(const ConvResults& results, const ConvIndex& index, const
     }
     for (const TimeColumn& column : columns) {
       const ConvCell* cell = fastest_cell(index, point, advice.pass, column);
-      const bool is_fastest = cell != nullptr && advice.fastest[i] &&
-                              advice.fastest[i]->strategy == cell->strategy;
+      const bool is_fastest =
+          cell != nullptr && advice.fastest[i] && advice.fastest[i]->strategy == cell->strategy;
       row.push_back(time_cell(cell, column, is_fastest, notes));
     }
     table.add_row(std::move(row));
@@ -137,11 +136,10 @@ std::string advice_text(const ConvAdvice& advice, const ConvSeries& series) {
   }
   std::string text = fmt::format("  {}\n", advice.recommendation);
   for (const ConvCrossover& each : advice.crossovers) {
-    text += each.cannot
-                ? fmt::format("  from {} = {} on {} cannot; {} is the fastest\n", series.name,
-                              each.at, each.behind, each.ahead)
-                : fmt::format("  {} overtakes {} at {} = {}\n", each.ahead, each.behind,
-                              series.name, each.at);
+    text += each.cannot ? fmt::format("  from {} = {} on {} cannot; {} is the fastest\n",
+                                      series.name, each.at, each.behind, each.ahead)
+                        : fmt::format("  {} overtakes {} at {} = {}\n", each.ahead, each.behind,
+                                      series.name, each.at);
   }
   if (const auto& against = advice.against_vendor) {
     text += fmt::format(
@@ -177,8 +175,8 @@ std::string to_text(const ConvResults& results, const ConvView& view, const Text
 std::string network_advice_text(const ConvResults& results, const ConvView& view,
                                 const TextStyle& style) {
   std::string text;
-  const auto budget = view.budgets_bytes.empty() ? std::nullopt
-                                                 : std::optional(view.budgets_bytes.front());
+  const auto budget =
+      view.budgets_bytes.empty() ? std::nullopt : std::optional(view.budgets_bytes.front());
   for (const ConvSeries& series : results.series) {
     const ConvNetworkAdvice advice = conv_network_advice(results, series, budget);
     const bool has_default = !advice.default_name.empty();
@@ -203,9 +201,9 @@ std::string network_advice_text(const ConvResults& results, const ConvView& view
       row.push_back(layer.best ? megabytes_text(layer.best->scratch_bytes) : "");
       row.push_back(layer.vendor_default ? milliseconds_text(layer.vendor_default->time_s) : "–");
       const bool has_gain = layer.best && layer.vendor_default && layer.best->time_s > 0;
-      row.push_back(
-          has_gain ? fmt::format("{:.2f}×", layer.vendor_default->time_s / layer.best->time_s)
-                   : "");
+      row.push_back(has_gain
+                        ? fmt::format("{:.2f}×", layer.vendor_default->time_s / layer.best->time_s)
+                        : "");
       table.add_row(std::move(row));
     }
     text += fmt::format("{}{}, convolutions of one training iteration, {}, {}\n\n{}\n",

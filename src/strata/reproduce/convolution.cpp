@@ -125,9 +125,8 @@ class ConvolutionStudy {
     each_point("k", [&](const ConvPoint& point) {
       const auto fft = times(point, is_fft);
       const auto vendor = times(point, is_vendor_default);
-      const auto own_fft = times(point, [](const auto& each) {
-        return is_fft(each) && !each.is_vendor;
-      });
+      const auto own_fft =
+          times(point, [](const auto& each) { return is_fft(each) && !each.is_vendor; });
       if (own_fft) fft_times.add(own_fft->least);
       if (!fft || !vendor) return;
       if (*point.at < 7) vendor_ahead.add(fft->least / vendor->least);
@@ -204,7 +203,9 @@ class ConvolutionStudy {
       add_missing("8", "sweeps", least, "125–2076 MB");
       return add_missing("9", "sweeps", most, "1.6–10.9 GB");
     }
-    const auto at = [&](std::size_t count) { return fmt::format("at {} of {} points", count, points); };
+    const auto at = [&](std::size_t count) {
+      return fmt::format("at {} of {} points", count, points);
+    };
     add("8", "sweeps", least, "125–2076 MB", sizes(direct), direct_least == points,
         at(direct_least));
     add("9", "sweeps", most, "1.6–10.9 GB", sizes(fft), 2 * fft_most > points, at(fft_most));
@@ -213,16 +214,17 @@ class ConvolutionStudy {
   void roles() {
     Extent gemm;
     each_point("layers", [&](const ConvPoint& point) {
-      each_cell(point, [](const auto& each) { return each.name == "unroll"; },
-                [&](const ConvCell& cell, const ConvStrategyName&) {
-                  double all_s = 0;
-                  double gemm_s = 0;
-                  for (const RoleTime& role : cell.roles) {
-                    all_s += role.seconds;
-                    gemm_s += role.role == KernelRole::gemm ? role.seconds : 0;
-                  }
-                  if (all_s > 0) gemm.add(gemm_s / all_s);
-                });
+      each_cell(
+          point, [](const auto& each) { return each.name == "unroll"; },
+          [&](const ConvCell& cell, const ConvStrategyName&) {
+            double all_s = 0;
+            double gemm_s = 0;
+            for (const RoleTime& role : cell.roles) {
+              all_s += role.seconds;
+              gemm_s += role.role == KernelRole::gemm ? role.seconds : 0;
+            }
+            if (all_s > 0) gemm.add(gemm_s / all_s);
+          });
     });
     const std::string what = "share of GEMM in an unrolled convolution";
     if (gemm.count == 0) return add_missing("10", "layers", what, "80–87 %");
@@ -260,13 +262,14 @@ class ConvolutionStudy {
     Extent registers;
     Extent shared;
     each_point("layers", [&](const ConvPoint& point) {
-      each_cell(point, [](const auto& each) { return !each.is_vendor; },
-                [&](const ConvCell& cell, const ConvStrategyName&) {
-                  for (const KernelFacts& kernel : cell.kernels) {
-                    registers.add(kernel.registers_per_thread);
-                    if (kernel.shared_bytes_per_block > 0) shared.add(kernel.shared_bytes_per_block);
-                  }
-                });
+      each_cell(
+          point, [](const auto& each) { return !each.is_vendor; },
+          [&](const ConvCell& cell, const ConvStrategyName&) {
+            for (const KernelFacts& kernel : cell.kernels) {
+              registers.add(kernel.registers_per_thread);
+              if (kernel.shared_bytes_per_block > 0) shared.add(kernel.shared_bytes_per_block);
+            }
+          });
     });
     const std::string what = "registers per thread of the main kernels";
     if (registers.count == 0) return add_missing("12", "layers", what, "72–116");
@@ -282,13 +285,14 @@ class ConvolutionStudy {
     Extent pinned;
     Extent pageable;
     each_point("layers", [&](const ConvPoint& point) {
-      each_cell(point, [](const auto&) { return true; },
-                [&](const ConvCell& cell, const ConvStrategyName&) {
-                  if (const auto found = transfer_shares(cell)) {
-                    pinned.add(found->pinned);
-                    pageable.add(found->pageable);
-                  }
-                });
+      each_cell(
+          point, [](const auto&) { return true; },
+          [&](const ConvCell& cell, const ConvStrategyName&) {
+            if (const auto found = transfer_shares(cell)) {
+              pinned.add(found->pinned);
+              pageable.add(found->pageable);
+            }
+          });
     });
     const std::string what = "share of time in copies of the input, page-locked and asynchronous";
     if (pinned.count == 0) return add_missing("14", "layers", what, "0–15 %");

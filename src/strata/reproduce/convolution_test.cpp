@@ -13,7 +13,9 @@ namespace {
 /// A world as the study describes it: FFT is flat in the kernel and needs the most memory, the
 /// library grows with it, direct is slow and frugal.
 ConvResults world_of_the_study(double fft_scale) {
-  const auto flop_of = [](const ConvShape& s, ConvPass) { return static_cast<double>(direct_flop(s)); };
+  const auto flop_of = [](const ConvShape& s, ConvPass) {
+    return static_cast<double>(direct_flop(s));
+  };
   const auto is_small = [](const ConvShape& s) { return s.kernel_height < 7; };
   return test::made_up_results(
       conv_suite("paper"),
@@ -25,7 +27,8 @@ ConvResults world_of_the_study(double fft_scale) {
         [=](const ConvShape& s, ConvPass) {
           return s.stride_height > 1
                      ? -1.0
-                     : fft_scale * 1e-12 * static_cast<double>(s.batch * s.filters * s.height * s.width);
+                     : fft_scale * 1e-12 *
+                           static_cast<double>(s.batch * s.filters * s.height * s.width);
         },
         [](const ConvShape&) { return std::int64_t{4} << 30; }},
        {{"cudnn:pick", true}, [=](const ConvShape& s, ConvPass p) {

@@ -28,9 +28,9 @@ class TimesOfSeries {
         const ConvCell* cell = index.find(point.shape, pass, strategy.name);
         const bool counts = cell != nullptr && cell->is_measured() &&
                             (!budget_bytes || cell->scratch_bytes <= *budget_bytes);
-        row.push_back(counts ? std::optional(ConvChoice{strategy.name, cell->time_s(),
-                                                        cell->scratch_bytes})
-                             : std::nullopt);
+        row.push_back(
+            counts ? std::optional(ConvChoice{strategy.name, cell->time_s(), cell->scratch_bytes})
+                   : std::nullopt);
       }
     }
   }
@@ -143,9 +143,8 @@ std::string most_often(const TimesOfSeries& times) {
       ++points;
     }
   }
-  const auto first = std::max_element(wins.begin(), wins.end(), [](const auto& a, const auto& b) {
-    return a.second < b.second;
-  });
+  const auto first = std::max_element(
+      wins.begin(), wins.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   return fmt::format("{} is the fastest at {} of {} points", first->first, first->second, points);
 }
 
@@ -217,8 +216,7 @@ std::vector<ConvAdvice> conv_advice(const ConvResults& results,
   for (const ConvSeries& series : results.series) {
     for (const ConvPass pass : results.passes) {
       for (const auto& budget : budgets) {
-        all.push_back(
-            advice_on(TimesOfSeries(results, index, series, pass, budget), pass, budget));
+        all.push_back(advice_on(TimesOfSeries(results, index, series, pass, budget), pass, budget));
         all.back().series_index = static_cast<std::size_t>(&series - results.series.data());
       }
     }
@@ -242,11 +240,9 @@ ConvNetworkAdvice conv_network_advice(const ConvResults& results, const ConvSeri
       layer.pass = pass;
       layer.count = count;
       if (const auto best = times.fastest(point)) layer.best = times.at(point, *best);
-      const ConvCell* cell =
-          index.find(series.points[point].shape, pass, advice.default_name);
+      const ConvCell* cell = index.find(series.points[point].shape, pass, advice.default_name);
       if (cell != nullptr && cell->is_measured()) {
-        layer.vendor_default =
-            ConvChoice{cell->strategy, cell->time_s(), cell->scratch_bytes};
+        layer.vendor_default = ConvChoice{cell->strategy, cell->time_s(), cell->scratch_bytes};
       }
       if (!layer.best) continue;
       const auto times_run = static_cast<double>(count);

@@ -51,7 +51,8 @@ struct ConvAdvice {
   std::optional<std::int64_t> budget_bytes;
   std::vector<std::optional<ConvChoice>> fastest;  ///< per point; nothing where none can
   std::vector<ConvStretch> stretches;
-  std::vector<ConvCrossover> crossovers;  ///< of sweeps, among strategies that are fastest somewhere
+  std::vector<ConvCrossover>
+      crossovers;  ///< of sweeps, among strategies that are fastest somewhere
   std::optional<OwnAgainstVendor> against_vendor;
   std::string recommendation;  ///< one line; empty when nothing is measured
 };
@@ -74,9 +75,9 @@ struct ConvNetworkAdvice {
   std::string series;
   std::string default_name;  ///< the library's own choice; empty: there is none
   std::vector<ConvLayerChoice> layers;
-  double best_s = 0;     ///< of all that have a best
+  double best_s = 0;      ///< of all that have a best
   double compared_s = 0;  ///< of those among them that the library can do, too
-  double default_s = 0;  ///< the library's time of those
+  double default_s = 0;   ///< the library's time of those
 };
 
 ConvNetworkAdvice conv_network_advice(const ConvResults& results, const ConvSeries& series,

@@ -34,7 +34,8 @@ TEST(ConvAdvice, finds_the_fastest_at_every_point_and_where_the_lead_changes) {
     EXPECT_EQ(advice.fastest[point]->strategy, k == 3 ? "winograd" : k < 6 ? "unroll" : "fft") << k;
   }
   // 5² = 25 < 30 < 36 = 6²; winograd is ahead of unroll at its only point, and cannot at k = 4.
-  EXPECT_EQ(crossings(advice), (std::vector<std::string>{"unroll alone winograd 4", "fft > unroll 6"}));
+  EXPECT_EQ(crossings(advice),
+            (std::vector<std::string>{"unroll alone winograd 4", "fft > unroll 6"}));
   EXPECT_EQ(advice.recommendation,
             "take unroll up to k = 2, winograd up to k = 3, unroll up to k = 5, fft beyond");
 }
@@ -45,8 +46,7 @@ TEST(ConvAdvice, keeps_to_a_budget_of_scratch_memory) {
   ASSERT_EQ(all.size(), 3U);
   EXPECT_FALSE(all[0].budget_bytes);
   EXPECT_EQ(all[1].budget_bytes, budgets[0]);
-  EXPECT_EQ(all[1].recommendation,
-            "take unroll up to k = 2, winograd up to k = 3, unroll beyond");
+  EXPECT_EQ(all[1].recommendation, "take unroll up to k = 2, winograd up to k = 3, unroll beyond");
   EXPECT_EQ(all[2].recommendation, "take unroll throughout");
   EXPECT_TRUE(all[2].crossovers.empty());
 }
@@ -111,10 +111,11 @@ TEST(ConvAdvice, adds_up_an_iteration_of_a_network) {
       return pass == ConvPass::forward ? forward : other;
     };
   };
-  const auto results = made_up_results(
-      {network},
-      {{{"own"}, seconds(1, 4)}, {{"cudnn:pick", true}, seconds(2, 3)}, {{"cudnn:gemm", true}, seconds(9, 9)}},
-      {all_conv_passes.begin(), all_conv_passes.end()});
+  const auto results = made_up_results({network},
+                                       {{{"own"}, seconds(1, 4)},
+                                        {{"cudnn:pick", true}, seconds(2, 3)},
+                                        {{"cudnn:gemm", true}, seconds(9, 9)}},
+                                       {all_conv_passes.begin(), all_conv_passes.end()});
   const auto advice = conv_network_advice(results, results.series.front());
   EXPECT_EQ(advice.default_name, "cudnn:pick");
   ASSERT_EQ(advice.layers.size(), 5U);

@@ -159,10 +159,9 @@ ConvCheck BenchTensors::checked() {
     device_.download(bytes.data(), tensor.memory.get(), static_cast<std::int64_t>(bytes.size()));
   } else {
     for (std::size_t i = 0; i < expected.indices.size(); ++i) {
-      device_.download(
-          bytes.data() + i * width,
-          moved(tensor.memory, expected.indices[i] * static_cast<std::int64_t>(width)),
-          static_cast<std::int64_t>(width));
+      device_.download(bytes.data() + i * width,
+                       moved(tensor.memory, expected.indices[i] * static_cast<std::int64_t>(width)),
+                       static_cast<std::int64_t>(width));
     }
   }
   return {relative_error(decoded(bytes, dtype_), expected.values),

@@ -49,12 +49,12 @@ std::uint16_t to_fp16(float value) {
   const std::uint32_t magnitude = bits & 0x7fffffffU;
   std::uint32_t half = 0;
   if (magnitude > 0x7f800000U) {
-    half = 0x7e00U;                        // not a number
-  } else if (magnitude >= 0x477ff000U) {   // rounds beyond 65504
+    half = 0x7e00U;                       // not a number
+  } else if (magnitude >= 0x477ff000U) {  // rounds beyond 65504
     half = 0x7c00U;
-  } else if (magnitude >= 0x38800000U) {   // at least 2^-14: rebias the exponent from 127 to 15
+  } else if (magnitude >= 0x38800000U) {  // at least 2^-14: rebias the exponent from 127 to 15
     half = shifted_right(magnitude - (112U << 23), 13);
-  } else if (magnitude >= 0x33000000U) {   // subnormal: the leading 1 becomes explicit
+  } else if (magnitude >= 0x33000000U) {  // subnormal: the leading 1 becomes explicit
     const std::uint32_t exponent = magnitude >> 23;
     half = shifted_right((magnitude & 0x7fffffU) | 0x800000U, 126 - exponent);
   }

@@ -14,7 +14,8 @@
 #include <string>
 #include <vector>
 
-/// A device without hardware: strategies compute with the reference, and time is what the test says.
+/// A device without hardware: strategies compute with the reference, and time is what the test
+/// says.
 namespace strata::test {
 
 enum class Fault { none, wrong_last, unwritten_last, throws };
@@ -23,8 +24,9 @@ struct FakeStrategyFacts {
   std::string name;
   std::function<double(const ConvProblem&)> seconds = [](const ConvProblem&) { return 1.0; };
   std::function<std::int64_t(const ConvProblem&)> scratch = [](const ConvProblem&) { return 0; };
-  std::function<std::optional<std::string>(const ConvProblem&)> refusal =
-      [](const ConvProblem&) { return std::nullopt; };
+  std::function<std::optional<std::string>(const ConvProblem&)> refusal = [](const ConvProblem&) {
+    return std::nullopt;
+  };
   bool is_vendor = false;
   Fault fault = Fault::none;
 };

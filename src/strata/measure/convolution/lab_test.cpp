@@ -49,10 +49,9 @@ TEST(ConvLab, measures_what_is_right_in_every_pass_and_type) {
       EXPECT_EQ(cell.flop, direct_flop(cell.shape));
       EXPECT_EQ(cell.kernels.size(), 1U);
       EXPECT_EQ(cell.roles.size(), 2U);
-      EXPECT_EQ(cell.tensor_bytes,
-                (cell.shape.input_elements() + cell.shape.weight_elements() +
-                 cell.shape.output_elements()) *
-                    bytes_per_element(dtype));
+      EXPECT_EQ(cell.tensor_bytes, (cell.shape.input_elements() + cell.shape.weight_elements() +
+                                    cell.shape.output_elements()) *
+                                       bytes_per_element(dtype));
     }
     EXPECT_EQ(*device.used_bytes, 0) << "everything is given back";
   }
@@ -80,16 +79,15 @@ TEST(ConvLab, finds_what_is_wrong_and_goes_on) {
 }
 
 TEST(ConvLab, refuses_with_the_reason_of_the_strategy_or_of_the_memory) {
-  FakeDevice device({{.name = "picky",
-                      .refusal = [](const ConvProblem& problem) -> std::optional<std::string> {
-                        if (problem.shape.kernel_height == 3) return std::nullopt;
-                        return "only 3×3";
-                      }},
-                     {.name = "greedy",
-                      .scratch = [](const ConvProblem& problem) {
-                        return problem.shape.kernel_height * 1000;
-                      }}},
-                    10000);
+  FakeDevice device(
+      {{.name = "picky",
+        .refusal = [](const ConvProblem& problem) -> std::optional<std::string> {
+          if (problem.shape.kernel_height == 3) return std::nullopt;
+          return "only 3×3";
+        }},
+       {.name = "greedy",
+        .scratch = [](const ConvProblem& problem) { return problem.shape.kernel_height * 1000; }}},
+      10000);
   ConvPlan plan = plan_of({conv_sweep(conv_base("1,16,1,3,1", 1), "k=3:11:4")});
   plan.passes = {ConvPass::forward};
   auto cells = cells_of(device, plan);

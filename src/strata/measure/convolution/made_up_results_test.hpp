@@ -62,7 +62,8 @@ inline ConvResults made_up_results(std::vector<ConvSeries> series,
 inline ConvResults results_with_crossover() {
   const auto k_of = [](const ConvShape& shape) { return static_cast<double>(shape.kernel_height); };
   return made_up_results(
-      {conv_sweep({.batch = 64, .channels = 3, .height = 128, .width = 128, .filters = 64}, "k=2:13")},
+      {conv_sweep({.batch = 64, .channels = 3, .height = 128, .width = 128, .filters = 64},
+                  "k=2:13")},
       {{{"unroll"}, [=](const ConvShape& s, ConvPass) { return k_of(s) * k_of(s) * 1e-4; }},
        {{"fft"},
         [](const ConvShape&, ConvPass) { return 30e-4; },

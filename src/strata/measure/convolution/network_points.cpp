@@ -89,8 +89,8 @@ NetworkConvolutions network_convolutions(const BoundGraph& bound) {
     }
     const BoundTensor& input = bound.tensors[node.inputs[0]];
     const BoundTensor& output = bound.tensors[node.outputs[0]];
-    const ConvShape shape = op->transposed ? shape_of(*op, output, input[1])
-                                           : shape_of(*op, input, output[1]);
+    const ConvShape shape =
+        op->transposed ? shape_of(*op, output, input[1]) : shape_of(*op, input, output[1]);
     if (const auto reason = refusal_of(shape)) {
       found.left_out.push_back({node.name, *reason});
       continue;

@@ -16,7 +16,8 @@ struct ConvLayerLeftOut {
 };
 
 struct NetworkConvolutions {
-  ConvSeries series;  ///< each distinct convolution once, with how often an iteration runs each pass
+  ConvSeries
+      series;  ///< each distinct convolution once, with how often an iteration runs each pass
   std::vector<ConvLayerLeftOut> left_out;
 };
 

@@ -14,8 +14,8 @@ namespace strata {
 template <class Work>
 void on_all_cores(std::int64_t count, std::int64_t least, const Work& work) {
   const std::int64_t cores = std::max<std::int64_t>(1, std::thread::hardware_concurrency());
-  const std::int64_t parts = std::clamp<std::int64_t>(count / std::max<std::int64_t>(1, least), 1,
-                                                      cores);
+  const std::int64_t parts =
+      std::clamp<std::int64_t>(count / std::max<std::int64_t>(1, least), 1, cores);
   std::vector<std::exception_ptr> failures(static_cast<std::size_t>(parts));
   const auto run_part = [&](std::int64_t part) {
     try {

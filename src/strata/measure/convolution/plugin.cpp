@@ -160,10 +160,9 @@ std::unique_ptr<ConvStrategy> load_conv_plugin(const std::filesystem::path& path
     const auto place = std::filesystem::absolute(path);
     if (!std::filesystem::is_regular_file(place)) fail(ErrorKind::input, "no such file");
     ::dlerror();
-    std::shared_ptr<void> library(::dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL),
-                                  [](void* handle) {
-                                    if (handle != nullptr) ::dlclose(handle);
-                                  });
+    std::shared_ptr<void> library(::dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL), [](void* handle) {
+      if (handle != nullptr) ::dlclose(handle);
+    });
     if (!library) {
       const char* problem = ::dlerror();
       fail(ErrorKind::input, "cannot be loaded: {}",

@@ -141,8 +141,8 @@ ConvPoint conv_point(std::string_view text) {
     const AxisOfShape* axis = part.empty() ? nullptr : axis_lettered(part.substr(0, 1));
     if (axis == nullptr) {
       fail(ErrorKind::usage,
-           "--shape expects sizes as b64,c3,h128,w96,f64,k3x5,s1x2,p1,d2,g1, got '{}' in '{}'", part,
-           text);
+           "--shape expects sizes as b64,c3,h128,w96,f64,k3x5,s1x2,p1,d2,g1, got '{}' in '{}'",
+           part, text);
     }
     if (given.find(part.front()) != std::string::npos)
       fail(ErrorKind::usage, "--shape gives '{}' twice in '{}'", part.front(), text);

@@ -17,8 +17,8 @@
 namespace strata {
 
 struct ConvPoint {
-  std::string label;                 ///< "k = 5", "conv3", the name of a layer
-  std::optional<std::int64_t> at;    ///< where on the axis of a sweep
+  std::string label;               ///< "k = 5", "conv3", the name of a layer
+  std::optional<std::int64_t> at;  ///< where on the axis of a sweep
   ConvShape shape;
   std::array<std::int64_t, 3> counts = {1, 1, 1};  ///< how often an iteration has it, by ConvPass
 

@@ -104,5 +104,4 @@ class ConvIndex {
   std::unordered_map<std::string, const ConvCell*> cells_;
 };
 
-
 }  // namespace strata
