@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The CUDA backend: an optional part like the others (OptionalParts), which needs a compiler of its own. Kernels are
-# *.cu, compiled by nvcc; all else is *.cpp. CUDA's run time is linked in, and cuBLASLt and NVML are loaded when they
-# are first needed, so that the same program runs, without a GPU's numbers, where no driver is.
+# *.cu, compiled by nvcc; all else is *.cpp. CUDA's run time is linked in, and cuBLAS, cuBLASLt, cuDNN and NVML are
+# loaded when they are first needed, so that the same program runs, without a GPU's numbers, where no driver is.
 #
 # STRATA_CUDA is AUTO (built when nvcc is found and works), ON (an error when it is not) or OFF.
 set(STRATA_CUDA AUTO CACHE STRING "The CUDA backend: AUTO, ON or OFF")
@@ -39,8 +39,10 @@ macro(strata_find_cuda problem)
       else()
         find_path(STRATA_CUBLASLT_INCLUDE_DIR cublasLt.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
         mark_as_advanced(STRATA_CUBLASLT_INCLUDE_DIR)
-        if(NOT STRATA_CUBLASLT_INCLUDE_DIR)
-          set(${problem} "the CUDA toolkit has no cublasLt.h")
+        find_path(STRATA_CUBLAS_INCLUDE_DIR cublas_v2.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+        mark_as_advanced(STRATA_CUBLAS_INCLUDE_DIR)
+        if(NOT STRATA_CUBLASLT_INCLUDE_DIR OR NOT STRATA_CUBLAS_INCLUDE_DIR)
+          set(${problem} "the CUDA toolkit has no cublasLt.h and cublas_v2.h")
         endif()
       endif()
     endif()
@@ -65,6 +67,24 @@ if(cuda_problem)
 else()
   list(APPEND STRATA_PRESENT_PARTS cuda)
   set(STRATA_CUDA_TOOLKIT_VERSION "${CUDAToolkit_VERSION}")
+
+  # cuDNN's convolutions beside ours, where its headers are.
+  set(STRATA_WITH_CUDNN AUTO CACHE STRING "cuDNN's convolutions beside ours: AUTO, ON or OFF")
+  set_property(CACHE STRATA_WITH_CUDNN PROPERTY STRINGS AUTO ON OFF)
+  if(NOT STRATA_WITH_CUDNN STREQUAL "OFF")
+    find_path(STRATA_CUDNN_INCLUDE_DIR cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+    mark_as_advanced(STRATA_CUDNN_INCLUDE_DIR)
+  endif()
+  if(STRATA_CUDNN_INCLUDE_DIR AND NOT STRATA_WITH_CUDNN STREQUAL "OFF")
+    list(APPEND STRATA_PRESENT_PARTS cudnn)
+    list(APPEND STRATA_OPTIONAL_INCLUDE_DIRS "${STRATA_CUDNN_INCLUDE_DIR}")
+  elseif(STRATA_WITH_CUDNN STREQUAL "ON")
+    message(FATAL_ERROR "STRATA_WITH_CUDNN=ON, but cudnn.h was not found. Set STRATA_CUDNN_INCLUDE_DIR, or configure "
+      "with STRATA_WITH_CUDNN=OFF.")
+  else()
+    list(APPEND STRATA_ABSENT_PARTS cudnn)
+    message(STATUS "Without cuDNN's convolutions (STRATA_WITH_CUDNN)")
+  endif()
 endif()
 
 # strata_add_cuda_kernels(<target>): compiles the *.cu and gives <target> what its CUDA sources need.
@@ -81,7 +101,8 @@ function(strata_add_cuda_kernels target)
     "SHELL:-Xcompiler -Wall,-Wextra" $<$<BOOL:${STRATA_WERROR}>:--Werror=all-warnings>)
   target_sources(${target} PRIVATE $<TARGET_OBJECTS:strata_cuda_kernels>)
   target_link_libraries(${target} PRIVATE CUDA::cudart_static)
-  set_source_files_properties("${PROJECT_SOURCE_DIR}/src/strata/measure/cuda/cublaslt.cpp" PROPERTIES
+  set_source_files_properties("${PROJECT_SOURCE_DIR}/src/strata/measure/cuda/cublaslt.cpp"
+    "${PROJECT_SOURCE_DIR}/src/strata/measure/cuda/convolution/loaded_library.cpp" PROPERTIES
     COMPILE_DEFINITIONS "STRATA_CUDA_LIBRARY_DIR=\"${CUDAToolkit_LIBRARY_DIR}\"" SKIP_UNITY_BUILD_INCLUSION ON)
   target_include_directories(${target} SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
 endfunction()

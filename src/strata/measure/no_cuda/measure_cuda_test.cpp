@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/error.hpp"
 #include "strata/measure/ceilings.hpp"
+#include "strata/measure/convolution/strategy.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +12,8 @@ namespace {
 
 // The reason, and what still works.
 TEST(NoCuda, refuses_with_the_reason) {
-  const std::function<void()> calls[] = {[] { cuda_devices(); }, [] { measure_cuda({}); }};
+  const std::function<void()> calls[] = {[] { cuda_devices(); }, [] { measure_cuda({}); },
+                                         [] { cuda_conv_device(0); }};
   for (const auto& call : calls) {
     try {
       call();

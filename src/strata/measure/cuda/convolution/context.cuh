@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/measure/convolution/strategy.hpp"
+#include "strata/measure/cuda/api.cuh"
+#include "strata/measure/cuda/convolution/cublas.cuh"
+#include "strata/measure/cuda/convolution/view.cuh"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+/// What the strategies of one GPU share.
+namespace strata::cuda {
+
+struct ConvContext {
+  int device = 0;
+  Stream stream;
+  std::shared_ptr<Cublas> cublas;  ///< nothing: `no_cublas` says why
+  std::string no_cublas;
+};
+using SharedContext = std::shared_ptr<const ConvContext>;
+
+/// cudaMalloc that says how much was wanted and what there was.
+std::shared_ptr<void> device_memory(std::int64_t bytes);
+
+/// Scratch memory cut into arrays, each aligned as cudaMalloc's own.
+class Scratch {
+ public:
+  /// Returns where the next array of so many bytes begins.
+  std::int64_t add(std::int64_t bytes);
+  std::int64_t bytes() const { return bytes_; }
+
+ private:
+  std::int64_t bytes_ = 0;
+};
+
+/// Strategies add themselves in the order in which they are shown.
+using StrategyList = std::vector<std::unique_ptr<ConvStrategy>>;
+void add_direct(StrategyList& list, const SharedContext& context);
+void add_unroll(StrategyList& list, const SharedContext& context);
+void add_implicit(StrategyList& list, const SharedContext& context);
+void add_winograd(StrategyList& list, const SharedContext& context);
+void add_fft(StrategyList& list, const SharedContext& context);
+void add_cudnn(StrategyList& list, const SharedContext& context);
+
+/// Registers and shared memory of a kernel, from its own attributes.
+KernelFacts facts_of(const void* kernel, std::string name, KernelRole role, int dynamic_shared = 0);
+
+}  // namespace strata::cuda

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/base/error.hpp"
+#include "strata/measure/ceilings.hpp"
+#include "strata/measure/cuda/convolution/context.cuh"
+
+#include <algorithm>
+
+namespace strata::cuda {
+namespace {
+
+/// Only the whole time is wanted.
+class NoMarks final : public RoleMarks {
+ public:
+  void begin(KernelRole) override {}
+};
+
+/// An event where each role begins.
+class EventMarks final : public RoleMarks {
+ public:
+  explicit EventMarks(cudaStream_t stream) : stream_(stream) {}
+  void begin(KernelRole role) override {
+    roles_.push_back(role);
+    mark();
+  }
+  void mark() {
+    events_.push_back(std::make_unique<Event>());
+    events_.back()->record(stream_);
+  }
+  std::vector<RoleTime> times() const {
+    std::vector<RoleTime> times;
+    for (std::size_t i = 0; i < roles_.size(); ++i) {
+      const double seconds = events_[i + 1]->seconds_since(*events_[i]);
+      const auto same = std::find_if(times.begin(), times.end(), [&](const RoleTime& time) {
+        return time.role == roles_[i];
+      });
+      if (same == times.end()) {
+        times.push_back({roles_[i], seconds});
+      } else {
+        same->seconds += seconds;
+      }
+    }
+    return times;
+  }
+
+ private:
+  cudaStream_t stream_;
+  std::vector<KernelRole> roles_;
+  std::vector<std::unique_ptr<Event>> events_;
+};
+
+class CudaConvDevice final : public ConvDevice {
+ public:
+  CudaConvDevice(DeviceInfo info, std::shared_ptr<ConvContext> context)
+      : info_(std::move(info)), context_(std::move(context)) {
+    add_direct(strategies_, context_);
+    add_unroll(strategies_, context_);
+    add_implicit(strategies_, context_);
+    add_fft(strategies_, context_);
+    add_winograd(strategies_, context_);
+    add_cudnn(strategies_, context_);
+  }
+
+  std::string name() const override { return info_.name; }
+  std::span<const std::unique_ptr<ConvStrategy>> strategies() const override {
+    return strategies_;
+  }
+  std::int64_t free_bytes() const override {
+    std::size_t free = 0, total = 0;
+    STRATA_CUDA_CALL(cudaMemGetInfo(&free, &total));
+    return static_cast<std::int64_t>(free);
+  }
+  std::shared_ptr<void> allocate(std::int64_t bytes) override { return device_memory(bytes); }
+  void upload(void* to, const void* from, std::int64_t bytes) override {
+    copy(to, from, bytes, cudaMemcpyHostToDevice);
+  }
+  void download(void* to, const void* from, std::int64_t bytes) override {
+    copy(to, from, bytes, cudaMemcpyDeviceToHost);
+  }
+
+  ConvTiming time(PreparedConvolution& prepared, const ConvTensors& tensors,
+                  const ConvTimingOptions& options) override;
+
+ private:
+  // In the stream of the strategies: what they wrote is there, what they read has come.
+  void copy(void* to, const void* from, std::int64_t bytes, cudaMemcpyKind kind) const {
+    STRATA_CUDA_CALL(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), kind,
+                                     context_->stream.get()));
+    context_->stream.synchronize();
+  }
+  double run_once(PreparedConvolution& prepared, const ConvTensors& tensors) const {
+    const Event start, end;
+    NoMarks marks;
+    start.record(context_->stream.get());
+    prepared.run(tensors, marks);
+    end.record(context_->stream.get());
+    return end.seconds_since(start);
+  }
+
+  DeviceInfo info_;
+  std::shared_ptr<ConvContext> context_;
+  StrategyList strategies_;
+};
+
+// The caches are as the run before left them, as in a training step that runs layer after layer.
+ConvTiming CudaConvDevice::time(PreparedConvolution& prepared, const ConvTensors& tensors,
+                                const ConvTimingOptions& options) {
+  double spent = 0;
+  for (int i = 0; i < std::max(options.warm_up, 1); ++i) spent += run_once(prepared, tensors);
+  ConvTiming timing;
+  spent = 0;
+  for (int i = 0; i < options.samples && (i < 3 || spent < options.most_seconds); ++i) {
+    timing.samples_s.push_back(run_once(prepared, tensors));
+    spent += timing.samples_s.back();
+  }
+  EventMarks marks(context_->stream.get());
+  prepared.run(tensors, marks);
+  marks.mark();
+  context_->stream.synchronize();
+  timing.roles = marks.times();
+  return timing;
+}
+
+}  // namespace
+
+std::shared_ptr<void> device_memory(std::int64_t bytes) {
+  void* data = nullptr;
+  const cudaError_t status = cudaMalloc(&data, static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)));
+  if (status == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    std::size_t free = 0, total = 0;
+    STRATA_CUDA_CALL(cudaMemGetInfo(&free, &total));
+    fail(ErrorKind::environment, "the GPU has not enough memory: {} bytes are needed, {} are free",
+         bytes, free);
+  }
+  check(status, "cudaMalloc");
+  return {data, [](void* memory) { cudaFree(memory); }};
+}
+
+std::int64_t Scratch::add(std::int64_t bytes) {
+  constexpr std::int64_t alignment = 256;
+  const std::int64_t begin = bytes_;
+  bytes_ += (bytes + alignment - 1) / alignment * alignment;
+  return begin;
+}
+
+KernelFacts facts_of(const void* kernel, std::string name, KernelRole role, int dynamic_shared) {
+  cudaFuncAttributes attributes{};
+  STRATA_CUDA_CALL(cudaFuncGetAttributes(&attributes, kernel));
+  return {std::move(name), role, attributes.numRegs,
+          static_cast<int>(attributes.sharedSizeBytes) + dynamic_shared};
+}
+
+}  // namespace strata::cuda
+
+namespace strata {
+
+std::unique_ptr<ConvDevice> cuda_conv_device(int index) {
+  const std::vector<DeviceInfo> devices = cuda_devices();
+  if (index < 0 || index >= static_cast<int>(devices.size())) {
+    fail(ErrorKind::environment, "there is no GPU {}; this computer has {}", index,
+         devices.size());
+  }
+  STRATA_CUDA_CALL(cudaSetDevice(index));
+  auto context = std::make_shared<cuda::ConvContext>();
+  context->device = index;
+  context->cublas = cuda::Cublas::load(context->stream.get(), context->no_cublas);
+  return std::make_unique<cuda::CudaConvDevice>(devices[static_cast<std::size_t>(index)],
+                                                std::move(context));
+}
+
+}  // namespace strata

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolution by spectra: transforms of tiles, a complex matrix product per frequency, and the way
+// back. With few channels the products are cheap, and one kernel does them on the way back.
+#include "strata/measure/cuda/convolution/fft.cuh"
+
+#include "strata/measure/cuda/convolution/fft_strategy.cuh"
+#include "strata/measure/cuda/convolution/pack.cuh"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace strata::cuda {
+namespace {
+
+constexpr int most_fused_channels = 8;
+constexpr int most_inner_of_few_rows = 1024;
+
+/// Tiles, spectra and scratch memory of one problem.
+struct FftPlan {
+  int n = 32;
+  bool is_fused = false;
+  TileGrid in, out, kernels;
+  std::int64_t turned_at = 0, in_at = 0, out_at = 0, kernels_at = 0, pairs_at = 0, bytes = 0;
+  double cost = 0;  ///< about seconds; to compare plans of one problem
+};
+
+int tiles_for(int numbers, int stride, int step) {
+  return ((numbers - 1) * stride + 1 + step - 1) / step;
+}
+
+void place_grids(const ConvView& view, FftPlan& plan) {
+  const int step_h = plan.n - view.extent_height() + 1, step_w = plan.n - view.extent_width() + 1;
+  TileGrid grid;
+  grid.images = view.batch;
+  grid.tiles_y = tiles_for(view.out_height, view.stride_height, step_h);
+  grid.tiles_x = tiles_for(view.out_width, view.stride_width, step_w);
+  grid.step_height = step_h, grid.step_width = step_w;
+  plan.in = plan.out = grid;
+  plan.in.channels = view.in_channels;
+  plan.in.height = view.in_height, plan.in.width = view.in_width;
+  plan.in.gap_height = view.gap_height, plan.in.gap_width = view.gap_width;
+  plan.in.origin_height = view.pad_height, plan.in.origin_width = view.pad_width;
+  plan.in.limit_height = plan.in.limit_width = plan.n;
+  plan.out.channels = view.out_channels;
+  plan.out.height = view.out_height, plan.out.width = view.out_width;
+  plan.out.gap_height = view.stride_height, plan.out.gap_width = view.stride_width;
+  plan.out.limit_height = step_h, plan.out.limit_width = step_w;
+  plan.kernels.channels = view.out_channels * (view.in_channels / view.groups);
+  plan.kernels.height = view.kernel_height, plan.kernels.width = view.kernel_width;
+  plan.kernels.gap_height = view.dilation_height, plan.kernels.gap_width = view.dilation_width;
+  plan.kernels.limit_height = view.extent_height();
+  plan.kernels.limit_width = view.extent_width();
+}
+
+FftPlan fft_plan(const ConvProblem& problem, int n, int fused) {
+  const ConvView view = view_of(problem);
+  FftPlan plan;
+  plan.n = n;
+  place_grids(view, plan);
+  plan.is_fused = problem.pass != ConvPass::weight_gradient && view.groups == 1 &&
+                  (fused < 0 ? view.in_channels <= most_fused_channels : fused > 0);
+  const std::int64_t spectrum = spectrum_size(n) * static_cast<std::int64_t>(sizeof(float2));
+  Scratch scratch;
+  if (problem.pass == ConvPass::input_gradient)
+    plan.turned_at = scratch.add(problem.shape.weight_elements() * 4);
+  plan.in_at = scratch.add(plan.in.spectra() * spectrum);
+  plan.kernels_at = scratch.add(plan.kernels.spectra() * spectrum);
+  const auto pairs = static_cast<double>((view.out_channels + 1) / 2);
+  const double tiles = static_cast<double>(view.batch) * plan.in.tiles_y * plan.in.tiles_x;
+  if (plan.is_fused) {
+    plan.pairs_at = scratch.add(static_cast<std::int64_t>(pairs) * view.in_channels * n * n *
+                                static_cast<std::int64_t>(sizeof(float2)));
+    plan.cost = tiles * pairs * n * n * (2.0 + view.in_channels) * 5e-13;
+  } else {
+    plan.out_at = scratch.add(plan.out.spectra() * spectrum);
+    const auto bytes = static_cast<double>(2 * scratch.bytes());
+    plan.cost = bytes / 3e12 + 8.0 * spectrum_size(n) * view.in_channels * view.out_channels /
+                                   view.groups * tiles / 3e13;
+  }
+  plan.bytes = scratch.bytes();
+  return plan;
+}
+
+/// Sides of a tile that the window fits into.
+bool fits(const ConvView& view, int n) {
+  return std::max(view.extent_height(), view.extent_width()) <= n;
+}
+
+FftPlan best_plan(const ConvProblem& problem, const FftChoice& choice) {
+  if (choice.n != 0) return fft_plan(problem, choice.n, choice.fused);
+  const FftPlan large = fft_plan(problem, 32, choice.fused);
+  if (!fits(view_of(problem), 16)) return large;
+  const FftPlan small = fft_plan(problem, 16, choice.fused);
+  return small.cost < large.cost ? small : large;
+}
+
+class PreparedFft final : public PreparedConvolution {
+ public:
+  PreparedFft(SharedContext context, const ConvProblem& problem, const FftChoice& choice)
+      : context_(std::move(context)),
+        problem_(problem),
+        view_(view_of(problem)),
+        plan_(best_plan(problem, choice)),
+        by_three_(choice.by_three),
+        variant_(choice.fused),
+        scratch_(device_memory(plan_.bytes)) {}
+
+  void run(const ConvTensors& tensors, RoleMarks& marks) override {
+    if (problem_.pass == ConvPass::weight_gradient) {
+      weight_gradient(tensors, marks);
+    } else {
+      correlate(tensors, marks);
+    }
+  }
+
+ private:
+  float2* at(std::int64_t offset) const {
+    return reinterpret_cast<float2*>(static_cast<char*>(scratch_.get()) + offset);
+  }
+  cudaStream_t stream() const { return context_->stream.get(); }
+  float factor() const { return 1.0F / static_cast<float>(plan_.n * plan_.n); }
+
+  void correlate(const ConvTensors& tensors, RoleMarks& marks) const;
+  void weight_gradient(const ConvTensors& tensors, RoleMarks& marks) const;
+  void multiply_spectra(RoleMarks& marks) const;
+  void multiply_transposed(RoleMarks& marks) const;
+
+  SharedContext context_;
+  ConvProblem problem_;
+  ConvView view_;
+  FftPlan plan_;
+  bool by_three_;
+  int variant_;
+  std::shared_ptr<void> scratch_;
+};
+
+void PreparedFft::correlate(const ConvTensors& tensors, RoleMarks& marks) const {
+  const bool is_forward = problem_.pass == ConvPass::forward;
+  const auto* images = static_cast<const float*>(is_forward ? tensors.input : tensors.output);
+  auto* results = static_cast<float*>(is_forward ? tensors.output : tensors.input);
+  const auto* kernels = static_cast<const float*>(tensors.weights);
+  marks.begin(KernelRole::transform);
+  if (!is_forward) {
+    auto* turned = reinterpret_cast<float*>(at(plan_.turned_at));
+    turn_kernels(problem_.shape, kernels, turned, stream());
+    kernels = turned;
+  }
+  const SpectrumOrder order = plan_.is_fused ? SpectrumOrder::by_tile : SpectrumOrder::by_frequency;
+  transform_tiles(plan_.n, plan_.in, images, order, 1, false, at(plan_.in_at), stream());
+  transform_tiles(plan_.n, plan_.kernels, kernels, order, factor(), true, at(plan_.kernels_at),
+                  stream());
+  if (plan_.is_fused) {
+    pair_filters(plan_.n, view_.out_channels, view_.in_channels, at(plan_.kernels_at),
+                 at(plan_.pairs_at), stream());
+    marks.begin(KernelRole::inverse_transform);
+    multiply_back(plan_.n, variant_, plan_.in, at(plan_.in_at), at(plan_.pairs_at), plan_.out, results,
+                  stream());
+    return;
+  }
+  multiply_spectra(marks);
+  marks.begin(KernelRole::inverse_transform);
+  transform_tiles_back(plan_.n, plan_.out, at(plan_.out_at), results, stream());
+}
+
+// Per frequency and group: out[filters][tiles] = kernels[filters][channels] in[channels][tiles].
+void PreparedFft::multiply_spectra(RoleMarks& marks) const {
+  const std::int64_t m = view_.out_channels / view_.groups, k = view_.in_channels / view_.groups;
+  const std::int64_t n = plan_.in.spectra() / view_.in_channels;
+  const int batch = spectrum_size(plan_.n) * view_.groups;
+  if (m <= few && k <= most_inner_of_few_rows && batch <= 65535) {
+    marks.begin(KernelRole::pointwise);
+    multiply_few_rows(batch, static_cast<int>(m), static_cast<int>(k), static_cast<int>(n),
+                      at(plan_.kernels_at), at(plan_.in_at), at(plan_.out_at), stream());
+    return;
+  }
+  marks.begin(KernelRole::gemm);
+  BatchedProduct product;
+  product.m = m, product.n = n, product.k = k, product.batch = batch;
+  product.a = {at(plan_.kernels_at), k, m * k, false};
+  product.b = {at(plan_.in_at), n, k * n, false};
+  product.c = at(plan_.out_at), product.c_stride = n, product.c_batch_stride = m * n;
+  context_->cublas->multiply_complex(product, by_three_);
+}
+
+void PreparedFft::weight_gradient(const ConvTensors& tensors, RoleMarks& marks) const {
+  marks.begin(KernelRole::transform);
+  transform_tiles(plan_.n, plan_.in, static_cast<const float*>(tensors.input),
+                  SpectrumOrder::by_frequency, 1, false, at(plan_.in_at), stream());
+  transform_tiles(plan_.n, plan_.out, static_cast<const float*>(tensors.output),
+                  SpectrumOrder::by_frequency, factor(), true, at(plan_.out_at), stream());
+  multiply_transposed(marks);
+  marks.begin(KernelRole::inverse_transform);
+  transform_tiles_back(plan_.n, plan_.kernels, at(plan_.kernels_at),
+                       static_cast<float*>(tensors.weights), stream());
+}
+
+// kernels[filters][channels] = out[filters][tiles] in[channels][tiles]ᵀ.
+void PreparedFft::multiply_transposed(RoleMarks& marks) const {
+  const std::int64_t m = view_.out_channels / view_.groups, n = view_.in_channels / view_.groups;
+  const std::int64_t k = plan_.in.spectra() / view_.in_channels;
+  const int batch = spectrum_size(plan_.n) * view_.groups;
+  if (n <= few && batch <= 65535) {
+    marks.begin(KernelRole::pointwise);
+    multiply_few_columns(batch, static_cast<int>(m), static_cast<int>(k), static_cast<int>(n),
+                         at(plan_.out_at), at(plan_.in_at), at(plan_.kernels_at), stream());
+    return;
+  }
+  marks.begin(KernelRole::gemm);
+  BatchedProduct product;
+  product.m = m, product.n = n, product.k = k, product.batch = batch;
+  product.a = {at(plan_.out_at), k, m * k, false};
+  product.b = {at(plan_.in_at), k, n * k, true};
+  product.c = at(plan_.kernels_at), product.c_stride = n, product.c_batch_stride = m * n;
+  context_->cublas->multiply_complex(product, by_three_);
+}
+
+class FftStrategy final : public ConvStrategy {
+ public:
+  FftStrategy(SharedContext context, std::string name, const FftChoice& choice)
+      : context_(std::move(context)), name_(std::move(name)), choice_(choice) {}
+  std::string_view name() const override { return name_; }
+
+  std::optional<std::string> refusal(const ConvProblem& problem) const override {
+    if (auto reason = common_refusal(problem)) return reason;
+    if (!context_->cublas) return "no cuBLAS: " + context_->no_cublas;
+    const ConvView view = view_of(problem);
+    const int n = choice_.n == 0 ? 32 : choice_.n;
+    if (!fits(view, n))
+      return fmt::format("a window of at most {0}×{0} numbers, not {1}×{2}", n,
+                         view.extent_height(), view.extent_width());
+    const FftPlan plan = best_plan(problem, choice_);
+    for (const TileGrid* grid : {&plan.in, &plan.out}) {
+      if (grid->spectra() > std::int64_t{1} << 30) return "more than 2³⁰ tiles";
+    }
+    return std::nullopt;
+  }
+  std::int64_t scratch_bytes(const ConvProblem& problem) const override {
+    return best_plan(problem, choice_).bytes;
+  }
+  std::optional<std::int64_t> flop(const ConvProblem& problem) const override {
+    const FftPlan plan = best_plan(problem, choice_);
+    const ConvView view = view_of(problem);
+    const double numbers = plan.n * plan.n;
+    const double transforms = static_cast<double>(plan.in.spectra() + plan.out.spectra() +
+                                                  plan.kernels.spectra());
+    const double products = static_cast<double>(plan.in.spectra()) * view.out_channels /
+                            view.groups * 8 * spectrum_size(plan.n);
+    return static_cast<std::int64_t>(transforms * 2.5 * numbers * std::log2(numbers) + products);
+  }
+  double tolerance(const ConvProblem& problem) const override {
+    return 2e-6 + rounding_tolerance(problem, 4);
+  }
+  std::unique_ptr<PreparedConvolution> prepare(const ConvProblem& problem) const override {
+    return std::make_unique<PreparedFft>(context_, problem, choice_);
+  }
+  std::vector<KernelFacts> kernels(const ConvProblem& problem) const override {
+    const FftPlan plan = best_plan(problem, choice_);
+    std::vector<KernelFacts> facts = {
+        facts_of(transform_kernel(plan.n), "transform", KernelRole::transform)};
+    if (plan.is_fused) {
+      facts.push_back(facts_of(multiply_back_kernel(plan.n), "products_back",
+                               KernelRole::inverse_transform));
+    } else {
+      facts.push_back(facts_of(transform_back_kernel(plan.n), "transform_back",
+                               KernelRole::inverse_transform));
+    }
+    return facts;
+  }
+
+ private:
+  SharedContext context_;
+  std::string name_;
+  FftChoice choice_;
+};
+
+}  // namespace
+
+std::unique_ptr<ConvStrategy> fft_strategy(const SharedContext& context, std::string name,
+                                           const FftChoice& choice) {
+  return std::make_unique<FftStrategy>(context, std::move(name), choice);
+}
+
+void add_fft(StrategyList& list, const SharedContext& context) {
+  list.push_back(fft_strategy(context, "fft", {}));
+}
+
+}  // namespace strata::cuda

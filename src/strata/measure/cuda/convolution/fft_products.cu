@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of spectra where one side is thin: a matrix product would mostly multiply nothing.
+#include "strata/measure/cuda/convolution/fft.cuh"
+#include "strata/measure/cuda/convolution/fft_registers.cuh"
+#include "strata/measure/cuda/convolution/fft_tiles.cuh"
+
+namespace strata::cuda {
+namespace {
+
+__device__ __forceinline__ void add_product(float2& sum, float2 a, float2 b) {
+  sum.x = fmaf(a.x, b.x, fmaf(-a.y, b.y, sum.x));
+  sum.y = fmaf(a.x, b.y, fmaf(a.y, b.x, sum.y));
+}
+
+constexpr int pair_threads = 256;
+
+__global__ void pair_up(int n, int filters, int channels, const float2* __restrict__ spectra,
+                        float2* __restrict__ pairs, int count) {
+  const int i = static_cast<int>(blockIdx.x) * pair_threads + static_cast<int>(threadIdx.x);
+  if (i >= count) return;
+  const int u = i % n, v = i / n % n;
+  const int channel = i / (n * n) % channels, pair = i / (n * n) / channels;
+  const bool is_mirrored = v > n / 2;
+  const int numbers = n * (n / 2 + 1);
+  const int number = is_mirrored ? (n - v) * n + (n - u) % n : v * n + u;
+  const float2 one = spectra[(2 * pair * channels + channel) * numbers + number];
+  const float2 two = 2 * pair + 1 < filters
+                         ? spectra[((2 * pair + 1) * channels + channel) * numbers + number]
+                         : make_float2(0, 0);
+  pairs[i] = is_mirrored ? make_float2(one.x + two.y, two.x - one.y)
+                         : make_float2(one.x - two.y, one.y + two.x);
+}
+
+constexpr int fused_warps = 4;
+constexpr int fused_threads = fused_warps * 32;
+
+/// Rows become columns, real and imaginary parts one after the other: half the memory.
+template <int N>
+__device__ __forceinline__ void exchange(float2 (&a)[N], float* place, int lane) {
+#pragma unroll
+  for (int x = 0; x < N; ++x) place[lane * (N + 1) + x] = a[x].x;
+  __syncwarp();
+#pragma unroll
+  for (int u = 0; u < N; ++u) a[u].x = place[u * (N + 1) + lane];
+  __syncwarp();
+#pragma unroll
+  for (int x = 0; x < N; ++x) place[lane * (N + 1) + x] = a[x].y;
+  __syncwarp();
+#pragma unroll
+  for (int u = 0; u < N; ++u) a[u].y = place[u * (N + 1) + lane];
+  __syncwarp();
+}
+
+// N lanes: one tile of one image and two filters.
+template <int N, int MinBlocks>
+__global__ void __launch_bounds__(fused_threads, MinBlocks)
+    products_back(TileGrid in, const float2* __restrict__ spectra,
+                  const float2* __restrict__ pairs, int pair_count, int pairs_per_block,
+                  TileGrid out, float* __restrict__ images) {
+  constexpr int slots = fused_threads / N;
+  constexpr int numbers = N * (N / 2 + 1);
+  __shared__ float place[slots * N * (N + 1)];
+  const int lane = static_cast<int>(threadIdx.x) % N;
+  const int slot = static_cast<int>(threadIdx.x) / N;
+  const int tiles = in.tiles_y * in.tiles_x;
+  const int per_channel = in.images * tiles;
+  const int which = static_cast<int>(blockIdx.x) * slots + slot;
+  // A slot without a tile works on the last one and writes nothing.
+  const int mine = min(which, per_channel - 1);
+  const int image = mine / tiles;
+  float* exchanged = place + slot * N * (N + 1);
+  const int begin = static_cast<int>(blockIdx.y) * pairs_per_block;
+  const int end = min(begin + pairs_per_block, pair_count);
+  for (int pair = begin; pair < end; ++pair) {
+    float2 a[N];
+#pragma unroll
+    for (int v = 0; v < N; ++v) a[v] = make_float2(0, 0);
+    for (int channel = 0; channel < in.channels; ++channel) {
+      const float2* x =
+          spectra + (static_cast<std::int64_t>(channel) * per_channel + mine) * numbers;
+      const float2* w = pairs + (static_cast<std::int64_t>(pair) * in.channels + channel) * N * N;
+#pragma unroll
+      for (int v = 0; v < N; ++v) {
+        if (v <= N / 2) {
+          add_product(a[v], __ldg(x + v * N + lane), __ldg(w + v * N + lane));
+        } else {
+          const float2 mirrored = __ldg(x + (N - v) * N + (N - lane) % N);
+          add_product(a[v], make_float2(mirrored.x, -mirrored.y), __ldg(w + v * N + lane));
+        }
+      }
+    }
+    fourier<N, true>(a);
+    exchange<N>(a, exchanged, lane);
+    fourier<N, true>(a);
+    if (which >= per_channel) continue;
+    Tile tile = tile_at(out, 2 * pair, image, mine - image * tiles, lane);
+    store_column<N>(out, tile, images, a, [](const float2& from) { return from.x; });
+    if (2 * pair + 1 >= out.channels) continue;
+    tile.plane += static_cast<std::int64_t>(out.height) * out.width;
+    store_column<N>(out, tile, images, a, [](const float2& from) { return from.y; });
+  }
+}
+
+constexpr int row_threads = 128;
+
+// One column per thread; the rows of a lie in shared memory.
+__global__ void __launch_bounds__(row_threads)
+    few_rows(int rows, int inner, int columns, const float2* __restrict__ a,
+             const float2* __restrict__ b, float2* __restrict__ c) {
+  extern __shared__ float2 factors[];
+  const std::int64_t frequency = blockIdx.y;
+  a += frequency * rows * inner;
+  b += frequency * inner * columns;
+  c += frequency * rows * columns;
+  for (int i = static_cast<int>(threadIdx.x); i < few * inner; i += row_threads) {
+    const int row = i % few;
+    factors[i] = row < rows ? a[row * inner + i / few] : make_float2(0, 0);
+  }
+  __syncthreads();
+  const int column = static_cast<int>(blockIdx.x) * row_threads + static_cast<int>(threadIdx.x);
+  if (column >= columns) return;
+  float2 sums[few] = {};
+#pragma unroll 8
+  for (int k = 0; k < inner; ++k) {
+    const float2 value = __ldg(b + static_cast<std::int64_t>(k) * columns + column);
+#pragma unroll
+    for (int row = 0; row < few; ++row) add_product(sums[row], factors[k * few + row], value);
+  }
+#pragma unroll
+  for (int row = 0; row < few; ++row)
+    if (row < rows) c[static_cast<std::int64_t>(row) * columns + column] = sums[row];
+}
+
+constexpr int column_warps = 4;
+constexpr int rows_per_warp = 4;
+
+// A warp: some rows of a with all columns of b, lanes along the inner index.
+__global__ void __launch_bounds__(column_warps * 32)
+    few_columns(int rows, int inner, int columns, const float2* __restrict__ a,
+                const float2* __restrict__ b, float2* __restrict__ c) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int row0 = (static_cast<int>(blockIdx.x) * column_warps +
+                    static_cast<int>(threadIdx.x) / 32) * rows_per_warp;
+  if (row0 >= rows) return;
+  const std::int64_t frequency = blockIdx.y;
+  a += frequency * rows * inner;
+  b += frequency * columns * inner;
+  c += frequency * rows * columns;
+  float2 sums[rows_per_warp][few] = {};
+#pragma unroll 2
+  for (int k = lane; k < inner; k += 32) {
+    float2 right[few], left[rows_per_warp];
+#pragma unroll
+    for (int j = 0; j < few; ++j)
+      right[j] = __ldg(b + static_cast<std::int64_t>(min(j, columns - 1)) * inner + k);
+#pragma unroll
+    for (int i = 0; i < rows_per_warp; ++i)
+      left[i] = __ldg(a + static_cast<std::int64_t>(min(row0 + i, rows - 1)) * inner + k);
+#pragma unroll
+    for (int i = 0; i < rows_per_warp; ++i)
+#pragma unroll
+      for (int j = 0; j < few; ++j) add_product(sums[i][j], left[i], right[j]);
+  }
+#pragma unroll
+  for (int i = 0; i < rows_per_warp; ++i) {
+#pragma unroll
+    for (int j = 0; j < few; ++j) {
+      float2 sum = sums[i][j];
+#pragma unroll
+      for (int step = 16; step > 0; step /= 2) {
+        sum.x += __shfl_xor_sync(0xffffffffU, sum.x, step);
+        sum.y += __shfl_xor_sync(0xffffffffU, sum.y, step);
+      }
+      if (lane == 0 && row0 + i < rows && j < columns) c[(row0 + i) * columns + j] = sum;
+    }
+  }
+}
+
+template <int N, int MinBlocks>
+void launch_products_back(int pairs_per_block, const TileGrid& in, const float2* spectra, const float2* pairs,
+                          const TileGrid& out, float* images, cudaStream_t stream) {
+  constexpr int slots = fused_threads / N;
+  const int tiles = in.images * in.tiles_y * in.tiles_x;
+  const int pair_count = (out.channels + 1) / 2;
+  const dim3 grid(static_cast<unsigned>((tiles + slots - 1) / slots),
+                  static_cast<unsigned>((pair_count + pairs_per_block - 1) / pairs_per_block));
+  products_back<N, MinBlocks><<<grid, fused_threads, 0, stream>>>(in, spectra, pairs, pair_count,
+                                                                 pairs_per_block, out, images);
+}
+
+}  // namespace
+
+void pair_filters(int n, int filters, int channels, const float2* spectra, float2* pairs,
+                  cudaStream_t stream) {
+  const int count = (filters + 1) / 2 * channels * n * n;
+  const unsigned blocks = static_cast<unsigned>((count + pair_threads - 1) / pair_threads);
+  pair_up<<<blocks, pair_threads, 0, stream>>>(n, filters, channels, spectra, pairs, count);
+  STRATA_CUDA_CALL(cudaGetLastError());
+}
+
+void multiply_back(int n, int variant, const TileGrid& in, const float2* spectra, const float2* pairs,
+                   const TileGrid& out, float* images, cudaStream_t stream) {
+  const int per_block = variant == 2 ? 64 : 8;
+  if (n == 16) {
+    launch_products_back<16, 6>(per_block, in, spectra, pairs, out, images, stream);
+  } else if (variant == 3) {
+    launch_products_back<32, 5>(per_block, in, spectra, pairs, out, images, stream);
+  } else {
+    launch_products_back<32, 4>(per_block, in, spectra, pairs, out, images, stream);
+  }
+  STRATA_CUDA_CALL(cudaGetLastError());
+}
+
+void multiply_few_rows(int frequencies, int rows, int inner, int columns, const float2* a,
+                       const float2* b, float2* c, cudaStream_t stream) {
+  const dim3 grid(static_cast<unsigned>((columns + row_threads - 1) / row_threads),
+                  static_cast<unsigned>(frequencies));
+  const std::size_t shared = sizeof(float2) * few * static_cast<std::size_t>(inner);
+  few_rows<<<grid, row_threads, shared, stream>>>(rows, inner, columns, a, b, c);
+  STRATA_CUDA_CALL(cudaGetLastError());
+}
+
+void multiply_few_columns(int frequencies, int rows, int inner, int columns, const float2* a,
+                          const float2* b, float2* c, cudaStream_t stream) {
+  const int per_block = column_warps * rows_per_warp;
+  const dim3 grid(static_cast<unsigned>((rows + per_block - 1) / per_block),
+                  static_cast<unsigned>(frequencies));
+  few_columns<<<grid, column_warps * 32, 0, stream>>>(rows, inner, columns, a, b, c);
+  STRATA_CUDA_CALL(cudaGetLastError());
+}
+
+const void* multiply_back_kernel(int n) {
+  return n == 16 ? reinterpret_cast<const void*>(&products_back<16, 6>)
+                 : reinterpret_cast<const void*>(&products_back<32, 4>);
+}
+
+}  // namespace strata::cuda

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/measure/cuda/convolution/implicit.cuh"
+#include "strata/measure/cuda/convolution/implicit_tile.cuh"
+
+#include <algorithm>
+
+namespace strata::cuda {
+namespace {
+
+constexpr short nowhere = -32768;
+constexpr int table_threads = 256;
+
+__global__ void window_table(ConvView view, WindowEntry* table, int entries) {
+  const int k = static_cast<int>(blockIdx.x) * table_threads + static_cast<int>(threadIdx.x);
+  if (k >= entries) return;
+  const int window = view.kernel_height * view.kernel_width;
+  const int channel = k / window, tap = k - channel * window;
+  const int y = tap / view.kernel_width * view.dilation_height;
+  const int x = tap % view.kernel_width * view.dilation_width;
+  const int plane = channel * view.in_height * view.in_width;
+  const bool is_spread = view.gap_height > 1 || view.gap_width > 1;
+  WindowEntry entry = {plane, static_cast<short>(y), static_cast<short>(x)};
+  if (!is_spread) entry.offset += y * view.in_width + x;
+  if (channel >= view.in_channels / view.groups) entry = {0, nowhere, nowhere};
+  table[k] = entry;
+}
+
+/// The images around one output pixel.
+struct PixelPlace {
+  std::int64_t base = 0;  // of its image, moved to its window where the images are not spread
+  int y = nowhere, x = nowhere;
+};
+
+template <bool IsSpread>
+__device__ PixelPlace pixel_place(const ConvView& view, std::int64_t image_begin, int oy, int ox) {
+  PixelPlace place;
+  place.y = oy * view.stride_height - view.pad_height;
+  place.x = ox * view.stride_width - view.pad_width;
+  place.base = image_begin;
+  if (!IsSpread) place.base += place.y * view.in_width + place.x;
+  return place;
+}
+
+/// Begins the copy of the number that `entry` names in the window of `pixel`.
+template <bool IsSpread>
+__device__ __forceinline__ void copy_number(const ConvView& view, const float* images,
+                                            const PixelPlace& pixel, const WindowEntry& entry,
+                                            float* to) {
+  int y = pixel.y + entry.y, x = pixel.x + entry.x;
+  if constexpr (IsSpread) {
+    const int row = y / view.gap_height, column = x / view.gap_width;
+    const bool is_there = y >= 0 && x >= 0 && row * view.gap_height == y &&
+                          column * view.gap_width == x && row < view.in_height &&
+                          column < view.in_width;
+    const std::int64_t at = pixel.base + entry.offset + row * view.in_width + column;
+    copy_later(to, images + (is_there ? at : 0), is_there);
+  } else {
+    const bool is_there = static_cast<unsigned>(y) < static_cast<unsigned>(view.in_height) &&
+                          static_cast<unsigned>(x) < static_cast<unsigned>(view.in_width);
+    copy_later(to, images + (is_there ? pixel.base + entry.offset : 0), is_there);
+  }
+}
+
+template <int Rows, bool IsSpread>
+__global__ void __launch_bounds__(ProductTile<Rows, 128>::threads, Rows == 128 ? 2 : 4)
+    product(ConvView view, const WindowEntry* __restrict__ table,
+            const float* __restrict__ kernels, const float* __restrict__ images,
+            float* __restrict__ results) {
+  using T = ProductTile<Rows, 128>;
+  __shared__ typename T::Stage stages[T::stages];
+  const int tid = static_cast<int>(threadIdx.x);
+  const int group = static_cast<int>(blockIdx.z);
+  const int filters = view.out_channels / view.groups;
+  const int channels = view.in_channels / view.groups;
+  const int inner = channels * view.kernel_height * view.kernel_width;
+  const int area = view.out_height * view.out_width;
+  const std::int64_t plane = static_cast<std::int64_t>(view.in_height) * view.in_width;
+  const int pixels = view.batch * area;
+  const int row0 = static_cast<int>(blockIdx.y) * Rows;
+  const int column0 = static_cast<int>(blockIdx.x) * T::columns;
+
+  // On the right a thread has one pixel and some of the 8 numbers of each step.
+  constexpr int threads_per_pixel = T::threads / T::columns;
+  constexpr int numbers = T::depth / threads_per_pixel;
+  const int my_pixel = tid % T::columns, my_number = tid / T::columns * numbers;
+  PixelPlace pixel;
+  if (column0 + my_pixel < pixels) {
+    const int image = (column0 + my_pixel) / area, at = column0 + my_pixel - image * area;
+    const int oy = at / view.out_width;
+    pixel = pixel_place<IsSpread>(
+        view, (static_cast<std::int64_t>(image) * view.in_channels + group * channels) * plane, oy,
+        at - oy * view.out_width);
+  }
+  const float* my_kernels = kernels + static_cast<std::int64_t>(group) * filters * inner;
+  const auto load = [&](typename T::Stage& stage, int step) {
+    const int k0 = step * T::depth;
+    WindowEntry entries[numbers];
+#pragma unroll
+    for (int i = 0; i < numbers; i += 2)
+      *reinterpret_cast<int4*>(entries + i) =
+          __ldg(reinterpret_cast<const int4*>(table + k0 + my_number + i));
+#pragma unroll
+    for (int i = 0; i < numbers; ++i)
+      copy_number<IsSpread>(view, images, pixel, entries[i], &stage.right[my_number + i][my_pixel]);
+#pragma unroll
+    for (int i = 0; i < Rows * T::depth / T::threads; ++i) {
+      const int k = tid % T::depth, row = tid / T::depth + i * (T::threads / T::depth);
+      const bool is_there = row0 + row < filters && k0 + k < inner;
+      copy_later(&stage.left[k][row],
+                 my_kernels + (is_there ? (row0 + row) * inner + k0 + k : 0), is_there);
+    }
+  };
+  const ThreadPlace<T> place;
+  float sums[8][8] = {};
+  multiply_tiles<T>(stages, (inner + T::depth - 1) / T::depth, place, sums, load);
+
+  // Four pixels beside each other are in one image when the images are multiples of four.
+  const bool is_even = area % 4 == 0;
+#pragma unroll
+  for (int part = 0; part < 2; ++part) {
+    const int first = column0 + place.column + part * 32;
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      const int row = row0 + place.row + i % 4 + i / 4 * 16;
+      if (row >= filters) continue;
+      if (is_even) {
+        if (first >= pixels) continue;
+        const int image = first / area;
+        float* to = results +
+                    (static_cast<std::int64_t>(image) * view.out_channels + group * filters + row) *
+                        area + first - image * area;
+        *reinterpret_cast<float4*>(to) =
+            make_float4(sums[i][part * 4], sums[i][part * 4 + 1], sums[i][part * 4 + 2],
+                        sums[i][part * 4 + 3]);
+      } else {
+#pragma unroll
+        for (int j = 0; j < 4; ++j) {
+          if (first + j >= pixels) continue;
+          const int image = (first + j) / area;
+          results[(static_cast<std::int64_t>(image) * view.out_channels + group * filters + row) *
+                      area + first + j - image * area] = sums[i][part * 4 + j];
+        }
+      }
+    }
+  }
+}
+
+using WeightTile = ProductTile<64, 128>;
+
+// Rows: filters; columns: numbers of the window; inner: some of the pixels of all images.
+__global__ void __launch_bounds__(WeightTile::threads, 4)
+    weight_product(ConvView view, const WindowEntry* __restrict__ table,
+                   const float* __restrict__ images, const float* __restrict__ gradients,
+                   int parts, float* __restrict__ sums_out) {
+  using T = WeightTile;
+  static_assert(T::threads == T::columns, "a thread has one number of the window");
+  __shared__ typename T::Stage stages[T::stages];
+  const int tid = static_cast<int>(threadIdx.x);
+  const int group = static_cast<int>(blockIdx.z) / parts, part = static_cast<int>(blockIdx.z) % parts;
+  const int filters = view.out_channels / view.groups;
+  const int channels = view.in_channels / view.groups;
+  const int inner = channels * view.kernel_height * view.kernel_width;
+  const int area = view.out_height * view.out_width;
+  const std::int64_t plane = static_cast<std::int64_t>(view.in_height) * view.in_width;
+  const int pixels = view.batch * area;
+  const int steps_in_all = (pixels + T::depth - 1) / T::depth;
+  const int steps_per_part = (steps_in_all + parts - 1) / parts;
+  const int begin = min(part * steps_per_part, steps_in_all);
+  const int steps = min(steps_per_part, steps_in_all - begin);
+  const int row0 = static_cast<int>(blockIdx.y) * T::rows;
+  const int column0 = static_cast<int>(blockIdx.x) * T::columns;
+  const WindowEntry entry =
+      column0 + tid < inner ? table[column0 + tid] : WindowEntry{0, nowhere, nowhere};
+
+  // The pixel at which the next load begins; the loads come in order.
+  int image = begin * T::depth / area;
+  int oy = (begin * T::depth - image * area) / view.out_width;
+  int ox = begin * T::depth - image * area - oy * view.out_width;
+  const auto load = [&](typename T::Stage& stage, int step) {
+    const int k0 = (begin + step) * T::depth;
+#pragma unroll
+    for (int i = 0; i < T::depth; ++i) {
+      PixelPlace pixel;
+      if (image < view.batch) {
+        pixel = pixel_place<false>(
+            view, (static_cast<std::int64_t>(image) * view.in_channels + group * channels) * plane,
+            oy, ox);
+      }
+      copy_number<false>(view, images, pixel, entry, &stage.right[i][tid]);
+      if (++ox == view.out_width) {
+        ox = 0;
+        if (++oy == view.out_height) oy = 0, ++image;
+      }
+    }
+    const int k = k0 + tid % T::depth;
+    const int of = k / area;
+    const std::int64_t from =
+        (static_cast<std::int64_t>(of) * view.out_channels + group * filters) * area + k - of * area;
+#pragma unroll
+    for (int i = 0; i < T::rows * T::depth / T::threads; ++i) {
+      const int row = tid / T::depth + i * (T::threads / T::depth);
+      const bool is_there = row0 + row < filters && k < pixels;
+      copy_later(&stage.left[tid % T::depth][row],
+                 gradients + (is_there ? from + static_cast<std::int64_t>(row0 + row) * area : 0),
+                 is_there);
+    }
+  };
+  const ThreadPlace<T> place;
+  float sums[8][8] = {};
+  multiply_tiles<T>(stages, steps, place, sums, load);
+  float* to = sums_out + (static_cast<std::int64_t>(part) * view.groups + group) * filters * inner;
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    const int row = row0 + place.row + i % 4 + i / 4 * 16;
+#pragma unroll
+    for (int j = 0; j < 8; ++j) {
+      const int column = column0 + place.column + j % 4 + j / 4 * 32;
+      if (row < filters && column < inner) to[row * inner + column] = sums[i][j];
+    }
+  }
+}
+
+bool is_spread(const ConvView& view) { return view.gap_height > 1 || view.gap_width > 1; }
+int rows_for(const ConvView& view) { return view.out_channels / view.groups > 96 ? 128 : 64; }
+unsigned blocks_of(int items, int per_block) {
+  return static_cast<unsigned>((items + per_block - 1) / per_block);
+}
+
+using ProductKernel = void (*)(ConvView, const WindowEntry*, const float*, const float*, float*);
+ProductKernel product_for(const ConvView& view) {
+  if (rows_for(view) == 128) return is_spread(view) ? product<128, true> : product<128, false>;
+  return is_spread(view) ? product<64, true> : product<64, false>;
+}
+
+}  // namespace
+
+int window_entries(const ConvView& view) {
+  return (view.in_channels / view.groups * view.kernel_height * view.kernel_width + 7) / 8 * 8;
+}
+
+void fill_window_table(const ConvView& view, WindowEntry* table, cudaStream_t stream) {
+  const int entries = window_entries(view);
+  window_table<<<blocks_of(entries, table_threads), table_threads, 0, stream>>>(view, table,
+                                                                               entries);
+  STRATA_CUDA_CALL(cudaGetLastError());
+}
+
+void implicit_product(const ConvView& view, const WindowEntry* table, const float* kernels,
+                      const float* images, float* results, cudaStream_t stream) {
+  const int rows = rows_for(view);
+  const int threads = rows == 128 ? ProductTile<128, 128>::threads : ProductTile<64, 128>::threads;
+  const dim3 grid(blocks_of(view.batch * view.out_height * view.out_width, 128),
+                  blocks_of(view.out_channels / view.groups, rows),
+                  static_cast<unsigned>(view.groups));
+  product_for(view)<<<grid, threads, 0, stream>>>(view, table, kernels, images, results);
+  STRATA_CUDA_CALL(cudaGetLastError());
+}
+
+int implicit_parts(const ConvView& view) {
+  constexpr int wanted_blocks = 1056;  // two rounds of an H200's 132 SMs with 4 blocks each
+  constexpr int least_steps = 64;
+  const int inner = view.in_channels / view.groups * view.kernel_height * view.kernel_width;
+  const std::int64_t tiles = static_cast<std::int64_t>(blocks_of(inner, WeightTile::columns)) *
+                             blocks_of(view.out_channels / view.groups, WeightTile::rows) *
+                             view.groups;
+  const std::int64_t steps =
+      (static_cast<std::int64_t>(view.batch) * view.out_height * view.out_width + 7) / 8;
+  const std::int64_t parts = std::min(wanted_blocks / tiles, steps / least_steps);
+  return static_cast<int>(std::clamp<std::int64_t>(parts, 1, 65535 / view.groups));
+}
+
+void implicit_weight_gradient(const ConvView& view, const WindowEntry* table, const float* images,
+                              const float* gradients, int parts, float* sums,
+                              cudaStream_t stream) {
+  const int inner = view.in_channels / view.groups * view.kernel_height * view.kernel_width;
+  const dim3 grid(blocks_of(inner, WeightTile::columns),
+                  blocks_of(view.out_channels / view.groups, WeightTile::rows),
+                  static_cast<unsigned>(parts * view.groups));
+  weight_product<<<grid, WeightTile::threads, 0, stream>>>(view, table, images, gradients, parts,
+                                                           sums);
+  STRATA_CUDA_CALL(cudaGetLastError());
+}
+
+const void* implicit_kernel(const ConvView& view) {
+  return reinterpret_cast<const void*>(product_for(view));
+}
+const void* implicit_weight_kernel() { return reinterpret_cast<const void*>(&weight_product); }
+
+}  // namespace strata::cuda
