@@ -42,8 +42,12 @@ std::string roles_text(const ConvCell& cell) {
 std::string kernels_text(const ConvCell& cell) {
   std::string text;
   for (const KernelFacts& kernel : cell.kernels) {
-    text += fmt::format("{}{} regs, {}", text.empty() ? "" : "; ", kernel.registers_per_thread,
-                        format_bytes(kernel.shared_bytes_per_block));
+    const bool is_of_gpu = kernel.registers_per_thread > 0;
+    text += fmt::format("{}{}{}", text.empty() ? "" : "; ", kernel.name,
+                        is_of_gpu
+                            ? fmt::format(" ({} registers, {} shared)", kernel.registers_per_thread,
+                                          format_bytes(kernel.shared_bytes_per_block))
+                            : "");
   }
   return text;
 }

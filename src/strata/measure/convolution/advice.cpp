@@ -12,6 +12,10 @@
 namespace strata {
 namespace {
 
+ConvChoice choice_of(const ConvCell& cell) {
+  return {cell.strategy, cell.time_s(), cell.deviation_s(), cell.scratch_bytes};
+}
+
 /// The times of one series in one pass.
 class TimesOfSeries {
  public:
@@ -28,9 +32,7 @@ class TimesOfSeries {
         const ConvCell* cell = index.find(point.shape, pass, strategy.name);
         const bool counts = cell != nullptr && cell->is_measured() &&
                             (!budget_bytes || cell->scratch_bytes <= *budget_bytes);
-        row.push_back(
-            counts ? std::optional(ConvChoice{strategy.name, cell->time_s(), cell->scratch_bytes})
-                   : std::nullopt);
+        row.push_back(counts ? std::optional(choice_of(*cell)) : std::nullopt);
       }
     }
   }
@@ -63,7 +65,10 @@ class TimesOfSeries {
   std::vector<std::vector<std::optional<ConvChoice>>> rows_;
 };
 
-bool is_clearly_faster(double time_s, double than_s) { return time_s < than_s * (1 - conv_noise); }
+bool is_clearly_faster(const ConvChoice& one, const ConvChoice& than) {
+  return one.time_s < than.time_s * (1 - conv_noise) &&
+         one.time_s + one.deviation_s < than.time_s - than.deviation_s;
+}
 
 std::vector<ConvStretch> stretches_of(const TimesOfSeries& times) {
   std::vector<ConvStretch> stretches;
@@ -71,9 +76,8 @@ std::vector<ConvStretch> stretches_of(const TimesOfSeries& times) {
   for (std::size_t point = 0; point < times.points(); ++point) {
     const auto best = times.fastest(point);
     if (!best) continue;
-    const bool stays =
-        current && times.series().is_sweep && times.at(point, *current) &&
-        !is_clearly_faster(times.at(point, *best)->time_s, times.at(point, *current)->time_s);
+    const bool stays = current && times.series().is_sweep && times.at(point, *current) &&
+                       !is_clearly_faster(*times.at(point, *best), *times.at(point, *current));
     if (stays || current == best) {
       stretches.back().last = point;
       continue;
@@ -93,8 +97,8 @@ void add_changes_of_lead(const TimesOfSeries& times, std::size_t a, std::size_t 
     const auto& time_b = times.at(point, b);
     if (!time_a || !time_b) continue;
     std::optional<std::size_t> now;
-    if (is_clearly_faster(time_a->time_s, time_b->time_s)) now = a;
-    if (is_clearly_faster(time_b->time_s, time_a->time_s)) now = b;
+    if (is_clearly_faster(*time_a, *time_b)) now = a;
+    if (is_clearly_faster(*time_b, *time_a)) now = b;
     if (!now || now == leader) continue;
     if (leader) {
       crossovers.push_back({times.name(*now), times.name(*leader),
@@ -242,7 +246,7 @@ ConvNetworkAdvice conv_network_advice(const ConvResults& results, const ConvSeri
       if (const auto best = times.fastest(point)) layer.best = times.at(point, *best);
       const ConvCell* cell = index.find(series.points[point].shape, pass, advice.default_name);
       if (cell != nullptr && cell->is_measured()) {
-        layer.vendor_default = ConvChoice{cell->strategy, cell->time_s(), cell->scratch_bytes};
+        layer.vendor_default = choice_of(*cell);
       }
       if (!layer.best) continue;
       const auto times_run = static_cast<double>(count);

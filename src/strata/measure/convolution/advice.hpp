@@ -12,12 +12,14 @@
 /// What to take: pure functions of stored results.
 namespace strata {
 
-/// Differences below this share are taken for noise: whoever was ahead stays ahead.
+/// Differences below this share, or below the deviations of the two, are taken for noise: whoever
+/// was ahead stays ahead.
 inline constexpr double conv_noise = 0.02;
 
 struct ConvChoice {
   std::string strategy;
   double time_s = 0;
+  double deviation_s = 0;
   std::int64_t scratch_bytes = 0;
 };
 

@@ -75,6 +75,19 @@ TEST(ConvAdvice, does_not_take_noise_for_a_crossover) {
   EXPECT_EQ(advice.stretches.size(), 1U);
 }
 
+TEST(ConvAdvice, does_not_believe_samples_that_scatter) {
+  const ConvShape base{.height = 64, .width = 64, .kernel_height = 3, .kernel_width = 3};
+  auto results = made_up_results(
+      {conv_sweep(base, "b=1:3")},
+      {{{"a"}, [](const ConvShape&, ConvPass) { return 1.0; }},
+       {{"b"}, [](const ConvShape& s, ConvPass) { return s.batch == 1 ? 2.0 : 0.5; }}});
+  EXPECT_EQ(conv_advice(results).front().crossovers.size(), 1U);
+  for (ConvCell& cell : results.cells) {
+    if (cell.strategy == "b" && cell.shape.batch > 1) cell.samples_s = {0.01, 0.5, 1.5};
+  }
+  EXPECT_TRUE(conv_advice(results).front().crossovers.empty());
+}
+
 TEST(ConvAdvice, leaves_out_what_is_wrong_and_says_nothing_of_nothing) {
   ConvResults results = results_with_crossover();
   for (ConvCell& cell : results.cells) {
