@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/base/error.hpp"
+#include "strata/base/units.hpp"
+#include "strata/measure/cpu/ceilings/kernels.hpp"
+#include "strata/measure/cpu/ceilings/parts.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+namespace strata::cpu {
+namespace {
+
+/// The numbers of every thread, small integers, far enough apart for no two to share a line.
+class FmaNumbers {
+ public:
+  FmaNumbers(DType dtype, LaneUse use, int threads)
+      : elements_(fma_elements(dtype, use)),
+        bytes_(static_cast<std::size_t>(elements_ * bytes_per_element(dtype))),
+        start_(bytes_),
+        out_(static_cast<std::size_t>(threads), std::vector<unsigned char>(bytes_ + 256)) {
+    for (std::int64_t i = 0; i < elements_; ++i) {
+      const auto small = static_cast<double>(i % 5 + 1);
+      const auto single = static_cast<float>(small);
+      const std::size_t size = bytes_ / static_cast<std::size_t>(elements_);
+      std::memcpy(start_.data() + static_cast<std::size_t>(i) * size,
+                  dtype == DType::fp64 ? static_cast<const void*>(&small) : &single, size);
+    }
+  }
+  const void* start() const { return start_.data(); }
+  void* out(int worker) { return out_[static_cast<std::size_t>(worker)].data(); }
+  bool is_as_at_start(int worker) const {
+    return std::memcmp(start_.data(), out_[static_cast<std::size_t>(worker)].data(), bytes_) == 0;
+  }
+  std::int64_t elements() const { return elements_; }
+
+ private:
+  std::int64_t elements_;
+  std::size_t bytes_;
+  std::vector<unsigned char> start_;
+  std::vector<std::vector<unsigned char>> out_;
+};
+
+constexpr std::int64_t double_steps_per_pass = 256;
+
+Sourced fma_rate(const Bench& bench, DType dtype, LaneUse use, int active, std::string method) {
+  FmaNumbers numbers(dtype, use, active);
+  const Timing timing = bench.time(
+      [&](int worker, std::int64_t passes) {
+        run_fma(dtype, use, passes * double_steps_per_pass, numbers.start(), numbers.out(worker));
+      },
+      active);
+  for (int worker = 0; worker < active; ++worker) {
+    STRATA_CHECK(numbers.is_as_at_start(worker),
+                 "the multiply-adds left another result than their closed form");
+  }
+  const double flop_per_step = 2;
+  const double flop = flop_per_step * 2 * static_cast<double>(double_steps_per_pass) *
+                      static_cast<double>(numbers.elements()) * active;
+  return rate_of(flop, timing, std::move(method));
+}
+
+/// Cores × FLOP per clock × clock, where the units of the core are known.
+void compare_with_arithmetic(const Subject& subject, int cores, Peak& peak) {
+  Measurement& evidence = *peak.flop_per_s.evidence;
+  if (evidence.clock_hz) {
+    peak.clock_hz = Sourced{*evidence.clock_hz,
+                            "counted: additions that take one clock each, right after each sample"};
+  }
+  const auto units = fma_units_of(subject.core);
+  const VectorUnit vectors = vector_unit();
+  if (!units || !vectors.has_fma) {
+    evidence.notes.push_back(
+        vectors.has_fma ? "peak not known: how many multiply-add units this core has is in no table"
+                        : "peak not known: these instructions have no multiply-add");
+    return;
+  }
+  const auto bits = static_cast<std::int64_t>(units->bits_per_clock(vectors.bits));
+  const auto flop = static_cast<double>(2 * bits / (8 * bytes_per_element(peak.dtype)));
+  peak.flop_per_clock =
+      Sourced{flop, fmt::format("{}: {} multiply-add units, {} bits per clock; {}",
+                                units->architecture, units->units, bits, units->source)};
+  if (!evidence.clock_hz) return;
+  evidence.share =
+      PeakShare{peak.flop_per_s.value / (cores * flop * *evidence.clock_hz),
+                fmt::format("{} cores x {:.0f} FLOP x {:.0f} MHz seen", cores, flop,
+                            *evidence.clock_hz * 1e-6)};
+}
+
+Peak peak_of(const Bench& bench, const Subject& subject, DType dtype, const Say& say,
+             std::vector<std::string>& warnings) {
+  const VectorUnit vectors = vector_unit();
+  say(fmt::format("{} multiply-adds, one lane", name_of(dtype)));
+  const double scalar = fma_rate(bench, dtype, LaneUse::one, 1, "").value;
+  say(fmt::format("{} multiply-adds, one core", name_of(dtype)));
+  const double one_core = fma_rate(bench, dtype, LaneUse::all, 1, "").value;
+  say(fmt::format("{} multiply-adds, all cores", name_of(dtype)));
+  const int threads = bench.threads();
+  Peak peak{dtype, ComputeUnit::vector,
+            fma_rate(bench, dtype, LaneUse::all, threads,
+                     fmt::format("chains of multiply-adds in registers of {} bits ({}, {}), one "
+                                 "thread on each of {} cores; the median",
+                                 vectors.bits, vectors.name, vectors.chosen_by, threads))};
+  Measurement& evidence = *peak.flop_per_s.evidence;
+  evidence.notes.push_back(fmt::format("one core {}, with one lane of it {}",
+                                       format_flop_per_s(one_core, 4),
+                                       format_flop_per_s(scalar, 4)));
+  compare_with_arithmetic(subject, threads, peak);
+  constexpr double least_scaling = 0.7;
+  if (dtype == DType::fp32 && peak.flop_per_s.value < least_scaling * one_core * threads) {
+    warnings.push_back(fmt::format(
+        "{} cores reach {:.1f} times the fp32 rate of one: the machine was busy, its clock falls "
+        "with the load, or what looks like cores are threads of fewer",
+        threads, peak.flop_per_s.value / one_core));
+  }
+  return peak;
+}
+
+}  // namespace
+
+void measure_arithmetic(const Bench& bench, const Subject& subject, const Say& say,
+                        Machine& machine) {
+  for (const DType dtype : {DType::fp64, DType::fp32})
+    machine.peaks.push_back(peak_of(bench, subject, dtype, say, machine.measured->warnings));
+  machine.measured->warnings.push_back(
+      "fp16, bf16 and int8 were not measured: the vector code of this version has no loops for "
+      "them");
+}
+
+}  // namespace strata::cpu
