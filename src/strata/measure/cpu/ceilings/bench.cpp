@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t clock_rounds = 2000;  // some 40 µs
 /// On a busy machine sampling may take that many times as long as on a quiet one.
-constexpr double most_sampling_share = 12;
+constexpr double most_sampling_share = 8;
 constexpr std::size_t few_samples = 3;
 
 double seconds_from(std::chrono::steady_clock::time_point start) {
@@ -48,7 +48,7 @@ std::vector<double> Bench::clocks_hz(int active) const {
 }
 
 Crew::Span Bench::quiet_run(const Work& work, int active, std::int64_t passes) const {
-  constexpr int most_tries = 10;
+  constexpr int most_tries = 6;
   Crew::Span best;
   for (int i = 0; i < most_tries; ++i) {
     const Crew::Span span = crew_->run([&](int worker) { work(worker, passes); }, active);

@@ -120,15 +120,19 @@ Crew::Span Crew::run(const Task& task, int active) {
   wait_for(finished_, size() - 1);
   task_ = nullptr;
   Span span;
-  double first_s = workers_.front().start_s, last_s = workers_.front().end_s;
+  double first_s = workers_.front().start_s, last_start_s = first_s;
+  double last_s = workers_.front().end_s;
   for (int i = 0; i < active_; ++i) {
     const Worker& worker = workers_[static_cast<std::size_t>(i)];
     first_s = std::min(first_s, worker.start_s);
+    last_start_s = std::max(last_start_s, worker.start_s);
     last_s = std::max(last_s, worker.end_s);
     const double wall_s = worker.end_s - worker.start_s;
     span.is_disturbed |= wall_s - worker.cpu_s > most_lost_share * wall_s + most_lost_s;
   }
   span.seconds = last_s - first_s;
+  // One that had lost its processor at the start began late.
+  span.is_disturbed |= last_start_s - first_s > most_lost_share * span.seconds + most_lost_s;
   return span;
 }
 

@@ -11,7 +11,8 @@ namespace strata::cpu {
 namespace {
 
 constexpr std::int64_t smallest_set = 8 << 10;
-constexpr std::int64_t smallest_array = std::int64_t{64} << 20;  // where no cache is known
+constexpr std::int64_t smallest_arrays = std::int64_t{192} << 20;  // where no cache is known
+constexpr std::int64_t least_times_caches = 4;
 
 }  // namespace
 
@@ -33,15 +34,16 @@ std::vector<std::int64_t> sets_for_level(std::span<const CacheLevel> caches, std
   return sets;
 }
 
-OuterArrays outer_arrays(std::span<const CacheLevel> caches, int threads,
+OuterArrays outer_arrays(std::span<const CacheLevel> caches, int threads, int times_caches,
                          std::optional<std::int64_t> available_bytes) {
   std::int64_t last_level = 0;
   if (!caches.empty()) last_level = caches.back().bytes * caches.back().instances;
-  const std::int64_t wanted = std::max(4 * last_level, smallest_array) / threads;
-  OuterArrays arrays{wanted, false};
-  if (available_bytes && 3 * wanted * threads > *available_bytes / 2) {
-    arrays.bytes_per_thread = std::max<std::int64_t>(*available_bytes / 2 / 3 / threads, 1 << 20);
-    arrays.is_too_small = true;
+  const std::int64_t wanted = std::max(times_caches * last_level, smallest_arrays);
+  OuterArrays arrays{wanted / threads, false};
+  if (available_bytes && wanted > *available_bytes / 2) {
+    const std::int64_t most = *available_bytes / 2;
+    arrays.bytes_per_thread = std::max<std::int64_t>(most / threads, 1 << 20);
+    arrays.is_too_small = most < least_times_caches * last_level;
   }
   return arrays;
 }

@@ -21,13 +21,13 @@ std::int64_t share_of_core(const CacheLevel& cache, int threads);
 std::vector<std::int64_t> sets_for_level(std::span<const CacheLevel> caches, std::size_t index,
                                          int threads);
 
-/// Bytes for each thread and array such that none of it is in a cache when it is met again: 4 times
-/// all last-level caches, at most half of what is available for three arrays.
+/// Bytes for each thread such that none of them is in a cache when it is met again: together
+/// `times_caches` all last-level caches, at least 4; at most half of what is available.
 struct OuterArrays {
   std::int64_t bytes_per_thread = 0;
   bool is_too_small = false;  ///< memory was short
 };
-OuterArrays outer_arrays(std::span<const CacheLevel> caches, int threads,
+OuterArrays outer_arrays(std::span<const CacheLevel> caches, int threads, int times_caches,
                          std::optional<std::int64_t> available_bytes);
 
 /// 2^k from `least` to at most `most`, and every `factor`-th.

@@ -77,14 +77,11 @@ MemoryLevel cache_level(const Bench& bench, const Subject& subject, std::size_t 
 /// With stores through the caches and around them; the better is the number, the other a note.
 Sourced outer_rate(const Bench& bench, WalkSpace& space, AccessMix mix) {
   const auto rate = [&](Store store, std::string_view how) {
-    const WalkPlan plan = space.plan(mix, store, arrays_of(mix) * space.bytes_per_array());
+    const WalkPlan plan = space.plan(mix, store, space.bytes());
     space.check(bench, plan, bench.threads());
     return walk_rate(bench, space, plan, bench.threads(),
-                     fmt::format("{} of arrays of {} per core, one thread on each of {} cores{}; "
-                                 "the median",
-                                 name_of(mix),
-                                 format_bytes(static_cast<double>(space.bytes_per_array())),
-                                 bench.threads(), how));
+                     fmt::format("{} of {} per core, one thread on each of {} cores{}; the median",
+                                 name_of(mix), set_text(plan), bench.threads(), how));
   };
   Sourced cached = rate(Store::cached, mix == AccessMix::read ? "" : ", stores through the caches");
   if (mix == AccessMix::read || !has_stores_past_caches()) return cached;
@@ -118,7 +115,7 @@ MemoryLevel outer_level(const Bench& bench, const Subject& subject, WalkSpace& s
     level.mixes.push_back({mix, outer_rate(bench, space, mix)});
   }
   say("DRAM, the triad of STREAM");
-  WalkPlan stream = space.plan(AccessMix::triad, Store::cached, 3 * space.bytes_per_array());
+  WalkPlan stream = space.plan(AccessMix::triad, Store::cached, space.bytes());
   stream.is_plain_stream = true;
   space.check(bench, stream, bench.threads());
   const double reference = walk_rate(bench, space, stream, bench.threads(), "").value;
@@ -139,10 +136,13 @@ MemoryLevel outer_level(const Bench& bench, const Subject& subject, WalkSpace& s
 std::int64_t bytes_for_arrays(const Bench& bench, const Subject& subject,
                               std::vector<std::string>& warnings) {
   const auto available = available_memory_bytes("/");
-  const OuterArrays arrays = outer_arrays(subject.topology.caches, bench.threads(), available);
+  // Each of the three arrays of the triad 4 times the caches, as STREAM asks; or all of them.
+  const int times_caches = bench.options().is_quick ? 4 : 12;
+  const OuterArrays arrays =
+      outer_arrays(subject.topology.caches, bench.threads(), times_caches, available);
   if (arrays.is_too_small) {
     warnings.push_back(fmt::format(
-        "only {} of memory are free: arrays of {} are less than 4 times the last-level caches, so "
+        "only {} of memory are free: {} are less than 4 times the last-level caches, so "
         "the bandwidth of DRAM may be too high",
         format_bytes(static_cast<double>(*available)),
         format_bytes(static_cast<double>(arrays.bytes_per_thread * bench.threads()))));

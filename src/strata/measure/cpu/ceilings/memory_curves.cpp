@@ -29,7 +29,7 @@ WorkingSetCurve curve_of(const Bench& bench, WalkSpace& space, AccessMix mix, in
   const std::int64_t arrays = arrays_of(mix);
   const std::int64_t factor = bench.options().is_quick ? 4 : 2;
   for (const std::int64_t set : rising_sets(arrays * least_set_of_thread * active,
-                                            arrays * space.bytes_per_array() * active, factor)) {
+                                            space.bytes() * active, factor)) {
     say(fmt::format("{} of {}", name_of(mix), format_bytes(static_cast<double>(set))));
     const WalkPlan plan = space.plan(mix, Store::cached, set / active);
     const double pass_s = bench.time(space.work(plan), active, curve_effort(bench)).median_s();
@@ -75,7 +75,7 @@ void measure_nodes(const Bench& bench, const Subject& subject, WalkSpace& space,
   if (count < nodes.size())
     machine.measured->warnings.push_back(fmt::format(
         "links between memory nodes: only the first {} of {}", count, nodes.size()));
-  const WalkPlan plan = space.plan(AccessMix::read, Store::cached, space.bytes_per_array());
+  const WalkPlan plan = space.plan(AccessMix::read, Store::cached, space.bytes());
   for (std::size_t reader = 0; reader < count; ++reader) {
     for (std::size_t owner = 0; owner < count; ++owner) {
       const std::vector<int> owners =

@@ -63,9 +63,9 @@ std::int64_t arrays_of(AccessMix mix) {
   return 1;
 }
 
-WalkSpace::WalkSpace(const Bench& bench, std::int64_t bytes_per_array)
-    : array_doubles_(std::max(bytes_per_array / 8 / walk_granule, std::int64_t{1}) * walk_granule),
-      region_bytes_(static_cast<std::size_t>((3 * array_doubles_ + most_gaps) * 8)),
+WalkSpace::WalkSpace(const Bench& bench, std::int64_t bytes_per_thread)
+    : doubles_(std::max(bytes_per_thread / 8 / walk_granule, std::int64_t{3}) * walk_granule),
+      region_bytes_(static_cast<std::size_t>((doubles_ + most_gaps) * 8)),
       progress_(static_cast<std::size_t>(bench.threads())) {
   for (int i = 0; i < bench.threads(); ++i) {
     void* region = mmap(nullptr, region_bytes_, PROT_READ | PROT_WRITE,
@@ -93,7 +93,7 @@ WalkSpace::~WalkSpace() {
 WalkPlan WalkSpace::plan(AccessMix mix, Store store, std::int64_t set_bytes) const {
   WalkPlan plan{.mix = mix, .store = store};
   const std::int64_t wanted =
-      std::clamp(set_bytes / arrays_of(mix) / 8, walk_granule, array_doubles_);
+      std::clamp(set_bytes / arrays_of(mix) / 8, walk_granule, doubles_ / arrays_of(mix));
   plan.slices = (wanted + most_slice_doubles - 1) / most_slice_doubles;
   plan.slice = wanted / plan.slices / walk_granule * walk_granule;
   const std::int64_t doubles = plan.doubles();

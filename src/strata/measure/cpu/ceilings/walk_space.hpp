@@ -28,13 +28,14 @@ std::int64_t arrays_of(AccessMix mix);
 
 class WalkSpace {
  public:
-  /// `bytes_per_array` for each thread, three times. Errors (environment): no memory.
-  WalkSpace(const Bench& bench, std::int64_t bytes_per_array);
+  /// So many bytes for each thread. Errors (environment): no memory.
+  WalkSpace(const Bench& bench, std::int64_t bytes_per_thread);
   ~WalkSpace();
   WalkSpace(const WalkSpace&) = delete;
   WalkSpace& operator=(const WalkSpace&) = delete;
 
-  std::int64_t bytes_per_array() const { return array_doubles_ * 8; }
+  /// For each thread; the arrays of a mix divide it.
+  std::int64_t bytes() const { return doubles_ * 8; }
 
   /// The arrays of one thread take `set_bytes` together, or a little less; long ones are walked in
   /// slices, one in each pass, so that a pass stays short and yet no line is met again before all
@@ -57,7 +58,7 @@ class WalkSpace {
     std::int64_t next_slice = 0;
     double sum = 0;  ///< what was read, so that reading cannot be left out
   };
-  std::int64_t array_doubles_ = 0;
+  std::int64_t doubles_ = 0;
   std::size_t region_bytes_ = 0;
   std::vector<double*> regions_;
   std::vector<Progress> progress_;
