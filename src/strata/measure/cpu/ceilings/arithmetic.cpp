@@ -2,6 +2,7 @@
 #include "strata/base/error.hpp"
 #include "strata/base/units.hpp"
 #include "strata/measure/cpu/ceilings/kernels.hpp"
+#include "strata/measure/cpu/ceilings/low_precision.hpp"
 #include "strata/measure/cpu/ceilings/parts.hpp"
 
 #include <fmt/format.h>
@@ -60,17 +61,26 @@ Sourced fma_rate(const Bench& bench, DType dtype, LaneUse use, int active, std::
   return rate_of(flop, timing, std::move(method));
 }
 
-/// Cores × FLOP per clock × clock, where the units of the core are known.
-void compare_with_arithmetic(const Subject& subject, int cores, Peak& peak) {
+/// Cores × FLOP per clock × the clock seen, where the last two are known.
+void compare_with_clock(int cores, Peak& peak) {
   Measurement& evidence = *peak.flop_per_s.evidence;
-  if (evidence.clock_hz) {
-    peak.clock_hz = Sourced{*evidence.clock_hz,
-                            "counted: additions that take one clock each, right after each sample"};
-  }
+  if (!evidence.clock_hz) return;
+  peak.clock_hz = Sourced{*evidence.clock_hz,
+                          "counted: additions that take one clock each, right after each sample"};
+  if (!peak.flop_per_clock) return;
+  const double flop = peak.flop_per_clock->value;
+  evidence.share =
+      PeakShare{peak.flop_per_s.value / (cores * flop * *evidence.clock_hz),
+                fmt::format("{} cores x {:.0f} FLOP x {:.0f} MHz seen", cores, flop,
+                            *evidence.clock_hz * 1e-6)};
+}
+
+/// What the multiply-add units of the core could do, where a table has them.
+void set_flop_per_clock(const Subject& subject, Peak& peak) {
   const auto units = fma_units_of(subject.core);
   const VectorUnit vectors = vector_unit();
   if (!units || !vectors.has_fma) {
-    evidence.notes.push_back(
+    peak.flop_per_s.evidence->notes.push_back(
         vectors.has_fma ? "peak not known: how many multiply-add units this core has is in no table"
                         : "peak not known: these instructions have no multiply-add");
     return;
@@ -80,11 +90,6 @@ void compare_with_arithmetic(const Subject& subject, int cores, Peak& peak) {
   peak.flop_per_clock =
       Sourced{flop, fmt::format("{}: {} multiply-add units, {} bits per clock; {}",
                                 units->architecture, units->units, bits, units->source)};
-  if (!evidence.clock_hz) return;
-  evidence.share =
-      PeakShare{peak.flop_per_s.value / (cores * flop * *evidence.clock_hz),
-                fmt::format("{} cores x {:.0f} FLOP x {:.0f} MHz seen", cores, flop,
-                            *evidence.clock_hz * 1e-6)};
 }
 
 Peak peak_of(const Bench& bench, const Subject& subject, DType dtype, const Say& say,
@@ -105,7 +110,8 @@ Peak peak_of(const Bench& bench, const Subject& subject, DType dtype, const Say&
   evidence.notes.push_back(fmt::format("one core {}, with one lane of it {}",
                                        format_flop_per_s(one_core, 4),
                                        format_flop_per_s(scalar, 4)));
-  compare_with_arithmetic(subject, threads, peak);
+  set_flop_per_clock(subject, peak);
+  compare_with_clock(threads, peak);
   constexpr double least_scaling = 0.7;
   if (dtype == DType::fp32 && peak.flop_per_s.value < least_scaling * one_core * threads) {
     warnings.push_back(fmt::format(
@@ -116,15 +122,69 @@ Peak peak_of(const Bench& bench, const Subject& subject, DType dtype, const Say&
   return peak;
 }
 
+/// Whether each thread's numbers were right, far enough apart for no two to share a line.
+struct alignas(128) Verdict {
+  bool is_right = true;
+};
+
+Sourced low_precision_rate(const Bench& bench, const LowPrecisionLoop& loop, int active,
+                           std::string method) {
+  constexpr std::int64_t rounds_per_pass = 64;
+  std::vector<Verdict> verdicts(static_cast<std::size_t>(active));
+  const Timing timing = bench.time(
+      [&](int worker, std::int64_t passes) {
+        verdicts[static_cast<std::size_t>(worker)].is_right &= loop.run(passes * rounds_per_pass);
+      },
+      active);
+  for (const Verdict& verdict : verdicts) {
+    STRATA_CHECK(verdict.is_right, "multiply-adds left another result than their closed form");
+  }
+  return rate_of(static_cast<double>(loop.flop_per_round * rounds_per_pass * active), timing,
+                 std::move(method));
+}
+
+Peak peak_of(const Bench& bench, const LowPrecisionLoop& loop) {
+  const int threads = bench.threads();
+  const double one_core = low_precision_rate(bench, loop, 1, "").value;
+  Peak peak{loop.dtype, loop.unit,
+            low_precision_rate(bench, loop, threads,
+                               fmt::format("multiply-adds in registers with {}, one thread on each "
+                                           "of {} cores; the median",
+                                           loop.instructions, threads))};
+  Measurement& evidence = *peak.flop_per_s.evidence;
+  evidence.notes.push_back(fmt::format("one core {}", format_flop_per_s(one_core, 4)));
+  if (loop.flop_per_clock)
+    peak.flop_per_clock = Sourced{static_cast<double>(*loop.flop_per_clock),
+                                  std::string(loop.source)};
+  compare_with_clock(threads, peak);
+  return peak;
+}
+
+void warn_of_absent_types(const Machine& machine, std::vector<std::string>& warnings) {
+  std::vector<std::string_view> absent;
+  for (const DType dtype : {DType::fp16, DType::bf16, DType::int8}) {
+    const bool is_there = find_peak(machine, dtype, ComputeUnit::vector) != nullptr ||
+                          find_peak(machine, dtype, ComputeUnit::matrix) != nullptr;
+    if (!is_there) absent.push_back(name_of(dtype));
+  }
+  if (absent.empty()) return;
+  warnings.push_back(fmt::format(
+      "no rate for {}: this CPU has no multiply-adds of that type, or none that this version has a "
+      "loop for (AVX512-FP16, AVX512-BF16, AMX)",
+      fmt::join(absent, ", ")));
+}
+
 }  // namespace
 
 void measure_arithmetic(const Bench& bench, const Subject& subject, const Say& say,
                         Machine& machine) {
   for (const DType dtype : {DType::fp64, DType::fp32})
     machine.peaks.push_back(peak_of(bench, subject, dtype, say, machine.measured->warnings));
-  machine.measured->warnings.push_back(
-      "fp16, bf16 and int8 were not measured: the vector code of this version has no loops for "
-      "them");
+  for (const LowPrecisionLoop& loop : low_precision_loops()) {
+    say(fmt::format("{} multiply-adds, {}", name_of(loop.dtype), name_of(loop.unit)));
+    machine.peaks.push_back(peak_of(bench, loop));
+  }
+  warn_of_absent_types(machine, machine.measured->warnings);
 }
 
 }  // namespace strata::cpu

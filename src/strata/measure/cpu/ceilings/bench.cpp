@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::int64_t clock_rounds = 2000;  // some 40 µs
 /// On a busy machine sampling may take that many times as long as on a quiet one.
-constexpr double most_sampling_share = 8;
+constexpr double most_patience = 16;
+constexpr double quick_patience = 8;
 constexpr std::size_t few_samples = 3;
 
 double seconds_from(std::chrono::steady_clock::time_point start) {
@@ -77,7 +78,8 @@ Timing Bench::time(const Work& work, int active, const Effort& effort) const {
   Timing timing;
   std::vector<double> all_s;
   const auto sampling = std::chrono::steady_clock::now();
-  const double most_s = most_sampling_share * effort.samples * effort.sample_s;
+  const double patience = options_.is_quick ? quick_patience : most_patience;
+  const double most_s = patience * effort.samples * effort.sample_s;
   while (static_cast<int>(timing.samples_s.size()) < effort.samples) {
     if (seconds_from(sampling) > most_s && all_s.size() >= few_samples) break;
     const Crew::Span span = sample();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/measure/cpu/ceilings/kernels.hpp"
 
+#include "strata/measure/cpu/ceilings/low_precision.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -97,6 +99,14 @@ TEST(CpuKernels, multiply_adds_happen) {
   std::vector<float> out(count);
   run_fma(DType::fp32, LaneUse::all, 1, start.data(), out.data());
   EXPECT_EQ(out, std::vector<float>(count, 0));  // 7 - (7 - 1e-9)
+}
+
+TEST(CpuKernels, loops_of_low_precision_leave_their_closed_form) {
+  for (const LowPrecisionLoop& loop : low_precision_loops()) {
+    for (const std::int64_t rounds : {0, 1, 7}) EXPECT_TRUE(loop.run(rounds)) << loop.instructions;
+    EXPECT_GT(loop.flop_per_round, 0);
+    EXPECT_EQ(loop.flop_per_clock.has_value(), !loop.source.empty());
+  }
 }
 
 TEST(CpuKernels, additions_in_a_chain_are_all_made) {

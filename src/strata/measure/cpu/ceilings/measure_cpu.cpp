@@ -120,9 +120,9 @@ struct PartOfRun {
   double share;  // of the whole, in time
   int steps;     // that it says
 };
-constexpr std::array parts = {PartOfRun{cpu::measure_arithmetic, 0.12, 6},
+constexpr std::array parts = {PartOfRun{cpu::measure_arithmetic, 0.2, 10},
                               PartOfRun{cpu::measure_hand_over, 0.02, 1},
-                              PartOfRun{cpu::measure_memory, 0.86, 80}};
+                              PartOfRun{cpu::measure_memory, 0.78, 80}};
 
 void measure_parts(const Bench& bench, const Subject& subject, const CeilingProgress& progress,
                    Machine& machine) {
