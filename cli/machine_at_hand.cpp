@@ -30,7 +30,8 @@ std::optional<fs::path> measured_machines_folder() {
 std::string measured_machine_file(std::string_view host, std::string_view part) {
   std::string name(host);
   // What would end the name of a file, or part a list of machines.
-  std::replace_if(name.begin(), name.end(), [](char c) { return c == '/' || c == ','; }, '-');
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == '/' || c == ','; }, '-');
   return fmt::format("{}-{}.json", name, part);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `strata machine measure` refuses, what it writes of the CPU, and who reads that. GPUs are measured in
-// tests/device. No test looks at how fast the machine is.
+// What `strata machine measure` refuses, what it writes of the CPU, and who reads that. GPUs are
+// measured in tests/device. No test looks at how fast the machine is.
 #include "strata/version.hpp"
 #include "tests/cli/run_program.hpp"
 
@@ -21,7 +21,8 @@ bool has(const std::string& text, std::string_view part) {
 }
 
 TEST(MachineMeasure, a_device_that_does_not_exist_is_a_mistake_of_the_command_line) {
-  for (const char* device : {"gpu", "CPU", "cpu:0", "cuda:", "cuda:x", "cuda:-1", "cuda:99999999999", "CUDA"}) {
+  for (const char* device :
+       {"gpu", "CPU", "cpu:0", "cuda:", "cuda:x", "cuda:-1", "cuda:99999999999", "CUDA"}) {
     const Outcome outcome = run({"machine", "measure", "--device", device});
     EXPECT_EQ(outcome.exit_code, 2) << device;
     EXPECT_EQ(outcome.out, "");
@@ -65,7 +66,8 @@ TEST(MachineMeasure, of_the_cpu_is_a_machine_for_every_command) {
   const Outcome outcome = run({"machine", "measure", "--device", "cpu", "--quick"}, at_home);
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   for (const char* part : {"cpu, measured on ", "fp32 ", "DRAM ", "launch_latency_s", "STREAM"}) {
-    if (std::string_view(part) == "launch_latency_s" && has(outcome.out, "with one thread")) continue;
+    if (std::string_view(part) == "launch_latency_s" && has(outcome.out, "with one thread"))
+      continue;
     EXPECT_TRUE(has(outcome.out, part)) << part << " is not in\n" << outcome.out;
   }
   std::vector<std::filesystem::path> files;

@@ -7,7 +7,7 @@
 /// What a measured machine says of the run that measured it.
 namespace strata {
 
-std::string this_host();  ///< its name, or "unknown"
+std::string this_host();    ///< its name, or "unknown"
 std::string this_moment();  ///< "2026-03-01T12:00:00Z"
 
 /// "NVIDIA H200" → "nvidia-h200-measured": what the machine is called on the command line.

@@ -15,7 +15,7 @@ std::vector<int> allowed_processors();
 
 /// The least that its control groups, of either version, leave to it.
 struct GroupLimits {
-  std::optional<double> processors;  ///< time of so many: 1.5
+  std::optional<double> processors;               ///< time of so many: 1.5
   std::optional<std::int64_t> free_memory_bytes;  ///< limit less what is used
 
   bool operator==(const GroupLimits&) const = default;

@@ -71,9 +71,7 @@ std::int64_t Bench::passes_for(const Work& work, int active, double sample_s) co
 Timing Bench::time(const Work& work, int active, const Effort& effort) const {
   const auto start = std::chrono::steady_clock::now();
   const std::int64_t passes = passes_for(work, active, effort.sample_s);
-  const auto sample = [&] {
-    return crew_->run([&](int worker) { work(worker, passes); }, active);
-  };
+  const auto sample = [&] { return crew_->run([&](int worker) { work(worker, passes); }, active); };
   while (seconds_from(start) < effort.warm_up_s) sample();
   Timing timing;
   std::vector<double> all_s;
@@ -113,9 +111,8 @@ Sourced rate_of(double amount, const Timing& timing, std::string method) {
         fmt::format("others had a processor during nearly all samples: the fastest {}",
                     timing.samples_s.size()));
   } else if (timing.disturbed > 0) {
-    evidence.notes.push_back(
-        fmt::format("{} more samples left out, during which others had a processor",
-                    timing.disturbed));
+    evidence.notes.push_back(fmt::format(
+        "{} more samples left out, during which others had a processor", timing.disturbed));
   }
   return {amount / timing.median_s(), measured_source, std::move(evidence)};
 }

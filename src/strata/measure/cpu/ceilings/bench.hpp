@@ -17,7 +17,7 @@ namespace strata::cpu {
 /// How much time a number is worth.
 struct Effort {
   int samples = 20;
-  double sample_s = 2e-3;   ///< short, so that many are undisturbed on a busy machine
+  double sample_s = 2e-3;  ///< short, so that many are undisturbed on a busy machine
   double warm_up_s = 0.03;
 };
 

@@ -31,7 +31,8 @@ struct Known {
 
 TEST(CpuCoreModel, multiply_add_units_of_known_cores) {
   const Known all[] = {
-      {x86("GenuineIntel", 6, 143, "Intel(R) Xeon(R) Platinum 8480+"), "Sapphire Rapids",
+      {x86("GenuineIntel", 6, 143, "Intel(R) Xeon(R) Platinum 8480+"),
+       "Sapphire Rapids",
        {256, 512, 1024}},
       {x86("GenuineIntel", 6, 85, "Intel(R) Core(TM) i9-10980XE"), "Skylake-SP", {256, 512, 1024}},
       {x86("GenuineIntel", 6, 85, "Intel(R) Xeon(R) Silver 4114"), "Skylake-SP", {256, 512, 512}},

@@ -15,7 +15,8 @@ namespace strata::cpu {
 
 class Crew {
  public:
-  /// One thread per processor. Where one may not be pinned the crew works on, and problem() says so.
+  /// One thread per processor. Where one may not be pinned the crew works on, and problem() says
+  /// so.
   explicit Crew(std::span<const int> processors);
   ~Crew();  ///< lets the caller run where it might before
   Crew(const Crew&) = delete;

@@ -42,8 +42,7 @@ void measure_hand_over(const Bench& bench, const Subject&, const Say& say, Machi
   Sourced awake = number(awake_s, fmt::format("{}; threads that wait awake; each sample the median "
                                               "of {} in a row; the median",
                                               what, in_a_row));
-  machine.launch_variants.push_back(
-      {fmt::format("{} threads, awake", bench.threads()), awake});
+  machine.launch_variants.push_back({fmt::format("{} threads, awake", bench.threads()), awake});
   machine.launch_variants.push_back({fmt::format("{} threads, asleep", bench.threads()),
                                      number(asleep_s, what + "; threads that sleep; the median")});
   machine.launch_latency_s = std::move(awake);

@@ -7,8 +7,8 @@
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "strata/measure/cpu/ceilings/highway_kernels.cpp"
-#include <hwy/foreach_target.h>  // IWYU pragma: keep
 #include <hwy/cache_control.h>
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
@@ -25,14 +25,13 @@ inline constexpr std::int64_t chains = 12;
 #define STRATA_MORE_CHAINS(each) each(12) each(13) each(14) each(15)
 inline constexpr std::int64_t chains = 16;
 #endif
-#define STRATA_CHAINS(each)                                                                   \
-  each(0) each(1) each(2) each(3) each(4) each(5) each(6) each(7) each(8) each(9) each(10) each(11) \
-      STRATA_MORE_CHAINS(each)
+#define STRATA_CHAINS(each)                                                                \
+  each(0) each(1) each(2) each(3) each(4) each(5) each(6) each(7) each(8) each(9) each(10) \
+      each(11) STRATA_MORE_CHAINS(each)
 
 // Vectors of a size that only the CPU knows cannot stand in an array, hence the names.
 template <class D>
-void multiply_add(D d, std::int64_t double_steps, const hn::TFromD<D>* start,
-                  hn::TFromD<D>* out) {
+void multiply_add(D d, std::int64_t double_steps, const hn::TFromD<D>* start, hn::TFromD<D>* out) {
   using T = hn::TFromD<D>;
   const auto lanes = hn::Lanes(d);
   T factor = -1, constant = 7;
@@ -113,12 +112,12 @@ void walk_once(const Walk& walk) {
   switch (walk.mix) {
     case AccessMix::read: break;
     case AccessMix::write:
-      fill_with<is_past_caches>(d, walk.a, walk.count, [&](std::int64_t) HWY_ATTR { return factor; });
+      fill_with<is_past_caches>(d, walk.a, walk.count,
+                                [&](std::int64_t) HWY_ATTR { return factor; });
       break;
     case AccessMix::copy:
-      fill_with<is_past_caches>(
-          d, walk.a, walk.count,
-          [&](std::int64_t at) HWY_ATTR { return hn::Load(d, walk.b + at); });
+      fill_with<is_past_caches>(d, walk.a, walk.count,
+                                [&](std::int64_t at) HWY_ATTR { return hn::Load(d, walk.b + at); });
       break;
     case AccessMix::triad:
       fill_with<is_past_caches>(d, walk.a, walk.count, [&](std::int64_t at) HWY_ATTR {

@@ -77,12 +77,11 @@ Topology topology_of(std::span<const int> allowed) {
     });
   }
   topology.caches = cache_levels(caches, topology.cores);
-  for_each_object(found, HWLOC_OBJ_NUMANODE, allowed,
-                  [&](const hwloc_obj& object, std::vector<int> mine) {
-                    topology.nodes.push_back(
-                        {static_cast<int>(object.os_index), std::move(mine),
-                         static_cast<std::int64_t>(object.attr->numanode.local_memory)});
-                  });
+  for_each_object(
+      found, HWLOC_OBJ_NUMANODE, allowed, [&](const hwloc_obj& object, std::vector<int> mine) {
+        topology.nodes.push_back({static_cast<int>(object.os_index), std::move(mine),
+                                  static_cast<std::int64_t>(object.attr->numanode.local_memory)});
+      });
   return topology;
 }
 

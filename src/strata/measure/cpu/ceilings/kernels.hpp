@@ -13,10 +13,10 @@ namespace strata::cpu {
 
 /// The vector instructions in use.
 struct VectorUnit {
-  std::string name;         ///< "AVX-512"
-  int bits = 0;             ///< of one register
-  bool has_fma = false;     ///< multiplies and adds in one instruction
-  std::string chosen_by;    ///< "Highway 1.0.3 at run time"
+  std::string name;       ///< "AVX-512"
+  int bits = 0;           ///< of one register
+  bool has_fma = false;   ///< multiplies and adds in one instruction
+  std::string chosen_by;  ///< "Highway 1.0.3 at run time"
 };
 VectorUnit vector_unit();
 

@@ -25,8 +25,8 @@ struct Arrays {
     return storage_.data() + aligned + array * (count_ + walk_granule);
   }
   std::int64_t count_;
-  std::vector<double> storage_ = std::vector<double>(
-      static_cast<std::size_t>(3 * (count_ + walk_granule) + 8));
+  std::vector<double> storage_ =
+      std::vector<double>(static_cast<std::size_t>(3 * (count_ + walk_granule) + 8));
 };
 
 double expected_at(AccessMix mix, Arrays& arrays, std::int64_t i) {
@@ -67,8 +67,8 @@ TEST(CpuKernels, the_triad_of_stream_is_the_triad) {
   Arrays before(walk_granule), arrays(walk_granule);
   stream_triad(arrays.at(0), arrays.at(1), arrays.at(2), walk_granule - 3);
   for (std::int64_t i = 0; i < walk_granule; ++i) {
-    EXPECT_EQ(arrays.at(0)[i], i < walk_granule - 3 ? expected_at(AccessMix::triad, before, i)
-                                                    : before.at(0)[i]);
+    EXPECT_EQ(arrays.at(0)[i],
+              i < walk_granule - 3 ? expected_at(AccessMix::triad, before, i) : before.at(0)[i]);
   }
 }
 

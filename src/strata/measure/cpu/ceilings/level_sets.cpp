@@ -64,8 +64,7 @@ void set_envelope(MemoryLevel& level) {
   if (best == level.mixes.end()) return;
   level.bandwidth_bytes_per_s = best->bytes_per_s;
   if (auto& evidence = level.bandwidth_bytes_per_s->evidence)
-    evidence->notes.push_back(
-        fmt::format("the best of its access mixes: {}", name_of(best->mix)));
+    evidence->notes.push_back(fmt::format("the best of its access mixes: {}", name_of(best->mix)));
 }
 
 std::vector<std::string> drop_disturbed_levels(std::vector<MemoryLevel>& levels) {

@@ -103,10 +103,9 @@ TEST(CpuNodes, readers_take_the_memory_of_the_other_node_in_turn) {
 }
 
 TEST(CpuSurroundings, times_of_our_processors_only) {
-  const std::vector<std::string> stat = {"cpu  99 99 99 99 99 99 99 99 0 0",
-                                         "cpu0 100 20 30 1000 50 5 5 40 7 7",
-                                         "cpu1 1 1 1 1 1 1 1 1 0 0",
-                                         "cpu10 200 0 0 0 0 0 0 0 0 0", "intr 5"};
+  const std::vector<std::string> stat = {
+      "cpu  99 99 99 99 99 99 99 99 0 0", "cpu0 100 20 30 1000 50 5 5 40 7 7",
+      "cpu1 1 1 1 1 1 1 1 1 0 0", "cpu10 200 0 0 0 0 0 0 0 0 0", "intr 5"};
   const std::vector<int> ours = {0, 10};
   const ProcessorTimes times = processor_times(stat, ours, 100);
   EXPECT_DOUBLE_EQ(times.busy_s, 3.6);

@@ -24,6 +24,11 @@ constexpr std::string_view intel_manual =
 /// Eight registers, twice: enough for units of 4 to 6 clocks that start two in each.
 constexpr int chains = 16;
 
+#if defined(__clang__) && __clang_major__ < 16
+constexpr bool has_fp16_compiler = false;  // knows the instructions only when all code may use them
+bool run_fp16(std::int64_t) { return false; }
+#else
+constexpr bool has_fp16_compiler = true;
 __attribute__((target("avx512f,avx512bw,avx512fp16"))) bool run_fp16(std::int64_t rounds) {
   __m512h x[chains];
   for (__m512h& each : x) each = _mm512_set1_ph(2);
@@ -39,6 +44,7 @@ __attribute__((target("avx512f,avx512bw,avx512fp16"))) bool run_fp16(std::int64_
   }
   return true;
 }
+#endif
 
 /// Each sum takes a · b, then a · -b.
 __attribute__((target("avx512f,avx512bf16"))) bool run_bf16(std::int64_t rounds) {
@@ -82,39 +88,40 @@ TileData tile_of(T value) {
 
 // Four sums at once, each a · b and then a · -b: a product of tiles takes some 52 clocks and one
 // begins every 16. The numbers of tiles are part of the instructions.
-#define STRATA_TILE_LOOP(multiply)                    \
+#define STRATA_TILE_LOOP(multiply)                        \
   for (std::int64_t round = 0; round < rounds; ++round) { \
-    multiply(0, 4, 6);                                \
-    multiply(1, 5, 6);                                \
-    multiply(2, 4, 6);                                \
-    multiply(3, 5, 6);                                \
-    multiply(0, 4, 7);                                \
-    multiply(1, 5, 7);                                \
-    multiply(2, 4, 7);                                \
-    multiply(3, 5, 7);                                \
+    multiply(0, 4, 6);                                    \
+    multiply(1, 5, 6);                                    \
+    multiply(2, 4, 6);                                    \
+    multiply(3, 5, 6);                                    \
+    multiply(0, 4, 7);                                    \
+    multiply(1, 5, 7);                                    \
+    multiply(2, 4, 7);                                    \
+    multiply(3, 5, 7);                                    \
   }
 
-#define STRATA_TILE_KERNEL(name, features, multiply)                                              \
-  __attribute__((target(features))) bool name(std::int64_t rounds, const TileData& sum,           \
-                                              const TileData& one, const TileData& minus_one) {   \
-    const TileShapes shapes;                                                                      \
-    _tile_loadconfig(&shapes);                                                                    \
-    _tile_loadd(0, sum.bytes.data(), 64);                                                         \
-    _tile_loadd(1, sum.bytes.data(), 64);                                                         \
-    _tile_loadd(2, sum.bytes.data(), 64);                                                         \
-    _tile_loadd(3, sum.bytes.data(), 64);                                                         \
-    _tile_loadd(4, one.bytes.data(), 64);                                                         \
-    _tile_loadd(5, one.bytes.data(), 64);                                                         \
-    _tile_loadd(6, one.bytes.data(), 64);                                                         \
-    _tile_loadd(7, minus_one.bytes.data(), 64);                                                   \
-    STRATA_TILE_LOOP(multiply)                                                                    \
-    TileData out[4];                                                                              \
-    _tile_stored(0, out[0].bytes.data(), 64);                                                     \
-    _tile_stored(1, out[1].bytes.data(), 64);                                                     \
-    _tile_stored(2, out[2].bytes.data(), 64);                                                     \
-    _tile_stored(3, out[3].bytes.data(), 64);                                                     \
-    _tile_release();                                                                              \
-    return std::all_of(out, out + 4, [&](const TileData& each) { return each.bytes == sum.bytes; }); \
+#define STRATA_TILE_KERNEL(name, features, multiply)                                            \
+  __attribute__((target(features))) bool name(std::int64_t rounds, const TileData& sum,         \
+                                              const TileData& one, const TileData& minus_one) { \
+    const TileShapes shapes;                                                                    \
+    _tile_loadconfig(&shapes);                                                                  \
+    _tile_loadd(0, sum.bytes.data(), 64);                                                       \
+    _tile_loadd(1, sum.bytes.data(), 64);                                                       \
+    _tile_loadd(2, sum.bytes.data(), 64);                                                       \
+    _tile_loadd(3, sum.bytes.data(), 64);                                                       \
+    _tile_loadd(4, one.bytes.data(), 64);                                                       \
+    _tile_loadd(5, one.bytes.data(), 64);                                                       \
+    _tile_loadd(6, one.bytes.data(), 64);                                                       \
+    _tile_loadd(7, minus_one.bytes.data(), 64);                                                 \
+    STRATA_TILE_LOOP(multiply)                                                                  \
+    TileData out[4];                                                                            \
+    _tile_stored(0, out[0].bytes.data(), 64);                                                   \
+    _tile_stored(1, out[1].bytes.data(), 64);                                                   \
+    _tile_stored(2, out[2].bytes.data(), 64);                                                   \
+    _tile_stored(3, out[3].bytes.data(), 64);                                                   \
+    _tile_release();                                                                            \
+    return std::all_of(out, out + 4,                                                            \
+                       [&](const TileData& each) { return each.bytes == sum.bytes; });          \
   }
 
 STRATA_TILE_KERNEL(multiply_bf16_tiles, "amx-tile,amx-bf16", _tile_dpbf16ps)
@@ -159,7 +166,7 @@ Features features_here() {
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return found;
   const bool has_avx512 = has_vectors && bit(b, 16) && bit(b, 30);
   const bool has_tiles = (state & tile_state) == tile_state && bit(d, 24) && may_use_tiles();
-  found.has_fp16 = has_avx512 && bit(d, 23);
+  found.has_fp16 = has_fp16_compiler && has_avx512 && bit(d, 23);
   found.has_amx_bf16 = has_tiles && bit(d, 22);
   found.has_amx_int8 = has_tiles && bit(d, 25);
   if (__get_cpuid_count(7, 1, &a, &b, &c, &d) != 0) found.has_bf16 = has_avx512 && bit(a, 5);

@@ -41,8 +41,7 @@ std::vector<int> processors_to_use(const cpu::Topology& topology,
   warnings.push_back(fmt::format(
       "a control group allows the time of {:.2f} processors, fewer than the {} cores that may be "
       "used: {} measured{}",
-      *quota, processors.size(), most,
-      *quota < 1 ? ", which is held back from time to time" : ""));
+      *quota, processors.size(), most, *quota < 1 ? ", which is held back from time to time" : ""));
   processors.resize(most);
   return processors;
 }
@@ -53,8 +52,7 @@ Measured facts_of_this_run(const Subject& subject) {
   measured.date = this_moment();
   measured.versions.push_back({"strata", std::string(version)});
   utsname system{};
-  if (uname(&system) == 0)
-    measured.versions.push_back({system.sysname, system.release});
+  if (uname(&system) == 0) measured.versions.push_back({system.sysname, system.release});
   measured.versions.push_back({"compiler", __VERSION__});
   const cpu::VectorUnit vectors = cpu::vector_unit();
   measured.versions.push_back({"vector code", fmt::format("{}, {} bits, {}", vectors.name,
@@ -93,8 +91,8 @@ std::optional<double> clock_now(const Bench& bench) {
 void set_clocks(std::optional<double> before_hz, std::optional<double> after_hz,
                 const std::vector<std::string>& notes, int processor, Machine& machine) {
   const auto most_khz = cpu::whole_number(
-      cpu::first_line(fmt::format("/sys/devices/system/cpu/cpu{}/cpufreq/cpuinfo_max_freq",
-                                  processor))
+      cpu::first_line(
+          fmt::format("/sys/devices/system/cpu/cpu{}/cpufreq/cpuinfo_max_freq", processor))
           .value_or(""));
   if (most_khz && *most_khz > 0)
     machine.clocks.boost_hz =
@@ -109,9 +107,9 @@ void set_clocks(std::optional<double> before_hz, std::optional<double> after_hz,
   note("before everything", before_hz);
   note("after everything", after_hz);
   evidence.notes.insert(evidence.notes.end(), notes.begin(), notes.end());
-  machine.clocks.seen_hz = Sourced{fp32->clock_hz->value,
-                                   "measured during the fp32 multiply-adds; each peak has its own",
-                                   std::move(evidence)};
+  machine.clocks.seen_hz =
+      Sourced{fp32->clock_hz->value,
+              "measured during the fp32 multiply-adds; each peak has its own", std::move(evidence)};
 }
 
 using Part = void (*)(const Bench&, const Subject&, const cpu::Say&, Machine&);
@@ -120,9 +118,9 @@ struct PartOfRun {
   double share;  // of the whole, in time
   int steps;     // that it says
 };
-constexpr std::array parts = {PartOfRun{cpu::measure_arithmetic, 0.2, 10},
-                              PartOfRun{cpu::measure_hand_over, 0.02, 1},
-                              PartOfRun{cpu::measure_memory, 0.78, 80}};
+constexpr std::array parts = {
+    PartOfRun{cpu::measure_arithmetic, 0.15, 10}, PartOfRun{cpu::measure_hand_over, 0.02, 1},
+    PartOfRun{cpu::measure_memory, 0.68, 80}, PartOfRun{cpu::measure_arithmetic_again, 0.15, 10}};
 
 void measure_parts(const Bench& bench, const Subject& subject, const CeilingProgress& progress,
                    Machine& machine) {
@@ -143,8 +141,8 @@ void measure_parts(const Bench& bench, const Subject& subject, const CeilingProg
 
 Machine measure_cpu(const CeilingOptions& options, const CeilingProgress& progress) {
   const std::vector<int> allowed = cpu::allowed_processors();
-  Subject subject{cpu::core_model_from(cpu::lines_of("/proc/cpuinfo")), cpu::topology_of(allowed),
-                  {}};
+  Subject subject{
+      cpu::core_model_from(cpu::lines_of("/proc/cpuinfo")), cpu::topology_of(allowed), {}};
   std::vector<std::string> warnings;
   subject.processors = processors_to_use(subject.topology, warnings);
   Machine machine = empty_machine(subject, subject.processors.size());

@@ -58,12 +58,12 @@ MemoryLevel cache_level(const Bench& bench, const Subject& subject, std::size_t 
     say(fmt::format("{} {}", level.name, name_of(mix)));
     const WalkPlan plan = best_plan(bench, space, mix, sets);
     space.check(bench, plan, bench.threads());
-    MixBandwidth found{mix, walk_rate(bench, space, plan, bench.threads(),
-                                      fmt::format("{} of {} per core again and again, one thread "
-                                                  "on each of {} cores; the best of {} sizes; the "
-                                                  "median",
-                                                  name_of(mix), set_text(plan), bench.threads(),
-                                                  sets.size()))};
+    MixBandwidth found{
+        mix, walk_rate(bench, space, plan, bench.threads(),
+                       fmt::format("{} of {} per core again and again, one thread "
+                                   "on each of {} cores; the best of {} sizes; the "
+                                   "median",
+                                   name_of(mix), set_text(plan), bench.threads(), sets.size()))};
     if (mix == AccessMix::read) {
       found.bytes_per_s.evidence->notes.push_back(fmt::format(
           "one core {}", format_bytes_per_s(walk_rate(bench, space, plan, 1, "").value, 4)));
@@ -98,18 +98,17 @@ double memory_bytes_of(const Topology& topology) {
   double bytes = 0;
   for (const NumaNode& node : topology.nodes) bytes += static_cast<double>(node.memory_bytes);
   if (bytes > 0) return bytes;
-  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
-         static_cast<double>(sysconf(_SC_PAGESIZE));
+  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
 }
 
 MemoryLevel outer_level(const Bench& bench, const Subject& subject, WalkSpace& space,
                         const Say& say) {
   MemoryLevel level;
   level.name = "DRAM";
-  level.capacity_bytes = {memory_bytes_of(subject.topology),
-                          fmt::format("{}: {} memory node{}", subject.topology.source,
-                                      subject.topology.nodes.size(),
-                                      subject.topology.nodes.size() == 1 ? "" : "s")};
+  level.capacity_bytes = {
+      memory_bytes_of(subject.topology),
+      fmt::format("{}: {} memory node{}", subject.topology.source, subject.topology.nodes.size(),
+                  subject.topology.nodes.size() == 1 ? "" : "s")};
   for (const AccessMix mix : all_mixes) {
     say(fmt::format("DRAM {}", name_of(mix)));
     level.mixes.push_back({mix, outer_rate(bench, space, mix)});
@@ -152,8 +151,7 @@ std::int64_t bytes_for_arrays(const Bench& bench, const Subject& subject,
 
 }  // namespace
 
-void measure_memory(const Bench& bench, const Subject& subject, const Say& say,
-                    Machine& machine) {
+void measure_memory(const Bench& bench, const Subject& subject, const Say& say, Machine& machine) {
   std::vector<std::string>& warnings = machine.measured->warnings;
   say("touching memory");
   WalkSpace space(bench, bytes_for_arrays(bench, subject, warnings));

@@ -28,8 +28,8 @@ WorkingSetCurve curve_of(const Bench& bench, WalkSpace& space, AccessMix mix, in
       active == 1 ? "one core" : fmt::format("{} cores, each with its part", active));
   const std::int64_t arrays = arrays_of(mix);
   const std::int64_t factor = bench.options().is_quick ? 4 : 2;
-  for (const std::int64_t set : rising_sets(arrays * least_set_of_thread * active,
-                                            space.bytes() * active, factor)) {
+  for (const std::int64_t set :
+       rising_sets(arrays * least_set_of_thread * active, space.bytes() * active, factor)) {
     say(fmt::format("{} of {}", name_of(mix), format_bytes(static_cast<double>(set))));
     const WalkPlan plan = space.plan(mix, Store::cached, set / active);
     const double pass_s = bench.time(space.work(plan), active, curve_effort(bench)).median_s();
@@ -73,14 +73,15 @@ void measure_nodes(const Bench& bench, const Subject& subject, WalkSpace& space,
   if (nodes.size() < 2) return;
   const std::size_t count = std::min(nodes.size(), most_nodes);
   if (count < nodes.size())
-    machine.measured->warnings.push_back(fmt::format(
-        "links between memory nodes: only the first {} of {}", count, nodes.size()));
+    machine.measured->warnings.push_back(
+        fmt::format("links between memory nodes: only the first {} of {}", count, nodes.size()));
   const WalkPlan plan = space.plan(AccessMix::read, Store::cached, space.bytes());
   for (std::size_t reader = 0; reader < count; ++reader) {
     for (std::size_t owner = 0; owner < count; ++owner) {
       const std::vector<int> owners =
           owners_across_nodes(subject.processors, nodes[reader], nodes[owner]);
-      const auto readers = std::count_if(owners.begin(), owners.end(), [](int i) { return i >= 0; });
+      const auto readers =
+          std::count_if(owners.begin(), owners.end(), [](int i) { return i >= 0; });
       if (readers == 0) continue;  // fewer threads than cores: a quota
       const std::string name =
           fmt::format("node {} reads node {}", nodes[reader].id, nodes[owner].id);

@@ -24,6 +24,10 @@ using Say = std::function<void(std::string_view what)>;
 
 void measure_arithmetic(const Bench& bench, const Subject& subject, const Say& say,
                         Machine& machine);
+/// Another round, some time later, of which the better numbers stay: neighbours on the host of a
+/// virtual machine, and the heat of the first, come and go. Not when it shall be quick.
+void measure_arithmetic_again(const Bench& bench, const Subject& subject, const Say& say,
+                              Machine& machine);
 void measure_memory(const Bench& bench, const Subject& subject, const Say& say, Machine& machine);
 void measure_hand_over(const Bench& bench, const Subject& subject, const Say& say,
                        Machine& machine);

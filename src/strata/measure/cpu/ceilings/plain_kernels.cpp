@@ -11,8 +11,8 @@ void stream_triad(double* __restrict a, const double* __restrict b, const double
 
 namespace {
 
-/// The empty instruction takes x away from the compiler, which otherwise would multiply. Both are in
-/// registers: additions of a constant cost nothing on CPUs that fold them while renaming.
+/// The empty instruction takes x away from the compiler, which otherwise would multiply. Both are
+/// in registers: additions of a constant cost nothing on CPUs that fold them while renaming.
 template <int count>
 inline void add_times(std::uint64_t& x, std::uint64_t step) {
   x += step;

@@ -81,9 +81,9 @@ Disturbance disturbance_between(const Surroundings& before, const Surroundings& 
         100 * others));
   }
   if (stolen_s / total_s > much_stolen) {
-    found.warnings.push_back(fmt::format(
-        "the host took {:.0f} % of the time of these virtual processors for others",
-        100 * stolen_s / total_s));
+    found.warnings.push_back(
+        fmt::format("the host took {:.0f} % of the time of these virtual processors for others",
+                    100 * stolen_s / total_s));
   }
   return found;
 }

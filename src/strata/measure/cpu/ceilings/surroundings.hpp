@@ -22,7 +22,7 @@ ProcessorTimes processor_times(std::span<const std::string> stat_lines,
 
 struct Surroundings {
   ProcessorTimes times;
-  double own_s = 0;  ///< processor time of this process
+  double own_s = 0;            ///< processor time of this process
   std::optional<double> load;  ///< mean number of running threads over the last minute
 };
 /// `root` is "/" but in tests.

@@ -29,8 +29,7 @@ std::optional<std::string> first_line(const std::filesystem::path& file) {
 std::optional<std::int64_t> whole_number(std::string_view text) {
   std::int64_t number = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (problem != std::errc() || end != text.data() + text.size() || number < 0)
-    return std::nullopt;
+  if (problem != std::errc() || end != text.data() + text.size() || number < 0) return std::nullopt;
   return number;
 }
 

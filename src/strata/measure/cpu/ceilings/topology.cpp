@@ -136,8 +136,8 @@ std::vector<CacheLevel> cache_levels(std::span<const CacheInstance> instances,
       return !those_allowed(instance.processors, core).empty();
     });
     if (sharing == 0) continue;
-    const auto [place, is_new] = levels.try_emplace(
-        instance.level, CacheLevel{instance.level, instance.bytes, 0, sharing});
+    const auto [place, is_new] =
+        levels.try_emplace(instance.level, CacheLevel{instance.level, instance.bytes, 0, sharing});
     CacheLevel& level = place->second;
     level.bytes = std::min(level.bytes, instance.bytes);  // cores of two kinds: what all have
     level.cores_sharing = std::max<std::int64_t>(level.cores_sharing, sharing);

@@ -16,8 +16,8 @@ namespace strata::cpu {
 /// One level of data caches, of the processors that may be used.
 struct CacheLevel {
   int level = 1;
-  std::int64_t bytes = 0;      ///< of one instance
-  std::int64_t instances = 1;  ///< that at least one of the processors shares
+  std::int64_t bytes = 0;          ///< of one instance
+  std::int64_t instances = 1;      ///< that at least one of the processors shares
   std::int64_t cores_sharing = 1;  ///< most cores, of those that may be used, on one instance
 
   bool operator==(const CacheLevel&) const = default;
@@ -32,7 +32,7 @@ struct NumaNode {
 };
 
 struct Topology {
-  std::string source;  ///< "hwloc 2.9.0", "sysfs"
+  std::string source;                   ///< "hwloc 2.9.0", "sysfs"
   std::vector<std::vector<int>> cores;  ///< the processors (hardware threads) of each, rising
   std::int64_t packages = 1;
   std::vector<CacheLevel> caches;  ///< innermost first; empty when the system does not say

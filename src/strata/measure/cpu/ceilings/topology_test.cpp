@@ -57,8 +57,8 @@ void put_two_packages(const fs::path& root) {
     const fs::path folder = root / fmt::format("sys/devices/system/node/node{}", node);
     put(folder / "cpulist",
         fmt::format("{}-{},{}-{}", 2 * node, 2 * node + 1, 2 * node + 4, 2 * node + 5));
-    put(folder / "meminfo", fmt::format("Node {} MemTotal:       1000 kB\nNode {} MemFree: 1 kB",
-                                        node, node));
+    put(folder / "meminfo",
+        fmt::format("Node {} MemTotal:       1000 kB\nNode {} MemFree: 1 kB", node, node));
   }
   put(root / "sys/devices/system/node/possible", "0-1");
 }
@@ -67,15 +67,13 @@ TEST(CpuTopology, is_read_from_sysfs) {
   const TemporaryFolder folder;
   put_two_packages(folder.path());
   const Topology topology = topology_from_sysfs(folder.path(), first_processors(8));
-  EXPECT_EQ(topology.cores,
-            (std::vector<std::vector<int>>{{0, 4}, {1, 5}, {2, 6}, {3, 7}}));
+  EXPECT_EQ(topology.cores, (std::vector<std::vector<int>>{{0, 4}, {1, 5}, {2, 6}, {3, 7}}));
   EXPECT_EQ(topology.packages, 2);
   EXPECT_EQ(topology.processors(), 8);
-  EXPECT_EQ(topology.caches, (std::vector<CacheLevel>{{1, 48 << 10, 4, 1},
-                                                      {2, 2 << 20, 4, 1},
-                                                      {3, 30 << 20, 2, 2}}));
-  EXPECT_EQ(topology.nodes, (std::vector<NumaNode>{{0, {0, 1, 4, 5}, 1024000},
-                                                   {1, {2, 3, 6, 7}, 1024000}}));
+  EXPECT_EQ(topology.caches, (std::vector<CacheLevel>{
+                                 {1, 48 << 10, 4, 1}, {2, 2 << 20, 4, 1}, {3, 30 << 20, 2, 2}}));
+  EXPECT_EQ(topology.nodes,
+            (std::vector<NumaNode>{{0, {0, 1, 4, 5}, 1024000}, {1, {2, 3, 6, 7}, 1024000}}));
 }
 
 TEST(CpuTopology, is_of_the_processors_that_may_be_used) {
@@ -84,9 +82,8 @@ TEST(CpuTopology, is_of_the_processors_that_may_be_used) {
   const std::vector<int> allowed = {1, 2, 6};
   const Topology topology = topology_from_sysfs(folder.path(), allowed);
   EXPECT_EQ(topology.cores, (std::vector<std::vector<int>>{{1}, {2, 6}}));
-  EXPECT_EQ(topology.caches, (std::vector<CacheLevel>{{1, 48 << 10, 2, 1},
-                                                      {2, 2 << 20, 2, 1},
-                                                      {3, 30 << 20, 2, 1}}));
+  EXPECT_EQ(topology.caches, (std::vector<CacheLevel>{
+                                 {1, 48 << 10, 2, 1}, {2, 2 << 20, 2, 1}, {3, 30 << 20, 2, 1}}));
   ASSERT_EQ(topology.nodes.size(), 2U);
   EXPECT_EQ(topology.nodes[1].processors, (std::vector<int>{2, 6}));
 }

@@ -13,8 +13,8 @@ namespace strata::cpu {
 namespace {
 
 constexpr std::int64_t most_slice_doubles = (std::int64_t{4} << 20) / 8;
-/// Arrays do not begin at the same place of a page: a CPU that compares the low 12 bits of addresses
-/// takes a load for the one that was just stored.
+/// Arrays do not begin at the same place of a page: a CPU that compares the low 12 bits of
+/// addresses takes a load for the one that was just stored.
 constexpr std::int64_t page_doubles = 4096 / 8;
 constexpr std::int64_t place_in_page = 1408 / 8;  // of one array relative to the one before
 constexpr std::int64_t most_gaps = 2 * page_doubles;
@@ -68,8 +68,8 @@ WalkSpace::WalkSpace(const Bench& bench, std::int64_t bytes_per_thread)
       region_bytes_(static_cast<std::size_t>((doubles_ + most_gaps) * 8)),
       progress_(static_cast<std::size_t>(bench.threads())) {
   for (int i = 0; i < bench.threads(); ++i) {
-    void* region = mmap(nullptr, region_bytes_, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* region =
+        mmap(nullptr, region_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (region == MAP_FAILED) {
       for (double* each : regions_) munmap(each, region_bytes_);
       fail(ErrorKind::environment, "no memory for {} threads with {} each", bench.threads(),
@@ -97,8 +97,7 @@ WalkPlan WalkSpace::plan(AccessMix mix, Store store, std::int64_t set_bytes) con
   plan.slices = (wanted + most_slice_doubles - 1) / most_slice_doubles;
   plan.slice = wanted / plan.slices / walk_granule * walk_granule;
   const std::int64_t doubles = plan.doubles();
-  const std::int64_t gap =
-      (page_doubles + place_in_page - doubles % page_doubles) % page_doubles;
+  const std::int64_t gap = (page_doubles + place_in_page - doubles % page_doubles) % page_doubles;
   plan.array_offset = doubles + gap;
   return plan;
 }
