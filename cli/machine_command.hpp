@@ -32,6 +32,9 @@ inline constexpr Flag machine_device_flag{
 inline constexpr Flag machine_quick_flag{
     .name = "quick", .help = "measure: fewer samples, in less than ten seconds."};
 
+inline constexpr Flag machine_dry_run_flag{.name = "dry-run",
+                                           .help = "measure: only say what would be measured."};
+
 struct MachineSubcommand {
   std::string_view name;
   std::size_t least_machines = 0;

@@ -20,8 +20,8 @@
 namespace strata {
 namespace {
 
-constexpr Flag flags[] = {machine_device_flag, machine_quick_flag, machine_json_flag,
-                          machine_output_flag};
+constexpr Flag flags[] = {machine_device_flag, machine_quick_flag, machine_dry_run_flag,
+                          machine_json_flag, machine_output_flag};
 
 /// "all" (the CPU and every GPU), "cpu", "cuda" (the first GPU), "cuda:N" or "cuda:all".
 struct DeviceChoice {
@@ -119,6 +119,17 @@ void keep_for_this_host(const Part& part, const Machine& machine) {
     print_to_stderr("note: strata predict and sweep now take it when no --on is given\n");
 }
 
+std::string facts_text(const Part& part) {
+  if (!part.gpu) return fmt::format("cpu: {}\n", fmt::join(cpu_facts(), "\n  "));
+  const std::vector<DeviceInfo> devices = cuda_devices();
+  const auto index = static_cast<std::size_t>(*part.gpu);
+  if (index >= devices.size()) {
+    fail(ErrorKind::environment, "there is no GPU {}; this computer has {}", index, devices.size());
+  }
+  return fmt::format("{}: {}, {}\n", part.name, devices[index].name,
+                     format_bytes(static_cast<double>(devices[index].memory_bytes)));
+}
+
 int run(const Request& request, std::span<const std::string>) {
   const Arguments& given = request.arguments;
   const DeviceChoice choice = device_from(given.value(machine_device_flag).value_or("all"));
@@ -135,6 +146,10 @@ int run(const Request& request, std::span<const std::string>) {
          "{} devices are measured, a file for each: give -o FILE, which becomes FILE-{}.json and "
          "so on, or one --device",
          parts.size(), parts.front().name);
+  }
+  if (given.has(machine_dry_run_flag)) {
+    for (const Part& part : parts) print(facts_text(part));
+    return exit_code::done;
   }
   for (const Part& part : parts) {
     const Machine machine = measured(part, given.has(machine_quick_flag));

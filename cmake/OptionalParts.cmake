@@ -111,5 +111,5 @@ strata_optional_part(sqlite HEADER sqlite3.h LIBRARIES sqlite3 FOR "databases of
 strata_optional_part(lemon HEADER lemon/network_simplex.h FOR "the independent check of flows in tests")
 strata_optional_part(rsvg HEADER librsvg/rsvg.h LIBRARIES rsvg-2 LOADED PATH_SUFFIXES librsvg-2.0
   INCLUDES_OF librsvg-2.0 FOR "PNG pictures (--png)")
-strata_optional_part(highway HEADER hwy/highway.h LIBRARIES hwy FOR "vector code chosen at run time (machine measure)")
+strata_optional_part(highway HEADER hwy/highway.h LIBRARIES hwy LOADED FOR "vector code chosen at run time (machine measure)")
 strata_optional_part(hwloc HEADER hwloc.h LIBRARIES hwloc FOR "the topology of the machine at hand by hwloc")

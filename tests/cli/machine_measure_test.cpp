@@ -104,6 +104,21 @@ TEST(MachineMeasure, without_libraries_it_says_so_and_measures_all_the_same) {
   EXPECT_EQ(run({"machine", "show", file}).out, outcome.out);
 }
 
+TEST(MachineMeasure, a_dry_run_says_what_would_be_measured) {
+  const TemporaryFolder folder;
+  const Surroundings at_home{.environment = {"XDG_DATA_HOME=" + folder.path().string()}};
+  const Outcome outcome = run({"machine", "measure", "--device", "cpu", "--dry-run"}, at_home);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_TRUE(outcome.out.starts_with("cpu: ")) << outcome.out;
+  EXPECT_TRUE(has(outcome.out, " measured (")) << outcome.out;
+  EXPECT_TRUE(has(outcome.out, "fp32, fp64: ")) << outcome.out;
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+  const Outcome plain =
+      run_words({STRATA_WITHOUT_LIBRARIES, "machine", "measure", "--device", "cpu", "--dry-run"});
+  EXPECT_TRUE(has(plain.out, "(sysfs)")) << plain.out;
+  EXPECT_TRUE(has(plain.out, "compiled for the baseline only")) << plain.out;
+}
+
 TEST(MachineMeasure, a_broken_machine_at_hand_is_named) {
   const TemporaryFolder folder;
   std::array<char, 256> host{};

@@ -2,7 +2,12 @@
 // The kernels for each kind of vector unit; foreach_target.h reads this file once for each. Every
 // target costs seconds of compilation, so those are left out that differ from another only in
 // instructions that are not used here.
-#include "strata/measure/cpu/ceilings/kernels.hpp"
+#include "strata/measure/cpu/ceilings/highway_kernels.hpp"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <vector>
 
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL)
 #undef HWY_TARGET_INCLUDE
@@ -143,45 +148,91 @@ double walk_of(const Walk& walk, std::int64_t passes) {
   return sum;
 }
 
-VectorUnit unit_here() {
-  const hn::ScalableTag<double> d;
-  return {.name = hwy::TargetName(HWY_TARGET),
-          .bits = static_cast<int>(hn::Lanes(d)) * 64,
-          .has_fma = HWY_NATIVE_FMA != 0,
-          .chosen_by = {}};
-}
+int bits_here() { return static_cast<int>(hn::Lanes(hn::ScalableTag<double>())) * 64; }
+
+// Data, no code: it is read on CPUs that could not run a line of this namespace. For the same
+// reason nothing of the standard library is used in it, whose inline functions the whole program
+// shares.
+inline constexpr std::int64_t this_target = HWY_TARGET;
+inline constexpr bool has_fma_here = HWY_NATIVE_FMA != 0;
 
 }  // namespace strata::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
+namespace strata::cpu {
+std::vector<TargetKernels>& compiled_kernels();
+namespace HWY_NAMESPACE {
+namespace {
+[[maybe_unused]] const bool is_listed =
+    (compiled_kernels().push_back({.target = this_target,
+                                   .name = hwy::TargetName(this_target),
+                                   .has_fma = has_fma_here,
+                                   .bits = bits_here,
+                                   .elements = elements_of,
+                                   .fma = fma_of,
+                                   .walk = walk_of}),
+     true);
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace strata::cpu
+
 #if HWY_ONCE
 namespace strata::cpu {
 
-HWY_EXPORT(elements_of);
-HWY_EXPORT(fma_of);
-HWY_EXPORT(walk_of);
-HWY_EXPORT(unit_here);
-
-std::int64_t fma_elements(DType dtype, LaneUse use) {
-  return HWY_DYNAMIC_DISPATCH(elements_of)(dtype, use);
+std::vector<TargetKernels>& compiled_kernels() {
+  static std::vector<TargetKernels> all;
+  return all;
 }
 
+namespace {
+
+/// What the CPU has is asked of Highway's library, which is loaded when it is first needed: it
+/// times a clock while it is loaded, 5 ms that every start of the program would take.
+/// HWY_DYNAMIC_DISPATCH would have it linked.
+std::int64_t targets_of_this_cpu() {
+  void* library = nullptr;
+  for (const char* name : {STRATA_HIGHWAY_LIBRARY, "libhwy.so.1"}) {
+    if (library == nullptr) library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  }
+  if (library == nullptr) return HWY_STATIC_TARGET;
+  void* function = dlsym(library, "_ZN3hwy16SupportedTargetsEv");
+  if (function == nullptr) return HWY_STATIC_TARGET;
+  return reinterpret_cast<std::int64_t (*)()>(function)();
+}
+
+const TargetKernels& chosen() { return kernels_for_this_cpu().front(); }
+
+}  // namespace
+
+std::span<const TargetKernels> kernels_for_this_cpu() {
+  static const std::vector<TargetKernels> usable = [] {
+    std::vector<TargetKernels> found = compiled_kernels();
+    const std::int64_t targets = targets_of_this_cpu() | HWY_STATIC_TARGET;
+    std::erase_if(found, [&](const TargetKernels& each) { return (each.target & targets) == 0; });
+    std::sort(found.begin(), found.end(),
+              [](const TargetKernels& a, const TargetKernels& b) { return a.target < b.target; });
+    return found;
+  }();
+  return usable;
+}
+
+std::int64_t fma_elements(DType dtype, LaneUse use) { return chosen().elements(dtype, use); }
+
 void run_fma(DType dtype, LaneUse use, std::int64_t double_steps, const void* start, void* out) {
-  HWY_DYNAMIC_DISPATCH(fma_of)(dtype, use, double_steps, start, out);
+  chosen().fma(dtype, use, double_steps, start, out);
 }
 
 bool has_stores_past_caches() { return HWY_ARCH_X86 != 0; }
 
-double run_walk(const Walk& walk, std::int64_t passes) {
-  return HWY_DYNAMIC_DISPATCH(walk_of)(walk, passes);
-}
+double run_walk(const Walk& walk, std::int64_t passes) { return chosen().walk(walk, passes); }
 
 VectorUnit vector_unit() {
-  VectorUnit unit = HWY_DYNAMIC_DISPATCH(unit_here)();
-  if (unit.name == "AVX3") unit.name = "AVX-512";
-  unit.chosen_by = "chosen at run time by Highway " + std::to_string(HWY_MAJOR) + '.' +
-                   std::to_string(HWY_MINOR) + '.' + std::to_string(HWY_PATCH);
-  return unit;
+  const std::string name = chosen().name;
+  return {.name = name == "AVX3" ? "AVX-512" : name,
+          .bits = chosen().bits(),
+          .has_fma = chosen().has_fma,
+          .chosen_by = "chosen at run time by Highway " + std::to_string(HWY_MAJOR) + '.' +
+                       std::to_string(HWY_MINOR) + '.' + std::to_string(HWY_PATCH)};
 }
 
 }  // namespace strata::cpu

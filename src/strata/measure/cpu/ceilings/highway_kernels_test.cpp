@@ -1,33 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every kind of vector unit that this CPU has, not only the one that would be chosen.
-#include "strata/measure/cpu/ceilings/kernels.hpp"
+#include "strata/measure/cpu/ceilings/highway_kernels.hpp"
 
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include <memory>
-#include <set>
+#include <string>
 #include <vector>
 
 namespace strata::cpu {
 namespace {
 
-// The kernels for one target at a time, until it ends.
-class OnlyTarget {
- public:
-  explicit OnlyTarget(std::int64_t target) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  }
-  ~OnlyTarget() {
-    hwy::SetSupportedTargetsForTest(0);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  }
-  OnlyTarget(const OnlyTarget&) = delete;
-  OnlyTarget& operator=(const OnlyTarget&) = delete;
-};
-
-void expect_right_results(const std::string& name) {
+void expect_right_results(const TargetKernels& kernels) {
+  const std::string name = kernels.name;
   constexpr std::int64_t count = 4 * walk_granule;
   struct alignas(64) Arrays {
     double a[count], b[count], c[count];
@@ -39,12 +24,12 @@ void expect_right_results(const std::string& name) {
     arrays->c[i] = static_cast<double>(i % 13);
   }
   Walk walk{AccessMix::read, Store::cached, arrays->a, arrays->b, arrays->c, count};
-  EXPECT_EQ(run_walk(walk, 1), static_cast<double>(count * (count - 1) / 2)) << name;
+  EXPECT_EQ(kernels.walk(walk, 1), static_cast<double>(count * (count - 1) / 2)) << name;
   for (const Store store : {Store::cached, Store::past_caches}) {
     walk.store = store;
     for (const AccessMix mix : {AccessMix::triad, AccessMix::copy, AccessMix::write}) {
       walk.mix = mix;
-      run_walk(walk, 1);
+      kernels.walk(walk, 1);
       for (std::int64_t i = 0; i < count; ++i) {
         const double triad = arrays->b[i] + 3 * arrays->c[i];
         const double copied = mix == AccessMix::copy ? arrays->b[i] : 3;
@@ -53,24 +38,22 @@ void expect_right_results(const std::string& name) {
     }
   }
   for (const LaneUse use : {LaneUse::one, LaneUse::all}) {
-    const std::vector<float> start(static_cast<std::size_t>(fma_elements(DType::fp32, use)), 2);
+    const std::vector<float> start(static_cast<std::size_t>(kernels.elements(DType::fp32, use)), 2);
     std::vector<float> out(start.size());
-    run_fma(DType::fp32, use, 3, start.data(), out.data());
+    kernels.fma(DType::fp32, use, 3, start.data(), out.data());
     EXPECT_EQ(out, start) << name;
   }
 }
 
 TEST(CpuKernels, every_vector_unit_gives_the_same_results) {
-  std::set<std::string> names;
-  std::int64_t left = hwy::SupportedTargets();
-  ASSERT_NE(left, 0);
-  for (; left != 0; left &= left - 1) {
-    const OnlyTarget only(left & -left);
-    const std::string name = vector_unit().name;
-    if (!names.insert(name).second) continue;  // one that is not built takes another's
-    expect_right_results(name);
+  const auto all = kernels_for_this_cpu();
+  ASSERT_FALSE(all.empty());
+  int bits = all.front().bits();
+  for (const TargetKernels& kernels : all) {
+    EXPECT_LE(kernels.bits(), bits) << "the best comes first";
+    bits = kernels.bits();
+    expect_right_results(kernels);
   }
-  EXPECT_TRUE(names.count(vector_unit().name)) << "the one that is chosen was among them";
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/base/error.hpp"
+#include "strata/base/units.hpp"
 #include "strata/measure/cpu/ceilings/allowance.hpp"
 #include "strata/measure/cpu/ceilings/kernels.hpp"
+#include "strata/measure/cpu/ceilings/low_precision.hpp"
 #include "strata/measure/cpu/ceilings/parts.hpp"
 #include "strata/measure/cpu/ceilings/surroundings.hpp"
 #include "strata/measure/cpu/ceilings/system_files.hpp"
@@ -137,12 +138,53 @@ void measure_parts(const Bench& bench, const Subject& subject, const CeilingProg
   if (progress) progress("done", 1);
 }
 
+Subject subject_of(std::span<const int> allowed) {
+  return {cpu::core_model_from(cpu::lines_of("/proc/cpuinfo")), cpu::topology_of(allowed), {}};
+}
+
+std::string plural(std::int64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+void add_memory_facts(const cpu::Topology& topology, std::vector<std::string>& lines) {
+  const auto size = [](std::int64_t bytes) { return format_bytes(static_cast<double>(bytes)); };
+  for (const cpu::CacheLevel& cache : topology.caches) {
+    lines.push_back(fmt::format("L{}: {} of {}, up to {} on each", cache.level, cache.instances,
+                                size(cache.bytes), plural(cache.cores_sharing, "core")));
+  }
+  for (const cpu::NumaNode& node : topology.nodes)
+    lines.push_back(fmt::format("memory node {}: {}", node.id, size(node.memory_bytes)));
+  if (const auto free_bytes = cpu::available_memory_bytes("/"))
+    lines.push_back(fmt::format("free memory: {}", size(*free_bytes)));
+}
+
 }  // namespace
+
+std::vector<std::string> cpu_facts() {
+  const Subject subject = subject_of(cpu::allowed_processors());
+  const cpu::Topology& topology = subject.topology;
+  std::vector<std::string> warnings;
+  const std::size_t used = processors_to_use(topology, warnings).size();
+  std::vector<std::string> lines = {
+      without_marks(subject.core.name),
+      fmt::format("{} with {} in {}, {} measured ({})",
+                  plural(static_cast<std::int64_t>(topology.cores.size()), "core"),
+                  plural(topology.processors(), "thread"), plural(topology.packages, "package"),
+                  used, topology.source)};
+  add_memory_facts(topology, lines);
+  const cpu::VectorUnit vectors = cpu::vector_unit();
+  lines.push_back(
+      fmt::format("fp32, fp64: {}, {} bits, {}", vectors.name, vectors.bits, vectors.chosen_by));
+  for (const cpu::LowPrecisionLoop& loop : cpu::low_precision_loops())
+    lines.push_back(
+        fmt::format("{}, {}: {}", name_of(loop.dtype), name_of(loop.unit), loop.instructions));
+  for (const std::string& warning : warnings) lines.push_back("warning: " + warning);
+  return lines;
+}
 
 Machine measure_cpu(const CeilingOptions& options, const CeilingProgress& progress) {
   const std::vector<int> allowed = cpu::allowed_processors();
-  Subject subject{
-      cpu::core_model_from(cpu::lines_of("/proc/cpuinfo")), cpu::topology_of(allowed), {}};
+  Subject subject = subject_of(allowed);
   std::vector<std::string> warnings;
   subject.processors = processors_to_use(subject.topology, warnings);
   Machine machine = empty_machine(subject, subject.processors.size());
