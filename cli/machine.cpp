@@ -26,7 +26,7 @@ constexpr Argument arguments[] = {{.name = "ACTION",
                                    .is_required = false,
                                    .repeats = true}};
 constexpr Flag flags[] = {machine_json_flag, machine_output_flag, machine_device_flag,
-                          machine_quick_flag};
+                          machine_quick_flag, machine_dry_run_flag};
 
 std::string expected_machines(const MachineSubcommand& action) {
   if (action.most_machines == 0) return "no machine";

@@ -28,9 +28,12 @@ inline constexpr Flag machine_output_flag{.name = "output",
 inline constexpr Flag machine_device_flag{
     .name = "device",
     .value = "DEVICE",
-    .help = "measure: cpu (default), cuda, cuda:N or cuda:all."};
+    .help = "measure: all (default), cpu, cuda, cuda:N or cuda:all."};
 inline constexpr Flag machine_quick_flag{
     .name = "quick", .help = "measure: fewer samples, in less than ten seconds."};
+
+inline constexpr Flag machine_dry_run_flag{.name = "dry-run",
+                                           .help = "measure: only say what would be measured."};
 
 struct MachineSubcommand {
   std::string_view name;

@@ -1,41 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/exit_code.hpp"
+#include "cli/machine_at_hand.hpp"
 #include "cli/machine_command.hpp"
 #include "cli/output.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/units.hpp"
 #include "strata/measure/ceilings.hpp"
+#include "strata/measure/this_run.hpp"
+#include "strata/report/write_file.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace strata {
 namespace {
 
-constexpr Flag flags[] = {machine_device_flag, machine_quick_flag, machine_json_flag,
-                          machine_output_flag};
+constexpr Flag flags[] = {machine_device_flag, machine_quick_flag, machine_dry_run_flag,
+                          machine_json_flag, machine_output_flag};
 
-/// "cpu", "cuda" (the first GPU), "cuda:N" or "cuda:all".
+/// "all" (the CPU and every GPU), "cpu", "cuda" (the first GPU), "cuda:N" or "cuda:all".
 struct DeviceChoice {
-  bool is_gpu = false;
-  bool is_all = false;
-  int index = 0;
+  bool has_cpu = false;
+  bool has_all_gpus = false;
+  std::optional<int> gpu = std::nullopt;
 };
 
 DeviceChoice device_from(std::string_view text) {
-  if (text == "cpu") return {};
-  if (text == "cuda") return {.is_gpu = true};
-  if (text == "cuda:all") return {.is_gpu = true, .is_all = true};
+  if (text == "all") return {.has_cpu = true, .has_all_gpus = true};
+  if (text == "cpu") return {.has_cpu = true};
+  if (text == "cuda") return {.gpu = 0};
+  if (text == "cuda:all") return {.has_all_gpus = true};
   constexpr std::string_view numbered = "cuda:";
   constexpr int most_devices = 1024;
   if (!text.starts_with(numbered))
-    fail(ErrorKind::usage, "--device expects cpu, cuda, cuda:N or cuda:all, got '{}'", text);
+    fail(ErrorKind::usage, "--device expects all, cpu, cuda, cuda:N or cuda:all, got '{}'", text);
   const std::int64_t index =
       parse_whole_number(text.substr(numbered.size()), "--device cuda:N", 0, most_devices);
-  return {.is_gpu = true, .index = static_cast<int>(index)};
+  return {.gpu = static_cast<int>(index)};
+}
+
+/// One of the devices that are measured in turn.
+struct Part {
+  std::string name;  ///< "cpu", "gpu0"
+  std::optional<int> gpu;
+};
+
+std::vector<Part> parts_of(const DeviceChoice& choice) {
+  std::vector<Part> parts;
+  const auto add_gpu = [&](int index) { parts.push_back({fmt::format("gpu{}", index), index}); };
+  if (choice.has_cpu) parts.push_back({"cpu", std::nullopt});
+  if (choice.gpu) add_gpu(*choice.gpu);
+  if (!choice.has_all_gpus) return parts;
+  try {
+    for (const DeviceInfo& device : cuda_devices()) add_gpu(device.index);
+  } catch (const Error& error) {
+    // Where the CPU is asked for too, a computer without a GPU is as good as any.
+    if (!choice.has_cpu || error.kind() != ErrorKind::environment) throw;
+  }
+  return parts;
 }
 
 /// One line on a terminal that is written over and over; nothing elsewhere.
@@ -56,54 +83,83 @@ class ProgressLine {
 };
 
 /// "node.json" → "node-gpu2.json".
-std::string path_for_device(std::string_view path, int index) {
+std::string path_for_part(std::string_view path, const Part& part) {
   std::filesystem::path file(path);
   const std::string name =
-      fmt::format("{}-gpu{}{}", file.stem().string(), index, file.extension().string());
+      fmt::format("{}-{}{}", file.stem().string(), part.name, file.extension().string());
   return file.replace_filename(name).string();
 }
 
-Machine measured(const DeviceChoice& device, bool is_quick) {
+Machine measured(const Part& part, bool is_quick) {
   const ProgressLine line;
   const CeilingProgress progress = [&](std::string_view what, double share) {
     line.show(what, share);
   };
-  const CeilingOptions options{.device = device.index, .is_quick = is_quick};
-  return device.is_gpu ? measure_cuda(options, progress) : measure_cpu(options, progress);
+  const CeilingOptions options{.device = part.gpu.value_or(0), .is_quick = is_quick};
+  return part.gpu ? measure_cuda(options, progress) : measure_cpu(options, progress);
 }
 
-int measure_all_gpus(const Request& request) {
-  const Arguments& given = request.arguments;
-  const auto output = given.value(machine_output_flag);
-  if (given.has(machine_json_flag) || output == "-") {
-    fail(ErrorKind::usage,
-         "--device cuda:all writes a file for each GPU: give it -o FILE, which becomes "
-         "FILE-gpu0.json and so on");
+/// Where other commands find it when they are not told a machine.
+void keep_for_this_host(const Part& part, const Machine& machine) {
+  const auto folder = measured_machines_folder();
+  if (!folder) {
+    print_to_stderr(
+        "note: not kept, for neither XDG_DATA_HOME nor HOME names a folder; -o FILE writes it\n");
+    return;
   }
-  for (const DeviceInfo& device : cuda_devices()) {
-    const Machine machine =
-        measured({.is_gpu = true, .index = device.index}, given.has(machine_quick_flag));
-    if (output) write_output(path_for_device(*output, device.index), to_json(machine));
-    print(machine_text(machine, request.style) + '\n');
+  std::error_code problem;
+  std::filesystem::create_directories(*folder, problem);
+  if (problem)
+    fail(ErrorKind::environment, "{}: {}; -o FILE writes elsewhere", folder->string(),
+         problem.message());
+  const auto file = *folder / measured_machine_file(this_host(), part.name);
+  write_file(file, to_json(machine));
+  print_to_stderr(fmt::format("note: written to {}\n", file.string()));
+  if (machine_at_hand() == file)
+    print_to_stderr("note: strata predict and sweep now take it when no --on is given\n");
+}
+
+std::string facts_text(const Part& part) {
+  if (!part.gpu) return fmt::format("cpu: {}\n", fmt::join(cpu_facts(), "\n  "));
+  const std::vector<DeviceInfo> devices = cuda_devices();
+  const auto index = static_cast<std::size_t>(*part.gpu);
+  if (index >= devices.size()) {
+    fail(ErrorKind::environment, "there is no GPU {}; this computer has {}", index, devices.size());
   }
-  return exit_code::done;
+  return fmt::format("{}: {}, {}\n", part.name, devices[index].name,
+                     format_bytes(static_cast<double>(devices[index].memory_bytes)));
 }
 
 int run(const Request& request, std::span<const std::string>) {
   const Arguments& given = request.arguments;
-  const DeviceChoice device = device_from(given.value(machine_device_flag).value_or("cpu"));
-  if (device.is_all) return measure_all_gpus(request);
+  const DeviceChoice choice = device_from(given.value(machine_device_flag).value_or("all"));
   const auto json = given.value(machine_json_flag);
   const auto output = given.value(machine_output_flag);
   if (json && json == output) {
     fail(ErrorKind::usage, "--json and --output both write to {}",
          *json == "-" ? "standard output" : *json);
   }
-  const Machine machine = measured(device, given.has(machine_quick_flag));
-  for (const auto& path : {output, json}) {
-    if (path) write_output(*path, to_json(machine));
+  const std::vector<Part> parts = parts_of(choice);
+  const bool has_many = parts.size() > 1 || (choice.has_all_gpus && !choice.has_cpu);
+  if (has_many && (json || output == "-")) {
+    fail(ErrorKind::usage,
+         "{} devices are measured, a file for each: give -o FILE, which becomes FILE-{}.json and "
+         "so on, or one --device",
+         parts.size(), parts.front().name);
   }
-  if (json != "-" && output != "-") print(machine_text(machine, request.style));
+  if (given.has(machine_dry_run_flag)) {
+    for (const Part& part : parts) print(facts_text(part));
+    return exit_code::done;
+  }
+  for (const Part& part : parts) {
+    const Machine machine = measured(part, given.has(machine_quick_flag));
+    const std::string text = to_json(machine);
+    if (json) write_output(*json, text);
+    if (output) write_output(has_many ? path_for_part(*output, part) : std::string(*output), text);
+    if (json != "-" && output != "-")
+      print(machine_text(machine, request.style) + (has_many ? "\n" : ""));
+    if (!json && !output) keep_for_this_host(part, machine);
+  }
   return exit_code::done;
 }
 

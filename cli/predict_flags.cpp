@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/predict_flags.hpp"
 
+#include "cli/machine_at_hand.hpp"
 #include "strata/base/error.hpp"
 
 namespace strata {
@@ -19,10 +20,20 @@ void set_given(PredictRequest& request, const Arguments& given,
   }
 }
 
+// Who was measured on this host is meant when nobody is named, and the header says so.
+Machine machine_named(const Arguments& given) {
+  if (const auto name = given.value(on_flag)) return load_machine(*name);
+  const auto file = machine_at_hand();
+  if (!file) return load_machine(default_machine);
+  Machine machine = load_machine(file->string());
+  machine.title += ", the machine at hand";
+  return machine;
+}
+
 }  // namespace
 
 Machine machine_of(const Arguments& given) {
-  Machine machine = load_machine(given.value(on_flag).value_or(default_machine));
+  Machine machine = machine_named(given);
   for (const std::string& assignment : given.values(set_flag)) set_field(machine, assignment);
   return machine;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/sweep_flags.hpp"
 
+#include "cli/machine_at_hand.hpp"
 #include "cli/sweep_answers.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/text.hpp"
@@ -49,6 +50,17 @@ void replace_settings(SweepRequest& request, std::vector<SweepSetting> given) {
   }
 }
 
+// As predict does: where no machine is named, the one that was measured on this host.
+void add_machine_at_hand(SweepRequest& request) {
+  const bool has_machine = std::any_of(
+      request.settings.begin(), request.settings.end(),
+      [](const SweepSetting& each) { return each.name == "on" || each.name == "machine"; });
+  if (has_machine) return;
+  const auto file = machine_at_hand();
+  if (file && file->string().find(',') == std::string::npos)
+    request.settings.push_back({"on", file->string(), file->string()});
+}
+
 }  // namespace
 
 SweepRequest sweep_request(const Arguments& given) {
@@ -71,6 +83,7 @@ SweepRequest sweep_request(const Arguments& given) {
   if (file.empty() || has_import_flag) request.import = import_options(given);
   if (const auto preset = given.value(preset_flag)) request.preset = *preset;
   replace_settings(request, settings_of(given));
+  add_machine_at_hand(request);
   if (given.has(column_flag)) request.columns = given.values(column_flag);
   if (given.has(where_flag)) request.where = given.values(where_flag);
   return request;

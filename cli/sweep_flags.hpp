@@ -13,7 +13,7 @@ namespace strata {
 
 inline constexpr Flag sweep_on_flag{.name = "on",
                                     .value = "LIST",
-                                    .help = "Machines (strata list machines) or files; h100-sxm.",
+                                    .help = "Machines or files; else as strata predict has it.",
                                     .offer = Offer::file};
 inline constexpr Flag sweep_capacity_flag{
     .name = "capacity", .value = "RANGE", .help = "On-chip memory: 24MB:1000MB:2MB."};

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `strata machine measure` refuses; what it measures is tested on a device (tests/device).
+// What `strata machine measure` refuses, what it writes of the CPU, and who reads that. GPUs are
+// measured in tests/device. No test looks at how fast the machine is.
 #include "strata/version.hpp"
 #include "tests/cli/run_program.hpp"
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
+#include <vector>
 
 namespace strata::test {
 namespace {
@@ -15,7 +21,8 @@ bool has(const std::string& text, std::string_view part) {
 }
 
 TEST(MachineMeasure, a_device_that_does_not_exist_is_a_mistake_of_the_command_line) {
-  for (const char* device : {"gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:99999999999", "CUDA"}) {
+  for (const char* device :
+       {"gpu", "CPU", "cpu:0", "cuda:", "cuda:x", "cuda:-1", "cuda:99999999999", "CUDA"}) {
     const Outcome outcome = run({"machine", "measure", "--device", device});
     EXPECT_EQ(outcome.exit_code, 2) << device;
     EXPECT_EQ(outcome.out, "");
@@ -42,6 +49,89 @@ TEST(MachineMeasure, without_cuda_it_says_so_and_what_still_works) {
   EXPECT_EQ(outcome.out, "");
   EXPECT_TRUE(has(outcome.err, "built without CUDA")) << outcome.err;
   EXPECT_TRUE(has(outcome.err, "strata list machines")) << outcome.err;
+}
+
+std::string content_of_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Measures once, and lets every command that takes machines have the file.
+TEST(MachineMeasure, of_the_cpu_is_a_machine_for_every_command) {
+  const TemporaryFolder folder;
+  const Surroundings at_home{.environment = {"XDG_DATA_HOME=" + folder.path().string()}};
+  const Outcome before = run({"predict", "lenet5"}, at_home);
+  EXPECT_TRUE(has(before.out, "NVIDIA H100 SXM5")) << before.out;
+
+  const Outcome outcome = run({"machine", "measure", "--device", "cpu", "--quick"}, at_home);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  for (const char* part : {"cpu, measured on ", "fp32 ", "DRAM ", "launch_latency_s", "STREAM"}) {
+    if (std::string_view(part) == "launch_latency_s" && has(outcome.out, "with one thread"))
+      continue;
+    EXPECT_TRUE(has(outcome.out, part)) << part << " is not in\n" << outcome.out;
+  }
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path() / "strata/machines"))
+    files.push_back(entry.path());
+  ASSERT_EQ(files.size(), 1U);
+  const std::string file = files.front().string();
+  EXPECT_TRUE(file.ends_with("-cpu.json")) << file;
+  EXPECT_TRUE(has(outcome.err, "written to " + file)) << outcome.err;
+
+  EXPECT_EQ(run({"machine", "show", file, "--json", "-"}).out, content_of_file(file));
+  EXPECT_EQ(run({"machine", "show", file}).out, outcome.out);
+  EXPECT_EQ(run({"machine", "diff", file, "grace"}).exit_code, 0);
+  EXPECT_EQ(run({"machine", "merge", file, file}).exit_code, 0);
+  const Outcome named = run({"predict", "lenet5", "--on", file});
+  EXPECT_EQ(named.exit_code, 0) << named.err;
+  EXPECT_TRUE(has(named.out, "(measured) (")) << named.out;
+  const Outcome meant = run({"predict", "lenet5"}, at_home);
+  EXPECT_TRUE(has(meant.out, "(measured), the machine at hand (")) << meant.out;
+  EXPECT_TRUE(has(run({"sweep", "lenet5", "--batch", "8", "--csv", "-"}, at_home).out, file));
+  EXPECT_TRUE(has(run({"predict", "lenet5", "--on", "v100"}, at_home).out, "NVIDIA V100"));
+}
+
+// The stand-ins of Highway and hwloc: the loops check their results themselves.
+TEST(MachineMeasure, without_libraries_it_says_so_and_measures_all_the_same) {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path() / "plain.json").string();
+  const Outcome outcome = run_words(
+      {STRATA_WITHOUT_LIBRARIES, "machine", "measure", "--device", "cpu", "--quick", "-o", file});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_TRUE(has(outcome.out, "compiled for the baseline only")) << outcome.out;
+  EXPECT_TRUE(has(outcome.out, "topology sysfs")) << outcome.out;
+  EXPECT_EQ(outcome.err, "");  // -o: nothing is kept elsewhere
+  EXPECT_EQ(run({"machine", "show", file}).out, outcome.out);
+}
+
+TEST(MachineMeasure, a_dry_run_says_what_would_be_measured) {
+  const TemporaryFolder folder;
+  const Surroundings at_home{.environment = {"XDG_DATA_HOME=" + folder.path().string()}};
+  const Outcome outcome = run({"machine", "measure", "--device", "cpu", "--dry-run"}, at_home);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_TRUE(outcome.out.starts_with("cpu: ")) << outcome.out;
+  EXPECT_TRUE(has(outcome.out, " measured (")) << outcome.out;
+  EXPECT_TRUE(has(outcome.out, "fp32, fp64: ")) << outcome.out;
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+  const Outcome plain =
+      run_words({STRATA_WITHOUT_LIBRARIES, "machine", "measure", "--device", "cpu", "--dry-run"});
+  EXPECT_TRUE(has(plain.out, "(sysfs)")) << plain.out;
+  EXPECT_TRUE(has(plain.out, "compiled for the baseline only")) << plain.out;
+}
+
+TEST(MachineMeasure, a_broken_machine_at_hand_is_named) {
+  const TemporaryFolder folder;
+  std::array<char, 256> host{};
+  ASSERT_EQ(::gethostname(host.data(), host.size() - 1), 0);
+  const auto place = folder.path() / ".local/share/strata/machines";
+  std::filesystem::create_directories(place);
+  const auto file = place / (std::string(host.data()) + "-gpu0.json");
+  std::ofstream(file) << "{";
+  const Outcome outcome =
+      run({"predict", "lenet5"}, {.environment = {"HOME=" + folder.path().string()}});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_TRUE(has(outcome.err, file.string())) << outcome.err;
+  EXPECT_EQ(run({"predict", "lenet5"}, {.environment = {"HOME=relative"}}).exit_code, 0);
 }
 
 }  // namespace

@@ -35,7 +35,8 @@ ConvShape paper_shape(int b, int i, int f, int k, int s, int c) {
 
 std::vector<Point> paper_suite() {
   std::vector<Point> points;
-  const auto add = [&](std::string axis, int b, int i, int f, int k, int s, int c = 3, bool all = false) {
+  const auto add = [&](std::string axis, int b, int i, int f, int k, int s, int c = 3,
+                       bool all = false) {
     points.push_back({std::move(axis), paper_shape(b, i, f, k, s, c), all});
   };
   add("base", 64, 128, 64, 11, 1, 3, true);
@@ -139,8 +140,8 @@ double sampled_error(const Tensors& tensors, const ConvProblem& problem,
     if (!reference.contains(at))
       reference[at] = reference_element(problem.shape, problem.pass, data, at);
     float value = 0;
-    STRATA_CUDA_CALL(cudaMemcpy(&value, static_cast<const float*>(device) + at, 4,
-                                cudaMemcpyDeviceToHost));
+    STRATA_CUDA_CALL(
+        cudaMemcpy(&value, static_cast<const float*>(device) + at, 4, cudaMemcpyDeviceToHost));
     seen.push_back(value);
     expected.push_back(reference[at]);
   }
@@ -157,7 +158,8 @@ struct Best {
 
 class Suite {
  public:
-  Suite(cuda::SharedContext context, std::FILE* table) : context_(std::move(context)), table_(table) {
+  Suite(cuda::SharedContext context, std::FILE* table)
+      : context_(std::move(context)), table_(table) {
     cuda::add_direct(list_, context_);
     cuda::add_unroll(list_, context_);
     cuda::add_implicit(list_, context_);
@@ -221,8 +223,10 @@ class Suite {
   }
 
   int summary() const {
-    fmt::print("forward: {} points, ours / cuDNN's best {:.3f} in the geometric mean, faster on {}; "
-               "{} results wrong\n", count_, std::exp(logs_ / std::max(count_, 1)), wins_, wrong_);
+    fmt::print(
+        "forward: {} points, ours / cuDNN's best {:.3f} in the geometric mean, faster on {}; "
+        "{} results wrong\n",
+        count_, std::exp(logs_ / std::max(count_, 1)), wins_, wrong_);
     return wrong_ == 0 ? 0 : 1;
   }
 

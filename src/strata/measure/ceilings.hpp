@@ -45,7 +45,12 @@ std::vector<DeviceInfo> cuda_devices();
 /// there.
 Machine measure_cuda(const CeilingOptions& options, const CeilingProgress& progress = {});
 
-/// Measures the CPU: all its cores.
+/// What would be measured of the CPU, in lines for people: cores, caches, memory, instructions.
+/// Errors (environment) say what cannot be seen.
+std::vector<std::string> cpu_facts();
+
+/// Measures the CPU: one thread on each core that this process may use. What fails for one number
+/// of many becomes a warning of the machine; errors are those of cpu_facts, and too little memory.
 Machine measure_cpu(const CeilingOptions& options, const CeilingProgress& progress = {});
 
 }  // namespace strata

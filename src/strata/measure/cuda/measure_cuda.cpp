@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/error.hpp"
-#include "strata/base/text.hpp"
 #include "strata/measure/cuda/ceilings.cuh"
+#include "strata/measure/this_run.hpp"
 #include "strata/version.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <array>
-#include <ctime>
 
 namespace strata {
 namespace {
@@ -17,42 +15,14 @@ using cuda::Bench;
 using cuda::Nvml;
 using cuda::Say;
 
-std::string host_name() {
-  std::array<char, 256> name{};
-  if (gethostname(name.data(), name.size() - 1) != 0) return "unknown";
-  return name.data();
-}
-
-std::string time_of_day() {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", utc.tm_year + 1900, utc.tm_mon + 1,
-                     utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec);
-}
-
-/// "NVIDIA H200" → "nvidia-h200": a name for the command line.
-std::string plain_name(std::string_view title) {
-  std::string name;
-  for (const char c : lower_case(title)) {
-    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.';
-    if (is_plain) {
-      name += c;
-    } else if (!name.empty() && name.back() != '-') {
-      name += '-';
-    }
-  }
-  return name + "-measured";
-}
-
 std::string cuda_version(int version) {
   return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
 }
 
 Measured facts_of_this_run(const Nvml* nvml, const std::string& nvml_problem) {
   Measured measured;
-  measured.host = host_name();
-  measured.date = time_of_day();
+  measured.host = this_host();
+  measured.date = this_moment();
   int driver = 0, runtime = 0;
   STRATA_CUDA_CALL(cudaDriverGetVersion(&driver));
   STRATA_CUDA_CALL(cudaRuntimeGetVersion(&runtime));
@@ -79,7 +49,7 @@ DeviceInfo device_of(const CeilingOptions& options) {
 
 Machine empty_machine(const DeviceInfo& device, const Nvml* nvml, const std::string& nvml_problem) {
   Machine machine;
-  machine.name = plain_name(device.name);
+  machine.name = measured_name(device.name);
   machine.title = fmt::format("{} (measured)", device.name);
   machine.kind = "gpu";
   machine.units =

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/measure/cpu/convolution/spectrum_kernels.hpp"
+#include "strata/measure/cpu/per_target.hpp"
 
 // Vectors stand in arrays here, which those whose size only the CPU knows cannot; and every target
 // costs seconds of compilation.
@@ -144,30 +145,58 @@ void multiply_spectra(const SpectrumProduct& p) {
 }  // namespace strata::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
+namespace strata::cpu {
+#ifndef STRATA_SPECTRUM_KERNELS_DECLARED
+#define STRATA_SPECTRUM_KERNELS_DECLARED
+struct SpectrumKernels {
+  void (*join_rows)(const float*, const float*, std::int64_t, float*);
+  void (*split_row)(const float*, std::int64_t, float, float*, float*);
+  void (*store_spectrum)(const float*, std::int64_t, float*, std::int64_t);
+  void (*load_spectrum)(const float*, std::int64_t, std::int64_t, float*);
+  void (*multiply_spectra)(const SpectrumProduct&);
+};
+PerTarget<SpectrumKernels>& compiled_spectrum_kernels();
+#endif
+namespace HWY_NAMESPACE {
+namespace {
+[[maybe_unused]] const bool is_listed = compiled_spectrum_kernels().add(
+    HWY_TARGET, {join_rows, split_row, store_spectrum, load_spectrum, multiply_spectra});
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace strata::cpu
+
 #if HWY_ONCE
 namespace strata::cpu {
 
-HWY_EXPORT(join_rows);
-HWY_EXPORT(split_row);
-HWY_EXPORT(store_spectrum);
-HWY_EXPORT(load_spectrum);
-HWY_EXPORT(multiply_spectra);
+PerTarget<SpectrumKernels>& compiled_spectrum_kernels() {
+  static PerTarget<SpectrumKernels> all;
+  return all;
+}
+
+namespace {
+
+const SpectrumKernels& chosen_spectrum_kernels() {
+  static const SpectrumKernels best = compiled_spectrum_kernels().usable().front();
+  return best;
+}
+
+}  // namespace
 
 void join_rows(const float* a, const float* b, std::int64_t count, float* complex_row) {
-  HWY_DYNAMIC_DISPATCH(join_rows)(a, b, count, complex_row);
+  chosen_spectrum_kernels().join_rows(a, b, count, complex_row);
 }
 void split_row(const float* complex_row, std::int64_t count, float scale, float* a, float* b) {
-  HWY_DYNAMIC_DISPATCH(split_row)(complex_row, count, scale, a, b);
+  chosen_spectrum_kernels().split_row(complex_row, count, scale, a, b);
 }
 void store_spectrum(const float* spectrum, std::int64_t frequencies, float* to, std::int64_t step) {
-  HWY_DYNAMIC_DISPATCH(store_spectrum)(spectrum, frequencies, to, step);
+  chosen_spectrum_kernels().store_spectrum(spectrum, frequencies, to, step);
 }
 void load_spectrum(const float* from, std::int64_t step, std::int64_t frequencies,
                    float* spectrum) {
-  HWY_DYNAMIC_DISPATCH(load_spectrum)(from, step, frequencies, spectrum);
+  chosen_spectrum_kernels().load_spectrum(from, step, frequencies, spectrum);
 }
 void multiply_spectra(const SpectrumProduct& product) {
-  HWY_DYNAMIC_DISPATCH(multiply_spectra)(product);
+  chosen_spectrum_kernels().multiply_spectra(product);
 }
 
 }  // namespace strata::cpu

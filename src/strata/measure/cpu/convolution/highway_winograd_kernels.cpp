@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/measure/cpu/convolution/winograd_kernels.hpp"
 #include "strata/measure/cpu/convolution/winograd_matrices.hpp"
+#include "strata/measure/cpu/per_target.hpp"
 
 // Vectors stand in arrays here, which those whose size only the CPU knows cannot; and every target
 // costs seconds of compilation.
@@ -155,22 +156,50 @@ void join_line(int tile, const float* from, std::int64_t step, std::int64_t coun
 }  // namespace strata::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
+namespace strata::cpu {
+#ifndef STRATA_WINOGRAD_KERNELS_DECLARED
+#define STRATA_WINOGRAD_KERNELS_DECLARED
+struct WinogradKernels {
+  void (*transform_tiles)(int, TileTransform, const TileBatch&);
+  void (*split_line)(int, const float*, std::int64_t, std::int64_t, float*, std::int64_t);
+  void (*join_line)(int, const float*, std::int64_t, std::int64_t, float*);
+};
+PerTarget<WinogradKernels>& compiled_winograd_kernels();
+#endif
+namespace HWY_NAMESPACE {
+namespace {
+[[maybe_unused]] const bool is_listed =
+    compiled_winograd_kernels().add(HWY_TARGET, {transform_tiles, split_line, join_line});
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace strata::cpu
+
 #if HWY_ONCE
 namespace strata::cpu {
 
-HWY_EXPORT(transform_tiles);
-HWY_EXPORT(split_line);
-HWY_EXPORT(join_line);
+PerTarget<WinogradKernels>& compiled_winograd_kernels() {
+  static PerTarget<WinogradKernels> all;
+  return all;
+}
+
+namespace {
+
+const WinogradKernels& chosen_winograd_kernels() {
+  static const WinogradKernels best = compiled_winograd_kernels().usable().front();
+  return best;
+}
+
+}  // namespace
 
 void transform_tiles(int tile, TileTransform which, const TileBatch& batch) {
-  HWY_DYNAMIC_DISPATCH(transform_tiles)(tile, which, batch);
+  chosen_winograd_kernels().transform_tiles(tile, which, batch);
 }
 void split_line(int tile, const float* line, std::int64_t count, std::int64_t elements, float* to,
                 std::int64_t step) {
-  HWY_DYNAMIC_DISPATCH(split_line)(tile, line, count, elements, to, step);
+  chosen_winograd_kernels().split_line(tile, line, count, elements, to, step);
 }
 void join_line(int tile, const float* from, std::int64_t step, std::int64_t count, float* line) {
-  HWY_DYNAMIC_DISPATCH(join_line)(tile, from, step, count, line);
+  chosen_winograd_kernels().join_line(tile, from, step, count, line);
 }
 
 }  // namespace strata::cpu

@@ -156,8 +156,8 @@ void PreparedFft::correlate(const ConvTensors& tensors, RoleMarks& marks) const 
     pair_filters(plan_.n, view_.out_channels, view_.in_channels, at(plan_.kernels_at),
                  at(plan_.pairs_at), stream());
     marks.begin(KernelRole::inverse_transform);
-    multiply_back(plan_.n, variant_, plan_.in, at(plan_.in_at), at(plan_.pairs_at), plan_.out, results,
-                  stream());
+    multiply_back(plan_.n, variant_, plan_.in, at(plan_.in_at), at(plan_.pairs_at), plan_.out,
+                  results, stream());
     return;
   }
   multiply_spectra(marks);
@@ -244,8 +244,8 @@ class FftStrategy final : public ConvStrategy {
     const FftPlan plan = best_plan(problem, choice_);
     const ConvView view = view_of(problem);
     const double numbers = plan.n * plan.n;
-    const double transforms = static_cast<double>(plan.in.spectra() + plan.out.spectra() +
-                                                  plan.kernels.spectra());
+    const double transforms =
+        static_cast<double>(plan.in.spectra() + plan.out.spectra() + plan.kernels.spectra());
     const double products = static_cast<double>(plan.in.spectra()) * view.out_channels /
                             view.groups * 8 * spectrum_size(plan.n);
     return static_cast<std::int64_t>(transforms * 2.5 * numbers * std::log2(numbers) + products);
@@ -261,11 +261,11 @@ class FftStrategy final : public ConvStrategy {
     std::vector<KernelFacts> facts = {
         facts_of(transform_kernel(plan.n), "transform", KernelRole::transform)};
     if (plan.is_fused) {
-      facts.push_back(facts_of(multiply_back_kernel(plan.n), "products_back",
-                               KernelRole::inverse_transform));
+      facts.push_back(
+          facts_of(multiply_back_kernel(plan.n), "products_back", KernelRole::inverse_transform));
     } else {
-      facts.push_back(facts_of(transform_back_kernel(plan.n), "transform_back",
-                               KernelRole::inverse_transform));
+      facts.push_back(
+          facts_of(transform_back_kernel(plan.n), "transform_back", KernelRole::inverse_transform));
     }
     return facts;
   }

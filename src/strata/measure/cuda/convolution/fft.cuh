@@ -10,10 +10,10 @@
 /// number v × N + u.
 namespace strata::cuda {
 
-/// Tensors [image][channel][height][width] as tiles. A spectrum belongs to a (channel, image, tile),
-/// numbered in this order. The tile (ty, tx) holds, at (y, x), what is at
-/// (ty × step − origin + y, …) of the images with `gap` − 1 zeros between their numbers; beyond
-/// `limit` rows or columns it is zero, and not written back.
+/// Tensors [image][channel][height][width] as tiles. A spectrum belongs to a (channel, image,
+/// tile), numbered in this order. The tile (ty, tx) holds, at (y, x), what is at (ty × step −
+/// origin + y, …) of the images with `gap` − 1 zeros between their numbers; beyond `limit` rows or
+/// columns it is zero, and not written back.
 struct TileGrid {
   int images = 1, channels = 1, height = 1, width = 1;
   int gap_height = 1, gap_width = 1;
@@ -49,8 +49,8 @@ void pair_filters(int n, int filters, int channels, const float2* spectra, float
 
 /// Products with all pairs, summed over the channels of `in`, and the way back, in one kernel: for
 /// few channels. `spectra` are by_tile.
-void multiply_back(int n, int variant, const TileGrid& in, const float2* spectra, const float2* pairs,
-                   const TileGrid& out, float* images, cudaStream_t stream);
+void multiply_back(int n, int variant, const TileGrid& in, const float2* spectra,
+                   const float2* pairs, const TileGrid& out, float* images, cudaStream_t stream);
 
 /// Of `frequencies`: c[rows][columns] = a[rows][inner] b[inner][columns], rows at most 4.
 void multiply_few_rows(int frequencies, int rows, int inner, int columns, const float2* a,

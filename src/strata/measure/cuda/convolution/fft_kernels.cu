@@ -120,10 +120,10 @@ void transform_tiles(int n, const TileGrid& grid, const float* images, SpectrumO
   const bool by_tile = order == SpectrumOrder::by_tile;
   if (n == 16) {
     transform<16><<<blocks_of<16>(count), fft_threads, 0, stream>>>(grid, images, count, by_tile,
-                                                                   factor, conjugate, spectra);
+                                                                    factor, conjugate, spectra);
   } else {
     transform<32><<<blocks_of<32>(count), fft_threads, 0, stream>>>(grid, images, count, by_tile,
-                                                                   factor, conjugate, spectra);
+                                                                    factor, conjugate, spectra);
   }
   STRATA_CUDA_CALL(cudaGetLastError());
 }

@@ -54,9 +54,8 @@ __device__ __forceinline__ void exchange(float2 (&a)[N], float* place, int lane)
 // N lanes: one tile of one image and two filters.
 template <int N, int MinBlocks>
 __global__ void __launch_bounds__(fused_threads, MinBlocks)
-    products_back(TileGrid in, const float2* __restrict__ spectra,
-                  const float2* __restrict__ pairs, int pair_count, int pairs_per_block,
-                  TileGrid out, float* __restrict__ images) {
+    products_back(TileGrid in, const float2* __restrict__ spectra, const float2* __restrict__ pairs,
+                  int pair_count, int pairs_per_block, TileGrid out, float* __restrict__ images) {
   constexpr int slots = fused_threads / N;
   constexpr int numbers = N * (N / 2 + 1);
   __shared__ float place[slots * N * (N + 1)];
@@ -139,8 +138,9 @@ __global__ void __launch_bounds__(column_warps * 32)
     few_columns(int rows, int inner, int columns, const float2* __restrict__ a,
                 const float2* __restrict__ b, float2* __restrict__ c) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const int row0 = (static_cast<int>(blockIdx.x) * column_warps +
-                    static_cast<int>(threadIdx.x) / 32) * rows_per_warp;
+  const int row0 =
+      (static_cast<int>(blockIdx.x) * column_warps + static_cast<int>(threadIdx.x) / 32) *
+      rows_per_warp;
   if (row0 >= rows) return;
   const std::int64_t frequency = blockIdx.y;
   a += frequency * rows * inner;
@@ -177,15 +177,16 @@ __global__ void __launch_bounds__(column_warps * 32)
 }
 
 template <int N, int MinBlocks>
-void launch_products_back(int pairs_per_block, const TileGrid& in, const float2* spectra, const float2* pairs,
-                          const TileGrid& out, float* images, cudaStream_t stream) {
+void launch_products_back(int pairs_per_block, const TileGrid& in, const float2* spectra,
+                          const float2* pairs, const TileGrid& out, float* images,
+                          cudaStream_t stream) {
   constexpr int slots = fused_threads / N;
   const int tiles = in.images * in.tiles_y * in.tiles_x;
   const int pair_count = (out.channels + 1) / 2;
   const dim3 grid(static_cast<unsigned>((tiles + slots - 1) / slots),
                   static_cast<unsigned>((pair_count + pairs_per_block - 1) / pairs_per_block));
   products_back<N, MinBlocks><<<grid, fused_threads, 0, stream>>>(in, spectra, pairs, pair_count,
-                                                                 pairs_per_block, out, images);
+                                                                  pairs_per_block, out, images);
 }
 
 }  // namespace
@@ -198,8 +199,8 @@ void pair_filters(int n, int filters, int channels, const float2* spectra, float
   STRATA_CUDA_CALL(cudaGetLastError());
 }
 
-void multiply_back(int n, int variant, const TileGrid& in, const float2* spectra, const float2* pairs,
-                   const TileGrid& out, float* images, cudaStream_t stream) {
+void multiply_back(int n, int variant, const TileGrid& in, const float2* spectra,
+                   const float2* pairs, const TileGrid& out, float* images, cudaStream_t stream) {
   const int per_block = variant == 2 ? 64 : 8;
   if (n == 16) {
     launch_products_back<16, 6>(per_block, in, spectra, pairs, out, images, stream);

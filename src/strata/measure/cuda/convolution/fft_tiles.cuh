@@ -16,8 +16,8 @@ struct Tile {
 __device__ inline Tile tile_at(const TileGrid& grid, int channel, int image, int place, int lane) {
   Tile tile;
   const int ty = place / grid.tiles_x, tx = place - ty * grid.tiles_x;
-  tile.plane = (static_cast<std::int64_t>(image) * grid.channels + channel) * grid.height *
-               grid.width;
+  tile.plane =
+      (static_cast<std::int64_t>(image) * grid.channels + channel) * grid.height * grid.width;
   tile.y = ty * grid.step_height - grid.origin_height;
   const int spread = tx * grid.step_width - grid.origin_width + lane;
   tile.x = grid.gap_width == 1 ? spread : spread / grid.gap_width;
@@ -42,8 +42,8 @@ __device__ inline Tile tile_of(const TileGrid& grid, std::int64_t spectrum, std:
 __device__ inline int row_at(const TileGrid& grid, const Tile& tile, int row) {
   const int spread = tile.y + row;
   const int y = grid.gap_height == 1 ? spread : spread / grid.gap_height;
-  const bool is_inside = row < grid.limit_height && spread >= 0 && y < grid.height &&
-                         y * grid.gap_height == spread;
+  const bool is_inside =
+      row < grid.limit_height && spread >= 0 && y < grid.height && y * grid.gap_height == spread;
   return is_inside ? y : -1;
 }
 

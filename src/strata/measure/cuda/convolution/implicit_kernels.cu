@@ -63,9 +63,8 @@ __device__ __forceinline__ void copy_number(const ConvView& view, const float* i
 
 template <int Rows, bool IsSpread>
 __global__ void __launch_bounds__(ProductTile<Rows, 128>::threads, Rows == 128 ? 2 : 4)
-    product(ConvView view, const WindowEntry* __restrict__ table,
-            const float* __restrict__ kernels, const float* __restrict__ images,
-            float* __restrict__ results) {
+    product(ConvView view, const WindowEntry* __restrict__ table, const float* __restrict__ kernels,
+            const float* __restrict__ images, float* __restrict__ results) {
   using T = ProductTile<Rows, 128>;
   __shared__ typename T::Stage stages[T::stages];
   const int tid = static_cast<int>(threadIdx.x);
@@ -106,8 +105,8 @@ __global__ void __launch_bounds__(ProductTile<Rows, 128>::threads, Rows == 128 ?
     for (int i = 0; i < Rows * T::depth / T::threads; ++i) {
       const int k = tid % T::depth, row = tid / T::depth + i * (T::threads / T::depth);
       const bool is_there = row0 + row < filters && k0 + k < inner;
-      copy_later(&stage.left[k][row],
-                 my_kernels + (is_there ? (row0 + row) * inner + k0 + k : 0), is_there);
+      copy_later(&stage.left[k][row], my_kernels + (is_there ? (row0 + row) * inner + k0 + k : 0),
+                 is_there);
     }
   };
   const ThreadPlace<T> place;
@@ -126,19 +125,20 @@ __global__ void __launch_bounds__(ProductTile<Rows, 128>::threads, Rows == 128 ?
       if (is_even) {
         if (first >= pixels) continue;
         const int image = first / area;
-        float* to = results +
-                    (static_cast<std::int64_t>(image) * view.out_channels + group * filters + row) *
-                        area + first - image * area;
-        *reinterpret_cast<float4*>(to) =
-            make_float4(sums[i][part * 4], sums[i][part * 4 + 1], sums[i][part * 4 + 2],
-                        sums[i][part * 4 + 3]);
+        float* to =
+            results +
+            (static_cast<std::int64_t>(image) * view.out_channels + group * filters + row) * area +
+            first - image * area;
+        *reinterpret_cast<float4*>(to) = make_float4(sums[i][part * 4], sums[i][part * 4 + 1],
+                                                     sums[i][part * 4 + 2], sums[i][part * 4 + 3]);
       } else {
 #pragma unroll
         for (int j = 0; j < 4; ++j) {
           if (first + j >= pixels) continue;
           const int image = (first + j) / area;
           results[(static_cast<std::int64_t>(image) * view.out_channels + group * filters + row) *
-                      area + first + j - image * area] = sums[i][part * 4 + j];
+                      area +
+                  first + j - image * area] = sums[i][part * 4 + j];
         }
       }
     }
@@ -150,13 +150,14 @@ using WeightTile = ProductTile<64, 128>;
 // Rows: filters; columns: numbers of the window; inner: some of the pixels of all images.
 __global__ void __launch_bounds__(WeightTile::threads, 4)
     weight_product(ConvView view, const WindowEntry* __restrict__ table,
-                   const float* __restrict__ images, const float* __restrict__ gradients,
-                   int parts, float* __restrict__ sums_out) {
+                   const float* __restrict__ images, const float* __restrict__ gradients, int parts,
+                   float* __restrict__ sums_out) {
   using T = WeightTile;
   static_assert(T::threads == T::columns, "a thread has one number of the window");
   __shared__ typename T::Stage stages[T::stages];
   const int tid = static_cast<int>(threadIdx.x);
-  const int group = static_cast<int>(blockIdx.z) / parts, part = static_cast<int>(blockIdx.z) % parts;
+  const int group = static_cast<int>(blockIdx.z) / parts,
+            part = static_cast<int>(blockIdx.z) % parts;
   const int filters = view.out_channels / view.groups;
   const int channels = view.in_channels / view.groups;
   const int inner = channels * view.kernel_height * view.kernel_width;
@@ -195,7 +196,8 @@ __global__ void __launch_bounds__(WeightTile::threads, 4)
     const int k = k0 + tid % T::depth;
     const int of = k / area;
     const std::int64_t from =
-        (static_cast<std::int64_t>(of) * view.out_channels + group * filters) * area + k - of * area;
+        (static_cast<std::int64_t>(of) * view.out_channels + group * filters) * area + k -
+        of * area;
 #pragma unroll
     for (int i = 0; i < T::rows * T::depth / T::threads; ++i) {
       const int row = tid / T::depth + i * (T::threads / T::depth);
@@ -241,7 +243,7 @@ int window_entries(const ConvView& view) {
 void fill_window_table(const ConvView& view, WindowEntry* table, cudaStream_t stream) {
   const int entries = window_entries(view);
   window_table<<<blocks_of(entries, table_threads), table_threads, 0, stream>>>(view, table,
-                                                                               entries);
+                                                                                entries);
   STRATA_CUDA_CALL(cudaGetLastError());
 }
 
@@ -270,8 +272,7 @@ int implicit_parts(const ConvView& view) {
 }
 
 void implicit_weight_gradient(const ConvView& view, const WindowEntry* table, const float* images,
-                              const float* gradients, int parts, float* sums,
-                              cudaStream_t stream) {
+                              const float* gradients, int parts, float* sums, cudaStream_t stream) {
   const int inner = view.in_channels / view.groups * view.kernel_height * view.kernel_width;
   const dim3 grid(blocks_of(inner, WeightTile::columns),
                   blocks_of(view.out_channels / view.groups, WeightTile::rows),

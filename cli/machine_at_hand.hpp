@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+/// Where `strata machine measure` keeps what it found out about this host, so that other commands
+/// take it when no machine is named.
+namespace strata {
+
+/// $XDG_DATA_HOME/strata/machines, or ~/.local/share/strata/machines. Nothing when the environment
+/// names neither; a relative XDG_DATA_HOME counts as none, as its specification says.
+std::optional<std::filesystem::path> measured_machines_folder();
+
+/// The file of one part of a host: "node7-cpu.json", "node7-gpu0.json".
+std::string measured_machine_file(std::string_view host, std::string_view part);
+
+/// The file of this host's first GPU, or else of its CPU; nothing when neither was measured.
+std::optional<std::filesystem::path> machine_at_hand();
+
+}  // namespace strata

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels for each kind of vector unit; foreach_target.h reads this file once for each. Every
+// target costs seconds of compilation, so those are left out that differ from another only in
+// instructions that are not used here.
+#include "strata/measure/cpu/ceilings/highway_kernels.hpp"
+
+#include "strata/measure/cpu/per_target.hpp"
+
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "strata/measure/cpu/ceilings/highway_kernels.cpp"
+#include <hwy/cache_control.h>
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace strata::cpu::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// As many as the registers hold beside the two constants: an FMA that takes 4 clocks, on 4 units
+/// as some cores have them, needs 16 at once.
+#undef STRATA_MORE_CHAINS
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_AVX3
+#define STRATA_MORE_CHAINS(each)
+inline constexpr std::int64_t chains = 12;
+#else
+#define STRATA_MORE_CHAINS(each) each(12) each(13) each(14) each(15)
+inline constexpr std::int64_t chains = 16;
+#endif
+#define STRATA_CHAINS(each)                                                                \
+  each(0) each(1) each(2) each(3) each(4) each(5) each(6) each(7) each(8) each(9) each(10) \
+      each(11) STRATA_MORE_CHAINS(each)
+
+// Vectors of a size that only the CPU knows cannot stand in an array, hence the names.
+template <class D>
+void multiply_add(D d, std::int64_t double_steps, const hn::TFromD<D>* start, hn::TFromD<D>* out) {
+  using T = hn::TFromD<D>;
+  const auto lanes = hn::Lanes(d);
+  T factor = -1, constant = 7;
+  asm volatile("" : "+m"(factor), "+m"(constant));  // not known to the compiler
+  const auto a = hn::Set(d, factor);
+  const auto b = hn::Set(d, constant);
+#define STRATA_LOAD(i) auto x##i = hn::LoadU(d, start + i * lanes);
+#define STRATA_STEP(i) x##i = hn::MulAdd(x##i, a, b);
+#define STRATA_STORE(i) hn::StoreU(x##i, d, out + i * lanes);
+  STRATA_CHAINS(STRATA_LOAD)
+  for (std::int64_t step = 0; step < double_steps; ++step) {
+    STRATA_CHAINS(STRATA_STEP)
+    STRATA_CHAINS(STRATA_STEP)
+  }
+  STRATA_CHAINS(STRATA_STORE)
+}
+
+template <class T>
+std::int64_t elements(LaneUse use) {
+  const hn::ScalableTag<T> d;
+  return chains * (use == LaneUse::one ? 1 : static_cast<std::int64_t>(hn::Lanes(d)));
+}
+
+std::int64_t elements_of(DType dtype, LaneUse use) {
+  return dtype == DType::fp64 ? elements<double>(use) : elements<float>(use);
+}
+
+template <class T>
+void multiply_add_lanes(LaneUse use, std::int64_t double_steps, const void* start, void* out) {
+  const T* from = static_cast<const T*>(start);
+  T* to = static_cast<T*>(out);
+  if (use == LaneUse::one) return multiply_add(hn::CappedTag<T, 1>(), double_steps, from, to);
+  multiply_add(hn::ScalableTag<T>(), double_steps, from, to);
+}
+
+void fma_of(DType dtype, LaneUse use, std::int64_t double_steps, const void* start, void* out) {
+  if (dtype == DType::fp64) return multiply_add_lanes<double>(use, double_steps, start, out);
+  multiply_add_lanes<float>(use, double_steps, start, out);
+}
+
+#define STRATA_EIGHT(each) each(0) each(1) each(2) each(3) each(4) each(5) each(6) each(7)
+
+/// Eight sums, for an addition takes up to 4 clocks and up to two start in each.
+double sum_of(const double* a, std::int64_t count) {
+  const hn::ScalableTag<double> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+#define STRATA_ZERO(i) auto s##i = hn::Zero(d);
+#define STRATA_ADD(i) s##i = hn::Add(s##i, hn::Load(d, a + at + i * lanes));
+  STRATA_EIGHT(STRATA_ZERO)
+  for (std::int64_t at = 0; at < count; at += 8 * lanes) {
+    STRATA_EIGHT(STRATA_ADD)
+  }
+  const auto low = hn::Add(hn::Add(s0, s1), hn::Add(s2, s3));
+  const auto high = hn::Add(hn::Add(s4, s5), hn::Add(s6, s7));
+  return hn::GetLane(hn::SumOfLanes(d, hn::Add(low, high)));
+}
+
+/// `value(at)` is the vector for place `at`.
+template <bool is_past_caches, class D, class Value>
+HWY_INLINE void fill_with(D d, double* a, std::int64_t count, const Value& value) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  for (std::int64_t at = 0; at < count; at += 4 * lanes) {
+    for (std::int64_t i = 0; i < 4; ++i) {
+      const auto vector = value(at + i * lanes);
+      if constexpr (is_past_caches) {
+        hn::Stream(vector, d, a + at + i * lanes);
+      } else {
+        hn::Store(vector, d, a + at + i * lanes);
+      }
+    }
+  }
+}
+
+template <bool is_past_caches>
+void walk_once(const Walk& walk) {
+  const hn::ScalableTag<double> d;
+  const auto factor = hn::Set(d, walk_factor);
+  switch (walk.mix) {
+    case AccessMix::read: break;
+    case AccessMix::write:
+      fill_with<is_past_caches>(d, walk.a, walk.count,
+                                [&](std::int64_t) HWY_ATTR { return factor; });
+      break;
+    case AccessMix::copy:
+      fill_with<is_past_caches>(d, walk.a, walk.count,
+                                [&](std::int64_t at) HWY_ATTR { return hn::Load(d, walk.b + at); });
+      break;
+    case AccessMix::triad:
+      fill_with<is_past_caches>(d, walk.a, walk.count, [&](std::int64_t at) HWY_ATTR {
+        return hn::MulAdd(hn::Load(d, walk.c + at), factor, hn::Load(d, walk.b + at));
+      });
+      break;
+  }
+}
+
+double walk_of(const Walk& walk, std::int64_t passes) {
+  double sum = 0;
+  for (std::int64_t pass = 0; pass < passes; ++pass) {
+    if (walk.mix == AccessMix::read) {
+      sum += sum_of(walk.a, walk.count);
+    } else if (walk.store == Store::past_caches) {
+      walk_once<true>(walk);
+    } else {
+      walk_once<false>(walk);
+    }
+    asm volatile("" ::: "memory");  // each pass is a pass
+  }
+  if (walk.store == Store::past_caches) hwy::FlushStream();
+  return sum;
+}
+
+int bits_here() { return static_cast<int>(hn::Lanes(hn::ScalableTag<double>())) * 64; }
+
+// Data, no code: it is read on CPUs that could not run a line of this namespace. For the same
+// reason nothing of the standard library is used in it, whose inline functions the whole program
+// shares.
+inline constexpr std::int64_t this_target = HWY_TARGET;
+inline constexpr bool has_fma_here = HWY_NATIVE_FMA != 0;
+
+}  // namespace strata::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+namespace strata::cpu {
+PerTarget<TargetKernels>& compiled_kernels();
+namespace HWY_NAMESPACE {
+namespace {
+[[maybe_unused]] const bool is_listed =
+    compiled_kernels().add(this_target, {.name = hwy::TargetName(this_target),
+                                         .has_fma = has_fma_here,
+                                         .bits = bits_here,
+                                         .elements = elements_of,
+                                         .fma = fma_of,
+                                         .walk = walk_of});
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace strata::cpu
+
+#if HWY_ONCE
+namespace strata::cpu {
+
+PerTarget<TargetKernels>& compiled_kernels() {
+  static PerTarget<TargetKernels> all;
+  return all;
+}
+
+namespace {
+
+const TargetKernels& chosen() { return kernels_for_this_cpu().front(); }
+
+}  // namespace
+
+std::span<const TargetKernels> kernels_for_this_cpu() {
+  static const std::vector<TargetKernels> usable = compiled_kernels().usable();
+  return usable;
+}
+
+std::int64_t fma_elements(DType dtype, LaneUse use) { return chosen().elements(dtype, use); }
+
+void run_fma(DType dtype, LaneUse use, std::int64_t double_steps, const void* start, void* out) {
+  chosen().fma(dtype, use, double_steps, start, out);
+}
+
+bool has_stores_past_caches() { return HWY_ARCH_X86 != 0; }
+
+double run_walk(const Walk& walk, std::int64_t passes) { return chosen().walk(walk, passes); }
+
+VectorUnit vector_unit() {
+  const std::string name = chosen().name;
+  return {.name = name == "AVX3" ? "AVX-512" : name,
+          .bits = chosen().bits(),
+          .has_fma = chosen().has_fma,
+          .chosen_by = "chosen at run time by Highway " + std::to_string(HWY_MAJOR) + '.' +
+                       std::to_string(HWY_MINOR) + '.' + std::to_string(HWY_PATCH)};
+}
+
+}  // namespace strata::cpu
+#endif

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/base/units.hpp"
+#include "strata/measure/cpu/ceilings/allowance.hpp"
+#include "strata/measure/cpu/ceilings/level_sets.hpp"
+#include "strata/measure/cpu/ceilings/memory_curves.hpp"
+#include "strata/measure/cpu/ceilings/parts.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+namespace strata::cpu {
+namespace {
+
+constexpr std::array all_mixes = {AccessMix::read, AccessMix::write, AccessMix::copy,
+                                  AccessMix::triad};
+
+Sourced walk_rate(const Bench& bench, WalkSpace& space, const WalkPlan& plan, int active,
+                  std::string method) {
+  const Timing timing = bench.time(space.work(plan), active);
+  return rate_of(WalkSpace::bytes_per_pass(plan) * active, timing, std::move(method));
+}
+
+WalkPlan best_plan(const Bench& bench, WalkSpace& space, AccessMix mix,
+                   std::span<const std::int64_t> sets) {
+  WalkPlan best = space.plan(mix, Store::cached, sets.front());
+  double best_rate = 0;
+  for (const std::int64_t set : sets) {
+    const WalkPlan plan = space.plan(mix, Store::cached, set);
+    const double rate =
+        WalkSpace::bytes_per_pass(plan) / bench.glance(space.work(plan), bench.threads());
+    if (rate <= best_rate) continue;
+    best_rate = rate;
+    best = plan;
+  }
+  return best;
+}
+
+std::string set_text(const WalkPlan& plan) {
+  return format_bytes(static_cast<double>(plan.doubles() * 8 * arrays_of(plan.mix)));
+}
+
+MemoryLevel cache_level(const Bench& bench, const Subject& subject, std::size_t index,
+                        WalkSpace& space, const Say& say) {
+  const std::vector<CacheLevel>& caches = subject.topology.caches;
+  const CacheLevel& cache = caches[index];
+  MemoryLevel level;
+  level.name = fmt::format("L{}", cache.level);
+  level.is_on_chip = true;
+  level.instances = cache.instances;
+  level.capacity_bytes = {static_cast<double>(cache.bytes * cache.instances),
+                          fmt::format("{}: {} of {}", subject.topology.source, cache.instances,
+                                      format_bytes(static_cast<double>(cache.bytes)))};
+  const std::vector<std::int64_t> sets = sets_for_level(caches, index, bench.threads());
+  for (const AccessMix mix : all_mixes) {
+    say(fmt::format("{} {}", level.name, name_of(mix)));
+    const WalkPlan plan = best_plan(bench, space, mix, sets);
+    space.check(bench, plan, bench.threads());
+    MixBandwidth found{
+        mix, walk_rate(bench, space, plan, bench.threads(),
+                       fmt::format("{} of {} per core again and again, one thread "
+                                   "on each of {} cores; the best of {} sizes; the "
+                                   "median",
+                                   name_of(mix), set_text(plan), bench.threads(), sets.size()))};
+    if (mix == AccessMix::read) {
+      found.bytes_per_s.evidence->notes.push_back(fmt::format(
+          "one core {}", format_bytes_per_s(walk_rate(bench, space, plan, 1, "").value, 4)));
+    }
+    level.mixes.push_back(std::move(found));
+  }
+  set_envelope(level);
+  return level;
+}
+
+/// With stores through the caches and around them; the better is the number, the other a note.
+Sourced outer_rate(const Bench& bench, WalkSpace& space, AccessMix mix) {
+  const auto rate = [&](Store store, std::string_view how) {
+    const WalkPlan plan = space.plan(mix, store, space.bytes());
+    space.check(bench, plan, bench.threads());
+    return walk_rate(bench, space, plan, bench.threads(),
+                     fmt::format("{} of {} per core, one thread on each of {} cores{}; the median",
+                                 name_of(mix), set_text(plan), bench.threads(), how));
+  };
+  Sourced cached = rate(Store::cached, mix == AccessMix::read ? "" : ", stores through the caches");
+  if (mix == AccessMix::read || !has_stores_past_caches()) return cached;
+  Sourced past = rate(Store::past_caches, ", stores around the caches");
+  const bool is_past_better = past.value > cached.value;
+  Sourced& better = is_past_better ? past : cached;
+  better.evidence->notes.push_back(
+      fmt::format("stores {} the caches: {}", is_past_better ? "through" : "around",
+                  format_bytes_per_s((is_past_better ? cached : past).value, 4)));
+  return better;
+}
+
+double memory_bytes_of(const Topology& topology) {
+  double bytes = 0;
+  for (const NumaNode& node : topology.nodes) bytes += static_cast<double>(node.memory_bytes);
+  if (bytes > 0) return bytes;
+  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+}
+
+MemoryLevel outer_level(const Bench& bench, const Subject& subject, WalkSpace& space,
+                        const Say& say) {
+  MemoryLevel level;
+  level.name = "DRAM";
+  level.capacity_bytes = {
+      memory_bytes_of(subject.topology),
+      fmt::format("{}: {} memory node{}", subject.topology.source, subject.topology.nodes.size(),
+                  subject.topology.nodes.size() == 1 ? "" : "s")};
+  for (const AccessMix mix : all_mixes) {
+    say(fmt::format("DRAM {}", name_of(mix)));
+    level.mixes.push_back({mix, outer_rate(bench, space, mix)});
+  }
+  say("DRAM, the triad of STREAM");
+  WalkPlan stream = space.plan(AccessMix::triad, Store::cached, space.bytes());
+  stream.is_plain_stream = true;
+  space.check(bench, stream, bench.threads());
+  const double reference = walk_rate(bench, space, stream, bench.threads(), "").value;
+  const std::string of = fmt::format(
+      "the triad as STREAM writes it, plain C++ with the same flags, threads and arrays, bytes "
+      "counted alike: {}",
+      format_bytes_per_s(reference, 4));
+  Sourced& triad = level.mixes.back().bytes_per_s;
+  triad.evidence->share = PeakShare{triad.value / reference, of};
+  set_envelope(level);
+  Sourced& envelope = *level.bandwidth_bytes_per_s;
+  if (!envelope.evidence->share)
+    envelope.evidence->notes.push_back(
+        fmt::format("{:.1f} % of {}", 100 * envelope.value / reference, of));
+  return level;
+}
+
+std::int64_t bytes_for_arrays(const Bench& bench, const Subject& subject,
+                              std::vector<std::string>& warnings) {
+  const auto available = available_memory_bytes("/");
+  // Each of the three arrays of the triad 4 times the caches, as STREAM asks; or all of them.
+  const int times_caches = bench.options().is_quick ? 4 : 12;
+  const OuterArrays arrays =
+      outer_arrays(subject.topology.caches, bench.threads(), times_caches, available);
+  if (arrays.is_too_small) {
+    warnings.push_back(fmt::format(
+        "only {} of memory are free: {} are less than 4 times the last-level caches, so "
+        "the bandwidth of DRAM may be too high",
+        format_bytes(static_cast<double>(*available)),
+        format_bytes(static_cast<double>(arrays.bytes_per_thread * bench.threads()))));
+  }
+  return arrays.bytes_per_thread;
+}
+
+}  // namespace
+
+void measure_memory(const Bench& bench, const Subject& subject, const Say& say, Machine& machine) {
+  std::vector<std::string>& warnings = machine.measured->warnings;
+  say("touching memory");
+  WalkSpace space(bench, bytes_for_arrays(bench, subject, warnings));
+  if (subject.topology.caches.empty()) {
+    warnings.push_back(
+        "this system does not tell its caches: only the outermost memory was measured, and "
+        "predictions need --capacity");
+  }
+  for (std::size_t i = 0; i < subject.topology.caches.size(); ++i)
+    machine.memory.push_back(cache_level(bench, subject, i, space, say));
+  machine.memory.push_back(outer_level(bench, subject, space, say));
+  for (std::string& text : drop_disturbed_levels(machine.memory))
+    warnings.push_back(std::move(text));
+  measure_curves(bench, space, say, machine);
+  measure_nodes(bench, subject, space, say, machine);
+}
+
+}  // namespace strata::cpu

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+/// Code that is compiled once for each kind of vector unit ("target", in Highway's words), and run
+/// by the best one that this CPU has. Highway's own dispatch would have its library linked, which
+/// times a clock while it is loaded: 5 ms of every start of the program. So the library is loaded
+/// when vectors are first needed, and asked once.
+namespace strata::cpu {
+
+/// The targets that this CPU can run, a bit each; the smaller the number, the better.
+std::int64_t targets_of_this_cpu();
+
+/// The same functions for several targets. A file of kernels adds itself once for each.
+template <class Kernels>
+class PerTarget {
+ public:
+  bool add(std::int64_t target, const Kernels& kernels) {
+    all_.push_back({target, kernels});
+    return true;
+  }
+
+  /// Those that this CPU can run, the best first; never empty.
+  std::vector<Kernels> usable() const {
+    std::vector<Entry> found = all_;
+    const std::int64_t targets = targets_of_this_cpu();
+    std::erase_if(found, [&](const Entry& each) { return (each.target & targets) == 0; });
+    std::sort(found.begin(), found.end(),
+              [](const Entry& a, const Entry& b) { return a.target < b.target; });
+    std::vector<Kernels> kernels;
+    for (const Entry& each : found) kernels.push_back(each.kernels);
+    return kernels;
+  }
+
+ private:
+  struct Entry {
+    std::int64_t target;
+    Kernels kernels;
+  };
+  std::vector<Entry> all_;
+};
+
+}  // namespace strata::cpu
