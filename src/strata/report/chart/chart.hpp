@@ -44,6 +44,7 @@ struct Point {
   double x = 0;
   double y = 0;
   std::string label;  ///< beside the point where there is room, and when pointed at
+  std::string hint = {};  ///< when pointed at, instead of the label
 };
 
 /// Points, joined by a line unless its stroke is none: a curve, a cloud, a trajectory.

@@ -200,7 +200,9 @@ class Panel {
       if (!point.label.empty()) wishes_.push_back(places_around(center, point.label));
       if (series.marker == Marker::none) continue;
       avoid_marker(center);
-      const std::string& name = point.label.empty() ? series.name : point.label;
+      const std::string& name = !point.hint.empty()    ? point.hint
+                                : !point.label.empty() ? point.label
+                                                       : series.name;
       scene_.shapes.emplace_back(
           MarkerShape{.center = center,
                       .marker = series.marker,

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/base/printable.hpp"
+#include "strata/base/units.hpp"
+#include "strata/report/counts_text.hpp"
+#include "strata/report/roofline_summary.hpp"
+#include "strata/report/table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace strata {
+namespace {
+
+std::string share_text(double part, double whole) {
+  return whole > 0 ? fmt::format("{:.0f} %", 100 * part / whole) : "";
+}
+
+std::string intensity_text(const RooflinePoint& point) {
+  if (point.is_zero_flop) return "no FLOP";
+  if (!point.intensity) return "no bytes";
+  return fmt::format("{:.{}f}", *point.intensity, *point.intensity < 10 ? 2 : 1);
+}
+
+std::string distance_text(const RooflinePoint& point) {
+  if (point.distance <= 0) return "";
+  return point.distance < 100 ? fmt::format("{:.2f}×", point.distance)
+                              : fmt::format("{}×", format_count(point.distance));
+}
+
+std::string roofs_text(const RooflineSummary& summary) {
+  std::vector<std::string> parts;
+  for (const PeakRoof& peak : summary.peaks)
+    parts.push_back(fmt::format("{} {}", peak.name, format_flop_per_s(peak.flop_per_s, 4)));
+  for (const MemoryRoof& level : summary.memory)
+    parts.push_back(fmt::format("{} {}", level.name, format_bytes_per_s(level.bytes_per_s, 4)));
+  if (summary.launch_latency_s)
+    parts.push_back(fmt::format("launch {}", format_time(*summary.launch_latency_s)));
+  const double balance = summary.peaks.front().flop_per_s / summary.memory.back().bytes_per_s;
+  parts.push_back(fmt::format("balance {:.2f} FLOP/byte", balance));
+  return fmt::format("  roofs ({})   {}\n", summary.roof, fmt::join(parts, "   "));
+}
+
+std::vector<std::string> cells_of(const RooflineRow& row, const RooflineSeries& series) {
+  const RooflinePoint& point = row.point;
+  const bool has_time = series.columns.has_time;
+  return {printable(row.name),
+          has_time ? format_time(row.work.time_s) : "",
+          has_time ? share_text(row.work.time_s, series.total.work.time_s) : "",
+          intensity_text(point),
+          has_time ? bound_text(point) : std::string(name_of(point.complexity_bound)),
+          has_time ? distance_text(point) : "",
+          has_time && !point.is_zero_flop ? format_flop_per_s(point.flop_per_s) : "",
+          point.is_zero_flop ? "" : format_flop_per_s(point.attainable_flop_per_s),
+          series.columns.has_launches ? format_exact(row.work.launches) : "",
+          row.work.zero_flop_s > 0 ? share_text(row.work.zero_flop_s, row.work.time_s) : ""};
+}
+
+Table table_for(const RooflineSummary& summary, const RooflineSeries& series) {
+  const bool has_time = series.columns.has_time;
+  const auto right = [](std::string title, bool is_shown = true, int leaves = 0) {
+    return Column{.title = std::move(title),
+                  .align = Align::right,
+                  .leaves = leaves,
+                  .is_shown = is_shown};
+  };
+  const bool moves_only = std::any_of(series.rows.begin(), series.rows.end(), [](const auto& row) {
+    return row.work.zero_flop_s > 0;
+  });
+  return Table({{.title = std::string(roofline_by_names()[static_cast<std::size_t>(summary.by)]),
+                 .least_width = 14,
+                 .omit = Omit::beginning},
+                right("time", has_time),
+                right("share", has_time),
+                right("FLOP/byte"),
+                {.title = "bound"},
+                right("from\nroof", has_time),
+                right("reached", has_time, 2),
+                right("attainable", true, 1),
+                right("launches", series.columns.has_launches, 3),
+                right("zero-FLOP\ntime", moves_only, 4)});
+}
+
+std::vector<std::size_t> slowest(const std::vector<RooflineRow>& rows, std::size_t top) {
+  std::vector<std::size_t> order(rows.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  if (rows.size() <= top) return order;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return rows[a].work.time_s > rows[b].work.time_s;
+  });
+  order.resize(top);
+  return order;
+}
+
+std::string rest_text(const RooflineSeries& series, const std::vector<std::size_t>& shown) {
+  const std::size_t left = series.rows.size() - shown.size();
+  if (left == 0) return "";
+  double time_s = series.total.work.time_s;
+  for (const std::size_t i : shown) time_s -= series.rows[i].work.time_s;
+  const std::string share = share_text(std::max(0.0, time_s), series.total.work.time_s);
+  return fmt::format("  {} more{}\n", left, share.empty() ? "" : fmt::format(", {}", share));
+}
+
+std::string bounds_line(const RooflineSeries& series) {
+  if (!series.columns.has_time || series.rows.size() < 2) return "";
+  std::string text;
+  for (const BoundShare& share : shares_by_bound(series.rows)) {
+    if (share.rows == 0) continue;
+    text += fmt::format("{}{} {} ({} rows)", text.empty() ? "" : "   ", name_of(share.bound),
+                        share_text(share.time_s, series.total.work.time_s), share.rows);
+  }
+  return text.empty() ? "" : fmt::format("  time by bound     {}\n", text);
+}
+
+std::string movement_line(const RooflineSeries& series) {
+  const Work& work = series.total.work;
+  if (work.zero_flop_launches == 0) return "";
+  return fmt::format("  without FLOP      {} of {} launches{}\n",
+                     format_exact(work.zero_flop_launches), format_exact(work.launches),
+                     series.columns.has_time
+                         ? fmt::format(", {} of the time", share_text(work.zero_flop_s, work.time_s))
+                         : "");
+}
+
+std::string overhead_line(const RooflineSummary& summary, const RooflineSeries& series) {
+  const RooflineRow& all = series.total;
+  if (!series.columns.has_time || !summary.launch_latency_s || all.work.launches == 0) return "";
+  const double alone_s = all.point.overhead_s;
+  return fmt::format("  launches alone    {} × {} = {}, {} the kernels' {}\n",
+                     format_exact(all.work.launches), format_time(*summary.launch_latency_s),
+                     format_time(alone_s), alone_s > all.work.time_s ? "more than" : "below",
+                     format_time(all.work.time_s));
+}
+
+std::string series_text(const RooflineSummary& summary, const RooflineSeries& series,
+                        std::size_t top, const TextStyle& style) {
+  std::string text;
+  if (summary.series.size() > 1) text += fmt::format("\n{}\n", bold(printable(series.label), style));
+  const std::vector<std::size_t> shown = slowest(series.rows, top);
+  Table table = table_for(summary, series);
+  for (const std::size_t i : shown) table.add_row(cells_of(series.rows[i], series));
+  if (series.rows.size() > 1) {
+    RooflineRow total = series.total;
+    total.name = "all";
+    table.add_total(cells_of(total, series));
+  }
+  text += "\n" + table.to_text(style);
+  text += rest_text(series, shown);
+  const std::string lines =
+      bounds_line(series) + movement_line(series) + overhead_line(summary, series);
+  return text + (lines.empty() ? "" : "\n" + lines);
+}
+
+}  // namespace
+
+std::string to_text(const RooflineSummary& summary, std::size_t top, const TextStyle& style) {
+  const RooflineSeries& first = summary.series.front();
+  const std::string what =
+      summary.series.size() == 1
+          ? fmt::format("{}, {}, {}", printable(first.subject.title), first.subject.dtype,
+                        name_of(first.evidence))
+          : fmt::format("{} profiles", summary.series.size());
+  std::string text =
+      fmt::format("{}, under the roofs of {}\n\n{}", what, printable(summary.machine_title),
+                  roofs_text(summary));
+  for (const RooflineSeries& series : summary.series)
+    text += series_text(summary, series, top, style);
+  for (const std::string& note : summary.notes) text += fmt::format("\nnote: {}", note);
+  if (!summary.notes.empty()) text += "\n";
+  return text +
+         "\nfrom roof: time / max(FLOP / peak, bytes / bandwidth); attainable: with launches "
+         "(strata help roofline)\nmore: --by kernel|layer|type|pass|all  --top N  --plot FILE  "
+         "--svg PREFIX  --json FILE  --csv FILE\n";
+}
+
+}  // namespace strata
