@@ -199,14 +199,7 @@ void draw(const RooflineSummary& summary, const Arguments& given) {
                   wants_png);
     return;
   }
-  chart::ChartGrid grid{.title = fmt::format("Rooflines: {}", summary.machine_title),
-                        .width = 1200,
-                        .plot_height = 340};
-  for (const RooflineKind kind : wanted) {
-    grid.panels.push_back(roofline_chart(summary, kind));
-    if (grid.subtitle.empty()) grid.subtitle = "symbols: docs/roofline.md";
-  }
-  write_picture(std::string(*file), chart::to_svg(grid), wants_png);
+  write_picture(std::string(*file), chart::to_svg(roofline_grid(summary, wanted)), wants_png);
 }
 
 void check(const Arguments& given) {

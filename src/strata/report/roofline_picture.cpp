@@ -27,6 +27,8 @@ using chart::Stroke;
 constexpr std::array<std::string_view, 4> kind_names = {"classic", "complexity", "time",
                                                         "combined"};
 constexpr chart::Color grey = 6;
+constexpr double ring = 1.7;                  // an open symbol around a closed one
+constexpr double room_for_names = 5;          // factor of intensity beyond the ridge
 constexpr double air = 3;                    // factor of free room around the data
 constexpr std::size_t most_connections = 60;  // between closed and open symbols
 
@@ -118,7 +120,8 @@ class PictureMaker {
                               : is_filled      ? Stroke::solid
                                                : Stroke::dashed,
                     .marker = track.marker,
-                    .is_filled = is_filled};
+                    .is_filled = is_filled,
+                    .marker_scale = is_named ? 1 : ring};
       for (const TrackPoint& at : track.points) {
         const XY place = where(at);
         if (!is_drawable(place)) {
@@ -145,25 +148,28 @@ class PictureMaker {
     launch_ceilings();
     double highest = 0;
     for (const PeakRoof& roof : picture_.peaks) highest = std::max(highest, roof.flop_per_s);
+    const std::size_t first = has_levels ? 0 : picture_.memory.size() - 1;
     double fastest = 0;
-    for (const MemoryRoof& roof : picture_.memory) {
-      if (&roof != &picture_.memory.back() && !has_levels) continue;
-      fastest = std::max(fastest, roof.bytes_per_s);
-      chart_.lines.push_back(
-          {.direction = Direction::diagonal,
-           .at = roof.bytes_per_s,
-           .to = highest / roof.bytes_per_s,
-           .label = fmt::format("{} {}", roof.name, format_bytes_per_s(roof.bytes_per_s)),
-           .stroke = Stroke::solid});
-    }
+    for (std::size_t i = first; i < picture_.memory.size(); ++i)
+      fastest = std::max(fastest, picture_.memory[i].bytes_per_s);
+    // Peaks first: their names have less room than those of the long diagonals.
     for (const PeakRoof& roof : picture_.peaks) {
       y_.add(roof.flop_per_s);
-      x_.add(roof.flop_per_s / bandwidth());
+      x_.add(room_for_names * roof.flop_per_s / bandwidth());
       chart_.lines.push_back(
           {.direction = Direction::horizontal,
            .at = roof.flop_per_s,
            .from = roof.flop_per_s / fastest,
            .label = fmt::format("{} {}", roof.name, format_flop_per_s(roof.flop_per_s)),
+           .stroke = Stroke::solid});
+    }
+    for (std::size_t i = first; i < picture_.memory.size(); ++i) {
+      const MemoryRoof& roof = picture_.memory[i];
+      chart_.lines.push_back(
+          {.direction = Direction::diagonal,
+           .at = roof.bytes_per_s,
+           .to = highest / roof.bytes_per_s,
+           .label = fmt::format("{} {}", roof.name, format_bytes_per_s(roof.bytes_per_s)),
            .stroke = Stroke::solid});
     }
     return "";
@@ -308,27 +314,33 @@ class PictureMaker {
     const int step = std::max(1, (last - first + 5) / 6);
     for (int exponent = last; exponent >= first; exponent -= step) {
       const double time_s = std::pow(10.0, exponent);
-      chart_.series.push_back(
-          {.name = "",
-           .points = {{least_x, time_s, "", ""},
-                      {time_s, time_s, format_time(time_s, 1), ""},
-                      {time_s, least_y, "", ""}},
-           .color = grey,
-           .stroke = Stroke::dotted});
+      chart_.lines.push_back({.direction = Direction::horizontal,
+                              .at = time_s,
+                              .to = time_s,
+                              .label = time_s < 1e-9 ? fmt::format("{:g} s", time_s)
+                                                     : format_time(time_s, 1),
+                              .stroke = Stroke::dotted});
+      chart_.lines.push_back({.direction = Direction::vertical,
+                              .at = time_s,
+                              .to = time_s,
+                              .label = "",
+                              .stroke = Stroke::dotted});
     }
   }
 
   std::string combined() {
     plane_of_counts();
-    symbols(complexity_of, /*is_filled=*/true);
-    symbols(scaled_time_of, /*is_filled=*/false, /*is_named=*/false);
     connections();
+    symbols(scaled_time_of, /*is_filled=*/false, /*is_named=*/false);
+    symbols(complexity_of, /*is_filled=*/true);
     return "closed: FLOP and bytes; open: its time × peak and × bandwidth; apart by the distance "
            "from the roof";
   }
 
   void connections() {
-    if (shown_ > 2 * most_connections) return;
+    std::size_t count = 0;
+    for (const RooflineTrack& track : picture_.tracks) count += track.points.size();
+    if (count > most_connections) return;
     for (const RooflineTrack& track : picture_.tracks) {
       for (const TrackPoint& at : track.points) {
         const XY from = complexity_of(at);

@@ -14,7 +14,8 @@
 namespace strata {
 namespace {
 
-constexpr std::size_t most_labels = 6;  // of one series, beside its points
+constexpr std::size_t most_labels = 6;      // of one series, beside its points
+constexpr std::size_t most_labelled = 24;  // rows; of more, names beside a few tell nothing
 constexpr double above_roof = 0.999;    // rounding alone does not put a row above it
 
 constexpr std::array<chart::Marker, 5> track_markers = {
@@ -99,15 +100,28 @@ TrackPoint point_of(const RooflineRow& row, std::string label) {
   return {.work = row.work, .point = row.point, .label = std::move(label), .hint = hint_of(row)};
 }
 
+// "batch" of "batch=16", "batch=32", …: what is swept; empty when labels are not of that form.
+std::string swept_name(const std::vector<RooflineSeries>& series) {
+  const std::size_t equals = series.front().label.find('=');
+  if (equals == std::string::npos) return "";
+  const std::string name = series.front().label.substr(0, equals);
+  const bool is_shared = std::all_of(series.begin(), series.end(), [&](const auto& one) {
+    return one.label.starts_with(name + "=");
+  });
+  return is_shared ? name : "";
+}
+
 // One track per row name, its points in the order of the profiles.
 std::vector<RooflineTrack> trajectories(const RooflineSummary& summary) {
   std::vector<RooflineTrack> tracks;
   std::map<std::string, std::size_t> index;
+  const std::string swept = swept_name(summary.series);
+  const std::size_t skipped = swept.empty() ? 0 : swept.size() + 1;
   for (const RooflineSeries& series : summary.series) {
     for (const RooflineRow& row : series.rows) {
       const auto [at, is_new] = index.try_emplace(row.name, tracks.size());
       if (is_new) tracks.push_back({.name = row.name, .is_joined = true, .points = {}});
-      tracks[at->second].points.push_back(point_of(row, series.label));
+      tracks[at->second].points.push_back(point_of(row, series.label.substr(skipped)));
       tracks[at->second].points.back().hint =
           fmt::format("{}, {}", series.label, hint_of(row));
     }
@@ -123,6 +137,7 @@ std::vector<std::string> labels_of(const std::vector<RooflineRow>& rows) {
     return rows[a].work.time_s > rows[b].work.time_s;
   });
   std::vector<std::string> labels(rows.size());
+  if (rows.size() > most_labelled) return labels;
   for (std::size_t i = 0; i < std::min(most_labels, order.size()); ++i)
     labels[order[i]] = rows[order[i]].name;
   return labels;
@@ -167,8 +182,16 @@ std::vector<RooflineTrack> tracks_of(const RooflineSummary& summary) {
   return tracks;
 }
 
-constexpr std::array<std::string_view, 4> titles = {"Roofline", "Complexity", "Time",
-                                                    "Complexity and time"};
+std::string subject_text(const RooflineSummary& summary) {
+  const RooflineSeries& first = summary.series.front();
+  if (summary.series.size() == 1 || summary.is_trajectory) return first.subject.title;
+  return fmt::format("{} profiles", summary.series.size());
+}
+
+constexpr std::array<std::string_view, 4> picture_titles = {"Roofline", "Complexity", "Time",
+                                                            "Complexity and time"};
+constexpr std::array<std::string_view, 4> panel_titles = {"Classic", "Complexity", "Time",
+                                                          "Combined"};
 
 }  // namespace
 
@@ -208,20 +231,32 @@ chart::Chart roofline_chart(const RooflineSummary& summary, RooflineKind kind) {
          "{}: its rows have no time ('time_s'); of the pictures only complexity works without it",
          series.label);
   }
-  const RooflineSeries& first = summary.series.front();
-  const bool is_one = summary.series.size() == 1;
+  const std::string swept = summary.is_trajectory ? swept_name(summary.series) : "";
   RooflinePicture picture{
-      .title = fmt::format("{}: {}, {}", titles[static_cast<std::size_t>(kind)],
-                           is_one || summary.is_trajectory ? first.subject.title
-                                                           : fmt::format("{} profiles",
-                                                                         summary.series.size()),
-                           summary.machine_title),
-      .subtitle = "",
+      .title = fmt::format("{}: {}, {}", picture_titles[static_cast<std::size_t>(kind)],
+                           subject_text(summary), summary.machine_title),
+      .subtitle = swept.empty() ? "" : fmt::format("joined over {}", swept),
       .peaks = summary.peaks,
       .memory = summary.memory,
       .launch_latency_s = summary.launch_latency_s,
       .tracks = tracks_of(summary)};
   return roofline_chart(picture, kind);
+}
+
+chart::ChartGrid roofline_grid(const RooflineSummary& summary,
+                               const std::vector<RooflineKind>& kinds) {
+  chart::ChartGrid grid{
+      .title = fmt::format("Rooflines: {}, {}", subject_text(summary), summary.machine_title),
+      .subtitle = "Combined: closed symbols are FLOP and bytes, open ones the time taken × peak and "
+                  "× bandwidth; grey boxes: launches take longer",
+      .panels = {},
+      .width = 1200,
+      .plot_height = 340};
+  for (const RooflineKind kind : kinds) {
+    grid.panels.push_back(roofline_chart(summary, kind));
+    grid.panels.back().title = panel_titles[static_cast<std::size_t>(kind)];
+  }
+  return grid;
 }
 
 }  // namespace strata

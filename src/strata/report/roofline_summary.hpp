@@ -52,6 +52,10 @@ RooflineSummary summarize_roofline(const std::vector<LabelledProfile>& profiles,
 /// kind needs it.
 chart::Chart roofline_chart(const RooflineSummary& summary, RooflineKind kind);
 
+/// Several in one picture.
+chart::ChartGrid roofline_grid(const RooflineSummary& summary,
+                               const std::vector<RooflineKind>& kinds);
+
 /// `top`: the rows with most time.
 std::string to_text(const RooflineSummary& summary, std::size_t top, const TextStyle& style);
 std::string to_csv(const RooflineSummary& summary);

@@ -44,7 +44,8 @@ std::string roofs_text(const RooflineSummary& summary) {
 std::vector<std::string> cells_of(const RooflineRow& row, const RooflineSeries& series) {
   const RooflinePoint& point = row.point;
   const bool has_time = series.columns.has_time;
-  return {printable(row.name),
+  return {printable(series.label),
+          printable(row.name),
           has_time ? format_time(row.work.time_s) : "",
           has_time ? share_text(row.work.time_s, series.total.work.time_s) : "",
           intensity_text(point),
@@ -56,7 +57,7 @@ std::vector<std::string> cells_of(const RooflineRow& row, const RooflineSeries& 
           row.work.zero_flop_s > 0 ? share_text(row.work.zero_flop_s, row.work.time_s) : ""};
 }
 
-Table table_for(const RooflineSummary& summary, const RooflineSeries& series) {
+Table table_for(const RooflineSummary& summary, const RooflineSeries& series, bool has_profiles) {
   const bool has_time = series.columns.has_time;
   const auto right = [](std::string title, bool is_shown = true, int leaves = 0) {
     return Column{.title = std::move(title),
@@ -67,18 +68,19 @@ Table table_for(const RooflineSummary& summary, const RooflineSeries& series) {
   const bool moves_only = std::any_of(series.rows.begin(), series.rows.end(), [](const auto& row) {
     return row.work.zero_flop_s > 0;
   });
-  return Table({{.title = std::string(roofline_by_names()[static_cast<std::size_t>(summary.by)]),
+  return Table({{.title = "profile", .least_width = 8, .is_shown = has_profiles},
+                {.title = std::string(roofline_by_names()[static_cast<std::size_t>(summary.by)]),
                  .least_width = 14,
                  .omit = Omit::beginning},
                 right("time", has_time),
                 right("share", has_time),
                 right("FLOP/byte"),
                 {.title = "bound"},
-                right("from\nroof", has_time),
+                right("from roof", has_time),
                 right("reached", has_time, 2),
                 right("attainable", true, 1),
                 right("launches", series.columns.has_launches, 3),
-                right("zero-FLOP\ntime", moves_only, 4)});
+                right("no-FLOP time", moves_only, 4)});
 }
 
 std::vector<std::size_t> slowest(const std::vector<RooflineRow>& rows, std::size_t top) {
@@ -106,8 +108,9 @@ std::string bounds_line(const RooflineSeries& series) {
   std::string text;
   for (const BoundShare& share : shares_by_bound(series.rows)) {
     if (share.rows == 0) continue;
-    text += fmt::format("{}{} {} ({} rows)", text.empty() ? "" : "   ", name_of(share.bound),
-                        share_text(share.time_s, series.total.work.time_s), share.rows);
+    text += fmt::format("{}{} {} ({} row{})", text.empty() ? "" : "   ", name_of(share.bound),
+                        share_text(share.time_s, series.total.work.time_s), share.rows,
+                        share.rows == 1 ? "" : "s");
   }
   return text.empty() ? "" : fmt::format("  time by bound     {}\n", text);
 }
@@ -134,21 +137,29 @@ std::string overhead_line(const RooflineSummary& summary, const RooflineSeries& 
 
 std::string series_text(const RooflineSummary& summary, const RooflineSeries& series,
                         std::size_t top, const TextStyle& style) {
-  std::string text;
-  if (summary.series.size() > 1) text += fmt::format("\n{}\n", bold(printable(series.label), style));
   const std::vector<std::size_t> shown = slowest(series.rows, top);
-  Table table = table_for(summary, series);
+  Table table = table_for(summary, series, /*has_profiles=*/false);
   for (const std::size_t i : shown) table.add_row(cells_of(series.rows[i], series));
-  if (series.rows.size() > 1) {
-    RooflineRow total = series.total;
-    total.name = "all";
-    table.add_total(cells_of(total, series));
-  }
-  text += "\n" + table.to_text(style);
-  text += rest_text(series, shown);
+  if (series.rows.size() > 1) table.add_total(cells_of(series.total, series));
   const std::string lines =
       bounds_line(series) + movement_line(series) + overhead_line(summary, series);
-  return text + (lines.empty() ? "" : "\n" + lines);
+  return "\n" + table.to_text(style) + rest_text(series, shown) +
+         (lines.empty() ? "" : "\n" + lines);
+}
+
+// Several profiles share one table, so that their rows can be compared.
+std::string together_text(const RooflineSummary& summary, std::size_t top,
+                          const TextStyle& style) {
+  Table table = table_for(summary, summary.series.front(), /*has_profiles=*/true);
+  std::size_t left = 0;
+  const std::size_t each = std::max<std::size_t>(1, top / summary.series.size());
+  for (const RooflineSeries& series : summary.series) {
+    const std::vector<std::size_t> shown = slowest(series.rows, each);
+    left += series.rows.size() - shown.size();
+    for (const std::size_t i : shown) table.add_row(cells_of(series.rows[i], series));
+  }
+  return "\n" + table.to_text(style) +
+         (left == 0 ? "" : fmt::format("  {} more rows (--top N)\n", left));
 }
 
 }  // namespace
@@ -163,8 +174,8 @@ std::string to_text(const RooflineSummary& summary, std::size_t top, const TextS
   std::string text =
       fmt::format("{}, under the roofs of {}\n\n{}", what, printable(summary.machine_title),
                   roofs_text(summary));
-  for (const RooflineSeries& series : summary.series)
-    text += series_text(summary, series, top, style);
+  text += summary.series.size() == 1 ? series_text(summary, first, top, style)
+                                     : together_text(summary, top, style);
   for (const std::string& note : summary.notes) text += fmt::format("\nnote: {}", note);
   if (!summary.notes.empty()) text += "\n";
   return text +

@@ -55,6 +55,7 @@ struct Series {
   Stroke stroke = Stroke::solid;
   Marker marker = Marker::none;
   bool is_filled = true;  ///< the markers
+  double marker_scale = 1;  ///< of their usual size: a ring around another symbol
 };
 
 /// One bar per category of the x axis.

@@ -209,7 +209,8 @@ class Panel {
                       .style = marker_style(series),
                       .hint = fmt::format("{}{}{}, {}", name, name.empty() ? "" : ": ",
                                           label_of(point.x, chart_.x.quantity, 3),
-                                          label_of(point.y, chart_.y.quantity, 3))});
+                                          label_of(point.y, chart_.y.quantity, 3)),
+                      .scale = series.marker_scale});
     }
   }
 
