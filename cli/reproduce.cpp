@@ -81,8 +81,8 @@ std::string to_text(const Study& study, const std::vector<Finding>& findings,
                                   [](const Finding& f) { return f.is_printed && f.holds; });
   const auto printed = std::count_if(findings.begin(), findings.end(),
                                      [](const Finding& f) { return f.is_printed; });
-  return fmt::format("{}\n\n{}\n{} of {} hold: {}\n", study.title, table_of(findings, style),
-                     held, printed, study.rule);
+  return fmt::format("{}\n\n{}\n{} of {} hold: {}\n", study.title, table_of(findings, style), held,
+                     printed, study.rule);
 }
 
 std::string to_json(const std::vector<Finding>& findings, const Provenance& provenance) {
@@ -158,8 +158,7 @@ Reproduced analytical(bool wants_figures) {
 
 Reproduced roofline(bool wants_figures) {
   ProgressLine progress("sweeps");
-  const RooflineStudy study =
-      predict_roofline_study([&](double share) { progress.show(share); });
+  const RooflineStudy study = predict_roofline_study([&](double share) { progress.show(share); });
   return {roofline_study, roofline_findings(study),
           wants_figures ? roofline_figures(study) : std::vector<Figure>{}};
 }

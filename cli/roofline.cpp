@@ -77,11 +77,11 @@ constexpr Flag csv_flag{.name = "csv",
                         .help = "A line per row; - is standard output.",
                         .offer = Offer::file};
 
-constexpr auto flags = joined_flags(
-    std::array<Flag, 7>{roofs_on_flag, set_flag, by_flag, roof_flag, kind_flag, label_flag,
-                        top_flag},
-    std::array<Flag, 5>{plot_flag, svg_flag, png_flag, json_flag, csv_flag}, size_flags,
-    import_flags);
+constexpr auto flags =
+    joined_flags(std::array<Flag, 7>{roofs_on_flag, set_flag, by_flag, roof_flag, kind_flag,
+                                     label_flag, top_flag},
+                 std::array<Flag, 5>{plot_flag, svg_flag, png_flag, json_flag, csv_flag},
+                 size_flags, import_flags);
 
 std::size_t choice_of(const Arguments& given, const Flag& flag, std::size_t otherwise) {
   const auto value = given.value(flag);
@@ -159,8 +159,7 @@ std::vector<LabelledProfile> labelled(const Arguments& given,
   std::vector<LabelledProfile> all;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const bool is_file = profiles[i].has_value();
-    Profile profile =
-        is_file ? std::move(*profiles[i]) : predicted(words[i], machine, given);
+    Profile profile = is_file ? std::move(*profiles[i]) : predicted(words[i], machine, given);
     all.push_back({labels.empty() ? own_label(words[i], is_file) : labels[i], std::move(profile)});
   }
   return all;
@@ -169,8 +168,8 @@ std::vector<LabelledProfile> labelled(const Arguments& given,
 void refuse_sizes_without_model(const Arguments& given) {
   for (const Flag& flag : size_flags) {
     if (given.has(flag)) {
-      fail(ErrorKind::usage, "--{} is for models that are predicted; all that was given are profiles",
-           flag.name);
+      fail(ErrorKind::usage,
+           "--{} is for models that are predicted; all that was given are profiles", flag.name);
     }
   }
 }
@@ -187,9 +186,9 @@ void draw(const RooflineSummary& summary, const Arguments& given) {
   const bool wants_png = given.has(png_flag);
   if (const auto prefix = given.value(svg_flag)) {
     for (const RooflineKind kind : wanted) {
-      write_picture(fmt::format("{}-{}.svg", *prefix,
-                                roofline_kind_names()[static_cast<std::size_t>(kind)]),
-                    chart::to_svg(roofline_chart(summary, kind)), wants_png);
+      write_picture(
+          fmt::format("{}-{}.svg", *prefix, roofline_kind_names()[static_cast<std::size_t>(kind)]),
+          chart::to_svg(roofline_chart(summary, kind)), wants_png);
     }
   }
   const auto file = given.value(plot_flag);
@@ -226,17 +225,18 @@ int run(const Request& request) {
   const auto by = static_cast<RooflineBy>(choice_of(given, by_flag, 0));
   const auto top_text = given.value(top_flag);
   const std::size_t top =
-      !top_text            ? rows_of_a_screen
-      : *top_text == "all" ? ~std::size_t{0}
-                           : static_cast<std::size_t>(parse_whole_number(*top_text, "--top (or all)"));
+      !top_text ? rows_of_a_screen
+      : *top_text == "all"
+          ? ~std::size_t{0}
+          : static_cast<std::size_t>(parse_whole_number(*top_text, "--top (or all)"));
   std::vector<std::optional<Profile>> profiles;
   for (const std::string& word : given.words()) profiles.push_back(profile_in(word));
-  const bool has_model = std::any_of(profiles.begin(), profiles.end(),
-                                     [](const auto& profile) { return !profile; });
+  const bool has_model =
+      std::any_of(profiles.begin(), profiles.end(), [](const auto& profile) { return !profile; });
   if (!has_model) refuse_sizes_without_model(given);
   const Machine machine = roof_machine(given, profiles);
-  const RooflineSummary summary = summarize_roofline(
-      labelled(given, std::move(profiles), machine), machine, roof, by, given.has(label_flag));
+  const RooflineSummary summary = summarize_roofline(labelled(given, std::move(profiles), machine),
+                                                     machine, roof, by, given.has(label_flag));
 
   draw(summary, given);
   OutputFiles outputs(given);

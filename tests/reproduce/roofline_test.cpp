@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/reproduce/roofline_study.hpp"
-
 #include "strata/base/text.hpp"
+#include "strata/reproduce/roofline_study.hpp"
 #include "strata/strata.hpp"
 #include "tests/cli/run_program.hpp"
 
@@ -56,7 +55,7 @@ TEST(ReproduceRoofline, every_sweep_has_its_values_in_both_types_and_passes) {
   }
 }
 
-// One launch per step: ten per time step forward (four gates with two products each and the cell).
+// One launch per step: ten per time step forward (a product for all gates, nine point-wise ones).
 TEST(ReproduceRoofline, launches_of_the_lstm_grow_with_its_sequence) {
   for (const KernelPoint* point : study().sweep("lstm", "sequence").track(DType::fp16, "forward"))
     EXPECT_EQ(point->work.launches, 10 * point->value);

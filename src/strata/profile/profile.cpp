@@ -42,9 +42,8 @@ void add(std::vector<TypedFlop>& sum, const std::vector<TypedFlop>& more) {
 
 void add(std::vector<LevelBytes>& sum, const std::vector<LevelBytes>& more) {
   for (const LevelBytes& part : more) {
-    const auto same = std::find_if(sum.begin(), sum.end(), [&](const LevelBytes& other) {
-      return other.level == part.level;
-    });
+    const auto same = std::find_if(
+        sum.begin(), sum.end(), [&](const LevelBytes& other) { return other.level == part.level; });
     if (same == sum.end()) {
       sum.push_back(part);
     } else {

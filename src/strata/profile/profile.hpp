@@ -62,8 +62,8 @@ struct ProfileRow {
   std::string block;  ///< group of layers; the layer itself where it belongs to none
   std::string layer_class;  ///< type I, type II, other
   Spent spent;
-  std::string cause;   ///< what it waited for longest; empty: it did not wait
-  double cause_s = 0;  ///< and how long
+  std::string cause;                       ///< what it waited for longest; empty: it did not wait
+  double cause_s = 0;                      ///< and how long
   std::vector<TypedFlop> arithmetic = {};  ///< the FLOP by what did them; empty: not known
   std::vector<LevelBytes> levels = {};     ///< empty: only the outermost memory is known
   std::optional<double> wall_s = {};       ///< from outside, with what passes between kernels

@@ -135,8 +135,8 @@ class RowReader {
     spent.steps = steps.value_or(spent.launches);
     // A row without FLOP is one of data movement, whoever wrote it.
     const bool only_moves = flop && *flop == 0;
-    spent.zero_flop_launches = object.maybe("zero_flop_launches", whole_count)
-                                   .value_or(only_moves ? spent.launches : 0);
+    spent.zero_flop_launches =
+        object.maybe("zero_flop_launches", whole_count).value_or(only_moves ? spent.launches : 0);
     spent.zero_flop_s =
         object.maybe("zero_flop_time_s", seconds).value_or(only_moves ? spent.time_s : 0);
   }
@@ -209,10 +209,9 @@ Profile read_profile(std::string_view json_text) {
   profile.evidence = static_cast<Evidence>(document.choice("evidence", evidences));
   profile.subject = subject_of(document);
   RowReader reader;
-  profile.rows =
-      document.list("layers", most_rows, [&](const RowJson& row, const std::string& place) {
-        return reader.read(row, place);
-      });
+  profile.rows = document.list(
+      "layers", most_rows,
+      [&](const RowJson& row, const std::string& place) { return reader.read(row, place); });
   if (profile.rows.empty()) fail(ErrorKind::input, "profile.layers: there are no rows");
   profile.columns = reader.columns();
   check_sums(profile);

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-/// A Profile from the JSON that a command wrote with --json. docs/formats/profile.md has the keys.
+/// A Profile from the JSON that a command wrote with --json. docs/profile-format.md has the keys.
 namespace strata {
 
 /// Whether the text is meant as a profile, rather than as a network: good enough to choose who

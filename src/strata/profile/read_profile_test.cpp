@@ -37,9 +37,9 @@ std::string refusal(const std::string& text) {
 }
 
 TEST(ReadProfile, every_number_of_a_row_arrives) {
-  const Profile profile = read_profile(document(
-      full_row,
-      R"("model": {"name": "resnet50", "title": "ResNet-50", "dtype": "fp16", "batch": 32},
+  const Profile profile = read_profile(
+      document(full_row,
+               R"("model": {"name": "resnet50", "title": "ResNet-50", "dtype": "fp16", "batch": 32},
          "machine": {"name": "v100", "title": "V100"}, )"));
   EXPECT_EQ(profile.evidence, Evidence::predicted);
   EXPECT_EQ(profile.subject.title, "ResNet-50");
@@ -82,8 +82,7 @@ TEST(ReadProfile, files_from_before_launches_count_steps) {
 }
 
 TEST(ReadProfile, control_characters_do_not_reach_a_terminal) {
-  const Profile profile =
-      read_profile(document(R"({"layer": "a\u001b[2J", "pass": "forward"})"));
+  const Profile profile = read_profile(document(R"({"layer": "a\u001b[2J", "pass": "forward"})"));
   EXPECT_EQ(profile.rows[0].layer, "a?[2J");
 }
 
@@ -115,8 +114,9 @@ TEST(ReadProfile, refuses_what_is_wrong_and_says_where) {
             "profile.layers[0]: 'traffic_in_bytes' and 'traffic_out_bytes' go together");
   EXPECT_EQ(with(R"("arithmetic": [{"dtype": "fp3", "unit": "vector", "flop": 1}])"),
             "profile.layers[0].arithmetic[0].dtype: unknown data type 'fp3'");
-  EXPECT_EQ(refusal(document(R"({"layer": "a", "pass": "b", "time_s": 1}, {"layer": "a", "pass": "b"})")),
-            "profile.layers[1]: 'time_s' is missing, which profile.layers[0] has");
+  EXPECT_EQ(
+      refusal(document(R"({"layer": "a", "pass": "b", "time_s": 1}, {"layer": "a", "pass": "b"})")),
+      "profile.layers[1]: 'time_s' is missing, which profile.layers[0] has");
   const std::string big = R"({"layer": "a", "pass": "b", "flop": 9000000000000000000})";
   EXPECT_EQ(refusal(document(big + ", " + big)),
             "the counts of all rows together need more than 64 bits");

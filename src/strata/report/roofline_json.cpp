@@ -44,7 +44,9 @@ RoofJson roof_levels_json(const std::vector<LevelUse>& levels) {
 
 RoofJson roof_row_json(const RooflineRow& row, const ProfileColumns& columns) {
   const RooflinePoint& point = row.point;
-  const auto timed = [&](double number) { return columns.has_time ? RoofJson(number) : RoofJson(); };
+  const auto timed = [&](double number) {
+    return columns.has_time ? RoofJson(number) : RoofJson();
+  };
   return {{"name", row.name},
           {"flop", row.work.flop},
           {"bytes", row.work.bytes},

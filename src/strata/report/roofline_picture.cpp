@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, 4> kind_names = {"classic", "complexity",
 constexpr chart::Color grey = 6;
 constexpr double ring = 1.7;                  // an open symbol around a closed one
 constexpr double room_for_names = 5;          // factor of intensity beyond the ridge
-constexpr double air = 3;                    // factor of free room around the data
+constexpr double air = 3;                     // factor of free room around the data
 constexpr std::size_t most_connections = 60;  // between closed and open symbols
 
 struct XY {
@@ -44,16 +44,12 @@ double limiting_bytes(const RooflinePoint& point) {
 XY complexity_of(const TrackPoint& at) {
   return {limiting_bytes(at.point), static_cast<double>(at.work.flop)};
 }
-XY time_of(const TrackPoint& at) {
-  return {at.point.bandwidth_time_s, at.point.compute_time_s};
-}
+XY time_of(const TrackPoint& at) { return {at.point.bandwidth_time_s, at.point.compute_time_s}; }
 XY scaled_time_of(const TrackPoint& at) {
   return {at.point.bandwidth_time_s * at.point.memory_bytes_per_s,
           at.point.compute_time_s * at.point.peak_flop_per_s};
 }
-XY rate_of(const TrackPoint& at) {
-  return {at.point.intensity.value_or(0), at.point.flop_per_s};
-}
+XY rate_of(const TrackPoint& at) { return {at.point.intensity.value_or(0), at.point.flop_per_s}; }
 bool is_drawable(XY at) { return at.x > 0 && at.y > 0; }
 
 /// What an axis must hold.
@@ -73,8 +69,7 @@ struct Extent {
 
 class PictureMaker {
  public:
-  PictureMaker(const RooflinePicture& picture, RooflineKind kind)
-      : picture_(picture), kind_(kind) {
+  PictureMaker(const RooflinePicture& picture, RooflineKind kind) : picture_(picture), kind_(kind) {
     chart_.title = picture.title;
     chart_.x.scale = chart_.y.scale = ScaleKind::logarithmic;
   }
@@ -132,9 +127,9 @@ class PictureMaker {
         x_.add(place.x);
         y_.add(place.y);
         const std::string& hint = at.hint.empty() ? at.label : at.hint;
-        series.points.push_back({place.x, place.y, is_named ? at.label : "",
-                                 hint.empty() ? track.name : fmt::format("{}: {}", track.name,
-                                                                         hint)});
+        series.points.push_back(
+            {place.x, place.y, is_named ? at.label : "",
+             hint.empty() ? track.name : fmt::format("{}: {}", track.name, hint)});
       }
       if (!series.points.empty()) chart_.series.push_back(std::move(series));
     }
@@ -213,8 +208,8 @@ class PictureMaker {
       for (const TrackPoint& at : track.points) {
         if (at.point.overhead_s <= 0 || !is_drawable(rate_of(at))) continue;
         const double ceiling = static_cast<double>(at.work.flop) / at.point.overhead_s;
-        const double roof = std::min(at.point.peak_flop_per_s,
-                                     *at.point.intensity * at.point.memory_bytes_per_s);
+        const double roof =
+            std::min(at.point.peak_flop_per_s, *at.point.intensity * at.point.memory_bytes_per_s);
         if (ceiling >= roof) continue;  // the roof is lower: nothing to see
         ceilings.points.push_back({*at.point.intensity, ceiling, "", at.hint});
         y_.add(ceiling);
@@ -256,8 +251,7 @@ class PictureMaker {
       chart_.bands.push_back({.x_to = overhead_s * per_s_x,
                               .y_to = overhead_s * per_s_y,
                               .label = fmt::format("{} launch{}: {}", format_exact(count),
-                                                   count == 1 ? "" : "es",
-                                                   format_time(overhead_s)),
+                                                   count == 1 ? "" : "es", format_time(overhead_s)),
                               .color = std::nullopt});
     }
   }
@@ -269,8 +263,7 @@ class PictureMaker {
   }
 
   std::string time() {
-    chart_.x = {
-        .title = "bandwidth time", .quantity = Quantity::seconds, .scale = chart_.x.scale};
+    chart_.x = {.title = "bandwidth time", .quantity = Quantity::seconds, .scale = chart_.x.scale};
     chart_.y = {.title = "compute time", .quantity = Quantity::seconds, .scale = chart_.y.scale};
     chart_.lines.push_back({.direction = Direction::diagonal,
                             .at = 1,
@@ -309,17 +302,16 @@ class PictureMaker {
     const double least_x = x_.least / air;
     const double least_y = y_.least / air;
     const int last = static_cast<int>(std::floor(std::log10(std::max(x_.most, y_.most) * air)));
-    const int first = static_cast<int>(
-        std::ceil(std::log10(std::max(least_x, least_y) * 1.5)));
+    const int first = static_cast<int>(std::ceil(std::log10(std::max(least_x, least_y) * 1.5)));
     const int step = std::max(1, (last - first + 5) / 6);
     for (int exponent = last; exponent >= first; exponent -= step) {
       const double time_s = std::pow(10.0, exponent);
-      chart_.lines.push_back({.direction = Direction::horizontal,
-                              .at = time_s,
-                              .to = time_s,
-                              .label = time_s < 1e-9 ? fmt::format("{:g} s", time_s)
-                                                     : format_time(time_s, 1),
-                              .stroke = Stroke::dotted});
+      chart_.lines.push_back(
+          {.direction = Direction::horizontal,
+           .at = time_s,
+           .to = time_s,
+           .label = time_s < 1e-9 ? fmt::format("{:g} s", time_s) : format_time(time_s, 1),
+           .stroke = Stroke::dotted});
       chart_.lines.push_back({.direction = Direction::vertical,
                               .at = time_s,
                               .to = time_s,

@@ -3,6 +3,7 @@
 
 #include "strata/base/error.hpp"
 #include "strata/base/units.hpp"
+#include "strata/roofline/column_findings.hpp"
 
 #include <fmt/format.h>
 
@@ -14,9 +15,9 @@
 namespace strata {
 namespace {
 
-constexpr std::size_t most_labels = 6;      // of one series, beside its points
+constexpr std::size_t most_labels = 6;     // of one series, beside its points
 constexpr std::size_t most_labelled = 24;  // rows; of more, names beside a few tell nothing
-constexpr double above_roof = 0.999;    // rounding alone does not put a row above it
+constexpr double above_roof = 0.999;       // rounding alone does not put a row above it
 
 constexpr std::array<chart::Marker, 5> track_markers = {
     chart::Marker::circle, chart::Marker::square, chart::Marker::triangle, chart::Marker::diamond,
@@ -82,18 +83,17 @@ std::vector<std::string> notes_of(const RooflineSummary& summary) {
   if (above > 0) {
     notes.push_back(fmt::format(
         "{} row{} above the roof: {}", above, above == 1 ? "" : "s",
-        is_predicted ? "their bytes moved while other rows ran, or the profile is of another machine"
-                     : "the profile is of another machine, or its counts are not of these rows"));
+        is_predicted
+            ? "their bytes moved while other rows ran, or the profile is of another machine"
+            : "the profile is of another machine, or its counts are not of these rows"));
   }
   return notes;
 }
 
 std::string hint_of(const RooflineRow& row) {
-  return fmt::format("{}, {}, {}{}", row.name, format_time(row.work.time_s),
-                     bound_text(row.point),
-                     row.point.distance > 0
-                         ? fmt::format(", {:.2f}× from the roof", row.point.distance)
-                         : "");
+  return fmt::format(
+      "{}, {}, {}{}", row.name, format_time(row.work.time_s), bound_text(row.point),
+      row.point.distance > 0 ? fmt::format(", {:.2f}× from the roof", row.point.distance) : "");
 }
 
 TrackPoint point_of(const RooflineRow& row, std::string label) {
@@ -122,8 +122,7 @@ std::vector<RooflineTrack> trajectories(const RooflineSummary& summary) {
       const auto [at, is_new] = index.try_emplace(row.name, tracks.size());
       if (is_new) tracks.push_back({.name = row.name, .is_joined = true, .points = {}});
       tracks[at->second].points.push_back(point_of(row, series.label.substr(skipped)));
-      tracks[at->second].points.back().hint =
-          fmt::format("{}, {}", series.label, hint_of(row));
+      tracks[at->second].points.back().hint = fmt::format("{}, {}", series.label, hint_of(row));
     }
   }
   return tracks;
@@ -221,6 +220,11 @@ RooflineSummary summarize_roofline(const std::vector<LabelledProfile>& profiles,
     summary.series.push_back(series_of(labelled, roofs, by));
   summary.peaks = peaks_of(summary.series, roofs);
   summary.notes = notes_of(summary);
+  std::vector<NamedProfile> named;
+  for (const LabelledProfile& labelled : profiles)
+    named.push_back({labelled.label, &labelled.profile});
+  for (std::string& finding : column_findings(named, machine))
+    summary.notes.push_back(std::move(finding));
   return summary;
 }
 
@@ -247,8 +251,9 @@ chart::ChartGrid roofline_grid(const RooflineSummary& summary,
                                const std::vector<RooflineKind>& kinds) {
   chart::ChartGrid grid{
       .title = fmt::format("Rooflines: {}, {}", subject_text(summary), summary.machine_title),
-      .subtitle = "Combined: closed symbols are FLOP and bytes, open ones the time taken × peak and "
-                  "× bandwidth; grey boxes: launches take longer",
+      .subtitle =
+          "Combined: closed symbols are FLOP and bytes, open ones the time taken × peak and "
+          "× bandwidth; grey boxes: launches take longer",
       .panels = {},
       .width = 1200,
       .plot_height = 340};

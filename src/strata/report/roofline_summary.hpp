@@ -33,8 +33,8 @@ struct RooflineSeries {
 struct RooflineSummary {
   std::string machine;
   std::string machine_title;
-  std::string roof;              ///< the choice: "auto"
-  std::vector<PeakRoof> peaks;   ///< used by any row, most FLOP first
+  std::string roof;             ///< the choice: "auto"
+  std::vector<PeakRoof> peaks;  ///< used by any row, most FLOP first
   std::vector<MemoryRoof> memory;
   std::optional<double> launch_latency_s;
   RooflineBy by = RooflineBy::kernel;

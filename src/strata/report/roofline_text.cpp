@@ -60,14 +60,11 @@ std::vector<std::string> cells_of(const RooflineRow& row, const RooflineSeries& 
 Table table_for(const RooflineSummary& summary, const RooflineSeries& series, bool has_profiles) {
   const bool has_time = series.columns.has_time;
   const auto right = [](std::string title, bool is_shown = true, int leaves = 0) {
-    return Column{.title = std::move(title),
-                  .align = Align::right,
-                  .leaves = leaves,
-                  .is_shown = is_shown};
+    return Column{
+        .title = std::move(title), .align = Align::right, .leaves = leaves, .is_shown = is_shown};
   };
-  const bool moves_only = std::any_of(series.rows.begin(), series.rows.end(), [](const auto& row) {
-    return row.work.zero_flop_s > 0;
-  });
+  const bool moves_only = std::any_of(series.rows.begin(), series.rows.end(),
+                                      [](const auto& row) { return row.work.zero_flop_s > 0; });
   return Table({{.title = "profile", .least_width = 8, .is_shown = has_profiles},
                 {.title = std::string(roofline_by_names()[static_cast<std::size_t>(summary.by)]),
                  .least_width = 14,
@@ -118,11 +115,12 @@ std::string bounds_line(const RooflineSeries& series) {
 std::string movement_line(const RooflineSeries& series) {
   const Work& work = series.total.work;
   if (work.zero_flop_launches == 0) return "";
-  return fmt::format("  without FLOP      {} of {} launches{}\n",
-                     format_exact(work.zero_flop_launches), format_exact(work.launches),
-                     series.columns.has_time
-                         ? fmt::format(", {} of the time", share_text(work.zero_flop_s, work.time_s))
-                         : "");
+  return fmt::format(
+      "  without FLOP      {} of {} launches{}\n", format_exact(work.zero_flop_launches),
+      format_exact(work.launches),
+      series.columns.has_time
+          ? fmt::format(", {} of the time", share_text(work.zero_flop_s, work.time_s))
+          : "");
 }
 
 std::string overhead_line(const RooflineSummary& summary, const RooflineSeries& series) {
@@ -148,8 +146,7 @@ std::string series_text(const RooflineSummary& summary, const RooflineSeries& se
 }
 
 // Several profiles share one table, so that their rows can be compared.
-std::string together_text(const RooflineSummary& summary, std::size_t top,
-                          const TextStyle& style) {
+std::string together_text(const RooflineSummary& summary, std::size_t top, const TextStyle& style) {
   Table table = table_for(summary, summary.series.front(), /*has_profiles=*/true);
   std::size_t left = 0;
   const std::size_t each = std::max<std::size_t>(1, top / summary.series.size());
@@ -166,14 +163,12 @@ std::string together_text(const RooflineSummary& summary, std::size_t top,
 
 std::string to_text(const RooflineSummary& summary, std::size_t top, const TextStyle& style) {
   const RooflineSeries& first = summary.series.front();
-  const std::string what =
-      summary.series.size() == 1
-          ? fmt::format("{}, {}, {}", printable(first.subject.title), first.subject.dtype,
-                        name_of(first.evidence))
-          : fmt::format("{} profiles", summary.series.size());
-  std::string text =
-      fmt::format("{}, under the roofs of {}\n\n{}", what, printable(summary.machine_title),
-                  roofs_text(summary));
+  const std::string what = summary.series.size() == 1
+                               ? fmt::format("{}, {}, {}", printable(first.subject.title),
+                                             first.subject.dtype, name_of(first.evidence))
+                               : fmt::format("{} profiles", summary.series.size());
+  std::string text = fmt::format("{}, under the roofs of {}\n\n{}", what,
+                                 printable(summary.machine_title), roofs_text(summary));
   text += summary.series.size() == 1 ? series_text(summary, first, top, style)
                                      : together_text(summary, top, style);
   for (const std::string& note : summary.notes) text += fmt::format("\nnote: {}", note);

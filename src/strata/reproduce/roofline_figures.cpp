@@ -13,9 +13,7 @@ namespace {
 constexpr std::string_view study_passes[] = {"forward", "backward"};
 constexpr std::int64_t bar_filters = 256;
 
-std::string kernel_title(std::string_view kernel) {
-  return kernel == "conv2d" ? "Conv2D" : "LSTM";
-}
+std::string kernel_title(std::string_view kernel) { return kernel == "conv2d" ? "Conv2D" : "LSTM"; }
 
 std::string parameter_title(const KernelSweep& sweep) {
   if (sweep.parameter == "batch") return "batch size";
@@ -34,12 +32,12 @@ Roofs paper_roofs(const RooflineStudy& study) {
 
 RooflineTrack track_of(const SweepResult& result, const Roofs& roofs, DType dtype,
                        std::string_view pass) {
-  RooflineTrack track{.name = fmt::format("{}", name_of(dtype)),
-                      .color = dtype == DType::fp16 ? 0U : 1U,
-                      .marker = dtype == DType::fp16 ? chart::Marker::circle
-                                                     : chart::Marker::square,
-                      .is_joined = true,
-                      .points = {}};
+  RooflineTrack track{
+      .name = fmt::format("{}", name_of(dtype)),
+      .color = dtype == DType::fp16 ? 0U : 1U,
+      .marker = dtype == DType::fp16 ? chart::Marker::circle : chart::Marker::square,
+      .is_joined = true,
+      .points = {}};
   for (const KernelPoint* point : result.track(dtype, pass)) {
     track.points.push_back({.work = point->work,
                             .point = place(point->work, roofs),
@@ -58,13 +56,12 @@ Figure sweep_figure(const RooflineStudy& study, const SweepResult& result) {
   for (const KernelPoint& point : result.points) {
     const RooflinePoint at = place(point.work, roofs);
     rows.add(result.sweep.kernel, result.sweep.parameter, point.value, name_of(point.dtype),
-             point.pass, point.work.flop, point.work.bytes, point.work.launches,
-             point.work.time_s, at.intensity.value_or(0), at.compute_time_s, at.bandwidth_time_s,
-             at.overhead_s, at.flop_per_s, name_of(at.complexity_bound), name_of(at.bound),
-             at.distance);
+             point.pass, point.work.flop, point.work.bytes, point.work.launches, point.work.time_s,
+             at.intensity.value_or(0), at.compute_time_s, at.bandwidth_time_s, at.overhead_s,
+             at.flop_per_s, name_of(at.complexity_bound), name_of(at.bound), at.distance);
   }
-  const std::string what = fmt::format("{} over {}", kernel_title(result.sweep.kernel),
-                                       parameter_title(result.sweep));
+  const std::string what =
+      fmt::format("{} over {}", kernel_title(result.sweep.kernel), parameter_title(result.sweep));
   Figure figure{.name = fmt::format("roofline-{}-{}", result.sweep.kernel, result.sweep.parameter),
                 .csv = std::move(rows).take(),
                 .grid = {.title = fmt::format("{}, V100 of the paper, predicted", what),
@@ -92,8 +89,7 @@ Figure bars_figure(const RooflineStudy& study) {
   const SweepResult& result = study.sweep("conv2d", "filters");
   const Roofs roofs = paper_roofs(study);
   CsvRows rows("pass,filters,dtype,time_s,compute_roof_time_s,memory_roof_time_s,overhead_s");
-  chart::Chart chart{.title = "",
-                     .y = {.title = "time", .quantity = chart::Quantity::seconds}};
+  chart::Chart chart{.title = "", .y = {.title = "time", .quantity = chart::Quantity::seconds}};
   chart.bars = {{.name = "run time of the kernels", .values = {}, .color = 0},
                 {.name = "FLOP / peak", .values = {}, .color = 1},
                 {.name = "bytes / bandwidth", .values = {}, .color = 2},
@@ -105,8 +101,7 @@ Figure bars_figure(const RooflineStudy& study) {
       chart.x.categories.emplace_back(pass);
       const double values[] = {point->work.time_s, at.compute_roof_s, at.memory_roof_s,
                                at.overhead_s};
-      for (std::size_t i = 0; i < chart.bars.size(); ++i)
-        chart.bars[i].values.push_back(values[i]);
+      for (std::size_t i = 0; i < chart.bars.size(); ++i) chart.bars[i].values.push_back(values[i]);
       rows.add(pass, point->value, name_of(point->dtype), values[0], values[1], values[2],
                values[3]);
     }

@@ -68,10 +68,10 @@ Work last_pass(const PredictionSummary& summary, std::string_view pass) {
 
 const std::vector<KernelSweep>& kernel_sweeps() {
   static const std::vector<KernelSweep> sweeps = {
-      {"conv2d", "batch", {16, 32, 64}},          {"conv2d", "filters", {64, 128, 256, 512}},
-      {"conv2d", "kernel", {3, 5, 7, 9}},         {"conv2d", "stride", {1, 2, 3}},
-      {"lstm", "batch", {16, 32, 64, 128}},       {"lstm", "sequence", {16, 32, 64, 128}},
-      {"lstm", "features", {32, 64, 128, 256}},   {"lstm", "hidden", {16, 32, 64, 128}},
+      {"conv2d", "batch", {16, 32, 64}},        {"conv2d", "filters", {64, 128, 256, 512}},
+      {"conv2d", "kernel", {3, 5, 7, 9}},       {"conv2d", "stride", {1, 2, 3}},
+      {"lstm", "batch", {16, 32, 64, 128}},     {"lstm", "sequence", {16, 32, 64, 128}},
+      {"lstm", "features", {32, 64, 128, 256}}, {"lstm", "hidden", {16, 32, 64, 128}},
   };
   return sweeps;
 }
@@ -92,8 +92,7 @@ SweepResult predict_sweep(const KernelSweep& sweep, const Machine& machine) {
     for (const std::int64_t value : sweep.values) {
       const Graph graph = graph_of(sweep, value);
       Binding binding;
-      if (is_extent(sweep.parameter))
-        binding[sweep.parameter == "batch" ? "batch" : "seq"] = value;
+      if (is_extent(sweep.parameter)) binding[sweep.parameter == "batch" ? "batch" : "seq"] = value;
       const BoundGraph bound = bind_graph(graph, binding, dtype);
       const PredictionSummary inference = summary_of(bound, hardware, {.inference = true});
       const PredictionSummary training =
@@ -106,8 +105,7 @@ SweepResult predict_sweep(const KernelSweep& sweep, const Machine& machine) {
   return result;
 }
 
-const SweepResult& RooflineStudy::sweep(std::string_view kernel,
-                                        std::string_view parameter) const {
+const SweepResult& RooflineStudy::sweep(std::string_view kernel, std::string_view parameter) const {
   const auto found = std::find_if(sweeps.begin(), sweeps.end(), [&](const SweepResult& result) {
     return result.sweep.kernel == kernel && result.sweep.parameter == parameter;
   });

@@ -43,14 +43,12 @@ std::vector<LevelUse> levels_of(const Work& work, const Roofs& roofs) {
 void place_in_time(RooflinePoint& point, double time_s) {
   if (point.complexity_bound == Bound::compute) {
     point.compute_time_s = time_s;
-    point.bandwidth_time_s = point.memory_roof_s == 0
-                                 ? 0
-                                 : time_s * (point.memory_roof_s / point.compute_roof_s);
+    point.bandwidth_time_s =
+        point.memory_roof_s == 0 ? 0 : time_s * (point.memory_roof_s / point.compute_roof_s);
   } else {
     point.bandwidth_time_s = time_s;
-    point.compute_time_s = point.memory_roof_s == 0
-                               ? 0
-                               : time_s * (point.compute_roof_s / point.memory_roof_s);
+    point.compute_time_s =
+        point.memory_roof_s == 0 ? 0 : time_s * (point.compute_roof_s / point.memory_roof_s);
   }
 }
 
@@ -75,8 +73,7 @@ std::string name_in(const ProfileRow& row, RooflineBy by) {
     case RooflineBy::all: return "all";
     case RooflineBy::kernel: break;
   }
-  return fmt::format("{} {}{}", row.layer, row.pass,
-                     row.op == "gradient_sum" ? " sum" : "");
+  return fmt::format("{} {}{}", row.layer, row.pass, row.op == "gradient_sum" ? " sum" : "");
 }
 
 void check_columns(const ProfileColumns& columns) {

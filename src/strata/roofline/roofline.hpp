@@ -65,8 +65,8 @@ struct RooflinePoint {
   /// T over the time at the roof, max(F/P, B/W): how far the two symbols of the combined picture
   /// are apart. Below 1: bytes moved while other rows ran, or the roofs are not this machine's.
   double distance = 0;
-  double compute_time_s = 0;    ///< the pair of the time plane: max(pair) = T,
-  double bandwidth_time_s = 0;  ///< and compute / bandwidth = AI/β
+  double compute_time_s = 0;               ///< the pair of the time plane: max(pair) = T,
+  double bandwidth_time_s = 0;             ///< and compute / bandwidth = AI/β
   Bound complexity_bound = Bound::memory;  ///< compute when AI ≥ β
   Bound bound = Bound::memory;             ///< launch when both times are below n·λ
   bool is_zero_flop = false;

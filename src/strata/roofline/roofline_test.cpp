@@ -172,13 +172,13 @@ TEST(Roofline, any_work_lies_on_its_diagonal_with_its_time_as_the_larger) {
   std::mt19937 random(7);
   const auto below = [&](unsigned limit) { return static_cast<std::int64_t>(random() % limit); };
   for (int i = 0; i < 2000; ++i) {
-    Work work = fp32_work(1 + below(100000), 1 + below(10000), 0.001 * (1.0 + double(below(1000000))),
-                          below(50));
+    Work work = fp32_work(1 + below(100000), 1 + below(10000),
+                          0.001 * (1.0 + double(below(1000000))), below(50));
     if (below(2) == 0) work.arithmetic = {{DType::fp16, true, below(1000)}};
     const RooflinePoint point = place(work, roofs_of(machine));
     EXPECT_EQ(std::max(point.compute_time_s, point.bandwidth_time_s), work.time_s);
-    EXPECT_NEAR(point.compute_time_s / point.bandwidth_time_s,
-                *point.intensity / point.balance, 1e-9 * *point.intensity / point.balance);
+    EXPECT_NEAR(point.compute_time_s / point.bandwidth_time_s, *point.intensity / point.balance,
+                1e-9 * *point.intensity / point.balance);
     const double roof = point.attainable_flop_per_s * (1 - 1e-12);
     EXPECT_LE(roof, point.peak_flop_per_s);
     EXPECT_LE(roof, *point.intensity * 10);

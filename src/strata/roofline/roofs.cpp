@@ -110,7 +110,7 @@ Roofs roofs_of(const Machine& machine, const RoofChoice& choice) {
   Roofs roofs{.machine = &machine, .choice = choice};
   if (machine.memory.empty() || !machine.memory.back().bandwidth_bytes_per_s) {
     fail(ErrorKind::input,
-         "{} says no bandwidth of its outermost memory, without which there is no roof", 
+         "{} says no bandwidth of its outermost memory, without which there is no roof",
          machine.name);
   }
   for (const MemoryLevel& level : machine.memory) {
@@ -147,12 +147,11 @@ PeakTime peak_time(const Roofs& roofs, std::int64_t flop, std::span<const TypedF
     PeakRoof roof = peak_for(roofs, part.dtype, part.is_matrix);
     result.time_s += static_cast<double>(part.flop) / roof.flop_per_s;
     counted += static_cast<double>(part.flop);
-    const bool is_new = std::find(result.roofs.begin(), result.roofs.end(), roof) ==
-                        result.roofs.end();
+    const bool is_new =
+        std::find(result.roofs.begin(), result.roofs.end(), roof) == result.roofs.end();
     if (is_new && (part.flop > 0 || result.roofs.empty())) result.roofs.push_back(std::move(roof));
   }
-  result.flop_per_s =
-      result.time_s > 0 ? counted / result.time_s : result.roofs.front().flop_per_s;
+  result.flop_per_s = result.time_s > 0 ? counted / result.time_s : result.roofs.front().flop_per_s;
   return result;
 }
 

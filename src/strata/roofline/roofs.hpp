@@ -47,8 +47,8 @@ std::string name_of(const RoofChoice& choice);
 struct Roofs {
   const Machine* machine = nullptr;  ///< must outlive this
   RoofChoice choice;
-  std::vector<MemoryRoof> memory;           ///< levels with a bandwidth, innermost first
-  std::optional<double> launch_latency_s;   ///< of one kernel
+  std::vector<MemoryRoof> memory;          ///< levels with a bandwidth, innermost first
+  std::optional<double> launch_latency_s;  ///< of one kernel
 
   /// The outermost memory: the one that bytes without a level are of.
   const MemoryRoof& outer() const { return memory.back(); }
@@ -65,8 +65,8 @@ PeakRoof peak_for(const Roofs& roofs, DType dtype, bool is_matrix);
 /// Time of the arithmetic at its roofs, Σ F_d / P_d, and what that makes the rate.
 struct PeakTime {
   double time_s = 0;
-  double flop_per_s = 0;           ///< F / Σ F_d/P_d; of no FLOP, the first roof
-  std::vector<PeakRoof> roofs;     ///< those used, the one with most FLOP first
+  double flop_per_s = 0;        ///< F / Σ F_d/P_d; of no FLOP, the first roof
+  std::vector<PeakRoof> roofs;  ///< those used, the one with most FLOP first
 };
 
 /// `flop` is what the parts add up to, or more: what no part names is taken for the first part's.
