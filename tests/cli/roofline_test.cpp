@@ -59,7 +59,8 @@ TEST(Roofline, numbers_are_those_of_the_prediction) {
 }
 
 TEST(Roofline, answers_in_a_screen) {
-  const Outcome outcome = roofline({"resnet50", "--on", "v100-nersc"});
+  const Outcome outcome =
+      roofline({"resnet50", "--on", "v100-nersc", "--by", "type", "-t", "fp16"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_LE(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 40);
   for (const char* part : {"roofs (auto)", "FLOP/byte", "memory (DRAM)", "compute", "from roof",

@@ -96,6 +96,7 @@ class RowReader {
     read_times(object, row.spent, place);
     read_counts(object, row.spent, place);
     row.arithmetic = object.list("arithmetic", most_parts, typed_flop);
+    check_arithmetic(row, place);
     row.levels = object.list("levels", most_parts, level_bytes);
     row.wall_s = object.maybe("wall_time_s", seconds);
     return row;
@@ -106,6 +107,17 @@ class RowReader {
   }
 
  private:
+  static void check_arithmetic(const ProfileRow& row, const std::string& place) {
+    std::int64_t rest = row.spent.flop;
+    for (const TypedFlop& part : row.arithmetic) {
+      if (part.flop > rest) {
+        fail(ErrorKind::input, "{}.arithmetic: adds up to more than the row's 'flop', {}", place,
+             row.spent.flop);
+      }
+      rest -= part.flop;
+    }
+  }
+
   void read_times(ObjectReader& object, Spent& spent, const std::string& place) {
     const std::optional<double> time_s = object.maybe("time_s", seconds);
     time_.saw(time_s.has_value(), "time_s", place);

@@ -117,6 +117,8 @@ TEST(ReadProfile, refuses_what_is_wrong_and_says_where) {
   EXPECT_EQ(
       refusal(document(R"({"layer": "a", "pass": "b", "time_s": 1}, {"layer": "a", "pass": "b"})")),
       "profile.layers[1]: 'time_s' is missing, which profile.layers[0] has");
+  EXPECT_EQ(with(R"("flop": 3, "arithmetic": [{"dtype": "fp32", "unit": "vector", "flop": 4}])"),
+            "profile.layers[0].arithmetic: adds up to more than the row's 'flop', 3");
   const std::string big = R"({"layer": "a", "pass": "b", "flop": 9000000000000000000})";
   EXPECT_EQ(refusal(document(big + ", " + big)),
             "the counts of all rows together need more than 64 bits");

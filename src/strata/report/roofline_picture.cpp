@@ -16,14 +16,6 @@
 namespace strata {
 namespace {
 
-using chart::Axis;
-using chart::Chart;
-using chart::Direction;
-using chart::Quantity;
-using chart::ScaleKind;
-using chart::Series;
-using chart::Stroke;
-
 constexpr std::array<std::string_view, 4> kind_names = {"classic", "complexity", "time",
                                                         "combined"};
 constexpr chart::Color grey = 6;
@@ -61,7 +53,7 @@ struct Extent {
     least = std::min(least, value);
     most = std::max(most, value);
   }
-  void onto(Axis& axis) const {
+  void onto(chart::Axis& axis) const {
     axis.least = least / air;
     axis.most = most * air;
   }
@@ -71,10 +63,10 @@ class PictureMaker {
  public:
   PictureMaker(const RooflinePicture& picture, RooflineKind kind) : picture_(picture), kind_(kind) {
     chart_.title = picture.title;
-    chart_.x.scale = chart_.y.scale = ScaleKind::logarithmic;
+    chart_.x.scale = chart_.y.scale = chart::ScaleKind::logarithmic;
   }
 
-  Chart run() && {
+  chart::Chart run() && {
     std::string how;
     switch (kind_) {
       case RooflineKind::classic: how = classic(); break;
@@ -109,14 +101,14 @@ class PictureMaker {
   template <class Where>
   void symbols(const Where& where, bool is_filled, bool is_named = true) {
     for (const RooflineTrack& track : picture_.tracks) {
-      Series series{.name = is_named ? track.name : "",
-                    .color = track.color,
-                    .stroke = !track.is_joined ? Stroke::none
-                              : is_filled      ? Stroke::solid
-                                               : Stroke::dashed,
-                    .marker = track.marker,
-                    .is_filled = is_filled,
-                    .marker_scale = is_named ? 1 : ring};
+      chart::Series series{.name = is_named ? track.name : "",
+                           .color = track.color,
+                           .stroke = !track.is_joined ? chart::Stroke::none
+                                     : is_filled      ? chart::Stroke::solid
+                                                      : chart::Stroke::dashed,
+                           .marker = track.marker,
+                           .is_filled = is_filled,
+                           .marker_scale = is_named ? 1 : ring};
       for (const TrackPoint& at : track.points) {
         const XY place = where(at);
         if (!is_drawable(place)) {
@@ -137,7 +129,8 @@ class PictureMaker {
 
   std::string classic() {
     chart_.x.title = "arithmetic intensity (FLOP per byte)";
-    chart_.y = {.title = "performance", .quantity = Quantity::flop_per_s, .scale = chart_.y.scale};
+    chart_.y = {
+        .title = "performance", .quantity = chart::Quantity::flop_per_s, .scale = chart_.y.scale};
     symbols(rate_of, /*is_filled=*/true);
     const bool has_levels = inner_levels();
     launch_ceilings();
@@ -152,20 +145,20 @@ class PictureMaker {
       y_.add(roof.flop_per_s);
       x_.add(room_for_names * roof.flop_per_s / bandwidth());
       chart_.lines.push_back(
-          {.direction = Direction::horizontal,
+          {.direction = chart::Direction::horizontal,
            .at = roof.flop_per_s,
            .from = roof.flop_per_s / fastest,
            .label = fmt::format("{} {}", roof.name, format_flop_per_s(roof.flop_per_s)),
-           .stroke = Stroke::solid});
+           .stroke = chart::Stroke::solid});
     }
     for (std::size_t i = first; i < picture_.memory.size(); ++i) {
       const MemoryRoof& roof = picture_.memory[i];
       chart_.lines.push_back(
-          {.direction = Direction::diagonal,
+          {.direction = chart::Direction::diagonal,
            .at = roof.bytes_per_s,
            .to = highest / roof.bytes_per_s,
            .label = fmt::format("{} {}", roof.name, format_bytes_per_s(roof.bytes_per_s)),
-           .stroke = Stroke::solid});
+           .stroke = chart::Stroke::solid});
     }
     return "";
   }
@@ -175,11 +168,11 @@ class PictureMaker {
     bool has_any = false;
     for (const MemoryRoof& roof : picture_.memory) {
       if (&roof == &picture_.memory.back()) break;
-      Series series{.name = fmt::format("over {} bytes", roof.name),
-                    .color = 4 + chart_.series.size() % 4,
-                    .stroke = Stroke::none,
-                    .marker = chart::Marker::diamond,
-                    .is_filled = false};
+      chart::Series series{.name = fmt::format("over {} bytes", roof.name),
+                           .color = 4 + chart_.series.size() % 4,
+                           .stroke = chart::Stroke::none,
+                           .marker = chart::Marker::diamond,
+                           .is_filled = false};
       for (const RooflineTrack& track : picture_.tracks) {
         for (const TrackPoint& at : track.points) {
           for (const LevelUse& use : at.point.levels) {
@@ -199,11 +192,11 @@ class PictureMaker {
 
   /// F/(n·λ) of each point: where its launches alone would put it.
   void launch_ceilings() {
-    Series ceilings{.name = "its launch ceiling, FLOP / (launches × latency)",
-                    .color = grey,
-                    .stroke = Stroke::none,
-                    .marker = chart::Marker::inverted,
-                    .is_filled = false};
+    chart::Series ceilings{.name = "its launch ceiling, FLOP / (launches × latency)",
+                           .color = grey,
+                           .stroke = chart::Stroke::none,
+                           .marker = chart::Marker::inverted,
+                           .is_filled = false};
     for (const RooflineTrack& track : picture_.tracks) {
       for (const TrackPoint& at : track.points) {
         if (at.point.overhead_s <= 0 || !is_drawable(rate_of(at))) continue;
@@ -219,17 +212,18 @@ class PictureMaker {
   }
 
   void plane_of_counts() {
-    chart_.x = {.title = "bytes moved", .quantity = Quantity::bytes, .scale = chart_.x.scale};
-    chart_.y = {.title = "FLOP", .quantity = Quantity::flop, .scale = chart_.y.scale};
+    chart_.x = {
+        .title = "bytes moved", .quantity = chart::Quantity::bytes, .scale = chart_.x.scale};
+    chart_.y = {.title = "FLOP", .quantity = chart::Quantity::flop, .scale = chart_.y.scale};
     for (const PeakRoof& roof : picture_.peaks) {
       const double balance = roof.flop_per_s / bandwidth();
       chart_.lines.push_back(
-          {.direction = Direction::diagonal,
+          {.direction = chart::Direction::diagonal,
            .at = balance,
            .label = picture_.peaks.size() == 1
                         ? fmt::format("balance {:.1f} FLOP/byte", balance)
                         : fmt::format("{}: {:.1f} FLOP/byte", roof.name, balance),
-           .stroke = Stroke::solid});
+           .stroke = chart::Stroke::solid});
     }
     boxes(bandwidth(), peak());
   }
@@ -263,12 +257,14 @@ class PictureMaker {
   }
 
   std::string time() {
-    chart_.x = {.title = "bandwidth time", .quantity = Quantity::seconds, .scale = chart_.x.scale};
-    chart_.y = {.title = "compute time", .quantity = Quantity::seconds, .scale = chart_.y.scale};
-    chart_.lines.push_back({.direction = Direction::diagonal,
+    chart_.x = {
+        .title = "bandwidth time", .quantity = chart::Quantity::seconds, .scale = chart_.x.scale};
+    chart_.y = {
+        .title = "compute time", .quantity = chart::Quantity::seconds, .scale = chart_.y.scale};
+    chart_.lines.push_back({.direction = chart::Direction::diagonal,
                             .at = 1,
                             .label = "compute = bandwidth time",
-                            .stroke = Stroke::solid});
+                            .stroke = chart::Stroke::solid});
     boxes(1, 1);
     symbols(time_of, /*is_filled=*/false);
     wall_times();
@@ -278,11 +274,11 @@ class PictureMaker {
 
   /// The same point with the time seen from outside, where somebody looked.
   void wall_times() {
-    Series walls{.name = "wall time",
-                 .color = grey,
-                 .stroke = Stroke::none,
-                 .marker = chart::Marker::square,
-                 .is_filled = false};
+    chart::Series walls{.name = "wall time",
+                        .color = grey,
+                        .stroke = chart::Stroke::none,
+                        .marker = chart::Marker::square,
+                        .is_filled = false};
     for (const RooflineTrack& track : picture_.tracks) {
       for (const TrackPoint& at : track.points) {
         const XY place = time_of(at);
@@ -307,16 +303,16 @@ class PictureMaker {
     for (int exponent = last; exponent >= first; exponent -= step) {
       const double time_s = std::pow(10.0, exponent);
       chart_.lines.push_back(
-          {.direction = Direction::horizontal,
+          {.direction = chart::Direction::horizontal,
            .at = time_s,
            .to = time_s,
            .label = time_s < 1e-9 ? fmt::format("{:g} s", time_s) : format_time(time_s, 1),
-           .stroke = Stroke::dotted});
-      chart_.lines.push_back({.direction = Direction::vertical,
+           .stroke = chart::Stroke::dotted});
+      chart_.lines.push_back({.direction = chart::Direction::vertical,
                               .at = time_s,
                               .to = time_s,
                               .label = "",
-                              .stroke = Stroke::dotted});
+                              .stroke = chart::Stroke::dotted});
     }
   }
 
@@ -341,14 +337,14 @@ class PictureMaker {
         chart_.series.push_back({.name = "",
                                  .points = {{from.x, from.y, "", ""}, {to.x, to.y, "", ""}},
                                  .color = track.color,
-                                 .stroke = Stroke::dotted});
+                                 .stroke = chart::Stroke::dotted});
       }
     }
   }
 
   const RooflinePicture& picture_;
   RooflineKind kind_;
-  Chart chart_;
+  chart::Chart chart_;
   Extent x_;
   Extent y_;
   std::size_t shown_ = 0;

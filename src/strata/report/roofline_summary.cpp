@@ -183,7 +183,8 @@ std::vector<RooflineTrack> tracks_of(const RooflineSummary& summary) {
 
 std::string subject_text(const RooflineSummary& summary) {
   const RooflineSeries& first = summary.series.front();
-  if (summary.series.size() == 1 || summary.is_trajectory) return first.subject.title;
+  if (summary.series.size() == 1 || summary.is_trajectory)
+    return first.subject.title.empty() ? first.label : first.subject.title;
   return fmt::format("{} profiles", summary.series.size());
 }
 

@@ -57,15 +57,20 @@ std::vector<std::string> cells_of(const RooflineRow& row, const RooflineSeries& 
           row.work.zero_flop_s > 0 ? share_text(row.work.zero_flop_s, row.work.time_s) : ""};
 }
 
-Table table_for(const RooflineSummary& summary, const RooflineSeries& series, bool has_profiles) {
-  const bool has_time = series.columns.has_time;
+/// Columns that no profile has are not there.
+Table table_for(const RooflineSummary& summary) {
+  const auto any = [&](auto has) {
+    return std::any_of(summary.series.begin(), summary.series.end(), has);
+  };
+  const bool has_time = any([](const RooflineSeries& one) { return one.columns.has_time; });
+  const bool has_launches = any([](const RooflineSeries& one) { return one.columns.has_launches; });
+  const bool moves_only =
+      any([](const RooflineSeries& one) { return one.total.work.zero_flop_s > 0; });
   const auto right = [](std::string title, bool is_shown = true, int leaves = 0) {
     return Column{
         .title = std::move(title), .align = Align::right, .leaves = leaves, .is_shown = is_shown};
   };
-  const bool moves_only = std::any_of(series.rows.begin(), series.rows.end(),
-                                      [](const auto& row) { return row.work.zero_flop_s > 0; });
-  return Table({{.title = "profile", .least_width = 8, .is_shown = has_profiles},
+  return Table({{.title = "profile", .least_width = 8, .is_shown = summary.series.size() > 1},
                 {.title = std::string(roofline_by_names()[static_cast<std::size_t>(summary.by)]),
                  .least_width = 14,
                  .omit = Omit::beginning},
@@ -76,18 +81,22 @@ Table table_for(const RooflineSummary& summary, const RooflineSeries& series, bo
                 right("from roof", has_time),
                 right("reached", has_time, 2),
                 right("attainable", true, 1),
-                right("launches", series.columns.has_launches, 3),
+                right("launches", has_launches, 3),
                 right("no-FLOP time", moves_only, 4)});
 }
 
-std::vector<std::size_t> slowest(const std::vector<RooflineRow>& rows, std::size_t top) {
+// The slowest rows first; passes and the whole keep the order in which they ran.
+std::vector<std::size_t> slowest(const std::vector<RooflineRow>& rows, std::size_t top,
+                                 RooflineBy by) {
   std::vector<std::size_t> order(rows.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  if (rows.size() <= top) return order;
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return rows[a].work.time_s > rows[b].work.time_s;
-  });
-  order.resize(top);
+  const bool keeps_order = by == RooflineBy::pass || by == RooflineBy::all;
+  if (!keeps_order || rows.size() > top) {
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return rows[a].work.time_s > rows[b].work.time_s;
+    });
+  }
+  order.resize(std::min(order.size(), top));
   return order;
 }
 
@@ -135,8 +144,8 @@ std::string overhead_line(const RooflineSummary& summary, const RooflineSeries& 
 
 std::string series_text(const RooflineSummary& summary, const RooflineSeries& series,
                         std::size_t top, const TextStyle& style) {
-  const std::vector<std::size_t> shown = slowest(series.rows, top);
-  Table table = table_for(summary, series, /*has_profiles=*/false);
+  const std::vector<std::size_t> shown = slowest(series.rows, top, summary.by);
+  Table table = table_for(summary);
   for (const std::size_t i : shown) table.add_row(cells_of(series.rows[i], series));
   if (series.rows.size() > 1) table.add_total(cells_of(series.total, series));
   const std::string lines =
@@ -147,11 +156,11 @@ std::string series_text(const RooflineSummary& summary, const RooflineSeries& se
 
 // Several profiles share one table, so that their rows can be compared.
 std::string together_text(const RooflineSummary& summary, std::size_t top, const TextStyle& style) {
-  Table table = table_for(summary, summary.series.front(), /*has_profiles=*/true);
+  Table table = table_for(summary);
   std::size_t left = 0;
   const std::size_t each = std::max<std::size_t>(1, top / summary.series.size());
   for (const RooflineSeries& series : summary.series) {
-    const std::vector<std::size_t> shown = slowest(series.rows, each);
+    const std::vector<std::size_t> shown = slowest(series.rows, each, summary.by);
     left += series.rows.size() - shown.size();
     for (const std::size_t i : shown) table.add_row(cells_of(series.rows[i], series));
   }
@@ -159,15 +168,19 @@ std::string together_text(const RooflineSummary& summary, std::size_t top, const
          (left == 0 ? "" : fmt::format("  {} more rows (--top N)\n", left));
 }
 
+std::string subject_line(const RooflineSummary& summary) {
+  if (summary.series.size() > 1) return fmt::format("{} profiles", summary.series.size());
+  const RooflineSeries& one = summary.series.front();
+  const std::string& title = one.subject.title.empty() ? one.label : one.subject.title;
+  return fmt::format("{}{}{}, {}", printable(title), one.subject.dtype.empty() ? "" : ", ",
+                     one.subject.dtype, name_of(one.evidence));
+}
+
 }  // namespace
 
 std::string to_text(const RooflineSummary& summary, std::size_t top, const TextStyle& style) {
   const RooflineSeries& first = summary.series.front();
-  const std::string what = summary.series.size() == 1
-                               ? fmt::format("{}, {}, {}", printable(first.subject.title),
-                                             first.subject.dtype, name_of(first.evidence))
-                               : fmt::format("{} profiles", summary.series.size());
-  std::string text = fmt::format("{}, under the roofs of {}\n\n{}", what,
+  std::string text = fmt::format("{}, under the roofs of {}\n\n{}", subject_line(summary),
                                  printable(summary.machine_title), roofs_text(summary));
   text += summary.series.size() == 1 ? series_text(summary, first, top, style)
                                      : together_text(summary, top, style);

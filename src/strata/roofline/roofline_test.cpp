@@ -174,7 +174,7 @@ TEST(Roofline, any_work_lies_on_its_diagonal_with_its_time_as_the_larger) {
   for (int i = 0; i < 2000; ++i) {
     Work work = fp32_work(1 + below(100000), 1 + below(10000),
                           0.001 * (1.0 + double(below(1000000))), below(50));
-    if (below(2) == 0) work.arithmetic = {{DType::fp16, true, below(1000)}};
+    if (below(2) == 0) work.arithmetic = {{DType::fp16, true, std::min(work.flop, below(1000))}};
     const RooflinePoint point = place(work, roofs_of(machine));
     EXPECT_EQ(std::max(point.compute_time_s, point.bandwidth_time_s), work.time_s);
     EXPECT_NEAR(point.compute_time_s / point.bandwidth_time_s, *point.intensity / point.balance,
