@@ -31,11 +31,10 @@ constexpr std::string_view kinds[] = {"classic", "complexity", "time", "combined
 constexpr std::string_view fallback_machine = "h100-sxm";
 constexpr std::size_t rows_of_a_screen = 12;
 
-constexpr Argument arguments[] = {
-    {.name = "PROFILE|MODEL",
-     .help = "What predict --json wrote, or a model that is predicted first.",
-     .offer = Offer::model,
-     .repeats = true}};
+constexpr Argument arguments[] = {{.name = "PROFILE|MODEL",
+                                   .help = "What predict --json wrote, or a model to predict.",
+                                   .offer = Offer::model,
+                                   .repeats = true}};
 constexpr Flag roofs_on_flag{.name = "on",
                              .value = "MACHINE",
                              .help = "Whose roofs; else the machine of the first profile.",
@@ -251,7 +250,7 @@ int run(const Request& request) {
 
 constexpr Command roofline_command{
     .name = "roofline",
-    .summary = "What bounds each kernel or layer, and how far it is from the roof",
+    .summary = "What bounds each kernel or layer, and how far from the roof",
     .arguments = arguments,
     .flags = flags,
     .run = run};
