@@ -29,16 +29,19 @@ std::string distance_text(const RooflinePoint& point) {
 }
 
 std::string roofs_text(const RooflineSummary& summary) {
-  std::vector<std::string> parts;
+  const std::string head = fmt::format("  roofs ({})   ", summary.roof);
+  std::vector<std::string> peaks;
   for (const PeakRoof& peak : summary.peaks)
-    parts.push_back(fmt::format("{} {}", peak.name, format_flop_per_s(peak.flop_per_s, 4)));
+    peaks.push_back(fmt::format("{} {}", peak.name, format_flop_per_s(peak.flop_per_s, 4)));
+  std::vector<std::string> rest;
   for (const MemoryRoof& level : summary.memory)
-    parts.push_back(fmt::format("{} {}", level.name, format_bytes_per_s(level.bytes_per_s, 4)));
+    rest.push_back(fmt::format("{} {}", level.name, format_bytes_per_s(level.bytes_per_s, 4)));
   if (summary.launch_latency_s)
-    parts.push_back(fmt::format("launch {}", format_time(*summary.launch_latency_s)));
+    rest.push_back(fmt::format("launch {}", format_time(*summary.launch_latency_s)));
   const double balance = summary.peaks.front().flop_per_s / summary.memory.back().bytes_per_s;
-  parts.push_back(fmt::format("balance {:.2f} FLOP/byte", balance));
-  return fmt::format("  roofs ({})   {}\n", summary.roof, fmt::join(parts, "   "));
+  rest.push_back(fmt::format("balance {:.2f} FLOP/byte", balance));
+  return fmt::format("{}{}\n{:{}}{}\n", head, fmt::join(peaks, "   "), "", head.size(),
+                     fmt::join(rest, "   "));
 }
 
 std::vector<std::string> cells_of(const RooflineRow& row, const RooflineSeries& series) {

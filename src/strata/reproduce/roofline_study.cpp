@@ -7,6 +7,7 @@
 #include "strata/predict/hardware.hpp"
 #include "strata/predict/policy.hpp"
 #include "strata/report/prediction_summary.hpp"
+#include "strata/reproduce/run_tasks.hpp"
 #include "strata/training/program.hpp"
 #include "strata/zoo/zoo.hpp"
 
@@ -31,7 +32,8 @@ Graph graph_of(const KernelSweep& sweep, std::int64_t value) {
 }
 
 /// Of plans that take equal time, the one that moves least: bytes are what is looked at here.
-constexpr PredictOptions least_traffic{.objective = Objective::traffic};
+constexpr PredictOptions least_traffic{.objective = Objective::traffic,
+                                       .tries_smaller_capacities = false};
 
 PredictionSummary summary_of(const BoundGraph& bound, const Hardware& hardware,
                              const TrainingOptions& training) {
@@ -116,12 +118,11 @@ const SweepResult& RooflineStudy::sweep(std::string_view kernel, std::string_vie
 RooflineStudy predict_roofline_study(const std::function<void(double)>& progress) {
   RooflineStudy study{load_machine(paper_machine), {}};
   const std::vector<KernelSweep>& sweeps = kernel_sweeps();
-  for (const KernelSweep& sweep : sweeps) {
-    if (progress)
-      progress(static_cast<double>(study.sweeps.size()) / static_cast<double>(sweeps.size()));
-    study.sweeps.push_back(predict_sweep(sweep, study.machine));
-  }
-  if (progress) progress(1);
+  study.sweeps.resize(sweeps.size());
+  std::vector<std::function<void()>> tasks;
+  for (std::size_t i = 0; i < sweeps.size(); ++i)
+    tasks.emplace_back([&, i] { study.sweeps[i] = predict_sweep(sweeps[i], study.machine); });
+  run_tasks(tasks, progress);
   return study;
 }
 
