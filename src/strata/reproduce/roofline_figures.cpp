@@ -38,10 +38,11 @@ RooflineTrack track_of(const SweepResult& result, const Roofs& roofs, DType dtyp
       .marker = dtype == DType::fp16 ? chart::Marker::circle : chart::Marker::square,
       .is_joined = true,
       .points = {}};
+  const bool is_labelled = dtype == DType::fp16;  // fp32 runs beside it, in the same order
   for (const KernelPoint* point : result.track(dtype, pass)) {
     track.points.push_back({.work = point->work,
                             .point = place(point->work, roofs),
-                            .label = fmt::format("{}", point->value),
+                            .label = is_labelled ? fmt::format("{}", point->value) : "",
                             .hint = fmt::format("{} {}", result.sweep.parameter, point->value)});
   }
   return track;
