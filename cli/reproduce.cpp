@@ -11,6 +11,7 @@
 #include "strata/report/table.hpp"
 #include "strata/reproduce/analytical.hpp"
 #include "strata/reproduce/convolution.hpp"
+#include "strata/reproduce/roofline_study.hpp"
 #include "strata/reproduce/write_figures.hpp"
 
 #include <fmt/format.h>
@@ -26,10 +27,10 @@
 namespace strata {
 namespace {
 
-constexpr std::string_view studies[] = {"analytical", "convolution"};
+constexpr std::string_view studies[] = {"analytical", "roofline", "convolution"};
 
 constexpr Argument arguments[] = {{.name = "STUDY",
-                                   .help = "analytical or convolution.",
+                                   .help = "analytical, roofline or convolution.",
                                    .choices = studies,
                                    .offer = Offer::choices}};
 constexpr Flag json_flag{.name = "json",
@@ -47,14 +48,14 @@ constexpr Flag from_flag{.name = "from",
                          .offer = Offer::file};
 constexpr Flag flags[] = {out_flag, png_flag, from_flag, json_flag};
 
-/// What stands around the findings of a study.
-struct StudyText {
+/// Who published what, and what "holds" means.
+struct Study {
   std::string title;
   std::string_view place;  ///< what the findings are of
-  std::string_view rule;   ///< when one holds
+  std::string_view rule;
 };
 
-StudyText analytical_text() {
+Study analytical_study() {
   return {
       "A Performance Analytical Model for DNN Training with Focus on Memory Subsystem (thesis, "
       "National Taiwan University, 2021)",
@@ -63,7 +64,15 @@ StudyText analytical_text() {
       "direction it claims"};
 }
 
-StudyText convolution_text(const ConvResults& results) {
+Study roofline_study() {
+  return {
+      "Time-Based Roofline for Deep Learning Performance Analysis (2020), predicted on its V100",
+      "network",
+      "as printed, in the direction it claims, proportional and constant within 10 %, almost "
+      "equal within 20 %; rows without a verdict need a device"};
+}
+
+Study convolution_study(const ConvResults& results) {
   return {
       fmt::format("Performance Analysis of GPU-based Convolutional Neural Networks (2016, Tesla "
                   "K40c), beside the forward pass in {} on {}",
@@ -71,8 +80,8 @@ StudyText convolution_text(const ConvResults& results) {
       "where", "in the direction or within the range that the study saw"};
 }
 
-std::string to_text(const StudyText& study, const std::vector<Finding>& findings,
-                    const TextStyle& style) {
+std::string table_of(const Study& study, const std::vector<Finding>& findings,
+                     const TextStyle& style) {
   Table table({{.title = "no."},
                {.title = std::string(study.place), .least_width = 12},
                {.title = "what", .least_width = 24},
@@ -88,12 +97,17 @@ std::string to_text(const StudyText& study, const std::vector<Finding>& findings
                                        : "no",
                    finding.note});
   }
+  return table.to_text(style);
+}
+
+std::string to_text(const Study& study, const std::vector<Finding>& findings,
+                    const TextStyle& style) {
   const auto held = std::count_if(findings.begin(), findings.end(),
                                   [](const Finding& f) { return f.is_printed && f.holds; });
   const auto printed = std::count_if(findings.begin(), findings.end(),
                                      [](const Finding& f) { return f.is_printed; });
-  return fmt::format("{}\n\n{}\n{} of {} hold: {}\n", study.title, table.to_text(style), held,
-                     printed, study.rule);
+  return fmt::format("{}\n\n{}\n{} of {} hold: {}\n", study.title, table_of(study, findings, style),
+                     held, printed, study.rule);
 }
 
 std::string to_json(const std::vector<Finding>& findings, const Provenance& provenance) {
@@ -139,20 +153,39 @@ class ProgressLine {
   int shown_ = -1;
 };
 
-/// Computes and writes the figures; says what is there now.
-std::string figures_in(const std::filesystem::path& folder, WantPng png) {
-  ProgressLine progress("figures");
-  const std::vector<Figure> figures =
-      analytical_figures(thesis_results({}, [&](double share) { progress.show(share); }));
+/// Writes the figures; says what is there now.
+std::string written(const std::filesystem::path& folder, const std::vector<Figure>& figures,
+                    WantPng png) {
   write_figures(folder, figures, png);
-  return fmt::format("{} figures in {}, as CSV{}: {} to {}\n", figures.size(), folder.string(),
+  return fmt::format("\n{} figures in {}, as CSV{}: {} to {}\n", figures.size(), folder.string(),
                      png == WantPng::yes ? ", SVG and PNG" : " and SVG", figures.front().name,
                      figures.back().name);
 }
 
-std::vector<Finding> findings_with_progress() {
-  ProgressLine progress("observations");
-  return reproduce_analytical([&](double share) { progress.show(share); });
+struct Reproduced {
+  Study study;
+  std::vector<Finding> findings;
+  std::vector<Figure> figures;  ///< none when nobody wants them
+};
+
+Reproduced analytical(bool wants_figures) {
+  Reproduced result{analytical_study(), {}, {}};
+  {
+    ProgressLine progress("observations");
+    result.findings = reproduce_analytical([&](double share) { progress.show(share); });
+  }
+  if (!wants_figures) return result;
+  ProgressLine progress("figures");
+  result.figures =
+      analytical_figures(thesis_results({}, [&](double share) { progress.show(share); }));
+  return result;
+}
+
+Reproduced roofline(bool wants_figures) {
+  ProgressLine progress("sweeps");
+  const RooflineStudy study = predict_roofline_study([&](double share) { progress.show(share); });
+  return {roofline_study(), roofline_findings(study),
+          wants_figures ? roofline_figures(study) : std::vector<Figure>{}};
 }
 
 /// Results that the file of --from holds, or that ship with the program.
@@ -166,39 +199,42 @@ ConvResults stored_convolutions(const Arguments& given) {
        "--device cuda --json paper.json` (or --suite cpu), and give --from paper.json");
 }
 
-int run_convolution(const Request& request) {
-  const Arguments& given = request.arguments;
-  if (given.has(out_flag) || given.has(png_flag))
-    fail(ErrorKind::usage,
-         "--out and --png do not go with convolution; `strata conv --from FILE --plot` draws it");
+Reproduced convolution(const Arguments& given) {
   const ConvResults results = stored_convolutions(given);
-  const std::vector<Finding> findings = reproduce_convolution(results);
-  const auto path = given.value(json_flag);
-  if (path) write_output(*path, to_json(findings, {.command = request.command_line}));
-  if (path != "-") print(to_text(convolution_text(results), findings, request.style));
-  return exit_code::done;
+  return {convolution_study(results), reproduce_convolution(results), {}};
 }
 
-int run_analytical(const Request& request) {
-  if (request.arguments.has(from_flag))
-    fail(ErrorKind::usage, "--from does not go with analytical, which computes");
-  const auto folder = request.arguments.value(out_flag);
-  const bool wants_png = request.arguments.has(png_flag);
-  if (wants_png && !folder) fail(ErrorKind::usage, "--png needs --out DIR, where the pictures go");
-  if (wants_png && !has_png()) svg_to_png("");  // refuses, before anything is computed
-  if (folder) make_figure_folder(*folder);
-  const std::vector<Finding> findings = findings_with_progress();
-  const std::string written =
-      folder ? "\n" + figures_in(*folder, wants_png ? WantPng::yes : WantPng::no) : "";
-  const auto path = request.arguments.value(json_flag);
-  if (path) write_output(*path, to_json(findings, {.command = request.command_line}));
-  if (path != "-") print(to_text(analytical_text(), findings, request.style) + written);
-  return exit_code::done;
+/// Flags that do not go with the study, and pictures that cannot be drawn, are refused before
+/// anything is computed.
+void check_flags(const Arguments& given, bool is_convolution) {
+  if (is_convolution && (given.has(out_flag) || given.has(png_flag))) {
+    fail(ErrorKind::usage,
+         "--out and --png do not go with convolution; `strata conv --from FILE --plot` draws it");
+  }
+  if (!is_convolution && given.has(from_flag)) {
+    fail(ErrorKind::usage, "--from does not go with {}, which computes", given.word(0));
+  }
+  if (given.has(png_flag) && !given.has(out_flag)) {
+    fail(ErrorKind::usage, "--png needs --out DIR, where the pictures go");
+  }
+  if (given.has(png_flag) && !has_png()) svg_to_png("");  // refuses
 }
 
 int run(const Request& request) {
-  return request.arguments.word(0) == "convolution" ? run_convolution(request)
-                                                    : run_analytical(request);
+  const Arguments& given = request.arguments;
+  const std::string_view name = given.word(0);
+  check_flags(given, name == "convolution");
+  const auto folder = given.value(out_flag);
+  if (folder) make_figure_folder(*folder);
+  const Reproduced result = name == "convolution" ? convolution(given)
+                            : name == "roofline"  ? roofline(folder.has_value())
+                                                  : analytical(folder.has_value());
+  const WantPng png = given.has(png_flag) ? WantPng::yes : WantPng::no;
+  const std::string files = folder ? written(*folder, result.figures, png) : "";
+  const auto path = given.value(json_flag);
+  if (path) write_output(*path, to_json(result.findings, {.command = request.command_line}));
+  if (path != "-") print(to_text(result.study, result.findings, request.style) + files);
+  return exit_code::done;
 }
 
 }  // namespace

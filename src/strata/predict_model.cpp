@@ -191,6 +191,11 @@ PredictedIteration predict_model(const Graph& graph, const Machine& machine,
   summary.dtype = name_of(dtype);
   summary.machine = machine.name;
   summary.machine_title = machine.title;
+  summary.profile.subject = {.network = summary.network,
+                             .title = summary.title,
+                             .dtype = summary.dtype,
+                             .machine = machine.name,
+                             .machine_title = machine.title};
   summary.device_memory_bytes = outer_memory_bytes(machine);
   summary.training = request.training;
   summary.options = request.options;

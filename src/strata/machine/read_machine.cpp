@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "strata/base/object_reader.hpp"
 #include "strata/machine/check_machine.hpp"
 #include "strata/machine/machine.hpp"
-#include "strata/machine/object_reader.hpp"
 
 namespace strata {
 namespace {

@@ -82,6 +82,10 @@ Hardware hardware_of(const Machine& machine, DType dtype, const HardwareOverride
   const double type_1 = matrix ? *matrix : *vector;
   const double other =
       vector ? *vector : peak_of(machine, DType::fp32, ComputeUnit::vector).value_or(type_1);
+  const bool has_lanes = vector || peak_of(machine, DType::fp32, ComputeUnit::vector);
+  hardware.type_1_of = RateOf{dtype, matrix.has_value()};
+  hardware.other_of =
+      !has_lanes ? *hardware.type_1_of : RateOf{vector ? dtype : DType::fp32, /*is_matrix=*/false};
   hardware.type_1_flop_per_s = checked_rate(type_1, machine.name + ": rate");
   hardware.other_flop_per_s = checked_rate(other, machine.name + ": rate");
   return hardware;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "strata/base/dtype.hpp"
 #include "strata/training/program.hpp"
 
 #include <cstdint>
@@ -16,13 +17,21 @@ namespace strata {
 
 inline constexpr StepId never = std::numeric_limits<StepId>::max();
 
+/// Which of a machine's rates it is.
+struct RateOf {
+  DType dtype = DType::fp32;
+  bool is_matrix = false;
+};
+
 /// The hardware of one prediction, in base units.
 struct Hardware {
   std::int64_t capacity_bytes = 0;
-  double bytes_per_s = 0;        ///< off-chip, reads and writes together
-  double type_1_flop_per_s = 0;  ///< matrix units where the machine has them
-  double other_flop_per_s = 0;   ///< all other steps
-  bool mac_is_one = false;       ///< a multiply-add counts 1 operation, not 2 (the thesis)
+  double bytes_per_s = 0;                ///< off-chip, reads and writes together
+  double type_1_flop_per_s = 0;          ///< matrix units where the machine has them
+  double other_flop_per_s = 0;           ///< all other steps
+  bool mac_is_one = false;               ///< a multiply-add counts 1 operation, not 2 (the thesis)
+  std::optional<RateOf> type_1_of = {};  ///< whose rates those are; absent where they were given
+  std::optional<RateOf> other_of = {};
 };
 
 enum class Policy : std::uint8_t { best, thesis, belady, exact };

@@ -3,6 +3,7 @@
 
 #include "strata/base/checked.hpp"
 
+#include <algorithm>
 #include <unordered_map>
 
 namespace strata {
@@ -20,7 +21,35 @@ Spent& Spent::operator+=(const Spent& other) {
   in_bytes = checked_add(in_bytes, other.in_bytes);
   out_bytes = checked_add(out_bytes, other.out_bytes);
   refetch_bytes = checked_add(refetch_bytes, other.refetch_bytes);
+  launches = checked_add(launches, other.launches);
+  zero_flop_launches = checked_add(zero_flop_launches, other.zero_flop_launches);
+  zero_flop_s += other.zero_flop_s;
   return *this;
+}
+
+void add(std::vector<TypedFlop>& sum, const std::vector<TypedFlop>& more) {
+  for (const TypedFlop& part : more) {
+    const auto same = std::find_if(sum.begin(), sum.end(), [&](const TypedFlop& other) {
+      return other.dtype == part.dtype && other.is_matrix == part.is_matrix;
+    });
+    if (same == sum.end()) {
+      sum.push_back(part);
+    } else {
+      same->flop = checked_add(same->flop, part.flop);
+    }
+  }
+}
+
+void add(std::vector<LevelBytes>& sum, const std::vector<LevelBytes>& more) {
+  for (const LevelBytes& part : more) {
+    const auto same = std::find_if(
+        sum.begin(), sum.end(), [&](const LevelBytes& other) { return other.level == part.level; });
+    if (same == sum.end()) {
+      sum.push_back(part);
+    } else {
+      same->bytes = checked_add(same->bytes, part.bytes);
+    }
+  }
 }
 
 std::vector<ProfileGroup> grouped(const Profile& profile, std::string ProfileRow::*key) {

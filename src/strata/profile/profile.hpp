@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "strata/base/dtype.hpp"
+
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,9 +28,29 @@ struct Spent {
   std::int64_t in_bytes = 0;       ///< from off-chip memory
   std::int64_t out_bytes = 0;      ///< to it
   std::int64_t refetch_bytes = 0;  ///< of the bytes in, those read again because a weight was cut
+  std::int64_t launches = 0;       ///< kernels started; of a prediction, one per step
+  std::int64_t zero_flop_launches = 0;  ///< of them, those that only move data
+  double zero_flop_s = 0;               ///< of the time, what those take
 
   std::int64_t traffic_bytes() const { return in_bytes + out_bytes; }
   Spent& operator+=(const Spent& other);
+};
+
+/// Arithmetic in one data type on one kind of unit.
+struct TypedFlop {
+  DType dtype = DType::fp32;
+  bool is_matrix = false;  ///< on matrix (tensor) units, not on ordinary lanes
+  std::int64_t flop = 0;
+
+  bool operator==(const TypedFlop&) const = default;
+};
+
+/// What passed through one level of memory inside the outermost.
+struct LevelBytes {
+  std::string level;  ///< as the machine calls it: "L2"
+  std::int64_t bytes = 0;
+
+  bool operator==(const LevelBytes&) const = default;
 };
 
 /// A row is keyed by layer and pass; rows with the same key (a layer's backward step and the sum of
@@ -39,12 +62,34 @@ struct ProfileRow {
   std::string block;  ///< group of layers; the layer itself where it belongs to none
   std::string layer_class;  ///< type I, type II, other
   Spent spent;
-  std::string cause;   ///< what it waited for longest; empty: it did not wait
-  double cause_s = 0;  ///< and how long
+  std::string cause;                       ///< what it waited for longest; empty: it did not wait
+  double cause_s = 0;                      ///< and how long
+  std::vector<TypedFlop> arithmetic = {};  ///< the FLOP by what did them; empty: not known
+  std::vector<LevelBytes> levels = {};     ///< empty: only the outermost memory is known
+  std::optional<double> wall_s = {};       ///< from outside, with what passes between kernels
+};
+
+/// What a profile is of.
+struct ProfileSubject {
+  std::string network;
+  std::string title;  ///< for people
+  std::string dtype;
+  std::string machine;
+  std::string machine_title;
+};
+
+/// Which columns its rows have. What a recorded trace lacks, it lacks in every row.
+struct ProfileColumns {
+  bool has_time = true;
+  bool has_flop = true;
+  bool has_bytes = true;
+  bool has_launches = true;
 };
 
 struct Profile {
   Evidence evidence = Evidence::predicted;
+  ProfileSubject subject = {};
+  ProfileColumns columns = {};
   std::vector<ProfileRow> rows;  ///< in the order in which they first ran
 };
 
@@ -53,6 +98,10 @@ struct ProfileGroup {
   std::string name;
   Spent spent;
 };
+
+/// Adds up by data type and unit, and by level.
+void add(std::vector<TypedFlop>& sum, const std::vector<TypedFlop>& more);
+void add(std::vector<LevelBytes>& sum, const std::vector<LevelBytes>& more);
 
 /// Groups in the order in which they first appear.
 std::vector<ProfileGroup> grouped(const Profile& profile, std::string ProfileRow::*key);

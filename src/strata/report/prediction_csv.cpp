@@ -16,6 +16,9 @@ std::span<const SpentField> spent_fields() {
       {"traffic_in_bytes", &Spent::in_bytes, nullptr},
       {"traffic_out_bytes", &Spent::out_bytes, nullptr},
       {"refetch_bytes", &Spent::refetch_bytes, nullptr},
+      {"launches", &Spent::launches, nullptr},
+      {"zero_flop_launches", &Spent::zero_flop_launches, nullptr},
+      {"zero_flop_time_s", nullptr, &Spent::zero_flop_s},
   };
   return fields;
 }

@@ -114,6 +114,12 @@ Json row_json(const ProfileRow& row) {
                {"class", row.layer_class}};
   add_spent(json, row.spent);
   json["cause"] = row.cause.empty() ? Json() : Json(row.cause);
+  Json& arithmetic = json["arithmetic"] = Json::array();
+  for (const TypedFlop& part : row.arithmetic) {
+    arithmetic.push_back({{"dtype", name_of(part.dtype)},
+                          {"unit", part.is_matrix ? "matrix" : "vector"},
+                          {"flop", part.flop}});
+  }
   return json;
 }
 

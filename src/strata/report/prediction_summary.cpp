@@ -50,8 +50,8 @@ std::string op_of(const Program& program, StepId id) {
 /// Adds the steps up to rows, in one pass over them.
 class RowMaker {
  public:
-  RowMaker(const Program& program, const Prediction& prediction)
-      : program_(program), prediction_(prediction) {
+  RowMaker(const Program& program, const Prediction& prediction, const Hardware& hardware)
+      : program_(program), prediction_(prediction), hardware_(hardware) {
     STRATA_CHECK(prediction.steps.size() == program.steps.size(),
                  "a summary needs the result of every step");
   }
@@ -70,7 +70,13 @@ class RowMaker {
       spent.in_bytes = result.in_bytes;
       spent.out_bytes = result.out_bytes;
       spent.refetch_bytes = result.refetch_bytes;
+      spent.launches = program_.uses_of(id).empty() ? 0 : 1;  // a new name needs no kernel
+      if (spent.flop == 0) {
+        spent.zero_flop_launches = spent.launches;
+        spent.zero_flop_s = spent.time_s;
+      }
       row.spent += spent;
+      add(row.arithmetic, arithmetic_of(program_.steps[id]));
       class_of(id).spent += spent;
       if (result.cause != no_value && result.wait_s > row.cause_s) {
         row.cause = value_name(program_, result.cause);
@@ -105,6 +111,13 @@ class RowMaker {
     return row;
   }
 
+  std::vector<TypedFlop> arithmetic_of(const Step& step) const {
+    const std::optional<RateOf>& rate =
+        step.layer_class == LayerClass::type_1 ? hardware_.type_1_of : hardware_.other_of;
+    if (!rate || step.flop == 0) return {};
+    return {{rate->dtype, rate->is_matrix, step.flop}};
+  }
+
   ProfileGroup& class_of(StepId id) {
     const std::string_view name = name_of(program_.steps[id].layer_class);
     const auto place = std::find_if(classes_.begin(), classes_.end(),
@@ -132,6 +145,7 @@ class RowMaker {
 
   const Program& program_;
   const Prediction& prediction_;
+  const Hardware& hardware_;
   Profile profile_;
   std::map<Key, std::size_t> index_;
   std::vector<std::int64_t> most_flop_;  // by row: of one step
@@ -224,7 +238,7 @@ PredictionSummary summarize(const Program& program, const Plan& plan, const Pred
   if (program.bound != nullptr) describe_network(summary, *program.bound);
   summary.hardware = hardware;
   summary.totals = totals_of(program, prediction);
-  RowMaker rows(program, prediction);
+  RowMaker rows(program, prediction, hardware);
   summary.profile = rows.rows();
   summary.by_class = std::move(rows).by_class();
   summary.by_type = grouped(summary.profile, &ProfileRow::op);

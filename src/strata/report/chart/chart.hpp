@@ -43,7 +43,8 @@ enum class Stroke : std::uint8_t { none, solid, dashed, dotted };
 struct Point {
   double x = 0;
   double y = 0;
-  std::string label;  ///< beside the point where there is room, and when pointed at
+  std::string label;      ///< beside the point where there is room, and when pointed at
+  std::string hint = {};  ///< when pointed at, instead of the label
 };
 
 /// Points, joined by a line unless its stroke is none: a curve, a cloud, a trajectory.
@@ -53,7 +54,8 @@ struct Series {
   Color color = 0;
   Stroke stroke = Stroke::solid;
   Marker marker = Marker::none;
-  bool is_filled = true;  ///< the markers
+  bool is_filled = true;    ///< the markers
+  double marker_scale = 1;  ///< of their usual size: a ring around another symbol
 };
 
 /// One bar per category of the x axis.

@@ -99,7 +99,8 @@ std::vector<TextShape> places_along(Place from, Place to, const std::string& tex
   };
   for (const auto& [part, anchor] :
        {Spot{1, Anchor::end}, Spot{0, Anchor::start}, Spot{0.5, Anchor::middle},
-        Spot{0.25, Anchor::middle}, Spot{0.75, Anchor::middle}}) {
+        Spot{0.25, Anchor::middle}, Spot{0.75, Anchor::middle}, Spot{0.35, Anchor::middle},
+        Spot{0.65, Anchor::middle}}) {
     const double inset = anchor == Anchor::end ? -gap : anchor == Anchor::start ? gap : 0;
     const Place on_line{from.x + part * (to.x - from.x) + inset * along.x,
                         from.y + part * (to.y - from.y) + inset * along.y};
@@ -112,7 +113,7 @@ std::vector<TextShape> places_along(Place from, Place to, const std::string& tex
 }
 
 std::vector<TextShape> places_around(Place center, const std::string& text) {
-  const double away = marker_radius + 3;
+  const double away = marker_radius + 4;
   const double up = center.y - away;
   const double down = center.y + away + ascent_size - 1;
   return {label(text, {center.x + away, center.y + half_ascent}, Anchor::start),

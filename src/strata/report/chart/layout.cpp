@@ -120,7 +120,8 @@ class Layout {
       scene_.shapes.emplace_back(MarkerShape{.center = {x + width / 2, y},
                                              .marker = series.marker,
                                              .style = marker_style(series),
-                                             .hint = {}});
+                                             .hint = {},
+                                             .scale = series.marker_scale});
     }
   }
   void glyph(const Bars& bars, double x) {

@@ -200,14 +200,17 @@ class Panel {
       if (!point.label.empty()) wishes_.push_back(places_around(center, point.label));
       if (series.marker == Marker::none) continue;
       avoid_marker(center);
-      const std::string& name = point.label.empty() ? series.name : point.label;
+      const std::string& name = !point.hint.empty()    ? point.hint
+                                : !point.label.empty() ? point.label
+                                                       : series.name;
       scene_.shapes.emplace_back(
           MarkerShape{.center = center,
                       .marker = series.marker,
                       .style = marker_style(series),
                       .hint = fmt::format("{}{}{}, {}", name, name.empty() ? "" : ": ",
                                           label_of(point.x, chart_.x.quantity, 3),
-                                          label_of(point.y, chart_.y.quantity, 3))});
+                                          label_of(point.y, chart_.y.quantity, 3)),
+                      .scale = series.marker_scale});
     }
   }
 

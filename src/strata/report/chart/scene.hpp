@@ -47,6 +47,7 @@ struct MarkerShape {
   Marker marker = Marker::circle;
   StyleClasses style;
   std::string hint;
+  double scale = 1;
 };
 
 enum class Anchor : std::uint8_t { start, middle, end };

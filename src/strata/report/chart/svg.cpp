@@ -70,7 +70,7 @@ std::string element_end(std::string_view hint, std::string_view element) {
 
 std::string path_of(const MarkerShape& shape) {
   const double x = shape.center.x, y = shape.center.y;
-  const double r = marker_radius;
+  const double r = marker_radius * shape.scale;
   const auto polygon = [&](std::initializer_list<Place> corners) {
     std::string path;
     for (const Place& corner : corners) {
@@ -110,7 +110,7 @@ std::string svg_of(const RectShape& shape) {
 std::string svg_of(const MarkerShape& shape) {
   if (shape.marker == Marker::circle) {
     return fmt::format("<circle class=\"{}\" cx=\"{}\" cy=\"{}\" r=\"{}\"{}{}", shape.style,
-                       px(shape.center.x), px(shape.center.y), px(marker_radius),
+                       px(shape.center.x), px(shape.center.y), px(marker_radius * shape.scale),
                        hint_text(shape.hint), element_end(shape.hint, "circle"));
   }
   return fmt::format("<path class=\"{}\" d=\"{}\"{}{}", shape.style, path_of(shape),

@@ -64,7 +64,7 @@ LogSteps log_steps(Range range, std::size_t most_ticks, Quantity quantity) {
   const double powers = std::log(range.most / range.least) / std::log(steps.base);
   const double most = static_cast<double>(std::max<std::size_t>(most_ticks, 2));
   if (quantity == Quantity::bytes) {
-    for (const int exponents : {1, 2, 5, 10, 20, 30, 60}) {
+    for (const int exponents : {1, 2, 3, 5, 10, 20, 30, 60}) {
       steps.exponents = exponents;
       if (powers / exponents <= most) break;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/machine/object_reader.hpp"
+#include "strata/base/object_reader.hpp"
 
 #include "strata/base/text.hpp"
 

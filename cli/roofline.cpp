@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/output.hpp"
+#include "cli/output_files.hpp"
+#include "cli/predict_flags.hpp"
+#include "strata/base/error.hpp"
+#include "strata/base/units.hpp"
+#include "strata/profile/read_profile.hpp"
+#include "strata/report/chart/png.hpp"
+#include "strata/report/roofline_summary.hpp"
+#include "strata/report/write_file.hpp"
+#include "strata/strata.hpp"
+#include "strata/zoo/zoo.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <iterator>
+#include <utility>
+
+namespace strata {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view groupings[] = {"kernel", "layer", "type", "pass", "all"};
+constexpr std::string_view kinds[] = {"classic", "complexity", "time", "combined", "all"};
+constexpr std::string_view fallback_machine = "h100-sxm";
+constexpr std::size_t rows_of_a_screen = 12;
+
+constexpr Argument arguments[] = {{.name = "PROFILE|MODEL",
+                                   .help = "What predict --json wrote, or a model to predict.",
+                                   .offer = Offer::model,
+                                   .repeats = true}};
+constexpr Flag roofs_on_flag{.name = "on",
+                             .value = "MACHINE",
+                             .help = "Whose roofs; else the machine of the first profile.",
+                             .offer = Offer::machine};
+constexpr Flag by_flag{.name = "by",
+                       .value = "WHAT",
+                       .help = "Rows by kernel, layer, type, pass or all.",
+                       .choices = groupings,
+                       .offer = Offer::choices};
+constexpr Flag roof_flag{.name = "roof",
+                         .value = "ROOF",
+                         .help = "Which peak: auto, tensor, fp32, bf16-matrix and so on."};
+constexpr Flag kind_flag{.name = "kind",
+                         .value = "KIND",
+                         .help = "Picture: classic, complexity, time, combined or all.",
+                         .choices = kinds,
+                         .offer = Offer::choices};
+constexpr Flag label_flag{.name = "label",
+                          .value = "TEXT",
+                          .help = "One per profile, as batch=16: joins them in order.",
+                          .repeats = true};
+constexpr Flag top_flag{
+    .name = "top", .value = "N", .help = "The N slowest rows, or all of them: all."};
+constexpr Flag plot_flag{.name = "plot",
+                         .value = "FILE",
+                         .help = "The picture, or all four in one, as SVG; - is stdout.",
+                         .offer = Offer::file};
+constexpr Flag svg_flag{.name = "svg",
+                        .value = "PREFIX",
+                        .help = "Each picture in a file of its own: PREFIX-time.svg.",
+                        .offer = Offer::file};
+constexpr Flag png_flag{.name = "png", .help = "The pictures as PNG, too."};
+constexpr Flag json_flag{.name = "json",
+                         .value = "FILE",
+                         .help = "Everything as JSON; - is standard output.",
+                         .offer = Offer::file};
+constexpr Flag csv_flag{.name = "csv",
+                        .value = "FILE",
+                        .help = "A line per row; - is standard output.",
+                        .offer = Offer::file};
+
+constexpr auto flags =
+    joined_flags(std::array<Flag, 7>{roofs_on_flag, set_flag, by_flag, roof_flag, kind_flag,
+                                     label_flag, top_flag},
+                 std::array<Flag, 5>{plot_flag, svg_flag, png_flag, json_flag, csv_flag},
+                 size_flags, import_flags);
+
+std::size_t choice_of(const Arguments& given, const Flag& flag, std::size_t otherwise) {
+  const auto value = given.value(flag);
+  if (!value) return otherwise;
+  const auto found = std::find(flag.choices.begin(), flag.choices.end(), *value);
+  return static_cast<std::size_t>(found - flag.choices.begin());
+}
+
+std::vector<RooflineKind> kinds_of(const Arguments& given) {
+  const std::size_t chosen = choice_of(given, kind_flag, std::size(kinds) - 1);
+  if (chosen < std::size(kinds) - 1) return {static_cast<RooflineKind>(chosen)};
+  return {RooflineKind::classic, RooflineKind::complexity, RooflineKind::time,
+          RooflineKind::combined};
+}
+
+bool is_built_in(std::string_view word) {
+  return word.find('/') == word.npos && find_network(word.substr(0, word.find(':'))) != nullptr;
+}
+
+/// The profile in that file; nothing when it is a network.
+std::optional<Profile> profile_in(const std::string& word) {
+  if (is_built_in(word) || !fs::is_regular_file(word)) return std::nullopt;
+  try {
+    const std::string text = profile_file_text(word);
+    if (!looks_like_profile(text)) return std::nullopt;
+    return read_profile(text);
+  } catch (Error& error) {
+    error.add_context(word);
+    throw;
+  }
+}
+
+Machine roof_machine(const Arguments& given, const std::vector<std::optional<Profile>>& profiles) {
+  std::string name(fallback_machine);
+  for (const std::optional<Profile>& profile : profiles) {
+    if (!profile || profile->subject.machine.empty()) continue;
+    name = profile->subject.machine;
+    break;
+  }
+  if (const auto on = given.value(roofs_on_flag)) name = *on;
+  Machine machine = [&] {
+    try {
+      return load_machine(name);
+    } catch (Error& error) {
+      if (!given.has(roofs_on_flag)) error.add_context("the machine of the profile (give --on)");
+      throw;
+    }
+  }();
+  for (const std::string& assignment : given.values(set_flag)) set_field(machine, assignment);
+  return machine;
+}
+
+Profile predicted(const std::string& model, const Machine& machine, const Arguments& given) {
+  PredictRequest request;
+  request.sizes = model_sizes(given);
+  request.training.inference = given.has(inference_flag);
+  request.bounds = WantBounds::not_at_all;
+  request.wants_alternatives = false;
+  const Graph graph = load_model(model, import_options(given));
+  PredictedIteration iteration = predict_model(graph, machine, request);
+  warn(iteration.summary.warnings);
+  return std::move(iteration.summary.profile);
+}
+
+// "batch16.json" → "batch16"
+std::string own_label(const std::string& word, bool is_file) {
+  return is_file ? fs::path(word).stem().string() : word;
+}
+
+std::vector<LabelledProfile> labelled(const Arguments& given,
+                                      std::vector<std::optional<Profile>> profiles,
+                                      const Machine& machine) {
+  const std::vector<std::string>& words = given.words();
+  const std::vector<std::string>& labels = given.values(label_flag);
+  std::vector<LabelledProfile> all;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool is_file = profiles[i].has_value();
+    Profile profile = is_file ? std::move(*profiles[i]) : predicted(words[i], machine, given);
+    all.push_back({labels.empty() ? own_label(words[i], is_file) : labels[i], std::move(profile)});
+  }
+  return all;
+}
+
+void refuse_sizes_without_model(const Arguments& given) {
+  for (const Flag& flag : size_flags) {
+    if (given.has(flag)) {
+      fail(ErrorKind::usage,
+           "--{} is for models that are predicted; all that was given are profiles", flag.name);
+    }
+  }
+}
+
+void write_picture(std::string path, const std::string& svg, bool wants_png) {
+  write_output(path, svg);
+  if (!wants_png) return;
+  if (path.ends_with(".svg")) path.resize(path.size() - 4);
+  write_file(path + ".png", svg_to_png(svg));
+}
+
+void draw(const RooflineSummary& summary, const Arguments& given) {
+  const std::vector<RooflineKind> wanted = kinds_of(given);
+  const bool wants_png = given.has(png_flag);
+  if (const auto prefix = given.value(svg_flag)) {
+    for (const RooflineKind kind : wanted) {
+      write_picture(
+          fmt::format("{}-{}.svg", *prefix, roofline_kind_names()[static_cast<std::size_t>(kind)]),
+          chart::to_svg(roofline_chart(summary, kind)), wants_png);
+    }
+  }
+  const auto file = given.value(plot_flag);
+  if (!file) return;
+  if (wanted.size() == 1) {
+    write_picture(std::string(*file), chart::to_svg(roofline_chart(summary, wanted.front())),
+                  wants_png);
+    return;
+  }
+  write_picture(std::string(*file), chart::to_svg(roofline_grid(summary, wanted)), wants_png);
+}
+
+void check(const Arguments& given) {
+  check_outputs(given, {&json_flag, &csv_flag, &plot_flag});
+  const std::size_t labels = given.values(label_flag).size();
+  if (labels != 0 && labels != given.words().size()) {
+    fail(ErrorKind::usage, "{} labels for {} profiles: give one --label for each", labels,
+         given.words().size());
+  }
+  const bool has_picture = given.has(plot_flag) || given.has(svg_flag);
+  if (given.has(kind_flag) && !has_picture)
+    fail(ErrorKind::usage, "--kind is about pictures: give --plot FILE or --svg PREFIX");
+  if (!given.has(png_flag)) return;
+  if (!has_picture) fail(ErrorKind::usage, "--png needs --plot FILE or --svg PREFIX");
+  if (given.value(plot_flag) == "-")
+    fail(ErrorKind::usage, "--png needs a file beside which it is written, not --plot -");
+  if (!has_png()) svg_to_png("");  // refuses, before anything is computed
+}
+
+int run(const Request& request) {
+  const Arguments& given = request.arguments;
+  check(given);
+  const RoofChoice roof = parse_roof(given.value(roof_flag).value_or("auto"));
+  const auto by = static_cast<RooflineBy>(choice_of(given, by_flag, 0));
+  const auto top_text = given.value(top_flag);
+  const std::size_t top =
+      !top_text ? rows_of_a_screen
+      : *top_text == "all"
+          ? ~std::size_t{0}
+          : static_cast<std::size_t>(parse_whole_number(*top_text, "--top (or all)"));
+  std::vector<std::optional<Profile>> profiles;
+  for (const std::string& word : given.words()) profiles.push_back(profile_in(word));
+  const bool has_model =
+      std::any_of(profiles.begin(), profiles.end(), [](const auto& profile) { return !profile; });
+  if (!has_model) refuse_sizes_without_model(given);
+  const Machine machine = roof_machine(given, profiles);
+  const RooflineSummary summary = summarize_roofline(labelled(given, std::move(profiles), machine),
+                                                     machine, roof, by, given.has(label_flag));
+
+  draw(summary, given);
+  OutputFiles outputs(given);
+  outputs.write(json_flag, [&] { return to_json(summary, {.command = request.command_line}); });
+  outputs.write(csv_flag, [&] { return to_csv(summary); });
+  if (!outputs.took_stdout() && given.value(plot_flag) != "-")
+    print(to_text(summary, top, request.style));
+  return exit_code::done;
+}
+
+}  // namespace
+
+constexpr Command roofline_command{
+    .name = "roofline",
+    .summary = "What bounds each kernel or layer, and how far from the roof",
+    .arguments = arguments,
+    .flags = flags,
+    .run = run};
+
+}  // namespace strata

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/profile/read_profile.hpp"
+
+#include "strata/base/error.hpp"
+#include "strata/base/object_reader.hpp"
+#include "strata/base/printable.hpp"
+#include "strata/base/text.hpp"
+
+#include <array>
+#include <fstream>
+#include <limits>
+
+namespace strata {
+namespace {
+
+namespace fs = std::filesystem;
+using RowJson = ObjectReader::Json;
+
+constexpr std::size_t most_profile_bytes = std::size_t{1} << 30;
+constexpr std::size_t most_rows = 10'000'000;
+constexpr std::size_t most_parts = 64;  // data types, levels
+constexpr double most_seconds = 1e12;   // so that no sum is infinite
+
+constexpr std::array<std::string_view, 2> evidences = {"predicted", "measured"};
+constexpr std::array<std::string_view, 2> unit_words = {"vector", "matrix"};
+
+std::int64_t whole_count(const RowJson& json, const std::string& place) {
+  if (json.is_number_unsigned()) {
+    const auto number = json.get<std::uint64_t>();
+    if (number <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+      return static_cast<std::int64_t>(number);
+    fail(ErrorKind::input, "{}: {} needs more than 64 bits", place, number);
+  }
+  if (!json.is_number())
+    fail(ErrorKind::input, "{}: expected a whole number, got {}", place, json.type_name());
+  fail(ErrorKind::input, "{}: expected a whole number from 0, got {}", place, json.dump());
+}
+
+double seconds(const RowJson& json, const std::string& place) {
+  const double number = not_negative_number(json, place);
+  if (number > most_seconds)
+    fail(ErrorKind::input, "{}: {} seconds is too long for a profile", place, number);
+  return number;
+}
+
+std::string words(const RowJson& json, const std::string& place) {
+  return printable(plain_text(json, place));
+}
+
+TypedFlop typed_flop(const RowJson& json, const std::string& place) {
+  ObjectReader object(json, place);
+  const std::string name = object.text("dtype");
+  const std::optional<DType> dtype = dtype_named(name);
+  if (!dtype) fail(ErrorKind::input, "{}.dtype: unknown data type '{}'", place, printable(name));
+  const bool is_matrix = object.choice("unit", unit_words) == 1;
+  return {*dtype, is_matrix, whole_count(object.required("flop"), object.place_of("flop"))};
+}
+
+LevelBytes level_bytes(const RowJson& json, const std::string& place) {
+  ObjectReader object(json, place);
+  return {words(object.required("level"), object.place_of("level")),
+          whole_count(object.required("bytes"), object.place_of("bytes"))};
+}
+
+/// A column is there in every row or in none: half a column would be half a truth.
+class ColumnCheck {
+ public:
+  void saw(bool is_there, std::string_view column, const std::string& place) {
+    if (!is_known_) {
+      is_known_ = true;
+      is_there_ = is_there;
+      first_ = place;
+    }
+    if (is_there == is_there_) return;
+    fail(ErrorKind::input, "{}: '{}' is missing, which {} has", is_there ? first_ : place, column,
+         is_there ? place : first_);
+  }
+  bool is_there() const { return is_there_; }
+
+ private:
+  bool is_known_ = false;
+  bool is_there_ = true;
+  std::string first_;
+};
+
+class RowReader {
+ public:
+  ProfileRow read(const RowJson& json, const std::string& place) {
+    ObjectReader object(json, place);
+    ProfileRow row;
+    row.layer = words(object.required("layer"), object.place_of("layer"));
+    row.pass = words(object.required("pass"), object.place_of("pass"));
+    row.op = object.maybe("op", words).value_or("");
+    row.block = object.maybe("block", words).value_or(row.layer);
+    row.layer_class = object.maybe("class", words).value_or("");
+    read_times(object, row.spent, place);
+    read_counts(object, row.spent, place);
+    row.arithmetic = object.list("arithmetic", most_parts, typed_flop);
+    check_arithmetic(row, place);
+    row.levels = object.list("levels", most_parts, level_bytes);
+    row.wall_s = object.maybe("wall_time_s", seconds);
+    return row;
+  }
+
+  ProfileColumns columns() const {
+    return {time_.is_there(), flop_.is_there(), bytes_.is_there(), launches_.is_there()};
+  }
+
+ private:
+  static void check_arithmetic(const ProfileRow& row, const std::string& place) {
+    std::int64_t rest = row.spent.flop;
+    for (const TypedFlop& part : row.arithmetic) {
+      if (part.flop > rest) {
+        fail(ErrorKind::input, "{}.arithmetic: adds up to more than the row's 'flop', {}", place,
+             row.spent.flop);
+      }
+      rest -= part.flop;
+    }
+  }
+
+  void read_times(ObjectReader& object, Spent& spent, const std::string& place) {
+    const std::optional<double> time_s = object.maybe("time_s", seconds);
+    time_.saw(time_s.has_value(), "time_s", place);
+    spent.time_s = time_s.value_or(0);
+    spent.compute_s = object.maybe("compute_time_s", seconds).value_or(0);
+    spent.stall_s = object.maybe("stall_time_s", seconds).value_or(0);
+  }
+
+  void read_counts(ObjectReader& object, Spent& spent, const std::string& place) {
+    const auto flop = object.maybe("flop", whole_count);
+    flop_.saw(flop.has_value(), "flop", place);
+    spent.flop = flop.value_or(0);
+    const auto in = object.maybe("traffic_in_bytes", whole_count);
+    const auto out = object.maybe("traffic_out_bytes", whole_count);
+    if (in.has_value() != out.has_value()) {
+      fail(ErrorKind::input, "{}: 'traffic_in_bytes' and 'traffic_out_bytes' go together", place);
+    }
+    bytes_.saw(in.has_value(), "traffic_in_bytes", place);
+    spent.in_bytes = in.value_or(0);
+    spent.out_bytes = out.value_or(0);
+    spent.refetch_bytes = object.maybe("refetch_bytes", whole_count).value_or(0);
+    const auto steps = object.maybe("steps", whole_count);
+    auto launches = object.maybe("launches", whole_count);
+    if (!launches) launches = steps;  // files from before the column was there
+    launches_.saw(launches.has_value(), "launches", place);
+    spent.launches = launches.value_or(0);
+    spent.steps = steps.value_or(spent.launches);
+    // A row without FLOP is one of data movement, whoever wrote it.
+    const bool only_moves = flop && *flop == 0;
+    spent.zero_flop_launches =
+        object.maybe("zero_flop_launches", whole_count).value_or(only_moves ? spent.launches : 0);
+    spent.zero_flop_s =
+        object.maybe("zero_flop_time_s", seconds).value_or(only_moves ? spent.time_s : 0);
+  }
+
+  ColumnCheck time_;
+  ColumnCheck flop_;
+  ColumnCheck bytes_;
+  ColumnCheck launches_;
+};
+
+ProfileSubject subject_of(ObjectReader& document) {
+  ProfileSubject subject;
+  document.maybe("model", [&](const RowJson& json, const std::string& place) {
+    ObjectReader model(json, place);
+    subject.network = model.maybe("name", words).value_or("");
+    subject.title = model.maybe("title", words).value_or(subject.network);
+    subject.dtype = model.maybe("dtype", words).value_or("");
+    return true;
+  });
+  document.maybe("machine", [&](const RowJson& json, const std::string& place) {
+    ObjectReader machine(json, place);
+    subject.machine = machine.maybe("name", words).value_or("");
+    subject.machine_title = machine.maybe("title", words).value_or(subject.machine);
+    return true;
+  });
+  return subject;
+}
+
+void check_version(ObjectReader& document) {
+  const RowJson& version = document.required("schema_version");
+  if (version == 1) return;
+  fail(ErrorKind::input, "profile.schema_version: expected 1, got {}",
+       version.is_number() ? version.dump() : version.type_name());
+}
+
+void check_sums(const Profile& profile) {
+  for (const ProfileRow& row : profile.rows) {
+    const auto most = std::numeric_limits<std::int64_t>::max();
+    if (row.spent.in_bytes > most - row.spent.out_bytes)
+      fail(ErrorKind::input, "layer '{}': its bytes need more than 64 bits", row.layer);
+  }
+  try {
+    const Spent total = total_of(profile);
+    if (total.in_bytes <= std::numeric_limits<std::int64_t>::max() - total.out_bytes) return;
+  } catch (const Error&) {
+    // said below, as what it is: a property of the file
+  }
+  fail(ErrorKind::input, "the counts of all rows together need more than 64 bits");
+}
+
+}  // namespace
+
+bool looks_like_profile(std::string_view text) {
+  const std::string_view body = trimmed(text);
+  return body.starts_with('{') && body.find("\"schema_version\"") != body.npos &&
+         body.find("\"strata_network\"") == body.npos;
+}
+
+Profile read_profile(std::string_view json_text) {
+  const RowJson json = RowJson::parse(json_text, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded()) fail(ErrorKind::input, "not a JSON document");
+  ObjectReader document(json, "profile");
+  check_version(document);
+  const std::string kind = document.maybe("kind", words).value_or("profile");
+  if (document.find("layers") == nullptr) {
+    fail(ErrorKind::input, "a document of kind '{}' has no rows ('layers'), so it is no profile",
+         kind);
+  }
+  Profile profile;
+  profile.evidence = static_cast<Evidence>(document.choice("evidence", evidences));
+  profile.subject = subject_of(document);
+  RowReader reader;
+  profile.rows = document.list(
+      "layers", most_rows,
+      [&](const RowJson& row, const std::string& place) { return reader.read(row, place); });
+  if (profile.rows.empty()) fail(ErrorKind::input, "profile.layers: there are no rows");
+  profile.columns = reader.columns();
+  check_sums(profile);
+  return profile;
+}
+
+std::string profile_file_text(const fs::path& path) {
+  std::error_code problem;
+  const fs::file_status status = fs::status(path, problem);
+  if (!fs::exists(status)) fail(ErrorKind::input, "no such file");
+  if (fs::is_directory(status)) fail(ErrorKind::input, "is a folder, not a file");
+  std::ifstream file(path, std::ios::binary);
+  if (!file) fail(ErrorKind::input, "cannot be read");
+  std::string text;
+  constexpr std::size_t piece = 1 << 20;  // not the size it says: it may be a pipe
+  while (file) {
+    const std::size_t before = text.size();
+    text.resize(before + piece);
+    file.read(text.data() + before, piece);
+    text.resize(before + static_cast<std::size_t>(file.gcount()));
+    if (text.size() > most_profile_bytes) fail(ErrorKind::input, "too large for a profile");
+  }
+  return text;
+}
+
+Profile load_profile(const fs::path& path) {
+  try {
+    return read_profile(profile_file_text(path));
+  } catch (Error& error) {
+    error.add_context(path.string());
+    throw;
+  }
+}
+
+}  // namespace strata

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/report/csv_cell.hpp"
+#include "strata/report/json_text.hpp"
+#include "strata/report/roofline_summary.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace strata {
+namespace {
+
+using RoofJson = nlohmann::ordered_json;
+
+constexpr int roofline_schema_version = 1;
+
+RoofJson number_or_null(const std::optional<double>& number) {
+  return number ? RoofJson(*number) : RoofJson();
+}
+
+RoofJson roof_peaks_json(const std::vector<PeakRoof>& peaks) {
+  RoofJson list = RoofJson::array();
+  for (const PeakRoof& peak : peaks)
+    list.push_back({{"name", peak.name}, {"flop_per_s", peak.flop_per_s}});
+  return list;
+}
+
+RoofJson roof_memory_json(const std::vector<MemoryRoof>& memory) {
+  RoofJson list = RoofJson::array();
+  for (const MemoryRoof& level : memory)
+    list.push_back({{"name", level.name}, {"bytes_per_s", level.bytes_per_s}});
+  return list;
+}
+
+RoofJson roof_levels_json(const std::vector<LevelUse>& levels) {
+  RoofJson list = RoofJson::array();
+  for (const LevelUse& use : levels) {
+    list.push_back({{"level", use.level},
+                    {"bytes", use.bytes},
+                    {"flop_per_byte", number_or_null(use.intensity)},
+                    {"roof_time_s", use.roof_s}});
+  }
+  return list;
+}
+
+RoofJson roof_row_json(const RooflineRow& row, const ProfileColumns& columns) {
+  const RooflinePoint& point = row.point;
+  const auto timed = [&](double number) {
+    return columns.has_time ? RoofJson(number) : RoofJson();
+  };
+  return {{"name", row.name},
+          {"flop", row.work.flop},
+          {"bytes", row.work.bytes},
+          {"launches", columns.has_launches ? RoofJson(row.work.launches) : RoofJson()},
+          {"time_s", timed(row.work.time_s)},
+          {"wall_time_s", number_or_null(row.work.wall_s)},
+          {"zero_flop_launches", row.work.zero_flop_launches},
+          {"zero_flop_time_s", timed(row.work.zero_flop_s)},
+          {"is_zero_flop", point.is_zero_flop},
+          {"flop_per_byte", number_or_null(point.intensity)},
+          {"peaks", roof_peaks_json(point.peaks)},
+          {"peak_flop_per_s", point.peak_flop_per_s},
+          {"balance_flop_per_byte", point.balance},
+          {"memory_level", point.memory_level},
+          {"levels", roof_levels_json(point.levels)},
+          {"complexity_bound", name_of(point.complexity_bound)},
+          {"bound", columns.has_time ? RoofJson(name_of(point.bound)) : RoofJson()},
+          {"compute_roof_time_s", point.compute_roof_s},
+          {"memory_roof_time_s", point.memory_roof_s},
+          {"overhead_s", point.overhead_s},
+          {"compute_time_s", timed(point.compute_time_s)},
+          {"bandwidth_time_s", timed(point.bandwidth_time_s)},
+          {"flop_per_s", timed(point.flop_per_s)},
+          {"attainable_flop_per_s", point.attainable_flop_per_s},
+          {"distance_from_roof", timed(point.distance)}};
+}
+
+}  // namespace
+
+std::string to_json(const RooflineSummary& summary, const Provenance& provenance) {
+  JsonText text;
+  text.add("schema_version", roofline_schema_version);
+  text.add("kind", "roofline");
+  text.add("machine", {{"name", summary.machine}, {"title", summary.machine_title}});
+  text.add("roof", summary.roof);
+  text.add("peaks", roof_peaks_json(summary.peaks));
+  text.add("memory", roof_memory_json(summary.memory));
+  text.add("launch_latency_s", number_or_null(summary.launch_latency_s));
+  text.add("by", roofline_by_names()[static_cast<std::size_t>(summary.by)]);
+  text.add("is_trajectory", summary.is_trajectory);
+  text.add("notes", summary.notes);
+  text.add_list("profiles", summary.series, [](const RooflineSeries& series) {
+    RoofJson rows = RoofJson::array();
+    for (const RooflineRow& row : series.rows) rows.push_back(roof_row_json(row, series.columns));
+    return RoofJson{{"label", series.label},
+                    {"network", series.subject.network},
+                    {"dtype", series.subject.dtype},
+                    {"machine", series.subject.machine},
+                    {"evidence", name_of(series.evidence)},
+                    {"total", roof_row_json(series.total, series.columns)},
+                    {"rows", std::move(rows)}};
+  });
+  text.add("provenance", to_json(provenance));
+  return std::move(text).finish();
+}
+
+std::string to_csv(const RooflineSummary& summary) {
+  std::string text =
+      "profile,name,flop,bytes,launches,time_s,zero_flop_launches,zero_flop_time_s,flop_per_byte,"
+      "peak_flop_per_s,memory_level,complexity_bound,bound,compute_roof_time_s,memory_roof_time_s,"
+      "overhead_s,compute_time_s,bandwidth_time_s,flop_per_s,attainable_flop_per_s,"
+      "distance_from_roof\n";
+  for (const RooflineSeries& series : summary.series) {
+    const auto timed = [&](double number) {
+      return series.columns.has_time ? fmt::format("{}", number) : std::string();
+    };
+    for (const RooflineRow& row : series.rows) {
+      const RooflinePoint& point = row.point;
+      text += fmt::format(
+          "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
+          csv_cell(series.label), csv_cell(row.name), row.work.flop, row.work.bytes,
+          series.columns.has_launches ? fmt::format("{}", row.work.launches) : "",
+          timed(row.work.time_s), row.work.zero_flop_launches, timed(row.work.zero_flop_s),
+          point.intensity ? fmt::format("{}", *point.intensity) : "", point.peak_flop_per_s,
+          csv_cell(point.memory_level), name_of(point.complexity_bound),
+          series.columns.has_time ? name_of(point.bound) : "", point.compute_roof_s,
+          point.memory_roof_s, point.overhead_s, timed(point.compute_time_s),
+          timed(point.bandwidth_time_s), timed(point.flop_per_s), point.attainable_flop_per_s,
+          timed(point.distance));
+    }
+  }
+  return text;
+}
+
+}  // namespace strata

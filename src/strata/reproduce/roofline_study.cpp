@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/reproduce/roofline_study.hpp"
+
+#include "strata/base/error.hpp"
+#include "strata/graph/bind.hpp"
+#include "strata/machine/load_machine.hpp"
+#include "strata/predict/hardware.hpp"
+#include "strata/predict/policy.hpp"
+#include "strata/report/prediction_summary.hpp"
+#include "strata/reproduce/run_tasks.hpp"
+#include "strata/training/program.hpp"
+#include "strata/zoo/zoo.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace strata {
+namespace {
+
+constexpr std::string_view paper_machine = "v100-nersc";
+constexpr DType study_dtypes[] = {DType::fp16, DType::fp32};
+
+/// Extents of the graph are bound; the rest are parameters of the network.
+bool is_extent(std::string_view parameter) {
+  return parameter == "batch" || parameter == "sequence";
+}
+
+Graph graph_of(const KernelSweep& sweep, std::int64_t value) {
+  if (is_extent(sweep.parameter)) return build_network(sweep.kernel);
+  return build_network(fmt::format("{}:{}={}", sweep.kernel, sweep.parameter, value));
+}
+
+/// Of plans that take equal time, the one that moves least: bytes are what is looked at here.
+constexpr PredictOptions least_traffic{.objective = Objective::traffic,
+                                       .tries_smaller_capacities = false};
+
+PredictionSummary summary_of(const BoundGraph& bound, const Hardware& hardware,
+                             const TrainingOptions& training) {
+  const Program program = make_program(bound, training);
+  const AccessList list(program);
+  const Decision decision = decide(list, hardware, least_traffic);
+  const Prediction prediction = simulate(list, decision);
+  return summarize(program, decision.plan, prediction, hardware);
+}
+
+/// The last pass of an iteration has all the time after the passes before it: writing back after
+/// its last step, too.
+Work last_pass(const PredictionSummary& summary, std::string_view pass) {
+  Work sum;
+  double before_s = 0;
+  for (const ProfileRow& row : summary.profile.rows) {
+    if (!row.pass.starts_with(pass)) {
+      before_s += row.spent.time_s;
+      continue;
+    }
+    sum += Work{.flop = row.spent.flop,
+                .bytes = row.spent.traffic_bytes(),
+                .launches = row.spent.launches,
+                .time_s = 0,
+                .zero_flop_launches = row.spent.zero_flop_launches,
+                .zero_flop_s = row.spent.zero_flop_s,
+                .arithmetic = row.arithmetic};
+  }
+  sum.time_s = summary.totals.time_s - before_s;
+  return sum;
+}
+
+}  // namespace
+
+const std::vector<KernelSweep>& kernel_sweeps() {
+  static const std::vector<KernelSweep> sweeps = {
+      {"conv2d", "batch", {16, 32, 64}},        {"conv2d", "filters", {64, 128, 256, 512}},
+      {"conv2d", "kernel", {3, 5, 7, 9}},       {"conv2d", "stride", {1, 2, 3}},
+      {"lstm", "batch", {16, 32, 64, 128}},     {"lstm", "sequence", {16, 32, 64, 128}},
+      {"lstm", "features", {32, 64, 128, 256}}, {"lstm", "hidden", {16, 32, 64, 128}},
+  };
+  return sweeps;
+}
+
+std::vector<const KernelPoint*> SweepResult::track(DType dtype, std::string_view pass) const {
+  std::vector<const KernelPoint*> found;
+  for (const KernelPoint& point : points) {
+    if (point.dtype == dtype && point.pass == pass) found.push_back(&point);
+  }
+  return found;
+}
+
+SweepResult predict_sweep(const KernelSweep& sweep, const Machine& machine) {
+  SweepResult result{sweep, {}};
+  for (const DType dtype : study_dtypes) {
+    const Hardware hardware = hardware_of(machine, dtype);
+    std::vector<KernelPoint> backward;
+    for (const std::int64_t value : sweep.values) {
+      const Graph graph = graph_of(sweep, value);
+      Binding binding;
+      if (is_extent(sweep.parameter)) binding[sweep.parameter == "batch" ? "batch" : "seq"] = value;
+      const BoundGraph bound = bind_graph(graph, binding, dtype);
+      const PredictionSummary inference = summary_of(bound, hardware, {.inference = true});
+      const PredictionSummary training =
+          summary_of(bound, hardware, {.optimizer = Optimizer::none, .loss = Loss::none});
+      result.points.push_back({value, dtype, "forward", last_pass(inference, "forward")});
+      backward.push_back({value, dtype, "backward", last_pass(training, "backward")});
+    }
+    result.points.insert(result.points.end(), backward.begin(), backward.end());
+  }
+  return result;
+}
+
+const SweepResult& RooflineStudy::sweep(std::string_view kernel, std::string_view parameter) const {
+  const auto found = std::find_if(sweeps.begin(), sweeps.end(), [&](const SweepResult& result) {
+    return result.sweep.kernel == kernel && result.sweep.parameter == parameter;
+  });
+  STRATA_CHECK(found != sweeps.end(), "the study has every sweep of the paper");
+  return *found;
+}
+
+RooflineStudy predict_roofline_study(const std::function<void(double)>& progress) {
+  RooflineStudy study{load_machine(paper_machine), {}};
+  const std::vector<KernelSweep>& sweeps = kernel_sweeps();
+  study.sweeps.resize(sweeps.size());
+  std::vector<std::function<void()>> tasks;
+  for (std::size_t i = 0; i < sweeps.size(); ++i)
+    tasks.emplace_back([&, i] { study.sweeps[i] = predict_sweep(sweeps[i], study.machine); });
+  run_tasks(tasks, progress);
+  return study;
+}
+
+}  // namespace strata

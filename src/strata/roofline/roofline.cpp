@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/roofline/roofline.hpp"
+
+#include "strata/base/checked.hpp"
+#include "strata/base/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+
+namespace strata {
+namespace {
+
+constexpr std::array<std::string_view, 5> by_names = {"kernel", "layer", "type", "pass", "all"};
+constexpr std::array<std::string_view, 3> bound_names = {"compute", "memory", "launch"};
+
+double number(std::int64_t count) { return static_cast<double>(count); }
+
+std::optional<double> intensity_of(std::int64_t flop, std::int64_t bytes) {
+  if (bytes == 0) return std::nullopt;
+  return number(flop) / number(bytes);
+}
+
+std::vector<LevelUse> levels_of(const Work& work, const Roofs& roofs) {
+  std::vector<LevelUse> uses;
+  const auto add = [&](const MemoryRoof& roof, std::int64_t bytes) {
+    uses.push_back(
+        {roof.name, bytes, intensity_of(work.flop, bytes), number(bytes) / roof.bytes_per_s});
+  };
+  for (const MemoryRoof& roof : roofs.memory) {
+    if (&roof == &roofs.outer()) break;
+    for (const LevelBytes& level : work.levels) {
+      if (roofs.find(level.level) == &roof) add(roof, level.bytes);
+    }
+  }
+  add(roofs.outer(), work.bytes);
+  return uses;
+}
+
+/// Compute and bandwidth time: the pair on the work's AI diagonal whose larger one is T.
+void place_in_time(RooflinePoint& point, double time_s) {
+  if (point.complexity_bound == Bound::compute) {
+    point.compute_time_s = time_s;
+    point.bandwidth_time_s =
+        point.memory_roof_s == 0 ? 0 : time_s * (point.memory_roof_s / point.compute_roof_s);
+  } else {
+    point.bandwidth_time_s = time_s;
+    point.compute_time_s =
+        point.memory_roof_s == 0 ? 0 : time_s * (point.compute_roof_s / point.memory_roof_s);
+  }
+}
+
+Work work_of(const ProfileRow& row, DType dtype) {
+  return {.flop = row.spent.flop,
+          .bytes = row.spent.traffic_bytes(),
+          .launches = row.spent.launches,
+          .time_s = row.spent.time_s,
+          .zero_flop_launches = row.spent.zero_flop_launches,
+          .zero_flop_s = row.spent.zero_flop_s,
+          .arithmetic = row.arithmetic,
+          .levels = row.levels,
+          .wall_s = row.wall_s,
+          .otherwise = {dtype, row.layer_class == "type I", 0}};
+}
+
+std::string name_in(const ProfileRow& row, RooflineBy by) {
+  switch (by) {
+    case RooflineBy::layer: return row.layer;
+    case RooflineBy::type: return row.op.empty() ? row.layer : row.op;
+    case RooflineBy::pass: return row.pass;
+    case RooflineBy::all: return "all";
+    case RooflineBy::kernel: break;
+  }
+  return fmt::format("{} {}{}", row.layer, row.pass, row.op == "gradient_sum" ? " sum" : "");
+}
+
+void check_columns(const ProfileColumns& columns) {
+  if (columns.has_flop && columns.has_bytes) return;
+  const std::string_view missing = !columns.has_flop && !columns.has_bytes
+                                       ? "neither FLOP ('flop') nor bytes ('traffic_in_bytes', "
+                                         "'traffic_out_bytes')"
+                                   : !columns.has_flop
+                                       ? "no FLOP ('flop')"
+                                       : "no bytes ('traffic_in_bytes', 'traffic_out_bytes')";
+  fail(ErrorKind::input,
+       "its rows have {}, without which there is no arithmetic intensity and no roofline; {}",
+       missing,
+       columns.has_time ? "the time by layer is all that it tells" : "it has no time either");
+}
+
+}  // namespace
+
+std::string_view name_of(Bound bound) { return bound_names[static_cast<std::size_t>(bound)]; }
+std::span<const std::string_view> roofline_by_names() { return by_names; }
+
+Work& Work::operator+=(const Work& other) {
+  flop = checked_add(flop, other.flop);
+  bytes = checked_add(bytes, other.bytes);
+  launches = checked_add(launches, other.launches);
+  time_s += other.time_s;
+  zero_flop_launches = checked_add(zero_flop_launches, other.zero_flop_launches);
+  zero_flop_s += other.zero_flop_s;
+  // What a part does not say of its arithmetic must not be taken for another part's type.
+  const auto named = [](const Work& work) {
+    if (!work.arithmetic.empty() || work.flop == 0) return work.arithmetic;
+    return std::vector<TypedFlop>{{work.otherwise.dtype, work.otherwise.is_matrix, work.flop}};
+  };
+  add(arithmetic, named(other));
+  add(levels, other.levels);
+  if (wall_s && other.wall_s) {
+    *wall_s += *other.wall_s;
+  } else {
+    wall_s.reset();
+  }
+  return *this;
+}
+
+RooflinePoint place(const Work& work, const Roofs& roofs) {
+  RooflinePoint point;
+  point.is_zero_flop = work.flop == 0;
+  point.intensity = intensity_of(work.flop, work.bytes);
+  PeakTime peak = peak_time(roofs, work.flop, work.arithmetic, work.otherwise);
+  point.peaks = std::move(peak.roofs);
+  point.peak_flop_per_s = peak.flop_per_s;
+  point.compute_roof_s = peak.time_s;
+
+  point.levels = levels_of(work, roofs);
+  const LevelUse* slowest = &point.levels.back();  // of equals the outermost
+  for (const LevelUse& level : point.levels) {
+    if (level.roof_s > slowest->roof_s) slowest = &level;
+  }
+  point.memory_level = slowest->level;
+  point.memory_roof_s = slowest->roof_s;
+  point.memory_bytes_per_s = roofs.find(slowest->level)->bytes_per_s;
+  point.balance = point.peak_flop_per_s / point.memory_bytes_per_s;
+  if (roofs.launch_latency_s) point.overhead_s = number(work.launches) * *roofs.launch_latency_s;
+
+  const bool is_compute = !point.is_zero_flop && point.compute_roof_s >= point.memory_roof_s;
+  point.complexity_bound = is_compute ? Bound::compute : Bound::memory;
+  place_in_time(point, work.time_s);
+  const bool is_in_box = work.time_s < point.overhead_s;
+  point.bound = is_in_box ? Bound::launch : point.complexity_bound;
+
+  const double roof_s = std::max(point.compute_roof_s, point.memory_roof_s);
+  const double least_s = std::max(roof_s, point.overhead_s);
+  point.attainable_flop_per_s = least_s > 0 ? number(work.flop) / least_s : 0;
+  point.flop_per_s = work.time_s > 0 ? number(work.flop) / work.time_s : 0;
+  point.distance = roof_s > 0 ? work.time_s / roof_s : 0;
+  return point;
+}
+
+std::vector<RooflineRow> roofline_of(const Profile& profile, const Roofs& roofs, RooflineBy by) {
+  check_columns(profile.columns);
+  const DType dtype = dtype_named(profile.subject.dtype).value_or(DType::fp32);
+  std::vector<RooflineRow> rows;
+  std::unordered_map<std::string, std::size_t> index;
+  for (const ProfileRow& row : profile.rows) {
+    std::string name = name_in(row, by);
+    Work work = work_of(row, dtype);
+    if (!profile.columns.has_launches) work.launches = 0;
+    const auto [at, is_new] = index.try_emplace(name, rows.size());
+    if (is_new || by == RooflineBy::kernel) {
+      Work sum;
+      sum.otherwise = work.otherwise;
+      sum.wall_s = work.wall_s ? std::optional<double>(0) : std::nullopt;
+      sum += work;
+      rows.push_back({std::move(name), std::move(sum), {}});
+    } else {
+      rows[at->second].work += work;
+    }
+  }
+  for (RooflineRow& row : rows) row.point = place(row.work, roofs);
+  return rows;
+}
+
+std::vector<BoundShare> shares_by_bound(const std::vector<RooflineRow>& rows) {
+  std::vector<BoundShare> shares = {{Bound::compute}, {Bound::memory}, {Bound::launch}};
+  for (const RooflineRow& row : rows) {
+    BoundShare& share = shares[static_cast<std::size_t>(row.point.bound)];
+    ++share.rows;
+    share.time_s += row.work.time_s;
+  }
+  return shares;
+}
+
+double flop_to_leave_box(double peak_flop_per_s, double launch_latency_s) {
+  return peak_flop_per_s * launch_latency_s;
+}
+
+}  // namespace strata
