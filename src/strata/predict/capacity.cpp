@@ -45,6 +45,12 @@ Fit fit_of(const StepNeed& need, const Plan& plan) {
   return fit == Fit::slices && need.least_bytes <= plan.tolerated_bytes ? Fit::rows : fit;
 }
 
+std::int64_t tolerated_bytes(std::int64_t capacity_bytes, const PredictOptions& options) {
+  if (!options.strict_minimum) return 0;
+  return capacity_bytes +
+         static_cast<std::int64_t>(static_cast<double>(capacity_bytes) * options.minimum_slack);
+}
+
 Slicing slicing_of(const Program& program, StepId step, std::int64_t capacity_bytes) {
   std::int64_t whole = 0;    // what the slices are cut from
   std::int64_t rows = 0;     // of everything else

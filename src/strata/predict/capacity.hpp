@@ -37,6 +37,9 @@ Fit fit_of(const StepNeed& need, std::int64_t capacity_bytes);
 /// The same under a plan, which may tolerate a least slightly beyond its capacity.
 Fit fit_of(const StepNeed& need, const Plan& plan);
 
+/// The least that a step may need beyond the capacity, and yet run alone on chip; 0: none may.
+std::int64_t tolerated_bytes(std::int64_t capacity_bytes, const PredictOptions& options);
+
 /// A step whose least does not fit: its weight in the fewest slices that do. 0 slices: not even one
 /// row of everything else fits.
 struct Slicing {
