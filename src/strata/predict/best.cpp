@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t long_program = 5'000;         // steps: beyond, fewer plans are packed
 constexpr std::size_t very_long_program = 200'000;  // beyond, plans for less are not tried
-constexpr int exchanged_points = 32;                // per octave
+constexpr int exchanged_points = 8;                // per octave
 constexpr std::size_t most_rates = 64;              // that are remembered
 constexpr std::size_t most_laid = 8;                // and plans
 
@@ -62,7 +62,7 @@ BestPlanner::BestPlanner(const AccessList& list, const Hardware& hardware,
       grid_(list, options),
       tries_smaller_(options.tries_smaller_capacities &&
                      list.program.steps.size() <= very_long_program),
-      packed_points_(list.program.steps.size() > long_program ? 4 : 8),
+      packed_points_(list.program.steps.size() > long_program ? 16 : 32),
       farthest_(list, options),
       packer_(list, options, worth_in_bytes(list)),
       floor_(list) {

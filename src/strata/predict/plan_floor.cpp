@@ -10,10 +10,14 @@ constexpr double less_rounding = 1 - 1e-9;  // sums are rounded as they are adde
 
 }  // namespace
 
-PlanFloor::PlanFloor(const AccessList& list) : list_(list), touched_bytes_(list.needs.size(), 0) {
+PlanFloor::PlanFloor(const AccessList& list)
+    : list_(list), slices_(list.needs.size()), touched_bytes_(list.needs.size(), 0) {
   for (std::uint32_t u = 0; u < list.facts.size(); ++u) {
     const AccessList::Facts& use = list.facts[u];
-    if (use.reads || use.is_live) touched_bytes_[list.step_of[u]] += use.bytes;
+    const StepId step = list.step_of[u];
+    if (use.reads || use.is_live) touched_bytes_[step] += use.bytes;
+    (use.must_be_whole ? slices_[step].whole_bytes : slices_[step].rows_bytes) += use.least_bytes;
+    if (use.reads && !use.must_be_whole) slices_[step].reread_bytes += use.bytes;
   }
 }
 
@@ -43,11 +47,21 @@ void PlanFloor::look_at(const Plan& plan, const std::vector<double>& compute_s,
   time_s_ = std::max(time_s_, static_cast<double>(traffic_bytes_) / bytes_per_s) * less_rounding;
 }
 
+// A step that is cut holds nothing whole; of any other at most the capacity is not streamed.
+std::int64_t PlanFloor::least_streamed_bytes(StepId step, std::int64_t capacity_bytes) const {
+  const std::int64_t touched = touched_bytes_[step];
+  if (list_.needs[step].least_bytes <= capacity_bytes) return touched - capacity_bytes;
+  const Slices& cut = slices_[step];
+  const std::int64_t room = capacity_bytes - cut.rows_bytes;
+  if (room <= 0) return touched;
+  return touched + ((cut.whole_bytes + room - 1) / room - 1) * cut.reread_bytes;
+}
+
 double PlanFloor::time_at_s(std::int64_t capacity_bytes, const std::vector<double>& compute_s,
                             double bytes_per_s) const {
   double time_s = 0;
   for (StepId step = 0; step < compute_s.size(); ++step) {
-    const auto streamed = static_cast<double>(touched_bytes_[step] - capacity_bytes);
+    const auto streamed = static_cast<double>(least_streamed_bytes(step, capacity_bytes));
     time_s += std::max(compute_s[step], streamed / bytes_per_s);
   }
   return time_s * less_rounding;

@@ -25,7 +25,15 @@ class PlanFloor {
                    double bytes_per_s) const;
 
  private:
+  struct Slices {  // what slicing_of() asks, once for all capacities
+    std::int64_t whole_bytes = 0;
+    std::int64_t rows_bytes = 0;
+    std::int64_t reread_bytes = 0;
+  };
+  std::int64_t least_streamed_bytes(StepId step, std::int64_t capacity_bytes) const;
+
   const AccessList& list_;
+  std::vector<Slices> slices_;               // by step
   std::vector<std::int64_t> touched_bytes_;  // by step: what moves if it is streamed
   std::vector<std::uint8_t> is_dirty_;       // by value
   std::int64_t traffic_bytes_ = 0;
