@@ -31,8 +31,8 @@ bool is_refused(const AccessList& list, const PredictOptions& options, StepId st
 std::int64_t lowest_for(const AccessList& list, const PredictOptions& options, StepId step) {
   const StepNeed& need = list.needs[step];
   const double least = static_cast<double>(need.least_bytes) / (1 + options.minimum_slack);
-  std::int64_t lowest = options.strict_minimum ? static_cast<std::int64_t>(std::floor(least)) - 1
-                                               : need.rows_bytes;
+  std::int64_t lowest =
+      options.strict_minimum ? static_cast<std::int64_t>(std::floor(least)) - 1 : need.rows_bytes;
   lowest = std::max<std::int64_t>(lowest, 1);
   while (is_refused(list, options, step, lowest)) ++lowest;  // of roundings only
   return lowest;

@@ -35,7 +35,8 @@ void PlanFloor::look_at(const Plan& plan, const std::vector<double>& compute_s,
         streamed += use.bytes * (static_cast<int>(use.reads) + (use.writes && use.is_live));
         continue;
       }
-      if (use.reads && (use.before == no_use || !plan.uses[use.before].stays)) traffic_bytes_ += use.bytes;
+      if (use.reads && (use.before == no_use || !plan.uses[use.before].stays))
+        traffic_bytes_ += use.bytes;
       const bool is_dirty = is_dirty_[use.value] != 0 || use.writes;
       is_dirty_[use.value] = static_cast<std::uint8_t>(is_dirty && plan.uses[u].stays);
       if (is_dirty && use.is_live && !plan.uses[u].stays) traffic_bytes_ += use.bytes;

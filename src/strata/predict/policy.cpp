@@ -45,8 +45,8 @@ Decision decide(const AccessList& list, const Hardware& hardware, const PredictO
     case Policy::thesis:
       decision.hardware.capacity_bytes =
           CapacityGrid(list, decision.options).floor(hardware.capacity_bytes);
-      decision.plan = farthest_next_use_plan(list, decision.hardware.capacity_bytes,
-                                             decision.options);
+      decision.plan =
+          farthest_next_use_plan(list, decision.hardware.capacity_bytes, decision.options);
       return decision;
     case Policy::best: {
       BestPlanner planner(list, hardware, options);

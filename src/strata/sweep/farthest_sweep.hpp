@@ -28,7 +28,11 @@ struct CapacityRange {
 class FarthestSweep {
  public:
   FarthestSweep(const AccessList& list, const PredictOptions& options)
-      : list_(list), options_(options), grid_(list, options), planner_(list, options), planned_(list) {}
+      : list_(list),
+        options_(options),
+        grid_(list, options),
+        planner_(list, options),
+        planned_(list) {}
 
   /// Errors (input) as empty_plan.
   PointTotals at(Hardware hardware);
