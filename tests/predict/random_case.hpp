@@ -42,6 +42,17 @@ struct Case {
   /// Such that no two events fall together unless they must.
   double odd_rate() { return std::uniform_real_distribution(0.1, 10.0)(random); }
 
+  /// The same with sizes so large and odd that capacities fall between those that are used.
+  void make_larger() {
+    const std::int64_t factor = 2 * pick(20, 40'000) + 1;
+    for (Value& value : program.values) {
+      value.bytes *= factor;
+      value.row_bytes *= factor;
+    }
+    hardware.capacity_bytes = hardware.capacity_bytes * factor + pick(0, static_cast<int>(factor));
+    hardware.bytes_per_s *= static_cast<double>(factor);
+  }
+
   /// A worth for every use, as packed_plan wants it.
   std::vector<double> any_worth() {
     std::vector<double> worth(program.uses.size());

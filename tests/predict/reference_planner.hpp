@@ -91,6 +91,41 @@ inline Holding holding_of(const Uses& uses, StepId step, std::int64_t capacity_b
   return {3, held(), (slices - 1) * other_reads};
 }
 
+/// "The capacity is used to seven binary digits": the largest of the capacities that the page names
+/// that is not above. A capacity that is refused stays as it is.
+inline std::int64_t used_capacity(const Program& program, std::int64_t capacity_bytes,
+                                  bool strict_minimum) {
+  const Uses uses(program);
+  const auto is_refused = [&](std::int64_t bytes) {
+    for (StepId step = 0; step < program.steps.size(); ++step) {
+      const int fits = holding_of(uses, step, bytes).fits;
+      if (fits == 0 || (fits == 3 && strict_minimum)) return true;
+    }
+    return false;
+  };
+  if (is_refused(capacity_bytes)) return capacity_bytes;
+  std::int64_t values = 0, most_least = 0, most_all = 0;
+  for (const Value& value : program.values) values += value.bytes;
+  for (const std::vector<std::size_t>& of_step : uses.of_step) {
+    std::int64_t least = 0, all = 0;
+    for (const std::size_t use : of_step) {
+      least += uses.least(use);
+      all += uses.bytes(use);
+    }
+    most_least = std::max(most_least, least);
+    most_all = std::max(most_all, all);
+  }
+  if (capacity_bytes >= values) return std::max<std::int64_t>(values, 1);
+  std::int64_t unit = 1;
+  while (capacity_bytes / unit > 127) unit *= 2;
+  std::int64_t used = capacity_bytes / unit * unit;
+  for (const std::int64_t needed : {most_least, most_all}) {
+    if (needed <= capacity_bytes) used = std::max(used, needed);
+  }
+  while (is_refused(used)) ++used;  // up to "the lowest that is not refused"
+  return used;
+}
+
 /// "Farthest next use". Nothing: the capacity is refused.
 class FarthestNextUse {
  public:

@@ -40,6 +40,8 @@ AccessList::AccessList(const Program& program_)
     const Use& use = program.uses[u];
     const bool is_reused = next[u] != no_use && program.uses[next[u]].reads;
     facts[u] = {.value = use.value,
+                .before = previous[u],
+                .next_step = next[u] == no_use ? never : step_of[next[u]],
                 .reads = use.reads,
                 .writes = use.writes,
                 .is_live = next[u] == no_use ? program.values[use.value].is_result : is_reused,

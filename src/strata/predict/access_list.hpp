@@ -17,15 +17,17 @@ inline constexpr std::uint32_t no_use = ~std::uint32_t{0};
 struct AccessList {
   explicit AccessList(const Program& program);
 
-  /// What planning and the timed pass ask of a use, in one place.
+  /// What planning and the timed pass ask of a use, in one place: half a cache line.
   struct Facts {
     ValueId value = 0;
-    bool reads = false;
-    bool writes = false;
-    bool is_live = false;    ///< after this use somebody still reads what the value now holds: a
-                             ///< later step, or whoever takes the results
-    bool is_reused = false;  ///< staying on chip after it saves a read: the next use reads
-    bool must_be_whole = false;  ///< every output of its step needs all of the value
+    std::uint32_t before = no_use;  ///< the use before of the same value
+    StepId next_step = never;       ///< of the next use
+    bool reads : 1 = false;
+    bool writes : 1 = false;
+    bool is_live : 1 = false;    ///< after this use somebody still reads what the value now holds:
+                                 ///< a later step, or whoever takes the results
+    bool is_reused : 1 = false;  ///< staying on chip after it saves a read: the next use reads
+    bool must_be_whole : 1 = false;  ///< every output of its step needs all of the value
     std::int64_t bytes = 0;
     std::int64_t least_bytes = 0;  ///< that its step may hold of it
   };
@@ -43,9 +45,7 @@ struct AccessList {
   bool is_reused(std::uint32_t use) const { return facts[use].is_reused; }
   std::int64_t bytes_of(std::uint32_t use) const { return facts[use].bytes; }
   /// The step of the next use; `never` after the last.
-  StepId next_step(std::uint32_t use) const {
-    return next[use] == no_use ? never : step_of[next[use]];
-  }
+  StepId next_step(std::uint32_t use) const { return facts[use].next_step; }
   std::uint32_t first_use(StepId step) const {
     return step < program.steps.size() ? program.steps[step].first_use
                                        : static_cast<std::uint32_t>(facts.size());

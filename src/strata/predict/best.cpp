@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/predict/best.hpp"
 
-#include "strata/base/checked.hpp"
 #include "strata/base/error.hpp"
+#include "strata/predict/bounds/traffic_bound.hpp"
 #include "strata/predict/exchange.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <limits>
 #include <tuple>
 #include <utility>
@@ -15,17 +13,11 @@
 namespace strata {
 namespace {
 
-constexpr std::size_t long_program = 5'000;         // steps: beyond, the grid is coarser
-constexpr std::size_t very_long_program = 200'000;  // beyond, there is none
-
-/// The largest m·2^e with `points` ≤ m < 2·points that is not above `bytes`.
-std::int64_t grid_floor(std::int64_t bytes, int points) {
-  const auto width = [](std::int64_t number) {
-    return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(number)));
-  };
-  const int digits = width(bytes) - width(points);
-  return digits <= 0 ? bytes : (bytes >> digits) << digits;
-}
+constexpr std::size_t long_program = 5'000;         // steps: beyond, fewer plans are packed
+constexpr std::size_t very_long_program = 200'000;  // beyond, plans for less are not tried
+constexpr int exchanged_points = 8;                 // per octave
+constexpr std::size_t most_rates = 64;              // that are remembered
+constexpr std::size_t most_laid = 8;                // and plans
 
 /// What keeping the interval that begins at each use saves: its read, and a share of the write that
 /// is saved when all intervals of that version stay.
@@ -67,118 +59,159 @@ BestPlanner::BestPlanner(const AccessList& list, const Hardware& hardware,
                          const PredictOptions& options)
     : list_(list),
       options_(options),
-      worth_of_bytes_(worth_in_bytes(list)),
+      grid_(list, options),
+      tries_smaller_(options.tries_smaller_capacities &&
+                     list.program.steps.size() <= very_long_program),
+      packed_points_(list.program.steps.size() > long_program ? 16 : 32),
       farthest_(list, options),
-      packer_(list, options, worth_of_bytes_),
-      planned_(list) {
+      packer_(list, options, worth_in_bytes(list)),
+      floor_(list) {
   set_rates(hardware);
-  for (const StepNeed& need : list.needs) {
-    const double least = static_cast<double>(need.least_bytes) / (1 + options.minimum_slack);
-    lowest_bytes_ =
-        std::max(lowest_bytes_, options.strict_minimum ? static_cast<std::int64_t>(std::ceil(least))
-                                                       : need.rows_bytes);
-  }
-  Count all;
-  for (const Value& value : list.program.values) all += value.bytes;
-  enough_bytes_ = std::max<std::int64_t>(all.value(), 1);
-  const std::size_t steps = list.program.steps.size();
-  points_per_octave_ = steps > very_long_program ? 0 : steps > long_program ? 4 : 8;
 }
 
 void BestPlanner::set_rates(const Hardware& hardware) {
-  hardware_ = hardware;
-  compute_times(list_.program, hardware, compute_s_);
-  tried_.clear();
-  tried_here_.clear();
-  if (options_.prefetch == Prefetch::listing) kept_.clear();
+  const RateKey key = rates_of(hardware);
+  for (std::size_t i = 0; i < rates_.size(); ++i) {
+    if (rates_[i].key != key) continue;
+    now_ = i;
+    return;
+  }
+  now_ = rates_.size() < most_rates ? rates_.size() : (now_ + 1) % rates_.size();
+  if (now_ == rates_.size()) rates_.emplace_back();
+  rates_[now_] = {.key = key, .hardware = hardware};
+  compute_times(list_.program, hardware, rates_[now_].compute_s);
 }
 
+bool BestPlanner::is_exchanging() const {
+  return options_.objective == Objective::traffic && list_.program.steps.size() <= long_program;
+}
+
+// A strict order, whatever the order in which they were tried.
 bool BestPlanner::is_better(const Tried& a, const Tried& b) const {
   const double a_s = a.totals.time_s;
   const double b_s = b.totals.time_s;
+  const auto last = [](const Tried& tried) {
+    return std::pair(-tried.key.capacity_bytes, tried.key.way);
+  };
   return options_.objective == Objective::time
-             ? std::tie(a_s, a.traffic_bytes) < std::tie(b_s, b.traffic_bytes)
-             : std::tie(a.traffic_bytes, a_s) < std::tie(b.traffic_bytes, b_s);
+             ? std::tuple(a_s, a.traffic_bytes, last(a)) < std::tuple(b_s, b.traffic_bytes, last(b))
+             : std::tuple(a.traffic_bytes, a_s, last(a)) <
+                   std::tuple(b.traffic_bytes, b_s, last(b));
 }
 
 Plan BestPlanner::plan_for(const Key& key) {
-  switch (key.second) {
-    case Way::farthest: return farthest_.at(key.first);
-    case Way::farthest_exchanged: return exchanged_plan(list_, farthest_.at(key.first), options_);
-    case Way::packed: return packer_.at(key.first);
-    case Way::packed_exchanged: return exchanged_plan(list_, packer_.at(key.first), options_);
+  const std::int64_t capacity = key.capacity_bytes;
+  switch (key.way) {
+    case Way::farthest: return farthest_.at(capacity);
+    case Way::farthest_exchanged: return exchanged_plan(list_, farthest_.at(capacity), options_);
+    case Way::packed: return packer_.at(capacity);
+    case Way::packed_exchanged: return exchanged_plan(list_, packer_.at(capacity), options_);
   }
   fail(ErrorKind::internal, "unknown way of planning");
 }
 
-const PlannedSteps& BestPlanner::laid(const Key& key, bool is_on_grid) {
-  const bool is_kept = is_on_grid && is_sweeping_ && list_.program.steps.size() <= long_program;
-  const auto known = kept_.find(key);
-  if (known != kept_.end()) return known->second;
-  const Plan plan = plan_for(key);
-  PlannedSteps& planned =
-      is_kept ? kept_.emplace(key, PlannedSteps(list_)).first->second : planned_;
-  planned.lay(plan, options_, compute_s_, hardware_.bytes_per_s);
-  return planned;
+/// Beyond this a plan that moves so much cannot be the best.
+double BestPlanner::give_up_s(std::int64_t traffic_bytes) const {
+  constexpr double no_limit = std::numeric_limits<double>::infinity();
+  if (!best_) return no_limit;
+  if (options_.objective == Objective::time) return best_->totals.time_s;
+  if (traffic_bytes < best_->traffic_bytes) return no_limit;
+  return traffic_bytes == best_->traffic_bytes ? best_->totals.time_s : -1;
 }
 
-void BestPlanner::consider(const Key& key, bool is_on_grid) {
-  std::map<Key, Tried>& memory = is_on_grid ? tried_ : tried_here_;
-  auto known = memory.find(key);
-  const bool wants_time = options_.objective == Objective::time;
-  if (known == memory.end() || (known->second.gave_up && is_better(known->second, *best_))) {
-    const PlannedSteps& planned = laid(key, is_on_grid);
-    Tried tried{.totals = {}, .traffic_bytes = planned.traffic_bytes()};
-    // Without a limit where time is not what decides.
-    double give_up_s = std::numeric_limits<double>::infinity();
-    if (best_ != nullptr && (wants_time || tried.traffic_bytes >= best_->traffic_bytes))
-      give_up_s =
-          wants_time || tried.traffic_bytes == best_->traffic_bytes ? best_->totals.time_s : 0;
-    Hardware hardware = hardware_;
-    hardware.capacity_bytes = key.first;
-    tried.totals = pass_.run(planned, hardware, compute_s_, Record::totals, give_up_s);
-    tried.gave_up = pass_.gave_up();
-    known = memory.insert_or_assign(key, tried).first;
+/// Null: not worth it. Where eligibility goes by rates, what was laid holds for no other rates.
+const PlannedSteps* BestPlanner::lay(const Key& key) {
+  const Rates& rates = rates_[now_];
+  for (const Laid& laid : laid_) {
+    if (laid.is_used && laid.key.capacity_bytes == key.capacity_bytes && laid.key.way == key.way)
+      return &laid.planned;
   }
-  if (best_ != nullptr && (known->second.gave_up || !is_better(known->second, *best_))) return;
-  best_ = &known->second;
-  best_key_ = key;
+  Plan made;
+  const bool is_farthest = key.way == Way::farthest;
+  const bool is_packed = key.way == Way::packed;
+  if (!is_farthest && !is_packed) made = plan_for(key);
+  const Plan& plan = is_farthest ? farthest_.at(key.capacity_bytes)
+                     : is_packed ? packer_.at(key.capacity_bytes)
+                                 : made;
+  floor_.look_at(plan, rates.compute_s, rates.hardware.bytes_per_s);
+  if (floor_.time_s() > give_up_s(floor_.traffic_bytes())) return nullptr;
+  const bool is_shared = rates_.size() > 1 && options_.prefetch != Prefetch::listing;
+  const std::size_t at = is_shared ? next_laid_++ % most_laid : 0;
+  while (laid_.size() <= at) laid_.push_back({.key = {}, .planned = PlannedSteps(list_)});
+  laid_[at].planned.lay(plan, options_, rates.compute_s, rates.hardware.bytes_per_s);
+  laid_[at].key = key;
+  laid_[at].is_used = is_shared;
+  return &laid_[at].planned;
 }
 
-std::vector<std::int64_t> BestPlanner::grid_below(std::int64_t capacity_bytes) const {
-  std::vector<std::int64_t> points;
-  if (points_per_octave_ == 0 || !options_.tries_smaller_capacities) return points;
-  std::int64_t point = grid_floor(std::min(capacity_bytes, enough_bytes_), points_per_octave_);
-  while (point >= lowest_bytes_ && point > 0) {
-    points.push_back(point);
-    point = grid_floor(point - 1, points_per_octave_);
+void BestPlanner::consider(std::int64_t point, Way way) {
+  const Rates& rates = rates_[now_];
+  const PlannedSteps* planned = lay({point, way});
+  if (planned == nullptr) return;
+  Hardware hardware = rates.hardware;
+  hardware.capacity_bytes = point;
+  Tried tried{.key = {point, way}, .totals = {}, .traffic_bytes = planned->traffic_bytes()};
+  tried.totals = pass_.run(*planned, hardware, rates.compute_s, Record::totals,
+                           give_up_s(tried.traffic_bytes));
+  if (pass_.gave_up() || (best_ && !is_better(tried, *best_))) return;
+  best_ = std::move(tried);
+}
+
+void BestPlanner::consider_point(std::int64_t point) {
+  consider(point, Way::farthest);
+  if (grid_.is_on(point, packed_points_)) consider(point, Way::packed);
+  if (!is_exchanging() || !grid_.is_on(point, exchanged_points)) return;
+  consider(point, Way::farthest_exchanged);
+  consider(point, Way::packed_exchanged);
+}
+
+/// Neither this capacity nor a smaller one can have a better plan than the one that was found.
+bool BestPlanner::is_hopeless_up_to(std::int64_t point) {
+  const Rates& rates = rates_[now_];
+  const std::int64_t most = std::max(point, tolerated_bytes(point, options_));
+  if (options_.objective == Objective::time)
+    return floor_.time_at_s(most, rates.compute_s, rates.hardware.bytes_per_s) >
+           best_->totals.time_s;
+  return is_exchanging() && grid_.is_on(point, exchanged_points) &&
+         model_traffic_bound_at(list_.program, most) > best_->traffic_bytes;
+}
+
+/// What is most likely the best comes first: it saves the most work.
+BestPlanner::Winner BestPlanner::search_down_from(std::int64_t point) {
+  best_.reset();
+  consider(point, Way::farthest);
+  if (is_exchanging()) consider(grid_.floor(point, exchanged_points), Way::farthest_exchanged);
+  if (!tries_smaller_) {
+    consider(point, Way::packed);
+    return {point, *best_};
   }
-  return points;
+  consider(grid_.floor(point, packed_points_), Way::packed);
+  for (std::int64_t at = point; at > 0 && !is_hopeless_up_to(at); at = grid_.below(at))
+    consider_point(at);
+  return {point, *best_};
 }
 
-const BestPlanner::Key& BestPlanner::best_key(std::int64_t capacity_bytes) {
-  const bool is_exchanging =
-      options_.objective == Objective::traffic && list_.program.steps.size() <= long_program;
-  if (!tried_here_.empty() && tried_here_.begin()->first.first != capacity_bytes)
-    tried_here_.clear();
-  best_ = nullptr;
-  if (is_exchanging) consider({capacity_bytes, Way::farthest_exchanged}, false);
-  consider({capacity_bytes, Way::farthest}, false);
-  if (is_exchanging) consider({capacity_bytes, Way::packed_exchanged}, false);
-  consider({capacity_bytes, Way::packed}, false);
-  for (const std::int64_t point : grid_below(capacity_bytes)) {
-    consider({point, Way::farthest}, true);
-    consider({point, Way::packed}, true);
+const BestPlanner::Tried& BestPlanner::best_at(std::int64_t capacity_bytes) {
+  const std::int64_t point = grid_.floor(capacity_bytes);
+  Rates& rates = rates_[now_];
+  std::vector<Winner>& winners = rates.winners;
+  if (winners.empty() || point < winners.front().from_bytes || !tries_smaller_) {
+    Winner first = search_down_from(point);
+    winners.assign(1, std::move(first));
+    rates.covered_bytes = point;
+    return winners.back().tried;
   }
-  return best_key_;
-}
-
-Plan BestPlanner::at(std::int64_t capacity_bytes) { return plan_for(best_key(capacity_bytes)); }
-
-const Prediction& BestPlanner::totals_at(std::int64_t capacity_bytes) {
-  is_sweeping_ = true;
-  best_key(capacity_bytes);
-  return best_->totals;
+  best_ = winners.back().tried;
+  while (rates.covered_bytes < point) {
+    const std::int64_t next = grid_.above(rates.covered_bytes);
+    consider_point(next);
+    rates.covered_bytes = next;
+    if (best_->key.capacity_bytes == next) winners.push_back({next, *best_});
+  }
+  const auto after = std::upper_bound(
+      winners.begin(), winners.end(), point,
+      [](std::int64_t bytes, const Winner& winner) { return bytes < winner.from_bytes; });
+  return std::prev(after)->tried;
 }
 
 }  // namespace strata

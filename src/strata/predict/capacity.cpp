@@ -35,14 +35,10 @@ std::vector<StepNeed> needs_of(const Program& program) {
   return needs;
 }
 
-Fit fit_of(const StepNeed& need, std::int64_t capacity_bytes) {
-  if (need.all_bytes <= capacity_bytes) return Fit::whole;
-  return need.least_bytes <= capacity_bytes ? Fit::rows : Fit::slices;
-}
-
-Fit fit_of(const StepNeed& need, const Plan& plan) {
-  const Fit fit = fit_of(need, plan.capacity_bytes);
-  return fit == Fit::slices && need.least_bytes <= plan.tolerated_bytes ? Fit::rows : fit;
+std::int64_t tolerated_bytes(std::int64_t capacity_bytes, const PredictOptions& options) {
+  if (!options.strict_minimum) return 0;
+  return capacity_bytes +
+         static_cast<std::int64_t>(static_cast<double>(capacity_bytes) * options.minimum_slack);
 }
 
 Slicing slicing_of(const Program& program, StepId step, std::int64_t capacity_bytes) {

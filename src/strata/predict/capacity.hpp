@@ -33,9 +33,18 @@ struct StepNeed {
 StepNeed need_of(const Program& program, StepId step);
 std::vector<StepNeed> needs_of(const Program& program);
 
-Fit fit_of(const StepNeed& need, std::int64_t capacity_bytes);
+inline Fit fit_of(const StepNeed& need, std::int64_t capacity_bytes) {
+  if (need.all_bytes <= capacity_bytes) return Fit::whole;
+  return need.least_bytes <= capacity_bytes ? Fit::rows : Fit::slices;
+}
 /// The same under a plan, which may tolerate a least slightly beyond its capacity.
-Fit fit_of(const StepNeed& need, const Plan& plan);
+inline Fit fit_of(const StepNeed& need, const Plan& plan) {
+  const Fit fit = fit_of(need, plan.capacity_bytes);
+  return fit == Fit::slices && need.least_bytes <= plan.tolerated_bytes ? Fit::rows : fit;
+}
+
+/// The least that a step may need beyond the capacity, and yet run alone on chip; 0: none may.
+std::int64_t tolerated_bytes(std::int64_t capacity_bytes, const PredictOptions& options);
 
 /// A step whose least does not fit: its weight in the fewest slices that do. 0 slices: not even one
 /// row of everything else fits.

@@ -141,10 +141,8 @@ std::int64_t missing_for_fewer_slices(const AccessList& list, StepId step,
 Margin fill_empty_plan(Plan& plan, const AccessList& list, std::int64_t capacity_bytes,
                        const PredictOptions& options) {
   const Program& program = list.program;
-  const auto slack =
-      static_cast<std::int64_t>(static_cast<double>(capacity_bytes) * options.minimum_slack);
   plan.capacity_bytes = capacity_bytes;
-  plan.tolerated_bytes = options.strict_minimum ? capacity_bytes + slack : 0;
+  plan.tolerated_bytes = tolerated_bytes(capacity_bytes, options);
   plan.uses.assign(program.uses.size(), {});
   plan.refetch_bytes.clear();
   Margin margin;

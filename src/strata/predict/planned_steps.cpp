@@ -54,12 +54,12 @@ void PlannedSteps::lay(const Plan& plan, const PredictOptions& options,
   load_after_.clear();
   occupied_.resize(program.steps.size());
   passing_change_.assign(program.steps.size() + 1, 0);
-  is_dirty_.assign(program.values.size(), 0);
-  last_write_back_.assign(program.values.size(), 0);
+  held_.assign(program.values.size(), {});
   if (options.offload == Offload::on_demand) {
     first_leaver_.assign(program.steps.size() + 1, no_use);
     next_leaver_.resize(program.uses.size());
   }
+  traffic_bytes_ = 0;
   std::int64_t passing = 0;
   for (StepId step = 0; step < program.steps.size(); ++step) {
     passing += passing_change_[step];
@@ -67,11 +67,6 @@ void PlannedSteps::lay(const Plan& plan, const PredictOptions& options,
   }
   steps_.back().first_load = static_cast<std::uint32_t>(loads_.size());
   find_eligibility(options, compute_s, bytes_per_s);
-  traffic_bytes_ = 0;
-  for (const PlannedStep& step : steps_)
-    traffic_bytes_ += step.stream_in_bytes + step.stream_out_bytes;
-  for (const Load& load : loads_) traffic_bytes_ += load.bytes;
-  for (const WriteBack& write_back : write_backs_) traffic_bytes_ += write_back.bytes;
 }
 
 void PlannedSteps::lay_step(const Plan& plan, const PredictOptions& options, StepId step,
@@ -99,6 +94,7 @@ void PlannedSteps::lay_step(const Plan& plan, const PredictOptions& options, Ste
     planned.rows_bytes = slicing_of(list_.program, step, plan.capacity_bytes).held_bytes;
     held += planned.rows_bytes;
   }
+  traffic_bytes_ += planned.stream_in_bytes + planned.stream_out_bytes;
   occupied_[step] = passing_bytes + held;
 }
 
@@ -107,7 +103,7 @@ void PlannedSteps::lay_streamed(std::uint32_t u, PlannedStep& planned) {
   planned.rows_bytes += use.least_bytes;
   if (use.reads) {
     planned.stream_in_bytes += use.bytes;
-    planned.stream_after = std::max(planned.stream_after, last_write_back_[use.value]);
+    planned.stream_after = std::max(planned.stream_after, held_[use.value].last_write_back);
   }
   if (use.writes && use.is_live) planned.stream_out_bytes += use.bytes;
   std::uint32_t& largest = planned.largest_streamed;
@@ -120,17 +116,16 @@ void PlannedSteps::lay_resident(const Plan& plan, bool is_on_demand, std::uint32
                                 PlannedStep& planned) {
   const AccessList::Facts& use = list_.facts[u];
   const UsePlan& how = plan.uses[u];
-  const std::uint32_t before = list_.previous[u];
-  if (before == no_use || !plan.uses[before].stays) {
+  if (use.before == no_use || !plan.uses[use.before].stays) {
     if (use.reads) {
       lay_load(plan, is_on_demand, u, step);
     } else {
       planned.outputs_bytes += use.bytes;
     }
   }
-  is_dirty_[use.value] |= static_cast<std::uint8_t>(use.writes);
+  if (use.writes) held_[use.value].is_dirty = true;
   if (how.stays || (is_on_demand && use.is_reused)) {
-    const StepId end = how.stays ? list_.step_of[list_.next[u]] : how.leaves_at;
+    const StepId end = how.stays ? use.next_step : how.leaves_at;
     passing_change_[step + 1] += use.bytes;
     passing_change_[end] -= use.bytes;
     if (how.stays) return;
@@ -143,16 +138,17 @@ void PlannedSteps::lay_resident(const Plan& plan, bool is_on_demand, std::uint32
 
 void PlannedSteps::lay_load(const Plan& plan, bool is_on_demand, std::uint32_t u, StepId step) {
   const AccessList::Facts& use = list_.facts[u];
-  const std::uint32_t before = list_.previous[u];
+  const std::uint32_t before = use.before;
   StepId has_left = 0;  // from this step on it is off chip
   if (before != no_use) {
     const bool lingers = is_on_demand && plan.uses[before].place == Place::resident;
     has_left = lingers ? plan.uses[before].leaves_at : list_.step_of[before] + 1;
   }
-  const std::uint32_t after = last_write_back_[use.value];
+  const std::uint32_t after = held_[use.value].last_write_back;
   // A later load of the same version finds the write-back ended.
   if (after > 0 && load_after_[after - 1] == no_load)
     load_after_[after - 1] = static_cast<std::uint32_t>(loads_.size());
+  traffic_bytes_ += use.bytes;
   loads_.push_back({.bytes = use.bytes,
                     .step = step,
                     .after = after,
@@ -162,15 +158,16 @@ void PlannedSteps::lay_load(const Plan& plan, bool is_on_demand, std::uint32_t u
 
 void PlannedSteps::let_leave(std::uint32_t u, StepId step, std::int64_t& freed_bytes) {
   const AccessList::Facts& use = list_.facts[u];
-  const bool is_written = is_dirty_[use.value] != 0 && use.is_live;
-  is_dirty_[use.value] = 0;
+  const bool is_written = held_[use.value].is_dirty && use.is_live;
+  held_[use.value].is_dirty = false;
   if (!is_written) {
     freed_bytes += use.bytes;
     return;
   }
+  traffic_bytes_ += use.bytes;
   write_backs_.push_back({use.bytes, use.value, step});
   load_after_.push_back(no_load);
-  last_write_back_[use.value] = static_cast<std::uint32_t>(write_backs_.size());
+  held_[use.value].last_write_back = static_cast<std::uint32_t>(write_backs_.size());
 }
 
 // Of what leaves at the same moment, the lower value goes first.

@@ -95,10 +95,13 @@ class PlannedSteps {
   std::vector<std::uint32_t> load_after_;
   LoadSizes sizes_;
 
-  std::vector<std::int64_t> passing_change_;    // of what passes by, from one step to the next
-  std::vector<std::uint8_t> is_dirty_;          // by value
-  std::vector<std::uint32_t> last_write_back_;  // by value: its place in the queue, from 1 on
-  std::vector<std::uint32_t> count_;            // of loads by the step of eligibility
+  std::vector<std::int64_t> passing_change_;  // of what passes by, from one step to the next
+  struct Held {
+    std::uint32_t last_write_back = 0;  // its place in the queue, from 1 on
+    bool is_dirty = false;
+  };
+  std::vector<Held> held_;            // by value
+  std::vector<std::uint32_t> count_;  // of loads by the step of eligibility
   // On demand: uses whose value leaves before a step, as lists from each step on.
   std::vector<std::uint32_t> first_leaver_;
   std::vector<std::uint32_t> next_leaver_;

@@ -43,7 +43,10 @@ Decision decide(const AccessList& list, const Hardware& hardware, const PredictO
   switch (options.policy) {
     case Policy::belady:
     case Policy::thesis:
-      decision.plan = farthest_next_use_plan(list, hardware.capacity_bytes, decision.options);
+      decision.hardware.capacity_bytes =
+          CapacityGrid(list, decision.options).floor(hardware.capacity_bytes);
+      decision.plan =
+          farthest_next_use_plan(list, decision.hardware.capacity_bytes, decision.options);
       return decision;
     case Policy::best: {
       BestPlanner planner(list, hardware, options);

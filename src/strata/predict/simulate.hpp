@@ -3,6 +3,8 @@
 
 #include "strata/predict/access_list.hpp"
 
+#include <tuple>
+
 /// The timed pass: a plan laid over time. One compute unit, one channel, one transfer at a time.
 /// The rules are in docs/prediction.md, section "Time".
 namespace strata {
@@ -14,6 +16,13 @@ enum class Record : std::uint8_t { totals, steps, transfers };
 /// offload holds; the policy has been decided with the plan.
 Prediction simulate(const AccessList& list, const Plan& plan, const Hardware& hardware,
                     const PredictOptions& options, Record record = Record::steps);
+
+/// All of the hardware but its capacity.
+inline auto rates_of(const Hardware& hardware) {
+  return std::tuple(hardware.bytes_per_s, hardware.type_1_flop_per_s, hardware.other_flop_per_s,
+                    hardware.mac_is_one);
+}
+using RateKey = decltype(rates_of(Hardware{}));
 
 /// The time a step computes.
 double compute_time_s(const Step& step, const Hardware& hardware);

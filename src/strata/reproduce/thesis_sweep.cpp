@@ -31,6 +31,7 @@ PointTotals totals_of(const Prediction& prediction) {
 PointTotals with(const ThesisNetwork& network, const Decision& decision, const ThesisPoint& point) {
   Decision changed = decision;
   changed.hardware = point.hardware();
+  changed.hardware.capacity_bytes = decision.hardware.capacity_bytes;
   changed.options = point.options();
   return totals_of(simulate(network.list(), changed, Record::totals));
 }

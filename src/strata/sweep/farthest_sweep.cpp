@@ -51,7 +51,8 @@ void FarthestSweep::lay_for(const Rates& rates, double bytes_per_s) {
   laid_for_ = rates.hardware;
 }
 
-PointTotals FarthestSweep::at(const Hardware& hardware) {
+PointTotals FarthestSweep::at(Hardware hardware) {
+  hardware.capacity_bytes = grid_.floor(hardware.capacity_bytes);
   plan_for(hardware.capacity_bytes);
   Rates& rates = of_rates(hardware);
   if (rates.plan_number == plan_number_ && rates.same.holds(hardware.capacity_bytes))

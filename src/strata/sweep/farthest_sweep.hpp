@@ -1,24 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "strata/predict/capacity_grid.hpp"
 #include "strata/predict/farthest_next_use.hpp"
 #include "strata/predict/timed_pass.hpp"
 #include "strata/sweep/sweep_program.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 #include <vector>
 
 namespace strata {
 
 PointTotals totals_of(const Prediction& all);
-
-/// All of a point but its capacity.
-inline auto rates_of(const Hardware& hardware) {
-  return std::tuple(hardware.bytes_per_s, hardware.type_1_flop_per_s, hardware.other_flop_per_s,
-                    hardware.mac_is_one);
-}
 
 /// From a capacity on, for so many bytes more. Differences cannot overflow: both are above 0.
 struct CapacityRange {
@@ -34,13 +28,16 @@ struct CapacityRange {
 class FarthestSweep {
  public:
   FarthestSweep(const AccessList& list, const PredictOptions& options)
-      : list_(list), options_(options), planner_(list, options), planned_(list) {}
+      : list_(list),
+        options_(options),
+        grid_(list, options),
+        planner_(list, options),
+        planned_(list) {}
 
   /// Errors (input) as empty_plan.
-  PointTotals at(const Hardware& hardware);
+  PointTotals at(Hardware hardware);
 
  private:
-  using RateKey = decltype(rates_of(Hardware{}));
   struct Rates {
     RateKey hardware;
     std::vector<double> compute_s;
@@ -55,6 +52,7 @@ class FarthestSweep {
 
   const AccessList& list_;
   PredictOptions options_;
+  CapacityGrid grid_;
   FarthestNextUse planner_;
   PlannedSteps planned_;
   TimedPass pass_;

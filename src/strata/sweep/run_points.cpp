@@ -8,9 +8,9 @@
 namespace strata {
 namespace {
 
-constexpr double piece_s = 0.02;
-constexpr double flush_s = 0.05;
-constexpr double patience_s = 0.1;  // between two looks at whether the user wants to stop
+constexpr double piece_s = 0.001;
+constexpr double patience_s = 0.1;   // between two looks at whether the user wants to stop
+constexpr double progress_s = 0.01;  // between two reports
 
 double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -63,12 +63,16 @@ void compute_until_over(ChunkBoard& board, const SweepRun& run) {
   }
 }
 
-OrderedWriter::OrderedWriter(const SweepRun& run) : run_(run), last_flush_s_(now_s()) {
+OrderedWriter::OrderedWriter(const SweepRun& run) : run_(run), last_progress_s_(now_s()) {
   outcome_.done = run.range.first;
 }
 
 void OrderedWriter::write(std::vector<PointResult> results) {
-  for (SweepSink* sink : run_.sinks) sink->write(outcome_.done, results);
+  if (results.empty()) return;
+  for (SweepSink* sink : run_.sinks) {
+    sink->write(outcome_.done, results);
+    sink->flush();
+  }
   for (PointResult& result : results) {
     ++outcome_.computed;
     if (result.is_left_out) {
@@ -79,22 +83,39 @@ void OrderedWriter::write(std::vector<PointResult> results) {
     if (++outcome_.failed == 1) outcome_.first_error = std::move(result.error);
   }
   outcome_.done += static_cast<std::int64_t>(results.size());
-  if (now_s() - last_flush_s_ > flush_s) flush();
+  const double at_s = now_s();
+  if (at_s - last_progress_s_ < progress_s) return;
+  last_progress_s_ = at_s;
   run_.on_progress(outcome_.done);
 }
 
-void OrderedWriter::flush() {
-  for (SweepSink* sink : run_.sinks) sink->flush();
-  last_flush_s_ = now_s();
-}
-
 SweepOutcome OrderedWriter::finish(bool is_interrupted) {
-  flush();
+  for (SweepSink* sink : run_.sinks) sink->flush();  // the heading, when there was no point
+  run_.on_progress(outcome_.done);
   outcome_.is_interrupted = is_interrupted;
   return outcome_;
 }
 
+namespace {
+
+// Nobody to wait for: every point is written before the next one is computed.
+SweepOutcome run_alone(const SweepRun& run) {
+  OrderedWriter writer(run);
+  std::unique_ptr<PointWorker> worker;
+  for (std::int64_t point = run.range.first; point < run.range.end; ++point) {
+    if (run.is_interrupted()) return writer.finish(true);
+    if (worker == nullptr) worker = run.make_worker();
+    std::vector<PointResult> result;
+    result.push_back(worker->at(point));
+    writer.write(std::move(result));
+  }
+  return writer.finish(false);
+}
+
+}  // namespace
+
 SweepOutcome run_points(const SweepRun& run) {
+  if (run.threads == 1) return run_alone(run);
   const ChunkPlan plan(run.range, run.threads);
   ChunkBoard board(plan, run.threads);
   OrderedWriter writer(run);

@@ -41,7 +41,7 @@ struct SweepOutcome {
 
 SweepOutcome run_points(const SweepRun& run);
 
-/// Computes a chunk and hands the results over in pieces, each after a few hundredths of a second,
+/// Computes a chunk and hands the results over in pieces, each after a millisecond or one point,
 /// so that little is lost when the process is killed. `deliver` is false when it should stop.
 void compute_chunk(PointWorker& worker, const Chunk& chunk,
                    const std::function<bool(std::vector<PointResult>)>& deliver);
@@ -49,7 +49,8 @@ void compute_chunk(PointWorker& worker, const Chunk& chunk,
 /// Computes chunks until there are no more; an error stops the board. For a thread of its own.
 void compute_until_over(ChunkBoard& board, const SweepRun& run);
 
-/// Takes results in order and writes them.
+/// Takes results in order and writes them: when write() is over, the system has them, and they are
+/// not lost when the process is killed.
 class OrderedWriter {
  public:
   explicit OrderedWriter(const SweepRun& run);
@@ -57,11 +58,9 @@ class OrderedWriter {
   SweepOutcome finish(bool is_interrupted);
 
  private:
-  void flush();
-
   const SweepRun& run_;
   SweepOutcome outcome_;
-  double last_flush_s_ = 0;
+  double last_progress_s_ = 0;
 };
 
 }  // namespace strata
