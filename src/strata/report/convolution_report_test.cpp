@@ -71,7 +71,8 @@ TEST(ConvReport, lines_that_end_early_are_the_beginning_of_the_whole) {
     const auto whole = static_cast<std::size_t>(std::count(part.begin(), part.end(), '\n')) - 1;
     const ConvResults read = read_conv_results(part);
     EXPECT_EQ(read.cells.size(), whole);
-    EXPECT_FALSE(to_text(read, {}, {}).empty());
+    const std::string text = to_text(read, {}, {});
+    EXPECT_EQ(text.find("nothing is measured yet") != text.npos, whole == 0) << whole;
     EXPECT_FALSE(network_advice_text(read, {}, {}).empty());
     conv_pictures(read);
   }

@@ -106,6 +106,7 @@ std::string table_text(const ConvResults& results, const ConvIndex& index, const
   for (const TimeColumn& column : columns) heads.push_back({.title = column.title});
   Table table(std::move(heads));
   Notes notes;
+  bool has_rows = false;
   for (std::size_t i = 0; i < series.points.size(); ++i) {
     const ConvPoint& point = series.points[i];
     if (point.counts[static_cast<std::size_t>(advice.pass)] == 0) continue;
@@ -114,17 +115,21 @@ std::string table_text(const ConvResults& results, const ConvIndex& index, const
       row.push_back("– " + notes.mark(*reason, point.label));
       row.resize(columns.size() + 1);
       table.add_row(std::move(row));
+      has_rows = true;
       continue;
     }
+    bool is_there = false;  // a run that was cut short has not come to all points
     for (const TimeColumn& column : columns) {
       const ConvCell* cell = fastest_cell(index, point, advice.pass, column);
+      is_there = is_there || cell != nullptr;
       const bool is_fastest =
           cell != nullptr && advice.fastest[i] && advice.fastest[i]->strategy == cell->strategy;
       row.push_back(time_cell(cell, column, is_fastest, notes));
     }
-    table.add_row(std::move(row));
+    if (is_there) table.add_row(std::move(row));
+    has_rows = has_rows || is_there;
   }
-  return table.to_text(style) + notes.to_text();
+  return has_rows ? table.to_text(style) + notes.to_text() : "  nothing is measured yet\n";
 }
 
 std::string advice_text(const ConvAdvice& advice, const ConvSeries& series) {
