@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The strategies of the CPU head to head, in GFLOP/s of the direct count:
 //
-//   strata_convolution_rates [forward|backward_input|backward_weight] [core|all] [seconds]
+//   strata_convolution_rates [forward|backward_input|backward_weight] [core|all] [seconds] [name]
 //
 // core: one core, by the CPU time of the process, which a busy machine hardly disturbs; all: every
 // core, by the clock on the wall. seconds: for each figure, which is the best of what fits into it.
+// name: only the points whose name has it in it.
 //
 // The suite is the paper's five layers and the ends of its sweeps at a batch of 4, and the 3×3 and
 // 1×1 layers of ResNet-50 and VGG-16. "product" is what OpenBLAS alone reaches on the matrix
@@ -115,8 +116,11 @@ class Bench {
         clock_(is_one_core ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC),
         seconds_(seconds) {}
 
-  void run() {
-    const auto suite = cpu_suite();
+  void run(std::string_view part_of_name) {
+    std::vector<Point> suite = cpu_suite();
+    std::erase_if(suite, [&](const Point& point) {
+      return std::string_view(point.name).find(part_of_name) == std::string_view::npos;
+    });
     fmt::print("{}, {}; GFLOP/s of the direct count\n{:<15}", name_of(pass_), device_->name(), "");
     for (const auto& strategy : device_->strategies()) fmt::print("{:>16}", strategy->name());
     fmt::print("{:>16}{:>10}{:>10}\n", "(no reorder)", "product", "best own");
@@ -270,5 +274,6 @@ int main(int count, char** arguments) {
     CPU_SET(::sched_getcpu(), &one);
     ::sched_setaffinity(0, sizeof one, &one);
   }
-  Bench(*pass, is_one_core, count > 3 ? std::strtod(arguments[3], nullptr) : 0.3).run();
+  Bench(*pass, is_one_core, count > 3 ? std::strtod(arguments[3], nullptr) : 0.3)
+      .run(count > 4 ? arguments[4] : "");
 }

@@ -2,7 +2,7 @@
 #include "strata/base/error.hpp"
 #include "strata/base/printable.hpp"
 #include "strata/base/text.hpp"
-#include "strata/machine/object_reader.hpp"
+#include "strata/base/object_reader.hpp"
 #include "strata/report/convolution_report.hpp"
 
 #include <fmt/format.h>
