@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/error.hpp"
+#include "strata/base/object_reader.hpp"
 #include "strata/base/printable.hpp"
 #include "strata/base/text.hpp"
-#include "strata/base/object_reader.hpp"
 #include "strata/report/convolution_report.hpp"
 
 #include <fmt/format.h>
