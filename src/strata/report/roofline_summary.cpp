@@ -59,6 +59,7 @@ std::vector<PeakRoof> peaks_of(const std::vector<RooflineSeries>& series, const 
   std::stable_sort(found.begin(), found.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<PeakRoof> peaks;
+  peaks.reserve(found.size());
   for (auto& [flop, roof] : found) peaks.push_back(std::move(roof));
   return peaks;
 }
@@ -222,6 +223,7 @@ RooflineSummary summarize_roofline(const std::vector<LabelledProfile>& profiles,
   summary.peaks = peaks_of(summary.series, roofs);
   summary.notes = notes_of(summary);
   std::vector<NamedProfile> named;
+  named.reserve(profiles.size());
   for (const LabelledProfile& labelled : profiles)
     named.push_back({labelled.label, &labelled.profile});
   for (std::string& finding : column_findings(named, machine))
