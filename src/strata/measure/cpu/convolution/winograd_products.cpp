@@ -41,8 +41,8 @@ WinogradProductsPlan products_plan_of(const ConvShape& s, int threads, int tile)
              .rows = p.gradient.rows,
              .columns = p.gradient.columns};
   p.tiles = checked_mul(s.batch, p.gradient.rows, p.gradient.columns);
-  constexpr std::int64_t block_floats = 4 << 20;
-  const std::int64_t fitting = block_floats / (p.positions * (p.channels + p.filters));
+  constexpr std::int64_t most_floats = 4 << 20;
+  const std::int64_t fitting = most_floats / (p.positions * (p.channels + p.filters));
   const std::int64_t most = std::max<std::int64_t>(fitting / 16 * 16, 256);
   const std::int64_t blocks = (p.tiles + most - 1) / most;
   p.block_tiles = ((p.tiles + blocks - 1) / blocks + 15) / 16 * 16;

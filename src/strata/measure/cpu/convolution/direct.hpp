@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/measure/cpu/convolution/strategies.hpp"
+
+#include <algorithm>
+
+/// The weights' gradient of the direct strategy.
+namespace strata::cpu {
+
+std::unique_ptr<PreparedConvolution> prepare_direct_products(const ConvProblem& problem,
+                                                             const SharedThreads& threads);
+std::int64_t direct_products_bytes(const ConvProblem& problem);
+
+/// Of how many images the planes exist at once: 32 MiB of them.
+inline std::int64_t images_at_once(std::int64_t batch, std::int64_t image_floats) {
+  constexpr std::int64_t most = std::int64_t{8} << 20;
+  return std::clamp<std::int64_t>(most / std::max<std::int64_t>(1, image_floats), 1, batch);
+}
+
+}  // namespace strata::cpu
