@@ -61,7 +61,7 @@ FftPlan fft_plan(const ConvProblem& problem, int n, int fused) {
   plan.n = n;
   place_grids(view, plan);
   plan.is_fused = problem.pass != ConvPass::weight_gradient && view.groups == 1 &&
-                  (fused < 0 ? view.in_channels <= most_fused_channels : fused > 0);
+                  view.in_channels <= most_fused_channels && fused != 0;
   const std::int64_t spectrum = spectrum_size(n) * static_cast<std::int64_t>(sizeof(float2));
   Scratch scratch;
   if (problem.pass == ConvPass::input_gradient)
@@ -105,7 +105,7 @@ class PreparedFft final : public PreparedConvolution {
         view_(view_of(problem)),
         plan_(best_plan(problem, choice)),
         by_three_(choice.by_three),
-        variant_(choice.fused),
+        variant_(choice.fused > 0 ? choice.fused : plan_.n == 16 ? 4 : 2),
         scratch_(device_memory(plan_.bytes)) {}
 
   void run(const ConvTensors& tensors, RoleMarks& marks) override {
@@ -258,14 +258,17 @@ class FftStrategy final : public ConvStrategy {
   }
   std::vector<KernelFacts> kernels(const ConvProblem& problem) const override {
     const FftPlan plan = best_plan(problem, choice_);
+    const auto facts_of_tiles = [](const TileKernel& kernel, std::string name, KernelRole role) {
+      return facts_of(kernel.kernel, std::move(name), role, kernel.shared_bytes);
+    };
     std::vector<KernelFacts> facts = {
-        facts_of(transform_kernel(plan.n), "transform", KernelRole::transform)};
+        facts_of_tiles(transform_kernel(plan.n), "transform", KernelRole::transform)};
     if (plan.is_fused) {
-      facts.push_back(facts_of(multiply_back_kernel(plan.n), "products_back",
-                               KernelRole::inverse_transform));
+      facts.push_back(facts_of_tiles(multiply_back_kernel(plan.n, plan.in.channels),
+                                     "products_back", KernelRole::inverse_transform));
     } else {
-      facts.push_back(facts_of(transform_back_kernel(plan.n), "transform_back",
-                               KernelRole::inverse_transform));
+      facts.push_back(facts_of_tiles(transform_back_kernel(plan.n), "transform_back",
+                                     KernelRole::inverse_transform));
     }
     return facts;
   }

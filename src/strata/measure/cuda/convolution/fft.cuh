@@ -42,14 +42,14 @@ void transform_tiles(int n, const TileGrid& grid, const float* images, SpectrumO
 void transform_tiles_back(int n, const TileGrid& grid, const float2* spectra, float* images,
                           cudaStream_t stream);
 
-/// Two filters as one spectrum: pairs[pair][channel][v][u] = first + i × second, v up to N − 1.
-/// `spectra` are those of the kernels, by_tile, conjugated.
+/// Two filters as one spectrum: pairs[pair][channel][v][u] = first + i × second at (v, u) for v up to
+/// N/2, and at (v, −u) above. `spectra` are those of the kernels, by_tile, conjugated.
 void pair_filters(int n, int filters, int channels, const float2* spectra, float2* pairs,
                   cudaStream_t stream);
 
 /// Products with all pairs, summed over the channels of `in`, and the way back, in one kernel: for
 /// few channels. `spectra` are by_tile.
-void multiply_back(int n, int variant, const TileGrid& in, const float2* spectra, const float2* pairs,
+void multiply_back(int n, int tiles_per_block, const TileGrid& in, const float2* spectra, const float2* pairs,
                    const TileGrid& out, float* images, cudaStream_t stream);
 
 /// Of `frequencies`: c[rows][columns] = a[rows][inner] b[inner][columns], rows at most 4.
@@ -60,9 +60,13 @@ void multiply_few_columns(int frequencies, int rows, int inner, int columns, con
                           const float2* b, float2* c, cudaStream_t stream);
 inline constexpr int few = 4;
 
-/// The kernels, for their facts.
-const void* transform_kernel(int n);
-const void* transform_back_kernel(int n);
-const void* multiply_back_kernel(int n);
+/// The kernels and the shared memory that they are given, for their facts.
+struct TileKernel {
+  const void* kernel;
+  int shared_bytes;
+};
+TileKernel transform_kernel(int n);
+TileKernel transform_back_kernel(int n);
+TileKernel multiply_back_kernel(int n, int channels);
 
 }  // namespace strata::cuda

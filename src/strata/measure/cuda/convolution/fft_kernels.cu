@@ -8,25 +8,23 @@
 namespace strata::cuda {
 namespace {
 
-constexpr int fft_warps = 4;
-constexpr int fft_threads = fft_warps * 32;
-
+/// 16 tiles, so that by_frequency they are written as whole lines of 128 bytes.
 template <int N>
 struct Block {
-  static constexpr int pairs = fft_warps * (32 / N);
-  static constexpr int tiles = 2 * pairs;
+  static constexpr int tiles = 16;
+  static constexpr int threads = tiles / 2 * N;
   static constexpr int numbers = spectrum_size(N);
-  // Lanes that read the same number of 8 or 16 spectra hit different banks.
-  static constexpr int pitch = N == 32 ? numbers + 2 : numbers + 1;
+  static constexpr int pitch = numbers + 1;  // odd: 16 lanes with a number of 16 tiles, 16 banks
+  static constexpr int bytes = tiles * pitch * static_cast<int>(sizeof(float2));
   static_assert(2 * pitch >= N * (N + 1), "a pair's place also serves to exchange its halves");
 };
 
 template <int N>
-__global__ void __launch_bounds__(fft_threads)
+__global__ void __launch_bounds__(Block<N>::threads)
     transform(TileGrid grid, const float* __restrict__ images, std::int64_t count, bool by_tile,
               float factor, bool conjugate, float2* __restrict__ spectra) {
   using B = Block<N>;
-  __shared__ float2 place[B::tiles * B::pitch];
+  extern __shared__ float2 place[];
   const int lane = static_cast<int>(threadIdx.x) % N;
   const int pair = static_cast<int>(threadIdx.x) / N;
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * B::tiles;
@@ -58,7 +56,7 @@ __global__ void __launch_bounds__(fft_threads)
   }
   __syncthreads();
   const float imaginary = conjugate ? -factor : factor;
-  for (int i = static_cast<int>(threadIdx.x); i < B::tiles * B::numbers; i += fft_threads) {
+  for (int i = static_cast<int>(threadIdx.x); i < B::tiles * B::numbers; i += B::threads) {
     const int tile = by_tile ? i / B::numbers : i % B::tiles;
     const int number = by_tile ? i % B::numbers : i / B::tiles;
     if (first + tile >= count) continue;
@@ -69,18 +67,21 @@ __global__ void __launch_bounds__(fft_threads)
 }
 
 template <int N>
-__global__ void __launch_bounds__(fft_threads)
+__global__ void __launch_bounds__(Block<N>::threads)
     transform_back(TileGrid grid, const float2* __restrict__ spectra, std::int64_t count,
                    float* __restrict__ images) {
   using B = Block<N>;
-  __shared__ float2 place[B::tiles * B::pitch];
+  extern __shared__ float2 place[];
   const int lane = static_cast<int>(threadIdx.x) % N;
   const int pair = static_cast<int>(threadIdx.x) / N;
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * B::tiles;
-  for (int i = static_cast<int>(threadIdx.x); i < B::tiles * B::numbers; i += fft_threads) {
+  for (int i = static_cast<int>(threadIdx.x); i < B::tiles * B::numbers; i += B::threads) {
     const int tile = i % B::tiles, number = i / B::tiles;
-    if (first + tile < count)
-      place[tile * B::pitch + number] = spectra[number * count + first + tile];
+    // A pair without a second tile has zeros there: what lay there before could be anything, and
+    // its rounding errors would reach the first.
+    place[tile * B::pitch + number] = first + tile < count
+                                          ? spectra[number * count + first + tile]
+                                          : make_float2(0, 0);
   }
   __syncthreads();
   float2* mine = place + 2 * pair * B::pitch;
@@ -107,9 +108,14 @@ __global__ void __launch_bounds__(fft_threads)
   store_column<N>(grid, two, images, a, [](const float2& from) { return from.y; });
 }
 
-template <int N>
-unsigned blocks_of(std::int64_t count) {
-  return static_cast<unsigned>((count + Block<N>::tiles - 1) / Block<N>::tiles);
+template <int N, class Kernel, class... Arguments>
+void launch_tiles(Kernel kernel, std::int64_t count, cudaStream_t stream, Arguments... arguments) {
+  using B = Block<N>;
+  const auto blocks = static_cast<unsigned>((count + B::tiles - 1) / B::tiles);
+  STRATA_CUDA_CALL(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, B::bytes));
+  kernel<<<blocks, B::threads, B::bytes, stream>>>(arguments...);
+  STRATA_CUDA_CALL(cudaGetLastError());
 }
 
 }  // namespace
@@ -119,35 +125,31 @@ void transform_tiles(int n, const TileGrid& grid, const float* images, SpectrumO
   const std::int64_t count = grid.spectra();
   const bool by_tile = order == SpectrumOrder::by_tile;
   if (n == 16) {
-    transform<16><<<blocks_of<16>(count), fft_threads, 0, stream>>>(grid, images, count, by_tile,
-                                                                   factor, conjugate, spectra);
+    launch_tiles<16>(transform<16>, count, stream, grid, images, count, by_tile, factor, conjugate,
+                     spectra);
   } else {
-    transform<32><<<blocks_of<32>(count), fft_threads, 0, stream>>>(grid, images, count, by_tile,
-                                                                   factor, conjugate, spectra);
+    launch_tiles<32>(transform<32>, count, stream, grid, images, count, by_tile, factor, conjugate,
+                     spectra);
   }
-  STRATA_CUDA_CALL(cudaGetLastError());
 }
 
 void transform_tiles_back(int n, const TileGrid& grid, const float2* spectra, float* images,
                           cudaStream_t stream) {
   const std::int64_t count = grid.spectra();
   if (n == 16) {
-    transform_back<16>
-        <<<blocks_of<16>(count), fft_threads, 0, stream>>>(grid, spectra, count, images);
+    launch_tiles<16>(transform_back<16>, count, stream, grid, spectra, count, images);
   } else {
-    transform_back<32>
-        <<<blocks_of<32>(count), fft_threads, 0, stream>>>(grid, spectra, count, images);
+    launch_tiles<32>(transform_back<32>, count, stream, grid, spectra, count, images);
   }
-  STRATA_CUDA_CALL(cudaGetLastError());
 }
 
-const void* transform_kernel(int n) {
-  return n == 16 ? reinterpret_cast<const void*>(&transform<16>)
-                 : reinterpret_cast<const void*>(&transform<32>);
+TileKernel transform_kernel(int n) {
+  return n == 16 ? TileKernel{reinterpret_cast<const void*>(&transform<16>), Block<16>::bytes}
+                 : TileKernel{reinterpret_cast<const void*>(&transform<32>), Block<32>::bytes};
 }
-const void* transform_back_kernel(int n) {
-  return n == 16 ? reinterpret_cast<const void*>(&transform_back<16>)
-                 : reinterpret_cast<const void*>(&transform_back<32>);
+TileKernel transform_back_kernel(int n) {
+  return n == 16 ? TileKernel{reinterpret_cast<const void*>(&transform_back<16>), Block<16>::bytes}
+                 : TileKernel{reinterpret_cast<const void*>(&transform_back<32>), Block<32>::bytes};
 }
 
 }  // namespace strata::cuda
