@@ -27,12 +27,12 @@ __global__ void window_table(ConvView view, WindowEntry* table, int entries) {
 
 /// The images around one output pixel.
 struct PixelPlace {
-  std::int64_t base = 0;  // of its image, moved to its window where the images are not spread
+  int base = 0;  // of its image, moved to its window where the images are not spread
   int y = nowhere, x = nowhere;
 };
 
 template <bool IsSpread>
-__device__ PixelPlace pixel_place(const ConvView& view, std::int64_t image_begin, int oy, int ox) {
+__device__ PixelPlace pixel_place(const ConvView& view, int image_begin, int oy, int ox) {
   PixelPlace place;
   place.y = oy * view.stride_height - view.pad_height;
   place.x = ox * view.stride_width - view.pad_width;
@@ -52,7 +52,7 @@ __device__ __forceinline__ void copy_number(const ConvView& view, const float* i
     const bool is_there = y >= 0 && x >= 0 && row * view.gap_height == y &&
                           column * view.gap_width == x && row < view.in_height &&
                           column < view.in_width;
-    const std::int64_t at = pixel.base + entry.offset + row * view.in_width + column;
+    const int at = pixel.base + entry.offset + row * view.in_width + column;
     copy_later(to, images + (is_there ? at : 0), is_there);
   } else {
     const bool is_there = static_cast<unsigned>(y) < static_cast<unsigned>(view.in_height) &&
@@ -67,13 +67,11 @@ __device__ __forceinline__ void write_rows(const float (&sums)[8][8], float* pla
                                            int first, int row0, int rows, const ConvView& view,
                                            int out_channel0, float* __restrict__ results) {
   const int area = view.out_height * view.out_width, pixels = view.batch * area;
-  std::int64_t at[2];
+  int at[2];
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     const int pixel = first + half * 32 + lane, image = pixel / area;
-    at[half] = pixel < pixels ? static_cast<std::int64_t>(image) * view.out_channels * area +
-                                    pixel - image * area
-                              : -1;
+    at[half] = pixel < pixels ? image * (view.out_channels - 1) * area + pixel : -1;
   }
 #pragma unroll
   for (int i = 0; i < 8; ++i) {
@@ -91,7 +89,7 @@ __device__ __forceinline__ void write_rows(const float (&sums)[8][8], float* pla
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         if (at[half] >= 0)
-          results[at[half] + static_cast<std::int64_t>(out_channel0 + row) * area] =
+          results[at[half] + (out_channel0 + row) * area] =
               place[line * 64 + half * 32 + lane];
       }
     }
@@ -111,7 +109,7 @@ __global__ void __launch_bounds__(ProductTile<Rows, 128>::threads, Rows == 64 ? 
   const int channels = view.in_channels / view.groups;
   const int inner = channels * view.kernel_height * view.kernel_width;
   const int area = view.out_height * view.out_width;
-  const std::int64_t plane = static_cast<std::int64_t>(view.in_height) * view.in_width;
+  const int plane = view.in_height * view.in_width;
   const int pixels = view.batch * area;
   const int row0 = static_cast<int>(blockIdx.y) * Rows;
   const int column0 = static_cast<int>(blockIdx.x) * T::columns;
@@ -125,7 +123,7 @@ __global__ void __launch_bounds__(ProductTile<Rows, 128>::threads, Rows == 64 ? 
     if (pixel >= pixels) continue;
     const int image = pixel / area, at = pixel - image * area, oy = at / view.out_width;
     places[i] = pixel_place<IsSpread>(
-        view, (static_cast<std::int64_t>(image) * view.in_channels + group * channels) * plane, oy,
+        view, (image * view.in_channels + group * channels) * plane, oy,
         at - oy * view.out_width);
   }
   const float* my_kernels = kernels + static_cast<std::int64_t>(group) * filters * inner;
@@ -177,7 +175,7 @@ __global__ void __launch_bounds__(WeightTile::threads, 4)
   const int channels = view.in_channels / view.groups;
   const int inner = channels * view.kernel_height * view.kernel_width;
   const int area = view.out_height * view.out_width;
-  const std::int64_t plane = static_cast<std::int64_t>(view.in_height) * view.in_width;
+  const int plane = view.in_height * view.in_width;
   const int pixels = view.batch * area;
   const int steps_in_all = (pixels + T::depth - 1) / T::depth;
   const int steps_per_part = (steps_in_all + parts - 1) / parts;
@@ -199,7 +197,7 @@ __global__ void __launch_bounds__(WeightTile::threads, 4)
       PixelPlace pixel;
       if (image < view.batch) {
         pixel = pixel_place<false>(
-            view, (static_cast<std::int64_t>(image) * view.in_channels + group * channels) * plane,
+            view, (image * view.in_channels + group * channels) * plane,
             oy, ox);
       }
       copy_number<false>(view, images, pixel, entry, &stage.right[i][tid]);
@@ -210,14 +208,13 @@ __global__ void __launch_bounds__(WeightTile::threads, 4)
     }
     const int k = k0 + tid % T::depth;
     const int of = k / area;
-    const std::int64_t from =
-        (static_cast<std::int64_t>(of) * view.out_channels + group * filters) * area + k - of * area;
+    const int from = (of * view.out_channels + group * filters) * area + k - of * area;
 #pragma unroll
     for (int i = 0; i < T::rows * T::depth / T::threads; ++i) {
       const int row = tid / T::depth + i * (T::threads / T::depth);
       const bool is_there = row0 + row < filters && k < pixels;
       copy_later(&stage.left[tid % T::depth][row],
-                 gradients + (is_there ? from + static_cast<std::int64_t>(row0 + row) * area : 0),
+                 gradients + (is_there ? from + (row0 + row) * area : 0),
                  is_there);
     }
   };
