@@ -2,12 +2,15 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/output.hpp"
+#include "strata/base/embedded.hpp"
 #include "strata/base/error.hpp"
 #include "strata/report/chart/png.hpp"
+#include "strata/report/convolution_report.hpp"
 #include "strata/report/json_text.hpp"
 #include "strata/report/provenance.hpp"
 #include "strata/report/table.hpp"
 #include "strata/reproduce/analytical.hpp"
+#include "strata/reproduce/convolution.hpp"
 #include "strata/reproduce/write_figures.hpp"
 
 #include <fmt/format.h>
@@ -23,10 +26,10 @@
 namespace strata {
 namespace {
 
-constexpr std::string_view studies[] = {"analytical"};
+constexpr std::string_view studies[] = {"analytical", "convolution"};
 
 constexpr Argument arguments[] = {{.name = "STUDY",
-                                   .help = "analytical: the model of a training iteration.",
+                                   .help = "analytical or convolution.",
                                    .choices = studies,
                                    .offer = Offer::choices}};
 constexpr Flag json_flag{.name = "json",
@@ -38,11 +41,40 @@ constexpr Flag out_flag{.name = "out",
                         .help = "Also writes the figures there: SVG, and their tables as CSV.",
                         .offer = Offer::file};
 constexpr Flag png_flag{.name = "png", .help = "With --out, the figures as PNG, too."};
-constexpr Flag flags[] = {out_flag, png_flag, json_flag};
+constexpr Flag from_flag{.name = "from",
+                         .value = "FILE",
+                         .help = "convolution: results of strata conv other than those that ship.",
+                         .offer = Offer::file};
+constexpr Flag flags[] = {out_flag, png_flag, from_flag, json_flag};
 
-std::string to_text(const std::vector<Finding>& findings, const TextStyle& style) {
+/// What stands around the findings of a study.
+struct StudyText {
+  std::string title;
+  std::string_view place;  ///< what the findings are of
+  std::string_view rule;   ///< when one holds
+};
+
+StudyText analytical_text() {
+  return {
+      "A Performance Analytical Model for DNN Training with Focus on Memory Subsystem (thesis, "
+      "National Taiwan University, 2021)",
+      "network",
+      "within 3 percentage points or 0.05×, 5 points where the thesis says \"about\", or in the "
+      "direction it claims"};
+}
+
+StudyText convolution_text(const ConvResults& results) {
+  return {
+      fmt::format("Performance Analysis of GPU-based Convolutional Neural Networks (2016, Tesla "
+                  "K40c), beside the forward pass in {} on {}",
+                  name_of(results.dtype), results.device),
+      "where", "in the direction or within the range that the study saw"};
+}
+
+std::string to_text(const StudyText& study, const std::vector<Finding>& findings,
+                    const TextStyle& style) {
   Table table({{.title = "no."},
-               {.title = "network", .least_width = 12},
+               {.title = std::string(study.place), .least_width = 12},
                {.title = "what", .least_width = 24},
                {.title = "printed", .align = Align::right},
                {.title = "found", .align = Align::right},
@@ -60,12 +92,8 @@ std::string to_text(const std::vector<Finding>& findings, const TextStyle& style
                                   [](const Finding& f) { return f.is_printed && f.holds; });
   const auto printed = std::count_if(findings.begin(), findings.end(),
                                      [](const Finding& f) { return f.is_printed; });
-  return fmt::format(
-      "A Performance Analytical Model for DNN Training with Focus on Memory Subsystem (thesis, "
-      "National Taiwan University, 2021)\n\n{}\n{} of {} hold: within 3 percentage points or "
-      "0.05×, "
-      "5 points where the thesis says \"about\", or in the direction it claims\n",
-      table.to_text(style), held, printed);
+  return fmt::format("{}\n\n{}\n{} of {} hold: {}\n", study.title, table.to_text(style), held,
+                     printed, study.rule);
 }
 
 std::string to_json(const std::vector<Finding>& findings, const Provenance& provenance) {
@@ -127,7 +155,33 @@ std::vector<Finding> findings_with_progress() {
   return reproduce_analytical([&](double share) { progress.show(share); });
 }
 
-int run(const Request& request) {
+/// Results that the file of --from holds, or that ship with the program.
+ConvResults stored_convolutions(const Arguments& given) {
+  if (const auto path = given.value(from_flag)) return load_conv_results(*path);
+  for (const EmbeddedFile& file : embedded_conv_results()) {
+    if (file.name == "paper") return read_conv_results(file.text);
+  }
+  fail(ErrorKind::environment,
+       "no results of the suite ship with this program; make them with `strata conv --suite paper "
+       "--device cuda --json paper.json` (or --suite cpu), and give --from paper.json");
+}
+
+int run_convolution(const Request& request) {
+  const Arguments& given = request.arguments;
+  if (given.has(out_flag) || given.has(png_flag))
+    fail(ErrorKind::usage,
+         "--out and --png do not go with convolution; `strata conv --from FILE --plot` draws it");
+  const ConvResults results = stored_convolutions(given);
+  const std::vector<Finding> findings = reproduce_convolution(results);
+  const auto path = given.value(json_flag);
+  if (path) write_output(*path, to_json(findings, {.command = request.command_line}));
+  if (path != "-") print(to_text(convolution_text(results), findings, request.style));
+  return exit_code::done;
+}
+
+int run_analytical(const Request& request) {
+  if (request.arguments.has(from_flag))
+    fail(ErrorKind::usage, "--from does not go with analytical, which computes");
   const auto folder = request.arguments.value(out_flag);
   const bool wants_png = request.arguments.has(png_flag);
   if (wants_png && !folder) fail(ErrorKind::usage, "--png needs --out DIR, where the pictures go");
@@ -138,8 +192,13 @@ int run(const Request& request) {
       folder ? "\n" + figures_in(*folder, wants_png ? WantPng::yes : WantPng::no) : "";
   const auto path = request.arguments.value(json_flag);
   if (path) write_output(*path, to_json(findings, {.command = request.command_line}));
-  if (path != "-") print(to_text(findings, request.style) + written);
+  if (path != "-") print(to_text(analytical_text(), findings, request.style) + written);
   return exit_code::done;
+}
+
+int run(const Request& request) {
+  return request.arguments.word(0) == "convolution" ? run_convolution(request)
+                                                    : run_analytical(request);
 }
 
 }  // namespace

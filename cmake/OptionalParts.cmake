@@ -111,3 +111,8 @@ strata_optional_part(sqlite HEADER sqlite3.h LIBRARIES sqlite3 FOR "databases of
 strata_optional_part(lemon HEADER lemon/network_simplex.h FOR "the independent check of flows in tests")
 strata_optional_part(rsvg HEADER librsvg/rsvg.h LIBRARIES rsvg-2 LOADED PATH_SUFFIXES librsvg-2.0
   INCLUDES_OF librsvg-2.0 FOR "PNG pictures (--png)")
+strata_optional_part(highway HEADER hwy/highway.h LIBRARIES hwy FOR "vector code chosen at run time (machine measure)")
+strata_optional_part(openblas HEADER cblas.h LIBRARIES openblas LOADED PATH_SUFFIXES openblas
+  FOR "unrolled convolutions on the CPU")
+strata_optional_part(fftw HEADER fftw3.h LIBRARIES fftw3f LOADED FOR "FFT convolutions on the CPU")
+strata_optional_part(onednn HEADER oneapi/dnnl/dnnl.h LIBRARIES dnnl LOADED FOR "oneDNN's convolutions beside ours")

@@ -22,7 +22,7 @@ measure:   base graph training machine profile gpu
 capture:   base profile gpu
 roofline:  base machine profile
 explain:   base machine profile roofline
-reproduce: base graph zoo training predict report
+reproduce: base graph zoo training predict measure report
 report:    base graph importers zoo cost training machine profile predict sweep gpu measure capture roofline explain
 '
 

@@ -19,4 +19,7 @@ std::span<const EmbeddedFile> embedded_machines();
 /// docs/cli/*.md, sorted by name: one page per command.
 std::span<const EmbeddedFile> embedded_help_pages();
 
+/// data/profiles/nvidia-h200/conv/*.json: stored results of `strata conv`; may be empty.
+std::span<const EmbeddedFile> embedded_conv_results();
+
 }  // namespace strata

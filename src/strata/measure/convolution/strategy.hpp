@@ -105,6 +105,12 @@ struct ConvTiming {
   std::vector<RoleTime> roles;    ///< of one further run; sums to less than a sample where gaps are
 };
 
+/// How long bytes take from the host to the device.
+struct HostTransfers {
+  double pinned_s = 0;    ///< from page-locked memory, asynchronously
+  double pageable_s = 0;  ///< from ordinary memory, while the host waits
+};
+
 /// Where strategies run.
 class ConvDevice {
  public:
@@ -121,6 +127,13 @@ class ConvDevice {
 
   virtual ConvTiming time(PreparedConvolution& prepared, const ConvTensors& tensors,
                           const ConvTimingOptions& options) = 0;
+
+  /// Nothing where the host's memory is the device's.
+  virtual std::optional<HostTransfers> host_transfers(std::int64_t) { return std::nullopt; }
+
+  /// For strategies of plug-ins: whether memory is that of a CUDA device, and its stream.
+  virtual bool is_cuda() const { return false; }
+  virtual void* stream() const { return nullptr; }
 };
 
 /// The CPU with all cores that this process may use.

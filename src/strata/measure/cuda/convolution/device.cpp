@@ -4,6 +4,7 @@
 #include "strata/measure/cuda/convolution/context.cuh"
 
 #include <algorithm>
+#include <chrono>
 
 namespace strata::cuda {
 namespace {
@@ -79,6 +80,9 @@ class CudaConvDevice final : public ConvDevice {
 
   ConvTiming time(PreparedConvolution& prepared, const ConvTensors& tensors,
                   const ConvTimingOptions& options) override;
+  std::optional<HostTransfers> host_transfers(std::int64_t bytes) override;
+  bool is_cuda() const override { return true; }
+  void* stream() const override { return context_->stream.get(); }
 
  private:
   // In the stream of the strategies: what they wrote is there, what they read has come.
@@ -100,6 +104,32 @@ class CudaConvDevice final : public ConvDevice {
   std::shared_ptr<ConvContext> context_;
   StrategyList strategies_;
 };
+
+// From a size on, copies take time in proportion: more is not copied, but computed.
+std::optional<HostTransfers> CudaConvDevice::host_transfers(std::int64_t bytes) {
+  constexpr std::int64_t enough = std::int64_t{64} << 20;
+  constexpr int times = 4;
+  const auto size = static_cast<std::size_t>(std::clamp<std::int64_t>(bytes, 1, enough));
+  if (free_bytes() < 2 * static_cast<std::int64_t>(size)) return std::nullopt;
+  const DeviceBuffer there(size);
+  const PinnedBuffer pinned(size);
+  const std::vector<char> pageable(size, 1);
+  const double scale = static_cast<double>(bytes) / static_cast<double>(size);
+  HostTransfers best{1e30, 1e30};
+  for (int i = 0; i < times; ++i) {
+    const Event start, end;
+    start.record(context_->stream.get());
+    STRATA_CUDA_CALL(cudaMemcpyAsync(there.get(), pinned.get(), size, cudaMemcpyHostToDevice,
+                                     context_->stream.get()));
+    end.record(context_->stream.get());
+    best.pinned_s = std::min(best.pinned_s, scale * end.seconds_since(start));
+    const auto begin = std::chrono::steady_clock::now();
+    STRATA_CUDA_CALL(cudaMemcpy(there.get(), pageable.data(), size, cudaMemcpyHostToDevice));
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
+    best.pageable_s = std::min(best.pageable_s, scale * elapsed.count());
+  }
+  return best;
+}
 
 // The caches are as the run before left them, as in a training step that runs layer after layer.
 ConvTiming CudaConvDevice::time(PreparedConvolution& prepared, const ConvTensors& tensors,

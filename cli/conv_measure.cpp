@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/conv_measure.hpp"
+
+#include "cli/conv_flags.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/output.hpp"
+#include "cli/sweep_progress.hpp"
+#include "strata/base/error.hpp"
+#include "strata/base/units.hpp"
+#include "strata/measure/convolution/lab.hpp"
+#include "strata/measure/convolution/plugin.hpp"
+#include "strata/report/convolution_report.hpp"
+#include "strata/sweep/result_file.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <memory>
+
+namespace strata {
+namespace {
+
+/// "12 of 240  fft, forward  b64 c3 …  3:05 min left" on a terminal; nothing elsewhere.
+class ConvProgress {
+ public:
+  ConvProgress(std::size_t done, std::size_t total) : done_before_(done), total_(total) {}
+  ~ConvProgress() {
+    if (is_shown_) print_to_stderr("\r\x1b[K");
+  }
+  ConvProgress(const ConvProgress&) = delete;
+  ConvProgress& operator=(const ConvProgress&) = delete;
+
+  void show(std::size_t done, const ConvCell& cell) const {
+    if (!is_shown_) return;
+    const double elapsed_s = std::chrono::duration<double>(Clock::now() - begin_).count();
+    const double each_s = elapsed_s / static_cast<double>(done - done_before_);
+    print_to_stderr(fmt::format("\r\x1b[K{} of {}  {} left  {} {}, {}", done, total_,
+                                waiting_time(each_s * static_cast<double>(total_ - done)),
+                                cell.strategy, name_of(cell.pass), to_text(cell.shape)));
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  bool is_shown_ = ::isatty(STDERR_FILENO) == 1;
+  std::size_t done_before_;
+  std::size_t total_;
+  Clock::time_point begin_ = Clock::now();
+};
+
+/// A device, its strategies and those of plug-ins, and what is to be done with them.
+struct Laboratory {
+  std::unique_ptr<ConvDevice> device;
+  std::vector<std::unique_ptr<ConvStrategy>> plugins;
+  std::vector<const ConvStrategy*> strategies;
+  ConvPlan plan;
+  std::vector<ConvTask> tasks;
+};
+
+Laboratory laboratory_of(const Arguments& given, std::vector<ConvSeries> series,
+                         std::vector<ConvPass> default_passes) {
+  Laboratory lab;
+  const ConvDeviceChoice choice = conv_device_choice(given);
+  const ConvRestriction restriction = conv_restriction(given);
+  lab.plan.series = std::move(series);
+  lab.plan.passes = restriction.passes.empty() ? std::move(default_passes) : restriction.passes;
+  lab.plan.memory_limit_bytes = restriction.memory_limit_bytes;
+  if (const auto dtype = given.value(conv_dtype_flag)) lab.plan.dtype = *dtype_named(*dtype);
+  if (const auto samples = given.value(conv_samples_flag))
+    lab.plan.samples = static_cast<int>(parse_whole_number(*samples, "--samples", 1, 100'000));
+  if (const auto seed = given.value(conv_seed_flag))
+    lab.plan.seed = static_cast<std::uint64_t>(parse_whole_number(*seed, "--seed", 0));
+  lab.device = choice.is_gpu ? cuda_conv_device(choice.index) : cpu_conv_device();
+  lab.plan.device = lab.device->name();
+  for (const std::string& path : given.values(conv_plugin_flag))
+    lab.plugins.push_back(load_conv_plugin(path, *lab.device));
+  lab.strategies = chosen_strategies(*lab.device, lab.plugins, restriction.strategies);
+  for (const ConvStrategy* strategy : lab.strategies)
+    lab.plan.strategies.push_back({std::string(strategy->name()), strategy->is_vendor()});
+  lab.tasks = conv_tasks(lab.plan, lab.strategies);
+  return lab;
+}
+
+/// The lines of a run before, when they are continued.
+std::vector<ConvCell> cells_before(const ConvLinesFile& lines, std::size_t count) {
+  if (count == 0) return {};
+  ConvResults before = load_conv_results(lines.path);
+  STRATA_CHECK(before.cells.size() >= count, "the file was just counted");
+  before.cells.resize(count);
+  return std::move(before.cells);
+}
+
+}  // namespace
+
+ConvRunOutcome measure_convolutions(const Arguments& given, std::vector<ConvSeries> series,
+                                    std::vector<ConvPass> default_passes,
+                                    const std::optional<ConvLinesFile>& lines) {
+  Laboratory lab = laboratory_of(given, std::move(series), std::move(default_passes));
+  std::optional<ResultFile> file;
+  std::size_t first = 0;
+  if (lines) {
+    file.emplace(lines->path, lines->if_present, conv_lines_head(lab.plan),
+                 [](std::int64_t cell) { return conv_line_begin(static_cast<std::size_t>(cell)); });
+    first = std::min(static_cast<std::size_t>(file->done()), lab.tasks.size());
+    lab.plan.cells = cells_before(*lines, first);
+  }
+  const InterruptWatch interrupts;
+  ConvRunOutcome outcome;
+  outcome.total = lab.tasks.size();
+  {
+    const ConvProgress progress(first, lab.tasks.size());
+    const ConvLabHooks hooks{.is_interrupted = [&] { return interrupts.was_asked(); },
+                             .on_cell =
+                                 [&](std::size_t task, const ConvCell& cell) {
+                                   if (file) file->append(conv_line(task, cell));
+                                   progress.show(task + 1, cell);
+                                 }};
+    auto cells = run_conv_lab(*lab.device, lab.plan, lab.tasks, first, hooks);
+    std::move(cells.begin(), cells.end(), std::back_inserter(lab.plan.cells));
+  }
+  outcome.is_interrupted = lab.plan.cells.size() < lab.tasks.size();
+  outcome.results = std::move(lab.plan);
+  return outcome;
+}
+
+std::string conv_dry_run_text(const Arguments& given, std::vector<ConvSeries> series,
+                              std::vector<ConvPass> default_passes) {
+  const Laboratory lab = laboratory_of(given, std::move(series), std::move(default_passes));
+  std::vector<std::string> names;
+  for (const ConvStrategyName& strategy : lab.plan.strategies) names.push_back(strategy.name);
+  std::size_t refused = 0;
+  std::size_t points = 0;
+  for (const ConvSeries& each : lab.plan.series) {
+    points += each.points.size();
+    for (const ConvPoint& point : each.points) refused += refusal_of(point.shape) ? 1 : 0;
+  }
+  std::size_t cannot = 0;
+  for (const ConvTask& task : lab.tasks) {
+    if (task.strategy->refusal({task.shape, task.pass, lab.plan.dtype})) ++cannot;
+  }
+  return fmt::format(
+      "{}\n{} points, {} of them impossible, {} distinct\n{} strategies: {}\n{} to measure, {} "
+      "refused\n",
+      lab.plan.device, points, refused, distinct_points(lab.plan.series).size(), names.size(),
+      fmt::join(names, ", "), lab.tasks.size() - cannot, cannot);
+}
+
+}  // namespace strata

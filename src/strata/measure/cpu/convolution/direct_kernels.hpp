@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+/// The inner loops of the direct strategy, compiled for every vector unit and chosen at run time.
+namespace strata::cpu {
+
+/// A block of result channels over a run of pixels:
+///   result[r·result_step + p] (+)= Σ_c Σ_t source[c·channel_step + offsets[t] + p] · w[c][t][r]
+/// for p < pixels, and nothing beyond them is read or written.
+struct TapSums {
+  const float* source = nullptr;
+  std::int64_t channels = 1;
+  std::int64_t channel_step = 0;
+  const std::int64_t* offsets = nullptr;
+  std::int64_t taps = 1;
+  const float* weights = nullptr;  ///< [channels][taps][block]
+  float* result = nullptr;
+  std::int64_t result_step = 0;
+  std::int64_t block = 1;  ///< result channels: 1, 2, 4 or 8
+  std::int64_t pixels = 1;
+  bool adds = false;  ///< to what is in the result; otherwise it is overwritten
+};
+void add_taps(const TapSums& sums);
+
+/// Products of gradients with shifted sources, summed over the pixels of all images:
+///   result[i·sources + j] (+)= Σ_n Σ_p gradient[n·gradient_image_step + i·gradient_step + p] ·
+///                                      source[n·source_image_step + source_offsets[j] + p]
+struct TapProducts {
+  const float* gradient = nullptr;
+  std::int64_t gradients = 1;  ///< at most most_gradients
+  std::int64_t gradient_step = 0;
+  std::int64_t gradient_image_step = 0;
+  const float* source = nullptr;
+  const std::int64_t* source_offsets = nullptr;
+  std::int64_t sources = 1;  ///< at most most_sources
+  std::int64_t source_image_step = 0;
+  std::int64_t images = 1;
+  std::int64_t pixels = 1;  ///< gradients are zero from here to the end of the last vector
+  float* result = nullptr;
+};
+inline constexpr std::int64_t most_gradients = 4;
+inline constexpr std::int64_t most_sources = 6;
+void multiply_taps(const TapProducts& products);
+
+/// How many result channels add_taps takes at once when there are enough.
+std::int64_t widest_channel_block();
+
+/// The most floats that multiply_taps reads beyond its pixels.
+inline constexpr std::int64_t vector_slack = 16;
+
+}  // namespace strata::cpu

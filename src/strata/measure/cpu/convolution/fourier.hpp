@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace strata::cpu {
+
+/// Two-dimensional Fourier transforms of one size, complex, not scaled. Memory is aligned as
+/// Scratch is; from and to do not overlap, and `from` may be overwritten.
+class Fourier {
+ public:
+  virtual ~Fourier() = default;
+  virtual void forward(float* from, float* to) const = 0;
+  virtual void backward(float* from, float* to) const = 0;
+};
+
+/// By FFTW, which tries several ways when it is made.
+std::unique_ptr<Fourier> make_fourier(std::int64_t height, std::int64_t width);
+
+/// Why there are none; nothing when there are.
+std::optional<std::string> fourier_refusal();
+
+}  // namespace strata::cpu

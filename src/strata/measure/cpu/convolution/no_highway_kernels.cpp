@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/base/error.hpp"
+#include "strata/measure/cpu/convolution/direct_kernels.hpp"
+#include "strata/measure/cpu/convolution/spectrum_kernels.hpp"
+#include "strata/measure/cpu/convolution/strategies.hpp"
+#include "strata/measure/cpu/convolution/winograd_kernels.hpp"
+
+namespace strata::cpu {
+namespace {
+
+[[noreturn]] void refuse_vectors() { fail(ErrorKind::environment, "{}", *vector_refusal()); }
+
+}  // namespace
+
+std::optional<std::string> vector_refusal() {
+  return "this strata was built without Highway (libhwy-dev)";
+}
+
+void add_taps(const TapSums&) { refuse_vectors(); }
+void multiply_taps(const TapProducts&) { refuse_vectors(); }
+std::int64_t widest_channel_block() { return 1; }
+
+void transform_tiles(int, TileTransform, const TileBatch&) { refuse_vectors(); }
+void split_line(int, const float*, std::int64_t, std::int64_t, float*, std::int64_t) {
+  refuse_vectors();
+}
+void join_line(int, const float*, std::int64_t, std::int64_t, float*) { refuse_vectors(); }
+
+void join_rows(const float*, const float*, std::int64_t, float*) { refuse_vectors(); }
+void split_row(const float*, std::int64_t, float, float*, float*) { refuse_vectors(); }
+void store_spectrum(const float*, std::int64_t, float*, std::int64_t) { refuse_vectors(); }
+void load_spectrum(const float*, std::int64_t, std::int64_t, float*) { refuse_vectors(); }
+void multiply_spectra(const SpectrumProduct&) { refuse_vectors(); }
+
+}  // namespace strata::cpu

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace strata::cpu {
+
+/// How many CPUs this process may use.
+int allowed_cpus();
+
+/// Threads that wait for work, so that a convolution does not pay for starting them.
+class Threads {
+ public:
+  /// Called with an index and the number of the thread that runs it; 0 is the caller's.
+  using Body = std::function<void(std::int64_t index, int thread)>;
+
+  explicit Threads(int count);
+  ~Threads();
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+
+  int count() const { return static_cast<int>(workers_.size()) + 1; }
+
+  /// Calls body for every index below `count`, on all threads, and returns when all are done. The
+  /// first exception is thrown again here.
+  void for_each(std::int64_t count, const Body& body);
+
+ private:
+  void work(int thread);
+  void take_indices(int thread);
+
+  std::vector<std::thread> workers_;
+  std::mutex mutex_;
+  std::condition_variable has_work_;
+  std::condition_variable is_done_;
+  const Body* body_ = nullptr;
+  std::int64_t count_ = 0;
+  std::atomic<std::int64_t> next_ = 0;
+  std::uint64_t round_ = 0;
+  int busy_ = 0;
+  bool is_ending_ = false;
+  std::exception_ptr failure_;
+};
+
+}  // namespace strata::cpu

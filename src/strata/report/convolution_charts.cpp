@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/report/convolution_cells.hpp"
+#include "strata/report/convolution_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace strata {
+namespace {
+
+using chart::Chart;
+
+constexpr chart::Marker marker_kinds[] = {chart::Marker::circle,   chart::Marker::square,
+                                          chart::Marker::triangle, chart::Marker::diamond,
+                                          chart::Marker::inverted, chart::Marker::cross};
+
+std::string axis_title(std::string_view letter) {
+  constexpr std::pair<std::string_view, std::string_view> names[] = {{"b", "batch"},
+                                                                     {"i", "side of the input"},
+                                                                     {"f", "filters"},
+                                                                     {"k", "side of the kernel"},
+                                                                     {"s", "stride"},
+                                                                     {"c", "input channels"},
+                                                                     {"p", "padding"},
+                                                                     {"d", "dilation"},
+                                                                     {"g", "groups"},
+                                                                     {"h", "height of the input"},
+                                                                     {"w", "width of the input"}};
+  for (const auto& [name, title] : names) {
+    if (name == letter) return std::string(title);
+  }
+  return std::string(letter);
+}
+
+/// One line per strategy over the points of a series.
+template <class ValueOf>
+Chart lines_over(const ConvResults& results, const ConvIndex& index, const ConvSeries& series,
+                 ConvPass pass, const ValueOf& value_of) {
+  Chart chart;
+  if (series.is_sweep) {
+    chart.x.title = axis_title(series.name);
+  } else {
+    for (const ConvPoint& point : series.points) chart.x.categories.push_back(point.label);
+  }
+  for (std::size_t i = 0; i < results.strategies.size(); ++i) {
+    const ConvStrategyName& strategy = results.strategies[i];
+    chart::Series line{.name = strategy.name,
+                       .color = i,
+                       .stroke = !series.is_sweep     ? chart::Stroke::none
+                                 : strategy.is_vendor ? chart::Stroke::dashed
+                                                      : chart::Stroke::solid,
+                       .marker = marker_kinds[i % std::size(marker_kinds)],
+                       .is_filled = !strategy.is_vendor};
+    for (std::size_t k = 0; k < series.points.size(); ++k) {
+      const ConvPoint& point = series.points[k];
+      const ConvCell* cell = index.find(point.shape, pass, strategy.name);
+      if (cell == nullptr || !cell->is_measured()) continue;
+      const double x = series.is_sweep ? static_cast<double>(*point.at) : static_cast<double>(k);
+      line.points.push_back({x, value_of(*cell), ""});
+    }
+    if (!line.points.empty()) chart.series.push_back(std::move(line));
+  }
+  return chart;
+}
+
+bool has_positive(const Chart& chart) {
+  return std::all_of(chart.series.begin(), chart.series.end(), [](const chart::Series& line) {
+    return std::all_of(line.points.begin(), line.points.end(),
+                       [](const chart::Point& point) { return point.y > 0; });
+  });
+}
+
+/// Stacked bars of roles over the points, one strategy.
+std::optional<Chart> roles_of_strategy(const ConvIndex& index, const ConvSeries& series,
+                                       ConvPass pass, const std::string& strategy) {
+  Chart chart;
+  chart.title = strategy;
+  chart.bar_layout = chart::BarLayout::stacked;
+  chart.y = {.title = "time", .quantity = chart::Quantity::seconds, .from_zero = true};
+  std::vector<std::vector<double>> by_role(static_cast<std::size_t>(KernelRole::other) + 1);
+  bool has_roles = false;
+  for (const ConvPoint& point : series.points) {
+    const ConvCell* cell = index.find(point.shape, pass, strategy);
+    if (cell == nullptr || !cell->is_measured()) continue;
+    chart.x.categories.push_back(series.is_sweep ? fmt::format("{}", *point.at) : point.label);
+    for (auto& values : by_role) values.push_back(0);
+    for (const RoleTime& role : cell->roles) {
+      by_role[static_cast<std::size_t>(role.role)].back() += role.seconds;
+      has_roles = has_roles || role.seconds > 0;
+    }
+  }
+  if (!has_roles) return std::nullopt;
+  if (series.is_sweep) chart.x.title = axis_title(series.name);
+  for (std::size_t role = 0; role < by_role.size(); ++role) {
+    if (std::all_of(by_role[role].begin(), by_role[role].end(), [](double v) { return v == 0; }))
+      continue;
+    chart.bars.push_back(
+        {std::string(name_of(static_cast<KernelRole>(role))), by_role[role], role});
+  }
+  return chart;
+}
+
+}  // namespace
+
+std::vector<ConvPicture> conv_pictures(const ConvResults& results) {
+  const ConvIndex index(results);
+  std::vector<ConvPicture> pictures;
+  const auto add = [&](const ConvSeries& series, ConvPass pass, std::string_view what,
+                       std::string_view title, std::vector<Chart> panels, std::size_t columns,
+                       double height) {
+    std::string name = fmt::format("{}-{}-{}", series.name, name_of(pass), what);
+    std::replace_if(
+        name.begin(), name.end(), [](char c) { return c == '/' || c == ' ' || c == ':'; }, '_');
+    pictures.push_back({name,
+                        {.title = fmt::format("{}, {}", title, name_of(pass)),
+                         .subtitle = fmt::format("{}, {}, {}", series_text(series), results.device,
+                                                 name_of(results.dtype)),
+                         .panels = std::move(panels),
+                         .columns = columns,
+                         .plot_height = height}});
+  };
+  for (const ConvSeries& series : results.series) {
+    for (const ConvPass pass : results.passes) {
+      Chart time = lines_over(results, index, series, pass,
+                              [](const ConvCell& cell) { return cell.time_s(); });
+      if (time.series.empty()) continue;
+      time.y = {
+          .title = "time",
+          .quantity = chart::Quantity::seconds,
+          .scale = has_positive(time) ? chart::ScaleKind::logarithmic : chart::ScaleKind::linear};
+      add(series, pass, "time", "Time of a convolution", {std::move(time)}, 1, 420);
+      Chart memory = lines_over(results, index, series, pass, [](const ConvCell& cell) {
+        return static_cast<double>(cell.peak_bytes());
+      });
+      memory.y = {.title = "tensors and scratch memory",
+                  .quantity = chart::Quantity::bytes,
+                  .from_zero = true};
+      add(series, pass, "memory", "Memory of a convolution", {std::move(memory)}, 1, 420);
+      std::vector<Chart> roles;
+      for (const ConvStrategyName& strategy : results.strategies) {
+        if (auto panel = roles_of_strategy(index, series, pass, strategy.name))
+          roles.push_back(std::move(*panel));
+      }
+      if (!roles.empty()) add(series, pass, "roles", "Kernels by role", std::move(roles), 2, 160);
+    }
+  }
+  return pictures;
+}
+
+}  // namespace strata
