@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// strata_convolution_suite [FILE [EVERY]]: the sweeps and layers of the paper's suite on this GPU, every
-// strategy and some variants of ours, forward; the gradients at the base point and the layers. A
-// line of the table per measurement, then our best against the best of cuDNN. First, how near our
-// kernels come to what bounds them: to cuBLAS on the same product, and to the memory's bandwidth.
+// strata_convolution_suite [FILE [EVERY]]: the sweeps and layers of the paper's suite on this GPU,
+// every strategy and some variants of ours, forward; the gradients at the base point and the
+// layers. A line of the table per measurement, then our best against the best of cuDNN. First, how
+// near our kernels come to what bounds them: to cuBLAS on the same product, and to the memory's
+// bandwidth.
 #include "strata/base/error.hpp"
 #include "strata/measure/ceilings.hpp"
 #include "strata/measure/convolution/reference.hpp"
@@ -37,7 +38,8 @@ ConvShape paper_shape(int b, int i, int f, int k, int s, int c) {
 
 std::vector<Point> paper_suite() {
   std::vector<Point> points;
-  const auto add = [&](std::string axis, int b, int i, int f, int k, int s, int c = 3, bool all = false) {
+  const auto add = [&](std::string axis, int b, int i, int f, int k, int s, int c = 3,
+                       bool all = false) {
     points.push_back({std::move(axis), paper_shape(b, i, f, k, s, c), all});
   };
   add("base", 64, 128, 64, 11, 1, 3, true);
@@ -151,8 +153,8 @@ double sampled_error(const Tensors& tensors, const ConvProblem& problem,
     if (!reference.contains(at))
       reference[at] = reference_element(problem.shape, problem.pass, data, at);
     float value = 0;
-    STRATA_CUDA_CALL(cudaMemcpy(&value, static_cast<const float*>(device) + at, 4,
-                                cudaMemcpyDeviceToHost));
+    STRATA_CUDA_CALL(
+        cudaMemcpy(&value, static_cast<const float*>(device) + at, 4, cudaMemcpyDeviceToHost));
     seen.push_back(value);
     expected.push_back(reference[at]);
   }
@@ -201,9 +203,10 @@ void print_product_share(const cuda::SharedContext& context, const ConvShape& sh
   const std::int64_t n = shape.output_elements() / shape.filters;
   const double theirs = product_ms(*context, m, n, k);
   const auto tera = [&](double ms) { return static_cast<double>(direct_flop(shape)) / ms * 1e-9; };
-  fmt::print("{}: implicit {:.3f} ms, {:.1f} TFLOP/s; cuBLAS on {} x {} x {} {:.3f} ms, {:.1f} "
-             "TFLOP/s: {:.0f} %\n", to_text(shape), ours, tera(ours), m, n, k, theirs,
-             tera(theirs), 100 * theirs / ours);
+  fmt::print(
+      "{}: implicit {:.3f} ms, {:.1f} TFLOP/s; cuBLAS on {} x {} x {} {:.3f} ms, {:.1f} "
+      "TFLOP/s: {:.0f} %\n",
+      to_text(shape), ours, tera(ours), m, n, k, theirs, tera(theirs), 100 * theirs / ours);
 }
 
 /// The copy of a large array: what a kernel that reads and writes can reach.
@@ -214,7 +217,8 @@ double copy_bytes_per_s(cudaStream_t stream) {
   for (int i = 0; i < 6; ++i) {
     const cuda::Event start, end;
     start.record(stream);
-    STRATA_CUDA_CALL(cudaMemcpyAsync(to.get(), from.get(), bytes, cudaMemcpyDeviceToDevice, stream));
+    STRATA_CUDA_CALL(
+        cudaMemcpyAsync(to.get(), from.get(), bytes, cudaMemcpyDeviceToDevice, stream));
     end.record(stream);
     best = std::max(best, 2.0 * bytes / end.seconds_since(start));
   }
@@ -264,7 +268,8 @@ void print_shares(const cuda::SharedContext& context) {
 
 class Suite {
  public:
-  Suite(cuda::SharedContext context, std::FILE* table) : context_(std::move(context)), table_(table) {
+  Suite(cuda::SharedContext context, std::FILE* table)
+      : context_(std::move(context)), table_(table) {
     cuda::add_direct(list_, context_);
     cuda::add_unroll(list_, context_);
     cuda::add_implicit(list_, context_);
@@ -323,8 +328,10 @@ class Suite {
   }
 
   int summary() const {
-    fmt::print("forward: {} points, ours / cuDNN's best {:.3f} in the geometric mean, faster on {}; "
-               "{} results wrong\n", count_, std::exp(logs_ / std::max(count_, 1)), wins_, wrong_);
+    fmt::print(
+        "forward: {} points, ours / cuDNN's best {:.3f} in the geometric mean, faster on {}; "
+        "{} results wrong\n",
+        count_, std::exp(logs_ / std::max(count_, 1)), wins_, wrong_);
     return wrong_ == 0 ? 0 : 1;
   }
 

@@ -67,7 +67,8 @@ class Case {
     const auto prepared = strategy.prepare(problem_);
     prepared->run(tensors_, marks);
     prepared->run(tensors_, marks);  // what was there before does not matter
-    std::vector<float> result(static_cast<std::size_t>(result_elements(problem_.shape, problem_.pass)));
+    std::vector<float> result(
+        static_cast<std::size_t>(result_elements(problem_.shape, problem_.pass)));
     download(result);
     return result;
   }
@@ -214,12 +215,59 @@ TEST_F(Convolution, halves_are_added_in_single_precision) {
 // Many tiles, several blocks, every path of the real sizes; looked at in some places.
 TEST_F(Convolution, large_shapes_are_right_where_one_looks) {
   const ConvShape shapes[] = {
-      {.batch = 8, .channels = 3, .height = 128, .width = 128, .filters = 64, .kernel_height = 11, .kernel_width = 11},
-      {.batch = 8, .channels = 3, .height = 97, .width = 131, .filters = 37, .kernel_height = 7, .kernel_width = 7, .stride_height = 2, .stride_width = 2, .pad_height = 3, .pad_width = 3},
-      {.batch = 16, .channels = 96, .height = 32, .width = 32, .filters = 130, .kernel_height = 9, .kernel_width = 9},
-      {.batch = 32, .channels = 160, .height = 13, .width = 13, .filters = 136, .kernel_height = 3, .kernel_width = 3, .pad_height = 1, .pad_width = 1},
-      {.batch = 4, .channels = 64, .height = 56, .width = 56, .filters = 192, .kernel_height = 1, .kernel_width = 1},
-      {.batch = 4, .channels = 32, .height = 64, .width = 64, .filters = 64, .kernel_height = 3, .kernel_width = 3, .pad_height = 2, .pad_width = 2, .dilation_height = 2, .dilation_width = 2, .groups = 4},
+      {.batch = 8,
+       .channels = 3,
+       .height = 128,
+       .width = 128,
+       .filters = 64,
+       .kernel_height = 11,
+       .kernel_width = 11},
+      {.batch = 8,
+       .channels = 3,
+       .height = 97,
+       .width = 131,
+       .filters = 37,
+       .kernel_height = 7,
+       .kernel_width = 7,
+       .stride_height = 2,
+       .stride_width = 2,
+       .pad_height = 3,
+       .pad_width = 3},
+      {.batch = 16,
+       .channels = 96,
+       .height = 32,
+       .width = 32,
+       .filters = 130,
+       .kernel_height = 9,
+       .kernel_width = 9},
+      {.batch = 32,
+       .channels = 160,
+       .height = 13,
+       .width = 13,
+       .filters = 136,
+       .kernel_height = 3,
+       .kernel_width = 3,
+       .pad_height = 1,
+       .pad_width = 1},
+      {.batch = 4,
+       .channels = 64,
+       .height = 56,
+       .width = 56,
+       .filters = 192,
+       .kernel_height = 1,
+       .kernel_width = 1},
+      {.batch = 4,
+       .channels = 32,
+       .height = 64,
+       .width = 64,
+       .filters = 64,
+       .kernel_height = 3,
+       .kernel_width = 3,
+       .pad_height = 2,
+       .pad_width = 2,
+       .dilation_height = 2,
+       .dilation_width = 2,
+       .groups = 4},
   };
   for (const ConvShape& shape : shapes) {
     for (const ConvPass pass : all_conv_passes) {
@@ -251,7 +299,13 @@ TEST_F(Convolution, refusals_say_why) {
       if (strategy->name() == name) return strategy->refusal(problem).value_or("can");
     return "not there";
   };
-  ConvProblem problem{{.batch = 2, .channels = 4, .height = 40, .width = 40, .filters = 4, .kernel_height = 5, .kernel_width = 5}};
+  ConvProblem problem{{.batch = 2,
+                       .channels = 4,
+                       .height = 40,
+                       .width = 40,
+                       .filters = 4,
+                       .kernel_height = 5,
+                       .kernel_width = 5}};
   EXPECT_EQ(reason("direct", problem), "can");
   EXPECT_EQ(reason("winograd4", problem), "3×3 windows only");
   problem.shape.kernel_height = problem.shape.kernel_width = 3;
@@ -264,12 +318,21 @@ TEST_F(Convolution, refusals_say_why) {
 }
 
 TEST_F(Convolution, time_has_samples_and_roles) {
-  const ConvProblem problem{{.batch = 32, .channels = 32, .height = 56, .width = 56, .filters = 64, .kernel_height = 3, .kernel_width = 3, .pad_height = 1, .pad_width = 1}};
+  const ConvProblem problem{{.batch = 32,
+                             .channels = 32,
+                             .height = 56,
+                             .width = 56,
+                             .filters = 64,
+                             .kernel_height = 3,
+                             .kernel_width = 3,
+                             .pad_height = 1,
+                             .pad_width = 1}};
   for (const auto& strategy : device_->strategies()) {
     if (strategy->refusal(problem)) continue;
     Case made(*device_, problem, 1);
     const auto prepared = strategy->prepare(problem);
-    const ConvTiming timing = device_->time(*prepared, made.tensors(), {.warm_up = 2, .samples = 5});
+    const ConvTiming timing =
+        device_->time(*prepared, made.tensors(), {.warm_up = 2, .samples = 5});
     ASSERT_EQ(timing.samples_s.size(), 5u) << strategy->name();
     ASSERT_FALSE(timing.roles.empty()) << strategy->name();
     double roles = 0;

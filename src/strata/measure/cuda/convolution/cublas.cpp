@@ -27,14 +27,13 @@ int narrow_size(std::int64_t size) { return static_cast<int>(size); }
 std::shared_ptr<Cublas> Cublas::load(cudaStream_t stream, std::string& problem) {
   std::shared_ptr<Cublas> cublas(new Cublas);
   LoadedLibrary& library = cublas->library_;
-  const bool is_whole =
-      library.open(fmt::format("libcublas.so.{}", CUBLAS_VER_MAJOR)) &&
-      library.find(cublas->create_, "cublasCreate_v2") &&
-      library.find(cublas->destroy_, "cublasDestroy_v2") &&
-      library.find(cublas->set_stream_, "cublasSetStream_v2") &&
-      library.find(cublas->set_math_mode_, "cublasSetMathMode") &&
-      library.find(cublas->gemm_, "cublasGemmStridedBatchedEx") &&
-      library.find(cublas->complex_gemm_, "cublasCgemmStridedBatched");
+  const bool is_whole = library.open(fmt::format("libcublas.so.{}", CUBLAS_VER_MAJOR)) &&
+                        library.find(cublas->create_, "cublasCreate_v2") &&
+                        library.find(cublas->destroy_, "cublasDestroy_v2") &&
+                        library.find(cublas->set_stream_, "cublasSetStream_v2") &&
+                        library.find(cublas->set_math_mode_, "cublasSetMathMode") &&
+                        library.find(cublas->gemm_, "cublasGemmStridedBatchedEx") &&
+                        library.find(cublas->complex_gemm_, "cublasCgemmStridedBatched");
   if (!is_whole) {
     problem = library.problem;
     return nullptr;
@@ -57,29 +56,28 @@ Cublas::~Cublas() {
 // The library counts columns first; read so, a matrix of ours is its transpose, and Cᵀ = Bᵀ Aᵀ.
 void Cublas::multiply(const BatchedProduct& p) const {
   const float one = 1;
-  check_cublas(
-      gemm_(handle_, p.b.is_transposed ? CUBLAS_OP_T : CUBLAS_OP_N,
-            p.a.is_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, narrow_size(p.n), narrow_size(p.m),
-            narrow_size(p.k), &one, p.b.data, cublas_type(p.in), narrow_size(p.b.stride),
-            p.b.batch_stride, p.a.data, cublas_type(p.in), narrow_size(p.a.stride),
-            p.a.batch_stride, &p.beta, p.c, cublas_type(p.out), narrow_size(p.c_stride),
-            p.c_batch_stride, narrow_size(p.batch),
-            p.in == DType::fp32 ? CUBLAS_COMPUTE_32F_PEDANTIC : CUBLAS_COMPUTE_32F,
-            CUBLAS_GEMM_DEFAULT),
-      "cublasGemmStridedBatchedEx");
+  check_cublas(gemm_(handle_, p.b.is_transposed ? CUBLAS_OP_T : CUBLAS_OP_N,
+                     p.a.is_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, narrow_size(p.n),
+                     narrow_size(p.m), narrow_size(p.k), &one, p.b.data, cublas_type(p.in),
+                     narrow_size(p.b.stride), p.b.batch_stride, p.a.data, cublas_type(p.in),
+                     narrow_size(p.a.stride), p.a.batch_stride, &p.beta, p.c, cublas_type(p.out),
+                     narrow_size(p.c_stride), p.c_batch_stride, narrow_size(p.batch),
+                     p.in == DType::fp32 ? CUBLAS_COMPUTE_32F_PEDANTIC : CUBLAS_COMPUTE_32F,
+                     CUBLAS_GEMM_DEFAULT),
+               "cublasGemmStridedBatchedEx");
 }
 
 void Cublas::multiply_complex(const BatchedProduct& p) const {
   const cuComplex one = {1, 0}, beta = {p.beta, 0};
   const auto complex = [](const void* data) { return static_cast<const cuComplex*>(data); };
-  check_cublas(complex_gemm_(handle_, p.b.is_transposed ? CUBLAS_OP_T : CUBLAS_OP_N,
+  check_cublas(
+      complex_gemm_(handle_, p.b.is_transposed ? CUBLAS_OP_T : CUBLAS_OP_N,
                     p.a.is_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, narrow_size(p.n),
                     narrow_size(p.m), narrow_size(p.k), &one, complex(p.b.data),
                     narrow_size(p.b.stride), p.b.batch_stride, complex(p.a.data),
-                    narrow_size(p.a.stride), p.a.batch_stride, &beta,
-                    static_cast<cuComplex*>(p.c), narrow_size(p.c_stride), p.c_batch_stride,
-                    narrow_size(p.batch)),
-               "cublasCgemmStridedBatched");
+                    narrow_size(p.a.stride), p.a.batch_stride, &beta, static_cast<cuComplex*>(p.c),
+                    narrow_size(p.c_stride), p.c_batch_stride, narrow_size(p.batch)),
+      "cublasCgemmStridedBatched");
 }
 
 }  // namespace strata::cuda

@@ -17,8 +17,8 @@ namespace strata::cuda {
 /// with rows and columns exchanged.
 struct Operand {
   const void* data = nullptr;
-  std::int64_t stride = 0;       ///< from row to row, as it is stored
-  std::int64_t batch_stride = 0; ///< from matrix to matrix; 0: the same for all
+  std::int64_t stride = 0;        ///< from row to row, as it is stored
+  std::int64_t batch_stride = 0;  ///< from matrix to matrix; 0: the same for all
   bool is_transposed = false;
 };
 

@@ -31,9 +31,8 @@ class EventMarks final : public RoleMarks {
     std::vector<RoleTime> times;
     for (std::size_t i = 0; i < roles_.size(); ++i) {
       const double seconds = events_[i + 1]->seconds_since(*events_[i]);
-      const auto same = std::find_if(times.begin(), times.end(), [&](const RoleTime& time) {
-        return time.role == roles_[i];
-      });
+      const auto same = std::find_if(times.begin(), times.end(),
+                                     [&](const RoleTime& time) { return time.role == roles_[i]; });
       if (same == times.end()) {
         times.push_back({roles_[i], seconds});
       } else {
@@ -62,9 +61,7 @@ class CudaConvDevice final : public ConvDevice {
   }
 
   std::string name() const override { return info_.name; }
-  std::span<const std::unique_ptr<ConvStrategy>> strategies() const override {
-    return strategies_;
-  }
+  std::span<const std::unique_ptr<ConvStrategy>> strategies() const override { return strategies_; }
   std::int64_t free_bytes() const override {
     std::size_t free = 0, total = 0;
     STRATA_CUDA_CALL(cudaMemGetInfo(&free, &total));
@@ -87,8 +84,8 @@ class CudaConvDevice final : public ConvDevice {
  private:
   // In the stream of the strategies: what they wrote is there, what they read has come.
   void copy(void* to, const void* from, std::int64_t bytes, cudaMemcpyKind kind) const {
-    STRATA_CUDA_CALL(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), kind,
-                                     context_->stream.get()));
+    STRATA_CUDA_CALL(
+        cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), kind, context_->stream.get()));
     context_->stream.synchronize();
   }
   double run_once(PreparedConvolution& prepared, const ConvTensors& tensors) const {
@@ -154,7 +151,8 @@ ConvTiming CudaConvDevice::time(PreparedConvolution& prepared, const ConvTensors
 
 std::shared_ptr<void> device_memory(std::int64_t bytes) {
   void* data = nullptr;
-  const cudaError_t status = cudaMalloc(&data, static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)));
+  const cudaError_t status =
+      cudaMalloc(&data, static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)));
   if (status == cudaErrorMemoryAllocation) {
     cudaGetLastError();
     std::size_t free = 0, total = 0;
@@ -187,8 +185,7 @@ namespace strata {
 std::unique_ptr<ConvDevice> cuda_conv_device(int index) {
   const std::vector<DeviceInfo> devices = cuda_devices();
   if (index < 0 || index >= static_cast<int>(devices.size())) {
-    fail(ErrorKind::environment, "there is no GPU {}; this computer has {}", index,
-         devices.size());
+    fail(ErrorKind::environment, "there is no GPU {}; this computer has {}", index, devices.size());
   }
   STRATA_CUDA_CALL(cudaSetDevice(index));
   auto context = std::make_shared<cuda::ConvContext>();

@@ -93,8 +93,9 @@ class DirectStrategy final : public ConvStrategy {
   std::vector<KernelFacts> kernels(const ConvProblem& problem) const override {
     const ConvView view = view_of(problem);
     if (problem.pass == ConvPass::weight_gradient) {
-      return {facts_of(direct_weight_kernel(view), "direct_weights", KernelRole::direct,
-                       static_cast<int>(std::min(direct_weight_patch_bytes(view), most_patch_bytes)))};
+      return {
+          facts_of(direct_weight_kernel(view), "direct_weights", KernelRole::direct,
+                   static_cast<int>(std::min(direct_weight_patch_bytes(view), most_patch_bytes)))};
     }
     return {facts_of(direct_kernel(view), "direct_tile", KernelRole::direct,
                      static_cast<int>(std::min(direct_patch_bytes(view), most_patch_bytes)))};

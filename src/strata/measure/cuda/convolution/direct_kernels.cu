@@ -42,8 +42,7 @@ __device__ __forceinline__ void add_window(const float* patch, int width, const 
     for (int row = 0; row < rows_per_thread + K - 1; ++row) column[row] = patch[row * width + kx];
 #pragma unroll
     for (int ky = 0; ky < K; ++ky) {
-      const float4* factors =
-          reinterpret_cast<const float4*>(kernels + (ky * K + kx) * Filters);
+      const float4* factors = reinterpret_cast<const float4*>(kernels + (ky * K + kx) * Filters);
 #pragma unroll
       for (int four = 0; four < Filters / 4; ++four) {
         const float4 factor = factors[four];
@@ -63,8 +62,8 @@ __device__ __forceinline__ void add_window(const float* patch, int width, const 
 // A block: a tile of results of one image and some filters of a group. K = 0: any window.
 template <int K, int Filters>
 __global__ void __launch_bounds__(direct_threads)
-    direct_tile(ConvView view, const float* __restrict__ kernels,
-                const float* __restrict__ images, float* __restrict__ results) {
+    direct_tile(ConvView view, const float* __restrict__ kernels, const float* __restrict__ images,
+                float* __restrict__ results) {
   extern __shared__ float4 memory[];
   const int filters = view.out_channels / view.groups, channels = view.in_channels / view.groups;
   const int taps = view.kernel_height * view.kernel_width;
@@ -83,17 +82,19 @@ __global__ void __launch_bounds__(direct_threads)
   float sums[rows_per_thread][Filters] = {};
   for (int channel = 0; channel < channels; ++channel) {
     __syncthreads();
-    load_patch<direct_threads>(
-        view, size,
-        images + (static_cast<std::int64_t>(image) * view.in_channels + group * channels + channel) *
-                     view.in_height * view.in_width,
-        oy, ox, patch);
+    load_patch<direct_threads>(view, size,
+                               images + (static_cast<std::int64_t>(image) * view.in_channels +
+                                         group * channels + channel) *
+                                            view.in_height * view.in_width,
+                               oy, ox, patch);
     for (int i = tid; i < taps * Filters; i += direct_threads) {
       const int f = i / taps, tap = i - f * taps;
       const bool is_there = first + f < filters;
       factors[tap * Filters + f] =
           is_there ? kernels[(static_cast<std::int64_t>(group * filters + first + f) * channels +
-                              channel) * taps + tap]
+                              channel) *
+                                 taps +
+                             tap]
                    : 0.0F;
     }
     __syncthreads();
@@ -106,8 +107,10 @@ __global__ void __launch_bounds__(direct_threads)
     }
   }
   if (ox + my_column >= view.out_width) return;
-  float* to = results + (static_cast<std::int64_t>(image) * view.out_channels + group * filters +
-                         first) * view.out_height * view.out_width + ox + my_column;
+  float* to = results +
+              (static_cast<std::int64_t>(image) * view.out_channels + group * filters + first) *
+                  view.out_height * view.out_width +
+              ox + my_column;
 #pragma unroll
   for (int f = 0; f < Filters; ++f) {
     if (first + f >= filters) break;
@@ -122,8 +125,8 @@ __global__ void __launch_bounds__(direct_threads)
 
 // Without a patch, for windows that no shared memory holds. One result per thread.
 __global__ void __launch_bounds__(direct_threads)
-    direct_plain(ConvView view, const float* __restrict__ kernels,
-                 const float* __restrict__ images, float* __restrict__ results) {
+    direct_plain(ConvView view, const float* __restrict__ kernels, const float* __restrict__ images,
+                 float* __restrict__ results) {
   const int at = static_cast<int>(blockIdx.x) * direct_threads + static_cast<int>(threadIdx.x);
   if (at >= view.out_height * view.out_width) return;
   const int filters = view.out_channels / view.groups, channels = view.in_channels / view.groups;
@@ -131,8 +134,9 @@ __global__ void __launch_bounds__(direct_threads)
   const int y0 = at / view.out_width * view.stride_height - view.pad_height;
   const int x0 = at % view.out_width * view.stride_width - view.pad_width;
   const int taps = view.kernel_height * view.kernel_width;
-  const float* plane = images + (static_cast<std::int64_t>(image) * view.in_channels +
-                                 filter / filters * channels) * view.in_height * view.in_width;
+  const float* plane =
+      images + (static_cast<std::int64_t>(image) * view.in_channels + filter / filters * channels) *
+                   view.in_height * view.in_width;
   const float* factors = kernels + static_cast<std::int64_t>(filter) * channels * taps;
   float sum = 0;
   for (int channel = 0; channel < channels; ++channel) {
@@ -148,7 +152,8 @@ __global__ void __launch_bounds__(direct_threads)
     factors += taps;
   }
   results[(static_cast<std::int64_t>(image) * view.out_channels + filter) * view.out_height *
-              view.out_width + at] = sum;
+              view.out_width +
+          at] = sum;
 }
 
 using DirectKernel = void (*)(ConvView, const float*, const float*, float*);

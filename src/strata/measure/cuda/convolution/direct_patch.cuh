@@ -14,11 +14,15 @@ struct PatchSize {
 #endif
   PatchSize(const ConvView& view, int rows, int columns)
       : height((rows - 1) * view.stride_height + view.extent_height()),
-        width((columns - 1) * view.stride_width + view.extent_width()) {}
+        width((columns - 1) * view.stride_width + view.extent_width()) {
+  }
 #ifdef __CUDACC__
   __host__ __device__
 #endif
-  int numbers() const { return height * width; }
+      int
+      numbers() const {
+    return height * width;
+  }
 };
 
 #ifdef __CUDACC__

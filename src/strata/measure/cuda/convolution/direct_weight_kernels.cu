@@ -20,8 +20,8 @@ struct TapShare {
         rounds((all + weight_threads - 1) / weight_threads) {}
 };
 
-// A block: some filters and one channel, all results of a part of the batch. A thread has one number
-// of the window and every lanes-th result of a tile.
+// A block: some filters and one channel, all results of a part of the batch. A thread has one
+// number of the window and every lanes-th result of a tile.
 __global__ void __launch_bounds__(weight_threads)
     direct_weights(ConvView view, const float* __restrict__ images,
                    const float* __restrict__ gradients, int parts, float* __restrict__ sums_out) {
@@ -47,10 +47,11 @@ __global__ void __launch_bounds__(weight_threads)
   float sums[weight_filters] = {};
   for (int image = part; image < view.batch; image += parts) {
     const float* plane = images + (static_cast<std::int64_t>(image) * view.in_channels +
-                                   group * channels + channel) * view.in_height * view.in_width;
+                                   group * channels + channel) *
+                                      view.in_height * view.in_width;
     const float* gradient =
-        gradients + (static_cast<std::int64_t>(image) * view.out_channels + group * filters +
-                     first) * area;
+        gradients +
+        (static_cast<std::int64_t>(image) * view.out_channels + group * filters + first) * area;
     for (int oy = 0; oy < view.out_height; oy += weight_rows) {
       for (int ox = 0; ox < view.out_width; ox += weight_columns) {
         __syncthreads();
@@ -58,8 +59,8 @@ __global__ void __launch_bounds__(weight_threads)
         for (int i = tid; i < weight_rows * weight_columns * weight_filters; i += weight_threads) {
           const int column = i % weight_columns, row = i / weight_columns % weight_rows;
           const int f = i / (weight_columns * weight_rows);
-          const bool is_there = first + f < filters && oy + row < view.out_height &&
-                                ox + column < view.out_width;
+          const bool is_there =
+              first + f < filters && oy + row < view.out_height && ox + column < view.out_width;
           tile[(row * weight_columns + column) * weight_filters + f] =
               is_there ? __ldg(gradient + static_cast<std::int64_t>(f) * area +
                                (oy + row) * view.out_width + ox + column)
@@ -69,8 +70,8 @@ __global__ void __launch_bounds__(weight_threads)
         if (!has_tap) continue;
         for (int i = lane; i < weight_rows * weight_columns; i += share.lanes) {
           const int row = i / weight_columns, column = i % weight_columns;
-          const float value = patch[from + row * view.stride_height * size.width +
-                                    column * view.stride_width];
+          const float value =
+              patch[from + row * view.stride_height * size.width + column * view.stride_width];
           const float4* factors = reinterpret_cast<const float4*>(tile + i * weight_filters);
           const float4 low = factors[0], high = factors[1];
           sums[0] = fmaf(value, low.x, sums[0]), sums[1] = fmaf(value, low.y, sums[1]);
@@ -93,7 +94,10 @@ __global__ void __launch_bounds__(weight_threads)
     for (int other = 0; other < share.lanes; ++other)
       sum += tile[(tid + other * share.taps) * weight_filters + f];
     sums_out[((static_cast<std::int64_t>(part) * view.out_channels + group * filters + first + f) *
-                  channels + channel) * all_taps + tap] = sum;
+                  channels +
+              channel) *
+                 all_taps +
+             tap] = sum;
   }
 }
 
@@ -114,8 +118,8 @@ __global__ void __launch_bounds__(weight_threads)
   float sum = 0;
   for (int image = 0; image < view.batch; ++image) {
     const float* plane = images + (static_cast<std::int64_t>(image) * view.in_channels +
-                                   filter / filters * channels + channel) * view.in_height *
-                                      view.in_width;
+                                   filter / filters * channels + channel) *
+                                      view.in_height * view.in_width;
     const float* gradient =
         gradients + (static_cast<std::int64_t>(image) * view.out_channels + filter) * area;
     for (int at = static_cast<int>(threadIdx.x) % 32; at < area; at += 32) {
@@ -142,8 +146,8 @@ bool has_weight_patch(const ConvView& view) {
 
 std::int64_t direct_weight_patch_bytes(const ConvView& view) {
   const PatchSize size(view, weight_rows, weight_columns);
-  return 4 * (std::int64_t{size.height} * size.width +
-              weight_rows * weight_columns * weight_filters);
+  return 4 *
+         (std::int64_t{size.height} * size.width + weight_rows * weight_columns * weight_filters);
 }
 
 int direct_parts(const ConvView& view) {
@@ -161,8 +165,8 @@ void direct_weight_gradient(const ConvView& view, const float* images, const flo
   const int filters = view.out_channels / view.groups, channels = view.in_channels / view.groups;
   const TapShare share(view.kernel_height * view.kernel_width);
   if (!has_weight_patch(view)) {
-    const std::int64_t count = std::int64_t{view.out_channels} * channels * view.kernel_height *
-                               view.kernel_width;
+    const std::int64_t count =
+        std::int64_t{view.out_channels} * channels * view.kernel_height * view.kernel_width;
     const std::int64_t warps = weight_threads / 32;
     direct_weights_plain<<<static_cast<unsigned>((count + warps - 1) / warps), weight_threads, 0,
                            stream>>>(view, images, gradients, count, sums);

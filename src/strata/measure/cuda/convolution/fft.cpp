@@ -99,8 +99,8 @@ FftPlan fft_plan(const ConvProblem& problem, int n, const WindowBlocks& blocks, 
   } else {
     plan.out_at = scratch.add(plan.out.spectra() * spectrum);
     bytes = static_cast<double>(2 * scratch.bytes());
-    plan.cost = 8.0 * spectrum_size(n) * plan.in.planes() * view.out_channels / view.groups *
-                tiles / 3e13;
+    plan.cost =
+        8.0 * spectrum_size(n) * plan.in.planes() * view.out_channels / view.groups * tiles / 3e13;
   }
   plan.cost += bytes / 2.5e12;
   plan.bytes = scratch.bytes();
@@ -265,8 +265,8 @@ class FftStrategy final : public ConvStrategy {
     const FftPlan plan = best_plan(problem, choice_);
     const ConvView view = view_of(problem);
     const double numbers = plan.n * plan.n;
-    const double transforms = static_cast<double>(plan.in.spectra() + plan.out.spectra() +
-                                                  plan.kernels.spectra());
+    const double transforms =
+        static_cast<double>(plan.in.spectra() + plan.out.spectra() + plan.kernels.spectra());
     const double products = static_cast<double>(plan.in.spectra()) * view.out_channels /
                             view.groups * 8 * spectrum_size(plan.n);
     return static_cast<std::int64_t>(transforms * 2.5 * numbers * std::log2(numbers) + products);

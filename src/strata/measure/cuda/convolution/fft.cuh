@@ -47,8 +47,8 @@ void transform_tiles(int n, const TileGrid& grid, const float* images, SpectrumO
 void transform_tiles_back(int n, const TileGrid& grid, const float2* spectra, float* images,
                           cudaStream_t stream);
 
-/// Two filters as one spectrum: pairs[pair][channel][v][u] = first + i × second at (v, u) for v up to
-/// N/2, and at (v, −u) above. `spectra` are those of the kernels, by_tile, conjugated.
+/// Two filters as one spectrum: pairs[pair][channel][v][u] = first + i × second at (v, u) for v up
+/// to N/2, and at (v, −u) above. `spectra` are those of the kernels, by_tile, conjugated.
 void pair_filters(int n, int filters, int channels, const float2* spectra, float2* pairs,
                   cudaStream_t stream);
 

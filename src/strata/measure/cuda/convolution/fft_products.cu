@@ -93,8 +93,7 @@ __global__ void __launch_bounds__(fused_threads, N == 32 ? 4 : 6)
     for (int v = 0; v < N; ++v) a[v] = make_float2(0, 0);
     for (int plane = 0; plane < planes; ++plane) {
       const float2* x = spectrum + plane * TileSlots * numbers;
-      const float2* w =
-          pairs + (static_cast<std::int64_t>(pair) * planes + plane) * N * N + lane;
+      const float2* w = pairs + (static_cast<std::int64_t>(pair) * planes + plane) * N * N + lane;
 #pragma unroll
       for (int v = 0; v <= N / 2; ++v) {
         const float2 number = x[v * N];
@@ -158,8 +157,9 @@ __global__ void __launch_bounds__(column_warps * 32)
     few_columns(int rows, int inner, int columns, const float2* __restrict__ a,
                 const float2* __restrict__ b, float2* __restrict__ c) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const int row0 = (static_cast<int>(blockIdx.x) * column_warps +
-                    static_cast<int>(threadIdx.x) / 32) * rows_per_warp;
+  const int row0 =
+      (static_cast<int>(blockIdx.x) * column_warps + static_cast<int>(threadIdx.x) / 32) *
+      rows_per_warp;
   if (row0 >= rows) return;
   const std::int64_t frequency = blockIdx.y;
   a += frequency * rows * inner;
@@ -207,7 +207,7 @@ void launch_products_back(const TileGrid& in, const float2* spectra, const float
   STRATA_CUDA_CALL(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
   kernel<<<grid, fused_threads, bytes, stream>>>(in, in.planes(), spectra, pairs, pair_count, out,
-                                                   images);
+                                                 images);
 }
 
 }  // namespace
@@ -249,10 +249,8 @@ void multiply_few_columns(int frequencies, int rows, int inner, int columns, con
 }
 
 TileKernel multiply_back_kernel(int n, int planes) {
-  const int bytes =
-      planes * fused_tiles(n) * spectrum_size(n) * static_cast<int>(sizeof(float2));
-  if (n == 16)
-    return {reinterpret_cast<const void*>(&products_back<16, fused_tiles(16)>), bytes};
+  const int bytes = planes * fused_tiles(n) * spectrum_size(n) * static_cast<int>(sizeof(float2));
+  if (n == 16) return {reinterpret_cast<const void*>(&products_back<16, fused_tiles(16)>), bytes};
   return {reinterpret_cast<const void*>(&products_back<32, fused_tiles(32)>), bytes};
 }
 

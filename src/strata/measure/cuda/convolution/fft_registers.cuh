@@ -32,7 +32,8 @@ __device__ __forceinline__ float2 turned(float2 a) {
     return Inverse ? make_float2(-a.y, a.x) : make_float2(a.y, -a.x);
   } else {
     constexpr float c = cosine_32(J);
-    constexpr float s = Inverse ? -cosine_32(J < 8 ? 8 - J : J - 8) : cosine_32(J < 8 ? 8 - J : J - 8);
+    constexpr float s =
+        Inverse ? -cosine_32(J < 8 ? 8 - J : J - 8) : cosine_32(J < 8 ? 8 - J : J - 8);
     return make_float2(a.x * c + a.y * s, a.y * c - a.x * s);
   }
 }

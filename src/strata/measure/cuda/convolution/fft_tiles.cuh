@@ -7,19 +7,19 @@
 namespace strata::cuda {
 
 struct Tile {
-  std::int64_t plane = 0;      ///< where its channel of its image begins
-  int y = 0;                   ///< of its first row, in the spread images
-  int x = 0;                   ///< of the lane's column, in the images
-  int first_row = 0, rows = 0; ///< of the tile that are rows of the spread images; 0: the lane's
-                               ///< column is none of theirs
+  std::int64_t plane = 0;       ///< where its channel of its image begins
+  int y = 0;                    ///< of its first row, in the spread images
+  int x = 0;                    ///< of the lane's column, in the images
+  int first_row = 0, rows = 0;  ///< of the tile that are rows of the spread images; 0: the lane's
+                                ///< column is none of theirs
 };
 
 __device__ inline Tile tile_at(const TileGrid& grid, int channel, int image, int place, int lane,
                                int block = 0) {
   Tile tile;
   const int ty = place / grid.tiles_x, tx = place - ty * grid.tiles_x;
-  tile.plane = (static_cast<std::int64_t>(image) * grid.channels + channel) * grid.height *
-               grid.width;
+  tile.plane =
+      (static_cast<std::int64_t>(image) * grid.channels + channel) * grid.height * grid.width;
   const int by = block / grid.blocks_x, bx = block - by * grid.blocks_x;
   tile.y = ty * grid.step_height + by * grid.shift_height - grid.origin_height;
   const int spread = tx * grid.step_width + bx * grid.shift_width - grid.origin_width + lane;
@@ -52,8 +52,7 @@ __device__ __forceinline__ bool has_row(const Tile& tile, int row) {
 
 /// Calls body(row of the tile, offset from the plane) for each row that is one of the images.
 template <int N, class Body>
-__device__ __forceinline__ void for_rows(const TileGrid& grid, const Tile& tile,
-                                         const Body& body) {
+__device__ __forceinline__ void for_rows(const TileGrid& grid, const Tile& tile, const Body& body) {
   if (grid.gap_height == 1) {
     const int begin = tile.y * grid.width + tile.x;
 #pragma unroll

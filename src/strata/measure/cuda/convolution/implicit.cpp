@@ -61,8 +61,8 @@ class PreparedImplicit final : public PreparedConvolution {
         return;
       case ConvPass::weight_gradient:
         marks.begin(KernelRole::gemm);
-        implicit_weight_gradient(view_, table, input, output, plan_.parts,
-                                 at<float>(plan_.sums_at), stream);
+        implicit_weight_gradient(view_, table, input, output, plan_.parts, at<float>(plan_.sums_at),
+                                 stream);
         marks.begin(KernelRole::other);
         add_parts(at<float>(plan_.sums_at), plan_.parts, problem_.shape.weight_elements(), weights,
                   DType::fp32, stream);
@@ -95,7 +95,8 @@ class ImplicitStrategy final : public ConvStrategy {
          {view.extent_height(), view.extent_width(), view.in_height * view.gap_height,
           view.in_width * view.gap_width, view.out_height * view.stride_height,
           view.out_width * view.stride_width})
-      if (size > most) return fmt::format("images and windows of at most {} rows and columns", most);
+      if (size > most)
+        return fmt::format("images and windows of at most {} rows and columns", most);
     return std::nullopt;
   }
   std::int64_t scratch_bytes(const ConvProblem& problem) const override {

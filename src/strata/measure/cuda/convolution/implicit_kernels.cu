@@ -77,8 +77,7 @@ __device__ __forceinline__ void write_rows(const float (&sums)[8][8], float* pla
   for (int i = 0; i < 8; ++i) {
     __syncwarp();
     float* mine = place + lane / 8 * 64 + lane % 8 * 4;
-    *reinterpret_cast<float4*>(mine) =
-        make_float4(sums[i][0], sums[i][1], sums[i][2], sums[i][3]);
+    *reinterpret_cast<float4*>(mine) = make_float4(sums[i][0], sums[i][1], sums[i][2], sums[i][3]);
     *reinterpret_cast<float4*>(mine + 32) =
         make_float4(sums[i][4], sums[i][5], sums[i][6], sums[i][7]);
     __syncwarp();
@@ -89,8 +88,7 @@ __device__ __forceinline__ void write_rows(const float (&sums)[8][8], float* pla
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         if (at[half] >= 0)
-          results[at[half] + (out_channel0 + row) * area] =
-              place[line * 64 + half * 32 + lane];
+          results[at[half] + (out_channel0 + row) * area] = place[line * 64 + half * 32 + lane];
       }
     }
   }
@@ -98,9 +96,8 @@ __device__ __forceinline__ void write_rows(const float (&sums)[8][8], float* pla
 
 template <int Rows, bool IsSpread>
 __global__ void __launch_bounds__(ProductTile<Rows, 128>::threads, Rows == 64 ? 4 : 8)
-    product(ConvView view, const WindowEntry* __restrict__ table,
-            const float* __restrict__ kernels, const float* __restrict__ images,
-            float* __restrict__ results) {
+    product(ConvView view, const WindowEntry* __restrict__ table, const float* __restrict__ kernels,
+            const float* __restrict__ images, float* __restrict__ results) {
   using T = ProductTile<Rows, 128>;
   __shared__ typename T::Stage stages[T::stages];
   const int tid = static_cast<int>(threadIdx.x);
@@ -122,9 +119,8 @@ __global__ void __launch_bounds__(ProductTile<Rows, 128>::threads, Rows == 64 ? 
     const int pixel = column0 + tid + i * T::threads;
     if (pixel >= pixels) continue;
     const int image = pixel / area, at = pixel - image * area, oy = at / view.out_width;
-    places[i] = pixel_place<IsSpread>(
-        view, (image * view.in_channels + group * channels) * plane, oy,
-        at - oy * view.out_width);
+    places[i] = pixel_place<IsSpread>(view, (image * view.in_channels + group * channels) * plane,
+                                      oy, at - oy * view.out_width);
   }
   const float* my_kernels = kernels + static_cast<std::int64_t>(group) * filters * inner;
   const auto load = [&](typename T::Stage& stage, int step) {
@@ -132,8 +128,7 @@ __global__ void __launch_bounds__(ProductTile<Rows, 128>::threads, Rows == 64 ? 
     WindowEntry entries[T::depth];
 #pragma unroll
     for (int k = 0; k < T::depth; k += 2)
-      *reinterpret_cast<int4*>(entries + k) =
-          __ldg(reinterpret_cast<const int4*>(table + k0 + k));
+      *reinterpret_cast<int4*>(entries + k) = __ldg(reinterpret_cast<const int4*>(table + k0 + k));
 #pragma unroll
     for (int i = 0; i < pixels_per_thread; ++i)
 #pragma unroll
@@ -144,8 +139,8 @@ __global__ void __launch_bounds__(ProductTile<Rows, 128>::threads, Rows == 64 ? 
     for (int i = 0; i < Rows * T::depth / T::threads; ++i) {
       const int k = tid % T::depth, row = tid / T::depth + i * (T::threads / T::depth);
       const bool is_there = row0 + row < filters && k0 + k < inner;
-      copy_later(&stage.left[k][row],
-                 my_kernels + (is_there ? (row0 + row) * inner + k0 + k : 0), is_there);
+      copy_later(&stage.left[k][row], my_kernels + (is_there ? (row0 + row) * inner + k0 + k : 0),
+                 is_there);
     }
   };
   const ThreadPlace<T> place;
@@ -155,8 +150,8 @@ __global__ void __launch_bounds__(ProductTile<Rows, 128>::threads, Rows == 64 ? 
   __syncthreads();  // the stages serve again
   const int lane = tid % 32;
   write_rows(sums, reinterpret_cast<float*>(stages) + tid / 32 * 256, lane,
-                column0 + place.column - lane % 8 * 4, row0 + place.row - lane / 8 * 4, filters,
-                view, group * filters, results);
+             column0 + place.column - lane % 8 * 4, row0 + place.row - lane / 8 * 4, filters, view,
+             group * filters, results);
 }
 
 using WeightTile = ProductTile<64, 128>;
@@ -164,13 +159,14 @@ using WeightTile = ProductTile<64, 128>;
 // Rows: filters; columns: numbers of the window; inner: some of the pixels of all images.
 __global__ void __launch_bounds__(WeightTile::threads, 4)
     weight_product(ConvView view, const WindowEntry* __restrict__ table,
-                   const float* __restrict__ images, const float* __restrict__ gradients,
-                   int parts, float* __restrict__ sums_out) {
+                   const float* __restrict__ images, const float* __restrict__ gradients, int parts,
+                   float* __restrict__ sums_out) {
   using T = WeightTile;
   static_assert(T::threads == T::columns, "a thread has one number of the window");
   __shared__ typename T::Stage stages[T::stages];
   const int tid = static_cast<int>(threadIdx.x);
-  const int group = static_cast<int>(blockIdx.z) / parts, part = static_cast<int>(blockIdx.z) % parts;
+  const int group = static_cast<int>(blockIdx.z) / parts,
+            part = static_cast<int>(blockIdx.z) % parts;
   const int filters = view.out_channels / view.groups;
   const int channels = view.in_channels / view.groups;
   const int inner = channels * view.kernel_height * view.kernel_width;
@@ -196,9 +192,8 @@ __global__ void __launch_bounds__(WeightTile::threads, 4)
     for (int i = 0; i < T::depth; ++i) {
       PixelPlace pixel;
       if (image < view.batch) {
-        pixel = pixel_place<false>(
-            view, (image * view.in_channels + group * channels) * plane,
-            oy, ox);
+        pixel =
+            pixel_place<false>(view, (image * view.in_channels + group * channels) * plane, oy, ox);
       }
       copy_number<false>(view, images, pixel, entry, &stage.right[i][tid]);
       if (++ox == view.out_width) {
@@ -214,8 +209,7 @@ __global__ void __launch_bounds__(WeightTile::threads, 4)
       const int row = tid / T::depth + i * (T::threads / T::depth);
       const bool is_there = row0 + row < filters && k < pixels;
       copy_later(&stage.left[tid % T::depth][row],
-                 gradients + (is_there ? from + (row0 + row) * area : 0),
-                 is_there);
+                 gradients + (is_there ? from + (row0 + row) * area : 0), is_there);
     }
   };
   const ThreadPlace<T> place;
@@ -254,7 +248,7 @@ int window_entries(const ConvView& view) {
 void fill_window_table(const ConvView& view, WindowEntry* table, cudaStream_t stream) {
   const int entries = window_entries(view);
   window_table<<<blocks_of(entries, table_threads), table_threads, 0, stream>>>(view, table,
-                                                                               entries);
+                                                                                entries);
   STRATA_CUDA_CALL(cudaGetLastError());
 }
 
@@ -283,8 +277,7 @@ int implicit_parts(const ConvView& view) {
 }
 
 void implicit_weight_gradient(const ConvView& view, const WindowEntry* table, const float* images,
-                              const float* gradients, int parts, float* sums,
-                              cudaStream_t stream) {
+                              const float* gradients, int parts, float* sums, cudaStream_t stream) {
   const int inner = view.in_channels / view.groups * view.kernel_height * view.kernel_width;
   const dim3 grid(blocks_of(inner, WeightTile::columns),
                   blocks_of(view.out_channels / view.groups, WeightTile::rows),

@@ -48,8 +48,7 @@ __device__ __forceinline__ void multiply_stage(const typename T::Stage& stage,
 #pragma unroll
   for (int k = 0; k < T::depth; ++k) {
     float left[8], right[8];
-    *reinterpret_cast<float4*>(left) =
-        *reinterpret_cast<const float4*>(&stage.left[k][place.row]);
+    *reinterpret_cast<float4*>(left) = *reinterpret_cast<const float4*>(&stage.left[k][place.row]);
     *reinterpret_cast<float4*>(left + 4) =
         *reinterpret_cast<const float4*>(&stage.left[k][place.row + 16]);
     *reinterpret_cast<float4*>(right) =

@@ -23,8 +23,10 @@ __global__ void turn_kernel(const float* __restrict__ weights, float* __restrict
   const int filter = i / window % filters_per_group;
   const int channel = i / window / filters_per_group;
   const int group = channel / channels_per_group;
-  const int from = ((group * filters_per_group + filter) * channels_per_group +
-                    channel % channels_per_group) * window + window - 1 - at;
+  const int from =
+      ((group * filters_per_group + filter) * channels_per_group + channel % channels_per_group) *
+          window +
+      window - 1 - at;
   turned[i] = weights[from];
 }
 
@@ -44,8 +46,7 @@ void turn_kernels(const ConvShape& shape, const float* weights, float* turned,
                   cudaStream_t stream) {
   const int elements = static_cast<int>(shape.weight_elements());
   turn_kernel<<<blocks_for(elements), threads, 0, stream>>>(
-      weights, turned,
-      static_cast<int>(shape.filters / shape.groups),
+      weights, turned, static_cast<int>(shape.filters / shape.groups),
       static_cast<int>(shape.channels / shape.groups),
       static_cast<int>(shape.kernel_height * shape.kernel_width), elements);
   STRATA_CUDA_CALL(cudaGetLastError());

@@ -16,10 +16,10 @@ namespace {
 
 /// How the batch is cut, and what lies in the scratch memory.
 struct UnrollPlan {
-  std::int64_t rows = 0;     ///< channels of a group × window
+  std::int64_t rows = 0;  ///< channels of a group × window
   std::int64_t pixels = 0;
-  bool has_columns = true;   ///< a 1×1 window without stride or padding is its own columns
-  int images = 1;            ///< at a time
+  bool has_columns = true;  ///< a 1×1 window without stride or padding is its own columns
+  int images = 1;           ///< at a time
   std::int64_t columns_at = 0, parts_at = 0, bytes = 0;
 };
 
@@ -146,8 +146,7 @@ void PreparedUnroll::forward(const ConvTensors& tensors, int first, int count,
     p.m = f, p.n = n, p.k = k;
     p.a = {tensors.weights, k, by_group ? f * k : 0, false};
     p.b = {offset(columns, i * groups * k * n, problem_.dtype), n, k * n, false};
-    p.c = const_cast<void*>(
-        offset(tensors.output, (first + i) * groups * f * n, problem_.dtype));
+    p.c = const_cast<void*>(offset(tensors.output, (first + i) * groups * f * n, problem_.dtype));
     p.c_stride = n, p.c_batch_stride = f * n;
   });
 }

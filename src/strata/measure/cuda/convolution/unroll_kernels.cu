@@ -104,8 +104,8 @@ void launch_unroll(const ConvView& view, const void* images, int first, int coun
 }
 
 template <class Number>
-void launch_roll_back(const ConvView& view, const void* columns, int first, int count,
-                      void* images, cudaStream_t stream) {
+void launch_roll_back(const ConvView& view, const void* columns, int first, int count, void* images,
+                      cudaStream_t stream) {
   const int area = view.in_height * view.in_width;
   const dim3 grid(static_cast<unsigned>((area + unroll_threads - 1) / unroll_threads),
                   static_cast<unsigned>(view.in_channels), static_cast<unsigned>(count));

@@ -47,8 +47,7 @@ ConvView view_of(const ConvProblem& problem) {
 }
 
 std::optional<std::string> common_refusal(const ConvProblem& problem) {
-  if (problem.dtype != DType::fp32)
-    return fmt::format("fp32 only, not {}", name_of(problem.dtype));
+  if (problem.dtype != DType::fp32) return fmt::format("fp32 only, not {}", name_of(problem.dtype));
   const ConvShape& shape = problem.shape;
   constexpr std::int64_t most = std::numeric_limits<int>::max() / 2;
   for (const std::int64_t elements :
@@ -57,8 +56,9 @@ std::optional<std::string> common_refusal(const ConvProblem& problem) {
   }
   if (std::max({shape.batch, shape.channels, shape.filters}) > 65535)
     return "a batch, channels or filters beyond 65535";
-  for (const std::int64_t size : {shape.pad_height, shape.pad_width, shape.stride_height,
-                                  shape.stride_width, shape.dilation_height, shape.dilation_width}) {
+  for (const std::int64_t size :
+       {shape.pad_height, shape.pad_width, shape.stride_height, shape.stride_width,
+        shape.dilation_height, shape.dilation_width}) {
     if (size > 1 << 15) return "a padding, stride or dilation beyond 2¹⁵";
   }
   return std::nullopt;

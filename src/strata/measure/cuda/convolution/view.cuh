@@ -27,11 +27,17 @@ struct ConvView {
 #ifdef __CUDACC__
   __host__ __device__
 #endif
-  int extent_height() const { return (kernel_height - 1) * dilation_height + 1; }
+      int
+      extent_height() const {
+    return (kernel_height - 1) * dilation_height + 1;
+  }
 #ifdef __CUDACC__
   __host__ __device__
 #endif
-  int extent_width() const { return (kernel_width - 1) * dilation_width + 1; }
+      int
+      extent_width() const {
+    return (kernel_width - 1) * dilation_width + 1;
+  }
 };
 
 /// The forward pass as it is.

@@ -114,8 +114,8 @@ void PreparedWinograd::correlate(const ConvTensors& tensors, RoleMarks& marks) c
 void PreparedWinograd::weight_gradient(const ConvTensors& tensors, RoleMarks& marks) const {
   const cudaStream_t stream = context_->stream.get();
   marks.begin(KernelRole::transform);
-  winograd_images(view_, plan_.tiles, static_cast<const float*>(tensors.input),
-                  at(plan_.images_at), stream);
+  winograd_images(view_, plan_.tiles, static_cast<const float*>(tensors.input), at(plan_.images_at),
+                  stream);
   winograd_result_gradients(view_, plan_.tiles, static_cast<const float*>(tensors.output),
                             at(plan_.results_at), stream);
   marks.begin(KernelRole::gemm);
@@ -156,8 +156,7 @@ class WinogradStrategy final : public ConvStrategy {
     const ConvView view = view_of(problem);
     const WinogradPlan plan = winograd_plan(problem, m_);
     const WinogradFlop one = winograd_flop(m_);
-    const std::int64_t tiles =
-        std::int64_t{view.batch} * plan.tiles.tiles_y * plan.tiles.tiles_x;
+    const std::int64_t tiles = std::int64_t{view.batch} * plan.tiles.tiles_y * plan.tiles.tiles_x;
     const std::int64_t kernels = problem.shape.weight_elements() / 9;
     return tiles * (one.images * view.in_channels + one.results * view.out_channels) +
            kernels * (one.kernels + 2 * plan.tiles.points() * tiles);

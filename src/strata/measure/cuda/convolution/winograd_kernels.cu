@@ -99,8 +99,8 @@ __device__ __forceinline__ float row_times(const Get& get) {
 
 /// out = Matrix × in × Matrixᵀ.
 template <class Matrix>
-__device__ __forceinline__ void both_sides(
-    const float (&in)[Matrix::columns][Matrix::columns], float (&out)[Matrix::rows][Matrix::rows]) {
+__device__ __forceinline__ void both_sides(const float (&in)[Matrix::columns][Matrix::columns],
+                                           float (&out)[Matrix::rows][Matrix::rows]) {
   float half[Matrix::rows][Matrix::columns];
   unrolled<Matrix::rows>([&](auto row) {
     constexpr int i = decltype(row)::value;
@@ -126,16 +126,18 @@ __device__ TilePlace place_of(const ConvView& view, const WinogradTiles& tiles) 
   const int per_image = tiles.tiles_y * tiles.tiles_x;
   const int image = tile / per_image, rest = tile - image * per_image;
   const int y = rest / tiles.tiles_x;
-  return {static_cast<int>(blockIdx.y), tile, image, y, rest - y * tiles.tiles_x,
-          image < view.batch};
+  return {
+      static_cast<int>(blockIdx.y), tile, image, y, rest - y * tiles.tiles_x, image < view.batch};
 }
 
 /// Where the tile's first number is among the transformed ones, and how far the next is.
 __device__ std::int64_t transformed_at(const WinogradTiles& tiles, int channels,
                                        const TilePlace& place) {
   const int part = place.tile / tiles.per_part;
-  return (static_cast<std::int64_t>(part) * (tiles.m + 2) * (tiles.m + 2) * channels + place.channel) *
-             tiles.per_part + place.tile - part * tiles.per_part;
+  return (static_cast<std::int64_t>(part) * (tiles.m + 2) * (tiles.m + 2) * channels +
+          place.channel) *
+             tiles.per_part +
+         place.tile - part * tiles.per_part;
 }
 
 template <int Side>
@@ -168,8 +170,9 @@ __global__ void __launch_bounds__(winograd_threads)
                      float* __restrict__ transformed) {
   const TilePlace place = place_of(view, tiles);
   if (place.tile >= tiles.parts * tiles.per_part) return;
-  const float* plane = images + (static_cast<std::int64_t>(place.image) * view.in_channels +
-                                 place.channel) * view.in_height * view.in_width;
+  const float* plane =
+      images + (static_cast<std::int64_t>(place.image) * view.in_channels + place.channel) *
+                   view.in_height * view.in_width;
   float square[M + 2][M + 2], points[M + 2][M + 2];
   read_square<M + 2>(plane, view.in_height, view.in_width, place.y * M - view.pad_height,
                      place.x * M - view.pad_width, place.is_real, square);
@@ -184,8 +187,9 @@ __global__ void __launch_bounds__(winograd_threads)
                         float* __restrict__ transformed) {
   const TilePlace place = place_of(view, tiles);
   if (place.tile >= tiles.parts * tiles.per_part) return;
-  const float* plane = gradients + (static_cast<std::int64_t>(place.image) * view.out_channels +
-                                    place.channel) * view.out_height * view.out_width;
+  const float* plane =
+      gradients + (static_cast<std::int64_t>(place.image) * view.out_channels + place.channel) *
+                      view.out_height * view.out_width;
   float square[M][M], points[M + 2][M + 2];
   read_square<M>(plane, view.out_height, view.out_width, place.y * M, place.x * M, place.is_real,
                  square);
@@ -208,8 +212,9 @@ __global__ void __launch_bounds__(winograd_threads)
 #pragma unroll
     for (int j = 0; j < M + 2; ++j) points[i][j] = __ldg(from + (i * (M + 2) + j) * step);
   both_sides<ResultMatrix<M>>(points, square);
-  float* plane = results + (static_cast<std::int64_t>(place.image) * view.out_channels +
-                            place.channel) * view.out_height * view.out_width;
+  float* plane =
+      results + (static_cast<std::int64_t>(place.image) * view.out_channels + place.channel) *
+                    view.out_height * view.out_width;
   const int y0 = place.y * M, x0 = place.x * M;
   const bool is_aligned = M == 4 && view.out_width % 4 == 0;
 #pragma unroll
@@ -256,7 +261,8 @@ __global__ void __launch_bounds__(winograd_threads)
   }
   both_sides<Transposed<KernelMatrix<M>>>(points, kernel);
 #pragma unroll
-  for (int j = 0; j < 9; ++j) gradients[static_cast<std::int64_t>(i) * 9 + j] = kernel[j / 3][j % 3];
+  for (int j = 0; j < 9; ++j)
+    gradients[static_cast<std::int64_t>(i) * 9 + j] = kernel[j / 3][j % 3];
 }
 
 unsigned winograd_blocks(int items) {
@@ -281,7 +287,7 @@ void winograd_images(const ConvView& view, const WinogradTiles& tiles, const flo
                      float* transformed, cudaStream_t stream) {
   const auto kernel = tiles.m == 2 ? images_to_points<2> : images_to_points<4>;
   kernel<<<tile_blocks(tiles, view.in_channels), winograd_threads, 0, stream>>>(view, tiles, images,
-                                                                              transformed);
+                                                                                transformed);
   STRATA_CUDA_CALL(cudaGetLastError());
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every algorithm that cuDNN names, and its own pick. fp32 is multiplied as fp32 (FMA math), so that
-// our strategies and these compute the same.
+// Every algorithm that cuDNN names, and its own pick. fp32 is multiplied as fp32 (FMA math), so
+// that our strategies and these compute the same.
 #include "strata/base/error.hpp"
 #include "strata/measure/cuda/convolution/context.cuh"
 #include "strata/measure/cuda/convolution/cudnn/functions.cuh"
@@ -105,8 +105,8 @@ Described::Described(Cudnn cudnn, const ConvProblem& problem)
                                 CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT),
         "cudnnSetConvolution2dDescriptor");
   check(cudnn_->set_groups(convolution_, view.groups), "cudnnSetConvolutionGroupCount");
-  check(cudnn_->set_math(convolution_, problem.dtype == DType::fp32 ? CUDNN_FMA_MATH
-                                                                    : CUDNN_TENSOR_OP_MATH),
+  check(cudnn_->set_math(convolution_,
+                         problem.dtype == DType::fp32 ? CUDNN_FMA_MATH : CUDNN_TENSOR_OP_MATH),
         "cudnnSetConvolutionMathType");
 }
 
@@ -123,8 +123,8 @@ int Described::picked() const {
   int count = 0;
   if (pass_ == ConvPass::forward) {
     std::array<cudnnConvolutionFwdAlgoPerf_t, 8> found{};
-    const cudnnStatus_t status = cudnn_->forward_pick(cudnn_->handle, input_, weights_, convolution_,
-                                                      output_, 8, &count, found.data());
+    const cudnnStatus_t status = cudnn_->forward_pick(
+        cudnn_->handle, input_, weights_, convolution_, output_, 8, &count, found.data());
     return status == CUDNN_STATUS_SUCCESS ? first_working(found, count) : none;
   }
   if (pass_ == ConvPass::input_gradient) {
