@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// strata_convolution_suite [FILE [EVERY]]: the sweeps and layers of the paper's suite on this GPU,
+// strata_convolution_suite [--shares | FILE [EVERY]]: the sweeps and layers of the paper's suite on this GPU,
 // every strategy and some variants of ours, forward; the gradients at the base point and the
 // layers. A line of the table per measurement, then our best against the best of cuDNN. First, how
 // near our kernels come to what bounds them: to cuBLAS on the same product, and to the memory's
@@ -348,10 +348,11 @@ int run_suite(const char* file, int every) {
   cuda_devices();
   auto context = std::make_shared<cuda::ConvContext>();
   context->cublas = cuda::Cublas::load(context->stream.get(), context->no_cublas);
+  if (context->cublas) print_shares(context);
+  if (file != nullptr && std::string_view(file) == "--shares") return 0;
   std::FILE* table = file != nullptr ? std::fopen(file, "w") : std::tmpfile();
   if (table == nullptr) fail(ErrorKind::environment, "{}: cannot be written", file);
   fmt::print(table, "axis\tshape\tpass\tstrategy\tms\tscratch_mb\terror\n");
-  if (context->cublas) print_shares(context);
   Suite suite(std::move(context), table);
   int number = 0;
   for (const Point& point : paper_suite())
