@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// strata_convolution_suite [--shares | FILE [EVERY]]: the sweeps and layers of the paper's suite on this GPU,
-// every strategy and some variants of ours, forward; the gradients at the base point and the
-// layers. A line of the table per measurement, then our best against the best of cuDNN. First, how
-// near our kernels come to what bounds them: to cuBLAS on the same product, and to the memory's
+// strata_convolution_suite [--shares | FILE [EVERY]]: the sweeps and layers of the paper's suite on
+// this GPU, every strategy and some variants of ours, forward; the gradients at the base point and
+// the layers. A line of the table per measurement, then our best against the best of cuDNN. First,
+// how near our kernels come to what bounds them: to cuBLAS on the same product, and to the memory's
 // bandwidth.
 #include "strata/base/error.hpp"
 #include "strata/measure/ceilings.hpp"

@@ -212,9 +212,8 @@ TEST_F(Convolution, halves_are_added_in_single_precision) {
   }
 }
 
-// Many tiles, several blocks, every path of the real sizes; looked at in some places.
-TEST_F(Convolution, large_shapes_are_right_where_one_looks) {
-  const ConvShape shapes[] = {
+std::vector<ConvShape> large_shapes() {
+  return {
       {.batch = 8,
        .channels = 3,
        .height = 128,
@@ -269,7 +268,11 @@ TEST_F(Convolution, large_shapes_are_right_where_one_looks) {
        .dilation_width = 2,
        .groups = 4},
   };
-  for (const ConvShape& shape : shapes) {
+}
+
+// Many tiles, several blocks, every path of the real sizes; looked at in some places.
+TEST_F(Convolution, large_shapes_are_right_where_one_looks) {
+  for (const ConvShape& shape : large_shapes()) {
     for (const ConvPass pass : all_conv_passes) {
       const ConvProblem problem{shape, pass, DType::fp32};
       std::mt19937 random(5);

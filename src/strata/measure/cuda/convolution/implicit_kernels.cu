@@ -156,6 +156,20 @@ __global__ void __launch_bounds__(ProductTile<Rows, 128>::threads, Rows == 64 ? 
 
 using WeightTile = ProductTile<64, 128>;
 
+/// A thread's results, to a matrix of `rows` × `columns`.
+__device__ __forceinline__ void write_block(const float (&sums)[8][8], int row0, int column0,
+                                            int rows, int columns, float* to) {
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    const int row = row0 + i % 4 + i / 4 * 16;
+#pragma unroll
+    for (int j = 0; j < 8; ++j) {
+      const int column = column0 + j % 4 + j / 4 * 32;
+      if (row < rows && column < columns) to[row * columns + column] = sums[i][j];
+    }
+  }
+}
+
 // Rows: filters; columns: numbers of the window; inner: some of the pixels of all images.
 __global__ void __launch_bounds__(WeightTile::threads, 4)
     weight_product(ConvView view, const WindowEntry* __restrict__ table,
@@ -216,15 +230,7 @@ __global__ void __launch_bounds__(WeightTile::threads, 4)
   float sums[8][8] = {};
   multiply_tiles<T>(stages, steps, place, sums, load);
   float* to = sums_out + (static_cast<std::int64_t>(part) * view.groups + group) * filters * inner;
-#pragma unroll
-  for (int i = 0; i < 8; ++i) {
-    const int row = row0 + place.row + i % 4 + i / 4 * 16;
-#pragma unroll
-    for (int j = 0; j < 8; ++j) {
-      const int column = column0 + place.column + j % 4 + j / 4 * 32;
-      if (row < filters && column < inner) to[row * inner + column] = sums[i][j];
-    }
-  }
+  write_block(sums, row0 + place.row, column0 + place.column, filters, inner, to);
 }
 
 bool is_spread(const ConvView& view) { return view.gap_height > 1 || view.gap_width > 1; }
