@@ -48,7 +48,7 @@ constexpr Flag plot_flag{.name = "plot",
 constexpr Flag details_flag{.name = "details", .help = "Rates, roles, kernels of every point."};
 constexpr Flag from_flag{.name = "from",
                          .value = "FILE",
-                         .help = "Show stored results (--json, --jsonl) instead of running.",
+                         .help = "Show stored results (JSON, lines), run nothing.",
                          .offer = Offer::file};
 constexpr Flag dry_run_flag{.name = "dry-run", .help = "Only what would be measured."};
 

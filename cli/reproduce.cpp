@@ -44,7 +44,7 @@ constexpr Flag out_flag{.name = "out",
 constexpr Flag png_flag{.name = "png", .help = "With --out, the figures as PNG, too."};
 constexpr Flag from_flag{.name = "from",
                          .value = "FILE",
-                         .help = "convolution: results of strata conv other than those that ship.",
+                         .help = "convolution: results of strata conv; else those that ship.",
                          .offer = Offer::file};
 constexpr Flag flags[] = {out_flag, png_flag, from_flag, json_flag};
 

@@ -6,8 +6,7 @@
 #include <string>
 
 /// Matrix products by OpenBLAS, each on the thread that asks for it. Threads of our own take a
-/// share of the panels each: measured on two cores that is no slower than OpenBLAS's own threads,
-/// and the unrolling runs on all of them too.
+/// share of the panels each, so that the unrolling runs on all of them too.
 namespace strata::cpu {
 
 /// result[m×n] = a[m×k] · b[k×n] (+ result where `adds`), row after row; step: from one row to the

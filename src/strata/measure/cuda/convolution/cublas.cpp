@@ -33,8 +33,7 @@ std::shared_ptr<Cublas> Cublas::load(cudaStream_t stream, std::string& problem) 
                         library.find(cublas->set_stream_, "cublasSetStream_v2") &&
                         library.find(cublas->set_math_mode_, "cublasSetMathMode") &&
                         library.find(cublas->gemm_, "cublasGemmStridedBatchedEx") &&
-                        library.find(cublas->complex_gemm_, "cublasCgemmStridedBatched") &&
-                        library.find(cublas->complex_gemm_3m_, "cublasCgemm3mStridedBatched");
+                        library.find(cublas->complex_gemm_, "cublasCgemmStridedBatched");
   if (!is_whole) {
     problem = library.problem;
     return nullptr;
@@ -68,17 +67,17 @@ void Cublas::multiply(const BatchedProduct& p) const {
                "cublasGemmStridedBatchedEx");
 }
 
-void Cublas::multiply_complex(const BatchedProduct& p, bool by_three) const {
+void Cublas::multiply_complex(const BatchedProduct& p) const {
   const cuComplex one = {1, 0}, beta = {p.beta, 0};
   const auto complex = [](const void* data) { return static_cast<const cuComplex*>(data); };
-  const auto gemm = by_three ? complex_gemm_3m_ : complex_gemm_;
-  check_cublas(gemm(handle_, p.b.is_transposed ? CUBLAS_OP_T : CUBLAS_OP_N,
+  check_cublas(
+      complex_gemm_(handle_, p.b.is_transposed ? CUBLAS_OP_T : CUBLAS_OP_N,
                     p.a.is_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, narrow_size(p.n),
                     narrow_size(p.m), narrow_size(p.k), &one, complex(p.b.data),
                     narrow_size(p.b.stride), p.b.batch_stride, complex(p.a.data),
                     narrow_size(p.a.stride), p.a.batch_stride, &beta, static_cast<cuComplex*>(p.c),
                     narrow_size(p.c_stride), p.c_batch_stride, narrow_size(p.batch)),
-               "cublasCgemmStridedBatched");
+      "cublasCgemmStridedBatched");
 }
 
 }  // namespace strata::cuda

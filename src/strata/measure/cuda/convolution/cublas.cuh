@@ -40,8 +40,8 @@ class Cublas {
   ~Cublas();
 
   void multiply(const BatchedProduct& product) const;
-  /// Of complex numbers, two floats each; by_three: with three real products for each complex one.
-  void multiply_complex(const BatchedProduct& product, bool by_three) const;
+  /// Of complex numbers, two floats each.
+  void multiply_complex(const BatchedProduct& product) const;
 
  private:
   // Written out: in C++ the library's header has two functions of this name.
@@ -59,7 +59,6 @@ class Cublas {
   decltype(&cublasSetMathMode) set_math_mode_ = nullptr;
   GemmFunction gemm_ = nullptr;
   decltype(&cublasCgemmStridedBatched) complex_gemm_ = nullptr;
-  decltype(&cublasCgemm3mStridedBatched) complex_gemm_3m_ = nullptr;
 };
 
 }  // namespace strata::cuda

@@ -59,6 +59,18 @@ __device__ __forceinline__ void add_window(const float* patch, int width, const 
   }
 }
 
+/// Factors [tap][filter] of one channel; zero for filters beyond the group.
+template <int Filters>
+__device__ __forceinline__ void load_factors(const float* __restrict__ kernels, int first,
+                                             int filters, int channels, int channel, int taps,
+                                             float* factors) {
+  for (int i = static_cast<int>(threadIdx.x); i < taps * Filters; i += direct_threads) {
+    const int f = i / taps, tap = i - f * taps;
+    const std::int64_t from = (static_cast<std::int64_t>(first + f) * channels + channel) * taps;
+    factors[tap * Filters + f] = f < filters ? kernels[from + tap] : 0.0F;
+  }
+}
+
 // A block: a tile of results of one image and some filters of a group. K = 0: any window.
 template <int K, int Filters>
 __global__ void __launch_bounds__(direct_threads)
@@ -87,16 +99,8 @@ __global__ void __launch_bounds__(direct_threads)
                                          group * channels + channel) *
                                             view.in_height * view.in_width,
                                oy, ox, patch);
-    for (int i = tid; i < taps * Filters; i += direct_threads) {
-      const int f = i / taps, tap = i - f * taps;
-      const bool is_there = first + f < filters;
-      factors[tap * Filters + f] =
-          is_there ? kernels[(static_cast<std::int64_t>(group * filters + first + f) * channels +
-                              channel) *
-                                 taps +
-                             tap]
-                   : 0.0F;
-    }
+    load_factors<Filters>(kernels, group * filters + first, filters - first, channels, channel,
+                          taps, factors);
     __syncthreads();
     if constexpr (K == 0) {
       add_any_window<Filters>(

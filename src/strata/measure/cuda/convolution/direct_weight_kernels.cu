@@ -20,6 +20,32 @@ struct TapShare {
         rounds((all + weight_threads - 1) / weight_threads) {}
 };
 
+__device__ __forceinline__ void add_to_filters(float value, const float4* factors,
+                                               float (&sums)[weight_filters]) {
+  const float4 low = factors[0], high = factors[1];
+  sums[0] = fmaf(value, low.x, sums[0]), sums[1] = fmaf(value, low.y, sums[1]);
+  sums[2] = fmaf(value, low.z, sums[2]), sums[3] = fmaf(value, low.w, sums[3]);
+  sums[4] = fmaf(value, high.x, sums[4]), sums[5] = fmaf(value, high.y, sums[5]);
+  sums[6] = fmaf(value, high.z, sums[6]), sums[7] = fmaf(value, high.w, sums[7]);
+}
+
+/// Tile [result][filter] of the results from (oy, ox) on; zero where there is none.
+__device__ __forceinline__ void load_gradients(const ConvView& view,
+                                               const float* __restrict__ gradient, int filters,
+                                               int oy, int ox, float* tile) {
+  const int area = view.out_height * view.out_width;
+  for (int i = static_cast<int>(threadIdx.x); i < weight_rows * weight_columns * weight_filters;
+       i += weight_threads) {
+    const int column = i % weight_columns, row = i / weight_columns % weight_rows;
+    const int f = i / (weight_columns * weight_rows);
+    const bool is_there = f < filters && oy + row < view.out_height && ox + column < view.out_width;
+    tile[(row * weight_columns + column) * weight_filters + f] =
+        is_there ? __ldg(gradient + static_cast<std::int64_t>(f) * area +
+                         (oy + row) * view.out_width + ox + column)
+                 : 0.0F;
+  }
+}
+
 // A block: some filters and one channel, all results of a part of the batch. A thread has one
 // number of the window and every lanes-th result of a tile.
 __global__ void __launch_bounds__(weight_threads)
@@ -56,28 +82,14 @@ __global__ void __launch_bounds__(weight_threads)
       for (int ox = 0; ox < view.out_width; ox += weight_columns) {
         __syncthreads();
         load_patch<weight_threads>(view, size, plane, oy, ox, patch);
-        for (int i = tid; i < weight_rows * weight_columns * weight_filters; i += weight_threads) {
-          const int column = i % weight_columns, row = i / weight_columns % weight_rows;
-          const int f = i / (weight_columns * weight_rows);
-          const bool is_there =
-              first + f < filters && oy + row < view.out_height && ox + column < view.out_width;
-          tile[(row * weight_columns + column) * weight_filters + f] =
-              is_there ? __ldg(gradient + static_cast<std::int64_t>(f) * area +
-                               (oy + row) * view.out_width + ox + column)
-                       : 0.0F;
-        }
+        load_gradients(view, gradient, filters - first, oy, ox, tile);
         __syncthreads();
         if (!has_tap) continue;
         for (int i = lane; i < weight_rows * weight_columns; i += share.lanes) {
           const int row = i / weight_columns, column = i % weight_columns;
           const float value =
               patch[from + row * view.stride_height * size.width + column * view.stride_width];
-          const float4* factors = reinterpret_cast<const float4*>(tile + i * weight_filters);
-          const float4 low = factors[0], high = factors[1];
-          sums[0] = fmaf(value, low.x, sums[0]), sums[1] = fmaf(value, low.y, sums[1]);
-          sums[2] = fmaf(value, low.z, sums[2]), sums[3] = fmaf(value, low.w, sums[3]);
-          sums[4] = fmaf(value, high.x, sums[4]), sums[5] = fmaf(value, high.y, sums[5]);
-          sums[6] = fmaf(value, high.z, sums[6]), sums[7] = fmaf(value, high.w, sums[7]);
+          add_to_filters(value, reinterpret_cast<const float4*>(tile + i * weight_filters), sums);
         }
       }
     }

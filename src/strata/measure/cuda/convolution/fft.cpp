@@ -3,19 +3,18 @@
 // back. With few channels the products are cheap, and one kernel does them on the way back.
 #include "strata/measure/cuda/convolution/fft.cuh"
 
+#include "strata/base/error.hpp"
 #include "strata/measure/cuda/convolution/fft_strategy.cuh"
 #include "strata/measure/cuda/convolution/pack.cuh"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <optional>
 
 namespace strata::cuda {
 namespace {
 
-constexpr int most_fused_channels = 8;
+constexpr int most_fused_planes = 8;
 constexpr int most_inner_of_few_rows = 1024;
 
 /// Tiles, spectra and scratch memory of one problem.
@@ -31,8 +30,23 @@ int tiles_for(int numbers, int stride, int step) {
   return ((numbers - 1) * stride + 1 + step - 1) / step;
 }
 
-void place_grids(const ConvView& view, FftPlan& plan) {
-  const int step_h = plan.n - view.extent_height() + 1, step_w = plan.n - view.extent_width() + 1;
+/// The window cut into blocks_y × blocks_x blocks of about the same size.
+struct WindowBlocks {
+  int count_y = 1, count_x = 1;
+  int height = 1, width = 1;                ///< numbers of a block
+  int extent_height = 1, extent_width = 1;  ///< with the dilation between them
+  WindowBlocks(const ConvView& view, int wanted_y, int wanted_x)
+      : height((view.kernel_height + wanted_y - 1) / wanted_y),
+        width((view.kernel_width + wanted_x - 1) / wanted_x) {
+    count_y = (view.kernel_height + height - 1) / height;
+    count_x = (view.kernel_width + width - 1) / width;
+    extent_height = (height - 1) * view.dilation_height + 1;
+    extent_width = (width - 1) * view.dilation_width + 1;
+  }
+};
+
+void place_grids(const ConvView& view, const WindowBlocks& blocks, FftPlan& plan) {
+  const int step_h = plan.n - blocks.extent_height + 1, step_w = plan.n - blocks.extent_width + 1;
   TileGrid grid;
   grid.images = view.batch;
   grid.tiles_y = tiles_for(view.out_height, view.stride_height, step_h);
@@ -51,50 +65,67 @@ void place_grids(const ConvView& view, FftPlan& plan) {
   plan.kernels.channels = view.out_channels * (view.in_channels / view.groups);
   plan.kernels.height = view.kernel_height, plan.kernels.width = view.kernel_width;
   plan.kernels.gap_height = view.dilation_height, plan.kernels.gap_width = view.dilation_width;
-  plan.kernels.limit_height = view.extent_height();
-  plan.kernels.limit_width = view.extent_width();
+  plan.kernels.limit_height = blocks.extent_height;
+  plan.kernels.limit_width = blocks.extent_width;
+  for (TileGrid* cut : {&plan.in, &plan.kernels}) {
+    cut->blocks_y = blocks.count_y, cut->blocks_x = blocks.count_x;
+    cut->shift_height = blocks.height * view.dilation_height;
+    cut->shift_width = blocks.width * view.dilation_width;
+  }
 }
 
-FftPlan fft_plan(const ConvProblem& problem, int n, int fused) {
+FftPlan fft_plan(const ConvProblem& problem, int n, const WindowBlocks& blocks, bool may_be_fused) {
   const ConvView view = view_of(problem);
   FftPlan plan;
   plan.n = n;
-  place_grids(view, plan);
+  place_grids(view, blocks, plan);
   plan.is_fused = problem.pass != ConvPass::weight_gradient && view.groups == 1 &&
-                  (fused < 0 ? view.in_channels <= most_fused_channels : fused > 0);
+                  plan.in.planes() <= most_fused_planes && may_be_fused;
   const std::int64_t spectrum = spectrum_size(n) * static_cast<std::int64_t>(sizeof(float2));
   Scratch scratch;
   if (problem.pass == ConvPass::input_gradient)
     plan.turned_at = scratch.add(problem.shape.weight_elements() * 4);
   plan.in_at = scratch.add(plan.in.spectra() * spectrum);
   plan.kernels_at = scratch.add(plan.kernels.spectra() * spectrum);
-  const auto pairs = static_cast<double>((view.out_channels + 1) / 2);
+  const std::int64_t pairs = (view.out_channels + 1) / 2;
   const double tiles = static_cast<double>(view.batch) * plan.in.tiles_y * plan.in.tiles_x;
+  auto bytes = static_cast<double>(2 * scratch.bytes());
   if (plan.is_fused) {
-    plan.pairs_at = scratch.add(static_cast<std::int64_t>(pairs) * view.in_channels * n * n *
-                                static_cast<std::int64_t>(sizeof(float2)));
-    plan.cost = tiles * pairs * n * n * (2.0 + view.in_channels) * 5e-13;
+    plan.pairs_at =
+        scratch.add(pairs * plan.in.planes() * n * n * static_cast<std::int64_t>(sizeof(float2)));
+    // Seconds of a pair of results of one tile, on an H200 with 3 channels: a common scale.
+    const double seconds = n == 32 ? 4.2e-9 : 0.7e-9;
+    plan.cost = tiles * static_cast<double>(pairs) * seconds * (0.4 + 0.2 * plan.in.planes());
   } else {
     plan.out_at = scratch.add(plan.out.spectra() * spectrum);
-    const auto bytes = static_cast<double>(2 * scratch.bytes());
-    plan.cost = bytes / 3e12 + 8.0 * spectrum_size(n) * view.in_channels * view.out_channels /
-                                   view.groups * tiles / 3e13;
+    bytes = static_cast<double>(2 * scratch.bytes());
+    plan.cost =
+        8.0 * spectrum_size(n) * plan.in.planes() * view.out_channels / view.groups * tiles / 3e13;
   }
+  plan.cost += bytes / 2.5e12;
   plan.bytes = scratch.bytes();
   return plan;
 }
 
-/// Sides of a tile that the window fits into.
-bool fits(const ConvView& view, int n) {
-  return std::max(view.extent_height(), view.extent_width()) <= n;
-}
-
 FftPlan best_plan(const ConvProblem& problem, const FftChoice& choice) {
-  if (choice.n != 0) return fft_plan(problem, choice.n, choice.fused);
-  const FftPlan large = fft_plan(problem, 32, choice.fused);
-  if (!fits(view_of(problem), 16)) return large;
-  const FftPlan small = fft_plan(problem, 16, choice.fused);
-  return small.cost < large.cost ? small : large;
+  const ConvView view = view_of(problem);
+  std::optional<FftPlan> best;
+  for (const int n : {16, 32}) {
+    if (choice.n != 0 && n != choice.n) continue;
+    // Blocks of half a tile leave it half full; smaller ones only add work.
+    for (int cut_y = 1, extent_y = n; cut_y <= view.kernel_height && 2 * extent_y > n; ++cut_y) {
+      for (int cut_x = 1, extent_x = n; cut_x <= view.kernel_width && 2 * extent_x > n; ++cut_x) {
+        const WindowBlocks blocks(view, cut_y, cut_x);
+        extent_y = blocks.extent_height, extent_x = blocks.extent_width;
+        if (blocks.count_y != cut_y || blocks.count_x != cut_x) continue;
+        if (std::max(extent_y, extent_x) > n) continue;
+        const FftPlan plan = fft_plan(problem, n, blocks, choice.may_be_fused);
+        if (!best || plan.cost < best->cost) best = plan;
+      }
+    }
+  }
+  STRATA_CHECK(best, "blocks of one number fit into any tile");
+  return *best;
 }
 
 class PreparedFft final : public PreparedConvolution {
@@ -104,8 +135,6 @@ class PreparedFft final : public PreparedConvolution {
         problem_(problem),
         view_(view_of(problem)),
         plan_(best_plan(problem, choice)),
-        by_three_(choice.by_three),
-        variant_(choice.fused),
         scratch_(device_memory(plan_.bytes)) {}
 
   void run(const ConvTensors& tensors, RoleMarks& marks) override {
@@ -132,8 +161,6 @@ class PreparedFft final : public PreparedConvolution {
   ConvProblem problem_;
   ConvView view_;
   FftPlan plan_;
-  bool by_three_;
-  int variant_;
   std::shared_ptr<void> scratch_;
 };
 
@@ -153,11 +180,11 @@ void PreparedFft::correlate(const ConvTensors& tensors, RoleMarks& marks) const 
   transform_tiles(plan_.n, plan_.kernels, kernels, order, factor(), true, at(plan_.kernels_at),
                   stream());
   if (plan_.is_fused) {
-    pair_filters(plan_.n, view_.out_channels, view_.in_channels, at(plan_.kernels_at),
+    pair_filters(plan_.n, view_.out_channels, plan_.in.planes(), at(plan_.kernels_at),
                  at(plan_.pairs_at), stream());
     marks.begin(KernelRole::inverse_transform);
-    multiply_back(plan_.n, variant_, plan_.in, at(plan_.in_at), at(plan_.pairs_at), plan_.out,
-                  results, stream());
+    multiply_back(plan_.n, plan_.in, at(plan_.in_at), at(plan_.pairs_at), plan_.out, results,
+                  stream());
     return;
   }
   multiply_spectra(marks);
@@ -167,8 +194,8 @@ void PreparedFft::correlate(const ConvTensors& tensors, RoleMarks& marks) const 
 
 // Per frequency and group: out[filters][tiles] = kernels[filters][channels] in[channels][tiles].
 void PreparedFft::multiply_spectra(RoleMarks& marks) const {
-  const std::int64_t m = view_.out_channels / view_.groups, k = view_.in_channels / view_.groups;
-  const std::int64_t n = plan_.in.spectra() / view_.in_channels;
+  const std::int64_t m = view_.out_channels / view_.groups, k = plan_.in.planes() / view_.groups;
+  const std::int64_t n = plan_.in.spectra() / plan_.in.planes();
   const int batch = spectrum_size(plan_.n) * view_.groups;
   if (m <= few && k <= most_inner_of_few_rows && batch <= 65535) {
     marks.begin(KernelRole::pointwise);
@@ -182,7 +209,7 @@ void PreparedFft::multiply_spectra(RoleMarks& marks) const {
   product.a = {at(plan_.kernels_at), k, m * k, false};
   product.b = {at(plan_.in_at), n, k * n, false};
   product.c = at(plan_.out_at), product.c_stride = n, product.c_batch_stride = m * n;
-  context_->cublas->multiply_complex(product, by_three_);
+  context_->cublas->multiply_complex(product);
 }
 
 void PreparedFft::weight_gradient(const ConvTensors& tensors, RoleMarks& marks) const {
@@ -199,8 +226,8 @@ void PreparedFft::weight_gradient(const ConvTensors& tensors, RoleMarks& marks) 
 
 // kernels[filters][channels] = out[filters][tiles] in[channels][tiles]ᵀ.
 void PreparedFft::multiply_transposed(RoleMarks& marks) const {
-  const std::int64_t m = view_.out_channels / view_.groups, n = view_.in_channels / view_.groups;
-  const std::int64_t k = plan_.in.spectra() / view_.in_channels;
+  const std::int64_t m = view_.out_channels / view_.groups, n = plan_.in.planes() / view_.groups;
+  const std::int64_t k = plan_.in.spectra() / plan_.in.planes();
   const int batch = spectrum_size(plan_.n) * view_.groups;
   if (n <= few && batch <= 65535) {
     marks.begin(KernelRole::pointwise);
@@ -214,7 +241,7 @@ void PreparedFft::multiply_transposed(RoleMarks& marks) const {
   product.a = {at(plan_.out_at), k, m * k, false};
   product.b = {at(plan_.in_at), k, n * k, true};
   product.c = at(plan_.kernels_at), product.c_stride = n, product.c_batch_stride = m * n;
-  context_->cublas->multiply_complex(product, by_three_);
+  context_->cublas->multiply_complex(product);
 }
 
 class FftStrategy final : public ConvStrategy {
@@ -226,15 +253,9 @@ class FftStrategy final : public ConvStrategy {
   std::optional<std::string> refusal(const ConvProblem& problem) const override {
     if (auto reason = common_refusal(problem)) return reason;
     if (!context_->cublas) return "no cuBLAS: " + context_->no_cublas;
-    const ConvView view = view_of(problem);
-    const int n = choice_.n == 0 ? 32 : choice_.n;
-    if (!fits(view, n))
-      return fmt::format("a window of at most {0}×{0} numbers, not {1}×{2}", n,
-                         view.extent_height(), view.extent_width());
     const FftPlan plan = best_plan(problem, choice_);
-    for (const TileGrid* grid : {&plan.in, &plan.out}) {
-      if (grid->spectra() > std::int64_t{1} << 30) return "more than 2³⁰ tiles";
-    }
+    constexpr std::int64_t most = std::int64_t{1} << 40;
+    if (plan.bytes > most) return "more than 2⁴⁰ bytes of scratch memory";
     return std::nullopt;
   }
   std::int64_t scratch_bytes(const ConvProblem& problem) const override {
@@ -258,14 +279,17 @@ class FftStrategy final : public ConvStrategy {
   }
   std::vector<KernelFacts> kernels(const ConvProblem& problem) const override {
     const FftPlan plan = best_plan(problem, choice_);
+    const auto facts_of_tiles = [](const TileKernel& kernel, std::string name, KernelRole role) {
+      return facts_of(kernel.kernel, std::move(name), role, kernel.shared_bytes);
+    };
     std::vector<KernelFacts> facts = {
-        facts_of(transform_kernel(plan.n), "transform", KernelRole::transform)};
+        facts_of_tiles(transform_kernel(plan.n), "transform", KernelRole::transform)};
     if (plan.is_fused) {
-      facts.push_back(
-          facts_of(multiply_back_kernel(plan.n), "products_back", KernelRole::inverse_transform));
+      facts.push_back(facts_of_tiles(multiply_back_kernel(plan.n, plan.in.planes()),
+                                     "products_back", KernelRole::inverse_transform));
     } else {
-      facts.push_back(
-          facts_of(transform_back_kernel(plan.n), "transform_back", KernelRole::inverse_transform));
+      facts.push_back(facts_of_tiles(transform_back_kernel(plan.n), "transform_back",
+                                     KernelRole::inverse_transform));
     }
     return facts;
   }

@@ -10,10 +10,12 @@
 /// number v × N + u.
 namespace strata::cuda {
 
-/// Tensors [image][channel][height][width] as tiles. A spectrum belongs to a (channel, image,
-/// tile), numbered in this order. The tile (ty, tx) holds, at (y, x), what is at (ty × step −
-/// origin + y, …) of the images with `gap` − 1 zeros between their numbers; beyond `limit` rows or
-/// columns it is zero, and not written back.
+/// Tensors [image][channel][height][width] as tiles. A window that is too large for a tile is cut
+/// into blocks, and each block is a channel of its own, of the kernels and of the images, whose
+/// tiles begin `shift` later. A spectrum belongs to a (channel, block, image, tile), numbered in
+/// this order. The tile (ty, tx) of the block (by, bx) holds, at (y, x), what is at
+/// (ty × step + by × shift − origin + y, …) of the images with `gap` − 1 zeros between their
+/// numbers; beyond `limit` rows or columns it is zero, and not written back.
 struct TileGrid {
   int images = 1, channels = 1, height = 1, width = 1;
   int gap_height = 1, gap_width = 1;
@@ -21,9 +23,12 @@ struct TileGrid {
   int step_height = 0, step_width = 0;
   int origin_height = 0, origin_width = 0;
   int limit_height = 0, limit_width = 0;
+  int blocks_y = 1, blocks_x = 1;
+  int shift_height = 0, shift_width = 0;
 
+  int planes() const { return channels * blocks_y * blocks_x; }
   std::int64_t spectra() const {
-    return static_cast<std::int64_t>(channels) * images * tiles_y * tiles_x;
+    return static_cast<std::int64_t>(planes()) * images * tiles_y * tiles_x;
   }
 };
 
@@ -42,15 +47,15 @@ void transform_tiles(int n, const TileGrid& grid, const float* images, SpectrumO
 void transform_tiles_back(int n, const TileGrid& grid, const float2* spectra, float* images,
                           cudaStream_t stream);
 
-/// Two filters as one spectrum: pairs[pair][channel][v][u] = first + i × second, v up to N − 1.
-/// `spectra` are those of the kernels, by_tile, conjugated.
+/// Two filters as one spectrum: pairs[pair][channel][v][u] = first + i × second at (v, u) for v up
+/// to N/2, and at (v, −u) above. `spectra` are those of the kernels, by_tile, conjugated.
 void pair_filters(int n, int filters, int channels, const float2* spectra, float2* pairs,
                   cudaStream_t stream);
 
-/// Products with all pairs, summed over the channels of `in`, and the way back, in one kernel: for
+/// Products with all pairs, summed over the planes of `in`, and the way back, in one kernel: for
 /// few channels. `spectra` are by_tile.
-void multiply_back(int n, int variant, const TileGrid& in, const float2* spectra,
-                   const float2* pairs, const TileGrid& out, float* images, cudaStream_t stream);
+void multiply_back(int n, const TileGrid& in, const float2* spectra, const float2* pairs,
+                   const TileGrid& out, float* images, cudaStream_t stream);
 
 /// Of `frequencies`: c[rows][columns] = a[rows][inner] b[inner][columns], rows at most 4.
 void multiply_few_rows(int frequencies, int rows, int inner, int columns, const float2* a,
@@ -60,9 +65,13 @@ void multiply_few_columns(int frequencies, int rows, int inner, int columns, con
                           const float2* b, float2* c, cudaStream_t stream);
 inline constexpr int few = 4;
 
-/// The kernels, for their facts.
-const void* transform_kernel(int n);
-const void* transform_back_kernel(int n);
-const void* multiply_back_kernel(int n);
+/// The kernels and the shared memory that they are given, for their facts.
+struct TileKernel {
+  const void* kernel;
+  int shared_bytes;
+};
+TileKernel transform_kernel(int n);
+TileKernel transform_back_kernel(int n);
+TileKernel multiply_back_kernel(int n, int planes);
 
 }  // namespace strata::cuda

@@ -8,34 +8,37 @@
 namespace strata::cuda {
 namespace {
 
-constexpr int fft_warps = 4;
-constexpr int fft_threads = fft_warps * 32;
-
+/// 16 tiles, so that by_frequency they are written as whole lines of 128 bytes.
 template <int N>
 struct Block {
-  static constexpr int pairs = fft_warps * (32 / N);
-  static constexpr int tiles = 2 * pairs;
+  static constexpr int tiles = 16;
+  static constexpr int threads = tiles / 2 * N;
   static constexpr int numbers = spectrum_size(N);
-  // Lanes that read the same number of 8 or 16 spectra hit different banks.
-  static constexpr int pitch = N == 32 ? numbers + 2 : numbers + 1;
+  static constexpr int pitch = numbers + 1;  // odd: 16 lanes with a number of 16 tiles, 16 banks
+  // Threads side by side have the tiles, and go through the numbers in steps.
+  static constexpr int step = threads / tiles, rounds = numbers / step;
+  static_assert(rounds * step == numbers);
+  static constexpr int bytes = tiles * pitch * static_cast<int>(sizeof(float2));
   static_assert(2 * pitch >= N * (N + 1), "a pair's place also serves to exchange its halves");
 };
 
 template <int N>
-__global__ void __launch_bounds__(fft_threads)
+__global__ void __launch_bounds__(Block<N>::threads, N == 32 ? 3 : 6)
     transform(TileGrid grid, const float* __restrict__ images, std::int64_t count, bool by_tile,
               float factor, bool conjugate, float2* __restrict__ spectra) {
   using B = Block<N>;
-  __shared__ float2 place[B::tiles * B::pitch];
+  extern __shared__ float2 place[];
   const int lane = static_cast<int>(threadIdx.x) % N;
   const int pair = static_cast<int>(threadIdx.x) / N;
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * B::tiles;
   float2 a[N];
+#pragma unroll
+  for (int row = 0; row < N; ++row) a[row] = make_float2(0, 0);
   {
     const Tile one = tile_of(grid, first + 2 * pair, count, lane);
     const Tile two = tile_of(grid, first + 2 * pair + 1, count, lane);
-    load_column<N>(grid, one, images, a, [](float2& to, float value) { to.x = value; });
-    load_column<N>(grid, two, images, a, [](float2& to, float value) { to.y = value; });
+    load_column<N>(grid, one, images, [&](int row, float value) { a[row].x = value; });
+    load_column<N>(grid, two, images, [&](int row, float value) { a[row].y = value; });
   }
   fourier<N, false>(a);
   float2* mine = place + 2 * pair * B::pitch;
@@ -58,29 +61,48 @@ __global__ void __launch_bounds__(fft_threads)
   }
   __syncthreads();
   const float imaginary = conjugate ? -factor : factor;
-  for (int i = static_cast<int>(threadIdx.x); i < B::tiles * B::numbers; i += fft_threads) {
-    const int tile = by_tile ? i / B::numbers : i % B::tiles;
-    const int number = by_tile ? i % B::numbers : i / B::tiles;
-    if (first + tile >= count) continue;
-    const float2 value = place[tile * B::pitch + number];
-    spectra[by_tile ? (first + tile) * B::numbers + number : number * count + first + tile] =
-        make_float2(value.x * factor, value.y * imaginary);
+  if (by_tile) {
+    for (int tile = 0; tile < B::tiles && first + tile < count; ++tile) {
+      for (int i = static_cast<int>(threadIdx.x); i < B::numbers; i += B::threads) {
+        const float2 value = place[tile * B::pitch + i];
+        spectra[(first + tile) * B::numbers + i] =
+            make_float2(value.x * factor, value.y * imaginary);
+      }
+    }
+    return;
+  }
+  const int tile = static_cast<int>(threadIdx.x) % B::tiles;
+  const int number = static_cast<int>(threadIdx.x) / B::tiles;
+  if (first + tile >= count) return;
+  float2* to = spectra + number * count + first + tile;
+#pragma unroll
+  for (int i = 0; i < B::rounds; ++i, to += B::step * count) {
+    const float2 value = place[tile * B::pitch + number + i * B::step];
+    *to = make_float2(value.x * factor, value.y * imaginary);
   }
 }
 
 template <int N>
-__global__ void __launch_bounds__(fft_threads)
+__global__ void __launch_bounds__(Block<N>::threads, N == 32 ? 3 : 6)
     transform_back(TileGrid grid, const float2* __restrict__ spectra, std::int64_t count,
                    float* __restrict__ images) {
   using B = Block<N>;
-  __shared__ float2 place[B::tiles * B::pitch];
+  extern __shared__ float2 place[];
   const int lane = static_cast<int>(threadIdx.x) % N;
   const int pair = static_cast<int>(threadIdx.x) / N;
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * B::tiles;
-  for (int i = static_cast<int>(threadIdx.x); i < B::tiles * B::numbers; i += fft_threads) {
-    const int tile = i % B::tiles, number = i / B::tiles;
-    if (first + tile < count)
-      place[tile * B::pitch + number] = spectra[number * count + first + tile];
+  {
+    const int tile = static_cast<int>(threadIdx.x) % B::tiles;
+    const int number = static_cast<int>(threadIdx.x) / B::tiles;
+    const bool is_there = first + tile < count;
+    const float2* from = spectra + (is_there ? number * count + first + tile : 0);
+    // A pair without a second tile has zeros there: what lay there before could be anything, and
+    // its rounding errors would reach the first.
+#pragma unroll
+    for (int i = 0; i < B::rounds; ++i) {
+      place[tile * B::pitch + number + i * B::step] =
+          is_there ? __ldg(from + i * B::step * count) : make_float2(0, 0);
+    }
   }
   __syncthreads();
   float2* mine = place + 2 * pair * B::pitch;
@@ -103,13 +125,18 @@ __global__ void __launch_bounds__(fft_threads)
   fourier<N, true>(a);
   const Tile one = tile_of(grid, first + 2 * pair, count, lane);
   const Tile two = tile_of(grid, first + 2 * pair + 1, count, lane);
-  store_column<N>(grid, one, images, a, [](const float2& from) { return from.x; });
-  store_column<N>(grid, two, images, a, [](const float2& from) { return from.y; });
+  store_column<N>(grid, one, images, [&](int row) { return a[row].x; });
+  store_column<N>(grid, two, images, [&](int row) { return a[row].y; });
 }
 
-template <int N>
-unsigned blocks_of(std::int64_t count) {
-  return static_cast<unsigned>((count + Block<N>::tiles - 1) / Block<N>::tiles);
+template <int N, class Kernel, class... Arguments>
+void launch_tiles(Kernel kernel, std::int64_t count, cudaStream_t stream, Arguments... arguments) {
+  using B = Block<N>;
+  const auto blocks = static_cast<unsigned>((count + B::tiles - 1) / B::tiles);
+  STRATA_CUDA_CALL(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, B::bytes));
+  kernel<<<blocks, B::threads, B::bytes, stream>>>(arguments...);
+  STRATA_CUDA_CALL(cudaGetLastError());
 }
 
 }  // namespace
@@ -119,35 +146,31 @@ void transform_tiles(int n, const TileGrid& grid, const float* images, SpectrumO
   const std::int64_t count = grid.spectra();
   const bool by_tile = order == SpectrumOrder::by_tile;
   if (n == 16) {
-    transform<16><<<blocks_of<16>(count), fft_threads, 0, stream>>>(grid, images, count, by_tile,
-                                                                    factor, conjugate, spectra);
+    launch_tiles<16>(transform<16>, count, stream, grid, images, count, by_tile, factor, conjugate,
+                     spectra);
   } else {
-    transform<32><<<blocks_of<32>(count), fft_threads, 0, stream>>>(grid, images, count, by_tile,
-                                                                    factor, conjugate, spectra);
+    launch_tiles<32>(transform<32>, count, stream, grid, images, count, by_tile, factor, conjugate,
+                     spectra);
   }
-  STRATA_CUDA_CALL(cudaGetLastError());
 }
 
 void transform_tiles_back(int n, const TileGrid& grid, const float2* spectra, float* images,
                           cudaStream_t stream) {
   const std::int64_t count = grid.spectra();
   if (n == 16) {
-    transform_back<16>
-        <<<blocks_of<16>(count), fft_threads, 0, stream>>>(grid, spectra, count, images);
+    launch_tiles<16>(transform_back<16>, count, stream, grid, spectra, count, images);
   } else {
-    transform_back<32>
-        <<<blocks_of<32>(count), fft_threads, 0, stream>>>(grid, spectra, count, images);
+    launch_tiles<32>(transform_back<32>, count, stream, grid, spectra, count, images);
   }
-  STRATA_CUDA_CALL(cudaGetLastError());
 }
 
-const void* transform_kernel(int n) {
-  return n == 16 ? reinterpret_cast<const void*>(&transform<16>)
-                 : reinterpret_cast<const void*>(&transform<32>);
+TileKernel transform_kernel(int n) {
+  return n == 16 ? TileKernel{reinterpret_cast<const void*>(&transform<16>), Block<16>::bytes}
+                 : TileKernel{reinterpret_cast<const void*>(&transform<32>), Block<32>::bytes};
 }
-const void* transform_back_kernel(int n) {
-  return n == 16 ? reinterpret_cast<const void*>(&transform_back<16>)
-                 : reinterpret_cast<const void*>(&transform_back<32>);
+TileKernel transform_back_kernel(int n) {
+  return n == 16 ? TileKernel{reinterpret_cast<const void*>(&transform_back<16>), Block<16>::bytes}
+                 : TileKernel{reinterpret_cast<const void*>(&transform_back<32>), Block<32>::bytes};
 }
 
 }  // namespace strata::cuda

@@ -18,7 +18,8 @@ __global__ void pair_up(int n, int filters, int channels, const float2* __restri
                         float2* __restrict__ pairs, int count) {
   const int i = static_cast<int>(blockIdx.x) * pair_threads + static_cast<int>(threadIdx.x);
   if (i >= count) return;
-  const int u = i % n, v = i / n % n;
+  const int v = i / n % n;
+  const int u = v > n / 2 ? (n - i % n) % n : i % n;
   const int channel = i / (n * n) % channels, pair = i / (n * n) / channels;
   const bool is_mirrored = v > n / 2;
   const int numbers = n * (n / 2 + 1);
@@ -33,6 +34,9 @@ __global__ void pair_up(int n, int filters, int channels, const float2* __restri
 
 constexpr int fused_warps = 4;
 constexpr int fused_threads = fused_warps * 32;
+constexpr int pairs_per_block = 16;
+/// Tiles of a block: fewer share less, and leave more room; these were the fastest on an H200.
+constexpr int fused_tiles(int n) { return n == 16 ? 4 : 1; }
 
 /// Rows become columns, real and imaginary parts one after the other: half the memory.
 template <int N>
@@ -51,52 +55,67 @@ __device__ __forceinline__ void exchange(float2 (&a)[N], float* place, int lane)
   __syncwarp();
 }
 
-// N lanes: one tile of one image and two filters.
-template <int N, int MinBlocks>
-__global__ void __launch_bounds__(fused_threads, MinBlocks)
-    products_back(TileGrid in, const float2* __restrict__ spectra, const float2* __restrict__ pairs,
-                  int pair_count, int pairs_per_block, TileGrid out, float* __restrict__ images) {
-  constexpr int slots = fused_threads / N;
+// N lanes: one tile of one image and two filters. The spectra of TileSlots tiles lie in shared
+// memory, and the block's slots share them. A spectrum's number (v, u) serves (−v, −u) too, as its
+// conjugate; that product is for another lane, and is handed over when all channels are added.
+template <int N, int TileSlots>
+__global__ void __launch_bounds__(fused_threads, N == 32 ? 4 : 6)
+    products_back(TileGrid in, int planes, const float2* __restrict__ spectra,
+                  const float2* __restrict__ pairs, int pair_count, TileGrid out,
+                  float* __restrict__ images) {
+  constexpr int slots = fused_threads / N, pair_slots = slots / TileSlots;
   constexpr int numbers = N * (N / 2 + 1);
+  extern __shared__ float2 tiles_of_block[];  // [plane][tile][number]
   __shared__ float place[slots * N * (N + 1)];
   const int lane = static_cast<int>(threadIdx.x) % N;
   const int slot = static_cast<int>(threadIdx.x) / N;
   const int tiles = in.tiles_y * in.tiles_x;
   const int per_channel = in.images * tiles;
-  const int which = static_cast<int>(blockIdx.x) * slots + slot;
-  // A slot without a tile works on the last one and writes nothing.
-  const int mine = min(which, per_channel - 1);
-  const int image = mine / tiles;
+  const int first = static_cast<int>(blockIdx.x) * TileSlots;
+  for (int plane = 0; plane < planes; ++plane) {
+    const float2* from =
+        spectra + (static_cast<std::int64_t>(plane) * per_channel + first) * numbers;
+    const int here = min(TileSlots, per_channel - first) * numbers;
+    for (int i = static_cast<int>(threadIdx.x); i < TileSlots * numbers; i += fused_threads)
+      tiles_of_block[plane * TileSlots * numbers + i] =
+          i < here ? __ldg(from + i) : make_float2(0, 0);
+  }
+  __syncthreads();
+  const int which = first + slot % TileSlots;
+  const int image = which / tiles;
+  const float2* spectrum = tiles_of_block + slot % TileSlots * numbers + lane;
   float* exchanged = place + slot * N * (N + 1);
   const int begin = static_cast<int>(blockIdx.y) * pairs_per_block;
   const int end = min(begin + pairs_per_block, pair_count);
-  for (int pair = begin; pair < end; ++pair) {
+  for (int pair = begin + slot / TileSlots; pair < end; pair += pair_slots) {
     float2 a[N];
 #pragma unroll
     for (int v = 0; v < N; ++v) a[v] = make_float2(0, 0);
-    for (int channel = 0; channel < in.channels; ++channel) {
-      const float2* x =
-          spectra + (static_cast<std::int64_t>(channel) * per_channel + mine) * numbers;
-      const float2* w = pairs + (static_cast<std::int64_t>(pair) * in.channels + channel) * N * N;
+    for (int plane = 0; plane < planes; ++plane) {
+      const float2* x = spectrum + plane * TileSlots * numbers;
+      const float2* w = pairs + (static_cast<std::int64_t>(pair) * planes + plane) * N * N + lane;
 #pragma unroll
-      for (int v = 0; v < N; ++v) {
-        if (v <= N / 2) {
-          add_product(a[v], __ldg(x + v * N + lane), __ldg(w + v * N + lane));
-        } else {
-          const float2 mirrored = __ldg(x + (N - v) * N + (N - lane) % N);
-          add_product(a[v], make_float2(mirrored.x, -mirrored.y), __ldg(w + v * N + lane));
-        }
+      for (int v = 0; v <= N / 2; ++v) {
+        const float2 number = x[v * N];
+        add_product(a[v], number, __ldg(w + v * N));
+        if (v > 0 && v < N / 2)
+          add_product(a[N - v], make_float2(number.x, -number.y), __ldg(w + (N - v) * N));
       }
+    }
+#pragma unroll
+    for (int v = N / 2 + 1; v < N; ++v) {
+      a[v].x = __shfl_sync(0xffffffffU, a[v].x, (N - lane) % N, N);
+      a[v].y = __shfl_sync(0xffffffffU, a[v].y, (N - lane) % N, N);
     }
     fourier<N, true>(a);
     exchange<N>(a, exchanged, lane);
     fourier<N, true>(a);
     if (which >= per_channel) continue;
-    Tile tile = tile_at(out, 2 * pair, image, mine - image * tiles, lane);
-    store_column<N>(out, tile, images, a, [](const float2& from) { return from.x; });
+    Tile tile = tile_at(out, 2 * pair, image, which - image * tiles, lane);
+    store_column<N>(out, tile, images, [&](int row) { return a[row].x; });
     if (2 * pair + 1 >= out.channels) continue;
     tile.plane += static_cast<std::int64_t>(out.height) * out.width;
-    store_column<N>(out, tile, images, a, [](const float2& from) { return from.y; });
+    store_column<N>(out, tile, images, [&](int row) { return a[row].y; });
   }
 }
 
@@ -176,17 +195,19 @@ __global__ void __launch_bounds__(column_warps * 32)
   }
 }
 
-template <int N, int MinBlocks>
-void launch_products_back(int pairs_per_block, const TileGrid& in, const float2* spectra,
-                          const float2* pairs, const TileGrid& out, float* images,
-                          cudaStream_t stream) {
-  constexpr int slots = fused_threads / N;
+template <int N, int TileSlots>
+void launch_products_back(const TileGrid& in, const float2* spectra, const float2* pairs,
+                          const TileGrid& out, float* images, cudaStream_t stream) {
   const int tiles = in.images * in.tiles_y * in.tiles_x;
   const int pair_count = (out.channels + 1) / 2;
-  const dim3 grid(static_cast<unsigned>((tiles + slots - 1) / slots),
+  const dim3 grid(static_cast<unsigned>((tiles + TileSlots - 1) / TileSlots),
                   static_cast<unsigned>((pair_count + pairs_per_block - 1) / pairs_per_block));
-  products_back<N, MinBlocks><<<grid, fused_threads, 0, stream>>>(in, spectra, pairs, pair_count,
-                                                                  pairs_per_block, out, images);
+  const int bytes = in.planes() * TileSlots * spectrum_size(N) * static_cast<int>(sizeof(float2));
+  const auto kernel = products_back<N, TileSlots>;
+  STRATA_CUDA_CALL(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  kernel<<<grid, fused_threads, bytes, stream>>>(in, in.planes(), spectra, pairs, pair_count, out,
+                                                 images);
 }
 
 }  // namespace
@@ -199,15 +220,12 @@ void pair_filters(int n, int filters, int channels, const float2* spectra, float
   STRATA_CUDA_CALL(cudaGetLastError());
 }
 
-void multiply_back(int n, int variant, const TileGrid& in, const float2* spectra,
-                   const float2* pairs, const TileGrid& out, float* images, cudaStream_t stream) {
-  const int per_block = variant == 2 ? 64 : 8;
+void multiply_back(int n, const TileGrid& in, const float2* spectra, const float2* pairs,
+                   const TileGrid& out, float* images, cudaStream_t stream) {
   if (n == 16) {
-    launch_products_back<16, 6>(per_block, in, spectra, pairs, out, images, stream);
-  } else if (variant == 3) {
-    launch_products_back<32, 5>(per_block, in, spectra, pairs, out, images, stream);
+    launch_products_back<16, fused_tiles(16)>(in, spectra, pairs, out, images, stream);
   } else {
-    launch_products_back<32, 4>(per_block, in, spectra, pairs, out, images, stream);
+    launch_products_back<32, fused_tiles(32)>(in, spectra, pairs, out, images, stream);
   }
   STRATA_CUDA_CALL(cudaGetLastError());
 }
@@ -230,9 +248,10 @@ void multiply_few_columns(int frequencies, int rows, int inner, int columns, con
   STRATA_CUDA_CALL(cudaGetLastError());
 }
 
-const void* multiply_back_kernel(int n) {
-  return n == 16 ? reinterpret_cast<const void*>(&products_back<16, 6>)
-                 : reinterpret_cast<const void*>(&products_back<32, 4>);
+TileKernel multiply_back_kernel(int n, int planes) {
+  const int bytes = planes * fused_tiles(n) * spectrum_size(n) * static_cast<int>(sizeof(float2));
+  if (n == 16) return {reinterpret_cast<const void*>(&products_back<16, fused_tiles(16)>), bytes};
+  return {reinterpret_cast<const void*>(&products_back<32, fused_tiles(32)>), bytes};
 }
 
 }  // namespace strata::cuda

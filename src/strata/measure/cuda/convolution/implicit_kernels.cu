@@ -27,12 +27,12 @@ __global__ void window_table(ConvView view, WindowEntry* table, int entries) {
 
 /// The images around one output pixel.
 struct PixelPlace {
-  std::int64_t base = 0;  // of its image, moved to its window where the images are not spread
+  int base = 0;  // of its image, moved to its window where the images are not spread
   int y = nowhere, x = nowhere;
 };
 
 template <bool IsSpread>
-__device__ PixelPlace pixel_place(const ConvView& view, std::int64_t image_begin, int oy, int ox) {
+__device__ PixelPlace pixel_place(const ConvView& view, int image_begin, int oy, int ox) {
   PixelPlace place;
   place.y = oy * view.stride_height - view.pad_height;
   place.x = ox * view.stride_width - view.pad_width;
@@ -52,7 +52,7 @@ __device__ __forceinline__ void copy_number(const ConvView& view, const float* i
     const bool is_there = y >= 0 && x >= 0 && row * view.gap_height == y &&
                           column * view.gap_width == x && row < view.in_height &&
                           column < view.in_width;
-    const std::int64_t at = pixel.base + entry.offset + row * view.in_width + column;
+    const int at = pixel.base + entry.offset + row * view.in_width + column;
     copy_later(to, images + (is_there ? at : 0), is_there);
   } else {
     const bool is_there = static_cast<unsigned>(y) < static_cast<unsigned>(view.in_height) &&
@@ -61,8 +61,41 @@ __device__ __forceinline__ void copy_number(const ConvView& view, const float* i
   }
 }
 
+/// A warp's rows of results, put in order through shared memory so that they are written side by
+/// side: `first` is the warp's first pixel, `to` where its image and row begin.
+__device__ __forceinline__ void write_rows(const float (&sums)[8][8], float* place, int lane,
+                                           int first, int row0, int rows, const ConvView& view,
+                                           int out_channel0, float* __restrict__ results) {
+  const int area = view.out_height * view.out_width, pixels = view.batch * area;
+  int at[2];
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int pixel = first + half * 32 + lane, image = pixel / area;
+    at[half] = pixel < pixels ? image * (view.out_channels - 1) * area + pixel : -1;
+  }
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    __syncwarp();
+    float* mine = place + lane / 8 * 64 + lane % 8 * 4;
+    *reinterpret_cast<float4*>(mine) = make_float4(sums[i][0], sums[i][1], sums[i][2], sums[i][3]);
+    *reinterpret_cast<float4*>(mine + 32) =
+        make_float4(sums[i][4], sums[i][5], sums[i][6], sums[i][7]);
+    __syncwarp();
+#pragma unroll
+    for (int line = 0; line < 4; ++line) {
+      const int row = row0 + line * 4 + i % 4 + i / 4 * 16;
+      if (row >= rows) continue;
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        if (at[half] >= 0)
+          results[at[half] + (out_channel0 + row) * area] = place[line * 64 + half * 32 + lane];
+      }
+    }
+  }
+}
+
 template <int Rows, bool IsSpread>
-__global__ void __launch_bounds__(ProductTile<Rows, 128>::threads, Rows == 128 ? 2 : 4)
+__global__ void __launch_bounds__(ProductTile<Rows, 128>::threads, Rows == 64 ? 4 : 8)
     product(ConvView view, const WindowEntry* __restrict__ table, const float* __restrict__ kernels,
             const float* __restrict__ images, float* __restrict__ results) {
   using T = ProductTile<Rows, 128>;
@@ -73,34 +106,35 @@ __global__ void __launch_bounds__(ProductTile<Rows, 128>::threads, Rows == 128 ?
   const int channels = view.in_channels / view.groups;
   const int inner = channels * view.kernel_height * view.kernel_width;
   const int area = view.out_height * view.out_width;
-  const std::int64_t plane = static_cast<std::int64_t>(view.in_height) * view.in_width;
+  const int plane = view.in_height * view.in_width;
   const int pixels = view.batch * area;
   const int row0 = static_cast<int>(blockIdx.y) * Rows;
   const int column0 = static_cast<int>(blockIdx.x) * T::columns;
 
-  // On the right a thread has one pixel and some of the 8 numbers of each step.
-  constexpr int threads_per_pixel = T::threads / T::columns;
-  constexpr int numbers = T::depth / threads_per_pixel;
-  const int my_pixel = tid % T::columns, my_number = tid / T::columns * numbers;
-  PixelPlace pixel;
-  if (column0 + my_pixel < pixels) {
-    const int image = (column0 + my_pixel) / area, at = column0 + my_pixel - image * area;
-    const int oy = at / view.out_width;
-    pixel = pixel_place<IsSpread>(
-        view, (static_cast<std::int64_t>(image) * view.in_channels + group * channels) * plane, oy,
-        at - oy * view.out_width);
+  // On the right a thread has some pixels and all numbers of each step.
+  constexpr int pixels_per_thread = T::columns / T::threads;
+  PixelPlace places[pixels_per_thread];
+#pragma unroll
+  for (int i = 0; i < pixels_per_thread; ++i) {
+    const int pixel = column0 + tid + i * T::threads;
+    if (pixel >= pixels) continue;
+    const int image = pixel / area, at = pixel - image * area, oy = at / view.out_width;
+    places[i] = pixel_place<IsSpread>(view, (image * view.in_channels + group * channels) * plane,
+                                      oy, at - oy * view.out_width);
   }
   const float* my_kernels = kernels + static_cast<std::int64_t>(group) * filters * inner;
   const auto load = [&](typename T::Stage& stage, int step) {
     const int k0 = step * T::depth;
-    WindowEntry entries[numbers];
+    WindowEntry entries[T::depth];
 #pragma unroll
-    for (int i = 0; i < numbers; i += 2)
-      *reinterpret_cast<int4*>(entries + i) =
-          __ldg(reinterpret_cast<const int4*>(table + k0 + my_number + i));
+    for (int k = 0; k < T::depth; k += 2)
+      *reinterpret_cast<int4*>(entries + k) = __ldg(reinterpret_cast<const int4*>(table + k0 + k));
 #pragma unroll
-    for (int i = 0; i < numbers; ++i)
-      copy_number<IsSpread>(view, images, pixel, entries[i], &stage.right[my_number + i][my_pixel]);
+    for (int i = 0; i < pixels_per_thread; ++i)
+#pragma unroll
+      for (int k = 0; k < T::depth; ++k)
+        copy_number<IsSpread>(view, images, places[i], entries[k],
+                              &stage.right[k][tid + i * T::threads]);
 #pragma unroll
     for (int i = 0; i < Rows * T::depth / T::threads; ++i) {
       const int k = tid % T::depth, row = tid / T::depth + i * (T::threads / T::depth);
@@ -113,39 +147,28 @@ __global__ void __launch_bounds__(ProductTile<Rows, 128>::threads, Rows == 128 ?
   float sums[8][8] = {};
   multiply_tiles<T>(stages, (inner + T::depth - 1) / T::depth, place, sums, load);
 
-  // Four pixels beside each other are in one image when the images are multiples of four.
-  const bool is_even = area % 4 == 0;
-#pragma unroll
-  for (int part = 0; part < 2; ++part) {
-    const int first = column0 + place.column + part * 32;
-#pragma unroll
-    for (int i = 0; i < 8; ++i) {
-      const int row = row0 + place.row + i % 4 + i / 4 * 16;
-      if (row >= filters) continue;
-      if (is_even) {
-        if (first >= pixels) continue;
-        const int image = first / area;
-        float* to =
-            results +
-            (static_cast<std::int64_t>(image) * view.out_channels + group * filters + row) * area +
-            first - image * area;
-        *reinterpret_cast<float4*>(to) = make_float4(sums[i][part * 4], sums[i][part * 4 + 1],
-                                                     sums[i][part * 4 + 2], sums[i][part * 4 + 3]);
-      } else {
-#pragma unroll
-        for (int j = 0; j < 4; ++j) {
-          if (first + j >= pixels) continue;
-          const int image = (first + j) / area;
-          results[(static_cast<std::int64_t>(image) * view.out_channels + group * filters + row) *
-                      area +
-                  first + j - image * area] = sums[i][part * 4 + j];
-        }
-      }
-    }
-  }
+  __syncthreads();  // the stages serve again
+  const int lane = tid % 32;
+  write_rows(sums, reinterpret_cast<float*>(stages) + tid / 32 * 256, lane,
+             column0 + place.column - lane % 8 * 4, row0 + place.row - lane / 8 * 4, filters, view,
+             group * filters, results);
 }
 
 using WeightTile = ProductTile<64, 128>;
+
+/// A thread's results, to a matrix of `rows` × `columns`.
+__device__ __forceinline__ void write_block(const float (&sums)[8][8], int row0, int column0,
+                                            int rows, int columns, float* to) {
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    const int row = row0 + i % 4 + i / 4 * 16;
+#pragma unroll
+    for (int j = 0; j < 8; ++j) {
+      const int column = column0 + j % 4 + j / 4 * 32;
+      if (row < rows && column < columns) to[row * columns + column] = sums[i][j];
+    }
+  }
+}
 
 // Rows: filters; columns: numbers of the window; inner: some of the pixels of all images.
 __global__ void __launch_bounds__(WeightTile::threads, 4)
@@ -162,7 +185,7 @@ __global__ void __launch_bounds__(WeightTile::threads, 4)
   const int channels = view.in_channels / view.groups;
   const int inner = channels * view.kernel_height * view.kernel_width;
   const int area = view.out_height * view.out_width;
-  const std::int64_t plane = static_cast<std::int64_t>(view.in_height) * view.in_width;
+  const int plane = view.in_height * view.in_width;
   const int pixels = view.batch * area;
   const int steps_in_all = (pixels + T::depth - 1) / T::depth;
   const int steps_per_part = (steps_in_all + parts - 1) / parts;
@@ -183,9 +206,8 @@ __global__ void __launch_bounds__(WeightTile::threads, 4)
     for (int i = 0; i < T::depth; ++i) {
       PixelPlace pixel;
       if (image < view.batch) {
-        pixel = pixel_place<false>(
-            view, (static_cast<std::int64_t>(image) * view.in_channels + group * channels) * plane,
-            oy, ox);
+        pixel =
+            pixel_place<false>(view, (image * view.in_channels + group * channels) * plane, oy, ox);
       }
       copy_number<false>(view, images, pixel, entry, &stage.right[i][tid]);
       if (++ox == view.out_width) {
@@ -195,43 +217,32 @@ __global__ void __launch_bounds__(WeightTile::threads, 4)
     }
     const int k = k0 + tid % T::depth;
     const int of = k / area;
-    const std::int64_t from =
-        (static_cast<std::int64_t>(of) * view.out_channels + group * filters) * area + k -
-        of * area;
+    const int from = (of * view.out_channels + group * filters) * area + k - of * area;
 #pragma unroll
     for (int i = 0; i < T::rows * T::depth / T::threads; ++i) {
       const int row = tid / T::depth + i * (T::threads / T::depth);
       const bool is_there = row0 + row < filters && k < pixels;
       copy_later(&stage.left[tid % T::depth][row],
-                 gradients + (is_there ? from + static_cast<std::int64_t>(row0 + row) * area : 0),
-                 is_there);
+                 gradients + (is_there ? from + (row0 + row) * area : 0), is_there);
     }
   };
   const ThreadPlace<T> place;
   float sums[8][8] = {};
   multiply_tiles<T>(stages, steps, place, sums, load);
   float* to = sums_out + (static_cast<std::int64_t>(part) * view.groups + group) * filters * inner;
-#pragma unroll
-  for (int i = 0; i < 8; ++i) {
-    const int row = row0 + place.row + i % 4 + i / 4 * 16;
-#pragma unroll
-    for (int j = 0; j < 8; ++j) {
-      const int column = column0 + place.column + j % 4 + j / 4 * 32;
-      if (row < filters && column < inner) to[row * inner + column] = sums[i][j];
-    }
-  }
+  write_block(sums, row0 + place.row, column0 + place.column, filters, inner, to);
 }
 
 bool is_spread(const ConvView& view) { return view.gap_height > 1 || view.gap_width > 1; }
-int rows_for(const ConvView& view) { return view.out_channels / view.groups > 96 ? 128 : 64; }
+int rows_for(const ConvView& view) { return view.out_channels / view.groups > 32 ? 64 : 32; }
 unsigned blocks_of(int items, int per_block) {
   return static_cast<unsigned>((items + per_block - 1) / per_block);
 }
 
 using ProductKernel = void (*)(ConvView, const WindowEntry*, const float*, const float*, float*);
 ProductKernel product_for(const ConvView& view) {
-  if (rows_for(view) == 128) return is_spread(view) ? product<128, true> : product<128, false>;
-  return is_spread(view) ? product<64, true> : product<64, false>;
+  if (rows_for(view) == 64) return is_spread(view) ? product<64, true> : product<64, false>;
+  return is_spread(view) ? product<32, true> : product<32, false>;
 }
 
 }  // namespace
@@ -250,7 +261,7 @@ void fill_window_table(const ConvView& view, WindowEntry* table, cudaStream_t st
 void implicit_product(const ConvView& view, const WindowEntry* table, const float* kernels,
                       const float* images, float* results, cudaStream_t stream) {
   const int rows = rows_for(view);
-  const int threads = rows == 128 ? ProductTile<128, 128>::threads : ProductTile<64, 128>::threads;
+  const int threads = rows == 64 ? ProductTile<64, 128>::threads : ProductTile<32, 128>::threads;
   const dim3 grid(blocks_of(view.batch * view.out_height * view.out_width, 128),
                   blocks_of(view.out_channels / view.groups, rows),
                   static_cast<unsigned>(view.groups));
