@@ -17,7 +17,7 @@ inline constexpr std::array<std::string_view, 1> preset_names = {"thesis"};
 
 inline constexpr Flag on_flag{.name = "on",
                               .value = "MACHINE",
-                              .help = "Name or file; else the one measured here, or h100-sxm.",
+                              .help = "Name or file; else the one measured, or h100-sxm.",
                               .offer = Offer::machine};
 inline constexpr Flag set_flag{.name = "set",
                                .value = "FIELD=V",
