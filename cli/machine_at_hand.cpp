@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/machine_at_hand.hpp"
 
+#include "strata/machine/load_machine.hpp"
 #include "strata/measure/this_run.hpp"
 
 #include <fmt/format.h>
@@ -44,6 +45,14 @@ std::optional<fs::path> machine_at_hand() {
     if (fs::exists(file, ignored)) return file;
   }
   return std::nullopt;
+}
+
+Machine default_machine() {
+  const auto file = machine_at_hand();
+  if (!file) return load_machine("h100-sxm");
+  Machine machine = load_machine(file->string());
+  machine.title += ", the machine at hand";
+  return machine;
 }
 
 }  // namespace strata

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "strata/machine/machine.hpp"
+
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -19,5 +21,8 @@ std::string measured_machine_file(std::string_view host, std::string_view part);
 
 /// The file of this host's first GPU, or else of its CPU; nothing when neither was measured.
 std::optional<std::filesystem::path> machine_at_hand();
+
+/// What is meant when nobody names a machine: that one, its title saying so, or else an H100.
+Machine default_machine();
 
 }  // namespace strata

@@ -7,8 +7,6 @@
 namespace strata {
 namespace {
 
-constexpr std::string_view default_machine = "h100-sxm";
-
 // The values of flags that set_option knows by the same name.
 template <std::size_t count>
 void set_given(PredictRequest& request, const Arguments& given,
@@ -20,20 +18,11 @@ void set_given(PredictRequest& request, const Arguments& given,
   }
 }
 
-// Who was measured on this host is meant when nobody is named, and the header says so.
-Machine machine_named(const Arguments& given) {
-  if (const auto name = given.value(on_flag)) return load_machine(*name);
-  const auto file = machine_at_hand();
-  if (!file) return load_machine(default_machine);
-  Machine machine = load_machine(file->string());
-  machine.title += ", the machine at hand";
-  return machine;
-}
-
 }  // namespace
 
 Machine machine_of(const Arguments& given) {
-  Machine machine = machine_named(given);
+  const auto name = given.value(on_flag);
+  Machine machine = name ? load_machine(*name) : default_machine();
   for (const std::string& assignment : given.values(set_flag)) set_field(machine, assignment);
   return machine;
 }

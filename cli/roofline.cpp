@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/machine_at_hand.hpp"
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
 #include "cli/predict_flags.hpp"
@@ -28,7 +29,6 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view groupings[] = {"kernel", "layer", "type", "pass", "all"};
 constexpr std::string_view kinds[] = {"classic", "complexity", "time", "combined", "all"};
-constexpr std::string_view fallback_machine = "h100-sxm";
 constexpr std::size_t rows_of_a_screen = 12;
 
 constexpr Argument arguments[] = {{.name = "PROFILE|MODEL",
@@ -113,22 +113,22 @@ std::optional<Profile> profile_in(const std::string& word) {
   }
 }
 
-Machine roof_machine(const Arguments& given, const std::vector<std::optional<Profile>>& profiles) {
-  std::string name(fallback_machine);
+Machine machine_of_profiles(const std::vector<std::optional<Profile>>& profiles) {
   for (const std::optional<Profile>& profile : profiles) {
     if (!profile || profile->subject.machine.empty()) continue;
-    name = profile->subject.machine;
-    break;
-  }
-  if (const auto on = given.value(roofs_on_flag)) name = *on;
-  Machine machine = [&] {
     try {
-      return load_machine(name);
+      return load_machine(profile->subject.machine);
     } catch (Error& error) {
-      if (!given.has(roofs_on_flag)) error.add_context("the machine of the profile (give --on)");
+      error.add_context("the machine of the profile (give --on)");
       throw;
     }
-  }();
+  }
+  return default_machine();
+}
+
+Machine roof_machine(const Arguments& given, const std::vector<std::optional<Profile>>& profiles) {
+  const auto on = given.value(roofs_on_flag);
+  Machine machine = on ? load_machine(*on) : machine_of_profiles(profiles);
   for (const std::string& assignment : given.values(set_flag)) set_field(machine, assignment);
   return machine;
 }
