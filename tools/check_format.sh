@@ -29,7 +29,7 @@ for folder in src cli bench tests examples python; do
 done
 # format CLANG-FORMAT-ARGUMENTS...
 format() {
-  find "${folders[@]}" -type f \( -name '*.hpp' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' \) -print0 |
+  find "${folders[@]}" -type f \( -name '*.h' -o -name '*.hpp' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' \) -print0 |
     xargs -r -0 -n 20 -P "$(nproc)" "$formatter" --style=file "$@"
 }
 if $fix; then

@@ -36,9 +36,9 @@ typedef struct strata_conv_shape {
 } strata_conv_shape;
 
 enum strata_conv_pass {
-  STRATA_CONV_FORWARD = 0,         /* reads input and weights, writes output */
-  STRATA_CONV_BACKWARD_INPUT = 1,  /* reads weights and output, writes input */
-  STRATA_CONV_BACKWARD_WEIGHT = 2  /* reads input and output, writes weights */
+  STRATA_CONV_FORWARD = 0,        /* reads input and weights, writes output */
+  STRATA_CONV_BACKWARD_INPUT = 1, /* reads weights and output, writes input */
+  STRATA_CONV_BACKWARD_WEIGHT = 2 /* reads input and output, writes weights */
 };
 
 enum strata_conv_dtype {

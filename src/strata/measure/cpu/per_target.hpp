@@ -43,4 +43,18 @@ class PerTarget {
   std::vector<Entry> all_;
 };
 
+/// Where a file of kernels adds itself; `Kernels` is a table of its own for each such file.
+template <class Kernels>
+PerTarget<Kernels>& compiled_kernels() {
+  static PerTarget<Kernels> all;
+  return all;
+}
+
+/// The best that this CPU can run.
+template <class Kernels>
+const Kernels& best_kernels() {
+  static const Kernels best = compiled_kernels<Kernels>().usable().front();
+  return best;
+}
+
 }  // namespace strata::cpu

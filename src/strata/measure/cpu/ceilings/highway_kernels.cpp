@@ -157,27 +157,21 @@ inline constexpr bool has_fma_here = HWY_NATIVE_FMA != 0;
 HWY_AFTER_NAMESPACE();
 
 namespace strata::cpu {
-PerTarget<TargetKernels>& compiled_kernels();
 namespace HWY_NAMESPACE {
 namespace {
 [[maybe_unused]] const bool is_listed =
-    compiled_kernels().add(this_target, {.name = hwy::TargetName(this_target),
-                                         .has_fma = has_fma_here,
-                                         .bits = bits_here,
-                                         .elements = elements_of,
-                                         .fma = fma_of,
-                                         .walk = walk_of});
+    compiled_kernels<TargetKernels>().add(this_target, {.name = hwy::TargetName(this_target),
+                                                        .has_fma = has_fma_here,
+                                                        .bits = bits_here,
+                                                        .elements = elements_of,
+                                                        .fma = fma_of,
+                                                        .walk = walk_of});
 }  // namespace
 }  // namespace HWY_NAMESPACE
 }  // namespace strata::cpu
 
 #if HWY_ONCE
 namespace strata::cpu {
-
-PerTarget<TargetKernels>& compiled_kernels() {
-  static PerTarget<TargetKernels> all;
-  return all;
-}
 
 namespace {
 
@@ -186,7 +180,7 @@ const TargetKernels& chosen() { return kernels_for_this_cpu().front(); }
 }  // namespace
 
 std::span<const TargetKernels> kernels_for_this_cpu() {
-  static const std::vector<TargetKernels> usable = compiled_kernels().usable();
+  static const std::vector<TargetKernels> usable = compiled_kernels<TargetKernels>().usable();
   return usable;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/measure/cpu/convolution/direct_kernels.hpp"
+#include "strata/measure/cpu/convolution/kernel_tables.hpp"
 #include "strata/measure/cpu/per_target.hpp"
 
 // Vectors stand in arrays here, which those whose size only the CPU knows cannot; and every target
@@ -166,44 +166,21 @@ std::int64_t block_width() { return widest_block; }
 }  // namespace strata::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-namespace strata::cpu {
-#ifndef STRATA_DIRECT_KERNELS_DECLARED
-#define STRATA_DIRECT_KERNELS_DECLARED
-struct DirectKernels {
-  void (*add_taps)(const TapSums&);
-  void (*multiply_taps)(const TapProducts&);
-  std::int64_t (*block_width)();
-};
-PerTarget<DirectKernels>& compiled_direct_kernels();
-#endif
-namespace HWY_NAMESPACE {
+namespace strata::cpu::HWY_NAMESPACE {
 namespace {
 [[maybe_unused]] const bool is_listed =
-    compiled_direct_kernels().add(HWY_TARGET, {add_taps, multiply_taps, block_width});
+    compiled_kernels<DirectKernels>().add(HWY_TARGET, {add_taps, multiply_taps, block_width});
 }  // namespace
-}  // namespace HWY_NAMESPACE
-}  // namespace strata::cpu
+}  // namespace strata::cpu::HWY_NAMESPACE
 
 #if HWY_ONCE
 namespace strata::cpu {
 
-PerTarget<DirectKernels>& compiled_direct_kernels() {
-  static PerTarget<DirectKernels> all;
-  return all;
+void add_taps(const TapSums& sums) { best_kernels<DirectKernels>().add_taps(sums); }
+void multiply_taps(const TapProducts& products) {
+  best_kernels<DirectKernels>().multiply_taps(products);
 }
-
-namespace {
-
-const DirectKernels& chosen_direct_kernels() {
-  static const DirectKernels best = compiled_direct_kernels().usable().front();
-  return best;
-}
-
-}  // namespace
-
-void add_taps(const TapSums& sums) { chosen_direct_kernels().add_taps(sums); }
-void multiply_taps(const TapProducts& products) { chosen_direct_kernels().multiply_taps(products); }
-std::int64_t widest_channel_block() { return chosen_direct_kernels().block_width(); }
+std::int64_t widest_channel_block() { return best_kernels<DirectKernels>().block_width(); }
 
 }  // namespace strata::cpu
 #endif  // HWY_ONCE

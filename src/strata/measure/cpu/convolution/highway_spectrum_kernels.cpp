@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/measure/cpu/convolution/spectrum_kernels.hpp"
+#include "strata/measure/cpu/convolution/kernel_tables.hpp"
 #include "strata/measure/cpu/per_target.hpp"
 
 // Vectors stand in arrays here, which those whose size only the CPU knows cannot; and every target
@@ -145,58 +145,31 @@ void multiply_spectra(const SpectrumProduct& p) {
 }  // namespace strata::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-namespace strata::cpu {
-#ifndef STRATA_SPECTRUM_KERNELS_DECLARED
-#define STRATA_SPECTRUM_KERNELS_DECLARED
-struct SpectrumKernels {
-  void (*join_rows)(const float*, const float*, std::int64_t, float*);
-  void (*split_row)(const float*, std::int64_t, float, float*, float*);
-  void (*store_spectrum)(const float*, std::int64_t, float*, std::int64_t);
-  void (*load_spectrum)(const float*, std::int64_t, std::int64_t, float*);
-  void (*multiply_spectra)(const SpectrumProduct&);
-};
-PerTarget<SpectrumKernels>& compiled_spectrum_kernels();
-#endif
-namespace HWY_NAMESPACE {
+namespace strata::cpu::HWY_NAMESPACE {
 namespace {
-[[maybe_unused]] const bool is_listed = compiled_spectrum_kernels().add(
+[[maybe_unused]] const bool is_listed = compiled_kernels<SpectrumKernels>().add(
     HWY_TARGET, {join_rows, split_row, store_spectrum, load_spectrum, multiply_spectra});
 }  // namespace
-}  // namespace HWY_NAMESPACE
-}  // namespace strata::cpu
+}  // namespace strata::cpu::HWY_NAMESPACE
 
 #if HWY_ONCE
 namespace strata::cpu {
 
-PerTarget<SpectrumKernels>& compiled_spectrum_kernels() {
-  static PerTarget<SpectrumKernels> all;
-  return all;
-}
-
-namespace {
-
-const SpectrumKernels& chosen_spectrum_kernels() {
-  static const SpectrumKernels best = compiled_spectrum_kernels().usable().front();
-  return best;
-}
-
-}  // namespace
-
 void join_rows(const float* a, const float* b, std::int64_t count, float* complex_row) {
-  chosen_spectrum_kernels().join_rows(a, b, count, complex_row);
+  best_kernels<SpectrumKernels>().join_rows(a, b, count, complex_row);
 }
 void split_row(const float* complex_row, std::int64_t count, float scale, float* a, float* b) {
-  chosen_spectrum_kernels().split_row(complex_row, count, scale, a, b);
+  best_kernels<SpectrumKernels>().split_row(complex_row, count, scale, a, b);
 }
 void store_spectrum(const float* spectrum, std::int64_t frequencies, float* to, std::int64_t step) {
-  chosen_spectrum_kernels().store_spectrum(spectrum, frequencies, to, step);
+  best_kernels<SpectrumKernels>().store_spectrum(spectrum, frequencies, to, step);
 }
 void load_spectrum(const float* from, std::int64_t step, std::int64_t frequencies,
                    float* spectrum) {
-  chosen_spectrum_kernels().load_spectrum(from, step, frequencies, spectrum);
+  best_kernels<SpectrumKernels>().load_spectrum(from, step, frequencies, spectrum);
 }
 void multiply_spectra(const SpectrumProduct& product) {
-  chosen_spectrum_kernels().multiply_spectra(product);
+  best_kernels<SpectrumKernels>().multiply_spectra(product);
 }
 
 }  // namespace strata::cpu

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/measure/cpu/convolution/winograd_kernels.hpp"
+#include "strata/measure/cpu/convolution/kernel_tables.hpp"
 #include "strata/measure/cpu/convolution/winograd_matrices.hpp"
 #include "strata/measure/cpu/per_target.hpp"
 
@@ -156,50 +156,25 @@ void join_line(int tile, const float* from, std::int64_t step, std::int64_t coun
 }  // namespace strata::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-namespace strata::cpu {
-#ifndef STRATA_WINOGRAD_KERNELS_DECLARED
-#define STRATA_WINOGRAD_KERNELS_DECLARED
-struct WinogradKernels {
-  void (*transform_tiles)(int, TileTransform, const TileBatch&);
-  void (*split_line)(int, const float*, std::int64_t, std::int64_t, float*, std::int64_t);
-  void (*join_line)(int, const float*, std::int64_t, std::int64_t, float*);
-};
-PerTarget<WinogradKernels>& compiled_winograd_kernels();
-#endif
-namespace HWY_NAMESPACE {
+namespace strata::cpu::HWY_NAMESPACE {
 namespace {
 [[maybe_unused]] const bool is_listed =
-    compiled_winograd_kernels().add(HWY_TARGET, {transform_tiles, split_line, join_line});
+    compiled_kernels<WinogradKernels>().add(HWY_TARGET, {transform_tiles, split_line, join_line});
 }  // namespace
-}  // namespace HWY_NAMESPACE
-}  // namespace strata::cpu
+}  // namespace strata::cpu::HWY_NAMESPACE
 
 #if HWY_ONCE
 namespace strata::cpu {
 
-PerTarget<WinogradKernels>& compiled_winograd_kernels() {
-  static PerTarget<WinogradKernels> all;
-  return all;
-}
-
-namespace {
-
-const WinogradKernels& chosen_winograd_kernels() {
-  static const WinogradKernels best = compiled_winograd_kernels().usable().front();
-  return best;
-}
-
-}  // namespace
-
 void transform_tiles(int tile, TileTransform which, const TileBatch& batch) {
-  chosen_winograd_kernels().transform_tiles(tile, which, batch);
+  best_kernels<WinogradKernels>().transform_tiles(tile, which, batch);
 }
 void split_line(int tile, const float* line, std::int64_t count, std::int64_t elements, float* to,
                 std::int64_t step) {
-  chosen_winograd_kernels().split_line(tile, line, count, elements, to, step);
+  best_kernels<WinogradKernels>().split_line(tile, line, count, elements, to, step);
 }
 void join_line(int tile, const float* from, std::int64_t step, std::int64_t count, float* line) {
-  chosen_winograd_kernels().join_line(tile, from, step, count, line);
+  best_kernels<WinogradKernels>().join_line(tile, from, step, count, line);
 }
 
 }  // namespace strata::cpu

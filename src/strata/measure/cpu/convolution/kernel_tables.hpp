@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/measure/cpu/convolution/direct_kernels.hpp"
+#include "strata/measure/cpu/convolution/spectrum_kernels.hpp"
+#include "strata/measure/cpu/convolution/winograd_kernels.hpp"
+
+/// What each file of vector code offers for one kind of vector unit (per_target.hpp). The functions
+/// of the same names in the headers above run the best of them.
+namespace strata::cpu {
+
+struct DirectKernels {
+  void (*add_taps)(const TapSums&);
+  void (*multiply_taps)(const TapProducts&);
+  std::int64_t (*block_width)();
+};
+
+struct SpectrumKernels {
+  void (*join_rows)(const float*, const float*, std::int64_t, float*);
+  void (*split_row)(const float*, std::int64_t, float, float*, float*);
+  void (*store_spectrum)(const float*, std::int64_t, float*, std::int64_t);
+  void (*load_spectrum)(const float*, std::int64_t, std::int64_t, float*);
+  void (*multiply_spectra)(const SpectrumProduct&);
+};
+
+struct WinogradKernels {
+  void (*transform_tiles)(int, TileTransform, const TileBatch&);
+  void (*split_line)(int, const float*, std::int64_t, std::int64_t, float*, std::int64_t);
+  void (*join_line)(int, const float*, std::int64_t, std::int64_t, float*);
+};
+
+}  // namespace strata::cpu
