@@ -18,7 +18,7 @@ profile:   base
 predict:   base training machine profile
 sweep:     base training machine profile predict
 gpu:       base profile
-measure:   base graph training machine profile gpu
+measure:   base graph cost training machine profile gpu
 capture:   base profile gpu
 roofline:  base machine profile
 explain:   base machine profile roofline
