@@ -68,7 +68,7 @@ TensorId inverted_bottleneck(GraphBuilder& builder, const Stage& stage, std::int
   return stride == 1 && inputs == stage.channels ? add(builder, "add", x, shortcut) : x;
 }
 
-Graph build(const NetworkArguments& arguments) {
+Graph build_efficientnet(const NetworkArguments& arguments) {
   GraphBuilder builder("efficientnet_b0");
   TensorId x = image_input(builder, arguments.number("image"));
   x = conv_sequence(builder, "features.0",
@@ -86,17 +86,18 @@ Graph build(const NetworkArguments& arguments) {
   return std::move(builder).finish();
 }
 
-constexpr std::array<NetworkParameter, 2> parameters{image_parameter("224"), classes_parameter};
+constexpr std::array<NetworkParameter, 2> efficientnet_parameters{image_parameter("224"),
+                                                                  classes_parameter};
 
-constexpr std::array<Network, 1> family{{
+constexpr std::array<Network, 1> efficientnet_family{{
     {"efficientnet_b0", "EfficientNet-B0",
      "torchvision efficientnet_b0, after Tan, Le 2019; stochastic depth (one random factor per "
      "image and residual block in training) is left out",
-     parameters, build},
+     efficientnet_parameters, build_efficientnet},
 }};
 
 }  // namespace
 
-std::span<const Network> efficientnet_networks() { return family; }
+std::span<const Network> efficientnet_networks() { return efficientnet_family; }
 
 }  // namespace strata::zoo

@@ -165,22 +165,22 @@ Graph build_v2(const NetworkArguments& arguments) {
   return std::move(builder).finish();
 }
 
-constexpr std::array<NetworkParameter, 3> parameters{image_parameter("224"), classes_parameter,
-                                                     padding_parameter};
+constexpr std::array<NetworkParameter, 3> mobilenet_keras_parameters{
+    image_parameter("224"), classes_parameter, padding_parameter};
 
-constexpr std::array<Network, 2> family{{
+constexpr std::array<Network, 2> mobilenet_keras_family{{
     {"mobilenet_v1", "MobileNet v1",
      "keras.applications.MobileNet (width 1.0), after Howard et al. 2017: zero-padding layers, "
      "softmax at the end",
-     parameters, build_v1},
+     mobilenet_keras_parameters, build_v1},
     {"mobilenet_v2_keras", "MobileNet v2 (Keras)",
      "keras.applications.MobileNetV2 (width 1.0), after Sandler et al. 2018: zero-padding layers, "
      "softmax at the end",
-     parameters, build_v2},
+     mobilenet_keras_parameters, build_v2},
 }};
 
 }  // namespace
 
-std::span<const Network> mobilenet_keras_networks() { return family; }
+std::span<const Network> mobilenet_keras_networks() { return mobilenet_keras_family; }
 
 }  // namespace strata::zoo

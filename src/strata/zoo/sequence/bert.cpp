@@ -52,7 +52,7 @@ TensorId add_layer(SequenceBuilder& b, TensorId x) {
   return end_sublayer(b, "output", b.unary("intermediate.gelu", UnaryKind::gelu, inner), x);
 }
 
-Graph build(const NetworkArguments&) {
+Graph build_bert(const NetworkArguments&) {
   SequenceBuilder b("bert_base", 32, default_seq);
   TensorId x = embed(b);
   for (std::int64_t i = 0; i < layers; ++i) {
@@ -75,7 +75,7 @@ constinit const Network bert_base_network{
         "Devlin et al., BERT, 2018, as transformers' BertModel (bert-base-uncased): 12 layers, "
         "with pooler, without language-model head",
     .parameters = {},
-    .build = build,
+    .build = build_bert,
 };
 
 }  // namespace strata

@@ -189,7 +189,7 @@ void lower_identity(OpContext& context) { context.pass_on(0, 0); }
 using E = ElementwiseKind;
 using U = UnaryKind;
 
-constexpr std::array rows = {
+constexpr std::array pointwise_rows = {
     OpRow{"Abs", lower_unary<U::absolute>},
     OpRow{"Add", lower_elementwise<E::add>},
     OpRow{"And", lower_elementwise<E::logical_and>},
@@ -256,6 +256,6 @@ constexpr std::array rows = {
 
 }  // namespace
 
-std::span<const OpRow> pointwise_ops() { return rows; }
+std::span<const OpRow> pointwise_ops() { return pointwise_rows; }
 
 }  // namespace strata::onnx
