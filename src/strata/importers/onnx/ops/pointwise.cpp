@@ -79,14 +79,14 @@ void lower_self_comparison(OpContext& context) {
 }
 
 void lower_clip(OpContext& context) {
-  constexpr double none = std::numeric_limits<double>::infinity();
+  constexpr double unbounded = std::numeric_limits<double>::infinity();
   constexpr double as_good_as_none = 3e38;
   const auto bound = [&](std::size_t input, std::string_view attribute, double otherwise) {
     if (context.has(input)) return context.scalar(input);
     return std::optional(context.real(attribute, otherwise));
   };
-  const std::optional<double> least = bound(1, "min", -none);
-  const std::optional<double> most = bound(2, "max", none);
+  const std::optional<double> least = bound(1, "min", -unbounded);
+  const std::optional<double> most = bound(2, "max", unbounded);
   UnaryKind kind = UnaryKind::clip;
   if (least == 0.0 && most == 6.0) kind = UnaryKind::relu6;
   if (least == 0.0 && most && *most > as_good_as_none) kind = UnaryKind::relu;
