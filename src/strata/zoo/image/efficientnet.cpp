@@ -21,13 +21,13 @@ struct Stage {
   std::int64_t channels;
   int repeats;
 };
-constexpr std::array<Stage, 7> stages{{{1, 3, 1, 16, 1},
-                                       {6, 3, 2, 24, 2},
-                                       {6, 5, 2, 40, 2},
-                                       {6, 3, 2, 80, 3},
-                                       {6, 5, 1, 112, 3},
-                                       {6, 5, 2, 192, 4},
-                                       {6, 3, 1, 320, 1}}};
+constexpr std::array<Stage, 7> efficient_stages{{{1, 3, 1, 16, 1},
+                                                 {6, 3, 2, 24, 2},
+                                                 {6, 5, 2, 40, 2},
+                                                 {6, 3, 2, 80, 3},
+                                                 {6, 5, 1, 112, 3},
+                                                 {6, 5, 2, 192, 4},
+                                                 {6, 3, 1, 320, 1}}};
 
 /// Weighs every channel by a factor learnt from the means of all channels. The two small layers are
 /// 1×1 convolutions in torchvision.
@@ -73,10 +73,11 @@ Graph build_efficientnet(const NetworkArguments& arguments) {
   TensorId x = image_input(builder, arguments.number("image"));
   x = conv_sequence(builder, "features.0",
                     Conv2d{.channels = 32, .kernel = 3, .stride = 2, .padding = 1}, silu, x);
-  for (std::size_t stage = 0; stage < stages.size(); ++stage) {
-    for (int i = 0; i < stages[stage].repeats; ++i) {
+  for (std::size_t stage = 0; stage < efficient_stages.size(); ++stage) {
+    for (int i = 0; i < efficient_stages[stage].repeats; ++i) {
       const GraphBuilder::Scope scope(builder, fmt::format("features.{}.{}", stage + 1, i));
-      x = inverted_bottleneck(builder, stages[stage], i == 0 ? stages[stage].stride : 1, x);
+      x = inverted_bottleneck(builder, efficient_stages[stage],
+                              i == 0 ? efficient_stages[stage].stride : 1, x);
     }
   }
   x = conv_sequence(builder, "features.8", Conv2d{.channels = 1280}, silu, x);

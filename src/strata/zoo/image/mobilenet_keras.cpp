@@ -12,7 +12,7 @@
 namespace strata::zoo {
 namespace {
 
-constexpr UnaryKind relu6 = UnaryKind::relu6;
+constexpr UnaryKind up_to_six = UnaryKind::relu6;
 
 /// Zeros before the first row; after the last there is always one. TensorFlow's "same" padding and
 /// Keras's correct_pad agree on it for a 3×3 window of stride 2.
@@ -33,7 +33,8 @@ Convolution strided_conv(std::int64_t channels, std::int64_t groups, std::int64_
 
 /// The first convolution: 32 filters of 3×3 with stride 2.
 TensorId first_conv(GraphBuilder& builder, const ConvNames& names, TensorId x) {
-  return conv_norm_act(builder, names, strided_conv(32, 1, near_padding(builder, x), 1), relu6, x);
+  return conv_norm_act(builder, names, strided_conv(32, 1, near_padding(builder, x), 1), up_to_six,
+                       x);
 }
 
 struct DepthwiseNames {
@@ -46,13 +47,14 @@ TensorId depthwise(GraphBuilder& builder, const DepthwiseNames& names, PaddingSt
   const std::int64_t channels = builder.extent(x, 1);
   if (stride == 1) {
     const Conv2d same{.channels = channels, .kernel = 3, .padding = 1, .groups = channels};
-    return conv_norm_act(builder, names.conv, same, relu6, x);
+    return conv_norm_act(builder, names.conv, same, up_to_six, x);
   }
   if (style == PaddingStyle::fused) {
-    return conv_norm_act(builder, names.conv, strided_conv(channels, channels, near, 1), relu6, x);
+    return conv_norm_act(builder, names.conv, strided_conv(channels, channels, near, 1), up_to_six,
+                         x);
   }
   x = builder.add(names.pad, Pad{.begin = {0, 0, near, near}, .end = {0, 0, 1, 1}}, {x});
-  return conv_norm_act(builder, names.conv, strided_conv(channels, channels, 0, 0), relu6, x);
+  return conv_norm_act(builder, names.conv, strided_conv(channels, channels, 0, 0), up_to_six, x);
 }
 
 // ---- version 1-----------------------------------------------------------------------------------
@@ -85,7 +87,7 @@ TensorId separable(GraphBuilder& builder, std::size_t number, PaddingStyle style
   x = depthwise(builder, {fmt::format("conv_pad_{}", number), {dw, dw_bn, dw_relu}}, style,
                 layer.stride, 0, x);
   return conv_norm_act(builder, {pw, pw + "_bn", pw + "_relu"}, Conv2d{.channels = layer.channels},
-                       relu6, x);
+                       up_to_six, x);
 }
 
 Graph build_v1(const NetworkArguments& arguments) {
@@ -138,7 +140,7 @@ TensorId bottleneck(GraphBuilder& builder, std::size_t number, PaddingStyle styl
   if (number > 0) {
     const std::string expand = name + "_expand";
     x = conv_norm_act(builder, {expand, expand + "_BN", expand + "_relu"},
-                      Conv2d{.channels = 6 * builder.extent(x, 1)}, relu6, x);
+                      Conv2d{.channels = 6 * builder.extent(x, 1)}, up_to_six, x);
   }
   const std::string dw = name + "_depthwise", dw_bn = dw + "_BN", dw_relu = dw + "_relu";
   x = depthwise(builder, {name + "_pad", {dw, dw_bn, dw_relu}}, style, layer.stride,
@@ -157,8 +159,8 @@ Graph build_v2(const NetworkArguments& arguments) {
   for (std::size_t i = 0; i < bottlenecks.size(); ++i) {
     x = bottleneck(builder, i, style, bottlenecks[i], x);
   }
-  x = conv_norm_act(builder, {"Conv_1", "Conv_1_bn", "out_relu"}, Conv2d{.channels = 1280}, relu6,
-                    x);
+  x = conv_norm_act(builder, {"Conv_1", "Conv_1_bn", "out_relu"}, Conv2d{.channels = 1280},
+                    up_to_six, x);
   x = global_average(builder, "global_average_pooling2d", x);
   x = linear(builder, "predictions", arguments.number("classes"), x);
   builder.output(builder.add("predictions_softmax", Softmax{}, {x}));
