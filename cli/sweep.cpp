@@ -12,6 +12,7 @@
 #include "cli/sweep_progress.hpp"
 #include "strata/base/units.hpp"
 #include "strata/report/sweep_text.hpp"
+#include "strata/sweep/journal.hpp"
 #include "strata/sweep/ranks.hpp"
 #include "strata/sweep/table_sink.hpp"
 #include "strata/sweep_estimate.hpp"
@@ -68,6 +69,19 @@ std::int64_t thread_count(const Arguments& given) {
   if (const auto threads = given.value(threads_flag))
     return parse_whole_number(*threads, "--threads", 1, 1024);
   return std::max<std::int64_t>(1, std::thread::hardware_concurrency());
+}
+
+/// Beside the first file that a run can be resumed with; null: there is none.
+std::unique_ptr<SweepJournal> journal_of(const Arguments& given, const Sweep& sweep) {
+  for (const Flag* flag : {&csv_flag, &jsonl_flag, &db_flag}) {
+    const auto path = given.value(*flag);
+    if (!path || *path == "-") continue;
+    std::error_code problem;  // of a file that is not there yet
+    const std::filesystem::file_status present = std::filesystem::status(*path, problem);
+    if (std::filesystem::exists(present) && !std::filesystem::is_regular_file(present)) continue;
+    return std::make_unique<SweepJournal>(*path, sweep.identity());
+  }
+  return nullptr;
 }
 
 /// What the results go to: files, standard output, a summary.
@@ -199,7 +213,8 @@ int show_earlier(const Request& request) {
 int serve(const Arguments& given, RankSession& ranks) {
   const Sweep sweep(sweep_request(given));
   const InterruptWatch interrupts;  // rank 0 decides when it is over
-  ranks.serve([&] { return sweep.worker(); });
+  const std::unique_ptr<SweepJournal> journal = journal_of(given, sweep);
+  ranks.serve([&] { return sweep.worker(); }, journal.get());
   return exit_code::done;
 }
 
@@ -211,19 +226,26 @@ int run_here(const Request& request, RankSession* ranks) {
   check_questions(given, sweep);
   if (given.has(dry_run_flag)) return describe(sweep, threads);
 
+  const std::unique_ptr<SweepJournal> journal = journal_of(given, sweep);
+  if (journal != nullptr) journal->load(if_present(given));  // an error leaves the files alone
   Outputs outputs(given, sweep, ranks != nullptr);
   const std::int64_t total = sweep.grid().size();
-  const std::int64_t first = outputs.done(total);
+  const std::int64_t rows_end = outputs.done(total);
+  const std::int64_t first = journal != nullptr ? journal->first_wanted(rows_end) : rows_end;
+  if (journal != nullptr) journal->begin(first, ranks != nullptr || threads > 1);
   const InterruptWatch interrupts;
   ProgressLine progress(first, total);
   const SweepRun points{.range = sweep.range(first),
                         .make_worker = [&] { return sweep.worker(); },
                         .sinks = outputs.sinks(),
+                        .journal = journal.get(),
+                        .rows_end = rows_end,
                         .threads = threads,
                         .is_interrupted = [&] { return interrupts.was_asked(); },
                         .on_progress = [&](std::int64_t done) { progress.show(done); }};
   const SweepOutcome outcome = ranks != nullptr ? ranks->run(points) : run_points(points);
   outputs.close();
+  if (journal != nullptr && !outcome.is_interrupted) journal->remove();
   progress.clear();
   const int code = end_of(request, outcome, outputs, total);
   if (code != exit_code::done || !(outputs.wants_summary() || asks_for_answers(given))) return code;
