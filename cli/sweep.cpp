@@ -9,6 +9,7 @@
 #include "cli/rank_program.hpp"
 #include "cli/sweep_answers.hpp"
 #include "cli/sweep_flags.hpp"
+#include "cli/sweep_plot.hpp"
 #include "cli/sweep_progress.hpp"
 #include "strata/base/units.hpp"
 #include "strata/report/sweep_text.hpp"
@@ -52,10 +53,10 @@ constexpr Argument arguments[] = {{.name = "MODEL",
                                    .offer = Offer::model,
                                    .is_required = false,
                                    .repeats = true}};
-constexpr auto flags =
-    joined_flags(range_flags, named_range_flags, sweep_switches, import_flags, answer_flags,
-                 std::array<Flag, 9>{csv_flag, jsonl_flag, db_flag, resume_flag, force_flag,
-                                     threads_flag, dry_run_flag, summary_flag, from_flag});
+constexpr auto flags = joined_flags(
+    range_flags, named_range_flags, sweep_switches, import_flags, answer_flags, sweep_plot_flags,
+    std::array<Flag, 9>{csv_flag, jsonl_flag, db_flag, resume_flag, force_flag, threads_flag,
+                        dry_run_flag, summary_flag, from_flag});
 
 IfPresent if_present(const Arguments& given) {
   if (given.has(resume_flag) && given.has(force_flag))
@@ -88,7 +89,7 @@ std::unique_ptr<SweepJournal> journal_of(const Arguments& given, const Sweep& sw
 class Outputs {
  public:
   Outputs(const Arguments& given, const Sweep& sweep, bool is_among_ranks) {
-    check_outputs(given, {&csv_flag, &jsonl_flag, &db_flag, &answers_json_flag});
+    check_outputs(given, {&csv_flag, &jsonl_flag, &db_flag, &answers_json_flag, &sweep_plot_flag});
     const bool has_file = given.has(csv_flag) || given.has(jsonl_flag) || given.has(db_flag);
     // mpirun gives its children a terminal whatever its own output is.
     const bool is_terminal = !is_among_ranks && ::isatty(STDOUT_FILENO) == 1;
@@ -107,7 +108,8 @@ class Outputs {
     if (!has_file && !wants_summary_ && !asks)
       sinks_.push_back(text_sink(TextForm::csv, print, sweep.columns()));
     is_resumable_ = has_file && !takes_stdout_;
-    if (!wants_summary_ && !asks) return;
+    wants_table_ = wants_summary_ || asks || given.has(sweep_plot_flag);
+    if (!wants_table_) return;
     table_ = std::make_unique<TableSink>(sweep.columns(), sweep.identity());
   }
 
@@ -125,6 +127,7 @@ class Outputs {
   }
   bool is_resumable() const { return is_resumable_; }
   bool wants_summary() const { return wants_summary_; }
+  bool wants_table() const { return wants_table_; }
   const SweepTable& table() const { return table_->table(); }
   /// Everything is on disk and the files are closed.
   void close() { sinks_.clear(); }
@@ -146,6 +149,7 @@ class Outputs {
   std::unique_ptr<TableSink> table_;
   bool takes_stdout_ = false;
   bool wants_summary_ = false;
+  bool wants_table_ = false;
   bool is_resumable_ = false;
 };
 
@@ -206,7 +210,9 @@ SweepTable whole_table(const Arguments& given, const Outputs& outputs, std::int6
 int show_earlier(const Request& request) {
   if (!request.arguments.words().empty())
     fail(ErrorKind::usage, "--from takes results as they are; it goes with no network");
-  return print_answers_from(request, read_sweep_table(*request.arguments.value(from_flag)));
+  check_plot(request.arguments);
+  SweepTable table = read_sweep_table(*request.arguments.value(from_flag));
+  return print_answers_from(request, std::move(table));
 }
 
 /// Computes for rank 0, which writes.
@@ -224,6 +230,7 @@ int run_here(const Request& request, RankSession* ranks) {
   const Sweep sweep(sweep_request(given));
   for (const Graph& graph : sweep.graphs()) warn(graph.warnings);
   check_questions(given, sweep);
+  check_plot(given, sweep);
   if (given.has(dry_run_flag)) return describe(sweep, threads);
 
   const std::unique_ptr<SweepJournal> journal = journal_of(given, sweep);
@@ -248,8 +255,9 @@ int run_here(const Request& request, RankSession* ranks) {
   if (journal != nullptr && !outcome.is_interrupted) journal->remove();
   progress.clear();
   const int code = end_of(request, outcome, outputs, total);
-  if (code != exit_code::done || !(outputs.wants_summary() || asks_for_answers(given))) return code;
+  if (code != exit_code::done || !outputs.wants_table()) return code;
   SweepTable table = whole_table(given, outputs, first);
+  draw_plot(given, table);
   if (outputs.wants_summary()) {
     print(to_text(table, request.style));
     print(reuse_text(table, sweep, request.style) + (asks_for_answers(given) ? "\n" : ""));
