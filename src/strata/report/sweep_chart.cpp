@@ -71,6 +71,15 @@ std::string name_of_line(const SweepTable& table, const std::vector<std::size_t>
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+// Lines say which network they are of only where there are several.
+std::string subtitle_of(const SweepTable& table) {
+  const std::vector<RowGroup> networks = groups_by_network(table);
+  const SweepColumn* models = table.find("model");
+  const bool is_one = networks.size() == 1 && models != nullptr && !models->is_number;
+  return fmt::format("{}limits, not calibrated times",
+                     is_one ? printable(models->texts.front()) + "; " : "");
+}
+
 chart::Series line_of(const SweepTable& table, const RowGroup& group, const SweepColumn& x,
                       const SweepColumn& y) {
   chart::Series line;
@@ -108,7 +117,7 @@ chart::Chart sweep_chart(const SweepTable& table, std::string_view column) {
   }
   chart::Chart chart{
       .title = fmt::format("{} over {}", title_of(y.name), title_of(x.name)),
-      .subtitle = "limits, not calibrated times",
+      .subtitle = subtitle_of(table),
       .x = {.title = title_of(x.name), .quantity = quantity_of(x.name), .scale = scale_of(x)},
       .y = {.title = title_of(y.name), .quantity = quantity_of(y.name), .from_zero = true}};
   for (const RowGroup& group : groups) {
