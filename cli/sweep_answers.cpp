@@ -4,6 +4,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
+#include "cli/sweep_plot.hpp"
 #include "strata/report/sweep_answers.hpp"
 #include "strata/report/sweep_text.hpp"
 #include "strata/sweep/answers_table.hpp"
@@ -94,6 +95,7 @@ int print_answers_from(const Request& request, SweepTable table) {
   questions.columns = given.values(column_flag);
   questions.where = given.values(where_flag);
   const SweepAnswers answers = answer_questions(std::move(table), std::move(questions));
+  draw_plot(given, answers.table);
   if (asks_for_answers(given)) return print_all(request, answers, {});
   print(to_text(answers.table, request.style));
   return exit_code::done;
