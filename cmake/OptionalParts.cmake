@@ -4,8 +4,9 @@
 # stand-in is the folder no_<name>/ or the files no_<name>_*.
 #
 #   strata_optional_part(<name> HEADER <header> [LIBRARIES <name>...] [LOADED] [PATH_SUFFIXES <suffix>...]
-#     [INCLUDES_OF <module>] FOR <what it is for>)
+#     [HINTS <folder>...] [INCLUDES_OF <module>] FOR <what it is for>)
 #
+# HINTS: folders outside the system's in which a vendor puts it; PATH_SUFFIXES are looked for below them too.
 # INCLUDES_OF: its headers include those of other libraries, and pkg-config knows where they are.
 # LOADED: the library is not linked but loaded by the part itself when it is first needed, from STRATA_<NAME>_LIBRARY.
 # STRATA_WITH_<NAME> is AUTO (built when the library is there), ON (an error when it is not) or OFF.
@@ -19,18 +20,18 @@ set(STRATA_ABSENT_PARTS "")
 set(STRATA_PRESENT_PARTS "")
 
 macro(strata_optional_part name)
-  cmake_parse_arguments(part "LOADED" "HEADER;INCLUDES_OF;FOR" "LIBRARIES;PATH_SUFFIXES" ${ARGN})
+  cmake_parse_arguments(part "LOADED" "HEADER;INCLUDES_OF;FOR" "LIBRARIES;PATH_SUFFIXES;HINTS" ${ARGN})
   string(TOUPPER "${name}" upper)
   set(STRATA_WITH_${upper} AUTO CACHE STRING "${part_FOR}: AUTO, ON or OFF")
   set_property(CACHE STRATA_WITH_${upper} PROPERTY STRINGS AUTO ON OFF)
 
   set(part_found NO)
   if(NOT STRATA_WITH_${upper} STREQUAL "OFF")
-    find_path(STRATA_${upper}_INCLUDE_DIR "${part_HEADER}" PATH_SUFFIXES ${part_PATH_SUFFIXES})
+    find_path(STRATA_${upper}_INCLUDE_DIR "${part_HEADER}" HINTS ${part_HINTS} PATH_SUFFIXES ${part_PATH_SUFFIXES})
     mark_as_advanced(STRATA_${upper}_INCLUDE_DIR)
     set(part_found "${STRATA_${upper}_INCLUDE_DIR}")
     if(part_LIBRARIES AND part_found)
-      find_library(STRATA_${upper}_LIBRARY NAMES ${part_LIBRARIES} PATH_SUFFIXES ${part_PATH_SUFFIXES})
+      find_library(STRATA_${upper}_LIBRARY NAMES ${part_LIBRARIES} HINTS ${part_HINTS} PATH_SUFFIXES ${part_PATH_SUFFIXES})
       mark_as_advanced(STRATA_${upper}_LIBRARY)
       set(part_found "${STRATA_${upper}_LIBRARY}")
     endif()
@@ -117,3 +118,7 @@ strata_optional_part(openblas HEADER cblas.h LIBRARIES openblas LOADED PATH_SUFF
 strata_optional_part(fftw HEADER fftw3.h LIBRARIES fftw3f LOADED FOR "FFT convolutions on the CPU")
 strata_optional_part(onednn HEADER oneapi/dnnl/dnnl.h LIBRARIES dnnl LOADED FOR "oneDNN's convolutions beside ours")
 strata_optional_part(hwloc HEADER hwloc.h LIBRARIES hwloc FOR "the topology of the machine at hand by hwloc")
+# Apart from CUDA: its host half names and plans counters without a GPU and without nvcc.
+strata_optional_part(cupti HEADER cupti_range_profiler.h LIBRARIES cupti LOADED
+  HINTS "${CUDAToolkit_ROOT}" ENV CUDAToolkit_ROOT ENV CUDA_PATH ENV CUDA_HOME /usr/local/cuda
+  PATH_SUFFIXES include lib lib64 extras/CUPTI/include extras/CUPTI/lib64 FOR "counters and kernel times of NVIDIA GPUs")
