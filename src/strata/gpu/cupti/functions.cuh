@@ -18,6 +18,13 @@ struct CuptiFunctions {
 #undef STRATA_CUPTI
 };
 
+/// What they are called, for messages.
+struct CuptiNames {
+#define STRATA_CUPTI(member, function) static constexpr const char* member = #function;
+#include "strata/gpu/cupti/functions.inc"
+#undef STRATA_CUPTI
+};
+
 /// Errors (environment): it is not on this computer, or older than what Strata was built with,
 /// whose records have another layout.
 const CuptiFunctions& cupti_functions();
@@ -28,8 +35,9 @@ void require_driver();
 /// Throws Error (environment) with the reason and what helps.
 void check_cupti(CUptiResult status, const char* call);
 
-#define STRATA_CUPTI_CALL(member, ...) \
-  ::strata::cupti::check_cupti(::strata::cupti::cupti_functions().member(__VA_ARGS__), #member)
+#define STRATA_CUPTI_CALL(member, ...)                                                 \
+  ::strata::cupti::check_cupti(::strata::cupti::cupti_functions().member(__VA_ARGS__), \
+                               ::strata::cupti::CuptiNames::member)
 
 /// A structure of parameters as CUPTI wants it: its size first, and zero elsewhere.
 #define STRATA_CUPTI_PARAMETERS(type, name) \
