@@ -5,6 +5,7 @@
 #include "strata/measure/cuda/kernels.cuh"
 #include "tests/device/on_device.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
@@ -168,6 +169,36 @@ TEST_F(Counters, passes_are_told_before_and_an_error_in_the_work_leaves_no_sessi
   const std::vector<Values> after = count("roofline", breaks_off);
   ASSERT_EQ(after.size(), 1U);
   EXPECT_GT(value(after[0], "fma_pipe_flop"), 0);
+}
+
+// The lab times strategies while the profiler is open, between two counts.
+TEST_F(Counters, an_open_profiler_does_not_change_times) {
+  add_fma({.blocks = device_.sm_count * 4, .rounds = 4000});
+  const auto kernel_s = [&] {
+    double best = 1e9;
+    for (int i = 0; i < 20; ++i) {
+      const cuda::Event begin, end;
+      begin.record(stream());
+      run_fma(0);
+      end.record(stream());
+      best = std::min(best, end.seconds_since(begin));
+    }
+    return best;
+  };
+  kernel_s();
+  const auto work = [&](RangeMarks& marks) {
+    marks.push("fma");
+    run_fma(0);
+    bench().synchronize();
+    marks.pop();
+  };
+  count("efficiency", work);
+  const double open_s = kernel_s();
+  counters_.reset();
+  const double closed_s = kernel_s();
+  RecordProperty("open_us", std::to_string(1e6 * open_s));
+  RecordProperty("closed_us", std::to_string(1e6 * closed_s));
+  EXPECT_NEAR(open_s / closed_s, 1, 0.02) << open_s << " " << closed_s;
 }
 
 TEST_F(Counters, recording_and_counting_exclude_each_other) {
