@@ -5,8 +5,14 @@
 #include "strata/measure/cuda/kernels.cuh"
 #include "tests/device/on_device.hpp"
 
+#include <execinfo.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <csignal>
+#include <iostream>
 #include <map>
 #include <set>
 
@@ -16,6 +22,15 @@ namespace {
 using cuda::DeviceBuffer;
 using cuda::FmaRun;
 
+/// A crash inside a library that has no symbols for a debugger still says from where it was called.
+void say_where_it_crashed(int signal) {
+  std::array<void*, 64> frames{};
+  const int depth = backtrace(frames.data(), static_cast<int>(frames.size()));
+  backtrace_symbols_fd(frames.data(), depth, STDERR_FILENO);
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
 constexpr std::uint32_t seed = 5;
 
 /// Values of one range by column.
@@ -24,6 +39,7 @@ using Values = std::map<std::string, std::optional<double>>;
 class Counters : public OnDevice {
  protected:
   void SetUp() override {
+    std::signal(SIGSEGV, say_where_it_crashed);
     OnDevice::SetUp();
     if (IsSkipped()) return;
     try {
@@ -149,6 +165,33 @@ TEST_F(Counters, occupancy_is_what_the_grid_makes_it) {
     EXPECT_LE(value(ranges[i], "ipc"), 4) << i;
   }
   EXPECT_GT(value(ranges[2], "ipc"), 3);
+}
+
+// One session after the other on the same profiler, of each kind in each order.
+TEST_F(Counters, sessions_follow_each_other) {
+  add_fma({.blocks = device_.sm_count, .rounds = 8});
+  const auto work = [&](RangeMarks& marks) {
+    for (const char* name : {"a", "b"}) {
+      marks.push(name);
+      run_fma(0);
+      bench().synchronize();
+      marks.pop();
+    }
+  };
+  const CounterPlan all = counters_->plan("full");
+  std::vector<const PlannedSession*> order;
+  for (const PlannedSession& session : all.sessions) order.push_back(&session);
+  for (auto each = all.sessions.rbegin(); each != all.sessions.rend(); ++each)
+    order.push_back(&*each);
+  for (const PlannedSession* session : order) {
+    CounterPlan one{.preset = session->name};
+    one.sessions.push_back(*session);
+    std::cerr << "session " << session->name << std::endl;
+    const CounterTable table = counters_->count(one, work);
+    ASSERT_EQ(table.ranges.size(), 2U);
+    for (const RangeCounts& range : table.ranges)
+      EXPECT_EQ(range.values.size(), session->columns.size()) << session->name;
+  }
 }
 
 TEST_F(Counters, passes_are_told_before_and_an_error_in_the_work_leaves_no_session_behind) {

@@ -92,24 +92,6 @@ std::vector<std::uint8_t> counter_image(CUpti_RangeProfiler_Object* profiler,
   return image;
 }
 
-void configure(CUpti_RangeProfiler_Object* profiler, std::span<const std::uint8_t> config,
-               std::span<std::uint8_t> counters, std::size_t ranges) {
-  STRATA_CUPTI_PARAMETERS(CUpti_RangeProfiler_SetConfig_Params, parameters);
-  parameters.pRangeProfilerObject = profiler;
-  parameters.configSize = config.size();
-  parameters.pConfig = config.data();
-  parameters.counterDataImageSize = counters.size();
-  parameters.pCounterDataImage = counters.data();
-  parameters.range = CUPTI_UserRange;
-  parameters.replayMode = CUPTI_UserReplay;
-  parameters.maxRangesPerPass = ranges;
-  parameters.numNestingLevels = 1;
-  parameters.minNestingLevel = 1;
-  parameters.passIndex = 0;
-  parameters.targetNestingLevel = 1;
-  STRATA_CUPTI_CALL(range_set_config, &parameters);
-}
-
 void decode(CUpti_RangeProfiler_Object* profiler) {
   STRATA_CUPTI_PARAMETERS(CUpti_RangeProfiler_DecodeData_Params, parameters);
   parameters.pRangeProfilerObject = profiler;
@@ -172,6 +154,26 @@ RangeProfiler::~RangeProfiler() {
   cupti_functions().range_disable(&parameters);
 }
 
+std::span<const std::uint8_t> RangeProfiler::configure(Images images, std::size_t ranges) {
+  auto next = std::make_unique<Images>(std::move(images));
+  STRATA_CUPTI_PARAMETERS(CUpti_RangeProfiler_SetConfig_Params, parameters);
+  parameters.pRangeProfilerObject = object_;
+  parameters.configSize = next->config.size();
+  parameters.pConfig = next->config.data();
+  parameters.counterDataImageSize = next->counters.size();
+  parameters.pCounterDataImage = next->counters.data();
+  parameters.range = CUPTI_UserRange;
+  parameters.replayMode = CUPTI_UserReplay;
+  parameters.maxRangesPerPass = ranges;
+  parameters.numNestingLevels = 1;
+  parameters.minNestingLevel = 1;
+  parameters.passIndex = 0;
+  parameters.targetNestingLevel = 1;
+  STRATA_CUPTI_CALL(range_set_config, &parameters);
+  images_ = std::move(next);
+  return images_->counters;
+}
+
 RangeValues count_session(RangeProfiler& profiler, const std::string& chip,
                           std::span<const std::string> metrics, std::span<const std::string> ranges,
                           const CountedWork& work) {
@@ -179,8 +181,8 @@ RangeValues count_session(RangeProfiler& profiler, const std::string& chip,
   check_cupti(host.add(metrics), "cuptiProfilerHostConfigAddMetrics");
   std::vector<std::uint8_t> config = host.config();
   const int expected_passes = passes_of(config);
-  std::vector<std::uint8_t> counters = counter_image(profiler.get(), metrics, ranges.size());
-  configure(profiler.get(), config, counters, ranges.size());
+  const std::span<const std::uint8_t> counters = profiler.configure(
+      {std::move(config), counter_image(profiler.get(), metrics, ranges.size())}, ranges.size());
   bool is_done = false;
   // One more than it said: a profiler that never ends must not take us with it.
   for (int pass = 0; pass <= expected_passes && !is_done; ++pass) {

@@ -4,7 +4,9 @@
 #include "strata/gpu/cupti/functions.cuh"
 #include "strata/gpu/range_counters.hpp"
 
+#include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,8 +26,18 @@ class RangeProfiler {
   RangeProfiler& operator=(const RangeProfiler&) = delete;
   CUpti_RangeProfiler_Object* get() const { return object_; }
 
+  /// What one session is set up with, and what it writes into. CUPTI keeps the addresses beyond
+  /// the session: they are given back when the next one has its own.
+  struct Images {
+    std::vector<std::uint8_t> config;
+    std::vector<std::uint8_t> counters;
+  };
+  /// Sets the profiler up; returns where the counters are.
+  std::span<const std::uint8_t> configure(Images images, std::size_t ranges);
+
  private:
   CUpti_RangeProfiler_Object* object_ = nullptr;
+  std::unique_ptr<Images> images_;
 };
 
 /// Values of metrics, range by range.
