@@ -4,8 +4,9 @@
 # stand-in is the folder no_<name>/ or the files no_<name>_*.
 #
 #   strata_optional_part(<name> HEADER <header> [LIBRARIES <name>...] [LOADED] [PATH_SUFFIXES <suffix>...]
-#     [HINTS <folder>...] [INCLUDES_OF <module>] FOR <what it is for>)
+#     [HINTS <folder>...] [INCLUDES_OF <module>] [OWN_INCLUDES] FOR <what it is for>)
 #
+# OWN_INCLUDES: its headers are not for everybody; whoever needs them is given STRATA_<NAME>_INCLUDE_DIR by name.
 # HINTS: folders outside the system's in which a vendor puts it; PATH_SUFFIXES are looked for below them too.
 # INCLUDES_OF: its headers include those of other libraries, and pkg-config knows where they are.
 # LOADED: the library is not linked but loaded by the part itself when it is first needed, from STRATA_<NAME>_LIBRARY.
@@ -25,7 +26,7 @@ macro(strata_note_part name is_there purpose)
 endmacro()
 
 macro(strata_optional_part name)
-  cmake_parse_arguments(part "LOADED" "HEADER;INCLUDES_OF;FOR" "LIBRARIES;PATH_SUFFIXES;HINTS" ${ARGN})
+  cmake_parse_arguments(part "LOADED;OWN_INCLUDES" "HEADER;INCLUDES_OF;FOR" "LIBRARIES;PATH_SUFFIXES;HINTS" ${ARGN})
   string(TOUPPER "${name}" upper)
   set(STRATA_WITH_${upper} AUTO CACHE STRING "${part_FOR}: AUTO, ON or OFF")
   set_property(CACHE STRATA_WITH_${upper} PROPERTY STRINGS AUTO ON OFF)
@@ -52,7 +53,9 @@ macro(strata_optional_part name)
   if(part_found)
     list(APPEND STRATA_PRESENT_PARTS ${name})
     strata_note_part(${name} yes "${part_FOR}")
-    list(APPEND STRATA_OPTIONAL_INCLUDE_DIRS "${STRATA_${upper}_INCLUDE_DIR}" ${STRATA_${upper}_MODULE_INCLUDE_DIRS})
+    if(NOT part_OWN_INCLUDES)
+      list(APPEND STRATA_OPTIONAL_INCLUDE_DIRS "${STRATA_${upper}_INCLUDE_DIR}" ${STRATA_${upper}_MODULE_INCLUDE_DIRS})
+    endif()
     if(part_LOADED)
       list(APPEND STRATA_OPTIONAL_DEFINITIONS "STRATA_${upper}_LIBRARY=\"${STRATA_${upper}_LIBRARY}\"")
     elseif(part_LIBRARIES)
@@ -131,6 +134,6 @@ strata_optional_part(fftw HEADER fftw3.h LIBRARIES fftw3f LOADED FOR "FFT convol
 strata_optional_part(onednn HEADER oneapi/dnnl/dnnl.h LIBRARIES dnnl LOADED FOR "oneDNN's convolutions beside ours")
 strata_optional_part(hwloc HEADER hwloc.h LIBRARIES hwloc FOR "the topology of the machine at hand by hwloc")
 # Apart from CUDA: its host half names and plans counters without a GPU and without nvcc.
-strata_optional_part(cupti HEADER cupti_range_profiler.h LIBRARIES cupti LOADED
+strata_optional_part(cupti HEADER cupti_range_profiler.h LIBRARIES cupti LOADED OWN_INCLUDES
   HINTS "${CUDAToolkit_ROOT}" ENV CUDAToolkit_ROOT ENV CUDA_PATH ENV CUDA_HOME /usr/local/cuda
   PATH_SUFFIXES include lib lib64 extras/CUPTI/include extras/CUPTI/lib64 FOR "counters and kernel times of NVIDIA GPUs")
