@@ -12,6 +12,7 @@
 #include <array>
 #include <cmath>
 #include <csignal>
+#include <cstdlib>
 #include <iostream>
 #include <map>
 #include <set>
@@ -43,7 +44,9 @@ class Counters : public OnDevice {
     OnDevice::SetUp();
     if (IsSkipped()) return;
     try {
-      counters_ = open_range_counters(device_.index);
+      // For experiments with the library: one profiler for all sessions.
+      const bool keeps = std::getenv("STRATA_TEST_KEEP_PROFILER") != nullptr;
+      counters_ = open_range_counters(device_.index, {.renews_profiler = !keeps});
     } catch (const Error& error) {
       GTEST_SKIP() << error.what();
     }

@@ -19,11 +19,11 @@ std::string to_text(const CounterCost& cost) {
 
 double least_seconds(const CounterCost& cost, double run_s, std::size_t ranges) {
   if (cost.sessions == 0) return 0;
-  // Measured on an H200 (driver 580.159, CUPTI 13.0.1): the first start takes 0.14 s, one of a
-  // later session 6 to 35 ms, a further pass 2.4 ms, a range in a pass 0.05 to 1 ms.
-  constexpr double first_start_s = 0.14, session_s = 6e-3, pass_s = 2.4e-3, range_s = 5e-5;
+  // Measured on an H200 (driver 580.159, CUPTI 13.0.1): a profiler takes 0.14 s to start and 0.01
+  // to 0.03 s to go, a further pass 2.4 ms, a range in a pass 0.05 to 1 ms.
+  constexpr double session_s = 0.15, pass_s = 2.4e-3, range_s = 5e-5;
   const double per_pass_s = run_s + pass_s + range_s * static_cast<double>(ranges);
-  return first_start_s + session_s * cost.sessions + run_s + per_pass_s * cost.passes;
+  return session_s * cost.sessions + run_s + per_pass_s * cost.passes;
 }
 
 }  // namespace strata

@@ -92,6 +92,23 @@ std::vector<std::uint8_t> counter_image(CUpti_RangeProfiler_Object* profiler,
   return image;
 }
 
+void configure(CUpti_RangeProfiler_Object* profiler, SessionImages& images, std::size_t ranges) {
+  STRATA_CUPTI_PARAMETERS(CUpti_RangeProfiler_SetConfig_Params, parameters);
+  parameters.pRangeProfilerObject = profiler;
+  parameters.configSize = images.config.size();
+  parameters.pConfig = images.config.data();
+  parameters.counterDataImageSize = images.counters.size();
+  parameters.pCounterDataImage = images.counters.data();
+  parameters.range = CUPTI_UserRange;
+  parameters.replayMode = CUPTI_UserReplay;
+  parameters.maxRangesPerPass = ranges;
+  parameters.numNestingLevels = 1;
+  parameters.minNestingLevel = 1;
+  parameters.passIndex = 0;
+  parameters.targetNestingLevel = 1;
+  STRATA_CUPTI_CALL(range_set_config, &parameters);
+}
+
 void decode(CUpti_RangeProfiler_Object* profiler) {
   STRATA_CUPTI_PARAMETERS(CUpti_RangeProfiler_DecodeData_Params, parameters);
   parameters.pRangeProfilerObject = profiler;
@@ -154,35 +171,16 @@ RangeProfiler::~RangeProfiler() {
   cupti_functions().range_disable(&parameters);
 }
 
-std::span<const std::uint8_t> RangeProfiler::configure(Images images, std::size_t ranges) {
-  auto next = std::make_unique<Images>(std::move(images));
-  STRATA_CUPTI_PARAMETERS(CUpti_RangeProfiler_SetConfig_Params, parameters);
-  parameters.pRangeProfilerObject = object_;
-  parameters.configSize = next->config.size();
-  parameters.pConfig = next->config.data();
-  parameters.counterDataImageSize = next->counters.size();
-  parameters.pCounterDataImage = next->counters.data();
-  parameters.range = CUPTI_UserRange;
-  parameters.replayMode = CUPTI_UserReplay;
-  parameters.maxRangesPerPass = ranges;
-  parameters.numNestingLevels = 1;
-  parameters.minNestingLevel = 1;
-  parameters.passIndex = 0;
-  parameters.targetNestingLevel = 1;
-  STRATA_CUPTI_CALL(range_set_config, &parameters);
-  images_ = std::move(next);
-  return images_->counters;
-}
-
 RangeValues count_session(RangeProfiler& profiler, const std::string& chip,
                           std::span<const std::string> metrics, std::span<const std::string> ranges,
                           const CountedWork& work) {
   HostObject host(chip);
   check_cupti(host.add(metrics), "cuptiProfilerHostConfigAddMetrics");
-  std::vector<std::uint8_t> config = host.config();
-  const int expected_passes = passes_of(config);
-  const std::span<const std::uint8_t> counters = profiler.configure(
-      {std::move(config), counter_image(profiler.get(), metrics, ranges.size())}, ranges.size());
+  SessionImages& images = profiler.new_images();
+  images.config = host.config();
+  images.counters = counter_image(profiler.get(), metrics, ranges.size());
+  const int expected_passes = passes_of(images.config);
+  configure(profiler.get(), images, ranges.size());
   bool is_done = false;
   // One more than it said: a profiler that never ends must not take us with it.
   for (int pass = 0; pass <= expected_passes && !is_done; ++pass) {
@@ -196,12 +194,12 @@ RangeValues count_session(RangeProfiler& profiler, const std::string& chip,
     fail(ErrorKind::environment, "the profiler wants more than the {} runs it said",
          expected_passes);
   decode(profiler.get());
-  if (const std::size_t count = ranges_in(counters); count != ranges.size()) {
+  if (const std::size_t count = ranges_in(images.counters); count != ranges.size()) {
     fail(ErrorKind::environment, "the profiler returned {} ranges of {}", count, ranges.size());
   }
   RangeValues values(ranges.size());
   for (std::size_t i = 0; i < ranges.size(); ++i)
-    values[number_of(counters, i, ranges.size())] = host.values(counters, i, metrics);
+    values[number_of(images.counters, i, ranges.size())] = host.values(images.counters, i, metrics);
   return values;
 }
 

@@ -16,8 +16,14 @@ namespace strata::cupti {
 /// The context that is current in this thread; errors (environment) when there is none.
 CUcontext current_context();
 
-/// CUPTI's range profiler, on as long as this lives. It takes 0.14 s to start for the first time
-/// and some milliseconds after that, so that one serves many sessions.
+/// What one session is set up with, and what it writes into. CUPTI keeps the addresses: they
+/// outlive the profiler.
+struct SessionImages {
+  std::vector<std::uint8_t> config;
+  std::vector<std::uint8_t> counters;
+};
+
+/// CUPTI's range profiler, on as long as this lives.
 class RangeProfiler {
  public:
   explicit RangeProfiler(CUcontext context);
@@ -26,18 +32,12 @@ class RangeProfiler {
   RangeProfiler& operator=(const RangeProfiler&) = delete;
   CUpti_RangeProfiler_Object* get() const { return object_; }
 
-  /// What one session is set up with, and what it writes into. CUPTI keeps the addresses beyond
-  /// the session: they are given back when the next one has its own.
-  struct Images {
-    std::vector<std::uint8_t> config;
-    std::vector<std::uint8_t> counters;
-  };
-  /// Sets the profiler up; returns where the counters are.
-  std::span<const std::uint8_t> configure(Images images, std::size_t ranges);
+  /// The images stay where they are for as long as this lives.
+  SessionImages& new_images() { return *images_.emplace_back(std::make_unique<SessionImages>()); }
 
  private:
+  std::vector<std::unique_ptr<SessionImages>> images_;
   CUpti_RangeProfiler_Object* object_ = nullptr;
-  std::unique_ptr<Images> images_;
 };
 
 /// Values of metrics, range by range.
