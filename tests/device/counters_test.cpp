@@ -150,6 +150,40 @@ TEST_F(Counters, a_copy_moves_its_bytes_once) {
   EXPECT_GT(value(copy, "occupancy"), 0.5);  // a grid of many waves keeps the SMs full
 }
 
+// 16-byte reads side by side, without bank conflicts: every access moves all that it can.
+TEST_F(Counters, shared_memory_that_is_read_without_conflicts_is_used_whole) {
+  const int blocks = device_.sm_count;
+  constexpr std::int64_t passes = 50;
+  const DeviceBuffer checksums(static_cast<std::size_t>(blocks) * cuda::shared_threads_per_block *
+                               sizeof(std::uint32_t));
+  const auto work = [&](RangeMarks& marks) {
+    marks.push("read");
+    cuda::read_shared(checksums.get<std::uint32_t>(), blocks, passes, seed, stream());
+    bench().synchronize();
+    marks.pop();
+  };
+  const std::vector<Values> ranges = count("efficiency", work);
+  ASSERT_EQ(ranges.size(), 1U);
+  // The tile is written once before it is read.
+  EXPECT_EQ(value(ranges[0], "shared_bytes"),
+            static_cast<double>(blocks * (passes + 1) * cuda::shared_tile_bytes));
+  EXPECT_NEAR(value(ranges[0], "shared_efficiency"), 1, 0.02);
+}
+
+TEST_F(Counters, what_was_not_accessed_has_no_efficiency) {
+  add_fma({.blocks = device_.sm_count, .rounds = 8});
+  const std::vector<Values> ranges = count("efficiency", [&](RangeMarks& marks) {
+    marks.push("fma");
+    run_fma(0);
+    bench().synchronize();
+    marks.pop();
+  });
+  ASSERT_EQ(ranges.size(), 1U);
+  EXPECT_EQ(ranges[0].at("shared_efficiency"), std::nullopt);
+  EXPECT_EQ(value(ranges[0], "shared_bytes"), 0);
+  EXPECT_TRUE(ranges[0].at("gst_efficiency").has_value());
+}
+
 // So many blocks per SM that all are resident: at first blocks × 256 of 2048 threads. The scheduler
 // takes the oldest warp, and one block keeps the multipliers busy, so blocks may end one after the
 // other: on the mean (n + 1) / 2 of n are resident at least.
