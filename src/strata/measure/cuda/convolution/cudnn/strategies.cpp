@@ -4,6 +4,7 @@
 #include "strata/base/error.hpp"
 #include "strata/measure/cuda/convolution/context.cuh"
 #include "strata/measure/cuda/convolution/cudnn/functions.cuh"
+#include "strata/measure/cuda/convolution/cudnn/graph_strategies.cuh"
 
 #include <fmt/format.h>
 
@@ -273,6 +274,7 @@ void add_cudnn(StrategyList& list, const SharedContext& context) {
   }
   for (const CudnnAlgorithm& algorithm : cudnn_algorithms)
     list.push_back(std::make_unique<CudnnStrategy>(cudnn, algorithm));
+  add_cudnn_graph(list, context);
 }
 
 }  // namespace strata::cuda
