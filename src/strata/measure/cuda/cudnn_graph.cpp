@@ -215,10 +215,7 @@ class LoadedGraph final : public CudnnGraph {
  public:
   explicit LoadedGraph(Cudnn cudnn) : cudnn_(std::move(cudnn)) {}
 
-  std::string version() const override {
-    const std::size_t number = cudnn_->version();
-    return fmt::format("{}.{}.{}", number / 10000, number % 10000 / 100, number % 100);
-  }
+  std::string version() const override { return version_text(cudnn_->version()); }
 
   CudnnPlans plans(const CudnnConv& conv, CudnnEngines engines,
                    const CudnnPlanLimits& limits) const override {

@@ -265,6 +265,15 @@ class NoCudnnHere final : public ConvStrategy {
 
 }  // namespace
 
+std::string cudnn_version() {
+  LoadedLibrary library;
+  decltype(&cudnnGetVersion) version = nullptr;
+  if (!library.open(fmt::format("libcudnn.so.{}", CUDNN_MAJOR)) ||
+      !library.find(version, "cudnnGetVersion"))
+    return "";
+  return version_text(version());
+}
+
 void add_cudnn(StrategyList& list, const SharedContext& context) {
   std::string problem;
   const Cudnn cudnn = CudnnFunctions::load(context->stream.get(), problem);
