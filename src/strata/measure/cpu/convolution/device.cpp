@@ -74,6 +74,7 @@ class CpuConvDevice : public ConvDevice {
                                  cpu::OneDnnAlgorithm::winograd}) {
       strategies_.push_back(cpu::onednn_strategy(algorithm));
     }
+    strategies_.push_back(cpu::xnnpack_strategy(threads_));
   }
 
   std::string name() const override { return cpu_model(); }
