@@ -159,7 +159,10 @@ std::string advice_text(const ConvAdvice& advice, const ConvSeries& series) {
 /// "measured 2026-03-01 with strata 0.1.0, driver 580.1; clock 1755 MHz of 1980"; empty: unknown.
 std::string origin_text(const ConvResults& results) {
   const ConvOrigin& origin = results.origin;
-  if (origin.date.empty() && origin.facts.versions.empty()) return "";
+  const bool is_known = !origin.date.empty() || !origin.facts.versions.empty();
+  const bool has_times = std::any_of(results.cells.begin(), results.cells.end(),
+                                     [](const ConvCell& cell) { return cell.is_timed(); });
+  if (!is_known || !has_times) return "";
   std::vector<std::string> versions;
   for (const Version& each : origin.facts.versions)
     versions.push_back(fmt::format("{} {}", each.of, each.version));
