@@ -145,6 +145,8 @@ strata_optional_part(openblas HEADER cblas.h LIBRARIES openblas LOADED PATH_SUFF
   FOR "unrolled convolutions on the CPU")
 strata_optional_part(fftw HEADER fftw3.h LIBRARIES fftw3f LOADED FOR "FFT convolutions on the CPU")
 strata_optional_part(onednn HEADER oneapi/dnnl/dnnl.h LIBRARIES dnnl LOADED FOR "oneDNN's convolutions beside ours")
+# Its header includes pthreadpool's, which is a package of its own.
+strata_optional_part(xnnpack HEADER pthreadpool.h LIBRARIES XNNPACK LOADED FOR "XNNPACK's convolutions beside ours")
 strata_optional_part(hwloc HEADER hwloc.h LIBRARIES hwloc FOR "the topology of the machine at hand by hwloc")
 # Apart from CUDA: its host half names and plans counters without a GPU and without nvcc.
 strata_optional_part(cupti HEADER cupti_range_profiler.h LIBRARIES cupti LOADED OWN_INCLUDES
