@@ -35,7 +35,7 @@ void combine_two(ElementwiseKind kind, const T* a, const T* b, T* y, std::int64_
 }
 
 /// What all passes of one node know.
-struct Plan {
+struct ElementwisePlan {
   ElementwiseKind kind;
   std::vector<DType> types;  // of the inputs
   std::vector<Sizes> strides;
@@ -50,8 +50,8 @@ constexpr std::size_t operands_at_once = 6;
 
 // Inputs first … end are added to what is there, or begin it. The walk's operand 0 is the output.
 template <class T>
-void fold(const Plan& plan, const Workers& workers, const NodeMemory& m, std::size_t first,
-          std::size_t end) {
+void fold(const ElementwisePlan& plan, const Workers& workers, const NodeMemory& m,
+          std::size_t first, std::size_t end) {
   std::vector<Sizes> strides = {strides_of(plan.shape)};
   strides.insert(strides.end(), plan.strides.begin() + static_cast<std::ptrdiff_t>(first),
                  plan.strides.begin() + static_cast<std::ptrdiff_t>(end));
@@ -78,7 +78,7 @@ void fold(const Plan& plan, const Workers& workers, const NodeMemory& m, std::si
 }
 
 template <class T>
-void select(const Plan& plan, const Workers& workers, const NodeMemory& m) {
+void run_select(const ElementwisePlan& plan, const Workers& workers, const NodeMemory& m) {
   const Walk walk(plan.shape,
                   {strides_of(plan.shape), plan.strides[0], plan.strides[1], plan.strides[2]});
   const bool is_plain = plan.result_type == dtype_of<T>();
@@ -95,8 +95,8 @@ void select(const Plan& plan, const Workers& workers, const NodeMemory& m) {
 }
 
 template <class T>
-void elementwise_forward(const Plan& plan, const Workers& workers, const NodeMemory& m) {
-  if (plan.kind == ElementwiseKind::select) return select<T>(plan, workers, m);
+void elementwise_forward(const ElementwisePlan& plan, const Workers& workers, const NodeMemory& m) {
+  if (plan.kind == ElementwiseKind::select) return run_select<T>(plan, workers, m);
   std::size_t done = 0;
   do {
     const std::size_t end = std::min(plan.types.size(), done + operands_at_once);
@@ -107,8 +107,8 @@ void elementwise_forward(const Plan& plan, const Workers& workers, const NodeMem
 
 // dy times the slope towards input i, given pieces of the inputs and of the output.
 template <class T, class Piece>
-void gradient_terms(const Plan& plan, std::size_t i, const T* dy, const Piece& piece, T* terms,
-                    std::int64_t count) {
+void gradient_terms(const ElementwisePlan& plan, std::size_t i, const T* dy, const Piece& piece,
+                    T* terms, std::int64_t count) {
   const auto each = [&](auto f) {
     for (std::int64_t k = 0; k < count; ++k) terms[k] = f(k);
   };
@@ -160,7 +160,7 @@ void gradient_terms(const Plan& plan, std::size_t i, const T* dy, const Piece& p
 }
 
 // Which operands the slope towards input i depends on; the output is the last.
-std::vector<std::size_t> operands_of_gradient(const Plan& plan, std::size_t i) {
+std::vector<std::size_t> operands_of_gradient(const ElementwisePlan& plan, std::size_t i) {
   const std::size_t output = plan.types.size();
   switch (plan.kind) {
     case ElementwiseKind::multiply: {
@@ -176,15 +176,15 @@ std::vector<std::size_t> operands_of_gradient(const Plan& plan, std::size_t i) {
       return i == 0 ? std::vector<std::size_t>{0, 1} : std::vector<std::size_t>{0, 1, output};
     case ElementwiseKind::maximum:
     case ElementwiseKind::minimum: return {i, output};
-    case ElementwiseKind::modulo: return i == 0 ? std::vector<std::size_t>{}
-                                                : std::vector<std::size_t>{0, 1};
+    case ElementwiseKind::modulo:
+      return i == 0 ? std::vector<std::size_t>{} : std::vector<std::size_t>{0, 1};
     case ElementwiseKind::select: return {0};
     default: return {};
   }
 }
 
 template <class T>
-void elementwise_gradient(const Plan& plan, const Workers& workers, const NodeMemory& m,
+void elementwise_gradient(const ElementwisePlan& plan, const Workers& workers, const NodeMemory& m,
                           std::size_t i) {
   const std::vector<std::size_t> operands = operands_of_gradient(plan, i);
   const std::size_t output = plan.types.size();
@@ -199,10 +199,11 @@ void elementwise_gradient(const Plan& plan, const Workers& workers, const NodeMe
     PieceBuffer<T> room_dy;
     std::array<PieceBuffer<T>, 3> rooms;
     std::size_t used = 0;
-    const T* const dy_piece = piece_of<T>({dy, dtype_of<T>()}, at[0], walk.step(0), length, room_dy);
+    const T* const dy_piece =
+        piece_of<T>({dy, dtype_of<T>()}, at[0], walk.step(0), length, room_dy);
     const auto piece = [&](std::size_t k) {
-      const auto place = static_cast<std::size_t>(
-          std::find(operands.begin(), operands.end(), k) - operands.begin());
+      const auto place = static_cast<std::size_t>(std::find(operands.begin(), operands.end(), k) -
+                                                  operands.begin());
       const PieceSource source =
           k == output ? PieceSource{m.outputs[0], dtype_of<T>()} : plan.source(m, k);
       return piece_of<T>(source, at[place + 2], walk.step(place + 2), length,
@@ -231,7 +232,7 @@ void elementwise_gradient(const Plan& plan, const Workers& workers, const NodeMe
 }
 
 template <class T>
-KernelsOrReason elementwise_kernels(const Plan& plan, const Setting& s) {
+KernelsOrReason elementwise_kernels(const ElementwisePlan& plan, const Setting& s) {
   NodeNeeds needs;
   for (std::size_t i = 0; i < s.input_count(); ++i) {
     if (!s.wants(i)) continue;
@@ -239,10 +240,9 @@ KernelsOrReason elementwise_kernels(const Plan& plan, const Setting& s) {
       (k == plan.types.size() ? needs.outputs : needs.inputs) = true;
     }
     if (!plan.is_repeated(i)) continue;
-    needs.scratch_bytes =
-        std::max<std::int64_t>(needs.scratch_bytes,
-                               reduction_scratch_elements(s.workers, s.input(i).elements) *
-                                   static_cast<std::int64_t>(sizeof(T)));
+    needs.scratch_bytes = std::max<std::int64_t>(
+        needs.scratch_bytes, reduction_scratch_elements(s.workers, s.input(i).elements) *
+                                 static_cast<std::int64_t>(sizeof(T)));
   }
   const Workers& workers = s.workers;
   return kernels_by(
@@ -261,7 +261,7 @@ KernelsOrReason elementwise_kernels(const Plan& plan, const Setting& s) {
 
 KernelsOrReason make_kernels(const Elementwise& op, const Setting& s) {
   if (s.input_count() == 1) return alias_kernels(s);
-  Plan plan{.kind = op.kind, .shape = s.output().shape, .result_type = s.output().dtype};
+  ElementwisePlan plan{.kind = op.kind, .shape = s.output().shape, .result_type = s.output().dtype};
   // Whole numbers are exact in fp64 up to 2⁵³.
   bool is_fp32 = false;
   for (std::size_t i = 0; i < s.input_count(); ++i) {
@@ -272,8 +272,7 @@ KernelsOrReason make_kernels(const Elementwise& op, const Setting& s) {
       return NoKernels{"its gradient would change the data type"};
     }
   }
-  if (op.kind == ElementwiseKind::multiply && s.input_count() > operands_at_once &&
-      s.wants_any()) {
+  if (op.kind == ElementwiseKind::multiply && s.input_count() > operands_at_once && s.wants_any()) {
     return NoKernels{"the gradient of a product of more than six factors"};
   }
   return is_fp32 ? elementwise_kernels<float>(plan, s) : elementwise_kernels<double>(plan, s);

@@ -39,16 +39,16 @@ KernelsOrReason move_kernels(const Move& move, const Setting& s) {
   const std::int64_t x_bytes = s.input().bytes, y_bytes = s.output().bytes;
   const std::int64_t element = bytes_per_element(s.input().dtype);
   const Workers& workers = s.workers;
-  return kernels_by(
-      {[=, &workers](const NodeMemory& m) {
-         run_move(workers, move, element, m.inputs[0], x_bytes, m.outputs[0], y_bytes, false);
-       },
-       [=, &workers](const NodeMemory& m) {
-         if (m.input_gradients[0] == nullptr) return;
-         run_move(workers, move, element, m.input_gradients[0], x_bytes, m.output_gradients[0],
-                  y_bytes, true);
-       }},
-      s);
+  return kernels_by({[=, &workers](const NodeMemory& m) {
+                       run_move(workers, move, element, m.inputs[0], x_bytes, m.outputs[0], y_bytes,
+                                false);
+                     },
+                     [=, &workers](const NodeMemory& m) {
+                       if (m.input_gradients[0] == nullptr) return;
+                       run_move(workers, move, element, m.input_gradients[0], x_bytes,
+                                m.output_gradients[0], y_bytes, true);
+                     }},
+                    s);
 }
 
 /// Y's axes are X's, seen as `shape`, in another order.
@@ -127,12 +127,11 @@ KernelsOrReason make_kernels(const SpaceToDepth& op, const Setting& s) {
   const std::int64_t b = op.block, height = wide[2] / b, width = wide[3] / b;
   // Wide is [n, c, h, by, w, bx], deep is [n, by, bx, c, h, w].
   if (op.inverse) {
-    return move_kernels(permutation_move({wide[0], b, b, wide[1], height, width},
-                                         {0, 3, 4, 1, 5, 2}),
-                        s);
+    return move_kernels(
+        permutation_move({wide[0], b, b, wide[1], height, width}, {0, 3, 4, 1, 5, 2}), s);
   }
-  return move_kernels(
-      permutation_move({wide[0], wide[1], height, b, width, b}, {0, 3, 5, 1, 2, 4}), s);
+  return move_kernels(permutation_move({wide[0], wide[1], height, b, width, b}, {0, 3, 5, 1, 2, 4}),
+                      s);
 }
 
 KernelsOrReason make_kernels(const Slice& op, const Setting& s) {
@@ -214,24 +213,25 @@ KernelsOrReason make_kernels(const Concat& op, const Setting& s) {
 KernelsOrReason make_kernels(const Split& op, const Setting& s) {
   const Parts parts = parts_of(s, op.axis, s.input(), s.node().outputs);
   const std::int64_t x_bytes = s.input().bytes;
-  return kernels_by(
-      {[=](const NodeMemory& m) {
-         for (std::size_t i = 0; i < parts.shapes.size(); ++i) {
-           parts.copy(i, m.outputs[i], m.inputs[0], false);
-         }
-       },
-       [=](const NodeMemory& m) {
-         void* const dx = m.input_gradients[0];
-         if (dx == nullptr) return;
-         // Outputs that nobody reads have no gradient; theirs is zero.
-         bool is_whole = true;
-         for (void* const dy : m.output_gradients) is_whole = is_whole && dy != nullptr;
-         if (!is_whole) fill_bytes_with_zero(*parts.workers, dx, x_bytes);
-         for (std::size_t i = 0; i < parts.shapes.size(); ++i) {
-           if (m.output_gradients[i] != nullptr) parts.copy(i, m.output_gradients[i], dx, true);
-         }
-       }},
-      s);
+  return kernels_by({[=](const NodeMemory& m) {
+                       for (std::size_t i = 0; i < parts.shapes.size(); ++i) {
+                         parts.copy(i, m.outputs[i], m.inputs[0], false);
+                       }
+                     },
+                     [=](const NodeMemory& m) {
+                       void* const dx = m.input_gradients[0];
+                       if (dx == nullptr) return;
+                       // Outputs that nobody reads have no gradient; theirs is zero.
+                       bool is_whole = true;
+                       for (void* const dy : m.output_gradients)
+                         is_whole = is_whole && dy != nullptr;
+                       if (!is_whole) fill_bytes_with_zero(*parts.workers, dx, x_bytes);
+                       for (std::size_t i = 0; i < parts.shapes.size(); ++i) {
+                         if (m.output_gradients[i] != nullptr)
+                           parts.copy(i, m.output_gradients[i], dx, true);
+                       }
+                     }},
+                    s);
 }
 
 }  // namespace strata::cpu_training

@@ -90,7 +90,7 @@ struct RowGradient {
   const T* dy;
   const T* scale;  // of the row; null without one
   T mean, factor;
-  T* dx;       // each null when not wanted
+  T* dx;  // each null when not wanted
   T* d_scale;
   T* d_shift;
 
@@ -131,8 +131,8 @@ struct RowGradient {
     const std::int64_t at = entry * norm.repeats;
     const T a = scale != nullptr ? scale[entry] : T(1);
     sum += a * sum_loop<T>(norm.repeats, [&](std::int64_t i) { return dy[at + i]; });
-    product += a * sum_loop<T>(norm.repeats,
-                               [&](std::int64_t i) { return dy[at + i] * hat(at + i); });
+    product +=
+        a * sum_loop<T>(norm.repeats, [&](std::int64_t i) { return dy[at + i] * hat(at + i); });
   }
 
   void add_parameters() const {
@@ -146,8 +146,8 @@ struct RowGradient {
     for (std::int64_t entry = 0; entry < norm.entries; ++entry) {
       const std::int64_t at = entry * norm.repeats;
       if (d_scale != nullptr) {
-        d_scale[entry] += sum_loop<T>(
-            norm.repeats, [&](std::int64_t i) { return dy[at + i] * hat(at + i); });
+        d_scale[entry] +=
+            sum_loop<T>(norm.repeats, [&](std::int64_t i) { return dy[at + i] * hat(at + i); });
       }
       if (d_shift != nullptr) {
         d_shift[entry] += sum_loop<T>(norm.repeats, [&](std::int64_t i) { return dy[at + i]; });
@@ -163,25 +163,24 @@ void row_norm_backward(const RowNorm& norm, const Workers& workers, const NodeMe
   T* const d_scale = norm.has_scale ? real<T>(m.input_gradients[norm.scale_input()]) : nullptr;
   T* const d_shift = norm.has_shift ? real<T>(m.input_gradients[norm.shift_input()]) : nullptr;
   const std::int64_t parameters = norm.parameters();
-  const std::int64_t parts = workers.parts(norm.rows, norm.least(), [&](auto part, auto begin,
-                                                                        auto end) {
-    T* const sums = real<T>(m.scratch) + 2 * part * parameters;
-    if (d_scale != nullptr || d_shift != nullptr) std::fill(sums, sums + 2 * parameters, T(0));
-    for (std::int64_t row = begin; row < end; ++row) {
-      const std::int64_t first = row % norm.groups * norm.entries, at = row * norm.length;
-      RowGradient<T>{
-          norm,
-          real<T>(m.inputs[0]) + at,
-          real<T>(m.output_gradients[0]) + at,
-          norm.has_scale ? real<T>(m.inputs[norm.scale_input()]) + first : nullptr,
-          saved[2 * row],
-          saved[2 * row + 1],
-          dx != nullptr ? dx + at : nullptr,
-          d_scale != nullptr ? sums + first : nullptr,
-          d_shift != nullptr ? sums + parameters + first : nullptr}
-          .run();
-    }
-  });
+  const std::int64_t parts =
+      workers.parts(norm.rows, norm.least(), [&](auto part, auto begin, auto end) {
+        T* const sums = real<T>(m.scratch) + 2 * part * parameters;
+        if (d_scale != nullptr || d_shift != nullptr) std::fill(sums, sums + 2 * parameters, T(0));
+        for (std::int64_t row = begin; row < end; ++row) {
+          const std::int64_t first = row % norm.groups * norm.entries, at = row * norm.length;
+          RowGradient<T>{norm,
+                         real<T>(m.inputs[0]) + at,
+                         real<T>(m.output_gradients[0]) + at,
+                         norm.has_scale ? real<T>(m.inputs[norm.scale_input()]) + first : nullptr,
+                         saved[2 * row],
+                         saved[2 * row + 1],
+                         dx != nullptr ? dx + at : nullptr,
+                         d_scale != nullptr ? sums + first : nullptr,
+                         d_shift != nullptr ? sums + parameters + first : nullptr}
+              .run();
+        }
+      });
   for (std::int64_t i = 0; i < parameters; ++i) {
     T scale_sum = 0, shift_sum = 0;
     for (std::int64_t part = 0; part < parts; ++part) {

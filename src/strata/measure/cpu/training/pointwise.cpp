@@ -38,11 +38,10 @@ KernelsOrReason unary_kernels(UnaryKind kind, const Setting& s) {
       }
     });
   };
-  return kernels_by(
-      {forward,
-       backward,
-       {.inputs = from == SlopeFrom::input, .outputs = from == SlopeFrom::output}},
-      s);
+  return kernels_by({forward,
+                     backward,
+                     {.inputs = from == SlopeFrom::input, .outputs = from == SlopeFrom::output}},
+                    s);
 }
 
 // Numbers that are not of the type in which one computes: no gradient, and no hurry.
@@ -55,8 +54,7 @@ KernelsOrReason converting_unary_kernels(UnaryKind kind, const Setting& s) {
     workers.ranges(count, numbers_per_part, [&](std::int64_t begin, std::int64_t end) {
       std::array<double, 256> numbers;
       for (std::int64_t at = begin; at < end;) {
-        const std::int64_t length =
-            std::min(end - at, static_cast<std::int64_t>(numbers.size()));
+        const std::int64_t length = std::min(end - at, static_cast<std::int64_t>(numbers.size()));
         read_row(from, m.inputs[0], at, 1, length, numbers.data());
         apply(numbers.data(), numbers.data(), length);
         write_row(to, m.outputs[0], at, length, numbers.data());
@@ -227,9 +225,8 @@ KernelsOrReason make_kernels(const Unary& op, const Setting& s) {
 
 KernelsOrReason make_kernels(const Dropout& op, const Setting& s) {
   if (!s.is_training || op.probability == 0) return alias_kernels(s);
-  return with_real(s.input().dtype, [&](auto zero) {
-    return dropout_kernels<decltype(zero)>(op.probability, s);
-  });
+  return with_real(s.input().dtype,
+                   [&](auto zero) { return dropout_kernels<decltype(zero)>(op.probability, s); });
 }
 
 KernelsOrReason make_kernels(const RotaryEmbedding& op, const Setting& s) {
@@ -238,8 +235,7 @@ KernelsOrReason make_kernels(const RotaryEmbedding& op, const Setting& s) {
 }
 
 KernelsOrReason make_kernels(const Yolo& op, const Setting& s) {
-  return with_real(s.input().dtype,
-                   [&](auto zero) { return yolo_kernels<decltype(zero)>(op, s); });
+  return with_real(s.input().dtype, [&](auto zero) { return yolo_kernels<decltype(zero)>(op, s); });
 }
 
 KernelsOrReason make_kernels(const Cast&, const Setting& s) {
@@ -257,13 +253,12 @@ KernelsOrReason make_kernels(const Cast&, const Setting& s) {
       });
     });
   };
-  return kernels_by(
-      {[=](const NodeMemory& m) { convert(from, m.inputs[0], to, m.outputs[0]); },
-       [=](const NodeMemory& m) {
-         if (m.input_gradients[0] == nullptr) return;
-         convert(to, m.output_gradients[0], from, m.input_gradients[0]);
-       }},
-      s);
+  return kernels_by({[=](const NodeMemory& m) { convert(from, m.inputs[0], to, m.outputs[0]); },
+                     [=](const NodeMemory& m) {
+                       if (m.input_gradients[0] == nullptr) return;
+                       convert(to, m.output_gradients[0], from, m.input_gradients[0]);
+                     }},
+                    s);
 }
 
 }  // namespace strata::cpu_training

@@ -83,8 +83,7 @@ void reduce(const Workers& workers, const Walk& walk, std::size_t target, Combin
     const std::int64_t least = std::max<std::int64_t>(1, numbers_per_part * first / numbers);
     workers.ranges(first, least, [&](std::int64_t begin, std::int64_t end) {
       const std::int64_t results_each = result_count / first;
-      std::fill(results + begin * results_each, results + end * results_each,
-                start_of<T>(combine));
+      std::fill(results + begin * results_each, results + end * results_each, start_of<T>(combine));
       add_pieces(walk.pieces() / first * begin, walk.pieces() / first * end, results);
     });
     return;

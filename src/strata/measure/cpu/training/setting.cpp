@@ -67,7 +67,7 @@ std::optional<std::string> type_refusal(const Setting& setting) {
 }  // namespace
 
 bool Setting::has_backward() const {
-  const auto wants_gradient = [&](TensorId id) { return bound.tensors[id].wants_gradient; };
+  const auto wants_gradient = [&](TensorId tensor) { return bound.tensors[tensor].wants_gradient; };
   const std::vector<TensorId>& outputs = node().outputs;
   return is_training && std::any_of(outputs.begin(), outputs.end(), wants_gradient);
 }
@@ -109,13 +109,14 @@ KernelsOrReason alias_kernels(const Setting& setting) {
     });
   };
   const std::int64_t bytes = setting.output().bytes;
-  return kernels_by({.forward = [=](const NodeMemory& m) { copy(m.outputs[0], m.inputs[0], bytes); },
-                     .backward =
-                         [=](const NodeMemory& m) {
-                           if (m.input_gradients[0] == nullptr) return;
-                           copy(m.input_gradients[0], m.output_gradients[0], bytes);
-                         }},
-                    setting);
+  return kernels_by(
+      {.forward = [=](const NodeMemory& m) { copy(m.outputs[0], m.inputs[0], bytes); },
+       .backward =
+           [=](const NodeMemory& m) {
+             if (m.input_gradients[0] == nullptr) return;
+             copy(m.input_gradients[0], m.output_gradients[0], bytes);
+           }},
+      setting);
 }
 
 }  // namespace strata::cpu_training

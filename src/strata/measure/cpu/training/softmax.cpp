@@ -21,9 +21,7 @@ struct Rows {
     }
   }
   std::int64_t count() const { return outer * inner; }
-  std::int64_t start(std::int64_t row) const {
-    return row / inner * length * inner + row % inner;
-  }
+  std::int64_t start(std::int64_t row) const { return row / inner * length * inner + row % inner; }
   std::int64_t least() const { return std::max<std::int64_t>(1, numbers_per_part / length); }
 };
 

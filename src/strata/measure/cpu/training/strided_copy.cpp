@@ -9,7 +9,7 @@
 namespace strata::cpu_training {
 namespace {
 
-constexpr std::int64_t tile = 32;
+constexpr std::int64_t turn_tile = 32;
 
 template <class Element>
 void copy_rows(const Workers& workers, const Walk& walk, const Element* from, Element* to) {
@@ -36,14 +36,14 @@ std::optional<std::size_t> axis_to_turn(const Walk& walk) {
   return std::nullopt;
 }
 
-/// Rows of one become columns of the other, tile by tile, so that lines of the cache are used
-/// whole.
+/// Rows of one become columns of the other, turn_tile by turn_tile, so that lines of the cache are
+/// used whole.
 template <class Element>
 void turn(const Workers& workers, const Walk& walk, std::size_t axis, const Element* from,
           Element* to) {
   const Sizes& shape = walk.shape();
   const std::int64_t columns = shape.back(), rows = shape[axis];
-  const std::int64_t tiles = (rows + tile - 1) / tile;
+  const std::int64_t tiles = (rows + turn_tile - 1) / turn_tile;
   const std::int64_t to_row = walk.strides(0)[axis], to_column = walk.step(0);
   const std::int64_t from_column = walk.step(1);
   const std::int64_t outer = walk.rows() / rows;
@@ -55,9 +55,9 @@ void turn(const Workers& workers, const Walk& walk, std::size_t axis, const Elem
       from_at += rest % shape[i] * walk.strides(1)[i];
       rest /= shape[i];
     }
-    const std::int64_t first = band % tiles * tile, last = std::min(rows, first + tile);
-    for (std::int64_t left = 0; left < columns; left += tile) {
-      const std::int64_t right = std::min(columns, left + tile);
+    const std::int64_t first = band % tiles * turn_tile, last = std::min(rows, first + turn_tile);
+    for (std::int64_t left = 0; left < columns; left += turn_tile) {
+      const std::int64_t right = std::min(columns, left + turn_tile);
       for (std::int64_t r = first; r < last; ++r) {
         Element* const y = to + to_at + r * to_row;
         const Element* const x = from + from_at + r;
@@ -65,7 +65,7 @@ void turn(const Workers& workers, const Walk& walk, std::size_t axis, const Elem
       }
     }
   };
-  workers.ranges(outer * tiles, std::max<std::int64_t>(1, numbers_per_part / (tile * columns)),
+  workers.ranges(outer * tiles, std::max<std::int64_t>(1, numbers_per_part / (turn_tile * columns)),
                  [&](std::int64_t begin, std::int64_t end) {
                    for (std::int64_t band = begin; band < end; ++band) turn_band(band);
                  });

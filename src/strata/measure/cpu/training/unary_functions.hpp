@@ -72,8 +72,7 @@ STRATA_INLINE T unary_value(T x) {
     return x > T(0) ? x : C::elu_alpha * (exp_of(smaller_of(x, T(0))) - T(1));
   }
   if constexpr (kind == UnaryKind::selu) {
-    return C::selu_lambda *
-           (x > T(0) ? x : C::selu_alpha * (exp_of(smaller_of(x, T(0))) - T(1)));
+    return C::selu_lambda * (x > T(0) ? x : C::selu_alpha * (exp_of(smaller_of(x, T(0))) - T(1)));
   }
   if constexpr (kind == UnaryKind::gelu) return T(0.5) * x * (T(1) + erf_of(x * C::half_root));
   if constexpr (kind == UnaryKind::gelu_tanh) {

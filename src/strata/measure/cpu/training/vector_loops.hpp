@@ -74,18 +74,20 @@ STRATA_INLINE T maximum_loop(const T* x, std::int64_t count) {
 template <class T>
 STRATA_INLINE T exp_shifted_loop(const T* x, T shift, T* y, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) y[i] = exp_of(x[i] - shift);
-  return sum_loop<T>(count, [y](std::int64_t i) __attribute__((always_inline)) { return y[i]; });
+  return sum_loop<T>(
+      count, [y](std::int64_t i) __attribute__((always_inline)) { return y[i]; });
 }
 
 template <class T>
 STRATA_INLINE T dot_loop(const T* a, const T* b, std::int64_t count) {
   return sum_loop<T>(
-      count, [a, b](std::int64_t i) __attribute__((always_inline)) { return a[i] * b[i]; });
+      count, [ a, b ](std::int64_t i) __attribute__((always_inline)) { return a[i] * b[i]; });
 }
 
 template <class T>
 STRATA_INLINE T plain_sum_loop(const T* x, std::int64_t count) {
-  return sum_loop<T>(count, [x](std::int64_t i) __attribute__((always_inline)) { return x[i]; });
+  return sum_loop<T>(
+      count, [x](std::int64_t i) __attribute__((always_inline)) { return x[i]; });
 }
 
 }  // namespace strata::cpu_training
