@@ -158,7 +158,7 @@ struct Engine::State {
       Part part{.node = wired.node,
                 .pass = wired.pass,
                 .is_gradient_sum = wired.is_gradient_sum,
-                .parameter = wired.parameter,
+                .tensor = wired.tensor,
                 .flop = wired.flop,
                 .read_bytes = wired.read_bytes,
                 .write_bytes = wired.write_bytes,
@@ -203,7 +203,7 @@ struct Engine::State {
   }
 
   UpdateMemory update_memory(const WiredPart& wired) const {
-    const BoundTensor& tensor = bound.tensors[wired.parameter];
+    const BoundTensor& tensor = bound.tensors[wired.tensor];
     UpdateMemory memory;
     memory.parameter = pointer(wired.operands[0]);
     memory.gradient = pointer(wired.operands[1]);

@@ -41,7 +41,7 @@ class Engine {
     NodeId node = no_node;
     Pass pass = Pass::forward;
     bool is_gradient_sum = false;
-    TensorId parameter = 0;  ///< of an update
+    TensorId tensor = 0;  ///< whose gradients are summed, or which parameter is updated
     std::int64_t flop = 0;
     std::int64_t read_bytes = 0;  ///< by the cost sheets
     std::int64_t write_bytes = 0;

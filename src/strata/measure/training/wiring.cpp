@@ -165,6 +165,7 @@ class Wirer {
     }
     const NodeId producer = shop_.graph.tensors[root(tensor)].producer;
     WiredPart part{.node = producer, .pass = Pass::backward_input, .is_gradient_sum = true};
+    part.tensor = root(tensor);
     part.flop = take_step(producer, Pass::backward_input, true).flop;
     const bool accumulates = wiring_.slots[known].kind == SlotKind::weight_gradient;
     const SlotId sum = accumulates ? known : add_gradient(tensor, producer);
@@ -303,7 +304,7 @@ class Wirer {
   void update(TensorId id, SlotId gradient) {
     const BoundTensor& tensor = shop_.bound.tensors[id];
     const NodeId owner = program_.steps[next_step_].node;
-    WiredPart part{.node = owner, .pass = Pass::update, .parameter = id};
+    WiredPart part{.node = owner, .pass = Pass::update, .tensor = id};
     part.flop = take_step(owner, Pass::update, false).flop;
     const UpdateCost cost = update_cost(shop_.options.optimizer, tensor.elements, tensor.dtype);
     part.read_bytes = cost.read_bytes;

@@ -49,8 +49,8 @@ struct WiredPart {
   NodeId node = no_node;
   Pass pass = Pass::forward;
   bool is_gradient_sum = false;
-  bool runs = true;  ///< false: the node has no kernels here
-  TensorId parameter = 0;
+  bool runs = true;                 ///< false: the node has no kernels here
+  TensorId tensor = 0;              ///< whose gradients are summed, or which parameter is updated
   std::vector<SlotId> inputs = {};  ///< these as NodeMemory has them; no_slot where it has null
   std::vector<SlotId> outputs = {};
   std::vector<SlotId> output_gradients = {};
