@@ -192,8 +192,7 @@ class AttentionNode final : public CudaNode {
   AttentionRows rows_;
   std::vector<std::int64_t> mask_shape_;
   Scratch scratch_;
-  std::int64_t q_room_ = 0, k_room_ = 0, v_room_ = 0, o_room_ = 0, p_room_ = 0,
-               gradient_room_ = 0;
+  std::int64_t q_room_ = 0, k_room_ = 0, v_room_ = 0, o_room_ = 0, p_room_ = 0, gradient_room_ = 0;
   SharedProduct scores_, mixed_, probability_gradient_, value_gradient_, query_gradient_,
       key_gradient_;
 };

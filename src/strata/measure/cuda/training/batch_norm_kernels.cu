@@ -138,8 +138,8 @@ __global__ void __launch_bounds__(threads_per_block)
                          unsigned along_inner) {
   using A = Compute<T>;
   const std::int64_t channel = blockIdx.x;
-  const A r = rsqrt(A(value(memory.running_variance[channel])) +
-                    A(training_constants::batch_norm_epsilon));
+  const A r =
+      rsqrt(A(value(memory.running_variance[channel])) + A(training_constants::batch_norm_epsilon));
   const A factor = memory.scale != nullptr ? r * A(value(memory.scale[channel])) : r;
   const A offset = memory.shift != nullptr ? A(value(memory.shift[channel])) : A(0);
   scale_planes<T, width>(memory.y, memory.x, rows, inner, along_inner,
@@ -178,8 +178,8 @@ __global__ void __launch_bounds__(threads_per_block)
     N out;
 #pragma unroll
     for (int k = 0; k < width; ++k) {
-      out.item[k] = stored<T>(factor * (A(value(dy.item[k])) - mean_dy -
-                                        (A(value(x.item[k])) - mean) * slope));
+      out.item[k] = stored<T>(
+          factor * (A(value(dy.item[k])) - mean_dy - (A(value(x.item[k])) - mean) * slope));
     }
     reinterpret_cast<N*>(memory.dx)[at] = out;
   });
@@ -228,9 +228,8 @@ void batch_norm(const ChannelArray& array, const BatchNormMemory& memory, cudaSt
                               Moments<T>{x, array.inner, 0}, stream);
     with_width<T>(array.inner, is_aligned(memory.x) && is_aligned(memory.y),
                   [&](auto width, unsigned along) {
-                    normalize<T, width.value>
-                        <<<grid_of(array), threads_per_block, 0, stream>>>(
-                            channel_of<T>(memory), array.rows, array.inner, along, partials);
+                    normalize<T, width.value><<<grid_of(array), threads_per_block, 0, stream>>>(
+                        channel_of<T>(memory), array.rows, array.inner, along, partials);
                   });
   });
 }
@@ -239,12 +238,11 @@ void batch_norm_of_running(const ChannelArray& array, const BatchNormMemory& mem
                            cudaStream_t stream) {
   with_element_type(array.dtype, [&](auto element) {
     using T = decltype(element);
-    with_width<T>(array.inner, is_aligned(memory.x) && is_aligned(memory.y),
-                  [&](auto width, unsigned along) {
-                    normalize_by_running<T, width.value>
-                        <<<grid_of(array), threads_per_block, 0, stream>>>(
-                            channel_of<T>(memory), array.rows, array.inner, along);
-                  });
+    with_width<T>(
+        array.inner, is_aligned(memory.x) && is_aligned(memory.y), [&](auto width, unsigned along) {
+          normalize_by_running<T, width.value><<<grid_of(array), threads_per_block, 0, stream>>>(
+              channel_of<T>(memory), array.rows, array.inner, along);
+        });
   });
 }
 

@@ -99,7 +99,8 @@ __global__ void drop(T* y, std::uint8_t* mask, const T* x, std::int64_t count, s
                      std::uint64_t threshold, Compute<T> scale) {
   const std::int64_t i = this_thread();
   if (i >= count) return;
-  const bool keeps = training_constants::dropout_keeps(node, static_cast<std::uint64_t>(i), threshold);
+  const bool keeps =
+      training_constants::dropout_keeps(node, static_cast<std::uint64_t>(i), threshold);
   y[i] = stored<T>(keeps ? Compute<T>(value(x[i])) * scale : Compute<T>(0));
   mask[i] = keeps;
 }
@@ -134,10 +135,10 @@ void parametric_relu(const ChannelArray& array, void* y, const void* x, const vo
                      cudaStream_t stream) {
   with_element_type(array.dtype, [&](auto element) {
     using T = decltype(element);
-    launch_over_channels<T>(array,
-                            PreluValue<T>{static_cast<T*>(y), static_cast<const T*>(x),
-                                          static_cast<const T*>(slope)},
-                            stream);
+    launch_over_channels<T>(
+        array,
+        PreluValue<T>{static_cast<T*>(y), static_cast<const T*>(x), static_cast<const T*>(slope)},
+        stream);
   });
 }
 
@@ -161,10 +162,9 @@ void add_channel_bias(const ChannelArray& array, void* y, const void* bias, cuda
     if (array.inner % Pack<T>::size == 0 && is_aligned(y) && planes <= most_y) {
       const int packs = static_cast<int>(array.inner / Pack<T>::size);
       const int threads = packs < threads_per_block ? (packs + 31) / 32 * 32 : threads_per_block;
-      add_bias_to_planes<<<dim3(blocks_for(packs, threads), static_cast<unsigned>(planes)),
-                           threads, 0, stream>>>(
-          static_cast<T*>(y), static_cast<const T*>(bias), packs,
-          FastDivisor(static_cast<std::uint32_t>(array.channels)));
+      add_bias_to_planes<<<dim3(blocks_for(packs, threads), static_cast<unsigned>(planes)), threads,
+                           0, stream>>>(static_cast<T*>(y), static_cast<const T*>(bias), packs,
+                                        FastDivisor(static_cast<std::uint32_t>(array.channels)));
       STRATA_CUDA_CALL(cudaGetLastError());
       return;
     }
@@ -188,11 +188,11 @@ void yolo_gradient(const ChannelArray& array, std::int64_t entries, void* dx, co
                    const void* y, cudaStream_t stream) {
   with_element_type(array.dtype, [&](auto element) {
     using T = decltype(element);
-    launch_over_channels<T>(array,
-                            YoloGradient<T>{static_cast<T*>(dx), static_cast<const T*>(dy),
-                                            static_cast<const T*>(y),
-                                            static_cast<std::uint32_t>(entries)},
-                            stream);
+    launch_over_channels<T>(
+        array,
+        YoloGradient<T>{static_cast<T*>(dx), static_cast<const T*>(dy), static_cast<const T*>(y),
+                        static_cast<std::uint32_t>(entries)},
+        stream);
   });
 }
 

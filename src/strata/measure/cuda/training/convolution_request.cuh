@@ -19,8 +19,8 @@ struct ConvRequest {
   RequestPass pass = RequestPass::forward;
   DType dtype = DType::fp32;
   std::int64_t batch = 1, channels = 1, filters = 1, groups = 1;
-  std::array<int, 3> in{1, 1, 1}, out{1, 1, 1}, kernel{1, 1, 1}, stride{1, 1, 1},
-      dilation{1, 1, 1}, pad_begin{0, 0, 0}, pad_end{0, 0, 0};
+  std::array<int, 3> in{1, 1, 1}, out{1, 1, 1}, kernel{1, 1, 1}, stride{1, 1, 1}, dilation{1, 1, 1},
+      pad_begin{0, 0, 0}, pad_end{0, 0, 0};
 
   std::int64_t in_plane() const { return std::int64_t{in[0]} * in[1] * in[2]; }
   std::int64_t out_plane() const { return std::int64_t{out[0]} * out[1] * out[2]; }

@@ -91,12 +91,10 @@ class MatMulNode final : public CudaNode {
     forward_ = products.product(shape(m_, n_, k_, op.transpose_a, op.transpose_b));
     if (!this->facts().is_training) return;
     // Y = A B: dA = dY Bᵀ, dB = Aᵀ dY; of a transposed operand the gradient is transposed.
-    a_gradient_ = products.product(
-        op.transpose_a ? shape(k_, m_, n_, op.transpose_b, true)
-                       : shape(m_, k_, n_, false, !op.transpose_b));
-    b_gradient_ = products.product(
-        op.transpose_b ? shape(n_, k_, m_, true, op.transpose_a)
-                       : shape(k_, n_, m_, !op.transpose_a, false));
+    a_gradient_ = products.product(op.transpose_a ? shape(k_, m_, n_, op.transpose_b, true)
+                                                  : shape(m_, k_, n_, false, !op.transpose_b));
+    b_gradient_ = products.product(op.transpose_b ? shape(n_, k_, m_, true, op.transpose_a)
+                                                  : shape(k_, n_, m_, !op.transpose_a, false));
   }
 
   NodeNeeds needs() const override {

@@ -165,8 +165,8 @@ __global__ void add_partials(T* dw, const Compute<T>* partials, std::int64_t wei
 
 int batch_splits(const ConvRequest& request) {
   constexpr std::int64_t enough_blocks = 1056;
-  return static_cast<int>(std::clamp<std::int64_t>(
-      enough_blocks / request.channels, 1, std::min<std::int64_t>(request.batch, 64)));
+  return static_cast<int>(std::clamp<std::int64_t>(enough_blocks / request.channels, 1,
+                                                   std::min<std::int64_t>(request.batch, 64)));
 }
 
 template <class T, int K, int S>

@@ -64,8 +64,7 @@ class CudaTrainingDevice final : public TrainingDevice {
   KernelsOrReason kernels(const BoundGraph& bound, NodeId node, bool training) override;
 
   void fill_zero(void* to, std::int64_t bytes) override {
-    STRATA_CUDA_CALL(
-        cudaMemsetAsync(to, 0, static_cast<std::size_t>(bytes), context_->stream()));
+    STRATA_CUDA_CALL(cudaMemsetAsync(to, 0, static_cast<std::size_t>(bytes), context_->stream()));
   }
   void add(void* sum, const void* a, const void* b, std::int64_t elements, DType dtype) override {
     add_arrays(sum, a, b, elements, dtype, context_->stream());
@@ -170,10 +169,9 @@ std::unique_ptr<TrainingDevice> cuda_training_device(int index, const DeviceChoi
     context->products = std::make_shared<cuda::train::Products>(lt, context->stream());
     versions.push_back(lt->version_text());
   }
-  context->convolutions =
-      cuda::train::make_convolutions(context->convolution, choices, versions);
-  return std::make_unique<cuda::train::CudaTrainingDevice>(
-      devices[static_cast<std::size_t>(index)], std::move(context), std::move(versions));
+  context->convolutions = cuda::train::make_convolutions(context->convolution, choices, versions);
+  return std::make_unique<cuda::train::CudaTrainingDevice>(devices[static_cast<std::size_t>(index)],
+                                                           std::move(context), std::move(versions));
 }
 
 }  // namespace strata

@@ -56,8 +56,7 @@ class ElementwiseNode final : public CudaNode {
   }
 
   void forward(const NodeMemory& memory) const {
-    const bool are_two_equals = facts().inputs.size() == 2 &&
-                                has_equal_shape(input(0), output()) &&
+    const bool are_two_equals = facts().inputs.size() == 2 && has_equal_shape(input(0), output()) &&
                                 has_equal_shape(input(1), output());
     if (are_two_equals &&
         elementwise_of_equals(kind_, memory.outputs[0], memory.inputs[0], memory.inputs[1],
@@ -71,10 +70,9 @@ class ElementwiseNode final : public CudaNode {
   }
 
   void gradient(const NodeMemory& memory, std::size_t which) const {
-    const bool passes_on = kind_ == ElementwiseKind::add ||
-                           ((kind_ == ElementwiseKind::subtract ||
-                             kind_ == ElementwiseKind::modulo) &&
-                            which == 0);
+    const bool passes_on =
+        kind_ == ElementwiseKind::add ||
+        ((kind_ == ElementwiseKind::subtract || kind_ == ElementwiseKind::modulo) && which == 0);
     if (passes_on && has_equal_shape(input(which), output()))
       return copy(memory.input_gradients[which], memory.output_gradients[0], output().bytes);
     ElementwiseRun run = run_of(memory);
@@ -136,8 +134,7 @@ class ReduceNode final : public CudaNode {
   }
   void run(Pass pass, const NodeMemory& memory) override {
     if (pass == Pass::forward) {
-      reduce(kind_, memory.outputs[0], memory.inputs[0], input(0).dtype, kept_, reduced_,
-             stream());
+      reduce(kind_, memory.outputs[0], memory.inputs[0], input(0).dtype, kept_, reduced_, stream());
     } else if (makes(pass, memory, 0)) {
       reduce_gradient(kind_, memory.input_gradients[0], memory.output_gradients[0],
                       memory.outputs[0], memory.inputs[0], input(0).dtype, spread_,

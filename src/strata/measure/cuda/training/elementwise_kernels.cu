@@ -152,8 +152,7 @@ __global__ void __launch_bounds__(threads_per_block)
 
 }  // namespace
 
-void elementwise(const ElementwiseRun& run, void* y, const StridedAxes& axes,
-                 cudaStream_t stream) {
+void elementwise(const ElementwiseRun& run, void* y, const StridedAxes& axes, cudaStream_t stream) {
   const std::int64_t count = axes.elements();
   const IndexMap<most_operands> map(axes.merged());
   if (fits_float(run)) {

@@ -49,8 +49,7 @@ __device__ A function_value(UnaryKind kind, A x) {
     case UnaryKind::mish: return x * tanh(soft_plus(x));
     case UnaryKind::softplus: return soft_plus(x);
     case UnaryKind::softsign: return x / (one + fabs(x));
-    case UnaryKind::clip:
-      return fmin(fmax(x, A(constants::clip_low)), A(constants::clip_high));
+    case UnaryKind::clip: return fmin(fmax(x, A(constants::clip_low)), A(constants::clip_high));
     case UnaryKind::identity: return x;
     case UnaryKind::negate: return -x;
     case UnaryKind::absolute: return fabs(x);
@@ -90,8 +89,7 @@ __device__ A function_gradient(UnaryKind kind, A dy, A v) {
     }
     case UnaryKind::gelu_tanh: {
       const A t = tanh(gelu_angle(v));
-      const A inner =
-          A(0.79788456080286535588) * (one + A(3 * constants::gelu_cubic) * v * v);
+      const A inner = A(0.79788456080286535588) * (one + A(3 * constants::gelu_cubic) * v * v);
       return dy * (A(0.5) * (one + t) + A(0.5) * v * (one - t * t) * inner);
     }
     case UnaryKind::silu: {

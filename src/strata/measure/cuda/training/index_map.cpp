@@ -13,8 +13,7 @@ StridedAxes StridedAxes::merged() const {
       is_run = result.strides[i].back() == strides[i][axis] * extents[axis];
     if (is_run) {
       result.extents.back() *= extents[axis];
-      for (std::size_t i = 0; i < strides.size(); ++i)
-        result.strides[i].back() = strides[i][axis];
+      for (std::size_t i = 0; i < strides.size(); ++i) result.strides[i].back() = strides[i][axis];
     } else {
       result.extents.push_back(extents[axis]);
       for (std::size_t i = 0; i < strides.size(); ++i)

@@ -42,7 +42,7 @@ class MoveNode final : public CudaNode {
   }
 
  private:
-  std::int64_t covered(std::size_t MovedBox::* side, std::size_t which) const {
+  std::int64_t covered(std::size_t MovedBox::*side, std::size_t which) const {
     std::int64_t count = 0;
     for (const MovedBox& box : boxes_) {
       if (box.*side == which) count += box.axes.elements();
@@ -59,8 +59,7 @@ class MoveNode final : public CudaNode {
   void gradient(const NodeMemory& memory, std::size_t which) const {
     bool is_whole = covered(&MovedBox::input, which) == input(which).elements;
     for (const MovedBox& box : boxes_)
-      is_whole = is_whole &&
-                 (box.input != which || memory.output_gradients[box.output] != nullptr);
+      is_whole = is_whole && (box.input != which || memory.output_gradients[box.output] != nullptr);
     if (!is_whole) fill_zero(memory.input_gradients[which], input(which).bytes);
     for (const MovedBox& box : boxes_) {
       const void* const from = memory.output_gradients[box.output];
@@ -101,11 +100,11 @@ class ExpandNode final : public CudaNode {
   NodeNeeds needs() const override { return {}; }
   void run(Pass pass, const NodeMemory& memory) override {
     if (pass == Pass::forward) {
-      copy_strided(memory.outputs[0], memory.inputs[0], bytes_per_element(output().dtype),
-                   forward_, stream());
+      copy_strided(memory.outputs[0], memory.inputs[0], bytes_per_element(output().dtype), forward_,
+                   stream());
     } else if (makes(pass, memory, 0)) {
-      reduce(ReduceKind::sum, memory.input_gradients[0], memory.output_gradients[0],
-             output().dtype, kept_, repeated_, stream());
+      reduce(ReduceKind::sum, memory.input_gradients[0], memory.output_gradients[0], output().dtype,
+             kept_, repeated_, stream());
     }
   }
 
@@ -160,8 +159,7 @@ KernelsOrReason make_kernels(const Concat& op, const NodeFacts& facts) {
   for (std::size_t i = 0; i < facts.inputs.size(); ++i) {
     const BoundTensor& x = facts.inputs[i];
     if (x.dtype != y.dtype) return NoKernels{"joins tensors of different types"};
-    boxes.push_back(
-        {i, 0, 0, at * whole[axis], {extents_of(x), {whole, dense_strides(x.shape)}}});
+    boxes.push_back({i, 0, 0, at * whole[axis], {extents_of(x), {whole, dense_strides(x.shape)}}});
     at += x[axis];
   }
   return moved(facts, std::move(boxes));
@@ -175,8 +173,7 @@ KernelsOrReason make_kernels(const Split& op, const NodeFacts& facts) {
   std::int64_t at = 0;
   for (std::size_t i = 0; i < facts.outputs.size(); ++i) {
     const BoundTensor& y = facts.outputs[i];
-    boxes.push_back(
-        {0, i, at * whole[axis], 0, {extents_of(y), {dense_strides(y.shape), whole}}});
+    boxes.push_back({0, i, at * whole[axis], 0, {extents_of(y), {dense_strides(y.shape), whole}}});
     at += y[axis];
   }
   return moved(facts, std::move(boxes));
@@ -213,8 +210,7 @@ KernelsOrReason make_kernels(const Pad& op, const NodeFacts& facts) {
     const std::int64_t cut_end = std::max<std::int64_t>(-op.end[axis], 0);
     box.axes.extents.push_back(std::max<std::int64_t>(x[axis] - cut_begin - cut_end, 0));
     box.input_offset += cut_begin * box.axes.strides[1][axis];
-    box.output_offset +=
-        std::max<std::int64_t>(op.begin[axis], 0) * box.axes.strides[0][axis];
+    box.output_offset += std::max<std::int64_t>(op.begin[axis], 0) * box.axes.strides[0][axis];
   }
   return moved(facts, {box});
 }
@@ -230,8 +226,8 @@ KernelsOrReason make_kernels(const Transpose& op, const NodeFacts& facts) {
   box.axes.extents = extents_of(y);
   box.axes.strides = {dense_strides(y.shape), {}};
   for (std::size_t i = 0; i < x.axes(); ++i) {
-    const std::size_t axis = op.permutation.empty() ? x.axes() - 1 - i
-                                                    : normal_axis(op.permutation[i], x.axes());
+    const std::size_t axis =
+        op.permutation.empty() ? x.axes() - 1 - i : normal_axis(op.permutation[i], x.axes());
     box.axes.strides[1].push_back(from[axis]);
   }
   return moved(facts, {box});
@@ -265,8 +261,8 @@ KernelsOrReason make_kernels(const SpaceToDepth& op, const NodeFacts& facts) {
   MovedBox box;
   box.axes.extents = {deep[0], block, block, channels, height, width};
   const std::vector<std::int64_t> of_deep = dense_strides(box.axes.extents);
-  const std::vector<std::int64_t> of_wide = {
-      channels * wide_plane, wide_width, 1, wide_plane, block * wide_width, block};
+  const std::vector<std::int64_t> of_wide = {channels * wide_plane, wide_width, 1, wide_plane,
+                                             block * wide_width,    block};
   box.axes.strides = {op.inverse ? of_wide : of_deep, op.inverse ? of_deep : of_wide};
   return moved(facts, {box});
 }

@@ -34,7 +34,9 @@ struct ResizeRun {
   int in[3] = {1, 1, 1}, out[3] = {1, 1, 1};
   DType dtype = DType::fp32;
   STRATA_HOST_AND_DEVICE std::int64_t in_elements() const { return planes * in[0] * in[1] * in[2]; }
-  STRATA_HOST_AND_DEVICE std::int64_t out_elements() const { return planes * out[0] * out[1] * out[2]; }
+  STRATA_HOST_AND_DEVICE std::int64_t out_elements() const {
+    return planes * out[0] * out[1] * out[2];
+  }
 };
 void resize(const ResizeRun& run, void* y, const void* x, cudaStream_t stream);
 void resize_gradient(const ResizeRun& run, void* dx, const void* dy, void* scratch,

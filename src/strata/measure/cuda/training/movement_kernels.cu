@@ -90,7 +90,7 @@ __device__ Taps<A> taps_of(ResizeKind kind, int in, int out, int i) {
     taps.place[k] = place < 0 ? 0 : (place < in ? place : in - 1);
     const A d = fabs(beyond - A(k - before)), a = A(training_constants::cubic_resize_a);
     taps.weight[k] = kind == ResizeKind::linear ? A(1) - d
-                     : d <= A(1) ? ((a + A(2)) * d - (a + A(3))) * d * d + A(1)
+                     : d <= A(1)                ? ((a + A(2)) * d - (a + A(3))) * d * d + A(1)
                                  : ((a * d - A(5) * a) * d + A(8) * a) * d - A(4) * a;
   }
   return taps;
@@ -124,7 +124,8 @@ __global__ void resize_numbers(ResizeRun run, T* y, const T* x) {
   const std::int64_t n = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (n >= run.out_elements()) return;
   A sum = 0;
-  for_each_tap<A>(run, n, [&](std::int64_t place, A weight) { sum += weight * A(value(x[place])); });
+  for_each_tap<A>(run, n,
+                  [&](std::int64_t place, A weight) { sum += weight * A(value(x[place])); });
   y[n] = stored<T>(sum);
 }
 
@@ -192,11 +193,12 @@ void look_up_gradient(const LookupRun& run, void* gradient, const void* dy, cons
                       void* scratch, cudaStream_t stream) {
   with_element_type(run.dtype, [&](auto element) {
     using T = decltype(element);
-    add_into<T>(gradient, run.outer * run.choices * run.inner, run.dtype, scratch, stream,
-                [&](Compute<T>* sums) {
-                  add_rows<<<blocks_for(run.outer * run.count * run.inner), threads_per_block, 0,
-                             stream>>>(run, sums, static_cast<const T*>(dy), indices);
-                });
+    add_into<T>(
+        gradient, run.outer * run.choices * run.inner, run.dtype, scratch, stream,
+        [&](Compute<T>* sums) {
+          add_rows<<<blocks_for(run.outer * run.count * run.inner), threads_per_block, 0, stream>>>(
+              run, sums, static_cast<const T*>(dy), indices);
+        });
   });
 }
 

@@ -120,8 +120,8 @@ class LocalResponseNode final : public CudaNode {
                           stream());
     } else if (makes(pass, memory, 0)) {
       local_response_norm_gradient(array_, size_, memory.input_gradients[0],
-                                   memory.output_gradients[0], memory.inputs[0],
-                                   memory.outputs[0], memory.saved, stream());
+                                   memory.output_gradients[0], memory.inputs[0], memory.outputs[0],
+                                   memory.saved, stream());
     }
   }
 
@@ -148,8 +148,8 @@ KernelsOrReason make_kernels(const BatchNorm& op, const NodeFacts& facts) {
 
 KernelsOrReason make_kernels(const LayerNorm& op, const NodeFacts& facts) {
   return std::make_unique<RowNormNode>(
-      facts, rows_from(facts.inputs[0], op.axis, training_constants::layer_norm_epsilon),
-      op.scale, op.shift);
+      facts, rows_from(facts.inputs[0], op.axis, training_constants::layer_norm_epsilon), op.scale,
+      op.shift);
 }
 
 KernelsOrReason make_kernels(const RmsNorm& op, const NodeFacts& facts) {

@@ -146,8 +146,8 @@ void plain_convolution(const ConvRequest& request, const void* input, const void
                                stream>>>(window, to, y, w, request.input_elements());
         break;
       case RequestPass::weight_gradient:
-        plain_weight_gradient<<<static_cast<unsigned>(request.weight_elements()),
-                                threads_per_block, 0, stream>>>(window, to, x, y);
+        plain_weight_gradient<<<static_cast<unsigned>(request.weight_elements()), threads_per_block,
+                                0, stream>>>(window, to, x, y);
         break;
     }
   });

@@ -46,8 +46,7 @@ class UnaryNode final : public CudaNode {
     if (pass == Pass::forward) {
       apply_function(kind_, memory.outputs[0], memory.inputs[0], count, input(0).dtype, stream());
     } else if (makes(pass, memory, 0)) {
-      const void* const kept =
-          function_keeps_output(kind_) ? memory.outputs[0] : memory.inputs[0];
+      const void* const kept = function_keeps_output(kind_) ? memory.outputs[0] : memory.inputs[0];
       apply_function_gradient(kind_, memory.input_gradients[0], memory.output_gradients[0], kept,
                               count, input(0).dtype, stream());
     }
@@ -87,8 +86,7 @@ class LogicalNotNode final : public CudaNode {
 
 class PreluNode final : public CudaNode {
  public:
-  explicit PreluNode(NodeFacts facts)
-      : CudaNode(std::move(facts)), array_(channels_of(input(0))) {}
+  explicit PreluNode(NodeFacts facts) : CudaNode(std::move(facts)), array_(channels_of(input(0))) {}
   NodeNeeds needs() const override {
     NodeNeeds needs;
     needs.inputs = true;

@@ -24,8 +24,7 @@ void apply_function(UnaryKind kind, void* y, const void* x, std::int64_t count, 
 void apply_function_gradient(UnaryKind kind, void* dx, const void* dy, const void* kept,
                              std::int64_t count, DType dtype, cudaStream_t stream);
 /// Between any two types.
-void convert(void* y, DType to, const void* x, DType from, std::int64_t count,
-             cudaStream_t stream);
+void convert(void* y, DType to, const void* x, DType from, std::int64_t count, cudaStream_t stream);
 
 void add_arrays(void* sum, const void* a, const void* b, std::int64_t count, DType dtype,
                 cudaStream_t stream);

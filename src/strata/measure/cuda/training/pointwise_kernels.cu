@@ -37,9 +37,10 @@ template <class T, int inputs, class F>
 void launch_map(void* y, const void* a, const void* b, std::int64_t count, F f,
                 cudaStream_t stream) {
   const bool is_packed = is_aligned(y) && is_aligned(a) && (inputs < 2 || is_aligned(b));
-  map_packs<T, inputs><<<blocks_for(count, threads_per_block * Pack<T>::size), threads_per_block,
-                         0, stream>>>(static_cast<T*>(y), static_cast<const T*>(a),
-                                      static_cast<const T*>(b), count, is_packed, f);
+  map_packs<T, inputs>
+      <<<blocks_for(count, threads_per_block * Pack<T>::size), threads_per_block, 0, stream>>>(
+          static_cast<T*>(y), static_cast<const T*>(a), static_cast<const T*>(b), count, is_packed,
+          f);
   STRATA_CUDA_CALL(cudaGetLastError());
 }
 

@@ -33,8 +33,7 @@ class PoolNode final : public CudaNode {
       pool(run_, memory.outputs[0], keeps_indices() ? indices : nullptr, memory.inputs[0],
            stream());
     } else if (makes(pass, memory, 0)) {
-      pool_gradient(run_, memory.input_gradients[0], memory.output_gradients[0], indices,
-                    stream());
+      pool_gradient(run_, memory.input_gradients[0], memory.output_gradients[0], indices, stream());
     }
   }
 
@@ -77,7 +76,7 @@ KernelsOrReason make_kernels(const Pool& op, const NodeFacts& facts) {
   run.kind = op.kind;
   run.counts_padding = op.count_include_pad;
   const std::size_t axes = op.kernel.size();
-  const auto set = [&](int (&to)[3], const Extents& from) {
+  const auto set = [&](int(&to)[3], const Extents& from) {
     for (std::size_t axis = 0; axis < from.size(); ++axis)
       to[3 - axes + axis] = static_cast<int>(from[axis]);
   };

@@ -22,8 +22,12 @@ struct PoolRun {
   int kernel[3] = {1, 1, 1}, stride[3] = {1, 1, 1}, dilation[3] = {1, 1, 1}, pad[3] = {0, 0, 0};
   DType dtype = DType::fp32;
 
-  STRATA_HOST_AND_DEVICE std::int64_t in_plane() const { return std::int64_t{in[0]} * in[1] * in[2]; }
-  STRATA_HOST_AND_DEVICE std::int64_t out_plane() const { return std::int64_t{out[0]} * out[1] * out[2]; }
+  STRATA_HOST_AND_DEVICE std::int64_t in_plane() const {
+    return std::int64_t{in[0]} * in[1] * in[2];
+  }
+  STRATA_HOST_AND_DEVICE std::int64_t out_plane() const {
+    return std::int64_t{out[0]} * out[1] * out[2];
+  }
 };
 
 /// `indices` (of maxima, null where nobody asks): for each result where in its plane it came from.

@@ -128,8 +128,7 @@ __device__ Holders holders_of(const PoolRun& run, int axis, int at) {
 }
 
 __device__ bool holds(const PoolRun& run, int axis, int o, int at) {
-  return run.is_adaptive ||
-         (at + run.pad[axis] - o * run.stride[axis]) % run.dilation[axis] == 0;
+  return run.is_adaptive || (at + run.pad[axis] - o * run.stride[axis]) % run.dilation[axis] == 0;
 }
 
 template <class T, bool is_maximum>
@@ -183,14 +182,14 @@ void pool(const PoolRun& run, void* y, std::int32_t* indices, const void* x, cud
     auto* const to = static_cast<T*>(y);
     const auto* const from = static_cast<const T*>(x);
     if (run.kind == PoolKind::maximum) {
-      gather_windows<T, true><<<blocks_for(count), threads_per_block, 0, stream>>>(
-          run, out, to, indices, from, count);
+      gather_windows<T, true>
+          <<<blocks_for(count), threads_per_block, 0, stream>>>(run, out, to, indices, from, count);
     } else if (run.is_adaptive && run.out_plane() == 1) {
       average_planes<<<blocks_for(run.planes * 32), threads_per_block, 0, stream>>>(
           to, from, run.planes, run.in_plane());
     } else {
-      gather_windows<T, false><<<blocks_for(count), threads_per_block, 0, stream>>>(
-          run, out, to, nullptr, from, count);
+      gather_windows<T, false>
+          <<<blocks_for(count), threads_per_block, 0, stream>>>(run, out, to, nullptr, from, count);
     }
   });
   STRATA_CUDA_CALL(cudaGetLastError());
@@ -205,11 +204,11 @@ void pool_gradient(const PoolRun& run, void* dx, const void* dy, const std::int3
     auto* const to = static_cast<T*>(dx);
     const auto* const from = static_cast<const T*>(dy);
     if (run.kind == PoolKind::maximum) {
-      gather_gradients<T, true><<<blocks_for(count), threads_per_block, 0, stream>>>(
-          run, in, to, from, indices, count);
+      gather_gradients<T, true>
+          <<<blocks_for(count), threads_per_block, 0, stream>>>(run, in, to, from, indices, count);
     } else {
-      gather_gradients<T, false><<<blocks_for(count), threads_per_block, 0, stream>>>(
-          run, in, to, from, nullptr, count);
+      gather_gradients<T, false>
+          <<<blocks_for(count), threads_per_block, 0, stream>>>(run, in, to, from, nullptr, count);
     }
   });
   STRATA_CUDA_CALL(cudaGetLastError());

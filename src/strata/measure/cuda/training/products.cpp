@@ -117,22 +117,20 @@ void TunedProduct::describe() {
   if (shape_.has_bias) set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
   const auto layout = [&](cublasLtMatrixLayout_t& made, std::int64_t rows, std::int64_t columns,
                           std::int64_t row, std::int64_t matrix) {
-    check_product_call(
-        lt_->create_layout(&made, types.data, static_cast<std::uint64_t>(columns),
-                           static_cast<std::uint64_t>(rows), row),
-        "cublasLtMatrixLayoutCreate");
+    check_product_call(lt_->create_layout(&made, types.data, static_cast<std::uint64_t>(columns),
+                                          static_cast<std::uint64_t>(rows), row),
+                       "cublasLtMatrixLayoutCreate");
     if (shape_.batch == 1) return;
     const auto batch = static_cast<std::int32_t>(shape_.batch);
-    check_product_call(lt_->set_layout(made, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &batch,
-                                       sizeof batch),
-                       "cublasLtMatrixLayoutSetAttribute");
-    check_product_call(lt_->set_layout(made, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &matrix,
-                                       sizeof matrix),
-                       "cublasLtMatrixLayoutSetAttribute");
+    check_product_call(
+        lt_->set_layout(made, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &batch, sizeof batch),
+        "cublasLtMatrixLayoutSetAttribute");
+    check_product_call(
+        lt_->set_layout(made, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &matrix, sizeof matrix),
+        "cublasLtMatrixLayoutSetAttribute");
   };
   const ProductShape& s = shape_;
-  layout(first_, s.is_b_transposed ? s.n : s.k, s.is_b_transposed ? s.k : s.n, s.b_row,
-         s.b_matrix);
+  layout(first_, s.is_b_transposed ? s.n : s.k, s.is_b_transposed ? s.k : s.n, s.b_row, s.b_matrix);
   layout(second_, s.is_a_transposed ? s.k : s.m, s.is_a_transposed ? s.m : s.k, s.a_row,
          s.a_matrix);
   layout(result_, s.m, s.n, s.c_row, s.c_matrix);
@@ -153,9 +151,9 @@ void TunedProduct::choose() {
   found.resize(static_cast<std::size_t>(std::max(count, 0)));
   std::erase_if(found, [](const auto& one) { return one.state != CUBLAS_STATUS_SUCCESS; });
   if (found.empty()) {
-    why_not_ = fmt::format("cuBLASLt has no product of {} for {} × {} × {} here (status {})",
-                           name_of(shape_.dtype), shape_.m, shape_.n, shape_.k,
-                           static_cast<int>(status));
+    why_not_ =
+        fmt::format("cuBLASLt has no product of {} for {} × {} × {} here (status {})",
+                    name_of(shape_.dtype), shape_.m, shape_.n, shape_.k, static_cast<int>(status));
     return;
   }
   const ProductShape& s = shape_;
@@ -164,10 +162,10 @@ void TunedProduct::choose() {
                            std::int64_t matrix) {
     return bytes * stored_numbers(rows, row, columns, s.batch, matrix);
   };
-  const auto a = device_memory(numbers(s.is_a_transposed ? s.k : s.m,
-                                       s.is_a_transposed ? s.m : s.k, s.a_row, s.a_matrix));
-  const auto b = device_memory(numbers(s.is_b_transposed ? s.n : s.k,
-                                       s.is_b_transposed ? s.k : s.n, s.b_row, s.b_matrix));
+  const auto a = device_memory(
+      numbers(s.is_a_transposed ? s.k : s.m, s.is_a_transposed ? s.m : s.k, s.a_row, s.a_matrix));
+  const auto b = device_memory(
+      numbers(s.is_b_transposed ? s.n : s.k, s.is_b_transposed ? s.k : s.n, s.b_row, s.b_matrix));
   const auto c = device_memory(numbers(s.m, s.n, s.c_row, s.c_matrix));
   const auto bias = device_memory(bytes * s.n);
   double best = 0;
@@ -196,8 +194,8 @@ void TunedProduct::choose() {
                            &written);
   lt_->algorithm_attribute(&chosen_.algo, CUBLASLT_ALGO_CONFIG_TILE_ID, &tile, sizeof tile,
                            &written);
-  name_ = fmt::format("cuBLASLt algorithm {} tile {}{}", number, tile,
-                      s.has_bias ? " with bias" : "");
+  name_ =
+      fmt::format("cuBLASLt algorithm {} tile {}{}", number, tile, s.has_bias ? " with bias" : "");
 }
 
 cublasStatus_t TunedProduct::multiply(const cublasLtMatmulHeuristicResult_t& algorithm,

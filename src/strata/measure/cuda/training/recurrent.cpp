@@ -33,6 +33,8 @@ class RecurrentNode final : public CudaNode {
     plan_scratch();
     recurrent_ = make(batch_, gate_rows_, width_, false, true, times_ * directions_ * width_);
     from_given_ = make(batch_, gate_rows_, width_, false, true, width_);
+    // Choosing takes time and waits for the device: here, not when the node runs.
+    for (const Cell& cell : cells_) choose_products(cell);
   }
 
   NodeNeeds needs() const override {
@@ -50,9 +52,7 @@ class RecurrentNode final : public CudaNode {
     if (pass == Pass::backward) backward(memory);
   }
 
-  std::string implementation(Pass) const override {
-    return "step by step, " + recurrent_->name();
-  }
+  std::string implementation(Pass) const override { return "step by step, " + recurrent_->name(); }
 
  private:
   /// Where a layer in one direction keeps what; offsets into what forward leaves.
@@ -107,6 +107,40 @@ class RecurrentNode final : public CudaNode {
     if (c_row > 0) shape.c_row = c_row;
     shape.adds = adds;
     return context().products->product(shape);
+  }
+
+  std::shared_ptr<const TunedProduct> input_product(const Cell& cell) const {
+    return make(rows_, gate_rows_, layer_inputs(cell), false, true);
+  }
+  std::shared_ptr<const TunedProduct> projection_product() const {
+    return make(batch_, width_, op_.hidden, false, true, times_ * op_.hidden,
+                times_ * directions_ * width_);
+  }
+  std::shared_ptr<const TunedProduct> below_product(const Cell& cell) const {
+    return make(rows_, layer_inputs(cell), gate_rows_, false, false, 0, 0, cell.direction > 0);
+  }
+  std::shared_ptr<const TunedProduct> unprojected_product() const {
+    return make(batch_, op_.hidden, width_, false, false, times_ * width_);
+  }
+  std::shared_ptr<const TunedProduct> state_product() const {
+    return make(batch_, width_, gate_rows_, false, false, times_ * gate_rows_, 0, is_gru());
+  }
+  /// rows × columns of a weight's gradient.
+  std::shared_ptr<const TunedProduct> weight_product(std::int64_t rows,
+                                                     std::int64_t columns) const {
+    return make(rows, columns, rows_, true, false);
+  }
+  void choose_products(const Cell& cell) const {
+    input_product(cell);
+    if (op_.projection > 0) projection_product();
+    if (!facts().is_training) return;
+    below_product(cell);
+    state_product();
+    weight_product(gate_rows_, layer_inputs(cell));
+    weight_product(gate_rows_, width_);
+    if (op_.projection == 0) return;
+    unprojected_product();
+    weight_product(width_, op_.hidden);
   }
 
   char* kept(const NodeMemory& memory, std::int64_t offset) const {
@@ -167,9 +201,9 @@ class RecurrentNode final : public CudaNode {
     if (is_lstm() || is_gru()) s.gates = rows_at(kept(memory, cell.gates), 4 * op_.hidden, t);
     if (is_lstm()) {
       s.cells = rows_at(kept(memory, cell.cells), op_.hidden, t);
-      s.cells_before = step > 0 ? rows_at(kept(memory, cell.cells), op_.hidden,
-                                          time_of(cell, step - 1))
-                                : given_input(memory, 2, cell, op_.hidden);
+      s.cells_before = step > 0
+                           ? rows_at(kept(memory, cell.cells), op_.hidden, time_of(cell, step - 1))
+                           : given_input(memory, 2, cell, op_.hidden);
     }
     s.state = op_.projection > 0 ? rows_at(kept(memory, cell.unprojected), op_.hidden, t)
                                  : state_rows(memory, cell, t);
@@ -185,8 +219,7 @@ class RecurrentNode final : public CudaNode {
   void forward_of(const NodeMemory& memory, const Cell& cell) const {
     char* const of_input = scratch(memory, of_input_);
     char* const of_state = scratch(memory, of_state_);
-    make(rows_, gate_rows_, layer_inputs(cell), false, true)
-        ->run(layer_input(memory, cell), memory.inputs[own(cell, 0)], of_input);
+    input_product(cell)->run(layer_input(memory, cell), memory.inputs[own(cell, 0)], of_input);
     for (std::int64_t step = 0; step < times_; ++step) {
       CellStep s = step_of(memory, cell, step);
       s.of_input = rows_at(of_input, gate_rows_, time_of(cell, step));
@@ -199,10 +232,8 @@ class RecurrentNode final : public CudaNode {
       if (op_.biases > 1) s.state_bias = memory.inputs[own(cell, 3)];
       step_forward(s, stream());
       if (op_.projection > 0)
-        make(batch_, width_, op_.hidden, false, true, times_ * op_.hidden,
-             times_ * directions_ * width_)
-            ->run(s.state.data, memory.inputs[projection(cell)],
-                  state_rows(memory, cell, time_of(cell, step)).data);
+        projection_product()->run(s.state.data, memory.inputs[projection(cell)],
+                                  state_rows(memory, cell, time_of(cell, step)).data);
     }
     const std::int64_t last = time_of(cell, times_ - 1);
     copy_rows(given(memory.outputs, 1, cell, width_), state_rows(memory, cell, last), width_);
@@ -229,8 +260,7 @@ class RecurrentNode final : public CudaNode {
         const Cell& cell = cells_[static_cast<std::size_t>(layer * directions_ + direction)];
         through_time(memory, cell, above);
         if (below != nullptr)
-          make(rows_, layer_inputs(cell), gate_rows_, false, false, 0, 0, direction > 0)
-              ->run(scratch(memory, of_input_), memory.inputs[own(cell, 0)], below);
+          below_product(cell)->run(scratch(memory, of_input_), memory.inputs[own(cell, 0)], below);
         weights(memory, cell);
       }
       above = below;
@@ -249,23 +279,20 @@ class RecurrentNode final : public CudaNode {
       s.gate_gradients = rows_at(scratch(memory, of_input_), gate_rows_, t);
       s.of_state = rows_at(scratch(memory, of_state_), gate_rows_, t);
       const StepRows from_above =
-          above == nullptr
-              ? StepRows{}
-              : rows_at(above, directions_ * width_, t, cell.direction * width_);
+          above == nullptr ? StepRows{}
+                           : rows_at(above, directions_ * width_, t, cell.direction * width_);
       s.state_gradient = dh;
       s.cell_gradient = scratch(memory, cell_gradient_);
       if (op_.projection > 0) {
         const StepRows whole = rows_at(scratch(memory, state_gradients_), width_, t);
         add_rows(whole, {dh, width_}, from_above, batch_, width_, dtype_, stream());
         s.state_gradient = scratch(memory, unprojected_gradient_);
-        make(batch_, op_.hidden, width_, false, false, times_ * width_)
-            ->run(whole.data, memory.inputs[projection(cell)], s.state_gradient);
+        unprojected_product()->run(whole.data, memory.inputs[projection(cell)], s.state_gradient);
       } else {
         s.above = from_above;
       }
       step_backward(s, stream());
-      make(batch_, width_, gate_rows_, false, false, times_ * gate_rows_, 0, is_gru())
-          ->run(s.of_state.data, memory.inputs[own(cell, 1)], dh);
+      state_product()->run(s.of_state.data, memory.inputs[own(cell, 1)], dh);
     }
     if (first_own() > 1 && makes(Pass::backward, memory, 1))
       copy_rows(given(memory.input_gradients, 1, cell, width_), {dh, width_}, width_);
@@ -277,8 +304,8 @@ class RecurrentNode final : public CudaNode {
   void start_cell_gradient(const NodeMemory& memory, const Cell& cell) const {
     const StepRows from = given(memory.output_gradients, 2, cell, op_.hidden);
     if (from.data != nullptr)
-      convert(scratch(memory, cell_gradient_), sum_type(), from.data, dtype_,
-              batch_ * op_.hidden, stream());
+      convert(scratch(memory, cell_gradient_), sum_type(), from.data, dtype_, batch_ * op_.hidden,
+              stream());
   }
   void end_cell_gradient(const NodeMemory& memory, const Cell& cell) const {
     convert(given(memory.input_gradients, 2, cell, op_.hidden).data, dtype_,
@@ -292,12 +319,11 @@ class RecurrentNode final : public CudaNode {
       return makes(Pass::backward, memory, which) ? memory.input_gradients[which] : nullptr;
     };
     if (void* const to = gradient(own(cell, 0)))
-      make(gate_rows_, layer_inputs(cell), rows_, true, false)
-          ->run(of_input, layer_input(memory, cell), to);
+      weight_product(gate_rows_, layer_inputs(cell))->run(of_input, layer_input(memory, cell), to);
     if (void* const to = gradient(own(cell, 1))) {
       char* const before = scratch(memory, before_);
       states_before(memory, cell, before);
-      make(gate_rows_, width_, rows_, true, false)->run(of_state, before, to);
+      weight_product(gate_rows_, width_)->run(of_state, before, to);
     }
     ChannelArray bias;
     bias.rows = rows_;
@@ -305,12 +331,11 @@ class RecurrentNode final : public CudaNode {
     bias.dtype = dtype_;
     for (std::int64_t i = 0; i < op_.biases; ++i) {
       if (void* const to = gradient(own(cell, 2 + i)))
-        sum_over_channels(bias, to, i == 0 ? of_input : of_state, scratch(memory, sums_),
-                          stream());
+        sum_over_channels(bias, to, i == 0 ? of_input : of_state, scratch(memory, sums_), stream());
     }
     if (op_.projection == 0) return;
     if (void* const to = gradient(projection(cell)))
-      make(width_, op_.hidden, rows_, true, false)
+      weight_product(width_, op_.hidden)
           ->run(scratch(memory, state_gradients_), kept(memory, cell.unprojected), to);
   }
 

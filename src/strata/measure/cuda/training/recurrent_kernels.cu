@@ -37,7 +37,8 @@ __global__ void cell_forward(CellStep s) {
   };
   const auto keep = [&](int gate, A x) { put<T>(s.gates, n, gate * s.hidden + u, x); };
   if (s.cell == CellKind::lstm) {
-    const A input = logistic(of_input(0) + of_state(0)), forget = logistic(of_input(1) + of_state(1));
+    const A input = logistic(of_input(0) + of_state(0)),
+            forget = logistic(of_input(1) + of_state(1));
     const A candidate = tanh(of_input(2) + of_state(2)), out = logistic(of_input(3) + of_state(3));
     const A c = forget * at<T>(s.cells_before, n, u) + input * candidate;
     keep(0, input);
@@ -47,7 +48,8 @@ __global__ void cell_forward(CellStep s) {
     put<T>(s.cells, n, u, c);
     put<T>(s.state, n, u, out * tanh(c));
   } else if (s.cell == CellKind::gru) {
-    const A reset = logistic(of_input(0) + of_state(0)), update = logistic(of_input(1) + of_state(1));
+    const A reset = logistic(of_input(0) + of_state(0)),
+            update = logistic(of_input(1) + of_state(1));
     const A q = of_state(2);
     const A candidate = tanh(of_input(2) + reset * q);
     keep(0, reset);

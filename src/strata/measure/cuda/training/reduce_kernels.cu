@@ -56,8 +56,7 @@ __global__ void reduce_by_threads(ReduceKind kind, T* y, const T* x, IndexMap<1>
   if (n >= count) return;
   std::int64_t base = 0;
   kept.add_places(static_cast<std::uint32_t>(n), &base, 1);
-  y[n] = stored<T>(
-      finished(kind, reduced_by_thread(kind, x, reduced, 0, 1, length, base), length));
+  y[n] = stored<T>(finished(kind, reduced_by_thread(kind, x, reduced, 0, 1, length, base), length));
 }
 
 template <class T>
@@ -114,8 +113,8 @@ void sum_and_finish(const ChannelArray& array, void* sums, const void* a, const 
     launch_column_sums<T, inputs>(pa, pb, array.rows, array.channels, partials, terms, stream);
     splits = column_splits(array.rows, array.channels);
   } else {
-    launch_channel_sums<T, inputs>(pa, pb, array.rows, array.channels, array.inner, partials,
-                                   terms, stream);
+    launch_channel_sums<T, inputs>(pa, pb, array.rows, array.channels, array.inner, partials, terms,
+                                   stream);
     splits = channel_splits(array.rows, array.channels);
   }
   launch_finish_sums<T>(static_cast<T*>(sums), nullptr, partials, array.channels, splits, stream);

@@ -51,7 +51,9 @@ __global__ void row_gradient(RowNorm norm, FastDivisor inner, T* dx, const T* dy
     if (scale == nullptr) return d;
     return d * A(value(scale[first + inner.quotient(static_cast<std::uint32_t>(j))]));
   };
-  const auto normalized = [&](std::int64_t j) { return (A(value(x[row * length + j])) - mean) * r; };
+  const auto normalized = [&](std::int64_t j) {
+    return (A(value(x[row * length + j])) - mean) * r;
+  };
   A sum = 0, product = 0;
   for (std::int64_t j = threadIdx.x; j < length; j += blockDim.x) {
     const A d = scaled(j);

@@ -84,8 +84,8 @@ class SquaredErrorNode final : public CudaNode {
   void run(Pass pass, const NodeMemory& memory) override {
     const DType dtype = input(0).dtype;
     if (pass == Pass::forward)
-      return squared_error(memory.outputs[0], memory.inputs[0], memory.inputs[1],
-                           input(0).elements, dtype, memory.scratch, stream());
+      return squared_error(memory.outputs[0], memory.inputs[0], memory.inputs[1], input(0).elements,
+                           dtype, memory.scratch, stream());
     void* const da = makes(pass, memory, 0) ? memory.input_gradients[0] : nullptr;
     void* const db = makes(pass, memory, 1) ? memory.input_gradients[1] : nullptr;
     if (da == nullptr && db == nullptr) return;

@@ -55,7 +55,7 @@ struct AttentionRows {
 };
 void attention_softmax(const AttentionRows& rows, void* scores, cudaStream_t stream);
 /// In place of dP: dS = P (dP − Σ dP P), before the scale when `mask_gradient_only`.
-void attention_softmax_gradient(const AttentionRows& rows, void* dscores,
-                                const void* probabilities, bool is_scaled, cudaStream_t stream);
+void attention_softmax_gradient(const AttentionRows& rows, void* dscores, const void* probabilities,
+                                bool is_scaled, cudaStream_t stream);
 
 }  // namespace strata::cuda::train

@@ -64,8 +64,7 @@ __global__ void row_losses(SoftmaxRun run, CrossEntropyMemory memory) {
   const auto* const x = static_cast<const T*>(memory.logits);
   const A log_sum = log_sum_of(run, row, x);
   if (threadIdx.x != 0) return;
-  const std::int64_t target =
-      index_at(memory.targets, memory.targets_are_64_bit, blockIdx.x);
+  const std::int64_t target = index_at(memory.targets, memory.targets_are_64_bit, blockIdx.x);
   if (memory.log_sums != nullptr) static_cast<A*>(memory.log_sums)[blockIdx.x] = log_sum;
   static_cast<A*>(memory.row_losses)[blockIdx.x] = log_sum - A(value(x[row.place(target)]));
 }
@@ -77,8 +76,7 @@ __global__ void cross_entropy_rows(SoftmaxRun run, CrossEntropyMemory memory, T*
   const Row<T> row(run);
   const auto* const x = static_cast<const T*>(memory.logits);
   const A log_sum = static_cast<const A*>(memory.log_sums)[blockIdx.x];
-  const std::int64_t target =
-      index_at(memory.targets, memory.targets_are_64_bit, blockIdx.x);
+  const std::int64_t target = index_at(memory.targets, memory.targets_are_64_bit, blockIdx.x);
   const A share = A(value(*dloss)) / A(run.rows());
   for (std::int64_t j = threadIdx.x; j < run.length; j += blockDim.x) {
     const A p = exp(A(value(x[row.place(j)])) - log_sum);
@@ -199,8 +197,8 @@ void cross_entropy(const SoftmaxRun& run, const CrossEntropyMemory& memory, void
                    cudaStream_t stream) {
   with_element_type(run.dtype, [&](auto element) {
     using T = decltype(element);
-    row_losses<T><<<static_cast<unsigned>(run.rows()), threads_for(run.length), 0, stream>>>(
-        run, memory);
+    row_losses<T>
+        <<<static_cast<unsigned>(run.rows()), threads_for(run.length), 0, stream>>>(run, memory);
     mean_of<<<1, 1024, 0, stream>>>(static_cast<T*>(loss),
                                     static_cast<const Compute<T>*>(memory.row_losses), run.rows(),
                                     static_cast<Compute<T>>(run.rows()));
@@ -251,8 +249,8 @@ void attention_softmax(const AttentionRows& rows, void* scores, cudaStream_t str
   STRATA_CUDA_CALL(cudaGetLastError());
 }
 
-void attention_softmax_gradient(const AttentionRows& rows, void* dscores,
-                                const void* probabilities, bool is_scaled, cudaStream_t stream) {
+void attention_softmax_gradient(const AttentionRows& rows, void* dscores, const void* probabilities,
+                                bool is_scaled, cudaStream_t stream) {
   with_element_type(rows.dtype, [&](auto element) {
     using T = decltype(element);
     attention_rows_gradient<<<static_cast<unsigned>(rows.batch * rows.heads * rows.queries),

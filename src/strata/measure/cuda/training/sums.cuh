@@ -16,9 +16,8 @@ namespace strata::cuda::train {
 /// How many blocks share a channel of [rows, channels, inner]: so many that the chip is full.
 inline int channel_splits(std::int64_t rows, std::int64_t channels) {
   constexpr std::int64_t enough_blocks = 1536;
-  return static_cast<int>(
-      std::clamp<std::int64_t>(enough_blocks / std::max<std::int64_t>(channels, 1), 1,
-                               std::min<std::int64_t>(rows, 64)));
+  return static_cast<int>(std::clamp<std::int64_t>(
+      enough_blocks / std::max<std::int64_t>(channels, 1), 1, std::min<std::int64_t>(rows, 64)));
 }
 /// The same for columns of [rows, columns].
 inline int column_splits(std::int64_t rows, std::int64_t columns) {
@@ -85,8 +84,7 @@ void launch_channel_sums(const T* a, const T* b, std::int64_t rows, std::int64_t
   constexpr int width = Pack<T>::size;
   const dim3 grid(static_cast<unsigned>(channels),
                   static_cast<unsigned>(channel_splits(rows, channels)));
-  const bool is_packed =
-      inner % width == 0 && is_aligned(a) && (inputs < 2 || is_aligned(b));
+  const bool is_packed = inner % width == 0 && is_aligned(a) && (inputs < 2 || is_aligned(b));
   if (is_packed) {
     sum_channels<T, inputs, width><<<grid, threads_per_block, 0, stream>>>(
         a, b, rows, inner, inner_threads(inner / width), partials, terms);
@@ -132,9 +130,9 @@ __global__ void __launch_bounds__(threads_per_block)
 template <class T, int inputs, class Terms>
 void launch_column_sums(const T* a, const T* b, std::int64_t rows, std::int64_t columns,
                         Compute<T>* partials, Terms terms, cudaStream_t stream) {
-  sum_columns<T, inputs><<<dim3(blocks_for(columns, 32),
-                                static_cast<unsigned>(column_splits(rows, columns))),
-                           threads_per_block, 0, stream>>>(a, b, rows, columns, partials, terms);
+  sum_columns<T, inputs>
+      <<<dim3(blocks_for(columns, 32), static_cast<unsigned>(column_splits(rows, columns))),
+         threads_per_block, 0, stream>>>(a, b, rows, columns, partials, terms);
   STRATA_CUDA_CALL(cudaGetLastError());
 }
 

@@ -73,10 +73,10 @@ void launch_update(const UpdateRun& memory, Rule rule, cudaStream_t stream) {
                          is_aligned(first) && is_aligned(second);
   with_element_type(memory.dtype, [&](auto element) {
     using T = decltype(element);
-    update<T, states><<<blocks_for(memory.elements, 4 * threads_per_block), threads_per_block, 0,
-                        stream>>>(static_cast<T*>(memory.parameter),
-                                  static_cast<const T*>(memory.gradient), first, second,
-                                  memory.elements, is_packed, rule);
+    update<T, states>
+        <<<blocks_for(memory.elements, 4 * threads_per_block), threads_per_block, 0, stream>>>(
+            static_cast<T*>(memory.parameter), static_cast<const T*>(memory.gradient), first,
+            second, memory.elements, is_packed, rule);
   });
   STRATA_CUDA_CALL(cudaGetLastError());
 }
@@ -97,8 +97,7 @@ void update_parameter(const UpdateRun& run, cudaStream_t stream) {
       return launch_update<2>(
           run,
           Adam{static_cast<float>(run.beta_1), static_cast<float>(run.beta_2),
-               static_cast<float>(step), static_cast<float>(root),
-               static_cast<float>(run.epsilon)},
+               static_cast<float>(step), static_cast<float>(root), static_cast<float>(run.epsilon)},
           stream);
     }
   }

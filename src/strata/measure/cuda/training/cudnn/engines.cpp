@@ -28,9 +28,9 @@ class Descriptor {
   template <class Item>
   Descriptor& set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
                   std::span<const Item> items) {
-    is_good_ = is_good_ && cudnn_->backend_set(descriptor_, name, type,
-                                               static_cast<std::int64_t>(items.size()),
-                                               items.data()) == CUDNN_STATUS_SUCCESS;
+    is_good_ = is_good_ &&
+               cudnn_->backend_set(descriptor_, name, type, static_cast<std::int64_t>(items.size()),
+                                   items.data()) == CUDNN_STATUS_SUCCESS;
     return *this;
   }
   template <class Item>
@@ -149,8 +149,7 @@ void RequestGraph::describe_convolution() {
            static_cast<std::int64_t>(3 - first_axis_))
       .set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE,
            request_.dtype == DType::fp64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT)
-      .set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE,
-           CUDNN_CROSS_CORRELATION);
+      .set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, CUDNN_CROSS_CORRELATION);
   set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, request_.pad_begin);
   set(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, request_.pad_end);
   set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, request_.stride);
@@ -213,8 +212,7 @@ class EngineRunner final : public ConvRunner {
              std::span<void* const>(data))
         .set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, scratch);
     return pack.finalize() &&
-           cudnn_->backend_execute(cudnn_->handle, plan_.get(), pack.get()) ==
-               CUDNN_STATUS_SUCCESS;
+           cudnn_->backend_execute(cudnn_->handle, plan_.get(), pack.get()) == CUDNN_STATUS_SUCCESS;
   }
 
  private:
@@ -238,12 +236,10 @@ struct EngineFacts {
 
 EngineFacts facts_of_engine(const Descriptor& engine) {
   EngineFacts facts;
-  const auto number =
-      engine.all<std::int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1);
+  const auto number = engine.all<std::int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1);
   if (!number.empty()) facts.number = number.front();
   facts.numbers = engine.all<cudnnBackendNumericalNote_t>(
-      CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
-      CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
+      CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE, CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
   facts.behavior = engine.all<cudnnBackendBehaviorNote_t>(
       CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE, CUDNN_BEHAVIOR_NOTE_TYPE_COUNT);
   return facts;
@@ -251,8 +247,7 @@ EngineFacts facts_of_engine(const Descriptor& engine) {
 
 // fp32 is multiplied as fp32: tensor cores would round it to TF32 first.
 bool is_right_for(const ConvRequest& request, const EngineFacts& facts) {
-  if (facts.has(CUDNN_NUMERICAL_NOTE_WINOGRAD) && loses_digits_with_winograd(request))
-    return false;
+  if (facts.has(CUDNN_NUMERICAL_NOTE_WINOGRAD) && loses_digits_with_winograd(request)) return false;
   if (request.dtype != DType::fp32) return true;
   return !facts.has(CUDNN_NUMERICAL_NOTE_TENSOR_CORE) &&
          !facts.has(CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS);
@@ -350,8 +345,8 @@ bool EngineList::add(Descriptor engine, Descriptor configuration, const EngineFa
   const auto bytes =
       plan.all<std::int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1);
   if (bytes.empty() || bytes.front() > most_scratch_) return false;
-  auto origins = std::make_shared<const Origins>(
-      Origins{graph_, std::move(engine), std::move(configuration)});
+  auto origins =
+      std::make_shared<const Origins>(Origins{graph_, std::move(engine), std::move(configuration)});
   list_.push_back(std::make_unique<EngineRunner>(cudnn_, std::move(origins), std::move(plan),
                                                  fmt::format("cudnn:engine_{}", facts.number),
                                                  bytes.front()));

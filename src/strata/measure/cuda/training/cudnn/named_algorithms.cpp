@@ -50,15 +50,14 @@ NamedProblem::NamedProblem(Cudnn cudnn, const ConvRequest& r)
                            narrow(r.channels / r.groups), r.kernel[1], r.kernel[2]),
         "cudnnSetFilter4dDescriptor");
   check(cudnn_->set_convolution(convolution_, r.pad_begin[1], r.pad_begin[2], r.stride[1],
-                                r.stride[2], r.dilation[1], r.dilation[2],
-                                CUDNN_CROSS_CORRELATION,
+                                r.stride[2], r.dilation[1], r.dilation[2], CUDNN_CROSS_CORRELATION,
                                 r.dtype == DType::fp64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT),
         "cudnnSetConvolution2dDescriptor");
   check(cudnn_->set_groups(convolution_, narrow(r.groups)), "cudnnSetConvolutionGroupCount");
   const bool is_exact = r.dtype == DType::fp32 || r.dtype == DType::fp64;
-  const cudnnMathType_t math = is_exact                    ? CUDNN_FMA_MATH
+  const cudnnMathType_t math = is_exact                 ? CUDNN_FMA_MATH
                                : r.dtype == DType::tf32 ? CUDNN_DEFAULT_MATH
-                                                           : CUDNN_TENSOR_OP_MATH;
+                                                        : CUDNN_TENSOR_OP_MATH;
   check(cudnn_->set_math(convolution_, math), "cudnnSetConvolutionMathType");
 }
 
@@ -91,8 +90,7 @@ bool NamedProblem::run(int algorithm, const ConvTensors& tensors, void* scratch,
     case RequestPass::forward:
       return cudnn_->forward(cudnn_->handle, one, input_, tensors.input, weights_, tensors.weights,
                              convolution_, static_cast<cudnnConvolutionFwdAlgo_t>(algorithm),
-                             scratch, bytes, zero, output_,
-                             tensors.output) == CUDNN_STATUS_SUCCESS;
+                             scratch, bytes, zero, output_, tensors.output) == CUDNN_STATUS_SUCCESS;
     case RequestPass::input_gradient:
       return cudnn_->data(cudnn_->handle, one, weights_, tensors.weights, output_, tensors.output,
                           convolution_, static_cast<cudnnConvolutionBwdDataAlgo_t>(algorithm),
@@ -182,8 +180,7 @@ void add_named_algorithms(ConvRunners& list, const Cudnn& cudnn, const ConvReque
     std::size_t bytes = 0;
     if (!problem->workspace(algorithm.number, bytes)) continue;
     if (static_cast<std::int64_t>(bytes) > most_scratch) continue;
-    list.push_back(
-        std::make_unique<NamedRunner>(problem, algorithm.name, algorithm.number, bytes));
+    list.push_back(std::make_unique<NamedRunner>(problem, algorithm.name, algorithm.number, bytes));
   }
 }
 
