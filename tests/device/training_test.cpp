@@ -120,6 +120,15 @@ std::vector<double> poison(std::int64_t count, DType dtype) {
                              is_floating(dtype) ? std::numeric_limits<double>::quiet_NaN() : 1);
 }
 
+/// Only the gradients that belong to a pass.
+NodeMemory of_pass(NodeMemory memory, const Graph& graph, const Node& node, Pass pass) {
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const bool is_parameter = graph.tensors[node.inputs[i]].kind == TensorKind::parameter;
+    if (is_parameter != (pass == Pass::backward_weight)) memory.input_gradients[i] = nullptr;
+  }
+  return memory;
+}
+
 /// Runs a node forward and backward; empty with a reason where the device has no kernels.
 std::string run_node(TrainingDevice& device, const BoundGraph& bound, NodeId id, bool separately,
                      NodeNumbers& numbers) {
@@ -164,8 +173,8 @@ std::string run_node(TrainingDevice& device, const BoundGraph& bound, NodeId id,
     for (std::size_t i = 0; i < node.first_own && !needs.inputs; ++i) memory.inputs[i] = nullptr;
     if (!needs.outputs) std::fill(memory.outputs.begin(), memory.outputs.end(), nullptr);
     if (separately && !needs.backward_is_one) {
-      kernels.run(Pass::backward_input, memory);
-      kernels.run(Pass::backward_weight, memory);
+      for (const Pass pass : {Pass::backward_input, Pass::backward_weight})
+        kernels.run(pass, of_pass(memory, *bound.graph, node, pass));
     } else {
       kernels.run(Pass::backward, memory);
     }

@@ -14,7 +14,7 @@ namespace strata::cuda::train {
 namespace {
 
 using SharedProduct = std::shared_ptr<const TunedProduct>;
-constexpr std::size_t query = 0, key = 1, value = 2, mask = 3;
+constexpr std::size_t query_input = 0, key_input = 1, value_input = 2, mask_input = 3;
 
 /// [batch, length, heads × width], and the same with heads apart: [batch, repeated heads, length,
 /// width].
@@ -33,7 +33,7 @@ class AttentionNode final : public CudaNode {
  public:
   AttentionNode(NodeFacts facts, const Attention& op) : CudaNode(std::move(facts)) {
     const std::int64_t kv = op.kv_heads == 0 ? op.heads : op.kv_heads;
-    const BoundTensor &q = input(query), &k = input(key), &v = input(value);
+    const BoundTensor &q = input(query_input), &k = input(key_input), &v = input(value_input);
     q_ = {q[0], q[1], op.heads, 1, q[2] / op.heads};
     k_ = {k[0], k[1], kv, op.heads / kv, k[2] / kv};
     v_ = {v[0], v[1], kv, op.heads / kv, v[2] / kv};
@@ -47,7 +47,7 @@ class AttentionNode final : public CudaNode {
     rows_.dtype = q.dtype;
     if (has_mask()) {
       mask_shape_ = {rows_.batch, rows_.heads, rows_.queries, rows_.keys};
-      const auto strides = broadcast_strides(input(mask).shape, mask_shape_);
+      const auto strides = broadcast_strides(input(mask_input).shape, mask_shape_);
       for (std::size_t i = 0; i < 4; ++i) rows_.mask_strides[i] = strides[i];
     }
     make_products();
@@ -65,13 +65,13 @@ class AttentionNode final : public CudaNode {
 
   void run(Pass pass, const NodeMemory& memory) override {
     if (pass == Pass::forward) return forward(memory);
-    backward(pass, memory);
+    backward(memory);
   }
 
   std::string implementation(Pass) const override { return scores_->name(); }
 
  private:
-  bool has_mask() const { return facts().inputs.size() > mask; }
+  bool has_mask() const { return facts().inputs.size() > mask_input; }
   std::int64_t element_bytes() const { return bytes_per_element(rows_.dtype); }
   std::int64_t score_elements() const {
     return rows_.batch * rows_.heads * rows_.queries * rows_.keys;
@@ -131,47 +131,47 @@ class AttentionNode final : public CudaNode {
 
   void forward(const NodeMemory& memory) const {
     void* const p = facts().is_training ? memory.saved : room(memory, p_room_);
-    split(room(memory, q_room_), memory.inputs[query], q_);
-    split(room(memory, k_room_), memory.inputs[key], k_);
-    split(room(memory, v_room_), memory.inputs[value], v_);
+    split(room(memory, q_room_), memory.inputs[query_input], q_);
+    split(room(memory, k_room_), memory.inputs[key_input], k_);
+    split(room(memory, v_room_), memory.inputs[value_input], v_);
     scores_->run(room(memory, q_room_), room(memory, k_room_), p);
     AttentionRows rows = rows_;
-    if (has_mask()) rows.mask = memory.inputs[mask];
+    if (has_mask()) rows.mask = memory.inputs[mask_input];
     attention_softmax(rows, p, stream());
     mixed_->run(p, room(memory, v_room_), room(memory, o_room_));
     join(memory.outputs[0], room(memory, o_room_), o_);
   }
 
-  void backward(Pass pass, const NodeMemory& memory) const {
+  void backward(const NodeMemory& memory) const {
     void* const d_out = room(memory, o_room_);
     void* const ds = room(memory, p_room_);
     void* const gradient = room(memory, gradient_room_);
     split(d_out, memory.output_gradients[0], o_);
-    if (makes(pass, memory, value)) {
+    if (makes(memory, value_input)) {
       value_gradient_->run(memory.saved, d_out, gradient);
-      join(memory.input_gradients[value], gradient, v_);
+      join(memory.input_gradients[value_input], gradient, v_);
     }
-    const bool makes_mask = has_mask() && makes(pass, memory, mask);
-    const bool makes_scores = makes(pass, memory, query) || makes(pass, memory, key);
+    const bool makes_mask = has_mask() && makes(memory, mask_input);
+    const bool makes_scores = makes(memory, query_input) || makes(memory, key_input);
     if (!makes_mask && !makes_scores) return;
-    split(room(memory, v_room_), memory.inputs[value], v_);
+    split(room(memory, v_room_), memory.inputs[value_input], v_);
     if (makes_mask) {  // it is added after the scale, so that its gradient has none
       probability_gradient_->run(d_out, room(memory, v_room_), ds);
       attention_softmax_gradient(rows_, ds, memory.saved, false, stream());
-      sum_mask_gradient(memory.input_gradients[mask], ds);
+      sum_mask_gradient(memory.input_gradients[mask_input], ds);
     }
     if (!makes_scores) return;
     probability_gradient_->run(d_out, room(memory, v_room_), ds);
     attention_softmax_gradient(rows_, ds, memory.saved, true, stream());
-    if (makes(pass, memory, query)) {
-      split(room(memory, k_room_), memory.inputs[key], k_);
+    if (makes(memory, query_input)) {
+      split(room(memory, k_room_), memory.inputs[key_input], k_);
       query_gradient_->run(ds, room(memory, k_room_), gradient);
-      join(memory.input_gradients[query], gradient, q_);
+      join(memory.input_gradients[query_input], gradient, q_);
     }
-    if (makes(pass, memory, key)) {
-      split(room(memory, q_room_), memory.inputs[query], q_);
+    if (makes(memory, key_input)) {
+      split(room(memory, q_room_), memory.inputs[query_input], q_);
       key_gradient_->run(ds, room(memory, q_room_), gradient);
-      join(memory.input_gradients[key], gradient, k_);
+      join(memory.input_gradients[key_input], gradient, k_);
     }
   }
 

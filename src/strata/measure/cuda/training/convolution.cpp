@@ -74,11 +74,11 @@ class ConvolutionNode final : public CudaNode {
       return;
     }
     void* const dy = memory.output_gradients[0];
-    if (makes(pass, memory, 0))
+    if (makes(memory, 0))
       compute(1, memory.input_gradients[0], memory.inputs[weight], dy, memory.scratch);
-    if (makes(pass, memory, weight))
+    if (makes(memory, weight))
       compute(2, memory.inputs[0], memory.input_gradients[weight], dy, memory.scratch);
-    if (has_bias_ && makes(pass, memory, bias))
+    if (has_bias_ && makes(memory, bias))
       sum_over_channels(bias_array_, memory.input_gradients[bias], dy, memory.scratch, stream());
   }
 

@@ -53,11 +53,11 @@ class LinearNode final : public CudaNode {
       return;
     }
     const void* const dy = memory.output_gradients[0];
-    if (makes(pass, memory, 0))
+    if (makes(memory, 0))
       input_gradient_->run(dy, memory.inputs[weight], memory.input_gradients[0]);
-    if (makes(pass, memory, weight))
+    if (makes(memory, weight))
       weight_gradient_->run(dy, memory.inputs[0], memory.input_gradients[weight]);
-    if (has_bias_ && makes(pass, memory, bias))
+    if (has_bias_ && makes(memory, bias))
       sum_over_channels(bias_array_, memory.input_gradients[bias], dy, memory.scratch, stream());
   }
 
@@ -119,13 +119,13 @@ class MatMulNode final : public CudaNode {
       return forward_->run(a, written_out(b_, memory.inputs[1], b_room), memory.outputs[0]);
     }
     const void* const dy = memory.output_gradients[0];
-    if (makes(pass, memory, 0)) {
+    if (makes(memory, 0)) {
       const void* const b = written_out(b_, memory.inputs[1], b_room);
       void* const to = a_.is_repeated ? gradient_room : memory.input_gradients[0];
       op_.transpose_a ? a_gradient_->run(b, dy, to) : a_gradient_->run(dy, b, to);
       sum_repeats(a_, memory.input_gradients[0], to);
     }
-    if (makes(pass, memory, 1)) {
+    if (makes(memory, 1)) {
       const void* const a = written_out(a_, memory.inputs[0], a_room);
       void* const to = b_.is_repeated ? gradient_room : memory.input_gradients[1];
       op_.transpose_b ? b_gradient_->run(dy, a, to) : b_gradient_->run(a, dy, to);

@@ -137,7 +137,6 @@ NodeFacts facts_of(SharedTraining context, const BoundGraph& bound, NodeId id, b
   facts.is_training = is_training;
   for (const TensorId tensor : node.inputs) {
     facts.inputs.push_back(bound.tensors[tensor]);
-    facts.is_parameter.push_back(bound.graph->tensors[tensor].kind == TensorKind::parameter);
   }
   for (const TensorId tensor : node.outputs) facts.outputs.push_back(bound.tensors[tensor]);
   return facts;

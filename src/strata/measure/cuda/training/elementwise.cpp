@@ -38,7 +38,7 @@ class ElementwiseNode final : public CudaNode {
   void run(Pass pass, const NodeMemory& memory) override {
     if (pass == Pass::forward) return forward(memory);
     for (std::size_t i = 0; i < facts().inputs.size(); ++i) {
-      if (makes(pass, memory, i)) gradient(memory, i);
+      if (makes(memory, i)) gradient(memory, i);
     }
   }
 
@@ -135,7 +135,7 @@ class ReduceNode final : public CudaNode {
   void run(Pass pass, const NodeMemory& memory) override {
     if (pass == Pass::forward) {
       reduce(kind_, memory.outputs[0], memory.inputs[0], input(0).dtype, kept_, reduced_, stream());
-    } else if (makes(pass, memory, 0)) {
+    } else if (makes(memory, 0)) {
       reduce_gradient(kind_, memory.input_gradients[0], memory.output_gradients[0],
                       memory.outputs[0], memory.inputs[0], input(0).dtype, spread_,
                       reduced_.elements(), stream());

@@ -37,7 +37,7 @@ class MoveNode final : public CudaNode {
       return;
     }
     for (std::size_t i = 0; i < facts().inputs.size(); ++i) {
-      if (makes(pass, memory, i)) gradient(memory, i);
+      if (makes(memory, i)) gradient(memory, i);
     }
   }
 
@@ -102,7 +102,7 @@ class ExpandNode final : public CudaNode {
     if (pass == Pass::forward) {
       copy_strided(memory.outputs[0], memory.inputs[0], bytes_per_element(output().dtype), forward_,
                    stream());
-    } else if (makes(pass, memory, 0)) {
+    } else if (makes(memory, 0)) {
       reduce(ReduceKind::sum, memory.input_gradients[0], memory.output_gradients[0], output().dtype,
              kept_, repeated_, stream());
     }
@@ -126,7 +126,7 @@ class LookupNode final : public CudaNode {
   void run(Pass pass, const NodeMemory& memory) override {
     if (pass == Pass::forward) {
       look_up(run_, memory.outputs[0], memory.inputs[data_], memory.inputs[indices_], stream());
-    } else if (makes(pass, memory, data_)) {
+    } else if (makes(memory, data_)) {
       look_up_gradient(run_, memory.input_gradients[data_], memory.output_gradients[0],
                        memory.inputs[indices_], memory.scratch, stream());
     }

@@ -32,7 +32,6 @@ struct NodeFacts {
   const BoundGraph* bound = nullptr;  ///< only while kernels are made
   NodeId id = 0;
   std::vector<BoundTensor> inputs, outputs;
-  std::vector<bool> is_parameter;  ///< of the inputs
   std::size_t first_own = 0;
   bool is_training = true;
 
@@ -52,11 +51,9 @@ class CudaNode : public NodeKernels {
   cudaStream_t stream() const { return facts_.context->stream(); }
   const NodeFacts& facts() const { return facts_; }
 
-  /// Whether the pass makes the gradient of this input here.
-  bool makes(Pass pass, const NodeMemory& memory, std::size_t i) const {
-    if (i >= memory.input_gradients.size() || memory.input_gradients[i] == nullptr) return false;
-    if (pass == Pass::backward) return true;
-    return (pass == Pass::backward_weight) == facts_.is_parameter[i];
+  /// Whether a gradient is to be made: the engine gives a place to those that belong to the pass.
+  static bool makes(const NodeMemory& memory, std::size_t i) {
+    return i < memory.input_gradients.size() && memory.input_gradients[i] != nullptr;
   }
   void copy(void* to, const void* from, std::int64_t bytes) const {
     if (to != from)

@@ -48,9 +48,9 @@ class BatchNormNode final : public CudaNode {
                                  : batch_norm_of_running(array_, m, stream());
     }
     m.dy = memory.output_gradients[0];
-    if (makes(pass, memory, 0)) m.dx = memory.input_gradients[0];
-    if (op_.scale && makes(pass, memory, scale)) m.scale_gradient = memory.input_gradients[scale];
-    if (op_.shift && makes(pass, memory, shift)) m.shift_gradient = memory.input_gradients[shift];
+    if (makes(memory, 0)) m.dx = memory.input_gradients[0];
+    if (op_.scale && makes(memory, scale)) m.scale_gradient = memory.input_gradients[scale];
+    if (op_.shift && makes(memory, shift)) m.shift_gradient = memory.input_gradients[shift];
     batch_norm_gradient(array_, m, stream());
   }
 
@@ -87,12 +87,12 @@ class RowNormNode final : public CudaNode {
       return row_norm(norm_, m, stream());
     }
     m.dy = memory.output_gradients[0];
-    if (makes(pass, memory, 0)) {
+    if (makes(memory, 0)) {
       m.dx = memory.input_gradients[0];
       row_norm_gradient(norm_, m, stream());
     }
-    if (has_scale_ && makes(pass, memory, scale)) m.scale_gradient = memory.input_gradients[scale];
-    if (has_shift_ && makes(pass, memory, shift)) m.shift_gradient = memory.input_gradients[shift];
+    if (has_scale_ && makes(memory, scale)) m.scale_gradient = memory.input_gradients[scale];
+    if (has_shift_ && makes(memory, shift)) m.shift_gradient = memory.input_gradients[shift];
     if (m.scale_gradient != nullptr || m.shift_gradient != nullptr)
       row_norm_weight_gradient(norm_, m, stream());
   }
@@ -118,7 +118,7 @@ class LocalResponseNode final : public CudaNode {
       local_response_norm(array_, size_, memory.outputs[0],
                           facts().is_training ? memory.saved : memory.scratch, memory.inputs[0],
                           stream());
-    } else if (makes(pass, memory, 0)) {
+    } else if (makes(memory, 0)) {
       local_response_norm_gradient(array_, size_, memory.input_gradients[0],
                                    memory.output_gradients[0], memory.inputs[0], memory.outputs[0],
                                    memory.saved, stream());

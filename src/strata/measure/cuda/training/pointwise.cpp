@@ -14,7 +14,7 @@ class CopyNode final : public CudaNode {
   void run(Pass pass, const NodeMemory& memory) override {
     if (pass == Pass::forward) {
       copy(memory.outputs[0], memory.inputs[0], output().bytes);
-    } else if (makes(pass, memory, 0)) {
+    } else if (makes(memory, 0)) {
       copy(memory.input_gradients[0], memory.output_gradients[0], input(0).bytes);
     }
   }
@@ -45,7 +45,7 @@ class UnaryNode final : public CudaNode {
     const std::int64_t count = input(0).elements;
     if (pass == Pass::forward) {
       apply_function(kind_, memory.outputs[0], memory.inputs[0], count, input(0).dtype, stream());
-    } else if (makes(pass, memory, 0)) {
+    } else if (makes(memory, 0)) {
       const void* const kept = function_keeps_output(kind_) ? memory.outputs[0] : memory.inputs[0];
       apply_function_gradient(kind_, memory.input_gradients[0], memory.output_gradients[0], kept,
                               count, input(0).dtype, stream());
@@ -98,10 +98,10 @@ class PreluNode final : public CudaNode {
     if (pass == Pass::forward)
       return parametric_relu(array_, memory.outputs[0], memory.inputs[0], memory.inputs[slope],
                              stream());
-    if (makes(pass, memory, 0))
+    if (makes(memory, 0))
       parametric_relu_gradient(array_, memory.input_gradients[0], memory.output_gradients[0],
                                memory.inputs[0], memory.inputs[slope], stream());
-    if (makes(pass, memory, slope))
+    if (makes(memory, slope))
       sum_slope_gradient(array_, memory.input_gradients[slope], memory.output_gradients[0],
                          memory.inputs[0], memory.scratch, stream());
   }
@@ -127,7 +127,7 @@ class DropoutNode final : public CudaNode {
     auto* const mask = static_cast<std::uint8_t*>(memory.saved);
     if (pass == Pass::forward) {
       drop_out(run_, memory.outputs[0], mask, memory.inputs[0], stream());
-    } else if (makes(pass, memory, 0)) {
+    } else if (makes(memory, 0)) {
       drop_out_gradient(run_, memory.input_gradients[0], mask, memory.output_gradients[0],
                         stream());
     }
@@ -154,7 +154,7 @@ class RotaryNode final : public CudaNode {
     run.is_reversed = pass != Pass::forward;
     if (pass == Pass::forward) {
       rotate(run, memory.outputs[0], memory.inputs[0], cosine, sine, stream());
-    } else if (makes(pass, memory, 0)) {
+    } else if (makes(memory, 0)) {
       rotate(run, memory.input_gradients[0], memory.output_gradients[0], cosine, sine, stream());
     }
   }
@@ -171,7 +171,7 @@ class CastNode final : public CudaNode {
     const DType from = input(0).dtype, to = output().dtype;
     if (pass == Pass::forward) {
       convert(memory.outputs[0], to, memory.inputs[0], from, output().elements, stream());
-    } else if (makes(pass, memory, 0)) {
+    } else if (makes(memory, 0)) {
       convert(memory.input_gradients[0], from, memory.output_gradients[0], to, output().elements,
               stream());
     }
@@ -190,7 +190,7 @@ class YoloNode final : public CudaNode {
   void run(Pass pass, const NodeMemory& memory) override {
     if (pass == Pass::forward) {
       yolo(array_, entries_, memory.outputs[0], memory.inputs[0], stream());
-    } else if (makes(pass, memory, 0)) {
+    } else if (makes(memory, 0)) {
       yolo_gradient(array_, entries_, memory.input_gradients[0], memory.output_gradients[0],
                     memory.outputs[0], stream());
     }

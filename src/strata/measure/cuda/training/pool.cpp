@@ -32,7 +32,7 @@ class PoolNode final : public CudaNode {
     if (pass == Pass::forward) {
       pool(run_, memory.outputs[0], keeps_indices() ? indices : nullptr, memory.inputs[0],
            stream());
-    } else if (makes(pass, memory, 0)) {
+    } else if (makes(memory, 0)) {
       pool_gradient(run_, memory.input_gradients[0], memory.output_gradients[0], indices, stream());
     }
   }
@@ -59,7 +59,7 @@ class ResizeNode final : public CudaNode {
   void run(Pass pass, const NodeMemory& memory) override {
     if (pass == Pass::forward) {
       resize(run_, memory.outputs[0], memory.inputs[0], stream());
-    } else if (makes(pass, memory, 0)) {
+    } else if (makes(memory, 0)) {
       resize_gradient(run_, memory.input_gradients[0], memory.output_gradients[0], memory.scratch,
                       stream());
     }

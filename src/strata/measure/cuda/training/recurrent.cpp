@@ -253,7 +253,7 @@ class RecurrentNode final : public CudaNode {
     for (std::int64_t layer = op_.layers - 1; layer >= 0; --layer) {
       char* below = scratch(memory, between_[static_cast<std::size_t>(layer % 2)]);
       if (layer == 0) {
-        const bool is_wanted = makes(Pass::backward, memory, 0);
+        const bool is_wanted = makes(memory, 0);
         below = is_wanted ? static_cast<char*>(memory.input_gradients[0]) : nullptr;
       }
       for (std::int64_t direction = 0; direction < directions_; ++direction) {
@@ -294,9 +294,9 @@ class RecurrentNode final : public CudaNode {
       step_backward(s, stream());
       state_product()->run(s.of_state.data, memory.inputs[own(cell, 1)], dh);
     }
-    if (first_own() > 1 && makes(Pass::backward, memory, 1))
+    if (first_own() > 1 && makes(memory, 1))
       copy_rows(given(memory.input_gradients, 1, cell, width_), {dh, width_}, width_);
-    if (first_own() > 2 && makes(Pass::backward, memory, 2)) end_cell_gradient(memory, cell);
+    if (first_own() > 2 && makes(memory, 2)) end_cell_gradient(memory, cell);
   }
 
   // The gradient of the cell is kept in the type that sums have.
@@ -316,7 +316,7 @@ class RecurrentNode final : public CudaNode {
     const char* const of_input = scratch(memory, of_input_);
     const char* const of_state = scratch(memory, of_state_);
     const auto gradient = [&](std::size_t which) -> void* {
-      return makes(Pass::backward, memory, which) ? memory.input_gradients[which] : nullptr;
+      return makes(memory, which) ? memory.input_gradients[which] : nullptr;
     };
     if (void* const to = gradient(own(cell, 0)))
       weight_product(gate_rows_, layer_inputs(cell))->run(of_input, layer_input(memory, cell), to);

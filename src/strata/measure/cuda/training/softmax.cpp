@@ -30,7 +30,7 @@ class SoftmaxNode final : public CudaNode {
   void run(Pass pass, const NodeMemory& memory) override {
     if (pass == Pass::forward) {
       softmax(run_, memory.outputs[0], memory.inputs[0], stream());
-    } else if (makes(pass, memory, 0)) {
+    } else if (makes(memory, 0)) {
       softmax_gradient(run_, memory.input_gradients[0], memory.output_gradients[0],
                        memory.outputs[0], stream());
     }
@@ -62,7 +62,7 @@ class CrossEntropyNode final : public CudaNode {
     m.row_losses = memory.scratch;
     if (pass == Pass::forward) {
       cross_entropy(run_, m, memory.outputs[0], stream());
-    } else if (makes(pass, memory, 0)) {
+    } else if (makes(memory, 0)) {
       cross_entropy_gradient(run_, m, memory.input_gradients[0], memory.output_gradients[0],
                              stream());
     }
@@ -86,8 +86,8 @@ class SquaredErrorNode final : public CudaNode {
     if (pass == Pass::forward)
       return squared_error(memory.outputs[0], memory.inputs[0], memory.inputs[1], input(0).elements,
                            dtype, memory.scratch, stream());
-    void* const da = makes(pass, memory, 0) ? memory.input_gradients[0] : nullptr;
-    void* const db = makes(pass, memory, 1) ? memory.input_gradients[1] : nullptr;
+    void* const da = makes(memory, 0) ? memory.input_gradients[0] : nullptr;
+    void* const db = makes(memory, 1) ? memory.input_gradients[1] : nullptr;
     if (da == nullptr && db == nullptr) return;
     squared_error_gradient(da, db, memory.inputs[0], memory.inputs[1], memory.output_gradients[0],
                            input(0).elements, dtype, stream());
