@@ -80,8 +80,10 @@ struct YoloGradient {
 
 // Planes of a whole number of packs: the channel is the block's, and 16 bytes move at a time.
 template <class T>
-__global__ void add_bias_to_planes(T* y, const T* bias, int packs, FastDivisor channels) {
+__global__ void add_bias_to_planes(T* y, const T* bias, int packs, FastDivisor channels,
+                                   std::uint32_t planes) {
   const std::uint32_t plane = blockIdx.y + gridDim.y * blockIdx.z;
+  if (plane >= planes) return;
   const std::uint32_t channel = plane - channels.quotient(plane) * channels.divisor;
   const int at = blockIdx.x * blockDim.x + threadIdx.x;
   if (at >= packs) return;
@@ -159,12 +161,15 @@ void add_channel_bias(const ChannelArray& array, void* y, const void* bias, cuda
     using T = decltype(element);
     const std::int64_t planes = array.rows * array.channels;
     constexpr std::int64_t most_y = 65535;
-    if (array.inner % Pack<T>::size == 0 && is_aligned(y) && planes <= most_y) {
+    if (array.inner % Pack<T>::size == 0 && is_aligned(y)) {
       const int packs = static_cast<int>(array.inner / Pack<T>::size);
       const int threads = packs < threads_per_block ? (packs + 31) / 32 * 32 : threads_per_block;
-      add_bias_to_planes<<<dim3(blocks_for(packs, threads), static_cast<unsigned>(planes)), threads,
-                           0, stream>>>(static_cast<T*>(y), static_cast<const T*>(bias), packs,
-                                        FastDivisor(static_cast<std::uint32_t>(array.channels)));
+      const auto depth = static_cast<unsigned>((planes + most_y - 1) / most_y);
+      const auto height = static_cast<unsigned>((planes + depth - 1) / depth);
+      add_bias_to_planes<<<dim3(blocks_for(packs, threads), height, depth), threads, 0, stream>>>(
+          static_cast<T*>(y), static_cast<const T*>(bias), packs,
+          FastDivisor(static_cast<std::uint32_t>(array.channels)),
+          static_cast<std::uint32_t>(planes));
       STRATA_CUDA_CALL(cudaGetLastError());
       return;
     }

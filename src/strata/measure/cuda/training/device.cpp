@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/error.hpp"
+#include "strata/gpu/device_trace.hpp"
 #include "strata/measure/ceilings.hpp"
 #include "strata/measure/cuda/training/convolutions.cuh"
 #include "strata/measure/cuda/training/index_map.cuh"
@@ -77,6 +78,8 @@ class CudaTrainingDevice final : public TrainingDevice {
   std::unique_ptr<RecordedWork> record(const std::function<void()>& work) override {
     return std::make_unique<RecordedGraph>(context_->stream(), work);
   }
+  std::vector<KernelRun> trace(
+      const std::function<void(const std::function<void(std::size_t)>& begin_part)>& work) override;
 
  private:
   void transfer(void* to, const void* from, std::int64_t bytes, cudaMemcpyKind kind) const {
@@ -118,6 +121,26 @@ void CudaTrainingDevice::update(const UpdateRule& rule, const UpdateMemory& memo
   run.dtype = memory.dtype;
   run.iteration = memory.iteration;
   update_parameter(run, context_->stream());
+}
+
+// Copies and fills are kernels of the network too: they take its time.
+std::vector<KernelRun> CudaTrainingDevice::trace(
+    const std::function<void(const std::function<void(std::size_t)>& begin_part)>& work) {
+  wait();
+  std::unique_ptr<DeviceTrace> recording;
+  try {
+    recording = begin_device_trace();
+  } catch (const Error&) {
+    return {};  // no tracing here; strata doctor says why
+  }
+  work([&](std::size_t part) { recording->begin_part(part); });
+  wait();
+  std::vector<KernelRun> runs;
+  for (DeviceRecord& record : recording->end().records) {
+    if (record.part)
+      runs.push_back({std::move(record.name), *record.part, record.begin_s, record.seconds});
+  }
+  return runs;
 }
 
 }  // namespace
