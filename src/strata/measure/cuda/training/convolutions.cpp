@@ -213,10 +213,12 @@ std::shared_ptr<ConvRunner> Convolutions::choose(const ConvRequest& request) {
 }
 
 std::shared_ptr<Convolutions> make_convolutions(const std::shared_ptr<ConvContext>& context,
+                                                const std::shared_ptr<Products>& products,
                                                 const DeviceChoices& choices,
                                                 std::vector<std::string>& versions) {
   std::vector<std::unique_ptr<ConvSource>> sources;
   if (auto cudnn = make_cudnn_source(context, versions)) sources.push_back(std::move(cudnn));
+  if (products) sources.push_back(make_product_source(context, products));
   sources.push_back(make_lab_source(context));
   sources.push_back(make_own_source(context));
   return std::make_shared<Convolutions>(context, choices.convolution, std::move(sources));

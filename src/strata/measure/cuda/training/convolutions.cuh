@@ -16,6 +16,8 @@
 /// on the GPU once per shape, and the fastest stays.
 namespace strata::cuda::train {
 
+class Products;
+
 /// A pass made ready. Memory that it needs comes with each run.
 class ConvRunner {
  public:
@@ -37,6 +39,9 @@ class ConvSource {
 std::unique_ptr<ConvSource> make_cudnn_source(const std::shared_ptr<ConvContext>& context,
                                               std::vector<std::string>& versions);
 std::unique_ptr<ConvSource> make_own_source(const std::shared_ptr<ConvContext>& context);
+/// Windows of one pixel, as products.
+std::unique_ptr<ConvSource> make_product_source(const std::shared_ptr<ConvContext>& context,
+                                                const std::shared_ptr<Products>& products);
 /// Our strategies of the convolution lab.
 std::unique_ptr<ConvSource> make_lab_source(const std::shared_ptr<ConvContext>& context);
 
@@ -57,8 +62,9 @@ class Convolutions {
   std::vector<std::unique_ptr<ConvSource>> sources_;
   std::map<ConvRequest, std::shared_ptr<ConvRunner>> known_;
 };
-/// Adds the libraries' versions.
+/// Adds the libraries' versions; products may be missing.
 std::shared_ptr<Convolutions> make_convolutions(const std::shared_ptr<ConvContext>& context,
+                                                const std::shared_ptr<Products>& products,
                                                 const DeviceChoices& choices,
                                                 std::vector<std::string>& versions);
 

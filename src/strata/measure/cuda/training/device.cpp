@@ -191,7 +191,8 @@ std::unique_ptr<TrainingDevice> cuda_training_device(int index, const DeviceChoi
     context->products = std::make_shared<cuda::train::Products>(lt, context->stream());
     versions.push_back(lt->version_text());
   }
-  context->convolutions = cuda::train::make_convolutions(context->convolution, choices, versions);
+  context->convolutions =
+      cuda::train::make_convolutions(context->convolution, context->products, choices, versions);
   return std::make_unique<cuda::train::CudaTrainingDevice>(devices[static_cast<std::size_t>(index)],
                                                            std::move(context), std::move(versions));
 }
