@@ -75,9 +75,7 @@ class CudaTrainingDevice final : public TrainingDevice {
   std::unique_ptr<Stopwatch> stopwatch(std::size_t marks) override {
     return std::make_unique<EventStopwatch>(marks, context_->stream());
   }
-  std::unique_ptr<RecordedWork> record(const std::function<void()>& work) override {
-    return std::make_unique<RecordedGraph>(context_->stream(), work);
-  }
+  std::unique_ptr<RecordedWork> record(const std::function<void()>& work) override;
   std::vector<KernelRun> trace(
       const std::function<void(const std::function<void(std::size_t)>& begin_part)>& work) override;
 
@@ -121,6 +119,21 @@ void CudaTrainingDevice::update(const UpdateRule& rule, const UpdateMemory& memo
   run.dtype = memory.dtype;
   run.iteration = memory.iteration;
   update_parameter(run, context_->stream());
+}
+
+// A library may wait for the device or take memory, which cannot be recorded: then there is
+// nothing.
+std::unique_ptr<RecordedWork> CudaTrainingDevice::record(const std::function<void()>& work) {
+  wait();
+  try {
+    return std::make_unique<RecordedGraph>(context_->stream(), work);
+  } catch (const Error&) {
+    cudaGraph_t begun = nullptr;
+    if (cudaStreamEndCapture(context_->stream(), &begun) == cudaSuccess && begun != nullptr)
+      cudaGraphDestroy(begun);
+    cudaGetLastError();
+    return nullptr;
+  }
 }
 
 // Copies and fills are kernels of the network too: they take its time.
