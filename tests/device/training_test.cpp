@@ -329,5 +329,25 @@ TEST_F(TrainingGpu, adds_records_and_takes_the_time) {
   EXPECT_EQ(sum.numbers()[0], 0);
 }
 
+// Where tracing cannot be had there is nothing, and the device goes on.
+TEST_F(TrainingGpu, traces_kernels_by_part) {
+  std::mt19937_64 random(6);
+  const std::vector<double> a = random_doubles(100'000, -1, 1, random);
+  const Placed sum(*gpu_, a, DType::fp32);
+  const auto runs = gpu_->trace([&](const std::function<void(std::size_t)>& begin_part) {
+    for (const std::size_t part : {4, 7}) {
+      begin_part(part);
+      gpu_->add(sum.get(), sum.get(), sum.get(), 100'000, DType::fp32);
+    }
+  });
+  EXPECT_NEAR(sum.numbers()[5], 4 * a[5], 1e-5);
+  if (runs.empty()) GTEST_SKIP() << "no tracing here";
+  ASSERT_EQ(runs.size(), 2U);
+  EXPECT_EQ(runs[0].part, 4U);
+  EXPECT_EQ(runs[1].part, 7U);
+  EXPECT_GT(runs[0].seconds, 0);
+  EXPECT_GE(runs[1].begin_s, runs[0].begin_s + runs[0].seconds);
+}
+
 }  // namespace
 }  // namespace strata::test
