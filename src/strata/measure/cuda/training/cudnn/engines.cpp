@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 
 namespace strata::cuda::train {
@@ -203,22 +204,33 @@ class EngineRunner final : public ConvRunner {
   std::string name() const override { return name_; }
   std::int64_t scratch_bytes() const override { return bytes_; }
   bool run(const ConvTensors& tensors, void* scratch) override {
-    const std::array<std::int64_t, 3> ids = {input_id, weights_id, output_id};
-    const std::array<void*, 3> data = {tensors.input, tensors.weights, tensors.output};
-    Descriptor pack(cudnn_, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
-    pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64,
-             std::span<const std::int64_t>(ids))
-        .set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR,
-             std::span<void* const>(data))
-        .set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, scratch);
-    return pack.finalize() &&
-           cudnn_->backend_execute(cudnn_->handle, plan_.get(), pack.get()) == CUDNN_STATUS_SUCCESS;
+    const Memory memory = {tensors.input, tensors.weights, tensors.output, scratch};
+    const auto [pack, is_new] =
+        packs_.try_emplace(memory, cudnn_, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+    if (is_new && !fill(pack->second, memory)) {
+      packs_.erase(pack);
+      return false;
+    }
+    return cudnn_->backend_execute(cudnn_->handle, plan_.get(), pack->second.get()) ==
+           CUDNN_STATUS_SUCCESS;
   }
 
  private:
+  using Memory = std::array<void*, 4>;  ///< input, weights, output, scratch
+  static bool fill(Descriptor& pack, const Memory& memory) {
+    const std::array<std::int64_t, 3> ids = {input_id, weights_id, output_id};
+    pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64,
+             std::span<const std::int64_t>(ids))
+        .set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR,
+             std::span<void* const>(memory).first(3))
+        .set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, memory[3]);
+    return pack.finalize();
+  }
+
   Cudnn cudnn_;
   std::shared_ptr<const void> origins_;  ///< what the plan was made from
   Descriptor plan_;
+  std::map<Memory, Descriptor> packs_;  ///< a network's memory stays where it is
   std::string name_;
   std::int64_t bytes_;
 };
