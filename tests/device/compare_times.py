@@ -54,7 +54,7 @@ def pytorch(strata, model, batch, iterations=10):
         for _ in range(3):
             iterate()
         torch.cuda.synchronize()
-    kernels = sum(e.device_time_total for e in profiler.key_averages()) / 3 * 1e-6
+    kernels = sum(e.self_device_time_total for e in profiler.key_averages()) / 3 * 1e-6
     return sorted(walls)[len(walls) // 2], kernels
 
 
