@@ -8,6 +8,8 @@ namespace strata {
 // Each lives in the file of its name.
 extern const Command predict_command;
 extern const Command sweep_command;
+extern const Command measure_command;
+extern const Command compare_command;
 extern const Command conv_command;
 extern const Command show_command;
 extern const Command convert_command;
