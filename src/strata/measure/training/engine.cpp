@@ -91,7 +91,9 @@ struct Engine::State {
     const bool is_training = !options.training.inference;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       const NodeId id = wanted[i];
-      KernelsOrReason made = device.kernels(bound, id, is_training);
+      const bool goes_on = !options.is_interrupted || !options.is_interrupted();
+      KernelsOrReason made = goes_on ? device.kernels(bound, id, is_training)
+                                     : KernelsOrReason(NoKernels{"interrupted"});
       if (auto* found = std::get_if<std::unique_ptr<NodeKernels>>(&made)) {
         kernels[id] = std::move(*found);
         abilities[id] = {.runs = true, .needs = kernels[id]->needs()};

@@ -50,6 +50,7 @@ class Measuring {
         hooks_.on_progress("choosing kernels", done, total);
       };
     }
+    options.is_interrupted = hooks_.is_interrupted;
     return std::make_unique<Engine>(bound, device_, options);
   }
 

@@ -120,6 +120,7 @@ TEST(MeasureTraining, keeps_what_was_measured_before_it_was_stopped) {
   const TrainingMeasurement none = setting.measured({.is_interrupted = [] { return true; }});
   EXPECT_TRUE(none.is_interrupted);
   EXPECT_FALSE(none.has_times());
+  EXPECT_EQ(none.rows.front().not_run, "interrupted");
 }
 
 TEST(MeasureTraining, lists_a_layer_that_does_not_run_with_its_reason) {
