@@ -17,6 +17,7 @@ extern const Command roofline_command;
 extern const Command reproduce_command;
 extern const Command machine_command;
 extern const Command list_command;
+extern const Command doctor_command;
 extern const Command setup_command;
 extern const Command help_command;
 extern const Command generate_command;

@@ -4,8 +4,10 @@
 # stand-in is the folder no_<name>/ or the files no_<name>_*.
 #
 #   strata_optional_part(<name> HEADER <header> [LIBRARIES <name>...] [LOADED] [PATH_SUFFIXES <suffix>...]
-#     [INCLUDES_OF <module>] FOR <what it is for>)
+#     [HINTS <folder>...] [INCLUDES_OF <module>] [OWN_INCLUDES] FOR <what it is for>)
 #
+# OWN_INCLUDES: its headers are not for everybody; whoever needs them is given STRATA_<NAME>_INCLUDE_DIR by name.
+# HINTS: folders outside the system's in which a vendor puts it; PATH_SUFFIXES are looked for below them too.
 # INCLUDES_OF: its headers include those of other libraries, and pkg-config knows where they are.
 # LOADED: the library is not linked but loaded by the part itself when it is first needed, from STRATA_<NAME>_LIBRARY.
 # STRATA_WITH_<NAME> is AUTO (built when the library is there), ON (an error when it is not) or OFF.
@@ -17,20 +19,25 @@ set(STRATA_OPTIONAL_INCLUDE_DIRS "")
 set(STRATA_OPTIONAL_DEFINITIONS "")
 set(STRATA_ABSENT_PARTS "")
 set(STRATA_PRESENT_PARTS "")
+set(STRATA_BUILD_PARTS "")  # lines for strata doctor: name, yes or no, what it is for
+
+macro(strata_note_part name is_there purpose)
+  string(APPEND STRATA_BUILD_PARTS "${name}\t${is_there}\t${purpose}\n")
+endmacro()
 
 macro(strata_optional_part name)
-  cmake_parse_arguments(part "LOADED" "HEADER;INCLUDES_OF;FOR" "LIBRARIES;PATH_SUFFIXES" ${ARGN})
+  cmake_parse_arguments(part "LOADED;OWN_INCLUDES" "HEADER;INCLUDES_OF;FOR" "LIBRARIES;PATH_SUFFIXES;HINTS" ${ARGN})
   string(TOUPPER "${name}" upper)
   set(STRATA_WITH_${upper} AUTO CACHE STRING "${part_FOR}: AUTO, ON or OFF")
   set_property(CACHE STRATA_WITH_${upper} PROPERTY STRINGS AUTO ON OFF)
 
   set(part_found NO)
   if(NOT STRATA_WITH_${upper} STREQUAL "OFF")
-    find_path(STRATA_${upper}_INCLUDE_DIR "${part_HEADER}" PATH_SUFFIXES ${part_PATH_SUFFIXES})
+    find_path(STRATA_${upper}_INCLUDE_DIR "${part_HEADER}" HINTS ${part_HINTS} PATH_SUFFIXES ${part_PATH_SUFFIXES})
     mark_as_advanced(STRATA_${upper}_INCLUDE_DIR)
     set(part_found "${STRATA_${upper}_INCLUDE_DIR}")
     if(part_LIBRARIES AND part_found)
-      find_library(STRATA_${upper}_LIBRARY NAMES ${part_LIBRARIES} PATH_SUFFIXES ${part_PATH_SUFFIXES})
+      find_library(STRATA_${upper}_LIBRARY NAMES ${part_LIBRARIES} HINTS ${part_HINTS} PATH_SUFFIXES ${part_PATH_SUFFIXES})
       mark_as_advanced(STRATA_${upper}_LIBRARY)
       set(part_found "${STRATA_${upper}_LIBRARY}")
     endif()
@@ -45,7 +52,10 @@ macro(strata_optional_part name)
 
   if(part_found)
     list(APPEND STRATA_PRESENT_PARTS ${name})
-    list(APPEND STRATA_OPTIONAL_INCLUDE_DIRS "${STRATA_${upper}_INCLUDE_DIR}" ${STRATA_${upper}_MODULE_INCLUDE_DIRS})
+    strata_note_part(${name} yes "${part_FOR}")
+    if(NOT part_OWN_INCLUDES)
+      list(APPEND STRATA_OPTIONAL_INCLUDE_DIRS "${STRATA_${upper}_INCLUDE_DIR}" ${STRATA_${upper}_MODULE_INCLUDE_DIRS})
+    endif()
     if(part_LOADED)
       list(APPEND STRATA_OPTIONAL_DEFINITIONS "STRATA_${upper}_LIBRARY=\"${STRATA_${upper}_LIBRARY}\"")
     elseif(part_LIBRARIES)
@@ -56,6 +66,7 @@ macro(strata_optional_part name)
       "for ${part_FOR}; install it, add its place to CMAKE_PREFIX_PATH, or configure with STRATA_WITH_${upper}=OFF.")
   else()
     list(APPEND STRATA_ABSENT_PARTS ${name})
+    strata_note_part(${name} no "${part_FOR}")
     message(STATUS "Without ${part_FOR} (STRATA_WITH_${upper})")
   endif()
 endmacro()
@@ -99,6 +110,11 @@ if(NOT MPI_CXX_FOUND)
   message(STATUS "Without sweeps over machines (STRATA_WITH_MPI)")
 endif()
 list(APPEND STRATA_ABSENT_PARTS mpi)
+if(MPI_CXX_FOUND)
+  strata_note_part(mpi yes "sweeps over machines")
+else()
+  strata_note_part(mpi no "sweeps over machines")
+endif()
 
 strata_optional_part(toml HEADER toml++/toml.h FOR "networks written as TOML")
 strata_optional_part(onnx HEADER protozero/pbf_reader.hpp FOR "ONNX files")
@@ -117,3 +133,7 @@ strata_optional_part(openblas HEADER cblas.h LIBRARIES openblas LOADED PATH_SUFF
 strata_optional_part(fftw HEADER fftw3.h LIBRARIES fftw3f LOADED FOR "FFT convolutions on the CPU")
 strata_optional_part(onednn HEADER oneapi/dnnl/dnnl.h LIBRARIES dnnl LOADED FOR "oneDNN's convolutions beside ours")
 strata_optional_part(hwloc HEADER hwloc.h LIBRARIES hwloc FOR "the topology of the machine at hand by hwloc")
+# Apart from CUDA: its host half names and plans counters without a GPU and without nvcc.
+strata_optional_part(cupti HEADER cupti_range_profiler.h LIBRARIES cupti LOADED OWN_INCLUDES
+  HINTS "${CUDAToolkit_ROOT}" ENV CUDAToolkit_ROOT ENV CUDA_PATH ENV CUDA_HOME /usr/local/cuda
+  PATH_SUFFIXES include lib lib64 extras/CUPTI/include extras/CUPTI/lib64 FOR "counters and kernel times of NVIDIA GPUs")

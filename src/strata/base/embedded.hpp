@@ -16,6 +16,9 @@ struct EmbeddedFile {
 /// data/machines/*.json, sorted by name.
 std::span<const EmbeddedFile> embedded_machines();
 
+/// data/metrics/*.json, sorted by name: which counters of which GPU make which column.
+std::span<const EmbeddedFile> embedded_metrics();
+
 /// docs/cli/*.md, sorted by name: one page per command.
 std::span<const EmbeddedFile> embedded_help_pages();
 

@@ -110,6 +110,9 @@ class ConvWorkplace {
     cell.samples_s = std::move(times.samples_s);
     cell.roles = std::move(times.roles);
     cell.transfers = tensors_->input_transfers();
+    // After the times, which counters would disturb.
+    if (plan_.has_efficiencies)
+      cell.efficiencies = device_.efficiencies(*prepared, tensors_->on_device());
   }
 
   ConvDevice& device_;

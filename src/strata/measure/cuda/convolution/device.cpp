@@ -2,6 +2,7 @@
 #include "strata/base/error.hpp"
 #include "strata/measure/ceilings.hpp"
 #include "strata/measure/cuda/convolution/context.cuh"
+#include "strata/measure/cuda/convolution/efficiencies.cuh"
 
 #include <algorithm>
 #include <chrono>
@@ -78,6 +79,10 @@ class CudaConvDevice final : public ConvDevice {
   ConvTiming time(PreparedConvolution& prepared, const ConvTensors& tensors,
                   const ConvTimingOptions& options) override;
   std::optional<HostTransfers> host_transfers(std::int64_t bytes) override;
+  ConvEfficiencies efficiencies(PreparedConvolution& prepared,
+                                const ConvTensors& tensors) override {
+    return efficiency_counter_.of(prepared, tensors);
+  }
   bool is_cuda() const override { return true; }
   void* stream() const override { return context_->stream.get(); }
 
@@ -100,6 +105,7 @@ class CudaConvDevice final : public ConvDevice {
   DeviceInfo info_;
   std::shared_ptr<ConvContext> context_;
   StrategyList strategies_;
+  EfficiencyCounter efficiency_counter_{info_.index, context_->stream.get()};
 };
 
 // From a size on, copies take time in proportion: more is not copied, but computed.
