@@ -134,6 +134,14 @@ TEST(MeasureTraining, lists_a_layer_that_does_not_run_with_its_reason) {
   EXPECT_EQ(measured.rows[at].not_run, "no loops for tanh");
 }
 
+TEST(MeasureTraining, keeps_what_was_seen_of_the_device) {
+  Setting setting;
+  setting.device.settings.is_watched = true;
+  const TrainingMeasurement measured = setting.measured();
+  EXPECT_EQ(measured.conditions.clock_hz, 2e9);
+  EXPECT_NE(std::find(measured.notes.begin(), measured.notes.end(), "hot"), measured.notes.end());
+}
+
 TEST(MeasureTraining, tells_kernels_that_only_move_data) {
   EXPECT_TRUE(only_moves_data("[CUDA memset]"));
   EXPECT_TRUE(only_moves_data("void cudnn::ops::nchwToNhwcKernel<float>"));
