@@ -3,6 +3,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/html_output.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
@@ -53,8 +54,8 @@ constexpr Argument arguments[] = {{.name = "MODEL",
                                    .repeats = true}};
 constexpr auto flags =
     joined_flags(range_flags, named_range_flags, sweep_switches, import_flags, answer_flags,
-                 std::array<Flag, 9>{csv_flag, jsonl_flag, db_flag, resume_flag, force_flag,
-                                     threads_flag, dry_run_flag, summary_flag, from_flag});
+                 std::array<Flag, 10>{csv_flag, jsonl_flag, db_flag, html_flag, resume_flag, force_flag,
+                                      threads_flag, dry_run_flag, summary_flag, from_flag});
 
 IfPresent if_present(const Arguments& given) {
   if (given.has(resume_flag) && given.has(force_flag))
@@ -74,7 +75,9 @@ std::int64_t thread_count(const Arguments& given) {
 class Outputs {
  public:
   Outputs(const Arguments& given, const Sweep& sweep, bool is_among_ranks) {
-    check_outputs(given, {&csv_flag, &jsonl_flag, &db_flag, &answers_json_flag});
+    check_outputs(given, {&csv_flag, &jsonl_flag, &db_flag, &answers_json_flag, &html_flag});
+    check_sweep_page(given);
+    wants_page_ = given.has(html_flag);
     const bool has_file = given.has(csv_flag) || given.has(jsonl_flag) || given.has(db_flag);
     // mpirun gives its children a terminal whatever its own output is.
     const bool is_terminal = !is_among_ranks && ::isatty(STDOUT_FILENO) == 1;
@@ -90,10 +93,10 @@ class Outputs {
     if ((wants_summary_ || asks) && takes_stdout_)
       fail(ErrorKind::usage, "{} to standard output, where the points go already",
            wants_summary_ ? "--summary goes" : "the answers go");
-    if (!has_file && !wants_summary_ && !asks)
+    if (!has_file && !wants_page_ && !wants_summary_ && !asks)
       sinks_.push_back(text_sink(TextForm::csv, print, sweep.columns()));
     is_resumable_ = has_file && !takes_stdout_;
-    if (!wants_summary_ && !asks) return;
+    if (!wants_summary_ && !wants_page_ && !asks) return;
     table_ = std::make_unique<TableSink>(sweep.columns(), sweep.identity());
   }
 
@@ -111,6 +114,7 @@ class Outputs {
   }
   bool is_resumable() const { return is_resumable_; }
   bool wants_summary() const { return wants_summary_; }
+  bool wants_page() const { return wants_page_; }
   const SweepTable& table() const { return table_->table(); }
   /// Everything is on disk and the files are closed.
   void close() { sinks_.clear(); }
@@ -132,6 +136,7 @@ class Outputs {
   std::unique_ptr<TableSink> table_;
   bool takes_stdout_ = false;
   bool wants_summary_ = false;
+  bool wants_page_ = false;
   bool is_resumable_ = false;
 };
 
@@ -226,8 +231,10 @@ int run_here(const Request& request, RankSession* ranks) {
   outputs.close();
   progress.clear();
   const int code = end_of(request, outcome, outputs, total);
-  if (code != exit_code::done || !(outputs.wants_summary() || asks_for_answers(given))) return code;
+  if (code != exit_code::done) return code;
+  if (!outputs.wants_summary() && !outputs.wants_page() && !asks_for_answers(given)) return code;
   SweepTable table = whole_table(given, outputs, first);
+  write_sweep_page(request, table);
   if (outputs.wants_summary()) {
     print(to_text(table, request.style));
     print(reuse_text(table, sweep, request.style) + (asks_for_answers(given) ? "\n" : ""));
