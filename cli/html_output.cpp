@@ -53,8 +53,7 @@ HtmlPart page_part(const RooflineSummary& summary, const Provenance& provenance)
   return part;
 }
 
-HtmlPart page_part(const ConvResults& results, const ConvView& view,
-                   const Provenance& provenance) {
+HtmlPart page_part(const ConvResults& results, const ConvView& view, const Provenance& provenance) {
   HtmlPart part{.name = results.device, .document = to_json(results, view, provenance)};
   if (has_report_page()) return part;
   for (const ConvPicture& picture : conv_pictures(results))

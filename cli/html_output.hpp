@@ -30,8 +30,8 @@ HtmlPart page_part(const RooflineSummary& summary, const Provenance& provenance)
 HtmlPart page_part(const ConvResults& results, const ConvView& view, const Provenance& provenance);
 HtmlPart page_part(const SweepTable& table, const Provenance& provenance);
 
-/// The page of a sweep, when --html was given. Errors (usage): it is to go to standard output, where
-/// points and answers go.
+/// The page of a sweep, when --html was given. Errors (usage): it is to go to standard output,
+/// where points and answers go.
 void write_sweep_page(const Request& request, const SweepTable& table);
 void check_sweep_page(const Arguments& given);
 

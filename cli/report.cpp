@@ -37,8 +37,7 @@ constexpr Flag roofs_on_flag{.name = "on",
 constexpr Flag flags[] = {out_flag, title_flag, roofs_on_flag};
 
 /// Whose roofs a profile lies under: --on, else the machine it names.
-std::optional<Machine> machine_for(const Profile& profile, const Arguments& given,
-                                   HtmlPart& part) {
+std::optional<Machine> machine_for(const Profile& profile, const Arguments& given, HtmlPart& part) {
   if (const auto on = given.value(roofs_on_flag)) return load_machine(*on);
   if (profile.subject.machine.empty()) {
     part.notes.emplace_back("no rooflines: the profile names no machine; give --on MACHINE");

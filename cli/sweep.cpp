@@ -52,10 +52,10 @@ constexpr Argument arguments[] = {{.name = "MODEL",
                                    .offer = Offer::model,
                                    .is_required = false,
                                    .repeats = true}};
-constexpr auto flags =
-    joined_flags(range_flags, named_range_flags, sweep_switches, import_flags, answer_flags,
-                 std::array<Flag, 10>{csv_flag, jsonl_flag, db_flag, html_flag, resume_flag, force_flag,
-                                      threads_flag, dry_run_flag, summary_flag, from_flag});
+constexpr auto flags = joined_flags(
+    range_flags, named_range_flags, sweep_switches, import_flags, answer_flags,
+    std::array<Flag, 10>{csv_flag, jsonl_flag, db_flag, html_flag, resume_flag, force_flag,
+                         threads_flag, dry_run_flag, summary_flag, from_flag});
 
 IfPresent if_present(const Arguments& given) {
   if (given.has(resume_flag) && given.has(force_flag))

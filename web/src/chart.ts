@@ -2,7 +2,7 @@
 // The frame of an SVG chart: axes with ticks in units that people read, a title, the area for the marks.
 import { scaleLinear, scaleLog, type ScaleContinuousNumeric } from "d3";
 import { h, s } from "./dom";
-import { format, type Unit } from "./units";
+import { formatTick, type Unit } from "./units";
 
 export type Scale = ScaleContinuousNumeric<number, number>;
 
@@ -24,7 +24,7 @@ export interface Frame {
   height: number;
 }
 
-const margin = { top: 10, right: 14, bottom: 44, left: 74 };
+const margin = { top: 10, right: 14, bottom: 44, left: 88 };
 let clips = 0;
 
 export function scaleOf(axis: Axis, range: [number, number]): Scale {
@@ -42,24 +42,28 @@ function ticksOf(scale: Scale, axis: Axis, room: number): number[] {
   if (!axis.isLog) {
     if (axis.unit !== "bytes") return scale.ticks(most);
     const [from, to] = scale.domain() as [number, number];
-    const unit = 1024 ** Math.max(0, Math.floor(Math.log(Math.max(1, Math.abs(to))) / Math.log(1024)));
+    const unit = 1024 ** Math.max(0, Math.floor(Math.log(Math.max(1, Math.abs(to) / 3)) / Math.log(1024)));
     return scaleLinear([from / unit, to / unit], [0, 1])
       .ticks(most)
       .map((tick) => tick * unit);
   }
   const [from, to] = scale.domain() as [number, number];
-  const first = Math.ceil(Math.log10(from) - 1e-9);
-  const last = Math.floor(Math.log10(to) + 1e-9);
-  const step = Math.max(1, Math.ceil((last - first + 1) / most));
+  const base = axis.unit === "bytes" ? 2 : 10;
+  const power = (value: number) => Math.log(value) / Math.log(base);
+  const [first, last] = [Math.ceil(power(from) - 1e-9), Math.floor(power(to) + 1e-9)];
+  let step = Math.max(1, Math.ceil((last - first + 1) / most));
+  if (base === 2 && step > 3) step = step > 5 ? 10 * Math.ceil(step / 10) : 5; // 1 KB, 32 KB, 1 MB
   const ticks: number[] = [];
-  for (let power = first; power <= last; power += step) ticks.push(10 ** power);
-  return ticks.length > 1 ? ticks : scale.ticks(most);
+  for (let at = Math.ceil(first / step) * step; at <= last; at += step) ticks.push(base ** at);
+  if (base === 10 && ticks.length < most / 2.5) {
+    const between = ticks.flatMap((tick) => [2 * tick, 5 * tick]);
+    return [...new Set([...between, ...ticks, (2 * (ticks[0] ?? 1)) / 10, (5 * (ticks[0] ?? 1)) / 10])].filter((tick) => tick >= from && tick <= to);
+  }
+  return ticks;
 }
 
-/// Powers of ten of bytes are written in decimal units: on an axis, 1e9 is not "954 MB".
 function tickText(value: number, axis: Axis): string {
-  if (axis.isLog && axis.unit === "bytes") return format(value, "bytes/s").replace("B/s", "B");
-  return format(value, axis.unit);
+  return formatTick(value, axis.unit);
 }
 
 export function frame(title: string, size: { width: number; height: number }, x: Axis, y: Axis): Frame {
@@ -104,7 +108,8 @@ export function logDomain(values: Iterable<number>): [number, number] {
     least = Math.min(least, value);
     most = Math.max(most, value);
   }
-  return most > 0 ? [least / 1.6, most * 1.6] : [1, 10];
+  const room = Math.max(1.6, (most / least) ** 0.06);
+  return most > 0 ? [least / room, most * room] : [1, 10];
 }
 
 export function linearDomain(values: Iterable<number>, fromZero = true): [number, number] {

@@ -25,6 +25,10 @@ function gridOf(document: ConvDocument, series: ConvSeries, pass: string): Grid 
   return { series, pass, strategies, cell };
 }
 
+function isVendor(document: ConvDocument, strategy: string): boolean {
+  return document.strategies.find((each) => each.name === strategy)?.is_vendor ?? false;
+}
+
 function lines(grid: Grid, document: ConvDocument, what: "time_s" | "scratch_bytes", width: number): HTMLElement {
   const at = (point: number) => grid.series.points[point]?.at ?? point;
   const value = (cell: ConvCell | undefined) => (cell?.time_s === undefined ? null : what === "time_s" ? cell.time_s : cell.scratch_bytes);
@@ -39,8 +43,7 @@ function lines(grid: Grid, document: ConvDocument, what: "time_s" | "scratch_byt
       const found = value(cell);
       if (cell && found !== null && (found > 0 || what !== "time_s")) spots.push([drawn.x(at(point)), drawn.y(found), cell]);
     });
-    const isVendor = document.strategies.find((each) => each.name === strategy)?.is_vendor ?? false;
-    drawn.area.append(s("path", { d: spots.map(([px, py], i) => `${i === 0 ? "M" : "L"}${px.toFixed(1)},${py.toFixed(1)}`).join(""), class: "line", stroke: color(index), "stroke-dasharray": isVendor ? "5 3" : undefined }));
+    drawn.area.append(s("path", { d: spots.map(([px, py], i) => `${i === 0 ? "M" : "L"}${px.toFixed(1)},${py.toFixed(1)}`).join(""), class: "line", stroke: color(index), "stroke-dasharray": isVendor(document, strategy) ? "5 3" : undefined }));
     for (const [px, py, cell] of spots) {
       const dot = s("circle", { cx: px, cy: py, r: 3, fill: color(index), class: "dot" });
       withTip(dot, strategy, () => [["time", format(cell.time_s, "s")], ["scratch", format(cell.scratch_bytes, "bytes")], ["rate", format(cell.direct_flop_per_s, "flop/s")]]);
@@ -121,7 +124,7 @@ function render(context: Context, element: HTMLElement, width: number): void {
         menu("pass", document.passes.map((each) => ({ value: each, label: each })), pass, (value) => state.set("convpass", value))),
       ...advice.map((each) => h("p", { class: "advice" }, each.scratch_budget_bytes === undefined ? "" : `within ${format(each.scratch_budget_bytes, "bytes")}: `, h("bdi", {}, each.recommendation))),
       series.is_sweep ? h("div", { class: half < width ? "two even" : "" }, lines(grid, document, "time_s", half), lines(grid, document, "scratch_bytes", half)) : "",
-      series.is_sweep ? legend(grid.strategies.map((each, i) => ({ name: each, color: color(i) })), 24) : "",
+      series.is_sweep ? legend(grid.strategies.map((each, i) => ({ name: each, color: color(i), isOpen: isVendor(document, each) })), 24) : "",
       table(grid),
       h("div", { class: "controls" }, menu("kernels at", series.points.map((each, i) => ({ value: i === 0 ? "" : String(i), label: each.label })), point === 0 ? "" : String(point), (value) => state.set("convpoint", value))),
       roles(grid, point),

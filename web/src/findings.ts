@@ -16,12 +16,16 @@ function sum(rows: Row[], key: string): number {
   return rows.reduce((all, row) => all + (row.numbers[key] ?? 0), 0);
 }
 
+function faster(ratio: number): string {
+  return ratio < 2 ? `${percent(ratio - 1)} faster` : `${format(ratio, "ratio")} as fast`;
+}
+
 function ofAlternatives(document: ProfileDocument, time: number): Finding[] {
   const better = (document.alternatives ?? []).filter((each) => each.samples_per_s_ratio > 1.0005);
   return better.map((each) => {
     const worth_s = time * (1 - 1 / each.samples_per_s_ratio);
     return {
-      what: `With ${each.change} it would be ${percent(each.samples_per_s_ratio - 1)} faster`,
+      what: `With ${each.change} it would be ${faster(each.samples_per_s_ratio)}`,
       evidence: "the same iteration, predicted again with that one change",
       worth_s,
       worth: `${format(worth_s, "s")} per ${format(time, "s")} of work`,

@@ -13,7 +13,7 @@ import { format } from "./units";
 import { remade, type Context, type View } from "./view";
 
 const mostNodes = 1500;
-const box = { width: 210, height: 22, across: 236, down: 36 };
+const box = { width: 270, height: 22, across: 300, down: 34 };
 
 interface Shown extends GraphNode {
   layers: ModelLayer[];
@@ -106,8 +106,9 @@ class Graph {
       const isDark = this.colorBy === "time" && share > 0.45;
       const rect = s("rect", { width: box.width, height: box.height, rx: 4, fill, class: "node" });
       const label = s("text", { x: 7, y: 15, class: isDark ? "node-name light" : "node-name", direction: "ltr" }, short(node.name, 26));
-      const group = s("g", { transform: `translate(${x},${y})`, tabindex: 0, role: "button", "aria-label": node.name }, rect, label);
       const { rows } = this.context;
+      const amount = s("text", { x: box.width - 7, y: 15, "text-anchor": "end", class: isDark ? "node-name light" : "node-name" }, rows && sum > 0 ? format(sum, rows.main.unit) : "");
+      const group = s("g", { transform: `translate(${x},${y})`, tabindex: 0, role: "button", "aria-label": node.name }, rect, label, amount);
       withTip(group, node.name, () => [["type", node.layers.length > 1 ? `${node.layers.length} layers` : node.op], ["output", node.layers.at(-1)?.output_shape.join(" × ") ?? ""], [rows?.main.label ?? "", rows ? format(sum, rows.main.unit) : ""], ["bound", this.boundOf(node)]]);
       const layer = node.layers.length === 1 ? node.layers[0]?.name : undefined;
       if (layer !== undefined) {
@@ -122,11 +123,22 @@ class Graph {
     return this.svg;
   }
 
-  /// Straight down to the next row; around the nodes in between where it skips some.
+  /// Straight down in the lane that is free: an edge leaves its lane at once when it goes outwards, and comes back at its
+  /// end. Within one lane it goes around the nodes that it skips.
   private edge(from: { x: number; y: number }, to: { x: number; y: number }, rows: number): SVGPathElement {
     const [x1, y1, x2, y2] = [from.x + 24, from.y + box.height, to.x + 24, to.y];
     const aside = Math.min(from.x, to.x) - Math.min(30, 8 + 2 * rows);
-    const path = rows <= 1 || from.x !== to.x ? `M${x1},${y1}C${x1},${y1 + 12} ${x2},${y2 - 12} ${x2},${y2}` : `M${from.x},${from.y + 11}C${aside},${from.y + 16} ${aside},${to.y + 6} ${to.x},${to.y + 11}`;
+    const bend = box.down - box.height;
+    const isOut = to.x > from.x;
+    const turn = isOut ? y1 + bend : y2 - bend; // where it is in the other lane, or leaves its own
+    const path =
+      rows <= 1
+        ? `M${x1},${y1}C${x1},${y1 + bend} ${x2},${y2 - bend} ${x2},${y2}`
+        : isOut
+          ? `M${x1},${y1}C${x1},${turn} ${x2},${y1} ${x2},${turn}L${x2},${y2}`
+          : from.x > to.x
+            ? `M${x1},${y1}L${x1},${turn}C${x1},${y2} ${x2},${turn} ${x2},${y2}`
+            : `M${from.x},${from.y + 11}C${aside},${from.y + 16} ${aside},${to.y + 6} ${to.x},${to.y + 11}`;
     return s("path", { d: path, class: "edge" });
   }
 }

@@ -24,7 +24,7 @@ const titles: Record<Kind, string> = {
   classic: "Classic: FLOP/s over FLOP per byte",
   complexity: "Complexity: FLOP over bytes",
   time: "Time: compute time over bandwidth time",
-  combined: "Combined: closed where the roofs would put it, open where its time does",
+  combined: "Combined: work (closed) and time (open), in one plane",
 };
 
 function colorKeys(document: RooflineDocument, context: Context): string[] {
@@ -111,7 +111,7 @@ class Panel {
   }
 
   private line(x1: number, y1: number, x2: number, y2: number, label: string, isFaint = false): void {
-    const { x, y, area } = this.frame;
+    const { x, y, area, over } = this.frame;
     const [left, right] = [x(x1), x(x2)];
     const [from, to] = [y(y1), y(y2)];
     if (![left, right, from, to].every(Number.isFinite)) return;
@@ -120,8 +120,8 @@ class Panel {
     const isLevel = Math.abs(from - to) < 1;
     // The name stands where the line ends inside the picture.
     const angle = isLevel ? 0 : (Math.atan2(to - from, right - left) * 180) / Math.PI;
-    const at = isLevel ? { x: this.frame.width - 4, y: from - 5, anchor: "end" } : this.along(left, from, right, to);
-    area.append(s("text", { class: "roof-name", "text-anchor": at.anchor, transform: `translate(${at.x},${at.y}) rotate(${angle})` }, label));
+    const at = isLevel ? { x: this.frame.width - 4, y: from - 12, anchor: "end" } : this.along(left, from, right, to);
+    over.append(s("text", { class: "roof-name", "text-anchor": at.anchor, transform: `translate(${at.x},${at.y}) rotate(${angle})` }, label));
   }
 
   /// A place on the visible part of a diagonal.
@@ -225,7 +225,7 @@ function render(context: Context, element: HTMLElement, width: number): void {
         h("span", { class: "dim" }, `roofs of ${document.machine.title || document.machine.name}; the area of a symbol is its time`)),
       h("div", { class: columns === 2 ? "two even" : "" }, ...panels.map((panel) => panel.frame.figure)),
       legend(groups.map((group) => ({ name: group, color: colors.of(group) })), 8),
-      ...notesOf(document, data).map((note) => h("p", { class: "dim" }, h("bdi", {}, note))),
+      h("ul", { class: "dim" }, ...notesOf(document, data).map((note) => h("li", {}, h("bdi", {}, note)))),
     );
   });
 }

@@ -9,9 +9,10 @@ import {
   type ModelDocument,
   type ProfileDocument,
   type RooflineDocument,
+  type SweepColumn,
   type SweepDocument,
 } from "./schema";
-import { format, percent, whole } from "./units";
+import { format, labelOf, percent, unitOf, whole } from "./units";
 import type { Context, View } from "./view";
 
 interface Card {
@@ -171,11 +172,35 @@ function renderConv(document: ConvDocument, element: HTMLElement): void {
   );
 }
 
+/// The fastest and the slowest point of each network, with what tells them apart.
+function extremes(document: SweepDocument, axes: SweepColumn[]): string[] {
+  const speed = document.columns.find((column) => column.name === "samples_per_s") ?? document.columns.find((column) => column.name === "time_s");
+  if (!speed) return [];
+  const isRate = speed.name === "samples_per_s";
+  const model = axes.find((axis) => axis.name === "model");
+  const others = axes.filter((axis) => axis !== model);
+  const cell = (column: SweepColumn, row: number) => {
+    const value = column.cells[row];
+    return typeof value === "number" ? format(value, unitOf(column.name)) : String(value ?? "");
+  };
+  const best = new Map<string, [number, number]>();
+  speed.cells.forEach((value, row) => {
+    if (typeof value !== "number") return;
+    const key = model ? String(model.cells[row]) : "";
+    const known = best.get(key) ?? [row, row];
+    const at = (index: number) => speed.cells[index] as number;
+    best.set(key, [value > at(known[0]) ? row : known[0], value < at(known[1]) ? row : known[1]]);
+  });
+  const point = (row: number) => `${cell(speed, row)}${isRate ? " samples per second" : ""} (${others.map((axis) => `${labelOf(axis.name)} ${cell(axis, row)}`).join(", ")})`;
+  return [...best].map(([name, [most, least]]) => `${name === "" ? "" : `${name}: `}fastest ${point(isRate ? most : least)}, slowest ${point(isRate ? least : most)}`);
+}
+
 function renderSweep(document: SweepDocument, element: HTMLElement): void {
   const axes = document.columns.filter((column) => column.is_axis && new Set(column.cells).size > 1);
   const failed = document.columns.find((column) => column.name === "error")?.cells.filter((cell) => cell !== "" && cell !== null).length ?? 0;
-  const sizes = axes.map((axis) => `${new Set(axis.cells).size} values of ${axis.name}`);
+  const sizes = axes.map((axis) => `${whole(new Set(axis.cells).size)} values of ${labelOf(axis.name)}`);
   element.append(h("p", { class: "lead" }, `${whole(document.points)} points: ${sizes.join(", ")}.${failed > 0 ? ` ${whole(failed)} failed.` : ""}`));
+  element.append(h("ul", {}, ...extremes(document, axes).map((line) => h("li", {}, h("bdi", {}, line)))));
 }
 
 function renderRoofline(document: RooflineDocument, element: HTMLElement): void {

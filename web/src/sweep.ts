@@ -56,9 +56,14 @@ function choices(columns: SweepColumn[]): { value: string; label: string }[] {
   return columns.map((column) => ({ value: column.name, label: labelOf(column.name) }));
 }
 
+/// Also of more values than a call takes arguments.
+function largest(values: number[]): number {
+  return values.reduce((most, value) => Math.max(most, value), -Infinity);
+}
+
 function axisOf(column: SweepColumn, values: number[], fromZero: boolean): Axis {
   const positive = values.filter((value) => value > 0);
-  const isLog = !fromZero && positive.length === values.length && Math.max(...positive) > 30 * Math.min(...positive);
+  const isLog = !fromZero && positive.length === values.length && largest(positive) > 100 * -largest(positive.map((value) => -value));
   return { label: labelOf(column.name), unit: unitOf(column.name), isLog, domain: isLog ? logDomain(values) : linearDomain(values, fromZero) };
 }
 
@@ -76,6 +81,11 @@ class SweepViews {
 
   private pick(key: string, among: SweepColumn[], otherwise: SweepColumn | undefined): SweepColumn | undefined {
     return among.find((column) => column.name === this.context.state.get(key)) ?? otherwise;
+  }
+
+  /// The axis with most values.
+  private longest(axes: SweepColumn[]): SweepColumn | undefined {
+    return [...axes].sort((a, b) => new Set(b.cells).size - new Set(a.cells).size)[0];
   }
 
   private details(row: number): void {
@@ -100,7 +110,7 @@ class SweepViews {
     const front = h("div", {});
     const chosen = h("div", { class: "point" });
     this.element.append(lines, heat, front, chosen);
-    const x = [...numeric].sort((a, b) => new Set(b.cells).size - new Set(a.cells).size)[0];
+    const x = this.longest(numeric);
     if (x) remade(this.context, ["sx", "sy", "sfix"], () => this.lines(lines, numeric, x, speed));
     if (axes.length > 1) remade(this.context, ["hx", "hy", "hz", "sfix"], () => this.heat(heat, speed));
     remade(this.context, ["px", "py", "point"], () => this.front(front, speed));
@@ -171,7 +181,7 @@ class SweepViews {
 
   private heat(element: HTMLElement, speed: SweepColumn): void {
     const { axes, results } = this.points;
-    const x = this.pick("hx", axes, [...axes].sort((a, b) => new Set(b.cells).size - new Set(a.cells).size)[0]) as SweepColumn;
+    const x = this.pick("hx", axes, this.longest(axes)) as SweepColumn;
     const y = this.pick("hy", axes.filter((axis) => axis !== x), axes.find((axis) => axis !== x)) as SweepColumn;
     const z = this.pick("hz", results, speed) as SweepColumn;
     const { menus, fixed } = this.fixed([x, y]);
@@ -210,7 +220,7 @@ class SweepViews {
   private front(element: HTMLElement, speed: SweepColumn): void {
     const { axes, results, document } = this.points;
     const goals = [...axes.filter((axis) => axis.is_number), ...results];
-    const x = this.pick("px", goals, axes.find((axis) => axis.is_number) ?? results[1] ?? speed) as SweepColumn;
+    const x = this.pick("px", goals, this.longest(axes.filter((axis) => axis.is_number)) ?? results[1] ?? speed) as SweepColumn;
     const y = this.pick("py", goals, results.find((column) => column.name === "samples_per_s") ?? speed) as SweepColumn;
     const rows: number[] = [];
     for (let row = 0; row < document.points; row++) if (numberAt(x, row) !== null && numberAt(y, row) !== null) rows.push(row);

@@ -124,7 +124,8 @@ class LayerTable {
     this.scroller.addEventListener("scroll", () => this.draw());
     this.scroller.addEventListener("keydown", (event) => this.key(event));
     this.scroller.addEventListener("pointerleave", () => context.links.point(null));
-    this.scroller.addEventListener("focus", () => this.draw());
+    this.scroller.addEventListener("focus", () => this.mark());
+    this.body.addEventListener("click", (event) => this.click(event));
     context.links.on(() => this.mark());
     context.state.on(["layer"], () => this.reveal());
     addEventListener("beforeprint", () => this.print(true));
@@ -177,8 +178,9 @@ class LayerTable {
   private rebuild(): void {
     this.table = stateOf(this.context, this.rows, this.open);
     const texts = textColumns(this.rows);
-    const widths = ["minmax(13rem, 3fr)", ...texts.map(() => "minmax(5.5rem, 1fr)"), ...this.table.columns.map(() => "minmax(6.6rem, 1fr)")];
-    this.scroller.style.setProperty("--columns", widths.join(" "));
+    const widths = [13, ...texts.map(() => 7), ...this.table.columns.map(() => 7.4)]; // rem
+    this.scroller.style.setProperty("--columns", widths.map((least, i) => `minmax(${least}rem, ${i === 0 ? 3 : 1}fr)`).join(" "));
+    this.scroller.style.setProperty("--least", `${widths.reduce((sum, least) => sum + least, 0)}rem`);
     this.head.replaceChildren(
       this.headCell("layer", "layer", false),
       ...texts.map((column) => this.headCell(column.key, column.label, false)),
@@ -196,7 +198,10 @@ class LayerTable {
     const share = this.rows.main.unit === "s" ? ", together " : ": ";
     const found = matching === this.rows.rows.length ? this.rows.rows : [...new Set(this.table.lines.flatMap((line) => ("row" in line ? [line.row] : line.group.rows)))];
     const sum = format(valueOf(total(found), this.rows.main), this.rows.main.unit);
-    this.count.textContent = `${whole(matching)} of ${whole(this.rows.rows.length)} rows${share}${sum}`;
+    const { document } = this.context.part;
+    const drain = "totals" in document ? document.totals?.drain_time_s : 0;
+    const rest = typeof drain === "number" && drain > 0 && matching === this.rows.rows.length ? `; ${format(drain, "s")} of last write-backs belong to no row` : "";
+    this.count.textContent = `${whole(matching)} of ${whole(this.rows.rows.length)} rows${share}${sum}${rest}`;
   }
 
   private headCell(key: string, label: string, isNumber: boolean): HTMLElement {
@@ -228,8 +233,13 @@ class LayerTable {
     }
     const numbers = "group" in line ? line.group.numbers : line.row.numbers;
     row.append(...this.table.columns.map((metric) => numberCell(numbers, metric, this.table.most.get(metric.key) ?? 0)));
-    row.addEventListener("click", () => this.act(at));
     return row;
+  }
+
+  /// Rows come and go while the table scrolls, so the table listens for them.
+  private click(event: MouseEvent): void {
+    const row = event.target instanceof Element ? event.target.closest<HTMLElement>(".row") : null;
+    if (row?.dataset.at !== undefined) this.act(Number(row.dataset.at));
   }
 
   /// Selects a row, opens a group.

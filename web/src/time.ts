@@ -113,14 +113,20 @@ function tilesOf(rows: RowSet, metric: Metric): Tile {
   return { name: "", children };
 }
 
+/// In its block, a layer needs not repeat the block's name.
+function ownName(data: Tile): string {
+  const prefix = `${data.row?.block ?? ""}.`;
+  return prefix.length > 1 && data.name.startsWith(prefix) ? data.name.slice(prefix.length) : data.name;
+}
+
 function tile(context: Context, marks: Marks, metric: Metric, node: HierarchyRectangularNode<Tile>): SVGGElement {
   const { data } = node;
   const [width, height] = [node.x1 - node.x0, node.y1 - node.y0];
   const fill = data.row ? context.types.of(data.row.op) : "var(--dim)";
   const rect = s("rect", { width: Math.max(0, width - 1), height: Math.max(0, height - 1), fill, class: "tile" });
   const group = s("g", { transform: `translate(${node.x0},${node.y0})` }, rect);
-  if (width > 46 && height > 15)
-    group.append(s("text", { x: 4, y: 12, class: "tile-name", direction: "ltr" }, short(data.name, Math.max(3, Math.floor(width / 6.6)))));
+  if (width > 34 && height > 15)
+    group.append(s("text", { x: 4, y: 12, class: "tile-name", direction: "ltr" }, short(ownName(data), Math.max(3, Math.floor((width - 6) / 7)))));
   rect.addEventListener("pointermove", (event) =>
     showTip(event, data.name, [[metric.label, format(data.value ?? 0, metric.unit)], ["type", data.row?.op ?? ""], ["block", data.row?.block ?? ""]]));
   rect.addEventListener("pointerleave", hideTip);
@@ -128,15 +134,22 @@ function tile(context: Context, marks: Marks, metric: Metric, node: HierarchyRec
   return group;
 }
 
+/// A block of several layers has its name above them, where it is large enough.
+function hasTitle(node: HierarchyRectangularNode<Tile>): boolean {
+  return node.depth === 1 && (node.children?.length ?? 0) > 1 && node.x1 - node.x0 > 44 && node.y1 - node.y0 > 44;
+}
+
 function map(context: Context, rows: RowSet, marks: Marks, element: HTMLElement, width: number): void {
   const metric = chosenMetric(context, rows);
   const size: [number, number] = [width, 380];
   const root = hierarchy(tilesOf(rows, metric)).sum((each) => each.value ?? 0);
   root.sort((a, b) => (b.value ?? 0) - (a.value ?? 0));
-  const laid = treemap<Tile>().size(size).paddingInner(0).paddingOuter(1).tile(treemapSquarify.ratio(1.4))(root);
+  const laid = treemap<Tile>().size(size).paddingInner(0).paddingOuter(1).paddingTop((node) => (hasTitle(node) ? 15 : 1)).tile(treemapSquarify.ratio(1.4))(root);
   const svg = s("svg", { viewBox: `0 0 ${size[0]} ${size[1]}`, width: size[0], height: size[1], role: "img", "aria-label": `${metric.label} by block and layer` });
-  for (const block of laid.children ?? [])
+  for (const block of laid.children ?? []) {
+    if (hasTitle(block)) svg.append(s("text", { x: block.x0 + 3, y: block.y0 + 12, direction: "ltr" }, short(block.data.name, Math.max(3, Math.floor((block.x1 - block.x0 - 6) / 6.6)))));
     svg.append(s("rect", { x: block.x0, y: block.y0, width: Math.max(0, block.x1 - block.x0), height: Math.max(0, block.y1 - block.y0), class: "block" }));
+  }
   for (const leaf of laid.leaves()) if ((leaf.value ?? 0) > 0) svg.append(tile(context, marks, metric, leaf));
   const types = grouped(rows.rows, "op").sort((a, b) => (valueOf(b.numbers, metric) ?? 0) - (valueOf(a.numbers, metric) ?? 0));
   element.replaceChildren(

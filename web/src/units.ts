@@ -46,10 +46,16 @@ function seconds(value: number): string {
   const size = Math.abs(value);
   const sign = value < 0 ? "−" : "";
   if (size === 0) return "0 s";
+  if (size < 0.9995e-12) return `${sign === "" ? "< " : "> −"}1 ps`; // what rounding leaves
   if (size >= 0.9995) return `${sign}${digits(size)} s`;
   if (size >= 0.9995e-3) return `${sign}${digits(size * 1e3)} ms`;
   if (size >= 0.9995e-6) return `${sign}${digits(size * 1e6)} µs`;
   return `${sign}${digits(size * 1e9)} ns`;
+}
+
+/// A power of ten on an axis: "1 ms", "0.1 FLOP/B", without digits that say nothing.
+export function formatTick(value: number, unit: Unit): string {
+  return format(value, unit).replace(/(\d)\.0+(?=\D|$)/, "$1").replace(/(\.\d*?[1-9])0+(?=\D|$)/, "$1");
 }
 
 export function percent(share: number): string {

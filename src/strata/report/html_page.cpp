@@ -38,8 +38,9 @@ std::string page_data(std::string_view title, const std::vector<HtmlPart>& parts
     if (&part != &parts.front()) text += ',';
     text += R"({"name":)" + quoted_json(part.name) + R"(,"document":)" + part.document;
     for (const auto& [key, json] : part.extras) text += ',' + quoted_json(key) + ':' + json;
-    text += R"(,"notes":)" + nlohmann::json(part.notes).dump(
-                                 -1, ' ', false, nlohmann::json::error_handler_t::replace);
+    text +=
+        R"(,"notes":)" +
+        nlohmann::json(part.notes).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     text += '}';
   }
   return text + "]}";
@@ -62,9 +63,9 @@ std::string without_tags(const std::string& json) {
 
 std::string data_element(const std::string& json) {
   const std::optional<std::string> bytes = deflated(json);
-  return bytes ? R"(<script id="data" type="application/zlib;base64">)" + base64(*bytes) +
-                     "</script>"
-               : R"(<script id="data" type="application/json">)" + without_tags(json) + "</script>";
+  return bytes
+             ? R"(<script id="data" type="application/zlib;base64">)" + base64(*bytes) + "</script>"
+             : R"(<script id="data" type="application/json">)" + without_tags(json) + "</script>";
 }
 
 }  // namespace

@@ -36,7 +36,8 @@ std::string plain_cell(const PlainJson& json) {
 
 bool is_table(const PlainJson& json) {
   return json.is_array() && !json.empty() &&
-         std::all_of(json.begin(), json.end(), [](const PlainJson& row) { return row.is_object(); });
+         std::all_of(json.begin(), json.end(),
+                     [](const PlainJson& row) { return row.is_object(); });
 }
 
 std::string plain_row(const PlainJson& row, const std::vector<std::string>& keys) {

@@ -24,7 +24,7 @@ void take_in(TimeSlice& all, const TimeSlice& next, Together bytes) {
 }  // namespace
 
 std::vector<TimeSlice> taken_together(std::vector<TimeSlice> slices, double end_s, std::size_t most,
-                                  Together bytes) {
+                                      Together bytes) {
   STRATA_CHECK(most > 0, "a timeline has room for something");
   if (slices.size() <= most || end_s <= 0) return slices;
   const auto part_of = [&](const TimeSlice& slice) {

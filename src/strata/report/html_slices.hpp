@@ -25,10 +25,10 @@ struct TimeSlice {
 /// What becomes of the bytes of slices that are taken together.
 enum class Together : std::uint8_t { sum, largest };
 
-/// At most `most` slices of what begins in order from 0 to end_s: those that begin in the same of as
-/// many equal parts of the time become one, with the name of the longest. Nothing of their time,
+/// At most `most` slices of what begins in order from 0 to end_s: those that begin in the same of
+/// as many equal parts of the time become one, with the name of the longest. Nothing of their time,
 /// bytes and count is lost.
 std::vector<TimeSlice> taken_together(std::vector<TimeSlice> slices, double end_s, std::size_t most,
-                                  Together bytes = Together::sum);
+                                      Together bytes = Together::sum);
 
 }  // namespace strata

@@ -44,12 +44,9 @@ std::string sweep_json(const SweepTable& table, const Provenance& provenance) {
                        {"is_axis", column.is_axis},
                        {"cells", cells_json(column)}});
   }
-  const SweepPageJson json = {{"schema_version", 1},
-                              {"kind", "sweep"},
-                              {"identity", table.identity},
-                              {"points", table.row_count},
-                              {"columns", std::move(columns)},
-                              {"provenance", to_json(provenance)}};
+  const SweepPageJson json = {{"schema_version", 1},           {"kind", "sweep"},
+                              {"identity", table.identity},    {"points", table.row_count},
+                              {"columns", std::move(columns)}, {"provenance", to_json(provenance)}};
   return json.dump(-1, ' ', false, SweepPageJson::error_handler_t::replace);
 }
 

@@ -130,12 +130,9 @@ class TimelineMaker {
 
   static TimelineJson track_json(const std::vector<TimeSlice>& slices, const char* name,
                                  const char* other) {
-    TimelineJson json = {{"start_s", TimelineJson::array()},
-                         {"end_s", TimelineJson::array()},
-                         {"busy_s", TimelineJson::array()},
-                         {"bytes", TimelineJson::array()},
-                         {"count", TimelineJson::array()},
-                         {name, TimelineJson::array()},
+    TimelineJson json = {{"start_s", TimelineJson::array()}, {"end_s", TimelineJson::array()},
+                         {"busy_s", TimelineJson::array()},  {"bytes", TimelineJson::array()},
+                         {"count", TimelineJson::array()},   {name, TimelineJson::array()},
                          {other, TimelineJson::array()}};
     for (const TimeSlice& slice : slices) {
       json["start_s"].push_back(slice.start_s);
