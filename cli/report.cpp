@@ -127,9 +127,8 @@ int run(const Request& request) {
   }
   const std::string title(given.value(title_flag).value_or(names));
   const std::string out(given.value(out_flag).value_or("report.html"));
-  const std::string page = page_text(title, parts);
-  write_output(out, page);
-  if (out != "-") print(fmt::format("{} ({} KB)\n", out, (page.size() + 1023) / 1024));
+  write_output(out, page_text(title, parts));
+  if (out != "-") print(fmt::format("written: {}\n", out));
   return exit_code::done;
 }
 

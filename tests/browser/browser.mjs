@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
-const { STRATA, STRATA_WEB, CHROMIUM, STRATA_SCREENSHOTS } = process.env;
+const { STRATA, STRATA_WITHOUT_LIBRARIES, STRATA_WEB, CHROMIUM, STRATA_SCREENSHOTS } = process.env;
 const { chromium } = createRequire(join(STRATA_WEB, "package.json"))("playwright-core");
 
 export const folder = mkdtempSync(join(tmpdir(), "strata-browser-"));
@@ -17,10 +17,17 @@ const browser = await chromium.launch({
     "--disable-component-update", "--disable-sync"],
 });
 
+function run(program, words) {
+  return execFileSync(program, words, { cwd: folder, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+}
+
 /// Runs the program in the folder of the tests; gives what it printed.
 export function strata(...words) {
-  return execFileSync(STRATA, words, { cwd: folder, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+  return run(STRATA, words);
 }
+
+/// The same as built without the optional libraries; null where the tests have none such.
+export const strataWithoutLibraries = STRATA_WITHOUT_LIBRARIES ? (...words) => run(STRATA_WITHOUT_LIBRARIES, words) : null;
 
 export function json(file) {
   return JSON.parse(readFileSync(join(folder, file), "utf8"));

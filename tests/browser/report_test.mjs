@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { end, folder, json, open, picture, strata, view } from "./browser.mjs";
+import { end, folder, json, open, picture, strata, strataWithoutLibraries, view } from "./browser.mjs";
 
 after(end);
 
@@ -251,6 +251,17 @@ test("hostile names are shown as text", async () => {
   for (const name of hostile.filter((each) => each.length < 40)) assert.ok(names.includes(name), name);
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing is wider than the window");
   await picture(page, "hostile");
+  quiet(page);
+  await page.close();
+});
+
+test("a build without zlib writes the same page with plain data", { skip: strataWithoutLibraries === null }, async () => {
+  strataWithoutLibraries("report", "hostile.json", "-o", "plain-data.html");
+  assert.ok(readFileSync(join(folder, "plain-data.html"), "utf8").includes('id="data" type="application/json"'));
+  const page = await open("plain-data.html");
+  await view(page, "layers");
+  assert.equal(await page.locator("#layers .body .row").count(), hostile.length);
+  assert.equal(await page.locator("img, b").count(), 0);
   quiet(page);
   await page.close();
 });

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# run.sh STRATA WEB_FOLDER: the report page in Chromium. Returns 77 and says why when something is not there.
+# run.sh STRATA WEB_FOLDER [STRATA_WITHOUT_LIBRARIES]: the report page in Chromium. Returns 77 and says why when something is not there.
 # STRATA_SCREENSHOTS=DIR keeps pictures of what was seen.
 set -euo pipefail
 STRATA=$1
 STRATA_WEB=$2
+STRATA_WITHOUT_LIBRARIES=${3-}
 skip() { echo "skipped: $*"; exit 77; }
 
 command -v node >/dev/null || skip "no node"
@@ -12,5 +13,5 @@ command -v node >/dev/null || skip "no node"
 [[ -d $STRATA_WEB/node_modules/playwright-core ]] || skip "no playwright-core"
 CHROMIUM=${CHROMIUM:-$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)}
 [[ -n $CHROMIUM ]] || skip "no Chromium"
-export STRATA STRATA_WEB CHROMIUM
+export STRATA STRATA_WITHOUT_LIBRARIES STRATA_WEB CHROMIUM
 exec node "$(dirname -- "${BASH_SOURCE[0]}")/report_test.mjs"

@@ -8,7 +8,12 @@ export function color(index: number): string {
   return `var(--c${((index % colorCount) + colorCount) % colorCount})`;
 }
 
-const bounds: Record<string, number> = { compute: 0, memory: 1, launch: 3 };
+// Maps, not objects: a layer may be called "__proto__".
+const bounds = new Map([
+  ["compute", 0],
+  ["memory", 1],
+  ["launch", 3],
+]);
 
 /// Gives names colours in the order in which they are first asked for, largest first if asked so.
 export class Colors {
@@ -19,7 +24,7 @@ export class Colors {
   }
 
   index(name: string): number {
-    const fixed = bounds[name];
+    const fixed = bounds.get(name);
     if (fixed !== undefined) return fixed;
     let index = this.known.get(name);
     if (index === undefined) this.known.set(name, (index = this.known.size));

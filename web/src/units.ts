@@ -95,21 +95,20 @@ export function format(value: number | null | undefined, unit: Unit): string {
   }
 }
 
+const labels = new Map([
+  ["time_s", "time"],
+  ["flop", "FLOP"],
+  ["traffic_in_bytes", "bytes in"],
+  ["traffic_out_bytes", "bytes out"],
+  ["samples_per_s", "samples per second"],
+  ["area_mm2", "area at 5 nm"],
+  ["area_16nm_mm2", "area at 16 nm"],
+]);
+
 /// "stall_time_s" → "stall time": the unit stands beside the number.
 export function labelOf(key: string): string {
-  const known: Record<string, string> = {
-    time_s: "time",
-    flop: "FLOP",
-    traffic_in_bytes: "bytes in",
-    traffic_out_bytes: "bytes out",
-    op: "type",
-    at_s: "at",
-    samples_per_s: "samples per second",
-    area_mm2: "area at 5 nm",
-    area_16nm_mm2: "area at 16 nm",
-  };
   return (
-    known[key] ??
+    labels.get(key) ??
     key
       .replace(/_(bytes_per_s|flop_per_s)$/, "")
       .replace(/_(s|bytes|mm2)$/, "")
