@@ -37,6 +37,7 @@ HtmlPart page_part(const PredictedIteration& iteration, const Machine& machine,
   const Mode mode = summary.training.inference ? Mode::inference : Mode::training;
   part.extras.emplace_back("model", to_json(summarize(*iteration.bound, mode), provenance));
   part.extras.emplace_back("timeline", timeline_json(iteration.program, iteration.prediction));
+  part.extras.emplace_back("memory", memory_json(iteration.program, iteration.prediction));
   add_rooflines(part, summary.profile, machine, provenance);
   return part;
 }

@@ -24,7 +24,7 @@ export interface Frame {
   height: number;
 }
 
-const margin = { top: 10, right: 14, bottom: 44, left: 88 };
+export const margin = { top: 10, right: 14, bottom: 44, left: 88 };
 let clips = 0;
 
 export function scaleOf(axis: Axis, range: [number, number]): Scale {

@@ -6,6 +6,7 @@ import { convolutionsView } from "./convolutions";
 import { detail } from "./detail";
 import { h, menu, name } from "./dom";
 import { Links } from "./links";
+import { memoryView } from "./memory";
 import { networkView } from "./network";
 import { Colors } from "./palette";
 import { rooflineView } from "./roofline";
@@ -19,7 +20,7 @@ import { timeView } from "./time";
 import { timelineView } from "./timeline";
 import type { Context, View } from "./view";
 
-const views: View[] = [summaryView, tableView, timeView, timelineView, rooflineView, sweepView, convolutionsView, compareView, networkView];
+const views: View[] = [summaryView, tableView, timeView, timelineView, memoryView, rooflineView, sweepView, convolutionsView, compareView, networkView];
 
 function contextOf(report: Report, state: State): Context | null {
   const at = Math.min(report.parts.length - 1, Math.max(0, Number(state.get("part")) || 0));

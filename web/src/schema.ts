@@ -16,6 +16,7 @@ export interface Part {
   notes: string[];
   roofline?: RooflineDocument;
   timeline?: Timeline;
+  memory?: Memory;
   model?: ModelDocument;
 }
 
@@ -169,6 +170,20 @@ export interface Track {
 }
 
 export type ValueTrack = Track & { value: number[]; layer: number[] };
+
+/// Of a predicted iteration: what lives in the memory outside the chip.
+export interface Memory {
+  end_s: number;
+  at_s: number[];
+  groups: { name: string; bytes: number[] }[];
+  peak: {
+    step: string;
+    at_s: number;
+    bytes: number;
+    values: number;
+    largest: { value: string; group: string; bytes: number; from: string; to: string }[];
+  } | null;
+}
 
 export interface ModelDocument {
   kind: "model";

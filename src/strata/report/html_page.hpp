@@ -19,7 +19,8 @@ namespace strata {
 struct HtmlPart {
   std::string name;      ///< for people: the file it came from, or the network
   std::string document;  ///< JSON, as --json writes it
-  /// What else is known of it, by name, as JSON: "roofline", "timeline", "model".
+  /// What else is known of it, by name, as JSON: "roofline", "timeline",
+  /// "memory", "model".
   std::vector<std::pair<std::string, std::string>> extras = {};
   std::vector<std::string> pictures = {};  ///< SVG; only the plain page shows them
   std::vector<std::string> notes = {};     ///< what is not there, and why
@@ -39,6 +40,11 @@ std::string plain_html_page(std::string_view title, const std::vector<HtmlPart>&
 /// more than `most_slices`. Needs a prediction that has its transfers.
 std::string timeline_json(const Program& program, const Prediction& prediction,
                           std::size_t most_slices = 20000);
+
+/// What lives in the memory outside while an iteration runs, by kind, and the largest values at the
+/// fullest moment. Of a long iteration, at most `most_moments`, the fullest of their neighbours.
+std::string memory_json(const Program& program, const Prediction& prediction,
+                        std::size_t most_moments = 4000);
 
 /// The points of a sweep, column by column. Errors (usage): more than a page can hold.
 std::string sweep_json(const SweepTable& table, const Provenance& provenance);
