@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr Argument arguments[] = {{.name = "FILE",
-                                   .help = "What --json of any command wrote, or a sweep's points.",
+                                   .help = "A result as JSON, or the points of a sweep.",
                                    .offer = Offer::file,
                                    .repeats = true}};
 constexpr Flag out_flag{.name = "out",
@@ -101,7 +101,9 @@ HtmlPart part_in(const std::string& path, const Arguments& given, const Provenan
          "predict, roofline, show or conv wrote, or --csv, --jsonl or --db of sweep",
          kind->empty() ? "" : fmt::format(", but '{}'", *kind));
   }
-  HtmlPart part = page_part(read_sweep_table(path), provenance);
+  const SweepTable points = read_sweep_table(path);
+  if (points.row_count == 0) fail(ErrorKind::input, "no result as JSON, and no points of a sweep");
+  HtmlPart part = page_part(points, provenance);
   part.name = std::move(name);
   return part;
 }

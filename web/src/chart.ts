@@ -11,6 +11,7 @@ export interface Axis {
   unit: Unit;
   domain: [number, number];
   isLog?: boolean;
+  isExact?: boolean; // ends where the data end, not at a tick
 }
 
 export interface Frame {
@@ -33,19 +34,20 @@ export function scaleOf(axis: Axis, range: [number, number]): Scale {
     const low = least > 0 ? least : 1e-12;
     return scaleLog([low, Math.max(most, low * 10)], range);
   }
-  return scaleLinear([least, most > least ? most : least + 1], range).nice();
+  const scale = scaleLinear([least, most > least ? most : least + 1], range);
+  return axis.isExact || axis.unit === "bytes" ? scale : scale.nice();
 }
 
 /// Bytes are read in powers of two, so their ticks are there, too.
-function ticksOf(scale: Scale, axis: Axis, room: number): number[] {
-  const most = Math.max(2, Math.floor(room / (axis.isLog ? 60 : 80)));
+function ticksOf(scale: Scale, axis: Axis, room: number, spacing: number): number[] {
+  const most = Math.max(2, Math.floor(room / spacing));
   if (!axis.isLog) {
     if (axis.unit !== "bytes") return scale.ticks(most);
     const [from, to] = scale.domain() as [number, number];
-    const unit = 1024 ** Math.max(0, Math.floor(Math.log(Math.max(1, Math.abs(to) / 3)) / Math.log(1024)));
-    return scaleLinear([from / unit, to / unit], [0, 1])
-      .ticks(most)
-      .map((tick) => tick * unit);
+    const step = 2 ** Math.ceil(Math.log2(Math.max(1, (to - from) / most)));
+    const ticks: number[] = [];
+    for (let tick = Math.ceil(from / step) * step; tick <= to; tick += step) ticks.push(tick);
+    return ticks;
   }
   const [from, to] = scale.domain() as [number, number];
   const base = axis.unit === "bytes" ? 2 : 10;
@@ -73,12 +75,12 @@ export function frame(title: string, size: { width: number; height: number }, x:
   const yScale = scaleOf(y, [height, 0]);
   const clip = `clip${clips++}`;
   const grid = s("g", { class: "grid", "aria-hidden": "true" });
-  for (const tick of ticksOf(xScale, x, width)) {
+  for (const tick of ticksOf(xScale, x, width, x.isLog ? 60 : 80)) {
     const at = xScale(tick);
     grid.append(s("line", { x1: at, x2: at, y1: 0, y2: height }));
     grid.append(s("text", { x: at, y: height + 16, "text-anchor": "middle" }, tickText(tick, x)));
   }
-  for (const tick of ticksOf(yScale, y, height)) {
+  for (const tick of ticksOf(yScale, y, height, 42)) {
     const at = yScale(tick);
     grid.append(s("line", { x1: 0, x2: width, y1: at, y2: at }));
     grid.append(s("text", { x: -7, y: at + 4, "text-anchor": "end" }, tickText(tick, y)));

@@ -19,7 +19,7 @@ export function layerOfValue(value: string, layers: Set<string>): string {
 function chart(memory: Memory, width: number): HTMLElement {
   const groups = memory.groups.filter((group) => group.bytes.some((bytes) => bytes > 0));
   const peak = memory.peak?.bytes ?? 0;
-  const drawn = frame("Memory over time, by what is in it", { width, height: 300 }, { label: "time", unit: "s", domain: [0, memory.end_s] }, { label: "memory", unit: "bytes", domain: [0, peak] });
+  const drawn = frame("Memory over time, by what is in it", { width, height: 300 }, { label: "time", unit: "s", isExact: true, domain: [0, memory.end_s] }, { label: "memory", unit: "bytes", domain: [0, peak * 1.06] });
   const x = (at: number) => drawn.x(memory.at_s[at] ?? memory.end_s).toFixed(1);
   const below = memory.at_s.map(() => 0);
   groups.forEach((group, index) => {

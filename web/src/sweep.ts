@@ -64,7 +64,7 @@ function largest(values: number[]): number {
 function axisOf(column: SweepColumn, values: number[], fromZero: boolean): Axis {
   const positive = values.filter((value) => value > 0);
   const isLog = !fromZero && positive.length === values.length && largest(positive) > 100 * -largest(positive.map((value) => -value));
-  return { label: labelOf(column.name), unit: unitOf(column.name), isLog, domain: isLog ? logDomain(values) : linearDomain(values, fromZero) };
+  return { label: labelOf(column.name), unit: unitOf(column.name), isLog, domain: isLog ? logDomain(values) : linearDomain(values, fromZero), isExact: !fromZero };
 }
 
 class SweepViews {

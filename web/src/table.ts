@@ -112,12 +112,14 @@ class LayerTable {
   private readonly scroller = h("div", { class: "scroller", role: "grid", tabindex: 0, "aria-label": "Layers" }, this.head, this.body);
   private readonly count = h("p", { class: "count", role: "status" });
   private isPrinting = false;
+  private readonly texts: ReturnType<typeof textColumns>;
 
   constructor(
     private readonly context: Context,
     private readonly rows: RowSet,
     element: HTMLElement,
   ) {
+    this.texts = textColumns(rows);
     element.append(this.controls(), this.scroller, this.count);
     this.table = stateOf(context, rows, this.open);
     this.scroller.style.setProperty("--rows", String(rowsShown));
@@ -177,13 +179,12 @@ class LayerTable {
 
   private rebuild(): void {
     this.table = stateOf(this.context, this.rows, this.open);
-    const texts = textColumns(this.rows);
-    const widths = [13, ...texts.map(() => 7), ...this.table.columns.map(() => 7.4)]; // rem
+    const widths = [13, ...this.texts.map(() => 7), ...this.table.columns.map(() => 7.4)]; // rem
     this.scroller.style.setProperty("--columns", widths.map((least, i) => `minmax(${least}rem, ${i === 0 ? 3 : 1}fr)`).join(" "));
     this.scroller.style.setProperty("--least", `${widths.reduce((sum, least) => sum + least, 0)}rem`);
     this.head.replaceChildren(
       this.headCell("layer", "layer", false),
-      ...texts.map((column) => this.headCell(column.key, column.label, false)),
+      ...this.texts.map((column) => this.headCell(column.key, column.label, false)),
       ...this.table.columns.map((metric) => this.headCell(metric.key, metric.label, true)),
     );
     this.scroller.setAttribute("aria-rowcount", String(this.table.lines.length + 1));
@@ -219,16 +220,15 @@ class LayerTable {
     const row = h("div", { class: "row", role: "row", "aria-rowindex": at + 2, "data-at": at });
     if (!this.isPrinting) row.style.top = `${at * rowHeight}px`;
     if (!line) return row;
-    const texts = textColumns(this.rows);
     if ("group" in line) {
       row.classList.add("group");
       row.append(h("div", { class: "cell", role: "gridcell" }, h("span", { class: "opener", "aria-hidden": "true" }, line.isOpen ? "▾ " : "▸ "), name(line.group.name || "(none)", 44), h("span", { class: "dim" }, ` ${line.group.rows.length}`)));
-      row.append(...texts.map(() => h("div", { class: "cell", role: "gridcell" })));
+      row.append(...this.texts.map(() => h("div", { class: "cell", role: "gridcell" })));
       row.setAttribute("aria-expanded", String(line.isOpen));
     } else {
       if (line.isInside) row.classList.add("inside");
       row.append(h("div", { class: "cell", role: "gridcell" }, name(line.row.layer, 44)));
-      row.append(...texts.map((column) => h("div", { class: "cell", role: "gridcell" }, h("bdi", {}, line.row[column.key]))));
+      row.append(...this.texts.map((column) => h("div", { class: "cell", role: "gridcell" }, h("bdi", {}, line.row[column.key]))));
       row.addEventListener("pointerenter", () => this.context.links.point(line.row));
     }
     const numbers = "group" in line ? line.group.numbers : line.row.numbers;
