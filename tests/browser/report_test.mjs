@@ -192,7 +192,9 @@ test("a sweep shows its lines, its map, its front, and the chosen point", async 
   const page = await open("sweep.html");
   const section = await view(page, "sweep");
   assert.equal(await section.locator("path.line").count(), 4 + 2);
-  assert.equal(await section.locator("rect.heat").count(), 2 * 11);
+  assert.equal(await section.locator("rect.heat").count(), 2 * 11); // two batches of one network
+  await section.locator("select[aria-label=network]").selectOption("lenet5");
+  assert.equal(await section.locator("path.line").count(), 2 + 2);
   const fronts = ["alexnet", "lenet5"].flatMap((model) => frontByForce(points.filter((point) => point.model === model), "capacity_bytes", "samples_per_s"));
   const shown = await section.locator("circle.dot[role=button]").evaluateAll((dots) => dots.map((dot) => Number(dot.dataset.row)));
   const speeds = (rows) => new Set(rows.map((point) => `${point.model} ${point.capacity_bytes} ${point.samples_per_s}`));
@@ -288,14 +290,14 @@ async function scrollTime(page) {
   return page.evaluate(async () => {
     const scroller = document.querySelector("#layers .scroller");
     const times = [];
-    for (let i = 1; i <= 40; i++) {
-      scroller.scrollTop = (scroller.scrollHeight * i) / 40;
+    for (let i = 1; i <= 16; i++) {
+      scroller.scrollTop = (scroller.scrollHeight * i) / 16;
       const start = performance.now();
       scroller.dispatchEvent(new Event("scroll"));
       times.push(performance.now() - start);
       await new Promise(requestAnimationFrame);
     }
-    return times.sort((a, b) => a - b)[4];
+    return times.sort((a, b) => a - b)[2];
   });
 }
 

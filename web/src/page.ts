@@ -55,7 +55,13 @@ function fill(view: View, context: Context, section: HTMLElement): void {
   }
 }
 
-function sections(context: Context, shown: View[]): HTMLElement {
+interface Sections {
+  main: HTMLElement;
+  /// Makes a view and those above it, so that its place does not move any more.
+  makeUpTo(id: string): void;
+}
+
+function sections(context: Context, shown: View[]): Sections {
   const main = h("main", {});
   const waiting = new Map<Element, View>();
   const make = (section: Element) => {
@@ -78,12 +84,19 @@ function sections(context: Context, shown: View[]): HTMLElement {
     observer.observe(section);
   }
   addEventListener("beforeprint", () => [...waiting.keys()].forEach(make));
-  return main;
+  const makeUpTo = (id: string) => {
+    for (const section of main.children) {
+      make(section);
+      if (section.id === id) return;
+    }
+  };
+  return { main, makeUpTo };
 }
 
-function navigation(shown: View[]): HTMLElement {
+function navigation(shown: View[], made: Sections): HTMLElement {
   const jump = (id: string) => (event: Event) => {
     event.preventDefault(); // the address behind '#' is the state, not a place
+    made.makeUpTo(id);
     document.getElementById(id)?.scrollIntoView({ behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
   };
   return h("nav", { "aria-label": "Views" }, ...shown.map((view) => h("a", { href: `#${view.id}`, click: jump(view.id) }, view.title)));
@@ -100,10 +113,11 @@ export function showPage(report: Report, root: HTMLElement): void {
       return;
     }
     const shown = views.filter((view) => view.fits(context));
+    const made = sections(context, shown);
     root.replaceChildren(
       header(context),
-      navigation(shown),
-      sections(context, shown),
+      navigation(shown, made),
+      made.main,
       detail(context),
       h("footer", {}, `Strata ${report.strata_version}. Everything is in this file; nothing was fetched.`),
     );

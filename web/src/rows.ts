@@ -74,7 +74,7 @@ export function valueOf(numbers: Record<string, number>, metric: Metric): number
 
 function rowSet(rows: Row[]): RowSet {
   const keys = new Set<string>();
-  for (const row of rows) for (const key of Object.keys(row.numbers)) keys.add(key);
+  for (const { numbers } of rows) for (const key in numbers) keys.add(key);
   const metrics: Metric[] = [...keys].map((key) => ({ key, label: labelOf(key), unit: unitOf(key) }));
   for (const ratio of ratios) {
     if (ratio.over?.every((key) => keys.has(key)) && !keys.has(ratio.key)) metrics.push(ratio);
@@ -143,7 +143,7 @@ export function rowsOf(part: Part): RowSet | null {
 
 export function total(rows: Row[]): Record<string, number> {
   const sum: Record<string, number> = {};
-  for (const row of rows) for (const [key, value] of Object.entries(row.numbers)) sum[key] = (sum[key] ?? 0) + value;
+  for (const { numbers } of rows) for (const key in numbers) sum[key] = (sum[key] ?? 0) + (numbers[key] as number);
   return sum;
 }
 

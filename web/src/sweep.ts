@@ -111,7 +111,7 @@ class SweepViews {
     const chosen = h("div", { class: "point" });
     this.element.append(lines, heat, front, chosen);
     const x = this.longest(numeric);
-    if (x) remade(this.context, ["sx", "sy", "sfix"], () => this.lines(lines, numeric, x, speed));
+    if (x) remade(this.context, ["sx", "sy", "smodel"], () => this.lines(lines, numeric, x, speed));
     if (axes.length > 1) remade(this.context, ["hx", "hy", "hz", "sfix"], () => this.heat(heat, speed));
     remade(this.context, ["px", "py", "point"], () => this.front(front, speed));
     remade(this.context, ["point"], () => this.chosen(chosen));
@@ -139,11 +139,13 @@ class SweepViews {
     const { axes, results, document } = this.points;
     const x = this.pick("sx", numeric, first) as SweepColumn;
     const y = this.pick("sy", results, speed) as SweepColumn;
+    const model = axes.find((axis) => axis.name === "model");
+    const wanted = this.context.state.get("smodel");
     // One line for each combination of the other axes.
     const others = axes.filter((axis) => axis !== x);
     const series = new Map<string, number[]>();
     for (let row = 0; row < document.points; row++) {
-      if (numberAt(y, row) === null) continue;
+      if (numberAt(y, row) === null || (wanted !== "" && model && model.cells[row] !== wanted)) continue;
       const key = others.map((axis) => cellText(axis, axis.cells[row] ?? null)).join(", ");
       const rows = series.get(key);
       if (rows) rows.push(row);
@@ -156,7 +158,8 @@ class SweepViews {
     element.replaceChildren(
       h("div", { class: "controls" },
         menu("over", choices(numeric), x.name, (value) => this.context.state.set("sx", value)),
-        menu("show", choices(results), y.name, (value) => this.context.state.set("sy", value))),
+        menu("show", choices(results), y.name, (value) => this.context.state.set("sy", value)),
+        model && menu("network", [{ value: "", label: "all" }, ...this.points.values(model).map((each) => ({ value: String(each), label: String(each) }))], wanted, (value) => this.context.state.set("smodel", value))),
       drawn.figure,
       series.size > 1 ? legend(shown.map(([key], index) => ({ name: key, color: color(index) })), mostSeries) : "",
       series.size > mostSeries ? h("p", { class: "dim" }, `the first ${mostSeries} of ${series.size} lines`) : "",
@@ -182,7 +185,9 @@ class SweepViews {
   private heat(element: HTMLElement, speed: SweepColumn): void {
     const { axes, results } = this.points;
     const x = this.pick("hx", axes, this.longest(axes)) as SweepColumn;
-    const y = this.pick("hy", axes.filter((axis) => axis !== x), axes.find((axis) => axis !== x)) as SweepColumn;
+    // Networks differ too much for one scale: where there is another axis, the map is of one network.
+    const others = axes.filter((axis) => axis !== x);
+    const y = this.pick("hy", others, others.find((axis) => axis.name !== "model") ?? others[0]) as SweepColumn;
     const z = this.pick("hz", results, speed) as SweepColumn;
     const { menus, fixed } = this.fixed([x, y]);
     const rows = this.points.rows(fixed).filter((row) => numberAt(z, row) !== null);
@@ -211,7 +216,7 @@ class SweepViews {
       h("div", { class: "controls" },
         menu("map of", choices(results), z.name, (value) => this.context.state.set("hz", value)),
         menu("over", choices(axes), x.name, (value) => this.context.state.set("hx", value)),
-        menu("and", choices(axes.filter((axis) => axis !== x)), y.name, (value) => this.context.state.set("hy", value)),
+        menu("and", choices(others), y.name, (value) => this.context.state.set("hy", value)),
         ...menus),
       h("figure", { class: "chart" }, h("figcaption", {}, `${labelOf(z.name)} over ${labelOf(x.name)} and ${labelOf(y.name)}`), svg),
     );

@@ -20,7 +20,7 @@ body {{ font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 75em;
 .wide {{ overflow: auto; max-height: 40em }}
 table {{ border-collapse: collapse; font-variant-numeric: tabular-nums }}
 th, td {{ padding: .1em .6em; text-align: left; border-bottom: 1px solid #8884; vertical-align: top }}
-.n {{ text-align: right }}
+.n {{ text-align: right; white-space: nowrap }}
 svg {{ max-width: 100%; height: auto }}
 </style></head><body><h1>{}</h1>
 <p>This Strata was built without its report page (npm was not there or could not fetch its packages), so
