@@ -3,6 +3,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/html_output.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
@@ -55,8 +56,8 @@ constexpr Argument arguments[] = {{.name = "MODEL",
                                    .repeats = true}};
 constexpr auto flags = joined_flags(
     range_flags, named_range_flags, sweep_switches, import_flags, answer_flags, sweep_plot_flags,
-    std::array<Flag, 9>{csv_flag, jsonl_flag, db_flag, resume_flag, force_flag, threads_flag,
-                        dry_run_flag, summary_flag, from_flag});
+    std::array<Flag, 10>{csv_flag, jsonl_flag, db_flag, html_flag, resume_flag, force_flag,
+                         threads_flag, dry_run_flag, summary_flag, from_flag});
 
 IfPresent if_present(const Arguments& given) {
   if (given.has(resume_flag) && given.has(force_flag))
@@ -89,7 +90,9 @@ std::unique_ptr<SweepJournal> journal_of(const Arguments& given, const Sweep& sw
 class Outputs {
  public:
   Outputs(const Arguments& given, const Sweep& sweep, bool is_among_ranks) {
-    check_outputs(given, {&csv_flag, &jsonl_flag, &db_flag, &answers_json_flag, &sweep_plot_flag});
+    check_outputs(given, {&csv_flag, &jsonl_flag, &db_flag, &answers_json_flag, &sweep_plot_flag,
+                          &html_flag});
+    check_sweep_page(given);
     const bool has_file = given.has(csv_flag) || given.has(jsonl_flag) || given.has(db_flag);
     // mpirun gives its children a terminal whatever its own output is.
     const bool is_terminal = !is_among_ranks && ::isatty(STDOUT_FILENO) == 1;
@@ -105,10 +108,10 @@ class Outputs {
     if ((wants_summary_ || asks) && takes_stdout_)
       fail(ErrorKind::usage, "{} to standard output, where the points go already",
            wants_summary_ ? "--summary goes" : "the answers go");
-    if (!has_file && !wants_summary_ && !asks)
+    if (!has_file && !given.has(html_flag) && !wants_summary_ && !asks)
       sinks_.push_back(text_sink(TextForm::csv, print, sweep.columns()));
     is_resumable_ = has_file && !takes_stdout_;
-    wants_table_ = wants_summary_ || asks || given.has(sweep_plot_flag);
+    wants_table_ = wants_summary_ || asks || given.has(sweep_plot_flag) || given.has(html_flag);
     if (!wants_table_) return;
     table_ = std::make_unique<TableSink>(sweep.columns(), sweep.identity());
   }
@@ -258,6 +261,7 @@ int run_here(const Request& request, RankSession* ranks) {
   if (code != exit_code::done || !outputs.wants_table()) return code;
   SweepTable table = whole_table(given, outputs, first);
   draw_plot(given, table);
+  write_sweep_page(request, table);
   if (outputs.wants_summary()) {
     print(to_text(table, request.style));
     print(reuse_text(table, sweep, request.style) + (asks_for_answers(given) ? "\n" : ""));
