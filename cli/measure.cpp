@@ -18,28 +18,29 @@
 namespace strata {
 namespace {
 
-constexpr Flag json_flag{.name = "json",
-                         .value = "FILE",
-                         .help = "A profile with every sample as JSON; - is standard output.",
-                         .offer = Offer::file};
-constexpr Flag csv_flag{.name = "csv",
-                        .value = "FILE",
-                        .help = "A line per layer and pass; - is standard output.",
-                        .offer = Offer::file};
-constexpr Flag trace_flag{.name = "trace",
-                          .value = "FILE",
-                          .help = "A timeline for Perfetto; - is standard output.",
-                          .offer = Offer::file};
+constexpr Flag measure_json_flag{
+    .name = "json",
+    .value = "FILE",
+    .help = "A profile with every sample as JSON; - is standard output.",
+    .offer = Offer::file};
+constexpr Flag measure_csv_flag{.name = "csv",
+                                .value = "FILE",
+                                .help = "A line per layer and pass; - is standard output.",
+                                .offer = Offer::file};
+constexpr Flag measure_trace_flag{.name = "trace",
+                                  .value = "FILE",
+                                  .help = "A timeline for Perfetto; - is standard output.",
+                                  .offer = Offer::file};
 
-constexpr Argument arguments[] = {model_argument};
-constexpr auto flags =
-    joined_flags(std::array<Flag, 1>{measure_device_flag}, size_flags,
-                 std::array<Flag, 8>{measure_iterations_flag, measure_warm_up_flag, optimizer_flag,
-                                     loss_flag, measure_conv_flag, measure_engine_flag,
-                                     measure_graph_flag, measure_seed_flag},
-                 std::array<Flag, 7>{measure_on_flag, measure_by_flag, measure_layers_flag,
-                                     json_flag, csv_flag, trace_flag, measure_dry_run_flag},
-                 import_flags);
+constexpr Argument measure_arguments[] = {model_argument};
+constexpr auto measure_flags = joined_flags(
+    std::array<Flag, 1>{measure_device_flag}, size_flags,
+    std::array<Flag, 8>{measure_iterations_flag, measure_warm_up_flag, optimizer_flag, loss_flag,
+                        measure_conv_flag, measure_engine_flag, measure_graph_flag,
+                        measure_seed_flag},
+    std::array<Flag, 7>{measure_on_flag, measure_by_flag, measure_layers_flag, measure_json_flag,
+                        measure_csv_flag, measure_trace_flag, measure_dry_run_flag},
+    import_flags);
 
 /// "timing layers: 3 of 10" on a terminal; nothing elsewhere.
 class MeasureProgress {
@@ -83,9 +84,9 @@ TrainingMeasurement measured_with_progress(const BoundGraph& bound, TrainingDevi
   return measure_training(bound, device, options, hooks);
 }
 
-int run(const Request& request) {
+int run_measure(const Request& request) {
   const Arguments& given = request.arguments;
-  check_outputs(given, {&json_flag, &csv_flag, &trace_flag});
+  check_outputs(given, {&measure_json_flag, &measure_csv_flag, &measure_trace_flag});
   const MeasureView view = measure_view(given);
   const MeasureDevice choice = measure_device(given);
   MeasureOptions options = measure_options(given, choice);
@@ -117,9 +118,10 @@ int run(const Request& request) {
   summary.date = this_moment();
 
   OutputFiles outputs(given);
-  outputs.write(json_flag, [&] { return to_json(summary, {.command = request.command_line}); });
-  outputs.write(csv_flag, [&] { return to_csv(summary); });
-  outputs.write(trace_flag, [&] { return to_trace(summary); });
+  outputs.write(measure_json_flag,
+                [&] { return to_json(summary, {.command = request.command_line}); });
+  outputs.write(measure_csv_flag, [&] { return to_csv(summary); });
+  outputs.write(measure_trace_flag, [&] { return to_trace(summary); });
   if (!outputs.took_stdout()) print(to_text(summary, view, request.style));
   return is_interrupted ? exit_code::interrupted : exit_code::done;
 }
@@ -128,8 +130,8 @@ int run(const Request& request) {
 
 constexpr Command measure_command{.name = "measure",
                                   .summary = "Train a network on this machine and time every layer",
-                                  .arguments = arguments,
-                                  .flags = flags,
-                                  .run = run};
+                                  .arguments = measure_arguments,
+                                  .flags = measure_flags,
+                                  .run = run_measure};
 
 }  // namespace strata
