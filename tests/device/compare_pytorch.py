@@ -15,7 +15,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from torch_network import Network, convert
+from torch_network import Network, convert, same_libraries
 
 # Gradients of a deep network in fp32 differ by how sums are ordered: a batch normalisation divides by
 # deviations of few numbers, and a ReLU at zero switches. Loss is a mean and does not.
@@ -30,7 +30,7 @@ CASES = [
 
 
 def compare(dump, strata, model, batch, dims, folder):
-    subprocess.run([dump, model, str(batch), "fp32", folder, *dims], check=True)
+    subprocess.run([dump, model, str(batch), "fp32", folder, *dims], check=True, env=same_libraries())
     index = json.loads((pathlib.Path(folder) / "index.json").read_text())
     data = np.fromfile(pathlib.Path(folder) / "data.bin", np.float32)
     own = {}
@@ -57,7 +57,7 @@ def compare(dump, strata, model, batch, dims, folder):
         # A bias before a batch normalisation has no gradient but rounding.
         if size > 1e-6 * max(1.0, len(expected) ** 0.5) and error > worst:
             worst, worst_name = error, entry["name"]
-    return index["loss"], loss.item(), worst, worst_name, len(index["not_run"])
+    return index, loss.item(), worst, worst_name
 
 
 def main():
@@ -66,14 +66,19 @@ def main():
     torch.backends.cudnn.allow_tf32 = False
     print(f"PyTorch {torch.__version__}, cuDNN {torch.backends.cudnn.version()}, {torch.cuda.get_device_name()}")
     is_right = True
+    is_first = True
     for model, batch, dims, loss_tolerance, tolerance in CASES:
         with tempfile.TemporaryDirectory() as folder:
             try:
-                ours, theirs, worst, name, not_run = compare(dump, strata, model, batch, dims, folder)
+                index, theirs, worst, name = compare(dump, strata, model, batch, dims, folder)
             except Exception as error:  # the others still run
                 print(f"{model}: FAILED: {error!r}")
                 is_right = False
                 continue
+        if is_first:
+            print("Strata with", ", ".join(index["versions"]))
+            is_first = False
+        ours, not_run = index["loss"], len(index["not_run"])
         loss_error = abs(ours - theirs) / abs(theirs)
         agrees = loss_error < loss_tolerance and worst < tolerance and not_run == 0
         is_right = is_right and agrees

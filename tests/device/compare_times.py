@@ -7,6 +7,7 @@ PyTorch runs with cudnn.benchmark and without TF32; its kernel time is what torc
 own tracing sees where it has one, and else the recorded graph, which has no gaps to speak of.
 """
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -15,7 +16,7 @@ import time
 import torch
 import torch.nn.functional as F
 
-from torch_network import Network, convert
+from torch_network import Network, convert, same_libraries
 
 MODELS = ["alexnet", "vgg16", "resnet18", "resnet50", "mobilenet_v2"]
 BATCHES = [32, 128]
@@ -53,7 +54,7 @@ def pytorch(strata, model, batch, iterations=10):
         for _ in range(3):
             iterate()
         torch.cuda.synchronize()
-    kernels = sum(e.device_time_total for e in profiler.key_averages()) / 3 * 1e-6
+    kernels = sum(e.self_device_time_total for e in profiler.key_averages()) / 3 * 1e-6
     return sorted(walls)[len(walls) // 2], kernels
 
 
@@ -94,10 +95,12 @@ class LazyNetwork(Network):
 
 
 def ours(strata, model, batch, iterations=10):
-    with tempfile.NamedTemporaryFile(suffix=".json") as file:
+    folder = os.environ.get("PROFILES")  # where they are kept
+    with (open(f"{folder}/{model}-{batch}.json", "w+") if folder else
+          tempfile.NamedTemporaryFile("w+", suffix=".json")) as file:
         done = subprocess.run([strata, "measure", model, "--device", "cuda", "--batch", str(batch), "--dtype", "fp32",
                                "--iterations", str(iterations), "--graph", "--json", file.name],
-                              capture_output=True, text=True)
+                              capture_output=True, text=True, env=same_libraries())
         if done.returncode != 0:
             raise RuntimeError(done.stderr.strip() or done.stdout[-500:])
         return json.load(open(file.name))
@@ -112,17 +115,22 @@ def main():
     print(f"PyTorch {torch.__version__}, cuDNN {torch.backends.cudnn.version()}, {torch.cuda.get_device_name()}; ms")
     print(f"{'network':14}{'batch':>6}{'torch wall':>12}{'kernels':>10}{'strata wall':>13}{'kernels':>10}{'layers':>10}"
           f"{'graph':>10}{'ratio':>8}{'set-up s':>10}")
+    is_said = False
     for model, batch in cases:
         batch = int(batch)
         try:
             wall, kernels = pytorch(strata, model, batch)
             torch.cuda.empty_cache()
             begin = time.perf_counter()
-            totals = ours(strata, model, batch)["totals"]
+            profile = ours(strata, model, batch)
+            totals = profile["totals"]
             spent = time.perf_counter() - begin
         except Exception as error:  # the others still run
             print(f"{model:14}{batch:6}  FAILED: {error!r}", flush=True)
             continue
+        if not is_said:
+            print("Strata with", profile["provenance"].get("versions"), flush=True)
+            is_said = True
         graph = totals.get("recorded_time_s") or float("nan")
         own = totals.get("kernels_time_s") or graph
         print(f"{model:14}{batch:6}{wall * 1e3:12.2f}{kernels * 1e3:10.2f}{totals['time_s'] * 1e3:13.2f}{own * 1e3:10.2f}"

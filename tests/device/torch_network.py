@@ -4,11 +4,24 @@
 Only what PyTorch itself would be written with is called, so that times can be compared too.
 """
 import json
+import os
+import pathlib
 import subprocess
 
 import numpy as np
 import torch
 import torch.nn.functional as F
+
+
+def same_libraries():
+    """An environment in which Strata loads the libraries that PyTorch brings with it."""
+    site = pathlib.Path(torch.__file__).parent.parent
+    folders = []
+    for name in ("libcudnn.so.9", "libcublasLt.so.*"):
+        for found in [*site.glob(f"nvidia/**/{name}"), *site.glob(f"torch/lib/{name}")]:
+            if str(found.parent) not in folders:
+                folders.append(str(found.parent))
+    return dict(os.environ, LD_LIBRARY_PATH=":".join(folders))
 
 
 def convert(strata, model):

@@ -83,6 +83,7 @@ int run(const std::vector<std::string>& words) {
     index["tensors"].push_back(entry);
   }
   engine.iterate(nullptr);
+  index["versions"] = device->versions();
   index["loss"] = engine.loss().value_or(0);
   index["not_run"] = Json::array();
   for (const Engine::Part& part : engine.parts()) {

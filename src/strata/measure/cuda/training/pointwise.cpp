@@ -45,6 +45,8 @@ class UnaryNode final : public CudaNode {
     const std::int64_t count = input(0).elements;
     if (pass == Pass::forward) {
       apply_function(kind_, memory.outputs[0], memory.inputs[0], count, input(0).dtype, stream());
+    } else if (makes(memory, 0) && !function_has_gradient(kind_)) {
+      fill_zero(memory.input_gradients[0], input(0).bytes);
     } else if (makes(memory, 0)) {
       const void* const kept = function_keeps_output(kind_) ? memory.outputs[0] : memory.inputs[0];
       apply_function_gradient(kind_, memory.input_gradients[0], memory.output_gradients[0], kept,
