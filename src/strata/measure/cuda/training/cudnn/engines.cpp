@@ -257,6 +257,19 @@ EngineFacts facts_of_engine(const Descriptor& engine) {
   return facts;
 }
 
+bool compiles_now(const EngineFacts& facts) {
+  return std::find(facts.behavior.begin(), facts.behavior.end(),
+                   CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION) != facts.behavior.end();
+}
+
+/// cuDNN 9.14's compiled kernels cut their workspace without regard to alignment, and write 16
+/// bytes where only 8 are aligned, unless the channels are whole vectors.
+bool has_whole_vectors(const ConvRequest& request) {
+  const std::int64_t vector = 16 / bytes_per_element(request.dtype);
+  return request.channels / request.groups % vector == 0 &&
+         request.filters / request.groups % vector == 0;
+}
+
 // fp32 is multiplied as fp32: tensor cores would round it to TF32 first.
 bool is_right_for(const ConvRequest& request, const EngineFacts& facts) {
   if (facts.has(CUDNN_NUMERICAL_NOTE_WINOGRAD) && loses_digits_with_winograd(request)) return false;
@@ -338,10 +351,7 @@ void EngineList::add_others() {
         .set(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, number);
     if (!engine.finalize()) continue;
     const EngineFacts facts = facts_of_engine(engine);
-    const auto& behavior = facts.behavior;
-    if (std::find(behavior.begin(), behavior.end(), CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION) !=
-        behavior.end())
-      continue;
+    if (compiles_now(facts)) continue;
     if (!is_right_for(request_, facts)) continue;
     Descriptor configuration(cudnn_, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
     configuration.set(CUDNN_ATTR_ENGINECFG_ENGINE, engine);
