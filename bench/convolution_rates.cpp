@@ -31,6 +31,9 @@ namespace {
 
 using namespace strata;
 
+/// Whose kernels are also looked at alone, without turning tensors into their layout and back.
+constexpr const char* libraries[] = {"onednn", "xnnpack"};
+
 struct Point {
   const char* name;
   ConvShape shape;
@@ -123,7 +126,8 @@ class Bench {
     });
     fmt::print("{}, {}; GFLOP/s of the direct count\n{:<15}", name_of(pass_), device_->name(), "");
     for (const auto& strategy : device_->strategies()) fmt::print("{:>16}", strategy->name());
-    fmt::print("{:>16}{:>10}{:>10}\n", "(no reorder)", "product", "best own");
+    for (const char* library : libraries) fmt::print("{:>16}", fmt::format("({} alone)", library));
+    fmt::print("{:>10}{:>10}\n", "product", "best own");
     for (const Point& point : suite) measure(point);
     summarize(suite.size());
   }
@@ -147,7 +151,8 @@ class Bench {
       best_direct = std::min(best_direct, watch.direct_s);
     }
     const double gflop = static_cast<double>(direct_flop(shape)) / 1e9;
-    if (strategy.name() == "onednn") without_reorder_ = gflop / best_direct;
+    if (strategy.is_vendor() && best_direct > 0)
+      kernel_alone_[std::string(strategy.name())] = gflop / best_direct;
     return gflop / best;
   }
 
@@ -208,7 +213,7 @@ class Bench {
     const Memory memory(*device_, point.shape);
     fmt::print("{:<15}", point.name);
     double best_own = 0;
-    without_reorder_ = 0;
+    kernel_alone_.clear();
     for (const auto& strategy : device_->strategies()) {
       const double rate = rate_of(*strategy, point.shape, memory.tensors());
       add(std::string(strategy->name()), rate);
@@ -216,10 +221,14 @@ class Bench {
       if (!strategy->is_vendor()) best_own = std::max(best_own, rate);
     }
     const double product = product_rate(point.shape);
-    add("onednn without reorder", without_reorder_);
+    for (const char* library : libraries) {
+      const double alone = kernel_alone_[library];
+      add(fmt::format("{} alone", library), alone);
+      fmt::print("{:>16}", alone > 0 ? fmt::format("{:.1f}", alone) : "-");
+    }
     add("product", product);
     add("best own", best_own);
-    fmt::print("{:>16.1f}{:>10.1f}{:>10.1f}\n", without_reorder_, product, best_own);
+    fmt::print("{:>10.1f}{:>10.1f}\n", product, best_own);
     std::fflush(stdout);
   }
 
@@ -239,12 +248,13 @@ class Bench {
 
   void summarize(std::size_t points) {
     fmt::print("\ngeometric means over {} points\n", points);
-    for (const char* vendor : {"onednn", "onednn without reorder", "unroll", "product"}) {
+    for (const char* vendor :
+         {"onednn", "onednn alone", "xnnpack", "xnnpack alone", "unroll", "product"}) {
       const auto& own = rates_["best own"];
       const auto& other = rates_[vendor];
       int wins = 0;
       for (std::size_t i = 0; i < own.size(); ++i) wins += own[i] > other[i] ? 1 : 0;
-      fmt::print("best own / {:<24}{:.2f}, faster on {} points\n", vendor,
+      fmt::print("best own / {:<16}{:.2f}, faster on {} points\n", vendor,
                  ratio("best own", vendor), wins);
     }
     fmt::print("unroll / product {:>19.2f}\n", ratio("unroll", "product"));
@@ -255,7 +265,7 @@ class Bench {
   ConvPass pass_;
   clockid_t clock_;
   double seconds_;
-  double without_reorder_ = 0;
+  std::map<std::string, double> kernel_alone_;  ///< of a library, without turning tensors around
   std::map<std::string, std::vector<double>> rates_;
 };
 

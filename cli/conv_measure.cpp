@@ -73,6 +73,7 @@ Laboratory laboratory_of(const Arguments& given, std::vector<ConvSeries> series,
   lab.plan.has_efficiencies = given.has(conv_metrics_flag);
   lab.device = choice.is_gpu ? cuda_conv_device(choice.index) : cpu_conv_device();
   lab.plan.device = lab.device->name();
+  lab.plan.origin = conv_origin_of(*lab.device);
   for (const std::string& path : given.values(conv_plugin_flag))
     lab.plugins.push_back(load_conv_plugin(path, *lab.device));
   lab.strategies = chosen_strategies(*lab.device, lab.plugins, restriction.strategies);
@@ -91,6 +92,18 @@ std::vector<ConvCell> cells_before(const ConvLinesFile& lines, std::size_t count
   return std::move(before.cells);
 }
 
+/// A run that goes on keeps the date of its beginning, and what an older Strata did not write.
+void take_origin_of(const ConvLinesFile& lines, ConvOrigin& origin) {
+  if (lines.if_present != IfPresent::resume) return;
+  try {
+    const ConvOrigin before = load_conv_results(lines.path).origin;
+    origin.date = before.date;
+    if (before.facts.versions.empty()) origin = before;
+  } catch (const Error&) {
+    // Absent, or something else: whoever opens it says so.
+  }
+}
+
 }  // namespace
 
 ConvRunOutcome measure_convolutions(const Arguments& given, std::vector<ConvSeries> series,
@@ -100,6 +113,7 @@ ConvRunOutcome measure_convolutions(const Arguments& given, std::vector<ConvSeri
   std::optional<ResultFile> file;
   std::size_t first = 0;
   if (lines) {
+    take_origin_of(*lines, lab.plan.origin);
     file.emplace(lines->path, lines->if_present, conv_lines_head(lab.plan),
                  [](std::int64_t cell) { return conv_line_begin(static_cast<std::size_t>(cell)); });
     first = std::min(static_cast<std::size_t>(file->done()), lab.tasks.size());

@@ -4,8 +4,10 @@
 # stand-in is the folder no_<name>/ or the files no_<name>_*.
 #
 #   strata_optional_part(<name> HEADER <header> [LIBRARIES <name>...] [LOADED] [PATH_SUFFIXES <suffix>...]
-#     [HINTS <folder>...] [INCLUDES_OF <module>] [OWN_INCLUDES] FOR <what it is for>)
+#     [HINTS <folder>...] [INCLUDES_OF <module>] [OWN_INCLUDES] [LEAST <header> <macro> <number>]
+#     FOR <what it is for>)
 #
+# LEAST: the header, beside the other one, defines the macro as a number that must not be smaller.
 # OWN_INCLUDES: its headers are not for everybody; whoever needs them is given STRATA_<NAME>_INCLUDE_DIR by name.
 # HINTS: folders outside the system's in which a vendor puts it; PATH_SUFFIXES are looked for below them too.
 # INCLUDES_OF: its headers include those of other libraries, and pkg-config knows where they are.
@@ -26,7 +28,7 @@ macro(strata_note_part name is_there purpose)
 endmacro()
 
 macro(strata_optional_part name)
-  cmake_parse_arguments(part "LOADED;OWN_INCLUDES" "HEADER;INCLUDES_OF;FOR" "LIBRARIES;PATH_SUFFIXES;HINTS" ${ARGN})
+  cmake_parse_arguments(part "LOADED;OWN_INCLUDES" "HEADER;INCLUDES_OF;FOR" "LIBRARIES;PATH_SUFFIXES;HINTS;LEAST" ${ARGN})
   string(TOUPPER "${name}" upper)
   set(STRATA_WITH_${upper} AUTO CACHE STRING "${part_FOR}: AUTO, ON or OFF")
   set_property(CACHE STRATA_WITH_${upper} PROPERTY STRINGS AUTO ON OFF)
@@ -36,6 +38,17 @@ macro(strata_optional_part name)
     find_path(STRATA_${upper}_INCLUDE_DIR "${part_HEADER}" HINTS ${part_HINTS} PATH_SUFFIXES ${part_PATH_SUFFIXES})
     mark_as_advanced(STRATA_${upper}_INCLUDE_DIR)
     set(part_found "${STRATA_${upper}_INCLUDE_DIR}")
+    if(part_LEAST AND part_found)
+      list(GET part_LEAST 0 part_version_header)
+      list(GET part_LEAST 1 part_version_macro)
+      list(GET part_LEAST 2 part_least_version)
+      file(STRINGS "${STRATA_${upper}_INCLUDE_DIR}/${part_version_header}" part_version LIMIT_COUNT 1
+        REGEX "define[ \t]+${part_version_macro}[ \t]+[0-9]+")
+      string(REGEX REPLACE "^.*[ \t]([0-9]+).*$" "\\1" part_version "${part_version}")
+      if(NOT part_version GREATER_EQUAL part_least_version)
+        set(part_found NO)
+      endif()
+    endif()
     if(part_LIBRARIES AND part_found)
       find_library(STRATA_${upper}_LIBRARY NAMES ${part_LIBRARIES} HINTS ${part_HINTS} PATH_SUFFIXES ${part_PATH_SUFFIXES})
       mark_as_advanced(STRATA_${upper}_LIBRARY)
@@ -121,6 +134,7 @@ strata_optional_part(onnx HEADER protozero/pbf_reader.hpp FOR "ONNX files")
 strata_optional_part(hdf5 HEADER hdf5.h LIBRARIES hdf5_serial hdf5
   PATH_SUFFIXES hdf5/serial FOR "Keras .h5 files")
 strata_optional_part(zip HEADER zip.h LIBRARIES zip FOR "Keras .keras archives")
+strata_optional_part(zlib HEADER zlib.h LIBRARIES z FOR "compressed data in report pages")
 strata_optional_part(muparser HEADER muParser.h LIBRARIES muparser FOR "formulas in sweeps")
 strata_optional_part(cbc HEADER coin/Cbc_C_Interface.h LIBRARIES CbcSolver LOADED FOR "exact plans (--policy exact)")
 strata_optional_part(sqlite HEADER sqlite3.h LIBRARIES sqlite3 FOR "databases of sweep results (--db)")
@@ -132,8 +146,11 @@ strata_optional_part(openblas HEADER cblas.h LIBRARIES openblas LOADED PATH_SUFF
   FOR "unrolled convolutions on the CPU")
 strata_optional_part(fftw HEADER fftw3.h LIBRARIES fftw3f LOADED FOR "FFT convolutions on the CPU")
 strata_optional_part(onednn HEADER oneapi/dnnl/dnnl.h LIBRARIES dnnl LOADED FOR "oneDNN's convolutions beside ours")
+# Its header includes pthreadpool's, which is a package of its own.
+strata_optional_part(xnnpack HEADER pthreadpool.h LIBRARIES XNNPACK LOADED FOR "XNNPACK's convolutions beside ours")
 strata_optional_part(hwloc HEADER hwloc.h LIBRARIES hwloc FOR "the topology of the machine at hand by hwloc")
 # Apart from CUDA: its host half names and plans counters without a GPU and without nvcc.
 strata_optional_part(cupti HEADER cupti_range_profiler.h LIBRARIES cupti LOADED OWN_INCLUDES
+  LEAST cupti_version.h CUPTI_API_VERSION 130000
   HINTS "${CUDAToolkit_ROOT}" ENV CUDAToolkit_ROOT ENV CUDA_PATH ENV CUDA_HOME /usr/local/cuda
   PATH_SUFFIXES include lib lib64 extras/CUPTI/include extras/CUPTI/lib64 FOR "counters and kernel times of NVIDIA GPUs")

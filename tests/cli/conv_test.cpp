@@ -152,6 +152,35 @@ TEST(Conv, advises_on_a_network_and_measures_duplicates_once) {
   EXPECT_EQ(run({"conv", "advise", "--from", "r.json"}, here).out, outcome.out);
 }
 
+// The stand-ins of all libraries: every strategy says what it lacks, and none runs.
+TEST(Conv, without_libraries_every_strategy_names_what_it_lacks) {
+  const TemporaryFolder folder;
+  const std::vector<std::string> words = {
+      STRATA_WITHOUT_LIBRARIES, "conv", "--shape", "i12,k3", "--pass", "all", "--samples", "3"};
+  std::vector<std::string> to_file = words;
+  to_file.insert(to_file.end(), {"--json", (folder.path() / "r.json").string()});
+  const Outcome outcome = run_words(to_file);
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_TRUE(outcome.err.starts_with("error: nothing could be measured; the first reason: "))
+      << outcome.err;
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  EXPECT_EQ(outcome.out.find("measured 20"), outcome.out.npos) << outcome.out;
+  const ConvResults results = load_conv_results(folder.path() / "r.json");
+  EXPECT_EQ(results.cells.size(), 3 * results.strategies.size());
+  for (const ConvCell& cell : results.cells) {
+    EXPECT_EQ(cell.status, ConvStatus::refused) << cell.strategy;
+    EXPECT_TRUE(cell.reason.starts_with("this strata was built without ")) << cell.reason;
+  }
+  for (const char* package : {"libhwy-dev", "libopenblas-dev", "libdnnl-dev", "libxnnpack-dev"})
+    EXPECT_NE(outcome.out.find(package), outcome.out.npos) << outcome.out;
+
+  std::vector<std::string> dry = words;
+  dry.push_back("--dry-run");
+  const Outcome planned = run_words(dry);
+  EXPECT_EQ(planned.exit_code, 0) << planned.err;
+  EXPECT_NE(planned.out.find("\n0 to measure, "), planned.out.npos) << planned.out;
+}
+
 #ifdef STRATA_FAULTY_PLUGINS
 TEST(Conv, says_what_is_wrong_with_a_plug_in) {
   const auto with_fault = [](int fault) {

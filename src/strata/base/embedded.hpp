@@ -25,4 +25,7 @@ std::span<const EmbeddedFile> embedded_help_pages();
 /// data/profiles/nvidia-h200/conv/*.json: stored results of `strata conv`; may be empty.
 std::span<const EmbeddedFile> embedded_conv_results();
 
+/// The report page, bundled from web/; one whose text is empty in a build without npm.
+std::span<const EmbeddedFile> embedded_report_page();
+
 }  // namespace strata

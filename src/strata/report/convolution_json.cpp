@@ -59,6 +59,7 @@ void add_times(Json& json, const ConvCell& cell) {
     roles.push_back(std::move(entry));
   }
   json["roles"] = std::move(roles);
+  if (cell.clock_hz) json["clock_hz"] = *cell.clock_hz;
   if (const auto shares = transfer_shares(cell)) {
     json["transfers"] = Json{{"pinned_s", cell.transfers->pinned_s},
                              {"pageable_s", cell.transfers->pageable_s},
@@ -120,6 +121,21 @@ Json json_of(std::size_t number, const ConvCell& cell) {
   return json;
 }
 
+/// Only what is known: files of an older Strata stay as they were.
+Json json_of(const ConvOrigin& origin) {
+  Json json = Json::object();
+  if (!origin.date.empty()) json["date"] = origin.date;
+  if (!origin.facts.versions.empty()) {
+    Json versions = Json::array();
+    for (const Version& each : origin.facts.versions)
+      versions.push_back({{"of", each.of}, {"version", each.version}});
+    json["versions"] = std::move(versions);
+  }
+  if (origin.facts.most_clock_hz) json["most_clock_hz"] = *origin.facts.most_clock_hz;
+  if (origin.facts.power_limit_w) json["power_limit_w"] = *origin.facts.power_limit_w;
+  return json;
+}
+
 /// What stands at the head of both forms, in order.
 std::vector<std::pair<std::string, Json>> head_of(const ConvResults& results) {
   Json passes = Json::array();
@@ -138,6 +154,8 @@ std::vector<std::pair<std::string, Json>> head_of(const ConvResults& results) {
   if (results.memory_limit_bytes)
     head.emplace_back("memory_limit_bytes", *results.memory_limit_bytes);
   if (results.has_efficiencies) head.emplace_back("has_efficiencies", true);
+  if (Json origin = json_of(results.origin); !origin.empty())
+    head.emplace_back("measured", std::move(origin));
   return head;
 }
 

@@ -236,12 +236,31 @@ ConvCell cell_from(const StoredJson& json, const std::string& place) {
                             })
                      .value_or(0);
   read_times(object, cell);
+  cell.clock_hz = object.maybe_not_negative("clock_hz");
   cell.kernels = object.list("kernels", most_of_a_kind, kernel_from);
   cell.efficiencies = object.maybe("efficiencies", efficiencies_from);
   object.finish();
   if (cell.status == ConvStatus::measured && cell.samples_s.empty())
     fail(ErrorKind::input, "{}: measured, but without samples_s", place);
   return cell;
+}
+
+ConvOrigin origin_from(const StoredJson& json, std::string place) {
+  ObjectReader object(json, std::move(place));
+  ConvOrigin origin;
+  origin.date = object.maybe("date", name_from).value_or("");
+  origin.facts.versions =
+      object.list("versions", most_of_a_kind, [](const StoredJson& each, std::string where) {
+        ObjectReader entry(each, std::move(where));
+        Version version{name_from(entry.required("of"), entry.place_of("of")),
+                        name_from(entry.required("version"), entry.place_of("version"))};
+        entry.finish();
+        return version;
+      });
+  origin.facts.most_clock_hz = object.maybe_not_negative("most_clock_hz");
+  origin.facts.power_limit_w = object.maybe_not_negative("power_limit_w");
+  object.finish();
+  return origin;
 }
 
 ConvResults head_from(ObjectReader& object) {
@@ -276,6 +295,7 @@ ConvResults head_from(ObjectReader& object) {
       });
   if (object.find("has_efficiencies") != nullptr)
     results.has_efficiencies = object.truth("has_efficiencies");
+  results.origin = object.maybe("measured", origin_from).value_or(ConvOrigin{});
   results.series = object.list("series", most_series, series_from);
   return results;
 }

@@ -38,6 +38,9 @@ ConvResults results_of_all_kinds() {
   results.passes = {ConvPass::forward, ConvPass::weight_gradient};
   results.dtype = DType::bf16;
   results.memory_limit_bytes = std::int64_t{3} << 30;
+  results.origin = {"2026-03-01T12:00:00Z",
+                    {{{"strata", "0.1.0"}, {"driver", "580.1"}}, 1.98e9, 700.0}};
+  results.cells[3].clock_hz = 1.7e9;
   results.cells[0].status = ConvStatus::wrong;
   results.cells[0].reason = "wrong: relative error 0.1";
   results.cells[1].status = ConvStatus::failed;
@@ -60,6 +63,29 @@ TEST(ConvReport, what_is_written_reads_again_as_the_same) {
   const std::string lines = lines_of(results);
   EXPECT_EQ(document_of(read_conv_results(lines)), document);
   EXPECT_EQ(lines_of(again), lines);
+}
+
+TEST(ConvReport, says_when_and_with_what_it_was_measured_where_that_is_known) {
+  ConvResults results = results_of_all_kinds();
+  results.cells[4].clock_hz = 1.8e9;
+  const std::string shown =
+      "measured 2026-03-01 with strata 0.1.0, driver 580.1; clock 1750 MHz of 1980";
+  EXPECT_NE(to_text(read_conv_results(document_of(results)), {}, {}).find(shown),
+            std::string::npos);
+  EXPECT_NE(network_advice_text(results, {}, {}).find(shown), std::string::npos);
+  const auto json = nlohmann::json::parse(document_of(results));
+  EXPECT_EQ(json["measured"]["versions"][1]["version"], "580.1");
+  EXPECT_EQ(json["measured"]["power_limit_w"], 700);
+  EXPECT_EQ(json["cells"][4]["clock_hz"], 1.8e9);
+
+  // An older Strata wrote nothing of it.
+  auto old = json;
+  old.erase("measured");
+  for (auto& cell : old["cells"]) cell.erase("clock_hz");
+  const ConvResults read = read_conv_results(old.dump());
+  EXPECT_TRUE(read.origin.date.empty());
+  EXPECT_EQ(to_text(read, {}, {}).find("measured 2026"), std::string::npos);
+  EXPECT_FALSE(nlohmann::json::parse(document_of(read)).contains("measured"));
 }
 
 TEST(ConvReport, lines_that_end_early_are_the_beginning_of_the_whole) {
@@ -114,27 +140,31 @@ TEST(ConvReport, bad_files_are_refused_with_one_line) {
   const struct {
     const char* path;
     nlohmann::json value;
-  } changes[] = {{"/kind", "machine"},
-                 {"/schema_version", 2},
-                 {"/dtype", "fp31"},
-                 {"/device", "a\x1b[2J"},
-                 {"/passes/0", "sideways"},
-                 {"/samples", 0},
-                 {"/samples", 1e30},
-                 {"/series/0/is_sweep", 1},
-                 {"/series/0/points/0/at", nullptr},
-                 {"/series/0/points/0/shape/kernel", {1, 2, 3}},
-                 {"/series/0/points/0/counts", {1, 2}},
-                 {"/cells/0/shape/batch", 0},
-                 {"/cells/0/shape/batch", std::uint64_t{1} << 63},
-                 {"/cells/0/status", "fast"},
-                 {"/cells/0/samples_s", nlohmann::json::array()},
-                 {"/cells/0/samples_s/0", -1},
-                 {"/cells/0/samples_s/0", "quick"},
-                 {"/cells/0/scratch_bytes", std::int64_t{1} << 62},
-                 {"/cells/0/kernels/0/role", "magic"},
-                 {"/cells/0/surprise", 1},
-                 {"/strategies/0/is_vendor", "yes"}};
+  } changes[] = {
+      {"/kind", "machine"},
+      {"/schema_version", 2},
+      {"/dtype", "fp31"},
+      {"/measured", nlohmann::json{{"when", "today"}}},
+      {"/measured", nlohmann::json{{"most_clock_hz", -1}}},
+      {"/measured", nlohmann::json{{"versions", {{{"of", "a\x1b[2J"}, {"version", "1"}}}}}},
+      {"/device", "a\x1b[2J"},
+      {"/passes/0", "sideways"},
+      {"/samples", 0},
+      {"/samples", 1e30},
+      {"/series/0/is_sweep", 1},
+      {"/series/0/points/0/at", nullptr},
+      {"/series/0/points/0/shape/kernel", {1, 2, 3}},
+      {"/series/0/points/0/counts", {1, 2}},
+      {"/cells/0/shape/batch", 0},
+      {"/cells/0/shape/batch", std::uint64_t{1} << 63},
+      {"/cells/0/status", "fast"},
+      {"/cells/0/samples_s", nlohmann::json::array()},
+      {"/cells/0/samples_s/0", -1},
+      {"/cells/0/samples_s/0", "quick"},
+      {"/cells/0/scratch_bytes", std::int64_t{1} << 62},
+      {"/cells/0/kernels/0/role", "magic"},
+      {"/cells/0/surprise", 1},
+      {"/strategies/0/is_vendor", "yes"}};
   for (const auto& change : changes) {
     nlohmann::json bad = good;
     bad[nlohmann::json::json_pointer(change.path)] = change.value;

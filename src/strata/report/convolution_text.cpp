@@ -6,6 +6,7 @@
 #include "strata/report/table.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -155,6 +156,29 @@ std::string advice_text(const ConvAdvice& advice, const ConvSeries& series) {
   return text;
 }
 
+/// "measured 2026-03-01 with strata 0.1.0, driver 580.1; clock 1755 MHz of 1980"; empty: unknown.
+std::string origin_text(const ConvResults& results) {
+  const ConvOrigin& origin = results.origin;
+  const bool is_known = !origin.date.empty() || !origin.facts.versions.empty();
+  const bool has_times = std::any_of(results.cells.begin(), results.cells.end(),
+                                     [](const ConvCell& cell) { return cell.is_timed(); });
+  if (!is_known || !has_times) return "";
+  std::vector<std::string> versions;
+  for (const Version& each : origin.facts.versions)
+    versions.push_back(fmt::format("{} {}", each.of, each.version));
+  std::string text = "measured";
+  if (!origin.date.empty()) text += " " + origin.date.substr(0, origin.date.find('T'));
+  if (!versions.empty()) text += fmt::format(" with {}", fmt::join(versions, ", "));
+  constexpr double mega = 1e-6;
+  const auto clock = clock_hz_of(results);
+  const auto most = origin.facts.most_clock_hz;
+  if (clock) text += fmt::format("; clock {:.0f} MHz", *clock * mega);
+  if (most)
+    text += fmt::format("{} {:.0f}{}", clock ? " of" : "; clock up to", *most * mega,
+                        clock ? "" : " MHz");
+  return text + "\n";
+}
+
 }  // namespace
 
 std::string to_text(const ConvResults& results, const ConvView& view, const TextStyle& style) {
@@ -175,6 +199,7 @@ std::string to_text(const ConvResults& results, const ConvView& view, const Text
     }
     text += advice_text(advice, series);
   }
+  if (const std::string origin = origin_text(results); !origin.empty()) text += "\n" + origin;
   return style.has_unicode ? text : to_ascii(text);
 }
 
@@ -217,6 +242,7 @@ std::string network_advice_text(const ConvResults& results, const ConvView& view
                         results.device, table.to_text(style));
     text += network_sum_text(advice);
   }
+  if (const std::string origin = origin_text(results); !origin.empty()) text += "\n" + origin;
   return style.has_unicode ? text : to_ascii(text);
 }
 

@@ -128,6 +128,7 @@ std::string to_json(const MeasurementSummary& summary, const Provenance& provena
   text.add("no_recording_reason",
            measured.no_recording.empty() ? Json() : Json(measured.no_recording));
   text.add_list("warnings", summary.warnings, warning_json);
+  text.add("notes", measured.notes);
   text.add_list("by_class", summary.by_class, group_json);
   text.add_list("by_type", summary.by_type, group_json);
   text.add_list("by_pass", summary.by_pass, group_json);
@@ -150,6 +151,9 @@ std::string to_json(const MeasurementSummary& summary, const Provenance& provena
   origin["date"] = summary.date;
   origin["device"] = measured.device;
   origin["versions"] = measured.versions;
+  origin["clock_hz"] = or_null(measured.conditions.clock_hz);
+  origin["memory_clock_hz"] = or_null(measured.conditions.memory_clock_hz);
+  origin["power_w"] = or_null(measured.conditions.power_w);
   text.add("provenance", origin);
   return std::move(text).finish();
 }

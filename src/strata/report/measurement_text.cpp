@@ -212,6 +212,9 @@ std::string measured_closing(const MeasurementSummary& summary, const MeasureVie
   if (!summary.training.inference)
     text += fmt::format(", optimizer {}", name_of(summary.training.optimizer));
   if (!measured.versions.empty()) text += fmt::format("; {}", fmt::join(measured.versions, ", "));
+  const ConditionsSeen& seen = measured.conditions;
+  if (seen.clock_hz) text += fmt::format("; clock {:.2f} GHz", *seen.clock_hz / 1e9);
+  if (seen.power_w) text += fmt::format(", {:.0f} W", *seen.power_w);
   if (measured.is_interrupted) text += "; interrupted, so fewer samples than asked for";
   text += fmt::format("\nrates: FLOP and bytes counted once per pass, over {}\n",
                       measured.kernels.empty() ? "the time of the layer" : "the time of kernels");
@@ -234,6 +237,9 @@ std::string to_text(const MeasurementSummary& summary, const MeasureView& view,
             '\n';
   }
   if (const std::string missing = not_run_text(summary); !missing.empty()) text += missing + '\n';
+  for (const std::string& note : summary.measured.notes)
+    text += fmt::format("note: {}\n", printable(note));
+  if (!summary.measured.notes.empty()) text += '\n';
   text += dim(measured_closing(summary, view), style);
   return style.has_unicode ? text : to_ascii(text);
 }

@@ -24,6 +24,16 @@ std::string_view sign_of(ReadyState state) {
   return "";
 }
 
+/// One that several items of an area share stands below the last of them.
+bool is_remedy_shown(std::span<const ReadyItem> items, std::size_t index) {
+  const ReadyItem& item = items[index];
+  if (item.remedy.empty()) return false;
+  const auto later = items.subspan(index + 1);
+  return std::none_of(later.begin(), later.end(), [&](const ReadyItem& other) {
+    return other.area == item.area && other.remedy == item.remedy;
+  });
+}
+
 std::string counts_text(std::span<const ReadyItem> items) {
   std::array<std::size_t, 3> counts{};
   for (const ReadyItem& item : items) ++counts[static_cast<std::size_t>(item.state)];
@@ -38,7 +48,8 @@ std::string to_text(std::span<const ReadyItem> items, const TextStyle& style) {
   for (const ReadyItem& item : items) width = std::max(width, item.name.size());
   std::string text;
   std::string_view area;
-  for (const ReadyItem& item : items) {
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const ReadyItem& item = items[i];
     if (item.area != area) {
       text += fmt::format("{}{}\n", text.empty() ? "" : "\n", bold(item.area, style));
       area = item.area;
@@ -46,7 +57,7 @@ std::string to_text(std::span<const ReadyItem> items, const TextStyle& style) {
     // What drivers and files say is shown, not obeyed.
     text += fmt::format("  {} {:<{}}  {}\n", sign_of(item.state), item.name, width,
                         printable(item.finding));
-    if (!item.remedy.empty())
+    if (is_remedy_shown(items, i))
       text += fmt::format("    {:<{}}  → {}\n", "", width, printable(item.remedy));
   }
   text += counts_text(items);

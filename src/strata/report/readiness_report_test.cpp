@@ -25,6 +25,16 @@ TEST(ReadinessReport, shows_each_area_once_and_the_remedy_below_its_item) {
             "✓ 1 ready   ~ 1 with care   – 1 missing\n");
 }
 
+TEST(ReadinessReport, a_shared_remedy_is_said_once) {
+  const ReadyItem shared[] = {{"build", "a", ReadyState::missing, "x", "install it"},
+                              {"build", "b", ReadyState::ready, "y", ""},
+                              {"build", "c", ReadyState::missing, "z", "install it"},
+                              {"CPU", "d", ReadyState::missing, "w", "install it"}};
+  EXPECT_EQ(to_text(shared, {}),
+            "build\n  – a  x\n  ✓ b  y\n  – c  z\n       → install it\n\nCPU\n  – d  w\n       → "
+            "install it\n\n✓ 1 ready   ~ 0 with care   – 3 missing\n");
+}
+
 TEST(ReadinessReport, the_document_has_every_item) {
   const auto json = nlohmann::json::parse(to_json(items, {.command = "strata doctor"}));
   ASSERT_EQ(json["items"].size(), std::size(items));

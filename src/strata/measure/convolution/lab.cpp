@@ -6,6 +6,8 @@
 #include "strata/base/text.hpp"
 #include "strata/base/units.hpp"
 #include "strata/measure/convolution/bench_tensors.hpp"
+#include "strata/measure/this_run.hpp"
+#include "strata/version.hpp"
 
 #include <fmt/format.h>
 
@@ -109,6 +111,7 @@ class ConvWorkplace {
     ConvTiming times = device_.time(*prepared, tensors_->on_device(), timing);
     cell.samples_s = std::move(times.samples_s);
     cell.roles = std::move(times.roles);
+    cell.clock_hz = times.clock_hz;
     cell.transfers = tensors_->input_transfers();
     // After the times, which counters would disturb.
     if (plan_.has_efficiencies)
@@ -121,6 +124,12 @@ class ConvWorkplace {
 };
 
 }  // namespace
+
+ConvOrigin conv_origin_of(const ConvDevice& device) {
+  ConvOrigin origin{this_moment(), device.facts()};
+  origin.facts.versions.insert(origin.facts.versions.begin(), {"strata", std::string(version)});
+  return origin;
+}
 
 std::vector<const ConvStrategy*> chosen_strategies(
     const ConvDevice& device, std::span<const std::unique_ptr<ConvStrategy>> plugins,

@@ -17,6 +17,9 @@ namespace strata {
 /// What is to be found out; ConvResults without its cells.
 using ConvPlan = ConvResults;
 
+/// Of a run that begins now.
+ConvOrigin conv_origin_of(const ConvDevice& device);
+
 /// One cell that is to be filled.
 struct ConvTask {
   ConvShape shape;

@@ -121,8 +121,17 @@ ConvResults restricted(ConvResults results, const ConvRestriction& restriction) 
     cell.roles.clear();
     cell.transfers.reset();
     cell.efficiencies.reset();
+    cell.clock_hz.reset();
   }
   return results;
+}
+
+std::optional<double> clock_hz_of(const ConvResults& results) {
+  std::vector<double> clocks;
+  for (const ConvCell& cell : results.cells)
+    if (cell.clock_hz) clocks.push_back(*cell.clock_hz);
+  if (clocks.empty()) return std::nullopt;
+  return median_of(std::move(clocks));
 }
 
 ConvIndex::ConvIndex(const ConvResults& results) {

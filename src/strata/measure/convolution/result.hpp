@@ -43,6 +43,7 @@ struct ConvCell {
   std::vector<KernelFacts> kernels;
   std::optional<HostTransfers> transfers;
   std::optional<ConvEfficiencies> efficiencies;  ///< nothing: not asked for
+  std::optional<double> clock_hz;  ///< right after the samples
 
   bool is_timed() const { return !samples_s.empty(); }
   bool is_measured() const { return status == ConvStatus::measured && is_timed(); }
@@ -82,8 +83,15 @@ struct ConvStrategyName {
 /// Whether it is the pick that a library makes by itself: "cudnn:pick", "onednn".
 bool is_vendor_default(const ConvStrategyName& strategy);
 
+/// When and with what results were measured. Results of an older Strata have none of it.
+struct ConvOrigin {
+  std::string date;  ///< "2026-03-01T12:00:00Z", when the first of them began; empty: unknown
+  ConvDeviceFacts facts;
+};
+
 struct ConvResults {
   std::string device;
+  ConvOrigin origin;
   DType dtype = DType::fp32;
   std::vector<ConvPass> passes;
   std::vector<ConvStrategyName> strategies;
@@ -107,6 +115,9 @@ ConvResults restricted(ConvResults results, const ConvRestriction& restriction);
 
 /// "needs 3.1 GB, the limit is 2 GB".
 std::string beyond_limit_text(std::int64_t needed_bytes, std::int64_t limit_bytes);
+
+/// The median of the clocks that were read after the samples; nothing where none was.
+std::optional<double> clock_hz_of(const ConvResults& results);
 
 /// Cells by what they are of. Refers to the results.
 class ConvIndex {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "strata/machine/machine.hpp"
 #include "strata/measure/convolution/shape.hpp"
 
 #include <cstdint>
@@ -103,6 +104,16 @@ struct RoleTime {
 struct ConvTiming {
   std::vector<double> samples_s;  ///< each the time of one run
   std::vector<RoleTime> roles;    ///< of one further run; sums to less than a sample where gaps are
+  std::optional<double> clock_hz;  ///< of the arithmetic, right after the samples; where it is told
+};
+
+/// What a device says of itself; kept with what was measured on it.
+struct ConvDeviceFacts {
+  std::vector<Version> versions;  ///< of the driver and of the libraries that strategies call
+  std::optional<double> most_clock_hz;
+  std::optional<double> power_limit_w;
+
+  bool operator==(const ConvDeviceFacts&) const = default;
 };
 
 /// How well kernels use the GPU, by its counters. Shares are of 1; those of shared memory can be
@@ -144,6 +155,8 @@ class ConvDevice {
 
   virtual ConvTiming time(PreparedConvolution& prepared, const ConvTensors& tensors,
                           const ConvTimingOptions& options) = 0;
+
+  virtual ConvDeviceFacts facts() const { return {}; }
 
   /// Nothing where the host's memory is the device's.
   virtual std::optional<HostTransfers> host_transfers(std::int64_t) { return std::nullopt; }

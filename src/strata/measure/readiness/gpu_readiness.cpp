@@ -17,11 +17,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// "580.159.04" of "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release
+/// …"; the whole line where there is nothing like it.
+std::string driver_version_in(const std::string& line) {
+  for (const std::string_view word : split(line, ' ')) {
+    const bool is_number = !word.empty() && word.find_first_not_of("0123456789.") == word.npos;
+    if (is_number && word.find('.') != word.npos) return std::string(word);
+  }
+  return line;
+}
+
 ReadyItem driver_item(const fs::path& root) {
   ReadyItem item{.area = "GPU", .name = "driver"};
-  // "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.03  Tue …"
   if (const auto line = cpu::first_line(root / "proc/driver/nvidia/version")) {
-    item.finding = *line;
+    item.finding = driver_version_in(*line);
     return item;
   }
   item.state = ReadyState::missing;

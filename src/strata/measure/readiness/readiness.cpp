@@ -23,6 +23,15 @@ ReadinessSources this_computer() {
           }};
 }
 
+namespace {
+
+/// Distributions have no packages of these; everything else is one.
+bool is_of_nvidia(std::string_view part) {
+  return part == "cuda" || part == "cudnn" || part == "cupti";
+}
+
+}  // namespace
+
 std::vector<ReadyItem> build_readiness(std::string_view parts) {
   std::vector<ReadyItem> items;
   for (const std::string_view line : split(parts, '\n')) {
@@ -34,7 +43,9 @@ std::vector<ReadyItem> build_readiness(std::string_view parts) {
     item.finding = fields[2];
     if (!is_there) {
       item.finding += ": not in this build";
-      item.remedy = "install it (./strata setup, docs/dependencies.md) and build again";
+      item.remedy = is_of_nvidia(item.name)
+                        ? "install it from NVIDIA (docs/building.md) and build again"
+                        : "install it (./strata setup --all) and build again";
     }
     items.push_back(std::move(item));
   }

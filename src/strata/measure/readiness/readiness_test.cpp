@@ -97,10 +97,12 @@ TEST(Readiness, counters_of_the_cpu_work_or_have_a_reason) {
 TEST(Readiness, permission_for_counters_follows_the_driver) {
   Computer computer;
   EXPECT_EQ(item_named(gpu_readiness(computer.sources()), "driver").state, ReadyState::missing);
-  computer.write("proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX 580.1\nGCC\n");
+  computer.write(
+      "proc/driver/nvidia/version",
+      "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release\nGCC\n");
   computer.write("proc/driver/nvidia/params", "Mobile: 0\nRmProfilingAdminOnly: 0\n");
   const auto open = gpu_readiness(computer.sources());
-  EXPECT_EQ(item_named(open, "driver").finding, "NVRM version: NVIDIA UNIX 580.1");
+  EXPECT_EQ(item_named(open, "driver").finding, "580.159.04");
   EXPECT_EQ(item_named(open, "counter permission").state, ReadyState::ready);
   computer.write("proc/driver/nvidia/params", "RmProfilingAdminOnly: 1\n");
   const ReadyItem closed = item_named(gpu_readiness(computer.sources()), "counter permission");

@@ -13,22 +13,6 @@
 namespace strata {
 namespace {
 
-/// A part with pointers instead of slots.
-struct ReadyPart {
-  NodeKernels* kernels = nullptr;  // null: a sum or an update
-  Pass pass = Pass::forward;
-  NodeMemory memory = {};
-  struct Addition {
-    void* sum = nullptr;
-    const void* a = nullptr;
-    const void* b = nullptr;
-    std::int64_t elements = 0;
-    DType dtype = DType::fp32;
-  };
-  std::vector<Addition> additions = {};
-  std::optional<UpdateMemory> update = {};
-};
-
 bool is_loss_node(const Node& node) {
   return std::holds_alternative<SoftmaxCrossEntropy>(node.op) ||
          std::holds_alternative<SquaredError>(node.op);
@@ -37,6 +21,22 @@ bool is_loss_node(const Node& node) {
 }  // namespace
 
 struct Engine::State {
+  /// A part with pointers instead of slots.
+  struct ReadyPart {
+    NodeKernels* kernels = nullptr;  // null: a sum or an update
+    Pass pass = Pass::forward;
+    NodeMemory memory = {};
+    struct Addition {
+      void* sum = nullptr;
+      const void* a = nullptr;
+      const void* b = nullptr;
+      std::int64_t elements = 0;
+      DType dtype = DType::fp32;
+    };
+    std::vector<Addition> additions = {};
+    std::optional<UpdateMemory> update = {};
+  };
+
   const BoundGraph& bound;
   TrainingDevice& device;
   Options options;
@@ -91,7 +91,9 @@ struct Engine::State {
     const bool is_training = !options.training.inference;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       const NodeId id = wanted[i];
-      KernelsOrReason made = device.kernels(bound, id, is_training);
+      const bool goes_on = !options.is_interrupted || !options.is_interrupted();
+      KernelsOrReason made = goes_on ? device.kernels(bound, id, is_training)
+                                     : KernelsOrReason(NoKernels{"interrupted"});
       if (auto* found = std::get_if<std::unique_ptr<NodeKernels>>(&made)) {
         kernels[id] = std::move(*found);
         abilities[id] = {.runs = true, .needs = kernels[id]->needs()};
@@ -263,7 +265,7 @@ bool Engine::iterate_recorded() {
     state.was_recorded = true;
     ++state.iteration;
     state.recorded = state.device.record([&] {
-      for (ReadyPart& part : state.ready) state.run(part);
+      for (State::ReadyPart& part : state.ready) state.run(part);
     });
   }
   if (!state.recorded) return false;

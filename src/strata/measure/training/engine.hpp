@@ -25,6 +25,8 @@ class Engine {
     bool keeps_everything = false;
     /// Called after the kernels of each node were made: how many of how many.
     std::function<void(std::size_t done, std::size_t total)> on_node = {};
+    /// Asked before each node: choosing kernels may take long. From then on nodes have none.
+    std::function<bool()> is_interrupted = {};
   };
 
   /// The graph should have its loss as a node (with_loss): outputs without one get a gradient from

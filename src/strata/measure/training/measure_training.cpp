@@ -4,10 +4,14 @@
 #include "strata/base/error.hpp"
 #include "strata/base/text.hpp"
 #include "strata/machine/sourced.hpp"
+#include "strata/measure/this_run.hpp"
 #include "strata/measure/training/measured_rows.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <thread>
 #include <utility>
 
 namespace strata {
@@ -32,13 +36,17 @@ class Measuring {
   }
 
   TrainingMeasurement result() && {
+    note_load();
     warm_up();
+    const std::unique_ptr<ConditionWatch> watch = device_.watch();
     if (options_.times_whole_apart) time_whole_iterations();
     time_parts();
+    if (watch) result_.conditions = watch->stop();
     trace_kernels();
     if (options_.wants_recording) time_recorded();
     result_.loss_after = engine_->loss();
     finish_rows();
+    note_conditions();
     return std::move(result_);
   }
 
@@ -50,6 +58,7 @@ class Measuring {
         hooks_.on_progress("choosing kernels", done, total);
       };
     }
+    options.is_interrupted = hooks_.is_interrupted;
     return std::make_unique<Engine>(bound, device_, options);
   }
 
@@ -58,6 +67,30 @@ class Measuring {
     if (hooks_.on_progress) hooks_.on_progress(phase, done, total);
     if (hooks_.is_interrupted && hooks_.is_interrupted()) result_.is_interrupted = true;
     return done < total && !result_.is_interrupted;
+  }
+
+  // What else runs here takes cores and memory from the device's program, or from the device.
+  void note_load() {
+    constexpr double quiet_share = 0.25;
+    const auto cores = static_cast<double>(std::max(1U, std::thread::hardware_concurrency()));
+    const std::optional<double> load = recent_load();
+    if (load && *load > quiet_share * cores) {
+      result_.notes.push_back(
+          fmt::format("{:.1f} threads were running before, on {:.0f} cores: other work disturbs",
+                      *load, cores));
+    }
+  }
+
+  void note_conditions() {
+    constexpr double steady_share = 0.05;
+    if (!result_.conditions.note.empty()) result_.notes.push_back(result_.conditions.note);
+    if (result_.iteration_s.empty()) return;
+    const double middle_s = median_of(result_.iteration_s);
+    const double spread_s = median_deviation_of(result_.iteration_s);
+    if (spread_s > steady_share * middle_s) {
+      result_.notes.push_back(fmt::format("times vary by {:.0f} % (median absolute deviation)",
+                                          100 * spread_s / middle_s));
+    }
   }
 
   void warm_up() {
@@ -124,7 +157,8 @@ class Measuring {
       Spent& spent = rows_.rows[row].spent;
       spent.launches = spent.zero_flop_launches = 0;
     }
-    const double begin_s = runs.front().begin_s;
+    double begin_s = runs.front().begin_s;
+    for (const KernelRun& run : runs) begin_s = std::min(begin_s, run.begin_s);
     for (const KernelRun& run : runs) {
       STRATA_CHECK(run.part < parts * rounds, "a kernel belongs to a part of the traced work");
       const std::size_t round = run.part / parts;

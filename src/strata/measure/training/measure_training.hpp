@@ -66,7 +66,9 @@ struct TrainingMeasurement {
   std::int64_t peak_bytes = 0;
   std::string device;
   std::vector<std::string> versions;
-  bool is_interrupted = false;  ///< fewer samples than asked for, perhaps none
+  ConditionsSeen conditions;       ///< while iterations were timed
+  std::vector<std::string> notes;  ///< what speaks against the times: "times vary by 12 %"
+  bool is_interrupted = false;     ///< fewer samples than asked for, perhaps none
 
   bool has_times() const { return !rows.empty() && !iteration_s.empty(); }
 };

@@ -120,6 +120,7 @@ TEST(MeasureTraining, keeps_what_was_measured_before_it_was_stopped) {
   const TrainingMeasurement none = setting.measured({.is_interrupted = [] { return true; }});
   EXPECT_TRUE(none.is_interrupted);
   EXPECT_FALSE(none.has_times());
+  EXPECT_EQ(none.rows.front().not_run, "interrupted");
 }
 
 TEST(MeasureTraining, lists_a_layer_that_does_not_run_with_its_reason) {
@@ -131,6 +132,14 @@ TEST(MeasureTraining, lists_a_layer_that_does_not_run_with_its_reason) {
   EXPECT_EQ(row.spent.flop, 0);
   const auto at = static_cast<std::size_t>(&row - measured.profile.rows.data());
   EXPECT_EQ(measured.rows[at].not_run, "no loops for tanh");
+}
+
+TEST(MeasureTraining, keeps_what_was_seen_of_the_device) {
+  Setting setting;
+  setting.device.settings.is_watched = true;
+  const TrainingMeasurement measured = setting.measured();
+  EXPECT_EQ(measured.conditions.clock_hz, 2e9);
+  EXPECT_NE(std::find(measured.notes.begin(), measured.notes.end(), "hot"), measured.notes.end());
 }
 
 TEST(MeasureTraining, tells_kernels_that_only_move_data) {

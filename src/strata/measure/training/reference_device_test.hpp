@@ -32,6 +32,7 @@ struct Settings {
   bool backward_is_one = false;  ///< of a Linear
   bool traces = false;
   bool records = false;
+  bool is_watched = false;
 };
 
 class Device final : public TrainingDevice {
@@ -80,6 +81,14 @@ class Device final : public TrainingDevice {
 
   std::unique_ptr<Stopwatch> stopwatch(std::size_t marks) override {
     return std::make_unique<Watch>(*this, marks);
+  }
+  std::unique_ptr<ConditionWatch> watch() override {
+    class Seen final : public ConditionWatch {
+      ConditionsSeen stop() override {
+        return {.clock_hz = 2e9, .memory_clock_hz = {}, .power_w = 90, .note = "hot"};
+      }
+    };
+    return settings.is_watched ? std::make_unique<Seen>() : nullptr;
   }
   std::unique_ptr<RecordedWork> record(const std::function<void()>& work) override {
     if (!settings.records) return nullptr;

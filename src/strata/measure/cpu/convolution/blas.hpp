@@ -25,6 +25,9 @@ struct MatrixProduct {
 };
 void multiply(const MatrixProduct& product);
 
+/// "0.3.21"; empty: there is none.
+std::string blas_version();
+
 /// Why there are no matrix products; nothing when there are.
 std::optional<std::string> blas_refusal();
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/error.hpp"
+#include "strata/measure/cpu/convolution/blas.hpp"
+#include "strata/measure/cpu/convolution/fourier.hpp"
 #include "strata/measure/cpu/convolution/strategies.hpp"
 
 #include <unistd.h>
@@ -72,9 +74,20 @@ class CpuConvDevice : public ConvDevice {
                                  cpu::OneDnnAlgorithm::winograd}) {
       strategies_.push_back(cpu::onednn_strategy(algorithm));
     }
+    strategies_.push_back(cpu::xnnpack_strategy(threads_));
   }
 
   std::string name() const override { return cpu_model(); }
+  ConvDeviceFacts facts() const override {
+    ConvDeviceFacts facts;
+    for (auto& [of, version] : std::initializer_list<std::pair<const char*, std::string>>{
+             {"OpenBLAS", cpu::blas_version()},
+             {"FFTW", cpu::fourier_version()},
+             {"oneDNN", cpu::onednn_version()}})
+      if (!version.empty()) facts.versions.push_back({of, version});
+    facts.versions.push_back({"compiler", __VERSION__});
+    return facts;
+  }
   std::span<const std::unique_ptr<ConvStrategy>> strategies() const override { return strategies_; }
 
   std::int64_t free_bytes() const override {

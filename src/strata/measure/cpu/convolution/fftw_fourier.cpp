@@ -14,6 +14,7 @@ struct FftwFunctions {
   decltype(&fftwf_plan_dft_2d) plan;
   decltype(&fftwf_execute_dft) execute;
   decltype(&fftwf_destroy_plan) destroy;
+  const char* version;  ///< "fftw-3.3.10-sse2-avx…"
 };
 
 FftwFunctions load_fftw() {
@@ -22,6 +23,7 @@ FftwFunctions load_fftw() {
   library.find("fftwf_plan_dft_2d", fftw.plan);
   library.find("fftwf_execute_dft", fftw.execute);
   library.find("fftwf_destroy_plan", fftw.destroy);
+  library.find("fftwf_version", fftw.version);
   return fftw;
 }
 
@@ -78,6 +80,13 @@ class FftwFourier : public Fourier {
 
 std::unique_ptr<Fourier> make_fourier(std::int64_t height, std::int64_t width) {
   return std::make_unique<FftwFourier>(height, width);
+}
+
+std::string fourier_version() {
+  if (fourier_refusal()) return "";
+  std::string version = fftw_functions().version;
+  if (version.starts_with("fftw-")) version.erase(0, 5);
+  return version.substr(0, version.find('-'));
 }
 
 std::optional<std::string> fourier_refusal() {

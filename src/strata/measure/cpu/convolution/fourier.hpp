@@ -20,6 +20,9 @@ class Fourier {
 /// By FFTW, which tries several ways when it is made.
 std::unique_ptr<Fourier> make_fourier(std::int64_t height, std::int64_t width);
 
+/// "3.3.10"; empty: there is none.
+std::string fourier_version();
+
 /// Why there are none; nothing when there are.
 std::optional<std::string> fourier_refusal();
 

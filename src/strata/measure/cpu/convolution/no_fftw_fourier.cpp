@@ -8,6 +8,8 @@ std::unique_ptr<Fourier> make_fourier(std::int64_t, std::int64_t) {
   fail(ErrorKind::environment, "{}", *fourier_refusal());
 }
 
+std::string fourier_version() { return ""; }
+
 std::optional<std::string> fourier_refusal() {
   return "this strata was built without FFTW (libfftw3-dev)";
 }

@@ -27,6 +27,8 @@ class AbsentOneDnn : public ConvStrategy {
 
 }  // namespace
 
+std::string onednn_version() { return ""; }
+
 std::unique_ptr<ConvStrategy> onednn_strategy(OneDnnAlgorithm algorithm) {
   return std::make_unique<AbsentOneDnn>(algorithm);
 }

@@ -6,6 +6,8 @@ namespace strata::cpu {
 
 void multiply(const MatrixProduct&) { fail(ErrorKind::environment, "{}", *blas_refusal()); }
 
+std::string blas_version() { return ""; }
+
 std::optional<std::string> blas_refusal() {
   return "this strata was built without OpenBLAS (libopenblas-dev)";
 }

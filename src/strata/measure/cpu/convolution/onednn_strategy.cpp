@@ -13,17 +13,20 @@ namespace strata::cpu {
 namespace {
 
 // The functions of oneDNN that Strata calls, without the dnnl_ in front.
-#define STRATA_ONEDNN_FUNCTIONS(each)                                                              \
-  each(engine_create) each(stream_create) each(stream_wait) each(memory_desc_init_by_tag)          \
-      each(memory_desc_equal) each(memory_desc_get_size) each(memory_create) each(                 \
-          memory_set_data_handle) each(memory_destroy) each(dilated_convolution_forward_desc_init) \
-          each(dilated_convolution_backward_data_desc_init)                                        \
-              each(dilated_convolution_backward_weights_desc_init) each(primitive_attr_create)     \
-                  each(primitive_attr_set_scratchpad_mode) each(primitive_attr_destroy)            \
-                      each(primitive_desc_create) each(primitive_desc_query)                       \
-                          each(primitive_desc_query_md) each(primitive_desc_destroy)               \
-                              each(reorder_primitive_desc_create) each(primitive_create)           \
-                                  each(primitive_execute) each(primitive_destroy)
+#define STRATA_ONEDNN_FUNCTIONS(each)                                                          \
+  each(version) each(engine_create) each(stream_create) each(stream_wait)                      \
+      each(memory_desc_init_by_tag) each(memory_desc_equal) each(memory_desc_get_size)         \
+          each(memory_create) each(memory_set_data_handle) each(memory_destroy)                \
+              each(dilated_convolution_forward_desc_init)                                      \
+                  each(dilated_convolution_backward_data_desc_init)                            \
+                      each(dilated_convolution_backward_weights_desc_init)                     \
+                          each(primitive_attr_create) each(primitive_attr_set_scratchpad_mode) \
+                              each(primitive_attr_destroy) each(primitive_desc_create)         \
+                                  each(primitive_desc_query) each(primitive_desc_query_md)     \
+                                      each(primitive_desc_destroy)                             \
+                                          each(reorder_primitive_desc_create)                  \
+                                              each(primitive_create) each(primitive_execute)   \
+                                                  each(primitive_destroy)
 
 struct OneDnn {
 #define STRATA_DECLARE(name) decltype(&dnnl_##name) name;
@@ -349,6 +352,15 @@ class OneDnnStrategy : public ConvStrategy {
 };
 
 }  // namespace
+
+std::string onednn_version() {
+  try {
+    const dnnl_version_t& version = *onednn().version();
+    return fmt::format("{}.{}.{}", version.major, version.minor, version.patch);
+  } catch (const Error&) {
+    return "";  // refusals say why
+  }
+}
 
 std::unique_ptr<ConvStrategy> onednn_strategy(OneDnnAlgorithm algorithm) {
   return std::make_unique<OneDnnStrategy>(algorithm);

@@ -23,6 +23,10 @@ std::unique_ptr<ConvStrategy> winograd_strategy(const SharedThreads& threads, in
 enum class OneDnnAlgorithm : std::uint8_t { own_pick, direct, winograd };
 std::unique_ptr<ConvStrategy> onednn_strategy(OneDnnAlgorithm algorithm);
 std::string_view name_of(OneDnnAlgorithm algorithm);
+std::string onednn_version();  ///< "2.6.3"; empty: there is none
+
+/// XNNPACK, which has the forward pass only.
+std::unique_ptr<ConvStrategy> xnnpack_strategy(const SharedThreads& threads);
 
 /// Why a problem is not one of the CPU's own kernels: they compute in fp32.
 std::optional<std::string> type_refusal(const ConvProblem& problem);

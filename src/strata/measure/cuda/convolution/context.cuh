@@ -43,6 +43,8 @@ void add_implicit(StrategyList& list, const SharedContext& context);
 void add_winograd(StrategyList& list, const SharedContext& context);
 void add_fft(StrategyList& list, const SharedContext& context);
 void add_cudnn(StrategyList& list, const SharedContext& context);
+/// "9.14.0"; empty: there is none.
+std::string cudnn_version();
 
 /// Registers and shared memory of a kernel, from its own attributes.
 KernelFacts facts_of(const void* kernel, std::string name, KernelRole role, int dynamic_shared = 0);

@@ -32,6 +32,7 @@ std::shared_ptr<Cublas> Cublas::load(cudaStream_t stream, std::string& problem) 
                         library.find(cublas->destroy_, "cublasDestroy_v2") &&
                         library.find(cublas->set_stream_, "cublasSetStream_v2") &&
                         library.find(cublas->set_math_mode_, "cublasSetMathMode") &&
+                        library.find(cublas->version_, "cublasGetVersion_v2") &&
                         library.find(cublas->gemm_, "cublasGemmStridedBatchedEx") &&
                         library.find(cublas->complex_gemm_, "cublasCgemmStridedBatched");
   if (!is_whole) {
@@ -51,6 +52,12 @@ std::shared_ptr<Cublas> Cublas::load(cudaStream_t stream, std::string& problem) 
 
 Cublas::~Cublas() {
   if (handle_ != nullptr) destroy_(handle_);
+}
+
+std::string Cublas::version() const {
+  int number = 0;
+  check_cublas(version_(handle_, &number), "cublasGetVersion");
+  return fmt::format("{}.{}.{}", number / 10000, number % 10000 / 100, number % 100);
 }
 
 // The library counts columns first; read so, a matrix of ours is its transpose, and Cᵀ = Bᵀ Aᵀ.

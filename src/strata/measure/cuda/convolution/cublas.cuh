@@ -40,6 +40,7 @@ class Cublas {
   ~Cublas();
 
   void multiply(const BatchedProduct& product) const;
+  std::string version() const;  ///< "13.1.0"
   /// Of complex numbers, two floats each.
   void multiply_complex(const BatchedProduct& product) const;
 
@@ -57,6 +58,7 @@ class Cublas {
   decltype(&cublasDestroy_v2) destroy_ = nullptr;
   decltype(&cublasSetStream_v2) set_stream_ = nullptr;
   decltype(&cublasSetMathMode) set_math_mode_ = nullptr;
+  decltype(&cublasGetVersion_v2) version_ = nullptr;
   GemmFunction gemm_ = nullptr;
   decltype(&cublasCgemmStridedBatched) complex_gemm_ = nullptr;
 };

@@ -3,6 +3,7 @@
 #include "strata/measure/ceilings.hpp"
 #include "strata/measure/cuda/convolution/context.cuh"
 #include "strata/measure/cuda/convolution/efficiencies.cuh"
+#include "strata/measure/cuda/nvml.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -53,6 +54,8 @@ class CudaConvDevice final : public ConvDevice {
  public:
   CudaConvDevice(DeviceInfo info, std::shared_ptr<ConvContext> context)
       : info_(std::move(info)), context_(std::move(context)) {
+    std::string problem;  // without it clocks and the driver's version stay unknown
+    nvml_ = Nvml::open(info_.pci_bus_id, problem);
     add_direct(strategies_, context_);
     add_unroll(strategies_, context_);
     add_implicit(strategies_, context_);
@@ -83,6 +86,7 @@ class CudaConvDevice final : public ConvDevice {
                                 const ConvTensors& tensors) override {
     return efficiency_counter_.of(prepared, tensors);
   }
+  ConvDeviceFacts facts() const override;
   bool is_cuda() const override { return true; }
   void* stream() const override { return context_->stream.get(); }
 
@@ -104,9 +108,28 @@ class CudaConvDevice final : public ConvDevice {
 
   DeviceInfo info_;
   std::shared_ptr<ConvContext> context_;
+  std::unique_ptr<Nvml> nvml_;
   StrategyList strategies_;
   EfficiencyCounter efficiency_counter_{info_.index, context_->stream.get()};
 };
+
+ConvDeviceFacts CudaConvDevice::facts() const {
+  ConvDeviceFacts facts;
+  const auto add = [&](const char* of, std::string version) {
+    if (!version.empty()) facts.versions.push_back({of, std::move(version)});
+  };
+  int run_time = 0;
+  STRATA_CUDA_CALL(cudaRuntimeGetVersion(&run_time));
+  if (nvml_) {
+    add("driver", nvml_->driver_version());
+    facts.most_clock_hz = nvml_->most_sm_hz();
+    facts.power_limit_w = nvml_->power_limit_w();
+  }
+  add("CUDA", fmt::format("{}.{}", run_time / 1000, run_time % 1000 / 10));
+  if (context_->cublas) add("cuBLAS", context_->cublas->version());
+  add("cuDNN", cudnn_version());
+  return facts;
+}
 
 // From a size on, copies take time in proportion: more is not copied, but computed.
 std::optional<HostTransfers> CudaConvDevice::host_transfers(std::int64_t bytes) {
@@ -148,6 +171,8 @@ ConvTiming CudaConvDevice::time(PreparedConvolution& prepared, const ConvTensors
   EventMarks marks(context_->stream.get());
   prepared.run(tensors, marks);
   marks.mark();
+  // While the last run is still at work, or has just been.
+  if (const auto state = nvml_ ? nvml_->state() : std::nullopt) timing.clock_hz = state->sm_hz;
   context_->stream.synchronize();
   timing.roles = marks.times();
   return timing;

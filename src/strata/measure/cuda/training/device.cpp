@@ -2,6 +2,7 @@
 #include "strata/base/error.hpp"
 #include "strata/gpu/device_trace.hpp"
 #include "strata/measure/ceilings.hpp"
+#include "strata/measure/cuda/clock_monitor.hpp"
 #include "strata/measure/cuda/training/convolutions.cuh"
 #include "strata/measure/cuda/training/index_map.cuh"
 #include "strata/measure/cuda/training/node.cuh"
@@ -41,6 +42,19 @@ class RecordedGraph final : public RecordedWork {
   GraphExec graph_;
 };
 
+class NvmlWatch final : public ConditionWatch {
+ public:
+  explicit NvmlWatch(std::unique_ptr<Nvml> nvml) : nvml_(std::move(nvml)), monitor_(nvml_.get()) {}
+  ConditionsSeen stop() override {
+    const ClocksSeen seen = monitor_.stop();
+    return {seen.sm_hz(), seen.memory_hz(), seen.power_w(), seen.note()};
+  }
+
+ private:
+  std::unique_ptr<Nvml> nvml_;
+  ClockMonitor monitor_;
+};
+
 class CudaTrainingDevice final : public TrainingDevice {
  public:
   CudaTrainingDevice(DeviceInfo info, SharedTraining context, std::vector<std::string> versions)
@@ -74,6 +88,11 @@ class CudaTrainingDevice final : public TrainingDevice {
 
   std::unique_ptr<Stopwatch> stopwatch(std::size_t marks) override {
     return std::make_unique<EventStopwatch>(marks, context_->stream());
+  }
+  std::unique_ptr<ConditionWatch> watch() override {
+    std::string problem;  // without the library clocks stay unknown
+    std::unique_ptr<Nvml> nvml = Nvml::open(info_.pci_bus_id, problem);
+    return nvml ? std::make_unique<NvmlWatch>(std::move(nvml)) : nullptr;
   }
   std::unique_ptr<RecordedWork> record(const std::function<void()>& work) override;
   std::vector<KernelRun> trace(

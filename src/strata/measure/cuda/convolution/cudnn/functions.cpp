@@ -31,6 +31,10 @@ CudnnFunctions::~CudnnFunctions() {
   if (handle != nullptr) destroy(handle);
 }
 
+std::string version_text(std::size_t number) {
+  return fmt::format("{}.{}.{}", number / 10000, number % 10000 / 100, number % 100);
+}
+
 void check_cudnn(const CudnnFunctions& cudnn, cudnnStatus_t status, const char* call) {
   if (status != CUDNN_STATUS_SUCCESS)
     fail(ErrorKind::environment, "{}: {}", call, cudnn.error_text(status));

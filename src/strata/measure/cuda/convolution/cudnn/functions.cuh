@@ -26,6 +26,9 @@ struct CudnnFunctions {
 #undef STRATA_CUDNN
 };
 
+/// "9.14.0" of what cudnnGetVersion says.
+std::string version_text(std::size_t number);
+
 /// Throws Error (environment) with the call's text and cuDNN's reason.
 void check_cudnn(const CudnnFunctions& cudnn, cudnnStatus_t status, const char* call);
 

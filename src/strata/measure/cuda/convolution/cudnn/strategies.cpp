@@ -4,6 +4,7 @@
 #include "strata/base/error.hpp"
 #include "strata/measure/cuda/convolution/context.cuh"
 #include "strata/measure/cuda/convolution/cudnn/functions.cuh"
+#include "strata/measure/cuda/convolution/cudnn/graph_strategies.cuh"
 
 #include <fmt/format.h>
 
@@ -264,6 +265,15 @@ class NoCudnnHere final : public ConvStrategy {
 
 }  // namespace
 
+std::string cudnn_version() {
+  LoadedLibrary library;
+  decltype(&cudnnGetVersion) version = nullptr;
+  if (!library.open(fmt::format("libcudnn.so.{}", CUDNN_MAJOR)) ||
+      !library.find(version, "cudnnGetVersion"))
+    return "";
+  return version_text(version());
+}
+
 void add_cudnn(StrategyList& list, const SharedContext& context) {
   std::string problem;
   const Cudnn cudnn = CudnnFunctions::load(context->stream.get(), problem);
@@ -273,6 +283,7 @@ void add_cudnn(StrategyList& list, const SharedContext& context) {
   }
   for (const CudnnAlgorithm& algorithm : cudnn_algorithms)
     list.push_back(std::make_unique<CudnnStrategy>(cudnn, algorithm));
+  add_cudnn_graph(list, context);
 }
 
 }  // namespace strata::cuda

@@ -23,6 +23,8 @@ class BuiltWithoutCudnn final : public ConvStrategy {
 
 }  // namespace
 
+std::string cudnn_version() { return ""; }
+
 void add_cudnn(StrategyList& list, const SharedContext&) {
   list.push_back(std::make_unique<BuiltWithoutCudnn>());
 }
