@@ -15,10 +15,10 @@ namespace {
 class Descriptor {
  public:
   Descriptor(Cudnn cudnn, cudnnBackendDescriptorType_t type) : cudnn_(std::move(cudnn)) {
-    is_good_ = cudnn_->backend_create(type, &descriptor_) == CUDNN_STATUS_SUCCESS;
+    is_good_ = cudnn_->create_part(type, &descriptor_) == CUDNN_STATUS_SUCCESS;
   }
   ~Descriptor() {
-    if (descriptor_ != nullptr) cudnn_->backend_destroy(descriptor_);
+    if (descriptor_ != nullptr) cudnn_->destroy_part(descriptor_);
   }
   Descriptor(Descriptor&& other) noexcept
       : cudnn_(other.cudnn_),
@@ -29,9 +29,9 @@ class Descriptor {
   template <class Item>
   Descriptor& set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
                   std::span<const Item> items) {
-    is_good_ = is_good_ &&
-               cudnn_->backend_set(descriptor_, name, type, static_cast<std::int64_t>(items.size()),
-                                   items.data()) == CUDNN_STATUS_SUCCESS;
+    is_good_ = is_good_ && cudnn_->set_attribute(descriptor_, name, type,
+                                                 static_cast<std::int64_t>(items.size()),
+                                                 items.data()) == CUDNN_STATUS_SUCCESS;
     return *this;
   }
   template <class Item>
@@ -42,7 +42,7 @@ class Descriptor {
     return set(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, other.get());
   }
   bool finalize() {
-    is_good_ = is_good_ && cudnn_->backend_finalize(descriptor_) == CUDNN_STATUS_SUCCESS;
+    is_good_ = is_good_ && cudnn_->finalize(descriptor_) == CUDNN_STATUS_SUCCESS;
     return is_good_;
   }
   /// Up to `most` items; nothing where there are none.
@@ -51,8 +51,8 @@ class Descriptor {
                         std::int64_t most) const {
     std::vector<Item> items(static_cast<std::size_t>(most));
     std::int64_t count = 0;
-    const bool is_there = cudnn_->backend_get(descriptor_, name, type, most, &count,
-                                              items.data()) == CUDNN_STATUS_SUCCESS;
+    const bool is_there = cudnn_->get_attribute(descriptor_, name, type, most, &count,
+                                                items.data()) == CUDNN_STATUS_SUCCESS;
     items.resize(is_there ? static_cast<std::size_t>(std::clamp<std::int64_t>(count, 0, most)) : 0);
     return items;
   }
@@ -211,8 +211,7 @@ class EngineRunner final : public ConvRunner {
       packs_.erase(pack);
       return false;
     }
-    return cudnn_->backend_execute(cudnn_->handle, plan_.get(), pack->second.get()) ==
-           CUDNN_STATUS_SUCCESS;
+    return cudnn_->execute(cudnn_->handle, plan_.get(), pack->second.get()) == CUDNN_STATUS_SUCCESS;
   }
 
  private:
@@ -320,18 +319,18 @@ void EngineList::add_proposed(cudnnBackendHeurMode_t mode, std::int64_t most) {
     raw.push_back(made.back().get());
   }
   std::int64_t count = 0;
-  if (cudnn_->backend_get(heuristics.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS,
-                          CUDNN_TYPE_BACKEND_DESCRIPTOR, most, &count,
-                          raw.data()) != CUDNN_STATUS_SUCCESS)
+  if (cudnn_->get_attribute(heuristics.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS,
+                            CUDNN_TYPE_BACKEND_DESCRIPTOR, most, &count,
+                            raw.data()) != CUDNN_STATUS_SUCCESS)
     return;
   for (std::int64_t i = 0; i < std::min(count, most); ++i) {
     Descriptor& configuration = made[static_cast<std::size_t>(i)];
     Descriptor engine(cudnn_, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
     cudnnBackendDescriptor_t engine_raw = engine.get();
     std::int64_t engines = 0;
-    if (cudnn_->backend_get(configuration.get(), CUDNN_ATTR_ENGINECFG_ENGINE,
-                            CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &engines,
-                            &engine_raw) != CUDNN_STATUS_SUCCESS)
+    if (cudnn_->get_attribute(configuration.get(), CUDNN_ATTR_ENGINECFG_ENGINE,
+                              CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &engines,
+                              &engine_raw) != CUDNN_STATUS_SUCCESS)
       continue;
     const EngineFacts facts = facts_of_engine(engine);
     if (is_right_for(request_, facts) && add(std::move(engine), std::move(configuration), facts))
