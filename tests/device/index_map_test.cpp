@@ -12,11 +12,13 @@ namespace {
 TEST(IndexMap, divides_as_division_does) {
   std::mt19937 random(1);
   std::vector<std::uint32_t> divisors = {1, 2, 3, 7, 49, 64, 65535, 65536, 0x7FFFFFFF};
-  for (int i = 0; i < 200; ++i) divisors.push_back(1 + random() % (1u << (1 + i % 31)));
+  for (int i = 0; i < 200; ++i)
+    divisors.push_back(static_cast<std::uint32_t>(1 + random() % (1u << (1 + i % 31))));
   for (const std::uint32_t divisor : divisors) {
     const FastDivisor fast(divisor);
     std::vector<std::uint32_t> numbers = {0, 1, divisor - 1, divisor, 0x7FFFFFFF};
-    for (int i = 0; i < 200; ++i) numbers.push_back(random() & 0x7FFFFFFF);
+    for (int i = 0; i < 200; ++i)
+      numbers.push_back(static_cast<std::uint32_t>(random() & 0x7FFFFFFF));
     for (const std::uint32_t number : numbers)
       ASSERT_EQ(fast.quotient(number), number / divisor) << number << " / " << divisor;
   }
@@ -39,7 +41,7 @@ TEST(IndexMap, merging_axes_moves_no_element) {
     const std::size_t count = random() % 6;
     std::vector<std::int64_t> inner;  // a part of it, so that some axes are runs and some are not
     for (std::size_t axis = 0; axis < count; ++axis) {
-      axes.extents.push_back(1 + random() % 4);
+      axes.extents.push_back(static_cast<std::int64_t>(1 + random() % 4));
       inner.push_back(random() % 3 == 0 ? 1 : axes.extents.back());
     }
     axes.strides = {dense_strides(axes.extents), broadcast_strides(inner, axes.extents)};
