@@ -78,8 +78,8 @@ class Network:
         return values[self.outputs[0]]
 
     def weight(self, layer, which, index):
-        if "weights" in layer:
-            return self.own[layer["weights"][index]]
+        if "weights" in layer:  # of another layer; what it has not, this one has not either
+            return self.own[layer["weights"][index]] if index < len(layer["weights"]) else None
         return self.own.get(f'{layer["name"]}.{which}')
 
     def run(self, op, layer, x, node):

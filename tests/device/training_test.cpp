@@ -75,7 +75,8 @@ NodeNumbers made_up(const TrainingCase& one, const BoundGraph& bound, NodeId id,
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const BoundTensor& tensor = bound.tensors[node.inputs[i]];
     const bool is_own = i >= node.first_own;
-    const CaseInput in = is_own ? CaseInput{{}, 0.2, 1.2} : one.inputs[i];
+    // Of both signs: gates that are all driven one way would saturate, and their gradients vanish.
+    const CaseInput in = is_own ? CaseInput{{}, -0.5, 0.7} : one.inputs[i];
     const double high = in.indices_below > 0 ? static_cast<double>(in.indices_below) : in.high;
     std::vector<double> made = random_doubles(tensor.elements, in.low, high, random);
     if (!is_floating(tensor.dtype)) {

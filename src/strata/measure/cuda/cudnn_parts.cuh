@@ -44,6 +44,11 @@ class GraphPart {
                const std::array<Value, Count>& values) {
     set_raw(name, type, static_cast<std::int64_t>(Count), values.data());
   }
+  template <class Value>
+  void set_all(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
+               const std::vector<Value>& values) {
+    set_raw(name, type, static_cast<std::int64_t>(values.size()), values.data());
+  }
   void refer(cudnnBackendAttributeName_t name, const GraphPart& other) {
     set_raw(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &other.part_);
   }

@@ -18,11 +18,17 @@ struct ConvContext {
   Stream stream;
   std::shared_ptr<Cublas> cublas;  ///< nothing: `no_cublas` says why
   std::string no_cublas;
+  /// Scratch memory that all share who run one after the other in the stream; null: each has its
+  /// own.
+  std::shared_ptr<void> shared_scratch;
+  std::int64_t shared_scratch_bytes = 0;
 };
 using SharedContext = std::shared_ptr<const ConvContext>;
 
 /// cudaMalloc that says how much was wanted and what there was.
 std::shared_ptr<void> device_memory(std::int64_t bytes);
+/// Memory whose content is lost between runs: shared where the context has enough of it.
+std::shared_ptr<void> scratch_memory(const ConvContext& context, std::int64_t bytes);
 
 /// Scratch memory cut into arrays, each aligned as cudaMalloc's own.
 class Scratch {

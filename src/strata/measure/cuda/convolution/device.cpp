@@ -195,6 +195,12 @@ std::shared_ptr<void> device_memory(std::int64_t bytes) {
   return {data, [](void* memory) { cudaFree(memory); }};
 }
 
+std::shared_ptr<void> scratch_memory(const ConvContext& context, std::int64_t bytes) {
+  if (context.shared_scratch && bytes <= context.shared_scratch_bytes)
+    return context.shared_scratch;
+  return device_memory(bytes);
+}
+
 std::int64_t Scratch::add(std::int64_t bytes) {
   constexpr std::int64_t alignment = 256;
   const std::int64_t begin = bytes_;

@@ -31,7 +31,7 @@ class PreparedDirect final : public PreparedConvolution {
         problem_(problem),
         view_(view_of(problem)),
         plan_(direct_plan(problem)),
-        scratch_(device_memory(plan_.bytes)) {}
+        scratch_(scratch_memory(*context_, plan_.bytes)) {}
 
   void run(const ConvTensors& tensors, RoleMarks& marks) override {
     const cudaStream_t stream = context_->stream.get();

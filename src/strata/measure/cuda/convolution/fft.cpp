@@ -135,7 +135,7 @@ class PreparedFft final : public PreparedConvolution {
         problem_(problem),
         view_(view_of(problem)),
         plan_(best_plan(problem, choice)),
-        scratch_(device_memory(plan_.bytes)) {}
+        scratch_(scratch_memory(*context_, plan_.bytes)) {}
 
   void run(const ConvTensors& tensors, RoleMarks& marks) override {
     if (problem_.pass == ConvPass::weight_gradient) {

@@ -59,7 +59,7 @@ class PreparedUnroll final : public PreparedConvolution {
         problem_(problem),
         view_(forward_view(problem.shape)),
         plan_(unroll_plan(problem)),
-        scratch_(device_memory(plan_.bytes)) {}
+        scratch_(scratch_memory(*context_, plan_.bytes)) {}
 
   void run(const ConvTensors& tensors, RoleMarks& marks) override {
     const int batch = view_.batch;

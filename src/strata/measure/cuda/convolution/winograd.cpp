@@ -58,7 +58,7 @@ class PreparedWinograd final : public PreparedConvolution {
         problem_(problem),
         view_(view_of(problem)),
         plan_(winograd_plan(problem, m)),
-        scratch_(device_memory(plan_.bytes)) {}
+        scratch_(scratch_memory(*context_, plan_.bytes)) {}
 
   void run(const ConvTensors& tensors, RoleMarks& marks) override {
     if (problem_.pass == ConvPass::weight_gradient) {

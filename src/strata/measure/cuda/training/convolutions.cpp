@@ -12,6 +12,7 @@ namespace {
 
 // More scratch memory than this no pass may ask for, however fast it were.
 constexpr std::int64_t most_scratch_bytes = std::int64_t{4} << 30;
+constexpr std::int64_t lab_scratch_bytes = std::int64_t{256} << 20;
 constexpr int timed_runs = 3;
 
 /// The depthwise kernels and the defining sum.
@@ -89,7 +90,7 @@ class IgnoredMarks final : public RoleMarks {
   void begin(KernelRole) override {}
 };
 
-/// A strategy of the lab; it brings its own scratch memory.
+/// A strategy of the lab. Its scratch memory is shared by all of them, beside the engine's.
 class LabRunner final : public ConvRunner {
  public:
   LabRunner(const ConvStrategy& strategy, const ConvProblem& problem)
@@ -109,7 +110,7 @@ class LabRunner final : public ConvRunner {
 
 class LabSource final : public ConvSource {
  public:
-  explicit LabSource(const std::shared_ptr<ConvContext>& context) {
+  explicit LabSource(const std::shared_ptr<ConvContext>& context) : context_(context) {
     add_direct(strategies_, context);
     add_unroll(strategies_, context);
     add_implicit(strategies_, context);
@@ -120,8 +121,11 @@ class LabSource final : public ConvSource {
     ConvRunners list;
     const auto problem = lab_problem(request);
     if (!problem || problem->dtype != DType::fp32) return list;
-    // What a chosen strategy keeps for itself nobody else can use: it may not be much.
-    const std::int64_t most = std::min(most_scratch, std::int64_t{256} << 20);
+    if (!context_->shared_scratch) {
+      context_->shared_scratch = device_memory(lab_scratch_bytes);
+      context_->shared_scratch_bytes = lab_scratch_bytes;
+    }
+    const std::int64_t most = std::min(most_scratch, lab_scratch_bytes);
     for (const auto& strategy : strategies_) {
       if (strategy->refusal(*problem) || strategy->scratch_bytes(*problem) > most) continue;
       list.push_back(std::make_unique<LabRunner>(*strategy, *problem));
@@ -130,6 +134,7 @@ class LabSource final : public ConvSource {
   }
 
  private:
+  std::shared_ptr<ConvContext> context_;
   StrategyList strategies_;
 };
 

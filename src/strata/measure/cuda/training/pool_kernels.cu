@@ -25,8 +25,17 @@ __device__ Window window_of(const PoolRun& run, int axis, int o) {
   return {o * run.stride[axis] - run.pad[axis], run.kernel[axis], run.dilation[axis]};
 }
 
-__device__ bool is_inside(int at, int extent) {
-  return static_cast<unsigned>(at) < static_cast<unsigned>(extent);
+/// Of a window's places along one axis, those that lie inside: the first, and one past the last.
+struct Clipped {
+  int begin, end;
+};
+__device__ Clipped clipped(const Window& window, int extent) {
+  const int step = window.step;
+  const int begin =
+      window.first < 0 ? (step == 1 ? -window.first : (step - 1 - window.first) / step) : 0;
+  const int room = extent - 1 - window.first;  // from the first place to the last inside
+  const int most = room < 0 ? 0 : (step == 1 ? room : room / step) + 1;
+  return {begin, most < window.count ? most : window.count};
 }
 
 /// How many places of the window count in an average.
@@ -36,12 +45,10 @@ __device__ int divisor_of(const PoolRun& run, const int* o) {
     const Window window = window_of(run, axis, o[axis]);
     if (run.counts_padding) {
       divisor *= window.count;
-      continue;
+    } else {
+      const Clipped inside = clipped(window, run.in[axis]);
+      divisor *= inside.end - inside.begin;
     }
-    int inside = 0;
-    for (int k = 0; k < window.count; ++k)
-      inside += is_inside(window.first + k * window.step, run.in[axis]);
-    divisor *= inside;
   }
   return divisor;
 }
@@ -77,24 +84,22 @@ __global__ void gather_windows(PoolRun run, Planes out, T* y, std::int32_t* indi
   const T* const in = x + plane * run.in_plane();
   const Window wz = window_of(run, 0, o[0]), wy = window_of(run, 1, o[1]),
                wx = window_of(run, 2, o[2]);
+  const Clipped cz = clipped(wz, run.in[0]), cy = clipped(wy, run.in[1]),
+                cx = clipped(wx, run.in[2]);
   A result = is_maximum ? A(-INFINITY) : A(0);
   int best = 0;
-  for (int kz = 0; kz < wz.count; ++kz) {
+  for (int kz = cz.begin; kz < cz.end; ++kz) {
     const int z = wz.first + kz * wz.step;
-    if (!is_inside(z, run.in[0])) continue;
-    for (int ky = 0; ky < wy.count; ++ky) {
-      const int row = wy.first + ky * wy.step;
-      if (!is_inside(row, run.in[1])) continue;
-      const int line = (z * run.in[1] + row) * run.in[2];
-      for (int kx = 0; kx < wx.count; ++kx) {
-        const int column = wx.first + kx * wx.step;
-        if (!is_inside(column, run.in[2])) continue;
-        const A v = value(in[line + column]);
+    for (int ky = cy.begin; ky < cy.end; ++ky) {
+      const int line = (z * run.in[1] + wy.first + ky * wy.step) * run.in[2] + wx.first;
+      for (int kx = cx.begin; kx < cx.end; ++kx) {
+        const int at = line + kx * wx.step;
+        const A v = value(in[at]);
         if (!is_maximum) {
           result += v;
         } else if (v > result) {
           result = v;
-          best = line + column;
+          best = at;
         }
       }
     }
@@ -160,6 +165,70 @@ __global__ void gather_gradients(PoolRun run, Planes in, T* dx, const T* dy,
   dx[n] = stored<T>(sum);
 }
 
+/// Maxima in planes, the most frequent: the divisions by the stride are products.
+struct FlatMaxima {
+  FastDivisor plane, width, stride_y, stride_x;
+  int out_height, out_width, reach_y, reach_x, pad_y, pad_x;
+  std::uint32_t stride_plane;
+
+  explicit FlatMaxima(const PoolRun& run)
+      : plane(static_cast<std::uint32_t>(run.in_plane())),
+        width(static_cast<std::uint32_t>(run.in[2])),
+        stride_y(static_cast<std::uint32_t>(run.stride[1])),
+        stride_x(static_cast<std::uint32_t>(run.stride[2])),
+        out_height(run.out[1]),
+        out_width(run.out[2]),
+        reach_y((run.kernel[1] - 1) * run.dilation[1]),
+        reach_x((run.kernel[2] - 1) * run.dilation[2]),
+        pad_y(run.pad[1]),
+        pad_x(run.pad[2]),
+        stride_plane(static_cast<std::uint32_t>(run.out_plane())) {}
+
+  /// The results whose window may hold a place along one axis.
+  __device__ static Holders holders(int at, int pad, int reach, const FastDivisor& stride,
+                                    int out) {
+    const int from = at + pad - reach;
+    const auto quotient = [&](int n) {
+      return static_cast<int>(stride.quotient(static_cast<std::uint32_t>(n)));
+    };
+    const int first = from > 0 ? quotient(from + static_cast<int>(stride.divisor) - 1) : 0;
+    const int last = quotient(at + pad);
+    return {first, last < out - 1 ? last : out - 1};
+  }
+};
+
+template <class T>
+__global__ void gather_flat_maxima(FlatMaxima run, T* dx, const T* dy, const std::int32_t* indices,
+                                   std::uint32_t count) {
+  using A = Compute<T>;
+  const std::uint32_t n = blockIdx.x * blockDim.x + threadIdx.x;
+  if (n >= count) return;
+  const std::uint32_t number = run.plane.quotient(n);
+  const auto mine = static_cast<int>(n - number * run.plane.divisor);
+  const auto row = static_cast<int>(run.width.quotient(static_cast<std::uint32_t>(mine)));
+  const int column = mine - row * static_cast<int>(run.width.divisor);
+  const Holders hy = FlatMaxima::holders(row, run.pad_y, run.reach_y, run.stride_y, run.out_height);
+  const Holders hx =
+      FlatMaxima::holders(column, run.pad_x, run.reach_x, run.stride_x, run.out_width);
+  const std::uint32_t base = number * run.stride_plane;
+  A sum = 0;
+  for (int y = hy.first; y <= hy.last; ++y) {
+    for (int x = hx.first; x <= hx.last; ++x) {
+      const std::uint32_t o = base + static_cast<std::uint32_t>(y * run.out_width + x);
+      if (indices[o] == mine) sum += A(value(dy[o]));
+    }
+  }
+  dx[n] = stored<T>(sum);
+}
+
+/// The gradient of global average pooling: one number for a plane.
+template <class T>
+__global__ void spread_over_planes(T* dx, const T* dy, FastDivisor plane, std::uint32_t count) {
+  const std::uint32_t n = blockIdx.x * blockDim.x + threadIdx.x;
+  if (n < count)
+    dx[n] = stored<T>(Compute<T>(value(dy[plane.quotient(n)])) / Compute<T>(plane.divisor));
+}
+
 /// Global average pooling: a warp takes a plane.
 template <class T>
 __global__ void average_planes(T* y, const T* x, std::int64_t planes, std::int64_t length) {
@@ -203,7 +272,14 @@ void pool_gradient(const PoolRun& run, void* dx, const void* dy, const std::int3
     using T = decltype(element);
     auto* const to = static_cast<T*>(dx);
     const auto* const from = static_cast<const T*>(dy);
-    if (run.kind == PoolKind::maximum) {
+    const auto numbers = static_cast<std::uint32_t>(count);
+    if (run.kind == PoolKind::maximum && !run.is_adaptive && run.in[0] == 1) {
+      gather_flat_maxima<<<blocks_for(count), threads_per_block, 0, stream>>>(
+          FlatMaxima(run), to, from, indices, numbers);
+    } else if (run.kind == PoolKind::average && run.is_adaptive && run.out_plane() == 1) {
+      spread_over_planes<<<blocks_for(count), threads_per_block, 0, stream>>>(
+          to, from, FastDivisor(static_cast<std::uint32_t>(run.in_plane())), numbers);
+    } else if (run.kind == PoolKind::maximum) {
       gather_gradients<T, true>
           <<<blocks_for(count), threads_per_block, 0, stream>>>(run, in, to, from, indices, count);
     } else {

@@ -34,7 +34,7 @@ class NamedProblem {
 
 NamedProblem::NamedProblem(Cudnn cudnn, const ConvRequest& r)
     : cudnn_(std::move(cudnn)), request_(r) {
-  const cudnnDataType_t type = cudnn_data_type(r.dtype);
+  const cudnnDataType_t type = graph_type(r.dtype);
   const auto narrow = [](std::int64_t value) { return static_cast<int>(value); };
   check(cudnn_->create_tensor(&input_), "cudnnCreateTensorDescriptor");
   check(cudnn_->create_tensor(&output_), "cudnnCreateTensorDescriptor");

@@ -30,9 +30,7 @@ std::unique_ptr<ConvSource> make_cudnn_source(const std::shared_ptr<ConvContext>
     versions.push_back(fmt::format("without cuDNN ({})", problem));
     return nullptr;
   }
-  const std::size_t version = cudnn->version();
-  versions.push_back(
-      fmt::format("cuDNN {}.{}.{}", version / 10000, version / 100 % 100, version % 100));
+  versions.push_back(fmt::format("cuDNN {}", version_text(cudnn->version())));
   return std::make_unique<CudnnSource>(std::move(cudnn));
 }
 
