@@ -54,9 +54,9 @@ constexpr Argument arguments[] = {{.name = "MODEL",
                                    .is_required = false,
                                    .repeats = true}};
 constexpr auto flags = joined_flags(
-    range_flags, named_range_flags, sweep_switches, import_flags, answer_flags, sweep_plot_flags,
-    std::array<Flag, 9>{csv_flag, jsonl_flag, db_flag, resume_flag, force_flag, threads_flag,
-                        dry_run_flag, summary_flag, from_flag});
+    range_flags, named_range_flags, sweep_switches, import_flags, answer_flags,
+    std::array<Flag, 10>{sweep_plot_flag, csv_flag, jsonl_flag, db_flag, resume_flag, force_flag,
+                         threads_flag, dry_run_flag, summary_flag, from_flag});
 
 IfPresent if_present(const Arguments& given) {
   if (given.has(resume_flag) && given.has(force_flag))

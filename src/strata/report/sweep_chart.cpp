@@ -105,9 +105,8 @@ chart::Chart sweep_chart(const SweepTable& table, std::string_view column) {
   if (!x_axis)
     fail(ErrorKind::usage, "--plot needs an axis of numbers with several values: --capacity RANGE");
   const SweepColumn& x = table.columns[*x_axis];
-  const SweepColumn& y =
-      table.columns[column_named(column, formula_columns(table), "--plot-column")];
-  if (!y.is_number) fail(ErrorKind::usage, "--plot-column: column '{}' holds text", y.name);
+  const SweepColumn& y = table.columns[column_named(column, formula_columns(table), "--plot")];
+  if (!y.is_number) fail(ErrorKind::usage, "--plot: column '{}' holds text", y.name);
   std::erase(axes, *x_axis);
   const std::vector<RowGroup> groups = groups_of_rows(table, axes);
   if (groups.size() > most_sweep_lines) {
