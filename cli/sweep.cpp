@@ -54,11 +54,11 @@ constexpr Argument sweep_arguments[] = {{.name = "MODEL",
                                          .offer = Offer::model,
                                          .is_required = false,
                                          .repeats = true}};
-constexpr auto sweep_flags = joined_flags(
-    range_flags, named_range_flags, sweep_switches, import_flags, answer_flags, sweep_plot_flags,
-    std::array<Flag, 10>{sweep_csv_flag, sweep_jsonl_flag, db_flag, html_flag, sweep_resume_flag,
-                         sweep_force_flag, threads_flag, sweep_dry_run_flag, summary_flag,
-                         sweep_from_flag});
+constexpr auto sweep_flags =
+    joined_flags(range_flags, named_range_flags, sweep_switches, import_flags, answer_flags,
+                 std::array<Flag, 11>{sweep_plot_flag, sweep_csv_flag, sweep_jsonl_flag, db_flag,
+                                      html_flag, sweep_resume_flag, sweep_force_flag, threads_flag,
+                                      sweep_dry_run_flag, summary_flag, sweep_from_flag});
 
 IfPresent if_present(const Arguments& given) {
   if (given.has(sweep_resume_flag) && given.has(sweep_force_flag))

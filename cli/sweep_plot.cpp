@@ -13,8 +13,16 @@ namespace {
 
 bool is_png(std::string_view path) { return path.ends_with(".png"); }
 
-std::string_view plotted_column(const Arguments& given) {
-  return given.value(plot_column_flag).value_or("time_s");
+struct Plot {
+  std::string_view column = "time_s";
+  std::string_view path;
+};
+
+// "rate.svg", "samples_per_s=rate.svg"; what has a folder in front of its '=' is a name of a file.
+Plot plot_of(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos || text.find('/') < equals) return {.path = text};
+  return {.column = text.substr(0, equals), .path = text.substr(equals + 1)};
 }
 
 // A constraint may leave out some: then only the table will tell.
@@ -39,33 +47,31 @@ void check_line_count(const Sweep& sweep) {
 }  // namespace
 
 void check_plot(const Arguments& given) {
-  const auto path = given.value(sweep_plot_flag);
-  if (!path) {
-    if (given.has(plot_column_flag))
-      fail(ErrorKind::usage, "--plot-column is about a picture: give --plot FILE with it");
-    return;
-  }
-  if (!path->ends_with(".svg") && !is_png(*path))
-    fail(ErrorKind::usage, "--plot expects FILE.svg or FILE.png, got '{}'", *path);
-  if (is_png(*path) && !has_png()) svg_to_png("");  // refuses
+  const auto text = given.value(sweep_plot_flag);
+  if (!text) return;
+  const std::string_view path = plot_of(*text).path;
+  if (!path.ends_with(".svg") && !is_png(path))
+    fail(ErrorKind::usage, "--plot expects FILE.svg or FILE.png, got '{}'", path);
+  if (is_png(path) && !has_png()) svg_to_png("");  // refuses
 }
 
 void check_plot(const Arguments& given, const Sweep& sweep) {
   check_plot(given);
-  if (!given.has(sweep_plot_flag)) return;
+  const auto text = given.value(sweep_plot_flag);
+  if (!text) return;
   const std::vector<ColumnHead>& heads = sweep.columns().heads();
-  const std::size_t column =
-      column_named(plotted_column(given), formula_columns(heads), "--plot-column");
+  const std::size_t column = column_named(plot_of(*text).column, formula_columns(heads), "--plot");
   if (heads[column].kind == SweepCellKind::text)
-    fail(ErrorKind::usage, "--plot-column: column '{}' holds text", heads[column].name);
+    fail(ErrorKind::usage, "--plot: column '{}' holds text", heads[column].name);
   check_line_count(sweep);
 }
 
 void draw_plot(const Arguments& given, const SweepTable& table) {
-  const auto path = given.value(sweep_plot_flag);
-  if (!path) return;
-  const std::string svg = chart::to_svg(sweep_chart(table, plotted_column(given)));
-  write_file(std::string(*path), is_png(*path) ? svg_to_png(svg) : svg);
+  const auto text = given.value(sweep_plot_flag);
+  if (!text) return;
+  const Plot plot = plot_of(*text);
+  const std::string svg = chart::to_svg(sweep_chart(table, plot.column));
+  write_file(std::string(plot.path), is_png(plot.path) ? svg_to_png(svg) : svg);
 }
 
 }  // namespace strata

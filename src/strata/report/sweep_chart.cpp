@@ -80,8 +80,8 @@ std::string subtitle_of(const SweepTable& table) {
                      is_one ? printable(models->texts.front()) + "; " : "");
 }
 
-chart::Series line_of(const SweepTable& table, const RowGroup& group, const SweepColumn& x,
-                      const SweepColumn& y) {
+chart::Series sweep_line_of(const SweepTable& table, const RowGroup& group, const SweepColumn& x,
+                            const SweepColumn& y) {
   chart::Series line;
   for (const std::size_t row : group.rows) {
     if (table.is_failed(row) || !std::isfinite(y.numbers[row])) continue;
@@ -105,9 +105,8 @@ chart::Chart sweep_chart(const SweepTable& table, std::string_view column) {
   if (!x_axis)
     fail(ErrorKind::usage, "--plot needs an axis of numbers with several values: --capacity RANGE");
   const SweepColumn& x = table.columns[*x_axis];
-  const SweepColumn& y =
-      table.columns[column_named(column, formula_columns(table), "--plot-column")];
-  if (!y.is_number) fail(ErrorKind::usage, "--plot-column: column '{}' holds text", y.name);
+  const SweepColumn& y = table.columns[column_named(column, formula_columns(table), "--plot")];
+  if (!y.is_number) fail(ErrorKind::usage, "--plot: column '{}' holds text", y.name);
   std::erase(axes, *x_axis);
   const std::vector<RowGroup> groups = groups_of_rows(table, axes);
   if (groups.size() > most_sweep_lines) {
@@ -121,7 +120,7 @@ chart::Chart sweep_chart(const SweepTable& table, std::string_view column) {
       .x = {.title = title_of(x.name), .quantity = quantity_of(x.name), .scale = scale_of(x)},
       .y = {.title = title_of(y.name), .quantity = quantity_of(y.name), .from_zero = true}};
   for (const RowGroup& group : groups) {
-    chart::Series line = line_of(table, group, x, y);
+    chart::Series line = sweep_line_of(table, group, x, y);
     if (line.points.empty()) continue;
     line.name = name_of_line(table, axes, group.rows.front());
     line.color = chart.series.size() % colors;
