@@ -8,13 +8,17 @@ namespace strata {
 // Each lives in the file of its name.
 extern const Command predict_command;
 extern const Command sweep_command;
+extern const Command measure_command;
+extern const Command compare_command;
 extern const Command conv_command;
 extern const Command show_command;
 extern const Command convert_command;
 extern const Command roofline_command;
+extern const Command report_command;
 extern const Command reproduce_command;
 extern const Command machine_command;
 extern const Command list_command;
+extern const Command doctor_command;
 extern const Command setup_command;
 extern const Command help_command;
 extern const Command generate_command;

@@ -3,6 +3,7 @@
 #include "cli/conv_flags.hpp"
 #include "cli/conv_measure.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/html_output.hpp"
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
 #include "strata/base/error.hpp"
@@ -54,8 +55,8 @@ constexpr Flag dry_run_flag{.name = "dry-run", .help = "Only what would be measu
 
 constexpr auto flags =
     joined_flags(conv_measure_flags, conv_narrow_flags,
-                 std::array<Flag, 9>{json_flag, csv_flag, jsonl_flag, resume_flag, force_flag,
-                                     plot_flag, details_flag, from_flag, dry_run_flag},
+                 std::array<Flag, 10>{json_flag, csv_flag, jsonl_flag, resume_flag, force_flag,
+                                      plot_flag, html_flag, details_flag, from_flag, dry_run_flag},
                  std::array<Flag, 1>{batch_flag}, import_flags);
 
 bool is_advise(const Arguments& given) { return given.word(0) == "advise"; }
@@ -68,7 +69,7 @@ void refuse_together(const Arguments& given, std::span<const Flag> unwanted,
 }
 
 void check_flags(const Arguments& given) {
-  check_outputs(given, {&json_flag, &csv_flag, &jsonl_flag});
+  check_outputs(given, {&json_flag, &csv_flag, &jsonl_flag, &html_flag});
   if (given.value(jsonl_flag) == "-")
     fail(ErrorKind::usage, "--jsonl writes a file that can be continued; give it a name");
   if (given.has(resume_flag) && given.has(force_flag))
@@ -123,6 +124,10 @@ void show(const Request& request, const ConvResults& results) {
   OutputFiles files(given);
   files.write(json_flag, [&] { return to_json(results, view, {.command = request.command_line}); });
   files.write(csv_flag, [&] { return to_csv(results); });
+  files.write(html_flag, [&] {
+    const HtmlPart part = page_part(results, view, {.command = request.command_line});
+    return page_text("Convolutions on " + part.name, {part});
+  });
   if (const auto prefix = given.value(plot_flag)) write_pictures(*prefix, results);
   if (files.took_stdout()) return;
   print(is_advise(given) ? network_advice_text(results, view, request.style)

@@ -69,13 +69,15 @@ inline constexpr Flag conv_samples_flag{
     .name = "samples", .value = "N", .help = "Timed runs of each; 10."};
 inline constexpr Flag conv_seed_flag{
     .name = "seed", .value = "N", .help = "Of the random numbers; 1."};
+inline constexpr Flag conv_metrics_flag{.name = "metrics",
+                                        .help = "Also occupancy, IPC and four efficiencies (GPU)."};
 
 /// What chooses points, strategies and how they are measured; none of them goes with results that
 /// are there already.
-inline constexpr std::array<Flag, 11> conv_measure_flags = {
+inline constexpr std::array<Flag, 12> conv_measure_flags = {
     conv_base_flag,   conv_channels_flag, conv_sweep_flag,  conv_layer_flag,
     conv_suite_flag,  conv_shape_flag,    conv_device_flag, conv_dtype_flag,
-    conv_plugin_flag, conv_samples_flag,  conv_seed_flag};
+    conv_plugin_flag, conv_samples_flag,  conv_seed_flag,   conv_metrics_flag};
 /// What narrows a run and a look at results alike.
 inline constexpr std::array<Flag, 4> conv_narrow_flags = {conv_pass_flag, conv_strategies_flag,
                                                           conv_memory_limit_flag, conv_budget_flag};

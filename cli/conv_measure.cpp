@@ -70,6 +70,7 @@ Laboratory laboratory_of(const Arguments& given, std::vector<ConvSeries> series,
     lab.plan.samples = static_cast<int>(parse_whole_number(*samples, "--samples", 1, 100'000));
   if (const auto seed = given.value(conv_seed_flag))
     lab.plan.seed = static_cast<std::uint64_t>(parse_whole_number(*seed, "--seed", 0));
+  lab.plan.has_efficiencies = given.has(conv_metrics_flag);
   lab.device = choice.is_gpu ? cuda_conv_device(choice.index) : cpu_conv_device();
   lab.plan.device = lab.device->name();
   lab.plan.origin = conv_origin_of(*lab.device);

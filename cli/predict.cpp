@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/html_output.hpp"
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
 #include "cli/predict_flags.hpp"
@@ -39,7 +40,7 @@ constexpr Flag trace_flag{.name = "trace",
 constexpr Argument arguments[] = {model_argument};
 constexpr auto flags = joined_flags(
     machine_flags, hardware_flags, size_flags, import_flags, training_flags, schedule_flags,
-    std::array<Flag, 5>{by_flag, layers_flag, json_flag, csv_flag, trace_flag});
+    std::array<Flag, 6>{by_flag, layers_flag, json_flag, csv_flag, trace_flag, html_flag});
 
 PredictView view_of(const Arguments& given) {
   PredictView view;
@@ -59,9 +60,9 @@ PredictView view_of(const Arguments& given) {
 int run(const Request& request) {
   const Arguments& given = request.arguments;
   const PredictView view = view_of(given);
-  check_outputs(given, {&json_flag, &csv_flag, &trace_flag});
+  check_outputs(given, {&json_flag, &csv_flag, &trace_flag, &html_flag});
   PredictRequest wanted = predict_request(given);
-  wanted.wants_transfers = given.has(trace_flag);
+  wanted.wants_transfers = given.has(trace_flag) || given.has(html_flag);
   const Machine machine = machine_of(given);
   const Graph graph = load_model(given.word(0), import_options(given));
   const PredictedIteration iteration = predict_model(graph, machine, wanted);
@@ -72,6 +73,10 @@ int run(const Request& request) {
                 [&] { return to_json(iteration.summary, {.command = request.command_line}); });
   outputs.write(csv_flag, [&] { return to_csv(iteration.summary); });
   outputs.write(trace_flag, [&] { return to_trace(iteration.program, iteration.prediction); });
+  outputs.write(html_flag, [&] {
+    const HtmlPart part = page_part(iteration, machine, {.command = request.command_line});
+    return page_text(part.name, {part});
+  });
   if (!outputs.took_stdout()) print(to_text(iteration.summary, view, request.style));
   return exit_code::done;
 }

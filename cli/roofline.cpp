@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/html_output.hpp"
 #include "cli/machine_at_hand.hpp"
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
@@ -79,7 +80,7 @@ constexpr Flag csv_flag{.name = "csv",
 constexpr auto flags =
     joined_flags(std::array<Flag, 7>{roofs_on_flag, set_flag, by_flag, roof_flag, kind_flag,
                                      label_flag, top_flag},
-                 std::array<Flag, 5>{plot_flag, svg_flag, png_flag, json_flag, csv_flag},
+                 std::array<Flag, 6>{plot_flag, svg_flag, png_flag, json_flag, csv_flag, html_flag},
                  size_flags, import_flags);
 
 std::size_t choice_of(const Arguments& given, const Flag& flag, std::size_t otherwise) {
@@ -201,7 +202,7 @@ void draw(const RooflineSummary& summary, const Arguments& given) {
 }
 
 void check(const Arguments& given) {
-  check_outputs(given, {&json_flag, &csv_flag, &plot_flag});
+  check_outputs(given, {&json_flag, &csv_flag, &plot_flag, &html_flag});
   const std::size_t labels = given.values(label_flag).size();
   if (labels != 0 && labels != given.words().size()) {
     fail(ErrorKind::usage, "{} labels for {} profiles: give one --label for each", labels,
@@ -241,6 +242,10 @@ int run(const Request& request) {
   OutputFiles outputs(given);
   outputs.write(json_flag, [&] { return to_json(summary, {.command = request.command_line}); });
   outputs.write(csv_flag, [&] { return to_csv(summary); });
+  outputs.write(html_flag, [&] {
+    const HtmlPart part = page_part(summary, {.command = request.command_line});
+    return page_text("Rooflines on " + part.name, {part});
+  });
   if (!outputs.took_stdout() && given.value(plot_flag) != "-")
     print(to_text(summary, top, request.style));
   return exit_code::done;

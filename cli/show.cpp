@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/html_output.hpp"
 #include "cli/model_flags.hpp"
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
@@ -36,7 +37,7 @@ constexpr Flag dot_flag{.name = "dot",
 constexpr Argument arguments[] = {model_argument};
 constexpr auto flags =
     joined_flags(size_flags, import_flags,
-                 std::array<Flag, 5>{by_flag, top_flag, json_flag, csv_flag, dot_flag});
+                 std::array<Flag, 6>{by_flag, top_flag, json_flag, csv_flag, dot_flag, html_flag});
 
 ModelView view_of(const Arguments& given) {
   ModelView view;
@@ -51,7 +52,7 @@ ModelView view_of(const Arguments& given) {
 int run(const Request& request) {
   const Arguments& given = request.arguments;
   const ModelView view = view_of(given);
-  check_outputs(given, {&json_flag, &csv_flag, &dot_flag});
+  check_outputs(given, {&json_flag, &csv_flag, &dot_flag, &html_flag});
   const ModelSizes sizes = model_sizes(given);
   const Graph graph = load_model(given.word(0), import_options(given));
   const ModelSummary summary = summarize(bind_model(graph, sizes), model_mode(given));
@@ -61,6 +62,10 @@ int run(const Request& request) {
   outputs.write(json_flag, [&] { return to_json(summary, {.command = request.command_line}); });
   outputs.write(csv_flag, [&] { return to_csv(summary, view); });
   outputs.write(dot_flag, [&] { return to_dot(summary); });
+  outputs.write(html_flag, [&] {
+    const HtmlPart part = page_part(summary, {.command = request.command_line});
+    return page_text(part.name, {part});
+  });
   if (!outputs.took_stdout()) print(to_text(summary, view, request.style));
   return exit_code::done;
 }

@@ -3,15 +3,18 @@
 
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/html_output.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
 #include "cli/rank_program.hpp"
 #include "cli/sweep_answers.hpp"
 #include "cli/sweep_flags.hpp"
+#include "cli/sweep_plot.hpp"
 #include "cli/sweep_progress.hpp"
 #include "strata/base/units.hpp"
 #include "strata/report/sweep_text.hpp"
+#include "strata/sweep/journal.hpp"
 #include "strata/sweep/ranks.hpp"
 #include "strata/sweep/table_sink.hpp"
 #include "strata/sweep_estimate.hpp"
@@ -51,10 +54,10 @@ constexpr Argument arguments[] = {{.name = "MODEL",
                                    .offer = Offer::model,
                                    .is_required = false,
                                    .repeats = true}};
-constexpr auto flags =
-    joined_flags(range_flags, named_range_flags, sweep_switches, import_flags, answer_flags,
-                 std::array<Flag, 9>{csv_flag, jsonl_flag, db_flag, resume_flag, force_flag,
-                                     threads_flag, dry_run_flag, summary_flag, from_flag});
+constexpr auto flags = joined_flags(
+    range_flags, named_range_flags, sweep_switches, import_flags, answer_flags, sweep_plot_flags,
+    std::array<Flag, 10>{csv_flag, jsonl_flag, db_flag, html_flag, resume_flag, force_flag,
+                         threads_flag, dry_run_flag, summary_flag, from_flag});
 
 IfPresent if_present(const Arguments& given) {
   if (given.has(resume_flag) && given.has(force_flag))
@@ -70,11 +73,26 @@ std::int64_t thread_count(const Arguments& given) {
   return std::max<std::int64_t>(1, std::thread::hardware_concurrency());
 }
 
+/// Beside the first file that a run can be resumed with; null: there is none.
+std::unique_ptr<SweepJournal> journal_of(const Arguments& given, const Sweep& sweep) {
+  for (const Flag* flag : {&csv_flag, &jsonl_flag, &db_flag}) {
+    const auto path = given.value(*flag);
+    if (!path || *path == "-") continue;
+    std::error_code problem;  // of a file that is not there yet
+    const std::filesystem::file_status present = std::filesystem::status(*path, problem);
+    if (std::filesystem::exists(present) && !std::filesystem::is_regular_file(present)) continue;
+    return std::make_unique<SweepJournal>(*path, sweep.identity());
+  }
+  return nullptr;
+}
+
 /// What the results go to: files, standard output, a summary.
 class Outputs {
  public:
   Outputs(const Arguments& given, const Sweep& sweep, bool is_among_ranks) {
-    check_outputs(given, {&csv_flag, &jsonl_flag, &db_flag, &answers_json_flag});
+    check_outputs(given, {&csv_flag, &jsonl_flag, &db_flag, &answers_json_flag, &sweep_plot_flag,
+                          &html_flag});
+    check_sweep_page(given);
     const bool has_file = given.has(csv_flag) || given.has(jsonl_flag) || given.has(db_flag);
     // mpirun gives its children a terminal whatever its own output is.
     const bool is_terminal = !is_among_ranks && ::isatty(STDOUT_FILENO) == 1;
@@ -90,10 +108,11 @@ class Outputs {
     if ((wants_summary_ || asks) && takes_stdout_)
       fail(ErrorKind::usage, "{} to standard output, where the points go already",
            wants_summary_ ? "--summary goes" : "the answers go");
-    if (!has_file && !wants_summary_ && !asks)
+    if (!has_file && !given.has(html_flag) && !wants_summary_ && !asks)
       sinks_.push_back(text_sink(TextForm::csv, print, sweep.columns()));
     is_resumable_ = has_file && !takes_stdout_;
-    if (!wants_summary_ && !asks) return;
+    wants_table_ = wants_summary_ || asks || given.has(sweep_plot_flag) || given.has(html_flag);
+    if (!wants_table_) return;
     table_ = std::make_unique<TableSink>(sweep.columns(), sweep.identity());
   }
 
@@ -111,6 +130,7 @@ class Outputs {
   }
   bool is_resumable() const { return is_resumable_; }
   bool wants_summary() const { return wants_summary_; }
+  bool wants_table() const { return wants_table_; }
   const SweepTable& table() const { return table_->table(); }
   /// Everything is on disk and the files are closed.
   void close() { sinks_.clear(); }
@@ -132,6 +152,7 @@ class Outputs {
   std::unique_ptr<TableSink> table_;
   bool takes_stdout_ = false;
   bool wants_summary_ = false;
+  bool wants_table_ = false;
   bool is_resumable_ = false;
 };
 
@@ -192,14 +213,17 @@ SweepTable whole_table(const Arguments& given, const Outputs& outputs, std::int6
 int show_earlier(const Request& request) {
   if (!request.arguments.words().empty())
     fail(ErrorKind::usage, "--from takes results as they are; it goes with no network");
-  return print_answers_from(request, read_sweep_table(*request.arguments.value(from_flag)));
+  check_plot(request.arguments);
+  SweepTable table = read_sweep_table(*request.arguments.value(from_flag));
+  return print_answers_from(request, std::move(table));
 }
 
 /// Computes for rank 0, which writes.
 int serve(const Arguments& given, RankSession& ranks) {
   const Sweep sweep(sweep_request(given));
   const InterruptWatch interrupts;  // rank 0 decides when it is over
-  ranks.serve([&] { return sweep.worker(); });
+  const std::unique_ptr<SweepJournal> journal = journal_of(given, sweep);
+  ranks.serve([&] { return sweep.worker(); }, journal.get());
   return exit_code::done;
 }
 
@@ -209,25 +233,35 @@ int run_here(const Request& request, RankSession* ranks) {
   const Sweep sweep(sweep_request(given));
   for (const Graph& graph : sweep.graphs()) warn(graph.warnings);
   check_questions(given, sweep);
+  check_plot(given, sweep);
   if (given.has(dry_run_flag)) return describe(sweep, threads);
 
+  const std::unique_ptr<SweepJournal> journal = journal_of(given, sweep);
+  if (journal != nullptr) journal->load(if_present(given));  // an error leaves the files alone
   Outputs outputs(given, sweep, ranks != nullptr);
   const std::int64_t total = sweep.grid().size();
-  const std::int64_t first = outputs.done(total);
+  const std::int64_t rows_end = outputs.done(total);
+  const std::int64_t first = journal != nullptr ? journal->first_wanted(rows_end) : rows_end;
+  if (journal != nullptr) journal->begin(first, ranks != nullptr || threads > 1);
   const InterruptWatch interrupts;
   ProgressLine progress(first, total);
   const SweepRun points{.range = sweep.range(first),
                         .make_worker = [&] { return sweep.worker(); },
                         .sinks = outputs.sinks(),
+                        .journal = journal.get(),
+                        .rows_end = rows_end,
                         .threads = threads,
                         .is_interrupted = [&] { return interrupts.was_asked(); },
                         .on_progress = [&](std::int64_t done) { progress.show(done); }};
   const SweepOutcome outcome = ranks != nullptr ? ranks->run(points) : run_points(points);
   outputs.close();
+  if (journal != nullptr && !outcome.is_interrupted) journal->remove();
   progress.clear();
   const int code = end_of(request, outcome, outputs, total);
-  if (code != exit_code::done || !(outputs.wants_summary() || asks_for_answers(given))) return code;
+  if (code != exit_code::done || !outputs.wants_table()) return code;
   SweepTable table = whole_table(given, outputs, first);
+  draw_plot(given, table);
+  write_sweep_page(request, table);
   if (outputs.wants_summary()) {
     print(to_text(table, request.style));
     print(reuse_text(table, sweep, request.style) + (asks_for_answers(given) ? "\n" : ""));

@@ -2,8 +2,10 @@
 #include "cli/sweep_answers.hpp"
 
 #include "cli/exit_code.hpp"
+#include "cli/html_output.hpp"
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
+#include "cli/sweep_plot.hpp"
 #include "strata/report/sweep_answers.hpp"
 #include "strata/report/sweep_text.hpp"
 #include "strata/sweep/answers_table.hpp"
@@ -90,10 +92,13 @@ int print_answers_from(const Request& request, SweepTable table) {
   const Arguments& given = request.arguments;
   if (given.has(sensitivity_flag))
     fail(ErrorKind::usage, "--sensitivity predicts; it needs networks and goes without --from");
+  check_sweep_page(given);
   SweepQuestions questions = questions_of(given);
   questions.columns = given.values(column_flag);
   questions.where = given.values(where_flag);
   const SweepAnswers answers = answer_questions(std::move(table), std::move(questions));
+  draw_plot(given, answers.table);
+  write_sweep_page(request, answers.table);
   if (asks_for_answers(given)) return print_all(request, answers, {});
   print(to_text(answers.table, request.style));
   return exit_code::done;

@@ -48,7 +48,8 @@ void check_questions(const Arguments& given, const Sweep& sweep);
 
 /// Of a run: its columns and rows are what --column and --where made of them.
 int print_answers(const Request& request, SweepTable table, const Sweep& sweep);
-/// Of results of an earlier run. Without a question, the summary of what --where leaves.
+/// Of results of an earlier run, and its picture. Without a question, the summary of what --where
+/// leaves.
 int print_answers_from(const Request& request, SweepTable table);
 
 /// What each network needs on chip for each scope of reuse, below the summary.

@@ -65,16 +65,15 @@ function(strata_precompile target)
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)  # for ccache
 endfunction()
 
-# strata_unity(<target> <source>...): sources of one folder are compiled together, at most 12 at once. Left alone are
-# the folders whose files all define the same local names (a table `rows`, a function `build`), what has flags of
-# its own, and files in whose place another program links others: the stand-in that strata-mpi replaces, and in a
+# strata_unity(<target> <source>...): sources of one folder are compiled together, at most 12 at once, so local
+# names are unique within a folder. Left alone are what has flags of its own, and files in whose place another program links others: the stand-in that strata-mpi replaces, and in a
 # build with tests those of optional parts. Who works on the sources builds without it: one edit, one file.
 function(strata_unity target)
   if(NOT STRATA_UNITY)
     return()
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-  set(alone "/(zoo|onnx/ops|onnx/fold|cbc)/|/no_mpi_")
+  set(alone "/cbc/|/no_mpi_")
   if(STRATA_BUILD_TESTS)
     list(JOIN STRATA_PRESENT_PARTS "|" parts)
     string(APPEND alone "|/(${parts})_")

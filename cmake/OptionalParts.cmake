@@ -4,8 +4,12 @@
 # stand-in is the folder no_<name>/ or the files no_<name>_*.
 #
 #   strata_optional_part(<name> HEADER <header> [LIBRARIES <name>...] [LOADED] [PATH_SUFFIXES <suffix>...]
-#     [INCLUDES_OF <module>] FOR <what it is for>)
+#     [HINTS <folder>...] [INCLUDES_OF <module>] [OWN_INCLUDES] [LEAST <header> <macro> <number>]
+#     FOR <what it is for>)
 #
+# LEAST: the header, beside the other one, defines the macro as a number that must not be smaller.
+# OWN_INCLUDES: its headers are not for everybody; whoever needs them is given STRATA_<NAME>_INCLUDE_DIR by name.
+# HINTS: folders outside the system's in which a vendor puts it; PATH_SUFFIXES are looked for below them too.
 # INCLUDES_OF: its headers include those of other libraries, and pkg-config knows where they are.
 # LOADED: the library is not linked but loaded by the part itself when it is first needed, from STRATA_<NAME>_LIBRARY.
 # STRATA_WITH_<NAME> is AUTO (built when the library is there), ON (an error when it is not) or OFF.
@@ -17,20 +21,36 @@ set(STRATA_OPTIONAL_INCLUDE_DIRS "")
 set(STRATA_OPTIONAL_DEFINITIONS "")
 set(STRATA_ABSENT_PARTS "")
 set(STRATA_PRESENT_PARTS "")
+set(STRATA_BUILD_PARTS "")  # lines for strata doctor: name, yes or no, what it is for
+
+macro(strata_note_part name is_there purpose)
+  string(APPEND STRATA_BUILD_PARTS "${name}\t${is_there}\t${purpose}\n")
+endmacro()
 
 macro(strata_optional_part name)
-  cmake_parse_arguments(part "LOADED" "HEADER;INCLUDES_OF;FOR" "LIBRARIES;PATH_SUFFIXES" ${ARGN})
+  cmake_parse_arguments(part "LOADED;OWN_INCLUDES" "HEADER;INCLUDES_OF;FOR" "LIBRARIES;PATH_SUFFIXES;HINTS;LEAST" ${ARGN})
   string(TOUPPER "${name}" upper)
   set(STRATA_WITH_${upper} AUTO CACHE STRING "${part_FOR}: AUTO, ON or OFF")
   set_property(CACHE STRATA_WITH_${upper} PROPERTY STRINGS AUTO ON OFF)
 
   set(part_found NO)
   if(NOT STRATA_WITH_${upper} STREQUAL "OFF")
-    find_path(STRATA_${upper}_INCLUDE_DIR "${part_HEADER}" PATH_SUFFIXES ${part_PATH_SUFFIXES})
+    find_path(STRATA_${upper}_INCLUDE_DIR "${part_HEADER}" HINTS ${part_HINTS} PATH_SUFFIXES ${part_PATH_SUFFIXES})
     mark_as_advanced(STRATA_${upper}_INCLUDE_DIR)
     set(part_found "${STRATA_${upper}_INCLUDE_DIR}")
+    if(part_LEAST AND part_found)
+      list(GET part_LEAST 0 part_version_header)
+      list(GET part_LEAST 1 part_version_macro)
+      list(GET part_LEAST 2 part_least_version)
+      file(STRINGS "${STRATA_${upper}_INCLUDE_DIR}/${part_version_header}" part_version LIMIT_COUNT 1
+        REGEX "define[ \t]+${part_version_macro}[ \t]+[0-9]+")
+      string(REGEX REPLACE "^.*[ \t]([0-9]+).*$" "\\1" part_version "${part_version}")
+      if(NOT part_version GREATER_EQUAL part_least_version)
+        set(part_found NO)
+      endif()
+    endif()
     if(part_LIBRARIES AND part_found)
-      find_library(STRATA_${upper}_LIBRARY NAMES ${part_LIBRARIES} PATH_SUFFIXES ${part_PATH_SUFFIXES})
+      find_library(STRATA_${upper}_LIBRARY NAMES ${part_LIBRARIES} HINTS ${part_HINTS} PATH_SUFFIXES ${part_PATH_SUFFIXES})
       mark_as_advanced(STRATA_${upper}_LIBRARY)
       set(part_found "${STRATA_${upper}_LIBRARY}")
     endif()
@@ -45,7 +65,10 @@ macro(strata_optional_part name)
 
   if(part_found)
     list(APPEND STRATA_PRESENT_PARTS ${name})
-    list(APPEND STRATA_OPTIONAL_INCLUDE_DIRS "${STRATA_${upper}_INCLUDE_DIR}" ${STRATA_${upper}_MODULE_INCLUDE_DIRS})
+    strata_note_part(${name} yes "${part_FOR}")
+    if(NOT part_OWN_INCLUDES)
+      list(APPEND STRATA_OPTIONAL_INCLUDE_DIRS "${STRATA_${upper}_INCLUDE_DIR}" ${STRATA_${upper}_MODULE_INCLUDE_DIRS})
+    endif()
     if(part_LOADED)
       list(APPEND STRATA_OPTIONAL_DEFINITIONS "STRATA_${upper}_LIBRARY=\"${STRATA_${upper}_LIBRARY}\"")
     elseif(part_LIBRARIES)
@@ -56,6 +79,7 @@ macro(strata_optional_part name)
       "for ${part_FOR}; install it, add its place to CMAKE_PREFIX_PATH, or configure with STRATA_WITH_${upper}=OFF.")
   else()
     list(APPEND STRATA_ABSENT_PARTS ${name})
+    strata_note_part(${name} no "${part_FOR}")
     message(STATUS "Without ${part_FOR} (STRATA_WITH_${upper})")
   endif()
 endmacro()
@@ -99,12 +123,18 @@ if(NOT MPI_CXX_FOUND)
   message(STATUS "Without sweeps over machines (STRATA_WITH_MPI)")
 endif()
 list(APPEND STRATA_ABSENT_PARTS mpi)
+if(MPI_CXX_FOUND)
+  strata_note_part(mpi yes "sweeps over machines")
+else()
+  strata_note_part(mpi no "sweeps over machines")
+endif()
 
 strata_optional_part(toml HEADER toml++/toml.h FOR "networks written as TOML")
 strata_optional_part(onnx HEADER protozero/pbf_reader.hpp FOR "ONNX files")
 strata_optional_part(hdf5 HEADER hdf5.h LIBRARIES hdf5_serial hdf5
   PATH_SUFFIXES hdf5/serial FOR "Keras .h5 files")
 strata_optional_part(zip HEADER zip.h LIBRARIES zip FOR "Keras .keras archives")
+strata_optional_part(zlib HEADER zlib.h LIBRARIES z FOR "compressed data in report pages")
 strata_optional_part(muparser HEADER muParser.h LIBRARIES muparser FOR "formulas in sweeps")
 strata_optional_part(cbc HEADER coin/Cbc_C_Interface.h LIBRARIES CbcSolver LOADED FOR "exact plans (--policy exact)")
 strata_optional_part(sqlite HEADER sqlite3.h LIBRARIES sqlite3 FOR "databases of sweep results (--db)")
@@ -119,3 +149,8 @@ strata_optional_part(onednn HEADER oneapi/dnnl/dnnl.h LIBRARIES dnnl LOADED FOR 
 # Its header includes pthreadpool's, which is a package of its own.
 strata_optional_part(xnnpack HEADER pthreadpool.h LIBRARIES XNNPACK LOADED FOR "XNNPACK's convolutions beside ours")
 strata_optional_part(hwloc HEADER hwloc.h LIBRARIES hwloc FOR "the topology of the machine at hand by hwloc")
+# Apart from CUDA: its host half names and plans counters without a GPU and without nvcc.
+strata_optional_part(cupti HEADER cupti_range_profiler.h LIBRARIES cupti LOADED OWN_INCLUDES
+  LEAST cupti_version.h CUPTI_API_VERSION 130000
+  HINTS "${CUDAToolkit_ROOT}" ENV CUDAToolkit_ROOT ENV CUDA_PATH ENV CUDA_HOME /usr/local/cuda
+  PATH_SUFFIXES include lib lib64 extras/CUPTI/include extras/CUPTI/lib64 FOR "counters and kernel times of NVIDIA GPUs")

@@ -80,6 +80,7 @@ TEST_F(SweepProgram, killed_at_random_moments_resumes_to_the_same_bytes) {
   EXPECT_GT(kills, 0);
   EXPECT_EQ(run(words).exit_code, 0);
   EXPECT_EQ(file_content(path), whole);
+  EXPECT_FALSE(std::filesystem::exists(path.string() + ".part"));
 }
 
 TEST_F(SweepProgram, asked_to_stop_says_how_to_go_on) {
@@ -126,6 +127,21 @@ TEST_F(SweepProgram, leaves_files_of_other_sweeps_alone) {
   EXPECT_EQ(file_content(path), whole);
   EXPECT_EQ(run(with(sweep_words, {"--csv", path.string(), "--resume"})).exit_code, 0);
   EXPECT_EQ(file_content(path), whole);
+}
+
+TEST_F(SweepProgram, leaves_a_journal_of_something_else_alone) {
+  const std::filesystem::path path = folder_.path() / "x.csv";
+  const std::filesystem::path part = folder_.path() / "x.csv.part";
+  std::filesystem::create_directory(part);
+  std::ofstream(part / "notes") << "mine";
+  for (const char* flag : {"--resume", "--force"}) {
+    const Outcome outcome = run(with(sweep_words, {"--csv", path.string(), flag}));
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_NE(outcome.err.find("x.csv.part holds what no sweep wrote"), std::string::npos);
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  }
+  EXPECT_EQ(file_content(part / "notes"), "mine");
+  EXPECT_FALSE(std::filesystem::exists(path));
 }
 
 TEST_F(SweepProgram, ranks_give_the_same_bytes_as_one_thread) {

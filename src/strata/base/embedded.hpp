@@ -16,10 +16,16 @@ struct EmbeddedFile {
 /// data/machines/*.json, sorted by name.
 std::span<const EmbeddedFile> embedded_machines();
 
+/// data/metrics/*.json, sorted by name: which counters of which GPU make which column.
+std::span<const EmbeddedFile> embedded_metrics();
+
 /// docs/cli/*.md, sorted by name: one page per command.
 std::span<const EmbeddedFile> embedded_help_pages();
 
 /// data/profiles/nvidia-h200/conv/*.json: stored results of `strata conv`; may be empty.
 std::span<const EmbeddedFile> embedded_conv_results();
+
+/// The report page, bundled from web/; one whose text is empty in a build without npm.
+std::span<const EmbeddedFile> embedded_report_page();
 
 }  // namespace strata

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "strata/base/dtype.hpp"
+#include "strata/graph/operator_kinds.hpp"
 #include "strata/graph/shape.hpp"
 
 #include <string>
@@ -59,8 +60,6 @@ struct Attention {
   friend bool operator==(const Attention&, const Attention&) = default;
 };
 
-enum class CellKind : std::uint8_t { rnn_tanh, rnn_relu, lstm, gru };
-
 /// A stack of recurrent layers over [N, T, features], one packed node. Outputs: Y [N, T,
 /// directions·width], the last h [layers·directions, N, width] and, for an LSTM, the last c. width
 /// = projection, or hidden without one. Inputs after X: h₀ and c₀.
@@ -77,8 +76,6 @@ struct Recurrent {
 };
 
 // Pooling.
-
-enum class PoolKind : std::uint8_t { maximum, average };
 
 struct Pool {
   PoolKind kind = PoolKind::maximum;
@@ -141,64 +138,10 @@ struct LocalResponseNorm {
 
 // Element by element.
 
-enum class UnaryKind : std::uint8_t {
-  relu,
-  relu6,
-  leaky_relu,
-  prelu,
-  elu,
-  selu,
-  gelu,
-  gelu_tanh,
-  silu,
-  hard_swish,
-  hard_sigmoid,
-  sigmoid,
-  tanh,
-  mish,
-  softplus,
-  softsign,
-  clip,
-  identity,
-  negate,
-  absolute,
-  square,
-  square_root,
-  reciprocal,
-  exponential,
-  logarithm,
-  error_function,
-  sine,
-  cosine,
-  floor,
-  ceiling,
-  round,
-  sign,
-  logical_not,
-};
-
 /// Y = f(X), number by number. prelu has one learnt slope per channel.
 struct Unary {
   UnaryKind kind = UnaryKind::relu;
   friend bool operator==(const Unary&, const Unary&) = default;
-};
-
-enum class ElementwiseKind : std::uint8_t {
-  add,
-  subtract,
-  multiply,
-  divide,
-  power,
-  maximum,
-  minimum,
-  mean,
-  modulo,
-  equal,
-  greater,
-  less,
-  logical_and,
-  logical_or,
-  select,
 };
 
 /// Y = f(A, B, …) with broadcasting as in NumPy. add, multiply, maximum, minimum and mean take any
@@ -233,8 +176,6 @@ struct Cast {
 };
 
 // Reductions and losses.
-
-enum class ReduceKind : std::uint8_t { sum, mean, maximum, minimum, product, l2 };
 
 struct Reduce {
   ReduceKind kind = ReduceKind::sum;
@@ -303,8 +244,6 @@ struct Expand {
   Shape shape;
   friend bool operator==(const Expand&, const Expand&) = default;
 };
-
-enum class ResizeKind : std::uint8_t { nearest, linear, cubic };
 
 /// Scales the spatial axes of [N, C, …] by whole factors, or to given extents.
 struct Resize {

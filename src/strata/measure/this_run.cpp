@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdlib>
 #include <ctime>
 
 namespace strata {
@@ -23,6 +24,12 @@ std::string this_moment() {
   gmtime_r(&now, &utc);
   return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", utc.tm_year + 1900, utc.tm_mon + 1,
                      utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec);
+}
+
+std::optional<double> recent_load() {
+  double minute = 0;
+  if (getloadavg(&minute, 1) != 1) return std::nullopt;
+  return minute;
 }
 
 std::string measured_name(std::string_view title) {

@@ -14,9 +14,8 @@ FarthestNextUse::FarthestNextUse(const AccessList& list, const PredictOptions& o
     for (auto use = uses.rbegin(); use != uses.rend(); ++use) {
       const std::uint32_t before = list.previous[*use];
       links_[*use].bytes = list.bytes_of(*use);
-      links_[*use].before = before;
       if (before == no_use || !list.facts[*use].reads) continue;
-      links_[before].rank = static_cast<std::uint32_t>(use_at_.size());
+      links_[before].rank = links_[*use].rank_before = static_cast<std::uint32_t>(use_at_.size());
       use_at_.push_back(before);
     }
   }
@@ -35,19 +34,28 @@ const Plan& FarthestNextUse::at(std::int64_t capacity_bytes) {
 void FarthestNextUse::run_step(StepId step) {
   const std::uint32_t first = list_.first_use(step);
   const std::uint32_t end = list_.first_use(step + 1);
-  const Fit fit = fit_of(list_.needs[step], plan_);
-  const std::int64_t held = fit == Fit::whole ? list_.needs[step].all_bytes : hold_part(step, fit);
+  const std::int64_t all_bytes = list_.needs[step].all_bytes;
+  const bool is_whole = all_bytes <= plan_.capacity_bytes;
+  const std::int64_t held =
+      is_whole ? all_bytes : hold_part(step, fit_of(list_.needs[step], plan_));
+  const Link* const links = links_.data();
+  std::int64_t kept_bytes = kept_bytes_;  // in a register: this is where planning takes its time
   for (std::uint32_t u = first; u < end; ++u) {
-    if (was_kept(u)) pick_up(u);
+    if (!is_kept(u)) continue;  // else what is used now no longer passes by
+    kept_bytes -= links[u].bytes;
+    kept_.erase(links[u].rank_before);
   }
-  make_room(step, std::max<std::int64_t>(0, plan_.capacity_bytes - held));
-  for (std::uint32_t u = first; u < end; ++u) keep(u, step);
-}
-
-// What is on chip and is used now no longer passes by.
-void FarthestNextUse::pick_up(std::uint32_t use) {
-  kept_bytes_ -= links_[use].bytes;
-  kept_.erase(links_[links_[use].before].rank);
+  const std::int64_t room = std::max<std::int64_t>(0, plan_.capacity_bytes - held);
+  if (kept_bytes > room) kept_bytes = make_room(step, room, kept_bytes);
+  UsePlan* const uses = plan_.uses.data();
+  for (std::uint32_t u = first; u < end; ++u) {
+    uses[u].leaves_at = step + 1;
+    if (links[u].rank == no_use || uses[u].place == Place::streamed) continue;
+    uses[u].stays = true;
+    kept_bytes += links[u].bytes;
+    kept_.insert(links[u].rank);
+  }
+  kept_bytes_ = kept_bytes;
 }
 
 // What a step holds that does not fit; what it does not hold whole leaves.
@@ -61,9 +69,10 @@ std::int64_t FarthestNextUse::hold_part(StepId step, Fit fit) {
     const AccessList::Facts& use = list_.facts[u];
     const bool is_resident = plan_.uses[u].place == Place::resident;
     held += is_resident ? use.bytes : use.least_bytes;
-    if (is_resident || !was_kept(u)) continue;
-    pick_up(u);
-    let_go(links_[u].before, step);
+    if (is_resident || !is_kept(u)) continue;
+    kept_bytes_ -= use.bytes;
+    kept_.erase(links_[u].rank_before);
+    let_go(use.before, step);
   }
   return fit == Fit::slices ? slicing_of(list_.program, step, plan_.capacity_bytes).held_bytes
                             : held;
@@ -75,11 +84,11 @@ void FarthestNextUse::choose_residents(StepId step) {
   candidates_.clear();
   for (const std::uint32_t u : list_.uses_by_value(step)) {
     if (plan_.uses[u].place == Place::resident) continue;
-    if (was_kept(u) || list_.is_reused(u)) candidates_.push_back(u);
+    if (is_kept(u) || list_.is_reused(u)) candidates_.push_back(u);
   }
   std::sort(candidates_.begin(), candidates_.end(), [&](std::uint32_t a, std::uint32_t b) {
     const auto rank = [&](std::uint32_t u) {
-      return std::tuple(!was_kept(u), list_.next_step(u), list_.facts[u].value);
+      return std::tuple(!is_kept(u), list_.next_step(u), list_.facts[u].value);
     };
     return rank(a) < rank(b);
   });
@@ -95,15 +104,17 @@ void FarthestNextUse::choose_residents(StepId step) {
   }
 }
 
-void FarthestNextUse::make_room(StepId step, std::int64_t room) {
-  while (kept_bytes_ > room) {
-    margin_.failed_by(kept_bytes_ - room);
+// Returns what is kept then.
+std::int64_t FarthestNextUse::make_room(StepId step, std::int64_t room, std::int64_t kept_bytes) {
+  while (kept_bytes > room) {
+    margin_.failed_by(kept_bytes - room);
     const std::uint32_t rank = kept_.highest();
     const std::uint32_t use = use_at_[rank];
     let_go(use, step);
-    kept_bytes_ -= links_[use].bytes;
+    kept_bytes -= links_[use].bytes;
     kept_.erase(rank);
   }
+  return kept_bytes;
 }
 
 void FarthestNextUse::let_go(std::uint32_t use, StepId step) {
@@ -111,21 +122,14 @@ void FarthestNextUse::let_go(std::uint32_t use, StepId step) {
   plan_.uses[use].leaves_at = step;
 }
 
-void FarthestNextUse::keep(std::uint32_t u, StepId step) {
-  UsePlan& plan = plan_.uses[u];
-  plan.leaves_at = step + 1;
-  if (links_[u].rank == no_use || plan.place == Place::streamed) return;
-  plan.stays = true;
-  kept_bytes_ += links_[u].bytes;
-  kept_.insert(links_[u].rank);
-}
-
 // What was held whole in a step that does not fit, and was neither there before nor stays, would
 // only delay its step.
 void FarthestNextUse::stream_what_is_not_kept() {
   for (const StepId step : steps_in_rows_) {
     for (std::uint32_t u = list_.first_use(step); u < list_.first_use(step + 1); ++u) {
-      if (plan_.uses[u].stays || was_kept(u) || list_.facts[u].must_be_whole) continue;
+      const AccessList::Facts& use = list_.facts[u];
+      const bool was_kept = use.before != no_use && plan_.uses[use.before].stays;
+      if (plan_.uses[u].stays || was_kept || use.must_be_whole) continue;
       plan_.uses[u].place = Place::streamed;
     }
   }

@@ -33,9 +33,8 @@ class FarthestNextUse {
   void run_step(StepId step);
   std::int64_t hold_part(StepId step, Fit fit);
   void choose_residents(StepId step);
-  void make_room(StepId step, std::int64_t room);
+  std::int64_t make_room(StepId step, std::int64_t room, std::int64_t kept_bytes);
   void let_go(std::uint32_t use, StepId step);
-  void keep(std::uint32_t use, StepId step);
   void stream_what_is_not_kept();
 
   const AccessList& list_;
@@ -43,13 +42,14 @@ class FarthestNextUse {
   // What planning asks of a use when its step fits, side by side.
   struct Link {
     std::int64_t bytes = 0;
-    std::uint32_t before = no_use;  // the use before
-    std::uint32_t rank = no_use;    // no_use: it need not stay
+    std::uint32_t rank = no_use;         // no_use: it need not stay
+    std::uint32_t rank_before = no_use;  // of the use before
   };
-  bool was_kept(std::uint32_t use) const {
-    return links_[use].before != no_use && plan_.uses[links_[use].before].stays;
+  // Whether the value is on chip when the step of this use begins. The ranks of what a step picks
+  // up lie side by side.
+  bool is_kept(std::uint32_t use) const {
+    return links_[use].rank_before != no_use && kept_.has(links_[use].rank_before);
   }
-  void pick_up(std::uint32_t use);
 
   // Ranks are the order in which uses leave, the farthest next use last; of equally far ones the
   // lower value is behind, so that it goes first.

@@ -17,7 +17,7 @@ bool is_permanent(ValueKind kind) {
 
 }  // namespace
 
-Footprint footprint_of(const Program& program) {
+std::vector<ValueLife> value_lives(const Program& program) {
   std::vector<StepId> first(program.values.size(), unused);
   std::vector<StepId> last(program.values.size(), 0);
   for (StepId step = 0; step < program.steps.size(); ++step) {
@@ -26,6 +26,21 @@ Footprint footprint_of(const Program& program) {
       last[use.value] = step;
     }
   }
+  std::vector<ValueLife> lives(program.values.size());
+  for (ValueId id = 0; id < program.values.size(); ++id) {
+    const Value& value = program.values[id];
+    if (is_permanent(value.kind)) {
+      lives[id] = {0, program.steps.size()};
+    } else if (first[id] != unused) {
+      lives[id] = {value.is_given ? 0 : first[id],
+                   value.is_result ? program.steps.size() : last[id] + std::size_t{1}};
+    }
+  }
+  return lives;
+}
+
+Footprint footprint_of(const Program& program) {
+  const std::vector<ValueLife> lives = value_lives(program);
   Footprint footprint;
   std::vector<std::int64_t> change(program.steps.size() + 1, 0);
   for (ValueId id = 0; id < program.values.size(); ++id) {
@@ -34,11 +49,8 @@ Footprint footprint_of(const Program& program) {
       footprint.kept_bytes = checked_add(footprint.kept_bytes, value.bytes);
       continue;
     }
-    if (first[id] == unused) continue;
-    const StepId from = value.is_given ? 0 : first[id];
-    const std::size_t to = value.is_result ? program.steps.size() : last[id] + 1;
-    change[from] = checked_add(change[from], value.bytes);
-    change[to] -= value.bytes;
+    change[lives[id].from] = checked_add(change[lives[id].from], value.bytes);
+    change[lives[id].to] -= value.bytes;
   }
   footprint.peak_bytes = footprint.kept_bytes;
   std::int64_t now = footprint.kept_bytes;

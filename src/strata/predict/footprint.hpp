@@ -3,6 +3,10 @@
 
 #include "strata/training/program.hpp"
 
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
 namespace strata {
 
 /// What must have a place in off-chip memory at once.
@@ -12,10 +16,19 @@ struct Footprint {
   std::int64_t kept_bytes = 0;  ///< of the peak: weights, states and constants, there all the time
 };
 
-/// The most that values take at one step. What is kept between iterations (weights, states,
-/// constants) is there from the first step to the last; a given value until it was used last; a
-/// result from when it is made; everything else from its first use to its last. One value, one
-/// place: no allocator's rounding, no work space of kernels.
+/// The steps [from, to) during which a value has a place there; none when from = to.
+struct ValueLife {
+  std::size_t from = 0;
+  std::size_t to = 0;
+};
+
+/// Of every value. What is kept between iterations (weights, states, constants) is there from the
+/// first step to the last; a given value until it was used last; a result from when it is made;
+/// everything else from its first use to its last.
+std::vector<ValueLife> value_lives(const Program& program);
+
+/// The most that values take at one step. One value, one place: no allocator's rounding, no work
+/// space of kernels.
 Footprint footprint_of(const Program& program);
 
 }  // namespace strata

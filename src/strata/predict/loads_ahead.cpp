@@ -29,10 +29,10 @@ void LoadsAhead::reset(const PlannedSteps& plan, std::int64_t capacity_bytes) {
 }
 
 void LoadsAhead::advance_to(StepId step, std::uint32_t ended_write_backs) {
-  const std::size_t steps = plan_->steps().size() - 1;
+  const std::vector<std::uint32_t>& first_loads = plan_->first_loads();
   window_loads_ =
-      plan_->steps()[std::min(steps, std::size_t{step} + 1 + most_steps_ahead)].first_load;
-  behind_step_ = plan_->steps()[step + 1].first_load;
+      first_loads[std::min(first_loads.size() - 1, std::size_t{step} + 1 + most_steps_ahead)];
+  behind_step_ = first_loads[step + 1];
   step_ = step;
   if (step > 0) {
     const std::int64_t before = room_.in_current_step();
@@ -66,7 +66,7 @@ void LoadsAhead::wake_loads(std::int64_t before_bytes) {
   const StepId last = loads_[dormant_end_ - 1].step;
   const StepId as_full = room_.first_at_most(last, before_bytes);
   if (as_full < last) {
-    look_again(behind_step_, plan_->steps()[as_full + 1].first_load);
+    look_again(behind_step_, plan_->first_loads()[as_full + 1]);
   } else {
     look_again(behind_step_, dormant_end_);
     dormant_end_ = 0;

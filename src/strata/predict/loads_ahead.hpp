@@ -32,6 +32,12 @@ class LoadsAhead {
   }
 
   bool is_issued(std::uint32_t load) const { return is_issued_[load] != 0; }
+  bool are_issued(std::uint32_t first, std::uint32_t end) const {
+    for (; first < end; ++first) {
+      if (is_issued_[first] == 0) return false;
+    }
+    return true;
+  }
   void mark_issued(std::uint32_t load) {
     is_issued_[load] = 1;
     clear(is_eligible_, load);

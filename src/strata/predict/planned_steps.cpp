@@ -47,55 +47,75 @@ void PlannedSteps::lay(const Plan& plan, const PredictOptions& options,
   const Program& program = list_.program;
   tolerated_bytes_ = plan.tolerated_bytes;
   refetch_bytes_ = plan.refetch_bytes;
-  steps_.resize(program.steps.size() + 1);
-  steps_.back() = {};
-  loads_.clear();
-  write_backs_.clear();
-  load_after_.clear();
+  steps_.resize(program.steps.size());
+  first_loads_.resize(program.steps.size() + 1);
+  loads_.resize(program.uses.size());  // no plan has more
+  write_backs_.resize(program.uses.size());
+  load_after_.resize(program.uses.size());
+  load_count_ = write_back_count_ = 0;
   occupied_.resize(program.steps.size());
-  passing_change_.assign(program.steps.size() + 1, 0);
   held_.assign(program.values.size(), {});
+  traffic_bytes_ = 0;
+  passing_bytes_ = 0;
   if (options.offload == Offload::on_demand) {
+    lingering_change_.assign(program.steps.size() + 1, 0);
     first_leaver_.assign(program.steps.size() + 1, no_use);
     next_leaver_.resize(program.uses.size());
+    for (StepId step = 0; step < program.steps.size(); ++step) lay_step<true>(plan, step);
+  } else {
+    for (StepId step = 0; step < program.steps.size(); ++step) lay_step<false>(plan, step);
   }
-  traffic_bytes_ = 0;
-  std::int64_t passing = 0;
-  for (StepId step = 0; step < program.steps.size(); ++step) {
-    passing += passing_change_[step];
-    lay_step(plan, options, step, passing);
-  }
-  steps_.back().first_load = static_cast<std::uint32_t>(loads_.size());
+  first_loads_.back() = load_count_;
   find_eligibility(options, compute_s, bytes_per_s);
 }
 
-void PlannedSteps::lay_step(const Plan& plan, const PredictOptions& options, StepId step,
-                            std::int64_t passing_bytes) {
-  const bool is_on_demand = options.offload == Offload::on_demand;
-  PlannedStep& planned = steps_[step];
-  planned = {};
-  std::int64_t held = 0;
-  planned.first_load = static_cast<std::uint32_t>(loads_.size());
+template <bool is_on_demand>
+void PlannedSteps::lay_step(const Plan& plan, StepId step) {
+  PlannedStep planned;  // kept in registers as far as possible
+  first_loads_[step] = load_count_;
   planned.stream_in_bytes = refetch_bytes(step);
-  if (is_on_demand) let_leave_on_demand(step, planned);
-  planned.queued_before = static_cast<std::uint32_t>(write_backs_.size());
-  for (const std::uint32_t use : list_.uses_by_value(step)) {
-    if (plan.uses[use].place == Place::streamed) {
-      held += list_.facts[use].least_bytes;
-      lay_streamed(use, planned);
+  if constexpr (is_on_demand) {
+    passing_bytes_ += lingering_change_[step];
+    let_leave_on_demand(step, planned);
+  }
+  planned.queued_before = write_back_count_;
+  std::int64_t held = 0;
+  std::int64_t passes_on = 0;
+  for (const std::uint32_t u : list_.uses_by_value(step)) {
+    const AccessList::Facts& use = list_.facts[u];
+    const UsePlan& how = plan.uses[u];
+    if (how.place == Place::streamed) {
+      held += use.least_bytes;
+      lay_streamed(u, planned);
+      continue;
+    }
+    held += use.bytes;
+    if (use.before != no_use && plan.uses[use.before].stays) {
+      passing_bytes_ -= use.bytes;
+    } else if (use.reads) {
+      lay_load<is_on_demand>(plan, use, step);
     } else {
-      held += list_.facts[use].bytes;
-      lay_resident(plan, is_on_demand, use, step, planned);
+      planned.outputs_bytes += use.bytes;
+    }
+    if (use.writes) held_[use.value].is_dirty = true;
+    if (how.stays) {
+      passes_on += use.bytes;
+    } else if (is_on_demand && use.is_reused) {
+      linger(u, how.leaves_at, step);
+    } else {
+      let_leave(use, step, planned.freed_after_bytes);
     }
   }
-  planned.queued_after = static_cast<std::uint32_t>(write_backs_.size());
+  planned.queued_after = write_back_count_;
   if (fit_of(list_.needs[step], plan) == Fit::slices) {
     held -= planned.rows_bytes;
     planned.rows_bytes = slicing_of(list_.program, step, plan.capacity_bytes).held_bytes;
     held += planned.rows_bytes;
   }
   traffic_bytes_ += planned.stream_in_bytes + planned.stream_out_bytes;
-  occupied_[step] = passing_bytes + held;
+  occupied_[step] = passing_bytes_ + held;
+  passing_bytes_ += passes_on;
+  steps_[step] = planned;
 }
 
 void PlannedSteps::lay_streamed(std::uint32_t u, PlannedStep& planned) {
@@ -112,32 +132,16 @@ void PlannedSteps::lay_streamed(std::uint32_t u, PlannedStep& planned) {
     largest = u;
 }
 
-void PlannedSteps::lay_resident(const Plan& plan, bool is_on_demand, std::uint32_t u, StepId step,
-                                PlannedStep& planned) {
-  const AccessList::Facts& use = list_.facts[u];
-  const UsePlan& how = plan.uses[u];
-  if (use.before == no_use || !plan.uses[use.before].stays) {
-    if (use.reads) {
-      lay_load(plan, is_on_demand, u, step);
-    } else {
-      planned.outputs_bytes += use.bytes;
-    }
-  }
-  if (use.writes) held_[use.value].is_dirty = true;
-  if (how.stays || (is_on_demand && use.is_reused)) {
-    const StepId end = how.stays ? use.next_step : how.leaves_at;
-    passing_change_[step + 1] += use.bytes;
-    passing_change_[end] -= use.bytes;
-    if (how.stays) return;
-    next_leaver_[u] = first_leaver_[end];
-    first_leaver_[end] = u;
-    return;
-  }
-  let_leave(u, step, planned.freed_after_bytes);
+// Behind its step it stays until it leaves on demand.
+void PlannedSteps::linger(std::uint32_t u, StepId leaves_at, StepId step) {
+  lingering_change_[step + 1] += list_.facts[u].bytes;
+  lingering_change_[leaves_at] -= list_.facts[u].bytes;
+  next_leaver_[u] = first_leaver_[leaves_at];
+  first_leaver_[leaves_at] = u;
 }
 
-void PlannedSteps::lay_load(const Plan& plan, bool is_on_demand, std::uint32_t u, StepId step) {
-  const AccessList::Facts& use = list_.facts[u];
+template <bool is_on_demand>
+void PlannedSteps::lay_load(const Plan& plan, const AccessList::Facts& use, StepId step) {
   const std::uint32_t before = use.before;
   StepId has_left = 0;  // from this step on it is off chip
   if (before != no_use) {
@@ -146,28 +150,27 @@ void PlannedSteps::lay_load(const Plan& plan, bool is_on_demand, std::uint32_t u
   }
   const std::uint32_t after = held_[use.value].last_write_back;
   // A later load of the same version finds the write-back ended.
-  if (after > 0 && load_after_[after - 1] == no_load)
-    load_after_[after - 1] = static_cast<std::uint32_t>(loads_.size());
+  if (after > 0 && load_after_[after - 1] == no_load) load_after_[after - 1] = load_count_;
   traffic_bytes_ += use.bytes;
-  loads_.push_back({.bytes = use.bytes,
-                    .step = step,
-                    .after = after,
-                    .eligible_at = has_left,
-                    .value = use.value});
+  loads_[load_count_++] = {.bytes = use.bytes,
+                           .step = step,
+                           .after = after,
+                           .eligible_at = has_left,
+                           .value = use.value};
 }
 
-void PlannedSteps::let_leave(std::uint32_t u, StepId step, std::int64_t& freed_bytes) {
-  const AccessList::Facts& use = list_.facts[u];
-  const bool is_written = held_[use.value].is_dirty && use.is_live;
-  held_[use.value].is_dirty = false;
+void PlannedSteps::let_leave(const AccessList::Facts& use, StepId step, std::int64_t& freed_bytes) {
+  Held& held = held_[use.value];
+  const bool is_written = held.is_dirty && use.is_live;
+  held.is_dirty = false;
   if (!is_written) {
     freed_bytes += use.bytes;
     return;
   }
   traffic_bytes_ += use.bytes;
-  write_backs_.push_back({use.bytes, use.value, step});
-  load_after_.push_back(no_load);
-  held_[use.value].last_write_back = static_cast<std::uint32_t>(write_backs_.size());
+  write_backs_[write_back_count_] = {use.bytes, use.value, step};
+  load_after_[write_back_count_] = no_load;
+  held.last_write_back = ++write_back_count_;
 }
 
 // Of what leaves at the same moment, the lower value goes first.
@@ -178,23 +181,25 @@ void PlannedSteps::let_leave_on_demand(StepId step, PlannedStep& planned) {
   std::sort(leavers_.begin(), leavers_.end(), [&](std::uint32_t a, std::uint32_t b) {
     return list_.facts[a].value < list_.facts[b].value;
   });
-  for (const std::uint32_t u : leavers_) let_leave(u, list_.step_of[u], planned.freed_before_bytes);
+  for (const std::uint32_t u : leavers_)
+    let_leave(list_.facts[u], list_.step_of[u], planned.freed_before_bytes);
 }
 
 void PlannedSteps::find_eligibility(const PredictOptions& options,
                                     const std::vector<double>& compute_s, double bytes_per_s) {
   const Eligibility eligibility(compute_s, bytes_per_s, options.prefetch);
-  count_.assign(steps_.size(), 0);
-  sizes_.reset(loads_.size());
-  for (Load& load : loads_) {
+  count_.assign(steps_.size() + 1, 0);
+  sizes_.reset(load_count_);
+  for (std::uint32_t i = 0; i < load_count_; ++i) {
+    Load& load = loads_[i];
     load.eligible_at = std::max(load.eligible_at, eligibility.of(load.step, load.bytes));
     ++count_[load.eligible_at];
-    sizes_.add(static_cast<std::uint32_t>(&load - loads_.data()), load.bytes);
+    sizes_.add(i, load.bytes);
   }
   std::uint32_t sum = 0;
   for (std::uint32_t& entry : count_) sum += std::exchange(entry, sum);
-  by_eligibility_.resize(loads_.size());
-  for (std::uint32_t i = 0; i < loads_.size(); ++i)
+  by_eligibility_.resize(load_count_);
+  for (std::uint32_t i = 0; i < load_count_; ++i)
     by_eligibility_[count_[loads_[i].eligible_at]++] = i;
   sizes_.finish();
 }

@@ -22,7 +22,6 @@ struct PlannedStep {
   std::uint32_t stream_after = 0;   ///< so many write-backs must have ended before it streams
   std::uint32_t queued_before = 0;  ///< write-backs in the queue so far when it becomes current
   std::uint32_t queued_after = 0;   ///< and after its end
-  std::uint32_t first_load = 0;     ///< its loads end where those of the next step begin
 };
 
 /// A value that a step must have on chip and that does not stay from its use before.
@@ -55,9 +54,14 @@ class PlannedSteps {
 
   const AccessList& list() const { return list_; }
   std::int64_t tolerated_bytes() const { return tolerated_bytes_; }
-  const std::vector<PlannedStep>& steps() const { return steps_; }  ///< and one behind the last
-  const std::vector<Load>& loads() const { return loads_; }
-  const std::vector<WriteBack>& write_backs() const { return write_backs_; }
+  const std::vector<PlannedStep>& steps() const { return steps_; }
+  /// The first load of every step, and their number: the loads of a step end where those of the
+  /// next one begin.
+  const std::vector<std::uint32_t>& first_loads() const { return first_loads_; }
+  std::span<const Load> loads() const { return {loads_.data(), load_count_}; }
+  std::span<const WriteBack> write_backs() const {
+    return {write_backs_.data(), write_back_count_};
+  }
   std::int64_t refetch_bytes(StepId step) const {
     return refetch_bytes_.empty() ? 0 : refetch_bytes_[step];
   }
@@ -72,13 +76,13 @@ class PlannedSteps {
   std::uint32_t load_after(std::uint32_t write_back) const { return load_after_[write_back]; }
 
  private:
-  void lay_step(const Plan& plan, const PredictOptions& options, StepId step,
-                std::int64_t passing_bytes);
+  template <bool is_on_demand>
+  void lay_step(const Plan& plan, StepId step);
   void lay_streamed(std::uint32_t use, PlannedStep& planned);
-  void lay_resident(const Plan& plan, bool is_on_demand, std::uint32_t use, StepId step,
-                    PlannedStep& planned);
-  void lay_load(const Plan& plan, bool is_on_demand, std::uint32_t use, StepId step);
-  void let_leave(std::uint32_t use, StepId step, std::int64_t& freed_bytes);
+  template <bool is_on_demand>
+  void lay_load(const Plan& plan, const AccessList::Facts& use, StepId step);
+  void linger(std::uint32_t use, StepId leaves_at, StepId step);
+  void let_leave(const AccessList::Facts& use, StepId step, std::int64_t& freed_bytes);
   void let_leave_on_demand(StepId step, PlannedStep& planned);
   void find_eligibility(const PredictOptions& options, const std::vector<double>& compute_s,
                         double bytes_per_s);
@@ -87,22 +91,27 @@ class PlannedSteps {
   std::int64_t tolerated_bytes_ = 0;
   std::int64_t traffic_bytes_ = 0;
   std::vector<PlannedStep> steps_;
-  std::vector<Load> loads_;
+  std::vector<std::uint32_t> first_loads_;
+  std::vector<Load> loads_;  // so many of them as are counted
   std::vector<WriteBack> write_backs_;
+  std::uint32_t load_count_ = 0;
+  std::uint32_t write_back_count_ = 0;
   std::vector<std::int64_t> refetch_bytes_;
   std::vector<std::int64_t> occupied_;
   std::vector<std::uint32_t> by_eligibility_;
   std::vector<std::uint32_t> load_after_;
   LoadSizes sizes_;
 
-  std::vector<std::int64_t> passing_change_;  // of what passes by, from one step to the next
+  std::int64_t passing_bytes_ = 0;  // by the step that is laid
   struct Held {
     std::uint32_t last_write_back = 0;  // its place in the queue, from 1 on
     bool is_dirty = false;
   };
   std::vector<Held> held_;            // by value
   std::vector<std::uint32_t> count_;  // of loads by the step of eligibility
-  // On demand: uses whose value leaves before a step, as lists from each step on.
+  // On demand: what lingers after its use, as changes from one step to the next; and the uses whose
+  // value leaves before a step, as lists from each step on.
+  std::vector<std::int64_t> lingering_change_;
   std::vector<std::uint32_t> first_leaver_;
   std::vector<std::uint32_t> next_leaver_;
   std::vector<std::uint32_t> leavers_;

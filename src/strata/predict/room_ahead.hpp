@@ -32,7 +32,12 @@ class RoomAhead {
     ends_.assign(blocks * width, 0);
     ends_in_.assign(blocks, 0);
     least_.resize(blocks);
-    for (std::size_t block = 0; block < blocks; ++block) find_least(block);
+    free_in_row_.assign(blocks / width + 1, INT64_MAX / 2);
+    ends_in_row_.assign(blocks / width + 1, 0);
+    for (std::size_t block = 0; block < blocks; ++block) {
+      find_least(block);
+      free_in_row_[block / width] = std::min(free_in_row_[block / width], least_[block]);
+    }
     current_ = 0;
     taken_ = 0;
   }
@@ -50,6 +55,7 @@ class RoomAhead {
     ends_[end] += bytes;
     ends_in_[end / width] += bytes;
     find_least(end / width);
+    ends_in_row_[end / row] += bytes;
   }
 
   /// Nothing seen so far.
@@ -81,11 +87,7 @@ class RoomAhead {
     StepId step = current_ + 1;
     while (step < end) {
       if (step % width == 0) {
-        for (; step < end; step += width) {
-          const std::int64_t behind = taken - ends_in_[step / width];
-          if (least_[step / width] - behind <= bytes) break;
-          taken = behind;
-        }
+        step = skip_blocks(step, end, bytes, taken);
         if (step >= end) return end;
       }
       taken -= ends_[step];
@@ -96,7 +98,26 @@ class RoomAhead {
   }
 
  private:
-  static constexpr StepId width = 8;  // steps of a block
+  static constexpr StepId width = 8;            // steps of a block
+  static constexpr StepId row = width * width;  // steps of a row of blocks
+
+  // Over blocks in which every step has more than that; `taken` is what is taken from the step
+  // before and becomes what is taken from the one before the result.
+  StepId skip_blocks(StepId step, StepId end, std::int64_t bytes, std::int64_t& taken) const {
+    while (step < end) {
+      // What is taken from a row is at most what is taken before it.
+      if (step % row == 0 && free_in_row_[step / row] - taken > bytes) {
+        taken -= ends_in_row_[step / row];
+        step += row;
+        continue;
+      }
+      const std::int64_t behind = taken - ends_in_[step / width];
+      if (least_[step / width] - behind <= bytes) return step;
+      taken = behind;
+      step += width;
+    }
+    return end;
+  }
 
   void find_least(std::size_t block) {
     const std::int64_t* free = &free_[block * width];
@@ -111,11 +132,13 @@ class RoomAhead {
   }
 
   StepId current_ = 0;
-  std::int64_t taken_ = 0;             // from the current step
-  std::vector<std::int64_t> free_;     // by step, when nothing is loaded ahead
-  std::vector<std::int64_t> ends_;     // by step: what was loaded ahead for it
-  std::vector<std::int64_t> ends_in_;  // the same by block
-  std::vector<std::int64_t> least_;    // by block, less what ends behind a step in the block
+  std::int64_t taken_ = 0;                 // from the current step
+  std::vector<std::int64_t> free_;         // by step, when nothing is loaded ahead
+  std::vector<std::int64_t> ends_;         // by step: what was loaded ahead for it
+  std::vector<std::int64_t> ends_in_;      // the same by block
+  std::vector<std::int64_t> least_;        // by block, less what ends behind a step in the block
+  std::vector<std::int64_t> free_in_row_;  // the least by row, when nothing is loaded ahead
+  std::vector<std::int64_t> ends_in_row_;
 };
 
 }  // namespace strata

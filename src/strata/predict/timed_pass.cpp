@@ -22,8 +22,8 @@ Prediction& TimedPass::run(const PlannedSteps& plan, const Hardware& hardware,
       result_.time_s = least_time_s(all_compute_s);
       return result_;
     }
-    occupied_bytes_ -= plan.steps()[step_].freed_before_bytes;
-    queued_write_backs_ = plan.steps()[step_].queued_before;
+    occupied_bytes_ -= steps_[step_].freed_before_bytes;
+    queued_write_backs_ = steps_[step_].queued_before;
     ahead_.advance_to(step_, ended_write_backs_);
     wait_for_step();
     run_step(compute_s[step_]);
@@ -53,7 +53,14 @@ void TimedPass::begin(const PlannedSteps& plan, const Hardware& hardware, Record
   bytes_per_s_ = hardware.bytes_per_s;
   capacity_bytes_ = hardware.capacity_bytes;
   ahead_.reset(plan, capacity_bytes_);
-  arrives_s_.assign(plan.loads().size(), 0);
+  steps_ = plan.steps().data();
+  first_loads_ = plan.first_loads().data();
+  loads_ = plan.loads().data();
+  write_backs_ = plan.write_backs().data();
+  // Until it is issued, the time that a load takes: dividing is slow where the next decision waits.
+  arrives_s_.resize(plan.loads().size());
+  for (std::size_t load = 0; load < arrives_s_.size(); ++load)
+    arrives_s_[load] = static_cast<double>(loads_[load].bytes) / bytes_per_s_;
   now_s_ = 0;
   channel_free_s_ = 0;
   occupied_bytes_ = 0;
@@ -61,7 +68,7 @@ void TimedPass::begin(const PlannedSteps& plan, const Hardware& hardware, Record
   gave_up_ = false;
   margin_ = {};
   result_ = {};
-  if (record_ != Record::totals) result_.steps.resize(plan.steps().size() - 1);
+  if (record_ != Record::totals) result_.steps.resize(plan.steps().size());
 }
 
 // --- the channel ---------------------------------------------------------------------------------
@@ -78,9 +85,9 @@ void TimedPass::record_transfer(const Transfer& transfer) {
 bool TimedPass::issue_in_background(double start_s) {
   const std::uint32_t load = ahead_.first(
       margin_, [&](const Load& any) { return has_write_backs() || has_room(any.bytes); });
-  if (load != LoadsAhead::none && has_room(plan_->loads()[load].bytes)) {
+  if (load != LoadsAhead::none && has_room(loads_[load].bytes)) {
     ahead_.mark_issued_ahead(load);
-    issue_load(load, plan_->loads()[load].step, start_s);
+    issue_load(load, loads_[load].step, start_s);
     return true;
   }
   if (!has_write_backs()) return false;
@@ -101,11 +108,11 @@ void TimedPass::run_channel(double from_s, double until_s) {
 
 // The first load (by value) of the step that can go and has room now.
 std::uint32_t TimedPass::first_missing_load(bool& is_complete) {
-  const std::uint32_t end = plan_->steps()[step_ + 1].first_load;
-  for (std::uint32_t load = plan_->steps()[step_].first_load; load < end; ++load) {
+  const std::uint32_t end = first_loads_[step_ + 1];
+  for (std::uint32_t load = first_loads_[step_]; load < end; ++load) {
     if (ahead_.is_issued(load)) continue;
     is_complete = false;
-    const Load& missing = plan_->loads()[load];
+    const Load& missing = loads_[load];
     if (missing.after <= ended_write_backs_ && has_room(missing.bytes)) return load;
   }
   return LoadsAhead::none;
@@ -113,19 +120,24 @@ std::uint32_t TimedPass::first_missing_load(bool& is_complete) {
 
 // Until everything the step needs whole is on chip and there is room for the rest.
 void TimedPass::wait_for_step() {
-  const PlannedStep& planned = plan_->steps()[step_];
-  const std::int64_t least = plan_->list().needs[step_].least_bytes;
+  const PlannedStep& planned = steps_[step_];
   limit_bytes_ = capacity_bytes_;
-  if (least <= plan_->tolerated_bytes()) limit_bytes_ = std::max(limit_bytes_, least);
+  if (plan_->tolerated_bytes() > 0) {
+    const std::int64_t least = plan_->list().needs[step_].least_bytes;
+    if (least <= plan_->tolerated_bytes()) limit_bytes_ = std::max(limit_bytes_, least);
+  }
   double ready_s = now_s_;
   last_value_ = nobody;
-  for (;;) {
+  const bool is_there = planned.stream_after <= ended_write_backs_ &&
+                        ahead_.are_issued(first_loads_[step_], first_loads_[step_ + 1]) &&
+                        has_room(planned.rows_bytes + planned.outputs_bytes);
+  while (!is_there) {
     bool is_complete = planned.stream_after <= ended_write_backs_;
     const std::uint32_t missing = first_missing_load(is_complete);
     if (is_complete && has_room(planned.rows_bytes + planned.outputs_bytes)) break;
     const double idle_s = std::max(channel_free_s_, now_s_);
     if (is_writing_back()) {  // its end may be what all wait for
-      last_value_ = plan_->write_backs()[ended_write_backs_].value;
+      last_value_ = write_backs_[ended_write_backs_].value;
       finish_transfer();
       ready_s = std::max(ready_s, idle_s);
     } else if (missing != LoadsAhead::none) {
@@ -142,11 +154,11 @@ void TimedPass::wait_for_step() {
 // What has arrived last is what the step waited for.
 void TimedPass::note_wait(double ready_s) {
   ValueId cause = last_value_;
-  const std::uint32_t end = plan_->steps()[step_ + 1].first_load;
-  for (std::uint32_t load = plan_->steps()[step_].first_load; load < end; ++load) {
+  const std::uint32_t end = first_loads_[step_ + 1];
+  for (std::uint32_t load = first_loads_[step_]; load < end; ++load) {
     if (arrives_s_[load] <= ready_s) continue;
     ready_s = arrives_s_[load];
-    cause = plan_->loads()[load].value;
+    cause = loads_[load].value;
   }
   if (record_ != Record::totals && ready_s > now_s_) {
     result_.steps[step_].wait_s = ready_s - now_s_;
@@ -156,8 +168,7 @@ void TimedPass::note_wait(double ready_s) {
 }
 
 // Everything that a step does not hold whole passes the channel as one transfer.
-double TimedPass::stream(double start_s) {
-  const PlannedStep& planned = plan_->steps()[step_];
+double TimedPass::stream(const PlannedStep& planned, double start_s) {
   const std::int64_t refetch = plan_->refetch_bytes(step_);
   result_.refetch_bytes += refetch;
   if (record_ != Record::totals) result_.steps[step_].refetch_bytes = refetch;
@@ -173,11 +184,11 @@ double TimedPass::stream(double start_s) {
 }
 
 void TimedPass::run_step(double compute_s) {
-  const PlannedStep& planned = plan_->steps()[step_];
+  const PlannedStep& planned = steps_[step_];
   const double start_s = now_s_;
   occupy(planned.rows_bytes + planned.outputs_bytes);
   const double computed_s = start_s + compute_s;
-  const double end_s = std::max(computed_s, stream(start_s));
+  const double end_s = std::max(computed_s, stream(planned, start_s));
   const std::int64_t occupied = occupied_bytes_;
   run_channel(start_s, end_s);
   result_.compute_s += compute_s;

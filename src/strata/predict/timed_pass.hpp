@@ -37,7 +37,7 @@ class TimedPass {
   void wait_for_step();
   std::uint32_t first_missing_load(bool& is_complete);
   void note_wait(double ready_s);
-  double stream(double start_s);
+  double stream(const PlannedStep& planned, double start_s);
 
   void run_channel(double from_s, double until_s);
   bool issue_in_background(double start_s);
@@ -46,27 +46,32 @@ class TimedPass {
   double transfer(TransferKind kind, ValueId value, StepId step, double start_s,
                   std::int64_t in_bytes, std::int64_t out_bytes) {
     channel_free_s_ = start_s + static_cast<double>(in_bytes + out_bytes) / bytes_per_s_;
+    note_transfer(kind, value, step, start_s, in_bytes, out_bytes);
+    return channel_free_s_;
+  }
+  void note_transfer(TransferKind kind, ValueId value, StepId step, double start_s,
+                     std::int64_t in_bytes, std::int64_t out_bytes) {
     result_.in_bytes += in_bytes;
     result_.out_bytes += out_bytes;
     last_value_ = value;
     if (record_ != Record::totals)
       record_transfer({kind, value, step, start_s, channel_free_s_, in_bytes, out_bytes});
-    return channel_free_s_;
   }
   // What the transfer under way changes when it ends; the channel decides nothing before.
   void finish_transfer() {
     if (!is_writing_back()) return;
-    occupied_bytes_ -= plan_->write_backs()[ended_write_backs_].bytes;
+    occupied_bytes_ -= write_backs_[ended_write_backs_].bytes;
     ahead_.write_back_ended(ended_write_backs_++);
   }
   void issue_load(std::uint32_t load, StepId step, double start_s) {
-    const Load& issued = plan_->loads()[load];
+    const Load& issued = loads_[load];
     occupy(issued.bytes);
-    arrives_s_[load] = transfer(TransferKind::load, issued.value, step, start_s, issued.bytes, 0);
+    channel_free_s_ = arrives_s_[load] += start_s;
+    note_transfer(TransferKind::load, issued.value, step, start_s, issued.bytes, 0);
   }
   void issue_write_back(double start_s) {
     finish_transfer();
-    const WriteBack& next = plan_->write_backs()[issued_write_backs_++];
+    const WriteBack& next = write_backs_[issued_write_backs_++];
     transfer(TransferKind::write_back, next.value, next.step, start_s, 0, next.bytes);
   }
 
@@ -84,12 +89,16 @@ class TimedPass {
   bool is_writing_back() const { return ended_write_backs_ < issued_write_backs_; }
 
   const PlannedSteps* plan_ = nullptr;
+  const PlannedStep* steps_ = nullptr;  // of the plan, as are the next three
+  const std::uint32_t* first_loads_ = nullptr;
+  const Load* loads_ = nullptr;
+  const WriteBack* write_backs_ = nullptr;
   Record record_ = Record::totals;
   double bytes_per_s_ = 0;
   std::int64_t capacity_bytes_ = 0;
   std::int64_t limit_bytes_ = 0;  // the capacity, or what the plan tolerates in this step
   LoadsAhead ahead_;
-  std::vector<double> arrives_s_;  // by load
+  std::vector<double> arrives_s_;  // by load; before it is issued, the time it takes
   StepId step_ = 0;
   double now_s_ = 0;
   double channel_free_s_ = 0;

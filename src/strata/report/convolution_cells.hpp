@@ -25,6 +25,10 @@ std::string series_title(const ConvResults& results, const ConvSeries& series, C
 std::string details_text(const ConvResults& results, const ConvIndex& index,
                          const ConvSeries& series, ConvPass pass, const TextStyle& style);
 
+/// The six efficiencies of each point and strategy; why there are none. Empty when nobody asked.
+std::string efficiencies_text(const ConvResults& results, const ConvIndex& index,
+                              const ConvSeries& series, ConvPass pass, const TextStyle& style);
+
 /// "all: 29.1 ms, cudnn:pick 41.0 ms: 1.41× …".
 std::string network_sum_text(const ConvNetworkAdvice& advice);
 

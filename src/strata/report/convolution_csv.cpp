@@ -13,7 +13,7 @@ constexpr std::string_view cells_head =
     "series,point,pass,strategy,status,reason,batch,channels,height,width,filters,kernel_height,"
     "kernel_width,stride_height,stride_width,pad_height,pad_width,dilation_height,dilation_width,"
     "groups,time_s,deviation_s,samples,flop,direct_flop,flop_per_s,direct_flop_per_s,tensor_bytes,"
-    "scratch_bytes,peak_bytes,error,tolerance,checked,roles,pinned_share,pageable_share\n";
+    "scratch_bytes,peak_bytes,error,tolerance,checked,roles,pinned_share,pageable_share";
 
 std::string number_or_nothing(bool is_there, double value) {
   return is_there ? fmt::format("{}", value) : "";
@@ -46,10 +46,19 @@ std::string shape_cells(const ConvShape& s) {
                      s.groups);
 }
 
+std::string efficiencies_of(const ConvCell& cell) {
+  std::string text;
+  for (const ConvEfficiencyName& name : conv_efficiency_names()) {
+    const std::optional<double> mean = mean_efficiency(cell, name.value);
+    text += "," + number_or_nothing(mean.has_value(), mean.value_or(0));
+  }
+  return text + "," + csv_cell(cell.efficiencies ? cell.efficiencies->absent : "");
+}
+
 std::string line_of(const ConvSeries& series, const ConvPoint& point, const ConvCell& cell) {
   const auto shares = transfer_shares(cell);
   const bool is_checked = cell.checked > 0;
-  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_cell(series.name),
+  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", csv_cell(series.name),
                      csv_cell(point.label), name_of(cell.pass), csv_cell(cell.strategy),
                      name_of(cell.status), csv_cell(cell.reason), shape_cells(cell.shape),
                      times_of(cell), cell.tensor_bytes, cell.scratch_bytes, cell.peak_bytes(),
@@ -64,12 +73,21 @@ std::string line_of(const ConvSeries& series, const ConvPoint& point, const Conv
 std::string to_csv(const ConvResults& results) {
   const ConvIndex index(results);
   std::string text(cells_head);
+  if (results.has_efficiencies) {
+    for (const ConvEfficiencyName& name : conv_efficiency_names())
+      text += fmt::format(",{}", name.key);
+    text += ",efficiencies_absent";
+  }
+  text += '\n';
   for (const ConvSeries& series : results.series) {
     for (const ConvPoint& point : series.points) {
       for (const ConvPass pass : results.passes) {
         for (const ConvStrategyName& strategy : results.strategies) {
           const ConvCell* cell = index.find(point.shape, pass, strategy.name);
-          if (cell != nullptr) text += line_of(series, point, *cell);
+          if (cell == nullptr) continue;
+          text += line_of(series, point, *cell);
+          if (results.has_efficiencies) text += efficiencies_of(*cell);
+          text += '\n';
         }
       }
     }

@@ -68,6 +68,27 @@ void add_times(Json& json, const ConvCell& cell) {
   }
 }
 
+void add_efficiencies(Json& json, const ConvCell& cell) {
+  const auto object_of = [](const auto& value_of) {
+    Json values = Json::object();
+    for (const ConvEfficiencyName& name : conv_efficiency_names()) {
+      if (const std::optional<double> value = value_of(name.value))
+        values[std::string(name.key)] = *value;
+    }
+    return values;
+  };
+  Json roles = Json::array();
+  for (const ConvEfficiency& role : cell.efficiencies->roles) {
+    Json entry{{"role", name_of(role.role)}};
+    entry.update(object_of([&](auto value) { return role.*value; }));
+    roles.push_back(std::move(entry));
+  }
+  Json entry = object_of([&](auto value) { return mean_efficiency(cell, value); });
+  if (!cell.efficiencies->absent.empty()) entry["absent"] = cell.efficiencies->absent;
+  entry["roles"] = std::move(roles);
+  json["efficiencies"] = std::move(entry);
+}
+
 Json json_of(std::size_t number, const ConvCell& cell) {
   Json json{{"cell", number},
             {"shape", json_of(cell.shape)},
@@ -96,6 +117,7 @@ Json json_of(std::size_t number, const ConvCell& cell) {
     }
     json["kernels"] = std::move(kernels);
   }
+  if (cell.efficiencies) add_efficiencies(json, cell);
   return json;
 }
 
@@ -131,6 +153,7 @@ std::vector<std::pair<std::string, Json>> head_of(const ConvResults& results) {
                                                     {"samples", results.samples}};
   if (results.memory_limit_bytes)
     head.emplace_back("memory_limit_bytes", *results.memory_limit_bytes);
+  if (results.has_efficiencies) head.emplace_back("has_efficiencies", true);
   if (Json origin = json_of(results.origin); !origin.empty())
     head.emplace_back("measured", std::move(origin));
   return head;

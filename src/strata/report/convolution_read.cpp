@@ -188,6 +188,24 @@ KernelFacts kernel_from(const StoredJson& json, std::string place) {
   return kernel;
 }
 
+ConvEfficiencies efficiencies_from(const StoredJson& json, std::string place) {
+  ObjectReader object(json, std::move(place));
+  ConvEfficiencies found;
+  for (const ConvEfficiencyName& name : conv_efficiency_names())
+    object.find(std::string(name.key).c_str());  // follow from those of the roles
+  found.absent = object.maybe("absent", reason_from).value_or("");
+  found.roles = object.list("roles", most_of_a_kind, [](const StoredJson& role, std::string where) {
+    ObjectReader entry(role, std::move(where));
+    ConvEfficiency efficiency{.role = role_from(entry)};
+    for (const ConvEfficiencyName& name : conv_efficiency_names())
+      efficiency.*name.value = entry.maybe_not_negative(std::string(name.key).c_str());
+    entry.finish();
+    return efficiency;
+  });
+  object.finish();
+  return found;
+}
+
 ConvCell cell_from(const StoredJson& json, const std::string& place) {
   ObjectReader object(json, place);
   const auto amount = [&](const char* key) {
@@ -220,6 +238,7 @@ ConvCell cell_from(const StoredJson& json, const std::string& place) {
   read_times(object, cell);
   cell.clock_hz = object.maybe_not_negative("clock_hz");
   cell.kernels = object.list("kernels", most_of_a_kind, kernel_from);
+  cell.efficiencies = object.maybe("efficiencies", efficiencies_from);
   object.finish();
   if (cell.status == ConvStatus::measured && cell.samples_s.empty())
     fail(ErrorKind::input, "{}: measured, but without samples_s", place);
@@ -274,6 +293,8 @@ ConvResults head_from(ObjectReader& object) {
       object.maybe("memory_limit_bytes", [](const StoredJson& json, const std::string& place) {
         return whole_from(json, place, 0, INT64_MAX);
       });
+  if (object.find("has_efficiencies") != nullptr)
+    results.has_efficiencies = object.truth("has_efficiencies");
   results.origin = object.maybe("measured", origin_from).value_or(ConvOrigin{});
   results.series = object.list("series", most_series, series_from);
   return results;

@@ -195,6 +195,7 @@ std::string to_text(const ConvResults& results, const ConvView& view, const Text
       text += table_text(results, index, series, *table_advice, style);
       if (view.wants_details || series.points.size() == 1)
         text += details_text(results, index, series, advice.pass, style);
+      text += efficiencies_text(results, index, series, advice.pass, style);
     }
     text += advice_text(advice, series);
   }

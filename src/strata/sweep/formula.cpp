@@ -3,6 +3,7 @@
 
 #include "strata/base/error.hpp"
 #include "strata/base/text.hpp"
+#include "strata/sweep/column_name.hpp"
 #include "strata/sweep/formula_tokens.hpp"
 
 #include <fmt/format.h>
@@ -22,14 +23,6 @@ const std::vector<std::string>& function_names() {
   return names;
 }
 
-constexpr std::string_view unit_endings[] = {"_s", "_bytes", "_bytes_per_s", "_flop_per_s", "_mm2"};
-
-std::string with_underscores(std::string_view name) {
-  std::string plain(name);
-  std::replace(plain.begin(), plain.end(), '-', '_');
-  return plain;
-}
-
 std::vector<std::string> names_of(std::span<const FormulaColumn> columns) {
   std::vector<std::string> names;
   names.reserve(columns.size());
@@ -47,23 +40,9 @@ std::string unknown_column(std::string_view name, std::span<const FormulaColumn>
 
 std::optional<std::size_t> find_column(std::string_view name,
                                        std::span<const FormulaColumn> columns) {
-  for (std::size_t index = 0; index < columns.size(); ++index) {
-    if (columns[index].name == name) return index;
-  }
-  const std::string plain = with_underscores(name);
-  std::optional<std::size_t> found;
-  bool is_only_one = true;
-  for (std::size_t index = 0; index < columns.size(); ++index) {
-    const std::string column = with_underscores(columns[index].name);
-    if (column == plain) return index;
-    for (const std::string_view ending : unit_endings) {
-      if (column.size() != plain.size() + ending.size()) continue;
-      if (!column.starts_with(plain) || !column.ends_with(ending)) continue;
-      is_only_one = !found;
-      found = index;
-    }
-  }
-  return is_only_one ? found : std::nullopt;
+  return find_column_name(name, columns.size(), [&](std::size_t column) -> std::string_view {
+    return columns[column].name;
+  });
 }
 
 std::size_t column_named(std::string_view name, std::span<const FormulaColumn> columns,

@@ -30,8 +30,7 @@ class FormulaRow {
   virtual std::string_view text(std::size_t column) const = 0;
 };
 
-/// The column that a person means: its name, '_' for '-', or without the unit at its end ("time"
-/// for time_s) where only one column is left; nothing otherwise.
+/// The column that a person means, as column_name.hpp says; nothing: it is not clear.
 std::optional<std::size_t> find_column(std::string_view name,
                                        std::span<const FormulaColumn> columns);
 /// The same; an error (usage) suggests the nearest names and lists them all. `what` is where the

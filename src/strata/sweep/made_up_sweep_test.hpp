@@ -5,6 +5,10 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 /// A sweep without networks: every result follows from the number of the point.
 namespace strata::test {
 
@@ -30,6 +34,22 @@ inline PointResult made_up_result(std::int64_t point) {
 class MadeUpWorker : public PointWorker {
  public:
   PointResult at(std::int64_t point) override { return made_up_result(point); }
+};
+
+/// Counts what it computes. Most points are quick and some are not: a quick one must not be lost
+/// for a slow one before it.
+class CountingWorker : public PointWorker {
+ public:
+  explicit CountingWorker(std::atomic<std::int64_t>& finished) : finished_(finished) {}
+  PointResult at(std::int64_t point) override {
+    if (point % 16 == 15) std::this_thread::sleep_for(std::chrono::milliseconds(3));
+    PointResult result = made_up_result(point);
+    ++finished_;
+    return result;
+  }
+
+ private:
+  std::atomic<std::int64_t>& finished_;
 };
 
 inline Grid made_up_grid(std::int64_t values = 12) {

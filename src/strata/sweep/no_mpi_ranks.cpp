@@ -16,7 +16,9 @@ bool has_mpi() { return false; }
 RankSession::RankSession() { refuse_ranks(); }
 RankSession::~RankSession() = default;
 SweepOutcome RankSession::run(const SweepRun&) { refuse_ranks(); }
-void RankSession::serve(const std::function<std::unique_ptr<PointWorker>()>&) { refuse_ranks(); }
+void RankSession::serve(const std::function<std::unique_ptr<PointWorker>()>&, SweepJournal*) {
+  refuse_ranks();
+}
 void RankSession::end_all(int) { refuse_ranks(); }
 
 }  // namespace strata

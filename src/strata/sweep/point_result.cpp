@@ -22,6 +22,8 @@ static_assert(std::is_trivially_copyable_v<PlainResult>);
 
 }  // namespace
 
+std::size_t packed_bytes() { return sizeof(PlainResult); }
+
 std::string packed(std::span<const PointResult> results) {
   std::string bytes;
   for (const PointResult& result : results) {

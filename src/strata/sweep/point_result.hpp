@@ -21,7 +21,13 @@ struct PointResult {
   bool is_left_out = false;          ///< a constraint excludes it: it stands nowhere
 };
 
+/// It was excluded before anything was computed: there is nothing to lose.
+inline bool costs_nothing(const PointResult& result) {
+  return result.is_left_out && result.samples == 0 && result.error.empty();
+}
+
 /// Results as bytes, for other processes of the same program.
+std::size_t packed_bytes();  ///< of a result without an error
 std::string packed(std::span<const PointResult> results);
 std::vector<PointResult> unpacked(std::string_view bytes);
 

@@ -39,8 +39,10 @@ class RankSession {
 
   /// On rank 0: runs the points with all ranks. `run.threads` is ignored: a rank is a core.
   SweepOutcome run(const SweepRun& run);
-  /// On the others: computes what rank 0 asks for until it has no more.
-  void serve(const std::function<std::unique_ptr<PointWorker>()>& make_worker);
+  /// On the others: computes what rank 0 asks for until it has no more. What is computed is logged
+  /// in the journal where this rank sees its folder; else rank 0 logs what it hears.
+  void serve(const std::function<std::unique_ptr<PointWorker>()>& make_worker,
+             SweepJournal* journal);
   /// MPI ends every rank at once, with this exit code; for when the others would wait for ever.
   void end_all(int exit_code);
 };

@@ -20,8 +20,8 @@ double now_s() {
 class Workers {
  public:
   Workers(ChunkBoard& board, const SweepRun& run) : board_(board) {
-    for (std::int64_t i = 0; i < run.threads; ++i)
-      threads_.emplace_back([&board, &run] { compute_until_over(board, run); });
+    for (int i = 0; i < run.threads; ++i)
+      threads_.emplace_back([&board, &run, i] { compute_until_over(board, run, i); });
   }
   ~Workers() {
     board_.stop();
@@ -35,7 +35,50 @@ class Workers {
   std::vector<std::thread> threads_;
 };
 
+class RecallingWorker : public PointWorker {
+ public:
+  RecallingWorker(std::unique_ptr<PointWorker> worker, const SweepJournal& journal)
+      : worker_(std::move(worker)), journal_(journal) {}
+
+  PointResult at(std::int64_t point) override {
+    const PointResult* known = journal_.find(point);
+    return known != nullptr ? *known : compute(point);
+  }
+
+ protected:
+  virtual PointResult compute(std::int64_t point) { return worker_->at(point); }
+
+ private:
+  std::unique_ptr<PointWorker> worker_;
+  const SweepJournal& journal_;
+};
+
+class LoggingWorker : public RecallingWorker {
+ public:
+  LoggingWorker(std::unique_ptr<PointWorker> worker, const SweepJournal& journal, int number)
+      : RecallingWorker(std::move(worker), journal), log_(journal, number) {}
+
+ private:
+  PointResult compute(std::int64_t point) override {
+    PointResult result = RecallingWorker::compute(point);
+    if (!costs_nothing(result)) log_.append(point, result);
+    return result;
+  }
+
+  WorkerLog log_;
+};
+
 }  // namespace
+
+std::unique_ptr<PointWorker> recalling_worker(std::unique_ptr<PointWorker> worker,
+                                              const SweepJournal& journal) {
+  return std::make_unique<RecallingWorker>(std::move(worker), journal);
+}
+
+std::unique_ptr<PointWorker> journaled_worker(std::unique_ptr<PointWorker> worker,
+                                              const SweepJournal& journal, int number) {
+  return std::make_unique<LoggingWorker>(std::move(worker), journal, number);
+}
 
 void compute_chunk(PointWorker& worker, const Chunk& chunk,
                    const std::function<bool(std::vector<PointResult>)>& deliver) {
@@ -50,9 +93,10 @@ void compute_chunk(PointWorker& worker, const Chunk& chunk,
   }
 }
 
-void compute_until_over(ChunkBoard& board, const SweepRun& run) {
+void compute_until_over(ChunkBoard& board, const SweepRun& run, int number) {
   try {
-    const std::unique_ptr<PointWorker> worker = run.make_worker();
+    std::unique_ptr<PointWorker> worker = run.make_worker();
+    if (run.journal != nullptr) worker = journaled_worker(std::move(worker), *run.journal, number);
     while (const std::optional<Chunk> chunk = board.take()) {
       compute_chunk(*worker, *chunk, [&](std::vector<PointResult> results) {
         return board.deliver(*chunk, std::move(results));
@@ -65,6 +109,7 @@ void compute_until_over(ChunkBoard& board, const SweepRun& run) {
 
 OrderedWriter::OrderedWriter(const SweepRun& run) : run_(run), last_progress_s_(now_s()) {
   outcome_.done = run.range.first;
+  rows_end_ = run.rows_end;
 }
 
 void OrderedWriter::write(std::vector<PointResult> results) {
@@ -73,16 +118,21 @@ void OrderedWriter::write(std::vector<PointResult> results) {
     sink->write(outcome_.done, results);
     sink->flush();
   }
+  bool has_lost_work = false;  // if it were killed now: no row tells of it
   for (PointResult& result : results) {
     ++outcome_.computed;
+    ++outcome_.done;
     if (result.is_left_out) {
       ++outcome_.left_out;
+      has_lost_work = has_lost_work || !costs_nothing(result);
       continue;
     }
+    rows_end_ = outcome_.done;
+    has_lost_work = false;
     if (result.error.empty()) continue;
     if (++outcome_.failed == 1) outcome_.first_error = std::move(result.error);
   }
-  outcome_.done += static_cast<std::int64_t>(results.size());
+  if (run_.journal != nullptr) run_.journal->set_written({outcome_.done, rows_end_}, has_lost_work);
   const double at_s = now_s();
   if (at_s - last_progress_s_ < progress_s) return;
   last_progress_s_ = at_s;
@@ -105,8 +155,9 @@ SweepOutcome run_alone(const SweepRun& run) {
   for (std::int64_t point = run.range.first; point < run.range.end; ++point) {
     if (run.is_interrupted()) return writer.finish(true);
     if (worker == nullptr) worker = run.make_worker();
+    const PointResult* known = run.journal != nullptr ? run.journal->find(point) : nullptr;
     std::vector<PointResult> result;
-    result.push_back(worker->at(point));
+    result.push_back(known != nullptr ? *known : worker->at(point));
     writer.write(std::move(result));
   }
   return writer.finish(false);

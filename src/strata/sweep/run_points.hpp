@@ -2,6 +2,7 @@
 #pragma once
 
 #include "strata/sweep/chunks.hpp"
+#include "strata/sweep/journal.hpp"
 #include "strata/sweep/sink.hpp"
 
 #include <functional>
@@ -24,6 +25,8 @@ struct SweepRun {
   PointRange range;
   std::function<std::unique_ptr<PointWorker>()> make_worker;
   std::vector<SweepSink*> sinks;
+  SweepJournal* journal = nullptr;  ///< keeps what is computed out of order; null: nothing does
+  std::int64_t rows_end = 0;        ///< behind the last point of which the sinks have a row
   std::int64_t threads = 1;
   std::function<bool()> is_interrupted = [] { return false; };
   /// Called now and then by the thread that called run_points.
@@ -46,8 +49,15 @@ SweepOutcome run_points(const SweepRun& run);
 void compute_chunk(PointWorker& worker, const Chunk& chunk,
                    const std::function<bool(std::vector<PointResult>)>& deliver);
 
+/// A worker that takes what the journal has of an earlier run.
+std::unique_ptr<PointWorker> recalling_worker(std::unique_ptr<PointWorker> worker,
+                                              const SweepJournal& journal);
+/// The same, and what it computes it logs. `number` tells it from the other workers of the run.
+std::unique_ptr<PointWorker> journaled_worker(std::unique_ptr<PointWorker> worker,
+                                              const SweepJournal& journal, int number);
+
 /// Computes chunks until there are no more; an error stops the board. For a thread of its own.
-void compute_until_over(ChunkBoard& board, const SweepRun& run);
+void compute_until_over(ChunkBoard& board, const SweepRun& run, int number);
 
 /// Takes results in order and writes them: when write() is over, the system has them, and they are
 /// not lost when the process is killed.
@@ -60,6 +70,7 @@ class OrderedWriter {
  private:
   const SweepRun& run_;
   SweepOutcome outcome_;
+  std::int64_t rows_end_ = 0;  // behind the last point that was not left out
   double last_progress_s_ = 0;
 };
 

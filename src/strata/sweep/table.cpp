@@ -3,43 +3,21 @@
 
 #include "strata/base/error.hpp"
 #include "strata/base/text.hpp"
+#include "strata/sweep/column_name.hpp"
 #include "strata/sweep/read_table.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <fstream>
 
 namespace strata {
-namespace {
-
-// Longest first: "bandwidth_bytes_per_s" without its unit is "bandwidth".
-constexpr std::array<std::string_view, 5> column_units = {"_bytes_per_s", "_flop_per_s", "_bytes",
-                                                          "_mm2", "_s"};
-
-std::string_view without_unit(std::string_view name) {
-  for (const std::string_view unit : column_units) {
-    if (name.ends_with(unit)) return name.substr(0, name.size() - unit.size());
-  }
-  return name;
-}
-
-}  // namespace
 
 const SweepColumn* SweepTable::find(std::string_view name) const {
-  std::string wanted(name);
-  std::replace(wanted.begin(), wanted.end(), '-', '_');
-  for (const SweepColumn& each : columns) {
-    if (each.name == wanted) return &each;
-  }
-  const SweepColumn* found = nullptr;
-  for (const SweepColumn& each : columns) {
-    if (without_unit(each.name) != wanted) continue;
-    if (found != nullptr) return nullptr;  // not clear
-    found = &each;
-  }
-  return found;
+  const auto found = find_column_name(name, columns.size(), [&](std::size_t column) {
+    return std::string_view(columns[column].name);
+  });
+  return found ? &columns[*found] : nullptr;
 }
 
 const SweepColumn& SweepTable::column(std::string_view name) const {
@@ -56,8 +34,10 @@ std::vector<std::string> SweepTable::column_names() const {
 }
 
 bool SweepTable::is_failed(std::size_t row) const {
-  const SweepColumn* errors = find("error");
-  return errors != nullptr && !errors->is_number && !errors->texts[row].empty();
+  const auto errors = std::find_if(columns.begin(), columns.end(), [](const SweepColumn& column) {
+    return column.name == "error" && !column.is_number;
+  });
+  return errors != columns.end() && !errors->texts[row].empty();
 }
 
 SweepTable read_sweep_table(const std::filesystem::path& path) {

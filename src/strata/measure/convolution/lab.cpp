@@ -113,6 +113,9 @@ class ConvWorkplace {
     cell.roles = std::move(times.roles);
     cell.clock_hz = times.clock_hz;
     cell.transfers = tensors_->input_transfers();
+    // After the times, which counters would disturb.
+    if (plan_.has_efficiencies)
+      cell.efficiencies = device_.efficiencies(*prepared, tensors_->on_device());
   }
 
   ConvDevice& device_;

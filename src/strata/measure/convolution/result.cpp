@@ -15,6 +15,14 @@ namespace {
 
 constexpr std::string_view status_names[] = {"measured", "refused", "wrong", "failed"};
 
+constexpr ConvEfficiencyName efficiency_names[] = {
+    {"occupancy", "occupancy", &ConvEfficiency::occupancy},
+    {"ipc", "IPC", &ConvEfficiency::ipc, false},
+    {"warp_execution_efficiency", "warp", &ConvEfficiency::warp_execution},
+    {"gld_efficiency", "load", &ConvEfficiency::global_load},
+    {"gst_efficiency", "store", &ConvEfficiency::global_store},
+    {"shared_efficiency", "shared", &ConvEfficiency::shared}};
+
 std::string cell_key(const ConvShape& shape, ConvPass pass, std::string_view strategy) {
   return fmt::format("{} {} {}", to_text(shape), name_of(pass), strategy);
 }
@@ -42,6 +50,26 @@ std::optional<TransferShares> transfer_shares(const ConvCell& cell) {
   if (pageable_s + run_s > 0) shares.pageable = pageable_s / (pageable_s + run_s);
   if (pinned_s > run_s) shares.pinned = (pinned_s - run_s) / pinned_s;
   return shares;
+}
+
+std::span<const ConvEfficiencyName> conv_efficiency_names() { return efficiency_names; }
+
+std::optional<double> mean_efficiency(const ConvCell& cell,
+                                      std::optional<double> ConvEfficiency::*value) {
+  if (!cell.efficiencies) return std::nullopt;
+  double sum = 0, weights = 0, plain_sum = 0, count = 0;
+  for (const ConvEfficiency& role : cell.efficiencies->roles) {
+    if (!(role.*value)) continue;
+    const auto time = std::find_if(cell.roles.begin(), cell.roles.end(),
+                                   [&](const RoleTime& each) { return each.role == role.role; });
+    const double weight = time == cell.roles.end() ? 0 : time->seconds;
+    sum += weight * *(role.*value);
+    weights += weight;
+    plain_sum += *(role.*value);
+    ++count;
+  }
+  if (weights > 0) return sum / weights;
+  return count > 0 ? std::optional(plain_sum / count) : std::nullopt;
 }
 
 bool is_vendor_default(const ConvStrategyName& strategy) {
@@ -92,6 +120,7 @@ ConvResults restricted(ConvResults results, const ConvRestriction& restriction) 
     cell.samples_s.clear();
     cell.roles.clear();
     cell.transfers.reset();
+    cell.efficiencies.reset();
     cell.clock_hz.reset();
   }
   return results;

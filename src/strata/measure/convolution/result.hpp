@@ -42,6 +42,7 @@ struct ConvCell {
   std::vector<RoleTime> roles;
   std::vector<KernelFacts> kernels;
   std::optional<HostTransfers> transfers;
+  std::optional<ConvEfficiencies> efficiencies;  ///< nothing: not asked for
   std::optional<double> clock_hz;  ///< right after the samples
 
   bool is_timed() const { return !samples_s.empty(); }
@@ -58,6 +59,19 @@ struct TransferShares {
   double pinned = 0;
 };
 std::optional<TransferShares> transfer_shares(const ConvCell& cell);
+
+/// The six efficiencies, as the results call them.
+struct ConvEfficiencyName {
+  std::string_view key;    ///< "gld_efficiency"
+  std::string_view title;  ///< of a column, for people
+  std::optional<double> ConvEfficiency::*value = nullptr;
+  bool is_share = true;  ///< of 1; else a rate
+};
+std::span<const ConvEfficiencyName> conv_efficiency_names();
+
+/// Over the roles, each weighted with the time that it takes; nothing where no role has a value.
+std::optional<double> mean_efficiency(const ConvCell& cell,
+                                      std::optional<double> ConvEfficiency::*value);
 
 /// A strategy as the results know it.
 struct ConvStrategyName {
@@ -85,6 +99,7 @@ struct ConvResults {
   std::uint64_t seed = 1;
   int samples = 10;
   std::optional<std::int64_t> memory_limit_bytes;
+  bool has_efficiencies = false;  ///< they were asked for
   std::vector<ConvCell> cells;
 };
 

@@ -116,6 +116,23 @@ struct ConvDeviceFacts {
   bool operator==(const ConvDeviceFacts&) const = default;
 };
 
+/// How well kernels use the GPU, by its counters. Shares are of 1; those of shared memory can be
+/// more, where one access serves several threads.
+struct ConvEfficiency {
+  KernelRole role = KernelRole::other;
+  std::optional<double> occupancy;  ///< nothing: it has no value here (no load, no store)
+  std::optional<double> ipc;        ///< instructions per cycle of an SM
+  std::optional<double> warp_execution;
+  std::optional<double> global_load;
+  std::optional<double> global_store;
+  std::optional<double> shared;
+};
+
+struct ConvEfficiencies {
+  std::vector<ConvEfficiency> roles;  ///< each once, in order
+  std::string absent;                 ///< why there are none
+};
+
 /// How long bytes take from the host to the device.
 struct HostTransfers {
   double pinned_s = 0;    ///< from page-locked memory, asynchronously
@@ -143,6 +160,11 @@ class ConvDevice {
 
   /// Nothing where the host's memory is the device's.
   virtual std::optional<HostTransfers> host_transfers(std::int64_t) { return std::nullopt; }
+
+  /// By role; runs the convolution some more times, slowly.
+  virtual ConvEfficiencies efficiencies(PreparedConvolution&, const ConvTensors&) {
+    return {{}, "only GPUs have these counters"};
+  }
 
   /// For strategies of plug-ins: whether memory is that of a CUDA device, and its stream.
   virtual bool is_cuda() const { return false; }

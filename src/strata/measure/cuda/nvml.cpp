@@ -41,6 +41,7 @@ struct Nvml::Library {
   int (*power_limit)(void*, unsigned*) = nullptr;
   int (*reasons)(void*, unsigned long long*) = nullptr;
   int (*driver)(char*, unsigned) = nullptr;
+  int (*persistence)(void*, int*) = nullptr;  // may be lacking
   bool is_started = false;
 
   template <class Function>
@@ -49,6 +50,7 @@ struct Nvml::Library {
     return function != nullptr;
   }
   bool find_all() {
+    find(persistence, "nvmlDeviceGetPersistenceMode");
     return find(init, "nvmlInit_v2") && find(shutdown, "nvmlShutdown") &&
            find(device_by_bus, "nvmlDeviceGetHandleByPciBusId_v2") &&
            find(clock, "nvmlDeviceGetClockInfo") && find(most_clock, "nvmlDeviceGetMaxClockInfo") &&
@@ -123,6 +125,14 @@ std::string Nvml::driver_version() const {
   char text[96] = {};
   if (library_->driver(text, sizeof text) != nvml_success) return {};
   return text;
+}
+
+std::optional<bool> Nvml::is_persistent() const {
+  int mode = 0;
+  if (library_->persistence == nullptr ||
+      library_->persistence(library_->device, &mode) != nvml_success)
+    return std::nullopt;
+  return mode != 0;
 }
 
 std::string reasons_text(std::uint64_t reasons) {

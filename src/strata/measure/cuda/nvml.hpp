@@ -30,6 +30,8 @@ class Nvml {
   std::optional<double> most_sm_hz() const;
   std::optional<double> power_limit_w() const;
   std::string driver_version() const;  ///< empty: unknown
+  /// Whether the driver stays loaded while nobody uses the GPU; nothing: it does not say.
+  std::optional<bool> is_persistent() const;
 
  private:
   Nvml() = default;

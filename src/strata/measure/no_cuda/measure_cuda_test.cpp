@@ -2,6 +2,7 @@
 #include "strata/base/error.hpp"
 #include "strata/measure/ceilings.hpp"
 #include "strata/measure/convolution/strategy.hpp"
+#include "strata/measure/training/device.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +14,8 @@ namespace {
 // The reason, and what still works.
 TEST(NoCuda, refuses_with_the_reason) {
   const std::function<void()> calls[] = {[] { cuda_devices(); }, [] { measure_cuda({}); },
-                                         [] { cuda_conv_device(0); }};
+                                         [] { cuda_conv_device(0); },
+                                         [] { cuda_training_device(0, {}); }};
   for (const auto& call : calls) {
     try {
       call();

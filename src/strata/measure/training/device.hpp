@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -56,6 +57,21 @@ struct KernelRun {
   double seconds = 0;
 };
 
+/// What was seen of a device while it worked.
+struct ConditionsSeen {
+  std::optional<double> clock_hz = {};
+  std::optional<double> memory_clock_hz = {};
+  std::optional<double> power_w = {};
+  std::string note = {};  ///< "power cap in 12 of 20 readings"; empty: nothing held it back
+};
+
+/// Looks at clock and power from its making until it is asked.
+class ConditionWatch {
+ public:
+  virtual ~ConditionWatch() = default;
+  virtual ConditionsSeen stop() = 0;
+};
+
 struct DeviceChoices {
   DType dtype = DType::fp32;
   std::string convolution;  ///< a strategy by name; empty: the fastest, by measurement
@@ -86,6 +102,9 @@ class TrainingDevice {
   virtual void update(const UpdateRule& rule, const UpdateMemory& memory) = 0;
 
   virtual std::unique_ptr<Stopwatch> stopwatch(std::size_t marks) = 0;
+
+  /// Null where nothing can be seen.
+  virtual std::unique_ptr<ConditionWatch> watch() { return nullptr; }
 
   /// Null where the device has no such thing, or the work cannot be recorded.
   virtual std::unique_ptr<RecordedWork> record(const std::function<void()>&) { return nullptr; }

@@ -79,7 +79,7 @@ constexpr std::array<NetworkParameter, 2> torchvision_parameters{image_parameter
                                                                  classes_parameter};
 constexpr std::array<NetworkParameter, 1> caffe_parameters{classes_parameter};
 
-constexpr std::array<Network, 2> family{{
+constexpr std::array<Network, 2> alexnet_family{{
     {"alexnet", "AlexNet",
      "torchvision alexnet, after Krizhevsky 2014, One weird trick for parallelizing convolutional "
      "neural networks: no groups, no local response normalisation",
@@ -92,6 +92,6 @@ constexpr std::array<Network, 2> family{{
 
 }  // namespace
 
-std::span<const Network> alexnet_networks() { return family; }
+std::span<const Network> alexnet_networks() { return alexnet_family; }
 
 }  // namespace strata::zoo

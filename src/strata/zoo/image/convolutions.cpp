@@ -18,7 +18,7 @@ struct SingleConvolution {
   std::int64_t stride;
 };
 
-Graph build(std::string_view name, const SingleConvolution& layer) {
+Graph build_convolutions(std::string_view name, const SingleConvolution& layer) {
   GraphBuilder builder{std::string(name)};
   const TensorId x = image_input(builder, layer.image, layer.channels, layer.batch);
   builder.output(
@@ -28,12 +28,12 @@ Graph build(std::string_view name, const SingleConvolution& layer) {
 }
 
 Graph build_conv2d(const NetworkArguments& arguments) {
-  return build("conv2d", {.batch = 16,
-                          .image = arguments.number("image"),
-                          .channels = arguments.number("channels"),
-                          .filters = arguments.number("filters"),
-                          .kernel = arguments.number("kernel"),
-                          .stride = arguments.number("stride")});
+  return build_convolutions("conv2d", {.batch = 16,
+                                       .image = arguments.number("image"),
+                                       .channels = arguments.number("channels"),
+                                       .filters = arguments.number("filters"),
+                                       .kernel = arguments.number("kernel"),
+                                       .stride = arguments.number("stride")});
 }
 
 // Channels are those of the public convnet-benchmarks; the paper's own list has none, and its
@@ -46,7 +46,7 @@ constexpr SingleConvolution layer5{128, 13, 384, 384, 3, 1};
 
 template <const SingleConvolution& layer>
 Graph build_layer(const NetworkArguments&) {
-  return build("conv", layer);
+  return build_convolutions("conv", layer);
 }
 
 constexpr std::array<NetworkParameter, 5> conv2d_parameters{{
@@ -61,7 +61,7 @@ constexpr std::string_view layer_source =
     "Li et al. 2016, Performance analysis of GPU-based convolutional neural networks, table of "
     "benchmark layers; channels after soumith/convnet-benchmarks; batch 128";
 
-constexpr std::array<Network, 6> family{{
+constexpr std::array<Network, 6> convolutions_family{{
     {"conv2d", "Conv2D reference kernel",
      "Wang et al. 2020, Time-based roofline for deep learning performance analysis, Conv2D "
      "defaults; batch 16",
@@ -75,6 +75,6 @@ constexpr std::array<Network, 6> family{{
 
 }  // namespace
 
-std::span<const Network> convolution_networks() { return family; }
+std::span<const Network> convolution_networks() { return convolutions_family; }
 
 }  // namespace strata::zoo

@@ -117,17 +117,18 @@ Graph build_darknet53(const NetworkArguments& arguments) {
   return std::move(builder).finish();
 }
 
-constexpr std::array<NetworkParameter, 2> parameters{image_parameter("256"), classes_parameter};
+constexpr std::array<NetworkParameter, 2> darknet_parameters{image_parameter("256"),
+                                                             classes_parameter};
 
-constexpr std::array<Network, 2> family{{
+constexpr std::array<Network, 2> darknet_family{{
     {"darknet19", "Darknet-19", "darknet's cfg/darknet19.cfg, Redmon, Farhadi 2016, YOLO9000",
-     parameters, build_darknet19},
+     darknet_parameters, build_darknet19},
     {"darknet53", "Darknet-53", "darknet's cfg/darknet53.cfg, Redmon, Farhadi 2018, YOLOv3",
-     parameters, build_darknet53},
+     darknet_parameters, build_darknet53},
 }};
 
 }  // namespace
 
-std::span<const Network> darknet_networks() { return family; }
+std::span<const Network> darknet_networks() { return darknet_family; }
 
 }  // namespace strata::zoo

@@ -60,7 +60,7 @@ TensorId features(GraphBuilder& builder, TensorId x) {
   return batch_norm(builder, "norm5", x);
 }
 
-Graph build(const NetworkArguments& arguments) {
+Graph build_densenet(const NetworkArguments& arguments) {
   GraphBuilder builder("densenet121");
   TensorId x = features(builder, image_input(builder, arguments.number("image")));
   x = relu(builder, "relu", x);
@@ -69,16 +69,17 @@ Graph build(const NetworkArguments& arguments) {
   return std::move(builder).finish();
 }
 
-constexpr std::array<NetworkParameter, 2> parameters{image_parameter("224"), classes_parameter};
+constexpr std::array<NetworkParameter, 2> densenet_parameters{image_parameter("224"),
+                                                              classes_parameter};
 
-constexpr std::array<Network, 1> family{{
+constexpr std::array<Network, 1> densenet_family{{
     {"densenet121", "DenseNet-121",
      "torchvision densenet121, after Huang et al. 2016, Densely connected convolutional networks",
-     parameters, build},
+     densenet_parameters, build_densenet},
 }};
 
 }  // namespace
 
-std::span<const Network> densenet_networks() { return family; }
+std::span<const Network> densenet_networks() { return densenet_family; }
 
 }  // namespace strata::zoo

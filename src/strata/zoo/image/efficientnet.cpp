@@ -21,13 +21,13 @@ struct Stage {
   std::int64_t channels;
   int repeats;
 };
-constexpr std::array<Stage, 7> stages{{{1, 3, 1, 16, 1},
-                                       {6, 3, 2, 24, 2},
-                                       {6, 5, 2, 40, 2},
-                                       {6, 3, 2, 80, 3},
-                                       {6, 5, 1, 112, 3},
-                                       {6, 5, 2, 192, 4},
-                                       {6, 3, 1, 320, 1}}};
+constexpr std::array<Stage, 7> efficient_stages{{{1, 3, 1, 16, 1},
+                                                 {6, 3, 2, 24, 2},
+                                                 {6, 5, 2, 40, 2},
+                                                 {6, 3, 2, 80, 3},
+                                                 {6, 5, 1, 112, 3},
+                                                 {6, 5, 2, 192, 4},
+                                                 {6, 3, 1, 320, 1}}};
 
 /// Weighs every channel by a factor learnt from the means of all channels. The two small layers are
 /// 1×1 convolutions in torchvision.
@@ -68,15 +68,16 @@ TensorId inverted_bottleneck(GraphBuilder& builder, const Stage& stage, std::int
   return stride == 1 && inputs == stage.channels ? add(builder, "add", x, shortcut) : x;
 }
 
-Graph build(const NetworkArguments& arguments) {
+Graph build_efficientnet(const NetworkArguments& arguments) {
   GraphBuilder builder("efficientnet_b0");
   TensorId x = image_input(builder, arguments.number("image"));
   x = conv_sequence(builder, "features.0",
                     Conv2d{.channels = 32, .kernel = 3, .stride = 2, .padding = 1}, silu, x);
-  for (std::size_t stage = 0; stage < stages.size(); ++stage) {
-    for (int i = 0; i < stages[stage].repeats; ++i) {
+  for (std::size_t stage = 0; stage < efficient_stages.size(); ++stage) {
+    for (int i = 0; i < efficient_stages[stage].repeats; ++i) {
       const GraphBuilder::Scope scope(builder, fmt::format("features.{}.{}", stage + 1, i));
-      x = inverted_bottleneck(builder, stages[stage], i == 0 ? stages[stage].stride : 1, x);
+      x = inverted_bottleneck(builder, efficient_stages[stage],
+                              i == 0 ? efficient_stages[stage].stride : 1, x);
     }
   }
   x = conv_sequence(builder, "features.8", Conv2d{.channels = 1280}, silu, x);
@@ -86,17 +87,18 @@ Graph build(const NetworkArguments& arguments) {
   return std::move(builder).finish();
 }
 
-constexpr std::array<NetworkParameter, 2> parameters{image_parameter("224"), classes_parameter};
+constexpr std::array<NetworkParameter, 2> efficientnet_parameters{image_parameter("224"),
+                                                                  classes_parameter};
 
-constexpr std::array<Network, 1> family{{
+constexpr std::array<Network, 1> efficientnet_family{{
     {"efficientnet_b0", "EfficientNet-B0",
      "torchvision efficientnet_b0, after Tan, Le 2019; stochastic depth (one random factor per "
      "image and residual block in training) is left out",
-     parameters, build},
+     efficientnet_parameters, build_efficientnet},
 }};
 
 }  // namespace
 
-std::span<const Network> efficientnet_networks() { return family; }
+std::span<const Network> efficientnet_networks() { return efficientnet_family; }
 
 }  // namespace strata::zoo

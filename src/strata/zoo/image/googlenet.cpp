@@ -69,7 +69,7 @@ TensorId stem(GraphBuilder& builder, TensorId x) {
   return max_pool(builder, "maxpool2", pool, x);
 }
 
-Graph build(const NetworkArguments& arguments) {
+Graph build_googlenet(const NetworkArguments& arguments) {
   GraphBuilder builder("googlenet");
   const std::int64_t classes = arguments.number("classes");
   const bool has_auxiliary = has_auxiliary_heads(arguments);
@@ -97,17 +97,17 @@ Graph build(const NetworkArguments& arguments) {
   return std::move(builder).finish();
 }
 
-constexpr std::array<NetworkParameter, 3> parameters{image_parameter("224"), classes_parameter,
-                                                     auxiliary_parameter};
+constexpr std::array<NetworkParameter, 3> googlenet_parameters{
+    image_parameter("224"), classes_parameter, auxiliary_parameter};
 
-constexpr std::array<Network, 1> family{{
+constexpr std::array<Network, 1> googlenet_family{{
     {"googlenet", "GoogLeNet",
      "torchvision googlenet, after Szegedy et al. 2014: batch normalisation, 3×3 for 5×5",
-     parameters, build},
+     googlenet_parameters, build_googlenet},
 }};
 
 }  // namespace
 
-std::span<const Network> googlenet_networks() { return family; }
+std::span<const Network> googlenet_networks() { return googlenet_family; }
 
 }  // namespace strata::zoo

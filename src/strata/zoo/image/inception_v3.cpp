@@ -97,7 +97,7 @@ TensorId module_e(GraphBuilder& builder, std::string_view name, TensorId x) {
   return concat(builder, "cat", {one, three, twice, pooled_branch(builder, 192, x)});
 }
 
-TensorId stem(GraphBuilder& builder, TensorId x) {
+TensorId inception_stem(GraphBuilder& builder, TensorId x) {
   x = basic_conv(builder, "Conv2d_1a_3x3", Conv2d{.channels = 32, .kernel = 3, .stride = 2}, x);
   x = basic_conv(builder, "Conv2d_2a_3x3", Conv2d{.channels = 32, .kernel = 3}, x);
   x = basic_conv(builder, "Conv2d_2b_3x3", same_size(64, 3, 3), x);
@@ -116,10 +116,10 @@ void auxiliary_head(GraphBuilder& builder, std::int64_t classes, TensorId x) {
   builder.output(linear(builder, "fc", classes, x));
 }
 
-Graph build(const NetworkArguments& arguments) {
+Graph build_inception_v3(const NetworkArguments& arguments) {
   GraphBuilder builder("inception_v3");
   const std::int64_t classes = arguments.number("classes");
-  TensorId x = stem(builder, image_input(builder, arguments.number("image")));
+  TensorId x = inception_stem(builder, image_input(builder, arguments.number("image")));
   x = module_a(builder, "Mixed_5b", 32, x);
   x = module_a(builder, "Mixed_5c", 64, x);
   x = module_a(builder, "Mixed_5d", 64, x);
@@ -138,17 +138,17 @@ Graph build(const NetworkArguments& arguments) {
   return std::move(builder).finish();
 }
 
-constexpr std::array<NetworkParameter, 3> parameters{image_parameter("299"), classes_parameter,
-                                                     auxiliary_parameter};
+constexpr std::array<NetworkParameter, 3> inception_v3_parameters{
+    image_parameter("299"), classes_parameter, auxiliary_parameter};
 
-constexpr std::array<Network, 1> family{{
+constexpr std::array<Network, 1> inception_v3_family{{
     {"inception_v3", "Inception v3",
      "torchvision inception_v3, after Szegedy et al. 2015, Rethinking the inception architecture",
-     parameters, build},
+     inception_v3_parameters, build_inception_v3},
 }};
 
 }  // namespace
 
-std::span<const Network> inception_v3_networks() { return family; }
+std::span<const Network> inception_v3_networks() { return inception_v3_family; }
 
 }  // namespace strata::zoo

@@ -44,24 +44,24 @@ Graph build_caffe() {
   return std::move(builder).finish();
 }
 
-Graph build(const NetworkArguments& arguments) {
+Graph build_lenet(const NetworkArguments& arguments) {
   return arguments.word("variant", variants) == 0 ? build_lecun() : build_caffe();
 }
 
-constexpr std::array<NetworkParameter, 1> parameters{{
+constexpr std::array<NetworkParameter, 1> lenet_parameters{{
     {"variant", "lecun", "lecun: 32×32, 6 and 16 filters; caffe: 28×28, 20 and 50 filters"},
 }};
 
-constexpr std::array<Network, 1> family{{
+constexpr std::array<Network, 1> lenet_family{{
     {"lenet5", "LeNet-5",
      "LeCun et al. 1998, Gradient-based learning applied to document recognition, with full "
      "connections in C3, plain average pooling and a linear output; variant=caffe: Caffe's "
      "examples/mnist/lenet.prototxt",
-     parameters, build},
+     lenet_parameters, build_lenet},
 }};
 
 }  // namespace
 
-std::span<const Network> lenet_networks() { return family; }
+std::span<const Network> lenet_networks() { return lenet_family; }
 
 }  // namespace strata::zoo

@@ -12,7 +12,7 @@
 namespace strata::zoo {
 namespace {
 
-constexpr UnaryKind relu6 = UnaryKind::relu6;
+constexpr UnaryKind up_to_six = UnaryKind::relu6;
 
 /// Zeros before the first row; after the last there is always one. TensorFlow's "same" padding and
 /// Keras's correct_pad agree on it for a 3×3 window of stride 2.
@@ -33,7 +33,8 @@ Convolution strided_conv(std::int64_t channels, std::int64_t groups, std::int64_
 
 /// The first convolution: 32 filters of 3×3 with stride 2.
 TensorId first_conv(GraphBuilder& builder, const ConvNames& names, TensorId x) {
-  return conv_norm_act(builder, names, strided_conv(32, 1, near_padding(builder, x), 1), relu6, x);
+  return conv_norm_act(builder, names, strided_conv(32, 1, near_padding(builder, x), 1), up_to_six,
+                       x);
 }
 
 struct DepthwiseNames {
@@ -46,13 +47,14 @@ TensorId depthwise(GraphBuilder& builder, const DepthwiseNames& names, PaddingSt
   const std::int64_t channels = builder.extent(x, 1);
   if (stride == 1) {
     const Conv2d same{.channels = channels, .kernel = 3, .padding = 1, .groups = channels};
-    return conv_norm_act(builder, names.conv, same, relu6, x);
+    return conv_norm_act(builder, names.conv, same, up_to_six, x);
   }
   if (style == PaddingStyle::fused) {
-    return conv_norm_act(builder, names.conv, strided_conv(channels, channels, near, 1), relu6, x);
+    return conv_norm_act(builder, names.conv, strided_conv(channels, channels, near, 1), up_to_six,
+                         x);
   }
   x = builder.add(names.pad, Pad{.begin = {0, 0, near, near}, .end = {0, 0, 1, 1}}, {x});
-  return conv_norm_act(builder, names.conv, strided_conv(channels, channels, 0, 0), relu6, x);
+  return conv_norm_act(builder, names.conv, strided_conv(channels, channels, 0, 0), up_to_six, x);
 }
 
 // ---- version 1-----------------------------------------------------------------------------------
@@ -85,7 +87,7 @@ TensorId separable(GraphBuilder& builder, std::size_t number, PaddingStyle style
   x = depthwise(builder, {fmt::format("conv_pad_{}", number), {dw, dw_bn, dw_relu}}, style,
                 layer.stride, 0, x);
   return conv_norm_act(builder, {pw, pw + "_bn", pw + "_relu"}, Conv2d{.channels = layer.channels},
-                       relu6, x);
+                       up_to_six, x);
 }
 
 Graph build_v1(const NetworkArguments& arguments) {
@@ -138,7 +140,7 @@ TensorId bottleneck(GraphBuilder& builder, std::size_t number, PaddingStyle styl
   if (number > 0) {
     const std::string expand = name + "_expand";
     x = conv_norm_act(builder, {expand, expand + "_BN", expand + "_relu"},
-                      Conv2d{.channels = 6 * builder.extent(x, 1)}, relu6, x);
+                      Conv2d{.channels = 6 * builder.extent(x, 1)}, up_to_six, x);
   }
   const std::string dw = name + "_depthwise", dw_bn = dw + "_BN", dw_relu = dw + "_relu";
   x = depthwise(builder, {name + "_pad", {dw, dw_bn, dw_relu}}, style, layer.stride,
@@ -157,30 +159,30 @@ Graph build_v2(const NetworkArguments& arguments) {
   for (std::size_t i = 0; i < bottlenecks.size(); ++i) {
     x = bottleneck(builder, i, style, bottlenecks[i], x);
   }
-  x = conv_norm_act(builder, {"Conv_1", "Conv_1_bn", "out_relu"}, Conv2d{.channels = 1280}, relu6,
-                    x);
+  x = conv_norm_act(builder, {"Conv_1", "Conv_1_bn", "out_relu"}, Conv2d{.channels = 1280},
+                    up_to_six, x);
   x = global_average(builder, "global_average_pooling2d", x);
   x = linear(builder, "predictions", arguments.number("classes"), x);
   builder.output(builder.add("predictions_softmax", Softmax{}, {x}));
   return std::move(builder).finish();
 }
 
-constexpr std::array<NetworkParameter, 3> parameters{image_parameter("224"), classes_parameter,
-                                                     padding_parameter};
+constexpr std::array<NetworkParameter, 3> mobilenet_keras_parameters{
+    image_parameter("224"), classes_parameter, padding_parameter};
 
-constexpr std::array<Network, 2> family{{
+constexpr std::array<Network, 2> mobilenet_keras_family{{
     {"mobilenet_v1", "MobileNet v1",
      "keras.applications.MobileNet (width 1.0), after Howard et al. 2017: zero-padding layers, "
      "softmax at the end",
-     parameters, build_v1},
+     mobilenet_keras_parameters, build_v1},
     {"mobilenet_v2_keras", "MobileNet v2 (Keras)",
      "keras.applications.MobileNetV2 (width 1.0), after Sandler et al. 2018: zero-padding layers, "
      "softmax at the end",
-     parameters, build_v2},
+     mobilenet_keras_parameters, build_v2},
 }};
 
 }  // namespace
 
-std::span<const Network> mobilenet_keras_networks() { return family; }
+std::span<const Network> mobilenet_keras_networks() { return mobilenet_keras_family; }
 
 }  // namespace strata::zoo

@@ -13,7 +13,7 @@ TensorId conv_relu(GraphBuilder& builder, std::string_view number, Conv2d convol
   return relu(builder, std::string("relu").append(number), x);
 }
 
-Graph build(const NetworkArguments& arguments) {
+Graph build_overfeat(const NetworkArguments& arguments) {
   GraphBuilder builder("overfeat");
   const Window pool{.kernel = 2, .stride = 2, .ceil_mode = true};
   TensorId x = image_input(builder, 231);
@@ -36,17 +36,17 @@ Graph build(const NetworkArguments& arguments) {
   return std::move(builder).finish();
 }
 
-constexpr std::array<NetworkParameter, 1> parameters{classes_parameter};
+constexpr std::array<NetworkParameter, 1> overfeat_parameters{classes_parameter};
 
-constexpr std::array<Network, 1> family{{
+constexpr std::array<Network, 1> overfeat_family{{
     {"overfeat", "OverFeat (fast)",
      "Sermanet et al. 2013, OverFeat, table 1, sizes as in soumith/convnet-benchmarks; ReLU and "
      "dropout after the first two fully connected layers are the paper's",
-     parameters, build},
+     overfeat_parameters, build_overfeat},
 }};
 
 }  // namespace
 
-std::span<const Network> overfeat_networks() { return family; }
+std::span<const Network> overfeat_networks() { return overfeat_family; }
 
 }  // namespace strata::zoo

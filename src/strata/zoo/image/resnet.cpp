@@ -51,7 +51,7 @@ TensorId residual_block(GraphBuilder& builder, BlockKind kind, std::int64_t widt
   return relu(builder, "relu", add(builder, "add", branch, shortcut));
 }
 
-Graph build(const NetworkArguments& arguments, const ResNet& network) {
+Graph build_resnet(const NetworkArguments& arguments, const ResNet& network) {
   GraphBuilder builder{std::string(network.name)};
   TensorId x = image_input(builder, arguments.number("image"));
   x = conv_bn(builder, 1, {.channels = 64, .kernel = 7, .stride = 2, .padding = 3}, x);
@@ -77,25 +77,26 @@ constexpr ResNet resnet152{"resnet152", BlockKind::bottleneck, {3, 8, 36, 3}};
 
 template <const ResNet& network>
 Graph build_as(const NetworkArguments& arguments) {
-  return build(arguments, network);
+  return build_resnet(arguments, network);
 }
 
-constexpr std::array<NetworkParameter, 2> parameters{image_parameter("224"), classes_parameter};
+constexpr std::array<NetworkParameter, 2> resnet_parameters{image_parameter("224"),
+                                                            classes_parameter};
 constexpr std::string_view basic_source =
     "torchvision, after He et al. 2015, Deep residual learning";
 constexpr std::string_view bottleneck_source =
     "torchvision, after He et al. 2015, Deep residual learning, with the stride on the 3×3 (v1.5)";
 
-constexpr std::array<Network, 5> family{{
-    {"resnet18", "ResNet-18", basic_source, parameters, build_as<resnet18>},
-    {"resnet34", "ResNet-34", basic_source, parameters, build_as<resnet34>},
-    {"resnet50", "ResNet-50", bottleneck_source, parameters, build_as<resnet50>},
-    {"resnet101", "ResNet-101", bottleneck_source, parameters, build_as<resnet101>},
-    {"resnet152", "ResNet-152", bottleneck_source, parameters, build_as<resnet152>},
+constexpr std::array<Network, 5> resnet_family{{
+    {"resnet18", "ResNet-18", basic_source, resnet_parameters, build_as<resnet18>},
+    {"resnet34", "ResNet-34", basic_source, resnet_parameters, build_as<resnet34>},
+    {"resnet50", "ResNet-50", bottleneck_source, resnet_parameters, build_as<resnet50>},
+    {"resnet101", "ResNet-101", bottleneck_source, resnet_parameters, build_as<resnet101>},
+    {"resnet152", "ResNet-152", bottleneck_source, resnet_parameters, build_as<resnet152>},
 }};
 
 }  // namespace
 
-std::span<const Network> resnet_networks() { return family; }
+std::span<const Network> resnet_networks() { return resnet_family; }
 
 }  // namespace strata::zoo

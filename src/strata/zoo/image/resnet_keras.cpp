@@ -52,7 +52,7 @@ TensorId stem(GraphBuilder& builder, PaddingStyle style, TensorId x) {
                   {.kernel = 3, .stride = 2, .padding = is_explicit ? 0 : std::int64_t{1}}, x);
 }
 
-Graph build(const NetworkArguments& arguments) {
+Graph build_resnet_keras(const NetworkArguments& arguments) {
   GraphBuilder builder("resnet50_keras");
   TensorId x = image_input(builder, arguments.number("image"));
   x = stem(builder, padding_style(arguments), x);
@@ -71,18 +71,18 @@ Graph build(const NetworkArguments& arguments) {
   return std::move(builder).finish();
 }
 
-constexpr std::array<NetworkParameter, 3> parameters{image_parameter("224"), classes_parameter,
-                                                     padding_parameter};
+constexpr std::array<NetworkParameter, 3> resnet_keras_parameters{
+    image_parameter("224"), classes_parameter, padding_parameter};
 
-constexpr std::array<Network, 1> family{{
+constexpr std::array<Network, 1> resnet_keras_family{{
     {"resnet50_keras", "ResNet-50 (Keras)",
      "keras.applications.ResNet50, after He et al. 2015: biased convolutions, stride on the first "
      "1×1, zero-padding layers, softmax at the end",
-     parameters, build},
+     resnet_keras_parameters, build_resnet_keras},
 }};
 
 }  // namespace
 
-std::span<const Network> resnet_keras_networks() { return family; }
+std::span<const Network> resnet_keras_networks() { return resnet_keras_family; }
 
 }  // namespace strata::zoo

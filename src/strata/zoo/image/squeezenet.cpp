@@ -9,8 +9,8 @@
 namespace strata::zoo {
 namespace {
 
-/// A fire module at its place in torchvision's `features`: 1×1 squeeze, then 1×1 and 3×3 expansion
-/// side by side.
+/// A fire module at its place in torchvision's `features`: 1×1 squeeze, then 1×1 and 3×3
+/// expansion side by side.
 struct Fire {
   int index;
   std::int64_t squeeze;
@@ -25,7 +25,8 @@ constexpr std::array<Fire, 8> fires{{{3, 16, 64},
                                      {11, 64, 256},
                                      {12, 64, 256}}};
 
-TensorId conv_relu(GraphBuilder& builder, const std::string& name, Conv2d convolution, TensorId x) {
+TensorId fire_conv_relu(GraphBuilder& builder, const std::string& name, Conv2d convolution,
+                        TensorId x) {
   convolution.bias = true;
   x = conv(builder, name, convolution, x);
   return relu(builder, name + "_activation", x);
@@ -33,14 +34,14 @@ TensorId conv_relu(GraphBuilder& builder, const std::string& name, Conv2d convol
 
 TensorId fire(GraphBuilder& builder, const Fire& module, TensorId x) {
   const GraphBuilder::Scope scope(builder, fmt::to_string(module.index));
-  x = conv_relu(builder, "squeeze", {.channels = module.squeeze}, x);
-  const TensorId one = conv_relu(builder, "expand1x1", {.channels = module.expand}, x);
-  const TensorId three =
-      conv_relu(builder, "expand3x3", {.channels = module.expand, .kernel = 3, .padding = 1}, x);
+  x = fire_conv_relu(builder, "squeeze", {.channels = module.squeeze}, x);
+  const TensorId one = fire_conv_relu(builder, "expand1x1", {.channels = module.expand}, x);
+  const TensorId three = fire_conv_relu(builder, "expand3x3",
+                                        {.channels = module.expand, .kernel = 3, .padding = 1}, x);
   return concat(builder, "cat", {one, three});
 }
 
-TensorId features(GraphBuilder& builder, TensorId x) {
+TensorId squeezenet_features(GraphBuilder& builder, TensorId x) {
   const GraphBuilder::Scope scope(builder, "features");
   const Window pool{.kernel = 3, .stride = 2, .ceil_mode = true};
   x = conv(builder, "0", Conv2d{.channels = 64, .kernel = 3, .stride = 2, .bias = true}, x);
@@ -55,9 +56,9 @@ TensorId features(GraphBuilder& builder, TensorId x) {
   return x;
 }
 
-Graph build(const NetworkArguments& arguments) {
+Graph build_squeezenet(const NetworkArguments& arguments) {
   GraphBuilder builder("squeezenet1_1");
-  TensorId x = features(builder, image_input(builder, arguments.number("image")));
+  TensorId x = squeezenet_features(builder, image_input(builder, arguments.number("image")));
   const GraphBuilder::Scope classifier(builder, "classifier");
   x = dropout(builder, "0", 0.5, x);
   x = conv(builder, "1", Conv2d{.channels = arguments.number("classes"), .bias = true}, x);
@@ -66,17 +67,18 @@ Graph build(const NetworkArguments& arguments) {
   return std::move(builder).finish();
 }
 
-constexpr std::array<NetworkParameter, 2> parameters{image_parameter("224"), classes_parameter};
+constexpr std::array<NetworkParameter, 2> squeezenet_parameters{image_parameter("224"),
+                                                                classes_parameter};
 
-constexpr std::array<Network, 1> family{{
+constexpr std::array<Network, 1> squeezenet_family{{
     {"squeezenet1_1", "SqueezeNet 1.1",
      "torchvision squeezenet1_1, after Iandola et al. 2016, SqueezeNet, in the authors' version "
      "1.1",
-     parameters, build},
+     squeezenet_parameters, build_squeezenet},
 }};
 
 }  // namespace
 
-std::span<const Network> squeezenet_networks() { return family; }
+std::span<const Network> squeezenet_networks() { return squeezenet_family; }
 
 }  // namespace strata::zoo

@@ -27,7 +27,7 @@ TensorId features(GraphBuilder& builder, const Stages& stages, TensorId x) {
   return x;
 }
 
-Graph build(const NetworkArguments& arguments, std::string_view name, const Stages& stages) {
+Graph build_vgg(const NetworkArguments& arguments, std::string_view name, const Stages& stages) {
   GraphBuilder builder{std::string(name)};
   TensorId x = features(builder, stages, image_input(builder, arguments.number("image")));
   x = builder.add("avgpool", AdaptivePool{.output = {7, 7}}, {x});
@@ -44,23 +44,23 @@ Graph build(const NetworkArguments& arguments, std::string_view name, const Stag
 }
 
 Graph build_vgg16(const NetworkArguments& arguments) {
-  return build(arguments, "vgg16", {2, 2, 3, 3, 3});
+  return build_vgg(arguments, "vgg16", {2, 2, 3, 3, 3});
 }
 Graph build_vgg19(const NetworkArguments& arguments) {
-  return build(arguments, "vgg19", {2, 2, 4, 4, 4});
+  return build_vgg(arguments, "vgg19", {2, 2, 4, 4, 4});
 }
 
-constexpr std::array<NetworkParameter, 2> parameters{image_parameter("224"), classes_parameter};
+constexpr std::array<NetworkParameter, 2> vgg_parameters{image_parameter("224"), classes_parameter};
 
-constexpr std::array<Network, 2> family{{
+constexpr std::array<Network, 2> vgg_family{{
     {"vgg16", "VGG-16", "torchvision vgg16, after Simonyan, Zisserman 2014, configuration D",
-     parameters, build_vgg16},
+     vgg_parameters, build_vgg16},
     {"vgg19", "VGG-19", "torchvision vgg19, after Simonyan, Zisserman 2014, configuration E",
-     parameters, build_vgg19},
+     vgg_parameters, build_vgg19},
 }};
 
 }  // namespace
 
-std::span<const Network> vgg_networks() { return family; }
+std::span<const Network> vgg_networks() { return vgg_family; }
 
 }  // namespace strata::zoo

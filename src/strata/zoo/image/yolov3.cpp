@@ -28,7 +28,7 @@ std::size_t head(DarknetSections& sections, std::int64_t filters, std::int64_t c
   return branch;
 }
 
-Graph build(const NetworkArguments& arguments) {
+Graph build_yolov3(const NetworkArguments& arguments) {
   const std::int64_t image = arguments.number("image");
   if (image % coarsest_cell != 0) {
     fail(ErrorKind::usage, "parameter 'image' must be a multiple of {}, got {}", coarsest_cell,
@@ -59,17 +59,17 @@ Graph build(const NetworkArguments& arguments) {
   return std::move(builder).finish();
 }
 
-constexpr std::array<NetworkParameter, 2> parameters{
+constexpr std::array<NetworkParameter, 2> yolov3_parameters{
     image_parameter("416"), NetworkParameter{"classes", "80", "number of classes"}};
 
-constexpr std::array<Network, 1> family{{
+constexpr std::array<Network, 1> yolov3_family{{
     {"yolov3", "YOLOv3",
      "darknet's cfg/yolov3.cfg, Redmon, Farhadi 2018, at 416×416 (the cfg file trains at 608)",
-     parameters, build},
+     yolov3_parameters, build_yolov3},
 }};
 
 }  // namespace
 
-std::span<const Network> yolov3_networks() { return family; }
+std::span<const Network> yolov3_networks() { return yolov3_family; }
 
 }  // namespace strata::zoo

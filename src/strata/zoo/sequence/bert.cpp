@@ -13,55 +13,57 @@ namespace {
 
 using Scope = GraphBuilder::Scope;
 
-constexpr std::int64_t layers = 12;
-constexpr std::int64_t width = 768;
-constexpr std::int64_t heads = 12;
-constexpr std::int64_t ffn = 3072;
-constexpr std::int64_t vocabulary = 30'522;
-constexpr std::int64_t most_positions = 512;
-constexpr std::int64_t token_types = 2;
-constexpr double dropout = 0.1;
+constexpr std::int64_t bert_layers = 12;
+constexpr std::int64_t bert_width = 768;
+constexpr std::int64_t bert_heads = 12;
+constexpr std::int64_t bert_ffn = 3072;
+constexpr std::int64_t bert_vocabulary = 30'522;
+constexpr std::int64_t bert_most_positions = 512;
+constexpr std::int64_t bert_token_types = 2;
+constexpr double bert_dropout = 0.1;
 
 // Nine tenths of BERT's pre-training ran at this length (appendix A.2).
-constexpr std::int64_t default_seq = 128;
+constexpr std::int64_t bert_default_seq = 128;
 
 TensorId embed(SequenceBuilder& b) {
   const TensorId input_ids = b.tokens("input_ids");
   const TensorId token_type_ids = b.tokens("token_type_ids");
   const Scope scope(b, "embeddings");
-  const TensorId words = b.embedding("word_embeddings", input_ids, vocabulary, width);
-  const TensorId types = b.embedding("token_type_embeddings", token_type_ids, token_types, width);
-  const TensorId positions = b.learnt_positions("position_embeddings", most_positions, width);
+  const TensorId words = b.embedding("word_embeddings", input_ids, bert_vocabulary, bert_width);
+  const TensorId types =
+      b.embedding("token_type_embeddings", token_type_ids, bert_token_types, bert_width);
+  const TensorId positions =
+      b.learnt_positions("position_embeddings", bert_most_positions, bert_width);
   const TensorId sum = b.sum("sum", {positions, words, types});
-  return b.dropout("dropout", b.layer_norm("LayerNorm", sum), dropout);
+  return b.dropout("dropout", b.layer_norm("LayerNorm", sum), bert_dropout);
 }
 
 TensorId end_sublayer(SequenceBuilder& b, const std::string& name, TensorId y, TensorId x) {
   const TensorId dropped =
-      b.dropout(name + ".dropout", b.linear(name + ".dense", y, width), dropout);
+      b.dropout(name + ".dropout", b.linear(name + ".dense", y, bert_width), bert_dropout);
   return b.layer_norm(name + ".LayerNorm", b.sum(name + ".residual", {dropped, x}));
 }
 
 TensorId add_layer(SequenceBuilder& b, TensorId x) {
-  const TensorId q = b.linear("attention.self.query", x, width);
-  const TensorId k = b.linear("attention.self.key", x, width);
-  const TensorId v = b.linear("attention.self.value", x, width);
-  const TensorId attended = b.add("attention.self", Attention{.heads = heads}, {q, k, v});
+  const TensorId q = b.linear("attention.self.query", x, bert_width);
+  const TensorId k = b.linear("attention.self.key", x, bert_width);
+  const TensorId v = b.linear("attention.self.value", x, bert_width);
+  const TensorId attended = b.add("attention.self", Attention{.heads = bert_heads}, {q, k, v});
   x = end_sublayer(b, "attention.output", attended, x);
-  const TensorId inner = b.linear("intermediate.dense", x, ffn);
+  const TensorId inner = b.linear("intermediate.dense", x, bert_ffn);
   return end_sublayer(b, "output", b.unary("intermediate.gelu", UnaryKind::gelu, inner), x);
 }
 
-Graph build(const NetworkArguments&) {
-  SequenceBuilder b("bert_base", 32, default_seq);
+Graph build_bert(const NetworkArguments&) {
+  SequenceBuilder b("bert_base", 32, bert_default_seq);
   TensorId x = embed(b);
-  for (std::int64_t i = 0; i < layers; ++i) {
+  for (std::int64_t i = 0; i < bert_layers; ++i) {
     const Scope scope(b, "encoder.layer." + std::to_string(i));
     x = add_layer(b, x);
   }
   b.output(x);
   const Scope scope(b, "pooler");
-  const TensorId pooled = b.linear("dense", b.first_token("first_token", x), width);
+  const TensorId pooled = b.linear("dense", b.first_token("first_token", x), bert_width);
   b.output(b.unary("activation", UnaryKind::tanh, pooled));
   return std::move(b).finish();
 }
@@ -75,7 +77,7 @@ constinit const Network bert_base_network{
         "Devlin et al., BERT, 2018, as transformers' BertModel (bert-base-uncased): 12 layers, "
         "with pooler, without language-model head",
     .parameters = {},
-    .build = build,
+    .build = build_bert,
 };
 
 }  // namespace strata

@@ -18,7 +18,7 @@ namespace {
 
 using Scope = GraphBuilder::Scope;
 
-constexpr std::int64_t default_seq = 4096;  // Llama 2's context
+constexpr std::int64_t llama_seq = 4096;  // Llama 2's context
 
 struct Llama {
   std::int64_t layers = 0;
@@ -57,7 +57,7 @@ TensorId add_layer(SequenceBuilder& b, const Llama& llama, TensorId x) {
   return b.sum("mlp.residual", {add_mlp(b, llama, before_mlp), x});
 }
 
-constexpr std::array parameters{
+constexpr std::array llama_parameters{
     NetworkParameter{"layers", "32", "decoder layers"},
     NetworkParameter{"width", "4096", "width of the model"},
     NetworkParameter{"heads", "32", "query heads; they divide the width into even parts"},
@@ -85,10 +85,10 @@ Llama checked_arguments(const NetworkArguments& arguments) {
   return llama;
 }
 
-Graph build(const NetworkArguments& arguments) {
+Graph build_llama(const NetworkArguments& arguments) {
   constexpr std::array<std::string_view, 2> outputs{"separate", "tied"};
   const Llama llama = checked_arguments(arguments);
-  SequenceBuilder b("llama", 32, default_seq);
+  SequenceBuilder b("llama", 32, llama_seq);
   const TensorId words =
       b.embedding("model.embed_tokens", b.tokens("input_ids"), llama.vocabulary, llama.width);
   TensorId x = words;
@@ -111,8 +111,8 @@ constinit const Network llama_network{
     .source =
         "Touvron et al., Llama 2, 2023, as transformers' LlamaForCausalLM; the defaults are Llama "
         "2 7B",
-    .parameters = parameters,
-    .build = build,
+    .parameters = llama_parameters,
+    .build = build_llama,
 };
 
 }  // namespace strata

@@ -62,12 +62,12 @@ TensorId embed(SequenceBuilder& b, const Transformer& net, TensorId words) {
   return b.dropout("dropout", placed, net.dropout);
 }
 
-constexpr std::array parameters{
+constexpr std::array transformer_parameters{
     NetworkParameter{"layers", "6", "layers of the encoder, and as many of the decoder"},
     NetworkParameter{"vocabulary", "37000", "word pieces shared by source and target"},
 };
 
-Graph build(const Transformer& net, const NetworkArguments& arguments) {
+Graph build_transformer(const Transformer& net, const NetworkArguments& arguments) {
   const std::int64_t layers = layers_argument(arguments);
   SequenceBuilder b(std::string(net.name), 32, 50);
   const TensorId source = b.tokens("source");
@@ -109,8 +109,8 @@ constinit const Network transformer_base_network{
     .source =
         "Vaswani et al., Attention Is All You Need, 2017: width 512, 8 heads, 6+6 layers, one "
         "table for both embeddings and the output",
-    .parameters = parameters,
-    .build = [](const NetworkArguments& arguments) { return build(base, arguments); },
+    .parameters = transformer_parameters,
+    .build = [](const NetworkArguments& arguments) { return build_transformer(base, arguments); },
 };
 
 constinit const Network transformer_big_network{
@@ -119,8 +119,8 @@ constinit const Network transformer_big_network{
     .source =
         "Vaswani et al., Attention Is All You Need, 2017: width 1024, 16 heads, 6+6 layers, one "
         "table for both embeddings and the output",
-    .parameters = parameters,
-    .build = [](const NetworkArguments& arguments) { return build(big, arguments); },
+    .parameters = transformer_parameters,
+    .build = [](const NetworkArguments& arguments) { return build_transformer(big, arguments); },
 };
 
 }  // namespace strata

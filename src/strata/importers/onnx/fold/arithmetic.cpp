@@ -201,7 +201,7 @@ bool fold_reduction(OpContext& context) {
   return set_known(context, 0, context.dtype(0), extents, std::move(numbers));
 }
 
-constexpr std::array rows = {
+constexpr std::array arithmetic_rows = {
     FoldRow{"Add", fold_binary<add>},
     FoldRow{"Sum", fold_binary<add>},
     FoldRow{"Sub", fold_binary<subtract>},
@@ -236,6 +236,6 @@ constexpr std::array rows = {
 
 }  // namespace
 
-std::span<const FoldRow> arithmetic_folds() { return rows; }
+std::span<const FoldRow> arithmetic_folds() { return arithmetic_rows; }
 
 }  // namespace strata::onnx

@@ -137,7 +137,7 @@ bool fold_range(OpContext& context) {
   return true;
 }
 
-constexpr std::array rows = {
+constexpr std::array sources_rows = {
     FoldRow{"Shape", fold_shape},       FoldRow{"Size", fold_size},
     FoldRow{"Constant", fold_constant}, FoldRow{"ConstantOfShape", fold_constant_of_shape},
     FoldRow{"Range", fold_range},
@@ -145,6 +145,6 @@ constexpr std::array rows = {
 
 }  // namespace
 
-std::span<const FoldRow> source_folds() { return rows; }
+std::span<const FoldRow> source_folds() { return sources_rows; }
 
 }  // namespace strata::onnx

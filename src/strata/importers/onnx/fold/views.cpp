@@ -109,7 +109,7 @@ bool fold_cast(OpContext& context) {
 
 bool fold_cast_like(OpContext& context) { return fold_cast_to(context, context.dtype(1)); }
 
-constexpr std::array rows = {
+constexpr std::array views_rows = {
     FoldRow{"Identity", fold_identity},
     FoldRow{"Reshape", fold_view<reshape_target>},
     FoldRow{"Squeeze", fold_view<squeezed_shape>},
@@ -122,6 +122,6 @@ constexpr std::array rows = {
 
 }  // namespace
 
-std::span<const FoldRow> view_folds() { return rows; }
+std::span<const FoldRow> view_folds() { return views_rows; }
 
 }  // namespace strata::onnx

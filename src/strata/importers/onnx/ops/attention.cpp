@@ -269,7 +269,7 @@ void lower_group_query_attention(OpContext& context) {
   if (context.wants(2)) context.set(2, heads_first(context, parts.v, kv_heads));
 }
 
-constexpr std::array rows = {
+constexpr std::array attention_rows = {
     OpRow{"Attention", lower_attention, ""},
     OpRow{"Attention", lower_microsoft_attention, microsoft},
     OpRow{"GroupQueryAttention", lower_group_query_attention},
@@ -280,6 +280,6 @@ constexpr std::array rows = {
 
 }  // namespace
 
-std::span<const OpRow> attention_ops() { return rows; }
+std::span<const OpRow> attention_ops() { return attention_rows; }
 
 }  // namespace strata::onnx

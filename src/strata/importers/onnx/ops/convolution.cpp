@@ -145,7 +145,7 @@ void lower_conv_transpose(OpContext& context) {
   context.set(0, add_convolution(context, op, weight, {}));
 }
 
-constexpr std::array rows = {
+constexpr std::array convolution_rows = {
     OpRow{"Conv", lower_conv},
     OpRow{"ConvInteger", lower_conv_integer},
     OpRow{"ConvTranspose", lower_conv_transpose},
@@ -155,6 +155,6 @@ constexpr std::array rows = {
 
 }  // namespace
 
-std::span<const OpRow> convolution_ops() { return rows; }
+std::span<const OpRow> convolution_ops() { return convolution_rows; }
 
 }  // namespace strata::onnx

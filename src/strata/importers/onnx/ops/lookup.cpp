@@ -67,7 +67,7 @@ void lower_gather_nd(OpContext& context) {
   set_uncounted(context, {{places, context.dtype(0)}});
 }
 
-constexpr std::array rows = {
+constexpr std::array lookup_rows = {
     OpRow{"Gather", lower_gather},
     OpRow{"GatherElements", lower_gather_elements},
     OpRow{"GatherND", lower_gather_nd},
@@ -75,6 +75,6 @@ constexpr std::array rows = {
 
 }  // namespace
 
-std::span<const OpRow> lookup_ops() { return rows; }
+std::span<const OpRow> lookup_ops() { return lookup_rows; }
 
 }  // namespace strata::onnx

@@ -44,7 +44,7 @@ void lower_softmax_cross_entropy(OpContext& context) {
   context.set(1, log);
 }
 
-constexpr std::array rows = {
+constexpr std::array loss_rows = {
     OpRow{"NegativeLogLikelihoodLoss", lower_negative_log_likelihood},
     OpRow{"SoftmaxCrossEntropyLoss", lower_softmax_cross_entropy},
     OpRow{"SoftmaxCrossEntropyLossInternal", lower_softmax_cross_entropy},
@@ -52,6 +52,6 @@ constexpr std::array rows = {
 
 }  // namespace
 
-std::span<const OpRow> loss_ops() { return rows; }
+std::span<const OpRow> loss_ops() { return loss_rows; }
 
 }  // namespace strata::onnx

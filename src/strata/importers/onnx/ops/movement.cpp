@@ -220,7 +220,7 @@ void lower_trilu(OpContext& context) {
   set_uncounted(context, {context.type(0)});
 }
 
-constexpr std::array rows = {
+constexpr std::array movement_rows = {
     OpRow{"Concat", lower_concat}, OpRow{"DepthToSpace", lower_space_to_depth<true>},
     OpRow{"Expand", lower_expand}, OpRow{"Flatten", lower_view<flattened_shape>},
     OpRow{"Pad", lower_pad},       OpRow{"Reshape", lower_reshape},
@@ -232,6 +232,6 @@ constexpr std::array rows = {
 
 }  // namespace
 
-std::span<const OpRow> movement_ops() { return rows; }
+std::span<const OpRow> movement_ops() { return movement_rows; }
 
 }  // namespace strata::onnx

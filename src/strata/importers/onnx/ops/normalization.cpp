@@ -171,7 +171,7 @@ void lower_mean_variance_norm(OpContext& context) {
   context.set(0, context.add(Elementwise{ElementwiseKind::divide}, {centred, deviation}));
 }
 
-constexpr std::array rows = {
+constexpr std::array normalization_rows = {
     OpRow{"BatchNormalization", lower_batch_norm},
     OpRow{"EmbedLayerNormalization", lower_embed_layer_norm},
     OpRow{"GroupNormalization", lower_group_norm},
@@ -188,6 +188,6 @@ constexpr std::array rows = {
 
 }  // namespace
 
-std::span<const OpRow> normalization_ops() { return rows; }
+std::span<const OpRow> normalization_ops() { return normalization_rows; }
 
 }  // namespace strata::onnx

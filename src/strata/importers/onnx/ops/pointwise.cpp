@@ -79,14 +79,14 @@ void lower_self_comparison(OpContext& context) {
 }
 
 void lower_clip(OpContext& context) {
-  constexpr double none = std::numeric_limits<double>::infinity();
+  constexpr double unbounded = std::numeric_limits<double>::infinity();
   constexpr double as_good_as_none = 3e38;
   const auto bound = [&](std::size_t input, std::string_view attribute, double otherwise) {
     if (context.has(input)) return context.scalar(input);
     return std::optional(context.real(attribute, otherwise));
   };
-  const std::optional<double> least = bound(1, "min", -none);
-  const std::optional<double> most = bound(2, "max", none);
+  const std::optional<double> least = bound(1, "min", -unbounded);
+  const std::optional<double> most = bound(2, "max", unbounded);
   UnaryKind kind = UnaryKind::clip;
   if (least == 0.0 && most == 6.0) kind = UnaryKind::relu6;
   if (least == 0.0 && most && *most > as_good_as_none) kind = UnaryKind::relu;
@@ -189,7 +189,7 @@ void lower_identity(OpContext& context) { context.pass_on(0, 0); }
 using E = ElementwiseKind;
 using U = UnaryKind;
 
-constexpr std::array rows = {
+constexpr std::array pointwise_rows = {
     OpRow{"Abs", lower_unary<U::absolute>},
     OpRow{"Add", lower_elementwise<E::add>},
     OpRow{"And", lower_elementwise<E::logical_and>},
@@ -256,6 +256,6 @@ constexpr std::array rows = {
 
 }  // namespace
 
-std::span<const OpRow> pointwise_ops() { return rows; }
+std::span<const OpRow> pointwise_ops() { return pointwise_rows; }
 
 }  // namespace strata::onnx

@@ -42,7 +42,7 @@ void lower_global_pool(OpContext& context) {
   context.set(0, context.add(op, {x}));
 }
 
-constexpr std::array rows = {
+constexpr std::array pool_rows = {
     OpRow{"AveragePool", lower_pool<PoolKind::average>},
     OpRow{"MaxPool", lower_pool<PoolKind::maximum>},
     OpRow{"LpPool", lower_pool<PoolKind::average>},
@@ -55,6 +55,6 @@ constexpr std::array rows = {
 
 }  // namespace
 
-std::span<const OpRow> pool_ops() { return rows; }
+std::span<const OpRow> pool_ops() { return pool_rows; }
 
 }  // namespace strata::onnx

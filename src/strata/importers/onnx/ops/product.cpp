@@ -121,7 +121,7 @@ void lower_matmul_n_bits(OpContext& context) {
   context.set(0, y);
 }
 
-constexpr std::array rows = {
+constexpr std::array product_rows = {
     OpRow{"DynamicQuantizeMatMul", lower_quantised_matmul<4>},
     OpRow{"Einsum", lower_einsum},
     OpRow{"FusedGemm", lower_fused_gemm},
@@ -180,6 +180,6 @@ DraftId matrix_product(OpContext& context, DraftId a, DraftId b, const MatMul& o
   return context.reshaped(y, shape);
 }
 
-std::span<const OpRow> product_ops() { return rows; }
+std::span<const OpRow> product_ops() { return product_rows; }
 
 }  // namespace strata::onnx

@@ -72,7 +72,7 @@ void lower_quantised_concat(OpContext& context) {
   context.set(0, context.add(Concat{context.integer("axis", 1)}, parts));
 }
 
-constexpr std::array rows = {
+constexpr std::array quantization_rows = {
     OpRow{"DequantizeLinear", lower_dequantise},
     OpRow{"DynamicQuantizeLinear", lower_dynamic_quantise},
     OpRow{"QLinearAdd", lower_quantised_pair<ElementwiseKind::add>},
@@ -85,6 +85,6 @@ constexpr std::array rows = {
 
 }  // namespace
 
-std::span<const OpRow> quantization_ops() { return rows; }
+std::span<const OpRow> quantization_ops() { return quantization_rows; }
 
 }  // namespace strata::onnx

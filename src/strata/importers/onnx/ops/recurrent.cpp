@@ -132,7 +132,7 @@ void lower_lstm(OpContext& context) { RecurrentReader(context, CellKind::lstm, 4
 void lower_gru(OpContext& context) { RecurrentReader(context, CellKind::gru, 3).read(); }
 void lower_rnn(OpContext& context) { RecurrentReader(context, CellKind::rnn_tanh, 1).read(); }
 
-constexpr std::array rows = {
+constexpr std::array recurrent_rows = {
     OpRow{"LSTM", lower_lstm},
     OpRow{"GRU", lower_gru},
     OpRow{"RNN", lower_rnn},
@@ -140,6 +140,6 @@ constexpr std::array rows = {
 
 }  // namespace
 
-std::span<const OpRow> recurrent_ops() { return rows; }
+std::span<const OpRow> recurrent_ops() { return recurrent_rows; }
 
 }  // namespace strata::onnx

@@ -70,7 +70,7 @@ void lower_log_sum_exp(OpContext& context) {
   context.set(0, logarithm_of_sum(context, exponential));
 }
 
-constexpr std::array rows = {
+constexpr std::array reduction_rows = {
     OpRow{"ReduceL1", lower_sum_of<UnaryKind::absolute>},
     OpRow{"ReduceL2", lower_reduce<ReduceKind::l2>},
     OpRow{"ReduceLogSum", lower_log_sum},
@@ -85,6 +85,6 @@ constexpr std::array rows = {
 
 }  // namespace
 
-std::span<const OpRow> reduction_ops() { return rows; }
+std::span<const OpRow> reduction_ops() { return reduction_rows; }
 
 }  // namespace strata::onnx

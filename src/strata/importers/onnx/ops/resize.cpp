@@ -133,13 +133,13 @@ void lower_resize(OpContext& context) {
   context.set(0, context.add(has_factors ? by_factor : to_extent, {context.tensor(0)}));
 }
 
-constexpr std::array rows = {
+constexpr std::array resize_rows = {
     OpRow{"Resize", lower_resize},
     OpRow{"Upsample", lower_resize},
 };
 
 }  // namespace
 
-std::span<const OpRow> resize_ops() { return rows; }
+std::span<const OpRow> resize_ops() { return resize_rows; }
 
 }  // namespace strata::onnx

@@ -94,21 +94,22 @@ Sourced outer_rate(const Bench& bench, WalkSpace& space, AccessMix mix) {
   return better;
 }
 
-double memory_bytes_of(const Topology& topology) {
-  double bytes = 0;
-  for (const NumaNode& node : topology.nodes) bytes += static_cast<double>(node.memory_bytes);
-  if (bytes > 0) return bytes;
-  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+// In a container the topology may show a part of the memory only; the kernel's count is of all.
+Sourced memory_bytes_of(const Topology& topology) {
+  double of_nodes = 0;
+  for (const NumaNode& node : topology.nodes) of_nodes += static_cast<double>(node.memory_bytes);
+  const double of_kernel =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  if (of_kernel > of_nodes) return {of_kernel, "the kernel's count of physical pages"};
+  return {of_nodes, fmt::format("{}: {} memory node{}", topology.source, topology.nodes.size(),
+                                topology.nodes.size() == 1 ? "" : "s")};
 }
 
 MemoryLevel outer_level(const Bench& bench, const Subject& subject, WalkSpace& space,
                         const Say& say) {
   MemoryLevel level;
   level.name = "DRAM";
-  level.capacity_bytes = {
-      memory_bytes_of(subject.topology),
-      fmt::format("{}: {} memory node{}", subject.topology.source, subject.topology.nodes.size(),
-                  subject.topology.nodes.size() == 1 ? "" : "s")};
+  level.capacity_bytes = memory_bytes_of(subject.topology);
   for (const AccessMix mix : all_mixes) {
     say(fmt::format("DRAM {}", name_of(mix)));
     level.mixes.push_back({mix, outer_rate(bench, space, mix)});

@@ -2,6 +2,7 @@
 #include "strata/base/error.hpp"
 #include "strata/measure/ceilings.hpp"
 #include "strata/measure/cuda/convolution/context.cuh"
+#include "strata/measure/cuda/convolution/efficiencies.cuh"
 #include "strata/measure/cuda/nvml.hpp"
 
 #include <algorithm>
@@ -81,6 +82,10 @@ class CudaConvDevice final : public ConvDevice {
   ConvTiming time(PreparedConvolution& prepared, const ConvTensors& tensors,
                   const ConvTimingOptions& options) override;
   std::optional<HostTransfers> host_transfers(std::int64_t bytes) override;
+  ConvEfficiencies efficiencies(PreparedConvolution& prepared,
+                                const ConvTensors& tensors) override {
+    return efficiency_counter_.of(prepared, tensors);
+  }
   ConvDeviceFacts facts() const override;
   bool is_cuda() const override { return true; }
   void* stream() const override { return context_->stream.get(); }
@@ -105,6 +110,7 @@ class CudaConvDevice final : public ConvDevice {
   std::shared_ptr<ConvContext> context_;
   std::unique_ptr<Nvml> nvml_;
   StrategyList strategies_;
+  EfficiencyCounter efficiency_counter_{info_.index, context_->stream.get()};
 };
 
 ConvDeviceFacts CudaConvDevice::facts() const {

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/output.hpp"
+#include "cli/output_files.hpp"
+#include "strata/base/error.hpp"
+#include "strata/base/text.hpp"
+#include "strata/base/units.hpp"
+#include "strata/profile/read_profile.hpp"
+#include "strata/report/comparison_report.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <iterator>
+
+namespace strata {
+namespace {
+
+constexpr std::string_view groupings[] = {"type", "layer", "block", "pass"};
+
+constexpr Argument arguments[] = {
+    {.name = "A", .help = "A profile: what predict, measure --json wrote.", .offer = Offer::file},
+    {.name = "B", .help = "The profile beside it.", .offer = Offer::file}};
+constexpr Flag by_flag{.name = "by",
+                       .value = "WHAT",
+                       .help = "Times by type, layer, block or pass.",
+                       .choices = groupings,
+                       .offer = Offer::choices};
+constexpr Flag layers_flag{
+    .name = "layers", .value = "N", .help = "The N largest differences, or all of them: all."};
+constexpr Flag threshold_flag{
+    .name = "threshold", .value = "X", .help = "Exit code 1 when they differ by more: 5% or 0.05."};
+constexpr Flag json_flag{.name = "json",
+                         .value = "FILE",
+                         .help = "Everything as JSON; - is standard output.",
+                         .offer = Offer::file};
+constexpr Flag csv_flag{.name = "csv",
+                        .value = "FILE",
+                        .help = "A line per layer and pass; - is standard output.",
+                        .offer = Offer::file};
+constexpr Flag flags[] = {by_flag, layers_flag, threshold_flag, json_flag, csv_flag};
+
+double parse_threshold(std::string_view text) {
+  std::string_view number = trimmed(text);
+  const bool is_percent = number.ends_with('%');
+  if (is_percent) number = trimmed(number.substr(0, number.size() - 1));
+  double value = 0;
+  const auto [end, problem] = std::from_chars(number.data(), number.data() + number.size(), value);
+  const bool is_number = problem == std::errc() && end == number.data() + number.size();
+  if (!is_number || !(value >= 0) || value > 1e6)
+    fail(ErrorKind::usage, "--threshold: expected a share as 5% or 0.05, got '{}'", text);
+  return is_percent ? value / 100 : value;
+}
+
+CompareView view_of(const Arguments& given) {
+  CompareView view;
+  view.a = std::filesystem::path(given.word(0)).stem().string();
+  view.b = std::filesystem::path(given.word(1)).stem().string();
+  if (const auto by = given.value(by_flag)) {
+    const auto* const at = std::find(std::begin(groupings), std::end(groupings), *by);
+    view.by = static_cast<CompareBy>(at - std::begin(groupings));
+  }
+  if (const auto layers = given.value(layers_flag)) {
+    view.layers =
+        *layers == "all"
+            ? ~std::size_t{0}
+            : static_cast<std::size_t>(parse_whole_number(*layers, "--layers (or all)", 0));
+  }
+  if (const auto threshold = given.value(threshold_flag))
+    view.threshold = parse_threshold(*threshold);
+  return view;
+}
+
+int run(const Request& request) {
+  const Arguments& given = request.arguments;
+  check_outputs(given, {&json_flag, &csv_flag});
+  const CompareView view = view_of(given);
+  const Profile a = load_profile(std::string(given.word(0)));
+  const Profile b = load_profile(std::string(given.word(1)));
+  const ProfileComparison comparison = compare_profiles(a, b);
+
+  OutputFiles outputs(given);
+  outputs.write(json_flag,
+                [&] { return to_json(comparison, view, {.command = request.command_line}); });
+  outputs.write(csv_flag, [&] { return to_csv(comparison); });
+  if (!outputs.took_stdout()) print(to_text(comparison, view, request.style));
+  const bool is_beyond = view.threshold && comparison.is_beyond(*view.threshold);
+  return is_beyond ? exit_code::answer_is_no : exit_code::done;
+}
+
+}  // namespace
+
+constexpr Command compare_command{.name = "compare",
+                                  .summary = "Two profiles side by side, layer by layer",
+                                  .arguments = arguments,
+                                  .flags = flags,
+                                  .run = run};
+
+}  // namespace strata

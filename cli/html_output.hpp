@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/command.hpp"
+#include "strata/report/convolution_report.hpp"
+#include "strata/report/html_page.hpp"
+#include "strata/report/roofline_summary.hpp"
+#include "strata/strata.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// Results as pages: what --html of every command and `strata report` have in common.
+namespace strata {
+
+inline constexpr Flag html_flag{.name = "html",
+                                .value = "FILE",
+                                .help = "A page to look at and explore; - is stdout.",
+                                .offer = Offer::file};
+
+/// The page; standard error says so when this build can only write a plain one.
+std::string page_text(std::string_view title, const std::vector<HtmlPart>& parts);
+
+/// A predicted iteration with its timeline, its network and its rooflines.
+HtmlPart page_part(const PredictedIteration& iteration, const Machine& machine,
+                   const Provenance& provenance);
+HtmlPart page_part(const ModelSummary& summary, const Provenance& provenance);
+HtmlPart page_part(const RooflineSummary& summary, const Provenance& provenance);
+HtmlPart page_part(const ConvResults& results, const ConvView& view, const Provenance& provenance);
+HtmlPart page_part(const SweepTable& table, const Provenance& provenance);
+
+/// The page of a sweep, when --html was given. Errors (usage): it is to go to standard output,
+/// where points and answers go.
+void write_sweep_page(const Request& request, const SweepTable& table);
+void check_sweep_page(const Arguments& given);
+
+/// Rooflines of a profile under a machine, and their pictures for the plain page. A profile or a
+/// machine that lacks what it takes leaves a note instead.
+void add_rooflines(HtmlPart& part, const Profile& profile, const Machine& machine,
+                   const Provenance& provenance);
+
+}  // namespace strata

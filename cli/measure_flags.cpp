@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/measure_flags.hpp"
+
+#include "cli/machine_at_hand.hpp"
+#include "strata/base/error.hpp"
+#include "strata/base/text.hpp"
+#include "strata/base/units.hpp"
+#include "strata/measure/this_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+namespace strata {
+namespace {
+
+constexpr std::int64_t most_iterations = 1'000'000;
+
+std::size_t count_in(const Arguments& given, const Flag& flag, std::size_t otherwise) {
+  const auto text = given.value(flag);
+  if (!text) return otherwise;
+  return static_cast<std::size_t>(
+      parse_whole_number(*text, fmt::format("--{}", flag.name), 1, most_iterations));
+}
+
+// "NVIDIA H200" is the H200 that ships; where several could be meant, none is.
+const Machine* shipped_machine_titled(std::string_view device) {
+  const std::string name = lower_case(device);
+  const Machine* found = nullptr;
+  for (const Machine& machine : shipped_machines()) {
+    const std::string title = lower_case(machine.title);
+    if (title != name && !title.starts_with(name + " ")) continue;
+    if (found != nullptr) return nullptr;
+    found = &machine;
+  }
+  return found;
+}
+
+}  // namespace
+
+MeasureDevice measure_device(const Arguments& given) {
+  const std::string_view text = given.value(measure_device_flag).value_or("cpu");
+  if (text == "cpu") return {};
+  if (text == "cuda") return {.is_gpu = true};
+  constexpr std::string_view numbered = "cuda:";
+  constexpr int most_devices = 1024;
+  if (!text.starts_with(numbered))
+    fail(ErrorKind::usage, "--device expects cpu, cuda or cuda:N, got '{}'", text);
+  const std::int64_t index =
+      parse_whole_number(text.substr(numbered.size()), "--device cuda:N", 0, most_devices);
+  return {.is_gpu = true, .index = static_cast<int>(index)};
+}
+
+std::unique_ptr<TrainingDevice> opened(const MeasureDevice& device, const DeviceChoices& choices) {
+  if (!device.is_gpu) return cpu_training_device(choices);
+  if (!choices.engine.empty())
+    fail(ErrorKind::usage, "--engine is about the CPU and does not go with --device cuda");
+  return cuda_training_device(device.index, choices);
+}
+
+MeasureOptions measure_options(const Arguments& given, const MeasureDevice& device) {
+  MeasureOptions options;
+  options.iterations = count_in(given, measure_iterations_flag, options.iterations);
+  options.warm_up = count_in(given, measure_warm_up_flag, options.warm_up);
+  options.times_whole_apart = device.is_gpu;
+  options.wants_recording = given.has(measure_graph_flag);
+  options.engine.training.inference = given.has(inference_flag);
+  for (const Flag* flag : {&optimizer_flag, &loss_flag}) {
+    if (given.has(*flag) && options.engine.training.inference)
+      fail(ErrorKind::usage, "--{} is about training and does not go with --inference", flag->name);
+  }
+  PredictRequest request;  // knows the words
+  if (const auto optimizer = given.value(optimizer_flag))
+    set_option(request, optimizer_flag.name, *optimizer);
+  options.engine.training.optimizer = request.training.optimizer;
+  if (const auto seed = given.value(measure_seed_flag))
+    options.engine.seed = static_cast<std::uint64_t>(parse_whole_number(*seed, "--seed", 0));
+  return options;
+}
+
+Loss measure_loss(const Arguments& given) {
+  PredictRequest request;
+  if (const auto loss = given.value(loss_flag)) set_option(request, loss_flag.name, *loss);
+  return request.training.loss;
+}
+
+MeasureView measure_view(const Arguments& given) {
+  MeasureView view;
+  if (const auto by = given.value(measure_by_flag)) {
+    const auto* const at = std::find(measure_groupings.begin(), measure_groupings.end(), *by);
+    view.by = static_cast<MeasureBy>(at - measure_groupings.begin());
+  }
+  if (const auto layers = given.value(measure_layers_flag)) {
+    view.layers =
+        *layers == "all"
+            ? every_layer
+            : static_cast<std::size_t>(parse_whole_number(*layers, "--layers (or all)", 0));
+  }
+  return view;
+}
+
+std::optional<Machine> machine_of_device(const Arguments& given, const MeasureDevice& device,
+                                         std::string_view device_name) {
+  if (const auto name = given.value(measure_on_flag)) return load_machine(*name);
+  if (const auto folder = measured_machines_folder()) {
+    const std::string part = device.is_gpu ? fmt::format("gpu{}", device.index) : "cpu";
+    const std::filesystem::path file = *folder / measured_machine_file(this_host(), part);
+    std::error_code ignored;
+    if (std::filesystem::exists(file, ignored)) return load_machine(file.string());
+  }
+  if (const Machine* machine = shipped_machine_titled(device_name)) return *machine;
+  return std::nullopt;
+}
+
+}  // namespace strata

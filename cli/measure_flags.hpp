@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/model_flags.hpp"
+#include "cli/predict_flags.hpp"
+#include "strata/measure/training/measure_training.hpp"
+#include "strata/report/measurement_report.hpp"
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+/// What `strata measure` asks for.
+namespace strata {
+
+inline constexpr std::array<std::string_view, 4> measure_groupings = {"type", "layer", "block",
+                                                                      "pass"};
+inline constexpr std::array<std::string_view, 2> measure_engines = {"strata", "onednn"};
+
+inline constexpr Flag measure_device_flag{
+    .name = "device", .value = "DEVICE", .help = "cpu (default), cuda or cuda:N."};
+inline constexpr Flag measure_iterations_flag{
+    .name = "iterations", .value = "N", .help = "Timed iterations; 10."};
+inline constexpr Flag measure_warm_up_flag{
+    .name = "warm-up", .value = "N", .help = "Iterations before them; 2."};
+inline constexpr Flag measure_conv_flag{
+    .name = "conv", .value = "NAME", .help = "Strategy of convolutions; else the fastest."};
+inline constexpr Flag measure_engine_flag{.name = "engine",
+                                          .value = "NAME",
+                                          .help = "CPU kernels: strata (default) or onednn.",
+                                          .choices = measure_engines,
+                                          .offer = Offer::choices};
+inline constexpr Flag measure_graph_flag{.name = "graph",
+                                         .help = "Also as one recorded piece (a CUDA graph)."};
+inline constexpr Flag measure_seed_flag{
+    .name = "seed", .value = "N", .help = "Of weights, inputs and targets; 1."};
+inline constexpr Flag measure_on_flag{.name = "on",
+                                      .value = "MACHINE",
+                                      .help = "Whose peaks to compare with; else this device's.",
+                                      .offer = Offer::machine};
+inline constexpr Flag measure_by_flag{.name = "by",
+                                      .value = "WHAT",
+                                      .help = "Time by type, layer, block or pass.",
+                                      .choices = measure_groupings,
+                                      .offer = Offer::choices};
+inline constexpr Flag measure_layers_flag{
+    .name = "layers", .value = "N", .help = "The N slowest layers below, or all of them: all."};
+inline constexpr Flag measure_dry_run_flag{.name = "dry-run",
+                                           .help = "Only what would be measured."};
+
+/// cpu, or a GPU by its number.
+struct MeasureDevice {
+  bool is_gpu = false;
+  int index = 0;
+};
+MeasureDevice measure_device(const Arguments& given);
+std::unique_ptr<TrainingDevice> opened(const MeasureDevice& device, const DeviceChoices& choices);
+
+MeasureOptions measure_options(const Arguments& given, const MeasureDevice& device);
+Loss measure_loss(const Arguments& given);
+MeasureView measure_view(const Arguments& given);
+
+/// The machine whose peaks the result is held against: the one named, the one that `strata machine
+/// measure` wrote for this device, or one that ships under the device's name.
+std::optional<Machine> machine_of_device(const Arguments& given, const MeasureDevice& device,
+                                         std::string_view device_name);
+
+}  // namespace strata

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/measure/cpu/training/families.hpp"
+#include "strata/measure/cpu/training/vector_loops.hpp"
+#include "strata/measure/training/constants.hpp"
+
+#include <cmath>
+#include <vector>
+
+namespace strata::cpu_training {
+namespace {
+
+using namespace training_constants;
+
+/// X is [N, C, space]. Inputs after X: scale, shift (where there are such), running mean, running
+/// variance.
+struct BatchPlan {
+  std::int64_t batch = 0, channels = 0, space = 0;
+  bool has_scale = false, has_shift = false;
+
+  std::size_t scale_input() const { return 1; }
+  std::size_t shift_input() const { return has_scale ? 2 : 1; }
+  std::size_t mean_input() const { return 1 + (has_scale ? 1U : 0U) + (has_shift ? 1U : 0U); }
+  double count() const { return static_cast<double>(batch * space); }
+  std::int64_t place(std::int64_t n, std::int64_t c) const { return (n * channels + c) * space; }
+  std::int64_t channels_per_part() const {
+    // Without space the numbers of a channel lie apart: threads then take whole lines of the cache.
+    constexpr std::int64_t numbers_per_line = 16;
+    return std::max<std::int64_t>(space == 1 ? numbers_per_line : 1,
+                                  numbers_per_part / (batch * space));
+  }
+};
+
+template <class T>
+const T* own_of(const NodeMemory& m, bool is_there, std::size_t input) {
+  return is_there ? real<T>(m.inputs[input]) : nullptr;
+}
+
+/// Sums over the batch and space of channels begin … end: those of first(n, place, count) come to
+/// sums[0], of second to sums[1], each one per channel. A channel's numbers stay in the cache for
+/// what follows.
+template <class T, class First, class Second>
+void channel_sums(const BatchPlan& plan, std::int64_t begin, std::int64_t end, const First& first,
+                  const Second& second, double* sums) {
+  const std::int64_t width = end - begin;
+  std::fill(sums, sums + 2 * width, 0.0);
+  for (std::int64_t c = begin; c < end; ++c) {
+    double a = 0, b = 0;
+    for (std::int64_t n = 0; n < plan.batch; ++n) {
+      const std::int64_t at = plan.place(n, c);
+      a += static_cast<double>(
+          sum_loop<T>(plan.space, [&](std::int64_t i) { return first(c, at + i); }));
+      b += static_cast<double>(
+          sum_loop<T>(plan.space, [&](std::int64_t i) { return second(c, at + i); }));
+    }
+    sums[c - begin] = a;
+    sums[width + c - begin] = b;
+  }
+}
+
+/// y[i] = x[i] · a[c] + b[c] for channels begin … end
+template <class T>
+void apply_lines(const BatchPlan& plan, std::int64_t begin, std::int64_t end, const T* x,
+                 const T* a, const T* b, T* y) {
+  if (plan.space == 1) {
+    for (std::int64_t n = 0; n < plan.batch; ++n) {
+      for (std::int64_t c = begin; c < end; ++c) {
+        const std::int64_t at = n * plan.channels + c;
+        y[at] = x[at] * a[c - begin] + b[c - begin];
+      }
+    }
+    return;
+  }
+  for (std::int64_t c = begin; c < end; ++c) {
+    const T slope = a[c - begin], offset = b[c - begin];
+    for (std::int64_t n = 0; n < plan.batch; ++n) {
+      const std::int64_t at = plan.place(n, c);
+      for (std::int64_t i = at; i < at + plan.space; ++i) y[i] = x[i] * slope + offset;
+    }
+  }
+}
+
+template <class T>
+void update_running(const BatchPlan& plan, const NodeMemory& m, std::int64_t c, double mean,
+                    double variance) {
+  constexpr double momentum = batch_norm_momentum;
+  const double n = plan.count();
+  const double unbiased = n > 1 ? variance * n / (n - 1) : variance;
+  T* const running_mean = real<T>(m.inputs[plan.mean_input()]) + c;
+  T* const running_variance = real<T>(m.inputs[plan.mean_input() + 1]) + c;
+  *running_mean =
+      static_cast<T>((1 - momentum) * static_cast<double>(*running_mean) + momentum * mean);
+  *running_variance =
+      static_cast<T>((1 - momentum) * static_cast<double>(*running_variance) + momentum * unbiased);
+}
+
+template <class T>
+void batch_norm_forward(const BatchPlan& plan, const Workers& workers, bool is_training,
+                        const NodeMemory& m) {
+  const T* const x = real<T>(m.inputs[0]);
+  const T* const scale = own_of<T>(m, plan.has_scale, plan.scale_input());
+  const T* const shift = own_of<T>(m, plan.has_shift, plan.shift_input());
+  T* const saved = real<T>(m.saved);
+  workers.ranges(
+      plan.channels, plan.channels_per_part(), [&](std::int64_t begin, std::int64_t end) {
+        // Few channels at a time, so that theirs is still in the cache when it is normalised.
+        const std::int64_t together = plan.space == 1 ? end - begin : 1;
+        std::vector<double> sums(static_cast<std::size_t>(2 * together));
+        std::vector<T> a(static_cast<std::size_t>(together)), b(a);
+        for (std::int64_t c = begin; c < end; c += together) {
+          if (is_training) {
+            // Around the first number, so that a large mean does not eat the digits of the
+            // variance.
+            const auto centred = [&](std::int64_t k, std::int64_t i) {
+              return x[i] - x[plan.place(0, k)];
+            };
+            const auto squared = [&](std::int64_t k, std::int64_t i) {
+              const T d = x[i] - x[plan.place(0, k)];
+              return d * d;
+            };
+            channel_sums<T>(plan, c, c + together, centred, squared, sums.data());
+          }
+          for (std::int64_t k = 0; k < together; ++k) {
+            const auto at = static_cast<std::size_t>(k);
+            double mean = 0, variance = 0;
+            if (is_training) {
+              const double moved = sums[at] / plan.count();
+              mean = static_cast<double>(x[plan.place(0, c + k)]) + moved;
+              variance =
+                  std::max(0.0, sums[static_cast<std::size_t>(together) + at] / plan.count() -
+                                    moved * moved);
+              update_running<T>(plan, m, c + k, mean, variance);
+            } else {
+              mean = static_cast<double>(real<T>(m.inputs[plan.mean_input()])[c + k]);
+              variance = static_cast<double>(real<T>(m.inputs[plan.mean_input() + 1])[c + k]);
+            }
+            const double factor = 1 / std::sqrt(variance + batch_norm_epsilon);
+            const double slope =
+                factor * (scale != nullptr ? static_cast<double>(scale[c + k]) : 1);
+            a[at] = static_cast<T>(slope);
+            b[at] = static_cast<T>((shift != nullptr ? static_cast<double>(shift[c + k]) : 0) -
+                                   mean * slope);
+            if (saved != nullptr) {
+              saved[2 * (c + k)] = static_cast<T>(mean);
+              saved[2 * (c + k) + 1] = static_cast<T>(factor);
+            }
+          }
+          apply_lines(plan, c, c + together, x, a.data(), b.data(), real<T>(m.outputs[0]));
+        }
+      });
+}
+
+/// dx = factor·scale·(dy − mean(dy) − hat·mean(dy·hat))
+template <class T>
+void batch_norm_backward(const BatchPlan& plan, const Workers& workers, const NodeMemory& m) {
+  const T *const x = real<T>(m.inputs[0]), *const dy = real<T>(m.output_gradients[0]);
+  const T* const scale = own_of<T>(m, plan.has_scale, plan.scale_input());
+  const T* const saved = real<T>(m.saved);
+  T* const dx = real<T>(m.input_gradients[0]);
+  T* const d_scale = plan.has_scale ? real<T>(m.input_gradients[plan.scale_input()]) : nullptr;
+  T* const d_shift = plan.has_shift ? real<T>(m.input_gradients[plan.shift_input()]) : nullptr;
+  workers.ranges(
+      plan.channels, plan.channels_per_part(), [&](std::int64_t begin, std::int64_t end) {
+        double sums[2];
+        for (std::int64_t c = begin; c < end; ++c) {
+          const T mean = saved[2 * c], factor = saved[2 * c + 1];
+          const auto plain = [&](std::int64_t, std::int64_t i) { return dy[i]; };
+          const auto with_hat = [&](std::int64_t, std::int64_t i) {
+            return dy[i] * ((x[i] - mean) * factor);
+          };
+          channel_sums<T>(plan, c, c + 1, plain, with_hat, sums);
+          if (d_shift != nullptr) d_shift[c] = static_cast<T>(sums[0]);
+          if (d_scale != nullptr) d_scale[c] = static_cast<T>(sums[1]);
+          if (dx == nullptr) continue;
+          // dx = dy·p + x·q + r
+          const double p =
+              static_cast<double>(factor) * (scale != nullptr ? static_cast<double>(scale[c]) : 1);
+          const double slope = static_cast<double>(factor) * sums[1] / plan.count();
+          const T on_dy = static_cast<T>(p), on_x = static_cast<T>(-p * slope);
+          const T rest =
+              static_cast<T>(p * (slope * static_cast<double>(mean) - sums[0] / plan.count()));
+          for (std::int64_t n = 0; n < plan.batch; ++n) {
+            const std::int64_t at = plan.place(n, c);
+            for (std::int64_t i = at; i < at + plan.space; ++i)
+              dx[i] = dy[i] * on_dy + x[i] * on_x + rest;
+          }
+        }
+      });
+}
+
+}  // namespace
+
+KernelsOrReason make_kernels(const BatchNorm& op, const Setting& s) {
+  BatchPlan plan{.batch = s.input()[0],
+                 .channels = s.input()[1],
+                 .has_scale = op.scale,
+                 .has_shift = op.shift};
+  plan.space = s.input().elements / (plan.batch * plan.channels);
+  return with_real(s.input().dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const Workers& workers = s.workers;
+    const bool is_training = s.is_training;
+    const std::int64_t saved =
+        s.wants_any() ? 2 * plan.channels * static_cast<std::int64_t>(sizeof(T)) : 0;
+    return kernels_by(
+        {[=, &workers](const NodeMemory& m) {
+           batch_norm_forward<T>(plan, workers, is_training, m);
+         },
+         [=, &workers](const NodeMemory& m) { batch_norm_backward<T>(plan, workers, m); },
+         {.inputs = true, .saved_bytes = saved, .backward_is_one = true}},
+        s);
+  });
+}
+
+}  // namespace strata::cpu_training

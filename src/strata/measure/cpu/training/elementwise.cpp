@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/measure/cpu/training/families.hpp"
+#include "strata/measure/cpu/training/piece.hpp"
+#include "strata/measure/cpu/training/reduction.hpp"
+
+#include <cmath>
+
+namespace strata::cpu_training {
+namespace {
+
+template <class T>
+void combine_two(ElementwiseKind kind, const T* a, const T* b, T* y, std::int64_t count) {
+  const auto each = [&](auto f) {
+    for (std::int64_t i = 0; i < count; ++i) y[i] = f(a[i], b[i]);
+  };
+  switch (kind) {
+    case ElementwiseKind::add:
+    case ElementwiseKind::mean: return each([](T p, T q) { return p + q; });
+    case ElementwiseKind::subtract: return each([](T p, T q) { return p - q; });
+    case ElementwiseKind::multiply: return each([](T p, T q) { return p * q; });
+    case ElementwiseKind::divide: return each([](T p, T q) { return p / q; });
+    case ElementwiseKind::power: return each([](T p, T q) { return std::pow(p, q); });
+    case ElementwiseKind::maximum: return each([](T p, T q) { return p > q ? p : q; });
+    case ElementwiseKind::minimum: return each([](T p, T q) { return p < q ? p : q; });
+    case ElementwiseKind::modulo: return each([](T p, T q) { return p - q * std::floor(p / q); });
+    case ElementwiseKind::equal: return each([](T p, T q) { return p == q ? T(1) : T(0); });
+    case ElementwiseKind::greater: return each([](T p, T q) { return p > q ? T(1) : T(0); });
+    case ElementwiseKind::less: return each([](T p, T q) { return p < q ? T(1) : T(0); });
+    case ElementwiseKind::logical_and:
+      return each([](T p, T q) { return p != T(0) && q != T(0) ? T(1) : T(0); });
+    case ElementwiseKind::logical_or:
+      return each([](T p, T q) { return p != T(0) || q != T(0) ? T(1) : T(0); });
+    case ElementwiseKind::select: break;  // has three operands
+  }
+}
+
+/// What all passes of one node know.
+struct ElementwisePlan {
+  ElementwiseKind kind;
+  std::vector<DType> types;  // of the inputs
+  std::vector<Sizes> strides;
+  Sizes shape;
+  DType result_type;
+
+  PieceSource source(const NodeMemory& m, std::size_t i) const { return {m.inputs[i], types[i]}; }
+  bool is_repeated(std::size_t i) const { return strides[i] != strides_of(shape); }
+};
+
+constexpr std::size_t operands_at_once = 6;
+
+// Inputs first … end are added to what is there, or begin it. The walk's operand 0 is the output.
+template <class T>
+void fold(const ElementwisePlan& plan, const Workers& workers, const NodeMemory& m,
+          std::size_t first, std::size_t end) {
+  std::vector<Sizes> strides = {strides_of(plan.shape)};
+  strides.insert(strides.end(), plan.strides.begin() + static_cast<std::ptrdiff_t>(first),
+                 plan.strides.begin() + static_cast<std::ptrdiff_t>(end));
+  const Walk walk(plan.shape, strides);
+  const bool is_plain = plan.result_type == dtype_of<T>();
+  const bool is_last = end == plan.types.size();
+  const T share = T(1) / static_cast<T>(plan.types.size());
+  walk.each_piece(workers, [&](const Walk::Offsets& at, std::int64_t length) {
+    PieceBuffer<T> room_a, room_b, room_y;
+    const auto piece = [&](std::size_t i, PieceBuffer<T>& room) {
+      return piece_of(plan.source(m, i), at[i - first + 1], walk.step(i - first + 1), length, room);
+    };
+    T* const y = is_plain ? real<T>(m.outputs[0]) + at[0] : room_y.data();
+    const T* so_far = first == 0 ? piece(0, room_a) : y;
+    for (std::size_t i = first == 0 ? 1 : first; i < end; ++i) {
+      combine_two(plan.kind, so_far, piece(i, room_b), y, length);
+      so_far = y;
+    }
+    if (plan.kind == ElementwiseKind::mean && is_last) {
+      for (std::int64_t i = 0; i < length; ++i) y[i] *= share;
+    }
+    if (!is_plain) write_row(plan.result_type, m.outputs[0], at[0], length, y);
+  });
+}
+
+template <class T>
+void run_select(const ElementwisePlan& plan, const Workers& workers, const NodeMemory& m) {
+  const Walk walk(plan.shape,
+                  {strides_of(plan.shape), plan.strides[0], plan.strides[1], plan.strides[2]});
+  const bool is_plain = plan.result_type == dtype_of<T>();
+  walk.each_piece(workers, [&](const Walk::Offsets& at, std::int64_t length) {
+    std::array<PieceBuffer<T>, 4> rooms;
+    const auto piece = [&](std::size_t i) {
+      return piece_of(plan.source(m, i), at[i + 1], walk.step(i + 1), length, rooms[i]);
+    };
+    const T *condition = piece(0), *yes = piece(1), *no = piece(2);
+    T* const y = is_plain ? real<T>(m.outputs[0]) + at[0] : rooms[3].data();
+    for (std::int64_t i = 0; i < length; ++i) y[i] = condition[i] != T(0) ? yes[i] : no[i];
+    if (!is_plain) write_row(plan.result_type, m.outputs[0], at[0], length, y);
+  });
+}
+
+template <class T>
+void elementwise_forward(const ElementwisePlan& plan, const Workers& workers, const NodeMemory& m) {
+  if (plan.kind == ElementwiseKind::select) return run_select<T>(plan, workers, m);
+  std::size_t done = 0;
+  do {
+    const std::size_t end = std::min(plan.types.size(), done + operands_at_once);
+    fold<T>(plan, workers, m, done, end);
+    done = end;
+  } while (done < plan.types.size());
+}
+
+// dy times the slope towards input i, given pieces of the inputs and of the output.
+template <class T, class Piece>
+void gradient_terms(const ElementwisePlan& plan, std::size_t i, const T* dy, const Piece& piece,
+                    T* terms, std::int64_t count) {
+  const auto each = [&](auto f) {
+    for (std::int64_t k = 0; k < count; ++k) terms[k] = f(k);
+  };
+  const std::size_t output = plan.types.size();
+  switch (plan.kind) {
+    case ElementwiseKind::subtract:
+      return i == 0 ? each([&](auto k) { return dy[k]; }) : each([&](auto k) { return -dy[k]; });
+    case ElementwiseKind::multiply: {
+      each([&](auto k) { return dy[k]; });
+      for (std::size_t other = 0; other < plan.types.size(); ++other) {
+        if (other == i) continue;
+        const T* x = piece(other);
+        each([&](auto k) { return terms[k] * x[k]; });
+      }
+      return;
+    }
+    case ElementwiseKind::divide: {
+      const T* b = piece(1);
+      if (i == 0) return each([&](auto k) { return dy[k] / b[k]; });
+      const T* y = piece(output);
+      return each([&](auto k) { return -(dy[k] * y[k] / b[k]); });
+    }
+    case ElementwiseKind::power: {
+      const T *a = piece(0), *b = piece(1);
+      if (i == 0) return each([&](auto k) { return dy[k] * b[k] * std::pow(a[k], b[k] - T(1)); });
+      const T* y = piece(output);
+      return each([&](auto k) { return dy[k] * y[k] * std::log(a[k]); });
+    }
+    case ElementwiseKind::maximum:
+    case ElementwiseKind::minimum: {
+      const T *x = piece(i), *y = piece(output);
+      return each([&](auto k) { return x[k] == y[k] ? dy[k] : T(0); });
+    }
+    case ElementwiseKind::mean: {
+      const T share = T(1) / static_cast<T>(plan.types.size());
+      return each([&](auto k) { return dy[k] * share; });
+    }
+    case ElementwiseKind::modulo: {
+      if (i == 0) return each([&](auto k) { return dy[k]; });
+      const T *a = piece(0), *b = piece(1);
+      return each([&](auto k) { return -(dy[k] * std::floor(a[k] / b[k])); });
+    }
+    case ElementwiseKind::select: {
+      const T* condition = piece(0);
+      return each([&](auto k) { return (condition[k] != T(0)) == (i == 1) ? dy[k] : T(0); });
+    }
+    default: return each([&](auto k) { return dy[k]; });
+  }
+}
+
+// Which operands the slope towards input i depends on; the output is the last.
+std::vector<std::size_t> operands_of_gradient(const ElementwisePlan& plan, std::size_t i) {
+  const std::size_t output = plan.types.size();
+  switch (plan.kind) {
+    case ElementwiseKind::multiply: {
+      std::vector<std::size_t> others;
+      for (std::size_t k = 0; k < output; ++k) {
+        if (k != i) others.push_back(k);
+      }
+      return others;
+    }
+    case ElementwiseKind::divide:
+      return i == 0 ? std::vector<std::size_t>{1} : std::vector<std::size_t>{1, output};
+    case ElementwiseKind::power:
+      return i == 0 ? std::vector<std::size_t>{0, 1} : std::vector<std::size_t>{0, 1, output};
+    case ElementwiseKind::maximum:
+    case ElementwiseKind::minimum: return {i, output};
+    case ElementwiseKind::modulo:
+      return i == 0 ? std::vector<std::size_t>{} : std::vector<std::size_t>{0, 1};
+    case ElementwiseKind::select: return {0};
+    default: return {};
+  }
+}
+
+template <class T>
+void elementwise_gradient(const ElementwisePlan& plan, const Workers& workers, const NodeMemory& m,
+                          std::size_t i) {
+  const std::vector<std::size_t> operands = operands_of_gradient(plan, i);
+  const std::size_t output = plan.types.size();
+  const Sizes whole = strides_of(plan.shape);
+  std::vector<Sizes> strides = {whole, plan.strides[i]};  // of dy and dx
+  for (const std::size_t k : operands) strides.push_back(k == output ? whole : plan.strides[k]);
+  const Walk walk(plan.shape, strides);
+  const T* const dy = real<T>(m.output_gradients[0]);
+  T* const dx = real<T>(m.input_gradients[i]);
+
+  const auto terms_of = [&](const Walk::Offsets& at, std::int64_t length, T* terms) {
+    PieceBuffer<T> room_dy;
+    std::array<PieceBuffer<T>, 3> rooms;
+    std::size_t used = 0;
+    const T* const dy_piece =
+        piece_of<T>({dy, dtype_of<T>()}, at[0], walk.step(0), length, room_dy);
+    const auto piece = [&](std::size_t k) {
+      const auto place = static_cast<std::size_t>(std::find(operands.begin(), operands.end(), k) -
+                                                  operands.begin());
+      const PieceSource source =
+          k == output ? PieceSource{m.outputs[0], dtype_of<T>()} : plan.source(m, k);
+      return piece_of<T>(source, at[place + 2], walk.step(place + 2), length,
+                         rooms[used++ % rooms.size()]);
+    };
+    gradient_terms<T>(plan, i, dy_piece, piece, terms, length);
+  };
+
+  if (!plan.is_repeated(i)) {
+    walk.each_piece(workers, [&](const Walk::Offsets& at, std::int64_t length) {
+      terms_of(at, length, dx + at[1]);
+    });
+    return;
+  }
+  std::int64_t results = 1;
+  for (std::size_t axis = 0; axis < plan.shape.size(); ++axis) {
+    if (plan.strides[i][axis] != 0) results *= plan.shape[axis];
+  }
+  // One row at a time per thread; the row is read before the next is made.
+  thread_local PieceBuffer<T> terms;
+  reduce(workers, walk, 1, Combine::add, dx, results, real<T>(m.scratch),
+         [&](const Walk::Offsets& at, std::int64_t length) -> const T* {
+           terms_of(at, length, terms.data());
+           return terms.data();
+         });
+}
+
+template <class T>
+KernelsOrReason elementwise_kernels(const ElementwisePlan& plan, const Setting& s) {
+  NodeNeeds needs;
+  for (std::size_t i = 0; i < s.input_count(); ++i) {
+    if (!s.wants(i)) continue;
+    for (const std::size_t k : operands_of_gradient(plan, i)) {
+      (k == plan.types.size() ? needs.outputs : needs.inputs) = true;
+    }
+    if (!plan.is_repeated(i)) continue;
+    needs.scratch_bytes = std::max<std::int64_t>(
+        needs.scratch_bytes, reduction_scratch_elements(s.workers, s.input(i).elements) *
+                                 static_cast<std::int64_t>(sizeof(T)));
+  }
+  const Workers& workers = s.workers;
+  return kernels_by(
+      {.forward = [=, &workers](const NodeMemory& m) { elementwise_forward<T>(plan, workers, m); },
+       .backward =
+           [=, &workers](const NodeMemory& m) {
+             for (std::size_t i = 0; i < plan.types.size(); ++i) {
+               if (m.input_gradients[i] != nullptr) elementwise_gradient<T>(plan, workers, m, i);
+             }
+           },
+       .needs = needs},
+      s);
+}
+
+}  // namespace
+
+KernelsOrReason make_kernels(const Elementwise& op, const Setting& s) {
+  if (s.input_count() == 1) return alias_kernels(s);
+  ElementwisePlan plan{.kind = op.kind, .shape = s.output().shape, .result_type = s.output().dtype};
+  // Whole numbers are exact in fp64 up to 2⁵³.
+  bool is_fp32 = false;
+  for (std::size_t i = 0; i < s.input_count(); ++i) {
+    plan.types.push_back(s.input(i).dtype);
+    plan.strides.push_back(broadcast_strides(s.input(i).shape, plan.shape));
+    is_fp32 = is_fp32 || s.input(i).dtype == DType::fp32;
+    if (s.wants(i) && s.output().dtype != s.input(i).dtype) {
+      return NoKernels{"its gradient would change the data type"};
+    }
+  }
+  if (op.kind == ElementwiseKind::multiply && s.input_count() > operands_at_once && s.wants_any()) {
+    return NoKernels{"the gradient of a product of more than six factors"};
+  }
+  return is_fp32 ? elementwise_kernels<float>(plan, s) : elementwise_kernels<double>(plan, s);
+}
+
+}  // namespace strata::cpu_training

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/measure/cpu/training/families.hpp"
+#include "strata/measure/cpu/training/number_rows.hpp"
+#include "strata/measure/cpu/training/vector_loops.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace strata::cpu_training {
+namespace {
+
+bool has_slope(UnaryKind kind) { return kind < UnaryKind::floor; }
+
+template <class T>
+KernelsOrReason unary_kernels(UnaryKind kind, const Setting& s) {
+  const Workers& workers = s.workers;
+  const std::int64_t count = s.output().elements;
+  const auto apply = vector_loops<T>().apply[static_cast<std::size_t>(kind)];
+  const auto gradient = vector_loops<T>().gradient[static_cast<std::size_t>(kind)];
+  const SlopeFrom from = slope_from(kind);
+  const auto forward = [=, &workers](const NodeMemory& m) {
+    workers.ranges(count, numbers_per_part, [&](std::int64_t begin, std::int64_t end) {
+      apply(real<T>(m.inputs[0]) + begin, real<T>(m.outputs[0]) + begin, end - begin);
+    });
+  };
+  const auto backward = [=, &workers](const NodeMemory& m) {
+    T* const dx = real<T>(m.input_gradients[0]);
+    if (dx == nullptr) return;
+    const T* const dy = real<T>(m.output_gradients[0]);
+    const T* const known = from == SlopeFrom::input    ? real<T>(m.inputs[0])
+                           : from == SlopeFrom::output ? real<T>(m.outputs[0])
+                                                       : dy;
+    workers.ranges(count, numbers_per_part, [&](std::int64_t begin, std::int64_t end) {
+      if (has_slope(kind)) {
+        gradient(known + begin, dy + begin, dx + begin, end - begin);
+      } else {
+        std::fill(dx + begin, dx + end, T(0));
+      }
+    });
+  };
+  return kernels_by({forward,
+                     backward,
+                     {.inputs = from == SlopeFrom::input, .outputs = from == SlopeFrom::output}},
+                    s);
+}
+
+// Numbers that are not of the type in which one computes: no gradient, and no hurry.
+KernelsOrReason converting_unary_kernels(UnaryKind kind, const Setting& s) {
+  const std::int64_t count = s.output().elements;
+  const DType from = s.input().dtype, to = s.output().dtype;
+  const auto apply = vector_loops<double>().apply[static_cast<std::size_t>(kind)];
+  const Workers& workers = s.workers;
+  const auto forward = [=, &workers](const NodeMemory& m) {
+    workers.ranges(count, numbers_per_part, [&](std::int64_t begin, std::int64_t end) {
+      std::array<double, 256> numbers;
+      for (std::int64_t at = begin; at < end;) {
+        const std::int64_t length = std::min(end - at, static_cast<std::int64_t>(numbers.size()));
+        read_row(from, m.inputs[0], at, 1, length, numbers.data());
+        apply(numbers.data(), numbers.data(), length);
+        write_row(to, m.outputs[0], at, length, numbers.data());
+        at += length;
+      }
+    });
+  };
+  return kernels_by({forward, [](const NodeMemory&) {}}, s);
+}
+
+/// One slope per channel: x is [N, C, …].
+template <class T>
+KernelsOrReason prelu_kernels(const Setting& s) {
+  const std::int64_t batch = s.input()[0], channels = s.input()[1];
+  const std::int64_t space = s.input().elements / (batch * channels);
+  const Workers& workers = s.workers;
+  const std::int64_t least = std::max<std::int64_t>(1, numbers_per_part / space);
+  const auto forward = [=, &workers](const NodeMemory& m) {
+    const T* const slopes = real<T>(m.inputs[1]);
+    workers.ranges(batch * channels, least, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin; row < end; ++row) {
+        const T slope = slopes[row % channels];
+        const T* const x = real<T>(m.inputs[0]) + row * space;
+        T* const y = real<T>(m.outputs[0]) + row * space;
+        for (std::int64_t i = 0; i < space; ++i) y[i] = x[i] > T(0) ? x[i] : slope * x[i];
+      }
+    });
+  };
+  const auto backward = [=, &workers](const NodeMemory& m) {
+    const T* const slopes = real<T>(m.inputs[1]);
+    T* const dx = real<T>(m.input_gradients[0]);
+    T* const d_slopes = real<T>(m.input_gradients[1]);
+    workers.ranges(channels, std::max<std::int64_t>(1, least / batch), [&](auto begin, auto end) {
+      for (std::int64_t c = begin; c < end; ++c) {
+        T sum = 0;
+        for (std::int64_t n = 0; n < batch; ++n) {
+          const std::int64_t place = (n * channels + c) * space;
+          const T* const x = real<T>(m.inputs[0]) + place;
+          const T* const dy = real<T>(m.output_gradients[0]) + place;
+          for (std::int64_t i = 0; dx != nullptr && i < space; ++i) {
+            dx[place + i] = x[i] > T(0) ? dy[i] : slopes[c] * dy[i];
+          }
+          if (d_slopes == nullptr) continue;
+          sum += sum_loop<T>(space, [&](std::int64_t i) { return dy[i] * std::min(x[i], T(0)); });
+        }
+        if (d_slopes != nullptr) d_slopes[c] = sum;
+      }
+    });
+  };
+  return kernels_by({forward, backward, {.inputs = true}}, s);
+}
+
+template <class T>
+KernelsOrReason dropout_kernels(double probability, const Setting& s) {
+  using namespace training_constants;
+  const Workers& workers = s.workers;
+  const std::int64_t count = s.output().elements;
+  const NodeId node = s.id;
+  const std::uint64_t threshold = dropout_threshold(probability);
+  const T scale = T(dropout_scale(probability));
+  const auto forward = [=, &workers](const NodeMemory& m) {
+    workers.ranges(count, numbers_per_part, [&](std::int64_t begin, std::int64_t end) {
+      const T* const x = real<T>(m.inputs[0]);
+      T* const y = real<T>(m.outputs[0]);
+      auto* const mask = real<std::uint8_t>(m.saved);
+      for (std::int64_t i = begin; i < end; ++i) {
+        const bool is_kept = dropout_keeps(node, static_cast<std::uint64_t>(i), threshold);
+        y[i] = is_kept ? x[i] * scale : T(0);
+        if (mask != nullptr) mask[i] = is_kept ? 1 : 0;
+      }
+    });
+  };
+  const auto backward = [=, &workers](const NodeMemory& m) {
+    T* const dx = real<T>(m.input_gradients[0]);
+    if (dx == nullptr) return;
+    const T* const dy = real<T>(m.output_gradients[0]);
+    const auto* const mask = real<const std::uint8_t>(m.saved);
+    workers.ranges(count, numbers_per_part, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        dx[i] = mask[i] != 0 ? dy[i] * scale : T(0);
+      }
+    });
+  };
+  return kernels_by({forward, backward, {.saved_bytes = s.wants(0) ? count : 0}}, s);
+}
+
+/// Features k and k + d/2 of a head are a pair, turned by the angle of their position.
+template <class T>
+KernelsOrReason rotary_kernels(const RotaryEmbedding& op, const Setting& s) {
+  const std::int64_t rows = s.input()[0] * s.input()[1], positions = s.input()[1];
+  const std::int64_t width = s.input()[2], heads = op.heads, pairs = width / heads / 2;
+  const Workers& workers = s.workers;
+  const auto rotate = [=, &workers](const NodeMemory& m, const T* from, T* to, T direction) {
+    workers.ranges(rows, std::max<std::int64_t>(1, numbers_per_part / width),
+                   [&](std::int64_t begin, std::int64_t end) {
+                     for (std::int64_t row = begin; row < end; ++row) {
+                       const T* const cosine = real<T>(m.inputs[1]) + row % positions * pairs;
+                       const T* const sine = real<T>(m.inputs[2]) + row % positions * pairs;
+                       for (std::int64_t head = 0; head < heads; ++head) {
+                         const T* const a = from + row * width + head * 2 * pairs;
+                         T* const y = to + row * width + head * 2 * pairs;
+                         for (std::int64_t k = 0; k < pairs; ++k) {
+                           const T first = a[k], second = a[k + pairs], turn = direction * sine[k];
+                           y[k] = first * cosine[k] - second * turn;
+                           y[k + pairs] = first * turn + second * cosine[k];
+                         }
+                       }
+                     }
+                   });
+  };
+  return kernels_by(
+      {[=](const NodeMemory& m) { rotate(m, real<T>(m.inputs[0]), real<T>(m.outputs[0]), T(1)); },
+       [=](const NodeMemory& m) {
+         if (m.input_gradients[0] == nullptr) return;
+         rotate(m, real<T>(m.output_gradients[0]), real<T>(m.input_gradients[0]), T(-1));
+       }},
+      s);
+}
+
+template <class T>
+KernelsOrReason yolo_kernels(const Yolo& op, const Setting& s) {
+  const std::int64_t planes = s.input()[0] * s.input()[1], entries = op.classes + 5;
+  const std::int64_t space = s.input()[2] * s.input()[3];
+  const VectorLoops<T>& loops = vector_loops<T>();
+  constexpr auto sigmoid = static_cast<std::size_t>(UnaryKind::sigmoid);
+  const auto apply = loops.apply[sigmoid];
+  const auto gradient = loops.gradient[sigmoid];
+  const auto is_size = [entries](std::int64_t plane) {
+    return plane % entries == 2 || plane % entries == 3;
+  };
+  const Workers& workers = s.workers;
+  const std::int64_t least = std::max<std::int64_t>(1, numbers_per_part / space);
+  const auto forward = [=, &workers](const NodeMemory& m) {
+    workers.ranges(planes, least, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t plane = begin; plane < end; ++plane) {
+        const T* const x = real<T>(m.inputs[0]) + plane * space;
+        T* const y = real<T>(m.outputs[0]) + plane * space;
+        is_size(plane) ? void(std::copy(x, x + space, y)) : apply(x, y, space);
+      }
+    });
+  };
+  const auto backward = [=, &workers](const NodeMemory& m) {
+    if (m.input_gradients[0] == nullptr) return;
+    workers.ranges(planes, least, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t plane = begin; plane < end; ++plane) {
+        const T* const y = real<T>(m.outputs[0]) + plane * space;
+        const T* const dy = real<T>(m.output_gradients[0]) + plane * space;
+        T* const dx = real<T>(m.input_gradients[0]) + plane * space;
+        is_size(plane) ? void(std::copy(dy, dy + space, dx)) : gradient(y, dy, dx, space);
+      }
+    });
+  };
+  return kernels_by({forward, backward, {.outputs = true}}, s);
+}
+
+}  // namespace
+
+KernelsOrReason make_kernels(const Unary& op, const Setting& s) {
+  if (op.kind == UnaryKind::identity) return alias_kernels(s);
+  if (!is_floating(s.input().dtype) || s.output().dtype != s.input().dtype) {
+    return converting_unary_kernels(op.kind, s);
+  }
+  return with_real(s.input().dtype, [&](auto zero) {
+    using T = decltype(zero);
+    return op.kind == UnaryKind::prelu ? prelu_kernels<T>(s) : unary_kernels<T>(op.kind, s);
+  });
+}
+
+KernelsOrReason make_kernels(const Dropout& op, const Setting& s) {
+  if (!s.is_training || op.probability == 0) return alias_kernels(s);
+  return with_real(s.input().dtype,
+                   [&](auto zero) { return dropout_kernels<decltype(zero)>(op.probability, s); });
+}
+
+KernelsOrReason make_kernels(const RotaryEmbedding& op, const Setting& s) {
+  return with_real(s.input().dtype,
+                   [&](auto zero) { return rotary_kernels<decltype(zero)>(op, s); });
+}
+
+KernelsOrReason make_kernels(const Yolo& op, const Setting& s) {
+  return with_real(s.input().dtype, [&](auto zero) { return yolo_kernels<decltype(zero)>(op, s); });
+}
+
+KernelsOrReason make_kernels(const Cast&, const Setting& s) {
+  const DType from = s.input().dtype, to = s.output().dtype;
+  if (from == to) return alias_kernels(s);
+  for (const DType dtype : {from, to}) {
+    if (!is_stored(dtype)) return NoKernels{"the CPU does not hold " + std::string(name_of(dtype))};
+  }
+  const std::int64_t count = s.output().elements;
+  const Workers& workers = s.workers;
+  const auto convert = [=, &workers](DType source, const void* x, DType target, void* y) {
+    workers.ranges(count, numbers_per_part, [&](std::int64_t begin, std::int64_t end) {
+      with_stored(target, [&](auto stored) {
+        read_row(source, x, begin, 1, end - begin, static_cast<decltype(stored)*>(y) + begin);
+      });
+    });
+  };
+  return kernels_by({[=](const NodeMemory& m) { convert(from, m.inputs[0], to, m.outputs[0]); },
+                     [=](const NodeMemory& m) {
+                       if (m.input_gradients[0] == nullptr) return;
+                       convert(to, m.output_gradients[0], from, m.input_gradients[0]);
+                     }},
+                    s);
+}
+
+}  // namespace strata::cpu_training

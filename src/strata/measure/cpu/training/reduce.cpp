@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/measure/cpu/training/families.hpp"
+#include "strata/measure/cpu/training/piece.hpp"
+#include "strata/measure/cpu/training/reduction.hpp"
+
+#include <cmath>
+
+namespace strata::cpu_training {
+namespace {
+
+Combine combine_of(ReduceKind kind) {
+  switch (kind) {
+    case ReduceKind::maximum: return Combine::maximum;
+    case ReduceKind::minimum: return Combine::minimum;
+    case ReduceKind::product: return Combine::multiply;
+    default: return Combine::add;
+  }
+}
+
+/// Strides of the result along the axes of X: 0 along those that are reduced.
+Sizes result_strides(const Reduce& op, const BoundTensor& x) {
+  Sizes kept = x.shape;
+  if (op.axes.empty()) {
+    for (std::int64_t& extent : kept) extent = 1;
+  }
+  for (const std::int64_t axis : op.axes) kept[normal_axis(axis, x.axes())] = 1;
+  return broadcast_strides(kept, x.shape);
+}
+
+template <class T>
+T gradient_term(ReduceKind kind, T x, T y, T dy) {
+  switch (kind) {
+    case ReduceKind::maximum:
+    case ReduceKind::minimum: return x == y ? dy : T(0);
+    case ReduceKind::product: return dy * y / x;
+    case ReduceKind::l2: return dy / y * x;
+    default: return dy;
+  }
+}
+
+template <class T>
+KernelsOrReason reduce_kernels(const Reduce& op, const Setting& s) {
+  const ReduceKind kind = op.kind;
+  const std::int64_t results = s.output().elements;
+  const Walk walk(s.input().shape, {strides_of(s.input().shape), result_strides(op, s.input())});
+  const T share = T(1) / static_cast<T>(s.input().elements / results);
+  const Workers& workers = s.workers;
+  const auto forward = [=, &workers](const NodeMemory& m) {
+    const T* const x = real<T>(m.inputs[0]);
+    T* const y = real<T>(m.outputs[0]);
+    thread_local PieceBuffer<T> squares;
+    reduce(workers, walk, 1, combine_of(kind), y, results, real<T>(m.scratch),
+           [&](const Walk::Offsets& at, std::int64_t length) -> const T* {
+             const T* const row = x + at[0];
+             if (kind != ReduceKind::l2) return row;
+             for (std::int64_t i = 0; i < length; ++i) {
+               squares[static_cast<std::size_t>(i)] = row[i] * row[i];
+             }
+             return squares.data();
+           });
+    for (std::int64_t i = 0; i < results; ++i) {
+      if (kind == ReduceKind::mean) y[i] *= share;
+      if (kind == ReduceKind::l2) y[i] = std::sqrt(y[i]);
+    }
+  };
+  const auto backward = [=, &workers](const NodeMemory& m) {
+    if (m.input_gradients[0] == nullptr) return;
+    walk.each_piece(workers, [&](const Walk::Offsets& at, std::int64_t length) {
+      T* const dx = real<T>(m.input_gradients[0]) + at[0];
+      PieceBuffer<T> room_y, room_dy;
+      const auto piece = [&](void* numbers, PieceBuffer<T>& room) {
+        return piece_of<T>({numbers, dtype_of<T>()}, at[1], walk.step(1), length, room);
+      };
+      const T* const dy = piece(m.output_gradients[0], room_dy);
+      const bool is_plain = kind == ReduceKind::sum || kind == ReduceKind::mean;
+      const T* const y = is_plain ? dy : piece(m.outputs[0], room_y);
+      const T factor = kind == ReduceKind::mean ? share : T(1);
+      if (is_plain) {
+        for (std::int64_t i = 0; i < length; ++i) dx[i] = dy[i] * factor;
+        return;
+      }
+      const T* const x = real<T>(m.inputs[0]) + at[0];
+      for (std::int64_t i = 0; i < length; ++i) dx[i] = gradient_term(kind, x[i], y[i], dy[i]);
+    });
+  };
+  const bool needs_both = kind != ReduceKind::sum && kind != ReduceKind::mean;
+  return kernels_by({forward,
+                     backward,
+                     {.inputs = needs_both,
+                      .outputs = needs_both,
+                      .scratch_bytes = reduction_scratch_elements(workers, results) *
+                                       static_cast<std::int64_t>(sizeof(T))}},
+                    s);
+}
+
+}  // namespace
+
+KernelsOrReason make_kernels(const Reduce& op, const Setting& s) {
+  if (!is_floating(s.input().dtype)) return NoKernels{"it reduces whole numbers"};
+  return with_real(s.input().dtype,
+                   [&](auto zero) { return reduce_kernels<decltype(zero)>(op, s); });
+}
+
+}  // namespace strata::cpu_training

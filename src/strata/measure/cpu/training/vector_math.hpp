@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+/// Functions of one number in a form that compilers make vectors of: in fp32 without a branch or a
+/// call, in fp64 those of the standard library. They are inlined into loops that are compiled for
+/// several vector units, so they must be inlined whatever the compiler thinks of it.
+#define STRATA_INLINE inline __attribute__((always_inline))
+
+namespace strata::cpu_training {
+
+template <class T>
+STRATA_INLINE T larger_of(T a, T b) {
+  return a > b ? a : b;
+}
+template <class T>
+STRATA_INLINE T smaller_of(T a, T b) {
+  return a < b ? a : b;
+}
+
+/// eˣ = 2ⁿ eʳ with |r| ≤ ln 2 / 2 and a polynomial for eʳ (Cephes, expf).
+STRATA_INLINE float exp_of(float given) {
+  constexpr float log2_e = 1.44269504F, ln2_high = 0.693359375F, ln2_low = -2.12194440e-4F;
+  constexpr float rounding = 12582912.0F;  // 1.5 · 2²³: adding it leaves a whole number
+  const float x = smaller_of(larger_of(given, -87.3F), 88.7F);
+  const float shifted = x * log2_e + rounding;
+  const float n = shifted - rounding;
+  const float r = (x - n * ln2_high) - n * ln2_low;
+  float p = 1.9875691500e-4F;
+  p = p * r + 1.3981999507e-3F;
+  p = p * r + 8.3334519073e-3F;
+  p = p * r + 4.1665795894e-2F;
+  p = p * r + 1.6666665459e-1F;
+  p = p * r + 5.0000001201e-1F;
+  p = p * (r * r) + r + 1.0F;
+  // 2ⁿ in two factors: n reaches 128, which one exponent does not hold.
+  const auto whole = static_cast<std::int32_t>(n);
+  const std::int32_t half = whole >> 1;
+  const float low = std::bit_cast<float>((half + 127) << 23);
+  const float high = std::bit_cast<float>((whole - half + 127) << 23);
+  float result = p * low * high;
+  result = given > 88.722F ? std::numeric_limits<float>::infinity() : result;
+  result = given < -87.3F ? 0.0F : result;
+  return given == given ? result : given;
+}
+
+/// x P(x²)/Q(x²) on the range where the result is not ±1 in fp32 (the approximation of Eigen).
+STRATA_INLINE float tanh_of(float given) {
+  const float x = smaller_of(larger_of(given, -7.90531110763549805F), 7.90531110763549805F);
+  const float s = x * x;
+  float p = -2.76076847742355e-16F;
+  p = p * s + 2.00018790482477e-13F;
+  p = p * s + -8.60467152213735e-11F;
+  p = p * s + 5.12229709037114e-08F;
+  p = p * s + 1.48572235717979e-05F;
+  p = p * s + 6.37261928875436e-04F;
+  p = p * s + 4.89352455891786e-03F;
+  float q = 1.19825839466702e-06F;
+  q = q * s + 1.18534705686654e-04F;
+  q = q * s + 2.26843463243900e-03F;
+  q = q * s + 4.89352518554385e-03F;
+  const float result = x * p / q;
+  return given == given ? result : given;
+}
+
+STRATA_INLINE float erf_of(float given) {
+  const float x = smaller_of(larger_of(given, -4.0F), 4.0F);
+  const float s = x * x;
+  float p = -2.72614225801306e-10F;
+  p = p * s + 2.77068142495902e-08F;
+  p = p * s + -2.10102402082508e-06F;
+  p = p * s + -5.69250639462346e-05F;
+  p = p * s + -7.34990630326855e-04F;
+  p = p * s + -2.95459980854025e-03F;
+  p = p * s + -1.60960333262415e-02F;
+  float q = -1.45660718464996e-05F;
+  q = q * s + -2.13374055278905e-04F;
+  q = q * s + -1.68282697438203e-03F;
+  q = q * s + -7.37332916720468e-03F;
+  q = q * s + -1.42647390514189e-02F;
+  const float result = x * p / q;
+  return given == given ? result : given;
+}
+
+/// ln x = n ln 2 + ln m with m in √½ … √2 (Cephes, logf); of normal positive numbers, else as the
+/// standard says.
+STRATA_INLINE float log_of(float given) {
+  const auto bits = std::bit_cast<std::int32_t>(given);
+  const std::int32_t shifted = bits - 0x3f3504f3;  // √½
+  const auto n = static_cast<float>(shifted >> 23);
+  const float m = std::bit_cast<float>((shifted & 0x007fffff) + 0x3f3504f3) - 1.0F;
+  const float s = m * m;
+  float p = 7.0376836292e-2F;
+  p = p * m + -1.1514610310e-1F;
+  p = p * m + 1.1676998740e-1F;
+  p = p * m + -1.2420140846e-1F;
+  p = p * m + 1.4249322787e-1F;
+  p = p * m + -1.6668057665e-1F;
+  p = p * m + 2.0000714765e-1F;
+  p = p * m + -2.4999993993e-1F;
+  p = p * m + 3.3333331174e-1F;
+  float result = m * s * p;
+  result += n * -2.12194440e-4F;
+  result += s * -0.5F;
+  result = m + result;
+  result += n * 0.693359375F;
+  // Added rather than chosen: of choices that exclude each other compilers make branches.
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  result += given > std::numeric_limits<float>::max() ? infinity : 0.0F;
+  result -= given == 0.0F ? infinity : 0.0F;
+  result += given >= 0.0F ? 0.0F : std::numeric_limits<float>::quiet_NaN();
+  return result;
+}
+
+/// ln(1 + x) for x in 0 … 1: what 1 + x rounded away is put back.
+STRATA_INLINE float log1p_of(float x) {
+  const float sum = 1.0F + x;
+  return log_of(sum) + (x - (sum - 1.0F)) / sum;
+}
+
+inline double exp_of(double x) { return std::exp(x); }
+inline double tanh_of(double x) { return std::tanh(x); }
+inline double erf_of(double x) { return std::erf(x); }
+inline double log_of(double x) { return std::log(x); }
+inline double log1p_of(double x) { return std::log1p(x); }
+
+template <class T>
+STRATA_INLINE T sigmoid_of(T x) {
+  return T(1) / (T(1) + exp_of(-x));
+}
+
+}  // namespace strata::cpu_training

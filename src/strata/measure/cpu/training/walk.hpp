@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/graph/bind.hpp"
+#include "strata/measure/cpu/training/workers.hpp"
+
+#include <array>
+#include <vector>
+
+namespace strata::cpu_training {
+
+using Sizes = InlineVector<std::int64_t, most_axes>;
+
+/// How far apart neighbours along each axis lie, in elements, of a tensor stored whole.
+Sizes strides_of(const Sizes& shape);
+/// The same for a tensor that is broadcast to `to`: 0 along repeated axes.
+Sizes broadcast_strides(const Sizes& shape, const Sizes& to);
+
+/// Pieces of several operands fit the first cache together.
+inline constexpr std::int64_t longest_piece = 2048;
+
+/// Goes through a shape in pieces of its last axis; several tensors with strides of their own are
+/// walked at once. Axes that all of them have side by side become one.
+class Walk {
+ public:
+  static constexpr std::size_t most_operands = 8;
+  using Offsets = std::array<std::int64_t, most_operands>;
+
+  Walk(const Sizes& shape, const std::vector<Sizes>& operand_strides);
+
+  const Sizes& shape() const { return shape_; }
+  const Sizes& strides(std::size_t operand) const { return strides_[operand]; }
+  std::int64_t rows() const { return rows_; }
+  std::int64_t row_length() const { return shape_.back(); }
+  /// Along a row.
+  std::int64_t step(std::size_t operand) const { return strides_[operand].back(); }
+  /// Pieces that threads may take; each is of at most `piece_length` numbers.
+  std::int64_t pieces() const { return rows_ * pieces_per_row_; }
+  std::int64_t piece_length() const { return piece_length_; }
+  /// The first axis of what remains, which threads can share where an operand does not repeat along
+  /// it.
+  std::int64_t first_extent() const { return shape_.size() > 1 ? shape_[0] : 1; }
+  std::int64_t first_stride(std::size_t operand) const { return strides_[operand][0]; }
+
+  /// Calls f(offsets, length) for the pieces begin … end in order.
+  template <class F>
+  void each_piece(std::int64_t begin, std::int64_t end, const F& f) const {
+    for (std::int64_t row = begin / pieces_per_row_; row * pieces_per_row_ < end; ++row) {
+      const Offsets start = offsets_of(row);
+      const std::int64_t first = std::max(begin - row * pieces_per_row_, std::int64_t{0});
+      const std::int64_t last = std::min(end - row * pieces_per_row_, pieces_per_row_);
+      for (std::int64_t piece = first; piece < last; ++piece) {
+        const std::int64_t place = piece * piece_length_;
+        Offsets offsets = start;
+        for (std::size_t k = 0; k < strides_.size(); ++k) offsets[k] += place * step(k);
+        f(offsets, std::min(piece_length_, row_length() - place));
+      }
+    }
+  }
+
+  /// The same on all threads.
+  template <class F>
+  void each_piece(const Workers& workers, const F& f) const {
+    const std::int64_t least = std::max<std::int64_t>(1, numbers_per_part / piece_length_);
+    workers.ranges(pieces(), least,
+                   [&](std::int64_t begin, std::int64_t end) { each_piece(begin, end, f); });
+  }
+
+ private:
+  Offsets offsets_of(std::int64_t row) const;
+
+  Sizes shape_;
+  std::vector<Sizes> strides_;
+  std::int64_t rows_ = 1;
+  std::int64_t piece_length_ = 0;
+  std::int64_t pieces_per_row_ = 1;
+};
+
+}  // namespace strata::cpu_training

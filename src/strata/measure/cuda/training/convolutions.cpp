@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/measure/cuda/training/convolutions.cuh"
+
+#include "strata/base/error.hpp"
+#include "strata/measure/cuda/training/own_convolutions.cuh"
+
+#include <algorithm>
+#include <cmath>
+
+namespace strata::cuda::train {
+namespace {
+
+// More scratch memory than this no pass may ask for, however fast it were.
+constexpr std::int64_t most_scratch_bytes = std::int64_t{4} << 30;
+constexpr int timed_runs = 3;
+
+/// The depthwise kernels and the defining sum.
+class OwnRunner final : public ConvRunner {
+ public:
+  OwnRunner(const ConvRequest& request, bool is_depthwise, cudaStream_t stream)
+      : request_(request), is_depthwise_(is_depthwise), stream_(stream) {}
+  std::string name() const override { return is_depthwise_ ? "depthwise" : "plain"; }
+  std::int64_t scratch_bytes() const override {
+    return is_depthwise_ ? depthwise_scratch_bytes(request_) : 0;
+  }
+  bool run(const ConvTensors& tensors, void* scratch) override {
+    void* const result = request_.pass == RequestPass::forward          ? tensors.output
+                         : request_.pass == RequestPass::input_gradient ? tensors.input
+                                                                        : tensors.weights;
+    if (is_depthwise_) {
+      depthwise_convolution(request_, tensors.input, tensors.weights, tensors.output, result,
+                            scratch, stream_);
+    } else {
+      plain_convolution(request_, tensors.input, tensors.weights, tensors.output, result, stream_);
+    }
+    return true;
+  }
+
+ private:
+  ConvRequest request_;
+  bool is_depthwise_;
+  cudaStream_t stream_;
+};
+
+class OwnSource final : public ConvSource {
+ public:
+  explicit OwnSource(std::shared_ptr<ConvContext> context) : context_(std::move(context)) {}
+  ConvRunners runners(const ConvRequest& request, std::int64_t) override {
+    ConvRunners list;
+    if (request.is_depthwise())
+      list.push_back(std::make_unique<OwnRunner>(request, true, context_->stream.get()));
+    list.push_back(std::make_unique<OwnRunner>(request, false, context_->stream.get()));
+    return list;
+  }
+
+ private:
+  std::shared_ptr<ConvContext> context_;
+};
+
+/// The request as the lab knows convolutions; nothing where it has no such ones.
+std::optional<ConvProblem> lab_problem(const ConvRequest& r) {
+  if (!r.is_flat()) return std::nullopt;
+  ConvProblem problem;
+  problem.dtype = r.dtype;
+  problem.pass = static_cast<ConvPass>(r.pass);
+  ConvShape& shape = problem.shape;
+  shape.batch = r.batch;
+  shape.channels = r.channels;
+  shape.filters = r.filters;
+  shape.groups = r.groups;
+  shape.height = r.in[1];
+  shape.width = r.in[2];
+  shape.kernel_height = r.kernel[1];
+  shape.kernel_width = r.kernel[2];
+  shape.stride_height = r.stride[1];
+  shape.stride_width = r.stride[2];
+  shape.pad_height = r.pad_begin[1];
+  shape.pad_width = r.pad_begin[2];
+  shape.dilation_height = r.dilation[1];
+  shape.dilation_width = r.dilation[2];
+  // With other zeros at the end the windows are the same as long as there are as many of them.
+  if (refusal_of(shape) || shape.output_height() != r.out[1] || shape.output_width() != r.out[2])
+    return std::nullopt;
+  return problem;
+}
+
+class IgnoredMarks final : public RoleMarks {
+ public:
+  void begin(KernelRole) override {}
+};
+
+/// A strategy of the lab; it brings its own scratch memory.
+class LabRunner final : public ConvRunner {
+ public:
+  LabRunner(const ConvStrategy& strategy, const ConvProblem& problem)
+      : name_(strategy.name()), prepared_(strategy.prepare(problem)) {}
+  std::string name() const override { return name_; }
+  std::int64_t scratch_bytes() const override { return 0; }
+  bool run(const ConvTensors& tensors, void*) override {
+    IgnoredMarks marks;
+    prepared_->run(tensors, marks);
+    return true;
+  }
+
+ private:
+  std::string name_;
+  std::unique_ptr<PreparedConvolution> prepared_;
+};
+
+class LabSource final : public ConvSource {
+ public:
+  explicit LabSource(const std::shared_ptr<ConvContext>& context) {
+    add_direct(strategies_, context);
+    add_unroll(strategies_, context);
+    add_implicit(strategies_, context);
+    add_fft(strategies_, context);
+    add_winograd(strategies_, context);
+  }
+  ConvRunners runners(const ConvRequest& request, std::int64_t most_scratch) override {
+    ConvRunners list;
+    const auto problem = lab_problem(request);
+    if (!problem || problem->dtype != DType::fp32) return list;
+    // What a chosen strategy keeps for itself nobody else can use: it may not be much.
+    const std::int64_t most = std::min(most_scratch, std::int64_t{256} << 20);
+    for (const auto& strategy : strategies_) {
+      if (strategy->refusal(*problem) || strategy->scratch_bytes(*problem) > most) continue;
+      list.push_back(std::make_unique<LabRunner>(*strategy, *problem));
+    }
+    return list;
+  }
+
+ private:
+  StrategyList strategies_;
+};
+
+double seconds_of(ConvRunner& runner, const ConvTensors& tensors, void* scratch,
+                  cudaStream_t stream) {
+  const Event start, end;
+  start.record(stream);
+  const bool works = runner.run(tensors, scratch);
+  end.record(stream);
+  const double seconds = end.seconds_since(start);
+  return works ? seconds : INFINITY;
+}
+
+}  // namespace
+
+bool ConvRequest::is_depthwise() const {
+  return is_flat() && groups == channels && filters == channels && kernel[1] == kernel[2] &&
+         (kernel[1] == 3 || kernel[1] == 5 || kernel[1] == 7) && stride[1] == stride[2] &&
+         stride[1] <= 2 && dilation[1] == 1 && dilation[2] == 1;
+}
+
+std::unique_ptr<ConvSource> make_own_source(const std::shared_ptr<ConvContext>& context) {
+  return std::make_unique<OwnSource>(context);
+}
+
+std::unique_ptr<ConvSource> make_lab_source(const std::shared_ptr<ConvContext>& context) {
+  return std::make_unique<LabSource>(context);
+}
+
+std::shared_ptr<ConvRunner> Convolutions::fastest(const ConvRequest& request) {
+  auto& known = known_[request];
+  if (!known) known = choose(request);
+  return known;
+}
+
+// One run to warm up, then the shortest of a few; what is far behind is not tried again.
+std::shared_ptr<ConvRunner> Convolutions::choose(const ConvRequest& request) {
+  const cudaStream_t stream = context_->stream.get();
+  const std::int64_t bytes = bytes_per_element(request.dtype);
+  const auto input = device_memory(bytes * request.input_elements());
+  const auto weights = device_memory(bytes * request.weight_elements());
+  const auto output = device_memory(bytes * request.output_elements());
+  // Zeros: what was there before could be anything, and a kernel may take longer over it.
+  STRATA_CUDA_CALL(cudaMemsetAsync(
+      input.get(), 0, static_cast<std::size_t>(bytes * request.input_elements()), stream));
+  STRATA_CUDA_CALL(cudaMemsetAsync(
+      weights.get(), 0, static_cast<std::size_t>(bytes * request.weight_elements()), stream));
+  STRATA_CUDA_CALL(cudaMemsetAsync(
+      output.get(), 0, static_cast<std::size_t>(bytes * request.output_elements()), stream));
+  const ConvTensors tensors{input.get(), weights.get(), output.get()};
+  std::size_t free = 0, total = 0;
+  STRATA_CUDA_CALL(cudaMemGetInfo(&free, &total));
+  const std::int64_t most_scratch =
+      std::min(most_scratch_bytes, static_cast<std::int64_t>(free / 4));
+
+  std::shared_ptr<ConvRunner> best;
+  double best_seconds = INFINITY;
+  std::shared_ptr<void> scratch;
+  std::int64_t scratch_bytes = -1;
+  for (const auto& source : sources_) {
+    for (auto& runner : source->runners(request, most_scratch)) {
+      if (!forced_.empty() && runner->name() != forced_) continue;
+      if (best && runner->name() == "plain") continue;  // for what nobody else can
+      if (runner->scratch_bytes() > scratch_bytes) {
+        scratch.reset();
+        scratch_bytes = runner->scratch_bytes();
+        scratch = device_memory(scratch_bytes);
+      }
+      double seconds = seconds_of(*runner, tensors, scratch.get(), stream);
+      if (std::isinf(seconds)) continue;
+      if (seconds > 3 * best_seconds && seconds > best_seconds + 1e-4) continue;
+      seconds = INFINITY;
+      for (int i = 0; i < timed_runs; ++i)
+        seconds = std::min(seconds, seconds_of(*runner, tensors, scratch.get(), stream));
+      if (seconds >= best_seconds) continue;
+      best_seconds = seconds;
+      best = std::move(runner);
+    }
+  }
+  return best;
+}
+
+std::shared_ptr<Convolutions> make_convolutions(const std::shared_ptr<ConvContext>& context,
+                                                const std::shared_ptr<Products>& products,
+                                                const DeviceChoices& choices,
+                                                std::vector<std::string>& versions) {
+  std::vector<std::unique_ptr<ConvSource>> sources;
+  if (auto cudnn = make_cudnn_source(context, versions)) sources.push_back(std::move(cudnn));
+  if (products) sources.push_back(make_product_source(context, products));
+  sources.push_back(make_lab_source(context));
+  sources.push_back(make_own_source(context));
+  return std::make_shared<Convolutions>(context, choices.convolution, std::move(sources));
+}
+
+}  // namespace strata::cuda::train

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/measure/convolution/strategy.hpp"
+#include "strata/measure/cuda/convolution/context.cuh"
+#include "strata/measure/cuda/training/convolution_request.cuh"
+#include "strata/measure/training/device.hpp"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// Ways to compute a pass of a convolution in a network, and the choice among them: each is tried
+/// on the GPU once per shape, and the fastest stays.
+namespace strata::cuda::train {
+
+class Products;
+
+/// A pass made ready. Memory that it needs comes with each run.
+class ConvRunner {
+ public:
+  virtual ~ConvRunner() = default;
+  virtual std::string name() const = 0;
+  virtual std::int64_t scratch_bytes() const = 0;
+  /// Enqueues it; the pass says which of the tensors is written. False: the library refuses.
+  virtual bool run(const ConvTensors& tensors, void* scratch) = 0;
+};
+using ConvRunners = std::vector<std::unique_ptr<ConvRunner>>;
+
+/// Strategies of the lab by name, and what this part of the program adds, of one library each.
+class ConvSource {
+ public:
+  virtual ~ConvSource() = default;
+  /// Everything that may compute the request with at most so much scratch memory.
+  virtual ConvRunners runners(const ConvRequest& request, std::int64_t most_scratch) = 0;
+};
+std::unique_ptr<ConvSource> make_cudnn_source(const std::shared_ptr<ConvContext>& context,
+                                              std::vector<std::string>& versions);
+std::unique_ptr<ConvSource> make_own_source(const std::shared_ptr<ConvContext>& context);
+/// Windows of one pixel, as products.
+std::unique_ptr<ConvSource> make_product_source(const std::shared_ptr<ConvContext>& context,
+                                                const std::shared_ptr<Products>& products);
+/// Our strategies of the convolution lab.
+std::unique_ptr<ConvSource> make_lab_source(const std::shared_ptr<ConvContext>& context);
+
+class Convolutions {
+ public:
+  Convolutions(std::shared_ptr<ConvContext> context, std::string forced,
+               std::vector<std::unique_ptr<ConvSource>> sources)
+      : context_(std::move(context)), forced_(std::move(forced)), sources_(std::move(sources)) {}
+
+  /// Nothing where a strategy is forced that cannot do this.
+  std::shared_ptr<ConvRunner> fastest(const ConvRequest& request);
+  const std::string& forced() const { return forced_; }
+
+ private:
+  std::shared_ptr<ConvRunner> choose(const ConvRequest& request);
+  std::shared_ptr<ConvContext> context_;
+  std::string forced_;
+  std::vector<std::unique_ptr<ConvSource>> sources_;
+  std::map<ConvRequest, std::shared_ptr<ConvRunner>> known_;
+};
+/// Adds the libraries' versions; products may be missing.
+std::shared_ptr<Convolutions> make_convolutions(const std::shared_ptr<ConvContext>& context,
+                                                const std::shared_ptr<Products>& products,
+                                                const DeviceChoices& choices,
+                                                std::vector<std::string>& versions);
+
+}  // namespace strata::cuda::train

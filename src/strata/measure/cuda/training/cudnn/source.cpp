@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/measure/cuda/training/cudnn/sources.cuh"
+
+#include <fmt/format.h>
+
+namespace strata::cuda::train {
+namespace {
+
+class CudnnSource final : public ConvSource {
+ public:
+  explicit CudnnSource(Cudnn cudnn) : cudnn_(std::move(cudnn)) {}
+  ConvRunners runners(const ConvRequest& request, std::int64_t most_scratch) override {
+    ConvRunners list;
+    add_named_algorithms(list, cudnn_, request, most_scratch);
+    add_engines(list, cudnn_, request, most_scratch);
+    return list;
+  }
+
+ private:
+  Cudnn cudnn_;
+};
+
+}  // namespace
+
+std::unique_ptr<ConvSource> make_cudnn_source(const std::shared_ptr<ConvContext>& context,
+                                              std::vector<std::string>& versions) {
+  std::string problem;
+  Cudnn cudnn = CudnnFunctions::load(context->stream.get(), problem);
+  if (!cudnn) {
+    versions.push_back(fmt::format("without cuDNN ({})", problem));
+    return nullptr;
+  }
+  const std::size_t version = cudnn->version();
+  versions.push_back(
+      fmt::format("cuDNN {}.{}.{}", version / 10000, version / 100 % 100, version % 100));
+  return std::make_unique<CudnnSource>(std::move(cudnn));
+}
+
+}  // namespace strata::cuda::train

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#ifdef __CUDACC__
+#define STRATA_HOST_AND_DEVICE __host__ __device__
+#else
+#define STRATA_HOST_AND_DEVICE
+#endif
+
+/// Numbers that operators need and the graph does not hold, because no cost depends on them:
+/// PyTorch's defaults (torch.nn, version 2), the same on every device so that results agree.
+namespace strata::training_constants {
+
+inline constexpr double leaky_relu_slope = 0.01;
+inline constexpr double elu_alpha = 1.0;
+inline constexpr double selu_alpha = 1.6732632423543772848170429916717;
+inline constexpr double selu_lambda = 1.0507009873554804934193349852946;
+inline constexpr double gelu_cubic = 0.044715;  ///< of gelu_tanh: tanh(√(2/π) (x + 0.044715 x³))
+inline constexpr double clip_low = 0;           ///< as ReLU6, which most graphs spell it for
+inline constexpr double clip_high = 6;
+
+inline constexpr double batch_norm_epsilon = 1e-5;
+inline constexpr double batch_norm_momentum = 0.1;  ///< running ← 0.9 running + 0.1 new
+inline constexpr double layer_norm_epsilon = 1e-5;
+inline constexpr double group_norm_epsilon = 1e-5;
+inline constexpr double rms_norm_epsilon = 0x1p-23;  ///< the distance from 1 to the next float
+
+/// x / (k + α/size Σ x²)^β
+inline constexpr double local_response_alpha = 1e-4;
+inline constexpr double local_response_beta = 0.75;
+inline constexpr double local_response_k = 1;
+
+inline constexpr double cubic_resize_a = -0.75;  ///< of Keys' cubic convolution
+
+/// Whether dropout keeps an element: a function of the node and the element's place alone, so that
+/// every device drops the same ones and every iteration does the same work. The mixing is
+/// lowbias32 (Wellons, "Prospecting for hash functions", 2018), which passes statistical tests.
+STRATA_HOST_AND_DEVICE constexpr std::uint32_t mixed_bits(std::uint32_t x) {
+  x ^= x >> 16U;
+  x *= 0x21f0aaadU;
+  x ^= x >> 15U;
+  x *= 0xd35a2d97U;
+  x ^= x >> 15U;
+  return x;
+}
+
+/// Of a node of the graph and the upper half of the element's place; the lower half is added to it.
+STRATA_HOST_AND_DEVICE constexpr std::uint32_t dropout_key(std::uint32_t node,
+                                                           std::uint32_t place_high) {
+  return mixed_bits(node * 0x9e3779b9U + mixed_bits(place_high + 1));
+}
+
+/// Elements whose bits are at least this are kept; 2³² (nothing is kept) does not fit 32 bits, so
+/// the comparison is one of 64.
+STRATA_HOST_AND_DEVICE constexpr std::uint64_t dropout_threshold(double probability) {
+  return static_cast<std::uint64_t>(probability * 4294967296.0);
+}
+
+STRATA_HOST_AND_DEVICE constexpr bool dropout_keeps(std::uint32_t node, std::uint64_t place,
+                                                    std::uint64_t threshold) {
+  const auto low = static_cast<std::uint32_t>(place);
+  const auto high = static_cast<std::uint32_t>(place >> 32U);
+  return mixed_bits(low ^ dropout_key(node, high)) >= threshold;
+}
+
+/// What is kept is multiplied by this.
+STRATA_HOST_AND_DEVICE constexpr double dropout_scale(double probability) {
+  return probability < 1 ? 1 / (1 - probability) : 0;
+}
+
+}  // namespace strata::training_constants

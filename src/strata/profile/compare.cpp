@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/profile/compare.hpp"
+
+#include "strata/base/error.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+
+namespace strata {
+namespace {
+
+constexpr std::string_view joined_backward = "backward";
+
+bool is_part_of_backward(std::string_view pass) {
+  return pass == "backward_input" || pass == "backward_weight";
+}
+
+/// Layers whose gradients somebody does not tell apart.
+std::set<std::string> coarse_layers(const Profile& a, const Profile& b) {
+  std::set<std::string> layers;
+  for (const Profile* profile : {&a, &b}) {
+    for (const ProfileRow& row : profile->rows) {
+      if (row.pass == joined_backward) layers.insert(row.layer);
+    }
+  }
+  return layers;
+}
+
+class Joiner {
+ public:
+  Joiner(const Profile& a, const Profile& b) : coarse_(coarse_layers(a, b)) {
+    add(a, &ComparedRow::a);
+    add(b, &ComparedRow::b);
+  }
+
+  std::vector<ComparedRow> rows() && { return std::move(rows_); }
+
+ private:
+  void add(const Profile& profile, std::optional<Spent> ComparedRow::*side) {
+    for (const ProfileRow& row : profile.rows) {
+      const bool is_joined = is_part_of_backward(row.pass) && coarse_.contains(row.layer);
+      const std::string pass = is_joined ? std::string(joined_backward) : row.pass;
+      const auto [place, is_new] = index_.try_emplace({row.layer, pass}, rows_.size());
+      if (is_new) {
+        rows_.push_back({.layer = row.layer,
+                         .pass = pass,
+                         .op = row.op,
+                         .block = row.block,
+                         .a = std::nullopt,
+                         .b = std::nullopt});
+      }
+      ComparedRow& joined = rows_[place->second];
+      // A sum of gradients is work of its own, but not what the layer is.
+      if (joined.op == "gradient_sum" && row.op != "gradient_sum") joined.op = row.op;
+      std::optional<Spent>& spent = joined.*side;
+      if (!spent) spent.emplace();
+      *spent += row.spent;
+    }
+  }
+
+  std::set<std::string> coarse_;
+  std::map<std::pair<std::string, std::string>, std::size_t> index_;
+  std::vector<ComparedRow> rows_;
+};
+
+void expect_times(const Profile& profile, std::string_view which) {
+  if (!profile.columns.has_time)
+    fail(ErrorKind::input, "the {} profile has no times ('time_s'), so there is nothing to compare",
+         which);
+}
+
+}  // namespace
+
+std::optional<double> ProfileComparison::ratio() const {
+  if (total_a.time_s <= 0) return std::nullopt;
+  return total_b.time_s / total_a.time_s;
+}
+
+bool ProfileComparison::is_beyond(double threshold) const {
+  const double shorter = std::min(total_a.time_s, total_b.time_s);
+  const double longer = std::max(total_a.time_s, total_b.time_s);
+  return longer > shorter * (1 + threshold);
+}
+
+ProfileComparison compare_profiles(const Profile& a, const Profile& b) {
+  expect_times(a, "first");
+  expect_times(b, "second");
+  ProfileComparison comparison;
+  comparison.a = {a.subject, a.evidence};
+  comparison.b = {b.subject, b.evidence};
+  comparison.total_a = total_of(a);
+  comparison.total_b = total_of(b);
+  comparison.rows = Joiner(a, b).rows();
+  return comparison;
+}
+
+std::vector<const ComparedRow*> largest_differences(const ProfileComparison& comparison) {
+  std::vector<const ComparedRow*> rows;
+  for (const ComparedRow& row : comparison.rows) rows.push_back(&row);
+  std::stable_sort(rows.begin(), rows.end(), [](const ComparedRow* a, const ComparedRow* b) {
+    return std::abs(a->difference_s()) > std::abs(b->difference_s());
+  });
+  return rows;
+}
+
+std::vector<ComparedGroup> grouped(const ProfileComparison& comparison,
+                                   std::string ComparedRow::*key) {
+  std::vector<ComparedGroup> groups;
+  std::map<std::string, std::size_t> index;
+  for (const ComparedRow& row : comparison.rows) {
+    const auto [place, is_new] = index.try_emplace(row.*key, groups.size());
+    if (is_new) groups.push_back({row.*key, {}, {}});
+    if (row.a) groups[place->second].a += *row.a;
+    if (row.b) groups[place->second].b += *row.b;
+  }
+  return groups;
+}
+
+}  // namespace strata

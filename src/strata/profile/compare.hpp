@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/profile/profile.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// Two profiles side by side, whoever made them: a prediction and a measurement, two measurements,
+/// before and after.
+namespace strata {
+
+/// Rows of one layer and pass in both. Where only one of them tells the gradients of inputs and
+/// weights apart, both count as "backward".
+struct ComparedRow {
+  std::string layer;
+  std::string pass;
+  std::string op;
+  std::string block;
+  std::optional<Spent> a;  ///< nothing: only the other has it
+  std::optional<Spent> b;
+
+  double a_s() const { return a ? a->time_s : 0; }
+  double b_s() const { return b ? b->time_s : 0; }
+  double difference_s() const { return b_s() - a_s(); }
+};
+
+/// Rows that have something in common, added up on both sides.
+struct ComparedGroup {
+  std::string name;
+  Spent a;
+  Spent b;
+};
+
+struct ProfileLabel {
+  ProfileSubject subject;
+  Evidence evidence = Evidence::predicted;
+};
+
+struct ProfileComparison {
+  ProfileLabel a;
+  ProfileLabel b;
+  Spent total_a;
+  Spent total_b;
+  std::vector<ComparedRow> rows;  ///< in the order of a, then what only b has
+
+  /// Time of b over time of a; nothing when a took none.
+  std::optional<double> ratio() const;
+  /// Whether one takes more than (1 + threshold) times as long as the other.
+  bool is_beyond(double threshold) const;
+};
+
+/// Errors (input) when one of them has no times.
+ProfileComparison compare_profiles(const Profile& a, const Profile& b);
+
+/// Rows, those that differ most first, whichever is slower.
+std::vector<const ComparedRow*> largest_differences(const ProfileComparison& comparison);
+
+/// Groups in the order in which they first appear.
+std::vector<ComparedGroup> grouped(const ProfileComparison& comparison,
+                                   std::string ComparedRow::*key);
+
+}  // namespace strata

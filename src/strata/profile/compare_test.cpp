@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/profile/compare.hpp"
+
+#include "strata/base/error.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace strata {
+namespace {
+
+ProfileRow row_of(std::string layer, std::string pass, double time_s, std::string op = "linear") {
+  ProfileRow row;
+  row.layer = std::move(layer);
+  row.pass = std::move(pass);
+  row.op = std::move(op);
+  row.block = row.layer;
+  row.spent.time_s = time_s;
+  row.spent.steps = 1;
+  return row;
+}
+
+const ComparedRow* find_row(const ProfileComparison& comparison, std::string_view layer,
+                            std::string_view pass) {
+  for (const ComparedRow& row : comparison.rows) {
+    if (row.layer == layer && row.pass == pass) return &row;
+  }
+  return nullptr;
+}
+
+TEST(CompareProfiles, sums_to_the_coarser_of_the_two) {
+  Profile a, b;
+  a.rows = {row_of("fc", "forward", 1), row_of("fc", "backward", 2),
+            row_of("fc", "backward", 0.5, "gradient_sum"), row_of("out", "backward_input", 1)};
+  b.evidence = Evidence::measured;
+  b.rows = {row_of("fc", "forward", 2), row_of("fc", "backward_input", 3),
+            row_of("fc", "backward_weight", 4), row_of("out", "backward_input", 5),
+            row_of("out", "backward_weight", 6)};
+  const ProfileComparison comparison = compare_profiles(a, b);
+  ASSERT_EQ(comparison.rows.size(), 4U);
+  const ComparedRow* joined = find_row(comparison, "fc", "backward");
+  ASSERT_NE(joined, nullptr);
+  EXPECT_EQ(joined->a_s(), 2.5);
+  EXPECT_EQ(joined->b_s(), 7);
+  EXPECT_EQ(joined->op, "linear");
+  EXPECT_EQ(find_row(comparison, "out", "backward_input")->b_s(), 5);
+  const ComparedRow* only_b = find_row(comparison, "out", "backward_weight");
+  EXPECT_FALSE(only_b->a.has_value());
+  EXPECT_EQ(only_b->difference_s(), 6);
+  EXPECT_EQ(largest_differences(comparison).front()->b_s(), 6);
+  EXPECT_DOUBLE_EQ(comparison.ratio().value(), 20 / 4.5);
+  EXPECT_EQ(comparison.b.evidence, Evidence::measured);
+}
+
+TEST(CompareProfiles, is_beyond_a_threshold_in_either_direction) {
+  Profile a, b;
+  a.rows = {row_of("fc", "forward", 1.0)};
+  b.rows = {row_of("fc", "forward", 1.2)};
+  EXPECT_TRUE(compare_profiles(a, b).is_beyond(0.1));
+  EXPECT_TRUE(compare_profiles(b, a).is_beyond(0.1));
+  EXPECT_FALSE(compare_profiles(a, b).is_beyond(0.25));
+  EXPECT_FALSE(compare_profiles(a, a).is_beyond(0));
+}
+
+TEST(CompareProfiles, needs_times) {
+  Profile a, b;
+  a.rows = b.rows = {row_of("fc", "forward", 1)};
+  b.columns.has_time = false;
+  EXPECT_THROW(compare_profiles(a, b), Error);
+}
+
+// Whatever the rows are, nothing is lost or counted twice.
+TEST(CompareProfiles, keeps_all_time) {
+  std::mt19937 random(5);
+  const std::vector<std::string> passes = {"forward", "backward", "backward_input",
+                                           "backward_weight", "update"};
+  for (int round = 0; round < 100; ++round) {
+    Profile a, b;
+    for (Profile* profile : {&a, &b}) {
+      const std::size_t rows = random() % 20;
+      for (std::size_t i = 0; i < rows; ++i) {
+        profile->rows.push_back(row_of("layer" + std::to_string(random() % 4),
+                                       passes[random() % passes.size()],
+                                       static_cast<double>(random() % 100)));
+      }
+    }
+    const ProfileComparison comparison = compare_profiles(a, b);
+    double sum_a = 0, sum_b = 0;
+    for (const ComparedRow& row : comparison.rows) {
+      EXPECT_TRUE(row.a || row.b);
+      sum_a += row.a_s();
+      sum_b += row.b_s();
+    }
+    EXPECT_DOUBLE_EQ(sum_a, comparison.total_a.time_s);
+    EXPECT_DOUBLE_EQ(sum_b, comparison.total_b.time_s);
+    double grouped_a = 0;
+    for (const ComparedGroup& group : grouped(comparison, &ComparedRow::pass))
+      grouped_a += group.a.time_s;
+    EXPECT_DOUBLE_EQ(grouped_a, sum_a);
+  }
+}
+
+}  // namespace
+}  // namespace strata

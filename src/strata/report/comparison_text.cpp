@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/base/printable.hpp"
+#include "strata/base/units.hpp"
+#include "strata/report/comparison_report.hpp"
+#include "strata/report/counts_text.hpp"
+#include "strata/report/table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+namespace strata {
+namespace {
+
+// "1.34", and to three places where it is near 1 and that is what matters.
+std::string ratio_text(double a, double b) {
+  if (a <= 0) return "";
+  const double ratio = b / a;
+  if (ratio >= 100) return fmt::format("{:.0f}", ratio);
+  return fmt::format("{:.2f}", ratio);
+}
+
+std::string signed_time(double seconds) {
+  return (seconds < 0 ? "−" : "+") + format_time(std::abs(seconds));
+}
+
+/// How the two are called in the heads of columns.
+std::pair<std::string, std::string> column_names(const ProfileComparison& comparison,
+                                                 const CompareView& view) {
+  if (comparison.a.evidence != comparison.b.evidence) {
+    return {std::string(name_of(comparison.a.evidence)),
+            std::string(name_of(comparison.b.evidence))};
+  }
+  return {printable(view.a), printable(view.b)};
+}
+
+std::string subject_text(const ProfileLabel& label) {
+  const ProfileSubject& subject = label.subject;
+  std::string text = subject.title.empty() ? "a network" : printable(subject.title);
+  if (!subject.dtype.empty()) text += ", " + printable(subject.dtype);
+  text += fmt::format(", {}", name_of(label.evidence));
+  if (!subject.machine_title.empty())
+    text += fmt::format(" on {}", printable(subject.machine_title));
+  return text;
+}
+
+struct ComparedLine {
+  std::string name;
+  std::string pass;
+  const Spent* a;
+  const Spent* b;
+};
+
+// What the second one reached, and whether it counts other work than the first.
+std::string what_text(const Spent* a, const Spent* b) {
+  if (b == nullptr || b->time_s <= 0) return "";
+  std::string text;
+  const auto append = [&](const std::string& more) {
+    if (!text.empty()) text += ", ";
+    text += more;
+  };
+  if (b->flop > 0) append(format_flop_per_s(to_double(b->flop) / b->time_s));
+  if (b->traffic_bytes() > 0) append(format_bytes_per_s(to_double(b->traffic_bytes()) / b->time_s));
+  if (a == nullptr) return text;
+  const auto differ = [](std::int64_t x, std::int64_t y) {
+    return x > 0 && y > 0 && std::abs(to_double(y) / to_double(x) - 1) > 0.05;
+  };
+  if (differ(a->flop, b->flop))
+    append(fmt::format("{} times the FLOP", ratio_text(to_double(a->flop), to_double(b->flop))));
+  if (differ(a->traffic_bytes(), b->traffic_bytes())) {
+    append(fmt::format("{} times the bytes",
+                       ratio_text(to_double(a->traffic_bytes()), to_double(b->traffic_bytes()))));
+  }
+  return text;
+}
+
+std::string compared_table(const ProfileComparison& comparison, const CompareView& view,
+                           const std::vector<ComparedLine>& lines, std::string_view title,
+                           bool has_total, const TextStyle& style) {
+  const auto [a_name, b_name] = column_names(comparison, view);
+  const bool has_passes = std::any_of(lines.begin(), lines.end(),
+                                      [](const ComparedLine& line) { return !line.pass.empty(); });
+  Table table({{.title = std::string(title), .least_width = 16, .omit = Omit::beginning},
+               {.title = "", .is_shown = has_passes},
+               {.title = a_name, .align = Align::right},
+               {.title = b_name, .align = Align::right},
+               {.title = "ratio", .align = Align::right},
+               {.title = "difference", .align = Align::right, .leaves = 1},
+               {.title = fmt::format("{} reached", b_name), .least_width = 10, .leaves = 2}});
+  const auto cells = [&](const std::string& name, const std::string& pass, const Spent* a,
+                         const Spent* b) -> std::vector<std::string> {
+    const double a_s = a ? a->time_s : 0;
+    const double b_s = b ? b->time_s : 0;
+    return {name,
+            pass,
+            a ? format_time(a_s) : "–",
+            b ? format_time(b_s) : "–",
+            a && b ? ratio_text(a_s, b_s) : "",
+            signed_time(b_s - a_s),
+            what_text(a, b)};
+  };
+  for (const ComparedLine& line : lines)
+    table.add_row(cells(printable(line.name), line.pass, line.a, line.b));
+  if (has_total) table.add_total(cells("iteration", "", &comparison.total_a, &comparison.total_b));
+  return table.to_text(style);
+}
+
+std::vector<ComparedLine> lines_of_rows(const std::vector<const ComparedRow*>& rows) {
+  std::vector<ComparedLine> lines;
+  for (const ComparedRow* row : rows)
+    lines.push_back(
+        {row->layer, row->pass, row->a ? &*row->a : nullptr, row->b ? &*row->b : nullptr});
+  return lines;
+}
+
+std::string compared_where(const ProfileComparison& comparison, const CompareView& view,
+                           const TextStyle& style) {
+  if (view.by == CompareBy::layer) {
+    std::vector<const ComparedRow*> rows;
+    for (const ComparedRow& row : comparison.rows) rows.push_back(&row);
+    return compared_table(comparison, view, lines_of_rows(rows), "", true, style);
+  }
+  std::string ComparedRow::*const key = view.by == CompareBy::type    ? &ComparedRow::op
+                                        : view.by == CompareBy::block ? &ComparedRow::block
+                                                                      : &ComparedRow::pass;
+  std::vector<ComparedGroup> groups = grouped(comparison, key);
+  if (view.by == CompareBy::type) {
+    std::stable_sort(groups.begin(), groups.end(), [](const auto& a, const auto& b) {
+      return std::max(a.a.time_s, a.b.time_s) > std::max(b.a.time_s, b.b.time_s);
+    });
+  }
+  std::vector<ComparedLine> lines;
+  for (const ComparedGroup& group : groups) {
+    lines.push_back({group.name, "", group.a.steps > 0 ? &group.a : nullptr,
+                     group.b.steps > 0 ? &group.b : nullptr});
+  }
+  return compared_table(comparison, view, lines, "", true, style);
+}
+
+std::string only_in(const ProfileComparison& comparison, std::string_view name, bool in_a) {
+  constexpr std::size_t named = 4;
+  std::size_t count = 0;
+  double seconds = 0;
+  std::string names;
+  for (const ComparedRow& row : comparison.rows) {
+    if (in_a ? row.b.has_value() : row.a.has_value()) continue;
+    if (++count <= named)
+      names += fmt::format("{}{} {}", count > 1 ? ", " : "", printable(row.layer), row.pass);
+    seconds += in_a ? row.a_s() : row.b_s();
+  }
+  if (count == 0) return "";
+  return fmt::format("  only {}: {} {}, {}: {}{}\n", name, count, count == 1 ? "row" : "rows",
+                     format_time(seconds), names, count > named ? ", …" : "");
+}
+
+std::string answer_text(const ProfileComparison& comparison, const CompareView& view) {
+  if (!view.threshold) return "";
+  const bool is_beyond = comparison.is_beyond(*view.threshold);
+  return fmt::format("  {} of {:.3g} %\n",
+                     is_beyond ? "no: beyond the threshold" : "yes: within the threshold",
+                     100 * *view.threshold);
+}
+
+}  // namespace
+
+std::string to_text(const ProfileComparison& comparison, const CompareView& view,
+                    const TextStyle& style) {
+  std::string text =
+      bold(subject_text(comparison.a) + "\n" + subject_text(comparison.b), style) + "\n\n";
+  text += compared_where(comparison, view, style) + '\n';
+  if (view.layers > 0 && view.by != CompareBy::layer) {
+    std::vector<const ComparedRow*> rows = largest_differences(comparison);
+    rows.resize(std::min(rows.size(), view.layers));
+    text +=
+        compared_table(comparison, view, lines_of_rows(rows), "largest differences", false, style) +
+        '\n';
+  }
+  const auto [a_name, b_name] = column_names(comparison, view);
+  const std::string alone = only_in(comparison, a_name, true) + only_in(comparison, b_name, false);
+  if (!alone.empty()) text += alone + '\n';
+  if (const std::string answer = answer_text(comparison, view); !answer.empty())
+    text += answer + '\n';
+  text +=
+      dim(fmt::format("more: --layers N  --by {}  --threshold X  --json FILE  --csv FILE\n",
+                      view.by == CompareBy::type ? "block|pass|layer" : "type|block|pass|layer"),
+          style);
+  return style.has_unicode ? text : to_ascii(text);
+}
+
+}  // namespace strata

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/machine/sourced.hpp"
+#include "strata/report/csv_cell.hpp"
+#include "strata/report/measurement_report.hpp"
+
+#include <fmt/format.h>
+
+namespace strata {
+
+std::string to_csv(const MeasurementSummary& summary) {
+  std::string text =
+      "layer,pass,op,block,class,time_s,spread_s,wall_time_s,samples,flop,read_bytes,write_bytes,"
+      "launches,flop_per_s,bytes_per_s,implementation,not_run\n";
+  const TrainingMeasurement& measured = summary.measured;
+  for (std::size_t i = 0; i < measured.rows.size(); ++i) {
+    const ProfileRow& row = measured.profile.rows[i];
+    const MeasuredRow& detail = measured.rows[i];
+    const Spent& spent = row.spent;
+    const std::vector<double>& samples =
+        detail.kernel_samples_s.empty() ? detail.samples_s : detail.kernel_samples_s;
+    const auto rate = [&](std::int64_t count) {
+      return spent.time_s > 0 ? fmt::format("{}", static_cast<double>(count) / spent.time_s) : "";
+    };
+    text += fmt::format("{},{},{},{},{}", csv_cell(row.layer), row.pass, csv_cell(row.op),
+                        csv_cell(row.block), row.layer_class);
+    text += fmt::format(",{},{},{},{}", spent.time_s,
+                        samples.empty() ? "" : fmt::format("{}", median_deviation_of(samples)),
+                        row.wall_s ? fmt::format("{}", *row.wall_s) : "", samples.size());
+    text += fmt::format(",{},{},{},{},{},{}", spent.flop, spent.in_bytes, spent.out_bytes,
+                        spent.launches, rate(spent.flop), rate(spent.traffic_bytes()));
+    text += fmt::format(",{},{}\n", csv_cell(detail.implementation), csv_cell(detail.not_run));
+  }
+  return text;
+}
+
+}  // namespace strata

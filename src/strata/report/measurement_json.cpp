@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/machine/sourced.hpp"
+#include "strata/report/json_text.hpp"
+#include "strata/report/measurement_report.hpp"
+#include "strata/report/prediction_report.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace strata {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int measurement_schema_version = 1;
+
+template <class Number>
+Json or_null(const std::optional<Number>& number) {
+  return number ? Json(*number) : Json();
+}
+
+void add_measured(Json& json, const Spent& spent) {
+  for (const SpentField& field : spent_fields()) {
+    const std::string key(field.key);
+    // Waiting cannot be told from computing by a clock.
+    if (key == "compute_time_s" || key == "stall_time_s" || key == "refetch_bytes") continue;
+    if (field.count != nullptr) {
+      json[key] = spent.*field.count;
+    } else {
+      json[key] = spent.*field.number;
+    }
+  }
+}
+
+Json measured_model(const MeasurementSummary& summary) {
+  Json dims = Json::object();
+  Json batch;
+  for (const Dimension& dimension : summary.dims) {
+    dims[dimension.name] = dimension.value;
+    if (dimension.name == "batch") batch = dimension.value;
+  }
+  return {{"name", summary.network},
+          {"title", summary.title},
+          {"batch", batch},
+          {"dtype", summary.dtype},
+          {"mode", summary.training.inference ? "inference" : "training"},
+          {"dims", std::move(dims)}};
+}
+
+Json measured_machine(const MeasurementSummary& summary) {
+  Json json = {{"name", summary.measured.profile.subject.machine},
+               {"title", summary.measured.device}};
+  if (summary.machine) {
+    json["peaks_of"] = summary.machine->title;
+    json["flop_per_s"] = or_null(summary.machine->flop_per_s);
+    json["bandwidth_bytes_per_s"] = or_null(summary.machine->bytes_per_s);
+  }
+  return json;
+}
+
+Json measured_totals_json(const MeasurementSummary& summary) {
+  const MeasurementTotals& totals = summary.totals;
+  const TrainingMeasurement& measured = summary.measured;
+  return {{"time_s", totals.time_s},
+          {"spread_s", totals.spread_s},
+          {"samples_s", measured.iteration_s},
+          {"layers_time_s", totals.layers_s},
+          {"kernels_time_s", or_null(totals.kernels_s)},
+          {"recorded_time_s", or_null(totals.recorded_s)},
+          {"recorded_samples_s", measured.recorded_s},
+          {"samples_per_s", totals.samples_per_s},
+          {"flop", totals.flop},
+          {"flop_per_s", totals.flop_per_s},
+          {"utilisation", or_null(summary.utilisation())},
+          {"traffic_bytes", totals.traffic_bytes},
+          {"launches", totals.launches},
+          {"forward_time_s", totals.forward_s},
+          {"backward_time_s", totals.backward_s},
+          {"update_time_s", totals.update_s},
+          {"peak_memory_bytes", measured.peak_bytes},
+          {"loss_before", or_null(measured.loss_before)},
+          {"loss_after", or_null(measured.loss_after)},
+          {"iterations_run", measured.iterations_run},
+          {"samples", measured.samples},
+          {"rows_not_run", totals.rows_not_run},
+          {"interrupted", measured.is_interrupted}};
+}
+
+Json measured_row_json(const ProfileRow& row, const MeasuredRow& detail) {
+  Json json = {{"layer", row.layer},
+               {"pass", row.pass},
+               {"op", row.op},
+               {"block", row.block},
+               {"class", row.layer_class}};
+  add_measured(json, row.spent);
+  if (row.wall_s) json["wall_time_s"] = *row.wall_s;
+  const std::vector<double>& samples =
+      detail.kernel_samples_s.empty() ? detail.samples_s : detail.kernel_samples_s;
+  json["spread_s"] = samples.empty() ? Json() : Json(median_deviation_of(samples));
+  json["samples_s"] = detail.samples_s;
+  if (!detail.kernel_samples_s.empty()) json["kernel_samples_s"] = detail.kernel_samples_s;
+  json["implementation"] = detail.implementation;
+  json["not_run"] = detail.not_run.empty() ? Json() : Json(detail.not_run);
+  return json;
+}
+
+}  // namespace
+
+std::string to_json(const MeasurementSummary& summary, const Provenance& provenance) {
+  const TrainingMeasurement& measured = summary.measured;
+  const auto group_json = [&](const ProfileGroup& group) {
+    const double all_s = summary.totals.layers_s;
+    Json json = {{"name", group.name},
+                 {"time_share", all_s > 0 ? group.spent.time_s / all_s : 0.0}};
+    add_measured(json, group.spent);
+    return json;
+  };
+  JsonText text;
+  text.add("schema_version", measurement_schema_version);
+  text.add("kind", "measurement");
+  text.add("evidence", name_of(measured.profile.evidence));
+  text.add("model", measured_model(summary));
+  text.add("machine", measured_machine(summary));
+  text.add("options", {{"optimizer", name_of(summary.training.optimizer)},
+                       {"seed", summary.seed},
+                       {"warm_up", summary.warm_up},
+                       {"iterations", measured.iteration_s.size()}});
+  text.add("totals", measured_totals_json(summary));
+  text.add("no_recording_reason",
+           measured.no_recording.empty() ? Json() : Json(measured.no_recording));
+  text.add_list("warnings", summary.warnings, warning_json);
+  text.add("notes", measured.notes);
+  text.add_list("by_class", summary.by_class, group_json);
+  text.add_list("by_type", summary.by_type, group_json);
+  text.add_list("by_pass", summary.by_pass, group_json);
+  text.add_list("by_block", summary.by_block, group_json);
+  std::vector<std::size_t> rows(measured.rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = i;
+  text.add_list("layers", rows, [&](std::size_t i) {
+    return measured_row_json(measured.profile.rows[i], measured.rows[i]);
+  });
+  text.add_list("kernels", measured.kernels, [&](const TimelineSpan& kernel) {
+    const ProfileRow& row = measured.profile.rows[kernel.row];
+    return Json{{"name", kernel.name},
+                {"layer", row.layer},
+                {"pass", row.pass},
+                {"begin_s", kernel.begin_s},
+                {"time_s", kernel.seconds}};
+  });
+  Json origin = to_json(provenance);
+  origin["host"] = summary.host;
+  origin["date"] = summary.date;
+  origin["device"] = measured.device;
+  origin["versions"] = measured.versions;
+  origin["clock_hz"] = or_null(measured.conditions.clock_hz);
+  origin["memory_clock_hz"] = or_null(measured.conditions.memory_clock_hz);
+  origin["power_w"] = or_null(measured.conditions.power_w);
+  text.add("provenance", origin);
+  return std::move(text).finish();
+}
+
+}  // namespace strata

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/report/measurement_summary.hpp"
+#include "strata/report/provenance.hpp"
+#include "strata/report/text_style.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+/// A MeasurementSummary as text of several kinds: pure functions, one file each.
+namespace strata {
+
+enum class MeasureBy : std::uint8_t { type, layer, block, pass };
+
+struct MeasureView {
+  MeasureBy by = MeasureBy::type;
+  std::size_t layers = 5;  ///< slowest layers below the answer; every_layer: all, in order
+};
+inline constexpr std::size_t every_layer = ~std::size_t{0};
+
+/// The answer first, then where the time goes, then what was not run.
+std::string to_text(const MeasurementSummary& summary, const MeasureView& view,
+                    const TextStyle& style);
+/// One line per layer and pass.
+std::string to_csv(const MeasurementSummary& summary);
+/// Everything, with every sample: a profile that roofline, compare and others read.
+std::string to_json(const MeasurementSummary& summary, const Provenance& provenance);
+/// A timeline for Perfetto or chrome://tracing: one iteration by layers and, where they were
+/// traced, one by kernels.
+std::string to_trace(const MeasurementSummary& summary);
+
+}  // namespace strata

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/report/measurement_report.hpp"
+
+#include "strata/graph/builder.hpp"
+#include "strata/measure/training/reference_device_test.hpp"
+#include "strata/profile/read_profile.hpp"
+#include "strata/report/comparison_report.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace strata {
+namespace {
+
+using TestJson = nlohmann::json;
+
+struct Bench {
+  Graph graph;
+  BoundGraph bound;
+  reference::Device device;
+  MeasureOptions options;
+
+  Bench() {
+    GraphBuilder b("two_layers");
+    const Dim batch = b.symbols().parameter("batch", 4);
+    const TensorId x = b.input("x", {batch, 5});
+    const TensorId hidden = b.add("hidden", Linear{6}, {x});
+    const TensorId bent = b.add("bent", Unary{UnaryKind::tanh}, {hidden});
+    b.add("classes", Linear{3}, {bent});
+    const Graph plain = std::move(b).finish();
+    options.network_nodes = plain.nodes.size();
+    options.iterations = 3;
+    graph = with_loss(plain, Loss::automatic);
+    bound = bind_graph(graph, {{"batch", 4}}, DType::fp64);
+  }
+
+  MeasurementSummary summary() {
+    Machine machine;
+    machine.name = "made-up";
+    machine.title = "Made-up machine";
+    Peak peak;
+    peak.dtype = DType::fp64;
+    peak.flop_per_s.value = 1e6;
+    machine.peaks.push_back(peak);
+    return summarize(bound, measure_training(bound, device, options), options, DType::fp64,
+                     machine);
+  }
+};
+
+constexpr double iteration_of_bench_s = 9 * reference::kernel_s + 4 * reference::update_s;
+
+TEST(MeasurementReport, adds_up) {
+  Bench bench;
+  const MeasurementSummary summary = bench.summary();
+  EXPECT_NEAR(summary.totals.time_s, iteration_of_bench_s, 1e-12);
+  EXPECT_NEAR(summary.totals.layers_s, iteration_of_bench_s, 1e-12);
+  EXPECT_NEAR(summary.totals.forward_s, 4 * reference::kernel_s, 1e-12);
+  EXPECT_NEAR(summary.totals.backward_s, 5 * reference::kernel_s, 1e-12);
+  EXPECT_NEAR(summary.totals.samples_per_s, 4 / iteration_of_bench_s, 1e-6);
+  EXPECT_NEAR(summary.utilisation().value(),
+              static_cast<double>(summary.totals.flop) / iteration_of_bench_s / 1e6, 1e-9);
+  EXPECT_EQ(summary.machine->name, "");  // it does not ship, so nobody could load it by name
+}
+
+TEST(MeasurementReport, json_is_a_profile_that_can_be_read_again) {
+  Bench bench;
+  const MeasurementSummary summary = bench.summary();
+  const std::string text = to_json(summary, {.command = "strata measure two_layers"});
+  const Profile again = read_profile(text);
+  EXPECT_EQ(again.evidence, Evidence::measured);
+  EXPECT_EQ(again.subject.network, "two_layers");
+  ASSERT_EQ(again.rows.size(), summary.measured.profile.rows.size());
+  for (std::size_t i = 0; i < again.rows.size(); ++i) {
+    const ProfileRow& row = summary.measured.profile.rows[i];
+    EXPECT_EQ(again.rows[i].layer, row.layer);
+    EXPECT_EQ(again.rows[i].pass, row.pass);
+    EXPECT_EQ(again.rows[i].spent.time_s, row.spent.time_s);
+    EXPECT_EQ(again.rows[i].spent.flop, row.spent.flop);
+    EXPECT_EQ(again.rows[i].spent.in_bytes, row.spent.in_bytes);
+  }
+  const TestJson json = TestJson::parse(text);
+  EXPECT_EQ(json["layers"][0]["samples_s"].size(), 3U);
+  EXPECT_EQ(json["layers"][0]["implementation"], "linear loops");
+  EXPECT_EQ(json["totals"]["samples_s"].size(), 3U);
+  EXPECT_EQ(json["provenance"]["versions"][0], "loops 1.0");
+}
+
+TEST(MeasurementReport, tells_what_matters_first) {
+  Bench bench;
+  bench.device.settings.without = {"tanh"};
+  const std::string text = to_text(bench.summary(), {}, {});
+  EXPECT_EQ(text.find("two_layers, one training iteration, batch 4, fp64, measured on reference"),
+            0U);
+  for (const char* part :
+       {"samples/s", "of the peak of Made-up machine", "(MFU)", "where the time goes", "linear",
+        "slowest layers", "not run: bent: no loops for tanh", "times forward", "at first"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+}
+
+TEST(MeasurementReport, has_a_line_of_csv_and_a_slice_of_the_timeline_for_every_row) {
+  Bench bench;
+  bench.device.settings.traces = true;
+  const MeasurementSummary summary = bench.summary();
+  const std::string csv = to_csv(summary);
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'),
+            static_cast<std::ptrdiff_t>(summary.measured.rows.size()) + 1);
+  const std::string head = csv.substr(0, csv.find('\n'));
+  EXPECT_EQ(std::count(head.begin(), head.end(), ','), 16);
+  const TestJson trace = TestJson::parse(to_trace(summary));
+  std::size_t slices = 0;
+  for (const TestJson& event : trace["traceEvents"]) slices += event["ph"] == "X" ? 1 : 0;
+  EXPECT_EQ(slices, 13U + 13U);  // parts, and kernels
+}
+
+TEST(ComparisonReport, sets_two_profiles_side_by_side) {
+  Bench bench;
+  const Profile a = bench.summary().measured.profile;
+  Profile b = a;
+  b.rows[0].spent.time_s *= 3;
+  b.rows.pop_back();
+  const ProfileComparison comparison = compare_profiles(a, b);
+  CompareView view{.a = "before", .b = "after", .threshold = 0.05};
+  const std::string text = to_text(comparison, view, {});
+  for (const char* part : {"before", "after", "largest differences", "hidden", "3.00",
+                           "only before: 1 row", "no: beyond the threshold of 5 %"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  const TestJson json = TestJson::parse(to_json(comparison, view, {}));
+  EXPECT_EQ(json["beyond_threshold"], true);
+  EXPECT_EQ(json["rows"].size(), comparison.rows.size());
+  EXPECT_TRUE(json["rows"].back()["b"].is_null());
+  const std::string csv = to_csv(comparison);
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'),
+            static_cast<std::ptrdiff_t>(comparison.rows.size()) + 1);
+}
+
+}  // namespace
+}  // namespace strata

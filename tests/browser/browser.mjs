@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// A browser for tests: opens pages that strata wrote, and notes everything that they should not do.
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+
+const { STRATA, STRATA_WITHOUT_LIBRARIES, STRATA_WEB, CHROMIUM, STRATA_SCREENSHOTS } = process.env;
+const { chromium } = createRequire(join(STRATA_WEB, "package.json"))("playwright-core");
+
+export const folder = mkdtempSync(join(tmpdir(), "strata-browser-"));
+const browser = await chromium.launch({
+  executablePath: CHROMIUM,
+  args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync"],
+});
+
+function run(program, words) {
+  return execFileSync(program, words, { cwd: folder, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+}
+
+/// Runs the program in the folder of the tests; gives what it printed.
+export function strata(...words) {
+  return run(STRATA, words);
+}
+
+/// The same as built without the optional libraries; null where the tests have none such.
+export const strataWithoutLibraries = STRATA_WITHOUT_LIBRARIES ? (...words) => run(STRATA_WITHOUT_LIBRARIES, words) : null;
+
+export function json(file) {
+  return JSON.parse(readFileSync(join(folder, file), "utf8"));
+}
+
+/// Opens a page and waits until it is shown. What goes wrong in it is in `page.faults`.
+export async function open(file, { hash = "", width = 1300, height = 900, scheme = "light" } = {}) {
+  const page = await browser.newPage({ viewport: { width, height }, colorScheme: scheme });
+  page.setDefaultTimeout(10_000);
+  page.faults = [];
+  page.on("console", (message) => page.faults.push(`console: ${message.text()}`));
+  page.on("pageerror", (error) => page.faults.push(`error: ${error.message}`));
+  page.on("dialog", (dialog) => {
+    page.faults.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  page.on("request", (request) => {
+    if (!request.url().startsWith("file:") && !request.url().startsWith("data:,")) page.faults.push(`request: ${request.url()}`);
+  });
+  await page.goto(pathToFileURL(join(folder, file)).href + hash);
+  await page.waitForSelector("main");
+  page.shown_ms = await page.evaluate(() => performance.getEntriesByName("strata-shown")[0].startTime);
+  return page;
+}
+
+/// Scrolls to a view, which is made then.
+export async function view(page, id) {
+  const section = page.locator(`#${id}`);
+  await section.evaluate((element) => element.scrollIntoView({ behavior: "instant" }));
+  await section.locator(".view > *").first().waitFor();
+  return section;
+}
+
+export async function picture(page, name) {
+  if (STRATA_SCREENSHOTS) await page.screenshot({ path: join(STRATA_SCREENSHOTS, `${name}.png`) });
+}
+
+export async function end() {
+  await browser.close();
+  rmSync(folder, { recursive: true, force: true });
+}

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# run.sh STRATA WEB_FOLDER [STRATA_WITHOUT_LIBRARIES]: the report page in Chromium. Returns 77 and says why when something is not there.
+# STRATA_SCREENSHOTS=DIR keeps pictures of what was seen.
+set -euo pipefail
+STRATA=$1
+STRATA_WEB=$2
+STRATA_WITHOUT_LIBRARIES=${3-}
+skip() { echo "skipped: $*"; exit 77; }
+
+command -v node >/dev/null || skip "no node"
+[[ -s $STRATA_WEB/report_page.html ]] || skip "this build has no report page (npm was not there or could not fetch its packages)"
+[[ -d $STRATA_WEB/node_modules/playwright-core ]] || skip "no playwright-core"
+CHROMIUM=${CHROMIUM:-$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)}
+[[ -n $CHROMIUM ]] || skip "no Chromium"
+export STRATA STRATA_WITHOUT_LIBRARIES STRATA_WEB CHROMIUM
+exec node "$(dirname -- "${BASH_SOURCE[0]}")/report_test.mjs"

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A network in Strata's own format (strata convert), computed by PyTorch.
+
+Only what PyTorch itself would be written with is called, so that times can be compared too.
+"""
+import json
+import os
+import pathlib
+import subprocess
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+
+def same_libraries():
+    """An environment in which Strata loads the libraries that PyTorch brings with it."""
+    site = pathlib.Path(torch.__file__).parent.parent
+    folders = []
+    for name in ("libcudnn.so.9", "libcublasLt.so.*"):
+        for found in [*site.glob(f"nvidia/**/{name}"), *site.glob(f"torch/lib/{name}")]:
+            if str(found.parent) not in folders:
+                folders.append(str(found.parent))
+    return dict(os.environ, LD_LIBRARY_PATH=":".join(folders))
+
+
+def convert(strata, model):
+    return json.loads(subprocess.run([strata, "convert", model, "-o", "-"], check=True,
+                                     capture_output=True, text=True).stdout)
+
+
+def mixed_bits(x):
+    x = np.asarray(x, np.uint32)
+    x = x ^ (x >> np.uint32(16))
+    x = x * np.uint32(0x21F0AAAD)
+    x = x ^ (x >> np.uint32(15))
+    x = x * np.uint32(0xD35A2D97)
+    return x ^ (x >> np.uint32(15))
+
+
+def kept_by_dropout(node, count, probability):
+    """Which numbers Strata keeps: measure/training/constants.hpp."""
+    with np.errstate(over="ignore"):
+        key = mixed_bits(np.uint32(node) * np.uint32(0x9E3779B9) + mixed_bits(np.uint32(1)))
+        bits = mixed_bits(np.arange(count, dtype=np.uint32) ^ key)
+    return bits.astype(np.uint64) >= np.uint64(int(probability * 4294967296.0))
+
+
+class Network:
+    """Layers by name; `own` maps the names of weights to tensors."""
+
+    def __init__(self, description, own, device, exact_dropout):
+        self.layers = description["layers"]
+        self.outputs = description["outputs"]
+        self.inputs = list(description["inputs"])
+        self.own = own
+        self.device = device
+        self.exact_dropout = exact_dropout
+        self.masks = {}
+
+    def __call__(self, given):
+        values = dict(given)
+        previous = self.inputs[0]
+        node = 0
+        for layer in self.layers:
+            name, op = layer["name"], layer["op"]
+            if op in ("constant", "parameter", "buffer"):
+                values[name] = self.own[name]
+                continue
+            inputs = [values[i] for i in layer.get("inputs", [previous])]
+            result = self.run(op, layer, inputs, node)
+            parts = result if isinstance(result, (tuple, list)) else [result]
+            values[name] = parts[0]
+            for i, part in enumerate(parts):
+                values[f"{name}:{i}"] = part
+            previous = name
+            node += 1
+        return values[self.outputs[0]]
+
+    def weight(self, layer, which, index):
+        if "weights" in layer:
+            return self.own[layer["weights"][index]]
+        return self.own.get(f'{layer["name"]}.{which}')
+
+    def run(self, op, layer, x, node):
+        a = x[0]
+        if op == "convolution":
+            pad = layer.get("pad", 0)
+            return F.conv2d(a, self.weight(layer, "weight", 0), self.weight(layer, "bias", 1),
+                            layer.get("stride", 1), pad, layer.get("dilation", 1), layer.get("groups", 1))
+        if op == "batch_norm":
+            w = [self.weight(layer, n, i) for i, n in
+                 enumerate(["weight", "bias", "running_mean", "running_var"])]
+            return F.batch_norm(a, w[2], w[3], w[0], w[1], training=True)
+        if op == "linear":
+            return F.linear(a, self.weight(layer, "weight", 0), self.weight(layer, "bias", 1))
+        if op == "relu":
+            return F.relu(a)
+        if op == "relu6":
+            return F.relu6(a)
+        if op == "gelu_tanh":
+            return F.gelu(a, approximate="tanh")
+        if op == "max_pool":
+            return F.max_pool2d(a, layer["kernel"], layer.get("stride", 1), layer.get("pad", 0),
+                                ceil_mode=layer.get("ceil_mode", False))
+        if op == "adaptive_average_pool":
+            return F.adaptive_avg_pool2d(a, layer.get("output", 1))
+        if op == "flatten":
+            return torch.flatten(a, layer.get("axis", 1))
+        if op == "add":
+            return sum(x[1:], a)
+        if op == "multiply":
+            return a * x[1]
+        if op == "concat":
+            return torch.cat(x, layer.get("axis", 1))
+        if op == "split":
+            axis = layer.get("axis", 1)
+            return torch.split(a, layer.get("sizes") or a.shape[axis] // layer["parts"], axis)
+        if op == "dropout":
+            return self.dropout(a, layer.get("probability", 0.5), node)
+        if op == "embedding":
+            return F.embedding(a, self.weight(layer, "weight", 0))
+        if op == "layer_norm":
+            w = self.weight(layer, "weight", 0)
+            return F.layer_norm(a, w.shape, w, self.weight(layer, "bias", 1))
+        if op == "attention":
+            return self.attention(x, layer)
+        if op == "lstm":
+            return self.lstm(a, layer)
+        raise NotImplementedError(op)
+
+    def dropout(self, a, probability, node):
+        if not self.exact_dropout:
+            return F.dropout(a, probability, training=True)
+        if node not in self.masks:
+            kept = kept_by_dropout(node, a.numel(), probability)
+            self.masks[node] = torch.from_numpy(kept).to(self.device).reshape(a.shape)
+        return torch.where(self.masks[node], a / (1 - probability), torch.zeros_like(a))
+
+    @staticmethod
+    def attention(x, layer):
+        heads = layer["heads"]
+        q, k, v = (t.unflatten(2, (heads, -1)).transpose(1, 2) for t in x[:3])
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=layer.get("causal", False))
+        return y.transpose(1, 2).flatten(2)
+
+    def lstm(self, a, layer):
+        width = layer["hidden"]
+        layers = layer.get("layers", 1)
+        names = [f"{kind}_l{i}" for i in range(layers)
+                 for kind in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
+        flat = [self.own[f'{layer["name"]}.{n}'] for n in names]
+        zero = a.new_zeros(layers, a.shape[0], width)
+        return torch.lstm(a, (zero, zero), flat, True, layers, 0.0, True, False, True)

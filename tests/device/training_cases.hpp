@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/graph/builder.hpp"
+
+#include <string>
+#include <vector>
+
+namespace strata::test {
+
+/// What one input of an operator is.
+struct CaseInput {
+  std::vector<std::int64_t> shape;
+  double low = -1, high = 1;
+  DType dtype = DType::fp32;       ///< other than fp32: an index or a condition without a gradient
+  std::int64_t indices_below = 0;  ///< of an integer type
+};
+
+/// One operator on small tensors of odd sizes.
+struct TrainingCase {
+  std::string name;
+  Operator op;
+  std::vector<CaseInput> inputs;
+};
+
+/// Every operator in every variant, with the shapes that tend to go wrong.
+std::vector<TrainingCase> training_cases();
+
+}  // namespace strata::test

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page: a head, a list of views, and the views one below the other. A view is made when it comes near the window, so
+// that a long page opens at once; before printing all are made.
+import { compareView } from "./compare";
+import { convolutionsView } from "./convolutions";
+import { detail } from "./detail";
+import { h, menu, name } from "./dom";
+import { Links } from "./links";
+import { memoryView } from "./memory";
+import { networkView } from "./network";
+import { Colors } from "./palette";
+import { rooflineView } from "./roofline";
+import { grouped, rowsOf } from "./rows";
+import type { Report } from "./schema";
+import { State } from "./state";
+import { summaryView } from "./summary";
+import { sweepView } from "./sweep";
+import { tableView } from "./table";
+import { timeView } from "./time";
+import { timelineView } from "./timeline";
+import type { Context, View } from "./view";
+
+const views: View[] = [summaryView, tableView, timeView, timelineView, memoryView, rooflineView, sweepView, convolutionsView, compareView, networkView];
+
+function contextOf(report: Report, state: State): Context | null {
+  const at = Math.min(report.parts.length - 1, Math.max(0, Number(state.get("part")) || 0));
+  const part = report.parts[at];
+  if (!part) return null;
+  const rows = rowsOf(part);
+  // The type with most of it gets the first colour.
+  const types = rows ? grouped(rows.rows, "op").sort((a, b) => (b.numbers[rows.main.key] ?? 0) - (a.numbers[rows.main.key] ?? 0)) : [];
+  return { report, part, rows, types: new Colors(types.map((group) => group.name)), state, links: new Links(state) };
+}
+
+function header(context: Context): HTMLElement {
+  const { report, state } = context;
+  const parts = report.parts.map((part, at) => ({ value: at === 0 ? "" : String(at), label: part.name }));
+  return h(
+    "header",
+    {},
+    h("h1", {}, name(report.title, 120)),
+    parts.length > 1 && menu("showing", parts, state.get("part"), (value) => state.set("part", value)),
+  );
+}
+
+/// One view that cannot be shown does not take the others with it.
+function fill(view: View, context: Context, section: HTMLElement): void {
+  const body = h("div", { class: "view" });
+  section.append(body);
+  try {
+    view.render(context, body, body.clientWidth);
+  } catch (error) {
+    console.error(error);
+    body.append(h("p", { class: "note" }, `this part cannot be shown: ${error instanceof Error ? error.message : String(error)}`));
+  }
+}
+
+interface Sections {
+  main: HTMLElement;
+  /// Makes a view and those above it, so that its place does not move any more.
+  makeUpTo(id: string): void;
+}
+
+function sections(context: Context, shown: View[]): Sections {
+  const main = h("main", {});
+  const waiting = new Map<Element, View>();
+  const make = (section: Element) => {
+    const view = waiting.get(section);
+    if (!view) return;
+    waiting.delete(section);
+    section.classList.remove("waiting-view");
+    fill(view, context, section as HTMLElement);
+  };
+  const observer = new IntersectionObserver(
+    (entries) => {
+      for (const entry of entries) if (entry.isIntersecting) make(entry.target);
+    },
+    { rootMargin: "600px" },
+  );
+  for (const view of shown) {
+    const section = h("section", { id: view.id, class: "waiting-view", "aria-label": view.title }, h("h2", {}, view.title));
+    waiting.set(section, view);
+    main.append(section);
+    observer.observe(section);
+  }
+  addEventListener("beforeprint", () => [...waiting.keys()].forEach(make));
+  const makeUpTo = (id: string) => {
+    for (const section of main.children) {
+      make(section);
+      if (section.id === id) return;
+    }
+  };
+  return { main, makeUpTo };
+}
+
+function navigation(shown: View[], made: Sections): HTMLElement {
+  const jump = (id: string) => (event: Event) => {
+    event.preventDefault(); // the address behind '#' is the state, not a place
+    made.makeUpTo(id);
+    document.getElementById(id)?.scrollIntoView({ behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
+  };
+  return h("nav", { "aria-label": "Views" }, ...shown.map((view) => h("a", { href: `#${view.id}`, click: jump(view.id) }, view.title)));
+}
+
+export function showPage(report: Report, root: HTMLElement): void {
+  const state = new State();
+  const show = () => {
+    state.forget();
+    state.on(["part"], show);
+    const context = contextOf(report, state);
+    if (!context) {
+      root.replaceChildren(h("p", {}, "the report is empty"));
+      return;
+    }
+    const shown = views.filter((view) => view.fits(context));
+    const made = sections(context, shown);
+    root.replaceChildren(
+      header(context),
+      navigation(shown, made),
+      made.main,
+      detail(context),
+      h("footer", {}, `Strata ${report.strata_version}. Everything is in this file; nothing was fetched.`),
+    );
+  };
+  show();
+  let width = innerWidth;
+  let timer = 0;
+  addEventListener("resize", () => {
+    if (innerWidth === width) return; // a phone's address bar comes and goes
+    width = innerWidth;
+    clearTimeout(timer);
+    timer = window.setTimeout(show, 200);
+  });
+}

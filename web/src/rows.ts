@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of layers with numbers, wherever they come from: a profile has one per layer and pass, a network one per layer.
+// Every number of a row is a metric; some follow from others.
+import { isProfile, type ModelDocument, type Part, type ProfileDocument, type RooflineRow } from "./schema";
+import { labelOf, unitOf, type Unit } from "./units";
+
+export interface Row {
+  index: number;
+  layer: string;
+  pass: string;
+  op: string;
+  block: string;
+  class: string;
+  bound: string;
+  cause: string;
+  numbers: Record<string, number>;
+}
+
+export interface Metric {
+  key: string;
+  label: string;
+  unit: Unit;
+  /// Sums mean something: seconds and bytes do, a rate is made of the sums of two others.
+  over?: [string, string];
+}
+
+export type GroupKey = "layer" | "pass" | "op" | "block" | "class" | "bound";
+export const groupLabels: Record<GroupKey, string> = {
+  layer: "layer",
+  pass: "pass",
+  op: "type",
+  block: "block",
+  class: "class",
+  bound: "bound",
+};
+
+export interface RowSet {
+  rows: Row[];
+  metrics: Metric[];
+  main: Metric; // what the rows are compared by: time, or FLOP where there is none
+  groups: GroupKey[]; // by which rows can be taken together
+  hasPasses: boolean;
+}
+
+export interface Group {
+  name: string;
+  rows: Row[];
+  numbers: Record<string, number>;
+}
+
+function numbersIn(row: Record<string, unknown>): Record<string, number> {
+  const numbers: Record<string, number> = {};
+  for (const [key, value] of Object.entries(row)) if (typeof value === "number") numbers[key] = value;
+  return numbers;
+}
+
+function text(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+const ratios: Metric[] = [
+  { key: "flop_per_byte", label: "FLOP per byte", unit: "flop/byte", over: ["flop", "traffic_bytes"] },
+  { key: "flop_per_s", label: "FLOP/s", unit: "flop/s", over: ["flop", "time_s"] },
+  { key: "bytes_per_s", label: "bytes/s", unit: "bytes/s", over: ["traffic_bytes", "time_s"] },
+];
+
+/// A ratio where both parts are there; else the sum that the key names.
+export function valueOf(numbers: Record<string, number>, metric: Metric): number | null {
+  if (!metric.over) return numbers[metric.key] ?? null;
+  const above = numbers[metric.over[0]];
+  const below = numbers[metric.over[1]];
+  return above === undefined || below === undefined || below === 0 ? null : above / below;
+}
+
+function rowSet(rows: Row[]): RowSet {
+  const keys = new Set<string>();
+  for (const { numbers } of rows) for (const key in numbers) keys.add(key);
+  const metrics: Metric[] = [...keys].map((key) => ({ key, label: labelOf(key), unit: unitOf(key) }));
+  for (const ratio of ratios) {
+    if (ratio.over?.every((key) => keys.has(key)) && !keys.has(ratio.key)) metrics.push(ratio);
+  }
+  const named = (key: string) => metrics.find((metric) => metric.key === key);
+  const main = named("time_s") ?? named("flop") ?? metrics[0] ?? { key: "rows", label: "rows", unit: "count" };
+  const varies = (key: GroupKey) => rows.some((row) => row[key] !== "" && row[key] !== rows[0]?.[key]);
+  const groups = (["op", "block", "pass", "class", "bound", "layer"] as GroupKey[]).filter(varies);
+  return { rows, metrics, main, groups, hasPasses: rows.some((row) => row.pass !== "") };
+}
+
+function profileRows(document: ProfileDocument, roofs: RooflineRow[]): RowSet {
+  const total = document.layers.reduce((sum, row) => sum + (typeof row.time_s === "number" ? row.time_s : 0), 0);
+  const isJoined = roofs.length === document.layers.length; // rows by kernel, in the same order
+  const rows = document.layers.map((row, index): Row => {
+    const numbers = numbersIn(row);
+    if (numbers.traffic_in_bytes !== undefined && numbers.traffic_out_bytes !== undefined)
+      numbers.traffic_bytes = numbers.traffic_in_bytes + numbers.traffic_out_bytes;
+    if (numbers.time_s !== undefined && total > 0) numbers.time_share = numbers.time_s / total;
+    const roof = isJoined ? roofs[index] : undefined;
+    if (roof && typeof roof.distance_from_roof === "number" && roof.distance_from_roof > 0)
+      numbers.roof_time_s = (numbers.time_s ?? 0) / roof.distance_from_roof;
+    return {
+      index,
+      layer: row.layer,
+      pass: text(row.pass),
+      op: text(row.op),
+      block: text(row.block),
+      class: text(row.class),
+      bound: roof?.bound ?? "",
+      cause: text(row.cause),
+      numbers,
+    };
+  });
+  const set = rowSet(rows);
+  if (isJoined && roofs.length > 0)
+    set.metrics.push({ key: "distance", label: "× from the roof", unit: "ratio", over: ["time_s", "roof_time_s"] });
+  return set;
+}
+
+function modelRows(document: ModelDocument): RowSet {
+  const rows = document.layers.map((layer, index): Row => {
+    const numbers = numbersIn(layer);
+    const flop = (numbers.forward_flop ?? 0) + (numbers.backward_flop ?? 0);
+    return {
+      index,
+      layer: layer.name,
+      pass: "",
+      op: layer.op,
+      block: layer.block || layer.name,
+      class: "",
+      bound: "",
+      cause: "",
+      numbers: { flop, ...numbers },
+    };
+  });
+  return rowSet(rows);
+}
+
+/// The rows of a part; nothing when it has none (a sweep, convolutions, a roofline alone).
+export function rowsOf(part: Part): RowSet | null {
+  const { document } = part;
+  if (isProfile(document)) return profileRows(document, part.roofline?.profiles[0]?.rows ?? []);
+  return document.kind === "model" ? modelRows(document) : null;
+}
+
+export function total(rows: Row[]): Record<string, number> {
+  const sum: Record<string, number> = {};
+  for (const { numbers } of rows) for (const key in numbers) sum[key] = (sum[key] ?? 0) + (numbers[key] as number);
+  return sum;
+}
+
+/// In the order in which they first appear.
+export function grouped(rows: Row[], key: GroupKey): Group[] {
+  const groups = new Map<string, Group>();
+  for (const row of rows) {
+    let group = groups.get(row[key]);
+    if (!group) groups.set(row[key], (group = { name: row[key], rows: [], numbers: {} }));
+    group.rows.push(row);
+  }
+  for (const group of groups.values()) group.numbers = total(group.rows);
+  return [...groups.values()];
+}

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the program puts into the page: the documents that --json writes (docs/profile-format.md, docs/cli/), and what
+// else is known of them. Numbers are in base units: seconds, bytes, FLOP. Everything optional may be absent.
+
+export interface Report {
+  schema_version: number;
+  kind: "report";
+  title: string;
+  strata_version: string;
+  parts: Part[];
+}
+
+export interface Part {
+  name: string;
+  document: Document;
+  notes: string[];
+  roofline?: RooflineDocument;
+  timeline?: Timeline;
+  memory?: Memory;
+  model?: ModelDocument;
+}
+
+export type Document = ProfileDocument | RooflineDocument | ModelDocument | ConvDocument | SweepDocument;
+
+export interface Provenance {
+  strata_version?: string;
+  command?: string;
+}
+
+export interface Warning {
+  code?: string;
+  message?: string;
+}
+
+export interface ModelHead {
+  name?: string;
+  title?: string;
+  batch?: number | null;
+  dtype?: string;
+  mode?: string;
+}
+
+/// A prediction or a measurement: rows of layers and passes.
+export interface ProfileDocument {
+  kind?: string;
+  evidence: "predicted" | "measured";
+  model?: ModelHead;
+  machine?: MachineHead;
+  totals?: Record<string, number | boolean | null>;
+  bounds?: Bounds | null;
+  no_bounds_reason?: string | null;
+  reuse?: ScopeReuse[];
+  stalls?: Stall[];
+  alternatives?: Alternative[];
+  warnings?: Warning[];
+  layers: ProfileRow[];
+  provenance?: Provenance;
+}
+
+export interface MachineHead {
+  name?: string;
+  title?: string;
+  capacity_bytes?: number;
+  bandwidth_bytes_per_s?: number;
+  type_1_flop_per_s?: number;
+  memory_bytes?: number | null;
+}
+
+export interface Bounds {
+  traffic_physical_bytes: number;
+  traffic_model_bytes: number;
+  time_s: number;
+  time_from: string;
+}
+
+export interface ScopeReuse {
+  scope: string;
+  offered_bytes: number;
+  captured_bytes: number;
+  capacity_50_bytes: number;
+  capacity_90_bytes: number;
+  capacity_100_bytes: number;
+}
+
+export interface Stall {
+  value: string;
+  kind: string;
+  wait_s: number;
+  steps: number;
+}
+
+export interface Alternative {
+  change: string;
+  time_ratio: number;
+  samples_per_s_ratio: number;
+}
+
+export interface ProfileRow {
+  layer: string;
+  pass: string;
+  op?: string;
+  block?: string;
+  class?: string;
+  cause?: string | null;
+  [key: string]: unknown;
+}
+
+export interface RooflineDocument {
+  kind: "roofline";
+  machine: { name: string; title: string };
+  roof: string;
+  peaks: { name: string; flop_per_s: number }[];
+  memory: { name: string; bytes_per_s: number }[];
+  launch_latency_s: number | null;
+  by: string;
+  is_trajectory: boolean;
+  notes: string[];
+  profiles: RooflineSeries[];
+  provenance?: Provenance;
+}
+
+export interface RooflineSeries {
+  label: string;
+  network: string;
+  dtype: string;
+  evidence: string;
+  total: RooflineRow;
+  rows: RooflineRow[];
+}
+
+export interface RooflineRow {
+  name: string;
+  flop: number;
+  bytes: number;
+  launches: number | null;
+  time_s: number | null;
+  flop_per_byte: number | null;
+  peak_flop_per_s: number;
+  balance_flop_per_byte: number;
+  memory_level: string;
+  complexity_bound: string;
+  bound: string | null;
+  overhead_s: number;
+  compute_time_s: number | null;
+  bandwidth_time_s: number | null;
+  flop_per_s: number | null;
+  attainable_flop_per_s: number;
+  distance_from_roof: number | null;
+}
+
+/// Of a predicted iteration: what happens when. Names are numbers of `names`.
+export interface Timeline {
+  end_s: number;
+  is_aggregated: boolean;
+  slices: number;
+  names: string[];
+  compute: Track & { layer: number[]; pass: number[] };
+  stalls: ValueTrack;
+  in: ValueTrack;
+  out: ValueTrack;
+  on_chip: { at_s: number[]; bytes: number[] };
+}
+
+export interface Track {
+  start_s: number[];
+  end_s: number[];
+  busy_s: number[];
+  bytes: number[];
+  count: number[];
+}
+
+export type ValueTrack = Track & { value: number[]; layer: number[] };
+
+/// Of a predicted iteration: what lives in the memory outside the chip.
+export interface Memory {
+  end_s: number;
+  at_s: number[];
+  groups: { name: string; bytes: number[] }[];
+  peak: {
+    step: string;
+    at_s: number;
+    bytes: number;
+    values: number;
+    largest: { value: string; group: string; bytes: number; from: string; to: string }[];
+  } | null;
+}
+
+export interface ModelDocument {
+  kind: "model";
+  model: ModelHead;
+  totals: Record<string, number>;
+  warnings?: Warning[];
+  layers: ModelLayer[];
+  provenance?: Provenance;
+}
+
+export interface ModelLayer {
+  name: string;
+  op: string;
+  block: string;
+  inputs: string[];
+  output_shape: number[];
+  dtype: string;
+  [key: string]: unknown;
+}
+
+export interface ConvDocument {
+  kind: "convolutions";
+  device: string;
+  dtype: string;
+  passes: string[];
+  strategies: { name: string; is_vendor: boolean }[];
+  series: ConvSeries[];
+  cells: ConvCell[];
+  advice: ConvAdvice[];
+  provenance?: Provenance;
+}
+
+export interface ConvSeries {
+  name: string;
+  is_sweep: boolean;
+  points: { label: string; at?: number; shape: Record<string, unknown>; refusal?: string }[];
+}
+
+export interface ConvCell {
+  shape: Record<string, unknown>;
+  pass: string;
+  strategy: string;
+  status: string;
+  reason?: string;
+  scratch_bytes: number;
+  peak_bytes: number;
+  time_s?: number;
+  flop_per_s?: number;
+  direct_flop_per_s?: number;
+  roles?: { role: string; time_s: number; share?: number }[];
+}
+
+export interface ConvAdvice {
+  series: string;
+  pass: string;
+  scratch_budget_bytes?: number;
+  recommendation: string;
+}
+
+export interface SweepDocument {
+  kind: "sweep";
+  identity: string;
+  points: number;
+  columns: SweepColumn[];
+  provenance?: Provenance;
+}
+
+export interface SweepColumn {
+  name: string;
+  is_number: boolean;
+  is_axis: boolean;
+  cells: (number | string | null)[];
+}
+
+export function isProfile(document: Document): document is ProfileDocument {
+  return "layers" in document && document.kind !== "model";
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Base units become what people read: the only place where that happens. Capacities in powers of 1024 (MB = 2^20),
+// rates in powers of 1000, as everywhere in Strata.
+
+export type Unit = "s" | "bytes" | "bytes/s" | "flop" | "flop/s" | "flop/byte" | "share" | "ratio" | "mm2" | "count";
+
+/// The unit is in the name of a key: "stall_time_s", "bandwidth_bytes_per_s".
+export function unitOf(key: string): Unit {
+  if (key.endsWith("bytes_per_s")) return "bytes/s";
+  if (key.endsWith("flop_per_s")) return "flop/s";
+  if (key.endsWith("flop_per_byte")) return "flop/byte";
+  if (key.endsWith("mm2")) return "mm2";
+  if (key.endsWith("samples_per_s")) return "count";
+  if (key.endsWith("_s")) return "s";
+  if (key.endsWith("bytes")) return "bytes";
+  if (key.endsWith("flop")) return "flop";
+  if (key.endsWith("share") || key === "utilisation") return "share";
+  if (key.endsWith("ratio") || key.startsWith("distance")) return "ratio";
+  return "count";
+}
+
+const thousands = ["", " k", " M", " G", " T", " P", " E"];
+const binary = [" B", " KB", " MB", " GB", " TB", " PB", " EB"];
+
+/// Three digits that count: 0.0512, 5.12, 51.2, 512, 5,120.
+export function digits(value: number, count = 3): string {
+  if (value === 0) return "0";
+  const size = Math.floor(Math.log10(Math.abs(value)));
+  const decimals = Math.max(0, count - 1 - size);
+  if (decimals > 9) return value.toExponential(count - 1);
+  return value.toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+}
+
+function scaled(value: number, base: number, names: readonly string[]): string {
+  let step = 0;
+  let rest = Math.abs(value);
+  // 999.6 would be written as 1,000.
+  while (rest >= base * 0.9995 && step < names.length - 1) {
+    rest /= base;
+    step++;
+  }
+  return (value < 0 ? "−" : "") + digits(rest) + (names[step] ?? "");
+}
+
+function seconds(value: number): string {
+  const size = Math.abs(value);
+  const sign = value < 0 ? "−" : "";
+  if (size === 0) return "0 s";
+  if (size < 0.9995e-12) return `${sign === "" ? "< " : "> −"}1 ps`; // what rounding leaves
+  if (size >= 0.9995) return `${sign}${digits(size)} s`;
+  if (size >= 0.9995e-3) return `${sign}${digits(size * 1e3)} ms`;
+  if (size >= 0.9995e-6) return `${sign}${digits(size * 1e6)} µs`;
+  return `${sign}${digits(size * 1e9)} ns`;
+}
+
+/// A power of ten on an axis: "1 ms", "0.1 FLOP/B", without digits that say nothing.
+export function formatTick(value: number, unit: Unit): string {
+  return format(value, unit).replace(/(\d)\.0+(?=\D|$)/, "$1").replace(/(\.\d*?[1-9])0+(?=\D|$)/, "$1");
+}
+
+export function percent(share: number): string {
+  const value = share * 100;
+  if (value === 0) return "0 %";
+  if (Math.abs(value) < 0.01) return value < 0 ? "> −0.01 %" : "< 0.01 %";
+  return `${Math.abs(value) < 9.995 ? value.toFixed(Math.abs(value) < 0.995 ? 2 : 1) : Math.round(value)} %`.replace("-", "−");
+}
+
+export function whole(value: number): string {
+  return value.toLocaleString("en-US", { maximumFractionDigits: 0 });
+}
+
+export function format(value: number | null | undefined, unit: Unit): string {
+  if (value === null || value === undefined || !Number.isFinite(value)) return "–";
+  switch (unit) {
+    case "s":
+      return seconds(value);
+    case "bytes":
+      return Math.abs(value) < 1024 ? `${digits(value)} B` : scaled(value, 1024, binary);
+    case "bytes/s":
+      return `${scaled(value, 1000, thousands)}${Math.abs(value) < 1000 ? " " : ""}B/s`;
+    case "flop":
+      return `${scaled(value, 1000, thousands)}${Math.abs(value) < 1000 ? " " : ""}FLOP`;
+    case "flop/s":
+      return `${scaled(value, 1000, thousands)}${Math.abs(value) < 1000 ? " " : ""}FLOP/s`;
+    case "flop/byte":
+      return `${digits(value)} FLOP/B`;
+    case "share":
+      return percent(value);
+    case "ratio":
+      return `${digits(value)}×`;
+    case "mm2":
+      return `${digits(value)} mm²`;
+    case "count":
+      return Number.isInteger(value) && Math.abs(value) < 1e6 ? whole(value) : scaled(value, 1000, thousands);
+  }
+}
+
+const labels = new Map([
+  ["time_s", "time"],
+  ["flop", "FLOP"],
+  ["traffic_in_bytes", "bytes in"],
+  ["traffic_out_bytes", "bytes out"],
+  ["samples_per_s", "samples per second"],
+  ["area_mm2", "area at 5 nm"],
+  ["area_16nm_mm2", "area at 16 nm"],
+]);
+
+/// "stall_time_s" → "stall time": the unit stands beside the number.
+export function labelOf(key: string): string {
+  return (
+    labels.get(key) ??
+    key
+      .replace(/_(bytes_per_s|flop_per_s)$/, "")
+      .replace(/_(s|bytes|mm2)$/, "")
+      .replaceAll("_", " ")
+      .replace(/\bflop\b/, "FLOP")
+  );
+}
