@@ -43,7 +43,7 @@ struct ConvCell {
   std::vector<KernelFacts> kernels;
   std::optional<HostTransfers> transfers;
   std::optional<ConvEfficiencies> efficiencies;  ///< nothing: not asked for
-  std::optional<double> clock_hz;  ///< right after the samples
+  std::optional<double> clock_hz;                ///< right after the samples
 
   bool is_timed() const { return !samples_s.empty(); }
   bool is_measured() const { return status == ConvStatus::measured && is_timed(); }
