@@ -3,6 +3,8 @@
 #include "cli/exit_code.hpp"
 #include "cli/output.hpp"
 #include "strata/measure/readiness/readiness.hpp"
+#include "strata/measure/training/checked_cells.hpp"
+#include "strata/report/operator_check_report.hpp"
 #include "strata/report/readiness_report.hpp"
 #include "strata/report/write_file.hpp"
 
@@ -13,13 +15,24 @@ constexpr Flag doctor_json_flag{.name = "json",
                                 .value = "FILE",
                                 .help = "The findings as JSON; - is standard output.",
                                 .offer = Offer::file};
-constexpr Flag doctor_flags[] = {doctor_json_flag};
+constexpr Flag doctor_operators_flag{
+    .name = "operators", .help = "Instead, the test behind each operator, pass, device and type."};
+constexpr Flag doctor_flags[] = {doctor_json_flag, doctor_operators_flag};
+
+/// As JSON where it was asked for, and for people unless that took standard output.
+template <class Findings>
+void show_findings(const Request& request, const Findings& findings) {
+  const auto path = request.arguments.value(doctor_json_flag);
+  if (path) write_output(*path, to_json(findings, {.command = request.command_line}));
+  if (path != "-") print(to_text(findings, request.style));
+}
 
 int run_doctor(const Request& request) {
-  const std::vector<ReadyItem> items = readiness(this_computer());
-  const auto path = request.arguments.value(doctor_json_flag);
-  if (path) write_output(*path, to_json(items, {.command = request.command_line}));
-  if (path != "-") print(to_text(items, request.style));
+  if (request.arguments.has(doctor_operators_flag)) {
+    show_findings(request, checked_cells());
+  } else {
+    show_findings(request, readiness(this_computer()));
+  }
   return exit_code::done;
 }
 

@@ -30,6 +30,13 @@ TEST(Doctor, finds_something_to_say_of_every_area_and_is_never_a_failure) {
   EXPECT_TRUE(states.contains("ready"));
 }
 
+TEST(Doctor, names_the_test_behind_every_operator) {
+  const Outcome outcome = run({"doctor", "--operators"});
+  EXPECT_EQ(outcome.exit_code, 0);
+  for (const char* part : {"convolution", "backward", "bf16", "[1] Cpu"})
+    EXPECT_NE(outcome.out.find(part), std::string::npos) << part;
+}
+
 TEST(Doctor, takes_no_words) {
   const Outcome outcome = run({"doctor", "resnet50"});
   EXPECT_EQ(outcome.exit_code, 2);

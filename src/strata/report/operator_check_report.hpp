@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/measure/training/checked_cells.hpp"
+#include "strata/report/provenance.hpp"
+#include "strata/report/text_style.hpp"
+
+#include <span>
+#include <string>
+
+/// Which test stands behind each operator, pass, device and data type.
+namespace strata {
+
+/// A row per operator and pass, a column per device and type; cells are numbers of the tests below.
+std::string to_text(std::span<const CheckedCell> cells, const TextStyle& style);
+
+std::string to_json(std::span<const CheckedCell> cells, const Provenance& provenance);
+
+}  // namespace strata
