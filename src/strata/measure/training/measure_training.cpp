@@ -38,11 +38,14 @@ class Measuring {
   TrainingMeasurement result() && {
     note_load();
     warm_up();
-    const std::unique_ptr<ConditionWatch> watch = device_.watch();
     if (options_.times_whole_apart) time_whole_iterations();
-    time_parts();
     if (options_.wants_recording) time_recorded();
-    if (watch) result_.conditions = watch->stop();
+    {
+      // Not while whole iterations are timed: asking the driver for clocks may hold up launches.
+      const std::unique_ptr<ConditionWatch> watch = device_.watch();
+      time_parts();
+      if (watch) result_.conditions = watch->stop();
+    }
     trace_kernels();  // last: a tracing library may slow down what comes after it
     result_.loss_after = engine_->loss();
     finish_rows();
