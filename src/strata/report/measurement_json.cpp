@@ -6,12 +6,27 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cmath>
+#include <vector>
+
 namespace strata {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
 constexpr int measurement_schema_version = 1;
+
+// Clocks tell nanoseconds at best: a tenth of one keeps all they say, in half the characters.
+double as_told(double seconds) {
+  constexpr double per_second = 1e10;
+  return std::round(seconds * per_second) / per_second;
+}
+
+Json told_samples(const std::vector<double>& samples) {
+  Json list = Json::array();
+  for (const double sample : samples) list.push_back(as_told(sample));
+  return list;
+}
 
 template <class Number>
 Json or_null(const std::optional<Number>& number) {
@@ -62,11 +77,11 @@ Json measured_totals_json(const MeasurementSummary& summary) {
   const TrainingMeasurement& measured = summary.measured;
   return {{"time_s", totals.time_s},
           {"spread_s", totals.spread_s},
-          {"samples_s", measured.iteration_s},
+          {"samples_s", told_samples(measured.iteration_s)},
           {"layers_time_s", totals.layers_s},
           {"kernels_time_s", or_null(totals.kernels_s)},
           {"recorded_time_s", or_null(totals.recorded_s)},
-          {"recorded_samples_s", measured.recorded_s},
+          {"recorded_samples_s", told_samples(measured.recorded_s)},
           {"samples_per_s", totals.samples_per_s},
           {"flop", totals.flop},
           {"flop_per_s", totals.flop_per_s},
@@ -96,8 +111,9 @@ Json measured_row_json(const ProfileRow& row, const MeasuredRow& detail) {
   const std::vector<double>& samples =
       detail.kernel_samples_s.empty() ? detail.samples_s : detail.kernel_samples_s;
   json["spread_s"] = samples.empty() ? Json() : Json(median_deviation_of(samples));
-  json["samples_s"] = detail.samples_s;
-  if (!detail.kernel_samples_s.empty()) json["kernel_samples_s"] = detail.kernel_samples_s;
+  json["samples_s"] = told_samples(detail.samples_s);
+  if (!detail.kernel_samples_s.empty())
+    json["kernel_samples_s"] = told_samples(detail.kernel_samples_s);
   json["implementation"] = detail.implementation;
   json["not_run"] = detail.not_run.empty() ? Json() : Json(detail.not_run);
   return json;
@@ -143,8 +159,8 @@ std::string to_json(const MeasurementSummary& summary, const Provenance& provena
     return Json{{"name", kernel.name},
                 {"layer", row.layer},
                 {"pass", row.pass},
-                {"begin_s", kernel.begin_s},
-                {"time_s", kernel.seconds}};
+                {"begin_s", as_told(kernel.begin_s)},
+                {"time_s", as_told(kernel.seconds)}};
   });
   Json origin = to_json(provenance);
   origin["host"] = summary.host;

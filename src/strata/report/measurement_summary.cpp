@@ -16,7 +16,10 @@ double middle_or_zero(const std::vector<double>& samples) {
 MeasurementTotals measured_totals(const TrainingMeasurement& measured) {
   MeasurementTotals totals;
   totals.time_s = middle_or_zero(measured.iteration_s);
-  if (!measured.iteration_s.empty()) totals.spread_s = median_deviation_of(measured.iteration_s);
+  if (!measured.iteration_s.empty()) {
+    totals.spread_s = median_deviation_of(measured.iteration_s);
+    totals.best_s = *std::min_element(measured.iteration_s.begin(), measured.iteration_s.end());
+  }
   if (!measured.recorded_s.empty()) totals.recorded_s = median_of(measured.recorded_s);
   const Spent all = total_of(measured.profile);
   totals.layers_s = all.time_s;

@@ -19,6 +19,7 @@ namespace strata {
 struct MeasurementTotals {
   double time_s = 0;                 ///< of one iteration: median
   double spread_s = 0;               ///< median absolute deviation
+  double best_s = 0;                 ///< of the shortest
   double layers_s = 0;               ///< all rows together
   std::optional<double> kernels_s;   ///< where kernels were traced: the same of them alone
   std::optional<double> recorded_s;  ///< as one recorded piece: median

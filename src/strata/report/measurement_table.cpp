@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace strata {
 namespace {
 
@@ -41,13 +43,17 @@ std::string measured_where(std::span<const NetworkMeasurement> networks) {
 }  // namespace
 
 std::string to_text(std::span<const NetworkMeasurement> networks, const TextStyle& style) {
+  const bool has_share =
+      std::any_of(networks.begin(), networks.end(), [](const NetworkMeasurement& network) {
+        return network.summary && network.summary->utilisation();
+      });
   Table table({{.title = "network", .least_width = 12},
                {.title = "batch", .align = Align::right},
                {.title = "time", .align = Align::right},
                {.title = "±", .align = Align::right, .leaves = 3},
                {.title = "samples/s", .align = Align::right, .leaves = 2},
                {.title = "reached", .align = Align::right, .leaves = 1},
-               {.title = "MFU", .align = Align::right, .leaves = 4},
+               {.title = "MFU", .align = Align::right, .leaves = 4, .is_shown = has_share},
                {.title = "memory", .align = Align::right},
                {.title = "first loss", .align = Align::right},
                {.title = "last", .align = Align::right},

@@ -92,10 +92,11 @@ std::string loss_fact(const MeasurementSummary& summary) {
 std::string measured_facts(const MeasurementSummary& summary) {
   const MeasurementTotals& totals = summary.totals;
   const TrainingMeasurement& measured = summary.measured;
-  std::string text = measured_fact(
-      "time", format_time(totals.time_s),
-      fmt::format("{} samples/s   median of {}, ± {}", format_count(totals.samples_per_s),
-                  measured.iteration_s.size(), format_time(totals.spread_s)));
+  std::string text =
+      measured_fact("time", format_time(totals.time_s),
+                    fmt::format("{} samples/s   median of {}, ± {}, best {}",
+                                format_count(totals.samples_per_s), measured.iteration_s.size(),
+                                format_time(totals.spread_s), format_time(totals.best_s)));
   text += recorded_fact(summary) + kernel_fact(summary) + rate_fact(summary);
   text += measured_fact("memory", bytes_text(measured.peak_bytes),
                         "weights, activations, gradients, states and scratch");

@@ -38,11 +38,14 @@ class Measuring {
   TrainingMeasurement result() && {
     note_load();
     warm_up();
-    const std::unique_ptr<ConditionWatch> watch = device_.watch();
     if (options_.times_whole_apart) time_whole_iterations();
-    time_parts();
     if (options_.wants_recording) time_recorded();
-    if (watch) result_.conditions = watch->stop();
+    {
+      // Not while whole iterations are timed: asking the driver for clocks may hold up launches.
+      const std::unique_ptr<ConditionWatch> watch = device_.watch();
+      time_parts();
+      if (watch) result_.conditions = watch->stop();
+    }
     trace_kernels();  // last: a tracing library may slow down what comes after it
     result_.loss_after = engine_->loss();
     finish_rows();
@@ -86,6 +89,13 @@ class Measuring {
     if (!result_.conditions.note.empty()) result_.notes.push_back(result_.conditions.note);
     if (result_.iteration_s.empty()) return;
     const double middle_s = median_of(result_.iteration_s);
+    constexpr double disturbed_share = 0.02;
+    if (disturbed_s_ > disturbed_share * middle_s) {
+      result_.notes.push_back(
+          fmt::format("traced kernels took {:.0f} % of an iteration longer than layers between "
+                      "marks, which count: somebody else used the device",
+                      100 * disturbed_s_ / middle_s));
+    }
     const double spread_s = median_deviation_of(result_.iteration_s);
     if (spread_s > steady_share * middle_s) {
       result_.notes.push_back(fmt::format("times vary by {:.0f} % (median absolute deviation)",
@@ -195,8 +205,11 @@ class Measuring {
       const double marked_s = measured.samples_s.empty() ? 0 : median_of(measured.samples_s);
       row.spent.time_s = marked_s;
       if (!measured.kernel_samples_s.empty()) {
-        row.spent.time_s = median_of(measured.kernel_samples_s);
+        // Kernels fit between their marks; what tracing shows beyond that is somebody else's time.
+        const double traced_s = median_of(measured.kernel_samples_s);
+        row.spent.time_s = std::min(traced_s, marked_s);
         row.wall_s = marked_s;
+        disturbed_s_ += traced_s - row.spent.time_s;
       } else if (row.spent.flop == 0) {
         row.spent.zero_flop_s = marked_s;
       }
@@ -211,6 +224,7 @@ class Measuring {
   std::unique_ptr<Engine> engine_;
   RowsOfParts rows_;
   TrainingMeasurement result_;
+  double disturbed_s_ = 0;  // by which traced kernels exceed the time between their marks
 };
 
 }  // namespace

@@ -66,7 +66,7 @@ struct TrainingMeasurement {
   std::int64_t peak_bytes = 0;
   std::string device;
   std::vector<std::string> versions;
-  ConditionsSeen conditions;       ///< while iterations were timed
+  ConditionsSeen conditions;       ///< while layers were timed
   std::vector<std::string> notes;  ///< what speaks against the times: "times vary by 12 %"
   bool is_interrupted = false;     ///< fewer samples than asked for, perhaps none
 

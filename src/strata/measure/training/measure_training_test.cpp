@@ -91,6 +91,19 @@ TEST(MeasureTraining, takes_the_time_of_kernels_where_they_are_traced) {
   EXPECT_EQ(measured.iterations_run, 2 + 3 + 3 + 3);
 }
 
+TEST(MeasureTraining, does_not_count_what_tracing_shows_beyond_the_marks) {
+  Setting setting;
+  setting.device.settings.traces = true;
+  setting.device.settings.traced_slowdown = 1.5;
+  const TrainingMeasurement measured = setting.measured();
+  const ProfileRow& row = row_named(measured.profile, "hidden", "forward");
+  EXPECT_NEAR(row.spent.time_s, reference::kernel_s, exactly);
+  const bool is_noted = std::any_of(
+      measured.notes.begin(), measured.notes.end(),
+      [](const std::string& note) { return note.find("traced kernels took 50 %") == 0; });
+  EXPECT_TRUE(is_noted);
+}
+
 TEST(MeasureTraining, times_a_recording_or_says_why_not) {
   Setting setting;
   setting.options.wants_recording = true;

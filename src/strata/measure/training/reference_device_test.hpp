@@ -33,6 +33,7 @@ struct Settings {
   bool traces = false;
   bool records = false;
   bool is_watched = false;
+  double traced_slowdown = 1;  ///< by which kernels seem to take longer under tracing
 };
 
 class Device final : public TrainingDevice {
@@ -105,7 +106,7 @@ class Device final : public TrainingDevice {
   }
 
   void spend(const std::string& what, double seconds) {
-    if (is_tracing_) runs_.push_back({what, part_, clock_s, seconds});
+    if (is_tracing_) runs_.push_back({what, part_, clock_s, seconds * settings.traced_slowdown});
     clock_s += seconds;
   }
 
