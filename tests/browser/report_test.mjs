@@ -13,7 +13,7 @@ const machine = ["--on", "rtx-2080-ti", "--capacity", "128MB"];
 strata("predict", "resnet50", ...machine, "--json", "large.json", "--html", "large.html");
 strata("predict", "resnet50", "--on", "rtx-2080-ti", "--capacity", "64MB", "--json", "small.json");
 const profile = json("large.json");
-const seconds = (text) => Number(text.replace(/[^0-9.].*$/, "")) * { s: 1, ms: 1e-3, µs: 1e-6, ns: 1e-9 }[text.replace(/^[\d.,\s]*/, "")];
+const seconds = (text) => Number(text.replace(/[^0-9.].*$/, "")) * { s: 1, ms: 1e-3, µs: 1e-6, ns: 1e-9, ps: 1e-12 }[text.replace(/^[\d.,\s]*/, "")];
 /// Numbers are shown with three digits.
 const near = (shown, exact, message) => assert.ok(Math.abs(shown - exact) <= 0.006 * Math.abs(exact), `${message}: ${shown} is not ${exact}`);
 const quiet = (page) => assert.deepEqual(page.faults, []);
@@ -144,6 +144,17 @@ test("the timeline is drawn, zooms, and names what is waited for", async () => {
   const box = await canvas.boundingBox();
   await page.mouse.move(box.x + 78, box.y + 17);
   assert.equal(await page.locator("#tip strong").textContent(), `${profile.layers[0].layer} ${profile.layers[0].pass}`);
+  quiet(page);
+  await page.close();
+});
+
+test("profiles of a swept parameter are joined in all four rooflines", async () => {
+  strata("roofline", "large.json", "small.json", "--by", "type", "--label", "capacity=128", "--label", "capacity=64", "--html", "tracks.html", "--json", "tracks.json");
+  const rows = json("tracks.json").profiles.map((series) => series.rows);
+  const joined = rows[0].filter((row) => row.flop > 0 && row.bytes > 0 && rows[1].some((other) => other.name === row.name && other.bytes > 0)).length;
+  const page = await open("tracks.html");
+  const section = await view(page, "roofline");
+  for (let at = 0; at < 4; at++) assert.equal(await section.locator("figure").nth(at).locator("path.track").count(), joined);
   quiet(page);
   await page.close();
 });

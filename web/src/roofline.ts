@@ -16,6 +16,7 @@ interface Spot {
   layer: string;
   pass: string;
   group: string; // what its colour says
+  profile: number;
   radius: number;
 }
 
@@ -36,13 +37,13 @@ function colorKeys(document: RooflineDocument, context: Context): string[] {
 function spotsOf(document: RooflineDocument, context: Context, by: string): { spots: Spot[]; all: number; time: number; shownTime: number } {
   const rows = context.part.roofline === document ? context.rows?.rows : undefined;
   const spots: Spot[] = [];
-  for (const series of document.profiles) {
+  for (const [profile, series] of document.profiles.entries()) {
     const longest = series.rows.reduce((most, row) => Math.max(most, row.time_s ?? 0), 0);
     series.rows.forEach((row, at) => {
       const own = rows && rows.length === series.rows.length ? rows[at] : undefined;
       const group = { profile: series.label, type: own?.op ?? "", pass: own?.pass ?? "", bound: row.bound ?? row.complexity_bound }[by] ?? "";
       const radius = longest > 0 ? 2.2 + 7 * Math.sqrt((row.time_s ?? 0) / longest) : 4;
-      spots.push({ row, layer: own?.layer ?? row.name, pass: own?.pass ?? "", group, radius });
+      spots.push({ row, layer: own?.layer ?? row.name, pass: own?.pass ?? "", group, profile, radius });
     });
   }
   const time = spots.reduce((sum, spot) => sum + (spot.row.time_s ?? 0), 0);
@@ -74,6 +75,7 @@ class Panel {
     const axes = this.axes(spots);
     this.frame = frame(titles[kind], { width, height: 330 }, axes[0], axes[1]);
     this.drawRoofs();
+    if (document.is_trajectory) this.drawTracks(spots);
     for (const spot of spots) this.drawSpot(spot);
   }
 
@@ -164,6 +166,18 @@ class Panel {
     }
   }
 
+  /// One work over a swept parameter: its points, joined in the order of the profiles.
+  private drawTracks(spots: Spot[]): void {
+    const kind = this.kind === "combined" ? "complexity" : this.kind;
+    const tracks = new Map<string, Spot[]>();
+    for (const spot of [...spots].sort((a, b) => a.profile - b.profile)) tracks.set(spot.row.name, [...(tracks.get(spot.row.name) ?? []), spot]);
+    for (const track of tracks.values()) {
+      const at = track.map((spot) => places[kind](spot)).filter(([x, y]) => (x ?? 0) > 0 && (y ?? 0) > 0);
+      const path = at.map(([x, y], i) => `${i === 0 ? "M" : "L"}${this.frame.x(x ?? 1).toFixed(1)},${this.frame.y(y ?? 1).toFixed(1)}`).join("");
+      if (at.length > 1) this.frame.area.append(s("path", { d: path, class: "track" }));
+    }
+  }
+
   private drawSpot(spot: Spot): void {
     const kind = this.kind === "combined" ? "complexity" : this.kind;
     const closed = this.circle(spot, places[kind](spot), false);
@@ -183,6 +197,7 @@ class Panel {
     this.frame.area.append(circle);
     this.marks.add(circle, { layer: spot.layer, pass: spot.pass || undefined });
     withTip(circle, spot.row.name, () => [
+      ["profile", this.document.profiles.length > 1 ? (this.document.profiles[spot.profile]?.label ?? "") : ""],
       ["time", format(spot.row.time_s, "s")],
       ["bound by", spot.row.bound ?? spot.row.complexity_bound],
       ["from the roof", spot.row.distance_from_roof ? format(spot.row.distance_from_roof, "ratio") : ""],
@@ -197,7 +212,7 @@ class Panel {
 function notesOf(document: RooflineDocument, data: ReturnType<typeof spotsOf>): string[] {
   const notes = [...document.notes];
   const hidden = data.spots.filter((spot) => !(spot.row.flop > 0) || !(spot.row.bytes > 0)).length;
-  if (hidden > 0) notes.push(`${hidden} rows without arithmetic or without bytes have no place on these axes`);
+  if (hidden > 0) notes.push(`${hidden} ${hidden === 1 ? "row" : "rows"} without arithmetic or without bytes: no place on these axes`);
   if (data.all > data.spots.length)
     notes.push(`the ${data.spots.length} longest of ${data.all} rows are drawn: ${Math.round((100 * data.shownTime) / (data.time || 1))} % of the time`);
   return notes;
@@ -215,11 +230,11 @@ function render(context: Context, element: HTMLElement, width: number): void {
     marks.clear();
     const by = keys.find((key) => key === context.state.get("roofcolor")) ?? (keys[0] as string);
     const data = spotsOf(document, context, by);
-    const colors = by === "type" ? context.types : new Colors();
+    const colors = by === "type" ? context.types : new Colors(by === "profile" ? document.profiles.map((series) => series.label) : []);
     const hasTime = data.spots.some((spot) => (spot.row.time_s ?? 0) > 0);
     const kinds: Kind[] = hasTime ? ["classic", "complexity", "time", "combined"] : ["complexity"];
     const panels = kinds.map((kind) => new Panel(document, kind, marks, colors, data.spots, Math.floor((width - (columns - 1) * 16) / columns)));
-    const groups = [...new Set(data.spots.map((spot) => spot.group))].filter((group) => group !== "");
+    const groups = by === "profile" ? document.profiles.map((series) => series.label) : [...new Set(data.spots.map((spot) => spot.group))].filter((group) => group !== "");
     body.replaceChildren(
       h("div", { class: "controls" }, menu("colour by", keys.map((key) => ({ value: key, label: key })), by, (value) => context.state.set("roofcolor", value)),
         h("span", { class: "dim" }, `roofs of ${document.machine.title || document.machine.name}; the area of a symbol is its time`)),

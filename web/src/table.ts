@@ -257,7 +257,9 @@ class LayerTable {
 
   private draw(): void {
     if (this.isPrinting) return;
-    const first = Math.max(0, Math.floor(this.scroller.scrollTop / rowHeight) - 4);
+    // A table that has just become shorter may still say how far it was scrolled before.
+    const top = Math.min(this.scroller.scrollTop / rowHeight, Math.max(0, this.table.lines.length - rowsShown));
+    const first = Math.max(0, Math.floor(top) - 4);
     const last = Math.min(this.table.lines.length, first + rowsShown + 10);
     const drawn: HTMLElement[] = [];
     for (let at = first; at < last; at++) drawn.push(this.line(at));

@@ -50,11 +50,13 @@ function seconds(value: number): string {
   if (size >= 0.9995) return `${sign}${digits(size)} s`;
   if (size >= 0.9995e-3) return `${sign}${digits(size * 1e3)} ms`;
   if (size >= 0.9995e-6) return `${sign}${digits(size * 1e6)} µs`;
-  return `${sign}${digits(size * 1e9)} ns`;
+  if (size >= 0.9995e-9) return `${sign}${digits(size * 1e9)} ns`;
+  return `${sign}${digits(size * 1e12)} ps`;
 }
 
 /// A power of ten on an axis: "1 ms", "0.1 FLOP/B", without digits that say nothing.
 export function formatTick(value: number, unit: Unit): string {
+  if (unit === "s" && value > 0 && value < 1e-12) return `${value.toExponential(0)} s`;
   return format(value, unit).replace(/(\d)\.0+(?=\D|$)/, "$1").replace(/(\.\d*?[1-9])0+(?=\D|$)/, "$1");
 }
 
