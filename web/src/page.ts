@@ -22,14 +22,14 @@ import type { Context, View } from "./view";
 
 const views: View[] = [summaryView, tableView, timeView, timelineView, memoryView, rooflineView, sweepView, convolutionsView, compareView, networkView];
 
-function contextOf(report: Report, state: State): Context | null {
+function contextOf(report: Report, state: State, ended: AbortSignal): Context | null {
   const at = Math.min(report.parts.length - 1, Math.max(0, Number(state.get("part")) || 0));
   const part = report.parts[at];
   if (!part) return null;
   const rows = rowsOf(part);
   // The type with most of it gets the first colour.
   const types = rows ? grouped(rows.rows, "op").sort((a, b) => (b.numbers[rows.main.key] ?? 0) - (a.numbers[rows.main.key] ?? 0)) : [];
-  return { report, part, rows, types: new Colors(types.map((group) => group.name)), state, links: new Links(state) };
+  return { report, part, rows, types: new Colors(types.map((group) => group.name)), state, links: new Links(state), ended };
 }
 
 function header(context: Context): HTMLElement {
@@ -83,7 +83,7 @@ function sections(context: Context, shown: View[]): Sections {
     main.append(section);
     observer.observe(section);
   }
-  addEventListener("beforeprint", () => [...waiting.keys()].forEach(make));
+  addEventListener("beforeprint", () => [...waiting.keys()].forEach(make), { signal: context.ended });
   const makeUpTo = (id: string) => {
     for (const section of main.children) {
       make(section);
@@ -104,10 +104,13 @@ function navigation(shown: View[], made: Sections): HTMLElement {
 
 export function showPage(report: Report, root: HTMLElement): void {
   const state = new State();
+  let end = new AbortController();
   const show = () => {
+    end.abort();
+    end = new AbortController();
     state.forget();
     state.on(["part"], show);
-    const context = contextOf(report, state);
+    const context = contextOf(report, state, end.signal);
     if (!context) {
       root.replaceChildren(h("p", {}, "the report is empty"));
       return;
@@ -126,7 +129,7 @@ export function showPage(report: Report, root: HTMLElement): void {
   let width = innerWidth;
   let timer = 0;
   addEventListener("resize", () => {
-    if (innerWidth === width) return; // a phone's address bar comes and goes
+    if (innerWidth === width || matchMedia("print").matches) return; // a phone's address bar comes and goes; paper is no window
     width = innerWidth;
     clearTimeout(timer);
     timer = window.setTimeout(show, 200);

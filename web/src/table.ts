@@ -130,8 +130,8 @@ class LayerTable {
     this.body.addEventListener("click", (event) => this.click(event));
     context.links.on(() => this.mark());
     context.state.on(["layer"], () => this.reveal());
-    addEventListener("beforeprint", () => this.print(true));
-    addEventListener("afterprint", () => this.print(false));
+    addEventListener("beforeprint", () => this.print(true), { signal: context.ended });
+    addEventListener("afterprint", () => this.print(false), { signal: context.ended });
     remade(context, ["find", "sort", "group", "cols"], () => this.rebuild());
     if (context.links.chosen !== "") this.reveal();
   }
@@ -181,6 +181,7 @@ class LayerTable {
     this.table = stateOf(this.context, this.rows, this.open);
     const widths = [13, ...this.texts.map(() => 7), ...this.table.columns.map(() => 7.4)]; // rem
     this.scroller.style.setProperty("--columns", widths.map((least, i) => `minmax(${least}rem, ${i === 0 ? 3 : 1}fr)`).join(" "));
+    this.scroller.style.setProperty("--paper-columns", widths.map((least) => `minmax(0, ${least}fr)`).join(" "));
     this.scroller.style.setProperty("--least", `${widths.reduce((sum, least) => sum + least, 0)}rem`);
     this.head.replaceChildren(
       this.headCell("layer", "layer", false),

@@ -81,7 +81,7 @@ class TimelineCanvas {
       event.preventDefault();
     });
     this.context.links.on(() => this.ask());
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.ask());
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.ask(), { signal: this.context.ended });
   }
 
   private scaleBy(factor: number): void {

@@ -25,7 +25,7 @@ const binary = [" B", " KB", " MB", " GB", " TB", " PB", " EB"];
 /// Three digits that count: 0.0512, 5.12, 51.2, 512, 5,120.
 export function digits(value: number, count = 3): string {
   if (value === 0) return "0";
-  const size = Math.floor(Math.log10(Math.abs(value)));
+  const size = Math.floor(Math.log10(Math.abs(Number(value.toPrecision(count))))); // 0.9999 is written as 1.00
   const decimals = Math.max(0, count - 1 - size);
   if (decimals > 9) return value.toExponential(count - 1);
   return value.toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
