@@ -263,6 +263,44 @@ test("two profiles are compared, the largest difference first", async () => {
   await page.close();
 });
 
+/// A profile of two layers, as another program might write it.
+function written(file, rows) {
+  writeFileSync(join(folder, file), JSON.stringify({ schema_version: 1, kind: "measurement", evidence: "measured", model: { name: "net", dtype: "fp32" }, machine: { name: "h100-sxm" }, layers: rows }));
+}
+
+test("a backward pass in two parts is compared with one in one part", async () => {
+  const row = (layer, pass, time_s) => ({ layer, pass, op: "convolution", time_s, flop: 1000, traffic_in_bytes: 10, traffic_out_bytes: 10, launches: 1 });
+  written("parts.json", [row("a", "forward", 0.001), row("a", "backward_input", 0.002), row("a", "backward_weight", 0.003)]);
+  written("whole.json", [row("a", "forward", 0.001), row("a", "backward", 0.009), row("b", "forward", 0.0005)]);
+  strata("report", "parts.json", "whole.json", "-o", "parts.html");
+  const page = await open("parts.html");
+  const section = await view(page, "compare");
+  const lines = await section.locator("tbody tr").evaluateAll((rows) => rows.map((each) => [...each.querySelectorAll("td")].slice(0, 5).map((cell) => cell.textContent)));
+  assert.deepEqual(lines, [
+    ["a backward", "5.00 ms", "9.00 ms", "+4.00 ms", "1.80×"],
+    ["b forward", "–", "500 µs", "+500 µs", "only second"],
+    ["a forward", "1.00 ms", "1.00 ms", "0 s", "1.00×"],
+  ]);
+  quiet(page);
+  await page.close();
+});
+
+test("a profile without times shows what it has", async () => {
+  written("counts.json", [{ layer: "a", pass: "forward", op: "relu", flop: 100, traffic_in_bytes: 8, traffic_out_bytes: 8, launches: 1, l2_hit_share: 0.5 }, { layer: "b", pass: "forward", op: "add", flop: 300, traffic_in_bytes: 8, traffic_out_bytes: 8, launches: 1, l2_hit_share: 0.25 }]);
+  strata("report", "counts.json", "-o", "counts.html");
+  const page = await open("counts.html");
+  assert.match(await page.locator("#summary .lead").textContent(), /They say no times/);
+  await view(page, "layers");
+  assert.equal(await page.locator("#timeline").count(), 0);
+  const section = await view(page, "roofline");
+  assert.equal(await section.locator("figure").count(), 1); // of the four, only complexity needs no time
+  assert.equal(await section.locator("circle").count(), 2);
+  await view(page, "time");
+  assert.deepEqual(await texts(page.locator("#time .bar-value")), ["300 FLOP", "100 FLOP"]);
+  quiet(page);
+  await page.close();
+});
+
 const hostile = ["<img src=x onerror=alert(1)>", "</script><script>alert(2)</script>", "\"'><b>bold</b>&amp;", "שלום \u202Eright to left", "long".repeat(900), "__proto__", "<!--"];
 
 test("hostile names are shown as text", async () => {

@@ -33,9 +33,10 @@ function subject(document: ProfileDocument): string {
 
 function sentence(document: ProfileDocument, rows: RowSet): string {
   const totals = document.totals ?? {};
-  const time = number(totals.time_s) ?? total(rows.rows).time_s ?? 0;
+  const time = number(totals.time_s) ?? total(rows.rows).time_s;
   const kind = document.model?.mode === "inference" ? "inference pass" : "training iteration";
   const machine = document.machine?.title || document.machine?.name;
+  if (time === undefined) return `${whole(rows.rows.length)} rows of ${subject(document)}${machine ? ` on ${machine}` : ""}, ${document.evidence}. They say no times, so that what needs time is not shown.`;
   let text = `One ${kind} of ${subject(document)} ${document.evidence === "predicted" ? "takes" : "took"} ${format(time, "s")}`;
   text += machine ? ` on ${machine}.` : ".";
   if (document.evidence === "predicted") text += " This is the limit that compute, bandwidth and capacity set, not a calibrated time.";
