@@ -2,7 +2,8 @@
 // Base units become what people read: the only place where that happens. Capacities in powers of 1024 (MB = 2^20),
 // rates in powers of 1000, as everywhere in Strata.
 
-export type Unit = "s" | "bytes" | "bytes/s" | "flop" | "flop/s" | "flop/byte" | "share" | "ratio" | "mm2" | "count";
+export type Unit =
+  "s" | "bytes" | "bytes/s" | "flop" | "flop/s" | "flop/byte" | "share" | "ratio" | "mm2" | "count";
 
 /// The unit is in the name of a key: "stall_time_s", "bandwidth_bytes_per_s".
 export function unitOf(key: string): Unit {
@@ -57,14 +58,19 @@ function seconds(value: number): string {
 /// A power of ten on an axis: "1 ms", "0.1 FLOP/B", without digits that say nothing.
 export function formatTick(value: number, unit: Unit): string {
   if (unit === "s" && value > 0 && value < 1e-12) return `${value.toExponential(0)} s`;
-  return format(value, unit).replace(/(\d)\.0+(?=\D|$)/, "$1").replace(/(\.\d*?[1-9])0+(?=\D|$)/, "$1");
+  return format(value, unit)
+    .replace(/(\d)\.0+(?=\D|$)/, "$1")
+    .replace(/(\.\d*?[1-9])0+(?=\D|$)/, "$1");
 }
 
 export function percent(share: number): string {
   const value = share * 100;
   if (value === 0) return "0 %";
   if (Math.abs(value) < 0.01) return value < 0 ? "> −0.01 %" : "< 0.01 %";
-  return `${Math.abs(value) < 9.995 ? value.toFixed(Math.abs(value) < 0.995 ? 2 : 1) : Math.round(value)} %`.replace("-", "−");
+  return `${Math.abs(value) < 9.995 ? value.toFixed(Math.abs(value) < 0.995 ? 2 : 1) : Math.round(value)} %`.replace(
+    "-",
+    "−",
+  );
 }
 
 export function whole(value: number): string {
