@@ -34,7 +34,7 @@ function(strata_embed_web_page)
     OUTPUT "${output}"
     BYPRODUCTS "${page}"
     COMMAND "${CMAKE_COMMAND}" -D "npm=${npm}" -D "required=${STRATA_WITH_WEB}" -D "source=${PROJECT_SOURCE_DIR}/web"
-      -D "stage=${STRATA_WEB_FOLDER}" -D "page=${page}" -P "${bundle}"
+      -D "stage=${STRATA_WEB_FOLDER}" -D "page=${page}" -D "tests=${STRATA_BUILD_TESTS}" -P "${bundle}"
     COMMAND "${CMAKE_COMMAND}" -D symbol=embedded_report_page -D "list=${output}.list" -D "output=${output}" -P "${embed}"
     DEPENDS ${sources} "${output}.list" "${bundle}" "${embed}"
     COMMENT "Bundling the report page"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake -D npm=<program or empty> -D required=<AUTO|ON|OFF> -D source=<web/> -D stage=<folder> -D page=<file> -P …
+# cmake -D npm=<program or empty> -D required=<AUTO|ON|OFF> -D source=<web/> -D stage=<folder> -D page=<file>
+#   -D tests=<whether what the tests of the page need is fetched, too> -P bundle_web.cmake
 #
 # Works on a copy, so that the source tree stays as it is and two builds do not meet. Packages are fetched when
 # package-lock.json has changed. No network is no error, unless the page is required: the page is empty then.
@@ -27,15 +28,20 @@ file(GLOB files "${source}/*.json" "${source}/*.mjs" "${source}/*.html" "${sourc
 file(COPY ${files} "${source}/src" DESTINATION "${stage}")
 
 set(lock "${stage}/package-lock.json")
-set(installed "${stage}/installed-lock.json")
+set(installed "${stage}/installed.txt")  # what the packages there were fetched for
 file(SHA256 "${lock}" wanted)
+string(APPEND wanted "${tests}")
+set(omitted "")
+if(NOT tests)
+  set(omitted --omit=dev)
+endif()
 set(present "")
 if(EXISTS "${installed}" AND IS_DIRECTORY "${stage}/node_modules")
-  file(SHA256 "${installed}" present)
+  file(READ "${installed}" present)
 endif()
 if(NOT wanted STREQUAL present)
   execute_process(
-    COMMAND "${npm}" ci --ignore-scripts --no-audit --no-fund --prefer-offline --fetch-retries=1
+    COMMAND "${npm}" ci ${omitted} --ignore-scripts --no-audit --no-fund --prefer-offline --fetch-retries=1
       --fetch-retry-mintimeout=1000 --fetch-timeout=30000 --loglevel=error
     WORKING_DIRECTORY "${stage}" TIMEOUT 180
     RESULT_VARIABLE status OUTPUT_VARIABLE ignored ERROR_VARIABLE errors)
@@ -44,7 +50,7 @@ if(NOT wanted STREQUAL present)
     without_page("npm ci failed (${status}) ${error}")
     return()
   endif()
-  file(COPY_FILE "${lock}" "${installed}")
+  file(WRITE "${installed}" "${wanted}")
 endif()
 
 # From here on a failure is a mistake in web/, whatever the network says.

@@ -13,8 +13,16 @@ const { chromium } = createRequire(join(STRATA_WEB, "package.json"))("playwright
 export const folder = mkdtempSync(join(tmpdir(), "strata-browser-"));
 const browser = await chromium.launch({
   executablePath: CHROMIUM,
-  args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync"],
+  args: [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+  ],
 });
 
 function run(program, words) {
@@ -27,7 +35,9 @@ export function strata(...words) {
 }
 
 /// The same as built without the optional libraries; null where the tests have none such.
-export const strataWithoutLibraries = STRATA_WITHOUT_LIBRARIES ? (...words) => run(STRATA_WITHOUT_LIBRARIES, words) : null;
+export const strataWithoutLibraries = STRATA_WITHOUT_LIBRARIES
+  ? (...words) => run(STRATA_WITHOUT_LIBRARIES, words)
+  : null;
 
 export function json(file) {
   return JSON.parse(readFileSync(join(folder, file), "utf8"));
@@ -45,7 +55,8 @@ export async function open(file, { hash = "", width = 1300, height = 900, scheme
     void dialog.dismiss();
   });
   page.on("request", (request) => {
-    if (!request.url().startsWith("file:") && !request.url().startsWith("data:,")) page.faults.push(`request: ${request.url()}`);
+    if (!request.url().startsWith("file:") && !request.url().startsWith("data:,"))
+      page.faults.push(`request: ${request.url()}`);
   });
   await page.goto(pathToFileURL(join(folder, file)).href + hash);
   await page.waitForSelector("main");

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pages that strata writes, in a real browser: what they show is what the JSON says, views are linked, nothing is
+// The page of a prediction, in a real browser: what they show is what the JSON says, views are linked, nothing is
 // fetched, nothing is complained about, and names are only ever text.
 import assert from "node:assert/strict";
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { end, folder, json, open, picture, strata, strataWithoutLibraries, view } from "./browser.mjs";
+import { end, folder, json, open, picture, strata, view } from "./browser.mjs";
+import { near, quiet, seconds, sum, texts } from "./checks.mjs";
 
 after(end);
 
@@ -13,13 +14,8 @@ const machine = ["--on", "rtx-2080-ti", "--capacity", "128MB"];
 strata("predict", "resnet50", ...machine, "--json", "large.json", "--html", "large.html");
 strata("predict", "resnet50", "--on", "rtx-2080-ti", "--capacity", "64MB", "--json", "small.json");
 const profile = json("large.json");
-const seconds = (text) => Number(text.replace(/[^0-9.].*$/, "")) * { s: 1, ms: 1e-3, µs: 1e-6, ns: 1e-9 }[text.replace(/^[\d.,\s]*/, "")];
-/// Numbers are shown with three digits.
-const near = (shown, exact, message) => assert.ok(Math.abs(shown - exact) <= 0.006 * Math.abs(exact), `${message}: ${shown} is not ${exact}`);
-const quiet = (page) => assert.deepEqual(page.faults, []);
-const sum = (rows, key) => rows.reduce((all, row) => all + row[key], 0);
-const texts = (locator) => locator.evaluateAll((elements) => elements.map((element) => element.textContent.trim()));
-const cells = (page, row, key) => page.locator(`#layers .body .row`).nth(row).locator(`[data-key=${key}]`).textContent();
+const cells = (page, row, key) =>
+  page.locator(`#layers .body .row`).nth(row).locator(`[data-key=${key}]`).textContent();
 
 test("a page of ResNet-50 is small and opens in a second", async () => {
   assert.ok(statSync(join(folder, "large.html")).size < 2e6);
@@ -37,10 +33,20 @@ test("the summary says what the JSON says", async () => {
   const page = await open("large.html");
   const lead = await page.locator("#summary .lead").textContent();
   assert.match(lead, /ResNet-50 \(batch 32, fp32\)/);
-  const cards = await page.locator("#summary .cards > div").evaluateAll((all) => Object.fromEntries(all.map((card) => [card.querySelector("dt").textContent, card.querySelector("strong").textContent])));
+  const cards = await page
+    .locator("#summary .cards > div")
+    .evaluateAll((all) =>
+      Object.fromEntries(
+        all.map((card) => [card.querySelector("dt").textContent, card.querySelector("strong").textContent]),
+      ),
+    );
   near(seconds(cards.time), profile.totals.time_s, "time");
   near(seconds(cards["lower bound"]), profile.bounds.time_s, "bound");
-  near(parseFloat(cards.traffic) * 2 ** 30, profile.totals.traffic_in_bytes + profile.totals.traffic_out_bytes, "traffic");
+  near(
+    parseFloat(cards.traffic) * 2 ** 30,
+    profile.totals.traffic_in_bytes + profile.totals.traffic_out_bytes,
+    "traffic",
+  );
   const findings = await texts(page.locator("#summary ol.findings").first().locator(".what"));
   assert.equal(findings.length, 3);
   const best = [...profile.alternatives].sort((a, b) => b.samples_per_s_ratio - a.samples_per_s_ratio)[0];
@@ -57,12 +63,25 @@ test("the table sorts, filters, groups and adds up", async () => {
   await page.locator("#layers .head [data-key=time_s] button").click();
   near(seconds(await cells(page, 0, "time_s")), slowest.time_s, "slowest row");
   await page.locator("#layers .head [data-key=time_s] button").click();
-  assert.equal(await page.locator("#layers [data-key=time_s][aria-sort]").getAttribute("aria-sort"), "ascending");
+  assert.equal(
+    await page.locator("#layers [data-key=time_s][aria-sort]").getAttribute("aria-sort"),
+    "ascending",
+  );
 
   await page.locator("#layers input[type=search]").fill("relu pass:backward");
-  const relus = profile.layers.filter((row) => row.pass === "backward" && `${row.layer} ${row.op} ${row.block}`.includes("relu"));
-  assert.ok((await page.locator("#layers .count").textContent()).startsWith(`${relus.length} of ${profile.layers.length} rows`));
-  near(seconds((await page.locator("#layers .count").textContent()).match(/together ([^;]*)/)[1]), sum(relus, "time_s"), "sum of found rows");
+  const relus = profile.layers.filter(
+    (row) => row.pass === "backward" && `${row.layer} ${row.op} ${row.block}`.includes("relu"),
+  );
+  assert.ok(
+    (await page.locator("#layers .count").textContent()).startsWith(
+      `${relus.length} of ${profile.layers.length} rows`,
+    ),
+  );
+  near(
+    seconds((await page.locator("#layers .count").textContent()).match(/together ([^;]*)/)[1]),
+    sum(relus, "time_s"),
+    "sum of found rows",
+  );
 
   await page.locator("#layers input[type=search]").fill("");
   await page.locator("#layers select[aria-label='group by']").selectOption("op");
@@ -92,7 +111,10 @@ test("a layer that is pointed at or chosen is marked everywhere, and the address
   assert.equal(await page.locator("#network rect.hot").count(), 1);
   await tile.click();
   const layer = new URLSearchParams(new URL(page.url()).hash.slice(1)).get("layer");
-  assert.ok(profile.layers.some((row) => row.layer === layer), layer);
+  assert.ok(
+    profile.layers.some((row) => row.layer === layer),
+    layer,
+  );
   assert.equal(await page.locator("aside.detail strong").textContent(), layer);
   assert.ok((await page.locator("#layers .row.chosen").count()) > 0);
   await picture(page, "linked");
@@ -119,7 +141,10 @@ test("everything can be reached with the keyboard", async () => {
   await page.keyboard.press("Enter");
   assert.equal(await page.locator("aside.detail strong").textContent(), profile.layers[2].layer);
   await page.keyboard.press("End");
-  await page.locator("#layers .body .row", { hasText: profile.layers.at(-1).layer }).first().waitFor();
+  await page
+    .locator("#layers .body .row", { hasText: profile.layers.at(-1).layer })
+    .first()
+    .waitFor();
   await view(page, "timeline");
   await page.locator("#timeline canvas").focus();
   await page.keyboard.press("+");
@@ -143,7 +168,39 @@ test("the timeline is drawn, zooms, and names what is waited for", async () => {
   await page.waitForFunction(() => !location.hash.includes("span="));
   const box = await canvas.boundingBox();
   await page.mouse.move(box.x + 78, box.y + 17);
-  assert.equal(await page.locator("#tip strong").textContent(), `${profile.layers[0].layer} ${profile.layers[0].pass}`);
+  assert.equal(
+    await page.locator("#tip strong").textContent(),
+    `${profile.layers[0].layer} ${profile.layers[0].pass}`,
+  );
+  quiet(page);
+  await page.close();
+});
+
+test("profiles of a swept parameter are joined in all four rooflines", async () => {
+  strata(
+    "roofline",
+    "large.json",
+    "small.json",
+    "--by",
+    "type",
+    "--label",
+    "capacity=128",
+    "--label",
+    "capacity=64",
+    "--html",
+    "tracks.html",
+    "--json",
+    "tracks.json",
+  );
+  const rows = json("tracks.json").profiles.map((series) => series.rows);
+  const joined = rows[0].filter(
+    (row) =>
+      row.flop > 0 && row.bytes > 0 && rows[1].some((other) => other.name === row.name && other.bytes > 0),
+  ).length;
+  const page = await open("tracks.html");
+  const section = await view(page, "roofline");
+  for (let at = 0; at < 4; at++)
+    assert.equal(await section.locator("figure").nth(at).locator("path.track").count(), joined);
   quiet(page);
   await page.close();
 });
@@ -151,7 +208,11 @@ test("the timeline is drawn, zooms, and names what is waited for", async () => {
 test("memory over time has its peak and the largest tensors there", async () => {
   const page = await open("large.html");
   const section = await view(page, "memory");
-  near(parseFloat((await section.locator(".roof-name").textContent()).replace("peak ", "")) * 2 ** 30, profile.totals.footprint_bytes, "peak");
+  near(
+    parseFloat((await section.locator(".roof-name").textContent()).replace("peak ", "")) * 2 ** 30,
+    profile.totals.footprint_bytes,
+    "peak",
+  );
   const sizes = (await texts(section.locator("tbody td:nth-child(3)"))).map(parseFloat);
   assert.equal(sizes.length, 50);
   await section.locator("tbody tr").first().hover();
@@ -170,174 +231,18 @@ test("rooflines have a symbol for every row that has a place", async () => {
   const placed = rows.filter((row) => row.flop > 0 && row.bytes > 0).length;
   assert.equal(await figures.nth(1).locator("circle").count(), placed);
   const one = rows.find((row) => row.name === "conv1 forward");
-  await figures.nth(1).locator("circle[data-name='conv1 forward']").dispatchEvent("pointermove", { clientX: 300, clientY: 300 });
+  await figures
+    .nth(1)
+    .locator("circle[data-name='conv1 forward']")
+    .dispatchEvent("pointermove", { clientX: 300, clientY: 300 });
   const tip = await page.locator("#tip").textContent();
   assert.ok(tip.includes(one.bound) && tip.includes("conv1 forward"), tip);
   await section.locator("select[aria-label='colour by']").selectOption("bound");
-  assert.deepEqual(new Set(await texts(section.locator(".legend li"))), new Set(rows.map((row) => row.bound)));
+  assert.deepEqual(
+    new Set(await texts(section.locator(".legend li"))),
+    new Set(rows.map((row) => row.bound)),
+  );
   await picture(page, "rooflines");
-  quiet(page);
-  await page.close();
-});
-
-/// Rows that nothing beats in both goals, one by one.
-function frontByForce(points, lessOf, moreOf) {
-  return points.filter((a) => !points.some((b) => b[lessOf] <= a[lessOf] && b[moreOf] >= a[moreOf] && (b[lessOf] < a[lessOf] || b[moreOf] > a[moreOf])));
-}
-
-test("a sweep shows its lines, its map, its front, and the chosen point", async () => {
-  strata("sweep", "alexnet", "lenet5", "--on", "rtx-2080-ti", "--capacity", "24MB:104MB:8MB", "--batch", "16,32", "--csv", "points.csv", "--html", "sweep.html");
-  const [head, ...lines] = readFileSync(join(folder, "points.csv"), "utf8").trim().split("\n").slice(1).map((line) => line.split(","));
-  const points = lines.map((line) => Object.fromEntries(head.map((key, i) => [key, isNaN(line[i]) || line[i] === "" ? line[i] : Number(line[i])])));
-  const page = await open("sweep.html");
-  const section = await view(page, "sweep");
-  assert.equal(await section.locator("path.line").count(), 4 + 2);
-  assert.equal(await section.locator("rect.heat").count(), 2 * 11); // two batches of one network
-  await section.locator("select[aria-label=network]").selectOption("lenet5");
-  assert.equal(await section.locator("path.line").count(), 2 + 2);
-  const fronts = ["alexnet", "lenet5"].flatMap((model) => frontByForce(points.filter((point) => point.model === model), "capacity_bytes", "samples_per_s"));
-  const shown = await section.locator("circle.dot[role=button]").evaluateAll((dots) => dots.map((dot) => Number(dot.dataset.row)));
-  const speeds = (rows) => new Set(rows.map((point) => `${point.model} ${point.capacity_bytes} ${point.samples_per_s}`));
-  assert.deepEqual(speeds(shown.map((row) => points[row])), speeds(fronts));
-  const dot = section.locator("circle.dot[role=button]").last();
-  await dot.focus();
-  await page.keyboard.press("Enter");
-  const row = points[Number(new URLSearchParams(new URL(page.url()).hash.slice(1)).get("point"))];
-  near(seconds(await section.locator("dd[data-key=time_s]").textContent()), row.time_s, "time of the point");
-  await picture(page, "sweep");
-  quiet(page);
-  await page.close();
-});
-
-test("convolutions show the fastest of each point and why others are missing", async () => {
-  strata("conv", "--base", "2,12,4,3,1", "--sweep", "k=2:4", "--strategies", "direct,unroll,winograd2", "--samples", "1", "--json", "conv.json");
-  const results = json("conv.json");
-  strata("report", "conv.json", "-o", "conv.html");
-  const page = await open("conv.html");
-  const section = await view(page, "convolutions");
-  const shown = await texts(section.locator("td.best"));
-  assert.equal(shown.length, results.series[0].points.length);
-  results.series[0].points.forEach((point, at) => {
-    const own = results.cells.filter((cell) => cell.time_s !== undefined && JSON.stringify(cell.shape) === JSON.stringify(point.shape));
-    near(seconds(shown[at]), Math.min(...own.map((cell) => cell.time_s)), `fastest at ${point.label}`);
-  });
-  const refused = results.cells.find((cell) => cell.reason !== undefined);
-  assert.ok((await section.locator("details li").allTextContents()).some((line) => line.includes(refused.reason)), refused.reason);
-  quiet(page);
-  await page.close();
-});
-
-test("two profiles are compared, the largest difference first", async () => {
-  strata("report", "large.json", "small.json", "-o", "both.html");
-  const other = json("small.json");
-  const times = new Map();
-  for (const [side, document] of [profile, other].entries())
-    for (const row of document.layers) {
-      const key = `${row.layer} ${row.pass}`;
-      const pair = times.get(key) ?? [0, 0];
-      pair[side] += row.time_s;
-      times.set(key, pair);
-    }
-  const [name, [first, second]] = [...times].sort((a, b) => Math.abs(b[1][1] - b[1][0]) - Math.abs(a[1][1] - a[1][0]))[0];
-  const page = await open("both.html", { width: 800 });
-  const section = await view(page, "compare");
-  const top = await texts(section.locator("tbody tr").first().locator("td"));
-  near(seconds(top[3].replace(/^[+−]/, "")), Math.abs(second - first), "largest difference");
-  assert.ok(times.has(top[0]), `${top[0]} ${name}`);
-  await page.locator("header select").selectOption("1");
-  await view(page, "summary");
-  near(seconds(await page.locator("#summary .cards strong").first().textContent()), other.totals.time_s, "time of the other");
-  await picture(page, "compare-800");
-  quiet(page);
-  await page.close();
-});
-
-const hostile = ["<img src=x onerror=alert(1)>", "</script><script>alert(2)</script>", "\"'><b>bold</b>&amp;", "שלום \u202Eright to left", "long".repeat(900), "__proto__", "<!--"];
-
-test("hostile names are shown as text", async () => {
-  const rows = hostile.map((layer, i) => ({ ...profile.layers[0], layer, block: hostile[(i + 1) % hostile.length], op: hostile[(i + 2) % hostile.length], cause: layer }));
-  const stalls = [{ value: hostile[0], kind: hostile[1], wait_s: 1e-3, steps: 2 }];
-  writeFileSync(join(folder, "hostile.json"), JSON.stringify({ ...profile, model: { ...profile.model, title: hostile[1] }, stalls, layers: rows }));
-  strata("report", "hostile.json", "-o", "hostile.html", "--title", hostile[1]);
-  const page = await open("hostile.html", { hash: `#layer=${encodeURIComponent(hostile[0])}&find=` });
-  for (const id of ["layers", "time", "timeline", "roofline"]) await view(page, id);
-  assert.equal(await page.locator("h1").textContent(), hostile[1]);
-  assert.equal(await page.title(), hostile[1]);
-  assert.equal(await page.locator("aside.detail strong").textContent(), hostile[0]);
-  assert.equal(await page.locator("img, b, script:not([src]):not(:last-of-type)").count(), 0);
-  const names = await texts(page.locator("#layers .body .row .cell:first-child"));
-  assert.equal(names.length, hostile.length);
-  for (const name of hostile.filter((each) => each.length < 40)) assert.ok(names.includes(name), name);
-  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing is wider than the window");
-  await picture(page, "hostile");
-  quiet(page);
-  await page.close();
-});
-
-test("a build without zlib writes the same page with plain data", { skip: strataWithoutLibraries === null }, async () => {
-  strataWithoutLibraries("report", "hostile.json", "-o", "plain-data.html");
-  assert.ok(readFileSync(join(folder, "plain-data.html"), "utf8").includes('id="data" type="application/json"'));
-  const page = await open("plain-data.html");
-  await view(page, "layers");
-  assert.equal(await page.locator("#layers .body .row").count(), hostile.length);
-  assert.equal(await page.locator("img, b").count(), 0);
-  quiet(page);
-  await page.close();
-});
-
-/// What a step of scrolling takes when the machine is not busy with others.
-async function scrollTime(page) {
-  return page.evaluate(async () => {
-    const scroller = document.querySelector("#layers .scroller");
-    const times = [];
-    for (let i = 1; i <= 16; i++) {
-      scroller.scrollTop = (scroller.scrollHeight * i) / 16;
-      const start = performance.now();
-      scroller.dispatchEvent(new Event("scroll"));
-      times.push(performance.now() - start);
-      await new Promise(requestAnimationFrame);
-    }
-    return times.sort((a, b) => a - b)[2];
-  });
-}
-
-test("100,000 rows scroll, sort and filter at once", async () => {
-  const layers = Array.from({ length: 100_000 }, (_, i) => ({ layer: `layer${i}`, pass: "forward", op: `op${i % 7}`, block: `block${i % 500}`, class: "other", time_s: 1e-6 * ((i * 7919) % 100_003), flop: 1000 + i, traffic_in_bytes: i, traffic_out_bytes: 1, launches: 1 }));
-  writeFileSync(join(folder, "many.json"), JSON.stringify({ schema_version: 1, kind: "measurement", evidence: "measured", model: { name: "many" }, layers }));
-  strata("report", "many.json", "-o", "many.html");
-  const page = await open("many.html");
-  await view(page, "layers");
-  assert.ok((await page.locator("#layers .body .row").count()) < 60);
-  const few = await open("large.html");
-  await view(few, "layers");
-  const [usual, least] = [await scrollTime(page), await scrollTime(few)];
-  assert.ok(usual < 4 * least, `a step of scrolling took ${usual} ms; of few rows, ${least} ms`);
-  await few.close();
-  assert.ok((await texts(page.locator("#layers .body .row .cell:first-child"))).includes("layer99999"));
-  await page.locator("#layers input[type=search]").fill("layer99998");
-  assert.equal(await page.locator("#layers .body .row").count(), 1);
-  for (const id of ["time", "timeline"]) await view(page, id);
-  assert.ok((await page.locator("#time .tile").count()) < 2000);
-  await view(page, "summary");
-  assert.match(await page.locator("#summary .note").textContent(), /no rooflines: the profile names no machine/);
-  quiet(page);
-  await page.close();
-});
-
-test("a network alone, dark, narrow and on paper", async () => {
-  strata("show", "resnet50", "--html", "network.html", "--json", "network.json");
-  const page = await open("network.html", { width: 800, scheme: "dark" });
-  const section = await view(page, "network");
-  const { layers, totals } = json("network.json");
-  assert.equal(await section.locator("rect.node").count(), layers.length);
-  const edges = layers.flatMap((layer) => layer.inputs.filter((input) => layers.some((other) => other.name === input)));
-  assert.equal(await section.locator("path.edge").count(), edges.length);
-  assert.ok((await page.locator("#summary .cards").textContent()).includes(`${(totals.parameters / 1e6).toFixed(1)} M`));
-  await picture(page, "network-dark-800");
-  await page.emulateMedia({ media: "print", colorScheme: "light" });
-  await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
-  assert.equal(await page.locator("nav").isVisible(), false);
-  assert.ok((await page.locator("#layers .body .row").count()) >= 80);
   quiet(page);
   await page.close();
 });

@@ -14,4 +14,6 @@ command -v node >/dev/null || skip "no node"
 CHROMIUM=${CHROMIUM:-$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)}
 [[ -n $CHROMIUM ]] || skip "no Chromium"
 export STRATA STRATA_WITHOUT_LIBRARIES STRATA_WEB CHROMIUM
-exec node "$(dirname -- "${BASH_SOURCE[0]}")/report_test.mjs"
+tests=$(dirname -- "${BASH_SOURCE[0]}")
+node "$tests/report_test.mjs"
+node "$tests/results_test.mjs"

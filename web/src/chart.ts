@@ -59,7 +59,9 @@ function ticksOf(scale: Scale, axis: Axis, room: number, spacing: number): numbe
   for (let at = Math.ceil(first / step) * step; at <= last; at += step) ticks.push(base ** at);
   if (base === 10 && ticks.length < most / 2.5) {
     const between = ticks.flatMap((tick) => [2 * tick, 5 * tick]);
-    return [...new Set([...between, ...ticks, (2 * (ticks[0] ?? 1)) / 10, (5 * (ticks[0] ?? 1)) / 10])].filter((tick) => tick >= from && tick <= to);
+    return [
+      ...new Set([...between, ...ticks, (2 * (ticks[0] ?? 1)) / 10, (5 * (ticks[0] ?? 1)) / 10]),
+    ].filter((tick) => tick >= from && tick <= to);
   }
   return ticks;
 }
@@ -87,13 +89,27 @@ export function frame(title: string, size: { width: number; height: number }, x:
   }
   grid.append(s("text", { class: "axis", x: width / 2, y: height + 36, "text-anchor": "middle" }, x.label));
   grid.append(
-    s("text", { class: "axis", transform: `translate(${14 - margin.left},${height / 2}) rotate(-90)`, "text-anchor": "middle" }, y.label),
+    s(
+      "text",
+      {
+        class: "axis",
+        transform: `translate(${14 - margin.left},${height / 2}) rotate(-90)`,
+        "text-anchor": "middle",
+      },
+      y.label,
+    ),
   );
   const area = s("g", { "clip-path": `url(#${clip})` });
   const over = s("g", {});
   const svg = s(
     "svg",
-    { viewBox: `0 0 ${size.width} ${size.height}`, width: size.width, height: size.height, role: "img", "aria-label": title },
+    {
+      viewBox: `0 0 ${size.width} ${size.height}`,
+      width: size.width,
+      height: size.height,
+      role: "img",
+      "aria-label": title,
+    },
     s("clipPath", { id: clip }, s("rect", { x: -5, y: -5, width: width + 10, height: height + 10 })),
     s("g", { transform: `translate(${margin.left},${margin.top})` }, grid, area, over),
   );
@@ -123,6 +139,11 @@ export function linearDomain(values: Iterable<number>, fromZero = true): [number
     most = Math.max(most, value);
   }
   return least <= most ? [least, most] : [0, 1];
+}
+
+/// A line through points, as SVG writes it.
+export function pathOf(points: (readonly [number, number])[]): string {
+  return points.map(([x, y], i) => `${i === 0 ? "M" : "L"}${x.toFixed(1)},${y.toFixed(1)}`).join("");
 }
 
 /// Names and their colours, below a chart. Long lists stay short.

@@ -20,7 +20,8 @@ type By = "row" | "layer" | "op" | "pass";
 
 /// One result may have its backward pass in two parts where the other has it in one: the coarser names win.
 function passNames(first: Row[], second: Row[]): (pass: string) => string {
-  const split = (rows: Row[]) => rows.some((row) => row.pass === "backward_input" || row.pass === "backward_weight");
+  const split = (rows: Row[]) =>
+    rows.some((row) => row.pass === "backward_input" || row.pass === "backward_weight");
   if (split(first) && split(second)) return (pass) => pass;
   return (pass) => (pass === "backward_input" || pass === "backward_weight" ? "backward" : pass);
 }
@@ -29,9 +30,23 @@ export function pairsOf(first: Row[], second: Row[], by: By): Pair[] {
   const passOf = passNames(first, second);
   const pairs = new Map<string, Pair>();
   const add = (row: Row, side: "first" | "second") => {
-    const key = by === "row" ? `${row.layer} ${passOf(row.pass)}` : by === "pass" ? passOf(row.pass) : row[by as GroupKey];
+    const key =
+      by === "row"
+        ? `${row.layer} ${passOf(row.pass)}`
+        : by === "pass"
+          ? passOf(row.pass)
+          : row[by as GroupKey];
     let pair = pairs.get(key);
-    if (!pair) pairs.set(key, (pair = { name: key, layer: by === "row" || by === "layer" ? row.layer : "", first: null, second: null }));
+    if (!pair)
+      pairs.set(
+        key,
+        (pair = {
+          name: key,
+          layer: by === "row" || by === "layer" ? row.layer : "",
+          first: null,
+          second: null,
+        }),
+      );
     pair[side] = (pair[side] ?? 0) + (row.numbers.time_s ?? 0);
   };
   for (const row of first) add(row, "first");
@@ -52,7 +67,11 @@ function line(pair: Pair, most: number, marks: Marks): HTMLElement {
     h("td", { class: "n" }, format(pair.first, "s")),
     h("td", { class: "n" }, format(pair.second, "s")),
     h("td", { class: "n" }, `${difference > 0 ? "+" : ""}${format(difference, "s")}`),
-    h("td", { class: "n" }, ratio === null ? (pair.first === null ? "only second" : "only first") : format(ratio, "ratio")),
+    h(
+      "td",
+      { class: "n" },
+      ratio === null ? (pair.first === null ? "only second" : "only first") : format(ratio, "ratio"),
+    ),
     h("td", { class: "diff-cell" }, bar),
   );
   if (pair.layer !== "") marks.add(row, { layer: pair.layer });
@@ -61,13 +80,16 @@ function line(pair: Pair, most: number, marks: Marks): HTMLElement {
 
 function render(context: Context, element: HTMLElement): void {
   const { report, state } = context;
-  const profiles = report.parts.map((part, at) => ({ part, at })).filter(({ part }) => isProfile(part.document));
+  const profiles = report.parts
+    .map((part, at) => ({ part, at }))
+    .filter(({ part }) => isProfile(part.document));
   const marks = new Marks(context.links);
   const body = h("div", {});
   element.append(body);
   remade(context, ["cmpa", "cmpb", "cmpby"], () => {
     marks.clear();
-    const pick = (key: string, otherwise: number) => profiles.find(({ at }) => String(at) === state.get(key)) ?? profiles[otherwise];
+    const pick = (key: string, otherwise: number) =>
+      profiles.find(({ at }) => String(at) === state.get(key)) ?? profiles[otherwise];
     const [a, b] = [pick("cmpa", 0), pick("cmpb", 1)];
     if (!a || !b) return;
     const by = (state.get("cmpby") || "row") as By;
@@ -78,14 +100,55 @@ function render(context: Context, element: HTMLElement): void {
     const choices = profiles.map(({ part, at }) => ({ value: String(at), label: part.name }));
     const head = ["", a.part.name, b.part.name, "difference", "ratio", ""];
     body.replaceChildren(
-      h("div", { class: "controls" },
+      h(
+        "div",
+        { class: "controls" },
         menu("first", choices, String(a.at), (value) => state.set("cmpa", value)),
         menu("second", choices, String(b.at), (value) => state.set("cmpb", value)),
-        menu("by", [{ value: "row", label: "layer and pass" }, { value: "layer", label: "layer" }, { value: "op", label: "type" }, { value: "pass", label: "pass" }], by, (value) => state.set("cmpby", value))),
-      h("p", { class: "lead" }, h("bdi", {}, `${b.part.name} takes ${format(second, "s")} where ${a.part.name} takes ${format(first, "s")}: ${first > 0 ? format(second / first, "ratio") : "–"}.`)),
-      h("div", { class: "wide tall" },
-        h("table", { class: "small compare" }, h("thead", {}, h("tr", {}, ...head.map((each, i) => h("th", { class: i > 0 && i < 5 ? "n" : undefined }, h("bdi", {}, each))))), h("tbody", {}, ...pairs.slice(0, mostLines).map((pair) => line(pair, most, marks))))),
-      pairs.length > mostLines ? h("p", { class: "dim" }, `the ${mostLines} largest differences of ${pairs.length}`) : "",
+        menu(
+          "by",
+          [
+            { value: "row", label: "layer and pass" },
+            { value: "layer", label: "layer" },
+            { value: "op", label: "type" },
+            { value: "pass", label: "pass" },
+          ],
+          by,
+          (value) => state.set("cmpby", value),
+        ),
+      ),
+      h(
+        "p",
+        { class: "lead" },
+        h(
+          "bdi",
+          {},
+          `${b.part.name} takes ${format(second, "s")} where ${a.part.name} takes ${format(first, "s")}: ${first > 0 ? format(second / first, "ratio") : "–"}.`,
+        ),
+      ),
+      h(
+        "div",
+        { class: "wide tall" },
+        h(
+          "table",
+          { class: "small compare" },
+          h(
+            "thead",
+            {},
+            h(
+              "tr",
+              {},
+              ...head.map((each, i) =>
+                h("th", { class: i > 0 && i < 5 ? "n" : undefined }, h("bdi", {}, each)),
+              ),
+            ),
+          ),
+          h("tbody", {}, ...pairs.slice(0, mostLines).map((pair) => line(pair, most, marks))),
+        ),
+      ),
+      pairs.length > mostLines
+        ? h("p", { class: "dim" }, `the ${mostLines} largest differences of ${pairs.length}`)
+        : "",
     );
   });
 }

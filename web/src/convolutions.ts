@@ -18,10 +18,13 @@ interface Grid {
 
 function gridOf(document: ConvDocument, series: ConvSeries, pass: string): Grid {
   const cells = new Map<string, ConvCell>();
-  for (const cell of document.cells) if (cell.pass === pass) cells.set(`${JSON.stringify(cell.shape)} ${cell.strategy}`, cell);
+  for (const cell of document.cells)
+    if (cell.pass === pass) cells.set(`${JSON.stringify(cell.shape)} ${cell.strategy}`, cell);
   const keys = series.points.map((point) => JSON.stringify(point.shape));
   const cell = (point: number, strategy: string) => cells.get(`${keys[point]} ${strategy}`);
-  const strategies = document.strategies.map((each) => each.name).filter((each) => keys.some((_, at) => cell(at, each)?.time_s !== undefined));
+  const strategies = document.strategies
+    .map((each) => each.name)
+    .filter((each) => keys.some((_, at) => cell(at, each)?.time_s !== undefined));
   return { series, pass, strategies, cell };
 }
 
@@ -29,24 +32,61 @@ function isVendor(document: ConvDocument, strategy: string): boolean {
   return document.strategies.find((each) => each.name === strategy)?.is_vendor ?? false;
 }
 
-function lines(grid: Grid, document: ConvDocument, what: "time_s" | "scratch_bytes", width: number): HTMLElement {
+function lines(
+  grid: Grid,
+  document: ConvDocument,
+  what: "time_s" | "scratch_bytes",
+  width: number,
+): HTMLElement {
   const at = (point: number) => grid.series.points[point]?.at ?? point;
-  const value = (cell: ConvCell | undefined) => (cell?.time_s === undefined ? null : what === "time_s" ? cell.time_s : cell.scratch_bytes);
-  const values = grid.series.points.flatMap((_, point) => grid.strategies.map((each) => value(grid.cell(point, each)) ?? 0));
-  const x: Axis = { label: grid.series.name, unit: "count", domain: linearDomain(grid.series.points.map((_, point) => at(point)), false) };
-  const y: Axis = what === "time_s" ? { label: "time", unit: "s", isLog: true, domain: logDomain(values) } : { label: "scratch memory", unit: "bytes", domain: linearDomain(values) };
-  const drawn = frame(what === "time_s" ? `Time over ${grid.series.name}, ${grid.pass}` : `Scratch memory over ${grid.series.name}, ${grid.pass}`, { width, height: 330 }, x, y);
+  const value = (cell: ConvCell | undefined) =>
+    cell?.time_s === undefined ? null : what === "time_s" ? cell.time_s : cell.scratch_bytes;
+  const values = grid.series.points.flatMap((_, point) =>
+    grid.strategies.map((each) => value(grid.cell(point, each)) ?? 0),
+  );
+  const x: Axis = {
+    label: grid.series.name,
+    unit: "count",
+    domain: linearDomain(
+      grid.series.points.map((_, point) => at(point)),
+      false,
+    ),
+  };
+  const y: Axis =
+    what === "time_s"
+      ? { label: "time", unit: "s", isLog: true, domain: logDomain(values) }
+      : { label: "scratch memory", unit: "bytes", domain: linearDomain(values) };
+  const drawn = frame(
+    what === "time_s"
+      ? `Time over ${grid.series.name}, ${grid.pass}`
+      : `Scratch memory over ${grid.series.name}, ${grid.pass}`,
+    { width, height: 330 },
+    x,
+    y,
+  );
   grid.strategies.forEach((strategy, index) => {
     const spots: [number, number, ConvCell][] = [];
     grid.series.points.forEach((_, point) => {
       const cell = grid.cell(point, strategy);
       const found = value(cell);
-      if (cell && found !== null && (found > 0 || what !== "time_s")) spots.push([drawn.x(at(point)), drawn.y(found), cell]);
+      if (cell && found !== null && (found > 0 || what !== "time_s"))
+        spots.push([drawn.x(at(point)), drawn.y(found), cell]);
     });
-    drawn.area.append(s("path", { d: spots.map(([px, py], i) => `${i === 0 ? "M" : "L"}${px.toFixed(1)},${py.toFixed(1)}`).join(""), class: "line", stroke: color(index), "stroke-dasharray": isVendor(document, strategy) ? "5 3" : undefined }));
+    drawn.area.append(
+      s("path", {
+        d: spots.map(([px, py], i) => `${i === 0 ? "M" : "L"}${px.toFixed(1)},${py.toFixed(1)}`).join(""),
+        class: "line",
+        stroke: color(index),
+        "stroke-dasharray": isVendor(document, strategy) ? "5 3" : undefined,
+      }),
+    );
     for (const [px, py, cell] of spots) {
       const dot = s("circle", { cx: px, cy: py, r: 3, fill: color(index), class: "dot" });
-      withTip(dot, strategy, () => [["time", format(cell.time_s, "s")], ["scratch", format(cell.scratch_bytes, "bytes")], ["rate", format(cell.direct_flop_per_s, "flop/s")]]);
+      withTip(dot, strategy, () => [
+        ["time", format(cell.time_s, "s")],
+        ["scratch", format(cell.scratch_bytes, "bytes")],
+        ["rate", format(cell.direct_flop_per_s, "flop/s")],
+      ]);
       drawn.area.append(dot);
     }
   });
@@ -63,18 +103,33 @@ function table(grid: Grid): HTMLElement {
     grid.strategies.forEach((strategy, i) => {
       const cell = grid.cell(at, strategy);
       const time = times[i];
-      row.append(h("td", { class: time !== undefined && time === best ? "n best" : "n", title: cell?.reason ?? point.refusal }, time === undefined ? (cell ? cell.status : "–") : format(time, "s")));
+      row.append(
+        h(
+          "td",
+          {
+            class: time !== undefined && time === best ? "n best" : "n",
+            title: cell?.reason ?? point.refusal,
+          },
+          time === undefined ? (cell ? cell.status : "–") : format(time, "s"),
+        ),
+      );
     });
     body.append(row);
   });
-  const head = h("tr", {}, h("th", {}, grid.series.name), ...grid.strategies.map((each) => h("th", { class: "n" }, h("bdi", {}, each))));
+  const head = h(
+    "tr",
+    {},
+    h("th", {}, grid.series.name),
+    ...grid.strategies.map((each) => h("th", { class: "n" }, h("bdi", {}, each))),
+  );
   return h("div", { class: "wide" }, h("table", { class: "small" }, h("thead", {}, head), body));
 }
 
 /// What part of each strategy's time each role of kernel takes, at one point.
 function roles(grid: Grid, point: number): HTMLElement {
   const names = new Set<string>();
-  for (const strategy of grid.strategies) for (const role of grid.cell(point, strategy)?.roles ?? []) names.add(role.role);
+  for (const strategy of grid.strategies)
+    for (const role of grid.cell(point, strategy)?.roles ?? []) names.add(role.role);
   const all = [...names];
   const list = h("div", { class: "bars" });
   for (const strategy of grid.strategies) {
@@ -86,10 +141,21 @@ function roles(grid: Grid, point: number): HTMLElement {
       const part = h("span", { class: "bar" });
       part.style.width = `${(100 * role.time_s) / sum}%`;
       part.style.setProperty("--swatch", color(all.indexOf(role.role)));
-      withTip(part, `${strategy}: ${role.role}`, () => [["time", format(role.time_s, "s")], ["share", percent(role.time_s / sum)]]);
+      withTip(part, `${strategy}: ${role.role}`, () => [
+        ["time", format(role.time_s, "s")],
+        ["share", percent(role.time_s / sum)],
+      ]);
       track.append(part);
     }
-    list.append(h("div", { class: "bar-row" }, h("bdi", { class: "bar-name" }, strategy), track, h("span", { class: "bar-value" }, format(cell.time_s, "s"))));
+    list.append(
+      h(
+        "div",
+        { class: "bar-row" },
+        h("bdi", { class: "bar-name" }, strategy),
+        track,
+        h("span", { class: "bar-value" }, format(cell.time_s, "s")),
+      ),
+    );
   }
   return h("div", {}, list, legend(all.map((role, i) => ({ name: role, color: color(i) }))));
 }
@@ -99,10 +165,22 @@ function refusals(document: ConvDocument, grid: Grid): HTMLElement | "" {
   for (const [at] of grid.series.points.entries())
     for (const { name } of document.strategies) {
       const cell = grid.cell(at, name);
-      if (cell?.reason) reasons.set(`${name}: ${cell.reason}`, (reasons.get(`${name}: ${cell.reason}`) ?? 0) + 1);
+      if (cell?.reason)
+        reasons.set(`${name}: ${cell.reason}`, (reasons.get(`${name}: ${cell.reason}`) ?? 0) + 1);
     }
   if (reasons.size === 0) return "";
-  return h("details", {}, h("summary", {}, "what is missing, and why"), h("ul", {}, ...[...reasons].map(([reason, count]) => h("li", {}, h("bdi", {}, reason), count > 1 ? ` (${count} points)` : ""))));
+  return h(
+    "details",
+    {},
+    h("summary", {}, "what is missing, and why"),
+    h(
+      "ul",
+      {},
+      ...[...reasons].map(([reason, count]) =>
+        h("li", {}, h("bdi", {}, reason), count > 1 ? ` (${count} points)` : ""),
+      ),
+    ),
+  );
 }
 
 function render(context: Context, element: HTMLElement, width: number): void {
@@ -119,18 +197,70 @@ function render(context: Context, element: HTMLElement, width: number): void {
     const advice = document.advice.filter((each) => each.series === series.name && each.pass === pass);
     const half = width > 900 ? Math.floor((width - 16) / 2) : width;
     body.replaceChildren(
-      h("div", { class: "controls" },
-        menu("series", document.series.map((each) => ({ value: each.name, label: each.name })), series.name, (value) => state.set("series", value)),
-        menu("pass", document.passes.map((each) => ({ value: each, label: each })), pass, (value) => state.set("convpass", value))),
-      ...advice.map((each) => h("p", { class: "advice" }, each.scratch_budget_bytes === undefined ? "" : `within ${format(each.scratch_budget_bytes, "bytes")}: `, h("bdi", {}, each.recommendation))),
-      series.is_sweep ? h("div", { class: half < width ? "two even" : "" }, lines(grid, document, "time_s", half), lines(grid, document, "scratch_bytes", half)) : "",
-      series.is_sweep ? legend(grid.strategies.map((each, i) => ({ name: each, color: color(i), isOpen: isVendor(document, each) })), 24) : "",
+      h(
+        "div",
+        { class: "controls" },
+        menu(
+          "series",
+          document.series.map((each) => ({ value: each.name, label: each.name })),
+          series.name,
+          (value) => state.set("series", value),
+        ),
+        menu(
+          "pass",
+          document.passes.map((each) => ({ value: each, label: each })),
+          pass,
+          (value) => state.set("convpass", value),
+        ),
+      ),
+      ...advice.map((each) =>
+        h(
+          "p",
+          { class: "advice" },
+          each.scratch_budget_bytes === undefined
+            ? ""
+            : `within ${format(each.scratch_budget_bytes, "bytes")}: `,
+          h("bdi", {}, each.recommendation),
+        ),
+      ),
+      series.is_sweep
+        ? h(
+            "div",
+            { class: half < width ? "two even" : "" },
+            lines(grid, document, "time_s", half),
+            lines(grid, document, "scratch_bytes", half),
+          )
+        : "",
+      series.is_sweep
+        ? legend(
+            grid.strategies.map((each, i) => ({
+              name: each,
+              color: color(i),
+              isOpen: isVendor(document, each),
+            })),
+            24,
+          )
+        : "",
       table(grid),
-      h("div", { class: "controls" }, menu("kernels at", series.points.map((each, i) => ({ value: i === 0 ? "" : String(i), label: each.label })), point === 0 ? "" : String(point), (value) => state.set("convpoint", value))),
+      h(
+        "div",
+        { class: "controls" },
+        menu(
+          "kernels at",
+          series.points.map((each, i) => ({ value: i === 0 ? "" : String(i), label: each.label })),
+          point === 0 ? "" : String(point),
+          (value) => state.set("convpoint", value),
+        ),
+      ),
       roles(grid, point),
       refusals(document, grid),
     );
   });
 }
 
-export const convolutionsView: View = { id: "convolutions", title: "Convolutions", fits: (context) => context.part.document.kind === "convolutions", render };
+export const convolutionsView: View = {
+  id: "convolutions",
+  title: "Convolutions",
+  fits: (context) => context.part.document.kind === "convolutions",
+  render,
+};

@@ -13,7 +13,11 @@ export function detail(context: Context): HTMLElement {
     const layer = context.part.model?.layers.find((each) => each.name === chosen);
     panel.hidden = chosen === "";
     if (chosen === "") return;
-    const close = h("button", { class: "close", "aria-label": "close", click: () => context.links.toggle(chosen) }, "×");
+    const close = h(
+      "button",
+      { class: "close", "aria-label": "close", click: () => context.links.toggle(chosen) },
+      "×",
+    );
     const facts = h("dl", {});
     const add = (what: string, value: string) => {
       if (value !== "" && value !== "–") facts.append(h("dt", {}, what), h("dd", {}, h("bdi", {}, value)));
@@ -22,7 +26,8 @@ export function detail(context: Context): HTMLElement {
     add("block", rows[0]?.block ?? layer?.block ?? "");
     if (layer) {
       add("output", `${layer.output_shape.join(" × ")} ${layer.dtype}`);
-      if (typeof layer.parameters === "number" && layer.parameters > 0) add("parameters", format(layer.parameters, "count"));
+      if (typeof layer.parameters === "number" && layer.parameters > 0)
+        add("parameters", format(layer.parameters, "count"));
     }
     for (const row of rows.slice(0, 6)) {
       const { numbers } = row;

@@ -45,11 +45,18 @@ export interface Choice {
 }
 
 /// A labelled menu.
-export function menu(label: string, choices: Choice[], value: string, onChange: (value: string) => void): HTMLElement {
+export function menu(
+  label: string,
+  choices: Choice[],
+  value: string,
+  onChange: (value: string) => void,
+): HTMLElement {
   const select = h(
     "select",
     { change: () => onChange(select.value), "aria-label": label },
-    ...choices.map((choice) => h("option", { value: choice.value, selected: choice.value === value }, choice.label)),
+    ...choices.map((choice) =>
+      h("option", { value: choice.value, selected: choice.value === value }, choice.label),
+    ),
   );
   return h("label", { class: "menu" }, h("span", {}, label), select);
 }

@@ -36,11 +36,15 @@ function ofAlternatives(document: ProfileDocument, time: number): Finding[] {
 function ofWaiting(rows: RowSet, time: number): Finding[] {
   const waiting = sum(rows.rows, "stall_time_s");
   if (waiting < 0.005 * time) return [];
-  const types = grouped(rows.rows, "op").sort((a, b) => (b.numbers.stall_time_s ?? 0) - (a.numbers.stall_time_s ?? 0));
+  const types = grouped(rows.rows, "op").sort(
+    (a, b) => (b.numbers.stall_time_s ?? 0) - (a.numbers.stall_time_s ?? 0),
+  );
   const worst = types[0];
   if (!worst) return [];
   const stall = worst.numbers.stall_time_s ?? 0;
-  const layer = [...worst.rows].sort((a, b) => (b.numbers.stall_time_s ?? 0) - (a.numbers.stall_time_s ?? 0))[0];
+  const layer = [...worst.rows].sort(
+    (a, b) => (b.numbers.stall_time_s ?? 0) - (a.numbers.stall_time_s ?? 0),
+  )[0];
   const cause = layer?.cause ? `, for ${layer.cause}` : "";
   return [
     {

@@ -10,5 +10,6 @@ loadReport().then(
     showPage(report, root);
     performance.mark("strata-shown");
   },
-  (error: unknown) => root.replaceChildren(h("p", {}, `The data of this page cannot be read: ${String(error)}`)),
+  (error: unknown) =>
+    root.replaceChildren(h("p", {}, `The data of this page cannot be read: ${String(error)}`)),
 );

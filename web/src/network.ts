@@ -27,7 +27,11 @@ function modelOf(context: Context): ModelDocument | null {
   // A network that was given beside a profile.
   for (const part of context.report.parts) {
     const other = part.document;
-    if (other.kind === "model" && (other as ModelDocument).layers.some((layer) => context.rows?.rows[0]?.layer === layer.name)) return other as ModelDocument;
+    if (
+      other.kind === "model" &&
+      (other as ModelDocument).layers.some((layer) => context.rows?.rows[0]?.layer === layer.name)
+    )
+      return other as ModelDocument;
   }
   return null;
 }
@@ -72,19 +76,29 @@ class Graph {
     const lanes = this.places.reduce((most, place) => Math.max(most, place.lane), 0) + 1;
     const rows = this.places.reduce((most, place) => Math.max(most, place.row), 0) + 1;
     const size = { width: lanes * box.across + 80, height: rows * box.down + 16 };
-    this.svg = s("svg", { width: size.width, height: size.height, viewBox: `0 0 ${size.width} ${size.height}`, role: "img", "aria-label": "The network" });
+    this.svg = s("svg", {
+      width: size.width,
+      height: size.height,
+      viewBox: `0 0 ${size.width} ${size.height}`,
+      role: "img",
+      "aria-label": "The network",
+    });
   }
 
   private sumOf(node: Shown): number {
     const { rows } = this.context;
     if (!rows) return 0;
-    return node.layers.reduce((sum, layer) => sum + (valueOf(this.sums.get(layer.name)?.numbers ?? {}, rows.main) ?? 0), 0);
+    return node.layers.reduce(
+      (sum, layer) => sum + (valueOf(this.sums.get(layer.name)?.numbers ?? {}, rows.main) ?? 0),
+      0,
+    );
   }
 
   private boundOf(node: Shown): string {
     const times = new Map<string, number>();
     for (const layer of node.layers)
-      for (const row of this.sums.get(layer.name)?.rows ?? []) times.set(row.bound, (times.get(row.bound) ?? 0) + (row.numbers.time_s ?? 0));
+      for (const row of this.sums.get(layer.name)?.rows ?? [])
+        times.set(row.bound, (times.get(row.bound) ?? 0) + (row.numbers.time_s ?? 0));
     return [...times].sort((a, b) => b[1] - a[1])[0]?.[0] ?? "";
   }
 
@@ -96,27 +110,59 @@ class Graph {
     const most = this.nodes.reduce((largest, node) => Math.max(largest, this.sumOf(node)), 0);
     const bounds = new Colors();
     this.nodes.forEach((node, index) => {
-      for (const input of node.inputs) this.svg.append(this.edge(at(input), at(index), (this.places[index]?.row ?? 0) - (this.places[input]?.row ?? 0)));
+      for (const input of node.inputs)
+        this.svg.append(
+          this.edge(at(input), at(index), (this.places[index]?.row ?? 0) - (this.places[input]?.row ?? 0)),
+        );
     });
     this.nodes.forEach((node, index) => {
       const { x, y } = at(index);
       const sum = this.sumOf(node);
       const share = most > 0 ? Math.sqrt(sum / most) : 0;
-      const fill = this.colorBy === "type" ? this.context.types.of(node.op) : this.colorBy === "bound" ? (this.boundOf(node) === "" ? "var(--line)" : bounds.of(this.boundOf(node))) : interpolateViridis(1 - share);
+      const fill =
+        this.colorBy === "type"
+          ? this.context.types.of(node.op)
+          : this.colorBy === "bound"
+            ? this.boundOf(node) === ""
+              ? "var(--line)"
+              : bounds.of(this.boundOf(node))
+            : interpolateViridis(1 - share);
       const isDark = this.colorBy === "time" && share > 0.45;
       const rect = s("rect", { width: box.width, height: box.height, rx: 4, fill, class: "node" });
-      const label = s("text", { x: 7, y: 15, class: isDark ? "node-name light" : "node-name", direction: "ltr" }, short(node.name, 26));
+      const label = s(
+        "text",
+        { x: 7, y: 15, class: isDark ? "node-name light" : "node-name", direction: "ltr" },
+        short(node.name, 26),
+      );
       const { rows } = this.context;
-      const amount = s("text", { x: box.width - 7, y: 15, "text-anchor": "end", class: isDark ? "node-name light" : "node-name" }, rows && sum > 0 ? format(sum, rows.main.unit) : "");
-      const group = s("g", { transform: `translate(${x},${y})`, tabindex: 0, role: "button", "aria-label": node.name }, rect, label, amount);
-      withTip(group, node.name, () => [["type", node.layers.length > 1 ? `${node.layers.length} layers` : node.op], ["output", node.layers.at(-1)?.output_shape.join(" × ") ?? ""], [rows?.main.label ?? "", rows ? format(sum, rows.main.unit) : ""], ["bound", this.boundOf(node)]]);
+      const amount = s(
+        "text",
+        { x: box.width - 7, y: 15, "text-anchor": "end", class: isDark ? "node-name light" : "node-name" },
+        rows && sum > 0 ? format(sum, rows.main.unit) : "",
+      );
+      const group = s(
+        "g",
+        { transform: `translate(${x},${y})`, tabindex: 0, role: "button", "aria-label": node.name },
+        rect,
+        label,
+        amount,
+      );
+      withTip(group, node.name, () => [
+        ["type", node.layers.length > 1 ? `${node.layers.length} layers` : node.op],
+        ["output", node.layers.at(-1)?.output_shape.join(" × ") ?? ""],
+        [rows?.main.label ?? "", rows ? format(sum, rows.main.unit) : ""],
+        ["bound", this.boundOf(node)],
+      ]);
       const layer = node.layers.length === 1 ? node.layers[0]?.name : undefined;
       if (layer !== undefined) {
         this.marks.add(rect, { layer }, false);
         group.addEventListener("pointerenter", () => this.context.links.point({ layer }));
         group.addEventListener("pointerleave", () => this.context.links.point(null));
         group.addEventListener("click", () => this.context.links.toggle(layer));
-        group.addEventListener("keydown", (event) => event.key === "Enter" && this.context.links.toggle(layer));
+        group.addEventListener(
+          "keydown",
+          (event) => event.key === "Enter" && this.context.links.toggle(layer),
+        );
       }
       this.svg.append(group);
     });
@@ -153,20 +199,49 @@ function render(context: Context, element: HTMLElement): void {
   const marks = new Marks(context.links);
   const body = h("div", {});
   element.append(body);
-  const choices = [{ value: "", label: rows?.main.label ?? "time" }, ...(hasBounds ? [{ value: "bound", label: "bound" }] : []), { value: "type", label: "type" }];
+  const choices = [
+    { value: "", label: rows?.main.label ?? "time" },
+    ...(hasBounds ? [{ value: "bound", label: "bound" }] : []),
+    { value: "type", label: "type" },
+  ];
   remade(context, ["netcolor"], () => {
     marks.clear();
     const by = state.get("netcolor") || "time";
     const types = [...new Set(nodes.map((node) => node.op))];
-    const names = by === "bound" ? ["compute", "memory", "launch"].filter((bound) => rows?.rows.some((row) => row.bound === bound)) : types;
+    const names =
+      by === "bound"
+        ? ["compute", "memory", "launch"].filter((bound) => rows?.rows.some((row) => row.bound === bound))
+        : types;
     const colors = by === "bound" ? new Colors() : context.types;
     body.replaceChildren(
-      h("div", { class: "controls" }, menu("colour by", choices, by === "time" ? "" : by, (value) => state.set("netcolor", value)),
-        h("span", { class: "dim" }, `${isByBlock ? "blocks, as there are too many layers to see" : `${nodes.length} layers`}${by === "time" ? "; dark is much" : ""}`)),
-      h("div", { class: "graph", tabindex: 0, role: "group", "aria-label": "The network; scroll to see all" }, new Graph(context, nodes, sums, marks, by).draw()),
-      by === "time" ? "" : legend(names.map((each) => ({ name: each, color: colors.of(each) })), 12),
+      h(
+        "div",
+        { class: "controls" },
+        menu("colour by", choices, by === "time" ? "" : by, (value) => state.set("netcolor", value)),
+        h(
+          "span",
+          { class: "dim" },
+          `${isByBlock ? "blocks, as there are too many layers to see" : `${nodes.length} layers`}${by === "time" ? "; dark is much" : ""}`,
+        ),
+      ),
+      h(
+        "div",
+        { class: "graph", tabindex: 0, role: "group", "aria-label": "The network; scroll to see all" },
+        new Graph(context, nodes, sums, marks, by).draw(),
+      ),
+      by === "time"
+        ? ""
+        : legend(
+            names.map((each) => ({ name: each, color: colors.of(each) })),
+            12,
+          ),
     );
   });
 }
 
-export const networkView: View = { id: "network", title: "Network", fits: (context) => modelOf(context) !== null, render };
+export const networkView: View = {
+  id: "network",
+  title: "Network",
+  fits: (context) => modelOf(context) !== null,
+  render,
+};

@@ -20,16 +20,39 @@ import { timeView } from "./time";
 import { timelineView } from "./timeline";
 import type { Context, View } from "./view";
 
-const views: View[] = [summaryView, tableView, timeView, timelineView, memoryView, rooflineView, sweepView, convolutionsView, compareView, networkView];
+const views: View[] = [
+  summaryView,
+  tableView,
+  timeView,
+  timelineView,
+  memoryView,
+  rooflineView,
+  sweepView,
+  convolutionsView,
+  compareView,
+  networkView,
+];
 
-function contextOf(report: Report, state: State): Context | null {
+function contextOf(report: Report, state: State, ended: AbortSignal): Context | null {
   const at = Math.min(report.parts.length - 1, Math.max(0, Number(state.get("part")) || 0));
   const part = report.parts[at];
   if (!part) return null;
   const rows = rowsOf(part);
   // The type with most of it gets the first colour.
-  const types = rows ? grouped(rows.rows, "op").sort((a, b) => (b.numbers[rows.main.key] ?? 0) - (a.numbers[rows.main.key] ?? 0)) : [];
-  return { report, part, rows, types: new Colors(types.map((group) => group.name)), state, links: new Links(state) };
+  const types = rows
+    ? grouped(rows.rows, "op").sort(
+        (a, b) => (b.numbers[rows.main.key] ?? 0) - (a.numbers[rows.main.key] ?? 0),
+      )
+    : [];
+  return {
+    report,
+    part,
+    rows,
+    types: new Colors(types.map((group) => group.name)),
+    state,
+    links: new Links(state),
+    ended,
+  };
 }
 
 function header(context: Context): HTMLElement {
@@ -51,7 +74,13 @@ function fill(view: View, context: Context, section: HTMLElement): void {
     view.render(context, body, body.clientWidth);
   } catch (error) {
     console.error(error);
-    body.append(h("p", { class: "note" }, `this part cannot be shown: ${error instanceof Error ? error.message : String(error)}`));
+    body.append(
+      h(
+        "p",
+        { class: "note" },
+        `this part cannot be shown: ${error instanceof Error ? error.message : String(error)}`,
+      ),
+    );
   }
 }
 
@@ -78,12 +107,16 @@ function sections(context: Context, shown: View[]): Sections {
     { rootMargin: "600px" },
   );
   for (const view of shown) {
-    const section = h("section", { id: view.id, class: "waiting-view", "aria-label": view.title }, h("h2", {}, view.title));
+    const section = h(
+      "section",
+      { id: view.id, class: "waiting-view", "aria-label": view.title },
+      h("h2", {}, view.title),
+    );
     waiting.set(section, view);
     main.append(section);
     observer.observe(section);
   }
-  addEventListener("beforeprint", () => [...waiting.keys()].forEach(make));
+  addEventListener("beforeprint", () => [...waiting.keys()].forEach(make), { signal: context.ended });
   const makeUpTo = (id: string) => {
     for (const section of main.children) {
       make(section);
@@ -97,17 +130,26 @@ function navigation(shown: View[], made: Sections): HTMLElement {
   const jump = (id: string) => (event: Event) => {
     event.preventDefault(); // the address behind '#' is the state, not a place
     made.makeUpTo(id);
-    document.getElementById(id)?.scrollIntoView({ behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
+    document.getElementById(id)?.scrollIntoView({
+      behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth",
+    });
   };
-  return h("nav", { "aria-label": "Views" }, ...shown.map((view) => h("a", { href: `#${view.id}`, click: jump(view.id) }, view.title)));
+  return h(
+    "nav",
+    { "aria-label": "Views" },
+    ...shown.map((view) => h("a", { href: `#${view.id}`, click: jump(view.id) }, view.title)),
+  );
 }
 
 export function showPage(report: Report, root: HTMLElement): void {
   const state = new State();
+  let end = new AbortController();
   const show = () => {
+    end.abort();
+    end = new AbortController();
     state.forget();
     state.on(["part"], show);
-    const context = contextOf(report, state);
+    const context = contextOf(report, state, end.signal);
     if (!context) {
       root.replaceChildren(h("p", {}, "the report is empty"));
       return;
@@ -126,7 +168,7 @@ export function showPage(report: Report, root: HTMLElement): void {
   let width = innerWidth;
   let timer = 0;
   addEventListener("resize", () => {
-    if (innerWidth === width) return; // a phone's address bar comes and goes
+    if (innerWidth === width || matchMedia("print").matches) return; // a phone's address bar comes and goes; paper is no window
     width = innerWidth;
     clearTimeout(timer);
     timer = window.setTimeout(show, 200);

@@ -16,6 +16,7 @@ interface Spot {
   layer: string;
   pass: string;
   group: string; // what its colour says
+  profile: number;
   radius: number;
 }
 
@@ -33,16 +34,26 @@ function colorKeys(document: RooflineDocument, context: Context): string[] {
   return [...keys, "bound"];
 }
 
-function spotsOf(document: RooflineDocument, context: Context, by: string): { spots: Spot[]; all: number; time: number; shownTime: number } {
+function spotsOf(
+  document: RooflineDocument,
+  context: Context,
+  by: string,
+): { spots: Spot[]; all: number; time: number; shownTime: number } {
   const rows = context.part.roofline === document ? context.rows?.rows : undefined;
   const spots: Spot[] = [];
-  for (const series of document.profiles) {
+  for (const [profile, series] of document.profiles.entries()) {
     const longest = series.rows.reduce((most, row) => Math.max(most, row.time_s ?? 0), 0);
     series.rows.forEach((row, at) => {
       const own = rows && rows.length === series.rows.length ? rows[at] : undefined;
-      const group = { profile: series.label, type: own?.op ?? "", pass: own?.pass ?? "", bound: row.bound ?? row.complexity_bound }[by] ?? "";
+      const group =
+        {
+          profile: series.label,
+          type: own?.op ?? "",
+          pass: own?.pass ?? "",
+          bound: row.bound ?? row.complexity_bound,
+        }[by] ?? "";
       const radius = longest > 0 ? 2.2 + 7 * Math.sqrt((row.time_s ?? 0) / longest) : 4;
-      spots.push({ row, layer: own?.layer ?? row.name, pass: own?.pass ?? "", group, radius });
+      spots.push({ row, layer: own?.layer ?? row.name, pass: own?.pass ?? "", group, profile, radius });
     });
   }
   const time = spots.reduce((sum, spot) => sum + (spot.row.time_s ?? 0), 0);
@@ -74,6 +85,7 @@ class Panel {
     const axes = this.axes(spots);
     this.frame = frame(titles[kind], { width, height: 330 }, axes[0], axes[1]);
     this.drawRoofs();
+    if (document.is_trajectory) this.drawTracks(spots);
     for (const spot of spots) this.drawSpot(spot);
   }
 
@@ -99,15 +111,26 @@ class Panel {
     if (this.kind === "classic") {
       const balance = this.bandwidth > 0 ? this.peak / this.bandwidth : 1;
       return [
-        { label: "arithmetic intensity", unit: "flop/byte", isLog: true, domain: [Math.min(x[0], balance / 8), Math.max(x[1], balance * 8)] },
+        {
+          label: "arithmetic intensity",
+          unit: "flop/byte",
+          isLog: true,
+          domain: [Math.min(x[0], balance / 8), Math.max(x[1], balance * 8)],
+        },
         { label: "rate", unit: "flop/s", isLog: true, domain: [y[0], Math.max(y[1], this.peak * 2)] },
       ];
     }
     if (this.kind === "time") {
       const both: [number, number] = [Math.min(x[0], y[0]), Math.max(x[1], y[1])];
-      return [{ label: "bandwidth time", unit: "s", isLog: true, domain: both }, { label: "compute time", unit: "s", isLog: true, domain: both }];
+      return [
+        { label: "bandwidth time", unit: "s", isLog: true, domain: both },
+        { label: "compute time", unit: "s", isLog: true, domain: both },
+      ];
     }
-    return [{ label: "bytes", unit: "bytes", isLog: true, domain: x }, { label: "FLOP", unit: "flop", isLog: true, domain: y }];
+    return [
+      { label: "bytes", unit: "bytes", isLog: true, domain: x },
+      { label: "FLOP", unit: "flop", isLog: true, domain: y },
+    ];
   }
 
   private line(x1: number, y1: number, x2: number, y2: number, label: string, isFaint = false): void {
@@ -120,8 +143,20 @@ class Panel {
     const isLevel = Math.abs(from - to) < 1;
     // The name stands where the line ends inside the picture.
     const angle = isLevel ? 0 : (Math.atan2(to - from, right - left) * 180) / Math.PI;
-    const at = isLevel ? { x: this.frame.width - 4, y: from - 12, anchor: "end" } : this.along(left, from, right, to);
-    over.append(s("text", { class: "roof-name", "text-anchor": at.anchor, transform: `translate(${at.x},${at.y}) rotate(${angle})` }, label));
+    const at = isLevel
+      ? { x: this.frame.width - 4, y: from - 12, anchor: "end" }
+      : this.along(left, from, right, to);
+    over.append(
+      s(
+        "text",
+        {
+          class: "roof-name",
+          "text-anchor": at.anchor,
+          transform: `translate(${at.x},${at.y}) rotate(${angle})`,
+        },
+        label,
+      ),
+    );
   }
 
   /// A place on the visible part of a diagonal.
@@ -140,14 +175,33 @@ class Panel {
     if (this.kind === "classic") {
       const highest = Math.max(...peaks.map((peak) => peak.flop_per_s), 1);
       for (const level of memory)
-        this.line(xLeast, xLeast * level.bytes_per_s, highest / level.bytes_per_s, highest, `${level.name} ${format(level.bytes_per_s, "bytes/s")}`);
-      for (const peak of peaks) this.line(Math.min(xMost, peak.flop_per_s / (memory.at(-1)?.bytes_per_s || 1)), peak.flop_per_s, xMost, peak.flop_per_s, `${peak.name} ${format(peak.flop_per_s, "flop/s")}`);
+        this.line(
+          xLeast,
+          xLeast * level.bytes_per_s,
+          highest / level.bytes_per_s,
+          highest,
+          `${level.name} ${format(level.bytes_per_s, "bytes/s")}`,
+        );
+      for (const peak of peaks)
+        this.line(
+          Math.min(xMost, peak.flop_per_s / (memory.at(-1)?.bytes_per_s || 1)),
+          peak.flop_per_s,
+          xMost,
+          peak.flop_per_s,
+          `${peak.name} ${format(peak.flop_per_s, "flop/s")}`,
+        );
       return;
     }
     const slope = this.kind === "time" ? 1 : this.bandwidth > 0 ? this.peak / this.bandwidth : 0;
     if (slope > 0) {
       const last = Math.min(xMost, yMost / slope);
-      this.line(xLeast, xLeast * slope, last, last * slope, this.kind === "time" ? "compute = bandwidth" : `balance ${format(slope, "flop/byte")}`);
+      this.line(
+        xLeast,
+        xLeast * slope,
+        last,
+        last * slope,
+        this.kind === "time" ? "compute = bandwidth" : `balance ${format(slope, "flop/byte")}`,
+      );
     }
     if (this.kind === "time") {
       for (let power = Math.ceil(Math.log10(xLeast)); 10 ** power < xMost; power++) {
@@ -157,10 +211,35 @@ class Panel {
       }
     }
     if (latency) {
-      const [x, y] = this.kind === "time" ? [latency, latency] : [latency * this.bandwidth, latency * this.peak];
+      const [x, y] =
+        this.kind === "time" ? [latency, latency] : [latency * this.bandwidth, latency * this.peak];
       this.line(xLeast, y, x, y, "");
       this.line(x, yLeast, x, y, "");
-      this.frame.area.append(s("text", { class: "roof-name", x: this.frame.x(x) - 4, y: this.frame.y(y) + 14, "text-anchor": "end" }, "one launch"));
+      this.frame.area.append(
+        s(
+          "text",
+          { class: "roof-name", x: this.frame.x(x) - 4, y: this.frame.y(y) + 14, "text-anchor": "end" },
+          "one launch",
+        ),
+      );
+    }
+  }
+
+  /// One work over a swept parameter: its points, joined in the order of the profiles.
+  private drawTracks(spots: Spot[]): void {
+    const kind = this.kind === "combined" ? "complexity" : this.kind;
+    const tracks = new Map<string, Spot[]>();
+    for (const spot of [...spots].sort((a, b) => a.profile - b.profile))
+      tracks.set(spot.row.name, [...(tracks.get(spot.row.name) ?? []), spot]);
+    for (const track of tracks.values()) {
+      const at = track.map((spot) => places[kind](spot)).filter(([x, y]) => (x ?? 0) > 0 && (y ?? 0) > 0);
+      const path = at
+        .map(
+          ([x, y], i) =>
+            `${i === 0 ? "M" : "L"}${this.frame.x(x ?? 1).toFixed(1)},${this.frame.y(y ?? 1).toFixed(1)}`,
+        )
+        .join("");
+      if (at.length > 1) this.frame.area.append(s("path", { d: path, class: "track" }));
     }
   }
 
@@ -175,14 +254,30 @@ class Panel {
     this.marks.add(line, spot, false);
   }
 
-  private circle(spot: Spot, [x, y]: [number | null, number | null], isOpen: boolean): [number, number] | null {
+  private circle(
+    spot: Spot,
+    [x, y]: [number | null, number | null],
+    isOpen: boolean,
+  ): [number, number] | null {
     if (!x || !y || x <= 0 || y <= 0) return null;
     const at: [number, number] = [this.frame.x(x), this.frame.y(y)];
     const paint = this.colors.of(spot.group);
-    const circle = s("circle", { cx: at[0], cy: at[1], r: isOpen ? spot.radius * 0.8 : spot.radius, class: isOpen ? "spot open" : "spot", fill: isOpen ? "none" : paint, stroke: paint, "data-name": spot.row.name });
+    const circle = s("circle", {
+      cx: at[0],
+      cy: at[1],
+      r: isOpen ? spot.radius * 0.8 : spot.radius,
+      class: isOpen ? "spot open" : "spot",
+      fill: isOpen ? "none" : paint,
+      stroke: paint,
+      "data-name": spot.row.name,
+    });
     this.frame.area.append(circle);
     this.marks.add(circle, { layer: spot.layer, pass: spot.pass || undefined });
     withTip(circle, spot.row.name, () => [
+      [
+        "profile",
+        this.document.profiles.length > 1 ? (this.document.profiles[spot.profile]?.label ?? "") : "",
+      ],
       ["time", format(spot.row.time_s, "s")],
       ["bound by", spot.row.bound ?? spot.row.complexity_bound],
       ["from the roof", spot.row.distance_from_roof ? format(spot.row.distance_from_roof, "ratio") : ""],
@@ -197,9 +292,14 @@ class Panel {
 function notesOf(document: RooflineDocument, data: ReturnType<typeof spotsOf>): string[] {
   const notes = [...document.notes];
   const hidden = data.spots.filter((spot) => !(spot.row.flop > 0) || !(spot.row.bytes > 0)).length;
-  if (hidden > 0) notes.push(`${hidden} rows without arithmetic or without bytes have no place on these axes`);
+  if (hidden > 0)
+    notes.push(
+      `${hidden} ${hidden === 1 ? "row" : "rows"} without arithmetic or without bytes: no place on these axes`,
+    );
   if (data.all > data.spots.length)
-    notes.push(`the ${data.spots.length} longest of ${data.all} rows are drawn: ${Math.round((100 * data.shownTime) / (data.time || 1))} % of the time`);
+    notes.push(
+      `the ${data.spots.length} longest of ${data.all} rows are drawn: ${Math.round((100 * data.shownTime) / (data.time || 1))} % of the time`,
+    );
   return notes;
 }
 
@@ -215,16 +315,48 @@ function render(context: Context, element: HTMLElement, width: number): void {
     marks.clear();
     const by = keys.find((key) => key === context.state.get("roofcolor")) ?? (keys[0] as string);
     const data = spotsOf(document, context, by);
-    const colors = by === "type" ? context.types : new Colors();
+    const colors =
+      by === "type"
+        ? context.types
+        : new Colors(by === "profile" ? document.profiles.map((series) => series.label) : []);
     const hasTime = data.spots.some((spot) => (spot.row.time_s ?? 0) > 0);
     const kinds: Kind[] = hasTime ? ["classic", "complexity", "time", "combined"] : ["complexity"];
-    const panels = kinds.map((kind) => new Panel(document, kind, marks, colors, data.spots, Math.floor((width - (columns - 1) * 16) / columns)));
-    const groups = [...new Set(data.spots.map((spot) => spot.group))].filter((group) => group !== "");
+    const panels = kinds.map(
+      (kind) =>
+        new Panel(
+          document,
+          kind,
+          marks,
+          colors,
+          data.spots,
+          Math.floor((width - (columns - 1) * 16) / columns),
+        ),
+    );
+    const groups =
+      by === "profile"
+        ? document.profiles.map((series) => series.label)
+        : [...new Set(data.spots.map((spot) => spot.group))].filter((group) => group !== "");
     body.replaceChildren(
-      h("div", { class: "controls" }, menu("colour by", keys.map((key) => ({ value: key, label: key })), by, (value) => context.state.set("roofcolor", value)),
-        h("span", { class: "dim" }, `roofs of ${document.machine.title || document.machine.name}; the area of a symbol is its time`)),
+      h(
+        "div",
+        { class: "controls" },
+        menu(
+          "colour by",
+          keys.map((key) => ({ value: key, label: key })),
+          by,
+          (value) => context.state.set("roofcolor", value),
+        ),
+        h(
+          "span",
+          { class: "dim" },
+          `roofs of ${document.machine.title || document.machine.name}; the area of a symbol is its time`,
+        ),
+      ),
       h("div", { class: columns === 2 ? "two even" : "" }, ...panels.map((panel) => panel.frame.figure)),
-      legend(groups.map((group) => ({ name: group, color: colors.of(group) })), 8),
+      legend(
+        groups.map((group) => ({ name: group, color: colors.of(group) })),
+        8,
+      ),
       h("ul", { class: "dim" }, ...notesOf(document, data).map((note) => h("li", {}, h("bdi", {}, note)))),
     );
   });
@@ -236,4 +368,9 @@ function documentOf(context: Context): RooflineDocument | null {
   return document.kind === "roofline" ? (document as RooflineDocument) : null;
 }
 
-export const rooflineView: View = { id: "roofline", title: "Rooflines", fits: (context) => documentOf(context) !== null, render };
+export const rooflineView: View = {
+  id: "roofline",
+  title: "Rooflines",
+  fits: (context) => documentOf(context) !== null,
+  render,
+};

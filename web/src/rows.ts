@@ -80,14 +80,19 @@ function rowSet(rows: Row[]): RowSet {
     if (ratio.over?.every((key) => keys.has(key)) && !keys.has(ratio.key)) metrics.push(ratio);
   }
   const named = (key: string) => metrics.find((metric) => metric.key === key);
-  const main = named("time_s") ?? named("flop") ?? metrics[0] ?? { key: "rows", label: "rows", unit: "count" };
+  const main = named("time_s") ??
+    named("flop") ??
+    metrics[0] ?? { key: "rows", label: "rows", unit: "count" };
   const varies = (key: GroupKey) => rows.some((row) => row[key] !== "" && row[key] !== rows[0]?.[key]);
   const groups = (["op", "block", "pass", "class", "bound", "layer"] as GroupKey[]).filter(varies);
   return { rows, metrics, main, groups, hasPasses: rows.some((row) => row.pass !== "") };
 }
 
 function profileRows(document: ProfileDocument, roofs: RooflineRow[]): RowSet {
-  const total = document.layers.reduce((sum, row) => sum + (typeof row.time_s === "number" ? row.time_s : 0), 0);
+  const total = document.layers.reduce(
+    (sum, row) => sum + (typeof row.time_s === "number" ? row.time_s : 0),
+    0,
+  );
   const isJoined = roofs.length === document.layers.length; // rows by kernel, in the same order
   const rows = document.layers.map((row, index): Row => {
     const numbers = numbersIn(row);
@@ -111,7 +116,12 @@ function profileRows(document: ProfileDocument, roofs: RooflineRow[]): RowSet {
   });
   const set = rowSet(rows);
   if (isJoined && roofs.length > 0)
-    set.metrics.push({ key: "distance", label: "× from the roof", unit: "ratio", over: ["time_s", "roof_time_s"] });
+    set.metrics.push({
+      key: "distance",
+      label: "× from the roof",
+      unit: "ratio",
+      over: ["time_s", "roof_time_s"],
+    });
   return set;
 }
 
@@ -143,7 +153,8 @@ export function rowsOf(part: Part): RowSet | null {
 
 export function total(rows: Row[]): Record<string, number> {
   const sum: Record<string, number> = {};
-  for (const { numbers } of rows) for (const key in numbers) sum[key] = (sum[key] ?? 0) + (numbers[key] as number);
+  for (const { numbers } of rows)
+    for (const key in numbers) sum[key] = (sum[key] ?? 0) + (numbers[key] as number);
   return sum;
 }
 

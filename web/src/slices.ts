@@ -22,14 +22,31 @@ export interface Scene {
   note: string;
 }
 
-function lane(title: string, track: Track, names: { layer(at: number): string; pass(at: number): string; what(at: number): string }): Lane {
-  return { title, start: track.start_s, end: track.end_s, busy: track.busy_s, bytes: track.bytes, count: track.count, ...names };
+function lane(
+  title: string,
+  track: Track,
+  names: { layer(at: number): string; pass(at: number): string; what(at: number): string },
+): Lane {
+  return {
+    title,
+    start: track.start_s,
+    end: track.end_s,
+    busy: track.busy_s,
+    bytes: track.bytes,
+    count: track.count,
+    ...names,
+  };
 }
 
 export function sceneOfTimeline(timeline: Timeline): Scene {
-  const text = (number: number | undefined) => (number === undefined || number < 0 ? "" : (timeline.names[number] ?? ""));
+  const text = (number: number | undefined) =>
+    number === undefined || number < 0 ? "" : (timeline.names[number] ?? "");
   const values = (title: string, track: ValueTrack) =>
-    lane(title, track, { layer: (at) => text(track.layer[at]), pass: () => "", what: (at) => text(track.value[at]) });
+    lane(title, track, {
+      layer: (at) => text(track.layer[at]),
+      pass: () => "",
+      what: (at) => text(track.value[at]),
+    });
   const { compute } = timeline;
   const steps = lane("compute", compute, {
     layer: (at) => text(compute.layer[at]),
@@ -40,7 +57,9 @@ export function sceneOfTimeline(timeline: Timeline): Scene {
     end: timeline.end_s,
     lanes: [steps, values("waits", timeline.stalls), values("in", timeline.in), values("out", timeline.out)],
     onChip: { at: timeline.on_chip.at_s, bytes: timeline.on_chip.bytes },
-    note: timeline.is_aggregated ? `${timeline.slices.toLocaleString("en-US")} steps and transfers, neighbours taken together` : "",
+    note: timeline.is_aggregated
+      ? `${timeline.slices.toLocaleString("en-US")} steps and transfers, neighbours taken together`
+      : "",
   };
 }
 
@@ -69,13 +88,36 @@ export function sceneOfRows(rows: RowSet): Scene {
   const none = (count: number, value: number) => new Array<number>(count).fill(value);
   const row = (index: number | undefined) => rows.rows[index ?? -1];
   const lanes: Lane[] = [
-    { title: "rows", start, end, busy, bytes: none(start.length, 0), count: none(start.length, 1),
-      layer: (i) => row(i)?.layer ?? "", pass: (i) => row(i)?.pass ?? "", what: (i) => `${row(i)?.layer ?? ""} ${row(i)?.pass ?? ""}` },
+    {
+      title: "rows",
+      start,
+      end,
+      busy,
+      bytes: none(start.length, 0),
+      count: none(start.length, 1),
+      layer: (i) => row(i)?.layer ?? "",
+      pass: (i) => row(i)?.pass ?? "",
+      what: (i) => `${row(i)?.layer ?? ""} ${row(i)?.pass ?? ""}`,
+    },
   ];
   if (waitStart.length > 0)
-    lanes.push({ title: "waits", start: waitStart, end: waitEnd, busy: waitStart.map((from, i) => (waitEnd[i] ?? 0) - from), bytes: none(waitStart.length, 0), count: none(waitStart.length, 1),
-      layer: (i) => row(waitRow[i])?.layer ?? "", pass: (i) => row(waitRow[i])?.pass ?? "", what: (i) => row(waitRow[i])?.cause || "memory" });
-  return { end: at, lanes, onChip: null, note: "rows laid end to end, in the order in which they first ran: this result does not say when" };
+    lanes.push({
+      title: "waits",
+      start: waitStart,
+      end: waitEnd,
+      busy: waitStart.map((from, i) => (waitEnd[i] ?? 0) - from),
+      bytes: none(waitStart.length, 0),
+      count: none(waitStart.length, 1),
+      layer: (i) => row(waitRow[i])?.layer ?? "",
+      pass: (i) => row(waitRow[i])?.pass ?? "",
+      what: (i) => row(waitRow[i])?.cause || "memory",
+    });
+  return {
+    end: at,
+    lanes,
+    onChip: null,
+    note: "rows laid end to end, in the order in which they first ran: this result does not say when",
+  };
 }
 
 /// The first slice that ends after a time: slices of a lane are in order and do not overlap.

@@ -27,18 +27,23 @@ function number(value: unknown): number | null {
 
 function subject(document: ProfileDocument): string {
   const { model } = document;
-  const details = [model?.batch ? `batch ${model.batch}` : "", model?.dtype ?? ""].filter((each) => each !== "");
+  const details = [model?.batch ? `batch ${model.batch}` : "", model?.dtype ?? ""].filter(
+    (each) => each !== "",
+  );
   return `${model?.title || model?.name || "the program"}${details.length > 0 ? ` (${details.join(", ")})` : ""}`;
 }
 
 function sentence(document: ProfileDocument, rows: RowSet): string {
   const totals = document.totals ?? {};
-  const time = number(totals.time_s) ?? total(rows.rows).time_s ?? 0;
+  const time = number(totals.time_s) ?? total(rows.rows).time_s;
   const kind = document.model?.mode === "inference" ? "inference pass" : "training iteration";
   const machine = document.machine?.title || document.machine?.name;
+  if (time === undefined)
+    return `${whole(rows.rows.length)} rows of ${subject(document)}${machine ? ` on ${machine}` : ""}, ${document.evidence}. They say no times, so that what needs time is not shown.`;
   let text = `One ${kind} of ${subject(document)} ${document.evidence === "predicted" ? "takes" : "took"} ${format(time, "s")}`;
   text += machine ? ` on ${machine}.` : ".";
-  if (document.evidence === "predicted") text += " This is the limit that compute, bandwidth and capacity set, not a calibrated time.";
+  if (document.evidence === "predicted")
+    text += " This is the limit that compute, bandwidth and capacity set, not a calibrated time.";
   const stall = number(totals.stall_time_s);
   if (stall !== null && time > 0)
     text += ` Arithmetic fills ${percent(1 - stall / time)} of it; ${format(stall, "s")} are spent waiting for memory.`;
@@ -64,10 +69,21 @@ function profileCards(document: ProfileDocument, rows: RowSet): Card[] {
   const time = number(totals.time_s) ?? sums.time_s ?? null;
   const samples = number(totals.samples_per_s);
   const cards: Card[] = [
-    { label: "time", value: format(time, "s"), detail: samples === null ? `${whole(rows.rows.length)} rows` : `${format(samples, "count")} samples per second` },
+    {
+      label: "time",
+      value: format(time, "s"),
+      detail:
+        samples === null
+          ? `${whole(rows.rows.length)} rows`
+          : `${format(samples, "count")} samples per second`,
+    },
   ];
   if (document.bounds)
-    cards.push({ label: "lower bound", value: format(document.bounds.time_s, "s"), detail: `of any schedule of this order; from ${document.bounds.time_from}` });
+    cards.push({
+      label: "lower bound",
+      value: format(document.bounds.time_s, "s"),
+      detail: `of any schedule of this order; from ${document.bounds.time_from}`,
+    });
   cards.push(...boundCard(rows));
   const traffic = trafficOf(document) || (sums.traffic_bytes ?? 0);
   if (traffic > 0)
@@ -77,10 +93,20 @@ function profileCards(document: ProfileDocument, rows: RowSet): Card[] {
       detail: `${format(number(totals.traffic_in_bytes) ?? sums.traffic_in_bytes, "bytes")} in, ${format(number(totals.traffic_out_bytes) ?? sums.traffic_out_bytes, "bytes")} out`,
     });
   const flop = number(totals.flop) ?? sums.flop ?? 0;
-  if (flop > 0 && time) cards.push({ label: "arithmetic", value: format(flop, "flop"), detail: `${format(flop / time, "flop/s")} on average` });
+  if (flop > 0 && time)
+    cards.push({
+      label: "arithmetic",
+      value: format(flop, "flop"),
+      detail: `${format(flop / time, "flop/s")} on average`,
+    });
   const memory = number(totals.footprint_bytes);
   if (memory !== null) {
-    const fits = totals.fits_device === true ? "fits the device" : totals.fits_device === false ? "does not fit the device" : "";
+    const fits =
+      totals.fits_device === true
+        ? "fits the device"
+        : totals.fits_device === false
+          ? "does not fit the device"
+          : "";
     cards.push({ label: "memory", value: format(memory, "bytes"), detail: fits });
   }
   return cards;
@@ -90,7 +116,14 @@ function cardList(cards: Card[]): HTMLElement {
   return h(
     "dl",
     { class: "cards" },
-    ...cards.map((card) => h("div", {}, h("dt", {}, card.label), h("dd", {}, h("strong", {}, card.value), h("span", {}, card.detail)))),
+    ...cards.map((card) =>
+      h(
+        "div",
+        {},
+        h("dt", {}, card.label),
+        h("dd", {}, h("strong", {}, card.value), h("span", {}, card.detail)),
+      ),
+    ),
   );
 }
 
@@ -101,7 +134,8 @@ function findingItem(context: Context, finding: Finding): HTMLElement {
     {},
     h("p", { class: "what" }, h("bdi", {}, finding.what), ". ", h("span", { class: "worth" }, finding.worth)),
     h("p", { class: "evidence" }, h("bdi", {}, finding.evidence)),
-    layer !== undefined && h("button", { class: "link", click: () => context.links.toggle(layer) }, "show ", name(layer, 40)),
+    layer !== undefined &&
+      h("button", { class: "link", click: () => context.links.toggle(layer) }, "show ", name(layer, 40)),
   );
 }
 
@@ -109,17 +143,32 @@ function renderFindings(context: Context, rows: RowSet, element: HTMLElement): v
   const findings = findingsOf(context.part, rows);
   if (findings.length === 0) return;
   element.append(h("h3", {}, findings.length > 3 ? "The three largest findings" : "Findings"));
-  element.append(h("ol", { class: "findings" }, ...findings.slice(0, 3).map((each) => findingItem(context, each))));
+  element.append(
+    h("ol", { class: "findings" }, ...findings.slice(0, 3).map((each) => findingItem(context, each))),
+  );
   if (findings.length <= 3) return;
-  const rest = h("ol", { class: "findings", start: 4 }, ...findings.slice(3).map((each) => findingItem(context, each)));
+  const rest = h(
+    "ol",
+    { class: "findings", start: 4 },
+    ...findings.slice(3).map((each) => findingItem(context, each)),
+  );
   element.append(h("details", {}, h("summary", {}, `${findings.length - 3} more`), rest));
 }
 
 function renderReuse(document: ProfileDocument, element: HTMLElement): void {
   const scopes = (document.reuse ?? []).filter((scope) => scope.offered_bytes > 0);
   if (scopes.length === 0) return;
-  const row = (cells: string[], tag: "th" | "td") => h("tr", {}, ...cells.map((cell, i) => h(tag, { class: i > 0 ? "n" : undefined }, cell)));
-  const table = h("table", { class: "small" }, h("thead", {}, row(["reuse", "offered", "captured", "half needs", "nine tenths need", "all needs"], "th")));
+  const row = (cells: string[], tag: "th" | "td") =>
+    h("tr", {}, ...cells.map((cell, i) => h(tag, { class: i > 0 ? "n" : undefined }, cell)));
+  const table = h(
+    "table",
+    { class: "small" },
+    h(
+      "thead",
+      {},
+      row(["reuse", "offered", "captured", "half needs", "nine tenths need", "all needs"], "th"),
+    ),
+  );
   const body = h("tbody", {});
   for (const scope of scopes)
     body.append(
@@ -136,11 +185,22 @@ function renderReuse(document: ProfileDocument, element: HTMLElement): void {
       ),
     );
   table.append(body);
-  element.append(h("h3", {}, "Values used again, and the on-chip capacity that it takes to keep them"), h("div", { class: "wide" }, table));
+  element.append(
+    h("h3", {}, "Values used again, and the on-chip capacity that it takes to keep them"),
+    h("div", { class: "wide" }, table),
+  );
 }
 
-function renderProfile(context: Context, document: ProfileDocument, rows: RowSet, element: HTMLElement): void {
-  element.append(h("p", { class: "lead" }, h("bdi", {}, sentence(document, rows))), cardList(profileCards(document, rows)));
+function renderProfile(
+  context: Context,
+  document: ProfileDocument,
+  rows: RowSet,
+  element: HTMLElement,
+): void {
+  element.append(
+    h("p", { class: "lead" }, h("bdi", {}, sentence(document, rows))),
+    cardList(profileCards(document, rows)),
+  );
   renderFindings(context, rows, element);
   renderReuse(document, element);
 }
@@ -152,13 +212,29 @@ function renderModel(document: ModelDocument, element: HTMLElement): void {
     h(
       "p",
       { class: "lead" },
-      h("bdi", {}, `${model.title || model.name} has ${whole(totals.nodes ?? 0)} layers and ${format(totals.parameters, "count")} parameters` +
-        `${model.batch ? `; all numbers are for a batch of ${model.batch} in ${model.dtype}` : ""}.`),
+      h(
+        "bdi",
+        {},
+        `${model.title || model.name} has ${whole(totals.nodes ?? 0)} layers and ${format(totals.parameters, "count")} parameters` +
+          `${model.batch ? `; all numbers are for a batch of ${model.batch} in ${model.dtype}` : ""}.`,
+      ),
     ),
     cardList([
-      { label: "parameters", value: format(totals.parameters, "count"), detail: format(totals.parameter_bytes, "bytes") },
-      { label: "arithmetic", value: format(flop, "flop"), detail: `forward ${format(totals.forward_flop, "flop")}` },
-      { label: "kept for backward", value: format(totals.kept_bytes, "bytes"), detail: `activations ${format(totals.activation_bytes, "bytes")}` },
+      {
+        label: "parameters",
+        value: format(totals.parameters, "count"),
+        detail: format(totals.parameter_bytes, "bytes"),
+      },
+      {
+        label: "arithmetic",
+        value: format(flop, "flop"),
+        detail: `forward ${format(totals.forward_flop, "flop")}`,
+      },
+      {
+        label: "kept for backward",
+        value: format(totals.kept_bytes, "bytes"),
+        detail: `activations ${format(totals.activation_bytes, "bytes")}`,
+      },
     ]),
   );
 }
@@ -166,15 +242,30 @@ function renderModel(document: ModelDocument, element: HTMLElement): void {
 function renderConv(document: ConvDocument, element: HTMLElement): void {
   const measured = document.cells.filter((cell) => cell.time_s !== undefined).length;
   element.append(
-    h("p", { class: "lead" }, `${measured} of ${document.cells.length} convolutions were measured on ${document.device} in ${document.dtype}; the others say why not.`),
-    h("ul", {}, ...document.advice.map((advice) => h("li", {},
-      `${advice.series}, ${advice.pass}${advice.scratch_budget_bytes === undefined ? "" : ` within ${format(advice.scratch_budget_bytes, "bytes")} of scratch`}: ${advice.recommendation}`))),
+    h(
+      "p",
+      { class: "lead" },
+      `${measured} of ${document.cells.length} convolutions were measured on ${document.device} in ${document.dtype}; the others say why not.`,
+    ),
+    h(
+      "ul",
+      {},
+      ...document.advice.map((advice) =>
+        h(
+          "li",
+          {},
+          `${advice.series}, ${advice.pass}${advice.scratch_budget_bytes === undefined ? "" : ` within ${format(advice.scratch_budget_bytes, "bytes")} of scratch`}: ${advice.recommendation}`,
+        ),
+      ),
+    ),
   );
 }
 
 /// The fastest and the slowest point of each network, with what tells them apart.
 function extremes(document: SweepDocument, axes: SweepColumn[]): string[] {
-  const speed = document.columns.find((column) => column.name === "samples_per_s") ?? document.columns.find((column) => column.name === "time_s");
+  const speed =
+    document.columns.find((column) => column.name === "samples_per_s") ??
+    document.columns.find((column) => column.name === "time_s");
   if (!speed) return [];
   const isRate = speed.name === "samples_per_s";
   const model = axes.find((axis) => axis.name === "model");
@@ -191,21 +282,40 @@ function extremes(document: SweepDocument, axes: SweepColumn[]): string[] {
     const at = (index: number) => speed.cells[index] as number;
     best.set(key, [value > at(known[0]) ? row : known[0], value < at(known[1]) ? row : known[1]]);
   });
-  const point = (row: number) => `${cell(speed, row)}${isRate ? " samples per second" : ""} (${others.map((axis) => `${labelOf(axis.name)} ${cell(axis, row)}`).join(", ")})`;
-  return [...best].map(([name, [most, least]]) => `${name === "" ? "" : `${name}: `}fastest ${point(isRate ? most : least)}, slowest ${point(isRate ? least : most)}`);
+  const point = (row: number) =>
+    `${cell(speed, row)}${isRate ? " samples per second" : ""} (${others.map((axis) => `${labelOf(axis.name)} ${cell(axis, row)}`).join(", ")})`;
+  return [...best].map(
+    ([name, [most, least]]) =>
+      `${name === "" ? "" : `${name}: `}fastest ${point(isRate ? most : least)}, slowest ${point(isRate ? least : most)}`,
+  );
 }
 
 function renderSweep(document: SweepDocument, element: HTMLElement): void {
   const axes = document.columns.filter((column) => column.is_axis && new Set(column.cells).size > 1);
-  const failed = document.columns.find((column) => column.name === "error")?.cells.filter((cell) => cell !== "" && cell !== null).length ?? 0;
+  const failed =
+    document.columns
+      .find((column) => column.name === "error")
+      ?.cells.filter((cell) => cell !== "" && cell !== null).length ?? 0;
   const sizes = axes.map((axis) => `${whole(new Set(axis.cells).size)} values of ${labelOf(axis.name)}`);
-  element.append(h("p", { class: "lead" }, `${whole(document.points)} points: ${sizes.join(", ")}.${failed > 0 ? ` ${whole(failed)} failed.` : ""}`));
+  element.append(
+    h(
+      "p",
+      { class: "lead" },
+      `${whole(document.points)} points: ${sizes.join(", ")}.${failed > 0 ? ` ${whole(failed)} failed.` : ""}`,
+    ),
+  );
   element.append(h("ul", {}, ...extremes(document, axes).map((line) => h("li", {}, h("bdi", {}, line)))));
 }
 
 function renderRoofline(document: RooflineDocument, element: HTMLElement): void {
   const rows = document.profiles.reduce((sum, series) => sum + series.rows.length, 0);
-  element.append(h("p", { class: "lead" }, `${whole(rows)} rows (by ${document.by}) of ${document.profiles.length} profiles under the roofs of ${document.machine.title || document.machine.name}.`));
+  element.append(
+    h(
+      "p",
+      { class: "lead" },
+      `${whole(rows)} rows (by ${document.by}) of ${document.profiles.length} profiles under the roofs of ${document.machine.title || document.machine.name}.`,
+    ),
+  );
   for (const note of document.notes) element.append(h("p", { class: "note" }, h("bdi", {}, note)));
 }
 
@@ -218,9 +328,13 @@ function render(context: Context, element: HTMLElement): void {
   else if (document.kind === "sweep") renderSweep(document, element);
   else renderRoofline(document, element);
   const warnings = "warnings" in document ? (document.warnings ?? []) : [];
-  for (const warning of warnings) element.append(h("p", { class: "note" }, h("bdi", {}, `${warning.message ?? ""} [${warning.code ?? ""}]`)));
+  for (const warning of warnings)
+    element.append(
+      h("p", { class: "note" }, h("bdi", {}, `${warning.message ?? ""} [${warning.code ?? ""}]`)),
+    );
   for (const note of context.part.notes ?? []) element.append(h("p", { class: "note" }, h("bdi", {}, note)));
-  if (document.provenance?.command) element.append(h("p", { class: "command" }, h("code", {}, document.provenance.command)));
+  if (document.provenance?.command)
+    element.append(h("p", { class: "command" }, h("code", {}, document.provenance.command)));
 }
 
 export const summaryView: View = { id: "summary", title: "Summary", fits: () => true, render };

@@ -1,105 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of layers. Only the rows that can be seen are in the page, so that 100,000 scroll as smoothly as 100.
 import { h, menu, name } from "./dom";
-import { grouped, groupLabels, total, valueOf, type Group, type GroupKey, type Metric, type Row, type RowSet } from "./rows";
+import { groupLabels, total, valueOf, type Metric, type RowSet } from "./rows";
+import { chosenColumns, stateOf, textColumns, type TableState } from "./table_lines";
 import { format, whole } from "./units";
 import { remade, type Context, type View } from "./view";
 
 const rowHeight = 27;
 const rowsShown = 18;
 const rowsPrinted = 80;
-const usual = ["time_s", "time_share", "stall_time_s", "flop", "traffic_bytes", "flop_per_s", "distance", "parameters", "activation_bytes", "kept_bytes"];
-
-/// A line of the table: a row, or a group of rows that can be opened.
-type Line = { row: Row; isInside: boolean } | { group: Group; isOpen: boolean };
-
-interface TableState {
-  lines: Line[];
-  columns: Metric[];
-  most: Map<string, number>; // of each column, for the bars
-  matching: number;
-}
-
-function textColumns(rows: RowSet): { key: "pass" | "op" | "bound"; label: string }[] {
-  return ([["pass", "pass"], ["op", "type"], ["bound", "bound"]] as const)
-    .filter(([key]) => rows.rows.some((row) => row[key] !== ""))
-    .map(([key, label]) => ({ key, label }));
-}
-
-/// All words must be in the row; "op:relu" or "pass:forward" asks one column.
-export function matches(row: Row, words: string[]): boolean {
-  return words.every((word) => {
-    const [key, rest] = word.split(":", 2);
-    const cell = key !== undefined && rest !== undefined ? (row as unknown as Record<string, unknown>)[key === "type" ? "op" : key] : undefined;
-    if (typeof cell === "string" && rest !== undefined) return cell.toLowerCase().includes(rest);
-    return `${row.layer} ${row.pass} ${row.op} ${row.block} ${row.bound}`.toLowerCase().includes(word);
-  });
-}
-
-function chosenColumns(context: Context, rows: RowSet): Metric[] {
-  const chosen = context.state.get("cols");
-  if (chosen !== "") {
-    const keys = chosen.split(",");
-    return keys.map((key) => rows.metrics.find((metric) => metric.key === key)).filter((each) => each !== undefined);
-  }
-  const found = usual.map((key) => rows.metrics.find((metric) => metric.key === key)).filter((each) => each !== undefined);
-  return found.length > 1 ? found : rows.metrics.slice(0, 6);
-}
-
-function comparison(key: string, metrics: Metric[]): (a: { numbers: Record<string, number>; text: string }, b: typeof a) => number {
-  const isDown = key.startsWith("-");
-  const metric = metrics.find((each) => each.key === key.replace(/^-/, ""));
-  const sign = isDown ? -1 : 1;
-  return (a, b) => {
-    if (!metric) return sign * a.text.localeCompare(b.text, "en", { numeric: true });
-    // What has no value comes last, whatever the direction.
-    const [x, y] = [valueOf(a.numbers, metric), valueOf(b.numbers, metric)];
-    return x === null ? (y === null ? 0 : 1) : y === null ? -1 : sign * (x - y);
-  };
-}
-
-function sortText(row: Row, key: string): string {
-  const plain = key.replace(/^-/, "");
-  return plain === "pass" || plain === "op" || plain === "bound" ? row[plain] : row.layer;
-}
-
-function stateOf(context: Context, rows: RowSet, open: Set<string>): TableState {
-  const { state } = context;
-  const words = state.get("find").toLowerCase().split(/\s+/).filter((word) => word !== "");
-  const found = words.length === 0 ? rows.rows : rows.rows.filter((row) => matches(row, words));
-  const sort = state.get("sort");
-  const compare = comparison(sort, rows.metrics);
-  const sorted = (list: Row[]) =>
-    sort === "" ? list : list.map((row) => ({ row, numbers: row.numbers, text: sortText(row, sort) })).sort(compare).map((each) => each.row);
-  const by = state.get("group") as GroupKey | "";
-  const lines: Line[] = [];
-  if (by === "" || !rows.groups.includes(by)) {
-    for (const row of sorted(found)) lines.push({ row, isInside: false });
-  } else {
-    let groups = grouped(found, by);
-    if (sort !== "") groups = groups.map((group) => ({ group, numbers: group.numbers, text: group.name })).sort(compare).map((each) => each.group);
-    for (const group of groups) {
-      lines.push({ group, isOpen: open.has(group.name) });
-      if (open.has(group.name)) for (const row of sorted(group.rows)) lines.push({ row, isInside: true });
-    }
-  }
-  const columns = chosenColumns(context, rows);
-  const most = new Map<string, number>();
-  for (const metric of columns) {
-    let largest = 0;
-    for (const line of lines) {
-      if ("row" in line && line.isInside) continue;
-      largest = Math.max(largest, valueOf("row" in line ? line.row.numbers : line.group.numbers, metric) ?? 0);
-    }
-    most.set(metric.key, largest);
-  }
-  return { lines, columns, most, matching: found.length };
-}
 
 function numberCell(numbers: Record<string, number>, metric: Metric, most: number): HTMLElement {
   const value = valueOf(numbers, metric);
-  const cell = h("div", { class: "cell n", role: "gridcell", "data-key": metric.key }, h("span", {}, format(value, metric.unit)));
-  if (value !== null && most > 0) cell.style.setProperty("--bar", `${Math.max(0, Math.min(1, value / most)) * 100}%`);
+  const cell = h(
+    "div",
+    { class: "cell n", role: "gridcell", "data-key": metric.key },
+    h("span", {}, format(value, metric.unit)),
+  );
+  if (value !== null && most > 0)
+    cell.style.setProperty("--bar", `${Math.max(0, Math.min(1, value / most)) * 100}%`);
   return cell;
 }
 
@@ -109,7 +28,12 @@ class LayerTable {
   private focused = 0;
   private readonly body = h("div", { class: "body", role: "presentation" });
   private readonly head = h("div", { class: "row head", role: "row" });
-  private readonly scroller = h("div", { class: "scroller", role: "grid", tabindex: 0, "aria-label": "Layers" }, this.head, this.body);
+  private readonly scroller = h(
+    "div",
+    { class: "scroller", role: "grid", tabindex: 0, "aria-label": "Layers" },
+    this.head,
+    this.body,
+  );
   private readonly count = h("p", { class: "count", role: "status" });
   private isPrinting = false;
   private readonly texts: ReturnType<typeof textColumns>;
@@ -130,8 +54,8 @@ class LayerTable {
     this.body.addEventListener("click", (event) => this.click(event));
     context.links.on(() => this.mark());
     context.state.on(["layer"], () => this.reveal());
-    addEventListener("beforeprint", () => this.print(true));
-    addEventListener("afterprint", () => this.print(false));
+    addEventListener("beforeprint", () => this.print(true), { signal: context.ended });
+    addEventListener("afterprint", () => this.print(false), { signal: context.ended });
     remade(context, ["find", "sort", "group", "cols"], () => this.rebuild());
     if (context.links.chosen !== "") this.reveal();
   }
@@ -148,7 +72,10 @@ class LayerTable {
     state.on(["find"], () => {
       if (search.value !== state.get("find")) search.value = state.get("find");
     });
-    const groups = [{ value: "", label: "nothing" }, ...this.rows.groups.map((key) => ({ value: key, label: groupLabels[key] }))];
+    const groups = [
+      { value: "", label: "nothing" },
+      ...this.rows.groups.map((key) => ({ value: key, label: groupLabels[key] })),
+    ];
     return h(
       "div",
       { class: "controls" },
@@ -169,7 +96,13 @@ class LayerTable {
         change: () => {
           if (box.checked) chosen.add(metric.key);
           else chosen.delete(metric.key);
-          state.set("cols", this.rows.metrics.map((each) => each.key).filter((key) => chosen.has(key)).join(","));
+          state.set(
+            "cols",
+            this.rows.metrics
+              .map((each) => each.key)
+              .filter((key) => chosen.has(key))
+              .join(","),
+          );
         },
       });
       list.append(h("label", {}, box, metric.label));
@@ -180,7 +113,14 @@ class LayerTable {
   private rebuild(): void {
     this.table = stateOf(this.context, this.rows, this.open);
     const widths = [13, ...this.texts.map(() => 7), ...this.table.columns.map(() => 7.4)]; // rem
-    this.scroller.style.setProperty("--columns", widths.map((least, i) => `minmax(${least}rem, ${i === 0 ? 3 : 1}fr)`).join(" "));
+    this.scroller.style.setProperty(
+      "--columns",
+      widths.map((least, i) => `minmax(${least}rem, ${i === 0 ? 3 : 1}fr)`).join(" "),
+    );
+    this.scroller.style.setProperty(
+      "--paper-columns",
+      widths.map((least) => `minmax(0, ${least}fr)`).join(" "),
+    );
     this.scroller.style.setProperty("--least", `${widths.reduce((sum, least) => sum + least, 0)}rem`);
     this.head.replaceChildren(
       this.headCell("layer", "layer", false),
@@ -197,11 +137,17 @@ class LayerTable {
   private tellCount(): void {
     const { matching } = this.table;
     const share = this.rows.main.unit === "s" ? ", together " : ": ";
-    const found = matching === this.rows.rows.length ? this.rows.rows : [...new Set(this.table.lines.flatMap((line) => ("row" in line ? [line.row] : line.group.rows)))];
+    const found =
+      matching === this.rows.rows.length
+        ? this.rows.rows
+        : [...new Set(this.table.lines.flatMap((line) => ("row" in line ? [line.row] : line.group.rows)))];
     const sum = format(valueOf(total(found), this.rows.main), this.rows.main.unit);
     const { document } = this.context.part;
     const drain = "totals" in document ? document.totals?.drain_time_s : 0;
-    const rest = typeof drain === "number" && drain > 0 && matching === this.rows.rows.length ? `; ${format(drain, "s")} of last write-backs belong to no row` : "";
+    const rest =
+      typeof drain === "number" && drain > 0 && matching === this.rows.rows.length
+        ? `; ${format(drain, "s")} of last write-backs belong to no row`
+        : "";
     this.count.textContent = `${whole(matching)} of ${whole(this.rows.rows.length)} rows${share}${sum}${rest}`;
   }
 
@@ -210,9 +156,24 @@ class LayerTable {
     const sort = state.get("sort");
     const direction = sort === key ? "ascending" : sort === `-${key}` ? "descending" : "none";
     // Numbers begin with the largest; a third click gives the order of the run again.
-    const next = isNumber ? { none: `-${key}`, descending: key, ascending: "" } : { none: key, ascending: `-${key}`, descending: "" };
-    const button = h("button", { click: () => state.set("sort", next[direction]) }, label, h("span", { class: "arrow", "aria-hidden": "true" }, { ascending: " ▲", descending: " ▼", none: "" }[direction]));
-    return h("div", { class: isNumber ? "cell n" : "cell", role: "columnheader", "aria-sort": direction, "data-key": key }, button);
+    const next = isNumber
+      ? { none: `-${key}`, descending: key, ascending: "" }
+      : { none: key, ascending: `-${key}`, descending: "" };
+    const button = h(
+      "button",
+      { click: () => state.set("sort", next[direction]) },
+      label,
+      h(
+        "span",
+        { class: "arrow", "aria-hidden": "true" },
+        { ascending: " ▲", descending: " ▼", none: "" }[direction],
+      ),
+    );
+    return h(
+      "div",
+      { class: isNumber ? "cell n" : "cell", role: "columnheader", "aria-sort": direction, "data-key": key },
+      button,
+    );
   }
 
   private line(at: number): HTMLElement {
@@ -222,17 +183,33 @@ class LayerTable {
     if (!line) return row;
     if ("group" in line) {
       row.classList.add("group");
-      row.append(h("div", { class: "cell", role: "gridcell" }, h("span", { class: "opener", "aria-hidden": "true" }, line.isOpen ? "▾ " : "▸ "), name(line.group.name || "(none)", 44), h("span", { class: "dim" }, ` ${line.group.rows.length}`)));
+      row.append(
+        h(
+          "div",
+          { class: "cell", role: "gridcell" },
+          h("span", { class: "opener", "aria-hidden": "true" }, line.isOpen ? "▾ " : "▸ "),
+          name(line.group.name || "(none)", 44),
+          h("span", { class: "dim" }, ` ${line.group.rows.length}`),
+        ),
+      );
       row.append(...this.texts.map(() => h("div", { class: "cell", role: "gridcell" })));
       row.setAttribute("aria-expanded", String(line.isOpen));
     } else {
       if (line.isInside) row.classList.add("inside");
       row.append(h("div", { class: "cell", role: "gridcell" }, name(line.row.layer, 44)));
-      row.append(...this.texts.map((column) => h("div", { class: "cell", role: "gridcell" }, h("bdi", {}, line.row[column.key]))));
+      row.append(
+        ...this.texts.map((column) =>
+          h("div", { class: "cell", role: "gridcell" }, h("bdi", {}, line.row[column.key])),
+        ),
+      );
       row.addEventListener("pointerenter", () => this.context.links.point(line.row));
     }
     const numbers = "group" in line ? line.group.numbers : line.row.numbers;
-    row.append(...this.table.columns.map((metric) => numberCell(numbers, metric, this.table.most.get(metric.key) ?? 0)));
+    row.append(
+      ...this.table.columns.map((metric) =>
+        numberCell(numbers, metric, this.table.most.get(metric.key) ?? 0),
+      ),
+    );
     return row;
   }
 
@@ -257,7 +234,12 @@ class LayerTable {
 
   private draw(): void {
     if (this.isPrinting) return;
-    const first = Math.max(0, Math.floor(this.scroller.scrollTop / rowHeight) - 4);
+    // A table that has just become shorter may still say how far it was scrolled before.
+    const top = Math.min(
+      this.scroller.scrollTop / rowHeight,
+      Math.max(0, this.table.lines.length - rowsShown),
+    );
+    const first = Math.max(0, Math.floor(top) - 4);
     const last = Math.min(this.table.lines.length, first + rowsShown + 10);
     const drawn: HTMLElement[] = [];
     for (let at = first; at < last; at++) drawn.push(this.line(at));
@@ -271,7 +253,10 @@ class LayerTable {
       const at = Number((row as HTMLElement).dataset.at);
       const line = this.table.lines[at];
       const layer = line && "row" in line ? line.row.layer : null;
-      const isHot = layer !== null && hovered?.layer === layer && (!hovered.pass || !line || !("row" in line) || hovered.pass === line.row.pass);
+      const isHot =
+        layer !== null &&
+        hovered?.layer === layer &&
+        (!hovered.pass || !line || !("row" in line) || hovered.pass === line.row.pass);
       row.classList.toggle("hot", isHot);
       row.classList.toggle("chosen", layer !== null && layer === chosen);
       row.setAttribute("aria-selected", String(layer !== null && layer === chosen));
@@ -286,20 +271,29 @@ class LayerTable {
     if (at < 0) return;
     const top = at * rowHeight;
     const { scrollTop } = this.scroller;
-    if (top < scrollTop || top > scrollTop + (rowsShown - 2) * rowHeight) this.scroller.scrollTop = top - (rowsShown / 3) * rowHeight;
+    if (top < scrollTop || top > scrollTop + (rowsShown - 2) * rowHeight)
+      this.scroller.scrollTop = top - (rowsShown / 3) * rowHeight;
     this.draw();
   }
 
   private key(event: KeyboardEvent): void {
     if (event.target !== this.scroller) return;
-    const moves: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: rowsShown, PageUp: -rowsShown, Home: -Infinity, End: Infinity };
+    const moves: Record<string, number> = {
+      ArrowDown: 1,
+      ArrowUp: -1,
+      PageDown: rowsShown,
+      PageUp: -rowsShown,
+      Home: -Infinity,
+      End: Infinity,
+    };
     const move = moves[event.key];
     if (move !== undefined) {
       this.focused = Math.max(0, Math.min(this.table.lines.length - 1, this.focused + move));
       const top = this.focused * rowHeight;
       const { scrollTop } = this.scroller;
       if (top < scrollTop) this.scroller.scrollTop = top;
-      if (top > scrollTop + (rowsShown - 2) * rowHeight) this.scroller.scrollTop = top - (rowsShown - 2) * rowHeight;
+      if (top > scrollTop + (rowsShown - 2) * rowHeight)
+        this.scroller.scrollTop = top - (rowsShown - 2) * rowHeight;
       this.draw();
     } else if (event.key === "Enter" || event.key === " ") this.act(this.focused);
     else return;
@@ -311,7 +305,8 @@ class LayerTable {
     if (isPrinting) {
       const count = Math.min(rowsPrinted, this.table.lines.length);
       this.body.replaceChildren(...Array.from({ length: count }, (_, at) => this.line(at)));
-      if (count < this.table.lines.length) this.body.append(h("p", {}, `… and ${whole(this.table.lines.length - count)} more rows`));
+      if (count < this.table.lines.length)
+        this.body.append(h("p", {}, `… and ${whole(this.table.lines.length - count)} more rows`));
     } else this.draw();
   }
 }

@@ -5,7 +5,16 @@ import { legend } from "./chart";
 import { h, menu, s, short } from "./dom";
 import { Marks } from "./links";
 import { Colors } from "./palette";
-import { grouped, groupLabels, valueOf, type Group, type GroupKey, type Metric, type Row, type RowSet } from "./rows";
+import {
+  grouped,
+  groupLabels,
+  valueOf,
+  type Group,
+  type GroupKey,
+  type Metric,
+  type Row,
+  type RowSet,
+} from "./rows";
 import { hideTip, showTip, withTip, type Lines } from "./tooltip";
 import { format, percent } from "./units";
 import { remade, type Context, type View } from "./view";
@@ -22,17 +31,37 @@ function chosenMetric(context: Context, rows: RowSet): Metric {
 }
 
 function tipOf(numbers: Record<string, number>, rows: RowSet): Lines {
-  const keys = ["time_s", "compute_time_s", "stall_time_s", "flop", "traffic_bytes", "parameters", "activation_bytes"];
+  const keys = [
+    "time_s",
+    "compute_time_s",
+    "stall_time_s",
+    "flop",
+    "traffic_bytes",
+    "parameters",
+    "activation_bytes",
+  ];
   return rows.metrics
     .filter((metric) => keys.includes(metric.key))
     .map((metric): [string, string] => [metric.label, format(valueOf(numbers, metric), metric.unit)]);
 }
 
-function barRow(context: Context, rows: RowSet, marks: Marks, group: Group, key: GroupKey, metric: Metric, most: number, all: number): HTMLElement {
+function barRow(
+  context: Context,
+  rows: RowSet,
+  marks: Marks,
+  group: Group,
+  key: GroupKey,
+  metric: Metric,
+  most: number,
+  all: number,
+): HTMLElement {
   const value = valueOf(group.numbers, metric) ?? 0;
   const bar = h("span", { class: "bar" });
   bar.style.width = `${most > 0 ? (100 * value) / most : 0}%`;
-  bar.style.setProperty("--swatch", key === "op" ? context.types.of(group.name) : new Colors().of(group.name));
+  bar.style.setProperty(
+    "--swatch",
+    key === "op" ? context.types.of(group.name) : new Colors().of(group.name),
+  );
   // Of time, the part that waits is hatched.
   const stall = metric.key === "time_s" ? (group.numbers.stall_time_s ?? 0) : 0;
   if (stall > 0 && value > 0) {
@@ -50,13 +79,18 @@ function barRow(context: Context, rows: RowSet, marks: Marks, group: Group, key:
   );
   withTip(row, group.name, () => [...tipOf(group.numbers, rows), ["rows", String(group.rows.length)]]);
   if (key === "layer") marks.add(row, { layer: group.name });
-  else row.addEventListener("click", () => context.state.set("find", group.name === "" ? "" : `${groupLabels[key]}:${group.name.split(" ")[0]}`));
+  else
+    row.addEventListener("click", () =>
+      context.state.set("find", group.name === "" ? "" : `${groupLabels[key]}:${group.name.split(" ")[0]}`),
+    );
   return row;
 }
 
 function bars(context: Context, rows: RowSet, marks: Marks, element: HTMLElement): void {
   const metric = chosenMetric(context, rows);
-  const key = (rows.groups.find((each) => each === context.state.get("by")) ?? rows.groups[0] ?? "layer") as GroupKey;
+  const key = (rows.groups.find((each) => each === context.state.get("by")) ??
+    rows.groups[0] ??
+    "layer") as GroupKey;
   const groups = grouped(rows.rows, key);
   const value = (group: Group) => valueOf(group.numbers, metric) ?? 0;
   groups.sort((a, b) => value(b) - value(a));
@@ -66,15 +100,35 @@ function bars(context: Context, rows: RowSet, marks: Marks, element: HTMLElement
     list.append(barRow(context, rows, marks, group, key, metric, value(groups[0] as Group), all));
   if (groups.length > mostBars) {
     const rest = groups.slice(mostBars).reduce((sum, group) => sum + value(group), 0);
-    list.append(h("p", { class: "dim" }, `and ${groups.length - mostBars} more: ${format(rest, metric.unit)}, ${percent(rest / (all || 1))}`));
+    list.append(
+      h(
+        "p",
+        { class: "dim" },
+        `and ${groups.length - mostBars} more: ${format(rest, metric.unit)}, ${percent(rest / (all || 1))}`,
+      ),
+    );
   }
   element.replaceChildren(
-    h("div", { class: "controls" },
-      menu("of", summable(rows).map((each) => ({ value: each.key, label: each.label })), metric.key, (chosen) => context.state.set("metric", chosen)),
-      menu("by", rows.groups.map((each) => ({ value: each, label: groupLabels[each] })), key, (chosen) => context.state.set("by", chosen)),
+    h(
+      "div",
+      { class: "controls" },
+      menu(
+        "of",
+        summable(rows).map((each) => ({ value: each.key, label: each.label })),
+        metric.key,
+        (chosen) => context.state.set("metric", chosen),
+      ),
+      menu(
+        "by",
+        rows.groups.map((each) => ({ value: each, label: groupLabels[each] })),
+        key,
+        (chosen) => context.state.set("by", chosen),
+      ),
     ),
     list,
-    metric.key === "time_s" && rows.rows.some((row) => (row.numbers.stall_time_s ?? 0) > 0) ? h("p", { class: "dim" }, "hatched: waiting for memory") : "",
+    metric.key === "time_s" && rows.rows.some((row) => (row.numbers.stall_time_s ?? 0) > 0)
+      ? h("p", { class: "dim" }, "hatched: waiting for memory")
+      : "",
   );
 }
 
@@ -109,7 +163,8 @@ function tilesOf(rows: RowSet, metric: Metric): Tile {
     blocks.set(block, tiles);
   });
   const children: Tile[] = [...blocks].map(([name, tiles]) => ({ name, children: tiles }));
-  if (rest.count > 0) children.push({ name: `${rest.count} smaller layers`, value: rest.value, count: rest.count });
+  if (rest.count > 0)
+    children.push({ name: `${rest.count} smaller layers`, value: rest.value, count: rest.count });
   return { name: "", children };
 }
 
@@ -119,16 +174,37 @@ function ownName(data: Tile): string {
   return prefix.length > 1 && data.name.startsWith(prefix) ? data.name.slice(prefix.length) : data.name;
 }
 
-function tile(context: Context, marks: Marks, metric: Metric, node: HierarchyRectangularNode<Tile>): SVGGElement {
+function tile(
+  context: Context,
+  marks: Marks,
+  metric: Metric,
+  node: HierarchyRectangularNode<Tile>,
+): SVGGElement {
   const { data } = node;
   const [width, height] = [node.x1 - node.x0, node.y1 - node.y0];
   const fill = data.row ? context.types.of(data.row.op) : "var(--dim)";
-  const rect = s("rect", { width: Math.max(0, width - 1), height: Math.max(0, height - 1), fill, class: "tile" });
+  const rect = s("rect", {
+    width: Math.max(0, width - 1),
+    height: Math.max(0, height - 1),
+    fill,
+    class: "tile",
+  });
   const group = s("g", { transform: `translate(${node.x0},${node.y0})` }, rect);
   if (width > 34 && height > 15)
-    group.append(s("text", { x: 4, y: 12, class: "tile-name", direction: "ltr" }, short(ownName(data), Math.max(3, Math.floor((width - 6) / 7)))));
+    group.append(
+      s(
+        "text",
+        { x: 4, y: 12, class: "tile-name", direction: "ltr" },
+        short(ownName(data), Math.max(3, Math.floor((width - 6) / 7))),
+      ),
+    );
   rect.addEventListener("pointermove", (event) =>
-    showTip(event, data.name, [[metric.label, format(data.value ?? 0, metric.unit)], ["type", data.row?.op ?? ""], ["block", data.row?.block ?? ""]]));
+    showTip(event, data.name, [
+      [metric.label, format(data.value ?? 0, metric.unit)],
+      ["type", data.row?.op ?? ""],
+      ["block", data.row?.block ?? ""],
+    ]),
+  );
   rect.addEventListener("pointerleave", hideTip);
   if (data.layer !== undefined) marks.add(rect, { layer: data.layer });
   return group;
@@ -136,7 +212,9 @@ function tile(context: Context, marks: Marks, metric: Metric, node: HierarchyRec
 
 /// A block of several layers has its name above them, where it is large enough.
 function hasTitle(node: HierarchyRectangularNode<Tile>): boolean {
-  return node.depth === 1 && (node.children?.length ?? 0) > 1 && node.x1 - node.x0 > 44 && node.y1 - node.y0 > 44;
+  return (
+    node.depth === 1 && (node.children?.length ?? 0) > 1 && node.x1 - node.x0 > 44 && node.y1 - node.y0 > 44
+  );
 }
 
 function map(context: Context, rows: RowSet, marks: Marks, element: HTMLElement, width: number): void {
@@ -144,14 +222,42 @@ function map(context: Context, rows: RowSet, marks: Marks, element: HTMLElement,
   const size: [number, number] = [width, 380];
   const root = hierarchy(tilesOf(rows, metric)).sum((each) => each.value ?? 0);
   root.sort((a, b) => (b.value ?? 0) - (a.value ?? 0));
-  const laid = treemap<Tile>().size(size).paddingInner(0).paddingOuter(1).paddingTop((node) => (hasTitle(node) ? 15 : 1)).tile(treemapSquarify.ratio(1.4))(root);
-  const svg = s("svg", { viewBox: `0 0 ${size[0]} ${size[1]}`, width: size[0], height: size[1], role: "img", "aria-label": `${metric.label} by block and layer` });
+  const laid = treemap<Tile>()
+    .size(size)
+    .paddingInner(0)
+    .paddingOuter(1)
+    .paddingTop((node) => (hasTitle(node) ? 15 : 1))
+    .tile(treemapSquarify.ratio(1.4))(root);
+  const svg = s("svg", {
+    viewBox: `0 0 ${size[0]} ${size[1]}`,
+    width: size[0],
+    height: size[1],
+    role: "img",
+    "aria-label": `${metric.label} by block and layer`,
+  });
   for (const block of laid.children ?? []) {
-    if (hasTitle(block)) svg.append(s("text", { x: block.x0 + 3, y: block.y0 + 12, direction: "ltr" }, short(block.data.name, Math.max(3, Math.floor((block.x1 - block.x0 - 6) / 6.6)))));
-    svg.append(s("rect", { x: block.x0, y: block.y0, width: Math.max(0, block.x1 - block.x0), height: Math.max(0, block.y1 - block.y0), class: "block" }));
+    if (hasTitle(block))
+      svg.append(
+        s(
+          "text",
+          { x: block.x0 + 3, y: block.y0 + 12, direction: "ltr" },
+          short(block.data.name, Math.max(3, Math.floor((block.x1 - block.x0 - 6) / 6.6))),
+        ),
+      );
+    svg.append(
+      s("rect", {
+        x: block.x0,
+        y: block.y0,
+        width: Math.max(0, block.x1 - block.x0),
+        height: Math.max(0, block.y1 - block.y0),
+        class: "block",
+      }),
+    );
   }
   for (const leaf of laid.leaves()) if ((leaf.value ?? 0) > 0) svg.append(tile(context, marks, metric, leaf));
-  const types = grouped(rows.rows, "op").sort((a, b) => (valueOf(b.numbers, metric) ?? 0) - (valueOf(a.numbers, metric) ?? 0));
+  const types = grouped(rows.rows, "op").sort(
+    (a, b) => (valueOf(b.numbers, metric) ?? 0) - (valueOf(a.numbers, metric) ?? 0),
+  );
   element.replaceChildren(
     h("figure", { class: "chart" }, h("figcaption", {}, `${metric.label} of each layer, in its block`), svg),
     legend(types.slice(0, 8).map((group) => ({ name: group.name, color: context.types.of(group.name) }))),

@@ -15,7 +15,11 @@ const chipHeight = 84;
 const axisHeight = 26;
 
 class TimelineCanvas {
-  private readonly canvas = h("canvas", { tabindex: 0, role: "img", "aria-label": "Timeline; plus and minus zoom, arrows move" });
+  private readonly canvas = h("canvas", {
+    tabindex: 0,
+    role: "img",
+    "aria-label": "Timeline; plus and minus zoom, arrows move",
+  });
   private readonly height: number;
   private from: number;
   private to: number;
@@ -34,26 +38,49 @@ class TimelineCanvas {
     const isSpan = from !== undefined && to !== undefined && from >= 0 && to > from && to <= 1;
     this.from = isSpan ? from * scene.end : 0;
     this.to = isSpan ? to * scene.end : scene.end;
-    const button = (label: string, title: string, act: () => void) => h("button", { title, "aria-label": title, click: act }, label);
+    const button = (label: string, title: string, act: () => void) =>
+      h("button", { title, "aria-label": title, click: act }, label);
     element.append(
-      h("div", { class: "controls" }, button("+", "zoom in", () => this.scaleBy(2)), button("−", "zoom out", () => this.scaleBy(0.5)), button("all", "show everything", () => this.show(0, scene.end)),
-        h("span", { class: "dim" }, "turn the wheel with Ctrl to zoom, drag to move")),
+      h(
+        "div",
+        { class: "controls" },
+        button("+", "zoom in", () => this.scaleBy(2)),
+        button("−", "zoom out", () => this.scaleBy(0.5)),
+        button("all", "show everything", () => this.show(0, scene.end)),
+        h("span", { class: "dim" }, "turn the wheel with Ctrl to zoom, drag to move"),
+      ),
       this.canvas,
     );
     if (scene.note !== "") element.append(h("p", { class: "dim" }, scene.note));
     this.zooming = zoom<HTMLCanvasElement, unknown>()
       .scaleExtent([1, 1e5])
-      .translateExtent([[left, 0], [width - right, 0]])
-      .extent([[left, 0], [width - right, this.height]])
+      .translateExtent([
+        [left, 0],
+        [width - right, 0],
+      ])
+      .extent([
+        [left, 0],
+        [width - right, this.height],
+      ])
       .filter((event: MouseEvent) => (event.type === "wheel" ? event.ctrlKey : event.button === 0))
-      .on("zoom", (event: { transform: { rescaleX: (scale: ReturnType<typeof scaleLinear>) => { domain(): unknown[] } } }) => {
-        const [first, last] = event.transform.rescaleX(scaleLinear([0, scene.end], [left, width - right]) as never).domain() as [number, number];
-        this.from = Math.max(0, first);
-        this.to = Math.min(scene.end, last);
-        const isAll = this.from <= 0 && this.to >= scene.end;
-        context.state.set("span", isAll ? "" : `${(this.from / scene.end).toFixed(5)}-${(this.to / scene.end).toFixed(5)}`);
-        this.ask();
-      });
+      .on(
+        "zoom",
+        (event: {
+          transform: { rescaleX: (scale: ReturnType<typeof scaleLinear>) => { domain(): unknown[] } };
+        }) => {
+          const [first, last] = event.transform
+            .rescaleX(scaleLinear([0, scene.end], [left, width - right]) as never)
+            .domain() as [number, number];
+          this.from = Math.max(0, first);
+          this.to = Math.min(scene.end, last);
+          const isAll = this.from <= 0 && this.to >= scene.end;
+          context.state.set(
+            "span",
+            isAll ? "" : `${(this.from / scene.end).toFixed(5)}-${(this.to / scene.end).toFixed(5)}`,
+          );
+          this.ask();
+        },
+      );
     select(this.canvas).call(this.zooming).on("dblclick.zoom", null);
     if (isSpan) this.show(this.from, this.to);
     this.listen();
@@ -74,14 +101,21 @@ class TimelineCanvas {
       const step = (this.to - this.from) / 8;
       if (event.key === "+" || event.key === "=") this.scaleBy(2);
       else if (event.key === "-") this.scaleBy(0.5);
-      else if (event.key === "ArrowRight") this.show(Math.min(this.scene.end - 8 * step, this.from + step), Math.min(this.scene.end, this.to + step));
-      else if (event.key === "ArrowLeft") this.show(Math.max(0, this.from - step), Math.max(8 * step, this.to - step));
+      else if (event.key === "ArrowRight")
+        this.show(
+          Math.min(this.scene.end - 8 * step, this.from + step),
+          Math.min(this.scene.end, this.to + step),
+        );
+      else if (event.key === "ArrowLeft")
+        this.show(Math.max(0, this.from - step), Math.max(8 * step, this.to - step));
       else if (event.key === "Escape") this.show(0, this.scene.end);
       else return;
       event.preventDefault();
     });
     this.context.links.on(() => this.ask());
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.ask());
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.ask(), {
+      signal: this.context.ended,
+    });
   }
 
   private scaleBy(factor: number): void {
@@ -112,7 +146,9 @@ class TimelineCanvas {
     const perPixel = (this.to - this.from) / (this.width - left - right);
     const time = this.from + (x - left) * perPixel;
     const index = firstEndingAfter(lane, time - perPixel);
-    return index < lane.start.length && (lane.start[index] ?? Infinity) <= time + perPixel ? { lane, index } : null;
+    return index < lane.start.length && (lane.start[index] ?? Infinity) <= time + perPixel
+      ? { lane, index }
+      : null;
   }
 
   private point(event: PointerEvent): void {
@@ -161,7 +197,12 @@ class TimelineCanvas {
     this.drawAxis(pen, below + (this.scene.onChip ? chipHeight : 0));
   }
 
-  private drawLane(pen: CanvasRenderingContext2D, lane: Lane, top: number, colors: Map<string, string>): void {
+  private drawLane(
+    pen: CanvasRenderingContext2D,
+    lane: Lane,
+    top: number,
+    colors: Map<string, string>,
+  ): void {
     const ink = cssValue("--ink");
     pen.fillStyle = ink;
     pen.textAlign = "right";
@@ -170,7 +211,11 @@ class TimelineCanvas {
     const scale = (this.width - left - right) / (this.to - this.from);
     const { hovered, chosen } = this.context.links;
     let painted = -1; // up to this pixel: narrower slices behind it are not drawn one by one
-    for (let i = firstEndingAfter(lane, this.from); i < lane.start.length && (lane.start[i] ?? 0) < this.to; i++) {
+    for (
+      let i = firstEndingAfter(lane, this.from);
+      i < lane.start.length && (lane.start[i] ?? 0) < this.to;
+      i++
+    ) {
       const x0 = Math.max(left, left + ((lane.start[i] ?? 0) - this.from) * scale);
       const x1 = Math.min(this.width - right, left + ((lane.end[i] ?? 0) - this.from) * scale);
       const layer = lane.layer(i);
@@ -192,13 +237,22 @@ class TimelineCanvas {
         pen.fillStyle = cssValue("--on-color");
         const text = lane.what(i);
         const most = Math.floor((width - 8) / 6.5);
-        pen.fillText(text.length > most ? `${text.slice(0, Math.max(1, most - 1))}…` : text, x0 + 4, top + laneHeight / 2 + 4, width - 6);
+        pen.fillText(
+          text.length > most ? `${text.slice(0, Math.max(1, most - 1))}…` : text,
+          x0 + 4,
+          top + laneHeight / 2 + 4,
+          width - 6,
+        );
       }
     }
     pen.globalAlpha = 1;
   }
 
-  private drawOnChip(pen: CanvasRenderingContext2D, onChip: { at: number[]; bytes: number[] }, top: number): void {
+  private drawOnChip(
+    pen: CanvasRenderingContext2D,
+    onChip: { at: number[]; bytes: number[] },
+    top: number,
+  ): void {
     const most = Math.max(1, ...capacityAnd(onChip.bytes, capacityOf(this.context)));
     const scale = (this.width - left - right) / (this.to - this.from);
     const y = (bytes: number) => top + chipHeight - 6 - (bytes / most) * (chipHeight - 20);
@@ -263,7 +317,9 @@ class TimelineCanvas {
 
 function capacityOf(context: Context): number {
   const { document } = context.part;
-  return "machine" in document && document.machine && "capacity_bytes" in document.machine ? (document.machine.capacity_bytes ?? 0) : 0;
+  return "machine" in document && document.machine && "capacity_bytes" in document.machine
+    ? (document.machine.capacity_bytes ?? 0)
+    : 0;
 }
 
 function capacityAnd(bytes: number[], capacity: number): number[] {
@@ -273,7 +329,9 @@ function capacityAnd(bytes: number[], capacity: number): number[] {
 export const timelineView: View = {
   id: "timeline",
   title: "Timeline",
-  fits: (context) => context.part.timeline !== undefined || (context.rows?.rows.some((row) => (row.numbers.time_s ?? 0) > 0) ?? false),
+  fits: (context) =>
+    context.part.timeline !== undefined ||
+    (context.rows?.rows.some((row) => (row.numbers.time_s ?? 0) > 0) ?? false),
   render: (context, element, width) => {
     const { rows } = context;
     const { timeline } = context.part;

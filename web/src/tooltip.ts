@@ -13,7 +13,8 @@ export function showTip(event: { clientX: number; clientY: number }, title: stri
     document.body.append(box);
   }
   const list = h("dl", {});
-  for (const [what, value] of lines) if (value !== "") list.append(h("dt", {}, what), h("dd", {}, h("bdi", {}, value)));
+  for (const [what, value] of lines)
+    if (value !== "") list.append(h("dt", {}, what), h("dd", {}, h("bdi", {}, value)));
   box.replaceChildren(h("strong", {}, h("bdi", {}, title)), list);
   box.hidden = false;
   const { width, height } = box.getBoundingClientRect();

@@ -2,7 +2,8 @@
 // Base units become what people read: the only place where that happens. Capacities in powers of 1024 (MB = 2^20),
 // rates in powers of 1000, as everywhere in Strata.
 
-export type Unit = "s" | "bytes" | "bytes/s" | "flop" | "flop/s" | "flop/byte" | "share" | "ratio" | "mm2" | "count";
+export type Unit =
+  "s" | "bytes" | "bytes/s" | "flop" | "flop/s" | "flop/byte" | "share" | "ratio" | "mm2" | "count";
 
 /// The unit is in the name of a key: "stall_time_s", "bandwidth_bytes_per_s".
 export function unitOf(key: string): Unit {
@@ -25,7 +26,7 @@ const binary = [" B", " KB", " MB", " GB", " TB", " PB", " EB"];
 /// Three digits that count: 0.0512, 5.12, 51.2, 512, 5,120.
 export function digits(value: number, count = 3): string {
   if (value === 0) return "0";
-  const size = Math.floor(Math.log10(Math.abs(value)));
+  const size = Math.floor(Math.log10(Math.abs(Number(value.toPrecision(count))))); // 0.9999 is written as 1.00
   const decimals = Math.max(0, count - 1 - size);
   if (decimals > 9) return value.toExponential(count - 1);
   return value.toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
@@ -50,19 +51,26 @@ function seconds(value: number): string {
   if (size >= 0.9995) return `${sign}${digits(size)} s`;
   if (size >= 0.9995e-3) return `${sign}${digits(size * 1e3)} ms`;
   if (size >= 0.9995e-6) return `${sign}${digits(size * 1e6)} µs`;
-  return `${sign}${digits(size * 1e9)} ns`;
+  if (size >= 0.9995e-9) return `${sign}${digits(size * 1e9)} ns`;
+  return `${sign}${digits(size * 1e12)} ps`;
 }
 
 /// A power of ten on an axis: "1 ms", "0.1 FLOP/B", without digits that say nothing.
 export function formatTick(value: number, unit: Unit): string {
-  return format(value, unit).replace(/(\d)\.0+(?=\D|$)/, "$1").replace(/(\.\d*?[1-9])0+(?=\D|$)/, "$1");
+  if (unit === "s" && value > 0 && value < 1e-12) return `${value.toExponential(0)} s`;
+  return format(value, unit)
+    .replace(/(\d)\.0+(?=\D|$)/, "$1")
+    .replace(/(\.\d*?[1-9])0+(?=\D|$)/, "$1");
 }
 
 export function percent(share: number): string {
   const value = share * 100;
   if (value === 0) return "0 %";
   if (Math.abs(value) < 0.01) return value < 0 ? "> −0.01 %" : "< 0.01 %";
-  return `${Math.abs(value) < 9.995 ? value.toFixed(Math.abs(value) < 0.995 ? 2 : 1) : Math.round(value)} %`.replace("-", "−");
+  return `${Math.abs(value) < 9.995 ? value.toFixed(Math.abs(value) < 0.995 ? 2 : 1) : Math.round(value)} %`.replace(
+    "-",
+    "−",
+  );
 }
 
 export function whole(value: number): string {

@@ -13,6 +13,7 @@ export interface Context {
   types: Colors; // of operators: the same everywhere
   state: State;
   links: Links;
+  ended: AbortSignal; // when the page is made anew: listeners on the window stop
 }
 
 export interface View {

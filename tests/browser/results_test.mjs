@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pages of all other results: sweeps, convolutions, comparisons, networks; with hostile names, without times, and with
+// very many rows.
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { end, folder, json, open, picture, strata, strataWithoutLibraries, view } from "./browser.mjs";
+import { near, quiet, seconds, texts } from "./checks.mjs";
+
+after(end);
+
+strata(
+  "predict",
+  "resnet50",
+  "--on",
+  "rtx-2080-ti",
+  "--capacity",
+  "128MB",
+  "--json",
+  "large.json",
+  "--html",
+  "large.html",
+);
+strata("predict", "resnet50", "--on", "rtx-2080-ti", "--capacity", "64MB", "--json", "small.json");
+const profile = json("large.json");
+
+/// Rows that nothing beats in both goals, one by one.
+function frontByForce(points, lessOf, moreOf) {
+  return points.filter(
+    (a) =>
+      !points.some(
+        (b) =>
+          b[lessOf] <= a[lessOf] &&
+          b[moreOf] >= a[moreOf] &&
+          (b[lessOf] < a[lessOf] || b[moreOf] > a[moreOf]),
+      ),
+  );
+}
+
+test("a sweep shows its lines, its map, its front, and the chosen point", async () => {
+  strata(
+    "sweep",
+    "alexnet",
+    "lenet5",
+    "--on",
+    "rtx-2080-ti",
+    "--capacity",
+    "24MB:104MB:8MB",
+    "--batch",
+    "16,32",
+    "--csv",
+    "points.csv",
+    "--html",
+    "sweep.html",
+  );
+  const [head, ...lines] = readFileSync(join(folder, "points.csv"), "utf8")
+    .trim()
+    .split("\n")
+    .slice(1)
+    .map((line) => line.split(","));
+  const points = lines.map((line) =>
+    Object.fromEntries(
+      head.map((key, i) => [key, isNaN(line[i]) || line[i] === "" ? line[i] : Number(line[i])]),
+    ),
+  );
+  const page = await open("sweep.html");
+  const section = await view(page, "sweep");
+  assert.equal(await section.locator("path.line").count(), 4 + 2);
+  assert.equal(await section.locator("rect.heat").count(), 2 * 11); // two batches of one network
+  await section.locator("select[aria-label=network]").selectOption("lenet5");
+  assert.equal(await section.locator("path.line").count(), 2 + 2);
+  const fronts = ["alexnet", "lenet5"].flatMap((model) =>
+    frontByForce(
+      points.filter((point) => point.model === model),
+      "capacity_bytes",
+      "samples_per_s",
+    ),
+  );
+  const shown = await section
+    .locator("circle.dot[role=button]")
+    .evaluateAll((dots) => dots.map((dot) => Number(dot.dataset.row)));
+  const speeds = (rows) =>
+    new Set(rows.map((point) => `${point.model} ${point.capacity_bytes} ${point.samples_per_s}`));
+  assert.deepEqual(speeds(shown.map((row) => points[row])), speeds(fronts));
+  const dot = section.locator("circle.dot[role=button]").last();
+  await dot.focus();
+  await page.keyboard.press("Enter");
+  const row = points[Number(new URLSearchParams(new URL(page.url()).hash.slice(1)).get("point"))];
+  near(seconds(await section.locator("dd[data-key=time_s]").textContent()), row.time_s, "time of the point");
+  await picture(page, "sweep");
+  quiet(page);
+  await page.close();
+});
+
+test("convolutions show the fastest of each point and why others are missing", async () => {
+  strata(
+    "conv",
+    "--base",
+    "2,12,4,3,1",
+    "--sweep",
+    "k=2:4",
+    "--strategies",
+    "direct,unroll,winograd2",
+    "--samples",
+    "1",
+    "--json",
+    "conv.json",
+  );
+  const results = json("conv.json");
+  strata("report", "conv.json", "-o", "conv.html");
+  const page = await open("conv.html");
+  const section = await view(page, "convolutions");
+  const shown = await texts(section.locator("td.best"));
+  assert.equal(shown.length, results.series[0].points.length);
+  results.series[0].points.forEach((point, at) => {
+    const own = results.cells.filter(
+      (cell) => cell.time_s !== undefined && JSON.stringify(cell.shape) === JSON.stringify(point.shape),
+    );
+    near(seconds(shown[at]), Math.min(...own.map((cell) => cell.time_s)), `fastest at ${point.label}`);
+  });
+  const refused = results.cells.find((cell) => cell.reason !== undefined);
+  assert.ok(
+    (await section.locator("details li").allTextContents()).some((line) => line.includes(refused.reason)),
+    refused.reason,
+  );
+  quiet(page);
+  await page.close();
+});
+
+test("two profiles are compared, the largest difference first", async () => {
+  strata("report", "large.json", "small.json", "-o", "both.html");
+  const other = json("small.json");
+  const times = new Map();
+  for (const [side, document] of [profile, other].entries())
+    for (const row of document.layers) {
+      const key = `${row.layer} ${row.pass}`;
+      const pair = times.get(key) ?? [0, 0];
+      pair[side] += row.time_s;
+      times.set(key, pair);
+    }
+  const [name, [first, second]] = [...times].sort(
+    (a, b) => Math.abs(b[1][1] - b[1][0]) - Math.abs(a[1][1] - a[1][0]),
+  )[0];
+  const page = await open("both.html", { width: 800 });
+  const section = await view(page, "compare");
+  const top = await texts(section.locator("tbody tr").first().locator("td"));
+  near(seconds(top[3].replace(/^[+−]/, "")), Math.abs(second - first), "largest difference");
+  assert.ok(times.has(top[0]), `${top[0]} ${name}`);
+  await page.locator("header select").selectOption("1");
+  await view(page, "summary");
+  near(
+    seconds(await page.locator("#summary .cards strong").first().textContent()),
+    other.totals.time_s,
+    "time of the other",
+  );
+  await picture(page, "compare-800");
+  quiet(page);
+  await page.close();
+});
+
+/// A profile of two layers, as another program might write it.
+function written(file, rows) {
+  writeFileSync(
+    join(folder, file),
+    JSON.stringify({
+      schema_version: 1,
+      kind: "measurement",
+      evidence: "measured",
+      model: { name: "net", dtype: "fp32" },
+      machine: { name: "h100-sxm" },
+      layers: rows,
+    }),
+  );
+}
+
+test("a backward pass in two parts is compared with one in one part", async () => {
+  const row = (layer, pass, time_s) => ({
+    layer,
+    pass,
+    op: "convolution",
+    time_s,
+    flop: 1000,
+    traffic_in_bytes: 10,
+    traffic_out_bytes: 10,
+    launches: 1,
+  });
+  written("parts.json", [
+    row("a", "forward", 0.001),
+    row("a", "backward_input", 0.002),
+    row("a", "backward_weight", 0.003),
+  ]);
+  written("whole.json", [
+    row("a", "forward", 0.001),
+    row("a", "backward", 0.009),
+    row("b", "forward", 0.0005),
+  ]);
+  strata("report", "parts.json", "whole.json", "-o", "parts.html");
+  const page = await open("parts.html");
+  const section = await view(page, "compare");
+  const lines = await section
+    .locator("tbody tr")
+    .evaluateAll((rows) =>
+      rows.map((each) => [...each.querySelectorAll("td")].slice(0, 5).map((cell) => cell.textContent)),
+    );
+  assert.deepEqual(lines, [
+    ["a backward", "5.00 ms", "9.00 ms", "+4.00 ms", "1.80×"],
+    ["b forward", "–", "500 µs", "+500 µs", "only second"],
+    ["a forward", "1.00 ms", "1.00 ms", "0 s", "1.00×"],
+  ]);
+  quiet(page);
+  await page.close();
+});
+
+test("a profile without times shows what it has", async () => {
+  written("counts.json", [
+    {
+      layer: "a",
+      pass: "forward",
+      op: "relu",
+      flop: 100,
+      traffic_in_bytes: 8,
+      traffic_out_bytes: 8,
+      launches: 1,
+      l2_hit_share: 0.5,
+    },
+    {
+      layer: "b",
+      pass: "forward",
+      op: "add",
+      flop: 300,
+      traffic_in_bytes: 8,
+      traffic_out_bytes: 8,
+      launches: 1,
+      l2_hit_share: 0.25,
+    },
+  ]);
+  strata("report", "counts.json", "-o", "counts.html");
+  const page = await open("counts.html");
+  assert.match(await page.locator("#summary .lead").textContent(), /They say no times/);
+  await view(page, "layers");
+  assert.equal(await page.locator("#timeline").count(), 0);
+  const section = await view(page, "roofline");
+  assert.equal(await section.locator("figure").count(), 1); // of the four, only complexity needs no time
+  assert.equal(await section.locator("circle").count(), 2);
+  await view(page, "time");
+  assert.deepEqual(await texts(page.locator("#time .bar-value")), ["300 FLOP", "100 FLOP"]);
+  quiet(page);
+  await page.close();
+});
+
+const hostile = [
+  "<img src=x onerror=alert(1)>",
+  "</script><script>alert(2)</script>",
+  "\"'><b>bold</b>&amp;",
+  "שלום \u202Eright to left",
+  "long".repeat(900),
+  "__proto__",
+  "<!--",
+];
+
+test("hostile names are shown as text", async () => {
+  const rows = hostile.map((layer, i) => ({
+    ...profile.layers[0],
+    layer,
+    block: hostile[(i + 1) % hostile.length],
+    op: hostile[(i + 2) % hostile.length],
+    cause: layer,
+  }));
+  const stalls = [{ value: hostile[0], kind: hostile[1], wait_s: 1e-3, steps: 2 }];
+  writeFileSync(
+    join(folder, "hostile.json"),
+    JSON.stringify({ ...profile, model: { ...profile.model, title: hostile[1] }, stalls, layers: rows }),
+  );
+  strata("report", "hostile.json", "-o", "hostile.html", "--title", hostile[1]);
+  const page = await open("hostile.html", { hash: `#layer=${encodeURIComponent(hostile[0])}&find=` });
+  for (const id of ["layers", "time", "timeline", "roofline"]) await view(page, id);
+  assert.equal(await page.locator("h1").textContent(), hostile[1]);
+  assert.equal(await page.title(), hostile[1]);
+  assert.equal(await page.locator("aside.detail strong").textContent(), hostile[0]);
+  assert.equal(await page.locator("img, b, script:not([src]):not(:last-of-type)").count(), 0);
+  const names = await texts(page.locator("#layers .body .row .cell:first-child"));
+  assert.equal(names.length, hostile.length);
+  for (const name of hostile.filter((each) => each.length < 40)) assert.ok(names.includes(name), name);
+  assert.ok(
+    await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
+    "nothing is wider than the window",
+  );
+  await picture(page, "hostile");
+  quiet(page);
+  await page.close();
+});
+
+test(
+  "a build without zlib writes the same page with plain data",
+  { skip: strataWithoutLibraries === null },
+  async () => {
+    strataWithoutLibraries("report", "hostile.json", "-o", "plain-data.html");
+    assert.ok(
+      readFileSync(join(folder, "plain-data.html"), "utf8").includes('id="data" type="application/json"'),
+    );
+    const page = await open("plain-data.html");
+    await view(page, "layers");
+    assert.equal(await page.locator("#layers .body .row").count(), hostile.length);
+    assert.equal(await page.locator("img, b").count(), 0);
+    quiet(page);
+    await page.close();
+  },
+);
+
+/// What a step of scrolling takes when the machine is not busy with others.
+async function scrollTime(page) {
+  return page.evaluate(async () => {
+    const scroller = document.querySelector("#layers .scroller");
+    const times = [];
+    for (let i = 1; i <= 16; i++) {
+      scroller.scrollTop = (scroller.scrollHeight * i) / 16;
+      const start = performance.now();
+      scroller.dispatchEvent(new Event("scroll"));
+      times.push(performance.now() - start);
+      await new Promise(requestAnimationFrame);
+    }
+    return times.sort((a, b) => a - b)[2];
+  });
+}
+
+test("100,000 rows scroll, sort and filter at once", async () => {
+  const layers = Array.from({ length: 100_000 }, (_, i) => ({
+    layer: `layer${i}`,
+    pass: "forward",
+    op: `op${i % 7}`,
+    block: `block${i % 500}`,
+    class: "other",
+    time_s: 1e-6 * ((i * 7919) % 100_003),
+    flop: 1000 + i,
+    traffic_in_bytes: i,
+    traffic_out_bytes: 1,
+    launches: 1,
+  }));
+  writeFileSync(
+    join(folder, "many.json"),
+    JSON.stringify({
+      schema_version: 1,
+      kind: "measurement",
+      evidence: "measured",
+      model: { name: "many" },
+      layers,
+    }),
+  );
+  strata("report", "many.json", "-o", "many.html");
+  const page = await open("many.html");
+  await view(page, "layers");
+  assert.ok((await page.locator("#layers .body .row").count()) < 60);
+  const few = await open("large.html");
+  await view(few, "layers");
+  const [usual, least] = [await scrollTime(page), await scrollTime(few)];
+  assert.ok(usual < 4 * least, `a step of scrolling took ${usual} ms; of few rows, ${least} ms`);
+  await few.close();
+  assert.ok((await texts(page.locator("#layers .body .row .cell:first-child"))).includes("layer99999"));
+  await page.locator("#layers input[type=search]").fill("layer99998");
+  assert.equal(await page.locator("#layers .body .row").count(), 1);
+  for (const id of ["time", "timeline"]) await view(page, id);
+  assert.ok((await page.locator("#time .tile").count()) < 2000);
+  await view(page, "summary");
+  assert.match(
+    await page.locator("#summary .note").textContent(),
+    /no rooflines: the profile names no machine/,
+  );
+  quiet(page);
+  await page.close();
+});
+
+test("a network alone, dark, narrow and on paper", async () => {
+  strata("show", "resnet50", "--html", "network.html", "--json", "network.json");
+  const page = await open("network.html", { width: 800, scheme: "dark" });
+  const section = await view(page, "network");
+  const { layers, totals } = json("network.json");
+  assert.equal(await section.locator("rect.node").count(), layers.length);
+  const edges = layers.flatMap((layer) =>
+    layer.inputs.filter((input) => layers.some((other) => other.name === input)),
+  );
+  assert.equal(await section.locator("path.edge").count(), edges.length);
+  assert.ok(
+    (await page.locator("#summary .cards").textContent()).includes(
+      `${(totals.parameters / 1e6).toFixed(1)} M`,
+    ),
+  );
+  await picture(page, "network-dark-800");
+  await page.emulateMedia({ media: "print", colorScheme: "light" });
+  await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+  assert.equal(await page.locator("nav").isVisible(), false);
+  assert.ok((await page.locator("#layers .body .row").count()) >= 80);
+  quiet(page);
+  await page.close();
+});
