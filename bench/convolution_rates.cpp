@@ -252,6 +252,7 @@ class Bench {
          {"onednn", "onednn alone", "xnnpack", "xnnpack alone", "unroll", "product"}) {
       const auto& own = rates_["best own"];
       const auto& other = rates_[vendor];
+      if (ratio("best own", vendor) == 0) continue;  // it has not this pass
       int wins = 0;
       for (std::size_t i = 0; i < own.size(); ++i) wins += own[i] > other[i] ? 1 : 0;
       fmt::print("best own / {:<16}{:.2f}, faster on {} points\n", vendor,

@@ -17,29 +17,30 @@
 namespace strata {
 namespace {
 
-constexpr std::string_view groupings[] = {"type", "layer", "block", "pass"};
+constexpr std::string_view compare_groupings[] = {"type", "layer", "block", "pass"};
 
-constexpr Argument arguments[] = {
+constexpr Argument compare_arguments[] = {
     {.name = "A", .help = "A profile: what predict, measure --json wrote.", .offer = Offer::file},
     {.name = "B", .help = "The profile beside it.", .offer = Offer::file}};
-constexpr Flag by_flag{.name = "by",
-                       .value = "WHAT",
-                       .help = "Times by type, layer, block or pass.",
-                       .choices = groupings,
-                       .offer = Offer::choices};
-constexpr Flag layers_flag{
+constexpr Flag compare_by_flag{.name = "by",
+                               .value = "WHAT",
+                               .help = "Times by type, layer, block or pass.",
+                               .choices = compare_groupings,
+                               .offer = Offer::choices};
+constexpr Flag compare_layers_flag{
     .name = "layers", .value = "N", .help = "The N largest differences, or all of them: all."};
 constexpr Flag threshold_flag{
     .name = "threshold", .value = "X", .help = "Exit code 1 when they differ by more: 5% or 0.05."};
-constexpr Flag json_flag{.name = "json",
-                         .value = "FILE",
-                         .help = "Everything as JSON; - is standard output.",
-                         .offer = Offer::file};
-constexpr Flag csv_flag{.name = "csv",
-                        .value = "FILE",
-                        .help = "A line per layer and pass; - is standard output.",
-                        .offer = Offer::file};
-constexpr Flag flags[] = {by_flag, layers_flag, threshold_flag, json_flag, csv_flag};
+constexpr Flag compare_json_flag{.name = "json",
+                                 .value = "FILE",
+                                 .help = "Everything as JSON; - is standard output.",
+                                 .offer = Offer::file};
+constexpr Flag compare_csv_flag{.name = "csv",
+                                .value = "FILE",
+                                .help = "A line per layer and pass; - is standard output.",
+                                .offer = Offer::file};
+constexpr Flag compare_flags[] = {compare_by_flag, compare_layers_flag, threshold_flag,
+                                  compare_json_flag, compare_csv_flag};
 
 double parse_threshold(std::string_view text) {
   std::string_view number = trimmed(text);
@@ -53,15 +54,16 @@ double parse_threshold(std::string_view text) {
   return is_percent ? value / 100 : value;
 }
 
-CompareView view_of(const Arguments& given) {
+CompareView compare_view(const Arguments& given) {
   CompareView view;
   view.a = std::filesystem::path(given.word(0)).stem().string();
   view.b = std::filesystem::path(given.word(1)).stem().string();
-  if (const auto by = given.value(by_flag)) {
-    const auto* const at = std::find(std::begin(groupings), std::end(groupings), *by);
-    view.by = static_cast<CompareBy>(at - std::begin(groupings));
+  if (const auto by = given.value(compare_by_flag)) {
+    const auto* const at =
+        std::find(std::begin(compare_groupings), std::end(compare_groupings), *by);
+    view.by = static_cast<CompareBy>(at - std::begin(compare_groupings));
   }
-  if (const auto layers = given.value(layers_flag)) {
+  if (const auto layers = given.value(compare_layers_flag)) {
     view.layers =
         *layers == "all"
             ? ~std::size_t{0}
@@ -72,18 +74,18 @@ CompareView view_of(const Arguments& given) {
   return view;
 }
 
-int run(const Request& request) {
+int run_compare(const Request& request) {
   const Arguments& given = request.arguments;
-  check_outputs(given, {&json_flag, &csv_flag});
-  const CompareView view = view_of(given);
+  check_outputs(given, {&compare_json_flag, &compare_csv_flag});
+  const CompareView view = compare_view(given);
   const Profile a = load_profile(std::string(given.word(0)));
   const Profile b = load_profile(std::string(given.word(1)));
   const ProfileComparison comparison = compare_profiles(a, b);
 
   OutputFiles outputs(given);
-  outputs.write(json_flag,
+  outputs.write(compare_json_flag,
                 [&] { return to_json(comparison, view, {.command = request.command_line}); });
-  outputs.write(csv_flag, [&] { return to_csv(comparison); });
+  outputs.write(compare_csv_flag, [&] { return to_csv(comparison); });
   if (!outputs.took_stdout()) print(to_text(comparison, view, request.style));
   const bool is_beyond = view.threshold && comparison.is_beyond(*view.threshold);
   return is_beyond ? exit_code::answer_is_no : exit_code::done;
@@ -93,8 +95,8 @@ int run(const Request& request) {
 
 constexpr Command compare_command{.name = "compare",
                                   .summary = "Two profiles side by side, layer by layer",
-                                  .arguments = arguments,
-                                  .flags = flags,
-                                  .run = run};
+                                  .arguments = compare_arguments,
+                                  .flags = compare_flags,
+                                  .run = run_compare};
 
 }  // namespace strata

@@ -19,44 +19,47 @@
 namespace strata {
 namespace {
 
-constexpr std::string_view actions[] = {"advise"};
-constexpr Argument arguments[] = {{.name = "ACTION",
-                                   .help = "advise: every convolution of a network.",
-                                   .choices = actions,
-                                   .offer = Offer::choices,
-                                   .is_required = false},
-                                  {.name = "MODEL",
-                                   .help = "A built-in network (strata list networks) or a file.",
-                                   .offer = Offer::model,
-                                   .is_required = false}};
+constexpr std::string_view conv_actions[] = {"advise"};
+constexpr Argument conv_arguments[] = {
+    {.name = "ACTION",
+     .help = "advise: every convolution of a network.",
+     .choices = conv_actions,
+     .offer = Offer::choices,
+     .is_required = false},
+    {.name = "MODEL",
+     .help = "A built-in network (strata list networks) or a file.",
+     .offer = Offer::model,
+     .is_required = false}};
 
-constexpr Flag json_flag{.name = "json",
-                         .value = "FILE",
-                         .help = "Results and advice as JSON; - is standard output.",
-                         .offer = Offer::file};
-constexpr Flag csv_flag{
+constexpr Flag conv_json_flag{.name = "json",
+                              .value = "FILE",
+                              .help = "Results and advice as JSON; - is standard output.",
+                              .offer = Offer::file};
+constexpr Flag conv_csv_flag{
     .name = "csv", .value = "FILE", .help = "A line per result.", .offer = Offer::file};
-constexpr Flag jsonl_flag{.name = "jsonl",
-                          .value = "FILE",
-                          .help = "A JSON line per result as it comes.",
-                          .offer = Offer::file};
-constexpr Flag resume_flag{.name = "resume", .help = "Go on with the --jsonl file of this run."};
-constexpr Flag force_flag{.name = "force", .help = "Replace a --jsonl file that is there."};
-constexpr Flag plot_flag{.name = "plot",
-                         .value = "PREFIX",
-                         .help = "Pictures as SVG: PREFIX-k-forward-time.svg and so on.",
-                         .offer = Offer::file};
+constexpr Flag conv_jsonl_flag{.name = "jsonl",
+                               .value = "FILE",
+                               .help = "A JSON line per result as it comes.",
+                               .offer = Offer::file};
+constexpr Flag conv_resume_flag{.name = "resume",
+                                .help = "Go on with the --jsonl file of this run."};
+constexpr Flag conv_force_flag{.name = "force", .help = "Replace a --jsonl file that is there."};
+constexpr Flag conv_plot_flag{.name = "plot",
+                              .value = "PREFIX",
+                              .help = "Pictures as SVG: PREFIX-k-forward-time.svg and so on.",
+                              .offer = Offer::file};
 constexpr Flag details_flag{.name = "details", .help = "Rates, roles, kernels of every point."};
-constexpr Flag from_flag{.name = "from",
-                         .value = "FILE",
-                         .help = "Show stored results (JSON, lines), run nothing.",
-                         .offer = Offer::file};
-constexpr Flag dry_run_flag{.name = "dry-run", .help = "Only what would be measured."};
+constexpr Flag conv_from_flag{.name = "from",
+                              .value = "FILE",
+                              .help = "Show stored results (JSON, lines), run nothing.",
+                              .offer = Offer::file};
+constexpr Flag conv_dry_run_flag{.name = "dry-run", .help = "Only what would be measured."};
 
-constexpr auto flags =
+constexpr auto conv_flags =
     joined_flags(conv_measure_flags, conv_narrow_flags,
-                 std::array<Flag, 10>{json_flag, csv_flag, jsonl_flag, resume_flag, force_flag,
-                                      plot_flag, html_flag, details_flag, from_flag, dry_run_flag},
+                 std::array<Flag, 10>{conv_json_flag, conv_csv_flag, conv_jsonl_flag,
+                                      conv_resume_flag, conv_force_flag, conv_plot_flag, html_flag,
+                                      details_flag, conv_from_flag, conv_dry_run_flag},
                  std::array<Flag, 1>{batch_flag}, import_flags);
 
 bool is_advise(const Arguments& given) { return given.word(0) == "advise"; }
@@ -69,16 +72,16 @@ void refuse_together(const Arguments& given, std::span<const Flag> unwanted,
 }
 
 void check_flags(const Arguments& given) {
-  check_outputs(given, {&json_flag, &csv_flag, &jsonl_flag, &html_flag});
-  if (given.value(jsonl_flag) == "-")
+  check_outputs(given, {&conv_json_flag, &conv_csv_flag, &conv_jsonl_flag, &html_flag});
+  if (given.value(conv_jsonl_flag) == "-")
     fail(ErrorKind::usage, "--jsonl writes a file that can be continued; give it a name");
-  if (given.has(resume_flag) && given.has(force_flag))
+  if (given.has(conv_resume_flag) && given.has(conv_force_flag))
     fail(ErrorKind::usage, "--resume and --force exclude each other");
-  if ((given.has(resume_flag) || given.has(force_flag)) && !given.has(jsonl_flag))
+  if ((given.has(conv_resume_flag) || given.has(conv_force_flag)) && !given.has(conv_jsonl_flag))
     fail(ErrorKind::usage, "--resume and --force are for the file of --jsonl");
-  if (given.has(from_flag)) {
+  if (given.has(conv_from_flag)) {
     refuse_together(given, conv_measure_flags, "--from");
-    const Flag run_flags[] = {jsonl_flag, dry_run_flag, batch_flag};
+    const Flag run_flags[] = {conv_jsonl_flag, conv_dry_run_flag, batch_flag};
     refuse_together(given, run_flags, "--from");
     if (!given.word(1).empty()) fail(ErrorKind::usage, "--from goes with no network");
     return;
@@ -122,13 +125,14 @@ void show(const Request& request, const ConvResults& results) {
   const ConvView view{.wants_details = given.has(details_flag),
                       .budgets_bytes = conv_budgets(given)};
   OutputFiles files(given);
-  files.write(json_flag, [&] { return to_json(results, view, {.command = request.command_line}); });
-  files.write(csv_flag, [&] { return to_csv(results); });
+  files.write(conv_json_flag,
+              [&] { return to_json(results, view, {.command = request.command_line}); });
+  files.write(conv_csv_flag, [&] { return to_csv(results); });
   files.write(html_flag, [&] {
     const HtmlPart part = page_part(results, view, {.command = request.command_line});
     return page_text("Convolutions on " + part.name, {part});
   });
-  if (const auto prefix = given.value(plot_flag)) write_pictures(*prefix, results);
+  if (const auto prefix = given.value(conv_plot_flag)) write_pictures(*prefix, results);
   if (files.took_stdout()) return;
   print(is_advise(given) ? network_advice_text(results, view, request.style)
                          : to_text(results, view, request.style));
@@ -137,16 +141,16 @@ void show(const Request& request, const ConvResults& results) {
 std::string resume_line(const Request& request) {
   std::string line = request.command_line;
   if (const std::size_t at = line.find(" --force"); at != std::string::npos) line.erase(at, 8);
-  return request.arguments.has(resume_flag) ? line : line + " --resume";
+  return request.arguments.has(conv_resume_flag) ? line : line + " --resume";
 }
 
 int end_of(const Request& request, const ConvRunOutcome& outcome) {
   const auto& cells = outcome.results.cells;
   if (outcome.is_interrupted) {
-    print_to_stderr(
-        fmt::format("interrupted: {} of {} results are there\n{}\n", cells.size(), outcome.total,
-                    request.arguments.has(jsonl_flag) ? "go on with: " + resume_line(request)
-                                                      : "with --jsonl FILE it could be resumed"));
+    print_to_stderr(fmt::format(
+        "interrupted: {} of {} results are there\n{}\n", cells.size(), outcome.total,
+        request.arguments.has(conv_jsonl_flag) ? "go on with: " + resume_line(request)
+                                               : "with --jsonl FILE it could be resumed"));
     return exit_code::interrupted;
   }
   const bool has_any = std::any_of(cells.begin(), cells.end(),
@@ -163,10 +167,10 @@ int end_of(const Request& request, const ConvRunOutcome& outcome) {
   return exit_code::done;
 }
 
-int run(const Request& request) {
+int run_conv(const Request& request) {
   const Arguments& given = request.arguments;
   check_flags(given);
-  if (const auto path = given.value(from_flag)) {
+  if (const auto path = given.value(conv_from_flag)) {
     show(request, restricted(load_conv_results(*path), conv_restriction(given)));
     return exit_code::done;
   }
@@ -174,15 +178,15 @@ int run(const Request& request) {
   if (is_advise(given)) passes.assign(all_conv_passes.begin(), all_conv_passes.end());
   std::vector<ConvSeries> series =
       is_advise(given) ? std::vector{series_of_model(given)} : conv_series(given);
-  if (given.has(dry_run_flag)) {
+  if (given.has(conv_dry_run_flag)) {
     print(conv_dry_run_text(given, std::move(series), std::move(passes)));
     return exit_code::done;
   }
   std::optional<ConvLinesFile> lines;
-  if (const auto path = given.value(jsonl_flag)) {
-    lines = ConvLinesFile{std::string(*path), given.has(resume_flag)  ? IfPresent::resume
-                                              : given.has(force_flag) ? IfPresent::replace
-                                                                      : IfPresent::refuse};
+  if (const auto path = given.value(conv_jsonl_flag)) {
+    lines = ConvLinesFile{std::string(*path), given.has(conv_resume_flag)  ? IfPresent::resume
+                                              : given.has(conv_force_flag) ? IfPresent::replace
+                                                                           : IfPresent::refuse};
   }
   const ConvRunOutcome outcome =
       measure_convolutions(given, std::move(series), std::move(passes), lines);
@@ -194,8 +198,8 @@ int run(const Request& request) {
 
 constexpr Command conv_command{.name = "conv",
                                .summary = "Strategies of convolution, measured and compared",
-                               .arguments = arguments,
-                               .flags = flags,
-                               .run = run};
+                               .arguments = conv_arguments,
+                               .flags = conv_flags,
+                               .run = run_conv};
 
 }  // namespace strata

@@ -17,8 +17,8 @@ constexpr Flag output_flag{.name = "output",
                            .help = "Where the network goes; - is standard output.",
                            .offer = Offer::file};
 
-constexpr Argument arguments[] = {model_argument};
-constexpr auto flags = joined_flags(std::array<Flag, 1>{output_flag}, import_flags);
+constexpr Argument convert_arguments[] = {model_argument};
+constexpr auto convert_flags = joined_flags(std::array<Flag, 1>{output_flag}, import_flags);
 
 std::string_view output_path(const Arguments& given) {
   const auto path = given.value(output_flag);
@@ -32,7 +32,7 @@ std::string_view output_path(const Arguments& given) {
   return *path;
 }
 
-int run(const Request& request) {
+int run_convert(const Request& request) {
   const std::string_view path = output_path(request.arguments);
   const Graph graph = load_model(request.arguments.word(0), import_options(request.arguments));
   const std::string text = write_network(graph);
@@ -46,8 +46,8 @@ int run(const Request& request) {
 constexpr Command convert_command{
     .name = "convert",
     .summary = "A network in Strata's own format, which any build reads",
-    .arguments = arguments,
-    .flags = flags,
-    .run = run};
+    .arguments = convert_arguments,
+    .flags = convert_flags,
+    .run = run_convert};
 
 }  // namespace strata

@@ -9,15 +9,15 @@
 namespace strata {
 namespace {
 
-constexpr Flag json_flag{.name = "json",
-                         .value = "FILE",
-                         .help = "The findings as JSON; - is standard output.",
-                         .offer = Offer::file};
-constexpr Flag flags[] = {json_flag};
+constexpr Flag doctor_json_flag{.name = "json",
+                                .value = "FILE",
+                                .help = "The findings as JSON; - is standard output.",
+                                .offer = Offer::file};
+constexpr Flag doctor_flags[] = {doctor_json_flag};
 
-int run(const Request& request) {
+int run_doctor(const Request& request) {
   const std::vector<ReadyItem> items = readiness(this_computer());
-  const auto path = request.arguments.value(json_flag);
+  const auto path = request.arguments.value(doctor_json_flag);
   if (path) write_output(*path, to_json(items, {.command = request.command_line}));
   if (path != "-") print(to_text(items, request.style));
   return exit_code::done;
@@ -28,7 +28,7 @@ int run(const Request& request) {
 constexpr Command doctor_command{.name = "doctor",
                                  .summary = "What this computer can measure, and why not the rest",
                                  .arguments = {},
-                                 .flags = flags,
-                                 .run = run};
+                                 .flags = doctor_flags,
+                                 .run = run_doctor};
 
 }  // namespace strata

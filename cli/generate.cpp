@@ -8,12 +8,14 @@
 namespace strata {
 namespace {
 
-constexpr std::string_view kinds[] = {"man", "bash", "zsh", "fish"};
+constexpr std::string_view generate_kinds[] = {"man", "bash", "zsh", "fish"};
 
-constexpr Argument arguments[] = {
-    {.name = "WHAT", .help = "man, bash, zsh or fish.", .choices = kinds, .offer = Offer::choices}};
+constexpr Argument generate_arguments[] = {{.name = "WHAT",
+                                            .help = "man, bash, zsh or fish.",
+                                            .choices = generate_kinds,
+                                            .offer = Offer::choices}};
 
-int run(const Request& request) {
+int run_generate(const Request& request) {
   const std::string_view kind = request.arguments.word(0);
   print(kind == "man"    ? man_page()
         : kind == "bash" ? bash_completion()
@@ -26,8 +28,8 @@ int run(const Request& request) {
 
 constexpr Command generate_command{.name = "generate",
                                    .summary = "The man page, or completions for a shell",
-                                   .arguments = arguments,
+                                   .arguments = generate_arguments,
                                    .flags = {},
-                                   .run = run};
+                                   .run = run_generate};
 
 }  // namespace strata

@@ -7,12 +7,13 @@
 namespace strata {
 namespace {
 
-constexpr Argument arguments[] = {{.name = "COMMAND",
-                                   .help = "The command to explain; without one, all are listed.",
-                                   .offer = Offer::command,
-                                   .is_required = false}};
+constexpr Argument help_arguments[] = {
+    {.name = "COMMAND",
+     .help = "The command to explain; without one, all are listed.",
+     .offer = Offer::command,
+     .is_required = false}};
 
-int run(const Request& request) {
+int run_help(const Request& request) {
   const std::string_view topic = request.arguments.word(0);
   const std::string text = topic.empty() ? overview() : help_page(command_named(topic).name);
   print(request.style.has_unicode ? text : to_ascii(text));
@@ -23,8 +24,8 @@ int run(const Request& request) {
 
 constexpr Command help_command{.name = "help",
                                .summary = "The page of a command, with examples",
-                               .arguments = arguments,
+                               .arguments = help_arguments,
                                .flags = {},
-                               .run = run};
+                               .run = run_help};
 
 }  // namespace strata

@@ -9,23 +9,23 @@
 namespace strata {
 namespace {
 
-constexpr std::string_view kinds[] = {"networks", "machines", "formats", "operators"};
+constexpr std::string_view list_kinds[] = {"networks", "machines", "formats", "operators"};
 
-constexpr Argument arguments[] = {{.name = "KIND",
-                                   .help = "networks, machines, formats or operators.",
-                                   .choices = kinds,
-                                   .offer = Offer::choices,
-                                   .is_required = false}};
-constexpr Flag json_flag{.name = "json",
-                         .value = "FILE",
-                         .help = "The lists as JSON; - is standard output.",
-                         .offer = Offer::file};
-constexpr Flag flags[] = {json_flag};
+constexpr Argument list_arguments[] = {{.name = "KIND",
+                                        .help = "networks, machines, formats or operators.",
+                                        .choices = list_kinds,
+                                        .offer = Offer::choices,
+                                        .is_required = false}};
+constexpr Flag list_json_flag{.name = "json",
+                              .value = "FILE",
+                              .help = "The lists as JSON; - is standard output.",
+                              .offer = Offer::file};
+constexpr Flag list_flags[] = {list_json_flag};
 
-int run(const Request& request) {
+int run_list(const Request& request) {
   const std::string_view kind = request.arguments.word(0);
   const Catalogue catalogue = read_catalogue(kind);
-  const auto path = request.arguments.value(json_flag);
+  const auto path = request.arguments.value(list_json_flag);
   if (path) write_output(*path, to_json(catalogue, {.command = request.command_line}));
   if (path != "-") print(to_text(catalogue, request.style));
   return exit_code::done;
@@ -36,8 +36,8 @@ int run(const Request& request) {
 constexpr Command list_command{
     .name = "list",
     .summary = "The built-in networks, the machines, the formats, the operators",
-    .arguments = arguments,
-    .flags = flags,
-    .run = run};
+    .arguments = list_arguments,
+    .flags = list_flags,
+    .run = run_list};
 
 }  // namespace strata

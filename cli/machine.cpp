@@ -14,19 +14,20 @@
 namespace strata {
 namespace {
 
-constexpr std::string_view actions[] = {"list", "show", "diff", "merge", "measure"};
+constexpr std::string_view machine_actions[] = {"list", "show", "diff", "merge", "measure"};
 
-constexpr Argument arguments[] = {{.name = "ACTION",
-                                   .help = "list, show, diff, merge or measure.",
-                                   .choices = actions,
-                                   .offer = Offer::choices},
-                                  {.name = "MACHINE",
-                                   .help = "The name of a machine, or a machine file.",
-                                   .offer = Offer::machine,
-                                   .is_required = false,
-                                   .repeats = true}};
-constexpr Flag flags[] = {machine_json_flag, machine_output_flag, machine_device_flag,
-                          machine_quick_flag, machine_dry_run_flag};
+constexpr Argument machine_arguments[] = {{.name = "ACTION",
+                                           .help = "list, show, diff, merge or measure.",
+                                           .choices = machine_actions,
+                                           .offer = Offer::choices},
+                                          {.name = "MACHINE",
+                                           .help = "The name of a machine, or a machine file.",
+                                           .offer = Offer::machine,
+                                           .is_required = false,
+                                           .repeats = true}};
+constexpr Flag machine_action_flags[] = {machine_json_flag, machine_output_flag,
+                                         machine_device_flag, machine_quick_flag,
+                                         machine_dry_run_flag};
 
 std::string expected_machines(const MachineSubcommand& action) {
   if (action.most_machines == 0) return "no machine";
@@ -35,7 +36,7 @@ std::string expected_machines(const MachineSubcommand& action) {
                      action.least_machines == 1 ? "" : "s");
 }
 
-int run(const Request& request) {
+int run_machine(const Request& request) {
   const std::string_view name = request.arguments.word(0);
   const auto all = machine_subcommands();
   const auto found = std::find_if(
@@ -47,7 +48,7 @@ int run(const Request& request) {
     fail(ErrorKind::usage, "machine {} expects {}, got {}\n{}", name, expected_machines(action),
          machines.size(), usage_of(machine_command));
   }
-  for (const Flag& flag : flags) {
+  for (const Flag& flag : machine_action_flags) {
     const bool is_its_own = std::any_of(action.flags.begin(), action.flags.end(),
                                         [&](const Flag& own) { return own.name == flag.name; });
     if (request.arguments.has(flag) && !is_its_own)
@@ -84,8 +85,8 @@ std::string_view evidence_name(const Machine& machine) {
 
 constexpr Command machine_command{.name = "machine",
                                   .summary = "Machines: list, show, compare, measure, merge",
-                                  .arguments = arguments,
-                                  .flags = flags,
-                                  .run = run};
+                                  .arguments = machine_arguments,
+                                  .flags = machine_action_flags,
+                                  .run = run_machine};
 
 }  // namespace strata

@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr Flag flags[] = {machine_json_flag};
+constexpr Flag machine_diff_flags[] = {machine_json_flag};
 
 std::optional<double> ratio_of(const NumberPair& pair) {
   if (!pair.first || !pair.second) return std::nullopt;
@@ -54,7 +54,7 @@ std::string to_text(const Machine& first, const Machine& second,
   return style.has_unicode ? text : to_ascii(text);
 }
 
-Json item_of(const NumberPair& pair) {
+Json pair_item(const NumberPair& pair) {
   const auto json = [](const std::optional<double>& value) {
     return value ? Json(*value) : Json(nullptr);
   };
@@ -64,7 +64,7 @@ Json item_of(const NumberPair& pair) {
           {"ratio", json(ratio_of(pair))}};
 }
 
-int run(const Request& request, std::span<const std::string> machines) {
+int run_machine_diff(const Request& request, std::span<const std::string> machines) {
   const Machine first = load_machine(machines[0]);
   const Machine second = load_machine(machines[1]);
   const std::vector<NumberPair> pairs = side_by_side(first, second);
@@ -75,7 +75,7 @@ int run(const Request& request, std::span<const std::string> machines) {
     text.add("kind", "machine_diff");
     text.add("first", first.name);
     text.add("second", second.name);
-    text.add_list("numbers", pairs, item_of);
+    text.add_list("numbers", pairs, pair_item);
     text.add("provenance", to_json(Provenance{request.command_line}));
     write_output(*path, std::move(text).finish());
   }
@@ -85,7 +85,10 @@ int run(const Request& request, std::span<const std::string> machines) {
 
 }  // namespace
 
-constexpr MachineSubcommand machine_diff{
-    .name = "diff", .least_machines = 2, .most_machines = 2, .flags = flags, .run = run};
+constexpr MachineSubcommand machine_diff{.name = "diff",
+                                         .least_machines = 2,
+                                         .most_machines = 2,
+                                         .flags = machine_diff_flags,
+                                         .run = run_machine_diff};
 
 }  // namespace strata

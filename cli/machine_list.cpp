@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr Flag flags[] = {machine_json_flag};
+constexpr Flag machine_list_flags[] = {machine_json_flag};
 
 struct MachineLine {
   const Machine* machine;
@@ -71,7 +71,7 @@ std::string to_text(const std::vector<MachineLine>& lines, const TextStyle& styl
   return table.to_text(style);
 }
 
-Json item_of(const MachineLine& line) {
+Json machine_item(const MachineLine& line) {
   Json item = {{"name", line.machine->name},
                {"title", line.machine->title},
                {"kind", line.machine->kind},
@@ -87,7 +87,7 @@ Json item_of(const MachineLine& line) {
   return item;
 }
 
-int run(const Request& request, std::span<const std::string>) {
+int run_machine_list(const Request& request, std::span<const std::string>) {
   std::vector<MachineLine> lines;
   for (const Machine& machine : shipped_machines()) lines.push_back(line_of(machine));
   const auto path = request.arguments.value(machine_json_flag);
@@ -95,7 +95,7 @@ int run(const Request& request, std::span<const std::string>) {
     JsonText text;
     text.add("schema_version", 1);
     text.add("kind", "machines");
-    text.add_list("machines", lines, item_of);
+    text.add_list("machines", lines, machine_item);
     text.add("provenance", to_json(Provenance{request.command_line}));
     write_output(*path, std::move(text).finish());
   }
@@ -105,7 +105,10 @@ int run(const Request& request, std::span<const std::string>) {
 
 }  // namespace
 
-constexpr MachineSubcommand machine_list{
-    .name = "list", .least_machines = 0, .most_machines = 0, .flags = flags, .run = run};
+constexpr MachineSubcommand machine_list{.name = "list",
+                                         .least_machines = 0,
+                                         .most_machines = 0,
+                                         .flags = machine_list_flags,
+                                         .run = run_machine_list};
 
 }  // namespace strata

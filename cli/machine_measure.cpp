@@ -20,8 +20,9 @@
 namespace strata {
 namespace {
 
-constexpr Flag flags[] = {machine_device_flag, machine_quick_flag, machine_dry_run_flag,
-                          machine_json_flag, machine_output_flag};
+constexpr Flag machine_measure_flags[] = {machine_device_flag, machine_quick_flag,
+                                          machine_dry_run_flag, machine_json_flag,
+                                          machine_output_flag};
 
 /// "all" (the CPU and every GPU), "cpu", "cuda" (the first GPU), "cuda:N" or "cuda:all".
 struct DeviceChoice {
@@ -66,12 +67,12 @@ std::vector<Part> parts_of(const DeviceChoice& choice) {
 }
 
 /// One line on a terminal that is written over and over; nothing elsewhere.
-class ProgressLine {
+class MachineMeasureProgress {
  public:
-  ProgressLine() = default;
-  ProgressLine(const ProgressLine&) = delete;
-  ProgressLine& operator=(const ProgressLine&) = delete;
-  ~ProgressLine() {
+  MachineMeasureProgress() = default;
+  MachineMeasureProgress(const MachineMeasureProgress&) = delete;
+  MachineMeasureProgress& operator=(const MachineMeasureProgress&) = delete;
+  ~MachineMeasureProgress() {
     if (is_shown_) print_to_stderr("\r\033[K");
   }
   void show(std::string_view what, double share) const {
@@ -91,7 +92,7 @@ std::string path_for_part(std::string_view path, const Part& part) {
 }
 
 Machine measured(const Part& part, bool is_quick) {
-  const ProgressLine line;
+  const MachineMeasureProgress line;
   const CeilingProgress progress = [&](std::string_view what, double share) {
     line.show(what, share);
   };
@@ -130,7 +131,7 @@ std::string facts_text(const Part& part) {
                      format_bytes(static_cast<double>(devices[index].memory_bytes)));
 }
 
-int run(const Request& request, std::span<const std::string>) {
+int run_machine_measure(const Request& request, std::span<const std::string>) {
   const Arguments& given = request.arguments;
   const DeviceChoice choice = device_from(given.value(machine_device_flag).value_or("all"));
   const auto json = given.value(machine_json_flag);
@@ -165,7 +166,10 @@ int run(const Request& request, std::span<const std::string>) {
 
 }  // namespace
 
-constexpr MachineSubcommand machine_measure{
-    .name = "measure", .least_machines = 0, .most_machines = 0, .flags = flags, .run = run};
+constexpr MachineSubcommand machine_measure{.name = "measure",
+                                            .least_machines = 0,
+                                            .most_machines = 0,
+                                            .flags = machine_measure_flags,
+                                            .run = run_machine_measure};
 
 }  // namespace strata

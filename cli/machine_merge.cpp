@@ -20,7 +20,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr Flag flags[] = {machine_json_flag, machine_output_flag};
+constexpr Flag machine_merge_flags[] = {machine_json_flag, machine_output_flag};
 
 std::string spread_text(const MergedMachines& merged, const TextStyle& style) {
   Table table({{.title = "machine.", .least_width = 16, .omit = Omit::beginning},
@@ -86,7 +86,7 @@ std::string to_json(const MergedMachines& merged, const Provenance& provenance) 
   return std::move(text).finish();
 }
 
-int run(const Request& request, std::span<const std::string> machines) {
+int run_machine_merge(const Request& request, std::span<const std::string> machines) {
   check_outputs(request.arguments, {&machine_json_flag, &machine_output_flag});
   std::vector<MeasuredNode> nodes;
   for (const std::string& file : machines) nodes.push_back({file, load_machine(file)});
@@ -102,6 +102,6 @@ int run(const Request& request, std::span<const std::string> machines) {
 }  // namespace
 
 constexpr MachineSubcommand machine_merge{
-    .name = "merge", .least_machines = 2, .flags = flags, .run = run};
+    .name = "merge", .least_machines = 2, .flags = machine_merge_flags, .run = run_machine_merge};
 
 }  // namespace strata

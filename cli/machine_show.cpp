@@ -15,7 +15,7 @@
 namespace strata {
 namespace {
 
-constexpr Flag flags[] = {machine_json_flag};
+constexpr Flag machine_show_flags[] = {machine_json_flag};
 constexpr std::size_t least_source_width = 24;
 
 std::string with_unit(const std::optional<double>& value, const char* format) {
@@ -155,7 +155,7 @@ std::string curves_text(const Machine& machine, const TextStyle& style) {
   return '\n' + table.to_text(style);
 }
 
-int run(const Request& request, std::span<const std::string> machines) {
+int run_machine_show(const Request& request, std::span<const std::string> machines) {
   const Machine machine = load_machine(machines[0]);
   const auto path = request.arguments.value(machine_json_flag);
   if (path) write_output(*path, to_json(machine));
@@ -173,7 +173,10 @@ std::string machine_text(const Machine& machine, const TextStyle& style) {
   return style.has_unicode ? text : to_ascii(text);
 }
 
-constexpr MachineSubcommand machine_show{
-    .name = "show", .least_machines = 1, .most_machines = 1, .flags = flags, .run = run};
+constexpr MachineSubcommand machine_show{.name = "show",
+                                         .least_machines = 1,
+                                         .most_machines = 1,
+                                         .flags = machine_show_flags,
+                                         .run = run_machine_show};
 
 }  // namespace strata

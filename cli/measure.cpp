@@ -5,6 +5,7 @@
 #include "cli/measure_flags.hpp"
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
+#include "strata/base/error.hpp"
 #include "strata/base/units.hpp"
 #include "strata/measure/this_run.hpp"
 #include "strata/measure/training/memory_plan.hpp"
@@ -18,28 +19,33 @@
 namespace strata {
 namespace {
 
-constexpr Flag json_flag{.name = "json",
-                         .value = "FILE",
-                         .help = "A profile with every sample as JSON; - is standard output.",
-                         .offer = Offer::file};
-constexpr Flag csv_flag{.name = "csv",
-                        .value = "FILE",
-                        .help = "A line per layer and pass; - is standard output.",
-                        .offer = Offer::file};
-constexpr Flag trace_flag{.name = "trace",
-                          .value = "FILE",
-                          .help = "A timeline for Perfetto; - is standard output.",
-                          .offer = Offer::file};
+constexpr Flag measure_json_flag{
+    .name = "json",
+    .value = "FILE",
+    .help = "A profile with every sample as JSON; - is standard output.",
+    .offer = Offer::file};
+constexpr Flag measure_csv_flag{.name = "csv",
+                                .value = "FILE",
+                                .help = "A line per layer and pass; - is standard output.",
+                                .offer = Offer::file};
+constexpr Flag measure_trace_flag{.name = "trace",
+                                  .value = "FILE",
+                                  .help = "A timeline for Perfetto; - is standard output.",
+                                  .offer = Offer::file};
 
-constexpr Argument arguments[] = {model_argument};
-constexpr auto flags =
-    joined_flags(std::array<Flag, 1>{measure_device_flag}, size_flags,
-                 std::array<Flag, 8>{measure_iterations_flag, measure_warm_up_flag, optimizer_flag,
-                                     loss_flag, measure_conv_flag, measure_engine_flag,
-                                     measure_graph_flag, measure_seed_flag},
-                 std::array<Flag, 7>{measure_on_flag, measure_by_flag, measure_layers_flag,
-                                     json_flag, csv_flag, trace_flag, measure_dry_run_flag},
-                 import_flags);
+constexpr Argument measure_arguments[] = {
+    {.name = "MODEL",
+     .help = "A built-in network (strata list networks) or a file; or several.",
+     .offer = Offer::model,
+     .repeats = true}};
+constexpr auto measure_flags = joined_flags(
+    std::array<Flag, 1>{measure_device_flag}, size_flags,
+    std::array<Flag, 8>{measure_iterations_flag, measure_warm_up_flag, optimizer_flag, loss_flag,
+                        measure_conv_flag, measure_engine_flag, measure_graph_flag,
+                        measure_seed_flag},
+    std::array<Flag, 7>{measure_on_flag, measure_by_flag, measure_layers_flag, measure_json_flag,
+                        measure_csv_flag, measure_trace_flag, measure_dry_run_flag},
+    import_flags);
 
 /// "timing layers: 3 of 10" on a terminal; nothing elsewhere.
 class MeasureProgress {
@@ -83,53 +89,114 @@ TrainingMeasurement measured_with_progress(const BoundGraph& bound, TrainingDevi
   return measure_training(bound, device, options, hooks);
 }
 
-int run(const Request& request) {
-  const Arguments& given = request.arguments;
-  check_outputs(given, {&json_flag, &csv_flag, &trace_flag});
-  const MeasureView view = measure_view(given);
-  const MeasureDevice choice = measure_device(given);
-  MeasureOptions options = measure_options(given, choice);
-  const Loss loss = measure_loss(given);
+struct Prepared {
+  Graph network;
+  Graph graph;  // with its loss
+  MeasureOptions options;
+  BoundGraph bound;
+  DType dtype = DType::fp32;
+};
 
-  const Graph network = load_model(given.word(0), import_options(given));
-  options.network_nodes = network.nodes.size();
-  const Graph graph = options.engine.training.inference ? network : with_loss(network, loss);
-  const BoundGraph bound = bind_model(graph, model_sizes(given));
-  const DType dtype = main_dtype(bound);
-  warn(graph.warnings);
-  if (given.has(measure_dry_run_flag)) {
-    print(plan_text(bound, options));
-    return exit_code::done;
-  }
+/// On the heap, as the bound graph refers to the graph beside it.
+std::unique_ptr<Prepared> prepared(const Arguments& given, std::string_view model) {
+  auto made = std::make_unique<Prepared>();
+  made->options = measure_options(given, measure_device(given));
+  made->network = load_model(model, import_options(given));
+  made->options.network_nodes = made->network.nodes.size();
+  made->graph = made->options.engine.training.inference
+                    ? made->network
+                    : with_loss(made->network, measure_loss(given));
+  made->bound = bind_model(made->graph, model_sizes(given));
+  made->dtype = main_dtype(made->bound);
+  warn(made->graph.warnings);
+  return made;
+}
+
+/// Nothing when it was interrupted before there was anything to tell.
+std::optional<MeasurementSummary> measured_summary(const Arguments& given,
+                                                   const Prepared& prepared) {
+  const MeasureDevice choice = measure_device(given);
   const std::unique_ptr<TrainingDevice> device =
-      opened(choice, {.dtype = dtype,
+      opened(choice, {.dtype = prepared.dtype,
                       .convolution = std::string(given.value(measure_conv_flag).value_or("")),
                       .engine = std::string(given.value(measure_engine_flag).value_or(""))});
   const std::optional<Machine> machine = machine_of_device(given, choice, device->name());
-  TrainingMeasurement measured = measured_with_progress(bound, *device, options);
-  if (!measured.has_times()) {
-    print_to_stderr("interrupted before anything was measured\n");
-    return exit_code::interrupted;
-  }
-  const bool is_interrupted = measured.is_interrupted;
-  MeasurementSummary summary = summarize(bound, std::move(measured), options, dtype, machine);
+  TrainingMeasurement measured = measured_with_progress(prepared.bound, *device, prepared.options);
+  if (!measured.has_times()) return std::nullopt;
+  MeasurementSummary summary =
+      summarize(prepared.bound, std::move(measured), prepared.options, prepared.dtype, machine);
   summary.host = this_host();
   summary.date = this_moment();
+  return summary;
+}
 
+int report_interrupt() {
+  print_to_stderr("interrupted before anything was measured\n");
+  return exit_code::interrupted;
+}
+
+int run_one(const Request& request) {
+  const Arguments& given = request.arguments;
+  const MeasureView view = measure_view(given);
+  const std::unique_ptr<Prepared> made = prepared(given, given.word(0));
+  if (given.has(measure_dry_run_flag)) {
+    print(plan_text(made->bound, made->options));
+    return exit_code::done;
+  }
+  const std::optional<MeasurementSummary> summary = measured_summary(given, *made);
+  if (!summary) return report_interrupt();
   OutputFiles outputs(given);
-  outputs.write(json_flag, [&] { return to_json(summary, {.command = request.command_line}); });
-  outputs.write(csv_flag, [&] { return to_csv(summary); });
-  outputs.write(trace_flag, [&] { return to_trace(summary); });
-  if (!outputs.took_stdout()) print(to_text(summary, view, request.style));
+  outputs.write(measure_json_flag,
+                [&] { return to_json(*summary, {.command = request.command_line}); });
+  outputs.write(measure_csv_flag, [&] { return to_csv(*summary); });
+  outputs.write(measure_trace_flag, [&] { return to_trace(*summary); });
+  if (!outputs.took_stdout()) print(to_text(*summary, view, request.style));
+  return summary->measured.is_interrupted ? exit_code::interrupted : exit_code::done;
+}
+
+// What cannot be measured, one of many, is a line with a reason; what is asked wrongly is wrong for
+// all.
+int run_several(const Request& request) {
+  const Arguments& given = request.arguments;
+  for (const Flag* flag : {&measure_json_flag, &measure_trace_flag, &measure_by_flag,
+                           &measure_layers_flag, &measure_dry_run_flag}) {
+    if (given.has(*flag))
+      fail(ErrorKind::usage, "--{} is for one network; {} were given", flag->name,
+           given.words().size());
+  }
+  std::vector<NetworkMeasurement> networks;
+  bool is_interrupted = false;
+  for (const std::string& model : given.words()) {
+    NetworkMeasurement network{.model = model};
+    try {
+      network.summary = measured_summary(given, *prepared(given, model));
+      if (!network.summary) network.reason = "interrupted";
+      is_interrupted = !network.summary || network.summary->measured.is_interrupted;
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::usage || error.kind() == ErrorKind::internal) throw;
+      network.reason = error.what();
+    }
+    networks.push_back(std::move(network));
+    if (is_interrupted) break;
+  }
+  OutputFiles outputs(given);
+  outputs.write(measure_csv_flag, [&] { return to_csv(networks); });
+  if (!outputs.took_stdout()) print(to_text(networks, request.style));
   return is_interrupted ? exit_code::interrupted : exit_code::done;
+}
+
+int run_measure(const Request& request) {
+  const Arguments& given = request.arguments;
+  check_outputs(given, {&measure_json_flag, &measure_csv_flag, &measure_trace_flag});
+  return given.words().size() > 1 ? run_several(request) : run_one(request);
 }
 
 }  // namespace
 
 constexpr Command measure_command{.name = "measure",
                                   .summary = "Train a network on this machine and time every layer",
-                                  .arguments = arguments,
-                                  .flags = flags,
-                                  .run = run};
+                                  .arguments = measure_arguments,
+                                  .flags = measure_flags,
+                                  .run = run_measure};
 
 }  // namespace strata

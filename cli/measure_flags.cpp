@@ -74,6 +74,10 @@ MeasureOptions measure_options(const Arguments& given, const MeasureDevice& devi
   if (const auto optimizer = given.value(optimizer_flag))
     set_option(request, optimizer_flag.name, *optimizer);
   options.engine.training.optimizer = request.training.optimizer;
+  // Kingma and Ba ("Adam", 2014) recommend it; Adam's steps do not shrink with the gradient.
+  constexpr double adam_learning_rate = 0.001;
+  if (request.training.optimizer == Optimizer::adam)
+    options.engine.rule.learning_rate = adam_learning_rate;
   if (const auto seed = given.value(measure_seed_flag))
     options.engine.seed = static_cast<std::uint64_t>(parse_whole_number(*seed, "--seed", 0));
   return options;

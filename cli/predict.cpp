@@ -15,40 +15,42 @@
 namespace strata {
 namespace {
 
-constexpr std::string_view groupings[] = {"type", "layer", "block", "pass", "class"};
+constexpr std::string_view predict_groupings[] = {"type", "layer", "block", "pass", "class"};
 
-constexpr Flag by_flag{.name = "by",
-                       .value = "WHAT",
-                       .help = "Time by type, layer, block, pass or class.",
-                       .choices = groupings,
-                       .offer = Offer::choices};
-constexpr Flag layers_flag{
+constexpr Flag predict_by_flag{.name = "by",
+                               .value = "WHAT",
+                               .help = "Time by type, layer, block, pass or class.",
+                               .choices = predict_groupings,
+                               .offer = Offer::choices};
+constexpr Flag predict_layers_flag{
     .name = "layers", .value = "N", .help = "The N slowest layers below, or all of them: all."};
-constexpr Flag json_flag{.name = "json",
-                         .value = "FILE",
-                         .help = "Everything as JSON; - is standard output.",
-                         .offer = Offer::file};
-constexpr Flag csv_flag{.name = "csv",
-                        .value = "FILE",
-                        .help = "A line per layer and pass; - is standard output.",
-                        .offer = Offer::file};
-constexpr Flag trace_flag{.name = "trace",
-                          .value = "FILE",
-                          .help = "A timeline for Perfetto; - is standard output.",
-                          .offer = Offer::file};
+constexpr Flag predict_json_flag{.name = "json",
+                                 .value = "FILE",
+                                 .help = "Everything as JSON; - is standard output.",
+                                 .offer = Offer::file};
+constexpr Flag predict_csv_flag{.name = "csv",
+                                .value = "FILE",
+                                .help = "A line per layer and pass; - is standard output.",
+                                .offer = Offer::file};
+constexpr Flag predict_trace_flag{.name = "trace",
+                                  .value = "FILE",
+                                  .help = "A timeline for Perfetto; - is standard output.",
+                                  .offer = Offer::file};
 
-constexpr Argument arguments[] = {model_argument};
-constexpr auto flags = joined_flags(
+constexpr Argument predict_arguments[] = {model_argument};
+constexpr auto predict_flags = joined_flags(
     machine_flags, hardware_flags, size_flags, import_flags, training_flags, schedule_flags,
-    std::array<Flag, 6>{by_flag, layers_flag, json_flag, csv_flag, trace_flag, html_flag});
+    std::array<Flag, 6>{predict_by_flag, predict_layers_flag, predict_json_flag, predict_csv_flag,
+                        predict_trace_flag, html_flag});
 
-PredictView view_of(const Arguments& given) {
+PredictView predict_view(const Arguments& given) {
   PredictView view;
-  if (const auto by = given.value(by_flag)) {
-    const auto* const at = std::find(std::begin(groupings), std::end(groupings), *by);
-    view.by = static_cast<PredictBy>(at - std::begin(groupings));
+  if (const auto by = given.value(predict_by_flag)) {
+    const auto* const at =
+        std::find(std::begin(predict_groupings), std::end(predict_groupings), *by);
+    view.by = static_cast<PredictBy>(at - std::begin(predict_groupings));
   }
-  if (const auto layers = given.value(layers_flag)) {
+  if (const auto layers = given.value(predict_layers_flag)) {
     view.layers =
         *layers == "all"
             ? all_layers
@@ -57,22 +59,23 @@ PredictView view_of(const Arguments& given) {
   return view;
 }
 
-int run(const Request& request) {
+int run_predict(const Request& request) {
   const Arguments& given = request.arguments;
-  const PredictView view = view_of(given);
-  check_outputs(given, {&json_flag, &csv_flag, &trace_flag, &html_flag});
+  const PredictView view = predict_view(given);
+  check_outputs(given, {&predict_json_flag, &predict_csv_flag, &predict_trace_flag, &html_flag});
   PredictRequest wanted = predict_request(given);
-  wanted.wants_transfers = given.has(trace_flag) || given.has(html_flag);
+  wanted.wants_transfers = given.has(predict_trace_flag) || given.has(html_flag);
   const Machine machine = machine_of(given);
   const Graph graph = load_model(given.word(0), import_options(given));
   const PredictedIteration iteration = predict_model(graph, machine, wanted);
 
   warn(iteration.summary.warnings);
   OutputFiles outputs(given);
-  outputs.write(json_flag,
+  outputs.write(predict_json_flag,
                 [&] { return to_json(iteration.summary, {.command = request.command_line}); });
-  outputs.write(csv_flag, [&] { return to_csv(iteration.summary); });
-  outputs.write(trace_flag, [&] { return to_trace(iteration.program, iteration.prediction); });
+  outputs.write(predict_csv_flag, [&] { return to_csv(iteration.summary); });
+  outputs.write(predict_trace_flag,
+                [&] { return to_trace(iteration.program, iteration.prediction); });
   outputs.write(html_flag, [&] {
     const HtmlPart part = page_part(iteration, machine, {.command = request.command_line});
     return page_text(part.name, {part});
@@ -86,8 +89,8 @@ int run(const Request& request) {
 constexpr Command predict_command{
     .name = "predict",
     .summary = "What one training iteration takes on a machine, and why",
-    .arguments = arguments,
-    .flags = flags,
-    .run = run};
+    .arguments = predict_arguments,
+    .flags = predict_flags,
+    .run = run_predict};
 
 }  // namespace strata

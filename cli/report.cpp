@@ -20,25 +20,25 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr Argument arguments[] = {{.name = "FILE",
-                                   .help = "A result as JSON, or the points of a sweep.",
-                                   .offer = Offer::file,
-                                   .repeats = true}};
-constexpr Flag out_flag{.name = "out",
-                        .letter = 'o',
-                        .value = "FILE",
-                        .help = "The page; - is standard output. Default: report.html.",
-                        .offer = Offer::file};
+constexpr Argument report_arguments[] = {{.name = "FILE",
+                                          .help = "A result as JSON, or the points of a sweep.",
+                                          .offer = Offer::file,
+                                          .repeats = true}};
+constexpr Flag report_out_flag{.name = "out",
+                               .letter = 'o',
+                               .value = "FILE",
+                               .help = "The page; - is standard output. Default: report.html.",
+                               .offer = Offer::file};
 constexpr Flag title_flag{.name = "title", .value = "TEXT", .help = "What stands on top."};
-constexpr Flag roofs_on_flag{.name = "on",
-                             .value = "MACHINE",
-                             .help = "Whose roofs; else the machine of each profile.",
-                             .offer = Offer::machine};
-constexpr Flag flags[] = {out_flag, title_flag, roofs_on_flag};
+constexpr Flag report_roofs_on_flag{.name = "on",
+                                    .value = "MACHINE",
+                                    .help = "Whose roofs; else the machine of each profile.",
+                                    .offer = Offer::machine};
+constexpr Flag report_flags[] = {report_out_flag, title_flag, report_roofs_on_flag};
 
 /// Whose roofs a profile lies under: --on, else the machine it names.
 std::optional<Machine> machine_for(const Profile& profile, const Arguments& given, HtmlPart& part) {
-  if (const auto on = given.value(roofs_on_flag)) return load_machine(*on);
+  if (const auto on = given.value(report_roofs_on_flag)) return load_machine(*on);
   if (profile.subject.machine.empty()) {
     part.notes.emplace_back("no rooflines: the profile names no machine; give --on MACHINE");
     return std::nullopt;
@@ -118,7 +118,7 @@ HtmlPart part_of(const std::string& path, const Arguments& given, const Provenan
   }
 }
 
-int run(const Request& request) {
+int run_report(const Request& request) {
   const Arguments& given = request.arguments;
   const Provenance provenance{.command = request.command_line};
   std::vector<HtmlPart> parts;
@@ -128,7 +128,7 @@ int run(const Request& request) {
     names += (names.empty() ? "" : ", ") + parts.back().name;
   }
   const std::string title(given.value(title_flag).value_or(names));
-  const std::string out(given.value(out_flag).value_or("report.html"));
+  const std::string out(given.value(report_out_flag).value_or("report.html"));
   write_output(out, page_text(title, parts));
   if (out != "-") print(fmt::format("written: {}\n", out));
   return exit_code::done;
@@ -138,8 +138,8 @@ int run(const Request& request) {
 
 constexpr Command report_command{.name = "report",
                                  .summary = "Stored results as one page to look at and explore",
-                                 .arguments = arguments,
-                                 .flags = flags,
-                                 .run = run};
+                                 .arguments = report_arguments,
+                                 .flags = report_flags,
+                                 .run = run_report};
 
 }  // namespace strata

@@ -29,24 +29,27 @@ namespace {
 
 constexpr std::string_view studies[] = {"analytical", "roofline", "convolution"};
 
-constexpr Argument arguments[] = {{.name = "STUDY",
-                                   .help = "analytical, roofline or convolution.",
-                                   .choices = studies,
-                                   .offer = Offer::choices}};
-constexpr Flag json_flag{.name = "json",
-                         .value = "FILE",
-                         .help = "The findings as JSON; - is standard output.",
-                         .offer = Offer::file};
-constexpr Flag out_flag{.name = "out",
-                        .value = "DIR",
-                        .help = "Also writes the figures there: SVG, and their tables as CSV.",
-                        .offer = Offer::file};
-constexpr Flag png_flag{.name = "png", .help = "With --out, the figures as PNG, too."};
-constexpr Flag from_flag{.name = "from",
-                         .value = "FILE",
-                         .help = "convolution: results of strata conv; else those that ship.",
-                         .offer = Offer::file};
-constexpr Flag flags[] = {out_flag, png_flag, from_flag, json_flag};
+constexpr Argument reproduce_arguments[] = {{.name = "STUDY",
+                                             .help = "analytical, roofline or convolution.",
+                                             .choices = studies,
+                                             .offer = Offer::choices}};
+constexpr Flag reproduce_json_flag{.name = "json",
+                                   .value = "FILE",
+                                   .help = "The findings as JSON; - is standard output.",
+                                   .offer = Offer::file};
+constexpr Flag reproduce_out_flag{
+    .name = "out",
+    .value = "DIR",
+    .help = "Also writes the figures there: SVG, and their tables as CSV.",
+    .offer = Offer::file};
+constexpr Flag reproduce_png_flag{.name = "png", .help = "With --out, the figures as PNG, too."};
+constexpr Flag reproduce_from_flag{
+    .name = "from",
+    .value = "FILE",
+    .help = "convolution: results of strata conv; else those that ship.",
+    .offer = Offer::file};
+constexpr Flag reproduce_flags[] = {reproduce_out_flag, reproduce_png_flag, reproduce_from_flag,
+                                    reproduce_json_flag};
 
 /// Who published what, and what "holds" means.
 struct Study {
@@ -129,12 +132,12 @@ std::string to_json(const std::vector<Finding>& findings, const Provenance& prov
 }
 
 /// "figures  42 %" on standard error while it works, on a terminal only; nothing is left of it.
-class ProgressLine {
+class ReproduceProgress {
  public:
-  explicit ProgressLine(std::string_view what) : what_(what) {}
-  ~ProgressLine() { clear(); }
-  ProgressLine(const ProgressLine&) = delete;
-  ProgressLine& operator=(const ProgressLine&) = delete;
+  explicit ReproduceProgress(std::string_view what) : what_(what) {}
+  ~ReproduceProgress() { clear(); }
+  ReproduceProgress(const ReproduceProgress&) = delete;
+  ReproduceProgress& operator=(const ReproduceProgress&) = delete;
 
   void show(double share) {
     const int percent = static_cast<int>(100 * share);
@@ -171,18 +174,18 @@ struct Reproduced {
 Reproduced analytical(bool wants_figures) {
   Reproduced result{analytical_study(), {}, {}};
   {
-    ProgressLine progress("observations");
+    ReproduceProgress progress("observations");
     result.findings = reproduce_analytical([&](double share) { progress.show(share); });
   }
   if (!wants_figures) return result;
-  ProgressLine progress("figures");
+  ReproduceProgress progress("figures");
   result.figures =
       analytical_figures(thesis_results({}, [&](double share) { progress.show(share); }));
   return result;
 }
 
 Reproduced roofline(bool wants_figures) {
-  ProgressLine progress("sweeps");
+  ReproduceProgress progress("sweeps");
   const RooflineStudy study = predict_roofline_study([&](double share) { progress.show(share); });
   return {roofline_study(), roofline_findings(study),
           wants_figures ? roofline_figures(study) : std::vector<Figure>{}};
@@ -190,7 +193,7 @@ Reproduced roofline(bool wants_figures) {
 
 /// Results that the file of --from holds, or that ship with the program.
 ConvResults stored_convolutions(const Arguments& given) {
-  if (const auto path = given.value(from_flag)) return load_conv_results(*path);
+  if (const auto path = given.value(reproduce_from_flag)) return load_conv_results(*path);
   for (const EmbeddedFile& file : embedded_conv_results()) {
     if (file.name == "paper") return read_conv_results(file.text);
   }
@@ -207,31 +210,31 @@ Reproduced convolution(const Arguments& given) {
 /// Flags that do not go with the study, and pictures that cannot be drawn, are refused before
 /// anything is computed.
 void check_flags(const Arguments& given, bool is_convolution) {
-  if (is_convolution && (given.has(out_flag) || given.has(png_flag))) {
+  if (is_convolution && (given.has(reproduce_out_flag) || given.has(reproduce_png_flag))) {
     fail(ErrorKind::usage,
          "--out and --png do not go with convolution; `strata conv --from FILE --plot` draws it");
   }
-  if (!is_convolution && given.has(from_flag)) {
+  if (!is_convolution && given.has(reproduce_from_flag)) {
     fail(ErrorKind::usage, "--from does not go with {}, which computes", given.word(0));
   }
-  if (given.has(png_flag) && !given.has(out_flag)) {
+  if (given.has(reproduce_png_flag) && !given.has(reproduce_out_flag)) {
     fail(ErrorKind::usage, "--png needs --out DIR, where the pictures go");
   }
-  if (given.has(png_flag) && !has_png()) svg_to_png("");  // refuses
+  if (given.has(reproduce_png_flag) && !has_png()) svg_to_png("");  // refuses
 }
 
-int run(const Request& request) {
+int run_reproduce(const Request& request) {
   const Arguments& given = request.arguments;
   const std::string_view name = given.word(0);
   check_flags(given, name == "convolution");
-  const auto folder = given.value(out_flag);
+  const auto folder = given.value(reproduce_out_flag);
   if (folder) make_figure_folder(*folder);
   const Reproduced result = name == "convolution" ? convolution(given)
                             : name == "roofline"  ? roofline(folder.has_value())
                                                   : analytical(folder.has_value());
-  const WantPng png = given.has(png_flag) ? WantPng::yes : WantPng::no;
+  const WantPng png = given.has(reproduce_png_flag) ? WantPng::yes : WantPng::no;
   const std::string files = folder ? written(*folder, result.figures, png) : "";
-  const auto path = given.value(json_flag);
+  const auto path = given.value(reproduce_json_flag);
   if (path) write_output(*path, to_json(result.findings, {.command = request.command_line}));
   if (path != "-") print(to_text(result.study, result.findings, request.style) + files);
   return exit_code::done;
@@ -241,8 +244,8 @@ int run(const Request& request) {
 
 constexpr Command reproduce_command{.name = "reproduce",
                                     .summary = "The published figures of a study, computed anew",
-                                    .arguments = arguments,
-                                    .flags = flags,
-                                    .run = run};
+                                    .arguments = reproduce_arguments,
+                                    .flags = reproduce_flags,
+                                    .run = run_reproduce};
 
 }  // namespace strata

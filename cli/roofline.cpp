@@ -28,59 +28,61 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view groupings[] = {"kernel", "layer", "type", "pass", "all"};
-constexpr std::string_view kinds[] = {"classic", "complexity", "time", "combined", "all"};
+constexpr std::string_view roofline_groupings[] = {"kernel", "layer", "type", "pass", "all"};
+constexpr std::string_view roofline_kinds[] = {"classic", "complexity", "time", "combined", "all"};
 constexpr std::size_t rows_of_a_screen = 12;
 
-constexpr Argument arguments[] = {{.name = "PROFILE|MODEL",
-                                   .help = "What predict --json wrote, or a model to predict.",
-                                   .offer = Offer::model,
-                                   .repeats = true}};
-constexpr Flag roofs_on_flag{.name = "on",
-                             .value = "MACHINE",
-                             .help = "Whose roofs; else the machine of the first profile.",
-                             .offer = Offer::machine};
-constexpr Flag by_flag{.name = "by",
-                       .value = "WHAT",
-                       .help = "Rows by kernel, layer, type, pass or all.",
-                       .choices = groupings,
-                       .offer = Offer::choices};
+constexpr Argument roofline_arguments[] = {
+    {.name = "PROFILE|MODEL",
+     .help = "What predict --json wrote, or a model to predict.",
+     .offer = Offer::model,
+     .repeats = true}};
+constexpr Flag roofline_roofs_on_flag{.name = "on",
+                                      .value = "MACHINE",
+                                      .help = "Whose roofs; else the machine of the first profile.",
+                                      .offer = Offer::machine};
+constexpr Flag roofline_by_flag{.name = "by",
+                                .value = "WHAT",
+                                .help = "Rows by kernel, layer, type, pass or all.",
+                                .choices = roofline_groupings,
+                                .offer = Offer::choices};
 constexpr Flag roof_flag{.name = "roof",
                          .value = "ROOF",
                          .help = "Which peak: auto, tensor, fp32, bf16-matrix and so on."};
 constexpr Flag kind_flag{.name = "kind",
                          .value = "KIND",
                          .help = "Picture: classic, complexity, time, combined or all.",
-                         .choices = kinds,
+                         .choices = roofline_kinds,
                          .offer = Offer::choices};
 constexpr Flag label_flag{.name = "label",
                           .value = "TEXT",
                           .help = "One per profile, as batch=16: joins them in order.",
                           .repeats = true};
-constexpr Flag top_flag{
+constexpr Flag roofline_top_flag{
     .name = "top", .value = "N", .help = "The N slowest rows, or all of them: all."};
-constexpr Flag plot_flag{.name = "plot",
-                         .value = "FILE",
-                         .help = "The picture, or all four in one, as SVG; - is stdout.",
-                         .offer = Offer::file};
+constexpr Flag roofline_plot_flag{.name = "plot",
+                                  .value = "FILE",
+                                  .help = "The picture, or all four in one, as SVG; - is stdout.",
+                                  .offer = Offer::file};
 constexpr Flag svg_flag{.name = "svg",
                         .value = "PREFIX",
                         .help = "Each picture in a file of its own: PREFIX-time.svg.",
                         .offer = Offer::file};
-constexpr Flag png_flag{.name = "png", .help = "The pictures as PNG, too."};
-constexpr Flag json_flag{.name = "json",
-                         .value = "FILE",
-                         .help = "Everything as JSON; - is standard output.",
-                         .offer = Offer::file};
-constexpr Flag csv_flag{.name = "csv",
-                        .value = "FILE",
-                        .help = "A line per row; - is standard output.",
-                        .offer = Offer::file};
+constexpr Flag roofline_png_flag{.name = "png", .help = "The pictures as PNG, too."};
+constexpr Flag roofline_json_flag{.name = "json",
+                                  .value = "FILE",
+                                  .help = "Everything as JSON; - is standard output.",
+                                  .offer = Offer::file};
+constexpr Flag roofline_csv_flag{.name = "csv",
+                                 .value = "FILE",
+                                 .help = "A line per row; - is standard output.",
+                                 .offer = Offer::file};
 
-constexpr auto flags =
-    joined_flags(std::array<Flag, 7>{roofs_on_flag, set_flag, by_flag, roof_flag, kind_flag,
-                                     label_flag, top_flag},
-                 std::array<Flag, 6>{plot_flag, svg_flag, png_flag, json_flag, csv_flag, html_flag},
+constexpr auto roofline_flags =
+    joined_flags(std::array<Flag, 7>{roofline_roofs_on_flag, set_flag, roofline_by_flag, roof_flag,
+                                     kind_flag, label_flag, roofline_top_flag},
+                 std::array<Flag, 6>{roofline_plot_flag, svg_flag, roofline_png_flag,
+                                     roofline_json_flag, roofline_csv_flag, html_flag},
                  size_flags, import_flags);
 
 std::size_t choice_of(const Arguments& given, const Flag& flag, std::size_t otherwise) {
@@ -91,8 +93,8 @@ std::size_t choice_of(const Arguments& given, const Flag& flag, std::size_t othe
 }
 
 std::vector<RooflineKind> kinds_of(const Arguments& given) {
-  const std::size_t chosen = choice_of(given, kind_flag, std::size(kinds) - 1);
-  if (chosen < std::size(kinds) - 1) return {static_cast<RooflineKind>(chosen)};
+  const std::size_t chosen = choice_of(given, kind_flag, std::size(roofline_kinds) - 1);
+  if (chosen < std::size(roofline_kinds) - 1) return {static_cast<RooflineKind>(chosen)};
   return {RooflineKind::classic, RooflineKind::complexity, RooflineKind::time,
           RooflineKind::combined};
 }
@@ -128,7 +130,7 @@ Machine machine_of_profiles(const std::vector<std::optional<Profile>>& profiles)
 }
 
 Machine roof_machine(const Arguments& given, const std::vector<std::optional<Profile>>& profiles) {
-  const auto on = given.value(roofs_on_flag);
+  const auto on = given.value(roofline_roofs_on_flag);
   Machine machine = on ? load_machine(*on) : machine_of_profiles(profiles);
   for (const std::string& assignment : given.values(set_flag)) set_field(machine, assignment);
   return machine;
@@ -183,7 +185,7 @@ void write_picture(std::string path, const std::string& svg, bool wants_png) {
 
 void draw(const RooflineSummary& summary, const Arguments& given) {
   const std::vector<RooflineKind> wanted = kinds_of(given);
-  const bool wants_png = given.has(png_flag);
+  const bool wants_png = given.has(roofline_png_flag);
   if (const auto prefix = given.value(svg_flag)) {
     for (const RooflineKind kind : wanted) {
       write_picture(
@@ -191,7 +193,7 @@ void draw(const RooflineSummary& summary, const Arguments& given) {
           chart::to_svg(roofline_chart(summary, kind)), wants_png);
     }
   }
-  const auto file = given.value(plot_flag);
+  const auto file = given.value(roofline_plot_flag);
   if (!file) return;
   if (wanted.size() == 1) {
     write_picture(std::string(*file), chart::to_svg(roofline_chart(summary, wanted.front())),
@@ -202,28 +204,28 @@ void draw(const RooflineSummary& summary, const Arguments& given) {
 }
 
 void check(const Arguments& given) {
-  check_outputs(given, {&json_flag, &csv_flag, &plot_flag, &html_flag});
+  check_outputs(given, {&roofline_json_flag, &roofline_csv_flag, &roofline_plot_flag, &html_flag});
   const std::size_t labels = given.values(label_flag).size();
   if (labels != 0 && labels != given.words().size()) {
     fail(ErrorKind::usage, "{} labels for {} profiles: give one --label for each", labels,
          given.words().size());
   }
-  const bool has_picture = given.has(plot_flag) || given.has(svg_flag);
+  const bool has_picture = given.has(roofline_plot_flag) || given.has(svg_flag);
   if (given.has(kind_flag) && !has_picture)
     fail(ErrorKind::usage, "--kind is about pictures: give --plot FILE or --svg PREFIX");
-  if (!given.has(png_flag)) return;
+  if (!given.has(roofline_png_flag)) return;
   if (!has_picture) fail(ErrorKind::usage, "--png needs --plot FILE or --svg PREFIX");
-  if (given.value(plot_flag) == "-")
+  if (given.value(roofline_plot_flag) == "-")
     fail(ErrorKind::usage, "--png needs a file beside which it is written, not --plot -");
   if (!has_png()) svg_to_png("");  // refuses, before anything is computed
 }
 
-int run(const Request& request) {
+int run_roofline(const Request& request) {
   const Arguments& given = request.arguments;
   check(given);
   const RoofChoice roof = parse_roof(given.value(roof_flag).value_or("auto"));
-  const auto by = static_cast<RooflineBy>(choice_of(given, by_flag, 0));
-  const auto top_text = given.value(top_flag);
+  const auto by = static_cast<RooflineBy>(choice_of(given, roofline_by_flag, 0));
+  const auto top_text = given.value(roofline_top_flag);
   const std::size_t top =
       !top_text ? rows_of_a_screen
       : *top_text == "all"
@@ -240,13 +242,14 @@ int run(const Request& request) {
 
   draw(summary, given);
   OutputFiles outputs(given);
-  outputs.write(json_flag, [&] { return to_json(summary, {.command = request.command_line}); });
-  outputs.write(csv_flag, [&] { return to_csv(summary); });
+  outputs.write(roofline_json_flag,
+                [&] { return to_json(summary, {.command = request.command_line}); });
+  outputs.write(roofline_csv_flag, [&] { return to_csv(summary); });
   outputs.write(html_flag, [&] {
     const HtmlPart part = page_part(summary, {.command = request.command_line});
     return page_text("Rooflines on " + part.name, {part});
   });
-  if (!outputs.took_stdout() && given.value(plot_flag) != "-")
+  if (!outputs.took_stdout() && given.value(roofline_plot_flag) != "-")
     print(to_text(summary, top, request.style));
   return exit_code::done;
 }
@@ -256,8 +259,8 @@ int run(const Request& request) {
 constexpr Command roofline_command{
     .name = "roofline",
     .summary = "What bounds each kernel or layer, and how far from the roof",
-    .arguments = arguments,
-    .flags = flags,
-    .run = run};
+    .arguments = roofline_arguments,
+    .flags = roofline_flags,
+    .run = run_roofline};
 
 }  // namespace strata

@@ -8,12 +8,12 @@
 namespace strata {
 namespace {
 
-constexpr Flag flags[] = {
+constexpr Flag setup_flags[] = {
     {.name = "all", .help = "Install the missing packages, the optional ones included."},
     {.name = "dry-run", .help = "Only print the command that would install them."},
 };
 
-int run(const Request&) {
+int run_setup(const Request&) {
   fail(ErrorKind::environment, "setup belongs to the source tree: run ./strata setup there");
 }
 
@@ -23,7 +23,7 @@ constexpr Command setup_command{
     .name = "setup",
     .summary = "Packages that Strata uses (from the source tree: ./strata setup)",
     .arguments = {},
-    .flags = flags,
-    .run = run};
+    .flags = setup_flags,
+    .run = run_setup};
 
 }  // namespace strata

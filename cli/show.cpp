@@ -13,54 +13,57 @@
 namespace strata {
 namespace {
 
-constexpr std::string_view groupings[] = {"layer", "type", "block"};
+constexpr std::string_view show_groupings[] = {"layer", "type", "block"};
 
-constexpr Flag by_flag{.name = "by",
-                       .value = "WHAT",
-                       .help = "One row per layer, type (of operator) or block.",
-                       .choices = groupings,
-                       .offer = Offer::choices};
-constexpr Flag top_flag{.name = "top", .value = "N", .help = "Only the N rows with the most FLOP."};
-constexpr Flag json_flag{.name = "json",
-                         .value = "FILE",
-                         .help = "Everything as JSON; - is standard output.",
-                         .offer = Offer::file};
-constexpr Flag csv_flag{.name = "csv",
-                        .value = "FILE",
-                        .help = "The rows as CSV; - is standard output.",
-                        .offer = Offer::file};
+constexpr Flag show_by_flag{.name = "by",
+                            .value = "WHAT",
+                            .help = "One row per layer, type (of operator) or block.",
+                            .choices = show_groupings,
+                            .offer = Offer::choices};
+constexpr Flag show_top_flag{
+    .name = "top", .value = "N", .help = "Only the N rows with the most FLOP."};
+constexpr Flag show_json_flag{.name = "json",
+                              .value = "FILE",
+                              .help = "Everything as JSON; - is standard output.",
+                              .offer = Offer::file};
+constexpr Flag show_csv_flag{.name = "csv",
+                             .value = "FILE",
+                             .help = "The rows as CSV; - is standard output.",
+                             .offer = Offer::file};
 constexpr Flag dot_flag{.name = "dot",
                         .value = "FILE",
                         .help = "The graph for Graphviz; - is standard output.",
                         .offer = Offer::file};
 
-constexpr Argument arguments[] = {model_argument};
-constexpr auto flags =
+constexpr Argument show_arguments[] = {model_argument};
+constexpr auto show_flags =
     joined_flags(size_flags, import_flags,
-                 std::array<Flag, 6>{by_flag, top_flag, json_flag, csv_flag, dot_flag, html_flag});
+                 std::array<Flag, 6>{show_by_flag, show_top_flag, show_json_flag, show_csv_flag,
+                                     dot_flag, html_flag});
 
-ModelView view_of(const Arguments& given) {
+ModelView show_view(const Arguments& given) {
   ModelView view;
-  if (const auto by = given.value(by_flag)) {
+  if (const auto by = given.value(show_by_flag)) {
     view.by = *by == "type" ? GroupBy::type : *by == "block" ? GroupBy::block : GroupBy::layer;
   }
-  if (const auto top = given.value(top_flag))
+  if (const auto top = given.value(show_top_flag))
     view.top = static_cast<std::size_t>(parse_whole_number(*top, "--top"));
   return view;
 }
 
-int run(const Request& request) {
+int run_show(const Request& request) {
   const Arguments& given = request.arguments;
-  const ModelView view = view_of(given);
-  check_outputs(given, {&json_flag, &csv_flag, &dot_flag, &html_flag});
+  const ModelView view = show_view(given);
+  check_outputs(given, {&show_json_flag, &show_csv_flag, &dot_flag, &html_flag});
   const ModelSizes sizes = model_sizes(given);
   const Graph graph = load_model(given.word(0), import_options(given));
   const ModelSummary summary = summarize(bind_model(graph, sizes), model_mode(given));
 
   warn(summary.warnings);
   OutputFiles outputs(given);
-  outputs.write(json_flag, [&] { return to_json(summary, {.command = request.command_line}); });
-  outputs.write(csv_flag, [&] { return to_csv(summary, view); });
+  outputs.write(show_json_flag,
+                [&] { return to_json(summary, {.command = request.command_line}); });
+  outputs.write(show_csv_flag, [&] { return to_csv(summary, view); });
   outputs.write(dot_flag, [&] { return to_dot(summary); });
   outputs.write(html_flag, [&] {
     const HtmlPart part = page_part(summary, {.command = request.command_line});
@@ -74,8 +77,8 @@ int run(const Request& request) {
 
 constexpr Command show_command{.name = "show",
                                .summary = "What a network is made of and what each layer costs",
-                               .arguments = arguments,
-                               .flags = flags,
-                               .run = run};
+                               .arguments = show_arguments,
+                               .flags = show_flags,
+                               .run = run_show};
 
 }  // namespace strata

@@ -28,43 +28,44 @@
 namespace strata {
 namespace {
 
-constexpr Flag csv_flag{.name = "csv",
-                        .value = "FILE",
-                        .help = "A line per point; - is standard output.",
-                        .offer = Offer::file};
-constexpr Flag jsonl_flag{.name = "jsonl",
-                          .value = "FILE",
-                          .help = "A JSON object per line and point.",
-                          .offer = Offer::file};
+constexpr Flag sweep_csv_flag{.name = "csv",
+                              .value = "FILE",
+                              .help = "A line per point; - is standard output.",
+                              .offer = Offer::file};
+constexpr Flag sweep_jsonl_flag{.name = "jsonl",
+                                .value = "FILE",
+                                .help = "A JSON object per line and point.",
+                                .offer = Offer::file};
 constexpr Flag db_flag{
     .name = "db", .value = "FILE", .help = "A row per point in SQLite.", .offer = Offer::file};
-constexpr Flag resume_flag{.name = "resume", .help = "Go on with files of this sweep."};
-constexpr Flag force_flag{.name = "force", .help = "Replace files that are there."};
+constexpr Flag sweep_resume_flag{.name = "resume", .help = "Go on with files of this sweep."};
+constexpr Flag sweep_force_flag{.name = "force", .help = "Replace files that are there."};
 constexpr Flag threads_flag{
     .name = "threads", .letter = 'j', .value = "N", .help = "Cores to use; all of them."};
-constexpr Flag dry_run_flag{.name = "dry-run", .help = "Only how many points, and how long."};
+constexpr Flag sweep_dry_run_flag{.name = "dry-run", .help = "Only how many points, and how long."};
 constexpr Flag summary_flag{.name = "summary", .help = "A short table for people."};
-constexpr Flag from_flag{.name = "from",
-                         .value = "FILE",
-                         .help = "Look at an earlier run instead of running.",
-                         .offer = Offer::file};
+constexpr Flag sweep_from_flag{.name = "from",
+                               .value = "FILE",
+                               .help = "Look at an earlier run instead of running.",
+                               .offer = Offer::file};
 
-constexpr Argument arguments[] = {{.name = "MODEL",
-                                   .help = "Built-in networks, their files, or a sweep file.",
-                                   .offer = Offer::model,
-                                   .is_required = false,
-                                   .repeats = true}};
-constexpr auto flags = joined_flags(
+constexpr Argument sweep_arguments[] = {{.name = "MODEL",
+                                         .help = "Built-in networks, their files, or a sweep file.",
+                                         .offer = Offer::model,
+                                         .is_required = false,
+                                         .repeats = true}};
+constexpr auto sweep_flags = joined_flags(
     range_flags, named_range_flags, sweep_switches, import_flags, answer_flags, sweep_plot_flags,
-    std::array<Flag, 10>{csv_flag, jsonl_flag, db_flag, html_flag, resume_flag, force_flag,
-                         threads_flag, dry_run_flag, summary_flag, from_flag});
+    std::array<Flag, 10>{sweep_csv_flag, sweep_jsonl_flag, db_flag, html_flag, sweep_resume_flag,
+                         sweep_force_flag, threads_flag, sweep_dry_run_flag, summary_flag,
+                         sweep_from_flag});
 
 IfPresent if_present(const Arguments& given) {
-  if (given.has(resume_flag) && given.has(force_flag))
+  if (given.has(sweep_resume_flag) && given.has(sweep_force_flag))
     fail(ErrorKind::usage, "--resume and --force exclude each other");
-  return given.has(resume_flag)  ? IfPresent::resume
-         : given.has(force_flag) ? IfPresent::replace
-                                 : IfPresent::refuse;
+  return given.has(sweep_resume_flag)  ? IfPresent::resume
+         : given.has(sweep_force_flag) ? IfPresent::replace
+                                       : IfPresent::refuse;
 }
 
 std::int64_t thread_count(const Arguments& given) {
@@ -75,7 +76,7 @@ std::int64_t thread_count(const Arguments& given) {
 
 /// Beside the first file that a run can be resumed with; null: there is none.
 std::unique_ptr<SweepJournal> journal_of(const Arguments& given, const Sweep& sweep) {
-  for (const Flag* flag : {&csv_flag, &jsonl_flag, &db_flag}) {
+  for (const Flag* flag : {&sweep_csv_flag, &sweep_jsonl_flag, &db_flag}) {
     const auto path = given.value(*flag);
     if (!path || *path == "-") continue;
     std::error_code problem;  // of a file that is not there yet
@@ -90,16 +91,17 @@ std::unique_ptr<SweepJournal> journal_of(const Arguments& given, const Sweep& sw
 class Outputs {
  public:
   Outputs(const Arguments& given, const Sweep& sweep, bool is_among_ranks) {
-    check_outputs(given, {&csv_flag, &jsonl_flag, &db_flag, &answers_json_flag, &sweep_plot_flag,
-                          &html_flag});
+    check_outputs(given, {&sweep_csv_flag, &sweep_jsonl_flag, &db_flag, &answers_json_flag,
+                          &sweep_plot_flag, &html_flag});
     check_sweep_page(given);
-    const bool has_file = given.has(csv_flag) || given.has(jsonl_flag) || given.has(db_flag);
+    const bool has_file =
+        given.has(sweep_csv_flag) || given.has(sweep_jsonl_flag) || given.has(db_flag);
     // mpirun gives its children a terminal whatever its own output is.
     const bool is_terminal = !is_among_ranks && ::isatty(STDOUT_FILENO) == 1;
     if (is_among_ranks && !has_file)
       fail(ErrorKind::usage, "under MPI the points go to a file: give --csv, --jsonl or --db");
-    add_text(given, csv_flag, TextForm::csv, sweep);
-    add_text(given, jsonl_flag, TextForm::json_lines, sweep);
+    add_text(given, sweep_csv_flag, TextForm::csv, sweep);
+    add_text(given, sweep_jsonl_flag, TextForm::json_lines, sweep);
     if (const auto path = given.value(db_flag)) {
       sinks_.push_back(database_sink(*path, if_present(given), sweep.columns(), sweep.identity()));
     }
@@ -176,7 +178,7 @@ int describe(const Sweep& sweep, std::int64_t threads) {
 std::string resume_command(const Request& request) {
   std::string line = request.command_line;
   if (const std::size_t at = line.find(" --force"); at != std::string::npos) line.erase(at, 8);
-  return request.arguments.has(resume_flag) ? line : line + " --resume";
+  return request.arguments.has(sweep_resume_flag) ? line : line + " --resume";
 }
 
 int end_of(const Request& request, const SweepOutcome& outcome, const Outputs& outputs,
@@ -204,7 +206,7 @@ int end_of(const Request& request, const SweepOutcome& outcome, const Outputs& o
 // A summary of what an earlier run began needs its points too.
 SweepTable whole_table(const Arguments& given, const Outputs& outputs, std::int64_t first) {
   if (first == 0) return outputs.table();
-  for (const Flag* flag : {&csv_flag, &jsonl_flag, &db_flag}) {
+  for (const Flag* flag : {&sweep_csv_flag, &sweep_jsonl_flag, &db_flag}) {
     if (const auto path = given.value(*flag)) return read_sweep_table(*path);
   }
   return outputs.table();
@@ -214,7 +216,7 @@ int show_earlier(const Request& request) {
   if (!request.arguments.words().empty())
     fail(ErrorKind::usage, "--from takes results as they are; it goes with no network");
   check_plot(request.arguments);
-  SweepTable table = read_sweep_table(*request.arguments.value(from_flag));
+  SweepTable table = read_sweep_table(*request.arguments.value(sweep_from_flag));
   return print_answers_from(request, std::move(table));
 }
 
@@ -234,7 +236,7 @@ int run_here(const Request& request, RankSession* ranks) {
   for (const Graph& graph : sweep.graphs()) warn(graph.warnings);
   check_questions(given, sweep);
   check_plot(given, sweep);
-  if (given.has(dry_run_flag)) return describe(sweep, threads);
+  if (given.has(sweep_dry_run_flag)) return describe(sweep, threads);
 
   const std::unique_ptr<SweepJournal> journal = journal_of(given, sweep);
   if (journal != nullptr) journal->load(if_present(given));  // an error leaves the files alone
@@ -274,7 +276,7 @@ int run_among_ranks(const Request& request, const RankPlace& place) {
   const Arguments& given = request.arguments;
   if (given.has(threads_flag))
     fail(ErrorKind::usage, "--threads is for one process; under MPI start a rank per core");
-  if (given.has(dry_run_flag) || given.has(from_flag))
+  if (given.has(sweep_dry_run_flag) || given.has(sweep_from_flag))
     fail(ErrorKind::usage, "--dry-run and --from are for one process; start it without mpirun");
   if (!has_mpi()) become_mpi_program(request.words);
   RankSession ranks;
@@ -290,10 +292,10 @@ int run_among_ranks(const Request& request, const RankPlace& place) {
   }
 }
 
-int run(const Request& request) {
+int run_sweep(const Request& request) {
   const RankPlace place = rank_place();
   if (place.count > 1) return run_among_ranks(request, place);
-  if (request.arguments.has(from_flag)) return show_earlier(request);
+  if (request.arguments.has(sweep_from_flag)) return show_earlier(request);
   return run_here(request, nullptr);
 }
 
@@ -301,8 +303,8 @@ int run(const Request& request) {
 
 constexpr Command sweep_command{.name = "sweep",
                                 .summary = "Predictions over ranges of hardware, sizes and options",
-                                .arguments = arguments,
-                                .flags = flags,
-                                .run = run};
+                                .arguments = sweep_arguments,
+                                .flags = sweep_flags,
+                                .run = run_sweep};
 
 }  // namespace strata

@@ -3,7 +3,9 @@
 # *.cu, compiled by nvcc; all else is *.cpp. CUDA's run time is linked in, and cuBLAS, cuBLASLt, cuDNN and NVML are
 # loaded when they are first needed, so that the same program runs, without a GPU's numbers, where no driver is.
 #
-# STRATA_CUDA is AUTO (built when nvcc is found and works), ON (an error when it is not) or OFF.
+# STRATA_CUDA is AUTO (built when nvcc is found and works and an NVIDIA GPU is here, for that GPU), ON (for every
+# generation; an error when nvcc is not found) or OFF. Kernels take longer to compile than many other things, and
+# where no GPU is they can only say so.
 set(STRATA_CUDA AUTO CACHE STRING "The CUDA backend: AUTO, ON or OFF")
 set_property(CACHE STRATA_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(STRATA_CUDA_TOOLKIT_VERSION "")
@@ -11,11 +13,17 @@ set(STRATA_CUDA_TOOLKIT_VERSION "")
 # Sets `problem`, or leaves it empty and CUDA ready. In a macro, for a language belongs to the directory.
 macro(strata_find_cuda problem)
   set(${problem} "")
+  set(cuda_architectures "80-real;90-real;90-virtual")
+  if(STRATA_CUDA STREQUAL "AUTO")
+    set(cuda_architectures native)
+  endif()
   find_program(STRATA_NVCC nvcc
     HINTS "${CUDAToolkit_ROOT}" ENV CUDAToolkit_ROOT ENV CUDA_PATH ENV CUDA_HOME /usr/local/cuda PATH_SUFFIXES bin)
   mark_as_advanced(STRATA_NVCC)
   if(NOT STRATA_NVCC)
     set(${problem} "no CUDA toolkit was found (nvcc)")
+  elseif(STRATA_CUDA STREQUAL "AUTO" AND NOT EXISTS /proc/driver/nvidia/version)
+    set(${problem} "no NVIDIA GPU is here (STRATA_CUDA=ON builds them all the same)")
   else()
     # By the environment: a compiler that is set by the variable would count as checked.
     if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
@@ -23,7 +31,7 @@ macro(strata_find_cuda problem)
     endif()
     # One binary per generation that has instructions of its own; newer chips translate the last one's PTX.
     if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
-      set(CMAKE_CUDA_ARCHITECTURES "80-real;90-real;90-virtual" CACHE STRING "GPUs to compile for")
+      set(CMAKE_CUDA_ARCHITECTURES "${cuda_architectures}" CACHE STRING "GPUs to compile for")
     endif()
     if(STRATA_CUDA STREQUAL "AUTO")
       include(CheckLanguage)

@@ -68,6 +68,14 @@ TEST(Measure, runs_forward_alone) {
   EXPECT_EQ(outcome.out.find("update"), std::string::npos);
 }
 
+TEST(Measure, lists_several_networks) {
+  const Outcome outcome = measure({"lenet5", "lstm", "--batch", "1", "--iterations", "1"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("lenet5"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("lstm"), std::string::npos) << outcome.out;
+  EXPECT_EQ(measure({"lenet5", "lstm", "--json", "-"}).exit_code, 2);
+}
+
 TEST(Measure, refuses_what_makes_no_sense) {
   EXPECT_EQ(measure({"lenet5", "--device", "tpu"}).exit_code, 2);
   EXPECT_EQ(measure({"lenet5", "--iterations", "0"}).exit_code, 2);

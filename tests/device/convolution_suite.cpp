@@ -245,7 +245,9 @@ void print_shares(const cuda::SharedContext& context) {
   ConvShape vgg = paper_shape(64, 112, 128, 3, 1, 64);
   vgg.pad_height = vgg.pad_width = 1;
   for (const ConvShape& shape :
-       {paper_shape(64, 128, 64, 11, 1, 3), paper_shape(128, 32, 128, 9, 1, 128), vgg})
+       {paper_shape(64, 128, 64, 11, 1, 3), paper_shape(128, 128, 96, 11, 1, 3),
+        paper_shape(128, 32, 128, 9, 1, 128), paper_shape(128, 16, 128, 7, 1, 128),
+        paper_shape(128, 13, 384, 3, 1, 384), vgg})
     print_product_share(context, shape);
   const double rate = copy_bytes_per_s(context->stream.get());
   const auto fft = cuda::fft_strategy(context, "fft32gemm", {32, false});

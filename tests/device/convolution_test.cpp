@@ -197,14 +197,14 @@ TEST_F(Convolution, every_strategy_is_right_on_random_shapes) {
 
 TEST_F(Convolution, halves_are_added_in_single_precision) {
   for (const auto& strategy : device_->strategies()) {
-    if (strategy->is_vendor()) continue;
+    if (strategy->name() == "cudnn:graph-best") continue;  // compiles engines for a minute
+    const int wanted = strategy->is_vendor() ? 3 : 8;
     for (const ConvPass pass : all_conv_passes) {
       for (const DType dtype : {DType::fp16, DType::bf16}) {
         std::mt19937 random(3);
-        for (int done = 0; done < 8;) {
+        for (int attempt = 0, done = 0; attempt < 60 && done < wanted; ++attempt) {
           const ConvProblem problem{random_shape(random), pass, dtype};
-          if (!is_worth_a_test(problem.shape)) continue;
-          if (strategy->refusal(problem)) break;
+          if (!is_worth_a_test(problem.shape) || strategy->refusal(problem)) continue;
           expect_right(*device_, *strategy, problem, static_cast<unsigned>(++done));
         }
       }

@@ -12,8 +12,6 @@
 #include <array>
 #include <cmath>
 #include <csignal>
-#include <cstdlib>
-#include <iostream>
 #include <map>
 #include <set>
 
@@ -44,9 +42,7 @@ class Counters : public OnDevice {
     OnDevice::SetUp();
     if (IsSkipped()) return;
     try {
-      // For experiments with the library: one profiler for all sessions.
-      const bool keeps = std::getenv("STRATA_TEST_KEEP_PROFILER") != nullptr;
-      counters_ = open_range_counters(device_.index, {.renews_profiler = !keeps});
+      counters_ = open_range_counters(device_.index);
     } catch (const Error& error) {
       GTEST_SKIP() << error.what();
     }
@@ -230,7 +226,6 @@ TEST_F(Counters, sessions_follow_each_other) {
   for (const PlannedSession* session : order) {
     CounterPlan one{.preset = session->name};
     one.sessions.push_back(*session);
-    std::cerr << "session " << session->name << std::endl;
     const CounterTable table = counters_->count(one, work);
     ASSERT_EQ(table.ranges.size(), 2U);
     for (const RangeCounts& range : table.ranges)

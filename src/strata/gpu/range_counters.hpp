@@ -68,15 +68,8 @@ class RangeCounters {
   virtual CounterTable count(const CounterPlan& plan, const CountedWork& work) = 0;
 };
 
-struct RangeCounterOptions {
-  /// A profiler of its own for each session: 0.15 s more each, on an H200. With one for all, CUPTI
-  /// 13.0.1 crashed when the second session, of other counters, started.
-  bool renews_profiler = true;
-};
-
 /// Counters of the GPU whose context is current in this thread. Errors (environment) say why not:
 /// no CUPTI in this build or here, permission, another profiler, a kind of device without.
-std::unique_ptr<RangeCounters> open_range_counters(int device,
-                                                   const RangeCounterOptions& options = {});
+std::unique_ptr<RangeCounters> open_range_counters(int device);
 
 }  // namespace strata

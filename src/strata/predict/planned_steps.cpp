@@ -71,7 +71,8 @@ void PlannedSteps::lay(const Plan& plan, const PredictOptions& options,
 
 template <bool is_on_demand>
 void PlannedSteps::lay_step(const Plan& plan, StepId step) {
-  PlannedStep planned;  // kept in registers as far as possible
+  PlannedStep& planned = steps_[step];
+  planned = {};
   first_loads_[step] = load_count_;
   planned.stream_in_bytes = refetch_bytes(step);
   if constexpr (is_on_demand) {
@@ -115,7 +116,6 @@ void PlannedSteps::lay_step(const Plan& plan, StepId step) {
   traffic_bytes_ += planned.stream_in_bytes + planned.stream_out_bytes;
   occupied_[step] = passing_bytes_ + held;
   passing_bytes_ += passes_on;
-  steps_[step] = planned;
 }
 
 void PlannedSteps::lay_streamed(std::uint32_t u, PlannedStep& planned) {

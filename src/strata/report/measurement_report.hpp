@@ -7,6 +7,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 
 /// A MeasurementSummary as text of several kinds: pure functions, one file each.
@@ -30,5 +32,15 @@ std::string to_json(const MeasurementSummary& summary, const Provenance& provena
 /// A timeline for Perfetto or chrome://tracing: one iteration by layers and, where they were
 /// traced, one by kernels.
 std::string to_trace(const MeasurementSummary& summary);
+
+/// One of several networks that were measured, or why it could not be.
+struct NetworkMeasurement {
+  std::string model;  ///< as it was asked for
+  std::optional<MeasurementSummary> summary = {};
+  std::string reason = {};
+};
+/// A line per network: time, rate, memory, loss before and after, layers that did not run.
+std::string to_text(std::span<const NetworkMeasurement> networks, const TextStyle& style);
+std::string to_csv(std::span<const NetworkMeasurement> networks);
 
 }  // namespace strata

@@ -114,6 +114,28 @@ TEST(MeasurementReport, has_a_line_of_csv_and_a_slice_of_the_timeline_for_every_
   EXPECT_EQ(slices, 13U + 13U);  // parts, and kernels
 }
 
+TEST(MeasurementReport, has_a_line_per_network) {
+  Bench bench;
+  const std::vector<NetworkMeasurement> networks = {
+      {.model = "two_layers", .summary = bench.summary()},
+      {.model = "too_large", .reason = "not enough memory"}};
+  const std::string text = to_text(networks, {});
+  for (const char* part : {"training iterations on reference device, fp64", "two_layers", "all",
+                           "too_large: not enough memory"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  const std::string csv = to_csv(networks);
+  std::size_t line_begin = 0;
+  for (int line = 0; line < 3; ++line) {
+    const std::size_t line_end = csv.find('\n', line_begin);
+    ASSERT_NE(line_end, std::string::npos);
+    EXPECT_EQ(std::count(csv.begin() + static_cast<std::ptrdiff_t>(line_begin),
+                         csv.begin() + static_cast<std::ptrdiff_t>(line_end), ','),
+              14)
+        << csv;
+    line_begin = line_end + 1;
+  }
+}
+
 TEST(ComparisonReport, sets_two_profiles_side_by_side) {
   Bench bench;
   const Profile a = bench.summary().measured.profile;

@@ -22,6 +22,8 @@ bool is_unrolling(const ConvStrategyName& each) {
   return contains(each.name, "unroll") || contains(each.name, "gemm");
 }
 bool is_direct(const ConvStrategyName& each) { return each.name == "direct"; }
+/// Engines of cuDNN's graph may be any algorithm, Fourier's among them.
+bool is_any_engine(const ConvStrategyName& each) { return contains(each.name, "cudnn:graph"); }
 
 /// The least and the most of some numbers.
 struct Extent {
@@ -106,7 +108,8 @@ class ConvolutionStudy {
     for (const std::string_view name : series) {
       each_point(name, [&](const ConvPoint& point) {
         const auto fft = times(point, is_fft);
-        const auto others = times(point, [](const auto& each) { return !is_fft(each); });
+        const auto others =
+            times(point, [](const auto& each) { return !is_fft(each) && !is_any_engine(each); });
         if (!fft || !others) return;
         speedup.add(others->least / fft->least);
         speedup.add(others->most / fft->least);
@@ -238,7 +241,7 @@ class ConvolutionStudy {
     std::size_t unrolling = 0;
     each_point("f", [&](const ConvPoint& point) {
       if (*point.at <= 160) return;
-      const auto all = times(point, [](const auto&) { return true; });
+      const auto all = times(point, [](const auto& each) { return !is_any_engine(each); });
       const auto gemm = times(point, is_unrolling);
       if (!all || !gemm) return;
       ++points;
@@ -249,7 +252,8 @@ class ConvolutionStudy {
     std::size_t ahead = 0;
     each_point("f", [&](const ConvPoint& point) {
       const auto rest = times(point, [](const auto& each) {
-        return !is_fft(each) && !is_unrolling(each) && !is_vendor_default(each);
+        return !is_fft(each) && !is_unrolling(each) && !is_vendor_default(each) &&
+               !is_any_engine(each);
       });
       const auto gemm = times(point, is_unrolling);
       if (*point.at > 160 && gemm && (!rest || gemm->least <= rest->least)) ++ahead;

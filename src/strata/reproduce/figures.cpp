@@ -201,7 +201,7 @@ Figure time_figure(const Results& results) {
                    .plot_height = 150}};
 }
 
-double average(const PointTotals& totals) { return totals.bytes() / totals.time_s; }
+double average(const ThesisTotals& totals) { return totals.bytes() / totals.time_s; }
 
 Chart bandwidth_panel(const NetworkResults& network) {
   const auto& rows = network.capacities;
@@ -321,7 +321,7 @@ Axis relative_axis(std::string title) {
 }
 
 Chart prefetch_panel(const NetworkResults& network) {
-  const auto against_naive = [](PointTotals PolicyPoint::*which) {
+  const auto against_naive = [](ThesisTotals PolicyPoint::*which) {
     return [which](const PolicyPoint& row) {
       return (row.*which).time_s / row.naive_prefetch.time_s - 1;
     };
@@ -348,7 +348,7 @@ Chart offload_panel(const NetworkResults& network) {
 }
 
 std::string policy_rows(const Results& results, bool of_prefetch) {
-  using Named = std::pair<std::string_view, PointTotals PolicyPoint::*>;
+  using Named = std::pair<std::string_view, ThesisTotals PolicyPoint::*>;
   const std::vector<Named> policies =
       of_prefetch ? std::vector<Named>{{"none", &PolicyPoint::no_prefetch},
                                        {"next-layer", &PolicyPoint::naive_prefetch},
@@ -362,7 +362,7 @@ std::string policy_rows(const Results& results, bool of_prefetch) {
   for (const NetworkResults& network : results) {
     for (const PolicyPoint& row : network.policies) {
       for (const auto& [name, which] : policies) {
-        const PointTotals& totals = row.*which;
+        const ThesisTotals& totals = row.*which;
         rows.add(network.network.model, row.capacity_mb << 20, thesis_flop_per_s,
                  thesis_bytes_per_s, name, totals.time_s, totals.in_bytes, totals.out_bytes);
       }

@@ -20,7 +20,7 @@ constexpr std::int64_t batches[] = {4, 8, 16, 32, 64, 128, 256};
 
 using Tasks = std::vector<std::function<void()>>;
 
-PointTotals totals_of(const Prediction& prediction) {
+ThesisTotals totals_of(const Prediction& prediction) {
   return {.time_s = prediction.time_s,
           .in_bytes = prediction.in_bytes,
           .out_bytes = prediction.out_bytes};
@@ -28,7 +28,8 @@ PointTotals totals_of(const Prediction& prediction) {
 
 /// What stays on chip does not depend on rates nor on when it is loaded: one decision serves all
 /// points of a capacity.
-PointTotals with(const ThesisNetwork& network, const Decision& decision, const ThesisPoint& point) {
+ThesisTotals with(const ThesisNetwork& network, const Decision& decision,
+                  const ThesisPoint& point) {
   Decision changed = decision;
   changed.hardware = point.hardware();
   changed.hardware.capacity_bytes = decision.hardware.capacity_bytes;

@@ -10,7 +10,7 @@
 /// The points behind the figures of the thesis, for one of its networks. Base units.
 namespace strata {
 
-struct PointTotals {
+struct ThesisTotals {
   double time_s = 0;
   std::int64_t in_bytes = 0;
   std::int64_t out_bytes = 0;
@@ -21,19 +21,19 @@ struct PointTotals {
 /// Figures 5.2, 5.3 and 5.4: one capacity, three pairs of rates.
 struct CapacityPoint {
   std::int64_t capacity_mb = 0;
-  PointTotals base;            ///< 13.45 TFLOP/s, 616 GB/s
-  PointTotals faster_compute;  ///< 23.04 TFLOP/s
-  PointTotals faster_memory;   ///< 1555 GB/s
+  ThesisTotals base;            ///< 13.45 TFLOP/s, 616 GB/s
+  ThesisTotals faster_compute;  ///< 23.04 TFLOP/s
+  ThesisTotals faster_memory;   ///< 1555 GB/s
 };
 
 /// Figures 4.1 and 4.2: the thesis's own ways of loading and storing, and the naive ones.
 struct PolicyPoint {
   std::int64_t capacity_mb = 0;
-  PointTotals no_prefetch;
-  PointTotals naive_prefetch;
-  PointTotals listing_prefetch;
-  PointTotals soonest_prefetch;  ///< with look-ahead offload: what all other figures use
-  PointTotals on_demand_offload;
+  ThesisTotals no_prefetch;
+  ThesisTotals naive_prefetch;
+  ThesisTotals listing_prefetch;
+  ThesisTotals soonest_prefetch;  ///< with look-ahead offload: what all other figures use
+  ThesisTotals on_demand_offload;
 };
 
 /// Figure 5.5: time by kind of layer.

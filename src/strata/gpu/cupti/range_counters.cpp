@@ -73,13 +73,13 @@ class Claim {
 
 class CuptiRangeCounters final : public RangeCounters {
  public:
-  CuptiRangeCounters(int device, const RangeCounterOptions& options) : options_(options) {
+  explicit CuptiRangeCounters(int device) {
     STRATA_CUPTI_PARAMETERS(CUpti_Profiler_Initialize_Params, parameters);
     STRATA_CUPTI_CALL(profiler_initialize, &parameters);
     check_device(device);
     chip_ = chip_of(device);
     host_ = counter_host(chip_);
-    const RangeProfiler may_we(current_context());
+    const RangeProfiler allowed(current_context());  // errors when we may not
   }
 
   const std::string& chip() const override { return chip_; }
@@ -108,7 +108,10 @@ class CuptiRangeCounters final : public RangeCounters {
     for (const std::string& name : names.names) table.ranges.push_back({name, {}});
     if (table.ranges.empty()) return table;
     for (const PlannedSession& session : plan.sessions) {
-      const RangeValues values = count_one(session, names.names, work);
+      // One of its own for each: CUPTI 13.0.1 goes on with the counters of the first session when
+      // it is set up anew, and reads that session's memory.
+      RangeProfiler profiler(current_context());
+      const RangeValues values = count_session(profiler, chip_, session.metrics, names.names, work);
       for (const PlannedColumn& column : session.columns) {
         table.columns.push_back({column.key, column.unit, column.about});
         for (std::size_t i = 0; i < values.size(); ++i)
@@ -119,21 +122,9 @@ class CuptiRangeCounters final : public RangeCounters {
   }
 
  private:
-  RangeValues count_one(const PlannedSession& session, std::span<const std::string> ranges,
-                        const CountedWork& work) {
-    if (options_.renews_profiler) {
-      RangeProfiler own(current_context());
-      return count_session(own, chip_, session.metrics, ranges, work);
-    }
-    if (!profiler_) profiler_.emplace(current_context());
-    return count_session(*profiler_, chip_, session.metrics, ranges, work);
-  }
-
-  RangeCounterOptions options_;
   Claim claim_;
   std::string chip_;
   std::unique_ptr<CounterHost> host_;
-  std::optional<RangeProfiler> profiler_;
 };
 
 }  // namespace
@@ -141,10 +132,10 @@ class CuptiRangeCounters final : public RangeCounters {
 
 namespace strata {
 
-std::unique_ptr<RangeCounters> open_range_counters(int device, const RangeCounterOptions& options) {
+std::unique_ptr<RangeCounters> open_range_counters(int device) {
   cupti::require_driver();
   cupti::cupti_functions();
-  return std::make_unique<cupti::CuptiRangeCounters>(device, options);
+  return std::make_unique<cupti::CuptiRangeCounters>(device);
 }
 
 }  // namespace strata

@@ -176,7 +176,7 @@ RangeValues count_session(RangeProfiler& profiler, const std::string& chip,
                           const CountedWork& work) {
   HostObject host(chip);
   check_cupti(host.add(metrics), "cuptiProfilerHostConfigAddMetrics");
-  SessionImages& images = profiler.new_images();
+  SessionImages& images = profiler.images;
   images.config = host.config();
   images.counters = counter_image(profiler.get(), metrics, ranges.size());
   const int expected_passes = passes_of(images.config);

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,18 +31,16 @@ class RangeProfiler {
   RangeProfiler& operator=(const RangeProfiler&) = delete;
   CUpti_RangeProfiler_Object* get() const { return object_; }
 
-  /// The images stay where they are for as long as this lives.
-  SessionImages& new_images() { return *images_.emplace_back(std::make_unique<SessionImages>()); }
+  SessionImages images;  ///< of its one session
 
  private:
-  std::vector<std::unique_ptr<SessionImages>> images_;
   CUpti_RangeProfiler_Object* object_ = nullptr;
 };
 
 /// Values of metrics, range by range.
 using RangeValues = std::vector<std::map<std::string, double, std::less<>>>;
 
-/// Runs the work until these metrics are read in every range.
+/// Runs the work until these metrics are read in every range; once per profiler.
 RangeValues count_session(RangeProfiler& profiler, const std::string& chip,
                           std::span<const std::string> metrics, std::span<const std::string> ranges,
                           const CountedWork& work);

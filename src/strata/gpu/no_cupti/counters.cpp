@@ -15,7 +15,7 @@ std::unique_ptr<CounterHost> counter_host(const std::string&) {
   fail(ErrorKind::environment, "{}", built_without_cupti);
 }
 
-std::unique_ptr<RangeCounters> open_range_counters(int, const RangeCounterOptions&) {
+std::unique_ptr<RangeCounters> open_range_counters(int) {
   fail(ErrorKind::environment, "{}", built_without_cupti);
 }
 

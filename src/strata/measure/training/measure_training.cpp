@@ -41,9 +41,9 @@ class Measuring {
     const std::unique_ptr<ConditionWatch> watch = device_.watch();
     if (options_.times_whole_apart) time_whole_iterations();
     time_parts();
-    if (watch) result_.conditions = watch->stop();
-    trace_kernels();
     if (options_.wants_recording) time_recorded();
+    if (watch) result_.conditions = watch->stop();
+    trace_kernels();  // last: a tracing library may slow down what comes after it
     result_.loss_after = engine_->loss();
     finish_rows();
     note_conditions();

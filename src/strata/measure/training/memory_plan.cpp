@@ -128,6 +128,7 @@ std::vector<LayerMemory> memory_by_layer(const Wiring& wiring) {
     sum = checked_add(sum, slot.bytes);
   }
   std::vector<LayerMemory> layers;
+  layers.reserve(bytes.size());
   for (const auto& [node, sum] : bytes) layers.push_back({node, sum});
   std::stable_sort(layers.begin(), layers.end(),
                    [](const LayerMemory& a, const LayerMemory& b) { return a.bytes > b.bytes; });

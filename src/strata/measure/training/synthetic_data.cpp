@@ -170,7 +170,8 @@ double unit_number(std::uint64_t key, std::int64_t index) {
 // Su et al., "RoFormer", 2021: position × 10000^(−2·pair/width).
 double angle(std::int64_t index, const BoundTensor& table) {
   const std::int64_t pairs = table[table.axes() - 1];
-  const auto position = static_cast<double>(index / pairs);
+  const std::int64_t row = index / pairs;
+  const auto position = static_cast<double>(row);
   const double part = static_cast<double>(index % pairs) / static_cast<double>(pairs);
   return position * std::pow(10000.0, -part);
 }

@@ -16,6 +16,7 @@ std::int64_t divide_rounding_up(std::int64_t a, std::int64_t b) { return (a + b 
 /// should stay in the second cache: wide images are cut into panels, narrow ones put side by side.
 struct UnrollPlan {
   static constexpr std::int64_t wide = 1024;             ///< columns of a panel
+  static constexpr std::int64_t least_wide = 128;        ///< below, even a copy is worth it
   static constexpr std::int64_t block_floats = 1 << 19;  ///< of a block of the matrix
 
   std::int64_t pixels = 1;  ///< of one image's output
@@ -40,18 +41,21 @@ UnrollPlan unroll_plan(const ConvShape& s, ConvPass pass, int threads) {
   p.taps = s.kernel_height * s.kernel_width;
   p.matrix_rows = s.channels / s.groups * p.taps;
   p.filters = s.filters / s.groups;
-  if (p.pixels <= UnrollPlan::wide / 2 && s.batch > 1) {
+  const bool is_own_matrix = p.taps == 1 && s.stride_height == 1 && s.stride_width == 1 &&
+                             s.pad_height == 0 && s.pad_width == 0;
+  if (p.pixels <= (is_own_matrix ? UnrollPlan::least_wide : UnrollPlan::wide / 2) && s.batch > 1) {
     const std::int64_t share = divide_rounding_up(s.batch, threads);
     p.images_per_panel = std::clamp<std::int64_t>(UnrollPlan::wide / p.pixels, 1, share);
   } else {
     const std::int64_t least =
         s.batch * s.groups < threads && p.pixels >= 64 * threads ? threads : 1;
-    p.panels_per_image = std::max(least, divide_rounding_up(p.pixels, UnrollPlan::wide));
+    // An image that is its own matrix is cut by the product itself.
+    p.panels_per_image =
+        is_own_matrix ? least : std::max(least, divide_rounding_up(p.pixels, UnrollPlan::wide));
   }
   const std::int64_t part = divide_rounding_up(p.pixels, p.panels_per_image);
   p.width = std::min(divide_rounding_up(part, 16) * 16, p.pixels) * p.images_per_panel;
-  p.is_pointwise = p.images_per_panel == 1 && p.taps == 1 && s.stride_height == 1 &&
-                   s.stride_width == 1 && s.pad_height == 0 && s.pad_width == 0;
+  p.is_pointwise = p.images_per_panel == 1 && is_own_matrix;
   p.rows = std::clamp<std::int64_t>(UnrollPlan::block_floats / p.width, 1, p.matrix_rows);
   if (pass == ConvPass::input_gradient) {  // whole channels, so that no two threads meet in a pixel
     p.rows = std::max<std::int64_t>(1, p.rows / p.taps) * p.taps;

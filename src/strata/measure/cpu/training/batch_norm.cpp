@@ -35,26 +35,16 @@ const T* own_of(const NodeMemory& m, bool is_there, std::size_t input) {
   return is_there ? real<T>(m.inputs[input]) : nullptr;
 }
 
-/// Sums over the batch and space of channels begin … end: those of first(n, place, count) come to
-/// sums[0], of second to sums[1], each one per channel. A channel's numbers stay in the cache for
-/// what follows.
-template <class T, class First, class Second>
-void channel_sums(const BatchPlan& plan, std::int64_t begin, std::int64_t end, const First& first,
-                  const Second& second, double* sums) {
-  const std::int64_t width = end - begin;
-  std::fill(sums, sums + 2 * width, 0.0);
-  for (std::int64_t c = begin; c < end; ++c) {
-    double a = 0, b = 0;
-    for (std::int64_t n = 0; n < plan.batch; ++n) {
-      const std::int64_t at = plan.place(n, c);
-      a += static_cast<double>(
-          sum_loop<T>(plan.space, [&](std::int64_t i) { return first(c, at + i); }));
-      b += static_cast<double>(
-          sum_loop<T>(plan.space, [&](std::int64_t i) { return second(c, at + i); }));
-    }
-    sums[c - begin] = a;
-    sums[width + c - begin] = b;
+/// Both sums over the batch of what pair(place) gives for a channel's stretch of space.
+template <class T, class Pair>
+PairOfSums<double> channel_sums(const BatchPlan& plan, std::int64_t c, const Pair& pair) {
+  PairOfSums<double> total;
+  for (std::int64_t n = 0; n < plan.batch; ++n) {
+    const PairOfSums<T> sums = pair(plan.place(n, c));
+    total.first += static_cast<double>(sums.first);
+    total.second += static_cast<double>(sums.second);
   }
+  return total;
 }
 
 /// y[i] = x[i] · a[c] + b[c] for channels begin … end
@@ -74,7 +64,7 @@ void apply_lines(const BatchPlan& plan, std::int64_t begin, std::int64_t end, co
     const T slope = a[c - begin], offset = b[c - begin];
     for (std::int64_t n = 0; n < plan.batch; ++n) {
       const std::int64_t at = plan.place(n, c);
-      for (std::int64_t i = at; i < at + plan.space; ++i) y[i] = x[i] * slope + offset;
+      vector_loops<T>().line(x + at, slope, offset, nullptr, nullptr, y + at, plan.space);
     }
   }
 }
@@ -93,6 +83,22 @@ void update_running(const BatchPlan& plan, const NodeMemory& m, std::int64_t c, 
       static_cast<T>((1 - momentum) * static_cast<double>(*running_variance) + momentum * unbiased);
 }
 
+struct Statistics {
+  double mean = 0, variance = 0;
+};
+
+template <class T>
+Statistics batch_statistics(const BatchPlan& plan, const T* x, std::int64_t c) {
+  // Around the first number, so that a large mean does not eat the digits of the variance.
+  const T base = x[plan.place(0, c)];
+  const PairOfSums<double> sums = channel_sums<T>(plan, c, [&](std::int64_t place) {
+    return vector_loops<T>().moments(x + place, base, plan.space);
+  });
+  const double moved = sums.first / plan.count();
+  return {static_cast<double>(base) + moved,
+          std::max(0.0, sums.second / plan.count() - moved * moved)};
+}
+
 template <class T>
 void batch_norm_forward(const BatchPlan& plan, const Workers& workers, bool is_training,
                         const NodeMemory& m) {
@@ -100,49 +106,32 @@ void batch_norm_forward(const BatchPlan& plan, const Workers& workers, bool is_t
   const T* const scale = own_of<T>(m, plan.has_scale, plan.scale_input());
   const T* const shift = own_of<T>(m, plan.has_shift, plan.shift_input());
   T* const saved = real<T>(m.saved);
+  const auto line_of = [&](std::int64_t c, T& a, T& b) {
+    Statistics s;
+    if (is_training) {
+      s = batch_statistics(plan, x, c);
+      update_running<T>(plan, m, c, s.mean, s.variance);
+    } else {
+      s.mean = static_cast<double>(real<T>(m.inputs[plan.mean_input()])[c]);
+      s.variance = static_cast<double>(real<T>(m.inputs[plan.mean_input() + 1])[c]);
+    }
+    const double factor = 1 / std::sqrt(s.variance + batch_norm_epsilon);
+    const double slope = factor * (scale != nullptr ? static_cast<double>(scale[c]) : 1);
+    a = static_cast<T>(slope);
+    b = static_cast<T>((shift != nullptr ? static_cast<double>(shift[c]) : 0) - s.mean * slope);
+    if (saved == nullptr) return;
+    saved[2 * c] = static_cast<T>(s.mean);
+    saved[2 * c + 1] = static_cast<T>(factor);
+  };
   workers.ranges(
       plan.channels, plan.channels_per_part(), [&](std::int64_t begin, std::int64_t end) {
-        // Few channels at a time, so that theirs is still in the cache when it is normalised.
+        // One channel at a time is still in the cache when it is normalised; without space those of
+        // a line are taken together.
         const std::int64_t together = plan.space == 1 ? end - begin : 1;
-        std::vector<double> sums(static_cast<std::size_t>(2 * together));
         std::vector<T> a(static_cast<std::size_t>(together)), b(a);
         for (std::int64_t c = begin; c < end; c += together) {
-          if (is_training) {
-            // Around the first number, so that a large mean does not eat the digits of the
-            // variance.
-            const auto centred = [&](std::int64_t k, std::int64_t i) {
-              return x[i] - x[plan.place(0, k)];
-            };
-            const auto squared = [&](std::int64_t k, std::int64_t i) {
-              const T d = x[i] - x[plan.place(0, k)];
-              return d * d;
-            };
-            channel_sums<T>(plan, c, c + together, centred, squared, sums.data());
-          }
           for (std::int64_t k = 0; k < together; ++k) {
-            const auto at = static_cast<std::size_t>(k);
-            double mean = 0, variance = 0;
-            if (is_training) {
-              const double moved = sums[at] / plan.count();
-              mean = static_cast<double>(x[plan.place(0, c + k)]) + moved;
-              variance =
-                  std::max(0.0, sums[static_cast<std::size_t>(together) + at] / plan.count() -
-                                    moved * moved);
-              update_running<T>(plan, m, c + k, mean, variance);
-            } else {
-              mean = static_cast<double>(real<T>(m.inputs[plan.mean_input()])[c + k]);
-              variance = static_cast<double>(real<T>(m.inputs[plan.mean_input() + 1])[c + k]);
-            }
-            const double factor = 1 / std::sqrt(variance + batch_norm_epsilon);
-            const double slope =
-                factor * (scale != nullptr ? static_cast<double>(scale[c + k]) : 1);
-            a[at] = static_cast<T>(slope);
-            b[at] = static_cast<T>((shift != nullptr ? static_cast<double>(shift[c + k]) : 0) -
-                                   mean * slope);
-            if (saved != nullptr) {
-              saved[2 * (c + k)] = static_cast<T>(mean);
-              saved[2 * (c + k) + 1] = static_cast<T>(factor);
-            }
+            line_of(c + k, a[static_cast<std::size_t>(k)], b[static_cast<std::size_t>(k)]);
           }
           apply_lines(plan, c, c + together, x, a.data(), b.data(), real<T>(m.outputs[0]));
         }
@@ -160,28 +149,26 @@ void batch_norm_backward(const BatchPlan& plan, const Workers& workers, const No
   T* const d_shift = plan.has_shift ? real<T>(m.input_gradients[plan.shift_input()]) : nullptr;
   workers.ranges(
       plan.channels, plan.channels_per_part(), [&](std::int64_t begin, std::int64_t end) {
-        double sums[2];
         for (std::int64_t c = begin; c < end; ++c) {
           const T mean = saved[2 * c], factor = saved[2 * c + 1];
-          const auto plain = [&](std::int64_t, std::int64_t i) { return dy[i]; };
-          const auto with_hat = [&](std::int64_t, std::int64_t i) {
-            return dy[i] * ((x[i] - mean) * factor);
-          };
-          channel_sums<T>(plan, c, c + 1, plain, with_hat, sums);
-          if (d_shift != nullptr) d_shift[c] = static_cast<T>(sums[0]);
-          if (d_scale != nullptr) d_scale[c] = static_cast<T>(sums[1]);
+          const PairOfSums<double> sums = channel_sums<T>(plan, c, [&](std::int64_t place) {
+            return vector_loops<T>().with_normalized(dy + place, nullptr, x + place, mean, factor,
+                                                     plan.space);
+          });
+          if (d_shift != nullptr) d_shift[c] = static_cast<T>(sums.first);
+          if (d_scale != nullptr) d_scale[c] = static_cast<T>(sums.second);
           if (dx == nullptr) continue;
           // dx = dy·p + x·q + r
           const double p =
               static_cast<double>(factor) * (scale != nullptr ? static_cast<double>(scale[c]) : 1);
-          const double slope = static_cast<double>(factor) * sums[1] / plan.count();
+          const double slope = static_cast<double>(factor) * sums.second / plan.count();
           const T on_dy = static_cast<T>(p), on_x = static_cast<T>(-p * slope);
           const T rest =
-              static_cast<T>(p * (slope * static_cast<double>(mean) - sums[0] / plan.count()));
+              static_cast<T>(p * (slope * static_cast<double>(mean) - sums.first / plan.count()));
           for (std::int64_t n = 0; n < plan.batch; ++n) {
             const std::int64_t at = plan.place(n, c);
-            for (std::int64_t i = at; i < at + plan.space; ++i)
-              dx[i] = dy[i] * on_dy + x[i] * on_x + rest;
+            vector_loops<T>().plane(dy + at, nullptr, x + at, on_dy, on_x, rest, dx + at,
+                                    plan.space);
           }
         }
       });

@@ -27,7 +27,44 @@ float exp_shifted(const float* x, float shift, float* y, std::int64_t count) {
   return exp_shifted_loop(x, shift, y, count);
 }
 float dot(const float* a, const float* b, std::int64_t count) { return dot_loop(a, b, count); }
-float sum(const float* x, std::int64_t count) { return plain_sum_loop(x, count); }
+float sum(const float* x, std::int64_t count) { return sum_loop(x, count); }
+PairOfSums<float> moments(const float* x, float base, std::int64_t count) {
+  return moments_loop(x, base, count);
+}
+PairOfSums<float> with_normalized(const float* dy, const float* scale, const float* x, float mean,
+                                  float factor, std::int64_t count) {
+  return with_normalized_loop(dy, scale, x, mean, factor, count);
+}
+void line(const float* x, float a, float b, const float* scale, const float* shift, float* y,
+          std::int64_t count) {
+  line_loop(x, a, b, scale, shift, y, count);
+}
+void plane(const float* dy, const float* scale, const float* x, float p, float q, float r,
+           float* dx, std::int64_t count) {
+  plane_loop(dy, scale, x, p, q, r, dx, count);
+}
+void add_parameters(const float* dy, const float* x, float mean, float factor, float* d_scale,
+                    float* d_shift, std::int64_t count) {
+  add_parameters_loop(dy, x, mean, factor, d_scale, d_shift, count);
+}
+void drop(const float* x, std::uint32_t key, std::uint32_t first, std::uint32_t threshold,
+          float scale, float* y, std::uint8_t* mask, std::int64_t count) {
+  drop_loop(x, key, first, threshold, scale, y, mask, count);
+}
+void keep(const float* dy, const std::uint8_t* mask, float scale, float* dx, std::int64_t count) {
+  keep_loop(dy, mask, scale, dx, count);
+}
+void larger_row(const float* x, std::int32_t first, float* most, std::int32_t* places,
+                std::int64_t count) {
+  larger_row_loop(x, first, most, places, count);
+}
+void larger_taps(const float* x, const std::int32_t* from, std::int64_t stride, float* most,
+                 std::int32_t* places, std::int64_t count) {
+  // The common strides as constants, so that vectors can be loaded.
+  if (stride == 1) return larger_taps_loop(x, from, 1, most, places, count);
+  if (stride == 2) return larger_taps_loop(x, from, 2, most, places, count);
+  larger_taps_loop(x, from, stride, most, places, count);
+}
 
 template <std::size_t... kinds>
 VectorLoops<float> loops(std::index_sequence<kinds...>) {
@@ -36,7 +73,16 @@ VectorLoops<float> loops(std::index_sequence<kinds...>) {
           .maximum = maximum,
           .exp_shifted = exp_shifted,
           .dot = dot,
-          .sum = sum};
+          .sum = sum,
+          .moments = moments,
+          .with_normalized = with_normalized,
+          .line = line,
+          .plane = plane,
+          .add_parameters = add_parameters,
+          .drop = drop,
+          .keep = keep,
+          .larger_row = larger_row,
+          .larger_taps = larger_taps};
 }
 
 [[maybe_unused]] const bool is_added = cpu::compiled_kernels<VectorLoops<float>>().add(

@@ -32,24 +32,26 @@ struct ResponsePlan {
   }
 };
 
-/// sum[i] = Σ over the window of channels [first, last] of row(c)[i]
-template <class T, class Row>
+/// sum[i] = Σ over the channels first … last of rows[channel][i]
+template <class T>
 void window_sum(const ResponsePlan& plan, std::int64_t first, std::int64_t last,
-                std::int64_t length, const Row& row, T* sum) {
-  std::fill(sum, sum + length, T(0));
+                const std::vector<T>& rows, T* sum) {
+  std::fill(sum, sum + ResponsePlan::stretch, T(0));
   for (std::int64_t c = std::max<std::int64_t>(0, first); c <= std::min(last, plan.channels - 1);
        ++c) {
-    row(c, sum);
+    const T* const row = rows.data() + c * ResponsePlan::stretch;
+    for (std::int64_t i = 0; i < ResponsePlan::stretch; ++i) sum[i] += row[i];
   }
 }
 
 template <class T, class Work>
 void each_stretch(const ResponsePlan& plan, const Workers& workers, const Work& work) {
   workers.ranges(plan.batch * plan.stretches(), 1, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<T> rows(static_cast<std::size_t>(plan.channels * plan.stretch));
     for (std::int64_t unit = begin; unit < end; ++unit) {
       const std::int64_t left = unit % plan.stretches() * plan.stretch;
       const std::int64_t at = unit / plan.stretches() * plan.channels * plan.space + left;
-      work(at, std::min(plan.stretch, plan.space - left));
+      work(at, std::min(plan.stretch, plan.space - left), rows);
     }
   });
 }
@@ -58,15 +60,16 @@ template <class T>
 void response_forward(const ResponsePlan& plan, const Workers& workers, const NodeMemory& m) {
   const T* const x = real<T>(m.inputs[0]);
   T *const y = real<T>(m.outputs[0]), *const saved = real<T>(m.saved);
-  each_stretch<T>(plan, workers, [&](std::int64_t at, std::int64_t length) {
+  each_stretch<T>(plan, workers, [&](std::int64_t at, std::int64_t length, std::vector<T>& rows) {
+    for (std::int64_t c = 0; c < plan.channels; ++c) {
+      const T* const from = x + at + c * plan.space;
+      T* const squares = rows.data() + c * plan.stretch;
+      for (std::int64_t i = 0; i < length; ++i) squares[i] = from[i] * from[i];
+    }
     T sum[ResponsePlan::stretch];
     for (std::int64_t c = 0; c < plan.channels; ++c) {
       const std::int64_t first = c - plan.size / 2;
-      const auto add_squares = [&](std::int64_t k, T* total) {
-        const T* const row = x + at + k * plan.space;
-        for (std::int64_t i = 0; i < length; ++i) total[i] += row[i] * row[i];
-      };
-      window_sum(plan, first, first + plan.size - 1, length, add_squares, sum);
+      window_sum(plan, first, first + plan.size - 1, rows, sum);
       const std::int64_t place = at + c * plan.space;
       for (std::int64_t i = 0; i < length; ++i) {
         const T t = T(local_response_k) + plan.factor<T>() * sum[i];
@@ -86,17 +89,18 @@ void response_backward(const ResponsePlan& plan, const Workers& workers, const N
   const T *const x = real<T>(m.inputs[0]), *const saved = real<T>(m.saved);
   const T *const y = real<T>(m.outputs[0]), *const dy = real<T>(m.output_gradients[0]);
   const T factor = T(2 * local_response_beta) * plan.factor<T>();
-  each_stretch<T>(plan, workers, [&](std::int64_t at, std::int64_t length) {
+  each_stretch<T>(plan, workers, [&](std::int64_t at, std::int64_t length, std::vector<T>& rows) {
+    for (std::int64_t c = 0; c < plan.channels; ++c) {
+      const std::int64_t place = at + c * plan.space;
+      T* const ratios = rows.data() + c * plan.stretch;
+      for (std::int64_t i = 0; i < length; ++i) {
+        ratios[i] = dy[place + i] * y[place + i] / saved[place + i];
+      }
+    }
     T sum[ResponsePlan::stretch];
     for (std::int64_t c = 0; c < plan.channels; ++c) {
       const std::int64_t last = c + plan.size / 2;
-      const auto add_ratios = [&](std::int64_t k, T* total) {
-        const std::int64_t row = at + k * plan.space;
-        for (std::int64_t i = 0; i < length; ++i) {
-          total[i] += dy[row + i] * y[row + i] / saved[row + i];
-        }
-      };
-      window_sum(plan, last - plan.size + 1, last, length, add_ratios, sum);
+      window_sum(plan, last - plan.size + 1, last, rows, sum);
       const std::int64_t place = at + c * plan.space;
       for (std::int64_t i = place; i < place + length; ++i) {
         dx[i] = dy[i] * power_of(saved[i]) - factor * x[i] * sum[i - place];

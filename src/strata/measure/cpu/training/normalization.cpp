@@ -29,36 +29,25 @@ template <class T>
 void statistics_of(const RowNorm& norm, const T* x, T& mean, T& factor) {
   const T base = norm.takes_mean ? x[0] : T(0);
   const T n = static_cast<T>(norm.length);
-  T shift = 0;
-  if (norm.takes_mean) {
-    shift = sum_loop<T>(norm.length, [&](std::int64_t i) { return x[i] - base; }) / n;
-  }
-  mean = base + shift;
-  const T centre = mean;
-  const T squares = sum_loop<T>(norm.length, [&](std::int64_t i) {
-    const T centred = x[i] - centre;
-    return centred * centred;
-  });
-  factor = T(1) / std::sqrt(squares / n + T(norm.epsilon));
+  const PairOfSums<T> sums = vector_loops<T>().moments(x, base, norm.length);
+  const T moved = norm.takes_mean ? sums.first / n : T(0);
+  mean = base + moved;
+  factor = T(1) / std::sqrt(larger_of(T(0), sums.second / n - moved * moved) + T(norm.epsilon));
 }
 
 /// y[i] = (x[i] − mean) · factor · scale + shift
 template <class T>
 void normalize_row(const RowNorm& norm, const T* x, T mean, T factor, const T* scale,
                    const T* shift, T* y) {
+  const VectorLoops<T>& loops = vector_loops<T>();
   if (norm.repeats == 1) {
-    for (std::int64_t i = 0; i < norm.length; ++i) {
-      T value = (x[i] - mean) * factor;
-      if (scale != nullptr) value *= scale[i];
-      y[i] = shift != nullptr ? value + shift[i] : value;
-    }
-    return;
+    return loops.line(x, factor, -mean * factor, scale, shift, y, norm.length);
   }
   for (std::int64_t entry = 0; entry < norm.entries; ++entry) {
     const T a = factor * (scale != nullptr ? scale[entry] : T(1));
     const T b = (shift != nullptr ? shift[entry] : T(0)) - mean * a;
     const std::int64_t at = entry * norm.repeats;
-    for (std::int64_t i = at; i < at + norm.repeats; ++i) y[i] = x[i] * a + b;
+    loops.line(x + at, a, b, nullptr, nullptr, y + at, norm.repeats);
   }
 }
 
@@ -94,64 +83,49 @@ struct RowGradient {
   T* d_scale;
   T* d_shift;
 
-  T hat(std::int64_t i) const { return (x[i] - mean) * factor; }
-
   void run() const {
     if (d_scale != nullptr || d_shift != nullptr) add_parameters();
     if (dx == nullptr) return;
-    T sum = 0, product = 0;
-    // Without repeats the whole row at once.
-    const std::int64_t entries = norm.repeats == 1 ? 1 : norm.entries;
-    for (std::int64_t entry = 0; entry < entries; ++entry) add_sums(entry, sum, product);
-    const T n = static_cast<T>(norm.length);
-    const T offset = norm.takes_mean ? sum / n : T(0), slope = product / n;
+    const VectorLoops<T>& loops = vector_loops<T>();
+    PairOfSums<T> sums;
     if (norm.repeats == 1) {
-      for (std::int64_t i = 0; i < norm.length; ++i) {
-        const T d = scale != nullptr ? dy[i] * scale[i] : dy[i];
-        dx[i] = factor * (d - offset - hat(i) * slope);
-      }
-      return;
+      sums = loops.with_normalized(dy, scale, x, mean, factor, norm.length);
+    }
+    for (std::int64_t entry = 0; norm.repeats > 1 && entry < norm.entries; ++entry) {
+      const std::int64_t at = entry * norm.repeats;
+      const PairOfSums<T> part =
+          loops.with_normalized(dy + at, nullptr, x + at, mean, factor, norm.repeats);
+      sums.first += scale_of(entry) * part.first;
+      sums.second += scale_of(entry) * part.second;
+    }
+    // dx = factor (d − mean(d) − hat·mean(d·hat))
+    const T n = static_cast<T>(norm.length);
+    const T offset = norm.takes_mean ? sums.first / n : T(0), slope = factor * sums.second / n;
+    const T on_x = -factor * slope, rest = factor * (slope * mean - offset);
+    if (norm.repeats == 1) {
+      return loops.plane(dy, scale, x, factor, on_x, rest, dx, norm.length);
     }
     for (std::int64_t entry = 0; entry < norm.entries; ++entry) {
-      const T a = scale != nullptr ? scale[entry] : T(1);
-      for (std::int64_t i = entry * norm.repeats; i < (entry + 1) * norm.repeats; ++i) {
-        dx[i] = factor * (dy[i] * a - offset - hat(i) * slope);
-      }
+      const std::int64_t at = entry * norm.repeats;
+      loops.plane(dy + at, nullptr, x + at, factor * scale_of(entry), on_x, rest, dx + at,
+                  norm.repeats);
     }
   }
 
  private:
-  void add_sums(std::int64_t entry, T& sum, T& product) const {
-    if (norm.repeats == 1) {
-      const auto d = [&](std::int64_t i) { return scale != nullptr ? dy[i] * scale[i] : dy[i]; };
-      sum = sum_loop<T>(norm.length, d);
-      product = sum_loop<T>(norm.length, [&](std::int64_t i) { return d(i) * hat(i); });
-      return;
-    }
-    const std::int64_t at = entry * norm.repeats;
-    const T a = scale != nullptr ? scale[entry] : T(1);
-    sum += a * sum_loop<T>(norm.repeats, [&](std::int64_t i) { return dy[at + i]; });
-    product +=
-        a * sum_loop<T>(norm.repeats, [&](std::int64_t i) { return dy[at + i] * hat(at + i); });
-  }
+  T scale_of(std::int64_t entry) const { return scale != nullptr ? scale[entry] : T(1); }
 
   void add_parameters() const {
+    const VectorLoops<T>& loops = vector_loops<T>();
     if (norm.repeats == 1) {
-      for (std::int64_t i = 0; d_scale != nullptr && i < norm.length; ++i) {
-        d_scale[i] += dy[i] * hat(i);
-      }
-      for (std::int64_t i = 0; d_shift != nullptr && i < norm.length; ++i) d_shift[i] += dy[i];
-      return;
+      return loops.add_parameters(dy, x, mean, factor, d_scale, d_shift, norm.length);
     }
     for (std::int64_t entry = 0; entry < norm.entries; ++entry) {
       const std::int64_t at = entry * norm.repeats;
-      if (d_scale != nullptr) {
-        d_scale[entry] +=
-            sum_loop<T>(norm.repeats, [&](std::int64_t i) { return dy[at + i] * hat(at + i); });
-      }
-      if (d_shift != nullptr) {
-        d_shift[entry] += sum_loop<T>(norm.repeats, [&](std::int64_t i) { return dy[at + i]; });
-      }
+      const PairOfSums<T> sums =
+          loops.with_normalized(dy + at, nullptr, x + at, mean, factor, norm.repeats);
+      if (d_shift != nullptr) d_shift[entry] += sums.first;
+      if (d_scale != nullptr) d_scale[entry] += sums.second;
     }
   }
 };

@@ -21,7 +21,43 @@ struct PlainLoops {
     return exp_shifted_loop(x, shift, y, count);
   }
   static T dot(const T* a, const T* b, std::int64_t count) { return dot_loop(a, b, count); }
-  static T sum(const T* x, std::int64_t count) { return plain_sum_loop(x, count); }
+  static T sum(const T* x, std::int64_t count) { return sum_loop(x, count); }
+  static PairOfSums<T> moments(const T* x, T base, std::int64_t count) {
+    return moments_loop(x, base, count);
+  }
+  static PairOfSums<T> with_normalized(const T* dy, const T* scale, const T* x, T mean, T factor,
+                                       std::int64_t count) {
+    return with_normalized_loop(dy, scale, x, mean, factor, count);
+  }
+  static void line(const T* x, T a, T b, const T* scale, const T* shift, T* y, std::int64_t count) {
+    line_loop(x, a, b, scale, shift, y, count);
+  }
+  static void plane(const T* dy, const T* scale, const T* x, T p, T q, T r, T* dx,
+                    std::int64_t count) {
+    plane_loop(dy, scale, x, p, q, r, dx, count);
+  }
+  static void add_parameters(const T* dy, const T* x, T mean, T factor, T* d_scale, T* d_shift,
+                             std::int64_t count) {
+    add_parameters_loop(dy, x, mean, factor, d_scale, d_shift, count);
+  }
+  static void drop(const T* x, std::uint32_t key, std::uint32_t first, std::uint32_t threshold,
+                   T scale, T* y, std::uint8_t* mask, std::int64_t count) {
+    drop_loop(x, key, first, threshold, scale, y, mask, count);
+  }
+  static void keep(const T* dy, const std::uint8_t* mask, T scale, T* dx, std::int64_t count) {
+    keep_loop(dy, mask, scale, dx, count);
+  }
+  static void larger_row(const T* x, std::int32_t first, T* most, std::int32_t* places,
+                         std::int64_t count) {
+    larger_row_loop(x, first, most, places, count);
+  }
+  static void larger_taps(const T* x, const std::int32_t* from, std::int64_t stride, T* most,
+                          std::int32_t* places, std::int64_t count) {
+    // The common strides as constants, so that vectors can be loaded.
+    if (stride == 1) return larger_taps_loop(x, from, 1, most, places, count);
+    if (stride == 2) return larger_taps_loop(x, from, 2, most, places, count);
+    larger_taps_loop(x, from, stride, most, places, count);
+  }
 
   template <std::size_t... kinds>
   static VectorLoops<T> table(std::index_sequence<kinds...>) {
@@ -30,7 +66,16 @@ struct PlainLoops {
             .maximum = maximum,
             .exp_shifted = exp_shifted,
             .dot = dot,
-            .sum = sum};
+            .sum = sum,
+            .moments = moments,
+            .with_normalized = with_normalized,
+            .line = line,
+            .plane = plane,
+            .add_parameters = add_parameters,
+            .drop = drop,
+            .keep = keep,
+            .larger_row = larger_row,
+            .larger_taps = larger_taps};
   }
 };
 

@@ -98,7 +98,12 @@ KernelsOrReason prelu_kernels(const Setting& s) {
             dx[place + i] = x[i] > T(0) ? dy[i] : slopes[c] * dy[i];
           }
           if (d_slopes == nullptr) continue;
-          sum += sum_loop<T>(space, [&](std::int64_t i) { return dy[i] * std::min(x[i], T(0)); });
+          sum += one_sum_loop<T>(space, [x, dy](auto at, auto& total) {
+            typename decltype(at)::Number number, d, zero = {};
+            at.load(number, x);
+            at.load(d, dy);
+            total += d * (number < zero ? number : zero);
+          });
         }
         if (d_slopes != nullptr) d_slopes[c] = sum;
       }
@@ -117,25 +122,35 @@ KernelsOrReason dropout_kernels(double probability, const Setting& s) {
   const T scale = T(dropout_scale(probability));
   const auto forward = [=, &workers](const NodeMemory& m) {
     workers.ranges(count, numbers_per_part, [&](std::int64_t begin, std::int64_t end) {
-      const T* const x = real<T>(m.inputs[0]);
-      T* const y = real<T>(m.outputs[0]);
-      auto* const mask = real<std::uint8_t>(m.saved);
-      for (std::int64_t i = begin; i < end; ++i) {
-        const bool is_kept = dropout_keeps(node, static_cast<std::uint64_t>(i), threshold);
-        y[i] = is_kept ? x[i] * scale : T(0);
-        if (mask != nullptr) mask[i] = is_kept ? 1 : 0;
+      const VectorLoops<T>& loops = vector_loops<T>();
+      std::array<std::uint8_t, 4096> unused;
+      for (std::int64_t at = begin; at < end;) {
+        // Up to where the lower half of the place begins anew.
+        const auto low = static_cast<std::uint32_t>(at);
+        const std::int64_t length =
+            std::min({end - at, static_cast<std::int64_t>(unused.size()),
+                      (std::int64_t{1} << 32U) - static_cast<std::int64_t>(low)});
+        T* const y = real<T>(m.outputs[0]) + at;
+        std::uint8_t* const mask =
+            m.saved != nullptr ? real<std::uint8_t>(m.saved) + at : unused.data();
+        if (threshold >> 32U != 0) {  // nothing is kept
+          std::fill(y, y + length, T(0));
+          std::fill(mask, mask + length, std::uint8_t{0});
+        } else {
+          loops.drop(real<T>(m.inputs[0]) + at,
+                     dropout_key(node, static_cast<std::uint32_t>(at >> 32U)), low,
+                     static_cast<std::uint32_t>(threshold), scale, y, mask, length);
+        }
+        at += length;
       }
     });
   };
   const auto backward = [=, &workers](const NodeMemory& m) {
-    T* const dx = real<T>(m.input_gradients[0]);
-    if (dx == nullptr) return;
-    const T* const dy = real<T>(m.output_gradients[0]);
-    const auto* const mask = real<const std::uint8_t>(m.saved);
+    if (m.input_gradients[0] == nullptr) return;
     workers.ranges(count, numbers_per_part, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        dx[i] = mask[i] != 0 ? dy[i] * scale : T(0);
-      }
+      vector_loops<T>().keep(real<T>(m.output_gradients[0]) + begin,
+                             real<std::uint8_t>(m.saved) + begin, scale,
+                             real<T>(m.input_gradients[0]) + begin, end - begin);
     });
   };
   return kernels_by({forward, backward, {.saved_bytes = s.wants(0) ? count : 0}}, s);

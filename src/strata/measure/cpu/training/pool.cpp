@@ -43,11 +43,6 @@ struct PoolPlan {
     const std::int64_t last = from >= in[axis] ? 0 : (in[axis] - 1 - from) / step + 1;
     return {first, std::min(last, taps(axis, o))};
   }
-  double divisor(std::int64_t z, std::int64_t y, std::int64_t x) const {
-    if (counts_padding) return static_cast<double>(kernel[0] * kernel[1] * kernel[2]);
-    return static_cast<double>(std::max<std::int64_t>(
-        1, inside(0, z).count() * inside(1, y).count() * inside(2, x).count()));
-  }
 };
 
 /// Calls f(row of the input, place of its first number in the plane) for the rows that an output
@@ -90,30 +85,77 @@ void along(std::int64_t count, std::int64_t stride, const F& f) {
   }
 }
 
-/// One row of outputs of a plain pool; places of the maxima in the plane.
+/// Room for what a row of outputs is made from: a row of the plane.
 template <class T>
-void pool_row(const PoolPlan& plan, const T* x, std::int64_t z, std::int64_t y, T* result,
-              std::int32_t* places) {
-  const std::int64_t width = plan.out[2];
-  std::fill(result, result + width, plan.is_maximum ? -std::numeric_limits<T>::infinity() : T(0));
-  if (plan.is_maximum) std::fill(places, places + width, 0);
+struct RowRoom {
+  std::vector<T> numbers;
+  std::vector<std::int32_t> places, places_of_outputs;
+  std::vector<T> shares;  // 1 / how many columns an output is the mean of
+
+  explicit RowRoom(const PoolPlan& plan)
+      : numbers(static_cast<std::size_t>(std::max(plan.in[2], plan.out[2]))),
+        places(numbers.size()),
+        places_of_outputs(numbers.size()),
+        shares(static_cast<std::size_t>(plan.out[2])) {
+    for (std::int64_t o = 0; o < plan.out[2]; ++o) {
+      const std::int64_t count = plan.counts_padding ? plan.kernel[2] : plan.inside(2, o).count();
+      shares[static_cast<std::size_t>(o)] = T(1) / static_cast<T>(std::max<std::int64_t>(1, count));
+    }
+  }
+};
+
+/// 1 / how many rows of the input an output row is the mean of.
+template <class T>
+T row_share(const PoolPlan& plan, std::int64_t z, std::int64_t y) {
+  const std::int64_t count = plan.counts_padding
+                                 ? plan.kernel[0] * plan.kernel[1]
+                                 : plan.inside(0, z).count() * plan.inside(1, y).count();
+  return T(1) / static_cast<T>(std::max<std::int64_t>(1, count));
+}
+
+/// One row of outputs of a plain pool: first the rows of the input become one, then its columns.
+/// Numbers are looked at side by side, and once per row of windows instead of once per window.
+template <class T>
+void max_row(const PoolPlan& plan, const T* x, std::int64_t z, std::int64_t y, RowRoom<T>& room,
+             T* result, std::int32_t* places) {
+  const VectorLoops<T>& loops = vector_loops<T>();
+  const std::int64_t width = plan.in[2];
+  bool is_begun = false;
   each_input_row(plan, z, y, [&](std::int64_t row) {
-    each_column_tap(plan, [&](std::int64_t first, std::int64_t last, std::int64_t column) {
-      const T* const from = x + row + column;
-      T* const to = result + first;
-      if (!plan.is_maximum) {
-        along<T>(last - first, plan.stride[2],
-                 [&](std::int64_t i, std::int64_t k) { to[i] += from[k]; });
-        return;
-      }
-      std::int32_t* const place = places + first;
-      const auto at = static_cast<std::int32_t>(row + column);
-      along<T>(last - first, plan.stride[2], [&](std::int64_t i, std::int64_t k) {
-        const bool is_larger = from[k] > to[i];
-        place[i] = is_larger ? at + static_cast<std::int32_t>(k) : place[i];
-        to[i] = is_larger ? from[k] : to[i];
-      });
-    });
+    const auto first = static_cast<std::int32_t>(row);
+    if (is_begun) {
+      return loops.larger_row(x + row, first, room.numbers.data(), room.places.data(), width);
+    }
+    is_begun = true;
+    std::copy(x + row, x + row + width, room.numbers.begin());
+    for (std::int64_t i = 0; i < width; ++i) {
+      room.places[static_cast<std::size_t>(i)] = first + static_cast<std::int32_t>(i);
+    }
+  });
+  std::fill(result, result + plan.out[2], -std::numeric_limits<T>::infinity());
+  std::fill(places, places + plan.out[2], 0);
+  if (!is_begun) return;
+  each_column_tap(plan, [&](std::int64_t first, std::int64_t last, std::int64_t column) {
+    loops.larger_taps(room.numbers.data() + column, room.places.data() + column, plan.stride[2],
+                      result + first, places + first, last - first);
+  });
+}
+
+template <class T>
+void average_row(const PoolPlan& plan, const T* x, std::int64_t z, std::int64_t y, RowRoom<T>& room,
+                 T* result) {
+  T* const sums = room.numbers.data();
+  std::fill(sums, sums + plan.in[2], T(0));
+  each_input_row(plan, z, y, [&](std::int64_t row) {
+    const T* const from = x + row;
+    for (std::int64_t i = 0; i < plan.in[2]; ++i) sums[i] += from[i];
+  });
+  std::fill(result, result + plan.out[2], T(0));
+  each_column_tap(plan, [&](std::int64_t first, std::int64_t last, std::int64_t column) {
+    T* const to = result + first;
+    const T* const from = sums + column;
+    along<T>(last - first, plan.stride[2],
+             [&](std::int64_t i, std::int64_t k) { to[i] += from[k]; });
   });
 }
 
@@ -127,7 +169,7 @@ void adaptive_row(const PoolPlan& plan, const T* x, std::int64_t z, std::int64_t
     each_input_row(plan, z, y, [&](std::int64_t row) {
       const T* const from = x + row + first;
       if (!plan.is_maximum) {
-        total += sum_loop<T>(count, [from](std::int64_t i) { return from[i]; });
+        total += vector_loops<T>().sum(from, count);
         return;
       }
       for (std::int64_t i = 0; i < count; ++i) {
@@ -145,47 +187,59 @@ template <class T>
 void pool_forward(const PoolPlan& plan, const Workers& workers, const NodeMemory& m) {
   const std::int64_t width = plan.out[2];
   auto* const saved = real<std::int32_t>(m.saved);
+  const auto pool_plane = [&](std::int64_t plane, RowRoom<T>& room) {
+    const T* const x = real<T>(m.inputs[0]) + plane * plan.in_plane();
+    for (std::int64_t row = 0; row < plan.out[0] * plan.out[1]; ++row) {
+      const std::int64_t z = row / plan.out[1], y = row % plan.out[1];
+      const std::int64_t at = plane * plan.out_plane() + row * width;
+      T* const result = real<T>(m.outputs[0]) + at;
+      std::int32_t* const places = saved != nullptr ? saved + at : room.places_of_outputs.data();
+      if (plan.is_adaptive) {
+        adaptive_row(plan, x, z, y, result, places);
+      } else if (plan.is_maximum) {
+        max_row(plan, x, z, y, room, result, places);
+      } else {
+        average_row(plan, x, z, y, room, result);
+      }
+      if (plan.is_maximum) continue;
+      const T share = row_share<T>(plan, z, y);
+      for (std::int64_t o = 0; o < width; ++o) {
+        result[o] *= share * room.shares[static_cast<std::size_t>(o)];
+      }
+    }
+  };
   workers.ranges(plan.planes, std::max<std::int64_t>(1, numbers_per_part / plan.in_plane()),
                  [&](std::int64_t begin, std::int64_t end) {
-                   std::vector<std::int32_t> room(static_cast<std::size_t>(width));
-                   for (std::int64_t plane = begin; plane < end; ++plane) {
-                     const T* const x = real<T>(m.inputs[0]) + plane * plan.in_plane();
-                     for (std::int64_t row = 0; row < plan.out[0] * plan.out[1]; ++row) {
-                       const std::int64_t z = row / plan.out[1], y = row % plan.out[1];
-                       const std::int64_t at = plane * plan.out_plane() + row * width;
-                       T* const result = real<T>(m.outputs[0]) + at;
-                       std::int32_t* const places = saved != nullptr ? saved + at : room.data();
-                       plan.is_adaptive ? adaptive_row(plan, x, z, y, result, places)
-                                        : pool_row(plan, x, z, y, result, places);
-                       for (std::int64_t o = 0; !plan.is_maximum && o < width; ++o) {
-                         result[o] /= static_cast<T>(plan.divisor(z, y, o));
-                       }
-                     }
-                   }
+                   RowRoom<T> room(plan);
+                   for (std::int64_t plane = begin; plane < end; ++plane) pool_plane(plane, room);
                  });
 }
 
-/// Adds the shares of one row of outputs to dx.
+/// The row of dx that every row of the input under an output row gets.
 template <class T>
 void average_gradient_row(const PoolPlan& plan, std::int64_t z, std::int64_t y, const T* dy,
-                          T* shares, T* dx) {
-  for (std::int64_t o = 0; o < plan.out[2]; ++o) {
-    shares[o] = dy[o] / static_cast<T>(plan.divisor(z, y, o));
+                          RowRoom<T>& room, T* dx) {
+  T* const sums = room.numbers.data();
+  std::fill(sums, sums + plan.in[2], T(0));
+  const T share = row_share<T>(plan, z, y);
+  const T* const shares = room.shares.data();
+  if (plan.is_adaptive) {
+    for (std::int64_t o = 0; o < plan.out[2]; ++o) {
+      T* const to = sums + plan.begin(2, o);
+      const T each = dy[o] * (share * shares[o]);
+      for (std::int64_t i = 0; i < plan.taps(2, o); ++i) to[i] += each;
+    }
+  } else {
+    each_column_tap(plan, [&](std::int64_t first, std::int64_t last, std::int64_t column) {
+      T* const to = sums + column;
+      along<T>(last - first, plan.stride[2], [&](std::int64_t i, std::int64_t k) {
+        to[k] += dy[first + i] * (share * shares[first + i]);
+      });
+    });
   }
   each_input_row(plan, z, y, [&](std::int64_t row) {
-    if (plan.is_adaptive) {
-      for (std::int64_t o = 0; o < plan.out[2]; ++o) {
-        T* const to = dx + row + plan.begin(2, o);
-        for (std::int64_t i = 0; i < plan.taps(2, o); ++i) to[i] += shares[o];
-      }
-      return;
-    }
-    each_column_tap(plan, [&](std::int64_t first, std::int64_t last, std::int64_t column) {
-      T* const to = dx + row + column;
-      const T* const from = shares + first;
-      along<T>(last - first, plan.stride[2],
-               [&](std::int64_t i, std::int64_t k) { to[k] += from[i]; });
-    });
+    T* const to = dx + row;
+    for (std::int64_t i = 0; i < plan.in[2]; ++i) to[i] += sums[i];
   });
 }
 
@@ -196,7 +250,7 @@ void pool_backward(const PoolPlan& plan, const Workers& workers, const NodeMemor
   const auto* const saved = real<std::int32_t>(m.saved);
   workers.ranges(plan.planes, std::max<std::int64_t>(1, numbers_per_part / plan.in_plane()),
                  [&](std::int64_t begin, std::int64_t end) {
-                   std::vector<T> shares(static_cast<std::size_t>(plan.out[2]));
+                   RowRoom<T> room(plan);
                    for (std::int64_t plane = begin; plane < end; ++plane) {
                      T* const dx = gradient + plane * plan.in_plane();
                      const std::int64_t at = plane * plan.out_plane();
@@ -209,7 +263,7 @@ void pool_backward(const PoolPlan& plan, const Workers& workers, const NodeMemor
                      }
                      for (std::int64_t row = 0; row < plan.out[0] * plan.out[1]; ++row) {
                        average_gradient_row(plan, row / plan.out[1], row % plan.out[1],
-                                            dy + row * plan.out[2], shares.data(), dx);
+                                            dy + row * plan.out[2], room, dx);
                      }
                    }
                  });

@@ -187,10 +187,12 @@ KernelsOrReason squared_error_kernels(const Setting& s) {
       // Pieces keep the sums of fp32 short.
       for (std::int64_t at = begin; at < end; at += 4096) {
         const std::int64_t length = std::min<std::int64_t>(4096, end - at);
-        sums[static_cast<std::size_t>(part)] +=
-            static_cast<double>(sum_loop<T>(length, [&](std::int64_t i) {
-              const T difference = a[at + i] - b[at + i];
-              return difference * difference;
+        sums[static_cast<std::size_t>(part)] += static_cast<double>(
+            one_sum_loop<T>(length, [p = a + at, q = b + at](auto k, auto& sum) {
+              typename decltype(k)::Number x, y;
+              k.load(x, p);
+              k.load(y, q);
+              sum += (x - y) * (x - y);
             }));
       }
     });

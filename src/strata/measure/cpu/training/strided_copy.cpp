@@ -36,7 +36,50 @@ std::optional<std::size_t> axis_to_turn(const Walk& walk) {
   return std::nullopt;
 }
 
-/// Rows of one become columns of the other, turn_tile by turn_tile, so that lines of the cache are
+/// Turns 4 × 4 numbers: to[r · to_row + c] = from[c · from_column + r].
+void turn_four(const std::uint32_t* from, std::int64_t from_column, std::uint32_t* to,
+               std::int64_t to_row) {
+  using Four __attribute__((vector_size(16))) = std::uint32_t;
+  Four a, b, c, d;
+  std::memcpy(&a, from, sizeof a);
+  std::memcpy(&b, from + from_column, sizeof b);
+  std::memcpy(&c, from + 2 * from_column, sizeof c);
+  std::memcpy(&d, from + 3 * from_column, sizeof d);
+  const Four ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+  const Four ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  const Four cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+  const Four cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+  const Four rows[4] = {__builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5),
+                        __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7),
+                        __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5),
+                        __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7)};
+  for (std::int64_t r = 0; r < 4; ++r) std::memcpy(to + r * to_row, &rows[r], sizeof rows[r]);
+}
+
+/// to[r · to_row + c · to_column] = from[c · from_column + r]
+template <class Element>
+void turn_tile_of(const Element* from, std::int64_t from_column, Element* to, std::int64_t to_row,
+                  std::int64_t to_column, std::int64_t rows, std::int64_t columns) {
+  std::int64_t whole_rows = 0, whole_columns = 0;
+  if constexpr (sizeof(Element) == 4) {
+    if (to_column == 1) {
+      whole_rows = rows / 4 * 4;
+      whole_columns = columns / 4 * 4;
+    }
+    for (std::int64_t r = 0; r < whole_rows; r += 4) {
+      for (std::int64_t c = 0; c < whole_columns; c += 4) {
+        turn_four(from + c * from_column + r, from_column, to + r * to_row + c, to_row);
+      }
+    }
+  }
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t c = r < whole_rows ? whole_columns : 0; c < columns; ++c) {
+      to[r * to_row + c * to_column] = from[c * from_column + r];
+    }
+  }
+}
+
+/// Rows of one become columns of the other, tile by tile, so that lines of the cache are
 /// used whole.
 template <class Element>
 void turn(const Workers& workers, const Walk& walk, std::size_t axis, const Element* from,
@@ -58,11 +101,9 @@ void turn(const Workers& workers, const Walk& walk, std::size_t axis, const Elem
     const std::int64_t first = band % tiles * turn_tile, last = std::min(rows, first + turn_tile);
     for (std::int64_t left = 0; left < columns; left += turn_tile) {
       const std::int64_t right = std::min(columns, left + turn_tile);
-      for (std::int64_t r = first; r < last; ++r) {
-        Element* const y = to + to_at + r * to_row;
-        const Element* const x = from + from_at + r;
-        for (std::int64_t c = left; c < right; ++c) y[c * to_column] = x[c * from_column];
-      }
+      turn_tile_of(from + from_at + first + left * from_column, from_column,
+                   to + to_at + first * to_row + left * to_column, to_row, to_column, last - first,
+                   right - left);
     }
   };
   workers.ranges(outer * tiles, std::max<std::int64_t>(1, numbers_per_part / (turn_tile * columns)),

@@ -82,43 +82,66 @@ __global__ void __launch_bounds__(Block<N>::threads, N == 32 ? 3 : 6)
   }
 }
 
+/// Eight pairs of tiles, each with room for a whole spectrum and to exchange its halves.
 template <int N>
-__global__ void __launch_bounds__(Block<N>::threads, N == 32 ? 3 : 6)
+struct BackBlock {
+  static constexpr int tiles = 16, pairs = tiles / 2;
+  static constexpr int threads = pairs * N;
+  static constexpr int rounds = N / 2 + 1;
+  static constexpr int pitch = N * (N + 1) + 2;  // a number of each of 8 pairs: 16 banks apart
+  static constexpr int bytes = pairs * pitch * static_cast<int>(sizeof(float2));
+};
+
+/// The same number of the two tiles of a pair; zeros for what is not there: what lay there before
+/// could be anything, and its rounding errors would reach the other tile.
+__device__ __forceinline__ float4 read_pair(const float2* __restrict__ from, int there,
+                                            bool is_even) {
+  if (is_even && there == 2) return __ldg(reinterpret_cast<const float4*>(from));
+  const float2 none = make_float2(0, 0);
+  const float2 one = there > 0 ? __ldg(from) : none, two = there > 1 ? __ldg(from + 1) : none;
+  return make_float4(one.x, one.y, two.x, two.y);
+}
+
+template <int N>
+__global__ void __launch_bounds__(BackBlock<N>::threads, N == 32 ? 2 : 6)
     transform_back(TileGrid grid, const float2* __restrict__ spectra, std::int64_t count,
                    float* __restrict__ images) {
-  using B = Block<N>;
+  using B = BackBlock<N>;
   extern __shared__ float2 place[];
-  const int lane = static_cast<int>(threadIdx.x) % N;
-  const int pair = static_cast<int>(threadIdx.x) / N;
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * B::tiles;
   {
-    const int tile = static_cast<int>(threadIdx.x) % B::tiles;
-    const int number = static_cast<int>(threadIdx.x) / B::tiles;
-    const bool is_there = first + tile < count;
-    const float2* from = spectra + (is_there ? number * count + first + tile : 0);
-    // A pair without a second tile has zeros there: what lay there before could be anything, and
-    // its rounding errors would reach the first.
+    // A thread has one u of a pair and all v; the two spectra become that of one complex image.
+    const int pair = static_cast<int>(threadIdx.x) % B::pairs;
+    const int u = static_cast<int>(threadIdx.x) / B::pairs;
+    const std::int64_t tile = first + 2 * pair;
+    const int there = static_cast<int>(min(max(count - tile, std::int64_t{0}), std::int64_t{2}));
+    const float2* from = spectra + (there > 0 ? u * count + tile : 0);
+    const bool is_even = count % 2 == 0;
+    float4 both[B::rounds];
 #pragma unroll
-    for (int i = 0; i < B::rounds; ++i) {
-      place[tile * B::pitch + number + i * B::step] =
-          is_there ? __ldg(from + i * B::step * count) : make_float2(0, 0);
+    for (int v = 0; v < B::rounds; ++v) both[v] = read_pair(from + v * N * count, there, is_even);
+    float2* pairs_place = place + pair * B::pitch;
+#pragma unroll
+    for (int v = 0; v < B::rounds; ++v) {
+      const float4 z = both[v];
+      pairs_place[v * N + u] = make_float2(z.x - z.w, z.y + z.z);
+      if (v > 0 && v < N / 2)
+        pairs_place[(N - v) * N + (N - u) % N] = make_float2(z.x + z.w, z.z - z.y);
     }
   }
   __syncthreads();
-  float2* mine = place + 2 * pair * B::pitch;
+  const int lane = static_cast<int>(threadIdx.x) % N;
+  const int pair = static_cast<int>(threadIdx.x) / N;
+  float2* mine = place + pair * B::pitch;
   float2 a[N];
 #pragma unroll
-  for (int v = 0; v < N; ++v) {
-    const bool is_mirrored = v > N / 2;
-    const int number = is_mirrored ? (N - v) * N + (N - lane) % N : v * N + lane;
-    const float2 one = mine[number], two = mine[B::pitch + number];
-    a[v] = is_mirrored ? make_float2(one.x + two.y, two.x - one.y)
-                       : make_float2(one.x - two.y, one.y + two.x);
-  }
+  for (int v = 0; v < N; ++v) a[v] = mine[v * N + lane];
   __syncwarp();
   fourier<N, true>(a);
+  // Columns that nobody keeps are not exchanged.
 #pragma unroll
-  for (int x = 0; x < N; ++x) mine[lane * (N + 1) + x] = a[x];
+  for (int x = 0; x < N; ++x)
+    if (x < grid.limit_width) mine[lane * (N + 1) + x] = a[x];
   __syncwarp();
 #pragma unroll
   for (int u = 0; u < N; ++u) a[u] = mine[u * (N + 1) + lane];
@@ -129,9 +152,8 @@ __global__ void __launch_bounds__(Block<N>::threads, N == 32 ? 3 : 6)
   store_column<N>(grid, two, images, [&](int row) { return a[row].y; });
 }
 
-template <int N, class Kernel, class... Arguments>
+template <class B, class Kernel, class... Arguments>
 void launch_tiles(Kernel kernel, std::int64_t count, cudaStream_t stream, Arguments... arguments) {
-  using B = Block<N>;
   const auto blocks = static_cast<unsigned>((count + B::tiles - 1) / B::tiles);
   STRATA_CUDA_CALL(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, B::bytes));
@@ -146,11 +168,11 @@ void transform_tiles(int n, const TileGrid& grid, const float* images, SpectrumO
   const std::int64_t count = grid.spectra();
   const bool by_tile = order == SpectrumOrder::by_tile;
   if (n == 16) {
-    launch_tiles<16>(transform<16>, count, stream, grid, images, count, by_tile, factor, conjugate,
-                     spectra);
+    launch_tiles<Block<16>>(transform<16>, count, stream, grid, images, count, by_tile, factor,
+                            conjugate, spectra);
   } else {
-    launch_tiles<32>(transform<32>, count, stream, grid, images, count, by_tile, factor, conjugate,
-                     spectra);
+    launch_tiles<Block<32>>(transform<32>, count, stream, grid, images, count, by_tile, factor,
+                            conjugate, spectra);
   }
 }
 
@@ -158,9 +180,9 @@ void transform_tiles_back(int n, const TileGrid& grid, const float2* spectra, fl
                           cudaStream_t stream) {
   const std::int64_t count = grid.spectra();
   if (n == 16) {
-    launch_tiles<16>(transform_back<16>, count, stream, grid, spectra, count, images);
+    launch_tiles<BackBlock<16>>(transform_back<16>, count, stream, grid, spectra, count, images);
   } else {
-    launch_tiles<32>(transform_back<32>, count, stream, grid, spectra, count, images);
+    launch_tiles<BackBlock<32>>(transform_back<32>, count, stream, grid, spectra, count, images);
   }
 }
 
@@ -169,8 +191,9 @@ TileKernel transform_kernel(int n) {
                  : TileKernel{reinterpret_cast<const void*>(&transform<32>), Block<32>::bytes};
 }
 TileKernel transform_back_kernel(int n) {
-  return n == 16 ? TileKernel{reinterpret_cast<const void*>(&transform_back<16>), Block<16>::bytes}
-                 : TileKernel{reinterpret_cast<const void*>(&transform_back<32>), Block<32>::bytes};
+  return n == 16
+             ? TileKernel{reinterpret_cast<const void*>(&transform_back<16>), BackBlock<16>::bytes}
+             : TileKernel{reinterpret_cast<const void*>(&transform_back<32>), BackBlock<32>::bytes};
 }
 
 }  // namespace strata::cuda

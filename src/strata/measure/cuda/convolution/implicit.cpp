@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unrolling without the unrolled matrix: no scratch memory but a table of the window.
+// Unrolling without the unrolled matrix: no scratch memory but a table of the window and the
+// kernels in another order.
 #include "strata/measure/cuda/convolution/implicit.cuh"
 
 #include "strata/measure/cuda/convolution/context.cuh"
@@ -12,7 +13,7 @@ namespace {
 
 struct ImplicitPlan {
   int parts = 1;
-  std::int64_t table_at = 0, turned_at = 0, sums_at = 0, bytes = 0;
+  std::int64_t table_at = 0, packed_at = 0, sums_at = 0, bytes = 0;
 };
 
 ImplicitPlan implicit_plan(const ConvProblem& problem) {
@@ -21,11 +22,12 @@ ImplicitPlan implicit_plan(const ConvProblem& problem) {
   Scratch scratch;
   plan.table_at =
       scratch.add(window_entries(view) * static_cast<std::int64_t>(sizeof(WindowEntry)));
-  const std::int64_t weight_bytes = problem.shape.weight_elements() * 4;
-  if (problem.pass == ConvPass::input_gradient) plan.turned_at = scratch.add(weight_bytes);
   if (problem.pass == ConvPass::weight_gradient) {
     plan.parts = implicit_parts(view);
-    plan.sums_at = scratch.add(plan.parts * weight_bytes);
+    plan.sums_at = scratch.add(plan.parts * problem.shape.weight_elements() * 4);
+  } else {
+    plan.packed_at = scratch.add(packed_elements(view) * 4);
+    plan.sums_at = scratch.add(part_elements(view) * 4);
   }
   plan.bytes = scratch.bytes();
   return plan;
@@ -39,7 +41,9 @@ class PreparedImplicit final : public PreparedConvolution {
         view_(view_of(problem)),
         plan_(implicit_plan(problem)),
         scratch_(device_memory(plan_.bytes)) {
-    fill_window_table(view_, at<WindowEntry>(plan_.table_at), context_->stream.get());
+    const Lookup how =
+        problem.pass == ConvPass::weight_gradient ? Lookup::checked : lookup_of(view_);
+    fill_window_table(view_, how, at<WindowEntry>(plan_.table_at), context_->stream.get());
   }
 
   void run(const ConvTensors& tensors, RoleMarks& marks) override {
@@ -48,25 +52,21 @@ class PreparedImplicit final : public PreparedConvolution {
     auto* input = static_cast<float*>(tensors.input);
     auto* weights = static_cast<float*>(tensors.weights);
     auto* output = static_cast<float*>(tensors.output);
-    switch (problem_.pass) {
-      case ConvPass::forward:
-        marks.begin(KernelRole::gemm);
-        implicit_product(view_, table, weights, input, output, stream);
-        return;
-      case ConvPass::input_gradient:
-        marks.begin(KernelRole::transpose);
-        turn_kernels(problem_.shape, weights, at<float>(plan_.turned_at), stream);
-        marks.begin(KernelRole::gemm);
-        implicit_product(view_, table, at<float>(plan_.turned_at), output, input, stream);
-        return;
-      case ConvPass::weight_gradient:
-        marks.begin(KernelRole::gemm);
-        implicit_weight_gradient(view_, table, input, output, plan_.parts, at<float>(plan_.sums_at),
-                                 stream);
-        marks.begin(KernelRole::other);
-        add_parts(at<float>(plan_.sums_at), plan_.parts, problem_.shape.weight_elements(), weights,
-                  DType::fp32, stream);
+    if (problem_.pass == ConvPass::weight_gradient) {
+      marks.begin(KernelRole::gemm);
+      implicit_weight_gradient(view_, table, input, output, plan_.parts, at<float>(plan_.sums_at),
+                               stream);
+      marks.begin(KernelRole::other);
+      add_parts(at<float>(plan_.sums_at), plan_.parts, problem_.shape.weight_elements(), weights,
+                DType::fp32, stream);
+      return;
     }
+    const bool is_forward = problem_.pass == ConvPass::forward;
+    marks.begin(KernelRole::transpose);
+    pack_kernels(view_, !is_forward, weights, at<float>(plan_.packed_at), stream);
+    marks.begin(KernelRole::gemm);
+    implicit_product(view_, table, at<float>(plan_.packed_at), is_forward ? input : output,
+                     is_forward ? output : input, at<float>(plan_.sums_at), stream);
   }
 
  private:
