@@ -28,7 +28,7 @@ CASES = [
     ("mobilenet_v2", 8, [], 1e-5, 2e-3),
     ("lstm_stack:layers=2,hidden=128,features=64,classes=10", 8, ["seq=20"], 1e-5, 1e-3),
     ("transformer_base:layers=1,vocabulary=1000", 4, ["seq=24"], 1e-5, 1e-3),
-    ("gpt2", 1, ["seq=128"], 1e-5, 2e-3),
+    ("llama:layers=1,width=256,heads=4,kv_heads=2,ffn=512,vocabulary=1000", 4, ["seq=24"], 1e-5, 1e-3),
 ]
 
 
