@@ -245,6 +245,8 @@ std::shared_ptr<ConvRunner> Convolutions::choose(const ConvRequest& request) {
   STRATA_CUDA_CALL(cudaMemGetInfo(&free, &total));
   const std::int64_t most_scratch =
       std::min(most_scratch_bytes, static_cast<std::int64_t>(free / 4));
+  // Who asks for one by name gets it with the digits that it has, unless it is plainly wrong.
+  const double tolerance = forced_.empty() ? trial.tolerance() : 0.1;
   std::shared_ptr<ConvRunner> best;
   double best_seconds = INFINITY;
   std::shared_ptr<void> scratch;
@@ -264,7 +266,7 @@ std::shared_ptr<ConvRunner> Convolutions::choose(const ConvRequest& request) {
       seconds = INFINITY;
       for (int i = 0; i < timed_runs; ++i)
         seconds = std::min(seconds, seconds_of(*runner, trial.tensors(), scratch.get(), stream));
-      if (seconds >= best_seconds || trial.error() > trial.tolerance()) continue;
+      if (seconds >= best_seconds || trial.error() > tolerance) continue;
       best_seconds = seconds;
       best = std::move(runner);
     }
