@@ -18,15 +18,17 @@ import torch.nn.functional as F
 
 from torch_network import Network, convert, same_libraries
 
-# How far a gradient may be from PyTorch's in double precision. In fp32 sums are ordered differently, and a ReLU at zero
-# switches: PyTorch's own gradients in fp32 are as far from it, and ours may be twice as far as they are.
+# How far a gradient may be from PyTorch's in double precision. In fp32 a ReLU near zero and a maximum among equals switch,
+# and each changes a gradient by a step: the distance grows like the root of what the forward pass is off. Convolutions by
+# Fourier transforms and Winograd's are off by up to 2e-5 (docs/training-kernels.md), a plain sum by some 1e-7, so that ours
+# may be ten times as far as PyTorch's own gradients in fp32.
 CASES = [
     ("alexnet", 8, [], 1e-5, 2e-3),
     ("resnet18", 8, [], 1e-5, 2e-3),
     ("mobilenet_v2", 8, [], 1e-5, 2e-3),
     ("lstm_stack:layers=2,hidden=128,features=64,classes=10", 8, ["seq=20"], 1e-5, 1e-3),
     ("transformer_base:layers=1,vocabulary=1000", 4, ["seq=24"], 1e-5, 1e-3),
-    ("gpt2", 1, ["seq=128"], 1e-5, 2e-3),
+    ("llama:layers=1,width=256,heads=4,kv_heads=2,ffn=512,vocabulary=1000", 4, ["seq=24"], 1e-5, 1e-3),
 ]
 
 
@@ -88,7 +90,7 @@ def main():
             is_first = False
         not_run = len(index["not_run"])
         loss_error = abs(index["loss"] - exact) / abs(exact)
-        agrees = loss_error < loss_tolerance and worst < max(tolerance, 2 * their_worst) and not_run == 0
+        agrees = loss_error < loss_tolerance and worst < max(tolerance, 10 * their_worst) and not_run == 0
         is_right = is_right and agrees
         print(f"{model} batch {batch}: loss {index['loss']:.7f}, PyTorch {theirs:.7f}, in double {exact:.7f}; worst "
               f"gradient {worst:.1e} ({name}), PyTorch's own {their_worst:.1e} ({their_name}); {not_run} layers not run: "

@@ -123,6 +123,13 @@ class Network:
         if op == "layer_norm":
             w = self.weight(layer, "weight", 0)
             return F.layer_norm(a, w.shape, w, self.weight(layer, "bias", 1))
+        if op == "rms_norm":  # PyTorch's epsilon in fp32, also in the run in double precision
+            w = self.weight(layer, "weight", 0)
+            return F.rms_norm(a, w.shape, w, 2.0 ** -23)
+        if op == "silu":
+            return F.silu(a)
+        if op == "rotary_embedding":
+            return self.rotate(a, layer)
         if op == "attention":
             return self.attention(x, layer)
         if op == "lstm":
@@ -137,10 +144,20 @@ class Network:
             self.masks[node] = torch.from_numpy(kept).to(self.device).reshape(a.shape)
         return torch.where(self.masks[node], a / (1 - probability), torch.zeros_like(a))
 
+    def rotate(self, a, layer):
+        """Pairs are half a head apart; the tables are [time, pair]."""
+        cosine, sine = (self.own[f'{layer["name"]}.{which}'][None, :, None, :] for which in ("cosine", "sine"))
+        first, second = a.unflatten(2, (layer["heads"], 2, -1)).unbind(3)
+        turned = torch.cat([first * cosine - second * sine, first * sine + second * cosine], 3)
+        return turned.flatten(2)
+
     @staticmethod
     def attention(x, layer):
         heads = layer["heads"]
-        q, k, v = (t.unflatten(2, (heads, -1)).transpose(1, 2) for t in x[:3])
+        kv_heads = layer.get("kv_heads") or heads
+        q, k, v = (t.unflatten(2, (n, -1)).transpose(1, 2) for t, n in zip(x, (heads, kv_heads, kv_heads)))
+        if kv_heads != heads:
+            k, v = (t.repeat_interleave(heads // kv_heads, 1) for t in (k, v))
         y = F.scaled_dot_product_attention(q, k, v, is_causal=layer.get("causal", False))
         return y.transpose(1, 2).flatten(2)
 

@@ -28,6 +28,17 @@ struct ConvRequest {
   std::int64_t input_elements() const { return batch * channels * in_plane(); }
   std::int64_t output_elements() const { return batch * filters * out_plane(); }
   std::int64_t weight_elements() const { return filters * (channels / groups) * window(); }
+  std::int64_t result_elements() const {
+    return pass == RequestPass::forward          ? output_elements()
+           : pass == RequestPass::input_gradient ? input_elements()
+                                                 : weight_elements();
+  }
+  /// Products that one number of the result adds up.
+  std::int64_t terms() const {
+    return pass == RequestPass::forward          ? channels / groups * window()
+           : pass == RequestPass::input_gradient ? filters / groups * window()
+                                                 : batch * out_plane();
+  }
   bool is_flat() const { return in[0] == 1 && out[0] == 1 && kernel[0] == 1; }
   /// Each channel by itself, with the usual windows.
   bool is_depthwise() const;

@@ -12,8 +12,6 @@ bool has_equal_shape(const BoundTensor& a, const BoundTensor& b) {
   return a.elements == b.elements && a.dtype == b.dtype;
 }
 
-std::size_t in_size(int number) { return static_cast<std::size_t>(number); }
-
 class ElementwiseNode final : public CudaNode {
  public:
   ElementwiseNode(NodeFacts facts, ElementwiseKind kind)
@@ -69,34 +67,48 @@ class ElementwiseNode final : public CudaNode {
     elementwise(run_of(memory), memory.outputs[0], axes, stream());
   }
 
+  /// Of two operands like the result, where the gradient is one operation with dY.
+  bool gradient_of_equals(const NodeMemory& memory, std::size_t which) const {
+    if (facts().inputs.size() != 2 || !has_equal_shape(input(0), output()) ||
+        !has_equal_shape(input(1), output()))
+      return false;
+    void* const dx = memory.input_gradients[which];
+    const void* const dy = memory.output_gradients[0];
+    if (kind_ == ElementwiseKind::subtract) {
+      apply_function_gradient(UnaryKind::negate, dx, dy, dy, output().elements, output().dtype,
+                              stream());
+      return true;
+    }
+    const bool is_product = kind_ == ElementwiseKind::multiply;
+    if (!is_product && (kind_ != ElementwiseKind::divide || which != 0)) return false;
+    return elementwise_of_equals(kind_, dx, dy, memory.inputs[is_product ? 1 - which : 1],
+                                 output().elements, output().dtype, stream());
+  }
+
   void gradient(const NodeMemory& memory, std::size_t which) const {
     const bool passes_on =
         kind_ == ElementwiseKind::add ||
         ((kind_ == ElementwiseKind::subtract || kind_ == ElementwiseKind::modulo) && which == 0);
     if (passes_on && has_equal_shape(input(which), output()))
       return copy(memory.input_gradients[which], memory.output_gradients[0], output().bytes);
+    if (gradient_of_equals(memory, which)) return;
     ElementwiseRun run = run_of(memory);
     run.dy = memory.output_gradients[0];
     run.y = memory.outputs[0];
     const std::vector<std::int64_t> mine = broadcast_strides(input(which).shape, output().shape);
     // Axes along which the operand was repeated are summed over; the others are its own.
     StridedAxes kept, repeated;
-    kept.strides.resize(in_size(elementwise_operands));
-    repeated.strides.resize(in_size(elementwise_operands));
-    const std::vector<std::int64_t> whole = dense_strides(output().shape);
     std::vector<std::vector<std::int64_t>> strides;
     for (const BoundTensor& in : facts().inputs)
       strides.push_back(broadcast_strides(in.shape, output().shape));
+    strides.push_back(dense_strides(output().shape));
+    kept.strides.resize(strides.size());
+    repeated.strides.resize(strides.size());
     for (std::size_t axis = 0; axis < output().axes(); ++axis) {
       const bool is_repeated = mine[axis] == 0;  // an axis of one element is either
       StridedAxes& to = is_repeated ? repeated : kept;
       to.extents.push_back(output()[axis]);
-      for (std::size_t i = 0; i < in_size(elementwise_operands); ++i) {
-        const std::int64_t stride = i + 1 == in_size(elementwise_operands) ? whole[axis]
-                                    : i < strides.size()                   ? strides[i][axis]
-                                                                           : 0;
-        to.strides[i].push_back(stride);
-      }
+      for (std::size_t i = 0; i < strides.size(); ++i) to.strides[i].push_back(strides[i][axis]);
     }
     elementwise_gradient(run, static_cast<int>(which), memory.input_gradients[which], kept,
                          repeated, stream());

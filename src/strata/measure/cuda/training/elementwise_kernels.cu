@@ -6,8 +6,6 @@
 namespace strata::cuda::train {
 namespace {
 
-constexpr int y_operand = most_operands;
-
 template <class A>
 __device__ A joined(ElementwiseKind kind, A a, A b) {
   switch (kind) {
@@ -56,9 +54,9 @@ __global__ void combine(ElementwiseRun run, void* y, IndexMap<most_operands> map
 /// What one place of the result contributes to the gradient of input `which`.
 template <class A>
 __device__ A term(const ElementwiseRun& run, int which, const std::int64_t* places) {
-  const A dy = value_at<A>(run.dy, run.y_type, places[y_operand]);
+  const A dy = value_at<A>(run.dy, run.y_type, places[run.inputs]);
   const auto in = [&](int i) { return operand<A>(run, i, places); };
-  const auto y = [&] { return value_at<A>(run.y, run.y_type, places[y_operand]); };
+  const auto y = [&] { return value_at<A>(run.y, run.y_type, places[run.inputs]); };
   switch (run.kind) {
     case ElementwiseKind::add: return dy;
     case ElementwiseKind::mean: return dy / A(run.inputs);
@@ -88,12 +86,12 @@ __global__ void gradient_by_thread(ElementwiseRun run, int which, void* dx,
   const std::int64_t n = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (n >= count) return;
   std::int64_t base[elementwise_operands] = {};
-  kept.add_places(static_cast<std::uint32_t>(n), base, elementwise_operands);
+  kept.add_places(static_cast<std::uint32_t>(n), base, run.inputs + 1);
   A sum = 0;
   for (std::uint32_t r = 0; r < repeats; ++r) {
     std::int64_t places[elementwise_operands];
-    for (int i = 0; i < elementwise_operands; ++i) places[i] = base[i];
-    repeated.add_places(r, places, elementwise_operands);
+    for (int i = 0; i <= run.inputs; ++i) places[i] = base[i];
+    repeated.add_places(r, places, run.inputs + 1);
     sum += term<A>(run, which, places);
   }
   store_at<A>(dx, run.input_type[which], n, sum);
@@ -104,12 +102,12 @@ __global__ void gradient_by_block(ElementwiseRun run, int which, void* dx,
                                   IndexMap<elementwise_operands> kept,
                                   IndexMap<elementwise_operands> repeated, std::uint32_t repeats) {
   std::int64_t base[elementwise_operands] = {};
-  kept.add_places(blockIdx.x, base, elementwise_operands);
+  kept.add_places(blockIdx.x, base, run.inputs + 1);
   A sum = 0;
   for (std::uint32_t r = threadIdx.x; r < repeats; r += blockDim.x) {
     std::int64_t places[elementwise_operands];
-    for (int i = 0; i < elementwise_operands; ++i) places[i] = base[i];
-    repeated.add_places(r, places, elementwise_operands);
+    for (int i = 0; i <= run.inputs; ++i) places[i] = base[i];
+    repeated.add_places(r, places, run.inputs + 1);
     sum += term<A>(run, which, places);
   }
   sum = sum_over_block(sum);

@@ -47,24 +47,31 @@ void launch_move(void* to, const void* from, const StridedAxes& axes, cudaStream
   STRATA_CUDA_CALL(cudaGetLastError());
 }
 
+/// A warp takes a row of `inner` numbers: which it is, and where it comes from.
+struct LookedUp {
+  std::int64_t row, from;
+};
+__device__ LookedUp row_of_warp(const LookupRun& run, const void* indices) {
+  const std::int64_t row = (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32;
+  if (row >= run.outer * run.count) return {-1, 0};
+  const std::int64_t chosen = index_at(indices, run.indices_are_64_bit, row % run.count);
+  return {row, row / run.count * run.choices + chosen};
+}
+
 template <class T>
 __global__ void look_up_numbers(LookupRun run, T* y, const T* data, const void* indices) {
-  const std::int64_t n = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (n >= run.outer * run.count * run.inner) return;
-  const std::int64_t i = n % run.inner, which = n / run.inner % run.count;
-  const std::int64_t outer = n / run.inner / run.count;
-  const std::int64_t chosen = index_at(indices, run.indices_are_64_bit, which);
-  y[n] = data[(outer * run.choices + chosen) * run.inner + i];
+  const LookedUp it = row_of_warp(run, indices);
+  if (it.row < 0) return;
+  for (std::int64_t i = threadIdx.x % 32; i < run.inner; i += 32)
+    y[it.row * run.inner + i] = data[it.from * run.inner + i];
 }
 
 template <class T, class A>
 __global__ void add_rows(LookupRun run, A* gradient, const T* dy, const void* indices) {
-  const std::int64_t n = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (n >= run.outer * run.count * run.inner) return;
-  const std::int64_t i = n % run.inner, which = n / run.inner % run.count;
-  const std::int64_t outer = n / run.inner / run.count;
-  const std::int64_t chosen = index_at(indices, run.indices_are_64_bit, which);
-  atomicAdd(gradient + (outer * run.choices + chosen) * run.inner + i, A(value(dy[n])));
+  const LookedUp it = row_of_warp(run, indices);
+  if (it.row < 0) return;
+  for (std::int64_t i = threadIdx.x % 32; i < run.inner; i += 32)
+    atomicAdd(gradient + it.from * run.inner + i, A(value(dy[it.row * run.inner + i])));
 }
 
 /// Up to four neighbours along one axis and how much each weighs.
@@ -170,10 +177,10 @@ void copy_strided(void* to, const void* from, std::int64_t element_bytes, const 
 
 void look_up(const LookupRun& run, void* y, const void* data, const void* indices,
              cudaStream_t stream) {
-  const std::int64_t count = run.outer * run.count * run.inner;
+  const std::int64_t threads = 32 * run.outer * run.count;
   const auto launch = [&](auto item) {
     using Item = decltype(item);
-    look_up_numbers<<<blocks_for(count), threads_per_block, 0, stream>>>(
+    look_up_numbers<<<blocks_for(threads), threads_per_block, 0, stream>>>(
         run, static_cast<Item*>(y), static_cast<const Item*>(data), indices);
   };
   switch (bytes_per_element(run.dtype)) {
@@ -196,7 +203,7 @@ void look_up_gradient(const LookupRun& run, void* gradient, const void* dy, cons
     add_into<T>(
         gradient, run.outer * run.choices * run.inner, run.dtype, scratch, stream,
         [&](Compute<T>* sums) {
-          add_rows<<<blocks_for(run.outer * run.count * run.inner), threads_per_block, 0, stream>>>(
+          add_rows<<<blocks_for(32 * run.outer * run.count), threads_per_block, 0, stream>>>(
               run, sums, static_cast<const T*>(dy), indices);
         });
   });

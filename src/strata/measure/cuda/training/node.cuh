@@ -42,6 +42,7 @@ NodeFacts facts_of(SharedTraining context, const BoundGraph& bound, NodeId node,
 class CudaNode : public NodeKernels {
  public:
   explicit CudaNode(NodeFacts facts) : facts_(std::move(facts)) { facts_.bound = nullptr; }
+  std::string implementation(Pass) const override { return "strata"; }
 
  protected:
   const BoundTensor& input(std::size_t i) const { return facts_.inputs[i]; }

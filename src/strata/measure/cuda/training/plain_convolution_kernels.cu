@@ -125,7 +125,98 @@ __global__ void plain_weight_gradient(Window3 w, T* dw, const T* x, const T* dy)
   if (threadIdx.x == 0) dw[blockIdx.x] = stored<T>(sum);
 }
 
+/// Which number of the result sample i is: spread over all of them.
+__device__ std::int64_t sampled(int i, std::int64_t count) {
+  const std::uint64_t spread = static_cast<std::uint64_t>(i) * 0x9E3779B97F4A7C15ull;
+  return static_cast<std::int64_t>((spread >> 16) % static_cast<std::uint64_t>(count));
+}
+
+/// The products that sum to number n of the result of a pass: how many, and each of them.
+template <class T>
+struct SumOfProducts {
+  Window3 w;
+  RequestPass pass;
+  const T *x, *weights, *y;
+
+  __device__ std::int64_t terms() const {
+    if (pass == RequestPass::weight_gradient) return w.batch * w.out_plane();
+    return w.window() * (pass == RequestPass::forward ? w.group_channels : w.group_filters);
+  }
+  __device__ double term(std::int64_t n, std::int64_t t) const {
+    if (pass == RequestPass::weight_gradient) return weight_term(n, t);
+    const bool is_forward = pass == RequestPass::forward;
+    const std::int64_t plane = is_forward ? w.out_plane() : w.in_plane();
+    const std::int64_t maps = is_forward ? w.filters : w.channels;
+    const std::int64_t map = n / plane % maps, sample = n / plane / maps;
+    const std::int64_t own = is_forward ? w.group_filters : w.group_channels;
+    const std::int64_t others = is_forward ? w.group_channels : w.group_filters;
+    const std::int64_t other = map / own * others + t / w.window();
+    int at[3], k[3];
+    place_of(n % plane, is_forward ? w.out : w.in, at);
+    w.tap(static_cast<int>(t % w.window()), k);
+    const std::int64_t place = is_forward ? w.input_place(at, k) : w.output_place(at, k);
+    if (place < 0) return 0;
+    const std::int64_t filter = is_forward ? map : other, channel = is_forward ? other : map;
+    const T weight = weights[(filter * w.group_channels + channel % w.group_channels) * w.window() +
+                             t % w.window()];
+    const T number = is_forward ? x[(sample * w.channels + channel) * w.in_plane() + place]
+                                : y[(sample * w.filters + filter) * w.out_plane() + place];
+    return static_cast<double>(value(number)) * static_cast<double>(value(weight));
+  }
+  __device__ double weight_term(std::int64_t n, std::int64_t t) const {
+    int k[3], o[3];
+    w.tap(static_cast<int>(n % w.window()), k);
+    const std::int64_t filter = n / w.window() / w.group_channels;
+    const std::int64_t channel =
+        filter / w.group_filters * w.group_channels + n / w.window() % w.group_channels;
+    const std::int64_t sample = t / w.out_plane(), place = t % w.out_plane();
+    place_of(place, w.out, o);
+    const std::int64_t from = w.input_place(o, k);
+    if (from < 0) return 0;
+    return static_cast<double>(value(x[(sample * w.channels + channel) * w.in_plane() + from])) *
+           static_cast<double>(value(y[(sample * w.filters + filter) * w.out_plane() + place]));
+  }
+};
+
+/// A block takes a sample.
+template <class T>
+__global__ void sum_samples(SumOfProducts<T> sum, std::int64_t count, double* references) {
+  const std::int64_t n = sampled(static_cast<int>(blockIdx.x), count);
+  double mine = 0;
+  for (std::int64_t t = threadIdx.x; t < sum.terms(); t += blockDim.x) mine += sum.term(n, t);
+  mine = sum_over_block(mine);
+  if (threadIdx.x == 0) references[blockIdx.x] = mine;
+}
+
+template <class T>
+__global__ void pick_samples(const T* result, std::int64_t count, double* found) {
+  found[threadIdx.x] =
+      static_cast<double>(value(result[sampled(static_cast<int>(threadIdx.x), count)]));
+}
+
 }  // namespace
+
+void sample_reference(const ConvRequest& request, const void* input, const void* weights,
+                      const void* output, double* references, cudaStream_t stream) {
+  with_element_type(request.dtype, [&](auto element) {
+    using T = decltype(element);
+    sum_samples<<<reference_samples, threads_per_block, 0, stream>>>(
+        SumOfProducts<T>{Window3(request), request.pass, static_cast<const T*>(input),
+                         static_cast<const T*>(weights), static_cast<const T*>(output)},
+        request.result_elements(), references);
+  });
+  STRATA_CUDA_CALL(cudaGetLastError());
+}
+
+void sample_result(const ConvRequest& request, const void* result, double* found,
+                   cudaStream_t stream) {
+  with_element_type(request.dtype, [&](auto element) {
+    using T = decltype(element);
+    pick_samples<<<1, reference_samples, 0, stream>>>(static_cast<const T*>(result),
+                                                      request.result_elements(), found);
+  });
+  STRATA_CUDA_CALL(cudaGetLastError());
+}
 
 void plain_convolution(const ConvRequest& request, const void* input, const void* weights,
                        const void* output, void* result, cudaStream_t stream) {

@@ -12,7 +12,7 @@
 /// them.
 namespace strata::cuda::train {
 
-/// Operands are the inputs and, last, the result's place (y and dy).
+/// Operands are the inputs and, after them, the result's place (y and dy).
 struct ElementwiseRun {
   ElementwiseKind kind = ElementwiseKind::add;
   int inputs = 0;
@@ -30,7 +30,7 @@ void elementwise(const ElementwiseRun& run, void* y, const StridedAxes& axes, cu
 bool elementwise_of_equals(ElementwiseKind kind, void* y, const void* a, const void* b,
                            std::int64_t count, DType dtype, cudaStream_t stream);
 /// dX of input `which`: over `kept`, the sum over `repeated` of what each place contributes. Both
-/// have strides of elementwise_operands.
+/// have the strides of all operands.
 void elementwise_gradient(const ElementwiseRun& run, int which, void* dx, const StridedAxes& kept,
                           const StridedAxes& repeated, cudaStream_t stream);
 

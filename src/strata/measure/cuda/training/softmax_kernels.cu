@@ -16,18 +16,24 @@ struct Row {
   __device__ std::int64_t place(std::int64_t j) const { return base + j * step; }
 };
 
-/// log Σ exp(x) of a row.
+/// log Σ exp(x) of a row, read once: where a larger number comes, the sum so far shrinks.
 template <class T>
 __device__ Compute<T> log_sum_of(const SoftmaxRun& run, const Row<T>& row, const T* x) {
   using A = Compute<T>;
-  A most = A(-INFINITY);
-  for (std::int64_t j = threadIdx.x; j < run.length; j += blockDim.x)
-    most = Larger{}(most, A(value(x[row.place(j)])));
-  most = over_block(most, Larger{}, A(-INFINITY));
-  A sum = 0;
-  for (std::int64_t j = threadIdx.x; j < run.length; j += blockDim.x)
-    sum += exp(A(value(x[row.place(j)])) - most);
-  return most + log(sum_over_block(sum));
+  A most = A(-INFINITY), sum = 0;
+  for (std::int64_t j = threadIdx.x; j < run.length; j += blockDim.x) {
+    const A v = value(x[row.place(j)]);
+    if (v > most) {
+      sum = sum * exp(most - v) + A(1);
+      most = v;
+    } else if (most > A(-INFINITY)) {
+      sum += exp(v - most);
+    }
+  }
+  const A all = over_block(most, Larger{}, A(-INFINITY));
+  // A thread without numbers has nothing to add.
+  sum = sum_over_block(sum > A(0) ? sum * exp(most - all) : A(0));
+  return all + log(sum);
 }
 
 template <class T>

@@ -175,8 +175,8 @@ EngineFacts facts_of_configuration(const GraphPart& configuration) {
   return {engine.front().number(CUDNN_ATTR_ENGINE_GLOBAL_INDEX), engine_notes(engine.front())};
 }
 
-/// cuDNN 9.14's compiled kernels cut their workspace without regard to alignment, and write 16
-/// bytes where only 8 are aligned, unless the channels are whole vectors.
+/// cuDNN 9.14's kernels for matrix units cut their workspace without regard to alignment, and write
+/// 16 bytes where only 8 are aligned, unless the channels are whole vectors.
 bool has_whole_vectors(const ConvRequest& request) {
   const std::int64_t vector = 16 / bytes_per_element(request.dtype);
   return request.channels / request.groups % vector == 0 &&
@@ -185,10 +185,10 @@ bool has_whole_vectors(const ConvRequest& request) {
 
 // fp32 is multiplied as fp32: matrix units would round it to TF32 first.
 bool is_right_for(const ConvRequest& request, const EngineFacts& facts) {
+  const bool is_on_matrix_units = facts.has("tensor_core") || facts.has("down_convert_inputs");
+  if (request.dtype == DType::fp32 && is_on_matrix_units) return false;
   if (facts.has("winograd") && loses_digits_with_winograd(request)) return false;
-  if (facts.has("runtime_compilation") && !has_whole_vectors(request)) return false;
-  return request.dtype != DType::fp32 ||
-         (!facts.has("tensor_core") && !facts.has("down_convert_inputs"));
+  return has_whole_vectors(request) || (!is_on_matrix_units && !facts.has("runtime_compilation"));
 }
 
 class EngineList {
