@@ -42,8 +42,8 @@ endif()
 if(NOT wanted STREQUAL present)
   execute_process(
     COMMAND "${npm}" ci ${omitted} --ignore-scripts --no-audit --no-fund --prefer-offline --fetch-retries=1
-      --fetch-retry-mintimeout=1000 --fetch-timeout=30000 --loglevel=error
-    WORKING_DIRECTORY "${stage}" TIMEOUT 180
+      --fetch-retry-mintimeout=1000 --fetch-timeout=20000 --loglevel=error
+    WORKING_DIRECTORY "${stage}" TIMEOUT 120
     RESULT_VARIABLE status OUTPUT_VARIABLE ignored ERROR_VARIABLE errors)
   if(NOT status STREQUAL "0")
     string(REGEX MATCH "npm error [^\n]*" error "${errors}")

@@ -65,7 +65,7 @@ function ofBound(document: ProfileDocument, time: number): Finding[] {
   return [
     {
       what: `No schedule of these steps is faster than ${format(bound.time_s, "s")}; this one is ${percent(time / bound.time_s - 1)} above`,
-      evidence: `lower bound from ${bound.time_from}; moved are ${format(trafficOf(document), "bytes")}, at least ${format(bound.traffic_model_bytes, "bytes")} with whole tensors`,
+      evidence: `by the bound “${bound.time_from}”; moved are ${format(trafficOf(document), "bytes")}, at least ${format(bound.traffic_model_bytes, "bytes")} with whole tensors`,
       worth_s: time - bound.time_s,
       worth: `at most ${format(time - bound.time_s, "s")} by a better schedule`,
     },

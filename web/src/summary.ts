@@ -82,7 +82,7 @@ function profileCards(document: ProfileDocument, rows: RowSet): Card[] {
     cards.push({
       label: "lower bound",
       value: format(document.bounds.time_s, "s"),
-      detail: `of any schedule of this order; from ${document.bounds.time_from}`,
+      detail: `no schedule of this order is faster (by the bound “${document.bounds.time_from}”)`,
     });
   cards.push(...boundCard(rows));
   const traffic = trafficOf(document) || (sums.traffic_bytes ?? 0);
