@@ -158,17 +158,13 @@ void batch_norm_backward(const BatchPlan& plan, const Workers& workers, const No
           if (d_shift != nullptr) d_shift[c] = static_cast<T>(sums.first);
           if (d_scale != nullptr) d_scale[c] = static_cast<T>(sums.second);
           if (dx == nullptr) continue;
-          // dx = dy·p + x·q + r
-          const double p =
-              static_cast<double>(factor) * (scale != nullptr ? static_cast<double>(scale[c]) : 1);
-          const double slope = static_cast<double>(factor) * sums.second / plan.count();
-          const T on_dy = static_cast<T>(p), on_x = static_cast<T>(-p * slope);
-          const T rest =
-              static_cast<T>(p * (slope * static_cast<double>(mean) - sums.first / plan.count()));
+          const T slope = static_cast<T>(static_cast<double>(factor) * sums.second / plan.count());
+          const T offset = static_cast<T>(sums.first / plan.count());
+          const T scaled = factor * (scale != nullptr ? scale[c] : T(1));
           for (std::int64_t n = 0; n < plan.batch; ++n) {
             const std::int64_t at = plan.place(n, c);
-            vector_loops<T>().plane(dy + at, nullptr, x + at, on_dy, on_x, rest, dx + at,
-                                    plan.space);
+            vector_loops<T>().centred(dy + at, nullptr, x + at, T(1), mean, slope, offset, scaled,
+                                      dx + at, plan.space);
           }
         }
       });

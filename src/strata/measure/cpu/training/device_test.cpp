@@ -146,7 +146,8 @@ TEST(CpuTrainingDevice, convolutions_by_any_strategy_agree) {
   const Ran wanted = run_once<float, float>(*chosen, op, shape, DType::fp32);
   EXPECT_NE(wanted.implementation, "");
   int ran_count = 0;
-  for (const auto& strategy : cpu_conv_device()->strategies()) {
+  const auto strategies = cpu_conv_device();
+  for (const auto& strategy : strategies->strategies()) {
     SCOPED_TRACE(strategy->name());
     std::unique_ptr<TrainingDevice> device;
     try {

@@ -39,9 +39,9 @@ void line(const float* x, float a, float b, const float* scale, const float* shi
           std::int64_t count) {
   line_loop(x, a, b, scale, shift, y, count);
 }
-void plane(const float* dy, const float* scale, const float* x, float p, float q, float r,
-           float* dx, std::int64_t count) {
-  plane_loop(dy, scale, x, p, q, r, dx, count);
+void centred(const float* dy, const float* scale, const float* x, float a, float mean, float slope,
+             float offset, float factor, float* dx, std::int64_t count) {
+  centred_loop(dy, scale, x, a, mean, slope, offset, factor, dx, count);
 }
 void add_parameters(const float* dy, const float* x, float mean, float factor, float* d_scale,
                     float* d_shift, std::int64_t count) {
@@ -77,7 +77,7 @@ VectorLoops<float> loops(std::index_sequence<kinds...>) {
           .moments = moments,
           .with_normalized = with_normalized,
           .line = line,
-          .plane = plane,
+          .centred = centred,
           .add_parameters = add_parameters,
           .drop = drop,
           .keep = keep,

@@ -101,14 +101,13 @@ struct RowGradient {
     // dx = factor (d − mean(d) − hat·mean(d·hat))
     const T n = static_cast<T>(norm.length);
     const T offset = norm.takes_mean ? sums.first / n : T(0), slope = factor * sums.second / n;
-    const T on_x = -factor * slope, rest = factor * (slope * mean - offset);
     if (norm.repeats == 1) {
-      return loops.plane(dy, scale, x, factor, on_x, rest, dx, norm.length);
+      return loops.centred(dy, scale, x, T(1), mean, slope, offset, factor, dx, norm.length);
     }
     for (std::int64_t entry = 0; entry < norm.entries; ++entry) {
       const std::int64_t at = entry * norm.repeats;
-      loops.plane(dy + at, nullptr, x + at, factor * scale_of(entry), on_x, rest, dx + at,
-                  norm.repeats);
+      loops.centred(dy + at, nullptr, x + at, scale_of(entry), mean, slope, offset, factor, dx + at,
+                    norm.repeats);
     }
   }
 

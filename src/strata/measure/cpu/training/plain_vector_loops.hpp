@@ -32,9 +32,9 @@ struct PlainLoops {
   static void line(const T* x, T a, T b, const T* scale, const T* shift, T* y, std::int64_t count) {
     line_loop(x, a, b, scale, shift, y, count);
   }
-  static void plane(const T* dy, const T* scale, const T* x, T p, T q, T r, T* dx,
-                    std::int64_t count) {
-    plane_loop(dy, scale, x, p, q, r, dx, count);
+  static void centred(const T* dy, const T* scale, const T* x, T a, T mean, T slope, T offset,
+                      T factor, T* dx, std::int64_t count) {
+    centred_loop(dy, scale, x, a, mean, slope, offset, factor, dx, count);
   }
   static void add_parameters(const T* dy, const T* x, T mean, T factor, T* d_scale, T* d_shift,
                              std::int64_t count) {
@@ -70,7 +70,7 @@ struct PlainLoops {
             .moments = moments,
             .with_normalized = with_normalized,
             .line = line,
-            .plane = plane,
+            .centred = centred,
             .add_parameters = add_parameters,
             .drop = drop,
             .keep = keep,

@@ -3,8 +3,12 @@
 
 #include "strata/base/error.hpp"
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <numeric>
 #include <optional>
+#include <vector>
 
 namespace strata::cpu_training {
 namespace {
@@ -112,10 +116,26 @@ void turn(const Workers& workers, const Walk& walk, std::size_t axis, const Elem
                  });
 }
 
+/// The axes in the order in which `to` lies in memory, so that it is written in order.
+Walk walk_of(const Sizes& shape, const Placed& from, const Placed& to) {
+  std::vector<std::size_t> order(shape.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::abs(to.strides[a]) > std::abs(to.strides[b]);
+  });
+  Sizes extents, to_strides, from_strides;
+  for (const std::size_t axis : order) {
+    extents.push_back(shape[axis]);
+    to_strides.push_back(to.strides[axis]);
+    from_strides.push_back(from.strides[axis]);
+  }
+  return {extents, {to_strides, from_strides}};
+}
+
 template <class Element>
 void copy_elements(const Workers& workers, const Sizes& shape, const Placed& from,
                    const Placed& to) {
-  const Walk walk(shape, {to.strides, from.strides});
+  const Walk walk = walk_of(shape, from, to);
   const Element* const x = static_cast<const Element*>(from.numbers) + from.offset;
   Element* const y = static_cast<Element*>(to.numbers) + to.offset;
   if (const auto axis = axis_to_turn(walk)) {

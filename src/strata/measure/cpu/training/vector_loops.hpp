@@ -32,7 +32,8 @@ struct VectorLoops {
   PairOfSums<T> (*with_normalized)(const T* dy, const T* scale, const T* x, T mean, T factor,
                                    std::int64_t count);
   void (*line)(const T* x, T a, T b, const T* scale, const T* shift, T* y, std::int64_t count);
-  void (*plane)(const T* dy, const T* scale, const T* x, T p, T q, T r, T* dx, std::int64_t count);
+  void (*centred)(const T* dy, const T* scale, const T* x, T a, T mean, T slope, T offset, T factor,
+                  T* dx, std::int64_t count);
   void (*add_parameters)(const T* dy, const T* x, T mean, T factor, T* d_scale, T* d_shift,
                          std::int64_t count);
   void (*drop)(const T* x, std::uint32_t key, std::uint32_t first, std::uint32_t threshold, T scale,
@@ -226,14 +227,19 @@ STRATA_INLINE void line_loop(const T* x, T a, T b, const T* scale, const T* shif
   }
 }
 
-/// dx = p·dy·scale + q·x + r
+/// dx = (a·dy·scale − offset − (x − mean)·slope)·factor, in this order: the terms may nearly
+/// cancel.
 template <class T>
-STRATA_INLINE void plane_loop(const T* dy, const T* scale, const T* x, T p, T q, T r, T* dx,
-                              std::int64_t count) {
+STRATA_INLINE void centred_loop(const T* dy, const T* scale, const T* x, T a, T mean, T slope,
+                                T offset, T factor, T* dx, std::int64_t count) {
   if (scale != nullptr) {
-    for (std::int64_t i = 0; i < count; ++i) dx[i] = dy[i] * scale[i] * p + (x[i] * q + r);
+    for (std::int64_t i = 0; i < count; ++i) {
+      dx[i] = ((dy[i] * scale[i] * a - offset) - (x[i] - mean) * slope) * factor;
+    }
   } else {
-    for (std::int64_t i = 0; i < count; ++i) dx[i] = dy[i] * p + (x[i] * q + r);
+    for (std::int64_t i = 0; i < count; ++i) {
+      dx[i] = ((dy[i] * a - offset) - (x[i] - mean) * slope) * factor;
+    }
   }
 }
 
