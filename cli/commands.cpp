@@ -12,10 +12,10 @@
 namespace strata {
 
 std::span<const Command* const> commands() {
-  static const std::array all = {&predict_command,  &sweep_command,     &conv_command,
-                                 &roofline_command, &show_command,      &convert_command,
-                                 &machine_command,  &reproduce_command, &list_command,
-                                 &setup_command,    &help_command,      &generate_command};
+  static const std::array all = {
+      &predict_command, &sweep_command,   &conv_command,    &roofline_command,  &explain_command,
+      &show_command,    &convert_command, &machine_command, &reproduce_command, &list_command,
+      &setup_command,   &help_command,    &generate_command};
   return all;
 }
 
