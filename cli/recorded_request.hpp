@@ -6,6 +6,8 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 /// A prediction that somebody stored, made again: its file says by which command it was written.
 namespace strata {
