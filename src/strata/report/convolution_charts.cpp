@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace strata {
 namespace {
@@ -71,6 +72,10 @@ bool has_positive(const Chart& chart) {
   });
 }
 
+// By role. There are more roles than colours: those that share one never meet in a strategy.
+constexpr std::array<chart::Color, 10> role_colors = {0, 1, 2, 3, 4, 5, 7, 3, 0, 6};
+static_assert(role_colors.size() == static_cast<std::size_t>(KernelRole::other) + 1);
+
 /// Stacked bars of roles over the points, one strategy.
 std::optional<Chart> roles_of_strategy(const ConvIndex& index, const ConvSeries& series,
                                        ConvPass pass, const std::string& strategy) {
@@ -96,7 +101,7 @@ std::optional<Chart> roles_of_strategy(const ConvIndex& index, const ConvSeries&
     if (std::all_of(by_role[role].begin(), by_role[role].end(), [](double v) { return v == 0; }))
       continue;
     chart.bars.push_back(
-        {std::string(name_of(static_cast<KernelRole>(role))), by_role[role], role});
+        {std::string(name_of(static_cast<KernelRole>(role))), by_role[role], role_colors[role]});
   }
   return chart;
 }

@@ -35,7 +35,7 @@ constexpr ResultColumn facts[] = {
 };
 
 // Whole numbers below 2^53 pass through a double unchanged; no iteration moves 9 PB.
-constexpr ResultColumn results[] = {
+constexpr ResultColumn known_results[] = {
     {"samples", SweepCellKind::whole, [](const PointResult& of) { return real(of.samples); }},
     {"time_s", SweepCellKind::real, [](const PointResult& of) { return of.totals.time_s; }},
     {"compute_time_s", SweepCellKind::real,
@@ -99,7 +99,7 @@ SweepColumns::SweepColumns(const Grid& grid, std::span<const std::string> derive
     facts_.push_back(i);
     heads_.push_back({.name = std::string(facts[i].name), .kind = facts[i].kind});
   }
-  for (const ResultColumn& column : results)
+  for (const ResultColumn& column : known_results)
     heads_.push_back({.name = std::string(column.name),
                       .kind = column.kind,
                       .is_known = column.follows_capacity && capacity_axis_.has_value()});
@@ -150,7 +150,7 @@ void SweepColumns::fill(std::vector<SweepCell>& cells, std::int64_t point,
     }
   };
   for (const std::size_t fact : facts_) fill_result(facts[fact]);
-  for (const ResultColumn& column : results) fill_result(column);
+  for (const ResultColumn& column : known_results) fill_result(column);
   cells[at].kind = SweepCellKind::text;
   cells[at].is_empty = !failed;
   cells[at].text = result.error;
@@ -168,7 +168,7 @@ void SweepColumns::fill_known(std::vector<SweepCell>& cells, std::int64_t point)
     PointResult result;
     result.hardware.capacity_bytes = cells[1 + *capacity_axis_].whole;
     at += facts_.size();
-    for (const ResultColumn& column : results) {
+    for (const ResultColumn& column : known_results) {
       if (column.follows_capacity) fill_number(cells[at], column.kind, column.value(result));
       ++at;
     }

@@ -31,6 +31,7 @@ struct Axis {
   std::optional<double> most;           ///< where it ends; default: at a tick above all data
   bool from_zero = false;               ///< a linear axis that shows 0 although no data is there
   std::vector<std::string> categories;  ///< x only: names instead of numbers, the i-th at x = i
+  bool has_labels = true;               ///< x only; false: those of the panel below say it
 };
 
 /// Index into eight colours that people with any colour vision tell apart (Okabe and Ito, "Color
@@ -83,14 +84,24 @@ struct ReferenceLine {
   Stroke stroke = Stroke::dashed;
 };
 
-/// A part of the plane that means something; an absent edge is the edge of the plot.
+/// A part of the plane that means something; an absent edge is the edge of the plot. Solid ones are
+/// data: the cells of a map, the area below a curve.
 struct Band {
   std::optional<double> x_from;
   std::optional<double> x_to;
   std::optional<double> y_from;
   std::optional<double> y_to;
   std::string label;
-  std::optional<Color> color;  ///< default: grey
+  std::optional<Color> color;        ///< default: grey
+  bool is_solid = false;             ///< drawn as a bar is; the label shows when pointed at
+  std::optional<double> shade = {};  ///< 0 to 1 along one scale, dark to light; instead of a colour
+};
+
+/// What a shade or the colour of solid bands means, in the legend.
+struct BandKey {
+  std::string name;
+  std::optional<double> shade;
+  Color color = 0;
 };
 
 struct Chart {
@@ -103,6 +114,7 @@ struct Chart {
   BarLayout bar_layout = BarLayout::grouped;
   std::vector<ReferenceLine> lines;
   std::vector<Band> bands;
+  std::vector<BandKey> band_keys = {};
 };
 
 /// Charts of one kind side by side, under one title and one legend.

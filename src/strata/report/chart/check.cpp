@@ -91,6 +91,9 @@ void check(const Chart& chart) {
     for (const auto& edge : {band.y_from, band.y_to}) {
       if (edge) check_number(chart, chart.y, *edge, band.label);
     }
+    if (band.shade && !std::isfinite(*band.shade)) {
+      fail(ErrorKind::input, "chart '{}': a shade is not finite", chart.title);
+    }
   }
 }
 

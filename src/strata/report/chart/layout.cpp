@@ -21,8 +21,8 @@ constexpr double small_glyph_width = 14;
 constexpr double right_room = 10;        // half of the last label of x
 constexpr double least_plot_width = 80;  // below it an axis has no room for two labels
 
-/// What the legend explains: a line with its markers, or a kind of bar.
-using LegendEntry = std::variant<const Series*, const Bars*>;
+/// What the legend explains: a line with its markers, a kind of bar, the shade of an area.
+using LegendEntry = std::variant<const Series*, const Bars*, const BandKey*>;
 
 const std::string& name_of(const LegendEntry& entry) {
   return std::visit([](const auto* shown) -> const std::string& { return shown->name; }, entry);
@@ -45,6 +45,7 @@ std::vector<LegendEntry> legend_of(const ChartGrid& grid) {
   for (const Chart& panel : grid.panels) {
     for (const Series& series : panel.series) add(&series);
     for (const Bars& bars : panel.bars) add(&bars);
+    for (const BandKey& key : panel.band_keys) add(&key);
   }
   return entries;
 }
@@ -129,6 +130,11 @@ class Layout {
                                          .style = "bar " + fill_class(bars.color),
                                          .hint = {}});
   }
+  void glyph(const BandKey& key, double x) {
+    const Band shown{.color = key.color, .is_solid = true, .shade = key.shade};
+    scene_.shapes.emplace_back(RectShape{
+        .rect = {x, y_ - 10, small_glyph_width, 12}, .style = band_style(shown), .hint = {}});
+  }
 
   void panels() {
     const std::size_t columns = std::clamp<std::size_t>(grid_.columns, 1, grid_.panels.size());
@@ -138,26 +144,35 @@ class Layout {
     for (const Chart& chart : grid_.panels) {
       left = std::max(left, left_room(chart, grid_.plot_height));
     }
+    for (const Chart& chart : grid_.panels)
+      left = std::max(left, left_overhang(chart, cell_width - left - right_room));
     const double plot_width = cell_width - left - right_room;
     if (plot_width < least_plot_width) {
       fail(ErrorKind::input, "chart '{}': {} columns do not fit into {} pixels", grid_.title,
            columns, grid_.width);
     }
-    double top = 0;  // one for all: plots of a row stand side by side
+    for (std::size_t first = 0; first < grid_.panels.size(); first += columns)
+      row_of_panels(first, std::min(first + columns, grid_.panels.size()), cell_width, left);
+  }
+
+  /// Plots of a row stand side by side: they have one room above and below.
+  void row_of_panels(std::size_t first, std::size_t end, double cell_width, double left) {
+    const double plot_width = cell_width - left - right_room;
+    double top = 0;
     double bottom = 0;
-    for (const Chart& chart : grid_.panels) {
-      top = std::max(top, top_room(chart));
-      bottom = std::max(bottom, bottom_room(chart, plot_width));
+    for (std::size_t i = first; i < end; ++i) {
+      top = std::max(top, top_room(grid_.panels[i]));
+      bottom = std::max(bottom, bottom_room(grid_.panels[i], plot_width));
     }
-    for (std::size_t i = 0; i < grid_.panels.size(); ++i) {
-      const auto column = static_cast<double>(i % columns);
-      if (i > 0 && i % columns == 0) y_ += top + grid_.plot_height + bottom + between_rows;
+    for (std::size_t i = first; i < end; ++i) {
+      const auto column = static_cast<double>(i - first);
       const Rect cell{margin + column * (cell_width + between_columns), y_, cell_width,
                       top + grid_.plot_height + bottom};
       const Rect plot{cell.x + left, y_ + top, plot_width, grid_.plot_height};
       draw_panel(scene_, grid_.panels[i], cell, plot);
     }
-    y_ += top + grid_.plot_height + bottom + between_rows;
+    const bool joins_next = !grid_.panels[first].x.has_labels;
+    y_ += top + grid_.plot_height + bottom + (joins_next ? 0 : between_rows);
   }
 
   const ChartGrid& grid_;

@@ -16,6 +16,7 @@ constexpr double title_size = 13;
 constexpr double axis_title_size = 11;
 constexpr double tick_length = 4;
 constexpr double category_tilt = -40;  // degrees, when names do not fit side by side
+constexpr double tilted_pitch = 15;    // pixels from one tilted name to the next
 constexpr double bar_share = 0.76;     // of the room of a category
 
 class Panel {
@@ -31,9 +32,10 @@ class Panel {
 
   void draw() {
     titles();
-    for (const Band& band : chart_.bands) draw_band(band);
+    draw_bands(/*is_solid=*/false);
     y_axis();
     x_axis();
+    draw_bands(/*is_solid=*/true);
     bars();
     base_lines();
     for (const ReferenceLine& line : chart_.lines) draw_line(line);
@@ -100,12 +102,13 @@ class Panel {
       const double x = x_.scale.at(x_.ticks.values[i]);
       if (chart_.x.scale == ScaleKind::logarithmic) line({{x, plot_.y}, {x, bottom}}, "grid");
       line({{x, bottom}, {x, bottom + tick_length}}, "axis");
-      text(x_label(x_.ticks.labels[i], x));
+      if (chart_.x.has_labels) text(x_label(x_.ticks.labels[i], x));
     }
     for (const double value : x_.ticks.minor) {
       const double x = x_.scale.at(value);
       line({{x, bottom}, {x, bottom + 2}}, "axis");
     }
+    if (!chart_.x.has_labels) return;
     categories();
     if (x_.title.empty()) return;
     text({.text = fitted(x_.title, axis_title_size, Weight::normal, plot_.width),
@@ -139,6 +142,13 @@ class Panel {
   void bar(std::size_t category, const Bars& bars, double from, double to, double left,
            double width);
 
+  /// Solid ones are data and lie above the grid.
+  void draw_bands(bool is_solid) {
+    for (const Band& band : chart_.bands) {
+      if (band.is_solid == is_solid) draw_band(band);
+    }
+  }
+
   void draw_band(const Band& band) {
     const auto edge = [](const std::optional<double>& value, const AxisScale& scale,
                          double otherwise) { return value ? scale.at(*value) : otherwise; };
@@ -148,11 +158,10 @@ class Panel {
     const double y2 =
         std::clamp(edge(band.y_from, y_.scale, plot_.bottom()), plot_.y, plot_.bottom());
     const Rect rect{std::min(x1, x2), std::min(y1, y2), std::fabs(x2 - x1), std::fabs(y2 - y1)};
+    if (band.is_solid && (rect.width == 0 || rect.height == 0)) return;
     scene_.shapes.emplace_back(
-        RectShape{.rect = rect,
-                  .style = "band " + (band.color ? fill_class(*band.color) : "grey"),
-                  .hint = band.label});
-    if (!band.label.empty()) wishes_.push_back(places_in(rect, band.label));
+        RectShape{.rect = rect, .style = band_style(band), .hint = band.label});
+    if (!band.label.empty() && !band.is_solid) wishes_.push_back(places_in(rect, band.label));
   }
 
   /// Its two ends as numbers: enough to draw it, as it is straight on every axis it is used with.
@@ -248,17 +257,25 @@ bool must_tilt(const Chart& chart, double plot_width) {
       });
 }
 
+/// A name below the foot of its category.
+TextShape tilted_name(const std::string& name, Place foot) {
+  return {.text = name,
+          .place = {foot.x + 4, foot.y + 14},
+          .size = tick_text_size,
+          .anchor = Anchor::end,
+          .degrees = category_tilt,
+          .style = "muted"};
+}
+
 void Panel::categories() {
   const bool is_tilted = must_tilt(chart_, plot_.width);
-  for (std::size_t i = 0; i < chart_.x.categories.size(); ++i) {
+  // Tilted names need the height of a line between them; of more, every second, third … stands.
+  const double room = category_width(chart_, plot_.width);
+  const auto step = static_cast<std::size_t>(is_tilted ? std::ceil(tilted_pitch / room) : 1);
+  for (std::size_t i = 0; i < chart_.x.categories.size(); i += std::max<std::size_t>(1, step)) {
     const double x = x_.scale.at(static_cast<double>(i));
     TextShape label = x_label(chart_.x.categories[i], x);
-    if (is_tilted) {
-      label.place = {x + 4, plot_.bottom() + 14};
-      label.anchor = Anchor::end;
-      label.degrees = category_tilt;
-    }
-    text(std::move(label));
+    text(is_tilted ? tilted_name(chart_.x.categories[i], {x, plot_.bottom()}) : std::move(label));
   }
 }
 
@@ -314,16 +331,24 @@ double top_room(const Chart& chart) {
   return (chart.title.empty() ? 0 : title_size + 5) + axis_title_size + 12;
 }
 
+double left_overhang(const Chart& chart, double plot_width) {
+  double most = 0;
+  if (!chart.x.has_labels || chart.x.categories.empty() || !must_tilt(chart, plot_width)) return 0;
+  for (std::size_t i = 0; i < chart.x.categories.size(); ++i) {
+    const double at = (static_cast<double>(i) + 0.5) * category_width(chart, plot_width);
+    for (const Place& corner : corners_of(tilted_name(chart.x.categories[i], {at, 0})))
+      most = std::max(most, -corner.x);
+  }
+  return most;
+}
+
 double bottom_room(const Chart& chart, double plot_width) {
+  if (!chart.x.has_labels) return 8;
   double room = 22;
   if (!chart.x.categories.empty() && must_tilt(chart, plot_width)) {
     for (const std::string& name : chart.x.categories) {
-      const TextShape label{.text = name,
-                            .place = {4, 14},
-                            .size = tick_text_size,
-                            .anchor = Anchor::end,
-                            .degrees = category_tilt};
-      for (const Place& corner : corners_of(label)) room = std::max(room, corner.y + 2);
+      for (const Place& corner : corners_of(tilted_name(name, {0, 0})))
+        room = std::max(room, corner.y + 2);
     }
   }
   return room + (chart.x.title.empty() ? 0 : axis_title_size + 7);
@@ -335,6 +360,17 @@ void draw_panel(Scene& scene, const Chart& chart, const Rect& cell, const Rect& 
 
 std::string stroke_class(Color color) { return fmt::format("s{}", color % palette_size); }
 std::string fill_class(Color color) { return fmt::format("f{}", color % palette_size); }
+
+std::string shade_class(double shade) {
+  const auto last = static_cast<double>(shade_count - 1);
+  return fmt::format("h{}", std::lround(std::clamp(shade, 0.0, 1.0) * last));
+}
+
+StyleClasses band_style(const Band& band) {
+  if (band.shade) return "shade " + shade_class(*band.shade);
+  const std::string color = band.color ? fill_class(*band.color) : "grey";
+  return (band.is_solid ? "area " : "band ") + color;
+}
 
 StyleClasses line_style(const Series& series) {
   return "line " + stroke_class(series.color) +

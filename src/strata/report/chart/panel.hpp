@@ -17,6 +17,8 @@ Range y_range(const Chart& chart);
 double left_room(const Chart& chart, double plot_height);
 double top_room(const Chart& chart);
 double bottom_room(const Chart& chart, double plot_width);
+/// How far tilted names of categories reach beyond the left edge of the plot.
+double left_overhang(const Chart& chart, double plot_width);
 
 /// Draws one chart: axes, data, reference lines, labels. `cell` is all the room it has.
 void draw_panel(Scene& scene, const Chart& chart, const Rect& cell, const Rect& plot);
@@ -28,7 +30,11 @@ StyleClasses marker_style(const Series& series);
 /// The classes of the palette: "s3" draws lines, "f3" fills.
 std::string stroke_class(Color color);
 std::string fill_class(Color color);
+/// "h7": of the shades of a map.
+std::string shade_class(double shade);
+StyleClasses band_style(const Band& band);
 
 inline constexpr std::size_t palette_size = 8;
+inline constexpr std::size_t shade_count = 16;
 
 }  // namespace strata::chart

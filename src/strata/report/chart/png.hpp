@@ -11,4 +11,7 @@ namespace strata {
 std::string svg_to_png(std::string_view svg, double scale = 2);
 bool has_png();
 
+/// The same as a PDF file of one page, a point for each pixel: lines and text stay what they are.
+std::string svg_to_pdf(std::string_view svg);
+
 }  // namespace strata

@@ -4,8 +4,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <variant>
 
 namespace strata::chart {
 namespace {
@@ -38,6 +40,28 @@ std::string colors_of(const Theme& theme) {
     css += fmt::format(".s{0}{{stroke:{1}}}.f{0}{{fill:{1}}}", i, theme.palette[i]);
   }
   return css + fmt::format(".open{{fill:{}}}", theme.background);
+}
+
+// The map "viridis" (van der Walt and Smith, 2015) in equal steps: its lightness rises evenly, for
+// people with any colour vision and in print without colour.
+constexpr std::array<std::string_view, shade_count> shade_colors = {
+    "#440154", "#481a6c", "#472f7d", "#414487", "#39568c", "#31688e", "#2a788e", "#23888e",
+    "#1f988b", "#22a884", "#35b779", "#54c568", "#7ad151", "#a5db36", "#d2e21b", "#fde725"};
+
+/// Only for pictures that have areas, so that all others stay as they are.
+std::string areas_css(const Scene& scene) {
+  const auto has = [&](std::string_view kind) {
+    return std::any_of(scene.shapes.begin(), scene.shapes.end(), [&](const Shape& shape) {
+      const auto* rect = std::get_if<RectShape>(&shape);
+      return rect != nullptr && rect->style.starts_with(kind);
+    });
+  };
+  std::string css;
+  if (has("area ") || has("shade ")) css += ".area,.shade{shape-rendering:crispEdges}";
+  if (!has("shade ")) return css;
+  for (std::size_t i = 0; i < shade_count; ++i)
+    css += fmt::format(".h{}{{fill:{}}}", i, shade_colors[i]);
+  return css;
 }
 
 constexpr std::string_view shapes_css =
@@ -143,8 +167,8 @@ std::string to_svg(const Scene& scene) {
   if (!scene.description.empty()) {
     svg += fmt::format("<desc>{}</desc>\n", xml_text(scene.description));
   }
-  svg += fmt::format("<style>{}{}@media(prefers-color-scheme:dark){{{}}}</style>\n", shapes_css,
-                     colors_of(light_theme), colors_of(dark_theme));
+  svg += fmt::format("<style>{}{}{}@media(prefers-color-scheme:dark){{{}}}</style>\n", shapes_css,
+                     areas_css(scene), colors_of(light_theme), colors_of(dark_theme));
   svg += fmt::format("<rect class=\"bg\" x=\"0\" y=\"0\" width=\"{}\" height=\"{}\"/>\n", width,
                      height);
   for (const Shape& shape : scene.shapes) {

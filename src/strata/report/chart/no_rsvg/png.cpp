@@ -8,10 +8,13 @@ namespace strata {
 
 std::string svg_to_png(std::string_view, double) {
   fail(ErrorKind::environment,
-       "PNG pictures need librsvg, which this strata was built without; install librsvg2-dev and "
+       "PNG and PDF pictures need librsvg, which this strata was built without; install "
+       "librsvg2-dev and "
        "build again, or take the SVG files");
 }
 
 bool has_png() { return false; }
+
+std::string svg_to_pdf(std::string_view svg) { return svg_to_png(svg, 1); }  // refuses
 
 }  // namespace strata

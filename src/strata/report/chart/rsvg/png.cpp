@@ -3,6 +3,7 @@
 
 #include "strata/base/error.hpp"
 
+#include <cairo-pdf.h>
 #include <dlfcn.h>
 #include <librsvg/rsvg.h>
 
@@ -22,6 +23,8 @@ struct RsvgFunctions {
   decltype(&cairo_surface_status) surface_status;
   decltype(&cairo_surface_destroy) destroy_surface;
   decltype(&cairo_surface_write_to_png_stream) write_png;
+  decltype(&cairo_pdf_surface_create_for_stream) new_pdf;
+  decltype(&cairo_surface_finish) finish_surface;
   decltype(&cairo_create) new_context;
   decltype(&cairo_destroy) destroy_context;
   decltype(&g_object_unref) unref;
@@ -47,6 +50,8 @@ RsvgFunctions load_rsvg() {
   find_rsvg_function(library, "cairo_surface_status", rsvg.surface_status);
   find_rsvg_function(library, "cairo_surface_destroy", rsvg.destroy_surface);
   find_rsvg_function(library, "cairo_surface_write_to_png_stream", rsvg.write_png);
+  find_rsvg_function(library, "cairo_pdf_surface_create_for_stream", rsvg.new_pdf);
+  find_rsvg_function(library, "cairo_surface_finish", rsvg.finish_surface);
   find_rsvg_function(library, "cairo_create", rsvg.new_context);
   find_rsvg_function(library, "cairo_destroy", rsvg.destroy_context);
   find_rsvg_function(library, "g_object_unref", rsvg.unref);
@@ -78,28 +83,46 @@ cairo_status_t append(void* text, const unsigned char* data, unsigned int size) 
   return CAIRO_STATUS_SUCCESS;
 }
 
+struct ReadSvg {
+  Owned<RsvgHandle> handle;
+  double width = 0;  // pixels
+  double height = 0;
+};
+
+ReadSvg read_svg(std::string_view svg) {
+  const RsvgFunctions& rsvg = rsvg_functions();
+  GError* error = nullptr;
+  ReadSvg read;
+  read.handle.reset(
+      rsvg.new_from_data(reinterpret_cast<const unsigned char*>(svg.data()), svg.size(), &error));
+  if (read.handle == nullptr) fail_with(error);
+  if (rsvg.size_in_pixels(read.handle.get(), &read.width, &read.height) == FALSE) {
+    fail(ErrorKind::input, "this SVG cannot be drawn: it does not say how large it is");
+  }
+  return read;
+}
+
+void draw_onto(cairo_surface_t* surface, const ReadSvg& read, double scale) {
+  const RsvgFunctions& rsvg = rsvg_functions();
+  const RsvgRectangle viewport{0, 0, std::ceil(read.width * scale), std::ceil(read.height * scale)};
+  if (rsvg.surface_status(surface) != CAIRO_STATUS_SUCCESS) {
+    fail(ErrorKind::input, "this SVG cannot be drawn: {} × {} pixels are too many", viewport.width,
+         viewport.height);
+  }
+  const Owned<cairo_t> context(rsvg.new_context(surface));
+  GError* error = nullptr;
+  if (rsvg.render(read.handle.get(), context.get(), &viewport, &error) == FALSE) fail_with(error);
+}
+
 }  // namespace
 
 std::string svg_to_png(std::string_view svg, double scale) {
   const RsvgFunctions& rsvg = rsvg_functions();
-  GError* error = nullptr;
-  const Owned<RsvgHandle> handle(
-      rsvg.new_from_data(reinterpret_cast<const unsigned char*>(svg.data()), svg.size(), &error));
-  if (handle == nullptr) fail_with(error);
-  double width = 0;
-  double height = 0;
-  if (rsvg.size_in_pixels(handle.get(), &width, &height) == FALSE) {
-    fail(ErrorKind::input, "this SVG cannot be drawn: it does not say how large it is");
-  }
-  const RsvgRectangle viewport{0, 0, std::ceil(width * scale), std::ceil(height * scale)};
-  const Owned<cairo_surface_t> surface(rsvg.new_surface(
-      CAIRO_FORMAT_ARGB32, static_cast<int>(viewport.width), static_cast<int>(viewport.height)));
-  if (rsvg.surface_status(surface.get()) != CAIRO_STATUS_SUCCESS) {
-    fail(ErrorKind::input, "this SVG cannot be drawn: {} × {} pixels are too many", viewport.width,
-         viewport.height);
-  }
-  const Owned<cairo_t> context(rsvg.new_context(surface.get()));
-  if (rsvg.render(handle.get(), context.get(), &viewport, &error) == FALSE) fail_with(error);
+  const ReadSvg read = read_svg(svg);
+  const Owned<cairo_surface_t> surface(
+      rsvg.new_surface(CAIRO_FORMAT_ARGB32, static_cast<int>(std::ceil(read.width * scale)),
+                       static_cast<int>(std::ceil(read.height * scale))));
+  draw_onto(surface.get(), read, scale);
   std::string png;
   if (rsvg.write_png(surface.get(), append, &png) != CAIRO_STATUS_SUCCESS) {
     fail(ErrorKind::environment, "cannot make a PNG of this picture");
@@ -108,5 +131,17 @@ std::string svg_to_png(std::string_view svg, double scale) {
 }
 
 bool has_png() { return true; }
+
+std::string svg_to_pdf(std::string_view svg) {
+  const RsvgFunctions& rsvg = rsvg_functions();
+  const ReadSvg read = read_svg(svg);
+  std::string pdf;
+  const Owned<cairo_surface_t> surface(rsvg.new_pdf(append, &pdf, read.width, read.height));
+  draw_onto(surface.get(), read, 1);
+  rsvg.finish_surface(surface.get());  // writes the end of the file
+  if (rsvg.surface_status(surface.get()) != CAIRO_STATUS_SUCCESS)
+    fail(ErrorKind::environment, "cannot make a PDF of this picture");
+  return pdf;
+}
 
 }  // namespace strata

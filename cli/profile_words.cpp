@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/profile_words.hpp"
+
+#include "cli/machine_at_hand.hpp"
+#include "cli/predict_flags.hpp"
+#include "strata/base/error.hpp"
+#include "strata/machine/load_machine.hpp"
+#include "strata/profile/read_profile.hpp"
+#include "strata/zoo/zoo.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace strata {
+
+bool names_network(std::string_view word) {
+  return word.find('/') == word.npos && find_network(word.substr(0, word.find(':'))) != nullptr;
+}
+
+std::optional<StoredProfile> stored_profile(const std::string& word) {
+  if (names_network(word) || !std::filesystem::is_regular_file(word)) return std::nullopt;
+  try {
+    std::string text = profile_file_text(word);
+    if (!looks_like_profile(text)) return std::nullopt;
+    Profile profile = read_profile(text);
+    return StoredProfile{std::move(profile), std::move(text)};
+  } catch (Error& error) {
+    error.add_context(word);
+    throw;
+  }
+}
+
+Machine machine_for(const Arguments& given, const Flag& on, const Profile& profile) {
+  const auto name = given.value(on);
+  Machine machine;
+  if (name) {
+    machine = load_machine(*name);
+  } else if (profile.subject.machine.empty()) {
+    machine = default_machine();
+  } else {
+    try {
+      machine = load_machine(profile.subject.machine);
+    } catch (Error& error) {
+      error.add_context("the machine of the profile (give --on)");
+      throw;
+    }
+  }
+  for (const std::string& assignment : given.values(set_flag)) set_field(machine, assignment);
+  return machine;
+}
+
+void refuse_flags_for_profile(const Arguments& given, std::span<const Flag> flags,
+                              std::initializer_list<const Flag*> allowed) {
+  for (const Flag& flag : flags) {
+    const bool is_allowed = std::any_of(allowed.begin(), allowed.end(), [&](const Flag* other) {
+      return other->name == flag.name;
+    });
+    if (is_allowed || !given.has(flag)) continue;
+    fail(ErrorKind::usage,
+         "--{} is for a model that is predicted; what was given is a profile, which was made with "
+         "its own",
+         flag.name);
+  }
+}
+
+}  // namespace strata

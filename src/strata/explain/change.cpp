@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/explain/change.hpp"
+
+#include "strata/base/units.hpp"
+
+#include <fmt/format.h>
+
+namespace strata {
+namespace {
+
+std::string times_text(double factor) {
+  return factor == 2 ? "twice" : fmt::format("{:g} times", factor);
+}
+
+struct ChangeText {
+  std::string operator()(const BandwidthTimes& change) const {
+    return times_text(change.factor) + " the bandwidth";
+  }
+  std::string operator()(const ThroughputTimes& change) const {
+    return times_text(change.factor) + " the arithmetic rate";
+  }
+  std::string operator()(const CapacityOf& change) const {
+    return format_bytes(static_cast<double>(change.bytes)) + " on-chip";
+  }
+  std::string operator()(const InDType& change) const { return std::string(name_of(change.dtype)); }
+  std::string operator()(const BatchTimes& change) const {
+    return times_text(static_cast<double>(change.factor)) + " the batch, per sample";
+  }
+  std::string operator()(const OptionSet& change) const {
+    return fmt::format("{} {}", change.name, change.value);
+  }
+  std::string operator()(const Computed& change) const { return change.text; }
+};
+
+}  // namespace
+
+std::string text_of(const Change& change) { return std::visit(ChangeText{}, change); }
+
+}  // namespace strata

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/base/dtype.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+/// What may be different in a "what if", as data: a prediction can be made again with it, and the
+/// roofline can be asked about most of it.
+namespace strata {
+
+struct BandwidthTimes {
+  double factor = 2;
+  bool operator==(const BandwidthTimes&) const = default;
+};
+struct ThroughputTimes {
+  double factor = 2;
+  bool operator==(const ThroughputTimes&) const = default;
+};
+struct CapacityOf {
+  std::int64_t bytes = 0;
+  bool operator==(const CapacityOf&) const = default;
+};
+struct InDType {
+  DType dtype = DType::bf16;
+  bool operator==(const InDType&) const = default;
+};
+/// Compared per sample: twice the batch may take twice the time.
+struct BatchTimes {
+  std::int64_t factor = 2;
+  bool operator==(const BatchTimes&) const = default;
+};
+/// Any other option of a prediction by the name of its flag.
+struct OptionSet {
+  std::string name;
+  std::string value;
+  bool operator==(const OptionSet&) const = default;
+};
+/// A change that arithmetic on the profile answers by itself; `text` says what it is.
+struct Computed {
+  std::string text;
+  bool operator==(const Computed&) const = default;
+};
+
+using Change = std::variant<BandwidthTimes, ThroughputTimes, CapacityOf, InDType, BatchTimes,
+                            OptionSet, Computed>;
+
+/// "twice the bandwidth", "128 MB on-chip", "bf16": completes "with …" or "if …".
+std::string text_of(const Change& change);
+
+/// The iteration with a change. No time: the reason says why.
+struct ChangeAnswer {
+  std::optional<double> time_s;
+  std::string reason;
+};
+
+/// Predicts the profile's own iteration again, once per change; answers in the same order. Whoever
+/// can predict gives it; explain/ itself cannot.
+using PredictAgain = std::function<std::vector<ChangeAnswer>(std::span<const Change>)>;
+
+}  // namespace strata

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/explain/finding.hpp"
+#include "strata/explain/prediction_facts.hpp"
+#include "strata/machine/machine.hpp"
+#include "strata/profile/profile.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+/// What limits a profile on a machine, what that costs, what to do, and what would change: a pure
+/// function of the two, of what a prediction knows besides, and of whoever can predict again.
+/// docs/explain.md says how each number is found.
+///
+///     const Explanation answer = explain({.profile = profile, .machine = machine});
+///     for (const ProfileFinding& finding : answer.findings) … finding.what, finding.gain_s() …
+namespace strata {
+
+struct ExplainInput {
+  const Profile& profile;
+  const Machine& machine;                  ///< whose roofs
+  const PredictionFacts* facts = nullptr;  ///< of a prediction, where they are known
+  PredictAgain predict_again = {};         ///< empty: what-ifs go row by row
+  std::string no_prediction_reason = {};   ///< why a prediction is not made again
+};
+
+/// A scope of reuse in words, for predictions.
+struct ReuseExplanation {
+  ReuseFacts facts;
+  std::string text;
+};
+
+struct Explanation {
+  ProfileSubject subject;
+  Evidence evidence = Evidence::predicted;
+  std::string machine;
+  std::string machine_title;
+  double time_s = 0;                     ///< of the iteration; of rows that know it, wall time
+  std::vector<ProfileFinding> findings;  ///< largest gain first; what is not about time comes last
+  std::vector<WhatIf> what_ifs;          ///< of the whole iteration, largest gain first
+  std::vector<ReuseExplanation> reuse;   ///< empty unless it is a prediction
+  std::vector<std::string> notes;
+};
+
+/// Errors (input): the profile has no times, so nothing can be said of where they go.
+Explanation explain(const ExplainInput& input);
+
+}  // namespace strata

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether arithmetic runs as fast as the machine could do it.
+#include "strata/base/units.hpp"
+#include "strata/explain/subject.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace strata {
+namespace {
+
+constexpr double far_from_roof = 1.5;         // times the time at the roof
+constexpr double noticeable_products = 0.01;  // share of the FLOP of products
+
+bool is_short(DType dtype) { return is_floating(dtype) && bytes_per_element(dtype) < 4; }
+
+/// FLOP of products that satisfy something, and of all products.
+struct ProductShare {
+  double flop = 0;
+  double all = 0;
+  bool is_noticeable() const { return flop > 0 && flop >= noticeable_products * all; }
+};
+
+template <class IsMeant>
+ProductShare share_of_products(const Profile& profile, const IsMeant& is_meant) {
+  ProductShare share;
+  for (const ProfileRow& row : profile.rows) {
+    if (!is_product(row)) continue;
+    for (const TypedFlop& part : row.arithmetic) {
+      share.all += static_cast<double>(part.flop);
+      if (is_meant(part)) share.flop += static_cast<double>(part.flop);
+    }
+  }
+  return share;
+}
+
+/// What the rows save when `change` is done to the work of products.
+template <class ChangePart>
+double saved_by(const ExplainSubject& subject, const ChangePart& change) {
+  const std::vector<double> times =
+      subject.times()->with_work([&](Work& work, const ProfileRow& row) {
+        if (!is_product(row)) return;
+        for (TypedFlop& part : work.arithmetic) change(part);
+      });
+  double saved_s = 0;
+  for (std::size_t i = 0; i < times.size(); ++i)
+    saved_s += subject.profile().rows[i].spent.time_s - times[i];
+  return saved_s;
+}
+
+std::string utilisation_advice(const ProfileRow& row) {
+  if (row.op.find("conv") != std::string::npos) {
+    return "a strategy that fits the shape better may reach more: compare them on it (strata "
+           "conv), "
+           "round channels to what the units take at once, or enlarge the batch";
+  }
+  if (is_product(row)) {
+    return "round the sides of the product to what the units take at once, enlarge the batch, or "
+           "join products that share an operand";
+  }
+  return "it has too little to do at once, or is written for another shape: do its arithmetic in "
+         "the kernel that makes its data, or give it a larger batch";
+}
+
+bool has_matrix_units(const Machine& machine, DType dtype) {
+  return find_peak(machine, dtype, ComputeUnit::matrix) != nullptr;
+}
+
+}  // namespace
+
+void find_low_utilisation(const ExplainSubject& subject, Findings& found) {
+  if (!subject.is_measured() || subject.times() == nullptr) return;
+  const auto& rows = subject.times()->rows();
+  const auto operator_of = [](const ProfileRow& row) {
+    return row.op.empty() ? row.layer : row.op;
+  };
+  for (const RowSet& set : rows_by(subject.profile(), operator_of)) {
+    double lost_s = 0;
+    double time_s = 0;
+    double flop = 0;
+    double roof_s = 0;
+    std::size_t worst = 0;
+    double worst_s = 0;
+    std::size_t count = 0;
+    for (const std::size_t i : set.rows) {
+      const RooflinePoint& point = rows[i].point;
+      if (point.bound != Bound::compute || point.distance < far_from_roof) continue;
+      const double row_lost_s = rows[i].work.time_s - subject.times()->at_roof_s(i);
+      ++count;
+      lost_s += row_lost_s;
+      time_s += rows[i].work.time_s;
+      roof_s += point.compute_roof_s;
+      flop += static_cast<double>(rows[i].work.flop);
+      if (row_lost_s > worst_s) {
+        worst_s = row_lost_s;
+        worst = i;
+      }
+    }
+    if (count == 0 || !subject.is_noticeable(lost_s)) continue;
+    const RooflinePoint& point = rows[worst].point;
+    ProfileFinding finding = subject.finding(FindingCode::low_utilisation, set.name, lost_s);
+    finding.what = fmt::format(
+        "{} reaches {} of {} in {} where arithmetic is the limit; worst {}, {}", set.name,
+        percent_of(roof_s, time_s), point.peaks.empty() ? "the peak" : point.peaks.front().name,
+        counted(count, "row"), row_name(subject.profile().rows[worst]),
+        percent_of(1, point.distance));
+    finding.evidence = {{"time of these rows", time_s, Measure::seconds},
+                        {"at the peak", roof_s, Measure::seconds},
+                        {"reached", time_s > 0 ? flop / time_s : 0, Measure::flop_per_s},
+                        {"peak", point.peak_flop_per_s, Measure::flop_per_s}};
+    finding.advice = utilisation_advice(subject.profile().rows[worst]);
+    finding.what_ifs.push_back(
+        subject.computed(fmt::format("these rows of {} ran at their roof", set.name), lost_s));
+    found.push_back(std::move(finding));
+  }
+}
+
+void find_vector_products(const ExplainSubject& subject, Findings& found) {
+  if (subject.times() == nullptr) return;
+  const auto is_meant = [&](const TypedFlop& part) {
+    return !part.is_matrix && has_matrix_units(subject.machine(), part.dtype);
+  };
+  const ProductShare share = share_of_products(subject.profile(), is_meant);
+  if (!share.is_noticeable()) return;
+  const double saved_s = saved_by(subject, [&](TypedFlop& part) {
+    if (is_meant(part)) part.is_matrix = true;
+  });
+  if (!subject.is_noticeable(saved_s)) return;
+  ProfileFinding finding = subject.finding(FindingCode::vector_products, "", saved_s);
+  finding.what = fmt::format(
+      "{} of the FLOP of convolutions and products run on ordinary lanes in a type for which {} "
+      "has matrix units",
+      percent_of(share.flop, share.all), subject.machine().name);
+  finding.evidence = {{"FLOP on lanes", share.flop, Measure::flop},
+                      {"FLOP of products", share.all, Measure::flop}};
+  finding.advice =
+      "allow the library to use the matrix units, and give it channels and layouts that they take";
+  finding.what_ifs.push_back(subject.computed("they ran on matrix units", saved_s));
+  found.push_back(std::move(finding));
+}
+
+std::optional<DType> shorter_type(const ExplainSubject& subject) {
+  const auto own = dtype_named(subject.profile().subject.dtype);
+  if (!own || !is_floating(*own) || is_short(*own)) return std::nullopt;
+  for (const DType shorter : {DType::bf16, DType::fp16}) {
+    const auto& peaks = subject.machine().peaks;
+    if (std::any_of(peaks.begin(), peaks.end(),
+                    [&](const Peak& peak) { return peak.dtype == shorter; }))
+      return shorter;
+  }
+  return std::nullopt;
+}
+
+void find_wide_type(const ExplainSubject& subject, Findings& found) {
+  const auto shorter = shorter_type(subject);
+  if (!shorter || subject.times() == nullptr) return;
+  const DType own = *dtype_named(subject.profile().subject.dtype);
+  const PeakRoof now = peak_for(subject.times()->roofs(), own, true);
+  const PeakRoof then = peak_for(subject.times()->roofs(), *shorter, true);
+  ProfileFinding finding =
+      subject.finding(FindingCode::wide_type, std::string(name_of(*shorter)), 0);
+  finding.is_cost_the_gain = true;
+  finding.what = fmt::format(
+      "the network is in {}; {} takes 1/{} of the bytes, and {} multiplies in it at {}",
+      name_of(own), name_of(*shorter), bytes_per_element(own) / bytes_per_element(*shorter),
+      subject.machine().name, format_flop_per_s(then.flop_per_s));
+  finding.evidence = {
+      {fmt::format("{} products", name_of(own)), now.flop_per_s, Measure::flop_per_s},
+      {fmt::format("{} products", name_of(*shorter)), then.flop_per_s, Measure::flop_per_s}};
+  finding.advice =
+      fmt::format("train in {} with fp32 weights beside it (--master-weights) and watch the loss",
+                  name_of(*shorter));
+  finding.what_ifs.push_back(subject.asked(InDType{*shorter}));
+  found.push_back(std::move(finding));
+}
+
+void find_wide_products(const ExplainSubject& subject, Findings& found) {
+  const auto own = dtype_named(subject.profile().subject.dtype);
+  if (!own || !is_short(*own) || subject.times() == nullptr) return;
+  const auto is_meant = [](const TypedFlop& part) {
+    return is_floating(part.dtype) && !is_short(part.dtype);
+  };
+  const ProductShare share = share_of_products(subject.profile(), is_meant);
+  if (!share.is_noticeable()) return;
+  const double saved_s = saved_by(subject, [&](TypedFlop& part) {
+    if (!is_meant(part)) return;
+    part = {*own, has_matrix_units(subject.machine(), *own), part.flop};
+  });
+  if (!subject.is_noticeable(saved_s)) return;
+  ProfileFinding finding = subject.finding(FindingCode::wide_products, "", saved_s);
+  finding.what = fmt::format(
+      "the network is in {}, but {} of the FLOP of its products are done in a wider type",
+      name_of(*own), percent_of(share.flop, share.all));
+  finding.evidence = {{"FLOP in a wider type", share.flop, Measure::flop},
+                      {"FLOP of products", share.all, Measure::flop}};
+  finding.advice =
+      "another algorithm or a conversion hides there: look at which kernels run for these layers";
+  finding.what_ifs.push_back(
+      subject.computed(fmt::format("they were done in {}", name_of(*own)), saved_s));
+  found.push_back(std::move(finding));
+}
+
+}  // namespace strata

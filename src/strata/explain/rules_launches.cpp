@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// What starting kernels costs, and what passes between them.
+#include "strata/base/units.hpp"
+#include "strata/explain/subject.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace strata {
+namespace {
+
+constexpr double gap_share = 0.02;
+
+/// What kernels that are started one by one add to the time: Σ (n·λ − T)⁺.
+double added_by_launches(const Profile& profile, double latency_s, bool is_one_per_row) {
+  double added_s = 0;
+  for (const ProfileRow& row : profile.rows) {
+    const double launches = is_one_per_row
+                                ? std::min<double>(1, static_cast<double>(row.spent.launches))
+                                : static_cast<double>(row.spent.launches);
+    added_s += std::max(0.0, launches * latency_s - row.spent.time_s);
+  }
+  return added_s;
+}
+
+}  // namespace
+
+void find_launch_bound(const ExplainSubject& subject, Findings& found) {
+  const Profile& profile = subject.profile();
+  if (!profile.columns.has_launches || !subject.machine().launch_latency_s) return;
+  const double latency_s = subject.machine().launch_latency_s->value;
+  const double added_s = added_by_launches(profile, latency_s, false);
+  std::size_t rows = 0;
+  std::int64_t launches = 0;
+  double kernels_s = 0;
+  for (const ProfileRow& row : profile.rows) {
+    if (static_cast<double>(row.spent.launches) * latency_s <= row.spent.time_s) continue;
+    ++rows;
+    launches += row.spent.launches;
+    kernels_s += row.spent.time_s;
+  }
+  if (!subject.is_noticeable(added_s)) return;
+  ProfileFinding finding = subject.finding(FindingCode::launch_bound, "", added_s);
+  finding.is_cost_on_top = true;
+  finding.what = fmt::format(
+      "{} of {} are shorter than starting their {}: {} of kernels, {} of launches", rows,
+      counted(profile.rows.size(), "row"), counted(static_cast<std::size_t>(launches), "kernel"),
+      format_time(kernels_s), format_time(static_cast<double>(launches) * latency_s));
+  finding.evidence = {{"kernels in these rows", static_cast<double>(launches), Measure::count},
+                      {"their time", kernels_s, Measure::seconds},
+                      {"one launch", latency_s, Measure::seconds},
+                      {"added when started one by one", added_s, Measure::seconds}};
+  finding.advice =
+      "fuse what follows each other, record the iteration as a graph, or give each kernel more to "
+      "do with a larger batch";
+  const auto with_added = [&](std::string text, double still_s) {
+    WhatIf what_if = subject.computed(std::move(text), 0);
+    what_if.base_s = subject.time_s() + added_s;
+    what_if.time_s = subject.time_s() + still_s;
+    return what_if;
+  };
+  if (const auto& node = subject.machine().graph_node_latency_s) {
+    finding.what_ifs.push_back(with_added(
+        fmt::format("the kernels were started from a graph, {} each", format_time(node->value)),
+        added_by_launches(profile, node->value, false)));
+  }
+  finding.what_ifs.push_back(
+      with_added("every row were one kernel", added_by_launches(profile, latency_s, true)));
+  found.push_back(std::move(finding));
+}
+
+void find_between_kernels(const ExplainSubject& subject, Findings& found) {
+  if (!subject.is_measured()) return;
+  double gap_s = 0;
+  double kernels_s = 0;
+  const ProfileRow* worst = nullptr;
+  double worst_s = 0;
+  for (const ProfileRow& row : subject.profile().rows) {
+    if (!row.wall_s) continue;
+    const double row_gap_s = std::max(0.0, *row.wall_s - row.spent.time_s);
+    gap_s += row_gap_s;
+    kernels_s += row.spent.time_s;
+    if (row_gap_s > worst_s) {
+      worst_s = row_gap_s;
+      worst = &row;
+    }
+  }
+  if (worst == nullptr || gap_s < gap_share * subject.time_s()) return;
+  ProfileFinding finding = subject.finding(FindingCode::between_kernels, row_name(*worst), gap_s);
+  finding.what = fmt::format("{} pass outside kernels, {} of the iteration; most in {}, {}",
+                             format_time(gap_s), percent_of(gap_s, subject.time_s()),
+                             row_name(*worst), format_time(worst_s));
+  finding.evidence = {{"wall time", gap_s + kernels_s, Measure::seconds},
+                      {"kernels", kernels_s, Measure::seconds},
+                      {"between", gap_s, Measure::seconds}};
+  finding.advice =
+      "the device waits for the host: start work earlier, avoid waiting for results, load data "
+      "ahead, or record the iteration as a graph";
+  finding.what_ifs.push_back(subject.computed("kernels followed each other without a gap", gap_s));
+  found.push_back(std::move(finding));
+}
+
+}  // namespace strata

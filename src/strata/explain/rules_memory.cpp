@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// What waiting for memory costs, by operator and by layer; what only moves data.
+#include "strata/base/units.hpp"
+#include "strata/explain/subject.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace strata {
+namespace {
+
+constexpr double large_layer_share = 0.1;  // of the iteration
+constexpr double large_layer_ratio = 3;    // of the mean layer
+constexpr double zero_flop_share = 0.02;
+constexpr double rounding_above_roof = 0.999;  // rounding alone does not put a row above it
+
+/// Rows of one operator that wait for memory, and how long.
+struct Waiting {
+  std::vector<std::size_t> rows;
+  double time_s = 0;
+  double waited_s = 0;
+  double bytes = 0;
+  double flop = 0;
+  std::size_t worst = 0;  // the row that waits longest
+  double worst_s = 0;
+};
+
+Waiting waiting_of(const ExplainSubject& subject, const RowSet& set) {
+  const RowTimes& times = *subject.times();
+  Waiting waiting;
+  for (const std::size_t i : set.rows) {
+    const ProfileRow& row = subject.profile().rows[i];
+    const RooflinePoint& point = times.rows()[i].point;
+    const double waited_s = row.spent.time_s - times.without_traffic_s(i);
+    // A measured row that lies under the launches or under the peak is not memory's.
+    if (subject.is_measured() && point.bound != Bound::memory) continue;
+    if (waited_s <= 0) continue;
+    waiting.rows.push_back(i);
+    waiting.time_s += row.spent.time_s;
+    waiting.waited_s += waited_s;
+    waiting.bytes += static_cast<double>(row.spent.traffic_bytes());
+    waiting.flop += static_cast<double>(row.spent.flop);
+    if (waited_s > waiting.worst_s) {
+      waiting.worst_s = waited_s;
+      waiting.worst = i;
+    }
+  }
+  return waiting;
+}
+
+std::string memory_advice(const ExplainSubject& subject, const Waiting& waiting,
+                          const RooflinePoint& worst) {
+  const double intensity = waiting.bytes > 0 ? waiting.flop / waiting.bytes : 0;
+  if (intensity >= worst.balance) {
+    return subject.facts() != nullptr
+               ? "it does enough arithmetic per byte, but its bytes come late: more on-chip memory "
+                 "or a smaller batch lets them stay, a longer prefetch lets them come in time"
+               : "it does enough arithmetic per byte, but its bytes come late: load ahead";
+  }
+  return fmt::format(
+      "it does {:.2g} FLOP per byte where the machine does {:.0f}: do its arithmetic in the kernel "
+      "that makes or takes its data (fusion), keep that data on chip, or store it in a shorter "
+      "type",
+      intensity, worst.balance);
+}
+
+}  // namespace
+
+void find_memory_bound(const ExplainSubject& subject, Findings& found) {
+  if (subject.times() == nullptr) return;
+  const auto operator_of = [](const ProfileRow& row) {
+    return row.op.empty() ? row.layer : row.op;
+  };
+  for (const RowSet& set : rows_by(subject.profile(), operator_of)) {
+    if (set.name == "gradient_sum" || set.name == "update") continue;  // findings of their own
+    const Waiting waiting = waiting_of(subject, set);
+    if (waiting.rows.empty() || !subject.is_noticeable(waiting.waited_s)) continue;
+    const ProfileRow& worst = subject.profile().rows[waiting.worst];
+    const RooflinePoint& point = subject.times()->rows()[waiting.worst].point;
+    ProfileFinding finding = subject.finding(FindingCode::memory_bound, set.name, waiting.waited_s);
+    finding.what =
+        fmt::format("{} waits {} for memory in {}, {} of the iteration; longest {}, {}", set.name,
+                    format_time(waiting.waited_s), counted(waiting.rows.size(), "row"),
+                    percent_of(waiting.waited_s, subject.time_s()), row_name(worst),
+                    format_time(waiting.worst_s));
+    finding.evidence = {{"time of these rows", waiting.time_s, Measure::seconds},
+                        {"waits for memory", waiting.waited_s, Measure::seconds},
+                        {"bytes", waiting.bytes, Measure::bytes},
+                        {"FLOP per byte", waiting.bytes > 0 ? waiting.flop / waiting.bytes : 0,
+                         Measure::flop_per_byte},
+                        {"balance of the machine", point.balance, Measure::flop_per_byte}};
+    finding.advice = memory_advice(subject, waiting, point);
+    finding.what_ifs.push_back(
+        subject.computed(fmt::format("the traffic of {} were free", set.name), waiting.waited_s));
+    if (waiting.rows.size() > 1) {
+      finding.what_ifs.push_back(subject.computed(
+          fmt::format("the traffic of {} were free", row_name(worst)), waiting.worst_s));
+    }
+    found.push_back(std::move(finding));
+  }
+}
+
+void find_one_layer(const ExplainSubject& subject, Findings& found) {
+  const auto layers = rows_by(subject.profile(), [](const ProfileRow& row) { return row.layer; });
+  const auto longest =
+      std::max_element(layers.begin(), layers.end(),
+                       [](const RowSet& a, const RowSet& b) { return a.time_s < b.time_s; });
+  double rows_s = 0;
+  for (const RowSet& layer : layers) rows_s += layer.time_s;
+  const double mean_s = rows_s / static_cast<double>(layers.size());
+  if (longest->time_s < large_layer_share * subject.time_s() ||
+      longest->time_s < large_layer_ratio * mean_s)
+    return;
+  ProfileFinding finding = subject.finding(FindingCode::one_layer, longest->name, longest->time_s);
+  finding.what =
+      fmt::format("{} takes {} of the iteration, {:.1f} times the mean layer", longest->name,
+                  percent_of(longest->time_s, subject.time_s()), longest->time_s / mean_s);
+  finding.evidence = {{"time", longest->time_s, Measure::seconds},
+                      {"mean layer", mean_s, Measure::seconds},
+                      {"layers", static_cast<double>(layers.size()), Measure::count}};
+  double waited_s = 0;
+  double above_roof_s = 0;
+  if (const RowTimes* times = subject.times()) {
+    double flop = 0;
+    double bytes = 0;
+    for (const std::size_t i : longest->rows) {
+      const Spent& spent = subject.profile().rows[i].spent;
+      waited_s += spent.time_s - times->without_traffic_s(i);
+      above_roof_s += spent.time_s - times->at_roof_s(i);
+      flop += static_cast<double>(spent.flop);
+      bytes += static_cast<double>(spent.traffic_bytes());
+    }
+    finding.evidence.push_back({"FLOP", flop, Measure::flop});
+    finding.evidence.push_back({"bytes", bytes, Measure::bytes});
+    finding.what_ifs.push_back(
+        subject.computed(fmt::format("the traffic of {} were free", longest->name), waited_s));
+    if (subject.is_measured())
+      finding.what_ifs.push_back(
+          subject.computed(fmt::format("{} ran at its roof", longest->name), above_roof_s));
+  }
+  finding.what_ifs.push_back(
+      subject.computed(fmt::format("{} took half its time", longest->name), longest->time_s / 2));
+  finding.advice = waited_s > longest->time_s / 2
+                       ? "most of it is waiting for memory: begin there before anything else"
+                       : "most of it is arithmetic: a better algorithm, a shorter type or fewer "
+                         "channels here pay more than anywhere else";
+  found.push_back(std::move(finding));
+}
+
+void find_zero_flop(const ExplainSubject& subject, Findings& found) {
+  if (!subject.profile().columns.has_flop) return;
+  double time_s = 0;
+  std::int64_t launches = 0;
+  const ProfileRow* longest = nullptr;
+  for (const ProfileRow& row : subject.profile().rows) {
+    time_s += row.spent.zero_flop_s;
+    launches += row.spent.zero_flop_launches;
+    if (longest == nullptr || row.spent.zero_flop_s > longest->spent.zero_flop_s) longest = &row;
+  }
+  if (longest == nullptr || time_s < zero_flop_share * subject.time_s()) return;
+  ProfileFinding finding = subject.finding(FindingCode::zero_flop, "", time_s);
+  finding.what =
+      fmt::format("{} without any arithmetic take {}, {} of the iteration; longest {}",
+                  counted(static_cast<std::size_t>(launches), "kernel"), format_time(time_s),
+                  percent_of(time_s, subject.time_s()), row_name(*longest));
+  finding.evidence = {{"time", time_s, Measure::seconds},
+                      {"kernels", static_cast<double>(launches), Measure::count},
+                      {"longest", longest->spent.zero_flop_s, Measure::seconds}};
+  finding.advice =
+      "copies and changes of layout: let neighbours agree on one layout, write concatenations in "
+      "place, and take views instead of copies";
+  finding.what_ifs.push_back(subject.computed("they were not there", time_s));
+  found.push_back(std::move(finding));
+}
+
+void find_above_roof(const ExplainSubject& subject, Findings& found) {
+  if (!subject.is_measured() || subject.times() == nullptr) return;
+  std::size_t above = 0;
+  double time_s = 0;
+  double least = 1;
+  std::string example;
+  for (std::size_t i = 0; i < subject.profile().rows.size(); ++i) {
+    const double distance = subject.times()->rows()[i].point.distance;
+    if (distance <= 0 || distance >= rounding_above_roof) continue;
+    ++above;
+    time_s += subject.profile().rows[i].spent.time_s;
+    if (distance < least) {
+      least = distance;
+      example = row_name(subject.profile().rows[i]);
+    }
+  }
+  if (above == 0) return;
+  ProfileFinding finding = subject.finding(FindingCode::above_roof, example, 0);
+  finding.what = fmt::format(
+      "{} faster than {} can be by its numbers, {} at {:.2f} times the time at the roof",
+      above == 1 ? "1 row is" : fmt::format("{} rows are", above), subject.machine().name, example,
+      least);
+  finding.evidence = {{"rows", static_cast<double>(above), Measure::count},
+                      {"their time", time_s, Measure::seconds},
+                      {"time over time at the roof", least, Measure::ratio}};
+  finding.advice =
+      "the profile is of another machine, its counts are of other rows, or the roofs are too low: "
+      "measure them on the machine that ran it (strata machine measure)";
+  found.push_back(std::move(finding));
+}
+
+}  // namespace strata

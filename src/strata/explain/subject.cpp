@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/explain/subject.hpp"
+
+#include "strata/base/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <unordered_map>
+
+namespace strata {
+namespace {
+
+double time_of_iteration(const Profile& profile, const PredictionFacts* facts) {
+  if (facts != nullptr && facts->time_s > 0) return facts->time_s;
+  double time_s = 0;
+  for (const ProfileRow& row : profile.rows)
+    time_s += std::max(row.spent.time_s, row.wall_s.value_or(0));
+  return time_s;
+}
+
+/// Times of the rows with a change; nothing when the roofline cannot know.
+std::optional<std::vector<double>> times_with(const RowTimes& times, const Profile& profile,
+                                              const Machine& machine, const Change& change) {
+  if (const auto* bandwidth = std::get_if<BandwidthTimes>(&change))
+    return times.with_machine(with_bandwidth(machine, bandwidth->factor));
+  if (const auto* throughput = std::get_if<ThroughputTimes>(&change))
+    return times.with_machine(with_throughput(machine, throughput->factor));
+  if (const auto* type = std::get_if<InDType>(&change)) {
+    const DType from = dtype_named(profile.subject.dtype).value_or(DType::fp32);
+    return times.with_work([&](Work& work, const ProfileRow& row) {
+      to_dtype(work, row, from, type->dtype, machine);
+    });
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+ExplainSubject::ExplainSubject(const ExplainInput& input)
+    : input_(input), time_s_(time_of_iteration(input.profile, input.facts)) {
+  const ProfileColumns& columns = input.profile.columns;
+  if (columns.has_flop && columns.has_bytes) times_.emplace(input.profile, input.machine);
+}
+
+WhatIf ExplainSubject::computed(std::string text, double saved_s) const {
+  return {.change = Computed{std::move(text)},
+          .base_s = time_s_,
+          .time_s = time_s_ - saved_s,
+          .reason = {},
+          .basis = Basis::row_by_row};
+}
+
+WhatIf ExplainSubject::row_by_row(Change change) const {
+  WhatIf what_if{.change = std::move(change), .base_s = time_s_, .time_s = {}, .reason = {}};
+  if (!times_) {
+    what_if.reason = "the profile has no FLOP or no bytes";
+    return what_if;
+  }
+  const auto times = times_with(*times_, profile(), machine(), what_if.change);
+  if (!times) {
+    what_if.reason = input_.no_prediction_reason.empty()
+                         ? "only a prediction that can be made again knows"
+                         : input_.no_prediction_reason;
+    return what_if;
+  }
+  double saved_s = 0;
+  for (std::size_t i = 0; i < times->size(); ++i)
+    saved_s += profile().rows[i].spent.time_s - (*times)[i];
+  what_if.time_s = time_s_ - saved_s;
+  return what_if;
+}
+
+WhatIf ExplainSubject::asked(Change change) const {
+  if (!predicts_again()) return row_by_row(std::move(change));
+  return {.change = std::move(change),
+          .base_s = time_s_,
+          .time_s = {},
+          .reason = {},
+          .basis = Basis::predicted_again};
+}
+
+ProfileFinding ExplainSubject::finding(FindingCode code, std::string about, double cost_s) const {
+  ProfileFinding finding;
+  finding.code = code;
+  finding.subject = std::move(about);
+  finding.cost_s = cost_s;
+  finding.cost_share = time_s_ > 0 ? cost_s / time_s_ : 0;
+  return finding;
+}
+
+std::vector<RowSet> rows_by(const Profile& profile,
+                            const std::function<std::string(const ProfileRow&)>& key) {
+  std::vector<RowSet> sets;
+  std::unordered_map<std::string, std::size_t> index;
+  for (std::size_t i = 0; i < profile.rows.size(); ++i) {
+    std::string name = key(profile.rows[i]);
+    const auto [at, is_new] = index.try_emplace(name, sets.size());
+    if (is_new) sets.push_back({std::move(name), {}, 0});
+    sets[at->second].rows.push_back(i);
+    sets[at->second].time_s += profile.rows[i].spent.time_s;
+  }
+  return sets;
+}
+
+bool is_product(const ProfileRow& row) { return row.layer_class == "type I"; }
+
+std::string row_name(const ProfileRow& row) { return fmt::format("{} {}", row.layer, row.pass); }
+
+std::string counted(std::size_t count, std::string_view thing) {
+  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
+}
+
+std::string percent_of(double part, double whole) {
+  const double percent = whole > 0 ? 100 * part / whole : 0;
+  return percent >= 9.95 ? fmt::format("{:.0f} %", percent) : fmt::format("{:.1f} %", percent);
+}
+
+}  // namespace strata

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/explain/explain.hpp"
+#include "strata/explain/row_times.hpp"
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// What every rule looks at.
+namespace strata {
+
+/// Shares of the iteration below which a rule says nothing.
+inline constexpr double noticeable_share = 0.01;
+
+class ExplainSubject {
+ public:
+  explicit ExplainSubject(const ExplainInput& input);
+
+  const Profile& profile() const { return input_.profile; }
+  const Machine& machine() const { return input_.machine; }
+  const PredictionFacts* facts() const { return input_.facts; }
+  bool is_measured() const { return profile().evidence == Evidence::measured; }
+  bool predicts_again() const { return static_cast<bool>(input_.predict_again); }
+  /// Absent where FLOP or bytes are not known.
+  const RowTimes* times() const { return times_ ? &*times_ : nullptr; }
+  double time_s() const { return time_s_; }
+  bool is_noticeable(double cost_s) const { return cost_s >= noticeable_share * time_s_; }
+
+  /// Answered by subtracting from the time of the iteration.
+  WhatIf computed(std::string text, double saved_s) const;
+  /// Left to whoever predicts again, or, where nobody does, to the roofline.
+  WhatIf asked(Change change) const;
+  /// A finding with its cost and the share of it.
+  ProfileFinding finding(FindingCode code, std::string about, double cost_s) const;
+
+ private:
+  WhatIf row_by_row(Change change) const;
+
+  const ExplainInput& input_;
+  std::optional<RowTimes> times_;
+  double time_s_ = 0;
+};
+
+/// Rows of one kind: indexes into the profile, in order.
+struct RowSet {
+  std::string name;
+  std::vector<std::size_t> rows;
+  double time_s = 0;
+};
+std::vector<RowSet> rows_by(const Profile& profile,
+                            const std::function<std::string(const ProfileRow&)>& key);
+
+bool is_product(const ProfileRow& row);
+/// "layer1.0.conv1 backward"
+std::string row_name(const ProfileRow& row);
+/// "1 row", "12 rows"
+std::string counted(std::size_t count, std::string_view thing);
+/// "12 %", "0.4 %"
+std::string percent_of(double part, double whole);
+
+/// Rules: each adds what it finds. What-ifs that were asked are answered afterwards.
+using Findings = std::vector<ProfileFinding>;
+void find_memory_bound(const ExplainSubject& subject, Findings& found);
+void find_one_layer(const ExplainSubject& subject, Findings& found);
+void find_zero_flop(const ExplainSubject& subject, Findings& found);
+void find_above_roof(const ExplainSubject& subject, Findings& found);
+
+void find_launch_bound(const ExplainSubject& subject, Findings& found);
+void find_between_kernels(const ExplainSubject& subject, Findings& found);
+
+void find_low_utilisation(const ExplainSubject& subject, Findings& found);
+void find_vector_products(const ExplainSubject& subject, Findings& found);
+void find_wide_type(const ExplainSubject& subject, Findings& found);
+void find_wide_products(const ExplainSubject& subject, Findings& found);
+
+void find_backward_heavy(const ExplainSubject& subject, Findings& found);
+void find_gradient_sums(const ExplainSubject& subject, Findings& found);
+void find_update_share(const ExplainSubject& subject, Findings& found);
+
+void find_stalls(const ExplainSubject& subject, Findings& found);
+void find_capacity_below_scope(const ExplainSubject& subject, Findings& found);
+void find_sliced_weights(const ExplainSubject& subject, Findings& found);
+void find_far_from_bound(const ExplainSubject& subject, Findings& found);
+
+void find_missing_columns(const ExplainSubject& subject, Findings& found);
+void find_prediction_limit(const ExplainSubject& subject, Findings& found);
+
+/// The next capacity at which more of a scope is captured; nothing when there is none above.
+std::optional<std::int64_t> next_capacity(const ReuseFacts& reuse, std::int64_t capacity_bytes);
+std::string reuse_text(const ReuseFacts& reuse, std::int64_t capacity_bytes);
+/// The type to which products would go; nothing where the network has a short one, or the machine
+/// has no rate for one.
+std::optional<DType> shorter_type(const ExplainSubject& subject);
+
+}  // namespace strata

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/report/explain_report.hpp"
+#include "strata/report/json_text.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace strata {
+namespace {
+
+using ExplainJson = nlohmann::ordered_json;
+
+constexpr int explanation_schema_version = 1;
+
+ExplainJson what_if_json(const WhatIf& what_if) {
+  return {{"change", text_of(what_if.change)},
+          {"basis", name_of(what_if.basis)},
+          {"base_time_s", what_if.base_s},
+          {"time_s", what_if.time_s ? ExplainJson(*what_if.time_s) : ExplainJson()},
+          {"gain_s", what_if.time_s ? ExplainJson(what_if.gain_s()) : ExplainJson()},
+          {"gain_share", what_if.time_s ? ExplainJson(what_if.gain_share()) : ExplainJson()},
+          {"no_time_reason", what_if.time_s ? ExplainJson() : ExplainJson(what_if.reason)}};
+}
+
+ExplainJson reuse_json(const ReuseExplanation& reuse) {
+  const ReuseFacts& facts = reuse.facts;
+  return {{"scope", facts.scope},
+          {"text", reuse.text},
+          {"offered_bytes", facts.offered_bytes},
+          {"captured_bytes", facts.captured_bytes},
+          {"capacity_50_bytes", facts.capacity_50_bytes},
+          {"capacity_90_bytes", facts.capacity_90_bytes},
+          {"capacity_100_bytes", facts.capacity_100_bytes}};
+}
+
+}  // namespace
+
+ExplainJson finding_json(const ProfileFinding& finding) {
+  const FindingKind& kind = kind_of(finding.code);
+  ExplainJson evidence = ExplainJson::array();
+  for (const EvidenceNumber& number : finding.evidence) {
+    evidence.push_back(
+        {{"what", number.what}, {"value", number.value}, {"measure", name_of(number.measure)}});
+  }
+  ExplainJson what_ifs = ExplainJson::array();
+  for (const WhatIf& what_if : finding.what_ifs) what_ifs.push_back(what_if_json(what_if));
+  return {{"code", kind.name},
+          {"title", kind.title},
+          {"page", fmt::format("docs/findings/{}.md", kind.name)},
+          {"subject", finding.subject},
+          {"what", finding.what},
+          {"evidence", std::move(evidence)},
+          {"cost_s", finding.cost_s},
+          {"cost_share", finding.cost_share},
+          {"is_cost_on_top", finding.is_cost_on_top},
+          {"gain_s", finding.gain_s()},
+          {"advice", finding.advice},
+          {"what_ifs", std::move(what_ifs)}};
+}
+
+std::string to_json(const Explanation& explanation, const Provenance& provenance) {
+  JsonText text;
+  text.add("schema_version", explanation_schema_version);
+  text.add("kind", "explanation");
+  text.add("evidence", name_of(explanation.evidence));
+  text.add("model", {{"name", explanation.subject.network},
+                     {"title", explanation.subject.title},
+                     {"dtype", explanation.subject.dtype}});
+  text.add("machine", {{"name", explanation.machine}, {"title", explanation.machine_title}});
+  text.add("time_s", explanation.time_s);
+  text.add_list("findings", explanation.findings, finding_json);
+  text.add_list("what_ifs", explanation.what_ifs, what_if_json);
+  text.add_list("reuse", explanation.reuse, reuse_json);
+  text.add_list("notes", explanation.notes,
+                [](const std::string& note) { return ExplainJson(note); });
+  text.add("provenance", to_json(provenance));
+  return std::move(text).finish();
+}
+
+}  // namespace strata

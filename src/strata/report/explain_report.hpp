@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/explain/explain.hpp"
+#include "strata/report/provenance.hpp"
+#include "strata/report/text_style.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <cstddef>
+#include <string>
+
+/// An Explanation as text and as JSON: pure functions.
+namespace strata {
+
+/// Findings: the first `top` of them in full, the others a line each.
+std::string to_text(const Explanation& explanation, std::size_t top, const TextStyle& style);
+
+/// Everything. Keys and units are documented in docs/cli/explain.md.
+std::string to_json(const Explanation& explanation, const Provenance& provenance);
+
+/// A finding as an item of that document, for other documents that carry findings.
+nlohmann::ordered_json finding_json(const ProfileFinding& finding);
+
+/// "−12 %", "+0.4 %": what the iteration loses or gains.
+std::string change_text(const WhatIf& what_if);
+
+}  // namespace strata

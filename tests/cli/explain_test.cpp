@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// strata explain as a black box: what it takes, what it says, what it refuses.
+#include "tests/cli/run_program.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+namespace strata::test {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string predicted_in(const TemporaryFolder& folder, std::vector<std::string> more = {}) {
+  const std::string path = (folder.path() / "it's lenet.json").string();
+  std::vector<std::string> words = {"predict", "lenet5", "--on", "rtx-2080-ti", "--json", path};
+  words.insert(words.end(), more.begin(), more.end());
+  EXPECT_EQ(run(words).exit_code, 0);
+  return path;
+}
+
+std::string without_provenance(const std::string& text) {
+  Json json = Json::parse(text);
+  json.erase("provenance");
+  return json.dump();
+}
+
+TEST(ExplainCommand, a_stored_prediction_and_the_network_itself_say_the_same) {
+  const TemporaryFolder folder;
+  const std::string path = predicted_in(folder, {"--capacity", "300KB", "--bandwidth", "300GB/s"});
+  const Outcome stored = run({"explain", path, "--json", "-"});
+  const Outcome fresh = run({"explain", "lenet5", "--on", "rtx-2080-ti", "--capacity", "300KB",
+                             "--bandwidth", "300GB/s", "--json", "-"});
+  EXPECT_EQ(stored.exit_code, 0) << stored.err;
+  ASSERT_EQ(fresh.exit_code, 0) << fresh.err;
+  EXPECT_EQ(without_provenance(stored.out), without_provenance(fresh.out));
+  EXPECT_NE(stored.out.find("predicted_again"), stored.out.npos);
+}
+
+TEST(ExplainCommand, a_what_if_is_what_predict_says) {
+  const TemporaryFolder folder;
+  const Json answer = Json::parse(run({"explain", predicted_in(folder), "--json", "-"}).out);
+  const std::string changed = (folder.path() / "changed.json").string();
+  EXPECT_EQ(run({"predict", "lenet5", "--on", "rtx-2080-ti", "--bandwidth", "1232GB/s", "--json",
+                 changed})
+                .exit_code,
+            0);
+  std::ifstream file(changed);
+  const Json again = Json::parse(std::string(std::istreambuf_iterator<char>(file), {}));
+  bool is_found = false;
+  for (const Json& what_if : answer["what_ifs"]) {
+    if (what_if["change"] != "twice the bandwidth") continue;
+    is_found = true;
+    EXPECT_EQ(what_if["time_s"], again["totals"]["time_s"]);
+  }
+  EXPECT_TRUE(is_found);
+}
+
+TEST(ExplainCommand, a_prediction_that_comes_out_otherwise_is_not_made_again) {
+  const TemporaryFolder folder;
+  const std::string path = predicted_in(folder);
+  std::ifstream file(path);
+  Json json = Json::parse(std::string(std::istreambuf_iterator<char>(file), {}));
+  json["totals"]["time_s"] = 2 * json["totals"]["time_s"].get<double>();
+  std::ofstream(path) << json.dump();
+  const Outcome changed = run({"explain", path});
+  EXPECT_EQ(changed.exit_code, 0) << changed.err;
+  EXPECT_NE(changed.out.find("note: not predicted again: its command now gives"), changed.out.npos)
+      << changed.out;
+  json["provenance"]["command"] = "strata predict no-such-network";
+  std::ofstream(path) << json.dump();
+  EXPECT_NE(run({"explain", path}).out.find("cannot be run again"), std::string::npos);
+  json["provenance"]["command"] = "rm -rf 'x";
+  std::ofstream(path) << json.dump();
+  EXPECT_EQ(run({"explain", path}).exit_code, 0);
+}
+
+TEST(ExplainCommand, refuses_in_one_line) {
+  const TemporaryFolder folder;
+  const std::string path = predicted_in(folder);
+  const auto expect_refusal = [](const std::vector<std::string>& words, const std::string& part) {
+    const Outcome outcome = run(words);
+    EXPECT_EQ(outcome.exit_code, 2) << outcome.out;
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_NE(outcome.err.find(part), outcome.err.npos) << outcome.err;
+  };
+  expect_refusal({"explain", path, "--batch", "8"}, "--batch is for a model that is predicted");
+  expect_refusal({"explain", path, "--top", "some"}, "--top (or all)");
+  expect_refusal({"explain", "no-such-file.json"}, "no-such-file.json");
+  const std::string bare = (folder.path() / "bare.json").string();
+  std::ofstream(bare) << R"({"schema_version":1,"evidence":"measured",)"
+                         R"("layers":[{"layer":"a","pass":"forward"}]})";
+  expect_refusal({"explain", bare, "--on", "v100"}, "'time_s'");
+}
+
+TEST(ExplainCommand, says_what_columns_are_missing) {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "trace.json").string();
+  std::ofstream(path) << R"({"schema_version":1,"evidence":"measured",)"
+                         R"("layers":[{"layer":"a","pass":"forward","time_s":1}]})";
+  const Outcome outcome = run({"explain", path, "--on", "v100", "--top", "all"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  for (const char* part : {"'flop'", "'traffic_in_bytes'", "'launches'"})
+    EXPECT_NE(outcome.out.find(part), outcome.out.npos) << part;
+}
+
+}  // namespace
+}  // namespace strata::test
