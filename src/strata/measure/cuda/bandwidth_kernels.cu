@@ -122,10 +122,11 @@ void walk_with(Caching caching, const Arrays& arrays, const Walk& plan, std::uin
   }
 }
 
-/// A read that is done: over several passes the compiler knows what it has, and left out 3 of 16.
+/// A read that is done: over several passes the compiler knows what it has, and left out 3 of 16;
+/// without `volatile` in the instruction itself the assembler does so again.
 __device__ uint4 read_of_shared(const uint4* item) {
   uint4 read;
-  asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+  asm volatile("ld.volatile.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
                : "=r"(read.x), "=r"(read.y), "=r"(read.z), "=r"(read.w)
                : "r"(static_cast<unsigned>(__cvta_generic_to_shared(item)))
                : "memory");
