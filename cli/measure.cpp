@@ -22,7 +22,7 @@ namespace {
 constexpr Flag measure_json_flag{
     .name = "json",
     .value = "FILE",
-    .help = "A profile with every sample as JSON; - is standard output.",
+    .help = "A profile with every sample; - is standard output.",
     .offer = Offer::file};
 constexpr Flag measure_csv_flag{.name = "csv",
                                 .value = "FILE",
@@ -35,7 +35,7 @@ constexpr Flag measure_trace_flag{.name = "trace",
 
 constexpr Argument measure_arguments[] = {
     {.name = "MODEL",
-     .help = "A built-in network (strata list networks) or a file; or several.",
+     .help = "Built-in networks, or files of networks.",
      .offer = Offer::model,
      .repeats = true}};
 constexpr auto measure_flags = joined_flags(

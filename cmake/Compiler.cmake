@@ -62,7 +62,7 @@ function(strata_precompile target)
   target_precompile_headers(${target} PRIVATE
     <algorithm> <array> <cmath> <cstdint> <filesystem> <functional> <map> <memory> <optional> <span> <string>
     <string_view> <tuple> <unordered_map> <utility> <variant> <vector> <fmt/format.h>
-    <nlohmann/json.hpp> "${PROJECT_SOURCE_DIR}/src/strata/graph/graph.hpp" ${ARGN})
+    "${PROJECT_SOURCE_DIR}/src/strata/graph/graph.hpp" ${ARGN})
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)  # for ccache
   # With precompiled headers gcc 12 sees its own strings overstep their bounds (gcc bug 105329).
   target_compile_options(${target} PRIVATE

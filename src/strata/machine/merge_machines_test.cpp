@@ -133,6 +133,7 @@ TEST(Merge, says_which_versions_differ_and_what_only_some_nodes_give) {
   nodes[0].machine.measured->versions = {{"driver", "580"}};
   nodes[1].machine.measured->versions = {{"driver", "570"}};
   nodes[2].machine.measured->versions = {{"driver", "580"}};
+  for (MeasuredNode& node : nodes) node.machine.launch_latency_s.reset();
   nodes[1].machine.launch_latency_s = Sourced{4e-6, "measured"};
   const MergedMachines merged = merge_machines(nodes);
   EXPECT_EQ(merged.notes,
