@@ -15,8 +15,8 @@ constexpr Flag doctor_json_flag{.name = "json",
                                 .value = "FILE",
                                 .help = "The findings as JSON; - is standard output.",
                                 .offer = Offer::file};
-constexpr Flag doctor_operators_flag{
-    .name = "operators", .help = "Instead, the test behind each operator and pass."};
+constexpr Flag doctor_operators_flag{.name = "operators",
+                                     .help = "Instead, the test behind each operator and pass."};
 constexpr Flag doctor_flags[] = {doctor_json_flag, doctor_operators_flag};
 
 /// As JSON where it was asked for, and for people unless that took standard output.

@@ -19,11 +19,10 @@
 namespace strata {
 namespace {
 
-constexpr Flag measure_json_flag{
-    .name = "json",
-    .value = "FILE",
-    .help = "A profile with every sample; - is standard output.",
-    .offer = Offer::file};
+constexpr Flag measure_json_flag{.name = "json",
+                                 .value = "FILE",
+                                 .help = "A profile with every sample; - is standard output.",
+                                 .offer = Offer::file};
 constexpr Flag measure_csv_flag{.name = "csv",
                                 .value = "FILE",
                                 .help = "A line per layer and pass; - is standard output.",
@@ -33,11 +32,10 @@ constexpr Flag measure_trace_flag{.name = "trace",
                                   .help = "A timeline for Perfetto; - is standard output.",
                                   .offer = Offer::file};
 
-constexpr Argument measure_arguments[] = {
-    {.name = "MODEL",
-     .help = "Built-in networks, or files of networks.",
-     .offer = Offer::model,
-     .repeats = true}};
+constexpr Argument measure_arguments[] = {{.name = "MODEL",
+                                           .help = "Built-in networks, or files of networks.",
+                                           .offer = Offer::model,
+                                           .repeats = true}};
 constexpr auto measure_flags = joined_flags(
     std::array<Flag, 1>{measure_device_flag}, size_flags,
     std::array<Flag, 8>{measure_iterations_flag, measure_warm_up_flag, optimizer_flag, loss_flag,
