@@ -15,25 +15,12 @@ ConvShape base_of(const Arguments& given) {
   if (const auto text = given.value(conv_channels_flag))
     channels = parse_whole_number(*text, "--channels", INT64_MIN, most_channels);
   // The study's base point; a CPU takes 1/32 of its batch, as the suite `cpu` does.
-  const bool is_gpu = conv_device_choice(given).is_gpu;
+  const bool is_gpu = chosen_device(given.value(conv_device_flag)).is_gpu;
   return conv_base(
       given.value(conv_base_flag).value_or(is_gpu ? "64,128,64,11,1" : "2,128,64,11,1"), channels);
 }
 
 }  // namespace
-
-ConvDeviceChoice conv_device_choice(const Arguments& given) {
-  const std::string_view text = given.value(conv_device_flag).value_or("cpu");
-  if (text == "cpu") return {};
-  if (text == "cuda") return {.is_gpu = true};
-  constexpr std::string_view numbered = "cuda:";
-  constexpr int most_devices = 1024;
-  if (!text.starts_with(numbered))
-    fail(ErrorKind::usage, "--device expects cpu, cuda or cuda:N, got '{}'", text);
-  const std::int64_t index =
-      parse_whole_number(text.substr(numbered.size()), "--device cuda:N", 0, most_devices);
-  return {.is_gpu = true, .index = static_cast<int>(index)};
-}
 
 std::vector<ConvSeries> conv_series(const Arguments& given) {
   std::vector<ConvSeries> series;

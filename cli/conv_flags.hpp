@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "cli/chosen_device.hpp"
 #include "cli/command.hpp"
 #include "cli/model_flags.hpp"
 #include "strata/measure/convolution/result.hpp"
@@ -81,13 +82,6 @@ inline constexpr std::array<Flag, 12> conv_measure_flags = {
 /// What narrows a run and a look at results alike.
 inline constexpr std::array<Flag, 4> conv_narrow_flags = {conv_pass_flag, conv_strategies_flag,
                                                           conv_memory_limit_flag, conv_budget_flag};
-
-/// "cpu", "cuda" or "cuda:N".
-struct ConvDeviceChoice {
-  bool is_gpu = false;
-  int index = 0;
-};
-ConvDeviceChoice conv_device_choice(const Arguments& given);
 
 /// The series that the flags ask for.
 std::vector<ConvSeries> conv_series(const Arguments& given);

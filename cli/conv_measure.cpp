@@ -60,7 +60,7 @@ struct Laboratory {
 Laboratory laboratory_of(const Arguments& given, std::vector<ConvSeries> series,
                          std::vector<ConvPass> default_passes) {
   Laboratory lab;
-  const ConvDeviceChoice choice = conv_device_choice(given);
+  const ChosenDevice choice = chosen_device(given.value(conv_device_flag));
   const ConvRestriction restriction = conv_restriction(given);
   lab.plan.series = std::move(series);
   lab.plan.passes = restriction.passes.empty() ? std::move(default_passes) : restriction.passes;

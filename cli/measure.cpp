@@ -98,7 +98,7 @@ struct Prepared {
 /// On the heap, as the bound graph refers to the graph beside it.
 std::unique_ptr<Prepared> prepared(const Arguments& given, std::string_view model) {
   auto made = std::make_unique<Prepared>();
-  made->options = measure_options(given, measure_device(given));
+  made->options = measure_options(given, chosen_device(given.value(measure_device_flag)));
   made->network = load_model(model, import_options(given));
   made->options.network_nodes = made->network.nodes.size();
   made->graph = made->options.engine.training.inference
@@ -113,7 +113,7 @@ std::unique_ptr<Prepared> prepared(const Arguments& given, std::string_view mode
 /// Nothing when it was interrupted before there was anything to tell.
 std::optional<MeasurementSummary> measured_summary(const Arguments& given,
                                                    const Prepared& prepared) {
-  const MeasureDevice choice = measure_device(given);
+  const ChosenDevice choice = chosen_device(given.value(measure_device_flag));
   const std::unique_ptr<TrainingDevice> device =
       opened(choice, {.dtype = prepared.dtype,
                       .convolution = std::string(given.value(measure_conv_flag).value_or("")),

@@ -39,27 +39,14 @@ const Machine* shipped_machine_titled(std::string_view device) {
 
 }  // namespace
 
-MeasureDevice measure_device(const Arguments& given) {
-  const std::string_view text = given.value(measure_device_flag).value_or("cpu");
-  if (text == "cpu") return {};
-  if (text == "cuda") return {.is_gpu = true};
-  constexpr std::string_view numbered = "cuda:";
-  constexpr int most_devices = 1024;
-  if (!text.starts_with(numbered))
-    fail(ErrorKind::usage, "--device expects cpu, cuda or cuda:N, got '{}'", text);
-  const std::int64_t index =
-      parse_whole_number(text.substr(numbered.size()), "--device cuda:N", 0, most_devices);
-  return {.is_gpu = true, .index = static_cast<int>(index)};
-}
-
-std::unique_ptr<TrainingDevice> opened(const MeasureDevice& device, const DeviceChoices& choices) {
+std::unique_ptr<TrainingDevice> opened(const ChosenDevice& device, const DeviceChoices& choices) {
   if (!device.is_gpu) return cpu_training_device(choices);
   if (!choices.engine.empty())
     fail(ErrorKind::usage, "--engine is about the CPU and does not go with --device cuda");
   return cuda_training_device(device.index, choices);
 }
 
-MeasureOptions measure_options(const Arguments& given, const MeasureDevice& device) {
+MeasureOptions measure_options(const Arguments& given, const ChosenDevice& device) {
   MeasureOptions options;
   options.iterations = count_in(given, measure_iterations_flag, options.iterations);
   options.warm_up = count_in(given, measure_warm_up_flag, options.warm_up);
@@ -104,7 +91,7 @@ MeasureView measure_view(const Arguments& given) {
   return view;
 }
 
-std::optional<Machine> machine_of_device(const Arguments& given, const MeasureDevice& device,
+std::optional<Machine> machine_of_device(const Arguments& given, const ChosenDevice& device,
                                          std::string_view device_name) {
   if (const auto name = given.value(measure_on_flag)) return load_machine(*name);
   if (const auto folder = measured_machines_folder()) {

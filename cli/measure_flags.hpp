@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "cli/chosen_device.hpp"
 #include "cli/model_flags.hpp"
 #include "cli/predict_flags.hpp"
 #include "strata/measure/training/measure_training.hpp"
@@ -50,21 +51,15 @@ inline constexpr Flag measure_layers_flag{
 inline constexpr Flag measure_dry_run_flag{.name = "dry-run",
                                            .help = "Only what would be measured."};
 
-/// cpu, or a GPU by its number.
-struct MeasureDevice {
-  bool is_gpu = false;
-  int index = 0;
-};
-MeasureDevice measure_device(const Arguments& given);
-std::unique_ptr<TrainingDevice> opened(const MeasureDevice& device, const DeviceChoices& choices);
+std::unique_ptr<TrainingDevice> opened(const ChosenDevice& device, const DeviceChoices& choices);
 
-MeasureOptions measure_options(const Arguments& given, const MeasureDevice& device);
+MeasureOptions measure_options(const Arguments& given, const ChosenDevice& device);
 Loss measure_loss(const Arguments& given);
 MeasureView measure_view(const Arguments& given);
 
 /// The machine whose peaks the result is held against: the one named, the one that `strata machine
 /// measure` wrote for this device, or one that ships under the device's name.
-std::optional<Machine> machine_of_device(const Arguments& given, const MeasureDevice& device,
+std::optional<Machine> machine_of_device(const Arguments& given, const ChosenDevice& device,
                                          std::string_view device_name);
 
 }  // namespace strata
