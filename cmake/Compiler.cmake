@@ -53,6 +53,11 @@ function(strata_compile_options target)
   target_compile_definitions(${target} PRIVATE $<$<CONFIG:Debug>:_GLIBCXX_ASSERTIONS>)
 endfunction()
 
+# strata_runs_once(<target>): a build for users optimizes it little, one for tests not at all.
+function(strata_runs_once target)
+  target_compile_options(${target} PRIVATE $<IF:$<CONFIG:Debug>,-O0,-O1>)
+endfunction()
+
 # strata_precompile(<target> <header>...): what nearly every source reads, and those headers, are read once. It halves
 # the time of a build. Headers are compiled alone elsewhere (HeadersAlone), so none can come to lean on it.
 function(strata_precompile target)
