@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "strata/predict/best_found.hpp"
 #include "strata/sweep.hpp"
 
 #include <cstdint>
@@ -65,6 +66,10 @@ struct Sweep::Parts {
   PredictRequest request_at(std::int64_t point) const;
   /// The program of a point, made by whoever asks first.
   std::shared_ptr<const BuiltProgram> program_at(std::int64_t point, const PredictRequest& request);
+  /// Whether policy `best` is among those of the points.
+  bool plans_best() const;
+  /// What policy `best` finds for the program and options of a point.
+  std::shared_ptr<BestFound> found_at(std::int64_t point);
   std::size_t axis_named(std::string_view name) const;
 
  private:
@@ -75,6 +80,7 @@ struct Sweep::Parts {
   };
   std::mutex mutex_;
   std::map<std::int64_t, std::shared_ptr<Shared>> programs_;
+  std::map<std::int64_t, std::weak_ptr<BestFound>> found_;  // by group of points
 };
 
 }  // namespace strata

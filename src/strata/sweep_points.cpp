@@ -2,6 +2,7 @@
 #include "strata/base/text.hpp"
 #include "strata/importers/network/network.hpp"
 #include "strata/predict/footprint.hpp"
+#include "strata/predict/option_names.hpp"
 #include "strata/predict_parts.hpp"
 #include "strata/sweep/formula_worker.hpp"
 #include "strata/sweep_parts.hpp"
@@ -123,7 +124,7 @@ class SweepWorker : public PointWorker {
       try {
         request_ = parts_.request_at(point);
         built_ = parts_.program_at(point, request_);
-        program_.emplace(built_->program, request_.options);
+        program_.emplace(built_->program, request_.options, parts_.found_at(point));
       } catch (const Error& error) {
         problem_ = error;
       }
@@ -237,6 +238,22 @@ std::shared_ptr<const BuiltProgram> Sweep::Parts::program_at(std::int64_t point,
   return made;
 }
 
+bool Sweep::Parts::plans_best() const {
+  const std::size_t axis = axis_named("policy");
+  if (axis == parameters.size()) return request_at(0).options.policy == Policy::best;
+  const std::vector<std::string> policies = values_of(grid.axes()[axis]);
+  return std::find(policies.begin(), policies.end(), name_of(Policy::best)) != policies.end();
+}
+
+std::shared_ptr<BestFound> Sweep::Parts::found_at(std::int64_t point) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(found_, [](const auto& entry) { return entry.second.expired(); });
+  std::weak_ptr<BestFound>& place = found_[point / in_options];
+  std::shared_ptr<BestFound> found = place.lock();
+  if (!found) place = found = std::make_shared<BestFound>();
+  return found;
+}
+
 Sweep::Sweep(const SweepRequest& request)
     : parts_(std::make_unique<Parts>(request, axes_of(request))) {}
 Sweep::~Sweep() = default;
@@ -252,7 +269,8 @@ PointRange Sweep::range(std::int64_t first) const {
   return {.first = first,
           .end = grid.size(),
           .in_group = parts_->in_options,
-          .in_run = points_behind(grid, parts_->parameters, Depends::capacity)};
+          .in_run = points_behind(grid, parts_->parameters, Depends::capacity),
+          .runs_follow = parts_->plans_best()};
 }
 
 std::unique_ptr<PointWorker> Sweep::worker() const {

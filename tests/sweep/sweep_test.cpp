@@ -2,12 +2,16 @@
 #include "strata/sweep.hpp"
 
 #include "strata/base/temporary_folder_test.hpp"
+#include "strata/sweep_estimate.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <ctime>
 #include <fstream>
 #include <random>
 #include <set>
+#include <thread>
 
 namespace strata {
 namespace {
@@ -55,6 +59,54 @@ const SweepCell& cell_named(std::string_view name, const std::vector<SweepCell>&
     if (heads[i].name == name) return cells[i];
   }
   throw std::runtime_error("no such column");
+}
+
+SweepRequest rates_under_best() {
+  SweepRequest request;
+  request.models = {"resnet18"};
+  request.settings = {{"capacity", "8MB:400MB:8MB"},
+                      {"bandwidth", "100GB/s:2000GB/s:100GB/s"},
+                      {"batch", "8"},
+                      {"policy", "best"},
+                      {"on", "rtx-2080-ti"}};
+  return request;
+}
+
+TEST(Sweep, workers_that_share_what_best_finds_find_what_one_alone_does) {
+  const Sweep sweep(rates_under_best());
+  const std::int64_t points = sweep.grid().size();
+  std::vector<PointTotals> alone;
+  const std::unique_ptr<PointWorker> worker = sweep.worker();
+  for (std::int64_t point = 0; point < points; ++point) alone.push_back(worker->at(point).totals);
+  std::vector<PointTotals> together(alone.size());
+  const std::int64_t in_run = sweep.range().in_run;
+  std::vector<std::thread> threads;
+  for (std::int64_t number = 0; number < 3; ++number) {
+    threads.emplace_back([&, number] {
+      std::vector<std::int64_t> runs;
+      for (std::int64_t run = number; run < points / in_run; run += 3) runs.push_back(run);
+      // One comes from the other end, so that nobody can lean on an order.
+      if (number == 1) std::reverse(runs.begin(), runs.end());
+      const std::unique_ptr<PointWorker> mine = sweep.worker();
+      for (const std::int64_t run : runs) {
+        for (std::int64_t point = run * in_run; point < (run + 1) * in_run; ++point)
+          together[static_cast<std::size_t>(point)] = mine->at(point).totals;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(together, alone);
+}
+
+TEST(Sweep, estimated_time_is_near_what_many_rates_under_best_take) {
+  const Sweep sweep(rates_under_best());
+  const double estimated_s = estimated_time_s(sweep, 0, 1);
+  const std::clock_t begin = std::clock();
+  const std::unique_ptr<PointWorker> worker = sweep.worker();
+  for (std::int64_t point = 0; point < sweep.grid().size(); ++point) worker->at(point);
+  const double taken_s = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  EXPECT_LT(estimated_s, 4 * taken_s);
+  EXPECT_GT(estimated_s, taken_s / 4);
 }
 
 TEST(Sweep, every_point_is_what_predict_says) {

@@ -56,7 +56,7 @@ std::vector<double> worth_in_bytes(const AccessList& list) {
 }  // namespace
 
 BestPlanner::BestPlanner(const AccessList& list, const Hardware& hardware,
-                         const PredictOptions& options)
+                         const PredictOptions& options, std::shared_ptr<BestFound> found)
     : list_(list),
       options_(options),
       grid_(list, options),
@@ -65,7 +65,8 @@ BestPlanner::BestPlanner(const AccessList& list, const Hardware& hardware,
       packed_points_(list.program.steps.size() > long_program ? 16 : 32),
       farthest_(list, options),
       packer_(list, options, worth_in_bytes(list)),
-      floor_(list) {
+      floor_(list),
+      found_(found ? std::move(found) : std::make_shared<BestFound>()) {
   set_rates(hardware);
 }
 
@@ -78,7 +79,7 @@ void BestPlanner::set_rates(const Hardware& hardware) {
   }
   now_ = rates_.size() < most_rates ? rates_.size() : (now_ + 1) % rates_.size();
   if (now_ == rates_.size()) rates_.emplace_back();
-  rates_[now_] = {.key = key, .hardware = hardware};
+  rates_[now_] = {.key = key, .hardware = hardware, .compute_s = {}, .chain = found_->at(key)};
   compute_times(list_.program, hardware, rates_[now_].compute_s);
 }
 
@@ -87,10 +88,10 @@ bool BestPlanner::is_exchanging() const {
 }
 
 // A strict order, whatever the order in which they were tried.
-bool BestPlanner::is_better(const Tried& a, const Tried& b) const {
+bool BestPlanner::is_better(const TriedPlan& a, const TriedPlan& b) const {
   const double a_s = a.totals.time_s;
   const double b_s = b.totals.time_s;
-  const auto last = [](const Tried& tried) {
+  const auto last = [](const TriedPlan& tried) {
     return std::pair(-tried.key.capacity_bytes, tried.key.way);
   };
   return options_.objective == Objective::time
@@ -99,13 +100,14 @@ bool BestPlanner::is_better(const Tried& a, const Tried& b) const {
                    std::tuple(b.traffic_bytes, b_s, last(b));
 }
 
-Plan BestPlanner::plan_for(const Key& key) {
+Plan BestPlanner::plan_for(const PlanKey& key) {
   const std::int64_t capacity = key.capacity_bytes;
   switch (key.way) {
-    case Way::farthest: return farthest_.at(capacity);
-    case Way::farthest_exchanged: return exchanged_plan(list_, farthest_.at(capacity), options_);
-    case Way::packed: return packer_.at(capacity);
-    case Way::packed_exchanged: return exchanged_plan(list_, packer_.at(capacity), options_);
+    case PlanWay::farthest: return farthest_.at(capacity);
+    case PlanWay::farthest_exchanged:
+      return exchanged_plan(list_, farthest_.at(capacity), options_);
+    case PlanWay::packed: return packer_.at(capacity);
+    case PlanWay::packed_exchanged: return exchanged_plan(list_, packer_.at(capacity), options_);
   }
   fail(ErrorKind::internal, "unknown way of planning");
 }
@@ -120,15 +122,15 @@ double BestPlanner::give_up_s(std::int64_t traffic_bytes) const {
 }
 
 /// Null: not worth it. Where eligibility goes by rates, what was laid holds for no other rates.
-const PlannedSteps* BestPlanner::lay(const Key& key) {
+const PlannedSteps* BestPlanner::lay(const PlanKey& key) {
   const Rates& rates = rates_[now_];
   for (const Laid& laid : laid_) {
     if (laid.is_used && laid.key.capacity_bytes == key.capacity_bytes && laid.key.way == key.way)
       return &laid.planned;
   }
   Plan made;
-  const bool is_farthest = key.way == Way::farthest;
-  const bool is_packed = key.way == Way::packed;
+  const bool is_farthest = key.way == PlanWay::farthest;
+  const bool is_packed = key.way == PlanWay::packed;
   if (!is_farthest && !is_packed) made = plan_for(key);
   const Plan& plan = is_farthest ? farthest_.at(key.capacity_bytes)
                      : is_packed ? packer_.at(key.capacity_bytes)
@@ -144,13 +146,13 @@ const PlannedSteps* BestPlanner::lay(const Key& key) {
   return &laid_[at].planned;
 }
 
-void BestPlanner::consider(std::int64_t point, Way way) {
+void BestPlanner::consider(std::int64_t point, PlanWay way) {
   const Rates& rates = rates_[now_];
   const PlannedSteps* planned = lay({point, way});
   if (planned == nullptr) return;
   Hardware hardware = rates.hardware;
   hardware.capacity_bytes = point;
-  Tried tried{.key = {point, way}, .totals = {}, .traffic_bytes = planned->traffic_bytes()};
+  TriedPlan tried{.key = {point, way}, .totals = {}, .traffic_bytes = planned->traffic_bytes()};
   tried.totals = pass_.run(*planned, hardware, rates.compute_s, Record::totals,
                            give_up_s(tried.traffic_bytes));
   if (pass_.gave_up() || (best_ && !is_better(tried, *best_))) return;
@@ -158,11 +160,11 @@ void BestPlanner::consider(std::int64_t point, Way way) {
 }
 
 void BestPlanner::consider_point(std::int64_t point) {
-  consider(point, Way::farthest);
-  if (grid_.is_on(point, packed_points_)) consider(point, Way::packed);
+  consider(point, PlanWay::farthest);
+  if (grid_.is_on(point, packed_points_)) consider(point, PlanWay::packed);
   if (!is_exchanging() || !grid_.is_on(point, exchanged_points)) return;
-  consider(point, Way::farthest_exchanged);
-  consider(point, Way::packed_exchanged);
+  consider(point, PlanWay::farthest_exchanged);
+  consider(point, PlanWay::packed_exchanged);
 }
 
 /// Neither this capacity nor a smaller one can have a better plan than the one that was found.
@@ -177,41 +179,45 @@ bool BestPlanner::is_hopeless_up_to(std::int64_t point) {
 }
 
 /// What is most likely the best comes first: it saves the most work.
-BestPlanner::Winner BestPlanner::search_down_from(std::int64_t point) {
+void BestPlanner::search_down_from(std::int64_t point) {
   best_.reset();
-  consider(point, Way::farthest);
-  if (is_exchanging()) consider(grid_.floor(point, exchanged_points), Way::farthest_exchanged);
+  consider(point, PlanWay::farthest);
+  if (is_exchanging()) consider(grid_.floor(point, exchanged_points), PlanWay::farthest_exchanged);
   if (!tries_smaller_) {
-    consider(point, Way::packed);
-    return {point, *best_};
+    consider(point, PlanWay::packed);
+    return;
   }
-  consider(grid_.floor(point, packed_points_), Way::packed);
+  consider(grid_.floor(point, packed_points_), PlanWay::packed);
   for (std::int64_t at = point; at > 0 && !is_hopeless_up_to(at); at = grid_.below(at))
     consider_point(at);
-  return {point, *best_};
 }
 
-const BestPlanner::Tried& BestPlanner::best_at(std::int64_t capacity_bytes) {
+const TriedPlan& BestPlanner::best_at(std::int64_t capacity_bytes) {
   const std::int64_t point = grid_.floor(capacity_bytes);
-  Rates& rates = rates_[now_];
-  std::vector<Winner>& winners = rates.winners;
+  BestFound::Chain& chain = *rates_[now_].chain;
+  const std::lock_guard lock(chain.mutex);
+  std::vector<BestFound::Winner>& winners = chain.winners;
   if (winners.empty() || point < winners.front().from_bytes || !tries_smaller_) {
-    Winner first = search_down_from(point);
-    winners.assign(1, std::move(first));
-    rates.covered_bytes = point;
-    return winners.back().tried;
+    search_down_from(point);
+    if (winners.empty()) {
+      winners.push_back({point, *best_});
+      chain.covered_bytes = point;
+    }
+    return *best_;
   }
   best_ = winners.back().tried;
-  while (rates.covered_bytes < point) {
-    const std::int64_t next = grid_.above(rates.covered_bytes);
+  while (chain.covered_bytes < point) {
+    const std::int64_t next = grid_.above(chain.covered_bytes);
     consider_point(next);
-    rates.covered_bytes = next;
+    chain.covered_bytes = next;
     if (best_->key.capacity_bytes == next) winners.push_back({next, *best_});
   }
-  const auto after = std::upper_bound(
-      winners.begin(), winners.end(), point,
-      [](std::int64_t bytes, const Winner& winner) { return bytes < winner.from_bytes; });
-  return std::prev(after)->tried;
+  const auto after = std::upper_bound(winners.begin(), winners.end(), point,
+                                      [](std::int64_t bytes, const BestFound::Winner& winner) {
+                                        return bytes < winner.from_bytes;
+                                      });
+  best_ = std::prev(after)->tried;
+  return *best_;
 }
 
 }  // namespace strata

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "strata/predict/best_found.hpp"
 #include "strata/predict/capacity_grid.hpp"
 #include "strata/predict/farthest_next_use.hpp"
 #include "strata/predict/packing.hpp"
 #include "strata/predict/plan_floor.hpp"
 #include "strata/predict/timed_pass.hpp"
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -21,8 +23,10 @@ namespace strata {
 /// best so far. For capacities that rise, only what is new is tried.
 class BestPlanner {
  public:
-  /// `hardware` gives the rates; its capacity is not looked at.
-  BestPlanner(const AccessList& list, const Hardware& hardware, const PredictOptions& options);
+  /// `hardware` gives the rates; its capacity is not looked at. `found` is what others find who
+  /// plan for the same list under the same options at the same time; none: nobody does.
+  BestPlanner(const AccessList& list, const Hardware& hardware, const PredictOptions& options,
+              std::shared_ptr<BestFound> found = nullptr);
 
   /// The plan for a capacity. Simulate it with the plan's own capacity to get its time.
   Plan at(std::int64_t capacity_bytes) { return plan_for(best_at(capacity_bytes).key); }
@@ -31,49 +35,31 @@ class BestPlanner {
     return best_at(capacity_bytes).totals;
   }
 
-  /// Other rates from now on. What was found at rates before is remembered for some of them.
+  /// Other rates from now on.
   void set_rates(const Hardware& hardware);
 
  private:
-  /// The ways of planning. Exchanges take milliseconds and are for traffic only: they do not make
-  /// an iteration faster.
-  enum class Way : std::uint8_t { farthest_exchanged, farthest, packed_exchanged, packed };
-  struct Key {
-    std::int64_t capacity_bytes = 0;
-    Way way = Way::farthest;
-  };
-  struct Tried {
-    Key key;
-    Prediction totals;
-    std::int64_t traffic_bytes = 0;
-  };
-  /// What is best from a capacity on, up to that of the next one.
-  struct Winner {
-    std::int64_t from_bytes = 0;
-    Tried tried;
-  };
   struct Rates {
     RateKey key;
     Hardware hardware;
     std::vector<double> compute_s;  // of every step
-    std::vector<Winner> winners;    // rising; up to `covered_bytes`
-    std::int64_t covered_bytes = 0;
+    std::shared_ptr<BestFound::Chain> chain;
   };
   struct Laid {  // a plan that was laid flat last, for the other rates of a sweep
-    Key key;
+    PlanKey key;
     bool is_used = false;
     PlannedSteps planned;
   };
 
-  Plan plan_for(const Key& key);
-  const Tried& best_at(std::int64_t capacity_bytes);
-  Winner search_down_from(std::int64_t point);
+  Plan plan_for(const PlanKey& key);
+  const TriedPlan& best_at(std::int64_t capacity_bytes);
+  void search_down_from(std::int64_t point);
   bool is_hopeless_up_to(std::int64_t point);
   void consider_point(std::int64_t point);
-  void consider(std::int64_t point, Way way);
-  bool is_better(const Tried& a, const Tried& b) const;
+  void consider(std::int64_t point, PlanWay way);
+  bool is_better(const TriedPlan& a, const TriedPlan& b) const;
   double give_up_s(std::int64_t traffic_bytes) const;
-  const PlannedSteps* lay(const Key& key);
+  const PlannedSteps* lay(const PlanKey& key);
   bool is_exchanging() const;
 
   const AccessList& list_;
@@ -86,8 +72,9 @@ class BestPlanner {
   PlanFloor floor_;
   TimedPass pass_;
   std::vector<Rates> rates_;
-  std::size_t now_ = 0;        // among the rates
-  std::optional<Tried> best_;  // of the search under way
+  std::size_t now_ = 0;  // among the rates
+  std::shared_ptr<BestFound> found_;
+  std::optional<TriedPlan> best_;  // of the search under way
   std::vector<Laid> laid_;
   std::size_t next_laid_ = 0;
 };

@@ -25,8 +25,10 @@ ChunkPlan::ChunkPlan(const PointRange& range, std::int64_t workers) : range_(ran
   const std::int64_t wanted =
       std::clamp<std::int64_t>(left / (workers * chunks_per_worker), 1, most_in_chunk);
   const std::int64_t run = std::min(range.in_run, range.in_group);
+  const std::int64_t most_runs = range.runs_follow ? 1 : wanted;
   // Whole runs, or a run in equal parts.
-  in_chunk_ = wanted >= run ? wanted / run * run : divided_up(run, divided_up(run, wanted));
+  in_chunk_ = wanted >= run ? std::min(wanted / run, most_runs) * run
+                            : divided_up(run, divided_up(run, wanted));
   in_chunk_ = std::min(in_chunk_, range.in_group);
   per_group_ = divided_up(range.in_group, in_chunk_);
   const auto chunk_of = [&](std::int64_t point) {

@@ -27,6 +27,7 @@ struct PointRange {
   std::int64_t end = 0;       ///< how many there are in all
   std::int64_t in_group = 1;  ///< so many in a row share a program: whoever has one can go on
   std::int64_t in_run = 1;    ///< so many in a row are best computed one after the other
+  bool runs_follow = false;   ///< a run goes on from the one before: neighbours at the same time
 };
 
 /// Cuts points into chunks that are few enough to cost nothing and many enough to keep everybody

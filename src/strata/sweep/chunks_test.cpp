@@ -40,6 +40,12 @@ TEST(ChunkPlan, one_long_run_keeps_all_workers_busy) {
   EXPECT_GE(plan.size(), 16);
 }
 
+TEST(ChunkPlan, where_a_run_goes_on_from_the_one_before_neighbours_are_under_way_at_once) {
+  const ChunkPlan plan(
+      {.first = 0, .end = 5000, .in_group = 5000, .in_run = 10, .runs_follow = true}, 2);
+  EXPECT_EQ(plan.size(), 500);
+}
+
 TEST(ChunkBoard, results_leave_in_order_whoever_made_them) {
   const ChunkPlan plan({.first = 3, .end = 1000, .in_group = 100, .in_run = 10}, 4);
   ChunkBoard board(plan, 4);

@@ -6,14 +6,16 @@
 #include "strata/training/split.hpp"
 
 #include <optional>
+#include <utility>
 
 namespace strata {
 
 struct SweepProgram::State {
-  State(const Program& program, const PredictOptions& how)
+  State(const Program& program, const PredictOptions& how, std::shared_ptr<BestFound> shared)
       : parts(how.granularity_bytes > 0 ? split_values(program, how.granularity_bytes) : Program{}),
         list(how.granularity_bytes > 0 ? parts : program),
-        options(laid_over_time(how)) {
+        options(laid_over_time(how)),
+        found(std::move(shared)) {
     if (options.policy == Policy::thesis || options.policy == Policy::belady)
       farthest.emplace(list, options);
   }
@@ -21,7 +23,7 @@ struct SweepProgram::State {
   // Rates that alternate cost the memory of what was tried, not the plans.
   PointTotals best_at(const Hardware& hardware) {
     if (!best) {
-      best.emplace(list, hardware, options);
+      best.emplace(list, hardware, options, found);
     } else if (rates_of(best_rates) != rates_of(hardware)) {
       best->set_rates(hardware);
     }
@@ -33,12 +35,14 @@ struct SweepProgram::State {
   AccessList list;
   PredictOptions options;
   std::optional<FarthestSweep> farthest;
+  std::shared_ptr<BestFound> found;
   std::optional<BestPlanner> best;
   Hardware best_rates;
 };
 
-SweepProgram::SweepProgram(const Program& program, const PredictOptions& options)
-    : state_(std::make_unique<State>(program, options)) {}
+SweepProgram::SweepProgram(const Program& program, const PredictOptions& options,
+                           std::shared_ptr<BestFound> found)
+    : state_(std::make_unique<State>(program, options, std::move(found))) {}
 
 SweepProgram::~SweepProgram() = default;
 SweepProgram::SweepProgram(SweepProgram&&) noexcept = default;

@@ -8,6 +8,8 @@
 
 namespace strata {
 
+class BestFound;
+
 /// What a sweep keeps of one prediction.
 struct PointTotals {
   double time_s = 0;
@@ -28,8 +30,10 @@ struct PointTotals {
 class SweepProgram {
  public:
   /// `program` is as make_program lays it out; a granularity cuts its values here. It must outlive
-  /// this object.
-  SweepProgram(const Program& program, const PredictOptions& options);
+  /// this object. Objects of several threads for one program and options can share what policy
+  /// `best` finds.
+  SweepProgram(const Program& program, const PredictOptions& options,
+               std::shared_ptr<BestFound> found = nullptr);
   ~SweepProgram();
   SweepProgram(SweepProgram&&) noexcept;
   SweepProgram& operator=(SweepProgram&&) noexcept;
