@@ -50,8 +50,8 @@ constexpr Flag reproduce_from_flag{
     .value = "FILE",
     .help = "Results of strata conv, or of --run; else those that ship.",
     .offer = Offer::file};
-constexpr Flag reproduce_flags[] = {reproduce_out_flag,  reproduce_png_flag, reproduce_from_flag,
-                                    sweeps_run_flag,     sweeps_device_flag, sweeps_on_flag,
+constexpr Flag reproduce_flags[] = {reproduce_out_flag, reproduce_png_flag, reproduce_from_flag,
+                                    sweeps_run_flag,    sweeps_device_flag, sweeps_on_flag,
                                     reproduce_json_flag};
 
 /// Who published what, and what "holds" means.
@@ -99,13 +99,13 @@ std::optional<bool> verdict_of(const Finding& finding) {
 std::string table_of(const Study& study, const std::vector<Finding>& findings,
                      const TextStyle& style) {
   const bool has_measured = !study.measured.empty();
-  std::vector<Column> columns = {{.title = "no."},
-                                 {.title = std::string(study.place), .least_width = 12},
-                                 {.title = "what", .least_width = 24},
-                                 {.title = "printed", .align = Align::right},
-                                 {.title = has_measured ? "predicted" : "found",
-                                  .align = Align::right},
-                                 {.title = "holds"}};
+  std::vector<Column> columns = {
+      {.title = "no."},
+      {.title = std::string(study.place), .least_width = 12},
+      {.title = "what", .least_width = 24},
+      {.title = "printed", .align = Align::right},
+      {.title = has_measured ? "predicted" : "found", .align = Align::right},
+      {.title = "holds"}};
   if (has_measured) {
     columns.push_back({.title = study.measured, .align = Align::right});
     columns.push_back({.title = "holds"});
@@ -153,11 +153,14 @@ std::string to_text(const Study& study, const std::vector<Finding>& findings,
 }
 
 nlohmann::ordered_json finding_json(const Finding& finding) {
-  nlohmann::ordered_json json = {
-      {"observation", finding.observation}, {"network", finding.network},
-      {"what", finding.what},               {"printed", finding.printed},
-      {"found", finding.found},             {"is_printed", finding.is_printed},
-      {"holds", finding.holds},             {"note", finding.note}};
+  nlohmann::ordered_json json = {{"observation", finding.observation},
+                                 {"network", finding.network},
+                                 {"what", finding.what},
+                                 {"printed", finding.printed},
+                                 {"found", finding.found},
+                                 {"is_printed", finding.is_printed},
+                                 {"holds", finding.holds},
+                                 {"note", finding.note}};
   if (finding.measured) {
     const auto& holds = finding.measured->holds;
     json["measured"] = {{"found", finding.measured->found},
@@ -299,7 +302,8 @@ int run_reproduce(const Request& request) {
   const std::string files = folder ? written(*folder, result.figures, png) : "";
   const auto path = given.value(reproduce_json_flag);
   if (path) write_output(*path, to_json(result.findings, {.command = request.command_line}));
-  if (path != "-") print(to_text(result.study, result.findings, request.style) + result.notes + files);
+  if (path != "-")
+    print(to_text(result.study, result.findings, request.style) + result.notes + files);
   return result.is_interrupted ? exit_code::interrupted : exit_code::done;
 }
 

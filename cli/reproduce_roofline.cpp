@@ -62,8 +62,8 @@ std::string reasons_of(const MeasuredSweeps& sweeps) {
   for (const auto& [reason, count] : not_run)
     text += fmt::format("{} of {} points did not run: {}\n", count, sweeps.points.size(), reason);
   for (const auto& [reason, count] : not_counted)
-    text += fmt::format("{} of {} points without counters: {}\n", count, sweeps.points.size(),
-                        reason);
+    text +=
+        fmt::format("{} of {} points without counters: {}\n", count, sweeps.points.size(), reason);
   return text;
 }
 
@@ -82,15 +82,14 @@ MeasuredSweeps run_sweeps(const Request& request, const std::string& path,
   } else {
     protocol.no_counters = "counters are read of NVIDIA GPUs only";
   }
-  return measure_sweeps(
-      protocol,
-      {.open = [&](DType dtype) { return opened(device, {.dtype = dtype}); },
-       .on_point =
-           [&](const MeasuredSweeps& sweeps, double share) {
-             write_output(path, to_json(sweeps, request.command_line));
-             progress(share);
-           },
-       .is_interrupted = [&] { return interrupts.was_asked(); }});
+  return measure_sweeps(protocol,
+                        {.open = [&](DType dtype) { return opened(device, {.dtype = dtype}); },
+                         .on_point =
+                             [&](const MeasuredSweeps& sweeps, double share) {
+                               write_output(path, to_json(sweeps, request.command_line));
+                               progress(share);
+                             },
+                         .is_interrupted = [&] { return interrupts.was_asked(); }});
 }
 
 }  // namespace

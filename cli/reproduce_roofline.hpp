@@ -13,12 +13,11 @@
 /// now, earlier, or by whoever made this program.
 namespace strata {
 
-inline constexpr Flag sweeps_run_flag{
-    .name = "run",
-    .value = "FILE",
-    .help = "roofline: measures its sweeps here, into FILE.",
-    .offer = Offer::file,
-    .implied = "roofline-sweeps.json"};
+inline constexpr Flag sweeps_run_flag{.name = "run",
+                                      .value = "FILE",
+                                      .help = "roofline: measures its sweeps here, into FILE.",
+                                      .offer = Offer::file,
+                                      .implied = "roofline-sweeps.json"};
 inline constexpr Flag sweeps_device_flag{
     .name = "device", .value = "DEVICE", .help = "With --run: cpu (default), cuda or cuda:N."};
 inline constexpr Flag sweeps_on_flag{.name = "on",

@@ -59,115 +59,125 @@ class PassRanges final : public Stopwatch {
   std::optional<std::size_t> open_;
 };
 
-/// Opened when a device is in use for the first time; what is in the way is told once.
+/// One network in the memory of a device. It stays there after it was timed: counters are read when
+/// everything has been timed, as nothing is traced while somebody holds them.
+struct SweepShape {
+  SweepNetwork network;
+  BoundGraph bound;
+  TrainingDevice* device = nullptr;
+  std::unique_ptr<Engine> engine;
+  ShapePoints points;
+  std::vector<std::size_t> places = {};  ///< where the result has its forward points
+
+  SweepShape(SweepNetwork made, DType dtype)
+      : network(std::move(made)), bound(bind_graph(network.graph, network.binding, dtype)) {}
+  SweepShape(const SweepShape&) = delete;
+  SweepShape& operator=(const SweepShape&) = delete;
+
+  /// Kernel and sizes: what several sweeps may have in common.
+  std::string key(std::string_view kernel) const {
+    std::string key(kernel);
+    for (const BoundTensor& tensor : bound.tensors)
+      key += fmt::format(" {}", fmt::join(tensor.shape, "x"));
+    return key;
+  }
+};
+
+/// Counters for the sums of bytes and arithmetic, forward and backward apart.
 class SweepCounters {
  public:
-  explicit SweepCounters(const SweepProtocol& protocol)
-      : gpu_(protocol.counted_gpu), problem_(protocol.no_counters) {}
-
-  void count(Engine& engine, TrainingDevice& device, ShapePoints& points) {
-    if (gpu_ && !counters_ && problem_.empty()) open();
-    if (counters_) {
-      try {
-        take(counters_->count(plan_, [&](RangeMarks& marks) {
-          PassRanges ranges(engine, device, marks);
-          engine.iterate(&ranges);
-        }), points);
-      } catch (const Error& error) {
-        if (error.kind() == ErrorKind::internal) throw;
-        problem_ = error.what();
-        counters_.reset();
-      }
-    }
-    for (MeasuredPoint& point : points) {
-      if (point.counters.empty()) point.no_counters = problem_;
-    }
+  explicit SweepCounters(int gpu)
+      : counters_(open_range_counters(gpu)), plan_(counters_->plan("full")) {
+    std::erase_if(plan_.sessions, [](const PlannedSession& session) {
+      return std::find(counted_sessions.begin(), counted_sessions.end(), session.name) ==
+             counted_sessions.end();
+    });
   }
 
- private:
-  void open() {
-    try {
-      counters_ = open_range_counters(*gpu_);
-      plan_ = counters_->plan("full");
-      std::erase_if(plan_.sessions, [](const PlannedSession& session) {
-        return std::find(counted_sessions.begin(), counted_sessions.end(), session.name) ==
-               counted_sessions.end();
-      });
-    } catch (const Error& error) {
-      problem_ = error.what();
-      counters_.reset();
-    }
-  }
-
-  static void take(const CounterTable& table, ShapePoints& points) {
+  void count(SweepShape& shape) {
+    const CounterTable table = counters_->count(plan_, [&](RangeMarks& marks) {
+      PassRanges ranges(*shape.engine, *shape.device, marks);
+      shape.engine->iterate(&ranges);
+    });
     for (std::size_t column = 0; column < table.columns.size(); ++column) {
+      if (!adds_up(table.columns[column].unit)) continue;
       for (std::size_t pass = 0; pass < passes.size(); ++pass) {
         std::optional<double> sum;
         for (const RangeCounts& range : table.ranges) {
           if (range.range != passes[pass] || !range.values[column]) continue;
           sum = sum.value_or(0) + *range.values[column];
         }
-        if (sum && adds_up(table.columns[column].unit))
-          points[pass].counters.push_back({table.columns[column].key, *sum});
+        if (sum) shape.points[pass].counters.push_back({table.columns[column].key, *sum});
       }
     }
   }
 
-  std::optional<int> gpu_;
+ private:
   std::unique_ptr<RangeCounters> counters_;
   CounterPlan plan_;
-  std::string problem_;
 };
+
+bool is_for_the_user(const Error& error) {
+  return error.kind() == ErrorKind::usage || error.kind() == ErrorKind::internal;
+}
 
 class SweepMeasuring {
  public:
   SweepMeasuring(const SweepProtocol& protocol, const SweepHooks& hooks)
-      : protocol_(protocol), hooks_(hooks), counters_(protocol) {
+      : protocol_(protocol), hooks_(hooks) {
     result_.warm_up = protocol.warm_up;
     result_.iterations = protocol.iterations;
     result_.host = this_host();
     result_.date = this_moment();
-    for (const KernelSweep& sweep : protocol.sweeps) total_ += sweep.values.size();
-    total_ *= std::size(measured_dtypes);
+    for (const KernelSweep& sweep : protocol.sweeps) steps_ += sweep.values.size();
+    steps_ *= std::size(measured_dtypes);
   }
 
   MeasuredSweeps result() && {
-    for (const DType dtype : measured_dtypes) {
-      known_.clear();
-      if (!open(dtype)) continue;
-      for (const KernelSweep& sweep : protocol_.sweeps) {
-        for (const std::int64_t value : sweep.values) {
-          if (hooks_.is_interrupted && hooks_.is_interrupted()) return std::move(result_);
-          add(sweep, value, dtype, points_of(sweep, value, dtype));
-        }
-      }
-    }
+    for (const DType dtype : measured_dtypes) time_all(dtype);
     if (result_.device.empty()) fail(ErrorKind::environment, "{}", problem_);
+    count_all();
     return std::move(result_);
   }
 
  private:
-  /// What does not open at all is a reason for every point of its type.
-  bool open(DType dtype) {
-    device_.reset();
-    try {
-      device_ = hooks_.open(dtype);
-      result_.device = device_->name();
-      result_.versions = device_->versions();
-      return true;
-    } catch (const Error& error) {
-      if (error.kind() == ErrorKind::usage || error.kind() == ErrorKind::internal) throw;
-      problem_ = error.what();
-      for (const KernelSweep& sweep : protocol_.sweeps) {
-        for (const std::int64_t value : sweep.values) add(sweep, value, dtype, not_run(problem_));
+  bool is_interrupted() const { return hooks_.is_interrupted && hooks_.is_interrupted(); }
+
+  void time_all(DType dtype) {
+    std::map<std::string, SweepShape*> known;
+    const std::string no_device = open(dtype);
+    for (const KernelSweep& sweep : protocol_.sweeps) {
+      for (const std::int64_t value : sweep.values) {
+        if (is_interrupted()) return;
+        auto shape = std::make_unique<SweepShape>(sweep_network(sweep, value), dtype);
+        const auto [place, is_new] = known.try_emplace(shape->key(sweep.kernel), shape.get());
+        if (is_new) {
+          measure(*shape, no_device);
+          shapes_.push_back(std::move(shape));
+        }
+        add(sweep, value, dtype, *place->second);
       }
-      return false;
     }
   }
 
-  void add(const KernelSweep& sweep, std::int64_t value, DType dtype, ShapePoints points) {
+  /// Why there is no device for the type; empty: there is.
+  std::string open(DType dtype) {
+    try {
+      devices_.push_back(hooks_.open(dtype));
+      result_.device = devices_.back()->name();
+      result_.versions = devices_.back()->versions();
+      return "";
+    } catch (const Error& error) {
+      if (is_for_the_user(error)) throw;
+      problem_ = error.what();
+      return problem_;
+    }
+  }
+
+  void add(const KernelSweep& sweep, std::int64_t value, DType dtype, SweepShape& shape) {
+    shape.places.push_back(result_.points.size());
     for (std::size_t pass = 0; pass < passes.size(); ++pass) {
-      MeasuredPoint& point = points[pass];
+      MeasuredPoint point = shape.points[pass];
       point.kernel = sweep.kernel;
       point.parameter = sweep.parameter;
       point.value = value;
@@ -176,50 +186,51 @@ class SweepMeasuring {
       result_.points.push_back(std::move(point));
     }
     ++done_;
+    tell();
+  }
+
+  void tell() const {
+    const std::size_t all = steps_ + (protocol_.counted_gpu ? shapes_.size() : 0);
     if (hooks_.on_point)
-      hooks_.on_point(result_, static_cast<double>(done_) / static_cast<double>(total_));
+      hooks_.on_point(result_, static_cast<double>(done_) / static_cast<double>(all));
   }
 
-  static ShapePoints not_run(const std::string& reason) {
-    ShapePoints points;
-    for (MeasuredPoint& point : points) point.not_run = reason;
-    return points;
-  }
-
-  const ShapePoints& points_of(const KernelSweep& sweep, std::int64_t value, DType dtype) {
-    const SweepNetwork network = sweep_network(sweep, value);
-    const BoundGraph bound = bind_graph(network.graph, network.binding, dtype);
-    std::string shape(sweep.kernel);
-    for (const BoundTensor& tensor : bound.tensors)
-      shape += fmt::format(" {}", fmt::join(tensor.shape, "x"));
-    const auto [place, is_new] = known_.try_emplace(shape);
-    if (!is_new) return place->second;
-    try {
-      place->second = measured(bound);
-    } catch (const Error& error) {
-      if (error.kind() == ErrorKind::usage || error.kind() == ErrorKind::internal) throw;
-      place->second = not_run(error.what());
+  void measure(SweepShape& shape, const std::string& no_device) {
+    std::string reason = no_device;
+    if (reason.empty()) {
+      shape.device = devices_.back().get();
+      try {
+        time_shape(shape);
+        if (!protocol_.counted_gpu) shape.engine.reset();
+        return;
+      } catch (const Error& error) {
+        if (is_for_the_user(error)) throw;
+        reason = error.what();
+        shape.engine.reset();
+      }
     }
-    return place->second;
+    for (MeasuredPoint& point : shape.points) {
+      point = {};
+      point.not_run = reason;
+    }
   }
 
   // Forward and backward of one training iteration, without loss and update.
-  ShapePoints measured(const BoundGraph& bound) {
+  void time_shape(SweepShape& shape) {
     Engine::Options options;
     options.training.optimizer = Optimizer::none;
     options.training.loss = Loss::none;
-    Engine engine(bound, *device_, options);
-    ShapePoints points;
-    for (const Engine::Part& part : engine.parts()) add_part(points[pass_of(part)], part);
+    shape.engine = std::make_unique<Engine>(shape.bound, *shape.device, options);
+    Engine& engine = *shape.engine;
+    for (MeasuredPoint& point : shape.points) point.no_counters = protocol_.no_counters;
+    for (const Engine::Part& part : engine.parts()) add_part(shape.points[pass_of(part)], part);
     {
-      const std::unique_ptr<ConditionWatch> watch = device_->watch();
+      const std::unique_ptr<ConditionWatch> watch = shape.device->watch();
       for (std::size_t i = 0; i < protocol_.warm_up; ++i) engine.iterate(nullptr);
-      time(engine, points);
+      time(engine, *shape.device, shape.points);
       if (watch) saw(watch->stop());
     }
-    trace(engine, points);
-    counters_.count(engine, *device_, points);
-    return points;
+    trace(engine, shape.points);
   }
 
   static void add_part(MeasuredPoint& point, const Engine::Part& part) {
@@ -231,15 +242,14 @@ class SweepMeasuring {
     point.bytes = checked_add(point.bytes, checked_add(part.read_bytes, part.write_bytes));
     point.launches += 1;
     point.zero_flop_launches += part.flop == 0 ? 1 : 0;
-    if (!part.implementation.empty()) {
-      point.implementation +=
-          (point.implementation.empty() ? "" : ", ") + part.implementation;
-    }
+    if (part.implementation.empty()) return;
+    if (!point.implementation.empty()) point.implementation += ", ";
+    point.implementation += part.implementation;
   }
 
-  void time(Engine& engine, ShapePoints& points) {
+  void time(Engine& engine, TrainingDevice& device, ShapePoints& points) const {
     const auto running = engine.running();
-    const std::unique_ptr<Stopwatch> watch = device_->stopwatch(running.size() + 1);
+    const std::unique_ptr<Stopwatch> watch = device.stopwatch(running.size() + 1);
     for (std::size_t round = 0; round < protocol_.iterations; ++round) {
       engine.iterate(watch.get());
       const std::vector<double> marks = watch->seconds();
@@ -284,14 +294,41 @@ class SweepMeasuring {
       result_.notes.push_back(seen.note);
   }
 
+  /// What is in the way of one is in the way of those after it.
+  void count_all() {
+    if (!protocol_.counted_gpu) return;
+    std::string problem;
+    std::optional<SweepCounters> counters;
+    for (const std::unique_ptr<SweepShape>& shape : shapes_) {
+      if (is_interrupted()) problem = "interrupted";
+      if (problem.empty() && shape->engine) {
+        try {
+          if (!counters) counters.emplace(*protocol_.counted_gpu);
+          counters->count(*shape);
+        } catch (const Error& error) {
+          if (is_for_the_user(error)) throw;
+          problem = error.what();
+        }
+      }
+      for (const std::size_t place : shape->places) {
+        for (std::size_t pass = 0; pass < passes.size(); ++pass) {
+          result_.points[place + pass].counters = shape->points[pass].counters;
+          if (shape->points[pass].counters.empty())
+            result_.points[place + pass].no_counters = problem;
+        }
+      }
+      ++done_;
+      tell();
+    }
+  }
+
   const SweepProtocol& protocol_;
   const SweepHooks& hooks_;
-  SweepCounters counters_;
   MeasuredSweeps result_;
-  std::unique_ptr<TrainingDevice> device_;
-  std::map<std::string, ShapePoints> known_;
+  std::vector<std::unique_ptr<TrainingDevice>> devices_;
+  std::vector<std::unique_ptr<SweepShape>> shapes_;  // after the devices: engines go first
   std::string problem_;
-  std::size_t total_ = 0;
+  std::size_t steps_ = 0;
   std::size_t done_ = 0;
 };
 

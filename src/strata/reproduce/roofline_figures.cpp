@@ -67,13 +67,13 @@ void add_rows(CsvRows& rows, const RooflineStudy& study, const SweepResult& resu
 void add_panels(Figure& figure, const RooflineStudy& study, const SweepResult& result) {
   const Roofs roofs = roofs_of_study(study);
   for (const std::string_view pass : study_passes) {
-    RooflinePicture picture{.title = fmt::format("{}: {}, {}", pass, study.title,
-                                                 name_of(study.evidence)),
-                            .subtitle = "",
-                            .peaks = {peak_for(roofs, DType::fp16, /*is_matrix=*/true)},
-                            .memory = {roofs.outer()},
-                            .launch_latency_s = roofs.launch_latency_s,
-                            .tracks = {}};
+    RooflinePicture picture{
+        .title = fmt::format("{}: {}, {}", pass, study.title, name_of(study.evidence)),
+        .subtitle = "",
+        .peaks = {peak_for(roofs, DType::fp16, /*is_matrix=*/true)},
+        .memory = {roofs.outer()},
+        .launch_latency_s = roofs.launch_latency_s,
+        .tracks = {}};
     std::size_t points = 0;
     for (const DType dtype : {DType::fp16, DType::fp32}) {
       picture.tracks.push_back(track_of(result, roofs, dtype, pass));
@@ -127,8 +127,8 @@ Figure bars_figure(const SidesOfStudy& sides) {
       for (const KernelPoint* point : result.track(DType::fp16, pass)) {
         if (point->value != bar_filters) continue;
         const RooflinePoint at = place(point->work, roofs);
-        chart.x.categories.push_back(
-            sides.size() == 1 ? std::string(pass) : fmt::format("{}, {}", pass, study->title));
+        chart.x.categories.push_back(sides.size() == 1 ? std::string(pass)
+                                                       : fmt::format("{}, {}", pass, study->title));
         const double values[] = {point->work.time_s, at.compute_roof_s, at.memory_roof_s,
                                  at.overhead_s};
         for (std::size_t i = 0; i < chart.bars.size(); ++i)

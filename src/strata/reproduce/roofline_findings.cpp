@@ -29,8 +29,7 @@ using FindingTrack = std::vector<const KernelPoint*>;
 /// One machine with its points: each finding asks both sides the same question.
 class StudySide {
  public:
-  explicit StudySide(const RooflineStudy& study)
-      : study_(study), roofs_(roofs_of_study(study)) {}
+  explicit StudySide(const RooflineStudy& study) : study_(study), roofs_(roofs_of_study(study)) {}
 
   const Roofs& roofs() const { return roofs_; }
   bool is_measured() const { return study_.evidence == Evidence::measured; }
@@ -55,7 +54,7 @@ using Answer = std::optional<MeasuredAnswer>;  ///< nothing: the points for it a
 
 Answer launch_bound(const StudySide& side, std::string_view parameter) {
   const SweepResult& result = side.sweep("lstm", parameter);
-  if (result.points.empty()) return {};
+  if (result.points.empty() || !side.roofs().launch_latency_s) return {};
   const auto inside = static_cast<std::size_t>(
       std::count_if(result.points.begin(), result.points.end(),
                     [&](const KernelPoint& p) { return side.at(p).bound == Bound::launch; }));
@@ -76,8 +75,8 @@ Answer rises(const StudySide& side, const Number& number, const Text& text) {
       const FindingTrack track = result.track(dtype, pass);
       if (!StudySide::is_whole(result, track)) return {};
       for (std::size_t i = 1; i < track.size(); ++i) {
-        all_rise = all_rise && number(side.at(*track[i])) >=
-                                   number(side.at(*track[i - 1])) * (1 - noise);
+        all_rise =
+            all_rise && number(side.at(*track[i])) >= number(side.at(*track[i - 1])) * (1 - noise);
       }
     }
   }

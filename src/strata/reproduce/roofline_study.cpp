@@ -82,8 +82,8 @@ SweepNetwork sweep_network(const KernelSweep& sweep, std::int64_t value) {
 }
 
 std::optional<double> KernelPoint::counter(std::string_view key) const {
-  const auto found =
-      std::find_if(counters.begin(), counters.end(), [&](const auto& one) { return one.key == key; });
+  const auto found = std::find_if(counters.begin(), counters.end(),
+                                  [&](const auto& one) { return one.key == key; });
   return found == counters.end() ? std::nullopt : std::optional(found->value);
 }
 

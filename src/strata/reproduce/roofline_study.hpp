@@ -16,8 +16,8 @@
 #include <vector>
 
 /// "Time-Based Roofline for Deep Learning Performance Analysis" (2020), predicted: its two kernels
-/// with its sweeps, on the V100 whose ceilings it measured, without any GPU; and what was measured of
-/// the same sweeps on another device beside it (measured_sweeps.hpp).
+/// with its sweeps, on the V100 whose ceilings it measured, without any GPU; and what was measured
+/// of the same sweeps on another device beside it (measured_sweeps.hpp).
 namespace strata {
 
 /// A kernel with one parameter varied, the others at the paper's defaults.

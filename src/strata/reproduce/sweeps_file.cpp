@@ -30,8 +30,7 @@ constexpr std::int64_t most_count = std::int64_t{1} << 60;  // the sum of two st
 constexpr std::string_view point_passes[] = {"forward", "backward"};
 
 double mean_of(const std::vector<double>& samples) {
-  return std::accumulate(samples.begin(), samples.end(), 0.0) /
-         static_cast<double>(samples.size());
+  return std::accumulate(samples.begin(), samples.end(), 0.0) / static_cast<double>(samples.size());
 }
 
 Written or_null(const std::optional<double>& number) {
@@ -223,16 +222,16 @@ RooflineStudy study_of(const MeasuredSweeps& sweeps, Machine machine) {
       if (!point.not_run.empty()) continue;
       const double wall_s = mean_of(point.wall_samples_s);
       const bool is_traced = !point.kernel_samples_s.empty();
-      result.points.push_back(
-          {point.value, point.dtype, point_passes[point.pass == point_passes[0] ? 0 : 1],
-           Work{.flop = point.flop,
-                .bytes = point.bytes,
-                .launches = point.launches,
-                .time_s = is_traced ? mean_of(point.kernel_samples_s) : wall_s,
-                .zero_flop_launches = point.zero_flop_launches,
-                .zero_flop_s = point.zero_flop_s,
-                .wall_s = wall_s},
-           point.counters});
+      result.points.push_back({point.value, point.dtype,
+                               point_passes[point.pass == point_passes[0] ? 0 : 1],
+                               Work{.flop = point.flop,
+                                    .bytes = point.bytes,
+                                    .launches = point.launches,
+                                    .time_s = is_traced ? mean_of(point.kernel_samples_s) : wall_s,
+                                    .zero_flop_launches = point.zero_flop_launches,
+                                    .zero_flop_s = point.zero_flop_s,
+                                    .wall_s = wall_s},
+                               point.counters});
     }
     std::stable_sort(result.points.begin(), result.points.end(),
                      [](const auto& a, const auto& b) { return a.value < b.value; });
