@@ -102,7 +102,14 @@ MeasuredSide measured_side(const Request& request, std::optional<std::string_vie
     const std::string path(*run);
     const InterruptWatch interrupts;
     const MeasuredSweeps sweeps = run_sweeps(request, path, interrupts, progress);
-    MeasuredSide side = side_of(given, sweeps, fmt::format("written to {}", path));
+    const std::string where = fmt::format("written to {}", path);
+    MeasuredSide side;
+    try {
+      side = side_of(given, sweeps, where);
+    } catch (const Error& error) {  // what was measured is in the file; it can be shown later
+      side.notes = fmt::format("{}{}not shown here: {}\n", origin_of(sweeps, where),
+                               reasons_of(sweeps), error.what());
+    }
     side.is_interrupted = interrupts.was_asked();
     return side;
   }

@@ -140,9 +140,11 @@ Figure bars_figure(const SidesOfStudy& sides) {
   }
   return {.name = "roofline-figure-1-conv2d-256-filters",
           .csv = std::move(rows).take(),
-          .grid = {.title = fmt::format("Figure 1: Conv2D with 256 filters, fp16: {}", who),
-                   .subtitle = "The paper's bars are of PyTorch and TensorFlow, measured; those "
-                               "of a prediction are the limit that peak and bandwidth set.",
+          .grid = {.title = "Figure 1: Conv2D with 256 filters, fp16",
+                   .subtitle = fmt::format(
+                       "{}. The paper's bars are of PyTorch and TensorFlow, measured; those of a "
+                       "prediction are the limit that peak and bandwidth set.",
+                       who),
                    .panels = {std::move(chart)},
                    .columns = 1,
                    .plot_height = 260}};
