@@ -94,6 +94,11 @@ MeasureView measure_view(const Arguments& given) {
 std::optional<Machine> machine_of_device(const Arguments& given, const ChosenDevice& device,
                                          std::string_view device_name) {
   if (const auto name = given.value(measure_on_flag)) return load_machine(*name);
+  return machine_at_hand_of(device, device_name);
+}
+
+std::optional<Machine> machine_at_hand_of(const ChosenDevice& device,
+                                          std::string_view device_name) {
   if (const auto folder = measured_machines_folder()) {
     const std::string part = device.is_gpu ? fmt::format("gpu{}", device.index) : "cpu";
     const std::filesystem::path file = *folder / measured_machine_file(this_host(), part);

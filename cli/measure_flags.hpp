@@ -57,8 +57,9 @@ MeasureOptions measure_options(const Arguments& given, const ChosenDevice& devic
 Loss measure_loss(const Arguments& given);
 MeasureView measure_view(const Arguments& given);
 
-/// The machine whose peaks the result is held against: the one named, the one that `strata machine
-/// measure` wrote for this device, or one that ships under the device's name.
+/// The machine whose peaks the result is held against: the one named (machine_of_device), the one
+/// that `strata machine measure` wrote for this device, or one that ships under the device's name.
+std::optional<Machine> machine_at_hand_of(const ChosenDevice& device, std::string_view device_name);
 std::optional<Machine> machine_of_device(const Arguments& given, const ChosenDevice& device,
                                          std::string_view device_name);
 

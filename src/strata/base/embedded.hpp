@@ -25,6 +25,10 @@ std::span<const EmbeddedFile> embedded_help_pages();
 /// data/profiles/nvidia-h200/conv/*.json: stored results of `strata conv`; may be empty.
 std::span<const EmbeddedFile> embedded_conv_results();
 
+/// data/profiles/nvidia-h200/roofline/*.json, "sweeps": what `strata reproduce roofline --run`
+/// wrote; and "machine", on which it ran. Either may be missing.
+std::span<const EmbeddedFile> embedded_roofline_results();
+
 /// The report page, bundled from web/; one whose text is empty in a build without npm.
 std::span<const EmbeddedFile> embedded_report_page();
 

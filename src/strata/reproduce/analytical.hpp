@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,12 @@
 /// Subsystem" (master thesis, National Taiwan University, 2021), computed anew: its 14
 /// observations, and the comparisons of its figures 4.1 and 4.2.
 namespace strata {
+
+/// What was measured beside a finding, on another machine than the one it was predicted for.
+struct MeasuredAnswer {
+  std::string found;
+  std::optional<bool> holds;  ///< nothing: a number of that machine, about which nothing is claimed
+};
 
 /// One number of the thesis beside ours.
 struct Finding {
@@ -21,6 +28,7 @@ struct Finding {
   bool is_printed = true;   ///< false: the thesis has no such number; ours stands beside
   bool holds = false;       ///< within 3 percentage points or 0.05×, or in the direction it claims
   std::string note;         ///< why not, where that is known
+  std::optional<MeasuredAnswer> measured = {};
 };
 
 /// Calls `progress` with a share between 0 and 1 now and then.

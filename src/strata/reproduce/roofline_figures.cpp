@@ -13,6 +13,9 @@ namespace {
 constexpr std::string_view study_passes[] = {"forward", "backward"};
 constexpr std::int64_t bar_filters = 256;
 
+/// Predicted, and measured where somebody did.
+using SidesOfStudy = std::vector<const RooflineStudy*>;
+
 std::string kernel_title(std::string_view kernel) { return kernel == "conv2d" ? "Conv2D" : "LSTM"; }
 
 std::string parameter_title(const KernelSweep& sweep) {
@@ -23,11 +26,6 @@ std::string parameter_title(const KernelSweep& sweep) {
   if (sweep.parameter == "sequence") return "sequence length";
   if (sweep.parameter == "hidden") return "hidden size";
   return std::string(sweep.parameter);
-}
-
-/// The paper has the tensor peak as the roof of every precision.
-Roofs paper_roofs(const RooflineStudy& study) {
-  return roofs_of(study.machine, {.kind = RoofChoice::Kind::tensor});
 }
 
 RooflineTrack track_of(const SweepResult& result, const Roofs& roofs, DType dtype,
@@ -48,70 +46,105 @@ RooflineTrack track_of(const SweepResult& result, const Roofs& roofs, DType dtyp
   return track;
 }
 
-Figure sweep_figure(const RooflineStudy& study, const SweepResult& result) {
-  const Roofs roofs = paper_roofs(study);
-  CsvRows rows(
-      "kernel,parameter,value,dtype,pass,flop,bytes,launches,time_s,flop_per_byte,"
-      "compute_time_s,bandwidth_time_s,overhead_s,flop_per_s,complexity_bound,bound,"
-      "distance_from_roof");
+std::string number_or_nothing(const std::optional<double>& number) {
+  return number ? fmt::format("{}", *number) : "";
+}
+
+void add_rows(CsvRows& rows, const RooflineStudy& study, const SweepResult& result) {
+  const Roofs roofs = roofs_of_study(study);
   for (const KernelPoint& point : result.points) {
     const RooflinePoint at = place(point.work, roofs);
     rows.add(result.sweep.kernel, result.sweep.parameter, point.value, name_of(point.dtype),
              point.pass, point.work.flop, point.work.bytes, point.work.launches, point.work.time_s,
              at.intensity.value_or(0), at.compute_time_s, at.bandwidth_time_s, at.overhead_s,
-             at.flop_per_s, name_of(at.complexity_bound), name_of(at.bound), at.distance);
+             at.flop_per_s, name_of(at.complexity_bound), name_of(at.bound), at.distance,
+             name_of(study.evidence), study.machine.name, number_or_nothing(point.work.wall_s),
+             number_or_nothing(point.counted_bytes()), number_or_nothing(point.counted_flop()));
   }
-  const std::string what =
-      fmt::format("{} over {}", kernel_title(result.sweep.kernel), parameter_title(result.sweep));
-  Figure figure{.name = fmt::format("roofline-{}-{}", result.sweep.kernel, result.sweep.parameter),
-                .csv = std::move(rows).take(),
-                .grid = {.title = fmt::format("{}, V100 of the paper, predicted", what),
+}
+
+/// Forward and backward side by side.
+void add_panels(Figure& figure, const RooflineStudy& study, const SweepResult& result) {
+  const Roofs roofs = roofs_of_study(study);
+  for (const std::string_view pass : study_passes) {
+    RooflinePicture picture{
+        .title = fmt::format("{}: {}, {}", pass, study.title, name_of(study.evidence)),
+        .subtitle = "",
+        .peaks = {peak_for(roofs, DType::fp16, /*is_matrix=*/true)},
+        .memory = {roofs.outer()},
+        .launch_latency_s = roofs.launch_latency_s,
+        .tracks = {}};
+    std::size_t points = 0;
+    for (const DType dtype : {DType::fp16, DType::fp32}) {
+      picture.tracks.push_back(track_of(result, roofs, dtype, pass));
+      points += picture.tracks.back().points.size();
+    }
+    if (points == 0) continue;
+    figure.grid.panels.push_back(roofline_chart(picture, RooflineKind::combined));
+    figure.grid.panels.back().subtitle.clear();  // said once, above all of them
+  }
+}
+
+Figure sweep_figure(const SidesOfStudy& sides, const KernelSweep& sweep) {
+  CsvRows rows(
+      "kernel,parameter,value,dtype,pass,flop,bytes,launches,time_s,flop_per_byte,"
+      "compute_time_s,bandwidth_time_s,overhead_s,flop_per_s,complexity_bound,bound,"
+      "distance_from_roof,evidence,machine,wall_s,counted_bytes,counted_flop");
+  Figure figure{.name = fmt::format("roofline-{}-{}", sweep.kernel, sweep.parameter),
+                .csv = {},
+                .grid = {.title = fmt::format("{} over {}", kernel_title(sweep.kernel),
+                                              parameter_title(sweep)),
                          .subtitle = "Closed: FLOP and bytes. Open: the time taken × tensor peak "
                                      "and × bandwidth; apart by the distance from the roof. Grey: "
                                      "starting the kernels takes longer.",
                          .panels = {},
                          .plot_height = 300}};
-  for (const std::string_view pass : study_passes) {
-    RooflinePicture picture{.title = std::string(pass),
-                            .subtitle = "",
-                            .peaks = {peak_for(roofs, DType::fp16, /*is_matrix=*/true)},
-                            .memory = {roofs.outer()},
-                            .launch_latency_s = roofs.launch_latency_s,
-                            .tracks = {}};
-    for (const DType dtype : {DType::fp16, DType::fp32})
-      picture.tracks.push_back(track_of(result, roofs, dtype, pass));
-    figure.grid.panels.push_back(roofline_chart(picture, RooflineKind::combined));
+  for (const RooflineStudy* study : sides) {
+    const SweepResult& result = study->sweep(sweep.kernel, sweep.parameter);
+    add_rows(rows, *study, result);
+    add_panels(figure, *study, result);
   }
+  figure.csv = std::move(rows).take();
   return figure;
 }
 
 /// Run time at 256 filters in fp16, and what it is made of at the roofs.
-Figure bars_figure(const RooflineStudy& study) {
-  const SweepResult& result = study.sweep("conv2d", "filters");
-  const Roofs roofs = paper_roofs(study);
-  CsvRows rows("pass,filters,dtype,time_s,compute_roof_time_s,memory_roof_time_s,overhead_s");
+Figure bars_figure(const SidesOfStudy& sides) {
+  CsvRows rows(
+      "pass,filters,dtype,time_s,compute_roof_time_s,memory_roof_time_s,overhead_s,evidence,"
+      "machine");
   chart::Chart chart{.title = "", .y = {.title = "time", .quantity = chart::Quantity::seconds}};
   chart.bars = {{.name = "run time of the kernels", .values = {}, .color = 0},
                 {.name = "FLOP / peak", .values = {}, .color = 1},
                 {.name = "bytes / bandwidth", .values = {}, .color = 2},
                 {.name = "launches × latency", .values = {}, .color = 3}};
-  for (const std::string_view pass : study_passes) {
-    for (const KernelPoint* point : result.track(DType::fp16, pass)) {
-      if (point->value != bar_filters) continue;
-      const RooflinePoint at = place(point->work, roofs);
-      chart.x.categories.emplace_back(pass);
-      const double values[] = {point->work.time_s, at.compute_roof_s, at.memory_roof_s,
-                               at.overhead_s};
-      for (std::size_t i = 0; i < chart.bars.size(); ++i) chart.bars[i].values.push_back(values[i]);
-      rows.add(pass, point->value, name_of(point->dtype), values[0], values[1], values[2],
-               values[3]);
+  std::string who;
+  for (const RooflineStudy* study : sides) {
+    const SweepResult& result = study->sweep("conv2d", "filters");
+    const Roofs roofs = roofs_of_study(*study);
+    who += fmt::format("{}{}, {}", who.empty() ? "" : "; ", study->title, name_of(study->evidence));
+    for (const std::string_view pass : study_passes) {
+      for (const KernelPoint* point : result.track(DType::fp16, pass)) {
+        if (point->value != bar_filters) continue;
+        const RooflinePoint at = place(point->work, roofs);
+        chart.x.categories.push_back(sides.size() == 1 ? std::string(pass)
+                                                       : fmt::format("{}, {}", pass, study->title));
+        const double values[] = {point->work.time_s, at.compute_roof_s, at.memory_roof_s,
+                                 at.overhead_s};
+        for (std::size_t i = 0; i < chart.bars.size(); ++i)
+          chart.bars[i].values.push_back(values[i]);
+        rows.add(pass, point->value, name_of(point->dtype), values[0], values[1], values[2],
+                 values[3], name_of(study->evidence), study->machine.name);
+      }
     }
   }
   return {.name = "roofline-figure-1-conv2d-256-filters",
           .csv = std::move(rows).take(),
-          .grid = {.title = "Figure 1: Conv2D with 256 filters, fp16, V100 of the paper, predicted",
-                   .subtitle = "The paper's bars are of PyTorch and TensorFlow, measured; those "
-                               "of a prediction are the limit that peak and bandwidth set.",
+          .grid = {.title = "Figure 1: Conv2D with 256 filters, fp16",
+                   .subtitle = fmt::format(
+                       "{}. The paper's bars are of PyTorch and TensorFlow, measured; those of a "
+                       "prediction are the limit that peak and bandwidth set.",
+                       who),
                    .panels = {std::move(chart)},
                    .columns = 1,
                    .plot_height = 260}};
@@ -119,9 +152,13 @@ Figure bars_figure(const RooflineStudy& study) {
 
 }  // namespace
 
-std::vector<Figure> roofline_figures(const RooflineStudy& study) {
-  std::vector<Figure> figures = {bars_figure(study)};
-  for (const SweepResult& result : study.sweeps) figures.push_back(sweep_figure(study, result));
+std::vector<Figure> roofline_figures(const RooflineStudy& predicted,
+                                     const RooflineStudy* measured) {
+  SidesOfStudy sides = {&predicted};
+  if (measured != nullptr) sides.push_back(measured);
+  std::vector<Figure> figures = {bars_figure(sides)};
+  for (const SweepResult& result : predicted.sweeps)
+    figures.push_back(sweep_figure(sides, result.sweep));
   return figures;
 }
 

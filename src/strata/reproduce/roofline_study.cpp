@@ -26,11 +26,6 @@ bool is_extent(std::string_view parameter) {
   return parameter == "batch" || parameter == "sequence";
 }
 
-Graph graph_of(const KernelSweep& sweep, std::int64_t value) {
-  if (is_extent(sweep.parameter)) return build_network(sweep.kernel);
-  return build_network(fmt::format("{}:{}={}", sweep.kernel, sweep.parameter, value));
-}
-
 /// Of plans that take equal time, the one that moves least: bytes are what is looked at here.
 constexpr PredictOptions least_traffic{.objective = Objective::traffic,
                                        .tries_smaller_capacities = false};
@@ -78,6 +73,42 @@ const std::vector<KernelSweep>& kernel_sweeps() {
   return sweeps;
 }
 
+SweepNetwork sweep_network(const KernelSweep& sweep, std::int64_t value) {
+  if (!is_extent(sweep.parameter)) {
+    return {build_network(fmt::format("{}:{}={}", sweep.kernel, sweep.parameter, value)), {}};
+  }
+  const std::string symbol = sweep.parameter == "batch" ? "batch" : "seq";
+  return {build_network(sweep.kernel), {{symbol, value}}};
+}
+
+std::optional<double> KernelPoint::counter(std::string_view key) const {
+  const auto found = std::find_if(counters.begin(), counters.end(),
+                                  [&](const auto& one) { return one.key == key; });
+  return found == counters.end() ? std::nullopt : std::optional(found->value);
+}
+
+std::optional<double> KernelPoint::counted_bytes() const {
+  const auto read = counter("dram_read_bytes");
+  const auto written = counter("dram_write_bytes");
+  return read && written ? std::optional(*read + *written) : std::nullopt;
+}
+
+std::optional<double> KernelPoint::counted_matrix_flop() const {
+  std::optional<double> sum;
+  for (const SweepCounter& one : counters) {
+    if (one.key.starts_with("tensor_") && one.key.ends_with("_flop"))
+      sum = sum.value_or(0) + one.value;
+  }
+  return sum;
+}
+
+std::optional<double> KernelPoint::counted_flop() const {
+  const auto matrix = counted_matrix_flop();
+  const auto fp32 = counter("fp32_flop");
+  if (!matrix || !fp32) return std::nullopt;
+  return *matrix + *fp32 + counter("fp64_flop").value_or(0);
+}
+
 std::vector<const KernelPoint*> SweepResult::track(DType dtype, std::string_view pass) const {
   std::vector<const KernelPoint*> found;
   for (const KernelPoint& point : points) {
@@ -92,15 +123,13 @@ SweepResult predict_sweep(const KernelSweep& sweep, const Machine& machine) {
     const Hardware hardware = hardware_of(machine, dtype);
     std::vector<KernelPoint> backward;
     for (const std::int64_t value : sweep.values) {
-      const Graph graph = graph_of(sweep, value);
-      Binding binding;
-      if (is_extent(sweep.parameter)) binding[sweep.parameter == "batch" ? "batch" : "seq"] = value;
-      const BoundGraph bound = bind_graph(graph, binding, dtype);
+      const SweepNetwork network = sweep_network(sweep, value);
+      const BoundGraph bound = bind_graph(network.graph, network.binding, dtype);
       const PredictionSummary inference = summary_of(bound, hardware, {.inference = true});
       const PredictionSummary training =
           summary_of(bound, hardware, {.optimizer = Optimizer::none, .loss = Loss::none});
-      result.points.push_back({value, dtype, "forward", last_pass(inference, "forward")});
-      backward.push_back({value, dtype, "backward", last_pass(training, "backward")});
+      result.points.push_back({value, dtype, "forward", last_pass(inference, "forward"), {}});
+      backward.push_back({value, dtype, "backward", last_pass(training, "backward"), {}});
     }
     result.points.insert(result.points.end(), backward.begin(), backward.end());
   }
@@ -115,8 +144,16 @@ const SweepResult& RooflineStudy::sweep(std::string_view kernel, std::string_vie
   return *found;
 }
 
+Roofs roofs_of_study(const RooflineStudy& study) {
+  const bool has_matrix_units =
+      std::any_of(study.machine.peaks.begin(), study.machine.peaks.end(),
+                  [](const auto& peak) { return peak.unit == ComputeUnit::matrix; });
+  return roofs_of(study.machine, {.kind = has_matrix_units ? RoofChoice::Kind::tensor
+                                                           : RoofChoice::Kind::automatic});
+}
+
 RooflineStudy predict_roofline_study(const std::function<void(double)>& progress) {
-  RooflineStudy study{load_machine(paper_machine), {}};
+  RooflineStudy study{load_machine(paper_machine), Evidence::predicted, "V100 of the paper", {}};
   const std::vector<KernelSweep>& sweeps = kernel_sweeps();
   study.sweeps.resize(sweeps.size());
   std::vector<std::function<void()>> tasks;

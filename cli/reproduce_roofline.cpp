@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/reproduce_roofline.hpp"
+
+#include "cli/interrupt.hpp"
+#include "cli/measure_flags.hpp"
+#include "cli/output.hpp"
+#include "strata/base/embedded.hpp"
+#include "strata/base/error.hpp"
+#include "strata/reproduce/measured_sweeps.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <utility>
+
+namespace strata {
+namespace {
+
+constexpr std::string_view how_to_measure =
+    "measure with `strata reproduce roofline --run --device cuda`";
+
+const EmbeddedFile* shipped_roofline(std::string_view name) {
+  for (const EmbeddedFile& file : embedded_roofline_results()) {
+    if (file.name == name) return &file;
+  }
+  return nullptr;
+}
+
+/// The one named, the one that ships with the sweeps, or the one that `strata measure` would take.
+Machine machine_of_sweeps(const Arguments& given, const MeasuredSweeps& sweeps) {
+  if (const auto name = given.value(sweeps_on_flag)) return load_machine(*name);
+  if (const EmbeddedFile* file = shipped_roofline("machine")) {
+    Machine machine = read_machine(file->text);
+    if (machine.title.starts_with(sweeps.device)) return machine;
+  }
+  const ChosenDevice device = chosen_device(given.value(sweeps_device_flag));
+  if (const auto machine = machine_at_hand_of(device, sweeps.device)) return *machine;
+  fail(ErrorKind::usage,
+       "whose roofs? no machine called '{}' ships or was measured here; give --on MACHINE, or run "
+       "`strata machine measure`",
+       sweeps.device);
+}
+
+std::string origin_of(const MeasuredSweeps& sweeps, std::string_view where) {
+  return fmt::format("measured: {}{}{}, {} warm-up and the mean of {} iterations, {}\n",
+                     sweeps.device, sweeps.date.empty() ? "" : " on ", sweeps.date.substr(0, 10),
+                     sweeps.warm_up, sweeps.iterations, where);
+}
+
+/// "60 of 120 points did not run: no kernels for fp16", once for each reason.
+std::string reasons_of(const MeasuredSweeps& sweeps) {
+  std::map<std::string, std::size_t> not_run;
+  std::map<std::string, std::size_t> not_counted;
+  for (const MeasuredPoint& point : sweeps.points) {
+    if (!point.not_run.empty()) {
+      ++not_run[point.not_run];
+    } else if (point.counters.empty() && !point.no_counters.empty()) {
+      ++not_counted[point.no_counters];
+    }
+  }
+  std::string text;
+  for (const auto& [reason, count] : not_run)
+    text += fmt::format("{} of {} points did not run: {}\n", count, sweeps.points.size(), reason);
+  for (const auto& [reason, count] : not_counted)
+    text +=
+        fmt::format("{} of {} points without counters: {}\n", count, sweeps.points.size(), reason);
+  return text;
+}
+
+MeasuredSide side_of(const Arguments& given, const MeasuredSweeps& sweeps, std::string_view where) {
+  return {study_of(sweeps, machine_of_sweeps(given, sweeps)),
+          origin_of(sweeps, where) + reasons_of(sweeps)};
+}
+
+MeasuredSweeps run_sweeps(const Request& request, const std::string& path,
+                          const InterruptWatch& interrupts,
+                          const std::function<void(double)>& progress) {
+  const ChosenDevice device = chosen_device(request.arguments.value(sweeps_device_flag));
+  SweepProtocol protocol;
+  if (device.is_gpu) {
+    protocol.counted_gpu = device.index;
+  } else {
+    protocol.no_counters = "counters are read of NVIDIA GPUs only";
+  }
+  return measure_sweeps(protocol,
+                        {.open = [&](DType dtype) { return opened(device, {.dtype = dtype}); },
+                         .on_point =
+                             [&](const MeasuredSweeps& sweeps, double share) {
+                               write_output(path, to_json(sweeps, request.command_line));
+                               progress(share);
+                             },
+                         .is_interrupted = [&] { return interrupts.was_asked(); }});
+}
+
+}  // namespace
+
+MeasuredSide measured_side(const Request& request, std::optional<std::string_view> from,
+                           const std::function<void(double)>& progress) {
+  const Arguments& given = request.arguments;
+  if (from) return side_of(given, load_measured_sweeps(std::string(*from)), *from);
+  if (const auto run = given.value(sweeps_run_flag)) {
+    const std::string path(*run);
+    const InterruptWatch interrupts;
+    const MeasuredSweeps sweeps = run_sweeps(request, path, interrupts, progress);
+    const std::string where = fmt::format("written to {}", path);
+    MeasuredSide side;
+    try {
+      side = side_of(given, sweeps, where);
+    } catch (const Error& error) {  // what was measured is in the file; it can be shown later
+      side.notes = fmt::format("{}{}not shown here: {}\n", origin_of(sweeps, where),
+                               reasons_of(sweeps), error.what());
+    }
+    side.is_interrupted = interrupts.was_asked();
+    return side;
+  }
+  if (const EmbeddedFile* file = shipped_roofline("sweeps"))
+    return side_of(given, read_measured_sweeps(file->text), "ships with this program");
+  return {std::nullopt,
+          fmt::format("no measured sweeps ship with this program: {}\n", how_to_measure)};
+}
+
+}  // namespace strata
