@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/exit_code.hpp"
+#include "cli/html_output.hpp"
 #include "cli/machine_command.hpp"
-#include "cli/output.hpp"
 #include "strata/base/units.hpp"
 #include "strata/report/json_text.hpp"
 #include "strata/report/provenance.hpp"
@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr Flag machine_list_flags[] = {machine_json_flag};
+constexpr Flag machine_list_flags[] = {machine_json_flag, html_flag};
 
 struct MachineLine {
   const Machine* machine;
@@ -90,16 +90,16 @@ Json machine_item(const MachineLine& line) {
 int run_machine_list(const Request& request, std::span<const std::string>) {
   std::vector<MachineLine> lines;
   for (const Machine& machine : shipped_machines()) lines.push_back(line_of(machine));
-  const auto path = request.arguments.value(machine_json_flag);
-  if (path) {
+  const auto document = [&] {
     JsonText text;
     text.add("schema_version", 1);
     text.add("kind", "machines");
     text.add_list("machines", lines, machine_item);
     text.add("provenance", to_json(Provenance{request.command_line}));
-    write_output(*path, std::move(text).finish());
-  }
-  if (path != "-") print(to_text(lines, request.style));
+    return std::move(text).finish();
+  };
+  show_document(request, machine_json_flag, "Machines", document,
+                [&] { return to_text(lines, request.style); });
   return exit_code::done;
 }
 

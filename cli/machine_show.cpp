@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/exit_code.hpp"
+#include "cli/html_output.hpp"
 #include "cli/machine_command.hpp"
-#include "cli/output.hpp"
 #include "strata/base/printable.hpp"
 #include "strata/machine/load_machine.hpp"
 #include "strata/report/table.hpp"
@@ -15,7 +15,7 @@
 namespace strata {
 namespace {
 
-constexpr Flag machine_show_flags[] = {machine_json_flag};
+constexpr Flag machine_show_flags[] = {machine_json_flag, html_flag};
 constexpr std::size_t least_source_width = 24;
 
 std::string with_unit(const std::optional<double>& value, const char* format) {
@@ -157,9 +157,9 @@ std::string curves_text(const Machine& machine, const TextStyle& style) {
 
 int run_machine_show(const Request& request, std::span<const std::string> machines) {
   const Machine machine = load_machine(machines[0]);
-  const auto path = request.arguments.value(machine_json_flag);
-  if (path) write_output(*path, to_json(machine));
-  if (path != "-") print(machine_text(machine, request.style));
+  show_document(
+      request, machine_json_flag, machine.title, [&] { return to_json(machine); },
+      [&] { return machine_text(machine, request.style); });
   return exit_code::done;
 }
 

@@ -1,25 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/html_output.hpp"
 #include "cli/output.hpp"
-#include "strata/base/embedded.hpp"
+#include "cli/output_files.hpp"
+#include "cli/reproduced.hpp"
 #include "strata/base/error.hpp"
 #include "strata/report/chart/png.hpp"
-#include "strata/report/convolution_report.hpp"
-#include "strata/report/json_text.hpp"
-#include "strata/report/provenance.hpp"
-#include "strata/report/table.hpp"
-#include "strata/reproduce/analytical.hpp"
-#include "strata/reproduce/convolution.hpp"
-#include "strata/reproduce/roofline_study.hpp"
 #include "strata/reproduce/write_figures.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,11 +23,17 @@
 namespace strata {
 namespace {
 
-constexpr std::string_view studies[] = {"analytical", "roofline", "convolution"};
+constexpr std::string_view all_studies = "all";
+constexpr auto study_names = [] {
+  std::array<std::string_view, std::size(studies) + 1> names{};
+  for (std::size_t i = 0; i < std::size(studies); ++i) names[i] = studies[i].name;
+  names.back() = all_studies;
+  return names;
+}();
 
 constexpr Argument reproduce_arguments[] = {{.name = "STUDY",
-                                             .help = "analytical, roofline or convolution.",
-                                             .choices = studies,
+                                             .help = "analytical, roofline, convolution or all.",
+                                             .choices = study_names,
                                              .offer = Offer::choices}};
 constexpr Flag reproduce_json_flag{.name = "json",
                                    .value = "FILE",
@@ -49,172 +51,51 @@ constexpr Flag reproduce_from_flag{
     .help = "convolution: results of strata conv; else those that ship.",
     .offer = Offer::file};
 constexpr Flag reproduce_flags[] = {reproduce_out_flag, reproduce_png_flag, reproduce_from_flag,
-                                    reproduce_json_flag};
-
-/// Who published what, and what "holds" means.
-struct Study {
-  std::string title;
-  std::string_view place;  ///< what the findings are of
-  std::string_view rule;
-};
-
-Study analytical_study() {
-  return {
-      "A Performance Analytical Model for DNN Training with Focus on Memory Subsystem (thesis, "
-      "National Taiwan University, 2021)",
-      "network",
-      "within 3 percentage points or 0.05×, 5 points where the thesis says \"about\", or in the "
-      "direction it claims"};
-}
-
-Study roofline_study() {
-  return {
-      "Time-Based Roofline for Deep Learning Performance Analysis (2020), predicted on its V100",
-      "network",
-      "as printed, in the direction it claims, proportional and constant within 10 %, almost "
-      "equal within 20 %; rows without a verdict need a device"};
-}
-
-Study convolution_study(const ConvResults& results) {
-  return {
-      fmt::format("Performance Analysis of GPU-based Convolutional Neural Networks (2016, Tesla "
-                  "K40c), beside the forward pass in {} on {}",
-                  name_of(results.dtype), results.device),
-      "where", "in the direction or within the range that the study saw"};
-}
-
-std::string table_of(const Study& study, const std::vector<Finding>& findings,
-                     const TextStyle& style) {
-  Table table({{.title = "no."},
-               {.title = std::string(study.place), .least_width = 12},
-               {.title = "what", .least_width = 24},
-               {.title = "printed", .align = Align::right},
-               {.title = "found", .align = Align::right},
-               {.title = "holds"},
-               {.title = "note", .least_width = 10, .leaves = 1}});
-  for (const Finding& finding : findings) {
-    table.add_row({finding.observation, finding.network, finding.what, finding.printed,
-                   finding.found,
-                   !finding.is_printed ? ""
-                   : finding.holds     ? "yes"
-                                       : "no",
-                   finding.note});
-  }
-  return table.to_text(style);
-}
-
-std::string to_text(const Study& study, const std::vector<Finding>& findings,
-                    const TextStyle& style) {
-  const auto held = std::count_if(findings.begin(), findings.end(),
-                                  [](const Finding& f) { return f.is_printed && f.holds; });
-  const auto printed = std::count_if(findings.begin(), findings.end(),
-                                     [](const Finding& f) { return f.is_printed; });
-  return fmt::format("{}\n\n{}\n{} of {} hold: {}\n", study.title, table_of(study, findings, style),
-                     held, printed, study.rule);
-}
-
-std::string to_json(const std::vector<Finding>& findings, const Provenance& provenance) {
-  JsonText text;
-  text.add("schema_version", 1);
-  text.add("kind", "reproduction");
-  text.add_list("findings", findings, [](const Finding& finding) {
-    return nlohmann::ordered_json{{"observation", finding.observation},
-                                  {"network", finding.network},
-                                  {"what", finding.what},
-                                  {"printed", finding.printed},
-                                  {"found", finding.found},
-                                  {"is_printed", finding.is_printed},
-                                  {"holds", finding.holds},
-                                  {"note", finding.note}};
-  });
-  text.add("provenance", to_json(provenance));
-  return std::move(text).finish();
-}
+                                    reproduce_json_flag, html_flag};
 
 /// "figures  42 %" on standard error while it works, on a terminal only; nothing is left of it.
 class ReproduceProgress {
  public:
-  explicit ReproduceProgress(std::string_view what) : what_(what) {}
-  ~ReproduceProgress() { clear(); }
+  ReproduceProgress() = default;
+  ~ReproduceProgress() {
+    if (shown_ >= 0) print_to_stderr("\r\x1b[K");
+  }
   ReproduceProgress(const ReproduceProgress&) = delete;
   ReproduceProgress& operator=(const ReproduceProgress&) = delete;
 
-  void show(double share) {
+  void show(std::string_view what, double share) {
     const int percent = static_cast<int>(100 * share);
     if (!is_terminal_ || percent == shown_) return;
     shown_ = percent;
-    print_to_stderr(fmt::format("\r{} {:3} %", what_, percent));
+    print_to_stderr(fmt::format("\r\x1b[K{} {:3} %", what, percent));
   }
 
  private:
-  void clear() const {
-    if (shown_ >= 0) print_to_stderr("\r\x1b[K");
-  }
-
-  std::string_view what_;
   bool is_terminal_ = ::isatty(STDERR_FILENO) == 1;
   int shown_ = -1;
 };
 
 /// Writes the figures; says what is there now.
-std::string written(const std::filesystem::path& folder, const std::vector<Figure>& figures,
+std::string written(const std::filesystem::path& folder, const std::vector<Reproduced>& all,
                     WantPng png) {
+  std::vector<Figure> figures;
+  for (const Reproduced& study : all) {
+    if (study.result)
+      figures.insert(figures.end(), study.result->figures.begin(), study.result->figures.end());
+  }
+  if (figures.empty()) return "\nno figures\n";
   write_figures(folder, figures, png);
   return fmt::format("\n{} figures in {}, as CSV{}: {} to {}\n", figures.size(), folder.string(),
                      png == WantPng::yes ? ", SVG and PNG" : " and SVG", figures.front().name,
                      figures.back().name);
 }
 
-struct Reproduced {
-  Study study;
-  std::vector<Finding> findings;
-  std::vector<Figure> figures;  ///< none when nobody wants them
-};
-
-Reproduced analytical(bool wants_figures) {
-  Reproduced result{analytical_study(), {}, {}};
-  {
-    ReproduceProgress progress("observations");
-    result.findings = reproduce_analytical([&](double share) { progress.show(share); });
-  }
-  if (!wants_figures) return result;
-  ReproduceProgress progress("figures");
-  result.figures =
-      analytical_figures(thesis_results({}, [&](double share) { progress.show(share); }));
-  return result;
-}
-
-Reproduced roofline(bool wants_figures) {
-  ReproduceProgress progress("sweeps");
-  const RooflineStudy study = predict_roofline_study([&](double share) { progress.show(share); });
-  return {roofline_study(), roofline_findings(study),
-          wants_figures ? roofline_figures(study) : std::vector<Figure>{}};
-}
-
-/// Results that the file of --from holds, or that ship with the program.
-ConvResults stored_convolutions(const Arguments& given) {
-  if (const auto path = given.value(reproduce_from_flag)) return load_conv_results(*path);
-  for (const EmbeddedFile& file : embedded_conv_results()) {
-    if (file.name == "paper") return read_conv_results(file.text);
-  }
-  fail(ErrorKind::environment,
-       "no results of the suite ship with this program; make them with `strata conv --suite paper "
-       "--device cuda --json paper.json` (or --suite cpu), and give --from paper.json");
-}
-
-Reproduced convolution(const Arguments& given) {
-  const ConvResults results = stored_convolutions(given);
-  return {convolution_study(results), reproduce_convolution(results), {}};
-}
-
 /// Flags that do not go with the study, and pictures that cannot be drawn, are refused before
 /// anything is computed.
-void check_flags(const Arguments& given, bool is_convolution) {
-  if (is_convolution && (given.has(reproduce_out_flag) || given.has(reproduce_png_flag))) {
-    fail(ErrorKind::usage,
-         "--out and --png do not go with convolution; `strata conv --from FILE --plot` draws it");
-  }
-  if (!is_convolution && given.has(reproduce_from_flag)) {
+void check_flags(const Arguments& given, std::span<const Study> chosen) {
+  check_outputs(given, {&reproduce_json_flag, &html_flag});
+  const bool takes_results = chosen.size() == 1 && chosen.front().takes_results;
+  if (!takes_results && given.has(reproduce_from_flag)) {
     fail(ErrorKind::usage, "--from does not go with {}, which computes", given.word(0));
   }
   if (given.has(reproduce_png_flag) && !given.has(reproduce_out_flag)) {
@@ -223,20 +104,51 @@ void check_flags(const Arguments& given, bool is_convolution) {
   if (given.has(reproduce_png_flag) && !has_png()) svg_to_png("");  // refuses
 }
 
+std::span<const Study> chosen_studies(std::string_view name) {
+  const std::span<const Study> all(studies);
+  if (name == all_studies) return all;
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const Study& study) { return study.name == name; });
+  return all.subspan(static_cast<std::size_t>(found - all.begin()), 1);
+}
+
+std::vector<Reproduced> reproduced(const Arguments& given, std::span<const Study> chosen) {
+  std::vector<Reproduced> all;
+  for (const Study& study : chosen) {
+    ReproduceProgress progress;
+    StudyRequest request{
+        .wants_figures = given.has(reproduce_out_flag) || given.has(html_flag),
+        .from = {},
+        .progress = [&](std::string_view what, double share) { progress.show(what, share); }};
+    if (const auto from = given.value(reproduce_from_flag)) request.from = std::string(*from);
+    try {
+      all.push_back({study.name, study.run(request), {}});
+    } catch (const Error& error) {  // one of many that lacks its data is a line with a reason
+      if (chosen.size() == 1 || error.kind() != ErrorKind::environment) throw;
+      all.push_back({study.name, std::nullopt, error.what()});
+    }
+  }
+  return all;
+}
+
 int run_reproduce(const Request& request) {
   const Arguments& given = request.arguments;
-  const std::string_view name = given.word(0);
-  check_flags(given, name == "convolution");
+  const std::span<const Study> chosen = chosen_studies(given.word(0));
+  check_flags(given, chosen);
   const auto folder = given.value(reproduce_out_flag);
   if (folder) make_figure_folder(*folder);
-  const Reproduced result = name == "convolution" ? convolution(given)
-                            : name == "roofline"  ? roofline(folder.has_value())
-                                                  : analytical(folder.has_value());
+  const std::vector<Reproduced> all = reproduced(given, chosen);
   const WantPng png = given.has(reproduce_png_flag) ? WantPng::yes : WantPng::no;
-  const std::string files = folder ? written(*folder, result.figures, png) : "";
-  const auto path = given.value(reproduce_json_flag);
-  if (path) write_output(*path, to_json(result.findings, {.command = request.command_line}));
-  if (path != "-") print(to_text(result.study, result.findings, request.style) + files);
+  const std::string files = folder ? written(*folder, all, png) : "";
+  const Provenance provenance{.command = request.command_line};
+  OutputFiles outputs(given);
+  outputs.write(reproduce_json_flag, [&] { return to_json(all, provenance); });
+  outputs.write(html_flag, [&] {
+    const std::string title =
+        all.size() == 1 ? all.front().result->title : "Published results, computed anew";
+    return page_text(title, {page_part(all, provenance)});
+  });
+  if (!outputs.took_stdout()) print(to_text(all, request.style) + files);
   return exit_code::done;
 }
 

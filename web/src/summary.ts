@@ -1,18 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // The answer first: what it is, how long it takes, what limits it, and the largest findings.
-import { h, name } from "./dom";
-import { findingsOf, trafficOf, type Finding } from "./findings";
+import { h } from "./dom";
+import { explanationOf, findingItem } from "./findings";
 import { grouped, total, type RowSet } from "./rows";
 import {
+  isMachine,
   isProfile,
+  type ComparedLabel,
+  type ComparedSide,
+  type ComparisonDocument,
   type ConvDocument,
+  type ExplanationDocument,
+  type MachineDiffDocument,
+  type MachineDocument,
   type ModelDocument,
   type ProfileDocument,
+  type ReproductionDocument,
   type RooflineDocument,
   type SweepColumn,
   type SweepDocument,
 } from "./schema";
-import { format, labelOf, percent, unitOf, whole } from "./units";
+import { format, labelOf, percent, unitOf, whole, type Unit } from "./units";
 import type { Context, View } from "./view";
 
 interface Card {
@@ -31,6 +39,11 @@ function subject(document: ProfileDocument): string {
     (each) => each !== "",
   );
   return `${model?.title || model?.name || "the program"}${details.length > 0 ? ` (${details.join(", ")})` : ""}`;
+}
+
+function trafficOf(document: ProfileDocument): number {
+  const totals = document.totals ?? {};
+  return Number(totals.traffic_in_bytes ?? 0) + Number(totals.traffic_out_bytes ?? 0);
 }
 
 function sentence(document: ProfileDocument, rows: RowSet): string {
@@ -127,32 +140,18 @@ function cardList(cards: Card[]): HTMLElement {
   );
 }
 
-function findingItem(context: Context, finding: Finding): HTMLElement {
-  const { layer } = finding;
-  return h(
-    "li",
-    {},
-    h("p", { class: "what" }, h("bdi", {}, finding.what), ". ", h("span", { class: "worth" }, finding.worth)),
-    h("p", { class: "evidence" }, h("bdi", {}, finding.evidence)),
-    layer !== undefined &&
-      h("button", { class: "link", click: () => context.links.toggle(layer) }, "show ", name(layer, 40)),
-  );
-}
+const mostFindings = 3;
 
-function renderFindings(context: Context, rows: RowSet, element: HTMLElement): void {
-  const findings = findingsOf(context.part, rows);
+function renderFindings(context: Context, element: HTMLElement): void {
+  const findings = explanationOf(context.part)?.findings ?? [];
   if (findings.length === 0) return;
-  element.append(h("h3", {}, findings.length > 3 ? "The three largest findings" : "Findings"));
+  const shown = findings.slice(0, mostFindings);
   element.append(
-    h("ol", { class: "findings" }, ...findings.slice(0, 3).map((each) => findingItem(context, each))),
+    h("h3", {}, findings.length > mostFindings ? "The three largest findings" : "Findings"),
+    h("ol", { class: "findings" }, ...shown.map((each) => findingItem(context, each, true))),
   );
-  if (findings.length <= 3) return;
-  const rest = h(
-    "ol",
-    { class: "findings", start: 4 },
-    ...findings.slice(3).map((each) => findingItem(context, each)),
-  );
-  element.append(h("details", {}, h("summary", {}, `${findings.length - 3} more`), rest));
+  if (findings.length > mostFindings)
+    element.append(h("p", { class: "dim" }, `and ${findings.length - mostFindings} more under “Findings”`));
 }
 
 function renderReuse(document: ProfileDocument, element: HTMLElement): void {
@@ -201,7 +200,7 @@ function renderProfile(
     h("p", { class: "lead" }, h("bdi", {}, sentence(document, rows))),
     cardList(profileCards(document, rows)),
   );
-  renderFindings(context, rows, element);
+  renderFindings(context, element);
   renderReuse(document, element);
 }
 
@@ -319,15 +318,111 @@ function renderRoofline(document: RooflineDocument, element: HTMLElement): void 
   for (const note of document.notes) element.append(h("p", { class: "note" }, h("bdi", {}, note)));
 }
 
+function renderExplanation(context: Context, document: ExplanationDocument, element: HTMLElement): void {
+  element.append(
+    h(
+      "p",
+      { class: "lead" },
+      h(
+        "bdi",
+        {},
+        `One iteration of ${document.model.title || document.model.name || "the program"} takes ${format(document.time_s, "s")} on ${document.machine.title || document.machine.name}, ${document.evidence}.`,
+      ),
+    ),
+  );
+  renderFindings(context, element);
+}
+
+function sideOf(label: ComparedLabel): string {
+  const what = [label.title || label.network, label.dtype, label.machine_title || label.machine];
+  return `${label.file} (${label.evidence}: ${what.filter((each) => each !== "").join(", ")})`;
+}
+
+function renderComparison(document: ComparisonDocument, element: HTMLElement): void {
+  const { a, b, totals } = document;
+  const ratio = totals.ratio === null ? "" : `, ${format(totals.ratio, "ratio")} as long`;
+  element.append(
+    h(
+      "p",
+      { class: "lead" },
+      h("bdi", {}, `${sideOf(b)} takes ${format(totals.b.time_s, "s")} where ${sideOf(a)} takes ${format(totals.a.time_s, "s")}${ratio}.`),
+    ),
+  );
+  const card = (label: string, key: keyof ComparedSide, unit: Unit): Card => ({
+    label,
+    value: totals.a[key] > 0 ? format(totals.b[key] / totals.a[key], "ratio") : "–",
+    detail: `${format(totals.a[key], unit)} and ${format(totals.b[key], unit)}`,
+  });
+  element.append(
+    cardList([
+      card("time", "time_s", "s"),
+      card("arithmetic", "flop", "flop"),
+      card("traffic", "traffic_bytes", "bytes"),
+      card("launches", "launches", "count"),
+    ]),
+  );
+  if (document.threshold !== null)
+    element.append(
+      h("p", {}, `${document.beyond_threshold ? "More" : "Less"} than ${percent(document.threshold)} apart.`),
+    );
+}
+
+function renderMachine(document: MachineDocument, element: HTMLElement): void {
+  const { measured } = document;
+  const from = measured ? `measured on ${measured.host ?? "a host"}, ${measured.date ?? ""}` : "from documents";
+  element.append(
+    h("p", { class: "lead" }, h("bdi", {}, `${document.title} (${document.name}), ${document.kind}: ${from}.`)),
+  );
+}
+
+function renderMachineDiff(document: MachineDiffDocument, element: HTMLElement): void {
+  const both = document.numbers.filter((each) => each.ratio !== null);
+  const equal = both.filter((each) => each.ratio === 1).length;
+  element.append(
+    h(
+      "p",
+      { class: "lead" },
+      h(
+        "bdi",
+        {},
+        `${document.second} beside ${document.first}: ${whole(both.length)} numbers in both, ${whole(equal)} of them equal; a ratio is ${document.second} over ${document.first}.`,
+      ),
+    ),
+  );
+}
+
+function renderReproduction(document: ReproductionDocument, element: HTMLElement): void {
+  const sum = (key: "held" | "printed") => document.studies.reduce((all, study) => all + (study[key] ?? 0), 0);
+  element.append(
+    h(
+      "p",
+      { class: "lead" },
+      `${whole(sum("held"))} of ${whole(sum("printed"))} published findings hold in ${document.studies.length === 1 ? "this study" : `${document.studies.length} studies`}. Everything is computed by Strata from its own predictions and from results that it measured; the published number stands beside each.`,
+    ),
+    cardList(
+      document.studies.map((study) => ({
+        label: study.name,
+        value: study.reason ? "–" : `${study.held} of ${study.printed} hold`,
+        detail: study.reason ?? study.title ?? "",
+      })),
+    ),
+  );
+}
+
 function render(context: Context, element: HTMLElement): void {
   const { document } = context.part;
   if (isProfile(document)) {
     if (context.rows) renderProfile(context, document, context.rows, element);
-  } else if (document.kind === "model") renderModel(document, element);
+  } else if (isMachine(document)) renderMachine(document, element);
+  else if (document.kind === "model") renderModel(document, element);
   else if (document.kind === "convolutions") renderConv(document, element);
   else if (document.kind === "sweep") renderSweep(document, element);
-  else renderRoofline(document, element);
-  const warnings = "warnings" in document ? (document.warnings ?? []) : [];
+  else if (document.kind === "roofline") renderRoofline(document, element);
+  else if (document.kind === "comparison") renderComparison(document, element);
+  else if (document.kind === "explanation") renderExplanation(context, document, element);
+  else if (document.kind === "machine_diff") renderMachineDiff(document, element);
+  else if (document.kind === "reproduction") renderReproduction(document, element);
+  const warnings = "warnings" in document ? ((document as ProfileDocument).warnings ?? []) : [];
   for (const warning of warnings)
     element.append(
       h("p", { class: "note" }, h("bdi", {}, `${warning.message ?? ""} [${warning.code ?? ""}]`)),
