@@ -42,8 +42,8 @@ constexpr Flag compare_csv_flag{.name = "csv",
                                 .value = "FILE",
                                 .help = "A line per layer and pass; - is standard output.",
                                 .offer = Offer::file};
-constexpr Flag compare_flags[] = {compare_by_flag, compare_layers_flag, threshold_flag,
-                                  compare_json_flag, compare_csv_flag, html_flag};
+constexpr Flag compare_flags[] = {compare_by_flag,   compare_layers_flag, threshold_flag,
+                                  compare_json_flag, compare_csv_flag,    html_flag};
 
 double parse_threshold(std::string_view text) {
   std::string_view number = trimmed(text);
@@ -81,8 +81,8 @@ CompareView compare_view(const Arguments& given) {
 std::string compare_page(const Arguments& given, const ProfileComparison& comparison,
                          const CompareView& view, const Provenance& provenance) {
   std::vector<HtmlPart> parts;
-  parts.push_back({.name = view.a + " and " + view.b,
-                   .document = to_json(comparison, view, provenance)});
+  parts.push_back(
+      {.name = view.a + " and " + view.b, .document = to_json(comparison, view, provenance)});
   for (const std::string& word : given.words()) {
     std::string text = profile_file_text(word);
     Profile profile = read_profile(text);

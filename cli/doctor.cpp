@@ -21,10 +21,10 @@ constexpr Flag doctor_flags[] = {doctor_json_flag, html_flag, doctor_operators_f
 
 template <class Findings>
 void show_findings(const Request& request, const Findings& findings) {
-  show_document(
-      request, doctor_json_flag, "What this computer can measure",
-      [&] { return to_json(findings, {.command = request.command_line}); },
-      [&] { return to_text(findings, request.style); });
+  show_document(request, doctor_json_flag,
+                {.title = "What this computer can measure",
+                 .json = [&] { return to_json(findings, {.command = request.command_line}); },
+                 .text = [&] { return to_text(findings, request.style); }});
 }
 
 int run_doctor(const Request& request) {

@@ -37,11 +37,16 @@ constexpr Flag explain_json_flag{.name = "json",
                                  .help = "Everything as JSON; - is standard output.",
                                  .offer = Offer::file};
 
+constexpr Flag explain_csv_flag{.name = "csv",
+                                .value = "FILE",
+                                .help = "A line per finding; - is standard output.",
+                                .offer = Offer::file};
+
 constexpr auto explain_flags =
     joined_flags(std::array<Flag, 2>{explain_on_flag, set_flag}, hardware_flags, size_flags,
                  import_flags, training_flags, schedule_flags,
-                 std::array<Flag, 4>{preset_flag, explain_top_flag, explain_json_flag,
-                                     html_flag});
+                 std::array<Flag, 5>{preset_flag, explain_top_flag, explain_json_flag,
+                                     explain_csv_flag, html_flag});
 
 std::size_t top_of(const Arguments& given) {
   const auto text = given.value(explain_top_flag);
@@ -66,8 +71,8 @@ Explained explain_predicted(const Arguments& given, const std::string& word,
   warn(explained.iteration.summary.warnings);
   Explained made{std::move(explained.explanation), std::nullopt};
   if (given.has(html_flag)) {
-    made.page = page_part(explained.iteration, as_asked(machine, wanted.hardware),
-                          made.explanation, provenance);
+    made.page = page_part(explained.iteration, as_asked(machine, wanted.hardware), made.explanation,
+                          provenance);
   }
   return made;
 }
@@ -76,9 +81,9 @@ Explained explain_word(const Arguments& given, const Provenance& provenance) {
   const std::string word(given.word(0));
   std::optional<StoredProfile> stored = stored_profile(word);
   if (!stored) return explain_predicted(given, word, provenance);
-  refuse_flags_for_profile(
-      given, explain_flags,
-      {&explain_on_flag, &set_flag, &explain_top_flag, &explain_json_flag, &html_flag});
+  refuse_flags_for_profile(given, explain_flags,
+                           {&explain_on_flag, &set_flag, &explain_top_flag, &explain_json_flag,
+                            &explain_csv_flag, &html_flag});
   const AskedRoofs asked = asked_roofs(given, explain_on_flag);
   try {
     Explained made{explain_stored(*stored, asked).explanation, std::nullopt};
@@ -96,13 +101,13 @@ Explained explain_word(const Arguments& given, const Provenance& provenance) {
 int run_explain(const Request& request) {
   const Arguments& given = request.arguments;
   const Provenance provenance{.command = request.command_line};
-  check_outputs(given, {&explain_json_flag, &html_flag});
+  check_outputs(given, {&explain_json_flag, &explain_csv_flag, &html_flag});
   const std::size_t top = top_of(given);
   const Explained explained = explain_word(given, provenance);
   OutputFiles outputs(given);
   outputs.write(explain_json_flag, [&] { return to_json(explained.explanation, provenance); });
-  outputs.write(html_flag,
-                [&] { return page_text(explained.page->name, {*explained.page}); });
+  outputs.write(explain_csv_flag, [&] { return to_csv(explained.explanation); });
+  outputs.write(html_flag, [&] { return page_text(explained.page->name, {*explained.page}); });
   if (!outputs.took_stdout()) print(to_text(explained.explanation, top, request.style));
   return exit_code::done;
 }

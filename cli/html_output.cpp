@@ -66,16 +66,20 @@ void write_sweep_page(const Request& request, const SweepTable& table) {
   write_output(*path, page_text("Sweep", {page_part(table, provenance)}));
 }
 
-void show_document(const Request& request, const Flag& json_flag, std::string_view title,
-                   const std::function<std::string()>& document,
-                   const std::function<std::string()>& table) {
-  check_outputs(request.arguments, {&json_flag, &html_flag});
-  OutputFiles outputs(request.arguments);
-  outputs.write(json_flag, document);
+void show_document(const Request& request, const Flag& json_flag, const ShownDocument& shown) {
+  const Arguments& given = request.arguments;
+  OutputFiles outputs(given);
+  if (shown.csv_flag != nullptr) {
+    check_outputs(given, {&json_flag, shown.csv_flag, &html_flag});
+    outputs.write(*shown.csv_flag, shown.csv);
+  } else {
+    check_outputs(given, {&json_flag, &html_flag});
+  }
+  outputs.write(json_flag, shown.json);
   outputs.write(html_flag, [&] {
-    return page_text(title, {{.name = std::string(title), .document = document()}});
+    return page_text(shown.title, {{.name = std::string(shown.title), .document = shown.json()}});
   });
-  if (!outputs.took_stdout()) print(table());
+  if (!outputs.took_stdout()) print(shown.text());
 }
 
 void add_rooflines(HtmlPart& part, const Profile& profile, const Machine& machine,

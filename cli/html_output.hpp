@@ -35,11 +35,16 @@ HtmlPart page_part(const SweepTable& table, const Provenance& provenance);
 void write_sweep_page(const Request& request, const SweepTable& table);
 void check_sweep_page(const Arguments& given);
 
-/// A result that is one document: --json and --html write it, people read the table. The document
-/// is only made when it is wanted.
-void show_document(const Request& request, const Flag& json_flag, std::string_view title,
-                   const std::function<std::string()>& document,
-                   const std::function<std::string()>& table);
+/// A result that is one document: --json and --html write it, people read the table. What is not
+/// wanted is not made.
+struct ShownDocument {
+  std::string_view title;
+  std::function<std::string()> json;
+  std::function<std::string()> text;
+  const Flag* csv_flag = nullptr;  ///< nullptr: the command has none
+  std::function<std::string()> csv = {};
+};
+void show_document(const Request& request, const Flag& json_flag, const ShownDocument& shown);
 
 /// Rooflines of a profile under a machine, and their pictures for the plain page. A profile or a
 /// machine that lacks what it takes leaves a note instead.

@@ -25,10 +25,10 @@ constexpr Flag list_flags[] = {list_json_flag, html_flag};
 int run_list(const Request& request) {
   const std::string_view kind = request.arguments.word(0);
   const Catalogue catalogue = read_catalogue(kind);
-  show_document(
-      request, list_json_flag, "What Strata brings along",
-      [&] { return to_json(catalogue, {.command = request.command_line}); },
-      [&] { return to_text(catalogue, request.style); });
+  show_document(request, list_json_flag,
+                {.title = "What Strata brings along",
+                 .json = [&] { return to_json(catalogue, {.command = request.command_line}); },
+                 .text = [&] { return to_text(catalogue, request.style); }});
   return exit_code::done;
 }
 

@@ -6,6 +6,7 @@
 #include "cli/output_files.hpp"
 #include "strata/base/printable.hpp"
 #include "strata/machine/load_machine.hpp"
+#include "strata/report/csv_cell.hpp"
 #include "strata/report/json_text.hpp"
 #include "strata/report/provenance.hpp"
 #include "strata/report/table.hpp"
@@ -20,7 +21,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr Flag machine_diff_flags[] = {machine_json_flag, html_flag};
+constexpr Flag machine_diff_flags[] = {machine_json_flag, machine_csv_flag, html_flag};
 
 std::optional<double> ratio_of(const NumberPair& pair) {
   if (!pair.first || !pair.second) return std::nullopt;
@@ -78,14 +79,26 @@ std::string to_json(const Machine& first, const Machine& second,
   return std::move(text).finish();
 }
 
+std::string to_csv(const std::vector<NumberPair>& pairs) {
+  std::string text = "path,first,second,ratio\n";
+  const auto cell = [](const std::optional<double>& value) {
+    return value ? fmt::format("{}", *value) : "";
+  };
+  for (const NumberPair& pair : pairs)
+    text += fmt::format("{},{},{},{}\n", csv_cell(pair.path), cell(pair.first), cell(pair.second),
+                        cell(ratio_of(pair)));
+  return text;
+}
+
 int run_machine_diff(const Request& request, std::span<const std::string> machines) {
   const Machine first = load_machine(machines[0]);
   const Machine second = load_machine(machines[1]);
   const std::vector<NumberPair> pairs = side_by_side(first, second);
   const Provenance provenance{request.command_line};
-  check_outputs(request.arguments, {&machine_json_flag, &html_flag});
+  check_outputs(request.arguments, {&machine_json_flag, &machine_csv_flag, &html_flag});
   OutputFiles outputs(request.arguments);
   outputs.write(machine_json_flag, [&] { return to_json(first, second, pairs, provenance); });
+  outputs.write(machine_csv_flag, [&] { return to_csv(pairs); });
   outputs.write(html_flag, [&] {
     const std::string title = first.name + " and " + second.name;
     return page_text(title, {{title, to_json(first, second, pairs, provenance)},

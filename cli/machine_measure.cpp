@@ -22,9 +22,9 @@
 namespace strata {
 namespace {
 
-constexpr Flag machine_measure_flags[] = {machine_device_flag, machine_quick_flag,
-                                          machine_dry_run_flag, machine_json_flag, html_flag,
-                                          machine_output_flag};
+constexpr Flag machine_measure_flags[] = {
+    machine_device_flag, machine_quick_flag, machine_dry_run_flag,
+    machine_json_flag,   html_flag,          machine_output_flag};
 
 /// "all" (the CPU and every GPU), "cpu", "cuda" (the first GPU), "cuda:N" or "cuda:all".
 struct DeviceChoice {

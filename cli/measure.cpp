@@ -118,8 +118,7 @@ struct Measured {
 };
 
 /// Nothing when it was interrupted before there was anything to tell.
-std::optional<Measured> measured_summary(const Arguments& given,
-                                                   const Prepared& prepared) {
+std::optional<Measured> measured_summary(const Arguments& given, const Prepared& prepared) {
   const ChosenDevice choice = chosen_device(given.value(measure_device_flag));
   const std::unique_ptr<TrainingDevice> device =
       opened(choice, {.dtype = prepared.dtype,
@@ -157,8 +156,8 @@ int run_one(const Request& request) {
   outputs.write(measure_csv_flag, [&] { return to_csv(*summary); });
   outputs.write(measure_trace_flag, [&] { return to_trace(*summary); });
   outputs.write(html_flag, [&] {
-    const HtmlPart part = page_part(*summary, made->bound, measured->machine,
-                                    {.command = request.command_line});
+    const HtmlPart part =
+        page_part(*summary, made->bound, measured->machine, {.command = request.command_line});
     return page_text(part.name, {part});
   });
   if (!outputs.took_stdout()) print(to_text(*summary, view, request.style));

@@ -66,11 +66,11 @@ std::string predict_page(const Graph& graph, const Machine& machine, const Predi
                          const PredictedIteration& iteration, const Provenance& provenance) {
   const PredictionFacts facts = facts_of(iteration.summary);
   const Machine roofs = as_asked(machine, wanted.hardware);
-  const Explanation explanation = explain(
-      {.profile = iteration.summary.profile,
-       .machine = roofs,
-       .facts = &facts,
-       .predict_again = predict_again(graph, machine, wanted, iteration.summary.hardware)});
+  const Explanation explanation =
+      explain({.profile = iteration.summary.profile,
+               .machine = roofs,
+               .facts = &facts,
+               .predict_again = predict_again(graph, machine, wanted, iteration.summary.hardware)});
   const HtmlPart part = page_part(iteration, roofs, explanation, provenance);
   return page_text(part.name, {part});
 }

@@ -21,8 +21,8 @@ void add_explanation(HtmlPart& part, const Explanation& explanation, const Prove
 void add_model(HtmlPart& part, const BoundGraph& bound, bool is_inference,
                const Provenance& provenance) {
   part.extras.emplace_back(
-      "model", to_json(summarize(bound, is_inference ? Mode::inference : Mode::training),
-                       provenance));
+      "model",
+      to_json(summarize(bound, is_inference ? Mode::inference : Mode::training), provenance));
 }
 
 /// What happens when in a predicted iteration, and what it is of.

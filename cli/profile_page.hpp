@@ -10,8 +10,8 @@
 #include <optional>
 #include <string>
 
-/// Profiles as parts of a page: with what limits them, their rooflines and, where it is known, their
-/// network and their timeline.
+/// Profiles as parts of a page: with what limits them, their rooflines and, where it is known,
+/// their network and their timeline.
 namespace strata {
 
 /// A predicted iteration, its findings, its timeline, its network and its rooflines. The

@@ -39,6 +39,10 @@ constexpr Flag reproduce_json_flag{.name = "json",
                                    .value = "FILE",
                                    .help = "The findings as JSON; - is standard output.",
                                    .offer = Offer::file};
+constexpr Flag reproduce_csv_flag{.name = "csv",
+                                  .value = "FILE",
+                                  .help = "A line per finding; - is standard output.",
+                                  .offer = Offer::file};
 constexpr Flag reproduce_out_flag{
     .name = "out",
     .value = "DIR",
@@ -50,8 +54,8 @@ constexpr Flag reproduce_from_flag{
     .value = "FILE",
     .help = "convolution: results of strata conv; else those that ship.",
     .offer = Offer::file};
-constexpr Flag reproduce_flags[] = {reproduce_out_flag, reproduce_png_flag, reproduce_from_flag,
-                                    reproduce_json_flag, html_flag};
+constexpr Flag reproduce_flags[] = {reproduce_out_flag,  reproduce_png_flag, reproduce_from_flag,
+                                    reproduce_json_flag, reproduce_csv_flag, html_flag};
 
 /// "figures  42 %" on standard error while it works, on a terminal only; nothing is left of it.
 class ReproduceProgress {
@@ -93,7 +97,7 @@ std::string written(const std::filesystem::path& folder, const std::vector<Repro
 /// Flags that do not go with the study, and pictures that cannot be drawn, are refused before
 /// anything is computed.
 void check_flags(const Arguments& given, std::span<const Study> chosen) {
-  check_outputs(given, {&reproduce_json_flag, &html_flag});
+  check_outputs(given, {&reproduce_json_flag, &reproduce_csv_flag, &html_flag});
   const bool takes_results = chosen.size() == 1 && chosen.front().takes_results;
   if (!takes_results && given.has(reproduce_from_flag)) {
     fail(ErrorKind::usage, "--from does not go with {}, which computes", given.word(0));
@@ -107,8 +111,8 @@ void check_flags(const Arguments& given, std::span<const Study> chosen) {
 std::span<const Study> chosen_studies(std::string_view name) {
   const std::span<const Study> all(studies);
   if (name == all_studies) return all;
-  const auto found = std::find_if(all.begin(), all.end(),
-                                  [&](const Study& study) { return study.name == name; });
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Study& study) { return study.name == name; });
   return all.subspan(static_cast<std::size_t>(found - all.begin()), 1);
 }
 
@@ -143,6 +147,7 @@ int run_reproduce(const Request& request) {
   const Provenance provenance{.command = request.command_line};
   OutputFiles outputs(given);
   outputs.write(reproduce_json_flag, [&] { return to_json(all, provenance); });
+  outputs.write(reproduce_csv_flag, [&] { return to_csv(all); });
   outputs.write(html_flag, [&] {
     const std::string title =
         all.size() == 1 ? all.front().result->title : "Published results, computed anew";

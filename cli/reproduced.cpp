@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/reproduced.hpp"
 
+#include "strata/report/csv_cell.hpp"
 #include "strata/report/json_text.hpp"
 #include "strata/report/table.hpp"
 
@@ -86,11 +87,23 @@ std::string to_json(std::span<const Reproduced> all, const Provenance& provenanc
   text.add("schema_version", 1);
   text.add("kind", "reproduction");
   text.add_list("studies", all, study_json);
-  text.add_list("findings", findings, [](const auto& named) {
-    return study_finding_json(named.first, *named.second);
-  });
+  text.add_list("findings", findings,
+                [](const auto& named) { return study_finding_json(named.first, *named.second); });
   text.add("provenance", to_json(provenance));
   return std::move(text).finish();
+}
+
+std::string to_csv(std::span<const Reproduced> all) {
+  std::string text = "study,observation,network,what,printed,found,holds,note\n";
+  for (const Reproduced& study : all) {
+    if (!study.result) continue;
+    for (const Finding& finding : study.result->findings)
+      text +=
+          fmt::format("{},{},{},{},{},{},{},{}\n", study.name, csv_cell(finding.observation),
+                      csv_cell(finding.network), csv_cell(finding.what), csv_cell(finding.printed),
+                      csv_cell(finding.found), verdict_of(finding), csv_cell(finding.note));
+  }
+  return text;
 }
 
 HtmlPart page_part(std::span<const Reproduced> all, const Provenance& provenance) {
@@ -109,8 +122,8 @@ HtmlPart page_part(std::span<const Reproduced> all, const Provenance& provenance
       if (!has_report_page()) part.pictures.push_back(std::move(svg));
     }
   }
-  part.extras.emplace_back("figures", figures.dump(-1, ' ', false,
-                                                   StudyJson::error_handler_t::replace));
+  part.extras.emplace_back("figures",
+                           figures.dump(-1, ' ', false, StudyJson::error_handler_t::replace));
   return part;
 }
 

@@ -21,6 +21,8 @@ struct Reproduced {
 
 std::string to_text(std::span<const Reproduced> all, const TextStyle& style);
 std::string to_json(std::span<const Reproduced> all, const Provenance& provenance);
+/// A line per finding.
+std::string to_csv(std::span<const Reproduced> all);
 
 /// With every figure.
 HtmlPart page_part(std::span<const Reproduced> all, const Provenance& provenance);

@@ -67,7 +67,16 @@ export interface ProfileDocument {
   alternatives?: Alternative[];
   warnings?: Warning[];
   layers: ProfileRow[];
+  kernels?: KernelSpan[]; // of one measured iteration, where they were traced
   provenance?: Provenance;
+}
+
+export interface KernelSpan {
+  name: string;
+  layer: string;
+  pass: string;
+  begin_s: number;
+  time_s: number;
 }
 
 export interface MachineHead {

@@ -50,9 +50,8 @@ std::vector<Figure> convolution_figures(const ConvResults& results) {
 }  // namespace
 
 std::size_t StudyResult::printed() const {
-  return static_cast<std::size_t>(
-      std::count_if(findings.begin(), findings.end(),
-                    [](const Finding& finding) { return finding.is_printed; }));
+  return static_cast<std::size_t>(std::count_if(
+      findings.begin(), findings.end(), [](const Finding& finding) { return finding.is_printed; }));
 }
 
 std::size_t StudyResult::held() const {
@@ -63,11 +62,13 @@ std::size_t StudyResult::held() const {
 
 StudyResult run_analytical_study(const StudyRequest& request) {
   StudyResult result{
-      .title = "A Performance Analytical Model for DNN Training with Focus on Memory Subsystem "
-               "(thesis, National Taiwan University, 2021)",
+      .title =
+          "A Performance Analytical Model for DNN Training with Focus on Memory Subsystem "
+          "(thesis, National Taiwan University, 2021)",
       .place = "network",
-      .rule = "within 3 percentage points or 0.05×, 5 points where the thesis says \"about\", or "
-              "in the direction it claims",
+      .rule =
+          "within 3 percentage points or 0.05×, 5 points where the thesis says \"about\", or "
+          "in the direction it claims",
       .findings = reproduce_analytical(study_progress(request, "observations"))};
   if (request.wants_figures)
     result.figures = analytical_figures(thesis_results({}, study_progress(request, "figures")));
@@ -76,11 +77,13 @@ StudyResult run_analytical_study(const StudyRequest& request) {
 
 StudyResult run_roofline_study(const StudyRequest& request) {
   const RooflineStudy study = predict_roofline_study(study_progress(request, "sweeps"));
-  return {.title = "Time-Based Roofline for Deep Learning Performance Analysis (2020), predicted "
-                   "on its V100",
+  return {.title =
+              "Time-Based Roofline for Deep Learning Performance Analysis (2020), predicted "
+              "on its V100",
           .place = "network",
-          .rule = "as printed, in the direction it claims, proportional and constant within 10 %, "
-                  "almost equal within 20 %; rows without a verdict need a device",
+          .rule =
+              "as printed, in the direction it claims, proportional and constant within 10 %, "
+              "almost equal within 20 %; rows without a verdict need a device",
           .findings = roofline_findings(study),
           .figures = request.wants_figures ? roofline_figures(study) : std::vector<Figure>{}};
 }
