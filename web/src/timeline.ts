@@ -318,7 +318,9 @@ class TimelineCanvas {
       pen.stroke();
       pen.globalAlpha = 1;
       const text = decimals > 6 ? digits(tick * factor, 6) : (tick * factor).toFixed(decimals);
-      pen.fillText(`${text} ${unit}`, scale(tick), top + 18);
+      const isLast = scale(tick) > this.width - right - 24; // half of it would be cut
+      pen.textAlign = isLast ? "right" : "center";
+      pen.fillText(`${text} ${unit}`, isLast ? this.width - 1 : scale(tick), top + 18);
     }
   }
 }
