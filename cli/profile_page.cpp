@@ -92,6 +92,7 @@ HtmlPart page_part(const MeasurementSummary& summary, const BoundGraph& bound,
 HtmlPart page_part(std::string name, StoredProfile stored, const AskedRoofs& asked,
                    const Provenance& provenance) {
   HtmlPart part{.name = std::move(name), .document = {}};
+  if (asked.on) machine_for(asked, {});  // what was asked for must be there
   if (asked.is_empty() && stored.profile.subject.machine.empty()) {
     part.notes.emplace_back(
         "no findings and no rooflines: the profile names no machine; give --on MACHINE");
@@ -107,8 +108,7 @@ HtmlPart page_part(std::string name, StoredProfile stored, const AskedRoofs& ask
       if (!machine) machine = machine_for(asked, stored.profile.subject.machine);
       add_rooflines(part, stored.profile, *machine, provenance);
     } catch (const Error& error) {
-      // A machine that was asked for must be there; the profile's own may be somebody else's.
-      if (asked.on || error.kind() == ErrorKind::internal) throw;
+      if (error.kind() == ErrorKind::internal) throw;
       part.notes.push_back(fmt::format("no rooflines: {}", error.what()));
     }
   }

@@ -48,12 +48,62 @@ constexpr ShownKind shown_kinds[] = {{"roofline", "profiles"},    {"model", "lay
                                      {"machine_diff", "numbers"}, {"machines", "machines"},
                                      {"reproduction", "findings"}};
 
-/// What kind of result a JSON document says it is; nothing when it is none.
+/// Reads a JSON document up to its `kind`, which stands near its beginning: rows may be many.
+class KindFinder : public nlohmann::json_sax<Json> {
+ public:
+  std::optional<std::string> found;
+  bool is_object = false;
+
+  bool null() override { return end_value(); }
+  bool boolean(bool) override { return end_value(); }
+  bool number_integer(number_integer_t) override { return end_value(); }
+  bool number_unsigned(number_unsigned_t) override { return end_value(); }
+  bool number_float(number_float_t, const string_t&) override { return end_value(); }
+  bool binary(binary_t&) override { return end_value(); }
+  bool string(string_t& text) override {
+    if (depth_ == 1 && is_kind_) found = text;
+    return !found && end_value();
+  }
+  bool start_object(std::size_t) override {
+    if (depth_ == 0) is_object = true;
+    ++depth_;
+    return true;
+  }
+  bool key(string_t& name) override {
+    is_kind_ = depth_ == 1 && name == "kind";
+    return true;
+  }
+  bool end_object() override { return end_nested(); }
+  bool start_array(std::size_t) override {
+    ++depth_;
+    return true;
+  }
+  bool end_array() override { return end_nested(); }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception&) override {
+    return false;
+  }
+
+ private:
+  bool end_value() {
+    is_kind_ = false;
+    return true;
+  }
+  bool end_nested() {
+    --depth_;
+    return end_value();
+  }
+
+  int depth_ = 0;
+  bool is_kind_ = false;
+};
+
+/// What kind of result a JSON document says it is; empty when it does not say, nothing when it is
+/// no such document.
 std::optional<std::string> kind_in(const std::string& text) {
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) return std::nullopt;
-  const auto kind = json.find("kind");
-  return kind != json.end() && kind->is_string() ? kind->get<std::string>() : "";
+  KindFinder finder;
+  const bool is_whole = Json::sax_parse(text, &finder);
+  if (finder.found) return finder.found;
+  return is_whole && finder.is_object ? std::optional<std::string>("") : std::nullopt;
 }
 
 /// A list that the page goes through must be one.

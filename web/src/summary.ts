@@ -1,33 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // The answer first: what it is, how long it takes, what limits it, and the largest findings.
+import { cardList, type Card } from "./cards";
 import { h } from "./dom";
 import { explanationOf, findingItem } from "./findings";
 import { grouped, total, type RowSet } from "./rows";
 import {
   isMachine,
   isProfile,
-  type ComparedLabel,
-  type ComparedSide,
-  type ComparisonDocument,
   type ConvDocument,
   type ExplanationDocument,
-  type MachineDiffDocument,
-  type MachineDocument,
   type ModelDocument,
   type ProfileDocument,
-  type ReproductionDocument,
   type RooflineDocument,
   type SweepColumn,
   type SweepDocument,
 } from "./schema";
-import { format, labelOf, percent, unitOf, whole, type Unit } from "./units";
+import {
+  renderComparison,
+  renderMachine,
+  renderMachineDiff,
+  renderReproduction,
+} from "./summary_documents";
+import { format, labelOf, percent, unitOf, whole } from "./units";
 import type { Context, View } from "./view";
-
-interface Card {
-  label: string;
-  value: string;
-  detail: string;
-}
 
 function number(value: unknown): number | null {
   return typeof value === "number" ? value : null;
@@ -123,21 +118,6 @@ function profileCards(document: ProfileDocument, rows: RowSet): Card[] {
     cards.push({ label: "memory", value: format(memory, "bytes"), detail: fits });
   }
   return cards;
-}
-
-function cardList(cards: Card[]): HTMLElement {
-  return h(
-    "dl",
-    { class: "cards" },
-    ...cards.map((card) =>
-      h(
-        "div",
-        {},
-        h("dt", {}, card.label),
-        h("dd", {}, h("strong", {}, card.value), h("span", {}, card.detail)),
-      ),
-    ),
-  );
 }
 
 const mostFindings = 3;
@@ -331,82 +311,6 @@ function renderExplanation(context: Context, document: ExplanationDocument, elem
     ),
   );
   renderFindings(context, element);
-}
-
-function sideOf(label: ComparedLabel): string {
-  const what = [label.title || label.network, label.dtype, label.machine_title || label.machine];
-  return `${label.file} (${label.evidence}: ${what.filter((each) => each !== "").join(", ")})`;
-}
-
-function renderComparison(document: ComparisonDocument, element: HTMLElement): void {
-  const { a, b, totals } = document;
-  const ratio = totals.ratio === null ? "" : `, ${format(totals.ratio, "ratio")} as long`;
-  element.append(
-    h(
-      "p",
-      { class: "lead" },
-      h("bdi", {}, `${sideOf(b)} takes ${format(totals.b.time_s, "s")} where ${sideOf(a)} takes ${format(totals.a.time_s, "s")}${ratio}.`),
-    ),
-  );
-  const card = (label: string, key: keyof ComparedSide, unit: Unit): Card => ({
-    label,
-    value: totals.a[key] > 0 ? format(totals.b[key] / totals.a[key], "ratio") : "–",
-    detail: `${format(totals.a[key], unit)} and ${format(totals.b[key], unit)}`,
-  });
-  element.append(
-    cardList([
-      card("time", "time_s", "s"),
-      card("arithmetic", "flop", "flop"),
-      card("traffic", "traffic_bytes", "bytes"),
-      card("launches", "launches", "count"),
-    ]),
-  );
-  if (document.threshold !== null)
-    element.append(
-      h("p", {}, `${document.beyond_threshold ? "More" : "Less"} than ${percent(document.threshold)} apart.`),
-    );
-}
-
-function renderMachine(document: MachineDocument, element: HTMLElement): void {
-  const { measured } = document;
-  const from = measured ? `measured on ${measured.host ?? "a host"}, ${measured.date ?? ""}` : "from documents";
-  element.append(
-    h("p", { class: "lead" }, h("bdi", {}, `${document.title} (${document.name}), ${document.kind}: ${from}.`)),
-  );
-}
-
-function renderMachineDiff(document: MachineDiffDocument, element: HTMLElement): void {
-  const both = document.numbers.filter((each) => each.ratio !== null);
-  const equal = both.filter((each) => each.ratio === 1).length;
-  element.append(
-    h(
-      "p",
-      { class: "lead" },
-      h(
-        "bdi",
-        {},
-        `${document.second} beside ${document.first}: ${whole(both.length)} numbers in both, ${whole(equal)} of them equal; a ratio is ${document.second} over ${document.first}.`,
-      ),
-    ),
-  );
-}
-
-function renderReproduction(document: ReproductionDocument, element: HTMLElement): void {
-  const sum = (key: "held" | "printed") => document.studies.reduce((all, study) => all + (study[key] ?? 0), 0);
-  element.append(
-    h(
-      "p",
-      { class: "lead" },
-      `${whole(sum("held"))} of ${whole(sum("printed"))} published findings hold in ${document.studies.length === 1 ? "this study" : `${document.studies.length} studies`}. Everything is computed by Strata from its own predictions and from results that it measured; the published number stands beside each.`,
-    ),
-    cardList(
-      document.studies.map((study) => ({
-        label: study.name,
-        value: study.reason ? "–" : `${study.held} of ${study.printed} hold`,
-        detail: study.reason ?? study.title ?? "",
-      })),
-    ),
-  );
 }
 
 function render(context: Context, element: HTMLElement): void {
