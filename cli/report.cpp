@@ -108,7 +108,8 @@ std::optional<std::string> kind_in(const std::string& text) {
 
 /// A list that the page goes through must be one.
 void expect_list(const std::string& text, const char* key) {
-  const Json json = Json::parse(text);
+  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded()) fail(ErrorKind::input, "the JSON document is not complete");
   const auto found = json.find(key);
   if (found == json.end() || !found->is_array())
     fail(ErrorKind::input, "a document of this kind has a list '{}'", key);

@@ -97,7 +97,6 @@ function picture(figure: StudyFigure): HTMLElement {
   return h("img", {
     src: `data:image/svg+xml;charset=utf-8,${encodeURIComponent(figure.svg)}`,
     alt: figure.title,
-    loading: "lazy",
   });
 }
 
