@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/html_output.hpp"
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
+#include "cli/profile_page.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/text.hpp"
 #include "strata/base/units.hpp"
@@ -13,6 +15,7 @@
 #include <charconv>
 #include <filesystem>
 #include <iterator>
+#include <utility>
 
 namespace strata {
 namespace {
@@ -39,8 +42,8 @@ constexpr Flag compare_csv_flag{.name = "csv",
                                 .value = "FILE",
                                 .help = "A line per layer and pass; - is standard output.",
                                 .offer = Offer::file};
-constexpr Flag compare_flags[] = {compare_by_flag, compare_layers_flag, threshold_flag,
-                                  compare_json_flag, compare_csv_flag};
+constexpr Flag compare_flags[] = {compare_by_flag,   compare_layers_flag, threshold_flag,
+                                  compare_json_flag, compare_csv_flag,    html_flag};
 
 double parse_threshold(std::string_view text) {
   std::string_view number = trimmed(text);
@@ -74,9 +77,24 @@ CompareView compare_view(const Arguments& given) {
   return view;
 }
 
+/// The comparison, and behind it both profiles as they are.
+std::string compare_page(const Arguments& given, const ProfileComparison& comparison,
+                         const CompareView& view, const Provenance& provenance) {
+  std::vector<HtmlPart> parts;
+  parts.push_back(
+      {.name = view.a + " and " + view.b, .document = to_json(comparison, view, provenance)});
+  for (const std::string& word : given.words()) {
+    std::string text = profile_file_text(word);
+    Profile profile = read_profile(text);
+    parts.push_back(page_part(std::filesystem::path(word).stem().string(),
+                              {std::move(profile), std::move(text)}, {}, provenance));
+  }
+  return page_text(parts.front().name, parts);
+}
+
 int run_compare(const Request& request) {
   const Arguments& given = request.arguments;
-  check_outputs(given, {&compare_json_flag, &compare_csv_flag});
+  check_outputs(given, {&compare_json_flag, &compare_csv_flag, &html_flag});
   const CompareView view = compare_view(given);
   const Profile a = load_profile(std::string(given.word(0)));
   const Profile b = load_profile(std::string(given.word(1)));
@@ -86,6 +104,9 @@ int run_compare(const Request& request) {
   outputs.write(compare_json_flag,
                 [&] { return to_json(comparison, view, {.command = request.command_line}); });
   outputs.write(compare_csv_flag, [&] { return to_csv(comparison); });
+  outputs.write(html_flag, [&] {
+    return compare_page(given, comparison, view, {.command = request.command_line});
+  });
   if (!outputs.took_stdout()) print(to_text(comparison, view, request.style));
   const bool is_beyond = view.threshold && comparison.is_beyond(*view.threshold);
   return is_beyond ? exit_code::answer_is_no : exit_code::done;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/output.hpp"
+#include "cli/html_output.hpp"
 #include "strata/measure/readiness/readiness.hpp"
 #include "strata/measure/training/checked_cells.hpp"
 #include "strata/report/operator_check_report.hpp"
@@ -17,14 +17,14 @@ constexpr Flag doctor_json_flag{.name = "json",
                                 .offer = Offer::file};
 constexpr Flag doctor_operators_flag{.name = "operators",
                                      .help = "Instead, the test behind each operator and pass."};
-constexpr Flag doctor_flags[] = {doctor_json_flag, doctor_operators_flag};
+constexpr Flag doctor_flags[] = {doctor_json_flag, html_flag, doctor_operators_flag};
 
-/// As JSON where it was asked for, and for people unless that took standard output.
 template <class Findings>
 void show_findings(const Request& request, const Findings& findings) {
-  const auto path = request.arguments.value(doctor_json_flag);
-  if (path) write_output(*path, to_json(findings, {.command = request.command_line}));
-  if (path != "-") print(to_text(findings, request.style));
+  show_document(request, doctor_json_flag,
+                {.title = "What this computer can measure",
+                 .json = [&] { return to_json(findings, {.command = request.command_line}); },
+                 .text = [&] { return to_text(findings, request.style); }});
 }
 
 int run_doctor(const Request& request) {

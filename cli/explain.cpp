@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/explained_profile.hpp"
+#include "cli/html_output.hpp"
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
 #include "cli/predict_flags.hpp"
-#include "cli/profile_words.hpp"
-#include "cli/recorded_request.hpp"
+#include "cli/profile_page.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/units.hpp"
 #include "strata/explain_model.hpp"
 #include "strata/report/explain_report.hpp"
 
 #include <array>
+#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -35,10 +37,16 @@ constexpr Flag explain_json_flag{.name = "json",
                                  .help = "Everything as JSON; - is standard output.",
                                  .offer = Offer::file};
 
+constexpr Flag explain_csv_flag{.name = "csv",
+                                .value = "FILE",
+                                .help = "A line per finding; - is standard output.",
+                                .offer = Offer::file};
+
 constexpr auto explain_flags =
     joined_flags(std::array<Flag, 2>{explain_on_flag, set_flag}, hardware_flags, size_flags,
                  import_flags, training_flags, schedule_flags,
-                 std::array<Flag, 3>{preset_flag, explain_top_flag, explain_json_flag});
+                 std::array<Flag, 5>{preset_flag, explain_top_flag, explain_json_flag,
+                                     explain_csv_flag, html_flag});
 
 std::size_t top_of(const Arguments& given) {
   const auto text = given.value(explain_top_flag);
@@ -47,46 +55,43 @@ std::size_t top_of(const Arguments& given) {
   return static_cast<std::size_t>(parse_whole_number(*text, "--top (or all)", 0));
 }
 
-/// A prediction under its own roofs is made again for what-ifs; anything else goes row by row.
-Explanation explain_stored(const Arguments& given, const StoredProfile& stored) {
-  const auto recorded = recorded_prediction(stored.text);
-  const auto on = given.value(explain_on_flag);
-  const bool has_own_roofs = (!on || *on == stored.profile.subject.machine) && !given.has(set_flag);
-  MaybeRequest again;
-  if (recorded && has_own_roofs) {
-    again = recorded_request(*recorded);
-  } else if (recorded) {
-    again.reason = "--on or --set asks for other roofs than its own";
+/// What is explained, and what its page shows.
+struct Explained {
+  Explanation explanation;
+  std::optional<HtmlPart> page;  ///< only when it is wanted
+};
+
+Explained explain_predicted(const Arguments& given, const std::string& word,
+                            const Provenance& provenance) {
+  const Machine machine = machine_of(given);
+  const Graph graph = load_model(word, import_options(given));
+  PredictRequest wanted = predict_request(given);
+  wanted.wants_transfers = given.has(html_flag);
+  ExplainedModel explained = explain_model(graph, machine, wanted);
+  warn(explained.iteration.summary.warnings);
+  Explained made{std::move(explained.explanation), std::nullopt};
+  if (given.has(html_flag)) {
+    made.page = page_part(explained.iteration, as_asked(machine, wanted.hardware), made.explanation,
+                          provenance);
   }
-  const Machine machine = again.request
-                              ? as_asked(again.request->machine, again.request->request.hardware)
-                              : machine_for(given, explain_on_flag, stored.profile);
-  ExplainInput input{.profile = stored.profile,
-                     .machine = machine,
-                     .facts = recorded ? &recorded->facts : nullptr,
-                     .predict_again = {},
-                     .no_prediction_reason = again.reason};
-  if (again.request) {
-    input.predict_again = predict_again(again.request->graph, again.request->machine,
-                                        again.request->request, again.request->hardware);
-  }
-  return explain(input);
+  return made;
 }
 
-Explanation explain_word(const Arguments& given) {
+Explained explain_word(const Arguments& given, const Provenance& provenance) {
   const std::string word(given.word(0));
-  const std::optional<StoredProfile> stored = stored_profile(word);
-  if (!stored) {
-    const Machine machine = machine_of(given);
-    const Graph graph = load_model(word, import_options(given));
-    ExplainedModel explained = explain_model(graph, machine, predict_request(given));
-    warn(explained.iteration.summary.warnings);
-    return std::move(explained.explanation);
-  }
+  std::optional<StoredProfile> stored = stored_profile(word);
+  if (!stored) return explain_predicted(given, word, provenance);
   refuse_flags_for_profile(given, explain_flags,
-                           {&explain_on_flag, &set_flag, &explain_top_flag, &explain_json_flag});
+                           {&explain_on_flag, &set_flag, &explain_top_flag, &explain_json_flag,
+                            &explain_csv_flag, &html_flag});
+  const AskedRoofs asked = asked_roofs(given, explain_on_flag);
   try {
-    return explain_stored(given, *stored);
+    Explained made{explain_stored(*stored, asked).explanation, std::nullopt};
+    if (given.has(html_flag)) {
+      made.page = page_part(std::filesystem::path(word).stem().string(), std::move(*stored), asked,
+                            provenance);
+    }
+    return made;
   } catch (Error& error) {
     error.add_context(word);
     throw;
@@ -95,13 +100,15 @@ Explanation explain_word(const Arguments& given) {
 
 int run_explain(const Request& request) {
   const Arguments& given = request.arguments;
-  check_outputs(given, {&explain_json_flag});
+  const Provenance provenance{.command = request.command_line};
+  check_outputs(given, {&explain_json_flag, &explain_csv_flag, &html_flag});
   const std::size_t top = top_of(given);
-  const Explanation explanation = explain_word(given);
+  const Explained explained = explain_word(given, provenance);
   OutputFiles outputs(given);
-  outputs.write(explain_json_flag,
-                [&] { return to_json(explanation, {.command = request.command_line}); });
-  if (!outputs.took_stdout()) print(to_text(explanation, top, request.style));
+  outputs.write(explain_json_flag, [&] { return to_json(explained.explanation, provenance); });
+  outputs.write(explain_csv_flag, [&] { return to_csv(explained.explanation); });
+  outputs.write(html_flag, [&] { return page_text(explained.page->name, {*explained.page}); });
+  if (!outputs.took_stdout()) print(to_text(explained.explanation, top, request.style));
   return exit_code::done;
 }
 

@@ -2,6 +2,7 @@
 #include "cli/html_output.hpp"
 
 #include "cli/output.hpp"
+#include "cli/output_files.hpp"
 #include "strata/base/error.hpp"
 
 #include <fmt/format.h>
@@ -27,19 +28,6 @@ std::string page_text(std::string_view title, const std::vector<HtmlPart>& parts
         "this strata was built without its report page (npm): a plain page of tables instead\n");
   }
   return html_page(title, parts);
-}
-
-HtmlPart page_part(const PredictedIteration& iteration, const Machine& machine,
-                   const Provenance& provenance) {
-  const PredictionSummary& summary = iteration.summary;
-  HtmlPart part{.name = summary.title.empty() ? summary.network : summary.title,
-                .document = to_json(summary, provenance)};
-  const Mode mode = summary.training.inference ? Mode::inference : Mode::training;
-  part.extras.emplace_back("model", to_json(summarize(*iteration.bound, mode), provenance));
-  part.extras.emplace_back("timeline", timeline_json(iteration.program, iteration.prediction));
-  part.extras.emplace_back("memory", memory_json(iteration.program, iteration.prediction));
-  add_rooflines(part, summary.profile, machine, provenance);
-  return part;
 }
 
 HtmlPart page_part(const ModelSummary& summary, const Provenance& provenance) {
@@ -76,6 +64,22 @@ void write_sweep_page(const Request& request, const SweepTable& table) {
   if (!path) return;
   const Provenance provenance{.command = request.command_line};
   write_output(*path, page_text("Sweep", {page_part(table, provenance)}));
+}
+
+void show_document(const Request& request, const Flag& json_flag, const ShownDocument& shown) {
+  const Arguments& given = request.arguments;
+  OutputFiles outputs(given);
+  if (shown.csv_flag != nullptr) {
+    check_outputs(given, {&json_flag, shown.csv_flag, &html_flag});
+    outputs.write(*shown.csv_flag, shown.csv);
+  } else {
+    check_outputs(given, {&json_flag, &html_flag});
+  }
+  outputs.write(json_flag, shown.json);
+  outputs.write(html_flag, [&] {
+    return page_text(shown.title, {{.name = std::string(shown.title), .document = shown.json()}});
+  });
+  if (!outputs.took_stdout()) print(shown.text());
 }
 
 void add_rooflines(HtmlPart& part, const Profile& profile, const Machine& machine,

@@ -7,6 +7,7 @@
 #include "strata/report/roofline_summary.hpp"
 #include "strata/strata.hpp"
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,9 +23,8 @@ inline constexpr Flag html_flag{.name = "html",
 /// The page; standard error says so when this build can only write a plain one.
 std::string page_text(std::string_view title, const std::vector<HtmlPart>& parts);
 
-/// A predicted iteration with its timeline, its network and its rooflines.
-HtmlPart page_part(const PredictedIteration& iteration, const Machine& machine,
-                   const Provenance& provenance);
+/// A result of its own: its name, and the document that --json writes, are all it takes. Profiles
+/// have more to show: cli/profile_page.hpp.
 HtmlPart page_part(const ModelSummary& summary, const Provenance& provenance);
 HtmlPart page_part(const RooflineSummary& summary, const Provenance& provenance);
 HtmlPart page_part(const ConvResults& results, const ConvView& view, const Provenance& provenance);
@@ -34,6 +34,17 @@ HtmlPart page_part(const SweepTable& table, const Provenance& provenance);
 /// where points and answers go.
 void write_sweep_page(const Request& request, const SweepTable& table);
 void check_sweep_page(const Arguments& given);
+
+/// A result that is one document: --json and --html write it, people read the table. What is not
+/// wanted is not made.
+struct ShownDocument {
+  std::string_view title;
+  std::function<std::string()> json;
+  std::function<std::string()> text;
+  const Flag* csv_flag = nullptr;  ///< nullptr: the command has none
+  std::function<std::string()> csv = {};
+};
+void show_document(const Request& request, const Flag& json_flag, const ShownDocument& shown);
 
 /// Rooflines of a profile under a machine, and their pictures for the plain page. A profile or a
 /// machine that lacks what it takes leaves a note instead.

@@ -2,7 +2,7 @@
 #include "cli/catalogue.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/output.hpp"
+#include "cli/html_output.hpp"
 
 #include <fmt/format.h>
 
@@ -20,14 +20,15 @@ constexpr Flag list_json_flag{.name = "json",
                               .value = "FILE",
                               .help = "The lists as JSON; - is standard output.",
                               .offer = Offer::file};
-constexpr Flag list_flags[] = {list_json_flag};
+constexpr Flag list_flags[] = {list_json_flag, html_flag};
 
 int run_list(const Request& request) {
   const std::string_view kind = request.arguments.word(0);
   const Catalogue catalogue = read_catalogue(kind);
-  const auto path = request.arguments.value(list_json_flag);
-  if (path) write_output(*path, to_json(catalogue, {.command = request.command_line}));
-  if (path != "-") print(to_text(catalogue, request.style));
+  show_document(request, list_json_flag,
+                {.title = "What Strata brings along",
+                 .json = [&] { return to_json(catalogue, {.command = request.command_line}); },
+                 .text = [&] { return to_text(catalogue, request.style); }});
   return exit_code::done;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/commands.hpp"
+#include "cli/html_output.hpp"
 #include "cli/machine_command.hpp"
 #include "cli/parse.hpp"
 #include "strata/base/error.hpp"
@@ -25,9 +26,9 @@ constexpr Argument machine_arguments[] = {{.name = "ACTION",
                                            .offer = Offer::machine,
                                            .is_required = false,
                                            .repeats = true}};
-constexpr Flag machine_action_flags[] = {machine_json_flag, machine_output_flag,
-                                         machine_device_flag, machine_quick_flag,
-                                         machine_dry_run_flag};
+constexpr Flag machine_action_flags[] = {
+    machine_json_flag,   machine_csv_flag,   html_flag,           machine_output_flag,
+    machine_device_flag, machine_quick_flag, machine_dry_run_flag};
 
 std::string expected_machines(const MachineSubcommand& action) {
   if (action.most_machines == 0) return "no machine";

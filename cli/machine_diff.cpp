@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/exit_code.hpp"
+#include "cli/html_output.hpp"
 #include "cli/machine_command.hpp"
 #include "cli/output.hpp"
+#include "cli/output_files.hpp"
 #include "strata/base/printable.hpp"
 #include "strata/machine/load_machine.hpp"
+#include "strata/report/csv_cell.hpp"
 #include "strata/report/json_text.hpp"
 #include "strata/report/provenance.hpp"
 #include "strata/report/table.hpp"
@@ -18,7 +21,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr Flag machine_diff_flags[] = {machine_json_flag};
+constexpr Flag machine_diff_flags[] = {machine_json_flag, machine_csv_flag, html_flag};
 
 std::optional<double> ratio_of(const NumberPair& pair) {
   if (!pair.first || !pair.second) return std::nullopt;
@@ -64,22 +67,45 @@ Json pair_item(const NumberPair& pair) {
           {"ratio", json(ratio_of(pair))}};
 }
 
+std::string to_json(const Machine& first, const Machine& second,
+                    const std::vector<NumberPair>& pairs, const Provenance& provenance) {
+  JsonText text;
+  text.add("schema_version", 1);
+  text.add("kind", "machine_diff");
+  text.add("first", first.name);
+  text.add("second", second.name);
+  text.add_list("numbers", pairs, pair_item);
+  text.add("provenance", to_json(provenance));
+  return std::move(text).finish();
+}
+
+std::string to_csv(const std::vector<NumberPair>& pairs) {
+  std::string text = "path,first,second,ratio\n";
+  const auto cell = [](const std::optional<double>& value) {
+    return value ? fmt::format("{}", *value) : "";
+  };
+  for (const NumberPair& pair : pairs)
+    text += fmt::format("{},{},{},{}\n", csv_cell(pair.path), cell(pair.first), cell(pair.second),
+                        cell(ratio_of(pair)));
+  return text;
+}
+
 int run_machine_diff(const Request& request, std::span<const std::string> machines) {
   const Machine first = load_machine(machines[0]);
   const Machine second = load_machine(machines[1]);
   const std::vector<NumberPair> pairs = side_by_side(first, second);
-  const auto path = request.arguments.value(machine_json_flag);
-  if (path) {
-    JsonText text;
-    text.add("schema_version", 1);
-    text.add("kind", "machine_diff");
-    text.add("first", first.name);
-    text.add("second", second.name);
-    text.add_list("numbers", pairs, pair_item);
-    text.add("provenance", to_json(Provenance{request.command_line}));
-    write_output(*path, std::move(text).finish());
-  }
-  if (path != "-") print(to_text(first, second, pairs, request.style));
+  const Provenance provenance{request.command_line};
+  check_outputs(request.arguments, {&machine_json_flag, &machine_csv_flag, &html_flag});
+  OutputFiles outputs(request.arguments);
+  outputs.write(machine_json_flag, [&] { return to_json(first, second, pairs, provenance); });
+  outputs.write(machine_csv_flag, [&] { return to_csv(pairs); });
+  outputs.write(html_flag, [&] {
+    const std::string title = first.name + " and " + second.name;
+    return page_text(title, {{title, to_json(first, second, pairs, provenance)},
+                             {first.title, to_json(first)},
+                             {second.title, to_json(second)}});
+  });
+  if (!outputs.took_stdout()) print(to_text(first, second, pairs, request.style));
   return exit_code::done;
 }
 

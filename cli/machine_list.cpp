@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/exit_code.hpp"
+#include "cli/html_output.hpp"
 #include "cli/machine_command.hpp"
-#include "cli/output.hpp"
 #include "strata/base/units.hpp"
+#include "strata/report/csv_cell.hpp"
 #include "strata/report/json_text.hpp"
 #include "strata/report/provenance.hpp"
 #include "strata/report/table.hpp"
@@ -18,7 +19,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr Flag machine_list_flags[] = {machine_json_flag};
+constexpr Flag machine_list_flags[] = {machine_json_flag, machine_csv_flag, html_flag};
 
 struct MachineLine {
   const Machine* machine;
@@ -87,19 +88,40 @@ Json machine_item(const MachineLine& line) {
   return item;
 }
 
+std::string to_csv(const std::vector<MachineLine>& lines) {
+  std::string text =
+      "name,title,kind,evidence,fp32_vector_flop_per_s,half_matrix_flop_per_s,"
+      "bandwidth_bytes_per_s,on_chip_bytes,balance_flop_per_byte\n";
+  const auto cell = [](const std::optional<double>& value) {
+    return value ? fmt::format("{}", *value) : "";
+  };
+  for (const MachineLine& line : lines) {
+    text += fmt::format("{},{},{},{},{},{},{},{},{}\n", csv_cell(line.machine->name),
+                        csv_cell(line.machine->title), csv_cell(line.machine->kind),
+                        evidence_name(*line.machine), cell(line.fp32_flop_per_s),
+                        cell(line.bf16_matrix_flop_per_s), cell(line.bandwidth_bytes_per_s),
+                        cell(line.on_chip_bytes), cell(line.balance));
+  }
+  return text;
+}
+
 int run_machine_list(const Request& request, std::span<const std::string>) {
   std::vector<MachineLine> lines;
   for (const Machine& machine : shipped_machines()) lines.push_back(line_of(machine));
-  const auto path = request.arguments.value(machine_json_flag);
-  if (path) {
+  const auto document = [&] {
     JsonText text;
     text.add("schema_version", 1);
     text.add("kind", "machines");
     text.add_list("machines", lines, machine_item);
     text.add("provenance", to_json(Provenance{request.command_line}));
-    write_output(*path, std::move(text).finish());
-  }
-  if (path != "-") print(to_text(lines, request.style));
+    return std::move(text).finish();
+  };
+  show_document(request, machine_json_flag,
+                {.title = "Machines",
+                 .json = document,
+                 .text = [&] { return to_text(lines, request.style); },
+                 .csv_flag = &machine_csv_flag,
+                 .csv = [&] { return to_csv(lines); }});
   return exit_code::done;
 }
 

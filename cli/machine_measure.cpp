@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/exit_code.hpp"
+#include "cli/html_output.hpp"
 #include "cli/machine_at_hand.hpp"
 #include "cli/machine_command.hpp"
 #include "cli/output.hpp"
+#include "cli/output_files.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/units.hpp"
 #include "strata/measure/ceilings.hpp"
@@ -20,9 +22,9 @@
 namespace strata {
 namespace {
 
-constexpr Flag machine_measure_flags[] = {machine_device_flag, machine_quick_flag,
-                                          machine_dry_run_flag, machine_json_flag,
-                                          machine_output_flag};
+constexpr Flag machine_measure_flags[] = {
+    machine_device_flag, machine_quick_flag, machine_dry_run_flag,
+    machine_json_flag,   html_flag,          machine_output_flag};
 
 /// "all" (the CPU and every GPU), "cpu", "cuda" (the first GPU), "cuda:N" or "cuda:all".
 struct DeviceChoice {
@@ -136,10 +138,8 @@ int run_machine_measure(const Request& request, std::span<const std::string>) {
   const DeviceChoice choice = device_from(given.value(machine_device_flag).value_or("all"));
   const auto json = given.value(machine_json_flag);
   const auto output = given.value(machine_output_flag);
-  if (json && json == output) {
-    fail(ErrorKind::usage, "--json and --output both write to {}",
-         *json == "-" ? "standard output" : *json);
-  }
+  const auto page = given.value(html_flag);
+  check_outputs(given, {&machine_json_flag, &machine_output_flag, &html_flag});
   const std::vector<Part> parts = parts_of(choice);
   const bool has_many = parts.size() > 1 || (choice.has_all_gpus && !choice.has_cpu);
   if (has_many && (json || output == "-")) {
@@ -152,15 +152,18 @@ int run_machine_measure(const Request& request, std::span<const std::string>) {
     for (const Part& part : parts) print(facts_text(part));
     return exit_code::done;
   }
+  std::vector<HtmlPart> pages;
   for (const Part& part : parts) {
     const Machine machine = measured(part, given.has(machine_quick_flag));
     const std::string text = to_json(machine);
     if (json) write_output(*json, text);
     if (output) write_output(has_many ? path_for_part(*output, part) : std::string(*output), text);
-    if (json != "-" && output != "-")
+    pages.push_back({.name = machine.title, .document = text});
+    if (json != "-" && output != "-" && page != "-")
       print(machine_text(machine, request.style) + (has_many ? "\n" : ""));
     if (!json && !output) keep_for_this_host(part, machine);
   }
+  if (page) write_output(*page, page_text(pages.front().name, pages));
   return exit_code::done;
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/exit_code.hpp"
+#include "cli/html_output.hpp"
 #include "cli/machine_command.hpp"
-#include "cli/output.hpp"
 #include "strata/base/printable.hpp"
 #include "strata/machine/load_machine.hpp"
+#include "strata/report/csv_cell.hpp"
 #include "strata/report/table.hpp"
 
 #include <fmt/format.h>
@@ -15,7 +16,7 @@
 namespace strata {
 namespace {
 
-constexpr Flag machine_show_flags[] = {machine_json_flag};
+constexpr Flag machine_show_flags[] = {machine_json_flag, machine_csv_flag, html_flag};
 constexpr std::size_t least_source_width = 24;
 
 std::string with_unit(const std::optional<double>& value, const char* format) {
@@ -155,11 +156,22 @@ std::string curves_text(const Machine& machine, const TextStyle& style) {
   return '\n' + table.to_text(style);
 }
 
+std::string machine_csv(const Machine& machine) {
+  std::string text = "path,value,source\n";
+  for (const MachineNumber& entry : numbers_of(machine))
+    text += fmt::format("{},{},{}\n", csv_cell(entry.path), entry.number.value,
+                        csv_cell(entry.number.source));
+  return text;
+}
+
 int run_machine_show(const Request& request, std::span<const std::string> machines) {
   const Machine machine = load_machine(machines[0]);
-  const auto path = request.arguments.value(machine_json_flag);
-  if (path) write_output(*path, to_json(machine));
-  if (path != "-") print(machine_text(machine, request.style));
+  show_document(request, machine_json_flag,
+                {.title = machine.title,
+                 .json = [&] { return to_json(machine); },
+                 .text = [&] { return machine_text(machine, request.style); },
+                 .csv_flag = &machine_csv_flag,
+                 .csv = [&] { return machine_csv(machine); }});
   return exit_code::done;
 }
 

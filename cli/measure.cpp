@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/html_output.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/measure_flags.hpp"
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
+#include "cli/profile_page.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/units.hpp"
 #include "strata/measure/this_run.hpp"
@@ -41,8 +43,8 @@ constexpr auto measure_flags = joined_flags(
     std::array<Flag, 8>{measure_iterations_flag, measure_warm_up_flag, optimizer_flag, loss_flag,
                         measure_conv_flag, measure_engine_flag, measure_graph_flag,
                         measure_seed_flag},
-    std::array<Flag, 7>{measure_on_flag, measure_by_flag, measure_layers_flag, measure_json_flag,
-                        measure_csv_flag, measure_trace_flag, measure_dry_run_flag},
+    std::array<Flag, 8>{measure_on_flag, measure_by_flag, measure_layers_flag, measure_json_flag,
+                        measure_csv_flag, measure_trace_flag, html_flag, measure_dry_run_flag},
     import_flags);
 
 /// "timing layers: 3 of 10" on a terminal; nothing elsewhere.
@@ -110,22 +112,26 @@ std::unique_ptr<Prepared> prepared(const Arguments& given, std::string_view mode
   return made;
 }
 
+struct Measured {
+  MeasurementSummary summary;
+  std::optional<Machine> machine;  ///< whose peaks it is held against
+};
+
 /// Nothing when it was interrupted before there was anything to tell.
-std::optional<MeasurementSummary> measured_summary(const Arguments& given,
-                                                   const Prepared& prepared) {
+std::optional<Measured> measured_summary(const Arguments& given, const Prepared& prepared) {
   const ChosenDevice choice = chosen_device(given.value(measure_device_flag));
   const std::unique_ptr<TrainingDevice> device =
       opened(choice, {.dtype = prepared.dtype,
                       .convolution = std::string(given.value(measure_conv_flag).value_or("")),
                       .engine = std::string(given.value(measure_engine_flag).value_or(""))});
-  const std::optional<Machine> machine = machine_of_device(given, choice, device->name());
+  std::optional<Machine> machine = machine_of_device(given, choice, device->name());
   TrainingMeasurement measured = measured_with_progress(prepared.bound, *device, prepared.options);
   if (!measured.has_times()) return std::nullopt;
   MeasurementSummary summary =
       summarize(prepared.bound, std::move(measured), prepared.options, prepared.dtype, machine);
   summary.host = this_host();
   summary.date = this_moment();
-  return summary;
+  return Measured{std::move(summary), std::move(machine)};
 }
 
 int report_interrupt() {
@@ -141,13 +147,19 @@ int run_one(const Request& request) {
     print(plan_text(made->bound, made->options));
     return exit_code::done;
   }
-  const std::optional<MeasurementSummary> summary = measured_summary(given, *made);
-  if (!summary) return report_interrupt();
+  const std::optional<Measured> measured = measured_summary(given, *made);
+  if (!measured) return report_interrupt();
+  const MeasurementSummary* summary = &measured->summary;
   OutputFiles outputs(given);
   outputs.write(measure_json_flag,
                 [&] { return to_json(*summary, {.command = request.command_line}); });
   outputs.write(measure_csv_flag, [&] { return to_csv(*summary); });
   outputs.write(measure_trace_flag, [&] { return to_trace(*summary); });
+  outputs.write(html_flag, [&] {
+    const HtmlPart part =
+        page_part(*summary, made->bound, measured->machine, {.command = request.command_line});
+    return page_text(part.name, {part});
+  });
   if (!outputs.took_stdout()) print(to_text(*summary, view, request.style));
   return summary->measured.is_interrupted ? exit_code::interrupted : exit_code::done;
 }
@@ -163,12 +175,19 @@ int run_several(const Request& request) {
            given.words().size());
   }
   std::vector<NetworkMeasurement> networks;
+  std::vector<HtmlPart> pages;
   bool is_interrupted = false;
   for (const std::string& model : given.words()) {
     NetworkMeasurement network{.model = model};
     try {
-      network.summary = measured_summary(given, *prepared(given, model));
-      if (!network.summary) network.reason = "interrupted";
+      const std::unique_ptr<Prepared> made = prepared(given, model);
+      std::optional<Measured> measured = measured_summary(given, *made);
+      if (!measured) network.reason = "interrupted";
+      if (measured && given.has(html_flag)) {
+        pages.push_back(page_part(measured->summary, made->bound, measured->machine,
+                                  {.command = request.command_line}));
+      }
+      if (measured) network.summary = std::move(measured->summary);
       is_interrupted = !network.summary || network.summary->measured.is_interrupted;
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::usage || error.kind() == ErrorKind::internal) throw;
@@ -179,13 +198,17 @@ int run_several(const Request& request) {
   }
   OutputFiles outputs(given);
   outputs.write(measure_csv_flag, [&] { return to_csv(networks); });
+  if (!pages.empty())
+    outputs.write(html_flag, [&] { return page_text("Measured networks", pages); });
+  else if (given.has(html_flag))
+    print_to_stderr("note: no page is written, as none of the networks was measured\n");
   if (!outputs.took_stdout()) print(to_text(networks, request.style));
   return is_interrupted ? exit_code::interrupted : exit_code::done;
 }
 
 int run_measure(const Request& request) {
   const Arguments& given = request.arguments;
-  check_outputs(given, {&measure_json_flag, &measure_csv_flag, &measure_trace_flag});
+  check_outputs(given, {&measure_json_flag, &measure_csv_flag, &measure_trace_flag, &html_flag});
   return given.words().size() > 1 ? run_several(request) : run_one(request);
 }
 

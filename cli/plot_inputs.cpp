@@ -104,7 +104,8 @@ std::vector<PlottedProfile> plotted_profiles(const Arguments& given) {
 }
 
 Machine machine_of_plot(const Arguments& given, const std::vector<PlottedProfile>& profiles) {
-  return machine_for(given, on_flag, profiles.front().labelled.profile);
+  return machine_for(asked_roofs(given, on_flag),
+                     profiles.front().labelled.profile.subject.machine);
 }
 
 PlottedPrediction plotted_prediction(const Arguments& given, const std::string& word) {

@@ -5,7 +5,9 @@
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
 #include "cli/predict_flags.hpp"
+#include "cli/profile_page.hpp"
 #include "strata/base/units.hpp"
+#include "strata/explain_model.hpp"
 #include "strata/strata.hpp"
 
 #include <algorithm>
@@ -59,6 +61,20 @@ PredictView predict_view(const Arguments& given) {
   return view;
 }
 
+/// With what limits the iteration, which is predicted again for what-ifs.
+std::string predict_page(const Graph& graph, const Machine& machine, const PredictRequest& wanted,
+                         const PredictedIteration& iteration, const Provenance& provenance) {
+  const PredictionFacts facts = facts_of(iteration.summary);
+  const Machine roofs = as_asked(machine, wanted.hardware);
+  const Explanation explanation =
+      explain({.profile = iteration.summary.profile,
+               .machine = roofs,
+               .facts = &facts,
+               .predict_again = predict_again(graph, machine, wanted, iteration.summary.hardware)});
+  const HtmlPart part = page_part(iteration, roofs, explanation, provenance);
+  return page_text(part.name, {part});
+}
+
 int run_predict(const Request& request) {
   const Arguments& given = request.arguments;
   const PredictView view = predict_view(given);
@@ -77,8 +93,7 @@ int run_predict(const Request& request) {
   outputs.write(predict_trace_flag,
                 [&] { return to_trace(iteration.program, iteration.prediction); });
   outputs.write(html_flag, [&] {
-    const HtmlPart part = page_part(iteration, machine, {.command = request.command_line});
-    return page_text(part.name, {part});
+    return predict_page(graph, machine, wanted, iteration, {.command = request.command_line});
   });
   if (!outputs.took_stdout()) print(to_text(iteration.summary, view, request.style));
   return exit_code::done;

@@ -30,22 +30,27 @@ std::optional<StoredProfile> stored_profile(const std::string& word) {
   }
 }
 
-Machine machine_for(const Arguments& given, const Flag& on, const Profile& profile) {
+AskedRoofs asked_roofs(const Arguments& given, const Flag& on) {
   const auto name = given.value(on);
+  return {.on = name ? std::optional<std::string>(*name) : std::nullopt,
+          .settings = given.values(set_flag)};
+}
+
+Machine machine_for(const AskedRoofs& asked, std::string_view own) {
   Machine machine;
-  if (name) {
-    machine = load_machine(*name);
-  } else if (profile.subject.machine.empty()) {
+  if (asked.on) {
+    machine = load_machine(*asked.on);
+  } else if (own.empty()) {
     machine = default_machine();
   } else {
     try {
-      machine = load_machine(profile.subject.machine);
+      machine = load_machine(own);
     } catch (Error& error) {
       error.add_context("the machine of the profile (give --on)");
       throw;
     }
   }
-  for (const std::string& assignment : given.values(set_flag)) set_field(machine, assignment);
+  for (const std::string& assignment : asked.settings) set_field(machine, assignment);
   return machine;
 }
 

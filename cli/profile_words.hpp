@@ -9,6 +9,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 /// What commands share that take a profile, or a model to be predicted in its place.
 namespace strata {
@@ -24,8 +26,19 @@ std::optional<StoredProfile> stored_profile(const std::string& word);
 /// Whether the word names a network that is built in.
 bool names_network(std::string_view word);
 
-/// What --on names, else the machine of the profile, else the one at hand; with what --set changes.
-Machine machine_for(const Arguments& given, const Flag& on, const Profile& profile);
+/// Whose roofs somebody asked for: --on, and what --set changes.
+struct AskedRoofs {
+  std::optional<std::string> on = {};
+  std::vector<std::string> settings = {};
+
+  bool is_empty() const { return !on && settings.empty(); }
+};
+/// Of a command that has --set, too.
+AskedRoofs asked_roofs(const Arguments& given, const Flag& on);
+
+/// The machine that was asked for, else the one that the profile names (`own`), else the one at
+/// hand; with what was set.
+Machine machine_for(const AskedRoofs& asked, std::string_view own);
 
 /// Flags that only a prediction can follow: an error (usage) names the first that was given and is
 /// not among `allowed`.

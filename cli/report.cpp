@@ -3,7 +3,9 @@
 #include "cli/exit_code.hpp"
 #include "cli/html_output.hpp"
 #include "cli/output.hpp"
+#include "cli/profile_page.hpp"
 #include "strata/base/error.hpp"
+#include "strata/machine/load_machine.hpp"
 #include "strata/profile/read_profile.hpp"
 #include "strata/report/json_text.hpp"
 
@@ -36,41 +38,78 @@ constexpr Flag report_roofs_on_flag{.name = "on",
                                     .offer = Offer::machine};
 constexpr Flag report_flags[] = {report_out_flag, title_flag, report_roofs_on_flag};
 
-/// Whose roofs a profile lies under: --on, else the machine it names.
-std::optional<Machine> machine_for(const Profile& profile, const Arguments& given, HtmlPart& part) {
-  if (const auto on = given.value(report_roofs_on_flag)) return load_machine(*on);
-  if (profile.subject.machine.empty()) {
-    part.notes.emplace_back("no rooflines: the profile names no machine; give --on MACHINE");
-    return std::nullopt;
-  }
-  try {
-    return load_machine(profile.subject.machine);
-  } catch (const Error& error) {
-    part.notes.push_back(fmt::format("no rooflines: {}; give --on MACHINE", error.what()));
-    return std::nullopt;
-  }
-}
+/// Documents that are shown as they are, and a list that each of them has.
+struct ShownKind {
+  std::string_view kind;
+  const char* list;
+};
+constexpr ShownKind shown_kinds[] = {{"roofline", "profiles"},    {"model", "layers"},
+                                     {"comparison", "rows"},      {"explanation", "findings"},
+                                     {"machine_diff", "numbers"}, {"machines", "machines"},
+                                     {"reproduction", "findings"}};
 
-HtmlPart profile_part(std::string name, std::string text, const Arguments& given,
-                      const Provenance& provenance) {
-  const Profile profile = read_profile(text);
-  HtmlPart part{.name = std::move(name), .document = std::move(text)};
-  if (const auto machine = machine_for(profile, given, part))
-    add_rooflines(part, profile, *machine, provenance);
-  return part;
-}
+/// Reads a JSON document up to its `kind`, which stands near its beginning: rows may be many.
+class KindFinder : public nlohmann::json_sax<Json> {
+ public:
+  std::optional<std::string> found;
+  bool is_object = false;
 
-/// What kind of result a JSON document says it is; nothing when it is none.
+  bool null() override { return end_value(); }
+  bool boolean(bool) override { return end_value(); }
+  bool number_integer(number_integer_t) override { return end_value(); }
+  bool number_unsigned(number_unsigned_t) override { return end_value(); }
+  bool number_float(number_float_t, const string_t&) override { return end_value(); }
+  bool binary(binary_t&) override { return end_value(); }
+  bool string(string_t& text) override {
+    if (depth_ == 1 && is_kind_) found = text;
+    return !found && end_value();
+  }
+  bool start_object(std::size_t) override {
+    if (depth_ == 0) is_object = true;
+    ++depth_;
+    return true;
+  }
+  bool key(string_t& name) override {
+    is_kind_ = depth_ == 1 && name == "kind";
+    return true;
+  }
+  bool end_object() override { return end_nested(); }
+  bool start_array(std::size_t) override {
+    ++depth_;
+    return true;
+  }
+  bool end_array() override { return end_nested(); }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception&) override {
+    return false;
+  }
+
+ private:
+  bool end_value() {
+    is_kind_ = false;
+    return true;
+  }
+  bool end_nested() {
+    --depth_;
+    return end_value();
+  }
+
+  int depth_ = 0;
+  bool is_kind_ = false;
+};
+
+/// What kind of result a JSON document says it is; empty when it does not say, nothing when it is
+/// no such document.
 std::optional<std::string> kind_in(const std::string& text) {
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) return std::nullopt;
-  const auto kind = json.find("kind");
-  return kind != json.end() && kind->is_string() ? kind->get<std::string>() : "";
+  KindFinder finder;
+  const bool is_whole = Json::sax_parse(text, &finder);
+  if (finder.found) return finder.found;
+  return is_whole && finder.is_object ? std::optional<std::string>("") : std::nullopt;
 }
 
 /// A list that the page goes through must be one.
 void expect_list(const std::string& text, const char* key) {
-  const Json json = Json::parse(text);
+  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded()) fail(ErrorKind::input, "the JSON document is not complete");
   const auto found = json.find(key);
   if (found == json.end() || !found->is_array())
     fail(ErrorKind::input, "a document of this kind has a list '{}'", key);
@@ -84,12 +123,21 @@ HtmlPart part_in(const std::string& path, const Arguments& given, const Provenan
   std::string text = profile_file_text(path);
   std::string name = fs::path(path).stem().string();
   const auto kind = is_database(text) ? std::nullopt : kind_in(text);
-  if (kind == "roofline" || kind == "model") {
-    expect_list(text, kind == "model" ? "layers" : "profiles");
+  for (const ShownKind& shown : shown_kinds) {
+    if (kind != shown.kind) continue;
+    expect_list(text, shown.list);
     return {.name = std::move(name), .document = std::move(text)};
   }
-  if (kind && *kind != "convolutions" && looks_like_profile(text))
-    return profile_part(std::move(name), std::move(text), given, provenance);
+  if (kind && text.find("\"strata_machine\"") != text.npos) {
+    Machine machine = load_machine(path);
+    return {.name = machine.title, .document = to_json(machine)};
+  }
+  if (kind && *kind != "convolutions" && looks_like_profile(text)) {
+    const auto on = given.value(report_roofs_on_flag);
+    const AskedRoofs asked{.on = on ? std::optional<std::string>(*on) : std::nullopt};
+    Profile profile = read_profile(text);
+    return page_part(std::move(name), {std::move(profile), std::move(text)}, asked, provenance);
+  }
   if (kind == "convolutions" || text.find("\"kind\":\"convolutions\"") < text.find('\n')) {
     HtmlPart part = page_part(read_conv_results(text), {}, provenance);
     part.name = std::move(name);
@@ -97,8 +145,8 @@ HtmlPart part_in(const std::string& path, const Arguments& given, const Provenan
   }
   if (kind) {
     fail(ErrorKind::input,
-         "no profile, roofline, model, convolutions or points of a sweep{}; give what --json of "
-         "predict, roofline, show or conv wrote, or --csv, --jsonl or --db of sweep",
+         "no profile, roofline, model, convolutions or points of a sweep{}; give what --json of a "
+         "command wrote, or --csv, --jsonl or --db of sweep",
          kind->empty() ? "" : fmt::format(", but '{}'", *kind));
   }
   const SweepTable points = read_sweep_table(path);

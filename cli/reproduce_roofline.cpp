@@ -1,23 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/reproduce_roofline.hpp"
-
 #include "cli/interrupt.hpp"
 #include "cli/measure_flags.hpp"
 #include "cli/output.hpp"
+#include "cli/studies.hpp"
 #include "strata/base/embedded.hpp"
 #include "strata/base/error.hpp"
 #include "strata/reproduce/measured_sweeps.hpp"
+#include "strata/reproduce/roofline_study.hpp"
 
 #include <fmt/format.h>
 
 #include <map>
+#include <optional>
 #include <utility>
 
 namespace strata {
 namespace {
 
-constexpr std::string_view how_to_measure =
-    "measure with `strata reproduce roofline --run --device cuda`";
+constexpr std::string_view how_to_measure = "measure with `strata reproduce roofline --run`";
+
+/// What was measured, and where it is from.
+struct MeasuredSide {
+  std::optional<RooflineStudy> study;
+  std::string notes;  ///< lines for people: origin, or why there is nothing; what did not run
+  bool is_interrupted = false;
+};
 
 const EmbeddedFile* shipped_roofline(std::string_view name) {
   for (const EmbeddedFile& file : embedded_roofline_results()) {
@@ -27,13 +34,13 @@ const EmbeddedFile* shipped_roofline(std::string_view name) {
 }
 
 /// The one named, the one that ships with the sweeps, or the one that `strata measure` would take.
-Machine machine_of_sweeps(const Arguments& given, const MeasuredSweeps& sweeps) {
-  if (const auto name = given.value(sweeps_on_flag)) return load_machine(*name);
+Machine machine_of_sweeps(const StudyRequest& request, const MeasuredSweeps& sweeps) {
+  if (request.machine) return load_machine(*request.machine);
   if (const EmbeddedFile* file = shipped_roofline("machine")) {
     Machine machine = read_machine(file->text);
     if (machine.title.starts_with(sweeps.device)) return machine;
   }
-  const ChosenDevice device = chosen_device(given.value(sweeps_device_flag));
+  const ChosenDevice device = chosen_device(request.device);
   if (const auto machine = machine_at_hand_of(device, sweeps.device)) return *machine;
   fail(ErrorKind::usage,
        "whose roofs? no machine called '{}' ships or was measured here; give --on MACHINE, or run "
@@ -67,15 +74,16 @@ std::string reasons_of(const MeasuredSweeps& sweeps) {
   return text;
 }
 
-MeasuredSide side_of(const Arguments& given, const MeasuredSweeps& sweeps, std::string_view where) {
-  return {study_of(sweeps, machine_of_sweeps(given, sweeps)),
+MeasuredSide side_of(const StudyRequest& request, const MeasuredSweeps& sweeps,
+                     std::string_view where) {
+  return {study_of(sweeps, machine_of_sweeps(request, sweeps)),
           origin_of(sweeps, where) + reasons_of(sweeps)};
 }
 
-MeasuredSweeps run_sweeps(const Request& request, const std::string& path,
-                          const InterruptWatch& interrupts,
-                          const std::function<void(double)>& progress) {
-  const ChosenDevice device = chosen_device(request.arguments.value(sweeps_device_flag));
+MeasuredSweeps run_sweeps(const StudyRequest& request, const std::string& path,
+                          const InterruptWatch& interrupts) {
+  const ChosenDevice device = chosen_device(request.device.value_or("cuda"));
+  const auto progress = study_progress(request, "measuring");
   SweepProtocol protocol;
   if (device.is_gpu) {
     protocol.counted_gpu = device.index;
@@ -86,37 +94,57 @@ MeasuredSweeps run_sweeps(const Request& request, const std::string& path,
                         {.open = [&](DType dtype) { return opened(device, {.dtype = dtype}); },
                          .on_point =
                              [&](const MeasuredSweeps& sweeps, double share) {
-                               write_output(path, to_json(sweeps, request.command_line));
-                               progress(share);
+                               write_output(path, to_json(sweeps, request.command));
+                               if (progress) progress(share);
                              },
                          .is_interrupted = [&] { return interrupts.was_asked(); }});
 }
 
-}  // namespace
-
-MeasuredSide measured_side(const Request& request, std::optional<std::string_view> from,
-                           const std::function<void(double)>& progress) {
-  const Arguments& given = request.arguments;
-  if (from) return side_of(given, load_measured_sweeps(std::string(*from)), *from);
-  if (const auto run = given.value(sweeps_run_flag)) {
-    const std::string path(*run);
-    const InterruptWatch interrupts;
-    const MeasuredSweeps sweeps = run_sweeps(request, path, interrupts, progress);
-    const std::string where = fmt::format("written to {}", path);
-    MeasuredSide side;
-    try {
-      side = side_of(given, sweeps, where);
-    } catch (const Error& error) {  // what was measured is in the file; it can be shown later
-      side.notes = fmt::format("{}{}not shown here: {}\n", origin_of(sweeps, where),
-                               reasons_of(sweeps), error.what());
-    }
-    side.is_interrupted = interrupts.was_asked();
-    return side;
+MeasuredSide measured_anew(const StudyRequest& request) {
+  const std::string& path = *request.run;
+  const InterruptWatch interrupts;
+  const MeasuredSweeps sweeps = run_sweeps(request, path, interrupts);
+  const std::string where = fmt::format("written to {}", path);
+  MeasuredSide side;
+  try {
+    side = side_of(request, sweeps, where);
+  } catch (const Error& error) {  // what was measured is in the file; it can be shown later
+    side.notes = fmt::format("{}{}not shown here: {}\n", origin_of(sweeps, where),
+                             reasons_of(sweeps), error.what());
   }
+  side.is_interrupted = interrupts.was_asked();
+  return side;
+}
+
+/// Of a file of --run; else of --run itself; else what ships.
+MeasuredSide measured_side(const StudyRequest& request) {
+  if (request.from) return side_of(request, load_measured_sweeps(*request.from), *request.from);
+  if (request.run) return measured_anew(request);
   if (const EmbeddedFile* file = shipped_roofline("sweeps"))
-    return side_of(given, read_measured_sweeps(file->text), "ships with this program");
+    return side_of(request, read_measured_sweeps(file->text), "ships with this program");
   return {std::nullopt,
           fmt::format("no measured sweeps ship with this program: {}\n", how_to_measure)};
+}
+
+}  // namespace
+
+StudyResult run_roofline_study(const StudyRequest& request) {
+  MeasuredSide side = measured_side(request);
+  const RooflineStudy study = predict_roofline_study(study_progress(request, "sweeps"));
+  const RooflineStudy* measured = side.study ? &*side.study : nullptr;
+  return {
+      .title =
+          "Time-Based Roofline for Deep Learning Performance Analysis (2020), predicted "
+          "on its V100",
+      .place = "network",
+      .rule =
+          "as printed, in the direction it claims, proportional and constant within 10 %, "
+          "almost equal within 20 %; rows without a verdict claim nothing of it",
+      .findings = roofline_findings(study, measured),
+      .figures = request.wants_figures ? roofline_figures(study, measured) : std::vector<Figure>{},
+      .measured = measured == nullptr ? "" : measured->title,
+      .notes = std::move(side.notes),
+      .is_interrupted = side.is_interrupted};
 }
 
 }  // namespace strata

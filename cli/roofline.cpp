@@ -2,18 +2,16 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/html_output.hpp"
-#include "cli/machine_at_hand.hpp"
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
 #include "cli/predict_flags.hpp"
+#include "cli/profile_words.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/units.hpp"
-#include "strata/profile/read_profile.hpp"
 #include "strata/report/chart/png.hpp"
 #include "strata/report/roofline_summary.hpp"
 #include "strata/report/write_file.hpp"
 #include "strata/strata.hpp"
-#include "strata/zoo/zoo.hpp"
 
 #include <fmt/format.h>
 
@@ -99,41 +97,12 @@ std::vector<RooflineKind> kinds_of(const Arguments& given) {
           RooflineKind::combined};
 }
 
-bool is_built_in(std::string_view word) {
-  return word.find('/') == word.npos && find_network(word.substr(0, word.find(':'))) != nullptr;
-}
-
-/// The profile in that file; nothing when it is a network.
-std::optional<Profile> profile_in(const std::string& word) {
-  if (is_built_in(word) || !fs::is_regular_file(word)) return std::nullopt;
-  try {
-    const std::string text = profile_file_text(word);
-    if (!looks_like_profile(text)) return std::nullopt;
-    return read_profile(text);
-  } catch (Error& error) {
-    error.add_context(word);
-    throw;
-  }
-}
-
-Machine machine_of_profiles(const std::vector<std::optional<Profile>>& profiles) {
+/// Under the roofs of the first profile that names a machine.
+std::string_view machine_named_by(const std::vector<std::optional<Profile>>& profiles) {
   for (const std::optional<Profile>& profile : profiles) {
-    if (!profile || profile->subject.machine.empty()) continue;
-    try {
-      return load_machine(profile->subject.machine);
-    } catch (Error& error) {
-      error.add_context("the machine of the profile (give --on)");
-      throw;
-    }
+    if (profile && !profile->subject.machine.empty()) return profile->subject.machine;
   }
-  return default_machine();
-}
-
-Machine roof_machine(const Arguments& given, const std::vector<std::optional<Profile>>& profiles) {
-  const auto on = given.value(roofline_roofs_on_flag);
-  Machine machine = on ? load_machine(*on) : machine_of_profiles(profiles);
-  for (const std::string& assignment : given.values(set_flag)) set_field(machine, assignment);
-  return machine;
+  return {};
 }
 
 Profile predicted(const std::string& model, const Machine& machine, const Arguments& given) {
@@ -232,11 +201,15 @@ int run_roofline(const Request& request) {
           ? ~std::size_t{0}
           : static_cast<std::size_t>(parse_whole_number(*top_text, "--top (or all)"));
   std::vector<std::optional<Profile>> profiles;
-  for (const std::string& word : given.words()) profiles.push_back(profile_in(word));
+  for (const std::string& word : given.words()) {
+    std::optional<StoredProfile> stored = stored_profile(word);
+    profiles.push_back(stored ? std::optional(std::move(stored->profile)) : std::nullopt);
+  }
   const bool has_model =
       std::any_of(profiles.begin(), profiles.end(), [](const auto& profile) { return !profile; });
   if (!has_model) refuse_sizes_without_model(given);
-  const Machine machine = roof_machine(given, profiles);
+  const Machine machine =
+      machine_for(asked_roofs(given, roofline_roofs_on_flag), machine_named_by(profiles));
   const RooflineSummary summary = summarize_roofline(labelled(given, std::move(profiles), machine),
                                                      machine, roof, by, given.has(label_flag));
 

@@ -55,8 +55,10 @@ export async function open(file, { hash = "", width = 1300, height = 900, scheme
     void dialog.dismiss();
   });
   page.on("request", (request) => {
-    if (!request.url().startsWith("file:") && !request.url().startsWith("data:,"))
-      page.faults.push(`request: ${request.url()}`);
+    const isInside = ["file:", "data:,", "data:image/svg+xml;", "blob:"].some((each) =>
+      request.url().startsWith(each),
+    );
+    if (!isInside) page.faults.push(`request: ${request.url()}`);
   });
   await page.goto(pathToFileURL(join(folder, file)).href + hash);
   await page.waitForSelector("main");

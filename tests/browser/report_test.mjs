@@ -13,6 +13,7 @@ after(end);
 const machine = ["--on", "rtx-2080-ti", "--capacity", "128MB"];
 strata("predict", "resnet50", ...machine, "--json", "large.json", "--html", "large.html");
 strata("predict", "resnet50", "--on", "rtx-2080-ti", "--capacity", "64MB", "--json", "small.json");
+strata("explain", "large.json", "--json", "explained.json");
 const profile = json("large.json");
 const cells = (page, row, key) =>
   page.locator(`#layers .body .row`).nth(row).locator(`[data-key=${key}]`).textContent();
@@ -49,8 +50,11 @@ test("the summary says what the JSON says", async () => {
   );
   const findings = await texts(page.locator("#summary ol.findings").first().locator(".what"));
   assert.equal(findings.length, 3);
-  const best = [...profile.alternatives].sort((a, b) => b.samples_per_s_ratio - a.samples_per_s_ratio)[0];
-  assert.ok(findings[0].includes(best.change), findings[0]);
+  const { findings: found } = json("explained.json");
+  findings.forEach((text, at) => {
+    assert.ok(text.includes(found[at].title), `${text} is not ${found[at].title}`);
+    near(seconds(text.match(/([\d.]+ [mµn]?s), [\d.]+ % of/)[1]), found[at].cost_s, "cost of a finding");
+  });
   await picture(page, "summary");
   quiet(page);
   await page.close();

@@ -364,7 +364,7 @@ test("100,000 rows scroll, sort and filter at once", async () => {
   await view(page, "summary");
   assert.match(
     await page.locator("#summary .note").textContent(),
-    /no rooflines: the profile names no machine/,
+    /no findings and no rooflines: the profile names no machine/,
   );
   quiet(page);
   await page.close();

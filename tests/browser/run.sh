@@ -17,3 +17,4 @@ export STRATA STRATA_WITHOUT_LIBRARIES STRATA_WEB CHROMIUM
 tests=$(dirname -- "${BASH_SOURCE[0]}")
 node "$tests/report_test.mjs"
 node "$tests/results_test.mjs"
+node "$tests/documents_test.mjs"

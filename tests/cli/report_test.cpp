@@ -64,6 +64,75 @@ TEST_F(ReportCommand, every_command_writes_a_page) {
   EXPECT_NE(read(at("all.html")).find("<title>All of it</title>"), std::string::npos);
 }
 
+TEST_F(ReportCommand, results_without_rows_are_pages_too) {
+  const std::string a = at("a.json");
+  const std::string b = at("b.json");
+  ASSERT_EQ(run({"predict", "lenet5", "--json", a}).exit_code, 0);
+  ASSERT_EQ(run({"predict", "lenet5", "--batch", "64", "--json", b}).exit_code, 0);
+  const std::vector<std::vector<std::string>> commands = {
+      {"measure", "lenet5", "--iterations", "1"},
+      {"measure", "lenet5", "lenet5:variant=caffe", "--iterations", "1"},
+      {"compare", a, b},
+      {"explain", a},
+      {"explain", "lenet5"},
+      {"machine", "show", "h200"},
+      {"machine", "diff", "v100", "h200"},
+      {"machine", "list"},
+      {"list"},
+      {"doctor"},
+      {"reproduce", "roofline"}};
+  for (std::vector<std::string> command : commands) {
+    command.insert(command.end(), {"--html", at("page.html")});
+    const Outcome outcome = run(command);
+    EXPECT_EQ(outcome.exit_code, 0) << command[0] << ": " << outcome.err;
+    EXPECT_NE(outcome.out, "") << command[0];  // a page does not replace the table
+    expect_page(at("page.html"));
+    fs::remove(at("page.html"));
+  }
+}
+
+TEST_F(ReportCommand, shows_any_document_that_a_command_wrote) {
+  const std::string a = at("a.json");
+  ASSERT_EQ(run({"predict", "lenet5", "--json", a}).exit_code, 0);
+  ASSERT_EQ(run({"compare", a, a, "--json", at("c.json")}).exit_code, 0);
+  ASSERT_EQ(run({"explain", a, "--json", at("e.json")}).exit_code, 0);
+  ASSERT_EQ(run({"machine", "show", "h200", "--json", at("m.json")}).exit_code, 0);
+  ASSERT_EQ(run({"machine", "diff", "v100", "h200", "--json", at("d.json")}).exit_code, 0);
+  ASSERT_EQ(run({"reproduce", "roofline", "--json", at("r.json")}).exit_code, 0);
+  const Outcome outcome = run({"report", at("c.json"), at("e.json"), at("m.json"), at("d.json"),
+                               at("r.json"), "-o", at("all.html")});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  expect_page(at("all.html"));
+  const Outcome other =
+      run({"report", write("x.json", R"({"kind":"comparison"})"), "-o", at("x.html")});
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_NE(other.err.find("has a list 'rows'"), std::string::npos) << other.err;
+}
+
+TEST_F(ReportCommand, findings_need_a_machine_and_say_so) {
+  const std::string profile = write(
+      "p.json",
+      R"({"schema_version":1,"evidence":"measured","layers":[{"layer":"a","pass":"forward","time_s":1,)"
+      R"("flop":1,"traffic_in_bytes":1,"traffic_out_bytes":1,"launches":1}]})");
+  EXPECT_EQ(run({"report", profile, "-o", at("p.html")}).exit_code, 0);
+  const Outcome unknown = run({"report", profile, "--on", "no-such", "-o", at("q.html")});
+  EXPECT_EQ(unknown.exit_code, 2) << unknown.err;  // what was asked for must be there
+  EXPECT_EQ(run({"report", profile, "--on", "h200", "-o", at("r.html")}).exit_code, 0);
+  EXPECT_GT(read(at("r.html")).size(), read(at("p.html")).size());  // with findings and rooflines
+}
+
+TEST_F(ReportCommand, all_studies_are_one_result) {
+  const Outcome outcome = run({"reproduce", "all", "--csv", at("all.csv"), "--json", "-"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const std::string csv = read(at("all.csv"));
+  for (const char* study : {"analytical", "roofline", "convolution"}) {
+    EXPECT_NE(outcome.out.find(fmt::format(R"({{"name":"{}","title":)", study)), std::string::npos);
+    EXPECT_NE(csv.find(fmt::format("\n{},", study)), std::string::npos);
+  }
+  EXPECT_EQ(run({"reproduce", "all", "--from", at("all.csv")}).exit_code, 2);
+  EXPECT_EQ(run({"reproduce", "roofline", "--csv", "-", "--json", "-"}).exit_code, 2);
+}
+
 TEST_F(ReportCommand, says_when_it_can_only_write_a_plain_page) {
   const Outcome outcome = run({"show", "lenet5", "--html", at("m.html")});
   EXPECT_EQ(outcome.exit_code, 0);

@@ -25,7 +25,7 @@ export interface Frame {
   height: number;
 }
 
-export const margin = { top: 10, right: 14, bottom: 44, left: 88 };
+export const margin = { top: 10, right: 14, bottom: 44, left: 98 };
 let clips = 0;
 
 export function scaleOf(axis: Axis, range: [number, number]): Scale {

@@ -3,7 +3,7 @@
 import { h, menu, name } from "./dom";
 import { Marks } from "./links";
 import { rowsOf, type GroupKey, type Row } from "./rows";
-import { isProfile } from "./schema";
+import { isProfile, type ComparisonDocument } from "./schema";
 import { format } from "./units";
 import { remade, type Context, type View } from "./view";
 
@@ -16,7 +16,7 @@ export interface Pair {
   second: number | null;
 }
 
-type By = "row" | "layer" | "op" | "pass";
+type By = "row" | "layer" | "op" | "block" | "pass";
 
 /// One result may have its backward pass in two parts where the other has it in one: the coarser names win.
 function passNames(first: Row[], second: Row[]): (pass: string) => string {
@@ -78,44 +78,106 @@ function line(pair: Pair, most: number, marks: Marks): HTMLElement {
   return row;
 }
 
-function render(context: Context, element: HTMLElement): void {
-  const { report, state } = context;
+interface Compared {
+  names: [string, string];
+  rows: [Row[], Row[]];
+  controls: HTMLElement[];
+}
+
+/// Of a comparison that the program made, what it says; else of two profiles of the page.
+function comparedIn(context: Context): Compared | null {
+  const { report, state, part } = context;
+  if (part.document.kind === "comparison") {
+    const document = part.document as ComparisonDocument;
+    const side = (key: "a" | "b") =>
+      document.rows.flatMap((row, index): Row[] =>
+        row[key] === null
+          ? []
+          : [
+              {
+                index,
+                layer: row.layer,
+                pass: row.pass,
+                op: row.op,
+                block: row.block,
+                class: "",
+                bound: "",
+                cause: "",
+                numbers: { ...row[key] },
+              },
+            ],
+      );
+    return { names: [document.a.file, document.b.file], rows: [side("a"), side("b")], controls: [] };
+  }
   const profiles = report.parts
-    .map((part, at) => ({ part, at }))
-    .filter(({ part }) => isProfile(part.document));
+    .map((each, at) => ({ part: each, at }))
+    .filter((each) => isProfile(each.part.document));
+  const pick = (key: string, otherwise: number) =>
+    profiles.find(({ at }) => String(at) === state.get(key)) ?? profiles[otherwise];
+  const [a, b] = [pick("cmpa", 0), pick("cmpb", 1)];
+  if (!a || !b) return null;
+  const choices = profiles.map((each) => ({ value: String(each.at), label: each.part.name }));
+  return {
+    names: [a.part.name, b.part.name],
+    rows: [rowsOf(a.part)?.rows ?? [], rowsOf(b.part)?.rows ?? []],
+    controls: [
+      menu("first", choices, String(a.at), (value) => state.set("cmpa", value)),
+      menu("second", choices, String(b.at), (value) => state.set("cmpb", value)),
+    ],
+  };
+}
+
+const groupings: { value: By; label: string }[] = [
+  { value: "row", label: "layer and pass" },
+  { value: "layer", label: "layer" },
+  { value: "op", label: "type" },
+  { value: "block", label: "block" },
+  { value: "pass", label: "pass" },
+];
+
+function pairTable(names: [string, string], pairs: Pair[], marks: Marks): HTMLElement {
+  const most = Math.abs((pairs[0]?.second ?? 0) - (pairs[0]?.first ?? 0));
+  const head = ["", ...names, "difference", "ratio", ""];
+  return h(
+    "div",
+    { class: "wide tall" },
+    h(
+      "table",
+      { class: "small compare" },
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          ...head.map((each, i) => h("th", { class: i > 0 && i < 5 ? "n" : undefined }, h("bdi", {}, each))),
+        ),
+      ),
+      h("tbody", {}, ...pairs.slice(0, mostLines).map((pair) => line(pair, most, marks))),
+    ),
+  );
+}
+
+function render(context: Context, element: HTMLElement): void {
+  const { state } = context;
   const marks = new Marks(context.links);
   const body = h("div", {});
   element.append(body);
   remade(context, ["cmpa", "cmpb", "cmpby"], () => {
     marks.clear();
-    const pick = (key: string, otherwise: number) =>
-      profiles.find(({ at }) => String(at) === state.get(key)) ?? profiles[otherwise];
-    const [a, b] = [pick("cmpa", 0), pick("cmpb", 1)];
-    if (!a || !b) return;
-    const by = (state.get("cmpby") || "row") as By;
-    const pairs = pairsOf(rowsOf(a.part)?.rows ?? [], rowsOf(b.part)?.rows ?? [], by);
+    const compared = comparedIn(context);
+    if (!compared) return;
+    const by = groupings.find((each) => each.value === state.get("cmpby"))?.value ?? "row";
+    const pairs = pairsOf(compared.rows[0], compared.rows[1], by);
     const sum = (side: "first" | "second") => pairs.reduce((all, pair) => all + (pair[side] ?? 0), 0);
     const [first, second] = [sum("first"), sum("second")];
-    const most = Math.abs((pairs[0]?.second ?? 0) - (pairs[0]?.first ?? 0));
-    const choices = profiles.map(({ part, at }) => ({ value: String(at), label: part.name }));
-    const head = ["", a.part.name, b.part.name, "difference", "ratio", ""];
+    const [a, b] = compared.names;
     body.replaceChildren(
       h(
         "div",
         { class: "controls" },
-        menu("first", choices, String(a.at), (value) => state.set("cmpa", value)),
-        menu("second", choices, String(b.at), (value) => state.set("cmpb", value)),
-        menu(
-          "by",
-          [
-            { value: "row", label: "layer and pass" },
-            { value: "layer", label: "layer" },
-            { value: "op", label: "type" },
-            { value: "pass", label: "pass" },
-          ],
-          by,
-          (value) => state.set("cmpby", value),
-        ),
+        ...compared.controls,
+        menu("by", groupings, by, (value) => state.set("cmpby", value)),
       ),
       h(
         "p",
@@ -123,29 +185,10 @@ function render(context: Context, element: HTMLElement): void {
         h(
           "bdi",
           {},
-          `${b.part.name} takes ${format(second, "s")} where ${a.part.name} takes ${format(first, "s")}: ${first > 0 ? format(second / first, "ratio") : "–"}.`,
+          `${b} takes ${format(second, "s")} where ${a} takes ${format(first, "s")}: ${first > 0 ? format(second / first, "ratio") : "–"}.`,
         ),
       ),
-      h(
-        "div",
-        { class: "wide tall" },
-        h(
-          "table",
-          { class: "small compare" },
-          h(
-            "thead",
-            {},
-            h(
-              "tr",
-              {},
-              ...head.map((each, i) =>
-                h("th", { class: i > 0 && i < 5 ? "n" : undefined }, h("bdi", {}, each)),
-              ),
-            ),
-          ),
-          h("tbody", {}, ...pairs.slice(0, mostLines).map((pair) => line(pair, most, marks))),
-        ),
-      ),
+      pairTable(compared.names, pairs, marks),
       pairs.length > mostLines
         ? h("p", { class: "dim" }, `the ${mostLines} largest differences of ${pairs.length}`)
         : "",
@@ -156,6 +199,8 @@ function render(context: Context, element: HTMLElement): void {
 export const compareView: View = {
   id: "compare",
   title: "Compare",
-  fits: (context) => context.report.parts.filter((part) => isProfile(part.document)).length > 1,
+  fits: (context) =>
+    context.part.document.kind === "comparison" ||
+    context.report.parts.filter((part) => isProfile(part.document)).length > 1,
   render,
 };

@@ -16,6 +16,20 @@ interface Grid {
   cell(point: number, strategy: string): ConvCell | undefined;
 }
 
+/// The letters of `strata conv --sweep`, in words.
+const axisNames = new Map([
+  ["b", "batch size"],
+  ["i", "image side"],
+  ["c", "channels"],
+  ["f", "filters"],
+  ["k", "kernel side"],
+  ["s", "stride"],
+]);
+
+function axisName(series: string): string {
+  return axisNames.get(series) ?? series;
+}
+
 function gridOf(document: ConvDocument, series: ConvSeries, pass: string): Grid {
   const cells = new Map<string, ConvCell>();
   for (const cell of document.cells)
@@ -45,7 +59,7 @@ function lines(
     grid.strategies.map((each) => value(grid.cell(point, each)) ?? 0),
   );
   const x: Axis = {
-    label: grid.series.name,
+    label: axisName(grid.series.name),
     unit: "count",
     domain: linearDomain(
       grid.series.points.map((_, point) => at(point)),
@@ -58,8 +72,8 @@ function lines(
       : { label: "scratch memory", unit: "bytes", domain: linearDomain(values) };
   const drawn = frame(
     what === "time_s"
-      ? `Time over ${grid.series.name}, ${grid.pass}`
-      : `Scratch memory over ${grid.series.name}, ${grid.pass}`,
+      ? `Time over ${axisName(grid.series.name)}, ${grid.pass}`
+      : `Scratch memory over ${axisName(grid.series.name)}, ${grid.pass}`,
     { width, height: 330 },
     x,
     y,

@@ -1,127 +1,162 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands out in a result, computed from its numbers, with what each would be worth. Largest first.
-import { grouped, total, type Row, type RowSet } from "./rows";
-import { isProfile, type Part, type ProfileDocument } from "./schema";
-import { format, percent } from "./units";
+// What limits an iteration, what it costs, what to do about it and what would change: the document of strata explain.
+import { h, name } from "./dom";
+import type { ExplainedFinding, ExplanationDocument, Part, WhatIf } from "./schema";
+import { format, percent, type Unit } from "./units";
+import type { Context, View } from "./view";
 
-export interface Finding {
-  what: string;
-  evidence: string;
-  worth_s: number; // of the time, at most so much could go
-  worth: string;
-  layer?: string; // where to look
+const units: Record<string, Unit> = {
+  seconds: "s",
+  bytes: "bytes",
+  flop: "flop",
+  bytes_per_s: "bytes/s",
+  flop_per_s: "flop/s",
+  flop_per_byte: "flop/byte",
+  share: "share",
+  ratio: "ratio",
+  count: "count",
+};
+
+export function explanationOf(part: Part): ExplanationDocument | null {
+  if (part.explanation) return part.explanation;
+  return part.document.kind === "explanation" ? (part.document as ExplanationDocument) : null;
 }
 
-function sum(rows: Row[], key: string): number {
-  return rows.reduce((all, row) => all + (row.numbers[key] ?? 0), 0);
+/// "−12 %": what the iteration loses.
+function change(what: WhatIf): string {
+  if (what.gain_share === null) return what.no_time_reason ?? "";
+  const less = -what.gain_share;
+  return `${less > 0 ? "+" : ""}${percent(less)}`;
 }
 
-function faster(ratio: number): string {
-  return ratio < 2 ? `${percent(ratio - 1)} faster` : `${format(ratio, "ratio")} as fast`;
+function cost(finding: ExplainedFinding): string {
+  if (finding.cost_s === 0) return "";
+  const on = finding.is_cost_on_top ? " on top" : "";
+  return `${format(finding.cost_s, "s")}, ${percent(finding.cost_share)} of the iteration${on}`;
 }
 
-function ofAlternatives(document: ProfileDocument, time: number): Finding[] {
-  const better = (document.alternatives ?? []).filter((each) => each.samples_per_s_ratio > 1.0005);
-  return better.map((each) => {
-    const worth_s = time * (1 - 1 / each.samples_per_s_ratio);
-    return {
-      what: `With ${each.change} it would be ${faster(each.samples_per_s_ratio)}`,
-      evidence: "the same iteration, predicted again with that one change",
-      worth_s,
-      worth: `${format(worth_s, "s")} per ${format(time, "s")} of work`,
-    };
-  });
+/// The layer that a finding is about, where the page has one of that name.
+function layerOf(context: Context, finding: ExplainedFinding): string | undefined {
+  return context.rows?.rows.some((row) => row.layer === finding.subject) ? finding.subject : undefined;
 }
 
-function ofWaiting(rows: RowSet, time: number): Finding[] {
-  const waiting = sum(rows.rows, "stall_time_s");
-  if (waiting < 0.005 * time) return [];
-  const types = grouped(rows.rows, "op").sort(
-    (a, b) => (b.numbers.stall_time_s ?? 0) - (a.numbers.stall_time_s ?? 0),
+/// "fp16: a shorter data type would be faster".
+export function titleOf(finding: ExplainedFinding): string {
+  return finding.subject === "" ? finding.title : `${finding.subject}: ${finding.title}`;
+}
+
+export function findingItem(context: Context, finding: ExplainedFinding, isShort: boolean): HTMLElement {
+  const layer = layerOf(context, finding);
+  const best = finding.what_ifs.find((each) => (each.gain_s ?? 0) > 0 && each.gain_s === finding.gain_s);
+  const shown = isShort ? (best ? [best] : []) : finding.what_ifs;
+  return h(
+    "li",
+    { "data-code": finding.code },
+    h("p", { class: "what" }, h("bdi", {}, titleOf(finding)), " ", h("span", { class: "worth" }, cost(finding))),
+    h("p", {}, h("bdi", {}, finding.what)),
+    !isShort && evidenceList(finding),
+    h("p", { class: "advice" }, h("bdi", {}, finding.advice)),
+    shown.length > 0 && whatIfList(shown),
+    layer !== undefined &&
+      h("button", { class: "link", click: () => context.links.toggle(layer) }, "show ", name(layer, 40)),
+    !isShort && h("p", { class: "dim" }, `${finding.code}, ${finding.page}`),
   );
-  const worst = types[0];
-  if (!worst) return [];
-  const stall = worst.numbers.stall_time_s ?? 0;
-  const layer = [...worst.rows].sort(
-    (a, b) => (b.numbers.stall_time_s ?? 0) - (a.numbers.stall_time_s ?? 0),
-  )[0];
-  const cause = layer?.cause ? `, for ${layer.cause}` : "";
-  return [
-    {
-      what: `${worst.name} waits ${format(stall, "s")} for memory, ${percent(stall / waiting)} of all waiting`,
-      evidence: layer
-        ? `longest: ${layer.layer} ${layer.pass}, ${format(layer.numbers.stall_time_s, "s")} of ${format(layer.numbers.time_s, "s")}${cause}`
-        : "",
-      worth_s: stall,
-      worth: `${format(stall, "s")}, if its data were there`,
-      ...(layer ? { layer: layer.layer } : {}),
-    },
-  ];
 }
 
-function ofBound(document: ProfileDocument, time: number): Finding[] {
-  const bound = document.bounds;
-  if (!bound || bound.time_s <= 0 || bound.time_s >= time) return [];
-  return [
-    {
-      what: `No schedule of these steps is faster than ${format(bound.time_s, "s")}; this one is ${percent(time / bound.time_s - 1)} above`,
-      evidence: `by the bound “${bound.time_from}”; moved are ${format(trafficOf(document), "bytes")}, at least ${format(bound.traffic_model_bytes, "bytes")} with whole tensors`,
-      worth_s: time - bound.time_s,
-      worth: `at most ${format(time - bound.time_s, "s")} by a better schedule`,
-    },
-  ];
+function evidenceList(finding: ExplainedFinding): HTMLElement {
+  const list = h("dl", { class: "evidence" });
+  for (const number of finding.evidence)
+    list.append(
+      h(
+        "div",
+        {},
+        h("dt", {}, h("bdi", {}, number.what)),
+        h("dd", {}, format(number.value, units[number.measure] ?? "count")),
+      ),
+    );
+  return list;
 }
 
-export function trafficOf(document: ProfileDocument): number {
-  const totals = document.totals ?? {};
-  return Number(totals.traffic_in_bytes ?? 0) + Number(totals.traffic_out_bytes ?? 0);
+function whatIfList(whatIfs: WhatIf[]): HTMLElement {
+  return h(
+    "ul",
+    { class: "what-ifs" },
+    h("li", { class: "dim" }, "what if"),
+    ...whatIfs.map((each) =>
+      h(
+        "li",
+        {},
+        h("bdi", {}, each.change),
+        ": ",
+        h("strong", { class: (each.gain_s ?? 0) > 0 ? "less" : undefined }, change(each)),
+        each.basis === "row_by_row" && each.time_s !== null ? h("span", { class: "dim" }, " (row by row)") : "",
+      ),
+    ),
+  );
 }
 
-function ofTensor(document: ProfileDocument): Finding[] {
-  const stall = document.stalls?.[0];
-  if (!stall || stall.wait_s <= 0) return [];
-  return [
-    {
-      what: `The value waited for longest is ${stall.value} (${stall.kind.replaceAll("_", " ")})`,
-      evidence: `${stall.steps} ${stall.steps === 1 ? "step" : "steps"} waited ${format(stall.wait_s, "s")} for it`,
-      worth_s: stall.wait_s,
-      worth: `${format(stall.wait_s, "s")}, if it stayed on chip`,
-    },
-  ];
-}
-
-/// Rows that took longer than the roof allows: what their implementation leaves lying.
-function ofRoof(rows: RowSet): Finding[] {
-  const far = rows.rows.filter((row) => (row.numbers.roof_time_s ?? 0) > 0 && (row.numbers.time_s ?? 0) > 0);
-  let worst: Row | undefined;
-  let worth_s = 0;
-  for (const row of far) {
-    const lost = (row.numbers.time_s ?? 0) - (row.numbers.roof_time_s ?? 0);
-    if (lost > worth_s) [worst, worth_s] = [row, lost];
+/// Everything else held as it is, one thing changed: bars of what would go.
+function whatIfTable(explanation: ExplanationDocument): HTMLElement {
+  const most = explanation.what_ifs.reduce((all, each) => Math.max(all, Math.abs(each.gain_s ?? 0)), 0);
+  const body = h("tbody", {});
+  for (const each of explanation.what_ifs) {
+    const gain = each.gain_s ?? 0;
+    const bar = h("span", { class: gain < 0 ? "diff more" : "diff less" });
+    bar.style.width = `${most > 0 ? (50 * Math.abs(gain)) / most : 0}%`;
+    body.append(
+      h(
+        "tr",
+        {},
+        h("td", {}, h("bdi", {}, each.change)),
+        h("td", { class: "n" }, each.time_s === null ? "" : format(each.time_s, "s")),
+        h("td", { class: "n" }, each.time_s === null ? "" : change(each)),
+        h(
+          "td",
+          { class: "diff-cell" },
+          each.time_s === null ? h("bdi", {}, each.no_time_reason ?? "") : bar,
+        ),
+      ),
+    );
   }
-  if (!worst || worth_s < 0.001 * sum(rows.rows, "time_s")) return [];
-  return [
-    {
-      what: `${worst.layer} ${worst.pass} is farthest from its roof`,
-      evidence: `${format(worst.numbers.time_s, "s")} where ${worst.bound || "the machine"} alone would take ${format(worst.numbers.roof_time_s, "s")}`,
-      worth_s,
-      worth: `${format(worth_s, "s")} at the roof`,
-      layer: worst.layer,
-    },
-  ];
+  const head = ["if", "time", "change", ""];
+  return h(
+    "div",
+    { class: "wide" },
+    h(
+      "table",
+      { class: "small what-if-table" },
+      h(
+        "thead",
+        {},
+        h("tr", {}, ...head.map((each, i) => h("th", { class: i === 1 || i === 2 ? "n" : undefined }, each))),
+      ),
+      body,
+    ),
+  );
 }
 
-export function findingsOf(part: Part, rows: RowSet): Finding[] {
-  const { document } = part;
-  if (!isProfile(document)) return [];
-  const time = Number(document.totals?.time_s ?? total(rows.rows).time_s ?? 0);
-  if (!(time > 0)) return [];
-  const all = [
-    ...ofAlternatives(document, time),
-    ...ofWaiting(rows, time),
-    ...ofBound(document, time),
-    ...ofTensor(document),
-    ...ofRoof(rows),
-  ];
-  return all.sort((a, b) => b.worth_s - a.worth_s);
+function render(context: Context, element: HTMLElement): void {
+  const explanation = explanationOf(context.part);
+  if (!explanation) return;
+  if (explanation.findings.length === 0) element.append(h("p", {}, "Nothing stands out."));
+  else
+    element.append(
+      h("p", { class: "dim" }, "Sorted by what the best change of each would save; they overlap."),
+      h("ol", { class: "findings full" }, ...explanation.findings.map((each) => findingItem(context, each, false))),
+    );
+  if (explanation.what_ifs.length > 0)
+    element.append(h("h3", {}, "The whole iteration with one thing changed"), whatIfTable(explanation));
+  if (explanation.reuse.length > 0)
+    element.append(
+      h("h3", {}, "Reuse"),
+      h("ul", {}, ...explanation.reuse.map((each) => h("li", {}, h("bdi", {}, each.text)))),
+    );
+  for (const note of explanation.notes) element.append(h("p", { class: "note" }, h("bdi", {}, note)));
 }
+
+export const findingsView: View = {
+  id: "findings",
+  title: "Findings",
+  fits: (context) => explanationOf(context.part) !== null,
+  render,
+};

@@ -127,17 +127,24 @@ class Graph {
               ? "var(--line)"
               : bounds.of(this.boundOf(node))
             : interpolateViridis(1 - share);
-      const isDark = this.colorBy === "time" && share > 0.45;
+      const ink =
+        this.colorBy === "time"
+          ? share > 0.45
+            ? "node-name light"
+            : "node-name"
+          : fill === "var(--line)"
+            ? "node-name plain"
+            : "node-name on-color";
       const rect = s("rect", { width: box.width, height: box.height, rx: 4, fill, class: "node" });
       const label = s(
         "text",
-        { x: 7, y: 15, class: isDark ? "node-name light" : "node-name", direction: "ltr" },
+        { x: 7, y: 15, class: ink, direction: "ltr" },
         short(node.name, 26),
       );
       const { rows } = this.context;
       const amount = s(
         "text",
-        { x: box.width - 7, y: 15, "text-anchor": "end", class: isDark ? "node-name light" : "node-name" },
+        { x: box.width - 7, y: 15, "text-anchor": "end", class: ink },
         rows && sum > 0 ? format(sum, rows.main.unit) : "",
       );
       const group = s(

@@ -5,7 +5,10 @@ import { compareView } from "./compare";
 import { convolutionsView } from "./convolutions";
 import { detail } from "./detail";
 import { h, menu, name } from "./dom";
+import { findingsView } from "./findings";
 import { Links } from "./links";
+import { listsView } from "./lists";
+import { machineDiffView, machineView } from "./machine";
 import { memoryView } from "./memory";
 import { networkView } from "./network";
 import { Colors } from "./palette";
@@ -13,6 +16,7 @@ import { rooflineView } from "./roofline";
 import { grouped, rowsOf } from "./rows";
 import type { Report } from "./schema";
 import { State } from "./state";
+import { studyFiguresView, studyFindingsView } from "./studies";
 import { summaryView } from "./summary";
 import { sweepView } from "./sweep";
 import { tableView } from "./table";
@@ -22,6 +26,12 @@ import type { Context, View } from "./view";
 
 const views: View[] = [
   summaryView,
+  findingsView,
+  studyFindingsView,
+  studyFiguresView,
+  machineView,
+  machineDiffView,
+  listsView,
   tableView,
   timeView,
   timelineView,

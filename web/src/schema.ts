@@ -2,6 +2,18 @@
 // What the program puts into the page: the documents that --json writes (docs/profile-format.md, docs/cli/), and what
 // else is known of them. Numbers are in base units: seconds, bytes, FLOP. Everything optional may be absent.
 
+import type {
+  ComparisonDocument,
+  ExplanationDocument,
+  ListDocument,
+  MachineDiffDocument,
+  MachineDocument,
+  ReproductionDocument,
+  StudyFigure,
+} from "./schema_documents";
+
+export type * from "./schema_documents";
+
 export interface Report {
   schema_version: number;
   kind: "report";
@@ -18,9 +30,22 @@ export interface Part {
   timeline?: Timeline;
   memory?: Memory;
   model?: ModelDocument;
+  explanation?: ExplanationDocument;
+  figures?: StudyFigure[];
 }
 
-export type Document = ProfileDocument | RooflineDocument | ModelDocument | ConvDocument | SweepDocument;
+export type Document =
+  | ProfileDocument
+  | RooflineDocument
+  | ModelDocument
+  | ConvDocument
+  | SweepDocument
+  | ComparisonDocument
+  | ExplanationDocument
+  | MachineDocument
+  | MachineDiffDocument
+  | ReproductionDocument
+  | ListDocument;
 
 export interface Provenance {
   strata_version?: string;
@@ -54,7 +79,16 @@ export interface ProfileDocument {
   alternatives?: Alternative[];
   warnings?: Warning[];
   layers: ProfileRow[];
+  kernels?: KernelSpan[]; // of one measured iteration, where they were traced
   provenance?: Provenance;
+}
+
+export interface KernelSpan {
+  name: string;
+  layer: string;
+  pass: string;
+  begin_s: number;
+  time_s: number;
 }
 
 export interface MachineHead {
@@ -260,4 +294,8 @@ export interface SweepColumn {
 
 export function isProfile(document: Document): document is ProfileDocument {
   return "layers" in document && document.kind !== "model";
+}
+
+export function isMachine(document: Document): document is MachineDocument {
+  return "strata_machine" in document;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What lies on the rows of a timeline, from a predicted iteration or from the rows of a profile one after the other.
 import type { RowSet } from "./rows";
-import type { Timeline, Track, ValueTrack } from "./schema";
+import type { KernelSpan, Timeline, Track, ValueTrack } from "./schema";
+import { format } from "./units";
 
 export interface Lane {
   title: string;
@@ -130,4 +131,57 @@ export function firstEndingAfter(lane: Lane, time: number): number {
     else high = middle;
   }
   return low;
+}
+
+interface Span {
+  start: number;
+  end: number;
+  what: string;
+  layer: string;
+  pass: string;
+}
+
+function laneOfSpans(title: string, spans: Span[]): Lane {
+  return {
+    title,
+    start: spans.map((span) => span.start),
+    end: spans.map((span) => span.end),
+    busy: spans.map((span) => span.end - span.start),
+    bytes: new Array<number>(spans.length).fill(0),
+    count: new Array<number>(spans.length).fill(1),
+    layer: (at) => spans[at]?.layer ?? "",
+    pass: (at) => spans[at]?.pass ?? "",
+    what: (at) => spans[at]?.what ?? "",
+  };
+}
+
+const mostStreams = 4;
+
+/// Of a measured iteration whose kernels were traced: when each ran, those at the same time below each other, and the
+/// gaps in which none did.
+export function sceneOfKernels(kernels: KernelSpan[]): Scene {
+  const sorted = [...kernels].sort((a, b) => a.begin_s - b.begin_s);
+  const first = sorted[0]?.begin_s ?? 0;
+  const streams: Span[][] = [];
+  const gaps: Span[] = [];
+  let end = 0;
+  let last = "";
+  for (const { name, layer, pass, begin_s, time_s } of sorted) {
+    const span = { start: begin_s - first, end: begin_s - first + time_s, what: name, layer, pass };
+    let stream = streams.find((each) => (each.at(-1)?.end ?? 0) <= span.start);
+    if (!stream && streams.length < mostStreams) streams.push((stream = []));
+    stream?.push(span);
+    if (span.start > end && last !== "")
+      gaps.push({ start: end, end: span.start, what: `after ${last}`, layer, pass: "" });
+    if (span.end > end) [end, last] = [span.end, name];
+  }
+  const title = (at: number) => (at === 0 ? "kernels" : `kernels ${at + 1}`);
+  const lanes = streams.map((spans, at) => laneOfSpans(title(at), spans));
+  const idle = gaps.reduce((sum, gap) => sum + gap.end - gap.start, 0);
+  return {
+    end,
+    lanes: gaps.length > 0 ? [...lanes, laneOfSpans("gaps", gaps)] : lanes,
+    onChip: null,
+    note: `${kernels.length.toLocaleString("en-US")} kernels of one iteration, as the device recorded them; in the gaps, ${format(idle, "s")} together, none ran`,
+  };
 }

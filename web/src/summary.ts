@@ -1,25 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // The answer first: what it is, how long it takes, what limits it, and the largest findings.
-import { h, name } from "./dom";
-import { findingsOf, trafficOf, type Finding } from "./findings";
+import { cardList, type Card } from "./cards";
+import { h } from "./dom";
+import { explanationOf, findingItem } from "./findings";
 import { grouped, total, type RowSet } from "./rows";
 import {
+  isMachine,
   isProfile,
   type ConvDocument,
+  type ExplanationDocument,
   type ModelDocument,
   type ProfileDocument,
   type RooflineDocument,
   type SweepColumn,
   type SweepDocument,
 } from "./schema";
+import {
+  renderComparison,
+  renderMachine,
+  renderMachineDiff,
+  renderReproduction,
+} from "./summary_documents";
 import { format, labelOf, percent, unitOf, whole } from "./units";
 import type { Context, View } from "./view";
-
-interface Card {
-  label: string;
-  value: string;
-  detail: string;
-}
 
 function number(value: unknown): number | null {
   return typeof value === "number" ? value : null;
@@ -31,6 +34,11 @@ function subject(document: ProfileDocument): string {
     (each) => each !== "",
   );
   return `${model?.title || model?.name || "the program"}${details.length > 0 ? ` (${details.join(", ")})` : ""}`;
+}
+
+function trafficOf(document: ProfileDocument): number {
+  const totals = document.totals ?? {};
+  return Number(totals.traffic_in_bytes ?? 0) + Number(totals.traffic_out_bytes ?? 0);
 }
 
 function sentence(document: ProfileDocument, rows: RowSet): string {
@@ -112,47 +120,18 @@ function profileCards(document: ProfileDocument, rows: RowSet): Card[] {
   return cards;
 }
 
-function cardList(cards: Card[]): HTMLElement {
-  return h(
-    "dl",
-    { class: "cards" },
-    ...cards.map((card) =>
-      h(
-        "div",
-        {},
-        h("dt", {}, card.label),
-        h("dd", {}, h("strong", {}, card.value), h("span", {}, card.detail)),
-      ),
-    ),
-  );
-}
+const mostFindings = 3;
 
-function findingItem(context: Context, finding: Finding): HTMLElement {
-  const { layer } = finding;
-  return h(
-    "li",
-    {},
-    h("p", { class: "what" }, h("bdi", {}, finding.what), ". ", h("span", { class: "worth" }, finding.worth)),
-    h("p", { class: "evidence" }, h("bdi", {}, finding.evidence)),
-    layer !== undefined &&
-      h("button", { class: "link", click: () => context.links.toggle(layer) }, "show ", name(layer, 40)),
-  );
-}
-
-function renderFindings(context: Context, rows: RowSet, element: HTMLElement): void {
-  const findings = findingsOf(context.part, rows);
+function renderFindings(context: Context, element: HTMLElement): void {
+  const findings = explanationOf(context.part)?.findings ?? [];
   if (findings.length === 0) return;
-  element.append(h("h3", {}, findings.length > 3 ? "The three largest findings" : "Findings"));
+  const shown = findings.slice(0, mostFindings);
   element.append(
-    h("ol", { class: "findings" }, ...findings.slice(0, 3).map((each) => findingItem(context, each))),
+    h("h3", {}, findings.length > mostFindings ? "The three largest findings" : "Findings"),
+    h("ol", { class: "findings" }, ...shown.map((each) => findingItem(context, each, true))),
   );
-  if (findings.length <= 3) return;
-  const rest = h(
-    "ol",
-    { class: "findings", start: 4 },
-    ...findings.slice(3).map((each) => findingItem(context, each)),
-  );
-  element.append(h("details", {}, h("summary", {}, `${findings.length - 3} more`), rest));
+  if (findings.length > mostFindings)
+    element.append(h("p", { class: "dim" }, `and ${findings.length - mostFindings} more under “Findings”`));
 }
 
 function renderReuse(document: ProfileDocument, element: HTMLElement): void {
@@ -201,7 +180,7 @@ function renderProfile(
     h("p", { class: "lead" }, h("bdi", {}, sentence(document, rows))),
     cardList(profileCards(document, rows)),
   );
-  renderFindings(context, rows, element);
+  renderFindings(context, element);
   renderReuse(document, element);
 }
 
@@ -319,15 +298,35 @@ function renderRoofline(document: RooflineDocument, element: HTMLElement): void 
   for (const note of document.notes) element.append(h("p", { class: "note" }, h("bdi", {}, note)));
 }
 
+function renderExplanation(context: Context, document: ExplanationDocument, element: HTMLElement): void {
+  element.append(
+    h(
+      "p",
+      { class: "lead" },
+      h(
+        "bdi",
+        {},
+        `One iteration of ${document.model.title || document.model.name || "the program"} takes ${format(document.time_s, "s")} on ${document.machine.title || document.machine.name}, ${document.evidence}.`,
+      ),
+    ),
+  );
+  renderFindings(context, element);
+}
+
 function render(context: Context, element: HTMLElement): void {
   const { document } = context.part;
   if (isProfile(document)) {
     if (context.rows) renderProfile(context, document, context.rows, element);
-  } else if (document.kind === "model") renderModel(document, element);
+  } else if (isMachine(document)) renderMachine(document, element);
+  else if (document.kind === "model") renderModel(document, element);
   else if (document.kind === "convolutions") renderConv(document, element);
   else if (document.kind === "sweep") renderSweep(document, element);
-  else renderRoofline(document, element);
-  const warnings = "warnings" in document ? (document.warnings ?? []) : [];
+  else if (document.kind === "roofline") renderRoofline(document, element);
+  else if (document.kind === "comparison") renderComparison(document, element);
+  else if (document.kind === "explanation") renderExplanation(context, document, element);
+  else if (document.kind === "machine_diff") renderMachineDiff(document, element);
+  else if (document.kind === "reproduction") renderReproduction(document, element);
+  const warnings = "warnings" in document ? ((document as ProfileDocument).warnings ?? []) : [];
   for (const warning of warnings)
     element.append(
       h("p", { class: "note" }, h("bdi", {}, `${warning.message ?? ""} [${warning.code ?? ""}]`)),

@@ -2,6 +2,7 @@
 // The table of layers. Only the rows that can be seen are in the page, so that 100,000 scroll as smoothly as 100.
 import { h, menu, name } from "./dom";
 import { groupLabels, total, valueOf, type Metric, type RowSet } from "./rows";
+import { isProfile } from "./schema";
 import { chosenColumns, stateOf, textColumns, type TableState } from "./table_lines";
 import { format, whole } from "./units";
 import { remade, type Context, type View } from "./view";
@@ -143,7 +144,7 @@ class LayerTable {
         : [...new Set(this.table.lines.flatMap((line) => ("row" in line ? [line.row] : line.group.rows)))];
     const sum = format(valueOf(total(found), this.rows.main), this.rows.main.unit);
     const { document } = this.context.part;
-    const drain = "totals" in document ? document.totals?.drain_time_s : 0;
+    const drain = isProfile(document) ? document.totals?.drain_time_s : 0;
     const rest =
       typeof drain === "number" && drain > 0 && matching === this.rows.rows.length
         ? `; ${format(drain, "s")} of last write-backs belong to no row`

@@ -3,7 +3,15 @@
 import { scaleLinear, select, zoom, zoomIdentity, type ZoomBehavior } from "d3";
 import { h } from "./dom";
 import { cssValue } from "./palette";
-import { firstEndingAfter, sceneOfRows, sceneOfTimeline, type Lane, type Scene } from "./slices";
+import { isProfile } from "./schema";
+import {
+  firstEndingAfter,
+  sceneOfKernels,
+  sceneOfRows,
+  sceneOfTimeline,
+  type Lane,
+  type Scene,
+} from "./slices";
 import { hideTip, showTip } from "./tooltip";
 import { digits, format } from "./units";
 import type { Context, View } from "./view";
@@ -174,7 +182,7 @@ class TimelineCanvas {
   }
 
   private colorOf(lane: Lane, index: number): string {
-    if (lane.title === "waits") return cssValue("--c1");
+    if (lane.title === "waits" || lane.title === "gaps") return cssValue("--c1");
     if (lane.title === "in") return cssValue("--c5");
     if (lane.title === "out") return cssValue("--c4");
     return this.context.types.valueOf(this.typeOf.get(lane.layer(index)) ?? "");
@@ -222,7 +230,7 @@ class TimelineCanvas {
       const isMarked = layer !== "" && (layer === chosen || layer === hovered?.layer);
       if (x1 - x0 < 0.6 && x1 <= painted && !isMarked) continue;
       const width = Math.max(0.7, x1 - x0 - (x1 - x0 > 4 ? 0.6 : 0));
-      const key = lane.title === "compute" || lane.title === "rows" ? layer : "";
+      const key = ["waits", "gaps", "in", "out"].includes(lane.title) ? "" : layer;
       let fill = colors.get(lane.title + key);
       if (fill === undefined) colors.set(lane.title + key, (fill = this.colorOf(lane, i)));
       pen.globalAlpha = (chosen !== "" || hovered) && !isMarked ? 0.35 : 1;
@@ -310,7 +318,9 @@ class TimelineCanvas {
       pen.stroke();
       pen.globalAlpha = 1;
       const text = decimals > 6 ? digits(tick * factor, 6) : (tick * factor).toFixed(decimals);
-      pen.fillText(`${text} ${unit}`, scale(tick), top + 18);
+      const isLast = scale(tick) > this.width - right - 24; // half of it would be cut
+      pen.textAlign = isLast ? "right" : "center";
+      pen.fillText(`${text} ${unit}`, isLast ? this.width - 1 : scale(tick), top + 18);
     }
   }
 }
@@ -334,8 +344,15 @@ export const timelineView: View = {
     (context.rows?.rows.some((row) => (row.numbers.time_s ?? 0) > 0) ?? false),
   render: (context, element, width) => {
     const { rows } = context;
-    const { timeline } = context.part;
-    const scene = timeline ? sceneOfTimeline(timeline) : rows ? sceneOfRows(rows) : null;
+    const { timeline, document } = context.part;
+    const kernels = isProfile(document) ? (document.kernels ?? []) : [];
+    const scene = timeline
+      ? sceneOfTimeline(timeline)
+      : kernels.length > 0
+        ? sceneOfKernels(kernels)
+        : rows
+          ? sceneOfRows(rows)
+          : null;
     if (!scene || scene.end <= 0) return;
     const typeOf = new Map<string, string>();
     for (const row of rows?.rows ?? []) if (!typeOf.has(row.layer)) typeOf.set(row.layer, row.op);

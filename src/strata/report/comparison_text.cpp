@@ -184,8 +184,9 @@ std::string to_text(const ProfileComparison& comparison, const CompareView& view
   if (const std::string answer = answer_text(comparison, view); !answer.empty())
     text += answer + '\n';
   text +=
-      dim(fmt::format("more: --layers N  --by {}  --threshold X  --json FILE  --csv FILE\n",
-                      view.by == CompareBy::type ? "block|pass|layer" : "type|block|pass|layer"),
+      dim(fmt::format(
+              "more: --layers N  --by {}  --threshold X  --json FILE  --csv FILE  --html FILE\n",
+              view.by == CompareBy::type ? "block|pass|layer" : "type|block|pass|layer"),
           style);
   return style.has_unicode ? text : to_ascii(text);
 }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "strata/report/csv_cell.hpp"
 #include "strata/report/explain_report.hpp"
 #include "strata/report/json_text.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include <algorithm>
 
 namespace strata {
 namespace {
@@ -75,6 +78,22 @@ std::string to_json(const Explanation& explanation, const Provenance& provenance
                 [](const std::string& note) { return ExplainJson(note); });
   text.add("provenance", to_json(provenance));
   return std::move(text).finish();
+}
+
+std::string to_csv(const Explanation& explanation) {
+  std::string text =
+      "code,subject,what,cost_s,cost_share,is_cost_on_top,gain_s,best_change,advice\n";
+  for (const ProfileFinding& finding : explanation.findings) {
+    const auto best = std::max_element(
+        finding.what_ifs.begin(), finding.what_ifs.end(),
+        [](const WhatIf& one, const WhatIf& other) { return one.gain_s() < other.gain_s(); });
+    const bool has_best = best != finding.what_ifs.end() && best->gain_s() > 0;
+    text += fmt::format("{},{},{},{},{},{},{},{},{}\n", kind_of(finding.code).name,
+                        csv_cell(finding.subject), csv_cell(finding.what), finding.cost_s,
+                        finding.cost_share, finding.is_cost_on_top, finding.gain_s(),
+                        has_best ? csv_cell(text_of(best->change)) : "", csv_cell(finding.advice));
+  }
+  return text;
 }
 
 }  // namespace strata

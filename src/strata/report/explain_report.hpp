@@ -19,6 +19,9 @@ std::string to_text(const Explanation& explanation, std::size_t top, const TextS
 /// Everything. Keys and units are documented in docs/cli/explain.md.
 std::string to_json(const Explanation& explanation, const Provenance& provenance);
 
+/// A line per finding.
+std::string to_csv(const Explanation& explanation);
+
 /// A finding as an item of that document, for other documents that carry findings.
 nlohmann::ordered_json finding_json(const ProfileFinding& finding);
 

@@ -76,6 +76,15 @@ TEST(ExplainText, without_unicode_stays_ascii) {
   for (const char c : text) EXPECT_LT(static_cast<unsigned char>(c), 0x80U);
 }
 
+TEST(ExplainCsv, has_a_line_per_finding_with_its_best_change) {
+  EXPECT_EQ(to_csv(some_explanation()),
+            "code,subject,what,cost_s,cost_share,is_cost_on_top,gain_s,best_change,advice\n"
+            "memory-bound,batch_norm,\"batch_norm waits 2.00 s for memory in 12 rows, which is "
+            "long enough to need a second line of text on a terminal of ordinary width\",2,0.2,"
+            "false,2,its traffic were free,fuse it\n"
+            "prediction-limit,,a limit,0,0,false,0,,measure\n");
+}
+
 TEST(ExplainJson, has_base_units_and_reasons) {
   const auto json =
       nlohmann::json::parse(to_json(some_explanation(), {.command = "strata explain x"}));

@@ -206,7 +206,10 @@ std::string to_text(const Explanation& explanation, std::size_t top, const TextS
   }
   for (const std::string& note : explanation.notes)
     text += fmt::format("note: {}\n", printable(note));
-  text += dim("what each code means: docs/findings/   more: --top N|all  --json FILE\n", style);
+  text +=
+      dim("what each code means: docs/findings/\nmore: --top N|all  --json FILE  --csv FILE  "
+          "--html FILE\n",
+          style);
   return style.has_unicode ? text : to_ascii(text);
 }
 

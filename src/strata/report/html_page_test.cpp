@@ -79,6 +79,18 @@ TEST(PlainPage, has_the_pictures_the_notes_and_the_points_of_a_sweep) {
   EXPECT_NE(page.find("<tr><td>b</td><td>–</td></tr>"), page.npos);
 }
 
+TEST(PlainPage, has_the_findings_with_what_would_change) {
+  const char* const explanation =
+      R"({"findings":[{"code":"memory-bound","what":"<b> waits","cost_s":0.5,"advice":"fuse",)"
+      R"("what_ifs":[{"change":"twice the bandwidth","time_s":1.5,"gain_s":0.25},)"
+      R"({"change":"fp8","time_s":null,"gain_s":null}]}]})";
+  const std::string page = plain_html_page(
+      "t", {{.name = "p", .document = "{}", .extras = {{"explanation", explanation}}}});
+  EXPECT_NE(page.find("<li>&lt;b&gt; waits [memory-bound] (0.5 s): fuse"), page.npos);
+  EXPECT_NE(page.find("what if twice the bandwidth: 0.25 s less"), page.npos);
+  EXPECT_EQ(page.find("fp8"), page.npos);  // nobody knows what it would take
+}
+
 TEST(SweepPage, keeps_numbers_and_gaps_and_refuses_too_many) {
   SweepTable table;
   table.row_count = 3;

@@ -103,6 +103,23 @@ std::string plain_document(const PlainJson& document) {
   return plain_pairs(single) + text;
 }
 
+/// What limits, what it costs, and what to do: sentences, as they are.
+std::string plain_findings(const PlainJson& explanation) {
+  std::string text = "<h3>findings</h3>\n<ol>\n";
+  for (const PlainJson& finding : explanation.at("findings")) {
+    text += fmt::format("<li>{} [{}] ({} s): {}", plain_cell(finding.at("what")),
+                        plain_cell(finding.at("code")), plain_cell(finding.at("cost_s")),
+                        plain_cell(finding.at("advice")));
+    for (const PlainJson& what_if : finding.at("what_ifs")) {
+      if (what_if.at("time_s").is_null()) continue;
+      text += fmt::format("<br>what if {}: {} s less", plain_cell(what_if.at("change")),
+                          plain_cell(what_if.at("gain_s")));
+    }
+    text += "</li>\n";
+  }
+  return text + "</ol>\n";
+}
+
 }  // namespace
 
 std::string plain_html_page(std::string_view title, const std::vector<HtmlPart>& parts) {
@@ -113,6 +130,9 @@ std::string plain_html_page(std::string_view title, const std::vector<HtmlPart>&
     for (const std::string& note : part.notes) text += fmt::format("<p>{}</p>\n", xml_text(note));
     for (const std::string& picture : part.pictures)
       text += picture.substr(std::min(picture.find("<svg"), picture.size())) + "\n";
+    for (const auto& [key, json] : part.extras) {
+      if (key == "explanation") text += plain_findings(PlainJson::parse(json));
+    }
     text += plain_document(PlainJson::parse(part.document));
   }
   return text + "</body></html>\n";

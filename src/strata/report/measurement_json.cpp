@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/machine/sourced.hpp"
-#include "strata/report/json_text.hpp"
 #include "strata/report/measurement_report.hpp"
-#include "strata/report/prediction_report.hpp"
+#include "strata/report/profile_json.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -13,8 +12,6 @@ namespace strata {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr int measurement_schema_version = 1;
 
 // Clocks tell nanoseconds at best: a tenth of one keeps all they say, in half the characters.
 double as_told(double seconds) {
@@ -31,34 +28,6 @@ Json told_samples(const std::vector<double>& samples) {
 template <class Number>
 Json or_null(const std::optional<Number>& number) {
   return number ? Json(*number) : Json();
-}
-
-void add_measured(Json& json, const Spent& spent) {
-  for (const SpentField& field : spent_fields()) {
-    const std::string key(field.key);
-    // Waiting cannot be told from computing by a clock.
-    if (key == "compute_time_s" || key == "stall_time_s" || key == "refetch_bytes") continue;
-    if (field.count != nullptr) {
-      json[key] = spent.*field.count;
-    } else {
-      json[key] = spent.*field.number;
-    }
-  }
-}
-
-Json measured_model(const MeasurementSummary& summary) {
-  Json dims = Json::object();
-  Json batch;
-  for (const Dimension& dimension : summary.dims) {
-    dims[dimension.name] = dimension.value;
-    if (dimension.name == "batch") batch = dimension.value;
-  }
-  return {{"name", summary.network},
-          {"title", summary.title},
-          {"batch", batch},
-          {"dtype", summary.dtype},
-          {"mode", summary.training.inference ? "inference" : "training"},
-          {"dims", std::move(dims)}};
 }
 
 Json measured_machine(const MeasurementSummary& summary) {
@@ -101,12 +70,7 @@ Json measured_totals_json(const MeasurementSummary& summary) {
 }
 
 Json measured_row_json(const ProfileRow& row, const MeasuredRow& detail) {
-  Json json = {{"layer", row.layer},
-               {"pass", row.pass},
-               {"op", row.op},
-               {"block", row.block},
-               {"class", row.layer_class}};
-  add_measured(json, row.spent);
+  Json json = profile_row_json(row, Evidence::measured);
   if (row.wall_s) json["wall_time_s"] = *row.wall_s;
   const std::vector<double>& samples =
       detail.kernel_samples_s.empty() ? detail.samples_s : detail.kernel_samples_s;
@@ -123,18 +87,10 @@ Json measured_row_json(const ProfileRow& row, const MeasuredRow& detail) {
 
 std::string to_json(const MeasurementSummary& summary, const Provenance& provenance) {
   const TrainingMeasurement& measured = summary.measured;
-  const auto group_json = [&](const ProfileGroup& group) {
-    const double all_s = summary.totals.layers_s;
-    Json json = {{"name", group.name},
-                 {"time_share", all_s > 0 ? group.spent.time_s / all_s : 0.0}};
-    add_measured(json, group.spent);
-    return json;
-  };
   JsonText text;
-  text.add("schema_version", measurement_schema_version);
-  text.add("kind", "measurement");
-  text.add("evidence", name_of(measured.profile.evidence));
-  text.add("model", measured_model(summary));
+  add_profile_head(
+      text, "measurement", measured.profile.evidence,
+      {summary.network, summary.title, summary.dims, summary.dtype, summary.training.inference});
   text.add("machine", measured_machine(summary));
   text.add("options", {{"optimizer", name_of(summary.training.optimizer)},
                        {"seed", summary.seed},
@@ -145,10 +101,8 @@ std::string to_json(const MeasurementSummary& summary, const Provenance& provena
            measured.no_recording.empty() ? Json() : Json(measured.no_recording));
   text.add_list("warnings", summary.warnings, warning_json);
   text.add("notes", measured.notes);
-  text.add_list("by_class", summary.by_class, group_json);
-  text.add_list("by_type", summary.by_type, group_json);
-  text.add_list("by_pass", summary.by_pass, group_json);
-  text.add_list("by_block", summary.by_block, group_json);
+  add_profile_groups(text, {summary.by_class, summary.by_type, summary.by_pass, summary.by_block},
+                     summary.totals.layers_s, Evidence::measured);
   std::vector<std::size_t> rows(measured.rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = i;
   text.add_list("layers", rows, [&](std::size_t i) {

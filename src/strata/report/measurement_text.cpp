@@ -219,7 +219,7 @@ std::string measured_closing(const MeasurementSummary& summary, const MeasureVie
   if (measured.is_interrupted) text += "; interrupted, so fewer samples than asked for";
   text += fmt::format("\nrates: FLOP and bytes counted once per pass, over {}\n",
                       measured.kernels.empty() ? "the time of the layer" : "the time of kernels");
-  text += fmt::format("more: {}--by {}  --json FILE  --csv FILE  --trace FILE\n",
+  text += fmt::format("more: {}--by {}  --json FILE  --csv FILE  --trace FILE  --html FILE\n",
                       view.layers == every_layer ? "" : "--layers all  ",
                       view.by == MeasureBy::type ? "block|pass|layer" : "type|block|pass|layer");
   return text;

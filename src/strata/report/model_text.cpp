@@ -159,7 +159,8 @@ std::string closing(const ModelSummary& summary, const ModelView& view) {
   if (!summary.source.empty()) text += fmt::format("source: {}\n", printable(summary.source));
   text += "counted from the shapes, not measured; a multiply-add is 2 FLOP (strata help show)\n";
   text += fmt::format(
-      "more: {}  --top N  --batch N  --dtype bf16  --json FILE  --csv FILE  --dot FILE\n",
+      "more: {}  --top N  --batch N  --dtype bf16  --json FILE  --csv FILE  --dot FILE  --html "
+      "FILE\n",
       view.by == GroupBy::layer ? "--by type|block" : "--by layer|type|block");
   return text;
 }

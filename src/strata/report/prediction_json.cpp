@@ -1,45 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/machine/area.hpp"
 #include "strata/predict/option_names.hpp"
-#include "strata/report/json_text.hpp"
 #include "strata/report/prediction_report.hpp"
+#include "strata/report/profile_json.hpp"
 
 #include <nlohmann/json.hpp>
-
-#include <cmath>
 
 namespace strata {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr int prediction_schema_version = 1;
-
-void add_spent(Json& json, const Spent& spent) {
-  for (const SpentField& field : spent_fields()) {
-    const std::string key(field.key);
-    if (field.count != nullptr) {
-      json[key] = spent.*field.count;
-    } else {
-      json[key] = spent.*field.number;
-    }
-  }
-}
-
-Json model_json(const PredictionSummary& summary) {
-  Json dims = Json::object();
-  Json batch;
-  for (const Dimension& dimension : summary.dims) {
-    dims[dimension.name] = dimension.value;
-    if (dimension.name == "batch") batch = dimension.value;
-  }
-  return {{"name", summary.network},
-          {"title", summary.title},
-          {"batch", batch},
-          {"dtype", summary.dtype},
-          {"mode", summary.training.inference ? "inference" : "training"},
-          {"dims", std::move(dims)}};
-}
 
 Json machine_json(const PredictionSummary& summary) {
   const Hardware& hardware = summary.hardware;
@@ -107,12 +77,7 @@ Json bounds_json(const PredictionSummary& summary) {
 }
 
 Json row_json(const ProfileRow& row) {
-  Json json = {{"layer", row.layer},
-               {"pass", row.pass},
-               {"op", row.op},
-               {"block", row.block},
-               {"class", row.layer_class}};
-  add_spent(json, row.spent);
+  Json json = profile_row_json(row, Evidence::predicted);
   json["cause"] = row.cause.empty() ? Json() : Json(row.cause);
   Json& arithmetic = json["arithmetic"] = Json::array();
   for (const TypedFlop& part : row.arithmetic) {
@@ -150,18 +115,10 @@ Json alternative_json(const Alternative& alternative) {
 }  // namespace
 
 std::string to_json(const PredictionSummary& summary, const Provenance& provenance) {
-  const auto group_json = [&](const ProfileGroup& group) {
-    Json json = {{"name", group.name},
-                 {"time_share",
-                  summary.totals.time_s > 0 ? group.spent.time_s / summary.totals.time_s : 0.0}};
-    add_spent(json, group.spent);
-    return json;
-  };
   JsonText text;
-  text.add("schema_version", prediction_schema_version);
-  text.add("kind", "prediction");
-  text.add("evidence", name_of(summary.profile.evidence));
-  text.add("model", model_json(summary));
+  add_profile_head(
+      text, "prediction", summary.profile.evidence,
+      {summary.network, summary.title, summary.dims, summary.dtype, summary.training.inference});
   text.add("machine", machine_json(summary));
   text.add("options", options_json(summary));
   text.add("totals", totals_json(summary));
@@ -173,10 +130,8 @@ std::string to_json(const PredictionSummary& summary, const Provenance& provenan
                         {"whole", need_json(summary.whole)},
                         {"sliced_steps", summary.sliced_steps}});
   text.add_list("warnings", summary.warnings, warning_json);
-  text.add_list("by_class", summary.by_class, group_json);
-  text.add_list("by_type", summary.by_type, group_json);
-  text.add_list("by_pass", summary.by_pass, group_json);
-  text.add_list("by_block", summary.by_block, group_json);
+  add_profile_groups(text, {summary.by_class, summary.by_type, summary.by_pass, summary.by_block},
+                     summary.totals.time_s, Evidence::predicted);
   text.add_list("reuse", summary.reuse, scope_json);
   text.add_list("stalls", summary.stalls, stall_json);
   text.add_list("alternatives", summary.alternatives, alternative_json);

@@ -256,7 +256,7 @@ std::string closing(const PredictionSummary& summary, const PredictView& view) {
   std::string text =
       fmt::format("{}; a limit, not a calibrated time (strata help predict)\n", choices(summary));
   text += fmt::format(
-      "more: {}--by {}  --json FILE  --csv FILE  --trace FILE\n",
+      "more: {}--by {}  --json FILE  --csv FILE  --trace FILE  --html FILE\n",
       view.layers == all_layers ? "" : "--layers all  ",
       view.by == PredictBy::type ? "block|pass|class|layer" : "type|block|pass|class|layer");
   return text;

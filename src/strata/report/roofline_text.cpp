@@ -192,7 +192,7 @@ std::string to_text(const RooflineSummary& summary, std::size_t top, const TextS
   return text +
          "\nfrom roof: time / max(FLOP / peak, bytes / bandwidth); attainable: with launches "
          "(strata help roofline)\nmore: --by kernel|layer|type|pass|all  --top N  --plot FILE  "
-         "--svg PREFIX  --json FILE  --csv FILE\n";
+         "--svg PREFIX  --json FILE  --csv FILE  --html FILE\n";
 }
 
 }  // namespace strata

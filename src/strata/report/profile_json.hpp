@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/profile/profile.hpp"
+#include "strata/report/json_text.hpp"
+#include "strata/report/model_summary.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// What the documents of predictions and measurements have in common: both are profiles, and who
+/// reads one reads the other.
+namespace strata {
+
+/// What a profile is of.
+struct ProfileHead {
+  const std::string& network;
+  const std::string& title;
+  const std::vector<Dimension>& dims;
+  const std::string& dtype;
+  bool is_inference = false;
+};
+/// `schema_version`, `kind` and `evidence`, the first entries, and `model`.
+void add_profile_head(JsonText& text, std::string_view kind, Evidence evidence,
+                      const ProfileHead& head);
+
+/// What was spent. A clock cannot tell waiting from computing, so a measurement does not say it.
+void add_spent(nlohmann::ordered_json& json, const Spent& spent, Evidence evidence);
+
+/// A row of `layers`, to which either adds what only it knows.
+nlohmann::ordered_json profile_row_json(const ProfileRow& row, Evidence evidence);
+
+/// Time by what rows have in common, as shares of `all_s`.
+struct ProfileGroups {
+  const std::vector<ProfileGroup>& by_class;
+  const std::vector<ProfileGroup>& by_type;
+  const std::vector<ProfileGroup>& by_pass;
+  const std::vector<ProfileGroup>& by_block;
+};
+void add_profile_groups(JsonText& text, const ProfileGroups& groups, double all_s,
+                        Evidence evidence);
+
+}  // namespace strata

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pages of documents that are no profiles, and what profiles carry besides: findings, comparisons, machines, studies,
+// lists, and the kernels of a measured iteration.
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { end, folder, json, open, picture, strata, view } from "./browser.mjs";
+import { near, quiet, seconds, texts } from "./checks.mjs";
+
+after(end);
+
+const machine = ["--on", "rtx-2080-ti"];
+strata("predict", "alexnet", ...machine, "--json", "a.json");
+strata("predict", "alexnet", ...machine, "--batch", "64", "--json", "b.json");
+
+test("findings have evidence, cost, advice and what-ifs", async () => {
+  strata("explain", "a.json", "--json", "e.json", "--html", "e.html");
+  const { findings, what_ifs } = json("e.json");
+  const page = await open("e.html", { scheme: "dark" });
+  const section = await view(page, "findings");
+  const items = section.locator("ol.findings > li");
+  assert.equal(await items.count(), findings.length);
+  for (const [at, finding] of findings.entries()) {
+    const item = items.nth(at);
+    assert.equal(await item.getAttribute("data-code"), finding.code);
+    const text = await item.textContent();
+    assert.ok(text.includes(finding.what) && text.includes(finding.advice), finding.code);
+    assert.equal(await item.locator("dl.evidence > div").count(), finding.evidence.length);
+    for (const { change } of finding.what_ifs) assert.ok(text.includes(change), change);
+  }
+  const times = await texts(section.locator("table.what-if-table tbody td:nth-child(2)"));
+  what_ifs.forEach(({ time_s }, at) => time_s !== null && near(seconds(times[at]), time_s, "time with a change"));
+  // A prediction that is made again has what happens when, although its file does not say.
+  await view(page, "memory");
+  await view(page, "network");
+  assert.ok(!(await page.locator("#timeline").textContent()).includes("end to end"));
+  await picture(page, "findings-dark");
+  quiet(page);
+  await page.close();
+});
+
+test("a comparison shows the differences that its JSON has, and both profiles behind it", async () => {
+  strata("compare", "a.json", "b.json", "--json", "c.json", "--html", "c.html");
+  const { rows, totals } = json("c.json");
+  const page = await open("c.html");
+  const cards = await texts(page.locator("#summary .cards strong"));
+  near(parseFloat(cards[0]), totals.ratio, "ratio");
+  const section = await view(page, "compare");
+  const most = Math.max(...rows.map((row) => Math.abs(row.difference_s)));
+  const first = await texts(section.locator("tbody tr").first().locator("td"));
+  near(seconds(first[3].replace(/^[+−]/, "")), most, "largest difference");
+  await section.locator("select[aria-label=by]").selectOption("block");
+  assert.ok(page.url().includes("cmpby=block"));
+  assert.equal(await section.locator("tbody tr").count(), new Set(rows.map((row) => row.block)).size);
+  await page.locator("header select").selectOption("2");
+  near(
+    seconds(await page.locator("#summary .cards strong").first().textContent()),
+    json("b.json").totals.time_s,
+    "time of the second",
+  );
+  quiet(page);
+  await page.close();
+  strata("report", "c.json", "e.json", "-o", "stored.html");
+  const stored = await open("stored.html");
+  await view(stored, "compare");
+  await stored.locator("header select").selectOption("1");
+  await view(stored, "findings");
+  quiet(stored);
+  await stored.close();
+});
+
+test("a machine has a roof for every peak and every number with its source", async () => {
+  strata("machine", "show", "h200", "--json", "h200.json", "--html", "h200.html");
+  const { peaks, memory } = json("h200.json");
+  const page = await open("h200.html", { width: 800 });
+  const section = await view(page, "machine");
+  assert.equal(await section.locator("path.roof").count(), peaks.length);
+  assert.equal(
+    await section.locator("path.line").count(),
+    memory.filter((level) => level.bandwidth_bytes_per_s).length,
+  );
+  const lines = await texts(section.locator("table.numbers tbody tr"));
+  for (const peak of peaks)
+    assert.ok(lines.some((line) => line.includes(`peaks.${peak.dtype}.${peak.unit}`) && line.includes(peak.source.slice(0, 40))));
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+  quiet(page);
+  await page.close();
+  strata("machine", "diff", "v100", "h200", "--json", "d.json", "--html", "d.html");
+  const diff = await open("d.html");
+  const rows = await (await view(diff, "machines")).locator("tbody tr").count();
+  assert.equal(rows, json("d.json").numbers.length);
+  assert.equal(await diff.locator("header option").count(), 3);
+  quiet(diff);
+  await diff.close();
+});
+
+test("a study has its verdicts and its figures", async () => {
+  strata("reproduce", "roofline", "--json", "r.json", "--html", "r.html");
+  const { findings } = json("r.json");
+  const page = await open("r.html");
+  const section = await view(page, "study");
+  assert.equal(await section.locator("tbody tr").count(), findings.length);
+  await section.locator("select").selectOption("no");
+  assert.deepEqual(
+    await texts(section.locator("tbody td:nth-child(3)")),
+    findings.filter((each) => each.is_printed && !each.holds).map((each) => each.what),
+  );
+  const figures = await view(page, "figures");
+  assert.equal(await figures.locator("figure.paper").count(), 9);
+  await figures.locator("img").first().evaluate((image) => image.decode());
+  assert.ok((await figures.locator("img").first().evaluate((image) => image.naturalWidth)) > 300);
+  const saved = page.waitForEvent("download");
+  await figures.locator("figure.paper button").first().click();
+  assert.match((await saved).suggestedFilename(), /^roofline-.*\.csv$/);
+  await picture(page, "study");
+  quiet(page);
+  await page.close();
+});
+
+test("lists can be searched", async () => {
+  strata("list", "networks", "--json", "l.json", "--html", "l.html");
+  const { networks } = json("l.json");
+  const page = await open("l.html");
+  const section = await view(page, "lists");
+  assert.equal(await section.locator("tbody tr").count(), networks.length);
+  await section.locator("input").fill("resnet");
+  const expected = networks.filter((each) => JSON.stringify(each).toLowerCase().includes("resnet")).length;
+  const shown = await section.locator("tbody tr").count();
+  assert.ok(shown > 0 && shown <= expected, `${shown} of ${expected}`);
+  assert.ok(page.url().includes("find=resnet"));
+  quiet(page);
+  await page.close();
+});
+
+test("kernels of a measured iteration are shown when they ran", async () => {
+  const kernel = (name, begin_s, time_s) => ({ name, layer: "a", pass: "forward", begin_s, time_s });
+  const row = { layer: "a", pass: "forward", op: "relu", time_s: 0.003, flop: 10, launches: 3 };
+  writeFileSync(
+    join(folder, "k.json"),
+    JSON.stringify({
+      schema_version: 1,
+      kind: "measurement",
+      evidence: "measured",
+      model: { name: "net" },
+      layers: [{ ...row, traffic_in_bytes: 1, traffic_out_bytes: 1 }],
+      kernels: [kernel("<b>first", 1, 0.001), kernel("second", 1.002, 0.001), kernel("beside", 1.0025, 0.001)],
+    }),
+  );
+  strata("report", "k.json", "-o", "k.html");
+  const page = await open("k.html");
+  const section = await view(page, "timeline");
+  assert.match(await section.textContent(), /3 kernels of one iteration.* 1\.00 ms together, none ran/);
+  const box = await section.locator("canvas").boundingBox();
+  await page.mouse.move(box.x + 80, box.y + 17);
+  assert.equal(await page.locator("#tip strong").textContent(), "<b>first");
+  assert.equal(Math.round((box.height - 26) / 34), 3); // kernels, those beside them, gaps
+  quiet(page);
+  await page.close();
+});

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Documents that are lists and nothing more (what ships with Strata, what a computer can measure): a table of each list,
+// with a field to search in all.
+import { h } from "./dom";
+import { format, labelOf, unitOf } from "./units";
+import { remade, type Context, type View } from "./view";
+
+const kinds = ["catalogue", "machines", "readiness", "operator_checks"];
+
+type Item = Record<string, unknown>;
+
+function listsOf(context: Context): [string, Item[]][] {
+  const lists: [string, Item[]][] = [];
+  for (const [key, value] of Object.entries(context.part.document)) {
+    if (!Array.isArray(value) || value.length === 0) continue;
+    const items = value.map((each: unknown) =>
+      typeof each === "object" && each !== null ? (each as Item) : { name: each },
+    );
+    lists.push([key, items]);
+  }
+  return lists;
+}
+
+function text(key: string, value: unknown): string {
+  if (value === null || value === undefined) return "";
+  if (typeof value === "number") return format(value, unitOf(key));
+  if (typeof value === "string") return value;
+  if (Array.isArray(value))
+    return value
+      .map((each: unknown) =>
+        typeof each === "object" && each !== null
+          ? String((each as Item).name ?? JSON.stringify(each))
+          : String(each),
+      )
+      .join(", ");
+  return typeof value === "boolean" ? (value ? "yes" : "no") : JSON.stringify(value);
+}
+
+function listTable(items: Item[], words: string[]): { table: HTMLElement; count: number } {
+  const keys = [...new Set(items.flatMap((item) => Object.keys(item)))];
+  const found = items.filter((item) => {
+    const all = keys.map((key) => text(key, item[key])).join(" ").toLowerCase();
+    return words.every((word) => all.includes(word));
+  });
+  const isNumber = (key: string) => items.some((item) => typeof item[key] === "number");
+  const table = h(
+    "table",
+    { class: "small list" },
+    h(
+      "thead",
+      {},
+      h("tr", {}, ...keys.map((key) => h("th", { class: isNumber(key) ? "n" : undefined }, labelOf(key)))),
+    ),
+    h(
+      "tbody",
+      {},
+      ...found.map((item) =>
+        h(
+          "tr",
+          { "data-state": typeof item.state === "string" ? item.state : undefined },
+          ...keys.map((key) =>
+            h("td", { class: isNumber(key) ? "n" : undefined }, h("bdi", {}, text(key, item[key]))),
+          ),
+        ),
+      ),
+    ),
+  );
+  return { table, count: found.length };
+}
+
+function render(context: Context, element: HTMLElement): void {
+  const { state } = context;
+  const body = h("div", {});
+  const field = h("input", {
+    type: "search",
+    placeholder: "search",
+    "aria-label": "search the lists",
+    value: state.get("find"),
+    input: () => state.set("find", field.value),
+  });
+  element.append(h("div", { class: "controls" }, field), body);
+  remade(context, ["find"], () => {
+    const words = state.get("find").toLowerCase().split(/\s+/).filter((word) => word !== "");
+    body.replaceChildren();
+    for (const [key, items] of listsOf(context)) {
+      const { table, count } = listTable(items, words);
+      body.append(
+        h("h3", {}, `${labelOf(key)}: ${count === items.length ? count : `${count} of ${items.length}`}`),
+        h("div", { class: "wide" }, table),
+      );
+    }
+  });
+}
+
+export const listsView: View = {
+  id: "lists",
+  title: "Lists",
+  fits: (context) => kinds.includes(context.part.document.kind ?? "") && listsOf(context).length > 0,
+  render,
+};

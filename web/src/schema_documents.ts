@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// Documents that are no profiles: what --json of explain, compare, machine, reproduce, list and doctor writes.
+import type { MachineHead, ModelHead, Provenance, ScopeReuse } from "./schema";
+
+export interface ExplanationDocument {
+  kind: "explanation";
+  evidence: string;
+  model: ModelHead;
+  machine: MachineHead;
+  time_s: number;
+  findings: ExplainedFinding[];
+  what_ifs: WhatIf[];
+  reuse: (ScopeReuse & { text: string })[];
+  notes: string[];
+  provenance?: Provenance;
+}
+
+export interface ExplainedFinding {
+  code: string;
+  title: string;
+  page: string;
+  subject: string;
+  what: string;
+  evidence: { what: string; value: number; measure: string }[];
+  cost_s: number;
+  cost_share: number;
+  is_cost_on_top: boolean;
+  gain_s: number;
+  advice: string;
+  what_ifs: WhatIf[];
+}
+
+export interface WhatIf {
+  change: string;
+  basis: string;
+  base_time_s: number;
+  time_s: number | null;
+  gain_s: number | null;
+  gain_share: number | null;
+  no_time_reason: string | null;
+}
+
+export interface ComparisonDocument {
+  kind: "comparison";
+  a: ComparedLabel;
+  b: ComparedLabel;
+  totals: { a: ComparedSide; b: ComparedSide; ratio: number | null; difference_s: number };
+  threshold: number | null;
+  beyond_threshold: boolean | null;
+  rows: {
+    layer: string;
+    pass: string;
+    op: string;
+    block: string;
+    a: ComparedSide | null;
+    b: ComparedSide | null;
+  }[];
+  provenance?: Provenance;
+}
+
+export interface ComparedLabel {
+  file: string;
+  evidence: string;
+  network: string;
+  title: string;
+  dtype: string;
+  machine: string;
+  machine_title: string;
+}
+
+export interface ComparedSide {
+  time_s: number;
+  flop: number;
+  traffic_bytes: number;
+  launches: number;
+}
+
+/// A number of a machine file, with where it comes from.
+export interface Sourced {
+  value: number;
+  source?: string;
+}
+
+export interface MachineDocument {
+  strata_machine: number;
+  kind: "gpu" | "cpu" | "accelerator";
+  name: string;
+  title: string;
+  peaks: { dtype: string; unit: string; flop_per_s: number; source?: string }[];
+  memory: MachineLevel[];
+  curves?: { mix: string; points: [number, number][] }[]; // bytes, bytes per second
+  measured?: { host?: string; date?: string };
+  provenance?: Provenance;
+}
+
+export interface MachineLevel {
+  name: string;
+  on_chip?: boolean;
+  capacity_bytes?: number | Sourced;
+  bandwidth_bytes_per_s?: number | Sourced;
+}
+
+export interface MachineDiffDocument {
+  kind: "machine_diff";
+  first: string;
+  second: string;
+  numbers: { path: string; first: number | null; second: number | null; ratio: number | null }[];
+  provenance?: Provenance;
+}
+
+export interface ReproductionDocument {
+  kind: "reproduction";
+  studies: {
+    name: string;
+    title?: string;
+    place?: string;
+    rule?: string;
+    printed?: number;
+    held?: number;
+    reason?: string;
+  }[];
+  findings: StudyFinding[];
+  provenance?: Provenance;
+}
+
+export interface StudyFinding {
+  study: string;
+  observation: string;
+  network: string;
+  what: string;
+  printed: string;
+  found: string;
+  is_printed: boolean;
+  holds: boolean;
+  note: string;
+}
+
+export interface StudyFigure {
+  study: string;
+  name: string;
+  title: string;
+  csv: string;
+  svg: string;
+}
+
+/// Lists that need no view of their own: what ships, what the computer can do.
+export interface ListDocument {
+  kind: "catalogue" | "machines" | "readiness" | "operator_checks";
+  provenance?: Provenance;
+}
