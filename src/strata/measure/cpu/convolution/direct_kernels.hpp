@@ -47,7 +47,8 @@ void multiply_taps(const TapProducts& products);
 /// Products of a block of gradients, which lie side by side, with shifted sources, summed over
 /// pixels:
 ///   result[j·block + i] (+)= Σ_y Σ_x gradient[(y·columns + x)·block + i] ·
-///                                    source[source_offsets[j] + y·source_row_step + x]
+///                                    source[source_offsets[j] + y·source_row_step +
+///                                           x·source_pixel_step]
 /// for i < block = pixel_block(). Gradients and result are on a cache line.
 struct PixelProducts {
   const float* gradient = nullptr;
@@ -57,6 +58,7 @@ struct PixelProducts {
   std::int64_t rows = 1;
   std::int64_t columns = 1;
   std::int64_t source_row_step = 0;
+  std::int64_t source_pixel_step = 1;
   float* result = nullptr;
   bool adds = false;  ///< to what is in the result; otherwise it is overwritten
 };

@@ -169,21 +169,23 @@ std::int64_t pixel_block() {
   return gradient_vectors * static_cast<std::int64_t>(hn::Lanes(Vectors()));
 }
 
-/// `Pixels` pixels of every source: its address is fetched once for all of them.
+/// `Pixels` pixels of every source: its offset is fetched once for all of them.
 template <int Sources, int Pixels>
-HWY_INLINE void add_pixels(const float* gradient, const float* const* source, std::int64_t x,
-                           Vector (&sum)[Sources][gradient_vectors]) {
+HWY_INLINE void add_pixels(const float* gradient, const float* source, std::int64_t pixel_step,
+                           const std::int64_t* offsets, Vector (&sum)[Sources][gradient_vectors]) {
   const Vectors d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   Vector g[Pixels][gradient_vectors];
+  const float* pixel[Pixels];
   for (int i = 0; i < Pixels; ++i) {
+    pixel[i] = source + i * pixel_step;
     for (int v = 0; v < gradient_vectors; ++v)
-      g[i][v] = hn::Load(d, gradient + ((x + i) * gradient_vectors + v) * lanes);
+      g[i][v] = hn::Load(d, gradient + (i * gradient_vectors + v) * lanes);
   }
   for (int j = 0; j < Sources; ++j) {
-    const float* const values = source[j] + x;
+    const std::int64_t offset = offsets[j];
     for (int i = 0; i < Pixels; ++i) {
-      const Vector value = hn::Set(d, values[i]);
+      const Vector value = hn::Set(d, pixel[i][offset]);
       for (int v = 0; v < gradient_vectors; ++v) sum[j][v] = hn::MulAdd(value, g[i][v], sum[j][v]);
     }
   }
@@ -200,15 +202,22 @@ void multiply_pixel_tile(const PixelProducts& p, std::int64_t first) {
       sum[j][v] = p.adds ? hn::Load(d, result + (j * gradient_vectors + v) * lanes) : hn::Zero(d);
     }
   }
-  const float* source[Sources];
+  const std::int64_t* const offsets = p.source_offsets + first;
+  const float* gradient = p.gradient;
+  const std::int64_t step = gradient_vectors * lanes;
   for (std::int64_t y = 0; y < p.rows; ++y) {
-    for (int j = 0; j < Sources; ++j)
-      source[j] = p.source + p.source_offsets[first + j] + y * p.source_row_step;
-    const float* const gradient = p.gradient + y * p.columns * gradient_vectors * lanes;
-    std::int64_t x = 0;
-    for (; x + pixels_at_once <= p.columns; x += pixels_at_once)
-      add_pixels<Sources, pixels_at_once>(gradient, source, x, sum);
-    for (; x < p.columns; ++x) add_pixels<Sources, 1>(gradient, source, x, sum);
+    const float* source = p.source + y * p.source_row_step;
+    std::int64_t left = p.columns;
+    for (; left >= pixels_at_once; left -= pixels_at_once) {
+      add_pixels<Sources, pixels_at_once>(gradient, source, p.source_pixel_step, offsets, sum);
+      gradient += pixels_at_once * step;
+      source += pixels_at_once * p.source_pixel_step;
+    }
+    for (; left > 0; --left) {
+      add_pixels<Sources, 1>(gradient, source, p.source_pixel_step, offsets, sum);
+      gradient += step;
+      source += p.source_pixel_step;
+    }
   }
   for (int j = 0; j < Sources; ++j) {
     for (int v = 0; v < gradient_vectors; ++v)
