@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/measure/cpu/convolution/direct_kernels.hpp"
-
 #include "strata/measure/cpu/convolution/kernel_tables.hpp"
 #include "strata/measure/cpu/convolution/scratch.hpp"
 #include "strata/measure/cpu/convolution/strategies.hpp"
