@@ -326,7 +326,7 @@ class SweepMeasuring {
       for (const std::size_t place : shape->places) {
         for (std::size_t pass = 0; pass < passes.size(); ++pass) {
           result_.points[place + pass].counters = shape->points[pass].counters;
-          if (shape->points[pass].counters.empty()) {
+          if (shape->points[pass].counters.empty() && shape->points[pass].not_run.empty()) {
             result_.points[place + pass].no_counters =
                 problem.empty() ? "no memory to keep it until counters are read" : problem;
           }
