@@ -121,7 +121,10 @@ void ObjectReader::finish() const {
     if (entry.key() == "notes") continue;
     if (std::find(asked_.begin(), asked_.end(), entry.key()) != asked_.end()) continue;
     const std::string name = entry.key().substr(0, most_name_bytes);
-    fail(ErrorKind::input, "{}: unknown field '{}'{}", place_, name, did_you_mean(name, asked_));
+    std::vector<std::string> known = asked_;  // a field may be looked at more than once
+    std::sort(known.begin(), known.end());
+    known.erase(std::unique(known.begin(), known.end()), known.end());
+    fail(ErrorKind::input, "{}: unknown field '{}'{}", place_, name, did_you_mean(name, known));
   }
 }
 

@@ -196,23 +196,36 @@ class SweepMeasuring {
   }
 
   void measure(SweepShape& shape, const std::string& no_device) {
-    std::string reason = no_device;
-    if (reason.empty()) {
-      shape.device = devices_.back().get();
-      try {
-        time_shape(shape);
-        if (!protocol_.counted_gpu) shape.engine.reset();
-        return;
-      } catch (const Error& error) {
-        if (is_for_the_user(error)) throw;
-        reason = error.what();
-        shape.engine.reset();
-      }
-    }
+    std::string reason = no_device.empty() ? timed_or_reason(shape) : no_device;
+    if (no_device.empty() && !reason.empty() && make_room()) reason = timed_or_reason(shape);
+    if (!protocol_.counted_gpu || !reason.empty()) shape.engine.reset();
+    if (reason.empty()) return;
     for (MeasuredPoint& point : shape.points) {
       point = {};
       point.not_run = reason;
     }
+  }
+
+  std::string timed_or_reason(SweepShape& shape) {
+    shape.device = devices_.back().get();
+    shape.points = {};
+    try {
+      time_shape(shape);
+      return "";
+    } catch (const Error& error) {
+      if (is_for_the_user(error)) throw;
+      return error.what();
+    }
+  }
+
+  /// Those that wait for counters go without, rather than that another has no times.
+  bool make_room() {
+    bool was_any = false;
+    for (const std::unique_ptr<SweepShape>& shape : shapes_) {
+      was_any = was_any || shape->engine;
+      shape->engine.reset();
+    }
+    return was_any;
   }
 
   // Forward and backward of one training iteration, without loss and update.
@@ -313,8 +326,10 @@ class SweepMeasuring {
       for (const std::size_t place : shape->places) {
         for (std::size_t pass = 0; pass < passes.size(); ++pass) {
           result_.points[place + pass].counters = shape->points[pass].counters;
-          if (shape->points[pass].counters.empty())
-            result_.points[place + pass].no_counters = problem;
+          if (shape->points[pass].counters.empty() && shape->points[pass].not_run.empty()) {
+            result_.points[place + pass].no_counters =
+                problem.empty() ? "no memory to keep it until counters are read" : problem;
+          }
         }
       }
       ++done_;

@@ -19,11 +19,17 @@ constexpr double traced_s = 1e-6;  // what each kernel takes, according to the t
 /// The CPU, with tracing: two kernels for every part, one of which only moves data.
 class TracedCpu final : public TrainingDevice {
  public:
-  explicit TracedCpu(DType dtype) : cpu_(cpu_training_device({.dtype = dtype})) {}
+  explicit TracedCpu(DType dtype, std::int64_t most_bytes = INT64_MAX)
+      : cpu_(cpu_training_device({.dtype = dtype})), left_(most_bytes) {}
   std::string name() const override { return "traced CPU"; }
   std::vector<std::string> versions() const override { return {"test 1"}; }
   std::int64_t free_bytes() const override { return cpu_->free_bytes(); }
-  std::shared_ptr<void> allocate(std::int64_t bytes) override { return cpu_->allocate(bytes); }
+  std::shared_ptr<void> allocate(std::int64_t bytes) override {
+    if (bytes > left_) fail(ErrorKind::environment, "no room for {} bytes", bytes);
+    left_ -= bytes;
+    const std::shared_ptr<void> memory = cpu_->allocate(bytes);
+    return {memory.get(), [this, bytes, memory](void*) { left_ += bytes; }};
+  }
   void upload(void* to, const void* from, std::int64_t bytes) override {
     cpu_->upload(to, from, bytes);
   }
@@ -56,6 +62,7 @@ class TracedCpu final : public TrainingDevice {
 
  private:
   std::unique_ptr<TrainingDevice> cpu_;
+  std::int64_t left_;
 };
 
 SweepProtocol small_protocol() {
@@ -121,6 +128,24 @@ TEST(MeasuredSweeps, keep_what_was_done_when_they_are_interrupted) {
                      {.open = [](DType) { return cpu_training_device({.dtype = DType::fp32}); },
                       .is_interrupted = [&] { return ++asked > 2; }});
   EXPECT_EQ(sweeps.points.size(), 4U);
+}
+
+// Engines wait for their counters; this memory holds any one of them, and not two.
+TEST(MeasuredSweeps, have_times_rather_than_counters_where_memory_is_short) {
+  SweepProtocol protocol{.warm_up = 1, .iterations = 1, .counted_gpu = 0};
+  const auto not_run = [&](std::vector<std::int64_t> batches, std::int64_t bytes) {
+    protocol.sweeps = {{"lstm", "batch", std::move(batches)}};
+    const MeasuredSweeps sweeps = measure_sweeps(
+        protocol, {.open = [&](DType dtype) { return std::make_unique<TracedCpu>(dtype, bytes); }});
+    return std::count_if(sweeps.points.begin(), sweeps.points.end(), [](const auto& point) {
+      EXPECT_NE(point.not_run.empty(), point.no_counters.empty());
+      return point.dtype == DType::fp32 && !point.not_run.empty();
+    });
+  };
+  std::int64_t enough = 1000;
+  while (not_run({16}, enough) > 0) enough += enough / 8;
+  EXPECT_EQ(not_run({16, 15}, enough), 0);
+  EXPECT_EQ(not_run({16, 15}, enough / 2), 4);
 }
 
 TEST(MeasuredSweeps, fail_when_no_device_opens) {

@@ -16,6 +16,7 @@ constexpr double almost_equal = 0.2;             // share by which "almost equal
 constexpr double proportional = 0.1;             // by which a ratio may miss the parameter's
 constexpr double constant_share = 0.1;           // by which "constant" may differ
 constexpr double noise = 0.02;                   // by which "rises" may fall from point to point
+constexpr double least_growth = 1.25;            // of bytes from fp16 to fp32, without a conversion
 constexpr std::string_view not_measured =
     "needs the hardware counters of a framework's run: not yet measured";
 
@@ -138,8 +139,9 @@ Answer growth_of_bytes(const StudySide& side) {
   if (half.empty() || single.empty()) return {};
   const auto [bytes, is_counted] = bytes_of(*half.front());
   if (!(bytes > 0) || (side.is_measured() && !is_counted)) return {};
-  return {{fmt::format("{} {}", ratio_text(bytes_of(*single.front()).first / bytes),
-                       is_counted ? "counted" : "predicted"),
+  const double growth = bytes_of(*single.front()).first / bytes;
+  return {{fmt::format("{} {}{}", ratio_text(growth), is_counted ? "counted" : "predicted",
+                       growth < least_growth ? ": it converts" : ""),
            std::nullopt}};
 }
 
@@ -185,7 +187,7 @@ class RooflineFindings {
   template <class Ask>
   void beside(std::string_view kernel, std::string what, std::string printed, const Ask& ask) {
     claim("counters", kernel, std::move(what), std::move(printed), ask,
-          measured_ ? std::string_view("of Strata's own kernels; the paper's are of frameworks")
+          measured_ ? std::string_view("of what Strata runs; the paper's are of frameworks")
                     : not_measured);
   }
 

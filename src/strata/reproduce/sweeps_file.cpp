@@ -22,7 +22,7 @@ using Read = ObjectReader::Json;
 using Written = nlohmann::ordered_json;
 
 constexpr std::size_t most_file_bytes = std::size_t{64} << 20;
-constexpr std::size_t most_points = 10'000;
+constexpr std::size_t most_file_points = 10'000;
 constexpr std::size_t most_samples = 100'000;
 constexpr std::size_t most_counters = 1000;
 constexpr std::size_t most_texts = 100;
@@ -189,7 +189,7 @@ MeasuredSweeps read_measured_sweeps(std::string_view text) {
   sweeps.warm_up = rounds_from(protocol, "warm_up");
   sweeps.iterations = rounds_from(protocol, "iterations");
   protocol.finish();
-  sweeps.points = object.list("points", most_points, point_from);
+  sweeps.points = object.list("points", most_file_points, point_from);
   ObjectReader origin(object.required("provenance"), object.place_of("provenance"));
   sweeps.host = origin.maybe("host", text_from).value_or("");
   sweeps.date = origin.maybe("date", text_from).value_or("");

@@ -51,9 +51,14 @@ void LabelPlacer::avoid(const std::vector<Place>& line) {
   if (!line.empty()) marks_.push_back(line.back());
 }
 
-std::size_t LabelPlacer::covered_marks(const Corners& corners) const {
-  return static_cast<std::size_t>(std::count_if(
-      marks_.begin(), marks_.end(), [&](const Place& mark) { return holds(corners, mark); }));
+std::size_t LabelPlacer::covered_by(const Corners& corners) const {
+  // A line is seen on both sides of a label; a symbol under one is lost.
+  constexpr std::size_t symbol_weight = 50;
+  const auto covered = [&](const std::vector<Place>& places) {
+    return static_cast<std::size_t>(std::count_if(
+        places.begin(), places.end(), [&](const Place& place) { return holds(corners, place); }));
+  };
+  return covered(marks_) + symbol_weight * covered(symbols_);
 }
 
 void LabelPlacer::place(const std::vector<TextShape>& candidates, Scene& scene) {
@@ -66,7 +71,7 @@ void LabelPlacer::place(const std::vector<TextShape>& candidates, Scene& scene) 
                            return overlap(corners, other);
                          });
     if (!is_free) continue;
-    const std::size_t covered = covered_marks(corners);
+    const std::size_t covered = covered_by(corners);
     if (covered >= least_covered) continue;
     best = &candidate;
     least_covered = covered;
@@ -133,7 +138,10 @@ std::vector<TextShape> places_in(const Rect& rect, const std::string& text) {
           label(text, {rect.right() - gap, top}, Anchor::end),
           label(text, {rect.x + gap, bottom}, Anchor::start),
           label(text, {rect.right() - gap, bottom}, Anchor::end),
-          label(text, {rect.x + rect.width / 2, rect.y + rect.height / 2}, Anchor::middle)};
+          label(text, {rect.x + rect.width / 2, rect.y + rect.height / 2}, Anchor::middle),
+          label(text, {rect.x + gap, rect.y - gap}, Anchor::start),  // outside, at its edges
+          label(text, {rect.right() - gap, rect.y - gap}, Anchor::end),
+          label(text, {rect.right() + gap, bottom}, Anchor::start)};
 }
 
 }  // namespace strata::chart

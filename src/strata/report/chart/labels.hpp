@@ -14,18 +14,19 @@ class LabelPlacer {
  public:
   explicit LabelPlacer(const Rect& plot) : plot_(plot) {}
 
-  /// Data that labels should not cover: along the line, or at the place.
+  /// Data that labels should not cover: along the line, or, more than that, a symbol at the place.
   void avoid(const std::vector<Place>& line);
-  void avoid(Place place) { marks_.push_back(place); }
+  void avoid(Place place) { symbols_.push_back(place); }
 
   /// Adds the label to the scene, or nothing.
   void place(const std::vector<TextShape>& candidates, Scene& scene);
 
  private:
-  std::size_t covered_marks(const Corners& corners) const;
+  std::size_t covered_by(const Corners& corners) const;
 
   Rect plot_;
-  std::vector<Place> marks_;
+  std::vector<Place> marks_;  ///< along lines
+  std::vector<Place> symbols_;
   std::vector<Corners> taken_;
 };
 

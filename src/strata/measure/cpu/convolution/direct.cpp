@@ -255,7 +255,7 @@ class Direct : public ConvStrategy {
   }
   std::int64_t scratch_bytes(const ConvProblem& problem) const override {
     if (problem.pass == ConvPass::weight_gradient) {
-      return direct_products_bytes(problem);
+      return direct_products_bytes(problem, threads_->count());
     }
     return direct_plan(problem.shape, problem.pass, threads_->count()).scratch.bytes();
   }

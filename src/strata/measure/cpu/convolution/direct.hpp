@@ -10,7 +10,13 @@ namespace strata::cpu {
 
 std::unique_ptr<PreparedConvolution> prepare_direct_products(const ConvProblem& problem,
                                                              const SharedThreads& threads);
-std::int64_t direct_products_bytes(const ConvProblem& problem);
+std::int64_t direct_products_bytes(const ConvProblem& problem, int threads);
+
+/// The same with filters in the lanes of a vector and no pixel computed in vain; nothing when a
+/// group has too few filters for that.
+std::unique_ptr<PreparedConvolution> prepare_filter_products(const ConvProblem& problem,
+                                                             const SharedThreads& threads);
+std::optional<std::int64_t> filter_products_bytes(const ConvProblem& problem, int threads);
 
 /// Of how many images the planes exist at once: 32 MiB of them.
 inline std::int64_t images_at_once(std::int64_t batch, std::int64_t image_floats) {

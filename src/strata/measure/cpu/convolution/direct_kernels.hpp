@@ -44,6 +44,40 @@ inline constexpr std::int64_t most_gradients = 4;
 inline constexpr std::int64_t most_sources = 6;
 void multiply_taps(const TapProducts& products);
 
+/// Products of a block of gradients, which lie side by side, with shifted sources, summed over
+/// pixels:
+///   result[j·block + i] (+)= Σ_y Σ_x gradient[(y·columns + x)·block + i] ·
+///                                    source[source_offsets[j] + y·source_row_step +
+///                                           x·source_pixel_step]
+/// for i < block = pixel_block(). Gradients and result are on a cache line.
+struct PixelProducts {
+  const float* gradient = nullptr;
+  const float* source = nullptr;
+  const std::int64_t* source_offsets = nullptr;
+  std::int64_t sources = 1;
+  std::int64_t rows = 1;
+  std::int64_t columns = 1;
+  std::int64_t source_row_step = 0;
+  std::int64_t source_pixel_step = 1;
+  float* result = nullptr;
+  bool adds = false;  ///< to what is in the result; otherwise it is overwritten
+};
+void multiply_pixels(const PixelProducts& products);
+
+/// to[x·to_step + y] = from[y·from_step + x] for y < height, x < width.
+struct TurnedMatrix {
+  const float* from = nullptr;
+  std::int64_t from_step = 0;
+  std::int64_t height = 1;
+  std::int64_t width = 1;
+  float* to = nullptr;
+  std::int64_t to_step = 0;
+};
+void turn(const TurnedMatrix& matrix);
+
+/// The block of multiply_pixels.
+std::int64_t pixel_block();
+
 /// How many result channels add_taps takes at once when there are enough.
 std::int64_t widest_channel_block();
 

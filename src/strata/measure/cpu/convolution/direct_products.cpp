@@ -141,10 +141,12 @@ class DirectProducts : public PreparedConvolution {
 
 std::unique_ptr<PreparedConvolution> prepare_direct_products(const ConvProblem& problem,
                                                              const SharedThreads& threads) {
+  if (auto prepared = prepare_filter_products(problem, threads)) return prepared;
   return std::make_unique<DirectProducts>(problem, threads);
 }
 
-std::int64_t direct_products_bytes(const ConvProblem& problem) {
+std::int64_t direct_products_bytes(const ConvProblem& problem, int threads) {
+  if (const auto bytes = filter_products_bytes(problem, threads)) return *bytes;
   return products_plan(problem.shape).scratch.bytes();
 }
 

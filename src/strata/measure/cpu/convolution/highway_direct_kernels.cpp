@@ -22,8 +22,12 @@ using Vector = hn::Vec<Vectors>;
 // AVX2 and SSE have 16 registers, the others 32: a block of 4 channels × 3 vectors, or 8 × 3.
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_SSSE3
 constexpr std::int64_t widest_block = 4;
+constexpr int most_pixel_sources = 5;  // × 2 vectors of gradients, for 2 pixels at once
+constexpr int pixels_at_once = 2;
 #else
 constexpr std::int64_t widest_block = 8;
+constexpr int most_pixel_sources = 10;
+constexpr int pixels_at_once = 4;
 #endif
 
 /// `Block` channels × `Width` vectors of pixels, held in registers over all channels and taps.
@@ -160,6 +164,129 @@ void multiply_taps(const TapProducts& p) {
   }
 }
 
+constexpr int gradient_vectors = 2;
+std::int64_t pixel_block() {
+  return gradient_vectors * static_cast<std::int64_t>(hn::Lanes(Vectors()));
+}
+
+/// `Pixels` pixels of every source: its offset is fetched once for all of them.
+template <int Sources, int Pixels>
+HWY_INLINE void add_pixels(const float* gradient, const float* source, std::int64_t pixel_step,
+                           const std::int64_t* offsets, Vector (&sum)[Sources][gradient_vectors]) {
+  const Vectors d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  Vector g[Pixels][gradient_vectors];
+  const float* pixel[Pixels];
+  for (int i = 0; i < Pixels; ++i) {
+    pixel[i] = source + i * pixel_step;
+    for (int v = 0; v < gradient_vectors; ++v)
+      g[i][v] = hn::Load(d, gradient + (i * gradient_vectors + v) * lanes);
+  }
+  for (int j = 0; j < Sources; ++j) {
+    const std::int64_t offset = offsets[j];
+    for (int i = 0; i < Pixels; ++i) {
+      const Vector value = hn::Set(d, pixel[i][offset]);
+      for (int v = 0; v < gradient_vectors; ++v) sum[j][v] = hn::MulAdd(value, g[i][v], sum[j][v]);
+    }
+  }
+}
+
+template <int Sources>
+void multiply_pixel_tile(const PixelProducts& p, std::int64_t first) {
+  const Vectors d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  float* const result = p.result + first * gradient_vectors * lanes;
+  Vector sum[Sources][gradient_vectors];
+  for (int j = 0; j < Sources; ++j) {
+    for (int v = 0; v < gradient_vectors; ++v) {
+      sum[j][v] = p.adds ? hn::Load(d, result + (j * gradient_vectors + v) * lanes) : hn::Zero(d);
+    }
+  }
+  const std::int64_t* const offsets = p.source_offsets + first;
+  const float* gradient = p.gradient;
+  const std::int64_t step = gradient_vectors * lanes;
+  for (std::int64_t y = 0; y < p.rows; ++y) {
+    const float* source = p.source + y * p.source_row_step;
+    std::int64_t left = p.columns;
+    for (; left >= pixels_at_once; left -= pixels_at_once) {
+      add_pixels<Sources, pixels_at_once>(gradient, source, p.source_pixel_step, offsets, sum);
+      gradient += pixels_at_once * step;
+      source += pixels_at_once * p.source_pixel_step;
+    }
+    for (; left > 0; --left) {
+      add_pixels<Sources, 1>(gradient, source, p.source_pixel_step, offsets, sum);
+      gradient += step;
+      source += p.source_pixel_step;
+    }
+  }
+  for (int j = 0; j < Sources; ++j) {
+    for (int v = 0; v < gradient_vectors; ++v)
+      hn::Store(sum[j][v], d, result + (j * gradient_vectors + v) * lanes);
+  }
+}
+
+template <int Sources>
+void multiply_pixel_tiles(const PixelProducts& p, std::int64_t first, std::int64_t count) {
+  if constexpr (Sources > 1) {
+    if (count < Sources) return multiply_pixel_tiles<Sources - 1>(p, first, count);
+  }
+  multiply_pixel_tile<Sources>(p, first);
+}
+
+/// In tiles of about the same size: a small one at the end would leave registers idle.
+void multiply_pixels(const PixelProducts& p) {
+  const std::int64_t tiles = (p.sources + most_pixel_sources - 1) / most_pixel_sources;
+  for (std::int64_t i = 0; i < tiles; ++i) {
+    const std::int64_t first = p.sources * i / tiles;
+    multiply_pixel_tiles<most_pixel_sources>(p, first, p.sources * (i + 1) / tiles - first);
+  }
+}
+
+#if HWY_TARGET == HWY_SCALAR                                    // has no vectors of four
+constexpr std::int64_t turned_at_once = std::int64_t{1} << 62;  // more than there are: none
+void turn_four(const TurnedMatrix&, std::int64_t, std::int64_t) {}
+#else
+constexpr std::int64_t turned_at_once = 4;
+
+/// Four rows of four numbers become four columns.
+HWY_INLINE void turn_four(const TurnedMatrix& m, std::int64_t y, std::int64_t x) {
+  const hn::FixedTag<float, 4> d;
+  const hn::RepartitionToWide<decltype(d)> pairs;
+  const float* const from = m.from + y * m.from_step + x;
+  const auto a = hn::LoadU(d, from);
+  const auto b = hn::LoadU(d, from + m.from_step);
+  const auto c = hn::LoadU(d, from + 2 * m.from_step);
+  const auto e = hn::LoadU(d, from + 3 * m.from_step);
+  const auto low_ab = hn::BitCast(pairs, hn::InterleaveLower(d, a, b));
+  const auto low_ce = hn::BitCast(pairs, hn::InterleaveLower(d, c, e));
+  const auto high_ab = hn::BitCast(pairs, hn::InterleaveUpper(d, a, b));
+  const auto high_ce = hn::BitCast(pairs, hn::InterleaveUpper(d, c, e));
+  float* const to = m.to + x * m.to_step + y;
+  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, low_ab, low_ce)), d, to);
+  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, low_ab, low_ce)), d, to + m.to_step);
+  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, high_ab, high_ce)), d, to + 2 * m.to_step);
+  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, high_ab, high_ce)), d, to + 3 * m.to_step);
+}
+#endif
+
+/// In strips of four columns: what is written stays in the first cache until its line is full.
+void turn(const TurnedMatrix& m) {
+  const auto turn_plainly = [&](std::int64_t y_from, std::int64_t y_to, std::int64_t x_from,
+                                std::int64_t x_to) {
+    for (std::int64_t x = x_from; x < x_to; ++x) {
+      for (std::int64_t y = y_from; y < y_to; ++y)
+        m.to[x * m.to_step + y] = m.from[y * m.from_step + x];
+    }
+  };
+  const std::int64_t height = m.height / turned_at_once * turned_at_once;
+  const std::int64_t width = m.width / turned_at_once * turned_at_once;
+  for (std::int64_t x = 0; x < width; x += turned_at_once) {
+    for (std::int64_t y = 0; y < height; y += turned_at_once) turn_four(m, y, x);
+  }
+  turn_plainly(height, m.height, 0, width);
+  turn_plainly(0, m.height, width, m.width);
+}
+
 std::int64_t block_width() { return widest_block; }
 
 }  // namespace
@@ -168,8 +295,8 @@ HWY_AFTER_NAMESPACE();
 
 namespace strata::cpu::HWY_NAMESPACE {
 namespace {
-[[maybe_unused]] const bool is_listed =
-    compiled_kernels<DirectKernels>().add(HWY_TARGET, {add_taps, multiply_taps, block_width});
+[[maybe_unused]] const bool is_listed = compiled_kernels<DirectKernels>().add(
+    HWY_TARGET, {add_taps, multiply_taps, multiply_pixels, turn, block_width, pixel_block});
 }  // namespace
 }  // namespace strata::cpu::HWY_NAMESPACE
 
@@ -180,6 +307,11 @@ void add_taps(const TapSums& sums) { best_kernels<DirectKernels>().add_taps(sums
 void multiply_taps(const TapProducts& products) {
   best_kernels<DirectKernels>().multiply_taps(products);
 }
+void multiply_pixels(const PixelProducts& products) {
+  best_kernels<DirectKernels>().multiply_pixels(products);
+}
+void turn(const TurnedMatrix& matrix) { best_kernels<DirectKernels>().turn(matrix); }
+std::int64_t pixel_block() { return best_kernels<DirectKernels>().pixel_block(); }
 std::int64_t widest_channel_block() { return best_kernels<DirectKernels>().block_width(); }
 
 }  // namespace strata::cpu

@@ -12,7 +12,10 @@ namespace strata::cpu {
 struct DirectKernels {
   void (*add_taps)(const TapSums&);
   void (*multiply_taps)(const TapProducts&);
+  void (*multiply_pixels)(const PixelProducts&);
+  void (*turn)(const TurnedMatrix&);
   std::int64_t (*block_width)();
+  std::int64_t (*pixel_block)();
 };
 
 struct SpectrumKernels {

@@ -70,6 +70,8 @@ ConvShape shape_number(int number, Random& random) {
         shape.pad_height = shape.pad_width = 0;
         shape.dilation_height = shape.dilation_width = 1;
         break;
+      case 2:  // filters for every lane of a vector, and some
+      case 7: shape.filters = shape.groups * pick(random, 8, 70); break;
       case 8:  // each channel by itself
         shape.groups = shape.channels;
         shape.filters = shape.channels * pick(random, 1, 2);

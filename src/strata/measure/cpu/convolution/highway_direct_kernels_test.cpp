@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/measure/cpu/convolution/direct_kernels.hpp"
+#include "strata/measure/cpu/convolution/kernel_tables.hpp"
+#include "strata/measure/cpu/convolution/scratch.hpp"
+#include "strata/measure/cpu/convolution/strategies.hpp"
+#include "strata/measure/cpu/per_target.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+namespace strata::cpu {
+namespace {
+
+using Numbers = std::vector<float>;
+
+Numbers small_whole_numbers(std::int64_t count, std::mt19937& random) {
+  std::uniform_int_distribution<int> any(-4, 4);  // sums of products are exact
+  Numbers numbers(static_cast<std::size_t>(count));
+  for (float& number : numbers) number = static_cast<float>(any(random));
+  return numbers;
+}
+
+// The strategy itself runs the best vector unit only.
+TEST(DirectKernels, every_vector_unit_sums_over_pixels) {
+  if (const auto reason = vector_refusal()) GTEST_SKIP() << *reason;
+  std::mt19937 random(3);
+  for (const DirectKernels& kernels : compiled_kernels<DirectKernels>().usable()) {
+    const std::int64_t block = kernels.pixel_block();
+    for (int round = 0; round < 40; ++round) {
+      const auto pick = [&](int least, int most) {
+        return std::uniform_int_distribution<std::int64_t>(least, most)(random);
+      };
+      const std::int64_t rows = pick(1, 4), columns = pick(1, 11), sources = pick(1, 25);
+      const std::int64_t pixel_step = pick(1, 3), row_step = pick(0, 20);
+      const Numbers source = small_whole_numbers(200, random);
+      Scratch memory(4 * block * (rows * columns + sources));
+      float* const gradient = memory.at(0);
+      float* const result = memory.at(block * rows * columns);
+      const Numbers start = small_whole_numbers(block * (rows * columns + sources), random);
+      std::copy(start.begin(), start.end(), gradient);
+      std::vector<std::int64_t> offsets;
+      for (std::int64_t i = 0; i < sources; ++i) offsets.push_back(pick(0, 90));
+      const bool adds = round % 2 == 0;
+      kernels.multiply_pixels({.gradient = gradient,
+                               .source = source.data(),
+                               .source_offsets = offsets.data(),
+                               .sources = sources,
+                               .rows = rows,
+                               .columns = columns,
+                               .source_row_step = row_step,
+                               .source_pixel_step = pixel_step,
+                               .result = result,
+                               .adds = adds});
+      for (std::int64_t j = 0; j < sources; ++j) {
+        for (std::int64_t i = 0; i < block; ++i) {
+          float sum = adds ? start[static_cast<std::size_t>(block * (rows * columns + j) + i)] : 0;
+          for (std::int64_t y = 0; y < rows; ++y) {
+            for (std::int64_t x = 0; x < columns; ++x) {
+              sum += gradient[(y * columns + x) * block + i] *
+                     source.at(static_cast<std::size_t>(offsets[static_cast<std::size_t>(j)] +
+                                                        y * row_step + x * pixel_step));
+            }
+          }
+          ASSERT_EQ(result[j * block + i], sum) << "source " << j << ", lane " << i;
+        }
+      }
+    }
+  }
+}
+
+TEST(DirectKernels, every_vector_unit_turns_matrices_and_touches_nothing_else) {
+  if (const auto reason = vector_refusal()) GTEST_SKIP() << *reason;
+  std::mt19937 random(4);
+  for (const DirectKernels& kernels : compiled_kernels<DirectKernels>().usable()) {
+    for (std::int64_t height = 1; height < 11; ++height) {
+      for (std::int64_t width = 1; width < 11; ++width) {
+        const std::int64_t from_step = width + height % 3;
+        const std::int64_t to_step = height + width % 4;
+        const Numbers from = small_whole_numbers(height * from_step, random);
+        Numbers to(static_cast<std::size_t>(width * to_step), 9.0F);
+        kernels.turn({from.data(), from_step, height, width, to.data(), to_step});
+        for (std::int64_t x = 0; x < width; ++x) {
+          for (std::int64_t y = 0; y < to_step; ++y) {
+            const float expected =
+                y < height ? from[static_cast<std::size_t>(y * from_step + x)] : 9.0F;
+            ASSERT_EQ(to[static_cast<std::size_t>(x * to_step + y)], expected);
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace strata::cpu
