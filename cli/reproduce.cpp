@@ -2,6 +2,7 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/output.hpp"
+#include "cli/reproduce_layerwise.hpp"
 #include "strata/base/embedded.hpp"
 #include "strata/base/error.hpp"
 #include "strata/report/chart/png.hpp"
@@ -27,12 +28,13 @@
 namespace strata {
 namespace {
 
-constexpr std::string_view studies[] = {"analytical", "roofline", "convolution"};
+constexpr std::string_view studies[] = {"analytical", "roofline", "convolution", "layerwise"};
 
-constexpr Argument reproduce_arguments[] = {{.name = "STUDY",
-                                             .help = "analytical, roofline or convolution.",
-                                             .choices = studies,
-                                             .offer = Offer::choices}};
+constexpr Argument reproduce_arguments[] = {
+    {.name = "STUDY",
+     .help = "analytical, roofline, convolution, layerwise.",
+     .choices = studies,
+     .offer = Offer::choices}};
 constexpr Flag reproduce_json_flag{.name = "json",
                                    .value = "FILE",
                                    .help = "The findings as JSON; - is standard output.",
@@ -46,10 +48,14 @@ constexpr Flag reproduce_png_flag{.name = "png", .help = "With --out, the figure
 constexpr Flag reproduce_from_flag{
     .name = "from",
     .value = "FILE",
-    .help = "convolution: results of strata conv; else those that ship.",
+    .help = "Results of strata conv, or a folder of strata measure's.",
     .offer = Offer::file};
-constexpr Flag reproduce_flags[] = {reproduce_out_flag, reproduce_png_flag, reproduce_from_flag,
-                                    reproduce_json_flag};
+constexpr Flag reproduce_run_flag{.name = "run",
+                                  .help = "layerwise: measure anew instead of what ships."};
+constexpr Flag reproduce_device_flag{
+    .name = "device", .value = "DEVICE", .help = "With --run: cuda (default), cuda:N or cpu."};
+constexpr Flag reproduce_flags[] = {reproduce_out_flag, reproduce_png_flag,    reproduce_from_flag,
+                                    reproduce_run_flag, reproduce_device_flag, reproduce_json_flag};
 
 /// Who published what, and what "holds" means.
 struct Study {
@@ -81,6 +87,16 @@ Study convolution_study(const ConvResults& results) {
                   "K40c), beside the forward pass in {} on {}",
                   name_of(results.dtype), results.device),
       "where", "in the direction or within the range that the study saw"};
+}
+
+Study layerwise_study(const LayerwiseStudy& study) {
+  return {
+      fmt::format("Layer-wise Performance Bottleneck Analysis of Deep Neural Networks (GTX 1080 "
+                  "Ti, Caffe), beside training iterations on {}",
+                  study.device()),
+      "network",
+      "in the direction the study claims, or as the note says; rows without a verdict need "
+      "counters (strata measure --metrics paper)"};
 }
 
 std::string table_of(const Study& study, const std::vector<Finding>& findings,
@@ -207,14 +223,36 @@ Reproduced convolution(const Arguments& given) {
   return {convolution_study(results), reproduce_convolution(results), {}};
 }
 
+Reproduced layerwise(const Arguments& given, const std::string& command) {
+  const auto folder = given.value(reproduce_from_flag);
+  const auto out = given.value(reproduce_out_flag);
+  const LayerwiseStudy study =
+      given.has(reproduce_run_flag)
+          ? measured_layerwise_study(given.value(reproduce_device_flag).value_or("cuda"),
+                                     out ? std::string(*out) : std::string(), command)
+      : folder ? layerwise_study_of(std::string(*folder))
+               : shipped_layerwise_study();
+  return {layerwise_study(study), layerwise_findings(study),
+          out ? layerwise_figures(study) : std::vector<Figure>{}};
+}
+
 /// Flags that do not go with the study, and pictures that cannot be drawn, are refused before
 /// anything is computed.
-void check_flags(const Arguments& given, bool is_convolution) {
+void check_flags(const Arguments& given, std::string_view study) {
+  const bool is_convolution = study == "convolution", is_layerwise = study == "layerwise";
   if (is_convolution && (given.has(reproduce_out_flag) || given.has(reproduce_png_flag))) {
     fail(ErrorKind::usage,
          "--out and --png do not go with convolution; `strata conv --from FILE --plot` draws it");
   }
-  if (!is_convolution && given.has(reproduce_from_flag)) {
+  for (const Flag* flag : {&reproduce_run_flag, &reproduce_device_flag}) {
+    if (given.has(*flag) && !is_layerwise)
+      fail(ErrorKind::usage, "--{} goes with layerwise, not with {}", flag->name, study);
+  }
+  if (given.has(reproduce_device_flag) && !given.has(reproduce_run_flag))
+    fail(ErrorKind::usage, "--device needs --run, which measures");
+  if (given.has(reproduce_run_flag) && given.has(reproduce_from_flag))
+    fail(ErrorKind::usage, "--run measures and --from reads: one of them");
+  if (!is_convolution && !is_layerwise && given.has(reproduce_from_flag)) {
     fail(ErrorKind::usage, "--from does not go with {}, which computes", given.word(0));
   }
   if (given.has(reproduce_png_flag) && !given.has(reproduce_out_flag)) {
@@ -226,10 +264,11 @@ void check_flags(const Arguments& given, bool is_convolution) {
 int run_reproduce(const Request& request) {
   const Arguments& given = request.arguments;
   const std::string_view name = given.word(0);
-  check_flags(given, name == "convolution");
+  check_flags(given, name);
   const auto folder = given.value(reproduce_out_flag);
   if (folder) make_figure_folder(*folder);
   const Reproduced result = name == "convolution" ? convolution(given)
+                            : name == "layerwise" ? layerwise(given, request.command_line)
                             : name == "roofline"  ? roofline(folder.has_value())
                                                   : analytical(folder.has_value());
   const WantPng png = given.has(reproduce_png_flag) ? WantPng::yes : WantPng::no;
