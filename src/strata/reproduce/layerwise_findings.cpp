@@ -111,9 +111,6 @@ class LayerwiseFindings {
     const std::vector<LayerSum> inner = inner_convolutions(largest());
     double inner_s = 0, all_s = 0;
     for (const LayerSum& layer : inner) inner_s += layer.time_s;
-    Mean inner_instructions, all_instructions;
-    for (const LayerSum& layer : inner)
-      inner_instructions.add(counted(largest(), layer, "instructions"));
     double inner_count = 0, all_count = 0;
     for (const LayerSum& layer : inner)
       inner_count += counted(largest(), layer, "instructions").value_or(0);

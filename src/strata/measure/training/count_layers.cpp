@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace strata {
@@ -63,7 +65,9 @@ class CountingRun {
     if (counting_.hooks.on_counting)
       counting_.hooks.on_counting(cost, least_seconds(cost, median_run_s(), ranges));
     runs_ = static_cast<std::size_t>(cost.passes) + 1;  // the first tells the ranges
-    const CounterTable table = counters_->count(plan_, work("counting"));
+    const CounterTable table = counted([&](std::size_t first, std::size_t last) {
+      return counters_->count(plan_, work("counting", first, last));
+    });
     told_.source = fmt::format("{}: {}", table.chip, to_text(cost));
     told_.columns = table.columns;
     told_.absent = table.absent;
@@ -81,7 +85,9 @@ class CountingRun {
 
   void count_kernels() {
     done_ = 0;
-    const CounterTable table = counters_->count_kernels(plan_, work("counting kernels"));
+    const CounterTable table = counted([&](std::size_t first, std::size_t last) {
+      return counters_->count_kernels(plan_, work("counting kernels", first, last));
+    });
     for (const RangeCounts& range : table.ranges)
       result_.profile.counted_kernels.push_back({range.kernel, row_of(range), range.values});
   }
@@ -98,13 +104,42 @@ class CountingRun {
     return sum_s;
   }
 
-  CountedWork work(std::string_view phase) {
-    return [this, phase](RangeMarks& marks) {
+  /// All parts at once or, where a profiler cannot hold so many ranges, group by group.
+  template <class Count>
+  CounterTable counted(const Count& count) {
+    constexpr std::size_t few = 100;
+    const std::size_t all = counting_.engine.running().size();
+    try {
+      return count(0, all);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::environment || all <= few) throw;
+    }
+    CounterTable table;
+    for (std::size_t first = 0; first < all; first += few) {
+      CounterTable group = count(first, std::min(first + few, all));
+      std::vector<RangeCounts> ranges = std::move(table.ranges);
+      std::move(group.ranges.begin(), group.ranges.end(), std::back_inserter(ranges));
+      table = std::move(group);
+      table.ranges = std::move(ranges);
+    }
+    return table;
+  }
+
+  /// An iteration with the running parts first … last as ranges.
+  CountedWork work(std::string_view phase, std::size_t first, std::size_t last) {
+    return [this, phase, first, last](RangeMarks& marks) {
       if (counting_.hooks.on_progress) counting_.hooks.on_progress(phase, done_++, runs_);
       if (counting_.hooks.is_interrupted && counting_.hooks.is_interrupted())
         throw CountingInterrupted();
+      std::size_t at = 0;
       counting_.engine.iterate_in_pieces(
-          [&](std::size_t part) { marks.push(fmt::format("{}", part)); }, [&] { marks.pop(); });
+          [&](std::size_t part) {
+            if (at >= first && at < last) marks.push(fmt::format("{}", part));
+          },
+          [&] {
+            if (at >= first && at < last) marks.pop();
+            ++at;
+          });
     };
   }
 

@@ -202,6 +202,30 @@ TEST(MeasureTraining, leaves_out_counters_that_patch_kernels_when_asked_to) {
   EXPECT_EQ(profile.counters.absent.back().key, "fp32_flop");
 }
 
+TEST(MeasureTraining, counts_in_groups_where_a_profiler_holds_few_ranges) {
+  GraphBuilder b("deep");
+  TensorId x = b.input("x", {b.symbols().parameter("batch", 4), 5});
+  for (int i = 0; i < 60; ++i) x = b.add("bent" + std::to_string(i), Linear{5}, {x});
+  Setting setting;
+  setting.options.network_nodes = 60;
+  setting.graph = with_loss(std::move(b).finish(), Loss::automatic);
+  setting.bound = bind_graph(setting.graph, {{"batch", 4}}, DType::fp64);
+  setting.device.settings.counts = true;
+  setting.options.metrics = "roofline";
+  const Profile whole = setting.measured().profile;
+  setting.device.settings.most_ranges = 100;
+  const Profile grouped = setting.measured().profile;
+  EXPECT_EQ(grouped.counters.reason, "");
+  ASSERT_EQ(grouped.rows.size(), whole.rows.size());
+  for (std::size_t i = 0; i < whole.rows.size(); ++i) {
+    EXPECT_NEAR(counter_of(grouped, grouped.rows[i], "instructions").value(),
+                counter_of(whole, whole.rows[i], "instructions").value(), 1e-6)
+        << i;
+  }
+  setting.device.settings.most_ranges = 99;  // fewer than a group
+  EXPECT_EQ(setting.measured().profile.counters.reason, "too many ranges");
+}
+
 TEST(MeasureTraining, counts_kernels_apart_or_says_why_not) {
   Setting setting;
   setting.device.settings.counts = true;

@@ -36,6 +36,7 @@ struct Settings {
   double traced_slowdown = 1;  ///< by which kernels seem to take longer under tracing
   bool counts = false;
   bool counts_kernels = false;
+  std::size_t most_ranges = 1000;     ///< that are counted at a time
   std::string refuses_counting = "";  ///< with this reason, when it is begun
 };
 
@@ -428,6 +429,8 @@ class ClockCounters final : public RangeCounters {
       if (by_kernel) device_.on_kernel = [&](const std::string& name) { marks.next_kernel(name); };
       work(marks);
       device_.on_kernel = {};
+      if (marks.names.size() > device_.settings.most_ranges)
+        fail(ErrorKind::environment, "too many ranges");
       const PlannedColumn& column = session.columns.front();
       table.columns.push_back({column.key, column.unit, column.about});
       table.ranges.resize(marks.names.size());
