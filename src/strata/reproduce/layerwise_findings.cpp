@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/units.hpp"
-#include "strata/machine/machine.hpp"
 #include "strata/reproduce/layerwise_study.hpp"
+#include "strata/reproduce/mean.hpp"
 
 #include <fmt/format.h>
 
@@ -20,27 +20,6 @@ std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share);
 std::string times_text(double ratio) { return fmt::format("{:.2f}×", ratio); }
 bool is_convolution(const LayerSum& layer) { return layer.op == "convolution"; }
 bool is_connected(const LayerSum& layer) { return layer.op == "linear"; }
-
-/// Mean of numbers that may be missing; nothing where all are.
-class Mean {
- public:
-  void add(const std::optional<double>& value, double weight = 1) {
-    if (!value || !(weight > 0)) return;
-    sum_ += weight * *value;
-    weight_ += weight;
-    least_ = count_ == 0 ? *value : std::min(least_, *value);
-    most_ = count_ == 0 ? *value : std::max(most_, *value);
-    ++count_;
-  }
-  bool is_there() const { return count_ > 0; }
-  double value() const { return sum_ / weight_; }
-  double least() const { return least_; }
-  double most() const { return most_; }
-
- private:
-  double sum_ = 0, weight_ = 0, least_ = 0, most_ = 0;
-  std::size_t count_ = 0;
-};
 
 class LayerwiseFindings {
  public:
@@ -86,15 +65,6 @@ class LayerwiseFindings {
   const LayerwiseCase& largest() const { return *cases_.back(); }
   std::string at_batch() const { return fmt::format("batch {}", largest().batch); }
 
-  /// Convolutions but the first, which reads the input.
-  static std::vector<LayerSum> inner_convolutions(const LayerwiseCase& one) {
-    std::vector<LayerSum> layers = layers_of(one);
-    std::erase_if(layers, [](const LayerSum& layer) { return !is_convolution(layer); });
-    const std::string first = layers.empty() ? "" : layers.front().layer;
-    std::erase_if(layers, [&](const LayerSum& layer) { return layer.layer == first; });
-    return layers;
-  }
-
   template <class Pick>
   Mean mean_over(const std::vector<LayerSum>& layers, std::string_view key, const Pick& pick,
                  std::string_view weight_key = "") const {
@@ -128,13 +98,6 @@ class LayerwiseFindings {
     } else {
       missing("dominance", what, "most of them");
     }
-  }
-
-  static std::pair<double, double> directions(const LayerwiseCase& one) {
-    double forward_s = 0, backward_s = 0;
-    for (const LayerSum& layer : layers_of(one))
-      (layer.is_backward ? backward_s : forward_s) += layer.time_s;
-    return {forward_s, backward_s};
   }
 
   void backward() {
@@ -384,17 +347,7 @@ class LayerwiseFindings {
 
   void interconnect() {
     const std::string what = "bytes/s between L1 and L2 in the layer with most of them";
-    const Machine* machine = nullptr;
-    for (const Machine& one : shipped_machines()) {
-      if (one.name == largest().profile.subject.machine) machine = &one;
-    }
-    std::optional<double> roof;
-    if (machine != nullptr) {
-      for (const MemoryLevel& level : machine->memory) {
-        if (level.name == "L2" && level.bandwidth_bytes_per_s)
-          roof = level.bandwidth_bytes_per_s->value;
-      }
-    }
+    const std::optional<double> roof = l2_bytes_per_s(largest());
     double most = 0;
     std::string where;
     for (const LayerSum& layer : layers_of(largest())) {

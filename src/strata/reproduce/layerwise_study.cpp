@@ -3,6 +3,7 @@
 
 #include "strata/base/error.hpp"
 #include "strata/base/printable.hpp"
+#include "strata/machine/machine.hpp"
 #include "strata/profile/read_profile.hpp"
 
 #include <nlohmann/json.hpp>
@@ -23,8 +24,10 @@ LayerwiseCase read_layerwise_case(std::string_view json_text) {
     one.batch = (*model)["batch"].get<std::int64_t>();
   if (one.profile.evidence != Evidence::measured || one.batch <= 0)
     fail(ErrorKind::input, "not a profile of `strata measure` with a batch");
-  for (const auto& row : json["layers"])
-    one.implementations.push_back(row.value("implementation", std::string()));
+  for (const auto& row : json["layers"]) {
+    const auto by = row.find("implementation");
+    one.implementations.push_back(by != row.end() && by->is_string() ? by->get<std::string>() : "");
+  }
   return one;
 }
 
@@ -93,6 +96,32 @@ std::vector<LayerSum> layers_of(const LayerwiseCase& one) {
     return order.at(a.layer) < order.at(b.layer);
   });
   return layers;
+}
+
+std::vector<LayerSum> inner_convolutions(const LayerwiseCase& one) {
+  std::vector<LayerSum> layers = layers_of(one);
+  std::erase_if(layers, [](const LayerSum& layer) { return layer.op != "convolution"; });
+  const std::string first = layers.empty() ? "" : layers.front().layer;
+  std::erase_if(layers, [&](const LayerSum& layer) { return layer.layer == first; });
+  return layers;
+}
+
+std::pair<double, double> directions(const LayerwiseCase& one) {
+  double forward_s = 0, backward_s = 0;
+  for (const LayerSum& layer : layers_of(one))
+    (layer.is_backward ? backward_s : forward_s) += layer.time_s;
+  return {forward_s, backward_s};
+}
+
+std::optional<double> l2_bytes_per_s(const LayerwiseCase& one) {
+  for (const Machine& machine : shipped_machines()) {
+    if (machine.name != one.profile.subject.machine) continue;
+    for (const MemoryLevel& level : machine.memory) {
+      if (level.name == "L2" && level.bandwidth_bytes_per_s)
+        return level.bandwidth_bytes_per_s->value;
+    }
+  }
+  return std::nullopt;
 }
 
 std::optional<double> counted(const LayerwiseCase& one, const LayerSum& layer,

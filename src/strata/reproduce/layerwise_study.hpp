@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 /// "Layer-wise Performance Bottleneck Analysis of Deep Neural Networks" (GTX 1080 Ti, Caffe): what
@@ -64,6 +65,13 @@ struct LayerSum {
 
 /// Layers in the order of the network, forward and then backward of each; no updates, no loss.
 std::vector<LayerSum> layers_of(const LayerwiseCase& one);
+
+/// Both directions of all convolutions but the first, which reads the input.
+std::vector<LayerSum> inner_convolutions(const LayerwiseCase& one);
+/// Seconds of all layers forward, and of all backward.
+std::pair<double, double> directions(const LayerwiseCase& one);
+/// What L2 reaches on the machine, where that ships.
+std::optional<double> l2_bytes_per_s(const LayerwiseCase& one);
 
 /// A column of a layer; nothing where it is not there.
 std::optional<double> counted(const LayerwiseCase& one, const LayerSum& layer,
