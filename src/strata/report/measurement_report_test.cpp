@@ -167,7 +167,7 @@ TEST(MeasurementReport, has_a_line_per_network) {
     ASSERT_NE(line_end, std::string::npos);
     EXPECT_EQ(std::count(csv.begin() + static_cast<std::ptrdiff_t>(line_begin),
                          csv.begin() + static_cast<std::ptrdiff_t>(line_end), ','),
-              14)
+              16)
         << csv;
     line_begin = line_end + 1;
   }
