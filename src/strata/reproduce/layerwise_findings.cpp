@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view no_counters = "no counters in these profiles";
 constexpr std::string_view no_kernel_counters = "no counters of single kernels in these profiles";
 
-std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
+std::string whole_percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
 std::string times_text(double ratio) { return fmt::format("{:.2f}×", ratio); }
 bool is_convolution(const LayerSum& layer) { return layer.op == "convolution"; }
 bool is_connected(const LayerSum& layer) { return layer.op == "linear"; }
@@ -90,10 +90,10 @@ class LayerwiseFindings {
     }
     if (!(all_s > 0)) return;
     claim("dominance", fmt::format("inner convolutions' share of time, {}", at_batch()),
-          "most of it", percent(inner_s / all_s), inner_s > 0.5 * all_s);
+          "most of it", whole_percent(inner_s / all_s), inner_s > 0.5 * all_s);
     const std::string what = fmt::format("and of instructions, {}", at_batch());
     if (all_count > 0) {
-      claim("dominance", what, "most of them", percent(inner_count / all_count),
+      claim("dominance", what, "most of them", whole_percent(inner_count / all_count),
             inner_count > 0.5 * all_count);
     } else {
       missing("dominance", what, "most of them");
@@ -199,11 +199,11 @@ class LayerwiseFindings {
       return;
     }
     claim("stalls", what, "> 30 %",
-          fmt::format("{} to {}", percent(data.least()), percent(data.most())),
+          fmt::format("{} to {}", whole_percent(data.least()), whole_percent(data.most())),
           data.least() > 0.30);
     const Mean connected = mean_over(layers, "stall_data_access", is_connected);
     if (!connected.is_there()) return;
-    claim("stalls", longer, "up to 38 %", percent(data.most() / connected.value() - 1),
+    claim("stalls", longer, "up to 38 %", whole_percent(data.most() / connected.value() - 1),
           data.most() > connected.value());
   }
 
@@ -222,8 +222,8 @@ class LayerwiseFindings {
     for (std::size_t i = 1; i < hits.size(); ++i) deeper += hits[i];
     deeper /= static_cast<double>(hits.size() - 1);
     claim("L1", what, "high, falls with depth",
-          fmt::format("{}, then {} on average, {} in the last", percent(hits.front()),
-                      percent(deeper), percent(hits.back())),
+          fmt::format("{}, then {} on average, {} in the last", whole_percent(hits.front()),
+                      whole_percent(deeper), whole_percent(hits.back())),
           hits.front() > deeper && hits.back() < hits.front());
   }
 
@@ -240,10 +240,10 @@ class LayerwiseFindings {
       missing("L2", writes_what, "45 %");
     } else {
       claim("L2", reads_what, "68 %",
-            fmt::format("{}; L1 {}", percent(reads.value()), percent(first.value())),
+            fmt::format("{}; L1 {}", whole_percent(reads.value()), whole_percent(first.value())),
             reads.value() > 0.5 && reads.value() > first.value(),
             "holds: most reads that L1 misses are found in L2");
-      claim("L2", writes_what, "45 %", percent(writes.value()),
+      claim("L2", writes_what, "45 %", whole_percent(writes.value()),
             std::abs(writes.value() - 0.45) <= 0.15, "holds: within 15 points");
     }
     bias();
@@ -269,8 +269,9 @@ class LayerwiseFindings {
       return;
     }
     claim("L2", what, "few and many; the reverse",
-          fmt::format("{} and {}; {} and {}", percent(reads.value()), percent(writes.value()),
-                      percent(conv_reads.value()), percent(conv_writes.value())),
+          fmt::format("{} and {}; {} and {}", whole_percent(reads.value()),
+                      whole_percent(writes.value()), whole_percent(conv_reads.value()),
+                      whole_percent(conv_writes.value())),
           reads.value() < writes.value() && conv_reads.value() > conv_writes.value());
   }
 
@@ -308,7 +309,8 @@ class LayerwiseFindings {
     claim("DRAM", connected_what, "far more", times_text(read / written), read > 2 * written,
           "holds: more than twice");
     claim("DRAM", hits_what, "more",
-          fmt::format("{} and {}", percent(write_hits.value()), percent(read_hits.value())),
+          fmt::format("{} and {}", whole_percent(write_hits.value()),
+                      whole_percent(read_hits.value())),
           write_hits.value() > read_hits.value());
   }
 
@@ -371,7 +373,8 @@ class LayerwiseFindings {
       return;
     }
     claim("interconnect", what, "can be the bottleneck",
-          fmt::format("{}: {} of L2's {}", found, percent(most / *roof), format_bytes_per_s(*roof)),
+          fmt::format("{}: {} of L2's {}", found, whole_percent(most / *roof),
+                      format_bytes_per_s(*roof)),
           most >= 0.8 * *roof, "holds: 80 % of what L2 reaches, or more");
   }
 
