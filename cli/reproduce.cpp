@@ -39,11 +39,10 @@ constexpr Flag reproduce_json_flag{.name = "json",
                                    .value = "FILE",
                                    .help = "The findings as JSON; - is standard output.",
                                    .offer = Offer::file};
-constexpr Flag reproduce_out_flag{
-    .name = "out",
-    .value = "DIR",
-    .help = "Also writes the figures there: SVG, and their tables as CSV.",
-    .offer = Offer::file};
+constexpr Flag reproduce_out_flag{.name = "out",
+                                  .value = "DIR",
+                                  .help = "Also writes the figures there, as SVG and CSV.",
+                                  .offer = Offer::file};
 constexpr Flag reproduce_png_flag{.name = "png", .help = "With --out, the figures as PNG, too."};
 constexpr Flag reproduce_from_flag{
     .name = "from",
