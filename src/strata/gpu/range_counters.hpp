@@ -29,8 +29,8 @@ using CountedWork = std::function<void(RangeMarks& marks)>;
 
 struct RangeCounts {
   std::string range;
-  std::string kernel;  ///< where each launch is a range of its own
   CounterValues values;
+  std::string kernel = {};  ///< where each launch is a range of its own
 };
 
 struct CounterTable {
