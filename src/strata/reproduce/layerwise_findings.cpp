@@ -242,9 +242,9 @@ class LayerwiseFindings {
       claim("L2", reads_what, "68 %",
             fmt::format("{}; L1 {}", whole_percent(reads.value()), whole_percent(first.value())),
             reads.value() > 0.5 && reads.value() > first.value(),
-            "holds: most reads that L1 misses are found in L2");
+            "holds where most reads that L1 misses are found in L2");
       claim("L2", writes_what, "45 %", whole_percent(writes.value()),
-            std::abs(writes.value() - 0.45) <= 0.15, "holds: within 15 points");
+            std::abs(writes.value() - 0.45) <= 0.15, "holds within 15 points");
     }
     bias();
   }
@@ -307,7 +307,7 @@ class LayerwiseFindings {
       return;
     }
     claim("DRAM", connected_what, "far more", times_text(read / written), read > 2 * written,
-          "holds: more than twice");
+          "holds from twice on");
     claim("DRAM", hits_what, "more",
           fmt::format("{} and {}", whole_percent(write_hits.value()),
                       whole_percent(read_hits.value())),
@@ -344,7 +344,7 @@ class LayerwiseFindings {
       return;
     }
     claim("batch", what, "small", fmt::format("{:.0f} points", 100 * widest), widest <= 0.10,
-          "holds: at most 10 points");
+          "holds up to 10 points");
   }
 
   void interconnect() {
@@ -375,7 +375,7 @@ class LayerwiseFindings {
     claim("interconnect", what, "can be the bottleneck",
           fmt::format("{}: {} of L2's {}", found, whole_percent(most / *roof),
                       format_bytes_per_s(*roof)),
-          most >= 0.8 * *roof, "holds: 80 % of what L2 reaches, or more");
+          most >= 0.8 * *roof, "holds from 80 % of what L2 reaches on");
   }
 
   const LayerwiseStudy& study_;

@@ -241,9 +241,9 @@ class TrialScratch {
 /// loads the kernel, which takes longer than most convolutions: it only tells who is hopeless.
 double shortest_of_few(ConvRunner& runner, const ConvTensors& tensors, void* scratch,
                        double best_seconds, cudaStream_t stream) {
-  constexpr double loading_s = 0.05, hopeless = 10, behind = 1.3, noise_s = 1e-5;
+  constexpr double loading_s = 0.02, hopeless = 3, behind = 1.3, noise_s = 1e-5;
   const double first = seconds_of(runner, tensors, scratch, stream);
-  if (std::isinf(first) || (first > loading_s && first > hopeless * best_seconds)) return INFINITY;
+  if (std::isinf(first) || first > loading_s + hopeless * best_seconds) return INFINITY;
   double seconds = seconds_of(runner, tensors, scratch, stream);
   if (seconds > behind * best_seconds + noise_s) return INFINITY;
   for (int i = 0; i < timed_runs; ++i)
