@@ -12,6 +12,7 @@
 #include "strata/measure/this_run.hpp"
 #include "strata/measure/training/memory_plan.hpp"
 #include "strata/predict_parts.hpp"
+#include "strata/zoo/zoo.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -37,12 +38,14 @@ constexpr Flag measure_trace_flag{.name = "trace",
 constexpr Argument measure_arguments[] = {{.name = "MODEL",
                                            .help = "Built-in networks, or files of networks.",
                                            .offer = Offer::model,
+                                           .is_required = false,
                                            .repeats = true}};
 constexpr auto measure_flags = joined_flags(
     std::array<Flag, 1>{measure_device_flag}, size_flags,
-    std::array<Flag, 8>{measure_iterations_flag, measure_warm_up_flag, optimizer_flag, loss_flag,
-                        measure_conv_flag, measure_engine_flag, measure_graph_flag,
-                        measure_seed_flag},
+    std::array<Flag, 12>{measure_all_flag, measure_iterations_flag, measure_warm_up_flag,
+                         optimizer_flag, loss_flag, measure_conv_flag, measure_engine_flag,
+                         measure_graph_flag, measure_metrics_flag, measure_kernels_flag,
+                         measure_no_patch_flag, measure_seed_flag},
     std::array<Flag, 8>{measure_on_flag, measure_by_flag, measure_layers_flag, measure_json_flag,
                         measure_csv_flag, measure_trace_flag, html_flag, measure_dry_run_flag},
     import_flags);
@@ -51,12 +54,13 @@ constexpr auto measure_flags = joined_flags(
 class MeasureProgress {
  public:
   MeasureProgress() = default;
-  ~MeasureProgress() {
-    if (is_shown_) print_to_stderr("\r\x1b[K");
-  }
+  ~MeasureProgress() { clear(); }
   MeasureProgress(const MeasureProgress&) = delete;
   MeasureProgress& operator=(const MeasureProgress&) = delete;
 
+  void clear() const {
+    if (is_shown_) print_to_stderr("\r\x1b[K");
+  }
   void show(std::string_view phase, std::size_t done, std::size_t total) const {
     if (is_shown_) print_to_stderr(fmt::format("\r\x1b[K{}: {} of {}", phase, done, total));
   }
@@ -79,13 +83,19 @@ std::string plan_text(const BoundGraph& bound, const MeasureOptions& options) {
 }
 
 TrainingMeasurement measured_with_progress(const BoundGraph& bound, TrainingDevice& device,
-                                           const MeasureOptions& options) {
-  const InterruptWatch interrupts;
+                                           const MeasureOptions& options,
+                                           const InterruptWatch& interrupts) {
   const MeasureProgress progress;
   const MeasureHooks hooks{
       .on_progress = [&](std::string_view phase, std::size_t done,
                          std::size_t total) { progress.show(phase, done, total); },
-      .is_interrupted = [&] { return interrupts.was_asked(); }};
+      .is_interrupted = [&] { return interrupts.was_asked(); },
+      .on_counting =
+          [&](const CounterCost& cost, double least_s) {
+            progress.clear();
+            print_to_stderr(fmt::format("counting {}: {}, {} or more\n", options.metrics,
+                                        to_text(cost), format_time(least_s, 2)));
+          }};
   return measure_training(bound, device, options, hooks);
 }
 
@@ -117,15 +127,41 @@ struct Measured {
   std::optional<Machine> machine;  ///< whose peaks it is held against
 };
 
+/// The device that was asked for. It stays open from network to network: what it found fastest for
+/// a shape it need not look for again.
+class MeasuredDevice {
+ public:
+  explicit MeasuredDevice(const Arguments& given)
+      : given_(given), choice_(chosen_device(given.value(measure_device_flag))) {}
+
+  const ChosenDevice& choice() const { return choice_; }
+  TrainingDevice& for_type(DType dtype) {
+    if (!device_ || dtype != dtype_) {
+      device_.reset();
+      device_ =
+          opened(choice_, {.dtype = dtype,
+                           .convolution = std::string(given_.value(measure_conv_flag).value_or("")),
+                           .engine = std::string(given_.value(measure_engine_flag).value_or(""))});
+      dtype_ = dtype;
+    }
+    return *device_;
+  }
+
+ private:
+  const Arguments& given_;
+  ChosenDevice choice_;
+  DType dtype_ = DType::fp32;
+  std::unique_ptr<TrainingDevice> device_;
+};
+
 /// Nothing when it was interrupted before there was anything to tell.
-std::optional<Measured> measured_summary(const Arguments& given, const Prepared& prepared) {
-  const ChosenDevice choice = chosen_device(given.value(measure_device_flag));
-  const std::unique_ptr<TrainingDevice> device =
-      opened(choice, {.dtype = prepared.dtype,
-                      .convolution = std::string(given.value(measure_conv_flag).value_or("")),
-                      .engine = std::string(given.value(measure_engine_flag).value_or(""))});
-  std::optional<Machine> machine = machine_of_device(given, choice, device->name());
-  TrainingMeasurement measured = measured_with_progress(prepared.bound, *device, prepared.options);
+std::optional<Measured> measured_summary(const Arguments& given, const Prepared& prepared,
+                                         MeasuredDevice& devices,
+                                         const InterruptWatch& interrupts) {
+  TrainingDevice& device = devices.for_type(prepared.dtype);
+  std::optional<Machine> machine = machine_of_device(given, devices.choice(), device.name());
+  TrainingMeasurement measured =
+      measured_with_progress(prepared.bound, device, prepared.options, interrupts);
   if (!measured.has_times()) return std::nullopt;
   MeasurementSummary summary =
       summarize(prepared.bound, std::move(measured), prepared.options, prepared.dtype, machine);
@@ -147,7 +183,9 @@ int run_one(const Request& request) {
     print(plan_text(made->bound, made->options));
     return exit_code::done;
   }
-  const std::optional<Measured> measured = measured_summary(given, *made);
+  MeasuredDevice device(given);
+  const InterruptWatch interrupts;
+  const std::optional<Measured> measured = measured_summary(given, *made, device, interrupts);
   if (!measured) return report_interrupt();
   const MeasurementSummary* summary = &measured->summary;
   OutputFiles outputs(given);
@@ -166,22 +204,23 @@ int run_one(const Request& request) {
 
 // What cannot be measured, one of many, is a line with a reason; what is asked wrongly is wrong for
 // all.
-int run_several(const Request& request) {
+int run_several(const Request& request, const std::vector<std::string>& models) {
   const Arguments& given = request.arguments;
-  for (const Flag* flag : {&measure_json_flag, &measure_trace_flag, &measure_by_flag,
-                           &measure_layers_flag, &measure_dry_run_flag}) {
+  for (const Flag* flag : {&measure_trace_flag, &measure_by_flag, &measure_layers_flag,
+                           &measure_metrics_flag, &measure_dry_run_flag}) {
     if (given.has(*flag))
-      fail(ErrorKind::usage, "--{} is for one network; {} were given", flag->name,
-           given.words().size());
+      fail(ErrorKind::usage, "--{} is for one network; {} were given", flag->name, models.size());
   }
   std::vector<NetworkMeasurement> networks;
   std::vector<HtmlPart> pages;
+  MeasuredDevice device(given);
+  const InterruptWatch interrupts;
   bool is_interrupted = false;
-  for (const std::string& model : given.words()) {
+  for (const std::string& model : models) {
     NetworkMeasurement network{.model = model};
     try {
       const std::unique_ptr<Prepared> made = prepared(given, model);
-      std::optional<Measured> measured = measured_summary(given, *made);
+      std::optional<Measured> measured = measured_summary(given, *made, device, interrupts);
       if (!measured) network.reason = "interrupted";
       if (measured && given.has(html_flag)) {
         pages.push_back(page_part(measured->summary, made->bound, measured->machine,
@@ -197,6 +236,8 @@ int run_several(const Request& request) {
     if (is_interrupted) break;
   }
   OutputFiles outputs(given);
+  outputs.write(measure_json_flag,
+                [&] { return to_json(networks, {.command = request.command_line}); });
   outputs.write(measure_csv_flag, [&] { return to_csv(networks); });
   if (!pages.empty())
     outputs.write(html_flag, [&] { return page_text("Measured networks", pages); });
@@ -209,7 +250,13 @@ int run_several(const Request& request) {
 int run_measure(const Request& request) {
   const Arguments& given = request.arguments;
   check_outputs(given, {&measure_json_flag, &measure_csv_flag, &measure_trace_flag, &html_flag});
-  return given.words().size() > 1 ? run_several(request) : run_one(request);
+  std::vector<std::string> models = given.words();
+  if (given.has(measure_all_flag)) {
+    if (!models.empty()) fail(ErrorKind::usage, "--all is every network; none is named beside it");
+    for (const Network& network : networks()) models.emplace_back(network.name);
+  }
+  if (models.empty()) fail(ErrorKind::usage, "MODEL is missing; or --all for every network");
+  return models.size() > 1 ? run_several(request, models) : run_one(request);
 }
 
 }  // namespace

@@ -52,6 +52,13 @@ MeasureOptions measure_options(const Arguments& given, const ChosenDevice& devic
   options.warm_up = count_in(given, measure_warm_up_flag, options.warm_up);
   options.times_whole_apart = device.is_gpu;
   options.wants_recording = given.has(measure_graph_flag);
+  if (const auto metrics = given.value(measure_metrics_flag)) options.metrics = *metrics;
+  options.counts_kernels = given.has(measure_kernels_flag);
+  options.patches_kernels = !given.has(measure_no_patch_flag);
+  for (const Flag* flag : {&measure_kernels_flag, &measure_no_patch_flag}) {
+    if (given.has(*flag) && options.metrics == "time")
+      fail(ErrorKind::usage, "--{} is about counters and goes with --metrics", flag->name);
+  }
   options.engine.training.inference = given.has(inference_flag);
   for (const Flag* flag : {&optimizer_flag, &loss_flag}) {
     if (given.has(*flag) && options.engine.training.inference)

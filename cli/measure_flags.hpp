@@ -35,6 +35,18 @@ inline constexpr Flag measure_engine_flag{.name = "engine",
                                           .offer = Offer::choices};
 inline constexpr Flag measure_graph_flag{.name = "graph",
                                          .help = "Also as one recorded piece (a CUDA graph)."};
+inline constexpr std::array<std::string_view, 6> measure_presets = {
+    "time", "roofline", "efficiency", "stalls", "paper", "full"};
+inline constexpr Flag measure_metrics_flag{.name = "metrics",
+                                           .value = "PRESET",
+                                           .help = "Counters: roofline, paper, stalls, full ...",
+                                           .choices = measure_presets,
+                                           .offer = Offer::choices};
+inline constexpr Flag measure_kernels_flag{.name = "kernels",
+                                           .help = "With --metrics, of each kernel, too."};
+inline constexpr Flag measure_no_patch_flag{
+    .name = "no-patch", .help = "Without counters that make kernels far slower."};
+inline constexpr Flag measure_all_flag{.name = "all", .help = "Every built-in network."};
 inline constexpr Flag measure_seed_flag{
     .name = "seed", .value = "N", .help = "Of weights, inputs and targets; 1."};
 inline constexpr Flag measure_on_flag{.name = "on",

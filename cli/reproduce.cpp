@@ -33,10 +33,11 @@ constexpr auto study_names = [] {
   return names;
 }();
 
-constexpr Argument reproduce_arguments[] = {{.name = "STUDY",
-                                             .help = "analytical, roofline, convolution or all.",
-                                             .choices = study_names,
-                                             .offer = Offer::choices}};
+constexpr Argument reproduce_arguments[] = {
+    {.name = "STUDY",
+     .help = "analytical, roofline, convolution, layerwise or all.",
+     .choices = study_names,
+     .offer = Offer::choices}};
 constexpr Flag reproduce_json_flag{.name = "json",
                                    .value = "FILE",
                                    .help = "The findings as JSON; - is standard output.",

@@ -73,7 +73,26 @@ TEST(Measure, lists_several_networks) {
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("lenet5"), std::string::npos) << outcome.out;
   EXPECT_NE(outcome.out.find("lstm"), std::string::npos) << outcome.out;
-  EXPECT_EQ(measure({"lenet5", "lstm", "--json", "-"}).exit_code, 2);
+  const Outcome json =
+      measure({"lenet5", "lstm", "--batch", "1", "--iterations", "1", "--json", "-"});
+  ASSERT_EQ(json.exit_code, 0) << json.err;
+  EXPECT_EQ(Json::parse(json.out)["networks"].size(), 2U);
+  EXPECT_EQ(measure({"lenet5", "lstm", "--trace", "-"}).exit_code, 2);
+  EXPECT_EQ(measure({"lenet5", "--all"}).exit_code, 2);
+  EXPECT_EQ(measure({}).exit_code, 2);
+}
+
+TEST(Measure, counts_or_says_why_not) {
+  const Outcome outcome =
+      measure({"lenet5", "--batch", "1", "--iterations", "1", "--metrics", "paper", "--json", "-"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json json = Json::parse(outcome.out);
+  EXPECT_EQ(json["counters"]["preset"], "paper");
+  const bool has_reason = json["counters"].contains("reason");
+  EXPECT_EQ(has_reason, json["counters"]["columns"].empty());
+  EXPECT_EQ(has_reason, !json["layers"][0].contains("counters"));
+  EXPECT_EQ(measure({"lenet5", "--kernels"}).exit_code, 2);
+  EXPECT_EQ(measure({"lenet5", "--metrics", "everything"}).exit_code, 2);
 }
 
 TEST(Measure, refuses_what_makes_no_sense) {

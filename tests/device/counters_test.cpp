@@ -233,6 +233,36 @@ TEST_F(Counters, sessions_follow_each_other) {
   }
 }
 
+// A range with three kernels becomes three, each with the FLOP of its own.
+TEST_F(Counters, kernels_of_a_range_are_counted_apart) {
+  for (const int rounds : {16, 48, 32}) add_fma({.blocks = device_.sm_count * 2, .rounds = rounds});
+  const auto work = [&](RangeMarks& marks) {
+    marks.push("three");
+    for (std::size_t i = 0; i < runs_.size(); ++i) run_fma(i);
+    bench().synchronize();
+    marks.pop();
+    marks.push("one");
+    run_fma(0);
+    bench().synchronize();
+    marks.pop();
+  };
+  for (const char* preset : {"roofline", "full"}) {
+    const CounterTable table = counters_->count_kernels(counters_->plan(preset), work);
+    ASSERT_EQ(table.ranges.size(), 4U) << preset;
+    const std::string key = std::string(preset) == "full" ? "fp32_flop" : "fma_pipe_flop";
+    for (std::size_t i = 0; i < table.ranges.size(); ++i) {
+      EXPECT_EQ(table.ranges[i].range, i < 3 ? "three" : "one");
+      EXPECT_NE(table.ranges[i].kernel.find("fma"), std::string::npos) << table.ranges[i].kernel;
+      const double flop = fma_flop(runs_[i % 3]);
+      for (std::size_t k = 0; k < table.columns.size(); ++k) {
+        if (table.columns[k].key != key) continue;
+        EXPECT_GE(table.ranges[i].values[k].value_or(0), flop) << preset << " " << i;
+        EXPECT_LE(table.ranges[i].values[k].value_or(0), flop * 1.05) << preset << " " << i;
+      }
+    }
+  }
+}
+
 TEST_F(Counters, passes_are_told_before_and_an_error_in_the_work_leaves_no_session_behind) {
   const CounterCost cost = counters_->cost(counters_->plan("roofline"));
   EXPECT_EQ(cost.passes, 1);

@@ -13,7 +13,7 @@ struct CaseInput {
   std::vector<std::int64_t> shape;
   double low = -1, high = 1;
   DType dtype = DType::fp32;       ///< other than fp32: an index or a condition without a gradient
-  std::int64_t indices_below = 0;  ///< of an integer type
+  std::int64_t indices_below = 0;  ///< whole numbers below it
 };
 
 /// One operator on small tensors of odd sizes.

@@ -193,6 +193,14 @@ void add_elementwise(Cases& cases) {
                      {{{9, 3, 11}, 0.9, 1.1}}});
     cases.push_back({name + " all", Reduce{.kind = kind}, {{{4, 3, 3}, 0.5, 1.5}}});
   }
+  // A third of the numbers are 0: none, one or several in a product.
+  CaseInput zeros{{5, 4, 3}};
+  zeros.indices_below = 3;
+  cases.push_back(
+      {"product of zeros", Reduce{.kind = ReduceKind::product, .axes = {0, 2}}, {zeros}});
+  cases.push_back({"product of all zeros", Reduce{.kind = ReduceKind::product}, {zeros}});
+  cases.push_back(
+      {"product of zeros in a row", Reduce{.kind = ReduceKind::product, .axes = {1}}, {zeros}});
 }
 
 void add_losses(Cases& cases) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// strata_training_dump MODEL BATCH DTYPE FOLDER [NAME=SIZE...]: one iteration of a network on the
-// GPU, with everything that goes into it and comes out of it left in the folder, for
+// strata_training_dump MODEL BATCH DTYPE FOLDER [NAME=SIZE...] [--conv=NAME]: one iteration of a
+// network on the GPU, with everything that goes into it and comes out of it left in the folder, for
 // compare_pytorch.py to compute the same: index.json says which tensor is where in data.bin (fp32).
 #include "strata/base/error.hpp"
 #include "strata/measure/training/engine.hpp"
@@ -50,17 +50,22 @@ class Dump {
 };
 
 int run(const std::vector<std::string>& words) {
-  if (words.size() < 4) fail(ErrorKind::usage, "MODEL BATCH DTYPE FOLDER [NAME=SIZE...]");
+  if (words.size() < 4)
+    fail(ErrorKind::usage, "MODEL BATCH DTYPE FOLDER [NAME=SIZE...] [--conv=NAME]");
+  DeviceChoices choices;
   ModelSizes sizes;
   sizes.batch = std::stoll(words[1]);
   sizes.dtype = dtype_named(words[2]);
   for (std::size_t i = 4; i < words.size(); ++i) {
     const std::size_t equals = words[i].find('=');
+    if (words[i].rfind("--conv=", 0) == 0) {
+      choices.convolution = words[i].substr(equals + 1);
+      continue;
+    }
     sizes.dims.push_back({words[i].substr(0, equals), std::stoll(words[i].substr(equals + 1))});
   }
   const Graph graph = with_loss(load_model(words[0]), Loss::automatic);
   const BoundGraph bound = bind_model(graph, sizes);
-  DeviceChoices choices;
   choices.dtype = sizes.dtype.value_or(DType::fp32);
   const auto device = cuda_training_device(0, choices);
   Engine::Options options;
@@ -86,7 +91,13 @@ int run(const std::vector<std::string>& words) {
   index["versions"] = device->versions();
   index["loss"] = engine.loss().value_or(0);
   index["not_run"] = Json::array();
+  index["convolutions"] = Json::object();  // how often each way was taken
   for (const Engine::Part& part : engine.parts()) {
+    if (part.node != no_node && std::holds_alternative<Convolution>(graph.nodes[part.node].op) &&
+        !part.implementation.empty()) {
+      Json& count = index["convolutions"][part.implementation];
+      count = count.is_null() ? 1 : count.get<int>() + 1;
+    }
     if (!part.not_run.empty())
       index["not_run"].push_back(graph.nodes[part.node].name + ": " + part.not_run);
   }

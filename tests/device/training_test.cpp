@@ -79,7 +79,7 @@ NodeNumbers made_up(const TrainingCase& one, const BoundGraph& bound, NodeId id,
     const CaseInput in = is_own ? CaseInput{{}, -0.5, 0.7} : one.inputs[i];
     const double high = in.indices_below > 0 ? static_cast<double>(in.indices_below) : in.high;
     std::vector<double> made = random_doubles(tensor.elements, in.low, high, random);
-    if (!is_floating(tensor.dtype)) {
+    if (!is_floating(tensor.dtype) || in.indices_below > 0) {
       for (double& number : made) number = std::floor(number);
     }
     numbers.inputs.push_back(rounded(std::move(made), tensor.dtype));

@@ -29,6 +29,10 @@ std::span<const EmbeddedFile> embedded_conv_results();
 /// wrote; and "machine", on which it ran. Either may be missing.
 std::span<const EmbeddedFile> embedded_roofline_results();
 
+/// Training iterations of the layer-wise study's networks on an H200, as `strata measure --json`
+/// wrote them (data/profiles/nvidia-h200/training/); may be empty.
+std::span<const EmbeddedFile> embedded_training_profiles();
+
 /// The report page, bundled from web/; one whose text is empty in a build without npm.
 std::span<const EmbeddedFile> embedded_report_page();
 

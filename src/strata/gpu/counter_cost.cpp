@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "strata/base/error.hpp"
 #include "strata/gpu/range_counters.hpp"
 
 #include <fmt/format.h>
 
 namespace strata {
+
+CounterTable RangeCounters::count_kernels(const CounterPlan&, const CountedWork&) {
+  fail(ErrorKind::environment, "counters of {} are read layer by layer only", chip());
+}
 
 std::string to_text(const CounterCost& cost) {
   if (cost.sessions == 0) return "no counters";

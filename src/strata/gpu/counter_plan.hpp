@@ -32,11 +32,6 @@ struct PlannedSession {
   std::vector<PlannedColumn> columns;
 };
 
-struct AbsentColumn {
-  std::string key;
-  std::string reason;
-};
-
 struct CounterPlan {
   std::string preset;
   std::vector<PlannedSession> sessions;

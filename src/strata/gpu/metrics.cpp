@@ -208,8 +208,6 @@ bool is_sass_metric(std::string_view metric) {
   return metric.find("__sass_") != std::string_view::npos;
 }
 
-bool adds_up(std::string_view unit) { return is_among(counted_units, unit); }
-
 ChipMetrics read_metrics(std::string_view text) {
   const Json json = Json::parse(text, nullptr, false);
   if (json.is_discarded()) fail(ErrorKind::input, "metrics: not JSON");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "strata/profile/counters.hpp"
+
 #include <optional>
 #include <span>
 #include <string>
@@ -60,9 +62,6 @@ std::span<const std::string_view> metric_preset_names();
 
 /// Whether CUPTI counts it by patching the kernel, which then runs up to a hundred times as long.
 bool is_sass_metric(std::string_view metric);
-
-/// Whether values of ranges may be added up: bytes, FLOP, instructions; not shares and rates.
-bool adds_up(std::string_view unit);
 
 /// Errors (input) name the field, what was expected and what came.
 ChipMetrics read_metrics(std::string_view text);

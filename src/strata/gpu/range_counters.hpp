@@ -27,15 +27,10 @@ class RangeMarks {
 /// device before it returns.
 using CountedWork = std::function<void(RangeMarks& marks)>;
 
-struct CounterColumn {
-  std::string key;
-  std::string unit;
-  std::string about;
-};
-
 struct RangeCounts {
   std::string range;
-  std::vector<std::optional<double>> values;  ///< one per column; nothing: it has no value here
+  CounterValues values;
+  std::string kernel = {};  ///< where each launch is a range of its own
 };
 
 struct CounterTable {
@@ -66,6 +61,9 @@ class RangeCounters {
   virtual CounterCost cost(const CounterPlan& plan) const = 0;
   /// Errors (environment) of the profiler; internal when the work is not the same each time.
   virtual CounterTable count(const CounterPlan& plan, const CountedWork& work) = 0;
+  /// The same with each kernel apart: a range of the work that launches several becomes as many,
+  /// each with the copies and fills before its kernel. Errors (environment) where that cannot be.
+  virtual CounterTable count_kernels(const CounterPlan& plan, const CountedWork& work);
 };
 
 /// Counters of the GPU whose context is current in this thread. Errors (environment) say why not:

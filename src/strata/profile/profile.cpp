@@ -69,4 +69,11 @@ Spent total_of(const Profile& profile) {
   return total;
 }
 
+std::optional<double> counter_of(const Profile& profile, const ProfileRow& row,
+                                 std::string_view key) {
+  const auto place = profile.counters.place_of(key);
+  if (!place || *place >= row.counters.size()) return std::nullopt;
+  return row.counters[*place];
+}
+
 }  // namespace strata

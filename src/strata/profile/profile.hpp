@@ -2,6 +2,7 @@
 #pragma once
 
 #include "strata/base/dtype.hpp"
+#include "strata/profile/counters.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -67,6 +68,7 @@ struct ProfileRow {
   std::vector<TypedFlop> arithmetic = {};  ///< the FLOP by what did them; empty: not known
   std::vector<LevelBytes> levels = {};     ///< empty: only the outermost memory is known
   std::optional<double> wall_s = {};       ///< from outside, with what passes between kernels
+  CounterValues counters = {};             ///< as the profile's columns; empty: not counted
 };
 
 /// What a profile is of.
@@ -91,7 +93,13 @@ struct Profile {
   ProfileSubject subject = {};
   ProfileColumns columns = {};
   std::vector<ProfileRow> rows;  ///< in the order in which they first ran
+  ProfileCounters counters = {};
+  std::vector<CountedKernel> counted_kernels = {};  ///< in the order in which they ran
 };
+
+/// Nothing where the profile lacks the column or the row has no value in it.
+std::optional<double> counter_of(const Profile& profile, const ProfileRow& row,
+                                 std::string_view key);
 
 /// Rows that have something in common, added up.
 struct ProfileGroup {

@@ -19,7 +19,8 @@ using RowJson = ObjectReader::Json;
 constexpr std::size_t most_profile_bytes = std::size_t{1} << 30;
 constexpr std::size_t most_rows = 10'000'000;
 constexpr std::size_t most_parts = 64;  // data types, levels
-constexpr double most_seconds = 1e12;   // so that no sum is infinite
+constexpr std::size_t most_columns = 1000;
+constexpr double most_seconds = 1e12;  // so that no sum is infinite
 
 constexpr std::array<std::string_view, 2> evidences = {"predicted", "measured"};
 constexpr std::array<std::string_view, 2> unit_words = {"vector", "matrix"};
@@ -62,6 +63,46 @@ LevelBytes level_bytes(const RowJson& json, const std::string& place) {
           whole_count(object.required("bytes"), object.place_of("bytes"))};
 }
 
+CounterColumn counter_column(const RowJson& json, const std::string& place) {
+  ObjectReader object(json, place);
+  return {words(object.required("key"), object.place_of("key")),
+          object.maybe("unit", words).value_or(""), object.maybe("about", words).value_or("")};
+}
+
+AbsentColumn absent_column(const RowJson& json, const std::string& place) {
+  ObjectReader object(json, place);
+  return {words(object.required("key"), object.place_of("key")),
+          object.maybe("reason", words).value_or("")};
+}
+
+ProfileCounters counters_of(const RowJson& json, const std::string& place) {
+  ObjectReader object(json, place);
+  ProfileCounters counters;
+  counters.preset = object.maybe("preset", words).value_or("");
+  counters.source = object.maybe("source", words).value_or("");
+  counters.columns = object.list("columns", most_columns, counter_column);
+  counters.absent = object.list("absent", most_columns, absent_column);
+  counters.reason = object.maybe("reason", words).value_or("");
+  counters.no_kernels_reason = object.maybe("no_kernels_reason", words).value_or("");
+  return counters;
+}
+
+/// An object of keys and numbers, as values of the profile's columns.
+CounterValues counter_values(const RowJson& json, const std::string& place,
+                             const ProfileCounters& counters) {
+  if (!json.is_object()) fail(ErrorKind::input, "{}: expected an object of counters", place);
+  CounterValues values(counters.columns.size());
+  for (const auto& [key, value] : json.items()) {
+    const auto column = counters.place_of(key);
+    if (!column) {
+      fail(ErrorKind::input, "{}: '{}' is not among the profile's counters.columns", place,
+           printable(key));
+    }
+    if (!value.is_null()) values[*column] = not_negative_number(value, place + "." + key);
+  }
+  return values;
+}
+
 /// A column is there in every row or in none: half a column would be half a truth.
 class ColumnCheck {
  public:
@@ -85,6 +126,8 @@ class ColumnCheck {
 
 class RowReader {
  public:
+  explicit RowReader(const ProfileCounters& counters) : counters_(counters) {}
+
   ProfileRow read(const RowJson& json, const std::string& place) {
     ObjectReader object(json, place);
     ProfileRow row;
@@ -99,6 +142,8 @@ class RowReader {
     check_arithmetic(row, place);
     row.levels = object.list("levels", most_parts, level_bytes);
     row.wall_s = object.maybe("wall_time_s", seconds);
+    if (const RowJson* counted = object.find("counters"))
+      row.counters = counter_values(*counted, object.place_of("counters"), counters_);
     return row;
   }
 
@@ -153,11 +198,25 @@ class RowReader {
         object.maybe("zero_flop_time_s", seconds).value_or(only_moves ? spent.time_s : 0);
   }
 
+  const ProfileCounters& counters_;
   ColumnCheck time_;
   ColumnCheck flop_;
   ColumnCheck bytes_;
   ColumnCheck launches_;
 };
+
+CountedKernel counted_kernel(const RowJson& json, const std::string& place,
+                             const Profile& profile) {
+  ObjectReader object(json, place);
+  const std::int64_t row = whole_count(object.required("row"), object.place_of("row"));
+  if (row >= static_cast<std::int64_t>(profile.rows.size())) {
+    fail(ErrorKind::input, "{}: there is no row {}; the profile has {}", object.place_of("row"),
+         row, profile.rows.size());
+  }
+  return {
+      words(object.required("name"), object.place_of("name")), static_cast<std::size_t>(row),
+      counter_values(object.required("counters"), object.place_of("counters"), profile.counters)};
+}
 
 ProfileSubject subject_of(ObjectReader& document) {
   ProfileSubject subject;
@@ -220,12 +279,18 @@ Profile read_profile(std::string_view json_text) {
   Profile profile;
   profile.evidence = static_cast<Evidence>(document.choice("evidence", evidences));
   profile.subject = subject_of(document);
-  RowReader reader;
+  if (const RowJson* counters = document.find("counters"))
+    profile.counters = counters_of(*counters, document.place_of("counters"));
+  RowReader reader(profile.counters);
   profile.rows = document.list(
       "layers", most_rows,
       [&](const RowJson& row, const std::string& place) { return reader.read(row, place); });
   if (profile.rows.empty()) fail(ErrorKind::input, "profile.layers: there are no rows");
   profile.columns = reader.columns();
+  profile.counted_kernels = document.list("counted_kernels", most_rows,
+                                          [&](const RowJson& kernel, const std::string& place) {
+                                            return counted_kernel(kernel, place, profile);
+                                          });
   check_sums(profile);
   return profile;
 }

@@ -10,8 +10,14 @@ namespace strata {
 std::string to_csv(const MeasurementSummary& summary) {
   std::string text =
       "layer,pass,op,block,class,time_s,spread_s,wall_time_s,samples,flop,read_bytes,write_bytes,"
-      "launches,flop_per_s,bytes_per_s,implementation,not_run\n";
+      "launches,flop_per_s,bytes_per_s,implementation,not_run";
   const TrainingMeasurement& measured = summary.measured;
+  const std::vector<CounterColumn>& columns = measured.profile.counters.columns;
+  for (const CounterColumn& column : columns) {
+    text += ',' + column.key;
+    if (column.unit == "bytes") text += fmt::format(",{}_per_s", column.key);
+  }
+  text += '\n';
   for (std::size_t i = 0; i < measured.rows.size(); ++i) {
     const ProfileRow& row = measured.profile.rows[i];
     const MeasuredRow& detail = measured.rows[i];
@@ -28,7 +34,15 @@ std::string to_csv(const MeasurementSummary& summary) {
                         row.wall_s ? fmt::format("{}", *row.wall_s) : "", samples.size());
     text += fmt::format(",{},{},{},{},{},{}", spent.flop, spent.in_bytes, spent.out_bytes,
                         spent.launches, rate(spent.flop), rate(spent.traffic_bytes()));
-    text += fmt::format(",{},{}\n", csv_cell(detail.implementation), csv_cell(detail.not_run));
+    text += fmt::format(",{},{}", csv_cell(detail.implementation), csv_cell(detail.not_run));
+    for (std::size_t k = 0; k < columns.size(); ++k) {
+      const std::optional<double> value =
+          k < row.counters.size() ? row.counters[k] : std::optional<double>();
+      text += value ? fmt::format(",{:.6g}", *value) : ",";
+      if (columns[k].unit != "bytes") continue;
+      text += value && spent.time_s > 0 ? fmt::format(",{:.6g}", *value / spent.time_s) : ",";
+    }
+    text += '\n';
   }
   return text;
 }

@@ -3,8 +3,10 @@
 #include "strata/report/measurement_report.hpp"
 #include "strata/report/profile_json.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <charconv>
 #include <cmath>
 #include <vector>
 
@@ -66,6 +68,7 @@ Json measured_totals_json(const MeasurementSummary& summary) {
           {"iterations_run", measured.iterations_run},
           {"samples", measured.samples},
           {"rows_not_run", totals.rows_not_run},
+          {"set_up_time_s", as_told(measured.set_up_s)},
           {"interrupted", measured.is_interrupted}};
 }
 
@@ -83,14 +86,48 @@ Json measured_row_json(const ProfileRow& row, const MeasuredRow& detail) {
   return json;
 }
 
+// Six digits: what is counted is not the same to the last instruction from run to run.
+double as_counted(double value) {
+  if (value == std::round(value) && std::abs(value) < 1e15) return value;
+  double rounded = 0;
+  const std::string text = fmt::format("{:.6g}", value);
+  std::from_chars(text.data(), text.data() + text.size(), rounded);
+  return rounded;
+}
+
+Json counter_values_json(const ProfileCounters& counters, const CounterValues& values) {
+  Json json = Json::object();
+  for (std::size_t i = 0; i < values.size(); ++i)
+    json[counters.columns[i].key] = values[i] ? Json(as_counted(*values[i])) : Json();
+  return json;
+}
+
+Json counters_json(const ProfileCounters& counters) {
+  Json columns = Json::array();
+  for (const CounterColumn& column : counters.columns)
+    columns.push_back({{"key", column.key}, {"unit", column.unit}, {"about", column.about}});
+  Json absent = Json::array();
+  for (const AbsentColumn& column : counters.absent)
+    absent.push_back({{"key", column.key}, {"reason", column.reason}});
+  Json json = {{"preset", counters.preset},
+               {"source", counters.source},
+               {"columns", std::move(columns)},
+               {"absent", std::move(absent)}};
+  if (!counters.reason.empty()) json["reason"] = counters.reason;
+  if (!counters.no_kernels_reason.empty()) json["no_kernels_reason"] = counters.no_kernels_reason;
+  return json;
+}
+
+ProfileHead measured_head(const MeasurementSummary& summary) {
+  return {summary.network, summary.title, summary.dims, summary.dtype, summary.training.inference};
+}
+
 }  // namespace
 
 std::string to_json(const MeasurementSummary& summary, const Provenance& provenance) {
   const TrainingMeasurement& measured = summary.measured;
   JsonText text;
-  add_profile_head(
-      text, "measurement", measured.profile.evidence,
-      {summary.network, summary.title, summary.dims, summary.dtype, summary.training.inference});
+  add_profile_head(text, "measurement", measured.profile.evidence, measured_head(summary));
   text.add("machine", measured_machine(summary));
   text.add("options", {{"optimizer", name_of(summary.training.optimizer)},
                        {"seed", summary.seed},
@@ -103,10 +140,15 @@ std::string to_json(const MeasurementSummary& summary, const Provenance& provena
   text.add("notes", measured.notes);
   add_profile_groups(text, {summary.by_class, summary.by_type, summary.by_pass, summary.by_block},
                      summary.totals.layers_s, Evidence::measured);
+  const ProfileCounters& counters = measured.profile.counters;
+  if (!counters.preset.empty()) text.add("counters", counters_json(counters));
   std::vector<std::size_t> rows(measured.rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = i;
   text.add_list("layers", rows, [&](std::size_t i) {
-    return measured_row_json(measured.profile.rows[i], measured.rows[i]);
+    Json json = measured_row_json(measured.profile.rows[i], measured.rows[i]);
+    if (!measured.profile.rows[i].counters.empty())
+      json["counters"] = counter_values_json(counters, measured.profile.rows[i].counters);
+    return json;
   });
   text.add_list("kernels", measured.kernels, [&](const TimelineSpan& kernel) {
     const ProfileRow& row = measured.profile.rows[kernel.row];
@@ -116,6 +158,17 @@ std::string to_json(const MeasurementSummary& summary, const Provenance& provena
                 {"begin_s", as_told(kernel.begin_s)},
                 {"time_s", as_told(kernel.seconds)}};
   });
+  if (!measured.profile.counted_kernels.empty()) {
+    text.add_list("counted_kernels", measured.profile.counted_kernels,
+                  [&](const CountedKernel& kernel) {
+                    const ProfileRow& row = measured.profile.rows[kernel.row];
+                    return Json{{"name", kernel.name},
+                                {"row", kernel.row},
+                                {"layer", row.layer},
+                                {"pass", row.pass},
+                                {"counters", counter_values_json(counters, kernel.values)}};
+                  });
+  }
   Json origin = to_json(provenance);
   origin["host"] = summary.host;
   origin["date"] = summary.date;
@@ -125,6 +178,32 @@ std::string to_json(const MeasurementSummary& summary, const Provenance& provena
   origin["memory_clock_hz"] = or_null(measured.conditions.memory_clock_hz);
   origin["power_w"] = or_null(measured.conditions.power_w);
   text.add("provenance", origin);
+  return std::move(text).finish();
+}
+
+std::string to_json(std::span<const NetworkMeasurement> networks, const Provenance& provenance) {
+  JsonText text;
+  text.add("schema_version", 1);
+  text.add("kind", "networks");
+  text.add_list("networks", networks, [](const NetworkMeasurement& network) {
+    Json json = {{"name", network.model}, {"reason", nullptr}};
+    if (!network.summary) {
+      json["reason"] = network.reason;
+      return json;
+    }
+    const MeasurementSummary& summary = *network.summary;
+    json["model"] = profile_model_json(measured_head(summary));
+    json["device"] = summary.measured.device;
+    json["versions"] = summary.measured.versions;
+    json["rows"] = summary.measured.rows.size();
+    Json totals = measured_totals_json(summary);
+    totals.erase("samples_s");
+    totals.erase("recorded_samples_s");
+    json["totals"] = std::move(totals);
+    json["date"] = summary.date;
+    return json;
+  });
+  text.add("provenance", to_json(provenance));
   return std::move(text).finish();
 }
 

@@ -25,7 +25,10 @@ inline constexpr std::size_t every_layer = ~std::size_t{0};
 /// The answer first, then where the time goes, then what was not run.
 std::string to_text(const MeasurementSummary& summary, const MeasureView& view,
                     const TextStyle& style);
-/// One line per layer and pass.
+/// What was counted of the layers that take longest, or why nothing was; empty: nobody asked.
+std::string counters_text(const MeasurementSummary& summary, const MeasureView& view,
+                          const TextStyle& style);
+/// One line per layer and pass, with counters where there are any.
 std::string to_csv(const MeasurementSummary& summary);
 /// Everything, with every sample: a profile that roofline, compare and others read.
 std::string to_json(const MeasurementSummary& summary, const Provenance& provenance);
@@ -42,5 +45,6 @@ struct NetworkMeasurement {
 /// A line per network: time, rate, memory, loss before and after, layers that did not run.
 std::string to_text(std::span<const NetworkMeasurement> networks, const TextStyle& style);
 std::string to_csv(std::span<const NetworkMeasurement> networks);
+std::string to_json(std::span<const NetworkMeasurement> networks, const Provenance& provenance);
 
 }  // namespace strata

@@ -87,6 +87,40 @@ TEST(MeasurementReport, json_is_a_profile_that_can_be_read_again) {
   EXPECT_EQ(json["provenance"]["versions"][0], "loops 1.0");
 }
 
+TEST(MeasurementReport, carries_counters_into_every_form) {
+  Bench bench;
+  bench.device.settings.counts = true;
+  bench.device.settings.counts_kernels = true;
+  bench.options.metrics = "paper";
+  bench.options.counts_kernels = true;
+  const MeasurementSummary summary = bench.summary();
+  const Profile& profile = summary.measured.profile;
+  const Profile again = read_profile(to_json(summary, {}));
+  EXPECT_EQ(again.counters.columns, profile.counters.columns);
+  EXPECT_EQ(again.counters.preset, "paper");
+  EXPECT_EQ(again.counters.absent.size(), 1U);
+  for (std::size_t i = 0; i < again.rows.size(); ++i) {
+    EXPECT_NEAR(counter_of(again, again.rows[i], "instructions").value(),
+                counter_of(profile, profile.rows[i], "instructions").value(), 1e-3);
+  }
+  ASSERT_EQ(again.counted_kernels.size(), profile.counted_kernels.size());
+  EXPECT_EQ(again.counted_kernels.back().name, profile.counted_kernels.back().name);
+  EXPECT_EQ(again.counted_kernels.back().row, profile.counted_kernels.back().row);
+  const std::string text = to_text(summary, {}, {});
+  for (const char* part : {"counted", "instructions", "counters: paper, by clockwork",
+                           "not counted: dram_read_bytes: the chip has no"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  const std::string head = to_csv(summary).substr(0, to_csv(summary).find('\n'));
+  EXPECT_EQ(head.substr(head.rfind("not_run")), "not_run,instructions,time_of_day,fp32_flop");
+}
+
+TEST(MeasurementReport, says_why_there_are_no_counters) {
+  Bench bench;
+  bench.options.metrics = "stalls";
+  const std::string text = to_text(bench.summary(), {}, {});
+  EXPECT_NE(text.find("no counters: reference device has no counters"), std::string::npos) << text;
+}
+
 TEST(MeasurementReport, tells_what_matters_first) {
   Bench bench;
   bench.device.settings.without = {"tanh"};
@@ -123,6 +157,9 @@ TEST(MeasurementReport, has_a_line_per_network) {
   for (const char* part : {"training iterations on reference device, fp64", "two_layers", "all",
                            "too_large: not enough memory"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  const TestJson json = TestJson::parse(to_json(networks, {}));
+  EXPECT_EQ(json["networks"][0]["totals"]["rows_not_run"], 0);
+  EXPECT_EQ(json["networks"][1]["reason"], "not enough memory");
   const std::string csv = to_csv(networks);
   std::size_t line_begin = 0;
   for (int line = 0; line < 3; ++line) {
@@ -130,7 +167,7 @@ TEST(MeasurementReport, has_a_line_per_network) {
     ASSERT_NE(line_end, std::string::npos);
     EXPECT_EQ(std::count(csv.begin() + static_cast<std::ptrdiff_t>(line_begin),
                          csv.begin() + static_cast<std::ptrdiff_t>(line_end), ','),
-              14)
+              16)
         << csv;
     line_begin = line_end + 1;
   }

@@ -83,12 +83,13 @@ std::string to_text(std::span<const NetworkMeasurement> networks, const TextStyl
 
 std::string to_csv(std::span<const NetworkMeasurement> networks) {
   std::string text =
-      "model,dtype,time_s,spread_s,samples_per_s,flop,flop_per_s,utilisation,peak_memory_bytes,"
+      "model,device,batch,dtype,time_s,spread_s,samples_per_s,flop,flop_per_s,utilisation,peak_"
+      "memory_bytes,"
       "loss_before,loss_after,iterations_run,rows,rows_not_run,reason\n";
   for (const NetworkMeasurement& network : networks) {
     text += csv_cell(network.model);
     if (!network.summary) {
-      text += fmt::format(",,,,,,,,,,,,,,{}\n", csv_cell(network.reason));
+      text += fmt::format(",,,,,,,,,,,,,,,,{}\n", csv_cell(network.reason));
       continue;
     }
     const MeasurementSummary& summary = *network.summary;
@@ -96,6 +97,7 @@ std::string to_csv(std::span<const NetworkMeasurement> networks) {
     const auto number = [](const std::optional<double>& value) {
       return value ? fmt::format("{}", *value) : "";
     };
+    text += fmt::format(",{},{}", csv_cell(summary.measured.device), batch_text(summary));
     text += fmt::format(",{},{},{},{},{},{},{},{}", summary.dtype, totals.time_s, totals.spread_s,
                         totals.samples_per_s, totals.flop, totals.flop_per_s,
                         number(summary.utilisation()), summary.measured.peak_bytes);

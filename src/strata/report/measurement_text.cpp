@@ -212,6 +212,8 @@ std::string measured_closing(const MeasurementSummary& summary, const MeasureVie
                                  std::max<std::size_t>(summary.warm_up, 1), summary.seed);
   if (!summary.training.inference)
     text += fmt::format(", optimizer {}", name_of(summary.training.optimizer));
+  if (measured.set_up_s > 0)
+    text += fmt::format("; set up in {}", format_time(measured.set_up_s, 2));
   if (!measured.versions.empty()) text += fmt::format("; {}", fmt::join(measured.versions, ", "));
   const ConditionsSeen& seen = measured.conditions;
   if (seen.clock_hz) text += fmt::format("; clock {:.2f} GHz", *seen.clock_hz / 1e9);
@@ -237,6 +239,8 @@ std::string to_text(const MeasurementSummary& summary, const MeasureView& view,
                            view.layers == every_layer ? "all layers" : "slowest layers", style) +
             '\n';
   }
+  if (const std::string counted = counters_text(summary, view, style); !counted.empty())
+    text += counted + '\n';
   if (const std::string missing = not_run_text(summary); !missing.empty()) text += missing + '\n';
   for (const std::string& note : summary.measured.notes)
     text += fmt::format("note: {}\n", printable(note));

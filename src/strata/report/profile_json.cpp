@@ -20,23 +20,27 @@ constexpr std::array<std::string_view, 3> predicted_only = {"compute_time_s", "s
 
 }  // namespace
 
-void add_profile_head(JsonText& text, std::string_view kind, Evidence evidence,
-                      const ProfileHead& head) {
+ProfileJson profile_model_json(const ProfileHead& head) {
   ProfileJson dims = ProfileJson::object();
   ProfileJson batch;
   for (const Dimension& dimension : head.dims) {
     dims[dimension.name] = dimension.value;
     if (dimension.name == "batch") batch = dimension.value;
   }
+  return {{"name", head.network},
+          {"title", head.title},
+          {"batch", batch},
+          {"dtype", head.dtype},
+          {"mode", head.is_inference ? "inference" : "training"},
+          {"dims", std::move(dims)}};
+}
+
+void add_profile_head(JsonText& text, std::string_view kind, Evidence evidence,
+                      const ProfileHead& head) {
   text.add("schema_version", profile_schema_version);
   text.add("kind", kind);
   text.add("evidence", name_of(evidence));
-  text.add("model", {{"name", head.network},
-                     {"title", head.title},
-                     {"batch", batch},
-                     {"dtype", head.dtype},
-                     {"mode", head.is_inference ? "inference" : "training"},
-                     {"dims", std::move(dims)}});
+  text.add("model", profile_model_json(head));
 }
 
 void add_spent(ProfileJson& json, const Spent& spent, Evidence evidence) {

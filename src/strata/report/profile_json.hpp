@@ -23,6 +23,7 @@ struct ProfileHead {
   const std::string& dtype;
   bool is_inference = false;
 };
+nlohmann::ordered_json profile_model_json(const ProfileHead& head);
 /// `schema_version`, `kind` and `evidence`, the first entries, and `model`.
 void add_profile_head(JsonText& text, std::string_view kind, Evidence evidence,
                       const ProfileHead& head);

@@ -3,10 +3,10 @@
 
 #include "strata/base/error.hpp"
 #include "strata/gpu/cupti/functions.cuh"
+#include "strata/gpu/cupti/kernel_name.cuh"
 #include "strata/gpu/launch_parts.hpp"
 #include "strata/gpu/profiler_reasons.hpp"
 
-#include <cxxabi.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,18 +24,6 @@ constexpr CUpti_ActivityKind traced_kinds[] = {
     CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMSET};
 constexpr CUpti_CallbackDomain watched_domains[] = {CUPTI_CB_DOMAIN_RUNTIME_API,
                                                     CUPTI_CB_DOMAIN_DRIVER_API};
-
-struct FreeMemory {
-  void operator()(void* memory) const { std::free(memory); }
-};
-
-std::string readable_kernel_name(const char* name) {
-  if (name == nullptr) return "a kernel without a name";
-  int status = 0;
-  const std::unique_ptr<char, FreeMemory> readable(
-      abi::__cxa_demangle(name, nullptr, nullptr, &status));
-  return status == 0 && readable != nullptr ? readable.get() : name;
-}
 
 std::string_view copy_name(std::uint8_t kind) {
   switch (kind) {

@@ -4,6 +4,7 @@
 #include "strata/base/error.hpp"
 #include "strata/gpu/counter_host.hpp"
 #include "strata/gpu/cupti/host_object.cuh"
+#include "strata/gpu/cupti/launch_ranges.cuh"
 #include "strata/gpu/cupti/range_session.cuh"
 
 #include <fmt/format.h>
@@ -105,7 +106,7 @@ class CuptiRangeCounters final : public RangeCounters {
     NamesOnly names;
     work(names);
     CounterTable table{.chip = chip_, .preset = plan.preset, .absent = plan.absent};
-    for (const std::string& name : names.names) table.ranges.push_back({name, {}});
+    for (const std::string& name : names.names) table.ranges.push_back({name, {}, {}});
     if (table.ranges.empty()) return table;
     for (const PlannedSession& session : plan.sessions) {
       // One of its own for each: CUPTI 13.0.1 goes on with the counters of the first session when
@@ -117,6 +118,18 @@ class CuptiRangeCounters final : public RangeCounters {
         for (std::size_t i = 0; i < values.size(); ++i)
           table.ranges[i].values.push_back(column_value(column, values[i]));
       }
+    }
+    return table;
+  }
+
+  CounterTable count_kernels(const CounterPlan& plan, const CountedWork& work) override {
+    LaunchRanges launches;
+    CounterTable table = count(plan, [&](RangeMarks& marks) { launches.split(marks, work); });
+    const std::vector<LaunchRanges::Range>& ranges = launches.ranges();
+    STRATA_CHECK(ranges.size() == table.ranges.size(), "every range was split");
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+      table.ranges[i].range = ranges[i].name;
+      table.ranges[i].kernel = ranges[i].kernel;
     }
     return table;
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "strata/cost/update.hpp"
+#include "strata/gpu/range_counters.hpp"
 #include "strata/measure/training/node_kernels.hpp"
 
 #include <functional>
@@ -115,6 +116,9 @@ class TrainingDevice {
       const std::function<void(const std::function<void(std::size_t)>& begin_part)>&) {
     return {};
   }
+
+  /// The device's counters. Errors (environment) say why they cannot be read.
+  virtual std::unique_ptr<RangeCounters> counters();
 };
 
 /// The CPU with all cores that this process may use; data types fp32 and fp64.

@@ -273,6 +273,18 @@ bool Engine::iterate_recorded() {
   return true;
 }
 
+void Engine::iterate_in_pieces(const std::function<void(std::size_t part)>& begin,
+                               const std::function<void()>& end) {
+  State& state = *state_;
+  ++state.iteration;
+  for (std::size_t i = 0; i < state.ready.size(); ++i) {
+    begin(state.running[i]);
+    state.run(state.ready[i]);
+    state.device.wait();
+    end();
+  }
+}
+
 std::vector<KernelRun> Engine::trace(std::size_t rounds) {
   State& state = *state_;
   return state.device.trace([&](const std::function<void(std::size_t)>& begin_part) {

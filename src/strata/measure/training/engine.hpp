@@ -59,6 +59,11 @@ class Engine {
   /// The same through the device's recording; false where there is none. The optimizer's count of
   /// iterations stands still in a recording.
   bool iterate_recorded();
+  /// One iteration in pieces, for counters: `begin` is called with the number of each part that
+  /// runs, and `end` when the device has done it. May be repeated: sizes stay what they are, while
+  /// weights, states and running statistics move on as in any iteration.
+  void iterate_in_pieces(const std::function<void(std::size_t part)>& begin,
+                         const std::function<void()>& end);
   /// So many iterations under the device's tracing. KernelRun::part is round × parts().size() plus
   /// the part. Empty where there is no tracing.
   std::vector<KernelRun> trace(std::size_t rounds);

@@ -5,12 +5,14 @@
 #include "strata/base/text.hpp"
 #include "strata/machine/sourced.hpp"
 #include "strata/measure/this_run.hpp"
+#include "strata/measure/training/count_layers.hpp"
 #include "strata/measure/training/measured_rows.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <thread>
 #include <utility>
 
@@ -23,7 +25,11 @@ class Measuring {
  public:
   Measuring(const BoundGraph& bound, TrainingDevice& device, const MeasureOptions& options,
             const MeasureHooks& hooks)
-      : device_(device), options_(options), hooks_(hooks), engine_(made_engine(bound)) {
+      : device_(device), options_(options), hooks_(hooks) {
+    const auto begin = std::chrono::steady_clock::now();
+    engine_ = made_engine(bound);
+    result_.set_up_s =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     rows_ = rows_of(engine_->parts(), bound, options.network_nodes);
     result_.samples = engine_->samples();
     result_.peak_bytes = engine_->peak_bytes();
@@ -50,6 +56,7 @@ class Measuring {
     result_.loss_after = engine_->loss();
     finish_rows();
     note_conditions();
+    if (result_.has_times()) count_layers(result_, {device_, *engine_, rows_, options_, hooks_});
     return std::move(result_);
   }
 

@@ -25,12 +25,20 @@ struct MeasureOptions {
   /// device that works behind the program's back.
   bool times_whole_apart = false;
   bool wants_recording = false;  ///< time the iteration as one recorded piece, too (a CUDA graph)
+  /// Counters of the device, by the name of a preset (gpu/metrics.hpp); "time": none. They are read
+  /// in runs of their own, after everything was timed.
+  std::string metrics = "time";
+  bool counts_kernels = false;  ///< and once more with each kernel apart
+  /// Counters for which kernels are patched are read, too; they then take up to 100 times as long.
+  bool patches_kernels = true;
 };
 
 struct MeasureHooks {
   /// What is going on, and how much of it is done.
   std::function<void(std::string_view phase, std::size_t done, std::size_t total)> on_progress = {};
   std::function<bool()> is_interrupted = {};
+  /// Told before counters are read: what that takes, at least so many seconds.
+  std::function<void(const CounterCost& cost, double least_s)> on_counting = {};
 };
 
 /// Beside a row of the profile: what it was made of.
@@ -64,6 +72,7 @@ struct TrainingMeasurement {
   std::int64_t iterations_run = 0;    ///< all, with those that were not timed
   std::int64_t samples = 0;           ///< that one iteration trains
   std::int64_t peak_bytes = 0;
+  double set_up_s = 0;  ///< until the first iteration: kernels chosen, memory filled
   std::string device;
   std::vector<std::string> versions;
   ConditionsSeen conditions;       ///< while layers were timed

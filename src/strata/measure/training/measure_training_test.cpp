@@ -161,5 +161,106 @@ TEST(MeasureTraining, tells_kernels_that_only_move_data) {
   EXPECT_FALSE(only_moves_data("sm90_xmma_fprop_implicit_gemm_f32f32"));
 }
 
+TEST(MeasureTraining, counts_each_row_in_runs_of_their_own) {
+  Setting setting;
+  setting.device.settings.counts = true;
+  setting.options.metrics = "paper";
+  CounterCost told;
+  const TrainingMeasurement measured =
+      setting.measured({.on_counting = [&](const CounterCost& cost, double least_s) {
+        told = cost;
+        EXPECT_GT(least_s, 3 * (9 * reference::kernel_s + 4 * reference::update_s));
+      }});
+  EXPECT_EQ(told.passes, 3);
+  EXPECT_EQ(told.sass_passes, 1);
+  const Profile& profile = measured.profile;
+  EXPECT_EQ(profile.counters.preset, "paper");
+  EXPECT_EQ(profile.counters.reason, "");
+  EXPECT_EQ(profile.counters.columns.size(), 3U);
+  ASSERT_EQ(profile.counters.absent.size(), 1U);
+  EXPECT_NEAR(counter_of(profile, row_named(profile, "hidden", "forward"), "instructions").value(),
+              1e6 * reference::kernel_s, 1e-6);
+  // Two parts, weight and bias: instructions add up, a share does not.
+  const ProfileRow& update = row_named(profile, "hidden", "update");
+  EXPECT_NEAR(counter_of(profile, update, "instructions").value(), 2e6 * reference::update_s, 1e-6);
+  EXPECT_NEAR(counter_of(profile, update, "time_of_day").value(), reference::update_s, 1e-9);
+  EXPECT_EQ(counter_of(profile, update, "dram_read_bytes"), std::nullopt);
+  // Times are those of the runs without counters, and so are the iterations of the loss.
+  EXPECT_NEAR(row_named(profile, "hidden", "forward").spent.time_s, reference::kernel_s, exactly);
+  EXPECT_EQ(measured.iterations_run, 5);
+  EXPECT_TRUE(profile.counted_kernels.empty());
+}
+
+TEST(MeasureTraining, leaves_out_counters_that_patch_kernels_when_asked_to) {
+  Setting setting;
+  setting.device.settings.counts = true;
+  setting.options.metrics = "paper";
+  setting.options.patches_kernels = false;
+  const Profile profile = setting.measured().profile;
+  EXPECT_EQ(profile.counters.columns.size(), 2U);
+  ASSERT_EQ(profile.counters.absent.size(), 2U);
+  EXPECT_EQ(profile.counters.absent.back().key, "fp32_flop");
+}
+
+TEST(MeasureTraining, counts_in_groups_where_a_profiler_holds_few_ranges) {
+  GraphBuilder b("deep");
+  TensorId x = b.input("x", {b.symbols().parameter("batch", 4), 5});
+  for (int i = 0; i < 60; ++i) x = b.add("bent" + std::to_string(i), Linear{5}, {x});
+  Setting setting;
+  setting.options.network_nodes = 60;
+  setting.graph = with_loss(std::move(b).finish(), Loss::automatic);
+  setting.bound = bind_graph(setting.graph, {{"batch", 4}}, DType::fp64);
+  setting.device.settings.counts = true;
+  setting.options.metrics = "roofline";
+  const Profile whole = setting.measured().profile;
+  setting.device.settings.most_ranges = 100;
+  const Profile grouped = setting.measured().profile;
+  EXPECT_EQ(grouped.counters.reason, "");
+  ASSERT_EQ(grouped.rows.size(), whole.rows.size());
+  for (std::size_t i = 0; i < whole.rows.size(); ++i) {
+    EXPECT_NEAR(counter_of(grouped, grouped.rows[i], "instructions").value(),
+                counter_of(whole, whole.rows[i], "instructions").value(), 1e-6)
+        << i;
+  }
+  setting.device.settings.most_ranges = 99;  // fewer than a group
+  EXPECT_EQ(setting.measured().profile.counters.reason, "too many ranges");
+}
+
+TEST(MeasureTraining, counts_kernels_apart_or_says_why_not) {
+  Setting setting;
+  setting.device.settings.counts = true;
+  setting.options.metrics = "roofline";
+  setting.options.counts_kernels = true;
+  const Profile without = setting.measured().profile;
+  EXPECT_EQ(without.counters.reason, "");
+  EXPECT_NE(without.counters.no_kernels_reason, "");
+  setting.device.settings.counts_kernels = true;
+  const Profile with = setting.measured().profile;
+  EXPECT_EQ(with.counters.no_kernels_reason, "");
+  EXPECT_EQ(with.counted_kernels.size(), 13U);
+  EXPECT_EQ(with.rows[with.counted_kernels.back().row].pass, "update");
+  EXPECT_EQ(with.counted_kernels.back().name, "update");
+}
+
+TEST(MeasureTraining, keeps_the_times_where_counters_cannot_be_read) {
+  Setting setting;
+  setting.options.metrics = "paper";
+  const TrainingMeasurement none = setting.measured();
+  EXPECT_EQ(none.profile.counters.reason, "reference device has no counters that Strata reads");
+  EXPECT_TRUE(none.has_times());
+  setting.device.settings.counts = true;
+  setting.device.settings.refuses_counting = "counters are for root only";
+  EXPECT_EQ(setting.measured().profile.counters.reason, "counters are for root only");
+  setting.device.settings.refuses_counting = "";
+  bool is_counting = false;
+  const TrainingMeasurement stopped =
+      setting.measured({.on_progress = [&](std::string_view phase, std::size_t,
+                                           std::size_t) { is_counting = phase == "counting"; },
+                        .is_interrupted = [&] { return is_counting; }});
+  EXPECT_TRUE(stopped.is_interrupted);
+  EXPECT_TRUE(stopped.has_times());
+  EXPECT_EQ(stopped.profile.counters.reason, "interrupted");
+}
+
 }  // namespace
 }  // namespace strata

@@ -34,6 +34,10 @@ struct Settings {
   bool records = false;
   bool is_watched = false;
   double traced_slowdown = 1;  ///< by which kernels seem to take longer under tracing
+  bool counts = false;
+  bool counts_kernels = false;
+  std::size_t most_ranges = 1000;     ///< that are counted at a time
+  std::string refuses_counting = "";  ///< with this reason, when it is begun
 };
 
 class Device final : public TrainingDevice {
@@ -41,6 +45,7 @@ class Device final : public TrainingDevice {
   Settings settings;
   double clock_s = 0;
   int kernels_made = 0;
+  std::function<void(const std::string& kernel)> on_kernel = {};  ///< told before each
 
   std::string name() const override { return "reference device"; }
   std::vector<std::string> versions() const override { return {"loops 1.0"}; }
@@ -105,7 +110,10 @@ class Device final : public TrainingDevice {
     return runs_;
   }
 
+  std::unique_ptr<RangeCounters> counters() override;  // clock_counters_test.hpp
+
   void spend(const std::string& what, double seconds) {
+    if (on_kernel) on_kernel(what);
     if (is_tracing_) runs_.push_back({what, part_, clock_s, seconds * settings.traced_slowdown});
     clock_s += seconds;
   }
@@ -344,3 +352,5 @@ inline KernelsOrReason Device::kernels(const BoundGraph& bound, NodeId id, bool)
 }
 
 }  // namespace strata::reference
+
+#include "strata/measure/training/clock_counters_test.hpp"

@@ -2,6 +2,7 @@
 #include "strata/measure/training/device.hpp"
 
 #include "strata/base/error.hpp"
+#include "strata/measure/cpu/event_ranges.hpp"
 #include "strata/measure/cpu/training/convolution_choice.hpp"
 #include "strata/measure/cpu/training/gemm.hpp"
 #include "strata/measure/cpu/training/setting.hpp"
@@ -102,6 +103,7 @@ class CpuTrainingDevice : public TrainingDevice {
   std::unique_ptr<Stopwatch> stopwatch(std::size_t marks) override {
     return std::make_unique<SteadyStopwatch>(marks);
   }
+  std::unique_ptr<RangeCounters> counters() override { return cpu::open_event_ranges(); }
 
  private:
   Workers workers_;

@@ -216,6 +216,16 @@ TEST(CpuReductions, equal_loops_and_differences) {
                });
 }
 
+TEST(CpuReductions, products_of_zeros_have_gradients) {
+  for (std::uint32_t seed = 1; seed <= 12; ++seed) {
+    Random random(seed);
+    Trial trial = reduce_trial({.kind = ReduceKind::product}, random, random.shape(3, 4));
+    trial.inputs[0].below = 3;  // a third are 0: none, one or several in a result
+    trial.inputs[0].is_distinct = false;
+    check(trial);
+  }
+}
+
 TEST(CpuReductions, of_many_numbers) {
   for (std::uint32_t seed = 1; seed <= 6; ++seed) {
     Random random(seed);

@@ -27,12 +27,48 @@ Sizes result_strides(const Reduce& op, const BoundTensor& x) {
   return broadcast_strides(kept, x.shape);
 }
 
+/// The axes of X that are reduced: where the numbers of one result lie, from the first of them.
+struct ReducedAxes {
+  Sizes extents, strides;
+
+  ReducedAxes(const Reduce& op, const BoundTensor& x) {
+    const Sizes all = strides_of(x.shape);
+    const Sizes results = result_strides(op, x);
+    for (std::size_t axis = 0; axis < x.axes(); ++axis) {
+      if (results[axis] != 0 || x[axis] == 1) continue;
+      extents.push_back(x[axis]);
+      strides.push_back(all[axis]);
+    }
+  }
+};
+
+/// All numbers of a result but the one at `own` multiplied: what y / x is where x is not 0.
+template <class T>
+T product_of_others(const T* numbers, std::int64_t own, const ReducedAxes& axes) {
+  Sizes index = axes.extents;
+  for (std::int64_t& at : index) at = 0;
+  T product = 1;
+  std::int64_t place = 0;
+  for (;;) {
+    if (place != own) product *= numbers[place];
+    if (product == T(0)) return product;
+    std::size_t axis = index.size();
+    for (; axis > 0; --axis) {
+      place += axes.strides[axis - 1];
+      if (++index[axis - 1] < axes.extents[axis - 1]) break;
+      place -= axes.strides[axis - 1] * axes.extents[axis - 1];
+      index[axis - 1] = 0;
+    }
+    if (axis == 0) return product;
+  }
+}
+
 template <class T>
 T gradient_term(ReduceKind kind, T x, T y, T dy) {
   switch (kind) {
     case ReduceKind::maximum:
     case ReduceKind::minimum: return x == y ? dy : T(0);
-    case ReduceKind::product: return dy * y / x;
+    case ReduceKind::product: return dy * y / x;  // unless x is 0
     case ReduceKind::l2: return dy / y * x;
     default: return dy;
   }
@@ -42,7 +78,13 @@ template <class T>
 KernelsOrReason reduce_kernels(const Reduce& op, const Setting& s) {
   const ReduceKind kind = op.kind;
   const std::int64_t results = s.output().elements;
-  const Walk walk(s.input().shape, {strides_of(s.input().shape), result_strides(op, s.input())});
+  const ReducedAxes reduced(op, s.input());
+  Sizes first_strides = strides_of(s.input().shape);  // of the first number of the same result
+  for (std::size_t axis = 0; axis < first_strides.size(); ++axis) {
+    if (result_strides(op, s.input())[axis] == 0) first_strides[axis] = 0;
+  }
+  const Walk walk(s.input().shape,
+                  {strides_of(s.input().shape), result_strides(op, s.input()), first_strides});
   const T share = T(1) / static_cast<T>(s.input().elements / results);
   const Workers& workers = s.workers;
   const auto forward = [=, &workers](const NodeMemory& m) {
@@ -81,6 +123,12 @@ KernelsOrReason reduce_kernels(const Reduce& op, const Setting& s) {
       }
       const T* const x = real<T>(m.inputs[0]) + at[0];
       for (std::int64_t i = 0; i < length; ++i) dx[i] = gradient_term(kind, x[i], y[i], dy[i]);
+      if (kind != ReduceKind::product) return;
+      for (std::int64_t i = 0; i < length; ++i) {
+        if (x[i] != T(0)) continue;
+        const std::int64_t first = at[2] + i * walk.step(2);
+        dx[i] = dy[i] * product_of_others(real<T>(m.inputs[0]) + first, at[0] + i - first, reduced);
+      }
     });
   };
   const bool needs_both = kind != ReduceKind::sum && kind != ReduceKind::mean;

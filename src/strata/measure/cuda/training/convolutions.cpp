@@ -14,7 +14,7 @@ namespace {
 // More scratch memory than this no pass may ask for, however fast it were.
 constexpr std::int64_t most_scratch_bytes = std::int64_t{4} << 30;
 constexpr std::int64_t lab_scratch_bytes = std::int64_t{256} << 20;
-constexpr int timed_runs = 3;
+constexpr int timed_runs = 2;  // beside the one that decides whether it is worth them
 
 /// The depthwise kernels and the defining sum.
 class OwnRunner final : public ConvRunner {
@@ -214,6 +214,43 @@ double seconds_of(ConvRunner& runner, const ConvTensors& tensors, void* scratch,
   return works ? seconds : INFINITY;
 }
 
+std::int64_t most_scratch_now() {
+  std::size_t free = 0, total = 0;
+  STRATA_CUDA_CALL(cudaMemGetInfo(&free, &total));
+  return std::min(most_scratch_bytes, static_cast<std::int64_t>(free / 4));
+}
+
+/// Scratch memory that grows with who needs it.
+class TrialScratch {
+ public:
+  void* of(const ConvRunner& runner) {
+    if (runner.scratch_bytes() > bytes_) {
+      memory_.reset();
+      bytes_ = runner.scratch_bytes();
+      memory_ = device_memory(bytes_);
+    }
+    return memory_.get();
+  }
+
+ private:
+  std::int64_t bytes_ = -1;
+  std::shared_ptr<void> memory_;
+};
+
+/// The shortest of a few runs; infinite for who refuses or is clearly behind. The first run also
+/// loads the kernel, which takes longer than most convolutions: it only tells who is hopeless.
+double shortest_of_few(ConvRunner& runner, const ConvTensors& tensors, void* scratch,
+                       double best_seconds, cudaStream_t stream) {
+  constexpr double loading_s = 0.02, hopeless = 3, behind = 1.3, noise_s = 1e-5;
+  const double first = seconds_of(runner, tensors, scratch, stream);
+  if (std::isinf(first) || first > loading_s + hopeless * best_seconds) return INFINITY;
+  double seconds = seconds_of(runner, tensors, scratch, stream);
+  if (seconds > behind * best_seconds + noise_s) return INFINITY;
+  for (int i = 0; i < timed_runs; ++i)
+    seconds = std::min(seconds, seconds_of(runner, tensors, scratch, stream));
+  return seconds;
+}
+
 }  // namespace
 
 bool ConvRequest::is_depthwise() const {
@@ -232,46 +269,45 @@ std::unique_ptr<ConvSource> make_lab_source(const std::shared_ptr<ConvContext>& 
 
 std::shared_ptr<ConvRunner> Convolutions::fastest(const ConvRequest& request) {
   auto& known = known_[request];
-  if (!known) known = choose(request);
+  if (!known) known = forced_ == proposed_convolution ? first_proposal(request) : choose(request);
   return known;
 }
 
-// One run to warm up, then the shortest of a few; what is far behind is not tried again. Who is
-// fastest so far must also be right.
+// Who is fastest so far must also be right.
 std::shared_ptr<ConvRunner> Convolutions::choose(const ConvRequest& request) {
   const cudaStream_t stream = context_->stream.get();
   const ConvTrial trial(request, stream);
-  std::size_t free = 0, total = 0;
-  STRATA_CUDA_CALL(cudaMemGetInfo(&free, &total));
-  const std::int64_t most_scratch =
-      std::min(most_scratch_bytes, static_cast<std::int64_t>(free / 4));
+  const std::int64_t most_scratch = most_scratch_now();
   // Who asks for one by name gets it with the digits that it has, unless it is plainly wrong.
   const double tolerance = forced_.empty() ? trial.tolerance() : 0.1;
   std::shared_ptr<ConvRunner> best;
   double best_seconds = INFINITY;
-  std::shared_ptr<void> scratch;
-  std::int64_t scratch_bytes = -1;
+  TrialScratch scratch;
   for (const auto& source : sources_) {
     for (auto& runner : source->runners(request, most_scratch)) {
       if (!forced_.empty() && runner->name() != forced_) continue;
       if (best && runner->name() == "plain") continue;  // for what nobody else can
-      if (runner->scratch_bytes() > scratch_bytes) {
-        scratch.reset();
-        scratch_bytes = runner->scratch_bytes();
-        scratch = device_memory(scratch_bytes);
-      }
-      double seconds = seconds_of(*runner, trial.tensors(), scratch.get(), stream);
-      if (std::isinf(seconds)) continue;
-      if (seconds > 3 * best_seconds && seconds > best_seconds + 1e-4) continue;
-      seconds = INFINITY;
-      for (int i = 0; i < timed_runs; ++i)
-        seconds = std::min(seconds, seconds_of(*runner, trial.tensors(), scratch.get(), stream));
+      const double seconds =
+          shortest_of_few(*runner, trial.tensors(), scratch.of(*runner), best_seconds, stream);
       if (seconds >= best_seconds || trial.error() > tolerance) continue;
       best_seconds = seconds;
       best = std::move(runner);
     }
   }
   return best;
+}
+
+std::shared_ptr<ConvRunner> Convolutions::first_proposal(const ConvRequest& request) {
+  const cudaStream_t stream = context_->stream.get();
+  const ConvTrial trial(request, stream);
+  TrialScratch scratch;
+  for (const auto& source : sources_) {
+    for (auto& runner : source->proposals(request, most_scratch_now())) {
+      const double seconds = seconds_of(*runner, trial.tensors(), scratch.of(*runner), stream);
+      if (!std::isinf(seconds) && trial.error() <= trial.tolerance()) return std::move(runner);
+    }
+  }
+  return nullptr;
 }
 
 std::shared_ptr<Convolutions> make_convolutions(const std::shared_ptr<ConvContext>& context,

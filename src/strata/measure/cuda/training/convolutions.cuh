@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 /// Ways to compute a pass of a convolution in a network, and the choice among them: each is tried
@@ -35,7 +36,14 @@ class ConvSource {
   virtual ~ConvSource() = default;
   /// Everything that may compute the request with at most so much scratch memory.
   virtual ConvRunners runners(const ConvRequest& request, std::int64_t most_scratch) = 0;
+  /// What the library itself proposes, best first; by default everything.
+  virtual ConvRunners proposals(const ConvRequest& request, std::int64_t most_scratch) {
+    return runners(request, most_scratch);
+  }
 };
+/// The name by which one forces what the library proposes first, instead of measuring.
+inline constexpr std::string_view proposed_convolution = "heuristic";
+
 std::unique_ptr<ConvSource> make_cudnn_source(const std::shared_ptr<ConvContext>& context,
                                               std::vector<std::string>& versions);
 std::unique_ptr<ConvSource> make_own_source(const std::shared_ptr<ConvContext>& context);
@@ -57,6 +65,7 @@ class Convolutions {
 
  private:
   std::shared_ptr<ConvRunner> choose(const ConvRequest& request);
+  std::shared_ptr<ConvRunner> first_proposal(const ConvRequest& request);
   std::shared_ptr<ConvContext> context_;
   std::string forced_;
   std::vector<std::unique_ptr<ConvSource>> sources_;

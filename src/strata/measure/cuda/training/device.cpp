@@ -95,6 +95,7 @@ class CudaTrainingDevice final : public TrainingDevice {
     return nvml ? std::make_unique<NvmlWatch>(std::move(nvml)) : nullptr;
   }
   std::unique_ptr<RecordedWork> record(const std::function<void()>& work) override;
+  std::unique_ptr<RangeCounters> counters() override { return open_range_counters(info_.index); }
   std::vector<KernelRun> trace(
       const std::function<void(const std::function<void(std::size_t)>& begin_part)>& work) override;
 

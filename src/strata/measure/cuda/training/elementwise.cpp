@@ -137,6 +137,11 @@ class ReduceNode final : public CudaNode {
     }
     spread_.extents.assign(x.shape.begin(), x.shape.end());
     spread_.strides.push_back(broadcast_strides(kept_extents, spread_.extents));
+    results_ = spread_;
+    results_.strides.push_back(strides);  // of the first number of the same result
+    for (std::size_t axis = 0; axis < x.axes(); ++axis) {
+      if (is_reduced[axis]) results_.strides[1][axis] = 0;
+    }
   }
   NodeNeeds needs() const override {
     NodeNeeds needs;
@@ -147,6 +152,9 @@ class ReduceNode final : public CudaNode {
   void run(Pass pass, const NodeMemory& memory) override {
     if (pass == Pass::forward) {
       reduce(kind_, memory.outputs[0], memory.inputs[0], input(0).dtype, kept_, reduced_, stream());
+    } else if (makes(memory, 0) && kind_ == ReduceKind::product) {
+      product_gradient(memory.input_gradients[0], memory.output_gradients[0], memory.outputs[0],
+                       memory.inputs[0], input(0).dtype, results_, reduced_, stream());
     } else if (makes(memory, 0)) {
       reduce_gradient(kind_, memory.input_gradients[0], memory.output_gradients[0],
                       memory.outputs[0], memory.inputs[0], input(0).dtype, spread_,
@@ -156,7 +164,7 @@ class ReduceNode final : public CudaNode {
 
  private:
   ReduceKind kind_;
-  StridedAxes kept_, reduced_, spread_;
+  StridedAxes kept_, reduced_, spread_, results_;
 };
 
 }  // namespace

@@ -42,6 +42,11 @@ void reduce_gradient(ReduceKind kind, void* dx, const void* dy, const void* y, c
                      DType dtype, const StridedAxes& axes, std::int64_t length,
                      cudaStream_t stream);
 
+/// The same of a product, also where numbers are 0. Operand 0 of `axes` is y's place, operand 1
+/// that of the first number of the same result; operand 0 of `reduced` is x.
+void product_gradient(void* dx, const void* dy, const void* y, const void* x, DType dtype,
+                      const StridedAxes& axes, const StridedAxes& reduced, cudaStream_t stream);
+
 /// Numbers of scratch that the next two need, in fp32 (fp64 of fp64).
 std::int64_t channel_sum_scratch(const ChannelArray& array);
 /// sums[channel] = Σ dy over rows and inner.

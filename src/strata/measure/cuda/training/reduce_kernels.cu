@@ -86,9 +86,30 @@ __global__ void spread(ReduceKind kind, T* dx, const T* dy, const T* y, const T*
     case ReduceKind::minimum:
       dx[n] = stored<T>(A(value(x[n])) == A(value(y[place])) ? d : A(0));
       return;
-    case ReduceKind::product: dx[n] = stored<T>(d * A(value(y[place])) / A(value(x[n]))); return;
+    case ReduceKind::product: return;  // has a kernel of its own
     case ReduceKind::l2: dx[n] = stored<T>(d / A(value(y[place])) * A(value(x[n]))); return;
   }
+}
+
+template <class T>
+__global__ void spread_product(T* dx, const T* dy, const T* y, const T* x, IndexMap<2> map,
+                               IndexMap<1> reduced, std::int64_t count, std::uint32_t length) {
+  using A = Compute<T>;
+  const std::int64_t n = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (n >= count) return;
+  std::int64_t places[2] = {0, 0};
+  map.add_places(static_cast<std::uint32_t>(n), places, 2);
+  const A own = value(x[n]);
+  A others = A(value(y[places[0]])) / own;
+  if (own == A(0)) {  // seldom: all others, one by one
+    others = A(1);
+    for (std::uint32_t r = 0; r < length && others != A(0); ++r) {
+      std::int64_t place = places[1];
+      reduced.add_places(r, &place, 1);
+      if (place != n) others *= A(value(x[place]));
+    }
+  }
+  dx[n] = stored<T>(A(value(dy[places[0]])) * others);
 }
 
 template <class A>
@@ -152,6 +173,21 @@ void reduce_gradient(ReduceKind kind, void* dx, const void* dy, const void* y, c
     spread<<<blocks_for(count), threads_per_block, 0, stream>>>(
         kind, static_cast<T*>(dx), static_cast<const T*>(dy), static_cast<const T*>(y),
         static_cast<const T*>(x), map, count, static_cast<Compute<T>>(length));
+  });
+  STRATA_CUDA_CALL(cudaGetLastError());
+}
+
+void product_gradient(void* dx, const void* dy, const void* y, const void* x, DType dtype,
+                      const StridedAxes& axes, const StridedAxes& reduced, cudaStream_t stream) {
+  const std::int64_t count = axes.elements();
+  const IndexMap<2> map(axes.merged());
+  const IndexMap<1> reduced_map(reduced.merged());
+  with_element_type(dtype, [&](auto element) {
+    using T = decltype(element);
+    spread_product<<<blocks_for(count), threads_per_block, 0, stream>>>(
+        static_cast<T*>(dx), static_cast<const T*>(dy), static_cast<const T*>(y),
+        static_cast<const T*>(x), map, reduced_map, count,
+        static_cast<std::uint32_t>(reduced.elements()));
   });
   STRATA_CUDA_CALL(cudaGetLastError());
 }

@@ -10,6 +10,7 @@
 #include <array>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace strata::cuda::train {
 namespace {
@@ -206,9 +207,15 @@ class EngineList {
     heuristics.refer(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph_->graph);
     heuristics.set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, mode);
     if (heuristics.problem_when_finished()) return;  // there is no engine for this
-    for (GraphPart& one :
-         heuristics.parts(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, most))
+    is_repeating_ = mode == CUDNN_HEUR_MODE_B;
+    for (GraphPart& one : heuristics.parts(CUDNN_ATTR_ENGINEHEUR_RESULTS,
+                                           CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, most)) {
+      // As a last resort an engine comes as it is set by default: one that was proposed before came
+      // with better settings.
+      if (mode == CUDNN_HEUR_MODE_FALLBACK && seen_.contains(facts_of_configuration(one).number))
+        continue;
       add(std::nullopt, std::move(one));
+    }
   }
 
   /// With the engines' own settings; those that would compile a kernel now are left to the
@@ -239,6 +246,9 @@ class EngineList {
     if (plan.problem_when_finished()) return;
     const std::int64_t bytes = plan.number(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE);
     if (bytes > most_scratch_) return;
+    // The second heuristic mostly repeats the first; what looks the same is not tried again.
+    if (is_repeating_ && seen_plans_.contains({facts.number, bytes})) return;
+    seen_plans_.insert({facts.number, bytes});
     list_.push_back(std::make_unique<EngineRunner>(
         EnginePlan{graph_, std::move(engine), std::move(configuration), std::move(plan)},
         fmt::format("cudnn:engine_{}", facts.number), bytes));
@@ -250,10 +260,23 @@ class EngineList {
   ConvRequest request_;
   std::int64_t most_scratch_;
   std::shared_ptr<const RequestGraph> graph_;
+  bool is_repeating_ = false;
   std::set<std::int64_t> seen_;
+  std::set<std::pair<std::int64_t, std::int64_t>> seen_plans_;  ///< engine, scratch memory
 };
 
 }  // namespace
+
+void add_proposed_engines(ConvRunners& list, const Cudnn& cudnn, const ConvRequest& request,
+                          std::int64_t most_scratch) {
+  constexpr std::size_t most_proposals = 3;  // each takes time to be made ready
+  try {
+    EngineList engines(list, cudnn, request, most_scratch);
+    engines.add_proposed(CUDNN_HEUR_MODE_A, most_proposals);
+  } catch (const GraphRefusal&) {
+    return;  // cuDNN cannot describe such a convolution; the other ways remain
+  }
+}
 
 void add_engines(ConvRunners& list, const Cudnn& cudnn, const ConvRequest& request,
                  std::int64_t most_scratch) {

@@ -15,6 +15,12 @@ class CudnnSource final : public ConvSource {
     add_engines(list, cudnn_, request, most_scratch);
     return list;
   }
+  ConvRunners proposals(const ConvRequest& request, std::int64_t most_scratch) override {
+    ConvRunners list;
+    add_proposed_engines(list, cudnn_, request, most_scratch);
+    add_named_algorithms(list, cudnn_, request, most_scratch);
+    return list;
+  }
 
  private:
   Cudnn cudnn_;

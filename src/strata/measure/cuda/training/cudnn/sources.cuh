@@ -9,6 +9,9 @@ namespace strata::cuda::train {
 /// The algorithms that cuDNN's older interface names: implicit_gemm, fft, winograd_nonfused, …
 void add_named_algorithms(ConvRunners& list, const Cudnn& cudnn, const ConvRequest& request,
                           std::int64_t most_scratch);
+/// Of the engines of its graph interface, those that its quick heuristic proposes, in its order.
+void add_proposed_engines(ConvRunners& list, const Cudnn& cudnn, const ConvRequest& request,
+                          std::int64_t most_scratch);
 /// The engines of its graph interface: those that its heuristics propose, then all others.
 void add_engines(ConvRunners& list, const Cudnn& cudnn, const ConvRequest& request,
                  std::int64_t most_scratch);

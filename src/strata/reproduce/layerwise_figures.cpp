@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/reproduce/csv_rows.hpp"
+#include "strata/reproduce/layerwise_study.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+namespace strata {
+namespace {
+
+/// One view: a number of every layer, at every batch.
+struct LayerwiseView {
+  std::string_view name;  ///< of the file
+  std::string_view title;
+  chart::Quantity quantity = chart::Quantity::number;
+  bool is_relative = false;  ///< to the first convolution, forward, at the smallest batch
+  std::function<std::optional<double>(const LayerwiseCase&, const LayerSum&)> number;
+};
+
+std::function<std::optional<double>(const LayerwiseCase&, const LayerSum&)> column(
+    std::string_view key) {
+  return
+      [key](const LayerwiseCase& one, const LayerSum& layer) { return counted(one, layer, key); };
+}
+
+std::function<std::optional<double>(const LayerwiseCase&, const LayerSum&)> rate(
+    std::string_view key) {
+  return [key](const LayerwiseCase& one, const LayerSum& layer) -> std::optional<double> {
+    const auto bytes = counted(one, layer, key);
+    if (!bytes || !(layer.time_s > 0)) return std::nullopt;
+    return *bytes / layer.time_s;
+  };
+}
+
+std::vector<LayerwiseView> views() {
+  using chart::Quantity;
+  return {
+      {"time", "Time", Quantity::number, true,
+       [](const LayerwiseCase&, const LayerSum& layer) {
+         return std::optional<double>(layer.time_s);
+       }},
+      {"instructions", "Instructions", Quantity::number, true, column("instructions")},
+      {"load-store", "Loads and stores among instructions", Quantity::share, false,
+       column("load_store_share")},
+      {"stalls", "Warps that wait × cycles", Quantity::number, true, waiting_of},
+      {"data-stalls", "Waiting for data, of all waiting", Quantity::share, false,
+       column("stall_data_access")},
+      {"l1-hits", "Hits in L1", Quantity::share, false, column("l1_hit_rate")},
+      {"l1-loads", "Loads through L1", Quantity::bytes_per_s, false, rate("l1_load_bytes")},
+      {"l2-to-l1", "From L2 to L1", Quantity::bytes_per_s, false, rate("crossbar_read_bytes")},
+      {"l1-to-l2", "From L1 to L2", Quantity::bytes_per_s, false, rate("crossbar_write_bytes")},
+      {"l2-read-hits", "Reads that L2 held", Quantity::share, false, column("l2_read_hit_rate")},
+      {"l2-write-hits", "Writes that L2 held", Quantity::share, false, column("l2_write_hit_rate")},
+      {"l2-reads", "Read from L2", Quantity::bytes_per_s, false, rate("l2_read_bytes")},
+      {"l2-writes", "Written to L2", Quantity::bytes_per_s, false, rate("l2_write_bytes")},
+      {"dram-reads", "Read from DRAM", Quantity::bytes_per_s, false, rate("dram_read_bytes")},
+      {"dram-writes", "Written to DRAM", Quantity::bytes_per_s, false, rate("dram_write_bytes")},
+  };
+}
+
+/// Of convolutions, fully connected layers and whatever takes time beside them.
+std::vector<std::string> layers_shown(const LayerwiseCase& one) {
+  std::vector<std::string> names;
+  for (const LayerSum& layer : layers_of(one)) {
+    if (std::find(names.begin(), names.end(), layer.layer) == names.end() && layer.time_s > 0)
+      names.push_back(layer.layer);
+  }
+  return names;
+}
+
+/// What the numbers of a view are divided by.
+std::optional<double> base_of(const LayerwiseView& view, const LayerwiseCase& smallest) {
+  if (!view.is_relative) return 1.0;
+  for (const LayerSum& layer : layers_of(smallest)) {
+    if (layer.op != "convolution" || layer.is_backward) continue;
+    const auto number = view.number(smallest, layer);
+    if (!number || !(*number > 0)) return std::nullopt;
+    return number;
+  }
+  return std::nullopt;
+}
+
+std::optional<Figure> figure_of(const LayerwiseView& view, const LayerwiseStudy& study,
+                                const std::string& network) {
+  const std::vector<const LayerwiseCase*> cases = study.of(network);
+  const std::optional<double> base = base_of(view, *cases.front());
+  if (!base) return std::nullopt;
+  const std::vector<std::string> names = layers_shown(*cases.front());
+  CsvRows rows(fmt::format("network,batch,layer,op,direction,value{}",
+                           view.is_relative ? ",relative_to_first_convolution" : ""));
+  Figure figure{
+      .name = fmt::format("layerwise-{}-{}", network, view.name),
+      .csv = {},
+      .grid = {.title = fmt::format("{} by layer, {}, {}", view.title,
+                                    cases.front()->profile.subject.title, study.device()),
+               .subtitle = view.is_relative
+                               ? fmt::format("Relative to the first convolution, forward, "
+                                             "at batch {}.",
+                                             cases.front()->batch)
+                               : "",
+               .panels = {},
+               .columns = 1,
+               .plot_height = 240}};
+  bool has_numbers = false;
+  for (const bool is_backward : {false, true}) {
+    chart::Chart chart{.title = is_backward ? "backward" : "forward",
+                       .y = {.title = "", .quantity = view.quantity, .from_zero = true}};
+    chart.x.categories = names;
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      chart::Bars bars{.name = fmt::format("batch {}", cases[i]->batch),
+                       .values = std::vector<double>(names.size(), 0),
+                       .color = i};
+      for (const LayerSum& layer : layers_of(*cases[i])) {
+        if (layer.is_backward != is_backward) continue;
+        const auto number = view.number(*cases[i], layer);
+        if (!number) continue;
+        has_numbers = true;
+        const auto at = std::find(names.begin(), names.end(), layer.layer);
+        if (at != names.end())
+          bars.values[static_cast<std::size_t>(at - names.begin())] = *number / *base;
+        const std::string_view direction = is_backward ? "backward" : "forward";
+        if (view.is_relative) {
+          rows.add(network, cases[i]->batch, layer.layer, layer.op, direction, *number,
+                   *number / *base);
+        } else {
+          rows.add(network, cases[i]->batch, layer.layer, layer.op, direction, *number);
+        }
+      }
+      chart.bars.push_back(std::move(bars));
+    }
+    figure.grid.panels.push_back(std::move(chart));
+  }
+  if (!has_numbers) return std::nullopt;
+  figure.csv = std::move(rows).take();
+  return figure;
+}
+
+/// Share of the time by type of layer, over the batch.
+Figure types_figure(const LayerwiseStudy& study, const std::string& network) {
+  const std::vector<const LayerwiseCase*> cases = study.of(network);
+  std::vector<std::string> types;
+  CsvRows rows("network,batch,op,time_s,share");
+  chart::Chart chart{.title = "",
+                     .y = {.title = "share of the time", .quantity = chart::Quantity::share}};
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    chart.x.categories.push_back(fmt::format("batch {}", cases[i]->batch));
+    const Spent all = total_of(cases[i]->profile);
+    for (const ProfileGroup& group : grouped(cases[i]->profile, &ProfileRow::op)) {
+      const double share = all.time_s > 0 ? group.spent.time_s / all.time_s : 0;
+      rows.add(network, cases[i]->batch, group.name, group.spent.time_s, share);
+      auto at = std::find(types.begin(), types.end(), group.name);
+      if (at == types.end()) {
+        types.push_back(group.name);
+        chart.bars.push_back({.name = group.name,
+                              .values = std::vector<double>(cases.size(), 0),
+                              .color = types.size() - 1});
+        at = types.end() - 1;
+      }
+      chart.bars[static_cast<std::size_t>(at - types.begin())].values[i] = share;
+    }
+  }
+  chart.bar_layout = chart::BarLayout::stacked;
+  return {.name = fmt::format("layerwise-{}-types", network),
+          .csv = std::move(rows).take(),
+          .grid = {.title = fmt::format("Time by type of layer, {}, {}",
+                                        cases.front()->profile.subject.title, study.device()),
+                   .subtitle = "",
+                   .panels = {std::move(chart)},
+                   .columns = 1,
+                   .plot_height = 260}};
+}
+
+/// Backward over forward of each layer.
+Figure ratio_figure(const LayerwiseStudy& study, const std::string& network) {
+  const std::vector<const LayerwiseCase*> cases = study.of(network);
+  const std::vector<std::string> names = layers_shown(*cases.front());
+  CsvRows rows("network,batch,layer,forward_time_s,backward_time_s,ratio");
+  chart::Chart chart{.title = "", .y = {.title = "backward / forward", .from_zero = true}};
+  chart.x.categories = names;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    chart::Bars bars{.name = fmt::format("batch {}", cases[i]->batch),
+                     .values = std::vector<double>(names.size(), 0),
+                     .color = i};
+    const std::vector<LayerSum> layers = layers_of(*cases[i]);
+    for (std::size_t k = 0; k < names.size(); ++k) {
+      double forward_s = 0, backward_s = 0;
+      for (const LayerSum& layer : layers) {
+        if (layer.layer == names[k]) (layer.is_backward ? backward_s : forward_s) += layer.time_s;
+      }
+      if (!(forward_s > 0)) continue;
+      bars.values[k] = backward_s / forward_s;
+      rows.add(network, cases[i]->batch, names[k], forward_s, backward_s, bars.values[k]);
+    }
+    chart.bars.push_back(std::move(bars));
+  }
+  return {.name = fmt::format("layerwise-{}-ratio", network),
+          .csv = std::move(rows).take(),
+          .grid = {.title = fmt::format("Backward over forward by layer, {}, {}",
+                                        cases.front()->profile.subject.title, study.device()),
+                   .subtitle = "",
+                   .panels = {std::move(chart)},
+                   .columns = 1,
+                   .plot_height = 260}};
+}
+
+}  // namespace
+
+std::vector<Figure> layerwise_figures(const LayerwiseStudy& study) {
+  std::vector<Figure> figures;
+  for (const std::string& network : study.networks()) {
+    figures.push_back(types_figure(study, network));
+    figures.push_back(ratio_figure(study, network));
+    for (const LayerwiseView& view : views()) {
+      if (auto figure = figure_of(view, study, network)) figures.push_back(std::move(*figure));
+    }
+  }
+  return figures;
+}
+
+}  // namespace strata

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/profile/profile.hpp"
+#include "strata/reproduce/analytical.hpp"
+#include "strata/reproduce/figures.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// "Layer-wise Performance Bottleneck Analysis of Deep Neural Networks" (GTX 1080 Ti, Caffe): what
+/// it found when it trained AlexNet and VGG-16, beside training iterations that `strata measure`
+/// timed and counted. What the profiles do not hold is a finding that says so.
+namespace strata {
+
+/// The networks of the study, as the zoo calls them, and its batches.
+std::vector<std::string_view> layerwise_networks();
+std::vector<std::int64_t> layerwise_batches();
+
+/// One network at one batch.
+struct LayerwiseCase {
+  Profile profile;
+  std::int64_t batch = 0;
+  std::vector<std::string> implementations;  ///< of each row
+
+  const std::string& network() const { return profile.subject.network; }
+};
+
+/// The JSON of `strata measure` of one network. Errors (input): it is something else.
+LayerwiseCase read_layerwise_case(std::string_view json_text);
+
+/// All that was measured, by network and batch.
+class LayerwiseStudy {
+ public:
+  /// Errors (input): two profiles of the same network and batch, or none at all.
+  explicit LayerwiseStudy(std::vector<LayerwiseCase> cases);
+
+  const std::vector<LayerwiseCase>& cases() const { return cases_; }
+  std::vector<std::string> networks() const;
+  /// Of one network, batches rising.
+  std::vector<const LayerwiseCase*> of(std::string_view network) const;
+  bool has_counters() const;
+  std::string device() const { return cases_.front().profile.subject.machine_title; }
+
+ private:
+  std::vector<LayerwiseCase> cases_;
+};
+
+/// A layer in one direction: its rows of forward, or of all backward passes, added up.
+struct LayerSum {
+  std::string layer;
+  std::string op;
+  bool is_backward = false;
+  double time_s = 0;
+  std::int64_t flop = 0;
+  CounterValues counters;  ///< as the profile's columns; empty: not counted
+  std::string implementation;
+};
+
+/// Layers in the order of the network, forward and then backward of each; no updates, no loss.
+std::vector<LayerSum> layers_of(const LayerwiseCase& one);
+
+/// Both directions of all convolutions but the first, which reads the input.
+std::vector<LayerSum> inner_convolutions(const LayerwiseCase& one);
+/// Seconds of all layers forward, and of all backward.
+std::pair<double, double> directions(const LayerwiseCase& one);
+/// What L2 reaches on the machine, where that ships.
+std::optional<double> l2_bytes_per_s(const LayerwiseCase& one);
+
+/// A column of a layer; nothing where it is not there.
+std::optional<double> counted(const LayerwiseCase& one, const LayerSum& layer,
+                              std::string_view key);
+/// Warps × cycles that waited: instructions × warps that wait per issued instruction.
+std::optional<double> waiting_of(const LayerwiseCase& one, const LayerSum& layer);
+
+std::vector<Finding> layerwise_findings(const LayerwiseStudy& study);
+/// Views of the study, relative to the first convolution at the smallest batch, per network.
+std::vector<Figure> layerwise_figures(const LayerwiseStudy& study);
+
+}  // namespace strata
