@@ -18,6 +18,7 @@ struct TraceInput {
 };
 
 void add_kernel_rows(const TraceInput& input, TraceTables& tables);
+void add_kernel_counters(const TraceInput& input, TraceTables& tables);
 void add_layer_rows(const TraceInput& input, TraceTables& tables);
 void add_api_rows(const TraceInput& input, TraceTables& tables);
 void add_copy_rows(const TraceInput& input, TraceTables& tables);

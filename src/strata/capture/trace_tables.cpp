@@ -148,6 +148,7 @@ TraceTables make_trace_tables(const Recording& recording) {
   for (const OverheadRecord& overhead : recording.overheads)
     tables.overhead_ns += overhead.time.length_ns();
   add_kernel_rows(input, tables);
+  add_kernel_counters(input, tables);
   add_layer_rows(input, tables);
   add_api_rows(input, tables);
   add_copy_rows(input, tables);

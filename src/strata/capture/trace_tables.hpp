@@ -36,6 +36,13 @@ struct Occupancy {
   OccupancyLimit limit = OccupancyLimit::unknown;
 };
 
+/// What counters say of a kernel: the mean over its launches, by their time.
+struct KernelCounters {
+  std::optional<double> load_efficiency;    ///< bytes asked for, of the sectors that were moved
+  std::optional<double> shared_efficiency;  ///< bytes moved, of what the wavefronts could move
+  std::optional<double> warp_efficiency;    ///< threads that were active in an instruction
+};
+
 struct KernelRow {
   std::string name;
   KernelClass kernel_class;
@@ -44,6 +51,7 @@ struct KernelRow {
   std::optional<Occupancy> occupancy;  ///< of that launch
   std::int64_t few_blocks_calls = 0;   ///< launches with fewer blocks than multiprocessors
   std::int64_t few_blocks_ns = 0;
+  KernelCounters counters;
 };
 
 struct ClassRow {
