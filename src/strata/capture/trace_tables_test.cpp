@@ -214,11 +214,11 @@ TEST(TraceTables, memory_is_followed_by_address_where_a_free_has_no_size) {
 
 // CUDA's occupancy calculator for compute capability 8.0: 2048 threads, 65536 registers, 164 KB.
 TEST(TraceTables, occupancy_and_what_limits_it) {
-  const DeviceInfo device{.compute_major = 8,
-                          .warp_size = 32,
-                          .max_threads_per_multiprocessor = 2048,
-                          .registers_per_multiprocessor = 65536,
-                          .shared_bytes_per_multiprocessor = 167936};
+  const RecordedDevice device{.compute_major = 8,
+                              .warp_size = 32,
+                              .max_threads_per_multiprocessor = 2048,
+                              .registers_per_multiprocessor = 65536,
+                              .shared_bytes_per_multiprocessor = 167936};
   const auto of = [&](std::uint32_t threads, std::uint32_t registers, std::uint32_t shared) {
     return *occupancy_of(
         {.block = {threads, 1, 1}, .registers = registers, .dynamic_shared_bytes = shared}, device);
