@@ -5,10 +5,10 @@
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
 #include "cli/profile_page.hpp"
+#include "cli/profile_words.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/text.hpp"
 #include "strata/base/units.hpp"
-#include "strata/profile/read_profile.hpp"
 #include "strata/report/comparison_report.hpp"
 
 #include <algorithm>
@@ -84,10 +84,8 @@ std::string compare_page(const Arguments& given, const ProfileComparison& compar
   parts.push_back(
       {.name = view.a + " and " + view.b, .document = to_json(comparison, view, provenance)});
   for (const std::string& word : given.words()) {
-    std::string text = profile_file_text(word);
-    Profile profile = read_profile(text);
-    parts.push_back(page_part(std::filesystem::path(word).stem().string(),
-                              {std::move(profile), std::move(text)}, {}, provenance));
+    parts.push_back(page_part(std::filesystem::path(word).stem().string(), *stored_profile(word),
+                              {}, provenance));
   }
   return page_text(parts.front().name, parts);
 }
@@ -96,8 +94,8 @@ int run_compare(const Request& request) {
   const Arguments& given = request.arguments;
   check_outputs(given, {&compare_json_flag, &compare_csv_flag, &html_flag});
   const CompareView view = compare_view(given);
-  const Profile a = load_profile(std::string(given.word(0)));
-  const Profile b = load_profile(std::string(given.word(1)));
+  const Profile a = needed_profile(std::string(given.word(0)));
+  const Profile b = needed_profile(std::string(given.word(1)));
   const ProfileComparison comparison = compare_profiles(a, b);
 
   OutputFiles outputs(given);

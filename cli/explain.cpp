@@ -9,6 +9,7 @@
 #include "cli/profile_page.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/units.hpp"
+#include "strata/capture/read_recording.hpp"
 #include "strata/explain_model.hpp"
 #include "strata/report/explain_report.hpp"
 
@@ -87,6 +88,10 @@ Explained explain_word(const Arguments& given, const Provenance& provenance) {
   const AskedRoofs asked = asked_roofs(given, explain_on_flag);
   try {
     Explained made{explain_stored(*stored, asked).explanation, std::nullopt};
+    if (is_recording(word)) {
+      made.explanation.notes.push_back(
+          "strata trace shows what the recording says of copies, gaps and launches");
+    }
     if (given.has(html_flag)) {
       made.page = page_part(std::filesystem::path(word).stem().string(), std::move(*stored), asked,
                             provenance);

@@ -4,7 +4,9 @@
 #include "cli/html_output.hpp"
 #include "cli/output.hpp"
 #include "cli/profile_page.hpp"
+#include "cli/profile_words.hpp"
 #include "strata/base/error.hpp"
+#include "strata/capture/read_recording.hpp"
 #include "strata/machine/load_machine.hpp"
 #include "strata/profile/read_profile.hpp"
 #include "strata/report/json_text.hpp"
@@ -120,8 +122,12 @@ bool is_database(const std::string& text) {
 }
 
 HtmlPart part_in(const std::string& path, const Arguments& given, const Provenance& provenance) {
-  std::string text = profile_file_text(path);
   std::string name = fs::path(path).stem().string();
+  const auto on = given.value(report_roofs_on_flag);
+  const AskedRoofs asked{.on = on ? std::optional<std::string>(*on) : std::nullopt};
+  if (is_recording(path))
+    return page_part(std::move(name), *stored_profile(path), asked, provenance);
+  std::string text = profile_file_text(path);
   const auto kind = is_database(text) ? std::nullopt : kind_in(text);
   for (const ShownKind& shown : shown_kinds) {
     if (kind != shown.kind) continue;
@@ -133,8 +139,6 @@ HtmlPart part_in(const std::string& path, const Arguments& given, const Provenan
     return {.name = machine.title, .document = to_json(machine)};
   }
   if (kind && *kind != "convolutions" && looks_like_profile(text)) {
-    const auto on = given.value(report_roofs_on_flag);
-    const AskedRoofs asked{.on = on ? std::optional<std::string>(*on) : std::nullopt};
     Profile profile = read_profile(text);
     return page_part(std::move(name), {std::move(profile), std::move(text)}, asked, provenance);
   }
