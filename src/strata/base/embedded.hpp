@@ -19,6 +19,9 @@ std::span<const EmbeddedFile> embedded_machines();
 /// data/metrics/*.json, sorted by name: which counters of which GPU make which column.
 std::span<const EmbeddedFile> embedded_metrics();
 
+/// data/kernels/*.json: which name of a kernel means what it does.
+std::span<const EmbeddedFile> embedded_kernel_rules();
+
 /// docs/cli/*.md, sorted by name: one page per command.
 std::span<const EmbeddedFile> embedded_help_pages();
 

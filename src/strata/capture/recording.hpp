@@ -30,7 +30,7 @@ struct TimeSpan {
 };
 
 struct KernelRecord {
-  TimeSpan time;
+  TimeSpan time = {};
   std::uint64_t correlation = 0;  ///< of the call that launched it; 0: not known
   std::uint64_t graph_node = 0;   ///< of the CUDA graph that it is a node of; 0: of none
   NameId name = 0;                ///< readable (demangled)
@@ -54,7 +54,7 @@ enum class CopyKind : std::uint8_t {
 };
 
 struct CopyRecord {
-  TimeSpan time;
+  TimeSpan time = {};
   std::int64_t bytes = unknown_bytes;
   std::uint64_t correlation = 0;
   std::uint64_t graph_node = 0;
@@ -67,7 +67,7 @@ struct CopyRecord {
 };
 
 struct FillRecord {  ///< a memset
-  TimeSpan time;
+  TimeSpan time = {};
   std::int64_t bytes = unknown_bytes;
   std::uint64_t correlation = 0;
   std::uint64_t graph_node = 0;
@@ -89,7 +89,7 @@ struct MemoryEvent {
 enum class ApiKind : std::uint8_t { runtime, driver };
 
 struct ApiRecord {
-  TimeSpan time;
+  TimeSpan time = {};
   std::uint64_t correlation = 0;
   NameId name = 0;  ///< "cudaLaunchKernel"; of the runtime without the version suffix "_v7000"
   std::uint32_t thread = 0;
@@ -99,7 +99,7 @@ struct ApiRecord {
 enum class SyncKind : std::uint8_t { unknown, event, stream_waits_event, stream, context };
 
 struct SyncRecord {
-  TimeSpan time;
+  TimeSpan time = {};
   std::uint64_t correlation = 0;
   std::uint32_t device = unknown_device;
   std::uint32_t stream = 0;
@@ -115,7 +115,7 @@ enum class RangeKind : std::uint8_t {
 };
 
 struct RangeRecord {
-  TimeSpan time;
+  TimeSpan time = {};
   std::uint64_t id = 0;  ///< sequence number that ties backward to forward; 0: none
   NameId name = 0;
   NameId domain = 0;  ///< NVTX domain; empty: the default one
@@ -126,7 +126,7 @@ struct RangeRecord {
 
 /// Time that the recorder itself took.
 struct OverheadRecord {
-  TimeSpan time;
+  TimeSpan time = {};
   NameId name = 0;  ///< "buffer flush"
   std::uint32_t thread = 0;
 };

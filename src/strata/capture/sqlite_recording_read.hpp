@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/capture/recording.hpp"
+#include "strata/capture/sqlite_database.hpp"
+
+#include <vector>
+
+namespace strata {
+
+/// What is in a database of Strata's own, and in one of Nsight Systems; read_recording_database
+/// knows which it is.
+std::vector<Recording> read_own_database(const CaptureDatabase& database);
+std::vector<Recording> read_nsight_systems(const CaptureDatabase& database);
+
+bool is_own_database(const CaptureDatabase& database);
+bool is_nsight_systems(const CaptureDatabase& database);
+
+}  // namespace strata
