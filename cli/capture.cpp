@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/capture_flags.hpp"
+#include "cli/capture_counters.hpp"
+#include "cli/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/output.hpp"
+#include "strata/base/error.hpp"
+#include "strata/capture/capture_run.hpp"
+#include "strata/capture/recording_sqlite.hpp"
+#include "strata/report/recording_trace.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+
+namespace strata {
+namespace {
+
+constexpr Argument capture_arguments[] = {
+    {.name = "PROGRAM",
+     .help = "Behind --: the program to run and its arguments; with --merge, logs.",
+     .offer = Offer::file,
+     .is_required = false,
+     .repeats = true}};
+
+std::filesystem::path library_to_inject() {
+  if (const char* const path = std::getenv("STRATA_INJECT_LIBRARY")) {
+    if (std::filesystem::exists(path)) return std::filesystem::absolute(path);
+    fail(ErrorKind::environment, "STRATA_INJECT_LIBRARY: {} is not there", path);
+  }
+  if (const auto library = injected_library()) return *library;
+  fail(ErrorKind::environment,
+       "this build cannot watch programs: libstrata_inject.so is not beside strata nor in ../lib; "
+       "it is built where CUPTI's headers are (CUDA toolkit 13; see strata doctor)");
+}
+
+/// A folder for logs beside the file they become: the same disk, and nobody else's.
+class LogFolder {
+ public:
+  explicit LogFolder(const std::filesystem::path& file) {
+    std::string pattern = file.string() + ".logs-XXXXXX";
+    if (::mkdtemp(pattern.data()) == nullptr)
+      fail(ErrorKind::environment, "{}: {}", pattern, std::strerror(errno));
+    path_ = pattern;
+  }
+  ~LogFolder() {
+    std::error_code ignored;
+    if (!is_kept_) std::filesystem::remove_all(path_, ignored);
+  }
+  LogFolder(const LogFolder&) = delete;
+  LogFolder& operator=(const LogFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  void keep() { is_kept_ = true; }
+
+ private:
+  std::filesystem::path path_;
+  bool is_kept_ = false;
+};
+
+void tell_capture(const std::vector<std::string>& sentences) {
+  for (const std::string& sentence : sentences)
+    print_to_stderr(fmt::format("strata capture: {}\n", sentence));
+}
+
+/// The recordings of logs that have something in them.
+std::vector<Recording> recordings_of(std::vector<CaptureLog>& logs) {
+  std::vector<Recording> recordings;
+  for (CaptureLog& log : logs)
+    if (has_records(log)) recordings.push_back(std::move(log.recording));
+  return recordings;
+}
+
+void write_capture(const Request& request, const std::filesystem::path& file,
+                   const std::vector<Recording>& recordings) {
+  write_recordings(file, recordings);
+  if (const auto path = request.arguments.value(capture_trace_flag)) {
+    std::ofstream trace{std::string(*path)};
+    write_chrome_trace(trace, recordings);
+    trace.flush();
+    if (!trace) fail(ErrorKind::environment, "{}: cannot be written", *path);
+  }
+  print_recordings(request, recordings);
+  print_to_stderr(fmt::format("strata capture: written to {}\n", file.string()));
+}
+
+int merge_logs(const Request& request, const std::filesystem::path& file) {
+  const std::vector<std::string>& paths = request.arguments.words();
+  if (paths.empty()) fail(ErrorKind::usage, "--merge needs the logs that are to be merged");
+  std::vector<CaptureLog> logs;
+  for (const std::string& path : paths) logs.push_back(read_capture_log(path));
+  CapturedRun run;
+  run.logs = std::move(logs);
+  tell_capture(what_happened(run, {}));
+  const std::vector<Recording> recordings = recordings_of(run.logs);
+  if (recordings.empty()) fail(ErrorKind::input, "the logs hold no records");
+  write_capture(request, file, recordings);
+  return exit_code::done;
+}
+
+/// The program's own, unless it ended well and the computer kept us from recording.
+int exit_code_of_run(const CapturedRun& run, const CaptureSettings& settings) {
+  const bool is_finished = std::any_of(run.logs.begin(), run.logs.end(), [](const CaptureLog& log) {
+    return log.state == LogState::finished;
+  });
+  if (settings.ends_program && is_finished) return exit_code::done;
+  const int code = run.end.shell_code();
+  return code == 0 && was_prevented(run) ? exit_code::environment : code;
+}
+
+int run_capture(const Request& request) {
+  const Arguments& given = request.arguments;
+  const CaptureSettings settings = settings_of(given);
+  const std::filesystem::path file = capture_file_of(given);
+  if (given.has(capture_merge_flag)) return merge_logs(request, file);
+  const std::vector<std::string>& command = given.words();
+  if (command.empty())
+    fail(ErrorKind::usage, "what is to be run? strata capture [options] -- PROGRAM ARGUMENTS...");
+  const std::filesystem::path library = library_to_inject();
+  if (given.has(capture_dry_run_flag)) {
+    print(fmt::format("would run {} with {} in it, and write {}\n", command.front(),
+                      library.string(), file.string()));
+    return exit_code::done;
+  }
+  LogFolder folder(file);
+  CapturedRun run = run_captured(command, library, folder.path(), settings);
+  if (given.has(capture_keep_flag)) folder.keep();
+  tell_capture(what_happened(run, settings));
+  const int code = exit_code_of_run(run, settings);
+  std::vector<Recording> recordings = recordings_of(run.logs);
+  if (recordings.empty()) return code;
+  try {
+    if (given.has(capture_metrics_flag))
+      count_kernels(request, {command, library, file, settings}, recordings);
+    if (settings.range.empty() && (given.has(capture_steps_flag) || given.has(capture_skip_flag))) {
+      for (Recording& recording : recordings)
+        tell_capture({keep_steps(recording, steps_of(given, capture_skip_flag),
+                                 steps_of(given, capture_steps_flag))});
+    }
+    write_capture(request, file, recordings);
+  } catch (const Error&) {
+    folder.keep();
+    tell_capture({fmt::format("the logs are kept in {}; `strata capture --merge {}/*` reads them",
+                              folder.path().string(), folder.path().string())});
+    throw;
+  }
+  return code;
+}
+
+}  // namespace
+
+constexpr Command capture_command{
+    .name = "capture",
+    .summary = "Watch any CUDA program: kernels, copies, calls, layers",
+    .arguments = capture_arguments,
+    .flags = capture_flags,
+    .run = run_capture};
+
+}  // namespace strata
