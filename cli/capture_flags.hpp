@@ -13,8 +13,8 @@
 namespace strata {
 
 inline constexpr std::array<std::string_view, 2> capture_starts = {"now", "profiler"};
-inline constexpr std::array<std::string_view, 6> capture_presets = {
-    "time", "roofline", "efficiency", "stalls", "paper", "full"};
+inline constexpr std::array<std::string_view, 5> capture_presets = {
+    "roofline", "efficiency", "stalls", "paper", "full"};
 
 inline constexpr Flag capture_out_flag{
     .name = "out",
