@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Watches PyTorch and JAX programs with libstrata_inject.so: `capture_study.py LIBRARY RESULTS [STAGE...]`.
 
-Logs and what the programs said go to RESULTS: results.json and logs.tar.gz, which `strata capture --merge` and
+Logs and what the programs said go to RESULTS: results.json and one archive of logs per stage, which `strata capture --merge` and
 `strata reproduce capture` read on any computer. Every stage has a time limit, and one that fails does not stop the rest.
 """
 import json
@@ -138,20 +138,21 @@ def jax():
     run("jax-study", [JAX, "study"], PROFILER, 60)
 
 
-def pack():
-    with tarfile.open(results / "logs.tar.gz", "w:gz", compresslevel=6) as archive:
-        for file in sorted(logs.iterdir()):
-            if not file.name.startswith("overhead"):  # hundreds of megabytes of the same steps
+def pack(stage):
+    """After every stage, so that a run that is cut short leaves the others. Logs of the overhead are large and alike."""
+    if stage != "overhead":
+        with tarfile.open(results / f"{stage}.tar.gz", "w:gz", compresslevel=6) as archive:
+            for file in sorted(logs.iterdir()):
                 archive.add(file, arcname=file.name)
     for file in logs.iterdir():
         file.unlink()
-    logs.rmdir()
 
 
 if __name__ == "__main__":
-    logs.mkdir(parents=True, exist_ok=True)
     begun = time.time()
     for stage_name in sys.argv[3:] or ["faults", "overhead", "study", "counters", "jax"]:
+        logs.mkdir(parents=True, exist_ok=True)
         globals()[stage_name]()
+        pack(stage_name)
+        logs.rmdir()
         print(f"{stage_name}: {time.time() - begun:.0f} s since the beginning", flush=True)
-    pack()
