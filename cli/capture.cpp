@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/capture_flags.hpp"
 #include "cli/capture_counters.hpp"
+#include "cli/capture_flags.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/output.hpp"
+#include "cli/output_files.hpp"
 #include "strata/base/error.hpp"
 #include "strata/capture/capture_run.hpp"
 #include "strata/capture/recording_sqlite.hpp"
-#include "strata/report/recording_trace.hpp"
+#include "strata/report/trace_report.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 
 namespace strata {
@@ -74,17 +77,37 @@ std::vector<Recording> recordings_of(std::vector<CaptureLog>& logs) {
   return recordings;
 }
 
+/// The timeline is written as it is made: it may be larger than memory.
+void write_capture_timeline(const std::string& path, std::span<const Recording> recordings) {
+  std::ofstream file(path, std::ios::binary);
+  write_timeline(recordings, [&](std::string_view text) {
+    file.write(text.data(), static_cast<std::streamsize>(text.size()));
+  });
+  file.close();
+  if (!file) fail(ErrorKind::environment, "cannot write {}", path);
+}
+
+void show_capture(const Request& request, const std::filesystem::path& file,
+                  const std::vector<Recording>& recordings) {
+  const Arguments& given = request.arguments;
+  std::vector<TraceReport> reports;
+  for (const Recording& recording : recordings)
+    reports.push_back(make_trace_report(file.filename().string(), recording, nullptr));
+  OutputFiles outputs(given);
+  outputs.write(capture_json_flag,
+                [&] { return to_json(reports, Provenance{.command = request.command_line}); });
+  if (const auto path = given.value(capture_trace_flag))
+    write_capture_timeline(std::string(*path), recordings);
+  if (outputs.took_stdout()) return;
+  for (const TraceReport& report : reports) print(to_text(report, {}, request.style));
+}
+
 void write_capture(const Request& request, const std::filesystem::path& file,
                    const std::vector<Recording>& recordings) {
+  show_capture(request, file, recordings);
   write_recordings(file, recordings);
-  if (const auto path = request.arguments.value(capture_trace_flag)) {
-    std::ofstream trace{std::string(*path)};
-    write_chrome_trace(trace, recordings);
-    trace.flush();
-    if (!trace) fail(ErrorKind::environment, "{}: cannot be written", *path);
-  }
-  print_recordings(request, recordings);
-  print_to_stderr(fmt::format("strata capture: written to {}\n", file.string()));
+  print_to_stderr(fmt::format("strata capture: the recording is in {}; strata trace shows it\n",
+                              file.string()));
 }
 
 int merge_logs(const Request& request, const std::filesystem::path& file) {
@@ -113,6 +136,7 @@ int exit_code_of_run(const CapturedRun& run, const CaptureSettings& settings) {
 
 int run_capture(const Request& request) {
   const Arguments& given = request.arguments;
+  check_outputs(given, {&capture_out_flag, &capture_json_flag, &capture_trace_flag});
   const CaptureSettings settings = settings_of(given);
   const std::filesystem::path file = capture_file_of(given);
   if (given.has(capture_merge_flag)) return merge_logs(request, file);

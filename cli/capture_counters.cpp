@@ -101,9 +101,9 @@ void count_kernels(const Request& request, const CapturedProgram& program,
                    std::vector<Recording>& recordings) {
   const std::string chip = chip_of(recordings);
   const std::unique_ptr<CounterHost> host = counter_host(chip);
-  const CounterPlan plan = plan_counters(
-      metrics_of_chip(chip), *request.arguments.value(capture_metrics_flag),
-      [&](std::span<const std::string> metrics) { return host->accepted(metrics); });
+  const CounterPlan plan =
+      plan_counters(metrics_of_chip(chip), *request.arguments.value(capture_metrics_flag),
+                    [&](std::span<const std::string> metrics) { return host->accepted(metrics); });
   const std::size_t kernels = kernels_in(recordings);
   double seconds = 0;
   int passes = 0;
@@ -112,10 +112,10 @@ void count_kernels(const Request& request, const CapturedProgram& program,
     passes += session_passes;
     seconds += counting_seconds(kernels, session_passes);
   }
-  say_of_counters(fmt::format("{} on {}: the program runs {} more times, each of its {} kernels {} "
-                              "times in all; that takes at least {:.0f} s more",
-                              plan.preset, chip, plan.sessions.size(), kernels, passes,
-                              std::ceil(seconds)));
+  say_of_counters(
+      fmt::format("{} on {}: the program runs {} more times, each of its {} kernels {} "
+                  "times in all; that takes at least {:.0f} s more",
+                  plan.preset, chip, plan.sessions.size(), kernels, passes, std::ceil(seconds)));
   for (const AbsentColumn& column : plan.absent)
     say_of_counters(fmt::format("no {}: {}", column.key, column.reason));
   for (std::size_t i = 0; i < plan.sessions.size(); ++i) {

@@ -47,8 +47,7 @@ CaptureSettings settings_of(const Arguments& given) {
 std::filesystem::path capture_file_of(const Arguments& given) {
   if (const auto path = given.value(capture_out_flag)) return expanded_path(*path);
   const std::int64_t rank = rank_of_process();
-  return fmt::format("strata-capture-{:%Y%m%d-%H%M%S}{}.sqlite",
-                     fmt::localtime(std::time(nullptr)),
+  return fmt::format("strata-capture-{:%Y%m%d-%H%M%S}{}.sqlite", fmt::localtime(std::time(nullptr)),
                      rank < 0 ? "" : fmt::format("-rank{}", rank));
 }
 

@@ -16,6 +16,7 @@ extern const Command show_command;
 extern const Command convert_command;
 extern const Command roofline_command;
 extern const Command explain_command;
+extern const Command trace_command;
 extern const Command plot_command;
 extern const Command report_command;
 extern const Command reproduce_command;

@@ -3,10 +3,10 @@
 #include "cli/exit_code.hpp"
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
+#include "cli/profile_words.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/text.hpp"
 #include "strata/base/units.hpp"
-#include "strata/profile/read_profile.hpp"
 #include "strata/report/comparison_report.hpp"
 
 #include <algorithm>
@@ -78,8 +78,8 @@ int run_compare(const Request& request) {
   const Arguments& given = request.arguments;
   check_outputs(given, {&compare_json_flag, &compare_csv_flag});
   const CompareView view = compare_view(given);
-  const Profile a = load_profile(std::string(given.word(0)));
-  const Profile b = load_profile(std::string(given.word(1)));
+  const Profile a = needed_profile(std::string(given.word(0)));
+  const Profile b = needed_profile(std::string(given.word(1)));
   const ProfileComparison comparison = compare_profiles(a, b);
 
   OutputFiles outputs(given);

@@ -8,6 +8,7 @@
 #include "cli/recorded_request.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/units.hpp"
+#include "strata/capture/read_recording.hpp"
 #include "strata/explain_model.hpp"
 #include "strata/report/explain_report.hpp"
 
@@ -86,7 +87,12 @@ Explanation explain_word(const Arguments& given) {
   refuse_flags_for_profile(given, explain_flags,
                            {&explain_on_flag, &set_flag, &explain_top_flag, &explain_json_flag});
   try {
-    return explain_stored(given, *stored);
+    Explanation explanation = explain_stored(given, *stored);
+    if (is_recording(word)) {
+      explanation.notes.push_back(
+          "strata trace shows what the recording says of copies, gaps and launches");
+    }
+    return explanation;
   } catch (Error& error) {
     error.add_context(word);
     throw;

@@ -6,6 +6,7 @@
 #include "cli/profile_words.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/units.hpp"
+#include "strata/capture/read_recording.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -74,6 +75,7 @@ std::string_view text_of(PlotFile file) {
 
 PlotFile sniffed(const std::string& word) {
   if (names_network(word) || !fs::is_regular_file(word)) return PlotFile::model;
+  if (is_recording(word)) return PlotFile::profile;
   const std::string text = beginning_of(word);
   const auto has = [&](std::string_view part) { return text.find(part) != text.npos; };
   if (text.starts_with("SQLite format 3") || has("strata_sweep") ||

@@ -18,8 +18,12 @@ struct StoredProfile {
   std::string text;  ///< the file, for what is in it besides
 };
 
-/// The profile in that file; nothing when the word names a network. Errors name the file.
+/// The profile in that file, or of the recording in it (strata capture, PyTorch, Nsight); nothing
+/// when the word names a network. Errors name the file.
 std::optional<StoredProfile> stored_profile(const std::string& word);
+
+/// The profile that a file must hold, either way. Errors name the file.
+Profile needed_profile(const std::string& path);
 
 /// Whether the word names a network that is built in.
 bool names_network(std::string_view word);

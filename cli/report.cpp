@@ -3,7 +3,9 @@
 #include "cli/exit_code.hpp"
 #include "cli/html_output.hpp"
 #include "cli/output.hpp"
+#include "cli/profile_words.hpp"
 #include "strata/base/error.hpp"
+#include "strata/capture/read_recording.hpp"
 #include "strata/profile/read_profile.hpp"
 #include "strata/report/json_text.hpp"
 
@@ -81,8 +83,10 @@ bool is_database(const std::string& text) {
 }
 
 HtmlPart part_in(const std::string& path, const Arguments& given, const Provenance& provenance) {
-  std::string text = profile_file_text(path);
   std::string name = fs::path(path).stem().string();
+  if (is_recording(path))
+    return profile_part(std::move(name), stored_profile(path)->text, given, provenance);
+  std::string text = profile_file_text(path);
   const auto kind = is_database(text) ? std::nullopt : kind_in(text);
   if (kind == "roofline" || kind == "model") {
     expect_list(text, kind == "model" ? "layers" : "profiles");

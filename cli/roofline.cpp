@@ -8,6 +8,8 @@
 #include "cli/predict_flags.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/units.hpp"
+#include "strata/capture/read_recording.hpp"
+#include "strata/capture/recording_profile.hpp"
 #include "strata/profile/read_profile.hpp"
 #include "strata/report/chart/png.hpp"
 #include "strata/report/roofline_summary.hpp"
@@ -106,6 +108,7 @@ bool is_built_in(std::string_view word) {
 /// The profile in that file; nothing when it is a network.
 std::optional<Profile> profile_in(const std::string& word) {
   if (is_built_in(word) || !fs::is_regular_file(word)) return std::nullopt;
+  if (is_recording(word)) return load_recorded_profile(word);
   try {
     const std::string text = profile_file_text(word);
     if (!looks_like_profile(text)) return std::nullopt;

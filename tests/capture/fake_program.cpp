@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program that is watched, for computers without a GPU: it makes up records at a rate and hands
 // them over as the injected library does, through the same session and the same log. What CUPTI
-// still holds when a program is killed is lost there; here it is what was made since the last flush.
+// still holds when a program is killed is lost there; here it is what was made since the last
+// flush.
 //
-//   fake_program [--rate N] [--seconds S] [--steps N] [--then exit=N|abort|segv|_exit|hang|fork|quiet]
+//   fake_program [--rate N] [--seconds S] [--steps N] [--then
+//   exit=N|abort|segv|_exit|hang|fork|quiet]
 #include "strata/capture/capture_session.hpp"
 
 #include <sys/wait.h>
@@ -40,8 +42,8 @@ class FakeSource final : public strata::ActivitySource {
     const std::uint64_t now = now_ns();
     const std::uint32_t correlation = ++correlation_;
     strata::LogCall call;
-    call.head = strata::log_head<strata::LogCall>(LogKind::runtime,
-                                                  log->name_id("cudaLaunchKernel_v7000"));
+    call.head =
+        strata::log_head<strata::LogCall>(LogKind::runtime, log->name_id("cudaLaunchKernel_v7000"));
     call.start_ns = now;
     call.end_ns = now + 2000;
     call.correlation = correlation;

@@ -107,10 +107,9 @@ bool has_records(const CaptureLog& log) {
 }
 
 bool was_prevented(const CapturedRun& run) {
-  const bool has_failed =
-      std::any_of(run.logs.begin(), run.logs.end(), [](const CaptureLog& log) {
-        return log.state == LogState::failed || log.state == LogState::disk_full;
-      });
+  const bool has_failed = std::any_of(run.logs.begin(), run.logs.end(), [](const CaptureLog& log) {
+    return log.state == LogState::failed || log.state == LogState::disk_full;
+  });
   return (has_failed || !run.problems.empty()) &&
          std::none_of(run.logs.begin(), run.logs.end(), has_records);
 }

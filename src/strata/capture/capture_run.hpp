@@ -15,8 +15,8 @@ namespace strata {
 struct CapturedRun {
   ProgramEnd end;
   double wall_s = 0;
-  std::vector<CaptureLog> logs;      ///< of every process that used CUDA, in the order of pids
-  std::vector<std::string> problems; ///< logs that cannot be read, with the reason
+  std::vector<CaptureLog> logs;       ///< of every process that used CUDA, in the order of pids
+  std::vector<std::string> problems;  ///< logs that cannot be read, with the reason
 };
 
 /// Runs the command; `folder`, which exists, takes one log per process. Errors (input): it cannot

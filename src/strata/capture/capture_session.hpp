@@ -73,7 +73,7 @@ class CaptureSession {
   const bool watches_ranges_;
   std::mutex source_mutex_;  ///< one flush at a time, and none behind the last
   std::atomic<bool> is_open_ = false;
-  std::atomic<bool> must_stop_ = false;   ///< the source, not in a call of the program
+  std::atomic<bool> must_stop_ = false;  ///< the source, not in a call of the program
   std::atomic<bool> must_finish_ = false;
   std::atomic<bool> is_over_ = false;
   const std::int64_t pid_;

@@ -21,8 +21,8 @@ struct CaptureSettings {
   std::int64_t skip = 0;            ///< ranges of that name that are passed over first
   std::int64_t steps = 0;           ///< ranges of that name that are recorded; 0: all
   std::uint64_t most_waiting_bytes = std::uint64_t{256} << 20;  ///< of buffers lent to CUPTI
-  bool traces_calls = true;          ///< runtime and driver API
-  bool traces_memory = true;         ///< allocations
+  bool traces_calls = true;                                     ///< runtime and driver API
+  bool traces_memory = true;                                    ///< allocations
   std::vector<std::string> metrics;  ///< counted, kernel by kernel, instead of times; empty: times
   bool operator==(const CaptureSettings&) const = default;
 };

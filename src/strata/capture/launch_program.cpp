@@ -36,8 +36,7 @@ class SignalsForChild {
   }
   ~SignalsForChild() {
     watched_pid = 0;
-    for (std::size_t i = 0; i < numbers.size(); ++i)
-      ::sigaction(numbers[i], &before_[i], nullptr);
+    for (std::size_t i = 0; i < numbers.size(); ++i) ::sigaction(numbers[i], &before_[i], nullptr);
   }
   SignalsForChild(const SignalsForChild&) = delete;
   SignalsForChild& operator=(const SignalsForChild&) = delete;
@@ -53,7 +52,7 @@ class SignalsForChild {
   }
 
  private:
-  static constexpr std::array<int, 6> numbers = {SIGINT,  SIGQUIT, SIGTERM,
+  static constexpr std::array<int, 6> numbers = {SIGINT, SIGQUIT, SIGTERM,
                                                  SIGHUP, SIGUSR1, SIGUSR2};
   static bool is_from_terminal(int number) { return number == SIGINT || number == SIGQUIT; }
 
@@ -120,8 +119,8 @@ std::optional<std::filesystem::path> injected_library() {
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", problem);
   if (problem) return std::nullopt;
   const std::filesystem::path folder = program.parent_path();
-  for (const char* place : {".", "../lib", "../lib64", "../lib/x86_64-linux-gnu",
-                            "../lib/aarch64-linux-gnu", ".."}) {
+  for (const char* place :
+       {".", "../lib", "../lib64", "../lib/x86_64-linux-gnu", "../lib/aarch64-linux-gnu", ".."}) {
     const std::filesystem::path file = folder / place / "libstrata_inject.so";
     if (std::filesystem::exists(file, problem)) return std::filesystem::canonical(file, problem);
   }

@@ -24,7 +24,8 @@ struct ProgramEnd {
 ProgramEnd run_watched(const std::vector<std::string>& command,
                        const std::vector<std::pair<std::string, std::string>>& environment);
 
-/// Of libstrata_inject.so, which lies beside the program or in ../lib. Nothing: this build has none.
+/// Of libstrata_inject.so, which lies beside the program or in ../lib. Nothing: this build has
+/// none.
 std::optional<std::filesystem::path> injected_library();
 
 }  // namespace strata

@@ -5,9 +5,9 @@
 #include <cstdint>
 
 /// The log that the injected library appends to while a program runs: a first page, then records
-/// one behind the other, each a multiple of 8 bytes. It is made for the program that is watched (one
-/// copy per record, nothing to look up, no library), and for a sudden end: whatever was handed to
-/// the system is whole up to a record that is torn. Numbers are little-endian; texts are UTF-8.
+/// one behind the other, each a multiple of 8 bytes. It is made for the program that is watched
+/// (one copy per record, nothing to look up, no library), and for a sudden end: whatever was handed
+/// to the system is whole up to a record that is torn. Numbers are little-endian; texts are UTF-8.
 ///
 /// A reader skips kinds that it does not know: a record says its own length. The version changes
 /// when a kind that exists changes.

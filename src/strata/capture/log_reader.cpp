@@ -64,8 +64,7 @@ std::int64_t read_records(std::istream& stream, LogRecords& records) {
       const std::size_t length = std::size_t{head.words} * 8;
       bytes.resize(length);
       std::memcpy(bytes.data(), &head, sizeof head);
-      stream.read(bytes.data() + sizeof head,
-                  static_cast<std::streamsize>(length - sizeof head));
+      stream.read(bytes.data() + sizeof head, static_cast<std::streamsize>(length - sizeof head));
       torn += stream.gcount();
       if (torn == static_cast<std::int64_t>(length) && records.add(head, bytes)) continue;
     }
@@ -88,7 +87,8 @@ CaptureLog read_capture_log(std::istream& stream) {
   const LogPage page = read_page(stream);
   CaptureLog log;
   log.state = page.state;
-  log.reason.assign(page.reason.data(), std::min<std::size_t>(page.reason_bytes, page.reason.size()));
+  log.reason.assign(page.reason.data(),
+                    std::min<std::size_t>(page.reason_bytes, page.reason.size()));
   log.was_recording = page.was_recording != 0;
   log.cupti_version = page.cupti_version;
   log.driver_version = page.driver_version;

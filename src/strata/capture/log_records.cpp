@@ -38,8 +38,8 @@ std::string_view without_version(std::string_view name) {
   const std::size_t end = name.rfind("_v");
   if (end == std::string_view::npos || end + 2 == name.size()) return name;
   const std::string_view digits = name.substr(end + 2);
-  const bool is_version = std::all_of(digits.begin(), digits.end(),
-                                      [](char c) { return c >= '0' && c <= '9'; });
+  const bool is_version =
+      std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
   return is_version ? name.substr(0, end) : name;
 }
 
@@ -337,9 +337,8 @@ bool LogRecords::add_device(std::span<const char> bytes) {
        .compute_major = small(device.compute_major),
        .compute_minor = small(device.compute_minor),
        .warp_size = small(device.warp_size),
-       .max_threads_per_multiprocessor =
-           small(std::min(device.warps_per_multiprocessor, 1U << 15) *
-                 std::min(device.warp_size, 1U << 15)),
+       .max_threads_per_multiprocessor = small(std::min(device.warps_per_multiprocessor, 1U << 15) *
+                                               std::min(device.warp_size, 1U << 15)),
        .registers_per_multiprocessor = small(device.registers_per_multiprocessor),
        .shared_bytes_per_multiprocessor = device.shared_bytes_per_multiprocessor});
   return true;
@@ -352,8 +351,8 @@ bool LogRecords::add_counted(std::span<const char> bytes) {
   if (counted.values != values || bytes.size() != sizeof counted + values * sizeof(double))
     return false;
   // In the order of launches; there are no times.
-  recording_.kernels.push_back({.correlation = counted.launch + 1,
-                                .name = kernel_name(counted.head.value)});
+  recording_.kernels.push_back(
+      {.correlation = counted.launch + 1, .name = kernel_name(counted.head.value)});
   std::vector<double> numbers(values);
   std::memcpy(numbers.data(), bytes.data() + sizeof counted, values * sizeof(double));
   recording_.counters.values.insert(recording_.counters.values.end(), numbers.begin(),

@@ -61,7 +61,8 @@ void keep_kernels(Recording& recording, const KeptWork& is_kept) {
   for (std::size_t i = 0; i < recording.kernels.size(); ++i) {
     if (!is_kept(recording.kernels[i])) continue;
     recording.kernels[next] = recording.kernels[i];
-    if (!values.empty()) std::copy_n(values.begin() + i * columns, columns, values.begin() + next * columns);
+    if (!values.empty())
+      std::copy_n(values.begin() + i * columns, columns, values.begin() + next * columns);
     ++next;
   }
   recording.kernels.resize(next);
@@ -84,8 +85,8 @@ std::vector<Launch> launches_of(const Recording& recording) {
   for (const KernelRecord& kernel : recording.kernels) {
     const auto call = call_times.find(kernel.correlation);
     const std::int64_t at = call == call_times.end() ? kernel.time.start_ns : call->second;
-    const auto key = keys.try_emplace({kernel.name, kernel.grid},
-                                      static_cast<std::uint32_t>(keys.size()));
+    const auto key =
+        keys.try_emplace({kernel.name, kernel.grid}, static_cast<std::uint32_t>(keys.size()));
     launches.push_back({at, key.first->second});
   }
   std::stable_sort(launches.begin(), launches.end(),
@@ -169,8 +170,8 @@ std::vector<TimeSpan> repeated_steps(const Recording& recording) {
   Repetition best;
   for (const std::size_t period : likely_periods(launches)) {
     const Repetition found = longest_run(launches, period);
-    const bool is_better = found.length > best.length ||
-                           (found.length == best.length && found.period < best.period);
+    const bool is_better =
+        found.length > best.length || (found.length == best.length && found.period < best.period);
     if (found.length > 0 && is_better) best = found;
   }
   if (best.length == 0) return {};

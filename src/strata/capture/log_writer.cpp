@@ -85,8 +85,8 @@ LogWriter::LogWriter(std::string path, LogPage page, std::function<void(LogWrite
       page_(page),
       on_open_(std::move(on_open)),
       block_(std::make_unique<char[]>(block_bytes)) {
-  static const int is_registered = ::pthread_atfork(prepare_fork, after_fork_parent,
-                                                    after_fork_child);
+  static const int is_registered =
+      ::pthread_atfork(prepare_fork, after_fork_parent, after_fork_child);
   static_cast<void>(is_registered);
   const std::lock_guard lock(log_writers().mutex);
   log_writers().all.push_back(this);
@@ -263,8 +263,7 @@ void LogWriter::stop(LogState state, std::string_view reason) {
 }
 
 void LogWriter::set_reason(std::string_view reason) {
-  page_.reason_bytes =
-      static_cast<std::uint32_t>(std::min(reason.size(), page_.reason.size()));
+  page_.reason_bytes = static_cast<std::uint32_t>(std::min(reason.size(), page_.reason.size()));
   std::copy_n(reason.begin(), page_.reason_bytes, page_.reason.begin());
 }
 

@@ -100,6 +100,7 @@ class NcuReader {
     }
     if (recording_.kernels.empty()) fail(ErrorKind::input, "there is no kernel in the table");
     lay_out();
+    check_recording(recording_);
     return std::move(recording_);
   }
 

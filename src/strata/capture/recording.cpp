@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/capture/recording.hpp"
 
+#include "strata/base/error.hpp"
+
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -48,7 +50,50 @@ void widen(TimeSpan& span, const Rows& rows) {
   }
 }
 
+constexpr std::int64_t farthest_ns = std::int64_t{1} << 61;  // the year 2043, if 0 is 1970
+constexpr std::int64_t most_sum = std::int64_t{1} << 62;
+
+/// Adds up what cannot be negative, and refuses before it is too much.
+class LimitedSum {
+ public:
+  explicit LimitedSum(std::string_view table) : table_(table) {}
+  void add(std::int64_t number) {
+    if (number > most_sum - sum_)
+      fail(ErrorKind::input, "{}: their numbers add up to more than can be held", table_);
+    sum_ += std::max<std::int64_t>(0, number);
+  }
+
+ private:
+  std::string_view table_;
+  std::int64_t sum_ = 0;
+};
+
+template <class Rows>
+void check_rows(const Rows& rows, std::string_view table) {
+  LimitedSum times(table);
+  LimitedSum bytes(table);
+  for (const auto& row : rows) {
+    const TimeSpan time = row.time;
+    if (time.start_ns < -farthest_ns || time.end_ns > farthest_ns || time.end_ns < time.start_ns)
+      fail(ErrorKind::input, "{}: a time that is out of reach, or an end before its start", table);
+    times.add(time.length_ns());
+    if constexpr (requires { row.bytes; }) bytes.add(row.bytes);
+  }
+}
+
 }  // namespace
+
+void check_recording(const Recording& recording) {
+  check_rows(recording.kernels, "kernels");
+  check_rows(recording.copies, "copies");
+  check_rows(recording.fills, "memsets");
+  check_rows(recording.calls, "calls");
+  check_rows(recording.syncs, "synchronisations");
+  check_rows(recording.ranges, "ranges");
+  check_rows(recording.overheads, "overheads");
+  LimitedSum bytes("memory events");
+  for (const MemoryEvent& event : recording.memory) bytes.add(event.bytes);
+}
 
 void sort_by_start(Recording& recording) {
   sort_kernels(recording);

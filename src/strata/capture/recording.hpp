@@ -183,6 +183,10 @@ struct Recording {
   std::vector<std::string> notes;  ///< what a reader left out, for people
 };
 
+/// What every reader promises: ends are not before starts, and no sum of times or bytes of a table
+/// needs more than 64 bits. Errors (input) name the table.
+void check_recording(const Recording& recording);
+
 /// Every array by start (ranges of equal start: the longer first), counters with their kernels.
 void sort_by_start(Recording& recording);
 

@@ -13,8 +13,8 @@ WindowChange RecordingWindow::profiler(bool is_on, std::uint64_t now_ns) {
 bool RecordingWindow::enters(std::string_view name) {
   if (is_in_range_ || !watches_ranges() || name != settings_.range) return false;
   ++seen_;
-  is_in_range_ = seen_ > settings_.skip &&
-                 (settings_.steps == 0 || seen_ - settings_.skip <= settings_.steps);
+  is_in_range_ =
+      seen_ > settings_.skip && (settings_.steps == 0 || seen_ - settings_.skip <= settings_.steps);
   return is_in_range_;
 }
 
@@ -34,8 +34,7 @@ WindowChange RecordingWindow::pop(std::uint32_t thread, std::uint64_t now_ns) {
   return leave_range(now_ns);
 }
 
-WindowChange RecordingWindow::start(std::uint64_t id, std::string_view name,
-                                    std::uint64_t now_ns) {
+WindowChange RecordingWindow::start(std::uint64_t id, std::string_view name, std::uint64_t now_ns) {
   if (!enters(name)) return WindowChange::none;
   range_depth_ = -1;
   range_id_ = id;

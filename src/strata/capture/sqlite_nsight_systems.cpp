@@ -92,6 +92,7 @@ class NsightReader {
     for (auto& [pid, recording] : recordings_) {
       recording.process.pid = pid;
       recording.process.source_format = "Nsight Systems SQLite";
+      check_recording(recording);
       sort_by_start(recording);
       recordings.push_back(std::move(recording));
     }

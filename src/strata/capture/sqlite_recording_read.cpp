@@ -50,6 +50,7 @@ class OwnReader {
     read_notes();
     std::vector<Recording> recordings;
     for (OwnProcess& process : processes_) {
+      check_recording(process.recording);
       sort_by_start(process.recording);
       recordings.push_back(std::move(process.recording));
     }

@@ -44,13 +44,13 @@ std::vector<TimeSpan> marked_steps(const Recording& recording) {
   return steps;
 }
 
-void by_marks(const Recording& recording, const std::vector<WorkPlace>& places,
+void by_marks(const Recording& recording, const WorkPlaces& places,
               const std::vector<TimeSpan>& marks, FoundSteps& found) {
-  for (std::size_t i = 0; i < places.size(); ++i) {
+  for (std::size_t i = 0; i < places.of_kernel.size(); ++i) {
     // What no call is known of ran when it ran.
-    const std::int64_t at = places[i].call == no_index
+    const std::int64_t at = places.of_kernel[i].call == no_index
                                 ? recording.kernels[i].time.start_ns
-                                : recording.calls[places[i].call].time.start_ns;
+                                : recording.calls[places.of_kernel[i].call].time.start_ns;
     const auto after = std::upper_bound(
         marks.begin(), marks.end(), at,
         [](std::int64_t moment, const TimeSpan& mark) { return moment < mark.start_ns; });
@@ -61,13 +61,12 @@ void by_marks(const Recording& recording, const std::vector<WorkPlace>& places,
   found.how = "ranges that mark steps";
 }
 
-void by_repetition(const Recording& recording, const std::vector<WorkPlace>& places,
-                   FoundSteps& found) {
+void by_repetition(const Recording& recording, const WorkPlaces& places, FoundSteps& found) {
   // In the order of their launches: that of their starts changes from step to step.
   std::vector<std::size_t> order(recording.kernels.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   const auto launched_ns = [&](std::size_t kernel) {
-    const std::size_t call = places[kernel].call;
+    const std::size_t call = places.of_kernel[kernel].call;
     return call == no_index ? recording.kernels[kernel].time.start_ns
                             : recording.calls[call].time.start_ns;
   };
@@ -104,7 +103,7 @@ std::size_t repeated_length(const std::vector<std::uint64_t>& sequence) {
   return 0;
 }
 
-FoundSteps find_steps(const Recording& recording, const std::vector<WorkPlace>& places) {
+FoundSteps find_steps(const Recording& recording, const WorkPlaces& places) {
   FoundSteps found;
   found.step_of_kernel.assign(recording.kernels.size(), no_index);
   const std::vector<TimeSpan> marks = marked_steps(recording);

@@ -20,7 +20,7 @@ struct FoundSteps {
 
 /// By ranges that mark them ("ProfilerStep#3"), else by a sequence of kernels that repeats: the
 /// shortest one of which two copies or more end the recording and make up half of it.
-FoundSteps find_steps(const Recording& recording, const std::vector<WorkPlace>& places);
+FoundSteps find_steps(const Recording& recording, const WorkPlaces& places);
 
 /// The step of median device time; no_index where there is none.
 std::size_t median_step(const Recording& recording, const FoundSteps& steps);

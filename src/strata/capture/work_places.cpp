@@ -167,8 +167,10 @@ std::size_t LaunchCalls::call_of(std::uint64_t correlation) const {
   return correlation == 0 || found == by_correlation_.end() ? no_index : found->second;
 }
 
-std::vector<WorkPlace> places_of_kernels(const Recording& recording, const LaunchCalls& calls) {
-  std::vector<WorkPlace> places(recording.kernels.size());
+WorkPlaces places_of_kernels(const Recording& recording, const LaunchCalls& calls) {
+  WorkPlaces result;
+  std::vector<WorkPlace>& places = result.of_kernel;
+  places.resize(recording.kernels.size());
   std::map<std::uint32_t, std::vector<Launch>> launches;  // by thread
   for (std::size_t i = 0; i < recording.kernels.size(); ++i) {
     places[i].call = calls.call_of(recording.kernels[i].correlation);
@@ -180,14 +182,13 @@ std::vector<WorkPlace> places_of_kernels(const Recording& recording, const Launc
   for (std::size_t i = 0; i < recording.ranges.size(); ++i)
     ranges[recording.ranges[i].thread].push_back(i);
 
-  NameTable layers;
   std::unordered_map<std::uint64_t, NameId> layer_of_sequence;
   std::vector<OpenRange> found(recording.kernels.size());
   for (const auto& [thread, of_thread] : ranges) {
     std::vector<Launch>& wanted = launches[thread];
     std::stable_sort(wanted.begin(), wanted.end(),
                      [](const Launch& a, const Launch& b) { return a.at_ns < b.at_ns; });
-    ThreadWalk walk(recording, layers, layer_of_sequence);
+    ThreadWalk walk(recording, result.layers, layer_of_sequence);
     std::size_t next = 0;
     for (const std::size_t range : of_thread) {
       const RangeRecord& opened = recording.ranges[range];
@@ -205,9 +206,9 @@ std::vector<WorkPlace> places_of_kernels(const Recording& recording, const Launc
         forward != layer_of_sequence.end()) {
       layer = forward->second;
     }
-    places[i].layer = layers.text(layer);
+    places[i].layer = layer;
   }
-  return places;
+  return result;
 }
 
 }  // namespace strata

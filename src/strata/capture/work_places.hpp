@@ -21,8 +21,13 @@ enum class WorkPass : std::uint8_t { unknown, forward, backward, update };
 
 struct WorkPlace {
   std::size_t call = no_index;  ///< in Recording::calls
-  std::string layer;            ///< the innermost range; empty: none was open
+  NameId layer = 0;             ///< the innermost range, in WorkPlaces::layers; 0: none was open
   WorkPass pass = WorkPass::unknown;
+};
+
+struct WorkPlaces {
+  NameTable layers;
+  std::vector<WorkPlace> of_kernel;  ///< one per kernel, in their order
 };
 
 /// The call that launched a piece of work, by its correlation.
@@ -37,11 +42,11 @@ class LaunchCalls {
   std::unordered_map<std::uint64_t, std::size_t> by_correlation_;
 };
 
-/// One per kernel, in their order. A layer is the innermost NVTX range or module
+/// A layer is the innermost NVTX range or module
 /// ("nn.Module: Conv2d_0"); where none is open, the innermost operator of the framework; else the
 /// innermost range of the user. Marks of steps are no layers. A backward kernel whose operator has
 /// the sequence number of a forward one that has such a layer belongs to that layer.
-std::vector<WorkPlace> places_of_kernels(const Recording& recording, const LaunchCalls& calls);
+WorkPlaces places_of_kernels(const Recording& recording, const LaunchCalls& calls);
 
 /// What a range's name says besides the name of a layer: "conv1 backward" is the backward pass of
 /// conv1; "aten::conv2d, seq = 5, op_id = 3" has a sequence number.

@@ -34,8 +34,28 @@ constexpr FindingKind all_kinds[] = {
     {above_roof, "above-roof", "rows are faster than the machine can be", false},
     {missing_column, "missing-column", "the profile lacks numbers", false},
     {prediction_limit, "prediction-limit", "a limit, not a calibrated time", false},
+    {host_gaps, "host-gaps", "the device waits while the host computes", true},
+    {launch_gaps, "launch-gaps", "the device waits for launches", true},
+    {sync_gaps, "sync-gaps", "the device waits because the host waited for it", true},
+    {data_loader, "data-loader", "the device waits for data", true},
+    {exposed_copies, "exposed-copies", "copies run while no kernel does", true},
+    {serial_copies, "serial-copies", "copies run one after the other", true},
+    {small_copies, "small-copies", "many copies are small", true},
+    {slow_copies, "slow-copies", "copies are slower than the link", true},
+    {pageable_copies, "pageable-copies", "copies of memory that is not pinned", true},
+    {exposed_collectives, "exposed-collectives", "communication runs while nothing else does",
+     true},
+    {low_concurrency, "low-concurrency", "small kernels run one at a time", true},
+    {few_blocks, "few-blocks", "kernels with fewer blocks than multiprocessors", true},
+    {low_occupancy, "low-occupancy", "a resource keeps warps away", true},
+    {allocation_calls, "allocation-calls", "memory is allocated while the program runs", true},
+    {uncoalesced, "uncoalesced", "loads move more than they ask for", true},
+    {bank_conflicts, "bank-conflicts", "accesses of shared memory collide", true},
+    {divergence, "divergence", "threads of a warp part ways", true},
+    {lost_records, "lost-records", "records were lost", false},
+    {recorder_overhead, "recorder-overhead", "the recorder took time itself", false},
 };
-static_assert(std::size(all_kinds) == static_cast<std::size_t>(prediction_limit) + 1);
+static_assert(std::size(all_kinds) == static_cast<std::size_t>(recorder_overhead) + 1);
 
 constexpr std::array<std::string_view, 9> measure_names = {
     "seconds",       "bytes", "flop",  "bytes_per_s", "flop_per_s",

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-/// What explain can find in a profile. The list is closed: each code has a row in finding.cpp and a
+/// What explain can find in a profile, and in a recording. The list is closed: each code has a row in finding.cpp and a
 /// page in docs/findings/, and a test compares the two.
 namespace strata {
 
@@ -34,6 +34,26 @@ enum class FindingCode : std::uint8_t {
   above_roof,
   missing_column,
   prediction_limit,
+  // of recordings
+  host_gaps,
+  launch_gaps,
+  sync_gaps,
+  data_loader,
+  exposed_copies,
+  serial_copies,
+  small_copies,
+  slow_copies,
+  pageable_copies,
+  exposed_collectives,
+  low_concurrency,
+  few_blocks,
+  low_occupancy,
+  allocation_calls,
+  uncoalesced,
+  bank_conflicts,
+  divergence,
+  lost_records,
+  recorder_overhead,
 };
 
 struct FindingKind {

@@ -9,12 +9,19 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
+#include <vector>
 
 /// An Explanation as text and as JSON: pure functions.
 namespace strata {
 
 /// Findings: the first `top` of them in full, the others a line each.
 std::string to_text(const Explanation& explanation, std::size_t top, const TextStyle& style);
+
+/// Findings alone: the first `top` in full, a line each for the others. `whole` is what their costs
+/// are shares of.
+std::string findings_text(const std::vector<ProfileFinding>& findings, std::size_t top,
+                          std::string_view whole, const TextStyle& style);
 
 /// Everything. Keys and units are documented in docs/cli/explain.md.
 std::string to_json(const Explanation& explanation, const Provenance& provenance);

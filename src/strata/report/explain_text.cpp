@@ -105,13 +105,15 @@ std::string what_if_text(const WhatIf& what_if) {
                      format_time(*what_if.time_s));
 }
 
-std::string cost_text(const ProfileFinding& finding) {
+std::string cost_text(const ProfileFinding& finding, std::string_view whole) {
   if (!kind_of(finding.code).is_about_time) return "";
-  return fmt::format("{}, {}{}", format_time(finding.cost_s), share_percent(finding.cost_share),
-                     finding.is_cost_on_top ? " on top of the iteration" : " of the iteration");
+  return fmt::format("{}, {}{} of the {}", format_time(finding.cost_s),
+                     share_percent(finding.cost_share), finding.is_cost_on_top ? " on top" : "",
+                     whole);
 }
 
-std::string in_full(const ProfileFinding& finding, std::size_t number, const TextStyle& style) {
+std::string in_full(const ProfileFinding& finding, std::size_t number, std::string_view whole,
+                    const TextStyle& style) {
   const FindingKind& kind = kind_of(finding.code);
   const std::string about =
       finding.subject.empty() ? "" : fmt::format("{}: ", printable(finding.subject));
@@ -123,7 +125,7 @@ std::string in_full(const ProfileFinding& finding, std::size_t number, const Tex
     evidence +=
         fmt::format("{}{} {}", evidence.empty() ? "" : "; ", printable(each.what), shown(each));
   text += paragraph("evidence", evidence, style);
-  if (const std::string cost = cost_text(finding); !cost.empty())
+  if (const std::string cost = cost_text(finding, whole); !cost.empty())
     text += paragraph("costs", cost, style);
   text += paragraph("advice", printable(finding.advice), style);
   std::string_view name = "what if";
@@ -181,6 +183,15 @@ std::string whole_text(const Explanation& explanation, const TextStyle& style) {
 
 std::string change_text(const WhatIf& what_if) { return share_change(-what_if.gain_share()); }
 
+std::string findings_text(const std::vector<ProfileFinding>& findings, std::size_t top,
+                          std::string_view whole, const TextStyle& style) {
+  if (findings.empty()) return "  nothing stands out\n\n";
+  const std::size_t full = std::min(top, findings.size());
+  std::string text;
+  for (std::size_t i = 0; i < full; ++i) text += in_full(findings[i], i + 1, whole, style);
+  return text + in_short(findings, full, style);
+}
+
 std::string to_text(const Explanation& explanation, std::size_t top, const TextStyle& style) {
   const ProfileSubject& subject = explanation.subject;
   const std::string name = subject.title.empty() ? "a profile" : printable(subject.title);
@@ -191,10 +202,7 @@ std::string to_text(const Explanation& explanation, std::size_t top, const TextS
                       printable(explanation.machine_title), format_time(explanation.time_s)),
           style) +
       "\n\n";
-  if (explanation.findings.empty()) text += "  nothing stands out\n\n";
-  const std::size_t full = std::min(top, explanation.findings.size());
-  for (std::size_t i = 0; i < full; ++i) text += in_full(explanation.findings[i], i + 1, style);
-  text += in_short(explanation.findings, full, style);
+  text += findings_text(explanation.findings, top, "iteration", style);
   text += whole_text(explanation, style);
   if (!explanation.reuse.empty()) {
     std::string_view label = "reuse";

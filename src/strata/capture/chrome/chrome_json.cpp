@@ -322,6 +322,7 @@ Recording read_chrome_json(ByteSource& source) {
   recording.process.source_format = "Kineto JSON";
   JsonStream stream(source);
   TraceReader(recording, stream).read();
+  check_recording(recording);
   sort_by_start(recording);
   return recording;
 }

@@ -4,8 +4,8 @@
 namespace strata::inject {
 namespace {
 
-/// A record as the type that its kind says. CUPTI only ever adds fields at the end of a record: what
-/// is read here is in the records of CUDA 12 already.
+/// A record as the type that its kind says. CUPTI only ever adds fields at the end of a record:
+/// what is read here is in the records of CUDA 12 already.
 template <class Record>
 const Record& record_as(const CUpti_Activity& record) {
   return reinterpret_cast<const Record&>(record);
@@ -36,8 +36,8 @@ std::uint32_t thread_of(CUpti_ActivityObjectKind kind, const CUpti_ActivityObjec
 
 void ActivityRecords::read(std::uint8_t* buffer, std::size_t valid_bytes) {
   CUpti_Activity* record = nullptr;
-  while (valid_bytes > 0 &&
-         cupti().next_record(buffer, valid_bytes, &record) == CUPTI_SUCCESS && record != nullptr)
+  while (valid_bytes > 0 && cupti().next_record(buffer, valid_bytes, &record) == CUPTI_SUCCESS &&
+         record != nullptr)
     add(*record);
   log_.add_lost(untimed_, 1);
   untimed_ = 0;
@@ -145,9 +145,9 @@ void ActivityRecords::add_fill(const CUpti_ActivityMemset4& fill) {
 
 void ActivityRecords::add_memory(const CUpti_ActivityMemory4& memory) {
   LogMemory out;
-  out.head = log_head<LogMemory>(
-      LogKind::memory, static_cast<std::uint32_t>(memory.memoryOperationType) |
-                           static_cast<std::uint32_t>(memory.memoryKind) << 8);
+  out.head =
+      log_head<LogMemory>(LogKind::memory, static_cast<std::uint32_t>(memory.memoryOperationType) |
+                                               static_cast<std::uint32_t>(memory.memoryKind) << 8);
   out.at_ns = memory.timestamp;
   out.address = memory.address;
   out.bytes = memory.bytes;
@@ -202,8 +202,8 @@ void ActivityRecords::add_marker(const CUpti_ActivityMarker2& marker) {
 void ActivityRecords::add_overhead(const CUpti_ActivityOverhead3& overhead) {
   if (!is_timed(overhead.start, overhead.end)) return;
   LogOverhead out;
-  out.head = log_head<LogOverhead>(LogKind::overhead,
-                                   log_.name_id(overhead_name(overhead.overheadKind)));
+  out.head =
+      log_head<LogOverhead>(LogKind::overhead, log_.name_id(overhead_name(overhead.overheadKind)));
   out.start_ns = overhead.start;
   out.end_ns = overhead.end;
   out.thread = thread_of(overhead.objectKind, overhead.objectId);
@@ -226,8 +226,8 @@ void ActivityRecords::add_device(const CUpti_ActivityDevice5& device) {
 }
 
 void ActivityRecords::add_context(const CUpti_ActivityContext3& context) {
-  log_.append(LogContext{log_head<LogContext>(LogKind::context, context.contextId),
-                         context.deviceId, 0});
+  log_.append(
+      LogContext{log_head<LogContext>(LogKind::context, context.contextId), context.deviceId, 0});
 }
 
 }  // namespace strata::inject

@@ -35,9 +35,8 @@ struct DomainAndWord {
 
 template <class Parameters>
 std::uint64_t word_of(const CUpti_NvtxData& data) {
-  return data.functionParams == nullptr
-             ? 0
-             : static_cast<const Parameters*>(data.functionParams)->word;
+  return data.functionParams == nullptr ? 0
+                                        : static_cast<const Parameters*>(data.functionParams)->word;
 }
 
 std::string_view text_at(std::uint64_t address) {

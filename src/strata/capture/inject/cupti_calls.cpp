@@ -29,16 +29,16 @@ CuptiCalls load_calls() {
     return calls;
   }
   std::string* problem = &calls.problem;
-#define STRATA_CALL(member, function)                                                        \
+#define STRATA_CALL(member, function)                                                      \
   calls.member = reinterpret_cast<decltype(&function)>(::dlsym(calls.library, #function)); \
-  if (calls.member == nullptr && problem->empty())                                           \
+  if (calls.member == nullptr && problem->empty())                                         \
     *problem = "the CUPTI of this program has no " #function "; it is too old";
 #include "strata/capture/inject/cupti_calls.inc"
   problem = &calls.counter_problem;
 #include "strata/capture/inject/cupti_counter_calls.inc"
 #undef STRATA_CALL
-  calls.subscribe_by_name = reinterpret_cast<decltype(&cuptiSubscribe_v2)>(
-      ::dlsym(calls.library, "cuptiSubscribe_v2"));
+  calls.subscribe_by_name =
+      reinterpret_cast<decltype(&cuptiSubscribe_v2)>(::dlsym(calls.library, "cuptiSubscribe_v2"));
   if (!calls.problem.empty()) return calls;
   if (calls.version(&calls.number) != CUPTI_SUCCESS || calls.number < oldest_version)
     calls.problem = "the CUPTI of this program is version " + std::to_string(calls.number) +

@@ -27,9 +27,10 @@ std::string command_line() {
 
 std::uint32_t driver_version() {
   void* const driver = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-  const auto ask = driver == nullptr ? nullptr
-                                     : reinterpret_cast<decltype(&cuDriverGetVersion)>(
-                                           ::dlsym(driver, "cuDriverGetVersion"));
+  const auto ask =
+      driver == nullptr
+          ? nullptr
+          : reinterpret_cast<decltype(&cuDriverGetVersion)>(::dlsym(driver, "cuDriverGetVersion"));
   int version = 0;
   if (ask == nullptr || ask(&version) != CUDA_SUCCESS) return 0;
   return static_cast<std::uint32_t>(version);
@@ -40,8 +41,8 @@ LogPage first_page(ActivitySource& source) {
   page.cupti_version = cupti().number;
   page.driver_version = driver_version();
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  page.unix_ns = static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+  page.unix_ns =
+      static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
   page.recorder_ns = cupti().problem.empty() ? source.now_ns() : page.unix_ns;
   return page;
 }
@@ -118,8 +119,7 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
 }
 
 /// NVTX hands its functions over to CUPTI, which turns ranges into records and callbacks.
-extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(
-    void* export_table) {
+extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(void* export_table) {
   const strata::inject::CuptiCalls& calls = strata::inject::cupti();
   // CUPTI 13.0.0 crashes in NVTX (NVIDIA/NVTX#125).
   if (calls.library == nullptr || calls.number == 130000) return 0;

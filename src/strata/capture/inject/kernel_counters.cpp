@@ -42,8 +42,7 @@ Function driver_function(const char* name) {
 }
 
 void wait_for_device() {
-  static const auto synchronize =
-      driver_function<decltype(&cuCtxSynchronize)>("cuCtxSynchronize");
+  static const auto synchronize = driver_function<decltype(&cuCtxSynchronize)>("cuCtxSynchronize");
   if (synchronize != nullptr) synchronize();
 }
 
@@ -117,7 +116,8 @@ void KernelCounters::see_launch(const CUpti_CallbackData& data, bool is_wanted) 
 std::string KernelCounters::set_up(CUcontext context) {
   context_ = context;
   STRATA_PARAMETERS(CUpti_Profiler_Initialize_Params, initialize);
-  if (auto problem = unless_done("cuptiProfilerInitialize", cupti().profiler_initialize(&initialize));
+  if (auto problem =
+          unless_done("cuptiProfilerInitialize", cupti().profiler_initialize(&initialize));
       !problem.empty())
     return problem;
   STRATA_PARAMETERS(CUpti_Device_GetChipName_Params, chip);

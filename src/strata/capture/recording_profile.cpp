@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/capture/recording_profile.hpp"
+
+#include "strata/base/checked.hpp"
+#include "strata/base/error.hpp"
+#include "strata/base/printable.hpp"
+#include "strata/capture/counter_columns.hpp"
+#include "strata/capture/read_recording.hpp"
+#include "strata/capture/steps.hpp"
+#include "strata/capture/trace_parts.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace strata {
+namespace {
+
+constexpr double most_bytes = 9e18;
+
+std::int64_t kernel_ns(const Recording& recording) {
+  std::int64_t sum = 0;
+  for (const KernelRecord& kernel : recording.kernels) sum += kernel.time.length_ns();
+  return sum;
+}
+
+std::int64_t bytes_of(std::optional<double> value) {
+  if (!value || *value < 0 || *value > most_bytes) return 0;
+  return std::llround(*value);
+}
+
+struct RowInProgress {
+  ProfileRow row;
+  std::map<std::string, std::int64_t> class_ns;
+};
+
+class ProfileMaker {
+ public:
+  explicit ProfileMaker(const Recording& recording)
+      : recording_(recording),
+        calls_(recording),
+        places_(places_of_kernels(recording, calls_)),
+        classes_(classes_of_names(recording)),
+        columns_(recording) {}
+
+  Profile make() {
+    Profile profile;
+    profile.evidence = Evidence::measured;
+    profile.columns.has_flop = has_arithmetic(columns_);
+    profile.columns.has_bytes = columns_.has("dram_read_bytes") && columns_.has("dram_write_bytes");
+    has_flop_ = profile.columns.has_flop;
+    const FoundSteps steps =
+        recording_.process.has_times ? find_steps(recording_, places_) : FoundSteps{};
+    const std::size_t step = steps.count > 1 ? median_step(recording_, steps) : no_index;
+    for (std::size_t i = 0; i < recording_.kernels.size(); ++i) {
+      if (step == no_index || steps.step_of_kernel[i] == step) add(i);
+    }
+    for (RowInProgress& made : rows_) {
+      const auto most =
+          std::max_element(made.class_ns.begin(), made.class_ns.end(),
+                           [](const auto& a, const auto& b) { return a.second < b.second; });
+      made.row.op = most->first;
+      profile.rows.push_back(std::move(made.row));
+    }
+    return profile;
+  }
+
+ private:
+  void add(std::size_t kernel) {
+    const KernelRecord& record = recording_.kernels[kernel];
+    const WorkPlace& place = places_.of_kernel[kernel];
+    const KernelClass& kernel_class = classes_[record.name];
+    const std::string layer =
+        printable(place.layer == 0 ? short_kernel_name(recording_.names.text(record.name))
+                                   : std::string(places_.layers.text(place.layer)));
+    const std::string pass = pass_of(place, kernel_class);
+    const auto [at, is_new] = at_.emplace(std::pair(layer, pass), rows_.size());
+    if (is_new) {
+      RowInProgress made;
+      made.row.layer = layer;
+      made.row.pass = pass;
+      made.row.block = layer;
+      rows_.push_back(std::move(made));
+    }
+    RowInProgress& made = rows_[at->second];
+    made.class_ns[kernel_class.name] += record.time.length_ns();
+    add_spent(kernel, made.row);
+  }
+
+  void add_spent(std::size_t kernel, ProfileRow& row) const {
+    Spent one;
+    one.steps = 1;
+    one.launches = 1;
+    one.time_s = 1e-9 * static_cast<double>(recording_.kernels[kernel].time.length_ns());
+    if (!columns_.is_empty()) {
+      const std::vector<TypedFlop> arithmetic = arithmetic_of(columns_, kernel);
+      for (const TypedFlop& part : arithmetic) one.flop = checked_add(one.flop, part.flop);
+      one.in_bytes = bytes_of(columns_.value(kernel, "dram_read_bytes"));
+      one.out_bytes = bytes_of(columns_.value(kernel, "dram_write_bytes"));
+      if (has_flop_ && one.flop == 0) {
+        one.zero_flop_launches = 1;
+        one.zero_flop_s = one.time_s;
+      }
+      strata::add(row.arithmetic, arithmetic);
+    }
+    row.spent += one;
+  }
+
+  const Recording& recording_;
+  LaunchCalls calls_;
+  WorkPlaces places_;
+  std::vector<KernelClass> classes_;
+  CounterColumns columns_;
+  bool has_flop_ = false;
+  std::map<std::pair<std::string, std::string>, std::size_t> at_;
+  std::vector<RowInProgress> rows_;
+};
+
+}  // namespace
+
+std::string short_kernel_name(std::string_view name) {
+  std::string text(name.starts_with("void ") ? name.substr(5) : name);
+  constexpr std::string_view nobody = "(anonymous namespace)::";
+  for (std::size_t at = text.find(nobody); at != text.npos; at = text.find(nobody))
+    text.erase(at, nobody.size());
+  const std::size_t end = text.find_first_of("<(");
+  if (end == 0 || end == text.npos) return text;
+  const std::string base = text.substr(0, end);
+  // CUTLASS has one kernel, and says in its argument what it does.
+  const bool is_wrapper = base.ends_with("::Kernel") || base.ends_with("::Kernel2");
+  if (is_wrapper && text[end] == '<') {
+    const std::size_t close = text.find_first_of("<>(", end + 1);
+    if (close != text.npos && close > end + 1) return text.substr(end + 1, close - end - 1);
+  }
+  return base;
+}
+
+Profile profile_of(const Recording& recording) {
+  if (recording.kernels.empty())
+    fail(ErrorKind::input, "no kernel is recorded, so there is no profile of a device");
+  Profile profile = ProfileMaker(recording).make();
+  profile.subject.network = recording.process.command;
+  profile.subject.title = recording.process.command;
+  if (const DeviceInfo* device = device_of(recording.process, recording.kernels.front().device)) {
+    profile.subject.machine_title = device->name;
+  }
+  return profile;
+}
+
+Profile load_recorded_profile(const std::filesystem::path& path) {
+  const std::vector<Recording> recordings = read_recordings(path);
+  const auto longest = std::max_element(
+      recordings.begin(), recordings.end(),
+      [](const Recording& a, const Recording& b) { return kernel_ns(a) < kernel_ns(b); });
+  try {
+    if (longest == recordings.end()) fail(ErrorKind::input, "there is no process in it");
+    Profile profile = profile_of(*longest);
+    profile.subject.network = printable(path.stem().string());
+    profile.subject.title = profile.subject.network;
+    return profile;
+  } catch (Error& error) {
+    error.add_context(path.string());
+    throw;
+  }
+}
+
+}  // namespace strata

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/capture/recording.hpp"
+#include "strata/profile/profile.hpp"
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace strata {
+
+/// A recording as a measured Profile: a row per layer and pass, in the order in which they first
+/// ran, of the step of median device time where steps were found, else of the whole recording. A
+/// kernel outside of every range is a row of its own name. FLOP and bytes are there where counters
+/// were read. Errors (input): no kernel was recorded.
+Profile profile_of(const Recording& recording);
+
+/// Of a file; `name` of a network is not in it, so the file's is taken. Of several processes the
+/// one with the most kernel time. Errors name the file.
+Profile load_recorded_profile(const std::filesystem::path& path);
+
+/// "max_pool_forward_nchw" of "void at::native::(anonymous namespace)::max_pool_…<float, float>(…".
+std::string short_kernel_name(std::string_view name);
+
+}  // namespace strata

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/capture/steps.hpp"
+#include "strata/capture/trace_tables.hpp"
+#include "strata/capture/work_places.hpp"
+
+#include <vector>
+
+/// What the parts of make_trace_tables share.
+namespace strata {
+
+struct TraceInput {
+  const Recording& recording;
+  const LaunchCalls& calls;
+  const WorkPlaces& places;
+  std::vector<KernelClass> class_of_name;  ///< by NameId; only those of kernels are filled
+};
+
+void add_kernel_rows(const TraceInput& input, TraceTables& tables);
+void add_kernel_counters(const TraceInput& input, TraceTables& tables);
+void add_layer_rows(const TraceInput& input, TraceTables& tables);
+void add_api_rows(const TraceInput& input, TraceTables& tables);
+void add_copy_rows(const TraceInput& input, TraceTables& tables);
+void add_memory_rows(const TraceInput& input, TraceTables& tables);
+void add_device_rows(const TraceInput& input, TraceTables& tables);
+
+/// forward, backward, backward_input, backward_weight or update: what the ranges say, else what
+/// the kernel's name says, else forward.
+std::string pass_of(const WorkPlace& place, const KernelClass& kernel_class);
+
+std::vector<KernelClass> classes_of_names(const Recording& recording);
+
+}  // namespace strata

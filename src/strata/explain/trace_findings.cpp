@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/explain/trace_findings.hpp"
+
+#include "strata/base/units.hpp"
+#include "strata/explain/trace_subject.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace strata {
+namespace {
+
+constexpr double noticeable_in_trace = 0.01;
+
+void find_trust(const TraceSubject& subject, TraceFindings& found) {
+  const TraceTables& tables = subject.tables();
+  if (tables.lost_records > 0) {
+    ProfileFinding finding =
+        subject.finding(FindingCode::lost_records, 0,
+                        fmt::format("{} records were lost, so times and counts are too small",
+                                    format_exact(tables.lost_records)),
+                        "record a shorter piece, or give the recorder larger buffers");
+    finding.evidence.push_back(
+        {"records lost", static_cast<double>(tables.lost_records), Measure::count});
+    found.push_back(std::move(finding));
+  }
+  const double overhead_s = seconds_of(tables.overhead_ns);
+  if (subject.is_noticeable(overhead_s)) {
+    ProfileFinding finding = subject.finding(
+        FindingCode::recorder_overhead, 0,
+        fmt::format("the recorder itself took {}, {} of the recording", format_time(overhead_s),
+                    share_text(overhead_s, subject.whole_s())),
+        "gaps of the host are longer than without it; record less (no calls of the driver, no "
+        "stacks)");
+    finding.evidence.push_back({"overhead", overhead_s, Measure::seconds});
+    found.push_back(std::move(finding));
+  }
+}
+
+}  // namespace
+
+TraceSubject::TraceSubject(const TraceTables& tables, const Machine* machine)
+    : tables_(tables), machine_(machine) {
+  for (const DeviceRow& device : tables.devices) whole_s_ += seconds_of(device.span_ns);
+}
+
+bool TraceSubject::is_noticeable(double cost_s) const {
+  return whole_s_ > 0 && cost_s >= noticeable_in_trace * whole_s_;
+}
+
+ProfileFinding TraceSubject::finding(FindingCode code, double cost_s, std::string what,
+                                     std::string advice) const {
+  ProfileFinding finding;
+  finding.code = code;
+  finding.what = std::move(what);
+  finding.cost_s = cost_s;
+  finding.cost_share = whole_s_ > 0 ? cost_s / whole_s_ : 0;
+  finding.advice = std::move(advice);
+  return finding;
+}
+
+double seconds_of(std::int64_t ns) { return 1e-9 * static_cast<double>(ns); }
+
+std::string share_text(double part, double whole) {
+  const double share = whole > 0 ? 100 * part / whole : 0;
+  return fmt::format("{:.{}f} %", share, share < 9.95 ? 1 : 0);
+}
+
+std::vector<ProfileFinding> find_in_trace(const TraceTables& tables, const Machine* machine) {
+  const TraceSubject subject(tables, machine);
+  TraceFindings found;
+  find_idle(subject, found);
+  find_copies(subject, found);
+  find_kernels(subject, found);
+  find_counters(subject, found);
+  find_trust(subject, found);
+  std::stable_sort(found.begin(), found.end(),
+                   [](const ProfileFinding& a, const ProfileFinding& b) {
+                     const bool a_is = kind_of(a.code).is_about_time;
+                     const bool b_is = kind_of(b.code).is_about_time;
+                     return a_is != b_is ? a_is : a.cost_s > b.cost_s;
+                   });
+  return found;
+}
+
+}  // namespace strata

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/base/units.hpp"
+#include "strata/explain/trace_subject.hpp"
+
+#include <fmt/format.h>
+
+namespace strata {
+namespace {
+
+struct IdleRule {
+  IdleCause cause;
+  FindingCode code;
+  std::string_view why;
+  std::string_view advice;
+};
+
+constexpr IdleRule idle_rules[] = {
+    {IdleCause::host, FindingCode::host_gaps,
+     "the thread that launched next was not in a call of CUDA and not waiting for data",
+     "give the host less to do per kernel: larger batches, fused operators (torch.compile), "
+     "CUDA graphs; move logging and checks out of the step"},
+    {IdleCause::launch, FindingCode::launch_gaps,
+     "the call that launches the next kernel was under way or had just been made",
+     "launch fewer and larger kernels: a larger batch, fused operators, or a CUDA graph of the "
+     "step"},
+    {IdleCause::sync, FindingCode::sync_gaps,
+     "the thread that launched next was waiting for the device and could not launch ahead",
+     "take out .item(), .cpu(), printing of tensors and synchronize() from the step; copy with "
+     "non_blocking"},
+    {IdleCause::input, FindingCode::data_loader,
+     "the thread that launched next was waiting for a batch of data",
+     "more workers for the data loader, prefetching, data in a format that is cheap to decode"}};
+
+double idle_s(const TraceTables& tables, IdleCause cause) {
+  double sum = 0;
+  for (const DeviceRow& device : tables.devices)
+    sum += seconds_of(device.idle_ns[static_cast<std::size_t>(cause)]);
+  return sum;
+}
+
+void find_collectives(const TraceSubject& subject, TraceFindings& found) {
+  double exposed_s = 0;
+  double busy_s = 0;
+  for (const DeviceRow& device : subject.tables().devices) {
+    exposed_s += seconds_of(device.collective_exposed_ns);
+    busy_s += seconds_of(device.collective_busy_ns);
+  }
+  if (!subject.is_noticeable(exposed_s)) return;
+  ProfileFinding finding = subject.finding(
+      FindingCode::exposed_collectives, exposed_s,
+      fmt::format("collectives ran {}; for {} of it no other kernel ran", format_time(busy_s),
+                  share_text(exposed_s, busy_s)),
+      "begin communication earlier (buckets of gradients), let it overlap with backward, send "
+      "less (shorter types, accumulation over steps); waiting for a slower rank counts here, too");
+  finding.evidence.push_back({"collectives", busy_s, Measure::seconds});
+  finding.evidence.push_back({"alone", exposed_s, Measure::seconds});
+  found.push_back(std::move(finding));
+}
+
+}  // namespace
+
+void find_idle(const TraceSubject& subject, TraceFindings& found) {
+  const TraceTables& tables = subject.tables();
+  std::int64_t gaps = 0;
+  double all_s = 0;
+  for (const DeviceRow& device : tables.devices) {
+    gaps += device.gaps;
+    all_s += seconds_of(device.all_idle_ns());
+  }
+  for (const IdleRule& rule : idle_rules) {
+    const double cost_s = idle_s(tables, rule.cause);
+    if (!subject.is_noticeable(cost_s)) continue;
+    ProfileFinding finding = subject.finding(
+        rule.code, cost_s,
+        fmt::format("no kernel ran for {} ({} of the time): {}", format_time(cost_s),
+                    share_text(cost_s, subject.whole_s()), rule.why),
+        std::string(rule.advice));
+    finding.evidence.push_back({"idle for this cause", cost_s, Measure::seconds});
+    finding.evidence.push_back({"idle in all", all_s, Measure::seconds});
+    finding.evidence.push_back({"gaps", static_cast<double>(gaps), Measure::count});
+    found.push_back(std::move(finding));
+  }
+  find_collectives(subject, found);
+}
+
+}  // namespace strata

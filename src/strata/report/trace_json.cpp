@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/report/explain_report.hpp"
+#include "strata/report/json_text.hpp"
+#include "strata/report/trace_report.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace strata {
+namespace {
+
+using TraceDocument = nlohmann::ordered_json;
+
+constexpr int trace_schema_version = 1;
+
+double in_seconds(std::int64_t ns) { return 1e-9 * static_cast<double>(ns); }
+
+template <class Number>
+TraceDocument maybe_number(const std::optional<Number>& number) {
+  return number ? TraceDocument(*number) : TraceDocument();
+}
+
+TraceDocument known_count(std::uint32_t count) {
+  return count == unknown_count ? TraceDocument() : TraceDocument(count);
+}
+
+void add_times(TraceDocument& json, const Durations& time) {
+  json["calls"] = time.calls;
+  json["time_s"] = in_seconds(time.total_ns);
+  json["mean_s"] = 1e-9 * time.mean_ns();
+  json["min_s"] = in_seconds(time.least_ns);
+  json["max_s"] = in_seconds(time.most_ns);
+}
+
+TraceDocument kernel_json(const KernelRow& row) {
+  const KernelRecord& launch = row.longest;
+  TraceDocument json = {{"name", row.name},
+                        {"class", row.kernel_class.name},
+                        {"algorithm", row.kernel_class.algorithm},
+                        {"pass", row.kernel_class.pass}};
+  add_times(json, row.time);
+  json["grid"] = launch.grid;
+  json["block"] = launch.block;
+  json["registers"] = known_count(launch.registers);
+  json["static_shared_bytes"] = known_count(launch.static_shared_bytes);
+  json["dynamic_shared_bytes"] = known_count(launch.dynamic_shared_bytes);
+  json["occupancy"] = row.occupancy ? TraceDocument(row.occupancy->share) : TraceDocument();
+  json["occupancy_limit"] = name_of(row.occupancy.value_or(Occupancy{}).limit);
+  json["load_efficiency"] = maybe_number(row.counters.load_efficiency);
+  json["shared_efficiency"] = maybe_number(row.counters.shared_efficiency);
+  json["warp_efficiency"] = maybe_number(row.counters.warp_efficiency);
+  return json;
+}
+
+TraceDocument class_json(const ClassRow& row) {
+  TraceDocument json = {{"class", row.name}, {"algorithm", row.algorithm}};
+  add_times(json, row.time);
+  return json;
+}
+
+TraceDocument range_json(const LayerRow& row) {
+  TraceDocument json = {{"layer", row.layer}, {"pass", row.pass}, {"class", row.kernel_class}};
+  add_times(json, row.time);
+  return json;
+}
+
+TraceDocument call_json(const ApiRow& row) {
+  TraceDocument json = {{"name", row.name},
+                        {"kind", row.kind == ApiKind::driver ? "driver" : "runtime"}};
+  add_times(json, row.time);
+  return json;
+}
+
+TraceDocument copy_json(const CopyRow& row, const std::optional<double>& ceiling) {
+  TraceDocument json = {{"kind", name_of(row.kind)},
+                        {"source", name_of(row.source)},
+                        {"destination", name_of(row.destination)}};
+  add_times(json, row.time);
+  json["bytes"] = row.bytes;
+  json["bytes_per_s"] = row.bytes_per_s();
+  json["link_bytes_per_s"] = maybe_number(ceiling);
+  json["under_kernels_s"] = in_seconds(row.under_kernels_ns);
+  json["calls_by_size"] = row.by_size;
+  json["small_calls"] = row.small_calls;
+  return json;
+}
+
+TraceDocument memory_row_json(const MemoryRow& row) {
+  return {{"device", maybe_number(row.device)},
+          {"is_framework", row.is_framework},
+          {"peak_bytes", row.peak_bytes},
+          {"allocations", row.allocations},
+          {"frees", row.frees},
+          {"allocated_bytes", row.allocated_bytes}};
+}
+
+TraceDocument device_json(const DeviceRow& row) {
+  TraceDocument idle = TraceDocument::object();
+  for (std::size_t i = 0; i < idle_causes; ++i)
+    idle[std::string(name_of(static_cast<IdleCause>(i)))] = in_seconds(row.idle_ns[i]);
+  return {{"device", row.device == unknown_device ? TraceDocument() : TraceDocument(row.device)},
+          {"name", row.name},
+          {"kernels", row.kernels},
+          {"span_s", in_seconds(row.span_ns)},
+          {"kernel_time_s", in_seconds(row.kernel_sum_ns)},
+          {"kernel_busy_s", in_seconds(row.kernel_busy_ns)},
+          {"concurrent_s", in_seconds(row.concurrent_ns)},
+          {"most_at_once", row.most_at_once},
+          {"copy_busy_s", in_seconds(row.copy_busy_ns)},
+          {"copies_at_once_s", in_seconds(row.copies_at_once_ns)},
+          {"copy_exposed_s", in_seconds(row.copy_exposed_ns)},
+          {"collective_busy_s", in_seconds(row.collective_busy_ns)},
+          {"collective_exposed_s", in_seconds(row.collective_exposed_ns)},
+          {"gaps", row.gaps},
+          {"longest_gap_s", in_seconds(row.longest_gap_ns)},
+          {"idle_s", std::move(idle)}};
+}
+
+template <class Rows, class ToJson>
+TraceDocument list_of(const Rows& rows, const ToJson& to_item) {
+  TraceDocument list = TraceDocument::array();
+  for (const auto& row : rows) list.push_back(to_item(row));
+  return list;
+}
+
+TraceDocument process_json(const TraceReport& report) {
+  const TraceTables& tables = report.tables;
+  const ProcessInfo& process = tables.process;
+  TraceDocument copies = TraceDocument::array();
+  for (std::size_t i = 0; i < tables.by_copy.size(); ++i)
+    copies.push_back(copy_json(tables.by_copy[i], report.copy_ceilings[i]));
+  return {{"file", report.file},
+          {"source_format", process.source_format},
+          {"pid", process.pid},
+          {"rank", process.rank < 0 ? TraceDocument() : TraceDocument(process.rank)},
+          {"host", process.host},
+          {"command", process.command},
+          {"date", process.date},
+          {"ending", process.ending},
+          {"span_s", in_seconds(tables.span.length_ns())},
+          {"launches", tables.kernels.calls},
+          {"kernel_time_s", in_seconds(tables.kernels.total_ns)},
+          {"launched_time_s", in_seconds(tables.launched_ns)},
+          {"lost_records", tables.lost_records},
+          {"overhead_s", in_seconds(tables.overhead_ns)},
+          {"steps",
+           {{"count", tables.steps.count},
+            {"how", tables.steps.how},
+            {"min_s", in_seconds(tables.steps.least_ns)},
+            {"median_s", in_seconds(tables.steps.median_ns)},
+            {"max_s", in_seconds(tables.steps.most_ns)}}},
+          {"devices", list_of(tables.devices, device_json)},
+          {"kernels", list_of(tables.by_kernel, kernel_json)},
+          {"classes", list_of(tables.by_class, class_json)},
+          {"ranges", list_of(tables.by_layer, range_json)},
+          {"calls", list_of(tables.by_api, call_json)},
+          {"copies", std::move(copies)},
+          {"memory", list_of(tables.memory, memory_row_json)},
+          {"findings", list_of(report.findings, finding_json)},
+          {"notes", tables.notes}};
+}
+
+TraceDocument layer_json(const ProfileRow& row, const ProfileColumns& columns) {
+  TraceDocument json = {
+      {"layer", row.layer},      {"pass", row.pass},           {"op", row.op},
+      {"block", row.block},      {"time_s", row.spent.time_s}, {"launches", row.spent.launches},
+      {"steps", row.spent.steps}};
+  if (columns.has_flop) {
+    json["flop"] = row.spent.flop;
+    json["zero_flop_launches"] = row.spent.zero_flop_launches;
+    json["zero_flop_time_s"] = row.spent.zero_flop_s;
+    json["arithmetic"] = list_of(row.arithmetic, [](const TypedFlop& part) {
+      return TraceDocument{{"dtype", name_of(part.dtype)},
+                           {"unit", part.is_matrix ? "matrix" : "vector"},
+                           {"flop", part.flop}};
+    });
+  }
+  if (columns.has_bytes) {
+    json["traffic_in_bytes"] = row.spent.in_bytes;
+    json["traffic_out_bytes"] = row.spent.out_bytes;
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string to_json(std::span<const TraceReport> reports, const Provenance& provenance) {
+  const TraceReport* longest = nullptr;
+  for (const TraceReport& report : reports) {
+    const bool is_longer =
+        longest == nullptr || report.tables.kernels.total_ns > longest->tables.kernels.total_ns;
+    if (report.profile && is_longer) longest = &report;
+  }
+  JsonText text;
+  text.add("schema_version", trace_schema_version);
+  text.add("kind", "trace");
+  text.add("evidence", "measured");
+  if (longest != nullptr) {
+    const Profile& profile = *longest->profile;
+    text.add("model",
+             {{"name", profile.subject.network}, {"title", profile.subject.title}, {"dtype", ""}});
+    text.add("machine", {{"name", ""}, {"title", profile.subject.machine_title}});
+  }
+  text.add_list("processes", reports, process_json);
+  if (longest != nullptr) {
+    const Profile& profile = *longest->profile;
+    text.add_list("layers", profile.rows,
+                  [&](const ProfileRow& row) { return layer_json(row, profile.columns); });
+  }
+  text.add("provenance", to_json(provenance));
+  return std::move(text).finish();
+}
+
+}  // namespace strata

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/capture/recording.hpp"
+#include "strata/capture/trace_tables.hpp"
+#include "strata/explain/finding.hpp"
+#include "strata/machine/machine.hpp"
+#include "strata/profile/profile.hpp"
+#include "strata/report/provenance.hpp"
+#include "strata/report/text_style.hpp"
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// What a recording holds, as text, JSON, CSV and a timeline: pure functions of it.
+namespace strata {
+
+struct TraceReport {
+  std::string file;
+  TraceTables tables;
+  std::vector<ProfileFinding> findings;
+  std::optional<Profile> profile;                    ///< nothing: no kernels
+  std::vector<std::optional<double>> copy_ceilings;  ///< per row of tables.by_copy
+  std::string machine;                               ///< whose links those are
+};
+
+/// Adds up a recording and looks for what stands out; with a machine, copies are held against its
+/// links.
+TraceReport make_trace_report(std::string file, const Recording& recording, const Machine* machine);
+
+enum class TraceView : std::uint8_t { all, kernel, kernel_class, layer, api, copy };
+
+struct TraceTextOptions {
+  TraceView by = TraceView::all;
+  std::size_t top = 10;
+  std::size_t findings_in_full = 3;
+};
+
+std::string to_text(const TraceReport& report, const TraceTextOptions& options,
+                    const TextStyle& style);
+
+/// Everything. `layers` are those of the recording with the most kernel time, so that the document
+/// is a profile, too. Keys are in docs/cli/trace.md.
+std::string to_json(std::span<const TraceReport> reports, const Provenance& provenance);
+
+/// A line per row of one table, all rows.
+std::string to_csv(std::span<const TraceReport> reports, TraceView by);
+
+/// Chrome's trace format, which Perfetto opens, piece by piece: a process per device with a track
+/// per stream (two where kernels of a stream overlap), one per thread of the host, arrows from
+/// launches to kernels, a curve of the memory.
+void write_timeline(std::span<const Recording> recordings,
+                    const std::function<void(std::string_view)>& write);
+
+}  // namespace strata
