@@ -11,11 +11,12 @@ WindowChange RecordingWindow::profiler(bool is_on, std::uint64_t now_ns) {
 }
 
 bool RecordingWindow::enters(std::string_view name) {
-  if (is_in_range_ || !watches_ranges() || name != settings_.range) return false;
+  if (is_in_match_ || !watches_ranges() || name != settings_.range) return false;
+  is_in_match_ = true;
   ++seen_;
   is_in_range_ =
       seen_ > settings_.skip && (settings_.steps == 0 || seen_ - settings_.skip <= settings_.steps);
-  return is_in_range_;
+  return true;
 }
 
 WindowChange RecordingWindow::push(std::uint32_t thread, std::string_view name,
@@ -30,7 +31,7 @@ WindowChange RecordingWindow::push(std::uint32_t thread, std::string_view name,
 WindowChange RecordingWindow::pop(std::uint32_t thread, std::uint64_t now_ns) {
   std::int64_t& depth = depths_[thread];
   if (depth > 0) --depth;  // a range that was opened before we came ends unseen
-  if (!is_in_range_ || range_thread_ != thread || range_depth_ != depth) return WindowChange::none;
+  if (!is_in_match_ || range_thread_ != thread || range_depth_ != depth) return WindowChange::none;
   return leave_range(now_ns);
 }
 
@@ -42,11 +43,12 @@ WindowChange RecordingWindow::start(std::uint64_t id, std::string_view name, std
 }
 
 WindowChange RecordingWindow::stop(std::uint64_t id, std::uint64_t now_ns) {
-  if (!is_in_range_ || range_depth_ != -1 || range_id_ != id) return WindowChange::none;
+  if (!is_in_match_ || range_depth_ != -1 || range_id_ != id) return WindowChange::none;
   return leave_range(now_ns);
 }
 
 WindowChange RecordingWindow::leave_range(std::uint64_t now_ns) {
+  is_in_match_ = false;
   is_in_range_ = false;
   const WindowChange change = update(now_ns);
   if (settings_.steps == 0 || seen_ - settings_.skip < settings_.steps || is_finished_)

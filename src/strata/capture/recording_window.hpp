@@ -41,7 +41,8 @@ class RecordingWindow {
 
   CaptureSettings settings_;
   bool is_profiler_on_ = false;
-  bool is_in_range_ = false;
+  bool is_in_match_ = false;  ///< a range of the name is open
+  bool is_in_range_ = false;  ///< and it is one that is recorded
   bool is_open_ = false;
   bool is_finished_ = false;
   bool has_opened_ = false;
