@@ -49,7 +49,7 @@ TEST(Capture, a_program_that_crashes_leaves_its_records) {
     const TemporaryFolder folder;
     // What was handed over is there; the rest of a tenth of a second may not be.
     const Outcome outcome = capture(folder, {"-o", "a.sqlite", "--", fake_program, "--seconds",
-                                             "0.5", "--rate", "2000", "--then", how});
+                                             "0.3", "--rate", "2000", "--then", how});
     EXPECT_EQ(outcome.exit_code, code) << outcome.err;
     EXPECT_NE(outcome.err.find("without cleaning up"), std::string::npos) << outcome.err;
     EXPECT_GT(kernels_in(folder.path() / "a.sqlite"), 100U);
@@ -119,7 +119,7 @@ TEST(Capture, ends_the_program_when_it_has_enough) {
 /// last, and the last must not be older than a few periods of the recorder.
 TEST(Capture, killing_loses_only_what_was_not_handed_over) {
   std::mt19937 random(11);
-  for (int round = 0; round < 6; ++round) {
+  for (int round = 0; round < 3; ++round) {
     const TemporaryFolder folder;
     const std::string log = (folder.path() / "a.log").string();
     const pid_t child = ::fork();
@@ -145,9 +145,9 @@ TEST(Capture, killing_loses_only_what_was_not_handed_over) {
 TEST(Capture, a_full_disk_ends_the_recording_and_not_the_program) {
   const TemporaryFolder folder;
   const std::string log = (folder.path() / "a.log").string();
-  const Outcome outcome =
-      run({"sh", "-c", "ulimit -f 200; exec \"$0\" --steps 30000 --seconds 0.3", fake_program},
-          {.environment = {"STRATA_CAPTURE=log=" + log + "\n"}});
+  const Outcome outcome = run_words(
+      {"sh", "-c", "ulimit -f 200; exec \"$0\" --steps 30000 --seconds 0.3", fake_program},
+      {.environment = {"STRATA_CAPTURE=log=" + log + "\n"}});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_NE(outcome.err.find("recording stopped"), std::string::npos) << outcome.err;
   const CaptureLog read = read_capture_log(log);
@@ -158,7 +158,7 @@ TEST(Capture, a_full_disk_ends_the_recording_and_not_the_program) {
 TEST(Capture, logs_of_ranks_become_one_file) {
   const TemporaryFolder folder;
   for (const char* rank : {"0", "1"}) {
-    const Outcome outcome = run(
+    const Outcome outcome = run_words(
         {fake_program, "--steps", "3"},
         {.environment = {std::string("RANK=") + rank,
                          "STRATA_CAPTURE=log=" + (folder.path() / "rank%r.log").string() + "\n"}});
@@ -180,7 +180,8 @@ TEST(Injection, takes_what_cupti_hands_out) {
   const std::string library_path = std::string("LD_LIBRARY_PATH=") + STRATA_FAKE_CUPTI;
   const auto inject = [&](std::vector<std::string> words, std::string more = "A=b") {
     words.insert(words.begin(), {STRATA_BINARY, "capture", "-o", "a.sqlite"});
-    return run_words(words, {.folder = folder.path(), .environment = {library_path, std::move(more)}});
+    return run_words(words,
+                     {.folder = folder.path(), .environment = {library_path, std::move(more)}});
   };
   const Outcome all = inject({"--", STRATA_FAKE_DRIVER_PROGRAM, "10", "4"});
   EXPECT_EQ(all.exit_code, 4) << all.err;
