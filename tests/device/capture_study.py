@@ -13,14 +13,15 @@ import sys
 import tarfile
 import time
 
-HERE = pathlib.Path(__file__).resolve().parent
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+PROGRAMS = ROOT / "python/studies"
 library, results = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
 logs = results / "logs"
 report = {"stages": []}
 
 
 def metrics_of(preset, session_index=0):
-    data = json.loads((HERE / "../../data/metrics/gh100.json").read_text())
+    data = json.loads((ROOT / "data/metrics/gh100.json").read_text())
     columns = {column["key"]: column for column in data["columns"]}
     session = next(p for p in data["presets"] if p["name"] == preset)["sessions"][session_index]
     names = next(s for s in data["sessions"] if s["name"] == session)["columns"]
@@ -56,7 +57,7 @@ def summary_of(file):
 
 def environment(name, settings):
     """What `strata capture` sets."""
-    variables = dict(os.environ, PYTHONPATH=str(HERE), PYTHONUNBUFFERED="1")
+    variables = dict(os.environ, PYTHONPATH=str(PROGRAMS), PYTHONUNBUFFERED="1")
     variables.pop("LD_LIBRARY_PATH", None)  # PyTorch brings its own libraries
     if settings is not None:
         lines = {"log": f"{logs}/{name}-%p.log", **settings}
@@ -95,8 +96,8 @@ def finish(stage, limit):
 
 
 PROFILER = {"waits_for_profiler": 1}
-TORCH = str(HERE / "capture_programs.py")
-JAX = str(HERE / "capture_jax.py")
+TORCH = str(PROGRAMS / "capture_programs.py")
+JAX = str(PROGRAMS / "capture_jax.py")
 
 
 def run(name, command, settings, limit):

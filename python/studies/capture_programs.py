@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that tests/device/capture_study.py watches: `capture_programs.py NAME [ARGUMENTS...]`.
+"""Programs that `strata reproduce capture --run` and tests/device/capture_run watch: `capture_programs.py NAME [ARGUMENTS...]`.
 
 Each prints one line of JSON at its end. Those that record only a part call the CUDA profiler's start and stop.
 """
@@ -113,7 +113,7 @@ def references(batches="16,32,64", steps=5):
 
 def layers(batch="32"):
     """Names of modules by strata_torch, forward and backward."""
-    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "python"))
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
     import strata_torch
 
     training = capture_networks.Training("resnet18", int(batch))
