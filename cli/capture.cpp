@@ -29,17 +29,6 @@ constexpr Argument capture_arguments[] = {
      .is_required = false,
      .repeats = true}};
 
-std::filesystem::path library_to_inject() {
-  if (const char* const path = std::getenv("STRATA_INJECT_LIBRARY")) {
-    if (std::filesystem::exists(path)) return std::filesystem::absolute(path);
-    fail(ErrorKind::environment, "STRATA_INJECT_LIBRARY: {} is not there", path);
-  }
-  if (const auto library = injected_library()) return *library;
-  fail(ErrorKind::environment,
-       "this build cannot watch programs: libstrata_inject.so is not beside strata nor in ../lib; "
-       "it is built where CUPTI's headers are (CUDA toolkit 13; see strata doctor)");
-}
-
 /// A folder for logs beside the file they become: the same disk, and nobody else's.
 class LogFolder {
  public:

@@ -3,12 +3,13 @@
 
 #include "strata/base/error.hpp"
 #include "strata/base/units.hpp"
+#include "strata/capture/launch_program.hpp"
 #include "strata/capture/log_path.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <cmath>
+#include <cstdlib>
 #include <ctime>
 
 namespace strata {
@@ -49,6 +50,17 @@ std::filesystem::path capture_file_of(const Arguments& given) {
   const std::int64_t rank = rank_of_process();
   return fmt::format("strata-capture-{:%Y%m%d-%H%M%S}{}.sqlite", fmt::localtime(std::time(nullptr)),
                      rank < 0 ? "" : fmt::format("-rank{}", rank));
+}
+
+std::filesystem::path library_to_inject() {
+  if (const char* const path = std::getenv("STRATA_INJECT_LIBRARY")) {
+    if (std::filesystem::exists(path)) return std::filesystem::absolute(path);
+    fail(ErrorKind::environment, "STRATA_INJECT_LIBRARY: {} is not there", path);
+  }
+  if (const auto library = injected_library()) return *library;
+  fail(ErrorKind::environment,
+       "this build cannot watch programs: libstrata_inject.so is not beside strata nor in ../lib; "
+       "it is built where CUPTI's headers are (CUDA toolkit 13; see strata doctor)");
 }
 
 }  // namespace strata

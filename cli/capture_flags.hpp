@@ -66,6 +66,8 @@ inline constexpr std::array capture_flags = {
 /// Errors (usage) say which flags do not go together.
 CaptureSettings settings_of(const Arguments& given);
 std::int64_t steps_of(const Arguments& given, const Flag& flag);
+/// What is loaded into programs. Errors (environment): it is not there.
+std::filesystem::path library_to_inject();
 /// Where the result goes.
 std::filesystem::path capture_file_of(const Arguments& given);
 

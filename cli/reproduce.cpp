@@ -2,6 +2,7 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/output.hpp"
+#include "cli/run_capture_study.hpp"
 #include "strata/base/embedded.hpp"
 #include "strata/base/error.hpp"
 #include "strata/report/chart/png.hpp"
@@ -9,7 +10,9 @@
 #include "strata/report/json_text.hpp"
 #include "strata/report/provenance.hpp"
 #include "strata/report/table.hpp"
+#include "strata/report/write_file.hpp"
 #include "strata/reproduce/analytical.hpp"
+#include "strata/reproduce/capture_study.hpp"
 #include "strata/reproduce/convolution.hpp"
 #include "strata/reproduce/roofline_study.hpp"
 #include "strata/reproduce/write_figures.hpp"
@@ -27,12 +30,13 @@
 namespace strata {
 namespace {
 
-constexpr std::string_view studies[] = {"analytical", "roofline", "convolution"};
+constexpr std::string_view studies[] = {"analytical", "roofline", "convolution", "capture"};
 
-constexpr Argument reproduce_arguments[] = {{.name = "STUDY",
-                                             .help = "analytical, roofline or convolution.",
-                                             .choices = studies,
-                                             .offer = Offer::choices}};
+constexpr Argument reproduce_arguments[] = {
+    {.name = "STUDY",
+     .help = "analytical, roofline, convolution or capture.",
+     .choices = studies,
+     .offer = Offer::choices}};
 constexpr Flag reproduce_json_flag{.name = "json",
                                    .value = "FILE",
                                    .help = "The findings as JSON; - is standard output.",
@@ -43,13 +47,14 @@ constexpr Flag reproduce_out_flag{
     .help = "Also writes the figures there: SVG, and their tables as CSV.",
     .offer = Offer::file};
 constexpr Flag reproduce_png_flag{.name = "png", .help = "With --out, the figures as PNG, too."};
-constexpr Flag reproduce_from_flag{
-    .name = "from",
-    .value = "FILE",
-    .help = "convolution: results of strata conv; else those that ship.",
-    .offer = Offer::file};
+constexpr Flag reproduce_from_flag{.name = "from",
+                                   .value = "FILE",
+                                   .help = "convolution, capture: results; else those that ship.",
+                                   .offer = Offer::file};
+constexpr Flag reproduce_run_flag{.name = "run",
+                                  .help = "capture: runs PyTorch and JAX on this GPU."};
 constexpr Flag reproduce_flags[] = {reproduce_out_flag, reproduce_png_flag, reproduce_from_flag,
-                                    reproduce_json_flag};
+                                    reproduce_run_flag, reproduce_json_flag};
 
 /// Who published what, and what "holds" means.
 struct Study {
@@ -81,6 +86,13 @@ Study convolution_study(const ConvResults& results) {
                   "K40c), beside the forward pass in {} on {}",
                   name_of(results.dtype), results.device),
       "where", "in the direction or within the range that the study saw"};
+}
+
+Study capture_study_of(const CaptureStudy& results) {
+  return {fmt::format("Performance Analysis of various Deep Learning Models on High Performance "
+                      "Computing Systems (nvprof on PyTorch, K80 and P40), beside {}: {}",
+                      results.device.empty() ? "no device" : results.device, results.about),
+          "network", "in the direction that the report saw"};
 }
 
 std::string table_of(const Study& study, const std::vector<Finding>& findings,
@@ -207,14 +219,42 @@ Reproduced convolution(const Arguments& given) {
   return {convolution_study(results), reproduce_convolution(results), {}};
 }
 
+/// Of --run, of --from (a study, or a folder of tests/device/capture_run), or as it ships.
+CaptureStudy stored_captures(const Arguments& given) {
+  if (given.has(reproduce_run_flag)) return run_capture_study();
+  if (const auto path = given.value(reproduce_from_flag)) {
+    if (std::filesystem::is_directory(*path)) return read_study_folder(*path);
+    return read_capture_study(text_of_file(std::string(*path)));
+  }
+  for (const EmbeddedFile& file : embedded_capture_studies()) {
+    if (file.name == "study") return read_capture_study(file.text);
+  }
+  fail(ErrorKind::environment,
+       "no results of the study ship with this program; make them on a computer with a GPU and "
+       "PyTorch by `strata reproduce capture --run`");
+}
+
+Reproduced captures(const Arguments& given) {
+  const CaptureStudy results = stored_captures(given);
+  if (const auto folder = given.value(reproduce_out_flag)) {
+    std::filesystem::create_directories(*folder);
+    write_file(std::filesystem::path(*folder) / "study.json", to_json(results));
+  }
+  return {capture_study_of(results), reproduce_capture(results), {}};
+}
+
 /// Flags that do not go with the study, and pictures that cannot be drawn, are refused before
 /// anything is computed.
-void check_flags(const Arguments& given, bool is_convolution) {
+void check_flags(const Arguments& given) {
+  const bool is_convolution = given.word(0) == "convolution";
+  const bool is_capture = given.word(0) == "capture";
+  if (given.has(reproduce_run_flag) && (!is_capture || given.has(reproduce_from_flag)))
+    fail(ErrorKind::usage, "--run goes with capture alone, and not with --from");
   if (is_convolution && (given.has(reproduce_out_flag) || given.has(reproduce_png_flag))) {
     fail(ErrorKind::usage,
          "--out and --png do not go with convolution; `strata conv --from FILE --plot` draws it");
   }
-  if (!is_convolution && given.has(reproduce_from_flag)) {
+  if (!is_convolution && !is_capture && given.has(reproduce_from_flag)) {
     fail(ErrorKind::usage, "--from does not go with {}, which computes", given.word(0));
   }
   if (given.has(reproduce_png_flag) && !given.has(reproduce_out_flag)) {
@@ -226,14 +266,18 @@ void check_flags(const Arguments& given, bool is_convolution) {
 int run_reproduce(const Request& request) {
   const Arguments& given = request.arguments;
   const std::string_view name = given.word(0);
-  check_flags(given, name == "convolution");
+  check_flags(given);
   const auto folder = given.value(reproduce_out_flag);
-  if (folder) make_figure_folder(*folder);
+  if (folder && name != "capture") make_figure_folder(*folder);
   const Reproduced result = name == "convolution" ? convolution(given)
+                            : name == "capture"   ? captures(given)
                             : name == "roofline"  ? roofline(folder.has_value())
                                                   : analytical(folder.has_value());
   const WantPng png = given.has(reproduce_png_flag) ? WantPng::yes : WantPng::no;
-  const std::string files = folder ? written(*folder, result.figures, png) : "";
+  std::string files;
+  if (folder && !result.figures.empty()) files = written(*folder, result.figures, png);
+  if (folder && name == "capture")
+    files = fmt::format("\nthe study is in {}/study.json\n", *folder);
   const auto path = given.value(reproduce_json_flag);
   if (path) write_output(*path, to_json(result.findings, {.command = request.command_line}));
   if (path != "-") print(to_text(result.study, result.findings, request.style) + files);

@@ -22,7 +22,7 @@ measure:   base graph cost training machine profile gpu
 capture:   base profile gpu
 roofline:  base machine profile
 explain:   base machine profile capture roofline
-reproduce: base graph zoo training machine profile predict measure roofline report
+reproduce: base graph zoo training machine profile predict measure capture roofline report
 report:    base graph importers zoo cost training machine profile predict sweep gpu measure capture roofline explain
 '
 

@@ -110,4 +110,8 @@ def references(batch=16):
 
 
 if __name__ == "__main__":
-    print(json.dumps({"cases": globals()[sys.argv[1]](*sys.argv[2:])}), flush=True)
+    answer = json.dumps({"cases": globals()[sys.argv[1]](*sys.argv[2:])})
+    print(answer, flush=True)
+    if "STRATA_STUDY_CASES" in os.environ:  # `strata reproduce capture --run` reads them there
+        with open(os.environ["STRATA_STUDY_CASES"], "w", encoding="utf-8") as file:
+            file.write(answer)
