@@ -9,8 +9,11 @@
 namespace strata {
 namespace {
 
-constexpr std::array<std::string_view, idle_causes> cause_names = {"launch", "copy", "sync",
-                                                                   "input",  "host", "unknown"};
+constexpr std::array<std::string_view, idle_causes> cause_names = {
+    "launch", "queued", "copy", "sync", "input", "host", "unknown"};
+
+/// What starting a kernel that is in the queue may take; more is waiting for something else.
+constexpr std::int64_t longest_start_ns = 10'000;
 
 /// Calls in which a thread waits for the device.
 bool is_waiting_call(std::string_view name) {
@@ -100,7 +103,11 @@ class IdleTimes {
     const TimeSpan before{gap.start_ns, launched};
     const TimeSpan after{launched, gap.end_ns};
     const std::int64_t copied_after = moves_.within(after);
-    add(IdleCause::launch, after.length_ns() - copied_after);
+    const std::int64_t starting = after.length_ns() - copied_after;
+    const bool was_queued = launch.time.end_ns <= gap.start_ns;
+    const std::int64_t by_launch = was_queued ? std::min(starting, longest_start_ns) : starting;
+    add(IdleCause::launch, by_launch);
+    add(IdleCause::queued, starting - by_launch);
     // Before the launch: copies first, then what the thread did, never more than there is.
     std::int64_t left = before.length_ns();
     const auto take = [&](IdleCause cause, std::int64_t ns) {

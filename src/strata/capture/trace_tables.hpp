@@ -106,13 +106,14 @@ struct MemoryRow {
 /// Why no kernel ran.
 enum class IdleCause : std::uint8_t {
   launch,  ///< the call that launches the next kernel is under way, or made
+  queued,  ///< it was launched long before, and waited for something that is not recorded
   copy,    ///< a copy or a fill ran
   sync,    ///< the thread that launches next waited for the device
   input,   ///< that thread waited for a batch of data
   host,    ///< that thread did something else
   unknown  ///< who launches next is not recorded
 };
-inline constexpr std::size_t idle_causes = 6;
+inline constexpr std::size_t idle_causes = 7;
 std::string_view name_of(IdleCause cause);
 
 struct DeviceRow {

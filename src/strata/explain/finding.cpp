@@ -36,6 +36,7 @@ constexpr FindingKind all_kinds[] = {
     {prediction_limit, "prediction-limit", "a limit, not a calibrated time", false},
     {host_gaps, "host-gaps", "the device waits while the host computes", true},
     {launch_gaps, "launch-gaps", "the device waits for launches", true},
+    {queued_kernels, "queued-kernels", "kernels wait in their queue while nothing runs", true},
     {sync_gaps, "sync-gaps", "the device waits because the host waited for it", true},
     {data_loader, "data-loader", "the device waits for data", true},
     {exposed_copies, "exposed-copies", "copies run while no kernel does", true},

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-/// What explain can find in a profile, and in a recording. The list is closed: each code has a row in finding.cpp and a
-/// page in docs/findings/, and a test compares the two.
+/// What explain can find in a profile, and in a recording. The list is closed: each code has a row
+/// in finding.cpp and a page in docs/findings/, and a test compares the two.
 namespace strata {
 
 enum class FindingCode : std::uint8_t {
@@ -37,6 +37,7 @@ enum class FindingCode : std::uint8_t {
   // of recordings
   host_gaps,
   launch_gaps,
+  queued_kernels,
   sync_gaps,
   data_loader,
   exposed_copies,

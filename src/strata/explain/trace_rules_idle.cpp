@@ -16,13 +16,17 @@ struct IdleRule {
 
 constexpr IdleRule idle_rules[] = {
     {IdleCause::host, FindingCode::host_gaps,
-     "the thread that launched next was not in a call of CUDA and not waiting for data",
+     "the thread that launched next did something else than launching or waiting",
      "give the host less to do per kernel: larger batches, fused operators (torch.compile), "
      "CUDA graphs; move logging and checks out of the step"},
     {IdleCause::launch, FindingCode::launch_gaps,
      "the call that launches the next kernel was under way or had just been made",
      "launch fewer and larger kernels: a larger batch, fused operators, or a CUDA graph of the "
      "step"},
+    {IdleCause::queued, FindingCode::queued_kernels,
+     "the next kernel was launched long before, but waited for an event, another stream, another "
+     "device, or for work that is not recorded",
+     "look at what its stream waits for; order independent work into streams of its own"},
     {IdleCause::sync, FindingCode::sync_gaps,
      "the thread that launched next was waiting for the device and could not launch ahead",
      "take out .item(), .cpu(), printing of tensors and synchronize() from the step; copy with "

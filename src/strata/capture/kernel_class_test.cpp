@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/capture/kernel_class.hpp"
+
+#include "strata/base/error.hpp"
+#include "strata/base/text.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+
+namespace strata {
+namespace {
+
+// tests/kernels/names.tsv: class, algorithm and pass were written down by reading the names.
+TEST(KernelClass, real_names_get_the_class_that_a_reader_gives_them) {
+  std::ifstream file(std::string(STRATA_SOURCE_DIR) + "/tests/kernels/names.tsv");
+  std::string line;
+  std::size_t names = 0;
+  std::set<std::string> classes;
+  while (std::getline(file, line)) {
+    if (line.starts_with('#')) continue;
+    const std::vector<std::string_view> cells = split(line, '\t');
+    ASSERT_EQ(cells.size(), 4U) << line;
+    const KernelClass found = class_of_kernel(cells[3]);
+    EXPECT_EQ(found.name, cells[0]) << cells[3];
+    EXPECT_EQ(found.algorithm, cells[1]) << cells[3];
+    EXPECT_EQ(found.pass, cells[2]) << cells[3];
+    classes.insert(found.name);
+    ++names;
+  }
+  EXPECT_GE(names, 120U);
+  EXPECT_EQ(classes.size(), kernel_class_names().size()) << "each class has a name in the list";
+}
+
+TEST(KernelClass, what_no_rule_fits_is_other) {
+  EXPECT_EQ(class_of_kernel("my_own_thing"), KernelClass{});
+  EXPECT_EQ(class_of_kernel("").name, "other");
+}
+
+std::string refusal(std::string_view text) {
+  try {
+    read_kernel_rules(text);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::input);
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(KernelClass, rules_that_cannot_work_are_refused_with_their_place) {
+  EXPECT_NE(refusal("{").find("not JSON"), std::string::npos);
+  EXPECT_NE(refusal(R"({"schema_version":1,"rules":[{"class":"gemmm","any":["a"],"example":"a"}]})")
+                .find("kernels.rules[0].class"),
+            std::string::npos);
+  EXPECT_NE(refusal(R"({"schema_version":1,"rules":[{"class":"gemm","any":["A"],"example":"a"}]})")
+                .find("lower case"),
+            std::string::npos);
+  EXPECT_NE(refusal(R"({"schema_version":1,"rules":[{"class":"gemm","any":["a"],"example":"b"}]})")
+                .find("does not fit"),
+            std::string::npos);
+  EXPECT_NE(refusal(R"({"schema_version":1,"rules":[{"class":"gemm","any":["a"],"example":"a"},
+                       {"class":"copy","any":["ab"],"example":"ab"}]})")
+                .find("another rule"),
+            std::string::npos);
+  EXPECT_NE(refusal(R"({"schema_version":1,"rules":[{"class":"gemm","example":"a"}]})")
+                .find("fits everything"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace strata
