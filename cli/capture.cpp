@@ -126,7 +126,7 @@ int exit_code_of_run(const CapturedRun& run, const CaptureSettings& settings) {
 int run_capture(const Request& request) {
   const Arguments& given = request.arguments;
   check_outputs(given, {&capture_out_flag, &capture_json_flag, &capture_trace_flag});
-  const CaptureSettings settings = settings_of(given);
+  const CaptureSettings settings = capture_settings_of(given);
   const std::filesystem::path file = capture_file_of(given);
   if (given.has(capture_merge_flag)) return merge_logs(request, file);
   const std::vector<std::string>& command = given.words();

@@ -20,7 +20,7 @@ std::int64_t steps_of(const Arguments& given, const Flag& flag) {
   return parse_whole_number(*text, fmt::format("--{}", flag.name), 0, 1'000'000'000);
 }
 
-CaptureSettings settings_of(const Arguments& given) {
+CaptureSettings capture_settings_of(const Arguments& given) {
   CaptureSettings settings;
   if (const auto text = given.value(capture_duration_flag)) {
     const bool is_bare = !text->empty() && text->back() >= '0' && text->back() <= '9';

@@ -64,7 +64,7 @@ inline constexpr std::array capture_flags = {
     capture_keep_flag,  capture_dry_run_flag};
 
 /// Errors (usage) say which flags do not go together.
-CaptureSettings settings_of(const Arguments& given);
+CaptureSettings capture_settings_of(const Arguments& given);
 std::int64_t steps_of(const Arguments& given, const Flag& flag);
 /// What is loaded into programs. Errors (environment): it is not there.
 std::filesystem::path library_to_inject();

@@ -245,7 +245,7 @@ Reproduced captures(const Arguments& given) {
 
 /// Flags that do not go with the study, and pictures that cannot be drawn, are refused before
 /// anything is computed.
-void check_flags(const Arguments& given) {
+void check_reproduce_flags(const Arguments& given) {
   const bool is_convolution = given.word(0) == "convolution";
   const bool is_capture = given.word(0) == "capture";
   if (given.has(reproduce_run_flag) && (!is_capture || given.has(reproduce_from_flag)))
@@ -266,7 +266,7 @@ void check_flags(const Arguments& given) {
 int run_reproduce(const Request& request) {
   const Arguments& given = request.arguments;
   const std::string_view name = given.word(0);
-  check_flags(given);
+  check_reproduce_flags(given);
   const auto folder = given.value(reproduce_out_flag);
   if (folder && name != "capture") make_figure_folder(*folder);
   const Reproduced result = name == "convolution" ? convolution(given)

@@ -3,8 +3,8 @@
 # strangers: it brings its C++ run time with it, shows nothing but its two entry points, and links neither CUPTI nor
 # CUDA but takes those that the program has. Built where CUPTI's headers are.
 function(strata_add_injected_library)
-  if(NOT cupti IN_LIST STRATA_PRESENT_PARTS)
-    return()
+  if(NOT cupti IN_LIST STRATA_PRESENT_PARTS OR STRATA_SANITIZE OR STRATA_FUZZ)
+    return()  # an instrumented library needs a program that is instrumented, too
   endif()
   set(inject "${PROJECT_SOURCE_DIR}/src/strata/capture/inject")
   file(GLOB sources CONFIGURE_DEPENDS "${inject}/*.cpp")

@@ -103,10 +103,8 @@ void CaptureSession::run() {
 void CaptureSession::fetch(bool all) {
   const std::lock_guard lock(source_mutex_);
   if (is_over_) return;
-  if (must_stop_.exchange(false)) {
-    source_.flush(true);
-    source_.stop_recording();
-  }
+  // Not all: kernels that still run would come without their times. They come when they are done.
+  if (must_stop_.exchange(false)) source_.stop_recording();
   source_.flush(all);
   if (log_.hand_over()) return;
   is_over_ = true;
@@ -118,8 +116,13 @@ void CaptureSession::finish() {
   {
     const std::lock_guard lock(source_mutex_);
     if (is_over_) return;
-    source_.flush(true);
     source_.stop_recording();
+    // What was launched by now gets some time to run; what is still not done has no end to record.
+    for (int turn = 0; turn < 5; ++turn) {
+      source_.flush(false);
+      std::this_thread::sleep_for(period);
+    }
+    source_.flush(true);
     is_over_ = true;
     log_.end(LogState::finished, settings_.ends_program ? "as asked, the program was ended with it"
                                                         : "as asked; the program went on");

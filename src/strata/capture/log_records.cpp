@@ -82,30 +82,30 @@ SyncKind log_sync_kind(std::uint32_t kind) {
   }
 }
 
-constexpr std::uint64_t latest_ns = std::uint64_t{1} << 62;  // the year 2116
+constexpr std::uint64_t latest_log_ns = std::uint64_t{1} << 62;  // the year 2116
 
 std::int64_t log_bytes(std::uint64_t bytes) {
-  return bytes < latest_ns ? static_cast<std::int64_t>(bytes) : unknown_bytes;
+  return bytes < latest_log_ns ? static_cast<std::int64_t>(bytes) : unknown_bytes;
 }
 
 }  // namespace
 
 LogRecords::LogRecords(Recording& recording, const LogPage& page)
     : recording_(recording), clock_offset_ns_(0) {
-  if (page.unix_ns < latest_ns && page.recorder_ns < latest_ns)
+  if (page.unix_ns < latest_log_ns && page.recorder_ns < latest_log_ns)
     clock_offset_ns_ =
         static_cast<std::int64_t>(page.unix_ns) - static_cast<std::int64_t>(page.recorder_ns);
 }
 
 std::int64_t LogRecords::time(std::uint64_t recorder_ns) {
   const std::int64_t at =
-      static_cast<std::int64_t>(std::min(recorder_ns, latest_ns)) + clock_offset_ns_;
+      static_cast<std::int64_t>(std::min(recorder_ns, latest_log_ns)) + clock_offset_ns_;
   last_ns_ = std::max(last_ns_, at);
   return at;
 }
 
 bool LogRecords::span(std::uint64_t start_ns, std::uint64_t end_ns, TimeSpan& out) {
-  if (end_ns < start_ns || end_ns >= latest_ns) return false;
+  if (end_ns < start_ns || end_ns >= latest_log_ns) return false;
   out = {time(start_ns), time(end_ns)};
   return true;
 }
@@ -159,10 +159,11 @@ bool LogRecords::add(LogHead head, std::span<const char> bytes) {
     }
     case LogKind::lost: {
       LogLost lost;
-      if (!copy_record(bytes, lost) || lost.records > latest_ns) return false;
+      if (!copy_record(bytes, lost) || lost.records > latest_log_ns) return false;
       std::int64_t& sum = lost.head.value == 1 ? untimed_ : lost_;
       const auto records = static_cast<std::int64_t>(lost.records);
-      if (sum > static_cast<std::int64_t>(latest_ns) - records) return false;  // nobody loses more
+      if (sum > static_cast<std::int64_t>(latest_log_ns) - records)
+        return false;  // nobody loses more
       sum += records;
       return true;
     }

@@ -70,17 +70,17 @@ void keep_kernels(Recording& recording, const KeptWork& is_kept) {
 }
 
 /// One kernel of the sequence: what it is, and when it was asked for.
-struct Launch {
+struct KernelLaunch {
   std::int64_t at_ns;
   std::uint32_t key;
 };
 
-std::vector<Launch> launches_of(const Recording& recording) {
+std::vector<KernelLaunch> launches_of(const Recording& recording) {
   std::unordered_map<std::uint64_t, std::int64_t> call_times;
   for (const ApiRecord& call : recording.calls)
     call_times.try_emplace(call.correlation, call.time.start_ns);
   std::map<std::tuple<NameId, std::array<std::uint32_t, 3>>, std::uint32_t> keys;
-  std::vector<Launch> launches;
+  std::vector<KernelLaunch> launches;
   launches.reserve(recording.kernels.size());
   for (const KernelRecord& kernel : recording.kernels) {
     const auto call = call_times.find(kernel.correlation);
@@ -90,7 +90,7 @@ std::vector<Launch> launches_of(const Recording& recording) {
     launches.push_back({at, key.first->second});
   }
   std::stable_sort(launches.begin(), launches.end(),
-                   [](const Launch& a, const Launch& b) { return a.at_ns < b.at_ns; });
+                   [](const KernelLaunch& a, const KernelLaunch& b) { return a.at_ns < b.at_ns; });
   return launches;
 }
 
@@ -101,7 +101,7 @@ struct Repetition {
   std::size_t length = 0;  ///< at least two periods; 0: none
 };
 
-Repetition longest_run(const std::vector<Launch>& launches, std::size_t period) {
+Repetition longest_run(const std::vector<KernelLaunch>& launches, std::size_t period) {
   Repetition best{period, 0, 0};
   std::size_t run = 0;
   for (std::size_t i = period; i < launches.size(); ++i) {
@@ -114,7 +114,7 @@ Repetition longest_run(const std::vector<Launch>& launches, std::size_t period) 
 
 /// Distances at which the same kernel comes again, the commonest first: the period of an iteration
 /// is the distance of every kernel that it launches once.
-std::vector<std::size_t> likely_periods(const std::vector<Launch>& launches) {
+std::vector<std::size_t> likely_periods(const std::vector<KernelLaunch>& launches) {
   constexpr std::size_t most = 32;
   std::unordered_map<std::uint32_t, std::size_t> last;
   std::unordered_map<std::size_t, std::size_t> weights;
@@ -136,7 +136,8 @@ std::vector<std::size_t> likely_periods(const std::vector<Launch>& launches) {
 
 /// Where in the period an iteration begins: behind the longest pause between launches, as the host
 /// prepares the next one there.
-std::size_t begin_of_period(const std::vector<Launch>& launches, const Repetition& repetition) {
+std::size_t begin_of_period(const std::vector<KernelLaunch>& launches,
+                            const Repetition& repetition) {
   std::vector<std::int64_t> pauses(repetition.period, 0);
   for (std::size_t i = 1; i < repetition.length; ++i) {
     const std::size_t at = repetition.first + i;
@@ -166,7 +167,7 @@ void keep_windows(Recording& recording, std::span<const TimeSpan> windows) {
 }
 
 std::vector<TimeSpan> repeated_steps(const Recording& recording) {
-  const std::vector<Launch> launches = launches_of(recording);
+  const std::vector<KernelLaunch> launches = launches_of(recording);
   Repetition best;
   for (const std::size_t period : likely_periods(launches)) {
     const Repetition found = longest_run(launches, period);
