@@ -26,7 +26,7 @@ void say_of_counters(const std::string& sentence) {
 /// run recorded.
 std::string chip_of(const std::vector<Recording>& recordings) {
   for (const Recording& recording : recordings) {
-    for (const DeviceInfo& device : recording.process.devices) {
+    for (const RecordedDevice& device : recording.process.devices) {
       switch (device.compute_major * 10 + device.compute_minor) {
         case 75: return "TU102";
         case 80: return "GA100";

@@ -58,7 +58,7 @@ void run_program_of_study(const StudyFolder& folder, const std::vector<std::stri
     print_to_stderr(fmt::format("strata reproduce: {}\n", sentence));
   for (const auto& entry : std::filesystem::directory_iterator(logs)) {
     const CaptureLog log = read_capture_log(entry.path());
-    for (const DeviceInfo& device : log.recording.process.devices)
+    for (const RecordedDevice& device : log.recording.process.devices)
       if (study.device.empty()) study.device = device.name;
     study.about = log.recording.process.date;
     for (CaptureCase& one :

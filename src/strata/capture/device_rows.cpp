@@ -190,7 +190,7 @@ void add_device_rows(const TraceInput& input, TraceTables& tables) {
   for (auto& [device, work] : devices) {
     DeviceRow row;
     row.device = device;
-    if (const DeviceInfo* info = device_of(recording.process, device)) row.name = info->name;
+    if (const RecordedDevice* info = device_of(recording.process, device)) row.name = info->name;
     row.kernels = static_cast<std::int64_t>(work.kernels.size());
     std::stable_sort(work.kernels.begin(), work.kernels.end(), [&](std::size_t a, std::size_t b) {
       return recording.kernels[a].time.start_ns < recording.kernels[b].time.start_ns;

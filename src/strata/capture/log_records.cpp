@@ -322,8 +322,8 @@ bool LogRecords::add_overhead(std::span<const char> bytes) {
 bool LogRecords::add_device(std::span<const char> bytes) {
   LogDevice device;
   if (!copy_record(bytes, device)) return false;
-  std::vector<DeviceInfo>& devices = recording_.process.devices;
-  const auto same = std::find_if(devices.begin(), devices.end(), [&](const DeviceInfo& one) {
+  std::vector<RecordedDevice>& devices = recording_.process.devices;
+  const auto same = std::find_if(devices.begin(), devices.end(), [&](const RecordedDevice& one) {
     return one.id == device.head.value;
   });
   if (same != devices.end()) return true;

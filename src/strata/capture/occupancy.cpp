@@ -13,7 +13,7 @@ constexpr std::int64_t shared_of_the_system = 1024;  // per block, from compute 
 
 /// The most blocks that a multiprocessor holds, by compute capability (CUDA C++ Programming Guide,
 /// "Technical Specifications per Compute Capability").
-std::int64_t most_blocks(const DeviceInfo& device) {
+std::int64_t most_blocks(const RecordedDevice& device) {
   const int capability = 10 * device.compute_major + device.compute_minor;
   if (capability == 75 || capability == 86 || capability == 87) return 16;
   if (capability == 89) return 24;
@@ -26,14 +26,14 @@ std::string_view name_of(OccupancyLimit limit) {
   return limit_names[static_cast<std::size_t>(limit)];
 }
 
-const DeviceInfo* device_of(const ProcessInfo& process, std::uint32_t device) {
-  for (const DeviceInfo& info : process.devices) {
+const RecordedDevice* device_of(const ProcessInfo& process, std::uint32_t device) {
+  for (const RecordedDevice& info : process.devices) {
     if (info.id == device) return &info;
   }
   return nullptr;
 }
 
-std::optional<Occupancy> occupancy_of(const KernelRecord& kernel, const DeviceInfo& device) {
+std::optional<Occupancy> occupancy_of(const KernelRecord& kernel, const RecordedDevice& device) {
   const std::uint64_t threads =
       std::uint64_t{kernel.block[0]} * kernel.block[1] * std::max(1U, kernel.block[2]);
   // AMD counts other resources, which traces do not carry.

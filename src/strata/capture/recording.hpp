@@ -139,7 +139,7 @@ struct CounterValues {
   std::vector<double> values;
 };
 
-struct DeviceInfo {
+struct RecordedDevice {
   std::uint32_t id = 0;
   std::string name;               ///< "NVIDIA H200"
   std::int64_t memory_bytes = 0;  ///< 0: not known, as everything that follows
@@ -164,7 +164,7 @@ struct ProcessInfo {
   bool clock_is_unix = false;
   bool kernels_were_serialised = false;  ///< counters were read: durations hold, gaps do not
   bool has_times = true;                 ///< start and end mean something (not in Nsight Compute's)
-  std::vector<DeviceInfo> devices;
+  std::vector<RecordedDevice> devices;
 };
 
 struct Recording {

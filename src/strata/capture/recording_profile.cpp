@@ -141,7 +141,8 @@ Profile profile_of(const Recording& recording) {
   Profile profile = ProfileMaker(recording).make();
   profile.subject.network = recording.process.command;
   profile.subject.title = recording.process.command;
-  if (const DeviceInfo* device = device_of(recording.process, recording.kernels.front().device)) {
+  if (const RecordedDevice* device =
+          device_of(recording.process, recording.kernels.front().device)) {
     profile.subject.machine_title = device->name;
   }
   return profile;

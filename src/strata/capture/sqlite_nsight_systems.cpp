@@ -276,7 +276,7 @@ class NsightReader {
   }
 
   void read_target() {
-    std::vector<DeviceInfo> devices;
+    std::vector<RecordedDevice> devices;
     TableRows rows(
         database_, "TARGET_INFO_GPU",
         {"cuDevice", "id", "name", "totalMemory", "smCount", "computeMajor", "computeMinor",
@@ -286,7 +286,7 @@ class NsightReader {
           std::clamp<std::int64_t>(rows.number_or(column, 0), 0, 0x7fffffff));
     };
     while (rows.next() && devices.size() < most_targets) {
-      DeviceInfo device;
+      RecordedDevice device;
       device.id = static_cast<std::uint32_t>(rows.number(0) ? whole(0) : whole(1));
       device.name = printable(rows.text(2));
       device.memory_bytes = std::max<std::int64_t>(0, rows.number_or(3, 0));

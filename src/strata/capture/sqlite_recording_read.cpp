@@ -108,7 +108,7 @@ class OwnReader {
           std::clamp<std::int64_t>(rows.number_or(column, 0), 0, INT32_MAX));
     };
     while (rows.next()) {
-      DeviceInfo device;
+      RecordedDevice device;
       device.id = static_cast<std::uint32_t>(small(1));
       device.name = printable(rows.text(2));
       device.memory_bytes = std::max<std::int64_t>(0, rows.number_or(3, 0));

@@ -69,7 +69,7 @@ void write_devices(const CaptureDatabase& database, std::span<const Recording> r
       "shared_bytes_per_multiprocessor INTEGER)");
   CaptureStatement insert(database, "INSERT INTO devices VALUES (?,?,?,?,?,?,?,?,?,?,?)");
   for (std::size_t process = 0; process < recordings.size(); ++process) {
-    for (const DeviceInfo& device : recordings[process].process.devices) {
+    for (const RecordedDevice& device : recordings[process].process.devices) {
       insert.bind(1, static_cast<std::int64_t>(process));
       insert.bind(2, device.id);
       insert.bind_text(3, device.name);

@@ -82,7 +82,7 @@ void add_kernel_rows(const TraceInput& input, TraceTables& tables) {
     row.time.add(length);
     tables.kernels.add(length);
     by_class[{row.kernel_class.name, row.kernel_class.algorithm}].add(length);
-    const DeviceInfo* device = device_of(recording.process, kernel.device);
+    const RecordedDevice* device = device_of(recording.process, kernel.device);
     const std::uint64_t blocks =
         std::uint64_t{kernel.grid[0]} * kernel.grid[1] * std::max(1U, kernel.grid[2]);
     if (device != nullptr && blocks > 0 &&
@@ -92,7 +92,7 @@ void add_kernel_rows(const TraceInput& input, TraceTables& tables) {
     }
   }
   for (KernelRow& row : tables.by_kernel) {
-    if (const DeviceInfo* device = device_of(recording.process, row.longest.device))
+    if (const RecordedDevice* device = device_of(recording.process, row.longest.device))
       row.occupancy = occupancy_of(row.longest, *device);
   }
   for (const auto& [key, time] : by_class) tables.by_class.push_back({key.first, key.second, time});

@@ -172,8 +172,8 @@ std::string_view name_of(MemoryPlace place);
 
 /// How many warps of a multiprocessor the launch can fill; nothing where the device or the launch
 /// is not described.
-std::optional<Occupancy> occupancy_of(const KernelRecord& kernel, const DeviceInfo& device);
+std::optional<Occupancy> occupancy_of(const KernelRecord& kernel, const RecordedDevice& device);
 
-const DeviceInfo* device_of(const ProcessInfo& process, std::uint32_t device);
+const RecordedDevice* device_of(const ProcessInfo& process, std::uint32_t device);
 
 }  // namespace strata

@@ -186,7 +186,7 @@ class RecordingTimeline {
 
   void write_names() {
     for (const auto& [device, process] : processes_) {
-      const DeviceInfo* info = device_of(recording_.process, device);
+      const RecordedDevice* info = device_of(recording_.process, device);
       text_.name_process(
           process, device == unknown_device
                        ? std::string("device")

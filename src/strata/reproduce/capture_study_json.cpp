@@ -149,7 +149,7 @@ CaptureStudy read_study_folder(const std::filesystem::path& folder) {
         const std::filesystem::path path = folder / log;
         if (!std::filesystem::exists(path)) continue;
         const CaptureLog read = read_capture_log(path);
-        for (const DeviceInfo& device : read.recording.process.devices) {
+        for (const RecordedDevice& device : read.recording.process.devices) {
           if (!study.device.empty()) break;
           study.device = device.name;
           study.about = fmt::format("{}, driver for CUDA {}.{}, CUPTI {}",

@@ -278,7 +278,7 @@ class TraceReader {
   }
 
   void device_field(const Scalar& value) {
-    DeviceInfo& device = recording_.process.devices.back();
+    RecordedDevice& device = recording_.process.devices.back();
     if (other_key_ == "name") device.name = printable(value.text.substr(0, 256));
     const std::optional<std::int64_t> whole = value.whole();
     if (!whole || *whole < 0) return;
