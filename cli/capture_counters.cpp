@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 namespace strata {
@@ -73,11 +74,26 @@ class CounterLogs {
   std::filesystem::path path_;
 };
 
+/// What CUPTI's refusal means, from the number at the end of a note: "… (35)".
+std::string reason_in_notes(const CapturedRun& run) {
+  for (const CaptureLog& log : run.logs) {
+    for (const std::string& note : log.recording.notes) {
+      const std::size_t open = note.rfind('(');
+      int status = 0;
+      if (open == std::string::npos) continue;
+      std::from_chars(note.data() + open + 1, note.data() + note.size(), status);
+      if (const std::string_view advice = profiler_advice(status); !advice.empty())
+        return fmt::format("; {}", advice);
+    }
+  }
+  return "";
+}
+
 void join_run(CapturedRun& run, std::vector<Recording>& recordings) {
   const auto has_kernels = [](const CaptureLog& log) { return !log.recording.kernels.empty(); };
   const auto counted = std::find_if(run.logs.begin(), run.logs.end(), has_kernels);
   if (counted == run.logs.end())
-    fail(ErrorKind::environment, "no kernel was counted; {}", counter_permission_advice());
+    fail(ErrorKind::environment, "no kernel was counted{}", reason_in_notes(run));
   // Processes are matched in order: their numbers differ from run to run.
   std::size_t process = 0;
   for (auto log = counted; log != run.logs.end(); ++log) {
