@@ -24,7 +24,7 @@ namespace {
 
 constexpr Argument capture_arguments[] = {
     {.name = "PROGRAM",
-     .help = "Behind --: the program to run and its arguments; with --merge, logs.",
+     .help = "Behind --, with its arguments; with --merge, logs.",
      .offer = Offer::file,
      .is_required = false,
      .repeats = true}};

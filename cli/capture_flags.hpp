@@ -14,12 +14,11 @@ inline constexpr std::array<std::string_view, 2> capture_starts = {"now", "profi
 inline constexpr std::array<std::string_view, 5> capture_presets = {"roofline", "efficiency",
                                                                     "stalls", "paper", "full"};
 
-inline constexpr Flag capture_out_flag{
-    .name = "out",
-    .letter = 'o',
-    .value = "FILE",
-    .help = "The result, an SQLite file; %p, %h, %r: process, host, rank.",
-    .offer = Offer::file};
+inline constexpr Flag capture_out_flag{.name = "out",
+                                       .letter = 'o',
+                                       .value = "FILE",
+                                       .help = "The recording; %p, %h, %r: process, host, rank.",
+                                       .offer = Offer::file};
 inline constexpr Flag capture_duration_flag{
     .name = "duration", .value = "S", .help = "Records for S seconds from its beginning."};
 inline constexpr Flag capture_kill_flag{.name = "kill",

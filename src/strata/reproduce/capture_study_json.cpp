@@ -82,6 +82,25 @@ void add_timed_cases(const StudyJson& answer, const std::filesystem::path& log,
   }
 }
 
+/// Every log says on what it ran; those of the study hold cases.
+void add_log(std::string_view stage, const StudyJson& answer, const std::filesystem::path& path,
+             CaptureStudy& study) {
+  const CaptureLog log = read_capture_log(path);
+  const std::vector<RecordedDevice>& devices = log.recording.process.devices;
+  if (study.device.empty() && !devices.empty()) {
+    study.device = devices.front().name;
+    study.about =
+        fmt::format("{}, driver for CUDA {}.{}, CUPTI {}", log.recording.process.date,
+                    log.driver_version / 1000, log.driver_version % 1000 / 10, log.cupti_version);
+  }
+  if (!stage.starts_with("study") && !stage.starts_with("references") && !stage.starts_with("jax"))
+    return;
+  std::vector<CaptureCase> cases =
+      cases_of_ranges([&] { return read_capture_log(path).recording; });
+  std::move(cases.begin(), cases.end(), std::back_inserter(study.cases));
+  add_timed_cases(answer, path, study.cases);
+}
+
 template <class Read>
 auto as_input(const Read& read) {
   try {
@@ -143,23 +162,8 @@ CaptureStudy read_study_folder(const std::filesystem::path& folder) {
       const StudyJson& answer = stage.at("answer");
       if (name.starts_with("overhead-") && answer.is_object())
         study.overheads.push_back(overhead_of_json(name.substr(9), answer));
-      if (!name.starts_with("study") && !name.starts_with("references") && !name.starts_with("jax"))
-        continue;
       for (const auto& [log, summary] : stage.at("logs").items()) {
-        const std::filesystem::path path = folder / log;
-        if (!std::filesystem::exists(path)) continue;
-        const CaptureLog read = read_capture_log(path);
-        for (const RecordedDevice& device : read.recording.process.devices) {
-          if (!study.device.empty()) break;
-          study.device = device.name;
-          study.about = fmt::format("{}, driver for CUDA {}.{}, CUPTI {}",
-                                    read.recording.process.date, read.driver_version / 1000,
-                                    read.driver_version % 1000 / 10, read.cupti_version);
-        }
-        std::vector<CaptureCase> cases =
-            cases_of_ranges([&] { return read_capture_log(path).recording; });
-        std::move(cases.begin(), cases.end(), std::back_inserter(study.cases));
-        add_timed_cases(answer, path, study.cases);
+        if (std::filesystem::exists(folder / log)) add_log(name, answer, folder / log, study);
       }
     }
     return study;
