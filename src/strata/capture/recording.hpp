@@ -141,7 +141,7 @@ struct CounterValues {
 
 struct RecordedDevice {
   std::uint32_t id = 0;
-  std::string name;               ///< "NVIDIA H200"
+  std::string name = {};
   std::int64_t memory_bytes = 0;  ///< 0: not known, as everything that follows
   std::int32_t multiprocessors = 0;
   std::int32_t compute_major = 0;

@@ -14,16 +14,12 @@ namespace {
 
 constexpr int longest_value_bytes = 64 << 20;
 
-ErrorKind kind_of_status(int status) {
+ErrorKind kind_of_status(int status, bool is_read) {
   switch (status & 0xff) {
-    case SQLITE_CANTOPEN:
     case SQLITE_IOERR:
     case SQLITE_NOMEM:
-    case SQLITE_FULL:
-    case SQLITE_PERM:
-    case SQLITE_READONLY:
     case SQLITE_BUSY: return ErrorKind::environment;
-    default: return ErrorKind::input;
+    default: return is_read ? ErrorKind::input : ErrorKind::environment;
   }
 }
 
@@ -64,12 +60,13 @@ CaptureDatabase CaptureDatabase::create(const std::filesystem::path& path) {
 }
 
 CaptureDatabase::CaptureDatabase(CaptureDatabase&& other) noexcept
-    : handle_(std::exchange(other.handle_, nullptr)) {}
+    : handle_(std::exchange(other.handle_, nullptr)), is_read_(other.is_read_) {}
 
 CaptureDatabase::~CaptureDatabase() { sqlite3_close(handle_); }
 
 /// A file of a stranger may hold views, triggers and functions; none of them runs.
-void CaptureDatabase::make_safe() const {
+void CaptureDatabase::make_safe() {
+  is_read_ = true;
   sqlite3_db_config(handle_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(handle_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   sqlite3_db_config(handle_, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
@@ -81,7 +78,7 @@ void CaptureDatabase::make_safe() const {
 
 void CaptureDatabase::fail_here() const {
   const int status = handle_ == nullptr ? SQLITE_NOMEM : sqlite3_errcode(handle_);
-  fail(kind_of_status(status), "the database cannot be used: {}",
+  fail(kind_of_status(status, is_read_), "the database cannot be used: {}",
        handle_ == nullptr ? "no memory" : sqlite3_errmsg(handle_));
 }
 

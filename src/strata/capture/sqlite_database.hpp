@@ -35,9 +35,10 @@ class CaptureDatabase {
 
  private:
   CaptureDatabase() = default;
-  void make_safe() const;
+  void make_safe();
 
   sqlite3* handle_ = nullptr;
+  bool is_read_ = false;  ///< a file that cannot be used is the file's fault then
 };
 
 class CaptureStatement {

@@ -25,7 +25,7 @@ void find_trust(const TraceSubject& subject, TraceFindings& found) {
         {"records lost", static_cast<double>(tables.lost_records), Measure::count});
     found.push_back(std::move(finding));
   }
-  const double overhead_s = seconds_of(tables.overhead_ns);
+  const double overhead_s = trace_seconds(tables.overhead_ns);
   if (subject.is_noticeable(overhead_s)) {
     ProfileFinding finding = subject.finding(
         FindingCode::recorder_overhead, 0,
@@ -42,7 +42,7 @@ void find_trust(const TraceSubject& subject, TraceFindings& found) {
 
 TraceSubject::TraceSubject(const TraceTables& tables, const Machine* machine)
     : tables_(tables), machine_(machine) {
-  for (const DeviceRow& device : tables.devices) whole_s_ += seconds_of(device.span_ns);
+  for (const DeviceRow& device : tables.devices) whole_s_ += trace_seconds(device.span_ns);
 }
 
 bool TraceSubject::is_noticeable(double cost_s) const {
@@ -60,7 +60,7 @@ ProfileFinding TraceSubject::finding(FindingCode code, double cost_s, std::strin
   return finding;
 }
 
-double seconds_of(std::int64_t ns) { return 1e-9 * static_cast<double>(ns); }
+double trace_seconds(std::int64_t ns) { return 1e-9 * static_cast<double>(ns); }
 
 std::string share_text(double part, double whole) {
   const double share = whole > 0 ? 100 * part / whole : 0;

@@ -31,7 +31,7 @@ void find_slow(const TraceSubject& subject, const CopyRow& row, TraceFindings& f
   const std::optional<double> ceiling = copy_ceiling(row, *subject.machine());
   if (!ceiling || row.bytes_per_s() >= slow_share * *ceiling) return;
   const double least_s = static_cast<double>(row.bytes) / *ceiling;
-  const double cost_s = seconds_of(row.known_ns) - least_s;
+  const double cost_s = trace_seconds(row.known_ns) - least_s;
   if (!subject.is_noticeable(cost_s)) return;
   ProfileFinding finding = subject.finding(
       FindingCode::slow_copies, cost_s,
@@ -53,7 +53,7 @@ void find_pageable(const TraceSubject& subject, TraceFindings& found) {
   std::int64_t calls = 0;
   for (const CopyRow& row : subject.tables().by_copy) {
     if (!crosses_link(row) || !touches(row, MemoryPlace::pageable)) continue;
-    cost_s += seconds_of(row.time.total_ns);
+    cost_s += trace_seconds(row.time.total_ns);
     bytes += row.bytes;
     calls += row.time.calls;
   }
@@ -74,7 +74,7 @@ void find_small(const TraceSubject& subject, TraceFindings& found) {
   std::int64_t small = 0;
   std::int64_t all = 0;
   for (const CopyRow& row : subject.tables().by_copy) {
-    cost_s += seconds_of(row.small_ns);
+    cost_s += trace_seconds(row.small_ns);
     small += row.small_calls;
     all += row.time.calls;
   }
@@ -95,9 +95,9 @@ void find_overlap(const TraceSubject& subject, TraceFindings& found) {
   double exposed_s = 0;
   double at_once_s = 0;
   for (const DeviceRow& device : subject.tables().devices) {
-    busy_s += seconds_of(device.copy_busy_ns);
-    exposed_s += seconds_of(device.copy_exposed_ns);
-    at_once_s += seconds_of(device.copies_at_once_ns);
+    busy_s += trace_seconds(device.copy_busy_ns);
+    exposed_s += trace_seconds(device.copy_exposed_ns);
+    at_once_s += trace_seconds(device.copies_at_once_ns);
   }
   if (subject.is_noticeable(exposed_s)) {
     ProfileFinding finding = subject.finding(
@@ -113,7 +113,7 @@ void find_overlap(const TraceSubject& subject, TraceFindings& found) {
   const auto time_of = [&](CopyKind kind) {
     double sum = 0;
     for (const CopyRow& row : subject.tables().by_copy)
-      sum += row.kind == kind ? seconds_of(row.time.total_ns) : 0;
+      sum += row.kind == kind ? trace_seconds(row.time.total_ns) : 0;
     return sum;
   };
   // The two directions have an engine each: what the shorter one takes could be hidden.

@@ -38,7 +38,7 @@ constexpr IdleRule idle_rules[] = {
 double idle_s(const TraceTables& tables, IdleCause cause) {
   double sum = 0;
   for (const DeviceRow& device : tables.devices)
-    sum += seconds_of(device.idle_ns[static_cast<std::size_t>(cause)]);
+    sum += trace_seconds(device.idle_ns[static_cast<std::size_t>(cause)]);
   return sum;
 }
 
@@ -46,8 +46,8 @@ void find_collectives(const TraceSubject& subject, TraceFindings& found) {
   double exposed_s = 0;
   double busy_s = 0;
   for (const DeviceRow& device : subject.tables().devices) {
-    exposed_s += seconds_of(device.collective_exposed_ns);
-    busy_s += seconds_of(device.collective_busy_ns);
+    exposed_s += trace_seconds(device.collective_exposed_ns);
+    busy_s += trace_seconds(device.collective_busy_ns);
   }
   if (!subject.is_noticeable(exposed_s)) return;
   ProfileFinding finding = subject.finding(
@@ -69,7 +69,7 @@ void find_idle(const TraceSubject& subject, TraceFindings& found) {
   double all_s = 0;
   for (const DeviceRow& device : tables.devices) {
     gaps += device.gaps;
-    all_s += seconds_of(device.all_idle_ns());
+    all_s += trace_seconds(device.all_idle_ns());
   }
   for (const IdleRule& rule : idle_rules) {
     const double cost_s = idle_s(tables, rule.cause);

@@ -34,7 +34,7 @@ void find_vector_kernels(const TraceSubject& subject, TraceFindings& found) {
   for (const KernelRow& row : subject.tables().by_kernel) {
     if (!is_product_without_matrix_units(row)) continue;
     if (largest.empty()) largest = short_kernel_name(row.name);
-    time_s += seconds_of(row.time.total_ns);
+    time_s += trace_seconds(row.time.total_ns);
     calls += row.time.calls;
   }
   if (!subject.is_noticeable(time_s)) return;
@@ -54,7 +54,7 @@ void find_few_blocks(const TraceSubject& subject, TraceFindings& found) {
   std::int64_t calls = 0;
   for (const KernelRow& row : subject.tables().by_kernel) {
     if (row.kernel_class.name == "collective") continue;  // they use few on purpose
-    time_s += seconds_of(row.few_blocks_ns);
+    time_s += trace_seconds(row.few_blocks_ns);
     calls += row.few_blocks_calls;
   }
   if (!subject.is_noticeable(time_s)) return;
@@ -70,7 +70,7 @@ void find_few_blocks(const TraceSubject& subject, TraceFindings& found) {
 
   double concurrent_s = 0;
   for (const DeviceRow& device : subject.tables().devices)
-    concurrent_s += seconds_of(device.concurrent_ns);
+    concurrent_s += trace_seconds(device.concurrent_ns);
   const double alone_s = time_s - concurrent_s;
   if (!subject.is_noticeable(alone_s) || !subject.tables().process.has_times) return;
   ProfileFinding alone = subject.finding(
@@ -92,7 +92,7 @@ void find_low_occupancy(const TraceSubject& subject, TraceFindings& found) {
     const bool is_product =
         row.kernel_class.name == "gemm" || row.kernel_class.name == "convolution" ||
         row.kernel_class.name == "attention" || row.kernel_class.name == "collective";
-    const double time_s = seconds_of(row.time.total_ns);
+    const double time_s = trace_seconds(row.time.total_ns);
     if (!is_low || is_product || !subject.is_noticeable(time_s)) continue;
     ProfileFinding finding = subject.finding(
         FindingCode::low_occupancy, time_s,
@@ -120,7 +120,7 @@ void find_allocations(const TraceSubject& subject, TraceFindings& found) {
   for (const ApiRow& row : subject.tables().by_api) {
     const std::string name = lower_case(row.name);
     if (row.kind != ApiKind::runtime || !has_any(name, {"malloc", "free", "hostalloc"})) continue;
-    time_s += seconds_of(row.time.total_ns);
+    time_s += trace_seconds(row.time.total_ns);
     calls += row.time.calls;
   }
   if (!subject.is_noticeable(time_s)) return;
@@ -165,7 +165,7 @@ void find_kernels(const TraceSubject& subject, TraceFindings& found) {
 
 void find_counters(const TraceSubject& subject, TraceFindings& found) {
   for (const KernelRow& row : subject.tables().by_kernel) {
-    const double time_s = seconds_of(row.time.total_ns);
+    const double time_s = trace_seconds(row.time.total_ns);
     for (const EfficiencyRule& rule : efficiency_rules) {
       const std::optional<double> share = row.counters.*rule.value;
       const double cost_s = share ? time_s * (1 - *share) : 0;

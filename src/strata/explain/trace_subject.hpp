@@ -28,7 +28,7 @@ class TraceSubject {
   double whole_s_ = 0;
 };
 
-double seconds_of(std::int64_t ns);
+double trace_seconds(std::int64_t ns);
 /// "12 %"
 std::string share_text(double part, double whole);
 

@@ -14,7 +14,7 @@ namespace {
 using TimelineJson = nlohmann::ordered_json;
 
 /// Every name once; slices refer to them by number.
-class NameTable {
+class SliceNames {
  public:
   std::int64_t number_of(const std::string& name) {
     const auto [place, is_new] = numbers_.try_emplace(name, numbers_.size());
@@ -166,7 +166,7 @@ class TimelineMaker {
 
   const Program& program_;
   const Prediction& prediction_;
-  NameTable names_;
+  SliceNames names_;
   std::vector<TimeSlice> compute_;
   std::vector<TimeSlice> stalls_;
   std::vector<TimeSlice> in_;

@@ -18,7 +18,7 @@ constexpr std::size_t least_name_width = 24;
 std::string ns_text(std::int64_t ns) { return format_time(1e-9 * static_cast<double>(ns)); }
 std::string mean_text(const Durations& time) { return format_time(1e-9 * time.mean_ns()); }
 
-std::string share_of(std::int64_t part, std::int64_t whole) {
+std::string share_cell(std::int64_t part, std::int64_t whole) {
   if (whole <= 0) return "";
   const double share = 100 * static_cast<double>(part) / static_cast<double>(whole);
   return share < 9.95 ? fmt::format("{:.1f} %", share) : fmt::format("{:.0f} %", share);
@@ -71,7 +71,7 @@ std::string head_text(const TraceReport& report, const TextStyle& style) {
 
 std::string devices_text(const TraceTables& tables, const TextStyle& style) {
   if (tables.devices.empty() || !tables.process.has_times) return "";
-  const auto of = [](const DeviceRow& row, std::int64_t ns) { return share_of(ns, row.span_ns); };
+  const auto of = [](const DeviceRow& row, std::int64_t ns) { return share_cell(ns, row.span_ns); };
   std::vector<Column> columns = {{.title = "device", .least_width = 10},
                                  {.title = "from first\nto last", .align = Align::right},
                                  {.title = "a kernel\nruns", .align = Align::right},
@@ -123,7 +123,7 @@ std::string kernels_text(const TraceTables& tables, std::size_t top, const TextS
         std::int64_t{known(launch.static_shared_bytes)} + known(launch.dynamic_shared_bytes);
     table.add_row({printable(short_kernel_name(row.name)), class_text(row.kernel_class),
                    format_exact(row.time.calls), ns_text(row.time.total_ns),
-                   share_of(row.time.total_ns, tables.kernels.total_ns), mean_text(row.time),
+                   share_cell(row.time.total_ns, tables.kernels.total_ns), mean_text(row.time),
                    ns_text(row.time.least_ns), ns_text(row.time.most_ns), extents_text(launch.grid),
                    extents_text(launch.block),
                    launch.registers == unknown_count ? "" : fmt::format("{}", launch.registers),
@@ -147,7 +147,7 @@ std::string plain_rows(std::string title, const Rows& rows, std::size_t top, std
   for (std::size_t i = 0; i < shown; ++i) {
     const Durations& time = rows[i].time;
     table.add_row({printable(name(rows[i])), format_exact(time.calls), ns_text(time.total_ns),
-                   share_of(time.total_ns, whole_ns), mean_text(time), ns_text(time.least_ns),
+                   share_cell(time.total_ns, whole_ns), mean_text(time), ns_text(time.least_ns),
                    ns_text(time.most_ns)});
   }
   return table.to_text(style) + rest_text(rows.size(), shown) + '\n';
@@ -208,7 +208,7 @@ std::string copies_text(const TraceReport& report, std::size_t top, const TextSt
         ns_text(row.time.total_ns),
         row.bytes_per_s() > 0 ? format_bytes_per_s(row.bytes_per_s()) : "?",
         ceiling && *ceiling > 0 ? fmt::format("{:.0f} %", 100 * row.bytes_per_s() / *ceiling) : "",
-        share_of(row.under_kernels_ns, row.time.total_ns)};
+        share_cell(row.under_kernels_ns, row.time.total_ns)};
     for (std::size_t k = 0; k + 1 < row.by_size.size(); ++k)
       cells.push_back(row.by_size[k] == 0 ? "" : format_exact(row.by_size[k]));
     table.add_row(std::move(cells));

@@ -18,7 +18,7 @@ constexpr std::size_t piece_bytes = std::size_t{64} << 10;
 constexpr int processes_apart = 1000;  // numbers between the processes of two recordings
 
 /// Printable text has no control characters; quotes and backslashes remain.
-std::string quoted_json(std::string_view text) {
+std::string timeline_quoted(std::string_view text) {
   std::string quoted = "\"";
   for (const char c : printable(text)) {
     if (c == '"' || c == '\\') quoted += '\\';
@@ -45,18 +45,18 @@ class TimelineText {
 
   void name_track(int process, std::int64_t track, std::string_view name) {
     add(R"({{"name":"thread_name","ph":"M","pid":{},"tid":{},"args":{{"name":{}}}}})", process,
-        track, quoted_json(name));
+        track, timeline_quoted(name));
   }
   void name_process(int process, std::string_view name) {
     add(R"({{"name":"process_name","ph":"M","pid":{},"args":{{"name":{}}}}})", process,
-        quoted_json(name));
+        timeline_quoted(name));
   }
   /// `args` is the inside of an object.
   void slice(int process, std::int64_t track, std::string_view category, std::string_view name,
              TimeSpan time, std::string_view args) {
     add(R"({{"name":{},"cat":"{}","ph":"X","pid":{},"tid":{},"ts":{}.{:03},"dur":{}.{:03},)"
         R"("args":{{{}}}}})",
-        quoted_json(name), category, process, track, time.start_ns / 1000, time.start_ns % 1000,
+        timeline_quoted(name), category, process, track, time.start_ns / 1000, time.start_ns % 1000,
         time.length_ns() / 1000, time.length_ns() % 1000, args);
   }
   void arrow(char phase, int process, std::int64_t track, std::uint64_t id, std::int64_t at_ns) {
