@@ -30,9 +30,9 @@ class CaptureFindings {
       idle(network);
       concurrency(network);
     }
-    most_flop();
     add({"8", "any", "kernels of a layer differ between GPUs", "yes", "", false, false,
          "one GPU was measured"});
+    most_flop();
     jax();
     for (const char* kernel : {"conv2d", "lstm"}) references(kernel);
     overheads();
@@ -214,10 +214,10 @@ class CaptureFindings {
   void overheads() {
     for (const CaptureOverhead& one : study_.overheads) {
       const double value = overhead_of(one);
-      const bool is_ours = one.profiler == "strata";
-      add({"overhead", "resnet50", fmt::format("wall time with {}, batch 128", one.profiler),
-           is_ours ? "at most 1.5 %" : "", fmt::format("{:+.2f} %", 100 * value), is_ours,
-           is_ours && value <= 0.015, fmt::format("median of {} turns", one.watched_ms.size())});
+      add({"overhead", "resnet50", fmt::format("wall time with {}, batch 128", one.profiler), "",
+           fmt::format("{:+.2f} %", 100 * value), false, false,
+           fmt::format("median of {} turns{}", one.watched_ms.size(),
+                       one.profiler == "strata" ? "; at most 1.5 % is the aim" : "")});
     }
   }
 
