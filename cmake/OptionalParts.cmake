@@ -134,10 +134,10 @@ strata_optional_part(onnx HEADER protozero/pbf_reader.hpp FOR "ONNX files")
 strata_optional_part(hdf5 HEADER hdf5.h LIBRARIES hdf5_serial hdf5
   PATH_SUFFIXES hdf5/serial FOR "Keras .h5 files")
 strata_optional_part(zip HEADER zip.h LIBRARIES zip FOR "Keras .keras archives")
-strata_optional_part(zlib HEADER zlib.h LIBRARIES z FOR "compressed data in report pages")
+strata_optional_part(zlib HEADER zlib.h LIBRARIES z FOR "compressed report pages and traces")
 strata_optional_part(muparser HEADER muParser.h LIBRARIES muparser FOR "formulas in sweeps")
 strata_optional_part(cbc HEADER coin/Cbc_C_Interface.h LIBRARIES CbcSolver LOADED FOR "exact plans (--policy exact)")
-strata_optional_part(sqlite HEADER sqlite3.h LIBRARIES sqlite3 FOR "databases of sweep results (--db)")
+strata_optional_part(sqlite HEADER sqlite3.h LIBRARIES sqlite3 FOR "databases of sweep results and captures")
 strata_optional_part(lemon HEADER lemon/network_simplex.h FOR "the independent check of flows in tests")
 strata_optional_part(rsvg HEADER librsvg/rsvg.h LIBRARIES rsvg-2 LOADED PATH_SUFFIXES librsvg-2.0
   INCLUDES_OF librsvg-2.0 FOR "PNG pictures (--png)")
