@@ -19,12 +19,14 @@ struct Study {
 
 StudyResult run_roofline_study(const StudyRequest& request);
 StudyResult run_layerwise_study(const StudyRequest& request);
+StudyResult run_capture_study(const StudyRequest& request);
 
 inline constexpr Study studies[] = {
     {.name = "analytical", .run = run_analytical_study},
     {.name = "roofline", .takes_results = true, .measures = true, .run = run_roofline_study},
     {.name = "convolution", .takes_results = true, .run = run_convolution_study},
     {.name = "layerwise", .takes_results = true, .measures = true, .run = run_layerwise_study},
+    {.name = "capture", .takes_results = true, .measures = true, .run = run_capture_study},
 };
 
 }  // namespace strata

@@ -36,6 +36,12 @@ std::span<const EmbeddedFile> embedded_roofline_results();
 /// wrote them (data/profiles/nvidia-h200/training/); may be empty.
 std::span<const EmbeddedFile> embedded_training_profiles();
 
+/// data/profiles/nvidia-h200/capture/*.json: what strata capture recorded of studies; may be empty.
+std::span<const EmbeddedFile> embedded_capture_studies();
+
+/// python/studies/*.py: the programs of those studies.
+std::span<const EmbeddedFile> embedded_study_programs();
+
 /// The report page, bundled from web/; one whose text is empty in a build without npm.
 std::span<const EmbeddedFile> embedded_report_page();
 

@@ -41,7 +41,7 @@ constexpr ShareMetric share_metrics[] = {
 }  // namespace
 
 CounterColumns::CounterColumns(const Recording& recording) : recording_(recording) {
-  const CounterValues& counters = recording_.counters;
+  const RecordedCounters& counters = recording_.counters;
   for (std::size_t i = 0; i < counters.names.size(); ++i)
     at_.emplace(recording_.names.text(counters.names[i]), i);
 }

@@ -134,7 +134,7 @@ class NcuReader {
   }
 
   std::size_t add_metric(std::string_view name, std::string_view unit) {
-    CounterValues& counters = recording_.counters;
+    RecordedCounters& counters = recording_.counters;
     const auto [known, is_new] = metrics_.emplace(std::string(name), counters.names.size());
     if (is_new) {
       if (metrics_.size() > most_metrics)
@@ -202,7 +202,7 @@ class NcuReader {
 
   /// One after the other: how long each ran is known, when is not.
   void lay_out() {
-    CounterValues& counters = recording_.counters;
+    RecordedCounters& counters = recording_.counters;
     const std::size_t width = counters.names.size();
     counters.values.assign(rows_.size() * width, std::numeric_limits<double>::quiet_NaN());
     std::int64_t at_ns = 0;

@@ -5,6 +5,7 @@
 #include "strata/base/text.hpp"
 #include "strata/capture/byte_source.hpp"
 #include "strata/capture/chrome/chrome_json.hpp"
+#include "strata/capture/log_reader.hpp"
 #include "strata/capture/ncu_csv.hpp"
 #include "strata/capture/recording_sqlite.hpp"
 
@@ -15,7 +16,7 @@
 namespace strata {
 namespace {
 
-enum class FileKind : std::uint8_t { none, chrome_json, ncu_csv, database };
+enum class FileKind : std::uint8_t { none, chrome_json, ncu_csv, database, log };
 
 /// Enough for the properties of the devices, which Kineto writes before the events.
 constexpr std::size_t beginning_bytes = std::size_t{64} << 10;
@@ -43,6 +44,7 @@ bool looks_like_chrome_json(std::string_view text) {
 FileKind kind_of_file(const std::filesystem::path& path) {
   const std::string text = beginning_of_file(path);
   if (text.starts_with(std::string_view("SQLite format 3\0", 16))) return FileKind::database;
+  if (is_capture_log(text)) return FileKind::log;
   if (looks_like_chrome_json(text)) return FileKind::chrome_json;
   if (looks_like_ncu_csv(text)) return FileKind::ncu_csv;
   return FileKind::none;
@@ -57,6 +59,7 @@ std::vector<Recording> one(Recording recording) {
 std::vector<Recording> read_kind(const std::filesystem::path& path, FileKind kind) {
   switch (kind) {
     case FileKind::database: return read_recording_database(path);
+    case FileKind::log: return one(read_capture_log(path).recording);
     case FileKind::chrome_json: return one(read_chrome_json(*plain_source(file_source(path))));
     case FileKind::ncu_csv: return one(read_ncu_csv(*plain_source(file_source(path))));
     case FileKind::none: break;

@@ -133,7 +133,7 @@ struct OverheadRecord {
 
 /// Counters of kernels: `values[kernel × names.size() + column]`, NaN where there is none. Kernels
 /// are in the order of Recording::kernels. Empty: no counters were read.
-struct CounterValues {
+struct RecordedCounters {
   std::vector<NameId> names;  ///< "dram__bytes_read.sum"
   std::vector<NameId> units;  ///< as many; base units: "byte", "ns", "%"
   std::vector<double> values;
@@ -178,7 +178,7 @@ struct Recording {
   std::vector<SyncRecord> syncs;
   std::vector<RangeRecord> ranges;
   std::vector<OverheadRecord> overheads;
-  CounterValues counters;
+  RecordedCounters counters;
   std::int64_t lost_records = 0;   ///< that the recorder had no room for
   std::vector<std::string> notes;  ///< what a reader left out, for people
 };

@@ -169,7 +169,7 @@ class OwnReader {
     TableRows names(database_, "counter_names", {"process", "counter", "name", "unit"});
     while (names.next()) {
       OwnProcess& process = process_of(names, names.number(0));
-      CounterValues& counters = process.recording.counters;
+      RecordedCounters& counters = process.recording.counters;
       if (names.number(1) != static_cast<std::int64_t>(counters.names.size()))
         names.refuse("counters are counted from 0");
       if (counters.names.size() >= most_counters) names.refuse("too many counters");
@@ -179,7 +179,7 @@ class OwnReader {
     TableRows rows(database_, "counters", {"process", "kernel", "counter", "value"});
     while (rows.next()) {
       Recording& recording = process_of(rows, rows.number(0)).recording;
-      CounterValues& counters = recording.counters;
+      RecordedCounters& counters = recording.counters;
       const std::size_t width = counters.names.size();
       const std::size_t kernels = recording.kernels.size();
       const std::int64_t kernel = rows.number_or(1, -1);

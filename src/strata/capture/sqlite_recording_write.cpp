@@ -115,7 +115,7 @@ void write_counters(const CaptureDatabase& database, std::span<const Recording> 
   CaptureStatement name(database, "INSERT INTO counter_names VALUES (?,?,?,?)");
   CaptureStatement value(database, "INSERT INTO counters VALUES (?,?,?,?)");
   for (std::size_t process = 0; process < recordings.size(); ++process) {
-    const CounterValues& counters = recordings[process].counters;
+    const RecordedCounters& counters = recordings[process].counters;
     const std::size_t width = counters.names.size();
     for (std::size_t i = 0; i < width; ++i) {
       name.bind(1, static_cast<std::int64_t>(process));

@@ -11,7 +11,7 @@
 #include <vector>
 
 /// What a recording adds up to: kernels, their classes and layers, calls, copies, memory, and what
-/// each device did when it ran no kernel. Plain data; docs/capture.md says how each is found.
+/// each device did when it ran no kernel. Plain data; docs/recordings.md says how each is found.
 namespace strata {
 
 /// How often and how long.

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/capture_counters.hpp"
+#include "cli/capture_flags.hpp"
+#include "cli/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/output.hpp"
+#include "cli/output_files.hpp"
+#include "strata/base/error.hpp"
+#include "strata/capture/capture_run.hpp"
+#include "strata/capture/recording_sqlite.hpp"
+#include "strata/report/trace_report.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+namespace strata {
+namespace {
+
+constexpr Argument capture_arguments[] = {
+    {.name = "PROGRAM",
+     .help = "Behind --, with its arguments; with --merge, logs.",
+     .offer = Offer::file,
+     .is_required = false,
+     .repeats = true}};
+
+/// A folder for logs beside the file they become: the same disk, and nobody else's.
+class LogFolder {
+ public:
+  explicit LogFolder(const std::filesystem::path& file) {
+    std::string pattern = file.string() + ".logs-XXXXXX";
+    if (::mkdtemp(pattern.data()) == nullptr)
+      fail(ErrorKind::environment, "{}: {}", pattern, std::strerror(errno));
+    path_ = pattern;
+  }
+  ~LogFolder() {
+    std::error_code ignored;
+    if (!is_kept_) std::filesystem::remove_all(path_, ignored);
+  }
+  LogFolder(const LogFolder&) = delete;
+  LogFolder& operator=(const LogFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  void keep() { is_kept_ = true; }
+
+ private:
+  std::filesystem::path path_;
+  bool is_kept_ = false;
+};
+
+void tell_capture(const std::vector<std::string>& sentences) {
+  for (const std::string& sentence : sentences)
+    print_to_stderr(fmt::format("strata capture: {}\n", sentence));
+}
+
+/// The recordings of logs that have something in them.
+std::vector<Recording> recordings_of(std::vector<CaptureLog>& logs) {
+  std::vector<Recording> recordings;
+  for (CaptureLog& log : logs)
+    if (has_records(log)) recordings.push_back(std::move(log.recording));
+  return recordings;
+}
+
+/// The timeline is written as it is made: it may be larger than memory.
+void write_capture_timeline(const std::string& path, std::span<const Recording> recordings) {
+  std::ofstream file(path, std::ios::binary);
+  write_timeline(recordings, [&](std::string_view text) {
+    file.write(text.data(), static_cast<std::streamsize>(text.size()));
+  });
+  file.close();
+  if (!file) fail(ErrorKind::environment, "cannot write {}", path);
+}
+
+void show_capture(const Request& request, const std::filesystem::path& file,
+                  const std::vector<Recording>& recordings) {
+  const Arguments& given = request.arguments;
+  std::vector<TraceReport> reports;
+  for (const Recording& recording : recordings)
+    reports.push_back(make_trace_report(file.filename().string(), recording, nullptr));
+  OutputFiles outputs(given);
+  outputs.write(capture_json_flag,
+                [&] { return to_json(reports, Provenance{.command = request.command_line}); });
+  if (const auto path = given.value(capture_trace_flag))
+    write_capture_timeline(std::string(*path), recordings);
+  if (outputs.took_stdout()) return;
+  for (const TraceReport& report : reports) print(to_text(report, {}, request.style));
+}
+
+void write_capture(const Request& request, const std::filesystem::path& file,
+                   const std::vector<Recording>& recordings) {
+  show_capture(request, file, recordings);
+  write_recordings(file, recordings);
+  print_to_stderr(fmt::format("strata capture: the recording is in {}; strata trace shows it\n",
+                              file.string()));
+}
+
+int merge_logs(const Request& request, const std::filesystem::path& file) {
+  const std::vector<std::string>& paths = request.arguments.words();
+  if (paths.empty()) fail(ErrorKind::usage, "--merge needs the logs that are to be merged");
+  std::vector<CaptureLog> logs;
+  for (const std::string& path : paths) logs.push_back(read_capture_log(path));
+  CapturedRun run;
+  run.logs = std::move(logs);
+  tell_capture(what_happened(run, {}));
+  const std::vector<Recording> recordings = recordings_of(run.logs);
+  if (recordings.empty()) fail(ErrorKind::input, "the logs hold no records");
+  write_capture(request, file, recordings);
+  return exit_code::done;
+}
+
+/// The program's own, unless it ended well and the computer kept us from recording.
+int exit_code_of_run(const CapturedRun& run, const CaptureSettings& settings) {
+  const bool is_finished = std::any_of(run.logs.begin(), run.logs.end(), [](const CaptureLog& log) {
+    return log.state == LogState::finished;
+  });
+  if (settings.ends_program && is_finished) return exit_code::done;
+  const int code = run.end.shell_code();
+  return code == 0 && was_prevented(run) ? exit_code::environment : code;
+}
+
+int run_capture(const Request& request) {
+  const Arguments& given = request.arguments;
+  check_outputs(given, {&capture_out_flag, &capture_json_flag, &capture_trace_flag});
+  const CaptureSettings settings = capture_settings_of(given);
+  const std::filesystem::path file = capture_file_of(given);
+  if (given.has(capture_merge_flag)) return merge_logs(request, file);
+  const std::vector<std::string>& command = given.words();
+  if (command.empty())
+    fail(ErrorKind::usage, "what is to be run? strata capture [options] -- PROGRAM ARGUMENTS...");
+  const std::filesystem::path library = library_to_inject();
+  if (given.has(capture_dry_run_flag)) {
+    print(fmt::format("would run {} with {} in it, and write {}\n", command.front(),
+                      library.string(), file.string()));
+    return exit_code::done;
+  }
+  LogFolder folder(file);
+  CapturedRun run = run_captured(command, library, folder.path(), settings);
+  if (given.has(capture_keep_flag)) folder.keep();
+  tell_capture(what_happened(run, settings));
+  const int code = exit_code_of_run(run, settings);
+  std::vector<Recording> recordings = recordings_of(run.logs);
+  if (recordings.empty()) return code;
+  try {
+    if (given.has(capture_metrics_flag))
+      count_kernels(request, {command, library, file, settings}, recordings);
+    if (settings.range.empty() && (given.has(capture_steps_flag) || given.has(capture_skip_flag))) {
+      for (Recording& recording : recordings)
+        tell_capture({keep_steps(recording, steps_of(given, capture_skip_flag),
+                                 steps_of(given, capture_steps_flag))});
+    }
+    write_capture(request, file, recordings);
+  } catch (const Error&) {
+    folder.keep();
+    tell_capture({fmt::format("the logs are kept in {}; `strata capture --merge {}/*` reads them",
+                              folder.path().string(), folder.path().string())});
+    throw;
+  }
+  return code;
+}
+
+}  // namespace
+
+constexpr Command capture_command{
+    .name = "capture",
+    .summary = "Watch any CUDA program: kernels, copies, calls, layers",
+    .arguments = capture_arguments,
+    .flags = capture_flags,
+    .run = run_capture};
+
+}  // namespace strata

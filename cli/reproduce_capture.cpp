@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/capture_flags.hpp"
+#include "cli/output.hpp"
+#include "cli/studies.hpp"
+#include "strata/base/embedded.hpp"
+#include "strata/base/error.hpp"
+#include "strata/capture/capture_run.hpp"
+#include "strata/report/write_file.hpp"
+#include "strata/reproduce/capture_study.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+namespace strata {
+namespace {
+
+/// The programs, unpacked; gone with their logs at the end.
+class StudyFolder {
+ public:
+  StudyFolder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "strata_study_XXXXXX").string();
+    if (::mkdtemp(pattern.data()) == nullptr)
+      fail(ErrorKind::environment, "{}: cannot be made", pattern);
+    path_ = pattern;
+    for (const EmbeddedFile& file : embedded_study_programs())
+      write_file(path_ / fmt::format("{}.py", file.name), file.text);
+  }
+  ~StudyFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  StudyFolder(const StudyFolder&) = delete;
+  StudyFolder& operator=(const StudyFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// One program of the study; its cases, from the logs it leaves.
+void run_program_of_study(const StudyFolder& folder, const std::vector<std::string>& words,
+                          CaptureStudy& study) {
+  const std::filesystem::path logs = folder.path() / fmt::format("logs-{}", fmt::join(words, "-"));
+  std::filesystem::create_directories(logs);
+  std::vector<std::string> command = {"python3"};
+  command.push_back((folder.path() / words.front()).string());
+  command.insert(command.end(), words.begin() + 1, words.end());
+  print_to_stderr(fmt::format("strata reproduce: {}\n", fmt::join(words, " ")));
+  const std::filesystem::path said = logs.string() + ".json";
+  ::setenv("STRATA_STUDY_CASES", said.c_str(), 1);
+  CaptureSettings settings;
+  settings.waits_for_profiler = true;
+  const CapturedRun run = run_captured(command, library_to_inject(), logs, settings);
+  for (const std::string& sentence : what_happened(run, settings))
+    print_to_stderr(fmt::format("strata reproduce: {}\n", sentence));
+  for (const auto& entry : std::filesystem::directory_iterator(logs)) {
+    const CaptureLog log = read_capture_log(entry.path());
+    for (const RecordedDevice& device : log.recording.process.devices)
+      if (study.device.empty()) study.device = device.name;
+    study.about = log.recording.process.date;
+    for (CaptureCase& one :
+         cases_of_ranges([&] { return read_capture_log(entry.path()).recording; }))
+      study.cases.push_back(std::move(one));
+  }
+}
+
+/// Captures the programs of the study on this computer's GPU: PyTorch, and JAX where it is. Says on
+/// standard error what it does. Errors (environment): no Python, no PyTorch, nothing recorded.
+CaptureStudy captured_study() {
+  const StudyFolder folder;
+  CaptureStudy study;
+  run_program_of_study(folder, {"capture_programs.py", "study"}, study);
+  run_program_of_study(folder, {"capture_programs.py", "references"}, study);
+  if (study.cases.empty())
+    fail(ErrorKind::environment,
+         "the study recorded nothing; it needs python3 with PyTorch and an NVIDIA GPU");
+  run_program_of_study(folder, {"capture_jax.py", "study"}, study);  // says so where JAX is not
+  return study;
+}
+
+std::string study_text(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) fail(ErrorKind::input, "{}: cannot be read", path.string());
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// Of --run, of --from (a study, or a folder of tests/device/capture_run), or as it ships.
+CaptureStudy stored_captures(const StudyRequest& request) {
+  if (request.run) return captured_study();
+  if (request.from) {
+    if (std::filesystem::is_directory(*request.from)) return read_study_folder(*request.from);
+    return read_capture_study(study_text(*request.from));
+  }
+  for (const EmbeddedFile& file : embedded_capture_studies()) {
+    if (file.name == "study") return read_capture_study(file.text);
+  }
+  fail(ErrorKind::environment,
+       "no results of the study ship with this program; make them on a computer with a GPU and "
+       "PyTorch by `strata reproduce capture --run`");
+}
+
+}  // namespace
+
+StudyResult run_capture_study(const StudyRequest& request) {
+  const CaptureStudy results = stored_captures(request);
+  if (request.out) write_file(std::filesystem::path(*request.out) / "study.json", to_json(results));
+  return {.title = fmt::format(
+              "Performance Analysis of various Deep Learning Models on High Performance Computing "
+              "Systems (nvprof on PyTorch, K80 and P40), beside {}: {}",
+              results.device.empty() ? "no device" : results.device, results.about),
+          .place = "network",
+          .rule = "in the direction that the report saw",
+          .findings = reproduce_capture(results)};
+}
+
+}  // namespace strata

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/capture/inject/cupti_source.cuh"
+
+#include <cstdlib>
+
+namespace strata::inject {
+namespace {
+
+CuptiSource* the_source = nullptr;
+
+void CUPTIAPI give_buffer(std::uint8_t** buffer, std::size_t* bytes, std::size_t* most_records) {
+  *buffer = the_source->buffers().take();
+  *bytes = *buffer == nullptr ? 0 : BufferPool::buffer_bytes;
+  *most_records = 0;  // as many as fit
+}
+
+void CUPTIAPI take_buffer(CUcontext context, std::uint32_t stream, std::uint8_t* buffer,
+                          std::size_t, std::size_t valid_bytes) {
+  the_source->take_records(context, stream, buffer, valid_bytes);
+}
+
+}  // namespace
+
+std::uint8_t* BufferPool::take() {
+  const std::lock_guard lock(mutex_);
+  if (!free_.empty()) {
+    std::uint8_t* const buffer = free_.back();
+    free_.pop_back();
+    return buffer;
+  }
+  if (made_ >= most_) return nullptr;
+  auto* const buffer = static_cast<std::uint8_t*>(std::aligned_alloc(8, buffer_bytes));
+  if (buffer != nullptr) ++made_;
+  return buffer;
+}
+
+void BufferPool::give_back(std::uint8_t* buffer) {
+  const std::lock_guard lock(mutex_);
+  if (buffer != nullptr) free_.push_back(buffer);
+}
+
+CuptiSource::CuptiSource(const CaptureSettings& settings)
+    : settings_(settings), buffers_(settings.most_waiting_bytes) {}
+
+std::vector<CUpti_ActivityKind> CuptiSource::kinds() const {
+  // CONCURRENT_KERNEL, not KERNEL, which makes kernels wait for each other.
+  std::vector<CUpti_ActivityKind> kinds = {
+      CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
+      CUPTI_ACTIVITY_KIND_MEMCPY2,           CUPTI_ACTIVITY_KIND_MEMSET,
+      CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,   CUPTI_ACTIVITY_KIND_MARKER,
+      CUPTI_ACTIVITY_KIND_OVERHEAD};
+  if (settings_.traces_calls) {
+    kinds.push_back(CUPTI_ACTIVITY_KIND_RUNTIME);
+    kinds.push_back(CUPTI_ACTIVITY_KIND_DRIVER);
+  }
+  if (settings_.traces_memory) kinds.push_back(CUPTI_ACTIVITY_KIND_MEMORY2);
+  return kinds;
+}
+
+std::string CuptiSource::begin(LogWriter& log) {
+  log_ = &log;
+  the_source = this;
+  cupti().thread_ids(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
+  const CUptiResult status = cupti().register_callbacks(give_buffer, take_buffer);
+  if (status != CUPTI_SUCCESS) return cupti_problem("cuptiActivityRegisterCallbacks", status);
+  // Each comes once, when a device or a context appears: a window that opens later would miss it.
+  cupti().enable(CUPTI_ACTIVITY_KIND_DEVICE);
+  cupti().enable(CUPTI_ACTIVITY_KIND_CONTEXT);
+  return {};
+}
+
+std::uint64_t CuptiSource::now_ns() {
+  std::uint64_t now_ns = 0;
+  cupti().timestamp(&now_ns);
+  return now_ns;
+}
+
+void CuptiSource::start_recording() {
+  const std::lock_guard lock(kinds_mutex_);
+  if (is_on_ || log_ == nullptr) return;  // counters need no records
+  is_on_ = true;
+  for (const CUpti_ActivityKind kind : kinds()) {
+    const CUptiResult status = cupti().enable(kind);
+    if (status != CUPTI_SUCCESS)
+      log_->append_text(LogKind::info, static_cast<std::uint32_t>(LogInfo::note),
+                        "records of kind " + std::to_string(static_cast<int>(kind)) +
+                            " are not there: " + cupti_problem("cuptiActivityEnable", status));
+  }
+}
+
+void CuptiSource::stop_recording() {
+  const std::lock_guard lock(kinds_mutex_);
+  if (!is_on_) return;
+  is_on_ = false;
+  for (const CUpti_ActivityKind kind : kinds()) cupti().disable(kind);
+}
+
+void CuptiSource::flush(bool all) {
+  if (log_ == nullptr) return;
+  cupti().flush(all ? std::uint32_t{CUPTI_ACTIVITY_FLAG_FLUSH_FORCED} : 0U);
+}
+
+void CuptiSource::take_records(CUcontext context, std::uint32_t stream, std::uint8_t* buffer,
+                               std::size_t valid_bytes) {
+  ActivityRecords(*log_).read(buffer, valid_bytes);
+  std::size_t dropped = 0;
+  if (cupti().dropped(context, stream, &dropped) == CUPTI_SUCCESS) log_->add_lost(dropped, 0);
+  buffers_.give_back(buffer);
+}
+
+}  // namespace strata::inject

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/capture/recording_window.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace strata {
+namespace {
+
+TEST(RecordingWindow, is_open_from_the_beginning_unless_told_otherwise) {
+  RecordingWindow window{CaptureSettings{}};
+  EXPECT_EQ(window.begin(5), WindowChange::opens);
+  EXPECT_EQ(window.push(1, "step", 6), WindowChange::none);
+  EXPECT_EQ(window.tick(1'000'000'000'000), WindowChange::none);
+}
+
+TEST(RecordingWindow, waits_for_the_profiler) {
+  CaptureSettings settings;
+  settings.waits_for_profiler = true;
+  RecordingWindow window(settings);
+  EXPECT_EQ(window.begin(1), WindowChange::none);
+  EXPECT_EQ(window.profiler(true, 2), WindowChange::opens);
+  EXPECT_EQ(window.profiler(true, 3), WindowChange::none);
+  EXPECT_EQ(window.profiler(false, 4), WindowChange::closes);
+  EXPECT_EQ(window.profiler(true, 5), WindowChange::opens);
+}
+
+TEST(RecordingWindow, counts_ranges_of_its_name_only) {
+  CaptureSettings settings;
+  settings.range = "step";
+  settings.skip = 1;
+  settings.steps = 2;
+  RecordingWindow window(settings);
+  EXPECT_EQ(window.begin(0), WindowChange::none);
+  std::vector<WindowChange> changes;
+  for (std::uint64_t step = 0; step < 5; ++step) {
+    changes.push_back(window.push(1, "step", step));
+    EXPECT_EQ(window.push(1, "layer", step), WindowChange::none);
+    EXPECT_EQ(window.push(2, "step", step), WindowChange::none);  // inside of the other one
+    EXPECT_EQ(window.pop(2, step), WindowChange::none);
+    EXPECT_EQ(window.pop(1, step), WindowChange::none);
+    changes.push_back(window.pop(1, step));
+  }
+  using enum WindowChange;
+  EXPECT_EQ(changes,
+            (std::vector{none, none, opens, closes, opens, finishes, none, none, none, none}));
+  EXPECT_TRUE(window.is_finished());
+  EXPECT_FALSE(window.is_open());
+}
+
+TEST(RecordingWindow, steps_on_one_thread) {
+  CaptureSettings settings;
+  settings.range = "step";
+  settings.skip = 2;
+  settings.steps = 2;
+  RecordingWindow window(settings);
+  window.begin(0);
+  std::string seen;
+  for (int step = 0; step < 6; ++step) {
+    if (window.push(1, "step", 1) == WindowChange::opens) seen += '(';
+    window.push(1, "step", 1);  // nested, of the same name: part of the outer one
+    window.pop(1, 1);
+    const WindowChange change = window.pop(1, 2);
+    if (change == WindowChange::closes) seen += ')';
+    if (change == WindowChange::finishes) seen += ']';
+  }
+  EXPECT_EQ(seen, "()(]");
+}
+
+TEST(RecordingWindow, ends_after_its_duration_from_the_first_opening) {
+  CaptureSettings settings;
+  settings.duration_s = 2;
+  settings.waits_for_profiler = true;
+  RecordingWindow window(settings);
+  window.begin(0);
+  EXPECT_EQ(window.tick(10'000'000'000), WindowChange::none);
+  window.profiler(true, 20'000'000'000);
+  EXPECT_EQ(window.tick(21'900'000'000), WindowChange::none);
+  EXPECT_EQ(window.tick(22'000'000'000), WindowChange::finishes);
+  EXPECT_EQ(window.tick(23'000'000'000), WindowChange::none);
+  EXPECT_EQ(window.profiler(true, 24'000'000'000), WindowChange::none);
+}
+
+TEST(RecordingWindow, ranges_that_end_on_another_thread) {
+  CaptureSettings settings;
+  settings.range = "epoch";
+  RecordingWindow window(settings);
+  window.begin(0);
+  EXPECT_EQ(window.start(77, "epoch", 1), WindowChange::opens);
+  EXPECT_EQ(window.stop(78, 2), WindowChange::none);
+  EXPECT_EQ(window.stop(77, 3), WindowChange::closes);
+}
+
+TEST(CaptureSettings, survive_the_environment) {
+  CaptureSettings settings;
+  settings.log = "/tmp/a b/%p.log";
+  settings.duration_s = 0.125;
+  settings.ends_program = true;
+  settings.waits_for_profiler = true;
+  settings.range = "a=b step";
+  settings.skip = 3;
+  settings.steps = 12;
+  settings.traces_calls = false;
+  settings.metrics = {"dram__bytes_read.sum", "sm__x.avg"};
+  CaptureSettings read;
+  ASSERT_TRUE(read_variable(to_variable(settings), read));
+  EXPECT_EQ(read, settings);
+  EXPECT_TRUE(read_variable("log=x\nof_a_later_version=1\n", read));
+  EXPECT_FALSE(read_variable("log=x\nskip=many\n", read));
+  EXPECT_FALSE(read_variable("", read));
+}
+
+}  // namespace
+}  // namespace strata
