@@ -18,6 +18,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <optional>
 
 namespace strata {
 namespace {
@@ -123,6 +124,11 @@ int exit_code_of_run(const CapturedRun& run, const CaptureSettings& settings) {
   return code == 0 && was_prevented(run) ? exit_code::environment : code;
 }
 
+int refuse_counters(const Error& refusal) {
+  print_to_stderr(fmt::format("error: no counters: {}\n", refusal.what()));
+  return exit_code_of(refusal.kind());
+}
+
 int run_capture(const Request& request) {
   const Arguments& given = request.arguments;
   check_outputs(given, {&capture_out_flag, &capture_json_flag, &capture_trace_flag});
@@ -146,14 +152,21 @@ int run_capture(const Request& request) {
   std::vector<Recording> recordings = recordings_of(run.logs);
   if (recordings.empty()) return code;
   try {
-    if (given.has(capture_metrics_flag))
-      count_kernels(request, {command, library, file, settings}, recordings);
+    // Times that were recorded are not lost because counters are refused.
+    std::optional<Error> refusal;
+    try {
+      if (given.has(capture_metrics_flag))
+        count_kernels(request, {command, library, file, settings}, recordings);
+    } catch (const Error& error) {
+      refusal = error;
+    }
     if (settings.range.empty() && (given.has(capture_steps_flag) || given.has(capture_skip_flag))) {
       for (Recording& recording : recordings)
         tell_capture({keep_steps(recording, steps_of(given, capture_skip_flag),
                                  steps_of(given, capture_steps_flag))});
     }
     write_capture(request, file, recordings);
+    if (refusal) return refuse_counters(*refusal);
   } catch (const Error&) {
     folder.keep();
     tell_capture({fmt::format("the logs are kept in {}; `strata capture --merge {}/*` reads them",

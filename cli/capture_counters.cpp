@@ -40,7 +40,7 @@ std::string chip_of(const std::vector<Recording>& recordings) {
       }
     }
   }
-  fail(ErrorKind::environment, "counters: the recording does not say which chip the device is");
+  fail(ErrorKind::environment, "the recording does not say which chip the device is");
 }
 
 std::size_t kernels_in(const std::vector<Recording>& recordings) {

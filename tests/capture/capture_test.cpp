@@ -204,6 +204,12 @@ TEST(Injection, takes_what_cupti_hands_out) {
   EXPECT_EQ(killed.exit_code, 137);
   EXPECT_EQ(kernels_in(folder.path() / "a.sqlite"), 40U);
 
+  // No chip, no counters; what was recorded stays.
+  const Outcome refused = inject({"--metrics", "roofline", "--", STRATA_FAKE_DRIVER_PROGRAM, "7"});
+  EXPECT_EQ(refused.exit_code, 3) << refused.err;
+  EXPECT_NE(refused.err.find("no counters"), std::string::npos);
+  EXPECT_EQ(kernels_in(folder.path() / "a.sqlite"), 28U);
+
   const Outcome other = inject({"--", STRATA_FAKE_DRIVER_PROGRAM, "10"}, "FAKE_CUPTI_SUBSCRIBE=39");
   EXPECT_EQ(other.exit_code, 3);
   EXPECT_NE(other.err.find("another profiler is attached"), std::string::npos) << other.err;
