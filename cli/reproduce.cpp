@@ -155,7 +155,12 @@ std::vector<Reproduced> reproduced(const Arguments& given, const std::string& co
     ReproduceProgress progress;
     StudyRequest request{
         .wants_figures = given.has(reproduce_out_flag) || given.has(html_flag),
-        .from = {},
+        .from = given_text(given, reproduce_from_flag),
+        .run = given_text(given, reproduce_run_flag),
+        .device = given_text(given, reproduce_device_flag),
+        .machine = given_text(given, reproduce_on_flag),
+        .out = given_text(given, reproduce_out_flag),
+        .command = command,
         .progress = [&](std::string_view what, double share) { progress.show(what, share); }};
     try {
       all.push_back({study.name, study.run(request), {}});

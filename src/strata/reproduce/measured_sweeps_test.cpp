@@ -250,11 +250,15 @@ TEST(MeasuredSweeps, stand_beside_the_prediction_in_findings_and_figures) {
   for (const Finding& finding : roofline_findings(predicted, &measured)) {
     ASSERT_TRUE(finding.measured) << finding.what;
     missing += finding.measured->found == "not measured";
-    if (finding.observation == "machine") EXPECT_FALSE(finding.measured->holds) << finding.what;
-    if (finding.what.find("tensor units unused") == 0)
+    if (finding.observation == "machine") {
+      EXPECT_FALSE(finding.measured->holds) << finding.what;
+    }
+    if (finding.what.find("tensor units unused") == 0) {
       EXPECT_EQ(finding.measured->found, "matrix units did 50 % of the FLOP");
-    if (finding.what.find("stride 1") == 0)
+    }
+    if (finding.what.find("stride 1") == 0) {
       EXPECT_EQ(finding.measured->found, "0.25× FLOP, 1.00× bytes counted");
+    }
   }
   EXPECT_EQ(missing, 3U);
   for (const Figure& figure : roofline_figures(predicted, &measured)) {

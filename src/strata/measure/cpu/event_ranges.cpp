@@ -49,7 +49,7 @@ CounterValues values_of(const EventCounts& counts) {
 
 class EventMarks final : public RangeMarks {
  public:
-  explicit EventMarks(EventCounters& events) : events_(events) {}
+  explicit EventMarks(EventCounters& counters) : events_(counters) {}
   void push(std::string_view name) override {
     ranges.push_back({std::string(name), {}, {}});
     events_.start();
@@ -69,7 +69,8 @@ class EventMarks final : public RangeMarks {
 
 class EventRangeCounters final : public RangeCounters {
  public:
-  explicit EventRangeCounters(std::unique_ptr<EventCounters> events) : events_(std::move(events)) {}
+  explicit EventRangeCounters(std::unique_ptr<EventCounters> counters)
+      : events_(std::move(counters)) {}
 
   const std::string& chip() const override { return chip_; }
 
