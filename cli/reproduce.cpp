@@ -35,7 +35,7 @@ constexpr auto study_names = [] {
 
 constexpr Argument reproduce_arguments[] = {
     {.name = "STUDY",
-     .help = "analytical, roofline, convolution, layerwise, capture, all.",
+     .help = "analytical, roofline, convolution, layerwise, capture, all",
      .choices = study_names,
      .offer = Offer::choices}};
 constexpr Flag reproduce_json_flag{.name = "json",
@@ -49,7 +49,7 @@ constexpr Flag reproduce_csv_flag{.name = "csv",
 constexpr Flag reproduce_out_flag{
     .name = "out",
     .value = "DIR",
-    .help = "Also writes the figures there: SVG, and their tables as CSV.",
+    .help = "Also writes the figures there: SVG and CSV.",
     .offer = Offer::file};
 constexpr Flag reproduce_png_flag{.name = "png", .help = "With --out, the figures as PNG, too."};
 constexpr Flag reproduce_from_flag{.name = "from",

@@ -113,7 +113,9 @@ TEST(ReproduceRoofline, the_program_refuses_flags_that_do_not_go_together) {
   const std::pair<std::vector<std::string>, std::string> bad[] = {
       {{"roofline", "--run", "--from", text}, "--from"},
       {{"roofline", "--device", "cpu"}, "--run"},
-      {{"analytical", "--run"}, "--run goes with roofline"},
+      {{"analytical", "--run"}, "--run does not go with analytical"},
+      {{"all", "--run"}, "--run does not go with all"},
+      {{"layerwise", "--run", "x.json"}, "--run FILE goes with roofline"},
       {{"convolution", "--on", "h200"}, "--on goes with roofline"},
       {{"roofline", "--run", "--device", "tpu"}, "tpu"},
       {{"roofline", "--from", text}, "roofline_sweeps"},

@@ -27,6 +27,8 @@ commands = [
     ("predict resnet18 --inference --json i.json", {"i.json": "prediction"}),
     ("predict lenet5 --on rtx-2080-ti --capacity 64KB --json small.json", {"small.json": "prediction"}),
     ("measure lenet5 --iterations 2 --json m.json", {"m.json": "measurement"}),
+    ("measure lenet5 lstm --iterations 1 --json nw.json", {"nw.json": "networks"}),
+    (f"trace {root}/examples/traces/event-sync.json --json t.json", {"t.json": "trace"}),
     ("explain p.json --json e.json", {"e.json": "explanation"}),
     ("explain m.json --on h200 --json em.json", {"em.json": "explanation"}),
     ("compare p.json m.json --json c.json", {"c.json": "comparison"}),
@@ -56,6 +58,7 @@ commands = [
 ]
 # What ships was written by the program, too, some of it on other machines.
 shipped = {os.path.join(profiles, "machine.json"): "machine", os.path.join(profiles, "conv", "paper.json"): "convolutions"}
+shipped[os.path.join(profiles, "networks.json")] = "networks"
 for folder, kind in ((os.path.join(profiles, "training"), "measurement"), (os.path.join(root, "data", "machines"), "machine")):
     shipped.update({os.path.join(folder, name): kind for name in os.listdir(folder) if name.endswith(".json")})
 
