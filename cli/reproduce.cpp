@@ -46,11 +46,10 @@ constexpr Flag reproduce_csv_flag{.name = "csv",
                                   .value = "FILE",
                                   .help = "A line per finding; - is standard output.",
                                   .offer = Offer::file};
-constexpr Flag reproduce_out_flag{
-    .name = "out",
-    .value = "DIR",
-    .help = "Also writes the figures there: SVG and CSV.",
-    .offer = Offer::file};
+constexpr Flag reproduce_out_flag{.name = "out",
+                                  .value = "DIR",
+                                  .help = "Also writes the figures there: SVG and CSV.",
+                                  .offer = Offer::file};
 constexpr Flag reproduce_png_flag{.name = "png", .help = "With --out, the figures as PNG, too."};
 constexpr Flag reproduce_from_flag{.name = "from",
                                    .value = "FILE",
