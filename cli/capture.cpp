@@ -5,6 +5,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
+#include "cli/trace_output.hpp"
 #include "strata/base/error.hpp"
 #include "strata/capture/capture_run.hpp"
 #include "strata/capture/recording_sqlite.hpp"
@@ -17,7 +18,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <optional>
 
 namespace strata {
@@ -67,37 +67,26 @@ std::vector<Recording> recordings_of(std::vector<CaptureLog>& logs) {
   return recordings;
 }
 
-/// The timeline is written as it is made: it may be larger than memory.
-void write_capture_timeline(const std::string& path, std::span<const Recording> recordings) {
-  std::ofstream file(path, std::ios::binary);
-  write_timeline(recordings, [&](std::string_view text) {
-    file.write(text.data(), static_cast<std::streamsize>(text.size()));
-  });
-  file.close();
-  if (!file) fail(ErrorKind::environment, "cannot write {}", path);
-}
-
-void show_capture(const Request& request, const std::filesystem::path& file,
-                  const std::vector<Recording>& recordings) {
+/// The tables before the database, which a build without SQLite cannot write; the page behind it:
+/// nothing that fails there may cost the recording.
+void write_capture(const Request& request, const std::filesystem::path& file,
+                   const std::vector<Recording>& recordings) {
   const Arguments& given = request.arguments;
+  const Provenance provenance{.command = request.command_line};
   std::vector<TraceReport> reports;
   for (const Recording& recording : recordings)
     reports.push_back(make_trace_report(file.filename().string(), recording, nullptr));
   OutputFiles outputs(given);
-  outputs.write(capture_json_flag,
-                [&] { return to_json(reports, Provenance{.command = request.command_line}); });
+  outputs.write(capture_json_flag, [&] { return to_json(reports, provenance); });
   if (const auto path = given.value(capture_trace_flag))
-    write_capture_timeline(std::string(*path), recordings);
-  if (outputs.took_stdout()) return;
-  for (const TraceReport& report : reports) print(to_text(report, {}, request.style));
-}
-
-void write_capture(const Request& request, const std::filesystem::path& file,
-                   const std::vector<Recording>& recordings) {
-  show_capture(request, file, recordings);
+    write_trace_timeline(std::string(*path), recordings);
+  if (!outputs.took_stdout()) {
+    for (const TraceReport& report : reports) print(to_text(report, {}, request.style));
+  }
   write_recordings(file, recordings);
   print_to_stderr(fmt::format("strata capture: the recording is in {}; strata trace shows it\n",
                               file.string()));
+  outputs.write(html_flag, [&] { return trace_page(reports, provenance); });
 }
 
 int merge_logs(const Request& request, const std::filesystem::path& file) {
@@ -131,7 +120,7 @@ int refuse_counters(const Error& refusal) {
 
 int run_capture(const Request& request) {
   const Arguments& given = request.arguments;
-  check_outputs(given, {&capture_out_flag, &capture_json_flag, &capture_trace_flag});
+  check_outputs(given, {&capture_out_flag, &capture_json_flag, &capture_trace_flag, &html_flag});
   const CaptureSettings settings = capture_settings_of(given);
   const std::filesystem::path file = capture_file_of(given);
   if (given.has(capture_merge_flag)) return merge_logs(request, file);

@@ -35,7 +35,7 @@ constexpr auto study_names = [] {
 
 constexpr Argument reproduce_arguments[] = {
     {.name = "STUDY",
-     .help = "analytical, roofline, convolution, layerwise, capture, all",
+     .help = "analytical|roofline|convolution|layerwise|capture|all",
      .choices = study_names,
      .offer = Offer::choices}};
 constexpr Flag reproduce_json_flag{.name = "json",

@@ -4,6 +4,7 @@
 #include "cli/html_output.hpp"
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
+#include "cli/trace_output.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/units.hpp"
 #include "strata/capture/read_recording.hpp"
@@ -14,7 +15,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 
 namespace strata {
@@ -72,28 +72,6 @@ TraceTextOptions trace_text_options(const Arguments& given) {
   return options;
 }
 
-/// A timeline may be larger than memory: it is written as it is made.
-void write_trace_timeline(const std::string& path, std::span<const Recording> recordings) {
-  if (path == "-") {
-    write_timeline(recordings, [](std::string_view text) { print(text); });
-    return;
-  }
-  std::ofstream file(path, std::ios::binary);
-  write_timeline(recordings, [&](std::string_view text) {
-    file.write(text.data(), static_cast<std::streamsize>(text.size()));
-  });
-  file.close();
-  if (!file) fail(ErrorKind::environment, "cannot write {}", path);
-}
-
-HtmlPart trace_page_part(const TraceReport& report, const Provenance& provenance) {
-  HtmlPart part{.name = fs::path(report.file).stem().string(),
-                .document = to_json(std::span(&report, 1), provenance)};
-  for (const ProfileFinding& finding : report.findings)
-    part.notes.push_back(fmt::format("{}: {}", kind_of(finding.code).title, finding.what));
-  return part;
-}
-
 int run_trace(const Request& request) {
   const Arguments& given = request.arguments;
   check_outputs(
@@ -117,14 +95,7 @@ int run_trace(const Request& request) {
   OutputFiles outputs(given);
   outputs.write(trace_json_flag, [&] { return to_json(reports, provenance); });
   outputs.write(trace_csv_flag, [&] { return to_csv(reports, options.by); });
-  outputs.write(html_flag, [&] {
-    std::vector<HtmlPart> parts;
-    for (const TraceReport& report : reports) {
-      if (report.profile) parts.push_back(trace_page_part(report, provenance));
-    }
-    if (parts.empty()) fail(ErrorKind::input, "no kernel is recorded, so there is nothing to show");
-    return page_text(reports.front().file, parts);
-  });
+  outputs.write(html_flag, [&] { return trace_page(reports, provenance); });
   const auto timeline = given.value(trace_timeline_flag);
   if (timeline) write_trace_timeline(std::string(*timeline), recordings);
   if (const auto db = given.value(trace_db_flag)) write_recordings(std::string(*db), recordings);
