@@ -40,7 +40,8 @@ std::string to_csv(const MeasurementSummary& summary) {
           k < row.counters.size() ? row.counters[k] : std::optional<double>();
       text += value ? fmt::format(",{:.6g}", *value) : ",";
       if (columns[k].unit != "bytes") continue;
-      text += value && spent.time_s > 0 ? fmt::format(",{:.6g}", *value / spent.time_s) : ",";
+      const bool has_rate = value.has_value() && spent.time_s > 0;
+      text += has_rate ? fmt::format(",{:.6g}", value.value_or(0) / spent.time_s) : ",";
     }
     text += '\n';
   }
