@@ -36,12 +36,12 @@ std::string to_csv(const MeasurementSummary& summary) {
                         spent.launches, rate(spent.flop), rate(spent.traffic_bytes()));
     text += fmt::format(",{},{}", csv_cell(detail.implementation), csv_cell(detail.not_run));
     for (std::size_t k = 0; k < columns.size(); ++k) {
-      const std::optional<double> value =
-          k < row.counters.size() ? row.counters[k] : std::optional<double>();
-      text += value ? fmt::format(",{:.6g}", *value) : ",";
+      const bool is_counted = k < row.counters.size() && row.counters[k].has_value();
+      const double value = is_counted ? row.counters[k].value() : 0;
+      text += is_counted ? fmt::format(",{:.6g}", value) : ",";
       if (columns[k].unit != "bytes") continue;
-      const bool has_rate = value.has_value() && spent.time_s > 0;
-      text += has_rate ? fmt::format(",{:.6g}", value.value_or(0) / spent.time_s) : ",";
+      const bool has_rate = is_counted && spent.time_s > 0;
+      text += has_rate ? fmt::format(",{:.6g}", value / spent.time_s) : ",";
     }
     text += '\n';
   }
