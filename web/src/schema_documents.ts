@@ -117,6 +117,7 @@ export interface ReproductionDocument {
     rule?: string;
     printed?: number;
     held?: number;
+    measured_on?: string;
     reason?: string;
   }[];
   findings: StudyFinding[];
@@ -133,6 +134,8 @@ export interface StudyFinding {
   is_printed: boolean;
   holds: boolean;
   note: string;
+  /// On a device of today, where it was measured, too; null: nothing is claimed of it.
+  measured?: { found: string; holds: boolean | null };
 }
 
 export interface StudyFigure {

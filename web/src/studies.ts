@@ -17,7 +17,20 @@ function verdictOf(finding: StudyFinding): Verdict {
 
 const verdictTexts: Record<Verdict, string> = { yes: "holds", no: "does not", none: "" };
 
-function findingRow(finding: StudyFinding): HTMLElement {
+function verdictCell(verdict: Verdict): HTMLElement {
+  return h("td", {}, h("span", { class: `verdict ${verdict}` }, verdictTexts[verdict]));
+}
+
+/// What was measured beside it, and its verdict; two cells for every row of a study that has any.
+function measuredCells(finding: StudyFinding): HTMLElement[] {
+  const holds = finding.measured?.holds ?? null;
+  return [
+    h("td", { class: "n" }, h("bdi", {}, finding.measured?.found ?? "")),
+    verdictCell(holds === null ? "none" : holds ? "yes" : "no"),
+  ];
+}
+
+function findingRow(finding: StudyFinding, hasMeasured: boolean): HTMLElement {
   const verdict = verdictOf(finding);
   const cells = [finding.observation, finding.network, finding.what];
   return h(
@@ -26,13 +39,17 @@ function findingRow(finding: StudyFinding): HTMLElement {
     ...cells.map((cell) => h("td", {}, h("bdi", {}, cell))),
     h("td", { class: "n" }, h("bdi", {}, finding.printed)),
     h("td", { class: "n" }, h("bdi", {}, finding.found)),
-    h("td", {}, h("span", { class: `verdict ${verdict}` }, verdictTexts[verdict])),
+    verdictCell(verdict),
+    ...(hasMeasured ? measuredCells(finding) : []),
     h("td", { class: "source" }, h("bdi", {}, finding.note)),
   );
 }
 
-function studyTable(place: string, findings: StudyFinding[]): HTMLElement {
-  const head = ["no.", place, "what", "printed", "found", "", "note"];
+function studyTable(place: string, findings: StudyFinding[], measuredOn?: string): HTMLElement {
+  const measured = measuredOn === undefined ? [] : [measuredOn, ""];
+  const found = measuredOn === undefined ? "found" : "predicted";
+  const head = ["no.", place, "what", "printed", found, "", ...measured, "note"];
+  const isNumber = (i: number) => i === 3 || i === 4 || (measuredOn !== undefined && i === 6);
   return h(
     "div",
     { class: "wide" },
@@ -42,9 +59,9 @@ function studyTable(place: string, findings: StudyFinding[]): HTMLElement {
       h(
         "thead",
         {},
-        h("tr", {}, ...head.map((each, i) => h("th", { class: i === 3 || i === 4 ? "n" : undefined }, each))),
+        h("tr", {}, ...head.map((each, i) => h("th", { class: isNumber(i) ? "n" : undefined }, each))),
       ),
-      h("tbody", {}, ...findings.map(findingRow)),
+      h("tbody", {}, ...findings.map((each) => findingRow(each, measuredOn !== undefined))),
     ),
   );
 }
@@ -79,7 +96,7 @@ function renderFindings(context: Context, element: HTMLElement): void {
       else
         body.append(
           h("p", { class: "dim" }, `${study.held} of ${study.printed} hold: ${study.rule}`),
-          own.length > 0 ? studyTable(study.place ?? "where", own) : h("p", {}, "none"),
+          own.length > 0 ? studyTable(study.place ?? "where", own, study.measured_on) : h("p", {}, "none"),
         );
     }
   });
