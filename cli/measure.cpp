@@ -213,6 +213,9 @@ int run_several(const Request& request, const std::vector<std::string>& models) 
   }
   std::vector<NetworkMeasurement> networks;
   std::vector<HtmlPart> pages;
+  const auto json = [&] { return to_json(networks, {.command = request.command_line}); };
+  const auto csv = [&] { return to_csv(networks); };
+  OutputFiles outputs(given);
   MeasuredDevice device(given);
   const InterruptWatch interrupts;
   bool is_interrupted = false;
@@ -234,11 +237,12 @@ int run_several(const Request& request, const std::vector<std::string>& models) 
     }
     networks.push_back(std::move(network));
     if (is_interrupted) break;
+    // Many networks take long; whoever kills this loses the one at work.
+    outputs.write_so_far(measure_json_flag, json);
+    outputs.write_so_far(measure_csv_flag, csv);
   }
-  OutputFiles outputs(given);
-  outputs.write(measure_json_flag,
-                [&] { return to_json(networks, {.command = request.command_line}); });
-  outputs.write(measure_csv_flag, [&] { return to_csv(networks); });
+  outputs.write(measure_json_flag, json);
+  outputs.write(measure_csv_flag, csv);
   if (!pages.empty())
     outputs.write(html_flag, [&] { return page_text("Measured networks", pages); });
   else if (given.has(html_flag))
