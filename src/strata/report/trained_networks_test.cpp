@@ -21,9 +21,9 @@ constexpr std::string_view two_networks = R"({"networks": [
 TEST(TrainedNetworks, a_row_per_network_and_a_reason_for_those_that_did_not_run) {
   const std::vector<TrainedNetwork> networks = read_trained_networks(two_networks);
   EXPECT_EQ(to_text(networks, {}),
-            "  network       device    sizes            type  iteration  first loss   last  steps  "
+            "  network  device    sizes            type  iteration  first loss   last  steps  "
             "layers not run\n"
-            "  net           a device  batch 4, seq 50  fp32    2.00 ms         2.5  0.125     50  "
+            "  net      a device  batch 4, seq 50  fp32    2.00 ms         2.5  0.125     50  "
             "        1 of 7\n"
             "\n"
             "  not trained\n"
