@@ -76,7 +76,8 @@ class ConditionWatch {
 struct DeviceChoices {
   DType dtype = DType::fp32;
   std::string convolution;  ///< a strategy by name; empty: the fastest, by measurement
-  std::string engine;       ///< CPU: "strata" or "onednn"; empty: strata
+  std::string recurrent;  ///< GPU: "own", "cudnn" or one of its ways; empty: the fastest, likewise
+  std::string engine;     ///< CPU: "strata" or "onednn"; empty: strata
 };
 
 class TrainingDevice {

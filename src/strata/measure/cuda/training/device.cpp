@@ -7,6 +7,7 @@
 #include "strata/measure/cuda/training/index_map.cuh"
 #include "strata/measure/cuda/training/node.cuh"
 #include "strata/measure/cuda/training/pointwise.cuh"
+#include "strata/measure/cuda/training/recurrent_ways.cuh"
 
 #include <fmt/format.h>
 
@@ -226,6 +227,7 @@ std::unique_ptr<TrainingDevice> cuda_training_device(int index, const DeviceChoi
   }
   context->convolutions =
       cuda::train::make_convolutions(context->convolution, context->products, choices, versions);
+  context->recurrences = std::make_shared<cuda::train::Recurrences>(choices.recurrent);
   return std::make_unique<cuda::train::CudaTrainingDevice>(devices[static_cast<std::size_t>(index)],
                                                            std::move(context), std::move(versions));
 }

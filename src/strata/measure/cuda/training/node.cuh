@@ -14,6 +14,7 @@
 namespace strata::cuda::train {
 
 class Convolutions;
+class Recurrences;
 
 struct TrainingContext {
   DeviceChoices choices;
@@ -21,6 +22,7 @@ struct TrainingContext {
   std::shared_ptr<Products> products;        ///< nothing: `no_products` says why
   std::string no_products;
   std::shared_ptr<Convolutions> convolutions;
+  std::shared_ptr<Recurrences> recurrences;
 
   cudaStream_t stream() const { return convolution->stream.get(); }
 };
