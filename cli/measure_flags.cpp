@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/measure_flags.hpp"
 
+#include "cli/cache_folder.hpp"
 #include "cli/machine_at_hand.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/text.hpp"
@@ -41,8 +42,9 @@ const Machine* shipped_machine_titled(std::string_view device) {
 
 std::unique_ptr<TrainingDevice> opened(const ChosenDevice& device, const DeviceChoices& choices) {
   if (!device.is_gpu) {
-    if (!choices.recurrent.empty())
-      fail(ErrorKind::usage, "--rnn is about GPUs and goes with --device cuda");
+    if (!choices.recurrent.empty() || choices.measures_anew)
+      fail(ErrorKind::usage, "--{} is about GPUs and goes with --device cuda",
+           choices.measures_anew ? measure_fresh_flag.name : measure_rnn_flag.name);
     return cpu_training_device(choices);
   }
   if (!choices.engine.empty())
@@ -57,6 +59,8 @@ DeviceChoices device_choices(const Arguments& given, DType dtype) {
   choices.engine = given.value(measure_engine_flag).value_or("");
   choices.recurrent = given.value(measure_rnn_flag).value_or("");
   if (choices.recurrent == measure_recurrent_ways.front()) choices.recurrent.clear();
+  choices.remembered_in = remembered_choices_file();
+  choices.measures_anew = given.has(measure_fresh_flag);
   return choices;
 }
 

@@ -39,7 +39,8 @@ std::unique_ptr<RecurrentSource> make_cudnn_recurrent_source(cudaStream_t stream
 class Recurrences {
  public:
   /// `forced`: "own", "cudnn" (the fastest of its own), a way by name; empty: the fastest of all.
-  explicit Recurrences(std::string forced) : forced_(std::move(forced)) {}
+  Recurrences(std::string forced, std::shared_ptr<RememberedChoices> choices)
+      : forced_(std::move(forced)), choices_(std::move(choices)) {}
 
   KernelsOrReason fastest(const Recurrent& op, const NodeFacts& facts);
 
@@ -48,7 +49,11 @@ class Recurrences {
                                  const std::string& wanted);
   RecurrentSource* cudnn(cudaStream_t stream);
 
+  std::unique_ptr<NodeKernels> known_way(const std::string& question, const Recurrent& op,
+                                         const NodeFacts& facts);
+
   std::string forced_;
+  std::shared_ptr<RememberedChoices> choices_;
   std::unique_ptr<RecurrentSource> cudnn_;
   bool has_looked_for_cudnn_ = false;
   std::string no_cudnn_;                      ///< why there is none
