@@ -40,6 +40,8 @@ const Machine* shipped_machine_titled(std::string_view device) {
 }  // namespace
 
 std::unique_ptr<TrainingDevice> opened(const ChosenDevice& device, const DeviceChoices& choices) {
+  if (!device.is_gpu && !choices.attention.empty())
+    fail(ErrorKind::usage, "--attention is about GPUs and goes with --device cuda");
   if (!device.is_gpu) return cpu_training_device(choices);
   if (!choices.engine.empty())
     fail(ErrorKind::usage, "--engine is about the CPU and does not go with --device cuda");

@@ -77,6 +77,7 @@ struct DeviceChoices {
   DType dtype = DType::fp32;
   std::string convolution;  ///< a strategy by name; empty: the fastest, by measurement
   std::string engine;       ///< CPU: "strata" or "onednn"; empty: strata
+  std::string attention;    ///< CUDA: a way by name; empty: the fastest, by measurement
 };
 
 class TrainingDevice {

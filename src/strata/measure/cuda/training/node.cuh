@@ -13,6 +13,7 @@
 /// What the kernels of all nodes on one GPU share, and what each knows of its node.
 namespace strata::cuda::train {
 
+class Attentions;
 class Convolutions;
 
 struct TrainingContext {
@@ -21,6 +22,7 @@ struct TrainingContext {
   std::shared_ptr<Products> products;        ///< nothing: `no_products` says why
   std::string no_products;
   std::shared_ptr<Convolutions> convolutions;
+  std::shared_ptr<Attentions> attentions;  ///< made with the first of them
 
   cudaStream_t stream() const { return convolution->stream.get(); }
 };
