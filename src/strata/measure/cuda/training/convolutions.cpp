@@ -316,6 +316,7 @@ std::shared_ptr<Convolutions> make_convolutions(const std::shared_ptr<ConvContex
                                                 std::vector<std::string>& versions) {
   std::vector<std::unique_ptr<ConvSource>> sources;
   if (auto cudnn = make_cudnn_source(context, versions)) sources.push_back(std::move(cudnn));
+  sources.push_back(make_channels_last_source(context));
   if (products) sources.push_back(make_product_source(context, products));
   sources.push_back(make_lab_source(context));
   sources.push_back(make_own_source(context));
