@@ -79,15 +79,16 @@ void* TrialScratch::of(const ConvRunner& runner) {
 }
 
 TriedConvolution try_convolution(ConvRunner& runner, const ConvTrial& trial, void* scratch,
-                                 double best_seconds) {
-  constexpr double loading_s = 0.02, hopeless = 3, behind = 1.3, noise_s = 1e-5;
+                                 double best_seconds, const TrialPatience& patience) {
+  constexpr double loading_s = 0.02, hopeless = 3, noise_s = 1e-5;
   constexpr int timed_runs = 2;  // beside the one that decides whether it is worth them
+  const double most_s = patience.behind * best_seconds + noise_s;
   TriedConvolution result{runner.name(), trial.seconds_of(runner, scratch), INFINITY};
   if (std::isinf(result.first_s) || result.first_s > loading_s + hopeless * best_seconds)
     return result;
   double seconds = trial.seconds_of(runner, scratch);
-  if (seconds > behind * best_seconds + noise_s) return result;
-  for (int i = 0; i < timed_runs; ++i)
+  if (seconds > most_s) return result;
+  for (int i = 0; i < timed_runs && seconds < patience.steady_s; ++i)
     seconds = std::min(seconds, trial.seconds_of(runner, scratch));
   result.seconds = seconds;
   return result;

@@ -6,9 +6,12 @@
 #include "strata/measure/cuda/training/convolution_request.cuh"
 #include "strata/measure/training/remembered_choices.hpp"
 
+#include <cmath>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,20 +38,28 @@ using ConvRunners = std::vector<std::unique_ptr<ConvRunner>>;
 /// The one of that recipe; nothing where it is not among them.
 std::unique_ptr<ConvRunner> taken(ConvRunners runners, const std::string& recipe);
 
+/// Which runners are wanted. Making one ready takes time, so others are not even made.
+struct ConvLimits {
+  std::int64_t most_scratch = 0;
+  const std::set<std::string, std::less<>>* names = nullptr;  ///< null: all
+  bool admits(std::string_view name) const { return names == nullptr || names->contains(name); }
+};
+
 /// Strategies of the lab by name, and what this part of the program adds, of one library each.
 class ConvSource {
  public:
   virtual ~ConvSource() = default;
-  /// Everything that may compute the request with at most so much scratch memory.
-  virtual ConvRunners runners(const ConvRequest& request, std::int64_t most_scratch) = 0;
+  /// Everything that may compute the request within the limits.
+  virtual ConvRunners runners(const ConvRequest& request, const ConvLimits& limits) = 0;
   /// What the library itself proposes, best first; by default everything.
-  virtual ConvRunners proposals(const ConvRequest& request, std::int64_t most_scratch) {
-    return runners(request, most_scratch);
+  virtual ConvRunners proposals(const ConvRequest& request, const ConvLimits& limits) {
+    return runners(request, limits);
   }
   /// The one of that recipe; nothing where this source has none.
   virtual std::unique_ptr<ConvRunner> again(const ConvRequest& request, const std::string& recipe,
                                             std::int64_t most_scratch) {
-    return taken(runners(request, most_scratch), recipe);
+    const std::set<std::string, std::less<>> only = {recipe};
+    return taken(runners(request, {most_scratch, &only}), recipe);
   }
 };
 /// The name by which one forces what the library proposes first, instead of measuring.
@@ -92,6 +103,13 @@ class Convolutions {
   std::shared_ptr<ConvRunner> remembered(const ConvRequest& request, const ConvTrial& trial,
                                          std::int64_t most_scratch);
   double tolerance_of(const ConvTrial& trial) const;
+  using Names = std::set<std::string, std::less<>>;
+  struct Fastest {
+    std::shared_ptr<ConvRunner> runner = {};
+    double seconds = INFINITY;
+  };
+  Fastest fastest_of(const ConvRequest& request, const ConvTrial& trial, const ConvLimits& limits);
+  std::optional<Names> promising(const ConvRequest& request);
   std::shared_ptr<ConvRunner> choose(const ConvRequest& request);
   std::shared_ptr<ConvRunner> first_proposal(const ConvRequest& request);
   std::shared_ptr<ConvContext> context_;
