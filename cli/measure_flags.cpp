@@ -42,9 +42,12 @@ const Machine* shipped_machine_titled(std::string_view device) {
 
 std::unique_ptr<TrainingDevice> opened(const ChosenDevice& device, const DeviceChoices& choices) {
   if (!device.is_gpu) {
-    if (!choices.recurrent.empty() || choices.measures_anew)
-      fail(ErrorKind::usage, "--{} is about GPUs and goes with --device cuda",
-           choices.measures_anew ? measure_fresh_flag.name : measure_rnn_flag.name);
+    const Flag* const of_gpus = !choices.recurrent.empty()   ? &measure_rnn_flag
+                                : !choices.attention.empty() ? &measure_attention_flag
+                                : choices.measures_anew      ? &measure_fresh_flag
+                                                             : nullptr;
+    if (of_gpus != nullptr)
+      fail(ErrorKind::usage, "--{} is about GPUs and goes with --device cuda", of_gpus->name);
     return cpu_training_device(choices);
   }
   if (!choices.engine.empty())
@@ -59,6 +62,7 @@ DeviceChoices device_choices(const Arguments& given, DType dtype) {
   choices.engine = given.value(measure_engine_flag).value_or("");
   choices.recurrent = given.value(measure_rnn_flag).value_or("");
   if (choices.recurrent == measure_recurrent_ways.front()) choices.recurrent.clear();
+  choices.attention = given.value(measure_attention_flag).value_or("");
   choices.remembered_in = remembered_choices_file();
   choices.measures_anew = given.has(measure_fresh_flag);
   return choices;

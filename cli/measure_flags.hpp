@@ -19,6 +19,8 @@ namespace strata {
 inline constexpr std::array<std::string_view, 4> measure_groupings = {"type", "layer", "block",
                                                                       "pass"};
 inline constexpr std::array<std::string_view, 2> measure_engines = {"strata", "onednn"};
+inline constexpr std::array<std::string_view, 3> measure_attentions = {"products", "fused",
+                                                                       "cudnn:sdpa"};
 
 inline constexpr Flag measure_device_flag{
     .name = "device", .value = "DEVICE", .help = "cpu (default), cuda or cuda:N."};
@@ -43,6 +45,11 @@ inline constexpr Flag measure_rnn_flag{.name = "rnn",
                                        .offer = Offer::choices};
 inline constexpr Flag measure_fresh_flag{.name = "fresh-choices",
                                          .help = "GPU: choose kernels anew, as on the first run."};
+inline constexpr Flag measure_attention_flag{.name = "attention",
+                                             .value = "NAME",
+                                             .help = "A GPU's attention; else the fastest.",
+                                             .choices = measure_attentions,
+                                             .offer = Offer::choices};
 inline constexpr Flag measure_engine_flag{.name = "engine",
                                           .value = "NAME",
                                           .help = "CPU kernels: strata (default) or onednn.",

@@ -103,6 +103,9 @@ TEST(Measure, refuses_what_makes_no_sense) {
   const Outcome engine = measure({"lenet5", "--device", "cuda", "--engine", "onednn"});
   EXPECT_EQ(engine.exit_code, 2);
   EXPECT_NE(engine.err.find("--engine"), std::string::npos);
+  const Outcome attention = measure({"lenet5", "--attention", "fused"});
+  EXPECT_EQ(attention.exit_code, 2);
+  EXPECT_NE(attention.err.find("--device cuda"), std::string::npos);
 }
 
 TEST(Compare, answers_with_its_exit_code) {

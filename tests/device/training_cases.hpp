@@ -14,6 +14,7 @@ struct CaseInput {
   double low = -1, high = 1;
   DType dtype = DType::fp32;       ///< other than fp32: an index or a condition without a gradient
   std::int64_t indices_below = 0;  ///< whole numbers below it
+  bool has_gradient = true;        ///< of fp32; false: it is given, as a mask of padding is
 };
 
 /// One operator on small tensors of odd sizes.
@@ -25,5 +26,8 @@ struct TrainingCase {
 
 /// Every operator in every variant, with the shapes that tend to go wrong.
 std::vector<TrainingCase> training_cases();
+/// Attention in more shapes: several tiles of queries and keys, ends of tiles, every width of heads
+/// that there are kernels for, what is seen and what is not.
+std::vector<TrainingCase> attention_cases();
 
 }  // namespace strata::test

@@ -79,6 +79,7 @@ struct DeviceChoices {
   std::string convolution;  ///< a strategy by name; empty: the fastest, by measurement
   std::string recurrent;    ///< GPU: "own", "cudnn" or one of its ways by name; empty: the fastest
   std::string engine;       ///< CPU: "strata" or "onednn"; empty: strata
+  std::string attention;    ///< CUDA: a way by name; empty: the fastest, by measurement
   /// GPU: a file that keeps what was found fastest from run to run; empty: nothing is kept.
   std::filesystem::path remembered_in = {};
   bool measures_anew = false;  ///< what the file says is not looked at, and replaced

@@ -315,6 +315,7 @@ std::shared_ptr<Convolutions> make_convolutions(const std::shared_ptr<ConvContex
                                                 const std::shared_ptr<RememberedChoices>& choices) {
   std::vector<std::unique_ptr<ConvSource>> sources;
   if (cudnn) sources.push_back(std::move(cudnn));
+  sources.push_back(make_channels_last_source(context));
   if (products) sources.push_back(make_product_source(context, products));
   sources.push_back(make_lab_source(context));
   sources.push_back(make_own_source(context));

@@ -71,6 +71,8 @@ std::unique_ptr<ConvSource> make_own_source(const std::shared_ptr<ConvContext>& 
 /// Windows of one pixel, as products.
 std::unique_ptr<ConvSource> make_product_source(const std::shared_ptr<ConvContext>& context,
                                                 const std::shared_ptr<Products>& products);
+/// cuDNN's engines on tensors with the channels last, turned before and after; 16 bits.
+std::unique_ptr<ConvSource> make_channels_last_source(const std::shared_ptr<ConvContext>& context);
 /// Our strategies of the convolution lab.
 std::unique_ptr<ConvSource> make_lab_source(const std::shared_ptr<ConvContext>& context);
 

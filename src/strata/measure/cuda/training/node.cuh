@@ -14,6 +14,7 @@
 /// What the kernels of all nodes on one GPU share, and what each knows of its node.
 namespace strata::cuda::train {
 
+class Attentions;
 class Convolutions;
 class Recurrences;
 
@@ -25,6 +26,7 @@ struct TrainingContext {
   std::shared_ptr<RememberedChoices> remembered;
   std::shared_ptr<Convolutions> convolutions;
   std::shared_ptr<Recurrences> recurrences;
+  std::shared_ptr<Attentions> attentions;  ///< made with the first of them
 
   cudaStream_t stream() const { return convolution->stream.get(); }
 };

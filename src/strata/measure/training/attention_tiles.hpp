@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/measure/training/constants.hpp"
+
+#include <cstdint>
+
+/// Which part of the scores of attention is computed at a time, where scores are never stored:
+/// tiles of queries × keys. A block of threads has one tile's rows (its own) and walks over the
+/// others. Shared by kernels and by tests that need no GPU.
+namespace strata::attention_tiles {
+
+/// Threads are a square; each has every lanes-th number of a head's width, and neighbours of a
+/// tile's rows and columns.
+inline constexpr int lanes = 16;
+inline constexpr int threads = lanes * lanes;
+inline constexpr int widest_head = 128;
+/// Behind each row of a tile in shared memory, so that neighbouring rows lie in other banks.
+inline constexpr int row_padding = 4;
+
+/// Widths that there are kernels for: both widths are filled up with zeros to the next of them. 0:
+/// there is none.
+constexpr int padded_width(std::int64_t width, std::int64_t value_width) {
+  const std::int64_t wider = width > value_width ? width : value_width;
+  return wider > widest_head ? 0 : wider <= 32 ? 32 : wider <= 64 ? 64 : wider <= 96 ? 96 : 128;
+}
+
+/// Rows that a block owns, and rows of a tile that it walks over.
+struct Tile {
+  int own = 0, other = 0;
+};
+inline constexpr Tile forward_tile{128, 64};
+/// Backward keeps twice as many tiles in shared memory.
+STRATA_HOST_AND_DEVICE constexpr Tile backward_tile(int padded) {
+  return padded <= 96 ? Tile{128, 64} : Tile{64, 64};
+}
+
+constexpr int row_floats(int rows) { return rows + row_padding; }
+/// Shared memory: Q, K, V with the width outside, and the probabilities of a tile.
+constexpr int forward_shared_bytes(int padded) {
+  const Tile t = forward_tile;
+  return 4 * (padded * (row_floats(t.own) + 2 * row_floats(t.other)) + t.other * row_floats(t.own));
+}
+/// Q, dO (or K, V) of its own, K, V (or Q, dO) of the other side, and one tile of gradients.
+constexpr int backward_shared_bytes(int padded) {
+  const Tile t = backward_tile(padded);
+  return 4 * (2 * padded * (row_floats(t.own) + row_floats(t.other)) + t.other * row_floats(t.own));
+}
+
+/// What is seen of what: a query sees the keys up to its own place, where both are counted from
+/// their ends, or all of them.
+struct Sight {
+  std::int64_t queries = 1, keys = 1;
+  bool is_causal = false;
+
+  /// Keys that a query sees, which are the first ones.
+  STRATA_HOST_AND_DEVICE constexpr std::int64_t seen_keys(std::int64_t query) const {
+    if (!is_causal) return keys;
+    const std::int64_t seen = query + keys - queries + 1;
+    return seen < 0 ? 0 : (seen < keys ? seen : keys);
+  }
+  /// Keys that any of the queries before `query_end` sees.
+  STRATA_HOST_AND_DEVICE constexpr std::int64_t key_end(std::int64_t query_end) const {
+    return query_end <= 0 ? 0 : seen_keys((query_end < queries ? query_end : queries) - 1);
+  }
+  /// The first query that sees any of the keys from `key` on; `queries`: none does.
+  STRATA_HOST_AND_DEVICE constexpr std::int64_t first_query(std::int64_t key) const {
+    if (!is_causal) return 0;
+    const std::int64_t first = key - (keys - queries);
+    return first < 0 ? 0 : (first < queries ? first : queries);
+  }
+};
+
+/// Where a value's row stands in the forward tile: the numbers that one thread makes (neighbouring
+/// keys) are lanes apart, so that threads write their probabilities into different banks.
+STRATA_HOST_AND_DEVICE constexpr int spread_row(int row) {
+  constexpr int per_thread = forward_tile.other / lanes;
+  return row % per_thread * lanes + row / per_thread;
+}
+
+}  // namespace strata::attention_tiles
