@@ -78,6 +78,7 @@ TEST_F(ConvolutionTrials, are_remembered) {
                     one.name.c_str(), 1e3 * one.preparing_s, 1e3 * one.first_s, 1e3 * one.seconds);
     }
   }
+  choices_.reset();  // writes the file
   const auto again = opened(folder.path() / "choices");
   double again_s = 0;
   std::size_t same = 0;

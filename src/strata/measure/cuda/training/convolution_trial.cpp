@@ -8,6 +8,11 @@
 #include <cmath>
 
 namespace strata::cuda::train {
+namespace {
+
+constexpr double loading_s = 0.02;  // what a kernel's first run may take longer
+
+}  // namespace
 
 ConvTrial::ConvTrial(const ConvRequest& request, cudaStream_t stream)
     : request_(request),
@@ -80,18 +85,45 @@ void* TrialScratch::of(const ConvRunner& runner) {
 
 TriedConvolution try_convolution(ConvRunner& runner, const ConvTrial& trial, void* scratch,
                                  double best_seconds, const TrialPatience& patience) {
-  constexpr double loading_s = 0.02, hopeless = 3, noise_s = 1e-5;
+  constexpr double hopeless = 3, noise_s = 1e-5;
   constexpr int timed_runs = 2;  // beside the one that decides whether it is worth them
-  const double most_s = patience.behind * best_seconds + noise_s;
-  TriedConvolution result{runner.name(), trial.seconds_of(runner, scratch), INFINITY};
+  TriedConvolution result{runner.name(), trial.seconds_of(runner, scratch)};
   if (std::isinf(result.first_s) || result.first_s > loading_s + hopeless * best_seconds)
     return result;
-  double seconds = trial.seconds_of(runner, scratch);
-  if (seconds > most_s) return result;
+  double seconds = result.second_s = trial.seconds_of(runner, scratch);
+  if (seconds > patience.behind * best_seconds + noise_s) return result;
   for (int i = 0; i < timed_runs && seconds < patience.steady_s; ++i)
     seconds = std::min(seconds, trial.seconds_of(runner, scratch));
   result.seconds = seconds;
   return result;
+}
+
+bool ConvExperience::is_hopeless(const ConvRequest& request, std::string_view name) const {
+  constexpr int enough = 4;
+  constexpr double far_behind = 5;
+  const auto kind = records_.find({request.pass, request.dtype});
+  if (kind == records_.end()) return false;
+  const auto record = kind->second.find(name);
+  return record != kind->second.end() && record->second.convolutions >= enough &&
+         record->second.least_ratio > far_behind;
+}
+
+void ConvExperience::learn(const ConvRequest& request, std::span<const TriedConvolution> tried,
+                           double best_seconds) {
+  if (!std::isfinite(best_seconds)) return;
+  std::map<std::string, Record, std::less<>>& records = records_[{request.pass, request.dtype}];
+  std::map<std::string, double> ratios;  // one name may have stood for several settings
+  for (const TriedConvolution& one : tried) {
+    if (std::isinf(one.first_s)) continue;  // refused this one, and may do the next
+    const double seconds = std::isinf(one.second_s) ? one.first_s - loading_s : one.second_s;
+    double& ratio = ratios.try_emplace(one.name, INFINITY).first->second;
+    ratio = std::min(ratio, seconds / best_seconds);
+  }
+  for (const auto& [name, ratio] : ratios) {
+    Record& record = records[name];
+    ++record.convolutions;
+    record.least_ratio = std::min(record.least_ratio, ratio);
+  }
 }
 
 }  // namespace strata::cuda::train

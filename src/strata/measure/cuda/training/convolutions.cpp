@@ -266,7 +266,7 @@ std::optional<Convolutions::Names> Convolutions::promising(const ConvRequest& re
   double best_seconds = INFINITY;
   std::vector<TriedConvolution> all;
   for (const auto& source : sources_) {
-    for (auto& runner : source->runners(small, {most_scratch_now()})) {
+    for (auto& runner : source->runners(small, hopeful(small, most_scratch_now()))) {
       if (runner->name() == "plain") continue;
       const TriedConvolution& one = all.emplace_back(
           try_convolution(*runner, trial, scratch.of(*runner), best_seconds, patient));
@@ -274,6 +274,7 @@ std::optional<Convolutions::Names> Convolutions::promising(const ConvRequest& re
         best_seconds = one.seconds;
     }
   }
+  experience_.learn(request, all, best_seconds);
   Names names;
   for (const TriedConvolution& one : all) {
     if (one.seconds <= patient.behind * best_seconds) names.insert(one.name);
@@ -282,15 +283,28 @@ std::optional<Convolutions::Names> Convolutions::promising(const ConvRequest& re
   return names;
 }
 
+ConvLimits Convolutions::hopeful(const ConvRequest& request, std::int64_t most_scratch) const {
+  return {most_scratch, [&experience = experience_, request](std::string_view name) {
+            return !experience.is_hopeless(request, name);
+          }};
+}
+
 std::shared_ptr<ConvRunner> Convolutions::choose(const ConvRequest& request) {
   const ConvTrial trial(request, context_->stream.get());
   const std::int64_t most_scratch = most_scratch_now();
   if (auto runner = remembered(request, trial, most_scratch)) return runner;
   tried_.clear();
-  std::optional<Names> names = promising(request);
-  if (!forced_.empty()) names = Names{forced_};
-  Fastest best = fastest_of(request, trial, {most_scratch, names ? &*names : nullptr});
-  if (!best.runner && forced_.empty() && names) best = fastest_of(request, trial, {most_scratch});
+  Fastest best;
+  if (!forced_.empty()) {
+    best = fastest_of(request, trial, only_named(most_scratch, forced_));
+  } else if (const std::optional<Names> names = promising(request)) {
+    best = fastest_of(request, trial,
+                      {most_scratch, [&](std::string_view name) { return names->contains(name); }});
+  } else {
+    best = fastest_of(request, trial, hopeful(request, most_scratch));
+    experience_.learn(request, tried_, best.seconds);
+  }
+  if (!best.runner && forced_.empty()) best = fastest_of(request, trial, {most_scratch});
   if (best.runner)
     choices_->put(question(request, most_scratch), best.runner->recipe(), best.seconds);
   return best.runner;

@@ -12,8 +12,10 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 /// Ways to compute a pass of a convolution in a network, and the choice among them: each is tried
@@ -41,9 +43,12 @@ std::unique_ptr<ConvRunner> taken(ConvRunners runners, const std::string& recipe
 /// Which runners are wanted. Making one ready takes time, so others are not even made.
 struct ConvLimits {
   std::int64_t most_scratch = 0;
-  const std::set<std::string, std::less<>>* names = nullptr;  ///< null: all
-  bool admits(std::string_view name) const { return names == nullptr || names->contains(name); }
+  std::function<bool(std::string_view)> wants = {};  ///< by name; empty: all
+  bool admits(std::string_view name) const { return !wants || wants(name); }
 };
+inline ConvLimits only_named(std::int64_t most_scratch, const std::string& name) {
+  return {most_scratch, [name](std::string_view other) { return other == name; }};
+}
 
 /// Strategies of the lab by name, and what this part of the program adds, of one library each.
 class ConvSource {
@@ -58,8 +63,7 @@ class ConvSource {
   /// The one of that recipe; nothing where this source has none.
   virtual std::unique_ptr<ConvRunner> again(const ConvRequest& request, const std::string& recipe,
                                             std::int64_t most_scratch) {
-    const std::set<std::string, std::less<>> only = {recipe};
-    return taken(runners(request, {most_scratch, &only}), recipe);
+    return taken(runners(request, only_named(most_scratch, recipe)), recipe);
   }
 };
 /// The name by which one forces what the library proposes first, instead of measuring.
@@ -79,9 +83,26 @@ std::unique_ptr<ConvSource> make_lab_source(const std::shared_ptr<ConvContext>& 
 /// One that was tried, for who wants to know what choosing takes.
 struct TriedConvolution {
   std::string name;
-  double first_s = 0;      ///< the first run, which also loads the kernel
-  double seconds = 0;      ///< the shortest; infinite: refused, wrong or clearly behind
-  double preparing_s = 0;  ///< all of its source, said at the first of them
+  double first_s = 0;          ///< the first run, which also loads the kernel
+  double second_s = INFINITY;  ///< infinite: there was none, it is hopeless
+  double seconds = INFINITY;   ///< the shortest; infinite: refused, wrong or clearly behind
+  double preparing_s = 0;      ///< all of its source, said at the first of them
+};
+
+/// Who was far behind for every convolution of a pass and type so far is not tried for the next.
+class ConvExperience {
+ public:
+  bool is_hopeless(const ConvRequest& request, std::string_view name) const;
+  void learn(const ConvRequest& request, std::span<const TriedConvolution> tried,
+             double best_seconds);
+
+ private:
+  struct Record {
+    int convolutions = 0;
+    double least_ratio = INFINITY;  ///< to the best, in the one where it was nearest
+  };
+  using Kind = std::pair<RequestPass, DType>;
+  std::map<Kind, std::map<std::string, Record, std::less<>>> records_;
 };
 
 class Convolutions {
@@ -112,6 +133,7 @@ class Convolutions {
   };
   Fastest fastest_of(const ConvRequest& request, const ConvTrial& trial, const ConvLimits& limits);
   std::optional<Names> promising(const ConvRequest& request);
+  ConvLimits hopeful(const ConvRequest& request, std::int64_t most_scratch) const;
   std::shared_ptr<ConvRunner> choose(const ConvRequest& request);
   std::shared_ptr<ConvRunner> first_proposal(const ConvRequest& request);
   std::shared_ptr<ConvContext> context_;
@@ -120,6 +142,7 @@ class Convolutions {
   std::shared_ptr<RememberedChoices> choices_;
   std::map<ConvRequest, std::shared_ptr<ConvRunner>> known_;
   std::vector<TriedConvolution> tried_;
+  ConvExperience experience_;
 };
 /// Products may be missing, and so may cuDNN's.
 std::shared_ptr<Convolutions> make_convolutions(const std::shared_ptr<ConvContext>& context,
