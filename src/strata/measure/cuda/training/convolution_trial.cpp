@@ -98,32 +98,8 @@ TriedConvolution try_convolution(ConvRunner& runner, const ConvTrial& trial, voi
   return result;
 }
 
-bool ConvExperience::is_hopeless(const ConvRequest& request, std::string_view name) const {
-  constexpr int enough = 4;
-  constexpr double far_behind = 5;
-  const auto kind = records_.find({request.pass, request.dtype});
-  if (kind == records_.end()) return false;
-  const auto record = kind->second.find(name);
-  return record != kind->second.end() && record->second.convolutions >= enough &&
-         record->second.least_ratio > far_behind;
-}
-
-void ConvExperience::learn(const ConvRequest& request, std::span<const TriedConvolution> tried,
-                           double best_seconds) {
-  if (!std::isfinite(best_seconds)) return;
-  std::map<std::string, Record, std::less<>>& records = records_[{request.pass, request.dtype}];
-  std::map<std::string, double> ratios;  // one name may have stood for several settings
-  for (const TriedConvolution& one : tried) {
-    if (std::isinf(one.first_s)) continue;  // refused this one, and may do the next
-    const double seconds = std::isinf(one.second_s) ? one.first_s - loading_s : one.second_s;
-    double& ratio = ratios.try_emplace(one.name, INFINITY).first->second;
-    ratio = std::min(ratio, seconds / best_seconds);
-  }
-  for (const auto& [name, ratio] : ratios) {
-    Record& record = records[name];
-    ++record.convolutions;
-    record.least_ratio = std::min(record.least_ratio, ratio);
-  }
+double seconds_or_more(const TriedConvolution& tried) {
+  return std::isinf(tried.second_s) ? tried.first_s - loading_s : tried.second_s;
 }
 
 }  // namespace strata::cuda::train

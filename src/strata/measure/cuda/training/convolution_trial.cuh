@@ -56,4 +56,7 @@ struct TrialPatience {
 TriedConvolution try_convolution(ConvRunner& runner, const ConvTrial& trial, void* scratch,
                                  double best_seconds, const TrialPatience& patience = {});
 
+/// What it takes as far as is known; infinite where it refuses.
+double seconds_or_more(const TriedConvolution& tried);
+
 }  // namespace strata::cuda::train

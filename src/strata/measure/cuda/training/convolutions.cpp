@@ -152,6 +152,14 @@ std::int64_t most_scratch_now() {
   return std::min(most_scratch_bytes, static_cast<std::int64_t>(free / 4));
 }
 
+/// "forward fp32"
+std::string kind_of(const ConvRequest& request) {
+  constexpr std::array<std::string_view, 3> passes = {"forward", "input_gradient",
+                                                      "weight_gradient"};
+  return fmt::format("{} {}", passes[static_cast<std::size_t>(request.pass)],
+                     name_of(request.dtype));
+}
+
 std::string text_of(const std::array<int, 3>& extents) {
   return fmt::format("{}x{}x{}", extents[0], extents[1], extents[2]);
 }
@@ -187,15 +195,12 @@ std::shared_ptr<ConvRunner> Convolutions::fastest(const ConvRequest& request) {
 
 // With less memory another may be the fastest; little more or less makes no difference.
 std::string Convolutions::question(const ConvRequest& r, std::int64_t most_scratch) const {
-  constexpr std::array<std::string_view, 3> passes = {"forward", "input_gradient",
-                                                      "weight_gradient"};
   return fmt::format(
-      "convolution {} {} batch={} channels={} filters={} groups={} in={} out={} kernel={} "
+      "convolution {} batch={} channels={} filters={} groups={} in={} out={} kernel={} "
       "stride={} dilation={} pad={}/{} scratch=2^{} by={}",
-      passes[static_cast<std::size_t>(r.pass)], name_of(r.dtype), r.batch, r.channels, r.filters,
-      r.groups, text_of(r.in), text_of(r.out), text_of(r.kernel), text_of(r.stride),
-      text_of(r.dilation), text_of(r.pad_begin), text_of(r.pad_end),
-      std::bit_width(static_cast<std::uint64_t>(most_scratch)) - 1,
+      kind_of(r), r.batch, r.channels, r.filters, r.groups, text_of(r.in), text_of(r.out),
+      text_of(r.kernel), text_of(r.stride), text_of(r.dilation), text_of(r.pad_begin),
+      text_of(r.pad_end), std::bit_width(static_cast<std::uint64_t>(most_scratch)) - 1,
       forced_.empty() ? "any" : forced_);
 }
 
@@ -274,7 +279,7 @@ std::optional<Convolutions::Names> Convolutions::promising(const ConvRequest& re
         best_seconds = one.seconds;
     }
   }
-  experience_.learn(request, all, best_seconds);
+  learn(request, all, best_seconds);
   Names names;
   for (const TriedConvolution& one : all) {
     if (one.seconds <= patient.behind * best_seconds) names.insert(one.name);
@@ -283,9 +288,22 @@ std::optional<Convolutions::Names> Convolutions::promising(const ConvRequest& re
   return names;
 }
 
+void Convolutions::learn(const ConvRequest& request, std::span<const TriedConvolution> tried,
+                         double best_seconds) {
+  if (!std::isfinite(best_seconds)) return;
+  WayExperience::Ratios ratios;  // one name may have stood for several settings
+  for (const TriedConvolution& one : tried) {
+    const double ratio = seconds_or_more(one) / best_seconds;
+    if (!std::isfinite(ratio)) continue;
+    double& least = ratios.try_emplace(one.name, ratio).first->second;
+    least = std::min(least, ratio);
+  }
+  experience_.learn(kind_of(request), ratios);
+}
+
 ConvLimits Convolutions::hopeful(const ConvRequest& request, std::int64_t most_scratch) const {
-  return {most_scratch, [&experience = experience_, request](std::string_view name) {
-            return !experience.is_hopeless(request, name);
+  return {most_scratch, [this, kind = kind_of(request)](std::string_view name) {
+            return !experience_.is_hopeless(kind, name);
           }};
 }
 
@@ -302,7 +320,7 @@ std::shared_ptr<ConvRunner> Convolutions::choose(const ConvRequest& request) {
                       {most_scratch, [&](std::string_view name) { return names->contains(name); }});
   } else {
     best = fastest_of(request, trial, hopeful(request, most_scratch));
-    experience_.learn(request, tried_, best.seconds);
+    learn(request, tried_, best.seconds);
   }
   if (!best.runner && forced_.empty()) best = fastest_of(request, trial, {most_scratch});
   if (best.runner)

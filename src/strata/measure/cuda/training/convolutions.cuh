@@ -5,6 +5,7 @@
 #include "strata/measure/cuda/convolution/context.cuh"
 #include "strata/measure/cuda/training/convolution_request.cuh"
 #include "strata/measure/training/remembered_choices.hpp"
+#include "strata/measure/training/way_experience.hpp"
 
 #include <cmath>
 #include <functional>
@@ -89,22 +90,6 @@ struct TriedConvolution {
   double preparing_s = 0;      ///< all of its source, said at the first of them
 };
 
-/// Who was far behind for every convolution of a pass and type so far is not tried for the next.
-class ConvExperience {
- public:
-  bool is_hopeless(const ConvRequest& request, std::string_view name) const;
-  void learn(const ConvRequest& request, std::span<const TriedConvolution> tried,
-             double best_seconds);
-
- private:
-  struct Record {
-    int convolutions = 0;
-    double least_ratio = INFINITY;  ///< to the best, in the one where it was nearest
-  };
-  using Kind = std::pair<RequestPass, DType>;
-  std::map<Kind, std::map<std::string, Record, std::less<>>> records_;
-};
-
 class Convolutions {
  public:
   Convolutions(std::shared_ptr<ConvContext> context, std::string forced,
@@ -133,6 +118,8 @@ class Convolutions {
   };
   Fastest fastest_of(const ConvRequest& request, const ConvTrial& trial, const ConvLimits& limits);
   std::optional<Names> promising(const ConvRequest& request);
+  void learn(const ConvRequest& request, std::span<const TriedConvolution> tried,
+             double best_seconds);
   ConvLimits hopeful(const ConvRequest& request, std::int64_t most_scratch) const;
   std::shared_ptr<ConvRunner> choose(const ConvRequest& request);
   std::shared_ptr<ConvRunner> first_proposal(const ConvRequest& request);
@@ -142,7 +129,7 @@ class Convolutions {
   std::shared_ptr<RememberedChoices> choices_;
   std::map<ConvRequest, std::shared_ptr<ConvRunner>> known_;
   std::vector<TriedConvolution> tried_;
-  ConvExperience experience_;
+  WayExperience experience_;  ///< by pass and type
 };
 /// Products may be missing, and so may cuDNN's.
 std::shared_ptr<Convolutions> make_convolutions(const std::shared_ptr<ConvContext>& context,
