@@ -22,6 +22,9 @@ struct TrainingCase {
   std::string name;
   Operator op;
   std::vector<CaseInput> inputs;
+  /// Weights and biases. Of both signs: gates that are all driven one way would saturate, and their
+  /// gradients vanish.
+  double own_low = -0.5, own_high = 0.7;
 };
 
 /// Every operator in every variant, with the shapes that tend to go wrong.

@@ -107,6 +107,12 @@ class TrainingDevice {
   /// sum = a + b; sum may be one of them.
   virtual void add(void* sum, const void* a, const void* b, std::int64_t elements, DType dtype) = 0;
   virtual void update(const UpdateRule& rule, const UpdateMemory& memory) = 0;
+  /// Several parameters of one layer, which are one row of a profile, may be updated by one call of
+  /// update_together: so many at a time.
+  virtual std::size_t most_updates_together() const { return 1; }
+  virtual void update_together(const UpdateRule& rule, std::span<const UpdateMemory> memories) {
+    for (const UpdateMemory& memory : memories) update(rule, memory);
+  }
 
   /// What to know of how kernels were chosen since this was asked last.
   virtual std::vector<std::string> take_notes() { return {}; }

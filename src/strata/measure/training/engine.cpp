@@ -34,7 +34,7 @@ struct Engine::State {
       DType dtype = DType::fp32;
     };
     std::vector<Addition> additions = {};
-    std::optional<UpdateMemory> update = {};
+    std::vector<UpdateMemory> updates = {};
   };
 
   const BoundGraph& bound;
@@ -165,8 +165,11 @@ struct Engine::State {
                 .read_bytes = wired.read_bytes,
                 .write_bytes = wired.write_bytes,
                 .implementation = {},
-                .not_run = wired.runs ? "" : reasons[wired.node]};
-      if (wired.runs) {
+                .not_run = wired.runs ? "" : reasons[wired.node],
+                .is_with_another = joins_update_before(wired)};
+      if (part.is_with_another) {
+        ready.back().updates.push_back(update_memory(wired));
+      } else if (wired.runs) {
         running.push_back(parts.size());
         ready.push_back(made_ready(wired));
         if (ready.back().kernels != nullptr)
@@ -178,13 +181,20 @@ struct Engine::State {
     }
   }
 
+  bool joins_update_before(const WiredPart& wired) const {
+    if (!wired.runs || wired.pass != Pass::update || ready.empty()) return false;
+    const std::size_t together = ready.back().updates.size();
+    return together > 0 && together < device.most_updates_together() &&
+           parts[running.back()].node == wired.node;
+  }
+
   ReadyPart made_ready(const WiredPart& wired) const {
     ReadyPart part;
     part.pass = wired.pass;
     if (wired.is_gradient_sum) {
       part.additions.push_back(addition(wired.operands[2], wired.operands[0], wired.operands[1]));
     } else if (wired.pass == Pass::update) {
-      part.update = update_memory(wired);
+      part.updates.push_back(update_memory(wired));
     } else {
       part.kernels = kernels[wired.node].get();
       part.memory = {.inputs = pointers(wired.inputs),
@@ -220,10 +230,9 @@ struct Engine::State {
     if (part.kernels != nullptr) part.kernels->run(part.pass, part.memory);
     for (const ReadyPart::Addition& one : part.additions)
       device.add(one.sum, one.a, one.b, one.elements, one.dtype);
-    if (part.update) {
-      part.update->iteration = iteration;
-      device.update(options.rule, *part.update);
-    }
+    for (UpdateMemory& update : part.updates) update.iteration = iteration;
+    if (part.updates.size() == 1) device.update(options.rule, part.updates.front());
+    if (part.updates.size() > 1) device.update_together(options.rule, part.updates);
   }
 
   std::vector<double> numbers_in(SlotId slot, TensorId tensor) const {

@@ -49,6 +49,9 @@ class Engine {
     std::int64_t write_bytes = 0;
     std::string implementation;
     std::string not_run;  ///< why; empty: it runs
+    /// The device updates this parameter together with one of the same layer before it, which is
+    /// the part that runs.
+    bool is_with_another = false;
   };
   std::span<const Part> parts() const;
   /// Of the parts, those that run, in order: mark i of a stopwatch is where running()[i] begins.

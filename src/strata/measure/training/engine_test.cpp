@@ -189,6 +189,25 @@ TEST(Engine, goes_on_without_a_layer_that_has_no_kernels) {
   for (const double number : engine.read_gradient(table)) EXPECT_EQ(number, 0);
 }
 
+TEST(Engine, updates_the_parameters_of_a_layer_together_where_the_device_can) {
+  const auto trained_with = [](std::size_t together, std::size_t& runs) {
+    Trained trained(classifier(), 8);
+    trained.device.settings.updates_together = together;
+    Engine engine(trained.bound, trained.device, {});
+    for (int i = 0; i < 5; ++i) engine.iterate(nullptr);
+    runs = engine.running().size();
+    std::vector<double> all;
+    for (const TensorId id : trained.parameters()) {
+      const std::vector<double> numbers = engine.read(id);
+      all.insert(all.end(), numbers.begin(), numbers.end());
+    }
+    return all;
+  };
+  std::size_t apart = 0, together = 0;
+  EXPECT_EQ(trained_with(1, apart), trained_with(32, together));
+  EXPECT_EQ(apart - together, 2U);  // each of two layers has a weight and a bias
+}
+
 TEST(Engine, says_what_fits_when_memory_is_short) {
   Trained large(tangled_network(), 64);
   large.device.settings.free_bytes = 20'000;

@@ -101,7 +101,7 @@ class Measuring {
     if (disturbed_s_ > disturbed_share * middle_s) {
       result_.notes.push_back(
           fmt::format("traced kernels took {:.0f} % of an iteration longer than layers between "
-                      "marks, which count: somebody else used the device",
+                      "marks, which count: some ran side by side, or somebody else used the device",
                       100 * disturbed_s_ / middle_s));
     }
     const double spread_s = median_deviation_of(result_.iteration_s);

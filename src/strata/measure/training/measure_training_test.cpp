@@ -155,6 +155,31 @@ TEST(MeasureTraining, keeps_what_was_seen_of_the_device) {
   EXPECT_NE(std::find(measured.notes.begin(), measured.notes.end(), "hot"), measured.notes.end());
 }
 
+TEST(MeasureTraining, says_how_kernels_were_chosen) {
+  Setting setting;
+  setting.device.settings.notes = {"3 choices remembered"};
+  const TrainingMeasurement measured = setting.measured();
+  EXPECT_NE(std::find(measured.notes.begin(), measured.notes.end(), "3 choices remembered"),
+            measured.notes.end());
+}
+
+TEST(MeasureTraining, parameters_that_are_updated_together_are_their_layers_row) {
+  Setting apart, together;
+  together.device.settings.updates_together = 32;
+  const TrainingMeasurement one = apart.measured(), other = together.measured();
+  ASSERT_EQ(one.profile.rows.size(), other.profile.rows.size());
+  for (const std::string_view layer : {"hidden", "classes"}) {
+    const Spent a = row_named(one.profile, layer, "update").spent;
+    const Spent b = row_named(other.profile, layer, "update").spent;
+    EXPECT_EQ(a.launches, 2);
+    EXPECT_EQ(b.launches, 1);
+    EXPECT_NEAR(b.time_s, 2 * reference::update_s, 1e-12);
+    EXPECT_EQ(a.flop, b.flop);
+    EXPECT_EQ(a.in_bytes, b.in_bytes);
+    EXPECT_EQ(a.out_bytes, b.out_bytes);
+  }
+}
+
 TEST(MeasureTraining, tells_kernels_that_only_move_data) {
   EXPECT_TRUE(only_moves_data("[CUDA memset]"));
   EXPECT_TRUE(only_moves_data("void cudnn::ops::nchwToNhwcKernel<float>"));

@@ -75,8 +75,8 @@ RowsOfParts rows_of(std::span<const Engine::Part> parts, const BoundGraph& bound
     spent.flop = part.flop;
     spent.in_bytes = part.read_bytes;
     spent.out_bytes = part.write_bytes;
-    spent.launches = 1;
-    spent.zero_flop_launches = part.flop == 0 ? 1 : 0;
+    spent.launches = part.is_with_another ? 0 : 1;
+    spent.zero_flop_launches = part.flop == 0 ? spent.launches : 0;
     result.rows[place->second].spent += spent;
     add_implementation(result.implementations[place->second], part.implementation);
   }

@@ -33,7 +33,9 @@ struct Settings {
   bool traces = false;
   bool records = false;
   bool is_watched = false;
-  double traced_slowdown = 1;  ///< by which kernels seem to take longer under tracing
+  std::size_t updates_together = 1;
+  std::vector<std::string> notes = {};  ///< on how kernels were chosen
+  double traced_slowdown = 1;           ///< by which kernels seem to take longer under tracing
   bool counts = false;
   bool counts_kernels = false;
   std::size_t most_ranges = 1000;     ///< that are counted at a time
@@ -82,6 +84,9 @@ class Device final : public TrainingDevice {
     }
     spend("update", update_s);
   }
+
+  std::size_t most_updates_together() const override { return settings.updates_together; }
+  std::vector<std::string> take_notes() override { return std::exchange(settings.notes, {}); }
 
   KernelsOrReason kernels(const BoundGraph& bound, NodeId node, bool training) override;
 

@@ -41,11 +41,16 @@ std::optional<ConvProblem> flat_problem(const ConvRequest& r) {
   return problem;
 }
 
+constexpr std::string_view nhwc_prefix = "cudnn:nhwc_engine_", place_word = " proposal=";
+constexpr std::size_t most_nhwc_plans = 5;  // each takes time to be made ready
+
 class ChannelsLastRunner final : public ConvRunner {
  public:
-  ChannelsLastRunner(const ConvRequest& r, std::unique_ptr<CudnnConvPlan> plan, cudaStream_t stream)
+  ChannelsLastRunner(const ConvRequest& r, std::unique_ptr<CudnnConvPlan> plan, std::size_t place,
+                     cudaStream_t stream)
       : pass_(r.pass),
         plan_(std::move(plan)),
+        place_(place),
         stream_(stream),
         input_{r.batch, r.channels, r.in_plane()},
         weights_{r.filters, r.channels / r.groups, r.window()},
@@ -61,8 +66,9 @@ class ChannelsLastRunner final : public ConvRunner {
   }
 
   std::string name() const override {
-    return fmt::format("cudnn:nhwc_engine_{}", plan_->engine().number);
+    return fmt::format("{}{}", nhwc_prefix, plan_->engine().number);
   }
+  std::string recipe() const override { return fmt::format("{}{}{}", name(), place_word, place_); }
   std::int64_t scratch_bytes() const override { return scratch_.bytes(); }
   bool run(const ConvTensors& tensors, void* scratch) override {
     char* const room = static_cast<char*>(scratch);
@@ -101,6 +107,8 @@ class ChannelsLastRunner final : public ConvRunner {
 
   RequestPass pass_;
   std::unique_ptr<CudnnConvPlan> plan_;
+  std::size_t
+      place_;  ///< among cuDNN's proposals, which may have an engine with other settings, too
   cudaStream_t stream_;
   PlaneTurn input_, weights_, output_;
   Scratch scratch_;
@@ -112,28 +120,44 @@ class ChannelsLastSource final : public ConvSource {
  public:
   explicit ChannelsLastSource(std::shared_ptr<ConvContext> context)
       : context_(std::move(context)) {}
-  ConvRunners runners(const ConvRequest& request, std::int64_t most_scratch) override {
+  ConvRunners runners(const ConvRequest& request, const ConvLimits& limits) override {
+    return first_plans(request, limits, most_nhwc_plans);
+  }
+  std::unique_ptr<ConvRunner> again(const ConvRequest& request, const std::string& recipe,
+                                    std::int64_t most_scratch) override {
+    const std::size_t at = recipe.find(place_word);
+    if (!recipe.starts_with(nhwc_prefix) || at == std::string::npos) return nullptr;
+    const std::string place = recipe.substr(at + place_word.size());
+    if (place.size() != 1 || place[0] < '0' || place[0] > '9') return nullptr;
+    const auto plans = static_cast<std::size_t>(place[0] - '0') + 1;
+    return taken(first_plans(request, only_named(most_scratch, recipe.substr(0, at)), plans),
+                 recipe);
+  }
+  /// The tensors are not as cuDNN would propose it.
+  ConvRunners proposals(const ConvRequest&, const ConvLimits&) override { return {}; }
+
+ private:
+  ConvRunners first_plans(const ConvRequest& request, const ConvLimits& limits,
+                          std::size_t most_plans) {
     ConvRunners list;
     const auto problem = flat_problem(request);
     if (!problem) return list;
     if (!graph_ && no_graph_.empty()) graph_ = CudnnGraph::load(context_->stream.get(), no_graph_);
     if (!graph_) return list;
-    CudnnPlanLimits limits;
-    limits.most_plans = 5;  // each takes time to be made ready
-    limits.most_workspace_bytes = most_scratch;
+    CudnnPlanLimits plan_limits;
+    plan_limits.most_plans = most_plans;
+    plan_limits.most_workspace_bytes = limits.most_scratch;
     CudnnPlans found =
-        graph_->plans({*problem, CudnnLayout::nhwc}, CudnnEngines::heuristic_a, limits);
-    for (auto& plan : found.plans) {
-      auto runner =
-          std::make_unique<ChannelsLastRunner>(request, std::move(plan), context_->stream.get());
-      if (runner->scratch_bytes() <= most_scratch) list.push_back(std::move(runner));
+        graph_->plans({*problem, CudnnLayout::nhwc}, CudnnEngines::heuristic_a, plan_limits);
+    for (std::size_t i = 0; i < found.plans.size(); ++i) {
+      auto runner = std::make_unique<ChannelsLastRunner>(request, std::move(found.plans[i]), i,
+                                                         context_->stream.get());
+      if (runner->scratch_bytes() <= limits.most_scratch && limits.admits(runner->name()))
+        list.push_back(std::move(runner));
     }
     return list;
   }
-  /// The tensors are not as cuDNN would propose it.
-  ConvRunners proposals(const ConvRequest&, std::int64_t) override { return {}; }
 
- private:
   std::shared_ptr<ConvContext> context_;
   std::shared_ptr<CudnnGraph> graph_;
   std::string no_graph_;

@@ -8,6 +8,11 @@
 #include <cmath>
 
 namespace strata::cuda::train {
+namespace {
+
+constexpr double loading_s = 0.02;  // what a kernel's first run may take longer
+
+}  // namespace
 
 ConvTrial::ConvTrial(const ConvRequest& request, cudaStream_t stream)
     : request_(request),
@@ -79,18 +84,22 @@ void* TrialScratch::of(const ConvRunner& runner) {
 }
 
 TriedConvolution try_convolution(ConvRunner& runner, const ConvTrial& trial, void* scratch,
-                                 double best_seconds) {
-  constexpr double loading_s = 0.02, hopeless = 3, behind = 1.3, noise_s = 1e-5;
+                                 double best_seconds, const TrialPatience& patience) {
+  constexpr double hopeless = 3, noise_s = 1e-5;
   constexpr int timed_runs = 2;  // beside the one that decides whether it is worth them
-  TriedConvolution result{runner.name(), trial.seconds_of(runner, scratch), INFINITY};
+  TriedConvolution result{runner.name(), trial.seconds_of(runner, scratch)};
   if (std::isinf(result.first_s) || result.first_s > loading_s + hopeless * best_seconds)
     return result;
-  double seconds = trial.seconds_of(runner, scratch);
-  if (seconds > behind * best_seconds + noise_s) return result;
-  for (int i = 0; i < timed_runs; ++i)
+  double seconds = result.second_s = trial.seconds_of(runner, scratch);
+  if (seconds > patience.behind * best_seconds + noise_s) return result;
+  for (int i = 0; i < timed_runs && seconds < patience.steady_s; ++i)
     seconds = std::min(seconds, trial.seconds_of(runner, scratch));
   result.seconds = seconds;
   return result;
+}
+
+double seconds_or_more(const TriedConvolution& tried) {
+  return std::isinf(tried.second_s) ? tried.first_s - loading_s : tried.second_s;
 }
 
 }  // namespace strata::cuda::train

@@ -45,9 +45,18 @@ class TrialScratch {
   std::shared_ptr<void> memory_;
 };
 
+/// How much time one that is tried may take.
+struct TrialPatience {
+  double behind = 1.3;      ///< than the best so far in its second run: it is not run again
+  double steady_s = 0.005;  ///< from here on one run says enough
+};
+
 /// The shortest of a few runs; infinite for who refuses or is clearly behind. The first run also
 /// loads the kernel, which takes longer than most convolutions: it only tells who is hopeless.
 TriedConvolution try_convolution(ConvRunner& runner, const ConvTrial& trial, void* scratch,
-                                 double best_seconds);
+                                 double best_seconds, const TrialPatience& patience = {});
+
+/// What it takes as far as is known; infinite where it refuses.
+double seconds_or_more(const TriedConvolution& tried);
 
 }  // namespace strata::cuda::train

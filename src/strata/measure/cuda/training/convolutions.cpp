@@ -60,11 +60,13 @@ class OwnRunner final : public ConvRunner {
 class OwnSource final : public ConvSource {
  public:
   explicit OwnSource(std::shared_ptr<ConvContext> context) : context_(std::move(context)) {}
-  ConvRunners runners(const ConvRequest& request, std::int64_t) override {
+  ConvRunners runners(const ConvRequest& request, const ConvLimits& limits) override {
     ConvRunners list;
-    if (request.is_depthwise())
-      list.push_back(std::make_unique<OwnRunner>(request, true, context_->stream.get()));
-    list.push_back(std::make_unique<OwnRunner>(request, false, context_->stream.get()));
+    for (const bool is_depthwise : {true, false}) {
+      auto runner = std::make_unique<OwnRunner>(request, is_depthwise, context_->stream.get());
+      if ((request.is_depthwise() || !is_depthwise) && limits.admits(runner->name()))
+        list.push_back(std::move(runner));
+    }
     return list;
   }
 
@@ -131,17 +133,7 @@ class LabSource final : public ConvSource {
     add_fft(strategies_, context);
     add_winograd(strategies_, context);
   }
-  ConvRunners runners(const ConvRequest& request, std::int64_t most_scratch) override {
-    return named(request, most_scratch, "");
-  }
-  std::unique_ptr<ConvRunner> again(const ConvRequest& request, const std::string& recipe,
-                                    std::int64_t most_scratch) override {
-    return taken(named(request, most_scratch, recipe), recipe);
-  }
-
- private:
-  /// Only the one of that name, where it is not empty: making them ready takes time.
-  ConvRunners named(const ConvRequest& request, std::int64_t most_scratch, std::string_view only) {
+  ConvRunners runners(const ConvRequest& request, const ConvLimits& limits) override {
     ConvRunners list;
     const auto problem = lab_problem(request);
     if (!problem || problem->dtype != DType::fp32) return list;
@@ -149,20 +141,29 @@ class LabSource final : public ConvSource {
       context_->shared_scratch_bytes = scratch_now(most_lab_scratch_bytes, 16);
       context_->shared_scratch = device_memory(context_->shared_scratch_bytes);
     }
-    const std::int64_t most = std::min(most_scratch, context_->shared_scratch_bytes);
+    const std::int64_t most = std::min(limits.most_scratch, context_->shared_scratch_bytes);
     for (const auto& strategy : strategies_) {
-      if (!only.empty() && strategy->name() != only) continue;
+      if (!limits.admits(strategy->name())) continue;
       if (strategy->refusal(*problem) || strategy->scratch_bytes(*problem) > most) continue;
       list.push_back(std::make_unique<LabRunner>(*strategy, *problem));
     }
     return list;
   }
 
+ private:
   std::shared_ptr<ConvContext> context_;
   StrategyList strategies_;
 };
 
 std::int64_t most_scratch_now() { return scratch_now(most_scratch_bytes, 4); }
+
+/// "forward fp32"
+std::string kind_of(const ConvRequest& request) {
+  constexpr std::array<std::string_view, 3> passes = {"forward", "input_gradient",
+                                                      "weight_gradient"};
+  return fmt::format("{} {}", passes[static_cast<std::size_t>(request.pass)],
+                     name_of(request.dtype));
+}
 
 std::string text_of(const std::array<int, 3>& extents) {
   return fmt::format("{}x{}x{}", extents[0], extents[1], extents[2]);
@@ -199,15 +200,12 @@ std::shared_ptr<ConvRunner> Convolutions::fastest(const ConvRequest& request) {
 
 // With less memory another may be the fastest; little more or less makes no difference.
 std::string Convolutions::question(const ConvRequest& r, std::int64_t most_scratch) const {
-  constexpr std::array<std::string_view, 3> passes = {"forward", "input_gradient",
-                                                      "weight_gradient"};
   return fmt::format(
-      "convolution {} {} batch={} channels={} filters={} groups={} in={} out={} kernel={} "
+      "convolution {} batch={} channels={} filters={} groups={} in={} out={} kernel={} "
       "stride={} dilation={} pad={}/{} scratch=2^{} by={}",
-      passes[static_cast<std::size_t>(r.pass)], name_of(r.dtype), r.batch, r.channels, r.filters,
-      r.groups, text_of(r.in), text_of(r.out), text_of(r.kernel), text_of(r.stride),
-      text_of(r.dilation), text_of(r.pad_begin), text_of(r.pad_end),
-      std::bit_width(static_cast<std::uint64_t>(most_scratch)) - 1,
+      kind_of(r), r.batch, r.channels, r.filters, r.groups, text_of(r.in), text_of(r.out),
+      text_of(r.kernel), text_of(r.stride), text_of(r.dilation), text_of(r.pad_begin),
+      text_of(r.pad_end), std::bit_width(static_cast<std::uint64_t>(most_scratch)) - 1,
       forced_.empty() ? "any" : forced_);
 }
 
@@ -240,39 +238,106 @@ double Convolutions::tolerance_of(const ConvTrial& trial) const {
 }
 
 // Who is fastest so far must also be right.
+Convolutions::Fastest Convolutions::fastest_of(const ConvRequest& request, const ConvTrial& trial,
+                                               const ConvLimits& limits) {
+  Fastest best;
+  TrialScratch scratch;
+  for (const auto& source : sources_) {
+    const auto begin = std::chrono::steady_clock::now();
+    ConvRunners runners = source->runners(request, limits);
+    double preparing_s =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    for (auto& runner : runners) {
+      if (best.runner && runner->name() == "plain") continue;  // for what nobody else can
+      TriedConvolution& one =
+          tried_.emplace_back(try_convolution(*runner, trial, scratch.of(*runner), best.seconds));
+      one.preparing_s = std::exchange(preparing_s, 0);
+      if (one.seconds >= best.seconds || trial.error() > tolerance_of(trial)) continue;
+      best = {std::move(runner), one.seconds};
+    }
+  }
+  return best;
+}
+
+// Of long ones all are tried with a small batch first, which ranks them well enough to see who has
+// no chance: with the whole batch each of those would keep people waiting.
+std::optional<Convolutions::Names> Convolutions::promising(const ConvRequest& request) {
+  constexpr double long_flop = 1.5e11;  // some milliseconds in fp32
+  constexpr std::int64_t least_batch = 16, least_gain = 4;
+  constexpr TrialPatience patient{.behind = 2, .steady_s = 0};
+  ConvRequest small = request;
+  const auto flop = [](const ConvRequest& r) {
+    return 2.0 * static_cast<double>(r.result_elements()) * static_cast<double>(r.terms());
+  };
+  while (small.batch / 2 >= least_batch && flop(small) > long_flop) small.batch /= 2;
+  if (!forced_.empty() || request.batch / small.batch < least_gain) return std::nullopt;
+  const ConvTrial trial(small, context_->stream.get());
+  TrialScratch scratch;
+  double best_seconds = INFINITY;
+  std::vector<TriedConvolution> all;
+  for (const auto& source : sources_) {
+    for (auto& runner : source->runners(small, hopeful(small, most_scratch_now()))) {
+      if (runner->name() == "plain") continue;
+      const TriedConvolution& one = all.emplace_back(
+          try_convolution(*runner, trial, scratch.of(*runner), best_seconds, patient));
+      if (one.seconds < best_seconds && trial.error() <= trial.tolerance())
+        best_seconds = one.seconds;
+    }
+  }
+  learn(request, all, best_seconds);
+  Names names;
+  for (const TriedConvolution& one : all) {
+    if (one.seconds <= patient.behind * best_seconds) names.insert(one.name);
+  }
+  tried_.insert(tried_.end(), all.begin(), all.end());
+  return names;
+}
+
+void Convolutions::learn(const ConvRequest& request, std::span<const TriedConvolution> tried,
+                         double best_seconds) {
+  if (!std::isfinite(best_seconds)) return;
+  WayExperience::Ratios ratios;  // one name may have stood for several settings
+  for (const TriedConvolution& one : tried) {
+    const double ratio = seconds_or_more(one) / best_seconds;
+    if (!std::isfinite(ratio)) continue;
+    double& least = ratios.try_emplace(one.name, ratio).first->second;
+    least = std::min(least, ratio);
+  }
+  experience_.learn(kind_of(request), ratios);
+}
+
+ConvLimits Convolutions::hopeful(const ConvRequest& request, std::int64_t most_scratch) const {
+  return {most_scratch, [this, kind = kind_of(request)](std::string_view name) {
+            return !experience_.is_hopeless(kind, name);
+          }};
+}
+
 std::shared_ptr<ConvRunner> Convolutions::choose(const ConvRequest& request) {
   const ConvTrial trial(request, context_->stream.get());
   const std::int64_t most_scratch = most_scratch_now();
   if (auto runner = remembered(request, trial, most_scratch)) return runner;
-  std::shared_ptr<ConvRunner> best;
-  double best_seconds = INFINITY;
-  TrialScratch scratch;
   tried_.clear();
-  for (const auto& source : sources_) {
-    const auto begin = std::chrono::steady_clock::now();
-    ConvRunners runners = source->runners(request, most_scratch);
-    double preparing_s =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    for (auto& runner : runners) {
-      if (!forced_.empty() && runner->name() != forced_) continue;
-      if (best && runner->name() == "plain") continue;  // for what nobody else can
-      TriedConvolution& one =
-          tried_.emplace_back(try_convolution(*runner, trial, scratch.of(*runner), best_seconds));
-      one.preparing_s = std::exchange(preparing_s, 0);
-      if (one.seconds >= best_seconds || trial.error() > tolerance_of(trial)) continue;
-      best_seconds = one.seconds;
-      best = std::move(runner);
-    }
+  Fastest best;
+  if (!forced_.empty()) {
+    best = fastest_of(request, trial, only_named(most_scratch, forced_));
+  } else if (const std::optional<Names> names = promising(request)) {
+    best = fastest_of(request, trial,
+                      {most_scratch, [&](std::string_view name) { return names->contains(name); }});
+  } else {
+    best = fastest_of(request, trial, hopeful(request, most_scratch));
+    learn(request, tried_, best.seconds);
   }
-  if (best) choices_->put(question(request, most_scratch), best->recipe(), best_seconds);
-  return best;
+  if (!best.runner && forced_.empty()) best = fastest_of(request, trial, {most_scratch});
+  if (best.runner)
+    choices_->put(question(request, most_scratch), best.runner->recipe(), best.seconds);
+  return best.runner;
 }
 
 std::shared_ptr<ConvRunner> Convolutions::first_proposal(const ConvRequest& request) {
   const ConvTrial trial(request, context_->stream.get());
   TrialScratch scratch;
   for (const auto& source : sources_) {
-    for (auto& runner : source->proposals(request, most_scratch_now())) {
+    for (auto& runner : source->proposals(request, {most_scratch_now()})) {
       const double seconds = trial.seconds_of(*runner, scratch.of(*runner));
       if (!std::isinf(seconds) && trial.error() <= trial.tolerance()) return std::move(runner);
     }

@@ -5,12 +5,18 @@
 #include "strata/measure/cuda/convolution/context.cuh"
 #include "strata/measure/cuda/training/convolution_request.cuh"
 #include "strata/measure/training/remembered_choices.hpp"
+#include "strata/measure/training/way_experience.hpp"
 
+#include <cmath>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 /// Ways to compute a pass of a convolution in a network, and the choice among them: each is tried
@@ -35,20 +41,30 @@ using ConvRunners = std::vector<std::unique_ptr<ConvRunner>>;
 /// The one of that recipe; nothing where it is not among them.
 std::unique_ptr<ConvRunner> taken(ConvRunners runners, const std::string& recipe);
 
+/// Which runners are wanted. Making one ready takes time, so others are not even made.
+struct ConvLimits {
+  std::int64_t most_scratch = 0;
+  std::function<bool(std::string_view)> wants = {};  ///< by name; empty: all
+  bool admits(std::string_view name) const { return !wants || wants(name); }
+};
+inline ConvLimits only_named(std::int64_t most_scratch, const std::string& name) {
+  return {most_scratch, [name](std::string_view other) { return other == name; }};
+}
+
 /// Strategies of the lab by name, and what this part of the program adds, of one library each.
 class ConvSource {
  public:
   virtual ~ConvSource() = default;
-  /// Everything that may compute the request with at most so much scratch memory.
-  virtual ConvRunners runners(const ConvRequest& request, std::int64_t most_scratch) = 0;
+  /// Everything that may compute the request within the limits.
+  virtual ConvRunners runners(const ConvRequest& request, const ConvLimits& limits) = 0;
   /// What the library itself proposes, best first; by default everything.
-  virtual ConvRunners proposals(const ConvRequest& request, std::int64_t most_scratch) {
-    return runners(request, most_scratch);
+  virtual ConvRunners proposals(const ConvRequest& request, const ConvLimits& limits) {
+    return runners(request, limits);
   }
   /// The one of that recipe; nothing where this source has none.
   virtual std::unique_ptr<ConvRunner> again(const ConvRequest& request, const std::string& recipe,
                                             std::int64_t most_scratch) {
-    return taken(runners(request, most_scratch), recipe);
+    return taken(runners(request, only_named(most_scratch, recipe)), recipe);
   }
 };
 /// The name by which one forces what the library proposes first, instead of measuring.
@@ -68,9 +84,10 @@ std::unique_ptr<ConvSource> make_lab_source(const std::shared_ptr<ConvContext>& 
 /// One that was tried, for who wants to know what choosing takes.
 struct TriedConvolution {
   std::string name;
-  double first_s = 0;      ///< the first run, which also loads the kernel
-  double seconds = 0;      ///< the shortest; infinite: refused, wrong or clearly behind
-  double preparing_s = 0;  ///< all of its source, said at the first of them
+  double first_s = 0;          ///< the first run, which also loads the kernel
+  double second_s = INFINITY;  ///< infinite: there was none, it is hopeless
+  double seconds = INFINITY;   ///< the shortest; infinite: refused, wrong or clearly behind
+  double preparing_s = 0;      ///< all of its source, said at the first of them
 };
 
 class Convolutions {
@@ -94,6 +111,16 @@ class Convolutions {
   std::shared_ptr<ConvRunner> remembered(const ConvRequest& request, const ConvTrial& trial,
                                          std::int64_t most_scratch);
   double tolerance_of(const ConvTrial& trial) const;
+  using Names = std::set<std::string, std::less<>>;
+  struct Fastest {
+    std::shared_ptr<ConvRunner> runner = {};
+    double seconds = INFINITY;
+  };
+  Fastest fastest_of(const ConvRequest& request, const ConvTrial& trial, const ConvLimits& limits);
+  std::optional<Names> promising(const ConvRequest& request);
+  void learn(const ConvRequest& request, std::span<const TriedConvolution> tried,
+             double best_seconds);
+  ConvLimits hopeful(const ConvRequest& request, std::int64_t most_scratch) const;
   std::shared_ptr<ConvRunner> choose(const ConvRequest& request);
   std::shared_ptr<ConvRunner> first_proposal(const ConvRequest& request);
   std::shared_ptr<ConvContext> context_;
@@ -102,6 +129,7 @@ class Convolutions {
   std::shared_ptr<RememberedChoices> choices_;
   std::map<ConvRequest, std::shared_ptr<ConvRunner>> known_;
   std::vector<TriedConvolution> tried_;
+  WayExperience experience_;  ///< by pass and type
 };
 /// Products may be missing, and so may cuDNN's.
 std::shared_ptr<Convolutions> make_convolutions(const std::shared_ptr<ConvContext>& context,

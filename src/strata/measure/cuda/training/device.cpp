@@ -86,7 +86,11 @@ class CudaTrainingDevice final : public TrainingDevice {
   void add(void* sum, const void* a, const void* b, std::int64_t elements, DType dtype) override {
     add_arrays(sum, a, b, elements, dtype, context_->stream());
   }
-  void update(const UpdateRule& rule, const UpdateMemory& memory) override;
+  void update(const UpdateRule& rule, const UpdateMemory& memory) override {
+    update_together(rule, {&memory, 1});
+  }
+  std::size_t most_updates_together() const override { return most_updates; }
+  void update_together(const UpdateRule& rule, std::span<const UpdateMemory> memories) override;
 
   std::unique_ptr<Stopwatch> stopwatch(std::size_t marks) override {
     return std::make_unique<EventStopwatch>(marks, context_->stream());
@@ -127,7 +131,7 @@ KernelsOrReason CudaTrainingDevice::kernels(const BoundGraph& bound, NodeId node
                     bound.graph->nodes[node].op);
 }
 
-void CudaTrainingDevice::update(const UpdateRule& rule, const UpdateMemory& memory) {
+UpdateRun run_of(const UpdateRule& rule, const UpdateMemory& memory) {
   UpdateRun run;
   run.optimizer = rule.optimizer;
   run.learning_rate = rule.learning_rate;
@@ -141,7 +145,23 @@ void CudaTrainingDevice::update(const UpdateRule& rule, const UpdateMemory& memo
   run.elements = memory.elements;
   run.dtype = memory.dtype;
   run.iteration = memory.iteration;
-  update_parameter(run, context_->stream());
+  return run;
+}
+
+// A kernel is for one type.
+void CudaTrainingDevice::update_together(const UpdateRule& rule,
+                                         std::span<const UpdateMemory> memories) {
+  std::vector<UpdateRun> runs;
+  const auto flush = [&] {
+    if (!runs.empty()) update_parameters(runs, context_->stream());
+    runs.clear();
+  };
+  for (const UpdateMemory& memory : memories) {
+    if (!runs.empty() && (runs.front().dtype != memory.dtype || runs.size() == most_updates))
+      flush();
+    runs.push_back(run_of(rule, memory));
+  }
+  flush();
 }
 
 // A library may wait for the device or take memory, which cannot be recorded: then there is

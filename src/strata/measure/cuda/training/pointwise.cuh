@@ -9,6 +9,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
+#include <span>
 
 /// Kernels that go over whole arrays once, as functions that enqueue them. Bound by memory: every
 /// thread moves 16 bytes, and the grid is as large as the array.
@@ -81,5 +82,8 @@ struct UpdateRun {
   std::int64_t iteration = 1;
 };
 void update_parameter(const UpdateRun& run, cudaStream_t stream);
+/// At most so many parameters of one type by the same rule, in one kernel.
+inline constexpr std::size_t most_updates = 32;
+void update_parameters(std::span<const UpdateRun> runs, cudaStream_t stream);
 
 }  // namespace strata::cuda::train

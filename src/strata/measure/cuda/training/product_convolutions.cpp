@@ -93,23 +93,18 @@ class ProductSource final : public ConvSource {
  public:
   ProductSource(std::shared_ptr<ConvContext> context, std::shared_ptr<Products> products)
       : context_(std::move(context)), products_(std::move(products)) {}
-  ConvRunners runners(const ConvRequest& request, std::int64_t most_scratch) override {
+  ConvRunners runners(const ConvRequest& request, const ConvLimits& limits) override {
     ConvRunners list;
     // Halves would be added as halves between the images.
     const bool keeps_digits = bytes_per_element(request.dtype) >= 4;
-    if (!is_product(request) ||
+    if (!limits.admits(products_name) || !is_product(request) ||
         (!keeps_digits && request.pass == RequestPass::weight_gradient && request.batch > 1))
       return list;
     const auto product = products_->product_or_nothing(image_product(request));
     if (!product) return list;
     auto runner = std::make_unique<ProductRunner>(request, product, context_->stream.get());
-    if (runner->scratch_bytes() <= most_scratch) list.push_back(std::move(runner));
+    if (runner->scratch_bytes() <= limits.most_scratch) list.push_back(std::move(runner));
     return list;
-  }
-  // Not looked at for others: products are chosen by trials of their own.
-  std::unique_ptr<ConvRunner> again(const ConvRequest& request, const std::string& recipe,
-                                    std::int64_t most_scratch) override {
-    return recipe == products_name ? taken(runners(request, most_scratch), recipe) : nullptr;
   }
 
  private:

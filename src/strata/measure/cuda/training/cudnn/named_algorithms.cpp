@@ -171,15 +171,16 @@ bool has_equal_padding(const ConvRequest& r) {
 }  // namespace
 
 void add_named_algorithms(ConvRunners& list, const Cudnn& cudnn, const ConvRequest& request,
-                          std::int64_t most_scratch) {
+                          const ConvLimits& limits) {
   if (!request.is_flat() || !has_equal_padding(request)) return;
   const auto problem = std::make_shared<NamedProblem>(cudnn, request);
   for (const NamedAlgorithm& algorithm : algorithms_of(request.pass)) {
+    if (!limits.admits(algorithm.name)) continue;
     const bool is_winograd = algorithm.name.find("winograd") != std::string_view::npos;
     if (is_winograd && loses_digits_with_winograd(request)) continue;
     std::size_t bytes = 0;
     if (!problem->workspace(algorithm.number, bytes)) continue;
-    if (static_cast<std::int64_t>(bytes) > most_scratch) continue;
+    if (static_cast<std::int64_t>(bytes) > limits.most_scratch) continue;
     list.push_back(std::make_unique<NamedRunner>(problem, algorithm.name, algorithm.number, bytes));
   }
 }

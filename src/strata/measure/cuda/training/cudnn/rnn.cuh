@@ -4,6 +4,7 @@
 #include "strata/base/dtype.hpp"
 #include "strata/graph/operators.hpp"
 #include "strata/measure/cuda/cudnn_parts.cuh"
+#include "strata/measure/training/weight_pieces.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -50,16 +51,6 @@ struct RnnShape {
   /// Tensors that each layer in one direction has: two matrices, biases, a projection.
   std::int64_t own_tensors() const { return 2 + op.biases + (op.projection > 0 ? 1 : 0); }
 };
-
-/// A piece of one of the operator's own tensors, and where cuDNN wants it.
-struct WeightPiece {
-  std::size_t tensor = 0;  ///< counted from the first own
-  std::int64_t at_byte = 0;
-  std::int64_t space_byte = 0;
-  std::int64_t bytes = 0;
-};
-/// Pieces that follow each other in both places become one; the result is in order of the tensors.
-std::vector<WeightPiece> joined_pieces(std::vector<WeightPiece> pieces);
 
 /// A layer described for one of the algorithms, with the sizes of its memory. Throws RnnRefusal.
 class RnnPlan {

@@ -4,9 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
-#include <tuple>
 
 namespace strata::cuda::train {
 namespace {
@@ -53,24 +51,6 @@ std::shared_ptr<const RnnFunctions> RnnFunctions::load(cudaStream_t stream, std:
   if (is_whole) return rnn;
   problem = rnn->library.problem;
   return nullptr;
-}
-
-std::vector<WeightPiece> joined_pieces(std::vector<WeightPiece> pieces) {
-  std::sort(pieces.begin(), pieces.end(), [](const WeightPiece& a, const WeightPiece& b) {
-    return std::tie(a.tensor, a.at_byte) < std::tie(b.tensor, b.at_byte);
-  });
-  std::vector<WeightPiece> joined;
-  for (const WeightPiece& piece : pieces) {
-    const bool follows = !joined.empty() && joined.back().tensor == piece.tensor &&
-                         joined.back().at_byte + joined.back().bytes == piece.at_byte &&
-                         joined.back().space_byte + joined.back().bytes == piece.space_byte;
-    if (follows) {
-      joined.back().bytes += piece.bytes;
-    } else {
-      joined.push_back(piece);
-    }
-  }
-  return joined;
 }
 
 RnnPlan::RnnPlan(Rnn rnn, const RnnShape& shape, cudnnRNNAlgo_t algorithm)

@@ -9,16 +9,16 @@ namespace {
 class CudnnSource final : public ConvSource {
  public:
   explicit CudnnSource(Cudnn cudnn) : cudnn_(std::move(cudnn)) {}
-  ConvRunners runners(const ConvRequest& request, std::int64_t most_scratch) override {
+  ConvRunners runners(const ConvRequest& request, const ConvLimits& limits) override {
     ConvRunners list;
-    add_named_algorithms(list, cudnn_, request, most_scratch);
-    add_engines(list, cudnn_, request, most_scratch);
+    add_named_algorithms(list, cudnn_, request, limits);
+    add_engines(list, cudnn_, request, limits);
     return list;
   }
-  ConvRunners proposals(const ConvRequest& request, std::int64_t most_scratch) override {
+  ConvRunners proposals(const ConvRequest& request, const ConvLimits& limits) override {
     ConvRunners list;
-    add_proposed_engines(list, cudnn_, request, most_scratch);
-    add_named_algorithms(list, cudnn_, request, most_scratch);
+    add_proposed_engines(list, cudnn_, request, limits);
+    add_named_algorithms(list, cudnn_, request, limits);
     return list;
   }
   std::unique_ptr<ConvRunner> again(const ConvRequest& request, const std::string& recipe,
@@ -29,7 +29,7 @@ class CudnnSource final : public ConvSource {
       return engine ? engine_again(cudnn_, request, *engine, most_scratch) : nullptr;
     }
     ConvRunners list;
-    add_named_algorithms(list, cudnn_, request, most_scratch);
+    add_named_algorithms(list, cudnn_, request, {most_scratch});
     return taken(std::move(list), recipe);
   }
 

@@ -9,13 +9,13 @@ namespace strata::cuda::train {
 
 /// The algorithms that cuDNN's older interface names: implicit_gemm, fft, winograd_nonfused, …
 void add_named_algorithms(ConvRunners& list, const Cudnn& cudnn, const ConvRequest& request,
-                          std::int64_t most_scratch);
+                          const ConvLimits& limits);
 /// Of the engines of its graph interface, those that its quick heuristic proposes, in its order.
 void add_proposed_engines(ConvRunners& list, const Cudnn& cudnn, const ConvRequest& request,
-                          std::int64_t most_scratch);
+                          const ConvLimits& limits);
 /// The engines of its graph interface: those that its heuristics propose, then all others.
 void add_engines(ConvRunners& list, const Cudnn& cudnn, const ConvRequest& request,
-                 std::int64_t most_scratch);
+                 const ConvLimits& limits);
 /// The engine that an earlier run chose, as it was; nothing where it is not that any more.
 std::unique_ptr<ConvRunner> engine_again(const Cudnn& cudnn, const ConvRequest& request,
                                          const EngineRecipe& recipe, std::int64_t most_scratch);
