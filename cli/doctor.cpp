@@ -15,23 +15,35 @@ constexpr Flag doctor_json_flag{.name = "json",
                                 .value = "FILE",
                                 .help = "The findings as JSON; - is standard output.",
                                 .offer = Offer::file};
-constexpr Flag doctor_operators_flag{.name = "operators",
-                                     .help = "Instead, the test behind each operator and pass."};
+constexpr Flag doctor_operators_flag{
+    .name = "operators", .help = "Instead, the test behind each operator; networks trained."};
 constexpr Flag doctor_flags[] = {doctor_json_flag, html_flag, doctor_operators_flag};
 
-template <class Findings>
-void show_findings(const Request& request, const Findings& findings) {
+void show_readiness(const Request& request) {
+  const auto findings = readiness(this_computer());
   show_document(request, doctor_json_flag,
                 {.title = "What this computer can measure",
                  .json = [&] { return to_json(findings, {.command = request.command_line}); },
                  .text = [&] { return to_text(findings, request.style); }});
 }
 
+/// What stands behind the numbers of `strata measure`: tests of operators, networks trained.
+void show_evidence(const Request& request) {
+  const auto cells = checked_cells();
+  const auto trained = shipped_trained_networks();
+  show_document(
+      request, doctor_json_flag,
+      {.title = "What stands behind measured training",
+       .json = [&] { return to_json(cells, trained, {.command = request.command_line}); },
+       .text =
+           [&] { return to_text(cells, request.style) + "\n" + to_text(trained, request.style); }});
+}
+
 int run_doctor(const Request& request) {
   if (request.arguments.has(doctor_operators_flag)) {
-    show_findings(request, checked_cells());
+    show_evidence(request);
   } else {
-    show_findings(request, readiness(this_computer()));
+    show_readiness(request);
   }
   return exit_code::done;
 }

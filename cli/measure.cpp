@@ -42,10 +42,11 @@ constexpr Argument measure_arguments[] = {{.name = "MODEL",
                                            .repeats = true}};
 constexpr auto measure_flags = joined_flags(
     std::array<Flag, 1>{measure_device_flag}, size_flags,
-    std::array<Flag, 13>{measure_all_flag, measure_iterations_flag, measure_warm_up_flag,
-                         optimizer_flag, loss_flag, measure_conv_flag, measure_attention_flag,
-                         measure_engine_flag, measure_graph_flag, measure_metrics_flag,
-                         measure_kernels_flag, measure_no_patch_flag, measure_seed_flag},
+    std::array<Flag, 15>{measure_all_flag, measure_iterations_flag, measure_warm_up_flag,
+                         optimizer_flag, loss_flag, measure_conv_flag, measure_rnn_flag,
+                         measure_attention_flag, measure_fresh_flag, measure_engine_flag,
+                         measure_graph_flag, measure_metrics_flag, measure_kernels_flag,
+                         measure_no_patch_flag, measure_seed_flag},
     std::array<Flag, 8>{measure_on_flag, measure_by_flag, measure_layers_flag, measure_json_flag,
                         measure_csv_flag, measure_trace_flag, html_flag, measure_dry_run_flag},
     import_flags);
@@ -138,13 +139,7 @@ class MeasuredDevice {
   TrainingDevice& for_type(DType dtype) {
     if (!device_ || dtype != dtype_) {
       device_.reset();
-      const auto named = [&](const Flag& flag) {
-        return std::string(given_.value(flag).value_or(""));
-      };
-      device_ = opened(choice_, {.dtype = dtype,
-                                 .convolution = named(measure_conv_flag),
-                                 .engine = named(measure_engine_flag),
-                                 .attention = named(measure_attention_flag)});
+      device_ = opened(choice_, device_choices(given_, dtype));
       dtype_ = dtype;
     }
     return *device_;
@@ -216,6 +211,9 @@ int run_several(const Request& request, const std::vector<std::string>& models) 
   }
   std::vector<NetworkMeasurement> networks;
   std::vector<HtmlPart> pages;
+  const auto json = [&] { return to_json(networks, {.command = request.command_line}); };
+  const auto csv = [&] { return to_csv(networks); };
+  OutputFiles outputs(given);
   MeasuredDevice device(given);
   const InterruptWatch interrupts;
   bool is_interrupted = false;
@@ -237,11 +235,12 @@ int run_several(const Request& request, const std::vector<std::string>& models) 
     }
     networks.push_back(std::move(network));
     if (is_interrupted) break;
+    // Many networks take long; whoever kills this loses the one at work.
+    outputs.write_so_far(measure_json_flag, json);
+    outputs.write_so_far(measure_csv_flag, csv);
   }
-  OutputFiles outputs(given);
-  outputs.write(measure_json_flag,
-                [&] { return to_json(networks, {.command = request.command_line}); });
-  outputs.write(measure_csv_flag, [&] { return to_csv(networks); });
+  outputs.write(measure_json_flag, json);
+  outputs.write(measure_csv_flag, csv);
   if (!pages.empty())
     outputs.write(html_flag, [&] { return page_text("Measured networks", pages); });
   else if (given.has(html_flag))

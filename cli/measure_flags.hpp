@@ -30,6 +30,21 @@ inline constexpr Flag measure_warm_up_flag{
     .name = "warm-up", .value = "N", .help = "Iterations before them; 2."};
 inline constexpr Flag measure_conv_flag{
     .name = "conv", .value = "NAME", .help = "Strategy of convolutions; else the fastest."};
+inline constexpr std::array<std::string_view, 7> measure_recurrent_ways = {
+    "fastest",
+    "own",
+    "cudnn",
+    "cudnn:rnn-standard",
+    "cudnn:rnn-persist-static",
+    "cudnn:rnn-persist-static-small",
+    "cudnn:rnn-persist-dynamic"};
+inline constexpr Flag measure_rnn_flag{.name = "rnn",
+                                       .value = "NAME",
+                                       .help = "GPU: recurrent layers by own, cudnn ...",
+                                       .choices = measure_recurrent_ways,
+                                       .offer = Offer::choices};
+inline constexpr Flag measure_fresh_flag{.name = "fresh-choices",
+                                         .help = "GPU: choose kernels anew, as on the first run."};
 inline constexpr Flag measure_attention_flag{.name = "attention",
                                              .value = "NAME",
                                              .help = "A GPU's attention; else the fastest.",
@@ -71,6 +86,9 @@ inline constexpr Flag measure_dry_run_flag{.name = "dry-run",
                                            .help = "Only what would be measured."};
 
 std::unique_ptr<TrainingDevice> opened(const ChosenDevice& device, const DeviceChoices& choices);
+
+/// Which kernels the device is to use, for a network of this type.
+DeviceChoices device_choices(const Arguments& given, DType dtype);
 
 MeasureOptions measure_options(const Arguments& given, const ChosenDevice& device);
 Loss measure_loss(const Arguments& given);

@@ -22,6 +22,12 @@ class OutputFiles {
   void write(const Flag& flag, const ToText& to_text) {
     if (given_.has(flag)) write_text(flag, to_text());
   }
+  /// The same of what is there so far: a file always holds something whole, standard output waits
+  /// for the end.
+  template <class ToText>
+  void write_so_far(const Flag& flag, const ToText& to_text) {
+    if (given_.has(flag) && given_.value(flag) != "-") write_text(flag, to_text());
+  }
   /// An output that goes to standard output replaces the table.
   bool took_stdout() const { return took_stdout_; }
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/interrupt.hpp"
-#include "cli/measure_flags.hpp"
-#include "cli/output.hpp"
+#include "cli/own_sweeps.hpp"
 #include "cli/studies.hpp"
-#include "strata/base/embedded.hpp"
 #include "strata/base/error.hpp"
 #include "strata/reproduce/measured_sweeps.hpp"
 #include "strata/reproduce/roofline_study.hpp"
@@ -25,28 +23,6 @@ struct MeasuredSide {
   std::string notes;  ///< lines for people: origin, or why there is nothing; what did not run
   bool is_interrupted = false;
 };
-
-const EmbeddedFile* shipped_roofline(std::string_view name) {
-  for (const EmbeddedFile& file : embedded_roofline_results()) {
-    if (file.name == name) return &file;
-  }
-  return nullptr;
-}
-
-/// The one named, the one that ships with the sweeps, or the one that `strata measure` would take.
-Machine machine_of_sweeps(const StudyRequest& request, const MeasuredSweeps& sweeps) {
-  if (request.machine) return load_machine(*request.machine);
-  if (const EmbeddedFile* file = shipped_roofline("machine")) {
-    Machine machine = read_machine(file->text);
-    if (machine.title.starts_with(sweeps.device)) return machine;
-  }
-  const ChosenDevice device = chosen_device(request.device);
-  if (const auto machine = machine_at_hand_of(device, sweeps.device)) return *machine;
-  fail(ErrorKind::usage,
-       "whose roofs? no machine called '{}' ships or was measured here; give --on MACHINE, or run "
-       "`strata machine measure`",
-       sweeps.device);
-}
 
 std::string origin_of(const MeasuredSweeps& sweeps, std::string_view where) {
   return fmt::format("measured: {}{}{}, {} warm-up and the mean of {} iterations, {}\n",
@@ -80,30 +56,10 @@ MeasuredSide side_of(const StudyRequest& request, const MeasuredSweeps& sweeps,
           origin_of(sweeps, where) + reasons_of(sweeps)};
 }
 
-MeasuredSweeps run_sweeps(const StudyRequest& request, const std::string& path,
-                          const InterruptWatch& interrupts) {
-  const ChosenDevice device = chosen_device(request.device.value_or("cuda"));
-  const auto progress = study_progress(request, "measuring");
-  SweepProtocol protocol;
-  if (device.is_gpu) {
-    protocol.counted_gpu = device.index;
-  } else {
-    protocol.no_counters = "counters are read of NVIDIA GPUs only";
-  }
-  return measure_sweeps(protocol,
-                        {.open = [&](DType dtype) { return opened(device, {.dtype = dtype}); },
-                         .on_point =
-                             [&](const MeasuredSweeps& sweeps, double share) {
-                               write_output(path, to_json(sweeps, request.command));
-                               if (progress) progress(share);
-                             },
-                         .is_interrupted = [&] { return interrupts.was_asked(); }});
-}
-
 MeasuredSide measured_anew(const StudyRequest& request) {
   const std::string& path = *request.run;
   const InterruptWatch interrupts;
-  const MeasuredSweeps sweeps = run_sweeps(request, path, interrupts);
+  const MeasuredSweeps sweeps = run_sweeps(request, kernel_sweeps(), path, interrupts);
   const std::string where = fmt::format("written to {}", path);
   MeasuredSide side;
   try {

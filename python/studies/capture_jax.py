@@ -87,26 +87,37 @@ def lstm_cell(carry, x, weights):
     return (h, c), h
 
 
-def references(batch=16):
-    key = jax.random.PRNGKey(0)
+def references(batches="16,64", dtypes="fp32,fp16"):
+    """conv2d and LSTM. fp32 is fp32: no TF32. The gradient is that of the weights; the convolution's needs no forward
+    pass, the LSTM's computes it again."""
+    jax.config.update("jax_default_matmul_precision", "highest")
     cases = []
-    weight = jax.random.normal(key, (64, 64, 3, 3))
-    x = jax.random.normal(key, (batch, 64, 112, 112))
+    for dtype in dtypes.split(","):
+        for batch in (int(text) for text in str(batches).split(",")):
+            cases += reference_cases(batch, dtype, {"fp32": jnp.float32, "fp16": jnp.float16}[dtype])
+    return cases
+
+
+def reference_cases(batch, dtype, kind):
+    key = jax.random.PRNGKey(0)
+    weight = jax.random.normal(key, (64, 64, 3, 3), kind)
+    x = jax.random.normal(key, (batch, 64, 112, 112), kind)
     convolution = jax.jit(lambda w, v: conv(v, w, 2, 0))
-    gradient = jax.jit(jax.grad(lambda w, v: conv(v, w, 2, 0).sum(), argnums=(0, 1)))
-    cases.append(recorded(lambda: convolution(weight, x), f"jax:conv2d:{batch}:forward", 5))
-    cases.append(recorded(lambda: gradient(weight, x), f"jax:conv2d:{batch}:backward", 5))
-    weights = [jax.random.normal(key, shape) for shape in ((64, 32), (64, 16), (64,))]
-    sequence = jax.random.normal(key, (16, batch, 32))
+    gradient = jax.jit(jax.grad(lambda w, v: conv(v, w, 2, 0).sum()))
+    weights = [jax.random.normal(key, shape, kind) for shape in ((64, 32), (64, 16), (64,))]
+    sequence = jax.random.normal(key, (16, batch, 32), kind)
 
     def run(w, s):
-        zero = jnp.zeros((batch, 16))
+        zero = jnp.zeros((batch, 16), kind)
         return jax.lax.scan(lambda carry, v: lstm_cell(carry, v, w), (zero, zero), s)[1]
 
-    cases.append(recorded(lambda: jax.jit(run)(weights, sequence), f"jax:lstm:{batch}:forward", 5))
-    both = jax.jit(jax.grad(lambda w, s: run(w, s).sum(), argnums=(0, 1)))
-    cases.append(recorded(lambda: both(weights, sequence), f"jax:lstm:{batch}:forward and backward", 5))
-    return cases
+    forward_pass = jax.jit(run)
+    both = jax.jit(jax.grad(lambda w, s: run(w, s).sum()))
+    name = f"jax:{{}}:{batch}:{{}}:{dtype}"
+    return [recorded(lambda: convolution(weight, x), name.format("conv2d", "forward"), 5),
+            recorded(lambda: gradient(weight, x), name.format("conv2d", "backward"), 5),
+            recorded(lambda: forward_pass(weights, sequence), name.format("lstm", "forward"), 5),
+            recorded(lambda: both(weights, sequence), name.format("lstm", "forward and backward"), 5)]
 
 
 if __name__ == "__main__":

@@ -87,28 +87,36 @@ def study(batches="4,8,16,32,64", names="alexnet,resnet18,vgg16", steps=5):
     return {"plain_step_ms": times}
 
 
-def references(batches="16,32,64", steps=5):
-    """conv2d and LSTM: launches and time of the forward and of the backward pass."""
-    for name, (make, data) in capture_networks.REFERENCES.items():
-        module = make().cuda()
-        for batch in (int(text) for text in str(batches).split(",")):
-            x = data(batch).requires_grad_(True)
-            for step in range(5 + int(steps)):
-                if step == 5:
-                    recording(True)
-                nvtx.range_push(f"study:pytorch:{name}:{batch}:forward")
-                y = module(x)
-                y = y[0] if isinstance(y, tuple) else y
-                torch.cuda.synchronize()
-                nvtx.range_pop()
-                gradient = torch.ones_like(y)
-                torch.cuda.synchronize()
-                nvtx.range_push(f"study:pytorch:{name}:{batch}:backward")
-                y.backward(gradient)
-                torch.cuda.synchronize()
-                nvtx.range_pop()
-            recording(False)
+def references(batches="16,32,64", dtypes="fp32,fp16", steps=5):
+    """conv2d and LSTM: launches and time of the forward and of the backward pass. fp32 is fp32: no TF32. As in
+    `strata reproduce roofline`, the gradient is that of the weights: the kernels stand at the input."""
+    torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
+    types = {"fp32": torch.float32, "fp16": torch.float16}
+    for dtype in dtypes.split(","):
+        for name, (make, data) in capture_networks.REFERENCES.items():
+            module = make().cuda().to(types[dtype])
+            for batch in (int(text) for text in str(batches).split(",")):
+                x = data(batch).to(types[dtype])
+                for step in range(5 + int(steps)):
+                    if step == 5:
+                        recording(True)
+                    reference_step(module, x, f"study:pytorch:{name}:{batch}", dtype)
+                recording(False)
     return {}
+
+
+def reference_step(module, x, name, dtype):
+    nvtx.range_push(f"{name}:forward:{dtype}")
+    y = module(x)
+    y = y[0] if isinstance(y, tuple) else y
+    torch.cuda.synchronize()
+    nvtx.range_pop()
+    gradient = torch.ones_like(y)
+    torch.cuda.synchronize()
+    nvtx.range_push(f"{name}:backward:{dtype}")
+    y.backward(gradient)
+    torch.cuda.synchronize()
+    nvtx.range_pop()
 
 
 def layers(batch="32"):

@@ -36,6 +36,10 @@ std::span<const EmbeddedFile> embedded_roofline_results();
 /// wrote them (data/profiles/nvidia-h200/training/); may be empty.
 std::span<const EmbeddedFile> embedded_training_profiles();
 
+/// data/profiles/*/networks.json: every built-in network trained on a device, as
+/// `strata measure --all --json` wrote it; may be empty.
+std::span<const EmbeddedFile> embedded_network_tables();
+
 /// data/profiles/nvidia-h200/capture/*.json: what strata capture recorded of studies; may be empty.
 std::span<const EmbeddedFile> embedded_capture_studies();
 

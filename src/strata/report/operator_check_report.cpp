@@ -22,6 +22,11 @@ std::size_t place_in(std::vector<std::string>& names, const std::string& name) {
   return names.size() - 1;
 }
 
+nlohmann::ordered_json number_or_null(const std::optional<double>& number) {
+  if (!number) return nullptr;
+  return *number;
+}
+
 std::string device_and_type(const CheckedCell& cell) {
   return fmt::format("{}\n{}", cell.device, name_of(cell.dtype));
 }
@@ -55,7 +60,8 @@ std::string to_text(std::span<const CheckedCell> cells, const TextStyle& style) 
   return style.has_unicode ? text : to_ascii(text);
 }
 
-std::string to_json(std::span<const CheckedCell> cells, const Provenance& provenance) {
+std::string to_json(std::span<const CheckedCell> cells, std::span<const TrainedNetwork> networks,
+                    const Provenance& provenance) {
   JsonText text;
   text.add("schema_version", operator_check_schema_version);
   text.add("kind", "operator_checks");
@@ -65,6 +71,21 @@ std::string to_json(std::span<const CheckedCell> cells, const Provenance& proven
                                   {"device", cell.device},
                                   {"dtype", name_of(cell.dtype)},
                                   {"test", cell.test}};
+  });
+  text.add_list("networks", networks, [](const TrainedNetwork& one) {
+    const bool has_run = one.reason.empty();
+    return nlohmann::ordered_json{{"network", one.name},
+                                  {"device", one.device},
+                                  {"dtype", one.dtype},
+                                  {"sizes", one.sizes},
+                                  {"date", one.date},
+                                  {"time_s", has_run ? number_or_null(one.time_s) : nullptr},
+                                  {"loss_before", number_or_null(one.loss_before)},
+                                  {"loss_after", number_or_null(one.loss_after)},
+                                  {"steps", one.steps},
+                                  {"layers", one.layers},
+                                  {"layers_not_run", one.layers_not_run},
+                                  {"reason", one.reason}};
   });
   text.add("provenance", to_json(provenance));
   return std::move(text).finish();

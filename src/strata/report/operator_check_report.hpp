@@ -4,6 +4,7 @@
 #include "strata/measure/training/checked_cells.hpp"
 #include "strata/report/provenance.hpp"
 #include "strata/report/text_style.hpp"
+#include "strata/report/trained_networks.hpp"
 
 #include <span>
 #include <string>
@@ -14,6 +15,8 @@ namespace strata {
 /// A row per operator and pass, a column per device and type; cells are numbers of the tests below.
 std::string to_text(std::span<const CheckedCell> cells, const TextStyle& style);
 
-std::string to_json(std::span<const CheckedCell> cells, const Provenance& provenance);
+/// With the networks that were trained as a whole.
+std::string to_json(std::span<const CheckedCell> cells, std::span<const TrainedNetwork> networks,
+                    const Provenance& provenance);
 
 }  // namespace strata

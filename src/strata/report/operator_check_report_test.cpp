@@ -26,11 +26,18 @@ TEST(OperatorCheckReport, each_cell_is_the_number_of_its_test) {
 }
 
 TEST(OperatorCheckReport, the_document_has_every_cell) {
-  const auto json = nlohmann::json::parse(to_json(cells, {.command = "strata doctor"}));
+  const TrainedNetwork trained[] = {
+      {.name = "net", .device = "d", .sizes = "batch 4", .time_s = 0.25, .steps = 50},
+      {.name = "large", .device = "d", .reason = "too large"}};
+  const auto json = nlohmann::json::parse(to_json(cells, trained, {.command = "strata doctor"}));
   ASSERT_EQ(json["cells"].size(), std::size(cells));
   EXPECT_EQ(json["cells"][3]["operator"], "floor");
   EXPECT_EQ(json["cells"][1]["dtype"], "bf16");
   EXPECT_EQ(json["cells"][1]["test"], "B.y/bf16");
+  EXPECT_EQ(json["networks"][0]["time_s"], 0.25);
+  EXPECT_TRUE(json["networks"][0]["loss_after"].is_null());
+  EXPECT_TRUE(json["networks"][1]["time_s"].is_null());
+  EXPECT_EQ(json["networks"][1]["reason"], "too large");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "strata/base/units.hpp"
 #include "strata/graph/bind.hpp"
 #include "strata/reproduce/capture_study.hpp"
+#include "strata/reproduce/compared_frameworks.hpp"
 #include "strata/training/program.hpp"
 #include "strata/zoo/zoo.hpp"
 
@@ -19,7 +20,7 @@ constexpr std::array<std::int64_t, 5> study_batches = {4, 8, 16, 32, 64};
 
 class CaptureFindings {
  public:
-  explicit CaptureFindings(const CaptureStudy& study) : study_(study) {}
+  CaptureFindings(const CaptureStudy& study, const RooflineStudy* own) : study_(study), own_(own) {}
 
   std::vector<Finding> make() {
     for (const char* network : study_networks) {
@@ -34,7 +35,7 @@ class CaptureFindings {
          "one GPU was measured"});
     most_flop();
     jax();
-    for (const char* kernel : {"conv2d", "lstm"}) references(kernel);
+    for (Finding& one : framework_findings(study_, own_)) add(std::move(one));
     overheads();
     return std::move(findings_);
   }
@@ -194,23 +195,6 @@ class CaptureFindings {
     }
   }
 
-  void references(const char* kernel) {
-    for (const char* part : {"forward", "backward", "forward and backward"}) {
-      for (const char* framework : {"pytorch", "jax"}) {
-        const CaptureCase* const one = find(framework, kernel, 16, part);
-        if (one == nullptr) continue;
-        const bool is_printed = std::string_view(kernel) == "lstm" &&
-                                std::string_view(framework) == "pytorch" &&
-                                std::string_view(part) == "forward";
-        add({"frameworks", fmt::format("{} {}", kernel, framework),
-             fmt::format("launches, {}, batch 16", part), is_printed ? "36" : "",
-             fmt::format("{:.0f}, kernels {}", one->launches, format_time(one->kernel_s)),
-             is_printed, is_printed && one->launches < 37,
-             is_printed ? "holds: not more than then" : ""});
-      }
-    }
-  }
-
   void overheads() {
     for (const CaptureOverhead& one : study_.overheads) {
       const double value = overhead_of(one);
@@ -222,13 +206,14 @@ class CaptureFindings {
   }
 
   const CaptureStudy& study_;
+  const RooflineStudy* own_;
   std::vector<Finding> findings_;
 };
 
 }  // namespace
 
-std::vector<Finding> reproduce_capture(const CaptureStudy& study) {
-  return CaptureFindings(study).make();
+std::vector<Finding> reproduce_capture(const CaptureStudy& study, const RooflineStudy* own) {
+  return CaptureFindings(study, own).make();
 }
 
 }  // namespace strata

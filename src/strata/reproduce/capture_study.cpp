@@ -14,7 +14,7 @@ namespace {
 
 constexpr double ns = 1e-9;
 
-/// "study:pytorch:alexnet:4:forward" into a case; an empty network: it is none of ours.
+/// "study:pytorch:lstm:16:forward:fp32" into a case; an empty network: it is none of ours.
 CaptureCase named_case(std::string_view name) {
   CaptureCase made;
   const std::vector<std::string_view> words = split(name, ':');
@@ -26,6 +26,7 @@ CaptureCase named_case(std::string_view name) {
   made.network = words[2];
   made.batch = batch;
   made.part = words.size() > 4 ? std::string(words[4]) : "iteration";
+  if (words.size() > 5) made.dtype = words[5];
   return made;
 }
 
@@ -40,7 +41,8 @@ std::vector<NamedSpans> spans_by_case(const Recording& recording) {
   const auto add = [&](const CaptureCase& named, const TimeSpan& span) {
     const auto same = std::find_if(all.begin(), all.end(), [&](const NamedSpans& one) {
       return one.named.framework == named.framework && one.named.network == named.network &&
-             one.named.batch == named.batch && one.named.part == named.part;
+             one.named.batch == named.batch && one.named.part == named.part &&
+             one.named.dtype == named.dtype;
     });
     if (same != all.end()) {
       same->spans.push_back(span);
@@ -68,6 +70,7 @@ void keep_name(CaptureCase& made, const CaptureCase& named) {
   made.network = named.network;
   made.batch = named.batch;
   made.part = named.part;
+  made.dtype = named.dtype;
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include "strata/capture/recording.hpp"
 #include "strata/reproduce/analytical.hpp"
+#include "strata/reproduce/figures.hpp"
+#include "strata/reproduce/roofline_study.hpp"
 
 #include <filesystem>
 #include <functional>
@@ -23,7 +25,8 @@ struct CaptureCase {
   std::string framework;  ///< "pytorch", "jax"
   std::string network;
   std::int64_t batch = 0;
-  std::string part;  ///< iteration, backward, forward
+  std::string part;   ///< iteration, backward, forward
+  std::string dtype;  ///< "fp32"; empty: what the framework takes by itself
   std::int64_t steps = 0;
   double wall_s = 0;  ///< on the host, recorded
   double launches = 0;
@@ -57,8 +60,9 @@ struct CaptureStudy {
 /// Adds up what was recorded within these spans, which are `steps` steps.
 CaptureCase capture_case(Recording recording, std::span<const TimeSpan> spans, std::int64_t steps);
 
-/// The cases of a log: steps are NVTX ranges "study:<framework>:<network>:<batch>[:<part>]", of
-/// which "backward part" inside is a case of its own. The log is read once per case.
+/// The cases of a log: steps are NVTX ranges
+/// "study:<framework>:<network>:<batch>[:<part>[:<dtype>]]", of which "backward part" inside is a
+/// case of its own. The log is read once per case.
 std::vector<CaptureCase> cases_of_ranges(const std::function<Recording()>& read);
 
 /// The same of a program that says itself, as JSON, when each case ran
@@ -74,6 +78,11 @@ CaptureStudy read_capture_study(std::string_view json_text);
 std::string to_json(const CaptureStudy& study);
 
 /// What the report saw beside the study; what the study does not hold is a finding that says so.
-std::vector<Finding> reproduce_capture(const CaptureStudy& study);
+/// The reference kernels of our own engine, measured on the same device, are one more framework.
+std::vector<Finding> reproduce_capture(const CaptureStudy& study,
+                                       const RooflineStudy* own = nullptr);
+/// Shares over the batch; the reference kernels of all frameworks under the roofs of the device,
+/// where `own` says which they are.
+std::vector<Figure> capture_figures(const CaptureStudy& study, const RooflineStudy* own = nullptr);
 
 }  // namespace strata

@@ -35,11 +35,8 @@ constexpr std::array<std::pair<const char*, double CaptureCase::*>, 10> case_num
 }};
 
 StudyJson case_json(const CaptureCase& one) {
-  StudyJson json = {{"framework", one.framework},
-                    {"network", one.network},
-                    {"batch", one.batch},
-                    {"part", one.part},
-                    {"steps", one.steps}};
+  StudyJson json = {{"framework", one.framework}, {"network", one.network}, {"batch", one.batch},
+                    {"part", one.part},           {"dtype", one.dtype},     {"steps", one.steps}};
   for (const auto& [key, member] : case_numbers) json[key] = one.*member;
   json["class_s"] = one.class_s;
   return json;
@@ -51,6 +48,7 @@ CaptureCase case_of_json(const StudyJson& json) {
   one.network = json.at("network").get<std::string>();
   one.batch = json.at("batch").get<std::int64_t>();
   one.part = json.at("part").get<std::string>();
+  one.dtype = json.at("dtype").get<std::string>();
   one.steps = json.at("steps").get<std::int64_t>();
   for (const auto& [key, member] : case_numbers) one.*member = json.at(key).get<double>();
   one.class_s = json.at("class_s").get<std::map<std::string, double>>();
@@ -62,7 +60,7 @@ CaptureOverhead overhead_of_json(std::string profiler, const StudyJson& json) {
           json.at("watched_ms").get<std::vector<double>>()};
 }
 
-/// JAX says when each case ran: "jax:alexnet:4[:part]".
+/// JAX says when each case ran: "jax:alexnet:4[:part[:dtype]]".
 void add_timed_cases(const StudyJson& answer, const std::filesystem::path& log,
                      std::vector<CaptureCase>& cases) {
   if (!answer.is_object() || !answer.contains("cases")) return;
@@ -78,6 +76,7 @@ void add_timed_cases(const StudyJson& answer, const std::filesystem::path& log,
     made.network = words[1];
     std::from_chars(words[2].data(), words[2].data() + words[2].size(), made.batch);
     made.part = words.size() > 3 ? std::string(words[3]) : "iteration";
+    if (words.size() > 4) made.dtype = words[4];
     cases.push_back(std::move(made));
   }
 }

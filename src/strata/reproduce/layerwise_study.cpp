@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/reproduce/layerwise_study.hpp"
 
+#include "strata/base/embedded.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/printable.hpp"
 #include "strata/machine/machine.hpp"
@@ -114,12 +115,22 @@ std::pair<double, double> directions(const LayerwiseCase& one) {
 }
 
 std::optional<double> l2_bytes_per_s(const LayerwiseCase& one) {
-  for (const Machine& machine : shipped_machines()) {
-    if (machine.name != one.profile.subject.machine) continue;
+  const auto l2_of = [](const Machine& machine) -> std::optional<double> {
     for (const MemoryLevel& level : machine.memory) {
       if (level.name == "L2" && level.bandwidth_bytes_per_s)
         return level.bandwidth_bytes_per_s->value;
     }
+    return std::nullopt;
+  };
+  // Datasheets are silent about L2: what was measured on the same device comes first.
+  for (const EmbeddedFile& file : embedded_roofline_results()) {
+    if (file.name != "machine") continue;
+    const Machine machine = read_machine(file.text);
+    const std::string& title = one.profile.subject.machine_title;
+    if (!title.empty() && machine.title.starts_with(title)) return l2_of(machine);
+  }
+  for (const Machine& machine : shipped_machines()) {
+    if (machine.name == one.profile.subject.machine) return l2_of(machine);
   }
   return std::nullopt;
 }

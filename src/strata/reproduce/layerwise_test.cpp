@@ -137,6 +137,30 @@ TEST(Layerwise, without_counters_only_times_have_a_verdict) {
   EXPECT_FALSE(finding(all, "larger in VGG-16").holds);
 }
 
+TEST(Layerwise, counters_of_a_smaller_batch_are_taken_and_named) {
+  LayerwiseCase counted_case = made_up("net", 32, small, true);
+  CounterValues few_hits(8), many_hits(8);
+  few_hits[4] = 0.1, few_hits[5] = 0.9;  // L2: reads and writes
+  many_hits[4] = 0.8, many_hits[5] = 0.3;
+  counted_case.profile.counted_kernels = {{"AddBias<float>", 0, few_hits}, {"gemm", 0, many_hits}};
+  const std::vector<Finding> all = layerwise_findings(
+      LayerwiseStudy({std::move(counted_case), made_up("net", 64, twice(small), false)}));
+  EXPECT_EQ(finding(all, "waiting for data").found, "40 % to 50 %");
+  EXPECT_TRUE(finding(all, "waiting for data").what.ends_with(", batch 32"));
+  EXPECT_EQ(finding(all, "bias is added").found, "10 % and 90 %; 80 % and 30 %");
+  EXPECT_TRUE(finding(all, "bias is added").holds);
+  // One batch with counters shows neither growth nor stability of what is counted.
+  EXPECT_FALSE(finding(all, "instructions with the batch").is_printed);
+  EXPECT_FALSE(finding(all, "L1 hits are stable").is_printed);
+  EXPECT_EQ(finding(all, "time of an iteration").found, "2.00× (batch 32 → 64)");
+}
+
+TEST(Layerwise, claims_about_convolutions_are_not_made_of_a_network_without_any) {
+  const std::vector<MadeUpLayer> dense = {small.back()};
+  for (const Finding& one : layerwise_findings(LayerwiseStudy({made_up("net", 32, dense, true)})))
+    EXPECT_EQ(one.what.find("onvolution"), std::string::npos) << one.what;
+}
+
 TEST(Layerwise, figures_are_relative_to_the_first_convolution) {
   const LayerwiseStudy study(
       {made_up("net", 32, small, true), made_up("net", 64, twice(small), true)});

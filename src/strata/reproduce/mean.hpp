@@ -18,6 +18,7 @@ class Mean {
     most_ = count_ == 0 ? *value : std::max(most_, *value);
     ++count_;
   }
+  std::size_t count() const { return count_; }
   bool is_there() const { return count_ > 0; }
   double value() const { return sum_ / weight_; }
   double least() const { return least_; }

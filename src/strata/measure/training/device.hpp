@@ -5,6 +5,7 @@
 #include "strata/gpu/range_counters.hpp"
 #include "strata/measure/training/node_kernels.hpp"
 
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -76,8 +77,12 @@ class ConditionWatch {
 struct DeviceChoices {
   DType dtype = DType::fp32;
   std::string convolution;  ///< a strategy by name; empty: the fastest, by measurement
+  std::string recurrent;    ///< GPU: "own", "cudnn" or one of its ways by name; empty: the fastest
   std::string engine;       ///< CPU: "strata" or "onednn"; empty: strata
   std::string attention;    ///< CUDA: a way by name; empty: the fastest, by measurement
+  /// GPU: a file that keeps what was found fastest from run to run; empty: nothing is kept.
+  std::filesystem::path remembered_in = {};
+  bool measures_anew = false;  ///< what the file says is not looked at, and replaced
 };
 
 class TrainingDevice {
@@ -102,6 +107,9 @@ class TrainingDevice {
   /// sum = a + b; sum may be one of them.
   virtual void add(void* sum, const void* a, const void* b, std::int64_t elements, DType dtype) = 0;
   virtual void update(const UpdateRule& rule, const UpdateMemory& memory) = 0;
+
+  /// What to know of how kernels were chosen since this was asked last.
+  virtual std::vector<std::string> take_notes() { return {}; }
 
   virtual std::unique_ptr<Stopwatch> stopwatch(std::size_t marks) = 0;
 

@@ -35,6 +35,7 @@ class Measuring {
     result_.peak_bytes = engine_->peak_bytes();
     result_.device = device.name();
     result_.versions = device.versions();
+    result_.notes = device.take_notes();
     for (std::size_t row = 0; row < rows_.rows.size(); ++row) {
       result_.rows.push_back(
           {.implementation = rows_.implementations[row], .not_run = rows_.not_run[row]});

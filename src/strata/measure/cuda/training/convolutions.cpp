@@ -1,20 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/measure/cuda/training/convolutions.cuh"
 
-#include "strata/base/error.hpp"
-#include "strata/measure/cuda/kernels.cuh"
+#include "strata/measure/cuda/training/convolution_trial.cuh"
 #include "strata/measure/cuda/training/own_convolutions.cuh"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <chrono>
 #include <cmath>
+#include <utility>
 
 namespace strata::cuda::train {
 namespace {
 
 // More scratch memory than this no pass may ask for, however fast it were.
 constexpr std::int64_t most_scratch_bytes = std::int64_t{4} << 30;
-constexpr std::int64_t lab_scratch_bytes = std::int64_t{256} << 20;
-constexpr int timed_runs = 2;  // beside the one that decides whether it is worth them
+// All layers share that of the lab's strategies: FFT of AlexNet's second convolution takes 0.4 GB
+// at batch 256.
+constexpr std::int64_t most_lab_scratch_bytes = std::int64_t{1} << 30;
+
+/// `largest`, or a part of what is free where that is less.
+std::int64_t scratch_now(std::int64_t largest, std::int64_t part_of_free) {
+  std::size_t free = 0, total = 0;
+  STRATA_CUDA_CALL(cudaMemGetInfo(&free, &total));
+  return std::min(largest, static_cast<std::int64_t>(free) / part_of_free);
+}
 
 /// The depthwise kernels and the defining sum.
 class OwnRunner final : public ConvRunner {
@@ -119,136 +132,40 @@ class LabSource final : public ConvSource {
     add_winograd(strategies_, context);
   }
   ConvRunners runners(const ConvRequest& request, std::int64_t most_scratch) override {
+    return named(request, most_scratch, "");
+  }
+  std::unique_ptr<ConvRunner> again(const ConvRequest& request, const std::string& recipe,
+                                    std::int64_t most_scratch) override {
+    return taken(named(request, most_scratch, recipe), recipe);
+  }
+
+ private:
+  /// Only the one of that name, where it is not empty: making them ready takes time.
+  ConvRunners named(const ConvRequest& request, std::int64_t most_scratch, std::string_view only) {
     ConvRunners list;
     const auto problem = lab_problem(request);
     if (!problem || problem->dtype != DType::fp32) return list;
     if (!context_->shared_scratch) {
-      context_->shared_scratch = device_memory(lab_scratch_bytes);
-      context_->shared_scratch_bytes = lab_scratch_bytes;
+      context_->shared_scratch_bytes = scratch_now(most_lab_scratch_bytes, 16);
+      context_->shared_scratch = device_memory(context_->shared_scratch_bytes);
     }
-    const std::int64_t most = std::min(most_scratch, lab_scratch_bytes);
+    const std::int64_t most = std::min(most_scratch, context_->shared_scratch_bytes);
     for (const auto& strategy : strategies_) {
+      if (!only.empty() && strategy->name() != only) continue;
       if (strategy->refusal(*problem) || strategy->scratch_bytes(*problem) > most) continue;
       list.push_back(std::make_unique<LabRunner>(*strategy, *problem));
     }
     return list;
   }
 
- private:
   std::shared_ptr<ConvContext> context_;
   StrategyList strategies_;
 };
 
-/// Random tensors for one request, and some numbers of what the pass should make of them.
-class ConvTrial {
- public:
-  ConvTrial(const ConvRequest& request, cudaStream_t stream)
-      : request_(request),
-        stream_(stream),
-        input_(filled(request.input_elements(), 1)),
-        weights_(filled(request.weight_elements(), 2)),
-        output_(filled(request.output_elements(), 3)),
-        found_(device_memory(reference_samples * 8)),
-        references_(reference_samples) {
-    sample_reference(request, input_.get(), weights_.get(), output_.get(), found(), stream);
-    fetch(references_);
-  }
+std::int64_t most_scratch_now() { return scratch_now(most_scratch_bytes, 4); }
 
-  ConvTensors tensors() const { return {input_.get(), weights_.get(), output_.get()}; }
-
-  /// Of the result as the last run left it: relative, L2.
-  double error() const {
-    void* const result = request_.pass == RequestPass::forward          ? output_.get()
-                         : request_.pass == RequestPass::input_gradient ? input_.get()
-                                                                        : weights_.get();
-    sample_result(request_, result, found(), stream_);
-    std::vector<double> numbers(reference_samples);
-    fetch(numbers);
-    double difference = 0, size = 0;
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-      difference += (numbers[i] - references_[i]) * (numbers[i] - references_[i]);
-      size += references_[i] * references_[i];
-    }
-    const double error = std::sqrt(difference / (size + 1e-30));
-    return std::isfinite(error) ? error : INFINITY;
-  }
-
-  /// What the data type itself brings, with room for sums in any order.
-  double tolerance() const {
-    const double rounding = 6e-8 * (4 + std::sqrt(static_cast<double>(request_.terms())));
-    switch (request_.dtype) {
-      case DType::fp64: return 1e-10;
-      case DType::fp32: return 2e-5 + rounding;
-      case DType::tf32: return 3e-3 + rounding;
-      case DType::fp16: return 5e-3 + rounding;
-      default: return 3e-2 + rounding;
-    }
-  }
-
- private:
-  std::shared_ptr<void> filled(std::int64_t elements, std::uint32_t seed) const {
-    auto memory = device_memory(elements * bytes_per_element(request_.dtype));
-    fill_uniform(memory.get(), elements, request_.dtype, seed, stream_);
-    return memory;
-  }
-  double* found() const { return static_cast<double*>(found_.get()); }
-  void fetch(std::vector<double>& numbers) const {
-    STRATA_CUDA_CALL(cudaMemcpyAsync(numbers.data(), found_.get(), numbers.size() * 8,
-                                     cudaMemcpyDeviceToHost, stream_));
-    STRATA_CUDA_CALL(cudaStreamSynchronize(stream_));
-  }
-
-  ConvRequest request_;
-  cudaStream_t stream_;
-  std::shared_ptr<void> input_, weights_, output_, found_;
-  std::vector<double> references_;
-};
-
-double seconds_of(ConvRunner& runner, const ConvTensors& tensors, void* scratch,
-                  cudaStream_t stream) {
-  const Event start, end;
-  start.record(stream);
-  const bool works = runner.run(tensors, scratch);
-  end.record(stream);
-  const double seconds = end.seconds_since(start);
-  return works ? seconds : INFINITY;
-}
-
-std::int64_t most_scratch_now() {
-  std::size_t free = 0, total = 0;
-  STRATA_CUDA_CALL(cudaMemGetInfo(&free, &total));
-  return std::min(most_scratch_bytes, static_cast<std::int64_t>(free / 4));
-}
-
-/// Scratch memory that grows with who needs it.
-class TrialScratch {
- public:
-  void* of(const ConvRunner& runner) {
-    if (runner.scratch_bytes() > bytes_) {
-      memory_.reset();
-      bytes_ = runner.scratch_bytes();
-      memory_ = device_memory(bytes_);
-    }
-    return memory_.get();
-  }
-
- private:
-  std::int64_t bytes_ = -1;
-  std::shared_ptr<void> memory_;
-};
-
-/// The shortest of a few runs; infinite for who refuses or is clearly behind. The first run also
-/// loads the kernel, which takes longer than most convolutions: it only tells who is hopeless.
-double shortest_of_few(ConvRunner& runner, const ConvTensors& tensors, void* scratch,
-                       double best_seconds, cudaStream_t stream) {
-  constexpr double loading_s = 0.02, hopeless = 3, behind = 1.3, noise_s = 1e-5;
-  const double first = seconds_of(runner, tensors, scratch, stream);
-  if (std::isinf(first) || first > loading_s + hopeless * best_seconds) return INFINITY;
-  double seconds = seconds_of(runner, tensors, scratch, stream);
-  if (seconds > behind * best_seconds + noise_s) return INFINITY;
-  for (int i = 0; i < timed_runs; ++i)
-    seconds = std::min(seconds, seconds_of(runner, tensors, scratch, stream));
-  return seconds;
+std::string text_of(const std::array<int, 3>& extents) {
+  return fmt::format("{}x{}x{}", extents[0], extents[1], extents[2]);
 }
 
 }  // namespace
@@ -267,43 +184,96 @@ std::unique_ptr<ConvSource> make_lab_source(const std::shared_ptr<ConvContext>& 
   return std::make_unique<LabSource>(context);
 }
 
+std::unique_ptr<ConvRunner> taken(ConvRunners runners, const std::string& recipe) {
+  for (auto& runner : runners) {
+    if (runner->recipe() == recipe) return std::move(runner);
+  }
+  return nullptr;
+}
+
 std::shared_ptr<ConvRunner> Convolutions::fastest(const ConvRequest& request) {
   auto& known = known_[request];
   if (!known) known = forced_ == proposed_convolution ? first_proposal(request) : choose(request);
   return known;
 }
 
+// With less memory another may be the fastest; little more or less makes no difference.
+std::string Convolutions::question(const ConvRequest& r, std::int64_t most_scratch) const {
+  constexpr std::array<std::string_view, 3> passes = {"forward", "input_gradient",
+                                                      "weight_gradient"};
+  return fmt::format(
+      "convolution {} {} batch={} channels={} filters={} groups={} in={} out={} kernel={} "
+      "stride={} dilation={} pad={}/{} scratch=2^{} by={}",
+      passes[static_cast<std::size_t>(r.pass)], name_of(r.dtype), r.batch, r.channels, r.filters,
+      r.groups, text_of(r.in), text_of(r.out), text_of(r.kernel), text_of(r.stride),
+      text_of(r.dilation), text_of(r.pad_begin), text_of(r.pad_end),
+      std::bit_width(static_cast<std::uint64_t>(most_scratch)) - 1,
+      forced_.empty() ? "any" : forced_);
+}
+
+// It must still be there, right, and about as fast as it was.
+std::shared_ptr<ConvRunner> Convolutions::remembered(const ConvRequest& request,
+                                                     const ConvTrial& trial,
+                                                     std::int64_t most_scratch) {
+  constexpr double about = 1.5, noise_s = 2e-5;
+  const auto choice = choices_->find(question(request, most_scratch));
+  if (!choice) return nullptr;
+  for (const auto& source : sources_) {
+    std::unique_ptr<ConvRunner> runner = source->again(request, choice->choice, most_scratch);
+    if (!runner) continue;
+    TrialScratch scratch;
+    void* const room = scratch.of(*runner);
+    if (std::isinf(trial.seconds_of(*runner, room)) || trial.error() > tolerance_of(trial))
+      return nullptr;
+    const double seconds =
+        std::min(trial.seconds_of(*runner, room), trial.seconds_of(*runner, room));
+    if (seconds > about * choice->seconds + noise_s) return nullptr;
+    choices_->use(*choice);
+    return runner;
+  }
+  return nullptr;
+}
+
+// Who asks for one by name gets it with the digits that it has, unless it is plainly wrong.
+double Convolutions::tolerance_of(const ConvTrial& trial) const {
+  return forced_.empty() ? trial.tolerance() : 0.1;
+}
+
 // Who is fastest so far must also be right.
 std::shared_ptr<ConvRunner> Convolutions::choose(const ConvRequest& request) {
-  const cudaStream_t stream = context_->stream.get();
-  const ConvTrial trial(request, stream);
+  const ConvTrial trial(request, context_->stream.get());
   const std::int64_t most_scratch = most_scratch_now();
-  // Who asks for one by name gets it with the digits that it has, unless it is plainly wrong.
-  const double tolerance = forced_.empty() ? trial.tolerance() : 0.1;
+  if (auto runner = remembered(request, trial, most_scratch)) return runner;
   std::shared_ptr<ConvRunner> best;
   double best_seconds = INFINITY;
   TrialScratch scratch;
+  tried_.clear();
   for (const auto& source : sources_) {
-    for (auto& runner : source->runners(request, most_scratch)) {
+    const auto begin = std::chrono::steady_clock::now();
+    ConvRunners runners = source->runners(request, most_scratch);
+    double preparing_s =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    for (auto& runner : runners) {
       if (!forced_.empty() && runner->name() != forced_) continue;
       if (best && runner->name() == "plain") continue;  // for what nobody else can
-      const double seconds =
-          shortest_of_few(*runner, trial.tensors(), scratch.of(*runner), best_seconds, stream);
-      if (seconds >= best_seconds || trial.error() > tolerance) continue;
-      best_seconds = seconds;
+      TriedConvolution& one =
+          tried_.emplace_back(try_convolution(*runner, trial, scratch.of(*runner), best_seconds));
+      one.preparing_s = std::exchange(preparing_s, 0);
+      if (one.seconds >= best_seconds || trial.error() > tolerance_of(trial)) continue;
+      best_seconds = one.seconds;
       best = std::move(runner);
     }
   }
+  if (best) choices_->put(question(request, most_scratch), best->recipe(), best_seconds);
   return best;
 }
 
 std::shared_ptr<ConvRunner> Convolutions::first_proposal(const ConvRequest& request) {
-  const cudaStream_t stream = context_->stream.get();
-  const ConvTrial trial(request, stream);
+  const ConvTrial trial(request, context_->stream.get());
   TrialScratch scratch;
   for (const auto& source : sources_) {
     for (auto& runner : source->proposals(request, most_scratch_now())) {
-      const double seconds = seconds_of(*runner, trial.tensors(), scratch.of(*runner), stream);
+      const double seconds = trial.seconds_of(*runner, scratch.of(*runner));
       if (!std::isinf(seconds) && trial.error() <= trial.tolerance()) return std::move(runner);
     }
   }
@@ -312,15 +282,16 @@ std::shared_ptr<ConvRunner> Convolutions::first_proposal(const ConvRequest& requ
 
 std::shared_ptr<Convolutions> make_convolutions(const std::shared_ptr<ConvContext>& context,
                                                 const std::shared_ptr<Products>& products,
-                                                const DeviceChoices& choices,
-                                                std::vector<std::string>& versions) {
+                                                std::unique_ptr<ConvSource> cudnn,
+                                                const std::string& forced,
+                                                const std::shared_ptr<RememberedChoices>& choices) {
   std::vector<std::unique_ptr<ConvSource>> sources;
-  if (auto cudnn = make_cudnn_source(context, versions)) sources.push_back(std::move(cudnn));
+  if (cudnn) sources.push_back(std::move(cudnn));
   sources.push_back(make_channels_last_source(context));
   if (products) sources.push_back(make_product_source(context, products));
   sources.push_back(make_lab_source(context));
   sources.push_back(make_own_source(context));
-  return std::make_shared<Convolutions>(context, choices.convolution, std::move(sources));
+  return std::make_shared<Convolutions>(context, forced, std::move(sources), choices);
 }
 
 }  // namespace strata::cuda::train

@@ -4,7 +4,7 @@
 #include "strata/measure/convolution/strategy.hpp"
 #include "strata/measure/cuda/convolution/context.cuh"
 #include "strata/measure/cuda/training/convolution_request.cuh"
-#include "strata/measure/training/device.hpp"
+#include "strata/measure/training/remembered_choices.hpp"
 
 #include <map>
 #include <memory>
@@ -18,17 +18,22 @@
 namespace strata::cuda::train {
 
 class Products;
+class ConvTrial;
 
 /// A pass made ready. Memory that it needs comes with each run.
 class ConvRunner {
  public:
   virtual ~ConvRunner() = default;
   virtual std::string name() const = 0;
+  /// What it is built again from in a later run: its name, and more where that is not enough.
+  virtual std::string recipe() const { return name(); }
   virtual std::int64_t scratch_bytes() const = 0;
   /// Enqueues it; the pass says which of the tensors is written. False: the library refuses.
   virtual bool run(const ConvTensors& tensors, void* scratch) = 0;
 };
 using ConvRunners = std::vector<std::unique_ptr<ConvRunner>>;
+/// The one of that recipe; nothing where it is not among them.
+std::unique_ptr<ConvRunner> taken(ConvRunners runners, const std::string& recipe);
 
 /// Strategies of the lab by name, and what this part of the program adds, of one library each.
 class ConvSource {
@@ -39,6 +44,11 @@ class ConvSource {
   /// What the library itself proposes, best first; by default everything.
   virtual ConvRunners proposals(const ConvRequest& request, std::int64_t most_scratch) {
     return runners(request, most_scratch);
+  }
+  /// The one of that recipe; nothing where this source has none.
+  virtual std::unique_ptr<ConvRunner> again(const ConvRequest& request, const std::string& recipe,
+                                            std::int64_t most_scratch) {
+    return taken(runners(request, most_scratch), recipe);
   }
 };
 /// The name by which one forces what the library proposes first, instead of measuring.
@@ -55,28 +65,49 @@ std::unique_ptr<ConvSource> make_channels_last_source(const std::shared_ptr<Conv
 /// Our strategies of the convolution lab.
 std::unique_ptr<ConvSource> make_lab_source(const std::shared_ptr<ConvContext>& context);
 
+/// One that was tried, for who wants to know what choosing takes.
+struct TriedConvolution {
+  std::string name;
+  double first_s = 0;      ///< the first run, which also loads the kernel
+  double seconds = 0;      ///< the shortest; infinite: refused, wrong or clearly behind
+  double preparing_s = 0;  ///< all of its source, said at the first of them
+};
+
 class Convolutions {
  public:
   Convolutions(std::shared_ptr<ConvContext> context, std::string forced,
-               std::vector<std::unique_ptr<ConvSource>> sources)
-      : context_(std::move(context)), forced_(std::move(forced)), sources_(std::move(sources)) {}
+               std::vector<std::unique_ptr<ConvSource>> sources,
+               std::shared_ptr<RememberedChoices> choices)
+      : context_(std::move(context)),
+        forced_(std::move(forced)),
+        sources_(std::move(sources)),
+        choices_(std::move(choices)) {}
 
   /// Nothing where a strategy is forced that cannot do this.
   std::shared_ptr<ConvRunner> fastest(const ConvRequest& request);
   const std::string& forced() const { return forced_; }
+  /// Of the last request that was measured.
+  const std::vector<TriedConvolution>& tried() const { return tried_; }
 
  private:
+  std::string question(const ConvRequest& request, std::int64_t most_scratch) const;
+  std::shared_ptr<ConvRunner> remembered(const ConvRequest& request, const ConvTrial& trial,
+                                         std::int64_t most_scratch);
+  double tolerance_of(const ConvTrial& trial) const;
   std::shared_ptr<ConvRunner> choose(const ConvRequest& request);
   std::shared_ptr<ConvRunner> first_proposal(const ConvRequest& request);
   std::shared_ptr<ConvContext> context_;
   std::string forced_;
   std::vector<std::unique_ptr<ConvSource>> sources_;
+  std::shared_ptr<RememberedChoices> choices_;
   std::map<ConvRequest, std::shared_ptr<ConvRunner>> known_;
+  std::vector<TriedConvolution> tried_;
 };
-/// Adds the libraries' versions; products may be missing.
+/// Products may be missing, and so may cuDNN's.
 std::shared_ptr<Convolutions> make_convolutions(const std::shared_ptr<ConvContext>& context,
                                                 const std::shared_ptr<Products>& products,
-                                                const DeviceChoices& choices,
-                                                std::vector<std::string>& versions);
+                                                std::unique_ptr<ConvSource> cudnn,
+                                                const std::string& forced,
+                                                const std::shared_ptr<RememberedChoices>& choices);
 
 }  // namespace strata::cuda::train

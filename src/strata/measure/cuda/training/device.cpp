@@ -7,6 +7,8 @@
 #include "strata/measure/cuda/training/index_map.cuh"
 #include "strata/measure/cuda/training/node.cuh"
 #include "strata/measure/cuda/training/pointwise.cuh"
+#include "strata/measure/cuda/training/recurrent_ways.cuh"
+#include "strata/version.hpp"
 
 #include <fmt/format.h>
 
@@ -95,6 +97,7 @@ class CudaTrainingDevice final : public TrainingDevice {
     return nvml ? std::make_unique<NvmlWatch>(std::move(nvml)) : nullptr;
   }
   std::unique_ptr<RecordedWork> record(const std::function<void()>& work) override;
+  std::vector<std::string> take_notes() override { return context_->remembered->take_notes(); }
   std::unique_ptr<RangeCounters> counters() override { return open_range_counters(info_.index); }
   std::vector<KernelRun> trace(
       const std::function<void(const std::function<void(std::size_t)>& begin_part)>& work) override;
@@ -176,6 +179,17 @@ std::vector<KernelRun> CudaTrainingDevice::trace(
   return runs;
 }
 
+/// All that decides which kernel is the fastest, beside what is computed.
+std::string surroundings_of(const DeviceInfo& device, const std::vector<std::string>& versions) {
+  std::string problem;
+  const std::unique_ptr<Nvml> nvml = Nvml::open(device.pci_bus_id, problem);
+  std::string text =
+      fmt::format("Strata {}, {}, {} multiprocessors, {} bytes, driver {}", version, device.name,
+                  device.sm_count, device.memory_bytes, nvml ? nvml->driver_version() : "unknown");
+  for (const std::string& one : versions) text += ", " + one;
+  return text;
+}
+
 }  // namespace
 
 bool is_computed(DType dtype) {
@@ -224,10 +238,18 @@ std::unique_ptr<TrainingDevice> cuda_training_device(int index, const DeviceChoi
     context->products = std::make_shared<cuda::train::Products>(lt, context->stream());
     versions.push_back(lt->version_text());
   }
+  const DeviceInfo& device = devices[static_cast<std::size_t>(index)];
+  auto cudnn = cuda::train::make_cudnn_source(context->convolution, versions);
+  context->remembered = std::make_shared<RememberedChoices>(
+      RememberedChoices::Source{choices.remembered_in, choices.measures_anew},
+      cuda::train::surroundings_of(device, versions));
   context->convolutions =
-      cuda::train::make_convolutions(context->convolution, context->products, choices, versions);
-  return std::make_unique<cuda::train::CudaTrainingDevice>(devices[static_cast<std::size_t>(index)],
-                                                           std::move(context), std::move(versions));
+      cuda::train::make_convolutions(context->convolution, context->products, std::move(cudnn),
+                                     choices.convolution, context->remembered);
+  context->recurrences =
+      std::make_shared<cuda::train::Recurrences>(choices.recurrent, context->remembered);
+  return std::make_unique<cuda::train::CudaTrainingDevice>(device, std::move(context),
+                                                           std::move(versions));
 }
 
 }  // namespace strata

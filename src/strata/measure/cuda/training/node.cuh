@@ -5,6 +5,7 @@
 #include "strata/measure/cuda/convolution/context.cuh"
 #include "strata/measure/cuda/training/products.cuh"
 #include "strata/measure/training/device.hpp"
+#include "strata/measure/training/remembered_choices.hpp"
 
 #include <memory>
 #include <string>
@@ -15,13 +16,16 @@ namespace strata::cuda::train {
 
 class Attentions;
 class Convolutions;
+class Recurrences;
 
 struct TrainingContext {
   DeviceChoices choices;
   std::shared_ptr<ConvContext> convolution;  ///< has the stream that everything runs in
   std::shared_ptr<Products> products;        ///< nothing: `no_products` says why
   std::string no_products;
+  std::shared_ptr<RememberedChoices> remembered;
   std::shared_ptr<Convolutions> convolutions;
+  std::shared_ptr<Recurrences> recurrences;
   std::shared_ptr<Attentions> attentions;  ///< made with the first of them
 
   cudaStream_t stream() const { return convolution->stream.get(); }

@@ -8,6 +8,8 @@
 namespace strata::cuda::train {
 namespace {
 
+constexpr std::string_view products_name = "products";
+
 bool is_product(const ConvRequest& r) {
   for (std::size_t axis = 0; axis < 3; ++axis) {
     if (r.kernel[axis] != 1 || r.stride[axis] != 1 || r.pad_begin[axis] != 0 ||
@@ -56,7 +58,7 @@ class ProductRunner final : public ConvRunner {
     images_ = scratch_.add(sums_.count() * bytes_per_element(request.dtype));
     partials_ = scratch_.add(channel_sum_scratch(sums_) * (request.dtype == DType::fp64 ? 8 : 4));
   }
-  std::string name() const override { return "products"; }
+  std::string name() const override { return std::string(products_name); }
   std::int64_t scratch_bytes() const override { return scratch_.bytes(); }
   bool run(const ConvTensors& tensors, void* scratch) override {
     switch (request_.pass) {
@@ -103,6 +105,11 @@ class ProductSource final : public ConvSource {
     auto runner = std::make_unique<ProductRunner>(request, product, context_->stream.get());
     if (runner->scratch_bytes() <= most_scratch) list.push_back(std::move(runner));
     return list;
+  }
+  // Not looked at for others: products are chosen by trials of their own.
+  std::unique_ptr<ConvRunner> again(const ConvRequest& request, const std::string& recipe,
+                                    std::int64_t most_scratch) override {
+    return recipe == products_name ? taken(runners(request, most_scratch), recipe) : nullptr;
   }
 
  private:

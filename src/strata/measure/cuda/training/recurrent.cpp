@@ -5,7 +5,7 @@
 
 #include "strata/measure/cuda/training/index_map.cuh"
 #include "strata/measure/cuda/training/movement.cuh"
-#include "strata/measure/cuda/training/node.cuh"
+#include "strata/measure/cuda/training/recurrent_ways.cuh"
 #include "strata/measure/cuda/training/reduce.cuh"
 
 #include <algorithm>
@@ -370,8 +370,7 @@ class RecurrentNode final : public CudaNode {
 
 }  // namespace
 
-KernelsOrReason make_kernels(const Recurrent& op, const NodeFacts& facts) {
-  if (!facts.context->products) return NoKernels{facts.context->no_products};
+std::unique_ptr<NodeKernels> make_stepwise(const Recurrent& op, const NodeFacts& facts) {
   return std::make_unique<RecurrentNode>(facts, op);
 }
 

@@ -3,6 +3,7 @@
 // with padding that differs at both ends.
 #include "strata/measure/cuda/cudnn_parts.cuh"
 #include "strata/measure/cuda/training/cudnn/sources.cuh"
+#include "strata/measure/training/engine_recipe.hpp"
 
 #include <fmt/format.h>
 
@@ -119,14 +120,33 @@ struct RequestGraph {
 struct EnginePlan {
   std::shared_ptr<const RequestGraph> graph;
   std::optional<GraphPart> engine;  ///< where we made it
+  std::vector<GraphPart> knobs;     ///< likewise
   GraphPart configuration, plan;
 };
 
+std::vector<EngineRecipe::Knob> knobs_of(const GraphPart& configuration) {
+  std::vector<EngineRecipe::Knob> knobs;
+  for (const GraphPart& choice :
+       configuration.parts(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR,
+                           CUDNN_KNOB_TYPE_COUNTS)) {
+    const auto kinds = choice.list<cudnnBackendKnobType_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE,
+                                                           CUDNN_TYPE_KNOB_TYPE, 1);
+    const auto values =
+        choice.list<std::int64_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, CUDNN_TYPE_INT64, 1);
+    if (kinds.size() == 1 && values.size() == 1)
+      knobs.push_back({static_cast<std::int64_t>(kinds[0]), values[0]});
+  }
+  return knobs;
+}
+
 class EngineRunner final : public ConvRunner {
  public:
-  EngineRunner(EnginePlan plan, std::string name, std::int64_t bytes)
-      : plan_(std::move(plan)), name_(std::move(name)), bytes_(bytes) {}
-  std::string name() const override { return name_; }
+  EngineRunner(EnginePlan plan, std::int64_t engine, std::int64_t bytes)
+      : plan_(std::move(plan)), engine_(engine), bytes_(bytes) {}
+  std::string name() const override { return fmt::format("{}{}", engine_prefix, engine_); }
+  std::string recipe() const override {
+    return to_text(EngineRecipe{engine_, bytes_, knobs_of(plan_.configuration)});
+  }
   std::int64_t scratch_bytes() const override { return bytes_; }
   bool run(const ConvTensors& tensors, void* scratch) override {
     const CudnnFunctions& cudnn = plan_.plan.cudnn();
@@ -156,8 +176,7 @@ class EngineRunner final : public ConvRunner {
   }
 
   EnginePlan plan_;
-  std::string name_;
-  std::int64_t bytes_;
+  std::int64_t engine_, bytes_;
   std::map<Memory, GraphPart> packs_;  ///< a network's memory stays where it is
 };
 
@@ -224,9 +243,7 @@ class EngineList {
     const std::int64_t count = graph_->graph.number(CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT);
     for (std::int64_t number = 0; number < count; ++number) {
       if (seen_.contains(number)) continue;
-      GraphPart engine(cudnn_, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
-      engine.refer(CUDNN_ATTR_ENGINE_OPERATION_GRAPH, graph_->graph);
-      engine.set(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, number);
+      GraphPart engine = numbered_engine(number);
       if (engine.problem_when_finished()) continue;
       const EngineFacts facts{number, engine_notes(engine)};
       if (facts.has("runtime_compilation")) continue;
@@ -236,8 +253,39 @@ class EngineList {
     }
   }
 
+  /// As it was in an earlier run; nothing where it is not that any more.
+  void add_again(const EngineRecipe& recipe) {
+    GraphPart engine = numbered_engine(recipe.engine);
+    if (engine.problem_when_finished()) return;
+    GraphPart configuration(cudnn_, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+    configuration.refer(CUDNN_ATTR_ENGINECFG_ENGINE, engine);
+    std::vector<GraphPart> knobs;
+    std::vector<cudnnBackendDescriptor_t> set;
+    for (const EngineRecipe::Knob& knob : recipe.knobs) {
+      if (knob.kind >= CUDNN_KNOB_TYPE_COUNTS) return;
+      GraphPart& part = knobs.emplace_back(cudnn_, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR);
+      part.set(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE,
+               static_cast<cudnnBackendKnobType_t>(knob.kind));
+      part.set(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, CUDNN_TYPE_INT64, knob.value);
+      part.finish("the knob");
+      set.push_back(part.get());
+    }
+    if (!set.empty())
+      configuration.set_all(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_TYPE_BACKEND_DESCRIPTOR, set);
+    if (configuration.problem_when_finished()) return;
+    add(std::move(engine), std::move(configuration), std::move(knobs));
+  }
+
  private:
-  void add(std::optional<GraphPart> engine, GraphPart configuration) {
+  GraphPart numbered_engine(std::int64_t number) const {
+    GraphPart engine(cudnn_, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+    engine.refer(CUDNN_ATTR_ENGINE_OPERATION_GRAPH, graph_->graph);
+    engine.set(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, number);
+    return engine;
+  }
+
+  void add(std::optional<GraphPart> engine, GraphPart configuration,
+           std::vector<GraphPart> knobs = {}) {
     const EngineFacts facts = facts_of_configuration(configuration);
     if (!is_right_for(request_, facts)) return;
     GraphPart plan(cudnn_, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
@@ -249,9 +297,10 @@ class EngineList {
     // The second heuristic mostly repeats the first; what looks the same is not tried again.
     if (is_repeating_ && seen_plans_.contains({facts.number, bytes})) return;
     seen_plans_.insert({facts.number, bytes});
-    list_.push_back(std::make_unique<EngineRunner>(
-        EnginePlan{graph_, std::move(engine), std::move(configuration), std::move(plan)},
-        fmt::format("cudnn:engine_{}", facts.number), bytes));
+    list_.push_back(
+        std::make_unique<EngineRunner>(EnginePlan{graph_, std::move(engine), std::move(knobs),
+                                                  std::move(configuration), std::move(plan)},
+                                       facts.number, bytes));
     seen_.insert(facts.number);
   }
 
@@ -290,6 +339,19 @@ void add_engines(ConvRunners& list, const Cudnn& cudnn, const ConvRequest& reque
   } catch (const GraphRefusal&) {
     return;  // cuDNN cannot describe such a convolution; the other ways remain
   }
+}
+
+std::unique_ptr<ConvRunner> engine_again(const Cudnn& cudnn, const ConvRequest& request,
+                                         const EngineRecipe& recipe, std::int64_t most_scratch) {
+  ConvRunners list;
+  try {
+    EngineList engines(list, cudnn, request, most_scratch);
+    engines.add_again(recipe);
+  } catch (const GraphRefusal&) {
+    return nullptr;  // this cuDNN has no such engine, or no such knob
+  }
+  if (list.empty() || list.front()->scratch_bytes() != recipe.scratch_bytes) return nullptr;
+  return std::move(list.front());
 }
 
 }  // namespace strata::cuda::train

@@ -21,6 +21,17 @@ class CudnnSource final : public ConvSource {
     add_named_algorithms(list, cudnn_, request, most_scratch);
     return list;
   }
+  std::unique_ptr<ConvRunner> again(const ConvRequest& request, const std::string& recipe,
+                                    std::int64_t most_scratch) override {
+    if (!recipe.starts_with("cudnn:")) return nullptr;
+    if (recipe.starts_with(engine_prefix)) {
+      const auto engine = parse_engine_recipe(recipe);
+      return engine ? engine_again(cudnn_, request, *engine, most_scratch) : nullptr;
+    }
+    ConvRunners list;
+    add_named_algorithms(list, cudnn_, request, most_scratch);
+    return taken(std::move(list), recipe);
+  }
 
  private:
   Cudnn cudnn_;

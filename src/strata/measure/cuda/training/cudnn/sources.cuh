@@ -3,6 +3,7 @@
 
 #include "strata/measure/cuda/cudnn_parts.cuh"
 #include "strata/measure/cuda/training/convolutions.cuh"
+#include "strata/measure/training/engine_recipe.hpp"
 
 namespace strata::cuda::train {
 
@@ -15,6 +16,9 @@ void add_proposed_engines(ConvRunners& list, const Cudnn& cudnn, const ConvReque
 /// The engines of its graph interface: those that its heuristics propose, then all others.
 void add_engines(ConvRunners& list, const Cudnn& cudnn, const ConvRequest& request,
                  std::int64_t most_scratch);
+/// The engine that an earlier run chose, as it was; nothing where it is not that any more.
+std::unique_ptr<ConvRunner> engine_again(const Cudnn& cudnn, const ConvRequest& request,
+                                         const EngineRecipe& recipe, std::int64_t most_scratch);
 
 /// cuDNN's Winograd with 5×5 windows is worse than 1e-3 in fp32.
 inline bool loses_digits_with_winograd(const ConvRequest& request) {

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/reproduce/compared_frameworks.hpp"
+
+#include "strata/base/units.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+namespace strata {
+namespace {
+
+constexpr std::int64_t told_batch = 16;
+
+/// Our own engine at one batch; "forward and backward" is their sum.
+std::optional<Work> own_work(const RooflineStudy* own, std::string_view kernel,
+                             std::string_view part, DType dtype, std::int64_t batch) {
+  if (own == nullptr) return std::nullopt;
+  if (part == compared_parts[2]) {
+    std::optional<Work> forward = own_work(own, kernel, compared_parts[0], dtype, batch);
+    const std::optional<Work> backward = own_work(own, kernel, compared_parts[1], dtype, batch);
+    if (!forward || !backward) return std::nullopt;
+    return *forward += *backward;
+  }
+  for (const KernelPoint* point : own->sweep(kernel, "batch").track(dtype, part)) {
+    if (point->value == batch) return point->work;
+  }
+  return std::nullopt;
+}
+
+std::optional<Work> recorded_work(const CaptureStudy& study, std::string_view framework,
+                                  std::string_view kernel, std::string_view part, DType dtype,
+                                  std::int64_t batch) {
+  for (const CaptureCase& one : study.cases) {
+    if (one.framework != framework || one.network != kernel || one.part != part ||
+        one.dtype != name_of(dtype) || one.batch != batch)
+      continue;
+    Work work;
+    work.launches = std::llround(one.launches);
+    work.time_s = one.kernel_s;
+    work.wall_s = one.wall_s;
+    return work;
+  }
+  return std::nullopt;
+}
+
+/// Every batch of which there is something, rising.
+std::vector<std::int64_t> batches_of(const CaptureStudy& study, std::string_view kernel) {
+  std::vector<std::int64_t> batches;
+  for (const CaptureCase& one : study.cases) {
+    if (one.network == kernel && !one.dtype.empty()) batches.push_back(one.batch);
+  }
+  std::sort(batches.begin(), batches.end());
+  batches.erase(std::unique(batches.begin(), batches.end()), batches.end());
+  return batches;
+}
+
+FrameworkTrack track_of_framework(const CaptureStudy& study, const RooflineStudy* own,
+                                  FrameworkTrack track) {
+  for (const std::int64_t batch : batches_of(study, track.kernel)) {
+    const std::optional<Work> ours = own_work(own, track.kernel, track.part, track.dtype, batch);
+    std::optional<Work> work =
+        track.framework == "strata"
+            ? ours
+            : recorded_work(study, track.framework, track.kernel, track.part, track.dtype, batch);
+    if (!work) continue;
+    if (ours) {
+      work->flop = ours->flop;
+      work->bytes = ours->bytes;
+    }
+    track.batches.push_back(batch);
+    track.works.push_back(std::move(*work));
+  }
+  return track;
+}
+
+/// Our own engine is worth a line where another framework stands beside it.
+bool is_compared(const std::vector<FrameworkTrack>& tracks) {
+  return std::any_of(tracks.begin(), tracks.end(),
+                     [](const FrameworkTrack& track) { return track.framework != "strata"; });
+}
+
+/// "pytorch 4, 11.5 µs · jax 66, 90.5 µs · strata 34, 80.0 µs" at the batch that is told.
+std::string told_of(const std::vector<const FrameworkTrack*>& tracks) {
+  std::string text;
+  for (const FrameworkTrack* track : tracks) {
+    for (std::size_t i = 0; i < track->batches.size(); ++i) {
+      if (track->batches[i] != told_batch) continue;
+      text += fmt::format("{}{} {}, {}", text.empty() ? "" : " · ", track->framework,
+                          track->works[i].launches, format_time(track->works[i].time_s));
+    }
+  }
+  return text;
+}
+
+/// The paper: LSTM is bound by overhead whatever the batch, in every framework.
+Finding overhead_of_lstm(const std::vector<FrameworkTrack>& tracks, const RooflineStudy& own) {
+  const Roofs roofs = roofs_of_study(own);
+  std::size_t bound = 0, all = 0;
+  for (const FrameworkTrack& track : tracks) {
+    if (track.kernel != "lstm") continue;
+    for (const Work& work : track.works) {
+      ++all;
+      bound += place(work, roofs).bound == Bound::launch ? 1 : 0;
+    }
+  }
+  return {.observation = "frameworks",
+          .network = "lstm",
+          .what = "bound by starting its kernels, whatever batch and framework",
+          .printed = "overhead-bound",
+          .found = fmt::format("{} of {} points", bound, all),
+          .is_printed = all > 0,
+          .holds = bound == all,
+          .note = "under the roofs of the device; see --out for the time plane"};
+}
+
+}  // namespace
+
+std::vector<FrameworkTrack> framework_tracks(const CaptureStudy& study, const RooflineStudy* own) {
+  std::vector<FrameworkTrack> all;
+  for (const std::string_view kernel : compared_kernels) {
+    for (const DType dtype : compared_types) {
+      for (const std::string_view part : compared_parts) {
+        std::vector<FrameworkTrack> same;
+        for (const std::string_view framework : compared_frameworks) {
+          FrameworkTrack track = track_of_framework(
+              study, own, {std::string(framework), kernel, std::string(part), dtype, {}, {}});
+          if (!track.works.empty()) same.push_back(std::move(track));
+        }
+        if (is_compared(same)) std::move(same.begin(), same.end(), std::back_inserter(all));
+      }
+    }
+  }
+  return all;
+}
+
+std::vector<Finding> framework_findings(const CaptureStudy& study, const RooflineStudy* own) {
+  const std::vector<FrameworkTrack> tracks = framework_tracks(study, own);
+  std::vector<Finding> findings;
+  for (auto begin = tracks.begin(); begin != tracks.end();) {
+    const auto end = std::find_if(begin, tracks.end(), [&](const FrameworkTrack& track) {
+      return track.kernel != begin->kernel || track.dtype != begin->dtype ||
+             track.part != begin->part;
+    });
+    std::vector<const FrameworkTrack*> same;
+    for (auto track = begin; track != end; ++track) same.push_back(&*track);
+    const bool has_counts = begin->kernel == "lstm" && begin->part == "forward";
+    findings.push_back(
+        {.observation = "frameworks",
+         .network = fmt::format("{} {}", begin->kernel, name_of(begin->dtype)),
+         .what = fmt::format("launches and kernel time, {}, batch {}", begin->part, told_batch),
+         .printed = has_counts ? "36; others 243 to 277" : "",
+         .found = told_of(same),
+         .is_printed = false,
+         .note = has_counts ? "PyTorch and two others of 2020" : ""});
+    begin = end;
+  }
+  if (own != nullptr && !tracks.empty()) findings.push_back(overhead_of_lstm(tracks, *own));
+  return findings;
+}
+
+}  // namespace strata
