@@ -53,9 +53,10 @@ function(strata_compile_options target)
   target_compile_definitions(${target} PRIVATE $<$<CONFIG:Debug>:_GLIBCXX_ASSERTIONS>)
 endfunction()
 
-# strata_runs_once(<target> <flag>): a build for users optimizes it little, one for tests as the flag says.
-function(strata_runs_once target debug_flag)
-  target_compile_options(${target} PRIVATE $<IF:$<CONFIG:Debug>,${debug_flag},-O1>)
+# strata_runs_once(<target> [<flag>]): a build for users optimizes it little, one for tests as the flag says, or like
+# everything else.
+function(strata_runs_once target)
+  target_compile_options(${target} PRIVATE $<IF:$<CONFIG:Debug>,${ARGN},-O1>)
 endfunction()
 
 # strata_precompile(<target> <header>...): what nearly every source reads, and those headers, are read once. It halves
