@@ -53,9 +53,10 @@ function(strata_compile_options target)
   target_compile_definitions(${target} PRIVATE $<$<CONFIG:Debug>:_GLIBCXX_ASSERTIONS>)
 endfunction()
 
-# strata_runs_once(<target> <flag>): a build for users optimizes it little, one for tests as the flag says.
-function(strata_runs_once target debug_flag)
-  target_compile_options(${target} PRIVATE $<IF:$<CONFIG:Debug>,${debug_flag},-O1>)
+# strata_runs_once(<target> [<flag>]): a build for users optimizes it little, one for tests as the flag says, or like
+# everything else.
+function(strata_runs_once target)
+  target_compile_options(${target} PRIVATE $<IF:$<CONFIG:Debug>,${ARGN},-O1>)
 endfunction()
 
 # strata_precompile(<target> <header>...): what nearly every source reads, and those headers, are read once. It halves
@@ -75,24 +76,40 @@ function(strata_precompile target)
 endfunction()
 
 # strata_unity(<target> <source>...): sources of one folder are compiled together, at most 12 at once, so local
-# names are unique within a folder. Left alone are what has flags of its own, and files in whose place another program links others: the stand-in that strata-mpi replaces, and in a
-# build with tests those of optional parts. Who works on the sources builds without it: one edit, one file.
+# names are unique within a folder. Left alone are what has flags of its own, and files in whose place another program
+# links others: the stand-in that strata-mpi replaces, and in a build with tests those of optional parts. Who works on
+# the sources builds without it: one edit, one file.
 function(strata_unity target)
-  if(NOT STRATA_UNITY)
-    return()
-  endif()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   set(alone "/cbc/|/no_mpi_")
   if(STRATA_BUILD_TESTS)
     list(JOIN STRATA_PRESENT_PARTS "|" parts)
     string(APPEND alone "|/(${parts})_")
   endif()
   list(FILTER ARGN EXCLUDE REGEX "${alone}")
+  strata_compile_together(${target} "^(.*)/" ${ARGN})
+endfunction()
+
+# strata_unity_tests(<target> <source>...): the same for tests, by part: src/strata/<part> or tests/<folder> with all
+# below it, as many folders hold one test or two. Most of what a small test costs is what all of them instantiate.
+function(strata_unity_tests target)
+  if(STRATA_UNITY_TESTS)
+    strata_compile_together(${target} "^(((src/strata|tests)/)?[a-z_]+)/" ${ARGN})
+  endif()
+endfunction()
+
+# strata_compile_together(<target> <pattern> <source>...): those whose path in the repository has the same beginning, as
+# the pattern's first group finds it.
+function(strata_compile_together target pattern)
+  if(NOT STRATA_UNITY)
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   foreach(source ${ARGN})
-    cmake_path(GET source PARENT_PATH folder)
-    string(MAKE_C_IDENTIFIER "${folder}" folder)
-    math(EXPR files_${folder} "${files_${folder}} + 1")
-    math(EXPR batch "${files_${folder}} / 12")
-    set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${folder}_${batch}")
+    file(RELATIVE_PATH relative "${PROJECT_SOURCE_DIR}" "${source}")
+    string(REGEX MATCH "${pattern}" matched "${relative}")
+    string(MAKE_C_IDENTIFIER "${PROJECT_SOURCE_DIR}/${CMAKE_MATCH_1}" group)
+    math(EXPR files_${group} "${files_${group}} + 1")
+    math(EXPR batch "${files_${group}} / 12")
+    set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${group}_${batch}")
   endforeach()
 endfunction()

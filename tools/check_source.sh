@@ -53,6 +53,55 @@ for file in "${cpp[@]}"; do
   fi
 done
 
+# What a file names of the standard library comes from a header that it includes, itself or through the project's own:
+# one that another standard header happens to include is gone with the next compiler.
+mapfile -t includes < <({ grep -HE '^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]' "${cpp[@]}" || true; } |
+  sed -E 's/^([^:]+):.*[<"]([^>"]+)[>"].*/\1 \2/')
+# lacking HEADER FILE... → those of the files that do not get it
+lacking() {
+  local header=$1
+  shift
+  (($#)) || return 0
+  { printf '%s\n' "${includes[@]}"; printf '%s\n' "$@"; } | awk -v header="$header" '
+    NF == 1 { asked[$1]; next }
+    { included[$1] = included[$1] " " $2 }
+    $2 == header { has[$1] }
+    END {
+      do {
+        grown = 0
+        for (file in included) if (!(file in has)) {
+          folder = file
+          sub("[^/]*$", "", folder)
+          count = split(included[file], names, " ")
+          for (i = 1; i <= count; i++) {
+            if (("src/" names[i]) in has || names[i] in has || (folder names[i]) in has) { has[file]; grown = 1; break }
+          }
+        }
+      } while (grown)
+      for (file in asked) if (!(file in has)) print file
+    }' | sort
+}
+while read -r header regex; do
+  mapfile -t users < <(grep -lE "$regex" "${cpp[@]}" || true)
+  mapfile -t without < <(lacking "$header" "${users[@]}")
+  report "include <$header>, here or in a header of the project that is included" \
+    < <(matches "$regex" "${without[@]}" | sort -t : -k 1,1 -u)
+done <<'END'
+array std::array<
+cstdint std::u?int(ptr|max|(_fast|_least)?(8|16|32|64))_t
+functional std::function<
+limits std::numeric_limits<
+map std::(multi)?map<
+memory std::(unique_ptr|shared_ptr|make_unique|make_shared)<
+optional std::(optional<|nullopt)
+set std::(multi)?set<
+span std::span<
+string std::(string\b|to_string\()
+string_view std::string_view
+variant std::(variant<|visit\()
+vector std::vector<
+END
+
 report 'a name that says nothing; name it for the thing inside' \
   < <(files '*' | grep -E '(^|/)([a-z0-9_]*_)?(utils?|helpers?|managers?)(_test)?(\.[a-z]+|/|$)|(^|/)(common|core)(_test)?(\.[a-z]+|/|$)')
 

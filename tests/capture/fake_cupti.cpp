@@ -5,6 +5,7 @@
 #include <cupti.h>
 
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>

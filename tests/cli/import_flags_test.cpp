@@ -12,7 +12,7 @@
 namespace strata::test {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 class ImportFlags : public testing::Test {
  protected:
@@ -26,11 +26,11 @@ class ImportFlags : public testing::Test {
     return run(arguments, {.folder = folder_.path()});
   }
 
-  Json shown(std::vector<std::string> arguments) const {
+  OrderedJson shown(std::vector<std::string> arguments) const {
     arguments.insert(arguments.end(), {"--json", "-"});
     const Outcome outcome = show(arguments);
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    return Json::parse(outcome.out);
+    return OrderedJson::parse(outcome.out);
   }
 
   void expect_refused(const std::vector<std::string>& arguments, const std::string& error) const {
@@ -58,15 +58,15 @@ TEST_F(ImportFlags, input_gives_the_shape_that_the_file_lacks) {
   EXPECT_EQ(without.exit_code, 2);
   EXPECT_NE(without.err.find("--input data=NxCxHxW"), without.err.npos) << without.err;
   for (const std::string shape : {"2x3x8x8", "2,3,8,8", "2X3x8,8"}) {
-    const Json json = shown({"net.prototxt", "--input", "data=" + shape});
-    EXPECT_EQ(json.at("layers").at(0).at("output_shape"), Json({2, 3, 8, 8})) << shape;
+    const OrderedJson json = shown({"net.prototxt", "--input", "data=" + shape});
+    EXPECT_EQ(json.at("layers").at(0).at("output_shape"), OrderedJson({2, 3, 8, 8})) << shape;
     EXPECT_EQ(json.at("model").at("batch"), 2);
   }
   EXPECT_EQ(shown({"net.prototxt", "--input", "data=2x3x8x8", "--batch", "5"})
                 .at("layers")
                 .at(0)
                 .at("output_shape"),
-            Json({5, 3, 8, 8}));
+            OrderedJson({5, 3, 8, 8}));
 }
 
 TEST_F(ImportFlags, no_fuse_keeps_layers_apart) {

@@ -16,14 +16,14 @@
 namespace strata::test {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-Json predicted(std::vector<std::string> arguments) {
+OrderedJson predicted(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "predict");
   arguments.insert(arguments.end(), {"--json", "-"});
   const Outcome outcome = run(arguments);
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  return Json::parse(outcome.out);
+  return OrderedJson::parse(outcome.out);
 }
 
 TEST(Predict, answers_in_a_screen) {
@@ -52,12 +52,12 @@ TEST(Predict, a_network_that_does_nothing_takes_no_time) {
 }
 
 TEST(Predict, words_of_the_hardware_reach_the_prediction) {
-  const Json set = predicted({"lenet5", "--on", "v100", "--bounds", "never", "--set",
-                              "machine.memory.L2.capacity_bytes=3MB", "--set",
-                              "machine.memory.DRAM.bandwidth_bytes_per_s=1TB/s", "--set",
-                              "machine.peaks.fp32.vector.flop_per_s=2T"});
-  const Json given = predicted({"lenet5", "--on", "v100", "--bounds", "never", "--capacity", "3MB",
-                                "--bandwidth", "1TB/s", "--throughput", "2T"});
+  const OrderedJson set = predicted({"lenet5", "--on", "v100", "--bounds", "never", "--set",
+                                     "machine.memory.L2.capacity_bytes=3MB", "--set",
+                                     "machine.memory.DRAM.bandwidth_bytes_per_s=1TB/s", "--set",
+                                     "machine.peaks.fp32.vector.flop_per_s=2T"});
+  const OrderedJson given = predicted({"lenet5", "--on", "v100", "--bounds", "never", "--capacity",
+                                       "3MB", "--bandwidth", "1TB/s", "--throughput", "2T"});
   EXPECT_EQ(set["machine"]["capacity_bytes"], 3 << 20);
   EXPECT_EQ(set["machine"]["bandwidth_bytes_per_s"], 1e12);
   EXPECT_EQ(set["machine"]["type_1_flop_per_s"], 2e12);
@@ -90,12 +90,12 @@ TEST(Predict, outputs_combine) {
     std::ifstream file(folder.path() / name);
     return std::string(std::istreambuf_iterator<char>(file), {});
   };
-  const Json json = Json::parse(text_of("a.json"));
+  const OrderedJson json = OrderedJson::parse(text_of("a.json"));
   EXPECT_EQ(json["kind"], "prediction");
   const std::string csv = text_of("a.csv");
   EXPECT_EQ(static_cast<std::size_t>(std::count(csv.begin(), csv.end(), '\n')),
             json["layers"].size() + 1);
-  EXPECT_GT(Json::parse(text_of("a.trace"))["traceEvents"].size(), json["totals"]["steps"]);
+  EXPECT_GT(OrderedJson::parse(text_of("a.trace"))["traceEvents"].size(), json["totals"]["steps"]);
 }
 
 TEST(Predict, bad_input_is_one_clear_line) {
@@ -132,7 +132,7 @@ TEST(Predict, the_thesis_counts_a_multiply_add_once) {
   std::vector<std::string> thesis = words;
   thesis.insert(thesis.end(), {"--preset", "thesis"});
   const double plain = predicted(words)["totals"]["compute_time_s"];
-  const Json as_thesis = predicted(thesis);
+  const OrderedJson as_thesis = predicted(thesis);
   EXPECT_EQ(as_thesis["options"]["preset"], "thesis");
   EXPECT_TRUE(as_thesis["machine"]["multiply_add_is_one_operation"]);
   const double ratio = as_thesis["totals"]["compute_time_s"].get<double>() / plain;
@@ -150,8 +150,9 @@ TEST(Predict, every_machine_that_ships) {
   for (const Machine& machine : shipped_machines()) {
     // What is built for training alone has no rate for fp32.
     const bool has_fp32 = find_peak(machine, DType::fp32, ComputeUnit::vector) != nullptr;
-    const Json json = predicted({"resnet18", "--batch", "2", "--on", machine.name, "--policy",
-                                 "thesis", "--dtype", has_fp32 ? "fp32" : "bf16"});
+    const OrderedJson json =
+        predicted({"resnet18", "--batch", "2", "--on", machine.name, "--policy", "thesis",
+                   "--dtype", has_fp32 ? "fp32" : "bf16"});
     EXPECT_GE(json["totals"]["time_s"], json["bounds"]["time_s"]) << machine.name;
     EXPECT_GE(json["totals"]["traffic_in_bytes"].get<double>() +
                   json["totals"]["traffic_out_bytes"].get<double>(),

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -27,7 +28,7 @@ std::string text_in(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-std::filesystem::path predicted_in(const TemporaryFolder& folder) {
+std::filesystem::path prediction_in(const TemporaryFolder& folder) {
   const auto path = folder.path() / "lenet5.json";
   EXPECT_EQ(run({"predict", "lenet5", "--on", "v100-nersc", "--json", path.string()}).exit_code, 0);
   return path;
@@ -35,7 +36,7 @@ std::filesystem::path predicted_in(const TemporaryFolder& folder) {
 
 TEST(Roofline, a_stored_prediction_and_the_network_itself_say_the_same) {
   const TemporaryFolder folder;
-  const Outcome stored = roofline({predicted_in(folder).string(), "--csv", "-"});
+  const Outcome stored = roofline({prediction_in(folder).string(), "--csv", "-"});
   const Outcome fresh = roofline({"lenet5", "--on", "v100-nersc", "--csv", "-"});
   EXPECT_EQ(stored.exit_code, 0) << stored.err;
   EXPECT_EQ(stored.out, fresh.out);
@@ -44,7 +45,7 @@ TEST(Roofline, a_stored_prediction_and_the_network_itself_say_the_same) {
 
 TEST(Roofline, numbers_are_those_of_the_prediction) {
   const TemporaryFolder folder;
-  const auto path = predicted_in(folder);
+  const auto path = prediction_in(folder);
   const Json prediction = Json::parse(text_in(path));
   const Json answer = Json::parse(roofline({path.string(), "--by", "all", "--json", "-"}).out);
   const Json& total = answer["profiles"][0]["rows"][0];
@@ -133,7 +134,7 @@ TEST(Roofline, refuses_what_does_not_go_together) {
       {"lenet5", "--png"},
       {"lenet5", "--json", "-", "--csv", "-"},
       {"lenet5", "--top", "none"},
-      {predicted_in(folder).string(), "--batch", "4"},
+      {prediction_in(folder).string(), "--batch", "4"},
       {"no_such_network"},
   };
   for (const std::vector<std::string>& words : wrong) {

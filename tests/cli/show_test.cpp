@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -15,19 +16,19 @@
 namespace strata::test {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-std::string text_of_file(const std::filesystem::path& path) {
+std::string file_text(const std::filesystem::path& path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-Json shown(std::vector<std::string> arguments) {
+OrderedJson shown(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "show");
   arguments.insert(arguments.end(), {"--json", "-"});
   const Outcome outcome = run(arguments);
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  return Json::parse(outcome.out);
+  return OrderedJson::parse(outcome.out);
 }
 
 TEST(Show, the_table_has_a_line_per_layer_and_says_what_was_assumed) {
@@ -44,7 +45,7 @@ TEST(Show, the_table_has_a_line_per_layer_and_says_what_was_assumed) {
 }
 
 TEST(Show, json_has_the_documented_keys) {
-  const Json json = shown({"resnet18"});
+  const OrderedJson json = shown({"resnet18"});
   EXPECT_EQ(json.at("schema_version"), 1);
   for (const char* key : {"name", "title", "source", "batch", "dtype", "mode", "dims"}) {
     EXPECT_TRUE(json.at("model").contains(key)) << key;
@@ -53,7 +54,7 @@ TEST(Show, json_has_the_documented_keys) {
                           "activation_bytes", "nodes", "kept_bytes"}) {
     EXPECT_TRUE(json.at("totals").at(key).is_number_integer()) << key;
   }
-  for (const Json& layer : json.at("layers")) {
+  for (const OrderedJson& layer : json.at("layers")) {
     EXPECT_TRUE(layer.at("name").is_string());
     EXPECT_TRUE(layer.at("op").is_string());
     EXPECT_TRUE(layer.at("kept").is_string());
@@ -63,19 +64,19 @@ TEST(Show, json_has_the_documented_keys) {
       EXPECT_TRUE(layer.at(key).is_number_integer()) << key;
     }
   }
-  EXPECT_EQ(json.at("provenance"),
-            (Json{{"strata_version", version}, {"command", "strata show resnet18 --json -"}}));
+  EXPECT_EQ(json.at("provenance"), (OrderedJson{{"strata_version", version},
+                                                {"command", "strata show resnet18 --json -"}}));
 }
 
 TEST(Show, totals_are_the_sums_of_the_layers_and_of_the_groups) {
   for (const char* network : {"resnet18", "gpt2", "gnmt", "lstm_stack"}) {
-    const Json json = shown({network, "--batch", "2"});
+    const OrderedJson json = shown({network, "--batch", "2"});
     for (const char* key :
          {"parameters", "buffers", "forward_mac", "forward_flop", "backward_flop",
           "activation_bytes", "forward_read_bytes", "backward_weight_write_bytes"}) {
       for (const char* list : {"layers", "by_type", "by_block"}) {
         std::int64_t sum = 0;
-        for (const Json& item : json.at(list)) sum += item.at(key).get<std::int64_t>();
+        for (const OrderedJson& item : json.at(list)) sum += item.at(key).get<std::int64_t>();
         EXPECT_EQ(sum, json.at("totals").at(key)) << network << ' ' << list << ' ' << key;
       }
     }
@@ -84,8 +85,8 @@ TEST(Show, totals_are_the_sums_of_the_layers_and_of_the_groups) {
 }
 
 TEST(Show, only_provenance_varies) {
-  Json one = shown({"lenet5", "--batch", "4"});
-  Json two = shown({"LeNet-5", "-b", "4"});
+  OrderedJson one = shown({"lenet5", "--batch", "4"});
+  OrderedJson two = shown({"LeNet-5", "-b", "4"});
   EXPECT_NE(one.at("provenance"), two.at("provenance"));
   one.erase("provenance");
   two.erase("provenance");
@@ -93,11 +94,11 @@ TEST(Show, only_provenance_varies) {
 }
 
 TEST(Show, batch_dtype_and_sequence_change_what_they_should) {
-  const Json base = shown({"alexnet"}).at("totals");
-  const Json twice = shown({"alexnet", "--batch", "64"}).at("totals");
+  const OrderedJson base = shown({"alexnet"}).at("totals");
+  const OrderedJson twice = shown({"alexnet", "--batch", "64"}).at("totals");
   EXPECT_EQ(twice.at("forward_mac"), 2 * base.at("forward_mac").get<std::int64_t>());
   EXPECT_EQ(twice.at("parameters"), base.at("parameters"));
-  const Json half = shown({"alexnet", "--dtype", "bf16"}).at("totals");
+  const OrderedJson half = shown({"alexnet", "--dtype", "bf16"}).at("totals");
   EXPECT_EQ(half.at("parameter_bytes").get<std::int64_t>() * 2, base.at("parameter_bytes"));
   EXPECT_EQ(half.at("forward_flop"), base.at("forward_flop"));
   EXPECT_EQ(shown({"gpt2", "-s", "64"}).at("model").at("dims").at("seq"), 64);
@@ -105,7 +106,7 @@ TEST(Show, batch_dtype_and_sequence_change_what_they_should) {
 }
 
 TEST(Show, inference_has_no_backward) {
-  const Json json = shown({"resnet18", "--inference"});
+  const OrderedJson json = shown({"resnet18", "--inference"});
   EXPECT_EQ(json.at("model").at("mode"), "inference");
   EXPECT_EQ(json.at("totals").at("backward_flop"), 0);
   EXPECT_EQ(json.at("totals").at("kept_bytes"), 0);
@@ -136,10 +137,11 @@ TEST(Show, outputs_combine_and_files_are_whole) {
           {.folder = folder.path()});
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_EQ(outcome.out, run({"show", "lenet5"}).out);
-  EXPECT_EQ(Json::parse(text_of_file(folder.path() / "a.json")).at("model").at("name"), "lenet5");
-  EXPECT_EQ(text_of_file(folder.path() / "a.csv"), run({"show", "lenet5", "--csv", "-"}).out);
-  EXPECT_EQ(text_of_file(folder.path() / "a.dot"), run({"show", "lenet5", "--dot", "-"}).out);
-  EXPECT_EQ(text_of_file(folder.path() / "a.dot").find("digraph \"lenet5\" {\n"), 0U);
+  EXPECT_EQ(OrderedJson::parse(file_text(folder.path() / "a.json")).at("model").at("name"),
+            "lenet5");
+  EXPECT_EQ(file_text(folder.path() / "a.csv"), run({"show", "lenet5", "--csv", "-"}).out);
+  EXPECT_EQ(file_text(folder.path() / "a.dot"), run({"show", "lenet5", "--dot", "-"}).out);
+  EXPECT_EQ(file_text(folder.path() / "a.dot").find("digraph \"lenet5\" {\n"), 0U);
 }
 
 struct BadInput {
@@ -217,12 +219,12 @@ TEST(List, shows_networks_machines_and_formats) {
 }
 
 TEST(List, json_holds_what_was_asked_for) {
-  const Json json = Json::parse(run({"list", "networks", "--json", "-"}).out);
+  const OrderedJson json = OrderedJson::parse(run({"list", "networks", "--json", "-"}).out);
   EXPECT_FALSE(json.contains("machines"));
   const auto& networks = json.at("networks");
-  const auto alexnet = std::find_if(networks.begin(), networks.end(), [](const Json& network) {
-    return network.at("name") == "alexnet";
-  });
+  const auto alexnet =
+      std::find_if(networks.begin(), networks.end(),
+                   [](const OrderedJson& network) { return network.at("name") == "alexnet"; });
   ASSERT_NE(alexnet, networks.end());
   EXPECT_EQ(alexnet->at("parameters"), 61100840);
 }

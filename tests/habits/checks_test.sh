@@ -71,6 +71,14 @@ write src/strata/cost/conv.cpp '#include <vector>'
 rejects source 'src/strata/cost/conv.cpp:1: the first line is // SPDX'
 write src/strata/cost/conv.hpp "$spdx"
 rejects source 'src/strata/cost/conv.hpp:1: a header has #pragma once'
+write src/strata/cost/conv.hpp "$spdx" '#pragma once' '#include <string>' 'std::int64_t macs();'
+rejects source 'src/strata/cost/conv.hpp:4: include <cstdint>'
+begin 'check_source on a header that comes through one of the project'
+write src/strata/cost/conv.hpp "$spdx" '#pragma once' '#include "strata/cost/macs.hpp"' 'std::int64_t macs();'
+write src/strata/cost/macs.hpp "$spdx" '#pragma once' '#include <cstdint>'
+check source
+expect_status 0
+good_tree
 for name in utils.cpp string_utils.hpp core/a.cpp manager_test.cpp; do
   write "src/strata/cost/$name" "$spdx" '#pragma once'
   rejects source "src/strata/cost/$name: a name that says nothing"

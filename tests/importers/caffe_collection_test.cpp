@@ -12,7 +12,7 @@
 namespace strata {
 namespace {
 
-Counts counts_of_file(std::string_view name, const ImportOptions& options = {}) {
+Counts caffe_counts(std::string_view name, const ImportOptions& options = {}) {
   const auto file = *collection() / "caffe" / (std::string(name) + ".prototxt");
   return counts_of(read_caffe(file, options));
 }
@@ -62,7 +62,7 @@ TEST(CaffeCollection, parameters_are_the_published_ones) {
       {"intel/ssd/deploy", 26'285'486},
   }};
   for (const Row& row : table) {
-    EXPECT_EQ(counts_of_file(row.name).parameters, row.parameters) << row.name;
+    EXPECT_EQ(caffe_counts(row.name).parameters, row.parameters) << row.name;
   }
 }
 
@@ -71,7 +71,7 @@ TEST(CaffeCollection, parameters_are_the_published_ones) {
 TEST(CaffeCollection, shared_weights_are_counted_once) {
   if (!collection()) GTEST_SKIP() << no_collection;
   EXPECT_EQ(
-      counts_of_file("siamese/mnist_siamese_train_test").parameters,
+      caffe_counts("siamese/mnist_siamese_train_test").parameters,
       (25 * 20 + 20) + (25 * 20 * 50 + 50) + (800 * 500 + 500) + (500 * 10 + 10) + (10 * 2 + 2));
 }
 
@@ -83,14 +83,14 @@ void expect_same(const Counts& file, const Counts& other) {
 
 TEST(CaffeCollection, files_and_built_in_networks_agree) {
   if (!collection()) GTEST_SKIP() << no_collection;
-  expect_same(counts_of_file("bvlc_alexnet/deploy"), counts_of("alexnet_caffe"));
-  expect_same(counts_of_file("bvlc_alexnet/train_val"), counts_of("alexnet_caffe"));
-  expect_same(counts_of_file("convnet-benchmarks/alexnet"), counts_of("alexnet"));
-  expect_same(counts_of_file("convnet-benchmarks/overfeat"), counts_of("overfeat"));
-  expect_same(counts_of_file("intel/vgg16/deploy"), counts_of("vgg16"));
-  expect_same(counts_of_file("intel/default_vgg_16/train_val"), counts_of("vgg16"));
-  expect_same(counts_of_file("intel/default_vgg_19/train_val"), counts_of("vgg19"));
-  expect_same(counts_of_file("lenet/lenet"), counts_of("lenet5:variant=caffe"));
+  expect_same(caffe_counts("bvlc_alexnet/deploy"), counts_of("alexnet_caffe"));
+  expect_same(caffe_counts("bvlc_alexnet/train_val"), counts_of("alexnet_caffe"));
+  expect_same(caffe_counts("convnet-benchmarks/alexnet"), counts_of("alexnet"));
+  expect_same(caffe_counts("convnet-benchmarks/overfeat"), counts_of("overfeat"));
+  expect_same(caffe_counts("intel/vgg16/deploy"), counts_of("vgg16"));
+  expect_same(caffe_counts("intel/default_vgg_16/train_val"), counts_of("vgg16"));
+  expect_same(caffe_counts("intel/default_vgg_19/train_val"), counts_of("vgg19"));
+  expect_same(caffe_counts("lenet/lenet"), counts_of("lenet5:variant=caffe"));
 }
 
 // The authors' ResNets halve the image in the first 1×1 convolution of a stage, torchvision's in
@@ -98,7 +98,7 @@ TEST(CaffeCollection, files_and_built_in_networks_agree) {
 // conv1.
 TEST(CaffeCollection, residual_networks_differ_from_torchvisions_in_known_places) {
   if (!collection()) GTEST_SKIP() << no_collection;
-  constexpr std::int64_t later_stride = 256 * 128 * (56 * 56 - 28 * 28) +
+  constexpr std::int64_t stride_later = 256 * 128 * (56 * 56 - 28 * 28) +
                                         512 * 256 * (28 * 28 - 14 * 14) +
                                         1024 * 512 * (14 * 14 - 7 * 7);
   struct Row {
@@ -114,11 +114,11 @@ TEST(CaffeCollection, residual_networks_differ_from_torchvisions_in_known_places
       {"resnet/ResNet-152-deploy", "resnet152", 0},
   }};
   for (const Row& row : table) {
-    const Counts file = counts_of_file(row.file);
+    const Counts file = caffe_counts(row.file);
     const Counts zoo = counts_of(row.network);
     EXPECT_EQ(file.parameters, zoo.parameters + row.biases) << row.file;
     EXPECT_EQ(file.buffers, zoo.buffers) << row.file;
-    EXPECT_EQ(file.mac, zoo.mac - later_stride) << row.file;
+    EXPECT_EQ(file.mac, zoo.mac - stride_later) << row.file;
   }
 }
 
@@ -126,7 +126,7 @@ TEST(CaffeCollection, residual_networks_differ_from_torchvisions_in_known_places
 // time only behind the blocks of 64 channels.
 TEST(CaffeCollection, mobilenet_v2_differs_from_torchvisions_in_known_places) {
   if (!collection()) GTEST_SKIP() << no_collection;
-  const Counts file = counts_of_file("intel/mobilenet_v2/deploy");
+  const Counts file = caffe_counts("intel/mobilenet_v2/deploy");
   const Counts zoo = counts_of("mobilenet_v2");
   EXPECT_EQ(file.parameters, zoo.parameters + 32 * 32 + 2 * 32);
   constexpr std::int64_t per_pixel = (9 * 192 + 192 * 64)  // first block, behind its stride
@@ -138,7 +138,7 @@ TEST(CaffeCollection, mobilenet_v2_differs_from_torchvisions_in_known_places) {
 // Inception v3 without the learnt part of its normalisations: no Scale layers in the file.
 TEST(CaffeCollection, inception_v3_lacks_the_affine_part_of_normalisation) {
   if (!collection()) GTEST_SKIP() << no_collection;
-  const Counts file = counts_of_file("intel/googlenet_v3/deploy");
+  const Counts file = caffe_counts("intel/googlenet_v3/deploy");
   const Counts zoo = counts_of("inception_v3");
   EXPECT_EQ(file.parameters, zoo.parameters - zoo.buffers);
   EXPECT_EQ(file.buffers, zoo.buffers);
@@ -150,7 +150,7 @@ TEST(CaffeCollection, yolo_v2_is_darknets) {
   if (!collection()) GTEST_SKIP() << no_collection;
   const Graph darknet = read_darknet(*collection() / "darknet" / "pjreddie" / "yolov2-voc.cfg",
                                      {.input_shapes = {{"input", {1, 3, 544, 544}}}});
-  expect_same(counts_of_file("intel/yolo/deploy"), counts_of(darknet));
+  expect_same(caffe_counts("intel/yolo/deploy"), counts_of(darknet));
 }
 
 TEST(CaffeCollection, what_is_assumed_is_said) {

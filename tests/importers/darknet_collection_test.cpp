@@ -15,13 +15,13 @@ std::filesystem::path cfg(std::string_view name) {
   return *collection() / "darknet" / (std::string(name) + ".cfg");
 }
 
-Counts counts_of_file(std::string_view name, const ImportOptions& options = {}) {
+Counts darknet_counts(std::string_view name, const ImportOptions& options = {}) {
   return counts_of(read_darknet(cfg(name), options));
 }
 
 /// The network at another image size than its file's.
 Counts counts_at(std::string_view name, std::int64_t image) {
-  return counts_of_file(name, {.input_shapes = {{"input", {1, 3, image, image}}}});
+  return darknet_counts(name, {.input_shapes = {{"input", {1, 3, image, image}}}});
 }
 
 TEST(DarknetCollection, every_file_is_read_and_counted) {
@@ -62,11 +62,11 @@ TEST(DarknetCollection, parameters_fill_the_published_weights_files) {
       {"pjreddie/yolov1", 789'312'988, 16},
   }};
   for (const WeightsFile& file : published) {
-    const Counts counts = counts_of_file(file.name);
+    const Counts counts = darknet_counts(file.name);
     EXPECT_EQ(4 * (counts.parameters + counts.buffers) + file.header, file.bytes) << file.name;
   }
   // darknet53.conv.74 is darknet53 without its last layer, 1024 → 1000.
-  const Counts darknet53 = counts_of_file("pjreddie/darknet53");
+  const Counts darknet53 = darknet_counts("pjreddie/darknet53");
   EXPECT_EQ(4 * (darknet53.parameters + darknet53.buffers - 1025 * 1000) + 20, 162'482'580);
 }
 
@@ -97,7 +97,7 @@ TEST(DarknetCollection, operations_are_those_of_the_authors_table) {
       {"darknet53_448", 56.87},
   }};
   for (const Row& row : table) {
-    const Counts counts = counts_of_file("pjreddie/" + std::string(row.name));
+    const Counts counts = darknet_counts("pjreddie/" + std::string(row.name));
     EXPECT_NEAR(2e-9 * static_cast<double>(counts.mac), row.billion, 0.0051) << row.name;
   }
 }
@@ -112,7 +112,7 @@ TEST(DarknetCollection, operations_are_those_that_darknet_prints) {
   };
   constexpr std::array<Row, 2> printed{{{"alexeyab/yolov3", 65.879}, {"alexeyab/yolov4", 128.459}}};
   for (const Row& row : printed) {
-    const double billion = 2e-9 * static_cast<double>(counts_of_file(row.name).mac);
+    const double billion = 2e-9 * static_cast<double>(darknet_counts(row.name).mac);
     EXPECT_LE(billion, row.billion) << row.name;
     EXPECT_GE(billion, row.billion * 0.999) << row.name;
   }
@@ -120,7 +120,7 @@ TEST(DarknetCollection, operations_are_those_that_darknet_prints) {
   EXPECT_NEAR(at_416, 60.137, 60.137 * 0.001);
 }
 
-void expect_same(const Counts& file, const Counts& zoo) {
+void expect_equal_counts(const Counts& file, const Counts& zoo) {
   EXPECT_EQ(file.parameters, zoo.parameters);
   EXPECT_EQ(file.buffers, zoo.buffers);
   EXPECT_EQ(file.mac, zoo.mac);
@@ -128,13 +128,13 @@ void expect_same(const Counts& file, const Counts& zoo) {
 
 TEST(DarknetCollection, files_and_built_in_networks_agree) {
   if (!collection()) GTEST_SKIP() << no_collection;
-  expect_same(counts_of_file("pjreddie/darknet19"), counts_of("darknet19"));
-  expect_same(counts_of_file("pjreddie/darknet19_448"), counts_of("darknet19:image=448"));
-  expect_same(counts_of_file("pjreddie/darknet53"), counts_of("darknet53"));
-  expect_same(counts_of_file("pjreddie/darknet53_448"), counts_of("darknet53:image=448"));
-  expect_same(counts_of_file("alexeyab/yolov3"), counts_of("yolov3"));
-  expect_same(counts_of_file("pjreddie/yolov3"), counts_of("yolov3:image=608"));
-  expect_same(counts_of_file("pjreddie/vgg-16"), counts_of("vgg16"));
+  expect_equal_counts(darknet_counts("pjreddie/darknet19"), counts_of("darknet19"));
+  expect_equal_counts(darknet_counts("pjreddie/darknet19_448"), counts_of("darknet19:image=448"));
+  expect_equal_counts(darknet_counts("pjreddie/darknet53"), counts_of("darknet53"));
+  expect_equal_counts(darknet_counts("pjreddie/darknet53_448"), counts_of("darknet53:image=448"));
+  expect_equal_counts(darknet_counts("alexeyab/yolov3"), counts_of("yolov3"));
+  expect_equal_counts(darknet_counts("pjreddie/yolov3"), counts_of("yolov3:image=608"));
+  expect_equal_counts(darknet_counts("pjreddie/vgg-16"), counts_of("vgg16"));
 }
 
 // darknet's ResNets add maps of different sizes without a projection: a pixel of four, zeros for
@@ -146,10 +146,10 @@ TEST(DarknetCollection, residual_networks_lack_only_the_projections) {
   const std::int64_t bottleneck =
       projection(64, 256) + projection(256, 512) + projection(512, 1024) + projection(1024, 2048);
   for (const std::string name : {"resnet18", "resnet34"}) {
-    EXPECT_EQ(counts_of_file("pjreddie/" + name).parameters + basic, counts_of(name).parameters);
+    EXPECT_EQ(darknet_counts("pjreddie/" + name).parameters + basic, counts_of(name).parameters);
   }
   for (const std::string name : {"resnet50", "resnet101", "resnet152"}) {
-    EXPECT_EQ(counts_of_file("pjreddie/" + name).parameters + bottleneck,
+    EXPECT_EQ(darknet_counts("pjreddie/" + name).parameters + bottleneck,
               counts_of(name).parameters);
   }
 }

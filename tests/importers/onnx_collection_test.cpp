@@ -65,7 +65,7 @@ std::string warning_of(const Graph& graph, WarningCode code) {
 }
 
 // Refused, and why a reader of the file would do the same (docs/formats/onnx.md has the sentences).
-const std::map<std::string, std::string, std::less<>> refused = {
+const std::map<std::string, std::string, std::less<>> refused_onnx = {
     {"dummy_t5", "generates text"},
     {"tiny_gpt2_beamsearch", "generates text"},
     {"gpt2_past", "made by another node as well"},
@@ -84,15 +84,15 @@ TEST(OnnxCollection, every_file_is_read_or_refused_for_its_reason) {
   std::size_t refusals = 0;
   for (const auto& file : files) {
     SCOPED_TRACE(file.string());
-    const auto expected = refused.find(file.stem().string());
+    const auto expected = refused_onnx.find(file.stem().string());
     try {
       const Graph graph = read_onnx(file);
-      EXPECT_EQ(expected, refused.end()) << "is read now";
+      EXPECT_EQ(expected, refused_onnx.end()) << "is read now";
       EXPECT_FALSE(graph.outputs.empty());
       EXPECT_NO_THROW(costs_of(bind_graph(graph, {})));
       EXPECT_NO_THROW(read_onnx(file, {.fuse = false}));
     } catch (const Error& error) {
-      if (expected == refused.end()) {
+      if (expected == refused_onnx.end()) {
         ADD_FAILURE() << error.what();
         continue;
       }
@@ -101,7 +101,7 @@ TEST(OnnxCollection, every_file_is_read_or_refused_for_its_reason) {
       ++refusals;
     }
   }
-  EXPECT_EQ(refusals, refused.size());
+  EXPECT_EQ(refusals, refused_onnx.size());
 }
 
 // The least of several runs in processor time: what others do on the machine only adds.
@@ -118,7 +118,7 @@ double seconds_to_cost(const std::filesystem::path& file) {
 TEST(OnnxCollection, every_network_is_read_and_costed_in_50_ms) {
   if (!collection()) GTEST_SKIP() << no_collection;
   for (const auto& file : files_below(*collection() / "onnx", ".onnx")) {
-    if (refused.contains(file.stem().string())) continue;
+    if (refused_onnx.contains(file.stem().string())) continue;
     EXPECT_LT(seconds_to_cost(file), 0.050) << file;
   }
 }

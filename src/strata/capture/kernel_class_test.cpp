@@ -39,7 +39,7 @@ TEST(KernelClass, what_no_rule_fits_is_other) {
   EXPECT_EQ(class_of_kernel("").name, "other");
 }
 
-std::string refusal(std::string_view text) {
+std::string refusal_of_rules(std::string_view text) {
   try {
     read_kernel_rules(text);
   } catch (const Error& error) {
@@ -50,21 +50,25 @@ std::string refusal(std::string_view text) {
 }
 
 TEST(KernelClass, rules_that_cannot_work_are_refused_with_their_place) {
-  EXPECT_NE(refusal("{").find("not JSON"), std::string::npos);
-  EXPECT_NE(refusal(R"({"schema_version":1,"rules":[{"class":"gemmm","any":["a"],"example":"a"}]})")
+  EXPECT_NE(refusal_of_rules("{").find("not JSON"), std::string::npos);
+  EXPECT_NE(refusal_of_rules(
+                R"({"schema_version":1,"rules":[{"class":"gemmm","any":["a"],"example":"a"}]})")
                 .find("kernels.rules[0].class"),
             std::string::npos);
-  EXPECT_NE(refusal(R"({"schema_version":1,"rules":[{"class":"gemm","any":["A"],"example":"a"}]})")
+  EXPECT_NE(refusal_of_rules(
+                R"({"schema_version":1,"rules":[{"class":"gemm","any":["A"],"example":"a"}]})")
                 .find("lower case"),
             std::string::npos);
-  EXPECT_NE(refusal(R"({"schema_version":1,"rules":[{"class":"gemm","any":["a"],"example":"b"}]})")
+  EXPECT_NE(refusal_of_rules(
+                R"({"schema_version":1,"rules":[{"class":"gemm","any":["a"],"example":"b"}]})")
                 .find("does not fit"),
             std::string::npos);
-  EXPECT_NE(refusal(R"({"schema_version":1,"rules":[{"class":"gemm","any":["a"],"example":"a"},
+  EXPECT_NE(
+      refusal_of_rules(R"({"schema_version":1,"rules":[{"class":"gemm","any":["a"],"example":"a"},
                        {"class":"copy","any":["ab"],"example":"ab"}]})")
-                .find("another rule"),
-            std::string::npos);
-  EXPECT_NE(refusal(R"({"schema_version":1,"rules":[{"class":"gemm","example":"a"}]})")
+          .find("another rule"),
+      std::string::npos);
+  EXPECT_NE(refusal_of_rules(R"({"schema_version":1,"rules":[{"class":"gemm","example":"a"}]})")
                 .find("fits everything"),
             std::string::npos);
 }

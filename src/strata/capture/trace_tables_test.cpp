@@ -88,7 +88,7 @@ TEST(TraceTables, shared_traces_add_up_as_an_independent_script_says) {
 }
 
 /// A thread that launches; kernels on one device.
-class MadeUp {
+class MadeUpTrace {
  public:
   void kernel(TimeSpan time, TimeSpan launch, std::string_view name = "k") {
     const std::uint64_t correlation = ++correlations_;
@@ -126,7 +126,7 @@ class MadeUp {
 
 // One kernel to 100; then a gap of each cause, in thousands of nanoseconds.
 TEST(TraceTables, each_gap_is_given_to_its_cause) {
-  MadeUp made;
+  MadeUpTrace made;
   made.kernel({0, 100'000}, {0, 10});
   made.kernel({150'000, 200'000}, {130'000, 155'000});  // 30 until the launch: host; then 20
   made.call({200'000, 240'000}, "cudaDeviceSynchronize");
@@ -153,7 +153,7 @@ TEST(TraceTables, each_gap_is_given_to_its_cause) {
 }
 
 TEST(TraceTables, kernels_belong_to_the_innermost_layer_and_backward_to_its_forward) {
-  MadeUp made;
+  MadeUpTrace made;
   made.range({0, 1000}, "ProfilerStep#1", RangeKind::user);
   made.range({10, 100}, "nn.Module: Conv2d_0", RangeKind::call);
   made.range({20, 90}, "aten::conv2d", RangeKind::framework, 5);
@@ -184,7 +184,7 @@ TEST(TraceTables, kernels_belong_to_the_innermost_layer_and_backward_to_its_forw
 }
 
 TEST(TraceTables, a_profile_is_of_the_step_of_median_time) {
-  MadeUp made;
+  MadeUpTrace made;
   for (std::int64_t step = 0; step < 3; ++step) {
     const std::int64_t at = 1000 * step;
     const std::int64_t longer = step == 1 ? 50 : step;  // 10, 60, 12

@@ -15,7 +15,7 @@
 namespace strata {
 namespace {
 
-std::string refusal(ErrorKind kind, const std::function<void()>& act) {
+std::string refusal_while(ErrorKind kind, const std::function<void()>& act) {
   try {
     act();
   } catch (const Error& error) {
@@ -37,7 +37,7 @@ TEST(LoadMachine, every_shipped_name_and_its_file) {
 
 TEST(LoadMachine, says_what_is_near_and_what_is_wrong_with_a_file) {
   const auto load = [](const std::string& name) {
-    return refusal(ErrorKind::input, [&] { load_machine(name); });
+    return refusal_while(ErrorKind::input, [&] { load_machine(name); });
   };
   EXPECT_NE(load("h100").find("did you mean h100-pcie, h100-sxm"), std::string::npos)
       << load("h100");
@@ -84,7 +84,7 @@ TEST(SetField, reads_units_ignores_case_and_keeps_who_said_so) {
 
 TEST(SetField, refuses_what_does_not_exist_or_makes_no_sense) {
   const auto set = [](const std::string& text) {
-    return refusal(ErrorKind::usage, [&] {
+    return refusal_while(ErrorKind::usage, [&] {
       Machine machine = load_machine("h100-sxm");
       set_field(machine, text);
     });
@@ -105,7 +105,7 @@ TEST(Area, is_the_cells_alone) {
   EXPECT_NEAR(area_mm2(1 << 20, "5nm"), 0.176161, 1e-6);
   EXPECT_LT(area_mm2(1 << 30, "16nm"), reticle_mm2);
   EXPECT_GT(area_mm2(1 << 30, "16nm") * 1.3, reticle_mm2);
-  EXPECT_NE(refusal(ErrorKind::usage, [] { area_mm2(1, "3 parsec"); }).find("16nm, 5nm"),
+  EXPECT_NE(refusal_while(ErrorKind::usage, [] { area_mm2(1, "3 parsec"); }).find("16nm, 5nm"),
             std::string::npos);
 }
 

@@ -10,7 +10,7 @@
 namespace strata {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 LayerSummary layer(std::string name, std::string block, std::int64_t forward_flop) {
   LayerSummary result{.name = std::move(name), .block = std::move(block), .op = "linear"};
@@ -94,8 +94,9 @@ TEST(ModelReport, layers_that_could_not_be_counted_are_said) {
 }
 
 TEST(ModelReport, json_survives_names_that_are_not_text) {
-  const Json json = Json::parse(to_json(hostile_summary(), {.command = "strata 'x'"}));
-  EXPECT_EQ(json["model"]["dims"], (Json{{"batch", 2}, {"seq", 7}}));
+  const OrderedJson json =
+      OrderedJson::parse(to_json(hostile_summary(), {.command = "strata 'x'"}));
+  EXPECT_EQ(json["model"]["dims"], (OrderedJson{{"batch", 2}, {"seq", 7}}));
   EXPECT_EQ(json["layers"][0]["name"], "a,\"b\"\n");
   EXPECT_EQ(json["layers"][0]["backward_flop"], 105);
   EXPECT_EQ(json["layers"][1]["inputs"].size(), 2U);
@@ -105,7 +106,7 @@ TEST(ModelReport, json_survives_names_that_are_not_text) {
 }
 
 TEST(ModelReport, json_keys_come_in_a_stable_order) {
-  const Json json = Json::parse(to_json(hostile_summary(), {}));
+  const OrderedJson json = OrderedJson::parse(to_json(hostile_summary(), {}));
   std::vector<std::string> keys;
   for (const auto& [key, value] : json.items()) keys.push_back(key);
   EXPECT_EQ(keys, (std::vector<std::string>{"schema_version", "kind", "model", "totals", "warnings",
@@ -115,7 +116,7 @@ TEST(ModelReport, json_keys_come_in_a_stable_order) {
 TEST(ModelReport, json_without_a_batch_says_null) {
   ModelSummary summary = hostile_summary();
   summary.dims.clear();
-  EXPECT_TRUE(Json::parse(to_json(summary, {}))["model"]["batch"].is_null());
+  EXPECT_TRUE(OrderedJson::parse(to_json(summary, {}))["model"]["batch"].is_null());
 }
 
 TEST(ModelReport, csv_quotes_what_needs_it) {

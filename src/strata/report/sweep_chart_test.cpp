@@ -9,7 +9,7 @@ namespace strata {
 namespace {
 
 /// Two networks over three capacities; the point at 64 MB of the second failed.
-SweepTable small_table() {
+SweepTable charted_table() {
   SweepTable table{.columns = {{.name = "model", .is_number = false, .is_axis = true},
                                {.name = "capacity_bytes", .is_axis = true},
                                {.name = "batch", .is_axis = true},
@@ -32,7 +32,7 @@ SweepTable small_table() {
 }
 
 TEST(SweepChart, has_a_line_for_each_network_in_the_order_of_the_axis) {
-  const chart::Chart chart = sweep_chart(small_table());
+  const chart::Chart chart = sweep_chart(charted_table());
   EXPECT_EQ(chart.title, "time over capacity");
   EXPECT_EQ(chart.x.quantity, chart::Quantity::bytes);
   EXPECT_EQ(chart.y.quantity, chart::Quantity::seconds);
@@ -47,7 +47,7 @@ TEST(SweepChart, has_a_line_for_each_network_in_the_order_of_the_axis) {
 }
 
 TEST(SweepChart, shows_any_column_of_numbers_over_the_first_axis_of_numbers) {
-  SweepTable table = small_table();
+  SweepTable table = charted_table();
   EXPECT_EQ(sweep_chart(table, "area").y.title, "area (mm²)");
   std::fill(table.columns[1].numbers.begin(), table.columns[1].numbers.end(), 1048576.0);
   table.columns[2].numbers = {8, 64, 512, 8, 64, 512};
@@ -66,7 +66,7 @@ TEST(SweepChart, says_what_cannot_be_drawn) {
     }
     return std::string();
   };
-  SweepTable table = small_table();
+  SweepTable table = charted_table();
   EXPECT_NE(message(table, "tme_s").find("did you mean time_s?"), std::string::npos);
   EXPECT_NE(message(table, "error").find("holds text"), std::string::npos);
   for (std::size_t row = 0; row < table.row_count; ++row) table.columns[1].numbers[row] = 1;

@@ -50,7 +50,7 @@ TEST_P(ZooProgram, computes_again_what_it_does_not_keep) {
   Graph graph = build_network(GetParam());
   graph.recurrent_order = RecurrentOrder::layer_major;
   const BoundGraph bound = bind_small(graph);
-  const Program plain = make_program(bound);
+  const Program by_default = make_program(bound);
   for (const Recompute recompute : {Recompute::all, Recompute::blocks}) {
     const Program program = make_program(bound, {.recompute = recompute});
     EXPECT_EQ(problems_of(program), std::vector<std::string>{});
@@ -59,7 +59,7 @@ TEST_P(ZooProgram, computes_again_what_it_does_not_keep) {
       all += step.flop;
       if (step.is_recomputed) extra += step.flop;
     }
-    for (const Step& step : plain.steps) once += step.flop;
+    for (const Step& step : by_default.steps) once += step.flop;
     EXPECT_EQ(all - extra, once);
   }
 }

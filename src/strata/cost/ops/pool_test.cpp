@@ -57,7 +57,7 @@ struct Window {
   double divisor = 0;
 };
 
-std::int64_t or_default(const Extents& extents, std::size_t axis, std::int64_t otherwise) {
+std::int64_t extent_or(const Extents& extents, std::size_t axis, std::int64_t otherwise) {
   return extents.empty() ? otherwise : extents[axis];
 }
 
@@ -85,9 +85,9 @@ struct NaivePool {
       Index place = {at[0], at[1]};
       bool is_inside = true;
       for (std::size_t axis = 0; axis < tap.size(); ++axis) {
-        place.push_back(at[axis + 2] * or_default(op.stride, axis, 1) +
-                        tap[axis] * or_default(op.dilation, axis, 1) -
-                        or_default(op.pad_begin, axis, 0));
+        place.push_back(at[axis + 2] * extent_or(op.stride, axis, 1) +
+                        tap[axis] * extent_or(op.dilation, axis, 1) -
+                        extent_or(op.pad_begin, axis, 0));
         is_inside = is_inside && place.back() >= 0 && place.back() < x[axis + 2];
       }
       result.places.push_back(place);

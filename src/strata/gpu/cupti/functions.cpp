@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <cstdint>
 #include <string>
 
 namespace strata::cupti {

@@ -3,6 +3,7 @@
 
 #include "strata/gpu/cupti/functions.cuh"
 
+#include <cstdint>
 #include <map>
 #include <span>
 #include <string>

@@ -23,9 +23,9 @@ std::string layer(const std::string& name, const std::string& type, const std::s
 }
 
 /// A small network: its graph, and its nodes by name.
-struct Read {
-  explicit Read(const std::string& layers, const std::string& head = input,
-                const ImportOptions& options = {})
+struct CaffeRead {
+  explicit CaffeRead(const std::string& layers, const std::string& head = input,
+                     const ImportOptions& options = {})
       : graph(read_caffe_text(head + layers, "deploy.prototxt", options)) {
     for (const Node& node : graph.nodes) nodes.emplace(node.name, &node);
   }
@@ -64,10 +64,10 @@ struct Read {
   std::map<std::string, const Node*> nodes;
 };
 
-std::string error_of(const std::string& layers, const std::string& head = input,
-                     const ImportOptions& options = {}) {
+std::string caffe_error(const std::string& layers, const std::string& head = input,
+                        const ImportOptions& options = {}) {
   try {
-    Read(layers, head, options);
+    CaffeRead(layers, head, options);
   } catch (const Error& error) {
     EXPECT_TRUE(error.kind() == ErrorKind::input || error.kind() == ErrorKind::unsupported ||
                 error.kind() == ErrorKind::usage)
@@ -78,7 +78,7 @@ std::string error_of(const std::string& layers, const std::string& head = input,
 }
 
 TEST(Caffe, the_network_is_described) {
-  const Read read(layer("r", "ReLU"));
+  const CaffeRead read(layer("r", "ReLU"));
   EXPECT_EQ(read.graph.name, "deploy");
   EXPECT_EQ(read.graph.title, "n");
   EXPECT_EQ(read.graph.source, "Caffe file deploy.prototxt");
@@ -88,29 +88,30 @@ TEST(Caffe, the_network_is_described) {
 
 TEST(Caffe, convolution) {
   const auto shape = [](const std::string& parameters) {
-    return Read(layer("c", "Convolution", "convolution_param { " + parameters + " }")).shape("c");
+    return CaffeRead(layer("c", "Convolution", "convolution_param { " + parameters + " }"))
+        .shape("c");
   };
   EXPECT_EQ(shape("num_output: 4 kernel_size: 3 pad: 1 stride: 2"), "batch×4×5×10");
   EXPECT_EQ(shape("num_output: 4 kernel_h: 1 kernel_w: 7 pad_h: 0 pad_w: 3"), "batch×4×10×20");
   EXPECT_EQ(shape("num_output: 4 kernel_size: 3 kernel_size: 5 stride: 1 stride: 2"),
             "batch×4×8×8");
   EXPECT_EQ(shape("num_output: 4 kernel_size: 3 dilation: 2"), "batch×4×6×16");
-  const Read grouped(
+  const CaffeRead grouped(
       layer("c", "Convolution",
             "convolution_param { num_output: 4 kernel_size: 3 group: 2 bias_term: false }"));
   EXPECT_EQ(grouped.parameters(), 4 * 3 * 9);
-  EXPECT_EQ(Read(layer("c", "Deconvolution",
-                       "convolution_param { num_output: 4 kernel_size: 4 stride: 2 pad: 1 }"))
+  EXPECT_EQ(CaffeRead(layer("c", "Deconvolution",
+                            "convolution_param { num_output: 4 kernel_size: 4 stride: 2 pad: 1 }"))
                 .shape("c"),
             "batch×4×20×40");
-  EXPECT_EQ(
-      Read(layer("c", "DepthwiseConvolution", "convolution_param { num_output: 6 kernel_size: 3 }"))
-          .parameters(),
-      6 * 9 + 6);
+  EXPECT_EQ(CaffeRead(layer("c", "DepthwiseConvolution",
+                            "convolution_param { num_output: 6 kernel_size: 3 }"))
+                .parameters(),
+            6 * 9 + 6);
 }
 
 TEST(Caffe, several_bottoms_of_a_convolution_share_its_filters) {
-  const Read read(
+  const CaffeRead read(
       layer("r", "ReLU") +
       "layer { name: 'c' type: 'Convolution' bottom: 'data' bottom: 'r' top: 'a' top: 'b' "
       "convolution_param { num_output: 4 kernel_size: 1 } }");
@@ -121,7 +122,7 @@ TEST(Caffe, several_bottoms_of_a_convolution_share_its_filters) {
 // ceil((h + 2p − k)/s) + 1, less one when the last window would begin in the far padding.
 TEST(Caffe, pooling_rounds_up) {
   const auto shape = [](const std::string& parameters) {
-    return Read(layer("p", "Pooling", "pooling_param { " + parameters + " }")).shape("p");
+    return CaffeRead(layer("p", "Pooling", "pooling_param { " + parameters + " }")).shape("p");
   };
   EXPECT_EQ(shape("kernel_size: 3 stride: 2"), "batch×6×5×10");
   EXPECT_EQ(shape("kernel_size: 3 stride: 2 round_mode: FLOOR"), "batch×6×4×9");
@@ -129,7 +130,7 @@ TEST(Caffe, pooling_rounds_up) {
   EXPECT_EQ(shape("kernel_h: 2 kernel_w: 4 stride_h: 2 stride_w: 4"), "batch×6×5×5");
   EXPECT_EQ(shape("kernel_size: 11 stride: 4"), "batch×6×1×4");  // hangs over the edge
   EXPECT_EQ(shape("pool: AVE global_pooling: true"), "batch×6×1×1");
-  const Read average(layer("p", "Pooling", "pooling_param { pool: AVE kernel_size: 2 }"));
+  const CaffeRead average(layer("p", "Pooling", "pooling_param { pool: AVE kernel_size: 2 }"));
   EXPECT_EQ(average.op<Pool>("p").kind, PoolKind::average);
   EXPECT_EQ(average.op<Pool>("p").stride, (Extents{1, 1}));
   EXPECT_TRUE(average.op<Pool>("p").count_include_pad);
@@ -137,9 +138,9 @@ TEST(Caffe, pooling_rounds_up) {
 
 TEST(Caffe, inner_product_joins_axes) {
   const std::string parameters = "inner_product_param { num_output: 5 }";
-  EXPECT_EQ(Read(layer("ip", "InnerProduct", parameters)).shape("ip"), "batch×5");
-  EXPECT_EQ(Read(layer("ip", "InnerProduct", parameters)).parameters(), 6 * 10 * 20 * 5 + 5);
-  EXPECT_EQ(Read(layer("ip", "InnerProduct", "inner_product_param { num_output: 5 axis: -1 }"))
+  EXPECT_EQ(CaffeRead(layer("ip", "InnerProduct", parameters)).shape("ip"), "batch×5");
+  EXPECT_EQ(CaffeRead(layer("ip", "InnerProduct", parameters)).parameters(), 6 * 10 * 20 * 5 + 5);
+  EXPECT_EQ(CaffeRead(layer("ip", "InnerProduct", "inner_product_param { num_output: 5 axis: -1 }"))
                 .shape("ip"),
             "batch×6×10×5");
 }
@@ -147,30 +148,30 @@ TEST(Caffe, inner_product_joins_axes) {
 TEST(Caffe, a_scale_behind_a_batch_norm_is_its_affine_part) {
   const std::string norm = layer("bn", "BatchNorm");
   const std::string scale = layer("s", "Scale", "scale_param { bias_term: true }", "bn");
-  const Read joined(norm + scale);
+  const CaffeRead joined(norm + scale);
   EXPECT_EQ(joined.graph.nodes.size(), 1U);
   EXPECT_EQ(joined.op<BatchNorm>("bn"), (BatchNorm{.scale = true, .shift = true}));
   EXPECT_EQ(joined.parameters(), 12);
   EXPECT_EQ(joined.count(TensorKind::buffer), 12);
   EXPECT_EQ(joined.outputs(), "bn ");
-  const Read in_place(
+  const CaffeRead in_place(
       "layer { name: 'bn' type: 'BatchNorm' bottom: 'data' top: 'x' }"
       "layer { name: 's' type: 'Scale' bottom: 'x' top: 'x' } " +
       layer("r", "ReLU", "", "x"));
   EXPECT_EQ(in_place.op<BatchNorm>("bn"), (BatchNorm{.scale = true, .shift = false}));
 
-  EXPECT_EQ(Read(norm).op<BatchNorm>("bn"), (BatchNorm{.scale = false, .shift = false}));
-  const Read read_twice(norm + scale + layer("r", "ReLU", "", "bn"));
+  EXPECT_EQ(CaffeRead(norm).op<BatchNorm>("bn"), (BatchNorm{.scale = false, .shift = false}));
+  const CaffeRead read_twice(norm + scale + layer("r", "ReLU", "", "bn"));
   EXPECT_EQ(read_twice.op<BatchNorm>("bn"), (BatchNorm{.scale = false, .shift = false}));
   EXPECT_EQ(read_twice.parameters(), 12);
-  const Read apart(norm + scale, input, {.fuse = false});
+  const CaffeRead apart(norm + scale, input, {.fuse = false});
   EXPECT_EQ(apart.graph.nodes.size(), 3U);
   EXPECT_EQ(apart.parameters(), 12);
 }
 
 TEST(Caffe, scales_and_biases) {
   const auto parameters = [](const std::string& type, const std::string& rest) {
-    return Read(layer("s", type, rest)).parameters();
+    return CaffeRead(layer("s", type, rest)).parameters();
   };
   EXPECT_EQ(parameters("Scale", ""), 6);
   EXPECT_EQ(parameters("Scale", "scale_param { axis: 1 num_axes: -1 bias_term: true }"), 2 * 1200);
@@ -179,10 +180,11 @@ TEST(Caffe, scales_and_biases) {
   EXPECT_EQ(parameters("PReLU", ""), 6);
   EXPECT_EQ(parameters("Normalize", "norm_param { across_spatial: false channel_shared: false }"),
             6);
-  const Read two_bottoms(layer("p", "Pooling", "pooling_param { pool: AVE global_pooling: true }") +
-                         layer("f", "Flatten", "", "p") +
-                         "layer { name: 's' type: 'Scale' bottom: 'data' bottom: 'f' top: 's' "
-                         "scale_param { axis: 0 } }");
+  const CaffeRead two_bottoms(
+      layer("p", "Pooling", "pooling_param { pool: AVE global_pooling: true }") +
+      layer("f", "Flatten", "", "p") +
+      "layer { name: 's' type: 'Scale' bottom: 'data' bottom: 'f' top: 's' "
+      "scale_param { axis: 0 } }");
   EXPECT_EQ(two_bottoms.shape("s"), "batch×6×10×20");
   EXPECT_EQ(two_bottoms.parameters(), 0);
 }
@@ -191,44 +193,47 @@ TEST(Caffe, weights_are_shared_by_name) {
   const std::string named =
       "param { name: 'w' } param { name: 'b' } convolution_param { num_output: 6 kernel_size: 3 "
       "pad: 1 }";
-  const Read read(layer("c1", "Convolution", named) + layer("c2", "Convolution", named, "c1"));
+  const CaffeRead read(layer("c1", "Convolution", named) + layer("c2", "Convolution", named, "c1"));
   EXPECT_EQ(read.parameters(), 6 * 6 * 9 + 6);
-  EXPECT_EQ(error_of(layer("c1", "Convolution", named) +
-                     layer("c2", "Convolution",
-                           "param { name: 'w' } convolution_param { num_output: 5 kernel_size: 1 }",
-                           "c1")),
-            "deploy.prototxt: layer 'c2' (line 3): the shared parameter 'w' is 6×6×3×3, this layer "
-            "needs 5×6×1×1");
+  EXPECT_EQ(
+      caffe_error(layer("c1", "Convolution", named) +
+                  layer("c2", "Convolution",
+                        "param { name: 'w' } convolution_param { num_output: 5 kernel_size: 1 }",
+                        "c1")),
+      "deploy.prototxt: layer 'c2' (line 3): the shared parameter 'w' is 6×6×3×3, this layer "
+      "needs 5×6×1×1");
 }
 
 TEST(Caffe, pointwise_layers) {
-  EXPECT_EQ(Read(layer("a", "ReLU")).op<Unary>("a").kind, UnaryKind::relu);
-  EXPECT_EQ(Read(layer("a", "ReLU", "relu_param { negative_slope: 0.1 }")).op<Unary>("a").kind,
+  EXPECT_EQ(CaffeRead(layer("a", "ReLU")).op<Unary>("a").kind, UnaryKind::relu);
+  EXPECT_EQ(CaffeRead(layer("a", "ReLU", "relu_param { negative_slope: 0.1 }")).op<Unary>("a").kind,
             UnaryKind::leaky_relu);
-  EXPECT_EQ(Read(layer("a", "TanH")).op<Unary>("a").kind, UnaryKind::tanh);
-  EXPECT_EQ(Read(layer("a", "BNLL")).op<Unary>("a").kind, UnaryKind::softplus);
-  EXPECT_EQ(Read(layer("a", "Power", "power_param { power: 2 }")).op<Unary>("a").kind,
+  EXPECT_EQ(CaffeRead(layer("a", "TanH")).op<Unary>("a").kind, UnaryKind::tanh);
+  EXPECT_EQ(CaffeRead(layer("a", "BNLL")).op<Unary>("a").kind, UnaryKind::softplus);
+  EXPECT_EQ(CaffeRead(layer("a", "Power", "power_param { power: 2 }")).op<Unary>("a").kind,
             UnaryKind::square);
-  EXPECT_EQ(Read(layer("a", "Power", "power_param { scale: 2 shift: 1 }")).graph.nodes.size(), 3U);
-  EXPECT_EQ(Read(layer("a", "Dropout", "dropout_param { dropout_ratio: 0.4 }"))
+  EXPECT_EQ(CaffeRead(layer("a", "Power", "power_param { scale: 2 shift: 1 }")).graph.nodes.size(),
+            3U);
+  EXPECT_EQ(CaffeRead(layer("a", "Dropout", "dropout_param { dropout_ratio: 0.4 }"))
                 .op<Dropout>("a")
                 .probability,
             0.4);
-  EXPECT_EQ(Read(layer("a", "LRN", "lrn_param { local_size: 3 }")).op<LocalResponseNorm>("a").size,
-            3);
-  EXPECT_EQ(Read(layer("a", "LRN", "lrn_param { local_size: 3 norm_region: WITHIN_CHANNEL }"))
+  EXPECT_EQ(
+      CaffeRead(layer("a", "LRN", "lrn_param { local_size: 3 }")).op<LocalResponseNorm>("a").size,
+      3);
+  EXPECT_EQ(CaffeRead(layer("a", "LRN", "lrn_param { local_size: 3 norm_region: WITHIN_CHANNEL }"))
                 .op<LocalResponseNorm>("a")
                 .size,
             9);
-  EXPECT_EQ(Read(layer("a", "MVN")).op<GroupNorm>("a").groups, 0);
+  EXPECT_EQ(CaffeRead(layer("a", "MVN")).op<GroupNorm>("a").groups, 0);
 }
 
 TEST(Caffe, eltwise) {
   const auto kind = [](const std::string& parameters) {
-    return Read(layer("r", "ReLU") +
-                "layer { name: 'e' type: 'Eltwise' bottom: 'data' bottom: 'r' top: 'e' "
-                "eltwise_param { " +
-                parameters + " } }")
+    return CaffeRead(layer("r", "ReLU") +
+                     "layer { name: 'e' type: 'Eltwise' bottom: 'data' bottom: 'r' top: 'e' "
+                     "eltwise_param { " +
+                     parameters + " } }")
         .op<Elementwise>("e")
         .kind;
   };
@@ -241,7 +246,7 @@ TEST(Caffe, eltwise) {
 
 TEST(Caffe, movement) {
   const auto shape = [](const std::string& type, const std::string& rest) {
-    return Read(layer("m", type, rest)).shape("m");
+    return CaffeRead(layer("m", type, rest)).shape("m");
   };
   EXPECT_EQ(shape("Flatten", ""), "batch×1200");
   EXPECT_EQ(shape("Flatten", "flatten_param { axis: 1 end_axis: 2 }"), "batch×60×20");
@@ -252,30 +257,32 @@ TEST(Caffe, movement) {
   EXPECT_EQ(shape("Reduction", "reduction_param { axis: 2 operation: MEAN }"), "batch×6");
   EXPECT_EQ(shape("SPP", "spp_param { pyramid_height: 3 }"), "batch×126");
   EXPECT_EQ(shape("Interp", "interp_param { zoom_factor: 2 }"), "batch×6×19×39");
-  const Read slices(
+  const CaffeRead slices(
       "layer { name: 's' type: 'Slice' bottom: 'data' top: 'a' top: 'b' top: 'c' "
       "slice_param { axis: 1 slice_point: 1 slice_point: 3 } }");
   EXPECT_EQ(slices.shape("s", 0), "batch×1×10×20");
   EXPECT_EQ(slices.shape("s", 1), "batch×2×10×20");
   EXPECT_EQ(slices.shape("s", 2), "batch×3×10×20");
-  const Read crop(layer("p", "Pooling", "pooling_param { kernel_size: 2 stride: 2 }") +
-                  "layer { name: 'x' type: 'Crop' bottom: 'data' bottom: 'p' top: 'x' crop_param { "
-                  "offset: 3 } }");
+  const CaffeRead crop(
+      layer("p", "Pooling", "pooling_param { kernel_size: 2 stride: 2 }") +
+      "layer { name: 'x' type: 'Crop' bottom: 'data' bottom: 'p' top: 'x' crop_param { "
+      "offset: 3 } }");
   EXPECT_EQ(crop.shape("x"), "batch×6×5×10");
 }
 
 TEST(Caffe, a_reshape_leaves_the_batch_open) {
   const auto shape = [](const std::string& dims) {
-    return Read(layer("m", "Reshape", "reshape_param { shape { " + dims + " } }")).shape("m");
+    return CaffeRead(layer("m", "Reshape", "reshape_param { shape { " + dims + " } }")).shape("m");
   };
   EXPECT_EQ(shape("dim: 0 dim: -1"), "batch×1200");
   EXPECT_EQ(shape("dim: 8 dim: 30 dim: 40"), "batch×30×40");
   EXPECT_EQ(shape("dim: -1 dim: 20"), "60·batch×20");
   EXPECT_EQ(shape("dim: 2 dim: 4 dim: 1200"), "2×batch/2×1200");  // time and batch
-  EXPECT_EQ(Read(layer("m", "Reshape", "reshape_param { axis: 1 num_axes: 2 shape { dim: 60 } }"))
-                .shape("m"),
-            "batch×60×20");
-  const Read fixed(layer("m", "Reshape", "reshape_param { shape { dim: 16 dim: 600 } }"));
+  EXPECT_EQ(
+      CaffeRead(layer("m", "Reshape", "reshape_param { axis: 1 num_axes: 2 shape { dim: 60 } }"))
+          .shape("m"),
+      "batch×60×20");
+  const CaffeRead fixed(layer("m", "Reshape", "reshape_param { shape { dim: 16 dim: 600 } }"));
   EXPECT_EQ(
       fixed.warnings(),
       "batch-fixed-in-file: layer 'm' (line 2): this reshape fixes all extents: another batch "
@@ -285,7 +292,7 @@ TEST(Caffe, a_reshape_leaves_the_batch_open) {
 }
 
 TEST(Caffe, in_place_layers_make_new_tensors_under_the_old_name) {
-  const Read read(
+  const CaffeRead read(
       "layer { name: 'c' type: 'Convolution' bottom: 'data' top: 'x' convolution_param { "
       "num_output: 4 "
       "kernel_size: 1 } }"
@@ -296,7 +303,7 @@ TEST(Caffe, in_place_layers_make_new_tensors_under_the_old_name) {
 }
 
 TEST(Caffe, blocks_come_from_slashes) {
-  const Read read(layer("inception_3a/1x1", "ReLU"));
+  const CaffeRead read(layer("inception_3a/1x1", "ReLU"));
   EXPECT_EQ(read.graph.nodes[0].block, "inception_3a");
   EXPECT_EQ(read.graph.nodes[0].name, "inception_3a/1x1");
 }
@@ -305,13 +312,13 @@ TEST(Caffe, recurrent_layers_have_the_batch_second) {
   const std::string head = "input: 'x' input_shape { dim: 12 dim: 7 }";
   const std::string steps =
       layer("t", "Reshape", "reshape_param { shape { dim: 3 dim: 4 dim: 7 } }", "x");
-  const Read lstm(steps + layer("l", "LSTM", "recurrent_param { num_output: 5 }", "t"), head);
+  const CaffeRead lstm(steps + layer("l", "LSTM", "recurrent_param { num_output: 5 }", "t"), head);
   EXPECT_EQ(lstm.shape("l"), "batch/3×3×5");
   EXPECT_EQ(lstm.shape("l_time_first"), "3×batch/3×5");
   EXPECT_EQ(lstm.parameters(), 4 * (7 * 5 + 5 * 5 + 5));
-  EXPECT_EQ(
-      Read(steps + layer("l", "RNN", "recurrent_param { num_output: 5 }", "t"), head).parameters(),
-      7 * 5 + 5 * 5 + 5 + 5 * 5 + 5);
+  EXPECT_EQ(CaffeRead(steps + layer("l", "RNN", "recurrent_param { num_output: 5 }", "t"), head)
+                .parameters(),
+            7 * 5 + 5 * 5 + 5 + 5 * 5 + 5);
 }
 
 TEST(Caffe, losses) {
@@ -322,20 +329,20 @@ TEST(Caffe, losses) {
   const auto loss = [](const std::string& type) {
     return "layer { name: 'loss' type: '" + type + "' bottom: 'ip' bottom: 'label' top: 'loss' }\n";
   };
-  const Read softmax(data + ip + loss("SoftmaxWithLoss"), "");
+  const CaffeRead softmax(data + ip + loss("SoftmaxWithLoss"), "");
   EXPECT_EQ(softmax.outputs(), "loss ");
   EXPECT_EQ(softmax.graph.tensors[softmax.graph.inputs[1]].name, "label");
   EXPECT_EQ(softmax.graph.tensors[softmax.graph.inputs[1]].type.dtype, DType::int64);
   EXPECT_EQ(softmax.warnings(), "");
-  EXPECT_EQ(Read(data + ip + loss("EuclideanLoss"), "").warnings(), "");
-  EXPECT_NE(Read(data + ip + loss("SigmoidCrossEntropyLoss"), "").warnings(), "");
-  EXPECT_EQ(Read(data + ip + loss("HingeLoss"), "").warnings(),
+  EXPECT_EQ(CaffeRead(data + ip + loss("EuclideanLoss"), "").warnings(), "");
+  EXPECT_NE(CaffeRead(data + ip + loss("SigmoidCrossEntropyLoss"), "").warnings(), "");
+  EXPECT_EQ(CaffeRead(data + ip + loss("HingeLoss"), "").warnings(),
             "operator-not-counted: layer 'loss' (line 3): the loss HingeLoss is not counted\n");
-  EXPECT_EQ(Read(data + ip + loss("Accuracy"), "").graph.nodes.size(), 2U);
+  EXPECT_EQ(CaffeRead(data + ip + loss("Accuracy"), "").graph.nodes.size(), 2U);
 }
 
 TEST(Caffe, boxes) {
-  const Read prior(
+  const CaffeRead prior(
       "layer { name: 'b' type: 'PriorBox' bottom: 'data' bottom: 'data' top: 'b' "
       "prior_box_param { min_size: 30 max_size: 60 aspect_ratio: 2 aspect_ratio: 3 flip: "
       "true } }");
@@ -344,12 +351,12 @@ TEST(Caffe, boxes) {
 }
 
 TEST(Caffe, an_unknown_layer_keeps_its_shape_and_is_not_counted) {
-  const Read read(layer("f", "Future") + layer("r", "ReLU", "", "f"));
+  const CaffeRead read(layer("f", "Future") + layer("r", "ReLU", "", "f"));
   EXPECT_EQ(read.shape("f"), "batch×6×10×20");
   EXPECT_EQ(read.op<Opaque>("f").type, "caffe.Future");
   EXPECT_EQ(read.graph.warnings.at(0).code, WarningCode::operator_not_counted);
   EXPECT_EQ(
-      error_of(layer("f", "Future"), input, {.strict = true}),
+      caffe_error(layer("f", "Future"), input, {.strict = true}),
       "deploy.prototxt: layer 'f' (line 2): a layer of type 'Future' is not counted, and what "
       "it makes is taken to have the shape of what it reads");
 }
@@ -358,42 +365,42 @@ TEST(Caffe, shapes_can_be_given) {
   const std::string hdf5 =
       "layer { name: 'd' type: 'HDF5Data' top: 'data' top: 'label' hdf5_data_param { batch_size: 4 "
       "} }\n";
-  EXPECT_EQ(error_of(hdf5 + layer("r", "ReLU"), ""),
+  EXPECT_EQ(caffe_error(hdf5 + layer("r", "ReLU"), ""),
             "deploy.prototxt: layer 'r' (line 2): 'data' comes from layer 'd' (line 1), and the "
             "file does "
             "not tell its shape; give it, the batch first, with --input data=NxCxHxW");
-  const Read given(hdf5 + layer("r", "ReLU"), "", {.input_shapes = {{"data", {2, 3, 4}}}});
+  const CaffeRead given(hdf5 + layer("r", "ReLU"), "", {.input_shapes = {{"data", {2, 3, 4}}}});
   EXPECT_EQ(given.shape("r"), "batch×3×4");
-  EXPECT_EQ(error_of(layer("r", "ReLU"), input, {.input_shapes = {{"dat", {2, 3}}}}),
+  EXPECT_EQ(caffe_error(layer("r", "ReLU"), input, {.input_shapes = {{"dat", {2, 3}}}}),
             "deploy.prototxt: the network has no input 'dat'; its inputs are: data");
-  EXPECT_EQ(error_of(layer("r", "ReLU"), input, {.input_shapes = {{"data", {2, 0}}}}),
+  EXPECT_EQ(caffe_error(layer("r", "ReLU"), input, {.input_shapes = {{"data", {2, 0}}}}),
             "deploy.prototxt: input 'data' needs 1 to 8 extents of at least 1, got 2,0");
 }
 
 TEST(Caffe, bad_files) {
-  EXPECT_EQ(error_of("", "input: 'x'"), "deploy.prototxt: the network has no layers");
-  EXPECT_EQ(error_of("layer { name: 'd' type: 'Input' top: 'x' }", ""),
+  EXPECT_EQ(caffe_error("", "input: 'x'"), "deploy.prototxt: the network has no layers");
+  EXPECT_EQ(caffe_error("layer { name: 'd' type: 'Input' top: 'x' }", ""),
             "deploy.prototxt: the network has no layers that compute anything");
-  EXPECT_EQ(error_of(layer("r", "ReLU", "", "nothing")),
+  EXPECT_EQ(caffe_error(layer("r", "ReLU", "", "nothing")),
             "deploy.prototxt: layer 'r' (line 2): no layer before it makes the blob 'nothing'");
   EXPECT_EQ(
-      error_of(layer("r", "ReLU"),
-               "input: 'data' input_dim: 1 input_dim: 3 input_dim: 0 input_dim: 4\n"),
+      caffe_error(layer("r", "ReLU"),
+                  "input: 'data' input_dim: 1 input_dim: 3 input_dim: 0 input_dim: 4\n"),
       "deploy.prototxt: input 'data': expected at most 8 extents of at least 1 for 'data', got "
       "1,3,0,4");
-  EXPECT_EQ(error_of(layer("c", "Convolution")),
+  EXPECT_EQ(caffe_error(layer("c", "Convolution")),
             "deploy.prototxt: layer 'c' (line 2): node 'c': kernel must be at least 1, got 0");
   EXPECT_EQ(
-      error_of(layer("c", "Convolution", "convolution_param { num_output: x }")),
+      caffe_error(layer("c", "Convolution", "convolution_param { num_output: x }")),
       "deploy.prototxt: layer 'c' (line 2): field 'num_output' (line 2): expected a whole number, "
       "got 'x'");
   EXPECT_EQ(
-      error_of(
+      caffe_error(
           "layer { name: 'e' type: 'Eltwise' top: 'e' bottom: 'data' eltwise_param { operation: "
           "MIN } }"),
       "deploy.prototxt: layer 'e' (line 2): field 'operation': expected PROD, SUM or MAX, got "
       "'MIN'");
-  EXPECT_EQ(error_of("layer { name: 'x' type: 'Crop' bottom: 'data' top: 'x' }"),
+  EXPECT_EQ(caffe_error("layer { name: 'x' type: 'Crop' bottom: 'data' top: 'x' }"),
             "deploy.prototxt: layer 'x' (line 2): expected at least 2 bottom(s), got 1");
 }
 
@@ -407,7 +414,7 @@ TEST(Caffe, channels_that_double_for_ever_are_refused) {
               last + "' top: '" + name + "' }\n";
     last = name;
   }
-  EXPECT_NE(error_of(layers), "no error");
+  EXPECT_NE(caffe_error(layers), "no error");
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ struct Parsed {
   }
 };
 
-std::string error_of(const std::string& text) {
+std::string layer_error(const std::string& text) {
   try {
     Parsed(text).kept(Phase::train);
   } catch (const Error& error) {
@@ -71,7 +71,7 @@ TEST(CaffeLayers, inputs_of_the_network) {
   const Parsed shapes("input: 'x' input: 'y' input_shape { dim: 2 dim: 3 } input_shape { dim: 5 }" +
                       layer("a"));
   EXPECT_EQ(shapes.document.inputs[1].shape, std::vector<std::int64_t>{5});
-  EXPECT_EQ(error_of("input: 'x' input_dim: 3\n" + layer("a")),
+  EXPECT_EQ(layer_error("input: 'x' input_dim: 3\n" + layer("a")),
             "expected one input_shape, or four input_dim, for each of 1 inputs");
 }
 
@@ -89,7 +89,7 @@ TEST(CaffeLayers, phases) {
   EXPECT_EQ(Parsed(input + layer("a", "include { not_stage: 'deploy' }")).kept(Phase::train), "a ");
   EXPECT_EQ(Parsed(input + layer("a", "include { min_level: 1 }") + layer("b")).kept(Phase::train),
             "b ");
-  EXPECT_EQ(error_of(input + layer("a", "include { phase: BOTH }")),
+  EXPECT_EQ(layer_error(input + layer("a", "include { phase: BOTH }")),
             "layer 'a' (line 2): field 'phase': expected TRAIN or TEST, got 'BOTH'");
 }
 
@@ -99,16 +99,17 @@ TEST(CaffeLayers, a_network_that_is_complete_in_phase_TEST_only) {
   EXPECT_EQ(Parsed(data + layer("a") + layer("b", "include { phase: TRAIN }")).kept(Phase::test),
             "d a ");
   EXPECT_EQ(Parsed(input + layer("a", "include { phase: TEST }")).kept(Phase::test), "a ");
-  EXPECT_EQ(error_of(layer("a")), "layer 'a' (line 1): no layer before it makes the blob 'data'");
+  EXPECT_EQ(layer_error(layer("a")),
+            "layer 'a' (line 1): no layer before it makes the blob 'data'");
 }
 
 TEST(CaffeLayers, bad_layers) {
-  EXPECT_EQ(error_of("name: 'x'"), "the network has no layers");
-  EXPECT_EQ(error_of("layer: 3"), "line 1: expected '{' after 'layer'");
-  EXPECT_EQ(error_of("\nlayer { name: 'x' }"), "layer 'x' (line 2): 'type' is missing");
-  EXPECT_EQ(error_of("layer { typ: 'ReLU' }"),
+  EXPECT_EQ(layer_error("name: 'x'"), "the network has no layers");
+  EXPECT_EQ(layer_error("layer: 3"), "line 1: expected '{' after 'layer'");
+  EXPECT_EQ(layer_error("\nlayer { name: 'x' }"), "layer 'x' (line 2): 'type' is missing");
+  EXPECT_EQ(layer_error("layer { typ: 'ReLU' }"),
             "layer (line 1): 'type' is missing; 'typ' looks like it");
-  EXPECT_EQ(error_of("layers { layer { name: 'c' type: 'conv' } }"),
+  EXPECT_EQ(layer_error("layers { layer { name: 'c' type: 'conv' } }"),
             "line 1: the syntax of 2013 (a layer within `layers`) is not read; Caffe's tool "
             "upgrade_net_proto_text brings the file up to date");
 }

@@ -13,7 +13,8 @@
 namespace strata::keras {
 namespace {
 
-std::string complaint(const std::function<std::string()>& work, const ChildLimits& limits = {}) {
+std::string child_complaint(const std::function<std::string()>& work,
+                            const ChildLimits& limits = {}) {
   try {
     run_in_child("libx", work, limits);
   } catch (const Error& error) {
@@ -30,12 +31,12 @@ TEST(ChildProcess, gives_back_what_the_work_returns) {
 }
 
 TEST(ChildProcess, an_error_comes_out_as_it_is) {
-  EXPECT_EQ(complaint([]() -> std::string { fail(ErrorKind::unsupported, "no such thing"); }),
+  EXPECT_EQ(child_complaint([]() -> std::string { fail(ErrorKind::unsupported, "no such thing"); }),
             "unsupported: no such thing");
 }
 
 TEST(ChildProcess, a_crash_is_an_input_error) {
-  EXPECT_EQ(complaint([] {
+  EXPECT_EQ(child_complaint([] {
               signal(SIGSEGV, SIG_DFL);  // a sanitizer would catch it
               raise(SIGSEGV);
               return std::string();
@@ -44,7 +45,7 @@ TEST(ChildProcess, a_crash_is_an_input_error) {
 }
 
 TEST(ChildProcess, memory_is_limited) {
-  const std::string message = complaint([] {
+  const std::string message = child_complaint([] {
     std::vector<std::unique_ptr<std::vector<char>>> hoard;
     for (int i = 0; i < 64; ++i) {
       hoard.push_back(std::make_unique<std::vector<char>>(std::size_t{16} << 20, 'x'));
@@ -60,7 +61,8 @@ TEST(ChildProcess, time_is_limited) {
     }
     return std::string();
   };
-  EXPECT_EQ(complaint(forever), "input: the file is damaged: libx took more than 1 s reading it");
+  EXPECT_EQ(child_complaint(forever),
+            "input: the file is damaged: libx took more than 1 s reading it");
 }
 
 }  // namespace

@@ -4,10 +4,11 @@
 namespace strata::keras {
 namespace {
 
-const std::string image = "[null, 10, 11, 3]";
+const std::string conv_image = "[null, 10, 11, 3]";
 
 TEST(KerasConvolution, channels_last_is_stored_channels_first) {
-  const Built net(sequential(image, {layer("Conv2D", R"("filters": 8, "kernel_size": [3, 2])")}));
+  const Built net(
+      sequential(conv_image, {layer("Conv2D", R"("filters": 8, "kernel_size": [3, 2])")}));
   EXPECT_EQ(net.shape(net.graph.inputs[0]), (Extent{2, 3, 10, 11}));
   EXPECT_EQ(net.output_shape(), (Extent{2, 8, 8, 10}));
   EXPECT_EQ(net.parameters(), 8 * 3 * 3 * 2 + 8);
@@ -26,7 +27,7 @@ TEST(KerasConvolution, channels_first_is_stored_as_it_is) {
 
 TEST(KerasConvolution, a_network_of_both_formats_transposes_between_them) {
   const Built net(sequential(
-      image,
+      conv_image,
       {layer("Conv2D", R"("filters": 8, "kernel_size": 1, "data_format": "channels_last")", "a"),
        layer("Conv2D", R"("filters": 4, "kernel_size": 1, "data_format": "channels_first")",
              "b")}));
@@ -36,7 +37,7 @@ TEST(KerasConvolution, a_network_of_both_formats_transposes_between_them) {
 }
 
 TEST(KerasConvolution, names_and_arguments_of_keras_1) {
-  const Built net(sequential(image, {layer("Convolution2D", R"("nb_filter": 8, "nb_row": 3,
+  const Built net(sequential(conv_image, {layer("Convolution2D", R"("nb_filter": 8, "nb_row": 3,
       "nb_col": 2, "subsample": [2, 1], "border_mode": "same", "bias": false, "dim_ordering": "tf",
       "activation": "relu")")}));
   EXPECT_EQ(net.output_shape(), (Extent{2, 8, 5, 11}));
@@ -94,12 +95,12 @@ TEST(KerasConvolution, causal_padding_lies_before) {
 
 TEST(KerasConvolution, depthwise_and_separable) {
   const Built depthwise(sequential(
-      image, {layer("DepthwiseConv2D", R"("kernel_size": [3, 3], "depth_multiplier": 2)")}));
+      conv_image, {layer("DepthwiseConv2D", R"("kernel_size": [3, 3], "depth_multiplier": 2)")}));
   EXPECT_EQ(depthwise.output_shape(), (Extent{2, 6, 8, 9}));
   EXPECT_EQ(depthwise.parameters(), 3 * 2 * 3 * 3 + 6);
 
   const Built separable(
-      sequential(image, {layer("SeparableConv2D", R"("filters": 5, "kernel_size": [3, 3],
+      sequential(conv_image, {layer("SeparableConv2D", R"("filters": 5, "kernel_size": [3, 3],
                                           "depth_multiplier": 2, "activation": "relu")")}));
   EXPECT_EQ(separable.output_shape(), (Extent{2, 5, 8, 9}));
   EXPECT_EQ(separable.parameters(), 3 * 2 * 3 * 3 + 6 * 5 + 5) << "one bias, after the product";
@@ -138,15 +139,15 @@ TEST(KerasConvolution, transposed_with_output_padding) {
 }
 
 TEST(KerasConvolution, locally_connected_filters_differ_by_place) {
-  const Built net(
-      sequential(image, {layer("LocallyConnected2D", R"("filters": 4, "kernel_size": [3, 3])")}));
+  const Built net(sequential(
+      conv_image, {layer("LocallyConnected2D", R"("filters": 4, "kernel_size": [3, 3])")}));
   EXPECT_EQ(net.output_shape(), (Extent{2, 4, 8, 9}));
   EXPECT_EQ(net.parameters(), 8 * 9 * (3 * 3 * 3 * 4 + 4));
   EXPECT_EQ(net.mac(), 2 * 8 * 9 * 3 * 3 * 3 * 4);
 }
 
 TEST(KerasPooling, windows_and_strides) {
-  const Built net(sequential(image, {layer("MaxPooling2D", R"("pool_size": [2, 2],
+  const Built net(sequential(conv_image, {layer("MaxPooling2D", R"("pool_size": [2, 2],
                                            "strides": null, "padding": "same")")}));
   EXPECT_EQ(net.output_shape(), (Extent{2, 3, 5, 6})) << "the stride is the window";
   const Built old(sequential("[null, 20, 4]", {layer("MaxPooling1D", R"("pool_length": 3,
@@ -155,9 +156,9 @@ TEST(KerasPooling, windows_and_strides) {
 }
 
 TEST(KerasPooling, global) {
-  const Built gone(sequential(image, {layer("GlobalAveragePooling2D")}));
+  const Built gone(sequential(conv_image, {layer("GlobalAveragePooling2D")}));
   EXPECT_EQ(gone.output_shape(), (Extent{2, 3}));
-  const Built kept(sequential(image, {layer("GlobalMaxPooling2D", R"("keepdims": true)")}));
+  const Built kept(sequential(conv_image, {layer("GlobalMaxPooling2D", R"("keepdims": true)")}));
   EXPECT_EQ(kept.output_shape(), (Extent{2, 3, 1, 1}));
   const Built over_time(sequential("[null, 20, 4]", {layer("GlobalMaxPooling1D")}));
   EXPECT_EQ(over_time.output_shape(), (Extent{2, 4}));
@@ -165,26 +166,27 @@ TEST(KerasPooling, global) {
 }
 
 TEST(KerasResizing, padding_cropping_and_upsampling) {
-  const Built padded(sequential(image, {layer("ZeroPadding2D", R"("padding": [[1, 2], [3, 4]])")}));
+  const Built padded(
+      sequential(conv_image, {layer("ZeroPadding2D", R"("padding": [[1, 2], [3, 4]])")}));
   EXPECT_EQ(padded.output_shape(), (Extent{2, 3, 13, 18}));
-  const Built even(sequential(image, {layer("ZeroPadding2D", R"("padding": [1, 2])")}));
+  const Built even(sequential(conv_image, {layer("ZeroPadding2D", R"("padding": [1, 2])")}));
   EXPECT_EQ(even.output_shape(), (Extent{2, 3, 12, 15}));
-  const Built keras_1(sequential(image, {layer("ZeroPadding2D", R"("padding": {"top_pad": 1,
+  const Built keras_1(sequential(conv_image, {layer("ZeroPadding2D", R"("padding": {"top_pad": 1,
                                                "bottom_pad": 0, "left_pad": 0, "right_pad": 2})")}));
   EXPECT_EQ(keras_1.output_shape(), (Extent{2, 3, 11, 13}));
-  const Built sequence(
-      sequential("[null, 20, 4]", {layer("ZeroPadding1D", R"("padding": [1, 2])")}));
-  EXPECT_EQ(sequence.output_shape(), (Extent{2, 23, 4}));
-  const Built cropped(sequential(image, {layer("Cropping2D", R"("cropping": [[1, 2], [3, 4]])")}));
+  const Built steps(sequential("[null, 20, 4]", {layer("ZeroPadding1D", R"("padding": [1, 2])")}));
+  EXPECT_EQ(steps.output_shape(), (Extent{2, 23, 4}));
+  const Built cropped(
+      sequential(conv_image, {layer("Cropping2D", R"("cropping": [[1, 2], [3, 4]])")}));
   EXPECT_EQ(cropped.output_shape(), (Extent{2, 3, 7, 4}));
-  const Built larger(sequential(image, {layer("UpSampling2D", R"("size": [2, 3],
+  const Built larger(sequential(conv_image, {layer("UpSampling2D", R"("size": [2, 3],
                                               "interpolation": "bilinear")")}));
   EXPECT_EQ(larger.output_shape(), (Extent{2, 3, 20, 33}));
-  const Built resized(sequential(image, {layer("Resizing", R"("height": 4, "width": 5)")}));
+  const Built resized(sequential(conv_image, {layer("Resizing", R"("height": 4, "width": 5)")}));
   EXPECT_EQ(resized.output_shape(), (Extent{2, 3, 4, 5}));
-  const Built middle(sequential(image, {layer("CenterCrop", R"("height": 4, "width": 5)")}));
+  const Built middle(sequential(conv_image, {layer("CenterCrop", R"("height": 4, "width": 5)")}));
   EXPECT_EQ(middle.output_shape(), (Extent{2, 3, 4, 5}));
-  EXPECT_EQ(complaint(sequential(image, {layer("Cropping2D", R"("cropping": 6)")})),
+  EXPECT_EQ(complaint(sequential(conv_image, {layer("Cropping2D", R"("cropping": 6)")})),
             "input: net.json: layer 'x': the output would be empty: batch×3×-2×-1");
 }
 

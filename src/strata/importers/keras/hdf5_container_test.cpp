@@ -41,12 +41,12 @@ void write_hdf5(const std::filesystem::path& path, const std::string& model_conf
   H5Fclose(file);
 }
 
-const std::string model = sequential("[null, 4]", {layer("Dense", R"("units": 3)")});
+const std::string saved_model = sequential("[null, 4]", {layer("Dense", R"("units": 3)")});
 
 TEST(KerasHdf5, the_architecture_is_an_attribute) {
   for (const Text kind : {Text::fixed, Text::variable}) {
     const test::TemporaryFolder scratch;
-    write_hdf5(scratch.path() / "net.h5", model, kind);
+    write_hdf5(scratch.path() / "net.h5", saved_model, kind);
     const Graph graph = read_keras(scratch.path() / "net.h5");
     EXPECT_EQ(graph.name, "net");
     EXPECT_EQ(graph.source, "Keras file net.h5");
@@ -55,7 +55,7 @@ TEST(KerasHdf5, the_architecture_is_an_attribute) {
 }
 
 TEST(KerasHdf5, a_long_architecture_is_read_whole) {
-  std::string long_model = model;
+  std::string long_model = saved_model;
   long_model.insert(1, R"("comment": ")" + std::string(1'000'000, 'x') + R"(", )");
   const test::TemporaryFolder scratch;
   write_hdf5(scratch.path() / "long.h5", long_model, Text::variable);
@@ -74,7 +74,7 @@ TEST(KerasHdf5, weights_alone_are_no_network) {
 // What HDF5 keeps about the file lies at its beginning and around the attribute.
 TEST(KerasHdf5, damaged_files_are_refused_and_nothing_else_happens) {
   const test::TemporaryFolder scratch;
-  write_hdf5(scratch.path() / "damaged.h5", model, Text::variable);
+  write_hdf5(scratch.path() / "damaged.h5", saved_model, Text::variable);
   expect_damage_is_survived(scratch.path() / "damaged.h5", 4096);
 }
 

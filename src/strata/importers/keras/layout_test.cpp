@@ -7,9 +7,9 @@ namespace strata::keras {
 namespace {
 
 TEST(KerasLayout, channels_go_before_space) {
-  const Shape image = {2, 5, 7, 3};
-  EXPECT_EQ(stored_shape(image, 0), image);
-  EXPECT_EQ(stored_shape(image, 1), (Shape{2, 3, 5, 7}));
+  const Shape batch = {2, 5, 7, 3};
+  EXPECT_EQ(stored_shape(batch, 0), batch);
+  EXPECT_EQ(stored_shape(batch, 1), (Shape{2, 3, 5, 7}));
   const Shape film = {2, 9, 5, 7, 3};
   EXPECT_EQ(stored_shape(film, 2), (Shape{2, 9, 3, 5, 7}));
 }

@@ -4,10 +4,10 @@
 namespace strata::keras {
 namespace {
 
-const std::string image = "[null, 4, 5, 6]";
+const std::string operand = "[null, 4, 5, 6]";
 
 /// One TFOpLambda that reads the input "i".
-Built tf(std::string_view function, std::string_view keywords, std::string_view shape = image) {
+Built tf(std::string_view function, std::string_view keywords, std::string_view shape = operand) {
   return Built(functional({input_entry("i", shape),
                            entry("TFOpLambda", "f", fmt::format(R"("function": "{}")", function),
                                  fmt::format(R"(["i", 0, 0, {{{}}}])", keywords))},
@@ -22,14 +22,14 @@ TEST(KerasOperation, arithmetic_with_constants) {
   const Built shifted = tf("math.subtract", R"("y": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0])");
   EXPECT_EQ(shifted.shape(shifted.find("f")->inputs[1]), (Extent{1, 6, 1, 1}));
   const Built reversed(functional(
-      {input_entry("i", image), entry("TFOpLambda", "f", R"("function": "math.subtract")",
-                                      R"(["_CONSTANT_VALUE", -1, 1.0, {"y": ["i", 0, 0]}])")},
+      {input_entry("i", operand), entry("TFOpLambda", "f", R"("function": "math.subtract")",
+                                        R"(["_CONSTANT_VALUE", -1, 1.0, {"y": ["i", 0, 0]}])")},
       R"(["i", 0, 0])", R"(["f", 0, 0])"));
   EXPECT_EQ(reversed.output_shape(), (Extent{2, 6, 4, 5}));
 }
 
 TEST(KerasOperation, arithmetic_between_tensors_broadcasts_as_numpy) {
-  const Built net(functional({input_entry("i", image), input_entry("j", "[null, 1, 1, 6]"),
+  const Built net(functional({input_entry("i", operand), input_entry("j", "[null, 1, 1, 6]"),
                               entry("TFOpLambda", "f", R"("function": "__operators__.add")",
                                     R"(["i", 0, 0, {"y": ["j", 0, 0]}])")},
                              R"(["i", 0, 0], ["j", 0, 0])", R"(["f", 0, 0])"));
@@ -55,7 +55,7 @@ TEST(KerasOperation, shapes) {
 
 TEST(KerasOperation, graph_operations_keep_their_constants) {
   const Built net(
-      functional({input_entry("i", image),
+      functional({input_entry("i", operand),
                   entry("TensorFlowOpLayer", "f",
                         R"("node_def": {"name": "mul", "op": "Mul"}, "constants": {"1": 0.5})",
                         R"([["i", 0, 0, {}]])")},
@@ -64,7 +64,7 @@ TEST(KerasOperation, graph_operations_keep_their_constants) {
 }
 
 TEST(KerasOperation, what_is_not_understood_needs_a_shape) {
-  EXPECT_EQ(complaint(functional({input_entry("i", image),
+  EXPECT_EQ(complaint(functional({input_entry("i", operand),
                                   entry("TFOpLambda", "f", R"("function": "image.extract_patches")",
                                         R"(["i", 0, 0, {"sizes": [1, 2, 2, 1]}])")},
                                  R"(["i", 0, 0])", R"(["f", 0, 0])")),
@@ -86,7 +86,7 @@ TEST(KerasOpaque, a_lambda_may_state_its_shape) {
 
 TEST(KerasOpaque, a_reader_may_tell_the_shape) {
   const Built net(
-      functional({input_entry("i", image), entry("MyLayer", "m", "", R"([["i", 0, 0, {}]])"),
+      functional({input_entry("i", operand), entry("MyLayer", "m", "", R"([["i", 0, 0, {}]])"),
                   entry("Dense", "d", R"("units": 3, "batch_input_shape": [null, 9])",
                         R"([["m", 0, 0, {}]])")},
                  R"(["i", 0, 0])", R"(["d", 0, 0])"));
@@ -95,11 +95,11 @@ TEST(KerasOpaque, a_reader_may_tell_the_shape) {
 }
 
 TEST(KerasCustom, layers_of_the_applications) {
-  const Built scale(sequential(image, {layer("LayerScale", R"("projection_dim": 6)")}));
+  const Built scale(sequential(operand, {layer("LayerScale", R"("projection_dim": 6)")}));
   EXPECT_EQ(scale.parameters(), 6);
   EXPECT_EQ(scale.output_shape(), (Extent{2, 6, 4, 5}));
   const Built custom(functional(
-      {input_entry("a", image), input_entry("b", image),
+      {input_entry("a", operand), input_entry("b", operand),
        entry("CustomScaleLayer", "c", R"("scale": 0.17)", R"([["a", 0, 0, {}], ["b", 0, 0, {}]])")},
       R"(["a", 0, 0], ["b", 0, 0])", R"(["c", 0, 0])"));
   EXPECT_EQ(custom.parameters(), 0);
@@ -115,13 +115,13 @@ TEST(KerasCustom, layers_of_detectors) {
         binding);
   };
   const Binding two = {{"batch", 2}};
-  EXPECT_EQ(upsampled(image, "[null, 8, 10, 3]", two).op<Resize>("u").scale, (Extents{2, 2}));
-  EXPECT_EQ(upsampled(image, "[null, 7, 10, 3]", two).op<Resize>("u").output, (Extents{7, 10}));
+  EXPECT_EQ(upsampled(operand, "[null, 8, 10, 3]", two).op<Resize>("u").scale, (Extents{2, 2}));
+  EXPECT_EQ(upsampled(operand, "[null, 7, 10, 3]", two).op<Resize>("u").output, (Extents{7, 10}));
   const Built open =
-      upsampled(image, "[null, null, null, 3]", {{"batch", 2}, {"height", 9}, {"width", 11}});
+      upsampled(operand, "[null, null, null, 3]", {{"batch", 2}, {"height", 9}, {"width", 11}});
   EXPECT_EQ(open.output_shape(), (Extent{2, 6, 9, 11}));
   const Built anchors(
-      sequential(image, {layer("Anchors", R"("ratios": [1, 2], "scales": [1, 2, 3])")}));
+      sequential(operand, {layer("Anchors", R"("ratios": [1, 2], "scales": [1, 2, 3])")}));
   EXPECT_EQ(anchors.output_shape(), (Extent{2, 4 * 5 * 6, 4}));
   EXPECT_EQ(anchors.graph.warnings[0].message,
             "layer 'x': the arithmetic of 'Anchors' is not counted");

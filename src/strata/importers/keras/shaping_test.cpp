@@ -83,10 +83,10 @@ TEST(KerasShaping, permutations) {
   const Built turned(sequential(image, {layer("Permute", R"("dims": [2, 1, 3])")}));
   EXPECT_EQ(turned.count<Transpose>(), 1U);
   EXPECT_EQ(turned.output_shape(), (Extent{2, 5, 4, 6}));
-  const Built sequence(sequential("[null, 7, 9]", {layer("Permute", R"("dims": [2, 1])"),
-                                                   layer("Dense", R"("units": 2)", "d")}));
-  EXPECT_EQ(sequence.output_shape(), (Extent{2, 2, 9}));
-  EXPECT_EQ(sequence.parameters(), 7 * 2 + 2);
+  const Built steps(sequential("[null, 7, 9]", {layer("Permute", R"("dims": [2, 1])"),
+                                                layer("Dense", R"("units": 2)", "d")}));
+  EXPECT_EQ(steps.output_shape(), (Extent{2, 2, 9}));
+  EXPECT_EQ(steps.parameters(), 7 * 2 + 2);
   EXPECT_EQ(complaint(sequential(image, {layer("Permute", R"("dims": [1, 1, 2])")})),
             "input: net.json: layer 'x': 'dims' names axis 1 twice");
 }

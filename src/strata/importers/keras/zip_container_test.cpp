@@ -23,12 +23,12 @@ void write_zip(const std::filesystem::path& path, const Files& files) {
   EXPECT_EQ(zip_close(archive), 0);
 }
 
-const std::string model = sequential("[null, 4]", {layer("Dense", R"("units": 3)")});
+const std::string zipped_model = sequential("[null, 4]", {layer("Dense", R"("units": 3)")});
 
 TEST(KerasArchive, the_architecture_is_a_file_in_it) {
   const test::TemporaryFolder scratch;
   write_zip(scratch.path() / "net.keras", {{"metadata.json", R"({"keras_version": "3.5.0"})"},
-                                           {"config.json", model},
+                                           {"config.json", zipped_model},
                                            {"model.weights.h5", std::string(100'000, 'w')}});
   const Graph graph = read_keras(scratch.path() / "net.keras");
   EXPECT_EQ(graph.name, "net");
@@ -58,10 +58,10 @@ TEST(KerasArchive, bombs_are_not_unpacked) {
 TEST(KerasArchive, a_size_that_lies_is_damage) {
   const test::TemporaryFolder scratch;
   const std::filesystem::path liar = scratch.path() / "liar.keras";
-  write_zip(liar, {{"config.json", model + std::string(5000, ' ')}});
+  write_zip(liar, {{"config.json", zipped_model + std::string(5000, ' ')}});
   std::string bytes = bytes_of(liar);
-  const std::uint32_t real = static_cast<std::uint32_t>(model.size() + 5000);
-  const std::uint32_t said = static_cast<std::uint32_t>(model.size());
+  const std::uint32_t real = static_cast<std::uint32_t>(zipped_model.size() + 5000);
+  const std::uint32_t said = static_cast<std::uint32_t>(zipped_model.size());
   const std::string real_bytes(reinterpret_cast<const char*>(&real), 4);
   for (std::size_t at = bytes.find(real_bytes); at != std::string::npos;
        at = bytes.find(real_bytes, at + 4)) {
@@ -74,7 +74,8 @@ TEST(KerasArchive, a_size_that_lies_is_damage) {
 
 TEST(KerasArchive, damaged_archives_are_refused_and_nothing_else_happens) {
   const test::TemporaryFolder scratch;
-  write_zip(scratch.path() / "damaged.keras", {{"config.json", model}, {"metadata.json", "{}"}});
+  write_zip(scratch.path() / "damaged.keras",
+            {{"config.json", zipped_model}, {"metadata.json", "{}"}});
   expect_damage_is_survived(scratch.path() / "damaged.keras", 4096);
 }
 

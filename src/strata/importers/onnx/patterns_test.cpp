@@ -7,11 +7,11 @@
 namespace strata::onnx::test {
 namespace {
 
-constexpr std::int64_t width = 8;
+constexpr std::int64_t feature_width = 8;
 
 WrittenModel sequence_model() {
   WrittenModel model;
-  model.input("x", {"N", 5, width})
+  model.input("x", {"N", 5, feature_width})
       .store(scalar("half", 0.5F))
       .store(scalar("one", 1.0F))
       .store(scalar("two", 2.0F))
@@ -21,8 +21,8 @@ WrittenModel sequence_model() {
       .store(scalar("epsilon", 1e-5F))
       .store(scalar("cubic", 0.044715F))
       .store(scalar("root_2_pi", 0.7978846F))
-      .store(weight("gamma", {width}))
-      .store(weight("beta", {width}));
+      .store(weight("gamma", {feature_width}))
+      .store(weight("beta", {feature_width}));
   return model;
 }
 

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <new>
 
 namespace strata {
@@ -87,7 +88,7 @@ class ConvWorkplace {
   void measure(const ConvTask& task, ConvCell& cell) {
     if (!tensors_ || !(tensors_->shape() == task.shape)) {
       tensors_.reset();  // before the new ones are allocated
-      tensors_.emplace(device_, task.shape, plan_.dtype, plan_.seed);
+      tensors_ = std::make_unique<BenchTensors>(device_, task.shape, plan_.dtype, plan_.seed);
     }
     tensors_->prepare_for(task.pass);
     cell.kernels = task.strategy->kernels(problem_of(task));
@@ -120,7 +121,8 @@ class ConvWorkplace {
 
   ConvDevice& device_;
   const ConvPlan& plan_;
-  std::optional<BenchTensors> tensors_;
+  // Optionals within an optional: gcc loses track of what is there, and warns that it may not be.
+  std::unique_ptr<BenchTensors> tensors_;
 };
 
 }  // namespace

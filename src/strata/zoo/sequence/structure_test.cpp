@@ -31,7 +31,7 @@ std::int64_t elements_of(const Graph& graph, const Node& node, std::string_view 
   return elements;
 }
 
-std::int64_t parameters_of(const char* specification) {
+std::int64_t built_parameters(const char* specification) {
   const Graph graph = build_network(specification);
   const BoundGraph bound = bind_graph(graph, {});
   std::int64_t count = 0;
@@ -52,13 +52,13 @@ std::vector<const Node*> recurrent_nodes(const Graph& graph) {
 TEST(LstmNetworks, reference_kernel_is_one_node) {
   const Graph graph = build_network("lstm");
   EXPECT_EQ(graph.nodes.size(), 1);
-  EXPECT_EQ(parameters_of("lstm"), 4 * 16 * (32 + 16) + 2 * 4 * 16);
+  EXPECT_EQ(built_parameters("lstm"), 4 * 16 * (32 + 16) + 2 * 4 * 16);
 }
 
 // torch.nn.LSTM(1024, 1024, 4) followed by Linear(1024, 1000), as exported to ONNX.
 TEST(LstmNetworks, stack_with_classes_is_the_exported_model) {
-  EXPECT_EQ(parameters_of("lstm_stack:classes=1000"), 34'612'200);
-  EXPECT_EQ(parameters_of("lstm_stack"), 34'612'200 - 1'025'000);
+  EXPECT_EQ(built_parameters("lstm_stack:classes=1000"), 34'612'200);
+  EXPECT_EQ(built_parameters("lstm_stack"), 34'612'200 - 1'025'000);
   EXPECT_EQ(recurrent_nodes(build_network("lstm_stack:layers=7")).size(), 7);
 }
 
@@ -78,9 +78,9 @@ TEST(Gnmt, parameters_by_hand) {
   const std::int64_t encoder = 2 * plain + wide + 6 * plain;
   const std::int64_t attention = 2 * 1024 * 1024 + 2 * 1024 + 1;
   const std::int64_t decoder = plain + attention + 7 * wide;
-  EXPECT_EQ(parameters_of("gnmt"), table + encoder + decoder + table + 32'000);
-  EXPECT_EQ(parameters_of("gnmt"), 243'967'233);
-  EXPECT_EQ(parameters_of("gnmt:embedding=separate"), 243'967'233 + table);
+  EXPECT_EQ(built_parameters("gnmt"), table + encoder + decoder + table + 32'000);
+  EXPECT_EQ(built_parameters("gnmt"), 243'967'233);
+  EXPECT_EQ(built_parameters("gnmt:embedding=separate"), 243'967'233 + table);
 }
 
 TEST(Gnmt, has_eight_layers_each_way_the_first_in_both_directions) {

@@ -11,7 +11,7 @@ namespace {
 
 using namespace training_constants;
 
-double logistic(double x) { return 1 / (1 + std::exp(-x)); }
+double sigmoid_of(double x) { return 1 / (1 + std::exp(-x)); }
 
 double value_of(UnaryKind kind, double x, double slope) {
   switch (kind) {
@@ -25,10 +25,10 @@ double value_of(UnaryKind kind, double x, double slope) {
     case UnaryKind::gelu_tanh:
       return 0.5 * x *
              (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (x + gelu_cubic * x * x * x)));
-    case UnaryKind::silu: return x * logistic(x);
+    case UnaryKind::silu: return x * sigmoid_of(x);
     case UnaryKind::hard_swish: return x * std::min(std::max(x + 3, 0.0), 6.0) / 6;
     case UnaryKind::hard_sigmoid: return std::min(std::max(x / 6 + 0.5, 0.0), 1.0);
-    case UnaryKind::sigmoid: return logistic(x);
+    case UnaryKind::sigmoid: return sigmoid_of(x);
     case UnaryKind::tanh: return std::tanh(x);
     case UnaryKind::mish: return x * std::tanh(std::log1p(std::exp(x)));
     case UnaryKind::softplus: return std::log1p(std::exp(x));
@@ -136,7 +136,7 @@ Trial yolo_trial(Random& random) {
             Numbers y(x);
             naive::for_each_index(x, [&](const Index& at) {
               const std::int64_t entry = at[1] % (5 + op.classes);
-              y(at) = entry == 2 || entry == 3 ? in[0](at) : logistic(in[0](at));
+              y(at) = entry == 2 || entry == 3 ? in[0](at) : sigmoid_of(in[0](at));
             });
             return std::vector{y};
           }};
