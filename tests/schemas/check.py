@@ -58,7 +58,10 @@ commands = [
 ]
 # What ships was written by the program, too, some of it on other machines.
 shipped = {os.path.join(profiles, "machine.json"): "machine", os.path.join(profiles, "conv", "paper.json"): "convolutions"}
-shipped[os.path.join(profiles, "networks.json")] = "networks"
+for machine in os.listdir(os.path.dirname(profiles)):
+    table = os.path.join(os.path.dirname(profiles), machine, "networks.json")
+    if os.path.exists(table):
+        shipped[table] = "networks"
 for folder, kind in ((os.path.join(profiles, "training"), "measurement"), (os.path.join(root, "data", "machines"), "machine")):
     shipped.update({os.path.join(folder, name): kind for name in os.listdir(folder) if name.endswith(".json")})
 
