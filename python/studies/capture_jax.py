@@ -87,7 +87,7 @@ def lstm_cell(carry, x, weights):
     return (h, c), h
 
 
-def references(batches="16,32,64", dtypes="fp32,fp16"):
+def references(batches="16,64", dtypes="fp32,fp16"):
     """conv2d and LSTM. fp32 is fp32: no TF32. The gradient is that of the weights; the convolution's needs no forward
     pass, the LSTM's computes it again."""
     jax.config.update("jax_default_matmul_precision", "highest")

@@ -12,16 +12,27 @@
 namespace strata {
 namespace {
 
+/// Arithmetic of one type: the exact count, or what stands for it in presets of a single pass.
 struct TypedColumn {
   std::string_view key;
+  std::string_view instead;  ///< empty: nothing does
   DType dtype;
   bool is_matrix;
+
+  std::optional<double> value(const CounterColumns& columns, std::size_t kernel) const {
+    const auto exact = columns.value(kernel, key);
+    return exact || instead.empty() ? exact : columns.value(kernel, instead);
+  }
 };
 
-constexpr TypedColumn typed_columns[] = {
-    {"fp32_flop", DType::fp32, false},       {"fp64_flop", DType::fp64, false},
-    {"tensor_fp16_flop", DType::fp16, true}, {"tensor_bf16_flop", DType::bf16, true},
-    {"tensor_tf32_flop", DType::tf32, true}, {"tensor_fp64_flop", DType::fp64, true}};
+// The pipe of multiply-adds also computes addresses: an upper bound. Products of warp groups leave
+// out those of single warps, which kernels for older chips use.
+constexpr TypedColumn typed_columns[] = {{"fp32_flop", "fma_pipe_flop", DType::fp32, false},
+                                         {"fp64_flop", "", DType::fp64, false},
+                                         {"tensor_fp16_flop", "wgmma_fp16_flop", DType::fp16, true},
+                                         {"tensor_bf16_flop", "wgmma_bf16_flop", DType::bf16, true},
+                                         {"tensor_tf32_flop", "wgmma_tf32_flop", DType::tf32, true},
+                                         {"tensor_fp64_flop", "", DType::fp64, true}};
 
 constexpr double most_count = 9e18;
 
@@ -37,6 +48,14 @@ constexpr ShareMetric share_metrics[] = {
     {"warp_execution_efficiency", "smsp__average_thread_inst_executed_per_inst_executed.ratio",
      1.0 / 32},
     {"warp_execution_efficiency", "smsp__thread_inst_executed_per_inst_executed.ratio", 1.0 / 32}};
+
+/// Of any chip; those of warp groups only Hopper has.
+const MetricColumn* known_column(std::string_view key) {
+  for (const char* chip : {"", "GH100"}) {
+    if (const MetricColumn* const column = metrics_of_chip(chip).column(key)) return column;
+  }
+  return nullptr;
+}
 
 }  // namespace
 
@@ -69,7 +88,7 @@ std::optional<double> CounterColumns::value(std::size_t kernel, std::string_view
     if (share.key != key) continue;
     if (const auto found = counter(kernel, share.metric)) return *found * share.factor;
   }
-  const MetricColumn* column = metrics_of_chip("").column(key);
+  const MetricColumn* const column = known_column(key);
   if (column == nullptr) return std::nullopt;
   for (const MetricSum& way : column->ways) {
     double sum = 0;
@@ -97,7 +116,7 @@ bool CounterColumns::has(std::string_view key) const {
 std::vector<TypedFlop> arithmetic_of(const CounterColumns& columns, std::size_t kernel) {
   std::vector<TypedFlop> parts;
   for (const TypedColumn& column : typed_columns) {
-    const auto flop = columns.value(kernel, column.key);
+    const auto flop = column.value(columns, kernel);
     if (flop && *flop >= 1 && *flop < most_count)
       parts.push_back({column.dtype, column.is_matrix, std::llround(*flop)});
   }
@@ -106,7 +125,8 @@ std::vector<TypedFlop> arithmetic_of(const CounterColumns& columns, std::size_t 
 
 bool has_arithmetic(const CounterColumns& columns) {
   for (const TypedColumn& column : typed_columns) {
-    if (columns.has(column.key)) return true;
+    if (columns.has(column.key) || (!column.instead.empty() && columns.has(column.instead)))
+      return true;
   }
   return false;
 }

@@ -10,10 +10,12 @@
 /// others. Shared by kernels and by tests that need no GPU.
 namespace strata::attention_tiles {
 
-/// Threads are a square; each has every lanes-th number of a head's width, and neighbours of a
-/// tile's rows and columns.
-inline constexpr int lanes = 16;
-inline constexpr int threads = lanes * lanes;
+/// Threads of a block are a plane: `side` threads beside one another's rows, `lanes` that share a
+/// row. Each has neighbouring rows, columns in fours, and every lanes-th number of a head's width.
+inline constexpr int side = 16;
+/// Wider squares of numbers per thread read shared memory less, and need more registers.
+STRATA_HOST_AND_DEVICE constexpr int forward_lanes(int padded) { return padded <= 64 ? 8 : 16; }
+inline constexpr int backward_lanes = 16;
 inline constexpr int widest_head = 128;
 /// Behind each row of a tile in shared memory, so that neighbouring rows lie in other banks.
 inline constexpr int row_padding = 4;
@@ -71,11 +73,15 @@ struct Sight {
   }
 };
 
-/// Where a value's row stands in the forward tile: the numbers that one thread makes (neighbouring
-/// keys) are lanes apart, so that threads write their probabilities into different banks.
-STRATA_HOST_AND_DEVICE constexpr int spread_row(int row) {
-  constexpr int per_thread = forward_tile.other / lanes;
-  return row % per_thread * lanes + row / per_thread;
+/// The columns of a thread, in fours: threads that read one four each read neighbours.
+STRATA_HOST_AND_DEVICE constexpr int column_of(int lanes, int thread, int c) {
+  return c / 4 * 4 * lanes + 4 * thread + c % 4;
+}
+/// Where a value's row stands in the forward tile: the columns that one thread makes are lanes
+/// apart, so that threads write their probabilities into different banks.
+STRATA_HOST_AND_DEVICE constexpr int spread_row(int lanes, int row) {
+  const int thread = row % (4 * lanes) / 4, c = row / (4 * lanes) * 4 + row % 4;
+  return c * lanes + thread;
 }
 
 }  // namespace strata::attention_tiles

@@ -81,18 +81,32 @@ TEST(AttentionTiles, walks_over_every_pair_once) {
   }
 }
 
-TEST(AttentionTiles, spreads_rows_over_all_places) {
-  std::set<int> places;
-  for (int row = 0; row < forward_tile.other; ++row) places.insert(spread_row(row));
-  EXPECT_EQ(places.size(), forward_tile.other);
-  EXPECT_EQ(*places.begin(), 0);
-  EXPECT_EQ(*places.rbegin(), forward_tile.other - 1);
-  // Threads of a quarter-warp write their first rows to different banks of 16 bytes.
-  constexpr int per_thread = forward_tile.other / lanes;
-  std::set<int> banks;
-  for (int thread = 0; thread < 8; ++thread)
-    banks.insert(spread_row(thread * per_thread) * (forward_tile.own + row_padding) / 4 % 8);
-  EXPECT_EQ(banks.size(), 8);
+TEST(AttentionTiles, gives_every_column_to_one_thread_and_another_bank) {
+  for (const int lanes : {forward_lanes(64), forward_lanes(128)}) {
+    const int per_thread = forward_tile.other / lanes;
+    std::set<int> columns, places;
+    for (int thread = 0; thread < lanes; ++thread) {
+      for (int c = 0; c < per_thread; ++c) {
+        const int column = column_of(lanes, thread, c);
+        columns.insert(column);
+        places.insert(spread_row(lanes, column));
+        EXPECT_EQ(spread_row(lanes, column), c * lanes + thread);
+      }
+    }
+    EXPECT_EQ(columns.size(), forward_tile.other);
+    EXPECT_EQ(places.size(), forward_tile.other);
+    EXPECT_EQ(*columns.rbegin(), forward_tile.other - 1);
+    EXPECT_EQ(*places.rbegin(), forward_tile.other - 1);
+    // Eight neighbouring threads write and read different banks of 16 bytes.
+    std::set<int> written, read;
+    for (int thread = 0; thread < 8; ++thread) {
+      const int place = spread_row(lanes, column_of(lanes, thread, 0));
+      written.insert(place * row_floats(forward_tile.own) / 4 % 8);
+      read.insert(column_of(lanes, thread, 0) / 4 % 8);
+    }
+    EXPECT_EQ(written.size(), 8);
+    EXPECT_EQ(read.size(), 8);
+  }
 }
 
 TEST(AttentionTiles, pads_widths_and_fits_shared_memory) {
@@ -105,7 +119,9 @@ TEST(AttentionTiles, pads_widths_and_fits_shared_memory) {
   for (const int width : {32, 64, 96, 128}) {
     EXPECT_LE(forward_shared_bytes(width), most_bytes_sm90);
     EXPECT_LE(backward_shared_bytes(width), most_bytes_sm90);
-    EXPECT_EQ(backward_tile(width).own % (4 * lanes), 0);
+    EXPECT_EQ(backward_tile(width).own % (4 * side), 0);
+    EXPECT_EQ(forward_tile.other % (4 * forward_lanes(width)), 0);
+    EXPECT_EQ(backward_tile(width).other % (4 * backward_lanes), 0);
   }
 }
 

@@ -7,8 +7,8 @@
 #include <type_traits>
 
 /// What a block of attention's threads does with tiles in shared memory, where they lie with the
-/// width outside: tile[d][row]. Thread (y, x) of the square makes rows y × R … of its own side.
-/// For nvcc only.
+/// width outside: tile[d][row]. Thread (y, x) of the plane makes rows y × R … of its own side; L
+/// are the threads that share a row. For nvcc only.
 namespace strata::cuda::train {
 
 namespace tiles = attention_tiles;
@@ -26,14 +26,14 @@ struct HeadRows {
 
 /// tile[d][place(row)] = the rows from `first` on; 0 where there are none. A thread reads 32 bytes
 /// of a row, which is what memory hands out.
-template <int W, int rows, bool spreads>
+template <int W, int rows, int L, bool spreads>
 __device__ void load_tile(float* tile, const HeadRows<const float>& from, std::int64_t first) {
   constexpr int pitch = rows + tiles::row_padding, chunk = 8;
   const bool is_whole =
       from.width % 4 == 0 && reinterpret_cast<std::uintptr_t>(from.first) % sizeof(float4) == 0;
-  for (int item = threadIdx.x; item < rows * (W / chunk); item += tiles::threads) {
+  for (int item = threadIdx.x; item < rows * (W / chunk); item += tiles::side * L) {
     const int row = item % rows, d = item / rows * chunk;
-    const int place = spreads ? tiles::spread_row(row) : row;
+    const int place = spreads ? tiles::spread_row(L, row) : row;
     const float* const source = from.first + (first + row) * from.step + d;
     const bool is_there = first + row < from.count;
     float numbers[chunk] = {};
@@ -58,12 +58,13 @@ __device__ void load_tile(float* tile, const HeadRows<const float>& from, std::i
   }
 }
 
+/// Four neighbours at a time, `step` from one four to the next.
 template <int count>
-__device__ void read_neighbours(float (&to)[count], const float* from) {
+__device__ void read_fours(float (&to)[count], const float* from, int step) {
   static_assert(count % 4 == 0);
 #pragma unroll
   for (int i = 0; i < count; i += 4) {
-    const float4 four = *reinterpret_cast<const float4*>(from + i);
+    const float4 four = *reinterpret_cast<const float4*>(from + i / 4 * step);
     to[i] = four.x;
     to[i + 1] = four.y;
     to[i + 2] = four.z;
@@ -71,18 +72,18 @@ __device__ void read_neighbours(float (&to)[count], const float* from) {
   }
 }
 
-/// sum[r][c] += Σ_d a[d][y × R + r] b[d][x × C + c]
-template <int W, int R, int C>
+/// sum[r][c] += Σ_d a[d][y × R + r] b[d][column c]
+template <int W, int L, int R, int C>
 __device__ void multiply_widths(float (&sum)[R][C], const float* a, const float* b) {
-  constexpr int a_pitch = R * tiles::lanes + tiles::row_padding;
-  constexpr int b_pitch = C * tiles::lanes + tiles::row_padding;
-  const float* const a_own = a + threadIdx.x / tiles::lanes * R;
-  const float* const b_own = b + threadIdx.x % tiles::lanes * C;
+  constexpr int a_pitch = R * tiles::side + tiles::row_padding;
+  constexpr int b_pitch = C * L + tiles::row_padding;
+  const float* const a_own = a + threadIdx.x / L * R;
+  const float* const b_own = b + threadIdx.x % L * 4;
 #pragma unroll 4
   for (int d = 0; d < W; ++d) {
     float left[R], right[C];
-    read_neighbours(left, a_own + d * a_pitch);
-    read_neighbours(right, b_own + d * b_pitch);
+    read_fours(left, a_own + d * a_pitch, 4);
+    read_fours(right, b_own + d * b_pitch, 4 * L);
 #pragma unroll
     for (int r = 0; r < R; ++r) {
 #pragma unroll
@@ -91,22 +92,22 @@ __device__ void multiply_widths(float (&sum)[R][C], const float* a, const float*
   }
 }
 
-/// sum[r][c] += Σ_n p[n][y × R + r] b[x + lanes × c][n], over the `count` rows of a tile.
-template <int R, int C, int count>
+/// sum[r][c] += Σ_n p[n][y × R + r] b[x + L × c][n], over the `count` rows of a tile.
+template <int count, int L, int R, int C>
 __device__ void multiply_rows(float (&sum)[R][C], const float* p, const float* b) {
-  constexpr int p_pitch = R * tiles::lanes + tiles::row_padding;
+  constexpr int p_pitch = R * tiles::side + tiles::row_padding;
   constexpr int b_pitch = count + tiles::row_padding;
-  const float* const p_own = p + threadIdx.x / tiles::lanes * R;
-  const float* const b_own = b + threadIdx.x % tiles::lanes * b_pitch;
+  const float* const p_own = p + threadIdx.x / L * R;
+  const float* const b_own = b + threadIdx.x % L * b_pitch;
 #pragma unroll 1
   for (int n = 0; n < count; n += 4) {
     float right[C][4];
 #pragma unroll
-    for (int c = 0; c < C; ++c) read_neighbours(right[c], b_own + c * tiles::lanes * b_pitch + n);
+    for (int c = 0; c < C; ++c) read_fours(right[c], b_own + c * L * b_pitch + n, 4);
 #pragma unroll
     for (int m = 0; m < 4; ++m) {
       float left[R];
-      read_neighbours(left, p_own + (n + m) * p_pitch);
+      read_fours(left, p_own + (n + m) * p_pitch, 4);
 #pragma unroll
       for (int r = 0; r < R; ++r) {
 #pragma unroll
@@ -117,15 +118,15 @@ __device__ void multiply_rows(float (&sum)[R][C], const float* p, const float* b
 }
 
 /// p[row of column c][y × R + r] = numbers[r][c]
-template <int R, int C, bool spreads>
+template <int L, bool spreads, int R, int C>
 __device__ void write_tile(float* p, const float (&numbers)[R][C]) {
   static_assert(R % 4 == 0);
-  constexpr int pitch = R * tiles::lanes + tiles::row_padding;
-  float* const own = p + threadIdx.x / tiles::lanes * R;
-  const int first = threadIdx.x % tiles::lanes * C;
+  constexpr int pitch = R * tiles::side + tiles::row_padding;
+  float* const own = p + threadIdx.x / L * R;
+  const int x = threadIdx.x % L;
 #pragma unroll
   for (int c = 0; c < C; ++c) {
-    const int row = spreads ? tiles::spread_row(first + c) : first + c;
+    const int row = spreads ? c * L + x : tiles::column_of(L, x, c);
 #pragma unroll
     for (int r = 0; r < R; r += 4) {
       *reinterpret_cast<float4*>(own + row * pitch + r) =
@@ -134,11 +135,11 @@ __device__ void write_tile(float* p, const float (&numbers)[R][C]) {
   }
 }
 
-/// Over the threads of a row of the square, which are half a warp.
-template <class Join>
+/// Over the threads that share a row, which are neighbours in a warp.
+template <int L, class Join>
 __device__ float over_lanes(float x, Join join) {
 #pragma unroll
-  for (int step = tiles::lanes / 2; step > 0; step /= 2) x = join(x, __shfl_xor_sync(~0u, x, step));
+  for (int step = L / 2; step > 0; step /= 2) x = join(x, __shfl_xor_sync(~0u, x, step));
   return x;
 }
 

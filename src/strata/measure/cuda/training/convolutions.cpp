@@ -18,7 +18,16 @@ namespace {
 
 // More scratch memory than this no pass may ask for, however fast it were.
 constexpr std::int64_t most_scratch_bytes = std::int64_t{4} << 30;
-constexpr std::int64_t lab_scratch_bytes = std::int64_t{256} << 20;
+// All layers share that of the lab's strategies: FFT of AlexNet's second convolution takes 0.4 GB
+// at batch 256.
+constexpr std::int64_t most_lab_scratch_bytes = std::int64_t{1} << 30;
+
+/// `largest`, or a part of what is free where that is less.
+std::int64_t scratch_now(std::int64_t largest, std::int64_t part_of_free) {
+  std::size_t free = 0, total = 0;
+  STRATA_CUDA_CALL(cudaMemGetInfo(&free, &total));
+  return std::min(largest, static_cast<std::int64_t>(free) / part_of_free);
+}
 
 /// The depthwise kernels and the defining sum.
 class OwnRunner final : public ConvRunner {
@@ -129,10 +138,10 @@ class LabSource final : public ConvSource {
     const auto problem = lab_problem(request);
     if (!problem || problem->dtype != DType::fp32) return list;
     if (!context_->shared_scratch) {
-      context_->shared_scratch = device_memory(lab_scratch_bytes);
-      context_->shared_scratch_bytes = lab_scratch_bytes;
+      context_->shared_scratch_bytes = scratch_now(most_lab_scratch_bytes, 16);
+      context_->shared_scratch = device_memory(context_->shared_scratch_bytes);
     }
-    const std::int64_t most = std::min(limits.most_scratch, lab_scratch_bytes);
+    const std::int64_t most = std::min(limits.most_scratch, context_->shared_scratch_bytes);
     for (const auto& strategy : strategies_) {
       if (!limits.admits(strategy->name())) continue;
       if (strategy->refusal(*problem) || strategy->scratch_bytes(*problem) > most) continue;
@@ -146,11 +155,7 @@ class LabSource final : public ConvSource {
   StrategyList strategies_;
 };
 
-std::int64_t most_scratch_now() {
-  std::size_t free = 0, total = 0;
-  STRATA_CUDA_CALL(cudaMemGetInfo(&free, &total));
-  return std::min(most_scratch_bytes, static_cast<std::int64_t>(free / 4));
-}
+std::int64_t most_scratch_now() { return scratch_now(most_scratch_bytes, 4); }
 
 /// "forward fp32"
 std::string kind_of(const ConvRequest& request) {
