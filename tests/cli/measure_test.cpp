@@ -106,6 +106,13 @@ TEST(Measure, refuses_what_makes_no_sense) {
   const Outcome attention = measure({"lenet5", "--attention", "fused"});
   EXPECT_EQ(attention.exit_code, 2);
   EXPECT_NE(attention.err.find("--device cuda"), std::string::npos);
+  EXPECT_EQ(measure({"lenet5", "--rnn", "magic"}).exit_code, 2);
+  const Outcome recurrent = measure({"lenet5", "--rnn", "cudnn"});
+  EXPECT_EQ(recurrent.exit_code, 2);
+  EXPECT_NE(recurrent.err.find("--rnn is about GPUs"), std::string::npos);
+  const Outcome fresh = measure({"lenet5", "--fresh-choices"});
+  EXPECT_EQ(fresh.exit_code, 2);
+  EXPECT_NE(fresh.err.find("--fresh-choices is about GPUs"), std::string::npos);
 }
 
 TEST(Compare, answers_with_its_exit_code) {
