@@ -14,33 +14,6 @@
 namespace strata::cuda::train {
 namespace {
 
-/// The request as cuDNN's graph knows it; nothing where it has no such ones: two axes, the same
-/// padding at both ends as far as windows reach.
-std::optional<ConvProblem> flat_problem(const ConvRequest& r) {
-  if (!r.is_flat() || (r.dtype != DType::bf16 && r.dtype != DType::fp16)) return std::nullopt;
-  ConvProblem problem;
-  problem.dtype = r.dtype;
-  problem.pass = static_cast<ConvPass>(r.pass);
-  ConvShape& s = problem.shape;
-  s.batch = r.batch;
-  s.channels = r.channels;
-  s.filters = r.filters;
-  s.groups = r.groups;
-  s.height = r.in[1];
-  s.width = r.in[2];
-  s.kernel_height = r.kernel[1];
-  s.kernel_width = r.kernel[2];
-  s.stride_height = r.stride[1];
-  s.stride_width = r.stride[2];
-  s.pad_height = r.pad_begin[1];
-  s.pad_width = r.pad_begin[2];
-  s.dilation_height = r.dilation[1];
-  s.dilation_width = r.dilation[2];
-  if (refusal_of(s) || s.output_height() != r.out[1] || s.output_width() != r.out[2])
-    return std::nullopt;
-  return problem;
-}
-
 constexpr std::string_view nhwc_prefix = "cudnn:nhwc_engine_", place_word = " proposal=";
 constexpr std::size_t most_nhwc_plans = 5;  // each takes time to be made ready
 
@@ -141,7 +114,7 @@ class ChannelsLastSource final : public ConvSource {
                           std::size_t most_plans) {
     ConvRunners list;
     const auto problem = flat_problem(request);
-    if (!problem) return list;
+    if (!problem || (problem->dtype != DType::bf16 && problem->dtype != DType::fp16)) return list;
     if (!graph_ && no_graph_.empty()) graph_ = CudnnGraph::load(context_->stream.get(), no_graph_);
     if (!graph_) return list;
     CudnnPlanLimits plan_limits;

@@ -14,6 +14,33 @@
 #include <utility>
 
 namespace strata::cuda::train {
+
+std::optional<ConvProblem> flat_problem(const ConvRequest& r) {
+  if (!r.is_flat()) return std::nullopt;
+  ConvProblem problem;
+  problem.dtype = r.dtype;
+  problem.pass = static_cast<ConvPass>(r.pass);
+  ConvShape& shape = problem.shape;
+  shape.batch = r.batch;
+  shape.channels = r.channels;
+  shape.filters = r.filters;
+  shape.groups = r.groups;
+  shape.height = r.in[1];
+  shape.width = r.in[2];
+  shape.kernel_height = r.kernel[1];
+  shape.kernel_width = r.kernel[2];
+  shape.stride_height = r.stride[1];
+  shape.stride_width = r.stride[2];
+  shape.pad_height = r.pad_begin[1];
+  shape.pad_width = r.pad_begin[2];
+  shape.dilation_height = r.dilation[1];
+  shape.dilation_width = r.dilation[2];
+  // With other zeros at the end the windows are the same as long as there are as many of them.
+  if (refusal_of(shape) || shape.output_height() != r.out[1] || shape.output_width() != r.out[2])
+    return std::nullopt;
+  return problem;
+}
+
 namespace {
 
 // More scratch memory than this no pass may ask for, however fast it were.
@@ -74,33 +101,6 @@ class OwnSource final : public ConvSource {
   std::shared_ptr<ConvContext> context_;
 };
 
-/// The request as the lab knows convolutions; nothing where it has no such ones.
-std::optional<ConvProblem> lab_problem(const ConvRequest& r) {
-  if (!r.is_flat()) return std::nullopt;
-  ConvProblem problem;
-  problem.dtype = r.dtype;
-  problem.pass = static_cast<ConvPass>(r.pass);
-  ConvShape& shape = problem.shape;
-  shape.batch = r.batch;
-  shape.channels = r.channels;
-  shape.filters = r.filters;
-  shape.groups = r.groups;
-  shape.height = r.in[1];
-  shape.width = r.in[2];
-  shape.kernel_height = r.kernel[1];
-  shape.kernel_width = r.kernel[2];
-  shape.stride_height = r.stride[1];
-  shape.stride_width = r.stride[2];
-  shape.pad_height = r.pad_begin[1];
-  shape.pad_width = r.pad_begin[2];
-  shape.dilation_height = r.dilation[1];
-  shape.dilation_width = r.dilation[2];
-  // With other zeros at the end the windows are the same as long as there are as many of them.
-  if (refusal_of(shape) || shape.output_height() != r.out[1] || shape.output_width() != r.out[2])
-    return std::nullopt;
-  return problem;
-}
-
 class IgnoredMarks final : public RoleMarks {
  public:
   void begin(KernelRole) override {}
@@ -135,7 +135,7 @@ class LabSource final : public ConvSource {
   }
   ConvRunners runners(const ConvRequest& request, const ConvLimits& limits) override {
     ConvRunners list;
-    const auto problem = lab_problem(request);
+    const auto problem = flat_problem(request);
     if (!problem || problem->dtype != DType::fp32) return list;
     if (!context_->shared_scratch) {
       context_->shared_scratch_bytes = scratch_now(most_lab_scratch_bytes, 16);

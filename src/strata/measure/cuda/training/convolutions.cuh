@@ -51,6 +51,10 @@ inline ConvLimits only_named(std::int64_t most_scratch, const std::string& name)
   return {most_scratch, [name](std::string_view other) { return other == name; }};
 }
 
+/// The request as the lab knows convolutions, which have two axes; nothing where it has no such
+/// ones.
+std::optional<ConvProblem> flat_problem(const ConvRequest& request);
+
 /// Strategies of the lab by name, and what this part of the program adds, of one library each.
 class ConvSource {
  public:
