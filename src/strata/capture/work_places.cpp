@@ -17,6 +17,7 @@ enum class Strength : std::uint8_t { none, user, framework, layer };
 struct OpenRange {
   std::int64_t end_ns = 0;
   NameId layer = 0;
+  std::size_t range = no_index;  ///< that gave the layer
   Strength strength = Strength::none;
   WorkPass pass = WorkPass::unknown;
   std::uint64_t sequence = 0;
@@ -75,13 +76,15 @@ class ThreadWalk {
              std::unordered_map<std::uint64_t, NameId>& layer_of_sequence)
       : recording_(recording), layers_(layers), layer_of_sequence_(layer_of_sequence) {}
 
-  void push(const RangeRecord& range) {
+  void push(std::size_t index) {
+    const RangeRecord& range = recording_.ranges[index];
     pop_until(range.time.start_ns);
     const RangeMeaning meaning = meaning_of(range, recording_.names.text(range.name));
     OpenRange open = open_.empty() ? OpenRange{} : open_.back();
     open.end_ns = range.time.end_ns;
     if (meaning.strength != Strength::none && meaning.strength >= open.strength) {
       open.layer = layers_.id_of(meaning.layer);
+      open.range = index;
       open.strength = meaning.strength;
     }
     if (meaning.pass != WorkPass::unknown) open.pass = meaning.pass;
@@ -194,17 +197,19 @@ WorkPlaces places_of_kernels(const Recording& recording, const LaunchCalls& call
       const RangeRecord& opened = recording.ranges[range];
       for (; next < wanted.size() && wanted[next].at_ns < opened.time.start_ns; ++next)
         found[wanted[next].kernel] = walk.at(wanted[next].at_ns);
-      walk.push(opened);
+      walk.push(range);
     }
     for (; next < wanted.size(); ++next) found[wanted[next].kernel] = walk.at(wanted[next].at_ns);
   }
   for (std::size_t i = 0; i < places.size(); ++i) {
     places[i].pass = found[i].pass;
+    places[i].range = found[i].range;
     NameId layer = found[i].layer;
     const auto forward = layer_of_sequence.find(found[i].sequence);
     if (found[i].pass == WorkPass::backward && found[i].strength != Strength::layer &&
         forward != layer_of_sequence.end()) {
       layer = forward->second;
+      places[i].range = no_index;
     }
     places[i].layer = layer;
   }
