@@ -71,10 +71,9 @@ class Gaps {
       return;
     }
     // Several steps of one thing are one: sums of three gradients, an unrolled layer.
-    const bool is_known =
-        std::any_of(free_.begin(), free_.end(), [&](const FreeStep& other) {
-          return other.group.kind == group.kind && other.group.nodes == group.nodes;
-        });
+    const bool is_known = std::any_of(free_.begin(), free_.end(), [&](const FreeStep& other) {
+      return other.group.kind == group.kind && other.group.nodes == group.nodes;
+    });
     if (!is_known) free_.push_back({position, std::move(group)});
   }
 
@@ -132,8 +131,7 @@ class Gaps {
     switch (step.group.kind) {
       case GroupKind::gradient_sum: return name == "element_wise";
       case GroupKind::loss:
-        return name == "loss" || name == "softmax" || name == "reduction" ||
-               name == "element_wise";
+        return name == "loss" || name == "softmax" || name == "reduction" || name == "element_wise";
       case GroupKind::nodes:
         return is_backward_ ||
                can_be(input_.model.graph().nodes[step.group.nodes.front()].op, {name});

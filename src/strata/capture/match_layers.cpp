@@ -38,9 +38,11 @@ class Matcher {
     backward_.assign(work_.backward.size(), {});
     find_modules();
     match_forward_by_name();
-    // A few equal names among many that are not are chance.
-    if (2 * (match_.by_parameter + match_.by_name) < named_calls() || modules_.empty())
+    // A few equal names among many that are not are chance, unless weights are called the same.
+    if (2 * (match_.by_parameter + match_.by_name) < named_calls() || modules_.empty()) {
       match_forward_by_order();
+      if (match_.by_order == 0) keep_names_of_weights();
+    }
     match_backward();
     for (std::size_t i = 0; i < work_.forward.size(); ++i)
       take(work_.forward[i], forward_[i], false);
@@ -52,7 +54,8 @@ class Matcher {
                     [](const Step& step) { return step.pass == Pass::update; });
     if (has_updates) {
       for (const std::size_t kernel : work_.updates)
-        give(kernel, {.kind = GroupKind::optimizer, .is_backward = false, .nodes = {}, .module = ""});
+        give(kernel,
+             {.kind = GroupKind::optimizer, .is_backward = false, .nodes = {}, .module = ""});
     }
     count();
     return std::move(match_);
@@ -106,6 +109,14 @@ class Matcher {
     }
   }
 
+  void keep_names_of_weights() {
+    std::erase_if(modules_,
+                  [](const auto& module) { return module.second.by != FoundBy::parameter; });
+    forward_.assign(work_.forward.size(), {});
+    match_.by_parameter = match_.by_name = 0;
+    match_forward_by_name();
+  }
+
   std::set<std::string> classes_of(const WorkCall& call) const {
     std::set<std::string> classes;
     for (const std::size_t kernel : call.kernels)
@@ -135,7 +146,8 @@ class Matcher {
       const WorkCall& call = work_.forward[i];
       const bool goes_on = call.is_loose() && !ordered.empty() && !ordered.back().is_call;
       if (!goes_on) {
-        ordered.push_back({.name = layer_text(call.layer), .classes = {}, .is_call = !call.is_loose()});
+        ordered.push_back(
+            {.name = layer_text(call.layer), .classes = {}, .is_call = !call.is_loose()});
         entries.emplace_back();
       }
       ordered.back().classes.push_back(classes_of(call));
@@ -282,11 +294,13 @@ class Matcher {
 
   void count_nodes() {
     std::set<NodeId> done;
-    for (const LayerGroup& group : match_.groups) done.insert(group.nodes.begin(), group.nodes.end());
+    for (const LayerGroup& group : match_.groups)
+      done.insert(group.nodes.begin(), group.nodes.end());
     for (NodeId node = 0; node < model_.works.size(); ++node) {
       if (!model_.works[node]) continue;
       ++match_.nodes;
-      if (!done.contains(node)) match_.nodes_without_kernel.push_back(model_.graph().nodes[node].name);
+      if (!done.contains(node))
+        match_.nodes_without_kernel.push_back(model_.graph().nodes[node].name);
     }
   }
 

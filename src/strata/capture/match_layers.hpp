@@ -66,7 +66,7 @@ struct LayerMatch {
   std::int64_t nodes = 0;          ///< that do something
   std::vector<std::string> nodes_without_kernel;
   std::vector<UnmatchedWork> unmatched;  ///< longest first
-  std::string reason;                    ///< why nothing was matched by order; empty: it was not tried
+  std::string reason;  ///< why nothing was matched by order; empty: it was not tried
 };
 
 /// Of the kernels that `work` holds; classes are by NameId.

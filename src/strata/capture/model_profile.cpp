@@ -4,6 +4,7 @@
 #include "strata/base/checked.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/printable.hpp"
+#include "strata/capture/kernel_arithmetic.hpp"
 #include "strata/capture/recording_profile.hpp"
 #include "strata/capture/trace_parts.hpp"
 #include "strata/graph/operator_names.hpp"
@@ -80,6 +81,21 @@ class CostSheet {
   const ModelLayers& model_;
 };
 
+/// In which type the sums of products of a row are computed, if all their kernels say the same.
+struct RowArithmetic {
+  std::optional<TypedFlop> agreed = {};
+  bool differs = false;
+
+  void add(const KernelClass& kernel_class, std::string_view name) {
+    if (kernel_class.name != "convolution" && kernel_class.name != "gemm") return;
+    const std::optional<TypedFlop> one = arithmetic_in_name(name);
+    // Kernels that prepare a convolution (offsets, transforms) are of its class and say nothing.
+    if (!one) return;
+    if (!agreed) agreed = one;
+    differs = differs || *agreed != *one;
+  }
+};
+
 class ModelRows {
  public:
   ModelRows(const Recording& recording, const WorkPlaces& places,
@@ -101,6 +117,11 @@ class ModelRows {
       if (pass != "backward_input" && pass != "backward_weight") is_split_[group] = false;
     }
     for (const std::size_t kernel : kernels) add(kernel);
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      const std::optional<TypedFlop>& one = arithmetic_[i].agreed;
+      if (!one || arithmetic_[i].differs || rows_[i].spent.flop == 0) continue;
+      rows_[i].arithmetic = {{one->dtype, one->is_matrix, rows_[i].spent.flop}};
+    }
     return std::move(rows_);
   }
 
@@ -127,15 +148,18 @@ class ModelRows {
       rows_.push_back(group == no_index ? unmatched_row(kernel, own)
                                         : described(match_.groups[group], pass));
       rows_.back().pass = pass;
+      arithmetic_.emplace_back();
     }
+    arithmetic_[at->second].add(class_of(kernel),
+                                recording_.names.text(recording_.kernels[kernel].name));
     ProfileRow& row = rows_[at->second];
     Spent one;
     one.launches = 1;
     one.steps = is_new ? 1 : 0;
     one.time_s = 1e-9 * static_cast<double>(recording_.kernels[kernel].time.length_ns());
     // What has no layer has no FLOP that are known; that is not the same as doing none.
-    const bool moves_only = group != no_index &&
-                            (row.spent.flop == 0 || class_of(kernel).name == "copy");
+    const bool moves_only =
+        group != no_index && (row.spent.flop == 0 || class_of(kernel).name == "copy");
     if (moves_only) {
       one.zero_flop_launches = 1;
       one.zero_flop_s = one.time_s;
@@ -198,10 +222,9 @@ class ModelRows {
   void name_after(const LayerGroup& group, ProfileRow& row) const {
     const Node& first = model_.graph().nodes[group.nodes.front()];
     row.layer = group.nodes.size() == 1 ? first.name : printable(group.module);
-    const bool is_one_block =
-        std::all_of(group.nodes.begin(), group.nodes.end(), [&](NodeId node) {
-          return model_.graph().nodes[node].block == first.block;
-        });
+    const bool is_one_block = std::all_of(group.nodes.begin(), group.nodes.end(), [&](NodeId node) {
+      return model_.graph().nodes[node].block == first.block;
+    });
     row.block = is_one_block && !first.block.empty() ? first.block : row.layer;
   }
 
@@ -214,14 +237,15 @@ class ModelRows {
   std::vector<bool> is_split_;
   std::map<std::tuple<std::size_t, std::string, std::string>, std::size_t> index_;
   std::vector<ProfileRow> rows_;
+  std::vector<RowArithmetic> arithmetic_;  ///< one per row
 };
 
 DType most_common_dtype(const BoundGraph& bound) {
   std::map<DType, std::int64_t> elements;
   for (const BoundTensor& tensor : bound.tensors) elements[tensor.dtype] += tensor.elements;
-  const auto most = std::max_element(elements.begin(), elements.end(), [](const auto& a, const auto& b) {
-    return a.second < b.second;
-  });
+  const auto most =
+      std::max_element(elements.begin(), elements.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
   return most == elements.end() ? DType::fp32 : most->first;
 }
 
@@ -240,6 +264,7 @@ ModelProfile model_profile_of(const Recording& recording, const BoundGraph& boun
   options.unroll_recurrent = false;
   const ModelLayers model(bound, options);
   ModelProfile made;
+  made.is_inference = options.inference;
   made.match = match_layers(recording, places, classes, work, model);
   made.profile.evidence = Evidence::measured;
   made.profile.rows = ModelRows(recording, places, classes, model, made.match).of(kernels);

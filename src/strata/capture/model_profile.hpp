@@ -10,6 +10,7 @@ namespace strata {
 struct ModelProfile {
   Profile profile;
   LayerMatch match;
+  bool is_inference = false;
 };
 
 /// Times and launches are the recording's, of the same step as `profile_of`; names, operators, FLOP

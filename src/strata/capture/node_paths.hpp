@@ -42,7 +42,7 @@ struct FoundModule {
 /// For every node the module of the recording that it is in; nothing where there is none.
 /// Where no node is found by weight or name, a root that only
 /// one side has ("model.") is left out.
-std::vector<std::optional<FoundModule>> modules_of_nodes(
-    const Graph& graph, const std::vector<std::string>& recorded);
+std::vector<std::optional<FoundModule>> modules_of_nodes(const Graph& graph,
+                                                         const std::vector<std::string>& recorded);
 
 }  // namespace strata

@@ -131,16 +131,15 @@ class OrderTable {
 bool can_be(const Operator& op, const std::set<std::string>& classes) {
   const std::vector<std::string_view> telling = std::visit(OperatorClasses{}, op);
   if (telling.empty()) return true;
-  return std::any_of(telling.begin(), telling.end(), [&](std::string_view one) {
-    return classes.contains(std::string(one));
-  });
+  return std::any_of(telling.begin(), telling.end(),
+                     [&](std::string_view one) { return classes.contains(std::string(one)); });
 }
 
 OrderMatch match_by_order(const std::vector<OrderedWork>& work,
                           const std::vector<const Node*>& nodes) {
   OrderMatch match;
-  const bool has_call = std::any_of(work.begin(), work.end(),
-                                    [](const OrderedWork& one) { return one.is_call; });
+  const bool has_call =
+      std::any_of(work.begin(), work.end(), [](const OrderedWork& one) { return one.is_call; });
   if (!has_call) {
     match.refusal = "no call of a module is recorded";
     return match;

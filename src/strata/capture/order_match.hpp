@@ -15,8 +15,8 @@ namespace strata {
 
 /// A call, or the kernels that ran on their own between two calls.
 struct OrderedWork {
-  std::string name;                           ///< for messages
-  std::vector<std::set<std::string>> classes; ///< of a call one set; else one per kernel
+  std::string name;                            ///< for messages
+  std::vector<std::set<std::string>> classes;  ///< of a call one set; else one per kernel
   bool is_call = false;
 };
 

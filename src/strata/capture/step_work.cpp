@@ -74,9 +74,8 @@ class WorkSorter {
 
  private:
   std::vector<std::size_t> in_order_of_launch(std::vector<std::size_t> kernels) const {
-    std::stable_sort(kernels.begin(), kernels.end(), [&](std::size_t a, std::size_t b) {
-      return launched_ns(a) < launched_ns(b);
-    });
+    std::stable_sort(kernels.begin(), kernels.end(),
+                     [&](std::size_t a, std::size_t b) { return launched_ns(a) < launched_ns(b); });
     return kernels;
   }
 
@@ -123,8 +122,8 @@ class WorkSorter {
         places_.of_kernel[kernel].pass == WorkPass::forward)
       return pass;
     const auto passes = threads_.find(thread_of(kernel));
-    const bool is_of_backward = passes != threads_.end() && passes->second.has_backward &&
-                                !passes->second.has_forward;
+    const bool is_of_backward =
+        passes != threads_.end() && passes->second.has_backward && !passes->second.has_forward;
     return is_of_backward ? WorkPass::backward : WorkPass::forward;
   }
 
@@ -134,8 +133,8 @@ class WorkSorter {
       calls.push_back({.layer = 0, .around = place.layer, .range = no_index, .kernels = {kernel}});
       return;
     }
-    const bool goes_on = !calls.empty() && calls.back().layer == place.layer &&
-                         calls.back().range == place.range;
+    const bool goes_on =
+        !calls.empty() && calls.back().layer == place.layer && calls.back().range == place.range;
     if (!goes_on)
       calls.push_back({.layer = place.layer, .around = 0, .range = place.range, .kernels = {}});
     calls.back().kernels.push_back(kernel);
@@ -158,8 +157,8 @@ StepWork step_work(const Recording& recording, const WorkPlaces& places,
 }
 
 std::vector<std::size_t> kernels_of_profile(const Recording& recording, const WorkPlaces& places) {
-  const FoundSteps steps = recording.process.has_times ? find_steps(recording, places)
-                                                       : FoundSteps{};
+  const FoundSteps steps =
+      recording.process.has_times ? find_steps(recording, places) : FoundSteps{};
   const std::size_t step = steps.count > 1 ? median_step(recording, steps) : no_index;
   std::vector<std::size_t> kernels;
   for (std::size_t i = 0; i < recording.kernels.size(); ++i) {

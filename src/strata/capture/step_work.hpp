@@ -25,14 +25,14 @@ struct WorkCall {
 };
 
 struct StepWork {
-  std::vector<WorkCall> forward;      ///< in the order of launches, as all three
-  std::vector<WorkCall> backward;     ///< one call of a module may be several: a range per function
-  std::vector<std::size_t> updates;   ///< kernels of the optimizer
+  std::vector<WorkCall> forward;     ///< in the order of launches, as all three
+  std::vector<WorkCall> backward;    ///< one call of a module may be several: a range per function
+  std::vector<std::size_t> updates;  ///< kernels of the optimizer
 };
 
 /// What the kernels are; kernels that are not listed are left out. `classes` is by NameId. A kernel
-/// outside of every call whose ranges do not tell its pass is backward where its thread runs nothing
-/// else (PyTorch's autograd has a thread of its own), else as its name says.
+/// outside of every call whose ranges do not tell its pass is backward where its thread runs
+/// nothing else (PyTorch's autograd has a thread of its own), else as its name says.
 StepWork step_work(const Recording& recording, const WorkPlaces& places,
                    const std::vector<KernelClass>& classes,
                    const std::vector<std::size_t>& kernels);

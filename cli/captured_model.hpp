@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/model_flags.hpp"
+#include "strata/report/trace_report.hpp"
+
+#include <memory>
+
+/// The network that a recording is of, where somebody says so.
+namespace strata {
+
+inline constexpr Flag captured_model_flag{
+    .name = "model",
+    .value = "MODEL",
+    .help = "The network: a built-in one or a file; its layers are the rows.",
+    .offer = Offer::model};
+
+/// Which network, how its file is read, and its sizes.
+inline constexpr auto captured_model_flags =
+    joined_flags(std::array<Flag, 1>{captured_model_flag}, size_flags, import_flags);
+
+struct CapturedModel {
+  Graph graph;
+  BoundGraph bound;  ///< refers to the graph
+  bool is_inference = false;
+};
+
+/// Nothing where no network was named. Errors (usage): its sizes without it.
+std::unique_ptr<CapturedModel> captured_model(const Arguments& given);
+
+/// What a recording shows, with the layers of the network where there is one.
+TraceReport captured_report(std::string file, const Recording& recording, const Machine* machine,
+                            const CapturedModel* model);
+
+}  // namespace strata
