@@ -39,6 +39,13 @@ class RecordingForge {
     open_.pop_back();
     now_ += 10;
   }
+  /// A moment, not a range.
+  void mark(const std::string& name, std::uint32_t thread = 1) {
+    open(name, thread);
+    open_.back().time.end_ns = open_.back().time.start_ns;
+    recording_.ranges.push_back(open_.back());
+    open_.pop_back();
+  }
   /// The lengths of kernels differ, so that a kernel in a wrong row shows.
   void launch(std::string_view kernel, TrueWork truth, std::uint32_t thread = 1) {
     const std::uint64_t correlation = recording_.kernels.size() + 1;

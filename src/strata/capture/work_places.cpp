@@ -2,6 +2,7 @@
 #include "strata/capture/work_places.hpp"
 
 #include "strata/base/text.hpp"
+#include "strata/capture/xla_names.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -38,6 +39,16 @@ WorkPass pass_in_name(std::string_view name) {
   return WorkPass::unknown;
 }
 
+/// Kernels of a command buffer are launched at once and called after their own instructions.
+RangeMeaning meaning_of_xla(const XlaRange& range) {
+  RangeMeaning meaning;
+  meaning.pass = pass_of_xla_path(range.path);
+  if (range.kind != XlaKind::instruction) return meaning;
+  meaning.layer = layer_of_xla(range.path, range.hlo_op);
+  meaning.strength = Strength::layer;
+  return meaning;
+}
+
 RangeMeaning meaning_of(const RangeRecord& range, std::string_view name) {
   RangeMeaning meaning;
   meaning.pass = range.is_backward ? WorkPass::backward : pass_in_name(name);
@@ -45,6 +56,7 @@ RangeMeaning meaning_of(const RangeRecord& range, std::string_view name) {
   if (is_step_mark(name)) return meaning;
   switch (range.kind) {
     case RangeKind::nvtx: {
+      if (const auto xla = xla_range(name)) return meaning_of_xla(*xla);
       const RangeWords words = words_of_range(name);
       meaning.layer = words.layer;
       meaning.strength = name.find("::") == name.npos ? Strength::layer : Strength::framework;
@@ -112,6 +124,17 @@ class ThreadWalk {
   std::unordered_map<std::uint64_t, NameId>& layer_of_sequence_;
   std::vector<OpenRange> open_;
 };
+
+/// What the recorder says of the kernel itself, where no range of a layer was open.
+bool add_own_words(const Recording& recording, const KernelRecord& kernel, const OpenRange& found,
+                   NameTable& layers, WorkPlace& place) {
+  if (kernel.origin == 0 || found.strength == Strength::layer) return false;
+  const std::optional<XlaRange> words = xla_range(recording.names.text(kernel.origin));
+  if (!words || words->hlo_op.empty()) return false;
+  place.layer = layers.id_of(layer_of_xla(words->path, words->hlo_op));
+  place.pass = pass_of_xla_path(words->path);
+  return true;
+}
 
 struct Launch {
   std::int64_t at_ns = 0;
@@ -202,6 +225,8 @@ WorkPlaces places_of_kernels(const Recording& recording, const LaunchCalls& call
     for (; next < wanted.size(); ++next) found[wanted[next].kernel] = walk.at(wanted[next].at_ns);
   }
   for (std::size_t i = 0; i < places.size(); ++i) {
+    if (add_own_words(recording, recording.kernels[i], found[i], result.layers, places[i]))
+      continue;
     places[i].pass = found[i].pass;
     places[i].range = found[i].range;
     NameId layer = found[i].layer;

@@ -6,6 +6,8 @@
 #include "strata/capture/recording_profile.hpp"
 #include "strata/explain/trace_findings.hpp"
 
+#include <algorithm>
+
 namespace strata {
 
 namespace {
@@ -49,6 +51,23 @@ TraceReport make_trace_report(std::string file, const Recording& recording, cons
     report.copy_ceilings.push_back(machine == nullptr ? std::nullopt : copy_ceiling(row, *machine));
   }
   return report;
+}
+
+void add_slower_algorithms(TraceReport& report, std::span<const MeasuredAlternative> alternatives) {
+  if (!report.profile) return;
+  std::optional<ProfileFinding> found = find_slower_algorithms(*report.profile, alternatives);
+  if (!found) return;
+  // The profile is of one step, the other findings are of the recording.
+  found->cost_s *= static_cast<double>(std::max<std::size_t>(1, report.tables.steps.count));
+  double whole_s = 0;
+  for (const DeviceRow& device : report.tables.devices)
+    whole_s += 1e-9 * static_cast<double>(device.span_ns);
+  found->cost_share = whole_s > 0 ? found->cost_s / whole_s : 0;
+  const auto place = std::find_if(
+      report.findings.begin(), report.findings.end(), [&](const ProfileFinding& other) {
+        return !kind_of(other.code).is_about_time || other.cost_s < found->cost_s;
+      });
+  report.findings.insert(place, std::move(*found));
 }
 
 }  // namespace strata

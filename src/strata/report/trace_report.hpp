@@ -5,6 +5,7 @@
 #include "strata/capture/recording.hpp"
 #include "strata/capture/trace_tables.hpp"
 #include "strata/explain/finding.hpp"
+#include "strata/explain/slower_algorithm.hpp"
 #include "strata/machine/machine.hpp"
 #include "strata/profile/profile.hpp"
 #include "strata/report/model_summary.hpp"
@@ -46,6 +47,9 @@ struct TraceReport {
 TraceReport make_trace_report(std::string file, const Recording& recording, const Machine* machine,
                               const BoundGraph* network = nullptr,
                               const TrainingOptions& options = {});
+
+/// Adds the finding that convolutions took longer than others measured, if they did.
+void add_slower_algorithms(TraceReport& report, std::span<const MeasuredAlternative> alternatives);
 
 /// How the kernels of a recording found the layers of the network, in lines for people.
 std::string to_text(const TraceNetwork& network);
