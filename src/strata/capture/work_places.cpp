@@ -2,6 +2,7 @@
 #include "strata/capture/work_places.hpp"
 
 #include "strata/base/text.hpp"
+#include "strata/capture/recording_profile.hpp"
 #include "strata/capture/xla_names.hpp"
 
 #include <algorithm>
@@ -22,6 +23,7 @@ struct OpenRange {
   Strength strength = Strength::none;
   WorkPass pass = WorkPass::unknown;
   std::uint64_t sequence = 0;
+  bool names_kernels = false;  ///< kernels in it are called after what they compute
 };
 
 constexpr std::string_view module_prefix = "nn.Module: ";
@@ -31,6 +33,7 @@ struct RangeMeaning {
   Strength strength = Strength::none;
   WorkPass pass = WorkPass::unknown;
   std::uint64_t sequence = 0;
+  bool names_kernels = false;
 };
 
 WorkPass pass_in_name(std::string_view name) {
@@ -43,6 +46,7 @@ WorkPass pass_in_name(std::string_view name) {
 RangeMeaning meaning_of_xla(const XlaRange& range) {
   RangeMeaning meaning;
   meaning.pass = pass_of_xla_path(range.path);
+  meaning.names_kernels = range.kind == XlaKind::command_buffer;
   if (range.kind != XlaKind::instruction) return meaning;
   meaning.layer = layer_of_xla(range.path, range.hlo_op);
   meaning.strength = Strength::layer;
@@ -99,6 +103,7 @@ class ThreadWalk {
       open.range = index;
       open.strength = meaning.strength;
     }
+    open.names_kernels = meaning.names_kernels;
     if (meaning.pass != WorkPass::unknown) open.pass = meaning.pass;
     if (meaning.sequence != 0) open.sequence = meaning.sequence;
     // The first forward operator of a number stands for it: those inside have the same.
@@ -230,6 +235,9 @@ WorkPlaces places_of_kernels(const Recording& recording, const LaunchCalls& call
     places[i].pass = found[i].pass;
     places[i].range = found[i].range;
     NameId layer = found[i].layer;
+    if (layer == 0 && found[i].names_kernels)
+      layer =
+          result.layers.id_of(short_kernel_name(recording.names.text(recording.kernels[i].name)));
     const auto forward = layer_of_sequence.find(found[i].sequence);
     if (found[i].pass == WorkPass::backward && found[i].strength != Strength::layer &&
         forward != layer_of_sequence.end()) {

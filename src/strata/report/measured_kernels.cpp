@@ -50,8 +50,9 @@ MeasuredKernels measured_kernels_in(std::string_view document) {
   result.dtype = text_in(model, "dtype");
   result.is_inference = text_in(model, "mode") == "inference";
   result.optimizer = text_in(object_in(json, "options"), "optimizer");
-  for (const auto& [name, value] : object_in(model, "dims").items())
-    if (value.is_number_integer()) result.dims.push_back({name, value.get<std::int64_t>()});
+  const KernelsJson dims = object_in(model, "dims");
+  for (auto dim = dims.begin(); dim != dims.end(); ++dim)
+    if (dim->is_number_integer()) result.dims.push_back({dim.key(), dim->get<std::int64_t>()});
   const auto kernels = json.find("kernels");
   if (kernels == json.end() || !kernels->is_array()) return result;
   for (const KernelsJson& kernel : *kernels) {
