@@ -128,7 +128,11 @@ class Matcher {
   bool agrees(const std::vector<std::size_t>& calls, const std::vector<NodeId>& nodes) const {
     return std::all_of(calls.begin(), calls.end(), [&](std::size_t call) {
       const std::set<std::string> classes = classes_of(work_.forward[call]);
-      return std::any_of(nodes.begin(), nodes.end(), [&](NodeId node) {
+      const bool is_known = std::any_of(classes.begin(), classes.end(), [](const std::string& one) {
+        return one != "other" && one != "copy";
+      });
+      // Kernels that nobody knows contradict nothing.
+      return !is_known || std::any_of(nodes.begin(), nodes.end(), [&](NodeId node) {
         return can_be(model_.graph().nodes[node].op, classes);
       });
     });
