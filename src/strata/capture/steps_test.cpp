@@ -102,7 +102,7 @@ TEST(Steps, TheMedianIsOfDeviceTime) {
   }
   steps.count = 3;
   EXPECT_EQ(median_step(recording, steps), 2U);
-  EXPECT_EQ(median_step(recording, FoundSteps{}), no_index);
+  EXPECT_EQ(median_step(Recording{}, FoundSteps{}), no_index);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ constexpr std::string_view document = R"json({"schema_version":1,"kind":"measure
   "model":{"name":"lenet5","dtype":"fp32","mode":"training","dims":{"batch":4}},
   "options":{"optimizer":"sgd"},
   "kernels":[{"name":"a","layer":"c1","pass":"forward","begin_s":0.0,"time_s":1.0},
-             {"name":"b","layer":"c1","pass":"backward_weight","begin_s":1.5,"time_s":0.5},
+             {"name":"b","layer":"loss","pass":"backward_input","begin_s":1.5,"time_s":0.5},
              {"name":"c","layer":"c1","pass":"update","begin_s":2.0,"time_s":2.0}]})json";
 
 TEST(MeasuredKernels, AreReadWithWhatTheyAreOf) {
