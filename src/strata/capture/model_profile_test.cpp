@@ -3,6 +3,7 @@
 
 #include "strata/base/text.hpp"
 #include "strata/capture/recorded_network_test.hpp"
+#include "strata/capture/recording_profile.hpp"
 #include "strata/cost/cost.hpp"
 #include "strata/zoo/zoo.hpp"
 
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <map>
+#include <random>
 
 namespace strata {
 namespace {
@@ -186,6 +188,47 @@ TEST(ModelProfile, PutsEveryKernelIntoOneRow) {
     if (at == truth.end()) continue;
     EXPECT_LE(time, at->second + 1e-3) << key.first << ' ' << key.second;
   }
+}
+
+TEST(ModelProfile, LosesNothingOfAnyRecording) {
+  const Graph graph = build_network("lenet5");
+  const BoundGraph bound = bind_graph(graph, {{"batch", 2}});
+  const std::vector<std::string> names = {"c1", "s2",       "c3 backward", "tanh1", "f6 backward",
+                                          "x",  "c1.extra", "step 1",      "output"};
+  const std::vector<std::string> kernels = {"sm80_xmma_fprop_x",
+                                            "sm80_xmma_wgrad_x",
+                                            "vectorized_elementwise_kernel",
+                                            "sgemm_nn",
+                                            "avg_pool_kernel",
+                                            "multi_tensor_apply_kernel",
+                                            "what"};
+  std::mt19937 random(5);
+  std::int64_t matched = 0;
+  for (int round = 0; round < 300; ++round) {
+    RecordingForge forge;
+    std::size_t open = 0;
+    for (std::size_t i = 0; i < random() % 40; ++i) {
+      const std::uint32_t thread = 1 + static_cast<std::uint32_t>(random() % 2);
+      if (random() % 3 == 0) {
+        forge.open(names[random() % names.size()], thread);
+        ++open;
+      } else if (open > 0 && random() % 3 == 0) {
+        forge.close();
+        --open;
+      } else {
+        forge.launch(kernels[random() % kernels.size()], {}, thread);
+      }
+    }
+    for (; open > 0; --open) forge.close();
+    const Recording recording = forge.finish();
+    if (recording.kernels.empty()) continue;
+    const ModelProfile result = model_profile_of(recording, bound);
+    const Profile plain = profile_of(recording);
+    EXPECT_EQ(total_of(result.profile).launches, total_of(plain).launches);
+    EXPECT_NEAR(total_of(result.profile).time_s, total_of(plain).time_s, 1e-12);
+    matched += result.match.matched_kernels;
+  }
+  EXPECT_GT(matched, 100);
 }
 
 TEST(ModelProfile, RefusesAnotherNetwork) {
