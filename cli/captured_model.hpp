@@ -9,16 +9,15 @@
 /// The network that a recording is of, where somebody says so.
 namespace strata {
 
-inline constexpr Flag captured_model_flag{
-    .name = "model",
-    .value = "MODEL",
-    .help = "The network: a built-in one or a file; its layers are the rows.",
-    .offer = Offer::model};
+inline constexpr Flag captured_model_flag{.name = "model",
+                                          .value = "MODEL",
+                                          .help = "A network or its file: its layers are the rows.",
+                                          .offer = Offer::model};
 
 inline constexpr Flag captured_against_flag{
     .name = "against",
     .value = "FILE",
-    .help = "Other times of its convolutions: of strata conv or measure.",
+    .help = "Other times of its convolutions (conv, measure).",
     .offer = Offer::file,
     .repeats = true};
 
