@@ -70,12 +70,12 @@ std::vector<Recording> recordings_of(std::vector<CaptureLog>& logs) {
 /// The tables before the database, which a build without SQLite cannot write; the page behind it:
 /// nothing that fails there may cost the recording.
 void write_capture(const Request& request, const std::filesystem::path& file,
-                   const std::vector<Recording>& recordings) {
+                   const std::vector<Recording>& recordings, const CapturedModel* model) {
   const Arguments& given = request.arguments;
   const Provenance provenance{.command = request.command_line};
   std::vector<TraceReport> reports;
   for (const Recording& recording : recordings)
-    reports.push_back(make_trace_report(file.filename().string(), recording, nullptr));
+    reports.push_back(captured_report(file.filename().string(), recording, nullptr, model));
   OutputFiles outputs(given);
   outputs.write(capture_json_flag, [&] { return to_json(reports, provenance); });
   if (const auto path = given.value(capture_trace_flag))
@@ -89,7 +89,8 @@ void write_capture(const Request& request, const std::filesystem::path& file,
   outputs.write(html_flag, [&] { return trace_page(reports, provenance); });
 }
 
-int merge_logs(const Request& request, const std::filesystem::path& file) {
+int merge_logs(const Request& request, const std::filesystem::path& file,
+               const CapturedModel* model) {
   const std::vector<std::string>& paths = request.arguments.words();
   if (paths.empty()) fail(ErrorKind::usage, "--merge needs the logs that are to be merged");
   std::vector<CaptureLog> logs;
@@ -99,7 +100,7 @@ int merge_logs(const Request& request, const std::filesystem::path& file) {
   tell_capture(what_happened(run, {}));
   const std::vector<Recording> recordings = recordings_of(run.logs);
   if (recordings.empty()) fail(ErrorKind::input, "the logs hold no records");
-  write_capture(request, file, recordings);
+  write_capture(request, file, recordings, model);
   return exit_code::done;
 }
 
@@ -123,7 +124,9 @@ int run_capture(const Request& request) {
   check_outputs(given, {&capture_out_flag, &capture_json_flag, &capture_trace_flag, &html_flag});
   const CaptureSettings settings = capture_settings_of(given);
   const std::filesystem::path file = capture_file_of(given);
-  if (given.has(capture_merge_flag)) return merge_logs(request, file);
+  // Before the program runs: a network that cannot be read must not cost a recording.
+  const std::unique_ptr<CapturedModel> model = captured_model(given);
+  if (given.has(capture_merge_flag)) return merge_logs(request, file, model.get());
   const std::vector<std::string>& command = given.words();
   if (command.empty())
     fail(ErrorKind::usage, "what is to be run? strata capture [options] -- PROGRAM ARGUMENTS...");
@@ -154,7 +157,7 @@ int run_capture(const Request& request) {
         tell_capture({keep_steps(recording, steps_of(given, capture_skip_flag),
                                  steps_of(given, capture_steps_flag))});
     }
-    write_capture(request, file, recordings);
+    write_capture(request, file, recordings, model.get());
     if (refusal) return refuse_counters(*refusal);
   } catch (const Error&) {
     folder.keep();

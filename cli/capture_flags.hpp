@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "cli/captured_model.hpp"
 #include "cli/command.hpp"
 #include "cli/html_output.hpp"
 #include "strata/capture/capture_settings.hpp"
@@ -57,11 +58,12 @@ inline constexpr Flag capture_keep_flag{.name = "keep-logs",
                                         .help = "Leaves the logs of the processes there."};
 inline constexpr Flag capture_dry_run_flag{.name = "dry-run", .help = "Only what would be run."};
 
-inline constexpr std::array capture_flags = {
-    capture_out_flag,   capture_duration_flag, capture_kill_flag,   capture_start_flag,
-    capture_range_flag, capture_skip_flag,     capture_steps_flag,  capture_metrics_flag,
-    capture_light_flag, capture_json_flag,     capture_trace_flag,  html_flag,
-    capture_merge_flag, capture_keep_flag,     capture_dry_run_flag};
+inline constexpr auto capture_flags = joined_flags(
+    std::array{capture_out_flag, capture_duration_flag, capture_kill_flag, capture_start_flag,
+               capture_range_flag, capture_skip_flag, capture_steps_flag, capture_metrics_flag,
+               capture_light_flag, capture_json_flag, capture_trace_flag, html_flag,
+               capture_merge_flag, capture_keep_flag, capture_dry_run_flag},
+    captured_model_flags);
 
 /// Errors (usage) say which flags do not go together.
 CaptureSettings capture_settings_of(const Arguments& given);

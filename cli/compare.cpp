@@ -24,7 +24,10 @@ constexpr std::string_view compare_groupings[] = {"type", "layer", "block", "pas
 
 constexpr Argument compare_arguments[] = {
     {.name = "A", .help = "A profile: what predict, measure --json wrote.", .offer = Offer::file},
-    {.name = "B", .help = "The profile beside it.", .offer = Offer::file}};
+    {.name = "B",
+     .help = "The profile beside it; more of them may follow.",
+     .offer = Offer::file,
+     .repeats = true}};
 constexpr Flag compare_by_flag{.name = "by",
                                .value = "WHAT",
                                .help = "Times by type, layer, block or pass.",
@@ -90,10 +93,51 @@ std::string compare_page(const Arguments& given, const ProfileComparison& compar
   return page_text(parts.front().name, parts);
 }
 
+/// Each of the others beside the first, then all as they are.
+std::string compare_page_of_many(const Arguments& given, const std::vector<Profile>& profiles,
+                                 const std::vector<std::string>& names, CompareView view,
+                                 const Provenance& provenance) {
+  std::vector<HtmlPart> parts;
+  view.a = names.front();
+  for (std::size_t i = 1; i < profiles.size(); ++i) {
+    view.b = names[i];
+    parts.push_back(
+        {.name = view.a + " and " + view.b,
+         .document = to_json(compare_profiles(profiles.front(), profiles[i]), view, provenance)});
+  }
+  for (std::size_t i = 0; i < profiles.size(); ++i)
+    parts.push_back(page_part(names[i], *stored_profile(given.words()[i]), {}, provenance));
+  return page_text(parts.front().name, parts);
+}
+
+int compare_many(const Request& request, const CompareView& view) {
+  const Arguments& given = request.arguments;
+  for (const Flag* flag : {&compare_json_flag, &threshold_flag}) {
+    if (given.has(*flag))
+      fail(ErrorKind::usage, "--{} is about two profiles, {} were given", flag->name,
+           given.words().size());
+  }
+  std::vector<Profile> profiles;
+  std::vector<std::string> names;
+  for (const std::string& word : given.words()) {
+    profiles.push_back(needed_profile(word));
+    names.push_back(std::filesystem::path(word).stem().string());
+  }
+  const SideBySide all = side_by_side(profiles);
+  OutputFiles outputs(given);
+  outputs.write(compare_csv_flag, [&] { return to_csv(all, names); });
+  outputs.write(html_flag, [&] {
+    return compare_page_of_many(given, profiles, names, view, {.command = request.command_line});
+  });
+  if (!outputs.took_stdout()) print(to_text(all, names, view, request.style));
+  return exit_code::done;
+}
+
 int run_compare(const Request& request) {
   const Arguments& given = request.arguments;
   check_outputs(given, {&compare_json_flag, &compare_csv_flag, &html_flag});
   const CompareView view = compare_view(given);
+  if (given.words().size() > 2) return compare_many(request, view);
   const Profile a = needed_profile(std::string(given.word(0)));
   const Profile b = needed_profile(std::string(given.word(1)));
   const ProfileComparison comparison = compare_profiles(a, b);
@@ -113,7 +157,7 @@ int run_compare(const Request& request) {
 }  // namespace
 
 constexpr Command compare_command{.name = "compare",
-                                  .summary = "Two profiles side by side, layer by layer",
+                                  .summary = "Profiles side by side, layer by layer",
                                   .arguments = compare_arguments,
                                   .flags = compare_flags,
                                   .run = run_compare};

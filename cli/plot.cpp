@@ -8,6 +8,7 @@
 #include "cli/predict_flags.hpp"
 #include "cli/profile_words.hpp"
 #include "strata/base/error.hpp"
+#include "strata/capture/read_recording.hpp"
 #include "strata/report/chart/png.hpp"
 #include "strata/report/convolution_report.hpp"
 #include "strata/report/sweep_figures.hpp"
@@ -159,9 +160,40 @@ class FigureMaker {
     return grid;
   }
 
+  /// A measured iteration, of which the file has the kernels; nothing where it is another input.
+  std::optional<chart::ChartGrid> of_measurement() const {
+    const std::optional<StoredProfile> stored = stored_profile(only_word());
+    if (!stored || stored->profile.evidence != Evidence::measured || is_recording(only_word()))
+      return std::nullopt;
+    const MeasuredKernels measured = measured_kernels_in(stored->text);
+    if (measured.kernels.empty())
+      fail(ErrorKind::input,
+           "{}: when kernels ran is not in the file (strata measure --device cuda traces them)",
+           only_word());
+    const ProfileSubject& subject = stored->profile.subject;
+    const auto subtitle = fmt::format("{}, {}, {}, measured: {}", subject.title, subject.dtype,
+                                      subject.machine_title, time_text(measured.end_s()));
+    if (facts_.kind == PlotKind::timeline)
+      return timeline_figure(measured, {"One measured iteration over time", subtitle});
+    if (!names_network(measured.network))
+      fail(ErrorKind::input,
+           "{}: what lives in memory follows from the network, and '{}' is not built in",
+           only_word(), measured.network);
+    const Graph graph = load_model(measured.network);
+    const BoundGraph bound =
+        bind_model(graph, {.dims = measured.dims, .dtype = dtype_named(measured.dtype)});
+    TrainingOptions options;
+    options.inference = measured.is_inference;
+    options.optimizer = optimizer_named(measured.optimizer).value_or(Optimizer::momentum);
+    options.unroll_recurrent = false;
+    return memory_figure(make_program(bound, options), measured,
+                         {"Memory over one measured iteration", subtitle});
+  }
+
   chart::ChartGrid of_prediction() const {
     check_inputs({PlotFile::profile, PlotFile::model});
     refuse_unheard();
+    if (std::optional<chart::ChartGrid> measured = of_measurement()) return std::move(*measured);
     const PlottedPrediction made = plotted_prediction(given_, only_word());
     const PredictionSummary& summary = made.iteration.summary;
     const bool is_timeline = facts_.kind == PlotKind::timeline;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/captured_model.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/html_output.hpp"
@@ -55,8 +56,10 @@ constexpr Flag trace_db_flag{.name = "db",
                              .value = "FILE",
                              .help = "Every record as an SQLite database.",
                              .offer = Offer::file};
-constexpr Flag trace_flags[] = {trace_by_flag,  trace_top_flag,      trace_on_flag, trace_json_flag,
-                                trace_csv_flag, trace_timeline_flag, trace_db_flag, html_flag};
+constexpr auto trace_flags =
+    joined_flags(std::array{trace_by_flag, trace_top_flag, trace_on_flag, trace_json_flag,
+                            trace_csv_flag, trace_timeline_flag, trace_db_flag, html_flag},
+                 captured_model_flags);
 
 TraceTextOptions trace_text_options(const Arguments& given) {
   TraceTextOptions options;
@@ -81,14 +84,15 @@ int run_trace(const Request& request) {
   const TraceTextOptions options = trace_text_options(given);
   std::optional<Machine> machine;
   if (const auto on = given.value(trace_on_flag)) machine = load_machine(*on);
+  const std::unique_ptr<CapturedModel> model = captured_model(given);
   const Provenance provenance{.command = request.command_line};
 
   std::vector<Recording> recordings;
   std::vector<TraceReport> reports;
   for (const std::string& path : given.words()) {
     for (Recording& recording : read_recordings(path)) {
-      reports.push_back(make_trace_report(fs::path(path).filename().string(), recording,
-                                          machine ? &*machine : nullptr));
+      reports.push_back(captured_report(fs::path(path).filename().string(), recording,
+                                        machine ? &*machine : nullptr, model.get()));
       recordings.push_back(std::move(recording));
     }
   }

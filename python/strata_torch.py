@@ -58,6 +58,18 @@ def _nodes_between(outputs, inputs, most=256):
     return found
 
 
+def _is_taken(node, name):
+    """Whether a module inside has marked the function already; else it is marked now: functions of operators that are
+    no modules belong to the module around them."""
+    marks = getattr(node, "metadata", None)
+    if marks is None:
+        return False
+    if "strata_layer" in marks:
+        return True
+    marks["strata_layer"] = name
+    return False
+
+
 class _Layer:
     """The hooks of one module. Calls may nest (a module that calls itself), so inputs are a stack."""
 
@@ -76,6 +88,8 @@ class _Layer:
         inputs = [node for node in self.inputs.pop() if node is not None] if self.inputs else []
         outputs = [tensor.grad_fn for tensor in _tensors(rest[-1])]
         for node in _nodes_between(outputs, inputs):
+            if _is_taken(node, self.name):
+                continue
             node.register_prehook(self._push_backward)
             node.register_hook(self._pop_backward)
 
@@ -87,7 +101,8 @@ class _Layer:
 
 
 def name_layers(model, prefix="", leaves_only=True, nvtx=None):
-    """Marks the modules of `model`; by default those without modules of their own. Returns a NamedLayers."""
+    """Marks the modules of `model`; by default those without modules of their own, else all: then operators that are
+    written as functions are in the range of the module around them. Returns a NamedLayers."""
     if nvtx is None:
         import torch
 

@@ -26,6 +26,7 @@ class Node:
     def __init__(self, *leads_to):
         self.next_functions = [(node, 0) for node in leads_to]
         self.before, self.behind = [], []
+        self.metadata = {}
 
     def register_prehook(self, hook):
         self.before.append(hook)
@@ -104,7 +105,12 @@ def made_up_model():
         return x
 
     block = Module(conv=Module(conv), relu=Module(relu))
-    block.compute = lambda x: block._children["relu"](block._children["conv"](x))
+
+    def run_block(x):
+        nodes["add"] = Node(block._children["relu"](block._children["conv"](x)).grad_fn)
+        return Tensor(nodes["add"])  # a function, no module
+
+    block.compute = run_block
     model = Module(block=block)
     model.compute = block
     return model, nodes, weight
@@ -136,12 +142,18 @@ class NamesLayers(unittest.TestCase):
         self.assertEqual(ranges.log, [])
 
     def test_every_module(self):
-        model, _, _ = made_up_model()
+        model, nodes, _ = made_up_model()
         ranges = Ranges()
         strata_torch.name_layers(model, leaves_only=False, nvtx=ranges)
         model(Tensor())
         self.assertEqual(ranges.log[0], "+block")
         self.assertEqual(ranges.open, [])
+        ranges.log.clear()
+        for node in ("add", "relu", "multiply"):
+            nodes[node].run()
+        self.assertEqual([word for word in ranges.log if word.startswith("+")],
+                         ["+block backward", "+block.relu backward", "+block.conv backward"],
+                         "what a module inside has marked stays its own")
 
 
 class WithPyTorch(unittest.TestCase):

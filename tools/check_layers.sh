@@ -19,7 +19,7 @@ predict:   base training machine profile
 sweep:     base training machine profile predict
 gpu:       base profile
 measure:   base graph cost training machine profile gpu
-capture:   base profile gpu
+capture:   base graph cost training profile gpu
 roofline:  base machine profile
 explain:   base machine profile capture roofline
 reproduce: base graph zoo training machine profile predict gpu measure capture roofline report

@@ -29,6 +29,7 @@ commands = [
     ("measure lenet5 --iterations 2 --json m.json", {"m.json": "measurement"}),
     ("measure lenet5 lstm --iterations 1 --json nw.json", {"nw.json": "networks"}),
     (f"trace {root}/examples/traces/event-sync.json --json t.json", {"t.json": "trace"}),
+    (f"trace {root}/examples/traces/event-sync.json --model lenet5 --json tm.json", {"tm.json": "trace"}),
     ("explain p.json --json e.json", {"e.json": "explanation"}),
     ("explain m.json --on h200 --json em.json", {"em.json": "explanation"}),
     ("compare p.json m.json --json c.json", {"c.json": "comparison"}),

@@ -80,7 +80,14 @@ export interface ProfileDocument {
   warnings?: Warning[];
   layers: ProfileRow[];
   kernels?: KernelSpan[]; // of one measured iteration, where they were traced
+  processes?: RecordedProcess[]; // of a recording
   provenance?: Provenance;
+}
+
+/// What a recording says of a process; the rows are those of the one with the most kernel time.
+export interface RecordedProcess {
+  kernel_time_s: number;
+  steps: { count: number; how: string };
 }
 
 export interface KernelSpan {

@@ -41,14 +41,28 @@ function trafficOf(document: ProfileDocument): number {
   return Number(totals.traffic_in_bytes ?? 0) + Number(totals.traffic_out_bytes ?? 0);
 }
 
+/// What the time of a recording is of: a step of it where steps were found, else all of it.
+function recordedPiece(document: ProfileDocument): string {
+  const longest = [...(document.processes ?? [])].sort((a, b) => b.kernel_time_s - a.kernel_time_s)[0];
+  const steps = longest?.steps.count ?? 0;
+  if (steps < 2) return "the recording";
+  return `one step (the median of ${whole(steps)}) of the recording`;
+}
+
+function beginning(document: ProfileDocument, time: number): string {
+  if (document.kind === "trace")
+    return `The kernels of ${recordedPiece(document)} of ${subject(document)} took ${format(time, "s")}`;
+  const kind = document.model?.mode === "inference" ? "inference pass" : "training iteration";
+  return `One ${kind} of ${subject(document)} ${document.evidence === "predicted" ? "takes" : "took"} ${format(time, "s")}`;
+}
+
 function sentence(document: ProfileDocument, rows: RowSet): string {
   const totals = document.totals ?? {};
   const time = number(totals.time_s) ?? total(rows.rows).time_s;
-  const kind = document.model?.mode === "inference" ? "inference pass" : "training iteration";
   const machine = document.machine?.title || document.machine?.name;
   if (time === undefined)
     return `${whole(rows.rows.length)} rows of ${subject(document)}${machine ? ` on ${machine}` : ""}, ${document.evidence}. They say no times, so that what needs time is not shown.`;
-  let text = `One ${kind} of ${subject(document)} ${document.evidence === "predicted" ? "takes" : "took"} ${format(time, "s")}`;
+  let text = beginning(document, time);
   text += machine ? ` on ${machine}.` : ".";
   if (document.evidence === "predicted")
     text += " This is the limit that compute, bandwidth and capacity set, not a calibrated time.";

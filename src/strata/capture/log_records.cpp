@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/capture/log_records.hpp"
 
+#include "strata/capture/cupti_numbers.hpp"
 #include "strata/capture/log_windows.hpp"
 
 #include <cxxabi.h>
@@ -41,45 +42,6 @@ std::string_view without_version(std::string_view name) {
   const bool is_version =
       std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
   return is_version ? name.substr(0, end) : name;
-}
-
-CopyKind log_copy_kind(std::uint32_t kind) {
-  switch (kind) {
-    case 1:
-    case 3: return CopyKind::host_to_device;  // 3: into an array
-    case 2:
-    case 4: return CopyKind::device_to_host;
-    case 5:
-    case 6:
-    case 7:
-    case 8: return CopyKind::device_to_device;
-    case 9: return CopyKind::host_to_host;
-    case 10: return CopyKind::peer_to_peer;
-    default: return CopyKind::unknown;
-  }
-}
-
-MemoryPlace log_memory_place(std::uint32_t kind) {
-  switch (kind) {
-    case 1: return MemoryPlace::pageable;
-    case 2: return MemoryPlace::pinned;
-    case 3:
-    case 6: return MemoryPlace::device;
-    case 4: return MemoryPlace::array;
-    case 5:
-    case 7: return MemoryPlace::managed;
-    default: return MemoryPlace::unknown;
-  }
-}
-
-SyncKind log_sync_kind(std::uint32_t kind) {
-  switch (kind) {
-    case 1: return SyncKind::event;
-    case 2: return SyncKind::stream_waits_event;
-    case 3: return SyncKind::stream;
-    case 4: return SyncKind::context;
-    default: return SyncKind::unknown;
-  }
 }
 
 constexpr std::uint64_t latest_log_ns = std::uint64_t{1} << 62;  // the year 2116
@@ -233,9 +195,9 @@ bool LogRecords::add_copy(std::span<const char> bytes) {
                                .device = copy.device,
                                .peer_device = copy.peer_device,
                                .stream = copy.stream,
-                               .kind = log_copy_kind(copy.head.value & 0xff),
-                               .source = log_memory_place(copy.head.value >> 8 & 0xff),
-                               .destination = log_memory_place(copy.head.value >> 16 & 0xff)});
+                               .kind = copy_kind_of_cupti(copy.head.value & 0xff),
+                               .source = memory_place_of_cupti(copy.head.value >> 8 & 0xff),
+                               .destination = memory_place_of_cupti(copy.head.value >> 16 & 0xff)});
   return true;
 }
 
@@ -255,7 +217,7 @@ bool LogRecords::add_fill(std::span<const char> bytes) {
 bool LogRecords::add_memory(std::span<const char> bytes) {
   LogMemory memory;
   if (!copy_record(bytes, memory)) return false;
-  const MemoryPlace place = log_memory_place(memory.head.value >> 8 & 0xff);
+  const MemoryPlace place = memory_place_of_cupti(memory.head.value >> 8 & 0xff);
   const bool is_host = place == MemoryPlace::pageable || place == MemoryPlace::pinned;
   recording_.memory.push_back({.at_ns = time(memory.at_ns),
                                .address = memory.address,
@@ -285,7 +247,7 @@ bool LogRecords::add_sync(std::span<const char> bytes) {
   recording_.syncs.push_back({.time = when,
                               .correlation = sync.correlation,
                               .stream = sync.stream,
-                              .kind = log_sync_kind(sync.head.value)});
+                              .kind = sync_kind_of_cupti(sync.head.value)});
   sync_contexts_.push_back(sync.context);
   return true;
 }
@@ -305,6 +267,11 @@ bool LogRecords::add_marker(std::span<const char> bytes) {
                                  .domain = range.domain,
                                  .thread = range.thread});
     open_ranges_.erase(open);
+  } else if (marker.part == MarkerPart::instant) {
+    recording_.ranges.push_back({.time = {at, at},
+                                 .name = name(marker.head.value),
+                                 .domain = name(marker.domain),
+                                 .thread = marker.thread});
   }
   return true;
 }

@@ -34,6 +34,8 @@ struct KernelRecord {
   std::uint64_t correlation = 0;  ///< of the call that launched it; 0: not known
   std::uint64_t graph_node = 0;   ///< of the CUDA graph that it is a node of; 0: of none
   NameId name = 0;                ///< readable (demangled)
+  NameId origin = 0;              ///< what the recorder says it belongs to, as XLA names its ranges
+                                  ///< (xla_names.hpp); 0: it says nothing
   std::uint32_t device = unknown_device;
   std::uint32_t stream = 0;
   std::array<std::uint32_t, 3> grid = {};  ///< zeros: not known

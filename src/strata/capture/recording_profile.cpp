@@ -6,7 +6,7 @@
 #include "strata/base/printable.hpp"
 #include "strata/capture/counter_columns.hpp"
 #include "strata/capture/read_recording.hpp"
-#include "strata/capture/steps.hpp"
+#include "strata/capture/step_work.hpp"
 #include "strata/capture/trace_parts.hpp"
 
 #include <algorithm>
@@ -49,12 +49,7 @@ class ProfileMaker {
     profile.columns.has_flop = has_arithmetic(columns_);
     profile.columns.has_bytes = columns_.has("dram_read_bytes") && columns_.has("dram_write_bytes");
     has_flop_ = profile.columns.has_flop;
-    const FoundSteps steps =
-        recording_.process.has_times ? find_steps(recording_, places_) : FoundSteps{};
-    const std::size_t step = steps.count > 1 ? median_step(recording_, steps) : no_index;
-    for (std::size_t i = 0; i < recording_.kernels.size(); ++i) {
-      if (step == no_index || steps.step_of_kernel[i] == step) add(i);
-    }
+    for (const std::size_t kernel : kernels_of_profile(recording_, places_)) add(kernel);
     for (RowInProgress& made : rows_) {
       const auto most =
           std::max_element(made.class_ns.begin(), made.class_ns.end(),

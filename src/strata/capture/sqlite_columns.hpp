@@ -112,7 +112,8 @@ inline constexpr RowColumn<KernelRecord> kernel_columns[] = {
     extent_column<&KernelRecord::block, 2>("block_z"),
     row_column<&KernelRecord::registers, Unknown::all_ones>("registers"),
     row_column<&KernelRecord::static_shared_bytes, Unknown::all_ones>("static_shared_bytes"),
-    row_column<&KernelRecord::dynamic_shared_bytes, Unknown::all_ones>("dynamic_shared_bytes")};
+    row_column<&KernelRecord::dynamic_shared_bytes, Unknown::all_ones>("dynamic_shared_bytes"),
+    row_column<&KernelRecord::origin, Unknown::all_ones>("origin")};
 
 inline constexpr RowColumn<CopyRecord> copy_columns[] = {
     start_column<CopyRecord>,

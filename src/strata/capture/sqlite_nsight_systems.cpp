@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/error.hpp"
 #include "strata/base/printable.hpp"
+#include "strata/capture/cupti_numbers.hpp"
 #include "strata/capture/sqlite_recording_read.hpp"
 
 #include <fmt/format.h>
@@ -26,38 +27,8 @@ constexpr std::size_t most_targets = 100'000;
 std::int64_t pid_in(std::int64_t global) { return (global >> 24) & 0xffffff; }
 std::uint32_t tid_in(std::int64_t global) { return static_cast<std::uint32_t>(global & 0xffffff); }
 
-CopyKind nsight_copy_kind(std::int64_t number) {
-  switch (number) {
-    case 1:
-    case 3: return CopyKind::host_to_device;
-    case 2:
-    case 4: return CopyKind::device_to_host;
-    case 5:
-    case 6:
-    case 7:
-    case 8: return CopyKind::device_to_device;
-    case 9: return CopyKind::host_to_host;
-    case 10: return CopyKind::peer_to_peer;
-    default: return CopyKind::unknown;
-  }
-}
-
-MemoryPlace nsight_place(std::int64_t number) {
-  switch (number) {
-    case 0: return MemoryPlace::pageable;
-    case 1: return MemoryPlace::pinned;
-    case 2:
-    case 5: return MemoryPlace::device;
-    case 3: return MemoryPlace::array;
-    case 4:
-    case 6: return MemoryPlace::managed;
-    default: return MemoryPlace::unknown;
-  }
-}
-
-SyncKind nsight_sync_kind(std::int64_t number) {
-  return number >= 1 && number <= 4 ? static_cast<SyncKind>(number) : SyncKind::unknown;
-}
+/// Nsight Systems counts kinds of memory from 0.
+MemoryPlace nsight_place(std::int64_t number) { return memory_place_of_cupti(number + 1); }
 
 /// "cudaLaunchKernel_v7000" and "cudaMemcpyAsync_ptsz" are the same calls as without.
 std::string_view without_call_suffix(std::string_view name) {
@@ -166,7 +137,7 @@ class NsightReader {
                    {"start", "end", "globalPid", "bytes", "copyKind", "srcKind", "dstKind",
                     "deviceId", "dstDeviceId", "streamId", "correlationId", "graphNodeId"});
     while (rows.next()) {
-      const CopyKind kind = nsight_copy_kind(rows.number_or(4, 0));
+      const CopyKind kind = copy_kind_of_cupti(rows.number_or(4, 0));
       of_process(rows.number_or(2, 0))
           .copies.push_back({.time = time_in(rows),
                              .bytes = bytes_in(rows, 3),
@@ -224,7 +195,7 @@ class NsightReader {
                             .correlation = key_in(rows, 6),
                             .device = small(rows, 4, unknown_device),
                             .stream = small(rows, 5, 0),
-                            .kind = nsight_sync_kind(rows.number_or(3, 0))});
+                            .kind = sync_kind_of_cupti(rows.number_or(3, 0))});
     }
   }
 

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/capture/steps.hpp"
 
+#include "strata/base/printable.hpp"
+#include "strata/capture/xla_names.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 namespace strata {
@@ -27,6 +31,13 @@ std::vector<std::size_t> z_values(const std::vector<std::uint64_t>& text) {
   return z;
 }
 
+/// Behind all that the host launched.
+std::int64_t marked_until(const Recording& recording) {
+  std::int64_t last = device_span(recording).end_ns;
+  for (const ApiRecord& call : recording.calls) last = std::max(last, call.time.end_ns);
+  return last + 1;
+}
+
 std::vector<TimeSpan> marked_steps(const Recording& recording) {
   std::vector<TimeSpan> marks;
   for (const RangeRecord& range : recording.ranges) {
@@ -35,10 +46,13 @@ std::vector<TimeSpan> marked_steps(const Recording& recording) {
   }
   std::sort(marks.begin(), marks.end(),
             [](const TimeSpan& a, const TimeSpan& b) { return a.start_ns < b.start_ns; });
-  // Ranges of the same step on several threads are one.
+  // Ranges of the same step on several threads are one. A mark without length lasts until the next.
   std::vector<TimeSpan> steps;
-  for (const TimeSpan& mark : marks) {
+  for (std::size_t i = 0; i < marks.size(); ++i) {
+    TimeSpan mark = marks[i];
     if (!steps.empty() && mark.start_ns < steps.back().end_ns) continue;
+    if (mark.length_ns() == 0)
+      mark.end_ns = i + 1 < marks.size() ? marks[i + 1].start_ns : marked_until(recording);
     steps.push_back(mark);
   }
   return steps;
@@ -59,6 +73,39 @@ void by_marks(const Recording& recording, const WorkPlaces& places,
   }
   found.count = marks.size();
   found.how = "ranges that mark steps";
+}
+
+/// Executions of one compiled function of XLA (JAX): of the program whose kernels took longest.
+struct XlaExecutions {
+  std::vector<TimeSpan> marks;
+  std::string module;
+};
+
+XlaExecutions xla_executions(const Recording& recording, const WorkPlaces& places) {
+  std::map<NameId, std::vector<TimeSpan>> of_program;
+  for (const RangeRecord& range : recording.ranges) {
+    if (range.kind != RangeKind::nvtx) continue;
+    const std::string_view name = recording.names.text(range.name);
+    if (name.starts_with("XlaModule:#")) of_program[range.name].push_back(range.time);
+  }
+  NameId longest = 0;
+  std::int64_t longest_ns = 0;
+  for (auto& [program, marks] : of_program) {
+    std::sort(marks.begin(), marks.end(),
+              [](const TimeSpan& a, const TimeSpan& b) { return a.start_ns < b.start_ns; });
+    FoundSteps found;
+    found.step_of_kernel.assign(recording.kernels.size(), no_index);
+    by_marks(recording, places, marks, found);
+    std::int64_t device_ns = 0;
+    for (std::size_t i = 0; i < recording.kernels.size(); ++i)
+      if (found.step_of_kernel[i] != no_index) device_ns += recording.kernels[i].time.length_ns();
+    if (device_ns <= longest_ns) continue;
+    longest = program;
+    longest_ns = device_ns;
+  }
+  if (longest_ns == 0) return {};
+  const std::optional<XlaRange> range = xla_range(recording.names.text(longest));
+  return {of_program[longest], range ? range->module : ""};
 }
 
 void by_repetition(const Recording& recording, const WorkPlaces& places, FoundSteps& found) {
@@ -109,6 +156,10 @@ FoundSteps find_steps(const Recording& recording, const WorkPlaces& places) {
   const std::vector<TimeSpan> marks = marked_steps(recording);
   if (!marks.empty()) {
     by_marks(recording, places, marks, found);
+  } else if (const XlaExecutions executions = xla_executions(recording, places);
+             !executions.marks.empty()) {
+    by_marks(recording, places, executions.marks, found);
+    found.how = fmt::format("executions of {}", printable(executions.module));
   } else {
     by_repetition(recording, places, found);
   }

@@ -18,7 +18,8 @@ struct FoundSteps {
   std::vector<TimeSpan> spans;  ///< from the first kernel of a step to its last, one per step
 };
 
-/// By ranges that mark them ("ProfilerStep#3"), else by a sequence of kernels that repeats: the
+/// By ranges that mark them ("ProfilerStep#3"), else by executions of a function that XLA compiled,
+/// of those the one whose kernels took longest, else by a sequence of kernels that repeats: the
 /// shortest one of which two copies or more end the recording and make up half of it.
 FoundSteps find_steps(const Recording& recording, const WorkPlaces& places);
 

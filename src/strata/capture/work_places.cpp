@@ -2,6 +2,8 @@
 #include "strata/capture/work_places.hpp"
 
 #include "strata/base/text.hpp"
+#include "strata/capture/recording_profile.hpp"
+#include "strata/capture/xla_names.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -17,9 +19,11 @@ enum class Strength : std::uint8_t { none, user, framework, layer };
 struct OpenRange {
   std::int64_t end_ns = 0;
   NameId layer = 0;
+  std::size_t range = no_index;  ///< that gave the layer
   Strength strength = Strength::none;
   WorkPass pass = WorkPass::unknown;
   std::uint64_t sequence = 0;
+  bool names_kernels = false;  ///< kernels in it are called after what they compute
 };
 
 constexpr std::string_view module_prefix = "nn.Module: ";
@@ -29,12 +33,24 @@ struct RangeMeaning {
   Strength strength = Strength::none;
   WorkPass pass = WorkPass::unknown;
   std::uint64_t sequence = 0;
+  bool names_kernels = false;
 };
 
 WorkPass pass_in_name(std::string_view name) {
   if (name.starts_with("autograd::engine::")) return WorkPass::backward;
   if (name.starts_with("Optimizer.")) return WorkPass::update;
   return WorkPass::unknown;
+}
+
+/// Kernels of a command buffer are launched at once and called after their own instructions.
+RangeMeaning meaning_of_xla(const XlaRange& range) {
+  RangeMeaning meaning;
+  meaning.pass = pass_of_xla_path(range.path);
+  meaning.names_kernels = range.kind == XlaKind::command_buffer;
+  if (range.kind != XlaKind::instruction) return meaning;
+  meaning.layer = layer_of_xla(range.path, range.hlo_op);
+  meaning.strength = Strength::layer;
+  return meaning;
 }
 
 RangeMeaning meaning_of(const RangeRecord& range, std::string_view name) {
@@ -44,6 +60,7 @@ RangeMeaning meaning_of(const RangeRecord& range, std::string_view name) {
   if (is_step_mark(name)) return meaning;
   switch (range.kind) {
     case RangeKind::nvtx: {
+      if (const auto xla = xla_range(name)) return meaning_of_xla(*xla);
       const RangeWords words = words_of_range(name);
       meaning.layer = words.layer;
       meaning.strength = name.find("::") == name.npos ? Strength::layer : Strength::framework;
@@ -75,15 +92,18 @@ class ThreadWalk {
              std::unordered_map<std::uint64_t, NameId>& layer_of_sequence)
       : recording_(recording), layers_(layers), layer_of_sequence_(layer_of_sequence) {}
 
-  void push(const RangeRecord& range) {
+  void push(std::size_t index) {
+    const RangeRecord& range = recording_.ranges[index];
     pop_until(range.time.start_ns);
     const RangeMeaning meaning = meaning_of(range, recording_.names.text(range.name));
     OpenRange open = open_.empty() ? OpenRange{} : open_.back();
     open.end_ns = range.time.end_ns;
     if (meaning.strength != Strength::none && meaning.strength >= open.strength) {
       open.layer = layers_.id_of(meaning.layer);
+      open.range = index;
       open.strength = meaning.strength;
     }
+    open.names_kernels = meaning.names_kernels;
     if (meaning.pass != WorkPass::unknown) open.pass = meaning.pass;
     if (meaning.sequence != 0) open.sequence = meaning.sequence;
     // The first forward operator of a number stands for it: those inside have the same.
@@ -109,6 +129,17 @@ class ThreadWalk {
   std::unordered_map<std::uint64_t, NameId>& layer_of_sequence_;
   std::vector<OpenRange> open_;
 };
+
+/// What the recorder says of the kernel itself, where no range of a layer was open.
+bool add_own_words(const Recording& recording, const KernelRecord& kernel, const OpenRange& found,
+                   NameTable& layers, WorkPlace& place) {
+  if (kernel.origin == 0 || found.strength == Strength::layer) return false;
+  const std::optional<XlaRange> words = xla_range(recording.names.text(kernel.origin));
+  if (!words || words->hlo_op.empty()) return false;
+  place.layer = layers.id_of(layer_of_xla(words->path, words->hlo_op));
+  place.pass = pass_of_xla_path(words->path);
+  return true;
+}
 
 struct Launch {
   std::int64_t at_ns = 0;
@@ -194,17 +225,24 @@ WorkPlaces places_of_kernels(const Recording& recording, const LaunchCalls& call
       const RangeRecord& opened = recording.ranges[range];
       for (; next < wanted.size() && wanted[next].at_ns < opened.time.start_ns; ++next)
         found[wanted[next].kernel] = walk.at(wanted[next].at_ns);
-      walk.push(opened);
+      walk.push(range);
     }
     for (; next < wanted.size(); ++next) found[wanted[next].kernel] = walk.at(wanted[next].at_ns);
   }
   for (std::size_t i = 0; i < places.size(); ++i) {
+    if (add_own_words(recording, recording.kernels[i], found[i], result.layers, places[i]))
+      continue;
     places[i].pass = found[i].pass;
+    places[i].range = found[i].range;
     NameId layer = found[i].layer;
+    if (layer == 0 && found[i].names_kernels)
+      layer =
+          result.layers.id_of(short_kernel_name(recording.names.text(recording.kernels[i].name)));
     const auto forward = layer_of_sequence.find(found[i].sequence);
     if (found[i].pass == WorkPass::backward && found[i].strength != Strength::layer &&
         forward != layer_of_sequence.end()) {
       layer = forward->second;
+      places[i].range = no_index;
     }
     places[i].layer = layer;
   }

@@ -20,8 +20,10 @@ inline constexpr std::size_t no_index = std::numeric_limits<std::size_t>::max();
 enum class WorkPass : std::uint8_t { unknown, forward, backward, update };
 
 struct WorkPlace {
-  std::size_t call = no_index;  ///< in Recording::calls
-  NameId layer = 0;             ///< the innermost range, in WorkPlaces::layers; 0: none was open
+  std::size_t call = no_index;   ///< in Recording::calls
+  NameId layer = 0;              ///< the innermost range, in WorkPlaces::layers; 0: none was open
+  std::size_t range = no_index;  ///< in Recording::ranges: the one that gave the layer; no_index
+                                 ///< where it was another's (a backward operator's forward one)
   WorkPass pass = WorkPass::unknown;
 };
 

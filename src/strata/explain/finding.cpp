@@ -48,6 +48,7 @@ constexpr FindingKind all_kinds[] = {
      true},
     {low_concurrency, "low-concurrency", "small kernels run one at a time", true},
     {few_blocks, "few-blocks", "kernels with fewer blocks than multiprocessors", true},
+    {slower_algorithm, "slower-algorithm", "convolutions took longer than another algorithm", true},
     {low_occupancy, "low-occupancy", "a resource keeps warps away", true},
     {allocation_calls, "allocation-calls", "memory is allocated while the program runs", true},
     {uncoalesced, "uncoalesced", "loads move more than they ask for", true},

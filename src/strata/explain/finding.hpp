@@ -48,6 +48,7 @@ enum class FindingCode : std::uint8_t {
   exposed_collectives,
   low_concurrency,
   few_blocks,
+  slower_algorithm,
   low_occupancy,
   allocation_calls,
   uncoalesced,

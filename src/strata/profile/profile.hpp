@@ -69,6 +69,7 @@ struct ProfileRow {
   std::vector<LevelBytes> levels = {};     ///< empty: only the outermost memory is known
   std::optional<double> wall_s = {};       ///< from outside, with what passes between kernels
   CounterValues counters = {};             ///< as the profile's columns; empty: not counted
+  std::string implementation = {};         ///< what computed it; empty: not said
 };
 
 /// What a profile is of.

@@ -136,6 +136,7 @@ class RowReader {
     row.op = object.maybe("op", words).value_or("");
     row.block = object.maybe("block", words).value_or(row.layer);
     row.layer_class = object.maybe("class", words).value_or("");
+    row.implementation = object.maybe("implementation", words).value_or("");
     read_times(object, row.spent, place);
     read_counts(object, row.spent, place);
     row.arithmetic = object.list("arithmetic", most_parts, typed_flop);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "strata/profile/compare.hpp"
+#include "strata/profile/side_by_side.hpp"
 #include "strata/report/provenance.hpp"
 #include "strata/report/text_style.hpp"
 
@@ -9,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 /// Two profiles side by side as text of several kinds.
 namespace strata {
@@ -31,5 +33,11 @@ std::string to_csv(const ProfileComparison& comparison);
 /// Everything, whatever the view; `beyond_threshold` is null without one.
 std::string to_json(const ProfileComparison& comparison, const CompareView& view,
                     const Provenance& provenance);
+
+/// Any number of profiles: a column of times for each, with its ratio to the first. Names are what
+/// they are called, one per profile.
+std::string to_text(const SideBySide& all, const std::vector<std::string>& names,
+                    const CompareView& view, const TextStyle& style);
+std::string to_csv(const SideBySide& all, const std::vector<std::string>& names);
 
 }  // namespace strata

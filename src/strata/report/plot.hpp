@@ -4,6 +4,7 @@
 #include "strata/measure/convolution/result.hpp"
 #include "strata/predict/predict.hpp"
 #include "strata/report/chart/chart.hpp"
+#include "strata/report/measured_kernels.hpp"
 #include "strata/report/plot_kinds.hpp"
 #include "strata/report/roofline_summary.hpp"
 
@@ -39,6 +40,12 @@ struct TimelineTitle {
 chart::ChartGrid timeline_figure(const Program& program, const Prediction& prediction,
                                  std::int64_t capacity_bytes, const TimelineTitle& title);
 chart::ChartGrid memory_figure(const Program& program, const Prediction& prediction,
+                               const TimelineTitle& title);
+/// Of a measured iteration: when kernels of each pass ran, and when none did. Errors (input): no
+/// kernel has a time.
+chart::ChartGrid timeline_figure(const MeasuredKernels& measured, const TimelineTitle& title);
+/// What lives, by the program, while its steps run when the kernels of their layers did.
+chart::ChartGrid memory_figure(const Program& program, const MeasuredKernels& measured,
                                const TimelineTitle& title);
 
 /// conv-sweep, conv-memory, conv-roles: one panel per series and pass.

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
+#include <utility>
 
 namespace strata {
 namespace {
@@ -289,6 +291,69 @@ ChartGrid memory_figure(const Program& program, const Prediction& prediction,
           .panels = {std::move(chart)},
           .columns = 1,
           .plot_height = 320};
+}
+
+ChartGrid timeline_figure(const MeasuredKernels& measured, const TimelineTitle& title) {
+  const double end_s = measured.end_s();
+  if (!(end_s > 0))
+    fail(ErrorKind::input, "no kernel has a time: there is nothing to draw over it");
+  constexpr std::array<std::string_view, 3> passes = {"forward", "backward", "update"};
+  std::array<BusyBins, passes.size()> lanes = {BusyBins(end_s), BusyBins(end_s), BusyBins(end_s)};
+  BusyBins idle(end_s);
+  std::vector<std::pair<double, double>> spans;
+  for (const MeasuredKernel& kernel : measured.kernels) {
+    const std::size_t lane = kernel.pass.starts_with("backward") ? 1
+                             : kernel.pass == "update"           ? 2
+                                                                 : 0;
+    const double kernel_end_s = kernel.begin_s + kernel.time_s;
+    lanes[lane].add(kernel.begin_s, kernel_end_s);
+    spans.emplace_back(kernel.begin_s, kernel_end_s);
+  }
+  std::sort(spans.begin(), spans.end());
+  double busy_until = 0;
+  for (const auto& [from, to] : spans) {
+    idle.add(busy_until, from);
+    busy_until = std::max(busy_until, to);
+  }
+  const auto named = [&](std::string_view name, const BusyBins& lane) {
+    return fmt::format("{}, {:.0f} %", name, 100 * lane.busy_s() / end_s);
+  };
+  ChartGrid grid{.title = title.title,
+                 .subtitle = title.subtitle,
+                 .panels = {},
+                 .columns = 1,
+                 .plot_height = 62};
+  for (std::size_t i = 0; i < passes.size(); ++i)
+    grid.panels.push_back(lanes[i].panel(named(fmt::format("kernels {}", passes[i]), lanes[i]), i));
+  grid.panels.push_back(idle.panel(named("no kernel", idle), 5));
+  grid.panels.back().x.has_labels = true;
+  grid.panels.back().x.title = "time";
+  return grid;
+}
+
+ChartGrid memory_figure(const Program& program, const MeasuredKernels& measured,
+                        const TimelineTitle& title) {
+  std::map<std::pair<std::string, std::string>, double> begins;
+  for (const MeasuredKernel& kernel : measured.kernels) {
+    const bool is_backward = kernel.pass.starts_with("backward");
+    begins.try_emplace({kernel.layer, is_backward ? "backward" : kernel.pass}, kernel.begin_s);
+  }
+  Prediction times;
+  times.time_s = measured.end_s();
+  times.steps.resize(program.steps.size());
+  double now_s = 0;
+  for (StepId id = 0; id < program.steps.size(); ++id) {
+    const Step& step = program.steps[id];
+    const std::string layer =
+        step.node == no_node ? "loss" : program.bound->graph->nodes[step.node].name;
+    const bool is_plain = step.pass == Pass::forward || step.pass == Pass::update;
+    const auto begin =
+        begins.find({layer, is_plain ? std::string(name_of(step.pass)) : "backward"});
+    // A step without kernels of its own runs with the one before it.
+    if (begin != begins.end()) now_s = std::max(now_s, begin->second);
+    times.steps[id].start_s = times.steps[id].end_s = now_s;
+  }
+  return memory_figure(program, times, title);
 }
 
 }  // namespace strata

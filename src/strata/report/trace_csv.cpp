@@ -48,6 +48,23 @@ void add_copy_lines(const TraceReport& report, std::string& text) {
   }
 }
 
+/// Of a step whose layers are those of a network, in the order in which they ran.
+void add_network_lines(const TraceReport& report, std::string& text) {
+  if (!report.profile) return;
+  for (const ProfileRow& row : report.profile->rows) {
+    fmt::format_to(std::back_inserter(text), "{},{},{},{},{},{},{:.9g},{},{},{}\n",
+                   csv_cell(report.file), csv_cell(row.layer), row.pass, csv_cell(row.op),
+                   csv_cell(row.block), row.spent.launches, row.spent.time_s, row.spent.flop,
+                   row.spent.in_bytes, row.spent.out_bytes);
+  }
+}
+
+void add_layer_lines(const TraceReport& report, std::string& text) {
+  for (const LayerRow& row : report.tables.by_layer)
+    text += fmt::format("{},{},{},{},{}\n", csv_cell(report.file), csv_cell(row.layer), row.pass,
+                        row.kernel_class, time_cells(row.time));
+}
+
 }  // namespace
 
 std::string to_csv(std::span<const TraceReport> reports, TraceView by) {
@@ -70,11 +87,12 @@ std::string to_csv(std::span<const TraceReport> reports, TraceView by) {
       }
       break;
     case TraceView::layer:
-      text = fmt::format("file,layer,pass,class,{}\n", time_heads);
-      for (const TraceReport& report : reports) {
-        for (const LayerRow& row : report.tables.by_layer)
-          text += fmt::format("{},{},{},{},{}\n", csv_cell(report.file), csv_cell(row.layer),
-                              row.pass, row.kernel_class, time_cells(row.time));
+      if (!reports.empty() && reports.front().network) {
+        text = "file,layer,pass,op,block,launches,time_s,flop,traffic_in_bytes,traffic_out_bytes\n";
+        for (const TraceReport& report : reports) add_network_lines(report, text);
+      } else {
+        text = fmt::format("file,layer,pass,class,{}\n", time_heads);
+        for (const TraceReport& report : reports) add_layer_lines(report, text);
       }
       break;
     case TraceView::api:

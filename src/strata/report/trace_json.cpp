@@ -122,6 +122,35 @@ TraceDocument list_of(const Rows& rows, const ToJson& to_item) {
   return list;
 }
 
+TraceDocument network_json(const TraceNetwork& network) {
+  TraceDocument dims = TraceDocument::object();
+  for (const Dimension& dimension : network.dims) dims[dimension.name] = dimension.value;
+  const LayerMatch& match = network.match;
+  return {{"name", network.name},
+          {"title", network.title},
+          {"dtype", network.dtype},
+          {"mode", network.is_inference ? "inference" : "training"},
+          {"dims", std::move(dims)},
+          {"calls", match.calls},
+          {"calls_by_parameter", match.by_parameter},
+          {"calls_by_name", match.by_name},
+          {"calls_by_order", match.by_order},
+          {"no_order_reason", match.reason},
+          {"kernels", match.kernels},
+          {"kernels_matched", match.matched_kernels},
+          {"kernels_between_calls", match.between_calls},
+          {"time_s", in_seconds(match.time_ns)},
+          {"time_matched_s", in_seconds(match.matched_ns)},
+          {"layers", match.nodes},
+          {"layers_without_kernel", match.nodes_without_kernel},
+          {"unmatched", list_of(match.unmatched, [](const UnmatchedWork& work) {
+             return TraceDocument{{"layer", work.layer},
+                                  {"pass", work.pass},
+                                  {"kernels", work.kernels},
+                                  {"time_s", in_seconds(work.time_ns)}};
+           })}};
+}
+
 TraceDocument process_json(const TraceReport& report) {
   const TraceTables& tables = report.tables;
   const ProcessInfo& process = tables.process;
@@ -155,6 +184,7 @@ TraceDocument process_json(const TraceReport& report) {
           {"calls", list_of(tables.by_api, call_json)},
           {"copies", std::move(copies)},
           {"memory", list_of(tables.memory, memory_row_json)},
+          {"network", report.network ? network_json(*report.network) : TraceDocument()},
           {"findings", list_of(report.findings, finding_json)},
           {"notes", tables.notes}};
 }
@@ -164,6 +194,7 @@ TraceDocument layer_json(const ProfileRow& row, const ProfileColumns& columns) {
       {"layer", row.layer},      {"pass", row.pass},           {"op", row.op},
       {"block", row.block},      {"time_s", row.spent.time_s}, {"launches", row.spent.launches},
       {"steps", row.spent.steps}};
+  if (!row.layer_class.empty()) json["class"] = row.layer_class;
   if (columns.has_flop) {
     json["flop"] = row.spent.flop;
     json["zero_flop_launches"] = row.spent.zero_flop_launches;
@@ -181,6 +212,17 @@ TraceDocument layer_json(const ProfileRow& row, const ProfileColumns& columns) {
   return json;
 }
 
+TraceDocument model_head(const TraceReport& report) {
+  const ProfileSubject& subject = report.profile->subject;
+  TraceDocument head = {
+      {"name", subject.network}, {"title", subject.title}, {"dtype", subject.dtype}};
+  if (!report.network) return head;
+  for (const Dimension& dimension : report.network->dims)
+    if (dimension.name == "batch") head["batch"] = dimension.value;
+  head["mode"] = report.network->is_inference ? "inference" : "training";
+  return head;
+}
+
 }  // namespace
 
 std::string to_json(std::span<const TraceReport> reports, const Provenance& provenance) {
@@ -196,8 +238,7 @@ std::string to_json(std::span<const TraceReport> reports, const Provenance& prov
   text.add("evidence", "measured");
   if (longest != nullptr) {
     const Profile& profile = *longest->profile;
-    text.add("model",
-             {{"name", profile.subject.network}, {"title", profile.subject.title}, {"dtype", ""}});
+    text.add("model", model_head(*longest));
     text.add("machine", {{"name", ""}, {"title", profile.subject.machine_title}});
   }
   text.add_list("processes", reports, process_json);

@@ -2,19 +2,46 @@
 #include "strata/report/trace_report.hpp"
 
 #include "strata/base/printable.hpp"
+#include "strata/capture/model_profile.hpp"
 #include "strata/capture/recording_profile.hpp"
 #include "strata/explain/trace_findings.hpp"
 
+#include <algorithm>
+
 namespace strata {
 
-TraceReport make_trace_report(std::string file, const Recording& recording,
-                              const Machine* machine) {
+namespace {
+
+TraceNetwork trace_network(const BoundGraph& bound, ModelProfile& made) {
+  TraceNetwork network{.name = made.profile.subject.network,
+                       .title = made.profile.subject.title,
+                       .dtype = made.profile.subject.dtype,
+                       .dims = {},
+                       .is_inference = made.is_inference,
+                       .match = std::move(made.match)};
+  for (const Parameter& parameter : bound.graph->symbols.parameters()) {
+    const auto value = bound.binding.find(parameter.name);
+    if (value != bound.binding.end()) network.dims.push_back({parameter.name, value->second});
+  }
+  return network;
+}
+
+}  // namespace
+
+TraceReport make_trace_report(std::string file, const Recording& recording, const Machine* machine,
+                              const BoundGraph* network, const TrainingOptions& options) {
   TraceReport report;
   report.file = std::move(file);
   report.tables = make_trace_tables(recording);
   report.findings = find_in_trace(report.tables, machine);
   if (!recording.kernels.empty()) {
-    report.profile = profile_of(recording);
+    if (network != nullptr) {
+      ModelProfile made = model_profile_of(recording, *network, options);
+      report.network = trace_network(*network, made);
+      report.profile = std::move(made.profile);
+    } else {
+      report.profile = profile_of(recording);
+    }
     if (report.profile->subject.network.empty()) report.profile->subject.network = report.file;
     if (report.profile->subject.title.empty())
       report.profile->subject.title = report.profile->subject.network;
@@ -24,6 +51,23 @@ TraceReport make_trace_report(std::string file, const Recording& recording,
     report.copy_ceilings.push_back(machine == nullptr ? std::nullopt : copy_ceiling(row, *machine));
   }
   return report;
+}
+
+void add_slower_algorithms(TraceReport& report, std::span<const MeasuredAlternative> alternatives) {
+  if (!report.profile) return;
+  std::optional<ProfileFinding> found = find_slower_algorithms(*report.profile, alternatives);
+  if (!found) return;
+  // The profile is of one step, the other findings are of the recording.
+  found->cost_s *= static_cast<double>(std::max<std::size_t>(1, report.tables.steps.count));
+  double whole_s = 0;
+  for (const DeviceRow& device : report.tables.devices)
+    whole_s += 1e-9 * static_cast<double>(device.span_ns);
+  found->cost_share = whole_s > 0 ? found->cost_s / whole_s : 0;
+  const auto place = std::find_if(
+      report.findings.begin(), report.findings.end(), [&](const ProfileFinding& other) {
+        return !kind_of(other.code).is_about_time || other.cost_s < found->cost_s;
+      });
+  report.findings.insert(place, std::move(*found));
 }
 
 }  // namespace strata

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "strata/capture/match_layers.hpp"
 #include "strata/capture/recording.hpp"
 #include "strata/capture/trace_tables.hpp"
 #include "strata/explain/finding.hpp"
+#include "strata/explain/slower_algorithm.hpp"
 #include "strata/machine/machine.hpp"
 #include "strata/profile/profile.hpp"
+#include "strata/report/model_summary.hpp"
 #include "strata/report/provenance.hpp"
 #include "strata/report/text_style.hpp"
 
@@ -19,18 +22,37 @@
 /// What a recording holds, as text, JSON, CSV and a timeline: pure functions of it.
 namespace strata {
 
+/// The network whose layers the profile has, and how its kernels found them.
+struct TraceNetwork {
+  std::string name;
+  std::string title;
+  std::string dtype;
+  std::vector<Dimension> dims;
+  bool is_inference = false;
+  LayerMatch match;
+};
+
 struct TraceReport {
   std::string file;
   TraceTables tables;
   std::vector<ProfileFinding> findings;
   std::optional<Profile> profile;                    ///< nothing: no kernels
+  std::optional<TraceNetwork> network;               ///< nothing: none was given
   std::vector<std::optional<double>> copy_ceilings;  ///< per row of tables.by_copy
   std::string machine;                               ///< whose links those are
 };
 
 /// Adds up a recording and looks for what stands out; with a machine, copies are held against its
-/// links.
-TraceReport make_trace_report(std::string file, const Recording& recording, const Machine* machine);
+/// links, and with a network the profile has its layers.
+TraceReport make_trace_report(std::string file, const Recording& recording, const Machine* machine,
+                              const BoundGraph* network = nullptr,
+                              const TrainingOptions& options = {});
+
+/// Adds the finding that convolutions took longer than others measured, if they did.
+void add_slower_algorithms(TraceReport& report, std::span<const MeasuredAlternative> alternatives);
+
+/// How the kernels of a recording found the layers of the network, in lines for people.
+std::string to_text(const TraceNetwork& network);
 
 enum class TraceView : std::uint8_t { all, kernel, kernel_class, layer, api, copy };
 

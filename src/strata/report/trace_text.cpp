@@ -4,6 +4,7 @@
 #include "strata/capture/recording_profile.hpp"
 #include "strata/report/explain_report.hpp"
 #include "strata/report/table.hpp"
+#include "strata/report/trace_network.hpp"
 #include "strata/report/trace_report.hpp"
 
 #include <fmt/format.h>
@@ -66,6 +67,7 @@ std::string head_text(const TraceReport& report, const TextStyle& style) {
   if (tables.lost_records > 0)
     text += fmt::format("  lost      {} records\n", format_exact(tables.lost_records));
   if (!process.ending.empty()) text += fmt::format("  ended     {}\n", printable(process.ending));
+  if (report.network) text += to_text(*report.network);
   return text + '\n';
 }
 
@@ -240,12 +242,16 @@ std::string tables_text(const TraceReport& report, const TraceTextOptions& optio
   switch (options.by) {
     case TraceView::kernel: return kernels_text(tables, options.top, style);
     case TraceView::kernel_class: return classes_text(tables, options.top, style);
-    case TraceView::layer: return layers_text(tables, options.top, style);
+    case TraceView::layer:
+      return report.network ? network_layers_text(*report.profile, options.top, style)
+                            : layers_text(tables, options.top, style);
     case TraceView::api: return calls_text(tables, options.top, style);
     case TraceView::copy: return copies_text(report, options.top, style);
     case TraceView::all: break;
   }
-  return classes_text(tables, options.top, style) + kernels_text(tables, options.top, style) +
+  return classes_text(tables, options.top, style) +
+         (report.network ? network_layers_text(*report.profile, options.top, style) : "") +
+         kernels_text(tables, options.top, style) +
          calls_text(tables, std::min(a_few, options.top), style) +
          copies_text(report, options.top, style) + memory_text(tables, style);
 }

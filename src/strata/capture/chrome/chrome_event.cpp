@@ -136,6 +136,7 @@ void ChromeEventFiler::add_slice(const ChromeEvent& event) {
   if (std::abs(*event.start_ns) > most_ns || duration > most_ns)
     fail(ErrorKind::input, "'ts' or 'dur' is out of reach");
   const TimeSpan time{*event.start_ns, *event.start_ns + duration};
+  if (category.empty()) add_xla(event, time);
   if (category == "kernel") {
     add_kernel(event, time);
   } else if (category == "gpu_memcpy") {
@@ -237,8 +238,10 @@ void ChromeEventFiler::add_memory(const ChromeEvent& event) {
 
 /// Which process ran the program: the first that is named and is no device.
 void ChromeEventFiler::add_metadata(const ChromeEvent& event) {
+  add_xla_metadata(event);
   if (event.name != "process_name" || !event.pid || !recording_.process.command.empty()) return;
-  constexpr std::int64_t least_pid = 64;  // smaller numbers are devices
+  if (event.id_text.starts_with('/')) return;  // XLA's: "/host:CPU", no program
+  constexpr std::int64_t least_pid = 64;       // smaller numbers are devices
   if (*event.pid < least_pid) return;
   recording_.process.command = event.id_text;
   recording_.process.pid = *event.pid;

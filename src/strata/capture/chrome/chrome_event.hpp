@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,17 +19,22 @@ namespace strata {
 /// 64 bits do not hold them.
 std::optional<std::int64_t> microseconds_as_ns(std::string_view digits);
 
+/// Which of XLA's arguments the details are.
+enum class XlaDetails : std::uint8_t { none, kernel, copy, fill };
+
 struct ChromeEvent {
   std::string name;
   std::string category;
-  std::string id_text;    ///< args: of a metadata event, the name that it gives
-  std::string sync_kind;  ///< args
+  std::string id_text;                 ///< args: of a metadata event, the name that it gives
+  std::string sync_kind;               ///< args
+  std::string hlo_op, tf_op, details;  ///< args of XLA's profiler; details: of kernel, copy, memset
+  XlaDetails details_of = XlaDetails::none;
   char phase = 0;
   std::optional<std::int64_t> start_ns, duration_ns;
   std::optional<std::int64_t> pid, tid;
   // args
   std::optional<std::int64_t> device, stream, correlation, bytes, registers, shared_bytes,
-      graph_node, to_device, sequence, forward_thread, address, total_allocated, device_type;
+      graph_node, to_device, sequence, step, forward_thread, address, total_allocated, device_type;
   std::array<std::uint32_t, 3> grid = {};
   std::array<std::uint32_t, 3> block = {};
   bool is_time_broken = false;  ///< "ts" or "dur" is no time that can be held
@@ -57,9 +63,16 @@ class ChromeEventFiler {
   void add_memory(const ChromeEvent& event);
   void add_metadata(const ChromeEvent& event);
   NameId name_of_event(const ChromeEvent& event);
+  // XLA's profiler (JAX) has no categories: processes are devices, threads are streams.
+  void add_xla(const ChromeEvent& event, TimeSpan time);
+  void add_xla_kernel(const ChromeEvent& event, TimeSpan time, std::uint32_t device,
+                      std::uint32_t stream);
+  void add_xla_metadata(const ChromeEvent& event);
 
   Recording& recording_;
   std::unordered_map<std::uint64_t, std::int64_t> bytes_of_call_;  ///< where calls say, not copies
+  std::unordered_map<std::int64_t, std::uint32_t> xla_devices_;    ///< by process
+  std::map<std::pair<std::int64_t, std::int64_t>, std::uint32_t> xla_streams_;  ///< and thread
   std::int64_t negative_ = 0;
   std::int64_t without_times_ = 0;
 };

@@ -64,6 +64,12 @@ enum class Key : std::uint8_t {
   sequence,
   forward_thread,
   sync_kind,
+  hlo_op,
+  tf_op,
+  kernel_details,
+  copy_details,
+  fill_details,
+  step,
   address,
   total_allocated,
   device_type,
@@ -101,6 +107,13 @@ Key key_named(std::string_view text) {
       {"Sequence number", Key::sequence},
       {"Fwd thread id", Key::forward_thread},
       {"cuda_sync_kind", Key::sync_kind},
+      {"correlation_id", Key::correlation},
+      {"hlo_op", Key::hlo_op},
+      {"tf_op", Key::tf_op},
+      {"kernel_details", Key::kernel_details},
+      {"memcpy_details", Key::copy_details},
+      {"memset_details", Key::fill_details},
+      {"step_num", Key::step},
       {"Addr", Key::address},
       {"Total Allocated", Key::total_allocated},
       {"Device Type", Key::device_type},
@@ -261,11 +274,22 @@ class TraceReader {
       case Key::sequence: event_.sequence = value.whole(); break;
       case Key::forward_thread: event_.forward_thread = value.whole(); break;
       case Key::sync_kind: event_.sync_kind = value.text; break;
+      case Key::hlo_op: event_.hlo_op = value.text; break;
+      case Key::tf_op: event_.tf_op = value.text; break;
+      case Key::kernel_details: add_details(value, XlaDetails::kernel); break;
+      case Key::copy_details: add_details(value, XlaDetails::copy); break;
+      case Key::fill_details: add_details(value, XlaDetails::fill); break;
+      case Key::step: event_.step = value.whole(); break;
       case Key::address: event_.address = value.whole(); break;
       case Key::total_allocated: event_.total_allocated = value.whole(); break;
       case Key::device_type: event_.device_type = value.whole(); break;
       default: break;
     }
+  }
+
+  void add_details(const Scalar& value, XlaDetails of) {
+    event_.details = value.text;
+    event_.details_of = of;
   }
 
   void extent(const Scalar& value) {

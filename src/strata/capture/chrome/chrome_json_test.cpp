@@ -4,6 +4,7 @@
 #include "strata/base/error.hpp"
 #include "strata/capture/chrome/chrome_event.hpp"
 #include "strata/capture/chrome/json_stream.hpp"
+#include "strata/capture/work_places.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -23,6 +24,57 @@ std::string refusal(std::string_view text) {
     return error.what();
   }
   return "accepted";
+}
+
+/// As jax.profiler writes it: no categories, devices are processes and streams are threads; derived
+/// lines ("XLA Ops") lie beside the streams and repeat what is on them.
+TEST(ChromeJson, traces_of_jax_are_read) {
+  const Recording recording =
+      read_text(R"json({"displayTimeUnit":"ns","metadata":{"highres-ticks":true},
+    "traceEvents":[
+    {"ph":"M","pid":1,"name":"process_name","args":{"name":"/device:GPU:0"}},
+    {"ph":"M","pid":1,"tid":13,"name":"thread_name","args":{"name":"Stream #13(Compute)"}},
+    {"ph":"M","pid":1,"tid":14,"name":"thread_name","args":{"name":"Stream #14(MemcpyH2D)"}},
+    {"ph":"M","pid":1,"tid":99,"name":"thread_name","args":{"name":"XLA Ops"}},
+    {"ph":"M","pid":701,"name":"process_name","args":{"name":"/host:CPU"}},
+    {"ph":"X","pid":1,"tid":13,"ts":100.5,"dur":2.25,"name":"gemm_fusion_dot_2",
+     "args":{"context_id":"$$1","correlation_id":"17","hlo_module":"jit_step","hlo_op":"gemm_fusion_dot.2",
+             "kernel_details":"regs:40 static_shared:512 dynamic_shared:1024 grid:4,2,1 block:128,1,1 occ_pct:50",
+             "name":"jit(step)/transpose(jvp(Dense_0))/dot_general","tf_op":"XlaModule:"}},
+    {"ph":"X","pid":1,"tid":13,"ts":103,"dur":1,"name":"loop_add_fusion",
+     "args":{"hlo_op":"loop_add_fusion","correlation_id":"18"}},
+    {"ph":"X","pid":1,"tid":14,"ts":90,"dur":4,"name":"MemcpyH2D",
+     "args":{"correlation_id":"16","memcpy_details":"kind_src:pageable kind_dst:device size:4096 dest:0 async:1"}},
+    {"ph":"X","pid":1,"tid":99,"ts":100.5,"dur":2.25,"name":"gemm_fusion_dot.2","args":{"hlo_op":"gemm_fusion_dot.2"}},
+    {"ph":"X","pid":701,"tid":3,"ts":95,"dur":2,"name":"cuLaunchKernelEx","args":{"correlation_id":"17"}},
+    {"ph":"X","pid":701,"tid":3,"ts":80,"dur":40,"name":"train","args":{"step_num":"7"}},
+    {"ph":"X","pid":701,"tid":3,"ts":81,"dur":30,"name":"$train.py:12 step","args":{}},
+    {}]})json");
+  EXPECT_EQ(recording.process.source_format, "XLA profiler JSON");
+  EXPECT_EQ(recording.process.command, "");
+  ASSERT_EQ(recording.kernels.size(), 2U);
+  const KernelRecord& kernel = recording.kernels[0];
+  EXPECT_EQ(kernel.time, (TimeSpan{100500, 102750}));
+  EXPECT_EQ(kernel.device, 0U);
+  EXPECT_EQ(kernel.stream, 13U);
+  EXPECT_EQ(kernel.correlation, 17U);
+  EXPECT_EQ(kernel.registers, 40U);
+  EXPECT_EQ(kernel.static_shared_bytes, 512U);
+  EXPECT_EQ(kernel.dynamic_shared_bytes, 1024U);
+  EXPECT_EQ(kernel.grid, (std::array<std::uint32_t, 3>{4, 2, 1}));
+  EXPECT_EQ(kernel.block, (std::array<std::uint32_t, 3>{128, 1, 1}));
+  EXPECT_EQ(recording.kernels[1].registers, unknown_count);
+  ASSERT_EQ(recording.copies.size(), 1U);
+  EXPECT_EQ(recording.copies[0].bytes, 4096);
+  EXPECT_EQ(recording.copies[0].kind, CopyKind::host_to_device);
+  EXPECT_EQ(recording.copies[0].source, MemoryPlace::pageable);
+  ASSERT_EQ(recording.calls.size(), 1U);
+  ASSERT_EQ(recording.ranges.size(), 1U);
+  EXPECT_EQ(recording.names.text(recording.ranges[0].name), "step 7");
+  const WorkPlaces places = places_of_kernels(recording, LaunchCalls(recording));
+  EXPECT_EQ(places.layers.text(places.of_kernel[0].layer), "Dense_0");
+  EXPECT_EQ(places.of_kernel[0].pass, WorkPass::backward);
+  EXPECT_EQ(places.layers.text(places.of_kernel[1].layer), "loop_add_fusion");
 }
 
 TEST(ChromeJson, an_event_of_each_kind_becomes_its_row) {

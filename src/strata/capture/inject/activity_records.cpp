@@ -28,6 +28,48 @@ const char* overhead_name(CUpti_ActivityOverheadKind kind) {
   }
 }
 
+/// What records of work on a device have in common, by the same names on both sides.
+template <class Out, class Record>
+void fill_times(const Record& record, Out& out) {
+  out.start_ns = record.start;
+  out.end_ns = record.end;
+  if constexpr (requires {
+                  record.correlationId;
+                  out.correlation;
+                })
+    out.correlation = record.correlationId;
+  if constexpr (requires {
+                  record.bytes;
+                  out.bytes;
+                })
+    out.bytes = record.bytes;
+  if constexpr (requires {
+                  record.graphNodeId;
+                  out.graph_node;
+                })
+    out.graph_node = record.graphNodeId;
+  if constexpr (requires {
+                  record.deviceId;
+                  out.device;
+                })
+    out.device = record.deviceId;
+  if constexpr (requires {
+                  record.contextId;
+                  out.context;
+                })
+    out.context = record.contextId;
+  if constexpr (requires {
+                  record.streamId;
+                  out.stream;
+                })
+    out.stream = record.streamId;
+}
+
+template <class Record>
+std::uint32_t kinds_of_copy(const Record& copy) {
+  return copy.copyKind | std::uint32_t{copy.srcKind} << 8 | std::uint32_t{copy.dstKind} << 16;
+}
+
 std::uint32_t thread_of(CUpti_ActivityObjectKind kind, const CUpti_ActivityObjectKindId& id) {
   return kind == CUPTI_ACTIVITY_OBJECT_THREAD ? id.pt.threadId : 0;
 }
@@ -76,13 +118,7 @@ void ActivityRecords::add_kernel(const CUpti_ActivityKernel10& kernel) {
   if (!is_timed(kernel.start, kernel.end)) return;
   LogKernel out;
   out.head = log_head<LogKernel>(LogKind::kernel, log_.name_id(or_empty(kernel.name)));
-  out.start_ns = kernel.start;
-  out.end_ns = kernel.end;
-  out.graph_node = kernel.graphNodeId;
-  out.correlation = kernel.correlationId;
-  out.device = kernel.deviceId;
-  out.context = kernel.contextId;
-  out.stream = kernel.streamId;
+  fill_times(kernel, out);
   out.grid = {static_cast<std::uint32_t>(kernel.gridX), static_cast<std::uint32_t>(kernel.gridY),
               static_cast<std::uint32_t>(kernel.gridZ)};
   out.block = {static_cast<std::uint32_t>(kernel.blockX), static_cast<std::uint32_t>(kernel.blockY),
@@ -101,30 +137,17 @@ void ActivityRecords::add_kernel(const CUpti_ActivityKernel10& kernel) {
 void ActivityRecords::add_copy(const CUpti_ActivityMemcpy6& copy) {
   if (!is_timed(copy.start, copy.end)) return;
   LogCopy out;
-  out.head = log_head<LogCopy>(LogKind::copy, copy.copyKind | std::uint32_t{copy.srcKind} << 8 |
-                                                  std::uint32_t{copy.dstKind} << 16);
-  out.start_ns = copy.start;
-  out.end_ns = copy.end;
-  out.bytes = copy.bytes;
-  out.graph_node = copy.graphNodeId;
-  out.correlation = copy.correlationId;
-  out.device = copy.deviceId;
-  out.stream = copy.streamId;
+  out.head = log_head<LogCopy>(LogKind::copy, kinds_of_copy(copy));
+  fill_times(copy, out);
   log_.append(out);
 }
 
 void ActivityRecords::add_peer_copy(const CUpti_ActivityMemcpyPtoP4& copy) {
   if (!is_timed(copy.start, copy.end)) return;
   LogCopy out;
-  out.head = log_head<LogCopy>(LogKind::copy, copy.copyKind | std::uint32_t{copy.srcKind} << 8 |
-                                                  std::uint32_t{copy.dstKind} << 16);
-  out.start_ns = copy.start;
-  out.end_ns = copy.end;
-  out.bytes = copy.bytes;
-  out.graph_node = copy.graphNodeId;
-  out.correlation = copy.correlationId;
+  out.head = log_head<LogCopy>(LogKind::copy, kinds_of_copy(copy));
+  fill_times(copy, out);
   out.device = copy.srcDeviceId;
-  out.stream = copy.streamId;
   out.peer_device = copy.dstDeviceId;
   log_.append(out);
 }
@@ -133,13 +156,7 @@ void ActivityRecords::add_fill(const CUpti_ActivityMemset4& fill) {
   if (!is_timed(fill.start, fill.end)) return;
   LogFill out;
   out.head = log_head<LogFill>(LogKind::fill, fill.memoryKind);
-  out.start_ns = fill.start;
-  out.end_ns = fill.end;
-  out.bytes = fill.bytes;
-  out.graph_node = fill.graphNodeId;
-  out.correlation = fill.correlationId;
-  out.device = fill.deviceId;
-  out.stream = fill.streamId;
+  fill_times(fill, out);
   log_.append(out);
 }
 
@@ -164,9 +181,7 @@ void ActivityRecords::add_call(const CUpti_ActivityAPI& call, bool is_runtime) {
   LogCall out;
   out.head = log_head<LogCall>(is_runtime ? LogKind::runtime : LogKind::driver,
                                log_.name_id(or_empty(name)));
-  out.start_ns = call.start;
-  out.end_ns = call.end;
-  out.correlation = call.correlationId;
+  fill_times(call, out);
   out.thread = call.threadId;
   log_.append(out);
 }
@@ -175,11 +190,7 @@ void ActivityRecords::add_sync(const CUpti_ActivitySynchronization2& sync) {
   if (!is_timed(sync.start, sync.end)) return;
   LogSync out;
   out.head = log_head<LogSync>(LogKind::sync, static_cast<std::uint32_t>(sync.type));
-  out.start_ns = sync.start;
-  out.end_ns = sync.end;
-  out.correlation = sync.correlationId;
-  out.context = sync.contextId;
-  out.stream = sync.streamId;
+  fill_times(sync, out);
   out.event = sync.cudaEventId;
   log_.append(out);
 }
@@ -204,8 +215,7 @@ void ActivityRecords::add_overhead(const CUpti_ActivityOverhead3& overhead) {
   LogOverhead out;
   out.head =
       log_head<LogOverhead>(LogKind::overhead, log_.name_id(overhead_name(overhead.overheadKind)));
-  out.start_ns = overhead.start;
-  out.end_ns = overhead.end;
+  fill_times(overhead, out);
   out.thread = thread_of(overhead.objectKind, overhead.objectId);
   log_.append(out);
 }

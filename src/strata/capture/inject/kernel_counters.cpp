@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/capture/inject/kernel_counters.cuh"
 
+#include "strata/gpu/cupti/launch_calls.cuh"
+
 #include <dlfcn.h>
 
 #include <array>
@@ -8,13 +10,6 @@
 namespace strata::inject {
 namespace {
 
-constexpr std::array<CUpti_CallbackId, 6> launch_calls = {
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz,
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx,
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz,
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel,
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz};
 constexpr std::array<CUpti_CallbackId, 2> graph_calls = {
     CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz};
 constexpr std::array<CUpti_CallbackId, 6> capture_begins = {
@@ -60,7 +55,8 @@ std::string unless_done(const char* call, CUptiResult status) {
 
 std::span<const CUpti_CallbackId> KernelCounters::watched_calls() {
   static const std::vector<CUpti_CallbackId>* const all = [] {
-    auto* calls = new std::vector<CUpti_CallbackId>(launch_calls.begin(), launch_calls.end());
+    auto* calls =
+        new std::vector<CUpti_CallbackId>(cupti::launch_calls.begin(), cupti::launch_calls.end());
     calls->insert(calls->end(), graph_calls.begin(), graph_calls.end());
     calls->insert(calls->end(), capture_begins.begin(), capture_begins.end());
     calls->insert(calls->end(), capture_ends.begin(), capture_ends.end());
@@ -79,7 +75,7 @@ void KernelCounters::see_call(CUpti_CallbackId call, const CUpti_CallbackData& d
   const std::lock_guard lock(mutex_);
   if (has_failed_) return;
   const bool begins = data.callbackSite == CUPTI_API_ENTER;
-  if (is_one_of(launch_calls, call)) {
+  if (is_one_of(cupti::launch_calls, call)) {
     if (begins && graphs_in_work_ == 0) see_launch(data, is_wanted);
     return;
   }

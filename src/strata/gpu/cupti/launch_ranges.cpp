@@ -3,6 +3,7 @@
 
 #include "strata/base/error.hpp"
 #include "strata/gpu/cupti/kernel_name.cuh"
+#include "strata/gpu/cupti/launch_calls.cuh"
 
 #include <cuda.h>
 #include <dlfcn.h>
@@ -13,15 +14,6 @@
 
 namespace strata::cupti {
 namespace {
-
-// By the driver's interface: the run-time's launches pass through it.
-constexpr std::array<CUpti_CallbackId, 6> launch_calls = {
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz,
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx,
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz,
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel,
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz};
 
 void wait_for_context() {
   void* const driver = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/capture/cupti_numbers.hpp"
+
+namespace strata {
+
+CopyKind copy_kind_of_cupti(std::int64_t number) {
+  switch (number) {
+    case 1:
+    case 3: return CopyKind::host_to_device;  // 3: into an array
+    case 2:
+    case 4: return CopyKind::device_to_host;
+    case 5:
+    case 6:
+    case 7:
+    case 8: return CopyKind::device_to_device;
+    case 9: return CopyKind::host_to_host;
+    case 10: return CopyKind::peer_to_peer;
+    default: return CopyKind::unknown;
+  }
+}
+
+MemoryPlace memory_place_of_cupti(std::int64_t number) {
+  switch (number) {
+    case 1: return MemoryPlace::pageable;
+    case 2: return MemoryPlace::pinned;
+    case 3:
+    case 6: return MemoryPlace::device;  // 6: a variable of a module
+    case 4: return MemoryPlace::array;
+    case 5:
+    case 7: return MemoryPlace::managed;  // 7: a variable
+    default: return MemoryPlace::unknown;
+  }
+}
+
+SyncKind sync_kind_of_cupti(std::int64_t number) {
+  switch (number) {
+    case 1: return SyncKind::event;
+    case 2: return SyncKind::stream_waits_event;
+    case 3: return SyncKind::stream;
+    case 4: return SyncKind::context;
+    default: return SyncKind::unknown;
+  }
+}
+
+}  // namespace strata

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/profile/side_by_side.hpp"
+
+#include "strata/base/error.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace strata {
+namespace {
+
+void add_spent_to(std::optional<Spent>& sum, const Spent& more) {
+  if (!sum) sum.emplace();
+  *sum += more;
+}
+
+}  // namespace
+
+double SideRow::spread_s() const {
+  double least = 0;
+  double most = 0;
+  for (std::size_t i = 0; i < spent.size(); ++i) {
+    const double time_s = spent[i] ? spent[i]->time_s : 0;
+    least = i == 0 ? time_s : std::min(least, time_s);
+    most = std::max(most, time_s);
+  }
+  return most - least;
+}
+
+SideBySide side_by_side(std::span<const Profile> profiles) {
+  SideBySide all;
+  std::set<std::string> coarse;  // layers whose gradients somebody does not tell apart
+  for (std::size_t i = 0; i < profiles.size(); ++i) {
+    const Profile& profile = profiles[i];
+    if (!profile.columns.has_time)
+      fail(ErrorKind::input, "profile {} has no times ('time_s'), so there is nothing to compare",
+           i + 1);
+    all.labels.push_back({profile.subject, profile.evidence});
+    all.totals.push_back(total_of(profile));
+    for (const ProfileRow& row : profile.rows)
+      if (row.pass == "backward") coarse.insert(row.layer);
+  }
+  std::map<std::pair<std::string, std::string>, std::size_t> index;
+  for (std::size_t i = 0; i < profiles.size(); ++i) {
+    for (const ProfileRow& row : profiles[i].rows) {
+      const bool is_part = row.pass == "backward_input" || row.pass == "backward_weight";
+      const std::string pass = is_part && coarse.contains(row.layer) ? "backward" : row.pass;
+      const auto [place, is_new] = index.try_emplace({row.layer, pass}, all.rows.size());
+      if (is_new)
+        all.rows.push_back({row.layer, pass, row.op, row.block,
+                            std::vector<std::optional<Spent>>(profiles.size())});
+      SideRow& joined = all.rows[place->second];
+      // A sum of gradients is work of its own, but not what the layer is.
+      if (joined.op == "gradient_sum" && row.op != "gradient_sum") joined.op = row.op;
+      add_spent_to(joined.spent[i], row.spent);
+    }
+  }
+  return all;
+}
+
+std::vector<SideRow> grouped(const SideBySide& all, std::string SideRow::*key) {
+  std::vector<SideRow> groups;
+  std::map<std::string, std::size_t> index;
+  for (const SideRow& row : all.rows) {
+    const auto [place, is_new] = index.try_emplace(row.*key, groups.size());
+    if (is_new)
+      groups.push_back({row.*key, "", "", "", std::vector<std::optional<Spent>>(row.spent.size())});
+    for (std::size_t i = 0; i < row.spent.size(); ++i)
+      if (row.spent[i]) add_spent_to(groups[place->second].spent[i], *row.spent[i]);
+  }
+  return groups;
+}
+
+}  // namespace strata

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/profile/compare.hpp"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+/// Any number of profiles side by side: predicted, measured and captured.
+namespace strata {
+
+/// A layer and pass, or a group of them, in each of the profiles; nothing where one lacks it.
+struct SideRow {
+  std::string layer;  ///< of a group: what its rows have in common
+  std::string pass;
+  std::string op;
+  std::string block;
+  std::vector<std::optional<Spent>> spent;  ///< one per profile
+
+  /// Between the longest and the shortest; what a profile lacks takes none.
+  double spread_s() const;
+};
+
+struct SideBySide {
+  std::vector<ProfileLabel> labels;  ///< one per profile, as the totals
+  std::vector<Spent> totals;
+  std::vector<SideRow> rows;  ///< in the order of the first, then what only later ones have
+};
+
+/// Joined as `compare_profiles` joins two: by layer and pass, gradients in one where somebody does
+/// not tell them apart. Errors (input) when one of them has no times.
+SideBySide side_by_side(std::span<const Profile> profiles);
+
+/// Groups in the order in which they first appear.
+std::vector<SideRow> grouped(const SideBySide& all, std::string SideRow::*key);
+
+}  // namespace strata

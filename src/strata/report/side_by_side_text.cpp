@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/base/printable.hpp"
+#include "strata/base/units.hpp"
+#include "strata/report/comparison_report.hpp"
+#include "strata/report/csv_cell.hpp"
+#include "strata/report/table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace strata {
+namespace {
+
+double seconds_in(const std::optional<Spent>& spent) { return spent ? spent->time_s : 0; }
+
+/// Times, and behind all but the first how they compare with it.
+std::vector<std::string> side_cells(const SideRow& row) {
+  std::vector<std::string> cells = {printable(row.layer), row.pass};
+  for (std::size_t i = 0; i < row.spent.size(); ++i) {
+    cells.push_back(row.spent[i] ? format_time(row.spent[i]->time_s) : "–");
+    if (i == 0) continue;
+    const double first_s = seconds_in(row.spent[0]);
+    const double ratio = first_s > 0 ? seconds_in(row.spent[i]) / first_s : 0;
+    cells.push_back(!row.spent[i] || first_s <= 0 ? ""
+                    : ratio >= 100                ? fmt::format("{:.0f}", ratio)
+                                                  : fmt::format("{:.2f}", ratio));
+  }
+  return cells;
+}
+
+std::string side_table(const std::vector<SideRow>& rows, const std::vector<std::string>& names,
+                       std::string title, const SideRow* total, const TextStyle& style) {
+  const bool has_passes =
+      std::any_of(rows.begin(), rows.end(), [](const SideRow& row) { return !row.pass.empty(); });
+  std::vector<Column> columns = {
+      {.title = std::move(title), .least_width = 16, .omit = Omit::beginning},
+      {.title = "", .is_shown = has_passes}};
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    columns.push_back({.title = printable(names[i]), .align = Align::right});
+    if (i > 0) columns.push_back({.title = "ratio", .align = Align::right, .leaves = 1});
+  }
+  Table table(std::move(columns));
+  for (const SideRow& row : rows) table.add_row(side_cells(row));
+  if (total != nullptr) table.add_total(side_cells(*total));
+  return table.to_text(style);
+}
+
+void widest_first(std::vector<SideRow>& rows) {
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const SideRow& a, const SideRow& b) { return a.spread_s() > b.spread_s(); });
+}
+
+std::string label_text(const std::string& name, const ProfileLabel& label) {
+  const ProfileSubject& subject = label.subject;
+  std::string text = fmt::format("{}: {}", printable(name),
+                                 subject.title.empty() ? "a network" : printable(subject.title));
+  if (!subject.dtype.empty()) text += ", " + printable(subject.dtype);
+  text += fmt::format(", {}", name_of(label.evidence));
+  if (!subject.machine_title.empty())
+    text += fmt::format(" on {}", printable(subject.machine_title));
+  return text + '\n';
+}
+
+}  // namespace
+
+std::string to_text(const SideBySide& all, const std::vector<std::string>& names,
+                    const CompareView& view, const TextStyle& style) {
+  std::string heads;
+  for (std::size_t i = 0; i < all.labels.size(); ++i) heads += label_text(names[i], all.labels[i]);
+  std::string text = bold(heads, style) + '\n';
+  SideRow total{.layer = "iteration", .pass = "", .op = "", .block = "", .spent = {}};
+  for (const Spent& one : all.totals) total.spent.emplace_back(one);
+  std::vector<SideRow> rows = all.rows;
+  if (view.by != CompareBy::layer) {
+    std::string SideRow::*const key = view.by == CompareBy::type    ? &SideRow::op
+                                      : view.by == CompareBy::block ? &SideRow::block
+                                                                    : &SideRow::pass;
+    rows = grouped(all, key);
+    if (view.by == CompareBy::type) widest_first(rows);
+  }
+  text += side_table(rows, names, "", &total, style) + '\n';
+  if (view.layers > 0 && view.by != CompareBy::layer) {
+    std::vector<SideRow> widest = all.rows;
+    widest_first(widest);
+    widest.resize(std::min(widest.size(), view.layers));
+    text += side_table(widest, names, "largest differences", nullptr, style) + '\n';
+  }
+  text +=
+      dim(fmt::format("more: --layers N  --by {}  --csv FILE  --html FILE\n",
+                      view.by == CompareBy::type ? "block|pass|layer" : "type|block|pass|layer"),
+          style);
+  return style.has_unicode ? text : to_ascii(text);
+}
+
+std::string to_csv(const SideBySide& all, const std::vector<std::string>& names) {
+  std::string text = "layer,pass,op,block";
+  for (const std::string& name : names) text += "," + csv_cell(name + " time_s");
+  text += '\n';
+  for (const SideRow& row : all.rows) {
+    text += fmt::format("{},{},{},{}", csv_cell(row.layer), csv_cell(row.pass), csv_cell(row.op),
+                        csv_cell(row.block));
+    for (const std::optional<Spent>& spent : row.spent)
+      text += spent ? fmt::format(",{}", spent->time_s) : ",";
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace strata
