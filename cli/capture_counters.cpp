@@ -49,6 +49,12 @@ std::size_t kernels_in(const std::vector<Recording>& recordings) {
   return kernels;
 }
 
+std::string times_in_words(std::size_t count) {
+  if (count == 1) return "once";
+  if (count == 2) return "twice";
+  return fmt::format("{} times", count);
+}
+
 /// Seconds of counting in one run: a launch that is replayed takes 25 ms in one pass and 20 ms in
 /// each further one (measured on an H200, docs/capture.md).
 double counting_seconds(std::size_t kernels, int passes) {
@@ -129,9 +135,10 @@ void count_kernels(const Request& request, const CapturedProgram& program,
     seconds += counting_seconds(kernels, session_passes);
   }
   say_of_counters(
-      fmt::format("{} on {}: the program runs {} more times, each of its {} kernels {} "
-                  "times in all; that takes at least {:.0f} s more",
-                  plan.preset, chip, plan.sessions.size(), kernels, passes, std::ceil(seconds)));
+      fmt::format("{} on {}: the program runs {} more, each of its {} kernels {} in all; that "
+                  "takes at least {:.0f} s more",
+                  plan.preset, chip, times_in_words(plan.sessions.size()), kernels,
+                  times_in_words(static_cast<std::size_t>(passes)), std::ceil(seconds)));
   for (const AbsentColumn& column : plan.absent)
     say_of_counters(fmt::format("no {}: {}", column.key, column.reason));
   for (std::size_t i = 0; i < plan.sessions.size(); ++i) {
