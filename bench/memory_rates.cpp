@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+// What layers that memory limits reach of the machine's own bandwidth, by the kernels that
+// `strata measure --device cpu` runs:
+//
+//   strata_memory_rates [core|all] [rounds] [name]
+//
+// core: one core, by the CPU time of the process, which a busy machine disturbs less; all: every
+// core, by the clock on the wall. Each figure is the best of `rounds` runs of one pass, and every
+// run stands beside runs of the machine's read, copy, triad and write walks, so that what else the
+// machine does touches all alike. name: only the layers whose name has it in it.
+//
+// Bytes are those of the cost sheet: what must move. A store that fetches its line first, or a
+// tensor that is read twice, counts against the layer. "of best" is beside the fastest walk, "of
+// its mix" beside the walk that reads and writes in the most similar proportion.
+#include "strata/cost/cost.hpp"
+#include "strata/graph/builder.hpp"
+#include "strata/measure/cpu/ceilings/kernels.hpp"
+#include "strata/measure/cpu/convolution/threads.hpp"
+#include "strata/measure/training/device.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace strata;
+
+/// A layer on its own; inputs that are whole numbers are below `below`.
+struct Layer {
+  std::string name;
+  Operator op;
+  std::vector<Shape> inputs;
+  std::int64_t below = 0;  ///< > 0: input `whole` holds whole numbers
+  std::size_t whole = 0;
+};
+
+std::vector<Layer> unary_layers() {
+  std::vector<Layer> layers;
+  for (const auto& [name, kind] :
+       {std::pair{"relu", UnaryKind::relu}, {"leaky relu", UnaryKind::leaky_relu},
+        {"elu", UnaryKind::elu}, {"gelu", UnaryKind::gelu}, {"gelu (tanh)", UnaryKind::gelu_tanh},
+        {"silu", UnaryKind::silu}, {"sigmoid", UnaryKind::sigmoid}, {"tanh", UnaryKind::tanh},
+        {"mish", UnaryKind::mish}, {"hard swish", UnaryKind::hard_swish},
+        {"exp", UnaryKind::exponential}, {"square", UnaryKind::square},
+        {"prelu", UnaryKind::prelu}}) {
+    layers.push_back({name, Unary{kind}, {{64, 256, 64, 64}}});
+  }
+  return layers;
+}
+
+// Tensors of 256 MiB in fp32, beyond the caches of most machines; less where there are several.
+std::vector<Layer> all_layers() {
+  const Shape image = {64, 256, 64, 64}, half_image = {32, 256, 64, 64};
+  const Shape rows = {16384, 4096}, half_rows = {8192, 4096}, text = {32, 2048, 1024};
+  const auto pool = [](PoolKind kind, std::int64_t k, std::int64_t s, std::int64_t p) {
+    return Pool{.kind = kind, .kernel = {k, k}, .stride = {s, s}, .pad_begin = {p, p},
+                .pad_end = {p, p}};
+  };
+  const auto elementwise = [](ElementwiseKind kind) { return Elementwise{kind}; };
+  std::vector<Layer> layers = unary_layers();
+  const std::vector<Layer> more = {
+      {"add", elementwise(ElementwiseKind::add), {half_image, half_image}},
+      {"multiply", elementwise(ElementwiseKind::multiply), {half_image, half_image}},
+      {"add a row", elementwise(ElementwiseKind::add), {rows, {4096}}},
+      {"multiply by a row", elementwise(ElementwiseKind::multiply), {rows, {4096}}},
+      {"multiply by channel", elementwise(ElementwiseKind::multiply), {image, {64, 256, 1, 1}}},
+      {"multiply by column", elementwise(ElementwiseKind::multiply), {rows, {16384, 1}}},
+      {"dropout", Dropout{0.3}, {image}},
+      {"softmax", Softmax{}, {rows}},
+      {"softmax, rows of 128", Softmax{}, {{524288, 128}}},
+      {"softmax, 32000 classes", Softmax{}, {{2048, 32000}}},
+      {"log softmax", Softmax{.log = true}, {rows}},
+      {"softmax over channels", Softmax{.axis = 1}, {image}},
+      {"cross entropy", SoftmaxCrossEntropy{}, {half_rows, {8192}}, 4096, 1},
+      {"squared error", SquaredError{}, {rows, rows}},
+      {"batch norm", BatchNorm{}, {image}},
+      {"batch norm of rows", BatchNorm{}, {rows}},
+      {"layer norm", LayerNorm{}, {rows}},
+      {"layer norm, 768", LayerNorm{}, {{87381, 768}}},
+      {"rms norm", RmsNorm{}, {rows}},
+      {"group norm", GroupNorm{.groups = 32}, {image}},
+      {"instance norm", GroupNorm{}, {image}},
+      {"local response norm", LocalResponseNorm{}, {{64, 96, 55, 55}}},
+      {"max pool 3x3 /2", pool(PoolKind::maximum, 3, 2, 1), {{64, 64, 112, 112}}},
+      {"max pool 2x2 /2", pool(PoolKind::maximum, 2, 2, 0), {{16, 64, 224, 224}}},
+      {"max pool 3x3 /1", pool(PoolKind::maximum, 3, 1, 1), {{64, 480, 28, 28}}},
+      {"average pool 2x2 /2", pool(PoolKind::average, 2, 2, 0), {{64, 256, 56, 56}}},
+      {"average pool 3x3 /1", pool(PoolKind::average, 3, 1, 1), {{64, 192, 35, 35}}},
+      {"global average pool", AdaptivePool{}, {{512, 2048, 7, 7}}},
+      {"global average pool 64", AdaptivePool{}, {image}},
+      {"sum of columns", Reduce{.kind = ReduceKind::sum, .axes = {0}}, {rows}},
+      {"mean of rows", Reduce{.kind = ReduceKind::mean, .axes = {1}}, {rows}},
+      {"mean of all", Reduce{.kind = ReduceKind::mean}, {rows}},
+      {"max of rows", Reduce{.kind = ReduceKind::maximum, .axes = {1}}, {rows}},
+      {"transpose", Transpose{}, {{8192, 8192}}},
+      {"transpose of batches", Transpose{.permutation = {0, 2, 1}}, {{64, 1024, 1000}}},
+      {"heads forward", Transpose{.permutation = {0, 2, 1, 3}}, {{32, 2048, 16, 64}}},
+      {"channels last", Transpose{.permutation = {0, 2, 3, 1}}, {image}},
+      {"concat", Concat{}, {half_image, half_image}},
+      {"split", Split{.parts = 2}, {image}},
+      {"slice", Slice{.axes = {1}, .begin = {Dim(64)}, .end = {Dim(192)}}, {image}},
+      {"pad", Pad{.begin = {0, 0, 1, 1}, .end = {0, 0, 1, 1}}, {image}},
+      {"expand", Expand{.shape = {64, 256, 64, 64}}, {{64, 256, 1, 1}}},
+      {"channel shuffle", ChannelShuffle{.groups = 4}, {image}},
+      {"space to depth", SpaceToDepth{}, {image}},
+      {"resize nearest x2", Resize{.scale = {2, 2}}, {{16, 256, 64, 64}}},
+      {"resize linear x2", Resize{.kind = ResizeKind::linear, .scale = {2, 2}},
+       {{16, 256, 64, 64}}},
+      {"embedding", Embedding{.vocabulary = 32768, .width = 1024}, {{64, 1024}}, 32768, 0},
+      {"rotary embedding", RotaryEmbedding{.heads = 16}, {text}},
+      {"yolo", Yolo{}, {{64, 255, 64, 64}}}};
+  layers.insert(layers.end(), more.begin(), more.end());
+  return layers;
+}
+
+clockid_t bench_clock = CLOCK_MONOTONIC;
+
+double now() {
+  timespec time{};
+  ::clock_gettime(bench_clock, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+struct Traffic {
+  double read = 0, written = 0;
+  double bytes() const { return read + written; }
+};
+
+/// Of passes that run as one: what several of them touch moves once.
+Traffic traffic_of(std::initializer_list<const PassCost*> passes) {
+  Traffic traffic;
+  std::set<std::tuple<Operand, AccessMode, std::uint32_t>> seen;
+  for (const PassCost* pass : passes) {
+    for (const Access& access : pass->accesses) {
+      if (access.mode == AccessMode::alias) continue;
+      if (!seen.insert({access.operand, access.mode, access.index}).second) continue;
+      (access.mode == AccessMode::read ? traffic.read : traffic.written) +=
+          static_cast<double>(access.bytes);
+    }
+  }
+  return traffic;
+}
+
+/// Memory that one layer after the other works on. What is given is never written, so that it stays
+/// random numbers; what is computed goes elsewhere.
+class Room {
+ public:
+  explicit Room(TrainingDevice& device)
+      : given_(device.allocate(bytes_each)), made_(device.allocate(bytes_each)) {
+    std::mt19937 random(1);
+    std::normal_distribution<float> normal;
+    auto* const numbers = static_cast<float*>(given_.get());
+    for (std::int64_t i = 0; i < bytes_each / 4; ++i) {
+      numbers[i] = i < 65521 ? normal(random) : numbers[i - 65521];
+    }
+    std::fill_n(static_cast<char*>(made_.get()), bytes_each, '\0');
+  }
+  void begin() { used_given_ = used_made_ = 0; }
+  void* given(std::int64_t bytes) { return take(given_, used_given_, bytes); }
+  void* made(std::int64_t bytes) { return take(made_, used_made_, bytes); }
+
+ private:
+  static constexpr std::int64_t bytes_each = std::int64_t{1} << 30;
+
+  static void* take(const std::shared_ptr<void>& memory, std::int64_t& used, std::int64_t bytes) {
+    constexpr std::int64_t page = 2 << 20;
+    void* const place = static_cast<char*>(memory.get()) + used;
+    used += (bytes + page - 1) / page * page + page;
+    if (used > bytes_each) throw std::runtime_error("the layer is too large for the bench");
+    return place;
+  }
+  std::shared_ptr<void> given_, made_;
+  std::int64_t used_given_ = 0, used_made_ = 0;
+};
+
+/// The machine's own rates: every thread walks through its own part of memory.
+class Walks {
+ public:
+  static constexpr std::array mixes = {AccessMix::read, AccessMix::triad, AccessMix::copy,
+                                       AccessMix::write};
+  static constexpr std::array read_shares = {1.0, 2.0 / 3, 0.5, 0.0};
+
+  explicit Walks(TrainingDevice& device) : memory_(device.allocate(3 * 8 * count_)) {
+    std::fill_n(static_cast<double*>(memory_.get()), 3 * count_, 1.0);
+  }
+
+  /// Runs each once, with stores of both kinds, and keeps what is best so far.
+  void run() {
+    for (std::size_t i = 0; i < mixes.size(); ++i) {
+      for (const cpu::Store store : {cpu::Store::cached, cpu::Store::past_caches}) {
+        if (store == cpu::Store::past_caches && (i == 0 || !cpu::has_stores_past_caches())) continue;
+        best_[i] = std::max(best_[i], rate_of(mixes[i], store));
+      }
+    }
+  }
+  double best() const { return *std::max_element(best_.begin(), best_.end()); }
+  double of(std::size_t mix) const { return best_[mix]; }
+  double like(const Traffic& traffic) const {
+    const double share = traffic.read / traffic.bytes();
+    std::size_t nearest = 0;
+    for (std::size_t i = 1; i < mixes.size(); ++i) {
+      if (std::abs(read_shares[i] - share) < std::abs(read_shares[nearest] - share)) nearest = i;
+    }
+    return best_[nearest];
+  }
+
+ private:
+  double rate_of(AccessMix mix, cpu::Store store) {
+    const std::int64_t threads = threads_.count();
+    const std::int64_t each = count_ / threads / cpu::walk_granule * cpu::walk_granule;
+    std::vector<double> sums(static_cast<std::size_t>(threads) * 8);
+    const double start = now();
+    threads_.for_each(threads, [&](std::int64_t part, int) {
+      double* const first = static_cast<double*>(memory_.get()) + part * each;
+      sums[static_cast<std::size_t>(part) * 8] =
+          cpu::run_walk({mix, store, first, first + count_, first + 2 * count_, each}, 1);
+    });
+    const double arrays = mix == AccessMix::triad ? 3 : mix == AccessMix::copy ? 2 : 1;
+    return arrays * 8 * static_cast<double>(each * threads) / (now() - start);
+  }
+  static constexpr std::int64_t count_ = (std::int64_t{128} << 20) / 8;  // in each of 3 arrays
+  cpu::Threads threads_{cpu::allowed_cpus()};
+  std::shared_ptr<void> memory_;
+  std::array<double, mixes.size()> best_{};
+};
+
+/// One layer's kernels; runs its passes.
+class Subject {
+ public:
+  Subject(const Layer& layer, TrainingDevice& device) : name_(layer.name) {
+    GraphBuilder builder("layer");
+    std::vector<TensorId> inputs;
+    for (const Shape& shape : layer.inputs) {
+      const std::string name = "x" + std::to_string(inputs.size());
+      if (layer.below > 0 && inputs.size() == layer.whole) {
+        whole_numbers(layer);
+        inputs.push_back(builder.input(name, shape, DType::int64));
+      } else {
+        // Made from a parameter, so that its gradient is wanted.
+        const TensorId parameter = builder.stored(name, shape);
+        inputs.push_back(builder.add("made " + name, Unary{UnaryKind::identity}, {parameter}));
+      }
+    }
+    node_ = builder.add_node("layer", layer.op, inputs);
+    for (const TensorId output : builder.graph().nodes[node_].outputs) builder.output(output);
+    graph_ = std::move(builder).finish();
+    bound_ = bind_graph(graph_, {}, DType::fp32);
+    const NodeCost cost = cost_of(bound_, node_);
+    traffic_ = {traffic_of({&cost.forward}),
+                traffic_of({&cost.backward_input, &cost.backward_weight})};
+    KernelsOrReason made = device.kernels(bound_, node_, true);
+    if (const auto* reason = std::get_if<NoKernels>(&made)) throw std::runtime_error(reason->reason);
+    kernels_ = std::move(std::get<std::unique_ptr<NodeKernels>>(made));
+  }
+
+  /// Runs forward, then backward, and keeps the shortest times.
+  void run(Room& room) {
+    const Node& node = graph_.nodes[node_];
+    const auto bytes = [&](TensorId id) { return bound_.tensors[id].bytes; };
+    room.begin();
+    NodeMemory m;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const bool is_whole = !is_floating(bound_.tensors[node.inputs[i]].dtype);
+      m.inputs.push_back(is_whole ? numbers_.data() : room.given(bytes(node.inputs[i])));
+    }
+    for (const TensorId id : node.outputs) m.outputs.push_back(room.made(bytes(id)));
+    m.saved = room.made(kernels_->needs().saved_bytes);
+    m.scratch = room.made(kernels_->needs().scratch_bytes);
+    time(0, [&] { kernels_->run(Pass::forward, m); });
+    for (const TensorId id : node.outputs) m.output_gradients.push_back(room.given(bytes(id)));
+    for (const TensorId id : node.inputs) {
+      m.input_gradients.push_back(bound_.tensors[id].wants_gradient ? room.made(bytes(id))
+                                                                    : nullptr);
+    }
+    time(1, [&] { kernels_->run(Pass::backward, m); });
+  }
+
+  void print(const Walks& walks) const {
+    fmt::print("{:<24}", name_);
+    for (std::size_t pass = 0; pass < 2; ++pass) {
+      const double rate = traffic_[pass].bytes() / best_s_[pass];
+      fmt::print("{:>9.1f}{:>8.1f}{:>8.0f}%{:>9.0f}%  ", 1e3 * best_s_[pass], rate / 1e9,
+                 100 * rate / walks.best(), 100 * rate / walks.like(traffic_[pass]));
+    }
+    fmt::print("\n");
+  }
+
+ private:
+  void whole_numbers(const Layer& layer) {
+    std::int64_t count = 1;
+    for (const Dim dim : layer.inputs[layer.whole]) count *= dim.factor;
+    std::mt19937_64 random(2);
+    std::uniform_int_distribution<std::int64_t> any(0, layer.below - 1);
+    for (std::int64_t i = 0; i < count; ++i) numbers_.push_back(any(random));
+  }
+
+  template <class Work>
+  void time(std::size_t pass, const Work& work) {
+    const double start = now();
+    work();
+    best_s_[pass] = std::min(best_s_[pass], now() - start);
+  }
+
+  std::string name_;
+  Graph graph_;
+  BoundGraph bound_;
+  NodeId node_ = 0;
+  std::unique_ptr<NodeKernels> kernels_;
+  std::vector<std::int64_t> numbers_;
+  std::array<Traffic, 2> traffic_;
+  std::array<double, 2> best_s_{1e30, 1e30};
+};
+
+void run_bench(int rounds, std::string_view part_of_name) {
+  const auto device = cpu_training_device({});
+  Walks walks(*device);
+  Room room(*device);
+  std::vector<std::unique_ptr<Subject>> subjects;
+  for (const Layer& layer : all_layers()) {
+    if (layer.name.find(part_of_name) == std::string::npos) continue;
+    subjects.push_back(std::make_unique<Subject>(layer, *device));
+  }
+  for (int round = 0; round < rounds; ++round) {
+    for (const auto& subject : subjects) {
+      if ((&subject - subjects.data()) % 4 == 0) walks.run();
+      subject->run(room);
+    }
+  }
+  fmt::print("{}, {} threads; GB/s: read {:.1f}, triad {:.1f}, copy {:.1f}, write {:.1f}\n",
+             device->name(), cpu::allowed_cpus(), walks.of(0) / 1e9, walks.of(1) / 1e9,
+             walks.of(2) / 1e9, walks.of(3) / 1e9);
+  fmt::print("{:<24}{:>9}{:>8}{:>9}{:>10}  {:>9}{:>8}{:>9}{:>10}\n", "", "forward", "GB/s",
+             "of best", "of its mix", "backward", "GB/s", "of best", "of its mix");
+  for (const auto& subject : subjects) subject->print(walks);
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count < 2 || std::string_view(arguments[1]) == "core") {
+    bench_clock = CLOCK_PROCESS_CPUTIME_ID;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(::sched_getcpu(), &one);
+    ::sched_setaffinity(0, sizeof one, &one);
+  }
+  run_bench(count > 2 ? std::atoi(arguments[2]) : 5, count > 3 ? arguments[3] : "");
+}
