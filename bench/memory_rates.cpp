@@ -47,13 +47,19 @@ struct Layer {
 
 std::vector<Layer> unary_layers() {
   std::vector<Layer> layers;
-  for (const auto& [name, kind] :
-       {std::pair{"relu", UnaryKind::relu}, {"leaky relu", UnaryKind::leaky_relu},
-        {"elu", UnaryKind::elu}, {"gelu", UnaryKind::gelu}, {"gelu (tanh)", UnaryKind::gelu_tanh},
-        {"silu", UnaryKind::silu}, {"sigmoid", UnaryKind::sigmoid}, {"tanh", UnaryKind::tanh},
-        {"mish", UnaryKind::mish}, {"hard swish", UnaryKind::hard_swish},
-        {"exp", UnaryKind::exponential}, {"square", UnaryKind::square},
-        {"prelu", UnaryKind::prelu}}) {
+  for (const auto& [name, kind] : {std::pair{"relu", UnaryKind::relu},
+                                   {"leaky relu", UnaryKind::leaky_relu},
+                                   {"elu", UnaryKind::elu},
+                                   {"gelu", UnaryKind::gelu},
+                                   {"gelu (tanh)", UnaryKind::gelu_tanh},
+                                   {"silu", UnaryKind::silu},
+                                   {"sigmoid", UnaryKind::sigmoid},
+                                   {"tanh", UnaryKind::tanh},
+                                   {"mish", UnaryKind::mish},
+                                   {"hard swish", UnaryKind::hard_swish},
+                                   {"exp", UnaryKind::exponential},
+                                   {"square", UnaryKind::square},
+                                   {"prelu", UnaryKind::prelu}}) {
     layers.push_back({name, Unary{kind}, {{64, 256, 64, 64}}});
   }
   return layers;
@@ -64,8 +70,8 @@ std::vector<Layer> all_layers() {
   const Shape image = {64, 256, 64, 64}, half_image = {32, 256, 64, 64};
   const Shape rows = {16384, 4096}, half_rows = {8192, 4096}, text = {32, 2048, 1024};
   const auto pool = [](PoolKind kind, std::int64_t k, std::int64_t s, std::int64_t p) {
-    return Pool{.kind = kind, .kernel = {k, k}, .stride = {s, s}, .pad_begin = {p, p},
-                .pad_end = {p, p}};
+    return Pool{
+        .kind = kind, .kernel = {k, k}, .stride = {s, s}, .pad_begin = {p, p}, .pad_end = {p, p}};
   };
   const auto elementwise = [](ElementwiseKind kind) { return Elementwise{kind}; };
   std::vector<Layer> layers = unary_layers();
@@ -115,7 +121,8 @@ std::vector<Layer> all_layers() {
       {"channel shuffle", ChannelShuffle{.groups = 4}, {image}},
       {"space to depth", SpaceToDepth{}, {image}},
       {"resize nearest x2", Resize{.scale = {2, 2}}, {{16, 256, 64, 64}}},
-      {"resize linear x2", Resize{.kind = ResizeKind::linear, .scale = {2, 2}},
+      {"resize linear x2",
+       Resize{.kind = ResizeKind::linear, .scale = {2, 2}},
        {{16, 256, 64, 64}}},
       {"embedding", Embedding{.vocabulary = 32768, .width = 1024}, {{64, 1024}}, 32768, 0},
       {"rotary embedding", RotaryEmbedding{.heads = 16}, {text}},
@@ -199,7 +206,8 @@ class Walks {
   void run() {
     for (std::size_t i = 0; i < mixes.size(); ++i) {
       for (const cpu::Store store : {cpu::Store::cached, cpu::Store::past_caches}) {
-        if (store == cpu::Store::past_caches && (i == 0 || !cpu::has_stores_past_caches())) continue;
+        if (store == cpu::Store::past_caches && (i == 0 || !cpu::has_stores_past_caches()))
+          continue;
         best_[i] = std::max(best_[i], rate_of(mixes[i], store));
       }
     }
@@ -260,7 +268,8 @@ class Subject {
     traffic_ = {traffic_of({&cost.forward}),
                 traffic_of({&cost.backward_input, &cost.backward_weight})};
     KernelsOrReason made = device.kernels(bound_, node_, true);
-    if (const auto* reason = std::get_if<NoKernels>(&made)) throw std::runtime_error(reason->reason);
+    if (const auto* reason = std::get_if<NoKernels>(&made))
+      throw std::runtime_error(reason->reason);
     kernels_ = std::move(std::get<std::unique_ptr<NodeKernels>>(made));
   }
 

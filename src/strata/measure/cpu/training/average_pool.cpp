@@ -46,27 +46,46 @@ class RowSpread {
 
   /// dx[i] = Σ of the outputs whose windows hold i.
   void run(T* dx) {
-    const VectorLoops<T>& loops = vector_loops<T>();
-    std::fill(sums_.begin(), sums_.end(), T(0));
-    for (std::int64_t phase = 0; phase < phases_; ++phase) {
-      for (std::int64_t k = 0; k < plan_.kernel[2]; ++k) {
-        const std::int64_t apart = phase + plan_.pad[2] - k * plan_.dilation[2];
-        if (apart % phases_ != 0) continue;
-        loops.add_row(row() + apart / phases_, sums_.data() + phase * length_, length_);
-      }
-    }
+    const T* const first = phase(0);
     if (phases_ == 1) {
-      std::copy(sums_.begin(), sums_.end(), dx);
+      std::copy_n(first, plan_.in[2], dx);
       return;
     }
+    const T* const second = phase(1);
     const std::int64_t pairs = phases_ == 2 ? plan_.in[2] / 2 : 0;
-    loops.interleave(sums_.data(), sums_.data() + length_, dx, pairs);
-    for (std::int64_t i = phases_ * pairs; i < plan_.in[2]; ++i) {
-      dx[i] = sums_[static_cast<std::size_t>(i % phases_ * length_ + i / phases_)];
+    vector_loops<T>().interleave(first, second, dx, pairs);
+    if (phases_ == 2) {
+      if (plan_.in[2] % 2 != 0) dx[plan_.in[2] - 1] = first[pairs];
+      return;
+    }
+    for (std::int64_t k = 0; k < phases_; ++k) {
+      const T* const from = phase(k);
+      for (std::int64_t i = k; i < plan_.in[2]; i += phases_) dx[i] = from[i / phases_];
     }
   }
 
  private:
+  /// The numbers k, k + stride, … of the result.
+  const T* phase(std::int64_t k) {
+    T* const sums = sums_.data() + k * length_;
+    const T* only = nullptr;
+    bool is_summed = false;
+    for (std::int64_t tap = 0; tap < plan_.kernel[2]; ++tap) {
+      const std::int64_t apart = k + plan_.pad[2] - tap * plan_.dilation[2];
+      if (apart % phases_ != 0) continue;
+      const T* const shifted = row() + apart / phases_;
+      if (only == nullptr) {
+        only = shifted;
+        continue;
+      }
+      if (!std::exchange(is_summed, true)) std::copy_n(only, length_, sums);
+      vector_loops<T>().add_row(shifted, sums, length_);
+    }
+    if (only != nullptr && !is_summed) return only;
+    if (only == nullptr) std::fill_n(sums, length_, T(0));
+    return sums;
+  }
+
   const PoolPlan& plan_;
   std::int64_t phases_, length_, margin_;
   std::vector<T> padded_, sums_;
@@ -132,14 +151,22 @@ void average_pool_backward(const PoolPlan& plan, const Workers& workers, const N
     ResultStream<T> stream(real<T>(m.input_gradients[0]), begin * plan.in_plane(), plan.is_beyond);
     for (std::int64_t plane = begin; plane < end; ++plane) {
       const T* const dy = real<T>(m.output_gradients[0]) + plane * plan.out_plane();
-      for (const auto& of_row : holders) {
-        T* const row = spread.row();
-        std::fill_n(row, plan.out[2], T(0));
-        for (const auto& [from, share] : of_row) {
-          loops.add_scaled(dy + from * plan.out[2], share, row, plan.out[2]);
+      for (std::size_t i = 0; i < holders.size(); ++i) {
+        // Neighbouring rows of the same windows are the same.
+        if (i == 0 || holders[i] != holders[i - 1]) {
+          T* const row = spread.row();
+          if (holders[i].empty()) std::fill_n(row, plan.out[2], T(0));
+          for (std::size_t k = 0; k < holders[i].size(); ++k) {
+            const auto& [from, share] = holders[i][k];
+            const T* const of_row = dy + from * plan.out[2];
+            if (k == 0) {
+              loops.sum_of_taps(of_row, 1, 1, 1, shares.data(), share, row, plan.out[2]);
+            } else {
+              loops.add_scaled_products(of_row, shares.data(), share, row, plan.out[2]);
+            }
+          }
+          spread.run(result.data());
         }
-        loops.multiply(row, shares.data(), row, plan.out[2]);
-        spread.run(result.data());
         stream.copy(result.data(), plan.in[2]);
       }
     }

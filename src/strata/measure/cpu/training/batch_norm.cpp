@@ -28,13 +28,15 @@ struct BatchPlan {
   /// Channels that are worked on together, so that what of a sample lies side by side is long; few
   /// enough to be still in the second cache when they are normalised, if that can be.
   std::int64_t together() const {
-    constexpr std::int64_t least_run = 256, numbers_in_cache = 192 * 1024, numbers_per_line = 16;
+    constexpr std::int64_t least_run = 256, numbers_in_cache = 192 * 1024;
     const std::int64_t wanted = (least_run + space - 1) / space;
     const std::int64_t fits = std::max<std::int64_t>(1, numbers_in_cache / (batch * space));
-    // Without space the numbers of a channel lie apart: whole lines are taken at least.
-    const std::int64_t fewest = space == 1 ? numbers_per_line : 1;
-    return std::min(channels, std::max(fewest, std::min(wanted, fits / fewest * fewest)));
+    // Without space the numbers of a channel lie apart: several lines of each sample are taken.
+    if (space == 1) return std::min(channels, std::max<std::int64_t>(64, std::min(wanted, fits)));
+    return std::min({channels, wanted, fits});
   }
+  /// Whether stretches are long enough to go around the caches.
+  bool goes_past() const { return is_beyond && together() * space >= 128; }
   std::int64_t strips() const { return (channels + together() - 1) / together(); }
   /// Calls work(begin, end) for strips of channels, on all threads.
   template <class Work>
@@ -99,8 +101,9 @@ template <class T>
 void apply_lines(const BatchPlan& plan, std::int64_t begin, std::int64_t end, const T* x,
                  const std::vector<T>& a, const std::vector<T>& b, T* y) {
   const VectorLoops<T>& loops = vector_loops<T>();
+  const bool is_past = plan.goes_past();
   for (std::int64_t n = 0; n < plan.batch; ++n) {
-    ResultStream<T> result(y, plan.place(n, begin), plan.is_beyond);
+    ResultStream<T> result(y, plan.place(n, begin), is_past);
     if (plan.space == 1) {
       const T* const from = x + plan.place(n, begin);
       result.pieces(end - begin, [&](std::int64_t at, std::int64_t length, T* to) {
@@ -153,6 +156,7 @@ std::vector<Statistics> batch_statistics(const BatchPlan& plan, const T* x, std:
                                                   second, end - begin);
                               })
           : sums_by_stretch<T>(plan, begin, end, [&](std::int64_t place, std::int64_t c) {
+              fetch(x + place + plan.place(1, 0), std::min<std::int64_t>(256, plan.space));
               return loops.moments(x + place, base(c), plan.space);
             });
   std::vector<Statistics> all(sums.first.size());
@@ -209,8 +213,9 @@ struct StripGradient {
   void write(const BatchPlan& plan, std::int64_t begin, const T* x, const T* dy, T* dx) const {
     const VectorLoops<T>& loops = vector_loops<T>();
     const auto width = static_cast<std::int64_t>(mean.size());
+    const bool is_past = plan.goes_past();
     for (std::int64_t n = 0; n < plan.batch; ++n) {
-      ResultStream<T> result(dx, plan.place(n, begin), plan.is_beyond);
+      ResultStream<T> result(dx, plan.place(n, begin), is_past);
       if (plan.space == 1) {
         const std::int64_t at = plan.place(n, begin);
         result.pieces(width, [&](std::int64_t first, std::int64_t length, T* to) {
@@ -258,6 +263,9 @@ void batch_norm_backward(const BatchPlan& plan, const Workers& workers, const No
                                                     second, end - begin);
                                 })
             : sums_by_stretch<T>(plan, begin, end, [&](std::int64_t at, std::int64_t c) {
+                const std::int64_t next = at + plan.place(1, 0);
+                fetch(x + next, std::min<std::int64_t>(256, plan.space));
+                fetch(dy + next, std::min<std::int64_t>(256, plan.space));
                 return loops.with_normalized(dy + at, nullptr, x + at, saved[2 * c], T(1),
                                              plan.space);
               });

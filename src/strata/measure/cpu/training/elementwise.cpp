@@ -80,21 +80,22 @@ void fold(const ElementwisePlan& plan, const Workers& workers, const NodeMemory&
   const bool is_beyond = plan.is_beyond && first == 0 && is_last;
   each_result_piece<T>(walk, workers, is_plain ? real<T>(m.outputs[0]) : nullptr, 0, is_beyond,
                        [&](const Walk::Offsets& at, std::int64_t length, T* result) {
-    PieceBuffer<T> room_a, room_b, room_y;
-    const auto piece = [&](std::size_t i, PieceBuffer<T>& room) {
-      return piece_of(plan.source(m, i), at[i - first + 1], walk.step(i - first + 1), length, room);
-    };
-    T* const y = is_plain ? result : room_y.data();
-    const T* so_far = first == 0 ? piece(0, room_a) : y;
-    for (std::size_t i = first == 0 ? 1 : first; i < end; ++i) {
-      combine_two(plan.kind, so_far, piece(i, room_b), y, length);
-      so_far = y;
-    }
-    if (plan.kind == ElementwiseKind::mean && is_last) {
-      for (std::int64_t i = 0; i < length; ++i) y[i] *= share;
-    }
-    if (!is_plain) write_row(plan.result_type, m.outputs[0], at[0], length, y);
-  });
+                         PieceBuffer<T> room_a, room_b, room_y;
+                         const auto piece = [&](std::size_t i, PieceBuffer<T>& room) {
+                           return piece_of(plan.source(m, i), at[i - first + 1],
+                                           walk.step(i - first + 1), length, room);
+                         };
+                         T* const y = is_plain ? result : room_y.data();
+                         const T* so_far = first == 0 ? piece(0, room_a) : y;
+                         for (std::size_t i = first == 0 ? 1 : first; i < end; ++i) {
+                           combine_two(plan.kind, so_far, piece(i, room_b), y, length);
+                           so_far = y;
+                         }
+                         if (plan.kind == ElementwiseKind::mean && is_last) {
+                           for (std::int64_t i = 0; i < length; ++i) y[i] *= share;
+                         }
+                         if (!is_plain) write_row(plan.result_type, m.outputs[0], at[0], length, y);
+                       });
 }
 
 template <class T>
@@ -322,7 +323,9 @@ KernelsOrReason elementwise_kernels(const ElementwisePlan& plan, const Setting& 
 
 KernelsOrReason make_kernels(const Elementwise& op, const Setting& s) {
   if (s.input_count() == 1) return alias_kernels(s);
-  ElementwisePlan plan{.kind = op.kind, .shape = s.output().shape, .result_type = s.output().dtype,
+  ElementwisePlan plan{.kind = op.kind,
+                       .shape = s.output().shape,
+                       .result_type = s.output().dtype,
                        .is_beyond = is_beyond_caches(s.output().bytes)};
   // Whole numbers are exact in fp64 up to 2⁵³.
   bool is_fp32 = false;

@@ -84,15 +84,12 @@ float prelu_gradient(const float* x, const float* dy, float slope, float* dx, st
 void softmax_gradient(const float* y, const float* dy, float sum, float* dx, std::int64_t count) {
   softmax_gradient_loop(y, dy, sum, dx, count);
 }
-void log_softmax_gradient(const float* y, const float* dy, float sum, float* dx, std::int64_t count) {
+void log_softmax_gradient(const float* y, const float* dy, float sum, float* dx,
+                          std::int64_t count) {
   log_softmax_gradient_loop(y, dy, sum, dx, count);
 }
-void add_row(const float* x, float* total, std::int64_t count) {
-  add_row_loop(x, total, count);
-}
-void larger(const float* x, float* most, std::int64_t count) {
-  larger_loop(x, most, count);
-}
+void add_row(const float* x, float* total, std::int64_t count) { add_row_loop(x, total, count); }
+void larger(const float* x, float* most, std::int64_t count) { larger_loop(x, most, count); }
 void multiply(const float* a, const float* b, float* y, std::int64_t count) {
   multiply_loop(a, b, y, count);
 }
@@ -105,52 +102,107 @@ void add_products(const float* a, const float* b, float* total, std::int64_t cou
 void exp_columns(const float* x, const float* shifts, float* y, float* sums, std::int64_t count) {
   exp_columns_loop(x, shifts, y, sums, count);
 }
-void softmax_gradient_columns(const float* y, const float* dy, const float* sums, float* dx, std::int64_t count) {
+void softmax_gradient_columns(const float* y, const float* dy, const float* sums, float* dx,
+                              std::int64_t count) {
   softmax_gradient_columns_loop(y, dy, sums, dx, count);
 }
-void log_softmax_gradient_columns(const float* y, const float* dy, const float* sums, float* dx, std::int64_t count) {
+void log_softmax_gradient_columns(const float* y, const float* dy, const float* sums, float* dx,
+                                  std::int64_t count) {
   log_softmax_gradient_columns_loop(y, dy, sums, dx, count);
 }
-void add_moments(const float* x, const float* base, float* sums, float* squares, std::int64_t count) {
+void add_moments(const float* x, const float* base, float* sums, float* squares,
+                 std::int64_t count) {
   add_moments_loop(x, base, sums, squares, count);
 }
-void add_centred(const float* dy, const float* x, const float* mean, float* sums, float* products, std::int64_t count) {
+void add_centred(const float* dy, const float* x, const float* mean, float* sums, float* products,
+                 std::int64_t count) {
   add_centred_loop(dy, x, mean, sums, products, count);
 }
-void centred_columns(const float* dy, const float* x, const float* mean, const float* slope, const float* offset, const float* factor, float* dx, std::int64_t count) {
+void centred_columns(const float* dy, const float* x, const float* mean, const float* slope,
+                     const float* offset, const float* factor, float* dx, std::int64_t count) {
   centred_columns_loop(dy, x, mean, slope, offset, factor, dx, count);
 }
 void add_scaled(const float* x, float factor, float* total, std::int64_t count) {
   add_scaled_loop(x, factor, total, count);
 }
-void add_squares(const float* x, float* total, std::int64_t count) {
-  add_squares_loop(x, total, count);
+void add_scaled_products(const float* a, const float* b, float factor, float* total,
+                         std::int64_t count) {
+  add_scaled_products_loop(a, b, factor, total, count);
 }
-void respond(const float* x, const float* squares, float k, float factor, float* y, float* scale, std::int64_t count) {
-  respond_loop(x, squares, k, factor, y, scale, count);
+void respond(const float* const* rows, std::int64_t row_count, const float* x, float k,
+             float factor, float* y, float* scale, std::int64_t count) {
+  respond_loop(rows, row_count, x, k, factor, y, scale, count);
 }
-void response_terms(const float* dy, const float* y, const float* scale, float* ratio, float* scaled, std::int64_t count) {
+void response_terms(const float* dy, const float* y, const float* scale, float* ratio,
+                    float* scaled, std::int64_t count) {
   response_terms_loop(dy, y, scale, ratio, scaled, count);
 }
-void response_gradient(const float* scaled, const float* x, const float* ratios, float factor, float* dx, std::int64_t count) {
+void response_gradient(const float* scaled, const float* x, const float* ratios, float factor,
+                       float* dx, std::int64_t count) {
   response_gradient_loop(scaled, x, ratios, factor, dx, count);
 }
-void largest_of_taps(const float* x, std::int64_t taps, std::int64_t dilation, std::int64_t stride, const std::int32_t* first, float* most, std::int32_t* which, std::int64_t count) {
+#if HWY_TARGET != HWY_SCALAR
+/// Every second number from `from` on.
+template <class D>
+hn::Vec<D> load_even(D d, const float* from) {
+  return hn::ConcatEven(d, hn::LoadU(d, from + hn::Lanes(d)), hn::LoadU(d, from));
+}
+#endif
+
+template <class Load>
+void largest_of_loaded(const Load& load, std::int64_t taps, const std::int32_t* first, float* most,
+                       std::int32_t* which, std::int64_t count) {
+  const hn::ScalableTag<float> d;
+  const hn::ScalableTag<std::int32_t> di;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  for (std::int64_t i = 0; i < count; i += lanes) {
+    auto best = hn::Set(d, -std::numeric_limits<float>::infinity());
+    auto best_tap = hn::LoadU(di, first + i);
+    for (std::int64_t k = 0; k < taps; ++k) {
+      const auto value = load(d, i, k);
+      const auto is_larger = hn::Or(hn::Gt(value, best), hn::Ne(value, value));
+      best = hn::IfThenElse(is_larger, value, best);
+      best_tap = hn::IfThenElse(hn::RebindMask(di, is_larger),
+                                hn::Set(di, static_cast<std::int32_t>(k)), best_tap);
+    }
+    hn::StoreU(best, d, most + i);
+    hn::StoreU(best_tap, di, which + i);
+  }
+}
+
+void largest_of_taps(const float* x, std::int64_t taps, std::int64_t dilation, std::int64_t stride,
+                     const std::int32_t* first, float* most, std::int32_t* which,
+                     std::int64_t count) {
+  if (stride == 1) {
+    return largest_of_loaded(
+        [=](auto d, std::int64_t i, std::int64_t k) { return hn::LoadU(d, x + i + k * dilation); },
+        taps, first, most, which, count);
+  }
+#if HWY_TARGET != HWY_SCALAR
+  if (stride == 2) {
+    return largest_of_loaded([=](auto d, std::int64_t i,
+                                 std::int64_t k) { return load_even(d, x + 2 * i + k * dilation); },
+                             taps, first, most, which, count);
+  }
+#endif
   largest_of_taps_loop(x, taps, dilation, stride, first, most, which, count);
 }
-void larger_row(const float* x, const std::int32_t* taps, std::int32_t before, float* most, std::int32_t* which, std::int64_t count) {
+void larger_row(const float* x, const std::int32_t* taps, std::int32_t before, float* most,
+                std::int32_t* which, std::int64_t count) {
   larger_row_loop(x, taps, before, most, which, count);
 }
 void narrow(const std::int32_t* numbers, std::uint8_t* bytes, std::int64_t count) {
   narrow_loop<float>(numbers, bytes, count);
 }
-void sum_of_taps(const float* x, std::int64_t taps, std::int64_t dilation, std::int64_t stride, const float* shares, float share, float* y, std::int64_t count) {
+void sum_of_taps(const float* x, std::int64_t taps, std::int64_t dilation, std::int64_t stride,
+                 const float* shares, float share, float* y, std::int64_t count) {
   sum_of_taps_loop(x, taps, dilation, stride, shares, share, y, count);
 }
 void interleave(const float* even, const float* odd, float* y, std::int64_t pairs) {
   interleave_loop(even, odd, y, pairs);
 }
-void gather_taps(const float* x, const std::int32_t* places, const float* weights, std::int64_t taps, float* y, std::int64_t count) {
+void gather_taps(const float* x, const std::int32_t* places, const float* weights,
+                 std::int64_t taps, float* y, std::int64_t count) {
   gather_taps_loop(x, places, weights, taps, y, count);
 }
 
@@ -186,7 +238,7 @@ VectorLoops<float> loops(std::index_sequence<kinds...>) {
           .add_centred = add_centred,
           .centred_columns = centred_columns,
           .add_scaled = add_scaled,
-          .add_squares = add_squares,
+          .add_scaled_products = add_scaled_products,
           .respond = respond,
           .response_terms = response_terms,
           .response_gradient = response_gradient,

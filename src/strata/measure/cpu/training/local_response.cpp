@@ -47,19 +47,23 @@ void response_forward(const ResponsePlan& plan, const Workers& workers, const No
   T *const y = real<T>(m.outputs[0]), *const saved = real<T>(m.saved);
   const VectorLoops<T>& loops = vector_loops<T>();
   plan.each_stretch(workers, [&](std::int64_t at, std::int64_t length) {
-    StretchRow<T> squares, unused;
+    StretchRow<T> unused;
+    std::vector<const T*> window(static_cast<std::size_t>(plan.size)), part(window);
     for (std::int64_t c = 0; c < plan.channels; ++c) {
-      const std::int64_t first = c - plan.size / 2, last = first + plan.size - 1;
-      std::fill_n(squares.begin(), length, T(0));
-      for (std::int64_t k = std::max<std::int64_t>(0, first);
-           k <= std::min(last, plan.channels - 1); ++k) {
-        loops.add_squares(x + at + k * plan.space, squares.data(), length);
+      const std::int64_t first = std::max<std::int64_t>(0, c - plan.size / 2);
+      const std::int64_t last = std::min(c - plan.size / 2 + plan.size, plan.channels);
+      for (std::int64_t k = first; k < last; ++k) {
+        window[static_cast<std::size_t>(k - first)] = x + at + k * plan.space;
       }
       const std::int64_t place = at + c * plan.space;
       ResultStream<T> result(y, place, plan.is_beyond), scales(saved, place, plan.is_beyond);
       result.pieces(length, [&](std::int64_t i, std::int64_t count, T* to) {
-        loops.respond(x + place + i, squares.data() + i, T(local_response_k), plan.factor<T>(), to,
-                      saved != nullptr ? scales.next(count) : unused.data(), count);
+        for (std::int64_t k = 0; k < last - first; ++k) {
+          part[static_cast<std::size_t>(k)] = window[static_cast<std::size_t>(k)] + i;
+        }
+        loops.respond(part.data(), last - first, x + place + i, T(local_response_k),
+                      plan.factor<T>(), to, saved != nullptr ? scales.next(count) : unused.data(),
+                      count);
       });
     }
   });

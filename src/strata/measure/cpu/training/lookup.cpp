@@ -84,30 +84,29 @@ void look_up_gradient(const Lookup& l, const Workers& workers, const NodeMemory&
   const T* const dy = real<T>(m.output_gradients[0]);
   const PicksByEntry picks(l, m);
   const bool is_beyond = l.is_table_beyond;
-  workers.ranges(
-      l.outer * l.entries, std::max<std::int64_t>(1, numbers_per_part / l.width),
-      [&](std::int64_t begin, std::int64_t end) {
-        std::vector<T> sum(static_cast<std::size_t>(l.width));
-        ResultStream<T> result(gradient, begin * l.width, is_beyond);
-        for (std::int64_t row = begin; row < end; ++row) {
-          const auto entry = static_cast<std::size_t>(row % l.entries);
-          const T* const from = dy + row / l.entries * l.picks * l.width;
-          const std::int64_t first = picks.begin[entry], last = picks.begin[entry + 1];
-          if (first == last) {
-            result.fill(T(0), l.width);
-            continue;
-          }
-          const auto pick = [&](std::int64_t i) {
-            return from + picks.order[static_cast<std::size_t>(i)] * l.width;
-          };
-          std::copy_n(pick(first), l.width, sum.begin());
-          for (std::int64_t i = first + 1; i < last; ++i) {
-            vector_loops<T>().add_row(pick(i), sum.data(), l.width);
-          }
-          if (last < l.picks) fetch(pick(last), l.width);
-          result.copy(sum.data(), l.width);
-        }
-      });
+  workers.ranges(l.outer * l.entries, std::max<std::int64_t>(1, numbers_per_part / l.width),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   std::vector<T> sum(static_cast<std::size_t>(l.width));
+                   ResultStream<T> result(gradient, begin * l.width, is_beyond);
+                   for (std::int64_t row = begin; row < end; ++row) {
+                     const auto entry = static_cast<std::size_t>(row % l.entries);
+                     const T* const from = dy + row / l.entries * l.picks * l.width;
+                     const std::int64_t first = picks.begin[entry], last = picks.begin[entry + 1];
+                     if (first == last) {
+                       result.fill(T(0), l.width);
+                       continue;
+                     }
+                     const auto pick = [&](std::int64_t i) {
+                       return from + picks.order[static_cast<std::size_t>(i)] * l.width;
+                     };
+                     std::copy_n(pick(first), l.width, sum.begin());
+                     for (std::int64_t i = first + 1; i < last; ++i) {
+                       vector_loops<T>().add_row(pick(i), sum.data(), l.width);
+                     }
+                     if (last < l.picks) fetch(pick(last), l.width);
+                     result.copy(sum.data(), l.width);
+                   }
+                 });
 }
 
 KernelsOrReason lookup_kernels(Lookup lookup, const Setting& s) {

@@ -16,63 +16,63 @@ namespace {
 /// as in PyTorch, without being looked for.
 template <class T>
 struct MaxRoom {
+  std::int64_t width;     // of a reduced row, in whole vectors
   std::vector<T> padded;  // a row between numbers that never win
   std::vector<std::int32_t> first_taps;
-  std::vector<T> most;  // of the rows of a plane
+  std::vector<T> most, result;  // of the rows of a plane, of a row of outputs
   std::vector<std::int32_t> taps, which;
 
   explicit MaxRoom(const PoolPlan& plan)
-      : padded(static_cast<std::size_t>(plan.padded_width()), -std::numeric_limits<T>::infinity()),
-        most(static_cast<std::size_t>(plan.in_rows() * plan.out[2])),
+      : width((plan.out[2] + 15) / 16 * 16),
+        padded(static_cast<std::size_t>(plan.padded_width() +
+                                        (width - plan.out[2]) * plan.stride[2] + 2 * room_behind),
+               -std::numeric_limits<T>::infinity()),
+        first_taps(static_cast<std::size_t>(width + room_behind)),
+        most(static_cast<std::size_t>(plan.in_rows() * width + room_behind)),
+        result(first_taps.size()),
         taps(most.size()),
-        which(static_cast<std::size_t>(plan.out[2])) {
+        which(first_taps.size()) {
     for (std::int64_t o = 0; o < plan.out[2]; ++o) {
-      first_taps.push_back(static_cast<std::int32_t>(plan.inside(2, o).first));
+      first_taps[static_cast<std::size_t>(o)] = static_cast<std::int32_t>(plan.inside(2, o).first);
     }
-  }
-
-  /// Row `row` of the plane, where it is to be found with its padding.
-  const T* with_padding(const PoolPlan& plan, const T* plane, std::int64_t row) {
-    const T* const x = plane + row * plan.in[2];
-    if (plan.pad[2] == 0 && plan.padded_width() <= plan.in[2]) return x;
-    std::copy(x, x + plan.in[2], padded.begin() + plan.pad[2]);
-    return padded.data();
   }
 };
 
 template <class T>
 void reduce_rows(const PoolPlan& plan, const T* plane, MaxRoom<T>& room) {
   for (std::int64_t row = 0; row < plan.in_rows(); ++row) {
-    const std::int64_t at = row * plan.out[2];
-    vector_loops<T>().largest_of_taps(room.with_padding(plan, plane, row), plan.kernel[2],
-                                      plan.dilation[2], plan.stride[2], room.first_taps.data(),
-                                      room.most.data() + at, room.taps.data() + at, plan.out[2]);
+    const T* const x = plane + row * plan.in[2];
+    std::copy(x, x + plan.in[2], room.padded.begin() + plan.pad[2]);
+    vector_loops<T>().largest_of_taps(room.padded.data(), plan.kernel[2], plan.dilation[2],
+                                      plan.stride[2], room.first_taps.data(),
+                                      room.most.data() + row * room.width,
+                                      room.taps.data() + row * room.width, room.width);
   }
 }
 
-/// A row of outputs from the reduced rows of its windows, and in room.which the taps.
+/// A row of outputs from the reduced rows of its windows: room.result, and in room.which the taps.
 template <class T>
-void larger_of_rows(const PoolPlan& plan, std::int64_t z, std::int64_t y, MaxRoom<T>& room,
-                    T* result) {
-  const std::int64_t width = plan.out[2];
-  std::fill_n(result, width, -std::numeric_limits<T>::infinity());
-  std::fill(room.which.begin(), room.which.end(), 0);
+void larger_of_rows(const PoolPlan& plan, std::int64_t z, std::int64_t y, MaxRoom<T>& room) {
   bool is_first = true;
   each_input_row(plan, z, y, [&](std::int64_t place, std::int64_t tap_row) {
-    const std::int64_t at = place / plan.in[2] * width;
+    const std::int64_t at = place / plan.in[2] * room.width;
     const T* const most = room.most.data() + at;
     const std::int32_t* const taps = room.taps.data() + at;
     const auto before = static_cast<std::int32_t>(tap_row * plan.kernel[2]);
     if (is_first) {
       is_first = false;
-      std::copy_n(most, width, result);
-      for (std::int64_t o = 0; o < width; ++o) {
+      std::copy_n(most, room.width, room.result.data());
+      for (std::int64_t o = 0; o < room.width; ++o) {
         room.which[static_cast<std::size_t>(o)] = before + taps[o];
       }
       return;
     }
-    vector_loops<T>().larger_row(most, taps, before, result, room.which.data(), width);
+    vector_loops<T>().larger_row(most, taps, before, room.result.data(), room.which.data(),
+                                 room.width);
   });
+  if (!is_first) return;
+  std::fill(room.result.begin(), room.result.end(), -std::numeric_limits<T>::infinity());
+  std::fill(room.which.begin(), room.which.end(), 0);
 }
 
 template <class T>
@@ -80,7 +80,7 @@ void keep_taps(const PoolPlan& plan, const MaxRoom<T>& room, void* saved, std::i
   if (bytes_per_tap(plan) == 1) {
     return vector_loops<T>().narrow(room.which.data(), real<std::uint8_t>(saved) + at, plan.out[2]);
   }
-  std::copy(room.which.begin(), room.which.end(), real<std::int32_t>(saved) + at);
+  std::copy_n(room.which.begin(), plan.out[2], real<std::int32_t>(saved) + at);
 }
 
 /// Adds each gradient of a plane where its maximum lay.
@@ -109,13 +109,12 @@ template <class T>
 void max_pool_forward(const PoolPlan& plan, const Workers& workers, const NodeMemory& m) {
   each_planes(plan, workers, [&](std::int64_t begin, std::int64_t end) {
     MaxRoom<T> room(plan);
-    std::vector<T> result(static_cast<std::size_t>(plan.out[2]));
     ResultStream<T> stream(real<T>(m.outputs[0]), begin * plan.out_plane(), plan.is_beyond);
     for (std::int64_t plane = begin; plane < end; ++plane) {
       reduce_rows(plan, real<T>(m.inputs[0]) + plane * plan.in_plane(), room);
       for (std::int64_t row = 0; row < plan.out_rows(); ++row) {
-        larger_of_rows(plan, row / plan.out[1], row % plan.out[1], room, result.data());
-        stream.copy(result.data(), plan.out[2]);
+        larger_of_rows(plan, row / plan.out[1], row % plan.out[1], room);
+        stream.copy(room.result.data(), plan.out[2]);
         if (m.saved == nullptr) continue;
         keep_taps(plan, room, m.saved, plane * plan.out_plane() + row * plan.out[2]);
       }
@@ -130,9 +129,9 @@ void max_pool_backward(const PoolPlan& plan, const Workers& workers, const NodeM
   for (std::int64_t kz = 0; kz < plan.kernel[0]; ++kz) {
     for (std::int64_t ky = 0; ky < plan.kernel[1]; ++ky) {
       for (std::int64_t kx = 0; kx < plan.kernel[2]; ++kx) {
-        tap_places.push_back(
-            (kz * plan.dilation[0] * plan.in[1] + ky * plan.dilation[1]) * plan.in[2] +
-            kx * plan.dilation[2]);
+        tap_places.push_back((kz * plan.dilation[0] * plan.in[1] + ky * plan.dilation[1]) *
+                                 plan.in[2] +
+                             kx * plan.dilation[2]);
       }
     }
   }

@@ -59,12 +59,8 @@ struct PlainLoops {
   static void log_softmax_gradient(const T* y, const T* dy, T sum, T* dx, std::int64_t count) {
     log_softmax_gradient_loop(y, dy, sum, dx, count);
   }
-  static void add_row(const T* x, T* total, std::int64_t count) {
-    add_row_loop(x, total, count);
-  }
-  static void larger(const T* x, T* most, std::int64_t count) {
-    larger_loop(x, most, count);
-  }
+  static void add_row(const T* x, T* total, std::int64_t count) { add_row_loop(x, total, count); }
+  static void larger(const T* x, T* most, std::int64_t count) { larger_loop(x, most, count); }
   static void multiply(const T* a, const T* b, T* y, std::int64_t count) {
     multiply_loop(a, b, y, count);
   }
@@ -77,52 +73,64 @@ struct PlainLoops {
   static void exp_columns(const T* x, const T* shifts, T* y, T* sums, std::int64_t count) {
     exp_columns_loop(x, shifts, y, sums, count);
   }
-  static void softmax_gradient_columns(const T* y, const T* dy, const T* sums, T* dx, std::int64_t count) {
+  static void softmax_gradient_columns(const T* y, const T* dy, const T* sums, T* dx,
+                                       std::int64_t count) {
     softmax_gradient_columns_loop(y, dy, sums, dx, count);
   }
-  static void log_softmax_gradient_columns(const T* y, const T* dy, const T* sums, T* dx, std::int64_t count) {
+  static void log_softmax_gradient_columns(const T* y, const T* dy, const T* sums, T* dx,
+                                           std::int64_t count) {
     log_softmax_gradient_columns_loop(y, dy, sums, dx, count);
   }
   static void add_moments(const T* x, const T* base, T* sums, T* squares, std::int64_t count) {
     add_moments_loop(x, base, sums, squares, count);
   }
-  static void add_centred(const T* dy, const T* x, const T* mean, T* sums, T* products, std::int64_t count) {
+  static void add_centred(const T* dy, const T* x, const T* mean, T* sums, T* products,
+                          std::int64_t count) {
     add_centred_loop(dy, x, mean, sums, products, count);
   }
-  static void centred_columns(const T* dy, const T* x, const T* mean, const T* slope, const T* offset, const T* factor, T* dx, std::int64_t count) {
+  static void centred_columns(const T* dy, const T* x, const T* mean, const T* slope,
+                              const T* offset, const T* factor, T* dx, std::int64_t count) {
     centred_columns_loop(dy, x, mean, slope, offset, factor, dx, count);
   }
   static void add_scaled(const T* x, T factor, T* total, std::int64_t count) {
     add_scaled_loop(x, factor, total, count);
   }
-  static void add_squares(const T* x, T* total, std::int64_t count) {
-    add_squares_loop(x, total, count);
+  static void add_scaled_products(const T* a, const T* b, T factor, T* total, std::int64_t count) {
+    add_scaled_products_loop(a, b, factor, total, count);
   }
-  static void respond(const T* x, const T* squares, T k, T factor, T* y, T* scale, std::int64_t count) {
-    respond_loop(x, squares, k, factor, y, scale, count);
+  static void respond(const T* const* rows, std::int64_t row_count, const T* x, T k, T factor, T* y,
+                      T* scale, std::int64_t count) {
+    respond_loop(rows, row_count, x, k, factor, y, scale, count);
   }
-  static void response_terms(const T* dy, const T* y, const T* scale, T* ratio, T* scaled, std::int64_t count) {
+  static void response_terms(const T* dy, const T* y, const T* scale, T* ratio, T* scaled,
+                             std::int64_t count) {
     response_terms_loop(dy, y, scale, ratio, scaled, count);
   }
-  static void response_gradient(const T* scaled, const T* x, const T* ratios, T factor, T* dx, std::int64_t count) {
+  static void response_gradient(const T* scaled, const T* x, const T* ratios, T factor, T* dx,
+                                std::int64_t count) {
     response_gradient_loop(scaled, x, ratios, factor, dx, count);
   }
-  static void largest_of_taps(const T* x, std::int64_t taps, std::int64_t dilation, std::int64_t stride, const std::int32_t* first, T* most, std::int32_t* which, std::int64_t count) {
+  static void largest_of_taps(const T* x, std::int64_t taps, std::int64_t dilation,
+                              std::int64_t stride, const std::int32_t* first, T* most,
+                              std::int32_t* which, std::int64_t count) {
     largest_of_taps_loop(x, taps, dilation, stride, first, most, which, count);
   }
-  static void larger_row(const T* x, const std::int32_t* taps, std::int32_t before, T* most, std::int32_t* which, std::int64_t count) {
+  static void larger_row(const T* x, const std::int32_t* taps, std::int32_t before, T* most,
+                         std::int32_t* which, std::int64_t count) {
     larger_row_loop(x, taps, before, most, which, count);
   }
   static void narrow(const std::int32_t* numbers, std::uint8_t* bytes, std::int64_t count) {
     narrow_loop<T>(numbers, bytes, count);
   }
-  static void sum_of_taps(const T* x, std::int64_t taps, std::int64_t dilation, std::int64_t stride, const T* shares, T share, T* y, std::int64_t count) {
+  static void sum_of_taps(const T* x, std::int64_t taps, std::int64_t dilation, std::int64_t stride,
+                          const T* shares, T share, T* y, std::int64_t count) {
     sum_of_taps_loop(x, taps, dilation, stride, shares, share, y, count);
   }
   static void interleave(const T* even, const T* odd, T* y, std::int64_t pairs) {
     interleave_loop(even, odd, y, pairs);
   }
-  static void gather_taps(const T* x, const std::int32_t* places, const T* weights, std::int64_t taps, T* y, std::int64_t count) {
+  static void gather_taps(const T* x, const std::int32_t* places, const T* weights,
+                          std::int64_t taps, T* y, std::int64_t count) {
     gather_taps_loop(x, places, weights, taps, y, count);
   }
 
@@ -158,7 +166,7 @@ struct PlainLoops {
             .add_centred = add_centred,
             .centred_columns = centred_columns,
             .add_scaled = add_scaled,
-            .add_squares = add_squares,
+            .add_scaled_products = add_scaled_products,
             .respond = respond,
             .response_terms = response_terms,
             .response_gradient = response_gradient,

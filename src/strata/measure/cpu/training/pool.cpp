@@ -65,8 +65,8 @@ void adaptive_plane_gradient(const PoolPlan& plan, const T* dy, const std::int32
     const std::int64_t row = i / plan.out[2], o = i % plan.out[2];
     const std::int64_t z = row / plan.out[1], y = row % plan.out[1];
     const std::int64_t first = plan.begin(2, o), count = plan.taps(2, o);
-    const T each = dy[i] / static_cast<T>(plan.inside(0, z).count() * plan.inside(1, y).count() *
-                                          count);
+    const T each =
+        dy[i] / static_cast<T>(plan.inside(0, z).count() * plan.inside(1, y).count() * count);
     each_input_row(plan, z, y, [&](std::int64_t place, std::int64_t) {
       for (std::int64_t k = 0; k < count; ++k) dx[place + first + k] += each;
     });

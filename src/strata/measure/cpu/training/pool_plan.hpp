@@ -30,8 +30,7 @@ struct PoolPlan {
   std::int64_t window() const { return kernel[0] * kernel[1] * kernel[2]; }
   /// How wide a row is with its padding, as far as windows reach.
   std::int64_t padded_width() const {
-    return std::max(in[2] + pad[2],
-                    (out[2] - 1) * stride[2] + (kernel[2] - 1) * dilation[2] + 1);
+    return std::max(in[2] + pad[2], (out[2] - 1) * stride[2] + (kernel[2] - 1) * dilation[2] + 1);
   }
 
   std::int64_t begin(std::size_t axis, std::int64_t o) const {

@@ -68,8 +68,6 @@ T product_of_others(const T* numbers, std::int64_t own, const ReducedAxes& axes)
 template <class T>
 T gradient_term(ReduceKind kind, T x, T y, T dy) {
   switch (kind) {
-    case ReduceKind::maximum:
-    case ReduceKind::minimum: return x == y ? dy : T(0);
     case ReduceKind::product: return dy * y / x;  // unless x is 0
     case ReduceKind::l2: return dy / y * x;
     default: return dy;
@@ -111,19 +109,27 @@ KernelsOrReason reduce_kernels(const Reduce& op, const Setting& s) {
   const auto backward = [=, &workers](const NodeMemory& m) {
     if (m.input_gradients[0] == nullptr) return;
     const auto gradient_piece = [&](const Walk::Offsets& at, std::int64_t length, T* dx) {
+      const bool is_plain = kind == ReduceKind::sum || kind == ReduceKind::mean;
+      const T factor = kind == ReduceKind::mean ? share : T(1);
+      if (is_plain && walk.step(1) == 0) {  // all of the piece belong to one result
+        std::fill_n(dx, length, real<T>(m.output_gradients[0])[at[1]] * factor);
+        return;
+      }
       PieceBuffer<T> room_y, room_dy;
       const auto piece = [&](void* numbers, PieceBuffer<T>& room) {
         return piece_of<T>({numbers, dtype_of<T>()}, at[1], walk.step(1), length, room);
       };
       const T* const dy = piece(m.output_gradients[0], room_dy);
-      const bool is_plain = kind == ReduceKind::sum || kind == ReduceKind::mean;
       const T* const y = is_plain ? dy : piece(m.outputs[0], room_y);
-      const T factor = kind == ReduceKind::mean ? share : T(1);
       if (is_plain) {
         for (std::int64_t i = 0; i < length; ++i) dx[i] = dy[i] * factor;
         return;
       }
       const T* const x = real<T>(m.inputs[0]) + at[0];
+      if (kind == ReduceKind::maximum || kind == ReduceKind::minimum) {
+        for (std::int64_t i = 0; i < length; ++i) dx[i] = x[i] == y[i] ? dy[i] : T(0);
+        return;
+      }
       for (std::int64_t i = 0; i < length; ++i) dx[i] = gradient_term(kind, x[i], y[i], dy[i]);
       if (kind != ReduceKind::product) return;
       for (std::int64_t i = 0; i < length; ++i) {

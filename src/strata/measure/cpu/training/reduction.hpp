@@ -58,8 +58,9 @@ inline std::int64_t reduction_scratch_elements(const Workers& workers, std::int6
 }
 
 /// results = all terms combined, where operand `target` of the walk says which result a term
-/// belongs to. make_row() gives, for each part of the work, a row(offsets, length) that gives pieces
-/// of terms, in order. Results need not be set before; scratch holds reduction_scratch_elements.
+/// belongs to. make_row() gives, for each part of the work, a row(offsets, length) that gives
+/// pieces of terms, in order. Results need not be set before; scratch holds
+/// reduction_scratch_elements.
 template <class T, class MakeRow>
 void reduce_parts(const Workers& workers, const Walk& walk, std::size_t target, Combine combine,
                   T* results, std::int64_t result_count, T* scratch, const MakeRow& make_row) {

@@ -178,17 +178,17 @@ KernelsOrReason make_kernels(const Resize& op, const Setting& s) {
     const PlaneResize<T> there(in, out, taps), back_again(out, in, back);
     const bool is_beyond = is_beyond_caches(s.output().bytes);
     const bool is_gradient_beyond = is_beyond_caches(s.input().bytes);
-    return kernels_by(
-        {[=, &workers](const NodeMemory& m) {
-           resize_planes(there, workers, planes, real<const T>(m.inputs[0]),
-                         real<T>(m.outputs[0]), is_beyond);
-         },
-         [=, &workers](const NodeMemory& m) {
-           if (m.input_gradients[0] == nullptr) return;
-           resize_planes(back_again, workers, planes, real<const T>(m.output_gradients[0]),
-                         real<T>(m.input_gradients[0]), is_gradient_beyond);
-         }},
-        s);
+    return kernels_by({[=, &workers](const NodeMemory& m) {
+                         resize_planes(there, workers, planes, real<const T>(m.inputs[0]),
+                                       real<T>(m.outputs[0]), is_beyond);
+                       },
+                       [=, &workers](const NodeMemory& m) {
+                         if (m.input_gradients[0] == nullptr) return;
+                         resize_planes(back_again, workers, planes,
+                                       real<const T>(m.output_gradients[0]),
+                                       real<T>(m.input_gradients[0]), is_gradient_beyond);
+                       }},
+                      s);
   });
 }
 

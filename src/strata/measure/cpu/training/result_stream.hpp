@@ -33,6 +33,28 @@ inline void fetch(const T* from, std::int64_t count) {
   for (std::int64_t i = 0; i < count; i += line) __builtin_prefetch(from + i, 0, 2);
 }
 
+/// Copies that go around the caches, when what is written all in all is that large.
+struct PastCaches {
+  void (*stream)(const void* from, void* to, std::int64_t bytes) = nullptr;
+
+  explicit PastCaches(std::int64_t bytes_written) {
+    // 0: nothing is gained, whatever the size.
+    if (bytes_written > 0 && is_beyond_caches(bytes_written)) {
+      stream = vector_loops<float>().stream;
+    }
+  }
+  void copy(void* to, const void* from, std::int64_t bytes) const {
+    // Short stretches are mostly parts of lines.
+    constexpr std::int64_t least = 256;
+    if (stream != nullptr && bytes >= least) return stream(from, to, bytes);
+    std::memcpy(to, from, static_cast<std::size_t>(bytes));
+  }
+  /// After the last copy of a thread: others must not read what is still on its way.
+  void finish() const {
+    if (stream != nullptr) std::atomic_thread_fence(std::memory_order_seq_cst);
+  }
+};
+
 /// Numbers written one after the other. They are made in a piece of memory that stays
 /// in the first cache, and leave it by whole lines around the others; or are made where they
 /// belong, when the result is small.

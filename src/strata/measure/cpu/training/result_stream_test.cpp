@@ -38,7 +38,7 @@ TEST(ResultStream, writes_everything_and_nothing_else) {
 }
 
 TEST(ResultStream, copies_and_fills_what_is_longer_than_its_room) {
-  std::vector<float> from(10'007), to(20'100, 5.0F);
+  std::vector<float> from(10'007), to(20'100, -5.0F);
   std::iota(from.begin(), from.end(), 0.0F);
   {
     ResultStream<float> stream(to.data(), 3, true);
@@ -47,7 +47,7 @@ TEST(ResultStream, copies_and_fills_what_is_longer_than_its_room) {
   }
   EXPECT_TRUE(std::equal(from.begin(), from.end(), to.begin() + 3));
   EXPECT_EQ(std::count(to.begin() + 10'010, to.begin() + 20'011, 7.0F), 10'001);
-  EXPECT_EQ(std::count(to.begin(), to.end(), 5.0F), 3 + 89);
+  EXPECT_EQ(std::count(to.begin(), to.end(), -5.0F), 3 + 89);
 }
 
 TEST(ResultStream, is_for_what_no_cache_holds) {

@@ -45,8 +45,8 @@ void softmax_row(const T* x, std::int64_t length, bool is_log, const T* next, T*
 }
 
 template <class T>
-void softmax_gradient_row(const T* y, const T* dy, std::int64_t length, bool is_log,
-                          bool has_next, ResultStream<T>& result) {
+void softmax_gradient_row(const T* y, const T* dy, std::int64_t length, bool is_log, bool has_next,
+                          ResultStream<T>& result) {
   const VectorLoops<T>& loops = vector_loops<T>();
   const T sum = is_log ? loops.sum(dy, length) : loops.dot(y, dy, length);
   const auto gradient = is_log ? loops.log_softmax_gradient : loops.softmax_gradient;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/measure/cpu/training/softmax_columns.hpp"
 
-#include "strata/measure/cpu/training/vector_loops.hpp"
+#include "strata/measure/cpu/training/result_stream.hpp"
 
 #include <array>
 #include <cmath>
@@ -35,31 +35,43 @@ struct Strip {
 template <class T>
 using StripRow = std::array<T, static_cast<std::size_t>(Strip::widest)>;
 
+constexpr std::int64_t rows_ahead = 4;
+
+template <class T>
+std::int64_t bytes_of(const SoftmaxRows& rows) {
+  return rows.count() * rows.length * static_cast<std::int64_t>(sizeof(T));
+}
+
 template <class T>
 void forward_columns(const Workers& workers, const SoftmaxRows& rows, const T* x, T* y,
                      bool is_log) {
   const VectorLoops<T>& loops = vector_loops<T>();
+  const PastCaches past(bytes_of<T>(rows));
   Strip(rows).each(workers, rows, [&](std::int64_t place, std::int64_t columns) {
-    StripRow<T> most, sum;
+    StripRow<T> most, sum, result;
     most.fill(-std::numeric_limits<T>::infinity());
     sum.fill(T(0));
+    std::vector<T> powers(static_cast<std::size_t>(rows.length * columns));
     const auto row = [&](auto* from, std::int64_t i) { return from + place + i * rows.inner; };
     for (std::int64_t i = 0; i < rows.length; ++i) {
+      if (i + rows_ahead < rows.length) fetch(row(x, i + rows_ahead), columns);
       loops.larger(row(x, i), most.data(), columns);
     }
     for (std::int64_t i = 0; i < rows.length; ++i) {
-      loops.exp_columns(row(x, i), most.data(), row(y, i), sum.data(), columns);
+      loops.exp_columns(row(x, i), most.data(), powers.data() + i * columns, sum.data(), columns);
     }
     for (std::size_t k = 0; k < static_cast<std::size_t>(columns); ++k) {
       sum[k] = is_log ? most[k] + std::log(sum[k]) : T(1) / sum[k];
     }
     for (std::int64_t i = 0; i < rows.length; ++i) {
       if (is_log) {
-        loops.subtract(row(x, i), sum.data(), row(y, i), columns);
+        loops.subtract(row(x, i), sum.data(), result.data(), columns);
       } else {
-        loops.multiply(row(y, i), sum.data(), row(y, i), columns);
+        loops.multiply(powers.data() + i * columns, sum.data(), result.data(), columns);
       }
+      past.copy(row(y, i), result.data(), columns * static_cast<std::int64_t>(sizeof(T)));
     }
+    past.finish();
   });
 }
 
@@ -67,11 +79,16 @@ template <class T>
 void backward_columns(const Workers& workers, const SoftmaxRows& rows, const T* y, const T* dy,
                       T* dx, bool is_log) {
   const VectorLoops<T>& loops = vector_loops<T>();
+  const PastCaches past(bytes_of<T>(rows));
   Strip(rows).each(workers, rows, [&](std::int64_t place, std::int64_t columns) {
-    StripRow<T> sum;
+    StripRow<T> sum, result;
     sum.fill(T(0));
     const auto row = [&](auto* from, std::int64_t i) { return from + place + i * rows.inner; };
     for (std::int64_t i = 0; i < rows.length; ++i) {
+      if (i + rows_ahead < rows.length) {
+        fetch(row(dy, i + rows_ahead), columns);
+        fetch(row(y, i + rows_ahead), columns);
+      }
       if (is_log) {
         loops.add_row(row(dy, i), sum.data(), columns);
       } else {
@@ -81,8 +98,10 @@ void backward_columns(const Workers& workers, const SoftmaxRows& rows, const T* 
     const auto gradient =
         is_log ? loops.log_softmax_gradient_columns : loops.softmax_gradient_columns;
     for (std::int64_t i = 0; i < rows.length; ++i) {
-      gradient(row(y, i), row(dy, i), sum.data(), row(dx, i), columns);
+      gradient(row(y, i), row(dy, i), sum.data(), result.data(), columns);
+      past.copy(row(dx, i), result.data(), columns * static_cast<std::int64_t>(sizeof(T)));
     }
+    past.finish();
   });
 }
 

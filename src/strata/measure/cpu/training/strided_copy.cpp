@@ -16,25 +16,6 @@
 namespace strata::cpu_training {
 namespace {
 
-/// Copies that go around the caches, for elements of any size.
-struct PastCaches {
-  void (*stream)(const void* from, void* to, std::int64_t bytes) = nullptr;
-
-  explicit PastCaches(std::int64_t bytes_written) {
-    if (is_beyond_caches(bytes_written)) stream = vector_loops<float>().stream;
-  }
-  void copy(void* to, const void* from, std::int64_t bytes) const {
-    // Short stretches are mostly parts of lines.
-    constexpr std::int64_t least = 256;
-    if (stream != nullptr && bytes >= least) return stream(from, to, bytes);
-    std::memcpy(to, from, static_cast<std::size_t>(bytes));
-  }
-  /// After the last copy of a thread: others must not read what is still on its way.
-  void finish() const {
-    if (stream != nullptr) std::atomic_thread_fence(std::memory_order_seq_cst);
-  }
-};
-
 std::int64_t written_bytes(const Walk& walk, std::size_t element) {
   return walk.rows() * walk.row_length() * static_cast<std::int64_t>(element);
 }
@@ -74,6 +55,11 @@ void copy_rows(const Workers& workers, const Walk& walk, const Element* from, El
         std::array<Element, static_cast<std::size_t>(longest_piece)> same;
         std::fill_n(same.begin(), length, *x);
         past.copy(y, same.data(), length * static_cast<std::int64_t>(sizeof(Element)));
+      } else if (to_step == 1) {
+        std::array<Element, static_cast<std::size_t>(longest_piece)> row;
+        for (std::int64_t i = 0; i < length; ++i)
+          row[static_cast<std::size_t>(i)] = x[i * from_step];
+        past.copy(y, row.data(), length * static_cast<std::int64_t>(sizeof(Element)));
       } else {
         for (std::int64_t i = 0; i < length; ++i) y[i * to_step] = x[i * from_step];
       }
@@ -153,7 +139,10 @@ void turn(const Workers& workers, const Walk& walk, std::size_t axis, const Elem
   const std::int64_t bands = (columns + Block::columns - 1) / Block::columns;
   const std::int64_t to_row = walk.strides(0)[axis], to_column = walk.step(0);
   const std::int64_t from_column = walk.step(1);
-  const PastCaches past(to_column == 1 ? written_bytes(walk, sizeof(Element)) : 0);
+  // Rows that begin within a line would be written by parts of lines.
+  const bool has_whole_lines =
+      to_column == 1 && to_row * static_cast<std::int64_t>(sizeof(Element)) % 64 == 0;
+  const PastCaches past(has_whole_lines ? written_bytes(walk, sizeof(Element)) : 0);
   // A band is all rows of some columns.
   const auto turn_band = [&](std::int64_t band, Block& tile) {
     std::int64_t rest = band / bands, to_at = 0, from_at = 0;

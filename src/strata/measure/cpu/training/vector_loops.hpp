@@ -12,6 +12,9 @@ namespace strata::cpu_training {
 
 inline constexpr std::size_t unary_kinds = static_cast<std::size_t>(UnaryKind::logical_not) + 1;
 
+/// So much memory is behind arrays whose loops say so: they need not see to what is left over.
+inline constexpr std::int64_t room_behind = 64;
+
 template <class T>
 struct PairOfSums {
   T first = 0, second = 0;
@@ -51,22 +54,34 @@ struct VectorLoops {
   void (*subtract)(const T* a, const T* b, T* y, std::int64_t count);
   void (*add_products)(const T* a, const T* b, T* total, std::int64_t count);
   void (*exp_columns)(const T* x, const T* shifts, T* y, T* sums, std::int64_t count);
-  void (*softmax_gradient_columns)(const T* y, const T* dy, const T* sums, T* dx, std::int64_t count);
-  void (*log_softmax_gradient_columns)(const T* y, const T* dy, const T* sums, T* dx, std::int64_t count);
+  void (*softmax_gradient_columns)(const T* y, const T* dy, const T* sums, T* dx,
+                                   std::int64_t count);
+  void (*log_softmax_gradient_columns)(const T* y, const T* dy, const T* sums, T* dx,
+                                       std::int64_t count);
   void (*add_moments)(const T* x, const T* base, T* sums, T* squares, std::int64_t count);
-  void (*add_centred)(const T* dy, const T* x, const T* mean, T* sums, T* products, std::int64_t count);
-  void (*centred_columns)(const T* dy, const T* x, const T* mean, const T* slope, const T* offset, const T* factor, T* dx, std::int64_t count);
+  void (*add_centred)(const T* dy, const T* x, const T* mean, T* sums, T* products,
+                      std::int64_t count);
+  void (*centred_columns)(const T* dy, const T* x, const T* mean, const T* slope, const T* offset,
+                          const T* factor, T* dx, std::int64_t count);
   void (*add_scaled)(const T* x, T factor, T* total, std::int64_t count);
-  void (*add_squares)(const T* x, T* total, std::int64_t count);
-  void (*respond)(const T* x, const T* squares, T k, T factor, T* y, T* scale, std::int64_t count);
-  void (*response_terms)(const T* dy, const T* y, const T* scale, T* ratio, T* scaled, std::int64_t count);
-  void (*response_gradient)(const T* scaled, const T* x, const T* ratios, T factor, T* dx, std::int64_t count);
-  void (*largest_of_taps)(const T* x, std::int64_t taps, std::int64_t dilation, std::int64_t stride, const std::int32_t* first, T* most, std::int32_t* which, std::int64_t count);
-  void (*larger_row)(const T* x, const std::int32_t* taps, std::int32_t before, T* most, std::int32_t* which, std::int64_t count);
+  void (*add_scaled_products)(const T* a, const T* b, T factor, T* total, std::int64_t count);
+  void (*respond)(const T* const* rows, std::int64_t row_count, const T* x, T k, T factor, T* y,
+                  T* scale, std::int64_t count);
+  void (*response_terms)(const T* dy, const T* y, const T* scale, T* ratio, T* scaled,
+                         std::int64_t count);
+  void (*response_gradient)(const T* scaled, const T* x, const T* ratios, T factor, T* dx,
+                            std::int64_t count);
+  void (*largest_of_taps)(const T* x, std::int64_t taps, std::int64_t dilation, std::int64_t stride,
+                          const std::int32_t* first, T* most, std::int32_t* which,
+                          std::int64_t count);
+  void (*larger_row)(const T* x, const std::int32_t* taps, std::int32_t before, T* most,
+                     std::int32_t* which, std::int64_t count);
   void (*narrow)(const std::int32_t* numbers, std::uint8_t* bytes, std::int64_t count);
-  void (*sum_of_taps)(const T* x, std::int64_t taps, std::int64_t dilation, std::int64_t stride, const T* shares, T share, T* y, std::int64_t count);
+  void (*sum_of_taps)(const T* x, std::int64_t taps, std::int64_t dilation, std::int64_t stride,
+                      const T* shares, T share, T* y, std::int64_t count);
   void (*interleave)(const T* even, const T* odd, T* y, std::int64_t pairs);
-  void (*gather_taps)(const T* x, const std::int32_t* places, const T* weights, std::int64_t taps, T* y, std::int64_t count);
+  void (*gather_taps)(const T* x, const std::int32_t* places, const T* weights, std::int64_t taps,
+                      T* y, std::int64_t count);
 };
 
 /// The best for this CPU.
@@ -185,7 +200,8 @@ STRATA_INLINE T maximum_loop(const T* x, std::int64_t count) {
   return most;
 }
 
-/// y = exp(x − shift) with no x above shift; their sum. In pieces, so that the sum finds them in the first cache.
+/// y = exp(x − shift) with no x above shift; their sum. In pieces, so that the sum finds them in
+/// the first cache.
 template <class T>
 STRATA_INLINE T exp_shifted_loop(const T* x, T shift, T* y, std::int64_t count) {
   constexpr std::int64_t piece = 1024;

@@ -86,13 +86,12 @@ TEST(CpuKernelsOfWideShapes, pooling_of_large_windows) {
 
 TEST(CpuKernelsOfWideShapes, transpose) {
   for (const Index& x : {Index{3, 70, 133}, Index{1, 64, 32}, Index{2, 5, 300}}) {
-    check({Transpose{.permutation = {0, 2, 1}}, {{x}}, [=](const std::vector<Numbers>& in) {
-             Numbers y({x[0], x[2], x[1]});
-             naive::for_each_index(x, [&](const Index& at) {
-               y({at[0], at[2], at[1]}) = in[0](at);
-             });
-             return std::vector{y};
-           }});
+    check(
+        {Transpose{.permutation = {0, 2, 1}}, {{x}}, [=](const std::vector<Numbers>& in) {
+           Numbers y({x[0], x[2], x[1]});
+           naive::for_each_index(x, [&](const Index& at) { y({at[0], at[2], at[1]}) = in[0](at); });
+           return std::vector{y};
+         }});
   }
 }
 
