@@ -267,6 +267,9 @@ class Subject {
     const NodeCost cost = cost_of(bound_, node_);
     traffic_ = {traffic_of({&cost.forward}),
                 traffic_of({&cost.backward_input, &cost.backward_weight})};
+    for (const Access& access : cost.backward_input.accesses) {
+      if (access.mode == AccessMode::alias) is_aliased_.insert(access.index);
+    }
     KernelsOrReason made = device.kernels(bound_, node_, true);
     if (const auto* reason = std::get_if<NoKernels>(&made))
       throw std::runtime_error(reason->reason);
@@ -288,9 +291,12 @@ class Subject {
     m.scratch = room.made(kernels_->needs().scratch_bytes);
     time(0, [&] { kernels_->run(Pass::forward, m); });
     for (const TensorId id : node.outputs) m.output_gradients.push_back(room.given(bytes(id)));
-    for (const TensorId id : node.inputs) {
-      m.input_gradients.push_back(bound_.tensors[id].wants_gradient ? room.made(bytes(id))
-                                                                    : nullptr);
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const TensorId id = node.inputs[i];
+      const bool is_wanted = bound_.tensors[id].wants_gradient;
+      m.input_gradients.push_back(is_aliased_.contains(i) ? m.output_gradients[0]
+                                  : is_wanted             ? room.made(bytes(id))
+                                                          : nullptr);
     }
     time(1, [&] { kernels_->run(Pass::backward, m); });
   }
@@ -299,6 +305,10 @@ class Subject {
     fmt::print("{:<24}", name_);
     for (std::size_t pass = 0; pass < 2; ++pass) {
       const double rate = traffic_[pass].bytes() / best_s_[pass];
+      if (rate == 0) {  // nothing moves
+        fmt::print("{:>36}  ", "-");
+        continue;
+      }
       fmt::print("{:>9.1f}{:>8.1f}{:>8.0f}%{:>9.0f}%  ", 1e3 * best_s_[pass], rate / 1e9,
                  100 * rate / walks.best(), 100 * rate / walks.like(traffic_[pass]));
     }
@@ -327,6 +337,7 @@ class Subject {
   NodeId node_ = 0;
   std::unique_ptr<NodeKernels> kernels_;
   std::vector<std::int64_t> numbers_;
+  std::set<std::size_t> is_aliased_;  // inputs whose gradient is that of the output, by name
   std::array<Traffic, 2> traffic_;
   std::array<double, 2> best_s_{1e30, 1e30};
 };

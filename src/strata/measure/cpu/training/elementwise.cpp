@@ -161,7 +161,10 @@ void gradient_terms(const ElementwisePlan& plan, std::size_t i, const T* dy, con
     case ElementwiseKind::maximum:
     case ElementwiseKind::minimum: {
       const T *x = piece(i), *y = piece(output);
-      return each([&](auto k) { return x[k] == y[k] ? dy[k] : T(0); });
+      return each([&](auto k) {
+        const T slope = dy[k];  // read in any case, so that it becomes a vector
+        return x[k] == y[k] ? slope : T(0);
+      });
     }
     case ElementwiseKind::mean: {
       const T share = T(1) / static_cast<T>(plan.types.size());

@@ -47,7 +47,8 @@ void response_forward(const ResponsePlan& plan, const Workers& workers, const No
   T *const y = real<T>(m.outputs[0]), *const saved = real<T>(m.saved);
   const VectorLoops<T>& loops = vector_loops<T>();
   plan.each_stretch(workers, [&](std::int64_t at, std::int64_t length) {
-    StretchRow<T> unused;
+    StretchRow<T> unused, zeros;
+    zeros.fill(T(0));
     std::vector<const T*> window(static_cast<std::size_t>(plan.size)), part(window);
     for (std::int64_t c = 0; c < plan.channels; ++c) {
       const std::int64_t first = std::max<std::int64_t>(0, c - plan.size / 2);
@@ -58,12 +59,13 @@ void response_forward(const ResponsePlan& plan, const Workers& workers, const No
       const std::int64_t place = at + c * plan.space;
       ResultStream<T> result(y, place, plan.is_beyond), scales(saved, place, plan.is_beyond);
       result.pieces(length, [&](std::int64_t i, std::int64_t count, T* to) {
-        for (std::int64_t k = 0; k < last - first; ++k) {
-          part[static_cast<std::size_t>(k)] = window[static_cast<std::size_t>(k)] + i;
+        // At the edges zeros stand for channels that are not there.
+        for (std::int64_t k = 0; k < plan.size; ++k) {
+          const auto row = static_cast<std::size_t>(k);
+          part[row] = k < last - first ? window[row] + i : zeros.data();
         }
-        loops.respond(part.data(), last - first, x + place + i, T(local_response_k),
-                      plan.factor<T>(), to, saved != nullptr ? scales.next(count) : unused.data(),
-                      count);
+        loops.respond(part.data(), plan.size, x + place + i, T(local_response_k), plan.factor<T>(),
+                      to, saved != nullptr ? scales.next(count) : unused.data(), count);
       });
     }
   });

@@ -127,7 +127,10 @@ KernelsOrReason reduce_kernels(const Reduce& op, const Setting& s) {
       }
       const T* const x = real<T>(m.inputs[0]) + at[0];
       if (kind == ReduceKind::maximum || kind == ReduceKind::minimum) {
-        for (std::int64_t i = 0; i < length; ++i) dx[i] = x[i] == y[i] ? dy[i] : T(0);
+        for (std::int64_t i = 0; i < length; ++i) {
+          const T slope = dy[i];  // read in any case, so that it becomes a vector
+          dx[i] = x[i] == y[i] ? slope : T(0);
+        }
         return;
       }
       for (std::int64_t i = 0; i < length; ++i) dx[i] = gradient_term(kind, x[i], y[i], dy[i]);

@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <atomic>
+
 namespace strata::cpu_training {
 namespace {
 

@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <cstring>
 
 /// Results that are larger than the caches. A store into memory that is not in a cache fetches its
 /// line first, although it writes all of it: a third of the traffic of a copy. Stores around the
-/// caches do not. They pay only where nobody finds the result in a cache anyway.
+/// caches do not. They pay only where nobody finds the result in a cache anyway. Workers see to it
+/// that they have arrived when shared work ends.
 namespace strata::cpu_training {
 
 /// Whether a result of so many bytes is too large to be found in a cache by whoever reads it next.
@@ -49,10 +49,6 @@ struct PastCaches {
     if (stream != nullptr && bytes >= least) return stream(from, to, bytes);
     std::memcpy(to, from, static_cast<std::size_t>(bytes));
   }
-  /// After the last copy of a thread: others must not read what is still on its way.
-  void finish() const {
-    if (stream != nullptr) std::atomic_thread_fence(std::memory_order_seq_cst);
-  }
 };
 
 /// Numbers written one after the other. They are made in a piece of memory that stays
@@ -68,11 +64,7 @@ class ResultStream {
   ResultStream(T* results, std::int64_t first, bool is_beyond)
       : to_(results != nullptr ? results + first : nullptr),
         is_past_(is_beyond && vector_loops<T>().stream != nullptr) {}
-  ~ResultStream() {
-    finish();
-    // Others must not read what is still on its way.
-    if (is_past_) std::atomic_thread_fence(std::memory_order_seq_cst);
-  }
+  ~ResultStream() { finish(); }
   ResultStream(const ResultStream&) = delete;
   ResultStream& operator=(const ResultStream&) = delete;
 

@@ -71,7 +71,6 @@ void forward_columns(const Workers& workers, const SoftmaxRows& rows, const T* x
       }
       past.copy(row(y, i), result.data(), columns * static_cast<std::int64_t>(sizeof(T)));
     }
-    past.finish();
   });
 }
 
@@ -101,7 +100,6 @@ void backward_columns(const Workers& workers, const SoftmaxRows& rows, const T* 
       gradient(row(y, i), row(dy, i), sum.data(), result.data(), columns);
       past.copy(row(dx, i), result.data(), columns * static_cast<std::int64_t>(sizeof(T)));
     }
-    past.finish();
   });
 }
 

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
@@ -64,7 +63,6 @@ void copy_rows(const Workers& workers, const Walk& walk, const Element* from, El
         for (std::int64_t i = 0; i < length; ++i) y[i * to_step] = x[i * from_step];
       }
     });
-    past.finish();
   });
 }
 
@@ -139,10 +137,7 @@ void turn(const Workers& workers, const Walk& walk, std::size_t axis, const Elem
   const std::int64_t bands = (columns + Block::columns - 1) / Block::columns;
   const std::int64_t to_row = walk.strides(0)[axis], to_column = walk.step(0);
   const std::int64_t from_column = walk.step(1);
-  // Rows that begin within a line would be written by parts of lines.
-  const bool has_whole_lines =
-      to_column == 1 && to_row * static_cast<std::int64_t>(sizeof(Element)) % 64 == 0;
-  const PastCaches past(has_whole_lines ? written_bytes(walk, sizeof(Element)) : 0);
+  const PastCaches past(to_column == 1 ? written_bytes(walk, sizeof(Element)) : 0);
   // A band is all rows of some columns.
   const auto turn_band = [&](std::int64_t band, Block& tile) {
     std::int64_t rest = band / bands, to_at = 0, from_at = 0;
@@ -175,7 +170,6 @@ void turn(const Workers& workers, const Walk& walk, std::size_t axis, const Elem
   workers.ranges(outer * bands, least, [&](std::int64_t begin, std::int64_t end) {
     Block tile;
     for (std::int64_t band = begin; band < end; ++band) turn_band(band, tile);
-    past.finish();
   });
 }
 
