@@ -12,7 +12,9 @@
 // Bytes are those of the cost sheet: what must move. A store that fetches its line first, or a
 // tensor that is read twice, counts against the layer. "of best" is beside the fastest walk, "of
 // its mix" beside the walk that reads and writes in the most similar proportion.
+#include "memory_rate_layers.hpp"
 #include "strata/cost/cost.hpp"
+#include "strata/cost/update.hpp"
 #include "strata/graph/builder.hpp"
 #include "strata/measure/cpu/ceilings/kernels.hpp"
 #include "strata/measure/cpu/convolution/threads.hpp"
@@ -35,101 +37,7 @@
 namespace {
 
 using namespace strata;
-
-/// A layer on its own; inputs that are whole numbers are below `below`.
-struct Layer {
-  std::string name;
-  Operator op;
-  std::vector<Shape> inputs;
-  std::int64_t below = 0;  ///< > 0: input `whole` holds whole numbers
-  std::size_t whole = 0;
-};
-
-std::vector<Layer> unary_layers() {
-  std::vector<Layer> layers;
-  for (const auto& [name, kind] : {std::pair{"relu", UnaryKind::relu},
-                                   {"leaky relu", UnaryKind::leaky_relu},
-                                   {"elu", UnaryKind::elu},
-                                   {"gelu", UnaryKind::gelu},
-                                   {"gelu (tanh)", UnaryKind::gelu_tanh},
-                                   {"silu", UnaryKind::silu},
-                                   {"sigmoid", UnaryKind::sigmoid},
-                                   {"tanh", UnaryKind::tanh},
-                                   {"mish", UnaryKind::mish},
-                                   {"hard swish", UnaryKind::hard_swish},
-                                   {"exp", UnaryKind::exponential},
-                                   {"square", UnaryKind::square},
-                                   {"prelu", UnaryKind::prelu}}) {
-    layers.push_back({name, Unary{kind}, {{64, 256, 64, 64}}});
-  }
-  return layers;
-}
-
-// Tensors of 256 MiB in fp32, beyond the caches of most machines; less where there are several.
-std::vector<Layer> all_layers() {
-  const Shape image = {64, 256, 64, 64}, half_image = {32, 256, 64, 64};
-  const Shape rows = {16384, 4096}, half_rows = {8192, 4096}, text = {32, 2048, 1024};
-  const auto pool = [](PoolKind kind, std::int64_t k, std::int64_t s, std::int64_t p) {
-    return Pool{
-        .kind = kind, .kernel = {k, k}, .stride = {s, s}, .pad_begin = {p, p}, .pad_end = {p, p}};
-  };
-  const auto elementwise = [](ElementwiseKind kind) { return Elementwise{kind}; };
-  std::vector<Layer> layers = unary_layers();
-  const std::vector<Layer> more = {
-      {"add", elementwise(ElementwiseKind::add), {half_image, half_image}},
-      {"multiply", elementwise(ElementwiseKind::multiply), {half_image, half_image}},
-      {"add a row", elementwise(ElementwiseKind::add), {rows, {4096}}},
-      {"multiply by a row", elementwise(ElementwiseKind::multiply), {rows, {4096}}},
-      {"multiply by channel", elementwise(ElementwiseKind::multiply), {image, {64, 256, 1, 1}}},
-      {"multiply by column", elementwise(ElementwiseKind::multiply), {rows, {16384, 1}}},
-      {"dropout", Dropout{0.3}, {image}},
-      {"softmax", Softmax{}, {rows}},
-      {"softmax, rows of 128", Softmax{}, {{524288, 128}}},
-      {"softmax, 32000 classes", Softmax{}, {{2048, 32000}}},
-      {"log softmax", Softmax{.log = true}, {rows}},
-      {"softmax over channels", Softmax{.axis = 1}, {image}},
-      {"cross entropy", SoftmaxCrossEntropy{}, {half_rows, {8192}}, 4096, 1},
-      {"squared error", SquaredError{}, {rows, rows}},
-      {"batch norm", BatchNorm{}, {image}},
-      {"batch norm of rows", BatchNorm{}, {rows}},
-      {"layer norm", LayerNorm{}, {rows}},
-      {"layer norm, 768", LayerNorm{}, {{87381, 768}}},
-      {"rms norm", RmsNorm{}, {rows}},
-      {"group norm", GroupNorm{.groups = 32}, {image}},
-      {"instance norm", GroupNorm{}, {image}},
-      {"local response norm", LocalResponseNorm{}, {{64, 96, 55, 55}}},
-      {"max pool 3x3 /2", pool(PoolKind::maximum, 3, 2, 1), {{64, 64, 112, 112}}},
-      {"max pool 2x2 /2", pool(PoolKind::maximum, 2, 2, 0), {{16, 64, 224, 224}}},
-      {"max pool 3x3 /1", pool(PoolKind::maximum, 3, 1, 1), {{64, 480, 28, 28}}},
-      {"average pool 2x2 /2", pool(PoolKind::average, 2, 2, 0), {{64, 256, 56, 56}}},
-      {"average pool 3x3 /1", pool(PoolKind::average, 3, 1, 1), {{64, 192, 35, 35}}},
-      {"global average pool", AdaptivePool{}, {{512, 2048, 7, 7}}},
-      {"global average pool 64", AdaptivePool{}, {image}},
-      {"sum of columns", Reduce{.kind = ReduceKind::sum, .axes = {0}}, {rows}},
-      {"mean of rows", Reduce{.kind = ReduceKind::mean, .axes = {1}}, {rows}},
-      {"mean of all", Reduce{.kind = ReduceKind::mean}, {rows}},
-      {"max of rows", Reduce{.kind = ReduceKind::maximum, .axes = {1}}, {rows}},
-      {"transpose", Transpose{}, {{8192, 8192}}},
-      {"transpose of batches", Transpose{.permutation = {0, 2, 1}}, {{64, 1024, 1000}}},
-      {"heads forward", Transpose{.permutation = {0, 2, 1, 3}}, {{32, 2048, 16, 64}}},
-      {"channels last", Transpose{.permutation = {0, 2, 3, 1}}, {image}},
-      {"concat", Concat{}, {half_image, half_image}},
-      {"split", Split{.parts = 2}, {image}},
-      {"slice", Slice{.axes = {1}, .begin = {Dim(64)}, .end = {Dim(192)}}, {image}},
-      {"pad", Pad{.begin = {0, 0, 1, 1}, .end = {0, 0, 1, 1}}, {image}},
-      {"expand", Expand{.shape = {64, 256, 64, 64}}, {{64, 256, 1, 1}}},
-      {"channel shuffle", ChannelShuffle{.groups = 4}, {image}},
-      {"space to depth", SpaceToDepth{}, {image}},
-      {"resize nearest x2", Resize{.scale = {2, 2}}, {{16, 256, 64, 64}}},
-      {"resize linear x2",
-       Resize{.kind = ResizeKind::linear, .scale = {2, 2}},
-       {{16, 256, 64, 64}}},
-      {"embedding", Embedding{.vocabulary = 32768, .width = 1024}, {{64, 1024}}, 32768, 0},
-      {"rotary embedding", RotaryEmbedding{.heads = 16}, {text}},
-      {"yolo", Yolo{}, {{64, 255, 64, 64}}}};
-  layers.insert(layers.end(), more.begin(), more.end());
-  return layers;
-}
+using memory_rates::Layer;
 
 clockid_t bench_clock = CLOCK_MONOTONIC;
 
@@ -342,16 +250,55 @@ class Subject {
   std::array<double, 2> best_s_{1e30, 1e30};
 };
 
+/// The update of one parameter tensor by each rule.
+class Updates {
+ public:
+  static constexpr std::array rules = {Optimizer::sgd, Optimizer::momentum, Optimizer::adam};
+
+  void run(TrainingDevice& device, Room& room) {
+    room.begin();
+    UpdateMemory m{.parameter = room.made(4 * count),
+                   .gradient = room.given(4 * count),
+                   .states = {static_cast<float*>(room.made(4 * count)),
+                              static_cast<float*>(room.made(4 * count))},
+                   .elements = count};
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+      const double start = now();
+      device.update({.optimizer = rules[i]}, m);
+      best_s_[i] = std::min(best_s_[i], now() - start);
+    }
+  }
+  void print(const Walks& walks) const {
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+      const UpdateCost cost = update_cost(rules[i], count, DType::fp32);
+      const Traffic traffic{static_cast<double>(cost.read_bytes),
+                            static_cast<double>(cost.write_bytes)};
+      const double rate = traffic.bytes() / best_s_[i];
+      fmt::print("{:<24}{:>9.1f}{:>8.1f}{:>8.0f}%{:>9.0f}%\n",
+                 fmt::format("update by {}", name_of(rules[i])), 1e3 * best_s_[i], rate / 1e9,
+                 100 * rate / walks.best(), 100 * rate / walks.like(traffic));
+    }
+  }
+
+ private:
+  static constexpr std::int64_t count = std::int64_t{32} << 20;
+  std::array<double, rules.size()> best_s_{1e30, 1e30, 1e30};
+};
+
 void run_bench(int rounds, std::string_view part_of_name) {
   const auto device = cpu_training_device({});
   Walks walks(*device);
   Room room(*device);
   std::vector<std::unique_ptr<Subject>> subjects;
-  for (const Layer& layer : all_layers()) {
+  for (const Layer& layer : memory_rates::all_layers()) {
     if (layer.name.find(part_of_name) == std::string::npos) continue;
     subjects.push_back(std::make_unique<Subject>(layer, *device));
   }
+  Updates updates;
+  const bool has_updates = std::string_view("update").find(part_of_name) != std::string_view::npos;
   for (int round = 0; round < rounds; ++round) {
+    walks.run();
+    if (has_updates) updates.run(*device, room);
     for (const auto& subject : subjects) {
       if ((&subject - subjects.data()) % 4 == 0) walks.run();
       subject->run(room);
@@ -363,6 +310,7 @@ void run_bench(int rounds, std::string_view part_of_name) {
   fmt::print("{:<24}{:>9}{:>8}{:>9}{:>10}  {:>9}{:>8}{:>9}{:>10}\n", "", "forward", "GB/s",
              "of best", "of its mix", "backward", "GB/s", "of best", "of its mix");
   for (const auto& subject : subjects) subject->print(walks);
+  if (has_updates) updates.print(walks);
 }
 
 }  // namespace
