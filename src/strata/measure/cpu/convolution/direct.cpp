@@ -2,83 +2,12 @@
 #include "strata/measure/cpu/convolution/direct.hpp"
 
 #include "strata/measure/cpu/convolution/direct_kernels.hpp"
-#include "strata/measure/cpu/convolution/scratch.hpp"
-#include "strata/measure/cpu/convolution/tap_plan.hpp"
+#include "strata/measure/cpu/convolution/direct_plan.hpp"
 
 #include <algorithm>
-#include <bit>
 
 namespace strata::cpu {
 namespace {
-
-/// The forward pass and the input's gradient, by tap sums.
-struct DirectPlan {
-  TapPlan taps;
-  std::int64_t images = 1;  ///< whose planes exist at once
-  std::int64_t groups = 1;
-  std::int64_t sources = 1;  ///< channels of one group
-  std::int64_t results = 1;
-  std::int64_t source_height = 1, source_width = 1, result_height = 1, result_width = 1;
-  std::int64_t block = 1;            ///< result channels that one inner loop computes
-  std::int64_t blocks = 1;           ///< in a group
-  std::int64_t rows_at_once = 1;     ///< of a frame
-  std::int64_t sources_at_once = 1;  ///< whose weights stay in the first cache
-  std::int64_t frame_floats = 0;     ///< of one result channel
-  bool reads_in_place = false;       ///< the source is as wanted: nothing to copy
-  bool writes_in_place = false;      ///< so is the result
-  std::int64_t planes = 0, weights = 0, frames = 0;  ///< where they begin in the scratch memory
-  ScratchPlan scratch;
-
-  std::int64_t image_floats() const { return groups * sources * taps.channel_floats(); }
-  std::int64_t result_floats() const { return result_height * result_width; }
-};
-
-bool is_source_as_it_is(const DirectPlan& p) {
-  return p.taps.planes.size() == 1 && p.taps.planes[0].y == 0 && p.taps.planes[0].x == 0 &&
-         p.taps.source_step_y == 1 && p.taps.source_step_x == 1 &&
-         p.taps.plane_height == p.source_height && p.taps.plane_width == p.source_width;
-}
-
-bool is_result_as_it_is(const DirectPlan& p) {
-  return p.taps.phases.size() == 1 && p.taps.result_step_y == 1 && p.taps.result_step_x == 1 &&
-         p.taps.plane_width == p.result_width && p.taps.phases[0].rows == p.result_height &&
-         p.taps.phases[0].columns == p.result_width && p.results % p.block == 0;
-}
-
-DirectPlan direct_plan(const ConvShape& s, ConvPass pass, int threads) {
-  const bool is_forward = pass == ConvPass::forward;
-  DirectPlan p;
-  p.taps = is_forward ? forward_taps(s) : input_gradient_taps(s);
-  p.groups = s.groups;
-  p.sources = (is_forward ? s.channels : s.filters) / s.groups;
-  p.results = (is_forward ? s.filters : s.channels) / s.groups;
-  p.source_height = is_forward ? s.height : s.output_height();
-  p.source_width = is_forward ? s.width : s.output_width();
-  p.result_height = is_forward ? s.output_height() : s.height;
-  p.result_width = is_forward ? s.output_width() : s.width;
-  p.images = images_at_once(s.batch, p.image_floats());
-  p.block =
-      std::min(widest_channel_block(),
-               static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(p.results))));
-  p.blocks = (p.results + p.block - 1) / p.block;
-  // The source pixels of a task should stay in the second cache, its frame in the first.
-  const std::int64_t pixels = std::clamp<std::int64_t>(
-      131072 / (p.sources * static_cast<std::int64_t>(p.taps.planes.size())), 192, 1024);
-  std::int64_t rows = 1;
-  for (const TapPhase& phase : p.taps.phases) rows = std::max(rows, phase.rows);
-  p.rows_at_once = std::clamp<std::int64_t>(pixels / p.taps.plane_width, 1, rows);
-  p.sources_at_once =
-      std::max<std::int64_t>(1, 6144 / (p.block * s.kernel_height * s.kernel_width));
-  p.reads_in_place = is_source_as_it_is(p);
-  p.writes_in_place = is_result_as_it_is(p);
-  if (p.reads_in_place) p.images = s.batch;
-  p.frame_floats = p.writes_in_place ? 0 : p.rows_at_once * p.taps.plane_width;
-  p.planes = p.scratch.add(p.reads_in_place ? 0 : checked_mul(p.images, p.image_floats()));
-  p.weights = p.scratch.add(
-      checked_mul(p.groups, p.blocks * p.block, p.sources, s.kernel_height * s.kernel_width));
-  p.frames = p.scratch.add(checked_mul(threads, p.block, p.frame_floats));
-  return p;
-}
 
 class DirectSums : public PreparedConvolution {
  public:
@@ -97,13 +26,17 @@ class DirectSums : public PreparedConvolution {
     }
     splits_ = (4 * threads_->count() + tasks_per_image() - 1) / tasks_per_image();
     splits_ = std::clamp<std::int64_t>(splits_, 1, plan_.blocks);
+    packs_late_ = shape_.batch == 1 && plan_.taps.phases.size() == 1 &&
+                  row_blocks(plan_.taps.phases[0]) == 1 &&
+                  threads_->count() <= plan_.groups * plan_.blocks;
   }
 
   void run(const ConvTensors& tensors, RoleMarks& marks) override {
     const auto* source = static_cast<const float*>(is_forward_ ? tensors.input : tensors.output);
     auto* result = static_cast<float*>(is_forward_ ? tensors.output : tensors.input);
     marks.begin(KernelRole::transpose);
-    pack(static_cast<const float*>(tensors.weights));
+    weights_ = static_cast<const float*>(tensors.weights);
+    if (!packs_late_) pack(weights_);
     const std::int64_t channels = plan_.groups * plan_.sources;
     const std::int64_t source_floats = plan_.source_height * plan_.source_width;
     for (std::int64_t image = 0; image < shape_.batch; image += plan_.images) {
@@ -142,28 +75,73 @@ class DirectSums : public PreparedConvolution {
 
   /// Weights by phase, group and block as [source channel][tap][result channel of the block].
   void pack(const float* weights) {
+    threads_->for_each(plan_.groups * plan_.blocks, [&](std::int64_t i, int) {
+      for (std::size_t k = 0; k < plan_.taps.phases.size(); ++k) {
+        pack_block(weights, i, k,
+                   scratch_.at(plan_.weights) + weight_starts_[k] + i * floats_per_block(k));
+      }
+    });
+  }
+
+  /// Those of one phase, for block i of all groups' blocks.
+  void pack_block(const float* weights, std::int64_t i, std::size_t phase, float* to) const {
     const std::int64_t taps = shape_.kernel_height * shape_.kernel_width;
     const std::int64_t filters = shape_.filters / shape_.groups;
     const std::int64_t channels = shape_.channels / shape_.groups;
     const std::int64_t step_result = is_forward_ ? channels * taps : taps;
     const std::int64_t step_source = is_forward_ ? taps : channels * taps;
-    threads_->for_each(plan_.groups * plan_.blocks, [&](std::int64_t i, int) {
-      const std::int64_t first = i % plan_.blocks * plan_.block;
-      const std::int64_t valid = std::min(plan_.block, plan_.results - first);
-      const float* const group = weights + i / plan_.blocks * filters * channels * taps;
-      for (std::size_t k = 0; k < plan_.taps.phases.size(); ++k) {
-        float* to = scratch_.at(plan_.weights) + weight_starts_[k] + i * floats_per_block(k);
-        for (std::int64_t c = 0; c < plan_.sources; ++c) {
-          for (const Tap& tap : plan_.taps.phases[k].taps) {
-            const float* const from = group + first * step_result + c * step_source +
-                                      tap.ky * shape_.kernel_width + tap.kx;
-            for (std::int64_t r = 0; r < plan_.block; ++r) {
-              *to++ = r < valid ? from[r * step_result] : 0;
-            }
-          }
+    const std::int64_t first = i % plan_.blocks * plan_.block;
+    const std::int64_t valid = std::min(plan_.block, plan_.results - first);
+    const float* const group = weights + i / plan_.blocks * filters * channels * taps;
+    if (is_natural() && valid == plan_.block) {
+      return turn_weights(group + first * step_result, step_result, step_source, to);
+    }
+    for (std::int64_t c = 0; c < plan_.sources; ++c) {
+      for (const Tap& tap : plan_.taps.phases[phase].taps) {
+        const float* const from =
+            group + first * step_result + c * step_source + tap.ky * shape_.kernel_width + tap.kx;
+        for (std::int64_t r = 0; r < plan_.block; ++r) {
+          *to++ = r < valid ? from[r * step_result] : 0;
         }
       }
-    });
+    }
+  }
+
+  /// Whether one phase has all taps in the order of the weights.
+  bool is_natural() const {
+    const std::vector<Tap>& taps = plan_.taps.phases[0].taps;
+    for (std::size_t i = 0; i < taps.size(); ++i) {
+      const Tap& tap = taps[i];
+      if (tap.ky * shape_.kernel_width + tap.kx != static_cast<std::int64_t>(i)) return false;
+    }
+    return plan_.taps.phases.size() == 1;
+  }
+
+  /// A block's weights, when they only change places: taps of a channel lie side by side.
+  void turn_weights(const float* from, std::int64_t step_result, std::int64_t step_source,
+                    float* to) const {
+    const std::int64_t taps = shape_.kernel_height * shape_.kernel_width;
+    const bool is_one = step_source == taps;  // all source channels lie side by side
+    const std::int64_t width = is_one ? plan_.sources * taps : taps;
+    constexpr std::int64_t line = 16, at_once = 4 * line;
+    for (std::int64_t c = 0; c < (is_one ? 1 : plan_.sources); ++c) {
+      for (std::int64_t x = 0; x < width; x += at_once) {
+        // More rows than processors foresee: the next stretch of each is asked for.
+        const float* const rows = from + c * step_source + x;
+        const std::int64_t ahead = is_one ? at_once : step_source;
+        for (std::int64_t r = 0; r < plan_.block; ++r) {
+          for (std::int64_t k = 0; k < std::min(at_once, width); k += line) {
+            __builtin_prefetch(rows + r * step_result + ahead + k);
+          }
+        }
+        turn({.from = rows,
+              .from_step = step_result,
+              .height = plan_.block,
+              .width = std::min(at_once, width - x),
+              .to = to + (c * width + x) * plan_.block,
+              .to_step = plan_.block});
+      }
+    }
   }
 
   /// One run of rows of one phase and group, for a share of the result channels.
@@ -186,8 +164,15 @@ class DirectSums : public PreparedConvolution {
     for (std::int64_t block = plan_.blocks * split / splits_; block < end; ++block) {
       const std::int64_t first = block * plan_.block;
       float* const to = result + (group * plan_.results + first) * plan_.result_floats();
-      const float* const weights = scratch_.at(plan_.weights) + weight_starts_[phase] +
-                                   (group * plan_.blocks + block) * floats_per_block(phase);
+      const std::int64_t index = group * plan_.blocks + block;
+      float* const weights = scratch_.at(plan_.weights) + weight_starts_[phase] +
+                             (packs_late_ ? thread : index) * floats_per_block(phase);
+      if (packs_late_) pack_block(weights_, index, phase, weights);
+      if (plan_.is_by_lanes) {
+        sum_lanes(phase, source, weights, rows, frame);
+        store_lanes(p, row, rows, frame, std::min(plan_.block, plan_.results - first), to);
+        continue;
+      }
       if (plan_.writes_in_place) {
         sum_block(phase, source, weights, pixels, to + row * plan_.result_width,
                   plan_.result_floats());
@@ -218,6 +203,49 @@ class DirectSums : public PreparedConvolution {
     }
   }
 
+  /// The same with the channels of the block side by side; rows of the frame are `columns` long.
+  void sum_lanes(std::size_t phase, const float* source, const float* weights, std::int64_t rows,
+                 float* frame) {
+    const auto taps = static_cast<std::int64_t>(offsets_[phase].size());
+    const std::int64_t columns = plan_.taps.phases[phase].columns;
+    for (std::int64_t c = 0; c < plan_.sources; c += plan_.sources_at_once) {
+      for (std::int64_t y = 0; y < rows; ++y) {
+        add_lanes({.source = source + c * plan_.taps.channel_floats() + y * plan_.taps.plane_width,
+                   .channels = std::min(plan_.sources_at_once, plan_.sources - c),
+                   .channel_step = plan_.taps.channel_floats(),
+                   .offsets = offsets_[phase].data(),
+                   .taps = taps,
+                   .weights = weights + c * taps * plan_.block,
+                   .result = frame + y * columns * plan_.block,
+                   .pixels = columns,
+                   .adds = c > 0});
+      }
+    }
+  }
+
+  void store_lanes(const TapPhase& phase, std::int64_t row, std::int64_t rows, const float* frame,
+                   std::int64_t channels, float* result) const {
+    for (std::int64_t y = 0; y < rows; ++y, frame += phase.columns * plan_.block) {
+      float* const to =
+          result + (phase.first_y + (row + y) * plan_.taps.result_step_y) * plan_.result_width +
+          phase.first_x;
+      if (plan_.taps.result_step_x == 1) {
+        turn({.from = frame,
+              .from_step = plan_.block,
+              .height = phase.columns,
+              .width = channels,
+              .to = to,
+              .to_step = plan_.result_floats()});
+        continue;
+      }
+      for (std::int64_t r = 0; r < channels; ++r) {
+        for (std::int64_t x = 0; x < phase.columns; ++x) {
+          to[r * plan_.result_floats() + x * plan_.taps.result_step_x] = frame[x * plan_.block + r];
+        }
+      }
+    }
+  }
+
   void store(const TapPhase& phase, std::int64_t row, std::int64_t rows, const float* frame,
              float* result) const {
     const std::int64_t step = plan_.taps.result_step_x;
@@ -241,6 +269,10 @@ class DirectSums : public PreparedConvolution {
   std::vector<std::vector<std::int64_t>> offsets_;  ///< of the taps of each phase
   std::vector<std::int64_t> weight_starts_;         ///< of each phase
   std::int64_t packed_ = 0;
+  /// Each block of weights is used once, by one thread: it is packed just before, and still in that
+  /// thread's cache.
+  bool packs_late_ = false;
+  const float* weights_ = nullptr;
   std::int64_t splits_ = 1;
 };
 

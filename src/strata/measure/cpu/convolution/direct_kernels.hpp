@@ -24,6 +24,22 @@ struct TapSums {
 };
 void add_taps(const TapSums& sums);
 
+/// The same with the channels of a block side by side, for frames whose rows are no whole vectors:
+///   result[p·block + r] (+)= Σ_c Σ_t source[c·channel_step + offsets[t] + p] · w[c][t][r]
+/// for p < pixels and r < block = pixel_block(). Weights and result are on a cache line.
+struct LaneSums {
+  const float* source = nullptr;
+  std::int64_t channels = 1;
+  std::int64_t channel_step = 0;
+  const std::int64_t* offsets = nullptr;
+  std::int64_t taps = 1;
+  const float* weights = nullptr;  ///< [channels][taps][block]
+  float* result = nullptr;
+  std::int64_t pixels = 1;
+  bool adds = false;  ///< to what is in the result; otherwise it is overwritten
+};
+void add_lanes(const LaneSums& sums);
+
 /// Products of gradients with shifted sources, summed over the pixels of all images:
 ///   result[i·sources + j] (+)= Σ_n Σ_p gradient[n·gradient_image_step + i·gradient_step + p] ·
 ///                                      source[n·source_image_step + source_offsets[j] + p]

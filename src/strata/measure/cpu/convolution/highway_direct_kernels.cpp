@@ -24,10 +24,12 @@ using Vector = hn::Vec<Vectors>;
 constexpr std::int64_t widest_block = 4;
 constexpr int most_pixel_sources = 5;  // × 2 vectors of gradients, for 2 pixels at once
 constexpr int pixels_at_once = 2;
+constexpr int most_lane_pixels = 6;  // × 2 vectors of channels
 #else
 constexpr std::int64_t widest_block = 8;
 constexpr int most_pixel_sources = 10;
 constexpr int pixels_at_once = 4;
+constexpr int most_lane_pixels = 14;
 #endif
 
 /// `Block` channels × `Width` vectors of pixels, held in registers over all channels and taps.
@@ -169,6 +171,58 @@ std::int64_t pixel_block() {
   return gradient_vectors * static_cast<std::int64_t>(hn::Lanes(Vectors()));
 }
 
+/// `Pixels` pixels × two vectors of channels, held in registers over all channels and taps.
+template <int Pixels>
+void add_lane_tile(const LaneSums& s, std::int64_t pixel) {
+  const Vectors d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  float* const result = s.result + pixel * gradient_vectors * lanes;
+  Vector sum[Pixels][gradient_vectors];
+  for (int p = 0; p < Pixels; ++p) {
+    for (int v = 0; v < gradient_vectors; ++v) {
+      sum[p][v] = s.adds ? hn::Load(d, result + (p * gradient_vectors + v) * lanes) : hn::Zero(d);
+    }
+  }
+  const float* weights = s.weights;
+  for (std::int64_t c = 0; c < s.channels; ++c) {
+    const float* const plane = s.source + c * s.channel_step + pixel;
+    for (std::int64_t t = 0; t < s.taps; ++t) {
+      const float* const source = plane + s.offsets[t];
+      Vector weight[gradient_vectors];
+      for (int v = 0; v < gradient_vectors; ++v) weight[v] = hn::Load(d, weights + v * lanes);
+      for (int p = 0; p < Pixels; ++p) {
+        const Vector value = hn::Set(d, source[p]);
+        for (int v = 0; v < gradient_vectors; ++v) {
+          sum[p][v] = hn::MulAdd(value, weight[v], sum[p][v]);
+        }
+      }
+      weights += gradient_vectors * lanes;
+    }
+  }
+  for (int p = 0; p < Pixels; ++p) {
+    for (int v = 0; v < gradient_vectors; ++v) {
+      hn::Store(sum[p][v], d, result + (p * gradient_vectors + v) * lanes);
+    }
+  }
+}
+
+template <int Pixels>
+void add_lane_tiles(const LaneSums& s, std::int64_t pixel, std::int64_t count) {
+  if constexpr (Pixels > 1) {
+    if (count < Pixels) return add_lane_tiles<Pixels - 1>(s, pixel, count);
+  }
+  add_lane_tile<Pixels>(s, pixel);
+}
+
+/// In tiles of about the same size: a small one at the end would leave registers idle.
+void add_lanes(const LaneSums& s) {
+  const std::int64_t tiles = (s.pixels + most_lane_pixels - 1) / most_lane_pixels;
+  for (std::int64_t i = 0; i < tiles; ++i) {
+    const std::int64_t first = s.pixels * i / tiles;
+    add_lane_tiles<most_lane_pixels>(s, first, s.pixels * (i + 1) / tiles - first);
+  }
+}
+
 /// `Pixels` pixels of every source: its offset is fetched once for all of them.
 template <int Sources, int Pixels>
 HWY_INLINE void add_pixels(const float* gradient, const float* source, std::int64_t pixel_step,
@@ -296,7 +350,8 @@ HWY_AFTER_NAMESPACE();
 namespace strata::cpu::HWY_NAMESPACE {
 namespace {
 [[maybe_unused]] const bool is_listed = compiled_kernels<DirectKernels>().add(
-    HWY_TARGET, {add_taps, multiply_taps, multiply_pixels, turn, block_width, pixel_block});
+    HWY_TARGET,
+    {add_taps, add_lanes, multiply_taps, multiply_pixels, turn, block_width, pixel_block});
 }  // namespace
 }  // namespace strata::cpu::HWY_NAMESPACE
 
@@ -304,6 +359,7 @@ namespace {
 namespace strata::cpu {
 
 void add_taps(const TapSums& sums) { best_kernels<DirectKernels>().add_taps(sums); }
+void add_lanes(const LaneSums& sums) { best_kernels<DirectKernels>().add_lanes(sums); }
 void multiply_taps(const TapProducts& products) {
   best_kernels<DirectKernels>().multiply_taps(products);
 }

@@ -70,6 +70,47 @@ TEST(DirectKernels, every_vector_unit_sums_over_pixels) {
   }
 }
 
+TEST(DirectKernels, every_vector_unit_sums_taps_with_channels_side_by_side) {
+  if (const auto reason = vector_refusal()) GTEST_SKIP() << *reason;
+  std::mt19937 random(5);
+  for (const DirectKernels& kernels : compiled_kernels<DirectKernels>().usable()) {
+    const std::int64_t block = kernels.pixel_block();
+    for (std::int64_t pixels = 1; pixels < 40; ++pixels) {
+      const std::int64_t channels = 1 + pixels % 3, step = 60;
+      const std::vector<std::int64_t> offsets = {0, 1, 7, 20};
+      const Numbers source = small_whole_numbers(channels * step, random);
+      const Numbers start = small_whole_numbers(block * (channels * 4 + pixels), random);
+      Scratch memory(4 * block * (channels * 4 + pixels));
+      float* const weights = memory.at(0);
+      float* const result = memory.at(block * channels * 4);
+      std::copy(start.begin(), start.end(), weights);
+      const bool adds = pixels % 2 == 0;
+      kernels.add_lanes({.source = source.data(),
+                         .channels = channels,
+                         .channel_step = step,
+                         .offsets = offsets.data(),
+                         .taps = 4,
+                         .weights = weights,
+                         .result = result,
+                         .pixels = pixels,
+                         .adds = adds});
+      for (std::int64_t p = 0; p < pixels; ++p) {
+        for (std::int64_t r = 0; r < block; ++r) {
+          float sum = adds ? start[static_cast<std::size_t>(block * (channels * 4 + p) + r)] : 0;
+          for (std::int64_t c = 0; c < channels; ++c) {
+            for (std::int64_t t = 0; t < 4; ++t) {
+              sum += weights[(c * 4 + t) * block + r] *
+                     source[static_cast<std::size_t>(c * step +
+                                                     offsets[static_cast<std::size_t>(t)] + p)];
+            }
+          }
+          ASSERT_EQ(result[p * block + r], sum) << "pixel " << p << ", lane " << r;
+        }
+      }
+    }
+  }
+}
+
 TEST(DirectKernels, every_vector_unit_turns_matrices_and_touches_nothing_else) {
   if (const auto reason = vector_refusal()) GTEST_SKIP() << *reason;
   std::mt19937 random(4);

@@ -11,6 +11,7 @@ namespace strata::cpu {
 
 struct DirectKernels {
   void (*add_taps)(const TapSums&);
+  void (*add_lanes)(const LaneSums&);
   void (*multiply_taps)(const TapProducts&);
   void (*multiply_pixels)(const PixelProducts&);
   void (*turn)(const TurnedMatrix&);

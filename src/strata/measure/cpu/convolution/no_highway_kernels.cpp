@@ -17,6 +17,7 @@ std::optional<std::string> vector_refusal() {
 }
 
 void add_taps(const TapSums&) { refuse_vectors(); }
+void add_lanes(const LaneSums&) { refuse_vectors(); }
 void multiply_taps(const TapProducts&) { refuse_vectors(); }
 void multiply_pixels(const PixelProducts&) { refuse_vectors(); }
 void turn(const TurnedMatrix&) { refuse_vectors(); }

@@ -72,6 +72,8 @@ ConvShape shape_number(int number, Random& random) {
         break;
       case 2:  // filters for every lane of a vector, and some
       case 7: shape.filters = shape.groups * pick(random, 8, 70); break;
+      case 5:  // the same of channels, for the input's gradient
+      case 6: shape.channels = shape.groups * pick(random, 8, 40); break;
       case 8:  // each channel by itself
         shape.groups = shape.channels;
         shape.filters = shape.channels * pick(random, 1, 2);

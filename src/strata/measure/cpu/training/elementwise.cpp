@@ -2,8 +2,10 @@
 #include "strata/measure/cpu/training/families.hpp"
 #include "strata/measure/cpu/training/piece.hpp"
 #include "strata/measure/cpu/training/reduction.hpp"
+#include "strata/measure/cpu/training/result_stream.hpp"
 
 #include <cmath>
+#include <optional>
 
 namespace strata::cpu_training {
 namespace {
@@ -41,12 +43,28 @@ struct ElementwisePlan {
   std::vector<Sizes> strides;
   Sizes shape;
   DType result_type;
+  bool is_beyond = false;  // the result, and gradients of its size
 
   PieceSource source(const NodeMemory& m, std::size_t i) const { return {m.inputs[i], types[i]}; }
   bool is_repeated(std::size_t i) const { return strides[i] != strides_of(shape); }
 };
 
 constexpr std::size_t operands_at_once = 6;
+
+/// Calls f(offsets, length, place of the results) for all pieces, on all threads. The results lie
+/// in the order of the walk, `operand` is their place in it; null: there are none.
+template <class T, class F>
+void each_result_piece(const Walk& walk, const Workers& workers, T* results, std::size_t operand,
+                       bool is_beyond, const F& f) {
+  walk.each_part(workers, [&](std::int64_t begin, std::int64_t end) {
+    std::optional<ResultStream<T>> stream;
+    walk.each_piece(begin, end, [&](const Walk::Offsets& at, std::int64_t length) {
+      if (results == nullptr) return f(at, length, results);
+      if (!stream) stream.emplace(results, at[operand], is_beyond);
+      f(at, length, stream->next(length));
+    });
+  });
+}
 
 // Inputs first … end are added to what is there, or begin it. The walk's operand 0 is the output.
 template <class T>
@@ -59,22 +77,25 @@ void fold(const ElementwisePlan& plan, const Workers& workers, const NodeMemory&
   const bool is_plain = plan.result_type == dtype_of<T>();
   const bool is_last = end == plan.types.size();
   const T share = T(1) / static_cast<T>(plan.types.size());
-  walk.each_piece(workers, [&](const Walk::Offsets& at, std::int64_t length) {
-    PieceBuffer<T> room_a, room_b, room_y;
-    const auto piece = [&](std::size_t i, PieceBuffer<T>& room) {
-      return piece_of(plan.source(m, i), at[i - first + 1], walk.step(i - first + 1), length, room);
-    };
-    T* const y = is_plain ? real<T>(m.outputs[0]) + at[0] : room_y.data();
-    const T* so_far = first == 0 ? piece(0, room_a) : y;
-    for (std::size_t i = first == 0 ? 1 : first; i < end; ++i) {
-      combine_two(plan.kind, so_far, piece(i, room_b), y, length);
-      so_far = y;
-    }
-    if (plan.kind == ElementwiseKind::mean && is_last) {
-      for (std::int64_t i = 0; i < length; ++i) y[i] *= share;
-    }
-    if (!is_plain) write_row(plan.result_type, m.outputs[0], at[0], length, y);
-  });
+  const bool is_beyond = plan.is_beyond && first == 0 && is_last;
+  each_result_piece<T>(walk, workers, is_plain ? real<T>(m.outputs[0]) : nullptr, 0, is_beyond,
+                       [&](const Walk::Offsets& at, std::int64_t length, T* result) {
+                         PieceBuffer<T> room_a, room_b, room_y;
+                         const auto piece = [&](std::size_t i, PieceBuffer<T>& room) {
+                           return piece_of(plan.source(m, i), at[i - first + 1],
+                                           walk.step(i - first + 1), length, room);
+                         };
+                         T* const y = is_plain ? result : room_y.data();
+                         const T* so_far = first == 0 ? piece(0, room_a) : y;
+                         for (std::size_t i = first == 0 ? 1 : first; i < end; ++i) {
+                           combine_two(plan.kind, so_far, piece(i, room_b), y, length);
+                           so_far = y;
+                         }
+                         if (plan.kind == ElementwiseKind::mean && is_last) {
+                           for (std::int64_t i = 0; i < length; ++i) y[i] *= share;
+                         }
+                         if (!is_plain) write_row(plan.result_type, m.outputs[0], at[0], length, y);
+                       });
 }
 
 template <class T>
@@ -140,7 +161,10 @@ void gradient_terms(const ElementwisePlan& plan, std::size_t i, const T* dy, con
     case ElementwiseKind::maximum:
     case ElementwiseKind::minimum: {
       const T *x = piece(i), *y = piece(output);
-      return each([&](auto k) { return x[k] == y[k] ? dy[k] : T(0); });
+      return each([&](auto k) {
+        const T slope = dy[k];  // read in any case, so that it becomes a vector
+        return x[k] == y[k] ? slope : T(0);
+      });
     }
     case ElementwiseKind::mean: {
       const T share = T(1) / static_cast<T>(plan.types.size());
@@ -213,10 +237,7 @@ void elementwise_gradient(const ElementwisePlan& plan, const Workers& workers, c
   };
 
   if (!plan.is_repeated(i)) {
-    walk.each_piece(workers, [&](const Walk::Offsets& at, std::int64_t length) {
-      terms_of(at, length, dx + at[1]);
-    });
-    return;
+    return each_result_piece<T>(walk, workers, dx, 1, plan.is_beyond, terms_of);
   }
   std::int64_t results = 1;
   for (std::size_t axis = 0; axis < plan.shape.size(); ++axis) {
@@ -229,6 +250,44 @@ void elementwise_gradient(const ElementwisePlan& plan, const Workers& workers, c
            terms_of(at, length, terms.data());
            return terms.data();
          });
+}
+
+/// Both gradients of a product of two of which one is repeated, in one walk: dy is read once.
+template <class T>
+void product_gradients(const ElementwisePlan& plan, const Workers& workers, const NodeMemory& m) {
+  const std::size_t repeated = plan.is_repeated(0) ? 0 : 1, whole = 1 - repeated;
+  const Sizes strides = strides_of(plan.shape);
+  const Walk walk(plan.shape, {strides, plan.strides[repeated]});
+  const T* const dy = real<T>(m.output_gradients[0]);
+  const T* const of_whole = real<T>(m.inputs[whole]);
+  T* const dx = real<T>(m.input_gradients[whole]);
+  std::int64_t results = 1;
+  for (std::size_t axis = 0; axis < plan.shape.size(); ++axis) {
+    if (plan.strides[repeated][axis] != 0) results *= plan.shape[axis];
+  }
+  const auto make_row = [&] {
+    return [&, stream = std::optional<ResultStream<T>>(), terms = PieceBuffer<T>()](
+               const Walk::Offsets& at, std::int64_t length) mutable -> const T* {
+      if (!stream) stream.emplace(dx, at[0], plan.is_beyond);
+      PieceBuffer<T> room;
+      const VectorLoops<T>& loops = vector_loops<T>();
+      const T* const other =
+          piece_of<T>(plan.source(m, repeated), at[1], walk.step(1), length, room);
+      loops.multiply(dy + at[0], other, stream->next(length), length);
+      loops.multiply(dy + at[0], of_whole + at[0], terms.data(), length);
+      return terms.data();
+    };
+  };
+  reduce_parts(workers, walk, 1, Combine::add, real<T>(m.input_gradients[repeated]), results,
+               real<T>(m.scratch), make_row);
+}
+
+/// Whether product_gradients computes what is asked for.
+bool is_product_with_one_repeated(const ElementwisePlan& plan, const NodeMemory& m, DType dtype) {
+  return plan.kind == ElementwiseKind::multiply && plan.types.size() == 2 &&
+         plan.is_repeated(0) != plan.is_repeated(1) && plan.types[0] == dtype &&
+         plan.types[1] == dtype && m.input_gradients[0] != nullptr &&
+         m.input_gradients[1] != nullptr;
 }
 
 template <class T>
@@ -249,8 +308,14 @@ KernelsOrReason elementwise_kernels(const ElementwisePlan& plan, const Setting& 
       {.forward = [=, &workers](const NodeMemory& m) { elementwise_forward<T>(plan, workers, m); },
        .backward =
            [=, &workers](const NodeMemory& m) {
+             if (is_product_with_one_repeated(plan, m, dtype_of<T>())) {
+               return product_gradients<T>(plan, workers, m);
+             }
              for (std::size_t i = 0; i < plan.types.size(); ++i) {
-               if (m.input_gradients[i] != nullptr) elementwise_gradient<T>(plan, workers, m, i);
+               if (m.input_gradients[i] == nullptr) continue;
+               const bool is_dy = plan.kind == ElementwiseKind::add && !plan.is_repeated(i);
+               if (is_dy && m.input_gradients[i] == m.output_gradients[0]) continue;
+               elementwise_gradient<T>(plan, workers, m, i);
              }
            },
        .needs = needs},
@@ -261,7 +326,10 @@ KernelsOrReason elementwise_kernels(const ElementwisePlan& plan, const Setting& 
 
 KernelsOrReason make_kernels(const Elementwise& op, const Setting& s) {
   if (s.input_count() == 1) return alias_kernels(s);
-  ElementwisePlan plan{.kind = op.kind, .shape = s.output().shape, .result_type = s.output().dtype};
+  ElementwisePlan plan{.kind = op.kind,
+                       .shape = s.output().shape,
+                       .result_type = s.output().dtype,
+                       .is_beyond = is_beyond_caches(s.output().bytes)};
   // Whole numbers are exact in fp64 up to 2⁵³.
   bool is_fp32 = false;
   for (std::size_t i = 0; i < s.input_count(); ++i) {

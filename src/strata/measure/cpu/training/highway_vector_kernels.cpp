@@ -2,7 +2,7 @@
 // The loops for each kind of vector unit; foreach_target.h reads this file once for each. Every
 // target costs seconds of compilation, so those are left out that these loops gain little from.
 #include "strata/measure/cpu/per_target.hpp"
-#include "strata/measure/cpu/training/vector_loops.hpp"
+#include "strata/measure/cpu/training/vector_row_loops.hpp"
 
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
 #undef HWY_TARGET_INCLUDE
@@ -13,6 +13,27 @@
 HWY_BEFORE_NAMESPACE();
 namespace strata::cpu_training::HWY_NAMESPACE {
 namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if HWY_ARCH_X86
+void stream(const void* from, void* to, std::int64_t bytes) {
+  const hn::ScalableTag<std::uint8_t> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const auto* source = static_cast<const std::uint8_t*>(from);
+  auto* target = static_cast<std::uint8_t*>(to);
+  const auto misplaced = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % 64);
+  const std::int64_t ahead = misplaced == 0 ? 0 : 64 - misplaced;
+  std::int64_t at = ahead < bytes ? ahead : bytes;
+  __builtin_memcpy(target, source, static_cast<std::size_t>(at));
+  for (; at + lanes <= bytes; at += lanes) {
+    hn::Stream(hn::LoadU(d, source + at), d, target + at);
+  }
+  __builtin_memcpy(target + at, source + at, static_cast<std::size_t>(bytes - at));
+}
+#else
+constexpr decltype(VectorLoops<float>::stream) stream = nullptr;
+#endif
 
 template <UnaryKind kind>
 void apply(const float* x, float* y, std::int64_t count) {
@@ -54,21 +75,141 @@ void drop(const float* x, std::uint32_t key, std::uint32_t first, std::uint32_t 
 void keep(const float* dy, const std::uint8_t* mask, float scale, float* dx, std::int64_t count) {
   keep_loop(dy, mask, scale, dx, count);
 }
-void larger_row(const float* x, std::int32_t first, float* most, std::int32_t* places,
-                std::int64_t count) {
-  larger_row_loop(x, first, most, places, count);
+void prelu(const float* x, float slope, float* y, std::int64_t count) {
+  prelu_loop(x, slope, y, count);
 }
-void larger_taps(const float* x, const std::int32_t* from, std::int64_t stride, float* most,
-                 std::int32_t* places, std::int64_t count) {
-  // The common strides as constants, so that vectors can be loaded.
-  if (stride == 1) return larger_taps_loop(x, from, 1, most, places, count);
-  if (stride == 2) return larger_taps_loop(x, from, 2, most, places, count);
-  larger_taps_loop(x, from, stride, most, places, count);
+float prelu_gradient(const float* x, const float* dy, float slope, float* dx, std::int64_t count) {
+  return prelu_gradient_loop(x, dy, slope, dx, count);
+}
+void softmax_gradient(const float* y, const float* dy, float sum, float* dx, std::int64_t count) {
+  softmax_gradient_loop(y, dy, sum, dx, count);
+}
+void log_softmax_gradient(const float* y, const float* dy, float sum, float* dx,
+                          std::int64_t count) {
+  log_softmax_gradient_loop(y, dy, sum, dx, count);
+}
+void add_row(const float* x, float* total, std::int64_t count) { add_row_loop(x, total, count); }
+void larger(const float* x, float* most, std::int64_t count) { larger_loop(x, most, count); }
+void multiply(const float* a, const float* b, float* y, std::int64_t count) {
+  multiply_loop(a, b, y, count);
+}
+void subtract(const float* a, const float* b, float* y, std::int64_t count) {
+  subtract_loop(a, b, y, count);
+}
+void add_products(const float* a, const float* b, float* total, std::int64_t count) {
+  add_products_loop(a, b, total, count);
+}
+void exp_columns(const float* x, const float* shifts, float* y, float* sums, std::int64_t count) {
+  exp_columns_loop(x, shifts, y, sums, count);
+}
+void softmax_gradient_columns(const float* y, const float* dy, const float* sums, float* dx,
+                              std::int64_t count) {
+  softmax_gradient_columns_loop(y, dy, sums, dx, count);
+}
+void log_softmax_gradient_columns(const float* y, const float* dy, const float* sums, float* dx,
+                                  std::int64_t count) {
+  log_softmax_gradient_columns_loop(y, dy, sums, dx, count);
+}
+void add_moments(const float* x, const float* base, float* sums, float* squares,
+                 std::int64_t count) {
+  add_moments_loop(x, base, sums, squares, count);
+}
+void add_centred(const float* dy, const float* x, const float* mean, float* sums, float* products,
+                 std::int64_t count) {
+  add_centred_loop(dy, x, mean, sums, products, count);
+}
+void centred_columns(const float* dy, const float* x, const float* mean, const float* slope,
+                     const float* offset, const float* factor, float* dx, std::int64_t count) {
+  centred_columns_loop(dy, x, mean, slope, offset, factor, dx, count);
+}
+void add_scaled(const float* x, float factor, float* total, std::int64_t count) {
+  add_scaled_loop(x, factor, total, count);
+}
+void add_scaled_products(const float* a, const float* b, float factor, float* total,
+                         std::int64_t count) {
+  add_scaled_products_loop(a, b, factor, total, count);
+}
+void respond(const float* const* rows, std::int64_t row_count, const float* x, float k,
+             float factor, float* y, float* scale, std::int64_t count) {
+  respond_loop(rows, row_count, x, k, factor, y, scale, count);
+}
+void response_terms(const float* dy, const float* y, const float* scale, float* ratio,
+                    float* scaled, std::int64_t count) {
+  response_terms_loop(dy, y, scale, ratio, scaled, count);
+}
+void response_gradient(const float* scaled, const float* x, const float* ratios, float factor,
+                       float* dx, std::int64_t count) {
+  response_gradient_loop(scaled, x, ratios, factor, dx, count);
+}
+#if HWY_TARGET != HWY_SCALAR
+/// Every second number from `from` on.
+template <class D>
+hn::Vec<D> load_even(D d, const float* from) {
+  return hn::ConcatEven(d, hn::LoadU(d, from + hn::Lanes(d)), hn::LoadU(d, from));
+}
+#endif
+
+template <class Load>
+void largest_of_loaded(const Load& load, std::int64_t taps, const std::int32_t* first, float* most,
+                       std::int32_t* which, std::int64_t count) {
+  const hn::ScalableTag<float> d;
+  const hn::ScalableTag<std::int32_t> di;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  for (std::int64_t i = 0; i < count; i += lanes) {
+    auto best = hn::Set(d, -std::numeric_limits<float>::infinity());
+    auto best_tap = hn::LoadU(di, first + i);
+    for (std::int64_t k = 0; k < taps; ++k) {
+      const auto value = load(d, i, k);
+      const auto is_larger = hn::Or(hn::Gt(value, best), hn::Ne(value, value));
+      best = hn::IfThenElse(is_larger, value, best);
+      best_tap = hn::IfThenElse(hn::RebindMask(di, is_larger),
+                                hn::Set(di, static_cast<std::int32_t>(k)), best_tap);
+    }
+    hn::StoreU(best, d, most + i);
+    hn::StoreU(best_tap, di, which + i);
+  }
+}
+
+void largest_of_taps(const float* x, std::int64_t taps, std::int64_t dilation, std::int64_t stride,
+                     const std::int32_t* first, float* most, std::int32_t* which,
+                     std::int64_t count) {
+  if (stride == 1) {
+    return largest_of_loaded(
+        [=](auto d, std::int64_t i, std::int64_t k) { return hn::LoadU(d, x + i + k * dilation); },
+        taps, first, most, which, count);
+  }
+#if HWY_TARGET != HWY_SCALAR
+  if (stride == 2) {
+    return largest_of_loaded([=](auto d, std::int64_t i,
+                                 std::int64_t k) { return load_even(d, x + 2 * i + k * dilation); },
+                             taps, first, most, which, count);
+  }
+#endif
+  largest_of_taps_loop(x, taps, dilation, stride, first, most, which, count);
+}
+void larger_row(const float* x, const std::int32_t* taps, std::int32_t before, float* most,
+                std::int32_t* which, std::int64_t count) {
+  larger_row_loop(x, taps, before, most, which, count);
+}
+void narrow(const std::int32_t* numbers, std::uint8_t* bytes, std::int64_t count) {
+  narrow_loop<float>(numbers, bytes, count);
+}
+void sum_of_taps(const float* x, std::int64_t taps, std::int64_t dilation, std::int64_t stride,
+                 const float* shares, float share, float* y, std::int64_t count) {
+  sum_of_taps_loop(x, taps, dilation, stride, shares, share, y, count);
+}
+void interleave(const float* even, const float* odd, float* y, std::int64_t pairs) {
+  interleave_loop(even, odd, y, pairs);
+}
+void gather_taps(const float* x, const std::int32_t* places, const float* weights,
+                 std::int64_t taps, float* y, std::int64_t count) {
+  gather_taps_loop(x, places, weights, taps, y, count);
 }
 
 template <std::size_t... kinds>
 VectorLoops<float> loops(std::index_sequence<kinds...>) {
-  return {.apply = {apply<static_cast<UnaryKind>(kinds)>...},
+  return {.stream = stream,
+          .apply = {apply<static_cast<UnaryKind>(kinds)>...},
           .gradient = {gradient<static_cast<UnaryKind>(kinds)>...},
           .maximum = maximum,
           .exp_shifted = exp_shifted,
@@ -81,8 +222,32 @@ VectorLoops<float> loops(std::index_sequence<kinds...>) {
           .add_parameters = add_parameters,
           .drop = drop,
           .keep = keep,
+          .prelu = prelu,
+          .prelu_gradient = prelu_gradient,
+          .softmax_gradient = softmax_gradient,
+          .log_softmax_gradient = log_softmax_gradient,
+          .add_row = add_row,
+          .larger = larger,
+          .multiply = multiply,
+          .subtract = subtract,
+          .add_products = add_products,
+          .exp_columns = exp_columns,
+          .softmax_gradient_columns = softmax_gradient_columns,
+          .log_softmax_gradient_columns = log_softmax_gradient_columns,
+          .add_moments = add_moments,
+          .add_centred = add_centred,
+          .centred_columns = centred_columns,
+          .add_scaled = add_scaled,
+          .add_scaled_products = add_scaled_products,
+          .respond = respond,
+          .response_terms = response_terms,
+          .response_gradient = response_gradient,
+          .largest_of_taps = largest_of_taps,
           .larger_row = larger_row,
-          .larger_taps = larger_taps};
+          .narrow = narrow,
+          .sum_of_taps = sum_of_taps,
+          .interleave = interleave,
+          .gather_taps = gather_taps};
 }
 
 [[maybe_unused]] const bool is_added = cpu::compiled_kernels<VectorLoops<float>>().add(

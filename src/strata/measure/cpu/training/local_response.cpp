@@ -1,82 +1,72 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/measure/cpu/training/families.hpp"
+#include "strata/measure/cpu/training/result_stream.hpp"
 #include "strata/measure/training/constants.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 #include <vector>
 
 namespace strata::cpu_training {
 namespace {
 
 using namespace training_constants;
-static_assert(local_response_beta == 0.75, "power_of computes with roots");
+static_assert(local_response_beta == 0.75, "the loops compute with roots");
 
-/// t^−¾ by roots, which vectors have.
-template <class T>
-T power_of(T t) {
-  const T root = std::sqrt(t);
-  return T(1) / (root * std::sqrt(root));
-}
-
-/// X is [N, C, space]; a stretch of space at a time, all channels of it, so that the window of
-/// channels stays in the cache.
+/// X is [N, C, space]; a stretch of space at a time, channel after channel, so that the window of
+/// channels stays in the first cache.
 struct ResponsePlan {
   std::int64_t batch = 0, channels = 0, space = 0, size = 0;
-  static constexpr std::int64_t stretch = 256;
+  bool is_beyond = false;  // the result is larger than the caches
+  static constexpr std::int64_t longest = 1024;
 
-  std::int64_t stretches() const { return (space + stretch - 1) / stretch; }
+  std::int64_t stretches() const { return (space + longest - 1) / longest; }
+  std::int64_t stretch() const { return (space + stretches() - 1) / stretches(); }
   template <class T>
   T factor() const {
     return T(local_response_alpha / static_cast<double>(size));
   }
+  /// Calls work(place of the first number, length) for each stretch, on all threads.
+  template <class Work>
+  void each_stretch(const Workers& workers, const Work& work) const {
+    workers.ranges(batch * stretches(), 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t unit = begin; unit < end; ++unit) {
+        const std::int64_t left = unit % stretches() * stretch();
+        work(unit / stretches() * channels * space + left, std::min(stretch(), space - left));
+      }
+    });
+  }
 };
 
-/// sum[i] = Σ over the channels first … last of rows[channel][i]
 template <class T>
-void window_sum(const ResponsePlan& plan, std::int64_t first, std::int64_t last,
-                const std::vector<T>& rows, T* sum) {
-  std::fill(sum, sum + ResponsePlan::stretch, T(0));
-  for (std::int64_t c = std::max<std::int64_t>(0, first); c <= std::min(last, plan.channels - 1);
-       ++c) {
-    const T* const row = rows.data() + c * ResponsePlan::stretch;
-    for (std::int64_t i = 0; i < ResponsePlan::stretch; ++i) sum[i] += row[i];
-  }
-}
-
-template <class T, class Work>
-void each_stretch(const ResponsePlan& plan, const Workers& workers, const Work& work) {
-  workers.ranges(plan.batch * plan.stretches(), 1, [&](std::int64_t begin, std::int64_t end) {
-    std::vector<T> rows(static_cast<std::size_t>(plan.channels * plan.stretch));
-    for (std::int64_t unit = begin; unit < end; ++unit) {
-      const std::int64_t left = unit % plan.stretches() * plan.stretch;
-      const std::int64_t at = unit / plan.stretches() * plan.channels * plan.space + left;
-      work(at, std::min(plan.stretch, plan.space - left), rows);
-    }
-  });
-}
+using StretchRow = std::array<T, static_cast<std::size_t>(ResponsePlan::longest)>;
 
 template <class T>
 void response_forward(const ResponsePlan& plan, const Workers& workers, const NodeMemory& m) {
   const T* const x = real<T>(m.inputs[0]);
   T *const y = real<T>(m.outputs[0]), *const saved = real<T>(m.saved);
-  each_stretch<T>(plan, workers, [&](std::int64_t at, std::int64_t length, std::vector<T>& rows) {
+  const VectorLoops<T>& loops = vector_loops<T>();
+  plan.each_stretch(workers, [&](std::int64_t at, std::int64_t length) {
+    StretchRow<T> unused, zeros;
+    zeros.fill(T(0));
+    std::vector<const T*> window(static_cast<std::size_t>(plan.size)), part(window);
     for (std::int64_t c = 0; c < plan.channels; ++c) {
-      const T* const from = x + at + c * plan.space;
-      T* const squares = rows.data() + c * plan.stretch;
-      for (std::int64_t i = 0; i < length; ++i) squares[i] = from[i] * from[i];
-    }
-    T sum[ResponsePlan::stretch];
-    for (std::int64_t c = 0; c < plan.channels; ++c) {
-      const std::int64_t first = c - plan.size / 2;
-      window_sum(plan, first, first + plan.size - 1, rows, sum);
-      const std::int64_t place = at + c * plan.space;
-      for (std::int64_t i = 0; i < length; ++i) {
-        const T t = T(local_response_k) + plan.factor<T>() * sum[i];
-        sum[i] = t;
-        y[place + i] = x[place + i] * power_of(t);
+      const std::int64_t first = std::max<std::int64_t>(0, c - plan.size / 2);
+      const std::int64_t last = std::min(c - plan.size / 2 + plan.size, plan.channels);
+      for (std::int64_t k = first; k < last; ++k) {
+        window[static_cast<std::size_t>(k - first)] = x + at + k * plan.space;
       }
-      if (saved != nullptr) std::copy(sum, sum + length, saved + place);
+      const std::int64_t place = at + c * plan.space;
+      ResultStream<T> result(y, place, plan.is_beyond), scales(saved, place, plan.is_beyond);
+      result.pieces(length, [&](std::int64_t i, std::int64_t count, T* to) {
+        // At the edges zeros stand for channels that are not there.
+        for (std::int64_t k = 0; k < plan.size; ++k) {
+          const auto row = static_cast<std::size_t>(k);
+          part[row] = k < last - first ? window[row] + i : zeros.data();
+        }
+        loops.respond(part.data(), plan.size, x + place + i, T(local_response_k), plan.factor<T>(),
+                      to, saved != nullptr ? scales.next(count) : unused.data(), count);
+      });
     }
   });
 }
@@ -89,22 +79,32 @@ void response_backward(const ResponsePlan& plan, const Workers& workers, const N
   const T *const x = real<T>(m.inputs[0]), *const saved = real<T>(m.saved);
   const T *const y = real<T>(m.outputs[0]), *const dy = real<T>(m.output_gradients[0]);
   const T factor = T(2 * local_response_beta) * plan.factor<T>();
-  each_stretch<T>(plan, workers, [&](std::int64_t at, std::int64_t length, std::vector<T>& rows) {
+  const VectorLoops<T>& loops = vector_loops<T>();
+  plan.each_stretch(workers, [&](std::int64_t at, std::int64_t length) {
+    // What of the last `size` channels is still needed.
+    std::vector<T> room(static_cast<std::size_t>(2 * plan.size * length));
+    const auto ratio = [&](std::int64_t c) { return room.data() + c % plan.size * length; };
+    const auto scaled = [&](std::int64_t c) { return ratio(c) + plan.size * length; };
+    StretchRow<T> sum;
+    std::int64_t made = 0;
     for (std::int64_t c = 0; c < plan.channels; ++c) {
-      const std::int64_t place = at + c * plan.space;
-      T* const ratios = rows.data() + c * plan.stretch;
-      for (std::int64_t i = 0; i < length; ++i) {
-        ratios[i] = dy[place + i] * y[place + i] / saved[place + i];
+      const std::int64_t last = std::min(c + plan.size / 2, plan.channels - 1);
+      for (; made <= last; ++made) {
+        const std::int64_t place = at + made * plan.space;
+        loops.response_terms(dy + place, y + place, saved + place, ratio(made), scaled(made),
+                             length);
       }
-    }
-    T sum[ResponsePlan::stretch];
-    for (std::int64_t c = 0; c < plan.channels; ++c) {
-      const std::int64_t last = c + plan.size / 2;
-      window_sum(plan, last - plan.size + 1, last, rows, sum);
-      const std::int64_t place = at + c * plan.space;
-      for (std::int64_t i = place; i < place + length; ++i) {
-        dx[i] = dy[i] * power_of(saved[i]) - factor * x[i] * sum[i - place];
+      std::fill_n(sum.begin(), length, T(0));
+      const std::int64_t first = c + plan.size / 2 - plan.size + 1;
+      for (std::int64_t k = std::max<std::int64_t>(0, first); k <= last; ++k) {
+        loops.add_row(ratio(k), sum.data(), length);
       }
+      const std::int64_t place = at + c * plan.space;
+      ResultStream<T>(dx, place, plan.is_beyond)
+          .pieces(length, [&](std::int64_t i, std::int64_t count, T* to) {
+            loops.response_gradient(scaled(c) + i, x + place + i, sum.data() + i, factor, to,
+                                    count);
+          });
     }
   });
 }
@@ -114,6 +114,7 @@ void response_backward(const ResponsePlan& plan, const Workers& workers, const N
 KernelsOrReason make_kernels(const LocalResponseNorm& op, const Setting& s) {
   ResponsePlan plan{.batch = s.input()[0], .channels = s.input()[1], .size = op.size};
   plan.space = s.input().elements / (plan.batch * plan.channels);
+  plan.is_beyond = is_beyond_caches(s.output().bytes);
   return with_real(s.input().dtype, [&](auto zero) {
     using T = decltype(zero);
     const Workers& workers = s.workers;

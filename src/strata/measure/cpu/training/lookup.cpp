@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/measure/cpu/training/families.hpp"
 #include "strata/measure/cpu/training/number_rows.hpp"
-#include "strata/measure/cpu/training/strided_copy.hpp"
+#include "strata/measure/cpu/training/result_stream.hpp"
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
+#include <utility>
 #include <vector>
 
 namespace strata::cpu_training {
@@ -16,6 +18,7 @@ struct Lookup {
   std::size_t table = 0, numbers = 1;  // which inputs
   DType number_type = DType::int64;
   std::int64_t element_bytes = 4;
+  bool is_beyond = false, is_table_beyond = false;  // Y, the table: larger than the caches
 
   /// As in NumPy, numbers below zero count from the end.
   std::int64_t entry(const NodeMemory& m, std::int64_t pick) const {
@@ -32,44 +35,83 @@ void look_up(const Lookup& l, const Workers& workers, const NodeMemory& m) {
   const auto* const table = real<const char>(m.inputs[l.table]);
   auto* const y = real<char>(m.outputs[0]);
   const std::int64_t bytes = l.width * l.element_bytes;
+  const auto row_of = [&](std::int64_t row) {
+    return table + (row / l.picks * l.entries + l.entry(m, row % l.picks)) * bytes;
+  };
   workers.ranges(
       l.outer * l.picks, std::max<std::int64_t>(1, numbers_per_part / l.width),
       [&](std::int64_t begin, std::int64_t end) {
+        const bool is_past = l.is_beyond && bytes % 4 == 0;
+        ResultStream<float> past(real<float>(m.outputs[0]), begin * (bytes / 4), is_past);
+        const char* next = row_of(begin);
         for (std::int64_t row = begin; row < end; ++row) {
-          const std::int64_t from = row / l.picks * l.entries + l.entry(m, row % l.picks);
-          std::memcpy(y + row * bytes, table + from * bytes, static_cast<std::size_t>(bytes));
+          const char* const from = std::exchange(next, row + 1 < end ? row_of(row + 1) : nullptr);
+          // Rows lie anywhere: the next one is asked for before this one is copied.
+          if (next != nullptr) fetch(next, bytes);
+          if (is_past) {
+            past.copy(reinterpret_cast<const float*>(from), bytes / 4);
+          } else {
+            std::memcpy(y + row * bytes, from, static_cast<std::size_t>(bytes));
+          }
         }
       });
 }
 
-/// Several picks may be of one row: a thread has a range of rows to itself and looks for theirs.
+/// The picks in the order of their entries: those of entry e are order[begin[e]] … begin[e + 1].
+struct PicksByEntry {
+  std::vector<std::int64_t> begin, order;
+
+  PicksByEntry(const Lookup& l, const NodeMemory& m)
+      : begin(static_cast<std::size_t>(l.entries + 1)), order(static_cast<std::size_t>(l.picks)) {
+    std::vector<std::size_t> entries(order.size());
+    for (std::int64_t pick = 0; pick < l.picks; ++pick) {
+      entries[static_cast<std::size_t>(pick)] = static_cast<std::size_t>(l.entry(m, pick));
+    }
+    for (const std::size_t entry : entries) ++begin[entry + 1];
+    std::partial_sum(begin.begin(), begin.end(), begin.begin());
+    std::vector<std::int64_t> next(begin.begin(), begin.end());
+    for (std::size_t pick = 0; pick < entries.size(); ++pick) {
+      order[static_cast<std::size_t>(next[entries[pick]]++)] = static_cast<std::int64_t>(pick);
+    }
+  }
+};
+
+/// Several picks may be of one row: their gradients are added before the row is written.
 template <class T>
 void look_up_gradient(const Lookup& l, const Workers& workers, const NodeMemory& m) {
   T* const gradient = real<T>(m.input_gradients[l.table]);
   if (gradient == nullptr) return;
   const T* const dy = real<T>(m.output_gradients[0]);
-  std::vector<std::int64_t> entries(static_cast<std::size_t>(l.picks));
-  for (std::int64_t pick = 0; pick < l.picks; ++pick) {
-    entries[static_cast<std::size_t>(pick)] = l.entry(m, pick);
-  }
-  const std::int64_t rows = l.outer * l.entries;
-  workers.parts(rows, std::max<std::int64_t>(1, numbers_per_part / l.width),
-                [&](std::int64_t, std::int64_t begin, std::int64_t end) {
-                  std::fill(gradient + begin * l.width, gradient + end * l.width, T(0));
-                  for (std::int64_t o = begin / l.entries; o * l.entries < end; ++o) {
-                    for (std::int64_t pick = 0; pick < l.picks; ++pick) {
-                      const std::int64_t row =
-                          o * l.entries + entries[static_cast<std::size_t>(pick)];
-                      if (row < begin || row >= end) continue;
-                      T* const to = gradient + row * l.width;
-                      const T* const from = dy + (o * l.picks + pick) * l.width;
-                      for (std::int64_t i = 0; i < l.width; ++i) to[i] += from[i];
-                    }
-                  }
-                });
+  const PicksByEntry picks(l, m);
+  const bool is_beyond = l.is_table_beyond;
+  workers.ranges(l.outer * l.entries, std::max<std::int64_t>(1, numbers_per_part / l.width),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   std::vector<T> sum(static_cast<std::size_t>(l.width));
+                   ResultStream<T> result(gradient, begin * l.width, is_beyond);
+                   for (std::int64_t row = begin; row < end; ++row) {
+                     const auto entry = static_cast<std::size_t>(row % l.entries);
+                     const T* const from = dy + row / l.entries * l.picks * l.width;
+                     const std::int64_t first = picks.begin[entry], last = picks.begin[entry + 1];
+                     if (first == last) {
+                       result.fill(T(0), l.width);
+                       continue;
+                     }
+                     const auto pick = [&](std::int64_t i) {
+                       return from + picks.order[static_cast<std::size_t>(i)] * l.width;
+                     };
+                     std::copy_n(pick(first), l.width, sum.begin());
+                     for (std::int64_t i = first + 1; i < last; ++i) {
+                       vector_loops<T>().add_row(pick(i), sum.data(), l.width);
+                     }
+                     if (last < l.picks) fetch(pick(last), l.width);
+                     result.copy(sum.data(), l.width);
+                   }
+                 });
 }
 
-KernelsOrReason lookup_kernels(const Lookup& lookup, const Setting& s) {
+KernelsOrReason lookup_kernels(Lookup lookup, const Setting& s) {
+  lookup.is_beyond = is_beyond_caches(s.output().bytes);
+  lookup.is_table_beyond = is_beyond_caches(s.input(lookup.table).bytes);
   const Workers& workers = s.workers;
   const bool is_fp64 = s.output().dtype == DType::fp64;
   return kernels_by({[=, &workers](const NodeMemory& m) { look_up(lookup, workers, m); },

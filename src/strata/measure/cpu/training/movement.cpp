@@ -21,6 +21,7 @@ struct Move {
   Sizes shape;
   Sizes x_strides, y_strides;
   std::int64_t x_offset = 0, y_offset = 0;
+  std::optional<Box> in_x = {}, in_y = {};  // where it is a part of one of them
 };
 
 void run_move(const Workers& workers, const Move& move, std::int64_t element_bytes, void* x,
@@ -29,6 +30,11 @@ void run_move(const Workers& workers, const Move& move, std::int64_t element_byt
   void* const written = is_backward ? x : y;
   const std::int64_t bytes = is_backward ? x_bytes : y_bytes;
   if (product_of(move.shape) * element_bytes != bytes) {
+    const std::optional<Box>& box = is_backward ? move.in_x : move.in_y;
+    const Placed& from = is_backward ? in_y : in_x;
+    if (box && element_bytes == 4 && from.strides.back() == 1) {
+      return copy_into_zeros(workers, *box, from, written);
+    }
     fill_bytes_with_zero(workers, written, bytes);
   }
   is_backward ? copy_strided(workers, element_bytes, move.shape, in_y, in_x)
@@ -138,6 +144,9 @@ KernelsOrReason make_kernels(const Slice& op, const Setting& s) {
   Move move{.shape = s.output().shape,
             .x_strides = strides_of(s.input().shape),
             .y_strides = strides_of(s.output().shape)};
+  Box box{s.input().shape, s.input().shape, s.output().shape};
+  for (std::int64_t& begin : box.begin) begin = 0;
+  bool is_box = true;
   for (std::size_t i = 0; i < op.axes.size(); ++i) {
     const std::size_t axis = normal_axis(op.axes[i], s.input().axes());
     const std::int64_t extent = s.input()[axis], step = op.step.empty() ? 1 : op.step[i];
@@ -146,12 +155,16 @@ KernelsOrReason make_kernels(const Slice& op, const Setting& s) {
     begin = std::clamp<std::int64_t>(begin, 0, step > 0 ? extent : extent - 1);
     move.x_offset += begin * move.x_strides[axis];
     move.x_strides[axis] *= step;
+    box.begin[axis] += begin;
+    is_box = is_box && step == 1;
   }
+  if (is_box) move.in_x = box;
   return move_kernels(move, s);
 }
 
 KernelsOrReason make_kernels(const Pad& op, const Setting& s) {
   Move move{.x_strides = strides_of(s.input().shape), .y_strides = strides_of(s.output().shape)};
+  Box in_x{s.input().shape, {}, {}}, in_y{s.output().shape, {}, {}};
   for (std::size_t axis = 0; axis < s.input().axes(); ++axis) {
     // The part of X that is still there, in X's own places.
     const std::int64_t first = std::max<std::int64_t>(0, -op.begin[axis]);
@@ -159,7 +172,12 @@ KernelsOrReason make_kernels(const Pad& op, const Setting& s) {
     move.shape.push_back(std::max<std::int64_t>(0, last - first));
     move.x_offset += first * move.x_strides[axis];
     move.y_offset += (first + op.begin[axis]) * move.y_strides[axis];
+    in_x.begin.push_back(first);
+    in_y.begin.push_back(first + op.begin[axis]);
   }
+  in_x.shape = in_y.shape = move.shape;
+  move.in_x = in_x;
+  move.in_y = in_y;
   return move_kernels(move, s);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/measure/cpu/training/families.hpp"
 #include "strata/measure/cpu/training/reduction.hpp"
+#include "strata/measure/cpu/training/result_stream.hpp"
 #include "strata/measure/training/constants.hpp"
 
 #include <cmath>
@@ -17,6 +18,7 @@ struct RowNorm {
   bool takes_mean = true;
   bool has_scale = false, has_shift = false;
   double epsilon = 0;
+  bool is_beyond = false;  // the result is larger than the caches
 
   std::size_t scale_input() const { return 1; }
   std::size_t shift_input() const { return has_scale ? 2 : 1; }
@@ -38,16 +40,25 @@ void statistics_of(const RowNorm& norm, const T* x, T& mean, T& factor) {
 /// y[i] = (x[i] − mean) · factor · scale + shift
 template <class T>
 void normalize_row(const RowNorm& norm, const T* x, T mean, T factor, const T* scale,
-                   const T* shift, T* y) {
+                   const T* shift, const T* next, ResultStream<T>& result) {
   const VectorLoops<T>& loops = vector_loops<T>();
+  const auto from = [](const T* numbers, std::int64_t at) {
+    return numbers != nullptr ? numbers + at : nullptr;
+  };
   if (norm.repeats == 1) {
-    return loops.line(x, factor, -mean * factor, scale, shift, y, norm.length);
+    return result.pieces(norm.length, [&](std::int64_t at, std::int64_t length, T* y) {
+      if (next != nullptr) fetch(next + at, length);
+      loops.line(x + at, factor, -mean * factor, from(scale, at), from(shift, at), y, length);
+    });
   }
   for (std::int64_t entry = 0; entry < norm.entries; ++entry) {
     const T a = factor * (scale != nullptr ? scale[entry] : T(1));
     const T b = (shift != nullptr ? shift[entry] : T(0)) - mean * a;
-    const std::int64_t at = entry * norm.repeats;
-    loops.line(x + at, a, b, nullptr, nullptr, y + at, norm.repeats);
+    const std::int64_t first = entry * norm.repeats;
+    result.pieces(norm.repeats, [&](std::int64_t at, std::int64_t length, T* y) {
+      if (next != nullptr) fetch(next + first + at, length);
+      loops.line(x + first + at, a, b, nullptr, nullptr, y, length);
+    });
   }
 }
 
@@ -55,6 +66,7 @@ template <class T>
 void row_norm_forward(const RowNorm& norm, const Workers& workers, const NodeMemory& m) {
   T* const saved = real<T>(m.saved);
   workers.ranges(norm.rows, norm.least(), [&](std::int64_t begin, std::int64_t end) {
+    ResultStream<T> result(real<T>(m.outputs[0]), begin * norm.length, norm.is_beyond);
     for (std::int64_t row = begin; row < end; ++row) {
       const std::int64_t first = row % norm.groups * norm.entries;
       const T* const x = real<T>(m.inputs[0]) + row * norm.length;
@@ -63,7 +75,7 @@ void row_norm_forward(const RowNorm& norm, const Workers& workers, const NodeMem
       normalize_row<T>(norm, x, mean, factor,
                        norm.has_scale ? real<T>(m.inputs[norm.scale_input()]) + first : nullptr,
                        norm.has_shift ? real<T>(m.inputs[norm.shift_input()]) + first : nullptr,
-                       real<T>(m.outputs[0]) + row * norm.length);
+                       row + 1 < end ? x + norm.length : nullptr, result);
       if (saved == nullptr) continue;
       saved[2 * row] = mean;
       saved[2 * row + 1] = factor;
@@ -79,9 +91,10 @@ struct RowGradient {
   const T* dy;
   const T* scale;  // of the row; null without one
   T mean, factor;
-  T* dx;  // each null when not wanted
+  ResultStream<T>* dx;  // each null when not wanted
   T* d_scale;
   T* d_shift;
+  bool has_next;  // another row follows
 
   void run() const {
     if (d_scale != nullptr || d_shift != nullptr) add_parameters();
@@ -101,13 +114,20 @@ struct RowGradient {
     // dx = factor (d − mean(d) − hat·mean(d·hat))
     const T n = static_cast<T>(norm.length);
     const T offset = norm.takes_mean ? sums.first / n : T(0), slope = factor * sums.second / n;
-    if (norm.repeats == 1) {
-      return loops.centred(dy, scale, x, T(1), mean, slope, offset, factor, dx, norm.length);
-    }
+    const auto write = [&](std::int64_t first, std::int64_t count, const T* factors, T a) {
+      dx->pieces(count, [&](std::int64_t at, std::int64_t length, T* to) {
+        const std::int64_t place = first + at;
+        if (has_next) {
+          fetch(x + norm.length + place, length);
+          fetch(dy + norm.length + place, length);
+        }
+        loops.centred(dy + place, factors != nullptr ? factors + place : nullptr, x + place, a,
+                      mean, slope, offset, factor, to, length);
+      });
+    };
+    if (norm.repeats == 1) return write(0, norm.length, scale, T(1));
     for (std::int64_t entry = 0; entry < norm.entries; ++entry) {
-      const std::int64_t at = entry * norm.repeats;
-      loops.centred(dy + at, nullptr, x + at, scale_of(entry), mean, slope, offset, factor, dx + at,
-                    norm.repeats);
+      write(entry * norm.repeats, norm.repeats, nullptr, scale_of(entry));
     }
   }
 
@@ -140,6 +160,7 @@ void row_norm_backward(const RowNorm& norm, const Workers& workers, const NodeMe
       workers.parts(norm.rows, norm.least(), [&](auto part, auto begin, auto end) {
         T* const sums = real<T>(m.scratch) + 2 * part * parameters;
         if (d_scale != nullptr || d_shift != nullptr) std::fill(sums, sums + 2 * parameters, T(0));
+        ResultStream<T> result(dx, begin * norm.length, norm.is_beyond);
         for (std::int64_t row = begin; row < end; ++row) {
           const std::int64_t first = row % norm.groups * norm.entries, at = row * norm.length;
           RowGradient<T>{norm,
@@ -148,9 +169,10 @@ void row_norm_backward(const RowNorm& norm, const Workers& workers, const NodeMe
                          norm.has_scale ? real<T>(m.inputs[norm.scale_input()]) + first : nullptr,
                          saved[2 * row],
                          saved[2 * row + 1],
-                         dx != nullptr ? dx + at : nullptr,
+                         dx != nullptr ? &result : nullptr,
                          d_scale != nullptr ? sums + first : nullptr,
-                         d_shift != nullptr ? sums + parameters + first : nullptr}
+                         d_shift != nullptr ? sums + parameters + first : nullptr,
+                         row + 1 < end}
               .run();
         }
       });
@@ -166,7 +188,8 @@ void row_norm_backward(const RowNorm& norm, const Workers& workers, const NodeMe
   }
 }
 
-KernelsOrReason row_norm_kernels(const RowNorm& norm, const Setting& s) {
+KernelsOrReason row_norm_kernels(RowNorm norm, const Setting& s) {
+  norm.is_beyond = is_beyond_caches(s.output().bytes);
   return with_real(s.input().dtype, [&](auto zero) {
     using T = decltype(zero);
     constexpr auto element = static_cast<std::int64_t>(sizeof(T));

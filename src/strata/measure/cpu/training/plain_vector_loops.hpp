@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "strata/measure/cpu/training/vector_loops.hpp"
+#include "strata/measure/cpu/training/vector_row_loops.hpp"
 
 /// The loops as the compiler's baseline runs them.
 namespace strata::cpu_training {
@@ -47,21 +47,97 @@ struct PlainLoops {
   static void keep(const T* dy, const std::uint8_t* mask, T scale, T* dx, std::int64_t count) {
     keep_loop(dy, mask, scale, dx, count);
   }
-  static void larger_row(const T* x, std::int32_t first, T* most, std::int32_t* places,
-                         std::int64_t count) {
-    larger_row_loop(x, first, most, places, count);
+  static void prelu(const T* x, T slope, T* y, std::int64_t count) {
+    prelu_loop(x, slope, y, count);
   }
-  static void larger_taps(const T* x, const std::int32_t* from, std::int64_t stride, T* most,
-                          std::int32_t* places, std::int64_t count) {
-    // The common strides as constants, so that vectors can be loaded.
-    if (stride == 1) return larger_taps_loop(x, from, 1, most, places, count);
-    if (stride == 2) return larger_taps_loop(x, from, 2, most, places, count);
-    larger_taps_loop(x, from, stride, most, places, count);
+  static T prelu_gradient(const T* x, const T* dy, T slope, T* dx, std::int64_t count) {
+    return prelu_gradient_loop(x, dy, slope, dx, count);
+  }
+  static void softmax_gradient(const T* y, const T* dy, T sum, T* dx, std::int64_t count) {
+    softmax_gradient_loop(y, dy, sum, dx, count);
+  }
+  static void log_softmax_gradient(const T* y, const T* dy, T sum, T* dx, std::int64_t count) {
+    log_softmax_gradient_loop(y, dy, sum, dx, count);
+  }
+  static void add_row(const T* x, T* total, std::int64_t count) { add_row_loop(x, total, count); }
+  static void larger(const T* x, T* most, std::int64_t count) { larger_loop(x, most, count); }
+  static void multiply(const T* a, const T* b, T* y, std::int64_t count) {
+    multiply_loop(a, b, y, count);
+  }
+  static void subtract(const T* a, const T* b, T* y, std::int64_t count) {
+    subtract_loop(a, b, y, count);
+  }
+  static void add_products(const T* a, const T* b, T* total, std::int64_t count) {
+    add_products_loop(a, b, total, count);
+  }
+  static void exp_columns(const T* x, const T* shifts, T* y, T* sums, std::int64_t count) {
+    exp_columns_loop(x, shifts, y, sums, count);
+  }
+  static void softmax_gradient_columns(const T* y, const T* dy, const T* sums, T* dx,
+                                       std::int64_t count) {
+    softmax_gradient_columns_loop(y, dy, sums, dx, count);
+  }
+  static void log_softmax_gradient_columns(const T* y, const T* dy, const T* sums, T* dx,
+                                           std::int64_t count) {
+    log_softmax_gradient_columns_loop(y, dy, sums, dx, count);
+  }
+  static void add_moments(const T* x, const T* base, T* sums, T* squares, std::int64_t count) {
+    add_moments_loop(x, base, sums, squares, count);
+  }
+  static void add_centred(const T* dy, const T* x, const T* mean, T* sums, T* products,
+                          std::int64_t count) {
+    add_centred_loop(dy, x, mean, sums, products, count);
+  }
+  static void centred_columns(const T* dy, const T* x, const T* mean, const T* slope,
+                              const T* offset, const T* factor, T* dx, std::int64_t count) {
+    centred_columns_loop(dy, x, mean, slope, offset, factor, dx, count);
+  }
+  static void add_scaled(const T* x, T factor, T* total, std::int64_t count) {
+    add_scaled_loop(x, factor, total, count);
+  }
+  static void add_scaled_products(const T* a, const T* b, T factor, T* total, std::int64_t count) {
+    add_scaled_products_loop(a, b, factor, total, count);
+  }
+  static void respond(const T* const* rows, std::int64_t row_count, const T* x, T k, T factor, T* y,
+                      T* scale, std::int64_t count) {
+    respond_loop(rows, row_count, x, k, factor, y, scale, count);
+  }
+  static void response_terms(const T* dy, const T* y, const T* scale, T* ratio, T* scaled,
+                             std::int64_t count) {
+    response_terms_loop(dy, y, scale, ratio, scaled, count);
+  }
+  static void response_gradient(const T* scaled, const T* x, const T* ratios, T factor, T* dx,
+                                std::int64_t count) {
+    response_gradient_loop(scaled, x, ratios, factor, dx, count);
+  }
+  static void largest_of_taps(const T* x, std::int64_t taps, std::int64_t dilation,
+                              std::int64_t stride, const std::int32_t* first, T* most,
+                              std::int32_t* which, std::int64_t count) {
+    largest_of_taps_loop(x, taps, dilation, stride, first, most, which, count);
+  }
+  static void larger_row(const T* x, const std::int32_t* taps, std::int32_t before, T* most,
+                         std::int32_t* which, std::int64_t count) {
+    larger_row_loop(x, taps, before, most, which, count);
+  }
+  static void narrow(const std::int32_t* numbers, std::uint8_t* bytes, std::int64_t count) {
+    narrow_loop<T>(numbers, bytes, count);
+  }
+  static void sum_of_taps(const T* x, std::int64_t taps, std::int64_t dilation, std::int64_t stride,
+                          const T* shares, T share, T* y, std::int64_t count) {
+    sum_of_taps_loop(x, taps, dilation, stride, shares, share, y, count);
+  }
+  static void interleave(const T* even, const T* odd, T* y, std::int64_t pairs) {
+    interleave_loop(even, odd, y, pairs);
+  }
+  static void gather_taps(const T* x, const std::int32_t* places, const T* weights,
+                          std::int64_t taps, T* y, std::int64_t count) {
+    gather_taps_loop(x, places, weights, taps, y, count);
   }
 
   template <std::size_t... kinds>
   static VectorLoops<T> table(std::index_sequence<kinds...>) {
-    return {.apply = {apply<static_cast<UnaryKind>(kinds)>...},
+    return {.stream = nullptr,
+            .apply = {apply<static_cast<UnaryKind>(kinds)>...},
             .gradient = {gradient<static_cast<UnaryKind>(kinds)>...},
             .maximum = maximum,
             .exp_shifted = exp_shifted,
@@ -74,8 +150,32 @@ struct PlainLoops {
             .add_parameters = add_parameters,
             .drop = drop,
             .keep = keep,
+            .prelu = prelu,
+            .prelu_gradient = prelu_gradient,
+            .softmax_gradient = softmax_gradient,
+            .log_softmax_gradient = log_softmax_gradient,
+            .add_row = add_row,
+            .larger = larger,
+            .multiply = multiply,
+            .subtract = subtract,
+            .add_products = add_products,
+            .exp_columns = exp_columns,
+            .softmax_gradient_columns = softmax_gradient_columns,
+            .log_softmax_gradient_columns = log_softmax_gradient_columns,
+            .add_moments = add_moments,
+            .add_centred = add_centred,
+            .centred_columns = centred_columns,
+            .add_scaled = add_scaled,
+            .add_scaled_products = add_scaled_products,
+            .respond = respond,
+            .response_terms = response_terms,
+            .response_gradient = response_gradient,
+            .largest_of_taps = largest_of_taps,
             .larger_row = larger_row,
-            .larger_taps = larger_taps};
+            .narrow = narrow,
+            .sum_of_taps = sum_of_taps,
+            .interleave = interleave,
+            .gather_taps = gather_taps};
   }
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/measure/cpu/training/families.hpp"
 #include "strata/measure/cpu/training/number_rows.hpp"
-#include "strata/measure/cpu/training/vector_loops.hpp"
+#include "strata/measure/cpu/training/result_stream.hpp"
 
 #include <algorithm>
 #include <array>
@@ -18,9 +18,13 @@ KernelsOrReason unary_kernels(UnaryKind kind, const Setting& s) {
   const auto apply = vector_loops<T>().apply[static_cast<std::size_t>(kind)];
   const auto gradient = vector_loops<T>().gradient[static_cast<std::size_t>(kind)];
   const SlopeFrom from = slope_from(kind);
+  const bool is_beyond = is_beyond_caches(s.output().bytes);
   const auto forward = [=, &workers](const NodeMemory& m) {
     workers.ranges(count, numbers_per_part, [&](std::int64_t begin, std::int64_t end) {
-      apply(real<T>(m.inputs[0]) + begin, real<T>(m.outputs[0]) + begin, end - begin);
+      const T* const x = real<T>(m.inputs[0]) + begin;
+      ResultStream<T>(real<T>(m.outputs[0]), begin, is_beyond)
+          .pieces(end - begin,
+                  [&](std::int64_t at, std::int64_t length, T* y) { apply(x + at, y, length); });
     });
   };
   const auto backward = [=, &workers](const NodeMemory& m) {
@@ -31,11 +35,11 @@ KernelsOrReason unary_kernels(UnaryKind kind, const Setting& s) {
                            : from == SlopeFrom::output ? real<T>(m.outputs[0])
                                                        : dy;
     workers.ranges(count, numbers_per_part, [&](std::int64_t begin, std::int64_t end) {
-      if (has_slope(kind)) {
-        gradient(known + begin, dy + begin, dx + begin, end - begin);
-      } else {
-        std::fill(dx + begin, dx + end, T(0));
-      }
+      ResultStream<T> result(dx, begin, is_beyond);
+      if (!has_slope(kind)) return result.fill(T(0), end - begin);
+      result.pieces(end - begin, [&](std::int64_t at, std::int64_t length, T* to) {
+        gradient(known + begin + at, dy + begin + at, to, length);
+      });
     });
   };
   return kernels_by({forward,
@@ -72,14 +76,17 @@ KernelsOrReason prelu_kernels(const Setting& s) {
   const std::int64_t space = s.input().elements / (batch * channels);
   const Workers& workers = s.workers;
   const std::int64_t least = std::max<std::int64_t>(1, numbers_per_part / space);
+  const bool is_beyond = is_beyond_caches(s.output().bytes);
   const auto forward = [=, &workers](const NodeMemory& m) {
     const T* const slopes = real<T>(m.inputs[1]);
     workers.ranges(batch * channels, least, [&](std::int64_t begin, std::int64_t end) {
+      ResultStream<T> y(real<T>(m.outputs[0]), begin * space, is_beyond);
       for (std::int64_t row = begin; row < end; ++row) {
         const T slope = slopes[row % channels];
         const T* const x = real<T>(m.inputs[0]) + row * space;
-        T* const y = real<T>(m.outputs[0]) + row * space;
-        for (std::int64_t i = 0; i < space; ++i) y[i] = x[i] > T(0) ? x[i] : slope * x[i];
+        y.pieces(space, [&](std::int64_t at, std::int64_t length, T* to) {
+          vector_loops<T>().prelu(x + at, slope, to, length);
+        });
       }
     });
   };
@@ -94,16 +101,14 @@ KernelsOrReason prelu_kernels(const Setting& s) {
           const std::int64_t place = (n * channels + c) * space;
           const T* const x = real<T>(m.inputs[0]) + place;
           const T* const dy = real<T>(m.output_gradients[0]) + place;
-          for (std::int64_t i = 0; dx != nullptr && i < space; ++i) {
-            dx[place + i] = x[i] > T(0) ? dy[i] : slopes[c] * dy[i];
+          if (dx == nullptr) {
+            sum += vector_loops<T>().prelu_gradient(x, dy, slopes[c], nullptr, space);
+            continue;
           }
-          if (d_slopes == nullptr) continue;
-          sum += one_sum_loop<T>(space, [x, dy](auto at, auto& total) {
-            typename decltype(at)::Number number, d, zero = {};
-            at.load(number, x);
-            at.load(d, dy);
-            total += d * (number < zero ? number : zero);
-          });
+          ResultStream<T>(dx, place, is_beyond && space >= 1024)
+              .pieces(space, [&](std::int64_t at, std::int64_t length, T* to) {
+                sum += vector_loops<T>().prelu_gradient(x + at, dy + at, slopes[c], to, length);
+              });
         }
         if (d_slopes != nullptr) d_slopes[c] = sum;
       }
@@ -120,17 +125,19 @@ KernelsOrReason dropout_kernels(double probability, const Setting& s) {
   const NodeId node = s.id;
   const std::uint64_t threshold = dropout_threshold(probability);
   const T scale = T(dropout_scale(probability));
+  const bool is_beyond = is_beyond_caches(s.output().bytes);
   const auto forward = [=, &workers](const NodeMemory& m) {
     workers.ranges(count, numbers_per_part, [&](std::int64_t begin, std::int64_t end) {
       const VectorLoops<T>& loops = vector_loops<T>();
-      std::array<std::uint8_t, 4096> unused;
+      std::array<std::uint8_t, 256> unused;
+      ResultStream<T> result(real<T>(m.outputs[0]), begin, is_beyond);
       for (std::int64_t at = begin; at < end;) {
         // Up to where the lower half of the place begins anew.
         const auto low = static_cast<std::uint32_t>(at);
         const std::int64_t length =
             std::min({end - at, static_cast<std::int64_t>(unused.size()),
                       (std::int64_t{1} << 32U) - static_cast<std::int64_t>(low)});
-        T* const y = real<T>(m.outputs[0]) + at;
+        T* const y = result.next(length);
         std::uint8_t* const mask =
             m.saved != nullptr ? real<std::uint8_t>(m.saved) + at : unused.data();
         if (threshold >> 32U != 0) {  // nothing is kept
@@ -148,12 +155,25 @@ KernelsOrReason dropout_kernels(double probability, const Setting& s) {
   const auto backward = [=, &workers](const NodeMemory& m) {
     if (m.input_gradients[0] == nullptr) return;
     workers.ranges(count, numbers_per_part, [&](std::int64_t begin, std::int64_t end) {
-      vector_loops<T>().keep(real<T>(m.output_gradients[0]) + begin,
-                             real<std::uint8_t>(m.saved) + begin, scale,
-                             real<T>(m.input_gradients[0]) + begin, end - begin);
+      const T* const dy = real<T>(m.output_gradients[0]) + begin;
+      const std::uint8_t* const mask = real<std::uint8_t>(m.saved) + begin;
+      ResultStream<T>(real<T>(m.input_gradients[0]), begin, is_beyond)
+          .pieces(end - begin, [&](std::int64_t at, std::int64_t length, T* dx) {
+            vector_loops<T>().keep(dy + at, mask + at, scale, dx, length);
+          });
     });
   };
   return kernels_by({forward, backward, {.saved_bytes = s.wants(0) ? count : 0}}, s);
+}
+
+template <class T>
+void turn_pairs(const T* __restrict__ a, const T* __restrict__ cosine, const T* __restrict__ sine,
+                T direction, std::int64_t pairs, T* __restrict__ y) {
+  for (std::int64_t k = 0; k < pairs; ++k) {
+    const T first = a[k], second = a[k + pairs], turn = direction * sine[k];
+    y[k] = first * cosine[k] - second * turn;
+    y[k + pairs] = first * turn + second * cosine[k];
+  }
 }
 
 /// Features k and k + d/2 of a head are a pair, turned by the angle of their position.
@@ -162,20 +182,18 @@ KernelsOrReason rotary_kernels(const RotaryEmbedding& op, const Setting& s) {
   const std::int64_t rows = s.input()[0] * s.input()[1], positions = s.input()[1];
   const std::int64_t width = s.input()[2], heads = op.heads, pairs = width / heads / 2;
   const Workers& workers = s.workers;
+  const bool is_beyond =
+      is_beyond_caches(s.output().bytes) && 2 * pairs <= ResultStream<T>::longest;
   const auto rotate = [=, &workers](const NodeMemory& m, const T* from, T* to, T direction) {
     workers.ranges(rows, std::max<std::int64_t>(1, numbers_per_part / width),
                    [&](std::int64_t begin, std::int64_t end) {
+                     ResultStream<T> result(to, begin * width, is_beyond);
                      for (std::int64_t row = begin; row < end; ++row) {
                        const T* const cosine = real<T>(m.inputs[1]) + row % positions * pairs;
                        const T* const sine = real<T>(m.inputs[2]) + row % positions * pairs;
                        for (std::int64_t head = 0; head < heads; ++head) {
                          const T* const a = from + row * width + head * 2 * pairs;
-                         T* const y = to + row * width + head * 2 * pairs;
-                         for (std::int64_t k = 0; k < pairs; ++k) {
-                           const T first = a[k], second = a[k + pairs], turn = direction * sine[k];
-                           y[k] = first * cosine[k] - second * turn;
-                           y[k + pairs] = first * turn + second * cosine[k];
-                         }
+                         turn_pairs(a, cosine, sine, direction, pairs, result.next(2 * pairs));
                        }
                      }
                    });
@@ -202,23 +220,35 @@ KernelsOrReason yolo_kernels(const Yolo& op, const Setting& s) {
   };
   const Workers& workers = s.workers;
   const std::int64_t least = std::max<std::int64_t>(1, numbers_per_part / space);
+  const bool is_beyond = is_beyond_caches(s.output().bytes);
   const auto forward = [=, &workers](const NodeMemory& m) {
     workers.ranges(planes, least, [&](std::int64_t begin, std::int64_t end) {
+      ResultStream<T> y(real<T>(m.outputs[0]), begin * space, is_beyond);
       for (std::int64_t plane = begin; plane < end; ++plane) {
         const T* const x = real<T>(m.inputs[0]) + plane * space;
-        T* const y = real<T>(m.outputs[0]) + plane * space;
-        is_size(plane) ? void(std::copy(x, x + space, y)) : apply(x, y, space);
+        if (is_size(plane)) {
+          y.copy(x, space);
+          continue;
+        }
+        y.pieces(space,
+                 [&](std::int64_t at, std::int64_t length, T* to) { apply(x + at, to, length); });
       }
     });
   };
   const auto backward = [=, &workers](const NodeMemory& m) {
     if (m.input_gradients[0] == nullptr) return;
     workers.ranges(planes, least, [&](std::int64_t begin, std::int64_t end) {
+      ResultStream<T> dx(real<T>(m.input_gradients[0]), begin * space, is_beyond);
       for (std::int64_t plane = begin; plane < end; ++plane) {
         const T* const y = real<T>(m.outputs[0]) + plane * space;
         const T* const dy = real<T>(m.output_gradients[0]) + plane * space;
-        T* const dx = real<T>(m.input_gradients[0]) + plane * space;
-        is_size(plane) ? void(std::copy(dy, dy + space, dx)) : gradient(y, dy, dx, space);
+        if (is_size(plane)) {
+          dx.copy(dy, space);
+          continue;
+        }
+        dx.pieces(space, [&](std::int64_t at, std::int64_t length, T* to) {
+          gradient(y + at, dy + at, to, length);
+        });
       }
     });
   };

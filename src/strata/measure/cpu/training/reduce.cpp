@@ -2,8 +2,10 @@
 #include "strata/measure/cpu/training/families.hpp"
 #include "strata/measure/cpu/training/piece.hpp"
 #include "strata/measure/cpu/training/reduction.hpp"
+#include "strata/measure/cpu/training/result_stream.hpp"
 
 #include <cmath>
+#include <optional>
 
 namespace strata::cpu_training {
 namespace {
@@ -66,8 +68,6 @@ T product_of_others(const T* numbers, std::int64_t own, const ReducedAxes& axes)
 template <class T>
 T gradient_term(ReduceKind kind, T x, T y, T dy) {
   switch (kind) {
-    case ReduceKind::maximum:
-    case ReduceKind::minimum: return x == y ? dy : T(0);
     case ReduceKind::product: return dy * y / x;  // unless x is 0
     case ReduceKind::l2: return dy / y * x;
     default: return dy;
@@ -87,6 +87,7 @@ KernelsOrReason reduce_kernels(const Reduce& op, const Setting& s) {
                   {strides_of(s.input().shape), result_strides(op, s.input()), first_strides});
   const T share = T(1) / static_cast<T>(s.input().elements / results);
   const Workers& workers = s.workers;
+  const bool is_beyond = is_beyond_caches(s.input().bytes);
   const auto forward = [=, &workers](const NodeMemory& m) {
     const T* const x = real<T>(m.inputs[0]);
     T* const y = real<T>(m.outputs[0]);
@@ -107,21 +108,31 @@ KernelsOrReason reduce_kernels(const Reduce& op, const Setting& s) {
   };
   const auto backward = [=, &workers](const NodeMemory& m) {
     if (m.input_gradients[0] == nullptr) return;
-    walk.each_piece(workers, [&](const Walk::Offsets& at, std::int64_t length) {
-      T* const dx = real<T>(m.input_gradients[0]) + at[0];
+    const auto gradient_piece = [&](const Walk::Offsets& at, std::int64_t length, T* dx) {
+      const bool is_plain = kind == ReduceKind::sum || kind == ReduceKind::mean;
+      const T factor = kind == ReduceKind::mean ? share : T(1);
+      if (is_plain && walk.step(1) == 0) {  // all of the piece belong to one result
+        std::fill_n(dx, length, real<T>(m.output_gradients[0])[at[1]] * factor);
+        return;
+      }
       PieceBuffer<T> room_y, room_dy;
       const auto piece = [&](void* numbers, PieceBuffer<T>& room) {
         return piece_of<T>({numbers, dtype_of<T>()}, at[1], walk.step(1), length, room);
       };
       const T* const dy = piece(m.output_gradients[0], room_dy);
-      const bool is_plain = kind == ReduceKind::sum || kind == ReduceKind::mean;
       const T* const y = is_plain ? dy : piece(m.outputs[0], room_y);
-      const T factor = kind == ReduceKind::mean ? share : T(1);
       if (is_plain) {
         for (std::int64_t i = 0; i < length; ++i) dx[i] = dy[i] * factor;
         return;
       }
       const T* const x = real<T>(m.inputs[0]) + at[0];
+      if (kind == ReduceKind::maximum || kind == ReduceKind::minimum) {
+        for (std::int64_t i = 0; i < length; ++i) {
+          const T slope = dy[i];  // read in any case, so that it becomes a vector
+          dx[i] = x[i] == y[i] ? slope : T(0);
+        }
+        return;
+      }
       for (std::int64_t i = 0; i < length; ++i) dx[i] = gradient_term(kind, x[i], y[i], dy[i]);
       if (kind != ReduceKind::product) return;
       for (std::int64_t i = 0; i < length; ++i) {
@@ -129,6 +140,13 @@ KernelsOrReason reduce_kernels(const Reduce& op, const Setting& s) {
         const std::int64_t first = at[2] + i * walk.step(2);
         dx[i] = dy[i] * product_of_others(real<T>(m.inputs[0]) + first, at[0] + i - first, reduced);
       }
+    };
+    walk.each_part(workers, [&](std::int64_t begin, std::int64_t end) {
+      std::optional<ResultStream<T>> stream;  // the gradient lies in the order of the walk
+      walk.each_piece(begin, end, [&](const Walk::Offsets& at, std::int64_t length) {
+        if (!stream) stream.emplace(real<T>(m.input_gradients[0]), at[0], is_beyond);
+        gradient_piece(at, length, stream->next(length));
+      });
     });
   };
   const bool needs_both = kind != ReduceKind::sum && kind != ReduceKind::mean;

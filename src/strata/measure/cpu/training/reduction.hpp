@@ -27,9 +27,7 @@ T start_of(Combine combine) {
 template <class T>
 void combine_rows(Combine combine, const T* x, T* total, std::int64_t count) {
   switch (combine) {
-    case Combine::add:
-      for (std::int64_t i = 0; i < count; ++i) total[i] += x[i];
-      break;
+    case Combine::add: vector_loops<T>().add_row(x, total, count); break;
     case Combine::multiply:
       for (std::int64_t i = 0; i < count; ++i) total[i] *= x[i];
       break;
@@ -60,13 +58,15 @@ inline std::int64_t reduction_scratch_elements(const Workers& workers, std::int6
 }
 
 /// results = all terms combined, where operand `target` of the walk says which result a term
-/// belongs to. row(offsets, length) gives a piece of terms. Results need not be set before; scratch
-/// holds reduction_scratch_elements.
-template <class T, class Row>
-void reduce(const Workers& workers, const Walk& walk, std::size_t target, Combine combine,
-            T* results, std::int64_t result_count, T* scratch, const Row& row) {
+/// belongs to. make_row() gives, for each part of the work, a row(offsets, length) that gives
+/// pieces of terms, in order. Results need not be set before; scratch holds
+/// reduction_scratch_elements.
+template <class T, class MakeRow>
+void reduce_parts(const Workers& workers, const Walk& walk, std::size_t target, Combine combine,
+                  T* results, std::int64_t result_count, T* scratch, const MakeRow& make_row) {
   const auto add_pieces = [&](std::int64_t begin, std::int64_t end, T* to) {
     const bool is_one = walk.step(target) == 0;
+    auto&& row = make_row();
     walk.each_piece(begin, end, [&](const Walk::Offsets& offsets, std::int64_t length) {
       const T* terms = row(offsets, length);
       if (is_one) {
@@ -98,6 +98,14 @@ void reduce(const Workers& workers, const Walk& walk, std::size_t target, Combin
   for (std::int64_t part = 1; part < parts; ++part) {
     combine_rows(combine, scratch + part * result_count, results, result_count);
   }
+}
+
+/// The same where a row has nothing to remember.
+template <class T, class Row>
+void reduce(const Workers& workers, const Walk& walk, std::size_t target, Combine combine,
+            T* results, std::int64_t result_count, T* scratch, const Row& row) {
+  reduce_parts(workers, walk, target, combine, results, result_count, scratch,
+               [&row]() -> const Row& { return row; });
 }
 
 }  // namespace strata::cpu_training

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/measure/cpu/training/families.hpp"
 #include "strata/measure/cpu/training/number_rows.hpp"
-#include "strata/measure/cpu/training/vector_loops.hpp"
+#include "strata/measure/cpu/training/result_stream.hpp"
+#include "strata/measure/cpu/training/softmax_columns.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,89 +11,71 @@
 namespace strata::cpu_training {
 namespace {
 
-/// A tensor as [outer, length, inner] with the softmax along `length`.
-struct Rows {
-  std::int64_t outer = 1, length = 1, inner = 1;
+/// Rows side by side that are worked on one after the other: while one is computed the next is
+/// asked for.
+constexpr std::int64_t fetched_at_once = 256;
 
-  Rows(const BoundTensor& x, std::int64_t axis) {
-    const std::size_t place = normal_axis(axis, x.axes());
-    for (std::size_t i = 0; i < x.axes(); ++i) {
-      (i < place ? outer : i == place ? length : inner) *= x[i];
-    }
-  }
-  std::int64_t count() const { return outer * inner; }
-  std::int64_t start(std::int64_t row) const { return row / inner * length * inner + row % inner; }
-  std::int64_t least() const { return std::max<std::int64_t>(1, numbers_per_part / length); }
-};
-
-/// Calls f(row, x, …) with rows side by side: where they lie, or copied out and back where numbers
-/// of a row lie apart. `room` has a place for each pointer.
+/// y = exp(x − max x); returns their sum and leaves the maximum. `next` is fetched meanwhile.
 template <class T>
-void gather_row(const Rows& rows, std::int64_t row, const T* from, T* to) {
-  const T* const x = from + rows.start(row);
-  for (std::int64_t i = 0; i < rows.length; ++i) to[i] = x[i * rows.inner];
-}
-template <class T>
-void scatter_row(const Rows& rows, std::int64_t row, const T* from, T* to) {
-  T* const y = to + rows.start(row);
-  for (std::int64_t i = 0; i < rows.length; ++i) y[i * rows.inner] = from[i];
-}
-
-/// y = exp(x − max x); returns their sum and leaves the maximum.
-template <class T>
-T powers_of(const T* x, T* y, std::int64_t length, T& most) {
+T powers_of(const T* x, T* y, std::int64_t length, const T* next, T& most) {
   const VectorLoops<T>& loops = vector_loops<T>();
   most = loops.maximum(x, length);
-  return loops.exp_shifted(x, most, y, length);
-}
-
-template <class T>
-void softmax_row(const T* x, T* y, std::int64_t length, bool is_log) {
-  T most = 0;
-  const T sum = powers_of(x, y, length, most);
-  if (is_log) {
-    const T shift = most + std::log(sum);
-    for (std::int64_t i = 0; i < length; ++i) y[i] = x[i] - shift;
-  } else {
-    const T factor = T(1) / sum;
-    for (std::int64_t i = 0; i < length; ++i) y[i] *= factor;
+  T sum = 0;
+  for (std::int64_t at = 0; at < length; at += fetched_at_once) {
+    const std::int64_t count = std::min(fetched_at_once, length - at);
+    if (next != nullptr) fetch(next + at, count);
+    sum += loops.exp_shifted(x + at, most, y + at, count);
   }
+  return sum;
 }
 
+/// `room` holds a row.
 template <class T>
-void softmax_gradient_row(const T* y, const T* dy, T* dx, std::int64_t length, bool is_log,
-                          T* room) {
+void softmax_row(const T* x, std::int64_t length, bool is_log, const T* next, T* room,
+                 ResultStream<T>& result) {
   const VectorLoops<T>& loops = vector_loops<T>();
-  if (is_log) {
-    const T sum = loops.sum(dy, length);
-    loops.exp_shifted(y, T(0), room, length);
-    for (std::int64_t i = 0; i < length; ++i) dx[i] = dy[i] - room[i] * sum;
-  } else {
-    const T sum = loops.dot(y, dy, length);
-    for (std::int64_t i = 0; i < length; ++i) dx[i] = y[i] * (dy[i] - sum);
-  }
+  T most = 0;
+  const T sum = powers_of(x, room, length, next, most);
+  const T factor = is_log ? T(1) : T(1) / sum;
+  const T shift = is_log ? -(most + std::log(sum)) : T(0);
+  const T* const from = is_log ? x : room;
+  result.pieces(length, [&](std::int64_t at, std::int64_t count, T* y) {
+    loops.line(from + at, factor, shift, nullptr, nullptr, y, count);
+  });
+}
+
+template <class T>
+void softmax_gradient_row(const T* y, const T* dy, std::int64_t length, bool is_log, bool has_next,
+                          ResultStream<T>& result) {
+  const VectorLoops<T>& loops = vector_loops<T>();
+  const T sum = is_log ? loops.sum(dy, length) : loops.dot(y, dy, length);
+  const auto gradient = is_log ? loops.log_softmax_gradient : loops.softmax_gradient;
+  result.pieces(length, [&](std::int64_t at, std::int64_t count, T* dx) {
+    if (has_next) {
+      fetch(y + length + at, count);
+      fetch(dy + length + at, count);
+    }
+    gradient(y + at, dy + at, sum, dx, count);
+  });
 }
 
 template <class T>
 KernelsOrReason softmax_kernels(const Softmax& op, const Setting& s) {
-  const Rows rows(s.input(), op.axis);
+  const SoftmaxRows rows(s.input(), op.axis);
   const bool is_log = op.log;
   const Workers& workers = s.workers;
+  const bool is_beyond = is_beyond_caches(s.output().bytes);
   const auto forward = [=, &workers](const NodeMemory& m) {
     const T* const x = real<T>(m.inputs[0]);
     T* const y = real<T>(m.outputs[0]);
-    workers.ranges(rows.count(), rows.least(), [&](std::int64_t begin, std::int64_t end) {
-      std::vector<T> room(static_cast<std::size_t>(rows.inner == 1 ? 0 : 2 * rows.length));
-      T *const from = room.data(), *const to = room.data() + (rows.inner == 1 ? 0 : rows.length);
+    if (rows.inner > 1) return softmax_columns(workers, rows, x, y, is_log);
+    workers.ranges(rows.outer, rows.least(), [&](std::int64_t begin, std::int64_t end) {
+      std::vector<T> room(static_cast<std::size_t>(rows.length));
+      ResultStream<T> result(y, begin * rows.length, is_beyond);
       for (std::int64_t row = begin; row < end; ++row) {
-        const std::int64_t place = rows.start(row);
-        if (rows.inner == 1) {
-          softmax_row(x + place, y + place, rows.length, is_log);
-        } else {
-          gather_row(rows, row, x, from);
-          softmax_row(from, to, rows.length, is_log);
-          scatter_row(rows, row, to, y);
-        }
+        const T* const from = x + row * rows.length;
+        softmax_row(from, rows.length, is_log, row + 1 < end ? from + rows.length : nullptr,
+                    room.data(), result);
       }
     });
   };
@@ -100,30 +83,34 @@ KernelsOrReason softmax_kernels(const Softmax& op, const Setting& s) {
     T* const dx = real<T>(m.input_gradients[0]);
     if (dx == nullptr) return;
     const T *const y = real<T>(m.outputs[0]), *const dy = real<T>(m.output_gradients[0]);
-    workers.ranges(rows.count(), rows.least(), [&](std::int64_t begin, std::int64_t end) {
-      std::vector<T> room(static_cast<std::size_t>(4 * rows.length));
-      T* const a = room.data();
-      T *const b = a + rows.length, *const c = b + rows.length, *const d = c + rows.length;
+    if (rows.inner > 1) return softmax_gradient_columns(workers, rows, y, dy, dx, is_log);
+    workers.ranges(rows.outer, rows.least(), [&](std::int64_t begin, std::int64_t end) {
+      ResultStream<T> result(dx, begin * rows.length, is_beyond);
       for (std::int64_t row = begin; row < end; ++row) {
-        const std::int64_t place = rows.start(row);
-        if (rows.inner == 1) {
-          softmax_gradient_row(y + place, dy + place, dx + place, rows.length, is_log, d);
-        } else {
-          gather_row(rows, row, y, a);
-          gather_row(rows, row, dy, b);
-          softmax_gradient_row(a, b, c, rows.length, is_log, d);
-          scatter_row(rows, row, c, dx);
-        }
+        const std::int64_t at = row * rows.length;
+        softmax_gradient_row(y + at, dy + at, rows.length, is_log, row + 1 < end, result);
       }
     });
   };
   return kernels_by({forward, backward, {.outputs = true}}, s);
 }
 
+/// Rows whose numbers lie apart, copied out and back.
+template <class T>
+void gather_row(const SoftmaxRows& rows, std::int64_t row, const T* from, T* to) {
+  const T* const x = from + rows.start(row);
+  for (std::int64_t i = 0; i < rows.length; ++i) to[i] = x[i * rows.inner];
+}
+template <class T>
+void scatter_row(const SoftmaxRows& rows, std::int64_t row, const T* from, T* to) {
+  T* const y = to + rows.start(row);
+  for (std::int64_t i = 0; i < rows.length; ++i) y[i * rows.inner] = from[i];
+}
+
 /// Forward keeps the probabilities; backward takes 1 from that of the target.
 template <class T>
 KernelsOrReason cross_entropy_kernels(const SoftmaxCrossEntropy& op, const Setting& s) {
-  const Rows rows(s.input(), op.axis);
+  const SoftmaxRows rows(s.input(), op.axis);
   const Workers& workers = s.workers;
   const DType target_type = s.input(1).dtype;
   const auto target_of = [=](const NodeMemory& m, std::int64_t row) {
@@ -133,6 +120,7 @@ KernelsOrReason cross_entropy_kernels(const SoftmaxCrossEntropy& op, const Setti
     }
     return target;
   };
+  const bool is_beyond = is_beyond_caches(s.input().bytes);
   const auto forward = [=, &workers](const NodeMemory& m) {
     const T* const x = real<T>(m.inputs[0]);
     T* const saved = real<T>(m.saved);
@@ -140,17 +128,28 @@ KernelsOrReason cross_entropy_kernels(const SoftmaxCrossEntropy& op, const Setti
     workers.parts(rows.count(), rows.least(), [&](auto part, auto begin, auto end) {
       std::vector<T> room(static_cast<std::size_t>(2 * rows.length));
       T *const from = room.data(), *const powers = from + rows.length;
+      ResultStream<T> result(saved, begin * rows.length, is_beyond);
+      double sum_of_part = 0;
       for (std::int64_t row = begin; row < end; ++row) {
         if (rows.inner > 1) gather_row(rows, row, x, from);
         const T* const logits = rows.inner > 1 ? from : x + rows.start(row);
+        const bool has_next = rows.inner == 1 && row + 1 < end;
         T most = 0;
-        const T sum = powers_of(logits, powers, rows.length, most);
-        sums[static_cast<std::size_t>(part)] +=
-            static_cast<double>(std::log(sum) + most - logits[target_of(m, row)]);
+        const T sum =
+            powers_of(logits, powers, rows.length, has_next ? logits + rows.length : nullptr, most);
+        sum_of_part += static_cast<double>(std::log(sum) + most - logits[target_of(m, row)]);
         if (saved == nullptr) continue;
-        for (std::int64_t i = 0; i < rows.length; ++i) powers[i] /= sum;
-        scatter_row(rows, row, powers, saved);
+        const T factor = T(1) / sum;
+        if (rows.inner > 1) {
+          vector_loops<T>().line(powers, factor, T(0), nullptr, nullptr, powers, rows.length);
+          scatter_row(rows, row, powers, saved);
+          continue;
+        }
+        result.pieces(rows.length, [&](std::int64_t at, std::int64_t count, T* y) {
+          vector_loops<T>().line(powers + at, factor, T(0), nullptr, nullptr, y, count);
+        });
       }
+      sums[static_cast<std::size_t>(part)] = sum_of_part;
     });
     double total = 0;
     for (const double sum : sums) total += sum;
@@ -164,9 +163,11 @@ KernelsOrReason cross_entropy_kernels(const SoftmaxCrossEntropy& op, const Setti
     workers.ranges(rows.outer, std::max<std::int64_t>(1, rows.least() / rows.inner),
                    [&](std::int64_t begin, std::int64_t end) {
                      const std::int64_t size = rows.length * rows.inner;
-                     for (std::int64_t i = begin * size; i < end * size; ++i) {
-                       dx[i] = saved[i] * factor;
-                     }
+                     ResultStream<T>(dx, begin * size, is_beyond)
+                         .pieces((end - begin) * size, [&](auto at, auto count, T* to) {
+                           vector_loops<T>().line(saved + begin * size + at, factor, T(0), nullptr,
+                                                  nullptr, to, count);
+                         });
                      for (std::int64_t row = begin * rows.inner; row < end * rows.inner; ++row) {
                        dx[rows.start(row) + target_of(m, row) * rows.inner] -= factor;
                      }
@@ -177,7 +178,13 @@ KernelsOrReason cross_entropy_kernels(const SoftmaxCrossEntropy& op, const Setti
 }
 
 template <class T>
+void scaled_difference(const T* a, const T* b, T factor, std::int64_t count, T* y) {
+  for (std::int64_t i = 0; i < count; ++i) y[i] = factor * (a[i] - b[i]);
+}
+
+template <class T>
 KernelsOrReason squared_error_kernels(const Setting& s) {
+  const bool is_beyond = is_beyond_caches(s.input().bytes);
   const std::int64_t count = s.input().elements;
   const Workers& workers = s.workers;
   const auto forward = [=, &workers](const NodeMemory& m) {
@@ -203,14 +210,17 @@ KernelsOrReason squared_error_kernels(const Setting& s) {
   const auto backward = [=, &workers](const NodeMemory& m) {
     const T *const a = real<T>(m.inputs[0]), *const b = real<T>(m.inputs[1]);
     const T factor = T(2) * *real<T>(m.output_gradients[0]) / static_cast<T>(count);
-    for (const std::size_t side : {std::size_t{0}, std::size_t{1}}) {
-      T* const dx = real<T>(m.input_gradients[side]);
-      if (dx == nullptr) continue;
-      const T signed_factor = side == 0 ? factor : -factor;
-      workers.ranges(count, numbers_per_part, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t i = begin; i < end; ++i) dx[i] = signed_factor * (a[i] - b[i]);
-      });
-    }
+    T *const da = real<T>(m.input_gradients[0]), *const db = real<T>(m.input_gradients[1]);
+    workers.ranges(count, numbers_per_part, [&](std::int64_t begin, std::int64_t end) {
+      ResultStream<T> to_a(da, begin, is_beyond), to_b(db, begin, is_beyond);
+      constexpr std::int64_t piece = 256;
+      for (std::int64_t at = begin; at < end; at += piece) {
+        const std::int64_t length = std::min(piece, end - at);
+        const T *const p = a + at, *const q = b + at;
+        if (da != nullptr) scaled_difference(p, q, factor, length, to_a.next(length));
+        if (db != nullptr) scaled_difference(q, p, factor, length, to_b.next(length));
+      }
+    });
   };
   return kernels_by({forward, backward, {.inputs = true}}, s);
 }

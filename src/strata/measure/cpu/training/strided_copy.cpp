@@ -2,8 +2,10 @@
 #include "strata/measure/cpu/training/strided_copy.hpp"
 
 #include "strata/base/error.hpp"
+#include "strata/measure/cpu/training/result_stream.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
@@ -13,21 +15,54 @@
 namespace strata::cpu_training {
 namespace {
 
-constexpr std::int64_t turn_tile = 32;
+std::int64_t written_bytes(const Walk& walk, std::size_t element) {
+  return walk.rows() * walk.row_length() * static_cast<std::int64_t>(element);
+}
+
+/// Where the rows to come lie: rows that are short and far apart come too late otherwise, because
+/// processors foresee only what lies in one page.
+template <class Element>
+class RowsAhead {
+ public:
+  explicit RowsAhead(const Walk& walk) : length_(walk.row_length()) {
+    const std::int64_t bytes = walk.row_length() * static_cast<std::int64_t>(sizeof(Element));
+    constexpr std::int64_t bytes_ahead = 4096;
+    if (walk.step(1) != 1 || bytes > bytes_ahead || walk.shape().size() < 2) return;
+    distance_ = bytes_ahead / bytes * walk.strides(1)[walk.shape().size() - 2];
+  }
+  void fetch_after(const Element* row) const {
+    if (distance_ != 0) fetch(row + distance_, length_);
+  }
+
+ private:
+  std::int64_t length_, distance_ = 0;
+};
 
 template <class Element>
 void copy_rows(const Workers& workers, const Walk& walk, const Element* from, Element* to) {
   const std::int64_t to_step = walk.step(0), from_step = walk.step(1);
-  walk.each_piece(workers, [&](const Walk::Offsets& at, std::int64_t length) {
-    Element* const y = to + at[0];
-    const Element* const x = from + at[1];
-    if (to_step == 1 && from_step == 1) {
-      std::memcpy(y, x, static_cast<std::size_t>(length) * sizeof(Element));
-    } else if (to_step == 1 && from_step == 0) {
-      std::fill(y, y + length, *x);
-    } else {
-      for (std::int64_t i = 0; i < length; ++i) y[i * to_step] = x[i * from_step];
-    }
+  const PastCaches past(written_bytes(walk, sizeof(Element)));
+  const RowsAhead<Element> ahead(walk);
+  walk.each_part(workers, [&](std::int64_t begin, std::int64_t end) {
+    walk.each_piece(begin, end, [&](const Walk::Offsets& at, std::int64_t length) {
+      Element* const y = to + at[0];
+      const Element* const x = from + at[1];
+      if (to_step == 1 && from_step == 1) {
+        ahead.fetch_after(x);
+        past.copy(y, x, length * static_cast<std::int64_t>(sizeof(Element)));
+      } else if (to_step == 1 && from_step == 0) {
+        std::array<Element, static_cast<std::size_t>(longest_piece)> same;
+        std::fill_n(same.begin(), length, *x);
+        past.copy(y, same.data(), length * static_cast<std::int64_t>(sizeof(Element)));
+      } else if (to_step == 1) {
+        std::array<Element, static_cast<std::size_t>(longest_piece)> row;
+        for (std::int64_t i = 0; i < length; ++i)
+          row[static_cast<std::size_t>(i)] = x[i * from_step];
+        past.copy(y, row.data(), length * static_cast<std::int64_t>(sizeof(Element)));
+      } else {
+        for (std::int64_t i = 0; i < length; ++i) y[i * to_step] = x[i * from_step];
+      }
+    });
   });
 }
 
@@ -60,60 +95,82 @@ void turn_four(const std::uint32_t* from, std::int64_t from_column, std::uint32_
   for (std::int64_t r = 0; r < 4; ++r) std::memcpy(to + r * to_row, &rows[r], sizeof rows[r]);
 }
 
-/// to[r · to_row + c · to_column] = from[c · from_column + r]
+/// A tile is turned in memory that stays in the first cache, so that lines of `from` are read whole
+/// and lines of `to` are written whole.
 template <class Element>
-void turn_tile_of(const Element* from, std::int64_t from_column, Element* to, std::int64_t to_row,
-                  std::int64_t to_column, std::int64_t rows, std::int64_t columns) {
-  std::int64_t whole_rows = 0, whole_columns = 0;
-  if constexpr (sizeof(Element) == 4) {
-    if (to_column == 1) {
-      whole_rows = rows / 4 * 4;
-      whole_columns = columns / 4 * 4;
-    }
-    for (std::int64_t r = 0; r < whole_rows; r += 4) {
+struct Tile {
+  static constexpr std::int64_t rows = 32, columns = 64;  // of `to`
+  alignas(64) std::array<Element, rows * columns> numbers;
+
+  /// numbers[r][c] = from[c · from_column + r]; where `next` lies is fetched meanwhile.
+  void turn(const Element* from, std::int64_t from_column, std::int64_t row_count,
+            std::int64_t column_count, std::int64_t next) {
+    std::int64_t whole_rows = 0, whole_columns = 0;
+    if constexpr (sizeof(Element) == 4) {
+      whole_rows = row_count / 4 * 4;
+      whole_columns = column_count / 4 * 4;
       for (std::int64_t c = 0; c < whole_columns; c += 4) {
-        turn_four(from + c * from_column + r, from_column, to + r * to_row + c, to_row);
+        for (std::int64_t k = c; next != 0 && k < c + 4; ++k) {
+          fetch(from + k * from_column + next, row_count);
+        }
+        for (std::int64_t r = 0; r < whole_rows; r += 4) {
+          turn_four(from + c * from_column + r, from_column, numbers.data() + r * columns + c,
+                    columns);
+        }
+      }
+    }
+    for (std::int64_t c = 0; c < column_count; ++c) {
+      for (std::int64_t r = c < whole_columns ? whole_rows : 0; r < row_count; ++r) {
+        numbers[static_cast<std::size_t>(r * columns + c)] = from[c * from_column + r];
       }
     }
   }
-  for (std::int64_t r = 0; r < rows; ++r) {
-    for (std::int64_t c = r < whole_rows ? whole_columns : 0; c < columns; ++c) {
-      to[r * to_row + c * to_column] = from[c * from_column + r];
-    }
-  }
-}
+};
 
-/// Rows of one become columns of the other, tile by tile, so that lines of the cache are
-/// used whole.
+/// Rows of one become columns of the other, tile by tile.
 template <class Element>
 void turn(const Workers& workers, const Walk& walk, std::size_t axis, const Element* from,
           Element* to) {
+  using Block = Tile<Element>;
   const Sizes& shape = walk.shape();
   const std::int64_t columns = shape.back(), rows = shape[axis];
-  const std::int64_t tiles = (rows + turn_tile - 1) / turn_tile;
+  const std::int64_t bands = (columns + Block::columns - 1) / Block::columns;
   const std::int64_t to_row = walk.strides(0)[axis], to_column = walk.step(0);
   const std::int64_t from_column = walk.step(1);
-  const std::int64_t outer = walk.rows() / rows;
-  const auto turn_band = [&](std::int64_t band) {
-    std::int64_t rest = band / tiles, to_at = 0, from_at = 0;
+  const PastCaches past(to_column == 1 ? written_bytes(walk, sizeof(Element)) : 0);
+  // A band is all rows of some columns.
+  const auto turn_band = [&](std::int64_t band, Block& tile) {
+    std::int64_t rest = band / bands, to_at = 0, from_at = 0;
     for (std::size_t i = shape.size() - 1; i-- > 0;) {
       if (i == axis) continue;
       to_at += rest % shape[i] * walk.strides(0)[i];
       from_at += rest % shape[i] * walk.strides(1)[i];
       rest /= shape[i];
     }
-    const std::int64_t first = band % tiles * turn_tile, last = std::min(rows, first + turn_tile);
-    for (std::int64_t left = 0; left < columns; left += turn_tile) {
-      const std::int64_t right = std::min(columns, left + turn_tile);
-      turn_tile_of(from + from_at + first + left * from_column, from_column,
-                   to + to_at + first * to_row + left * to_column, to_row, to_column, last - first,
-                   right - left);
+    const std::int64_t left = band % bands * Block::columns;
+    const std::int64_t width = std::min(columns - left, Block::columns);
+    for (std::int64_t top = 0; top < rows; top += Block::rows) {
+      const std::int64_t height = std::min(rows - top, Block::rows);
+      tile.turn(from + from_at + top + left * from_column, from_column, height, width,
+                top + Block::rows < rows ? Block::rows : 0);
+      for (std::int64_t r = 0; r < height; ++r) {
+        const Element* const row = tile.numbers.data() + r * Block::columns;
+        Element* const y = to + to_at + (top + r) * to_row + left * to_column;
+        if (to_column == 1) {
+          past.copy(y, row, width * static_cast<std::int64_t>(sizeof(Element)));
+        } else {
+          for (std::int64_t c = 0; c < width; ++c) y[c * to_column] = row[c];
+        }
+      }
     }
   };
-  workers.ranges(outer * tiles, std::max<std::int64_t>(1, numbers_per_part / (turn_tile * columns)),
-                 [&](std::int64_t begin, std::int64_t end) {
-                   for (std::int64_t band = begin; band < end; ++band) turn_band(band);
-                 });
+  const std::int64_t outer = walk.rows() / rows;
+  const std::int64_t least =
+      std::max<std::int64_t>(1, numbers_per_part / (rows * std::min(columns, Block::columns)));
+  workers.ranges(outer * bands, least, [&](std::int64_t begin, std::int64_t end) {
+    Block tile;
+    for (std::int64_t band = begin; band < end; ++band) turn_band(band, tile);
+  });
 }
 
 /// The axes in the order in which `to` lies in memory, so that it is written in order.
@@ -161,7 +218,46 @@ void copy_strided(const Workers& workers, std::int64_t element_bytes, const Size
   }
 }
 
+void copy_into_zeros(const Workers& workers, const Box& box, const Placed& from, void* to) {
+  const std::size_t last = box.whole.size() - 1;
+  const std::int64_t width = box.whole[last], left = box.begin[last], length = box.shape[last];
+  std::int64_t rows = 1;
+  for (std::size_t axis = 0; axis < last; ++axis) rows *= box.whole[axis];
+  const bool is_beyond = is_beyond_caches(rows * width * 4);
+  // Where the row lies in `from`; nothing of it may be there.
+  const auto source = [&](std::int64_t row) -> const float* {
+    std::int64_t place = from.offset;
+    for (std::size_t axis = last; axis-- > 0;) {
+      const std::int64_t at = row % box.whole[axis] - box.begin[axis];
+      if (at < 0 || at >= box.shape[axis]) return nullptr;
+      place += at * from.strides[axis];
+      row /= box.whole[axis];
+    }
+    return static_cast<const float*>(from.numbers) + place;
+  };
+  workers.ranges(rows, std::max<std::int64_t>(1, numbers_per_part / width),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   ResultStream<float> result(static_cast<float*>(to), begin * width, is_beyond);
+                   for (std::int64_t row = begin; row < end; ++row) {
+                     const float* const x = length > 0 ? source(row) : nullptr;
+                     if (x == nullptr) {
+                       result.fill(0.0F, width);
+                       continue;
+                     }
+                     result.fill(0.0F, left);
+                     result.copy(x, length);
+                     result.fill(0.0F, width - left - length);
+                   }
+                 });
+}
+
 void fill_bytes_with_zero(const Workers& workers, void* to, std::int64_t bytes) {
+  const bool is_beyond = is_beyond_caches(bytes) && bytes % 4 == 0;
+  if (is_beyond) {
+    return workers.ranges(bytes / 4, numbers_per_part, [&](std::int64_t begin, std::int64_t end) {
+      ResultStream<float>(static_cast<float*>(to), begin, true).fill(0.0F, end - begin);
+    });
+  }
   workers.ranges(bytes, 4 * numbers_per_part, [&](std::int64_t begin, std::int64_t end) {
     std::memset(static_cast<char*>(to) + begin, 0, static_cast<std::size_t>(end - begin));
   });

@@ -12,6 +12,9 @@ namespace strata::cpu_training {
 
 inline constexpr std::size_t unary_kinds = static_cast<std::size_t>(UnaryKind::logical_not) + 1;
 
+/// So much memory is behind arrays whose loops say so: they need not see to what is left over.
+inline constexpr std::int64_t room_behind = 64;
+
 template <class T>
 struct PairOfSums {
   T first = 0, second = 0;
@@ -20,6 +23,8 @@ struct PairOfSums {
 /// Each row of the table is a loop below, with `_loop` after its name.
 template <class T>
 struct VectorLoops {
+  /// Copies around the caches; null where there are no such stores.
+  void (*stream)(const void* from, void* to, std::int64_t bytes);
   using Apply = void (*)(const T* x, T* y, std::int64_t count);
   using Gradient = void (*)(const T* known, const T* dy, T* dx, std::int64_t count);
   std::array<Apply, unary_kinds> apply;
@@ -39,10 +44,44 @@ struct VectorLoops {
   void (*drop)(const T* x, std::uint32_t key, std::uint32_t first, std::uint32_t threshold, T scale,
                T* y, std::uint8_t* mask, std::int64_t count);
   void (*keep)(const T* dy, const std::uint8_t* mask, T scale, T* dx, std::int64_t count);
-  void (*larger_row)(const T* x, std::int32_t first, T* most, std::int32_t* places,
-                     std::int64_t count);
-  void (*larger_taps)(const T* x, const std::int32_t* from, std::int64_t stride, T* most,
-                      std::int32_t* places, std::int64_t count);
+  void (*prelu)(const T* x, T slope, T* y, std::int64_t count);
+  T (*prelu_gradient)(const T* x, const T* dy, T slope, T* dx, std::int64_t count);
+  void (*softmax_gradient)(const T* y, const T* dy, T sum, T* dx, std::int64_t count);
+  void (*log_softmax_gradient)(const T* y, const T* dy, T sum, T* dx, std::int64_t count);
+  void (*add_row)(const T* x, T* total, std::int64_t count);
+  void (*larger)(const T* x, T* most, std::int64_t count);
+  void (*multiply)(const T* a, const T* b, T* y, std::int64_t count);
+  void (*subtract)(const T* a, const T* b, T* y, std::int64_t count);
+  void (*add_products)(const T* a, const T* b, T* total, std::int64_t count);
+  void (*exp_columns)(const T* x, const T* shifts, T* y, T* sums, std::int64_t count);
+  void (*softmax_gradient_columns)(const T* y, const T* dy, const T* sums, T* dx,
+                                   std::int64_t count);
+  void (*log_softmax_gradient_columns)(const T* y, const T* dy, const T* sums, T* dx,
+                                       std::int64_t count);
+  void (*add_moments)(const T* x, const T* base, T* sums, T* squares, std::int64_t count);
+  void (*add_centred)(const T* dy, const T* x, const T* mean, T* sums, T* products,
+                      std::int64_t count);
+  void (*centred_columns)(const T* dy, const T* x, const T* mean, const T* slope, const T* offset,
+                          const T* factor, T* dx, std::int64_t count);
+  void (*add_scaled)(const T* x, T factor, T* total, std::int64_t count);
+  void (*add_scaled_products)(const T* a, const T* b, T factor, T* total, std::int64_t count);
+  void (*respond)(const T* const* rows, std::int64_t row_count, const T* x, T k, T factor, T* y,
+                  T* scale, std::int64_t count);
+  void (*response_terms)(const T* dy, const T* y, const T* scale, T* ratio, T* scaled,
+                         std::int64_t count);
+  void (*response_gradient)(const T* scaled, const T* x, const T* ratios, T factor, T* dx,
+                            std::int64_t count);
+  void (*largest_of_taps)(const T* x, std::int64_t taps, std::int64_t dilation, std::int64_t stride,
+                          const std::int32_t* first, T* most, std::int32_t* which,
+                          std::int64_t count);
+  void (*larger_row)(const T* x, const std::int32_t* taps, std::int32_t before, T* most,
+                     std::int32_t* which, std::int64_t count);
+  void (*narrow)(const std::int32_t* numbers, std::uint8_t* bytes, std::int64_t count);
+  void (*sum_of_taps)(const T* x, std::int64_t taps, std::int64_t dilation, std::int64_t stride,
+                      const T* shares, T share, T* y, std::int64_t count);
+  void (*interleave)(const T* even, const T* odd, T* y, std::int64_t pairs);
+  void (*gather_taps)(const T* x, const std::int32_t* places, const T* weights, std::int64_t taps,
+                      T* y, std::int64_t count);
 };
 
 /// The best for this CPU.
@@ -161,14 +200,15 @@ STRATA_INLINE T maximum_loop(const T* x, std::int64_t count) {
   return most;
 }
 
-/// y = exp(x − shift); their sum. In pieces, so that the sum finds them in the first cache.
+/// y = exp(x − shift) with no x above shift; their sum. In pieces, so that the sum finds them in
+/// the first cache.
 template <class T>
 STRATA_INLINE T exp_shifted_loop(const T* x, T shift, T* y, std::int64_t count) {
   constexpr std::int64_t piece = 1024;
   T total = 0;
   for (std::int64_t first = 0; first < count; first += piece) {
     const std::int64_t last = first + piece < count ? first + piece : count;
-    for (std::int64_t i = first; i < last; ++i) y[i] = exp_of(x[i] - shift);
+    for (std::int64_t i = first; i < last; ++i) y[i] = exp_of_negative(x[i] - shift);
     total += sum_loop(y + first, last - first);
   }
   return total;
@@ -209,8 +249,6 @@ STRATA_INLINE PairOfSums<T> with_normalized_loop(const T* dy, const T* scale, co
     b += d * ((number - mean) * factor);
   });
 }
-
-#undef STRATA_INLINE_LAMBDA
 
 /// y = (a x + b)·scale + shift, each number with its own; none: 1 and 0.
 template <class T>
@@ -280,29 +318,6 @@ STRATA_INLINE void keep_loop(const T* dy, const std::uint8_t* __restrict__ mask,
   }
 }
 
-/// The larger of each number and the one so far, and its place: those of x are first, first + 1, …
-template <class T>
-STRATA_INLINE void larger_row_loop(const T* x, std::int32_t first, T* most, std::int32_t* places,
-                                   std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) {
-    const bool is_larger = x[i] > most[i];
-    places[i] = is_larger ? first + static_cast<std::int32_t>(i) : places[i];
-    most[i] = is_larger ? x[i] : most[i];
-  }
-}
-
-/// The same for numbers that lie `stride` apart and know their places; of equals the first in
-/// memory wins, as in PyTorch.
-template <class T>
-STRATA_INLINE void larger_taps_loop(const T* x, const std::int32_t* from, std::int64_t stride,
-                                    T* most, std::int32_t* places, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) {
-    const T value = x[i * stride];
-    const std::int32_t place = from[i * stride];
-    const bool is_larger = (value > most[i]) | ((value == most[i]) & (place < places[i]));
-    places[i] = is_larger ? place : places[i];
-    most[i] = is_larger ? value : most[i];
-  }
-}
+#undef STRATA_INLINE_LAMBDA
 
 }  // namespace strata::cpu_training

@@ -37,15 +37,34 @@ STRATA_INLINE float exp_of(float given) {
   p = p * r + 1.6666665459e-1F;
   p = p * r + 5.0000001201e-1F;
   p = p * (r * r) + r + 1.0F;
-  // 2ⁿ in two factors: n reaches 128, which one exponent does not hold.
-  const auto whole = static_cast<std::int32_t>(n);
-  const std::int32_t half = whole >> 1;
-  const float low = std::bit_cast<float>((half + 127) << 23);
-  const float high = std::bit_cast<float>((whole - half + 127) << 23);
-  float result = p * low * high;
+  // Times 2ⁿ by adding n to the exponent, which stays one of normal numbers: at n = 128 p is below
+  // 1, at −126 it is not. The last bits of `shifted` are n.
+  float result = std::bit_cast<float>(std::bit_cast<std::uint32_t>(p) +
+                                      (std::bit_cast<std::uint32_t>(shifted) << 23U));
   result = given > 88.722F ? std::numeric_limits<float>::infinity() : result;
   result = given < -87.3F ? 0.0F : result;
   return given == given ? result : given;
+}
+
+/// The same of numbers that are not above 0, where less can go wrong.
+STRATA_INLINE float exp_of_negative(float given) {
+  constexpr float log2_e = 1.44269504F, ln2_high = 0.693359375F, ln2_low = -2.12194440e-4F;
+  constexpr float rounding = 12582912.0F, least = -87.3F;
+  const float x = least > given ? least : given;  // what is not a number stays so
+  const float shifted = x * log2_e + rounding;
+  const float n = shifted - rounding;
+  const float r = (x - n * ln2_high) - n * ln2_low;
+  float p = 1.9875691500e-4F;
+  p = p * r + 1.3981999507e-3F;
+  p = p * r + 8.3334519073e-3F;
+  p = p * r + 4.1665795894e-2F;
+  p = p * r + 1.6666665459e-1F;
+  p = p * r + 5.0000001201e-1F;
+  p = p * (r * r) + r + 1.0F;
+  const float power =
+      std::bit_cast<float>((std::bit_cast<std::uint32_t>(shifted) << 23U) + 0x3f800000U);
+  const float result = p * power;
+  return given < least ? 0.0F : result;
 }
 
 /// x P(x²)/Q(x²) on the range where the result is not ±1 in fp32 (the approximation of Eigen).
@@ -122,7 +141,21 @@ STRATA_INLINE float log1p_of(float x) {
   return log_of(sum) + (x - (sum - 1.0F)) / sum;
 }
 
+/// t^−¼ of normal positive numbers and ∞, by two steps of third order from a guess out of the
+/// exponent: vector units take many times longer for roots and divisions.
+STRATA_INLINE float inverse_fourth_root_of(float t) {
+  float root = std::bit_cast<float>(0x4f58cae5U - (std::bit_cast<std::uint32_t>(t) >> 2U));
+  for (int step = 0; step < 2; ++step) {
+    const float square = root * root;
+    const float error = 1.0F - t * square * square;
+    root += root * error * (0.25F + 0.15625F * error);
+  }
+  return t > std::numeric_limits<float>::max() ? 0.0F : root;
+}
+
+inline double inverse_fourth_root_of(double t) { return 1 / std::sqrt(std::sqrt(t)); }
 inline double exp_of(double x) { return std::exp(x); }
+inline double exp_of_negative(double x) { return std::exp(x); }
 inline double tanh_of(double x) { return std::tanh(x); }
 inline double erf_of(double x) { return std::erf(x); }
 inline double log_of(double x) { return std::log(x); }

@@ -56,14 +56,16 @@ Walk::Walk(const Sizes& shape, const std::vector<Sizes>& operand_strides)
   piece_length_ = std::min(row_length(), longest_piece);
 }
 
-Walk::Offsets Walk::offsets_of(std::int64_t row) const {
-  Offsets offsets{};
+Walk::Place Walk::place_of(std::int64_t row) const {
+  Place at{shape_, {}};
   for (std::size_t axis = shape_.size() - 1; axis-- > 0;) {
-    const std::int64_t at = row % shape_[axis];
+    at.index[axis] = row % shape_[axis];
     row /= shape_[axis];
-    for (std::size_t k = 0; k < strides_.size(); ++k) offsets[k] += at * strides_[k][axis];
+    for (std::size_t k = 0; k < strides_.size(); ++k) {
+      at.offsets[k] += at.index[axis] * strides_[k][axis];
+    }
   }
-  return offsets;
+  return at;
 }
 
 }  // namespace strata::cpu_training

@@ -17,7 +17,7 @@ Sizes strides_of(const Sizes& shape);
 Sizes broadcast_strides(const Sizes& shape, const Sizes& to);
 
 /// Pieces of several operands fit the first cache together.
-inline constexpr std::int64_t longest_piece = 2048;
+inline constexpr std::int64_t longest_piece = 512;
 
 /// Goes through a shape in pieces of its last axis; several tensors with strides of their own are
 /// walked at once. Axes that all of them have side by side become one.
@@ -45,8 +45,11 @@ class Walk {
   /// Calls f(offsets, length) for the pieces begin … end in order.
   template <class F>
   void each_piece(std::int64_t begin, std::int64_t end, const F& f) const {
-    for (std::int64_t row = begin / pieces_per_row_; row * pieces_per_row_ < end; ++row) {
-      const Offsets start = offsets_of(row);
+    if (begin >= end) return;
+    Place at = place_of(begin / pieces_per_row_);
+    for (std::int64_t row = begin / pieces_per_row_; row * pieces_per_row_ < end;
+         ++row, go_on(at)) {
+      const Offsets& start = at.offsets;
       const std::int64_t first = std::max(begin - row * pieces_per_row_, std::int64_t{0});
       const std::int64_t last = std::min(end - row * pieces_per_row_, pieces_per_row_);
       for (std::int64_t piece = first; piece < last; ++piece) {
@@ -58,16 +61,37 @@ class Walk {
     }
   }
 
-  /// The same on all threads.
+  /// Calls f(begin, end) for parts of the pieces, on all threads.
+  template <class F>
+  void each_part(const Workers& workers, const F& f) const {
+    const std::int64_t least = std::max<std::int64_t>(1, numbers_per_part / piece_length_);
+    workers.ranges(pieces(), least, f);
+  }
+
+  /// Calls f(offsets, length) for all pieces, on all threads.
   template <class F>
   void each_piece(const Workers& workers, const F& f) const {
-    const std::int64_t least = std::max<std::int64_t>(1, numbers_per_part / piece_length_);
-    workers.ranges(pieces(), least,
-                   [&](std::int64_t begin, std::int64_t end) { each_piece(begin, end, f); });
+    each_part(workers, [&](std::int64_t begin, std::int64_t end) { each_piece(begin, end, f); });
   }
 
  private:
-  Offsets offsets_of(std::int64_t row) const;
+  /// Of a row: its index along each axis but the last, and where it begins in each operand.
+  struct Place {
+    Sizes index;
+    Offsets offsets;
+  };
+  Place place_of(std::int64_t row) const;
+  void go_on(Place& at) const {
+    for (std::size_t axis = shape_.size() - 1; axis-- > 0;) {
+      const bool is_last = ++at.index[axis] == shape_[axis];
+      const std::int64_t steps = is_last ? 1 - shape_[axis] : 1;
+      for (std::size_t k = 0; k < strides_.size(); ++k) {
+        at.offsets[k] += steps * strides_[k][axis];
+      }
+      if (!is_last) return;
+      at.index[axis] = 0;
+    }
+  }
 
   Sizes shape_;
   std::vector<Sizes> strides_;

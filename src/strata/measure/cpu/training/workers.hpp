@@ -4,6 +4,7 @@
 #include "strata/measure/cpu/convolution/threads.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -20,7 +21,12 @@ class Workers {
   template <class Work>
   void each(std::int64_t count, const Work& work) const {
     if (count == 1) return work(0);
-    threads_->for_each(count, [&work](std::int64_t index, int) { work(index); });
+    threads_->for_each(count, [&work](std::int64_t index, int) {
+      work(index);
+      // Others must not read what stores around the caches (result_stream.hpp) have not written
+      // yet.
+      std::atomic_thread_fence(std::memory_order_seq_cst);
+    });
   }
 
   /// Calls work(begin, end) for consecutive parts of 0 … count of at least `least` each; several

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/measure/cpu/training/vector_loops.hpp"
+
+#include "strata/measure/cpu/training/plain_vector_loops.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace strata::cpu_training {
+namespace {
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+
+/// The loops that this CPU runs, and those of a build without Highway.
+std::vector<VectorLoops<float>> both_loops() {
+  return {vector_loops<float>(), PlainLoops<float>::table(std::make_index_sequence<unary_kinds>{})};
+}
+
+std::vector<float> evenly(float low, float high, std::size_t count) {
+  std::vector<float> numbers(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    numbers[i] = low + (high - low) * static_cast<float>(i) / static_cast<float>(count - 1);
+  }
+  return numbers;
+}
+
+void expect_relative(const std::vector<float>& found, const std::vector<float>& x,
+                     double (*wanted)(double), double tolerance) {
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double value = wanted(static_cast<double>(x[i]));
+    ASSERT_NEAR(static_cast<double>(found[i]), value, tolerance * std::fabs(value) + 1e-38)
+        << "of " << x[i];
+  }
+}
+
+TEST(VectorLoops, powers_of_e_are_those_of_the_standard) {
+  for (const VectorLoops<float>& loops : both_loops()) {
+    const auto exp = loops.apply[static_cast<std::size_t>(UnaryKind::exponential)];
+    const std::vector<float> x = evenly(-87.2F, 88.7F, 20'011);
+    std::vector<float> y(x.size());
+    exp(x.data(), y.data(), static_cast<std::int64_t>(x.size()));
+    expect_relative(
+        y, x, [](double v) { return std::exp(v); }, 3e-7);
+    const std::vector<float> odd = {-infinity, -1000, 89, infinity, nan, 0, -nan};
+    std::vector<float> of_odd(odd.size());
+    exp(odd.data(), of_odd.data(), 7);
+    EXPECT_EQ(of_odd[0], 0);
+    EXPECT_EQ(of_odd[1], 0);
+    EXPECT_EQ(of_odd[2], infinity);
+    EXPECT_EQ(of_odd[3], infinity);
+    EXPECT_TRUE(std::isnan(of_odd[4]));
+    EXPECT_EQ(of_odd[5], 1);
+    EXPECT_TRUE(std::isnan(of_odd[6]));
+  }
+}
+
+TEST(VectorLoops, shifted_powers_are_summed_and_masks_give_zero) {
+  for (const VectorLoops<float>& loops : both_loops()) {
+    for (const std::size_t count : {1U, 15U, 16U, 17U, 1023U, 2500U}) {
+      std::vector<float> x = evenly(-86, 1, count), y(count);
+      x.back() = 1;
+      if (count > 3) x[1] = -infinity, x[2] = -1e6F;
+      const float sum = loops.exp_shifted(x.data(), 1, y.data(), static_cast<std::int64_t>(count));
+      double wanted = 0;
+      for (std::size_t i = 0; i < count; ++i) {
+        const double power = std::exp(static_cast<double>(x[i] - 1));
+        wanted += power;
+        ASSERT_NEAR(static_cast<double>(y[i]), power, 1e-6 * power + 1e-37) << x[i];
+      }
+      EXPECT_NEAR(static_cast<double>(sum), wanted, 1e-5 * wanted);
+      x[count / 2] = nan;
+      EXPECT_TRUE(
+          std::isnan(loops.exp_shifted(x.data(), 1, y.data(), static_cast<std::int64_t>(count))));
+    }
+  }
+}
+
+TEST(VectorLoops, response_is_a_power_of_minus_three_quarters) {
+  for (const VectorLoops<float>& loops : both_loops()) {
+    std::vector<float> x = evenly(-3, 18, 1001);
+    for (float& number : x) number = std::pow(10.0F, number);
+    x.push_back(infinity);
+    const std::vector<float> ones(x.size(), 1);
+    std::vector<float> y(x.size()), scale(y);
+    const std::vector<const float*> rows = {x.data()};
+    loops.respond(rows.data(), 1, ones.data(), 1, 0.5F, y.data(), scale.data(),
+                  static_cast<std::int64_t>(y.size()));
+    for (std::size_t i = 0; i + 1 < y.size(); ++i) {
+      const double t = 1 + 0.5 * static_cast<double>(x[i]) * static_cast<double>(x[i]);
+      ASSERT_NEAR(static_cast<double>(scale[i]), t, 1e-6 * t);
+      ASSERT_NEAR(static_cast<double>(y[i]) * std::pow(t, 0.75), 1, 1e-6) << t;
+    }
+    EXPECT_FALSE(y.back() > 0);  // as good as nothing
+  }
+}
+
+// What compilers made of each loop for this CPU is what they made of it for any CPU, at every
+// length: whole vectors, their halves, and what is left.
+TEST(VectorLoops, are_the_same_on_every_vector_unit) {
+  const auto loops = both_loops();
+  const std::vector<float> x = evenly(-3, 3, 400), z = evenly(2, -1, 400);
+  const std::vector<std::int32_t> zeros(400, 0);
+  for (std::int64_t count = 0; count < 70; ++count) {
+    std::vector<std::vector<float>> results;
+    for (const VectorLoops<float>& each : loops) {
+      std::vector<float> y(400, 9), most(400, 9), even(z);
+      std::vector<std::int32_t> which(400, 7);
+      each.largest_of_taps(x.data(), 3, 1, 2, zeros.data(), most.data(), which.data(), count);
+      each.larger_row(z.data(), zeros.data(), 5, most.data(), which.data(), count);
+      each.sum_of_taps(x.data(), 3, 2, 1, z.data(), 0.5F, y.data(), count);
+      each.interleave(x.data(), z.data(), y.data() + 200, count);
+      each.add_scaled(x.data(), 0.25F, even.data(), count);
+      each.prelu(z.data(), 0.1F, even.data() + 100, count);
+      most.resize(static_cast<std::size_t>(count));  // what is behind may be anything
+      which.resize(most.size());
+      results.push_back(y);
+      results.back().insert(results.back().end(), most.begin(), most.end());
+      results.back().insert(results.back().end(), even.begin(), even.end());
+      for (const std::int32_t tap : which) results.back().push_back(static_cast<float>(tap));
+    }
+    for (std::size_t i = 0; i < results[0].size(); ++i) {
+      ASSERT_NEAR(results[0][i], results[1][i], 1e-5F) << "place " << i << " of " << count;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace strata::cpu_training

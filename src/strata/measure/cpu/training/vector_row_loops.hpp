@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/measure/cpu/training/vector_loops.hpp"
+
+/// Loops over rows of several tensors at once: what is left to do where numbers of a row, a window
+/// or a column belong together.
+namespace strata::cpu_training {
+
+#define STRATA_INLINE_HERE __attribute__((always_inline))
+
+template <std::int64_t value>
+struct Fixed {
+  constexpr operator std::int64_t() const { return value; }
+};
+
+/// Calls f(stride, taps) with the common ones as constants, so that compilers make vectors of them.
+template <class F>
+STRATA_INLINE void with_common_taps(std::int64_t stride, std::int64_t taps, const F& f) {
+  if (stride == 1 && taps == 3) return f(Fixed<1>{}, Fixed<3>{});
+  if (stride == 2 && taps == 2) return f(Fixed<2>{}, Fixed<2>{});
+  if (stride == 2 && taps == 3) return f(Fixed<2>{}, Fixed<3>{});
+  if (stride == 1) return f(Fixed<1>{}, taps);
+  f(stride, taps);
+}
+
+/// y = x where x is positive, slope·x elsewhere.
+template <class T>
+STRATA_INLINE void prelu_loop(const T* x, T slope, T* y, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const T sloped = slope * x[i];
+    y[i] = x[i] > T(0) ? x[i] : sloped;
+  }
+}
+
+/// dx, and the gradient of the slope.
+template <class T>
+STRATA_INLINE T prelu_gradient_loop(const T* x, const T* dy, T slope, T* dx, std::int64_t count) {
+  for (std::int64_t i = 0; dx != nullptr && i < count; ++i) {
+    const T sloped = slope * dy[i];
+    dx[i] = x[i] > T(0) ? dy[i] : sloped;
+  }
+  return one_sum_loop<T>(
+      count, [ x, dy ](auto at, auto& total) __attribute__((always_inline)) {
+        typename decltype(at)::Number number, d, zero = {};
+        at.load(number, x);
+        at.load(d, dy);
+        total += d * (number < zero ? number : zero);
+      });
+}
+
+template <class T>
+STRATA_INLINE void softmax_gradient_loop(const T* y, const T* dy, T sum, T* dx,
+                                         std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) dx[i] = y[i] * (dy[i] - sum);
+}
+
+template <class T>
+STRATA_INLINE void log_softmax_gradient_loop(const T* y, const T* dy, T sum, T* dx,
+                                             std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) dx[i] = dy[i] - exp_of_negative(y[i]) * sum;
+}
+
+template <class T>
+STRATA_INLINE void add_row_loop(const T* x, T* total, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) total[i] += x[i];
+}
+
+/// most = the larger of most and x
+template <class T>
+STRATA_INLINE void larger_loop(const T* x, T* most, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) most[i] = x[i] > most[i] ? x[i] : most[i];
+}
+
+template <class T>
+STRATA_INLINE void multiply_loop(const T* a, const T* b, T* y, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) y[i] = a[i] * b[i];
+}
+
+template <class T>
+STRATA_INLINE void subtract_loop(const T* a, const T* b, T* y, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) y[i] = a[i] - b[i];
+}
+
+template <class T>
+STRATA_INLINE void add_products_loop(const T* a, const T* b, T* total, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) total[i] += a[i] * b[i];
+}
+
+/// exp_shifted where each number has a shift and a sum of its own.
+template <class T>
+STRATA_INLINE void exp_columns_loop(const T* x, const T* shifts, T* y, T* sums,
+                                    std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const T power = exp_of_negative(x[i] - shifts[i]);
+    y[i] = power;
+    sums[i] += power;
+  }
+}
+
+template <class T>
+STRATA_INLINE void softmax_gradient_columns_loop(const T* y, const T* dy, const T* sums, T* dx,
+                                                 std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) dx[i] = y[i] * (dy[i] - sums[i]);
+}
+
+template <class T>
+STRATA_INLINE void log_softmax_gradient_columns_loop(const T* y, const T* dy, const T* sums, T* dx,
+                                                     std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) dx[i] = dy[i] - exp_of_negative(y[i]) * sums[i];
+}
+
+/// moments of columns: a row is added to the sums of each.
+template <class T>
+STRATA_INLINE void add_moments_loop(const T* x, const T* base, T* sums, T* squares,
+                                    std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const T moved = x[i] - base[i];
+    sums[i] += moved;
+    squares[i] += moved * moved;
+  }
+}
+
+template <class T>
+STRATA_INLINE void add_centred_loop(const T* dy, const T* x, const T* mean, T* sums, T* products,
+                                    std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    sums[i] += dy[i];
+    products[i] += dy[i] * (x[i] - mean[i]);
+  }
+}
+
+/// centred where each number has its own constants.
+template <class T>
+STRATA_INLINE void centred_columns_loop(const T* dy, const T* x, const T* mean, const T* slope,
+                                        const T* offset, const T* factor, T* dx,
+                                        std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    dx[i] = ((dy[i] - offset[i]) - (x[i] - mean[i]) * slope[i]) * factor[i];
+  }
+}
+
+/// total += factor·x
+template <class T>
+STRATA_INLINE void add_scaled_loop(const T* x, T factor, T* total, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) total[i] += factor * x[i];
+}
+
+/// total += factor·a·b
+template <class T>
+STRATA_INLINE void add_scaled_products_loop(const T* a, const T* b, T factor, T* total,
+                                            std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) total[i] += factor * b[i] * a[i];
+}
+
+/// Local response normalisation: t = k + factor·Σ squares over the rows of a window, y = x·t^−¾.
+template <class T>
+STRATA_INLINE void respond_loop(const T* const* rows, std::int64_t row_count, const T* x, T k,
+                                T factor, T* __restrict__ y, T* __restrict__ scale,
+                                std::int64_t count) {
+  const auto finish = [&](std::int64_t i, T squares) STRATA_INLINE_HERE {
+    const T t = k + factor * squares, root = inverse_fourth_root_of(t);
+    scale[i] = t;
+    y[i] = x[i] * (root * root * root);
+  };
+  if (row_count == 5) {  // the common window, away from the edges
+    const T *a = rows[0], *b = rows[1], *c = rows[2], *d = rows[3], *e = rows[4];
+    for (std::int64_t i = 0; i < count; ++i) {
+      finish(i, a[i] * a[i] + b[i] * b[i] + c[i] * c[i] + d[i] * d[i] + e[i] * e[i]);
+    }
+    return;
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    T squares = 0;
+    for (std::int64_t row = 0; row < row_count; ++row) squares += rows[row][i] * rows[row][i];
+    finish(i, squares);
+  }
+}
+
+/// Of its gradient: ratio = dy·y/t and scaled = dy·t^−¾.
+template <class T>
+STRATA_INLINE void response_terms_loop(const T* dy, const T* y, const T* scale, T* ratio, T* scaled,
+                                       std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const T root = inverse_fourth_root_of(scale[i]), square = root * root;
+    ratio[i] = dy[i] * y[i] * (square * square);
+    scaled[i] = dy[i] * (square * root);
+  }
+}
+
+template <class T>
+STRATA_INLINE void response_gradient_loop(const T* scaled, const T* x, const T* ratios, T factor,
+                                          T* dx, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) dx[i] = scaled[i] - factor * x[i] * ratios[i];
+}
+
+/// The largest of the taps x[i·stride + k·dilation] and which one it is, of equals the first; what
+/// is not a number counts as larger than all, as in PyTorch. `first` is said where all are −∞.
+/// Behind each array there is room for room_behind numbers more, which may be read and written.
+template <class T>
+STRATA_INLINE void largest_of_taps_loop(const T* x, std::int64_t taps, std::int64_t dilation,
+                                        std::int64_t stride, const std::int32_t* first, T* most,
+                                        std::int32_t* which, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    T best = -std::numeric_limits<T>::infinity();
+    std::int32_t best_tap = first[i];
+    for (std::int64_t k = 0; k < taps; ++k) {
+      const T value = x[i * stride + k * dilation];
+      const bool is_larger = (value > best) | (value != value);
+      best = is_larger ? value : best;
+      best_tap = is_larger ? static_cast<std::int32_t>(k) : best_tap;
+    }
+    most[i] = best;
+    which[i] = best_tap;
+  }
+}
+
+/// The larger of x and what was so far, and which tap it is: `before` more than its own number.
+template <class T>
+STRATA_INLINE void larger_row_loop(const T* x, const std::int32_t* taps, std::int32_t before,
+                                   T* __restrict__ most, std::int32_t* __restrict__ which,
+                                   std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const bool is_larger = (x[i] > most[i]) | (x[i] != x[i]);
+    which[i] = is_larger ? before + taps[i] : which[i];
+    most[i] = is_larger ? x[i] : most[i];
+  }
+}
+
+template <class T>
+STRATA_INLINE void narrow_loop(const std::int32_t* numbers, std::uint8_t* bytes,
+                               std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) bytes[i] = static_cast<std::uint8_t>(numbers[i]);
+}
+
+/// y[i] = share·shares[i]·Σ x[i·stride + k·dilation]
+template <class T>
+STRATA_INLINE void sum_of_taps_loop(const T* x, std::int64_t taps, std::int64_t dilation,
+                                    std::int64_t stride, const T* shares, T share, T* y,
+                                    std::int64_t count) {
+  const auto with = [&](auto step, auto tap_count) STRATA_INLINE_HERE {
+    for (std::int64_t i = 0; i < count; ++i) {
+      T sum = 0;
+      for (std::int64_t k = 0; k < tap_count; ++k) sum += x[i * step + k * dilation];
+      y[i] = sum * (share * shares[i]);
+    }
+  };
+  with_common_taps(stride, taps, with);
+}
+
+/// y = even[0], odd[0], even[1], …
+template <class T>
+STRATA_INLINE void interleave_loop(const T* even, const T* odd, T* y, std::int64_t pairs) {
+  for (std::int64_t i = 0; i < pairs; ++i) {
+    y[2 * i] = even[i];
+    y[2 * i + 1] = odd[i];
+  }
+}
+
+/// y[i] = Σ weights[k·count + i]·x[places[k·count + i]]
+template <class T>
+STRATA_INLINE void gather_taps_loop(const T* x, const std::int32_t* places, const T* weights,
+                                    std::int64_t taps, T* y, std::int64_t count) {
+  if (taps == 1) {
+    for (std::int64_t i = 0; i < count; ++i) y[i] = weights[i] * x[places[i]];
+    return;
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    y[i] = weights[i] * x[places[i]] + weights[count + i] * x[places[count + i]];
+  }
+  for (std::int64_t k = 2; k < taps; ++k) {
+    const T* const weight = weights + k * count;
+    const std::int32_t* const place = places + k * count;
+    for (std::int64_t i = 0; i < count; ++i) y[i] += weight[i] * x[place[i]];
+  }
+}
+
+#undef STRATA_INLINE_HERE
+
+}  // namespace strata::cpu_training
