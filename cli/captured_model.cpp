@@ -50,7 +50,7 @@ std::unique_ptr<CapturedModel> captured_model(const Arguments& given) {
   }
   if (!name) return nullptr;
   auto model = std::make_unique<CapturedModel>();
-  model->graph = load_model(*name, import_options(given));
+  model->graph = load_model(*name, {.assume_batch_norm = given.has(assume_bn_flag)});
   model->bound = bind_model(model->graph, model_sizes(given));
   model->is_inference = model_mode(given) == Mode::inference;
   model->against = given.values(captured_against_flag);

@@ -21,9 +21,10 @@ inline constexpr Flag captured_against_flag{
     .offer = Offer::file,
     .repeats = true};
 
-/// Which network, how its file is read, and its sizes.
-inline constexpr auto captured_model_flags = joined_flags(
-    std::array<Flag, 2>{captured_model_flag, captured_against_flag}, size_flags, import_flags);
+/// Which network, and its sizes. A file that needs more to be read is converted first.
+inline constexpr auto captured_model_flags =
+    joined_flags(std::array<Flag, 2>{captured_model_flag, captured_against_flag}, size_flags,
+                 std::array<Flag, 1>{assume_bn_flag});
 
 struct CapturedModel {
   Graph graph;

@@ -25,10 +25,11 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view trace_views[] = {"kernel", "class", "layer", "api", "copy"};
 
-constexpr Argument trace_arguments[] = {{.name = "FILE",
-                                         .help = "A trace of PyTorch, Nsight or strata capture.",
-                                         .offer = Offer::file,
-                                         .repeats = true}};
+constexpr Argument trace_arguments[] = {
+    {.name = "FILE",
+     .help = "A trace of PyTorch, JAX, Nsight or strata capture.",
+     .offer = Offer::file,
+     .repeats = true}};
 constexpr Flag trace_by_flag{.name = "by",
                              .value = "WHAT",
                              .help = "One table: kernel, class, layer, api or copy.",
