@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same work in JAX: `capture_jax.py study|references`. Prints when each case ran (nanoseconds since 1970): JAX
-has no NVTX ranges of its own."""
+"""The same work in JAX: `capture_jax.py study|references`. Prints when each case ran (nanoseconds since 1970): XLA
+names its ranges after modules, not after cases."""
 import ctypes
 import json
 import os
