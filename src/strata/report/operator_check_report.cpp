@@ -65,13 +65,6 @@ std::string to_json(std::span<const CheckedCell> cells, std::span<const TrainedN
   JsonText text;
   text.add("schema_version", operator_check_schema_version);
   text.add("kind", "operator_checks");
-  text.add_list("cells", cells, [](const CheckedCell& cell) {
-    return nlohmann::ordered_json{{"operator", cell.op},
-                                  {"pass", cell.pass},
-                                  {"device", cell.device},
-                                  {"dtype", name_of(cell.dtype)},
-                                  {"test", cell.test}};
-  });
   text.add_list("networks", networks, [](const TrainedNetwork& one) {
     const bool has_run = one.reason.empty();
     return nlohmann::ordered_json{{"network", one.name},
@@ -86,6 +79,13 @@ std::string to_json(std::span<const CheckedCell> cells, std::span<const TrainedN
                                   {"layers", one.layers},
                                   {"layers_not_run", one.layers_not_run},
                                   {"reason", one.reason}};
+  });
+  text.add_list("cells", cells, [](const CheckedCell& cell) {
+    return nlohmann::ordered_json{{"operator", cell.op},
+                                  {"pass", cell.pass},
+                                  {"device", cell.device},
+                                  {"dtype", name_of(cell.dtype)},
+                                  {"test", cell.test}};
   });
   text.add("provenance", to_json(provenance));
   return std::move(text).finish();
