@@ -189,21 +189,26 @@ void spread(const SpreadRow<float>* rows, std::int64_t row_count, const SpreadSh
     });
   }
   if (along.stride != 2) return Plain::spread(rows, row_count, along, dx, count);
-  each_block((count + 1) / 2, lanes, [&](std::int64_t i, auto vectors) HWY_ATTR {
+  const std::int64_t whole = count / 2 / lanes * lanes;
+  each_block(whole, lanes, [&](std::int64_t i, auto vectors) HWY_ATTR {
     Vector even[vectors()], odd[vectors()];
     sum_phase<vectors()>(rows, row_count, along, 0, i, even);
     sum_phase<vectors()>(rows, row_count, along, 1, i, odd);
     for (int v = 0; v < vectors(); ++v) {
-      const std::int64_t at = 2 * (i + v * lanes);
-      if (at + 2 * lanes <= count) {
-        hn::StoreInterleaved2(even[v], odd[v], d, dx + at);
-        continue;
-      }
-      HWY_ALIGN float last[2 * hn::MaxLanes(d)];
-      hn::StoreInterleaved2(even[v], odd[v], d, last);
-      __builtin_memcpy(dx + at, last, static_cast<std::size_t>(count - at) * sizeof(float));
+      hn::StoreInterleaved2(even[v], odd[v], d, dx + 2 * (i + v * lanes));
     }
   });
+  if (2 * whole == count) return;
+  // What is left: with some that are there already, or by way of other memory.
+  const bool overlaps = count % 2 == 0 && whole > 0;
+  const std::int64_t i = overlaps ? count / 2 - lanes : whole;
+  Vector even[1], odd[1];
+  sum_phase<1>(rows, row_count, along, 0, i, even);
+  sum_phase<1>(rows, row_count, along, 1, i, odd);
+  if (overlaps) return hn::StoreInterleaved2(even[0], odd[0], d, dx + 2 * i);
+  HWY_ALIGN float last[2 * hn::MaxLanes(d)];
+  hn::StoreInterleaved2(even[0], odd[0], d, last);
+  __builtin_memcpy(dx + 2 * i, last, static_cast<std::size_t>(count - 2 * i) * sizeof(float));
 }
 
 #endif

@@ -70,7 +70,7 @@ TEST(PoolLoops, the_first_of_equals_wins_and_what_is_not_a_number_wins_over_all)
     for (const std::int64_t dilation : {1, 2}) {
       for (const std::int64_t taps : {1, 2, 3}) {
         const WindowShape shape{4 - taps, taps, dilation, stride};
-        for (std::int64_t count = 1; count < 72; ++count) {
+        for (std::int64_t count = 1; count < 72; count += 3) {
           expect_largest(Windows(random, shape), shape, count);
         }
       }
