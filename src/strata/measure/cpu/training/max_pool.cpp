@@ -211,7 +211,11 @@ void max_pool_forward(const PoolPlan& plan, const Workers& workers, const NodeMe
 template <class T>
 void max_pool_backward(const PoolPlan& plan, const Workers& workers, const NodeMemory& m) {
   if (m.input_gradients[0] == nullptr) return;
-  if (is_small(plan)) return small_windows_backward<T>(plan, workers, m);
+  // With stride 1 every number belongs to as many windows as there are taps: adding where the
+  // maxima lay is less work than looking at all of them.
+  if (is_small(plan) && plan.stride[2] == 2) {
+    return small_windows_backward<T>(plan, workers, m);
+  }
   std::vector<std::int64_t> tap_places;  // from the first of a window
   for (std::int64_t kz = 0; kz < plan.kernel[0]; ++kz) {
     for (std::int64_t ky = 0; ky < plan.kernel[1]; ++ky) {
