@@ -15,7 +15,7 @@ using namespace training_constants;
 /// X is [N, C, space]. Inputs after X: scale, shift (where there are such), running mean, running
 /// variance.
 struct BatchPlan {
-  std::int64_t batch = 0, channels = 0, space = 0;
+  std::int64_t batch = 0, channels = 0, space = 0, threads = 1;
   bool has_scale = false, has_shift = false;
 
   std::size_t scale_input() const { return 1; }
@@ -31,8 +31,14 @@ struct BatchPlan {
     constexpr std::int64_t least_run = 256, numbers_in_cache = 192 * 1024;
     const std::int64_t wanted = (least_run + space - 1) / space;
     const std::int64_t fits = std::max<std::int64_t>(1, numbers_in_cache / (batch * space));
-    // Without space the numbers of a channel lie apart: several lines of each sample are taken.
-    if (space == 1) return std::min(channels, std::max<std::int64_t>(64, std::min(wanted, fits)));
+    // Without space the numbers of a channel lie apart: several lines of each sample are taken, and
+    // where no cache keeps them for the second reading anyway, a page.
+    if (space == 1) {
+      constexpr std::int64_t lines = 64, page = 1024;
+      const std::int64_t width =
+          fits < lines ? std::clamp(channels / threads, lines, page) : std::min(wanted, fits);
+      return std::min(channels, std::max(lines, width));
+    }
     return std::min({channels, wanted, fits});
   }
   /// Whether stretches are long enough to go around the caches.
@@ -287,6 +293,7 @@ void batch_norm_backward(const BatchPlan& plan, const Workers& workers, const No
 KernelsOrReason make_kernels(const BatchNorm& op, const Setting& s) {
   BatchPlan plan{.batch = s.input()[0],
                  .channels = s.input()[1],
+                 .threads = s.workers.count(),
                  .has_scale = op.scale,
                  .has_shift = op.shift};
   plan.space = s.input().elements / (plan.batch * plan.channels);

@@ -125,10 +125,6 @@ void centred_columns(const float* dy, const float* x, const float* mean, const f
 void add_scaled(const float* x, float factor, float* total, std::int64_t count) {
   add_scaled_loop(x, factor, total, count);
 }
-void add_scaled_products(const float* a, const float* b, float factor, float* total,
-                         std::int64_t count) {
-  add_scaled_products_loop(a, b, factor, total, count);
-}
 void respond(const float* const* rows, std::int64_t row_count, const float* x, float k,
              float factor, float* y, float* scale, std::int64_t count) {
   respond_loop(rows, row_count, x, k, factor, y, scale, count);
@@ -160,7 +156,7 @@ void largest_of_loaded(const Load& load, std::int64_t taps, const std::int32_t* 
     auto best_tap = hn::LoadU(di, first + i);
     for (std::int64_t k = 0; k < taps; ++k) {
       const auto value = load(d, i, k);
-      const auto is_larger = hn::Or(hn::Gt(value, best), hn::Ne(value, value));
+      const auto is_larger = hn::Or(hn::Gt(value, best), hn::IsNaN(value));
       best = hn::IfThenElse(is_larger, value, best);
       best_tap = hn::IfThenElse(hn::RebindMask(di, is_larger),
                                 hn::Set(di, static_cast<std::int32_t>(k)), best_tap);
@@ -193,13 +189,6 @@ void larger_row(const float* x, const std::int32_t* taps, std::int32_t before, f
 }
 void narrow(const std::int32_t* numbers, std::uint8_t* bytes, std::int64_t count) {
   narrow_loop<float>(numbers, bytes, count);
-}
-void sum_of_taps(const float* x, std::int64_t taps, std::int64_t dilation, std::int64_t stride,
-                 const float* shares, float share, float* y, std::int64_t count) {
-  sum_of_taps_loop(x, taps, dilation, stride, shares, share, y, count);
-}
-void interleave(const float* even, const float* odd, float* y, std::int64_t pairs) {
-  interleave_loop(even, odd, y, pairs);
 }
 void gather_taps(const float* x, const std::int32_t* places, const float* weights,
                  std::int64_t taps, float* y, std::int64_t count) {
@@ -238,15 +227,12 @@ VectorLoops<float> loops(std::index_sequence<kinds...>) {
           .add_centred = add_centred,
           .centred_columns = centred_columns,
           .add_scaled = add_scaled,
-          .add_scaled_products = add_scaled_products,
           .respond = respond,
           .response_terms = response_terms,
           .response_gradient = response_gradient,
           .largest_of_taps = largest_of_taps,
           .larger_row = larger_row,
           .narrow = narrow,
-          .sum_of_taps = sum_of_taps,
-          .interleave = interleave,
           .gather_taps = gather_taps};
 }
 

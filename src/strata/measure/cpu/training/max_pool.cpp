@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/measure/cpu/training/pool_plan.hpp"
-#include "strata/measure/cpu/training/result_stream.hpp"
+#include "strata/measure/cpu/training/pool_rows.hpp"
 
 #include <limits>
 #include <vector>
@@ -10,6 +9,18 @@ namespace strata::cpu_training {
 std::int64_t bytes_per_tap(const PoolPlan& plan) { return plan.window() <= 256 ? 1 : 4; }
 
 namespace {
+
+/// For each output of a row, the first tap along it that lies inside.
+struct MaxDefaults {
+  std::vector<std::int32_t> taps;
+
+  explicit MaxDefaults(const PoolPlan& plan)
+      : taps(static_cast<std::size_t>(plan.out[2] + room_behind_rows)) {
+    for (std::int64_t o = 0; o < plan.out[2]; ++o) {
+      taps[static_cast<std::size_t>(o)] = static_cast<std::int32_t>(plan.inside(2, o).first);
+    }
+  }
+};
 
 /// Every row of a plane is reduced along itself first, once, whatever the number of windows that it
 /// belongs to; then rows of windows are compared. In this order the first of equals in memory wins,
@@ -103,10 +114,85 @@ void scatter(const PoolPlan& plan, const std::vector<std::int64_t>& tap_places, 
   }
 }
 
+/// Small windows are looked at whole: less is computed when rows are reduced first, but more is
+/// stored on the way.
+bool is_small(const PoolPlan& plan) { return plan.window() <= 12 && plan.stride[2] <= 2; }
+
+template <class T>
+void small_windows_forward(const PoolPlan& plan, const Workers& workers, const NodeMemory& m) {
+  constexpr T nothing = -std::numeric_limits<T>::infinity();
+  const T* const x = real<T>(m.inputs[0]);
+  const RowLists lists = rows_of_windows(plan);
+  const MaxDefaults defaults(plan);
+  each_planes(plan, workers, [&](std::int64_t begin, std::int64_t end) {
+    WindowRows<T> windows(plan, lists, nothing, x);
+    std::vector<std::uint8_t> taps(static_cast<std::size_t>(plan.out_plane() + room_behind_rows));
+    std::vector<T> room;
+    ResultStream<T> stream(real<T>(m.outputs[0]), begin * plan.out_plane(), plan.is_beyond);
+    for (std::int64_t plane = begin; plane < end; ++plane) {
+      windows.begin(x + plane * plan.in_plane());
+      for (std::int64_t row = 0; row < plan.out_rows(); ++row) {
+        const std::vector<WindowRow<T>>& rows = windows.of(row);
+        std::uint8_t* const which = taps.data() + row * plan.out[2];
+        make_row(stream, room, plan.out[2], [&](T* to) {
+          if (rows.empty()) {
+            std::fill_n(to, plan.out[2], nothing);
+            std::fill_n(which, plan.out[2], std::uint8_t(0));
+            return;
+          }
+          const WindowShape shape{static_cast<std::int64_t>(rows.size()), plan.kernel[2],
+                                  plan.dilation[2], plan.stride[2]};
+          pool_loops<T>().largest(rows.data(), shape, defaults.taps.data(), to,
+                                  m.saved != nullptr ? which : nullptr, plan.out[2]);
+        });
+      }
+      if (m.saved == nullptr) continue;
+      std::copy_n(taps.data(), plan.out_plane(),
+                  real<std::uint8_t>(m.saved) + plane * plan.out_plane());
+    }
+  });
+}
+
+template <class T>
+void small_windows_backward(const PoolPlan& plan, const Workers& workers, const NodeMemory& m) {
+  const SpreadPlan spread(plan);
+  each_planes(plan, workers, [&](std::int64_t begin, std::int64_t end) {
+    RowsHeld<T> gradients = spread.room<T>();
+    RowsHeld<std::uint8_t> taps = spread.room<std::uint8_t>();
+    std::vector<SpreadRow<T>> rows;
+    std::vector<T> room;
+    ResultStream<T> stream(real<T>(m.input_gradients[0]), begin * plan.in_plane(), plan.is_beyond);
+    for (std::int64_t plane = begin; plane < end; ++plane) {
+      const T* const dy = real<T>(m.output_gradients[0]) + plane * plan.out_plane();
+      const std::uint8_t* const which = real<std::uint8_t>(m.saved) + plane * plan.out_plane();
+      gradients.forget();
+      taps.forget();
+      for (std::int64_t row = 0; row < plan.in_rows(); ++row) {
+        rows.clear();
+        for (const auto& [from, tap_row] : spread.holders(row)) {
+          gradients.make_up_to(spread.last_with(from), [&](std::int64_t made, T* to) {
+            std::copy_n(dy + made * plan.out[2], plan.out[2], to);
+          });
+          taps.make_up_to(spread.last_with(from), [&](std::int64_t made, std::uint8_t* to) {
+            std::copy_n(which + made * plan.out[2], plan.out[2], to);
+          });
+          rows.push_back(
+              {gradients[from], taps[from], static_cast<std::int32_t>(tap_row * plan.kernel[2])});
+        }
+        make_row(stream, room, plan.in[2], [&](T* to) {
+          pool_loops<T>().spread(rows.data(), static_cast<std::int64_t>(rows.size()),
+                                 spread.along(), to, plan.in[2]);
+        });
+      }
+    }
+  });
+}
+
 }  // namespace
 
 template <class T>
 void max_pool_forward(const PoolPlan& plan, const Workers& workers, const NodeMemory& m) {
+  if (is_small(plan)) return small_windows_forward<T>(plan, workers, m);
   each_planes(plan, workers, [&](std::int64_t begin, std::int64_t end) {
     MaxRoom<T> room(plan);
     ResultStream<T> stream(real<T>(m.outputs[0]), begin * plan.out_plane(), plan.is_beyond);
@@ -125,6 +211,11 @@ void max_pool_forward(const PoolPlan& plan, const Workers& workers, const NodeMe
 template <class T>
 void max_pool_backward(const PoolPlan& plan, const Workers& workers, const NodeMemory& m) {
   if (m.input_gradients[0] == nullptr) return;
+  // With stride 1 every number belongs to as many windows as there are taps: adding where the
+  // maxima lay is less work than looking at all of them.
+  if (is_small(plan) && plan.stride[2] == 2) {
+    return small_windows_backward<T>(plan, workers, m);
+  }
   std::vector<std::int64_t> tap_places;  // from the first of a window
   for (std::int64_t kz = 0; kz < plan.kernel[0]; ++kz) {
     for (std::int64_t ky = 0; ky < plan.kernel[1]; ++ky) {

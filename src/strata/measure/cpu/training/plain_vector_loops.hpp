@@ -95,9 +95,6 @@ struct PlainLoops {
   static void add_scaled(const T* x, T factor, T* total, std::int64_t count) {
     add_scaled_loop(x, factor, total, count);
   }
-  static void add_scaled_products(const T* a, const T* b, T factor, T* total, std::int64_t count) {
-    add_scaled_products_loop(a, b, factor, total, count);
-  }
   static void respond(const T* const* rows, std::int64_t row_count, const T* x, T k, T factor, T* y,
                       T* scale, std::int64_t count) {
     respond_loop(rows, row_count, x, k, factor, y, scale, count);
@@ -121,13 +118,6 @@ struct PlainLoops {
   }
   static void narrow(const std::int32_t* numbers, std::uint8_t* bytes, std::int64_t count) {
     narrow_loop<T>(numbers, bytes, count);
-  }
-  static void sum_of_taps(const T* x, std::int64_t taps, std::int64_t dilation, std::int64_t stride,
-                          const T* shares, T share, T* y, std::int64_t count) {
-    sum_of_taps_loop(x, taps, dilation, stride, shares, share, y, count);
-  }
-  static void interleave(const T* even, const T* odd, T* y, std::int64_t pairs) {
-    interleave_loop(even, odd, y, pairs);
   }
   static void gather_taps(const T* x, const std::int32_t* places, const T* weights,
                           std::int64_t taps, T* y, std::int64_t count) {
@@ -166,15 +156,12 @@ struct PlainLoops {
             .add_centred = add_centred,
             .centred_columns = centred_columns,
             .add_scaled = add_scaled,
-            .add_scaled_products = add_scaled_products,
             .respond = respond,
             .response_terms = response_terms,
             .response_gradient = response_gradient,
             .largest_of_taps = largest_of_taps,
             .larger_row = larger_row,
             .narrow = narrow,
-            .sum_of_taps = sum_of_taps,
-            .interleave = interleave,
             .gather_taps = gather_taps};
   }
 };

@@ -64,7 +64,6 @@ struct VectorLoops {
   void (*centred_columns)(const T* dy, const T* x, const T* mean, const T* slope, const T* offset,
                           const T* factor, T* dx, std::int64_t count);
   void (*add_scaled)(const T* x, T factor, T* total, std::int64_t count);
-  void (*add_scaled_products)(const T* a, const T* b, T factor, T* total, std::int64_t count);
   void (*respond)(const T* const* rows, std::int64_t row_count, const T* x, T k, T factor, T* y,
                   T* scale, std::int64_t count);
   void (*response_terms)(const T* dy, const T* y, const T* scale, T* ratio, T* scaled,
@@ -77,9 +76,6 @@ struct VectorLoops {
   void (*larger_row)(const T* x, const std::int32_t* taps, std::int32_t before, T* most,
                      std::int32_t* which, std::int64_t count);
   void (*narrow)(const std::int32_t* numbers, std::uint8_t* bytes, std::int64_t count);
-  void (*sum_of_taps)(const T* x, std::int64_t taps, std::int64_t dilation, std::int64_t stride,
-                      const T* shares, T share, T* y, std::int64_t count);
-  void (*interleave)(const T* even, const T* odd, T* y, std::int64_t pairs);
   void (*gather_taps)(const T* x, const std::int32_t* places, const T* weights, std::int64_t taps,
                       T* y, std::int64_t count);
 };

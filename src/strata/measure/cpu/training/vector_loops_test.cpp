@@ -98,6 +98,27 @@ TEST(VectorLoops, response_is_a_power_of_minus_three_quarters) {
   }
 }
 
+TEST(VectorLoops, what_is_not_a_number_is_larger_than_all) {
+  std::vector<float> x(200, 1);
+  x[4] = nan;
+  x[5] = 3;
+  const std::vector<std::int32_t> zeros(200, 0);
+  for (const VectorLoops<float>& loops : both_loops()) {
+    for (const std::int64_t stride : {1, 2, 3}) {
+      std::vector<float> most(200);
+      std::vector<std::int32_t> which(200);
+      loops.largest_of_taps(x.data(), 3, 1, stride, zeros.data(), most.data(), which.data(), 16);
+      for (std::int64_t i = 0; i < 16; ++i) {
+        const bool holds = i * stride <= 4 && 4 < i * stride + 3;
+        EXPECT_EQ(std::isnan(most[static_cast<std::size_t>(i)]), holds) << i << ", " << stride;
+        if (holds) {
+          EXPECT_EQ(which[static_cast<std::size_t>(i)], 4 - i * stride);
+        }
+      }
+    }
+  }
+}
+
 // What compilers made of each loop for this CPU is what they made of it for any CPU, at every
 // length: whole vectors, their halves, and what is left.
 TEST(VectorLoops, are_the_same_on_every_vector_unit) {
@@ -111,8 +132,7 @@ TEST(VectorLoops, are_the_same_on_every_vector_unit) {
       std::vector<std::int32_t> which(400, 7);
       each.largest_of_taps(x.data(), 3, 1, 2, zeros.data(), most.data(), which.data(), count);
       each.larger_row(z.data(), zeros.data(), 5, most.data(), which.data(), count);
-      each.sum_of_taps(x.data(), 3, 2, 1, z.data(), 0.5F, y.data(), count);
-      each.interleave(x.data(), z.data(), y.data() + 200, count);
+      each.multiply(x.data(), z.data(), y.data(), count);
       each.add_scaled(x.data(), 0.25F, even.data(), count);
       each.prelu(z.data(), 0.1F, even.data() + 100, count);
       most.resize(static_cast<std::size_t>(count));  // what is behind may be anything

@@ -9,21 +9,6 @@ namespace strata::cpu_training {
 
 #define STRATA_INLINE_HERE __attribute__((always_inline))
 
-template <std::int64_t value>
-struct Fixed {
-  constexpr operator std::int64_t() const { return value; }
-};
-
-/// Calls f(stride, taps) with the common ones as constants, so that compilers make vectors of them.
-template <class F>
-STRATA_INLINE void with_common_taps(std::int64_t stride, std::int64_t taps, const F& f) {
-  if (stride == 1 && taps == 3) return f(Fixed<1>{}, Fixed<3>{});
-  if (stride == 2 && taps == 2) return f(Fixed<2>{}, Fixed<2>{});
-  if (stride == 2 && taps == 3) return f(Fixed<2>{}, Fixed<3>{});
-  if (stride == 1) return f(Fixed<1>{}, taps);
-  f(stride, taps);
-}
-
 /// y = x where x is positive, slope·x elsewhere.
 template <class T>
 STRATA_INLINE void prelu_loop(const T* x, T slope, T* y, std::int64_t count) {
@@ -146,13 +131,6 @@ STRATA_INLINE void add_scaled_loop(const T* x, T factor, T* total, std::int64_t 
   for (std::int64_t i = 0; i < count; ++i) total[i] += factor * x[i];
 }
 
-/// total += factor·a·b
-template <class T>
-STRATA_INLINE void add_scaled_products_loop(const T* a, const T* b, T factor, T* total,
-                                            std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) total[i] += factor * b[i] * a[i];
-}
-
 /// Local response normalisation: t = k + factor·Σ squares over the rows of a window, y = x·t^−¾.
 template <class T>
 STRATA_INLINE void respond_loop(const T* const* rows, std::int64_t row_count, const T* x, T k,
@@ -231,30 +209,6 @@ template <class T>
 STRATA_INLINE void narrow_loop(const std::int32_t* numbers, std::uint8_t* bytes,
                                std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) bytes[i] = static_cast<std::uint8_t>(numbers[i]);
-}
-
-/// y[i] = share·shares[i]·Σ x[i·stride + k·dilation]
-template <class T>
-STRATA_INLINE void sum_of_taps_loop(const T* x, std::int64_t taps, std::int64_t dilation,
-                                    std::int64_t stride, const T* shares, T share, T* y,
-                                    std::int64_t count) {
-  const auto with = [&](auto step, auto tap_count) STRATA_INLINE_HERE {
-    for (std::int64_t i = 0; i < count; ++i) {
-      T sum = 0;
-      for (std::int64_t k = 0; k < tap_count; ++k) sum += x[i * step + k * dilation];
-      y[i] = sum * (share * shares[i]);
-    }
-  };
-  with_common_taps(stride, taps, with);
-}
-
-/// y = even[0], odd[0], even[1], …
-template <class T>
-STRATA_INLINE void interleave_loop(const T* even, const T* odd, T* y, std::int64_t pairs) {
-  for (std::int64_t i = 0; i < pairs; ++i) {
-    y[2 * i] = even[i];
-    y[2 * i + 1] = odd[i];
-  }
 }
 
 /// y[i] = Σ weights[k·count + i]·x[places[k·count + i]]
