@@ -11,10 +11,23 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
+#include <thread>
 
 namespace strata::test {
 namespace {
+
+/// The ranks wait for each other by spinning, so whoever is to kill one may get a processor late:
+/// the sweep must not be over by then.
+class PatientWorker final : public CountingWorker {
+ public:
+  using CountingWorker::CountingWorker;
+  PointResult at(std::int64_t point) override {
+    if (point % 16 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return CountingWorker::at(point);
+  }
+};
 
 int run(const char* output, const char* state_file) {
   SharedState state(state_file);
@@ -23,7 +36,7 @@ int run(const char* output, const char* state_file) {
   const Grid grid = made_up_grid(rank_sweep_points / 2);
   const SweepColumns columns(grid);
   const SweepIdentity identity{"0123", "9.9", grid.size()};
-  const auto make_worker = [&] { return std::make_unique<CountingWorker>(state->finished); };
+  const auto make_worker = [&] { return std::make_unique<PatientWorker>(state->finished); };
   RankSession ranks;
   SweepJournal journal(output, identity);
   if (rank > 0) {

@@ -45,7 +45,7 @@ TEST(TrainedNetworks, every_built_in_network_is_in_the_tables_that_ship) {
   for (const std::string& device : devices) {
     for (const Network& network : networks()) {
       const auto row = std::find_if(trained.begin(), trained.end(), [&](const TrainedNetwork& one) {
-        return one.device == device && one.name == network.name;
+        return one.device == device && one.name.substr(0, one.name.find(':')) == network.name;
       });
       ASSERT_NE(row, trained.end()) << network.name << " on " << device;
       if (!row->reason.empty()) continue;
