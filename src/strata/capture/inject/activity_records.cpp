@@ -28,41 +28,20 @@ const char* overhead_name(CUpti_ActivityOverheadKind kind) {
   }
 }
 
-/// What records of work on a device have in common, by the same names on both sides.
 template <class Out, class Record>
 void fill_times(const Record& record, Out& out) {
   out.start_ns = record.start;
   out.end_ns = record.end;
-  if constexpr (requires {
-                  record.correlationId;
-                  out.correlation;
-                })
-    out.correlation = record.correlationId;
-  if constexpr (requires {
-                  record.bytes;
-                  out.bytes;
-                })
-    out.bytes = record.bytes;
-  if constexpr (requires {
-                  record.graphNodeId;
-                  out.graph_node;
-                })
-    out.graph_node = record.graphNodeId;
-  if constexpr (requires {
-                  record.deviceId;
-                  out.device;
-                })
-    out.device = record.deviceId;
-  if constexpr (requires {
-                  record.contextId;
-                  out.context;
-                })
-    out.context = record.contextId;
-  if constexpr (requires {
-                  record.streamId;
-                  out.stream;
-                })
-    out.stream = record.streamId;
+}
+
+/// What records of work on a device have in common.
+template <class Out, class Record>
+void fill_work(const Record& record, Out& out) {
+  fill_times(record, out);
+  out.correlation = record.correlationId;
+  out.graph_node = record.graphNodeId;
+  out.device = record.deviceId;
+  out.stream = record.streamId;
 }
 
 template <class Record>
@@ -118,7 +97,8 @@ void ActivityRecords::add_kernel(const CUpti_ActivityKernel10& kernel) {
   if (!is_timed(kernel.start, kernel.end)) return;
   LogKernel out;
   out.head = log_head<LogKernel>(LogKind::kernel, log_.name_id(or_empty(kernel.name)));
-  fill_times(kernel, out);
+  fill_work(kernel, out);
+  out.context = kernel.contextId;
   out.grid = {static_cast<std::uint32_t>(kernel.gridX), static_cast<std::uint32_t>(kernel.gridY),
               static_cast<std::uint32_t>(kernel.gridZ)};
   out.block = {static_cast<std::uint32_t>(kernel.blockX), static_cast<std::uint32_t>(kernel.blockY),
@@ -138,7 +118,8 @@ void ActivityRecords::add_copy(const CUpti_ActivityMemcpy6& copy) {
   if (!is_timed(copy.start, copy.end)) return;
   LogCopy out;
   out.head = log_head<LogCopy>(LogKind::copy, kinds_of_copy(copy));
-  fill_times(copy, out);
+  fill_work(copy, out);
+  out.bytes = copy.bytes;
   log_.append(out);
 }
 
@@ -146,7 +127,8 @@ void ActivityRecords::add_peer_copy(const CUpti_ActivityMemcpyPtoP4& copy) {
   if (!is_timed(copy.start, copy.end)) return;
   LogCopy out;
   out.head = log_head<LogCopy>(LogKind::copy, kinds_of_copy(copy));
-  fill_times(copy, out);
+  fill_work(copy, out);
+  out.bytes = copy.bytes;
   out.device = copy.srcDeviceId;
   out.peer_device = copy.dstDeviceId;
   log_.append(out);
@@ -156,7 +138,8 @@ void ActivityRecords::add_fill(const CUpti_ActivityMemset4& fill) {
   if (!is_timed(fill.start, fill.end)) return;
   LogFill out;
   out.head = log_head<LogFill>(LogKind::fill, fill.memoryKind);
-  fill_times(fill, out);
+  fill_work(fill, out);
+  out.bytes = fill.bytes;
   log_.append(out);
 }
 
@@ -182,6 +165,7 @@ void ActivityRecords::add_call(const CUpti_ActivityAPI& call, bool is_runtime) {
   out.head = log_head<LogCall>(is_runtime ? LogKind::runtime : LogKind::driver,
                                log_.name_id(or_empty(name)));
   fill_times(call, out);
+  out.correlation = call.correlationId;
   out.thread = call.threadId;
   log_.append(out);
 }
@@ -191,6 +175,9 @@ void ActivityRecords::add_sync(const CUpti_ActivitySynchronization2& sync) {
   LogSync out;
   out.head = log_head<LogSync>(LogKind::sync, static_cast<std::uint32_t>(sync.type));
   fill_times(sync, out);
+  out.correlation = sync.correlationId;
+  out.context = sync.contextId;
+  out.stream = sync.streamId;
   out.event = sync.cudaEventId;
   log_.append(out);
 }
