@@ -129,6 +129,16 @@ lock() {
   flock -n 9 || { say "another build of $1 is running; waiting for it"; flock 9; }
 }
 
+# compilers_at_once: one per core, as far as memory goes. The largest sources take 1.5 GB.
+compilers_at_once() {
+  local cores available_kb
+  cores=$(nproc)
+  available_kb=$(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo 2>/dev/null) || true
+  local fit=$((${available_kb:-$((cores * 1500000))} / 1500000))
+  if ((fit < 1)); then fit=1; fi
+  echo $((fit < cores ? fit : cores))
+}
+
 # build PRESET [TARGET...] configures once and builds.
 build() {
   local preset=$1 dir=$root/build/$1 log=$root/build/$1.log command target
@@ -147,7 +157,7 @@ build() {
       log_failure "configuring" "$log"
     fi
   fi
-  local arguments=(--build "$dir" --parallel "${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}")
+  local arguments=(--build "$dir" --parallel "${CMAKE_BUILD_PARALLEL_LEVEL:-$(compilers_at_once)}")
   for target; do arguments+=(--target "$target"); done
   cmake "${arguments[@]}" 2>&1 | tee -a "$log" | progress || log_failure "building" "$log"
 }
