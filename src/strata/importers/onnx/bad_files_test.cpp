@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <ctime>
+#include <limits>
 #include <random>
 
 // Files that are broken, by accident or on purpose: refused, with the place and the reason.
@@ -176,19 +178,31 @@ TEST(OnnxBadFiles, parts_that_run_or_not) {
       "with fixed inputs");
 }
 
-// What is searched for every node is bounded, and what is looked through is so once.
-TEST(OnnxBadFiles, a_long_vector_at_many_nodes) {
-  constexpr int nodes = 60'000;
+// Processor time to read a chain of additions of one stored vector: the least of three, as others
+// on the machine only add to it.
+double seconds_to_add_at_many_nodes(std::int64_t vector_size) {
+  constexpr int nodes = 20'000;
   WrittenModel model;
-  model.input("x0", {1, 262144});
-  model.store({"b", fp32, {262144}, {}, std::vector<float>(262144, 0), false});
+  model.input("x0", {1, vector_size});
+  model.store({"b", fp32, {vector_size}, {}, std::vector<float>(vector_size, 0), false});
   for (int i = 0; i < nodes; ++i) {
     model.node({"Add", {fmt::format("x{}", i), "b"}, {fmt::format("x{}", i + 1)}});
   }
   model.output(fmt::format("x{}", nodes));
-  const std::clock_t start = std::clock();
-  EXPECT_EQ(problem_with(model), "no problem");
-  EXPECT_LT(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC, 2.0);
+  double best = std::numeric_limits<double>::infinity();
+  for (int run = 0; run < 3; ++run) {
+    const std::clock_t start = std::clock();
+    EXPECT_EQ(problem_with(model), "no problem");
+    best = std::min(best, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
+  }
+  return best;
+}
+
+// What is searched for every node is bounded, and what is looked through is so once. Were the
+// vector looked through at every node, that would be five billion numbers.
+TEST(OnnxBadFiles, a_long_vector_at_many_nodes) {
+  const double with_short_vector = seconds_to_add_at_many_nodes(16);
+  EXPECT_LT(seconds_to_add_at_many_nodes(262'144), 0.5 + 3 * with_short_vector);
 }
 
 TEST(OnnxBadFiles, a_long_attribute_in_a_function_of_many_calls) {
