@@ -46,6 +46,10 @@ std::string JsonText::finish() && {
   return std::move(text_);
 }
 
+Json number_or_null(const std::optional<double>& number) {
+  return number ? Json(*number) : Json(nullptr);
+}
+
 Json warning_json(const Warning& warning) {
   return {{"code", name_of(warning.code)}, {"message", warning.message}};
 }

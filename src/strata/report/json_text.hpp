@@ -5,6 +5,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -38,6 +39,9 @@ class JsonText {
   bool has_entries_ = false;
   bool has_items_ = false;
 };
+
+/// What is not known is null.
+nlohmann::ordered_json number_or_null(const std::optional<double>& number);
 
 /// An item of every document's `warnings`.
 nlohmann::ordered_json warning_json(const Warning& warning);

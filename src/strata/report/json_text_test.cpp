@@ -24,6 +24,11 @@ TEST(JsonText, one_line_per_entry_and_item) {
 
 TEST(JsonText, an_empty_document_is_one) { EXPECT_EQ(JsonText().finish(), "{\n}\n"); }
 
+TEST(JsonText, what_is_not_known_is_null) {
+  EXPECT_EQ(number_or_null(std::nullopt), nullptr);
+  EXPECT_EQ(number_or_null(0.5), 0.5);
+}
+
 TEST(JsonText, what_is_no_utf8_does_no_harm) {
   JsonText text;
   text.add("a", "x\xFFy");

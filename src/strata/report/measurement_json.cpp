@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/machine/sourced.hpp"
+#include "strata/report/json_text.hpp"
 #include "strata/report/measurement_report.hpp"
 #include "strata/report/profile_json.hpp"
 
@@ -27,18 +28,13 @@ Json told_samples(const std::vector<double>& samples) {
   return list;
 }
 
-template <class Number>
-Json or_null(const std::optional<Number>& number) {
-  return number ? Json(*number) : Json();
-}
-
 Json measured_machine(const MeasurementSummary& summary) {
   Json json = {{"name", summary.measured.profile.subject.machine},
                {"title", summary.measured.device}};
   if (summary.machine) {
     json["peaks_of"] = summary.machine->title;
-    json["flop_per_s"] = or_null(summary.machine->flop_per_s);
-    json["bandwidth_bytes_per_s"] = or_null(summary.machine->bytes_per_s);
+    json["flop_per_s"] = number_or_null(summary.machine->flop_per_s);
+    json["bandwidth_bytes_per_s"] = number_or_null(summary.machine->bytes_per_s);
   }
   return json;
 }
@@ -50,21 +46,21 @@ Json measured_totals_json(const MeasurementSummary& summary) {
           {"spread_s", totals.spread_s},
           {"samples_s", told_samples(measured.iteration_s)},
           {"layers_time_s", totals.layers_s},
-          {"kernels_time_s", or_null(totals.kernels_s)},
-          {"recorded_time_s", or_null(totals.recorded_s)},
+          {"kernels_time_s", number_or_null(totals.kernels_s)},
+          {"recorded_time_s", number_or_null(totals.recorded_s)},
           {"recorded_samples_s", told_samples(measured.recorded_s)},
           {"samples_per_s", totals.samples_per_s},
           {"flop", totals.flop},
           {"flop_per_s", totals.flop_per_s},
-          {"utilisation", or_null(summary.utilisation())},
+          {"utilisation", number_or_null(summary.utilisation())},
           {"traffic_bytes", totals.traffic_bytes},
           {"launches", totals.launches},
           {"forward_time_s", totals.forward_s},
           {"backward_time_s", totals.backward_s},
           {"update_time_s", totals.update_s},
           {"peak_memory_bytes", measured.peak_bytes},
-          {"loss_before", or_null(measured.loss_before)},
-          {"loss_after", or_null(measured.loss_after)},
+          {"loss_before", number_or_null(measured.loss_before)},
+          {"loss_after", number_or_null(measured.loss_after)},
           {"iterations_run", measured.iterations_run},
           {"samples", measured.samples},
           {"rows_not_run", totals.rows_not_run},
@@ -174,9 +170,9 @@ std::string to_json(const MeasurementSummary& summary, const Provenance& provena
   origin["date"] = summary.date;
   origin["device"] = measured.device;
   origin["versions"] = measured.versions;
-  origin["clock_hz"] = or_null(measured.conditions.clock_hz);
-  origin["memory_clock_hz"] = or_null(measured.conditions.memory_clock_hz);
-  origin["power_w"] = or_null(measured.conditions.power_w);
+  origin["clock_hz"] = number_or_null(measured.conditions.clock_hz);
+  origin["memory_clock_hz"] = number_or_null(measured.conditions.memory_clock_hz);
+  origin["power_w"] = number_or_null(measured.conditions.power_w);
   text.add("provenance", origin);
   return std::move(text).finish();
 }

@@ -22,11 +22,6 @@ std::size_t place_in(std::vector<std::string>& names, const std::string& name) {
   return names.size() - 1;
 }
 
-nlohmann::ordered_json number_or_null(const std::optional<double>& number) {
-  if (!number) return nullptr;
-  return *number;
-}
-
 std::string device_and_type(const CheckedCell& cell) {
   return fmt::format("{}\n{}", cell.device, name_of(cell.dtype));
 }

@@ -13,10 +13,6 @@ using RoofJson = nlohmann::ordered_json;
 
 constexpr int roofline_schema_version = 1;
 
-RoofJson number_or_null(const std::optional<double>& number) {
-  return number ? RoofJson(*number) : RoofJson();
-}
-
 RoofJson roof_peaks_json(const std::vector<PeakRoof>& peaks) {
   RoofJson list = RoofJson::array();
   for (const PeakRoof& peak : peaks)

@@ -33,10 +33,6 @@ double mean_of(const std::vector<double>& samples) {
   return std::accumulate(samples.begin(), samples.end(), 0.0) / static_cast<double>(samples.size());
 }
 
-Written or_null(const std::optional<double>& number) {
-  return number ? Written(*number) : Written(nullptr);
-}
-
 /// Mean, as the paper has it, and median, which one slow round does not move.
 void add_times(Written& json, const std::string& what, const std::vector<double>& samples) {
   const bool is_known = !samples.empty();
@@ -168,8 +164,8 @@ std::string to_json(const MeasuredSweeps& sweeps, std::string_view command) {
   origin["host"] = sweeps.host;
   origin["date"] = sweeps.date;
   origin["versions"] = sweeps.versions;
-  origin["least_clock_hz"] = or_null(sweeps.least_clock_hz);
-  origin["most_clock_hz"] = or_null(sweeps.most_clock_hz);
+  origin["least_clock_hz"] = number_or_null(sweeps.least_clock_hz);
+  origin["most_clock_hz"] = number_or_null(sweeps.most_clock_hz);
   origin["notes"] = sweeps.notes;
   text.add("provenance", origin);
   return std::move(text).finish();
