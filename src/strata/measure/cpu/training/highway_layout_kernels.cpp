@@ -88,6 +88,97 @@ void twice(const float* x, float factor, float* y, std::int64_t count) {
       [&](std::int64_t i) { y[2 * i] = y[2 * i + 1] = factor * x[i]; });
 }
 
+void add_pairs(const float* a, const float* b, float* y, std::int64_t count) {
+  const Numbers d;
+  each_vector(
+      count,
+      [&](std::int64_t i) HWY_ATTR {
+        Vector even, odd, lower_even, lower_odd;
+        for (std::int64_t part = 0; part < 2 * lanes(); part += lanes()) {
+          ask_for(a + 2 * i + part);
+          ask_for(b + 2 * i + part);
+        }
+        hn::LoadInterleaved2(d, a + 2 * i, even, odd);
+        hn::LoadInterleaved2(d, b + 2 * i, lower_even, lower_odd);
+        hn::StoreU(hn::Add(hn::Add(even, odd), hn::Add(lower_even, lower_odd)), d, y + i);
+      },
+      [&](std::int64_t i) { y[i] = a[2 * i] + a[2 * i + 1] + b[2 * i] + b[2 * i + 1]; });
+}
+
+/// Three parts of one and a part of the other.
+HWY_INLINE Vector mixed(Vector near, Vector far) {
+  const Numbers d;
+  return hn::MulAdd(near, hn::Set(d, 0.75F), hn::Mul(far, hn::Set(d, 0.25F)));
+}
+HWY_INLINE float mixed_one(float near, float far) { return near * 0.75F + far * 0.25F; }
+
+void widen(const float* x, float* y, std::int64_t count) {
+  const Numbers d;
+  const auto one = [&](std::int64_t i) {
+    y[2 * i] = mixed_one(x[i], x[HWY_MAX(i, 1) - 1]);
+    y[2 * i + 1] = mixed_one(x[i], x[HWY_MIN(i + 1, count - 1)]);
+  };
+  one(0);
+  if (count == 1) return;
+  one(count - 1);
+  // Those between.
+  each_vector(
+      count - 2,
+      [&](std::int64_t k) HWY_ATTR {
+        const float* const from = x + k + 1;
+        ask_for(from);
+        const auto here = hn::LoadU(d, from);
+        hn::StoreInterleaved2(mixed(here, hn::LoadU(d, from - 1)),
+                              mixed(here, hn::LoadU(d, from + 1)), d, y + 2 * (k + 1));
+      },
+      [&](std::int64_t k) { one(k + 1); });
+}
+
+void narrow(const float* x, float* y, std::int64_t count) {
+  const Numbers d;
+  const auto one = [&](std::int64_t i) {
+    y[i] = mixed_one(x[2 * i] + x[2 * i + 1],
+                     x[HWY_MAX(2 * i, 1) - 1] + x[HWY_MIN(2 * i + 2, 2 * count - 1)]);
+  };
+  one(0);
+  if (count == 1) return;
+  one(count - 1);
+  each_vector(
+      count - 2,
+      [&](std::int64_t k) HWY_ATTR {
+        const float* const from = x + 2 * (k + 1);
+        Vector even, odd, before_even, before, after, after_odd;
+        hn::LoadInterleaved2(d, from, even, odd);
+        hn::LoadInterleaved2(d, from - 2, before_even, before);
+        hn::LoadInterleaved2(d, from + 2, after, after_odd);
+        hn::StoreU(mixed(hn::Add(even, odd), hn::Add(before, after)), d, y + k + 1);
+      },
+      [&](std::int64_t k) { one(k + 1); });
+}
+
+void mix(const float* near, const float* far, float* y, std::int64_t count) {
+  const Numbers d;
+  each_vector(
+      count,
+      [&](std::int64_t i)
+          HWY_ATTR { hn::StoreU(mixed(hn::LoadU(d, near + i), hn::LoadU(d, far + i)), d, y + i); },
+      [&](std::int64_t i) { y[i] = mixed_one(near[i], far[i]); });
+}
+
+void mix_pairs(const float* const* near, const float* const* far, float* y, std::int64_t count) {
+  const Numbers d;
+  each_vector(
+      count,
+      [&](std::int64_t i) HWY_ATTR {
+        ask_for(near[0] + i);
+        ask_for(near[1] + i);
+        const auto close = hn::Add(hn::LoadU(d, near[0] + i), hn::LoadU(d, near[1] + i));
+        const auto distant = hn::Add(hn::LoadU(d, far[0] + i), hn::LoadU(d, far[1] + i));
+        hn::StoreU(mixed(close, distant), d, y + i);
+      },
+      [&](std::int64_t i) { y[i] = mixed_one(near[0][i] + near[1][i], far[0][i] + far[1][i]); });
+}
+
 void sums_of_rows(const float* x, std::int64_t width, float factor, float* y, std::int64_t rows,
                   const float* end) {
   const Numbers d;
@@ -125,6 +216,11 @@ void rows_of_same(const float* x, std::int64_t width, float factor, float* y, st
     cpu::compiled_kernels<LayoutLoops>().add(HWY_TARGET, {.split_pairs = split_pairs,
                                                           .join_pairs = join_pairs,
                                                           .twice = twice,
+                                                          .add_pairs = add_pairs,
+                                                          .widen = widen,
+                                                          .narrow = narrow,
+                                                          .mix = mix,
+                                                          .mix_pairs = mix_pairs,
                                                           .sums_of_rows = sums_of_rows,
                                                           .rows_of_same = rows_of_same});
 

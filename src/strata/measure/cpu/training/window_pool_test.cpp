@@ -22,7 +22,7 @@ struct PoolCase {
   bool is_maximum;
 };
 
-PoolPlan plan_of(const PoolCase& c, std::mt19937& random) {
+PoolPlan window_plan(const PoolCase& c, std::mt19937& random) {
   PoolPlan plan{.planes = 3,
                 .in = {1, c.height, c.width},
                 .kernel = {1, c.kernel, c.kernel},
@@ -78,7 +78,7 @@ struct Tensors {
 };
 
 /// The largest by PyTorch's rule, in order, and where its gradient goes.
-void expect_largest(const PoolPlan& plan, const Tensors& t) {
+void expect_largest_windows(const PoolPlan& plan, const Tensors& t) {
   std::vector<double> wanted(t.x.size());
   for (std::int64_t i = 0; i < plan.planes * plan.out_plane(); ++i) {
     const auto at = static_cast<std::size_t>(i);
@@ -145,7 +145,7 @@ TEST(WindowPool, the_largest_of_three_by_three_are_those_of_plain_loops) {
   const Workers workers(2);
   std::mt19937 random(11);
   for (const PoolCase& c : cases_of_threes(true)) {
-    const PoolPlan plan = plan_of(c, random);
+    const PoolPlan plan = window_plan(c, random);
     // Without vector code the plain loops do it, which other tests look at.
     ASSERT_EQ(has_windows_of_three(plan), window_loops() != nullptr);
     for (const bool has_odd_numbers : {false, true}) {
@@ -154,7 +154,7 @@ TEST(WindowPool, the_largest_of_three_by_three_are_those_of_plain_loops) {
       max_pool_backward<float>(plan, workers, t.m);
       SCOPED_TRACE(testing::Message() << c.height << " x " << c.width << ", stride " << c.stride
                                       << ", padding " << c.pad);
-      expect_largest(plan, t);
+      expect_largest_windows(plan, t);
       if (HasFatalFailure()) return;
     }
   }
@@ -168,7 +168,7 @@ TEST(WindowPool, means_are_those_of_plain_loops) {
     cases.push_back({2, 2, 0, 2 * (width % 5) + 2, width, false});
   }
   for (const PoolCase& c : cases) {
-    const PoolPlan plan = plan_of(c, random);
+    const PoolPlan plan = window_plan(c, random);
     Tensors t(plan, random, false);
     average_pool_forward<float>(plan, workers, t.m);
     average_pool_backward<float>(plan, workers, t.m);
