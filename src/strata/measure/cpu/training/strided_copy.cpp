@@ -282,35 +282,69 @@ void copy_strided(const Workers& workers, std::int64_t element_bytes, const Size
   }
 }
 
+namespace {
+
+/// Rows of the whole in order: where each lies in what is copied, if it does.
+class RowsOfBox {
+ public:
+  RowsOfBox(const Box& box, const Placed& from, std::int64_t row)
+      : box_(box), from_(from), last_(box.whole.size() - 1), index_(box.whole) {
+    for (std::size_t axis = last_; axis-- > 0;) {
+      index_[axis] = row % box.whole[axis];
+      row /= box.whole[axis];
+    }
+  }
+  /// Of the row that is next; null where there is none.
+  const float* next() {
+    std::int64_t place = from_.offset;
+    bool is_there = box_.shape[last_] > 0;
+    for (std::size_t axis = 0; axis < last_; ++axis) {
+      const std::int64_t at = index_[axis] - box_.begin[axis];
+      is_there = is_there && at >= 0 && at < box_.shape[axis];
+      place += at * from_.strides[axis];
+    }
+    for (std::size_t axis = last_; axis-- > 0;) {
+      if (++index_[axis] < box_.whole[axis]) break;
+      index_[axis] = 0;
+    }
+    return is_there ? static_cast<const float*>(from_.numbers) + place : nullptr;
+  }
+
+ private:
+  const Box& box_;
+  const Placed& from_;
+  std::size_t last_;
+  Sizes index_;
+};
+
+}  // namespace
+
 void copy_into_zeros(const Workers& workers, const Box& box, const Placed& from, void* to) {
   const std::size_t last = box.whole.size() - 1;
   const std::int64_t width = box.whole[last], left = box.begin[last], length = box.shape[last];
   std::int64_t rows = 1;
   for (std::size_t axis = 0; axis < last; ++axis) rows *= box.whole[axis];
   const bool is_beyond = is_beyond_caches(rows * width * 4);
-  // Where the row lies in `from`; nothing of it may be there.
-  const auto source = [&](std::int64_t row) -> const float* {
-    std::int64_t place = from.offset;
-    for (std::size_t axis = last; axis-- > 0;) {
-      const std::int64_t at = row % box.whole[axis] - box.begin[axis];
-      if (at < 0 || at >= box.shape[axis]) return nullptr;
-      place += at * from.strides[axis];
-      row /= box.whole[axis];
+  const auto write_row = [&](ResultStream<float>& result, const float* x) {
+    if (x == nullptr) return result.fill(0.0F, width);
+    if (width > ResultStream<float>::longest) {
+      result.fill(0.0F, left);
+      result.copy(x, length);
+      return result.fill(0.0F, width - left - length);
     }
-    return static_cast<const float*>(from.numbers) + place;
+    constexpr std::int64_t ahead = 1024;  // a page: processors foresee no more
+    fetch(x + ahead, length);
+    float* const row = result.next(width);
+    std::fill_n(row, left, 0.0F);
+    std::memcpy(row + left, x, static_cast<std::size_t>(length) * sizeof(float));
+    std::fill_n(row + left + length, width - left - length, 0.0F);
   };
   workers.ranges(rows, std::max<std::int64_t>(1, numbers_per_part / width),
                  [&](std::int64_t begin, std::int64_t end) {
                    ResultStream<float> result(static_cast<float*>(to), begin * width, is_beyond);
+                   RowsOfBox sources(box, from, begin);
                    for (std::int64_t row = begin; row < end; ++row) {
-                     const float* const x = length > 0 ? source(row) : nullptr;
-                     if (x == nullptr) {
-                       result.fill(0.0F, width);
-                       continue;
-                     }
-                     result.fill(0.0F, left);
-                     result.copy(x, length);
-                     result.fill(0.0F, width - left - length);
+                     write_row(result, sources.next());
                    }
                  });
 }
