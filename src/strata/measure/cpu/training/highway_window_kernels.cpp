@@ -144,6 +144,20 @@ void hold_taps(const float* dy, const std::uint8_t* taps, float* gradients, std:
       });
 }
 
+/// Nothing behind `count` is touched: another thread may write there.
+HWY_INLINE void store_taps(WholeVector taps, std::uint8_t* to, std::int64_t count) {
+  const Bytes d;
+  const auto bytes = hn::DemoteTo(d, taps);
+  if (count >= lanes()) return hn::StoreU(bytes, d, to);
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+  hn::BlendedStore(bytes, hn::FirstN(d, static_cast<std::size_t>(count)), d, to);
+#else
+  HWY_ALIGN std::uint8_t some[hn::MaxLanes(d)];
+  hn::StoreU(bytes, d, some);
+  __builtin_memcpy(to, some, static_cast<std::size_t>(count));
+#endif
+}
+
 /// Several vectors at once, so that none waits for its own last step.
 constexpr int at_once = 2;
 
@@ -217,13 +231,7 @@ void largest_rows(const HeldRows& held, const float* const* rows, std::int64_t r
         if (left <= 0) break;
         store_some(first.most[v], most + row * width + at, left);
         if (which == nullptr) continue;
-        const auto bytes = hn::DemoteTo(Bytes(), first.tap[v]);
-        std::uint8_t* const to = which + row * width + at;
-        if (left >= step) {
-          hn::StoreU(bytes, Bytes(), to);
-        } else {
-          hn::BlendedStore(bytes, hn::FirstN(Bytes(), static_cast<std::size_t>(left)), Bytes(), to);
-        }
+        store_taps(first.tap[v], which + row * width + at, left);
       }
       first = stride == 1 ? second : third;
       if (stride == 1) second = third;

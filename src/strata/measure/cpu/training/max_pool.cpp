@@ -131,6 +131,8 @@ void small_windows_forward(const PoolPlan& plan, const Workers& workers, const N
     std::vector<std::uint8_t> taps(static_cast<std::size_t>(plan.out_plane() + room_behind_rows));
     std::vector<T> room;
     ResultStream<T> stream(real<T>(m.outputs[0]), begin * plan.out_plane(), plan.is_beyond);
+    ResultStream<std::uint8_t> kept(real<std::uint8_t>(m.saved), begin * plan.out_plane(),
+                                    plan.is_beyond);
     for (std::int64_t plane = begin; plane < end; ++plane) {
       windows.begin(x + plane * plan.in_plane());
       for (std::int64_t row = 0; row < plan.out_rows(); ++row) {
@@ -148,9 +150,7 @@ void small_windows_forward(const PoolPlan& plan, const Workers& workers, const N
                                   m.saved != nullptr ? which : nullptr, plan.out[2]);
         });
       }
-      if (m.saved == nullptr) continue;
-      std::copy_n(taps.data(), plan.out_plane(),
-                  real<std::uint8_t>(m.saved) + plane * plan.out_plane());
+      if (m.saved != nullptr) kept.copy(taps.data(), plan.out_plane());
     }
   });
 }

@@ -138,7 +138,8 @@ void largest_of_threes(const PoolPlan& plan, const Workers& workers, const NodeM
   if (plan.pad[2] > 0) defaults[0] = 1;
   each_planes(plan, workers, [&](std::int64_t begin, std::int64_t end) {
     BandRows rows(threes, -std::numeric_limits<float>::infinity());
-    std::vector<std::uint8_t> taps(static_cast<std::size_t>(longest_result + room_behind_held));
+    ResultStream<std::uint8_t> taps(real<std::uint8_t>(m.saved), begin * plan.out_plane(),
+                                    plan.is_beyond);
     ResultStream<float> stream(real<float>(m.outputs[0]), begin * plan.out_plane(), plan.is_beyond);
     for (std::int64_t plane = begin; plane < end; ++plane) {
       threes.each_band([&](const Band& band) {
@@ -148,11 +149,7 @@ void largest_of_threes(const PoolPlan& plan, const Workers& workers, const NodeM
         const std::int64_t count = (band.end - band.begin) * plan.out[2];
         window_loops()->largest(rows.held(), rows.rows(), band.end - band.begin, defaults.data(),
                                 is_first_above, rows.has_no_number(), stream.next(count),
-                                m.saved != nullptr ? taps.data() : nullptr, plan.out[2]);
-        if (m.saved == nullptr) return;
-        std::copy_n(
-            taps.data(), count,
-            real<std::uint8_t>(m.saved) + plane * plan.out_plane() + band.begin * plan.out[2]);
+                                m.saved != nullptr ? taps.next(count) : nullptr, plan.out[2]);
       });
     }
   });
