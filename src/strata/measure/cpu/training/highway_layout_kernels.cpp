@@ -26,10 +26,17 @@ HWY_INLINE void ask_for(const float* x) { __builtin_prefetch(x + 1024, 0, 2); }
 
 HWY_INLINE std::int64_t lanes() { return static_cast<std::int64_t>(hn::Lanes(Numbers())); }
 
+/// Nothing behind `count` is touched: another thread may write there.
 HWY_INLINE void store_some(Vector v, float* to, std::int64_t count) {
   const Numbers d;
   if (count >= lanes()) return hn::StoreU(v, d, to);
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
   hn::BlendedStore(v, hn::FirstN(d, static_cast<std::size_t>(count)), d, to);
+#else
+  HWY_ALIGN float some[hn::MaxLanes(d)];
+  hn::Store(v, d, some);
+  __builtin_memcpy(to, some, static_cast<std::size_t>(count) * sizeof(float));
+#endif
 }
 
 /// Calls many(i) for vectors from i on, the last of which takes what is left and some before it, or
