@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/measure/cpu/training/pool_rows.hpp"
+#include "strata/measure/cpu/training/window_pool.hpp"
 
+#include <type_traits>
 #include <vector>
 
 namespace strata::cpu_training {
@@ -61,6 +63,11 @@ class SumOfRows {
 template <class T>
 void average_pool_forward(const PoolPlan& plan, const Workers& workers, const NodeMemory& m) {
   const std::vector<T> shares = column_shares<T>(plan), of_rows = row_shares<T>(plan);
+  if constexpr (std::is_same_v<T, float>) {
+    if (has_windows_of_three(plan)) {
+      return mean_of_threes(plan, workers, {of_rows.data(), shares.data()}, m);
+    }
+  }
   const RowLists lists = rows_of_windows(plan);
   const T* const x = real<T>(m.inputs[0]);
   each_planes(plan, workers, [&](std::int64_t begin, std::int64_t end) {
@@ -95,6 +102,12 @@ template <class T>
 void average_pool_backward(const PoolPlan& plan, const Workers& workers, const NodeMemory& m) {
   if (m.input_gradients[0] == nullptr) return;
   const std::vector<T> shares = column_shares<T>(plan), of_rows = row_shares<T>(plan);
+  if constexpr (std::is_same_v<T, float>) {
+    if (has_pairs(plan)) return mean_of_pairs_backward(plan, workers, m);
+    if (has_windows_of_three(plan) && plan.stride[2] == 1) {
+      return mean_of_threes_backward(plan, workers, {of_rows.data(), shares.data()}, m);
+    }
+  }
   const SpreadPlan spread(plan);
   each_planes(plan, workers, [&](std::int64_t begin, std::int64_t end) {
     RowsHeld<T> held = spread.room<T>();

@@ -23,6 +23,10 @@ struct BatchPlan {
   std::size_t mean_input() const { return 1 + (has_scale ? 1U : 0U) + (has_shift ? 1U : 0U); }
   double count() const { return static_cast<double>(batch * space); }
   std::int64_t place(std::int64_t n, std::int64_t c) const { return (n * channels + c) * space; }
+  /// How far ahead numbers are asked for where each sample has `width` of them: a page of them.
+  std::int64_t ahead(std::int64_t width) const {
+    return place(std::max<std::int64_t>(1, 1024 / width), 0);
+  }
   bool is_beyond = false;  // the result is larger than the caches
 
   /// Channels that are worked on together, so that what of a sample lies side by side is long; few
@@ -83,16 +87,24 @@ StripSums sums_by_stretch(const BatchPlan& plan, std::int64_t begin, std::int64_
   return sums;
 }
 
+/// Calls work(first, length) for short pieces of a sample: what comes later is asked for meanwhile.
+template <class Work>
+void in_pieces(std::int64_t count, const Work& work) {
+  constexpr std::int64_t longest = 256;
+  for (std::int64_t k = 0; k < count; k += longest) work(k, std::min(longest, count - k));
+}
+
 /// The same without space: add(place, first, second) adds a sample's numbers of all channels to
 /// sums in T, which are kept short.
 template <class T, class Add>
 StripSums sums_by_sample(const BatchPlan& plan, std::int64_t begin, std::int64_t end,
                          const Add& add) {
-  constexpr std::int64_t samples_per_sum = 64, ahead = 8;
+  constexpr std::int64_t samples_per_sum = 64;
+  const std::int64_t ahead = plan.ahead(end - begin);
   StripSums sums(end - begin);
   std::vector<T> first(sums.first.size()), second(first);
   for (std::int64_t n = 0; n < plan.batch; ++n) {
-    add(plan.place(n, begin), first.data(), second.data(), plan.place(ahead, 0));
+    add(plan.place(n, begin), first.data(), second.data(), ahead);
     if ((n + 1) % samples_per_sum != 0 && n + 1 != plan.batch) continue;
     for (std::size_t k = 0; k < first.size(); ++k) {
       sums.first[k] += static_cast<double>(std::exchange(first[k], T(0)));
@@ -108,11 +120,13 @@ void apply_lines(const BatchPlan& plan, std::int64_t begin, std::int64_t end, co
                  const std::vector<T>& a, const std::vector<T>& b, T* y) {
   const VectorLoops<T>& loops = vector_loops<T>();
   const bool is_past = plan.goes_past();
+  const std::int64_t ahead = plan.ahead(end - begin);
   for (std::int64_t n = 0; n < plan.batch; ++n) {
     ResultStream<T> result(y, plan.place(n, begin), is_past);
     if (plan.space == 1) {
       const T* const from = x + plan.place(n, begin);
       result.pieces(end - begin, [&](std::int64_t at, std::int64_t length, T* to) {
+        fetch(from + ahead + at, length);
         loops.line(from + at, T(1), T(0), a.data() + at, b.data() + at, to, length);
       });
       continue;
@@ -157,9 +171,11 @@ std::vector<Statistics> batch_statistics(const BatchPlan& plan, const T* x, std:
       plan.space == 1
           ? sums_by_sample<T>(plan, begin, end,
                               [&](std::int64_t place, T* first, T* second, std::int64_t ahead) {
-                                fetch(x + place + ahead, end - begin);
-                                loops.add_moments(x + place, x + plan.place(0, begin), first,
-                                                  second, end - begin);
+                                in_pieces(end - begin, [&](std::int64_t k, std::int64_t length) {
+                                  fetch(x + place + ahead + k, length);
+                                  loops.add_moments(x + place + k, x + plan.place(0, begin) + k,
+                                                    first + k, second + k, length);
+                                });
                               })
           : sums_by_stretch<T>(plan, begin, end, [&](std::int64_t place, std::int64_t c) {
               fetch(x + place + plan.place(1, 0), std::min<std::int64_t>(256, plan.space));
@@ -220,11 +236,14 @@ struct StripGradient {
     const VectorLoops<T>& loops = vector_loops<T>();
     const auto width = static_cast<std::int64_t>(mean.size());
     const bool is_past = plan.goes_past();
+    const std::int64_t ahead = plan.ahead(width);
     for (std::int64_t n = 0; n < plan.batch; ++n) {
       ResultStream<T> result(dx, plan.place(n, begin), is_past);
       if (plan.space == 1) {
         const std::int64_t at = plan.place(n, begin);
         result.pieces(width, [&](std::int64_t first, std::int64_t length, T* to) {
+          fetch(x + at + ahead + first, length);
+          fetch(dy + at + ahead + first, length);
           loops.centred_columns(dy + at + first, x + at + first, mean.data() + first,
                                 slope.data() + first, offset.data() + first, scaled.data() + first,
                                 to, length);
@@ -263,10 +282,13 @@ void batch_norm_backward(const BatchPlan& plan, const Workers& workers, const No
         plan.space == 1
             ? sums_by_sample<T>(plan, begin, end,
                                 [&](std::int64_t at, T* first, T* second, std::int64_t ahead) {
-                                  fetch(x + at + ahead, end - begin);
-                                  fetch(dy + at + ahead, end - begin);
-                                  loops.add_centred(dy + at, x + at, gradient.mean.data(), first,
-                                                    second, end - begin);
+                                  in_pieces(end - begin, [&](std::int64_t k, std::int64_t length) {
+                                    fetch(x + at + ahead + k, length);
+                                    fetch(dy + at + ahead + k, length);
+                                    loops.add_centred(dy + at + k, x + at + k,
+                                                      gradient.mean.data() + k, first + k,
+                                                      second + k, length);
+                                  });
                                 })
             : sums_by_stretch<T>(plan, begin, end, [&](std::int64_t at, std::int64_t c) {
                 const std::int64_t next = at + plan.place(1, 0);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/measure/cpu/training/pool_rows.hpp"
+#include "strata/measure/cpu/training/window_pool.hpp"
 
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 namespace strata::cpu_training {
@@ -129,6 +131,8 @@ void small_windows_forward(const PoolPlan& plan, const Workers& workers, const N
     std::vector<std::uint8_t> taps(static_cast<std::size_t>(plan.out_plane() + room_behind_rows));
     std::vector<T> room;
     ResultStream<T> stream(real<T>(m.outputs[0]), begin * plan.out_plane(), plan.is_beyond);
+    ResultStream<std::uint8_t> kept(real<std::uint8_t>(m.saved), begin * plan.out_plane(),
+                                    plan.is_beyond);
     for (std::int64_t plane = begin; plane < end; ++plane) {
       windows.begin(x + plane * plan.in_plane());
       for (std::int64_t row = 0; row < plan.out_rows(); ++row) {
@@ -146,9 +150,7 @@ void small_windows_forward(const PoolPlan& plan, const Workers& workers, const N
                                   m.saved != nullptr ? which : nullptr, plan.out[2]);
         });
       }
-      if (m.saved == nullptr) continue;
-      std::copy_n(taps.data(), plan.out_plane(),
-                  real<std::uint8_t>(m.saved) + plane * plan.out_plane());
+      if (m.saved != nullptr) kept.copy(taps.data(), plan.out_plane());
     }
   });
 }
@@ -192,6 +194,9 @@ void small_windows_backward(const PoolPlan& plan, const Workers& workers, const 
 
 template <class T>
 void max_pool_forward(const PoolPlan& plan, const Workers& workers, const NodeMemory& m) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (has_windows_of_three(plan)) return largest_of_threes(plan, workers, m);
+  }
   if (is_small(plan)) return small_windows_forward<T>(plan, workers, m);
   each_planes(plan, workers, [&](std::int64_t begin, std::int64_t end) {
     MaxRoom<T> room(plan);
@@ -211,6 +216,9 @@ void max_pool_forward(const PoolPlan& plan, const Workers& workers, const NodeMe
 template <class T>
 void max_pool_backward(const PoolPlan& plan, const Workers& workers, const NodeMemory& m) {
   if (m.input_gradients[0] == nullptr) return;
+  if constexpr (std::is_same_v<T, float>) {
+    if (has_windows_of_three(plan)) return largest_of_threes_backward(plan, workers, m);
+  }
   // With stride 1 every number belongs to as many windows as there are taps: adding where the
   // maxima lay is less work than looking at all of them.
   if (is_small(plan) && plan.stride[2] == 2) {

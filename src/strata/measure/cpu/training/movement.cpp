@@ -106,6 +106,20 @@ Parts parts_of(const Setting& s, std::int64_t axis, const BoundTensor& whole,
   return parts;
 }
 
+/// Space to depth by two, or back.
+KernelsOrReason pair_kernels(const PairPlanes& pairs, bool is_inverse, const Setting& s) {
+  const Workers& workers = s.workers;
+  const auto run = [=, &workers](bool is_splitting, const void* from, void* to) {
+    (is_splitting ? split_into_planes : join_planes)(workers, pairs, from, to);
+  };
+  return kernels_by({[=](const NodeMemory& m) { run(!is_inverse, m.inputs[0], m.outputs[0]); },
+                     [=](const NodeMemory& m) {
+                       if (m.input_gradients[0] == nullptr) return;
+                       run(is_inverse, m.output_gradients[0], m.input_gradients[0]);
+                     }},
+                    s);
+}
+
 }  // namespace
 
 KernelsOrReason make_kernels(const Reshape&, const Setting& s) { return alias_kernels(s); }
@@ -131,6 +145,10 @@ KernelsOrReason make_kernels(const ChannelShuffle& op, const Setting& s) {
 KernelsOrReason make_kernels(const SpaceToDepth& op, const Setting& s) {
   const BoundTensor& wide = op.inverse ? s.output() : s.input();
   const std::int64_t b = op.block, height = wide[2] / b, width = wide[3] / b;
+  const PairPlanes pairs{wide[0], wide[1], height, width};
+  if (b == 2 && bytes_per_element(s.input().dtype) == 4 && can_move_pairs(pairs)) {
+    return pair_kernels(pairs, op.inverse, s);
+  }
   // Wide is [n, c, h, by, w, bx], deep is [n, by, bx, c, h, w].
   if (op.inverse) {
     return move_kernels(

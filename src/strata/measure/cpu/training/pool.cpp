@@ -2,8 +2,10 @@
 #include "strata/measure/cpu/training/families.hpp"
 #include "strata/measure/cpu/training/pool_plan.hpp"
 #include "strata/measure/cpu/training/result_stream.hpp"
+#include "strata/measure/cpu/training/window_pool.hpp"
 
 #include <limits>
+#include <type_traits>
 
 namespace strata::cpu_training {
 namespace {
@@ -35,6 +37,9 @@ T adaptive_output(const PoolPlan& plan, const T* x, std::int64_t z, std::int64_t
 
 template <class T>
 void adaptive_forward(const PoolPlan& plan, const Workers& workers, const NodeMemory& m) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (has_short_planes(plan)) return mean_of_planes(plan, workers, m);
+  }
   auto* const saved = real<std::int32_t>(m.saved);
   each_planes(plan, workers, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t plane = begin; plane < end; ++plane) {
@@ -76,6 +81,9 @@ void adaptive_plane_gradient(const PoolPlan& plan, const T* dy, const std::int32
 template <class T>
 void adaptive_backward(const PoolPlan& plan, const Workers& workers, const NodeMemory& m) {
   if (m.input_gradients[0] == nullptr) return;
+  if constexpr (std::is_same_v<T, float>) {
+    if (has_short_planes(plan)) return mean_of_planes_backward(plan, workers, m);
+  }
   each_planes(plan, workers, [&](std::int64_t begin, std::int64_t end) {
     std::vector<T> gradient(static_cast<std::size_t>(plan.in_plane()));
     ResultStream<T> stream(real<T>(m.input_gradients[0]), begin * plan.in_plane(), plan.is_beyond);

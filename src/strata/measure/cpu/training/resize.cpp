@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/measure/cpu/training/families.hpp"
+#include "strata/measure/cpu/training/resize_by_two.hpp"
 #include "strata/measure/cpu/training/result_stream.hpp"
 #include "strata/measure/training/constants.hpp"
 
@@ -156,6 +157,20 @@ void resize_planes(const PlaneResize<T>& resize, const Workers& workers, std::in
                  });
 }
 
+KernelsOrReason by_two_kernels(const ResizeByTwo& by_two, const Setting& s) {
+  const Workers& workers = s.workers;
+  return kernels_by(
+      {[=, &workers](const NodeMemory& m) {
+         resize_by_two(by_two, workers, real<const float>(m.inputs[0]), real<float>(m.outputs[0]));
+       },
+       [=, &workers](const NodeMemory& m) {
+         if (m.input_gradients[0] == nullptr) return;
+         resize_by_two_backward(by_two, workers, real<const float>(m.output_gradients[0]),
+                                real<float>(m.input_gradients[0]));
+       }},
+      s);
+}
+
 }  // namespace
 
 KernelsOrReason make_kernels(const Resize& op, const Setting& s) {
@@ -171,6 +186,11 @@ KernelsOrReason make_kernels(const Resize& op, const Setting& s) {
     }
     taps[axis] = axis_taps(op.kind, in[axis], out[axis]);
     back[axis] = transposed(taps[axis], in[axis]);
+  }
+  const ResizeByTwo by_two{op.kind, planes * in[0], in[1], in[2]};
+  if (s.input().dtype == DType::fp32 && in[0] == out[0] && 2 * in[1] == out[1] &&
+      2 * in[2] == out[2] && can_resize_by_two(by_two)) {
+    return by_two_kernels(by_two, s);
   }
   return with_real(s.input().dtype, [&](auto zero) {
     using T = decltype(zero);

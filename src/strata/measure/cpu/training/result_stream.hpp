@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 /// Results that are larger than the caches. A store into memory that is not in a cache fetches its
 /// line first, although it writes all of it: a third of the traffic of a copy. Stores around the
@@ -51,6 +52,16 @@ struct PastCaches {
   }
 };
 
+/// What writes around the caches, if there is such a thing.
+template <class T>
+auto stream_of() {
+  if constexpr (std::is_same_v<T, std::uint8_t>) {
+    return vector_loops<float>().stream;
+  } else {
+    return vector_loops<T>().stream;
+  }
+}
+
 /// Numbers written one after the other. They are made in a piece of memory that stays
 /// in the first cache, and leave it by whole lines around the others; or are made where they
 /// belong, when the result is small.
@@ -63,7 +74,7 @@ class ResultStream {
   /// From results + first on; results may be null when nothing is asked for.
   ResultStream(T* results, std::int64_t first, bool is_beyond)
       : to_(results != nullptr ? results + first : nullptr),
-        is_past_(is_beyond && vector_loops<T>().stream != nullptr) {}
+        is_past_(is_beyond && stream_of<T>() != nullptr) {}
   ~ResultStream() { finish(); }
   ResultStream(const ResultStream&) = delete;
   ResultStream& operator=(const ResultStream&) = delete;
@@ -104,7 +115,7 @@ class ResultStream {
 
   void finish() {
     if (!is_past_ || held_ == 0) return;
-    vector_loops<T>().stream(room_.data(), to_, held_ * element);
+    stream_of<T>()(room_.data(), to_, held_ * element);
     to_ += held_;
     held_ = 0;
   }
@@ -120,7 +131,7 @@ class ResultStream {
     const auto end = reinterpret_cast<std::uintptr_t>(to_ + held_);
     const std::int64_t left = std::min(held_, static_cast<std::int64_t>(end % line) / element);
     const std::int64_t passed = held_ - left;
-    vector_loops<T>().stream(room_.data(), to_, passed * element);
+    stream_of<T>()(room_.data(), to_, passed * element);
     std::memmove(room_.data(), room_.data() + passed, static_cast<std::size_t>(left * element));
     to_ += passed;
     held_ = left;

@@ -28,7 +28,12 @@ class RowsAhead {
     const std::int64_t bytes = walk.row_length() * static_cast<std::int64_t>(sizeof(Element));
     constexpr std::int64_t bytes_ahead = 4096;
     if (walk.step(1) != 1 || bytes > bytes_ahead || walk.shape().size() < 2) return;
-    distance_ = bytes_ahead / bytes * walk.strides(1)[walk.shape().size() - 2];
+    // So many rows on, which may be past the end of the next axes.
+    std::int64_t rows = bytes_ahead / bytes;
+    for (std::size_t axis = walk.shape().size() - 1; axis-- > 0 && rows > 0;) {
+      distance_ += rows % walk.shape()[axis] * walk.strides(1)[axis];
+      rows /= walk.shape()[axis];
+    }
   }
   void fetch_after(const Element* row) const {
     if (distance_ != 0) fetch(row + distance_, length_);
@@ -95,14 +100,51 @@ void turn_four(const std::uint32_t* from, std::int64_t from_column, std::uint32_
   for (std::int64_t r = 0; r < 4; ++r) std::memcpy(to + r * to_row, &rows[r], sizeof rows[r]);
 }
 
+/// What of rows that are no whole lines does not fill its last one, until the next columns come:
+/// lines of which parts are written at different times cost several times as much.
+template <class Element>
+class UnfinishedLines {
+ public:
+  static constexpr std::int64_t longest = 64 / sizeof(Element);
+
+  /// Up to `most` rows; 0: nothing is kept.
+  explicit UnfinishedLines(std::int64_t most)
+      : numbers_(static_cast<std::size_t>(most * longest)) {}
+
+  /// Writes `count` numbers that go to y, and before them what was kept of their row, in whole
+  /// lines unless they are the last; `row` has room for that before it.
+  void write(const PastCaches& past, std::int64_t index, Element* row, std::int64_t count,
+             Element* y, bool is_first, bool is_last) {
+    if (numbers_.empty()) return past.copy(y, row, count * size);
+    Element* const kept = numbers_.data() + index * longest;
+    const std::int64_t before = is_first ? 0 : beyond_line(y);
+    std::memcpy(row - before, kept, static_cast<std::size_t>(before * size));
+    const std::int64_t left = is_last ? 0 : std::min(beyond_line(y + count), before + count);
+    const std::int64_t whole = before + count - left;
+    past.stream(row - before, y - before, whole * size);
+    std::memcpy(kept, row - before + whole, static_cast<std::size_t>(left * size));
+  }
+
+ private:
+  static constexpr std::int64_t size = sizeof(Element);
+  static std::int64_t beyond_line(const Element* y) {
+    return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(y) % 64) / size;
+  }
+  std::vector<Element> numbers_;
+};
+
 /// A tile is turned in memory that stays in the first cache, so that lines of `from` are read whole
 /// and lines of `to` are written whole.
 template <class Element>
 struct Tile {
   static constexpr std::int64_t rows = 32, columns = 64;  // of `to`
-  alignas(64) std::array<Element, rows * columns> numbers;
+  static constexpr std::int64_t before = UnfinishedLines<Element>::longest;
+  static constexpr std::int64_t pitch = before + columns;
+  alignas(64) std::array<Element, rows * pitch> numbers;
 
-  /// numbers[r][c] = from[c · from_column + r]; where `next` lies is fetched meanwhile.
+  Element* row(std::int64_t r) { return numbers.data() + r * pitch + before; }
+
+  /// row(r)[c] = from[c · from_column + r]; where `next` lies is fetched meanwhile.
   void turn(const Element* from, std::int64_t from_column, std::int64_t row_count,
             std::int64_t column_count, std::int64_t next) {
     std::int64_t whole_rows = 0, whole_columns = 0;
@@ -114,14 +156,13 @@ struct Tile {
           fetch(from + k * from_column + next, row_count);
         }
         for (std::int64_t r = 0; r < whole_rows; r += 4) {
-          turn_four(from + c * from_column + r, from_column, numbers.data() + r * columns + c,
-                    columns);
+          turn_four(from + c * from_column + r, from_column, row(r) + c, pitch);
         }
       }
     }
     for (std::int64_t c = 0; c < column_count; ++c) {
       for (std::int64_t r = c < whole_columns ? whole_rows : 0; r < row_count; ++r) {
-        numbers[static_cast<std::size_t>(r * columns + c)] = from[c * from_column + r];
+        row(r)[c] = from[c * from_column + r];
       }
     }
   }
@@ -138,8 +179,12 @@ void turn(const Workers& workers, const Walk& walk, std::size_t axis, const Elem
   const std::int64_t to_row = walk.strides(0)[axis], to_column = walk.step(0);
   const std::int64_t from_column = walk.step(1);
   const PastCaches past(to_column == 1 ? written_bytes(walk, sizeof(Element)) : 0);
+  const bool has_unfinished = past.stream != nullptr && bands > 1 &&
+                              (to_row * static_cast<std::int64_t>(sizeof(Element)) % 64 != 0 ||
+                               reinterpret_cast<std::uintptr_t>(to) % 64 != 0);
   // A band is all rows of some columns.
-  const auto turn_band = [&](std::int64_t band, Block& tile) {
+  const auto turn_band = [&](std::int64_t band, bool is_first, bool is_last, Block& tile,
+                             UnfinishedLines<Element>& lines) {
     std::int64_t rest = band / bands, to_at = 0, from_at = 0;
     for (std::size_t i = shape.size() - 1; i-- > 0;) {
       if (i == axis) continue;
@@ -154,10 +199,10 @@ void turn(const Workers& workers, const Walk& walk, std::size_t axis, const Elem
       tile.turn(from + from_at + top + left * from_column, from_column, height, width,
                 top + Block::rows < rows ? Block::rows : 0);
       for (std::int64_t r = 0; r < height; ++r) {
-        const Element* const row = tile.numbers.data() + r * Block::columns;
+        Element* const row = tile.row(r);
         Element* const y = to + to_at + (top + r) * to_row + left * to_column;
         if (to_column == 1) {
-          past.copy(y, row, width * static_cast<std::int64_t>(sizeof(Element)));
+          lines.write(past, top + r, row, width, y, is_first, is_last);
         } else {
           for (std::int64_t c = 0; c < width; ++c) y[c * to_column] = row[c];
         }
@@ -169,17 +214,21 @@ void turn(const Workers& workers, const Walk& walk, std::size_t axis, const Elem
       std::max<std::int64_t>(1, numbers_per_part / (rows * std::min(columns, Block::columns)));
   workers.ranges(outer * bands, least, [&](std::int64_t begin, std::int64_t end) {
     Block tile;
-    for (std::int64_t band = begin; band < end; ++band) turn_band(band, tile);
+    UnfinishedLines<Element> lines(has_unfinished ? rows : 0);
+    for (std::int64_t band = begin; band < end; ++band) {
+      const bool is_first = band == begin || band % bands == 0;
+      const bool is_last = band + 1 == end || (band + 1) % bands == 0;
+      turn_band(band, is_first, is_last, tile, lines);
+    }
   });
 }
 
-/// The axes in the order in which `to` lies in memory, so that it is written in order.
-Walk walk_of(const Sizes& shape, const Placed& from, const Placed& to) {
+/// The axes in the order in which one of both lies in memory.
+Walk walk_in_order_of(const Sizes& by, const Sizes& shape, const Placed& from, const Placed& to) {
   std::vector<std::size_t> order(shape.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return std::abs(to.strides[a]) > std::abs(to.strides[b]);
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return std::abs(by[a]) > std::abs(by[b]); });
   Sizes extents, to_strides, from_strides;
   for (const std::size_t axis : order) {
     extents.push_back(shape[axis]);
@@ -189,10 +238,25 @@ Walk walk_of(const Sizes& shape, const Placed& from, const Placed& to) {
   return {extents, {to_strides, from_strides}};
 }
 
+/// `to` is written in order; or `from` is read in order, where rows are copied as they are and the
+/// other side then has fewer places at which it goes on.
+Walk walk_of(const Sizes& shape, const Placed& from, const Placed& to, std::int64_t element) {
+  Walk written = walk_in_order_of(to.strides, shape, from, to);
+  constexpr std::int64_t whole_lines = 256;
+  if (written.step(0) != 1 || written.step(1) != 1 || written.shape().size() < 2 ||
+      written.row_length() * element < whole_lines) {
+    return written;
+  }
+  Walk read = walk_in_order_of(from.strides, shape, from, to);
+  const auto places = [](const Walk& walk) { return walk.shape()[walk.shape().size() - 2]; };
+  if (read.shape().size() < 2 || read.row_length() != written.row_length()) return written;
+  return places(read) < places(written) ? read : written;
+}
+
 template <class Element>
 void copy_elements(const Workers& workers, const Sizes& shape, const Placed& from,
                    const Placed& to) {
-  const Walk walk = walk_of(shape, from, to);
+  const Walk walk = walk_of(shape, from, to, sizeof(Element));
   const Element* const x = static_cast<const Element*>(from.numbers) + from.offset;
   Element* const y = static_cast<Element*>(to.numbers) + to.offset;
   if (const auto axis = axis_to_turn(walk)) {
@@ -218,35 +282,69 @@ void copy_strided(const Workers& workers, std::int64_t element_bytes, const Size
   }
 }
 
+namespace {
+
+/// Rows of the whole in order: where each lies in what is copied, if it does.
+class RowsOfBox {
+ public:
+  RowsOfBox(const Box& box, const Placed& from, std::int64_t row)
+      : box_(box), from_(from), last_(box.whole.size() - 1), index_(box.whole) {
+    for (std::size_t axis = last_; axis-- > 0;) {
+      index_[axis] = row % box.whole[axis];
+      row /= box.whole[axis];
+    }
+  }
+  /// Of the row that is next; null where there is none.
+  const float* next() {
+    std::int64_t place = from_.offset;
+    bool is_there = box_.shape[last_] > 0;
+    for (std::size_t axis = 0; axis < last_; ++axis) {
+      const std::int64_t at = index_[axis] - box_.begin[axis];
+      is_there = is_there && at >= 0 && at < box_.shape[axis];
+      place += at * from_.strides[axis];
+    }
+    for (std::size_t axis = last_; axis-- > 0;) {
+      if (++index_[axis] < box_.whole[axis]) break;
+      index_[axis] = 0;
+    }
+    return is_there ? static_cast<const float*>(from_.numbers) + place : nullptr;
+  }
+
+ private:
+  const Box& box_;
+  const Placed& from_;
+  std::size_t last_;
+  Sizes index_;
+};
+
+}  // namespace
+
 void copy_into_zeros(const Workers& workers, const Box& box, const Placed& from, void* to) {
   const std::size_t last = box.whole.size() - 1;
   const std::int64_t width = box.whole[last], left = box.begin[last], length = box.shape[last];
   std::int64_t rows = 1;
   for (std::size_t axis = 0; axis < last; ++axis) rows *= box.whole[axis];
   const bool is_beyond = is_beyond_caches(rows * width * 4);
-  // Where the row lies in `from`; nothing of it may be there.
-  const auto source = [&](std::int64_t row) -> const float* {
-    std::int64_t place = from.offset;
-    for (std::size_t axis = last; axis-- > 0;) {
-      const std::int64_t at = row % box.whole[axis] - box.begin[axis];
-      if (at < 0 || at >= box.shape[axis]) return nullptr;
-      place += at * from.strides[axis];
-      row /= box.whole[axis];
+  const auto write_row = [&](ResultStream<float>& result, const float* x) {
+    if (x == nullptr) return result.fill(0.0F, width);
+    if (width > ResultStream<float>::longest) {
+      result.fill(0.0F, left);
+      result.copy(x, length);
+      return result.fill(0.0F, width - left - length);
     }
-    return static_cast<const float*>(from.numbers) + place;
+    constexpr std::int64_t ahead = 1024;  // a page: processors foresee no more
+    fetch(x + ahead, length);
+    float* const row = result.next(width);
+    std::fill_n(row, left, 0.0F);
+    std::memcpy(row + left, x, static_cast<std::size_t>(length) * sizeof(float));
+    std::fill_n(row + left + length, width - left - length, 0.0F);
   };
   workers.ranges(rows, std::max<std::int64_t>(1, numbers_per_part / width),
                  [&](std::int64_t begin, std::int64_t end) {
                    ResultStream<float> result(static_cast<float*>(to), begin * width, is_beyond);
+                   RowsOfBox sources(box, from, begin);
                    for (std::int64_t row = begin; row < end; ++row) {
-                     const float* const x = length > 0 ? source(row) : nullptr;
-                     if (x == nullptr) {
-                       result.fill(0.0F, width);
-                       continue;
-                     }
-                     result.fill(0.0F, left);
-                     result.copy(x, length);
-                     result.fill(0.0F, width - left - length);
+                     write_row(result, sources.next());
                    }
                  });
 }

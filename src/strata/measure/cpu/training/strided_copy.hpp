@@ -16,6 +16,17 @@ struct Placed {
 void copy_strided(const Workers& workers, std::int64_t element_bytes, const Sizes& shape,
                   const Placed& from, const Placed& to);
 
+/// Planes of rows of pairs become four planes each, as space to depth by two has them: wide is
+/// [batch, channels, height, 2, width, 2], deep [batch, 2, 2, channels, height, width], of elements
+/// of 4 bytes.
+struct PairPlanes {
+  std::int64_t batch = 0, channels = 0, height = 0, width = 0;
+};
+bool can_move_pairs(const PairPlanes& planes);
+void split_into_planes(const Workers& workers, const PairPlanes& planes, const void* wide,
+                       void* deep);
+void join_planes(const Workers& workers, const PairPlanes& planes, const void* deep, void* wide);
+
 /// A part of a tensor that is stored whole: `shape` of it, from `begin` on.
 struct Box {
   Sizes whole, begin, shape;

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// Moving numbers about for each kind of vector unit; foreach_target.h reads this file once for
+// each.
+#include "strata/measure/cpu/per_target.hpp"
+#include "strata/measure/cpu/training/layout_loops.hpp"
+
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "strata/measure/cpu/training/highway_layout_kernels.cpp"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+#include <hwy/highway.h>
+
+#if HWY_TARGET != HWY_SCALAR
+
+HWY_BEFORE_NAMESPACE();
+namespace strata::cpu_training::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Numbers = hn::ScalableTag<float>;
+using Vector = hn::Vec<Numbers>;
+
+/// What comes a page later: processors foresee only what lies in one.
+HWY_INLINE void ask_for(const float* x) { __builtin_prefetch(x + 1024, 0, 2); }
+
+HWY_INLINE std::int64_t lanes() { return static_cast<std::int64_t>(hn::Lanes(Numbers())); }
+
+/// Nothing behind `count` is touched: another thread may write there.
+HWY_INLINE void store_some(Vector v, float* to, std::int64_t count) {
+  const Numbers d;
+  if (count >= lanes()) return hn::StoreU(v, d, to);
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+  hn::BlendedStore(v, hn::FirstN(d, static_cast<std::size_t>(count)), d, to);
+#else
+  HWY_ALIGN float some[hn::MaxLanes(d)];
+  hn::Store(v, d, some);
+  __builtin_memcpy(to, some, static_cast<std::size_t>(count) * sizeof(float));
+#endif
+}
+
+/// Calls many(i) for vectors from i on, the last of which takes what is left and some before it, or
+/// one(i) for each of fewer.
+template <class Many, class One>
+HWY_INLINE void each_vector(std::int64_t count, const Many& many, const One& one) {
+  std::int64_t i = 0;
+  for (; i + lanes() <= count; i += lanes()) many(i);
+  if (i > 0 && i < count) return many(count - lanes());
+  for (; i < count; ++i) one(i);
+}
+
+void split_pairs(const float* x, float* first, float* second, std::int64_t count) {
+  const Numbers d;
+  each_vector(
+      count,
+      [&](std::int64_t i) HWY_ATTR {
+        ask_for(x + 2 * i);
+        ask_for(x + 2 * i + lanes());
+        Vector a, b;
+        hn::LoadInterleaved2(d, x + 2 * i, a, b);
+        hn::StoreU(a, d, first + i);
+        hn::StoreU(b, d, second + i);
+      },
+      [&](std::int64_t i) {
+        first[i] = x[2 * i];
+        second[i] = x[2 * i + 1];
+      });
+}
+
+void join_pairs(const float* first, const float* second, float* y, std::int64_t count) {
+  const Numbers d;
+  each_vector(
+      count,
+      [&](std::int64_t i) HWY_ATTR {
+        ask_for(first + i);
+        ask_for(second + i);
+        hn::StoreInterleaved2(hn::LoadU(d, first + i), hn::LoadU(d, second + i), d, y + 2 * i);
+      },
+      [&](std::int64_t i) {
+        y[2 * i] = first[i];
+        y[2 * i + 1] = second[i];
+      });
+}
+
+void twice(const float* x, float factor, float* y, std::int64_t count) {
+  const Numbers d;
+  const auto by = hn::Set(d, factor);
+  each_vector(
+      count,
+      [&](std::int64_t i) HWY_ATTR {
+        ask_for(x + i);
+        const auto value = hn::Mul(by, hn::LoadU(d, x + i));
+        hn::StoreInterleaved2(value, value, d, y + 2 * i);
+      },
+      [&](std::int64_t i) { y[2 * i] = y[2 * i + 1] = factor * x[i]; });
+}
+
+void add_pairs(const float* a, const float* b, float* y, std::int64_t count) {
+  const Numbers d;
+  each_vector(
+      count,
+      [&](std::int64_t i) HWY_ATTR {
+        Vector even, odd, lower_even, lower_odd;
+        for (std::int64_t part = 0; part < 2 * lanes(); part += lanes()) {
+          ask_for(a + 2 * i + part);
+          ask_for(b + 2 * i + part);
+        }
+        hn::LoadInterleaved2(d, a + 2 * i, even, odd);
+        hn::LoadInterleaved2(d, b + 2 * i, lower_even, lower_odd);
+        hn::StoreU(hn::Add(hn::Add(even, odd), hn::Add(lower_even, lower_odd)), d, y + i);
+      },
+      [&](std::int64_t i) { y[i] = a[2 * i] + a[2 * i + 1] + b[2 * i] + b[2 * i + 1]; });
+}
+
+/// Three parts of one and a part of the other.
+HWY_INLINE Vector mixed(Vector near, Vector far) {
+  const Numbers d;
+  return hn::MulAdd(near, hn::Set(d, 0.75F), hn::Mul(far, hn::Set(d, 0.25F)));
+}
+HWY_INLINE float mixed_one(float near, float far) { return near * 0.75F + far * 0.25F; }
+
+void widen(const float* x, float* y, std::int64_t count) {
+  const Numbers d;
+  const auto one = [&](std::int64_t i) {
+    y[2 * i] = mixed_one(x[i], x[HWY_MAX(i, 1) - 1]);
+    y[2 * i + 1] = mixed_one(x[i], x[HWY_MIN(i + 1, count - 1)]);
+  };
+  one(0);
+  if (count == 1) return;
+  one(count - 1);
+  // Those between.
+  each_vector(
+      count - 2,
+      [&](std::int64_t k) HWY_ATTR {
+        const float* const from = x + k + 1;
+        ask_for(from);
+        const auto here = hn::LoadU(d, from);
+        hn::StoreInterleaved2(mixed(here, hn::LoadU(d, from - 1)),
+                              mixed(here, hn::LoadU(d, from + 1)), d, y + 2 * (k + 1));
+      },
+      [&](std::int64_t k) { one(k + 1); });
+}
+
+void narrow(const float* x, float* y, std::int64_t count) {
+  const Numbers d;
+  const auto one = [&](std::int64_t i) {
+    y[i] = mixed_one(x[2 * i] + x[2 * i + 1],
+                     x[HWY_MAX(2 * i, 1) - 1] + x[HWY_MIN(2 * i + 2, 2 * count - 1)]);
+  };
+  one(0);
+  if (count == 1) return;
+  one(count - 1);
+  each_vector(
+      count - 2,
+      [&](std::int64_t k) HWY_ATTR {
+        const float* const from = x + 2 * (k + 1);
+        Vector even, odd, before_even, before, after, after_odd;
+        hn::LoadInterleaved2(d, from, even, odd);
+        hn::LoadInterleaved2(d, from - 2, before_even, before);
+        hn::LoadInterleaved2(d, from + 2, after, after_odd);
+        hn::StoreU(mixed(hn::Add(even, odd), hn::Add(before, after)), d, y + k + 1);
+      },
+      [&](std::int64_t k) { one(k + 1); });
+}
+
+void mix(const float* near, const float* far, float* y, std::int64_t count) {
+  const Numbers d;
+  each_vector(
+      count,
+      [&](std::int64_t i)
+          HWY_ATTR { hn::StoreU(mixed(hn::LoadU(d, near + i), hn::LoadU(d, far + i)), d, y + i); },
+      [&](std::int64_t i) { y[i] = mixed_one(near[i], far[i]); });
+}
+
+void mix_pairs(const float* const* near, const float* const* far, float* y, std::int64_t count) {
+  const Numbers d;
+  each_vector(
+      count,
+      [&](std::int64_t i) HWY_ATTR {
+        ask_for(near[0] + i);
+        ask_for(near[1] + i);
+        const auto close = hn::Add(hn::LoadU(d, near[0] + i), hn::LoadU(d, near[1] + i));
+        const auto distant = hn::Add(hn::LoadU(d, far[0] + i), hn::LoadU(d, far[1] + i));
+        hn::StoreU(mixed(close, distant), d, y + i);
+      },
+      [&](std::int64_t i) { y[i] = mixed_one(near[0][i] + near[1][i], far[0][i] + far[1][i]); });
+}
+
+void sums_of_rows(const float* x, std::int64_t width, float factor, float* y, std::int64_t rows,
+                  const float* end) {
+  const Numbers d;
+  const std::int64_t whole = width / lanes() * lanes();
+  const auto rest = hn::FirstN(d, static_cast<std::size_t>(width - whole));
+  for (std::int64_t row = 0; row < rows; ++row, x += width) {
+    auto total = hn::Zero(d);
+    for (std::int64_t i = 0; i < whole; i += lanes()) {
+      ask_for(x + i);
+      total = hn::Add(total, hn::LoadU(d, x + i));
+    }
+    float left = 0;
+    if (end - x >= whole + lanes()) {
+      total = hn::Add(total, hn::IfThenElseZero(rest, hn::LoadU(d, x + whole)));
+    } else {
+      for (std::int64_t i = whole; i < width; ++i) left += x[i];
+    }
+    y[row] = (hn::GetLane(hn::SumOfLanes(d, total)) + left) * factor;
+  }
+}
+
+void rows_of_same(const float* x, std::int64_t width, float factor, float* y, std::int64_t rows) {
+  const Numbers d;
+  const std::int64_t count = rows * width;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const auto value = hn::Set(d, factor * x[row]);
+    // The next row takes back what goes too far.
+    for (std::int64_t i = row * width; i < (row + 1) * width; i += lanes()) {
+      store_some(value, y + i, count - i);
+    }
+  }
+}
+
+[[maybe_unused]] const bool is_added =
+    cpu::compiled_kernels<LayoutLoops>().add(HWY_TARGET, {.split_pairs = split_pairs,
+                                                          .join_pairs = join_pairs,
+                                                          .twice = twice,
+                                                          .add_pairs = add_pairs,
+                                                          .widen = widen,
+                                                          .narrow = narrow,
+                                                          .mix = mix,
+                                                          .mix_pairs = mix_pairs,
+                                                          .sums_of_rows = sums_of_rows,
+                                                          .rows_of_same = rows_of_same});
+
+}  // namespace
+}  // namespace strata::cpu_training::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
+
+#if HWY_ONCE
+namespace strata::cpu_training {
+
+const LayoutLoops* layout_loops() {
+  static const LayoutLoops best = [] {
+    const auto usable = cpu::compiled_kernels<LayoutLoops>().usable();
+    return usable.empty() ? LayoutLoops{} : usable.front();
+  }();
+  return best.twice != nullptr ? &best : nullptr;
+}
+
+}  // namespace strata::cpu_training
+#endif

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+/// Loops that move numbers about or repeat them, as a table of functions.
+namespace strata::cpu_training {
+
+struct LayoutLoops {
+  /// first[i] = x[2 i], second[i] = x[2 i + 1]
+  void (*split_pairs)(const float* x, float* first, float* second, std::int64_t count);
+  /// y[2 i] = first[i], y[2 i + 1] = second[i]
+  void (*join_pairs)(const float* first, const float* second, float* y, std::int64_t count);
+  /// y[2 i] = y[2 i + 1] = factor · x[i]
+  void (*twice)(const float* x, float factor, float* y, std::int64_t count);
+  /// y[i] = a[2 i] + a[2 i + 1] + b[2 i] + b[2 i + 1]
+  void (*add_pairs)(const float* a, const float* b, float* y, std::int64_t count);
+  /// y[2 i] = x[i - 1] / 4 + 3 x[i] / 4, y[2 i + 1] = 3 x[i] / 4 + x[i + 1] / 4; the first and the
+  /// last number are repeated outside
+  void (*widen)(const float* x, float* y, std::int64_t count);
+  /// The way back: y[i] = 3 (x[2 i] + x[2 i + 1]) / 4 + (x[2 i - 1] + x[2 i + 2]) / 4
+  void (*narrow)(const float* x, float* y, std::int64_t count);
+  /// y = 3 near / 4 + far / 4
+  void (*mix)(const float* near, const float* far, float* y, std::int64_t count);
+  /// y = 3 (near[0] + near[1]) / 4 + (far[0] + far[1]) / 4
+  void (*mix_pairs)(const float* const* near, const float* const* far, float* y,
+                    std::int64_t count);
+  /// y[r] = factor · the sum of row r; rows lie side by side
+  void (*sums_of_rows)(const float* x, std::int64_t width, float factor, float* y,
+                       std::int64_t rows, const float* end);
+  /// Every number of row r = factor · x[r]
+  void (*rows_of_same)(const float* x, std::int64_t width, float factor, float* y,
+                       std::int64_t rows);
+};
+
+/// Null in a build without vector code.
+const LayoutLoops* layout_loops();
+
+}  // namespace strata::cpu_training
