@@ -28,6 +28,7 @@ Trial wide_softmax(const Index& x, std::int64_t axis, bool is_log) {
 TEST(CpuKernelsOfWideShapes, softmax) {
   for (const bool is_log : {false, true}) {
     check(wide_softmax({37, 1031}, 1, is_log));
+    check(wide_softmax({2, 2051}, 1, is_log));
     check(wide_softmax({3, 5, 601}, 1, is_log));
     check(wide_softmax({301, 17}, 0, is_log));
   }
