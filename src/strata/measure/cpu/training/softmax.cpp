@@ -112,7 +112,7 @@ KernelsOrReason softmax_kernels(const Softmax& op, const Setting& s) {
     T* const y = real<T>(m.outputs[0]);
     if (rows.inner > 1) return softmax_columns(workers, rows, x, y, is_log);
     workers.ranges(rows.outer, rows.least(), [&](std::int64_t begin, std::int64_t end) {
-      std::vector<T> room(static_cast<std::size_t>(rows.length));
+      const LineRoom<T> room(rows.length);
       PiecesOfRow<T> pieces(rows.length);
       ResultStream<T> result(y, begin * rows.length, is_beyond);
       for (std::int64_t row = begin; row < end; ++row) {
@@ -168,8 +168,8 @@ KernelsOrReason cross_entropy_kernels(const SoftmaxCrossEntropy& op, const Setti
     T* const saved = real<T>(m.saved);
     std::vector<double> sums(static_cast<std::size_t>(workers.count()));
     workers.parts(rows.count(), rows.least(), [&](auto part, auto begin, auto end) {
-      std::vector<T> room(static_cast<std::size_t>(2 * rows.length));
-      T *const from = room.data(), *const powers = from + rows.length;
+      const LineRoom<T> room(rows.length), gathered(rows.inner > 1 ? rows.length : 0);
+      T *const from = gathered.data(), *const powers = room.data();
       PiecesOfRow<T> pieces(rows.length);
       ResultStream<T> result(saved, begin * rows.length, is_beyond);
       double sum_of_part = 0;

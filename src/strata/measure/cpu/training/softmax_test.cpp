@@ -82,31 +82,40 @@ std::vector<float> odd_rows(std::int64_t length) {
   return x;
 }
 
+void expect_softmax_of_odd_rows(std::int64_t length, std::int64_t axis, bool is_log) {
+  const std::vector<float> x = odd_rows(length);
+  // Beside each other or one below the other.
+  const auto size = static_cast<std::size_t>(length);
+  const auto place = [&](std::size_t row, std::size_t i) {
+    return axis == 1 ? row * size + i : i * 4 + row;
+  };
+  std::vector<float> given(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) given[place(i / size, i % size)] = x[i];
+  const std::vector<float> y = softmax_of(given, axis == 1 ? 4 : length, axis, is_log);
+  for (std::size_t row = 0; row < 4; ++row) {
+    double sum = 0;
+    for (std::size_t i = 0; i < size; ++i) sum += std::exp(static_cast<double>(x[row * size + i]));
+    for (std::size_t i = 0; i < size; ++i) {
+      const double log = static_cast<double>(x[row * size + i]) - std::log(sum);
+      const double wanted = is_log ? log : std::exp(log);
+      const auto found = static_cast<double>(y[place(row, i)]);
+      if (std::isnan(wanted) || std::isinf(wanted)) {
+        ASSERT_EQ(std::isnan(wanted), std::isnan(found)) << row << ", " << i << " of " << length;
+        ASSERT_TRUE(std::isnan(found) || found == wanted);
+      } else {
+        // As much as the rounding of x − max x allows.
+        ASSERT_NEAR(found, wanted, is_log ? 2e-5 : 2e-5 * wanted + 1e-37)
+            << row << ", " << i << " of " << length;
+      }
+    }
+  }
+}
+
 TEST(Softmax, of_masked_pieces_and_of_what_is_not_a_number) {
   const AsWithoutCaches without_caches;
-  for (const std::int64_t length : {2, 100, 128, 1000, 1024, 1025, 3001, 5000}) {
-    const std::vector<float> x = odd_rows(length);
-    for (const bool is_log : {false, true}) {
-      const std::vector<float> y = softmax_of(x, 4, 1, is_log);
-      for (std::size_t row = 0; row < 4; ++row) {
-        double sum = 0;
-        const std::size_t first = row * static_cast<std::size_t>(length);
-        const std::size_t last = first + static_cast<std::size_t>(length);
-        for (std::size_t i = first; i < last; ++i) sum += std::exp(static_cast<double>(x[i]));
-        for (std::size_t i = first; i < last; ++i) {
-          const double log = static_cast<double>(x[i]) - std::log(sum);
-          const double wanted = is_log ? log : std::exp(log);
-          const auto found = static_cast<double>(y[i]);
-          if (std::isnan(wanted) || std::isinf(wanted)) {
-            ASSERT_EQ(std::isnan(wanted), std::isnan(found)) << row << ", " << i - first;
-            ASSERT_TRUE(std::isnan(found) || found == wanted);
-          } else {
-            // As much as the rounding of x − max x allows.
-            ASSERT_NEAR(found, wanted, is_log ? 2e-5 : 2e-5 * wanted + 1e-37)
-                << row << ", " << i - first;
-          }
-        }
-      }
+  for (const std::int64_t length : {2, 33, 100, 128, 1000, 1024, 1025, 3001, 5000}) {
+    for (const std::int64_t axis : {0, 1}) {
+      for (const bool is_log : {false, true}) expect_softmax_of_odd_rows(length, axis, is_log);
     }
   }
 }
