@@ -59,6 +59,7 @@ void response_forward(const ResponsePlan& plan, const Workers& workers, const No
       const std::int64_t place = at + c * plan.space;
       ResultStream<T> result(y, place, plan.is_beyond), scales(saved, place, plan.is_beyond);
       result.pieces(length, [&](std::int64_t i, std::int64_t count, T* to) {
+        if (last < plan.channels) fetch(x + at + last * plan.space + i, count);
         // At the edges zeros stand for channels that are not there.
         for (std::int64_t k = 0; k < plan.size; ++k) {
           const auto row = static_cast<std::size_t>(k);
@@ -102,6 +103,11 @@ void response_backward(const ResponsePlan& plan, const Workers& workers, const N
       const std::int64_t place = at + c * plan.space;
       ResultStream<T>(dx, place, plan.is_beyond)
           .pieces(length, [&](std::int64_t i, std::int64_t count, T* to) {
+            if (made < plan.channels) {
+              const std::int64_t next = at + made * plan.space + i;
+              for (const T* from : {dy, y, saved}) fetch(from + next, count);
+              fetch(x + place + plan.space + i, count);
+            }
             loops.response_gradient(scaled(c) + i, x + place + i, sum.data() + i, factor, to,
                                     count);
           });

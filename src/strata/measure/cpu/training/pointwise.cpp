@@ -195,6 +195,7 @@ KernelsOrReason rotary_kernels(const RotaryEmbedding& op, const Setting& s) {
                        const T* const sine = real<T>(m.inputs[2]) + row % positions * pairs;
                        for (std::int64_t head = 0; head < heads; ++head) {
                          const T* const a = from + row * width + head * 2 * pairs;
+                         fetch_ahead(a, 0, 2 * pairs, (end - row) * width - head * 2 * pairs);
                          turn_pairs(a, cosine, sine, direction, pairs, result.next(2 * pairs));
                        }
                      }

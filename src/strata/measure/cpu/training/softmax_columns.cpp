@@ -101,7 +101,7 @@ class ForwardStrip {
     const StripRow<T> before = most_;
     for (std::int64_t i = begin; i < end; ++i) {
       T* const row = taken + (i - begin) * columns_;
-      take_row(rows_, x, i, columns_, row);
+      std::copy_n(x + i * rows_.inner, columns_, row);
       loops_.larger(row, most_.data(), columns_);
     }
     StripRow<T> scale, scaled, unused;
@@ -111,6 +111,8 @@ class ForwardStrip {
     sum_ = scaled;
     shifts_[block] = most_;
     for (std::int64_t i = begin; i < end; ++i) {
+      // The next block arrives while this one is computed.
+      if (i + block_rows < rows_.length) fetch(x + (i + block_rows) * rows_.inner, columns_);
       T* const powers = is_log_ ? unused.data() : kept(i);
       loops_.exp_columns(taken + (i - begin) * columns_, most_.data(), powers, sum_.data(),
                          columns_);
