@@ -107,6 +107,15 @@ TEST(CpuKernelsOfWideShapes, product_with_a_repeated_factor) {
              });
              return std::vector{y};
            }});
+    check({Elementwise{ElementwiseKind::multiply},
+           {{b}, {Index{70, 600}}},
+           [=](const std::vector<Numbers>& in) {
+             Numbers y({70, 600});
+             naive::for_each_index(y.shape, [&](const Index& at) {
+               y(at) = in[0]({at[0] % b[0], at[1] % b[1]}) * in[1](at);
+             });
+             return std::vector{y};
+           }});
   }
 }
 
