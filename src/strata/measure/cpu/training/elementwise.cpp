@@ -47,6 +47,11 @@ struct ElementwisePlan {
 
   PieceSource source(const NodeMemory& m, std::size_t i) const { return {m.inputs[i], types[i]}; }
   bool is_repeated(std::size_t i) const { return strides[i] != strides_of(shape); }
+  std::int64_t count() const {
+    std::int64_t product = 1;
+    for (const std::int64_t extent : shape) product *= extent;
+    return product;
+  }
 };
 
 constexpr std::size_t operands_at_once = 6;
@@ -98,6 +103,28 @@ void fold(const ElementwisePlan& plan, const Workers& workers, const NodeMemory&
                        });
 }
 
+/// A product of two of which one is the same number all along a row.
+template <class T>
+bool run_scaled_rows(const ElementwisePlan& plan, const Workers& workers, const NodeMemory& m) {
+  if (plan.kind != ElementwiseKind::multiply || plan.types.size() != 2) return false;
+  for (const DType type : {plan.types[0], plan.types[1], plan.result_type}) {
+    if (type != dtype_of<T>()) return false;
+  }
+  const Walk walk(plan.shape, {strides_of(plan.shape), plan.strides[0], plan.strides[1]});
+  const std::size_t same = walk.step(1) == 0 ? 0 : 1, whole = 1 - same;
+  if (walk.step(same + 1) != 0 || walk.step(whole + 1) != 1 || plan.is_repeated(whole))
+    return false;
+  const T *const x = real<T>(m.inputs[whole]), *const factors = real<T>(m.inputs[same]);
+  const std::int64_t count = plan.count();
+  each_result_piece<T>(walk, workers, real<T>(m.outputs[0]), 0, plan.is_beyond,
+                       [&](const Walk::Offsets& at, std::int64_t length, T* y) {
+                         fetch_ahead(x, at[0], length, count);
+                         vector_loops<T>().line(x + at[0], factors[at[same + 1]], T(0), nullptr,
+                                                nullptr, y, length);
+                       });
+  return true;
+}
+
 template <class T>
 void run_select(const ElementwisePlan& plan, const Workers& workers, const NodeMemory& m) {
   const Walk walk(plan.shape,
@@ -118,6 +145,7 @@ void run_select(const ElementwisePlan& plan, const Workers& workers, const NodeM
 template <class T>
 void elementwise_forward(const ElementwisePlan& plan, const Workers& workers, const NodeMemory& m) {
   if (plan.kind == ElementwiseKind::select) return run_select<T>(plan, workers, m);
+  if (run_scaled_rows<T>(plan, workers, m)) return;
   std::size_t done = 0;
   do {
     const std::size_t end = std::min(plan.types.size(), done + operands_at_once);
@@ -265,6 +293,7 @@ void product_gradients(const ElementwisePlan& plan, const Workers& workers, cons
   for (std::size_t axis = 0; axis < plan.shape.size(); ++axis) {
     if (plan.strides[repeated][axis] != 0) results *= plan.shape[axis];
   }
+  const std::int64_t count = plan.count();
   const auto make_row = [&] {
     return [&, stream = std::optional<ResultStream<T>>(), terms = PieceBuffer<T>()](
                const Walk::Offsets& at, std::int64_t length) mutable -> const T* {
@@ -273,6 +302,8 @@ void product_gradients(const ElementwisePlan& plan, const Workers& workers, cons
       const VectorLoops<T>& loops = vector_loops<T>();
       const T* const other =
           piece_of<T>(plan.source(m, repeated), at[1], walk.step(1), length, room);
+      fetch_ahead(dy, at[0], length, count);
+      fetch_ahead(of_whole, at[0], length, count);
       loops.multiply(dy + at[0], other, stream->next(length), length);
       loops.multiply(dy + at[0], of_whole + at[0], terms.data(), length);
       return terms.data();

@@ -25,11 +25,11 @@ void stream(const void* from, void* to, std::int64_t bytes) {
   const auto misplaced = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % 64);
   const std::int64_t ahead = misplaced == 0 ? 0 : 64 - misplaced;
   std::int64_t at = ahead < bytes ? ahead : bytes;
-  __builtin_memcpy(target, source, static_cast<std::size_t>(at));
+  if (at > 0) __builtin_memcpy(target, source, static_cast<std::size_t>(at));
   for (; at + lanes <= bytes; at += lanes) {
     hn::Stream(hn::LoadU(d, source + at), d, target + at);
   }
-  __builtin_memcpy(target + at, source + at, static_cast<std::size_t>(bytes - at));
+  if (at < bytes) __builtin_memcpy(target + at, source + at, static_cast<std::size_t>(bytes - at));
 }
 #else
 constexpr decltype(VectorLoops<float>::stream) stream = nullptr;
@@ -46,6 +46,9 @@ void gradient(const float* known, const float* dy, float* dx, std::int64_t count
 float maximum(const float* x, std::int64_t count) { return maximum_loop(x, count); }
 float exp_shifted(const float* x, float shift, float* y, std::int64_t count) {
   return exp_shifted_loop(x, shift, y, count);
+}
+RowPowers<float> row_powers(const float* x, float* y, std::int64_t count, const float* fetched) {
+  return row_powers_loop(x, y, count, fetched);
 }
 float dot(const float* a, const float* b, std::int64_t count) { return dot_loop(a, b, count); }
 float sum(const float* x, std::int64_t count) { return sum_loop(x, count); }
@@ -202,6 +205,7 @@ VectorLoops<float> loops(std::index_sequence<kinds...>) {
           .gradient = {gradient<static_cast<UnaryKind>(kinds)>...},
           .maximum = maximum,
           .exp_shifted = exp_shifted,
+          .row_powers = row_powers,
           .dot = dot,
           .sum = sum,
           .moments = moments,

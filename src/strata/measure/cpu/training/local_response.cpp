@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <vector>
 
 namespace strata::cpu_training {
@@ -14,17 +15,23 @@ using namespace training_constants;
 static_assert(local_response_beta == 0.75, "the loops compute with roots");
 
 /// X is [N, C, space]; a stretch of space at a time, channel after channel, so that the window of
-/// channels stays in the first cache.
+/// channels stays in a cache near by.
 struct ResponsePlan {
   std::int64_t batch = 0, channels = 0, space = 0, size = 0;
   bool is_beyond = false;  // the result is larger than the caches
-  static constexpr std::int64_t longest = 1024;
+  static constexpr std::int64_t longest = 4096;
 
   std::int64_t stretches() const { return (space + longest - 1) / longest; }
   std::int64_t stretch() const { return (space + stretches() - 1) / stretches(); }
   template <class T>
   T factor() const {
     return T(local_response_alpha / static_cast<double>(size));
+  }
+  /// The stream at results + place: where a stretch is all of the space, channels follow each
+  /// other.
+  template <class T>
+  void go_on(std::optional<ResultStream<T>>& stream, T* results, std::int64_t place) const {
+    if (!stream || stretches() > 1) stream.emplace(results, place, is_beyond);
   }
   /// Calls work(place of the first number, length) for each stretch, on all threads.
   template <class Work>
@@ -50,6 +57,7 @@ void response_forward(const ResponsePlan& plan, const Workers& workers, const No
     StretchRow<T> unused, zeros;
     zeros.fill(T(0));
     std::vector<const T*> window(static_cast<std::size_t>(plan.size)), part(window);
+    std::optional<ResultStream<T>> result, scales;
     for (std::int64_t c = 0; c < plan.channels; ++c) {
       const std::int64_t first = std::max<std::int64_t>(0, c - plan.size / 2);
       const std::int64_t last = std::min(c - plan.size / 2 + plan.size, plan.channels);
@@ -57,15 +65,17 @@ void response_forward(const ResponsePlan& plan, const Workers& workers, const No
         window[static_cast<std::size_t>(k - first)] = x + at + k * plan.space;
       }
       const std::int64_t place = at + c * plan.space;
-      ResultStream<T> result(y, place, plan.is_beyond), scales(saved, place, plan.is_beyond);
-      result.pieces(length, [&](std::int64_t i, std::int64_t count, T* to) {
+      plan.go_on(result, y, place);
+      plan.go_on(scales, saved, place);
+      result->pieces(length, [&](std::int64_t i, std::int64_t count, T* to) {
+        if (last < plan.channels) fetch(x + at + last * plan.space + i, count);
         // At the edges zeros stand for channels that are not there.
         for (std::int64_t k = 0; k < plan.size; ++k) {
           const auto row = static_cast<std::size_t>(k);
           part[row] = k < last - first ? window[row] + i : zeros.data();
         }
         loops.respond(part.data(), plan.size, x + place + i, T(local_response_k), plan.factor<T>(),
-                      to, saved != nullptr ? scales.next(count) : unused.data(), count);
+                      to, saved != nullptr ? scales->next(count) : unused.data(), count);
       });
     }
   });
@@ -86,6 +96,7 @@ void response_backward(const ResponsePlan& plan, const Workers& workers, const N
     const auto ratio = [&](std::int64_t c) { return room.data() + c % plan.size * length; };
     const auto scaled = [&](std::int64_t c) { return ratio(c) + plan.size * length; };
     StretchRow<T> sum;
+    std::optional<ResultStream<T>> result;
     std::int64_t made = 0;
     for (std::int64_t c = 0; c < plan.channels; ++c) {
       const std::int64_t last = std::min(c + plan.size / 2, plan.channels - 1);
@@ -100,11 +111,15 @@ void response_backward(const ResponsePlan& plan, const Workers& workers, const N
         loops.add_row(ratio(k), sum.data(), length);
       }
       const std::int64_t place = at + c * plan.space;
-      ResultStream<T>(dx, place, plan.is_beyond)
-          .pieces(length, [&](std::int64_t i, std::int64_t count, T* to) {
-            loops.response_gradient(scaled(c) + i, x + place + i, sum.data() + i, factor, to,
-                                    count);
-          });
+      plan.go_on(result, dx, place);
+      result->pieces(length, [&](std::int64_t i, std::int64_t count, T* to) {
+        if (made < plan.channels) {
+          const std::int64_t next = at + made * plan.space + i;
+          for (const T* from : {dy, y, saved}) fetch(from + next, count);
+          fetch(x + place + plan.space + i, count);
+        }
+        loops.response_gradient(scaled(c) + i, x + place + i, sum.data() + i, factor, to, count);
+      });
     }
   });
 }

@@ -20,6 +20,9 @@ struct PlainLoops {
   static T exp_shifted(const T* x, T shift, T* y, std::int64_t count) {
     return exp_shifted_loop(x, shift, y, count);
   }
+  static RowPowers<T> row_powers(const T* x, T* y, std::int64_t count, const T* fetched) {
+    return row_powers_loop(x, y, count, fetched);
+  }
   static T dot(const T* a, const T* b, std::int64_t count) { return dot_loop(a, b, count); }
   static T sum(const T* x, std::int64_t count) { return sum_loop(x, count); }
   static PairOfSums<T> moments(const T* x, T base, std::int64_t count) {
@@ -131,6 +134,7 @@ struct PlainLoops {
             .gradient = {gradient<static_cast<UnaryKind>(kinds)>...},
             .maximum = maximum,
             .exp_shifted = exp_shifted,
+            .row_powers = row_powers,
             .dot = dot,
             .sum = sum,
             .moments = moments,

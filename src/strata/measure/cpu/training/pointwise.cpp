@@ -23,8 +23,10 @@ KernelsOrReason unary_kernels(UnaryKind kind, const Setting& s) {
     workers.ranges(count, numbers_per_part, [&](std::int64_t begin, std::int64_t end) {
       const T* const x = real<T>(m.inputs[0]) + begin;
       ResultStream<T>(real<T>(m.outputs[0]), begin, is_beyond)
-          .pieces(end - begin,
-                  [&](std::int64_t at, std::int64_t length, T* y) { apply(x + at, y, length); });
+          .pieces(end - begin, [&](std::int64_t at, std::int64_t length, T* y) {
+            fetch_ahead(x, at, length, end - begin);
+            apply(x + at, y, length);
+          });
     });
   };
   const auto backward = [=, &workers](const NodeMemory& m) {
@@ -193,6 +195,7 @@ KernelsOrReason rotary_kernels(const RotaryEmbedding& op, const Setting& s) {
                        const T* const sine = real<T>(m.inputs[2]) + row % positions * pairs;
                        for (std::int64_t head = 0; head < heads; ++head) {
                          const T* const a = from + row * width + head * 2 * pairs;
+                         fetch_ahead(a, 0, 2 * pairs, (end - row) * width - head * 2 * pairs);
                          turn_pairs(a, cosine, sine, direction, pairs, result.next(2 * pairs));
                        }
                      }
@@ -230,8 +233,10 @@ KernelsOrReason yolo_kernels(const Yolo& op, const Setting& s) {
           y.copy(x, space);
           continue;
         }
-        y.pieces(space,
-                 [&](std::int64_t at, std::int64_t length, T* to) { apply(x + at, to, length); });
+        y.pieces(space, [&](std::int64_t at, std::int64_t length, T* to) {
+          fetch_ahead(x, at, length, (end - plane) * space);
+          apply(x + at, to, length);
+        });
       }
     });
   };

@@ -34,6 +34,17 @@ inline void fetch(const T* from, std::int64_t count) {
   for (std::int64_t i = 0; i < count; i += line) __builtin_prefetch(from + i, 0, 2);
 }
 
+/// Asks for numbers a few pieces ahead of the piece from[at … at + count) that is worked on next,
+/// up to from[end): the processor looks ahead by itself only as far as its queue of instructions
+/// goes, which is not far where a number takes many.
+template <class T>
+inline void fetch_ahead(const T* from, std::int64_t at, std::int64_t count, std::int64_t end) {
+  constexpr auto line = static_cast<std::int64_t>(64 / sizeof(T)), ahead = 64 * line;
+  if (count > ahead) return;  // in one piece: nothing but the loop itself would be waited for
+  const std::int64_t last = std::min(at + ahead + count, end);
+  for (std::int64_t i = at + ahead; i < last; i += line) __builtin_prefetch(from + i, 0, 3);
+}
+
 /// Copies that go around the caches, when what is written all in all is that large.
 struct PastCaches {
   void (*stream)(const void* from, void* to, std::int64_t bytes) = nullptr;
@@ -132,7 +143,9 @@ class ResultStream {
     const std::int64_t left = std::min(held_, static_cast<std::int64_t>(end % line) / element);
     const std::int64_t passed = held_ - left;
     stream_of<T>()(room_.data(), to_, passed * element);
-    std::memmove(room_.data(), room_.data() + passed, static_cast<std::size_t>(left * element));
+    if (left > 0) {
+      std::memmove(room_.data(), room_.data() + passed, static_cast<std::size_t>(left * element));
+    }
     to_ += passed;
     held_ = left;
   }

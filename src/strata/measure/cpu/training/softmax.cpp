@@ -11,37 +11,79 @@
 namespace strata::cpu_training {
 namespace {
 
-/// Rows side by side that are worked on one after the other: while one is computed the next is
-/// asked for.
-constexpr std::int64_t fetched_at_once = 256;
-
-/// y = exp(x − max x); returns their sum and leaves the maximum. `next` is fetched meanwhile.
+/// e^(x − max x) of a row, made in pieces that stay in the first cache. Each piece takes away the
+/// largest of its own; what that is beside the largest of the row becomes part of the factor that
+/// makes probabilities of powers.
 template <class T>
-T powers_of(const T* x, T* y, std::int64_t length, const T* next, T& most) {
-  const VectorLoops<T>& loops = vector_loops<T>();
-  most = loops.maximum(x, length);
-  T sum = 0;
-  for (std::int64_t at = 0; at < length; at += fetched_at_once) {
-    const std::int64_t count = std::min(fetched_at_once, length - at);
-    if (next != nullptr) fetch(next + at, count);
-    sum += loops.exp_shifted(x + at, most, y + at, count);
+class PiecesOfRow {
+ public:
+  explicit PiecesOfRow(std::int64_t length) : length_(length) {
+    pieces_.resize(static_cast<std::size_t>((length + longest - 1) / longest));
   }
-  return sum;
-}
 
-/// `room` holds a row.
+  /// Into y: a whole row, or a piece that the next may replace. Behind x there are `left` numbers,
+  /// the rest of the row first.
+  void make(const T* x, T* y, bool is_whole, std::int64_t left) {
+    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+      const std::int64_t at = start(i), count = size(i);
+      const bool has_next = at + ahead + count <= left;
+      pieces_[i] = vector_loops<T>().row_powers(x + at, is_whole ? y + at : y, count,
+                                                has_next ? x + at + ahead : nullptr);
+    }
+    row_ = pieces_[0];
+    if (pieces_.size() == 1) return;
+    for (const RowPowers<T>& piece : pieces_) row_.most = std::max(row_.most, piece.most);
+    row_.sum = 0;
+    for (const RowPowers<T>& piece : pieces_) row_.sum += piece.sum * share(piece);
+  }
+
+  const RowPowers<T>& row() const { return row_; }
+  T log_of_sum() const { return row_.most + std::log(row_.sum); }
+
+  /// y = powers / sum, both of the whole row.
+  void scale(const T* powers, ResultStream<T>& result) const {
+    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+      const T factor = share(pieces_[i]) / row_.sum;
+      const T* const from = powers + start(i);
+      result.pieces(size(i), [&](std::int64_t at, std::int64_t count, T* y) {
+        vector_loops<T>().line(from + at, factor, T(0), nullptr, nullptr, y, count);
+      });
+    }
+  }
+
+ private:
+  static constexpr std::int64_t longest = 1024, ahead = 2 * longest;
+
+  std::int64_t start(std::size_t piece) const { return static_cast<std::int64_t>(piece) * longest; }
+  std::int64_t size(std::size_t piece) const { return std::min(longest, length_ - start(piece)); }
+  T share(const RowPowers<T>& piece) const {
+    return pieces_.size() == 1 ? T(1) : std::exp(piece.most - row_.most);
+  }
+
+  std::int64_t length_;
+  std::vector<RowPowers<T>> pieces_;
+  RowPowers<T> row_;
+};
+
+/// `room` holds a row. Behind x there are `left` numbers.
 template <class T>
-void softmax_row(const T* x, std::int64_t length, bool is_log, const T* next, T* room,
-                 ResultStream<T>& result) {
+void softmax_row(PiecesOfRow<T>& pieces, const T* x, std::int64_t length, bool is_log,
+                 std::int64_t left, T* room, ResultStream<T>& result) {
   const VectorLoops<T>& loops = vector_loops<T>();
-  T most = 0;
-  const T sum = powers_of(x, room, length, next, most);
-  const T factor = is_log ? T(1) : T(1) / sum;
-  const T shift = is_log ? -(most + std::log(sum)) : T(0);
-  const T* const from = is_log ? x : room;
-  result.pieces(length, [&](std::int64_t at, std::int64_t count, T* y) {
-    loops.line(from + at, factor, shift, nullptr, nullptr, y, count);
-  });
+  if (is_log) {
+    pieces.make(x, room, false, left);
+    const T shift = -pieces.log_of_sum();
+    return result.pieces(length, [&](std::int64_t at, std::int64_t count, T* y) {
+      loops.line(x + at, T(1), shift, nullptr, nullptr, y, count);
+    });
+  }
+  if (length > ResultStream<T>::longest / 2) {
+    pieces.make(x, room, true, left);
+    return pieces.scale(room, result);
+  }
+  T* const y = result.next(length);
+  pieces.make(x, y, true, left);
+  loops.line(y, T(1) / pieces.row().sum, T(0), nullptr, nullptr, y, length);
 }
 
 template <class T>
@@ -70,11 +112,11 @@ KernelsOrReason softmax_kernels(const Softmax& op, const Setting& s) {
     T* const y = real<T>(m.outputs[0]);
     if (rows.inner > 1) return softmax_columns(workers, rows, x, y, is_log);
     workers.ranges(rows.outer, rows.least(), [&](std::int64_t begin, std::int64_t end) {
-      std::vector<T> room(static_cast<std::size_t>(rows.length));
+      const LineRoom<T> room(rows.length);
+      PiecesOfRow<T> pieces(rows.length);
       ResultStream<T> result(y, begin * rows.length, is_beyond);
       for (std::int64_t row = begin; row < end; ++row) {
-        const T* const from = x + row * rows.length;
-        softmax_row(from, rows.length, is_log, row + 1 < end ? from + rows.length : nullptr,
+        softmax_row(pieces, x + row * rows.length, rows.length, is_log, (end - row) * rows.length,
                     room.data(), result);
       }
     });
@@ -126,28 +168,24 @@ KernelsOrReason cross_entropy_kernels(const SoftmaxCrossEntropy& op, const Setti
     T* const saved = real<T>(m.saved);
     std::vector<double> sums(static_cast<std::size_t>(workers.count()));
     workers.parts(rows.count(), rows.least(), [&](auto part, auto begin, auto end) {
-      std::vector<T> room(static_cast<std::size_t>(2 * rows.length));
-      T *const from = room.data(), *const powers = from + rows.length;
+      const LineRoom<T> room(rows.length), gathered(rows.inner > 1 ? rows.length : 0);
+      T *const from = gathered.data(), *const powers = room.data();
+      PiecesOfRow<T> pieces(rows.length);
       ResultStream<T> result(saved, begin * rows.length, is_beyond);
       double sum_of_part = 0;
       for (std::int64_t row = begin; row < end; ++row) {
         if (rows.inner > 1) gather_row(rows, row, x, from);
         const T* const logits = rows.inner > 1 ? from : x + rows.start(row);
-        const bool has_next = rows.inner == 1 && row + 1 < end;
-        T most = 0;
-        const T sum =
-            powers_of(logits, powers, rows.length, has_next ? logits + rows.length : nullptr, most);
-        sum_of_part += static_cast<double>(std::log(sum) + most - logits[target_of(m, row)]);
+        pieces.make(logits, powers, true, rows.inner == 1 ? (end - row) * rows.length : 0);
+        sum_of_part += static_cast<double>(pieces.log_of_sum() - logits[target_of(m, row)]);
         if (saved == nullptr) continue;
-        const T factor = T(1) / sum;
-        if (rows.inner > 1) {
-          vector_loops<T>().line(powers, factor, T(0), nullptr, nullptr, powers, rows.length);
-          scatter_row(rows, row, powers, saved);
+        if (rows.inner == 1) {
+          pieces.scale(powers, result);
           continue;
         }
-        result.pieces(rows.length, [&](std::int64_t at, std::int64_t count, T* y) {
-          vector_loops<T>().line(powers + at, factor, T(0), nullptr, nullptr, y, count);
-        });
+        ResultStream<T> in_place(powers, 0, false);
+        pieces.scale(powers, in_place);
+        scatter_row(rows, row, powers, saved);
       }
       sums[static_cast<std::size_t>(part)] = sum_of_part;
     });

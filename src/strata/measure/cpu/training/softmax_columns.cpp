@@ -3,74 +3,161 @@
 
 #include "strata/measure/cpu/training/result_stream.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <vector>
 
 namespace strata::cpu_training {
 namespace {
 
-/// Columns that are worked on together: their rows stay in a cache from one pass to the next.
+/// Columns that are worked on together. Their rows lie apart by the same distance and so compete
+/// for the same places of the caches: they are read once and kept side by side.
 struct Strip {
-  static constexpr std::int64_t widest = 256;
+  static constexpr std::int64_t widest = 256, narrowest = 32, numbers = 131'072;
   std::int64_t strips, width;
 
-  explicit Strip(const SoftmaxRows& rows)
-      : strips((rows.inner + widest - 1) / widest), width((rows.inner + strips - 1) / strips) {}
+  explicit Strip(const SoftmaxRows& rows) {
+    const std::int64_t most =
+        std::clamp(numbers / rows.length / narrowest * narrowest, narrowest, widest);
+    strips = (rows.inner + most - 1) / most;
+    width = (rows.inner + strips - 1) / strips;
+  }
 
-  /// Calls f(place of the first number, columns) for each strip of each outer index.
-  template <class F>
-  void each(const Workers& workers, const SoftmaxRows& rows, const F& f) const {
+  /// Calls make()(place of the first number, columns) for each strip of each outer index.
+  template <class Make>
+  void each(const Workers& workers, const SoftmaxRows& rows, const Make& make) const {
     const std::int64_t least = std::max<std::int64_t>(1, numbers_per_part / (width * rows.length));
     workers.ranges(rows.outer * strips, least, [&](std::int64_t begin, std::int64_t end) {
+      auto work = make();
       for (std::int64_t i = begin; i < end; ++i) {
         const std::int64_t left = i % strips * width;
-        f(i / strips * rows.length * rows.inner + left, std::min(width, rows.inner - left));
+        work(i / strips * rows.length * rows.inner + left, std::min(width, rows.inner - left));
       }
     });
   }
 };
 
 template <class T>
-using StripRow = std::array<T, static_cast<std::size_t>(Strip::widest)>;
-
-constexpr std::int64_t rows_ahead = 4;
+struct alignas(64) StripRow : std::array<T, static_cast<std::size_t>(Strip::widest)> {};
 
 template <class T>
 std::int64_t bytes_of(const SoftmaxRows& rows) {
   return rows.count() * rows.length * static_cast<std::int64_t>(sizeof(T));
 }
 
+/// Copies row i of a strip; those that come soon are fetched.
+template <class T>
+void take_row(const SoftmaxRows& rows, const T* strip, std::int64_t i, std::int64_t columns,
+              T* to) {
+  constexpr std::int64_t rows_ahead = 4;
+  if (i + rows_ahead < rows.length) fetch(strip + (i + rows_ahead) * rows.inner, columns);
+  std::copy_n(strip + i * rows.inner, columns, to);
+}
+
+/// Forward of one strip after the other. Rows are taken in blocks that stay in the first cache.
+/// The powers of a block are beside the largest so far; what that is beside the largest of all
+/// becomes part of their factor.
+template <class T>
+class ForwardStrip {
+ public:
+  ForwardStrip(const SoftmaxRows& rows, std::int64_t width, bool is_log, const PastCaches& past)
+      : rows_(rows),
+        is_log_(is_log),
+        past_(past),
+        kept_(rows.length * width),
+        taken_(is_log ? 0 : block_rows * width),
+        shifts_(static_cast<std::size_t>((rows.length + block_rows - 1) / block_rows)) {}
+
+  void run(const T* x, T* y, std::int64_t columns) {
+    columns_ = columns;
+    // Not −∞, from which nothing could be taken away.
+    most_.fill(std::numeric_limits<T>::lowest());
+    sum_.fill(T(0));
+    for (std::size_t block = 0; block < shifts_.size(); ++block) add_block(x, block);
+    for (std::size_t k = 0; k < static_cast<std::size_t>(columns); ++k) {
+      sum_[k] = is_log_ ? most_[k] + std::log(sum_[k]) : T(1) / sum_[k];
+    }
+    for (std::size_t block = 0; block < shifts_.size(); ++block) finish_block(y, block);
+  }
+
+ private:
+  static constexpr std::int64_t block_rows = 16;
+
+  std::int64_t first(std::size_t block) const {
+    return static_cast<std::int64_t>(block) * block_rows;
+  }
+  std::int64_t last(std::size_t block) const {
+    return std::min(first(block) + block_rows, rows_.length);
+  }
+  T* kept(std::int64_t row) { return kept_.data() + row * columns_; }
+
+  void add_block(const T* x, std::size_t block) {
+    const std::int64_t begin = first(block), end = last(block);
+    // The powers' room is written later, or never.
+    T* const taken = is_log_ ? kept(begin) : taken_.data();
+    const StripRow<T> before = most_;
+    for (std::int64_t i = begin; i < end; ++i) {
+      T* const row = taken + (i - begin) * columns_;
+      std::copy_n(x + i * rows_.inner, columns_, row);
+      loops_.larger(row, most_.data(), columns_);
+    }
+    StripRow<T> scale, scaled, unused;
+    unused.fill(T(0));
+    loops_.exp_columns(before.data(), most_.data(), scale.data(), unused.data(), columns_);
+    loops_.multiply(sum_.data(), scale.data(), scaled.data(), columns_);
+    sum_ = scaled;
+    shifts_[block] = most_;
+    for (std::int64_t i = begin; i < end; ++i) {
+      // The next block arrives while this one is computed.
+      if (i + block_rows < rows_.length) fetch(x + (i + block_rows) * rows_.inner, columns_);
+      T* const powers = is_log_ ? unused.data() : kept(i);
+      loops_.exp_columns(taken + (i - begin) * columns_, most_.data(), powers, sum_.data(),
+                         columns_);
+    }
+  }
+
+  void finish_block(T* y, std::size_t block) {
+    StripRow<T> share, factor, unused, result;
+    unused.fill(T(0));
+    if (!is_log_) {
+      loops_.exp_columns(shifts_[block].data(), most_.data(), share.data(), unused.data(),
+                         columns_);
+      loops_.multiply(share.data(), sum_.data(), factor.data(), columns_);
+    }
+    for (std::int64_t i = first(block); i < last(block); ++i) {
+      if (is_log_) {
+        loops_.subtract(kept(i), sum_.data(), result.data(), columns_);
+      } else {
+        loops_.multiply(kept(i), factor.data(), result.data(), columns_);
+      }
+      past_.copy(y + i * rows_.inner, result.data(),
+                 columns_ * static_cast<std::int64_t>(sizeof(T)));
+    }
+  }
+
+  const VectorLoops<T>& loops_ = vector_loops<T>();
+  const SoftmaxRows& rows_;
+  bool is_log_;
+  const PastCaches& past_;
+  std::int64_t columns_ = 0;
+  LineRoom<T> kept_, taken_;  // powers, or x itself; the block's x
+  StripRow<T> most_, sum_;
+  std::vector<StripRow<T>> shifts_;  // of each block
+};
+
 template <class T>
 void forward_columns(const Workers& workers, const SoftmaxRows& rows, const T* x, T* y,
                      bool is_log) {
-  const VectorLoops<T>& loops = vector_loops<T>();
   const PastCaches past(bytes_of<T>(rows));
-  Strip(rows).each(workers, rows, [&](std::int64_t place, std::int64_t columns) {
-    StripRow<T> most, sum, result;
-    most.fill(-std::numeric_limits<T>::infinity());
-    sum.fill(T(0));
-    std::vector<T> powers(static_cast<std::size_t>(rows.length * columns));
-    const auto row = [&](auto* from, std::int64_t i) { return from + place + i * rows.inner; };
-    for (std::int64_t i = 0; i < rows.length; ++i) {
-      if (i + rows_ahead < rows.length) fetch(row(x, i + rows_ahead), columns);
-      loops.larger(row(x, i), most.data(), columns);
-    }
-    for (std::int64_t i = 0; i < rows.length; ++i) {
-      loops.exp_columns(row(x, i), most.data(), powers.data() + i * columns, sum.data(), columns);
-    }
-    for (std::size_t k = 0; k < static_cast<std::size_t>(columns); ++k) {
-      sum[k] = is_log ? most[k] + std::log(sum[k]) : T(1) / sum[k];
-    }
-    for (std::int64_t i = 0; i < rows.length; ++i) {
-      if (is_log) {
-        loops.subtract(row(x, i), sum.data(), result.data(), columns);
-      } else {
-        loops.multiply(powers.data() + i * columns, sum.data(), result.data(), columns);
-      }
-      past.copy(row(y, i), result.data(), columns * static_cast<std::int64_t>(sizeof(T)));
-    }
+  const Strip strip(rows);
+  strip.each(workers, rows, [&] {
+    auto forward = std::make_unique<ForwardStrip<T>>(rows, strip.width, is_log, past);
+    return [=, forward = std::move(forward)](std::int64_t place, std::int64_t columns) {
+      forward->run(x + place, y + place, columns);
+    };
   });
 }
 
@@ -79,27 +166,31 @@ void backward_columns(const Workers& workers, const SoftmaxRows& rows, const T* 
                       T* dx, bool is_log) {
   const VectorLoops<T>& loops = vector_loops<T>();
   const PastCaches past(bytes_of<T>(rows));
-  Strip(rows).each(workers, rows, [&](std::int64_t place, std::int64_t columns) {
-    StripRow<T> sum, result;
-    sum.fill(T(0));
-    const auto row = [&](auto* from, std::int64_t i) { return from + place + i * rows.inner; };
-    for (std::int64_t i = 0; i < rows.length; ++i) {
-      if (i + rows_ahead < rows.length) {
-        fetch(row(dy, i + rows_ahead), columns);
-        fetch(row(y, i + rows_ahead), columns);
+  const Strip strip(rows);
+  const auto gradient =
+      is_log ? loops.log_softmax_gradient_columns : loops.softmax_gradient_columns;
+  strip.each(workers, rows, [&] {
+    const std::int64_t size = rows.length * strip.width;
+    return [&, size, room = LineRoom<T>(2 * size)](std::int64_t place, std::int64_t columns) {
+      StripRow<T> sum, result;
+      sum.fill(T(0));
+      T *const all_y = room.data(), *const all_dy = all_y + size;
+      for (std::int64_t i = 0; i < rows.length; ++i) {
+        T *const row = all_y + i * columns, *const d_row = all_dy + i * columns;
+        take_row(rows, y + place, i, columns, row);
+        take_row(rows, dy + place, i, columns, d_row);
+        if (is_log) {
+          loops.add_row(d_row, sum.data(), columns);
+        } else {
+          loops.add_products(row, d_row, sum.data(), columns);
+        }
       }
-      if (is_log) {
-        loops.add_row(row(dy, i), sum.data(), columns);
-      } else {
-        loops.add_products(row(y, i), row(dy, i), sum.data(), columns);
+      for (std::int64_t i = 0; i < rows.length; ++i) {
+        gradient(all_y + i * columns, all_dy + i * columns, sum.data(), result.data(), columns);
+        past.copy(dx + place + i * rows.inner, result.data(),
+                  columns * static_cast<std::int64_t>(sizeof(T)));
       }
-    }
-    const auto gradient =
-        is_log ? loops.log_softmax_gradient_columns : loops.softmax_gradient_columns;
-    for (std::int64_t i = 0; i < rows.length; ++i) {
-      gradient(row(y, i), row(dy, i), sum.data(), result.data(), columns);
-      past.copy(row(dx, i), result.data(), columns * static_cast<std::int64_t>(sizeof(T)));
-    }
+    };
   });
 }
 

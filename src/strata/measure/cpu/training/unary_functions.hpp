@@ -55,11 +55,16 @@ struct UnaryConstants {
   static constexpr T sixth = T(1.0 / 6);
 };
 
-/// eˣ where mish and softplus still differ from x; beyond, 1 + eˣ is eˣ.
+/// eˣ, of what is above `most` that of `most`.
 template <class T>
-STRATA_INLINE T exp_up_to(T x) {
-  constexpr T most = sizeof(T) == 4 ? T(20) : T(40);
-  return exp_of(smaller_of(x, most));
+STRATA_INLINE T exp_up_to(T x, T most) {
+  return exp_of_small(most < x ? most : x);
+}
+
+/// eˣ where mish still differs from x; beyond, 1 + eˣ is eˣ.
+template <class T>
+STRATA_INLINE T exp_of_mish(T x) {
+  return exp_up_to(x, sizeof(T) == 4 ? T(20) : T(40));
 }
 
 template <UnaryKind kind, class T>
@@ -69,16 +74,16 @@ STRATA_INLINE T unary_value(T x) {
   if constexpr (kind == UnaryKind::relu6) return smaller_of(larger_of(x, T(0)), T(6));
   if constexpr (kind == UnaryKind::leaky_relu) return x > T(0) ? x : C::slope * x;
   if constexpr (kind == UnaryKind::elu) {
-    return x > T(0) ? x : C::elu_alpha * (exp_of(smaller_of(x, T(0))) - T(1));
+    return x > T(0) ? x : C::elu_alpha * (exp_up_to(x, T(0)) - T(1));
   }
   if constexpr (kind == UnaryKind::selu) {
-    return C::selu_lambda * (x > T(0) ? x : C::selu_alpha * (exp_of(smaller_of(x, T(0))) - T(1)));
+    return C::selu_lambda * (x > T(0) ? x : C::selu_alpha * (exp_up_to(x, T(0)) - T(1)));
   }
   if constexpr (kind == UnaryKind::gelu) return T(0.5) * x * (T(1) + erf_of(x * C::half_root));
   if constexpr (kind == UnaryKind::gelu_tanh) {
     return T(0.5) * x * (T(1) + tanh_of(C::gelu_factor * (x + C::cubic * (x * x * x))));
   }
-  if constexpr (kind == UnaryKind::silu) return x * sigmoid_of(x);
+  if constexpr (kind == UnaryKind::silu) return x / (T(1) + exp_or_infinity(-x));
   if constexpr (kind == UnaryKind::hard_swish) {
     return x * smaller_of(larger_of(x + T(3), T(0)), T(6)) * C::sixth;
   }
@@ -88,7 +93,7 @@ STRATA_INLINE T unary_value(T x) {
   if constexpr (kind == UnaryKind::sigmoid) return sigmoid_of(x);
   if constexpr (kind == UnaryKind::tanh) return tanh_of(x);
   if constexpr (kind == UnaryKind::mish) {
-    const T e = exp_up_to(x);
+    const T e = exp_of_mish(x);
     const T above = e * (e + T(2));  // (1 + e)² − 1
     return x * (above / (above + T(2)));
   }
@@ -140,7 +145,7 @@ STRATA_INLINE T unary_gradient(T known, T dy) {
 
   if constexpr (kind == UnaryKind::gelu) {
     const T area = T(0.5) * (T(1) + erf_of(x * C::half_root));
-    return dy * (area + x * (C::density * exp_of(T(-0.5) * (x * x))));
+    return dy * (area + x * (C::density * exp_of_small(T(-0.5) * (x * x))));
   }
   if constexpr (kind == UnaryKind::gelu_tanh) {
     const T square = x * x;
@@ -157,7 +162,7 @@ STRATA_INLINE T unary_gradient(T known, T dy) {
     return x <= T(-3) ? T(0) : x >= T(3) ? dy : sloped;
   }
   if constexpr (kind == UnaryKind::mish) {
-    const T e = exp_up_to(x);
+    const T e = exp_of_mish(x);
     const T above = e * (e + T(2));
     const T t = above / (above + T(2));
     return dy * (t + x * (e / (T(1) + e)) * (T(1) - t * t));
@@ -170,7 +175,8 @@ STRATA_INLINE T unary_gradient(T known, T dy) {
   if constexpr (kind == UnaryKind::absolute) return x > T(0) ? dy : -dy;
   if constexpr (kind == UnaryKind::square) return T(2) * x * dy;
   if constexpr (kind == UnaryKind::logarithm) return dy / x;
-  if constexpr (kind == UnaryKind::error_function) return dy * (C::erf_slope * exp_of(-(x * x)));
+  if constexpr (kind == UnaryKind::error_function)
+    return dy * (C::erf_slope * exp_of_small(-(x * x)));
   if constexpr (kind == UnaryKind::sine) return dy * std::cos(x);
   if constexpr (kind == UnaryKind::cosine) return -(dy * std::sin(x));
   if constexpr (kind == UnaryKind::negate) return -dy;

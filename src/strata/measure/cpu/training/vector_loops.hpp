@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "strata/measure/cpu/training/softmax_loops.hpp"
 #include "strata/measure/cpu/training/unary_functions.hpp"
 
 #include <array>
@@ -31,6 +32,7 @@ struct VectorLoops {
   std::array<Gradient, unary_kinds> gradient;
   T (*maximum)(const T* x, std::int64_t count);
   T (*exp_shifted)(const T* x, T shift, T* y, std::int64_t count);
+  RowPowers<T> (*row_powers)(const T* x, T* y, std::int64_t count, const T* fetched);
   T (*dot)(const T* a, const T* b, std::int64_t count);
   T (*sum)(const T* x, std::int64_t count);
   PairOfSums<T> (*moments)(const T* x, T base, std::int64_t count);
@@ -204,7 +206,7 @@ STRATA_INLINE T exp_shifted_loop(const T* x, T shift, T* y, std::int64_t count) 
   T total = 0;
   for (std::int64_t first = 0; first < count; first += piece) {
     const std::int64_t last = first + piece < count ? first + piece : count;
-    for (std::int64_t i = first; i < last; ++i) y[i] = exp_of_negative(x[i] - shift);
+    for (std::int64_t i = first; i < last; ++i) y[i] = exp_of_small(x[i] - shift);
     total += sum_loop(y + first, last - first);
   }
   return total;

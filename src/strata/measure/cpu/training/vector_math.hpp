@@ -22,54 +22,62 @@ STRATA_INLINE T smaller_of(T a, T b) {
   return a < b ? a : b;
 }
 
-/// eˣ = 2ⁿ eʳ with |r| ≤ ln 2 / 2 and a polynomial for eʳ (Cephes, expf).
-STRATA_INLINE float exp_of(float given) {
+/// x where it is between low and high, else the nearer; what is not a number stays so.
+template <class T>
+STRATA_INLINE T kept_between(T low, T x, T high) {
+  const T above = low > x ? low : x;
+  return high < above ? high : above;
+}
+
+/// eˣ = p·2ⁿ with |r| ≤ ln 2 / 2 left for the polynomial p (of least error at degree 6: all in all
+/// below one unit in the last place). The last bits of `shifted` are n + 127, the exponent of 2ⁿ.
+struct PowerOfE {
+  float p, shifted;
+};
+STRATA_INLINE PowerOfE power_of_e(float x) {
   constexpr float log2_e = 1.44269504F, ln2_high = 0.693359375F, ln2_low = -2.12194440e-4F;
-  constexpr float rounding = 12582912.0F;  // 1.5 · 2²³: adding it leaves a whole number
-  const float x = smaller_of(larger_of(given, -87.3F), 88.7F);
+  constexpr float rounding = 12582912.0F + 127;  // 1.5 · 2²³: adding it leaves a whole number
   const float shifted = x * log2_e + rounding;
   const float n = shifted - rounding;
   const float r = (x - n * ln2_high) - n * ln2_low;
-  float p = 1.9875691500e-4F;
-  p = p * r + 1.3981999507e-3F;
-  p = p * r + 8.3334519073e-3F;
-  p = p * r + 4.1665795894e-2F;
-  p = p * r + 1.6666665459e-1F;
-  p = p * r + 5.0000001201e-1F;
-  p = p * (r * r) + r + 1.0F;
+  float p = 0x1.6850e4p-10F;
+  p = p * r + 0x1.123bccp-7F;
+  p = p * r + 0x1.555b98p-5F;
+  p = p * r + 0x1.55548ep-3F;
+  p = p * r + 0x1.fffff8p-2F;
+  p = p * r + 1.0F;
+  p = p * r + 1.0F;
+  return {p, shifted};
+}
+
+STRATA_INLINE float exp_of(float given) {
+  const float x = smaller_of(larger_of(given, -87.3F), 88.7F);
+  const PowerOfE power = power_of_e(x);
   // Times 2ⁿ by adding n to the exponent, which stays one of normal numbers: at n = 128 p is below
-  // 1, at −126 it is not. The last bits of `shifted` are n.
-  float result = std::bit_cast<float>(std::bit_cast<std::uint32_t>(p) +
-                                      (std::bit_cast<std::uint32_t>(shifted) << 23U));
+  // 1, at −126 it is not.
+  float result = std::bit_cast<float>(std::bit_cast<std::uint32_t>(power.p) - 0x3f800000U +
+                                      (std::bit_cast<std::uint32_t>(power.shifted) << 23U));
   result = given > 88.722F ? std::numeric_limits<float>::infinity() : result;
   result = given < -87.3F ? 0.0F : result;
   return given == given ? result : given;
 }
 
-/// The same of numbers that are not above 0, where less can go wrong.
-STRATA_INLINE float exp_of_negative(float given) {
-  constexpr float log2_e = 1.44269504F, ln2_high = 0.693359375F, ln2_low = -2.12194440e-4F;
-  constexpr float rounding = 12582912.0F, least = -87.3F;
-  const float x = least > given ? least : given;  // what is not a number stays so
-  const float shifted = x * log2_e + rounding;
-  const float n = shifted - rounding;
-  const float r = (x - n * ln2_high) - n * ln2_low;
-  float p = 1.9875691500e-4F;
-  p = p * r + 1.3981999507e-3F;
-  p = p * r + 8.3334519073e-3F;
-  p = p * r + 4.1665795894e-2F;
-  p = p * r + 1.6666665459e-1F;
-  p = p * r + 5.0000001201e-1F;
-  p = p * (r * r) + r + 1.0F;
-  const float power =
-      std::bit_cast<float>((std::bit_cast<std::uint32_t>(shifted) << 23U) + 0x3f800000U);
-  const float result = p * power;
-  return given < least ? 0.0F : result;
+/// The same of numbers that are not above 88, where less can go wrong: −88 becomes p·0, and what is
+/// not a number stays so.
+STRATA_INLINE float exp_of_small(float given) {
+  const PowerOfE power = power_of_e(-88.0F > given ? -88.0F : given);
+  return power.p * std::bit_cast<float>(std::bit_cast<std::uint32_t>(power.shifted) << 23U);
+}
+
+/// The same where nobody minds ∞ from e^88.4 on: it becomes p·∞.
+STRATA_INLINE float exp_or_infinity(float given) {
+  return exp_of_small(88.7F < given ? 88.7F : given);
 }
 
 /// x P(x²)/Q(x²) on the range where the result is not ±1 in fp32 (the approximation of Eigen).
 STRATA_INLINE float tanh_of(float given) {
-  const float x = smaller_of(larger_of(given, -7.90531110763549805F), 7.90531110763549805F);
+  constexpr float most = 7.90531110763549805F;
+  const float x = kept_between(-most, given, most);
   const float s = x * x;
   float p = -2.76076847742355e-16F;
   p = p * s + 2.00018790482477e-13F;
@@ -82,12 +90,11 @@ STRATA_INLINE float tanh_of(float given) {
   q = q * s + 1.18534705686654e-04F;
   q = q * s + 2.26843463243900e-03F;
   q = q * s + 4.89352518554385e-03F;
-  const float result = x * p / q;
-  return given == given ? result : given;
+  return x * p / q;
 }
 
 STRATA_INLINE float erf_of(float given) {
-  const float x = smaller_of(larger_of(given, -4.0F), 4.0F);
+  const float x = kept_between(-4.0F, given, 4.0F);
   const float s = x * x;
   float p = -2.72614225801306e-10F;
   p = p * s + 2.77068142495902e-08F;
@@ -101,8 +108,7 @@ STRATA_INLINE float erf_of(float given) {
   q = q * s + -1.68282697438203e-03F;
   q = q * s + -7.37332916720468e-03F;
   q = q * s + -1.42647390514189e-02F;
-  const float result = x * p / q;
-  return given == given ? result : given;
+  return x * p / q;
 }
 
 /// ln x = n ln 2 + ln m with m in √½ … √2 (Cephes, logf); of normal positive numbers, else as the
@@ -155,7 +161,8 @@ STRATA_INLINE float inverse_fourth_root_of(float t) {
 
 inline double inverse_fourth_root_of(double t) { return 1 / std::sqrt(std::sqrt(t)); }
 inline double exp_of(double x) { return std::exp(x); }
-inline double exp_of_negative(double x) { return std::exp(x); }
+inline double exp_of_small(double x) { return std::exp(x); }
+inline double exp_or_infinity(double x) { return std::exp(x); }
 inline double tanh_of(double x) { return std::tanh(x); }
 inline double erf_of(double x) { return std::erf(x); }
 inline double log_of(double x) { return std::log(x); }
@@ -163,7 +170,7 @@ inline double log1p_of(double x) { return std::log1p(x); }
 
 template <class T>
 STRATA_INLINE T sigmoid_of(T x) {
-  return T(1) / (T(1) + exp_of(-x));
+  return T(1) / (T(1) + exp_or_infinity(-x));
 }
 
 }  // namespace strata::cpu_training

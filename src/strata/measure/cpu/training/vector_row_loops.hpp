@@ -43,7 +43,7 @@ STRATA_INLINE void softmax_gradient_loop(const T* y, const T* dy, T sum, T* dx,
 template <class T>
 STRATA_INLINE void log_softmax_gradient_loop(const T* y, const T* dy, T sum, T* dx,
                                              std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) dx[i] = dy[i] - exp_of_negative(y[i]) * sum;
+  for (std::int64_t i = 0; i < count; ++i) dx[i] = dy[i] - exp_of_small(y[i]) * sum;
 }
 
 template <class T>
@@ -77,7 +77,7 @@ template <class T>
 STRATA_INLINE void exp_columns_loop(const T* x, const T* shifts, T* y, T* sums,
                                     std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) {
-    const T power = exp_of_negative(x[i] - shifts[i]);
+    const T power = exp_of_small(x[i] - shifts[i]);
     y[i] = power;
     sums[i] += power;
   }
@@ -92,7 +92,7 @@ STRATA_INLINE void softmax_gradient_columns_loop(const T* y, const T* dy, const 
 template <class T>
 STRATA_INLINE void log_softmax_gradient_columns_loop(const T* y, const T* dy, const T* sums, T* dx,
                                                      std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) dx[i] = dy[i] - exp_of_negative(y[i]) * sums[i];
+  for (std::int64_t i = 0; i < count; ++i) dx[i] = dy[i] - exp_of_small(y[i]) * sums[i];
 }
 
 /// moments of columns: a row is added to the sums of each.

@@ -28,6 +28,7 @@ Trial wide_softmax(const Index& x, std::int64_t axis, bool is_log) {
 TEST(CpuKernelsOfWideShapes, softmax) {
   for (const bool is_log : {false, true}) {
     check(wide_softmax({37, 1031}, 1, is_log));
+    check(wide_softmax({2, 2051}, 1, is_log));
     check(wide_softmax({3, 5, 601}, 1, is_log));
     check(wide_softmax({301, 17}, 0, is_log));
   }
@@ -106,23 +107,37 @@ TEST(CpuKernelsOfWideShapes, product_with_a_repeated_factor) {
              });
              return std::vector{y};
            }});
+    check({Elementwise{ElementwiseKind::multiply},
+           {{b}, {Index{70, 600}}},
+           [=](const std::vector<Numbers>& in) {
+             Numbers y({70, 600});
+             naive::for_each_index(y.shape, [&](const Index& at) {
+               y(at) = in[0]({at[0] % b[0], at[1] % b[1]}) * in[1](at);
+             });
+             return std::vector{y};
+           }});
   }
 }
 
+Trial wide_response(const Index& x) {
+  return {LocalResponseNorm{.size = 5}, {{x}}, [=](const std::vector<Numbers>& in) {
+            Numbers y(x);
+            naive::for_each_index(x, [&](const Index& at) {
+              double sum = 0;
+              for (std::int64_t c = std::max<std::int64_t>(0, at[1] - 2);
+                   c <= std::min<std::int64_t>(6, at[1] + 2); ++c) {
+                sum += std::pow(in[0]({at[0], c, at[2], at[3]}), 2);
+              }
+              y(at) = in[0](at) / std::pow(1 + 1e-4 / 5 * sum, 0.75);
+            });
+            return std::vector{y};
+          }};
+}
+
+// The second is longer than a stretch.
 TEST(CpuKernelsOfWideShapes, local_response) {
-  const Index x = {2, 7, 1, 1500};
-  check({LocalResponseNorm{.size = 5}, {{x}}, [=](const std::vector<Numbers>& in) {
-           Numbers y(x);
-           naive::for_each_index(x, [&](const Index& at) {
-             double sum = 0;
-             for (std::int64_t c = std::max<std::int64_t>(0, at[1] - 2);
-                  c <= std::min<std::int64_t>(6, at[1] + 2); ++c) {
-               sum += std::pow(in[0]({at[0], c, at[2], at[3]}), 2);
-             }
-             y(at) = in[0](at) / std::pow(1 + 1e-4 / 5 * sum, 0.75);
-           });
-           return std::vector{y};
-         }});
+  check(wide_response({2, 7, 1, 1501}));
+  check(wide_response({1, 7, 1, 4099}));
 }
 
 Trial batch_norm_of_rows(const Index& x) {
