@@ -171,57 +171,85 @@ std::int64_t pixel_block() {
   return gradient_vectors * static_cast<std::int64_t>(hn::Lanes(Vectors()));
 }
 
-/// `Pixels` pixels × two vectors of channels, held in registers over all channels and taps.
+/// Sums of `Pixels` pixels, one behind the other: indices that are known when functions are put
+/// into their callers keep all of them in registers, whatever taps leave out.
 template <int Pixels>
-void add_lane_tile(const LaneSums& s, std::int64_t pixel) {
-  const Vectors d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  float* const result = s.result + pixel * gradient_vectors * lanes;
+struct TileOfSums {
   Vector sum[Pixels][gradient_vectors];
-  for (int p = 0; p < Pixels; ++p) {
-    for (int v = 0; v < gradient_vectors; ++v) {
-      sum[p][v] = s.adds ? hn::Load(d, result + (p * gradient_vectors + v) * lanes) : hn::Zero(d);
+
+  template <int P = 0>
+  HWY_INLINE void load(const LaneSums& s) {
+    if constexpr (P < Pixels) {
+      const Vectors d;
+      const float* const from = s.result + P * s.result_step;
+      sum[P][0] = s.adds ? hn::Load(d, from) : hn::Zero(d);
+      sum[P][1] = s.adds ? hn::Load(d, from + hn::Lanes(d)) : hn::Zero(d);
+      load<P + 1>(s);
     }
   }
-  const float* weights = s.weights;
+  template <int P = 0>
+  HWY_INLINE void store(const LaneSums& s) const {
+    if constexpr (P < Pixels) {
+      const Vectors d;
+      float* const to = s.result + P * s.result_step;
+      hn::Store(sum[P][0], d, to);
+      hn::Store(sum[P][1], d, to + hn::Lanes(d));
+      store<P + 1>(s);
+    }
+  }
+  /// One tap for the pixels from `P` to `Last`.
+  template <int P, int Last>
+  HWY_INLINE void add(const float* source, std::int64_t step, Vector low, Vector high) {
+    if constexpr (P < Last) {
+      const Vector value = hn::Set(Vectors(), source[P * step]);
+      sum[P][0] = hn::MulAdd(value, low, sum[P][0]);
+      sum[P][1] = hn::MulAdd(value, high, sum[P][1]);
+      add<P + 1, Last>(source, step, low, high);
+    }
+  }
+};
+
+/// A tile over all channels and taps. Steps are those of convolutions in use, known here, or zero:
+/// any.
+template <int Pixels, int Step>
+void add_lane_tile(const LaneSums& s) {
+  const Vectors d;
+  const std::int64_t step = Step == 0 ? s.pixel_step : Step;
+  TileOfSums<Pixels> tile;
+  tile.load(s);
+  const LaneTap* const end = s.taps + s.tap_count;
   for (std::int64_t c = 0; c < s.channels; ++c) {
-    const float* const plane = s.source + c * s.channel_step + pixel;
-    for (std::int64_t t = 0; t < s.taps; ++t) {
-      const float* const source = plane + s.offsets[t];
-      Vector weight[gradient_vectors];
-      for (int v = 0; v < gradient_vectors; ++v) weight[v] = hn::Load(d, weights + v * lanes);
-      for (int p = 0; p < Pixels; ++p) {
-        const Vector value = hn::Set(d, source[p]);
-        for (int v = 0; v < gradient_vectors; ++v) {
-          sum[p][v] = hn::MulAdd(value, weight[v], sum[p][v]);
-        }
+    const float* const plane = s.source + c * s.channel_step;
+    const float* const panel = s.weights + c * s.weight_step;
+    for (const LaneTap* tap = s.taps; tap != end; ++tap) {
+      const float* const from = plane + tap->offset;
+      const Vector low = hn::Load(d, panel + tap->weights);
+      const Vector high = hn::Load(d, panel + tap->weights + hn::Lanes(d));
+      switch (tap->outside) {
+        case 0: tile.template add<0, Pixels>(from, step, low, high); break;
+        case 1: tile.template add<1, Pixels>(from, step, low, high); break;
+        case -1: tile.template add<0, Pixels - 1>(from, step, low, high); break;
+        case 2: tile.template add<2, Pixels>(from, step, low, high); break;
+        default: tile.template add<0, Pixels - 2>(from, step, low, high); break;
       }
-      weights += gradient_vectors * lanes;
     }
   }
-  for (int p = 0; p < Pixels; ++p) {
-    for (int v = 0; v < gradient_vectors; ++v) {
-      hn::Store(sum[p][v], d, result + (p * gradient_vectors + v) * lanes);
-    }
-  }
+  tile.store(s);
 }
 
 template <int Pixels>
-void add_lane_tiles(const LaneSums& s, std::int64_t pixel, std::int64_t count) {
+void add_lane_tiles(const LaneSums& s) {
   if constexpr (Pixels > 1) {
-    if (count < Pixels) return add_lane_tiles<Pixels - 1>(s, pixel, count);
+    if (s.pixels < Pixels) return add_lane_tiles<Pixels - 1>(s);
   }
-  add_lane_tile<Pixels>(s, pixel);
+  if (s.pixel_step == 1) return add_lane_tile<Pixels, 1>(s);
+  if (s.pixel_step == 2) return add_lane_tile<Pixels, 2>(s);
+  add_lane_tile<Pixels, 0>(s);
 }
 
-/// In tiles of about the same size: a small one at the end would leave registers idle.
-void add_lanes(const LaneSums& s) {
-  const std::int64_t tiles = (s.pixels + most_lane_pixels - 1) / most_lane_pixels;
-  for (std::int64_t i = 0; i < tiles; ++i) {
-    const std::int64_t first = s.pixels * i / tiles;
-    add_lane_tiles<most_lane_pixels>(s, first, s.pixels * (i + 1) / tiles - first);
-  }
-}
+void add_lanes(const LaneSums& s) { add_lane_tiles<most_lane_pixels>(s); }
+
+std::int64_t lane_pixels() { return most_lane_pixels; }
 
 /// `Pixels` pixels of every source: its offset is fetched once for all of them.
 template <int Sources, int Pixels>
@@ -350,8 +378,8 @@ HWY_AFTER_NAMESPACE();
 namespace strata::cpu::HWY_NAMESPACE {
 namespace {
 [[maybe_unused]] const bool is_listed = compiled_kernels<DirectKernels>().add(
-    HWY_TARGET,
-    {add_taps, add_lanes, multiply_taps, multiply_pixels, turn, block_width, pixel_block});
+    HWY_TARGET, {add_taps, add_lanes, multiply_taps, multiply_pixels, turn, block_width,
+                 pixel_block, lane_pixels});
 }  // namespace
 }  // namespace strata::cpu::HWY_NAMESPACE
 
@@ -368,6 +396,7 @@ void multiply_pixels(const PixelProducts& products) {
 }
 void turn(const TurnedMatrix& matrix) { best_kernels<DirectKernels>().turn(matrix); }
 std::int64_t pixel_block() { return best_kernels<DirectKernels>().pixel_block(); }
+std::int64_t lane_pixels() { return best_kernels<DirectKernels>().lane_pixels(); }
 std::int64_t widest_channel_block() { return best_kernels<DirectKernels>().block_width(); }
 
 }  // namespace strata::cpu
