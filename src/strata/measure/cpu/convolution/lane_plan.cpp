@@ -49,7 +49,7 @@ bool find_tiles(LanePlan& plan) {
 
 /// Weights of the source channels that are summed at once stay in the second cache, beside what
 /// they meet; a frame stays in the first.
-constexpr std::int64_t most_weight_floats = std::int64_t{1} << 16;
+constexpr std::int64_t most_weight_floats = std::int64_t{1} << 15;
 constexpr std::int64_t most_source_floats = std::int64_t{1} << 18;
 constexpr std::int64_t most_frame_pixels = 256;
 
