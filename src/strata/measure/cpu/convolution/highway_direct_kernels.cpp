@@ -32,7 +32,7 @@ constexpr int pixels_at_once = 4;
 constexpr int most_lane_pixels = 14;
 #endif
 
-constexpr std::int64_t channels_ahead = 16;
+constexpr std::int64_t channels_ahead = 16, lane_channels_ahead = 4;
 
 /// `Block` channels × `Width` vectors of pixels, held in registers over all channels and taps.
 template <int Block, int Width>
@@ -214,8 +214,7 @@ struct TileOfSums {
   }
 };
 
-/// A tile over all channels and taps. Steps are those of convolutions in use, known here, or zero:
-/// any.
+/// A tile over all channels and taps. Steps in use are known here; zero: any other.
 template <int Pixels, int Step>
 void add_lane_tile(const LaneSums& s) {
   const Vectors d;
@@ -228,6 +227,7 @@ void add_lane_tile(const LaneSums& s) {
     const float* const panel = s.weights + c * s.weight_step;
     for (const LaneTap* tap = s.taps; tap != end; ++tap) {
       const float* const from = plane + tap->offset;
+      __builtin_prefetch(from + lane_channels_ahead * s.channel_step);
       const Vector low = hn::Load(d, panel + tap->weights);
       const Vector high = hn::Load(d, panel + tap->weights + hn::Lanes(d));
       switch (tap->outside) {
@@ -251,8 +251,6 @@ void add_lane_tiles(const LaneSums& s) {
   if (s.pixel_step == 2) return add_lane_tile<Pixels, 2>(s);
   add_lane_tile<Pixels, 0>(s);
 }
-
-void add_lanes(const LaneSums& s) { add_lane_tiles<most_lane_pixels>(s); }
 
 std::int64_t lane_pixels() { return most_lane_pixels; }
 
@@ -383,8 +381,8 @@ HWY_AFTER_NAMESPACE();
 namespace strata::cpu::HWY_NAMESPACE {
 namespace {
 [[maybe_unused]] const bool is_listed = compiled_kernels<DirectKernels>().add(
-    HWY_TARGET, {add_taps, add_lanes, multiply_taps, multiply_pixels, turn, block_width,
-                 pixel_block, lane_pixels});
+    HWY_TARGET, {add_taps, add_lane_tiles<most_lane_pixels>, multiply_taps, multiply_pixels, turn,
+                 block_width, pixel_block, lane_pixels});
 }  // namespace
 }  // namespace strata::cpu::HWY_NAMESPACE
 
