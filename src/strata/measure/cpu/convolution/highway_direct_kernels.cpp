@@ -288,12 +288,17 @@ void multiply_pixel_tile(const PixelProducts& p, std::int64_t first) {
     }
   }
   const std::int64_t* const offsets = p.source_offsets + first;
+  // What the tile after the next begins and ends with: channels lie pages apart.
+  const std::int64_t later = std::min<std::int64_t>(2 * Sources, p.sources - first - 1);
+  const std::int64_t last = std::min<std::int64_t>(3 * Sources, p.sources - first) - 1;
   const float* gradient = p.gradient;
   const std::int64_t step = gradient_vectors * lanes;
   for (std::int64_t y = 0; y < p.rows; ++y) {
     const float* source = p.source + y * p.source_row_step;
     std::int64_t left = p.columns;
     for (; left >= pixels_at_once; left -= pixels_at_once) {
+      __builtin_prefetch(source + offsets[later]);
+      __builtin_prefetch(source + offsets[last]);
       add_pixels<Sources, pixels_at_once>(gradient, source, p.source_pixel_step, offsets, sum);
       gradient += pixels_at_once * step;
       source += pixels_at_once * p.source_pixel_step;
