@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/measure/cpu/convolution/direct.hpp"
 
+#include "strata/measure/cpu/convolution/block_weights.hpp"
 #include "strata/measure/cpu/convolution/direct_kernels.hpp"
 #include "strata/measure/cpu/convolution/direct_plan.hpp"
 
@@ -19,7 +20,11 @@ class DirectSums : public PreparedConvolution {
         scratch_(plan_.scratch.bytes()) {
     for (const TapPhase& phase : plan_.taps.phases) {
       std::vector<std::int64_t>& offsets = offsets_.emplace_back();
-      for (const Tap& tap : phase.taps) offsets.push_back(tap.offset);
+      std::vector<LaneTap>& lane_taps = lane_taps_.emplace_back();
+      for (const Tap& tap : phase.taps) {
+        lane_taps.push_back({tap.offset, std::ssize(offsets) * plan_.block});
+        offsets.push_back(tap.offset);
+      }
       weight_starts_.push_back(packed_);
       packed_ += plan_.groups * plan_.blocks * plan_.block * plan_.sources *
                  static_cast<std::int64_t>(phase.taps.size());
@@ -93,8 +98,15 @@ class DirectSums : public PreparedConvolution {
     const std::int64_t first = i % plan_.blocks * plan_.block;
     const std::int64_t valid = std::min(plan_.block, plan_.results - first);
     const float* const group = weights + i / plan_.blocks * filters * channels * taps;
-    if (is_natural() && valid == plan_.block) {
-      return turn_weights(group + first * step_result, step_result, step_source, to);
+    if (is_natural()) {
+      return pack_block_weights({.from = group + first * step_result,
+                                 .step_result = step_result,
+                                 .step_source = step_source,
+                                 .sources = plan_.sources,
+                                 .taps = taps,
+                                 .block = plan_.block,
+                                 .valid = valid},
+                                to);
     }
     for (std::int64_t c = 0; c < plan_.sources; ++c) {
       for (const Tap& tap : plan_.taps.phases[phase].taps) {
@@ -115,33 +127,6 @@ class DirectSums : public PreparedConvolution {
       if (tap.ky * shape_.kernel_width + tap.kx != static_cast<std::int64_t>(i)) return false;
     }
     return plan_.taps.phases.size() == 1;
-  }
-
-  /// A block's weights, when they only change places: taps of a channel lie side by side.
-  void turn_weights(const float* from, std::int64_t step_result, std::int64_t step_source,
-                    float* to) const {
-    const std::int64_t taps = shape_.kernel_height * shape_.kernel_width;
-    const bool is_one = step_source == taps;  // all source channels lie side by side
-    const std::int64_t width = is_one ? plan_.sources * taps : taps;
-    constexpr std::int64_t line = 16, at_once = 4 * line;
-    for (std::int64_t c = 0; c < (is_one ? 1 : plan_.sources); ++c) {
-      for (std::int64_t x = 0; x < width; x += at_once) {
-        // More rows than processors foresee: the next stretch of each is asked for.
-        const float* const rows = from + c * step_source + x;
-        const std::int64_t ahead = is_one ? at_once : step_source;
-        for (std::int64_t r = 0; r < plan_.block; ++r) {
-          for (std::int64_t k = 0; k < std::min(at_once, width); k += line) {
-            __builtin_prefetch(rows + r * step_result + ahead + k);
-          }
-        }
-        turn({.from = rows,
-              .from_step = step_result,
-              .height = plan_.block,
-              .width = std::min(at_once, width - x),
-              .to = to + (c * width + x) * plan_.block,
-              .to_step = plan_.block});
-      }
-    }
   }
 
   /// One run of rows of one phase and group, for a share of the result channels.
@@ -208,17 +193,23 @@ class DirectSums : public PreparedConvolution {
                  float* frame) {
     const auto taps = static_cast<std::int64_t>(offsets_[phase].size());
     const std::int64_t columns = plan_.taps.phases[phase].columns;
+    const std::int64_t tiles = (columns + lane_pixels() - 1) / lane_pixels();
     for (std::int64_t c = 0; c < plan_.sources; c += plan_.sources_at_once) {
-      for (std::int64_t y = 0; y < rows; ++y) {
-        add_lanes({.source = source + c * plan_.taps.channel_floats() + y * plan_.taps.plane_width,
-                   .channels = std::min(plan_.sources_at_once, plan_.sources - c),
-                   .channel_step = plan_.taps.channel_floats(),
-                   .offsets = offsets_[phase].data(),
-                   .taps = taps,
-                   .weights = weights + c * taps * plan_.block,
-                   .result = frame + y * columns * plan_.block,
-                   .pixels = columns,
-                   .adds = c > 0});
+      for (std::int64_t i = 0; i < rows * tiles; ++i) {  // of about the same size
+        const std::int64_t y = i / tiles;
+        const std::int64_t x = columns * (i % tiles) / tiles;
+        add_lanes(
+            {.source = source + c * plan_.taps.channel_floats() + y * plan_.taps.plane_width + x,
+             .channels = std::min(plan_.sources_at_once, plan_.sources - c),
+             .channel_step = plan_.taps.channel_floats(),
+             .taps = lane_taps_[phase].data(),
+             .tap_count = taps,
+             .weights = weights + c * taps * plan_.block,
+             .weight_step = taps * plan_.block,
+             .result = frame + (y * columns + x) * plan_.block,
+             .result_step = plan_.block,
+             .pixels = columns * (i % tiles + 1) / tiles - x,
+             .adds = c > 0});
       }
     }
   }
@@ -267,6 +258,7 @@ class DirectSums : public PreparedConvolution {
   DirectPlan plan_;
   Scratch scratch_;
   std::vector<std::vector<std::int64_t>> offsets_;  ///< of the taps of each phase
+  std::vector<std::vector<LaneTap>> lane_taps_;     ///< the same for add_lanes
   std::vector<std::int64_t> weight_starts_;         ///< of each phase
   std::int64_t packed_ = 0;
   /// Each block of weights is used once, by one thread: it is packed just before, and still in that
@@ -275,6 +267,18 @@ class DirectSums : public PreparedConvolution {
   const float* weights_ = nullptr;
   std::int64_t splits_ = 1;
 };
+
+/// Vectors of pixels compute the padding, too, but need no channels side by side in the result: by
+/// measurement that pays for kernels of one tap over large images, and for few channels of which a
+/// stride leaves out much, as in the first layer of a network.
+bool is_faster_by_lanes(const DirectPlan& pixels, const LanePlan& lanes) {
+  constexpr std::int64_t few_channels = 16, small_image = 256;
+  if (pixels.is_by_lanes) return true;
+  const bool is_one_tap = lanes.taps() == 1;
+  if (lanes.pixel_step > 1 && (is_one_tap || lanes.sources < few_channels)) return false;
+  if (is_one_tap && lanes.result_step == 1 && lanes.result_floats() > small_image) return false;
+  return lanes.products() <= pixels.products();
+}
 
 class Direct : public ConvStrategy {
  public:
@@ -289,6 +293,7 @@ class Direct : public ConvStrategy {
     if (problem.pass == ConvPass::weight_gradient) {
       return direct_products_bytes(problem, threads_->count());
     }
+    if (const auto plan = better_lane_plan(problem)) return plan->scratch.bytes();
     return direct_plan(problem.shape, problem.pass, threads_->count()).scratch.bytes();
   }
   std::optional<std::int64_t> flop(const ConvProblem& problem) const override {
@@ -301,10 +306,21 @@ class Direct : public ConvStrategy {
     if (problem.pass == ConvPass::weight_gradient) {
       return prepare_direct_products(problem, threads_);
     }
+    if (auto plan = better_lane_plan(problem)) {
+      return prepare_lane_sums(problem, std::move(*plan), threads_);
+    }
     return std::make_unique<DirectSums>(problem, threads_);
   }
 
  private:
+  /// Nothing: vectors of pixels are faster.
+  std::optional<LanePlan> better_lane_plan(const ConvProblem& problem) const {
+    auto plan = lane_plan(problem.shape, problem.pass, threads_->count());
+    const DirectPlan other = direct_plan(problem.shape, problem.pass, threads_->count());
+    if (plan && !is_faster_by_lanes(other, *plan)) plan.reset();
+    return plan;
+  }
+
   SharedThreads threads_;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "strata/measure/cpu/convolution/lane_plan.hpp"
 #include "strata/measure/cpu/convolution/strategies.hpp"
 
 #include <algorithm>
@@ -17,6 +18,10 @@ std::int64_t direct_products_bytes(const ConvProblem& problem, int threads);
 std::unique_ptr<PreparedConvolution> prepare_filter_products(const ConvProblem& problem,
                                                              const SharedThreads& threads);
 std::optional<std::int64_t> filter_products_bytes(const ConvProblem& problem, int threads);
+
+/// The other passes with channels in lanes and nothing copied (lane_plan.hpp).
+std::unique_ptr<PreparedConvolution> prepare_lane_sums(const ConvProblem& problem, LanePlan plan,
+                                                       const SharedThreads& threads);
 
 /// Of how many images the planes exist at once: 32 MiB of them.
 inline std::int64_t images_at_once(std::int64_t batch, std::int64_t image_floats) {

@@ -24,19 +24,33 @@ struct TapSums {
 };
 void add_taps(const TapSums& sums);
 
+/// One kernel position of add_lanes.
+struct LaneTap {
+  std::int64_t offset = 0;   ///< in a channel, of the first pixel's source
+  std::int64_t weights = 0;  ///< in those of a channel
+  /// Pixels without a source, which are left out: the first so many, or if negative the last.
+  std::int64_t outside = 0;
+};
+inline constexpr std::int64_t most_outside = 2;
+
 /// The same with the channels of a block side by side, for frames whose rows are no whole vectors:
-///   result[p·block + r] (+)= Σ_c Σ_t source[c·channel_step + offsets[t] + p] · w[c][t][r]
-/// for p < pixels and r < block = pixel_block(). Weights and result are on a cache line.
+///   result[p·result_step + r] (+)= Σ_c Σ_t source[c·channel_step + t.offset + p·pixel_step] ·
+///                                          weights[c·weight_step + t.weights + r]
+/// for p < pixels and r < block = pixel_block(). Weights and result are on a cache line. Pixels
+/// outside are not read, so that neither padding nor what a stride leaves out is ever copied.
 struct LaneSums {
   const float* source = nullptr;
   std::int64_t channels = 1;
   std::int64_t channel_step = 0;
-  const std::int64_t* offsets = nullptr;
-  std::int64_t taps = 1;
-  const float* weights = nullptr;  ///< [channels][taps][block]
+  std::int64_t pixel_step = 1;
+  const LaneTap* taps = nullptr;
+  std::int64_t tap_count = 0;
+  const float* weights = nullptr;
+  std::int64_t weight_step = 0;
   float* result = nullptr;
-  std::int64_t pixels = 1;
-  bool adds = false;  ///< to what is in the result; otherwise it is overwritten
+  std::int64_t result_step = 0;
+  std::int64_t pixels = 1;  ///< at most lane_pixels()
+  bool adds = false;        ///< to what is in the result; otherwise it is overwritten
 };
 void add_lanes(const LaneSums& sums);
 
@@ -91,8 +105,11 @@ struct TurnedMatrix {
 };
 void turn(const TurnedMatrix& matrix);
 
-/// The block of multiply_pixels.
+/// The block of multiply_pixels and add_lanes.
 std::int64_t pixel_block();
+
+/// The most pixels that add_lanes takes at once.
+std::int64_t lane_pixels();
 
 /// How many result channels add_taps takes at once when there are enough.
 std::int64_t widest_channel_block();

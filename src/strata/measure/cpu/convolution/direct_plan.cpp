@@ -22,14 +22,18 @@ bool is_result_as_it_is(const DirectPlan& p) {
          p.taps.phases[0].columns == p.result_width && p.results % p.block == 0;
 }
 
-/// What share of the arithmetic of vectors of pixels is of pixels that mean something: frames are
-/// as wide as the padded source, and end within a vector.
-double share_of_pixels(const DirectPlan& p) {
+/// Pixels of a frame that vectors compute: it is as wide as the padded source, and ends within one.
+std::int64_t computed_pixels(const TapPlan& taps, const TapPhase& phase) {
   constexpr std::int64_t lanes = 16;
+  return (phase.rows * taps.plane_width + lanes - 1) / lanes * lanes;
+}
+
+/// What share of the arithmetic of vectors of pixels is of pixels that mean something.
+double share_of_pixels(const DirectPlan& p) {
   std::int64_t useful = 0, all = 0;
   for (const TapPhase& phase : p.taps.phases) {
     useful += phase.rows * phase.columns;
-    all += (phase.rows * p.taps.plane_width + lanes - 1) / lanes * lanes;
+    all += computed_pixels(p.taps, phase);
   }
   return static_cast<double>(useful) / static_cast<double>(std::max<std::int64_t>(1, all));
 }
@@ -44,6 +48,15 @@ bool is_better_by_lanes(const DirectPlan& p) {
 }
 
 }  // namespace
+
+double DirectPlan::products() const {
+  double of_channel = 0;
+  for (const TapPhase& phase : taps.phases) {
+    of_channel +=
+        static_cast<double>(computed_pixels(taps, phase)) * static_cast<double>(phase.taps.size());
+  }
+  return of_channel * static_cast<double>(groups * sources) * static_cast<double>(blocks * block);
+}
 
 DirectPlan direct_plan(const ConvShape& s, ConvPass pass, int threads) {
   const bool is_forward = pass == ConvPass::forward;

@@ -27,6 +27,8 @@ struct DirectPlan {
 
   std::int64_t image_floats() const { return groups * sources * taps.channel_floats(); }
   std::int64_t result_floats() const { return result_height * result_width; }
+  /// Multiplications of numbers for one image, those with padding and in vain included.
+  double products() const;
 };
 
 DirectPlan direct_plan(const ConvShape& shape, ConvPass pass, int threads);

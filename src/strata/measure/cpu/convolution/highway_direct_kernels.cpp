@@ -32,6 +32,8 @@ constexpr int pixels_at_once = 4;
 constexpr int most_lane_pixels = 14;
 #endif
 
+constexpr std::int64_t channels_ahead = 16, lane_channels_ahead = 4;
+
 /// `Block` channels × `Width` vectors of pixels, held in registers over all channels and taps.
 template <int Block, int Width>
 HWY_INLINE void add_tile(const TapSums& s, std::int64_t pixel) {
@@ -47,6 +49,9 @@ HWY_INLINE void add_tile(const TapSums& s, std::int64_t pixel) {
   const float* weights = s.weights;
   for (std::int64_t c = 0; c < s.channels; ++c) {
     const float* const plane = s.source + c * s.channel_step + pixel;
+    // Channels lie pages apart, which processors do not foresee.
+    const float* const ahead = plane + channels_ahead * s.channel_step;
+    for (int v = 0; v < Width; ++v) __builtin_prefetch(ahead + v * lanes);
     for (std::int64_t t = 0; t < s.taps; ++t) {
       const float* const source = plane + s.offsets[t];
       Vector values[Width];
@@ -171,57 +176,83 @@ std::int64_t pixel_block() {
   return gradient_vectors * static_cast<std::int64_t>(hn::Lanes(Vectors()));
 }
 
-/// `Pixels` pixels × two vectors of channels, held in registers over all channels and taps.
+/// Sums of `Pixels` pixels, one behind the other: indices that are known when functions are put
+/// into their callers keep all of them in registers, whatever taps leave out.
 template <int Pixels>
-void add_lane_tile(const LaneSums& s, std::int64_t pixel) {
-  const Vectors d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  float* const result = s.result + pixel * gradient_vectors * lanes;
+struct TileOfSums {
   Vector sum[Pixels][gradient_vectors];
-  for (int p = 0; p < Pixels; ++p) {
-    for (int v = 0; v < gradient_vectors; ++v) {
-      sum[p][v] = s.adds ? hn::Load(d, result + (p * gradient_vectors + v) * lanes) : hn::Zero(d);
+
+  template <int P = 0>
+  HWY_INLINE void load(const LaneSums& s) {
+    if constexpr (P < Pixels) {
+      const Vectors d;
+      const float* const from = s.result + P * s.result_step;
+      sum[P][0] = s.adds ? hn::Load(d, from) : hn::Zero(d);
+      sum[P][1] = s.adds ? hn::Load(d, from + hn::Lanes(d)) : hn::Zero(d);
+      load<P + 1>(s);
     }
   }
-  const float* weights = s.weights;
+  template <int P = 0>
+  HWY_INLINE void store(const LaneSums& s) const {
+    if constexpr (P < Pixels) {
+      const Vectors d;
+      float* const to = s.result + P * s.result_step;
+      hn::Store(sum[P][0], d, to);
+      hn::Store(sum[P][1], d, to + hn::Lanes(d));
+      store<P + 1>(s);
+    }
+  }
+  /// One tap for the pixels from `P` to `Last`.
+  template <int P, int Last>
+  HWY_INLINE void add(const float* source, std::int64_t step, Vector low, Vector high) {
+    if constexpr (P < Last) {
+      const Vector value = hn::Set(Vectors(), source[P * step]);
+      sum[P][0] = hn::MulAdd(value, low, sum[P][0]);
+      sum[P][1] = hn::MulAdd(value, high, sum[P][1]);
+      add<P + 1, Last>(source, step, low, high);
+    }
+  }
+};
+
+/// A tile over all channels and taps. Steps in use are known here; zero: any other.
+template <int Pixels, int Step>
+void add_lane_tile(const LaneSums& s) {
+  const Vectors d;
+  const std::int64_t step = Step == 0 ? s.pixel_step : Step;
+  TileOfSums<Pixels> tile;
+  tile.load(s);
+  const LaneTap* const end = s.taps + s.tap_count;
   for (std::int64_t c = 0; c < s.channels; ++c) {
-    const float* const plane = s.source + c * s.channel_step + pixel;
-    for (std::int64_t t = 0; t < s.taps; ++t) {
-      const float* const source = plane + s.offsets[t];
-      Vector weight[gradient_vectors];
-      for (int v = 0; v < gradient_vectors; ++v) weight[v] = hn::Load(d, weights + v * lanes);
-      for (int p = 0; p < Pixels; ++p) {
-        const Vector value = hn::Set(d, source[p]);
-        for (int v = 0; v < gradient_vectors; ++v) {
-          sum[p][v] = hn::MulAdd(value, weight[v], sum[p][v]);
-        }
+    const float* const plane = s.source + c * s.channel_step;
+    const float* const panel = s.weights + c * s.weight_step;
+    for (const LaneTap* tap = s.taps; tap != end; ++tap) {
+      const float* const from = plane + tap->offset;
+      __builtin_prefetch(from + lane_channels_ahead * s.channel_step);
+      const Vector low = hn::Load(d, panel + tap->weights);
+      const Vector high = hn::Load(d, panel + tap->weights + hn::Lanes(d));
+      switch (tap->outside) {
+        case 0: tile.template add<0, Pixels>(from, step, low, high); break;
+        case 1: tile.template add<1, Pixels>(from, step, low, high); break;
+        case -1: tile.template add<0, Pixels - 1>(from, step, low, high); break;
+        case 2: tile.template add<2, Pixels>(from, step, low, high); break;
+        default: tile.template add<0, Pixels - 2>(from, step, low, high); break;
       }
-      weights += gradient_vectors * lanes;
     }
   }
-  for (int p = 0; p < Pixels; ++p) {
-    for (int v = 0; v < gradient_vectors; ++v) {
-      hn::Store(sum[p][v], d, result + (p * gradient_vectors + v) * lanes);
-    }
-  }
+  tile.store(s);
 }
 
 template <int Pixels>
-void add_lane_tiles(const LaneSums& s, std::int64_t pixel, std::int64_t count) {
+void add_lane_tiles(const LaneSums& s) {
   if constexpr (Pixels > 1) {
-    if (count < Pixels) return add_lane_tiles<Pixels - 1>(s, pixel, count);
+    if (s.pixels < Pixels) return add_lane_tiles<Pixels - 1>(s);
   }
-  add_lane_tile<Pixels>(s, pixel);
+  if (s.pixel_step == 1) return add_lane_tile<Pixels, 1>(s);
+  if (s.pixel_step == 2) return add_lane_tile<Pixels, 2>(s);
+  add_lane_tile<Pixels, 0>(s);
 }
 
-/// In tiles of about the same size: a small one at the end would leave registers idle.
-void add_lanes(const LaneSums& s) {
-  const std::int64_t tiles = (s.pixels + most_lane_pixels - 1) / most_lane_pixels;
-  for (std::int64_t i = 0; i < tiles; ++i) {
-    const std::int64_t first = s.pixels * i / tiles;
-    add_lane_tiles<most_lane_pixels>(s, first, s.pixels * (i + 1) / tiles - first);
-  }
-}
+std::int64_t lane_pixels() { return most_lane_pixels; }
 
 /// `Pixels` pixels of every source: its offset is fetched once for all of them.
 template <int Sources, int Pixels>
@@ -257,12 +288,17 @@ void multiply_pixel_tile(const PixelProducts& p, std::int64_t first) {
     }
   }
   const std::int64_t* const offsets = p.source_offsets + first;
+  // What the tile after the next begins and ends with: channels lie pages apart.
+  const std::int64_t later = std::min<std::int64_t>(2 * Sources, p.sources - first - 1);
+  const std::int64_t last = std::min<std::int64_t>(3 * Sources, p.sources - first) - 1;
   const float* gradient = p.gradient;
   const std::int64_t step = gradient_vectors * lanes;
   for (std::int64_t y = 0; y < p.rows; ++y) {
     const float* source = p.source + y * p.source_row_step;
     std::int64_t left = p.columns;
     for (; left >= pixels_at_once; left -= pixels_at_once) {
+      __builtin_prefetch(source + offsets[later]);
+      __builtin_prefetch(source + offsets[last]);
       add_pixels<Sources, pixels_at_once>(gradient, source, p.source_pixel_step, offsets, sum);
       gradient += pixels_at_once * step;
       source += pixels_at_once * p.source_pixel_step;
@@ -350,8 +386,8 @@ HWY_AFTER_NAMESPACE();
 namespace strata::cpu::HWY_NAMESPACE {
 namespace {
 [[maybe_unused]] const bool is_listed = compiled_kernels<DirectKernels>().add(
-    HWY_TARGET,
-    {add_taps, add_lanes, multiply_taps, multiply_pixels, turn, block_width, pixel_block});
+    HWY_TARGET, {add_taps, add_lane_tiles<most_lane_pixels>, multiply_taps, multiply_pixels, turn,
+                 block_width, pixel_block, lane_pixels});
 }  // namespace
 }  // namespace strata::cpu::HWY_NAMESPACE
 
@@ -368,6 +404,7 @@ void multiply_pixels(const PixelProducts& products) {
 }
 void turn(const TurnedMatrix& matrix) { best_kernels<DirectKernels>().turn(matrix); }
 std::int64_t pixel_block() { return best_kernels<DirectKernels>().pixel_block(); }
+std::int64_t lane_pixels() { return best_kernels<DirectKernels>().lane_pixels(); }
 std::int64_t widest_channel_block() { return best_kernels<DirectKernels>().block_width(); }
 
 }  // namespace strata::cpu

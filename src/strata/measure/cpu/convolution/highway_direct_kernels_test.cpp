@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <vector>
 
@@ -75,37 +76,47 @@ TEST(DirectKernels, every_vector_unit_sums_taps_with_channels_side_by_side) {
   std::mt19937 random(5);
   for (const DirectKernels& kernels : compiled_kernels<DirectKernels>().usable()) {
     const std::int64_t block = kernels.pixel_block();
-    for (std::int64_t pixels = 1; pixels < 40; ++pixels) {
-      const std::int64_t channels = 1 + pixels % 3, step = 60;
-      const std::vector<std::int64_t> offsets = {0, 1, 7, 20};
+    const std::int64_t most = kernels.lane_pixels();
+    for (std::int64_t round = 0; round < 9 * most; ++round) {
+      const std::int64_t pixels = 1 + round % most, pixel_step = 1 + round % 3;
+      const std::int64_t channels = 1 + round % 4, step = 100,
+                         result_step = (1 + round % 2) * block;
+      std::vector<LaneTap> taps;
+      for (std::int64_t t = 0; t < round % 6; ++t) {  // offsets fit, and order is no rule
+        taps.push_back({t * 17 % 40, (5 - t) * block,
+                        std::clamp<std::int64_t>(t - most_outside, -pixels, pixels)});
+      }
+      const std::int64_t panel = 6 * block;
       const Numbers source = small_whole_numbers(channels * step, random);
-      const Numbers start = small_whole_numbers(block * (channels * 4 + pixels), random);
-      Scratch memory(4 * block * (channels * 4 + pixels));
-      float* const weights = memory.at(0);
-      float* const result = memory.at(block * channels * 4);
-      std::copy(start.begin(), start.end(), weights);
-      const bool adds = pixels % 2 == 0;
+      const Numbers start = small_whole_numbers(channels * panel + pixels * result_step, random);
+      Scratch memory(4 * (channels * panel + pixels * result_step));
+      std::copy(start.begin(), start.end(), memory.at(0));
+      float* const result = memory.at(channels * panel);
+      const bool adds = round % 5 < 2;
       kernels.add_lanes({.source = source.data(),
                          .channels = channels,
                          .channel_step = step,
-                         .offsets = offsets.data(),
-                         .taps = 4,
-                         .weights = weights,
+                         .pixel_step = pixel_step,
+                         .taps = taps.data(),
+                         .tap_count = std::ssize(taps),
+                         .weights = memory.at(0),
+                         .weight_step = panel,
                          .result = result,
+                         .result_step = result_step,
                          .pixels = pixels,
                          .adds = adds});
-      for (std::int64_t p = 0; p < pixels; ++p) {
-        for (std::int64_t r = 0; r < block; ++r) {
-          float sum = adds ? start[static_cast<std::size_t>(block * (channels * 4 + p) + r)] : 0;
-          for (std::int64_t c = 0; c < channels; ++c) {
-            for (std::int64_t t = 0; t < 4; ++t) {
-              sum += weights[(c * 4 + t) * block + r] *
-                     source[static_cast<std::size_t>(c * step +
-                                                     offsets[static_cast<std::size_t>(t)] + p)];
-            }
+      for (std::int64_t i = 0; i < pixels * result_step; ++i) {
+        const std::int64_t p = i / result_step, r = i % result_step;
+        const float before = start[static_cast<std::size_t>(channels * panel + i)];
+        float sum = adds || r >= block ? before : 0;
+        for (std::int64_t c = 0; r < block && c < channels; ++c) {
+          for (const LaneTap& tap : taps) {
+            if (p < tap.outside || p >= pixels + std::min<std::int64_t>(0, tap.outside)) continue;
+            sum += start[static_cast<std::size_t>(c * panel + tap.weights + r)] *
+                   source[static_cast<std::size_t>(c * step + tap.offset + p * pixel_step)];
           }
-          ASSERT_EQ(result[p * block + r], sum) << "pixel " << p << ", lane " << r;
         }
+        ASSERT_EQ(result[i], sum) << pixels << " pixels, pixel " << p << ", lane " << r;
       }
     }
   }

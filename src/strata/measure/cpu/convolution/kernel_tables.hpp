@@ -17,6 +17,7 @@ struct DirectKernels {
   void (*turn)(const TurnedMatrix&);
   std::int64_t (*block_width)();
   std::int64_t (*pixel_block)();
+  std::int64_t (*lane_pixels)();
 };
 
 struct SpectrumKernels {

@@ -23,6 +23,7 @@ void multiply_pixels(const PixelProducts&) { refuse_vectors(); }
 void turn(const TurnedMatrix&) { refuse_vectors(); }
 std::int64_t widest_channel_block() { return 1; }
 std::int64_t pixel_block() { return 1; }
+std::int64_t lane_pixels() { return 1; }
 
 void transform_tiles(int, TileTransform, const TileBatch&) { refuse_vectors(); }
 void split_line(int, const float*, std::int64_t, std::int64_t, float*, std::int64_t) {
