@@ -136,9 +136,9 @@ void response_terms(const float* dy, const float* y, const float* scale, float* 
                     float* scaled, std::int64_t count) {
   response_terms_loop(dy, y, scale, ratio, scaled, count);
 }
-void response_gradient(const float* scaled, const float* x, const float* ratios, float factor,
-                       float* dx, std::int64_t count) {
-  response_gradient_loop(scaled, x, ratios, factor, dx, count);
+void response_gradient(const float* const* rows, std::int64_t row_count, const float* scaled,
+                       const float* x, float factor, float* dx, std::int64_t count) {
+  response_gradient_loop(rows, row_count, scaled, x, factor, dx, count);
 }
 #if HWY_TARGET != HWY_SCALAR
 /// Every second number from `from` on.

@@ -95,7 +95,9 @@ void response_backward(const ResponsePlan& plan, const Workers& workers, const N
     std::vector<T> room(static_cast<std::size_t>(2 * plan.size * length));
     const auto ratio = [&](std::int64_t c) { return room.data() + c % plan.size * length; };
     const auto scaled = [&](std::int64_t c) { return ratio(c) + plan.size * length; };
-    StretchRow<T> sum;
+    StretchRow<T> zeros;
+    zeros.fill(T(0));
+    std::vector<const T*> window(static_cast<std::size_t>(plan.size));
     std::optional<ResultStream<T>> result;
     std::int64_t made = 0;
     for (std::int64_t c = 0; c < plan.channels; ++c) {
@@ -105,11 +107,7 @@ void response_backward(const ResponsePlan& plan, const Workers& workers, const N
         loops.response_terms(dy + place, y + place, saved + place, ratio(made), scaled(made),
                              length);
       }
-      std::fill_n(sum.begin(), length, T(0));
       const std::int64_t first = c + plan.size / 2 - plan.size + 1;
-      for (std::int64_t k = std::max<std::int64_t>(0, first); k <= last; ++k) {
-        loops.add_row(ratio(k), sum.data(), length);
-      }
       const std::int64_t place = at + c * plan.space;
       plan.go_on(result, dx, place);
       result->pieces(length, [&](std::int64_t i, std::int64_t count, T* to) {
@@ -118,7 +116,12 @@ void response_backward(const ResponsePlan& plan, const Workers& workers, const N
           for (const T* from : {dy, y, saved}) fetch(from + next, count);
           fetch(x + place + plan.space + i, count);
         }
-        loops.response_gradient(scaled(c) + i, x + place + i, sum.data() + i, factor, to, count);
+        for (std::int64_t k = 0; k < plan.size; ++k) {
+          const bool is_there = first + k >= 0 && first + k <= last;
+          window[static_cast<std::size_t>(k)] = is_there ? ratio(first + k) + i : zeros.data();
+        }
+        loops.response_gradient(window.data(), plan.size, scaled(c) + i, x + place + i, factor, to,
+                                count);
       });
     }
   });

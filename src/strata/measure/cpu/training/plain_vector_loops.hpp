@@ -106,9 +106,9 @@ struct PlainLoops {
                              std::int64_t count) {
     response_terms_loop(dy, y, scale, ratio, scaled, count);
   }
-  static void response_gradient(const T* scaled, const T* x, const T* ratios, T factor, T* dx,
-                                std::int64_t count) {
-    response_gradient_loop(scaled, x, ratios, factor, dx, count);
+  static void response_gradient(const T* const* rows, std::int64_t row_count, const T* scaled,
+                                const T* x, T factor, T* dx, std::int64_t count) {
+    response_gradient_loop(rows, row_count, scaled, x, factor, dx, count);
   }
   static void largest_of_taps(const T* x, std::int64_t taps, std::int64_t dilation,
                               std::int64_t stride, const std::int32_t* first, T* most,

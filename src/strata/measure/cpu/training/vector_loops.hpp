@@ -70,8 +70,8 @@ struct VectorLoops {
                   T* scale, std::int64_t count);
   void (*response_terms)(const T* dy, const T* y, const T* scale, T* ratio, T* scaled,
                          std::int64_t count);
-  void (*response_gradient)(const T* scaled, const T* x, const T* ratios, T factor, T* dx,
-                            std::int64_t count);
+  void (*response_gradient)(const T* const* rows, std::int64_t row_count, const T* scaled,
+                            const T* x, T factor, T* dx, std::int64_t count);
   void (*largest_of_taps)(const T* x, std::int64_t taps, std::int64_t dilation, std::int64_t stride,
                           const std::int32_t* first, T* most, std::int32_t* which,
                           std::int64_t count);

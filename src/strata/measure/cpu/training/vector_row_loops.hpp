@@ -157,7 +157,8 @@ STRATA_INLINE void respond_loop(const T* const* rows, std::int64_t row_count, co
 
 /// Of its gradient: ratio = dy·y/t and scaled = dy·t^−¾.
 template <class T>
-STRATA_INLINE void response_terms_loop(const T* dy, const T* y, const T* scale, T* ratio, T* scaled,
+STRATA_INLINE void response_terms_loop(const T* dy, const T* y, const T* scale,
+                                       T* __restrict__ ratio, T* __restrict__ scaled,
                                        std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) {
     const T root = inverse_fourth_root_of(scale[i]), square = root * root;
@@ -166,10 +167,23 @@ STRATA_INLINE void response_terms_loop(const T* dy, const T* y, const T* scale, 
   }
 }
 
+/// dx = scaled − factor·x·Σ ratios over the rows of a window.
 template <class T>
-STRATA_INLINE void response_gradient_loop(const T* scaled, const T* x, const T* ratios, T factor,
-                                          T* dx, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) dx[i] = scaled[i] - factor * x[i] * ratios[i];
+STRATA_INLINE void response_gradient_loop(const T* const* rows, std::int64_t row_count,
+                                          const T* scaled, const T* x, T factor, T* __restrict__ dx,
+                                          std::int64_t count) {
+  if (row_count == 5) {
+    const T *a = rows[0], *b = rows[1], *c = rows[2], *d = rows[3], *e = rows[4];
+    for (std::int64_t i = 0; i < count; ++i) {
+      dx[i] = scaled[i] - factor * x[i] * (a[i] + b[i] + c[i] + d[i] + e[i]);
+    }
+    return;
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    T ratios = 0;
+    for (std::int64_t row = 0; row < row_count; ++row) ratios += rows[row][i];
+    dx[i] = scaled[i] - factor * x[i] * ratios;
+  }
 }
 
 /// The largest of the taps x[i·stride + k·dilation] and which one it is, of equals the first; what
