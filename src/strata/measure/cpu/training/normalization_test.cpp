@@ -214,10 +214,16 @@ Trial adaptive_trial(AdaptivePool op, Random& random) {
   const auto axes = static_cast<std::size_t>(random.between(1, 3));
   const Index x = naive::joined(random.shape(2, 2), random.shape(axes, 6));
   Index y = x;
-  const bool is_global = random.coin();
+  const bool is_global = random.coin(), is_divisor = random.coin();
   for (std::size_t axis = 0; axis < axes; ++axis) {
-    y[axis + 2] = is_global ? 1 : random.between(1, 7);
-    if (!is_global) op.output.push_back(y[axis + 2]);
+    std::int64_t& extent = y[axis + 2];
+    if (is_global) {
+      extent = 1;
+      continue;
+    }
+    if (!is_divisor) extent = random.between(1, 7);
+    if (is_divisor && extent % 2 == 0 && random.coin()) extent /= 2;
+    op.output.push_back(extent);
   }
   Source source{x};
   source.is_distinct = true;

@@ -102,6 +102,19 @@ void adaptive_backward(const PoolPlan& plan, const Workers& workers, const NodeM
   });
 }
 
+/// An adaptive pool whose windows do not overlap is one with windows of one size: AlexNet's of 6 ×
+/// 6 in photographs of the usual size, for one. A global pool has loops of its own.
+void use_equal_windows(PoolPlan& plan) {
+  if (!plan.is_adaptive || plan.out_plane() == 1) return;
+  for (std::size_t axis = 0; axis < pool_axes; ++axis) {
+    if (plan.in[axis] % plan.out[axis] != 0) return;
+  }
+  plan.is_adaptive = false;
+  for (std::size_t axis = 0; axis < pool_axes; ++axis) {
+    plan.kernel[axis] = plan.stride[axis] = plan.in[axis] / plan.out[axis];
+  }
+}
+
 KernelsOrReason pool_kernels(PoolPlan plan, const Setting& s) {
   plan.planes = s.input()[0] * s.input()[1];
   plan.is_beyond = is_beyond_caches(s.input().bytes);
@@ -110,6 +123,8 @@ KernelsOrReason pool_kernels(PoolPlan plan, const Setting& s) {
     plan.in[axis] = s.input()[axis - missing + 2];
     plan.out[axis] = s.output()[axis - missing + 2];
   }
+  use_equal_windows(plan);
+  if (plan.window() == 1 && plan.in == plan.out && !plan.is_adaptive) return alias_kernels(s);
   if (plan.is_maximum && plan.in_plane() > std::numeric_limits<std::int32_t>::max()) {
     return NoKernels{"a plane of more than 2^31 places"};
   }
