@@ -9,6 +9,9 @@
 #define HWY_TARGET_INCLUDE "strata/measure/cpu/training/highway_layout_kernels.cpp"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 #include <hwy/highway.h>
+// clang-format off: Highway wants it after its own
+#include "strata/measure/cpu/training/highway_pieces-inl.h"
+// clang-format on
 
 #if HWY_TARGET != HWY_SCALAR
 
@@ -21,38 +24,12 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Numbers = hn::ScalableTag<float>;
 using Vector = hn::Vec<Numbers>;
 
-/// What comes a page later: processors foresee only what lies in one.
-HWY_INLINE void ask_for(const float* x) { __builtin_prefetch(x + 1024, 0, 2); }
-
 HWY_INLINE std::int64_t lanes() { return static_cast<std::int64_t>(hn::Lanes(Numbers())); }
-
-/// Nothing behind `count` is touched: another thread may write there.
-HWY_INLINE void store_some(Vector v, float* to, std::int64_t count) {
-  const Numbers d;
-  if (count >= lanes()) return hn::StoreU(v, d, to);
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
-  hn::BlendedStore(v, hn::FirstN(d, static_cast<std::size_t>(count)), d, to);
-#else
-  HWY_ALIGN float some[hn::MaxLanes(d)];
-  hn::Store(v, d, some);
-  __builtin_memcpy(to, some, static_cast<std::size_t>(count) * sizeof(float));
-#endif
-}
-
-/// Calls many(i) for vectors from i on, the last of which takes what is left and some before it, or
-/// one(i) for each of fewer.
-template <class Many, class One>
-HWY_INLINE void each_vector(std::int64_t count, const Many& many, const One& one) {
-  std::int64_t i = 0;
-  for (; i + lanes() <= count; i += lanes()) many(i);
-  if (i > 0 && i < count) return many(count - lanes());
-  for (; i < count; ++i) one(i);
-}
 
 void split_pairs(const float* x, float* first, float* second, std::int64_t count) {
   const Numbers d;
   each_vector(
-      count,
+      Numbers(), count,
       [&](std::int64_t i) HWY_ATTR {
         ask_for(x + 2 * i);
         ask_for(x + 2 * i + lanes());
@@ -70,7 +47,7 @@ void split_pairs(const float* x, float* first, float* second, std::int64_t count
 void join_pairs(const float* first, const float* second, float* y, std::int64_t count) {
   const Numbers d;
   each_vector(
-      count,
+      Numbers(), count,
       [&](std::int64_t i) HWY_ATTR {
         ask_for(first + i);
         ask_for(second + i);
@@ -86,7 +63,7 @@ void twice(const float* x, float factor, float* y, std::int64_t count) {
   const Numbers d;
   const auto by = hn::Set(d, factor);
   each_vector(
-      count,
+      Numbers(), count,
       [&](std::int64_t i) HWY_ATTR {
         ask_for(x + i);
         const auto value = hn::Mul(by, hn::LoadU(d, x + i));
@@ -98,7 +75,7 @@ void twice(const float* x, float factor, float* y, std::int64_t count) {
 void add_pairs(const float* a, const float* b, float* y, std::int64_t count) {
   const Numbers d;
   each_vector(
-      count,
+      Numbers(), count,
       [&](std::int64_t i) HWY_ATTR {
         Vector even, odd, lower_even, lower_odd;
         for (std::int64_t part = 0; part < 2 * lanes(); part += lanes()) {
@@ -130,7 +107,7 @@ void widen(const float* x, float* y, std::int64_t count) {
   one(count - 1);
   // Those between.
   each_vector(
-      count - 2,
+      Numbers(), count - 2,
       [&](std::int64_t k) HWY_ATTR {
         const float* const from = x + k + 1;
         ask_for(from);
@@ -151,7 +128,7 @@ void narrow(const float* x, float* y, std::int64_t count) {
   if (count == 1) return;
   one(count - 1);
   each_vector(
-      count - 2,
+      Numbers(), count - 2,
       [&](std::int64_t k) HWY_ATTR {
         const float* const from = x + 2 * (k + 1);
         Vector even, odd, before_even, before, after, after_odd;
@@ -166,7 +143,7 @@ void narrow(const float* x, float* y, std::int64_t count) {
 void mix(const float* near, const float* far, float* y, std::int64_t count) {
   const Numbers d;
   each_vector(
-      count,
+      Numbers(), count,
       [&](std::int64_t i)
           HWY_ATTR { hn::StoreU(mixed(hn::LoadU(d, near + i), hn::LoadU(d, far + i)), d, y + i); },
       [&](std::int64_t i) { y[i] = mixed_one(near[i], far[i]); });
@@ -175,7 +152,7 @@ void mix(const float* near, const float* far, float* y, std::int64_t count) {
 void mix_pairs(const float* const* near, const float* const* far, float* y, std::int64_t count) {
   const Numbers d;
   each_vector(
-      count,
+      Numbers(), count,
       [&](std::int64_t i) HWY_ATTR {
         ask_for(near[0] + i);
         ask_for(near[1] + i);
@@ -214,7 +191,7 @@ void rows_of_same(const float* x, std::int64_t width, float factor, float* y, st
     const auto value = hn::Set(d, factor * x[row]);
     // The next row takes back what goes too far.
     for (std::int64_t i = row * width; i < (row + 1) * width; i += lanes()) {
-      store_some(value, y + i, count - i);
+      store_first(value, Numbers(), y + i, count - i);
     }
   }
 }

@@ -9,6 +9,9 @@
 #define HWY_TARGET_INCLUDE "strata/measure/cpu/training/highway_pool_kernels.cpp"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 #include <hwy/highway.h>
+// clang-format off: Highway wants it after its own
+#include "strata/measure/cpu/training/highway_pieces-inl.h"
+// clang-format on
 
 #include <type_traits>
 
@@ -37,18 +40,6 @@ HWY_INLINE hn::Vec<Numbers> load_apart(Numbers d, const float* from) {
   } else {
     return hn::ConcatEven(d, hn::LoadU(d, from + hn::Lanes(d)), hn::LoadU(d, from));
   }
-}
-
-/// Nothing behind `count` is touched: another thread may write there.
-HWY_INLINE void store_first(hn::Vec<Numbers> v, Numbers d, float* to, std::int64_t count) {
-  if (count >= static_cast<std::int64_t>(hn::Lanes(d))) return hn::StoreU(v, d, to);
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
-  hn::BlendedStore(v, hn::FirstN(d, static_cast<std::size_t>(count)), d, to);
-#else
-  HWY_ALIGN float some[hn::MaxLanes(d)];
-  hn::Store(v, d, some);
-  __builtin_memcpy(to, some, static_cast<std::size_t>(count) * sizeof(float));
-#endif
 }
 
 /// Calls work(from, whole vectors as a constant) for pieces of a row of up to four vectors: several

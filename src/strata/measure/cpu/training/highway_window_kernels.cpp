@@ -9,6 +9,9 @@
 #define HWY_TARGET_INCLUDE "strata/measure/cpu/training/highway_window_kernels.cpp"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 #include <hwy/highway.h>
+// clang-format off: Highway wants it after its own
+#include "strata/measure/cpu/training/highway_pieces-inl.h"
+// clang-format on
 
 #if HWY_TARGET != HWY_SCALAR
 
@@ -24,33 +27,7 @@ using Bytes = hn::Rebind<std::uint8_t, Whole>;
 using Vector = hn::Vec<Numbers>;
 using WholeVector = hn::Vec<Whole>;
 
-/// What comes a page later: processors foresee only what lies in one.
-HWY_INLINE void ask_for(const float* x) { __builtin_prefetch(x + 1024, 0, 2); }
-
 HWY_INLINE std::int64_t lanes() { return static_cast<std::int64_t>(hn::Lanes(Numbers())); }
-
-/// Nothing behind `count` is touched: another thread may write there.
-HWY_INLINE void store_some(Vector v, float* to, std::int64_t count) {
-  const Numbers d;
-  if (count >= lanes()) return hn::StoreU(v, d, to);
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
-  hn::BlendedStore(v, hn::FirstN(d, static_cast<std::size_t>(count)), d, to);
-#else
-  HWY_ALIGN float some[hn::MaxLanes(d)];
-  hn::Store(v, d, some);
-  __builtin_memcpy(to, some, static_cast<std::size_t>(count) * sizeof(float));
-#endif
-}
-
-/// Calls many(i) for vectors from i on, the last of which takes what is left and some before it, or
-/// one(i) for each of fewer.
-template <class Many, class One>
-HWY_INLINE void each_vector(std::int64_t count, const Many& many, const One& one) {
-  std::int64_t i = 0;
-  for (; i + lanes() <= count; i += lanes()) many(i);
-  if (i > 0 && i < count) return many(count - lanes());
-  for (; i < count; ++i) one(i);
-}
 
 void hold_one(const HeldRows& held, std::int64_t i, float number, float* row) {
   const std::int64_t place = held.left + i;
@@ -124,7 +101,7 @@ void hold_shares(const float* x, const float* shares, float share, float* room,
   const Numbers d;
   const auto of_row = hn::Set(d, share);
   each_vector(
-      count,
+      Numbers(), count,
       [&](std::int64_t i) HWY_ATTR {
         ask_for(x + i);
         const auto factor = hn::Mul(of_row, hn::LoadU(d, shares + i));
@@ -138,7 +115,7 @@ void hold_taps(const float* dy, const std::uint8_t* taps, float* gradients, std:
   const Numbers d;
   const Whole di;
   each_vector(
-      count,
+      Numbers(), count,
       [&](std::int64_t i) HWY_ATTR {
         ask_for(dy + i);
         __builtin_prefetch(taps + i + 1024, 0, 2);
@@ -235,7 +212,7 @@ void largest_rows(const HeldRows& held, const float* const* rows, std::int64_t r
       for (int v = 0; v < at_once; ++v) {
         const std::int64_t at = i + v * step, left = width - at;
         if (left <= 0) break;
-        store_some(first.most[v], most + row * width + at, left);
+        store_first(first.most[v], Numbers(), most + row * width + at, left);
         if (which == nullptr) continue;
         store_taps(first.tap[v], which + row * width + at, left);
       }
@@ -275,7 +252,7 @@ void sum_rows(const HeldRows& held, const float* const* rows, std::int64_t row_c
       const auto third = sum_of_three<stride>(held, rows[row * stride + 2] + i);
       auto total = hn::Add(hn::Add(first, second), third);
       if (shares != nullptr) total = hn::Mul(total, hn::Mul(hn::Set(d, row_shares[row]), share));
-      store_some(total, y + row * width + i, width - i);
+      store_first(total, Numbers(), y + row * width + i, width - i);
       first = stride == 1 ? second : third;
       second = third;
     }
@@ -317,7 +294,8 @@ void spread_next(const TapsRow* rows, const SpreadRows& shape, float* dx) {
       for (int v = 0; v < vectors; ++v) {
         const std::int64_t at = i + v * lanes();
         if (j >= shape.first && at < shape.width) {
-          store_some(reached[v][0], dx + (j - shape.first) * shape.width + at, shape.width - at);
+          store_first(reached[v][0], Numbers(), dx + (j - shape.first) * shape.width + at,
+                      shape.width - at);
         }
         reached[v][0] = reached[v][1];
         reached[v][1] = reached[v][2];
@@ -333,8 +311,9 @@ HWY_INLINE void store_turns(Vector even, Vector odd, float* dx, std::int64_t lef
   if (left >= 2 * lanes()) return hn::StoreInterleaved2(even, odd, d, dx);
   HWY_ALIGN float last[2 * hn::MaxLanes(d)];
   hn::StoreInterleaved2(even, odd, d, last);
-  store_some(hn::Load(d, last), dx, left);
-  if (left > lanes()) store_some(hn::Load(d, last + lanes()), dx + lanes(), left - lanes());
+  store_first(hn::Load(d, last), Numbers(), dx, left);
+  if (left > lanes())
+    store_first(hn::Load(d, last + lanes()), Numbers(), dx + lanes(), left - lanes());
 }
 
 void spread_second(const TapsRow* rows, const SpreadRows& shape, float* dx) {
