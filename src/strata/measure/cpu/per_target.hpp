@@ -23,7 +23,7 @@ class PerTarget {
     return true;
   }
 
-  /// Those that this CPU can run, the best first; never empty.
+  /// Those that this CPU can run, the best first; never empty where there is one for any CPU.
   std::vector<Kernels> usable() const {
     std::vector<Entry> found = all_;
     const std::int64_t targets = targets_of_this_cpu();
@@ -48,6 +48,13 @@ template <class Kernels>
 PerTarget<Kernels>& compiled_kernels() {
   static PerTarget<Kernels> all;
   return all;
+}
+
+/// The best that this CPU can run; null where only vector units have such kernels and it has none.
+template <class Kernels>
+const Kernels* best_kernels_if_any() {
+  static const std::vector<Kernels> usable = compiled_kernels<Kernels>().usable();
+  return usable.empty() ? nullptr : &usable.front();
 }
 
 /// The best that this CPU can run.

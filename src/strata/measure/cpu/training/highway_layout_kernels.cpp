@@ -217,13 +217,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace strata::cpu_training {
 
-const LayoutLoops* layout_loops() {
-  static const LayoutLoops best = [] {
-    const auto usable = cpu::compiled_kernels<LayoutLoops>().usable();
-    return usable.empty() ? LayoutLoops{} : usable.front();
-  }();
-  return best.twice != nullptr ? &best : nullptr;
-}
+const LayoutLoops* layout_loops() { return cpu::best_kernels_if_any<LayoutLoops>(); }
 
 }  // namespace strata::cpu_training
 #endif

@@ -359,13 +359,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace strata::cpu_training {
 
-const WindowLoops* window_loops() {
-  static const WindowLoops best = [] {
-    const auto usable = cpu::compiled_kernels<WindowLoops>().usable();
-    return usable.empty() ? WindowLoops{} : usable.front();
-  }();
-  return best.hold != nullptr ? &best : nullptr;
-}
+const WindowLoops* window_loops() { return cpu::best_kernels_if_any<WindowLoops>(); }
 
 }  // namespace strata::cpu_training
 #endif
