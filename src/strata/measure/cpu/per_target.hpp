@@ -5,6 +5,10 @@
 #include <cstdint>
 #include <vector>
 
+/// Highway's targets whose vectors have a size that only the CPU knows: such vectors cannot stand in
+/// arrays or structs. NEON's four pipes compute as much per cycle where there are such vectors.
+#define STRATA_SCALABLE_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
+
 /// Code that is compiled once for each kind of vector unit ("target", in Highway's words), and run
 /// by the best one that this CPU has. Highway's own dispatch would have its library linked, which
 /// times a clock while it is loaded: 5 ms of every start of the program. So the library is loaded

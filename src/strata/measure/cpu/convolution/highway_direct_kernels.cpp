@@ -2,10 +2,8 @@
 #include "strata/measure/cpu/convolution/kernel_tables.hpp"
 #include "strata/measure/cpu/per_target.hpp"
 
-// Vectors stand in arrays here, which those whose size only the CPU knows cannot; and every target
-// costs seconds of compilation.
-#define HWY_DISABLED_TARGETS \
-  (HWY_SSSE3 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
+// Vectors stand in arrays here; and every target costs seconds of compilation.
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL | STRATA_SCALABLE_TARGETS)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "strata/measure/cpu/convolution/highway_direct_kernels.cpp"
 #include <hwy/foreach_target.h>
@@ -180,6 +178,9 @@ std::int64_t pixel_block() {
 /// into their callers keep all of them in registers, whatever taps leave out.
 template <int Pixels>
 struct TileOfSums {
+  /// Written down, as gcc compiles what it adds itself for no target in particular.
+  TileOfSums() {}
+
   Vector sum[Pixels][gradient_vectors];
 
   template <int P = 0>

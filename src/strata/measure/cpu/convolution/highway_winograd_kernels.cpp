@@ -3,10 +3,8 @@
 #include "strata/measure/cpu/convolution/winograd_matrices.hpp"
 #include "strata/measure/cpu/per_target.hpp"
 
-// Vectors stand in arrays here, which those whose size only the CPU knows cannot; and every target
-// costs seconds of compilation.
-#define HWY_DISABLED_TARGETS \
-  (HWY_SSSE3 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
+// Vectors stand in arrays here; and every target costs seconds of compilation.
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL | STRATA_SCALABLE_TARGETS)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "strata/measure/cpu/convolution/highway_winograd_kernels.cpp"
 #include <hwy/foreach_target.h>

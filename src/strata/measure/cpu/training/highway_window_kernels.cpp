@@ -4,7 +4,8 @@
 #include "strata/measure/cpu/per_target.hpp"
 #include "strata/measure/cpu/training/window_loops.hpp"
 
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
+#define HWY_DISABLED_TARGETS \
+  (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | STRATA_SCALABLE_TARGETS)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "strata/measure/cpu/training/highway_window_kernels.cpp"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
@@ -147,6 +148,9 @@ constexpr int at_once = 2;
 /// The largest, and which tap it is.
 template <bool knows_numbers>
 struct Largest {
+  /// Written down, as gcc compiles what it adds itself for no target in particular.
+  Largest() {}
+
   Vector most[at_once];
   WholeVector tap[at_once];
 
