@@ -83,13 +83,13 @@ endfunction()
 
 # strata_unity(<target> <source>...): sources of one folder are compiled together, at most 40 at once, so local
 # names are unique within a folder. Left alone are what has flags of its own, and files in whose place another program
-# links others: the stand-in that strata-mpi replaces, and in a build with tests those of optional parts. Who works on
-# the sources builds without it: one edit, one file.
+# links others: the stand-in that strata-mpi replaces, and in a build with tests optional parts and all stand-ins for
+# them. Who works on the sources builds without it: one edit, one file.
 function(strata_unity target)
   set(alone "/cbc/|/no_mpi_")
   if(STRATA_BUILD_TESTS)
     list(JOIN STRATA_PRESENT_PARTS "|" parts)
-    string(APPEND alone "|/(${parts})_")
+    string(APPEND alone "|/(${parts})_|/no_[a-z]+_|/importers/no_")
   endif()
   list(FILTER ARGN EXCLUDE REGEX "${alone}")
   strata_compile_together(${target} "^(.*)/" ${ARGN})

@@ -39,9 +39,13 @@ class Matcher {
     find_modules();
     match_forward_by_name();
     // A few equal names among many that are not are chance, unless weights are called the same.
-    if (2 * (match_.by_parameter + match_.by_name) < named_calls() || modules_.empty()) {
+    const std::int64_t by_name = match_.by_parameter + match_.by_name;
+    if (2 * by_name < named_calls() || modules_.empty()) {
+      forget_names();
       match_forward_by_order();
       if (match_.by_order == 0) keep_names_of_weights();
+    } else if (by_name < named_calls()) {
+      match_forward_by_order();
     }
     match_backward();
     for (std::size_t i = 0; i < work_.forward.size(); ++i)
@@ -109,11 +113,14 @@ class Matcher {
     }
   }
 
+  void forget_names() {
+    forward_.assign(work_.forward.size(), {});
+    match_.by_parameter = match_.by_name = 0;
+  }
+
   void keep_names_of_weights() {
     std::erase_if(modules_,
                   [](const auto& module) { return module.second.by != FoundBy::parameter; });
-    forward_.assign(work_.forward.size(), {});
-    match_.by_parameter = match_.by_name = 0;
     match_forward_by_name();
   }
 
@@ -143,7 +150,15 @@ class Matcher {
                          [](const WorkCall& call) { return !call.is_loose(); });
   }
 
+  /// Those that their names did not find.
   void match_forward_by_order() {
+    const std::vector<NodeId> ids = nodes_in_order();
+    std::vector<std::size_t> place(model_.graph().nodes.size(), no_index);
+    std::vector<const Node*> nodes;
+    for (const NodeId id : ids) {
+      place[id] = nodes.size();
+      nodes.push_back(&model_.graph().nodes[id]);
+    }
     std::vector<OrderedWork> ordered;
     std::vector<std::vector<std::size_t>> entries;  // of work_.forward
     for (std::size_t i = 0; i < work_.forward.size(); ++i) {
@@ -155,19 +170,16 @@ class Matcher {
         entries.emplace_back();
       }
       ordered.back().classes.push_back(classes_of(call));
+      for (const NodeId node : forward_[i]) ordered.back().known.push_back(place[node]);
       entries.back().push_back(i);
     }
-    std::vector<const Node*> nodes;
-    std::vector<NodeId> ids = nodes_in_order();
-    for (const NodeId id : ids) nodes.push_back(&model_.graph().nodes[id]);
     const OrderMatch match = match_by_order(ordered, nodes);
     match_.reason = match.refusal;
     if (!match.refusal.empty()) return;
-    forward_.assign(work_.forward.size(), {});
-    modules_.clear();
-    match_.by_parameter = match_.by_name = 0;
+    if (match_.by_parameter + match_.by_name == 0) modules_.clear();
     for (std::size_t i = 0; i < ordered.size(); ++i) {
       const std::vector<std::size_t>& found = match.nodes[i];
+      if (!ordered[i].known.empty()) continue;
       if (ordered[i].is_call) {
         ++match_.by_order;
         forward_[entries[i].front()] = {ids[found.front()]};

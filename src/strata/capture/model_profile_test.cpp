@@ -140,6 +140,30 @@ TEST(ModelProfile, FindsLayersOfExportedNames) {
   }
 }
 
+TEST(ModelProfile, FindsByOrderWhatStandsBetweenNames) {
+  // A file for inference whose batch norms were folded, and assumed again by the importer.
+  const Graph built = resnet();
+  Graph graph = renamed(built, false);
+  std::map<std::string, std::string> name_of;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (std::holds_alternative<BatchNorm>(graph.nodes[i].op))
+      graph.nodes[i].name = graph.nodes[i - 1].name + ".bn";
+    name_of[built.nodes[i].name] = graph.nodes[i].name;
+  }
+  RecordingForge forge;
+  forge_step(forge, built, module_in_torch);
+  Forged made{forge.finish(), forge.truth()};
+  for (TrueWork& truth : made.truth) {
+    const auto named = name_of.find(truth.layer);
+    if (named != name_of.end()) truth.layer = named->second;
+  }
+  const BoundGraph bound = bind_graph(graph, {{"batch", 4}});
+  const ModelProfile result = model_profile_of(made.recording, bound);
+  expect_times(times_of(result.profile), true_times(made));
+  EXPECT_EQ(result.match.by_order, 20);
+  EXPECT_EQ(result.match.by_name + result.match.by_order, result.match.calls);
+}
+
 TEST(ModelProfile, HasTheCountsOfTheCostSheets) {
   const Graph graph = resnet();
   const BoundGraph bound = bind_graph(graph, {{"batch", 4}});

@@ -42,7 +42,14 @@ struct OperatorClasses {
 constexpr std::size_t most_between_calls = 16;
 constexpr std::size_t most_cells = 40'000'000;
 
-bool fits_run(const OrderedWork& run, std::span<const Node* const> nodes) {
+/// Whether the work makes the `many` nodes from `first`.
+bool fits(const OrderedWork& run, const std::vector<const Node*>& all, std::size_t first,
+          std::size_t many) {
+  if (!run.known.empty()) {
+    return std::all_of(run.known.begin(), run.known.end(),
+                       [&](std::size_t node) { return node >= first && node < first + many; });
+  }
+  const std::span nodes = std::span(all).subspan(first, many);
   if (nodes.size() == run.classes.size()) {
     for (std::size_t i = 0; i < nodes.size(); ++i)
       if (!can_be(nodes[i]->op, run.classes[i])) return false;
@@ -61,6 +68,7 @@ struct Taken {
 };
 
 Taken taken_by(const OrderedWork& work) {
+  if (!work.known.empty()) return {work.known.size(), work.known.size()};
   if (work.is_call) return {1, 1};
   return {0, std::min(work.classes.size(), most_between_calls)};
 }
@@ -75,7 +83,7 @@ class OrderTable {
       for (std::size_t j = 0; j <= nodes.size(); ++j) {
         if (at(i, j) == 0) continue;
         for (std::size_t m = taken.least; m <= taken.most && j + m <= nodes.size(); ++m) {
-          if (!fits_run(work[i], std::span(nodes).subspan(j, m))) continue;
+          if (!fits(work[i], nodes, j, m)) continue;
           at(i + 1, j + m) = std::min(2, at(i + 1, j + m) + at(i, j));
           furthest_work_ = std::max(furthest_work_, i + 1);
           if (furthest_work_ == i + 1) furthest_node_ = j + m;
@@ -93,9 +101,7 @@ class OrderTable {
     for (std::size_t i = work_.size(); i > 0; --i) {
       const Taken bounds = taken_by(work_[i - 1]);
       for (std::size_t m = bounds.least; m <= bounds.most && m <= j; ++m) {
-        const bool leads_here =
-            at(i - 1, j - m) > 0 && fits_run(work_[i - 1], std::span(nodes_).subspan(j - m, m));
-        if (!leads_here) continue;
+        if (at(i - 1, j - m) == 0 || !fits(work_[i - 1], nodes_, j - m, m)) continue;
         for (std::size_t k = j - m; k < j; ++k) taken[i - 1].push_back(k);
         j -= m;
         break;

@@ -76,6 +76,25 @@ TEST(OrderMatch, RefusesWhatFitsInSeveralWays) {
   EXPECT_NE(match.refusal.find("several"), std::string::npos) << match.refusal;
 }
 
+TEST(OrderMatch, KeepsWhatNamesTold) {
+  // Two ways without it: the second and the third addition are equal to kernels.
+  std::vector<OrderedWork> work = {call_of("convolution"), run_of({"element_wise"}),
+                                   call_of("element_wise"), run_of({"element_wise"})};
+  const Nodes nodes = nodes_of("c+r");
+  ASSERT_NE(match_by_order(work, nodes.pointers()).refusal, "");
+  work[2].known = {2};
+  const OrderMatch match = match_by_order(work, nodes.pointers());
+  ASSERT_EQ(match.refusal, "");
+  EXPECT_EQ(match.nodes[1], (std::vector<std::size_t>{1}));
+  EXPECT_EQ(match.nodes[2], (std::vector<std::size_t>{2}));
+  EXPECT_TRUE(match.nodes[3].empty());
+  // Out of order, or with something between its nodes: no way.
+  work[2].known = {0};
+  EXPECT_NE(match_by_order(work, nodes.pointers()).refusal, "");
+  work[2].known = {0, 2};
+  EXPECT_NE(match_by_order(work, nodes.pointers()).refusal, "");
+}
+
 /// Every way to give pieces of work nodes in order, counted by trying all of them.
 int ways_by_trying(const std::vector<OrderedWork>& work, const std::vector<const Node*>& nodes,
                    std::size_t i, std::size_t j) {

@@ -31,7 +31,7 @@ std::string found_text(const LayerMatch& match) {
   };
   add(match.by_parameter, "by the names of weights");
   add(match.by_name, "by the names of layers");
-  add(match.by_order, "by their order, as no names fit");
+  add(match.by_order, "by their order, as their names do not fit");
   const std::int64_t left = match.calls - match.by_parameter - match.by_name - match.by_order;
   add(left, "not found");
   return text;
