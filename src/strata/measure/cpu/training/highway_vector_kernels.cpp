@@ -4,8 +4,7 @@
 #include "strata/measure/cpu/per_target.hpp"
 #include "strata/measure/cpu/training/vector_row_loops.hpp"
 
-#define HWY_DISABLED_TARGETS \
-  (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | STRATA_SCALABLE_TARGETS)
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | STRATA_SCALABLE_TARGETS)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "strata/measure/cpu/training/highway_vector_kernels.cpp"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
