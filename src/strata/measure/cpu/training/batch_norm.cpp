@@ -12,6 +12,12 @@ namespace {
 
 using namespace training_constants;
 
+/// Channels that are worked on together.
+struct ChannelStrip {
+  std::int64_t begin = 0, end = 0;
+  std::int64_t width() const { return end - begin; }
+};
+
 /// X is [N, C, space]. Inputs after X: scale, shift (where there are such), running mean, running
 /// variance.
 struct BatchPlan {
@@ -27,13 +33,22 @@ struct BatchPlan {
   std::int64_t ahead(std::int64_t width) const {
     return place(std::max<std::int64_t>(1, 1024 / width), 0);
   }
+  /// Asks for the beginning of a stretch of space: the processor sees to the rest of it by itself.
+  template <class T>
+  void fetch_start(const T* stretch) const {
+    fetch(stretch, std::min<std::int64_t>(256, space));
+  }
   bool is_beyond = false;  // the result is larger than the caches
 
   /// Channels that are worked on together, so that what of a sample lies side by side is long; few
-  /// enough to be still in the second cache when they are normalised, if that can be.
+  /// enough to be still in the second cache when they are normalised, if that can be: where one
+  /// channel is too many, runs are longer.
   std::int64_t together() const {
-    constexpr std::int64_t least_run = 256, numbers_in_cache = 192 * 1024;
+    constexpr std::int64_t numbers_in_cache = 192 * 1024, short_run = 256, long_run = 16 * 1024;
+    const bool fits_one = batch * space <= numbers_in_cache;
+    const std::int64_t least_run = fits_one || space == 1 ? short_run : long_run;
     const std::int64_t wanted = (least_run + space - 1) / space;
+    if (!fits_one && space > 1) return std::clamp(channels / threads, std::int64_t{1}, wanted);
     const std::int64_t fits = std::max<std::int64_t>(1, numbers_in_cache / (batch * space));
     // Without space the numbers of a channel lie apart: several lines of each sample are taken, and
     // where no cache keeps them for the second reading anyway, a page.
@@ -48,16 +63,14 @@ struct BatchPlan {
   /// Whether stretches are long enough to go around the caches.
   bool goes_past() const { return is_beyond && together() * space >= 128; }
   std::int64_t strips() const { return (channels + together() - 1) / together(); }
-  /// Calls work(begin, end) for strips of channels, on all threads.
+  ChannelStrip strip(std::int64_t i) const {
+    return {i * together(), std::min(channels, (i + 1) * together())};
+  }
+  /// Calls work(first, last) for strips one after the other, on all threads.
   template <class Work>
-  void each_strip(const Workers& workers, const Work& work) const {
-    const std::int64_t width = together();
-    workers.ranges(strips(), std::max<std::int64_t>(1, numbers_per_part / (batch * space * width)),
-                   [&](std::int64_t first, std::int64_t last) {
-                     for (std::int64_t i = first; i < last; ++i) {
-                       work(i * width, std::min(channels, (i + 1) * width));
-                     }
-                   });
+  void each_range(const Workers& workers, const Work& work) const {
+    const std::int64_t least = numbers_per_part / (batch * space * together());
+    workers.ranges(strips(), std::max<std::int64_t>(1, least), work);
   }
 };
 
@@ -68,20 +81,49 @@ const T* own_of(const NodeMemory& m, bool is_there, std::size_t input) {
 
 /// Two sums for each channel of a strip.
 struct StripSums {
-  explicit StripSums(std::int64_t width) : first(static_cast<std::size_t>(width)), second(first) {}
+  explicit StripSums(std::int64_t width = 0)
+      : first(static_cast<std::size_t>(width)), second(first) {}
   std::vector<double> first, second;
+
+  template <class T>
+  void add(std::int64_t channel, const PairOfSums<T>& part) {
+    first[static_cast<std::size_t>(channel)] += static_cast<double>(part.first);
+    second[static_cast<std::size_t>(channel)] += static_cast<double>(part.second);
+  }
 };
 
 /// Sums over the batch: pair(place, c) gives those of a channel's stretch of space.
 template <class T, class Pair>
-StripSums sums_by_stretch(const BatchPlan& plan, std::int64_t begin, std::int64_t end,
-                          const Pair& pair) {
-  StripSums sums(end - begin);
+StripSums sums_by_stretch(const BatchPlan& plan, const ChannelStrip& strip, const Pair& pair) {
+  StripSums sums(strip.width());
   for (std::int64_t n = 0; n < plan.batch; ++n) {
-    for (std::int64_t c = begin; c < end; ++c) {
-      const PairOfSums<T> of_stretch = pair(plan.place(n, c), c);
-      sums.first[static_cast<std::size_t>(c - begin)] += static_cast<double>(of_stretch.first);
-      sums.second[static_cast<std::size_t>(c - begin)] += static_cast<double>(of_stretch.second);
+    for (std::int64_t c = strip.begin; c < strip.end; ++c) {
+      sums.add<T>(c - strip.begin, pair(plan.place(n, c), c));
+    }
+  }
+  return sums;
+}
+
+/// Writes the strip stretch by stretch, and returns the sums of another one of the same channels or
+/// fewer: memory has something to read and something to write at any time.
+/// write(place, c, first, length, to, next) does so for a piece of channel c's stretch, which
+/// begins at `place`; next is the place of the other strip's stretch, or negative where it has no
+/// such channel.
+template <class T, class Write>
+StripSums write_by_stretch(const BatchPlan& plan, const ChannelStrip& strip,
+                           const ChannelStrip& other, T* y, const Write& write) {
+  const bool is_past = plan.goes_past();
+  StripSums sums(other.width());
+  for (std::int64_t n = 0; n < plan.batch; ++n) {
+    ResultStream<T> result(y, plan.place(n, strip.begin), is_past);
+    for (std::int64_t k = 0; k < strip.width(); ++k) {
+      const std::int64_t place = plan.place(n, strip.begin + k);
+      const std::int64_t next = k < other.width() ? plan.place(n, other.begin + k) : -1;
+      PairOfSums<T> part;
+      result.pieces(plan.space, [&](std::int64_t first, std::int64_t length, T* to) {
+        part.add(write(place, strip.begin + k, first, length, to, next));
+      });
+      if (next >= 0) sums.add(k, part);
     }
   }
   return sums;
@@ -97,14 +139,13 @@ void in_pieces(std::int64_t count, const Work& work) {
 /// The same without space: add(place, first, second) adds a sample's numbers of all channels to
 /// sums in T, which are kept short.
 template <class T, class Add>
-StripSums sums_by_sample(const BatchPlan& plan, std::int64_t begin, std::int64_t end,
-                         const Add& add) {
+StripSums sums_by_sample(const BatchPlan& plan, const ChannelStrip& strip, const Add& add) {
   constexpr std::int64_t samples_per_sum = 64;
-  const std::int64_t ahead = plan.ahead(end - begin);
-  StripSums sums(end - begin);
+  const std::int64_t ahead = plan.ahead(strip.width());
+  StripSums sums(strip.width());
   std::vector<T> first(sums.first.size()), second(first);
   for (std::int64_t n = 0; n < plan.batch; ++n) {
-    add(plan.place(n, begin), first.data(), second.data(), ahead);
+    add(plan.place(n, strip.begin), first.data(), second.data(), ahead);
     if ((n + 1) % samples_per_sum != 0 && n + 1 != plan.batch) continue;
     for (std::size_t k = 0; k < first.size(); ++k) {
       sums.first[k] += static_cast<double>(std::exchange(first[k], T(0)));
@@ -114,31 +155,23 @@ StripSums sums_by_sample(const BatchPlan& plan, std::int64_t begin, std::int64_t
   return sums;
 }
 
-/// y = x · a + b for channels begin … end, each with its own.
+/// y = x · a + b without space.
 template <class T>
-void apply_lines(const BatchPlan& plan, std::int64_t begin, std::int64_t end, const T* x,
+void apply_lines(const BatchPlan& plan, const ChannelStrip& strip, const T* x,
                  const std::vector<T>& a, const std::vector<T>& b, T* y) {
   const VectorLoops<T>& loops = vector_loops<T>();
   const bool is_past = plan.goes_past();
-  const std::int64_t ahead = plan.ahead(end - begin);
+  const std::int64_t ahead = plan.ahead(strip.width());
   for (std::int64_t n = 0; n < plan.batch; ++n) {
-    ResultStream<T> result(y, plan.place(n, begin), is_past);
-    if (plan.space == 1) {
-      const T* const from = x + plan.place(n, begin);
-      result.pieces(end - begin, [&](std::int64_t at, std::int64_t length, T* to) {
+    ResultStream<T> result(y, plan.place(n, strip.begin), is_past);
+    const T* const from = x + plan.place(n, strip.begin);
+    result.pieces(strip.width(), [&](std::int64_t first, std::int64_t count, T* to) {
+      in_pieces(count, [&](std::int64_t k, std::int64_t length) {
+        const std::int64_t at = first + k;
         fetch(from + ahead + at, length);
-        loops.line(from + at, T(1), T(0), a.data() + at, b.data() + at, to, length);
+        loops.line(from + at, T(1), T(0), a.data() + at, b.data() + at, to + k, length);
       });
-      continue;
-    }
-    for (std::int64_t c = begin; c < end; ++c) {
-      const T slope = a[static_cast<std::size_t>(c - begin)];
-      const T offset = b[static_cast<std::size_t>(c - begin)];
-      const T* const from = x + plan.place(n, c);
-      result.pieces(plan.space, [&](std::int64_t at, std::int64_t length, T* to) {
-        loops.line(from + at, slope, offset, nullptr, nullptr, to, length);
-      });
-    }
+    });
   }
 }
 
@@ -160,34 +193,30 @@ struct Statistics {
   double mean = 0, variance = 0;
 };
 
-/// Of channels begin … end. Around the first number of each, so that a large mean does not eat the
+/// Numbers are taken around the first of their channel, so that a large mean does not eat the
 /// digits of the variance.
 template <class T>
-std::vector<Statistics> batch_statistics(const BatchPlan& plan, const T* x, std::int64_t begin,
-                                         std::int64_t end) {
+T base_of(const BatchPlan& plan, const T* x, std::int64_t c) {
+  return x[plan.place(0, c)];
+}
+
+template <class T>
+StripSums moments_of(const BatchPlan& plan, const T* x, const ChannelStrip& strip) {
   const VectorLoops<T>& loops = vector_loops<T>();
-  const auto base = [&](std::int64_t c) { return x[plan.place(0, c)]; };
-  const StripSums sums =
-      plan.space == 1
-          ? sums_by_sample<T>(plan, begin, end,
-                              [&](std::int64_t place, T* first, T* second, std::int64_t ahead) {
-                                in_pieces(end - begin, [&](std::int64_t k, std::int64_t length) {
-                                  fetch(x + place + ahead + k, length);
-                                  loops.add_moments(x + place + k, x + plan.place(0, begin) + k,
-                                                    first + k, second + k, length);
-                                });
-                              })
-          : sums_by_stretch<T>(plan, begin, end, [&](std::int64_t place, std::int64_t c) {
-              fetch(x + place + plan.place(1, 0), std::min<std::int64_t>(256, plan.space));
-              return loops.moments(x + place, base(c), plan.space);
-            });
-  std::vector<Statistics> all(sums.first.size());
-  for (std::size_t k = 0; k < all.size(); ++k) {
-    const double moved = sums.first[k] / plan.count();
-    all[k].mean = static_cast<double>(base(begin + static_cast<std::int64_t>(k))) + moved;
-    all[k].variance = std::max(0.0, sums.second[k] / plan.count() - moved * moved);
+  if (plan.space > 1) {
+    return sums_by_stretch<T>(plan, strip, [&](std::int64_t place, std::int64_t c) {
+      plan.fetch_start(x + place + plan.place(1, 0));
+      return loops.moments(x + place, base_of(plan, x, c), plan.space);
+    });
   }
-  return all;
+  const T* const base = x + plan.place(0, strip.begin);
+  return sums_by_sample<T>(
+      plan, strip, [&](std::int64_t place, T* first, T* second, std::int64_t ahead) {
+        in_pieces(strip.width(), [&](std::int64_t k, std::int64_t length) {
+          fetch(x + place + ahead + k, length);
+          loops.add_moments(x + place + k, base + k, first + k, second + k, length);
+        });
+      });
 }
 
 template <class T>
@@ -206,21 +235,50 @@ void batch_norm_forward(const BatchPlan& plan, const Workers& workers, bool is_t
     saved[2 * c] = static_cast<T>(s.mean);
     saved[2 * c + 1] = static_cast<T>(factor);
   };
-  plan.each_strip(workers, [&](std::int64_t begin, std::int64_t end) {
-    std::vector<Statistics> statistics(static_cast<std::size_t>(end - begin));
-    if (is_training) statistics = batch_statistics(plan, x, begin, end);
-    std::vector<T> a(statistics.size()), b(a);
-    for (std::int64_t c = begin; c < end; ++c) {
-      const auto k = static_cast<std::size_t>(c - begin);
-      if (is_training) {
-        update_running<T>(plan, m, c, statistics[k].mean, statistics[k].variance);
-      } else {
-        statistics[k] = {static_cast<double>(real<T>(m.inputs[plan.mean_input()])[c]),
-                         static_cast<double>(real<T>(m.inputs[plan.mean_input() + 1])[c])};
-      }
-      line_of(c, statistics[k], a[k], b[k]);
+  const auto statistics_of = [&](std::int64_t c, double first, double second) -> Statistics {
+    if (!is_training) {
+      return {static_cast<double>(real<T>(m.inputs[plan.mean_input()])[c]),
+              static_cast<double>(real<T>(m.inputs[plan.mean_input() + 1])[c])};
     }
-    apply_lines(plan, begin, end, x, a, b, real<T>(m.outputs[0]));
+    const double moved = first / plan.count();
+    const Statistics s{static_cast<double>(base_of(plan, x, c)) + moved,
+                       std::max(0.0, second / plan.count() - moved * moved)};
+    update_running<T>(plan, m, c, s.mean, s.variance);
+    return s;
+  };
+  const VectorLoops<T>& loops = vector_loops<T>();
+  plan.each_range(workers, [&](std::int64_t first_strip, std::int64_t last_strip) {
+    StripSums sums;
+    for (std::int64_t i = first_strip; i < last_strip; ++i) {
+      const ChannelStrip strip = plan.strip(i);
+      if (!is_training) sums = StripSums(strip.width());
+      if (is_training && (i == first_strip || plan.space == 1)) sums = moments_of(plan, x, strip);
+      std::vector<T> a(sums.first.size()), b(a);
+      for (std::size_t k = 0; k < a.size(); ++k) {
+        const std::int64_t c = strip.begin + static_cast<std::int64_t>(k);
+        line_of(c, statistics_of(c, sums.first[k], sums.second[k]), a[k], b[k]);
+      }
+      T* const y = real<T>(m.outputs[0]);
+      if (plan.space == 1) {
+        apply_lines(plan, strip, x, a, b, y);
+        continue;
+      }
+      const bool takes_next = is_training && i + 1 < last_strip;
+      sums = write_by_stretch<T>(
+          plan, strip, takes_next ? plan.strip(i + 1) : ChannelStrip{}, y,
+          [&](std::int64_t place, std::int64_t c, std::int64_t first, std::int64_t length, T* to,
+              std::int64_t next) -> PairOfSums<T> {
+            const auto k = static_cast<std::size_t>(c - strip.begin);
+            const T* const from = x + place + first;
+            if (next < 0) {
+              loops.line(from, a[k], b[k], nullptr, nullptr, to, length);
+              return {};
+            }
+            return loops.line_and_moments(
+                from, a[k], b[k], nullptr, nullptr, to,
+                {.x = x + next + first, .base = base_of(plan, x, c + strip.width())}, length);
+          });
+    }
   });
 }
 
@@ -232,33 +290,54 @@ struct StripGradient {
   explicit StripGradient(std::size_t width)
       : mean(width), scaled(width), slope(width), offset(width) {}
 
-  void write(const BatchPlan& plan, std::int64_t begin, const T* x, const T* dy, T* dx) const {
+  /// Without space.
+  void write_columns(const BatchPlan& plan, const ChannelStrip& strip, const T* x, const T* dy,
+                     T* dx) const {
     const VectorLoops<T>& loops = vector_loops<T>();
-    const auto width = static_cast<std::int64_t>(mean.size());
     const bool is_past = plan.goes_past();
-    const std::int64_t ahead = plan.ahead(width);
+    const std::int64_t ahead = plan.ahead(strip.width());
     for (std::int64_t n = 0; n < plan.batch; ++n) {
-      ResultStream<T> result(dx, plan.place(n, begin), is_past);
-      if (plan.space == 1) {
-        const std::int64_t at = plan.place(n, begin);
-        result.pieces(width, [&](std::int64_t first, std::int64_t length, T* to) {
+      ResultStream<T> result(dx, plan.place(n, strip.begin), is_past);
+      const std::int64_t at = plan.place(n, strip.begin);
+      result.pieces(strip.width(), [&](std::int64_t begin, std::int64_t count, T* to) {
+        in_pieces(count, [&](std::int64_t k, std::int64_t length) {
+          const std::int64_t first = begin + k;
           fetch(x + at + ahead + first, length);
           fetch(dy + at + ahead + first, length);
           loops.centred_columns(dy + at + first, x + at + first, mean.data() + first,
                                 slope.data() + first, offset.data() + first, scaled.data() + first,
-                                to, length);
+                                to + k, length);
         });
-        continue;
-      }
-      for (std::int64_t k = 0; k < width; ++k) {
-        const auto c = static_cast<std::size_t>(k);
-        const std::int64_t at = plan.place(n, begin + k);
-        result.pieces(plan.space, [&](std::int64_t first, std::int64_t length, T* to) {
-          loops.centred(dy + at + first, nullptr, x + at + first, T(1), mean[c], slope[c],
-                        offset[c], scaled[c], to, length);
-        });
-      }
+      });
     }
+  }
+
+  /// With the sums of another strip, which follows.
+  StripSums write_stretches(const BatchPlan& plan, const ChannelStrip& strip,
+                            const ChannelStrip& other, const T* x, const T* dy, const T* saved,
+                            T* dx) const {
+    const VectorLoops<T>& loops = vector_loops<T>();
+    return write_by_stretch<T>(plan, strip, other, dx,
+                               [&](std::int64_t place, std::int64_t c, std::int64_t first,
+                                   std::int64_t length, T* to, std::int64_t next) -> PairOfSums<T> {
+                                 const auto k = static_cast<std::size_t>(c - strip.begin);
+                                 const GradientRow<T> row{.dy = dy + place + first,
+                                                          .x = x + place + first,
+                                                          .mean = mean[k],
+                                                          .slope = slope[k],
+                                                          .offset = offset[k],
+                                                          .factor = scaled[k]};
+                                 if (next < 0) {
+                                   loops.centred(row, to, length);
+                                   return {};
+                                 }
+                                 return loops.centred_and_sums(
+                                     row, to,
+                                     {.x = x + next + first,
+                                      .dy = dy + next + first,
+                                      .base = saved[2 * (c + strip.width())]},
+                                     length);
+                               });
   }
 };
 
@@ -272,41 +351,51 @@ void batch_norm_backward(const BatchPlan& plan, const Workers& workers, const No
   T* const d_scale = plan.has_scale ? real<T>(m.input_gradients[plan.scale_input()]) : nullptr;
   T* const d_shift = plan.has_shift ? real<T>(m.input_gradients[plan.shift_input()]) : nullptr;
   const VectorLoops<T>& loops = vector_loops<T>();
-  plan.each_strip(workers, [&](std::int64_t begin, std::int64_t end) {
-    StripGradient<T> gradient(static_cast<std::size_t>(end - begin));
-    for (std::int64_t c = begin; c < end; ++c) {
-      gradient.mean[static_cast<std::size_t>(c - begin)] = saved[2 * c];
+  // Σ dy and Σ dy·(x − mean)
+  const auto sums_of = [&](const ChannelStrip& strip, const std::vector<T>& mean) {
+    if (plan.space > 1) {
+      return sums_by_stretch<T>(plan, strip, [&](std::int64_t at, std::int64_t c) {
+        plan.fetch_start(x + at + plan.place(1, 0));
+        plan.fetch_start(dy + at + plan.place(1, 0));
+        return loops.with_normalized(dy + at, nullptr, x + at, saved[2 * c], T(1), plan.space);
+      });
     }
-    // Σ dy and Σ dy·(x − mean)
-    const StripSums sums =
-        plan.space == 1
-            ? sums_by_sample<T>(plan, begin, end,
-                                [&](std::int64_t at, T* first, T* second, std::int64_t ahead) {
-                                  in_pieces(end - begin, [&](std::int64_t k, std::int64_t length) {
-                                    fetch(x + at + ahead + k, length);
-                                    fetch(dy + at + ahead + k, length);
-                                    loops.add_centred(dy + at + k, x + at + k,
-                                                      gradient.mean.data() + k, first + k,
-                                                      second + k, length);
-                                  });
-                                })
-            : sums_by_stretch<T>(plan, begin, end, [&](std::int64_t at, std::int64_t c) {
-                const std::int64_t next = at + plan.place(1, 0);
-                fetch(x + next, std::min<std::int64_t>(256, plan.space));
-                fetch(dy + next, std::min<std::int64_t>(256, plan.space));
-                return loops.with_normalized(dy + at, nullptr, x + at, saved[2 * c], T(1),
-                                             plan.space);
-              });
-    for (std::int64_t c = begin; c < end; ++c) {
-      const auto k = static_cast<std::size_t>(c - begin);
-      const auto factor = static_cast<double>(saved[2 * c + 1]);
-      if (d_shift != nullptr) d_shift[c] = static_cast<T>(sums.first[k]);
-      if (d_scale != nullptr) d_scale[c] = static_cast<T>(sums.second[k] * factor);
-      gradient.slope[k] = static_cast<T>(factor * factor * sums.second[k] / plan.count());
-      gradient.offset[k] = static_cast<T>(sums.first[k] / plan.count());
-      gradient.scaled[k] = saved[2 * c + 1] * (scale != nullptr ? scale[c] : T(1));
+    return sums_by_sample<T>(plan, strip,
+                             [&](std::int64_t at, T* first, T* second, std::int64_t ahead) {
+                               in_pieces(strip.width(), [&](std::int64_t k, std::int64_t length) {
+                                 fetch(x + at + ahead + k, length);
+                                 fetch(dy + at + ahead + k, length);
+                                 loops.add_centred(dy + at + k, x + at + k, mean.data() + k,
+                                                   first + k, second + k, length);
+                               });
+                             });
+  };
+  plan.each_range(workers, [&](std::int64_t first_strip, std::int64_t last_strip) {
+    StripSums sums;
+    for (std::int64_t i = first_strip; i < last_strip; ++i) {
+      const ChannelStrip strip = plan.strip(i);
+      StripGradient<T> gradient(static_cast<std::size_t>(strip.width()));
+      for (std::size_t k = 0; k < gradient.mean.size(); ++k) {
+        gradient.mean[k] = saved[2 * (strip.begin + static_cast<std::int64_t>(k))];
+      }
+      const bool is_fused = dx != nullptr && plan.space > 1;
+      if (i == first_strip || !is_fused) sums = sums_of(strip, gradient.mean);
+      for (std::size_t k = 0; k < gradient.mean.size(); ++k) {
+        const std::int64_t c = strip.begin + static_cast<std::int64_t>(k);
+        const auto factor = static_cast<double>(saved[2 * c + 1]);
+        if (d_shift != nullptr) d_shift[c] = static_cast<T>(sums.first[k]);
+        if (d_scale != nullptr) d_scale[c] = static_cast<T>(sums.second[k] * factor);
+        gradient.slope[k] = static_cast<T>(factor * factor * sums.second[k] / plan.count());
+        gradient.offset[k] = static_cast<T>(sums.first[k] / plan.count());
+        gradient.scaled[k] = saved[2 * c + 1] * (scale != nullptr ? scale[c] : T(1));
+      }
+      if (is_fused) {
+        const ChannelStrip next = i + 1 < last_strip ? plan.strip(i + 1) : ChannelStrip{};
+        sums = gradient.write_stretches(plan, strip, next, x, dy, saved, dx);
+      } else if (dx != nullptr) {
+        gradient.write_columns(plan, strip, x, dy, dx);
+      }
     }
-    if (dx != nullptr) gradient.write(plan, begin, x, dy, dx);
   });
 }
 

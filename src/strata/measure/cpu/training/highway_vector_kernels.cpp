@@ -63,9 +63,17 @@ void line(const float* x, float a, float b, const float* scale, const float* shi
           std::int64_t count) {
   line_loop(x, a, b, scale, shift, y, count);
 }
-void centred(const float* dy, const float* scale, const float* x, float a, float mean, float slope,
-             float offset, float factor, float* dx, std::int64_t count) {
-  centred_loop(dy, scale, x, a, mean, slope, offset, factor, dx, count);
+PairOfSums<float> line_and_moments(const float* x, float a, float b, const float* scale,
+                                   const float* shift, float* y, const NextRow<float>& next,
+                                   std::int64_t count) {
+  return line_and_moments_loop(x, a, b, scale, shift, y, next, count);
+}
+void centred(const GradientRow<float>& row, float* dx, std::int64_t count) {
+  centred_loop(row, dx, count);
+}
+PairOfSums<float> centred_and_sums(const GradientRow<float>& row, float* dx,
+                                   const NextRow<float>& next, std::int64_t count) {
+  return centred_and_sums_loop(row, dx, next, count);
 }
 void add_parameters(const float* dy, const float* x, float mean, float factor, float* d_scale,
                     float* d_shift, std::int64_t count) {
@@ -211,7 +219,9 @@ VectorLoops<float> loops(std::index_sequence<kinds...>) {
           .moments = moments,
           .with_normalized = with_normalized,
           .line = line,
+          .line_and_moments = line_and_moments,
           .centred = centred,
+          .centred_and_sums = centred_and_sums,
           .add_parameters = add_parameters,
           .drop = drop,
           .keep = keep,

@@ -26,133 +26,248 @@ struct RowNorm {
   std::int64_t least() const { return std::max<std::int64_t>(1, numbers_per_part / length); }
 };
 
-/// Around the first number, so that a large mean does not eat the digits of the variance.
+/// Numbers are taken around the first of the row, so that a large mean does not eat the digits of
+/// the variance.
 template <class T>
-void statistics_of(const RowNorm& norm, const T* x, T& mean, T& factor) {
-  const T base = norm.takes_mean ? x[0] : T(0);
-  const T n = static_cast<T>(norm.length);
-  const PairOfSums<T> sums = vector_loops<T>().moments(x, base, norm.length);
-  const T moved = norm.takes_mean ? sums.first / n : T(0);
-  mean = base + moved;
-  factor = T(1) / std::sqrt(larger_of(T(0), sums.second / n - moved * moved) + T(norm.epsilon));
-}
-
-/// y[i] = (x[i] − mean) · factor · scale + shift
-template <class T>
-void normalize_row(const RowNorm& norm, const T* x, T mean, T factor, const T* scale,
-                   const T* shift, const T* next, ResultStream<T>& result) {
-  const VectorLoops<T>& loops = vector_loops<T>();
-  const auto from = [](const T* numbers, std::int64_t at) {
-    return numbers != nullptr ? numbers + at : nullptr;
-  };
-  if (norm.repeats == 1) {
-    return result.pieces(norm.length, [&](std::int64_t at, std::int64_t length, T* y) {
-      if (next != nullptr) fetch(next + at, length);
-      loops.line(x + at, factor, -mean * factor, from(scale, at), from(shift, at), y, length);
-    });
-  }
-  for (std::int64_t entry = 0; entry < norm.entries; ++entry) {
-    const T a = factor * (scale != nullptr ? scale[entry] : T(1));
-    const T b = (shift != nullptr ? shift[entry] : T(0)) - mean * a;
-    const std::int64_t first = entry * norm.repeats;
-    result.pieces(norm.repeats, [&](std::int64_t at, std::int64_t length, T* y) {
-      if (next != nullptr) fetch(next + first + at, length);
-      loops.line(x + first + at, a, b, nullptr, nullptr, y, length);
-    });
-  }
+T base_of(const RowNorm& norm, const T* x) {
+  return norm.takes_mean ? x[0] : T(0);
 }
 
 template <class T>
-void row_norm_forward(const RowNorm& norm, const Workers& workers, const NodeMemory& m) {
-  T* const saved = real<T>(m.saved);
-  workers.ranges(norm.rows, norm.least(), [&](std::int64_t begin, std::int64_t end) {
-    ResultStream<T> result(real<T>(m.outputs[0]), begin * norm.length, norm.is_beyond);
-    for (std::int64_t row = begin; row < end; ++row) {
-      const std::int64_t first = row % norm.groups * norm.entries;
-      const T* const x = real<T>(m.inputs[0]) + row * norm.length;
-      T mean = 0, factor = 0;
-      statistics_of(norm, x, mean, factor);
-      normalize_row<T>(norm, x, mean, factor,
-                       norm.has_scale ? real<T>(m.inputs[norm.scale_input()]) + first : nullptr,
-                       norm.has_shift ? real<T>(m.inputs[norm.shift_input()]) + first : nullptr,
-                       row + 1 < end ? x + norm.length : nullptr, result);
-      if (saved == nullptr) continue;
-      saved[2 * row] = mean;
-      saved[2 * row + 1] = factor;
-    }
-  });
-}
+struct RowStatistics {
+  T mean = 0, factor = 0;
 
-/// One row of backward: dx, and the row's share of the gradients of scale and shift.
-template <class T>
-struct RowGradient {
-  const RowNorm& norm;
-  const T* x;
-  const T* dy;
-  const T* scale;  // of the row; null without one
-  T mean, factor;
-  ResultStream<T>* dx;  // each null when not wanted
-  T* d_scale;
-  T* d_shift;
-  bool has_next;  // another row follows
-
-  void run() const {
-    if (d_scale != nullptr || d_shift != nullptr) add_parameters();
-    if (dx == nullptr) return;
-    const VectorLoops<T>& loops = vector_loops<T>();
-    PairOfSums<T> sums;
-    if (norm.repeats == 1) {
-      sums = loops.with_normalized(dy, scale, x, mean, factor, norm.length);
-    }
-    for (std::int64_t entry = 0; norm.repeats > 1 && entry < norm.entries; ++entry) {
-      const std::int64_t at = entry * norm.repeats;
-      const PairOfSums<T> part =
-          loops.with_normalized(dy + at, nullptr, x + at, mean, factor, norm.repeats);
-      sums.first += scale_of(entry) * part.first;
-      sums.second += scale_of(entry) * part.second;
-    }
-    // dx = factor (d − mean(d) − hat·mean(d·hat))
+  RowStatistics(const RowNorm& norm, T base, const PairOfSums<T>& sums) {
     const T n = static_cast<T>(norm.length);
-    const T offset = norm.takes_mean ? sums.first / n : T(0), slope = factor * sums.second / n;
-    const auto write = [&](std::int64_t first, std::int64_t count, const T* factors, T a) {
-      dx->pieces(count, [&](std::int64_t at, std::int64_t length, T* to) {
-        const std::int64_t place = first + at;
-        if (has_next) {
-          fetch(x + norm.length + place, length);
-          fetch(dy + norm.length + place, length);
-        }
-        loops.centred(dy + place, factors != nullptr ? factors + place : nullptr, x + place, a,
-                      mean, slope, offset, factor, to, length);
-      });
-    };
-    if (norm.repeats == 1) return write(0, norm.length, scale, T(1));
-    for (std::int64_t entry = 0; entry < norm.entries; ++entry) {
-      write(entry * norm.repeats, norm.repeats, nullptr, scale_of(entry));
+    const T moved = norm.takes_mean ? sums.first / n : T(0);
+    mean = base + moved;
+    factor = T(1) / std::sqrt(larger_of(T(0), sums.second / n - moved * moved) + T(norm.epsilon));
+  }
+};
+
+/// Forward of rows one after the other; while one is written, the moments of the next are taken.
+template <class T>
+class ForwardRows {
+ public:
+  ForwardRows(const RowNorm& norm, const NodeMemory& m, std::int64_t begin)
+      : norm_(norm),
+        x_(real<T>(m.inputs[0])),
+        scale_(norm.has_scale ? real<T>(m.inputs[norm.scale_input()]) : nullptr),
+        shift_(norm.has_shift ? real<T>(m.inputs[norm.shift_input()]) : nullptr),
+        saved_(real<T>(m.saved)),
+        result_(real<T>(m.outputs[0]), begin * norm.length, norm.is_beyond) {}
+
+  void run(std::int64_t begin, std::int64_t end) {
+    const T* x = x_ + begin * norm_.length;
+    T base = base_of(norm_, x);
+    PairOfSums<T> sums = loops_.moments(x, base, norm_.length);
+    for (std::int64_t row = begin; row < end; ++row, x += norm_.length) {
+      const RowStatistics<T> statistics(norm_, base, sums);
+      const T* const next = row + 1 < end ? x + norm_.length : nullptr;
+      if (next != nullptr) base = base_of(norm_, next);
+      sums = write(row % norm_.groups * norm_.entries, x, statistics, {.x = next, .base = base});
+      if (saved_ == nullptr) continue;
+      saved_[2 * row] = statistics.mean;
+      saved_[2 * row + 1] = statistics.factor;
     }
   }
 
  private:
-  T scale_of(std::int64_t entry) const { return scale != nullptr ? scale[entry] : T(1); }
-
-  void add_parameters() const {
-    const VectorLoops<T>& loops = vector_loops<T>();
-    if (norm.repeats == 1) {
-      return loops.add_parameters(dy, x, mean, factor, d_scale, d_shift, norm.length);
+  /// y[i] = (x[i] − mean) · factor · scale + shift, and the moments of the next row.
+  PairOfSums<T> write(std::int64_t first_entry, const T* x, const RowStatistics<T>& s,
+                      const NextRow<T>& next) {
+    const auto own = [&](const T* parameters) {
+      return parameters != nullptr ? parameters + first_entry : nullptr;
+    };
+    const T *const scale = own(scale_), *const shift = own(shift_);
+    PairOfSums<T> sums;
+    if (norm_.repeats == 1) {
+      piece(x, 0, norm_.length, s.factor, -s.mean * s.factor, scale, shift, next, sums);
+      return sums;
     }
-    for (std::int64_t entry = 0; entry < norm.entries; ++entry) {
-      const std::int64_t at = entry * norm.repeats;
-      const PairOfSums<T> sums =
-          loops.with_normalized(dy + at, nullptr, x + at, mean, factor, norm.repeats);
-      if (d_shift != nullptr) d_shift[entry] += sums.first;
-      if (d_scale != nullptr) d_scale[entry] += sums.second;
+    for (std::int64_t entry = 0; entry < norm_.entries; ++entry) {
+      const T a = s.factor * (scale != nullptr ? scale[entry] : T(1));
+      const T b = (shift != nullptr ? shift[entry] : T(0)) - s.mean * a;
+      piece(x, entry * norm_.repeats, norm_.repeats, a, b, nullptr, nullptr, next, sums);
+    }
+    return sums;
+  }
+
+  void piece(const T* x, std::int64_t first, std::int64_t count, T a, T b, const T* scale,
+             const T* shift, const NextRow<T>& next, PairOfSums<T>& sums) {
+    const auto from = [](const T* numbers, std::int64_t at) {
+      return numbers != nullptr ? numbers + at : nullptr;
+    };
+    result_.pieces(count, [&](std::int64_t at, std::int64_t length, T* y) {
+      const T* const numbers = x + first + at;
+      if (next.x == nullptr) {
+        return loops_.line(numbers, a, b, from(scale, at), from(shift, at), y, length);
+      }
+      const NextRow<T> below{.x = next.x + first + at, .base = next.base};
+      sums.add(loops_.line_and_moments(numbers, a, b, from(scale, at), from(shift, at), y, below,
+                                       length));
+    });
+  }
+
+  const VectorLoops<T>& loops_ = vector_loops<T>();
+  const RowNorm& norm_;
+  const T* const x_;
+  const T* const scale_;
+  const T* const shift_;
+  T* const saved_;
+  ResultStream<T> result_;
+};
+
+template <class T>
+void row_norm_forward(const RowNorm& norm, const Workers& workers, const NodeMemory& m) {
+  workers.ranges(norm.rows, norm.least(), [&](std::int64_t begin, std::int64_t end) {
+    ForwardRows<T>(norm, m, begin).run(begin, end);
+  });
+}
+
+/// Backward of rows one after the other: dx, and the rows' share of the gradients of scale and
+/// shift; while one is written, the sums of the next are taken.
+template <class T>
+class BackwardRows {
+ public:
+  /// Each gradient is null where it is not wanted; those of parameters begin with group 0.
+  BackwardRows(const RowNorm& norm, const NodeMemory& m, std::int64_t begin, T* d_scale, T* d_shift)
+      : norm_(norm),
+        x_(real<T>(m.inputs[0])),
+        dy_(real<T>(m.output_gradients[0])),
+        scale_(norm.has_scale ? real<T>(m.inputs[norm.scale_input()]) : nullptr),
+        saved_(real<T>(m.saved)),
+        has_dx_(m.input_gradients[0] != nullptr),
+        d_scale_(d_scale),
+        d_shift_(d_shift),
+        result_(real<T>(m.input_gradients[0]), begin * norm.length, norm.is_beyond) {}
+
+  void run(std::int64_t begin, std::int64_t end) {
+    const bool has_parameters = d_scale_ != nullptr || d_shift_ != nullptr;
+    PairOfSums<T> sums;
+    if (has_dx_) sums = sums_of(begin);
+    for (std::int64_t row = begin; row < end; ++row) {
+      const bool has_next = row + 1 < end;
+      if (has_parameters && norm_.repeats == 1 && !adds_parameters(has_next)) add_parameters(row);
+      if (has_dx_) {
+        sums = write(row, sums, has_next);
+      } else if (norm_.repeats > 1) {
+        sums_of(row);
+      }
     }
   }
+
+ private:
+  /// Whether the loop that writes a row sees to its parameters as well.
+  bool adds_parameters(bool has_next) const {
+    return has_dx_ && has_next && norm_.repeats == 1 && d_scale_ != nullptr && d_shift_ != nullptr;
+  }
+  std::int64_t first_entry(std::int64_t row) const { return row % norm_.groups * norm_.entries; }
+  T mean(std::int64_t row) const { return saved_[2 * row]; }
+  T factor(std::int64_t row) const { return saved_[2 * row + 1]; }
+  T scale_of(std::int64_t row, std::int64_t entry) const {
+    return scale_ != nullptr ? scale_[first_entry(row) + entry] : T(1);
+  }
+  /// Of each number its own; null without scale, and where neighbours share theirs.
+  const T* scales_of(std::int64_t row) const {
+    return norm_.repeats == 1 && scale_ != nullptr ? scale_ + first_entry(row) : nullptr;
+  }
+  /// Adds what Σ dy and Σ dy·(x − mean) of neighbours with one scale are to the row's sums, and to
+  /// the gradients of their parameters.
+  void add_entry(std::int64_t row, std::int64_t entry, const PairOfSums<T>& part,
+                 PairOfSums<T>& sums) {
+    const T scale = scale_of(row, entry);
+    sums.add({scale * part.first, scale * part.second});
+    if (d_shift_ != nullptr) d_shift_[first_entry(row) + entry] += part.first;
+    if (d_scale_ != nullptr) d_scale_[first_entry(row) + entry] += factor(row) * part.second;
+  }
+
+  /// Σ d and Σ d·(x − mean) with d = dy·scale.
+  PairOfSums<T> sums_of(std::int64_t row) {
+    const T *const x = x_ + row * norm_.length, *const dy = dy_ + row * norm_.length;
+    if (norm_.repeats == 1) {
+      return loops_.with_normalized(dy, scales_of(row), x, mean(row), T(1), norm_.length);
+    }
+    PairOfSums<T> sums;
+    for (std::int64_t entry = 0; entry < norm_.entries; ++entry) {
+      const std::int64_t at = entry * norm_.repeats;
+      add_entry(row, entry,
+                loops_.with_normalized(dy + at, nullptr, x + at, mean(row), T(1), norm_.repeats),
+                sums);
+    }
+    return sums;
+  }
+
+  /// dx = factor (d − mean(d) − hat·mean(d·hat)), and the sums of the next row.
+  PairOfSums<T> write(std::int64_t row, const PairOfSums<T>& sums, bool has_next) {
+    const T n = static_cast<T>(norm_.length), factor = this->factor(row);
+    const T offset = norm_.takes_mean ? sums.first / n : T(0);
+    const T slope = factor * factor * sums.second / n;
+    const T *const x = x_ + row * norm_.length, *const dy = dy_ + row * norm_.length;
+    PairOfSums<T> next_sums;
+    const bool is_shared = norm_.repeats > 1;  // scale and shift, by neighbours
+    const std::int64_t count = is_shared ? norm_.repeats : norm_.length;
+    for (std::int64_t entry = 0; entry * count < norm_.length; ++entry) {
+      const T a = is_shared ? scale_of(row, entry) : T(1);
+      PairOfSums<T> part;
+      result_.pieces(count, [&](std::int64_t at, std::int64_t length, T* to) {
+        const std::int64_t place = entry * count + at;
+        GradientRow<T> own{.dy = dy + place,
+                           .scale = at_or_null(scales_of(row), at),
+                           .x = x + place,
+                           .a = a,
+                           .mean = mean(row),
+                           .slope = slope,
+                           .offset = offset,
+                           .factor = factor};
+        if (!has_next) return loops_.centred(own, to, length);
+        if (adds_parameters(has_next)) {
+          own.d_scale = d_scale_ + first_entry(row) + at;
+          own.d_shift = d_shift_ + first_entry(row) + at;
+          own.parameter_factor = factor;
+        }
+        const NextRow<T> next{.x = x + norm_.length + place,
+                              .dy = dy + norm_.length + place,
+                              .scale = at_or_null(scales_of(row + 1), at),
+                              .base = mean(row + 1)};
+        part.add(loops_.centred_and_sums(own, to, next, length));
+      });
+      if (!has_next) continue;
+      if (is_shared) {
+        add_entry(row + 1, entry, part, next_sums);
+      } else {
+        next_sums.add(part);
+      }
+    }
+    return next_sums;
+  }
+  static const T* at_or_null(const T* numbers, std::int64_t at) {
+    return numbers != nullptr ? numbers + at : nullptr;
+  }
+
+  void add_parameters(std::int64_t row) const {
+    const T *const x = x_ + row * norm_.length, *const dy = dy_ + row * norm_.length;
+    const auto own = [&](T* parameters) {
+      return parameters != nullptr ? parameters + first_entry(row) : nullptr;
+    };
+    loops_.add_parameters(dy, x, mean(row), factor(row), own(d_scale_), own(d_shift_),
+                          norm_.length);
+  }
+
+  const VectorLoops<T>& loops_ = vector_loops<T>();
+  const RowNorm& norm_;
+  const T* const x_;
+  const T* const dy_;
+  const T* const scale_;
+  const T* const saved_;
+  const bool has_dx_;
+  T* const d_scale_;
+  T* const d_shift_;
+  ResultStream<T> result_;
 };
 
 template <class T>
 void row_norm_backward(const RowNorm& norm, const Workers& workers, const NodeMemory& m) {
-  const T* const saved = real<T>(m.saved);
-  T* const dx = real<T>(m.input_gradients[0]);
   T* const d_scale = norm.has_scale ? real<T>(m.input_gradients[norm.scale_input()]) : nullptr;
   T* const d_shift = norm.has_shift ? real<T>(m.input_gradients[norm.shift_input()]) : nullptr;
   const std::int64_t parameters = norm.parameters();
@@ -160,21 +275,9 @@ void row_norm_backward(const RowNorm& norm, const Workers& workers, const NodeMe
       workers.parts(norm.rows, norm.least(), [&](auto part, auto begin, auto end) {
         T* const sums = real<T>(m.scratch) + 2 * part * parameters;
         if (d_scale != nullptr || d_shift != nullptr) std::fill(sums, sums + 2 * parameters, T(0));
-        ResultStream<T> result(dx, begin * norm.length, norm.is_beyond);
-        for (std::int64_t row = begin; row < end; ++row) {
-          const std::int64_t first = row % norm.groups * norm.entries, at = row * norm.length;
-          RowGradient<T>{norm,
-                         real<T>(m.inputs[0]) + at,
-                         real<T>(m.output_gradients[0]) + at,
-                         norm.has_scale ? real<T>(m.inputs[norm.scale_input()]) + first : nullptr,
-                         saved[2 * row],
-                         saved[2 * row + 1],
-                         dx != nullptr ? &result : nullptr,
-                         d_scale != nullptr ? sums + first : nullptr,
-                         d_shift != nullptr ? sums + parameters + first : nullptr,
-                         row + 1 < end}
-              .run();
-        }
+        BackwardRows<T>(norm, m, begin, d_scale != nullptr ? sums : nullptr,
+                        d_shift != nullptr ? sums + parameters : nullptr)
+            .run(begin, end);
       });
   for (std::int64_t i = 0; i < parameters; ++i) {
     T scale_sum = 0, shift_sum = 0;

@@ -35,9 +35,16 @@ struct PlainLoops {
   static void line(const T* x, T a, T b, const T* scale, const T* shift, T* y, std::int64_t count) {
     line_loop(x, a, b, scale, shift, y, count);
   }
-  static void centred(const T* dy, const T* scale, const T* x, T a, T mean, T slope, T offset,
-                      T factor, T* dx, std::int64_t count) {
-    centred_loop(dy, scale, x, a, mean, slope, offset, factor, dx, count);
+  static PairOfSums<T> line_and_moments(const T* x, T a, T b, const T* scale, const T* shift, T* y,
+                                        const NextRow<T>& next, std::int64_t count) {
+    return line_and_moments_loop(x, a, b, scale, shift, y, next, count);
+  }
+  static void centred(const GradientRow<T>& row, T* dx, std::int64_t count) {
+    centred_loop(row, dx, count);
+  }
+  static PairOfSums<T> centred_and_sums(const GradientRow<T>& row, T* dx, const NextRow<T>& next,
+                                        std::int64_t count) {
+    return centred_and_sums_loop(row, dx, next, count);
   }
   static void add_parameters(const T* dy, const T* x, T mean, T factor, T* d_scale, T* d_shift,
                              std::int64_t count) {
@@ -140,7 +147,9 @@ struct PlainLoops {
             .moments = moments,
             .with_normalized = with_normalized,
             .line = line,
+            .line_and_moments = line_and_moments,
             .centred = centred,
+            .centred_and_sums = centred_and_sums,
             .add_parameters = add_parameters,
             .drop = drop,
             .keep = keep,

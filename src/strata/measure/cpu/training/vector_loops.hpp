@@ -19,6 +19,35 @@ inline constexpr std::int64_t room_behind = 64;
 template <class T>
 struct PairOfSums {
   T first = 0, second = 0;
+
+  void add(const PairOfSums& other) {
+    first += other.first;
+    second += other.second;
+  }
+};
+
+/// dx = (a·dy·scale − offset − (x − mean)·slope)·factor of a row.
+template <class T>
+struct GradientRow {
+  const T* dy = nullptr;
+  const T* scale = nullptr;  ///< null: 1
+  const T* x = nullptr;
+  T a = 1, mean = 0, slope = 0, offset = 0, factor = 1;
+  /// Gradients of scale and shift, to which dy·(x − mean)·parameter_factor and dy are added, each
+  /// number to its own; both or none are there.
+  T* d_scale = nullptr;
+  T* d_shift = nullptr;
+  T parameter_factor = 1;
+};
+
+/// A row whose statistics are taken while the row before it is written: memory has something to
+/// read and something to write at any time.
+template <class T>
+struct NextRow {
+  const T* x = nullptr;
+  const T* dy = nullptr;     ///< in backward
+  const T* scale = nullptr;  ///< of dy; null: 1
+  T base = 0;                ///< what is taken off x
 };
 
 /// Each row of the table is a loop below, with `_loop` after its name.
@@ -39,8 +68,11 @@ struct VectorLoops {
   PairOfSums<T> (*with_normalized)(const T* dy, const T* scale, const T* x, T mean, T factor,
                                    std::int64_t count);
   void (*line)(const T* x, T a, T b, const T* scale, const T* shift, T* y, std::int64_t count);
-  void (*centred)(const T* dy, const T* scale, const T* x, T a, T mean, T slope, T offset, T factor,
-                  T* dx, std::int64_t count);
+  PairOfSums<T> (*line_and_moments)(const T* x, T a, T b, const T* scale, const T* shift, T* y,
+                                    const NextRow<T>& next, std::int64_t count);
+  void (*centred)(const GradientRow<T>& row, T* dx, std::int64_t count);
+  PairOfSums<T> (*centred_and_sums)(const GradientRow<T>& row, T* dx, const NextRow<T>& next,
+                                    std::int64_t count);
   void (*add_parameters)(const T* dy, const T* x, T mean, T factor, T* d_scale, T* d_shift,
                          std::int64_t count);
   void (*drop)(const T* x, std::uint32_t key, std::uint32_t first, std::uint32_t threshold, T scale,
@@ -101,13 +133,25 @@ STRATA_INLINE void gradient_loop(const T* known, const T* dy, T* dx, std::int64_
 }
 
 /// Sums go into several numbers at once, because additions may not be reordered by the compiler:
-/// vectors of 64 bytes, which are cut to what the vector unit has. A term is written once for
-/// vectors and for the numbers that are left at the end; AtLanes and
-/// AtOne give it either.
+/// vectors of 64 bytes, which are cut to what the vector unit has; NEON's own size, as gcc keeps
+/// larger ones on the stack there. A term is written once for vectors and for the numbers that are
+/// left at the end; AtLanes and AtOne give it either.
+#ifdef __aarch64__
+inline constexpr std::size_t lane_bytes = 16;
+#else
+inline constexpr std::size_t lane_bytes = 64;
+#endif
 template <class T>
-using Lanes __attribute__((vector_size(64))) = T;
+using Lanes __attribute__((vector_size(lane_bytes))) = T;
 template <class T>
-inline constexpr std::int64_t lanes = 64 / static_cast<std::int64_t>(sizeof(T));
+inline constexpr std::int64_t lanes = lane_bytes / static_cast<std::int64_t>(sizeof(T));
+
+/// So many vectors at once, as one addition after the other would wait.
+inline constexpr std::size_t vectors_at_once = 128 / lane_bytes;
+using EachVector = std::make_index_sequence<vectors_at_once>;
+template <class T>
+inline constexpr std::int64_t numbers_at_once =
+    lanes<T>* static_cast<std::int64_t>(vectors_at_once);
 
 template <class T>
 struct AtLanes {
@@ -116,49 +160,62 @@ struct AtLanes {
   STRATA_INLINE void load(Number& to, const T* from) const {
     __builtin_memcpy(&to, from + place, sizeof(Number));
   }
+  STRATA_INLINE void store(const Number& from, T* to) const {
+    __builtin_memcpy(to + place, &from, sizeof(Number));
+  }
 };
 template <class T>
 struct AtOne {
   using Number = T;
   std::int64_t place;
   STRATA_INLINE void load(Number& to, const T* from) const { to = from[place]; }
+  STRATA_INLINE void store(const Number& from, T* to) const { to[place] = from; }
 };
+template <class T, std::size_t k>
+STRATA_INLINE AtLanes<T> vector_at(std::int64_t i) {
+  return {i + static_cast<std::int64_t>(k) * lanes<T>};
+}
 
-template <class T>
-STRATA_INLINE T sum_of_lanes(const Lanes<T>& a, const Lanes<T>& b) {
-  const Lanes<T> both = a + b;
+template <class T, std::size_t... k>
+STRATA_INLINE T sum_of_lanes(const Lanes<T>* sums, std::index_sequence<k...>) {
+  const Lanes<T> all = (sums[k] + ...);
   T total = 0;
-  for (std::int64_t k = 0; k < lanes<T>; ++k) total += both[k];
+  for (std::int64_t lane = 0; lane < lanes<T>; ++lane) total += all[lane];
   return total;
 }
 
-/// Two sums in one walk; term(at, a, b) adds to both.
-template <class T, class Term>
-STRATA_INLINE PairOfSums<T> pair_loop(std::int64_t count, Term term) {
-  using V = Lanes<T>;
-  V a0 = {}, a1 = {}, b0 = {}, b1 = {};
+template <class T, class Term, std::size_t... k>
+STRATA_INLINE PairOfSums<T> pair_loop(std::int64_t count, Term term,
+                                      std::index_sequence<k...> each) {
+  Lanes<T> a[vectors_at_once] = {}, b[vectors_at_once] = {};
   std::int64_t i = 0;
-  for (; i + 2 * lanes<T> <= count; i += 2 * lanes<T>) {
-    term(AtLanes<T>{i}, a0, b0);
-    term(AtLanes<T>{i + lanes<T>}, a1, b1);
+  for (; i + numbers_at_once<T> <= count; i += numbers_at_once<T>) {
+    (term(vector_at<T, k>(i), a[k], b[k]), ...);
   }
-  PairOfSums<T> total{sum_of_lanes<T>(a0, a1), sum_of_lanes<T>(b0, b1)};
+  PairOfSums<T> total{sum_of_lanes<T>(a, each), sum_of_lanes<T>(b, each)};
   for (; i < count; ++i) term(AtOne<T>{i}, total.first, total.second);
   return total;
 }
-
+/// Two sums in one walk; term(at, a, b) adds to both.
 template <class T, class Term>
-STRATA_INLINE T one_sum_loop(std::int64_t count, Term term) {
-  using V = Lanes<T>;
-  V a0 = {}, a1 = {};
+STRATA_INLINE PairOfSums<T> pair_loop(std::int64_t count, Term term) {
+  return pair_loop<T>(count, term, EachVector());
+}
+
+template <class T, class Term, std::size_t... k>
+STRATA_INLINE T one_sum_loop(std::int64_t count, Term term, std::index_sequence<k...> each) {
+  Lanes<T> sums[vectors_at_once] = {};
   std::int64_t i = 0;
-  for (; i + 2 * lanes<T> <= count; i += 2 * lanes<T>) {
-    term(AtLanes<T>{i}, a0);
-    term(AtLanes<T>{i + lanes<T>}, a1);
+  for (; i + numbers_at_once<T> <= count; i += numbers_at_once<T>) {
+    (term(vector_at<T, k>(i), sums[k]), ...);
   }
-  T total = sum_of_lanes<T>(a0, a1);
+  T total = sum_of_lanes<T>(sums, each);
   for (; i < count; ++i) term(AtOne<T>{i}, total);
   return total;
+}
+template <class T, class Term>
+STRATA_INLINE T one_sum_loop(std::int64_t count, Term term) {
+  return one_sum_loop<T>(count, term, EachVector());
 }
 
 #define STRATA_INLINE_LAMBDA __attribute__((always_inline))
@@ -182,20 +239,27 @@ STRATA_INLINE T dot_loop(const T* a, const T* b, std::int64_t count) {
   });
 }
 
-template <class T>
-STRATA_INLINE T maximum_loop(const T* x, std::int64_t count) {
-  using V = Lanes<T>;
+template <class T, std::size_t... k>
+STRATA_INLINE T maximum_loop(const T* x, std::int64_t count, std::index_sequence<k...>) {
   T most = -std::numeric_limits<T>::infinity();
-  V all = most - V{};
+  Lanes<T> all[vectors_at_once] = {((void)k, most - Lanes<T>{})...};
+  const auto take = [x](AtLanes<T> at, Lanes<T>& largest) STRATA_INLINE_LAMBDA {
+    Lanes<T> numbers;
+    at.load(numbers, x);
+    largest = numbers > largest ? numbers : largest;
+  };
   std::int64_t i = 0;
-  for (; i + lanes<T> <= count; i += lanes<T>) {
-    V numbers;
-    AtLanes<T>{i}.load(numbers, x);
-    all = numbers > all ? numbers : all;
+  for (; i + numbers_at_once<T> <= count; i += numbers_at_once<T>) {
+    (take(vector_at<T, k>(i), all[k]), ...);
   }
-  for (std::int64_t k = 0; k < lanes<T>; ++k) most = larger_of(most, all[k]);
+  for (std::int64_t lane = 0; lane < lanes<T>; ++lane)
+    ((most = larger_of(most, all[k][lane])), ...);
   for (; i < count; ++i) most = larger_of(most, x[i]);
   return most;
+}
+template <class T>
+STRATA_INLINE T maximum_loop(const T* x, std::int64_t count) {
+  return maximum_loop(x, count, EachVector());
 }
 
 /// y = exp(x − shift) with no x above shift; their sum. In pieces, so that the sum finds them in
@@ -263,11 +327,55 @@ STRATA_INLINE void line_loop(const T* x, T a, T b, const T* scale, const T* shif
   }
 }
 
-/// dx = (a·dy·scale − offset − (x − mean)·slope)·factor, in this order: the terms may nearly
-/// cancel.
+/// line, and the moments of another row.
 template <class T>
-STRATA_INLINE void centred_loop(const T* dy, const T* scale, const T* x, T a, T mean, T slope,
-                                T offset, T factor, T* dx, std::int64_t count) {
+STRATA_INLINE PairOfSums<T> line_and_moments_loop(const T* x, T a, T b, const T* scale,
+                                                  const T* shift, T* y, const NextRow<T>& next,
+                                                  std::int64_t count) {
+  const T *const next_x = next.x, base = next.base;
+  const auto with = [=](auto finish) STRATA_INLINE_LAMBDA {
+    return pair_loop<T>(count, [=](auto at, auto& sums, auto& squares) STRATA_INLINE_LAMBDA {
+      typename decltype(at)::Number moved, number;
+      at.load(moved, next_x);
+      moved -= base;
+      sums += moved;
+      squares += moved * moved;
+      at.load(number, x);
+      number = number * a + b;
+      finish(at, number);
+      at.store(number, y);
+    });
+  };
+  if (scale != nullptr && shift != nullptr) {
+    return with([=](auto at, auto& number) STRATA_INLINE_LAMBDA {
+      typename decltype(at)::Number factor, offset;
+      at.load(factor, scale);
+      at.load(offset, shift);
+      number = number * factor + offset;
+    });
+  }
+  if (scale != nullptr) {
+    return with([=](auto at, auto& number) STRATA_INLINE_LAMBDA {
+      typename decltype(at)::Number factor;
+      at.load(factor, scale);
+      number *= factor;
+    });
+  }
+  if (shift != nullptr) {
+    return with([=](auto at, auto& number) STRATA_INLINE_LAMBDA {
+      typename decltype(at)::Number offset;
+      at.load(offset, shift);
+      number += offset;
+    });
+  }
+  return with([](auto, auto&) STRATA_INLINE_LAMBDA {});
+}
+
+/// dx of a row, in this order: the terms may nearly cancel.
+template <class T>
+STRATA_INLINE void centred_loop(const GradientRow<T>& row, T* dx, std::int64_t count) {
+  const T *const dy = row.dy, *const scale = row.scale, *const x = row.x;
+  const T a = row.a, mean = row.mean, slope = row.slope, offset = row.offset, factor = row.factor;
   if (scale != nullptr) {
     for (std::int64_t i = 0; i < count; ++i) {
       dx[i] = ((dy[i] * scale[i] * a - offset) - (x[i] - mean) * slope) * factor;
@@ -277,6 +385,49 @@ STRATA_INLINE void centred_loop(const T* dy, const T* scale, const T* x, T a, T 
       dx[i] = ((dy[i] * a - offset) - (x[i] - mean) * slope) * factor;
     }
   }
+}
+
+/// centred, and with d = dy·scale of another row Σ d and Σ d·(x − base).
+template <bool has_scale, bool has_parameters, class T>
+STRATA_INLINE PairOfSums<T> centred_and_sums_loop(const GradientRow<T>& row, T* dx,
+                                                  const NextRow<T>& next, std::int64_t count) {
+  return pair_loop<T>(count, [=](auto at, auto& sums, auto& products) STRATA_INLINE_LAMBDA {
+    typename decltype(at)::Number d, number, other;
+    at.load(d, next.dy);
+    at.load(number, next.x);
+    if constexpr (has_scale) {
+      at.load(other, next.scale);
+      d *= other;
+    }
+    sums += d;
+    products += d * (number - next.base);
+    at.load(d, row.dy);
+    at.load(number, row.x);
+    number -= row.mean;
+    if constexpr (has_parameters) {
+      at.load(other, row.d_shift);
+      other += d;
+      at.store(other, row.d_shift);
+      at.load(other, row.d_scale);
+      other += d * (number * row.parameter_factor);
+      at.store(other, row.d_scale);
+    }
+    if constexpr (has_scale) {
+      at.load(other, row.scale);
+      d *= other;
+    }
+    d = ((d * row.a - row.offset) - number * row.slope) * row.factor;
+    at.store(d, dx);
+  });
+}
+template <class T>
+STRATA_INLINE PairOfSums<T> centred_and_sums_loop(const GradientRow<T>& row, T* dx,
+                                                  const NextRow<T>& next, std::int64_t count) {
+  const bool has_scale = row.scale != nullptr, has_parameters = row.d_scale != nullptr;
+  if (has_scale && has_parameters) return centred_and_sums_loop<true, true>(row, dx, next, count);
+  if (has_scale) return centred_and_sums_loop<true, false>(row, dx, next, count);
+  if (has_parameters) return centred_and_sums_loop<false, true>(row, dx, next, count);
+  return centred_and_sums_loop<false, false>(row, dx, next, count);
 }
 
 /// d_scale += dy·(x − mean)·factor and d_shift += dy, number by number; null: not wanted.
