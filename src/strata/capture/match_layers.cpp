@@ -21,7 +21,8 @@ bool only_gives_names(const PassCost& cost) {
 
 /// What the network has of one module.
 struct ModuleNodes {
-  std::vector<NodeId> nodes;  ///< in the order of the network
+  std::vector<NodeId> nodes;   ///< in the order of the network
+  std::vector<NodeId> inside;  ///< those of them that have the module around them, not its name
   FoundBy by = FoundBy::ancestor;
 };
 
@@ -84,6 +85,7 @@ class Matcher {
       if (!found[node] || !model_.works[node]) continue;
       ModuleNodes& module = modules_[found[node]->path];
       module.nodes.push_back(node);
+      if (found[node]->by == FoundBy::ancestor) module.inside.push_back(node);
       module.by = std::min(module.by, found[node]->by);
     }
   }
@@ -100,8 +102,8 @@ class Matcher {
     for (const auto& [layer, calls] : by_layer(work_.forward)) {
       const auto module = modules_.find(layer_text(layer));
       if (module == modules_.end()) continue;
-      const std::vector<NodeId>& nodes = module->second.nodes;
-      if (!agrees(calls, nodes)) continue;
+      if (!agrees(calls, module->second.nodes)) continue;
+      const std::vector<NodeId> nodes = without_strangers(calls, module->second);
       const bool is_even = nodes.size() % calls.size() == 0;
       const std::size_t each = is_even ? nodes.size() / calls.size() : nodes.size();
       for (std::size_t i = 0; i < calls.size(); ++i) {
@@ -111,6 +113,21 @@ class Matcher {
         ++(module->second.by == FoundBy::parameter ? match_.by_parameter : match_.by_name);
       }
     }
+  }
+
+  /// Nodes that only stand in a module which has nodes of its own name are none of it where its
+  /// kernels do something else: "conv1.bn" may be what another module of the recording does.
+  std::vector<NodeId> without_strangers(const std::vector<std::size_t>& calls,
+                                        const ModuleNodes& module) const {
+    std::vector<NodeId> nodes = module.nodes;
+    if (module.inside.size() == nodes.size()) return nodes;
+    std::set<std::string> classes;
+    for (const std::size_t call : calls) classes.merge(classes_of(work_.forward[call]));
+    std::erase_if(nodes, [&](NodeId node) {
+      return std::find(module.inside.begin(), module.inside.end(), node) != module.inside.end() &&
+             !can_be(model_.graph().nodes[node].op, classes);
+    });
+    return nodes;
   }
 
   void forget_names() {
