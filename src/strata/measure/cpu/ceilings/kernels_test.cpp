@@ -82,7 +82,7 @@ void expect_closed_form(DType dtype) {
     run_fma(dtype, use, 5, start.data(), out.data());
     EXPECT_EQ(out.back(), T(-5)) << "wrote behind its numbers";
     out.pop_back();
-    EXPECT_EQ(out, start);  // ten steps x -> 7 - x
+    EXPECT_EQ(out, start);  // five times x - 7 + 7
   }
 }
 
@@ -92,13 +92,13 @@ TEST(CpuKernels, multiply_adds_leave_their_closed_form) {
 }
 
 // As an even number of steps leaves everything where it was, so would a kernel that does nothing:
-// numbers for which 7 - x rounds show that it works.
+// numbers for which x - 7 rounds show that it works.
 TEST(CpuKernels, multiply_adds_happen) {
   const auto count = static_cast<std::size_t>(fma_elements(DType::fp32, LaneUse::all));
   const std::vector<float> start(count, 1e-9F);
   std::vector<float> out(count);
   run_fma(DType::fp32, LaneUse::all, 1, start.data(), out.data());
-  EXPECT_EQ(out, std::vector<float>(count, 0));  // 7 - (7 - 1e-9)
+  EXPECT_EQ(out, std::vector<float>(count, 0));  // (1e-9 - 7) + 7
 }
 
 TEST(CpuKernels, loops_of_low_precision_leave_their_closed_form) {
