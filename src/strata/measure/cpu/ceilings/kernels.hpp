@@ -24,9 +24,9 @@ enum class LaneUse : std::uint8_t { one, all };
 
 /// How many numbers run_fma holds in registers.
 std::int64_t fma_elements(DType dtype, LaneUse use);
-/// Each number of `start` away from where it is and back (x - 7 + 7, or 7 - (7 - x)), `double_steps`
-/// times as multiply-adds in registers, and the results to `out`: those of `start`, exactly, when they are small integers. fp32 or fp64.
-/// FLOP: 2 for each number and step.
+/// Each number of `start` away from where it is and back (x - 7 + 7, or 7 - (7 - x)),
+/// `double_steps` times as multiply-adds in registers, and the results to `out`: those of `start`,
+/// exactly, when they are small integers. fp32 or fp64. FLOP: 2 for each number and step.
 void run_fma(DType dtype, LaneUse use, std::int64_t double_steps, const void* start, void* out);
 
 /// Whether stores may leave their lines in the caches, or go around them.
