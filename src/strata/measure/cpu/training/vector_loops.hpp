@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "strata/measure/cpu/training/lanes.hpp"
 #include "strata/measure/cpu/training/softmax_loops.hpp"
 #include "strata/measure/cpu/training/unary_functions.hpp"
 
@@ -15,16 +16,6 @@ inline constexpr std::size_t unary_kinds = static_cast<std::size_t>(UnaryKind::l
 
 /// So much memory is behind arrays whose loops say so: they need not see to what is left over.
 inline constexpr std::int64_t room_behind = 64;
-
-template <class T>
-struct PairOfSums {
-  T first = 0, second = 0;
-
-  void add(const PairOfSums& other) {
-    first += other.first;
-    second += other.second;
-  }
-};
 
 /// dx = (a·dy·scale − offset − (x − mean)·slope)·factor of a row.
 template <class T>
@@ -122,103 +113,32 @@ const VectorLoops<float>& vector_loops<float>();
 template <>
 const VectorLoops<double>& vector_loops<double>();
 
+#define STRATA_INLINE_LAMBDA __attribute__((always_inline))
+
 template <UnaryKind kind, class T>
 STRATA_INLINE void apply_loop(const T* x, T* y, std::int64_t count) {
+  if constexpr (writes_vectors<T> && takes_vectors(kind)) {
+    return vector_by_vector<T>(count, [=](auto at) STRATA_INLINE_LAMBDA {
+      typename decltype(at)::Number number;
+      at.load(number, x);
+      at.store(unary_value<kind>(number), y);
+    });
+  }
   for (std::int64_t i = 0; i < count; ++i) y[i] = unary_value<kind>(x[i]);
 }
 
 template <UnaryKind kind, class T>
 STRATA_INLINE void gradient_loop(const T* known, const T* dy, T* dx, std::int64_t count) {
+  if constexpr (writes_vectors<T> && takes_vectors(kind)) {
+    return vector_by_vector<T>(count, [=](auto at) STRATA_INLINE_LAMBDA {
+      typename decltype(at)::Number number, d;
+      at.load(number, known);
+      at.load(d, dy);
+      at.store(unary_gradient<kind>(number, d), dx);
+    });
+  }
   for (std::int64_t i = 0; i < count; ++i) dx[i] = unary_gradient<kind>(known[i], dy[i]);
 }
-
-/// Sums go into several numbers at once, because additions may not be reordered by the compiler:
-/// vectors of 64 bytes, which are cut to what the vector unit has; NEON's own size, as gcc keeps
-/// larger ones on the stack there. A term is written once for vectors and for the numbers that are
-/// left at the end; AtLanes and AtOne give it either.
-#ifdef __aarch64__
-inline constexpr std::size_t lane_bytes = 16;
-#else
-inline constexpr std::size_t lane_bytes = 64;
-#endif
-template <class T>
-using Lanes __attribute__((vector_size(lane_bytes))) = T;
-template <class T>
-inline constexpr std::int64_t lanes = lane_bytes / static_cast<std::int64_t>(sizeof(T));
-
-/// So many vectors at once, as one addition after the other would wait.
-inline constexpr std::size_t vectors_at_once = 128 / lane_bytes;
-using EachVector = std::make_index_sequence<vectors_at_once>;
-template <class T>
-inline constexpr std::int64_t numbers_at_once =
-    lanes<T>* static_cast<std::int64_t>(vectors_at_once);
-
-template <class T>
-struct AtLanes {
-  using Number = Lanes<T>;
-  std::int64_t place;
-  STRATA_INLINE void load(Number& to, const T* from) const {
-    __builtin_memcpy(&to, from + place, sizeof(Number));
-  }
-  STRATA_INLINE void store(const Number& from, T* to) const {
-    __builtin_memcpy(to + place, &from, sizeof(Number));
-  }
-};
-template <class T>
-struct AtOne {
-  using Number = T;
-  std::int64_t place;
-  STRATA_INLINE void load(Number& to, const T* from) const { to = from[place]; }
-  STRATA_INLINE void store(const Number& from, T* to) const { to[place] = from; }
-};
-template <class T, std::size_t k>
-STRATA_INLINE AtLanes<T> vector_at(std::int64_t i) {
-  return {i + static_cast<std::int64_t>(k) * lanes<T>};
-}
-
-template <class T, std::size_t... k>
-STRATA_INLINE T sum_of_lanes(const Lanes<T>* sums, std::index_sequence<k...>) {
-  const Lanes<T> all = (sums[k] + ...);
-  T total = 0;
-  for (std::int64_t lane = 0; lane < lanes<T>; ++lane) total += all[lane];
-  return total;
-}
-
-template <class T, class Term, std::size_t... k>
-STRATA_INLINE PairOfSums<T> pair_loop(std::int64_t count, Term term,
-                                      std::index_sequence<k...> each) {
-  Lanes<T> a[vectors_at_once] = {}, b[vectors_at_once] = {};
-  std::int64_t i = 0;
-  for (; i + numbers_at_once<T> <= count; i += numbers_at_once<T>) {
-    (term(vector_at<T, k>(i), a[k], b[k]), ...);
-  }
-  PairOfSums<T> total{sum_of_lanes<T>(a, each), sum_of_lanes<T>(b, each)};
-  for (; i < count; ++i) term(AtOne<T>{i}, total.first, total.second);
-  return total;
-}
-/// Two sums in one walk; term(at, a, b) adds to both.
-template <class T, class Term>
-STRATA_INLINE PairOfSums<T> pair_loop(std::int64_t count, Term term) {
-  return pair_loop<T>(count, term, EachVector());
-}
-
-template <class T, class Term, std::size_t... k>
-STRATA_INLINE T one_sum_loop(std::int64_t count, Term term, std::index_sequence<k...> each) {
-  Lanes<T> sums[vectors_at_once] = {};
-  std::int64_t i = 0;
-  for (; i + numbers_at_once<T> <= count; i += numbers_at_once<T>) {
-    (term(vector_at<T, k>(i), sums[k]), ...);
-  }
-  T total = sum_of_lanes<T>(sums, each);
-  for (; i < count; ++i) term(AtOne<T>{i}, total);
-  return total;
-}
-template <class T, class Term>
-STRATA_INLINE T one_sum_loop(std::int64_t count, Term term) {
-  return one_sum_loop<T>(count, term, EachVector());
-}
-
-#define STRATA_INLINE_LAMBDA __attribute__((always_inline))
 
 template <class T>
 STRATA_INLINE T sum_loop(const T* x, std::int64_t count) {
@@ -237,29 +157,6 @@ STRATA_INLINE T dot_loop(const T* a, const T* b, std::int64_t count) {
     at.load(q, b);
     total += p * q;
   });
-}
-
-template <class T, std::size_t... k>
-STRATA_INLINE T maximum_loop(const T* x, std::int64_t count, std::index_sequence<k...>) {
-  T most = -std::numeric_limits<T>::infinity();
-  Lanes<T> all[vectors_at_once] = {((void)k, most - Lanes<T>{})...};
-  const auto take = [x](AtLanes<T> at, Lanes<T>& largest) STRATA_INLINE_LAMBDA {
-    Lanes<T> numbers;
-    at.load(numbers, x);
-    largest = numbers > largest ? numbers : largest;
-  };
-  std::int64_t i = 0;
-  for (; i + numbers_at_once<T> <= count; i += numbers_at_once<T>) {
-    (take(vector_at<T, k>(i), all[k]), ...);
-  }
-  for (std::int64_t lane = 0; lane < lanes<T>; ++lane)
-    ((most = larger_of(most, all[k][lane])), ...);
-  for (; i < count; ++i) most = larger_of(most, x[i]);
-  return most;
-}
-template <class T>
-STRATA_INLINE T maximum_loop(const T* x, std::int64_t count) {
-  return maximum_loop(x, count, EachVector());
 }
 
 /// y = exp(x − shift) with no x above shift; their sum. In pieces, so that the sum finds them in

@@ -174,5 +174,96 @@ TEST(VectorLoops, are_the_same_on_every_vector_unit) {
   }
 }
 
+/// Numbers with a mean that is not zero, other ones for each seed.
+std::vector<float> some_numbers(std::size_t count, float seed) {
+  std::vector<float> numbers(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    numbers[i] = seed + std::sin(seed * 7 + static_cast<float>(i) * 1.7F);
+  }
+  return numbers;
+}
+
+constexpr std::size_t row_lengths[] = {1, 3, 31, 32, 33, 64, 100, 257};
+
+TEST(VectorLoops, a_row_is_written_and_the_next_one_summed_up) {
+  for (const VectorLoops<float>& loops : both_loops()) {
+    for (const std::size_t n : row_lengths) {
+      const std::vector<float> x = some_numbers(n, 1), next = some_numbers(n, 2);
+      const std::vector<float> scales = some_numbers(n, 3), shifts = some_numbers(n, 4);
+      for (int which = 0; which < 4; ++which) {
+        const float* const scale = (which & 1) != 0 ? scales.data() : nullptr;
+        const float* const shift = (which & 2) != 0 ? shifts.data() : nullptr;
+        std::vector<float> y(n + 1, -9);
+        const PairOfSums<float> sums =
+            loops.line_and_moments(x.data(), 1.5F, -0.25F, scale, shift, y.data(),
+                                   {.x = next.data(), .base = 2}, static_cast<std::int64_t>(n));
+        double first = 0, second = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+          const double line = x[i] * 1.5 - 0.25;
+          const double wanted = line * (scale != nullptr ? static_cast<double>(scale[i]) : 1) +
+                                (shift != nullptr ? static_cast<double>(shift[i]) : 0);
+          ASSERT_NEAR(static_cast<double>(y[i]), wanted, 1e-5) << n << ' ' << which << ' ' << i;
+          const double moved = static_cast<double>(next[i]) - 2;
+          first += moved;
+          second += moved * moved;
+        }
+        EXPECT_EQ(y[n], -9) << "wrote behind its numbers";
+        EXPECT_NEAR(static_cast<double>(sums.first), first, 1e-5 * static_cast<double>(n));
+        EXPECT_NEAR(static_cast<double>(sums.second), second, 1e-5 * static_cast<double>(n));
+      }
+    }
+  }
+}
+
+TEST(VectorLoops, a_gradient_is_written_and_the_next_ones_summed_up) {
+  for (const VectorLoops<float>& loops : both_loops()) {
+    for (const std::size_t n : row_lengths) {
+      const std::vector<float> x = some_numbers(n, 1), dy = some_numbers(n, 0.5F);
+      const std::vector<float> next_x = some_numbers(n, 2), next_dy = some_numbers(n, 0.25F);
+      const std::vector<float> scales = some_numbers(n, 3), next_scales = some_numbers(n, 4);
+      for (int which = 0; which < 4; ++which) {
+        const bool has_scale = (which & 1) != 0, has_parameters = (which & 2) != 0;
+        std::vector<float> dx(n + 1, -9), d_scale = some_numbers(n, 5), d_shift = d_scale;
+        const std::vector<float> before = d_scale;
+        const GradientRow<float> row{.dy = dy.data(),
+                                     .scale = has_scale ? scales.data() : nullptr,
+                                     .x = x.data(),
+                                     .a = 0.75F,
+                                     .mean = 1.25F,
+                                     .slope = 0.5F,
+                                     .offset = 0.125F,
+                                     .factor = 2,
+                                     .d_scale = has_parameters ? d_scale.data() : nullptr,
+                                     .d_shift = has_parameters ? d_shift.data() : nullptr,
+                                     .parameter_factor = 3};
+        const NextRow<float> next{.x = next_x.data(),
+                                  .dy = next_dy.data(),
+                                  .scale = has_scale ? next_scales.data() : nullptr,
+                                  .base = 2};
+        const PairOfSums<float> sums =
+            loops.centred_and_sums(row, dx.data(), next, static_cast<std::int64_t>(n));
+        double first = 0, second = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+          const double d = dy[i], moved = x[i] - 1.25;
+          const double scale = has_scale ? static_cast<double>(scales[i]) : 1;
+          ASSERT_NEAR(static_cast<double>(dx[i]), (d * scale * 0.75 - 0.125 - moved * 0.5) * 2,
+                      2e-5)
+              << n << ' ' << which << ' ' << i;
+          const double old = before[i], added = has_parameters ? 1 : 0;
+          ASSERT_NEAR(static_cast<double>(d_shift[i]), old + added * d, 1e-5);
+          ASSERT_NEAR(static_cast<double>(d_scale[i]), old + added * d * moved * 3, 2e-5);
+          const double next_d = static_cast<double>(next_dy[i]) *
+                                (has_scale ? static_cast<double>(next_scales[i]) : 1);
+          first += next_d;
+          second += next_d * (static_cast<double>(next_x[i]) - 2);
+        }
+        EXPECT_EQ(dx[n], -9) << "wrote behind its numbers";
+        EXPECT_NEAR(static_cast<double>(sums.first), first, 2e-5 * static_cast<double>(n));
+        EXPECT_NEAR(static_cast<double>(sums.second), second, 2e-5 * static_cast<double>(n));
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace strata::cpu_training

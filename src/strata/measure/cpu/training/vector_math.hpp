@@ -5,13 +5,59 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
+#include <utility>
 
-/// Functions of one number in a form that compilers make vectors of: in fp32 without a branch or a
-/// call, in fp64 those of the standard library. They are inlined into loops that are compiled for
-/// several vector units, so they must be inlined whatever the compiler thinks of it.
+/// Functions of one number in a form that compilers make vectors of, or of a vector of numbers (of
+/// gcc's own kind): in fp32 without a branch or a call, in fp64 those of the standard library. They
+/// are inlined into loops that are compiled for several vector units, so they must be inlined
+/// whatever the compiler thinks of it.
 #define STRATA_INLINE inline __attribute__((always_inline))
 
 namespace strata::cpu_training {
+
+/// What a vector is made of; a number is made of itself.
+template <class V>
+struct PartsOf {
+  using Element = std::remove_cvref_t<decltype(std::declval<V>()[0])>;
+  using Bits __attribute__((vector_size(sizeof(V)))) = std::uint32_t;
+  using Whole __attribute__((vector_size(sizeof(V)))) = std::int32_t;
+};
+template <>
+struct PartsOf<float> {
+  using Element = float;
+  using Bits = std::uint32_t;
+  using Whole = std::int32_t;
+};
+template <>
+struct PartsOf<double> {
+  using Element = double;
+};
+template <class V>
+using Element = typename PartsOf<V>::Element;
+template <class V>
+using BitsOf = typename PartsOf<V>::Bits;
+template <class V>
+using WholeOf = typename PartsOf<V>::Whole;
+
+/// The same number everywhere.
+template <class V>
+STRATA_INLINE V everywhere(Element<V> number) {
+  return number - V{};
+}
+/// Number by number the one or the other.
+template <class V, class Condition>
+STRATA_INLINE V pick(Condition condition, V yes, V no) {
+  return condition ? yes : no;
+}
+template <class V>
+STRATA_INLINE V as_real(WholeOf<V> number) {
+  if constexpr (std::is_same_v<V, float>) {
+    return static_cast<float>(number);
+  } else {
+    return __builtin_convertvector(number, V);
+  }
+}
 
 template <class T>
 STRATA_INLINE T larger_of(T a, T b) {
@@ -24,24 +70,25 @@ STRATA_INLINE T smaller_of(T a, T b) {
 
 /// x where it is between low and high, else the nearer; what is not a number stays so.
 template <class T>
-STRATA_INLINE T kept_between(T low, T x, T high) {
-  const T above = low > x ? low : x;
-  return high < above ? high : above;
+STRATA_INLINE T kept_between(Element<T> low, T x, Element<T> high) {
+  const T above = pick(everywhere<T>(low) > x, everywhere<T>(low), x);
+  return pick(everywhere<T>(high) < above, everywhere<T>(high), above);
 }
 
 /// eˣ = p·2ⁿ with |r| ≤ ln 2 / 2 left for the polynomial p (of least error at degree 6: all in all
 /// below one unit in the last place). The last bits of `shifted` are n + 127, the exponent of 2ⁿ.
+template <class V>
 struct PowerOfE {
-  float p, shifted;
+  V p, shifted;
 };
-STRATA_INLINE PowerOfE power_of_e(float x) {
+template <class V>
+STRATA_INLINE PowerOfE<V> power_of_e(V x) {
   constexpr float log2_e = 1.44269504F, ln2_high = 0.693359375F, ln2_low = -2.12194440e-4F;
   constexpr float rounding = 12582912.0F + 127;  // 1.5 · 2²³: adding it leaves a whole number
-  const float shifted = x * log2_e + rounding;
-  const float n = shifted - rounding;
-  const float r = (x - n * ln2_high) - n * ln2_low;
-  float p = 0x1.6850e4p-10F;
-  p = p * r + 0x1.123bccp-7F;
+  const V shifted = x * log2_e + rounding;
+  const V n = shifted - rounding;
+  const V r = (x - n * ln2_high) - n * ln2_low;
+  V p = 0x1.6850e4p-10F * r + 0x1.123bccp-7F;
   p = p * r + 0x1.555b98p-5F;
   p = p * r + 0x1.55548ep-3F;
   p = p * r + 0x1.fffff8p-2F;
@@ -50,61 +97,63 @@ STRATA_INLINE PowerOfE power_of_e(float x) {
   return {p, shifted};
 }
 
-STRATA_INLINE float exp_of(float given) {
-  const float x = smaller_of(larger_of(given, -87.3F), 88.7F);
-  const PowerOfE power = power_of_e(x);
+template <class V>
+STRATA_INLINE V exp_of(V given) {
+  const V x = smaller_of(larger_of(given, everywhere<V>(-87.3F)), everywhere<V>(88.7F));
+  const PowerOfE<V> power = power_of_e(x);
   // Times 2ⁿ by adding n to the exponent, which stays one of normal numbers: at n = 128 p is below
   // 1, at −126 it is not.
-  float result = std::bit_cast<float>(std::bit_cast<std::uint32_t>(power.p) - 0x3f800000U +
-                                      (std::bit_cast<std::uint32_t>(power.shifted) << 23U));
-  result = given > 88.722F ? std::numeric_limits<float>::infinity() : result;
-  result = given < -87.3F ? 0.0F : result;
-  return given == given ? result : given;
+  V result = std::bit_cast<V>(std::bit_cast<BitsOf<V>>(power.p) - 0x3f800000U +
+                              (std::bit_cast<BitsOf<V>>(power.shifted) << 23U));
+  result = pick(given > 88.722F, everywhere<V>(std::numeric_limits<float>::infinity()), result);
+  result = pick(given < -87.3F, V{}, result);
+  return pick(given == given, result, given);
 }
 
 /// The same of numbers that are not above 88, where less can go wrong: −88 becomes p·0, and what is
 /// not a number stays so.
-STRATA_INLINE float exp_of_small(float given) {
-  const PowerOfE power = power_of_e(-88.0F > given ? -88.0F : given);
-  return power.p * std::bit_cast<float>(std::bit_cast<std::uint32_t>(power.shifted) << 23U);
+template <class V>
+STRATA_INLINE V exp_of_small(V given) {
+  const PowerOfE<V> power =
+      power_of_e(pick(everywhere<V>(-88.0F) > given, everywhere<V>(-88.0F), given));
+  return power.p * std::bit_cast<V>(std::bit_cast<BitsOf<V>>(power.shifted) << 23U);
 }
 
 /// The same where nobody minds ∞ from e^88.4 on: it becomes p·∞.
-STRATA_INLINE float exp_or_infinity(float given) {
-  return exp_of_small(88.7F < given ? 88.7F : given);
+template <class V>
+STRATA_INLINE V exp_or_infinity(V given) {
+  return exp_of_small(pick(everywhere<V>(88.7F) < given, everywhere<V>(88.7F), given));
 }
 
 /// x P(x²)/Q(x²) on the range where the result is not ±1 in fp32 (the approximation of Eigen).
-STRATA_INLINE float tanh_of(float given) {
+template <class V>
+STRATA_INLINE V tanh_of(V given) {
   constexpr float most = 7.90531110763549805F;
-  const float x = kept_between(-most, given, most);
-  const float s = x * x;
-  float p = -2.76076847742355e-16F;
-  p = p * s + 2.00018790482477e-13F;
+  const V x = kept_between(-most, given, most);
+  const V s = x * x;
+  V p = -2.76076847742355e-16F * s + 2.00018790482477e-13F;
   p = p * s + -8.60467152213735e-11F;
   p = p * s + 5.12229709037114e-08F;
   p = p * s + 1.48572235717979e-05F;
   p = p * s + 6.37261928875436e-04F;
   p = p * s + 4.89352455891786e-03F;
-  float q = 1.19825839466702e-06F;
-  q = q * s + 1.18534705686654e-04F;
+  V q = 1.19825839466702e-06F * s + 1.18534705686654e-04F;
   q = q * s + 2.26843463243900e-03F;
   q = q * s + 4.89352518554385e-03F;
   return x * p / q;
 }
 
-STRATA_INLINE float erf_of(float given) {
-  const float x = kept_between(-4.0F, given, 4.0F);
-  const float s = x * x;
-  float p = -2.72614225801306e-10F;
-  p = p * s + 2.77068142495902e-08F;
+template <class V>
+STRATA_INLINE V erf_of(V given) {
+  const V x = kept_between(-4.0F, given, 4.0F);
+  const V s = x * x;
+  V p = -2.72614225801306e-10F * s + 2.77068142495902e-08F;
   p = p * s + -2.10102402082508e-06F;
   p = p * s + -5.69250639462346e-05F;
   p = p * s + -7.34990630326855e-04F;
   p = p * s + -2.95459980854025e-03F;
   p = p * s + -1.60960333262415e-02F;
-  float q = -1.45660718464996e-05F;
-  q = q * s + -2.13374055278905e-04F;
+  V q = -1.45660718464996e-05F * s + -2.13374055278905e-04F;
   q = q * s + -1.68282697438203e-03F;
   q = q * s + -7.37332916720468e-03F;
   q = q * s + -1.42647390514189e-02F;
@@ -113,14 +162,14 @@ STRATA_INLINE float erf_of(float given) {
 
 /// ln x = n ln 2 + ln m with m in √½ … √2 (Cephes, logf); of normal positive numbers, else as the
 /// standard says.
-STRATA_INLINE float log_of(float given) {
-  const auto bits = std::bit_cast<std::int32_t>(given);
-  const std::int32_t shifted = bits - 0x3f3504f3;  // √½
-  const auto n = static_cast<float>(shifted >> 23);
-  const float m = std::bit_cast<float>((shifted & 0x007fffff) + 0x3f3504f3) - 1.0F;
-  const float s = m * m;
-  float p = 7.0376836292e-2F;
-  p = p * m + -1.1514610310e-1F;
+template <class V>
+STRATA_INLINE V log_of(V given) {
+  const auto bits = std::bit_cast<WholeOf<V>>(given);
+  const WholeOf<V> shifted = bits - 0x3f3504f3;  // √½
+  const V n = as_real<V>(shifted >> 23);
+  const V m = std::bit_cast<V>((shifted & 0x007fffff) + 0x3f3504f3) - 1.0F;
+  const V s = m * m;
+  V p = 7.0376836292e-2F * m + -1.1514610310e-1F;
   p = p * m + 1.1676998740e-1F;
   p = p * m + -1.2420140846e-1F;
   p = p * m + 1.4249322787e-1F;
@@ -128,22 +177,23 @@ STRATA_INLINE float log_of(float given) {
   p = p * m + 2.0000714765e-1F;
   p = p * m + -2.4999993993e-1F;
   p = p * m + 3.3333331174e-1F;
-  float result = m * s * p;
+  V result = m * s * p;
   result += n * -2.12194440e-4F;
   result += s * -0.5F;
   result = m + result;
   result += n * 0.693359375F;
   // Added rather than chosen: of choices that exclude each other compilers make branches.
   constexpr float infinity = std::numeric_limits<float>::infinity();
-  result += given > std::numeric_limits<float>::max() ? infinity : 0.0F;
-  result -= given == 0.0F ? infinity : 0.0F;
-  result += given >= 0.0F ? 0.0F : std::numeric_limits<float>::quiet_NaN();
+  result += pick(given > std::numeric_limits<float>::max(), everywhere<V>(infinity), V{});
+  result -= pick(given == 0.0F, everywhere<V>(infinity), V{});
+  result += pick(given >= 0.0F, V{}, everywhere<V>(std::numeric_limits<float>::quiet_NaN()));
   return result;
 }
 
 /// ln(1 + x) for x in 0 … 1: what 1 + x rounded away is put back.
-STRATA_INLINE float log1p_of(float x) {
-  const float sum = 1.0F + x;
+template <class V>
+STRATA_INLINE V log1p_of(V x) {
+  const V sum = 1.0F + x;
   return log_of(sum) + (x - (sum - 1.0F)) / sum;
 }
 
@@ -170,7 +220,7 @@ inline double log1p_of(double x) { return std::log1p(x); }
 
 template <class T>
 STRATA_INLINE T sigmoid_of(T x) {
-  return T(1) / (T(1) + exp_or_infinity(-x));
+  return Element<T>(1) / (Element<T>(1) + exp_or_infinity(-x));
 }
 
 }  // namespace strata::cpu_training

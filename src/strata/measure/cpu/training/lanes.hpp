@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/measure/cpu/training/vector_math.hpp"
+
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+/// Loops that go through numbers vector by vector, for what compilers make no good vectors of.
+namespace strata::cpu_training {
+
+template <class T>
+struct PairOfSums {
+  T first = 0, second = 0;
+
+  void add(const PairOfSums& other) {
+    first += other.first;
+    second += other.second;
+  }
+};
+
+/// Sums go into several numbers at once, because additions may not be reordered by the compiler:
+/// vectors of 64 bytes, which are cut to what the vector unit has; NEON's own size, as gcc keeps
+/// larger ones on the stack there. A term is written once for vectors and for the numbers that are
+/// left at the end; AtLanes and AtOne give it either.
+#ifdef __aarch64__
+inline constexpr std::size_t lane_bytes = 16;
+#else
+inline constexpr std::size_t lane_bytes = 64;
+#endif
+template <class T>
+using Lanes __attribute__((vector_size(lane_bytes))) = T;
+template <class T>
+inline constexpr std::int64_t lanes = lane_bytes / static_cast<std::int64_t>(sizeof(T));
+
+/// So many vectors at once, as one addition after the other would wait.
+inline constexpr std::size_t vectors_at_once = 128 / lane_bytes;
+using EachVector = std::make_index_sequence<vectors_at_once>;
+template <class T>
+inline constexpr std::int64_t numbers_at_once =
+    lanes<T>* static_cast<std::int64_t>(vectors_at_once);
+
+template <class T>
+struct AtLanes {
+  using Number = Lanes<T>;
+  std::int64_t place;
+  STRATA_INLINE void load(Number& to, const T* from) const {
+    __builtin_memcpy(&to, from + place, sizeof(Number));
+  }
+  STRATA_INLINE void store(const Number& from, T* to) const {
+    __builtin_memcpy(to + place, &from, sizeof(Number));
+  }
+};
+template <class T>
+struct AtOne {
+  using Number = T;
+  std::int64_t place;
+  STRATA_INLINE void load(Number& to, const T* from) const { to = from[place]; }
+  STRATA_INLINE void store(const Number& from, T* to) const { to[place] = from; }
+};
+template <class T, std::size_t k>
+STRATA_INLINE AtLanes<T> vector_at(std::int64_t i) {
+  return {i + static_cast<std::int64_t>(k) * lanes<T>};
+}
+
+template <class T, std::size_t... k>
+STRATA_INLINE T sum_of_lanes(const Lanes<T>* sums, std::index_sequence<k...>) {
+  const Lanes<T> all = (sums[k] + ...);
+  T total = 0;
+  for (std::int64_t lane = 0; lane < lanes<T>; ++lane) total += all[lane];
+  return total;
+}
+
+template <class T, class Term, std::size_t... k>
+STRATA_INLINE PairOfSums<T> pair_loop(std::int64_t count, Term term,
+                                      std::index_sequence<k...> each) {
+  Lanes<T> a[vectors_at_once] = {}, b[vectors_at_once] = {};
+  std::int64_t i = 0;
+  for (; i + numbers_at_once<T> <= count; i += numbers_at_once<T>) {
+    (term(vector_at<T, k>(i), a[k], b[k]), ...);
+  }
+  PairOfSums<T> total{sum_of_lanes<T>(a, each), sum_of_lanes<T>(b, each)};
+  for (; i < count; ++i) term(AtOne<T>{i}, total.first, total.second);
+  return total;
+}
+/// Two sums in one walk; term(at, a, b) adds to both.
+template <class T, class Term>
+STRATA_INLINE PairOfSums<T> pair_loop(std::int64_t count, Term term) {
+  return pair_loop<T>(count, term, EachVector());
+}
+
+template <class T, class Term, std::size_t... k>
+STRATA_INLINE T one_sum_loop(std::int64_t count, Term term, std::index_sequence<k...> each) {
+  Lanes<T> sums[vectors_at_once] = {};
+  std::int64_t i = 0;
+  for (; i + numbers_at_once<T> <= count; i += numbers_at_once<T>) {
+    (term(vector_at<T, k>(i), sums[k]), ...);
+  }
+  T total = sum_of_lanes<T>(sums, each);
+  for (; i < count; ++i) term(AtOne<T>{i}, total);
+  return total;
+}
+template <class T, class Term>
+STRATA_INLINE T one_sum_loop(std::int64_t count, Term term) {
+  return one_sum_loop<T>(count, term, EachVector());
+}
+
+/// Whether loops over functions of one number are written for vectors. Where there are no masked
+/// instructions, gcc takes three times as many of them to choose between numbers that may not be
+/// numbers when it makes vectors itself.
+template <class T>
+inline constexpr bool writes_vectors = lane_bytes == 16 && sizeof(T) == 4;
+
+/// Calls work(at) for two vectors at a time, then for the numbers that are left.
+template <class T, class Work>
+STRATA_INLINE void vector_by_vector(std::int64_t count, Work work) {
+  std::int64_t i = 0;
+  for (; i + 2 * lanes<T> <= count; i += 2 * lanes<T>) {
+    work(AtLanes<T>{i});
+    work(AtLanes<T>{i + lanes<T>});
+  }
+  for (; i < count; ++i) work(AtOne<T>{i});
+}
+
+#define STRATA_INLINE_LAMBDA __attribute__((always_inline))
+
+template <class T, std::size_t... k>
+STRATA_INLINE T maximum_loop(const T* x, std::int64_t count, std::index_sequence<k...>) {
+  T most = -std::numeric_limits<T>::infinity();
+  Lanes<T> all[vectors_at_once] = {((void)k, most - Lanes<T>{})...};
+  const auto take = [x](AtLanes<T> at, Lanes<T>& largest) STRATA_INLINE_LAMBDA {
+    Lanes<T> numbers;
+    at.load(numbers, x);
+    largest = numbers > largest ? numbers : largest;
+  };
+  std::int64_t i = 0;
+  for (; i + numbers_at_once<T> <= count; i += numbers_at_once<T>) {
+    (take(vector_at<T, k>(i), all[k]), ...);
+  }
+  for (std::int64_t lane = 0; lane < lanes<T>; ++lane)
+    ((most = larger_of(most, all[k][lane])), ...);
+  for (; i < count; ++i) most = larger_of(most, x[i]);
+  return most;
+}
+template <class T>
+STRATA_INLINE T maximum_loop(const T* x, std::int64_t count) {
+  return maximum_loop(x, count, EachVector());
+}
+
+#undef STRATA_INLINE_LAMBDA
+
+}  // namespace strata::cpu_training
