@@ -29,9 +29,10 @@ struct BatchPlan {
   std::size_t mean_input() const { return 1 + (has_scale ? 1U : 0U) + (has_shift ? 1U : 0U); }
   double count() const { return static_cast<double>(batch * space); }
   std::int64_t place(std::int64_t n, std::int64_t c) const { return (n * channels + c) * space; }
-  /// How far ahead numbers are asked for where each sample has `width` of them: a page of them.
+  /// How far ahead numbers are asked for where each sample has `width` of them: a page of them, but
+  /// more than the four samples that are worked on together.
   std::int64_t ahead(std::int64_t width) const {
-    return place(std::max<std::int64_t>(1, 1024 / width), 0);
+    return place(std::max<std::int64_t>(4, 1024 / width), 0);
   }
   /// Asks for the beginning of a stretch of space: the processor sees to the rest of it by itself.
   template <class T>
@@ -136,17 +137,20 @@ void in_pieces(std::int64_t count, const Work& work) {
   for (std::int64_t k = 0; k < count; k += longest) work(k, std::min(longest, count - k));
 }
 
-/// The same without space: add(place, first, second) adds a sample's numbers of all channels to
-/// sums in T, which are kept short.
+/// The same without space: add(place, samples, first, second, ahead) adds the numbers of some
+/// samples of all channels to sums in T, which are kept short.
 template <class T, class Add>
 StripSums sums_by_sample(const BatchPlan& plan, const ChannelStrip& strip, const Add& add) {
-  constexpr std::int64_t samples_per_sum = 64;
+  constexpr std::int64_t samples_per_sum = 64, samples_at_once = 4;
   const std::int64_t ahead = plan.ahead(strip.width());
   StripSums sums(strip.width());
   std::vector<T> first(sums.first.size()), second(first);
-  for (std::int64_t n = 0; n < plan.batch; ++n) {
-    add(plan.place(n, strip.begin), first.data(), second.data(), ahead);
-    if ((n + 1) % samples_per_sum != 0 && n + 1 != plan.batch) continue;
+  for (std::int64_t n = 0; n < plan.batch; n += samples_per_sum) {
+    const std::int64_t end = std::min(n + samples_per_sum, plan.batch);
+    for (std::int64_t at = n; at < end; at += samples_at_once) {
+      add(plan.place(at, strip.begin), std::min(samples_at_once, end - at), first.data(),
+          second.data(), ahead);
+    }
     for (std::size_t k = 0; k < first.size(); ++k) {
       sums.first[k] += static_cast<double>(std::exchange(first[k], T(0)));
       sums.second[k] += static_cast<double>(std::exchange(second[k], T(0)));
@@ -211,10 +215,14 @@ StripSums moments_of(const BatchPlan& plan, const T* x, const ChannelStrip& stri
   }
   const T* const base = x + plan.place(0, strip.begin);
   return sums_by_sample<T>(
-      plan, strip, [&](std::int64_t place, T* first, T* second, std::int64_t ahead) {
+      plan, strip,
+      [&](std::int64_t place, std::int64_t samples, T* first, T* second, std::int64_t ahead) {
         in_pieces(strip.width(), [&](std::int64_t k, std::int64_t length) {
-          fetch(x + place + ahead + k, length);
-          loops.add_moments(x + place + k, base + k, first + k, second + k, length);
+          for (std::int64_t n = 0; n < samples; ++n) {
+            fetch(x + place + n * plan.channels + ahead + k, length);
+          }
+          loops.add_moments(x + place + k, plan.channels, samples, base + k, first + k, second + k,
+                            length);
         });
       });
 }
@@ -360,15 +368,19 @@ void batch_norm_backward(const BatchPlan& plan, const Workers& workers, const No
         return loops.with_normalized(dy + at, nullptr, x + at, saved[2 * c], T(1), plan.space);
       });
     }
-    return sums_by_sample<T>(plan, strip,
-                             [&](std::int64_t at, T* first, T* second, std::int64_t ahead) {
-                               in_pieces(strip.width(), [&](std::int64_t k, std::int64_t length) {
-                                 fetch(x + at + ahead + k, length);
-                                 fetch(dy + at + ahead + k, length);
-                                 loops.add_centred(dy + at + k, x + at + k, mean.data() + k,
-                                                   first + k, second + k, length);
-                               });
-                             });
+    return sums_by_sample<T>(
+        plan, strip,
+        [&](std::int64_t at, std::int64_t samples, T* first, T* second, std::int64_t ahead) {
+          in_pieces(strip.width(), [&](std::int64_t k, std::int64_t length) {
+            for (std::int64_t n = 0; n < samples; ++n) {
+              const std::int64_t later = at + n * plan.channels + ahead + k;
+              fetch(x + later, length);
+              fetch(dy + later, length);
+            }
+            loops.add_centred(dy + at + k, x + at + k, plan.channels, samples, mean.data() + k,
+                              first + k, second + k, length);
+          });
+        });
   };
   plan.each_range(workers, [&](std::int64_t first_strip, std::int64_t last_strip) {
     StripSums sums;

@@ -121,13 +121,13 @@ void log_softmax_gradient_columns(const float* y, const float* dy, const float* 
                                   std::int64_t count) {
   log_softmax_gradient_columns_loop(y, dy, sums, dx, count);
 }
-void add_moments(const float* x, const float* base, float* sums, float* squares,
-                 std::int64_t count) {
-  add_moments_loop(x, base, sums, squares, count);
+void add_moments(const float* x, std::int64_t step, std::int64_t rows, const float* base,
+                 float* sums, float* squares, std::int64_t count) {
+  add_moments_loop(x, step, rows, base, sums, squares, count);
 }
-void add_centred(const float* dy, const float* x, const float* mean, float* sums, float* products,
-                 std::int64_t count) {
-  add_centred_loop(dy, x, mean, sums, products, count);
+void add_centred(const float* dy, const float* x, std::int64_t step, std::int64_t rows,
+                 const float* mean, float* sums, float* products, std::int64_t count) {
+  add_centred_loop(dy, x, step, rows, mean, sums, products, count);
 }
 void centred_columns(const float* dy, const float* x, const float* mean, const float* slope,
                      const float* offset, const float* factor, float* dx, std::int64_t count) {

@@ -91,12 +91,13 @@ struct PlainLoops {
                                            std::int64_t count) {
     log_softmax_gradient_columns_loop(y, dy, sums, dx, count);
   }
-  static void add_moments(const T* x, const T* base, T* sums, T* squares, std::int64_t count) {
-    add_moments_loop(x, base, sums, squares, count);
+  static void add_moments(const T* x, std::int64_t step, std::int64_t rows, const T* base, T* sums,
+                          T* squares, std::int64_t count) {
+    add_moments_loop(x, step, rows, base, sums, squares, count);
   }
-  static void add_centred(const T* dy, const T* x, const T* mean, T* sums, T* products,
-                          std::int64_t count) {
-    add_centred_loop(dy, x, mean, sums, products, count);
+  static void add_centred(const T* dy, const T* x, std::int64_t step, std::int64_t rows,
+                          const T* mean, T* sums, T* products, std::int64_t count) {
+    add_centred_loop(dy, x, step, rows, mean, sums, products, count);
   }
   static void centred_columns(const T* dy, const T* x, const T* mean, const T* slope,
                               const T* offset, const T* factor, T* dx, std::int64_t count) {
