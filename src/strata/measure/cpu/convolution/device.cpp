@@ -70,6 +70,7 @@ class CpuConvDevice : public ConvDevice {
     strategies_.push_back(cpu::fft_strategy(threads_));
     strategies_.push_back(cpu::winograd_strategy(threads_, 2));
     strategies_.push_back(cpu::winograd_strategy(threads_, 4));
+    strategies_.push_back(cpu::depthwise_strategy(threads_));
     for (const auto algorithm : {cpu::OneDnnAlgorithm::own_pick, cpu::OneDnnAlgorithm::direct,
                                  cpu::OneDnnAlgorithm::winograd}) {
       strategies_.push_back(cpu::onednn_strategy(algorithm));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "strata/measure/cpu/convolution/depthwise_kernels.hpp"
 #include "strata/measure/cpu/convolution/direct_kernels.hpp"
 #include "strata/measure/cpu/convolution/spectrum_kernels.hpp"
 #include "strata/measure/cpu/convolution/winograd_kernels.hpp"
@@ -18,6 +19,11 @@ struct DirectKernels {
   std::int64_t (*block_width)();
   std::int64_t (*pixel_block)();
   std::int64_t (*lane_pixels)();
+};
+
+struct DepthwiseKernels {
+  void (*sum_planes)(const PlaneSums&);
+  void (*multiply_planes)(const PlaneProducts&);
 };
 
 struct SpectrumKernels {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/error.hpp"
+#include "strata/measure/cpu/convolution/depthwise_kernels.hpp"
 #include "strata/measure/cpu/convolution/direct_kernels.hpp"
 #include "strata/measure/cpu/convolution/spectrum_kernels.hpp"
 #include "strata/measure/cpu/convolution/strategies.hpp"
@@ -24,6 +25,9 @@ void turn(const TurnedMatrix&) { refuse_vectors(); }
 std::int64_t widest_channel_block() { return 1; }
 std::int64_t pixel_block() { return 1; }
 std::int64_t lane_pixels() { return 1; }
+
+void sum_planes(const PlaneSums&) { refuse_vectors(); }
+void multiply_planes(const PlaneProducts&) { refuse_vectors(); }
 
 void transform_tiles(int, TileTransform, const TileBatch&) { refuse_vectors(); }
 void split_line(int, const float*, std::int64_t, std::int64_t, float*, std::int64_t) {

@@ -15,6 +15,8 @@ namespace strata::cpu {
 using SharedThreads = std::shared_ptr<Threads>;
 
 std::unique_ptr<ConvStrategy> direct_strategy(const SharedThreads& threads);
+/// Every channel by itself.
+std::unique_ptr<ConvStrategy> depthwise_strategy(const SharedThreads& threads);
 std::unique_ptr<ConvStrategy> unroll_strategy(const SharedThreads& threads);
 std::unique_ptr<ConvStrategy> fft_strategy(const SharedThreads& threads);
 /// F(tile×tile, 3×3) with a tile of 2 or 4.
