@@ -77,6 +77,23 @@ auto stream_of() {
   }
 }
 
+/// The length of pieces that are made in one go, each number once: short where they go through the
+/// room of a stream. Where they do not, the fewer the better: a processor that writes whole lines
+/// without fetching them stops doing so when other lines are written in between, be it a few
+/// variables.
+template <class T>
+std::int64_t longest_result_piece(bool is_beyond) {
+  constexpr std::int64_t short_enough = 512, long_enough = 16'384;
+  return is_beyond && stream_of<T>() != nullptr ? short_enough : long_enough;
+}
+
+/// Like std::fill_n, several stores a turn: loops of one are slower than memory.
+template <class T>
+void fill_numbers(T* to, std::int64_t count, T value) {
+#pragma GCC unroll 8
+  for (std::int64_t i = 0; i < count; ++i) to[i] = value;
+}
+
 /// Numbers written one after the other. They are made in a piece of memory that stays
 /// in the first cache, and leave it by whole lines around the others; or are made where they
 /// belong, when the result is small.
@@ -124,7 +141,7 @@ class ResultStream {
   }
   void fill(T value, std::int64_t count) {
     pieces(count, [value](std::int64_t, std::int64_t length, T* place) {
-      std::fill(place, place + length, value);
+      fill_numbers(place, length, value);
     });
   }
 

@@ -28,6 +28,12 @@ class Walk {
 
   Walk(const Sizes& shape, const std::vector<Sizes>& operand_strides);
 
+  /// Pieces of up to `numbers`, for loops that need no PieceBuffer.
+  void set_longest_piece(std::int64_t numbers) {
+    piece_length_ = std::min(row_length(), numbers);
+    pieces_per_row_ = (row_length() + numbers - 1) / numbers;
+  }
+
   const Sizes& shape() const { return shape_; }
   const Sizes& strides(std::size_t operand) const { return strides_[operand]; }
   std::int64_t rows() const { return rows_; }
