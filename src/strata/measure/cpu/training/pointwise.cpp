@@ -131,14 +131,15 @@ KernelsOrReason dropout_kernels(double probability, const Setting& s) {
   const auto forward = [=, &workers](const NodeMemory& m) {
     workers.ranges(count, numbers_per_part, [&](std::int64_t begin, std::int64_t end) {
       const VectorLoops<T>& loops = vector_loops<T>();
-      std::array<std::uint8_t, 256> unused;
+      std::array<std::uint8_t, 1024> unused;
+      const std::int64_t piece = m.saved != nullptr ? longest_result_piece<T>(is_beyond)
+                                                    : static_cast<std::int64_t>(unused.size());
       ResultStream<T> result(real<T>(m.outputs[0]), begin, is_beyond);
       for (std::int64_t at = begin; at < end;) {
         // Up to where the lower half of the place begins anew.
         const auto low = static_cast<std::uint32_t>(at);
         const std::int64_t length =
-            std::min({end - at, static_cast<std::int64_t>(unused.size()),
-                      (std::int64_t{1} << 32U) - static_cast<std::int64_t>(low)});
+            std::min({end - at, piece, (std::int64_t{1} << 32U) - static_cast<std::int64_t>(low)});
         T* const y = result.next(length);
         std::uint8_t* const mask =
             m.saved != nullptr ? real<std::uint8_t>(m.saved) + at : unused.data();
