@@ -71,11 +71,9 @@ template <class T, class F>
 void each_result_piece(const Walk& walk, const Workers& workers, T* results, std::size_t operand,
                        bool is_beyond, const F& f) {
   walk.each_part(workers, [&](std::int64_t begin, std::int64_t end) {
-    std::optional<ResultStream<T>> stream;
+    ResultPieces<T> pieces(results, is_beyond);
     walk.each_piece(begin, end, [&](const Walk::Offsets& at, std::int64_t length) {
-      if (results == nullptr) return f(at, length, results);
-      if (!stream) stream.emplace(results, at[operand], is_beyond);
-      f(at, length, stream->next(length));
+      f(at, length, results != nullptr ? pieces.next(at[operand], length) : nullptr);
     });
   });
 }
@@ -156,13 +154,14 @@ bool run_two(const ElementwisePlan& plan, const Workers& workers, const NodeMemo
   if (!line_of(plan.kind, T(0), is_same_first)) return false;
   const bool is_whole = !plan.is_repeated(x_place - 1);
   const std::int64_t count = plan.count();
-  each_result_piece<T>(
-      walk, workers, results, 0, plan.is_beyond,
-      [&](const Walk::Offsets& at, std::int64_t length, T* y) {
-        if (is_whole) fetch_ahead(x, at[x_place], length, count);
-        const RowLine<T> line = *line_of(plan.kind, same[at[same_place]], is_same_first);
-        vector_loops<T>().line(x + at[x_place], line.a, line.b, nullptr, nullptr, y, length);
-      });
+  const VectorLoops<T>& loops = vector_loops<T>();
+  each_result_piece<T>(walk, workers, results, 0, plan.is_beyond,
+                       [&](const Walk::Offsets& at, std::int64_t length, T* y) {
+                         if (is_whole) fetch_ahead(x, at[x_place], length, count);
+                         const RowLine<T> line =
+                             *line_of(plan.kind, same[at[same_place]], is_same_first);
+                         loops.line(x + at[x_place], line.a, line.b, nullptr, nullptr, y, length);
+                       });
   return true;
 }
 
@@ -354,15 +353,14 @@ void gradients_with_one_repeated(const ElementwisePlan& plan, const Workers& wor
   T* const dx = real<T>(m.input_gradients[whole]);
   const bool is_one = walk.step(1) == 0;  // factor all along a row
   const std::int64_t count = plan.count();
+  const VectorLoops<T>& loops = vector_loops<T>();
   const auto make_adder = [&] {
-    return [&, stream = std::optional<ResultStream<T>>()](const Walk::Offsets& at,
-                                                          std::int64_t length, T* sums) mutable {
-      if (!stream) stream.emplace(dx, at[0], plan.is_beyond);
-      const VectorLoops<T>& loops = vector_loops<T>();
+    return [&, pieces = ResultPieces<T>(dx, plan.is_beyond)](const Walk::Offsets& at,
+                                                             std::int64_t length, T* sums) mutable {
       const T *const x = of_whole + at[0], *const slopes = dy + at[0];
       fetch_ahead(dy, at[0], length, count);
       fetch_ahead(of_whole, at[0], length, count);
-      T* const place = stream->next(length);
+      T* const place = pieces.next(at[0], length);
       if (is_one) {
         loops.line(slopes, factors[at[1]], T(0), nullptr, nullptr, place, length);
         *sums += loops.dot(slopes, x, length);

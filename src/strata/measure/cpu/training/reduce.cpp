@@ -5,7 +5,6 @@
 
 #include <cmath>
 #include <cstring>
-#include <optional>
 
 namespace strata::cpu_training {
 namespace {
@@ -174,10 +173,9 @@ void reduce_backward(const ReducePlan& plan, const Workers& workers, const NodeM
   T* const dx = real<T>(m.input_gradients[0]);
   if (dx == nullptr) return;
   plan.walk.each_part(workers, [&](std::int64_t begin, std::int64_t end) {
-    std::optional<ResultStream<T>> stream;  // the gradient lies in the order of the walk
+    ResultPieces<T> pieces(dx, plan.is_beyond);  // the gradient lies in the order of the walk
     plan.walk.each_piece(begin, end, [&](const Walk::Offsets& at, std::int64_t length) {
-      if (!stream) stream.emplace(dx, at[0], plan.is_beyond);
-      gradient_of_piece(plan, m, at, length, stream->next(length));
+      gradient_of_piece(plan, m, at, length, pieces.next(at[0], length));
     });
   });
 }

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <type_traits>
 
 /// Results that are larger than the caches. A store into memory that is not in a cache fetches its
@@ -32,6 +33,14 @@ template <class T>
 inline void fetch(const T* from, std::int64_t count) {
   constexpr auto line = static_cast<std::int64_t>(64 / sizeof(T));
   for (std::int64_t i = 0; i < count; i += line) __builtin_prefetch(from + i, 0, 2);
+}
+
+/// The same for numbers that follow others in memory: Arm's cores see by themselves that they do.
+template <class T>
+inline void fetch_following([[maybe_unused]] const T* from, [[maybe_unused]] std::int64_t count) {
+#ifndef __aarch64__
+  fetch(from, count);
+#endif
 }
 
 /// Asks for numbers a few pieces ahead of the piece from[at … at + count) that is worked on next,
@@ -175,6 +184,27 @@ class ResultStream {
   bool is_past_;
   std::int64_t held_ = 0;
   alignas(64) std::array<T, static_cast<std::size_t>(capacity)> room_;
+};
+
+/// Pieces of results that come one after the other, from wherever the first one is: in a stream, or
+/// where they belong.
+template <class T>
+class ResultPieces {
+ public:
+  ResultPieces(T* results, bool is_beyond)
+      : results_(results), is_past_(is_beyond && stream_of<T>() != nullptr) {}
+
+  /// The place of the piece that begins at results + first; it holds until the next call.
+  T* next(std::int64_t first, std::int64_t count) {
+    if (!is_past_) return results_ + first;  // nothing is stored between pieces
+    if (!stream_) stream_.emplace(results_, first, true);
+    return stream_->next(count);
+  }
+
+ private:
+  T* results_;
+  bool is_past_;
+  std::optional<ResultStream<T>> stream_;
 };
 
 }  // namespace strata::cpu_training
