@@ -168,6 +168,13 @@ TEST(CpuPointwise, of_many_numbers) {
              return std::vector{y};
            }});
   }
+  check({Unary{UnaryKind::prelu}, {{x}}, [=](const std::vector<Numbers>& in) {
+           Numbers y(x);
+           naive::for_each_index(x, [&](const Index& at) {
+             y(at) = value_of(UnaryKind::prelu, in[0](at), in[1]({at[1]}));
+           });
+           return std::vector{y};
+         }});
   check(dropout_trial(Dropout{0.3}, {3, 50'001}));  // places on both sides of 2¹⁶
 }
 
