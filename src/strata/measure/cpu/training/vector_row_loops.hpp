@@ -28,7 +28,7 @@ STRATA_INLINE T prelu_gradient_loop(const T* x, const T* dy, T slope, T* dx, std
     total += d * (number < zero ? number : zero);
     if (!has_dx) return;
     d *= number > zero ? zero + T(1) : zero + slope;
-    __builtin_memcpy(dx + at.place, &d, sizeof(d));
+    at.store(d, dx);
   };
   if (dx == nullptr) {
     return one_sum_loop<T>(
@@ -177,9 +177,7 @@ struct Block {
     for (std::int64_t v = 0; v < vectors; ++v) AtLanes<T>{v * lanes<T>}.load(part[v], from);
   }
   STRATA_INLINE void store(T* to) const {
-    for (std::int64_t v = 0; v < vectors; ++v) {
-      __builtin_memcpy(to + v * lanes<T>, &part[v], sizeof(part[v]));
-    }
+    for (std::int64_t v = 0; v < vectors; ++v) AtLanes<T>{v * lanes<T>}.store(part[v], to);
   }
 };
 
