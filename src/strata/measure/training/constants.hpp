@@ -37,13 +37,19 @@ inline constexpr double cubic_resize_a = -0.75;  ///< of Keys' cubic convolution
 /// Whether dropout keeps an element: a function of the node and the element's place alone, so that
 /// every device drops the same ones and every iteration does the same work. The mixing is
 /// lowbias32 (Wellons, "Prospecting for hash functions", 2018), which passes statistical tests.
-STRATA_HOST_AND_DEVICE constexpr std::uint32_t mixed_bits(std::uint32_t x) {
-  x ^= x >> 16U;
+STRATA_HOST_AND_DEVICE constexpr std::uint32_t with_upper_half(std::uint32_t x) {
+  return x ^ (x >> 16U);
+}
+/// The steps after the first, which is the same for all places with the same upper half.
+STRATA_HOST_AND_DEVICE constexpr std::uint32_t mixed_from_there(std::uint32_t x) {
   x *= 0x21f0aaadU;
   x ^= x >> 15U;
   x *= 0xd35a2d97U;
   x ^= x >> 15U;
   return x;
+}
+STRATA_HOST_AND_DEVICE constexpr std::uint32_t mixed_bits(std::uint32_t x) {
+  return mixed_from_there(with_upper_half(x));
 }
 
 /// Of a node of the graph and the upper half of the element's place; the lower half is added to it.

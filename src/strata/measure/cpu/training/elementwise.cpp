@@ -4,6 +4,7 @@
 #include "strata/measure/cpu/training/reduction.hpp"
 #include "strata/measure/cpu/training/result_stream.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -52,6 +53,14 @@ struct ElementwisePlan {
     for (const std::int64_t extent : shape) product *= extent;
     return product;
   }
+  /// Of input i.
+  std::int64_t count_of(std::size_t i) const {
+    std::int64_t product = 1;
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+      if (strides[i][axis] != 0) product *= shape[axis];
+    }
+    return product;
+  }
 };
 
 constexpr std::size_t operands_at_once = 6;
@@ -62,11 +71,9 @@ template <class T, class F>
 void each_result_piece(const Walk& walk, const Workers& workers, T* results, std::size_t operand,
                        bool is_beyond, const F& f) {
   walk.each_part(workers, [&](std::int64_t begin, std::int64_t end) {
-    std::optional<ResultStream<T>> stream;
+    ResultPieces<T> pieces(results, is_beyond);
     walk.each_piece(begin, end, [&](const Walk::Offsets& at, std::int64_t length) {
-      if (results == nullptr) return f(at, length, results);
-      if (!stream) stream.emplace(results, at[operand], is_beyond);
-      f(at, length, stream->next(length));
+      f(at, length, results != nullptr ? pieces.next(at[operand], length) : nullptr);
     });
   });
 }
@@ -103,24 +110,57 @@ void fold(const ElementwisePlan& plan, const Workers& workers, const NodeMemory&
                        });
 }
 
-/// A product of two of which one is the same number all along a row.
+bool are_all(const ElementwisePlan& plan, DType dtype) {
+  return plan.result_type == dtype &&
+         std::all_of(plan.types.begin(), plan.types.end(), [&](DType t) { return t == dtype; });
+}
+
+/// y = a·x + b, where one of two operands is the same number all along a row; none for other kinds.
 template <class T>
-bool run_scaled_rows(const ElementwisePlan& plan, const Workers& workers, const NodeMemory& m) {
-  if (plan.kind != ElementwiseKind::multiply || plan.types.size() != 2) return false;
-  for (const DType type : {plan.types[0], plan.types[1], plan.result_type}) {
-    if (type != dtype_of<T>()) return false;
+struct RowLine {
+  T a, b;
+};
+template <class T>
+std::optional<RowLine<T>> line_of(ElementwiseKind kind, T same, bool is_same_first) {
+  switch (kind) {
+    case ElementwiseKind::add: return RowLine<T>{T(1), same};
+    case ElementwiseKind::subtract:
+      return is_same_first ? RowLine<T>{T(-1), same} : RowLine<T>{T(1), -same};
+    case ElementwiseKind::multiply: return RowLine<T>{same, T(0)};
+    default: return {};
   }
-  const Walk walk(plan.shape, {strides_of(plan.shape), plan.strides[0], plan.strides[1]});
-  const std::size_t same = walk.step(1) == 0 ? 0 : 1, whole = 1 - same;
-  if (walk.step(same + 1) != 0 || walk.step(whole + 1) != 1 || plan.is_repeated(whole))
-    return false;
-  const T *const x = real<T>(m.inputs[whole]), *const factors = real<T>(m.inputs[same]);
+}
+
+/// Two operands that lie along the rows of the result as they are, or of which one is the same
+/// number all along a row: nothing is copied, and pieces can be long.
+template <class T>
+bool run_two(const ElementwisePlan& plan, const Workers& workers, const NodeMemory& m) {
+  if (plan.types.size() != 2 || plan.kind == ElementwiseKind::mean) return false;
+  if (!are_all(plan, dtype_of<T>())) return false;
+  Walk walk(plan.shape, {strides_of(plan.shape), plan.strides[0], plan.strides[1]});
+  walk.set_longest_piece(longest_result_piece<T>(plan.is_beyond));
+  const T *const first = real<T>(m.inputs[0]), *const second = real<T>(m.inputs[1]);
+  T* const results = real<T>(m.outputs[0]);
+  if (walk.step(1) == walk.step(2)) {
+    each_result_piece<T>(walk, workers, results, 0, plan.is_beyond,
+                         [&](const Walk::Offsets& at, std::int64_t length, T* y) {
+                           combine_two(plan.kind, first + at[1], second + at[2], y, length);
+                         });
+    return true;
+  }
+  const bool is_same_first = walk.step(1) == 0;
+  const T *const same = is_same_first ? first : second, *const x = is_same_first ? second : first;
+  const std::size_t same_place = is_same_first ? 1 : 2, x_place = 3 - same_place;
+  if (!line_of(plan.kind, T(0), is_same_first)) return false;
+  const bool is_whole = !plan.is_repeated(x_place - 1);
   const std::int64_t count = plan.count();
-  each_result_piece<T>(walk, workers, real<T>(m.outputs[0]), 0, plan.is_beyond,
+  const VectorLoops<T>& loops = vector_loops<T>();
+  each_result_piece<T>(walk, workers, results, 0, plan.is_beyond,
                        [&](const Walk::Offsets& at, std::int64_t length, T* y) {
-                         fetch_ahead(x, at[0], length, count);
-                         vector_loops<T>().line(x + at[0], factors[at[same + 1]], T(0), nullptr,
-                                                nullptr, y, length);
+                         if (is_whole) fetch_ahead(x, at[x_place], length, count);
+                         const RowLine<T> line =
+                             *line_of(plan.kind, same[at[same_place]], is_same_first);
+                         loops.line(x + at[x_place], line.a, line.b, nullptr, nullptr, y, length);
                        });
   return true;
 }
@@ -145,7 +185,7 @@ void run_select(const ElementwisePlan& plan, const Workers& workers, const NodeM
 template <class T>
 void elementwise_forward(const ElementwisePlan& plan, const Workers& workers, const NodeMemory& m) {
   if (plan.kind == ElementwiseKind::select) return run_select<T>(plan, workers, m);
-  if (run_scaled_rows<T>(plan, workers, m)) return;
+  if (run_two<T>(plan, workers, m)) return;
   std::size_t done = 0;
   do {
     const std::size_t end = std::min(plan.types.size(), done + operands_at_once);
@@ -166,11 +206,12 @@ void gradient_terms(const ElementwisePlan& plan, std::size_t i, const T* dy, con
     case ElementwiseKind::subtract:
       return i == 0 ? each([&](auto k) { return dy[k]; }) : each([&](auto k) { return -dy[k]; });
     case ElementwiseKind::multiply: {
-      each([&](auto k) { return dy[k]; });
+      const T* so_far = dy;
       for (std::size_t other = 0; other < plan.types.size(); ++other) {
         if (other == i) continue;
         const T* x = piece(other);
-        each([&](auto k) { return terms[k] * x[k]; });
+        each([&](auto k) { return so_far[k] * x[k]; });
+        so_far = terms;
       }
       return;
     }
@@ -209,6 +250,12 @@ void gradient_terms(const ElementwisePlan& plan, std::size_t i, const T* dy, con
     }
     default: return each([&](auto k) { return dy[k]; });
   }
+}
+
+/// Whether the slope towards input i is 1 everywhere.
+bool is_slope_one(ElementwiseKind kind, std::size_t i) {
+  return kind == ElementwiseKind::add ||
+         ((kind == ElementwiseKind::subtract || kind == ElementwiseKind::modulo) && i == 0);
 }
 
 // Which operands the slope towards input i depends on; the output is the last.
@@ -267,58 +314,99 @@ void elementwise_gradient(const ElementwisePlan& plan, const Workers& workers, c
   if (!plan.is_repeated(i)) {
     return each_result_piece<T>(walk, workers, dx, 1, plan.is_beyond, terms_of);
   }
-  std::int64_t results = 1;
-  for (std::size_t axis = 0; axis < plan.shape.size(); ++axis) {
-    if (plan.strides[i][axis] != 0) results *= plan.shape[axis];
-  }
   // One row at a time per thread; the row is read before the next is made.
   thread_local PieceBuffer<T> terms;
-  reduce(workers, walk, 1, Combine::add, dx, results, real<T>(m.scratch),
+  reduce(workers, walk, 1, Combine::add, dx, plan.count_of(i), real<T>(m.scratch),
          [&](const Walk::Offsets& at, std::int64_t length) -> const T* {
            terms_of(at, length, terms.data());
            return terms.data();
          });
 }
 
-/// Both gradients of a product of two of which one is repeated, in one walk: dy is read once.
+/// The gradient of an operand that is repeated, where its terms are dy itself.
 template <class T>
-void product_gradients(const ElementwisePlan& plan, const Workers& workers, const NodeMemory& m) {
-  const std::size_t repeated = plan.is_repeated(0) ? 0 : 1, whole = 1 - repeated;
-  const Sizes strides = strides_of(plan.shape);
-  const Walk walk(plan.shape, {strides, plan.strides[repeated]});
+void sum_of_output_gradient(const ElementwisePlan& plan, const Workers& workers,
+                            const NodeMemory& m, std::size_t i) {
+  Walk walk(plan.shape, {strides_of(plan.shape), plan.strides[i]});
+  walk.set_longest_piece(longest_result_piece<T>(false));
   const T* const dy = real<T>(m.output_gradients[0]);
-  const T* const of_whole = real<T>(m.inputs[whole]);
-  T* const dx = real<T>(m.input_gradients[whole]);
-  std::int64_t results = 1;
-  for (std::size_t axis = 0; axis < plan.shape.size(); ++axis) {
-    if (plan.strides[repeated][axis] != 0) results *= plan.shape[axis];
-  }
-  const std::int64_t count = plan.count();
-  const auto make_row = [&] {
-    return [&, stream = std::optional<ResultStream<T>>(), terms = PieceBuffer<T>()](
-               const Walk::Offsets& at, std::int64_t length) mutable -> const T* {
-      if (!stream) stream.emplace(dx, at[0], plan.is_beyond);
-      PieceBuffer<T> room;
-      const VectorLoops<T>& loops = vector_loops<T>();
-      const T* const other =
-          piece_of<T>(plan.source(m, repeated), at[1], walk.step(1), length, room);
-      fetch_ahead(dy, at[0], length, count);
-      fetch_ahead(of_whole, at[0], length, count);
-      loops.multiply(dy + at[0], other, stream->next(length), length);
-      loops.multiply(dy + at[0], of_whole + at[0], terms.data(), length);
-      return terms.data();
-    };
-  };
-  reduce_parts(workers, walk, 1, Combine::add, real<T>(m.input_gradients[repeated]), results,
-               real<T>(m.scratch), make_row);
+  reduce(workers, walk, 1, Combine::add, real<T>(m.input_gradients[i]), plan.count_of(i),
+         real<T>(m.scratch),
+         [dy](const Walk::Offsets& at, std::int64_t) -> const T* { return dy + at[0]; });
 }
 
-/// Whether product_gradients computes what is asked for.
-bool is_product_with_one_repeated(const ElementwisePlan& plan, const NodeMemory& m, DType dtype) {
-  return plan.kind == ElementwiseKind::multiply && plan.types.size() == 2 &&
-         plan.is_repeated(0) != plan.is_repeated(1) && plan.types[0] == dtype &&
-         plan.types[1] == dtype && m.input_gradients[0] != nullptr &&
-         m.input_gradients[1] != nullptr;
+/// Pieces of two results and what they are computed from, all of them in the first cache.
+template <class T>
+std::int64_t longest_piece_of_two(bool is_beyond) {
+  return std::min<std::int64_t>(1024, longest_result_piece<T>(is_beyond));
+}
+
+/// Both gradients of a product of two of which one is repeated, in one walk: dy is read once.
+template <class T>
+void gradients_with_one_repeated(const ElementwisePlan& plan, const Workers& workers,
+                                 const NodeMemory& m) {
+  const std::size_t repeated = plan.is_repeated(0) ? 0 : 1, whole = 1 - repeated;
+  Walk walk(plan.shape, {strides_of(plan.shape), plan.strides[repeated]});
+  walk.set_longest_piece(longest_piece_of_two<T>(plan.is_beyond));
+  const T* const dy = real<T>(m.output_gradients[0]);
+  const T *const of_whole = real<T>(m.inputs[whole]), *const factors = real<T>(m.inputs[repeated]);
+  T* const dx = real<T>(m.input_gradients[whole]);
+  const bool is_one = walk.step(1) == 0;  // factor all along a row
+  const std::int64_t count = plan.count();
+  const VectorLoops<T>& loops = vector_loops<T>();
+  const auto make_adder = [&] {
+    return [&, pieces = ResultPieces<T>(dx, plan.is_beyond)](const Walk::Offsets& at,
+                                                             std::int64_t length, T* sums) mutable {
+      const T *const x = of_whole + at[0], *const slopes = dy + at[0];
+      fetch_ahead(dy, at[0], length, count);
+      fetch_ahead(of_whole, at[0], length, count);
+      T* const place = pieces.next(at[0], length);
+      if (is_one) {
+        loops.line(slopes, factors[at[1]], T(0), nullptr, nullptr, place, length);
+        *sums += loops.dot(slopes, x, length);
+      } else {
+        loops.multiply(slopes, factors + at[1], place, length);
+        loops.add_products(slopes, x, sums, length);
+      }
+    };
+  };
+  reduce_parts(workers, walk, 1, Combine::add, real<T>(m.input_gradients[repeated]),
+               plan.count_of(repeated), real<T>(m.scratch), make_adder);
+}
+
+/// Both gradients of a product of two tensors of the same shape, piece by piece: dy is read once.
+template <class T>
+void gradients_of_two_whole(const ElementwisePlan& plan, const Workers& workers,
+                            const NodeMemory& m) {
+  const T *const a = real<T>(m.inputs[0]), *const b = real<T>(m.inputs[1]);
+  const T* const dy = real<T>(m.output_gradients[0]);
+  T *const da = real<T>(m.input_gradients[0]), *const db = real<T>(m.input_gradients[1]);
+  const std::int64_t piece = longest_piece_of_two<T>(plan.is_beyond);
+  const VectorLoops<T>& loops = vector_loops<T>();
+  workers.ranges(plan.count(), numbers_per_part, [&](std::int64_t begin, std::int64_t end) {
+    ResultStream<T> to_a(da, begin, plan.is_beyond), to_b(db, begin, plan.is_beyond);
+    for (std::int64_t at = begin; at < end; at += piece) {
+      const std::int64_t length = std::min(piece, end - at);
+      loops.multiply(dy + at, b + at, to_a.next(length), length);
+      loops.multiply(dy + at, a + at, to_b.next(length), length);
+    }
+  });
+}
+
+/// Both gradients of a product of two at once, if they are what is asked for.
+template <class T>
+bool run_product_gradients(const ElementwisePlan& plan, const Workers& workers,
+                           const NodeMemory& m) {
+  if (plan.kind != ElementwiseKind::multiply || plan.types.size() != 2) return false;
+  if (!are_all(plan, dtype_of<T>())) return false;
+  if (m.input_gradients[0] == nullptr || m.input_gradients[1] == nullptr) return false;
+  if (plan.is_repeated(0) && plan.is_repeated(1)) return false;
+  if (plan.is_repeated(0) || plan.is_repeated(1)) {
+    gradients_with_one_repeated<T>(plan, workers, m);
+  } else {
+    gradients_of_two_whole<T>(plan, workers, m);
+  }
+  return true;
 }
 
 template <class T>
@@ -339,14 +427,16 @@ KernelsOrReason elementwise_kernels(const ElementwisePlan& plan, const Setting& 
       {.forward = [=, &workers](const NodeMemory& m) { elementwise_forward<T>(plan, workers, m); },
        .backward =
            [=, &workers](const NodeMemory& m) {
-             if (is_product_with_one_repeated(plan, m, dtype_of<T>())) {
-               return product_gradients<T>(plan, workers, m);
-             }
+             if (run_product_gradients<T>(plan, workers, m)) return;
              for (std::size_t i = 0; i < plan.types.size(); ++i) {
                if (m.input_gradients[i] == nullptr) continue;
                const bool is_dy = plan.kind == ElementwiseKind::add && !plan.is_repeated(i);
                if (is_dy && m.input_gradients[i] == m.output_gradients[0]) continue;
-               elementwise_gradient<T>(plan, workers, m, i);
+               if (plan.is_repeated(i) && is_slope_one(plan.kind, i)) {
+                 sum_of_output_gradient<T>(plan, workers, m, i);
+               } else {
+                 elementwise_gradient<T>(plan, workers, m, i);
+               }
              }
            },
        .needs = needs},

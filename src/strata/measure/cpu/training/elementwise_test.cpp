@@ -101,6 +101,12 @@ TEST(CpuElementwise, many_and_long_inputs) {
   const Index shape = {3, 2, 17'000};
   check(trial_of(ElementwiseKind::multiply, {{shape}, {{2, 1}}, {{17'000}}}, shape));
   check(trial_of(ElementwiseKind::add, {{shape}, {{3, 1, 1}}}, shape));
+  check(trial_of(ElementwiseKind::add, {{shape}, {{17'000}}}, shape));
+  check(trial_of(ElementwiseKind::subtract, {{shape}, {{2, 1}}}, shape));
+  check(trial_of(ElementwiseKind::subtract, {{{2, 1}}, {shape}}, shape));
+  check(trial_of(ElementwiseKind::subtract, {{{3, 1, 1}}, {{17'000}}}, {3, 1, 17'000}));
+  check(trial_of(ElementwiseKind::divide, {{shape}, {{2, 1}, DType::fp32, 0.5, 2}}, shape));
+  check(trial_of(ElementwiseKind::multiply, {{shape}, {shape}}, shape));
 }
 
 TEST(CpuElementwise, of_whole_numbers) {
@@ -231,6 +237,11 @@ TEST(CpuReductions, of_many_numbers) {
     Random random(seed);
     check(reduce_trial({.kind = seed % 2 == 0 ? ReduceKind::sum : ReduceKind::maximum}, random,
                        {5, 3000, 7}));
+  }
+  for (std::uint32_t seed = 1; seed <= 6; ++seed) {
+    Random random(seed);
+    check(reduce_trial({.kind = seed % 2 == 0 ? ReduceKind::mean : ReduceKind::l2}, random,
+                       {3, 2, 17'000}));
   }
 }
 

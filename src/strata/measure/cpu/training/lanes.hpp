@@ -131,8 +131,9 @@ STRATA_INLINE T maximum_loop(const T* x, std::int64_t count, std::index_sequence
   Lanes<T> all[vectors_at_once] = {((void)k, most - Lanes<T>{})...};
   const auto take = [x](AtLanes<T> at, Lanes<T>& largest) STRATA_INLINE_LAMBDA {
     Lanes<T> numbers;
+    const Lanes<T> so_far = largest;  // or gcc asks for "not larger", which is six instructions
     at.load(numbers, x);
-    largest = numbers > largest ? numbers : largest;
+    largest = numbers > so_far ? numbers : so_far;
   };
   std::int64_t i = 0;
   for (; i + numbers_at_once<T> <= count; i += numbers_at_once<T>) {

@@ -68,7 +68,7 @@ void response_forward(const ResponsePlan& plan, const Workers& workers, const No
       plan.go_on(result, y, place);
       plan.go_on(scales, saved, place);
       result->pieces(length, [&](std::int64_t i, std::int64_t count, T* to) {
-        if (last < plan.channels) fetch(x + at + last * plan.space + i, count);
+        if (last < plan.channels) fetch_following(x + at + last * plan.space + i, count);
         // At the edges zeros stand for channels that are not there.
         for (std::int64_t k = 0; k < plan.size; ++k) {
           const auto row = static_cast<std::size_t>(k);
@@ -113,8 +113,8 @@ void response_backward(const ResponsePlan& plan, const Workers& workers, const N
       result->pieces(length, [&](std::int64_t i, std::int64_t count, T* to) {
         if (made < plan.channels) {
           const std::int64_t next = at + made * plan.space + i;
-          for (const T* from : {dy, y, saved}) fetch(from + next, count);
-          fetch(x + place + plan.space + i, count);
+          for (const T* from : {dy, y, saved}) fetch_following(from + next, count);
+          fetch_following(x + place + plan.space + i, count);
         }
         for (std::int64_t k = 0; k < plan.size; ++k) {
           const bool is_there = first + k >= 0 && first + k <= last;

@@ -92,31 +92,41 @@ KernelsOrReason prelu_kernels(const Setting& s) {
       }
     });
   };
+  // Rows in the order of memory, so each thread has sums of its own for all channels.
   const auto backward = [=, &workers](const NodeMemory& m) {
     const T* const slopes = real<T>(m.inputs[1]);
     T* const dx = real<T>(m.input_gradients[0]);
     T* const d_slopes = real<T>(m.input_gradients[1]);
-    workers.ranges(channels, std::max<std::int64_t>(1, least / batch), [&](auto begin, auto end) {
-      for (std::int64_t c = begin; c < end; ++c) {
+    T* const all_sums = real<T>(m.scratch);
+    const auto gradient = vector_loops<T>().prelu_gradient;
+    const auto add_rows = [&](std::int64_t part, std::int64_t begin, std::int64_t end) {
+      T* const sums = all_sums + part * channels;
+      std::fill_n(sums, channels, T(0));
+      ResultStream<T> result(dx, begin * space, is_beyond);
+      for (std::int64_t row = begin; row < end; ++row) {
+        const T* const x = real<T>(m.inputs[0]) + row * space;
+        const T* const dy = real<T>(m.output_gradients[0]) + row * space;
+        const T slope = slopes[row % channels];
         T sum = 0;
-        for (std::int64_t n = 0; n < batch; ++n) {
-          const std::int64_t place = (n * channels + c) * space;
-          const T* const x = real<T>(m.inputs[0]) + place;
-          const T* const dy = real<T>(m.output_gradients[0]) + place;
-          if (dx == nullptr) {
-            sum += vector_loops<T>().prelu_gradient(x, dy, slopes[c], nullptr, space);
-            continue;
-          }
-          ResultStream<T>(dx, place, is_beyond && space >= 1024)
-              .pieces(space, [&](std::int64_t at, std::int64_t length, T* to) {
-                sum += vector_loops<T>().prelu_gradient(x + at, dy + at, slopes[c], to, length);
-              });
+        if (dx == nullptr) {
+          sum = gradient(x, dy, slope, nullptr, space);
+        } else {
+          result.pieces(space, [&](std::int64_t at, std::int64_t length, T* to) {
+            sum += gradient(x + at, dy + at, slope, to, length);
+          });
         }
-        if (d_slopes != nullptr) d_slopes[c] = sum;
+        sums[row % channels] += sum;
       }
-    });
+    };
+    const std::int64_t parts = workers.parts(batch * channels, least, add_rows);
+    if (d_slopes == nullptr) return;
+    std::copy_n(all_sums, channels, d_slopes);
+    for (std::int64_t part = 1; part < parts; ++part) {
+      vector_loops<T>().add_row(all_sums + part * channels, d_slopes, channels);
+    }
   };
-  return kernels_by({forward, backward, {.inputs = true}}, s);
+  const auto bytes_of_sums = workers.count() * channels * static_cast<std::int64_t>(sizeof(T));
+  return kernels_by({forward, backward, {.inputs = true, .scratch_bytes = bytes_of_sums}}, s);
 }
 
 template <class T>
@@ -131,14 +141,15 @@ KernelsOrReason dropout_kernels(double probability, const Setting& s) {
   const auto forward = [=, &workers](const NodeMemory& m) {
     workers.ranges(count, numbers_per_part, [&](std::int64_t begin, std::int64_t end) {
       const VectorLoops<T>& loops = vector_loops<T>();
-      std::array<std::uint8_t, 256> unused;
+      std::array<std::uint8_t, 1024> unused;
+      const std::int64_t piece = m.saved != nullptr ? longest_result_piece<T>(is_beyond)
+                                                    : static_cast<std::int64_t>(unused.size());
       ResultStream<T> result(real<T>(m.outputs[0]), begin, is_beyond);
       for (std::int64_t at = begin; at < end;) {
         // Up to where the lower half of the place begins anew.
         const auto low = static_cast<std::uint32_t>(at);
         const std::int64_t length =
-            std::min({end - at, static_cast<std::int64_t>(unused.size()),
-                      (std::int64_t{1} << 32U) - static_cast<std::int64_t>(low)});
+            std::min({end - at, piece, (std::int64_t{1} << 32U) - static_cast<std::int64_t>(low)});
         T* const y = result.next(length);
         std::uint8_t* const mask =
             m.saved != nullptr ? real<std::uint8_t>(m.saved) + at : unused.data();
@@ -171,10 +182,12 @@ KernelsOrReason dropout_kernels(double probability, const Setting& s) {
 template <class T>
 void turn_pairs(const T* __restrict__ a, const T* __restrict__ cosine, const T* __restrict__ sine,
                 T direction, std::int64_t pairs, T* __restrict__ y) {
+  // One half after the other, so that memory is written in order.
   for (std::int64_t k = 0; k < pairs; ++k) {
-    const T first = a[k], second = a[k + pairs], turn = direction * sine[k];
-    y[k] = first * cosine[k] - second * turn;
-    y[k + pairs] = first * turn + second * cosine[k];
+    y[k] = a[k] * cosine[k] - a[k + pairs] * (direction * sine[k]);
+  }
+  for (std::int64_t k = 0; k < pairs; ++k) {
+    y[k + pairs] = a[k] * (direction * sine[k]) + a[k + pairs] * cosine[k];
   }
 }
 
@@ -184,19 +197,21 @@ KernelsOrReason rotary_kernels(const RotaryEmbedding& op, const Setting& s) {
   const std::int64_t rows = s.input()[0] * s.input()[1], positions = s.input()[1];
   const std::int64_t width = s.input()[2], heads = op.heads, pairs = width / heads / 2;
   const Workers& workers = s.workers;
-  const bool is_beyond =
-      is_beyond_caches(s.output().bytes) && 2 * pairs <= ResultStream<T>::longest;
+  const bool is_past = stream_of<T>() != nullptr && is_beyond_caches(s.output().bytes) &&
+                       2 * pairs <= ResultStream<T>::longest;
   const auto rotate = [=, &workers](const NodeMemory& m, const T* from, T* to, T direction) {
     workers.ranges(rows, std::max<std::int64_t>(1, numbers_per_part / width),
                    [&](std::int64_t begin, std::int64_t end) {
-                     ResultStream<T> result(to, begin * width, is_beyond);
+                     ResultStream<T> result(to, begin * width, is_past);
                      for (std::int64_t row = begin; row < end; ++row) {
                        const T* const cosine = real<T>(m.inputs[1]) + row % positions * pairs;
                        const T* const sine = real<T>(m.inputs[2]) + row % positions * pairs;
                        for (std::int64_t head = 0; head < heads; ++head) {
                          const T* const a = from + row * width + head * 2 * pairs;
                          fetch_ahead(a, 0, 2 * pairs, (end - row) * width - head * 2 * pairs);
-                         turn_pairs(a, cosine, sine, direction, pairs, result.next(2 * pairs));
+                         T* const y =
+                             is_past ? result.next(2 * pairs) : to + row * width + head * 2 * pairs;
+                         turn_pairs(a, cosine, sine, direction, pairs, y);
                        }
                      }
                    });

@@ -89,9 +89,7 @@ Trial softmax_trial(Softmax op, Random& random) {
           }};
 }
 
-Trial dropout_trial(Random& random) {
-  const Dropout op{random.pick({0.0, 0.3, 0.5, 1.0})};
-  const Index x = random.shape(3, 5);
+Trial dropout_trial(const Dropout& op, const Index& x) {
   return {op, {{x}}, [=](const std::vector<Numbers>& in) {
             Numbers y(x);
             constexpr std::uint32_t node = 1;  // after the one that makes x
@@ -143,18 +141,19 @@ Trial yolo_trial(Random& random) {
 }
 
 TEST(CpuPointwise, equal_loops_and_differences) {
-  check_family("CpuPointwise.equal_loops_and_differences", 4,
-               [](const Operator& op, Random& random) {
-                 if (const auto* unary = std::get_if<Unary>(&op))
-                   return unary_trial(*unary, random);
-                 if (const auto* softmax = std::get_if<Softmax>(&op)) {
-                   return softmax_trial(*softmax, random);
-                 }
-                 if (std::holds_alternative<Dropout>(op)) return dropout_trial(random);
-                 if (std::holds_alternative<RotaryEmbedding>(op)) return rotary_trial(random);
-                 if (std::holds_alternative<Cast>(op)) return cast_trial(random);
-                 return yolo_trial(random);
-               });
+  check_family(
+      "CpuPointwise.equal_loops_and_differences", 4, [](const Operator& op, Random& random) {
+        if (const auto* unary = std::get_if<Unary>(&op)) return unary_trial(*unary, random);
+        if (const auto* softmax = std::get_if<Softmax>(&op)) {
+          return softmax_trial(*softmax, random);
+        }
+        if (std::holds_alternative<Dropout>(op)) {
+          return dropout_trial(Dropout{random.pick({0.0, 0.3, 0.5, 1.0})}, random.shape(3, 5));
+        }
+        if (std::holds_alternative<RotaryEmbedding>(op)) return rotary_trial(random);
+        if (std::holds_alternative<Cast>(op)) return cast_trial(random);
+        return yolo_trial(random);
+      });
 }
 
 // Long rows go through several pieces and threads.
@@ -169,6 +168,14 @@ TEST(CpuPointwise, of_many_numbers) {
              return std::vector{y};
            }});
   }
+  check({Unary{UnaryKind::prelu}, {{x}}, [=](const std::vector<Numbers>& in) {
+           Numbers y(x);
+           naive::for_each_index(x, [&](const Index& at) {
+             y(at) = value_of(UnaryKind::prelu, in[0](at), in[1]({at[1]}));
+           });
+           return std::vector{y};
+         }});
+  check(dropout_trial(Dropout{0.3}, {3, 50'001}));  // places on both sides of 2¹⁶
 }
 
 TEST(CpuPointwise, dropout_keeps_as_many_as_it_should) {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/measure/cpu/training/families.hpp"
-#include "strata/measure/cpu/training/piece.hpp"
 #include "strata/measure/cpu/training/reduction.hpp"
 #include "strata/measure/cpu/training/result_stream.hpp"
 
 #include <cmath>
-#include <optional>
+#include <cstring>
 
 namespace strata::cpu_training {
 namespace {
@@ -74,87 +73,133 @@ T gradient_term(ReduceKind kind, T x, T y, T dy) {
   }
 }
 
+/// What all passes of one node know. Operands of the walk: X, the result, and the first number of
+/// the same result.
+struct ReducePlan {
+  ReduceKind kind;
+  ReducedAxes reduced;
+  Walk walk;
+  std::int64_t results = 0;
+  double share = 1;        // of one number in its result, for means
+  bool is_beyond = false;  // the gradient
+
+  bool is_sum() const { return kind == ReduceKind::sum || kind == ReduceKind::mean; }
+  bool is_one_per_row() const { return walk.step(1) == 0; }
+};
+
 template <class T>
-KernelsOrReason reduce_kernels(const Reduce& op, const Setting& s) {
-  const ReduceKind kind = op.kind;
-  const std::int64_t results = s.output().elements;
-  const ReducedAxes reduced(op, s.input());
-  Sizes first_strides = strides_of(s.input().shape);  // of the first number of the same result
-  for (std::size_t axis = 0; axis < first_strides.size(); ++axis) {
-    if (result_strides(op, s.input())[axis] == 0) first_strides[axis] = 0;
-  }
-  const Walk walk(s.input().shape,
-                  {strides_of(s.input().shape), result_strides(op, s.input()), first_strides});
-  const T share = T(1) / static_cast<T>(s.input().elements / results);
-  const Workers& workers = s.workers;
-  const bool is_beyond = is_beyond_caches(s.input().bytes);
-  const auto forward = [=, &workers](const NodeMemory& m) {
-    const T* const x = real<T>(m.inputs[0]);
-    T* const y = real<T>(m.outputs[0]);
-    thread_local PieceBuffer<T> squares;
-    reduce(workers, walk, 1, combine_of(kind), y, results, real<T>(m.scratch),
-           [&](const Walk::Offsets& at, std::int64_t length) -> const T* {
-             const T* const row = x + at[0];
-             if (kind != ReduceKind::l2) return row;
-             for (std::int64_t i = 0; i < length; ++i) {
-               squares[static_cast<std::size_t>(i)] = row[i] * row[i];
-             }
-             return squares.data();
-           });
-    for (std::int64_t i = 0; i < results; ++i) {
-      if (kind == ReduceKind::mean) y[i] *= share;
-      if (kind == ReduceKind::l2) y[i] = std::sqrt(y[i]);
-    }
-  };
-  const auto backward = [=, &workers](const NodeMemory& m) {
-    if (m.input_gradients[0] == nullptr) return;
-    const auto gradient_piece = [&](const Walk::Offsets& at, std::int64_t length, T* dx) {
-      const bool is_plain = kind == ReduceKind::sum || kind == ReduceKind::mean;
-      const T factor = kind == ReduceKind::mean ? share : T(1);
-      if (is_plain && walk.step(1) == 0) {  // all of the piece belong to one result
-        std::fill_n(dx, length, real<T>(m.output_gradients[0])[at[1]] * factor);
-        return;
-      }
-      PieceBuffer<T> room_y, room_dy;
-      const auto piece = [&](void* numbers, PieceBuffer<T>& room) {
-        return piece_of<T>({numbers, dtype_of<T>()}, at[1], walk.step(1), length, room);
-      };
-      const T* const dy = piece(m.output_gradients[0], room_dy);
-      const T* const y = is_plain ? dy : piece(m.outputs[0], room_y);
-      if (is_plain) {
-        for (std::int64_t i = 0; i < length; ++i) dx[i] = dy[i] * factor;
-        return;
-      }
-      const T* const x = real<T>(m.inputs[0]) + at[0];
-      if (kind == ReduceKind::maximum || kind == ReduceKind::minimum) {
-        for (std::int64_t i = 0; i < length; ++i) {
-          const T slope = dy[i];  // read in any case, so that it becomes a vector
-          dx[i] = x[i] == y[i] ? slope : T(0);
-        }
-        return;
-      }
-      for (std::int64_t i = 0; i < length; ++i) dx[i] = gradient_term(kind, x[i], y[i], dy[i]);
-      if (kind != ReduceKind::product) return;
-      for (std::int64_t i = 0; i < length; ++i) {
-        if (x[i] != T(0)) continue;
-        const std::int64_t first = at[2] + i * walk.step(2);
-        dx[i] = dy[i] * product_of_others(real<T>(m.inputs[0]) + first, at[0] + i - first, reduced);
+void reduce_forward(const ReducePlan& plan, const Workers& workers, const NodeMemory& m) {
+  const T* const x = real<T>(m.inputs[0]);
+  T* const y = real<T>(m.outputs[0]);
+  const Walk& walk = plan.walk;
+  if (plan.kind == ReduceKind::l2) {
+    const VectorLoops<T>& loops = vector_loops<T>();
+    const auto add_squares = [&](const Walk::Offsets& at, std::int64_t length, T* to) {
+      const T* const row = x + at[0];
+      if (plan.is_one_per_row()) {
+        *to += loops.dot(row, row, length);
+      } else {
+        loops.add_products(row, row, to, length);
       }
     };
-    walk.each_part(workers, [&](std::int64_t begin, std::int64_t end) {
-      std::optional<ResultStream<T>> stream;  // the gradient lies in the order of the walk
-      walk.each_piece(begin, end, [&](const Walk::Offsets& at, std::int64_t length) {
-        if (!stream) stream.emplace(real<T>(m.input_gradients[0]), at[0], is_beyond);
-        gradient_piece(at, length, stream->next(length));
-      });
+    reduce_parts(workers, walk, 1, Combine::add, y, plan.results, real<T>(m.scratch),
+                 [&] { return add_squares; });
+  } else {
+    reduce(workers, walk, 1, combine_of(plan.kind), y, plan.results, real<T>(m.scratch),
+           [x](const Walk::Offsets& at, std::int64_t) -> const T* { return x + at[0]; });
+  }
+  const T share = static_cast<T>(plan.share);
+  for (std::int64_t i = 0; i < plan.results; ++i) {
+    if (plan.kind == ReduceKind::mean) y[i] *= share;
+    if (plan.kind == ReduceKind::l2) y[i] = std::sqrt(y[i]);
+  }
+}
+
+/// dx of numbers that belong to one result each, or all of them to the same.
+template <class T, class OfResult>
+void gradient_of_row(ReduceKind kind, const T* x, const OfResult& y, const OfResult& dy, T* dx,
+                     std::int64_t count) {
+  if (kind == ReduceKind::maximum || kind == ReduceKind::minimum) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const T slope = dy[i];  // read in any case, so that it becomes a vector
+      dx[i] = x[i] == y[i] ? slope : T(0);
+    }
+    return;
+  }
+  for (std::int64_t i = 0; i < count; ++i) dx[i] = gradient_term<T>(kind, x[i], y[i], dy[i]);
+}
+
+/// The same number at every place.
+template <class T>
+struct SameNumber {
+  T number;
+  T operator[](std::int64_t) const { return number; }
+};
+
+template <class T>
+void gradient_of_sum(const ReducePlan& plan, const T* dy, T* dx, std::int64_t count) {
+  const T factor = plan.kind == ReduceKind::mean ? static_cast<T>(plan.share) : T(1);
+  if (plan.is_one_per_row()) return fill_numbers(dx, count, *dy * factor);
+  if (plan.kind == ReduceKind::sum) {
+    std::memcpy(dx, dy, static_cast<std::size_t>(count) * sizeof(T));
+    return;
+  }
+#pragma GCC unroll 8
+  for (std::int64_t i = 0; i < count; ++i) dx[i] = dy[i] * factor;
+}
+
+template <class T>
+void gradient_of_piece(const ReducePlan& plan, const NodeMemory& m, const Walk::Offsets& at,
+                       std::int64_t length, T* dx) {
+  const T* const dy = real<T>(m.output_gradients[0]) + at[1];
+  if (plan.is_sum()) return gradient_of_sum(plan, dy, dx, length);
+  const T *const x = real<T>(m.inputs[0]) + at[0], *const y = real<T>(m.outputs[0]) + at[1];
+  if (plan.is_one_per_row()) {
+    gradient_of_row(plan.kind, x, SameNumber<T>{*y}, SameNumber<T>{*dy}, dx, length);
+  } else {
+    gradient_of_row(plan.kind, x, y, dy, dx, length);
+  }
+  if (plan.kind != ReduceKind::product) return;
+  for (std::int64_t i = 0; i < length; ++i) {
+    if (x[i] != T(0)) continue;
+    const std::int64_t first = at[2] + i * plan.walk.step(2);
+    dx[i] = dy[i * plan.walk.step(1)] *
+            product_of_others(real<T>(m.inputs[0]) + first, at[0] + i - first, plan.reduced);
+  }
+}
+
+template <class T>
+void reduce_backward(const ReducePlan& plan, const Workers& workers, const NodeMemory& m) {
+  T* const dx = real<T>(m.input_gradients[0]);
+  if (dx == nullptr) return;
+  plan.walk.each_part(workers, [&](std::int64_t begin, std::int64_t end) {
+    ResultPieces<T> pieces(dx, plan.is_beyond);  // the gradient lies in the order of the walk
+    plan.walk.each_piece(begin, end, [&](const Walk::Offsets& at, std::int64_t length) {
+      gradient_of_piece(plan, m, at, length, pieces.next(at[0], length));
     });
-  };
-  const bool needs_both = kind != ReduceKind::sum && kind != ReduceKind::mean;
-  return kernels_by({forward,
-                     backward,
-                     {.inputs = needs_both,
-                      .outputs = needs_both,
-                      .scratch_bytes = reduction_scratch_elements(workers, results) *
+  });
+}
+
+template <class T>
+KernelsOrReason reduce_kernels(const Reduce& op, const Setting& s) {
+  const Sizes all = strides_of(s.input().shape), to_results = result_strides(op, s.input());
+  Sizes of_first = all;
+  for (std::size_t axis = 0; axis < all.size(); ++axis) {
+    if (to_results[axis] == 0) of_first[axis] = 0;
+  }
+  ReducePlan plan{.kind = op.kind,
+                  .reduced = ReducedAxes(op, s.input()),
+                  .walk = Walk(s.input().shape, {all, to_results, of_first}),
+                  .results = s.output().elements,
+                  .is_beyond = is_beyond_caches(s.input().bytes)};
+  plan.walk.set_longest_piece(longest_result_piece<T>(plan.is_beyond));
+  plan.share = 1 / static_cast<double>(s.input().elements / plan.results);
+  const Workers& workers = s.workers;
+  return kernels_by({[=, &workers](const NodeMemory& m) { reduce_forward<T>(plan, workers, m); },
+                     [=, &workers](const NodeMemory& m) { reduce_backward<T>(plan, workers, m); },
+                     {.inputs = !plan.is_sum(),
+                      .outputs = !plan.is_sum(),
+                      .scratch_bytes = reduction_scratch_elements(workers, plan.results) *
                                        static_cast<std::int64_t>(sizeof(T))}},
                     s);
 }

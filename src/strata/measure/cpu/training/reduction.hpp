@@ -58,22 +58,16 @@ inline std::int64_t reduction_scratch_elements(const Workers& workers, std::int6
 }
 
 /// results = all terms combined, where operand `target` of the walk says which result a term
-/// belongs to. make_row() gives, for each part of the work, a row(offsets, length) that gives
-/// pieces of terms, in order. Results need not be set before; scratch holds
-/// reduction_scratch_elements.
-template <class T, class MakeRow>
+/// belongs to. make_adder() gives, for each part of the work, an add(offsets, length, to) that
+/// combines pieces of terms with `to`, in order: with one number where the target's step is 0,
+/// else number by number. Results need not be set before; scratch holds reduction_scratch_elements.
+template <class T, class MakeAdder>
 void reduce_parts(const Workers& workers, const Walk& walk, std::size_t target, Combine combine,
-                  T* results, std::int64_t result_count, T* scratch, const MakeRow& make_row) {
+                  T* results, std::int64_t result_count, T* scratch, const MakeAdder& make_adder) {
   const auto add_pieces = [&](std::int64_t begin, std::int64_t end, T* to) {
-    const bool is_one = walk.step(target) == 0;
-    auto&& row = make_row();
+    auto add = make_adder();
     walk.each_piece(begin, end, [&](const Walk::Offsets& offsets, std::int64_t length) {
-      const T* terms = row(offsets, length);
-      if (is_one) {
-        combine_row_into_one(combine, terms, to + offsets[target], length);
-      } else {
-        combine_rows(combine, terms, to + offsets[target], length);
-      }
+      add(offsets, length, to + offsets[target]);
     });
   };
   const std::int64_t first = walk.first_extent();
@@ -100,12 +94,21 @@ void reduce_parts(const Workers& workers, const Walk& walk, std::size_t target, 
   }
 }
 
-/// The same where a row has nothing to remember.
+/// The same where row(offsets, length) gives pieces of terms, and has nothing to remember.
 template <class T, class Row>
 void reduce(const Workers& workers, const Walk& walk, std::size_t target, Combine combine,
             T* results, std::int64_t result_count, T* scratch, const Row& row) {
-  reduce_parts(workers, walk, target, combine, results, result_count, scratch,
-               [&row]() -> const Row& { return row; });
+  const bool is_one = walk.step(target) == 0;
+  reduce_parts(workers, walk, target, combine, results, result_count, scratch, [&] {
+    return [&](const Walk::Offsets& offsets, std::int64_t length, T* to) {
+      const T* const terms = row(offsets, length);
+      if (is_one) {
+        combine_row_into_one(combine, terms, to, length);
+      } else {
+        combine_rows(combine, terms, to, length);
+      }
+    };
+  });
 }
 
 }  // namespace strata::cpu_training

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <type_traits>
 
 /// Results that are larger than the caches. A store into memory that is not in a cache fetches its
@@ -32,6 +33,14 @@ template <class T>
 inline void fetch(const T* from, std::int64_t count) {
   constexpr auto line = static_cast<std::int64_t>(64 / sizeof(T));
   for (std::int64_t i = 0; i < count; i += line) __builtin_prefetch(from + i, 0, 2);
+}
+
+/// The same for numbers that follow others in memory: Arm's cores see by themselves that they do.
+template <class T>
+inline void fetch_following([[maybe_unused]] const T* from, [[maybe_unused]] std::int64_t count) {
+#ifndef __aarch64__
+  fetch(from, count);
+#endif
 }
 
 /// Asks for numbers a few pieces ahead of the piece from[at … at + count) that is worked on next,
@@ -75,6 +84,23 @@ auto stream_of() {
   } else {
     return vector_loops<T>().stream;
   }
+}
+
+/// The length of pieces that are made in one go, each number once: short where they go through the
+/// room of a stream. Where they do not, the fewer the better: a processor that writes whole lines
+/// without fetching them stops doing so when other lines are written in between, be it a few
+/// variables.
+template <class T>
+std::int64_t longest_result_piece(bool is_beyond) {
+  constexpr std::int64_t short_enough = 512, long_enough = 16'384;
+  return is_beyond && stream_of<T>() != nullptr ? short_enough : long_enough;
+}
+
+/// Like std::fill_n, several stores a turn: loops of one are slower than memory.
+template <class T>
+void fill_numbers(T* to, std::int64_t count, T value) {
+#pragma GCC unroll 8
+  for (std::int64_t i = 0; i < count; ++i) to[i] = value;
 }
 
 /// Numbers written one after the other. They are made in a piece of memory that stays
@@ -124,7 +150,7 @@ class ResultStream {
   }
   void fill(T value, std::int64_t count) {
     pieces(count, [value](std::int64_t, std::int64_t length, T* place) {
-      std::fill(place, place + length, value);
+      fill_numbers(place, length, value);
     });
   }
 
@@ -158,6 +184,27 @@ class ResultStream {
   bool is_past_;
   std::int64_t held_ = 0;
   alignas(64) std::array<T, static_cast<std::size_t>(capacity)> room_;
+};
+
+/// Pieces of results that come one after the other, from wherever the first one is: in a stream, or
+/// where they belong.
+template <class T>
+class ResultPieces {
+ public:
+  ResultPieces(T* results, bool is_beyond)
+      : results_(results), is_past_(is_beyond && stream_of<T>() != nullptr) {}
+
+  /// The place of the piece that begins at results + first; it holds until the next call.
+  T* next(std::int64_t first, std::int64_t count) {
+    if (!is_past_) return results_ + first;  // nothing is stored between pieces
+    if (!stream_) stream_.emplace(results_, first, true);
+    return stream_->next(count);
+  }
+
+ private:
+  T* results_;
+  bool is_past_;
+  std::optional<ResultStream<T>> stream_;
 };
 
 }  // namespace strata::cpu_training

@@ -349,11 +349,25 @@ template <class T>
 STRATA_INLINE void drop_loop(const T* x, std::uint32_t key, std::uint32_t first,
                              std::uint32_t threshold, T scale, T* y,
                              std::uint8_t* __restrict__ mask, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::uint32_t place = first + static_cast<std::uint32_t>(i);
-    const bool is_kept = training_constants::mixed_bits(place ^ key) >= threshold;
-    y[i] = is_kept ? x[i] * scale : T(0);
-    mask[i] = is_kept ? 1 : 0;
+  using namespace training_constants;
+  // So far places have the same upper 16 bits: the first step of mixed_bits is the same for all.
+  constexpr std::int64_t same_upper_half = 1 << 16;
+  for (std::int64_t begin = 0; begin < count;) {
+    const std::uint32_t start = first + static_cast<std::uint32_t>(begin);
+    const std::int64_t left = same_upper_half - static_cast<std::int64_t>(start % same_upper_half);
+    const std::int64_t end = begin + left < count ? begin + left : count;
+    const std::uint32_t mixed_key = with_upper_half(key) ^ (start >> 16U);
+    std::uint32_t place = start;
+#pragma GCC unroll 2
+    for (std::int64_t i = begin; i < end; ++i, ++place) {
+      const bool is_kept = mixed_from_there(place ^ mixed_key) >= threshold;
+      const T scaled = x[i] * scale;  // in any case, so that it becomes a vector
+      y[i] = is_kept ? scaled : T(0);
+      // As vector units give it: made narrow first, one bit of it after.
+      const std::uint32_t all = is_kept ? ~std::uint32_t{0} : 0;
+      mask[i] = static_cast<std::uint8_t>(all) & 1U;
+    }
+    begin = end;
   }
 }
 

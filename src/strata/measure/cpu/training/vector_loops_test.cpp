@@ -109,18 +109,43 @@ TEST(VectorLoops, response_is_a_power_of_minus_three_quarters) {
   for (const VectorLoops<float>& loops : both_loops()) {
     std::vector<float> x = evenly(-3, 18, 1001);
     for (float& number : x) number = std::pow(10.0F, number);
+    const std::vector<std::size_t> beyond = {40, x.size()};  // in a vector, and in what is left
+    const std::size_t not_a_number = 41;
+    x[40] = infinity;
+    x[not_a_number] = nan;
     x.push_back(infinity);
     const std::vector<float> ones(x.size(), 1);
     std::vector<float> y(x.size()), scale(y);
     const std::vector<const float*> rows = {x.data()};
     loops.respond(rows.data(), 1, ones.data(), 1, 0.5F, y.data(), scale.data(),
                   static_cast<std::int64_t>(y.size()));
+    for (const std::size_t i : beyond) EXPECT_FALSE(y[i] > 0) << i;  // as good as nothing
+    EXPECT_TRUE(std::isnan(y[not_a_number]));
     for (std::size_t i = 0; i + 1 < y.size(); ++i) {
+      if (i == beyond[0] || i == not_a_number) continue;
       const double t = 1 + 0.5 * static_cast<double>(x[i]) * static_cast<double>(x[i]);
       ASSERT_NEAR(static_cast<double>(scale[i]), t, 1e-6 * t);
       ASSERT_NEAR(static_cast<double>(y[i]) * std::pow(t, 0.75), 1, 1e-6) << t;
     }
-    EXPECT_FALSE(y.back() > 0);  // as good as nothing
+  }
+}
+
+TEST(VectorLoops, gradients_of_prelu_and_of_its_slope_are_those_of_doubles) {
+  const std::vector<float> x = evenly(-1, 2, 199), dy = evenly(3, -2, 199);
+  for (const VectorLoops<float>& loops : both_loops()) {
+    for (const std::int64_t count : {1, 15, 33, 128, 199}) {
+      std::vector<float> dx(200, 9);
+      const float slope = 0.25F;
+      const float sum = loops.prelu_gradient(x.data(), dy.data(), slope, dx.data(), count);
+      EXPECT_EQ(loops.prelu_gradient(x.data(), dy.data(), slope, nullptr, count), sum);
+      double wanted = 0;
+      for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+        if (x[i] < 0) wanted += static_cast<double>(x[i]) * static_cast<double>(dy[i]);
+        EXPECT_EQ(dx[i], x[i] > 0 ? dy[i] : slope * dy[i]) << i << " of " << count;
+      }
+      EXPECT_NEAR(static_cast<double>(sum), wanted, 1e-4);
+      EXPECT_EQ(dx[static_cast<std::size_t>(count)], 9);
+    }
   }
 }
 

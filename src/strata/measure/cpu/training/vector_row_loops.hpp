@@ -18,20 +18,24 @@ STRATA_INLINE void prelu_loop(const T* x, T slope, T* y, std::int64_t count) {
   }
 }
 
-/// dx, and the gradient of the slope.
+/// dx unless it is null, and the gradient of the slope.
 template <class T>
 STRATA_INLINE T prelu_gradient_loop(const T* x, const T* dy, T slope, T* dx, std::int64_t count) {
-  for (std::int64_t i = 0; dx != nullptr && i < count; ++i) {
-    const T sloped = slope * dy[i];
-    dx[i] = x[i] > T(0) ? dy[i] : sloped;
+  const auto term = [=](auto at, auto& total, bool has_dx) STRATA_INLINE_HERE {
+    typename decltype(at)::Number number, d, zero = {};
+    at.load(number, x);
+    at.load(d, dy);
+    total += d * (number < zero ? number : zero);
+    if (!has_dx) return;
+    d *= number > zero ? zero + T(1) : zero + slope;
+    at.store(d, dx);
+  };
+  if (dx == nullptr) {
+    return one_sum_loop<T>(
+        count, [&](auto at, auto& total) STRATA_INLINE_HERE { term(at, total, false); });
   }
-  return one_sum_loop<T>(
-      count, [ x, dy ](auto at, auto& total) __attribute__((always_inline)) {
-        typename decltype(at)::Number number, d, zero = {};
-        at.load(number, x);
-        at.load(d, dy);
-        total += d * (number < zero ? number : zero);
-      });
+  return one_sum_loop<T>(count,
+                         [&](auto at, auto& total) STRATA_INLINE_HERE { term(at, total, true); });
 }
 
 template <class T>
@@ -159,24 +163,87 @@ STRATA_INLINE void add_scaled_loop(const T* x, T factor, T* total, std::int64_t 
   for (std::int64_t i = 0; i < count; ++i) total[i] += factor * x[i];
 }
 
+/// Several vectors that go through a long computation together, step by step: the next vector's
+/// step while the last one's is under way. Where compilers know no vectors of the size that
+/// processors have, one number at a time is written instead, and vectors are left to them.
+template <class T>
+inline constexpr bool has_blocks = std::is_same_v<T, float> && sizeof(Lanes<T>) == 16;
+template <class T>
+struct Block {
+  static constexpr std::int64_t vectors = 8, numbers = vectors * lanes<T>;
+  Lanes<T> part[vectors];
+
+  STRATA_INLINE void load(const T* from) {
+    for (std::int64_t v = 0; v < vectors; ++v) AtLanes<T>{v * lanes<T>}.load(part[v], from);
+  }
+  STRATA_INLINE void store(T* to) const {
+    for (std::int64_t v = 0; v < vectors; ++v) AtLanes<T>{v * lanes<T>}.store(part[v], to);
+  }
+};
+
+/// inverse_fourth_root_of each.
+template <class T>
+STRATA_INLINE void inverse_fourth_roots(const Block<T>& t, Block<T>& root) {
+  using Bits __attribute__((vector_size(sizeof(Lanes<T>)))) = std::uint32_t;
+  constexpr std::int64_t n = Block<T>::vectors;
+  for (std::int64_t k = 0; k < n; ++k) {
+    root.part[k] =
+        reinterpret_cast<Lanes<T>>(0x4f58cae5U - (reinterpret_cast<Bits>(t.part[k]) >> 2U));
+  }
+  for (int step = 0; step < 2; ++step) {
+    Block<T> square, error, slope;
+    for (std::int64_t k = 0; k < n; ++k) square.part[k] = root.part[k] * root.part[k];
+    for (std::int64_t k = 0; k < n; ++k) error.part[k] = t.part[k] * square.part[k];
+    for (std::int64_t k = 0; k < n; ++k) error.part[k] = T(1) - error.part[k] * square.part[k];
+    for (std::int64_t k = 0; k < n; ++k) slope.part[k] = T(0.25) + T(0.15625) * error.part[k];
+    for (std::int64_t k = 0; k < n; ++k) error.part[k] *= root.part[k];
+    for (std::int64_t k = 0; k < n; ++k) root.part[k] += error.part[k] * slope.part[k];
+  }
+  // By its bits: compilers make six instructions of "not above the largest number".
+  constexpr auto infinity = std::bit_cast<std::uint32_t>(std::numeric_limits<float>::infinity());
+  for (std::int64_t k = 0; k < n; ++k) {
+    const Bits is_finite = reinterpret_cast<Bits>(reinterpret_cast<Bits>(t.part[k]) != infinity);
+    root.part[k] = reinterpret_cast<Lanes<T>>(reinterpret_cast<Bits>(root.part[k]) & is_finite);
+  }
+}
+
 /// Local response normalisation: t = k + factor·Σ squares over the rows of a window, y = x·t^−¾.
 template <class T>
 STRATA_INLINE void respond_loop(const T* const* rows, std::int64_t row_count, const T* x, T k,
                                 T factor, T* __restrict__ y, T* __restrict__ scale,
                                 std::int64_t count) {
-  const auto finish = [&](std::int64_t i, T squares) STRATA_INLINE_HERE {
+  std::int64_t i = 0;
+  if constexpr (has_blocks<T>) {
+    constexpr std::int64_t n = Block<T>::vectors;
+    for (; i + Block<T>::numbers <= count; i += Block<T>::numbers) {
+      Block<T> t = {}, root, numbers;
+      for (std::int64_t row = 0; row < row_count; ++row) {
+        numbers.load(rows[row] + i);
+        for (std::int64_t v = 0; v < n; ++v) t.part[v] += numbers.part[v] * numbers.part[v];
+      }
+      for (std::int64_t v = 0; v < n; ++v) t.part[v] = k + factor * t.part[v];
+      t.store(scale + i);
+      inverse_fourth_roots<T>(t, root);
+      numbers.load(x + i);
+      for (std::int64_t v = 0; v < n; ++v) {
+        numbers.part[v] *= root.part[v] * root.part[v] * root.part[v];
+      }
+      numbers.store(y + i);
+    }
+  }
+  const auto finish = [&](std::int64_t place, T squares) STRATA_INLINE_HERE {
     const T t = k + factor * squares, root = inverse_fourth_root_of(t);
-    scale[i] = t;
-    y[i] = x[i] * (root * root * root);
+    scale[place] = t;
+    y[place] = x[place] * (root * root * root);
   };
   if (row_count == 5) {  // the common window, away from the edges
     const T *a = rows[0], *b = rows[1], *c = rows[2], *d = rows[3], *e = rows[4];
-    for (std::int64_t i = 0; i < count; ++i) {
+    for (; i < count; ++i) {
       finish(i, a[i] * a[i] + b[i] * b[i] + c[i] * c[i] + d[i] * d[i] + e[i] * e[i]);
     }
     return;
   }
-  for (std::int64_t i = 0; i < count; ++i) {
+  for (; i < count; ++i) {
     T squares = 0;
     for (std::int64_t row = 0; row < row_count; ++row) squares += rows[row][i] * rows[row][i];
     finish(i, squares);
@@ -188,7 +255,25 @@ template <class T>
 STRATA_INLINE void response_terms_loop(const T* dy, const T* y, const T* scale,
                                        T* __restrict__ ratio, T* __restrict__ scaled,
                                        std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) {
+  std::int64_t i = 0;
+  if constexpr (has_blocks<T>) {
+    constexpr std::int64_t n = Block<T>::vectors;
+    for (; i + Block<T>::numbers <= count; i += Block<T>::numbers) {
+      Block<T> t, root, slopes, numbers;
+      t.load(scale + i);
+      inverse_fourth_roots<T>(t, root);
+      slopes.load(dy + i);
+      numbers.load(y + i);
+      for (std::int64_t v = 0; v < n; ++v) {
+        const Lanes<T> square = root.part[v] * root.part[v];
+        numbers.part[v] *= slopes.part[v] * (square * square);
+        slopes.part[v] *= square * root.part[v];
+      }
+      numbers.store(ratio + i);
+      slopes.store(scaled + i);
+    }
+  }
+  for (; i < count; ++i) {
     const T root = inverse_fourth_root_of(scale[i]), square = root * root;
     ratio[i] = dy[i] * y[i] * (square * square);
     scaled[i] = dy[i] * (square * root);

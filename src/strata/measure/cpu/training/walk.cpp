@@ -52,8 +52,8 @@ Walk::Walk(const Sizes& shape, const std::vector<Sizes>& operand_strides)
     for (Sizes& strides : strides_) strides.push_back(0);
   }
   for (std::size_t axis = 0; axis + 1 < shape_.size(); ++axis) rows_ *= shape_[axis];
-  pieces_per_row_ = (row_length() + longest_piece - 1) / longest_piece;
-  piece_length_ = std::min(row_length(), longest_piece);
+  for (std::size_t k = 0; k < strides_.size(); ++k) steps_[k] = strides_[k].back();
+  set_longest_piece(longest_piece);
 }
 
 Walk::Place Walk::place_of(std::int64_t row) const {

@@ -5,6 +5,7 @@
 #include "strata/measure/cpu/training/workers.hpp"
 
 #include <array>
+#include <utility>
 #include <vector>
 
 namespace strata::cpu_training {
@@ -28,12 +29,18 @@ class Walk {
 
   Walk(const Sizes& shape, const std::vector<Sizes>& operand_strides);
 
+  /// Pieces of up to `numbers`, for loops that need no PieceBuffer.
+  void set_longest_piece(std::int64_t numbers) {
+    piece_length_ = std::min(row_length(), numbers);
+    pieces_per_row_ = (row_length() + numbers - 1) / numbers;
+  }
+
   const Sizes& shape() const { return shape_; }
   const Sizes& strides(std::size_t operand) const { return strides_[operand]; }
   std::int64_t rows() const { return rows_; }
   std::int64_t row_length() const { return shape_.back(); }
   /// Along a row.
-  std::int64_t step(std::size_t operand) const { return strides_[operand].back(); }
+  std::int64_t step(std::size_t operand) const { return steps_[operand]; }
   /// Pieces that threads may take; each is of at most `piece_length` numbers.
   std::int64_t pieces() const { return rows_ * pieces_per_row_; }
   std::int64_t piece_length() const { return piece_length_; }
@@ -42,22 +49,30 @@ class Walk {
   std::int64_t first_extent() const { return shape_.size() > 1 ? shape_[0] : 1; }
   std::int64_t first_stride(std::size_t operand) const { return strides_[operand][0]; }
 
-  /// Calls f(offsets, length) for the pieces begin … end in order.
+  /// Calls f(offsets, length) for the pieces begin … end in order. Little is stored between two
+  /// pieces, and that side by side: processors that write long stretches without fetching their
+  /// lines are easily put off.
   template <class F>
   void each_piece(std::int64_t begin, std::int64_t end, const F& f) const {
     if (begin >= end) return;
-    Place at = place_of(begin / pieces_per_row_);
-    for (std::int64_t row = begin / pieces_per_row_; row * pieces_per_row_ < end;
-         ++row, go_on(at)) {
-      const Offsets& start = at.offsets;
-      const std::int64_t first = std::max(begin - row * pieces_per_row_, std::int64_t{0});
-      const std::int64_t last = std::min(end - row * pieces_per_row_, pieces_per_row_);
+    const std::int64_t per_row = pieces_per_row_, most = piece_length_, length = row_length();
+    const std::size_t operands = strides_.size();
+    Place at = place_of(begin / per_row);
+    const auto move = [&](std::int64_t numbers) {
+      for (std::size_t k = 0; k < operands; ++k) at.offsets[k] += numbers * steps_[k];
+    };
+    std::int64_t first = begin % per_row;
+    for (std::int64_t left = end - begin;; go_on(at)) {
+      const std::int64_t last = std::min(first + left, per_row);
+      if (first > 0) move(first * most);
       for (std::int64_t piece = first; piece < last; ++piece) {
-        const std::int64_t place = piece * piece_length_;
-        Offsets offsets = start;
-        for (std::size_t k = 0; k < strides_.size(); ++k) offsets[k] += place * step(k);
-        f(offsets, std::min(piece_length_, row_length() - place));
+        f(std::as_const(at.offsets), std::min(most, length - piece * most));
+        if (piece + 1 < last) move(most);
       }
+      left -= last - first;
+      if (left == 0) return;
+      if (last > 1) move((1 - last) * most);
+      first = 0;
     }
   }
 
@@ -78,7 +93,7 @@ class Walk {
   /// Of a row: its index along each axis but the last, and where it begins in each operand.
   struct Place {
     Sizes index;
-    Offsets offsets;
+    alignas(64) Offsets offsets;
   };
   Place place_of(std::int64_t row) const;
   void go_on(Place& at) const {
@@ -95,6 +110,7 @@ class Walk {
 
   Sizes shape_;
   std::vector<Sizes> strides_;
+  Offsets steps_{};  // along a row
   std::int64_t rows_ = 1;
   std::int64_t piece_length_ = 0;
   std::int64_t pieces_per_row_ = 1;
