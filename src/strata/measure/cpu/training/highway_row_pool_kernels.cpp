@@ -137,14 +137,22 @@ void largest_in_windows(const float* x, LargestOfRow to, std::int64_t count) {
   });
 }
 
-void largest_along(const float* x, const RowWindows& windows, const LargestOfRow& to,
-                   std::int64_t count) {
-  with_windows(windows,
-               [&](auto taps, auto stride) { largest_in_windows<taps(), stride()>(x, to, count); });
+void largest_along(const float* x, std::int64_t x_row, const RowWindows& windows,
+                   const LargestOfRow& to, std::int64_t to_row, std::int64_t count,
+                   std::int64_t rows) {
+  with_windows(windows, [&](auto taps, auto stride) {
+    LargestOfRow next = to;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      largest_in_windows<taps(), stride()>(x + row * x_row, next, count);
+      next.most += to_row;
+      next.before += to_row;
+    }
+  });
 }
 
 template <int rows>
-bool largest_of_rows(const RowOfWindows* of, float* most, std::uint8_t* which, std::int64_t count) {
+bool largest_of_rows(const RowOfWindows* of, float* most, std::uint8_t* which, std::int64_t count,
+                     std::int64_t step, std::int64_t times) {
   const Numbers d;
   const Bytes b;
   // Bytes that are written might be anything, so what is read again and again is copied first.
@@ -157,7 +165,7 @@ bool largest_of_rows(const RowOfWindows* of, float* most, std::uint8_t* which, s
     first_tap[row] = hn::Set(b, of[row].first_tap);
   }
   auto none = hn::Set(d, -std::numeric_limits<float>::infinity());
-  each_piece(count, [&](std::int64_t i, auto vectors) HWY_ATTR {
+  const auto piece = [&](std::int64_t i, auto vectors) HWY_ATTR {
     WholeVector is_second[vectors()], is_third[vectors()];
     for (int v = 0; v < vectors(); ++v) {
       const std::int64_t at = i + v * lanes;
@@ -182,15 +190,24 @@ bool largest_of_rows(const RowOfWindows* of, float* most, std::uint8_t* which, s
       tap = hn::IfThenElse(hn::MaskFromVec(lowest_bytes<vectors()>(is_third)), taps(2), tap);
     }
     store_bytes<vectors()>(tap, which + i);
-  });
+  };
+  for (std::int64_t time = 0; time < times; ++time) {
+    each_piece(count, piece);
+    for (int row = 0; row < rows; ++row) {
+      numbers[row] += step;
+      before[row] += step;
+    }
+    most += count;
+    if (which != nullptr) which += count;
+  }
   return !hn::AllFalse(d, hn::IsNaN(none));
 }
 
 bool largest_of(const RowOfWindows* rows, std::int64_t row_count, float* most, std::uint8_t* which,
-                std::int64_t count) {
+                std::int64_t count, std::int64_t step, std::int64_t times) {
   return (row_count == 1   ? largest_of_rows<1>
           : row_count == 2 ? largest_of_rows<2>
-                           : largest_of_rows<3>)(rows, most, which, count);
+                           : largest_of_rows<3>)(rows, most, which, count, step, times);
 }
 
 void widen_taps(const std::uint8_t* taps, std::int32_t* to, std::int64_t count) {
@@ -337,19 +354,23 @@ void sum_in_windows(const float* x, float* sums, std::int64_t count) {
   });
 }
 
-void sum_along(const float* x, const RowWindows& windows, float* sums, std::int64_t count) {
-  with_windows(windows,
-               [&](auto taps, auto stride) { sum_in_windows<taps(), stride()>(x, sums, count); });
+void sum_along(const float* x, std::int64_t x_row, const RowWindows& windows, float* sums,
+               std::int64_t sums_row, std::int64_t count, std::int64_t rows) {
+  with_windows(windows, [&](auto taps, auto stride) {
+    for (std::int64_t row = 0; row < rows; ++row) {
+      sum_in_windows<taps(), stride()>(x + row * x_row, sums + row * sums_row, count);
+    }
+  });
 }
 
 template <int rows, bool has_shares>
 void sum_rows(const float* const* given, float share, const float* shares, float* y,
-              std::int64_t count) {
+              std::int64_t count, std::int64_t step, std::int64_t times) {
   const Numbers d;
   const auto of_row = hn::Set(d, share);
   const float* of[rows];
   for (int row = 0; row < rows; ++row) of[row] = given[row];
-  each_piece(count, [&](std::int64_t i, auto vectors) HWY_ATTR {
+  const auto piece = [&](std::int64_t i, auto vectors) HWY_ATTR {
     for (int v = 0; v < vectors(); ++v) {
       const std::int64_t at = i + v * lanes;
       auto sum = hn::LoadU(d, of[0] + at);
@@ -357,20 +378,25 @@ void sum_rows(const float* const* given, float share, const float* shares, float
       if (has_shares) sum = hn::Mul(sum, hn::Mul(of_row, hn::LoadU(d, shares + at)));
       hn::StoreU(sum, d, y + at);
     }
-  });
+  };
+  for (std::int64_t time = 0; time < times; ++time, y += count) {
+    each_piece(count, piece);
+    for (int row = 0; row < rows; ++row) of[row] += step;
+  }
 }
 
 template <bool has_shares>
 void sum_some(const float* const* rows, std::int64_t row_count, float share, const float* shares,
-              float* y, std::int64_t count) {
+              float* y, std::int64_t count, std::int64_t step, std::int64_t times) {
   (row_count == 1   ? sum_rows<1, has_shares>
    : row_count == 2 ? sum_rows<2, has_shares>
-                    : sum_rows<3, has_shares>)(rows, share, shares, y, count);
+                    : sum_rows<3, has_shares>)(rows, share, shares, y, count, step, times);
 }
 
 void sum_of(const float* const* rows, std::int64_t row_count, float share, const float* shares,
-            float* y, std::int64_t count) {
-  (shares != nullptr ? sum_some<true> : sum_some<false>)(rows, row_count, share, shares, y, count);
+            float* y, std::int64_t count, std::int64_t step, std::int64_t times) {
+  (shares != nullptr ? sum_some<true> : sum_some<false>)(rows, row_count, share, shares, y, count,
+                                                         step, times);
 }
 
 void mean_of_pairs(const float* a, const float* b, float factor, float* y, std::int64_t count) {

@@ -25,6 +25,12 @@ static_assert(row_margin >= RowPoolLoops::read_behind);
 
 RowWindows windows_of(const PoolPlan& plan) { return {plan.kernel[2], plan.stride[2]}; }
 
+/// Rows of outputs that are made at once, and the rows of the input that their windows hold; those
+/// stay in the first cache.
+struct RowBand {
+  std::int64_t begin, end, in_begin, in_end;
+};
+
 /// Rows of a tensor, which loops read a little beyond. They are read where they are, but for those
 /// at the ends of the tensor, which are copied.
 class ReadableRows {
@@ -35,11 +41,24 @@ class ReadableRows {
         width_(width),
         copy_(static_cast<std::size_t>(width + 2 * row_margin)) {}
 
+  /// Whether rows from this one on can be read where they are.
+  bool are_inside(const float* row, std::int64_t rows) const {
+    return row - begin_ >= row_margin && end_ - row >= rows * width_ + row_margin;
+  }
   /// Until the next call.
   const float* of(const float* row) {
-    if (row - begin_ >= row_margin && end_ - row >= width_ + row_margin) return row;
+    if (are_inside(row, 1)) return row;
     std::copy_n(row, width_, copy_.data() + row_margin);
     return copy_.data() + row_margin;
+  }
+  /// Calls work(rows, number of the first, count) for the rows of a band: for all at once, where
+  /// they can be read where they are.
+  template <class Work>
+  void reduce(const float* plane, std::int64_t width, const RowBand& band, const Work& work) {
+    const float* const rows = plane + band.in_begin * width;
+    const std::int64_t count = band.in_end - band.in_begin;
+    if (are_inside(rows, count)) return work(rows, 0, count);
+    for (std::int64_t row = 0; row < count; ++row) work(of(rows + row * width), row, 1);
   }
 
  private:
@@ -88,21 +107,36 @@ class ReducedRows {
   std::int64_t made_ = 0;
 };
 
-/// Memory for the largest of some rows.
-struct LargestRoom {
-  explicit LargestRoom(const PoolPlan& plan)
-      : width((plan.out[2] + 15) / 16 * 16),
-        most(static_cast<std::size_t>(row_slots * width)),
-        before(most.size()) {}
+std::int64_t band_height(const PoolPlan& plan) {
+  constexpr std::int64_t numbers = 6144;
+  return std::clamp<std::int64_t>(numbers / (plan.stride[1] * plan.out[2]), 1, plan.out[1]);
+}
 
-  LargestOfRow operator()(std::int64_t slot) {
-    return {most.data() + slot * width, before.data() + slot * width};
+std::int64_t rows_of_band(const PoolPlan& plan) {
+  return (band_height(plan) - 1) * plan.stride[1] + plan.kernel[1];
+}
+
+/// Calls reduce(band) and then join(band, first, count) for the rows of its outputs, of which all
+/// but those at the ends of the plane come at once: they hold as many rows.
+template <class Reduce, class Join>
+void each_row_band(const PoolPlan& plan, const Reduce& reduce, const Join& join) {
+  const std::int64_t step = band_height(plan);
+  const auto is_whole = [&](std::int64_t row) {
+    return plan.begin(1, row) >= 0 && plan.begin(1, row) + plan.kernel[1] <= plan.in[1];
+  };
+  for (std::int64_t begin = 0; begin < plan.out[1]; begin += step) {
+    const std::int64_t end = std::min(begin + step, plan.out[1]);
+    const RowBand band{begin, end, std::max<std::int64_t>(0, plan.begin(1, begin)),
+                       std::min(plan.in[1], plan.begin(1, end - 1) + plan.kernel[1])};
+    reduce(band);
+    for (std::int64_t row = begin; row < end;) {
+      std::int64_t next = row + 1;
+      while (next < end && is_whole(row) && is_whole(next)) ++next;
+      join(band, row, next - row);
+      row = next;
+    }
   }
-
-  std::int64_t width;
-  std::vector<float> most;
-  std::vector<std::uint8_t> before;
-};
+}
 
 /// PyTorch's rule: of equals the first, and what is not a number is larger than all.
 struct Largest {
@@ -157,39 +191,55 @@ void largest_by_rows(const PoolPlan& plan, const Workers& workers, const NodeMem
   const RowWindows windows = windows_of(plan);
   const std::vector<CutWindow> cut = cut_windows(plan);
   const RowLists lists = rows_of_windows(plan);
+  const std::int64_t width = plan.out[2];
   const auto* const x = real<const float>(m.inputs[0]);
   each_planes(plan, workers, [&](std::int64_t begin, std::int64_t end) {
-    LargestRoom room(plan);
-    ReducedRows<LargestOfRow> reduced(plan.in[1], [&](std::int64_t slot) { return room(slot); });
+    std::vector<float> most(static_cast<std::size_t>(rows_of_band(plan) * width));
+    std::vector<std::uint8_t> before(most.size());
     ReadableRows readable(x, plan.planes * plan.in_plane(), plan.in[2]);
+    const auto reduce = [&](const float* rows, std::int64_t first, std::int64_t count) {
+      const LargestOfRow to{most.data() + first * width, before.data() + first * width};
+      // Rows that lie as close as their outputs are one long row; what is wrong at the ends of each
+      // is put right below.
+      const bool is_one = plan.in[2] == windows.stride * width;
+      loops.largest_along(rows - plan.pad[2], plan.in[2], windows, to, width,
+                          is_one ? count * width : width, is_one ? 1 : count);
+      for (const CutWindow& each : cut) {
+        for (std::int64_t row = 0; row < count; ++row) {
+          const float* const place = rows + row * plan.in[2] + each.place;
+          Largest best{*place, each.first_tap};
+          best.take(place + 1, each.first_tap + 1, each.taps - 1);
+          to.most[row * width + each.output] = best.value;
+          to.before[row * width + each.output] = static_cast<std::uint8_t>(-best.tap);
+        }
+      }
+    };
     for (std::int64_t plane = begin; plane < end; ++plane) {
       const float* const from = x + plane * plan.in_plane();
-      float* y = real<float>(m.outputs[0]) + plane * plan.out_plane();
-      auto* which =
-          m.saved != nullptr ? real<std::uint8_t>(m.saved) + plane * plan.out_plane() : nullptr;
-      reduced.forget();
-      for (const std::vector<RowInWindow>& held : lists) {
-        reduced.make_up_to(held.back().row, [&](std::int64_t made, const LargestOfRow& to) {
-          const float* const row = readable.of(from + made * plan.in[2]);
-          loops.largest_along(row - plan.pad[2], windows, to, plan.out[2]);
-          for (const CutWindow& each : cut) {
-            Largest best{row[each.place], each.first_tap};
-            best.take(row + each.place + 1, each.first_tap + 1, each.taps - 1);
-            to.most[each.output] = best.value;
-            to.before[each.output] = static_cast<std::uint8_t>(-best.tap);
-          }
-        });
-        std::array<RowOfWindows, most_rows> rows;
-        auto* next = rows.begin();
-        for (const auto& [row, tap_row] : held) {
-          *next++ = {reduced[row], static_cast<std::uint8_t>(tap_row * windows.taps)};
-        }
-        if (loops.largest_of(rows.data(), next - rows.begin(), y, which, plan.out[2])) {
-          largest_one_by_one(plan, held, from, y, which);
-        }
-        y += plan.out[2];
-        if (which != nullptr) which += plan.out[2];
-      }
+      each_row_band(
+          plan, [&](const RowBand& band) { readable.reduce(from, plan.in[2], band, reduce); },
+          [&](const RowBand& band, std::int64_t first, std::int64_t count) {
+            std::array<RowOfWindows, most_rows> rows;
+            auto* next = rows.begin();
+            for (const auto& [row, tap_row] : lists[static_cast<std::size_t>(first)]) {
+              const std::int64_t at = (row - band.in_begin) * width;
+              *next++ = {{most.data() + at, before.data() + at},
+                         static_cast<std::uint8_t>(tap_row * windows.taps)};
+            }
+            const std::int64_t at = plane * plan.out_plane() + first * width;
+            float* const y = real<float>(m.outputs[0]) + at;
+            auto* const which = m.saved != nullptr ? real<std::uint8_t>(m.saved) + at : nullptr;
+            const bool is_one = windows.stride == 1;
+            if (!loops.largest_of(rows.data(), next - rows.begin(), y, which,
+                                  is_one ? count * width : width, windows.stride * width,
+                                  is_one ? 1 : count)) {
+              return;
+            }
+            for (std::int64_t row = 0; row < count; ++row) {
+              largest_one_by_one(plan, lists[static_cast<std::size_t>(first + row)], from,
+                                 y + row * width, which != nullptr ? which + row * width : nullptr);
+            }
+          });
     }
   });
 }
@@ -254,32 +304,39 @@ void mean_by_rows(const PoolPlan& plan, const Workers& workers, const PoolShares
   const RowWindows windows = windows_of(plan);
   const std::vector<CutWindow> cut = cut_windows(plan);
   const RowLists lists = rows_of_windows(plan);
+  const std::int64_t width = plan.out[2];
   const auto* const x = real<const float>(m.inputs[0]);
   each_planes(plan, workers, [&](std::int64_t begin, std::int64_t end) {
-    std::vector<float> sums(static_cast<std::size_t>(row_slots * plan.out[2]));
-    ReducedRows<float*> reduced(
-        plan.in[1], [&](std::int64_t slot) { return sums.data() + slot * plan.out[2]; });
+    std::vector<float> sums(static_cast<std::size_t>(rows_of_band(plan) * width));
     ReadableRows readable(x, plan.planes * plan.in_plane(), plan.in[2]);
-    float* y = real<float>(m.outputs[0]) + begin * plan.out_plane();
-    for (std::int64_t plane = begin; plane < end; ++plane) {
-      reduced.forget();
-      const float* share = shares.of_rows;
-      for (const std::vector<RowInWindow>& held : lists) {
-        reduced.make_up_to(held.back().row, [&](std::int64_t made, float* to) {
-          const float* const row = readable.of(x + plane * plan.in_plane() + made * plan.in[2]);
-          loops.sum_along(row - plan.pad[2], windows, to, plan.out[2]);
-          for (const CutWindow& each : cut) {
-            float sum = row[each.place];
-            for (std::int64_t k = 1; k < each.taps; ++k) sum += row[each.place + k];
-            to[each.output] = sum;
-          }
-        });
-        std::array<const float*, most_rows> rows{};
-        auto* next = rows.begin();
-        for (const RowInWindow& each : held) *next++ = reduced[each.row];
-        loops.sum_of(rows.data(), next - rows.begin(), *share++, shares.of_columns, y, plan.out[2]);
-        y += plan.out[2];
+    const auto reduce = [&](const float* rows, std::int64_t first, std::int64_t count) {
+      float* const to = sums.data() + first * width;
+      const bool is_one = plan.in[2] == windows.stride * width;
+      loops.sum_along(rows - plan.pad[2], plan.in[2], windows, to, width,
+                      is_one ? count * width : width, is_one ? 1 : count);
+      for (const CutWindow& each : cut) {
+        for (std::int64_t row = 0; row < count; ++row) {
+          const float* const place = rows + row * plan.in[2] + each.place;
+          float sum = *place;
+          for (std::int64_t k = 1; k < each.taps; ++k) sum += place[k];
+          to[row * width + each.output] = sum;
+        }
       }
+    };
+    for (std::int64_t plane = begin; plane < end; ++plane) {
+      const float* const from = x + plane * plan.in_plane();
+      each_row_band(
+          plan, [&](const RowBand& band) { readable.reduce(from, plan.in[2], band, reduce); },
+          [&](const RowBand& band, std::int64_t first, std::int64_t count) {
+            std::array<const float*, most_rows> rows{};
+            auto* next = rows.begin();
+            for (const RowInWindow& each : lists[static_cast<std::size_t>(first)]) {
+              *next++ = sums.data() + (each.row - band.in_begin) * width;
+            }
+            loops.sum_of(rows.data(), next - rows.begin(), shares.of_rows[first], shares.of_columns,
+                         real<float>(m.outputs[0]) + plane * plan.out_plane() + first * width,
+                         width, windows.stride * width, count);
+          });
     }
   });
 }
@@ -310,11 +367,12 @@ void mean_by_rows_backward(const PoolPlan& plan, const Workers& workers, const P
             window_loops()->hold_shares(from + made * plan.out[2], shares.of_columns,
                                         shares.of_rows[made], held, plan.out[2]);
             // Number x gets the outputs x + pad − taps + 1 … x + pad.
-            loops.sum_along(held + plan.pad[2] - windows.taps + 1, windows, to, plan.in[2]);
+            loops.sum_along(held + plan.pad[2] - windows.taps + 1, 0, windows, to, 0, plan.in[2],
+                            1);
           });
           *next++ = reduced[holder.row];
         }
-        loops.sum_of(rows.data(), next - rows.begin(), 1.0F, nullptr, dx, plan.in[2]);
+        loops.sum_of(rows.data(), next - rows.begin(), 1.0F, nullptr, dx, plan.in[2], 0, 1);
       }
     }
   });

@@ -40,23 +40,29 @@ struct RowPoolLoops {
   /// Loops may read so many numbers behind the last window's first.
   static constexpr std::int64_t read_behind = 8;
 
-  /// Of equals the first; what is not a number may make any tap.
-  void (*largest_along)(const float* x, const RowWindows& windows, const LargestOfRow& to,
-                        std::int64_t count);
+  /// Of equals the first; what is not a number may make any tap. For several rows at once: a call
+  /// for each would keep the places of the next in memory.
+  void (*largest_along)(const float* x, std::int64_t x_row, const RowWindows& windows,
+                        const LargestOfRow& to, std::int64_t to_row, std::int64_t count,
+                        std::int64_t rows);
   /// The largest of `row_count` (one to three) rows and which tap it is (null: not wanted). Says
-  /// whether any is not a number: their taps are wrong, then.
+  /// whether any is not a number: their taps are wrong, then. So many times, each time from rows
+  /// `step` numbers further on.
   bool (*largest_of)(const RowOfWindows* rows, std::int64_t row_count, float* most,
-                     std::uint8_t* which, std::int64_t count);
+                     std::uint8_t* which, std::int64_t count, std::int64_t step,
+                     std::int64_t times);
   /// Bytes as whole numbers.
   void (*widen_taps)(const std::uint8_t* taps, std::int32_t* to, std::int64_t count);
   /// dx[i] = what of `row_count` (up to three) rows goes there: gradient o goes to
   /// o · stride + tap − pad. Taps outside the rows are −1; gradients there may be anything.
   void (*spread)(const RowOfTaps* rows, std::int64_t row_count, const RowWindows& windows,
                  std::int64_t pad, float* dx, std::int64_t count);
-  void (*sum_along)(const float* x, const RowWindows& windows, float* sums, std::int64_t count);
+  void (*sum_along)(const float* x, std::int64_t x_row, const RowWindows& windows, float* sums,
+                    std::int64_t sums_row, std::int64_t count, std::int64_t rows);
   /// y = share · shares[i] · the sum of `row_count` (one to three) rows; without shares the sum.
+  /// So many times, as above.
   void (*sum_of)(const float* const* rows, std::int64_t row_count, float share, const float* shares,
-                 float* y, std::int64_t count);
+                 float* y, std::int64_t count, std::int64_t step, std::int64_t times);
   /// y[i] = factor · (a[2 i] + a[2 i + 1] + b[2 i] + b[2 i + 1])
   void (*mean_of_pairs)(const float* a, const float* b, float factor, float* y, std::int64_t count);
 };
