@@ -55,17 +55,28 @@ PerTarget<Kernels>& compiled_kernels() {
 }
 
 /// The best that this CPU can run; null where only vector units have such kernels and it has none.
+/// Each thread asks once: what threads share would be read with a barrier, which loops that are
+/// called for every row of a tensor pay for with most of their time on some CPUs (ARM's, for one:
+/// nothing behind it is read before).
 template <class Kernels>
 const Kernels* best_kernels_if_any() {
-  static const std::vector<Kernels> usable = compiled_kernels<Kernels>().usable();
-  return usable.empty() ? nullptr : &usable.front();
+  const auto find = []() -> const Kernels* {
+    static const std::vector<Kernels> usable = compiled_kernels<Kernels>().usable();
+    return usable.empty() ? nullptr : &usable.front();
+  };
+  thread_local const Kernels* best = nullptr;
+  thread_local bool is_known = false;
+  if (!is_known) {
+    best = find();
+    is_known = true;
+  }
+  return best;
 }
 
 /// The best that this CPU can run.
 template <class Kernels>
 const Kernels& best_kernels() {
-  static const Kernels best = compiled_kernels<Kernels>().usable().front();
-  return best;
+  return *best_kernels_if_any<Kernels>();
 }
 
 }  // namespace strata::cpu

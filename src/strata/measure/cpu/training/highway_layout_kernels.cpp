@@ -26,6 +26,18 @@ using Vector = hn::Vec<Numbers>;
 
 HWY_INLINE std::int64_t lanes() { return static_cast<std::int64_t>(hn::Lanes(Numbers())); }
 
+/// Numbers of both take turns. Where vectors are short, an instruction for that takes as long as
+/// storing twice as much.
+HWY_INLINE void store_turns(Vector even, Vector odd, float* to) {
+  const Numbers d;
+#if HWY_TARGET == HWY_NEON
+  hn::StoreU(hn::InterleaveLower(d, even, odd), d, to);
+  hn::StoreU(hn::InterleaveUpper(d, even, odd), d, to + lanes());
+#else
+  hn::StoreInterleaved2(even, odd, d, to);
+#endif
+}
+
 void split_pairs(const float* x, float* first, float* second, std::int64_t count) {
   const Numbers d;
   each_vector(
@@ -51,12 +63,30 @@ void join_pairs(const float* first, const float* second, float* y, std::int64_t 
       [&](std::int64_t i) HWY_ATTR {
         ask_for(first + i);
         ask_for(second + i);
-        hn::StoreInterleaved2(hn::LoadU(d, first + i), hn::LoadU(d, second + i), d, y + 2 * i);
+        store_turns(hn::LoadU(d, first + i), hn::LoadU(d, second + i), y + 2 * i);
       },
       [&](std::int64_t i) {
         y[2 * i] = first[i];
         y[2 * i + 1] = second[i];
       });
+}
+
+void split_rows(const float* x, float* const* planes, std::int64_t count, std::int64_t rows) {
+  float *a = planes[0], *b = planes[1], *c = planes[2], *d = planes[3];
+  for (std::int64_t row = 0; row < rows; ++row, x += 4 * count) {
+    split_pairs(x, a, b, count);
+    split_pairs(x + 2 * count, c, d, count);
+    a += count, b += count, c += count, d += count;
+  }
+}
+
+void join_rows(const float* const* planes, float* y, std::int64_t count, std::int64_t rows) {
+  const float *a = planes[0], *b = planes[1], *c = planes[2], *d = planes[3];
+  for (std::int64_t row = 0; row < rows; ++row, y += 4 * count) {
+    join_pairs(a, b, y, count);
+    join_pairs(c, d, y + 2 * count, count);
+    a += count, b += count, c += count, d += count;
+  }
 }
 
 void twice(const float* x, float factor, float* y, std::int64_t count) {
@@ -67,9 +97,16 @@ void twice(const float* x, float factor, float* y, std::int64_t count) {
       [&](std::int64_t i) HWY_ATTR {
         ask_for(x + i);
         const auto value = hn::Mul(by, hn::LoadU(d, x + i));
-        hn::StoreInterleaved2(value, value, d, y + 2 * i);
+        store_turns(value, value, y + 2 * i);
       },
       [&](std::int64_t i) { y[2 * i] = y[2 * i + 1] = factor * x[i]; });
+}
+
+void twice_rows(const float* x, float factor, float* y, std::int64_t count, std::int64_t rows) {
+  for (std::int64_t row = 0; row < rows; ++row, x += count, y += 4 * count) {
+    twice(x, factor, y, count);
+    twice(x, factor, y + 2 * count, count);
+  }
 }
 
 void add_pairs(const float* a, const float* b, float* y, std::int64_t count) {
@@ -112,10 +149,14 @@ void widen(const float* x, float* y, std::int64_t count) {
         const float* const from = x + k + 1;
         ask_for(from);
         const auto here = hn::LoadU(d, from);
-        hn::StoreInterleaved2(mixed(here, hn::LoadU(d, from - 1)),
-                              mixed(here, hn::LoadU(d, from + 1)), d, y + 2 * (k + 1));
+        store_turns(mixed(here, hn::LoadU(d, from - 1)), mixed(here, hn::LoadU(d, from + 1)),
+                    y + 2 * (k + 1));
       },
       [&](std::int64_t k) { one(k + 1); });
+}
+
+void widen_rows(const float* x, float* y, std::int64_t count, std::int64_t rows) {
+  for (std::int64_t row = 0; row < rows; ++row) widen(x + row * count, y + row * 2 * count, count);
 }
 
 void narrow(const float* x, float* y, std::int64_t count) {
@@ -140,6 +181,10 @@ void narrow(const float* x, float* y, std::int64_t count) {
       [&](std::int64_t k) { one(k + 1); });
 }
 
+void narrow_rows(const float* x, float* y, std::int64_t count, std::int64_t rows) {
+  for (std::int64_t row = 0; row < rows; ++row) narrow(x + row * 2 * count, y + row * count, count);
+}
+
 void mix(const float* near, const float* far, float* y, std::int64_t count) {
   const Numbers d;
   each_vector(
@@ -151,16 +196,33 @@ void mix(const float* near, const float* far, float* y, std::int64_t count) {
 
 void mix_pairs(const float* const* near, const float* const* far, float* y, std::int64_t count) {
   const Numbers d;
+  const float *const first = near[0], *const second = near[1];
+  const float *const above = far[0], *const below = far[1];
   each_vector(
       Numbers(), count,
       [&](std::int64_t i) HWY_ATTR {
-        ask_for(near[0] + i);
-        ask_for(near[1] + i);
-        const auto close = hn::Add(hn::LoadU(d, near[0] + i), hn::LoadU(d, near[1] + i));
-        const auto distant = hn::Add(hn::LoadU(d, far[0] + i), hn::LoadU(d, far[1] + i));
+        ask_for(first + i);
+        ask_for(second + i);
+        const auto close = hn::Add(hn::LoadU(d, first + i), hn::LoadU(d, second + i));
+        const auto distant = hn::Add(hn::LoadU(d, above + i), hn::LoadU(d, below + i));
         hn::StoreU(mixed(close, distant), d, y + i);
       },
-      [&](std::int64_t i) { y[i] = mixed_one(near[0][i] + near[1][i], far[0][i] + far[1][i]); });
+      [&](std::int64_t i) { y[i] = mixed_one(first[i] + second[i], above[i] + below[i]); });
+}
+
+void mix_rows(const float* x, float* y, std::int64_t count, std::int64_t rows) {
+  for (std::int64_t row = 0; row < rows; ++row, x += count, y += 2 * count) {
+    mix(x + count, x, y, count);
+    mix(x + count, x + 2 * count, y + count, count);
+  }
+}
+
+void mix_row_pairs(const float* x, float* y, std::int64_t count, std::int64_t rows) {
+  for (std::int64_t row = 0; row < rows; ++row, x += 2 * count, y += count) {
+    const float* const near[2] = {x, x + count};
+    const float* const far[2] = {x - count, x + 2 * count};
+    mix_pairs(near, far, y, count);
+  }
 }
 
 void sums_of_rows(const float* x, std::int64_t width, float factor, float* y, std::int64_t rows,
@@ -189,22 +251,30 @@ void rows_of_same(const float* x, std::int64_t width, float factor, float* y, st
   const std::int64_t count = rows * width;
   for (std::int64_t row = 0; row < rows; ++row) {
     const auto value = hn::Set(d, factor * x[row]);
+    std::int64_t i = row * width;
+    const std::int64_t end = i + width;
     // The next row takes back what goes too far.
-    for (std::int64_t i = row * width; i < (row + 1) * width; i += lanes()) {
-      store_first(value, Numbers(), y + i, count - i);
-    }
+    for (; i < end && i + lanes() <= count; i += lanes()) hn::StoreU(value, d, y + i);
+    if (i < end) store_first(value, Numbers(), y + i, count - i);
   }
 }
 
 [[maybe_unused]] const bool is_added =
     cpu::compiled_kernels<LayoutLoops>().add(HWY_TARGET, {.split_pairs = split_pairs,
                                                           .join_pairs = join_pairs,
+                                                          .split_rows = split_rows,
+                                                          .join_rows = join_rows,
                                                           .twice = twice,
+                                                          .twice_rows = twice_rows,
                                                           .add_pairs = add_pairs,
                                                           .widen = widen,
+                                                          .widen_rows = widen_rows,
                                                           .narrow = narrow,
+                                                          .narrow_rows = narrow_rows,
                                                           .mix = mix,
                                                           .mix_pairs = mix_pairs,
+                                                          .mix_rows = mix_rows,
+                                                          .mix_row_pairs = mix_row_pairs,
                                                           .sums_of_rows = sums_of_rows,
                                                           .rows_of_same = rows_of_same});
 

@@ -43,10 +43,21 @@ void look_up(const Lookup& l, const Workers& workers, const NodeMemory& m) {
       [&](std::int64_t begin, std::int64_t end) {
         const bool is_past = l.is_beyond && bytes % 4 == 0;
         ResultStream<float> past(real<float>(m.outputs[0]), begin * (bytes / 4), is_past);
+        const bool has_past = stream_of<float>() != nullptr;
+        constexpr std::int64_t piece = 512;
         const char* next = row_of(begin);
         for (std::int64_t row = begin; row < end; ++row) {
           const char* const from = std::exchange(next, row + 1 < end ? row_of(row + 1) : nullptr);
-          // Rows lie anywhere: the next one is asked for before this one is copied.
+          // Rows lie anywhere: the next one is asked for before this one is copied, or while it is.
+          if (!has_past) {
+            char* const to = y + row * bytes;
+            for (std::int64_t at = 0; at < bytes; at += piece) {
+              const std::int64_t length = std::min(piece, bytes - at);
+              if (next != nullptr) fetch(next + at, length);
+              std::memcpy(to + at, from + at, static_cast<std::size_t>(length));
+            }
+            continue;
+          }
           if (next != nullptr) fetch(next, bytes);
           if (is_past) {
             past.copy(reinterpret_cast<const float*>(from), bytes / 4);
@@ -99,6 +110,15 @@ void look_up_gradient(const Lookup& l, const Workers& workers, const NodeMemory&
                      const auto pick = [&](std::int64_t i) {
                        return from + picks.order[static_cast<std::size_t>(i)] * l.width;
                      };
+                     if (stream_of<T>() == nullptr) {
+                       T* const place = result.next(l.width);
+                       if (last < l.picks) fetch(pick(last), l.width);
+                       std::copy_n(pick(first), l.width, place);
+                       for (std::int64_t i = first + 1; i < last; ++i) {
+                         vector_loops<T>().add_row(pick(i), place, l.width);
+                       }
+                       continue;
+                     }
                      std::copy_n(pick(first), l.width, sum.begin());
                      for (std::int64_t i = first + 1; i < last; ++i) {
                        vector_loops<T>().add_row(pick(i), sum.data(), l.width);

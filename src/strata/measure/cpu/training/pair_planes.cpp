@@ -3,6 +3,8 @@
 #include "strata/measure/cpu/training/result_stream.hpp"
 #include "strata/measure/cpu/training/strided_copy.hpp"
 
+#include <array>
+
 namespace strata::cpu_training {
 namespace {
 
@@ -31,6 +33,14 @@ std::int64_t place_in_deep(const PairPlanes& p, std::int64_t n, std::int64_t blo
   return ((n * 4 + block) * p.channels + c) * p.height * p.width;
 }
 
+/// Where the planes of a channel, and those of the channels behind it, begin.
+template <class Number>
+std::array<Number*, 4> planes_of(const PairPlanes& p, std::int64_t n, std::int64_t c,
+                                 Number* deep) {
+  return {deep + place_in_deep(p, n, 0, c), deep + place_in_deep(p, n, 1, c),
+          deep + place_in_deep(p, n, 2, c), deep + place_in_deep(p, n, 3, c)};
+}
+
 }  // namespace
 
 bool can_move_pairs(const PairPlanes& p) {
@@ -45,6 +55,10 @@ void split_into_planes(const Workers& workers, const PairPlanes& p, const void* 
   each_pair_planes(workers, p, [&](std::int64_t n, std::int64_t first, std::int64_t last) {
     const auto* x =
         static_cast<const float*>(wide) + (n * p.channels + first) * 4 * p.height * p.width;
+    if (stream_of<float>() == nullptr) {
+      const std::array planes = planes_of(p, n, first, to);
+      return layout_loops()->split_rows(x, planes.data(), p.width, (last - first) * p.height);
+    }
     ResultStream<float> top_left(to, place_in_deep(p, n, 0, first), is_past);
     ResultStream<float> top_right(to, place_in_deep(p, n, 1, first), is_past);
     ResultStream<float> low_left(to, place_in_deep(p, n, 2, first), is_past);
@@ -61,6 +75,13 @@ void join_planes(const Workers& workers, const PairPlanes& p, const void* deep, 
   const bool is_past = is_beyond(p);
   const auto* const from = static_cast<const float*>(deep);
   each_pair_planes(workers, p, [&](std::int64_t n, std::int64_t first, std::int64_t last) {
+    if (stream_of<float>() == nullptr) {
+      const std::array planes = planes_of(p, n, first, from);
+      return layout_loops()->join_rows(
+          planes.data(),
+          static_cast<float*>(wide) + (n * p.channels + first) * 4 * p.height * p.width, p.width,
+          (last - first) * p.height);
+    }
     ResultStream<float> result(static_cast<float*>(wide),
                                (n * p.channels + first) * 4 * p.height * p.width, is_past);
     for (std::int64_t row = 0; row < (last - first) * p.height; ++row) {

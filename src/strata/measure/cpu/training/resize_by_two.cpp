@@ -100,6 +100,61 @@ void narrow_planes(const ResizeByTwo& r, std::int64_t begin, std::int64_t end, c
   }
 }
 
+/// Rows of a plane that are worked on at once where results go through the caches; they stay in the
+/// first one.
+std::int64_t rows_at_once(const ResizeByTwo& r) {
+  constexpr std::int64_t numbers = 4096;
+  return std::clamp<std::int64_t>(numbers / (2 * r.width), 1, r.height);
+}
+
+/// Planes [height, width] at x become planes of twice the size at y.
+void interpolate_in_place(const ResizeByTwo& r, std::int64_t planes, const float* x, float* y) {
+  const std::int64_t width = 2 * r.width, at_once = rows_at_once(r);
+  std::vector<float> wide(static_cast<std::size_t>((at_once + 2) * width));
+  for (std::int64_t plane = 0; plane < planes; ++plane, x += r.height * r.width) {
+    for (std::int64_t first = 0; first < r.height; first += at_once) {
+      const std::int64_t count = std::min(at_once, r.height - first);
+      // With the row above and the one below, which are repeated outside.
+      layout_loops()->widen_rows(x + std::max<std::int64_t>(first - 1, 0) * r.width, wide.data(),
+                                 r.width, 1);
+      layout_loops()->widen_rows(x + first * r.width, wide.data() + width, r.width, count);
+      layout_loops()->widen_rows(x + std::min(first + count, r.height - 1) * r.width,
+                                 wide.data() + (count + 1) * width, r.width, 1);
+      layout_loops()->mix_rows(wide.data(), y, width, count);
+      y += 2 * count * width;
+    }
+  }
+}
+
+/// The way back.
+void narrow_in_place(const ResizeByTwo& r, std::int64_t planes, const float* dy, float* dx) {
+  const std::int64_t width = 2 * r.width, at_once = rows_at_once(r);
+  std::vector<float> room(static_cast<std::size_t>(at_once * width));
+  for (std::int64_t plane = 0; plane < planes; ++plane, dy += 2 * r.height * width) {
+    const auto mix_at_end = [&](std::int64_t row, float* to) {
+      const auto row_of = [&](std::int64_t of) {
+        return dy + std::clamp<std::int64_t>(of, 0, 2 * r.height - 1) * width;
+      };
+      const float* const near[2] = {row_of(2 * row), row_of(2 * row + 1)};
+      const float* const far[2] = {row_of(2 * row - 1), row_of(2 * row + 2)};
+      layout_loops()->mix_pairs(near, far, to, width);
+    };
+    for (std::int64_t first = 0; first < r.height; first += at_once) {
+      const std::int64_t last = std::min(first + at_once, r.height);
+      const std::int64_t begin = std::max<std::int64_t>(first, 1);
+      const std::int64_t end = std::max(begin, std::min(last, r.height - 1));
+      if (first == 0) mix_at_end(0, room.data());
+      layout_loops()->mix_row_pairs(dy + 2 * begin * width, room.data() + (begin - first) * width,
+                                    width, end - begin);
+      if (last == r.height && last > 1) {
+        mix_at_end(last - 1, room.data() + (last - 1 - first) * width);
+      }
+      layout_loops()->narrow_rows(room.data(), dx, r.width, last - first);
+      dx += (last - first) * r.width;
+    }
+  }
+}
+
 }  // namespace
 
 bool can_resize_by_two(const ResizeByTwo& r) {
@@ -110,6 +165,12 @@ bool can_resize_by_two(const ResizeByTwo& r) {
 void resize_by_two(const ResizeByTwo& r, const Workers& workers, const float* x, float* y) {
   const bool is_past = is_large(4 * r.planes * r.height * r.width);
   each_doubled_planes(r, workers, [&](std::int64_t begin, std::int64_t end) {
+    if (stream_of<float>() == nullptr) {
+      const float* const from = x + begin * r.height * r.width;
+      float* const to = y + begin * 4 * r.height * r.width;
+      if (r.kind == ResizeKind::linear) return interpolate_in_place(r, end - begin, from, to);
+      return layout_loops()->twice_rows(from, 1.0F, to, r.width, (end - begin) * r.height);
+    }
     ResultStream<float> result(y, begin * 4 * r.height * r.width, is_past);
     (r.kind == ResizeKind::nearest ? double_planes : interpolate_planes)(r, begin, end, x, result);
   });
@@ -119,6 +180,10 @@ void resize_by_two_backward(const ResizeByTwo& r, const Workers& workers, const 
                             float* dx) {
   const bool is_past = is_large(r.planes * r.height * r.width);
   each_doubled_planes(r, workers, [&](std::int64_t begin, std::int64_t end) {
+    if (stream_of<float>() == nullptr && r.kind == ResizeKind::linear) {
+      return narrow_in_place(r, end - begin, dy + begin * 4 * r.height * r.width,
+                             dx + begin * r.height * r.width);
+    }
     ResultStream<float> result(dx, begin * r.height * r.width, is_past);
     if (r.kind == ResizeKind::linear) return narrow_planes(r, begin, end, dy, result);
     for (std::int64_t row = begin * r.height; row < end * r.height; ++row) {

@@ -43,10 +43,45 @@ class RowsAhead {
   std::int64_t length_, distance_ = 0;
 };
 
+/// Rows that lie side by side on both sides, by a loop over the last axis but one whose places stay
+/// in registers: what is written between the rows of a result and read again soon, such as the
+/// places of a walk, waits behind them on its way to the caches.
+template <class Element>
+void copy_short_rows(const Workers& workers, const Walk& walk, const Element* from, Element* to) {
+  const Sizes& shape = walk.shape();
+  const std::size_t along = shape.size() - 2;
+  const std::int64_t rows = shape[along];
+  const std::int64_t to_row = walk.strides(0)[along], from_row = walk.strides(1)[along];
+  const auto bytes = static_cast<std::size_t>(walk.row_length()) * sizeof(Element);
+  const std::int64_t least = std::max<std::int64_t>(1, numbers_per_part / walk.row_length());
+  workers.ranges(walk.rows(), least, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end;) {
+      const std::int64_t first = row % rows, count = std::min(rows - first, end - row);
+      std::int64_t rest = row / rows;
+      Element* y = to + first * to_row;
+      const Element* x = from + first * from_row;
+      for (std::size_t axis = along; axis-- > 0;) {
+        y += rest % shape[axis] * walk.strides(0)[axis];
+        x += rest % shape[axis] * walk.strides(1)[axis];
+        rest /= shape[axis];
+      }
+      for (std::int64_t i = 0; i < count; ++i, y += to_row, x += from_row) {
+        std::memcpy(y, x, bytes);
+      }
+      row += count;
+    }
+  });
+}
+
 template <class Element>
 void copy_rows(const Workers& workers, const Walk& walk, const Element* from, Element* to) {
   const std::int64_t to_step = walk.step(0), from_step = walk.step(1);
   const PastCaches past(written_bytes(walk, sizeof(Element)));
+  constexpr std::int64_t short_row = 4096;  // bytes; there are many of them, then
+  if (past.stream == nullptr && to_step == 1 && from_step == 1 && walk.shape().size() >= 2 &&
+      walk.row_length() * static_cast<std::int64_t>(sizeof(Element)) <= short_row) {
+    return copy_short_rows(workers, walk, from, to);
+  }
   const RowsAhead<Element> ahead(walk);
   walk.each_part(workers, [&](std::int64_t begin, std::int64_t end) {
     walk.each_piece(begin, end, [&](const Walk::Offsets& at, std::int64_t length) {
@@ -56,6 +91,10 @@ void copy_rows(const Workers& workers, const Walk& walk, const Element* from, El
         ahead.fetch_after(x);
         past.copy(y, x, length * static_cast<std::int64_t>(sizeof(Element)));
       } else if (to_step == 1 && from_step == 0) {
+        if (past.stream == nullptr) {
+          std::fill_n(y, length, *x);
+          return;
+        }
         std::array<Element, static_cast<std::size_t>(longest_piece)> same;
         std::fill_n(same.begin(), length, *x);
         past.copy(y, same.data(), length * static_cast<std::int64_t>(sizeof(Element)));
@@ -134,10 +173,10 @@ class UnfinishedLines {
 };
 
 /// A tile is turned in memory that stays in the first cache, so that lines of `from` are read whole
-/// and lines of `to` are written whole.
-template <class Element>
+/// and lines of `to` are written whole. Rows and columns are those of `to`.
+template <class Element, std::int64_t row_count, std::int64_t column_count>
 struct Tile {
-  static constexpr std::int64_t rows = 32, columns = 64;  // of `to`
+  static constexpr std::int64_t rows = row_count, columns = column_count;
   static constexpr std::int64_t before = UnfinishedLines<Element>::longest;
   static constexpr std::int64_t pitch = before + columns;
   alignas(64) std::array<Element, rows * pitch> numbers;
@@ -145,23 +184,23 @@ struct Tile {
   Element* row(std::int64_t r) { return numbers.data() + r * pitch + before; }
 
   /// row(r)[c] = from[c · from_column + r]; where `next` lies is fetched meanwhile.
-  void turn(const Element* from, std::int64_t from_column, std::int64_t row_count,
-            std::int64_t column_count, std::int64_t next) {
+  void turn(const Element* from, std::int64_t from_column, std::int64_t height, std::int64_t width,
+            std::int64_t next) {
     std::int64_t whole_rows = 0, whole_columns = 0;
     if constexpr (sizeof(Element) == 4) {
-      whole_rows = row_count / 4 * 4;
-      whole_columns = column_count / 4 * 4;
+      whole_rows = height / 4 * 4;
+      whole_columns = width / 4 * 4;
       for (std::int64_t c = 0; c < whole_columns; c += 4) {
         for (std::int64_t k = c; next != 0 && k < c + 4; ++k) {
-          fetch(from + k * from_column + next, row_count);
+          fetch(from + k * from_column + next, height);
         }
         for (std::int64_t r = 0; r < whole_rows; r += 4) {
           turn_four(from + c * from_column + r, from_column, row(r) + c, pitch);
         }
       }
     }
-    for (std::int64_t c = 0; c < column_count; ++c) {
-      for (std::int64_t r = c < whole_columns ? whole_rows : 0; r < row_count; ++r) {
+    for (std::int64_t c = 0; c < width; ++c) {
+      for (std::int64_t r = c < whole_columns ? whole_rows : 0; r < height; ++r) {
         row(r)[c] = from[c * from_column + r];
       }
     }
@@ -169,10 +208,9 @@ struct Tile {
 };
 
 /// Rows of one become columns of the other, tile by tile.
-template <class Element>
-void turn(const Workers& workers, const Walk& walk, std::size_t axis, const Element* from,
-          Element* to) {
-  using Block = Tile<Element>;
+template <class Block, class Element>
+void turn_by(const Workers& workers, const Walk& walk, std::size_t axis, const Element* from,
+             Element* to) {
   const Sizes& shape = walk.shape();
   const std::int64_t columns = shape.back(), rows = shape[axis];
   const std::int64_t bands = (columns + Block::columns - 1) / Block::columns;
@@ -221,6 +259,16 @@ void turn(const Workers& workers, const Walk& walk, std::size_t axis, const Elem
       turn_band(band, is_first, is_last, tile, lines);
     }
   });
+}
+
+/// Where stores go through the caches, longer stretches of each row pay: the processor sees that
+/// whole lines are written, and does not read them first.
+template <class Element>
+void turn(const Workers& workers, const Walk& walk, std::size_t axis, const Element* from,
+          Element* to) {
+  const bool has_stores_past_caches = vector_loops<float>().stream != nullptr;
+  has_stores_past_caches ? turn_by<Tile<Element, 32, 64>>(workers, walk, axis, from, to)
+                         : turn_by<Tile<Element, 64, 128>>(workers, walk, axis, from, to);
 }
 
 /// The axes in the order in which one of both lies in memory.
@@ -317,6 +365,58 @@ class RowsOfBox {
   Sizes index_;
 };
 
+/// The rows from begin on, each written where it belongs. Places stay in registers for the rows of
+/// a plane: see copy_short_rows.
+void copy_rows_into_zeros(const Box& box, const Placed& from, std::int64_t begin, std::int64_t end,
+                          float* to) {
+  const std::size_t last = box.whole.size() - 1, along = last - 1;
+  const std::int64_t height = box.whole[along], width = box.whole[last];
+  const std::int64_t left = box.begin[last], length = box.shape[last];
+  const std::int64_t step = from.strides[along];
+  const auto zeros = [](float* y, std::int64_t count) {
+    std::memset(y, 0, static_cast<std::size_t>(count) * sizeof(float));
+  };
+  for (std::int64_t row = begin; row < end;) {
+    const std::int64_t first = row % height, stop = std::min(height, first + end - row);
+    std::int64_t rest = row / height, place = from.offset;
+    bool is_there = length > 0;
+    for (std::size_t axis = along; axis-- > 0;) {
+      const std::int64_t at = rest % box.whole[axis] - box.begin[axis];
+      is_there = is_there && at >= 0 && at < box.shape[axis];
+      place += at * from.strides[axis];
+      rest /= box.whole[axis];
+    }
+    // Rows of this plane that hold something.
+    const std::int64_t top = is_there ? std::clamp(box.begin[along], first, stop) : stop;
+    const std::int64_t low =
+        is_there ? std::clamp(box.begin[along] + box.shape[along], top, stop) : stop;
+    float* y = to + row * width;
+    zeros(y, (top - first) * width);
+    y += (top - first) * width;
+    if (top < low) {
+      const float* x =
+          static_cast<const float*>(from.numbers) + place + (top - box.begin[along]) * step;
+      if (length == width && step == width) {
+        std::memcpy(y, x, static_cast<std::size_t>((low - top) * width) * sizeof(float));
+        y += (low - top) * width;
+      } else {
+        // What is left of one row and what is right of the last lie side by side.
+        zeros(y, left);
+        y += left;
+        for (std::int64_t i = top; i < low; ++i, x += step) {
+          std::memcpy(y, x, static_cast<std::size_t>(length) * sizeof(float));
+          y += length;
+          const std::int64_t between = width - length - (i + 1 < low ? 0 : left);
+          for (std::int64_t k = 0; k < between; ++k) y[k] = 0.0F;
+          y += between;
+        }
+      }
+    }
+    zeros(y, (stop - low) * width);
+    row += stop - first;
+  }
+}
+
 }  // namespace
 
 void copy_into_zeros(const Workers& workers, const Box& box, const Placed& from, void* to) {
@@ -339,14 +439,17 @@ void copy_into_zeros(const Workers& workers, const Box& box, const Placed& from,
     std::memcpy(row + left, x, static_cast<std::size_t>(length) * sizeof(float));
     std::fill_n(row + left + length, width - left - length, 0.0F);
   };
-  workers.ranges(rows, std::max<std::int64_t>(1, numbers_per_part / width),
-                 [&](std::int64_t begin, std::int64_t end) {
-                   ResultStream<float> result(static_cast<float*>(to), begin * width, is_beyond);
-                   RowsOfBox sources(box, from, begin);
-                   for (std::int64_t row = begin; row < end; ++row) {
-                     write_row(result, sources.next());
-                   }
-                 });
+  const std::int64_t least = std::max<std::int64_t>(1, numbers_per_part / width);
+  if (vector_loops<float>().stream == nullptr && last > 0) {
+    return workers.ranges(rows, least, [&](std::int64_t begin, std::int64_t end) {
+      copy_rows_into_zeros(box, from, begin, end, static_cast<float*>(to));
+    });
+  }
+  workers.ranges(rows, least, [&](std::int64_t begin, std::int64_t end) {
+    ResultStream<float> result(static_cast<float*>(to), begin * width, is_beyond);
+    RowsOfBox sources(box, from, begin);
+    for (std::int64_t row = begin; row < end; ++row) write_row(result, sources.next());
+  });
 }
 
 void fill_bytes_with_zero(const Workers& workers, void* to, std::int64_t bytes) {

@@ -289,6 +289,11 @@ void mean_of_pairs_backward(const PoolPlan& plan, const Workers& workers, const 
     ResultStream<float> stream(real<float>(m.input_gradients[0]), begin * plan.in_plane(),
                                plan.is_beyond);
     const auto* dy = real<const float>(m.output_gradients[0]) + begin * plan.out_plane();
+    if (stream_of<float>() == nullptr) {
+      const std::int64_t rows = (end - begin) * plan.out[1];
+      return layout_loops()->twice_rows(dy, 0.25F, stream.next(2 * rows * plan.in[2]), plan.out[2],
+                                        rows);
+    }
     for (std::int64_t row = 0; row < (end - begin) * plan.out[1]; ++row, dy += plan.out[2]) {
       for (int time = 0; time < 2; ++time) {
         layout_loops()->twice(dy, 0.25F, stream.next(plan.in[2]), plan.out[2]);
@@ -313,7 +318,8 @@ void mean_of_planes(const PoolPlan& plan, const Workers& workers, const NodeMemo
 }
 
 void mean_of_planes_backward(const PoolPlan& plan, const Workers& workers, const NodeMemory& m) {
-  const std::int64_t at_once = band_numbers / plan.in_plane();
+  const std::int64_t at_once =
+      stream_of<float>() == nullptr ? plan.planes : band_numbers / plan.in_plane();
   each_planes(plan, workers, [&](std::int64_t begin, std::int64_t end) {
     ResultStream<float> stream(real<float>(m.input_gradients[0]), begin * plan.in_plane(),
                                plan.is_beyond);

@@ -141,13 +141,27 @@ std::vector<PoolCase> cases_of_threes(bool is_maximum) {
   return cases;
 }
 
-TEST(WindowPool, the_largest_of_three_by_three_are_those_of_plain_loops) {
+std::vector<PoolCase> cases_of_twos(bool is_maximum) {
+  std::vector<PoolCase> cases;
+  for (const std::int64_t stride : {1, 2}) {
+    for (std::int64_t width = 2; width < 75; width += 1 + width / 9) {
+      cases.push_back({2, stride, 0, 2 + width % 9, width, is_maximum});
+    }
+  }
+  return cases;
+}
+
+TEST(WindowPool, the_largest_are_those_of_plain_loops) {
   const Workers workers(2);
   std::mt19937 random(11);
-  for (const PoolCase& c : cases_of_threes(true)) {
-    const PoolPlan plan = window_plan(c, random);
+  std::vector<PoolCase> cases = cases_of_threes(true);
+  for (const PoolCase& c : cases) {
     // Without vector code the plain loops do it, which other tests look at.
-    ASSERT_EQ(has_windows_of_three(plan), window_loops() != nullptr);
+    ASSERT_EQ(has_windows_of_three(window_plan(c, random)), window_loops() != nullptr);
+  }
+  for (const PoolCase& c : cases_of_twos(true)) cases.push_back(c);
+  for (const PoolCase& c : cases) {
+    const PoolPlan plan = window_plan(c, random);
     for (const bool has_odd_numbers : {false, true}) {
       Tensors t(plan, random, has_odd_numbers);
       max_pool_forward<float>(plan, workers, t.m);
@@ -164,6 +178,7 @@ TEST(WindowPool, means_are_those_of_plain_loops) {
   const Workers workers(2);
   std::mt19937 random(12);
   std::vector<PoolCase> cases = cases_of_threes(false);
+  for (const PoolCase& c : cases_of_twos(false)) cases.push_back(c);
   for (std::int64_t width = 2; width < 75; width += 1 + width / 9) {
     cases.push_back({2, 2, 0, 2 * (width % 5) + 2, width, false});
   }

@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pooling row by row for vector units with vectors of four numbers; foreach_target.h reads this
+// file once for each kind.
+#include "strata/measure/cpu/per_target.hpp"
+#include "strata/measure/cpu/training/row_pool_loops.hpp"
+
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | STRATA_SCALABLE_TARGETS)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "strata/measure/cpu/training/highway_row_pool_kernels.cpp"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+// A comparison gives a vector here, and the larger of two numbers is none where one of them is
+// none: both are NEON's.
+#if HWY_TARGET == HWY_NEON && HWY_ARCH_ARM_A64
+
+HWY_BEFORE_NAMESPACE();
+namespace strata::cpu_training::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Numbers = hn::ScalableTag<float>;
+using Whole = hn::RebindToSigned<Numbers>;
+using Halves = hn::Repartition<std::uint16_t, Numbers>;
+using Bytes = hn::Repartition<std::uint8_t, Numbers>;
+using Vector = hn::Vec<Numbers>;
+using WholeVector = hn::Vec<Whole>;
+using ByteVector = hn::Vec<Bytes>;
+
+constexpr std::int64_t lanes = hn::MaxLanes(Numbers());
+
+/// Calls work(i, vectors as a constant) for pieces of four vectors, then of two, of which the last
+/// takes some before it; for at least two vectors.
+template <class Work>
+HWY_INLINE void each_piece(std::int64_t count, const Work& work) {
+  std::int64_t i = 0;
+  for (; i + 4 * lanes <= count; i += 4 * lanes) work(i, std::integral_constant<int, 4>());
+  for (; i < count; i += 2 * lanes) {
+    work(std::min(i, count - 2 * lanes), std::integral_constant<int, 2>());
+  }
+}
+
+/// What is not a number stays, other than with Highway's.
+HWY_INLINE Vector larger(Vector a, Vector b) { return Vector(vmaxq_f32(a.raw, b.raw)); }
+
+HWY_INLINE WholeVector is_larger(Vector a, Vector b) {
+  return hn::BitCast(Whole(), hn::VecFromMask(Numbers(), hn::Gt(a, b)));
+}
+
+/// The lowest byte of each; the lower half of the result, of two vectors.
+template <int vectors>
+HWY_INLINE ByteVector lowest_bytes(const WholeVector* whole) {
+  const Halves h;
+  const Bytes b;
+  const auto halves = [&](int v) HWY_ATTR {
+    return hn::BitCast(b,
+                       hn::ConcatEven(h, hn::BitCast(h, whole[v + 1]), hn::BitCast(h, whole[v])));
+  };
+  const auto first = halves(0);
+  return hn::ConcatEven(b, vectors == 4 ? halves(vectors - 2) : first, first);
+}
+
+template <int vectors>
+HWY_INLINE ByteVector load_bytes(const std::uint8_t* from) {
+  if constexpr (vectors == 4) return hn::LoadU(Bytes(), from);
+  const hn::Half<Bytes> half;
+  return hn::Combine(Bytes(), hn::Zero(half), hn::LoadU(half, from));
+}
+
+template <int vectors>
+HWY_INLINE void store_bytes(ByteVector bytes, std::uint8_t* to) {
+  if constexpr (vectors == 4) {
+    hn::StoreU(bytes, Bytes(), to);
+  } else {
+    hn::StoreU(hn::LowerHalf(bytes), hn::Half<Bytes>(), to);
+  }
+}
+
+/// The taps of neighbouring windows, tap by tap.
+template <int taps, int stride, int vectors>
+struct Windows {
+  Vector tap[3][vectors];
+
+  HWY_INLINE explicit Windows(const float* from) {
+    const Numbers d;
+    if constexpr (stride == 1) {
+      for (int k = 0; k < taps; ++k) {
+        for (int v = 0; v < vectors; ++v) tap[k][v] = hn::LoadU(d, from + v * lanes + k);
+      }
+      return;
+    }
+    for (int v = 0; v < vectors; ++v) {
+      const auto low = hn::LoadU(d, from + 2 * v * lanes);
+      const auto high = hn::LoadU(d, from + (2 * v + 1) * lanes);
+      tap[0][v] = hn::ConcatEven(d, high, low);
+      tap[1][v] = hn::ConcatOdd(d, high, low);
+    }
+    if constexpr (taps == 3) {
+      for (int v = 0; v < vectors; ++v) {
+        const auto next =
+            v + 1 < vectors ? tap[0][v + 1] : hn::LoadU(d, from + 2 * vectors * lanes);
+        tap[2][v] = hn::CombineShiftRightBytes<sizeof(float)>(d, next, tap[0][v]);
+      }
+    }
+  }
+};
+
+/// Calls work(taps, stride) as constants.
+template <class Work>
+HWY_INLINE void with_windows(const RowWindows& windows, const Work& work) {
+  using One = std::integral_constant<int, 1>;
+  using Two = std::integral_constant<int, 2>;
+  using Three = std::integral_constant<int, 3>;
+  if (windows.taps == 2) return windows.stride == 1 ? work(Two(), One()) : work(Two(), Two());
+  windows.stride == 1 ? work(Three(), One()) : work(Three(), Two());
+}
+
+template <int taps, int stride>
+void largest_in_windows(const float* x, LargestOfRow to, std::int64_t count) {
+  each_piece(count, [&](std::int64_t i, auto vectors) HWY_ATTR {
+    const Windows<taps, stride, vectors()> of(x + i * stride);
+    WholeVector before[vectors()];
+    for (int v = 0; v < vectors(); ++v) {
+      const auto of_two = larger(of.tap[0][v], of.tap[1][v]);
+      const auto most = taps == 2 ? of_two : larger(of_two, of.tap[2][v]);
+      before[v] = is_larger(most, of.tap[0][v]);
+      if (taps == 3) before[v] = hn::Add(before[v], is_larger(most, of_two));
+      hn::StoreU(most, Numbers(), to.most + i + v * lanes);
+    }
+    store_bytes<vectors()>(lowest_bytes<vectors()>(before), to.before + i);
+  });
+}
+
+void largest_along(const float* x, std::int64_t x_row, const RowWindows& windows,
+                   const LargestOfRow& to, std::int64_t to_row, std::int64_t count,
+                   std::int64_t rows) {
+  with_windows(windows, [&](auto taps, auto stride) {
+    LargestOfRow next = to;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      largest_in_windows<taps(), stride()>(x + row * x_row, next, count);
+      next.most += to_row;
+      next.before += to_row;
+    }
+  });
+}
+
+template <int rows>
+bool largest_of_rows(const RowOfWindows* of, float* most, std::uint8_t* which, std::int64_t count,
+                     std::int64_t step, std::int64_t times) {
+  const Numbers d;
+  const Bytes b;
+  // Bytes that are written might be anything, so what is read again and again is copied first.
+  const float* numbers[rows];
+  const std::uint8_t* before[rows];
+  ByteVector first_tap[rows];
+  for (int row = 0; row < rows; ++row) {
+    numbers[row] = of[row].row.most;
+    before[row] = of[row].row.before;
+    first_tap[row] = hn::Set(b, of[row].first_tap);
+  }
+  auto none = hn::Set(d, -std::numeric_limits<float>::infinity());
+  const auto piece = [&](std::int64_t i, auto vectors) HWY_ATTR {
+    WholeVector is_second[vectors()], is_third[vectors()];
+    for (int v = 0; v < vectors(); ++v) {
+      const std::int64_t at = i + v * lanes;
+      const auto first = hn::LoadU(d, numbers[0] + at);
+      auto of_two = first, of_all = first;
+      if constexpr (rows > 1) of_all = of_two = larger(first, hn::LoadU(d, numbers[1] + at));
+      if constexpr (rows > 2) of_all = larger(of_two, hn::LoadU(d, numbers[2] + at));
+      is_second[v] = is_larger(of_all, first);
+      is_third[v] = is_larger(of_all, of_two);
+      none = larger(none, of_all);
+      hn::StoreU(of_all, d, most + at);
+    }
+    if (which == nullptr) return;
+    const auto taps = [&](int row) HWY_ATTR {
+      return hn::Sub(first_tap[row], load_bytes<vectors()>(before[row] + i));
+    };
+    auto tap = taps(0);
+    if constexpr (rows > 1) {
+      tap = hn::IfThenElse(hn::MaskFromVec(lowest_bytes<vectors()>(is_second)), taps(1), tap);
+    }
+    if constexpr (rows > 2) {
+      tap = hn::IfThenElse(hn::MaskFromVec(lowest_bytes<vectors()>(is_third)), taps(2), tap);
+    }
+    store_bytes<vectors()>(tap, which + i);
+  };
+  for (std::int64_t time = 0; time < times; ++time) {
+    each_piece(count, piece);
+    for (int row = 0; row < rows; ++row) {
+      numbers[row] += step;
+      before[row] += step;
+    }
+    most += count;
+    if (which != nullptr) which += count;
+  }
+  return !hn::AllFalse(d, hn::IsNaN(none));
+}
+
+bool largest_of(const RowOfWindows* rows, std::int64_t row_count, float* most, std::uint8_t* which,
+                std::int64_t count, std::int64_t step, std::int64_t times) {
+  return (row_count == 1   ? largest_of_rows<1>
+          : row_count == 2 ? largest_of_rows<2>
+                           : largest_of_rows<3>)(rows, most, which, count, step, times);
+}
+
+void widen_taps(const std::uint8_t* taps, std::int32_t* to, std::int64_t count) {
+  const Bytes b;
+  const Halves h;
+  const Whole w;
+  constexpr std::int64_t step = 4 * lanes;
+  for (std::int64_t k = 0; k < count; k += step) {
+    const std::int64_t i = std::min(k, count - step);
+    const auto bytes = hn::LoadU(b, taps + i);
+    const hn::Vec<Halves> halves[2] = {hn::BitCast(h, hn::InterleaveLower(b, bytes, hn::Zero(b))),
+                                       hn::BitCast(h, hn::InterleaveUpper(b, bytes, hn::Zero(b)))};
+    for (int half = 0; half < 2; ++half) {
+      std::int32_t* const place = to + i + half * 2 * lanes;
+      const auto low = hn::InterleaveLower(h, halves[half], hn::Zero(h));
+      const auto high = hn::InterleaveUpper(h, halves[half], hn::Zero(h));
+      hn::StoreU(hn::BitCast(w, low), w, place);
+      hn::StoreU(hn::BitCast(w, high), w, place + lanes);
+    }
+  }
+}
+
+/// A row of gradients with its taps as vectors.
+struct TapVectors {
+  /// Written down, as gcc compiles what it adds itself for no target in particular.
+  TapVectors() {}
+
+  const float* gradients;
+  const std::int32_t* taps;
+  WholeVector tap[3];
+
+  /// Gradients from o on, where their maximum was tap k of the row, else zero.
+  HWY_INLINE Vector of(int k, std::int64_t o) const {
+    const Numbers d;
+    const Whole w;
+    const auto is_there = hn::VecFromMask(w, hn::Eq(hn::LoadU(w, taps + o), tap[k]));
+    return hn::And(hn::BitCast(d, is_there), hn::LoadU(d, gradients + o));
+  }
+};
+
+/// The sum of what one(row) gives for each of the rows.
+template <int rows, class One>
+HWY_INLINE Vector sum_over(const TapVectors* of, const One& one) {
+  auto total = one(of[0]);
+  for (int row = 1; row < rows; ++row) total = hn::Add(total, one(of[row]));
+  return total;
+}
+
+/// Eight numbers of dx from 2 i on to `to`.
+template <int taps, int pad, int rows>
+HWY_INLINE void spread_pairs(const TapVectors* of, std::int64_t i, float* to) {
+  const Numbers d;
+  auto even = sum_over<rows>(of, [&](const TapVectors& row) HWY_ATTR {
+    if constexpr (taps == 2) return row.of(0, i);
+    // Numbers that two taps reach and those that one does take turns.
+    return pad == 1 ? row.of(1, i) : hn::Add(row.of(0, i), row.of(2, i - 1));
+  });
+  auto odd = sum_over<rows>(of, [&](const TapVectors& row) HWY_ATTR {
+    if constexpr (taps == 2) return row.of(1, i);
+    return pad == 1 ? hn::Add(row.of(0, i + 1), row.of(2, i)) : row.of(1, i);
+  });
+  hn::StoreU(hn::InterleaveLower(d, even, odd), d, to);
+  hn::StoreU(hn::InterleaveUpper(d, even, odd), d, to + lanes);
+}
+
+/// Gradients that go to the next numbers with stride 1, by the tap along a row that they are. They
+/// are moved to their places once they are sums over the rows: that takes fewer loads.
+template <int taps, int rows>
+struct SumsByTap {
+  Vector tap[3];
+
+  HWY_INLINE SumsByTap(const TapVectors* of, std::int64_t o) {
+    for (int k = 0; k < taps; ++k) {
+      tap[k] = sum_over<rows>(of, [&](const TapVectors& row) HWY_ATTR { return row.of(k, o); });
+    }
+  }
+  /// Four numbers, of which `last` has what comes before them.
+  HWY_INLINE Vector moved(const SumsByTap& last) const {
+    const Numbers d;
+    auto sum = hn::Add(tap[0], hn::CombineShiftRightBytes<12>(d, tap[1], last.tap[1]));
+    if constexpr (taps == 3) {
+      sum = hn::Add(sum, hn::CombineShiftRightBytes<8>(d, tap[2], last.tap[2]));
+    }
+    return sum;
+  }
+};
+
+template <int taps, int stride, int pad, int rows>
+void spread_rows(const RowOfTaps* given, float* dx, std::int64_t count) {
+  TapVectors of[rows];
+  for (int row = 0; row < rows; ++row) {
+    of[row].gradients = given[row].gradients;
+    of[row].taps = given[row].taps;
+    for (int k = 0; k < 3; ++k) of[row].tap[k] = hn::Set(Whole(), given[row].first_tap + k);
+  }
+  constexpr std::int64_t step = stride * lanes;
+  float last[step];
+  std::int64_t i = 0;
+  if constexpr (stride == 1) {
+    SumsByTap<taps, rows> before(of, pad - lanes);
+    for (; i + step <= count; i += step) {
+      const SumsByTap<taps, rows> here(of, i + pad);
+      hn::StoreU(here.moved(before), Numbers(), dx + i);
+      before = here;
+    }
+    if (i < count) {
+      hn::StoreU(SumsByTap<taps, rows>(of, i + pad).moved(before), Numbers(), last);
+    }
+  } else {
+    for (; i + step <= count; i += step) spread_pairs<taps, pad, rows>(of, i / 2, dx + i);
+    if (i < count) spread_pairs<taps, pad, rows>(of, i / 2, last);
+  }
+  if (i < count) std::memcpy(dx + i, last, static_cast<std::size_t>(count - i) * sizeof(float));
+}
+
+template <int taps, int stride, int pad>
+void spread_padded(const RowOfTaps* rows, std::int64_t row_count, float* dx, std::int64_t count) {
+  (row_count == 1   ? spread_rows<taps, stride, pad, 1>
+   : row_count == 2 ? spread_rows<taps, stride, pad, 2>
+                    : spread_rows<taps, stride, pad, 3>)(rows, dx, count);
+}
+
+void spread(const RowOfTaps* rows, std::int64_t row_count, const RowWindows& windows,
+            std::int64_t pad, float* dx, std::int64_t count) {
+  if (row_count == 0) {
+    std::fill_n(dx, count, 0.0F);
+    return;
+  }
+  with_windows(windows, [&](auto taps, auto stride) {
+    (pad == 0 ? spread_padded<taps(), stride(), 0>
+              : spread_padded<taps(), stride(), 1>)(rows, row_count, dx, count);
+  });
+}
+
+template <int taps, int stride>
+void sum_in_windows(const float* x, float* sums, std::int64_t count) {
+  each_piece(count, [&](std::int64_t i, auto vectors) HWY_ATTR {
+    const Windows<taps, stride, vectors()> of(x + i * stride);
+    for (int v = 0; v < vectors(); ++v) {
+      auto sum = hn::Add(of.tap[0][v], of.tap[1][v]);
+      if (taps == 3) sum = hn::Add(sum, of.tap[2][v]);
+      hn::StoreU(sum, Numbers(), sums + i + v * lanes);
+    }
+  });
+}
+
+void sum_along(const float* x, std::int64_t x_row, const RowWindows& windows, float* sums,
+               std::int64_t sums_row, std::int64_t count, std::int64_t rows) {
+  with_windows(windows, [&](auto taps, auto stride) {
+    for (std::int64_t row = 0; row < rows; ++row) {
+      sum_in_windows<taps(), stride()>(x + row * x_row, sums + row * sums_row, count);
+    }
+  });
+}
+
+template <int rows, bool has_shares>
+void sum_rows(const float* const* given, float share, const float* shares, float* y,
+              std::int64_t count, std::int64_t step, std::int64_t times) {
+  const Numbers d;
+  const auto of_row = hn::Set(d, share);
+  const float* of[rows];
+  for (int row = 0; row < rows; ++row) of[row] = given[row];
+  const auto piece = [&](std::int64_t i, auto vectors) HWY_ATTR {
+    for (int v = 0; v < vectors(); ++v) {
+      const std::int64_t at = i + v * lanes;
+      auto sum = hn::LoadU(d, of[0] + at);
+      for (int row = 1; row < rows; ++row) sum = hn::Add(sum, hn::LoadU(d, of[row] + at));
+      if (has_shares) sum = hn::Mul(sum, hn::Mul(of_row, hn::LoadU(d, shares + at)));
+      hn::StoreU(sum, d, y + at);
+    }
+  };
+  for (std::int64_t time = 0; time < times; ++time, y += count) {
+    each_piece(count, piece);
+    for (int row = 0; row < rows; ++row) of[row] += step;
+  }
+}
+
+template <bool has_shares>
+void sum_some(const float* const* rows, std::int64_t row_count, float share, const float* shares,
+              float* y, std::int64_t count, std::int64_t step, std::int64_t times) {
+  (row_count == 1   ? sum_rows<1, has_shares>
+   : row_count == 2 ? sum_rows<2, has_shares>
+                    : sum_rows<3, has_shares>)(rows, share, shares, y, count, step, times);
+}
+
+void sum_of(const float* const* rows, std::int64_t row_count, float share, const float* shares,
+            float* y, std::int64_t count, std::int64_t step, std::int64_t times) {
+  (shares != nullptr ? sum_some<true> : sum_some<false>)(rows, row_count, share, shares, y, count,
+                                                         step, times);
+}
+
+void mean_of_pairs(const float* a, const float* b, float factor, float* y, std::int64_t count) {
+  const Numbers d;
+  const auto by = hn::Set(d, factor);
+  each_piece(count, [&](std::int64_t i, auto vectors) HWY_ATTR {
+    for (int v = 0; v < vectors(); ++v) {
+      const std::int64_t at = 2 * (i + v * lanes);
+      const auto low = hn::Add(hn::LoadU(d, a + at), hn::LoadU(d, b + at));
+      const auto high = hn::Add(hn::LoadU(d, a + at + lanes), hn::LoadU(d, b + at + lanes));
+      const auto sum = hn::Add(hn::ConcatEven(d, high, low), hn::ConcatOdd(d, high, low));
+      hn::StoreU(hn::Mul(by, sum), d, y + at / 2);
+    }
+  });
+}
+
+[[maybe_unused]] const bool is_added =
+    cpu::compiled_kernels<RowPoolLoops>().add(HWY_TARGET, {.largest_along = largest_along,
+                                                           .largest_of = largest_of,
+                                                           .widen_taps = widen_taps,
+                                                           .spread = spread,
+                                                           .sum_along = sum_along,
+                                                           .sum_of = sum_of,
+                                                           .mean_of_pairs = mean_of_pairs});
+
+}  // namespace
+}  // namespace strata::cpu_training::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
+
+#if HWY_ONCE
+namespace strata::cpu_training {
+
+const RowPoolLoops* row_pool_loops() { return cpu::best_kernels_if_any<RowPoolLoops>(); }
+
+}  // namespace strata::cpu_training
+#endif

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/measure/cpu/training/pool_plan.hpp"
+#include "strata/measure/cpu/training/window_pool.hpp"
+
+/// Pooling of float planes over windows of 2 × 2 or 3 × 3, row by row, where vectors are short.
+/// row_pool_loops.hpp has the loops.
+namespace strata::cpu_training {
+
+bool can_pool_rows(const PoolPlan& plan);
+
+void largest_by_rows(const PoolPlan& plan, const Workers& workers, const NodeMemory& m);
+void largest_by_rows_backward(const PoolPlan& plan, const Workers& workers, const NodeMemory& m);
+
+void mean_by_rows(const PoolPlan& plan, const Workers& workers, const PoolShares& shares,
+                  const NodeMemory& m);
+/// With stride 1 only: each gradient is a sum over a window of its own then.
+void mean_by_rows_backward(const PoolPlan& plan, const Workers& workers, const PoolShares& shares,
+                           const NodeMemory& m);
+
+}  // namespace strata::cpu_training
