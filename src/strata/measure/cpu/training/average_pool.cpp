@@ -108,9 +108,6 @@ void average_pool_backward(const PoolPlan& plan, const Workers& workers, const N
   const std::vector<T> shares = column_shares<T>(plan), of_rows = row_shares<T>(plan);
   if constexpr (std::is_same_v<T, float>) {
     if (has_pairs(plan)) return mean_of_pairs_backward(plan, workers, m);
-    if (can_pool_rows(plan) && plan.stride[2] == 1) {
-      return mean_by_rows_backward(plan, workers, {of_rows.data(), shares.data()}, m);
-    }
     if (has_windows_of_three(plan) && plan.stride[2] == 1) {
       return mean_of_threes_backward(plan, workers, {of_rows.data(), shares.data()}, m);
     }

@@ -341,41 +341,4 @@ void mean_by_rows(const PoolPlan& plan, const Workers& workers, const PoolShares
   });
 }
 
-void mean_by_rows_backward(const PoolPlan& plan, const Workers& workers, const PoolShares& shares,
-                           const NodeMemory& m) {
-  const RowPoolLoops& loops = *row_pool_loops();
-  const RowWindows windows = windows_of(plan);
-  const auto* const dy = real<const float>(m.output_gradients[0]);
-  const std::int64_t pitch = plan.out[2] + 2 * row_margin;
-  const SpreadPlan spread(plan);
-  each_planes(plan, workers, [&](std::int64_t begin, std::int64_t end) {
-    // Shares of gradients, with zeros around them.
-    std::vector<float> room_for_shares(static_cast<std::size_t>(pitch));
-    float* const held = room_for_shares.data() + row_margin;
-    std::vector<float> sums(static_cast<std::size_t>(row_slots * plan.in[2]));
-    ReducedRows<float*> reduced(plan.out[1],
-                                [&](std::int64_t slot) { return sums.data() + slot * plan.in[2]; });
-    float* dx = real<float>(m.input_gradients[0]) + begin * plan.in_plane();
-    for (std::int64_t plane = begin; plane < end; ++plane) {
-      const float* const from = dy + plane * plan.out_plane();
-      reduced.forget();
-      for (std::int64_t row = 0; row < plan.in[1]; ++row, dx += plan.in[2]) {
-        std::array<const float*, most_rows> rows{};
-        auto* next = rows.begin();
-        for (const RowInWindow& holder : spread.holders(row)) {
-          reduced.make_up_to(holder.row, [&](std::int64_t made, float* to) {
-            window_loops()->hold_shares(from + made * plan.out[2], shares.of_columns,
-                                        shares.of_rows[made], held, plan.out[2]);
-            // Number x gets the outputs x + pad − taps + 1 … x + pad.
-            loops.sum_along(held + plan.pad[2] - windows.taps + 1, 0, windows, to, 0, plan.in[2],
-                            1);
-          });
-          *next++ = reduced[holder.row];
-        }
-        loops.sum_of(rows.data(), next - rows.begin(), 1.0F, nullptr, dx, plan.in[2], 0, 1);
-      }
-    }
-  });
-}
-
 }  // namespace strata::cpu_training

@@ -15,8 +15,5 @@ void largest_by_rows_backward(const PoolPlan& plan, const Workers& workers, cons
 
 void mean_by_rows(const PoolPlan& plan, const Workers& workers, const PoolShares& shares,
                   const NodeMemory& m);
-/// With stride 1 only: each gradient is a sum over a window of its own then.
-void mean_by_rows_backward(const PoolPlan& plan, const Workers& workers, const PoolShares& shares,
-                           const NodeMemory& m);
 
 }  // namespace strata::cpu_training
