@@ -45,7 +45,15 @@ struct RowStatistics {
   }
 };
 
-/// Forward of rows one after the other; while one is written, the moments of the next are taken.
+/// Whether the statistics of a row are taken in the loop that writes the row before it. Where
+/// results go around the caches they need not: what is asked for meanwhile is there when the row is
+/// done.
+template <class T>
+bool takes_next_in_loop(const RowNorm& norm) {
+  return !norm.is_beyond || stream_of<T>() == nullptr;
+}
+
+/// Forward of rows one after the other; while one is written, the next is read.
 template <class T>
 class ForwardRows {
  public:
@@ -66,6 +74,7 @@ class ForwardRows {
       const T* const next = row + 1 < end ? x + norm_.length : nullptr;
       if (next != nullptr) base = base_of(norm_, next);
       sums = write(row % norm_.groups * norm_.entries, x, statistics, {.x = next, .base = base});
+      if (next != nullptr && !takes_next_) sums = loops_.moments(next, base, norm_.length);
       if (saved_ == nullptr) continue;
       saved_[2 * row] = statistics.mean;
       saved_[2 * row + 1] = statistics.factor;
@@ -73,7 +82,8 @@ class ForwardRows {
   }
 
  private:
-  /// y[i] = (x[i] − mean) · factor · scale + shift, and the moments of the next row.
+  /// y[i] = (x[i] − mean) · factor · scale + shift, and the moments of the next row where the loop
+  /// takes them.
   PairOfSums<T> write(std::int64_t first_entry, const T* x, const RowStatistics<T>& s,
                       const NextRow<T>& next) {
     const auto own = [&](const T* parameters) {
@@ -100,7 +110,8 @@ class ForwardRows {
     };
     result_.pieces(count, [&](std::int64_t at, std::int64_t length, T* y) {
       const T* const numbers = x + first + at;
-      if (next.x == nullptr) {
+      if (next.x != nullptr && !takes_next_) fetch(next.x + first + at, length);
+      if (next.x == nullptr || !takes_next_) {
         return loops_.line(numbers, a, b, from(scale, at), from(shift, at), y, length);
       }
       const NextRow<T> below{.x = next.x + first + at, .base = next.base};
@@ -111,6 +122,7 @@ class ForwardRows {
 
   const VectorLoops<T>& loops_ = vector_loops<T>();
   const RowNorm& norm_;
+  const bool takes_next_ = takes_next_in_loop<T>(norm_);
   const T* const x_;
   const T* const scale_;
   const T* const shift_;
@@ -126,7 +138,7 @@ void row_norm_forward(const RowNorm& norm, const Workers& workers, const NodeMem
 }
 
 /// Backward of rows one after the other: dx, and the rows' share of the gradients of scale and
-/// shift; while one is written, the sums of the next are taken.
+/// shift; while one is written, the next is read.
 template <class T>
 class BackwardRows {
  public:
@@ -160,7 +172,8 @@ class BackwardRows {
  private:
   /// Whether the loop that writes a row sees to its parameters as well.
   bool adds_parameters(bool has_next) const {
-    return has_dx_ && has_next && norm_.repeats == 1 && d_scale_ != nullptr && d_shift_ != nullptr;
+    return takes_next_ && has_dx_ && has_next && norm_.repeats == 1 && d_scale_ != nullptr &&
+           d_shift_ != nullptr;
   }
   std::int64_t first_entry(std::int64_t row) const { return row % norm_.groups * norm_.entries; }
   T mean(std::int64_t row) const { return saved_[2 * row]; }
@@ -198,7 +211,7 @@ class BackwardRows {
     return sums;
   }
 
-  /// dx = factor (d − mean(d) − hat·mean(d·hat)), and the sums of the next row.
+  /// dx = factor (d − mean(d) − hat·mean(d·hat)); the sums of the next row.
   PairOfSums<T> write(std::int64_t row, const PairOfSums<T>& sums, bool has_next) {
     const T n = static_cast<T>(norm_.length), factor = this->factor(row);
     const T offset = norm_.takes_mean ? sums.first / n : T(0);
@@ -220,7 +233,11 @@ class BackwardRows {
                            .slope = slope,
                            .offset = offset,
                            .factor = factor};
-        if (!has_next) return loops_.centred(own, to, length);
+        if (has_next && !takes_next_) {
+          fetch(x + norm_.length + place, length);
+          fetch(dy + norm_.length + place, length);
+        }
+        if (!has_next || !takes_next_) return loops_.centred(own, to, length);
         if (adds_parameters(has_next)) {
           own.d_scale = d_scale_ + first_entry(row) + at;
           own.d_shift = d_shift_ + first_entry(row) + at;
@@ -232,14 +249,14 @@ class BackwardRows {
                               .base = mean(row + 1)};
         part.add(loops_.centred_and_sums(own, to, next, length));
       });
-      if (!has_next) continue;
+      if (!has_next || !takes_next_) continue;
       if (is_shared) {
         add_entry(row + 1, entry, part, next_sums);
       } else {
         next_sums.add(part);
       }
     }
-    return next_sums;
+    return has_next && !takes_next_ ? sums_of(row + 1) : next_sums;
   }
   static const T* at_or_null(const T* numbers, std::int64_t at) {
     return numbers != nullptr ? numbers + at : nullptr;
@@ -256,6 +273,7 @@ class BackwardRows {
 
   const VectorLoops<T>& loops_ = vector_loops<T>();
   const RowNorm& norm_;
+  const bool takes_next_ = takes_next_in_loop<T>(norm_);
   const T* const x_;
   const T* const dy_;
   const T* const scale_;

@@ -258,7 +258,8 @@ void expect_separate_passes(Bench& bench, const std::vector<Numbers>& values,
   }
 }
 
-/// Results that go around the caches are the same as those that do not.
+/// Results that go around the caches are the same as those that do not, but for the order of sums,
+/// whose pieces have another length.
 void expect_same_around_caches(const Subject& subject, Bench& through,
                                const std::vector<Numbers>& values,
                                const std::vector<std::vector<double>>& weights) {
@@ -273,7 +274,7 @@ void expect_same_around_caches(const Subject& subject, Bench& through,
   const auto slopes_around = around.backward(Pass::backward, weights);
   for (std::size_t i = 0; i < slopes.size(); ++i) {
     if (!through.wants(i)) continue;
-    EXPECT_LE(distance(slopes_around[i], slopes[i]), 1e-6) << "gradient of input " << i;
+    EXPECT_LE(distance(slopes_around[i], slopes[i]), 5e-6) << "gradient of input " << i;
   }
 }
 
