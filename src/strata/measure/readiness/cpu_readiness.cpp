@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/error.hpp"
-#include "strata/base/text.hpp"
 #include "strata/measure/cpu/ceilings/allowance.hpp"
+#include "strata/measure/cpu/ceilings/core_model.hpp"
 #include "strata/measure/cpu/ceilings/system_files.hpp"
 #include "strata/measure/cpu/event_counters.hpp"
 #include "strata/measure/readiness/readiness.hpp"
@@ -17,20 +17,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string model_of_cpu(const std::vector<std::string>& cpuinfo) {
-  for (const std::string& line : cpuinfo) {
-    const std::size_t colon = line.find(':');
-    if (line.starts_with("model name") && colon != std::string::npos)
-      return std::string(trimmed(std::string_view(line).substr(colon + 1)));
-  }
-  return "a CPU that does not say its name";
-}
-
 ReadyItem processors_item(const fs::path& root, const std::vector<int>& processors) {
   ReadyItem item{.area = "CPU", .name = "processors"};
   item.finding = fmt::format("{}, {} processor{} for this process",
-                             model_of_cpu(cpu::lines_of(root / "proc/cpuinfo")), processors.size(),
-                             processors.size() == 1 ? "" : "s");
+                             cpu::core_model_from(cpu::lines_of(root / "proc/cpuinfo")).name,
+                             processors.size(), processors.size() == 1 ? "" : "s");
   const cpu::GroupLimits limits = cpu::group_limits(root);
   if (limits.processors && *limits.processors < static_cast<double>(processors.size())) {
     item.state = ReadyState::limited;

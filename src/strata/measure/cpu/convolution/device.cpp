@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/error.hpp"
+#include "strata/measure/cpu/ceilings/core_model.hpp"
+#include "strata/measure/cpu/ceilings/system_files.hpp"
 #include "strata/measure/cpu/convolution/blas.hpp"
 #include "strata/measure/cpu/convolution/fourier.hpp"
 #include "strata/measure/cpu/convolution/strategies.hpp"
@@ -53,15 +55,6 @@ class TimedMarks : public RoleMarks {
   Clock::time_point start_;
 };
 
-std::string cpu_model() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    const std::size_t colon = line.find(": ");
-    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
-  }
-  return "CPU";
-}
-
 class CpuConvDevice : public ConvDevice {
  public:
   CpuConvDevice() : threads_(std::make_shared<cpu::Threads>(cpu::allowed_cpus())) {
@@ -78,7 +71,9 @@ class CpuConvDevice : public ConvDevice {
     strategies_.push_back(cpu::xnnpack_strategy(threads_));
   }
 
-  std::string name() const override { return cpu_model(); }
+  std::string name() const override {
+    return cpu::core_model_from(cpu::lines_of("/proc/cpuinfo")).name;
+  }
   ConvDeviceFacts facts() const override {
     ConvDeviceFacts facts;
     for (auto& [of, version] : std::initializer_list<std::pair<const char*, std::string>>{
