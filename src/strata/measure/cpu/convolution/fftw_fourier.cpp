@@ -14,6 +14,7 @@ struct FftwFunctions {
   decltype(&fftwf_plan_dft_2d) plan;
   decltype(&fftwf_execute_dft) execute;
   decltype(&fftwf_destroy_plan) destroy;
+  decltype(&fftwf_set_timelimit) limit_planning;
   const char* version;  ///< "fftw-3.3.10-sse2-avx…"
 };
 
@@ -23,7 +24,12 @@ FftwFunctions load_fftw() {
   library.find("fftwf_plan_dft_2d", fftw.plan);
   library.find("fftwf_execute_dft", fftw.execute);
   library.find("fftwf_destroy_plan", fftw.destroy);
+  library.find("fftwf_set_timelimit", fftw.limit_planning);
   library.find("fftwf_version", fftw.version);
+  // Some builds (Debian's for Arm) have no clock finer than the system's, and try each plan for so
+  // long that a size takes seconds.
+  constexpr double seconds_per_plan = 0.1;
+  fftw.limit_planning(seconds_per_plan);
   return fftw;
 }
 
