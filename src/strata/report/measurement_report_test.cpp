@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <limits>
 
 namespace strata {
 namespace {
@@ -131,6 +132,16 @@ TEST(MeasurementReport, tells_what_matters_first) {
        {"samples/s", "of the peak of Made-up machine", "(MFU)", "where the time goes", "linear",
         "slowest layers", "not run: bent: no loops for tanh", "times forward", "at first"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+}
+
+TEST(MeasurementReport, says_that_training_diverged) {
+  Bench bench;
+  MeasurementSummary summary = bench.summary();
+  ASSERT_EQ(to_text(summary, {}, {}).find("diverged"), std::string::npos);
+  summary.measured.loss_after = std::numeric_limits<double>::quiet_NaN();
+  const std::string text = to_text(summary, {}, {});
+  EXPECT_NE(text.find("diverged"), std::string::npos) << text;
+  EXPECT_EQ(text.find("nan"), std::string::npos) << text;
 }
 
 TEST(MeasurementReport, has_a_line_of_csv_and_a_slice_of_the_timeline_for_every_row) {

@@ -85,9 +85,12 @@ std::string pass_fact(const MeasurementSummary& summary) {
 std::string loss_fact(const MeasurementSummary& summary) {
   const TrainingMeasurement& measured = summary.measured;
   if (!measured.loss_before || !measured.loss_after) return "";
-  return measured_fact("loss", fmt::format("{:.4g}", *measured.loss_after),
-                       fmt::format("after {} iterations on the same batch; {:.4g} at first",
-                                   measured.iterations_run, *measured.loss_before));
+  const std::string text = fmt::format("after {} iterations on the same batch; {:.4g} at first",
+                                       measured.iterations_run, *measured.loss_before);
+  // A network without normalisation diverges from weights that nobody trained.
+  if (!std::isfinite(*measured.loss_after))
+    return measured_fact("loss", "diverged", text + "; what is timed is the same");
+  return measured_fact("loss", fmt::format("{:.4g}", *measured.loss_after), text);
 }
 
 std::string measured_facts(const MeasurementSummary& summary) {
