@@ -6,7 +6,7 @@
 #include <vector>
 
 /// Highway's targets whose vectors have a size that only the CPU knows: such vectors cannot stand
-/// in arrays or structs. NEON's four pipes compute as much per cycle where there are such vectors.
+/// in arrays or structs. CPUs that have them run the code for NEON.
 #define STRATA_SCALABLE_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 
 /// Code that is compiled once for each kind of vector unit ("target", in Highway's words), and run

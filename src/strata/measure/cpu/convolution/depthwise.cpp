@@ -104,10 +104,10 @@ class Depthwise : public PreparedConvolution {
   /// Of the result, behind the phases.
   float* result(int thread) { return phase(thread, plan_.phases()); }
 
-  /// Calls move(row of a phase, row of the input, first column, columns) for what of the input is
-  /// in it: column x of the phase is the input's first + x·stride.
-  template <class Move>
-  void each_row(int thread, float* input, const Move& move) {
+  /// Calls move(in a phase, in the input, columns) for each row of a phase and what of the input is
+  /// in it: column x of the one is column x·stride of the other.
+  template <class Number, class Move>
+  void each_row(int thread, Number* input, const Move& move) {
     const ConvShape& s = plan_.shape;
     for (std::int64_t y = 0; y < s.height; ++y) {
       const std::int64_t row = y + s.pad_height;
@@ -128,16 +128,15 @@ class Depthwise : public PreparedConvolution {
   /// Padding is zero from the beginning, and stays so.
   void split(int thread, const float* input) {
     const std::int64_t step = plan_.shape.stride_width;
-    each_row(thread, const_cast<float*>(input),
-             [step](float* to, const float* from, std::int64_t columns) {
-               if (step == 1) {
-                 std::memcpy(to, from, static_cast<std::size_t>(4 * columns));
-               } else if (step == 2) {
-                 for (std::int64_t x = 0; x < columns; ++x) to[x] = from[2 * x];
-               } else {
-                 for (std::int64_t x = 0; x < columns; ++x) to[x] = from[x * step];
-               }
-             });
+    each_row(thread, input, [step](float* to, const float* from, std::int64_t columns) {
+      if (step == 1) {
+        std::memcpy(to, from, static_cast<std::size_t>(4 * columns));
+      } else if (step == 2) {  // known here, so that it becomes vectors
+        for (std::int64_t x = 0; x < columns; ++x) to[x] = from[2 * x];
+      } else {
+        for (std::int64_t x = 0; x < columns; ++x) to[x] = from[x * step];
+      }
+    });
   }
 
   void forward(int thread, const float* input, const float* weights, float* output) {
