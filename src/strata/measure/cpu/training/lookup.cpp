@@ -4,6 +4,7 @@
 #include "strata/measure/cpu/training/result_stream.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <numeric>
 #include <utility>
@@ -30,6 +31,51 @@ struct Lookup {
     return entry;
   }
 };
+
+/// The picks in the order of their entries: those of entry e are order[begin[e]] … begin[e + 1].
+struct PicksByEntry {
+  std::vector<std::int64_t> begin, order;
+
+  PicksByEntry(const Lookup& l, const NodeMemory& m)
+      : begin(static_cast<std::size_t>(l.entries + 1)), order(static_cast<std::size_t>(l.picks)) {
+    std::vector<std::size_t> entries(order.size());
+    for (std::int64_t pick = 0; pick < l.picks; ++pick) {
+      entries[static_cast<std::size_t>(pick)] = static_cast<std::size_t>(l.entry(m, pick));
+    }
+    for (const std::size_t entry : entries) ++begin[entry + 1];
+    std::partial_sum(begin.begin(), begin.end(), begin.begin());
+    std::vector<std::int64_t> next(begin.begin(), begin.end());
+    for (std::size_t pick = 0; pick < entries.size(); ++pick) {
+      order[static_cast<std::size_t>(next[entries[pick]]++)] = static_cast<std::int64_t>(pick);
+    }
+  }
+};
+
+/// Whether most rows of the table are wanted, some of them several times: then it is read in order,
+/// once, instead of here and there and again.
+bool is_most_of_table(const Lookup& l) {
+  constexpr std::int64_t short_row = 512;  // bytes, which take no longer than to find their order
+  return l.is_table_beyond && l.picks >= l.entries / 4 && l.width * l.element_bytes >= short_row;
+}
+
+void look_up_in_order_of_table(const Lookup& l, const Workers& workers, const NodeMemory& m) {
+  const auto* const table = real<const char>(m.inputs[l.table]);
+  auto* const y = real<char>(m.outputs[0]);
+  const std::int64_t bytes = l.width * l.element_bytes;
+  const PastCaches past(l.is_beyond ? l.outer * l.picks * bytes : 0);
+  const PicksByEntry picks(l, m);
+  workers.ranges(l.outer * l.entries, std::max<std::int64_t>(1, numbers_per_part / l.width),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t row = begin; row < end; ++row) {
+                     const auto entry = static_cast<std::size_t>(row % l.entries);
+                     char* const to = y + row / l.entries * l.picks * bytes;
+                     for (std::int64_t i = picks.begin[entry]; i < picks.begin[entry + 1]; ++i) {
+                       past.copy(to + picks.order[static_cast<std::size_t>(i)] * bytes,
+                                 table + row * bytes, bytes);
+                     }
+                   }
+                 });
+}
 
 void look_up(const Lookup& l, const Workers& workers, const NodeMemory& m) {
   const auto* const table = real<const char>(m.inputs[l.table]);
@@ -68,24 +114,33 @@ void look_up(const Lookup& l, const Workers& workers, const NodeMemory& m) {
       });
 }
 
-/// The picks in the order of their entries: those of entry e are order[begin[e]] … begin[e + 1].
-struct PicksByEntry {
-  std::vector<std::int64_t> begin, order;
-
-  PicksByEntry(const Lookup& l, const NodeMemory& m)
-      : begin(static_cast<std::size_t>(l.entries + 1)), order(static_cast<std::size_t>(l.picks)) {
-    std::vector<std::size_t> entries(order.size());
-    for (std::int64_t pick = 0; pick < l.picks; ++pick) {
-      entries[static_cast<std::size_t>(pick)] = static_cast<std::size_t>(l.entry(m, pick));
-    }
-    for (const std::size_t entry : entries) ++begin[entry + 1];
-    std::partial_sum(begin.begin(), begin.end(), begin.begin());
-    std::vector<std::int64_t> next(begin.begin(), begin.end());
-    for (std::size_t pick = 0; pick < entries.size(); ++pick) {
-      order[static_cast<std::size_t>(next[entries[pick]]++)] = static_cast<std::int64_t>(pick);
-    }
+/// sum = Σ rows, from number `at` on, in one go: lines that are written once, one after the other,
+/// need not be fetched first.
+template <std::size_t count, class T>
+void sum_of(const T* const* rows, std::int64_t at, T* sum, std::int64_t length) {
+  std::array<const T*, count> x;
+  for (std::size_t k = 0; k < count; ++k) x[k] = rows[k] + at;
+#pragma GCC ivdep
+#pragma GCC unroll 4
+  for (std::int64_t i = 0; i < length; ++i) {
+    T s = x[0][i];
+    for (std::size_t k = 1; k < count; ++k) s += x[k][i];
+    sum[i] = s;
   }
-};
+}
+
+template <class T>
+void sum_rows(const T* const* rows, std::int64_t count, std::int64_t at, T* sum,
+              std::int64_t length) {
+  switch (count) {
+    case 0: return fill_numbers(sum, length, T(0));
+    case 1: return sum_of<1>(rows, at, sum, length);
+    case 2: return sum_of<2>(rows, at, sum, length);
+    case 3: return sum_of<3>(rows, at, sum, length);
+    default: sum_of<4>(rows, at, sum, length);
+  }
+  for (std::int64_t k = 4; k < count; ++k) vector_loops<T>().add_row(rows[k] + at, sum, length);
+}
 
 /// Several picks may be of one row: their gradients are added before the row is written.
 template <class T>
@@ -94,39 +149,40 @@ void look_up_gradient(const Lookup& l, const Workers& workers, const NodeMemory&
   if (gradient == nullptr) return;
   const T* const dy = real<T>(m.output_gradients[0]);
   const PicksByEntry picks(l, m);
-  const bool is_beyond = l.is_table_beyond;
-  workers.ranges(l.outer * l.entries, std::max<std::int64_t>(1, numbers_per_part / l.width),
-                 [&](std::int64_t begin, std::int64_t end) {
-                   std::vector<T> sum(static_cast<std::size_t>(l.width));
-                   ResultStream<T> result(gradient, begin * l.width, is_beyond);
-                   for (std::int64_t row = begin; row < end; ++row) {
-                     const auto entry = static_cast<std::size_t>(row % l.entries);
-                     const T* const from = dy + row / l.entries * l.picks * l.width;
-                     const std::int64_t first = picks.begin[entry], last = picks.begin[entry + 1];
-                     if (first == last) {
-                       result.fill(T(0), l.width);
-                       continue;
-                     }
-                     const auto pick = [&](std::int64_t i) {
-                       return from + picks.order[static_cast<std::size_t>(i)] * l.width;
-                     };
-                     if (stream_of<T>() == nullptr) {
-                       T* const place = result.next(l.width);
-                       if (last < l.picks) fetch(pick(last), l.width);
-                       std::copy_n(pick(first), l.width, place);
-                       for (std::int64_t i = first + 1; i < last; ++i) {
-                         vector_loops<T>().add_row(pick(i), place, l.width);
-                       }
-                       continue;
-                     }
-                     std::copy_n(pick(first), l.width, sum.begin());
-                     for (std::int64_t i = first + 1; i < last; ++i) {
-                       vector_loops<T>().add_row(pick(i), sum.data(), l.width);
-                     }
-                     if (last < l.picks) fetch(pick(last), l.width);
-                     result.copy(sum.data(), l.width);
-                   }
-                 });
+  const auto picks_of = [&](std::int64_t row) {
+    const auto entry = static_cast<std::size_t>(row % l.entries);
+    return std::pair(picks.begin[entry], picks.begin[entry + 1]);
+  };
+  const auto work = [&](std::int64_t begin, std::int64_t end) {
+    // Those of all rows first, so that nothing else is written between results.
+    std::vector<const T*> gradients;
+    for (std::int64_t row = begin; row < end; ++row) {
+      const auto [first, last] = picks_of(row);
+      const T* const from = dy + row / l.entries * l.picks * l.width;
+      for (std::int64_t i = first; i < last; ++i) {
+        gradients.push_back(from + picks.order[static_cast<std::size_t>(i)] * l.width);
+      }
+    }
+    // They lie anywhere, and are asked for while others are added.
+    constexpr std::int64_t ahead = 4, piece = 512 / sizeof(T);
+    const T* const* rows = gradients.data();
+    auto left = static_cast<std::int64_t>(gradients.size());
+    ResultPieces<T> result(gradient, l.is_table_beyond);
+    for (std::int64_t row = begin; row < end; ++row) {
+      const auto [first, last] = picks_of(row);
+      const std::int64_t count = last - first;
+      for (std::int64_t at = 0; at < l.width; at += piece) {
+        const std::int64_t length = std::min(piece, l.width - at);
+        for (std::int64_t k = ahead; k < std::min(count + ahead, left); ++k) {
+          fetch(rows[k] + at, length);
+        }
+        sum_rows(rows, count, at, result.next(row * l.width + at, length), length);
+      }
+      rows += count;
+      left -= count;
+    }
+  };
+  workers.ranges(l.outer * l.entries, std::max<std::int64_t>(1, numbers_per_part / l.width), work);
 }
 
 KernelsOrReason lookup_kernels(Lookup lookup, const Setting& s) {
@@ -134,7 +190,10 @@ KernelsOrReason lookup_kernels(Lookup lookup, const Setting& s) {
   lookup.is_table_beyond = is_beyond_caches(s.input(lookup.table).bytes);
   const Workers& workers = s.workers;
   const bool is_fp64 = s.output().dtype == DType::fp64;
-  return kernels_by({[=, &workers](const NodeMemory& m) { look_up(lookup, workers, m); },
+  return kernels_by({[=, &workers](const NodeMemory& m) {
+                       is_most_of_table(lookup) ? look_up_in_order_of_table(lookup, workers, m)
+                                                : look_up(lookup, workers, m);
+                     },
                      [=, &workers](const NodeMemory& m) {
                        is_fp64 ? look_up_gradient<double>(lookup, workers, m)
                                : look_up_gradient<float>(lookup, workers, m);

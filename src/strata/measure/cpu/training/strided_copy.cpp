@@ -3,13 +3,13 @@
 
 #include "strata/base/error.hpp"
 #include "strata/measure/cpu/training/result_stream.hpp"
+#include "strata/measure/cpu/training/turned_copy.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
-#include <optional>
 #include <vector>
 
 namespace strata::cpu_training {
@@ -74,7 +74,7 @@ void copy_short_rows(const Workers& workers, const Walk& walk, const Element* fr
 }
 
 template <class Element>
-void copy_rows(const Workers& workers, const Walk& walk, const Element* from, Element* to) {
+void copy_rows(const Workers& workers, Walk walk, const Element* from, Element* to) {
   const std::int64_t to_step = walk.step(0), from_step = walk.step(1);
   const PastCaches past(written_bytes(walk, sizeof(Element)));
   constexpr std::int64_t short_row = 4096;  // bytes; there are many of them, then
@@ -83,6 +83,9 @@ void copy_rows(const Workers& workers, const Walk& walk, const Element* from, El
     return copy_short_rows(workers, walk, from, to);
   }
   const RowsAhead<Element> ahead(walk);
+  if (past.stream == nullptr && to_step == 1 && (from_step == 0 || from_step == 1)) {
+    walk.set_longest_piece(longest_result_piece<float>(false));
+  }
   walk.each_part(workers, [&](std::int64_t begin, std::int64_t end) {
     walk.each_piece(begin, end, [&](const Walk::Offsets& at, std::int64_t length) {
       Element* const y = to + at[0];
@@ -92,7 +95,7 @@ void copy_rows(const Workers& workers, const Walk& walk, const Element* from, El
         past.copy(y, x, length * static_cast<std::int64_t>(sizeof(Element)));
       } else if (to_step == 1 && from_step == 0) {
         if (past.stream == nullptr) {
-          std::fill_n(y, length, *x);
+          fill_numbers(y, length, *x);
           return;
         }
         std::array<Element, static_cast<std::size_t>(longest_piece)> same;
@@ -108,167 +111,6 @@ void copy_rows(const Workers& workers, const Walk& walk, const Element* from, El
       }
     });
   });
-}
-
-/// The axis, other than the last, whose neighbours lie side by side in `from`.
-std::optional<std::size_t> axis_to_turn(const Walk& walk) {
-  if (walk.step(1) == 1 || walk.step(1) == 0) return std::nullopt;
-  for (std::size_t axis = 0; axis + 1 < walk.shape().size(); ++axis) {
-    if (walk.strides(1)[axis] == 1) return axis;
-  }
-  return std::nullopt;
-}
-
-/// Turns 4 × 4 numbers: to[r · to_row + c] = from[c · from_column + r].
-void turn_four(const std::uint32_t* from, std::int64_t from_column, std::uint32_t* to,
-               std::int64_t to_row) {
-  using Four __attribute__((vector_size(16))) = std::uint32_t;
-  Four a, b, c, d;
-  std::memcpy(&a, from, sizeof a);
-  std::memcpy(&b, from + from_column, sizeof b);
-  std::memcpy(&c, from + 2 * from_column, sizeof c);
-  std::memcpy(&d, from + 3 * from_column, sizeof d);
-  const Four ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
-  const Four ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-  const Four cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5);
-  const Four cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-  const Four rows[4] = {__builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5),
-                        __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7),
-                        __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5),
-                        __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7)};
-  for (std::int64_t r = 0; r < 4; ++r) std::memcpy(to + r * to_row, &rows[r], sizeof rows[r]);
-}
-
-/// What of rows that are no whole lines does not fill its last one, until the next columns come:
-/// lines of which parts are written at different times cost several times as much.
-template <class Element>
-class UnfinishedLines {
- public:
-  static constexpr std::int64_t longest = 64 / sizeof(Element);
-
-  /// Up to `most` rows; 0: nothing is kept.
-  explicit UnfinishedLines(std::int64_t most)
-      : numbers_(static_cast<std::size_t>(most * longest)) {}
-
-  /// Writes `count` numbers that go to y, and before them what was kept of their row, in whole
-  /// lines unless they are the last; `row` has room for that before it.
-  void write(const PastCaches& past, std::int64_t index, Element* row, std::int64_t count,
-             Element* y, bool is_first, bool is_last) {
-    if (numbers_.empty()) return past.copy(y, row, count * size);
-    Element* const kept = numbers_.data() + index * longest;
-    const std::int64_t before = is_first ? 0 : beyond_line(y);
-    std::memcpy(row - before, kept, static_cast<std::size_t>(before * size));
-    const std::int64_t left = is_last ? 0 : std::min(beyond_line(y + count), before + count);
-    const std::int64_t whole = before + count - left;
-    past.stream(row - before, y - before, whole * size);
-    std::memcpy(kept, row - before + whole, static_cast<std::size_t>(left * size));
-  }
-
- private:
-  static constexpr std::int64_t size = sizeof(Element);
-  static std::int64_t beyond_line(const Element* y) {
-    return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(y) % 64) / size;
-  }
-  std::vector<Element> numbers_;
-};
-
-/// A tile is turned in memory that stays in the first cache, so that lines of `from` are read whole
-/// and lines of `to` are written whole. Rows and columns are those of `to`.
-template <class Element, std::int64_t row_count, std::int64_t column_count>
-struct Tile {
-  static constexpr std::int64_t rows = row_count, columns = column_count;
-  static constexpr std::int64_t before = UnfinishedLines<Element>::longest;
-  static constexpr std::int64_t pitch = before + columns;
-  alignas(64) std::array<Element, rows * pitch> numbers;
-
-  Element* row(std::int64_t r) { return numbers.data() + r * pitch + before; }
-
-  /// row(r)[c] = from[c · from_column + r]; where `next` lies is fetched meanwhile.
-  void turn(const Element* from, std::int64_t from_column, std::int64_t height, std::int64_t width,
-            std::int64_t next) {
-    std::int64_t whole_rows = 0, whole_columns = 0;
-    if constexpr (sizeof(Element) == 4) {
-      whole_rows = height / 4 * 4;
-      whole_columns = width / 4 * 4;
-      for (std::int64_t c = 0; c < whole_columns; c += 4) {
-        for (std::int64_t k = c; next != 0 && k < c + 4; ++k) {
-          fetch(from + k * from_column + next, height);
-        }
-        for (std::int64_t r = 0; r < whole_rows; r += 4) {
-          turn_four(from + c * from_column + r, from_column, row(r) + c, pitch);
-        }
-      }
-    }
-    for (std::int64_t c = 0; c < width; ++c) {
-      for (std::int64_t r = c < whole_columns ? whole_rows : 0; r < height; ++r) {
-        row(r)[c] = from[c * from_column + r];
-      }
-    }
-  }
-};
-
-/// Rows of one become columns of the other, tile by tile.
-template <class Block, class Element>
-void turn_by(const Workers& workers, const Walk& walk, std::size_t axis, const Element* from,
-             Element* to) {
-  const Sizes& shape = walk.shape();
-  const std::int64_t columns = shape.back(), rows = shape[axis];
-  const std::int64_t bands = (columns + Block::columns - 1) / Block::columns;
-  const std::int64_t to_row = walk.strides(0)[axis], to_column = walk.step(0);
-  const std::int64_t from_column = walk.step(1);
-  const PastCaches past(to_column == 1 ? written_bytes(walk, sizeof(Element)) : 0);
-  const bool has_unfinished = past.stream != nullptr && bands > 1 &&
-                              (to_row * static_cast<std::int64_t>(sizeof(Element)) % 64 != 0 ||
-                               reinterpret_cast<std::uintptr_t>(to) % 64 != 0);
-  // A band is all rows of some columns.
-  const auto turn_band = [&](std::int64_t band, bool is_first, bool is_last, Block& tile,
-                             UnfinishedLines<Element>& lines) {
-    std::int64_t rest = band / bands, to_at = 0, from_at = 0;
-    for (std::size_t i = shape.size() - 1; i-- > 0;) {
-      if (i == axis) continue;
-      to_at += rest % shape[i] * walk.strides(0)[i];
-      from_at += rest % shape[i] * walk.strides(1)[i];
-      rest /= shape[i];
-    }
-    const std::int64_t left = band % bands * Block::columns;
-    const std::int64_t width = std::min(columns - left, Block::columns);
-    for (std::int64_t top = 0; top < rows; top += Block::rows) {
-      const std::int64_t height = std::min(rows - top, Block::rows);
-      tile.turn(from + from_at + top + left * from_column, from_column, height, width,
-                top + Block::rows < rows ? Block::rows : 0);
-      for (std::int64_t r = 0; r < height; ++r) {
-        Element* const row = tile.row(r);
-        Element* const y = to + to_at + (top + r) * to_row + left * to_column;
-        if (to_column == 1) {
-          lines.write(past, top + r, row, width, y, is_first, is_last);
-        } else {
-          for (std::int64_t c = 0; c < width; ++c) y[c * to_column] = row[c];
-        }
-      }
-    }
-  };
-  const std::int64_t outer = walk.rows() / rows;
-  const std::int64_t least =
-      std::max<std::int64_t>(1, numbers_per_part / (rows * std::min(columns, Block::columns)));
-  workers.ranges(outer * bands, least, [&](std::int64_t begin, std::int64_t end) {
-    Block tile;
-    UnfinishedLines<Element> lines(has_unfinished ? rows : 0);
-    for (std::int64_t band = begin; band < end; ++band) {
-      const bool is_first = band == begin || band % bands == 0;
-      const bool is_last = band + 1 == end || (band + 1) % bands == 0;
-      turn_band(band, is_first, is_last, tile, lines);
-    }
-  });
-}
-
-/// Where stores go through the caches, longer stretches of each row pay: the processor sees that
-/// whole lines are written, and does not read them first.
-template <class Element>
-void turn(const Workers& workers, const Walk& walk, std::size_t axis, const Element* from,
-          Element* to) {
-  const bool has_stores_past_caches = vector_loops<float>().stream != nullptr;
-  has_stores_past_caches ? turn_by<Tile<Element, 32, 64>>(workers, walk, axis, from, to)
-                         : turn_by<Tile<Element, 64, 128>>(workers, walk, axis, from, to);
 }
 
 /// The axes in the order in which one of both lies in memory.
@@ -308,7 +150,7 @@ void copy_elements(const Workers& workers, const Sizes& shape, const Placed& fro
   const Element* const x = static_cast<const Element*>(from.numbers) + from.offset;
   Element* const y = static_cast<Element*>(to.numbers) + to.offset;
   if (const auto axis = axis_to_turn(walk)) {
-    turn(workers, walk, *axis, x, y);
+    copy_turned(workers, walk, *axis, x, y);
   } else {
     copy_rows(workers, walk, x, y);
   }

@@ -163,17 +163,26 @@ TEST(CpuKernelsOfWideShapes, batch_norm_without_space) {
   check(batch_norm_of_rows({3100, 7}));
 }
 
-TEST(CpuKernelsOfWideShapes, look_up_of_rows_that_are_picked_often_or_never) {
-  const Embedding op{.vocabulary = 11, .width = 70};
-  Source picks{Index{400}, DType::int64};
+Trial wide_look_up(std::int64_t picked, std::int64_t width) {
+  const Embedding op{.vocabulary = 11, .width = width};
+  Source picks{Index{picked}, DType::int64};
   picks.below = 9;
-  check({op, {picks}, [=](const std::vector<Numbers>& in) {
-           Numbers y({400, 70});
-           naive::for_each_index(y.shape, [&](const Index& at) {
-             y(at) = in[1]({static_cast<std::int64_t>(in[0]({at[0]})), at[1]});
-           });
-           return std::vector{y};
-         }});
+  return {op, {picks}, [=](const std::vector<Numbers>& in) {
+            Numbers y({picked, width});
+            naive::for_each_index(y.shape, [&](const Index& at) {
+              y(at) = in[1]({static_cast<std::int64_t>(in[0]({at[0]})), at[1]});
+            });
+            return std::vector{y};
+          }};
+}
+
+// Rows of several pieces in the order of the table or, where few are picked, in that of the picks;
+// and rows of less than a piece.
+TEST(CpuKernelsOfWideShapes, look_up_of_rows_that_are_picked_often_or_never) {
+  check(wide_look_up(400, 70));
+  check(wide_look_up(40, 301));
+  check(wide_look_up(5, 301));
+  check(wide_look_up(1, 301));
 }
 
 }  // namespace
