@@ -10,8 +10,10 @@
 // machine does touches all alike. name: only the layers whose name has it in it.
 //
 // Bytes are those of the cost sheet: what must move. A store that fetches its line first, or a
-// tensor that is read twice, counts against the layer. "of best" is beside the fastest walk, "of
-// its mix" beside the walk that reads and writes in the most similar proportion.
+// tensor that is read twice, counts against the layer. "of its mix" is beside the walk that reads
+// and writes in the most similar proportion. "in cache" is what the same code reaches of that walk
+// with a part of the layer that stays in a core's cache: below 100 %, arithmetic is what limits the
+// layer, not memory.
 #include "memory_rate_layers.hpp"
 #include "strata/cost/cost.hpp"
 #include "strata/cost/update.hpp"
@@ -120,7 +122,6 @@ class Walks {
       }
     }
   }
-  double best() const { return *std::max_element(best_.begin(), best_.end()); }
   double of(std::size_t mix) const { return best_[mix]; }
   double like(const Traffic& traffic) const {
     const double share = traffic.read / traffic.bytes();
@@ -184,8 +185,13 @@ class Subject {
     kernels_ = std::move(std::get<std::unique_ptr<NodeKernels>>(made));
   }
 
-  /// Runs forward, then backward, and keeps the shortest times.
-  void run(Room& room) {
+  /// All that its passes touch.
+  double bytes() const { return traffic_[0].bytes() + traffic_[1].bytes(); }
+  /// The best so far, in bytes per second; 0 where nothing moves.
+  double rate(std::size_t pass) const { return traffic_[pass].bytes() / best_s_[pass]; }
+
+  /// Runs forward, then backward, each so many times, and keeps the shortest times.
+  void run(Room& room, int times = 1) {
     const Node& node = graph_.nodes[node_];
     const auto bytes = [&](TensorId id) { return bound_.tensors[id].bytes; };
     room.begin();
@@ -197,7 +203,7 @@ class Subject {
     for (const TensorId id : node.outputs) m.outputs.push_back(room.made(bytes(id)));
     m.saved = room.made(kernels_->needs().saved_bytes);
     m.scratch = room.made(kernels_->needs().scratch_bytes);
-    time(0, [&] { kernels_->run(Pass::forward, m); });
+    time(0, times, [&] { kernels_->run(Pass::forward, m); });
     for (const TensorId id : node.outputs) m.output_gradients.push_back(room.given(bytes(id)));
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const TensorId id = node.inputs[i];
@@ -206,19 +212,21 @@ class Subject {
                                   : is_wanted             ? room.made(bytes(id))
                                                           : nullptr);
     }
-    time(1, [&] { kernels_->run(Pass::backward, m); });
+    time(1, times, [&] { kernels_->run(Pass::backward, m); });
   }
 
-  void print(const Walks& walks) const {
+  /// in_cache: bytes per second of both passes, with as many cores; 0: not measured.
+  void print(const Walks& walks, const std::array<double, 2>& in_cache) const {
     fmt::print("{:<24}", name_);
     for (std::size_t pass = 0; pass < 2; ++pass) {
-      const double rate = traffic_[pass].bytes() / best_s_[pass];
-      if (rate == 0) {  // nothing moves
-        fmt::print("{:>36}  ", "-");
+      if (rate(pass) == 0) {  // nothing moves
+        fmt::print("{:>37}  ", "-");
         continue;
       }
-      fmt::print("{:>9.1f}{:>8.1f}{:>8.0f}%{:>9.0f}%  ", 1e3 * best_s_[pass], rate / 1e9,
-                 100 * rate / walks.best(), 100 * rate / walks.like(traffic_[pass]));
+      const double walk = walks.like(traffic_[pass]);
+      fmt::print("{:>9.1f}{:>8.1f}{:>9.0f}%{:>9}  ", 1e3 * best_s_[pass], rate(pass) / 1e9,
+                 100 * rate(pass) / walk,
+                 in_cache[pass] == 0 ? "-" : fmt::format("{:.0f}%", 100 * in_cache[pass] / walk));
     }
     fmt::print("\n");
   }
@@ -233,10 +241,10 @@ class Subject {
   }
 
   template <class Work>
-  void time(std::size_t pass, const Work& work) {
+  void time(std::size_t pass, int times, const Work& work) {
     const double start = now();
-    work();
-    best_s_[pass] = std::min(best_s_[pass], now() - start);
+    for (int i = 0; i < times; ++i) work();
+    best_s_[pass] = std::min(best_s_[pass], (now() - start) / times);
   }
 
   std::string name_;
@@ -274,9 +282,9 @@ class Updates {
       const Traffic traffic{static_cast<double>(cost.read_bytes),
                             static_cast<double>(cost.write_bytes)};
       const double rate = traffic.bytes() / best_s_[i];
-      fmt::print("{:<24}{:>9.1f}{:>8.1f}{:>8.0f}%{:>9.0f}%\n",
+      fmt::print("{:<24}{:>9.1f}{:>8.1f}{:>9.0f}%\n",
                  fmt::format("update by {}", name_of(rules[i])), 1e3 * best_s_[i], rate / 1e9,
-                 100 * rate / walks.best(), 100 * rate / walks.like(traffic));
+                 100 * rate / walks.like(traffic));
     }
   }
 
@@ -285,15 +293,61 @@ class Updates {
   std::array<double, rules.size()> best_s_{1e30, 1e30, 1e30};
 };
 
+void stay_on_one_core() {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(::sched_getcpu(), &one);
+  ::sched_setaffinity(0, sizeof one, &one);
+}
+
+/// Fewer images or rows, then channels, of a layer.
+Layer part_in_cache(Layer layer) {
+  constexpr std::int64_t most = std::int64_t{1} << 15;  // numbers of the first input
+  const auto count = [&] {
+    std::int64_t numbers = 1;
+    for (const Dim dim : layer.inputs[0]) numbers *= dim.factor;
+    return numbers;
+  };
+  const std::size_t axes = layer.inputs[0].size() > 2 ? 2 : 1;
+  for (std::size_t axis = 0; axis < axes; ++axis) {
+    while (count() > most && layer.inputs[0][axis].factor > 1) {
+      const Dim whole = layer.inputs[0][axis];
+      for (Shape& shape : layer.inputs) {
+        if (axis < shape.size() && shape[axis] == whole) shape[axis] = Dim(whole.factor / 2);
+      }
+    }
+  }
+  return layer;
+}
+
+/// What each layer reaches where memory is no limit, on this core alone; 0 where no part of it is
+/// small enough, or possible.
+std::vector<std::array<double, 2>> rates_in_cache(const std::vector<Layer>& layers, Room& room) {
+  constexpr double cache = 1 << 20;
+  const auto device = cpu_training_device({});
+  std::vector<std::array<double, 2>> rates(layers.size());
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    try {
+      Subject part(part_in_cache(layers[i]), *device);
+      if (part.bytes() > cache) continue;
+      for (int round = 0; round < 5; ++round) part.run(room, 40);
+      rates[i] = {part.rate(0), part.rate(1)};
+    } catch (const std::exception&) {  // such as groups of channels that are no longer there
+    }
+  }
+  return rates;
+}
+
 void run_bench(int rounds, std::string_view part_of_name) {
   const auto device = cpu_training_device({});
   Walks walks(*device);
   Room room(*device);
+  std::vector<Layer> layers = memory_rates::all_layers();
+  std::erase_if(layers, [&](const Layer& layer) {
+    return layer.name.find(part_of_name) == std::string::npos;
+  });
   std::vector<std::unique_ptr<Subject>> subjects;
-  for (const Layer& layer : memory_rates::all_layers()) {
-    if (layer.name.find(part_of_name) == std::string::npos) continue;
-    subjects.push_back(std::make_unique<Subject>(layer, *device));
-  }
+  for (const Layer& layer : layers) subjects.push_back(std::make_unique<Subject>(layer, *device));
   Updates updates;
   const bool has_updates = std::string_view("update").find(part_of_name) != std::string_view::npos;
   for (int round = 0; round < rounds; ++round) {
@@ -304,12 +358,17 @@ void run_bench(int rounds, std::string_view part_of_name) {
       subject->run(room);
     }
   }
+  const int cores = cpu::allowed_cpus();
   fmt::print("{}, {} threads; GB/s: read {:.1f}, triad {:.1f}, copy {:.1f}, write {:.1f}\n",
-             device->name(), cpu::allowed_cpus(), walks.of(0) / 1e9, walks.of(1) / 1e9,
-             walks.of(2) / 1e9, walks.of(3) / 1e9);
-  fmt::print("{:<24}{:>9}{:>8}{:>9}{:>10}  {:>9}{:>8}{:>9}{:>10}\n", "", "forward", "GB/s",
-             "of best", "of its mix", "backward", "GB/s", "of best", "of its mix");
-  for (const auto& subject : subjects) subject->print(walks);
+             device->name(), cores, walks.of(0) / 1e9, walks.of(1) / 1e9, walks.of(2) / 1e9,
+             walks.of(3) / 1e9);
+  fmt::print("{:<24}{:>9}{:>8}{:>10}{:>9}  {:>9}{:>8}{:>10}{:>9}\n", "", "forward", "GB/s",
+             "of its mix", "in cache", "backward", "GB/s", "of its mix", "in cache");
+  stay_on_one_core();
+  const auto in_cache = rates_in_cache(layers, room);
+  for (std::size_t i = 0; i < subjects.size(); ++i) {
+    subjects[i]->print(walks, {cores * in_cache[i][0], cores * in_cache[i][1]});
+  }
   if (has_updates) updates.print(walks);
 }
 
@@ -318,10 +377,7 @@ void run_bench(int rounds, std::string_view part_of_name) {
 int main(int count, char** arguments) {
   if (count < 2 || std::string_view(arguments[1]) == "core") {
     bench_clock = CLOCK_PROCESS_CPUTIME_ID;
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(::sched_getcpu(), &one);
-    ::sched_setaffinity(0, sizeof one, &one);
+    stay_on_one_core();
   }
   run_bench(count > 2 ? std::atoi(arguments[2]) : 5, count > 3 ? arguments[3] : "");
 }
