@@ -28,11 +28,14 @@ class AsWithoutCaches {
   AsWithoutCaches& operator=(const AsWithoutCaches&) = delete;
 };
 
-/// Asks for numbers that are needed next, while the processor is busy with others.
+/// Asks for numbers that are needed next, while the processor is busy with others: for every line
+/// in which one of them lies.
 template <class T>
 inline void fetch(const T* from, std::int64_t count) {
   constexpr auto line = static_cast<std::int64_t>(64 / sizeof(T));
-  for (std::int64_t i = 0; i < count; i += line) __builtin_prefetch(from + i, 0, 2);
+  const auto before = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(from) % 64 /
+                                                sizeof(T));  // in the first line
+  for (std::int64_t i = -before; i < count; i += line) __builtin_prefetch(from + i, 0, 2);
 }
 
 /// The same for numbers that follow others in memory: Arm's cores see by themselves that they do.

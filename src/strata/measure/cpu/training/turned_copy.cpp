@@ -202,25 +202,29 @@ struct GatheredTile {
   /// Four rows at once, a line of each after the other.
   void write(const TilePlace& place, std::int64_t to_row) const {
     const auto& [from, to, height, width] = place;
-    const std::int64_t whole_rows = height / 4 * 4, whole_columns = width / 16 * 16;
+    const std::int64_t whole_rows = height / 4 * 4;
     for (std::int64_t r = 0; r < whole_rows; r += 4) {
-      for (std::int64_t c = 0; c < whole_columns; c += 16) {
-        write_four_lines(numbers.data() + c * pitch + r, to + r * to_row + c, to_row);
-      }
-      write_rest(to, to_row, r, r + 4, whole_columns, width);
+      std::int64_t c = 0;
+      for (; c + 16 <= width; c += 16) write_four<4>(r, c, to, to_row);
+      for (; c + 4 <= width; c += 4) write_four<1>(r, c, to, to_row);
+      write_rest(to, to_row, r, r + 4, c, width);
     }
     write_rest(to, to_row, whole_rows, height, 0, width);
   }
 
  private:
-  static void write_four_lines(const std::uint32_t* from, std::uint32_t* to, std::int64_t to_row) {
-    std::array<std::array<Four, 4>, 4> turned;
-    for (std::int64_t k = 0; k < 4; ++k) {
-      turned[static_cast<std::size_t>(k)] = turned_four(from + 4 * k * pitch, pitch);
-    }
-    for (std::size_t r = 0; r < 4; ++r) {
-      for (std::size_t k = 0; k < 4; ++k) std::memcpy(to + 4 * k, &turned[k][r], sizeof(Four));
-      to += to_row;
+  /// So many vectors of each of four rows.
+  template <std::size_t vectors>
+  void write_four(std::int64_t row, std::int64_t column, std::uint32_t* to,
+                  std::int64_t to_row) const {
+    const std::uint32_t* const from = numbers.data() + column * pitch + row;
+    std::array<std::array<Four, 4>, vectors> turned;
+    for (std::size_t k = 0; k < vectors; ++k) turned[k] = turned_four(from + 4 * k * pitch, pitch);
+    std::uint32_t* place = to + row * to_row + column;
+    for (std::size_t r = 0; r < 4; ++r, place += to_row) {
+      for (std::size_t k = 0; k < vectors; ++k) {
+        std::memcpy(place + 4 * k, &turned[k][r], sizeof(Four));
+      }
     }
   }
   void write_rest(std::uint32_t* to, std::int64_t to_row, std::int64_t top, std::int64_t bottom,
