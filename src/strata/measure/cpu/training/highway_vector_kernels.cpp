@@ -79,6 +79,14 @@ void add_parameters(const float* dy, const float* x, float mean, float factor, f
                     float* d_shift, std::int64_t count) {
   add_parameters_loop(dy, x, mean, factor, d_scale, d_shift, count);
 }
+void two_row_sums(const TwoGradientRows<float>& rows, bool takes_mean, float* parameters,
+                  PairOfSums<float>* sums) {
+  two_row_sums_loop(rows, takes_mean, parameters, sums);
+}
+void row_gradient(const RowGradient<float>& row, const float* parameters, float* dx,
+                  std::int64_t length) {
+  row_gradient_loop(row, parameters, dx, length);
+}
 void drop(const float* x, std::uint32_t key, std::uint32_t first, std::uint32_t threshold,
           float scale, float* y, std::uint8_t* mask, std::int64_t count) {
   drop_loop(x, key, first, threshold, scale, y, mask, count);
@@ -223,6 +231,8 @@ VectorLoops<float> loops(std::index_sequence<kinds...>) {
           .centred = centred,
           .centred_and_sums = centred_and_sums,
           .add_parameters = add_parameters,
+          .two_row_sums = two_row_sums,
+          .row_gradient = row_gradient,
           .drop = drop,
           .keep = keep,
           .prelu = prelu,

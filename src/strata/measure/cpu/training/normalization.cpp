@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/measure/cpu/training/families.hpp"
+#include "strata/measure/cpu/training/line_room.hpp"
 #include "strata/measure/cpu/training/reduction.hpp"
 #include "strata/measure/cpu/training/result_stream.hpp"
 #include "strata/measure/training/constants.hpp"
@@ -155,6 +156,8 @@ class BackwardRows {
         result_(real<T>(m.input_gradients[0]), begin * norm.length, norm.is_beyond) {}
 
   void run(std::int64_t begin, std::int64_t end) {
+    if (goes_by_two()) begin = run_by_two(begin, end);
+    if (begin == end) return;
     const bool has_parameters = d_scale_ != nullptr || d_shift_ != nullptr;
     PairOfSums<T> sums;
     if (has_dx_) sums = sums_of(begin);
@@ -170,6 +173,56 @@ class BackwardRows {
   }
 
  private:
+  /// Whether rows are taken two at a time: their sums, which read them from memory, then dx, for
+  /// which they are still in a cache. Results that go around the caches want to be made all the
+  /// time.
+  bool goes_by_two() const {
+    return has_dx_ && norm_.repeats == 1 && norm_.groups == 1 && stream_of<T>() == nullptr;
+  }
+  /// Returns the row that is left over, or the end.
+  std::int64_t run_by_two(std::int64_t begin, std::int64_t end) {
+    using P = NormParameters<T>;
+    const std::int64_t length = norm_.length;
+    const LineRoom<T> room(P::room(length));
+    T* const parameters = room.data();
+    std::fill_n(parameters, P::room(length), T(0));
+    for (std::int64_t i = 0; i < length; ++i) {
+      parameters[P::place(i) + P::scale] = scale_ != nullptr ? scale_[i] : T(1);
+    }
+    std::int64_t row = begin;
+    for (; row + 2 <= end; row += 2) {
+      const T *const x = x_ + row * length, *const dy = dy_ + row * length;
+      // Of the next two rows, one is asked for by each of the two walks.
+      const bool has_next = row + 4 <= end;
+      PairOfSums<T> sums[2];
+      loops_.two_row_sums({x, dy, saved_ + 2 * row, length, has_next ? 2 * length : 0},
+                          norm_.takes_mean, parameters, sums);
+      write_from(parameters, row, sums[0], has_next ? x + 3 * length : x);
+      write_from(parameters, row + 1, sums[1], has_next ? dy + 3 * length : dy);
+    }
+    for (std::int64_t i = 0; i < length; ++i) {
+      if (d_scale_ != nullptr) d_scale_[i] += parameters[P::place(i) + P::d_scale];
+      if (d_shift_ != nullptr) d_shift_[i] += parameters[P::place(i) + P::d_shift];
+    }
+    return row;
+  }
+  /// The same dx as below, in three operations for each number; `fetched` comes soon.
+  void write_from(const T* parameters, std::int64_t row, const PairOfSums<T>& sums,
+                  const T* fetched) {
+    const auto n = static_cast<double>(norm_.length),
+               factor = static_cast<double>(this->factor(row));
+    const double slope = -factor * factor * factor * static_cast<double>(sums.second) / n;
+    const double mean_of_d = norm_.takes_mean ? static_cast<double>(sums.first) / n : 0;
+    const double offset = -mean_of_d * factor - static_cast<double>(mean(row)) * slope;
+    loops_.row_gradient({.dy = dy_ + row * norm_.length,
+                         .x = x_ + row * norm_.length,
+                         .factor = this->factor(row),
+                         .slope = static_cast<T>(slope),
+                         .offset = static_cast<T>(offset),
+                         .fetched = fetched},
+                        parameters, result_.next(norm_.length), norm_.length);
+  }
+
   /// Whether the loop that writes a row sees to its parameters as well.
   bool adds_parameters(bool has_next) const {
     return takes_next_ && has_dx_ && has_next && norm_.repeats == 1 && d_scale_ != nullptr &&

@@ -146,6 +146,12 @@ TEST(CpuNormalization, of_many_numbers) {
        {wide({300, 150})},
        NaiveNorm{layer_norm_epsilon, true, true, true, [](const Index& at) { return Index{at[0]}; },
                  [](const Index& at) { return Index{at[1]}; }}});
+  // Whole cache lines and an odd number of rows.
+  check(
+      {RmsNorm{},
+       {wide({301, 96})},
+       NaiveNorm{rms_norm_epsilon, false, true, false, [](const Index& at) { return Index{at[0]}; },
+                 [](const Index& at) { return Index{at[1]}; }}});
 }
 
 /// Calls f(place in X, whether it lies inside) for every tap of the window of an output.

@@ -50,6 +50,14 @@ struct PlainLoops {
                              std::int64_t count) {
     add_parameters_loop(dy, x, mean, factor, d_scale, d_shift, count);
   }
+  static void two_row_sums(const TwoGradientRows<T>& rows, bool takes_mean, T* parameters,
+                           PairOfSums<T>* sums) {
+    two_row_sums_loop(rows, takes_mean, parameters, sums);
+  }
+  static void row_gradient(const RowGradient<T>& row, const T* parameters, T* dx,
+                           std::int64_t length) {
+    row_gradient_loop(row, parameters, dx, length);
+  }
   static void drop(const T* x, std::uint32_t key, std::uint32_t first, std::uint32_t threshold,
                    T scale, T* y, std::uint8_t* mask, std::int64_t count) {
     drop_loop(x, key, first, threshold, scale, y, mask, count);
@@ -152,6 +160,8 @@ struct PlainLoops {
             .centred = centred,
             .centred_and_sums = centred_and_sums,
             .add_parameters = add_parameters,
+            .two_row_sums = two_row_sums,
+            .row_gradient = row_gradient,
             .drop = drop,
             .keep = keep,
             .prelu = prelu,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/measure/cpu/training/families.hpp"
+#include "strata/measure/cpu/training/line_room.hpp"
 #include "strata/measure/cpu/training/number_rows.hpp"
 #include "strata/measure/cpu/training/result_stream.hpp"
 #include "strata/measure/cpu/training/softmax_columns.hpp"

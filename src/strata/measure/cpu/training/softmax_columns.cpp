@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/measure/cpu/training/softmax_columns.hpp"
 
+#include "strata/measure/cpu/training/line_room.hpp"
 #include "strata/measure/cpu/training/result_stream.hpp"
 
 #include <algorithm>

@@ -5,7 +5,6 @@
 #include "strata/measure/cpu/training/workers.hpp"
 
 #include <algorithm>
-#include <memory>
 
 namespace strata::cpu_training {
 
@@ -22,26 +21,6 @@ struct SoftmaxRows {
   std::int64_t count() const { return outer * inner; }
   std::int64_t start(std::int64_t row) const { return row / inner * length * inner + row % inner; }
   std::int64_t least() const { return std::max<std::int64_t>(1, numbers_per_part / length); }
-};
-
-/// Memory that begins with a cache line: vectors that lie in two lines take twice as long. What it
-/// holds at first may be anything.
-template <class T>
-class LineRoom {
- public:
-  explicit LineRoom(std::int64_t count)
-      : size_((static_cast<std::size_t>(count) + line) * sizeof(T)),
-        memory_(std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(count) + line)) {
-    void* place = memory_.get();
-    first_ = static_cast<T*>(std::align(64, size_ - 64, place, size_));
-  }
-  T* data() const { return first_; }
-
- private:
-  static constexpr std::size_t line = 64 / sizeof(T);
-  std::size_t size_;
-  std::unique_ptr<T[]> memory_;
-  T* first_;
 };
 
 /// Softmax where the numbers of a row lie `inner` apart: as many rows at once as lie side by side.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "strata/measure/cpu/training/lanes.hpp"
+#include "strata/measure/cpu/training/row_norm_loops.hpp"
 #include "strata/measure/cpu/training/softmax_loops.hpp"
 #include "strata/measure/cpu/training/unary_functions.hpp"
 
@@ -66,6 +67,9 @@ struct VectorLoops {
                                     std::int64_t count);
   void (*add_parameters)(const T* dy, const T* x, T mean, T factor, T* d_scale, T* d_shift,
                          std::int64_t count);
+  void (*two_row_sums)(const TwoGradientRows<T>& rows, bool takes_mean, T* parameters,
+                       PairOfSums<T>* sums);
+  void (*row_gradient)(const RowGradient<T>& row, const T* parameters, T* dx, std::int64_t length);
   void (*drop)(const T* x, std::uint32_t key, std::uint32_t first, std::uint32_t threshold, T scale,
                T* y, std::uint8_t* mask, std::int64_t count);
   void (*keep)(const T* dy, const std::uint8_t* mask, T scale, T* dx, std::int64_t count);

@@ -290,5 +290,67 @@ TEST(VectorLoops, a_gradient_is_written_and_the_next_ones_summed_up) {
   }
 }
 
+TEST(VectorLoops, two_rows_give_their_sums_and_gradients) {
+  using P = NormParameters<float>;
+  for (const VectorLoops<float>& loops : both_loops()) {
+    for (const std::size_t n : row_lengths) {
+      for (const bool takes_mean : {false, true}) {
+        const std::vector<float> x = some_numbers(2 * n, 1), dy = some_numbers(2 * n, 0.5F);
+        const std::vector<float> scales = some_numbers(n, 3);
+        const float mean = takes_mean ? 1.25F : 0;
+        const std::vector<float> statistics = {mean, 2, 2 * mean, 3};
+        const auto count = static_cast<std::int64_t>(n);
+        std::vector<float> parameters(static_cast<std::size_t>(P::room(count)), 0.5F);
+        const auto parameter = [&](std::size_t i, std::int64_t kind) -> float& {
+          return parameters[static_cast<std::size_t>(P::place(static_cast<std::int64_t>(i)) +
+                                                     kind)];
+        };
+        for (std::size_t i = 0; i < n; ++i) parameter(i, P::scale) = scales[i];
+        std::vector<PairOfSums<float>> sums(2);
+        loops.two_row_sums({x.data(), dy.data(), statistics.data(), count, 0}, takes_mean,
+                           parameters.data(), sums.data());
+        std::vector<double> d_scale(n, 0.5), d_shift(n, 0.5);
+        for (std::size_t row = 0; row < 2; ++row) {
+          double first = 0, second = 0;
+          for (std::size_t i = 0; i < n; ++i) {
+            const double d = dy[row * n + i], scale = scales[i];
+            const double moved =
+                static_cast<double>(x[row * n + i]) - static_cast<double>(statistics[2 * row]);
+            first += d * scale;
+            second += d * scale * moved;
+            d_scale[i] += d * moved * static_cast<double>(statistics[2 * row + 1]);
+            d_shift[i] += d;
+          }
+          const double tolerance = 2e-5 * static_cast<double>(n);
+          if (takes_mean) {
+            EXPECT_NEAR(static_cast<double>(sums[row].first), first, tolerance);
+          }
+          EXPECT_NEAR(static_cast<double>(sums[row].second), second, tolerance);
+        }
+        for (std::size_t i = 0; i < n; ++i) {
+          ASSERT_NEAR(static_cast<double>(parameter(i, P::d_scale)), d_scale[i], 2e-5) << i;
+          if (takes_mean) {
+            ASSERT_NEAR(static_cast<double>(parameter(i, P::d_shift)), d_shift[i], 2e-5) << i;
+          }
+        }
+        std::vector<float> dx(n + 1, -9);
+        loops.row_gradient({.dy = dy.data(),
+                            .x = x.data(),
+                            .factor = 2,
+                            .slope = 0.75F,
+                            .offset = -0.25F,
+                            .fetched = x.data()},
+                           parameters.data(), dx.data(), count);
+        for (std::size_t i = 0; i < n; ++i) {
+          const double wanted =
+              static_cast<double>(dy[i]) * static_cast<double>(scales[i]) * 2 + x[i] * 0.75 - 0.25;
+          ASSERT_NEAR(static_cast<double>(dx[i]), wanted, 1e-5) << i;
+        }
+        EXPECT_EQ(dx[n], -9) << "wrote behind its numbers";
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace strata::cpu_training
