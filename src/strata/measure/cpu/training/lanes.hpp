@@ -52,6 +52,25 @@ struct AtLanes {
     __builtin_memcpy(to + place, &from, sizeof(Number));
   }
 };
+/// Four vectors side by side.
+template <class T>
+struct AtFour {
+  using Number = Four<T>;
+  std::int64_t place;
+  STRATA_INLINE AtLanes<T> part(std::int64_t k) const { return {place + k * lanes<T>}; }
+  STRATA_INLINE void load(Number& to, const T* from) const {
+    part(0).load(to.a, from);
+    part(1).load(to.b, from);
+    part(2).load(to.c, from);
+    part(3).load(to.d, from);
+  }
+  STRATA_INLINE void store(const Number& from, T* to) const {
+    part(0).store(from.a, to);
+    part(1).store(from.b, to);
+    part(2).store(from.c, to);
+    part(3).store(from.d, to);
+  }
+};
 template <class T>
 struct AtOne {
   using Number = T;
@@ -112,14 +131,11 @@ STRATA_INLINE T one_sum_loop(std::int64_t count, Term term) {
 template <class T>
 inline constexpr bool writes_vectors = lane_bytes == 16 && sizeof(T) == 4;
 
-/// Calls work(at) for two vectors at a time, then for the numbers that are left.
+/// Calls work(at) for four vectors at a time, then for the numbers that are left.
 template <class T, class Work>
-STRATA_INLINE void vector_by_vector(std::int64_t count, Work work) {
+STRATA_INLINE void four_by_four(std::int64_t count, Work work) {
   std::int64_t i = 0;
-  for (; i + 2 * lanes<T> <= count; i += 2 * lanes<T>) {
-    work(AtLanes<T>{i});
-    work(AtLanes<T>{i + lanes<T>});
-  }
+  for (; i + 4 * lanes<T> <= count; i += 4 * lanes<T>) work(AtFour<T>{i});
   for (; i < count; ++i) work(AtOne<T>{i});
 }
 

@@ -71,7 +71,7 @@ struct UnaryConstants {
 /// eˣ, of what is above `most` that of `most`.
 template <class T>
 STRATA_INLINE T exp_up_to(T x, Element<T> most) {
-  return exp_of_small(pick(everywhere<T>(most) < x, everywhere<T>(most), x));
+  return exp_of_small(at_most(most, x));
 }
 
 /// eˣ where mish still differs from x; beyond, 1 + eˣ is eˣ.
@@ -99,7 +99,7 @@ STRATA_INLINE T unary_value(T x) {
   }
   if constexpr (kind == UnaryKind::silu) return x / (E(1) + exp_or_infinity(-x));
   if constexpr (kind == UnaryKind::hard_swish) {
-    return x * smaller_of(larger_of(x + E(3), T{}), everywhere<T>(6)) * C::sixth;
+    return x * kept_between(E(0), x + E(3), E(6)) * C::sixth;
   }
   if constexpr (kind == UnaryKind::hard_sigmoid) {
     return smaller_of(larger_of(x * C::sixth + E(0.5), T{}), everywhere<T>(1));
@@ -113,7 +113,7 @@ STRATA_INLINE T unary_value(T x) {
   }
   if constexpr (kind == UnaryKind::softplus) {
     const T distance = pick(x > E(0), x, -x);
-    return larger_of(x, T{}) + log1p_of(exp_of(-distance));
+    return larger_of(x, T{}) + log1p_of(exp_of_small(-distance));
   }
   if constexpr (kind == UnaryKind::softsign) return x / (E(1) + pick(x > E(0), x, -x));
   if constexpr (kind == UnaryKind::clip)

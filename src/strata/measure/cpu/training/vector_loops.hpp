@@ -123,7 +123,7 @@ const VectorLoops<double>& vector_loops<double>();
 template <UnaryKind kind, class T>
 STRATA_INLINE void apply_loop(const T* x, T* y, std::int64_t count) {
   if constexpr (writes_vectors<T> && takes_vectors(kind)) {
-    return vector_by_vector<T>(count, [=](auto at) STRATA_INLINE_LAMBDA {
+    return four_by_four<T>(count, [=](auto at) STRATA_INLINE_LAMBDA {
       typename decltype(at)::Number number;
       at.load(number, x);
       at.store(unary_value<kind>(number), y);
@@ -135,7 +135,7 @@ STRATA_INLINE void apply_loop(const T* x, T* y, std::int64_t count) {
 template <UnaryKind kind, class T>
 STRATA_INLINE void gradient_loop(const T* known, const T* dy, T* dx, std::int64_t count) {
   if constexpr (writes_vectors<T> && takes_vectors(kind)) {
-    return vector_by_vector<T>(count, [=](auto at) STRATA_INLINE_LAMBDA {
+    return four_by_four<T>(count, [=](auto at) STRATA_INLINE_LAMBDA {
       typename decltype(at)::Number number, d;
       at.load(number, known);
       at.load(d, dy);

@@ -84,6 +84,34 @@ TEST(VectorLoops, functions_of_powers_keep_their_limits) {
   }
 }
 
+// Many numbers go through vectors, one alone does not.
+TEST(VectorLoops, functions_of_many_numbers_are_those_of_each) {
+  std::vector<float> x = evenly(-7, 7, 101);
+  x[20] = infinity, x[37] = -infinity, x[50] = nan, x[70] = 100, x[80] = -100;
+  const std::vector<float> dy = evenly(2, -1, x.size());
+  const auto is_same = [](float a, float b, float tolerance) {
+    return a == b || (std::isnan(a) && std::isnan(b)) ||
+           std::fabs(a - b) <= tolerance * (1 + std::fabs(b));
+  };
+  for (const VectorLoops<float>& loops : both_loops()) {
+    for (std::size_t kind = 0; kind < unary_kinds; ++kind) {
+      std::vector<float> y(x.size()), dx(y);
+      const auto count = static_cast<std::int64_t>(x.size());
+      loops.apply[kind](x.data(), y.data(), count);
+      loops.gradient[kind](x.data(), dy.data(), dx.data(), count);
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        float one = 0, slope = 0;
+        loops.apply[kind](&x[i], &one, 1);
+        loops.gradient[kind](&x[i], &dy[i], &slope, 1);
+        EXPECT_TRUE(is_same(y[i], one, 1e-6F)) << kind << " of " << x[i];
+        // Far out, 1 − tanh² is what rounding leaves of it.
+        if (std::fabs(x[i]) > 7) continue;
+        EXPECT_TRUE(is_same(dx[i], slope, 1e-5F)) << "slope of " << kind << " at " << x[i];
+      }
+    }
+  }
+}
+
 TEST(VectorLoops, shifted_powers_are_summed_and_masks_give_zero) {
   for (const VectorLoops<float>& loops : both_loops()) {
     for (const std::size_t count : {1U, 15U, 16U, 17U, 1023U, 2500U}) {

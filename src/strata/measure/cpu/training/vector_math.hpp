@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "strata/measure/cpu/training/four_vectors.hpp"
+
+#ifdef __aarch64__
+#include <arm_neon.h>
+#endif
+
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -8,12 +14,9 @@
 #include <type_traits>
 #include <utility>
 
-/// Functions of one number in a form that compilers make vectors of, or of a vector of numbers (of
-/// gcc's own kind): in fp32 without a branch or a call, in fp64 those of the standard library. They
-/// are inlined into loops that are compiled for several vector units, so they must be inlined
-/// whatever the compiler thinks of it.
-#define STRATA_INLINE inline __attribute__((always_inline))
-
+/// Functions of one number in a form that compilers make vectors of, of a vector of numbers (of
+/// gcc's own kind), or of four: in fp32 without a branch or a call, in fp64 those of the standard
+/// library.
 namespace strata::cpu_training {
 
 /// What a vector is made of; a number is made of itself.
@@ -33,6 +36,12 @@ template <>
 struct PartsOf<double> {
   using Element = double;
 };
+template <class Number>
+struct PartsOf<Four<Number>> {
+  using Element = Number;
+  using Bits = Four<std::uint32_t>;
+  using Whole = Four<std::int32_t>;
+};
 template <class V>
 using Element = typename PartsOf<V>::Element;
 template <class V>
@@ -43,36 +52,95 @@ using WholeOf = typename PartsOf<V>::Whole;
 /// The same number everywhere.
 template <class V>
 STRATA_INLINE V everywhere(Element<V> number) {
-  return number - V{};
+  if constexpr (is_four<V>) {
+    return V(number);
+  } else {
+    return number - V{};
+  }
 }
 /// Number by number the one or the other.
 template <class V, class Condition>
 STRATA_INLINE V pick(Condition condition, V yes, V no) {
   return condition ? yes : no;
 }
+template <class Number, class Condition>
+STRATA_INLINE Four<Number> pick(Four<Condition> is, Four<Number> yes, Four<Number> no) {
+  return {pick(is.a, yes.a, no.a), pick(is.b, yes.b, no.b), pick(is.c, yes.c, no.c),
+          pick(is.d, yes.d, no.d)};
+}
 template <class V>
 STRATA_INLINE V as_real(WholeOf<V> number) {
   if constexpr (std::is_same_v<V, float>) {
     return static_cast<float>(number);
+  } else if constexpr (is_four<V>) {
+    return each_of<V>(
+        number,
+        [](auto each) __attribute__((always_inline)) { return as_real<typename V::V>(each); });
   } else {
     return __builtin_convertvector(number, V);
+  }
+}
+/// The same bits as another type.
+template <class To, class From>
+STRATA_INLINE To bits_as(From from) {
+  if constexpr (is_four<From>) {
+    return each_of<To>(
+        from, [](auto each)
+                  __attribute__((always_inline)) { return std::bit_cast<typename To::V>(each); });
+  } else {
+    return std::bit_cast<To>(from);
   }
 }
 
 template <class T>
 STRATA_INLINE T larger_of(T a, T b) {
-  return a > b ? a : b;
+  return pick(a > b, a, b);
 }
 template <class T>
 STRATA_INLINE T smaller_of(T a, T b) {
-  return a < b ? a : b;
+  return pick(a < b, a, b);
+}
+
+/// Whether V is a vector of NEON, which has an instruction for the larger of two numbers: written
+/// as a choice it takes two.
+template <class V>
+inline constexpr bool is_neon_vector =
+#ifdef __aarch64__
+    sizeof(V) == 16 && std::is_same_v<Element<V>, float>;
+#else
+    false;
+#endif
+
+/// x, but not below `low`; what is not a number stays so.
+template <class V>
+STRATA_INLINE V at_least(Element<V> low, V x) {
+#ifdef __aarch64__
+  if constexpr (is_neon_vector<V>) return vmaxq_f32(x, everywhere<V>(low));
+#endif
+  if constexpr (is_four<V>) {
+    return each_of<V>(
+        x, [low](auto each) __attribute__((always_inline)) { return at_least(low, each); });
+  } else {
+    return pick(everywhere<V>(low) > x, everywhere<V>(low), x);
+  }
+}
+template <class V>
+STRATA_INLINE V at_most(Element<V> high, V x) {
+#ifdef __aarch64__
+  if constexpr (is_neon_vector<V>) return vminq_f32(x, everywhere<V>(high));
+#endif
+  if constexpr (is_four<V>) {
+    return each_of<V>(
+        x, [high](auto each) __attribute__((always_inline)) { return at_most(high, each); });
+  } else {
+    return pick(everywhere<V>(high) < x, everywhere<V>(high), x);
+  }
 }
 
 /// x where it is between low and high, else the nearer; what is not a number stays so.
 template <class T>
 STRATA_INLINE T kept_between(Element<T> low, T x, Element<T> high) {
-  const T above = pick(everywhere<T>(low) > x, everywhere<T>(low), x);
-  return pick(everywhere<T>(high) < above, everywhere<T>(high), above);
+  return at_most(high, at_least(low, x));
 }
 
 /// eˣ = p·2ⁿ with |r| ≤ ln 2 / 2 left for the polynomial p (of least error at degree 6: all in all
@@ -88,12 +156,21 @@ STRATA_INLINE PowerOfE<V> power_of_e(V x) {
   const V shifted = x * log2_e + rounding;
   const V n = shifted - rounding;
   const V r = (x - n * ln2_high) - n * ln2_low;
+#ifdef __aarch64__
+  // By pairs, as multiplying and adding overwrites what is added to: a constant is copied first.
+  const V square = r * r;
+  V fourth = 0x1.123bccp-7F * r + 0x1.555b98p-5F, second = 0x1.55548ep-3F * r + 0x1.fffff8p-2F;
+  fourth += square * 0x1.6850e4p-10F;
+  second += fourth * square;
+  const V p = (r + second * square) + 1.0F;
+#else
   V p = 0x1.6850e4p-10F * r + 0x1.123bccp-7F;
   p = p * r + 0x1.555b98p-5F;
   p = p * r + 0x1.55548ep-3F;
   p = p * r + 0x1.fffff8p-2F;
   p = p * r + 1.0F;
   p = p * r + 1.0F;
+#endif
   return {p, shifted};
 }
 
@@ -103,8 +180,8 @@ STRATA_INLINE V exp_of(V given) {
   const PowerOfE<V> power = power_of_e(x);
   // Times 2ⁿ by adding n to the exponent, which stays one of normal numbers: at n = 128 p is below
   // 1, at −126 it is not.
-  V result = std::bit_cast<V>(std::bit_cast<BitsOf<V>>(power.p) - 0x3f800000U +
-                              (std::bit_cast<BitsOf<V>>(power.shifted) << 23U));
+  V result = bits_as<V>(bits_as<BitsOf<V>>(power.p) - 0x3f800000U +
+                        (bits_as<BitsOf<V>>(power.shifted) << 23U));
   result = pick(given > 88.722F, everywhere<V>(std::numeric_limits<float>::infinity()), result);
   result = pick(given < -87.3F, V{}, result);
   return pick(given == given, result, given);
@@ -114,15 +191,14 @@ STRATA_INLINE V exp_of(V given) {
 /// not a number stays so.
 template <class V>
 STRATA_INLINE V exp_of_small(V given) {
-  const PowerOfE<V> power =
-      power_of_e(pick(everywhere<V>(-88.0F) > given, everywhere<V>(-88.0F), given));
-  return power.p * std::bit_cast<V>(std::bit_cast<BitsOf<V>>(power.shifted) << 23U);
+  const PowerOfE<V> power = power_of_e(at_least(-88.0F, given));
+  return power.p * bits_as<V>(bits_as<BitsOf<V>>(power.shifted) << 23U);
 }
 
 /// The same where nobody minds ∞ from e^88.4 on: it becomes p·∞.
 template <class V>
 STRATA_INLINE V exp_or_infinity(V given) {
-  return exp_of_small(pick(everywhere<V>(88.7F) < given, everywhere<V>(88.7F), given));
+  return exp_of_small(at_most(88.7F, given));
 }
 
 /// x P(x²)/Q(x²) on the range where the result is not ±1 in fp32 (the approximation of Eigen).
@@ -164,10 +240,10 @@ STRATA_INLINE V erf_of(V given) {
 /// standard says.
 template <class V>
 STRATA_INLINE V log_of(V given) {
-  const auto bits = std::bit_cast<WholeOf<V>>(given);
+  const auto bits = bits_as<WholeOf<V>>(given);
   const WholeOf<V> shifted = bits - 0x3f3504f3;  // √½
   const V n = as_real<V>(shifted >> 23);
-  const V m = std::bit_cast<V>((shifted & 0x007fffff) + 0x3f3504f3) - 1.0F;
+  const V m = bits_as<V>((shifted & 0x007fffff) + 0x3f3504f3) - 1.0F;
   const V s = m * m;
   V p = 7.0376836292e-2F * m + -1.1514610310e-1F;
   p = p * m + 1.1676998740e-1F;
