@@ -67,6 +67,8 @@ inline std::vector<Layer> all_layers() {
       {"cross entropy", SoftmaxCrossEntropy{}, {half_rows, {8192}}, 4096, 1},
       {"squared error", SquaredError{}, {rows, rows}},
       {"batch norm", BatchNorm{}, {image}},
+      {"batch norm, 28x28", BatchNorm{}, {{64, 512, 28, 28}}},
+      {"batch norm, 7x7", BatchNorm{}, {{512, 2048, 7, 7}}},
       {"batch norm of rows", BatchNorm{}, {rows}},
       {"layer norm", LayerNorm{}, {rows}},
       {"layer norm, 768", LayerNorm{}, {{87381, 768}}},

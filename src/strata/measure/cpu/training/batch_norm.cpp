@@ -41,10 +41,20 @@ struct BatchPlan {
   }
   bool is_beyond = false;  // the result is larger than the caches
 
+  /// Whether sample after sample is read as it lies, for the sums of all channels; otherwise strips
+  /// of channels, which a cache may keep until they are written. Strips do not pay where a channel
+  /// of a sample is short, as the processor does not foresee the next one; nor where results that
+  /// are written as they come need long undisturbed stretches.
+  bool goes_by_sample() const {
+    constexpr std::int64_t short_space = 1024;
+    return space > 1 && (space < short_space || vector_loops<float>().stream == nullptr);
+  }
+
   /// Channels that are worked on together, so that what of a sample lies side by side is long; few
   /// enough to be still in the second cache when they are normalised, if that can be: where one
   /// channel is too many, runs are longer.
   std::int64_t together() const {
+    if (goes_by_sample()) return shares_samples() ? channels : (channels + threads - 1) / threads;
     constexpr std::int64_t numbers_in_cache = 192 * 1024, short_run = 256, long_run = 16 * 1024;
     const bool fits_one = batch * space <= numbers_in_cache;
     const std::int64_t least_run = fits_one || space == 1 ? short_run : long_run;
@@ -61,6 +71,11 @@ struct BatchPlan {
     }
     return std::min({channels, wanted, fits});
   }
+  /// Whether the statistics of a strip are taken while the one before it is written.
+  bool is_fused() const { return space > 1 && !goes_by_sample(); }
+  /// Whether threads share the samples; otherwise the channels.
+  bool shares_samples() const { return goes_by_sample() && batch >= 2 * threads; }
+  Stretches stretches(const ChannelStrip& strip) const { return {strip.width(), space}; }
   /// Whether stretches are long enough to go around the caches.
   bool goes_past() const { return is_beyond && together() * space >= 128; }
   std::int64_t strips() const { return (channels + together() - 1) / together(); }
@@ -70,6 +85,7 @@ struct BatchPlan {
   /// Calls work(first, last) for strips one after the other, on all threads.
   template <class Work>
   void each_range(const Workers& workers, const Work& work) const {
+    if (shares_samples()) return work(0, strips());
     const std::int64_t least = numbers_per_part / (batch * space * together());
     workers.ranges(strips(), std::max<std::int64_t>(1, least), work);
   }
@@ -159,6 +175,65 @@ StripSums sums_by_sample(const BatchPlan& plan, const ChannelStrip& strip, const
   return sums;
 }
 
+/// Calls work(part, begin, end) for parts of the samples; without workers for all of them.
+template <class Work>
+void share_samples(const BatchPlan& plan, const Workers* workers, const Work& work) {
+  if (workers == nullptr) return work(0, 0, plan.batch);
+  workers->parts(plan.batch, 1, work);
+}
+
+/// The same by samples: add(place, first, second) adds those of one to sums in T of `lanes` numbers
+/// for each channel.
+template <class T, class Add>
+StripSums sums_of_stretches(const BatchPlan& plan, const Workers* workers,
+                            const ChannelStrip& strip, const Add& add) {
+  constexpr std::int64_t additions_per_sum = 256;
+  const std::int64_t samples_per_sum =
+      std::max<std::int64_t>(1, additions_per_sum * lanes<T> / plan.space);
+  std::vector<StripSums> parts(static_cast<std::size_t>(plan.threads));
+  share_samples(plan, workers, [&](std::int64_t part, std::int64_t begin, std::int64_t end) {
+    StripSums sums(strip.width());
+    std::vector<T> first(sums.first.size() * static_cast<std::size_t>(lanes<T>)), second(first);
+    for (std::int64_t n = begin; n < end; n += samples_per_sum) {
+      for (std::int64_t at = n; at < std::min(n + samples_per_sum, end); ++at) {
+        add(plan.place(at, strip.begin), first.data(), second.data());
+      }
+      for (std::size_t k = 0; k < first.size(); ++k) {
+        const std::size_t channel = k / static_cast<std::size_t>(lanes<T>);
+        sums.first[channel] += static_cast<double>(std::exchange(first[k], T(0)));
+        sums.second[channel] += static_cast<double>(std::exchange(second[k], T(0)));
+      }
+    }
+    parts[static_cast<std::size_t>(part)] = std::move(sums);
+  });
+  StripSums total(strip.width());
+  for (const StripSums& part : parts) {
+    for (std::size_t k = 0; k < part.first.size(); ++k) {
+      total.first[k] += part.first[k];
+      total.second[k] += part.second[k];
+    }
+  }
+  return total;
+}
+
+/// Writes sample by sample: write(place, channel, stretches, to) does so for some channels of one,
+/// from `channel` of the strip on.
+template <class T, class Write>
+void write_stretches(const BatchPlan& plan, const Workers* workers, const ChannelStrip& strip, T* y,
+                     const Write& write) {
+  const bool is_past = plan.goes_past() && stream_of<T>() != nullptr;
+  const std::int64_t most = is_past ? ResultStream<T>::longest / plan.space : strip.width();
+  share_samples(plan, workers, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+    for (std::int64_t n = begin; n < end; ++n) {
+      ResultStream<T> result(y, plan.place(n, strip.begin), is_past);
+      for (std::int64_t k = 0; k < strip.width(); k += most) {
+        const Stretches some{std::min(most, strip.width() - k), plan.space};
+        write(plan.place(n, strip.begin + k), k, some, result.next(some.count * some.length));
+      }
+    }
+  });
+}
+
 /// y = x · a + b without space.
 template <class T>
 void apply_lines(const BatchPlan& plan, const ChannelStrip& strip, const T* x,
@@ -205,8 +280,16 @@ T base_of(const BatchPlan& plan, const T* x, std::int64_t c) {
 }
 
 template <class T>
-StripSums moments_of(const BatchPlan& plan, const T* x, const ChannelStrip& strip) {
+StripSums moments_of(const BatchPlan& plan, const Workers* workers, const T* x,
+                     const ChannelStrip& strip) {
   const VectorLoops<T>& loops = vector_loops<T>();
+  if (plan.goes_by_sample()) {
+    std::vector<T> base;
+    for (std::int64_t c = strip.begin; c < strip.end; ++c) base.push_back(base_of(plan, x, c));
+    return sums_of_stretches<T>(plan, workers, strip, [&](std::int64_t place, T* first, T* second) {
+      loops.stretch_moments(x + place, plan.stretches(strip), base.data(), first, second);
+    });
+  }
   if (plan.space > 1) {
     return sums_by_stretch<T>(plan, strip, [&](std::int64_t place, std::int64_t c) {
       plan.fetch_start(x + place + plan.place(1, 0));
@@ -255,12 +338,14 @@ void batch_norm_forward(const BatchPlan& plan, const Workers& workers, bool is_t
     return s;
   };
   const VectorLoops<T>& loops = vector_loops<T>();
+  const Workers* const sharing = plan.shares_samples() ? &workers : nullptr;
   plan.each_range(workers, [&](std::int64_t first_strip, std::int64_t last_strip) {
     StripSums sums;
     for (std::int64_t i = first_strip; i < last_strip; ++i) {
       const ChannelStrip strip = plan.strip(i);
       if (!is_training) sums = StripSums(strip.width());
-      if (is_training && (i == first_strip || plan.space == 1)) sums = moments_of(plan, x, strip);
+      if (is_training && (i == first_strip || !plan.is_fused()))
+        sums = moments_of(plan, sharing, x, strip);
       std::vector<T> a(sums.first.size()), b(a);
       for (std::size_t k = 0; k < a.size(); ++k) {
         const std::int64_t c = strip.begin + static_cast<std::int64_t>(k);
@@ -269,6 +354,13 @@ void batch_norm_forward(const BatchPlan& plan, const Workers& workers, bool is_t
       T* const y = real<T>(m.outputs[0]);
       if (plan.space == 1) {
         apply_lines(plan, strip, x, a, b, y);
+        continue;
+      }
+      if (plan.goes_by_sample()) {
+        write_stretches<T>(plan, sharing, strip, y,
+                           [&](std::int64_t place, std::int64_t k, const Stretches& some, T* to) {
+                             loops.stretch_lines(x + place, some, a.data() + k, b.data() + k, to);
+                           });
         continue;
       }
       const bool takes_next = is_training && i + 1 < last_strip;
@@ -320,10 +412,21 @@ struct StripGradient {
     }
   }
 
+  void write_samples(const BatchPlan& plan, const Workers* workers, const ChannelStrip& strip,
+                     const T* x, const T* dy, T* dx) const {
+    const VectorLoops<T>& loops = vector_loops<T>();
+    write_stretches<T>(
+        plan, workers, strip, dx,
+        [&](std::int64_t place, std::int64_t k, const Stretches& some, T* to) {
+          loops.stretch_centred(
+              dy + place, x + place, some,
+              {mean.data() + k, slope.data() + k, offset.data() + k, scaled.data() + k}, to);
+        });
+  }
+
   /// With the sums of another strip, which follows.
-  StripSums write_stretches(const BatchPlan& plan, const ChannelStrip& strip,
-                            const ChannelStrip& other, const T* x, const T* dy, const T* saved,
-                            T* dx) const {
+  StripSums write_long(const BatchPlan& plan, const ChannelStrip& strip, const ChannelStrip& other,
+                       const T* x, const T* dy, const T* saved, T* dx) const {
     const VectorLoops<T>& loops = vector_loops<T>();
     return write_by_stretch<T>(plan, strip, other, dx,
                                [&](std::int64_t place, std::int64_t c, std::int64_t first,
@@ -359,8 +462,14 @@ void batch_norm_backward(const BatchPlan& plan, const Workers& workers, const No
   T* const d_scale = plan.has_scale ? real<T>(m.input_gradients[plan.scale_input()]) : nullptr;
   T* const d_shift = plan.has_shift ? real<T>(m.input_gradients[plan.shift_input()]) : nullptr;
   const VectorLoops<T>& loops = vector_loops<T>();
+  const Workers* const sharing = plan.shares_samples() ? &workers : nullptr;
   // Σ dy and Σ dy·(x − mean)
   const auto sums_of = [&](const ChannelStrip& strip, const std::vector<T>& mean) {
+    if (plan.goes_by_sample()) {
+      return sums_of_stretches<T>(plan, sharing, strip, [&](std::int64_t at, T* first, T* second) {
+        loops.stretch_products(dy + at, x + at, plan.stretches(strip), mean.data(), first, second);
+      });
+    }
     if (plan.space > 1) {
       return sums_by_stretch<T>(plan, strip, [&](std::int64_t at, std::int64_t c) {
         plan.fetch_start(x + at + plan.place(1, 0));
@@ -390,7 +499,7 @@ void batch_norm_backward(const BatchPlan& plan, const Workers& workers, const No
       for (std::size_t k = 0; k < gradient.mean.size(); ++k) {
         gradient.mean[k] = saved[2 * (strip.begin + static_cast<std::int64_t>(k))];
       }
-      const bool is_fused = dx != nullptr && plan.space > 1;
+      const bool is_fused = dx != nullptr && plan.is_fused();
       if (i == first_strip || !is_fused) sums = sums_of(strip, gradient.mean);
       for (std::size_t k = 0; k < gradient.mean.size(); ++k) {
         const std::int64_t c = strip.begin + static_cast<std::int64_t>(k);
@@ -403,7 +512,9 @@ void batch_norm_backward(const BatchPlan& plan, const Workers& workers, const No
       }
       if (is_fused) {
         const ChannelStrip next = i + 1 < last_strip ? plan.strip(i + 1) : ChannelStrip{};
-        sums = gradient.write_stretches(plan, strip, next, x, dy, saved, dx);
+        sums = gradient.write_long(plan, strip, next, x, dy, saved, dx);
+      } else if (dx != nullptr && plan.goes_by_sample()) {
+        gradient.write_samples(plan, sharing, strip, x, dy, dx);
       } else if (dx != nullptr) {
         gradient.write_columns(plan, strip, x, dy, dx);
       }

@@ -141,6 +141,21 @@ void centred_columns(const float* dy, const float* x, const float* mean, const f
                      const float* offset, const float* factor, float* dx, std::int64_t count) {
   centred_columns_loop(dy, x, mean, slope, offset, factor, dx, count);
 }
+void stretch_moments(const float* x, const Stretches& s, const float* base, float* sums,
+                     float* squares) {
+  stretch_moments_loop(x, s, base, sums, squares);
+}
+void stretch_products(const float* dy, const float* x, const Stretches& s, const float* mean,
+                      float* sums, float* products) {
+  stretch_products_loop(dy, x, s, mean, sums, products);
+}
+void stretch_lines(const float* x, const Stretches& s, const float* a, const float* b, float* y) {
+  stretch_lines_loop(x, s, a, b, y);
+}
+void stretch_centred(const float* dy, const float* x, const Stretches& s,
+                     const StretchGradients<float>& of, float* dx) {
+  stretch_centred_loop(dy, x, s, of, dx);
+}
 void add_scaled(const float* x, float factor, float* total, std::int64_t count) {
   add_scaled_loop(x, factor, total, count);
 }
@@ -250,6 +265,10 @@ VectorLoops<float> loops(std::index_sequence<kinds...>) {
           .add_moments = add_moments,
           .add_centred = add_centred,
           .centred_columns = centred_columns,
+          .stretch_moments = stretch_moments,
+          .stretch_products = stretch_products,
+          .stretch_lines = stretch_lines,
+          .stretch_centred = stretch_centred,
           .add_scaled = add_scaled,
           .respond = respond,
           .response_terms = response_terms,

@@ -135,6 +135,13 @@ TEST(CpuNormalization, equal_loops_and_differences) {
 
 // Many rows, long rows, many channels: several threads take part.
 TEST(CpuNormalization, of_many_numbers) {
+  // Few samples and many, with space of whole vectors, less than one, and some numbers left over.
+  for (const Index& x : {Index{2, 9, 7, 7}, Index{11, 5, 7, 7}, Index{301, 3, 1, 3},
+                         Index{13, 6, 14, 14}, Index{8, 3, 33, 33}}) {
+    check({BatchNorm{},
+           {wide(x)},
+           NaiveNorm{batch_norm_epsilon, true, true, true, at_channel, at_channel}});
+  }
   check({BatchNorm{},
          {wide({3, 40, 33, 31})},
          NaiveNorm{batch_norm_epsilon, true, true, true, at_channel, at_channel}});

@@ -111,6 +111,20 @@ struct PlainLoops {
                               const T* offset, const T* factor, T* dx, std::int64_t count) {
     centred_columns_loop(dy, x, mean, slope, offset, factor, dx, count);
   }
+  static void stretch_moments(const T* x, const Stretches& s, const T* base, T* sums, T* squares) {
+    stretch_moments_loop(x, s, base, sums, squares);
+  }
+  static void stretch_products(const T* dy, const T* x, const Stretches& s, const T* mean, T* sums,
+                               T* products) {
+    stretch_products_loop(dy, x, s, mean, sums, products);
+  }
+  static void stretch_lines(const T* x, const Stretches& s, const T* a, const T* b, T* y) {
+    stretch_lines_loop(x, s, a, b, y);
+  }
+  static void stretch_centred(const T* dy, const T* x, const Stretches& s,
+                              const StretchGradients<T>& of, T* dx) {
+    stretch_centred_loop(dy, x, s, of, dx);
+  }
   static void add_scaled(const T* x, T factor, T* total, std::int64_t count) {
     add_scaled_loop(x, factor, total, count);
   }
@@ -179,6 +193,10 @@ struct PlainLoops {
             .add_moments = add_moments,
             .add_centred = add_centred,
             .centred_columns = centred_columns,
+            .stretch_moments = stretch_moments,
+            .stretch_products = stretch_products,
+            .stretch_lines = stretch_lines,
+            .stretch_centred = stretch_centred,
             .add_scaled = add_scaled,
             .respond = respond,
             .response_terms = response_terms,

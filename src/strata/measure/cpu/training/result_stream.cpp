@@ -22,10 +22,13 @@ std::atomic<int> without_caches = 0;
 
 }  // namespace
 
+std::int64_t bytes_that_caches_keep() {
+  static const std::int64_t bytes = bytes_of_last_cache() / 2;
+  return bytes;
+}
+
 bool is_beyond_caches(std::int64_t bytes) {
-  // The half: what a layer reads passes through the caches as well.
-  static const std::int64_t least = bytes_of_last_cache() / 2;
-  return bytes > least || without_caches > 0;
+  return bytes > bytes_that_caches_keep() || without_caches > 0;
 }
 
 AsWithoutCaches::AsWithoutCaches() { ++without_caches; }

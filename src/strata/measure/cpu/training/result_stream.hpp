@@ -16,7 +16,10 @@
 /// that they have arrived when shared work ends.
 namespace strata::cpu_training {
 
-/// Whether a result of so many bytes is too large to be found in a cache by whoever reads it next.
+/// What whoever comes next finds in a cache, at most: half of the last one, as what a layer reads
+/// passes through it as well.
+std::int64_t bytes_that_caches_keep();
+/// Whether a result of so many bytes is too large for that.
 bool is_beyond_caches(std::int64_t bytes);
 
 /// For tests: while it lives, every result is too large.

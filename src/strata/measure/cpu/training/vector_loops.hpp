@@ -4,6 +4,7 @@
 #include "strata/measure/cpu/training/lanes.hpp"
 #include "strata/measure/cpu/training/row_norm_loops.hpp"
 #include "strata/measure/cpu/training/softmax_loops.hpp"
+#include "strata/measure/cpu/training/stretch_loops.hpp"
 #include "strata/measure/cpu/training/unary_functions.hpp"
 
 #include <array>
@@ -93,6 +94,12 @@ struct VectorLoops {
                       T* sums, T* products, std::int64_t count);
   void (*centred_columns)(const T* dy, const T* x, const T* mean, const T* slope, const T* offset,
                           const T* factor, T* dx, std::int64_t count);
+  void (*stretch_moments)(const T* x, const Stretches& s, const T* base, T* sums, T* squares);
+  void (*stretch_products)(const T* dy, const T* x, const Stretches& s, const T* mean, T* sums,
+                           T* products);
+  void (*stretch_lines)(const T* x, const Stretches& s, const T* a, const T* b, T* y);
+  void (*stretch_centred)(const T* dy, const T* x, const Stretches& s,
+                          const StretchGradients<T>& of, T* dx);
   void (*add_scaled)(const T* x, T factor, T* total, std::int64_t count);
   void (*respond)(const T* const* rows, std::int64_t row_count, const T* x, T k, T factor, T* y,
                   T* scale, std::int64_t count);
