@@ -46,7 +46,7 @@ struct BatchPlan {
   /// of a sample is short, as the processor does not foresee the next one; nor where results that
   /// are written as they come need long undisturbed stretches.
   bool goes_by_sample() const {
-    constexpr std::int64_t short_space = 1024;
+    constexpr std::int64_t short_space = 256;
     return space > 1 && (space < short_space || vector_loops<float>().stream == nullptr);
   }
 
