@@ -112,13 +112,16 @@ class Walks {
     std::fill_n(static_cast<double*>(memory_.get()), 3 * count_, 1.0);
   }
 
-  /// Runs each once, with stores of both kinds, and keeps what is best so far.
+  /// Runs each once, with stores of both kinds and with lines asked for or not, and keeps what is
+  /// best so far.
   void run() {
     for (std::size_t i = 0; i < mixes.size(); ++i) {
       for (const cpu::Store store : {cpu::Store::cached, cpu::Store::past_caches}) {
         if (store == cpu::Store::past_caches && (i == 0 || !cpu::has_stores_past_caches()))
           continue;
-        best_[i] = std::max(best_[i], rate_of(mixes[i], store));
+        for (const cpu::Asking asking : {cpu::Asking::none, cpu::Asking::ahead}) {
+          best_[i] = std::max(best_[i], rate_of({mixes[i], store}, asking));
+        }
       }
     }
   }
@@ -133,17 +136,17 @@ class Walks {
   }
 
  private:
-  double rate_of(AccessMix mix, cpu::Store store) {
+  double rate_of(cpu::Walk walk, cpu::Asking asking) {
     const std::int64_t threads = threads_.count();
     const std::int64_t each = count_ / threads / cpu::walk_granule * cpu::walk_granule;
     std::vector<double> sums(static_cast<std::size_t>(threads) * 8);
     const double start = now();
     threads_.for_each(threads, [&](std::int64_t part, int) {
       double* const first = static_cast<double*>(memory_.get()) + part * each;
-      sums[static_cast<std::size_t>(part) * 8] =
-          cpu::run_walk({mix, store, first, first + count_, first + 2 * count_, each}, 1);
+      sums[static_cast<std::size_t>(part) * 8] = cpu::run_walk(
+          {walk.mix, walk.store, first, first + count_, first + 2 * count_, each, asking}, 1);
     });
-    const double arrays = mix == AccessMix::triad ? 3 : mix == AccessMix::copy ? 2 : 1;
+    const double arrays = walk.mix == AccessMix::triad ? 3 : walk.mix == AccessMix::copy ? 2 : 1;
     return arrays * 8 * static_cast<double>(each * threads) / (now() - start);
   }
   static constexpr std::int64_t count_ = (std::int64_t{128} << 20) / 8;  // in each of 3 arrays

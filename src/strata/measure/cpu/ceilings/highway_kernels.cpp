@@ -13,6 +13,8 @@
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 #include <hwy/highway.h>
 
+#include <initializer_list>
+
 HWY_BEFORE_NAMESPACE();
 namespace strata::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
@@ -79,7 +81,18 @@ void fma_of(DType dtype, LaneUse use, std::int64_t double_steps, const void* sta
 
 #define STRATA_EIGHT(each) each(0) each(1) each(2) each(3) each(4) each(5) each(6) each(7)
 
+/// Asks for the lines of `vectors` that are read some way after place `at`.
+template <Asking asking, class D>
+HWY_INLINE void ask_for(D d, const double* from, std::int64_t at, std::int64_t vectors) {
+  if constexpr (asking == Asking::ahead) {
+    constexpr std::int64_t ahead = 16384 / 8, line = 64 / 8;
+    const std::int64_t count = vectors * static_cast<std::int64_t>(hn::Lanes(d));
+    for (std::int64_t i = 0; i < count; i += line) __builtin_prefetch(from + at + ahead + i, 0, 1);
+  }
+}
+
 /// Eight sums, for an addition takes up to 4 clocks and up to two start in each.
+template <Asking asking>
 double sum_of(const double* a, std::int64_t count) {
   const hn::ScalableTag<double> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -87,6 +100,7 @@ double sum_of(const double* a, std::int64_t count) {
 #define STRATA_ADD(i) s##i = hn::Add(s##i, hn::Load(d, a + at + i * lanes));
   STRATA_EIGHT(STRATA_ZERO)
   for (std::int64_t at = 0; at < count; at += 8 * lanes) {
+    ask_for<asking>(d, a, at, 8);
     STRATA_EIGHT(STRATA_ADD)
   }
   const auto low = hn::Add(hn::Add(s0, s1), hn::Add(s2, s3));
@@ -94,14 +108,16 @@ double sum_of(const double* a, std::int64_t count) {
   return hn::GetLane(hn::SumOfLanes(d, hn::Add(low, high)));
 }
 
-/// `value(at)` is the vector for place `at`.
-template <bool is_past_caches, class D, class Value>
-HWY_INLINE void fill_with(D d, double* a, std::int64_t count, const Value& value) {
+/// `value(at)` is the vector for place `at`, made of numbers of `from`.
+template <Store store, Asking asking, class D, class Value>
+HWY_INLINE void fill_with(D d, double* a, std::int64_t count,
+                          std::initializer_list<const double*> from, const Value& value) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   for (std::int64_t at = 0; at < count; at += 4 * lanes) {
+    for (const double* each : from) ask_for<asking>(d, each, at, 4);
     for (std::int64_t i = 0; i < 4; ++i) {
       const auto vector = value(at + i * lanes);
-      if constexpr (is_past_caches) {
+      if constexpr (store == Store::past_caches) {
         hn::Stream(vector, d, a + at + i * lanes);
       } else {
         hn::Store(vector, d, a + at + i * lanes);
@@ -110,41 +126,45 @@ HWY_INLINE void fill_with(D d, double* a, std::int64_t count, const Value& value
   }
 }
 
-template <bool is_past_caches>
-void walk_once(const Walk& walk) {
+template <Store store, Asking asking>
+double walk_once(const Walk& walk) {
   const hn::ScalableTag<double> d;
   const auto factor = hn::Set(d, walk_factor);
   switch (walk.mix) {
-    case AccessMix::read: break;
+    case AccessMix::read: return sum_of<asking>(walk.a, walk.count);
     case AccessMix::write:
-      fill_with<is_past_caches>(d, walk.a, walk.count,
-                                [&](std::int64_t) HWY_ATTR { return factor; });
+      fill_with<store, asking>(d, walk.a, walk.count, {},
+                               [&](std::int64_t) HWY_ATTR { return factor; });
       break;
     case AccessMix::copy:
-      fill_with<is_past_caches>(d, walk.a, walk.count,
-                                [&](std::int64_t at) HWY_ATTR { return hn::Load(d, walk.b + at); });
+      fill_with<store, asking>(d, walk.a, walk.count, {walk.b},
+                               [&](std::int64_t at) HWY_ATTR { return hn::Load(d, walk.b + at); });
       break;
     case AccessMix::triad:
-      fill_with<is_past_caches>(d, walk.a, walk.count, [&](std::int64_t at) HWY_ATTR {
-        return hn::MulAdd(hn::Load(d, walk.c + at), factor, hn::Load(d, walk.b + at));
-      });
+      fill_with<store, asking>(
+          d, walk.a, walk.count, {walk.b, walk.c}, [&](std::int64_t at) HWY_ATTR {
+            return hn::MulAdd(hn::Load(d, walk.c + at), factor, hn::Load(d, walk.b + at));
+          });
       break;
   }
+  return 0;
+}
+
+template <Store store>
+double walk_as_asked(const Walk& walk) {
+  return walk.asking == Asking::ahead ? walk_once<store, Asking::ahead>(walk)
+                                      : walk_once<store, Asking::none>(walk);
 }
 
 double walk_of(const Walk& walk, std::int64_t passes) {
+  const bool is_past_caches = walk.store == Store::past_caches;
   double sum = 0;
   for (std::int64_t pass = 0; pass < passes; ++pass) {
-    if (walk.mix == AccessMix::read) {
-      sum += sum_of(walk.a, walk.count);
-    } else if (walk.store == Store::past_caches) {
-      walk_once<true>(walk);
-    } else {
-      walk_once<false>(walk);
-    }
+    sum += is_past_caches ? walk_as_asked<Store::past_caches>(walk)
+                          : walk_as_asked<Store::cached>(walk);
     asm volatile("" ::: "memory");  // each pass is a pass
   }
-  if (walk.store == Store::past_caches) hwy::FlushStream();
+  if (is_past_caches) hwy::FlushStream();
   return sum;
 }
 
@@ -194,6 +214,7 @@ void run_fma(DType dtype, LaneUse use, std::int64_t double_steps, const void* st
 }
 
 bool has_stores_past_caches() { return HWY_ARCH_X86 != 0; }
+bool can_ask_ahead() { return true; }
 
 double run_walk(const Walk& walk, std::int64_t passes) { return chosen().walk(walk, passes); }
 

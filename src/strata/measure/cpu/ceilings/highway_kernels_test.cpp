@@ -24,11 +24,19 @@ void expect_right_results(const TargetKernels& kernels) {
     arrays->c[i] = static_cast<double>(i % 13);
   }
   Walk walk{AccessMix::read, Store::cached, arrays->a, arrays->b, arrays->c, count};
-  EXPECT_EQ(kernels.walk(walk, 1), static_cast<double>(count * (count - 1) / 2)) << name;
-  for (const Store store : {Store::cached, Store::past_caches}) {
+  const double sum = static_cast<double>(count * (count - 1) / 2);
+  EXPECT_EQ(kernels.walk(walk, 1), sum) << name;
+  walk.asking = Asking::ahead;
+  EXPECT_EQ(kernels.walk(walk, 1), sum) << name;
+  for (const auto& [store, asking] : {std::pair{Store::cached, Asking::none},
+                                      {Store::past_caches, Asking::none},
+                                      {Store::cached, Asking::ahead},
+                                      {Store::past_caches, Asking::ahead}}) {
     walk.store = store;
+    walk.asking = asking;
     for (const AccessMix mix : {AccessMix::triad, AccessMix::copy, AccessMix::write}) {
       walk.mix = mix;
+      std::fill_n(arrays->a, count, -1.0);
       kernels.walk(walk, 1);
       for (std::int64_t i = 0; i < count; ++i) {
         const double triad = arrays->b[i] + 3 * arrays->c[i];

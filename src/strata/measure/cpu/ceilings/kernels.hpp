@@ -33,6 +33,11 @@ void run_fma(DType dtype, LaneUse use, std::int64_t double_steps, const void* st
 enum class Store : std::uint8_t { cached, past_caches };
 /// Whether stores that go around the caches exist.
 bool has_stores_past_caches();
+/// Whether lines are asked for some way ahead, into the last cache: some processors do not ask for
+/// as many by themselves as memory could give.
+enum class Asking : std::uint8_t { none, ahead };
+/// Whether walks of this build can.
+bool can_ask_ahead();
 
 /// One walk over arrays of `count` doubles: read Σa, write a = 3, copy a = b, triad a = b + 3 c.
 struct Walk {
@@ -42,6 +47,7 @@ struct Walk {
   const double* b = nullptr;
   const double* c = nullptr;
   std::int64_t count = 0;  ///< a multiple of walk_granule
+  Asking asking = Asking::none;
 };
 inline constexpr std::int64_t walk_granule = 256;
 inline constexpr double walk_factor = 3;

@@ -74,24 +74,57 @@ MemoryLevel cache_level(const Bench& bench, const Subject& subject, std::size_t 
   return level;
 }
 
-/// With stores through the caches and around them; the better is the number, the other a note.
+/// A way to walk that may be faster than another.
+struct Way {
+  Store store = Store::cached;
+  Asking asking = Asking::none;
+
+  std::string text(AccessMix mix) const {
+    std::string text;
+    if (mix != AccessMix::read) {
+      text = store == Store::cached ? "stores through the caches" : "stores around the caches";
+    }
+    if (asking == Asking::ahead) {
+      text += fmt::format("{}lines asked for 16 KiB ahead", text.empty() ? "" : ", ");
+    }
+    return text.empty() ? "lines as they come" : text;
+  }
+};
+
+std::vector<Way> ways_of(AccessMix mix) {
+  std::vector<Way> ways;
+  for (const Store store : {Store::cached, Store::past_caches}) {
+    if (store == Store::past_caches && (mix == AccessMix::read || !has_stores_past_caches()))
+      continue;
+    ways.push_back({store, Asking::none});
+    if (mix != AccessMix::write && can_ask_ahead()) ways.push_back({store, Asking::ahead});
+  }
+  return ways;
+}
+
+/// In every way; the best is the number, the others are notes.
 Sourced outer_rate(const Bench& bench, WalkSpace& space, AccessMix mix) {
-  const auto rate = [&](Store store, std::string_view how) {
-    const WalkPlan plan = space.plan(mix, store, space.bytes());
+  std::vector<Sourced> rates;
+  const std::vector<Way> ways = ways_of(mix);
+  for (const Way& way : ways) {
+    WalkPlan plan = space.plan(mix, way.store, space.bytes());
+    plan.asking = way.asking;
     space.check(bench, plan, bench.threads());
-    return walk_rate(bench, space, plan, bench.threads(),
-                     fmt::format("{} of {} per core, one thread on each of {} cores{}; the median",
-                                 name_of(mix), set_text(plan), bench.threads(), how));
-  };
-  Sourced cached = rate(Store::cached, mix == AccessMix::read ? "" : ", stores through the caches");
-  if (mix == AccessMix::read || !has_stores_past_caches()) return cached;
-  Sourced past = rate(Store::past_caches, ", stores around the caches");
-  const bool is_past_better = past.value > cached.value;
-  Sourced& better = is_past_better ? past : cached;
-  better.evidence->notes.push_back(
-      fmt::format("stores {} the caches: {}", is_past_better ? "through" : "around",
-                  format_bytes_per_s((is_past_better ? cached : past).value, 4)));
-  return better;
+    rates.push_back(
+        walk_rate(bench, space, plan, bench.threads(),
+                  fmt::format("{} of {} per core, one thread on each of {} cores, {}; the median",
+                              name_of(mix), set_text(plan), bench.threads(), way.text(mix))));
+  }
+  const auto best = static_cast<std::size_t>(
+      std::max_element(rates.begin(), rates.end(),
+                       [](const Sourced& a, const Sourced& b) { return a.value < b.value; }) -
+      rates.begin());
+  for (std::size_t i = 0; i < rates.size(); ++i) {
+    if (i == best) continue;
+    rates[best].evidence->notes.push_back(
+        fmt::format("{}: {}", ways[i].text(mix), format_bytes_per_s(rates[i].value, 4)));
+  }
+  return std::move(rates[best]);
 }
 
 // In a container the topology may show a part of the memory only; the kernel's count is of all.

@@ -89,6 +89,7 @@ void run_fma(DType dtype, LaneUse use, std::int64_t double_steps, const void* st
 }
 
 bool has_stores_past_caches() { return false; }
+bool can_ask_ahead() { return false; }
 
 double run_walk(const Walk& walk, std::int64_t passes) {
   double sum = 0;

@@ -113,7 +113,8 @@ Walk WalkSpace::slice_of(const WalkPlan& plan, int owner, std::int64_t slice) co
           .a = a,
           .b = a + plan.array_offset,
           .c = a + 2 * plan.array_offset,
-          .count = plan.slice};
+          .count = plan.slice,
+          .asking = plan.asking};
 }
 
 Bench::Work WalkSpace::work_on(const WalkPlan& plan, std::vector<int> owner_of_worker) {

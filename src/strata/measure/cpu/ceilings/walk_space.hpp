@@ -16,6 +16,7 @@ namespace strata::cpu {
 struct WalkPlan {
   AccessMix mix = AccessMix::read;
   Store store = Store::cached;
+  Asking asking = Asking::none;
   bool is_plain_stream = false;   ///< the triad as the STREAM benchmark writes it
   std::int64_t slice = 0;         ///< doubles of each array that one pass walks over
   std::int64_t slices = 1;        ///< passes until it comes to the first again
