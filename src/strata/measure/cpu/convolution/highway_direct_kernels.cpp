@@ -34,10 +34,9 @@ constexpr std::int64_t channels_ahead = 16, lane_channels_ahead = 4;
 
 /// `Block` channels × `Width` vectors of pixels, held in registers over all channels and taps.
 template <int Block, int Width>
-HWY_INLINE void add_tile(const TapSums& s, std::int64_t pixel) {
+HWY_INLINE void sum_tile(const TapSums& s, std::int64_t pixel, Vector (&sum)[Block][Width]) {
   const Vectors d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  Vector sum[Block][Width];
   for (int r = 0; r < Block; ++r) {
     const float* const result = s.result + r * s.result_step + pixel;
     for (int v = 0; v < Width; ++v) {
@@ -61,13 +60,32 @@ HWY_INLINE void add_tile(const TapSums& s, std::int64_t pixel) {
       weights += Block;
     }
   }
+}
+
+template <int Block, int Width>
+HWY_INLINE void store_tile(const TapSums& s, std::int64_t pixel,
+                           const Vector (&sum)[Block][Width]) {
+  const Vectors d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   for (int r = 0; r < Block; ++r) {
     float* const result = s.result + r * s.result_step + pixel;
     for (int v = 0; v < Width; ++v) hn::StoreU(sum[r][v], d, result + v * lanes);
   }
 }
 
+template <int Block, int Width>
+HWY_INLINE void add_tile(const TapSums& s, std::int64_t pixel) {
+  Vector sum[Block][Width];
+  sum_tile(s, pixel, sum);
+  store_tile(s, pixel, sum);
+}
+
+// Elsewhere a masked store reads the whole vector and writes it back: a number behind the pixels
+// that another thread writes meanwhile would be lost.
+#define STRATA_HAS_MASKED_STORES (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2)
+
 /// The last pixels, fewer than a vector: nothing beyond them is touched.
+#if STRATA_HAS_MASKED_STORES
 template <int Block>
 void add_rest(const TapSums& s, std::int64_t pixel) {
   const Vectors d;
@@ -90,11 +108,36 @@ void add_rest(const TapSums& s, std::int64_t pixel) {
     hn::BlendedStore(sum[r], mask, d, s.result + r * s.result_step + pixel);
   }
 }
+#else
+template <int Block>
+void add_rest(const TapSums& s, std::int64_t first) {
+  for (int r = 0; r < Block; ++r) {
+    for (std::int64_t pixel = first; pixel < s.pixels; ++pixel) {
+      float& result = s.result[r * s.result_step + pixel];
+      float sum = s.adds ? result : 0;
+      const float* weights = s.weights + r;
+      for (std::int64_t c = 0; c < s.channels; ++c) {
+        const float* const plane = s.source + c * s.channel_step + pixel;
+        for (std::int64_t t = 0; t < s.taps; ++t, weights += Block) {
+          sum += *weights * plane[s.offsets[t]];
+        }
+      }
+      result = sum;
+    }
+  }
+}
+#endif
 
 /// `Width` vectors at once as long as there are as many, then fewer.
 template <int Block, int Width>
 void add_tiles(const TapSums& s) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(Vectors()));
+  // Where there are no masks, what is left at the end takes some pixels before it along: summed
+  // before they are, so that nothing is added twice, and stored after they are, the same again.
+  const bool takes_some_along =
+      !STRATA_HAS_MASKED_STORES && s.pixels % lanes != 0 && s.pixels >= lanes;
+  Vector last[Block][1];
+  if (takes_some_along) sum_tile(s, s.pixels - lanes, last);
   std::int64_t pixel = 0;
   for (; pixel + Width * lanes <= s.pixels; pixel += Width * lanes) {
     add_tile<Block, Width>(s, pixel);
@@ -104,6 +147,7 @@ void add_tiles(const TapSums& s) {
     add_tile<Block, 1>(s, pixel);
     pixel += lanes;
   }
+  if (takes_some_along) return store_tile(s, s.pixels - lanes, last);
   if (pixel < s.pixels) add_rest<Block>(s, pixel);
 }
 

@@ -6,8 +6,11 @@
 #include "strata/measure/cpu/per_target.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <new>
 #include <random>
 #include <vector>
 
@@ -21,6 +24,72 @@ Numbers small_whole_numbers(std::int64_t count, std::mt19937& random) {
   Numbers numbers(static_cast<std::size_t>(count));
   for (float& number : numbers) number = static_cast<float>(any(random));
   return numbers;
+}
+
+/// Numbers that end where memory does: what touches more faults.
+class NumbersAtTheEnd {
+ public:
+  explicit NumbersAtTheEnd(const Numbers& numbers) {
+    void* const start =
+        ::mmap(nullptr, 2 * page_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (start == MAP_FAILED) throw std::bad_alloc();
+    memory_ = static_cast<char*>(start);
+    ::mprotect(memory_ + page_, page_, PROT_NONE);
+    first_ = reinterpret_cast<float*>(memory_ + page_) - numbers.size();
+    std::copy(numbers.begin(), numbers.end(), first_);
+  }
+  ~NumbersAtTheEnd() { ::munmap(memory_, 2 * page_); }
+  NumbersAtTheEnd(const NumbersAtTheEnd&) = delete;
+  NumbersAtTheEnd& operator=(const NumbersAtTheEnd&) = delete;
+  float* data() { return first_; }
+
+ private:
+  std::size_t page_ = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  char* memory_ = nullptr;
+  float* first_ = nullptr;
+};
+
+// What is behind the pixels belongs to another thread: reading it and writing it back as it was
+// would take away what that thread wrote meanwhile.
+TEST(DirectKernels, nothing_behind_the_pixels_is_touched) {
+  if (const auto reason = vector_refusal()) GTEST_SKIP() << *reason;
+  std::mt19937 random(7);
+  const std::vector<std::int64_t> offsets = {0, 2, 5};
+  constexpr std::int64_t channels = 2;
+  for (const DirectKernels& kernels : compiled_kernels<DirectKernels>().usable()) {
+    for (std::int64_t block = 1; block <= kernels.block_width(); block *= 2) {
+      for (std::int64_t pixels = 1; pixels <= 70; ++pixels) {
+        const std::int64_t step = pixels + offsets.back();
+        const Numbers source = small_whole_numbers(channels * step, random);
+        const Numbers weights = small_whole_numbers(channels * std::ssize(offsets) * block, random);
+        const Numbers start = small_whole_numbers(block * pixels, random);
+        NumbersAtTheEnd from(source), to(start);
+        const bool adds = pixels % 2 == 0;
+        kernels.add_taps({.source = from.data(),
+                          .channels = channels,
+                          .channel_step = step,
+                          .offsets = offsets.data(),
+                          .taps = std::ssize(offsets),
+                          .weights = weights.data(),
+                          .result = to.data(),
+                          .result_step = pixels,
+                          .block = block,
+                          .pixels = pixels,
+                          .adds = adds});
+        for (std::int64_t i = 0; i < block * pixels; ++i) {
+          float sum = adds ? start[static_cast<std::size_t>(i)] : 0;
+          const float* weight = weights.data() + i / pixels;
+          for (std::int64_t c = 0; c < channels; ++c) {
+            for (const std::int64_t offset : offsets) {
+              sum += source[static_cast<std::size_t>(c * step + offset + i % pixels)] * *weight;
+              weight += block;
+            }
+          }
+          ASSERT_EQ(to.data()[i], sum) << block << " × " << pixels << ", " << i;
+        }
+      }
+    }
+  }
 }
 
 // The strategy itself runs the best vector unit only.
