@@ -139,6 +139,14 @@ STRATA_INLINE void four_by_four(std::int64_t count, Work work) {
   for (; i < count; ++i) work(AtOne<T>{i});
 }
 
+/// Calls work(at) for all numbers: in vectors where those are written, else one by one, of which
+/// compilers make vectors.
+template <class T, class Work>
+STRATA_INLINE void numbers_of(std::int64_t count, Work work) {
+  if constexpr (writes_vectors<T>) return four_by_four<T>(count, work);
+  for (std::int64_t i = 0; i < count; ++i) work(AtOne<T>{i});
+}
+
 #define STRATA_INLINE_LAMBDA __attribute__((always_inline))
 
 template <class T, std::size_t... k>
@@ -147,16 +155,16 @@ STRATA_INLINE T maximum_loop(const T* x, std::int64_t count, std::index_sequence
   Lanes<T> all[vectors_at_once] = {((void)k, most - Lanes<T>{})...};
   const auto take = [x](AtLanes<T> at, Lanes<T>& largest) STRATA_INLINE_LAMBDA {
     Lanes<T> numbers;
-    const Lanes<T> so_far = largest;  // or gcc asks for "not larger", which is six instructions
     at.load(numbers, x);
-    largest = numbers > so_far ? numbers : so_far;
+    largest = largest_with(numbers, largest);
   };
   std::int64_t i = 0;
   for (; i + numbers_at_once<T> <= count; i += numbers_at_once<T>) {
     (take(vector_at<T, k>(i), all[k]), ...);
   }
-  for (std::int64_t lane = 0; lane < lanes<T>; ++lane)
-    ((most = larger_of(most, all[k][lane])), ...);
+  Lanes<T> largest = all[0];
+  ((largest = largest_with(all[k], largest)), ...);
+  for (std::int64_t lane = 0; lane < lanes<T>; ++lane) most = largest_with(largest[lane], most);
   for (; i < count; ++i) most = larger_of(most, x[i]);
   return most;
 }

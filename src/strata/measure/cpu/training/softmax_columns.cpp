@@ -58,6 +58,15 @@ void take_row(const SoftmaxRows& rows, const T* strip, std::int64_t i, std::int6
   std::copy_n(strip + i * rows.inner, columns, to);
 }
 
+/// Has make(to) write a row: where it belongs, or by way of `room` where it goes around the caches.
+template <class T, class Make>
+void write_row(const PastCaches& past, T* to, std::int64_t columns, StripRow<T>& room,
+               const Make& make) {
+  if (past.stream == nullptr) return make(to);
+  make(room.data());
+  past.copy(to, room.data(), columns * static_cast<std::int64_t>(sizeof(T)));
+}
+
 /// Forward of one strip after the other. Rows are taken in blocks that stay in the first cache.
 /// The powers of a block are beside the largest so far; what that is beside the largest of all
 /// becomes part of their factor.
@@ -129,13 +138,13 @@ class ForwardStrip {
       loops_.multiply(share.data(), sum_.data(), factor.data(), columns_);
     }
     for (std::int64_t i = first(block); i < last(block); ++i) {
-      if (is_log_) {
-        loops_.subtract(kept(i), sum_.data(), result.data(), columns_);
-      } else {
-        loops_.multiply(kept(i), factor.data(), result.data(), columns_);
-      }
-      past_.copy(y + i * rows_.inner, result.data(),
-                 columns_ * static_cast<std::int64_t>(sizeof(T)));
+      write_row(past_, y + i * rows_.inner, columns_, result, [&](T* to) {
+        if (is_log_) {
+          loops_.subtract(kept(i), sum_.data(), to, columns_);
+        } else {
+          loops_.multiply(kept(i), factor.data(), to, columns_);
+        }
+      });
     }
   }
 
@@ -187,9 +196,9 @@ void backward_columns(const Workers& workers, const SoftmaxRows& rows, const T* 
         }
       }
       for (std::int64_t i = 0; i < rows.length; ++i) {
-        gradient(all_y + i * columns, all_dy + i * columns, sum.data(), result.data(), columns);
-        past.copy(dx + place + i * rows.inner, result.data(),
-                  columns * static_cast<std::int64_t>(sizeof(T)));
+        write_row(past, dx + place + i * rows.inner, columns, result, [&](T* to) {
+          gradient(all_y + i * columns, all_dy + i * columns, sum.data(), to, columns);
+        });
       }
     };
   });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "strata/measure/cpu/training/vector_math.hpp"
+#include "strata/measure/cpu/training/lanes.hpp"
 
 #include <array>
 #include <cstdint>
@@ -35,6 +35,7 @@ STRATA_INLINE T combined(T* numbers, Combine combine) {
 
 template <class T>
 STRATA_INLINE T largest_loop(const T* x, std::int64_t count) {
+  if constexpr (writes_vectors<T>) return maximum_loop(x, count);
   constexpr auto step = static_cast<std::int64_t>(block<T>);
   std::array<T, block<T>> most;
   for (T& number : most) number = -std::numeric_limits<T>::infinity();
@@ -49,6 +50,26 @@ STRATA_INLINE T largest_loop(const T* x, std::int64_t count) {
   return combined<block<T>>(most.data(), [](T a, T b) { return a > b ? a : b; });
 }
 
+/// y = exp(x − shift) with no x above shift; their sum. For vectors that are written as such.
+template <class T>
+STRATA_INLINE T powers_by_four(const T* x, T shift, T* __restrict__ y, std::int64_t count) {
+  Lanes<T> sums[1] = {};
+  T total = 0;
+  four_by_four<T>(
+      count, [&](auto at) __attribute__((always_inline)) {
+        typename decltype(at)::Number number;
+        at.load(number, x);
+        number = exp_of_small(number - shift);
+        at.store(number, y);
+        if constexpr (is_four<decltype(number)>) {
+          sums[0] += (number.a + number.b) + (number.c + number.d);
+        } else {
+          total += number;
+        }
+      });
+  return total + sum_of_lanes<T>(sums, std::index_sequence<0>());
+}
+
 /// y = exp(x − max x). `fetched`: numbers that are needed soon, as many, or null.
 template <class T>
 STRATA_INLINE RowPowers<T> row_powers_loop(const T* x, T* __restrict__ y, std::int64_t count,
@@ -58,6 +79,10 @@ STRATA_INLINE RowPowers<T> row_powers_loop(const T* x, T* __restrict__ y, std::i
   result.most = largest_loop(x, count);
   // Where all are masked there is nothing to take away: −∞ less −∞ is not a number.
   const T shift = result.most > -std::numeric_limits<T>::infinity() ? result.most : T(0);
+  if constexpr (writes_vectors<T>) {
+    result.sum = powers_by_four(x, shift, y, count);
+    return result;
+  }
   std::array<T, block<T>> sums{};
   std::int64_t i = 0;
   for (; i + step <= count; i += step) {

@@ -175,6 +175,7 @@ STRATA_INLINE T dot_loop(const T* a, const T* b, std::int64_t count) {
 /// the first cache.
 template <class T>
 STRATA_INLINE T exp_shifted_loop(const T* x, T shift, T* y, std::int64_t count) {
+  if constexpr (writes_vectors<T>) return powers_by_four(x, shift, y, count);
   constexpr std::int64_t piece = 1024;
   T total = 0;
   for (std::int64_t first = 0; first < count; first += piece) {

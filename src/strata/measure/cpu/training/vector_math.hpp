@@ -137,6 +137,15 @@ STRATA_INLINE V at_most(Element<V> high, V x) {
   }
 }
 
+/// The larger of x and the largest so far, which is a number: what is not does not count.
+template <class V>
+STRATA_INLINE V largest_with(V x, V so_far) {
+#ifdef __aarch64__
+  if constexpr (is_neon_vector<V>) return vmaxnmq_f32(x, so_far);
+#endif
+  return pick(x > so_far, x, so_far);
+}
+
 /// x where it is between low and high, else the nearer; what is not a number stays so.
 template <class T>
 STRATA_INLINE T kept_between(Element<T> low, T x, Element<T> high) {

@@ -47,7 +47,12 @@ STRATA_INLINE void softmax_gradient_loop(const T* y, const T* dy, T sum, T* dx,
 template <class T>
 STRATA_INLINE void log_softmax_gradient_loop(const T* y, const T* dy, T sum, T* dx,
                                              std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) dx[i] = dy[i] - exp_of_small(y[i]) * sum;
+  numbers_of<T>(count, [=](auto at) STRATA_INLINE_HERE {
+    typename decltype(at)::Number power, d;
+    at.load(power, y);
+    at.load(d, dy);
+    at.store(d - exp_of_small(power) * sum, dx);
+  });
 }
 
 template <class T>
@@ -58,7 +63,12 @@ STRATA_INLINE void add_row_loop(const T* x, T* total, std::int64_t count) {
 /// most = the larger of most and x
 template <class T>
 STRATA_INLINE void larger_loop(const T* x, T* most, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) most[i] = x[i] > most[i] ? x[i] : most[i];
+  numbers_of<T>(count, [=](auto at) STRATA_INLINE_HERE {
+    typename decltype(at)::Number number, so_far;
+    at.load(number, x);
+    at.load(so_far, most);
+    at.store(largest_with(number, so_far), most);
+  });
 }
 
 template <class T>
@@ -80,11 +90,15 @@ STRATA_INLINE void add_products_loop(const T* a, const T* b, T* total, std::int6
 template <class T>
 STRATA_INLINE void exp_columns_loop(const T* x, const T* shifts, T* y, T* sums,
                                     std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) {
-    const T power = exp_of_small(x[i] - shifts[i]);
-    y[i] = power;
-    sums[i] += power;
-  }
+  numbers_of<T>(count, [=](auto at) STRATA_INLINE_HERE {
+    typename decltype(at)::Number number, shift, sum;
+    at.load(number, x);
+    at.load(shift, shifts);
+    at.load(sum, sums);
+    number = exp_of_small(number - shift);
+    at.store(number, y);
+    at.store(sum + number, sums);
+  });
 }
 
 template <class T>
@@ -96,7 +110,13 @@ STRATA_INLINE void softmax_gradient_columns_loop(const T* y, const T* dy, const 
 template <class T>
 STRATA_INLINE void log_softmax_gradient_columns_loop(const T* y, const T* dy, const T* sums, T* dx,
                                                      std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) dx[i] = dy[i] - exp_of_small(y[i]) * sums[i];
+  numbers_of<T>(count, [=](auto at) STRATA_INLINE_HERE {
+    typename decltype(at)::Number power, d, sum;
+    at.load(power, y);
+    at.load(d, dy);
+    at.load(sum, sums);
+    at.store(d - exp_of_small(power) * sum, dx);
+  });
 }
 
 /// Calls add(first, many) for rows four at a time, then for those that are left: what they are
