@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "strata/measure/cpu/training/batch_norm_rows.hpp"
 #include "strata/measure/cpu/training/families.hpp"
 #include "strata/measure/cpu/training/result_stream.hpp"
 #include "strata/measure/training/constants.hpp"
@@ -76,6 +77,13 @@ struct BatchPlan {
   /// Whether threads share the samples; otherwise the channels.
   bool shares_samples() const { return goes_by_sample() && batch >= 2 * threads; }
   Stretches stretches(const ChannelStrip& strip) const { return {strip.width(), space}; }
+  /// Whether channels without space are worked on all at once, row by row: a processor whose
+  /// results pass through the caches reads and writes fastest what lies side by side. Others take
+  /// strips of channels.
+  template <class T>
+  bool goes_by_rows() const {
+    return space == 1 && stream_of<T>() == nullptr;
+  }
   /// Whether stretches are long enough to go around the caches.
   bool goes_past() const { return is_beyond && together() * space >= 128; }
   std::int64_t strips() const { return (channels + together() - 1) / together(); }
@@ -95,19 +103,6 @@ template <class T>
 const T* own_of(const NodeMemory& m, bool is_there, std::size_t input) {
   return is_there ? real<T>(m.inputs[input]) : nullptr;
 }
-
-/// Two sums for each channel of a strip.
-struct StripSums {
-  explicit StripSums(std::int64_t width = 0)
-      : first(static_cast<std::size_t>(width)), second(first) {}
-  std::vector<double> first, second;
-
-  template <class T>
-  void add(std::int64_t channel, const PairOfSums<T>& part) {
-    first[static_cast<std::size_t>(channel)] += static_cast<double>(part.first);
-    second[static_cast<std::size_t>(channel)] += static_cast<double>(part.second);
-  }
-};
 
 /// Sums over the batch: pair(place, c) gives those of a channel's stretch of space.
 template <class T, class Pair>
@@ -208,10 +203,7 @@ StripSums sums_of_stretches(const BatchPlan& plan, const Workers* workers,
   });
   StripSums total(strip.width());
   for (const StripSums& part : parts) {
-    for (std::size_t k = 0; k < part.first.size(); ++k) {
-      total.first[k] += part.first[k];
-      total.second[k] += part.second[k];
-    }
+    if (!part.first.empty()) total.add(part);
   }
   return total;
 }
@@ -337,6 +329,16 @@ void batch_norm_forward(const BatchPlan& plan, const Workers& workers, bool is_t
     update_running<T>(plan, m, c, s.mean, s.variance);
     return s;
   };
+  if (plan.goes_by_rows<T>()) {
+    const BatchRows<T> rows{workers, plan.batch, plan.channels, x};
+    const StripSums sums = is_training ? rows.moments() : StripSums(plan.channels);
+    RowLines<T> lines(plan.channels);
+    for (std::int64_t c = 0; c < plan.channels; ++c) {
+      const auto k = static_cast<std::size_t>(c);
+      line_of(c, statistics_of(c, sums.first[k], sums.second[k]), lines.slope(c), lines.offset(c));
+    }
+    return rows.write(lines, nullptr, real<T>(m.outputs[0]));
+  }
   const VectorLoops<T>& loops = vector_loops<T>();
   const Workers* const sharing = plan.shares_samples() ? &workers : nullptr;
   plan.each_range(workers, [&](std::int64_t first_strip, std::int64_t last_strip) {
@@ -461,6 +463,26 @@ void batch_norm_backward(const BatchPlan& plan, const Workers& workers, const No
   T* const dx = real<T>(m.input_gradients[0]);
   T* const d_scale = plan.has_scale ? real<T>(m.input_gradients[plan.scale_input()]) : nullptr;
   T* const d_shift = plan.has_shift ? real<T>(m.input_gradients[plan.shift_input()]) : nullptr;
+  if (plan.goes_by_rows<T>()) {
+    const BatchRows<T> rows{workers, plan.batch, plan.channels, x};
+    const StripSums sums = rows.products(dy, saved);
+    RowLines<T> lines(plan.channels);
+    for (std::int64_t c = 0; c < plan.channels; ++c) {
+      const double first = sums.first[static_cast<std::size_t>(c)];
+      const double second = sums.second[static_cast<std::size_t>(c)];
+      const auto mean = static_cast<double>(saved[2 * c]),
+                 factor = static_cast<double>(saved[2 * c + 1]);
+      if (d_shift != nullptr) d_shift[c] = static_cast<T>(first);
+      if (d_scale != nullptr) d_scale[c] = static_cast<T>(second * factor);
+      const double scaled = factor * (scale != nullptr ? static_cast<double>(scale[c]) : 1);
+      const double slope = -scaled * factor * factor * second / plan.count();
+      lines.slope(c) = static_cast<T>(slope);
+      lines.offset(c) = static_cast<T>(-scaled * first / plan.count() - mean * slope);
+      lines.d_slope(c) = static_cast<T>(scaled);
+    }
+    if (dx != nullptr) rows.write(lines, dy, dx);
+    return;
+  }
   const VectorLoops<T>& loops = vector_loops<T>();
   const Workers* const sharing = plan.shares_samples() ? &workers : nullptr;
   // Σ dy and Σ dy·(x − mean)

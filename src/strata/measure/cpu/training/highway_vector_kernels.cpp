@@ -87,6 +87,14 @@ void row_gradient(const RowGradient<float>& row, const float* parameters, float*
                   std::int64_t length) {
   row_gradient_loop(row, parameters, dx, length);
 }
+void add_channel_rows(const float* x, const float* dy, std::int64_t rows, std::int64_t channels,
+                      float* sums) {
+  add_channel_rows_loop(x, dy, rows, channels, sums);
+}
+void channel_lines(const float* x, const float* dy, const float* lines, float* y,
+                   std::int64_t channels) {
+  channel_lines_loop(x, dy, lines, y, channels);
+}
 void drop(const float* x, std::uint32_t key, std::uint32_t first, std::uint32_t threshold,
           float scale, float* y, std::uint8_t* mask, std::int64_t count) {
   drop_loop(x, key, first, threshold, scale, y, mask, count);
@@ -248,6 +256,8 @@ VectorLoops<float> loops(std::index_sequence<kinds...>) {
           .add_parameters = add_parameters,
           .two_row_sums = two_row_sums,
           .row_gradient = row_gradient,
+          .add_channel_rows = add_channel_rows,
+          .channel_lines = channel_lines,
           .drop = drop,
           .keep = keep,
           .prelu = prelu,

@@ -147,6 +147,21 @@ STRATA_INLINE void numbers_of(std::int64_t count, Work work) {
   for (std::int64_t i = 0; i < count; ++i) work(AtOne<T>{i});
 }
 
+/// Three numbers for each place of a row, in turn a cache line of each kind. Rows are often a power
+/// of two apart: in arrays of their own, the three would compete with the numbers of the rows for
+/// the same places of the first cache.
+template <class T>
+struct InTurn {
+  static constexpr std::int64_t line = 64 / static_cast<std::int64_t>(sizeof(T));
+  static constexpr std::int64_t step = 3 * line, vectors = line / lanes<T>;
+
+  static constexpr std::int64_t room(std::int64_t count) {
+    return (count + line - 1) / line * step;
+  }
+  /// Where the first kind of number i is; the others are a line and two lines behind it.
+  static constexpr std::int64_t place(std::int64_t i) { return i / line * step + i % line; }
+};
+
 #define STRATA_INLINE_LAMBDA __attribute__((always_inline))
 
 template <class T, std::size_t... k>

@@ -54,6 +54,16 @@ bool takes_next_in_loop(const RowNorm& norm) {
   return !norm.is_beyond || stream_of<T>() == nullptr;
 }
 
+/// The same of forward. Where results pass through the caches, long rows with scales are better
+/// asked for as well: with their own scales and shifts, two rows are more streams than the first
+/// cache has places for numbers that lie a power of two apart.
+template <class T>
+bool forward_takes_next_in_loop(const RowNorm& norm) {
+  constexpr std::int64_t long_row = 2048;
+  const bool has_streams = norm.repeats == 1 && norm.length >= long_row;
+  return takes_next_in_loop<T>(norm) && !(has_streams && stream_of<T>() == nullptr);
+}
+
 /// Forward of rows one after the other; while one is written, the next is read.
 template <class T>
 class ForwardRows {
@@ -111,9 +121,15 @@ class ForwardRows {
     };
     result_.pieces(count, [&](std::int64_t at, std::int64_t length, T* y) {
       const T* const numbers = x + first + at;
-      if (next.x != nullptr && !takes_next_) fetch(next.x + first + at, length);
       if (next.x == nullptr || !takes_next_) {
-        return loops_.line(numbers, a, b, from(scale, at), from(shift, at), y, length);
+        // A little at a time: more than can be under way at once would be waited for.
+        constexpr std::int64_t most = 256;
+        for (std::int64_t k = 0; k < length; k += most) {
+          const std::int64_t few = std::min(most, length - k);
+          if (next.x != nullptr) fetch(next.x + first + at + k, few);
+          loops_.line(numbers + k, a, b, from(scale, at + k), from(shift, at + k), y + k, few);
+        }
+        return;
       }
       const NextRow<T> below{.x = next.x + first + at, .base = next.base};
       sums.add(loops_.line_and_moments(numbers, a, b, from(scale, at), from(shift, at), y, below,
@@ -123,7 +139,7 @@ class ForwardRows {
 
   const VectorLoops<T>& loops_ = vector_loops<T>();
   const RowNorm& norm_;
-  const bool takes_next_ = takes_next_in_loop<T>(norm_);
+  const bool takes_next_ = forward_takes_next_in_loop<T>(norm_);
   const T* const x_;
   const T* const scale_;
   const T* const shift_;

@@ -148,6 +148,10 @@ TEST(CpuNormalization, of_many_numbers) {
   check({BatchNorm{},
          {wide({20, 2100})},
          NaiveNorm{batch_norm_epsilon, true, true, true, at_channel, at_channel}});
+  // More rows than are summed up at once, and some that are left over.
+  check({BatchNorm{},
+         {wide({131, 150})},
+         NaiveNorm{batch_norm_epsilon, true, true, true, at_channel, at_channel}});
   check(
       {LayerNorm{},
        {wide({300, 150})},

@@ -58,6 +58,13 @@ struct PlainLoops {
                            std::int64_t length) {
     row_gradient_loop(row, parameters, dx, length);
   }
+  static void add_channel_rows(const T* x, const T* dy, std::int64_t rows, std::int64_t channels,
+                               T* sums) {
+    add_channel_rows_loop(x, dy, rows, channels, sums);
+  }
+  static void channel_lines(const T* x, const T* dy, const T* lines, T* y, std::int64_t channels) {
+    channel_lines_loop(x, dy, lines, y, channels);
+  }
   static void drop(const T* x, std::uint32_t key, std::uint32_t first, std::uint32_t threshold,
                    T scale, T* y, std::uint8_t* mask, std::int64_t count) {
     drop_loop(x, key, first, threshold, scale, y, mask, count);
@@ -176,6 +183,8 @@ struct PlainLoops {
             .add_parameters = add_parameters,
             .two_row_sums = two_row_sums,
             .row_gradient = row_gradient,
+            .add_channel_rows = add_channel_rows,
+            .channel_lines = channel_lines,
             .drop = drop,
             .keep = keep,
             .prelu = prelu,

@@ -7,19 +7,10 @@
 /// added to their gradients is then read and written once for both.
 namespace strata::cpu_training {
 
-/// Scales of a row's numbers and the gradients of scales and shifts, in turn a cache line of each.
-/// Rows are often a power of two apart: in arrays of their own, the three would compete with x and
-/// dy for the same places of the first cache.
+/// Scales of a row's numbers and the gradients of scales and shifts.
 template <class T>
-struct NormParameters {
-  static constexpr std::int64_t line = 64 / static_cast<std::int64_t>(sizeof(T));
-  enum : std::int64_t { scale = 0, d_scale = line, d_shift = 2 * line, step = 3 * line };
-
-  static constexpr std::int64_t room(std::int64_t count) {
-    return (count + line - 1) / line * step;
-  }
-  /// Of number i; the kind is added to it.
-  static constexpr std::int64_t place(std::int64_t i) { return i / line * step + i % line; }
+struct NormParameters : InTurn<T> {
+  static constexpr std::int64_t scale = 0, d_scale = InTurn<T>::line, d_shift = 2 * d_scale;
 };
 
 /// A row of x and dy, and the row behind it.
@@ -38,7 +29,7 @@ template <bool takes_mean, class T>
 STRATA_INLINE void two_row_sums_loop(const TwoGradientRows<T>& rows, T* parameters,
                                      PairOfSums<T>* sums) {
   using P = NormParameters<T>;
-  constexpr std::int64_t vectors = P::line / lanes<T>;
+  constexpr std::int64_t vectors = P::vectors;
   const std::int64_t length = rows.length, ahead = rows.ahead;
   const T *const x = rows.x, *const dy = rows.dy;
   const T mean[2] = {rows.statistics[0], rows.statistics[2]};
@@ -116,7 +107,7 @@ template <class T>
 STRATA_INLINE void row_gradient_loop(const RowGradient<T>& row, const T* parameters, T* dx,
                                      std::int64_t length) {
   using P = NormParameters<T>;
-  constexpr std::int64_t vectors = P::line / lanes<T>;
+  constexpr std::int64_t vectors = P::vectors;
   const auto [dy, x, factor, slope, offset, fetched] = row;
   const T* own = parameters;
   std::int64_t i = 0;

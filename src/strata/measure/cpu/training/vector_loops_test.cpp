@@ -380,5 +380,52 @@ TEST(VectorLoops, two_rows_give_their_sums_and_gradients) {
   }
 }
 
+TEST(VectorLoops, rows_of_channels_are_summed_up_and_written) {
+  using S = ChannelSums<float>;
+  using L = ChannelLines<float>;
+  for (const VectorLoops<float>& loops : both_loops()) {
+    for (const std::size_t channels : row_lengths) {
+      for (const std::size_t rows : {1U, 4U, 11U}) {
+        for (const bool has_dy : {false, true}) {
+          const std::vector<float> x = some_numbers(rows * channels, 1);
+          const std::vector<float> dys = some_numbers(rows * channels, 0.5F);
+          const float* const dy = has_dy ? dys.data() : nullptr;
+          const auto count = static_cast<std::int64_t>(channels);
+          std::vector<float> sums(static_cast<std::size_t>(S::room(count)), 0.5F);
+          loops.add_channel_rows(x.data(), dy, static_cast<std::int64_t>(rows), count, sums.data());
+          std::vector<float> lines(static_cast<std::size_t>(L::room(count)));
+          std::vector<float> y(channels + 1, -9);
+          for (std::size_t c = 0; c < channels; ++c) {
+            double first = 0.5, second = 0.5;
+            for (std::size_t row = 0; row < rows; ++row) {
+              const double moved = static_cast<double>(x[row * channels + c]) - 0.5;
+              const double d = has_dy ? static_cast<double>(dys[row * channels + c]) : moved;
+              first += d;
+              second += d * moved;
+            }
+            const auto place = S::place(static_cast<std::int64_t>(c));
+            const auto at = [&](std::int64_t kind) {
+              return static_cast<std::size_t>(place + kind);
+            };
+            ASSERT_NEAR(static_cast<double>(sums[at(S::first)]), first, 2e-5) << c;
+            ASSERT_NEAR(static_cast<double>(sums[at(S::second)]), second, 2e-5) << c;
+            lines[at(L::slope)] = 1 + static_cast<float>(c);
+            lines[at(L::offset)] = 2;
+            lines[at(L::d_slope)] = -static_cast<float>(c);
+          }
+          loops.channel_lines(x.data(), dy, lines.data(), y.data(), count);
+          for (std::size_t c = 0; c < channels; ++c) {
+            const auto slope = static_cast<double>(c);
+            const double wanted = (1 + slope) * static_cast<double>(x[c]) + 2 -
+                                  (has_dy ? slope * static_cast<double>(dys[c]) : 0);
+            ASSERT_NEAR(static_cast<double>(y[c]), wanted, 1e-6 * (10 + 3 * slope)) << c;
+          }
+          EXPECT_EQ(y[channels], -9) << "wrote behind its numbers";
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace strata::cpu_training
