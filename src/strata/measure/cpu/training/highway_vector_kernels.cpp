@@ -68,6 +68,10 @@ PairOfSums<float> line_and_moments(const float* x, float a, float b, const float
                                    std::int64_t count) {
   return line_and_moments_loop(x, a, b, scale, shift, y, next, count);
 }
+void line_while_fetching(const float* x, float a, float b, const float* scale, const float* shift,
+                         float* y, const float* fetched, std::int64_t count) {
+  line_while_fetching_loop(x, a, b, scale, shift, y, fetched, count);
+}
 void centred(const GradientRow<float>& row, float* dx, std::int64_t count) {
   centred_loop(row, dx, count);
 }
@@ -110,6 +114,10 @@ float prelu_gradient(const float* x, const float* dy, float slope, float* dx, st
 }
 void softmax_gradient(const float* y, const float* dy, float sum, float* dx, std::int64_t count) {
   softmax_gradient_loop(y, dy, sum, dx, count);
+}
+void softmax_gradient_rows(const float* y, const float* dy, float* dx, std::int64_t rows,
+                           std::int64_t length) {
+  softmax_gradient_rows_loop(y, dy, dx, rows, length);
 }
 void log_softmax_gradient(const float* y, const float* dy, float sum, float* dx,
                           std::int64_t count) {
@@ -251,6 +259,7 @@ VectorLoops<float> loops(std::index_sequence<kinds...>) {
           .with_normalized = with_normalized,
           .line = line,
           .line_and_moments = line_and_moments,
+          .line_while_fetching = line_while_fetching,
           .centred = centred,
           .centred_and_sums = centred_and_sums,
           .add_parameters = add_parameters,
@@ -263,6 +272,7 @@ VectorLoops<float> loops(std::index_sequence<kinds...>) {
           .prelu = prelu,
           .prelu_gradient = prelu_gradient,
           .softmax_gradient = softmax_gradient,
+          .softmax_gradient_rows = softmax_gradient_rows,
           .log_softmax_gradient = log_softmax_gradient,
           .add_row = add_row,
           .larger = larger,

@@ -121,15 +121,15 @@ class ForwardRows {
     };
     result_.pieces(count, [&](std::int64_t at, std::int64_t length, T* y) {
       const T* const numbers = x + first + at;
-      if (next.x == nullptr || !takes_next_) {
-        // A little at a time: more than can be under way at once would be waited for.
-        constexpr std::int64_t most = 256;
-        for (std::int64_t k = 0; k < length; k += most) {
-          const std::int64_t few = std::min(most, length - k);
-          if (next.x != nullptr) fetch(next.x + first + at + k, few);
-          loops_.line(numbers + k, a, b, from(scale, at + k), from(shift, at + k), y + k, few);
+      if (next.x != nullptr && !takes_next_) {
+        if (stream_of<T>() == nullptr) {
+          return loops_.line_while_fetching(numbers, a, b, from(scale, at), from(shift, at), y,
+                                            next.x + first + at, length);
         }
-        return;
+        fetch(next.x + first + at, length);
+      }
+      if (next.x == nullptr || !takes_next_) {
+        return loops_.line(numbers, a, b, from(scale, at), from(shift, at), y, length);
       }
       const NextRow<T> below{.x = next.x + first + at, .base = next.base};
       sums.add(loops_.line_and_moments(numbers, a, b, from(scale, at), from(shift, at), y, below,

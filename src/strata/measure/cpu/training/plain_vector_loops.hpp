@@ -39,6 +39,10 @@ struct PlainLoops {
                                         const NextRow<T>& next, std::int64_t count) {
     return line_and_moments_loop(x, a, b, scale, shift, y, next, count);
   }
+  static void line_while_fetching(const T* x, T a, T b, const T* scale, const T* shift, T* y,
+                                  const T* fetched, std::int64_t count) {
+    line_while_fetching_loop(x, a, b, scale, shift, y, fetched, count);
+  }
   static void centred(const GradientRow<T>& row, T* dx, std::int64_t count) {
     centred_loop(row, dx, count);
   }
@@ -80,6 +84,10 @@ struct PlainLoops {
   }
   static void softmax_gradient(const T* y, const T* dy, T sum, T* dx, std::int64_t count) {
     softmax_gradient_loop(y, dy, sum, dx, count);
+  }
+  static void softmax_gradient_rows(const T* y, const T* dy, T* dx, std::int64_t rows,
+                                    std::int64_t length) {
+    softmax_gradient_rows_loop(y, dy, dx, rows, length);
   }
   static void log_softmax_gradient(const T* y, const T* dy, T sum, T* dx, std::int64_t count) {
     log_softmax_gradient_loop(y, dy, sum, dx, count);
@@ -178,6 +186,7 @@ struct PlainLoops {
             .with_normalized = with_normalized,
             .line = line,
             .line_and_moments = line_and_moments,
+            .line_while_fetching = line_while_fetching,
             .centred = centred,
             .centred_and_sums = centred_and_sums,
             .add_parameters = add_parameters,
@@ -190,6 +199,7 @@ struct PlainLoops {
             .prelu = prelu,
             .prelu_gradient = prelu_gradient,
             .softmax_gradient = softmax_gradient,
+            .softmax_gradient_rows = softmax_gradient_rows,
             .log_softmax_gradient = log_softmax_gradient,
             .add_row = add_row,
             .larger = larger,

@@ -128,6 +128,11 @@ KernelsOrReason softmax_kernels(const Softmax& op, const Setting& s) {
     const T *const y = real<T>(m.outputs[0]), *const dy = real<T>(m.output_gradients[0]);
     if (rows.inner > 1) return softmax_gradient_columns(workers, rows, y, dy, dx, is_log);
     workers.ranges(rows.outer, rows.least(), [&](std::int64_t begin, std::int64_t end) {
+      if (!is_log && stream_of<T>() == nullptr) {  // all rows where they belong
+        const std::int64_t at = begin * rows.length;
+        return vector_loops<T>().softmax_gradient_rows(y + at, dy + at, dx + at, end - begin,
+                                                       rows.length);
+      }
       ResultStream<T> result(dx, begin * rows.length, is_beyond);
       for (std::int64_t row = begin; row < end; ++row) {
         const std::int64_t at = row * rows.length;

@@ -64,6 +64,8 @@ struct VectorLoops {
   void (*line)(const T* x, T a, T b, const T* scale, const T* shift, T* y, std::int64_t count);
   PairOfSums<T> (*line_and_moments)(const T* x, T a, T b, const T* scale, const T* shift, T* y,
                                     const NextRow<T>& next, std::int64_t count);
+  void (*line_while_fetching)(const T* x, T a, T b, const T* scale, const T* shift, T* y,
+                              const T* fetched, std::int64_t count);
   void (*centred)(const GradientRow<T>& row, T* dx, std::int64_t count);
   PairOfSums<T> (*centred_and_sums)(const GradientRow<T>& row, T* dx, const NextRow<T>& next,
                                     std::int64_t count);
@@ -81,6 +83,8 @@ struct VectorLoops {
   void (*prelu)(const T* x, T slope, T* y, std::int64_t count);
   T (*prelu_gradient)(const T* x, const T* dy, T slope, T* dx, std::int64_t count);
   void (*softmax_gradient)(const T* y, const T* dy, T sum, T* dx, std::int64_t count);
+  void (*softmax_gradient_rows)(const T* y, const T* dy, T* dx, std::int64_t rows,
+                                std::int64_t length);
   void (*log_softmax_gradient)(const T* y, const T* dy, T sum, T* dx, std::int64_t count);
   void (*add_row)(const T* x, T* total, std::int64_t count);
   void (*larger)(const T* x, T* most, std::int64_t count);
@@ -241,6 +245,57 @@ STRATA_INLINE void line_loop(const T* x, T a, T b, const T* scale, const T* shif
   }
 }
 
+/// Of x = a·x + b makes x·scale + shift by finish(at, x), as there are scales and shifts.
+template <class T, class Work>
+STRATA_INLINE auto with_scale_and_shift(const T* scale, const T* shift, Work work) {
+  if (scale != nullptr && shift != nullptr) {
+    return work([=](auto at, auto& number) STRATA_INLINE_LAMBDA {
+      typename decltype(at)::Number factor, offset;
+      at.load(factor, scale);
+      at.load(offset, shift);
+      number = number * factor + offset;
+    });
+  }
+  if (scale != nullptr) {
+    return work([=](auto at, auto& number) STRATA_INLINE_LAMBDA {
+      typename decltype(at)::Number factor;
+      at.load(factor, scale);
+      number *= factor;
+    });
+  }
+  if (shift != nullptr) {
+    return work([=](auto at, auto& number) STRATA_INLINE_LAMBDA {
+      typename decltype(at)::Number offset;
+      at.load(offset, shift);
+      number += offset;
+    });
+  }
+  return work([](auto, auto&) STRATA_INLINE_LAMBDA {});
+}
+
+/// line, and asks for as many numbers that are needed soon.
+template <class T>
+STRATA_INLINE void line_while_fetching_loop(const T* x, T a, T b, const T* scale, const T* shift,
+                                            T* y, const T* fetched, std::int64_t count) {
+  with_scale_and_shift(scale, shift, [=](auto finish) STRATA_INLINE_LAMBDA {
+    const auto write = [=](auto at) STRATA_INLINE_LAMBDA {
+      typename decltype(at)::Number number;
+      at.load(number, x);
+      number = number * a + b;
+      finish(at, number);
+      at.store(number, y);
+    };
+    constexpr std::int64_t line = InTurn<T>::line;
+    std::int64_t i = 0;
+    for (; i + line <= count; i += line) {
+      __builtin_prefetch(fetched + i, 0, 2);
+#pragma GCC unroll 4
+      for (std::int64_t k = 0; k < line; k += lanes<T>) write(AtLanes<T>{i + k});
+    }
+    for (; i < count; ++i) write(AtOne<T>{i});
+  });
+}
+
 /// line, and the moments of another row.
 template <class T>
 STRATA_INLINE PairOfSums<T> line_and_moments_loop(const T* x, T a, T b, const T* scale,
@@ -260,29 +315,7 @@ STRATA_INLINE PairOfSums<T> line_and_moments_loop(const T* x, T a, T b, const T*
       at.store(number, y);
     });
   };
-  if (scale != nullptr && shift != nullptr) {
-    return with([=](auto at, auto& number) STRATA_INLINE_LAMBDA {
-      typename decltype(at)::Number factor, offset;
-      at.load(factor, scale);
-      at.load(offset, shift);
-      number = number * factor + offset;
-    });
-  }
-  if (scale != nullptr) {
-    return with([=](auto at, auto& number) STRATA_INLINE_LAMBDA {
-      typename decltype(at)::Number factor;
-      at.load(factor, scale);
-      number *= factor;
-    });
-  }
-  if (shift != nullptr) {
-    return with([=](auto at, auto& number) STRATA_INLINE_LAMBDA {
-      typename decltype(at)::Number offset;
-      at.load(offset, shift);
-      number += offset;
-    });
-  }
-  return with([](auto, auto&) STRATA_INLINE_LAMBDA {});
+  return with_scale_and_shift(scale, shift, with);
 }
 
 /// dx of a row, in this order: the terms may nearly cancel.

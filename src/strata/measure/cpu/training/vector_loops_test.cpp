@@ -261,6 +261,10 @@ TEST(VectorLoops, a_row_is_written_and_the_next_one_summed_up) {
           second += moved * moved;
         }
         EXPECT_EQ(y[n], -9) << "wrote behind its numbers";
+        std::vector<float> again(n + 1, -9);
+        loops.line_while_fetching(x.data(), 1.5F, -0.25F, scale, shift, again.data(), next.data(),
+                                  static_cast<std::int64_t>(n));
+        for (std::size_t i = 0; i <= n; ++i) ASSERT_NEAR(again[i], y[i], 1e-5F) << n << ' ' << i;
         EXPECT_NEAR(static_cast<double>(sums.first), first, 1e-5 * static_cast<double>(n));
         EXPECT_NEAR(static_cast<double>(sums.second), second, 1e-5 * static_cast<double>(n));
       }
@@ -423,6 +427,30 @@ TEST(VectorLoops, rows_of_channels_are_summed_up_and_written) {
           EXPECT_EQ(y[channels], -9) << "wrote behind its numbers";
         }
       }
+    }
+  }
+}
+
+TEST(VectorLoops, gradients_of_softmax_are_those_of_doubles) {
+  for (const VectorLoops<float>& loops : both_loops()) {
+    for (const std::size_t n : row_lengths) {
+      constexpr std::size_t rows = 3;
+      const std::vector<float> y = some_numbers(rows * n, 1), dy = some_numbers(rows * n, 0.5F);
+      std::vector<float> dx(rows * n + 1, -9);
+      loops.softmax_gradient_rows(y.data(), dy.data(), dx.data(), rows,
+                                  static_cast<std::int64_t>(n));
+      for (std::size_t row = 0; row < rows; ++row) {
+        const std::size_t first = row * n, last = first + n;
+        double sum = 0;
+        for (std::size_t i = first; i < last; ++i) {
+          sum += static_cast<double>(y[i]) * static_cast<double>(dy[i]);
+        }
+        for (std::size_t i = first; i < last; ++i) {
+          const double wanted = static_cast<double>(y[i]) * (static_cast<double>(dy[i]) - sum);
+          ASSERT_NEAR(static_cast<double>(dx[i]), wanted, 2e-5 * static_cast<double>(n)) << i;
+        }
+      }
+      EXPECT_EQ(dx[rows * n], -9) << "wrote behind its numbers";
     }
   }
 }
