@@ -171,9 +171,45 @@ void forward_columns(const Workers& workers, const SoftmaxRows& rows, const T* x
   });
 }
 
+/// Whether backward goes through all columns of an outer index at once, row by row, instead of
+/// strip by strip: fast where what lies side by side is read and written, if a shared cache keeps
+/// it for the second reading and every thread has something to do.
+template <class T>
+bool goes_by_rows(const Workers& workers, const SoftmaxRows& rows) {
+  const std::int64_t kept = 2 * bytes_of<T>(rows) / rows.outer * workers.count();
+  return stream_of<T>() == nullptr && rows.outer >= workers.count() && !is_beyond_caches(kept);
+}
+
+template <class T>
+void backward_rows(const Workers& workers, const SoftmaxRows& rows, const T* y, const T* dy, T* dx,
+                   bool is_log) {
+  const VectorLoops<T>& loops = vector_loops<T>();
+  const std::int64_t each = rows.length * rows.inner;
+  const auto gradient =
+      is_log ? loops.log_softmax_gradient_columns : loops.softmax_gradient_columns;
+  const std::int64_t least = std::max<std::int64_t>(1, numbers_per_part / each);
+  workers.ranges(rows.outer, least, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<T> sum(static_cast<std::size_t>(rows.inner));
+    for (std::int64_t first = begin * each; first < end * each; first += each) {
+      std::fill(sum.begin(), sum.end(), T(0));
+      for (std::int64_t at = first; at < first + each; at += rows.inner) {
+        if (is_log) {
+          loops.add_row(dy + at, sum.data(), rows.inner);
+        } else {
+          loops.add_products(y + at, dy + at, sum.data(), rows.inner);
+        }
+      }
+      for (std::int64_t at = first; at < first + each; at += rows.inner) {
+        gradient(y + at, dy + at, sum.data(), dx + at, rows.inner);
+      }
+    }
+  });
+}
+
 template <class T>
 void backward_columns(const Workers& workers, const SoftmaxRows& rows, const T* y, const T* dy,
                       T* dx, bool is_log) {
+  if (goes_by_rows<T>(workers, rows)) return backward_rows(workers, rows, y, dy, dx, is_log);
   const VectorLoops<T>& loops = vector_loops<T>();
   const PastCaches past(bytes_of<T>(rows));
   const Strip strip(rows);

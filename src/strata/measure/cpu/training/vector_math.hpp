@@ -152,6 +152,30 @@ STRATA_INLINE T kept_between(Element<T> low, T x, Element<T> high) {
   return at_most(high, at_least(low, x));
 }
 
+/// c0 + c1·x + c2·x² + …, where `square` is x².
+template <class V>
+STRATA_INLINE V polynomial_of(V, V, float c0) {
+  return everywhere<V>(c0);
+}
+#ifdef __aarch64__
+/// By pairs: multiplying and adding overwrites what is added to, so that a constant is copied first
+/// for each term of Horner's scheme.
+template <class V, class... More>
+STRATA_INLINE V polynomial_of(V x, V square, float c0, float c1, More... more) {
+  const V pair = c1 * x + c0;
+  if constexpr (sizeof...(more) == 0) {
+    return pair;
+  } else {
+    return pair + square * polynomial_of(x, square, more...);
+  }
+}
+#else
+template <class V, class... More>
+STRATA_INLINE V polynomial_of(V x, V square, float c0, More... more) {
+  return polynomial_of(x, square, more...) * x + c0;
+}
+#endif
+
 /// eˣ = p·2ⁿ with |r| ≤ ln 2 / 2 left for the polynomial p (of least error at degree 6: all in all
 /// below one unit in the last place). The last bits of `shifted` are n + 127, the exponent of 2ⁿ.
 template <class V>
@@ -165,20 +189,13 @@ STRATA_INLINE PowerOfE<V> power_of_e(V x) {
   const V shifted = x * log2_e + rounding;
   const V n = shifted - rounding;
   const V r = (x - n * ln2_high) - n * ln2_low;
-#ifdef __aarch64__
-  // By pairs, as multiplying and adding overwrites what is added to: a constant is copied first.
   const V square = r * r;
-  V fourth = 0x1.123bccp-7F * r + 0x1.555b98p-5F, second = 0x1.55548ep-3F * r + 0x1.fffff8p-2F;
-  fourth += square * 0x1.6850e4p-10F;
-  second += fourth * square;
+  const V second = polynomial_of(r, square, 0x1.fffff8p-2F, 0x1.55548ep-3F, 0x1.555b98p-5F,
+                                 0x1.123bccp-7F, 0x1.6850e4p-10F);
+#ifdef __aarch64__
   const V p = (r + second * square) + 1.0F;
 #else
-  V p = 0x1.6850e4p-10F * r + 0x1.123bccp-7F;
-  p = p * r + 0x1.555b98p-5F;
-  p = p * r + 0x1.55548ep-3F;
-  p = p * r + 0x1.fffff8p-2F;
-  p = p * r + 1.0F;
-  p = p * r + 1.0F;
+  const V p = (second * r + 1.0F) * r + 1.0F;
 #endif
   return {p, shifted};
 }
@@ -216,15 +233,12 @@ STRATA_INLINE V tanh_of(V given) {
   constexpr float most = 7.90531110763549805F;
   const V x = kept_between(-most, given, most);
   const V s = x * x;
-  V p = -2.76076847742355e-16F * s + 2.00018790482477e-13F;
-  p = p * s + -8.60467152213735e-11F;
-  p = p * s + 5.12229709037114e-08F;
-  p = p * s + 1.48572235717979e-05F;
-  p = p * s + 6.37261928875436e-04F;
-  p = p * s + 4.89352455891786e-03F;
-  V q = 1.19825839466702e-06F * s + 1.18534705686654e-04F;
-  q = q * s + 2.26843463243900e-03F;
-  q = q * s + 4.89352518554385e-03F;
+  const V square = s * s;
+  const V p = polynomial_of(s, square, 4.89352455891786e-03F, 6.37261928875436e-04F,
+                            1.48572235717979e-05F, 5.12229709037114e-08F, -8.60467152213735e-11F,
+                            2.00018790482477e-13F, -2.76076847742355e-16F);
+  const V q = polynomial_of(s, square, 4.89352518554385e-03F, 2.26843463243900e-03F,
+                            1.18534705686654e-04F, 1.19825839466702e-06F);
   return x * p / q;
 }
 
@@ -232,6 +246,7 @@ template <class V>
 STRATA_INLINE V erf_of(V given) {
   const V x = kept_between(-4.0F, given, 4.0F);
   const V s = x * x;
+  // By Horner's scheme, which happens to end at 1 without an error.
   V p = -2.72614225801306e-10F * s + 2.77068142495902e-08F;
   p = p * s + -2.10102402082508e-06F;
   p = p * s + -5.69250639462346e-05F;
@@ -254,14 +269,9 @@ STRATA_INLINE V log_of(V given) {
   const V n = as_real<V>(shifted >> 23);
   const V m = bits_as<V>((shifted & 0x007fffff) + 0x3f3504f3) - 1.0F;
   const V s = m * m;
-  V p = 7.0376836292e-2F * m + -1.1514610310e-1F;
-  p = p * m + 1.1676998740e-1F;
-  p = p * m + -1.2420140846e-1F;
-  p = p * m + 1.4249322787e-1F;
-  p = p * m + -1.6668057665e-1F;
-  p = p * m + 2.0000714765e-1F;
-  p = p * m + -2.4999993993e-1F;
-  p = p * m + 3.3333331174e-1F;
+  const V p = polynomial_of(m, s, 3.3333331174e-1F, -2.4999993993e-1F, 2.0000714765e-1F,
+                            -1.6668057665e-1F, 1.4249322787e-1F, -1.2420140846e-1F,
+                            1.1676998740e-1F, -1.1514610310e-1F, 7.0376836292e-2F);
   V result = m * s * p;
   result += n * -2.12194440e-4F;
   result += s * -0.5F;
