@@ -256,24 +256,7 @@ HWY_INLINE Vector sum_over(const TapVectors* of, const One& one) {
   return total;
 }
 
-/// Eight numbers of dx from 2 i on to `to`.
-template <int taps, int pad, int rows>
-HWY_INLINE void spread_pairs(const TapVectors* of, std::int64_t i, float* to) {
-  const Numbers d;
-  auto even = sum_over<rows>(of, [&](const TapVectors& row) HWY_ATTR {
-    if constexpr (taps == 2) return row.of(0, i);
-    // Numbers that two taps reach and those that one does take turns.
-    return pad == 1 ? row.of(1, i) : hn::Add(row.of(0, i), row.of(2, i - 1));
-  });
-  auto odd = sum_over<rows>(of, [&](const TapVectors& row) HWY_ATTR {
-    if constexpr (taps == 2) return row.of(1, i);
-    return pad == 1 ? hn::Add(row.of(0, i + 1), row.of(2, i)) : row.of(1, i);
-  });
-  hn::StoreU(hn::InterleaveLower(d, even, odd), d, to);
-  hn::StoreU(hn::InterleaveUpper(d, even, odd), d, to + lanes);
-}
-
-/// Gradients that go to the next numbers with stride 1, by the tap along a row that they are. They
+/// Gradients that go to the next numbers, by the tap along a row that they are. They
 /// are moved to their places once they are sums over the rows: that takes fewer loads.
 template <int taps, int rows>
 struct SumsByTap {
@@ -295,7 +278,7 @@ struct SumsByTap {
   }
 };
 
-template <int taps, int stride, int pad, int rows>
+template <int taps, int pad, int rows>
 void spread_rows(const RowOfTaps* given, float* dx, std::int64_t count) {
   TapVectors of[rows];
   for (int row = 0; row < rows; ++row) {
@@ -303,43 +286,35 @@ void spread_rows(const RowOfTaps* given, float* dx, std::int64_t count) {
     of[row].taps = given[row].taps;
     for (int k = 0; k < 3; ++k) of[row].tap[k] = hn::Set(Whole(), given[row].first_tap + k);
   }
-  constexpr std::int64_t step = stride * lanes;
-  float last[step];
   std::int64_t i = 0;
-  if constexpr (stride == 1) {
-    SumsByTap<taps, rows> before(of, pad - lanes);
-    for (; i + step <= count; i += step) {
-      const SumsByTap<taps, rows> here(of, i + pad);
-      hn::StoreU(here.moved(before), Numbers(), dx + i);
-      before = here;
-    }
-    if (i < count) {
-      hn::StoreU(SumsByTap<taps, rows>(of, i + pad).moved(before), Numbers(), last);
-    }
-  } else {
-    for (; i + step <= count; i += step) spread_pairs<taps, pad, rows>(of, i / 2, dx + i);
-    if (i < count) spread_pairs<taps, pad, rows>(of, i / 2, last);
+  SumsByTap<taps, rows> before(of, pad - lanes);
+  for (; i + lanes <= count; i += lanes) {
+    const SumsByTap<taps, rows> here(of, i + pad);
+    hn::StoreU(here.moved(before), Numbers(), dx + i);
+    before = here;
   }
-  if (i < count) std::memcpy(dx + i, last, static_cast<std::size_t>(count - i) * sizeof(float));
+  if (i == count) return;
+  float last[lanes];
+  hn::StoreU(SumsByTap<taps, rows>(of, i + pad).moved(before), Numbers(), last);
+  std::memcpy(dx + i, last, static_cast<std::size_t>(count - i) * sizeof(float));
 }
 
-template <int taps, int stride, int pad>
+template <int taps, int pad>
 void spread_padded(const RowOfTaps* rows, std::int64_t row_count, float* dx, std::int64_t count) {
-  (row_count == 1   ? spread_rows<taps, stride, pad, 1>
-   : row_count == 2 ? spread_rows<taps, stride, pad, 2>
-                    : spread_rows<taps, stride, pad, 3>)(rows, dx, count);
+  (row_count == 1   ? spread_rows<taps, pad, 1>
+   : row_count == 2 ? spread_rows<taps, pad, 2>
+                    : spread_rows<taps, pad, 3>)(rows, dx, count);
 }
 
-void spread(const RowOfTaps* rows, std::int64_t row_count, const RowWindows& windows,
-            std::int64_t pad, float* dx, std::int64_t count) {
+void spread(const RowOfTaps* rows, std::int64_t row_count, std::int64_t taps, std::int64_t pad,
+            float* dx, std::int64_t count) {
   if (row_count == 0) {
     std::fill_n(dx, count, 0.0F);
     return;
   }
-  with_windows(windows, [&](auto taps, auto stride) {
-    (pad == 0 ? spread_padded<taps(), stride(), 0>
-              : spread_padded<taps(), stride(), 1>)(rows, row_count, dx, count);
-  });
+  (taps == 2  ? spread_padded<2, 0>
+   : pad == 0 ? spread_padded<3, 0>
+              : spread_padded<3, 1>)(rows, row_count, dx, count);
 }
 
 template <int taps, int stride>

@@ -246,7 +246,6 @@ void largest_by_rows(const PoolPlan& plan, const Workers& workers, const NodeMem
 
 void largest_by_rows_backward(const PoolPlan& plan, const Workers& workers, const NodeMemory& m) {
   const RowPoolLoops& loops = *row_pool_loops();
-  const RowWindows windows = windows_of(plan);
   const auto* const dy = real<const float>(m.output_gradients[0]);
   const std::int64_t pitch = std::max(plan.out[2], plan.in[2]) + 2 * row_margin;
   const SpreadPlan spread(plan);
@@ -270,10 +269,10 @@ void largest_by_rows_backward(const PoolPlan& plan, const Workers& workers, cons
             loops.widen_taps(which + made * plan.out[2], to, plan.out[2]);
           });
           rows[count] = {readable[count].of(from + output * plan.out[2]), held[output],
-                         static_cast<std::int32_t>(tap_row * windows.taps)};
+                         static_cast<std::int32_t>(tap_row * plan.kernel[2])};
           ++count;
         }
-        loops.spread(rows.data(), static_cast<std::int64_t>(count), windows, plan.pad[2], dx,
+        loops.spread(rows.data(), static_cast<std::int64_t>(count), plan.kernel[2], plan.pad[2], dx,
                      plan.in[2]);
       }
     }

@@ -11,6 +11,7 @@ namespace strata::cpu_training {
 bool can_pool_rows(const PoolPlan& plan);
 
 void largest_by_rows(const PoolPlan& plan, const Workers& workers, const NodeMemory& m);
+/// With stride 1; tap_spread.hpp has stride 2.
 void largest_by_rows_backward(const PoolPlan& plan, const Workers& workers, const NodeMemory& m);
 
 void mean_by_rows(const PoolPlan& plan, const Workers& workers, const PoolShares& shares,

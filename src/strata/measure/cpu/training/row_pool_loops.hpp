@@ -53,10 +53,10 @@ struct RowPoolLoops {
                      std::int64_t times);
   /// Bytes as whole numbers.
   void (*widen_taps)(const std::uint8_t* taps, std::int32_t* to, std::int64_t count);
-  /// dx[i] = what of `row_count` (up to three) rows goes there: gradient o goes to
-  /// o · stride + tap − pad. Taps outside the rows are −1; gradients there may be anything.
-  void (*spread)(const RowOfTaps* rows, std::int64_t row_count, const RowWindows& windows,
-                 std::int64_t pad, float* dx, std::int64_t count);
+  /// With stride 1: dx[i] = what of `row_count` (up to three) rows goes there: gradient o goes to
+  /// o + tap − pad. Taps outside the rows are −1; gradients there may be anything.
+  void (*spread)(const RowOfTaps* rows, std::int64_t row_count, std::int64_t taps, std::int64_t pad,
+                 float* dx, std::int64_t count);
   void (*sum_along)(const float* x, std::int64_t x_row, const RowWindows& windows, float* sums,
                     std::int64_t sums_row, std::int64_t count, std::int64_t rows);
   /// y = share · shares[i] · the sum of `row_count` (one to three) rows; without shares the sum.

@@ -174,6 +174,25 @@ TEST(WindowPool, the_largest_are_those_of_plain_loops) {
   }
 }
 
+TEST(WindowPool, gradients_without_end_go_where_they_belong) {
+  const Workers workers(2);
+  std::mt19937 random(14);
+  std::vector<PoolCase> cases = cases_of_threes(true);
+  for (const PoolCase& c : cases_of_twos(true)) cases.push_back(c);
+  for (const PoolCase& c : cases) {
+    const PoolPlan plan = window_plan(c, random);
+    Tensors t(plan, random, false);
+    // One of them, anywhere: nothing else may change, on either side of it.
+    t.dy[random() % t.dy.size()] = std::numeric_limits<float>::infinity();
+    max_pool_forward<float>(plan, workers, t.m);
+    max_pool_backward<float>(plan, workers, t.m);
+    SCOPED_TRACE(testing::Message() << c.kernel << ": " << c.height << " x " << c.width
+                                    << ", stride " << c.stride << ", padding " << c.pad);
+    expect_largest_windows(plan, t);
+    if (HasFatalFailure()) return;
+  }
+}
+
 TEST(WindowPool, means_are_those_of_plain_loops) {
   const Workers workers(2);
   std::mt19937 random(12);
