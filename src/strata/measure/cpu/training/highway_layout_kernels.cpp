@@ -246,17 +246,37 @@ void sums_of_rows(const float* x, std::int64_t width, float factor, float* y, st
   }
 }
 
-void rows_of_same(const float* x, std::int64_t width, float factor, float* y, std::int64_t rows) {
+/// Rows shorter than a vector.
+void short_rows_of_same(const float* x, std::int64_t width, float factor, float* y,
+                        std::int64_t rows) {
   const Numbers d;
   const std::int64_t count = rows * width;
   for (std::int64_t row = 0; row < rows; ++row) {
-    const auto value = hn::Set(d, factor * x[row]);
-    std::int64_t i = row * width;
-    const std::int64_t end = i + width;
     // The next row takes back what goes too far.
-    for (; i < end && i + lanes() <= count; i += lanes()) hn::StoreU(value, d, y + i);
-    if (i < end) store_first(value, Numbers(), y + i, count - i);
+    store_first(hn::Set(d, factor * x[row]), Numbers(), y + row * width, count - row * width);
   }
+}
+
+/// Every vector is stored once, and one that lies on two rows is put together first: there are
+/// processors that stop writing whole lines when a part of them is written twice.
+void rows_of_same(const float* x, std::int64_t width, float factor, float* y, std::int64_t rows) {
+  const Numbers d;
+  if (width < lanes()) return short_rows_of_same(x, width, factor, y, rows);
+  auto last = hn::Zero(d);
+  std::int64_t at = 0;  // what is stored
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const auto value = hn::Set(d, factor * x[row]);
+    const auto before = static_cast<std::size_t>(row * width - at);  // of the last row
+    hn::StoreU(hn::IfThenElse(hn::FirstN(d, before), last, value), d, y + at);
+    at += lanes();
+    const std::int64_t end = (row + 1) * width;
+    for (; at + 4 * lanes() <= end; at += 4 * lanes()) {
+      for (std::int64_t k = 0; k < 4; ++k) hn::StoreU(value, d, y + at + k * lanes());
+    }
+    for (; at + lanes() <= end; at += lanes()) hn::StoreU(value, d, y + at);
+    last = value;
+  }
+  store_first(last, Numbers(), y + at, rows * width - at);
 }
 
 [[maybe_unused]] const bool is_added =
