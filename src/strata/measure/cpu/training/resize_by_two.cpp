@@ -3,6 +3,7 @@
 
 #include "strata/measure/cpu/training/layout_loops.hpp"
 #include "strata/measure/cpu/training/result_stream.hpp"
+#include "strata/measure/cpu/training/row_pool_loops.hpp"
 
 #include <vector>
 
@@ -183,6 +184,12 @@ void resize_by_two_backward(const ResizeByTwo& r, const Workers& workers, const 
     if (stream_of<float>() == nullptr && r.kind == ResizeKind::linear) {
       return narrow_in_place(r, end - begin, dy + begin * 4 * r.height * r.width,
                              dx + begin * r.height * r.width);
+    }
+    if (row_pool_loops() != nullptr && r.kind == ResizeKind::nearest &&
+        r.width >= RowPoolLoops::shortest) {
+      return row_pool_loops()->sum_of_pairs(dy + begin * 4 * r.height * r.width, 1.0F,
+                                            dx + begin * r.height * r.width, r.width,
+                                            (end - begin) * r.height);
     }
     ResultStream<float> result(dx, begin * r.height * r.width, is_past);
     if (r.kind == ResizeKind::linear) return narrow_planes(r, begin, end, dy, result);

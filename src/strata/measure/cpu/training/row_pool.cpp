@@ -171,7 +171,35 @@ void largest_one_by_one(const PoolPlan& plan, const std::vector<RowInWindow>& ro
   }
 }
 
+void largest_of_pairs(const PoolPlan& plan, const Workers& workers, const NodeMemory& m) {
+  const RowLists lists = rows_of_windows(plan);
+  each_planes(plan, workers, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t plane = begin; plane < end; ++plane) {
+      const std::int64_t at = plane * plan.out_plane();
+      const float* const x = real<const float>(m.inputs[0]) + plane * plan.in_plane();
+      float* const y = real<float>(m.outputs[0]) + at;
+      auto* const which = m.saved != nullptr ? real<std::uint8_t>(m.saved) + at : nullptr;
+      if (!row_pool_loops()->largest_of_pairs(x, plan.in[2], y, which, plan.out[2], plan.out[1])) {
+        continue;
+      }
+      for (std::int64_t row = 0; row < plan.out[1]; ++row) {
+        const std::int64_t from = row * plan.out[2];
+        largest_one_by_one(plan, lists[static_cast<std::size_t>(row)], x, y + from,
+                           which != nullptr ? which + from : nullptr);
+      }
+    }
+  });
+}
+
 }  // namespace
+
+bool has_whole_pairs(const PoolPlan& plan) {
+  bool fits = can_pool_rows(plan) && plan.kernel[2] == 2 && plan.stride[2] == 2;
+  for (const std::size_t axis : {1U, 2U}) {
+    fits = fits && plan.in[axis] >= 2 * plan.out[axis];
+  }
+  return fits;
+}
 
 bool can_pool_rows(const PoolPlan& plan) {
   const std::int64_t taps = plan.kernel[2];
@@ -187,6 +215,7 @@ bool can_pool_rows(const PoolPlan& plan) {
 }
 
 void largest_by_rows(const PoolPlan& plan, const Workers& workers, const NodeMemory& m) {
+  if (has_whole_pairs(plan)) return largest_of_pairs(plan, workers, m);
   const RowPoolLoops& loops = *row_pool_loops();
   const RowWindows windows = windows_of(plan);
   const std::vector<CutWindow> cut = cut_windows(plan);
@@ -282,15 +311,10 @@ void largest_by_rows_backward(const PoolPlan& plan, const Workers& workers, cons
 namespace {
 
 void mean_of_pairs(const PoolPlan& plan, const Workers& workers, const NodeMemory& m) {
-  const RowPoolLoops& loops = *row_pool_loops();
   each_planes(plan, workers, [&](std::int64_t begin, std::int64_t end) {
-    const auto* x = real<const float>(m.inputs[0]) + begin * plan.in_plane();
-    auto* y = real<float>(m.outputs[0]) + begin * plan.out_plane();
-    for (std::int64_t row = 0; row < (end - begin) * plan.out[1]; ++row) {
-      loops.mean_of_pairs(x, x + plan.in[2], 0.25F, y, plan.out[2]);
-      x += 2 * plan.in[2];
-      y += plan.out[2];
-    }
+    row_pool_loops()->sum_of_pairs(real<const float>(m.inputs[0]) + begin * plan.in_plane(), 0.25F,
+                                   real<float>(m.outputs[0]) + begin * plan.out_plane(),
+                                   plan.out[2], (end - begin) * plan.out[1]);
   });
 }
 

@@ -9,6 +9,8 @@
 namespace strata::cpu_training {
 
 bool can_pool_rows(const PoolPlan& plan);
+/// Windows of 2 × 2 that lie side by side, all of them inside.
+bool has_whole_pairs(const PoolPlan& plan);
 
 void largest_by_rows(const PoolPlan& plan, const Workers& workers, const NodeMemory& m);
 /// With stride 1; tap_spread.hpp has stride 2.

@@ -63,8 +63,13 @@ struct RowPoolLoops {
   /// So many times, as above.
   void (*sum_of)(const float* const* rows, std::int64_t row_count, float share, const float* shares,
                  float* y, std::int64_t count, std::int64_t step, std::int64_t times);
-  /// y[i] = factor · (a[2 i] + a[2 i + 1] + b[2 i] + b[2 i + 1])
-  void (*mean_of_pairs)(const float* a, const float* b, float factor, float* y, std::int64_t count);
+  /// Windows of 2 × 2 with stride 2, of `rows` rows of `count` outputs: the largest of each and
+  /// which tap it is (null: not wanted). Says whether any is not a number: its tap is wrong, then.
+  bool (*largest_of_pairs)(const float* x, std::int64_t x_row, float* most, std::uint8_t* which,
+                           std::int64_t count, std::int64_t rows);
+  /// The same for factor · their sum, where nothing lies between rows.
+  void (*sum_of_pairs)(const float* x, float factor, float* y, std::int64_t count,
+                       std::int64_t rows);
 };
 
 /// Null where vectors are longer, or there are none.

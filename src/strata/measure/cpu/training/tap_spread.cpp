@@ -112,12 +112,8 @@ void spread_threes(const PoolPlan& plan, const Workers& workers, const NodeMemor
 }  // namespace
 
 bool can_spread_taps(const PoolPlan& plan) {
-  bool fits = tap_loops() != nullptr && can_pool_rows(plan) && plan.stride[2] == 2 &&
-              plan.out[2] >= TapLoops::shortest;
-  for (const std::size_t axis : {1U, 2U}) {  // pairs are whole
-    fits = fits && (plan.kernel[axis] == 3 || plan.in[axis] >= 2 * plan.out[axis]);
-  }
-  return fits;
+  return tap_loops() != nullptr && can_pool_rows(plan) && plan.stride[2] == 2 &&
+         plan.out[2] >= TapLoops::shortest && (plan.kernel[2] == 3 || has_whole_pairs(plan));
 }
 
 void spread_taps(const PoolPlan& plan, const Workers& workers, const NodeMemory& m) {
