@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/measure/cpu/training/pool_rows.hpp"
 #include "strata/measure/cpu/training/row_pool.hpp"
+#include "strata/measure/cpu/training/three_means.hpp"
 #include "strata/measure/cpu/training/window_pool.hpp"
 
 #include <type_traits>
@@ -65,6 +66,9 @@ template <class T>
 void average_pool_forward(const PoolPlan& plan, const Workers& workers, const NodeMemory& m) {
   const std::vector<T> shares = column_shares<T>(plan), of_rows = row_shares<T>(plan);
   if constexpr (std::is_same_v<T, float>) {
+    if (can_mean_threes(plan)) {
+      return means_of_threes(plan, workers, {of_rows.data(), shares.data()}, m);
+    }
     if (can_pool_rows(plan)) {
       return mean_by_rows(plan, workers, {of_rows.data(), shares.data()}, m);
     }
@@ -108,6 +112,9 @@ void average_pool_backward(const PoolPlan& plan, const Workers& workers, const N
   const std::vector<T> shares = column_shares<T>(plan), of_rows = row_shares<T>(plan);
   if constexpr (std::is_same_v<T, float>) {
     if (has_pairs(plan)) return mean_of_pairs_backward(plan, workers, m);
+    if (can_mean_threes(plan)) {
+      return means_of_threes_backward(plan, workers, {of_rows.data(), shares.data()}, m);
+    }
     if (has_windows_of_three(plan) && plan.stride[2] == 1) {
       return mean_of_threes_backward(plan, workers, {of_rows.data(), shares.data()}, m);
     }

@@ -437,6 +437,102 @@ void sum_of_pairs(const float* x, float factor, float* y, std::int64_t count, st
   }
 }
 
+/// Stores so many numbers (up to four) of a vector, none of them twice.
+HWY_INLINE void store_some(Vector v, float* to, std::int64_t count) {
+  const Numbers d;
+  if (count >= lanes) return hn::StoreU(v, d, to);
+  if (count % 2 == 1) to[count - 1] = count == 1 ? hn::GetLane(v) : vgetq_lane_f32(v.raw, 2);
+  if (count >= 2) hn::StoreU(hn::LowerHalf(v), hn::Half<Numbers>(), to);
+}
+
+/// Columns of three rows, added up.
+template <bool scales_first>
+struct ColumnsOfThrees {
+  const float *above, *row, *below, *factors;
+  std::int64_t width;
+
+  HWY_INLINE Vector at(std::int64_t i) const {
+    const Numbers d;
+    const auto sum =
+        hn::Add(hn::Add(hn::LoadU(d, above + i), hn::LoadU(d, row + i)), hn::LoadU(d, below + i));
+    return scales_first ? hn::Mul(sum, hn::LoadU(d, factors + i)) : sum;
+  }
+  /// The same where they end: `rest` of them are inside.
+  HWY_INLINE Vector at_end(std::int64_t i, hn::Mask<Numbers> rest) const {
+    if (i >= width) return hn::Zero(Numbers());
+    return hn::IfThenElseZero(rest, at(i));
+  }
+};
+
+/// Sums of three neighbours, of which the first lies `pad` before the one that is in its place in
+/// `here`.
+template <int pad>
+HWY_INLINE Vector sum_of_neighbours(Vector last, Vector here, Vector next) {
+  const Numbers d;
+  const auto moved = [&](auto by) HWY_ATTR {
+    if constexpr (by() == 0) return here;
+    if constexpr (by() < 0) return hn::CombineShiftRightBytes<16 + 4 * by()>(d, here, last);
+    if constexpr (by() > 0) return hn::CombineShiftRightBytes<4 * by()>(d, next, here);
+  };
+  return hn::Add(hn::Add(moved(std::integral_constant<int, -pad>()),
+                         moved(std::integral_constant<int, 1 - pad>())),
+                 moved(std::integral_constant<int, 2 - pad>()));
+}
+
+template <int pad, bool scales_first>
+HWY_INLINE void sum_row_of_threes(const ColumnsOfThrees<scales_first>& columns,
+                                  hn::Mask<Numbers> rest, float* y, std::int64_t count) {
+  const Numbers d;
+  const auto sum = [&](std::int64_t i, Vector last, Vector here, Vector next) HWY_ATTR {
+    const auto total = sum_of_neighbours<pad>(last, here, next);
+    return scales_first ? total : hn::Mul(total, hn::LoadU(d, columns.factors + i));
+  };
+  auto last = hn::Zero(d), here = columns.at(0);
+  std::int64_t i = 0;
+  // Two vectors a turn: they change their places then, and none is moved.
+  for (const std::int64_t end = std::min(columns.width - 3 * lanes, count - 2 * lanes); i <= end;
+       i += 2 * lanes) {
+    const auto next = columns.at(i + lanes);
+    hn::StoreU(sum(i, last, here, next), d, y + i);
+    last = next;
+    const auto after = columns.at(i + 2 * lanes);
+    hn::StoreU(sum(i + lanes, here, next, after), d, y + i + lanes);
+    here = after;
+  }
+  for (; i < count; i += lanes) {
+    const bool is_inside = i + 2 * lanes <= columns.width;
+    const auto next = is_inside ? columns.at(i + lanes) : columns.at_end(i + lanes, rest);
+    store_some(sum(i, last, here, next), y + i, count - i);
+    last = here;
+    here = next;
+  }
+}
+
+template <int pad, bool scales_first>
+void sum_threes(const SumOfThrees& of, float* y, std::int64_t rows) {
+  ColumnsOfThrees<scales_first> columns{of.rows[0], of.rows[1], of.rows[2], of.factors, of.width};
+  const std::int64_t count = of.outputs;
+  const auto rest = hn::FirstN(Numbers(), static_cast<std::size_t>(of.width % lanes));
+  for (std::int64_t row = 0; row < rows; ++row) {
+    sum_row_of_threes<pad>(columns, rest, y, count);
+    columns.above += columns.width;
+    columns.row += columns.width;
+    columns.below += columns.width;
+    y += count;
+  }
+}
+
+template <bool scales_first>
+void sum_padded_threes(const SumOfThrees& of, float* y, std::int64_t rows) {
+  (of.pad == 0   ? sum_threes<0, scales_first>
+   : of.pad == 1 ? sum_threes<1, scales_first>
+                 : sum_threes<2, scales_first>)(of, y, rows);
+}
+
+void sum_of_threes(const SumOfThrees& of, float* y, std::int64_t rows) {
+  (of.scales_first ? sum_padded_threes<true> : sum_padded_threes<false>)(of, y, rows);
+}
+
 [[maybe_unused]] const bool is_added =
     cpu::compiled_kernels<RowPoolLoops>().add(HWY_TARGET, {.largest_along = largest_along,
                                                            .largest_of = largest_of,
@@ -445,7 +541,8 @@ void sum_of_pairs(const float* x, float factor, float* y, std::int64_t count, st
                                                            .sum_along = sum_along,
                                                            .sum_of = sum_of,
                                                            .largest_of_pairs = largest_of_pairs,
-                                                           .sum_of_pairs = sum_of_pairs});
+                                                           .sum_of_pairs = sum_of_pairs,
+                                                           .sum_of_threes = sum_of_threes});
 
 }  // namespace
 }  // namespace strata::cpu_training::HWY_NAMESPACE

@@ -34,6 +34,15 @@ struct RowOfTaps {
   std::int32_t first_tap = 0;
 };
 
+/// Sums over windows of 3 × 3 with stride 1: output o of a row looks at the columns from o − pad on
+/// of three rows of `width` numbers, where columns outside are 0.
+struct SumOfThrees {
+  const float* rows[3] = {};
+  std::int64_t width = 0, pad = 0, outputs = 0;
+  const float* factors = nullptr;  // of columns, if they are scaled first, else of outputs
+  bool scales_first = false;
+};
+
 struct RowPoolLoops {
   /// Fewer outputs than this, and a row is not worth it; loops expect as many.
   static constexpr std::int64_t shortest = 16;
@@ -70,6 +79,9 @@ struct RowPoolLoops {
   /// The same for factor · their sum, where nothing lies between rows.
   void (*sum_of_pairs)(const float* x, float factor, float* y, std::int64_t count,
                        std::int64_t rows);
+  /// `rows` rows of outputs, of which each is made of the next of each of the three rows. Reads up
+  /// to `read_behind` behind rows and factors.
+  void (*sum_of_threes)(const SumOfThrees& of, float* y, std::int64_t rows);
 };
 
 /// Null where vectors are longer, or there are none.
