@@ -3,6 +3,7 @@
 // each.
 #include "strata/measure/cpu/per_target.hpp"
 #include "strata/measure/cpu/training/layout_loops.hpp"
+#include "strata/measure/cpu/training/read_lines.hpp"
 
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | STRATA_SCALABLE_TARGETS)
 #undef HWY_TARGET_INCLUDE
@@ -126,18 +127,27 @@ void add_pairs(const float* a, const float* b, float* y, std::int64_t count) {
       [&](std::int64_t i) { y[i] = a[2 * i] + a[2 * i + 1] + b[2 * i] + b[2 * i + 1]; });
 }
 
-/// Three parts of one and a part of the other.
+// Interpolation takes three parts of a number and one of its neighbour, along rows and across them.
+// All that is divided by 16 once, along rows.
+
 HWY_INLINE Vector mixed(Vector near, Vector far) {
-  const Numbers d;
-  return hn::MulAdd(near, hn::Set(d, 0.75F), hn::Mul(far, hn::Set(d, 0.25F)));
+  return hn::MulAdd(near, hn::Set(Numbers(), 3.0F), far);
 }
-HWY_INLINE float mixed_one(float near, float far) { return near * 0.75F + far * 0.25F; }
+HWY_INLINE float mixed_one(float near, float far) { return near * 3 + far; }
+
+HWY_INLINE Vector mixed_sixteenth(Vector near, Vector far) {
+  const Numbers d;
+  return hn::MulAdd(near, hn::Set(d, 3.0F / 16), hn::Mul(far, hn::Set(d, 1.0F / 16)));
+}
+HWY_INLINE float mixed_one_sixteenth(float near, float far) {
+  return near * (3.0F / 16) + far * (1.0F / 16);
+}
 
 void widen(const float* x, float* y, std::int64_t count) {
   const Numbers d;
   const auto one = [&](std::int64_t i) {
-    y[2 * i] = mixed_one(x[i], x[HWY_MAX(i, 1) - 1]);
-    y[2 * i + 1] = mixed_one(x[i], x[HWY_MIN(i + 1, count - 1)]);
+    y[2 * i] = mixed_one_sixteenth(x[i], x[HWY_MAX(i, 1) - 1]);
+    y[2 * i + 1] = mixed_one_sixteenth(x[i], x[HWY_MIN(i + 1, count - 1)]);
   };
   one(0);
   if (count == 1) return;
@@ -149,8 +159,8 @@ void widen(const float* x, float* y, std::int64_t count) {
         const float* const from = x + k + 1;
         ask_for(from);
         const auto here = hn::LoadU(d, from);
-        store_turns(mixed(here, hn::LoadU(d, from - 1)), mixed(here, hn::LoadU(d, from + 1)),
-                    y + 2 * (k + 1));
+        store_turns(mixed_sixteenth(here, hn::LoadU(d, from - 1)),
+                    mixed_sixteenth(here, hn::LoadU(d, from + 1)), y + 2 * (k + 1));
       },
       [&](std::int64_t k) { one(k + 1); });
 }
@@ -162,8 +172,8 @@ void widen_rows(const float* x, float* y, std::int64_t count, std::int64_t rows)
 void narrow(const float* x, float* y, std::int64_t count) {
   const Numbers d;
   const auto one = [&](std::int64_t i) {
-    y[i] = mixed_one(x[2 * i] + x[2 * i + 1],
-                     x[HWY_MAX(2 * i, 1) - 1] + x[HWY_MIN(2 * i + 2, 2 * count - 1)]);
+    y[i] = mixed_one_sixteenth(x[2 * i] + x[2 * i + 1],
+                               x[HWY_MAX(2 * i, 1) - 1] + x[HWY_MIN(2 * i + 2, 2 * count - 1)]);
   };
   one(0);
   if (count == 1) return;
@@ -176,13 +186,9 @@ void narrow(const float* x, float* y, std::int64_t count) {
         hn::LoadInterleaved2(d, from, even, odd);
         hn::LoadInterleaved2(d, from - 2, before_even, before);
         hn::LoadInterleaved2(d, from + 2, after, after_odd);
-        hn::StoreU(mixed(hn::Add(even, odd), hn::Add(before, after)), d, y + k + 1);
+        hn::StoreU(mixed_sixteenth(hn::Add(even, odd), hn::Add(before, after)), d, y + k + 1);
       },
       [&](std::int64_t k) { one(k + 1); });
-}
-
-void narrow_rows(const float* x, float* y, std::int64_t count, std::int64_t rows) {
-  for (std::int64_t row = 0; row < rows; ++row) narrow(x + row * 2 * count, y + row * count, count);
 }
 
 void mix(const float* near, const float* far, float* y, std::int64_t count) {
@@ -217,13 +223,91 @@ void mix_rows(const float* x, float* y, std::int64_t count, std::int64_t rows) {
   }
 }
 
-void mix_row_pairs(const float* x, float* y, std::int64_t count, std::int64_t rows) {
-  for (std::int64_t row = 0; row < rows; ++row, x += 2 * count, y += count) {
-    const float* const near[2] = {x, x + count};
-    const float* const far[2] = {x - count, x + 2 * count};
-    mix_pairs(near, far, y, count);
+/// What rows of gradients give to the row that two of them are near to, at every column of theirs.
+struct MixedRows {
+  const float *above, *first, *second, *below;
+
+  HWY_INLINE Vector at(std::int64_t i) const {
+    const Numbers d;
+    return mixed(hn::Add(hn::LoadU(d, first + i), hn::LoadU(d, second + i)),
+                 hn::Add(hn::LoadU(d, above + i), hn::LoadU(d, below + i)));
+  }
+  HWY_INLINE float one_at(std::int64_t i) const {
+    return mixed_one(first[i] + second[i], above[i] + below[i]);
+  }
+};
+
+/// Two vectors of neighbours as those at even places and those at odd ones.
+struct Turns {
+  Vector even, odd;
+
+  HWY_INLINE Turns(const MixedRows& rows, std::int64_t i) {
+    const Numbers d;
+    const auto low = rows.at(i), high = rows.at(i + lanes());
+    even = hn::ConcatEven(d, high, low);
+    odd = hn::ConcatOdd(d, high, low);
+  }
+};
+
+#if HWY_TARGET == HWY_NEON
+/// Numbers that come one after the other, from `by` on.
+template <int by>
+HWY_INLINE Vector from_both(Vector first, Vector second) {
+  return hn::CombineShiftRightBytes<4 * by>(Numbers(), second, first);
+}
+
+void narrow_row(const MixedRows& rows, float* y, std::int64_t count) {
+  const Numbers d;
+  const std::int64_t whole = count / lanes() * lanes(), width = 2 * count;
+  const auto store = [&](std::int64_t i, Vector last_odd, const Turns& here,
+                         Vector next_even) HWY_ATTR {
+    const auto far = hn::Add(from_both<3>(last_odd, here.odd), from_both<1>(here.even, next_even));
+    const auto near = hn::Add(here.even, here.odd);
+    hn::StoreU(mixed_sixteenth(near, far), d, y + i);
+  };
+  // The first and the last number are repeated outside.
+  if (whole > 0) {
+    auto last_odd = hn::Set(d, rows.one_at(0));
+    Turns here(rows, 0);
+    std::int64_t i = 0;
+    // Two vectors a turn: they change their places then, and none is moved.
+    for (; i + 2 * lanes() < whole; i += 2 * lanes()) {
+      const Turns next(rows, 2 * (i + lanes()));
+      store(i, last_odd, here, next.even);
+      last_odd = next.odd;
+      const Turns after(rows, 2 * (i + 2 * lanes()));
+      store(i + lanes(), here.odd, next, after.even);
+      here = after;
+    }
+    for (; i + lanes() < whole; i += lanes()) {
+      const Turns next(rows, 2 * (i + lanes()));
+      store(i, last_odd, here, next.even);
+      last_odd = here.odd;
+      here = next;
+    }
+    store(i, last_odd, here, hn::Set(d, rows.one_at(HWY_MIN(2 * whole, width - 1))));
+  }
+  for (std::int64_t i = whole; i < count; ++i) {
+    const float before = rows.one_at(HWY_MAX(2 * i, 1) - 1);
+    const float behind = rows.one_at(HWY_MIN(2 * i + 2, width - 1));
+    y[i] = mixed_one_sixteenth(rows.one_at(2 * i) + rows.one_at(2 * i + 1), before + behind);
   }
 }
+
+void narrow_row_pairs(const float* const* x, float* y, std::int64_t count, std::int64_t rows) {
+  MixedRows from{x[0], x[1], x[2], x[3]};
+  for (std::int64_t row = 0; row < rows; ++row, y += count) {
+    read_lines(from.second, 2 * count);
+    narrow_row(from, y, count);
+    from.above += 4 * count;
+    from.first += 4 * count;
+    from.second += 4 * count;
+    from.below += 4 * count;
+  }
+}
+#else
+constexpr auto narrow_row_pairs = nullptr;  // vectors are longer, and go around the caches
+#endif
 
 void sums_of_rows(const float* x, std::int64_t width, float factor, float* y, std::int64_t rows,
                   const float* end) {
@@ -290,11 +374,10 @@ void rows_of_same(const float* x, std::int64_t width, float factor, float* y, st
                                                           .widen = widen,
                                                           .widen_rows = widen_rows,
                                                           .narrow = narrow,
-                                                          .narrow_rows = narrow_rows,
                                                           .mix = mix,
                                                           .mix_pairs = mix_pairs,
                                                           .mix_rows = mix_rows,
-                                                          .mix_row_pairs = mix_row_pairs,
+                                                          .narrow_row_pairs = narrow_row_pairs,
                                                           .sums_of_rows = sums_of_rows,
                                                           .rows_of_same = rows_of_same});
 

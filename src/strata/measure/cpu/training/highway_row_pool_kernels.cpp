@@ -2,6 +2,7 @@
 // Pooling row by row for vector units with vectors of four numbers; foreach_target.h reads this
 // file once for each kind.
 #include "strata/measure/cpu/per_target.hpp"
+#include "strata/measure/cpu/training/read_lines.hpp"
 #include "strata/measure/cpu/training/row_pool_loops.hpp"
 
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | STRATA_SCALABLE_TARGETS)
@@ -372,15 +373,6 @@ void sum_of(const float* const* rows, std::int64_t row_count, float share, const
             float* y, std::int64_t count, std::int64_t step, std::int64_t times) {
   (shares != nullptr ? sum_some<true> : sum_some<false>)(rows, row_count, share, shares, y, count,
                                                          step, times);
-}
-
-/// Reads a number of every line of a row: rows that are read side by side would be fetched in
-/// turns, and a processor foresees a walk in the order of memory better.
-HWY_INLINE void read_lines(const float* row, std::int64_t count) {
-  constexpr std::int64_t line = 64 / sizeof(float);
-  for (std::int64_t i = 0; i < count; i += line) {
-    static_cast<void>(*static_cast<const volatile float*>(row + i));
-  }
 }
 
 template <bool has_taps>

@@ -22,23 +22,25 @@ struct LayoutLoops {
   void (*twice_rows)(const float* x, float factor, float* y, std::int64_t count, std::int64_t rows);
   /// y[i] = a[2 i] + a[2 i + 1] + b[2 i] + b[2 i + 1]
   void (*add_pairs)(const float* a, const float* b, float* y, std::int64_t count);
-  /// y[2 i] = x[i - 1] / 4 + 3 x[i] / 4, y[2 i + 1] = 3 x[i] / 4 + x[i + 1] / 4; the first and the
-  /// last number are repeated outside
+  // Linear interpolation: along rows, which divides by 16 once for both axes, and across them.
+  /// 16 y[2 i] = x[i - 1] + 3 x[i], 16 y[2 i + 1] = 3 x[i] + x[i + 1]; the first and the last
+  /// number are repeated outside
   void (*widen)(const float* x, float* y, std::int64_t count);
   void (*widen_rows)(const float* x, float* y, std::int64_t count, std::int64_t rows);
-  /// The way back: y[i] = 3 (x[2 i] + x[2 i + 1]) / 4 + (x[2 i - 1] + x[2 i + 2]) / 4
+  /// The way back: 16 y[i] = 3 (x[2 i] + x[2 i + 1]) + x[2 i - 1] + x[2 i + 2]
   void (*narrow)(const float* x, float* y, std::int64_t count);
-  void (*narrow_rows)(const float* x, float* y, std::int64_t count, std::int64_t rows);
-  /// y = 3 near / 4 + far / 4
+  /// y = 3 near + far
   void (*mix)(const float* near, const float* far, float* y, std::int64_t count);
-  /// y = 3 (near[0] + near[1]) / 4 + (far[0] + far[1]) / 4
+  /// y = 3 (near[0] + near[1]) + far[0] + far[1]
   void (*mix_pairs)(const float* const* near, const float* const* far, float* y,
                     std::int64_t count);
   /// Two rows of y from each of x, which is near to both, and from the one above or below it: x
   /// begins with a row that is above only.
   void (*mix_rows)(const float* x, float* y, std::int64_t count, std::int64_t rows);
-  /// The way back: a row of y from two of x, which are near, and from the one above and below them.
-  void (*mix_row_pairs)(const float* x, float* y, std::int64_t count, std::int64_t rows);
+  /// The way back along rows and across them at once: a row of y from two of x, which are near, and
+  /// from the one above and the one below them. For several rows of y, each time from those two
+  /// rows further on. Null where results go around the caches.
+  void (*narrow_row_pairs)(const float* const* x, float* y, std::int64_t count, std::int64_t rows);
   /// y[r] = factor · the sum of row r; rows lie side by side
   void (*sums_of_rows)(const float* x, std::int64_t width, float factor, float* y,
                        std::int64_t rows, const float* end);

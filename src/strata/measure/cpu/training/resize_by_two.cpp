@@ -5,6 +5,8 @@
 #include "strata/measure/cpu/training/result_stream.hpp"
 #include "strata/measure/cpu/training/row_pool_loops.hpp"
 
+#include <algorithm>
+#include <array>
 #include <vector>
 
 namespace strata::cpu_training {
@@ -129,30 +131,20 @@ void interpolate_in_place(const ResizeByTwo& r, std::int64_t planes, const float
 
 /// The way back.
 void narrow_in_place(const ResizeByTwo& r, std::int64_t planes, const float* dy, float* dx) {
-  const std::int64_t width = 2 * r.width, at_once = rows_at_once(r);
-  std::vector<float> room(static_cast<std::size_t>(at_once * width));
-  for (std::int64_t plane = 0; plane < planes; ++plane, dy += 2 * r.height * width) {
-    const auto mix_at_end = [&](std::int64_t row, float* to) {
-      const auto row_of = [&](std::int64_t of) {
-        return dy + std::clamp<std::int64_t>(of, 0, 2 * r.height - 1) * width;
-      };
-      const float* const near[2] = {row_of(2 * row), row_of(2 * row + 1)};
-      const float* const far[2] = {row_of(2 * row - 1), row_of(2 * row + 2)};
-      layout_loops()->mix_pairs(near, far, to, width);
-    };
-    for (std::int64_t first = 0; first < r.height; first += at_once) {
-      const std::int64_t last = std::min(first + at_once, r.height);
-      const std::int64_t begin = std::max<std::int64_t>(first, 1);
-      const std::int64_t end = std::max(begin, std::min(last, r.height - 1));
-      if (first == 0) mix_at_end(0, room.data());
-      layout_loops()->mix_row_pairs(dy + 2 * begin * width, room.data() + (begin - first) * width,
-                                    width, end - begin);
-      if (last == r.height && last > 1) {
-        mix_at_end(last - 1, room.data() + (last - 1 - first) * width);
+  const std::int64_t width = 2 * r.width, plane_rows = 2 * r.height;
+  for (std::int64_t plane = 0; plane < planes; ++plane) {
+    const auto narrow = [&](std::int64_t row, std::int64_t count) {
+      std::array<const float*, 4> rows{};
+      for (std::int64_t k = 0; k < 4; ++k) {  // those outside are repeated
+        const std::int64_t of = std::clamp<std::int64_t>(2 * row - 1 + k, 0, plane_rows - 1);
+        rows[static_cast<std::size_t>(k)] = dy + (plane * plane_rows + of) * width;
       }
-      layout_loops()->narrow_rows(room.data(), dx, r.width, last - first);
-      dx += (last - first) * r.width;
-    }
+      layout_loops()->narrow_row_pairs(rows.data(), dx + (plane * r.height + row) * r.width,
+                                       r.width, count);
+    };
+    narrow(0, 1);
+    if (r.height > 2) narrow(1, r.height - 2);
+    if (r.height > 1) narrow(r.height - 1, 1);
   }
 }
 
@@ -181,7 +173,7 @@ void resize_by_two_backward(const ResizeByTwo& r, const Workers& workers, const 
                             float* dx) {
   const bool is_past = is_large(r.planes * r.height * r.width);
   each_doubled_planes(r, workers, [&](std::int64_t begin, std::int64_t end) {
-    if (stream_of<float>() == nullptr && r.kind == ResizeKind::linear) {
+    if (layout_loops()->narrow_row_pairs != nullptr && r.kind == ResizeKind::linear) {
       return narrow_in_place(r, end - begin, dy + begin * 4 * r.height * r.width,
                              dx + begin * r.height * r.width);
     }
