@@ -211,113 +211,6 @@ bool largest_of(const RowOfWindows* rows, std::int64_t row_count, float* most, s
                            : largest_of_rows<3>)(rows, most, which, count, step, times);
 }
 
-void widen_taps(const std::uint8_t* taps, std::int32_t* to, std::int64_t count) {
-  const Bytes b;
-  const Halves h;
-  const Whole w;
-  constexpr std::int64_t step = 4 * lanes;
-  for (std::int64_t k = 0; k < count; k += step) {
-    const std::int64_t i = std::min(k, count - step);
-    const auto bytes = hn::LoadU(b, taps + i);
-    const hn::Vec<Halves> halves[2] = {hn::BitCast(h, hn::InterleaveLower(b, bytes, hn::Zero(b))),
-                                       hn::BitCast(h, hn::InterleaveUpper(b, bytes, hn::Zero(b)))};
-    for (int half = 0; half < 2; ++half) {
-      std::int32_t* const place = to + i + half * 2 * lanes;
-      const auto low = hn::InterleaveLower(h, halves[half], hn::Zero(h));
-      const auto high = hn::InterleaveUpper(h, halves[half], hn::Zero(h));
-      hn::StoreU(hn::BitCast(w, low), w, place);
-      hn::StoreU(hn::BitCast(w, high), w, place + lanes);
-    }
-  }
-}
-
-/// A row of gradients with its taps as vectors.
-struct TapVectors {
-  /// Written down, as gcc compiles what it adds itself for no target in particular.
-  TapVectors() {}
-
-  const float* gradients;
-  const std::int32_t* taps;
-  WholeVector tap[3];
-
-  /// Gradients from o on, where their maximum was tap k of the row, else zero.
-  HWY_INLINE Vector of(int k, std::int64_t o) const {
-    const Numbers d;
-    const Whole w;
-    const auto is_there = hn::VecFromMask(w, hn::Eq(hn::LoadU(w, taps + o), tap[k]));
-    return hn::And(hn::BitCast(d, is_there), hn::LoadU(d, gradients + o));
-  }
-};
-
-/// The sum of what one(row) gives for each of the rows.
-template <int rows, class One>
-HWY_INLINE Vector sum_over(const TapVectors* of, const One& one) {
-  auto total = one(of[0]);
-  for (int row = 1; row < rows; ++row) total = hn::Add(total, one(of[row]));
-  return total;
-}
-
-/// Gradients that go to the next numbers, by the tap along a row that they are. They
-/// are moved to their places once they are sums over the rows: that takes fewer loads.
-template <int taps, int rows>
-struct SumsByTap {
-  Vector tap[3];
-
-  HWY_INLINE SumsByTap(const TapVectors* of, std::int64_t o) {
-    for (int k = 0; k < taps; ++k) {
-      tap[k] = sum_over<rows>(of, [&](const TapVectors& row) HWY_ATTR { return row.of(k, o); });
-    }
-  }
-  /// Four numbers, of which `last` has what comes before them.
-  HWY_INLINE Vector moved(const SumsByTap& last) const {
-    const Numbers d;
-    auto sum = hn::Add(tap[0], hn::CombineShiftRightBytes<12>(d, tap[1], last.tap[1]));
-    if constexpr (taps == 3) {
-      sum = hn::Add(sum, hn::CombineShiftRightBytes<8>(d, tap[2], last.tap[2]));
-    }
-    return sum;
-  }
-};
-
-template <int taps, int pad, int rows>
-void spread_rows(const RowOfTaps* given, float* dx, std::int64_t count) {
-  TapVectors of[rows];
-  for (int row = 0; row < rows; ++row) {
-    of[row].gradients = given[row].gradients;
-    of[row].taps = given[row].taps;
-    for (int k = 0; k < 3; ++k) of[row].tap[k] = hn::Set(Whole(), given[row].first_tap + k);
-  }
-  std::int64_t i = 0;
-  SumsByTap<taps, rows> before(of, pad - lanes);
-  for (; i + lanes <= count; i += lanes) {
-    const SumsByTap<taps, rows> here(of, i + pad);
-    hn::StoreU(here.moved(before), Numbers(), dx + i);
-    before = here;
-  }
-  if (i == count) return;
-  float last[lanes];
-  hn::StoreU(SumsByTap<taps, rows>(of, i + pad).moved(before), Numbers(), last);
-  std::memcpy(dx + i, last, static_cast<std::size_t>(count - i) * sizeof(float));
-}
-
-template <int taps, int pad>
-void spread_padded(const RowOfTaps* rows, std::int64_t row_count, float* dx, std::int64_t count) {
-  (row_count == 1   ? spread_rows<taps, pad, 1>
-   : row_count == 2 ? spread_rows<taps, pad, 2>
-                    : spread_rows<taps, pad, 3>)(rows, dx, count);
-}
-
-void spread(const RowOfTaps* rows, std::int64_t row_count, std::int64_t taps, std::int64_t pad,
-            float* dx, std::int64_t count) {
-  if (row_count == 0) {
-    std::fill_n(dx, count, 0.0F);
-    return;
-  }
-  (taps == 2  ? spread_padded<2, 0>
-   : pad == 0 ? spread_padded<3, 0>
-              : spread_padded<3, 1>)(rows, row_count, dx, count);
-}
-
 template <int taps, int stride>
 void sum_in_windows(const float* x, float* sums, std::int64_t count) {
   each_piece(count, [&](std::int64_t i, auto vectors) HWY_ATTR {
@@ -528,8 +421,6 @@ void sum_of_threes(const SumOfThrees& of, float* y, std::int64_t rows) {
 [[maybe_unused]] const bool is_added =
     cpu::compiled_kernels<RowPoolLoops>().add(HWY_TARGET, {.largest_along = largest_along,
                                                            .largest_of = largest_of,
-                                                           .widen_taps = widen_taps,
-                                                           .spread = spread,
                                                            .sum_along = sum_along,
                                                            .sum_of = sum_of,
                                                            .largest_of_pairs = largest_of_pairs,

@@ -95,9 +95,10 @@ void spread_pairs(const float* gradients, const std::uint8_t* taps, std::int64_t
   }
 }
 
-// --- Windows of 3 × 3 -------------------------------------------------------------------------
+// --- Windows of 3 × 3 with stride 2 -----------------------------------------------------------
 
-constexpr std::uint64_t no_tap = 15;  // four bits
+/// Eight bytes that are nobody's tap, of which four bits are looked at.
+constexpr std::uint64_t no_taps = 0x0f0f'0f0f'0f0f'0f0f;
 
 /// Four numbers of dx from the middle of an output's window on get something of it, of the next
 /// and of the one behind that: the first and the last of these share a vector of factors, whose
@@ -175,7 +176,7 @@ HWY_INLINE void spread_whole(std::int64_t outputs, std::int64_t last, float* dx,
     spread_eight(i, 0, dx + 2 * i, rows...);
   }
   also(last);
-  spread_eight(last, ~std::uint64_t(0) << (8 * (outputs - last)), dx + 2 * last, rows...);
+  spread_eight(last, no_taps << (8 * (outputs - last)), dx + 2 * last, rows...);
 }
 
 constexpr const ThreeFactors& factors_of(std::int64_t tap_row) {
@@ -266,9 +267,113 @@ bool spread_row_pairs(const float* gradients, const std::uint8_t* taps, std::int
   return hn::AllTrue(d, hn::Eq(sums, hn::Zero(d)));
 }
 
-[[maybe_unused]] const bool is_added = cpu::compiled_kernels<TapLoops>().add(
-    HWY_TARGET,
-    {.spread_pairs = spread_pairs, .spread_row = spread_row, .spread_row_pairs = spread_row_pairs});
+// --- Windows of 3 × 3 with stride 1 -----------------------------------------------------------
+
+/// Four numbers of dx get something of six outputs. Those that lie three apart reach other ones of
+/// the four, and share a vector of factors, whose place is the taps of both.
+struct NextFactors {
+  std::array<Four<float>, 256> pair[3];
+};
+
+/// For each row of windows.
+constexpr auto next_factors = [] {
+  std::array<NextFactors, 3> all{};
+  for (std::size_t row = 0; row < 3; ++row) {
+    const auto factor = [row](std::size_t tap, std::size_t column) {
+      return tap == 3 * row + column ? 1.0F : 0.0F;
+    };
+    for (std::size_t taps = 0; taps < 256; ++taps) {
+      const std::size_t first = taps % 16, last = taps / 16;
+      auto& pair = all[row].pair;
+      pair[0][taps] = {factor(first, 2), factor(last, 0), factor(last, 1), factor(last, 2)};
+      pair[1][taps] = {factor(first, 1), factor(first, 2), factor(last, 0), factor(last, 1)};
+      pair[2][taps] = {factor(first, 0), factor(first, 1), factor(first, 2), factor(last, 0)};
+    }
+  }
+  return all;
+}();
+
+/// Which of four gradients each number gets, of pairs of outputs, as places of bytes.
+template <int a, int b, int c, int d>
+HWY_INLINE Vector in_places(Vector gradients) {
+  const hn::Repartition<std::uint8_t, Numbers> bytes;
+  constexpr auto byte = [](int place, int k) { return static_cast<std::uint8_t>(4 * place + k); };
+  alignas(16) static constexpr std::uint8_t places[16] = {
+      byte(a, 0), byte(a, 1), byte(a, 2), byte(a, 3), byte(b, 0), byte(b, 1),
+      byte(b, 2), byte(b, 3), byte(c, 0), byte(c, 1), byte(c, 2), byte(c, 3),
+      byte(d, 0), byte(d, 1), byte(d, 2), byte(d, 3)};
+  return hn::TableLookupBytes(gradients, hn::BitCast(Numbers(), hn::Load(bytes, places)));
+}
+
+/// What a row of outputs gives to four numbers; `gradients` and `taps` are those of the output one
+/// before the one whose window's middle is the first of them.
+template <int tap_row>
+HWY_INLINE Vector give_next(const float* gradients, const std::uint8_t* taps,
+                            std::uint64_t outside) {
+  const Numbers d;
+  std::uint64_t pairs = load_taps(taps) | outside;
+  pairs |= pairs >> 20;  // a tap and the third next, four bits each
+  constexpr const NextFactors& factors = next_factors[tap_row];
+  const auto by = [&](int pair) HWY_ATTR {
+    return hn::LoadU(d, factors.pair[pair][(pairs >> (8 * pair)) & 255].data());
+  };
+  auto sum = hn::Mul(in_places<0, 3, 3, 3>(hn::LoadU(d, gradients)), by(0));
+  sum = hn::MulAdd(in_places<0, 0, 3, 3>(hn::LoadU(d, gradients + 1)), by(1), sum);
+  return hn::MulAdd(in_places<0, 0, 0, 3>(hn::LoadU(d, gradients + 2)), by(2), sum);
+}
+
+/// Three rows of outputs, by the row of their windows.
+struct NextRows {
+  const float* gradients[3];
+  const std::uint8_t* taps[3];
+
+  HWY_INLINE Vector at(std::int64_t i, std::uint64_t outside) const {
+    // Three sums, none of which waits for another.
+    const auto first = give_next<0>(gradients[0] + i, taps[0] + i, outside);
+    const auto second = give_next<1>(gradients[1] + i, taps[1] + i, outside);
+    return hn::Add(hn::Add(first, second), give_next<2>(gradients[2] + i, taps[2] + i, outside));
+  }
+};
+
+bool spread_next_rows(const TapRow* given, const RowOfThrees& along, std::int64_t rows, float* dx) {
+  const Numbers d;
+  // Output o + middle is the first that reaches number o + 2.
+  const std::int64_t before = 1 + along.middle, outputs = along.outputs, width = along.width;
+  NextRows of;
+  for (int k = 0; k < 3; ++k) {
+    of.gradients[k] = given[k].gradients - before;
+    of.taps[k] = given[k].taps - before;
+  }
+  const std::int64_t last = width - lanes;
+  const std::uint64_t in_front = no_taps >> (8 * (8 - before));
+  const std::uint64_t behind = no_taps << (8 * (outputs + before - last));
+  auto sums = hn::Zero(d);
+  const auto check = [&](std::int64_t i) HWY_ATTR {
+    sums = hn::MulAdd(hn::LoadU(d, of.gradients[1] + i), hn::Zero(d), sums);
+  };
+  for (std::int64_t row = 0; row < rows; ++row, dx += width) {
+    check(0);
+    hn::StoreU(of.at(0, in_front), d, dx);
+    for (std::int64_t i = lanes; i < last; i += lanes) {
+      check(i);
+      hn::StoreU(of.at(i, 0), d, dx + i);
+    }
+    check(last);
+    check(last + lanes);
+    hn::StoreU(of.at(last, behind), d, dx + last);
+    for (int k = 0; k < 3; ++k) {
+      of.gradients[k] += outputs;
+      of.taps[k] += outputs;
+    }
+  }
+  return hn::AllTrue(d, hn::Eq(sums, hn::Zero(d)));
+}
+
+[[maybe_unused]] const bool is_added =
+    cpu::compiled_kernels<TapLoops>().add(HWY_TARGET, {.spread_pairs = spread_pairs,
+                                                       .spread_row = spread_row,
+                                                       .spread_row_pairs = spread_row_pairs,
+                                                       .spread_next_rows = spread_next_rows});
 
 }  // namespace
 }  // namespace strata::cpu_training::HWY_NAMESPACE

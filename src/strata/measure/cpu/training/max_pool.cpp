@@ -221,8 +221,6 @@ void max_pool_backward(const PoolPlan& plan, const Workers& workers, const NodeM
   if (m.input_gradients[0] == nullptr) return;
   if constexpr (std::is_same_v<T, float>) {
     if (can_spread_taps(plan)) return spread_taps(plan, workers, m);
-    if (can_pool_rows(plan) && plan.stride[2] == 1)
-      return largest_by_rows_backward(plan, workers, m);
     if (has_windows_of_three(plan)) return largest_of_threes_backward(plan, workers, m);
   }
   // With stride 1 every number belongs to as many windows as there are taps: adding where the

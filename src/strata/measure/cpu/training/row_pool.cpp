@@ -15,10 +15,6 @@ namespace strata::cpu_training {
 namespace {
 
 constexpr std::int64_t most_rows = 3;  // of a window
-/// Rows are made so many rows before they are read: a processor waits for what it has only just
-/// written, when it is read at other places than it was written.
-constexpr std::int64_t made_ahead = 2;
-constexpr std::int64_t row_slots = most_rows + made_ahead;
 /// Before and behind rows that are copied; loops read less.
 constexpr std::int64_t row_margin = 16;
 static_assert(row_margin >= RowPoolLoops::read_behind);
@@ -81,31 +77,6 @@ std::vector<CutWindow> cut_windows(const PoolPlan& plan) {
   }
   return all;
 }
-
-/// Rows of a plane reduced along themselves, each of which is made once; some stay.
-template <class Row>
-class ReducedRows {
- public:
-  /// place(slot) is one of `row_slots`.
-  template <class Place>
-  ReducedRows(std::int64_t rows, const Place& place) {
-    for (std::int64_t row = 0; row < rows; ++row) rows_.push_back(place(row % row_slots));
-  }
-
-  void forget() { made_ = 0; }
-  /// make(row, place) makes those up to this one, and a few more.
-  template <class Make>
-  void make_up_to(std::int64_t row, const Make& make) {
-    const std::int64_t end =
-        std::min(row + 1 + made_ahead, static_cast<std::int64_t>(rows_.size()));
-    for (; made_ < end; ++made_) make(made_, (*this)[made_]);
-  }
-  const Row& operator[](std::int64_t row) const { return rows_[static_cast<std::size_t>(row)]; }
-
- private:
-  std::vector<Row> rows_;
-  std::int64_t made_ = 0;
-};
 
 std::int64_t band_height(const PoolPlan& plan) {
   constexpr std::int64_t numbers = 6144;
@@ -269,41 +240,6 @@ void largest_by_rows(const PoolPlan& plan, const Workers& workers, const NodeMem
                                  y + row * width, which != nullptr ? which + row * width : nullptr);
             }
           });
-    }
-  });
-}
-
-void largest_by_rows_backward(const PoolPlan& plan, const Workers& workers, const NodeMemory& m) {
-  const RowPoolLoops& loops = *row_pool_loops();
-  const auto* const dy = real<const float>(m.output_gradients[0]);
-  const std::int64_t pitch = std::max(plan.out[2], plan.in[2]) + 2 * row_margin;
-  const SpreadPlan spread(plan);
-  each_planes(plan, workers, [&](std::int64_t begin, std::int64_t end) {
-    // Taps of some rows of outputs, between taps that there are none of.
-    std::vector<std::int32_t> taps(static_cast<std::size_t>(row_slots * pitch), -1);
-    ReducedRows<std::int32_t*> held(
-        plan.out[1], [&](std::int64_t slot) { return taps.data() + slot * pitch + row_margin; });
-    std::vector<ReadableRows> readable(most_rows,
-                                       {dy, plan.planes * plan.out_plane(), plan.out[2]});
-    for (std::int64_t plane = begin; plane < end; ++plane) {
-      const auto* const which = real<const std::uint8_t>(m.saved) + plane * plan.out_plane();
-      const float* const from = dy + plane * plan.out_plane();
-      float* dx = real<float>(m.input_gradients[0]) + plane * plan.in_plane();
-      held.forget();
-      for (std::int64_t row = 0; row < plan.in[1]; ++row, dx += plan.in[2]) {
-        std::array<RowOfTaps, most_rows> rows;
-        std::size_t count = 0;
-        for (const auto& [output, tap_row] : spread.holders(row)) {
-          held.make_up_to(output, [&](std::int64_t made, std::int32_t* to) {
-            loops.widen_taps(which + made * plan.out[2], to, plan.out[2]);
-          });
-          rows[count] = {readable[count].of(from + output * plan.out[2]), held[output],
-                         static_cast<std::int32_t>(tap_row * plan.kernel[2])};
-          ++count;
-        }
-        loops.spread(rows.data(), static_cast<std::int64_t>(count), plan.kernel[2], plan.pad[2], dx,
-                     plan.in[2]);
-      }
     }
   });
 }

@@ -12,9 +12,8 @@ bool can_pool_rows(const PoolPlan& plan);
 /// Windows of 2 × 2 that lie side by side, all of them inside.
 bool has_whole_pairs(const PoolPlan& plan);
 
+/// tap_spread.hpp has the way back.
 void largest_by_rows(const PoolPlan& plan, const Workers& workers, const NodeMemory& m);
-/// With stride 1; tap_spread.hpp has stride 2.
-void largest_by_rows_backward(const PoolPlan& plan, const Workers& workers, const NodeMemory& m);
 
 void mean_by_rows(const PoolPlan& plan, const Workers& workers, const PoolShares& shares,
                   const NodeMemory& m);

@@ -26,14 +26,6 @@ struct RowOfWindows {
   std::uint8_t first_tap = 0;
 };
 
-/// Gradients of a row of outputs and which tap each maximum was, of which `first_tap` is the first
-/// that concerns the row that they go to.
-struct RowOfTaps {
-  const float* gradients = nullptr;
-  const std::int32_t* taps = nullptr;
-  std::int32_t first_tap = 0;
-};
-
 /// Sums over windows of 3 × 3 with stride 1: output o of a row looks at the columns from o − pad on
 /// of three rows of `width` numbers, where columns outside are 0.
 struct SumOfThrees {
@@ -60,12 +52,6 @@ struct RowPoolLoops {
   bool (*largest_of)(const RowOfWindows* rows, std::int64_t row_count, float* most,
                      std::uint8_t* which, std::int64_t count, std::int64_t step,
                      std::int64_t times);
-  /// Bytes as whole numbers.
-  void (*widen_taps)(const std::uint8_t* taps, std::int32_t* to, std::int64_t count);
-  /// With stride 1: dx[i] = what of `row_count` (up to three) rows goes there: gradient o goes to
-  /// o + tap − pad. Taps outside the rows are −1; gradients there may be anything.
-  void (*spread)(const RowOfTaps* rows, std::int64_t row_count, std::int64_t taps, std::int64_t pad,
-                 float* dx, std::int64_t count);
   void (*sum_along)(const float* x, std::int64_t x_row, const RowWindows& windows, float* sums,
                     std::int64_t sums_row, std::int64_t count, std::int64_t rows);
   /// y = share · shares[i] · the sum of `row_count` (one to three) rows; without shares the sum.

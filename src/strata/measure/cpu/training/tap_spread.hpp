@@ -3,8 +3,8 @@
 
 #include "strata/measure/cpu/training/pool_plan.hpp"
 
-/// The way back through max pooling of float planes over windows of 2 × 2 or 3 × 3 with stride 2,
-/// where vectors are short. tap_loops.hpp has the loops.
+/// The way back through max pooling of float planes over windows of 2 × 2 that lie side by side, or
+/// of 3 × 3 with stride 1 or 2, where vectors are short. tap_loops.hpp has the loops.
 namespace strata::cpu_training {
 
 bool can_spread_taps(const PoolPlan& plan);
