@@ -151,6 +151,18 @@ void largest_along(const float* x, std::int64_t x_row, const RowWindows& windows
   });
 }
 
+void larger_of_two(const float* x, std::int64_t x_row, std::uint8_t first_tap,
+                   const LargestOfRow& to, std::int64_t to_row, std::int64_t rows) {
+  const LargestOfRow place = to;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const float first = x[row * x_row], second = x[row * x_row + 1];
+    // What is not a number stays.
+    place.most[row * to_row] = vget_lane_f32(vmax_f32(vdup_n_f32(first), vdup_n_f32(second)), 0);
+    place.before[row * to_row] =
+        static_cast<std::uint8_t>(-(first_tap + static_cast<int>(second > first)));
+  }
+}
+
 template <int rows>
 bool largest_of_rows(const RowOfWindows* of, float* most, std::uint8_t* which, std::int64_t count,
                      std::int64_t step, std::int64_t times) {
@@ -420,6 +432,7 @@ void sum_of_threes(const SumOfThrees& of, float* y, std::int64_t rows) {
 
 [[maybe_unused]] const bool is_added =
     cpu::compiled_kernels<RowPoolLoops>().add(HWY_TARGET, {.largest_along = largest_along,
+                                                           .larger_of_two = larger_of_two,
                                                            .largest_of = largest_of,
                                                            .sum_along = sum_along,
                                                            .sum_of = sum_of,

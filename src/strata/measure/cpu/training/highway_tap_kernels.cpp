@@ -260,8 +260,8 @@ bool spread_row_pairs(const float* gradients, const std::uint8_t* taps, std::int
     gradients += outputs;
     taps += outputs;
   }
-  // The last row, and what is read behind it.
-  for (std::int64_t i = 0; i < outputs + TapLoops::read_behind; i += lanes) {
+  // The last row, and what is looked at behind it.
+  for (std::int64_t i = 0; i < outputs + TapLoops::looked_at_outside; i += lanes) {
     sums = hn::MulAdd(hn::LoadU(d, gradients + i), hn::Zero(d), sums);
   }
   return hn::AllTrue(d, hn::Eq(sums, hn::Zero(d)));

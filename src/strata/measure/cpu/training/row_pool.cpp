@@ -205,6 +205,12 @@ void largest_by_rows(const PoolPlan& plan, const Workers& workers, const NodeMem
       loops.largest_along(rows - plan.pad[2], plan.in[2], windows, to, width,
                           is_one ? count * width : width, is_one ? 1 : count);
       for (const CutWindow& each : cut) {
+        if (each.taps == 2) {
+          loops.larger_of_two(rows + each.place, plan.in[2],
+                              static_cast<std::uint8_t>(each.first_tap),
+                              {to.most + each.output, to.before + each.output}, width, count);
+          continue;
+        }
         for (std::int64_t row = 0; row < count; ++row) {
           const float* const place = rows + row * plan.in[2] + each.place;
           Largest best{*place, each.first_tap};

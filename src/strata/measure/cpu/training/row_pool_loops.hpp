@@ -46,6 +46,10 @@ struct RowPoolLoops {
   void (*largest_along)(const float* x, std::int64_t x_row, const RowWindows& windows,
                         const LargestOfRow& to, std::int64_t to_row, std::int64_t count,
                         std::int64_t rows);
+  /// The same for one window of each row, of which two taps from `first_tap` on are inside: x[0]
+  /// and x[1] of the first row.
+  void (*larger_of_two)(const float* x, std::int64_t x_row, std::uint8_t first_tap,
+                        const LargestOfRow& to, std::int64_t to_row, std::int64_t rows);
   /// The largest of `row_count` (one to three) rows and which tap it is (null: not wanted). Says
   /// whether any is not a number: their taps are wrong, then. So many times, each time from rows
   /// `step` numbers further on.

@@ -111,11 +111,12 @@ class NextThreesBackward {
     // Rows that lie in three rows of windows follow each other.
     const std::int64_t begin = std::min(2 - plan_.pad[1], plan_.in[1]);
     const std::int64_t end = std::clamp(plan_.out[1] - plan_.pad[1], begin, plan_.in[1]);
-    bool is_right = are_finite_around(from);
+    bool is_right = true;
     for (std::int64_t row = 0; row < begin; ++row) is_right &= spread(from, row, 1, dx);
     if (begin < end) is_right &= spread(from, begin, end - begin, dx);
     for (std::int64_t row = end; row < plan_.in[1]; ++row) is_right &= spread(from, row, 1, dx);
-    if (!is_right) spread_one_by_one(plan_, from, dx);
+    // What is around comes last: what lies behind the plane would be waited for before.
+    if (!is_right || !are_finite_around(from)) spread_one_by_one(plan_, from, dx);
   }
 
  private:

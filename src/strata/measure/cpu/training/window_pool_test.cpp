@@ -136,6 +136,7 @@ std::vector<PoolCase> cases_of_threes(bool is_maximum) {
       }
       cases.push_back({3, stride, pad, 61, 200, is_maximum});  // several bands
       cases.push_back({3, stride, pad, 5, 1023, is_maximum});
+      cases.push_back({3, stride, pad, 3, 33, is_maximum});  // few outputs in a plane
       if (pad == 1) cases.push_back({3, stride, pad, 1, 1, is_maximum});
     }
   }
