@@ -223,6 +223,7 @@ void mix_rows(const float* x, float* y, std::int64_t count, std::int64_t rows) {
   }
 }
 
+#if HWY_TARGET == HWY_NEON
 /// What rows of gradients give to the row that two of them are near to, at every column of theirs.
 struct MixedRows {
   const float *above, *first, *second, *below;
@@ -249,7 +250,6 @@ struct Turns {
   }
 };
 
-#if HWY_TARGET == HWY_NEON
 /// Numbers that come one after the other, from `by` on.
 template <int by>
 HWY_INLINE Vector from_both(Vector first, Vector second) {

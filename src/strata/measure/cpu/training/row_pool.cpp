@@ -3,12 +3,9 @@
 
 #include "strata/measure/cpu/training/pool_rows.hpp"
 #include "strata/measure/cpu/training/row_pool_loops.hpp"
-#include "strata/measure/cpu/training/window_loops.hpp"
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <utility>
 #include <vector>
 
 namespace strata::cpu_training {

@@ -136,9 +136,9 @@ class NextThreesBackward {
   /// What is looked at in front of a plane and behind it.
   bool are_finite_around(const PlaneOfTaps& from) const {
     constexpr std::int64_t reach = TapLoops::looked_at_outside;
-    const float *const front = from.gradients - reach, *const end =
-                                                           from.gradients + plan_.out_plane();
-    float sum = 0;
+    const float* const front = from.gradients - reach;
+    const float* const end = from.gradients + plan_.out_plane();
+    float sum = 0;  // 0 times what is not finite is not 0
     for (std::int64_t i = 0; i < reach; ++i) sum += 0 * front[i] + 0 * end[i];
     return sum == 0;
   }
