@@ -14,19 +14,27 @@ struct Stretches {
 
 #define STRATA_INLINE_LAMBDA __attribute__((always_inline))
 
-/// Calls work(at) for the numbers from `begin` on, vector by vector, then one by one.
+/// Calls work(at, k) for whole vectors of the numbers begin … end, with k = 0 and 1 in turn; the
+/// first number that is in none.
 template <class T, class Work>
-STRATA_INLINE void through_stretch(std::int64_t begin, std::int64_t length, Work work) {
-  const std::int64_t end = begin + length;
+STRATA_INLINE std::int64_t vectors_of_stretch(std::int64_t begin, std::int64_t end, Work work) {
   std::int64_t i = begin;
-  for (; i + 2 * lanes<T> <= end; i += 2 * lanes<T>) {
-    work(AtLanes<T>{i});
-    work(AtLanes<T>{i + lanes<T>});
+  for (; i + 4 * lanes<T> <= end; i += 4 * lanes<T>) {
+    work(AtLine<T>{{i}}, 0);
+    work(AtLanes<T>{i + lanes<T>}, 1);
+    work(AtLanes<T>{i + 2 * lanes<T>}, 0);
+    work(AtLanes<T>{i + 3 * lanes<T>}, 1);
   }
-  if (i + lanes<T> <= end) {
-    work(AtLanes<T>{i});
-    i += lanes<T>;
-  }
+  for (; i + lanes<T> <= end; i += lanes<T>) work(AtLanes<T>{i}, 0);
+  return i;
+}
+
+/// Calls work(at) for all numbers of stretch k.
+template <class T, class Work>
+STRATA_INLINE void numbers_of_stretch(const Stretches& s, std::int64_t k, Work work) {
+  const std::int64_t begin = k * s.length, end = begin + s.length;
+  std::int64_t i =
+      vectors_of_stretch<T>(begin, end, [&](auto at, int) STRATA_INLINE_LAMBDA { work(at); });
   for (; i < end; ++i) work(AtOne<T>{i});
 }
 
@@ -41,15 +49,9 @@ STRATA_INLINE void add_to_stretch_sums(const Stretches& s, T* first, T* second, 
     own.load(a[0], first);
     own.load(b[0], second);
     const std::int64_t begin = k * s.length, end = begin + s.length;
-    std::int64_t i = begin;
-    for (; i + 2 * lanes<T> <= end; i += 2 * lanes<T>) {
-      term(k, AtLanes<T>{i}, a[0], b[0]);
-      term(k, AtLanes<T>{i + lanes<T>}, a[1], b[1]);
-    }
-    if (i + lanes<T> <= end) {
-      term(k, AtLanes<T>{i}, a[0], b[0]);
-      i += lanes<T>;
-    }
+    std::int64_t i = vectors_of_stretch<T>(
+        begin, end,
+        [&](auto at, int which) STRATA_INLINE_LAMBDA { term(k, at, a[which], b[which]); });
     // What is left joins a vector, as a number that is read where a vector was just written waits.
     Lanes<T> rest_a = {}, rest_b = {};
     T rest = 0, other = 0;
@@ -95,7 +97,7 @@ STRATA_INLINE void stretch_lines_loop(const T* x, const Stretches& s, const T* a
                                       T* y) {
   for (std::int64_t k = 0; k < s.count; ++k) {
     const T slope = a[k], offset = b[k];
-    through_stretch<T>(k * s.length, s.length, [=](auto at) STRATA_INLINE_LAMBDA {
+    numbers_of_stretch<T>(s, k, [=](auto at) STRATA_INLINE_LAMBDA {
       typename decltype(at)::Number number;
       at.load(number, x);
       at.store(number * slope + offset, y);
@@ -114,7 +116,7 @@ STRATA_INLINE void stretch_centred_loop(const T* dy, const T* x, const Stretches
                                         const StretchGradients<T>& of, T* dx) {
   for (std::int64_t k = 0; k < s.count; ++k) {
     const T mean = of.mean[k], slope = of.slope[k], offset = of.offset[k], factor = of.factor[k];
-    through_stretch<T>(k * s.length, s.length, [=](auto at) STRATA_INLINE_LAMBDA {
+    numbers_of_stretch<T>(s, k, [=](auto at) STRATA_INLINE_LAMBDA {
       typename decltype(at)::Number d, number;
       at.load(d, dy);
       at.load(number, x);
