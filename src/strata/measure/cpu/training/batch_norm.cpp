@@ -477,7 +477,9 @@ void batch_norm_backward(const BatchPlan& plan, const Workers& workers, const No
       const double scaled = factor * (scale != nullptr ? static_cast<double>(scale[c]) : 1);
       const double slope = -scaled * factor * factor * second / plan.count();
       lines.slope(c) = static_cast<T>(slope);
-      lines.offset(c) = static_cast<T>(-scaled * first / plan.count() - mean * slope);
+      // Of the slope as it is rounded: x and its mean cancel in what they are multiplied with.
+      lines.offset(c) = static_cast<T>(-scaled * first / plan.count() -
+                                       mean * static_cast<double>(lines.slope(c)));
       lines.d_slope(c) = static_cast<T>(scaled);
     }
     if (dx != nullptr) rows.write(lines, dy, dx);

@@ -94,21 +94,22 @@ STRATA_INLINE void two_row_sums_loop(const TwoGradientRows<T>& rows, bool takes_
   two_row_sums_loop<false>(rows, parameters, sums);
 }
 
-/// What dx = dy·scale·factor + x·slope + offset of a row is made of.
+/// What dx = dy·scale·factor + ((x − mean)·slope + offset) of a row is made of.
 template <class T>
 struct RowGradient {
   const T* dy;
   const T* x;
-  T factor, slope, offset;
+  T factor, slope;
+  T mean, offset;    ///< both 0 or none
   const T* fetched;  ///< a row that is asked for meanwhile; x: none
 };
 
-template <class T>
+template <bool has_mean, class T>
 STRATA_INLINE void row_gradient_loop(const RowGradient<T>& row, const T* parameters, T* dx,
                                      std::int64_t length) {
   using P = NormParameters<T>;
   constexpr std::int64_t vectors = P::vectors;
-  const auto [dy, x, factor, slope, offset, fetched] = row;
+  const auto [dy, x, factor, slope, mean, offset, fetched] = row;
   const T* own = parameters;
   std::int64_t i = 0;
   for (; i + P::line <= length; i += P::line, own += P::step) {
@@ -121,14 +122,26 @@ STRATA_INLINE void row_gradient_loop(const RowGradient<T>& row, const T* paramet
       at.load(number, x + i);
       at.load(scale, own + P::scale);
       d *= scale;
-      number = number * slope + offset;
+      if constexpr (has_mean) {
+        number = (number - mean) * slope + offset;
+      } else {
+        number *= slope;
+      }
       number += d * factor;
       at.store(number, dx + i);
     }
   }
   for (; i < length; ++i) {
-    dx[i] = dy[i] * parameters[P::place(i) + P::scale] * factor + (x[i] * slope + offset);
+    dx[i] = dy[i] * parameters[P::place(i) + P::scale] * factor + ((x[i] - mean) * slope + offset);
   }
+}
+
+template <class T>
+STRATA_INLINE void row_gradient_loop(const RowGradient<T>& row, const T* parameters, T* dx,
+                                     std::int64_t length) {
+  const bool has_mean = row.mean != T(0) || row.offset != T(0);
+  if (has_mean) return row_gradient_loop<true>(row, parameters, dx, length);
+  row_gradient_loop<false>(row, parameters, dx, length);
 }
 
 }  // namespace strata::cpu_training

@@ -370,12 +370,14 @@ TEST(VectorLoops, two_rows_give_their_sums_and_gradients) {
                             .x = x.data(),
                             .factor = 2,
                             .slope = 0.75F,
-                            .offset = -0.25F,
+                            .mean = mean,
+                            .offset = takes_mean ? -0.25F : 0,
                             .fetched = x.data()},
                            parameters.data(), dx.data(), count);
         for (std::size_t i = 0; i < n; ++i) {
+          const double line = takes_mean ? (x[i] - 1.25) * 0.75 - 0.25 : x[i] * 0.75;
           const double wanted =
-              static_cast<double>(dy[i]) * static_cast<double>(scales[i]) * 2 + x[i] * 0.75 - 0.25;
+              static_cast<double>(dy[i]) * static_cast<double>(scales[i]) * 2 + line;
           ASSERT_NEAR(static_cast<double>(dx[i]), wanted, 1e-5) << i;
         }
         EXPECT_EQ(dx[n], -9) << "wrote behind its numbers";
