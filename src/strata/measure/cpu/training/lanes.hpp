@@ -193,15 +193,15 @@ STRATA_INLINE T maximum_loop(const T* x, std::int64_t count, std::index_sequence
   const auto take = [x](auto at, Lanes<T>& largest) STRATA_INLINE_LAMBDA {
     Lanes<T> numbers;
     at.load(numbers, x);
-    largest = largest_with(numbers, largest);
+    keep_larger(numbers, largest);
   };
   std::int64_t i = 0;
   for (; i + numbers_at_once<T> <= count; i += numbers_at_once<T>) {
     (take(vector_at<T, k>(i), all[k]), ...);
   }
   Lanes<T> largest = all[0];
-  ((largest = largest_with(all[k], largest)), ...);
-  for (std::int64_t lane = 0; lane < lanes<T>; ++lane) most = largest_with(largest[lane], most);
+  (keep_larger(all[k], largest), ...);
+  for (std::int64_t lane = 0; lane < lanes<T>; ++lane) keep_larger(T(largest[lane]), most);
   for (; i < count; ++i) most = larger_of(most, x[i]);
   return most;
 }

@@ -188,7 +188,11 @@ STRATA_INLINE T exp_shifted_loop(const T* x, T shift, T* y, std::int64_t count) 
   T total = 0;
   for (std::int64_t first = 0; first < count; first += piece) {
     const std::int64_t last = first + piece < count ? first + piece : count;
-    for (std::int64_t i = first; i < last; ++i) y[i] = exp_of_small(x[i] - shift);
+    numbers_of<T>(last - first, [=](auto at) STRATA_INLINE_LAMBDA {
+      typename decltype(at)::Number number;
+      at.load(number, x + first);
+      at.store(exp_of_small(number - shift), y + first);
+    });
     total += sum_loop(y + first, last - first);
   }
   return total;

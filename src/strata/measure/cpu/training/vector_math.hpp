@@ -137,13 +137,24 @@ STRATA_INLINE V at_most(Element<V> high, V x) {
   }
 }
 
-/// The larger of x and the largest so far, which is a number: what is not does not count.
+/// x becomes the largest so far, which is a number, if it is larger: what is not a number does not
+/// count.
 template <class V>
-STRATA_INLINE V largest_with(V x, V so_far) {
+STRATA_INLINE void keep_larger(const V& x, V& largest) {
 #ifdef __aarch64__
-  if constexpr (is_neon_vector<V>) return vmaxnmq_f32(x, so_far);
+  if constexpr (is_neon_vector<V>) {
+    largest = vmaxnmq_f32(x, largest);
+    return;
+  }
 #endif
-  return pick(x > so_far, x, so_far);
+  if constexpr (is_four<V>) {
+    keep_larger(x.a, largest.a);
+    keep_larger(x.b, largest.b);
+    keep_larger(x.c, largest.c);
+    keep_larger(x.d, largest.d);
+  } else {
+    largest = x > largest ? x : largest;
+  }
 }
 
 /// x where it is between low and high, else the nearer; what is not a number stays so.

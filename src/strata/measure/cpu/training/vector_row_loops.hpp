@@ -105,7 +105,8 @@ STRATA_INLINE void larger_loop(const T* x, T* most, std::int64_t count) {
     typename decltype(at)::Number number, so_far;
     at.load(number, x);
     at.load(so_far, most);
-    at.store(largest_with(number, so_far), most);
+    keep_larger(number, so_far);
+    at.store(so_far, most);
   });
 }
 
