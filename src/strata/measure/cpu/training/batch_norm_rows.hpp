@@ -62,13 +62,10 @@ struct BatchRows {
   }
 
   void write(const RowLines<T>& lines, const T* dy, T* y) const {
-    const VectorLoops<T>& loops = vector_loops<T>();
     workers.ranges(batch, least_rows(), [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t row = begin; row < end; ++row) {
-        const std::int64_t at = row * channels;
-        loops.channel_lines(x + at, dy != nullptr ? dy + at : nullptr, lines.data(), y + at,
-                            channels);
-      }
+      const std::int64_t at = begin * channels;
+      vector_loops<T>().channel_lines(x + at, dy != nullptr ? dy + at : nullptr, lines.data(),
+                                      y + at, end - begin, channels);
     });
   }
 
@@ -106,9 +103,15 @@ struct BatchRows {
     const std::int64_t at = row * channels;
     vector_loops<T>().add_channel_rows(x + at, dy != nullptr ? dy + at : nullptr, rows, channels,
                                        room);
-    for (std::int64_t c = 0; c < channels; ++c) {
+    // Line by line, of which compilers make vectors.
+    for (std::int64_t c = 0; c < channels; c += P::line) {
+      const std::int64_t count = std::min(P::line, channels - c);
       const T* const place = room + P::place(c);
-      sums.add<T>(c, {place[P::first], place[P::second]});
+      double *const first = sums.first.data() + c, *const second = sums.second.data() + c;
+      for (std::int64_t k = 0; k < count; ++k) {
+        first[k] += static_cast<double>(place[P::first + k]);
+        second[k] += static_cast<double>(place[P::second + k]);
+      }
     }
   }
 };

@@ -3,8 +3,22 @@
 
 #include "strata/measure/cpu/training/lanes.hpp"
 
-/// Loops of batch norm over rows that hold one number of each channel.
+#include <algorithm>
+
+/// Loops of batch norm over rows that hold one number of each channel. Several rows are taken at
+/// once, a line of each in turn, so that what belongs to the channels is read once for all of them.
 namespace strata::cpu_training {
+
+/// How many rows are taken at once: those of x and dy compete for the same places of the first
+/// cache where they are a power of two apart.
+template <bool has_dy>
+inline constexpr std::int64_t channel_rows_at_once = has_dy ? 2 : 4;
+
+/// How far ahead lines of rows are asked for: behind those that are taken at once.
+template <class T>
+STRATA_INLINE std::int64_t asked_rows_ahead(std::int64_t channels) {
+  return std::max(4 * channels, asked_ahead<T>);
+}
 
 /// Two sums of each channel and what is taken off its numbers before.
 template <class T>
@@ -18,6 +32,7 @@ template <bool has_dy, std::int64_t rows, class T>
 STRATA_INLINE void add_some_rows(const T* x, const T* dy, std::int64_t channels, T* sums) {
   using P = ChannelSums<T>;
   constexpr std::int64_t vectors = P::vectors;
+  const std::int64_t ahead = asked_rows_ahead<T>(channels);
   T* own = sums;
   std::int64_t i = 0;
   for (; i + P::line <= channels; i += P::line, own += P::step) {
@@ -30,6 +45,8 @@ STRATA_INLINE void add_some_rows(const T* x, const T* dy, std::int64_t channels,
     }
 #pragma GCC unroll 4
     for (std::int64_t row = 0; row < rows; ++row) {
+      ask_at(x + row * channels + i + ahead);
+      if constexpr (has_dy) ask_at(dy + row * channels + i + ahead);
 #pragma GCC unroll 4
       for (std::int64_t k = 0; k < vectors; ++k) {
         const AtLanes<T> at{row * channels + i + k * lanes<T>};
@@ -64,9 +81,10 @@ STRATA_INLINE void add_some_rows(const T* x, const T* dy, std::int64_t channels,
 template <bool has_dy, class T>
 STRATA_INLINE void add_channel_rows_loop(const T* x, const T* dy, std::int64_t rows,
                                          std::int64_t channels, T* sums) {
+  constexpr std::int64_t at_once = channel_rows_at_once<has_dy>;
   std::int64_t row = 0;
-  for (; row + 4 <= rows; row += 4) {
-    add_some_rows<has_dy, 4>(x + row * channels, dy + row * channels, channels, sums);
+  for (; row + at_once <= rows; row += at_once) {
+    add_some_rows<has_dy, at_once>(x + row * channels, dy + row * channels, channels, sums);
   }
   for (; row < rows; ++row) {
     add_some_rows<has_dy, 1>(x + row * channels, dy + row * channels, channels, sums);
@@ -86,42 +104,71 @@ struct ChannelLines : InTurn<T> {
   static constexpr std::int64_t slope = 0, offset = InTurn<T>::line, d_slope = 2 * offset;
 };
 
-/// y = x·slope + offset of a row, or, with dy, y = x·slope + offset + dy·d_slope.
-template <bool has_dy, class T>
-STRATA_INLINE void channel_lines_loop(const T* x, const T* dy, const T* lines, T* y,
+/// y = x·slope + offset of rows one behind the other, or, with dy, y = x·slope + offset +
+/// dy·d_slope.
+template <bool has_dy, std::int64_t rows, class T>
+STRATA_INLINE void some_channel_lines(const T* x, const T* dy, const T* lines, T* y,
                                       std::int64_t channels) {
   using P = ChannelLines<T>;
+  constexpr std::int64_t vectors = P::vectors;
+  const std::int64_t ahead = asked_rows_ahead<T>(channels);
   const T* own = lines;
   std::int64_t i = 0;
   for (; i + P::line <= channels; i += P::line, own += P::step) {
-#pragma GCC unroll 4
-    for (std::int64_t k = 0; k < P::vectors; ++k) {
+    Lanes<T> slope[vectors], offset[vectors], d_slope[vectors];
+    for (std::int64_t k = 0; k < vectors; ++k) {
       const AtLanes<T> at{k * lanes<T>};
-      Lanes<T> number, slope, result;
-      at.load(number, x + i);
-      at.load(slope, own + P::slope);
-      at.load(result, own + P::offset);
-      result += number * slope;
-      if constexpr (has_dy) {
-        at.load(number, dy + i);
-        at.load(slope, own + P::d_slope);
-        result += number * slope;
+      at.load(slope[k], own + P::slope);
+      at.load(offset[k], own + P::offset);
+      if constexpr (has_dy) at.load(d_slope[k], own + P::d_slope);
+    }
+#pragma GCC unroll 4
+    for (std::int64_t row = 0; row < rows; ++row) {
+      ask_at(x + row * channels + i + ahead);
+      if constexpr (has_dy) ask_at(dy + row * channels + i + ahead);
+#pragma GCC unroll 4
+      for (std::int64_t k = 0; k < vectors; ++k) {
+        const AtLanes<T> at{row * channels + i + k * lanes<T>};
+        Lanes<T> number, d;
+        at.load(number, x);
+        number = number * slope[k] + offset[k];
+        if constexpr (has_dy) {
+          at.load(d, dy);
+          number += d * d_slope[k];
+        }
+        at.store(number, y);
       }
-      at.store(result, y + i);
     }
   }
   for (; i < channels; ++i) {
     const T* const place = lines + P::place(i);
-    const T result = x[i] * place[P::slope] + place[P::offset];
-    y[i] = has_dy ? result + dy[i] * place[P::d_slope] : result;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const std::int64_t at = row * channels + i;
+      const T result = x[at] * place[P::slope] + place[P::offset];
+      y[at] = has_dy ? result + dy[at] * place[P::d_slope] : result;
+    }
+  }
+}
+template <bool has_dy, class T>
+STRATA_INLINE void channel_lines_loop(const T* x, const T* dy, const T* lines, T* y,
+                                      std::int64_t rows, std::int64_t channels) {
+  constexpr std::int64_t at_once = channel_rows_at_once<has_dy>;
+  std::int64_t row = 0;
+  for (; row + at_once <= rows; row += at_once) {
+    const std::int64_t at = row * channels;
+    some_channel_lines<has_dy, at_once>(x + at, dy + at, lines, y + at, channels);
+  }
+  for (; row < rows; ++row) {
+    const std::int64_t at = row * channels;
+    some_channel_lines<has_dy, 1>(x + at, dy + at, lines, y + at, channels);
   }
 }
 /// dy may be null.
 template <class T>
 STRATA_INLINE void channel_lines_loop(const T* x, const T* dy, const T* lines, T* y,
-                                      std::int64_t channels) {
-  if (dy != nullptr) return channel_lines_loop<true>(x, dy, lines, y, channels);
-  channel_lines_loop<false>(x, x, lines, y, channels);
+                                      std::int64_t rows, std::int64_t channels) {
+  if (dy != nullptr) return channel_lines_loop<true>(x, dy, lines, y, rows, channels);
+  channel_lines_loop<false>(x, x, lines, y, rows, channels);
 }
 
 }  // namespace strata::cpu_training

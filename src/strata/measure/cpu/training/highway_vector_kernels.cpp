@@ -95,9 +95,9 @@ void add_channel_rows(const float* x, const float* dy, std::int64_t rows, std::i
                       float* sums) {
   add_channel_rows_loop(x, dy, rows, channels, sums);
 }
-void channel_lines(const float* x, const float* dy, const float* lines, float* y,
+void channel_lines(const float* x, const float* dy, const float* lines, float* y, std::int64_t rows,
                    std::int64_t channels) {
-  channel_lines_loop(x, dy, lines, y, channels);
+  channel_lines_loop(x, dy, lines, y, rows, channels);
 }
 void drop(const float* x, std::uint32_t key, std::uint32_t first, std::uint32_t threshold,
           float scale, float* y, std::uint8_t* mask, std::int64_t count) {

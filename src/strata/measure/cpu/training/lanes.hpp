@@ -42,14 +42,20 @@ template <class T>
 inline constexpr std::int64_t numbers_at_once =
     lanes<T>* static_cast<std::int64_t>(vectors_at_once);
 
-/// Asks for the line that is read some way after this one, into the last cache: an Arm core does
-/// not ask for as many by itself as memory could give it, and reads half as fast again when asked.
+/// Asks for the line of a number, into the last cache: an Arm core does not ask for as many by
+/// itself as memory could give it, and reads half as fast again when asked some way before.
 template <class T>
-STRATA_INLINE void ask_after([[maybe_unused]] const T* from) {
+STRATA_INLINE void ask_at([[maybe_unused]] const T* number) {
 #ifdef __aarch64__
-  constexpr std::int64_t bytes = 16'384;
-  __builtin_prefetch(from + bytes / static_cast<std::int64_t>(sizeof(T)), 0, 1);
+  __builtin_prefetch(number, 0, 1);
 #endif
+}
+/// So far before it is read a line is asked for.
+template <class T>
+inline constexpr std::int64_t asked_ahead = 16'384 / static_cast<std::int64_t>(sizeof(T));
+template <class T>
+STRATA_INLINE void ask_after(const T* from) {
+  ask_at(from + asked_ahead<T>);
 }
 
 template <class T>

@@ -66,8 +66,9 @@ struct PlainLoops {
                                T* sums) {
     add_channel_rows_loop(x, dy, rows, channels, sums);
   }
-  static void channel_lines(const T* x, const T* dy, const T* lines, T* y, std::int64_t channels) {
-    channel_lines_loop(x, dy, lines, y, channels);
+  static void channel_lines(const T* x, const T* dy, const T* lines, T* y, std::int64_t rows,
+                            std::int64_t channels) {
+    channel_lines_loop(x, dy, lines, y, rows, channels);
   }
   static void drop(const T* x, std::uint32_t key, std::uint32_t first, std::uint32_t threshold,
                    T scale, T* y, std::uint8_t* mask, std::int64_t count) {

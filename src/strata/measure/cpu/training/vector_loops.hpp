@@ -76,7 +76,8 @@ struct VectorLoops {
   void (*row_gradient)(const RowGradient<T>& row, const T* parameters, T* dx, std::int64_t length);
   void (*add_channel_rows)(const T* x, const T* dy, std::int64_t rows, std::int64_t channels,
                            T* sums);
-  void (*channel_lines)(const T* x, const T* dy, const T* lines, T* y, std::int64_t channels);
+  void (*channel_lines)(const T* x, const T* dy, const T* lines, T* y, std::int64_t rows,
+                        std::int64_t channels);
   void (*drop)(const T* x, std::uint32_t key, std::uint32_t first, std::uint32_t threshold, T scale,
                T* y, std::uint8_t* mask, std::int64_t count);
   void (*keep)(const T* dy, const std::uint8_t* mask, T scale, T* dx, std::int64_t count);

@@ -400,7 +400,7 @@ TEST(VectorLoops, rows_of_channels_are_summed_up_and_written) {
           std::vector<float> sums(static_cast<std::size_t>(S::room(count)), 0.5F);
           loops.add_channel_rows(x.data(), dy, static_cast<std::int64_t>(rows), count, sums.data());
           std::vector<float> lines(static_cast<std::size_t>(L::room(count)));
-          std::vector<float> y(channels + 1, -9);
+          std::vector<float> y(rows * channels + 1, -9);
           for (std::size_t c = 0; c < channels; ++c) {
             double first = 0.5, second = 0.5;
             for (std::size_t row = 0; row < rows; ++row) {
@@ -419,14 +419,15 @@ TEST(VectorLoops, rows_of_channels_are_summed_up_and_written) {
             lines[at(L::offset)] = 2;
             lines[at(L::d_slope)] = -static_cast<float>(c);
           }
-          loops.channel_lines(x.data(), dy, lines.data(), y.data(), count);
-          for (std::size_t c = 0; c < channels; ++c) {
-            const auto slope = static_cast<double>(c);
-            const double wanted = (1 + slope) * static_cast<double>(x[c]) + 2 -
-                                  (has_dy ? slope * static_cast<double>(dys[c]) : 0);
-            ASSERT_NEAR(static_cast<double>(y[c]), wanted, 1e-6 * (10 + 3 * slope)) << c;
+          loops.channel_lines(x.data(), dy, lines.data(), y.data(), static_cast<std::int64_t>(rows),
+                              count);
+          for (std::size_t i = 0; i < rows * channels; ++i) {
+            const auto slope = static_cast<double>(i % channels);
+            const double wanted = (1 + slope) * static_cast<double>(x[i]) + 2 -
+                                  (has_dy ? slope * static_cast<double>(dys[i]) : 0);
+            ASSERT_NEAR(static_cast<double>(y[i]), wanted, 1e-6 * (10 + 3 * slope)) << i;
           }
-          EXPECT_EQ(y[channels], -9) << "wrote behind its numbers";
+          EXPECT_EQ(y[rows * channels], -9) << "wrote behind its numbers";
         }
       }
     }
