@@ -104,6 +104,16 @@ struct AtOne {
   STRATA_INLINE void load(Number& to, const T* from) const { to = from[place]; }
   STRATA_INLINE void store(const Number& from, T* to) const { to[place] = from; }
 };
+/// The same place for operands that are in a cache: nothing is asked for.
+template <class At>
+STRATA_INLINE At in_cache(const At& at) {
+  return at;
+}
+template <class T>
+STRATA_INLINE AtLanes<T> in_cache(const AtLine<T>& at) {
+  return {at.place};
+}
+
 template <class T, std::size_t k>
 STRATA_INLINE auto vector_at(std::int64_t i) {
   constexpr bool is_line = k * lane_bytes % 64 == 0;

@@ -278,15 +278,17 @@ STRATA_INLINE auto with_scale_and_shift(const T* scale, const T* shift, Work wor
   return work([](auto, auto&) STRATA_INLINE_LAMBDA {});
 }
 
-/// line, and asks for as many numbers that are needed soon.
-template <class T>
-STRATA_INLINE void line_while_fetching_loop(const T* x, T a, T b, const T* scale, const T* shift,
-                                            T* y, const T* fetched, std::int64_t count) {
+/// line, and asks for as many numbers that are needed soon. Without an offset, b is 0.
+template <bool has_offset, class T>
+STRATA_INLINE void line_while_fetching_loop(const T* x, T a, [[maybe_unused]] T b, const T* scale,
+                                            const T* shift, T* y, const T* fetched,
+                                            std::int64_t count) {
   with_scale_and_shift(scale, shift, [=](auto finish) STRATA_INLINE_LAMBDA {
     const auto write = [=](auto at) STRATA_INLINE_LAMBDA {
       typename decltype(at)::Number number;
       at.load(number, x);
-      number = number * a + b;
+      number *= a;
+      if constexpr (has_offset) number += b;
       finish(at, number);
       at.store(number, y);
     };
@@ -299,6 +301,14 @@ STRATA_INLINE void line_while_fetching_loop(const T* x, T a, T b, const T* scale
     }
     for (; i < count; ++i) write(AtOne<T>{i});
   });
+}
+template <class T>
+STRATA_INLINE void line_while_fetching_loop(const T* x, T a, T b, const T* scale, const T* shift,
+                                            T* y, const T* fetched, std::int64_t count) {
+  if (b != T(0)) {
+    return line_while_fetching_loop<true>(x, a, b, scale, shift, y, fetched, count);
+  }
+  line_while_fetching_loop<false>(x, a, b, scale, shift, y, fetched, count);
 }
 
 /// line, and the moments of another row.
@@ -316,7 +326,7 @@ STRATA_INLINE PairOfSums<T> line_and_moments_loop(const T* x, T a, T b, const T*
       squares += moved * moved;
       at.load(number, x);
       number = number * a + b;
-      finish(at, number);
+      finish(in_cache(at), number);
       at.store(number, y);
     });
   };
@@ -344,28 +354,29 @@ template <bool has_scale, bool has_parameters, class T>
 STRATA_INLINE PairOfSums<T> centred_and_sums_loop(const GradientRow<T>& row, T* dx,
                                                   const NextRow<T>& next, std::int64_t count) {
   return pair_loop<T>(count, [=](auto at, auto& sums, auto& products) STRATA_INLINE_LAMBDA {
+    const auto near = in_cache(at);
     typename decltype(at)::Number d, number, other;
     at.load(d, next.dy);
     at.load(number, next.x);
     if constexpr (has_scale) {
-      at.load(other, next.scale);
+      near.load(other, next.scale);
       d *= other;
     }
     sums += d;
     products += d * (number - next.base);
-    at.load(d, row.dy);
-    at.load(number, row.x);
+    near.load(d, row.dy);
+    near.load(number, row.x);
     number -= row.mean;
     if constexpr (has_parameters) {
-      at.load(other, row.d_shift);
+      near.load(other, row.d_shift);
       other += d;
       at.store(other, row.d_shift);
-      at.load(other, row.d_scale);
+      near.load(other, row.d_scale);
       other += d * (number * row.parameter_factor);
       at.store(other, row.d_scale);
     }
     if constexpr (has_scale) {
-      at.load(other, row.scale);
+      near.load(other, row.scale);
       d *= other;
     }
     d = ((d * row.a - row.offset) - number * row.slope) * row.factor;
