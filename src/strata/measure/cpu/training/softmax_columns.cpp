@@ -15,9 +15,11 @@ namespace strata::cpu_training {
 namespace {
 
 /// Columns that are worked on together. Their rows lie apart by the same distance and so compete
-/// for the same places of the caches: they are read once and kept side by side.
+/// for the same places of the caches: they are read once and kept side by side. What is written of
+/// a row at once is longer where results pass through the caches, which fetch less of it then.
 struct Strip {
-  static constexpr std::int64_t widest = 256, narrowest = 32, numbers = 131'072;
+  static constexpr std::int64_t widest = lane_bytes == 16 ? 512 : 256;
+  static constexpr std::int64_t narrowest = 32, numbers = 131'072;
   std::int64_t strips, width;
 
   explicit Strip(const SoftmaxRows& rows) {
