@@ -60,7 +60,7 @@ bool takes_next_in_loop(const RowNorm& norm) {
 /// loop would take one.
 template <class T>
 bool forward_takes_next_in_loop(const RowNorm& norm) {
-  constexpr std::int64_t long_row = 768;
+  constexpr std::int64_t long_row = 2048;
   const bool has_streams = norm.repeats == 1 && (norm.length >= long_row || !norm.takes_mean);
   return takes_next_in_loop<T>(norm) && !(has_streams && stream_of<T>() == nullptr);
 }
