@@ -11,16 +11,42 @@
 namespace strata::cpu_training {
 namespace {
 
+/// y = f(a, b) by vectors, where those are written. One of both may be the same for many rows: it
+/// is in a cache.
+template <class T, class F>
+void combine_vectors(const T* a, const T* b, T* y, std::int64_t count, bool is_a_near,
+                     bool is_b_near, F f) {
+  const auto each = [=](auto load_a, auto load_b) {
+    numbers_of<T>(count, [=](auto at) {
+      typename decltype(at)::Number p, q;
+      load_a(at, p, a);
+      load_b(at, q, b);
+      at.store(f(p, q), y);
+    });
+  };
+  const auto load = [](auto at, auto& to, const T* from) { at.load(to, from); };
+  const auto load_near = [](auto at, auto& to, const T* from) { at.load_near(to, from); };
+  if (is_a_near) return each(load_near, load);
+  is_b_near ? each(load, load_near) : each(load, load);
+}
+
 template <class T>
-void combine_two(ElementwiseKind kind, const T* a, const T* b, T* y, std::int64_t count) {
+void combine_two(ElementwiseKind kind, const T* a, const T* b, T* y, std::int64_t count,
+                 bool is_a_near = false, bool is_b_near = false) {
+  const auto by_vectors = [&](auto f) { combine_vectors(a, b, y, count, is_a_near, is_b_near, f); };
   const auto each = [&](auto f) {
-    for (std::int64_t i = 0; i < count; ++i) y[i] = f(a[i], b[i]);
+    while_asking(
+        count,
+        [=](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t i = begin; i < end; ++i) y[i] = f(a[i], b[i]);
+        },
+        a, b);
   };
   switch (kind) {
     case ElementwiseKind::add:
-    case ElementwiseKind::mean: return each([](T p, T q) { return p + q; });
-    case ElementwiseKind::subtract: return each([](T p, T q) { return p - q; });
-    case ElementwiseKind::multiply: return each([](T p, T q) { return p * q; });
+    case ElementwiseKind::mean: return by_vectors([](auto p, auto q) { return p + q; });
+    case ElementwiseKind::subtract: return by_vectors([](auto p, auto q) { return p - q; });
+    case ElementwiseKind::multiply: return by_vectors([](auto p, auto q) { return p * q; });
     case ElementwiseKind::divide: return each([](T p, T q) { return p / q; });
     case ElementwiseKind::power: return each([](T p, T q) { return std::pow(p, q); });
     case ElementwiseKind::maximum: return each([](T p, T q) { return p > q ? p : q; });
@@ -142,9 +168,11 @@ bool run_two(const ElementwisePlan& plan, const Workers& workers, const NodeMemo
   const T *const first = real<T>(m.inputs[0]), *const second = real<T>(m.inputs[1]);
   T* const results = real<T>(m.outputs[0]);
   if (walk.step(1) == walk.step(2)) {
+    const bool is_first_near = plan.is_repeated(0), is_second_near = plan.is_repeated(1);
     each_result_piece<T>(walk, workers, results, 0, plan.is_beyond,
                          [&](const Walk::Offsets& at, std::int64_t length, T* y) {
-                           combine_two(plan.kind, first + at[1], second + at[2], y, length);
+                           combine_two(plan.kind, first + at[1], second + at[2], y, length,
+                                       is_first_near, is_second_near);
                          });
     return true;
   }
@@ -335,19 +363,13 @@ void sum_of_output_gradient(const ElementwisePlan& plan, const Workers& workers,
          [dy](const Walk::Offsets& at, std::int64_t) -> const T* { return dy + at[0]; });
 }
 
-/// Pieces of two results and what they are computed from, all of them in the first cache.
-template <class T>
-std::int64_t longest_piece_of_two(bool is_beyond) {
-  return std::min<std::int64_t>(1024, longest_result_piece<T>(is_beyond));
-}
-
 /// Both gradients of a product of two of which one is repeated, in one walk: dy is read once.
 template <class T>
 void gradients_with_one_repeated(const ElementwisePlan& plan, const Workers& workers,
                                  const NodeMemory& m) {
   const std::size_t repeated = plan.is_repeated(0) ? 0 : 1, whole = 1 - repeated;
   Walk walk(plan.shape, {strides_of(plan.shape), plan.strides[repeated]});
-  walk.set_longest_piece(longest_piece_of_two<T>(plan.is_beyond));
+  walk.set_longest_piece(longest_result_piece<T>(plan.is_beyond));
   const T* const dy = real<T>(m.output_gradients[0]);
   const T *const of_whole = real<T>(m.inputs[whole]), *const factors = real<T>(m.inputs[repeated]);
   T* const dx = real<T>(m.input_gradients[whole]);
@@ -362,11 +384,9 @@ void gradients_with_one_repeated(const ElementwisePlan& plan, const Workers& wor
       fetch_ahead(of_whole, at[0], length, count);
       T* const place = pieces.next(at[0], length);
       if (is_one) {
-        loops.line(slopes, factors[at[1]], T(0), nullptr, nullptr, place, length);
-        *sums += loops.dot(slopes, x, length);
+        *sums += loops.factor_gradient(slopes, factors[at[1]], x, place, length);
       } else {
-        loops.multiply(slopes, factors + at[1], place, length);
-        loops.add_products(slopes, x, sums, length);
+        loops.factor_gradients(slopes, factors + at[1], x, place, sums, length);
       }
     };
   };
@@ -381,14 +401,14 @@ void gradients_of_two_whole(const ElementwisePlan& plan, const Workers& workers,
   const T *const a = real<T>(m.inputs[0]), *const b = real<T>(m.inputs[1]);
   const T* const dy = real<T>(m.output_gradients[0]);
   T *const da = real<T>(m.input_gradients[0]), *const db = real<T>(m.input_gradients[1]);
-  const std::int64_t piece = longest_piece_of_two<T>(plan.is_beyond);
+  const std::int64_t piece = longest_result_piece<T>(plan.is_beyond);
   const VectorLoops<T>& loops = vector_loops<T>();
   workers.ranges(plan.count(), numbers_per_part, [&](std::int64_t begin, std::int64_t end) {
     ResultStream<T> to_a(da, begin, plan.is_beyond), to_b(db, begin, plan.is_beyond);
     for (std::int64_t at = begin; at < end; at += piece) {
       const std::int64_t length = std::min(piece, end - at);
-      loops.multiply(dy + at, b + at, to_a.next(length), length);
-      loops.multiply(dy + at, a + at, to_b.next(length), length);
+      loops.product_gradients(dy + at, a + at, b + at, to_a.next(length), to_b.next(length),
+                              length);
     }
   });
 }

@@ -134,6 +134,21 @@ void subtract(const float* a, const float* b, float* y, std::int64_t count) {
 void add_products(const float* a, const float* b, float* total, std::int64_t count) {
   add_products_loop(a, b, total, count);
 }
+void product_gradients(const float* dy, const float* a, const float* b, float* da, float* db,
+                       std::int64_t count) {
+  product_gradients_loop(dy, a, b, da, db, count);
+}
+void factor_gradients(const float* dy, const float* factors, const float* x, float* dx, float* sums,
+                      std::int64_t count) {
+  factor_gradients_loop(dy, factors, x, dx, sums, count);
+}
+float factor_gradient(const float* dy, float factor, const float* x, float* dx,
+                      std::int64_t count) {
+  return factor_gradient_loop(dy, factor, x, dx, count);
+}
+void add_distant_row(const float* x, float* total, std::int64_t count) {
+  add_distant_row_loop(x, total, count);
+}
 void exp_columns(const float* x, const float* shifts, float* y, float* sums, std::int64_t count) {
   exp_columns_loop(x, shifts, y, sums, count);
 }
@@ -275,10 +290,14 @@ VectorLoops<float> loops(std::index_sequence<kinds...>) {
           .softmax_gradient_rows = softmax_gradient_rows,
           .log_softmax_gradient = log_softmax_gradient,
           .add_row = add_row,
+          .add_distant_row = add_distant_row,
           .larger = larger,
           .multiply = multiply,
           .subtract = subtract,
           .add_products = add_products,
+          .product_gradients = product_gradients,
+          .factor_gradients = factor_gradients,
+          .factor_gradient = factor_gradient,
           .exp_columns = exp_columns,
           .softmax_gradient_columns = softmax_gradient_columns,
           .log_softmax_gradient_columns = log_softmax_gradient_columns,

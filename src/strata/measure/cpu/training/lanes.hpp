@@ -58,6 +58,33 @@ STRATA_INLINE void ask_after(const T* from) {
   ask_at(from + asked_ahead<T>);
 }
 
+/// ask_after each line of so many numbers.
+template <class T>
+STRATA_INLINE void ask_after_lines([[maybe_unused]] const T* from,
+                                   [[maybe_unused]] std::int64_t count) {
+#ifdef __aarch64__
+  constexpr std::int64_t line = 64 / static_cast<std::int64_t>(sizeof(T));
+  for (std::int64_t i = 0; i < count; i += line) ask_after(from + i);
+#endif
+}
+
+/// Calls work(begin, end) for numbers that are read from memory, of which compilers make vectors.
+/// Where one has to ask for lines, in pieces: for as many numbers of each `from` before each.
+template <class Work, class... From>
+STRATA_INLINE void while_asking(std::int64_t count, Work work,
+                                [[maybe_unused]] const From*... from) {
+#ifdef __aarch64__
+  constexpr std::int64_t piece = 256;
+  for (std::int64_t begin = 0; begin < count; begin += piece) {
+    const std::int64_t end = begin + piece < count ? begin + piece : count;
+    (ask_after_lines(from + begin, end - begin), ...);
+    work(begin, end);
+  }
+#else
+  work(0, count);
+#endif
+}
+
 template <class T>
 struct AtLanes {
   using Number = Lanes<T>;
@@ -85,6 +112,10 @@ struct AtFour {
   STRATA_INLINE AtLanes<T> part(std::int64_t k) const { return {place + k * lanes<T>}; }
   STRATA_INLINE void load(Number& to, const T* from) const {
     ask_after(from + place);
+    load_near(to, from);
+  }
+  /// Numbers that are in a cache already.
+  STRATA_INLINE void load_near(Number& to, const T* from) const {
     part(0).load(to.a, from);
     part(1).load(to.b, from);
     part(2).load(to.c, from);
@@ -102,6 +133,7 @@ struct AtOne {
   using Number = T;
   std::int64_t place;
   STRATA_INLINE void load(Number& to, const T* from) const { to = from[place]; }
+  STRATA_INLINE void load_near(Number& to, const T* from) const { to = from[place]; }
   STRATA_INLINE void store(const Number& from, T* to) const { to[place] = from; }
 };
 /// The same place for operands that are in a cache: nothing is asked for.

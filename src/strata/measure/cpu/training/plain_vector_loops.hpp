@@ -104,6 +104,20 @@ struct PlainLoops {
   static void add_products(const T* a, const T* b, T* total, std::int64_t count) {
     add_products_loop(a, b, total, count);
   }
+  static void product_gradients(const T* dy, const T* a, const T* b, T* da, T* db,
+                                std::int64_t count) {
+    product_gradients_loop(dy, a, b, da, db, count);
+  }
+  static void factor_gradients(const T* dy, const T* factors, const T* x, T* dx, T* sums,
+                               std::int64_t count) {
+    factor_gradients_loop(dy, factors, x, dx, sums, count);
+  }
+  static T factor_gradient(const T* dy, T factor, const T* x, T* dx, std::int64_t count) {
+    return factor_gradient_loop(dy, factor, x, dx, count);
+  }
+  static void add_distant_row(const T* x, T* total, std::int64_t count) {
+    add_distant_row_loop(x, total, count);
+  }
   static void exp_columns(const T* x, const T* shifts, T* y, T* sums, std::int64_t count) {
     exp_columns_loop(x, shifts, y, sums, count);
   }
@@ -203,10 +217,14 @@ struct PlainLoops {
             .softmax_gradient_rows = softmax_gradient_rows,
             .log_softmax_gradient = log_softmax_gradient,
             .add_row = add_row,
+            .add_distant_row = add_distant_row,
             .larger = larger,
             .multiply = multiply,
             .subtract = subtract,
             .add_products = add_products,
+            .product_gradients = product_gradients,
+            .factor_gradients = factor_gradients,
+            .factor_gradient = factor_gradient,
             .exp_columns = exp_columns,
             .softmax_gradient_columns = softmax_gradient_columns,
             .log_softmax_gradient_columns = log_softmax_gradient_columns,

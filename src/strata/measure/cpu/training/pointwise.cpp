@@ -182,6 +182,18 @@ KernelsOrReason dropout_kernels(double probability, const Setting& s) {
 template <class T>
 void turn_pairs(const T* __restrict__ a, const T* __restrict__ cosine, const T* __restrict__ sine,
                 T direction, std::int64_t pairs, T* __restrict__ y) {
+  if constexpr (writes_vectors<T>) {  // a line of each half in turn, as both are of the same
+    return numbers_of<T>(pairs, [=](auto at) {
+      typename decltype(at)::Number first, second, c, s;
+      at.load(first, a);
+      at.load(second, a + pairs);
+      at.load_near(c, cosine);
+      at.load_near(s, sine);
+      s = direction * s;
+      at.store(first * c - second * s, y);
+      at.store(first * s + second * c, y + pairs);
+    });
+  }
   // One half after the other, so that memory is written in order.
   for (std::int64_t k = 0; k < pairs; ++k) {
     y[k] = a[k] * cosine[k] - a[k + pairs] * (direction * sine[k]);

@@ -27,7 +27,7 @@ T start_of(Combine combine) {
 template <class T>
 void combine_rows(Combine combine, const T* x, T* total, std::int64_t count) {
   switch (combine) {
-    case Combine::add: vector_loops<T>().add_row(x, total, count); break;
+    case Combine::add: vector_loops<T>().add_distant_row(x, total, count); break;
     case Combine::multiply:
       for (std::int64_t i = 0; i < count; ++i) total[i] *= x[i];
       break;

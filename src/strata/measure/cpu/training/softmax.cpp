@@ -222,8 +222,24 @@ KernelsOrReason cross_entropy_kernels(const SoftmaxCrossEntropy& op, const Setti
 }
 
 template <class T>
+void scaled_differences(const T* a, const T* b, T factor, std::int64_t count, T* da, T* db) {
+  numbers_of<T>(count, [=](auto at) {
+    typename decltype(at)::Number p, q;
+    at.load(p, a);
+    at.load(q, b);
+    p = factor * (p - q);
+    at.store(p, da);
+    at.store(-p, db);
+  });
+}
+template <class T>
 void scaled_difference(const T* a, const T* b, T factor, std::int64_t count, T* y) {
-  for (std::int64_t i = 0; i < count; ++i) y[i] = factor * (a[i] - b[i]);
+  while_asking(
+      count,
+      [=](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) y[i] = factor * (a[i] - b[i]);
+      },
+      a, b);
 }
 
 template <class T>
@@ -257,10 +273,14 @@ KernelsOrReason squared_error_kernels(const Setting& s) {
     T *const da = real<T>(m.input_gradients[0]), *const db = real<T>(m.input_gradients[1]);
     workers.ranges(count, numbers_per_part, [&](std::int64_t begin, std::int64_t end) {
       ResultStream<T> to_a(da, begin, is_beyond), to_b(db, begin, is_beyond);
-      constexpr std::int64_t piece = 256;
+      const std::int64_t piece = stream_of<T>() != nullptr ? 256 : end - begin;
       for (std::int64_t at = begin; at < end; at += piece) {
         const std::int64_t length = std::min(piece, end - at);
         const T *const p = a + at, *const q = b + at;
+        if (da != nullptr && db != nullptr) {
+          scaled_differences(p, q, factor, length, to_a.next(length), to_b.next(length));
+          continue;
+        }
         if (da != nullptr) scaled_difference(p, q, factor, length, to_a.next(length));
         if (db != nullptr) scaled_difference(q, p, factor, length, to_b.next(length));
       }

@@ -88,10 +88,15 @@ struct VectorLoops {
                                 std::int64_t length);
   void (*log_softmax_gradient)(const T* y, const T* dy, T sum, T* dx, std::int64_t count);
   void (*add_row)(const T* x, T* total, std::int64_t count);
+  void (*add_distant_row)(const T* x, T* total, std::int64_t count);
   void (*larger)(const T* x, T* most, std::int64_t count);
   void (*multiply)(const T* a, const T* b, T* y, std::int64_t count);
   void (*subtract)(const T* a, const T* b, T* y, std::int64_t count);
   void (*add_products)(const T* a, const T* b, T* total, std::int64_t count);
+  void (*product_gradients)(const T* dy, const T* a, const T* b, T* da, T* db, std::int64_t count);
+  void (*factor_gradients)(const T* dy, const T* factors, const T* x, T* dx, T* sums,
+                           std::int64_t count);
+  T (*factor_gradient)(const T* dy, T factor, const T* x, T* dx, std::int64_t count);
   void (*exp_columns)(const T* x, const T* shifts, T* y, T* sums, std::int64_t count);
   void (*softmax_gradient_columns)(const T* y, const T* dy, const T* sums, T* dx,
                                    std::int64_t count);
@@ -436,10 +441,41 @@ STRATA_INLINE void drop_loop(const T* x, std::uint32_t key, std::uint32_t first,
   }
 }
 
+/// Of four vectors: each byte of the mask becomes a scale or 0 by one step that spreads its bits
+/// and one that picks those of the scale.
+template <class T>
+STRATA_INLINE void keep_four(const T* dy, const std::uint8_t* mask, T scale, T* dx) {
+  using Bytes __attribute__((vector_size(16))) = std::uint8_t;
+  using Bits __attribute__((vector_size(16))) = std::uint32_t;
+  Bytes kept;
+  ask_after(mask);
+  __builtin_memcpy(&kept, mask, sizeof kept);
+  kept = -kept;  // of 1: all bits
+  const auto scale_bits = reinterpret_cast<Bits>(scale - Lanes<T>{});
+  const auto of = [=](Bytes spread) STRATA_INLINE_LAMBDA {
+    return reinterpret_cast<Lanes<T>>(reinterpret_cast<Bits>(spread) & scale_bits);
+  };
+  const AtFour<T> at{0};
+  Four<T> d;
+  at.load(d, dy);
+  at.store(
+      d * Four<T>(
+              of(__builtin_shuffle(kept, Bytes{0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3})),
+              of(__builtin_shuffle(kept, Bytes{4, 4, 4, 4, 5, 5, 5, 5, 6, 6, 6, 6, 7, 7, 7, 7})),
+              of(__builtin_shuffle(kept,
+                                   Bytes{8, 8, 8, 8, 9, 9, 9, 9, 10, 10, 10, 10, 11, 11, 11, 11})),
+              of(__builtin_shuffle(
+                  kept, Bytes{12, 12, 12, 12, 13, 13, 13, 13, 14, 14, 14, 14, 15, 15, 15, 15}))),
+      dx);
+}
 template <class T>
 STRATA_INLINE void keep_loop(const T* dy, const std::uint8_t* __restrict__ mask, T scale, T* dx,
                              std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) {
+  std::int64_t i = 0;
+  if constexpr (writes_vectors<T>) {
+    for (; i + 4 * lanes<T> <= count; i += 4 * lanes<T>) keep_four(dy + i, mask + i, scale, dx + i);
+  }
+  for (; i < count; ++i) {
     dx[i] = dy[i] * (static_cast<T>(static_cast<std::int32_t>(mask[i])) * scale);
   }
 }

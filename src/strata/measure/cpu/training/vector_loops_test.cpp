@@ -238,6 +238,56 @@ std::vector<float> some_numbers(std::size_t count, float seed) {
 
 constexpr std::size_t row_lengths[] = {1, 3, 31, 32, 33, 64, 100, 257};
 
+TEST(VectorLoops, gradients_of_products_are_those_of_each_number) {
+  for (const VectorLoops<float>& loops : both_loops()) {
+    for (const std::size_t count : row_lengths) {
+      const auto length = static_cast<std::int64_t>(count);
+      const auto dy = some_numbers(count, 1), a = some_numbers(count, 2),
+                 b = some_numbers(count, 3);
+      std::vector<float> da(count + 1, 7), db(count + 1, 7), sums = some_numbers(count + 1, 4);
+      loops.product_gradients(dy.data(), a.data(), b.data(), da.data(), db.data(), length);
+      for (std::size_t i = 0; i < count; ++i) {
+        ASSERT_FLOAT_EQ(da[i], dy[i] * b[i]);
+        ASSERT_FLOAT_EQ(db[i], dy[i] * a[i]);
+      }
+      const std::vector<float> before = sums;
+      loops.factor_gradients(dy.data(), b.data(), a.data(), db.data(), sums.data(), length);
+      double sum = 0;
+      for (std::size_t i = 0; i < count; ++i) {
+        ASSERT_FLOAT_EQ(db[i], dy[i] * b[i]);
+        ASSERT_NEAR(sums[i], before[i] + dy[i] * a[i], 1e-5);
+        sum += static_cast<double>(dy[i]) * static_cast<double>(a[i]);
+      }
+      const float all = loops.factor_gradient(dy.data(), 3, a.data(), da.data(), length);
+      ASSERT_NEAR(static_cast<double>(all), sum, 1e-5 * static_cast<double>(count));
+      for (std::size_t i = 0; i < count; ++i) ASSERT_FLOAT_EQ(da[i], 3 * dy[i]);
+      ASSERT_EQ(da[count], 7);
+      ASSERT_EQ(db[count], 7);
+      ASSERT_EQ(sums[count], before[count]);
+    }
+  }
+}
+
+TEST(VectorLoops, add_and_keep_rows_number_by_number) {
+  for (const VectorLoops<float>& loops : both_loops()) {
+    for (const std::size_t count : row_lengths) {
+      const auto length = static_cast<std::int64_t>(count);
+      const auto x = some_numbers(count, 1), before = some_numbers(count + 1, 2);
+      std::vector<float> total = before, kept(count + 1, 7);
+      loops.add_distant_row(x.data(), total.data(), length);
+      std::vector<std::uint8_t> mask(count);
+      for (std::size_t i = 0; i < count; ++i) mask[i] = i * i % 3 == 1 ? 1 : 0;
+      loops.keep(x.data(), mask.data(), 1.25F, kept.data(), length);
+      for (std::size_t i = 0; i < count; ++i) {
+        ASSERT_FLOAT_EQ(total[i], before[i] + x[i]);
+        ASSERT_FLOAT_EQ(kept[i], mask[i] != 0 ? 1.25F * x[i] : 0.0F);
+      }
+      ASSERT_EQ(total[count], before[count]);
+      ASSERT_EQ(kept[count], 7);
+    }
+  }
+}
+
 TEST(VectorLoops, a_row_is_written_and_the_next_one_summed_up) {
   for (const VectorLoops<float>& loops : both_loops()) {
     for (const std::size_t n : row_lengths) {

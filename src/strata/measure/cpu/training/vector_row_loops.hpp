@@ -12,10 +12,12 @@ namespace strata::cpu_training {
 /// y = x where x is positive, slope·x elsewhere.
 template <class T>
 STRATA_INLINE void prelu_loop(const T* x, T slope, T* y, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) {
-    const T sloped = slope * x[i];
-    y[i] = x[i] > T(0) ? x[i] : sloped;
-  }
+  numbers_of<T>(count, [=](auto at) STRATA_INLINE_HERE {
+    typename decltype(at)::Number number;
+    at.load(number, x);
+    const auto sloped = slope * number;
+    at.store(pick(number > decltype(number){}, number, sloped), y);
+  });
 }
 
 /// dx unless it is null, and the gradient of the slope.
@@ -98,6 +100,17 @@ STRATA_INLINE void add_row_loop(const T* x, T* total, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) total[i] += x[i];
 }
 
+/// add_row where x comes from memory, and the total stays in the first cache.
+template <class T>
+STRATA_INLINE void add_distant_row_loop(const T* x, T* total, std::int64_t count) {
+  numbers_of<T>(count, [=](auto at) STRATA_INLINE_HERE {
+    typename decltype(at)::Number number, so_far;
+    at.load(number, x);
+    at.load_near(so_far, total);
+    at.store(so_far + number, total);
+  });
+}
+
 /// most = the larger of most and x
 template <class T>
 STRATA_INLINE void larger_loop(const T* x, T* most, std::int64_t count) {
@@ -123,6 +136,48 @@ STRATA_INLINE void subtract_loop(const T* a, const T* b, T* y, std::int64_t coun
 template <class T>
 STRATA_INLINE void add_products_loop(const T* a, const T* b, T* total, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) total[i] += a[i] * b[i];
+}
+
+/// Both gradients of a·b: da = dy·b, db = dy·a.
+template <class T>
+STRATA_INLINE void product_gradients_loop(const T* dy, const T* a, const T* b, T* da, T* db,
+                                          std::int64_t count) {
+  numbers_of<T>(count, [=](auto at) STRATA_INLINE_HERE {
+    typename decltype(at)::Number d, of_a, of_b;
+    at.load(d, dy);
+    at.load(of_a, a);
+    at.load(of_b, b);
+    at.store(d * of_b, da);
+    at.store(d * of_a, db);
+  });
+}
+
+/// The same of x·factors for a row x of many that have the same factors: dx = dy·factors, and dy·x
+/// is added to the gradients of the factors.
+template <class T>
+STRATA_INLINE void factor_gradients_loop(const T* dy, const T* factors, const T* x, T* dx, T* sums,
+                                         std::int64_t count) {
+  numbers_of<T>(count, [=](auto at) STRATA_INLINE_HERE {
+    typename decltype(at)::Number d, factor, number, sum;
+    at.load(d, dy);
+    at.load(number, x);
+    at.load_near(factor, factors);
+    at.load_near(sum, sums);
+    at.store(sum + d * number, sums);
+    at.store(d * factor, dx);
+  });
+}
+
+/// The same of x·factor: dx = dy·factor and Σ dy·x.
+template <class T>
+STRATA_INLINE T factor_gradient_loop(const T* dy, T factor, const T* x, T* dx, std::int64_t count) {
+  return one_sum_loop<T>(count, [=](auto at, auto& sum) STRATA_INLINE_HERE {
+    typename decltype(at)::Number d, number;
+    at.load(d, dy);
+    at.load(number, x);
+    sum += d * number;
+    at.store(d * factor, dx);
+  });
 }
 
 /// exp_shifted where each number has a shift and a sum of its own.
