@@ -51,8 +51,10 @@ STRATA_INLINE void ask_at([[maybe_unused]] const T* number) {
 #endif
 }
 /// So far before it is read a line is asked for.
+inline constexpr std::int64_t bytes_asked_ahead = 16'384;
 template <class T>
-inline constexpr std::int64_t asked_ahead = 16'384 / static_cast<std::int64_t>(sizeof(T));
+inline constexpr std::int64_t asked_ahead =
+    bytes_asked_ahead / static_cast<std::int64_t>(sizeof(T));
 template <class T>
 STRATA_INLINE void ask_after(const T* from) {
   ask_at(from + asked_ahead<T>);
@@ -83,6 +85,21 @@ STRATA_INLINE void while_asking(std::int64_t count, Work work,
 #else
   work(0, count);
 #endif
+}
+
+/// Copies what comes from memory, and lies `ahead` bytes before what is copied some way after it.
+STRATA_INLINE void copy_from_memory(void* to, const void* from, std::int64_t bytes,
+                                    [[maybe_unused]] std::int64_t ahead) {
+  auto* y = static_cast<char*>(to);
+  const auto* x = static_cast<const char*>(from);
+#ifdef __aarch64__
+  constexpr std::int64_t line = 64;
+  for (; bytes >= line; bytes -= line, x += line, y += line) {
+    __builtin_prefetch(x + ahead, 0, 1);
+    __builtin_memcpy(y, x, line);
+  }
+#endif
+  if (bytes > 0) __builtin_memcpy(y, x, static_cast<std::size_t>(bytes));
 }
 
 template <class T>

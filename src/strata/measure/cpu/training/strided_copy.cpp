@@ -24,9 +24,8 @@ std::int64_t written_bytes(const Walk& walk, std::size_t element) {
 template <class Element>
 class RowsAhead {
  public:
-  explicit RowsAhead(const Walk& walk) : length_(walk.row_length()) {
+  RowsAhead(const Walk& walk, std::int64_t bytes_ahead) : length_(walk.row_length()) {
     const std::int64_t bytes = walk.row_length() * static_cast<std::int64_t>(sizeof(Element));
-    constexpr std::int64_t bytes_ahead = 4096;
     if (walk.step(1) != 1 || bytes > bytes_ahead || walk.shape().size() < 2) return;
     // So many rows on, which may be past the end of the next axes.
     std::int64_t rows = bytes_ahead / bytes;
@@ -35,6 +34,7 @@ class RowsAhead {
       rows /= walk.shape()[axis];
     }
   }
+  std::int64_t distance() const { return distance_; }
   void fetch_after(const Element* row) const {
     if (distance_ != 0) fetch(row + distance_, length_);
   }
@@ -52,7 +52,9 @@ void copy_short_rows(const Workers& workers, const Walk& walk, const Element* fr
   const std::size_t along = shape.size() - 2;
   const std::int64_t rows = shape[along];
   const std::int64_t to_row = walk.strides(0)[along], from_row = walk.strides(1)[along];
-  const auto bytes = static_cast<std::size_t>(walk.row_length()) * sizeof(Element);
+  const auto bytes = walk.row_length() * static_cast<std::int64_t>(sizeof(Element));
+  const std::int64_t ahead = RowsAhead<Element>(walk, bytes_asked_ahead).distance() *
+                             static_cast<std::int64_t>(sizeof(Element));
   const std::int64_t least = std::max<std::int64_t>(1, numbers_per_part / walk.row_length());
   workers.ranges(walk.rows(), least, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end;) {
@@ -66,7 +68,7 @@ void copy_short_rows(const Workers& workers, const Walk& walk, const Element* fr
         rest /= shape[axis];
       }
       for (std::int64_t i = 0; i < count; ++i, y += to_row, x += from_row) {
-        std::memcpy(y, x, bytes);
+        copy_from_memory(y, x, bytes, ahead);
       }
       row += count;
     }
@@ -82,7 +84,8 @@ void copy_rows(const Workers& workers, Walk walk, const Element* from, Element* 
       walk.row_length() * static_cast<std::int64_t>(sizeof(Element)) <= short_row) {
     return copy_short_rows(workers, walk, from, to);
   }
-  const RowsAhead<Element> ahead(walk);
+  constexpr std::int64_t bytes_ahead = 4096;
+  const RowsAhead<Element> ahead(walk, bytes_ahead);
   if (past.stream == nullptr && to_step == 1 && (from_step == 0 || from_step == 1)) {
     walk.set_longest_piece(longest_result_piece<float>(false));
   }
@@ -91,8 +94,10 @@ void copy_rows(const Workers& workers, Walk walk, const Element* from, Element* 
       Element* const y = to + at[0];
       const Element* const x = from + at[1];
       if (to_step == 1 && from_step == 1) {
+        const std::int64_t bytes = length * static_cast<std::int64_t>(sizeof(Element));
+        if (past.stream == nullptr) return copy_from_memory(y, x, bytes, bytes_asked_ahead);
         ahead.fetch_after(x);
-        past.copy(y, x, length * static_cast<std::int64_t>(sizeof(Element)));
+        past.copy(y, x, bytes);
       } else if (to_step == 1 && from_step == 0) {
         if (past.stream == nullptr) {
           fill_numbers(y, length, *x);
@@ -239,14 +244,14 @@ void copy_rows_into_zeros(const Box& box, const Placed& from, std::int64_t begin
       const float* x =
           static_cast<const float*>(from.numbers) + place + (top - box.begin[along]) * step;
       if (length == width && step == width) {
-        std::memcpy(y, x, static_cast<std::size_t>((low - top) * width) * sizeof(float));
+        copy_from_memory(y, x, (low - top) * width * 4, bytes_asked_ahead);
         y += (low - top) * width;
       } else {
         // What is left of one row and what is right of the last lie side by side.
         zeros(y, left);
         y += left;
         for (std::int64_t i = top; i < low; ++i, x += step) {
-          std::memcpy(y, x, static_cast<std::size_t>(length) * sizeof(float));
+          copy_from_memory(y, x, length * 4, bytes_asked_ahead);
           y += length;
           const std::int64_t between = width - length - (i + 1 < low ? 0 : left);
           for (std::int64_t k = 0; k < between; ++k) y[k] = 0.0F;
