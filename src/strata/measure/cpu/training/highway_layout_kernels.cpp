@@ -44,8 +44,8 @@ void split_pairs(const float* x, float* first, float* second, std::int64_t count
   each_vector(
       Numbers(), count,
       [&](std::int64_t i) HWY_ATTR {
-        ask_for(x + 2 * i);
-        ask_for(x + 2 * i + lanes());
+        ask_for_line(x, 2 * i);
+        ask_for_line(x, 2 * i + lanes());
         Vector a, b;
         hn::LoadInterleaved2(d, x + 2 * i, a, b);
         hn::StoreU(a, d, first + i);
@@ -316,15 +316,27 @@ void sums_of_rows(const float* x, std::int64_t width, float factor, float* y, st
   const auto rest = hn::FirstN(d, static_cast<std::size_t>(width - whole));
   for (std::int64_t row = 0; row < rows; ++row, x += width) {
     auto total = hn::Zero(d);
-    for (std::int64_t i = 0; i < whole; i += lanes()) {
-      ask_for(x + i);
+    std::int64_t i = 0;
+#if HWY_TARGET == HWY_NEON
+    auto second = total, third = total, fourth = total;
+    for (; i + 4 * lanes() <= whole; i += 4 * lanes()) {
+      ask_for_line(x, i);
+      total = hn::Add(total, hn::LoadU(d, x + i));
+      second = hn::Add(second, hn::LoadU(d, x + i + lanes()));
+      third = hn::Add(third, hn::LoadU(d, x + i + 2 * lanes()));
+      fourth = hn::Add(fourth, hn::LoadU(d, x + i + 3 * lanes()));
+    }
+    total = hn::Add(hn::Add(total, second), hn::Add(third, fourth));
+#endif
+    for (; i < whole; i += lanes()) {
+      ask_for_line(x, i);
       total = hn::Add(total, hn::LoadU(d, x + i));
     }
     float left = 0;
     if (end - x >= whole + lanes()) {
       total = hn::Add(total, hn::IfThenElseZero(rest, hn::LoadU(d, x + whole)));
     } else {
-      for (std::int64_t i = whole; i < width; ++i) left += x[i];
+      for (; i < width; ++i) left += x[i];
     }
     y[row] = (hn::GetLane(hn::SumOfLanes(d, total)) + left) * factor;
   }

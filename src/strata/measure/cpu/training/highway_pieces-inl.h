@@ -21,6 +21,16 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// What comes a page later: processors foresee only what lies in one.
 HWY_INLINE void ask_for(const float* x) { __builtin_prefetch(x + 1024, 0, 2); }
 
+/// The same for number i of a row, where NEON's vectors are parts of a line: once per line, and
+/// further ahead, as ask_after does.
+HWY_INLINE void ask_for_line(const float* x, [[maybe_unused]] std::int64_t i) {
+#if HWY_TARGET == HWY_NEON
+  if (i % 16 == 0) __builtin_prefetch(x + i + 4096, 0, 1);
+#else
+  ask_for(x + i);
+#endif
+}
+
 /// Nothing behind `count` is touched: another thread may write there.
 template <class Tag>
 HWY_INLINE void store_first(hn::Vec<Tag> v, Tag d, float* to, std::int64_t count) {

@@ -70,12 +70,8 @@ void look_up_in_order_of_table(const Lookup& l, const Workers& workers, const No
                      const auto entry = static_cast<std::size_t>(row % l.entries);
                      char* const to = y + row / l.entries * l.picks * bytes;
                      for (std::int64_t i = picks.begin[entry]; i < picks.begin[entry + 1]; ++i) {
-                       char* const at = to + picks.order[static_cast<std::size_t>(i)] * bytes;
-                       if (past.stream == nullptr) {
-                         copy_from_memory(at, table + row * bytes, bytes, bytes_asked_ahead);
-                       } else {
-                         past.copy(at, table + row * bytes, bytes);
-                       }
+                       past.copy(to + picks.order[static_cast<std::size_t>(i)] * bytes,
+                                 table + row * bytes, bytes);
                      }
                    }
                  });

@@ -203,6 +203,18 @@ void turn_pairs(const T* __restrict__ a, const T* __restrict__ cosine, const T* 
   }
 }
 
+/// All heads of a row; `left` numbers of it and of the rows behind it are read. Its places stay in
+/// registers.
+template <class T>
+void turn_heads(const T* a, const T* cosine, const T* sine, T direction, std::int64_t pairs,
+                std::int64_t heads, std::int64_t left, T* y) {
+  for (std::int64_t head = 0; head < heads; ++head) {
+    fetch_ahead(a, 0, 2 * pairs, left);
+    turn_pairs(a, cosine, sine, direction, pairs, y);
+    a += 2 * pairs, y += 2 * pairs, left -= 2 * pairs;
+  }
+}
+
 /// Features k and k + d/2 of a head are a pair, turned by the angle of their position.
 template <class T>
 KernelsOrReason rotary_kernels(const RotaryEmbedding& op, const Setting& s) {
@@ -218,12 +230,16 @@ KernelsOrReason rotary_kernels(const RotaryEmbedding& op, const Setting& s) {
                      for (std::int64_t row = begin; row < end; ++row) {
                        const T* const cosine = real<T>(m.inputs[1]) + row % positions * pairs;
                        const T* const sine = real<T>(m.inputs[2]) + row % positions * pairs;
-                       for (std::int64_t head = 0; head < heads; ++head) {
-                         const T* const a = from + row * width + head * 2 * pairs;
-                         fetch_ahead(a, 0, 2 * pairs, (end - row) * width - head * 2 * pairs);
-                         T* const y =
-                             is_past ? result.next(2 * pairs) : to + row * width + head * 2 * pairs;
-                         turn_pairs(a, cosine, sine, direction, pairs, y);
+                       const T* const x = from + row * width;
+                       const std::int64_t left = (end - row) * width;
+                       if (!is_past) {
+                         turn_heads(x, cosine, sine, direction, pairs, heads, left,
+                                    to + row * width);
+                         continue;
+                       }
+                       for (std::int64_t at = 0; at < width; at += 2 * pairs) {
+                         turn_heads(x + at, cosine, sine, direction, pairs, 1, left - at,
+                                    result.next(2 * pairs));
                        }
                      }
                    });
