@@ -120,11 +120,15 @@ template <class T, class OfResult>
 void gradient_of_row(ReduceKind kind, const T* x, const OfResult& y, const OfResult& dy, T* dx,
                      std::int64_t count) {
   if (kind == ReduceKind::maximum || kind == ReduceKind::minimum) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      const T slope = dy[i];  // read in any case, so that it becomes a vector
-      dx[i] = x[i] == y[i] ? slope : T(0);
-    }
-    return;
+    return while_asking(
+        count,
+        [=](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t i = begin; i < end; ++i) {
+            const T slope = dy[i];  // read in any case, so that it becomes a vector
+            dx[i] = x[i] == y[i] ? slope : T(0);
+          }
+        },
+        x);
   }
   for (std::int64_t i = 0; i < count; ++i) dx[i] = gradient_term<T>(kind, x[i], y[i], dy[i]);
 }
