@@ -33,7 +33,6 @@ void combine_vectors(const T* a, const T* b, T* y, std::int64_t count, bool is_a
 template <class T>
 void combine_two(ElementwiseKind kind, const T* a, const T* b, T* y, std::int64_t count,
                  bool is_a_near = false, bool is_b_near = false) {
-  const auto by_vectors = [&](auto f) { combine_vectors(a, b, y, count, is_a_near, is_b_near, f); };
   const auto each = [&](auto f) {
     while_asking(
         count,
@@ -41,6 +40,10 @@ void combine_two(ElementwiseKind kind, const T* a, const T* b, T* y, std::int64_
           for (std::int64_t i = begin; i < end; ++i) y[i] = f(a[i], b[i]);
         },
         a, b);
+  };
+  const auto by_vectors = [&](auto f) {
+    if (!is_a_near && !is_b_near) return each(f);
+    combine_vectors(a, b, y, count, is_a_near, is_b_near, f);
   };
   switch (kind) {
     case ElementwiseKind::add:
