@@ -67,8 +67,10 @@ void copy_short_rows(const Workers& workers, const Walk& walk, const Element* fr
         x += rest % shape[axis] * walk.strides(1)[axis];
         rest /= shape[axis];
       }
-      for (std::int64_t i = 0; i < count; ++i, y += to_row, x += from_row) {
-        copy_from_memory(y, x, bytes, ahead);
+      // Copies of what the lambda refers to, which would be read anew for every row.
+      const std::int64_t y_step = to_row, x_step = from_row, length = bytes, asked = ahead;
+      for (std::int64_t i = 0; i < count; ++i, y += y_step, x += x_step) {
+        copy_from_memory(y, x, length, asked);
       }
       row += count;
     }
