@@ -3,10 +3,10 @@
 
 #include "strata/base/error.hpp"
 #include "strata/measure/cpu/event_ranges.hpp"
-#include "strata/measure/cpu/training/convolution_choice.hpp"
-#include "strata/measure/cpu/training/gemm.hpp"
+#include "strata/measure/cpu/training/moving/strided_copy.hpp"
+#include "strata/measure/cpu/training/products/convolution_choice.hpp"
+#include "strata/measure/cpu/training/products/gemm.hpp"
 #include "strata/measure/cpu/training/setting.hpp"
-#include "strata/measure/cpu/training/strided_copy.hpp"
 #include "strata/measure/cpu/training/update.hpp"
 
 #include <sys/mman.h>

@@ -3,8 +3,8 @@
 
 #include "strata/graph/builder.hpp"
 #include "strata/graph/operator_names.hpp"
-#include "strata/measure/cpu/training/number_rows.hpp"
-#include "strata/measure/cpu/training/result_stream.hpp"
+#include "strata/measure/cpu/training/loops/number_rows.hpp"
+#include "strata/measure/cpu/training/loops/result_stream.hpp"
 #include "strata/measure/training/device.hpp"
 #include "strata/measure/training/operator_checks.hpp"
 

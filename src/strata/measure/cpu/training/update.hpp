@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "strata/measure/cpu/training/workers.hpp"
+#include "strata/measure/cpu/training/loops/workers.hpp"
 #include "strata/measure/training/device.hpp"
 
 namespace strata::cpu_training {

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/measure/cpu/training/loops/lanes.hpp"
+
+#include <algorithm>
+
+/// Loops of batch norm over rows that hold one number of each channel. Several rows are taken at
+/// once, a line of each in turn, so that what belongs to the channels is read once for all of them.
+namespace strata::cpu_training {
+
+/// How many rows are taken at once: those of x and dy compete for the same places of the first
+/// cache where they are a power of two apart.
+template <bool has_dy>
+inline constexpr std::int64_t channel_rows_at_once = has_dy ? 2 : 4;
+
+/// How far ahead lines of rows are asked for: behind those that are taken at once.
+template <class T>
+STRATA_INLINE std::int64_t asked_rows_ahead(std::int64_t channels) {
+  return std::max(4 * channels, asked_ahead<T>);
+}
+
+/// Two sums of each channel and what is taken off its numbers before.
+template <class T>
+struct ChannelSums : InTurn<T> {
+  static constexpr std::int64_t base = 0, first = InTurn<T>::line, second = 2 * first;
+};
+
+/// Adds rows one behind the other: Σ (x − base) and Σ (x − base)², or, with dy, Σ dy and
+/// Σ dy·(x − base).
+template <bool has_dy, std::int64_t rows, class T>
+STRATA_INLINE void add_some_rows(const T* x, const T* dy, std::int64_t channels, T* sums) {
+  using P = ChannelSums<T>;
+  constexpr std::int64_t vectors = P::vectors;
+  const std::int64_t ahead = asked_rows_ahead<T>(channels);
+  T* own = sums;
+  std::int64_t i = 0;
+  for (; i + P::line <= channels; i += P::line, own += P::step) {
+    Lanes<T> base[vectors], first[vectors], second[vectors];
+    for (std::int64_t k = 0; k < vectors; ++k) {
+      const AtLanes<T> at{k * lanes<T>};
+      at.load(base[k], own + P::base);
+      at.load(first[k], own + P::first);
+      at.load(second[k], own + P::second);
+    }
+#pragma GCC unroll 4
+    for (std::int64_t row = 0; row < rows; ++row) {
+      ask_at(x + row * channels + i + ahead);
+      if constexpr (has_dy) ask_at(dy + row * channels + i + ahead);
+#pragma GCC unroll 4
+      for (std::int64_t k = 0; k < vectors; ++k) {
+        const AtLanes<T> at{row * channels + i + k * lanes<T>};
+        Lanes<T> moved, d;
+        at.load(moved, x);
+        moved -= base[k];
+        if constexpr (has_dy) {
+          at.load(d, dy);
+        } else {
+          d = moved;
+        }
+        first[k] += d;
+        second[k] += moved * d;
+      }
+    }
+    for (std::int64_t k = 0; k < vectors; ++k) {
+      const AtLanes<T> at{k * lanes<T>};
+      at.store(first[k], own + P::first);
+      at.store(second[k], own + P::second);
+    }
+  }
+  for (; i < channels; ++i) {
+    T* const place = sums + P::place(i);
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const T moved = x[row * channels + i] - place[P::base];
+      const T d = has_dy ? dy[row * channels + i] : moved;
+      place[P::first] += d;
+      place[P::second] += moved * d;
+    }
+  }
+}
+template <bool has_dy, class T>
+STRATA_INLINE void add_channel_rows_loop(const T* x, const T* dy, std::int64_t rows,
+                                         std::int64_t channels, T* sums) {
+  constexpr std::int64_t at_once = channel_rows_at_once<has_dy>;
+  std::int64_t row = 0;
+  for (; row + at_once <= rows; row += at_once) {
+    add_some_rows<has_dy, at_once>(x + row * channels, dy + row * channels, channels, sums);
+  }
+  for (; row < rows; ++row) {
+    add_some_rows<has_dy, 1>(x + row * channels, dy + row * channels, channels, sums);
+  }
+}
+/// dy may be null.
+template <class T>
+STRATA_INLINE void add_channel_rows_loop(const T* x, const T* dy, std::int64_t rows,
+                                         std::int64_t channels, T* sums) {
+  if (dy != nullptr) return add_channel_rows_loop<true>(x, dy, rows, channels, sums);
+  add_channel_rows_loop<false>(x, x, rows, channels, sums);
+}
+
+/// What a channel's numbers are multiplied with, what is added, and what dy is multiplied with.
+template <class T>
+struct ChannelLines : InTurn<T> {
+  static constexpr std::int64_t slope = 0, offset = InTurn<T>::line, d_slope = 2 * offset;
+};
+
+/// y = x·slope + offset of rows one behind the other, or, with dy, y = x·slope + offset +
+/// dy·d_slope.
+template <bool has_dy, std::int64_t rows, class T>
+STRATA_INLINE void some_channel_lines(const T* x, const T* dy, const T* lines, T* y,
+                                      std::int64_t channels) {
+  using P = ChannelLines<T>;
+  constexpr std::int64_t vectors = P::vectors;
+  const std::int64_t ahead = asked_rows_ahead<T>(channels);
+  const T* own = lines;
+  std::int64_t i = 0;
+  for (; i + P::line <= channels; i += P::line, own += P::step) {
+    Lanes<T> slope[vectors], offset[vectors], d_slope[vectors];
+    for (std::int64_t k = 0; k < vectors; ++k) {
+      const AtLanes<T> at{k * lanes<T>};
+      at.load(slope[k], own + P::slope);
+      at.load(offset[k], own + P::offset);
+      if constexpr (has_dy) at.load(d_slope[k], own + P::d_slope);
+    }
+#pragma GCC unroll 4
+    for (std::int64_t row = 0; row < rows; ++row) {
+      ask_at(x + row * channels + i + ahead);
+      if constexpr (has_dy) ask_at(dy + row * channels + i + ahead);
+#pragma GCC unroll 4
+      for (std::int64_t k = 0; k < vectors; ++k) {
+        const AtLanes<T> at{row * channels + i + k * lanes<T>};
+        Lanes<T> number, d;
+        at.load(number, x);
+        number = number * slope[k] + offset[k];
+        if constexpr (has_dy) {
+          at.load(d, dy);
+          number += d * d_slope[k];
+        }
+        at.store(number, y);
+      }
+    }
+  }
+  for (; i < channels; ++i) {
+    const T* const place = lines + P::place(i);
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const std::int64_t at = row * channels + i;
+      const T result = x[at] * place[P::slope] + place[P::offset];
+      y[at] = has_dy ? result + dy[at] * place[P::d_slope] : result;
+    }
+  }
+}
+template <bool has_dy, class T>
+STRATA_INLINE void channel_lines_loop(const T* x, const T* dy, const T* lines, T* y,
+                                      std::int64_t rows, std::int64_t channels) {
+  constexpr std::int64_t at_once = channel_rows_at_once<has_dy>;
+  std::int64_t row = 0;
+  for (; row + at_once <= rows; row += at_once) {
+    const std::int64_t at = row * channels;
+    some_channel_lines<has_dy, at_once>(x + at, dy + at, lines, y + at, channels);
+  }
+  for (; row < rows; ++row) {
+    const std::int64_t at = row * channels;
+    some_channel_lines<has_dy, 1>(x + at, dy + at, lines, y + at, channels);
+  }
+}
+/// dy may be null.
+template <class T>
+STRATA_INLINE void channel_lines_loop(const T* x, const T* dy, const T* lines, T* y,
+                                      std::int64_t rows, std::int64_t channels) {
+  if (dy != nullptr) return channel_lines_loop<true>(x, dy, lines, y, rows, channels);
+  channel_lines_loop<false>(x, x, lines, y, rows, channels);
+}
+
+}  // namespace strata::cpu_training

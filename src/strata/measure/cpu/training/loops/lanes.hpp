@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/measure/cpu/training/loops/vector_math.hpp"
+
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+/// Loops that go through numbers vector by vector, for what compilers make no good vectors of.
+namespace strata::cpu_training {
+
+template <class T>
+struct PairOfSums {
+  T first = 0, second = 0;
+
+  void add(const PairOfSums& other) {
+    first += other.first;
+    second += other.second;
+  }
+};
+
+/// Sums go into several numbers at once, because additions may not be reordered by the compiler:
+/// vectors of 64 bytes, which are cut to what the vector unit has; NEON's own size, as gcc keeps
+/// larger ones on the stack there. A term is written once for vectors and for the numbers that are
+/// left at the end; AtLanes and AtOne give it either.
+#ifdef __aarch64__
+inline constexpr std::size_t lane_bytes = 16;
+#else
+inline constexpr std::size_t lane_bytes = 64;
+#endif
+template <class T>
+using Lanes __attribute__((vector_size(lane_bytes))) = T;
+template <class T>
+inline constexpr std::int64_t lanes = lane_bytes / static_cast<std::int64_t>(sizeof(T));
+
+/// So many vectors at once, as one addition after the other would wait.
+inline constexpr std::size_t vectors_at_once = 128 / lane_bytes;
+using EachVector = std::make_index_sequence<vectors_at_once>;
+template <class T>
+inline constexpr std::int64_t numbers_at_once =
+    lanes<T>* static_cast<std::int64_t>(vectors_at_once);
+
+/// Asks for the line of a number, into the last cache: an Arm core does not ask for as many by
+/// itself as memory could give it, and reads half as fast again when asked some way before.
+template <class T>
+STRATA_INLINE void ask_at([[maybe_unused]] const T* number) {
+#ifdef __aarch64__
+  __builtin_prefetch(number, 0, 1);
+#endif
+}
+/// So far before it is read a line is asked for.
+inline constexpr std::int64_t bytes_asked_ahead = 16'384;
+template <class T>
+inline constexpr std::int64_t asked_ahead = bytes_asked_ahead /
+                                            static_cast<std::int64_t>(sizeof(T));
+template <class T>
+STRATA_INLINE void ask_after(const T* from) {
+  ask_at(from + asked_ahead<T>);
+}
+
+/// ask_after each line of so many numbers.
+template <class T>
+STRATA_INLINE void ask_after_lines([[maybe_unused]] const T* from,
+                                   [[maybe_unused]] std::int64_t count) {
+#ifdef __aarch64__
+  constexpr std::int64_t line = 64 / static_cast<std::int64_t>(sizeof(T));
+  for (std::int64_t i = 0; i < count; i += line) ask_after(from + i);
+#endif
+}
+
+/// Calls work(begin, end) for numbers that are read from memory, of which compilers make vectors.
+/// Where one has to ask for lines, in pieces: for as many numbers of each `from` before each.
+template <class Work, class... From>
+STRATA_INLINE void while_asking(std::int64_t count, Work work,
+                                [[maybe_unused]] const From*... from) {
+#ifdef __aarch64__
+  constexpr std::int64_t piece = 256;
+  for (std::int64_t begin = 0; begin < count; begin += piece) {
+    const std::int64_t end = begin + piece < count ? begin + piece : count;
+    (ask_after_lines(from + begin, end - begin), ...);
+    work(begin, end);
+  }
+#else
+  work(0, count);
+#endif
+}
+
+/// Copies what comes from memory, and lies `ahead` bytes before what is copied some way after it.
+STRATA_INLINE void copy_from_memory(void* to, const void* from, std::int64_t bytes,
+                                    [[maybe_unused]] std::int64_t ahead) {
+  auto* y = static_cast<char*>(to);
+  const auto* x = static_cast<const char*>(from);
+#ifdef __aarch64__
+  constexpr std::int64_t line = 64;
+  for (; bytes >= line; bytes -= line, x += line, y += line) {
+    __builtin_prefetch(x + ahead, 0, 1);
+    __builtin_memcpy(y, x, line);
+  }
+#endif
+  if (bytes > 0) __builtin_memcpy(y, x, static_cast<std::size_t>(bytes));
+}
+
+template <class T>
+struct AtLanes {
+  using Number = Lanes<T>;
+  std::int64_t place;
+  STRATA_INLINE void load(Number& to, const T* from) const {
+    __builtin_memcpy(&to, from + place, sizeof(Number));
+  }
+  STRATA_INLINE void store(const Number& from, T* to) const {
+    __builtin_memcpy(to + place, &from, sizeof(Number));
+  }
+};
+/// The first vector of a line.
+template <class T>
+struct AtLine : AtLanes<T> {
+  STRATA_INLINE void load(Lanes<T>& to, const T* from) const {
+    ask_after(from + this->place);
+    AtLanes<T>::load(to, from);
+  }
+};
+/// Four vectors side by side.
+template <class T>
+struct AtFour {
+  using Number = Four<T>;
+  std::int64_t place;
+  STRATA_INLINE AtLanes<T> part(std::int64_t k) const { return {place + k * lanes<T>}; }
+  STRATA_INLINE void load(Number& to, const T* from) const {
+    ask_after(from + place);
+    load_near(to, from);
+  }
+  /// Numbers that are in a cache already.
+  STRATA_INLINE void load_near(Number& to, const T* from) const {
+    part(0).load(to.a, from);
+    part(1).load(to.b, from);
+    part(2).load(to.c, from);
+    part(3).load(to.d, from);
+  }
+  STRATA_INLINE void store(const Number& from, T* to) const {
+    part(0).store(from.a, to);
+    part(1).store(from.b, to);
+    part(2).store(from.c, to);
+    part(3).store(from.d, to);
+  }
+};
+template <class T>
+struct AtOne {
+  using Number = T;
+  std::int64_t place;
+  STRATA_INLINE void load(Number& to, const T* from) const { to = from[place]; }
+  STRATA_INLINE void load_near(Number& to, const T* from) const { to = from[place]; }
+  STRATA_INLINE void store(const Number& from, T* to) const { to[place] = from; }
+};
+/// The same place for operands that are in a cache: nothing is asked for.
+template <class At>
+STRATA_INLINE At in_cache(const At& at) {
+  return at;
+}
+template <class T>
+STRATA_INLINE AtLanes<T> in_cache(const AtLine<T>& at) {
+  return {at.place};
+}
+
+template <class T, std::size_t k>
+STRATA_INLINE auto vector_at(std::int64_t i) {
+  constexpr bool is_line = k * lane_bytes % 64 == 0;
+  return std::conditional_t<is_line, AtLine<T>, AtLanes<T>>{i + static_cast<std::int64_t>(k) *
+                                                                    lanes<T>};
+}
+
+template <class T, std::size_t... k>
+STRATA_INLINE T sum_of_lanes(const Lanes<T>* sums, std::index_sequence<k...>) {
+  const Lanes<T> all = (sums[k] + ...);
+  T total = 0;
+  for (std::int64_t lane = 0; lane < lanes<T>; ++lane) total += all[lane];
+  return total;
+}
+
+template <class T, class Term, std::size_t... k>
+STRATA_INLINE PairOfSums<T> pair_loop(std::int64_t count, Term term,
+                                      std::index_sequence<k...> each) {
+  Lanes<T> a[vectors_at_once] = {}, b[vectors_at_once] = {};
+  std::int64_t i = 0;
+  for (; i + numbers_at_once<T> <= count; i += numbers_at_once<T>) {
+    (term(vector_at<T, k>(i), a[k], b[k]), ...);
+  }
+  PairOfSums<T> total{sum_of_lanes<T>(a, each), sum_of_lanes<T>(b, each)};
+  for (; i < count; ++i) term(AtOne<T>{i}, total.first, total.second);
+  return total;
+}
+/// Two sums in one walk; term(at, a, b) adds to both.
+template <class T, class Term>
+STRATA_INLINE PairOfSums<T> pair_loop(std::int64_t count, Term term) {
+  return pair_loop<T>(count, term, EachVector());
+}
+
+template <class T, class Term, std::size_t... k>
+STRATA_INLINE T one_sum_loop(std::int64_t count, Term term, std::index_sequence<k...> each) {
+  Lanes<T> sums[vectors_at_once] = {};
+  std::int64_t i = 0;
+  for (; i + numbers_at_once<T> <= count; i += numbers_at_once<T>) {
+    (term(vector_at<T, k>(i), sums[k]), ...);
+  }
+  T total = sum_of_lanes<T>(sums, each);
+  for (; i < count; ++i) term(AtOne<T>{i}, total);
+  return total;
+}
+template <class T, class Term>
+STRATA_INLINE T one_sum_loop(std::int64_t count, Term term) {
+  return one_sum_loop<T>(count, term, EachVector());
+}
+
+/// Whether loops over functions of one number are written for vectors. Where there are no masked
+/// instructions, gcc takes three times as many of them to choose between numbers that may not be
+/// numbers when it makes vectors itself.
+template <class T>
+inline constexpr bool writes_vectors = lane_bytes == 16 && sizeof(T) == 4;
+
+/// Calls work(at) for four vectors at a time, then for the numbers that are left.
+template <class T, class Work>
+STRATA_INLINE void four_by_four(std::int64_t count, Work work) {
+  std::int64_t i = 0;
+  for (; i + 4 * lanes<T> <= count; i += 4 * lanes<T>) work(AtFour<T>{i});
+  for (; i < count; ++i) work(AtOne<T>{i});
+}
+
+/// Calls work(at) for all numbers: in vectors where those are written, else one by one, of which
+/// compilers make vectors.
+template <class T, class Work>
+STRATA_INLINE void numbers_of(std::int64_t count, Work work) {
+  if constexpr (writes_vectors<T>) return four_by_four<T>(count, work);
+  for (std::int64_t i = 0; i < count; ++i) work(AtOne<T>{i});
+}
+
+/// Three numbers for each place of a row, in turn a cache line of each kind. Rows are often a power
+/// of two apart: in arrays of their own, the three would compete with the numbers of the rows for
+/// the same places of the first cache.
+template <class T>
+struct InTurn {
+  static constexpr std::int64_t line = 64 / static_cast<std::int64_t>(sizeof(T));
+  static constexpr std::int64_t step = 3 * line, vectors = line / lanes<T>;
+
+  static constexpr std::int64_t room(std::int64_t count) {
+    return (count + line - 1) / line * step;
+  }
+  /// Where the first kind of number i is; the others are a line and two lines behind it.
+  static constexpr std::int64_t place(std::int64_t i) { return i / line * step + i % line; }
+};
+
+#define STRATA_INLINE_LAMBDA __attribute__((always_inline))
+
+template <class T, std::size_t... k>
+STRATA_INLINE T maximum_loop(const T* x, std::int64_t count, std::index_sequence<k...>) {
+  T most = -std::numeric_limits<T>::infinity();
+  Lanes<T> all[vectors_at_once] = {((void)k, most - Lanes<T>{})...};
+  const auto take = [x](auto at, Lanes<T>& largest) STRATA_INLINE_LAMBDA {
+    Lanes<T> numbers;
+    at.load(numbers, x);
+    keep_larger(numbers, largest);
+  };
+  std::int64_t i = 0;
+  for (; i + numbers_at_once<T> <= count; i += numbers_at_once<T>) {
+    (take(vector_at<T, k>(i), all[k]), ...);
+  }
+  Lanes<T> largest = all[0];
+  (keep_larger(all[k], largest), ...);
+  for (std::int64_t lane = 0; lane < lanes<T>; ++lane) keep_larger(T(largest[lane]), most);
+  for (; i < count; ++i) most = larger_of(most, x[i]);
+  return most;
+}
+template <class T>
+STRATA_INLINE T maximum_loop(const T* x, std::int64_t count) {
+  return maximum_loop(x, count, EachVector());
+}
+
+#undef STRATA_INLINE_LAMBDA
+
+}  // namespace strata::cpu_training

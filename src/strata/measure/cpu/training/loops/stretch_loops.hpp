@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/measure/cpu/training/loops/lanes.hpp"
+
+#include <type_traits>
+
+/// Loops over short stretches of numbers that lie side by side, each stretch with constants of its
+/// own: the channels of a sample where their space is small. A call for each would take longer than
+/// its numbers.
+namespace strata::cpu_training {
+
+struct Stretches {
+  std::int64_t count = 0, length = 0;
+};
+
+#define STRATA_INLINE_LAMBDA __attribute__((always_inline))
+
+/// How lines are asked for (ask_after): stretches that are many lines long ask line by line as they
+/// go, short ones before they begin, as few of their vectors begin a line.
+enum class Asking { along, before };
+
+/// Calls work(asking) with the one that is best, as a constant.
+template <class Work>
+STRATA_INLINE void with_asking([[maybe_unused]] const Stretches& s, Work work) {
+#ifdef __aarch64__
+  constexpr std::int64_t long_stretch = 256;
+  if (s.length < long_stretch) {
+    return work(std::integral_constant<Asking, Asking::before>());
+  }
+#endif
+  work(std::integral_constant<Asking, Asking::along>());
+}
+
+/// Asks for what follows the stretches later.
+template <Asking asking, class T>
+STRATA_INLINE void ask_before(const T* begin, std::int64_t length) {
+  if constexpr (asking == Asking::before) {
+    for (std::int64_t i = 0; i < length; i += InTurn<T>::line) ask_after(begin + i);
+  }
+}
+
+/// A stretch has so many of each sum, as one addition waits for the last.
+inline constexpr std::size_t sums_at_once = lane_bytes == 16 ? 4 : 2;
+template <std::size_t k>
+using Which = std::integral_constant<std::size_t, k>;
+
+/// Calls work(at, which) for whole vectors of the numbers begin … end, each with one of the sums in
+/// turn; the first number that is in none.
+template <Asking asking, class T, class Work>
+STRATA_INLINE std::int64_t vectors_of_stretch(std::int64_t begin, std::int64_t end, Work work) {
+  using First = std::conditional_t<asking == Asking::along, AtLine<T>, AtLanes<T>>;
+  constexpr std::size_t which_2 = 2 % sums_at_once, which_3 = 3 % sums_at_once;
+  std::int64_t i = begin;
+  for (; i + 4 * lanes<T> <= end; i += 4 * lanes<T>) {
+    First first;
+    first.place = i;
+    work(first, Which<0>());
+    work(AtLanes<T>{i + lanes<T>}, Which<1>());
+    work(AtLanes<T>{i + 2 * lanes<T>}, Which<which_2>());
+    work(AtLanes<T>{i + 3 * lanes<T>}, Which<which_3>());
+  }
+  for (; i + lanes<T> <= end; i += lanes<T>) work(AtLanes<T>{i}, Which<0>());
+  return i;
+}
+
+/// Calls work(at) for the numbers begin … end, fewer than a vector has: up to three are written
+/// out, as compilers would make vectors of a loop over them.
+template <class T, class Work>
+STRATA_INLINE void rest_of_stretch(std::int64_t begin, std::int64_t end, Work work) {
+  if constexpr (lanes<T> <= 4) {
+    if (begin < end) work(AtOne<T>{begin});
+    if (begin + 1 < end) work(AtOne<T>{begin + 1});
+    if (begin + 2 < end) work(AtOne<T>{begin + 2});
+  } else {
+    for (std::int64_t i = begin; i < end; ++i) work(AtOne<T>{i});
+  }
+}
+
+/// Calls work(at) for all numbers of stretch k.
+template <Asking asking, class T, class Work>
+STRATA_INLINE void numbers_of_stretch(const Stretches& s, std::int64_t k, Work work) {
+  const std::int64_t begin = k * s.length, end = begin + s.length;
+  const std::int64_t rest = vectors_of_stretch<asking, T>(
+      begin, end, [&](auto at, auto) STRATA_INLINE_LAMBDA { work(at); });
+  rest_of_stretch<T>(rest, end, work);
+}
+
+/// Two sums for each stretch, in `lanes` numbers each that the caller adds up in the end:
+/// term(k, at, a, b) adds to both. x, and dy where there is one, is what term reads.
+template <Asking asking, class T, class Term>
+STRATA_INLINE void add_to_stretch_sums(const Stretches& s, const T* x, const T* dy, T* first,
+                                       T* second, Term term) {
+  for (std::int64_t k = 0; k < s.count; ++k) {
+    const AtLanes<T> own{k * lanes<T>};
+    Lanes<T> a[sums_at_once] = {}, b[sums_at_once] = {};
+    own.load(a[0], first);
+    own.load(b[0], second);
+    const std::int64_t begin = k * s.length, end = begin + s.length;
+    ask_before<asking>(x + begin, s.length);
+    if (dy != nullptr) ask_before<asking>(dy + begin, s.length);
+    const std::int64_t left = vectors_of_stretch<asking, T>(
+        begin, end,
+        [&](auto at, auto which) STRATA_INLINE_LAMBDA { term(k, at, a[which()], b[which()]); });
+    // What is left joins a vector, as a number that is read where a vector was just written waits.
+    Lanes<T> rest_a = {}, rest_b = {};
+    T rest = 0, other = 0;
+    rest_of_stretch<T>(left, end, [&](auto at) STRATA_INLINE_LAMBDA { term(k, at, rest, other); });
+    rest_a[0] = rest;
+    rest_b[0] = other;
+    for (std::size_t which = 1; which < sums_at_once; ++which) {
+      rest_a += a[which];
+      rest_b += b[which];
+    }
+    own.store(a[0] + rest_a, first);
+    own.store(b[0] + rest_b, second);
+  }
+}
+
+/// Σ (x − base), Σ (x − base)²
+template <class T>
+STRATA_INLINE void stretch_moments_loop(const T* x, const Stretches& s, const T* base, T* sums,
+                                        T* squares) {
+  const T* const none = nullptr;
+  const auto term = [=](std::int64_t k, auto at, auto& a, auto& b) STRATA_INLINE_LAMBDA {
+    typename decltype(at)::Number moved;
+    at.load(moved, x);
+    moved -= base[k];
+    a += moved;
+    b += moved * moved;
+  };
+  with_asking(s, [=](auto asking) STRATA_INLINE_LAMBDA {
+    add_to_stretch_sums<asking()>(s, x, none, sums, squares, term);
+  });
+}
+
+/// Σ dy, Σ dy·(x − mean)
+template <class T>
+STRATA_INLINE void stretch_products_loop(const T* dy, const T* x, const Stretches& s, const T* mean,
+                                         T* sums, T* products) {
+  const auto term = [=](std::int64_t k, auto at, auto& a, auto& b) STRATA_INLINE_LAMBDA {
+    typename decltype(at)::Number d, number;
+    at.load(d, dy);
+    at.load(number, x);
+    a += d;
+    b += d * (number - mean[k]);
+  };
+  with_asking(s, [=](auto asking) STRATA_INLINE_LAMBDA {
+    add_to_stretch_sums<asking()>(s, x, dy, sums, products, term);
+  });
+}
+
+/// y = x·a + b
+template <class T>
+STRATA_INLINE void stretch_lines_loop(const T* x, const Stretches& s, const T* a, const T* b,
+                                      T* y) {
+  with_asking(s, [=](auto asking) STRATA_INLINE_LAMBDA {
+    for (std::int64_t k = 0; k < s.count; ++k) {
+      const T slope = a[k], offset = b[k];
+      ask_before<asking()>(x + k * s.length, s.length);
+      numbers_of_stretch<asking(), T>(s, k, [=](auto at) STRATA_INLINE_LAMBDA {
+        typename decltype(at)::Number number;
+        at.load(number, x);
+        at.store(number * slope + offset, y);
+      });
+    }
+  });
+}
+
+/// What the gradient of a stretch needs: dx = ((dy − offset) − (x − mean)·slope)·factor.
+template <class T>
+struct StretchGradients {
+  const T *mean = nullptr, *slope = nullptr, *offset = nullptr, *factor = nullptr;
+};
+
+template <class T>
+STRATA_INLINE void stretch_centred_loop(const T* dy, const T* x, const Stretches& s,
+                                        const StretchGradients<T>& of, T* dx) {
+  with_asking(s, [=](auto asking) STRATA_INLINE_LAMBDA {
+    for (std::int64_t k = 0; k < s.count; ++k) {
+      const T mean = of.mean[k], slope = of.slope[k], offset = of.offset[k], factor = of.factor[k];
+      ask_before<asking()>(x + k * s.length, s.length);
+      ask_before<asking()>(dy + k * s.length, s.length);
+      numbers_of_stretch<asking(), T>(s, k, [=](auto at) STRATA_INLINE_LAMBDA {
+        typename decltype(at)::Number d, number;
+        at.load(d, dy);
+        at.load(number, x);
+        at.store(((d - offset) - (number - mean) * slope) * factor, dx);
+      });
+    }
+  });
+}
+
+#undef STRATA_INLINE_LAMBDA
+
+}  // namespace strata::cpu_training

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/graph/operators.hpp"
+#include "strata/measure/cpu/training/loops/vector_math.hpp"
+#include "strata/measure/training/constants.hpp"
+
+#include <cmath>
+#include <numbers>
+
+/// Each function of one number that is an operator, and its slope.
+namespace strata::cpu_training {
+
+/// What backward computes the slope from.
+enum class SlopeFrom : std::uint8_t { nothing, input, output };
+
+constexpr SlopeFrom slope_from(UnaryKind kind) {
+  switch (kind) {
+    case UnaryKind::relu:
+    case UnaryKind::relu6:
+    case UnaryKind::leaky_relu:
+    case UnaryKind::elu:
+    case UnaryKind::selu:
+    case UnaryKind::hard_sigmoid:
+    case UnaryKind::sigmoid:
+    case UnaryKind::tanh:
+    case UnaryKind::clip:
+    case UnaryKind::square_root:
+    case UnaryKind::reciprocal:
+    case UnaryKind::exponential: return SlopeFrom::output;
+    case UnaryKind::identity:
+    case UnaryKind::negate:
+    case UnaryKind::floor:
+    case UnaryKind::ceiling:
+    case UnaryKind::round:
+    case UnaryKind::sign:
+    case UnaryKind::logical_not: return SlopeFrom::nothing;
+    default: return SlopeFrom::input;
+  }
+}
+
+/// Whether the functions are there for vectors of numbers, too: no call of the standard library.
+constexpr bool takes_vectors(UnaryKind kind) {
+  switch (kind) {
+    case UnaryKind::square_root:
+    case UnaryKind::sine:
+    case UnaryKind::cosine:
+    case UnaryKind::floor:
+    case UnaryKind::ceiling:
+    case UnaryKind::round: return false;
+    default: return true;
+  }
+}
+
+template <class T>
+struct UnaryConstants {
+  static constexpr T slope = T(training_constants::leaky_relu_slope);
+  static constexpr T elu_alpha = T(training_constants::elu_alpha);
+  static constexpr T selu_alpha = T(training_constants::selu_alpha);
+  static constexpr T selu_lambda = T(training_constants::selu_lambda);
+  static constexpr T low = T(training_constants::clip_low);
+  static constexpr T high = T(training_constants::clip_high);
+  static constexpr T cubic = T(training_constants::gelu_cubic);
+  static constexpr T half_root = T(std::numbers::sqrt2 / 2);
+  static constexpr T gelu_factor = T(std::numbers::sqrt2 * std::numbers::inv_sqrtpi);  // √(2/π)
+  static constexpr T density = T(std::numbers::inv_sqrtpi / std::numbers::sqrt2);      // 1/√(2π)
+  static constexpr T erf_slope = T(2 * std::numbers::inv_sqrtpi);
+  static constexpr T sixth = T(1.0 / 6);
+};
+
+/// eˣ, of what is above `most` that of `most`.
+template <class T>
+STRATA_INLINE T exp_up_to(T x, Element<T> most) {
+  return exp_of_small(at_most(most, x));
+}
+
+/// eˣ where mish still differs from x; beyond, 1 + eˣ is eˣ.
+template <class T>
+STRATA_INLINE T exp_of_mish(T x) {
+  return exp_up_to(x, sizeof(Element<T>) == 4 ? Element<T>(20) : Element<T>(40));
+}
+
+template <UnaryKind kind, class T>
+STRATA_INLINE T unary_value(T x) {
+  using E = Element<T>;
+  using C = UnaryConstants<E>;
+  if constexpr (kind == UnaryKind::relu) return pick(x > E(0), x, T{});
+  if constexpr (kind == UnaryKind::relu6) return smaller_of(larger_of(x, T{}), everywhere<T>(6));
+  if constexpr (kind == UnaryKind::leaky_relu) return pick(x > E(0), x, C::slope * x);
+  if constexpr (kind == UnaryKind::elu) {
+    return pick(x > E(0), x, C::elu_alpha * (exp_up_to(x, E(0)) - E(1)));
+  }
+  if constexpr (kind == UnaryKind::selu) {
+    return C::selu_lambda * pick(x > E(0), x, C::selu_alpha * (exp_up_to(x, E(0)) - E(1)));
+  }
+  if constexpr (kind == UnaryKind::gelu) return E(0.5) * x * (E(1) + erf_of(x * C::half_root));
+  if constexpr (kind == UnaryKind::gelu_tanh) {
+    return E(0.5) * x * (E(1) + tanh_of(C::gelu_factor * (x + C::cubic * (x * x * x))));
+  }
+  if constexpr (kind == UnaryKind::silu) return x / (E(1) + exp_or_infinity(-x));
+  if constexpr (kind == UnaryKind::hard_swish) {
+    return x * kept_between(E(0), x + E(3), E(6)) * C::sixth;
+  }
+  if constexpr (kind == UnaryKind::hard_sigmoid) {
+    return smaller_of(larger_of(x * C::sixth + E(0.5), T{}), everywhere<T>(1));
+  }
+  if constexpr (kind == UnaryKind::sigmoid) return sigmoid_of(x);
+  if constexpr (kind == UnaryKind::tanh) return tanh_of(x);
+  if constexpr (kind == UnaryKind::mish) {
+    const T e = exp_of_mish(x);
+    const T above = e * (e + E(2));  // (1 + e)² − 1
+    return x * (above / (above + E(2)));
+  }
+  if constexpr (kind == UnaryKind::softplus) {
+    const T distance = pick(x > E(0), x, -x);
+    return larger_of(x, T{}) + log1p_of(exp_of_small(-distance));
+  }
+  if constexpr (kind == UnaryKind::softsign) return x / (E(1) + pick(x > E(0), x, -x));
+  if constexpr (kind == UnaryKind::clip)
+    return smaller_of(larger_of(x, everywhere<T>(C::low)), everywhere<T>(C::high));
+  if constexpr (kind == UnaryKind::negate) return -x;
+  if constexpr (kind == UnaryKind::absolute) return pick(x > E(0), x, -x);
+  if constexpr (kind == UnaryKind::square) return x * x;
+  if constexpr (kind == UnaryKind::square_root) return std::sqrt(x);
+  if constexpr (kind == UnaryKind::reciprocal) return E(1) / x;
+  if constexpr (kind == UnaryKind::exponential) return exp_of(x);
+  if constexpr (kind == UnaryKind::logarithm) return log_of(x);
+  if constexpr (kind == UnaryKind::error_function) return erf_of(x);
+  if constexpr (kind == UnaryKind::sine) return std::sin(x);
+  if constexpr (kind == UnaryKind::cosine) return std::cos(x);
+  if constexpr (kind == UnaryKind::floor) return std::floor(x);
+  if constexpr (kind == UnaryKind::ceiling) return std::ceil(x);
+  if constexpr (kind == UnaryKind::round) return std::nearbyint(x);
+  if constexpr (kind == UnaryKind::sign)
+    return pick(x > E(0), everywhere<T>(1), pick(x < E(0), everywhere<T>(-1), T{}));
+  if constexpr (kind == UnaryKind::logical_not) return pick(x == E(0), everywhere<T>(1), T{});
+  return x;
+}
+
+/// dy times the slope where `known` is the input or the output, as slope_from says.
+template <UnaryKind kind, class T>
+STRATA_INLINE T unary_gradient(T known, T dy) {
+  using E = Element<T>;
+  using C = UnaryConstants<E>;
+  const T x = known, y = known;
+  if constexpr (kind == UnaryKind::relu) return pick(y > E(0), dy, T{});
+  if constexpr (kind == UnaryKind::relu6) return pick((y > E(0)) & (y < E(6)), dy, T{});
+  if constexpr (kind == UnaryKind::leaky_relu) return pick(y > E(0), dy, C::slope * dy);
+  if constexpr (kind == UnaryKind::elu) return pick(y > E(0), dy, dy * (y + C::elu_alpha));
+  if constexpr (kind == UnaryKind::selu) {
+    return pick(y > E(0), C::selu_lambda * dy, dy * (y + C::selu_lambda * C::selu_alpha));
+  }
+  if constexpr (kind == UnaryKind::hard_sigmoid) {
+    return pick((y > E(0)) & (y < E(1)), dy * C::sixth, T{});
+  }
+  if constexpr (kind == UnaryKind::sigmoid) return dy * y * (E(1) - y);
+  if constexpr (kind == UnaryKind::tanh) return dy * (E(1) - y * y);
+  if constexpr (kind == UnaryKind::clip) return pick((y > C::low) & (y < C::high), dy, T{});
+  if constexpr (kind == UnaryKind::square_root) return E(0.5) * dy / y;
+  if constexpr (kind == UnaryKind::reciprocal) return -(dy * y * y);
+  if constexpr (kind == UnaryKind::exponential) return dy * y;
+
+  if constexpr (kind == UnaryKind::gelu) {
+    const T area = E(0.5) * (E(1) + erf_of(x * C::half_root));
+    return dy * (area + x * (C::density * exp_of_small(E(-0.5) * (x * x))));
+  }
+  if constexpr (kind == UnaryKind::gelu_tanh) {
+    const T square = x * x;
+    const T t = tanh_of(C::gelu_factor * (x + C::cubic * (square * x)));
+    const T inner = C::gelu_factor * (E(1) + E(3) * C::cubic * square);
+    return dy * (E(0.5) * (E(1) + t) + E(0.5) * x * (E(1) - t * t) * inner);
+  }
+  if constexpr (kind == UnaryKind::silu) {
+    const T s = sigmoid_of(x);
+    return dy * (s * (E(1) + x * (E(1) - s)));
+  }
+  if constexpr (kind == UnaryKind::hard_swish) {
+    const T sloped = dy * (x * E(1.0 / 3) + E(0.5));
+    return pick(x <= E(-3), T{}, pick(x >= E(3), dy, sloped));
+  }
+  if constexpr (kind == UnaryKind::mish) {
+    const T e = exp_of_mish(x);
+    const T above = e * (e + E(2));
+    const T t = above / (above + E(2));
+    return dy * (t + x * (e / (E(1) + e)) * (E(1) - t * t));
+  }
+  if constexpr (kind == UnaryKind::softplus) return dy * sigmoid_of(x);
+  if constexpr (kind == UnaryKind::softsign) {
+    const T below = E(1) + pick(x > E(0), x, -x);
+    return dy / (below * below);
+  }
+  if constexpr (kind == UnaryKind::absolute) return pick(x > E(0), dy, -dy);
+  if constexpr (kind == UnaryKind::square) return E(2) * x * dy;
+  if constexpr (kind == UnaryKind::logarithm) return dy / x;
+  if constexpr (kind == UnaryKind::error_function)
+    return dy * (C::erf_slope * exp_of_small(-(x * x)));
+  if constexpr (kind == UnaryKind::sine) return dy * std::cos(x);
+  if constexpr (kind == UnaryKind::cosine) return -(dy * std::sin(x));
+  if constexpr (kind == UnaryKind::negate) return -dy;
+  return dy;
+}
+
+}  // namespace strata::cpu_training

@@ -1,0 +1,562 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/measure/cpu/training/loops/vector_loops.hpp"
+
+#include "strata/measure/cpu/training/loops/plain_vector_loops.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace strata::cpu_training {
+namespace {
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+
+/// The loops that this CPU runs, and those of a build without Highway.
+std::vector<VectorLoops<float>> both_loops() {
+  return {vector_loops<float>(), PlainLoops<float>::table(std::make_index_sequence<unary_kinds>{})};
+}
+
+std::vector<float> evenly(float low, float high, std::size_t count) {
+  std::vector<float> numbers(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    numbers[i] = low + (high - low) * static_cast<float>(i) / static_cast<float>(count - 1);
+  }
+  return numbers;
+}
+
+void expect_relative(const std::vector<float>& found, const std::vector<float>& x,
+                     double (*wanted)(double), double tolerance) {
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double value = wanted(static_cast<double>(x[i]));
+    ASSERT_NEAR(static_cast<double>(found[i]), value, tolerance * std::fabs(value) + 1e-38)
+        << "of " << x[i];
+  }
+}
+
+TEST(VectorLoops, powers_of_e_are_those_of_the_standard) {
+  for (const VectorLoops<float>& loops : both_loops()) {
+    const auto exp = loops.apply[static_cast<std::size_t>(UnaryKind::exponential)];
+    const std::vector<float> x = evenly(-87.2F, 88.7F, 20'011);
+    std::vector<float> y(x.size());
+    exp(x.data(), y.data(), static_cast<std::int64_t>(x.size()));
+    expect_relative(
+        y, x, [](double v) { return std::exp(v); }, 1.8e-7);
+    const std::vector<float> odd = {-infinity, -1000, 89, infinity, nan, 0, -nan};
+    std::vector<float> of_odd(odd.size());
+    exp(odd.data(), of_odd.data(), 7);
+    EXPECT_EQ(of_odd[0], 0);
+    EXPECT_EQ(of_odd[1], 0);
+    EXPECT_EQ(of_odd[2], infinity);
+    EXPECT_EQ(of_odd[3], infinity);
+    EXPECT_TRUE(std::isnan(of_odd[4]));
+    EXPECT_EQ(of_odd[5], 1);
+    EXPECT_TRUE(std::isnan(of_odd[6]));
+  }
+}
+
+TEST(VectorLoops, functions_of_powers_keep_their_limits) {
+  const std::vector<std::pair<UnaryKind, double (*)(double)>> functions = {
+      {UnaryKind::sigmoid, [](double v) { return 1 / (1 + std::exp(-v)); }},
+      {UnaryKind::silu, [](double v) { return v / (1 + std::exp(-v)); }},
+      {UnaryKind::elu, [](double v) { return v > 0 ? v : std::expm1(v); }},
+      {UnaryKind::mish, [](double v) { return v * std::tanh(std::log1p(std::exp(v))); }},
+      {UnaryKind::softplus, [](double v) { return v > 40 ? v : std::log1p(std::exp(v)); }},
+      {UnaryKind::tanh, [](double v) { return std::tanh(v); }},
+      {UnaryKind::gelu, [](double v) { return 0.5 * v * std::erfc(-v * std::sqrt(0.5)); }}};
+  std::vector<float> x = evenly(-95, 95, 4001);
+  x.insert(x.end(), {1000, -1000, 0, 88.5F, -88.5F, nan});
+  for (const VectorLoops<float>& loops : both_loops()) {
+    for (const auto& [kind, wanted] : functions) {
+      std::vector<float> y(x.size());
+      loops.apply[static_cast<std::size_t>(kind)](x.data(), y.data(),
+                                                  static_cast<std::int64_t>(x.size()));
+      for (std::size_t i = 0; i + 1 < x.size(); ++i) {
+        const double value = wanted(static_cast<double>(x[i]));
+        ASSERT_NEAR(static_cast<double>(y[i]), value, 1e-6 * std::fabs(value) + 2e-6)
+            << static_cast<int>(kind) << " of " << x[i];
+      }
+      EXPECT_TRUE(std::isnan(y.back())) << static_cast<int>(kind);
+    }
+  }
+}
+
+// Many numbers go through vectors, one alone does not.
+TEST(VectorLoops, functions_of_many_numbers_are_those_of_each) {
+  std::vector<float> x = evenly(-7, 7, 101);
+  x[20] = infinity, x[37] = -infinity, x[50] = nan, x[70] = 100, x[80] = -100;
+  const std::vector<float> dy = evenly(2, -1, x.size());
+  const auto is_same = [](float a, float b, float tolerance) {
+    return a == b || (std::isnan(a) && std::isnan(b)) ||
+           std::fabs(a - b) <= tolerance * (1 + std::fabs(b));
+  };
+  for (const VectorLoops<float>& loops : both_loops()) {
+    for (std::size_t kind = 0; kind < unary_kinds; ++kind) {
+      std::vector<float> y(x.size()), dx(y);
+      const auto count = static_cast<std::int64_t>(x.size());
+      loops.apply[kind](x.data(), y.data(), count);
+      loops.gradient[kind](x.data(), dy.data(), dx.data(), count);
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        float one = 0, slope = 0;
+        loops.apply[kind](&x[i], &one, 1);
+        loops.gradient[kind](&x[i], &dy[i], &slope, 1);
+        EXPECT_TRUE(is_same(y[i], one, 1e-6F)) << kind << " of " << x[i];
+        // Far out, 1 − tanh² is what rounding leaves of it.
+        if (std::fabs(x[i]) > 7) continue;
+        EXPECT_TRUE(is_same(dx[i], slope, 1e-5F)) << "slope of " << kind << " at " << x[i];
+      }
+    }
+  }
+}
+
+TEST(VectorLoops, shifted_powers_are_summed_and_masks_give_zero) {
+  for (const VectorLoops<float>& loops : both_loops()) {
+    for (const std::size_t count : {1U, 15U, 16U, 17U, 1023U, 2500U}) {
+      std::vector<float> x = evenly(-86, 1, count), y(count);
+      x.back() = 1;
+      if (count > 3) x[1] = -infinity, x[2] = -1e6F;
+      const float sum = loops.exp_shifted(x.data(), 1, y.data(), static_cast<std::int64_t>(count));
+      double wanted = 0;
+      for (std::size_t i = 0; i < count; ++i) {
+        const double power = std::exp(static_cast<double>(x[i] - 1));
+        wanted += power;
+        ASSERT_NEAR(static_cast<double>(y[i]), power, 1e-6 * power + 1e-37) << x[i];
+      }
+      EXPECT_NEAR(static_cast<double>(sum), wanted, 1e-5 * wanted);
+      x[count / 2] = nan;
+      EXPECT_TRUE(
+          std::isnan(loops.exp_shifted(x.data(), 1, y.data(), static_cast<std::int64_t>(count))));
+    }
+  }
+}
+
+TEST(VectorLoops, response_is_a_power_of_minus_three_quarters) {
+  for (const VectorLoops<float>& loops : both_loops()) {
+    std::vector<float> x = evenly(-3, 18, 1001);
+    for (float& number : x) number = std::pow(10.0F, number);
+    const std::vector<std::size_t> beyond = {40, x.size()};  // in a vector, and in what is left
+    const std::size_t not_a_number = 41;
+    x[40] = infinity;
+    x[not_a_number] = nan;
+    x.push_back(infinity);
+    const std::vector<float> ones(x.size(), 1);
+    std::vector<float> y(x.size()), scale(y);
+    const std::vector<const float*> rows = {x.data()};
+    loops.respond(rows.data(), 1, ones.data(), 1, 0.5F, y.data(), scale.data(),
+                  static_cast<std::int64_t>(y.size()));
+    for (const std::size_t i : beyond) EXPECT_FALSE(y[i] > 0) << i;  // as good as nothing
+    EXPECT_TRUE(std::isnan(y[not_a_number]));
+    for (std::size_t i = 0; i + 1 < y.size(); ++i) {
+      if (i == beyond[0] || i == not_a_number) continue;
+      const double t = 1 + 0.5 * static_cast<double>(x[i]) * static_cast<double>(x[i]);
+      ASSERT_NEAR(static_cast<double>(scale[i]), t, 1e-6 * t);
+      ASSERT_NEAR(static_cast<double>(y[i]) * std::pow(t, 0.75), 1, 1e-6) << t;
+    }
+  }
+}
+
+TEST(VectorLoops, gradients_of_prelu_and_of_its_slope_are_those_of_doubles) {
+  const std::vector<float> x = evenly(-1, 2, 199), dy = evenly(3, -2, 199);
+  for (const VectorLoops<float>& loops : both_loops()) {
+    for (const std::int64_t count : {1, 15, 33, 128, 199}) {
+      std::vector<float> dx(200, 9);
+      const float slope = 0.25F;
+      const float sum = loops.prelu_gradient(x.data(), dy.data(), slope, dx.data(), count);
+      EXPECT_EQ(loops.prelu_gradient(x.data(), dy.data(), slope, nullptr, count), sum);
+      double wanted = 0;
+      for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+        if (x[i] < 0) wanted += static_cast<double>(x[i]) * static_cast<double>(dy[i]);
+        EXPECT_EQ(dx[i], x[i] > 0 ? dy[i] : slope * dy[i]) << i << " of " << count;
+      }
+      EXPECT_NEAR(static_cast<double>(sum), wanted, 1e-4);
+      EXPECT_EQ(dx[static_cast<std::size_t>(count)], 9);
+    }
+  }
+}
+
+TEST(VectorLoops, what_is_not_a_number_is_larger_than_all) {
+  std::vector<float> x(200, 1);
+  x[4] = nan;
+  x[5] = 3;
+  const std::vector<std::int32_t> zeros(200, 0);
+  for (const VectorLoops<float>& loops : both_loops()) {
+    for (const std::int64_t stride : {1, 2, 3}) {
+      std::vector<float> most(200);
+      std::vector<std::int32_t> which(200);
+      loops.largest_of_taps(x.data(), 3, 1, stride, zeros.data(), most.data(), which.data(), 16);
+      for (std::int64_t i = 0; i < 16; ++i) {
+        const bool holds = i * stride <= 4 && 4 < i * stride + 3;
+        EXPECT_EQ(std::isnan(most[static_cast<std::size_t>(i)]), holds) << i << ", " << stride;
+        if (holds) {
+          EXPECT_EQ(which[static_cast<std::size_t>(i)], 4 - i * stride);
+        }
+      }
+    }
+  }
+}
+
+// What compilers made of each loop for this CPU is what they made of it for any CPU, at every
+// length: whole vectors, their halves, and what is left.
+TEST(VectorLoops, are_the_same_on_every_vector_unit) {
+  const auto loops = both_loops();
+  const std::vector<float> x = evenly(-3, 3, 400), z = evenly(2, -1, 400);
+  const std::vector<std::int32_t> zeros(400, 0);
+  for (std::int64_t count = 0; count < 70; ++count) {
+    std::vector<std::vector<float>> results;
+    for (const VectorLoops<float>& each : loops) {
+      std::vector<float> y(400, 9), most(400, 9), even(z);
+      std::vector<std::int32_t> which(400, 7);
+      each.largest_of_taps(x.data(), 3, 1, 2, zeros.data(), most.data(), which.data(), count);
+      each.larger_row(z.data(), zeros.data(), 5, most.data(), which.data(), count);
+      each.multiply(x.data(), z.data(), y.data(), count);
+      each.add_scaled(x.data(), 0.25F, even.data(), count);
+      each.prelu(z.data(), 0.1F, even.data() + 100, count);
+      most.resize(static_cast<std::size_t>(count));  // what is behind may be anything
+      which.resize(most.size());
+      results.push_back(y);
+      results.back().insert(results.back().end(), most.begin(), most.end());
+      results.back().insert(results.back().end(), even.begin(), even.end());
+      for (const std::int32_t tap : which) results.back().push_back(static_cast<float>(tap));
+    }
+    for (std::size_t i = 0; i < results[0].size(); ++i) {
+      ASSERT_NEAR(results[0][i], results[1][i], 1e-5F) << "place " << i << " of " << count;
+    }
+  }
+}
+
+/// Numbers with a mean that is not zero, other ones for each seed.
+std::vector<float> some_numbers(std::size_t count, float seed) {
+  std::vector<float> numbers(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    numbers[i] = seed + std::sin(seed * 7 + static_cast<float>(i) * 1.7F);
+  }
+  return numbers;
+}
+
+constexpr std::size_t row_lengths[] = {1, 3, 31, 32, 33, 64, 100, 257};
+
+TEST(VectorLoops, gradients_of_products_are_those_of_each_number) {
+  for (const VectorLoops<float>& loops : both_loops()) {
+    for (const std::size_t count : row_lengths) {
+      const auto length = static_cast<std::int64_t>(count);
+      const auto dy = some_numbers(count, 1), a = some_numbers(count, 2),
+                 b = some_numbers(count, 3);
+      std::vector<float> da(count + 1, 7), db(count + 1, 7), sums = some_numbers(count + 1, 4);
+      loops.product_gradients(dy.data(), a.data(), b.data(), da.data(), db.data(), length);
+      for (std::size_t i = 0; i < count; ++i) {
+        ASSERT_FLOAT_EQ(da[i], dy[i] * b[i]);
+        ASSERT_FLOAT_EQ(db[i], dy[i] * a[i]);
+      }
+      const std::vector<float> before = sums;
+      loops.factor_gradients(dy.data(), b.data(), a.data(), db.data(), sums.data(), length);
+      double sum = 0;
+      for (std::size_t i = 0; i < count; ++i) {
+        ASSERT_FLOAT_EQ(db[i], dy[i] * b[i]);
+        ASSERT_NEAR(sums[i], before[i] + dy[i] * a[i], 1e-5);
+        sum += static_cast<double>(dy[i]) * static_cast<double>(a[i]);
+      }
+      const float all = loops.factor_gradient(dy.data(), 3, a.data(), da.data(), length);
+      ASSERT_NEAR(static_cast<double>(all), sum, 1e-5 * static_cast<double>(count));
+      for (std::size_t i = 0; i < count; ++i) ASSERT_FLOAT_EQ(da[i], 3 * dy[i]);
+      ASSERT_EQ(da[count], 7);
+      ASSERT_EQ(db[count], 7);
+      ASSERT_EQ(sums[count], before[count]);
+    }
+  }
+}
+
+TEST(VectorLoops, add_and_keep_rows_number_by_number) {
+  for (const VectorLoops<float>& loops : both_loops()) {
+    for (const std::size_t count : row_lengths) {
+      const auto length = static_cast<std::int64_t>(count);
+      const auto x = some_numbers(count, 1), before = some_numbers(count + 1, 2);
+      std::vector<float> total = before, kept(count + 1, 7);
+      loops.add_distant_row(x.data(), total.data(), length);
+      std::vector<std::uint8_t> mask(count);
+      for (std::size_t i = 0; i < count; ++i) mask[i] = i * i % 3 == 1 ? 1 : 0;
+      loops.keep(x.data(), mask.data(), 1.25F, kept.data(), length);
+      for (std::size_t i = 0; i < count; ++i) {
+        ASSERT_FLOAT_EQ(total[i], before[i] + x[i]);
+        ASSERT_FLOAT_EQ(kept[i], mask[i] != 0 ? 1.25F * x[i] : 0.0F);
+      }
+      ASSERT_EQ(total[count], before[count]);
+      ASSERT_EQ(kept[count], 7);
+    }
+  }
+}
+
+TEST(VectorLoops, a_row_is_written_and_the_next_one_summed_up) {
+  for (const VectorLoops<float>& loops : both_loops()) {
+    for (const std::size_t n : row_lengths) {
+      const std::vector<float> x = some_numbers(n, 1), next = some_numbers(n, 2);
+      const std::vector<float> scales = some_numbers(n, 3), shifts = some_numbers(n, 4);
+      for (int which = 0; which < 4; ++which) {
+        const float* const scale = (which & 1) != 0 ? scales.data() : nullptr;
+        const float* const shift = (which & 2) != 0 ? shifts.data() : nullptr;
+        std::vector<float> y(n + 1, -9);
+        const PairOfSums<float> sums =
+            loops.line_and_moments(x.data(), 1.5F, -0.25F, scale, shift, y.data(),
+                                   {.x = next.data(), .base = 2}, static_cast<std::int64_t>(n));
+        double first = 0, second = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+          const double line = x[i] * 1.5 - 0.25;
+          const double wanted = line * (scale != nullptr ? static_cast<double>(scale[i]) : 1) +
+                                (shift != nullptr ? static_cast<double>(shift[i]) : 0);
+          ASSERT_NEAR(static_cast<double>(y[i]), wanted, 1e-5) << n << ' ' << which << ' ' << i;
+          const double moved = static_cast<double>(next[i]) - 2;
+          first += moved;
+          second += moved * moved;
+        }
+        EXPECT_EQ(y[n], -9) << "wrote behind its numbers";
+        std::vector<float> again(n + 1, -9);
+        loops.line_while_fetching(x.data(), 1.5F, -0.25F, scale, shift, again.data(), next.data(),
+                                  static_cast<std::int64_t>(n));
+        for (std::size_t i = 0; i <= n; ++i) ASSERT_NEAR(again[i], y[i], 1e-5F) << n << ' ' << i;
+        EXPECT_NEAR(static_cast<double>(sums.first), first, 1e-5 * static_cast<double>(n));
+        EXPECT_NEAR(static_cast<double>(sums.second), second, 1e-5 * static_cast<double>(n));
+      }
+    }
+  }
+}
+
+TEST(VectorLoops, a_gradient_is_written_and_the_next_ones_summed_up) {
+  for (const VectorLoops<float>& loops : both_loops()) {
+    for (const std::size_t n : row_lengths) {
+      const std::vector<float> x = some_numbers(n, 1), dy = some_numbers(n, 0.5F);
+      const std::vector<float> next_x = some_numbers(n, 2), next_dy = some_numbers(n, 0.25F);
+      const std::vector<float> scales = some_numbers(n, 3), next_scales = some_numbers(n, 4);
+      for (int which = 0; which < 4; ++which) {
+        const bool has_scale = (which & 1) != 0, has_parameters = (which & 2) != 0;
+        std::vector<float> dx(n + 1, -9), d_scale = some_numbers(n, 5), d_shift = d_scale;
+        const std::vector<float> before = d_scale;
+        const GradientRow<float> row{.dy = dy.data(),
+                                     .scale = has_scale ? scales.data() : nullptr,
+                                     .x = x.data(),
+                                     .a = 0.75F,
+                                     .mean = 1.25F,
+                                     .slope = 0.5F,
+                                     .offset = 0.125F,
+                                     .factor = 2,
+                                     .d_scale = has_parameters ? d_scale.data() : nullptr,
+                                     .d_shift = has_parameters ? d_shift.data() : nullptr,
+                                     .parameter_factor = 3};
+        const NextRow<float> next{.x = next_x.data(),
+                                  .dy = next_dy.data(),
+                                  .scale = has_scale ? next_scales.data() : nullptr,
+                                  .base = 2};
+        const PairOfSums<float> sums =
+            loops.centred_and_sums(row, dx.data(), next, static_cast<std::int64_t>(n));
+        double first = 0, second = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+          const double d = dy[i], moved = x[i] - 1.25;
+          const double scale = has_scale ? static_cast<double>(scales[i]) : 1;
+          ASSERT_NEAR(static_cast<double>(dx[i]), (d * scale * 0.75 - 0.125 - moved * 0.5) * 2,
+                      2e-5)
+              << n << ' ' << which << ' ' << i;
+          const double old = before[i], added = has_parameters ? 1 : 0;
+          ASSERT_NEAR(static_cast<double>(d_shift[i]), old + added * d, 1e-5);
+          ASSERT_NEAR(static_cast<double>(d_scale[i]), old + added * d * moved * 3, 2e-5);
+          const double next_d = static_cast<double>(next_dy[i]) *
+                                (has_scale ? static_cast<double>(next_scales[i]) : 1);
+          first += next_d;
+          second += next_d * (static_cast<double>(next_x[i]) - 2);
+        }
+        EXPECT_EQ(dx[n], -9) << "wrote behind its numbers";
+        EXPECT_NEAR(static_cast<double>(sums.first), first, 2e-5 * static_cast<double>(n));
+        EXPECT_NEAR(static_cast<double>(sums.second), second, 2e-5 * static_cast<double>(n));
+      }
+    }
+  }
+}
+
+TEST(VectorLoops, two_rows_give_their_sums_and_gradients) {
+  using P = NormParameters<float>;
+  for (const VectorLoops<float>& loops : both_loops()) {
+    for (const std::size_t n : row_lengths) {
+      for (const bool takes_mean : {false, true}) {
+        const std::vector<float> x = some_numbers(2 * n, 1), dy = some_numbers(2 * n, 0.5F);
+        const std::vector<float> scales = some_numbers(n, 3);
+        const float mean = takes_mean ? 1.25F : 0;
+        const std::vector<float> statistics = {mean, 2, 2 * mean, 3};
+        const auto count = static_cast<std::int64_t>(n);
+        std::vector<float> parameters(static_cast<std::size_t>(P::room(count)), 0.5F);
+        const auto parameter = [&](std::size_t i, std::int64_t kind) -> float& {
+          return parameters[static_cast<std::size_t>(P::place(static_cast<std::int64_t>(i)) +
+                                                     kind)];
+        };
+        for (std::size_t i = 0; i < n; ++i) parameter(i, P::scale) = scales[i];
+        std::vector<PairOfSums<float>> sums(2);
+        loops.two_row_sums({x.data(), dy.data(), statistics.data(), count, 0}, takes_mean,
+                           parameters.data(), sums.data());
+        std::vector<double> d_scale(n, 0.5), d_shift(n, 0.5);
+        for (std::size_t row = 0; row < 2; ++row) {
+          double first = 0, second = 0;
+          for (std::size_t i = 0; i < n; ++i) {
+            const double d = dy[row * n + i], scale = scales[i];
+            const double moved =
+                static_cast<double>(x[row * n + i]) - static_cast<double>(statistics[2 * row]);
+            first += d * scale;
+            second += d * scale * moved;
+            d_scale[i] += d * moved * static_cast<double>(statistics[2 * row + 1]);
+            d_shift[i] += d;
+          }
+          const double tolerance = 2e-5 * static_cast<double>(n);
+          if (takes_mean) {
+            EXPECT_NEAR(static_cast<double>(sums[row].first), first, tolerance);
+          }
+          EXPECT_NEAR(static_cast<double>(sums[row].second), second, tolerance);
+        }
+        for (std::size_t i = 0; i < n; ++i) {
+          ASSERT_NEAR(static_cast<double>(parameter(i, P::d_scale)), d_scale[i], 2e-5) << i;
+          if (takes_mean) {
+            ASSERT_NEAR(static_cast<double>(parameter(i, P::d_shift)), d_shift[i], 2e-5) << i;
+          }
+        }
+        std::vector<float> dx(n + 1, -9);
+        loops.row_gradient({.dy = dy.data(),
+                            .x = x.data(),
+                            .factor = 2,
+                            .slope = 0.75F,
+                            .mean = mean,
+                            .offset = takes_mean ? -0.25F : 0,
+                            .fetched = x.data()},
+                           parameters.data(), dx.data(), count);
+        for (std::size_t i = 0; i < n; ++i) {
+          const double line = takes_mean ? (x[i] - 1.25) * 0.75 - 0.25 : x[i] * 0.75;
+          const double wanted =
+              static_cast<double>(dy[i]) * static_cast<double>(scales[i]) * 2 + line;
+          ASSERT_NEAR(static_cast<double>(dx[i]), wanted, 1e-5) << i;
+        }
+        EXPECT_EQ(dx[n], -9) << "wrote behind its numbers";
+      }
+    }
+  }
+}
+
+TEST(VectorLoops, rows_of_channels_are_summed_up_and_written) {
+  using S = ChannelSums<float>;
+  using L = ChannelLines<float>;
+  for (const VectorLoops<float>& loops : both_loops()) {
+    for (const std::size_t channels : row_lengths) {
+      for (const std::size_t rows : {1U, 4U, 11U}) {
+        for (const bool has_dy : {false, true}) {
+          const std::vector<float> x = some_numbers(rows * channels, 1);
+          const std::vector<float> dys = some_numbers(rows * channels, 0.5F);
+          const float* const dy = has_dy ? dys.data() : nullptr;
+          const auto count = static_cast<std::int64_t>(channels);
+          std::vector<float> sums(static_cast<std::size_t>(S::room(count)), 0.5F);
+          loops.add_channel_rows(x.data(), dy, static_cast<std::int64_t>(rows), count, sums.data());
+          std::vector<float> lines(static_cast<std::size_t>(L::room(count)));
+          std::vector<float> y(rows * channels + 1, -9);
+          for (std::size_t c = 0; c < channels; ++c) {
+            double first = 0.5, second = 0.5;
+            for (std::size_t row = 0; row < rows; ++row) {
+              const double moved = static_cast<double>(x[row * channels + c]) - 0.5;
+              const double d = has_dy ? static_cast<double>(dys[row * channels + c]) : moved;
+              first += d;
+              second += d * moved;
+            }
+            const auto place = S::place(static_cast<std::int64_t>(c));
+            const auto at = [&](std::int64_t kind) {
+              return static_cast<std::size_t>(place + kind);
+            };
+            ASSERT_NEAR(static_cast<double>(sums[at(S::first)]), first, 2e-5) << c;
+            ASSERT_NEAR(static_cast<double>(sums[at(S::second)]), second, 2e-5) << c;
+            lines[at(L::slope)] = 1 + static_cast<float>(c);
+            lines[at(L::offset)] = 2;
+            lines[at(L::d_slope)] = -static_cast<float>(c);
+          }
+          loops.channel_lines(x.data(), dy, lines.data(), y.data(), static_cast<std::int64_t>(rows),
+                              count);
+          for (std::size_t i = 0; i < rows * channels; ++i) {
+            const auto slope = static_cast<double>(i % channels);
+            const double wanted = (1 + slope) * static_cast<double>(x[i]) + 2 -
+                                  (has_dy ? slope * static_cast<double>(dys[i]) : 0);
+            ASSERT_NEAR(static_cast<double>(y[i]), wanted, 1e-6 * (10 + 3 * slope)) << i;
+          }
+          EXPECT_EQ(y[rows * channels], -9) << "wrote behind its numbers";
+        }
+      }
+    }
+  }
+}
+
+/// The sum of a stretch, which is in `lanes` numbers.
+double total_of(const std::vector<float>& sums, std::size_t stretch) {
+  double total = 0;
+  for (std::size_t lane = 0; lane < static_cast<std::size_t>(lanes<float>); ++lane) {
+    total += static_cast<double>(sums[stretch * static_cast<std::size_t>(lanes<float>) + lane]);
+  }
+  return total;
+}
+
+TEST(VectorLoops, stretches_are_summed_up_and_written) {
+  for (const VectorLoops<float>& loops : both_loops()) {
+    for (const std::size_t length : {1U, 2U, 3U, 4U, 15U, 16U, 18U, 49U, 255U, 256U, 259U, 784U}) {
+      for (const std::size_t count : {1U, 3U}) {
+        const std::size_t n = count * length;
+        const std::vector<float> x = some_numbers(n, 1), dy = some_numbers(n, 0.5F);
+        const std::vector<float> base = {0.5F, -0.25F, 1}, factor = {2, 3, -1.5F};
+        const Stretches s{static_cast<std::int64_t>(count), static_cast<std::int64_t>(length)};
+        const std::size_t room = count * static_cast<std::size_t>(lanes<float>);
+        std::vector<float> sums(room, 0), squares(sums), d_sums(sums), products(sums);
+        loops.stretch_moments(x.data(), s, base.data(), sums.data(), squares.data());
+        loops.stretch_products(dy.data(), x.data(), s, base.data(), d_sums.data(), products.data());
+        std::vector<float> y(n + 1, -9), dx(y);
+        loops.stretch_lines(x.data(), s, factor.data(), base.data(), y.data());
+        loops.stretch_centred(dy.data(), x.data(), s,
+                              {base.data(), factor.data(), base.data(), factor.data()}, dx.data());
+        for (std::size_t k = 0; k < count; ++k) {
+          const double b = static_cast<double>(base[k]), f = static_cast<double>(factor[k]);
+          double sum = 0, square = 0, d_sum = 0, product = 0;
+          for (std::size_t i = k * length; i < (k + 1) * length; ++i) {
+            const double number = static_cast<double>(x[i]), d = static_cast<double>(dy[i]);
+            sum += number - b;
+            square += (number - b) * (number - b);
+            d_sum += d;
+            product += d * (number - b);
+            ASSERT_NEAR(static_cast<double>(y[i]), number * f + b, 1e-5) << i;
+            ASSERT_NEAR(static_cast<double>(dx[i]), ((d - b) - (number - b) * f) * f, 1e-4) << i;
+          }
+          const double tolerance = 1e-5 * (1 + square);
+          EXPECT_NEAR(total_of(sums, k), sum, tolerance) << length;
+          EXPECT_NEAR(total_of(squares, k), square, tolerance) << length;
+          EXPECT_NEAR(total_of(d_sums, k), d_sum, tolerance) << length;
+          EXPECT_NEAR(total_of(products, k), product, tolerance) << length;
+        }
+        EXPECT_EQ(y[n], -9) << "wrote behind its numbers";
+        EXPECT_EQ(dx[n], -9) << "wrote behind its numbers";
+      }
+    }
+  }
+}
+
+TEST(VectorLoops, gradients_of_softmax_are_those_of_doubles) {
+  for (const VectorLoops<float>& loops : both_loops()) {
+    for (const std::size_t n : row_lengths) {
+      constexpr std::size_t rows = 3;
+      const std::vector<float> y = some_numbers(rows * n, 1), dy = some_numbers(rows * n, 0.5F);
+      std::vector<float> dx(rows * n + 1, -9);
+      loops.softmax_gradient_rows(y.data(), dy.data(), dx.data(), rows,
+                                  static_cast<std::int64_t>(n));
+      for (std::size_t row = 0; row < rows; ++row) {
+        const std::size_t first = row * n, last = first + n;
+        double sum = 0;
+        for (std::size_t i = first; i < last; ++i) {
+          sum += static_cast<double>(y[i]) * static_cast<double>(dy[i]);
+        }
+        for (std::size_t i = first; i < last; ++i) {
+          const double wanted = static_cast<double>(y[i]) * (static_cast<double>(dy[i]) - sum);
+          ASSERT_NEAR(static_cast<double>(dx[i]), wanted, 2e-5 * static_cast<double>(n)) << i;
+        }
+      }
+      EXPECT_EQ(dx[rows * n], -9) << "wrote behind its numbers";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace strata::cpu_training

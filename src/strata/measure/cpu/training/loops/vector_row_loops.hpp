@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/measure/cpu/training/loops/vector_loops.hpp"
+
+/// Loops over rows of several tensors at once: what is left to do where numbers of a row, a window
+/// or a column belong together.
+namespace strata::cpu_training {
+
+#define STRATA_INLINE_HERE __attribute__((always_inline))
+
+/// y = x where x is positive, slope·x elsewhere.
+template <class T>
+STRATA_INLINE void prelu_loop(const T* x, T slope, T* y, std::int64_t count) {
+  numbers_of<T>(count, [=](auto at) STRATA_INLINE_HERE {
+    typename decltype(at)::Number number;
+    at.load(number, x);
+    const auto sloped = slope * number;
+    at.store(pick(number > decltype(number){}, number, sloped), y);
+  });
+}
+
+/// dx unless it is null, and the gradient of the slope.
+template <class T>
+STRATA_INLINE T prelu_gradient_loop(const T* x, const T* dy, T slope, T* dx, std::int64_t count) {
+  const auto term = [=](auto at, auto& total, bool has_dx) STRATA_INLINE_HERE {
+    typename decltype(at)::Number number, d, zero = {};
+    at.load(number, x);
+    at.load(d, dy);
+    total += d * (number < zero ? number : zero);
+    if (!has_dx) return;
+    d *= number > zero ? zero + T(1) : zero + slope;
+    at.store(d, dx);
+  };
+  if (dx == nullptr) {
+    return one_sum_loop<T>(
+        count, [&](auto at, auto& total) STRATA_INLINE_HERE { term(at, total, false); });
+  }
+  return one_sum_loop<T>(count,
+                         [&](auto at, auto& total) STRATA_INLINE_HERE { term(at, total, true); });
+}
+
+template <class T>
+STRATA_INLINE void softmax_gradient_loop(const T* y, const T* dy, T sum, T* dx,
+                                         std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) dx[i] = y[i] * (dy[i] - sum);
+}
+
+/// Gradients of rows one behind the other, each from its own sum. Of the next row, y is asked for
+/// by the walk that sums up, dy by the walk that writes.
+template <class T>
+STRATA_INLINE void softmax_gradient_rows_loop(const T* y, const T* dy, T* dx, std::int64_t rows,
+                                              std::int64_t length) {
+  constexpr std::int64_t line = InTurn<T>::line, vectors = InTurn<T>::vectors;
+  for (std::int64_t row = 0; row < rows; ++row, y += length, dy += length, dx += length) {
+    const std::int64_t ahead = row + 1 < rows ? length : 0;
+    Lanes<T> sums[vectors] = {};
+    std::int64_t i = 0;
+    for (; i + line <= length; i += line) {
+      __builtin_prefetch(y + i + ahead, 0, 2);
+#pragma GCC unroll 4
+      for (std::int64_t k = 0; k < vectors; ++k) {
+        const AtLanes<T> at{i + k * lanes<T>};
+        Lanes<T> number, d;
+        at.load(number, y);
+        at.load(d, dy);
+        sums[k] += number * d;
+      }
+    }
+    T sum = sum_of_lanes<T>(sums, std::make_index_sequence<static_cast<std::size_t>(vectors)>());
+    for (; i < length; ++i) sum += y[i] * dy[i];
+    const auto write = [=](auto at) STRATA_INLINE_HERE {
+      typename decltype(at)::Number number, d;
+      at.load(number, y);
+      at.load(d, dy);
+      at.store(number * (d - sum), dx);
+    };
+    for (i = 0; i + line <= length; i += line) {
+      __builtin_prefetch(dy + i + ahead, 0, 2);
+#pragma GCC unroll 4
+      for (std::int64_t k = 0; k < line; k += lanes<T>) write(AtLanes<T>{i + k});
+    }
+    for (; i < length; ++i) write(AtOne<T>{i});
+  }
+}
+
+template <class T>
+STRATA_INLINE void log_softmax_gradient_loop(const T* y, const T* dy, T sum, T* dx,
+                                             std::int64_t count) {
+  numbers_of<T>(count, [=](auto at) STRATA_INLINE_HERE {
+    typename decltype(at)::Number power, d;
+    at.load(power, y);
+    at.load(d, dy);
+    at.store(d - exp_of_small(power) * sum, dx);
+  });
+}
+
+template <class T>
+STRATA_INLINE void add_row_loop(const T* x, T* total, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) total[i] += x[i];
+}
+
+/// add_row where x comes from memory, and the total stays in the first cache.
+template <class T>
+STRATA_INLINE void add_distant_row_loop(const T* x, T* total, std::int64_t count) {
+  numbers_of<T>(count, [=](auto at) STRATA_INLINE_HERE {
+    typename decltype(at)::Number number, so_far;
+    at.load(number, x);
+    at.load_near(so_far, total);
+    at.store(so_far + number, total);
+  });
+}
+
+/// most = the larger of most and x
+template <class T>
+STRATA_INLINE void larger_loop(const T* x, T* most, std::int64_t count) {
+  numbers_of<T>(count, [=](auto at) STRATA_INLINE_HERE {
+    typename decltype(at)::Number number, so_far;
+    at.load(number, x);
+    at.load(so_far, most);
+    keep_larger(number, so_far);
+    at.store(so_far, most);
+  });
+}
+
+template <class T>
+STRATA_INLINE void multiply_loop(const T* a, const T* b, T* y, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) y[i] = a[i] * b[i];
+}
+
+template <class T>
+STRATA_INLINE void subtract_loop(const T* a, const T* b, T* y, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) y[i] = a[i] - b[i];
+}
+
+template <class T>
+STRATA_INLINE void add_products_loop(const T* a, const T* b, T* total, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) total[i] += a[i] * b[i];
+}
+
+/// Both gradients of a·b: da = dy·b, db = dy·a.
+template <class T>
+STRATA_INLINE void product_gradients_loop(const T* dy, const T* a, const T* b, T* da, T* db,
+                                          std::int64_t count) {
+  numbers_of<T>(count, [=](auto at) STRATA_INLINE_HERE {
+    typename decltype(at)::Number d, of_a, of_b;
+    at.load(d, dy);
+    at.load(of_a, a);
+    at.load(of_b, b);
+    at.store(d * of_b, da);
+    at.store(d * of_a, db);
+  });
+}
+
+/// The same of x·factors for a row x of many that have the same factors: dx = dy·factors, and dy·x
+/// is added to the gradients of the factors.
+template <class T>
+STRATA_INLINE void factor_gradients_loop(const T* dy, const T* factors, const T* x, T* dx, T* sums,
+                                         std::int64_t count) {
+  numbers_of<T>(count, [=](auto at) STRATA_INLINE_HERE {
+    typename decltype(at)::Number d, factor, number, sum;
+    at.load(d, dy);
+    at.load(number, x);
+    at.load_near(factor, factors);
+    at.load_near(sum, sums);
+    at.store(sum + d * number, sums);
+    at.store(d * factor, dx);
+  });
+}
+
+/// The same of x·factor: dx = dy·factor and Σ dy·x.
+template <class T>
+STRATA_INLINE T factor_gradient_loop(const T* dy, T factor, const T* x, T* dx, std::int64_t count) {
+  return one_sum_loop<T>(count, [=](auto at, auto& sum) STRATA_INLINE_HERE {
+    typename decltype(at)::Number d, number;
+    at.load(d, dy);
+    at.load(number, x);
+    sum += d * number;
+    at.store(d * factor, dx);
+  });
+}
+
+/// exp_shifted where each number has a shift and a sum of its own.
+template <class T>
+STRATA_INLINE void exp_columns_loop(const T* x, const T* shifts, T* y, T* sums,
+                                    std::int64_t count) {
+  numbers_of<T>(count, [=](auto at) STRATA_INLINE_HERE {
+    typename decltype(at)::Number number, shift, sum;
+    at.load(number, x);
+    at.load(shift, shifts);
+    at.load(sum, sums);
+    number = exp_of_small(number - shift);
+    at.store(number, y);
+    at.store(sum + number, sums);
+  });
+}
+
+template <class T>
+STRATA_INLINE void softmax_gradient_columns_loop(const T* y, const T* dy, const T* sums, T* dx,
+                                                 std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) dx[i] = y[i] * (dy[i] - sums[i]);
+}
+
+template <class T>
+STRATA_INLINE void log_softmax_gradient_columns_loop(const T* y, const T* dy, const T* sums, T* dx,
+                                                     std::int64_t count) {
+  numbers_of<T>(count, [=](auto at) STRATA_INLINE_HERE {
+    typename decltype(at)::Number power, d, sum;
+    at.load(power, y);
+    at.load(d, dy);
+    at.load(sum, sums);
+    at.store(d - exp_of_small(power) * sum, dx);
+  });
+}
+
+/// Calls add(first, many) for rows four at a time, then for those that are left: what they are
+/// added to is read and written once for four.
+template <class Add>
+STRATA_INLINE void four_rows_at_once(std::int64_t rows, Add add) {
+  std::int64_t row = 0;
+  for (; row + 4 <= rows; row += 4) add(row, std::integral_constant<std::int64_t, 4>());
+  for (; row < rows; ++row) add(row, std::integral_constant<std::int64_t, 1>());
+}
+
+/// moments of columns: rows, `step` apart, are added to the sums of each.
+template <class T>
+STRATA_INLINE void add_moments_loop(const T* x, std::int64_t step, std::int64_t rows, const T* base,
+                                    T* __restrict__ sums, T* __restrict__ squares,
+                                    std::int64_t count) {
+  four_rows_at_once(rows, [=](std::int64_t row, auto many) STRATA_INLINE_HERE {
+    const T* const first = x + row * step;
+    for (std::int64_t i = 0; i < count; ++i) {
+      T sum = sums[i], square = squares[i];
+      for (std::int64_t k = 0; k < many; ++k) {
+        const T moved = first[k * step + i] - base[i];
+        sum += moved;
+        square += moved * moved;
+      }
+      sums[i] = sum;
+      squares[i] = square;
+    }
+  });
+}
+
+/// The same of Σ dy and Σ dy·(x − mean).
+template <class T>
+STRATA_INLINE void add_centred_loop(const T* dy, const T* x, std::int64_t step, std::int64_t rows,
+                                    const T* mean, T* __restrict__ sums, T* __restrict__ products,
+                                    std::int64_t count) {
+  four_rows_at_once(rows, [=](std::int64_t row, auto many) STRATA_INLINE_HERE {
+    const T *const first_dy = dy + row * step, *const first_x = x + row * step;
+    for (std::int64_t i = 0; i < count; ++i) {
+      T sum = sums[i], product = products[i];
+      for (std::int64_t k = 0; k < many; ++k) {
+        sum += first_dy[k * step + i];
+        product += first_dy[k * step + i] * (first_x[k * step + i] - mean[i]);
+      }
+      sums[i] = sum;
+      products[i] = product;
+    }
+  });
+}
+
+/// centred where each number has its own constants.
+template <class T>
+STRATA_INLINE void centred_columns_loop(const T* dy, const T* x, const T* mean, const T* slope,
+                                        const T* offset, const T* factor, T* dx,
+                                        std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    dx[i] = ((dy[i] - offset[i]) - (x[i] - mean[i]) * slope[i]) * factor[i];
+  }
+}
+
+/// total += factor·x
+template <class T>
+STRATA_INLINE void add_scaled_loop(const T* x, T factor, T* total, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) total[i] += factor * x[i];
+}
+
+/// Several vectors that go through a long computation together, step by step: the next vector's
+/// step while the last one's is under way. Where compilers know no vectors of the size that
+/// processors have, one number at a time is written instead, and vectors are left to them.
+template <class T>
+inline constexpr bool has_blocks = std::is_same_v<T, float> && sizeof(Lanes<T>) == 16;
+template <class T>
+struct Block {
+  static constexpr std::int64_t vectors = 8, numbers = vectors * lanes<T>;
+  Lanes<T> part[vectors];
+
+  STRATA_INLINE void load(const T* from) {
+    for (std::int64_t v = 0; v < vectors; ++v) AtLanes<T>{v * lanes<T>}.load(part[v], from);
+  }
+  STRATA_INLINE void store(T* to) const {
+    for (std::int64_t v = 0; v < vectors; ++v) AtLanes<T>{v * lanes<T>}.store(part[v], to);
+  }
+};
+
+/// inverse_fourth_root_of each.
+template <class T>
+STRATA_INLINE void inverse_fourth_roots(const Block<T>& t, Block<T>& root) {
+  using Bits __attribute__((vector_size(sizeof(Lanes<T>)))) = std::uint32_t;
+  constexpr std::int64_t n = Block<T>::vectors;
+  for (std::int64_t k = 0; k < n; ++k) {
+    root.part[k] =
+        reinterpret_cast<Lanes<T>>(0x4f58cae5U - (reinterpret_cast<Bits>(t.part[k]) >> 2U));
+  }
+  for (int step = 0; step < 2; ++step) {
+    Block<T> square, error, slope;
+    for (std::int64_t k = 0; k < n; ++k) square.part[k] = root.part[k] * root.part[k];
+    for (std::int64_t k = 0; k < n; ++k) error.part[k] = t.part[k] * square.part[k];
+    for (std::int64_t k = 0; k < n; ++k) error.part[k] = T(1) - error.part[k] * square.part[k];
+    for (std::int64_t k = 0; k < n; ++k) slope.part[k] = T(0.25) + T(0.15625) * error.part[k];
+    for (std::int64_t k = 0; k < n; ++k) error.part[k] *= root.part[k];
+    for (std::int64_t k = 0; k < n; ++k) root.part[k] += error.part[k] * slope.part[k];
+  }
+  // By its bits: compilers make six instructions of "not above the largest number".
+  constexpr auto infinity = std::bit_cast<std::uint32_t>(std::numeric_limits<float>::infinity());
+  for (std::int64_t k = 0; k < n; ++k) {
+    const Bits is_finite = reinterpret_cast<Bits>(reinterpret_cast<Bits>(t.part[k]) != infinity);
+    root.part[k] = reinterpret_cast<Lanes<T>>(reinterpret_cast<Bits>(root.part[k]) & is_finite);
+  }
+}
+
+/// Local response normalisation: t = k + factor·Σ squares over the rows of a window, y = x·t^−¾.
+template <class T>
+STRATA_INLINE void respond_loop(const T* const* rows, std::int64_t row_count, const T* x, T k,
+                                T factor, T* __restrict__ y, T* __restrict__ scale,
+                                std::int64_t count) {
+  std::int64_t i = 0;
+  if constexpr (has_blocks<T>) {
+    constexpr std::int64_t n = Block<T>::vectors;
+    for (; i + Block<T>::numbers <= count; i += Block<T>::numbers) {
+      Block<T> t = {}, root, numbers;
+      for (std::int64_t row = 0; row < row_count; ++row) {
+        numbers.load(rows[row] + i);
+        for (std::int64_t v = 0; v < n; ++v) t.part[v] += numbers.part[v] * numbers.part[v];
+      }
+      for (std::int64_t v = 0; v < n; ++v) t.part[v] = k + factor * t.part[v];
+      t.store(scale + i);
+      inverse_fourth_roots<T>(t, root);
+      numbers.load(x + i);
+      for (std::int64_t v = 0; v < n; ++v) {
+        numbers.part[v] *= root.part[v] * root.part[v] * root.part[v];
+      }
+      numbers.store(y + i);
+    }
+  }
+  const auto finish = [&](std::int64_t place, T squares) STRATA_INLINE_HERE {
+    const T t = k + factor * squares, root = inverse_fourth_root_of(t);
+    scale[place] = t;
+    y[place] = x[place] * (root * root * root);
+  };
+  if (row_count == 5) {  // the common window, away from the edges
+    const T *a = rows[0], *b = rows[1], *c = rows[2], *d = rows[3], *e = rows[4];
+    for (; i < count; ++i) {
+      finish(i, a[i] * a[i] + b[i] * b[i] + c[i] * c[i] + d[i] * d[i] + e[i] * e[i]);
+    }
+    return;
+  }
+  for (; i < count; ++i) {
+    T squares = 0;
+    for (std::int64_t row = 0; row < row_count; ++row) squares += rows[row][i] * rows[row][i];
+    finish(i, squares);
+  }
+}
+
+/// Of its gradient: ratio = dy·y/t and scaled = dy·t^−¾.
+template <class T>
+STRATA_INLINE void response_terms_loop(const T* dy, const T* y, const T* scale,
+                                       T* __restrict__ ratio, T* __restrict__ scaled,
+                                       std::int64_t count) {
+  std::int64_t i = 0;
+  if constexpr (has_blocks<T>) {
+    constexpr std::int64_t n = Block<T>::vectors;
+    for (; i + Block<T>::numbers <= count; i += Block<T>::numbers) {
+      Block<T> t, root, slopes, numbers;
+      t.load(scale + i);
+      inverse_fourth_roots<T>(t, root);
+      slopes.load(dy + i);
+      numbers.load(y + i);
+      for (std::int64_t v = 0; v < n; ++v) {
+        const Lanes<T> square = root.part[v] * root.part[v];
+        numbers.part[v] *= slopes.part[v] * (square * square);
+        slopes.part[v] *= square * root.part[v];
+      }
+      numbers.store(ratio + i);
+      slopes.store(scaled + i);
+    }
+  }
+  for (; i < count; ++i) {
+    const T root = inverse_fourth_root_of(scale[i]), square = root * root;
+    ratio[i] = dy[i] * y[i] * (square * square);
+    scaled[i] = dy[i] * (square * root);
+  }
+}
+
+/// dx = scaled − factor·x·Σ ratios over the rows of a window.
+template <class T>
+STRATA_INLINE void response_gradient_loop(const T* const* rows, std::int64_t row_count,
+                                          const T* scaled, const T* x, T factor, T* __restrict__ dx,
+                                          std::int64_t count) {
+  if (row_count == 5) {
+    const T *a = rows[0], *b = rows[1], *c = rows[2], *d = rows[3], *e = rows[4];
+    for (std::int64_t i = 0; i < count; ++i) {
+      dx[i] = scaled[i] - factor * x[i] * (a[i] + b[i] + c[i] + d[i] + e[i]);
+    }
+    return;
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    T ratios = 0;
+    for (std::int64_t row = 0; row < row_count; ++row) ratios += rows[row][i];
+    dx[i] = scaled[i] - factor * x[i] * ratios;
+  }
+}
+
+/// The largest of the taps x[i·stride + k·dilation] and which one it is, of equals the first; what
+/// is not a number counts as larger than all, as in PyTorch. `first` is said where all are −∞.
+/// Behind each array there is room for room_behind numbers more, which may be read and written.
+template <class T>
+STRATA_INLINE void largest_of_taps_loop(const T* x, std::int64_t taps, std::int64_t dilation,
+                                        std::int64_t stride, const std::int32_t* first, T* most,
+                                        std::int32_t* which, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    T best = -std::numeric_limits<T>::infinity();
+    std::int32_t best_tap = first[i];
+    for (std::int64_t k = 0; k < taps; ++k) {
+      const T value = x[i * stride + k * dilation];
+      const bool is_larger = (value > best) | (value != value);
+      best = is_larger ? value : best;
+      best_tap = is_larger ? static_cast<std::int32_t>(k) : best_tap;
+    }
+    most[i] = best;
+    which[i] = best_tap;
+  }
+}
+
+/// The larger of x and what was so far, and which tap it is: `before` more than its own number.
+template <class T>
+STRATA_INLINE void larger_row_loop(const T* x, const std::int32_t* taps, std::int32_t before,
+                                   T* __restrict__ most, std::int32_t* __restrict__ which,
+                                   std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const bool is_larger = (x[i] > most[i]) | (x[i] != x[i]);
+    which[i] = is_larger ? before + taps[i] : which[i];
+    most[i] = is_larger ? x[i] : most[i];
+  }
+}
+
+template <class T>
+STRATA_INLINE void narrow_loop(const std::int32_t* numbers, std::uint8_t* bytes,
+                               std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) bytes[i] = static_cast<std::uint8_t>(numbers[i]);
+}
+
+/// y[i] = Σ weights[k·count + i]·x[places[k·count + i]]
+template <class T>
+STRATA_INLINE void gather_taps_loop(const T* x, const std::int32_t* places, const T* weights,
+                                    std::int64_t taps, T* y, std::int64_t count) {
+  if (taps == 1) {
+    for (std::int64_t i = 0; i < count; ++i) y[i] = weights[i] * x[places[i]];
+    return;
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    y[i] = weights[i] * x[places[i]] + weights[count + i] * x[places[count + i]];
+  }
+  for (std::int64_t k = 2; k < taps; ++k) {
+    const T* const weight = weights + k * count;
+    const std::int32_t* const place = places + k * count;
+    for (std::int64_t i = 0; i < count; ++i) y[i] += weight[i] * x[place[i]];
+  }
+}
+
+#undef STRATA_INLINE_HERE
+
+}  // namespace strata::cpu_training

@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: Apache-2.0
+// Moving numbers about for each kind of vector unit; foreach_target.h reads this file once for
+// each.
+#include "strata/measure/cpu/per_target.hpp"
+#include "strata/measure/cpu/training/loops/read_lines.hpp"
+#include "strata/measure/cpu/training/moving/layout_loops.hpp"
+
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | STRATA_SCALABLE_TARGETS)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "strata/measure/cpu/training/moving/highway_layout_kernels.cpp"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+#include <hwy/highway.h>
+// clang-format off: Highway wants it after its own
+#include "strata/measure/cpu/training/loops/highway_pieces-inl.h"
+// clang-format on
+
+#if HWY_TARGET != HWY_SCALAR
+
+HWY_BEFORE_NAMESPACE();
+namespace strata::cpu_training::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Numbers = hn::ScalableTag<float>;
+using Vector = hn::Vec<Numbers>;
+
+HWY_INLINE std::int64_t lanes() { return static_cast<std::int64_t>(hn::Lanes(Numbers())); }
+
+/// Numbers of both take turns. Where vectors are short, an instruction for that takes as long as
+/// storing twice as much.
+HWY_INLINE void store_turns(Vector even, Vector odd, float* to) {
+  const Numbers d;
+#if HWY_TARGET == HWY_NEON
+  hn::StoreU(hn::InterleaveLower(d, even, odd), d, to);
+  hn::StoreU(hn::InterleaveUpper(d, even, odd), d, to + lanes());
+#else
+  hn::StoreInterleaved2(even, odd, d, to);
+#endif
+}
+
+void split_pairs(const float* x, float* first, float* second, std::int64_t count) {
+  const Numbers d;
+  each_vector(
+      Numbers(), count,
+      [&](std::int64_t i) HWY_ATTR {
+        ask_for_line(x, 2 * i);
+        ask_for_line(x, 2 * i + lanes());
+        Vector a, b;
+        hn::LoadInterleaved2(d, x + 2 * i, a, b);
+        hn::StoreU(a, d, first + i);
+        hn::StoreU(b, d, second + i);
+      },
+      [&](std::int64_t i) {
+        first[i] = x[2 * i];
+        second[i] = x[2 * i + 1];
+      });
+}
+
+void join_pairs(const float* first, const float* second, float* y, std::int64_t count) {
+  const Numbers d;
+  each_vector(
+      Numbers(), count,
+      [&](std::int64_t i) HWY_ATTR {
+        ask_for(first + i);
+        ask_for(second + i);
+        store_turns(hn::LoadU(d, first + i), hn::LoadU(d, second + i), y + 2 * i);
+      },
+      [&](std::int64_t i) {
+        y[2 * i] = first[i];
+        y[2 * i + 1] = second[i];
+      });
+}
+
+void split_rows(const float* x, float* const* planes, std::int64_t count, std::int64_t rows) {
+  float *a = planes[0], *b = planes[1], *c = planes[2], *d = planes[3];
+  for (std::int64_t row = 0; row < rows; ++row, x += 4 * count) {
+    split_pairs(x, a, b, count);
+    split_pairs(x + 2 * count, c, d, count);
+    a += count, b += count, c += count, d += count;
+  }
+}
+
+void join_rows(const float* const* planes, float* y, std::int64_t count, std::int64_t rows) {
+  const float *a = planes[0], *b = planes[1], *c = planes[2], *d = planes[3];
+  for (std::int64_t row = 0; row < rows; ++row, y += 4 * count) {
+    join_pairs(a, b, y, count);
+    join_pairs(c, d, y + 2 * count, count);
+    a += count, b += count, c += count, d += count;
+  }
+}
+
+void twice(const float* x, float factor, float* y, std::int64_t count) {
+  const Numbers d;
+  const auto by = hn::Set(d, factor);
+  each_vector(
+      Numbers(), count,
+      [&](std::int64_t i) HWY_ATTR {
+        ask_for(x + i);
+        const auto value = hn::Mul(by, hn::LoadU(d, x + i));
+        store_turns(value, value, y + 2 * i);
+      },
+      [&](std::int64_t i) { y[2 * i] = y[2 * i + 1] = factor * x[i]; });
+}
+
+void twice_rows(const float* x, float factor, float* y, std::int64_t count, std::int64_t rows) {
+  for (std::int64_t row = 0; row < rows; ++row, x += count, y += 4 * count) {
+    twice(x, factor, y, count);
+    twice(x, factor, y + 2 * count, count);
+  }
+}
+
+void add_pairs(const float* a, const float* b, float* y, std::int64_t count) {
+  const Numbers d;
+  each_vector(
+      Numbers(), count,
+      [&](std::int64_t i) HWY_ATTR {
+        Vector even, odd, lower_even, lower_odd;
+        for (std::int64_t part = 0; part < 2 * lanes(); part += lanes()) {
+          ask_for(a + 2 * i + part);
+          ask_for(b + 2 * i + part);
+        }
+        hn::LoadInterleaved2(d, a + 2 * i, even, odd);
+        hn::LoadInterleaved2(d, b + 2 * i, lower_even, lower_odd);
+        hn::StoreU(hn::Add(hn::Add(even, odd), hn::Add(lower_even, lower_odd)), d, y + i);
+      },
+      [&](std::int64_t i) { y[i] = a[2 * i] + a[2 * i + 1] + b[2 * i] + b[2 * i + 1]; });
+}
+
+// Interpolation takes three parts of a number and one of its neighbour, along rows and across them.
+// All that is divided by 16 once, along rows.
+
+HWY_INLINE Vector mixed(Vector near, Vector far) {
+  return hn::MulAdd(near, hn::Set(Numbers(), 3.0F), far);
+}
+HWY_INLINE float mixed_one(float near, float far) { return near * 3 + far; }
+
+HWY_INLINE Vector mixed_sixteenth(Vector near, Vector far) {
+  const Numbers d;
+  return hn::MulAdd(near, hn::Set(d, 3.0F / 16), hn::Mul(far, hn::Set(d, 1.0F / 16)));
+}
+HWY_INLINE float mixed_one_sixteenth(float near, float far) {
+  return near * (3.0F / 16) + far * (1.0F / 16);
+}
+
+void widen(const float* x, float* y, std::int64_t count) {
+  const Numbers d;
+  const auto one = [&](std::int64_t i) {
+    y[2 * i] = mixed_one_sixteenth(x[i], x[HWY_MAX(i, 1) - 1]);
+    y[2 * i + 1] = mixed_one_sixteenth(x[i], x[HWY_MIN(i + 1, count - 1)]);
+  };
+  one(0);
+  if (count == 1) return;
+  one(count - 1);
+  // Those between.
+  each_vector(
+      Numbers(), count - 2,
+      [&](std::int64_t k) HWY_ATTR {
+        const float* const from = x + k + 1;
+        ask_for(from);
+        const auto here = hn::LoadU(d, from);
+        store_turns(mixed_sixteenth(here, hn::LoadU(d, from - 1)),
+                    mixed_sixteenth(here, hn::LoadU(d, from + 1)), y + 2 * (k + 1));
+      },
+      [&](std::int64_t k) { one(k + 1); });
+}
+
+void widen_rows(const float* x, float* y, std::int64_t count, std::int64_t rows) {
+  for (std::int64_t row = 0; row < rows; ++row) widen(x + row * count, y + row * 2 * count, count);
+}
+
+void narrow(const float* x, float* y, std::int64_t count) {
+  const Numbers d;
+  const auto one = [&](std::int64_t i) {
+    y[i] = mixed_one_sixteenth(x[2 * i] + x[2 * i + 1],
+                               x[HWY_MAX(2 * i, 1) - 1] + x[HWY_MIN(2 * i + 2, 2 * count - 1)]);
+  };
+  one(0);
+  if (count == 1) return;
+  one(count - 1);
+  each_vector(
+      Numbers(), count - 2,
+      [&](std::int64_t k) HWY_ATTR {
+        const float* const from = x + 2 * (k + 1);
+        Vector even, odd, before_even, before, after, after_odd;
+        hn::LoadInterleaved2(d, from, even, odd);
+        hn::LoadInterleaved2(d, from - 2, before_even, before);
+        hn::LoadInterleaved2(d, from + 2, after, after_odd);
+        hn::StoreU(mixed_sixteenth(hn::Add(even, odd), hn::Add(before, after)), d, y + k + 1);
+      },
+      [&](std::int64_t k) { one(k + 1); });
+}
+
+void mix(const float* near, const float* far, float* y, std::int64_t count) {
+  const Numbers d;
+  each_vector(
+      Numbers(), count,
+      [&](std::int64_t i)
+          HWY_ATTR { hn::StoreU(mixed(hn::LoadU(d, near + i), hn::LoadU(d, far + i)), d, y + i); },
+      [&](std::int64_t i) { y[i] = mixed_one(near[i], far[i]); });
+}
+
+void mix_pairs(const float* const* near, const float* const* far, float* y, std::int64_t count) {
+  const Numbers d;
+  const float *const first = near[0], *const second = near[1];
+  const float *const above = far[0], *const below = far[1];
+  each_vector(
+      Numbers(), count,
+      [&](std::int64_t i) HWY_ATTR {
+        ask_for(first + i);
+        ask_for(second + i);
+        const auto close = hn::Add(hn::LoadU(d, first + i), hn::LoadU(d, second + i));
+        const auto distant = hn::Add(hn::LoadU(d, above + i), hn::LoadU(d, below + i));
+        hn::StoreU(mixed(close, distant), d, y + i);
+      },
+      [&](std::int64_t i) { y[i] = mixed_one(first[i] + second[i], above[i] + below[i]); });
+}
+
+void mix_rows(const float* x, float* y, std::int64_t count, std::int64_t rows) {
+  for (std::int64_t row = 0; row < rows; ++row, x += count, y += 2 * count) {
+    mix(x + count, x, y, count);
+    mix(x + count, x + 2 * count, y + count, count);
+  }
+}
+
+#if HWY_TARGET == HWY_NEON
+/// What rows of gradients give to the row that two of them are near to, at every column of theirs.
+struct MixedRows {
+  const float *above, *first, *second, *below;
+
+  HWY_INLINE Vector at(std::int64_t i) const {
+    const Numbers d;
+    return mixed(hn::Add(hn::LoadU(d, first + i), hn::LoadU(d, second + i)),
+                 hn::Add(hn::LoadU(d, above + i), hn::LoadU(d, below + i)));
+  }
+  HWY_INLINE float one_at(std::int64_t i) const {
+    return mixed_one(first[i] + second[i], above[i] + below[i]);
+  }
+};
+
+/// Two vectors of neighbours as those at even places and those at odd ones.
+struct Turns {
+  Vector even, odd;
+
+  HWY_INLINE Turns(const MixedRows& rows, std::int64_t i) {
+    const Numbers d;
+    const auto low = rows.at(i), high = rows.at(i + lanes());
+    even = hn::ConcatEven(d, high, low);
+    odd = hn::ConcatOdd(d, high, low);
+  }
+};
+
+/// Numbers that come one after the other, from `by` on.
+template <int by>
+HWY_INLINE Vector from_both(Vector first, Vector second) {
+  return hn::CombineShiftRightBytes<4 * by>(Numbers(), second, first);
+}
+
+void narrow_row(const MixedRows& rows, float* y, std::int64_t count) {
+  const Numbers d;
+  const std::int64_t whole = count / lanes() * lanes(), width = 2 * count;
+  const auto store = [&](std::int64_t i, Vector last_odd, const Turns& here,
+                         Vector next_even) HWY_ATTR {
+    const auto far = hn::Add(from_both<3>(last_odd, here.odd), from_both<1>(here.even, next_even));
+    const auto near = hn::Add(here.even, here.odd);
+    hn::StoreU(mixed_sixteenth(near, far), d, y + i);
+  };
+  // The first and the last number are repeated outside.
+  if (whole > 0) {
+    auto last_odd = hn::Set(d, rows.one_at(0));
+    Turns here(rows, 0);
+    std::int64_t i = 0;
+    // Two vectors a turn: they change their places then, and none is moved.
+    for (; i + 2 * lanes() < whole; i += 2 * lanes()) {
+      const Turns next(rows, 2 * (i + lanes()));
+      store(i, last_odd, here, next.even);
+      last_odd = next.odd;
+      const Turns after(rows, 2 * (i + 2 * lanes()));
+      store(i + lanes(), here.odd, next, after.even);
+      here = after;
+    }
+    for (; i + lanes() < whole; i += lanes()) {
+      const Turns next(rows, 2 * (i + lanes()));
+      store(i, last_odd, here, next.even);
+      last_odd = here.odd;
+      here = next;
+    }
+    store(i, last_odd, here, hn::Set(d, rows.one_at(HWY_MIN(2 * whole, width - 1))));
+  }
+  for (std::int64_t i = whole; i < count; ++i) {
+    const float before = rows.one_at(HWY_MAX(2 * i, 1) - 1);
+    const float behind = rows.one_at(HWY_MIN(2 * i + 2, width - 1));
+    y[i] = mixed_one_sixteenth(rows.one_at(2 * i) + rows.one_at(2 * i + 1), before + behind);
+  }
+}
+
+void narrow_row_pairs(const float* const* x, float* y, std::int64_t count, std::int64_t rows) {
+  MixedRows from{x[0], x[1], x[2], x[3]};
+  for (std::int64_t row = 0; row < rows; ++row, y += count) {
+    read_lines(from.second, 2 * count);
+    narrow_row(from, y, count);
+    from.above += 4 * count;
+    from.first += 4 * count;
+    from.second += 4 * count;
+    from.below += 4 * count;
+  }
+}
+#else
+constexpr auto narrow_row_pairs = nullptr;  // vectors are longer, and go around the caches
+#endif
+
+void sums_of_rows(const float* x, std::int64_t width, float factor, float* y, std::int64_t rows,
+                  const float* end) {
+  const Numbers d;
+  const std::int64_t whole = width / lanes() * lanes();
+  const auto rest = hn::FirstN(d, static_cast<std::size_t>(width - whole));
+  for (std::int64_t row = 0; row < rows; ++row, x += width) {
+    auto total = hn::Zero(d);
+    std::int64_t i = 0;
+#if HWY_TARGET == HWY_NEON
+    auto second = total, third = total, fourth = total;
+    for (; i + 4 * lanes() <= whole; i += 4 * lanes()) {
+      ask_for_line(x, i);
+      total = hn::Add(total, hn::LoadU(d, x + i));
+      second = hn::Add(second, hn::LoadU(d, x + i + lanes()));
+      third = hn::Add(third, hn::LoadU(d, x + i + 2 * lanes()));
+      fourth = hn::Add(fourth, hn::LoadU(d, x + i + 3 * lanes()));
+    }
+    total = hn::Add(hn::Add(total, second), hn::Add(third, fourth));
+#endif
+    for (; i < whole; i += lanes()) {
+      ask_for_line(x, i);
+      total = hn::Add(total, hn::LoadU(d, x + i));
+    }
+    float left = 0;
+    if (end - x >= whole + lanes()) {
+      total = hn::Add(total, hn::IfThenElseZero(rest, hn::LoadU(d, x + whole)));
+    } else {
+      for (; i < width; ++i) left += x[i];
+    }
+    y[row] = (hn::GetLane(hn::SumOfLanes(d, total)) + left) * factor;
+  }
+}
+
+/// Rows shorter than a vector.
+void short_rows_of_same(const float* x, std::int64_t width, float factor, float* y,
+                        std::int64_t rows) {
+  const Numbers d;
+  const std::int64_t count = rows * width;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    // The next row takes back what goes too far.
+    store_first(hn::Set(d, factor * x[row]), Numbers(), y + row * width, count - row * width);
+  }
+}
+
+/// Every vector is stored once, and one that lies on two rows is put together first: there are
+/// processors that stop writing whole lines when a part of them is written twice.
+void rows_of_same(const float* x, std::int64_t width, float factor, float* y, std::int64_t rows) {
+  const Numbers d;
+  if (width < lanes()) return short_rows_of_same(x, width, factor, y, rows);
+  auto last = hn::Zero(d);
+  std::int64_t at = 0;  // what is stored
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const auto value = hn::Set(d, factor * x[row]);
+    const auto before = static_cast<std::size_t>(row * width - at);  // of the last row
+    hn::StoreU(hn::IfThenElse(hn::FirstN(d, before), last, value), d, y + at);
+    at += lanes();
+    const std::int64_t end = (row + 1) * width;
+    for (; at + 4 * lanes() <= end; at += 4 * lanes()) {
+      for (std::int64_t k = 0; k < 4; ++k) hn::StoreU(value, d, y + at + k * lanes());
+    }
+    for (; at + lanes() <= end; at += lanes()) hn::StoreU(value, d, y + at);
+    last = value;
+  }
+  store_first(last, Numbers(), y + at, rows * width - at);
+}
+
+[[maybe_unused]] const bool is_added =
+    cpu::compiled_kernels<LayoutLoops>().add(HWY_TARGET, {.split_pairs = split_pairs,
+                                                          .join_pairs = join_pairs,
+                                                          .split_rows = split_rows,
+                                                          .join_rows = join_rows,
+                                                          .twice = twice,
+                                                          .twice_rows = twice_rows,
+                                                          .add_pairs = add_pairs,
+                                                          .widen = widen,
+                                                          .widen_rows = widen_rows,
+                                                          .narrow = narrow,
+                                                          .mix = mix,
+                                                          .mix_pairs = mix_pairs,
+                                                          .mix_rows = mix_rows,
+                                                          .narrow_row_pairs = narrow_row_pairs,
+                                                          .sums_of_rows = sums_of_rows,
+                                                          .rows_of_same = rows_of_same});
+
+}  // namespace
+}  // namespace strata::cpu_training::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
+
+#if HWY_ONCE
+namespace strata::cpu_training {
+
+const LayoutLoops* layout_loops() { return cpu::best_kernels_if_any<LayoutLoops>(); }
+
+}  // namespace strata::cpu_training
+#endif

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/measure/cpu/training/moving/strided_copy.hpp"
+
+#include "strata/base/error.hpp"
+#include "strata/measure/cpu/training/loops/result_stream.hpp"
+#include "strata/measure/cpu/training/moving/turned_copy.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+namespace strata::cpu_training {
+namespace {
+
+std::int64_t written_bytes(const Walk& walk, std::size_t element) {
+  return walk.rows() * walk.row_length() * static_cast<std::int64_t>(element);
+}
+
+/// Where the rows to come lie: rows that are short and far apart come too late otherwise, because
+/// processors foresee only what lies in one page.
+template <class Element>
+class RowsAhead {
+ public:
+  RowsAhead(const Walk& walk, std::int64_t bytes_ahead) : length_(walk.row_length()) {
+    const std::int64_t bytes = walk.row_length() * static_cast<std::int64_t>(sizeof(Element));
+    if (walk.step(1) != 1 || bytes > bytes_ahead || walk.shape().size() < 2) return;
+    // So many rows on, which may be past the end of the next axes.
+    std::int64_t rows = bytes_ahead / bytes;
+    for (std::size_t axis = walk.shape().size() - 1; axis-- > 0 && rows > 0;) {
+      distance_ += rows % walk.shape()[axis] * walk.strides(1)[axis];
+      rows /= walk.shape()[axis];
+    }
+  }
+  std::int64_t distance() const { return distance_; }
+  void fetch_after(const Element* row) const {
+    if (distance_ != 0) fetch(row + distance_, length_);
+  }
+
+ private:
+  std::int64_t length_, distance_ = 0;
+};
+
+/// Rows that lie side by side on both sides, by a loop over the last axis but one whose places stay
+/// in registers: what is written between the rows of a result and read again soon, such as the
+/// places of a walk, waits behind them on its way to the caches.
+template <class Element>
+void copy_short_rows(const Workers& workers, const Walk& walk, const Element* from, Element* to) {
+  const Sizes& shape = walk.shape();
+  const std::size_t along = shape.size() - 2;
+  const std::int64_t rows = shape[along];
+  const std::int64_t to_row = walk.strides(0)[along], from_row = walk.strides(1)[along];
+  const auto bytes = walk.row_length() * static_cast<std::int64_t>(sizeof(Element));
+  const std::int64_t ahead = RowsAhead<Element>(walk, bytes_asked_ahead).distance() *
+                             static_cast<std::int64_t>(sizeof(Element));
+  const std::int64_t least = std::max<std::int64_t>(1, numbers_per_part / walk.row_length());
+  workers.ranges(walk.rows(), least, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end;) {
+      const std::int64_t first = row % rows, count = std::min(rows - first, end - row);
+      std::int64_t rest = row / rows;
+      Element* y = to + first * to_row;
+      const Element* x = from + first * from_row;
+      for (std::size_t axis = along; axis-- > 0;) {
+        y += rest % shape[axis] * walk.strides(0)[axis];
+        x += rest % shape[axis] * walk.strides(1)[axis];
+        rest /= shape[axis];
+      }
+      // Copies of what the lambda refers to, which would be read anew for every row.
+      const std::int64_t y_step = to_row, x_step = from_row, length = bytes, asked = ahead;
+      for (std::int64_t i = 0; i < count; ++i, y += y_step, x += x_step) {
+        copy_from_memory(y, x, length, asked);
+      }
+      row += count;
+    }
+  });
+}
+
+template <class Element>
+void copy_rows(const Workers& workers, Walk walk, const Element* from, Element* to) {
+  const std::int64_t to_step = walk.step(0), from_step = walk.step(1);
+  const PastCaches past(written_bytes(walk, sizeof(Element)));
+  constexpr std::int64_t short_row = 4096;  // bytes; there are many of them, then
+  if (past.stream == nullptr && to_step == 1 && from_step == 1 && walk.shape().size() >= 2 &&
+      walk.row_length() * static_cast<std::int64_t>(sizeof(Element)) <= short_row) {
+    return copy_short_rows(workers, walk, from, to);
+  }
+  constexpr std::int64_t bytes_ahead = 4096;
+  const RowsAhead<Element> ahead(walk, bytes_ahead);
+  if (past.stream == nullptr && to_step == 1 && (from_step == 0 || from_step == 1)) {
+    walk.set_longest_piece(longest_result_piece<float>(false));
+  }
+  walk.each_part(workers, [&](std::int64_t begin, std::int64_t end) {
+    walk.each_piece(begin, end, [&](const Walk::Offsets& at, std::int64_t length) {
+      Element* const y = to + at[0];
+      const Element* const x = from + at[1];
+      if (to_step == 1 && from_step == 1) {
+        const std::int64_t bytes = length * static_cast<std::int64_t>(sizeof(Element));
+        if (past.stream == nullptr) return copy_from_memory(y, x, bytes, bytes_asked_ahead);
+        ahead.fetch_after(x);
+        past.copy(y, x, bytes);
+      } else if (to_step == 1 && from_step == 0) {
+        if (past.stream == nullptr) {
+          fill_numbers(y, length, *x);
+          return;
+        }
+        std::array<Element, static_cast<std::size_t>(longest_piece)> same;
+        std::fill_n(same.begin(), length, *x);
+        past.copy(y, same.data(), length * static_cast<std::int64_t>(sizeof(Element)));
+      } else if (to_step == 1) {
+        std::array<Element, static_cast<std::size_t>(longest_piece)> row;
+        for (std::int64_t i = 0; i < length; ++i)
+          row[static_cast<std::size_t>(i)] = x[i * from_step];
+        past.copy(y, row.data(), length * static_cast<std::int64_t>(sizeof(Element)));
+      } else {
+        for (std::int64_t i = 0; i < length; ++i) y[i * to_step] = x[i * from_step];
+      }
+    });
+  });
+}
+
+/// The axes in the order in which one of both lies in memory.
+Walk walk_in_order_of(const Sizes& by, const Sizes& shape, const Placed& from, const Placed& to) {
+  std::vector<std::size_t> order(shape.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return std::abs(by[a]) > std::abs(by[b]); });
+  Sizes extents, to_strides, from_strides;
+  for (const std::size_t axis : order) {
+    extents.push_back(shape[axis]);
+    to_strides.push_back(to.strides[axis]);
+    from_strides.push_back(from.strides[axis]);
+  }
+  return {extents, {to_strides, from_strides}};
+}
+
+/// `to` is written in order; or `from` is read in order, where rows are copied as they are and the
+/// other side then has fewer places at which it goes on.
+Walk walk_of(const Sizes& shape, const Placed& from, const Placed& to, std::int64_t element) {
+  Walk written = walk_in_order_of(to.strides, shape, from, to);
+  constexpr std::int64_t whole_lines = 256;
+  if (written.step(0) != 1 || written.step(1) != 1 || written.shape().size() < 2 ||
+      written.row_length() * element < whole_lines) {
+    return written;
+  }
+  Walk read = walk_in_order_of(from.strides, shape, from, to);
+  const auto places = [](const Walk& walk) { return walk.shape()[walk.shape().size() - 2]; };
+  if (read.shape().size() < 2 || read.row_length() != written.row_length()) return written;
+  return places(read) < places(written) ? read : written;
+}
+
+template <class Element>
+void copy_elements(const Workers& workers, const Sizes& shape, const Placed& from,
+                   const Placed& to) {
+  const Walk walk = walk_of(shape, from, to, sizeof(Element));
+  const Element* const x = static_cast<const Element*>(from.numbers) + from.offset;
+  Element* const y = static_cast<Element*>(to.numbers) + to.offset;
+  if (const auto axis = axis_to_turn(walk)) {
+    copy_turned(workers, walk, *axis, x, y);
+  } else {
+    copy_rows(workers, walk, x, y);
+  }
+}
+
+}  // namespace
+
+void copy_strided(const Workers& workers, std::int64_t element_bytes, const Sizes& shape,
+                  const Placed& from, const Placed& to) {
+  for (const std::int64_t extent : shape) {
+    if (extent <= 0) return;
+  }
+  switch (element_bytes) {
+    case 1: return copy_elements<std::uint8_t>(workers, shape, from, to);
+    case 2: return copy_elements<std::uint16_t>(workers, shape, from, to);
+    case 4: return copy_elements<std::uint32_t>(workers, shape, from, to);
+    case 8: return copy_elements<std::uint64_t>(workers, shape, from, to);
+    default: fail(ErrorKind::internal, "elements of {} bytes", element_bytes);
+  }
+}
+
+namespace {
+
+/// Rows of the whole in order: where each lies in what is copied, if it does.
+class RowsOfBox {
+ public:
+  RowsOfBox(const Box& box, const Placed& from, std::int64_t row)
+      : box_(box), from_(from), last_(box.whole.size() - 1), index_(box.whole) {
+    for (std::size_t axis = last_; axis-- > 0;) {
+      index_[axis] = row % box.whole[axis];
+      row /= box.whole[axis];
+    }
+  }
+  /// Of the row that is next; null where there is none.
+  const float* next() {
+    std::int64_t place = from_.offset;
+    bool is_there = box_.shape[last_] > 0;
+    for (std::size_t axis = 0; axis < last_; ++axis) {
+      const std::int64_t at = index_[axis] - box_.begin[axis];
+      is_there = is_there && at >= 0 && at < box_.shape[axis];
+      place += at * from_.strides[axis];
+    }
+    for (std::size_t axis = last_; axis-- > 0;) {
+      if (++index_[axis] < box_.whole[axis]) break;
+      index_[axis] = 0;
+    }
+    return is_there ? static_cast<const float*>(from_.numbers) + place : nullptr;
+  }
+
+ private:
+  const Box& box_;
+  const Placed& from_;
+  std::size_t last_;
+  Sizes index_;
+};
+
+/// The rows from begin on, each written where it belongs. Places stay in registers for the rows of
+/// a plane: see copy_short_rows.
+void copy_rows_into_zeros(const Box& box, const Placed& from, std::int64_t begin, std::int64_t end,
+                          float* to) {
+  const std::size_t last = box.whole.size() - 1, along = last - 1;
+  const std::int64_t height = box.whole[along], width = box.whole[last];
+  const std::int64_t left = box.begin[last], length = box.shape[last];
+  const std::int64_t step = from.strides[along];
+  const auto zeros = [](float* y, std::int64_t count) {
+    std::memset(y, 0, static_cast<std::size_t>(count) * sizeof(float));
+  };
+  for (std::int64_t row = begin; row < end;) {
+    const std::int64_t first = row % height, stop = std::min(height, first + end - row);
+    std::int64_t rest = row / height, place = from.offset;
+    bool is_there = length > 0;
+    for (std::size_t axis = along; axis-- > 0;) {
+      const std::int64_t at = rest % box.whole[axis] - box.begin[axis];
+      is_there = is_there && at >= 0 && at < box.shape[axis];
+      place += at * from.strides[axis];
+      rest /= box.whole[axis];
+    }
+    // Rows of this plane that hold something.
+    const std::int64_t top = is_there ? std::clamp(box.begin[along], first, stop) : stop;
+    const std::int64_t low =
+        is_there ? std::clamp(box.begin[along] + box.shape[along], top, stop) : stop;
+    float* y = to + row * width;
+    zeros(y, (top - first) * width);
+    y += (top - first) * width;
+    if (top < low) {
+      const float* x =
+          static_cast<const float*>(from.numbers) + place + (top - box.begin[along]) * step;
+      if (length == width && step == width) {
+        copy_from_memory(y, x, (low - top) * width * 4, bytes_asked_ahead);
+        y += (low - top) * width;
+      } else {
+        // What is left of one row and what is right of the last lie side by side.
+        zeros(y, left);
+        y += left;
+        for (std::int64_t i = top; i < low; ++i, x += step) {
+          copy_from_memory(y, x, length * 4, bytes_asked_ahead);
+          y += length;
+          const std::int64_t between = width - length - (i + 1 < low ? 0 : left);
+          for (std::int64_t k = 0; k < between; ++k) y[k] = 0.0F;
+          y += between;
+        }
+      }
+    }
+    zeros(y, (stop - low) * width);
+    row += stop - first;
+  }
+}
+
+}  // namespace
+
+void copy_into_zeros(const Workers& workers, const Box& box, const Placed& from, void* to) {
+  const std::size_t last = box.whole.size() - 1;
+  const std::int64_t width = box.whole[last], left = box.begin[last], length = box.shape[last];
+  std::int64_t rows = 1;
+  for (std::size_t axis = 0; axis < last; ++axis) rows *= box.whole[axis];
+  const bool is_beyond = is_beyond_caches(rows * width * 4);
+  const auto write_row = [&](ResultStream<float>& result, const float* x) {
+    if (x == nullptr) return result.fill(0.0F, width);
+    if (width > ResultStream<float>::longest) {
+      result.fill(0.0F, left);
+      result.copy(x, length);
+      return result.fill(0.0F, width - left - length);
+    }
+    constexpr std::int64_t ahead = 1024;  // a page: processors foresee no more
+    fetch(x + ahead, length);
+    float* const row = result.next(width);
+    std::fill_n(row, left, 0.0F);
+    std::memcpy(row + left, x, static_cast<std::size_t>(length) * sizeof(float));
+    std::fill_n(row + left + length, width - left - length, 0.0F);
+  };
+  const std::int64_t least = std::max<std::int64_t>(1, numbers_per_part / width);
+  if (vector_loops<float>().stream == nullptr && last > 0) {
+    return workers.ranges(rows, least, [&](std::int64_t begin, std::int64_t end) {
+      copy_rows_into_zeros(box, from, begin, end, static_cast<float*>(to));
+    });
+  }
+  workers.ranges(rows, least, [&](std::int64_t begin, std::int64_t end) {
+    ResultStream<float> result(static_cast<float*>(to), begin * width, is_beyond);
+    RowsOfBox sources(box, from, begin);
+    for (std::int64_t row = begin; row < end; ++row) write_row(result, sources.next());
+  });
+}
+
+void fill_bytes_with_zero(const Workers& workers, void* to, std::int64_t bytes) {
+  const bool is_beyond = is_beyond_caches(bytes) && bytes % 4 == 0;
+  if (is_beyond) {
+    return workers.ranges(bytes / 4, numbers_per_part, [&](std::int64_t begin, std::int64_t end) {
+      ResultStream<float>(static_cast<float*>(to), begin, true).fill(0.0F, end - begin);
+    });
+  }
+  workers.ranges(bytes, 4 * numbers_per_part, [&](std::int64_t begin, std::int64_t end) {
+    std::memset(static_cast<char*>(to) + begin, 0, static_cast<std::size_t>(end - begin));
+  });
+}
+
+}  // namespace strata::cpu_training

@@ -1,0 +1,575 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/measure/cpu/training/families.hpp"
+#include "strata/measure/cpu/training/loops/result_stream.hpp"
+#include "strata/measure/cpu/training/norms/batch_norm_rows.hpp"
+#include "strata/measure/training/constants.hpp"
+
+#include <cmath>
+#include <utility>
+#include <vector>
+
+namespace strata::cpu_training {
+namespace {
+
+using namespace training_constants;
+
+/// Channels that are worked on together.
+struct ChannelStrip {
+  std::int64_t begin = 0, end = 0;
+  std::int64_t width() const { return end - begin; }
+};
+
+/// X is [N, C, space]. Inputs after X: scale, shift (where there are such), running mean, running
+/// variance.
+struct BatchPlan {
+  std::int64_t batch = 0, channels = 0, space = 0, threads = 1;
+  bool has_scale = false, has_shift = false;
+
+  std::size_t scale_input() const { return 1; }
+  std::size_t shift_input() const { return has_scale ? 2 : 1; }
+  std::size_t mean_input() const { return 1 + (has_scale ? 1U : 0U) + (has_shift ? 1U : 0U); }
+  double count() const { return static_cast<double>(batch * space); }
+  std::int64_t place(std::int64_t n, std::int64_t c) const { return (n * channels + c) * space; }
+  /// How far ahead numbers are asked for where each sample has `width` of them: a page of them, but
+  /// more than the four samples that are worked on together.
+  std::int64_t ahead(std::int64_t width) const {
+    return place(std::max<std::int64_t>(4, 1024 / width), 0);
+  }
+  /// Asks for the beginning of a stretch of space: the processor sees to the rest of it by itself.
+  template <class T>
+  void fetch_start(const T* stretch) const {
+    fetch(stretch, std::min<std::int64_t>(256, space));
+  }
+  bool is_beyond = false;  // the result is larger than the caches
+
+  /// Whether sample after sample is read as it lies, for the sums of all channels; otherwise strips
+  /// of channels, which a cache may keep until they are written. Strips do not pay where a channel
+  /// of a sample is short, as the processor does not foresee the next one; nor where results that
+  /// are written as they come need long undisturbed stretches.
+  bool goes_by_sample() const {
+    constexpr std::int64_t short_space = 256;
+    return space > 1 && (space < short_space || vector_loops<float>().stream == nullptr);
+  }
+
+  /// Channels that are worked on together, so that what of a sample lies side by side is long; few
+  /// enough to be still in the second cache when they are normalised, if that can be: where one
+  /// channel is too many, runs are longer.
+  std::int64_t together() const {
+    if (goes_by_sample()) return shares_samples() ? channels : (channels + threads - 1) / threads;
+    constexpr std::int64_t numbers_in_cache = 192 * 1024, short_run = 256, long_run = 16 * 1024;
+    const bool fits_one = batch * space <= numbers_in_cache;
+    const std::int64_t least_run = fits_one || space == 1 ? short_run : long_run;
+    const std::int64_t wanted = (least_run + space - 1) / space;
+    if (!fits_one && space > 1) return std::clamp(channels / threads, std::int64_t{1}, wanted);
+    const std::int64_t fits = std::max<std::int64_t>(1, numbers_in_cache / (batch * space));
+    // Without space the numbers of a channel lie apart: several lines of each sample are taken, and
+    // where no cache keeps them for the second reading anyway, a page.
+    if (space == 1) {
+      constexpr std::int64_t lines = 64, page = 1024;
+      const std::int64_t width =
+          fits < lines ? std::clamp(channels / threads, lines, page) : std::min(wanted, fits);
+      return std::min(channels, std::max(lines, width));
+    }
+    return std::min({channels, wanted, fits});
+  }
+  /// Whether the statistics of a strip are taken while the one before it is written.
+  bool is_fused() const { return space > 1 && !goes_by_sample(); }
+  /// Whether threads share the samples; otherwise the channels.
+  bool shares_samples() const { return goes_by_sample() && batch >= 2 * threads; }
+  Stretches stretches(const ChannelStrip& strip) const { return {strip.width(), space}; }
+  /// Whether channels without space are worked on all at once, row by row: a processor whose
+  /// results pass through the caches reads and writes fastest what lies side by side. Others take
+  /// strips of channels.
+  template <class T>
+  bool goes_by_rows() const {
+    return space == 1 && stream_of<T>() == nullptr;
+  }
+  /// Whether stretches are long enough to go around the caches.
+  bool goes_past() const { return is_beyond && together() * space >= 128; }
+  std::int64_t strips() const { return (channels + together() - 1) / together(); }
+  ChannelStrip strip(std::int64_t i) const {
+    return {i * together(), std::min(channels, (i + 1) * together())};
+  }
+  /// Calls work(first, last) for strips one after the other, on all threads.
+  template <class Work>
+  void each_range(const Workers& workers, const Work& work) const {
+    if (shares_samples()) return work(0, strips());
+    const std::int64_t least = numbers_per_part / (batch * space * together());
+    workers.ranges(strips(), std::max<std::int64_t>(1, least), work);
+  }
+};
+
+template <class T>
+const T* own_of(const NodeMemory& m, bool is_there, std::size_t input) {
+  return is_there ? real<T>(m.inputs[input]) : nullptr;
+}
+
+/// Sums over the batch: pair(place, c) gives those of a channel's stretch of space.
+template <class T, class Pair>
+StripSums sums_by_stretch(const BatchPlan& plan, const ChannelStrip& strip, const Pair& pair) {
+  StripSums sums(strip.width());
+  for (std::int64_t n = 0; n < plan.batch; ++n) {
+    for (std::int64_t c = strip.begin; c < strip.end; ++c) {
+      sums.add<T>(c - strip.begin, pair(plan.place(n, c), c));
+    }
+  }
+  return sums;
+}
+
+/// Writes the strip stretch by stretch, and returns the sums of another one of the same channels or
+/// fewer: memory has something to read and something to write at any time.
+/// write(place, c, first, length, to, next) does so for a piece of channel c's stretch, which
+/// begins at `place`; next is the place of the other strip's stretch, or negative where it has no
+/// such channel.
+template <class T, class Write>
+StripSums write_by_stretch(const BatchPlan& plan, const ChannelStrip& strip,
+                           const ChannelStrip& other, T* y, const Write& write) {
+  const bool is_past = plan.goes_past();
+  StripSums sums(other.width());
+  for (std::int64_t n = 0; n < plan.batch; ++n) {
+    ResultStream<T> result(y, plan.place(n, strip.begin), is_past);
+    for (std::int64_t k = 0; k < strip.width(); ++k) {
+      const std::int64_t place = plan.place(n, strip.begin + k);
+      const std::int64_t next = k < other.width() ? plan.place(n, other.begin + k) : -1;
+      PairOfSums<T> part;
+      result.pieces(plan.space, [&](std::int64_t first, std::int64_t length, T* to) {
+        part.add(write(place, strip.begin + k, first, length, to, next));
+      });
+      if (next >= 0) sums.add(k, part);
+    }
+  }
+  return sums;
+}
+
+/// Calls work(first, length) for short pieces of a sample: what comes later is asked for meanwhile.
+template <class Work>
+void in_pieces(std::int64_t count, const Work& work) {
+  constexpr std::int64_t longest = 256;
+  for (std::int64_t k = 0; k < count; k += longest) work(k, std::min(longest, count - k));
+}
+
+/// The same without space: add(place, samples, first, second, ahead) adds the numbers of some
+/// samples of all channels to sums in T, which are kept short.
+template <class T, class Add>
+StripSums sums_by_sample(const BatchPlan& plan, const ChannelStrip& strip, const Add& add) {
+  constexpr std::int64_t samples_per_sum = 64, samples_at_once = 4;
+  const std::int64_t ahead = plan.ahead(strip.width());
+  StripSums sums(strip.width());
+  std::vector<T> first(sums.first.size()), second(first);
+  for (std::int64_t n = 0; n < plan.batch; n += samples_per_sum) {
+    const std::int64_t end = std::min(n + samples_per_sum, plan.batch);
+    for (std::int64_t at = n; at < end; at += samples_at_once) {
+      add(plan.place(at, strip.begin), std::min(samples_at_once, end - at), first.data(),
+          second.data(), ahead);
+    }
+    for (std::size_t k = 0; k < first.size(); ++k) {
+      sums.first[k] += static_cast<double>(std::exchange(first[k], T(0)));
+      sums.second[k] += static_cast<double>(std::exchange(second[k], T(0)));
+    }
+  }
+  return sums;
+}
+
+/// Calls work(part, begin, end) for parts of the samples; without workers for all of them.
+template <class Work>
+void share_samples(const BatchPlan& plan, const Workers* workers, const Work& work) {
+  if (workers == nullptr) return work(0, 0, plan.batch);
+  workers->parts(plan.batch, 1, work);
+}
+
+/// The same by samples: add(place, first, second) adds those of one to sums in T of `lanes` numbers
+/// for each channel.
+template <class T, class Add>
+StripSums sums_of_stretches(const BatchPlan& plan, const Workers* workers,
+                            const ChannelStrip& strip, const Add& add) {
+  constexpr std::int64_t additions_per_sum = 256;
+  const std::int64_t samples_per_sum =
+      std::max<std::int64_t>(1, additions_per_sum * lanes<T> / plan.space);
+  std::vector<StripSums> parts(static_cast<std::size_t>(plan.threads));
+  share_samples(plan, workers, [&](std::int64_t part, std::int64_t begin, std::int64_t end) {
+    StripSums sums(strip.width());
+    std::vector<T> first(sums.first.size() * static_cast<std::size_t>(lanes<T>)), second(first);
+    for (std::int64_t n = begin; n < end; n += samples_per_sum) {
+      for (std::int64_t at = n; at < std::min(n + samples_per_sum, end); ++at) {
+        add(plan.place(at, strip.begin), first.data(), second.data());
+      }
+      for (std::size_t k = 0; k < first.size(); ++k) {
+        const std::size_t channel = k / static_cast<std::size_t>(lanes<T>);
+        sums.first[channel] += static_cast<double>(std::exchange(first[k], T(0)));
+        sums.second[channel] += static_cast<double>(std::exchange(second[k], T(0)));
+      }
+    }
+    parts[static_cast<std::size_t>(part)] = std::move(sums);
+  });
+  StripSums total(strip.width());
+  for (const StripSums& part : parts) {
+    if (!part.first.empty()) total.add(part);
+  }
+  return total;
+}
+
+/// Writes sample by sample: write(place, channel, stretches, to) does so for some channels of one,
+/// from `channel` of the strip on.
+template <class T, class Write>
+void write_stretches(const BatchPlan& plan, const Workers* workers, const ChannelStrip& strip, T* y,
+                     const Write& write) {
+  const bool is_past = plan.goes_past() && stream_of<T>() != nullptr;
+  const std::int64_t most = is_past ? ResultStream<T>::longest / plan.space : strip.width();
+  share_samples(plan, workers, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+    for (std::int64_t n = begin; n < end; ++n) {
+      ResultStream<T> result(y, plan.place(n, strip.begin), is_past);
+      for (std::int64_t k = 0; k < strip.width(); k += most) {
+        const Stretches some{std::min(most, strip.width() - k), plan.space};
+        write(plan.place(n, strip.begin + k), k, some, result.next(some.count * some.length));
+      }
+    }
+  });
+}
+
+/// y = x · a + b without space.
+template <class T>
+void apply_lines(const BatchPlan& plan, const ChannelStrip& strip, const T* x,
+                 const std::vector<T>& a, const std::vector<T>& b, T* y) {
+  const VectorLoops<T>& loops = vector_loops<T>();
+  const bool is_past = plan.goes_past();
+  const std::int64_t ahead = plan.ahead(strip.width());
+  for (std::int64_t n = 0; n < plan.batch; ++n) {
+    ResultStream<T> result(y, plan.place(n, strip.begin), is_past);
+    const T* const from = x + plan.place(n, strip.begin);
+    result.pieces(strip.width(), [&](std::int64_t first, std::int64_t count, T* to) {
+      in_pieces(count, [&](std::int64_t k, std::int64_t length) {
+        const std::int64_t at = first + k;
+        fetch(from + ahead + at, length);
+        loops.line(from + at, T(1), T(0), a.data() + at, b.data() + at, to + k, length);
+      });
+    });
+  }
+}
+
+template <class T>
+void update_running(const BatchPlan& plan, const NodeMemory& m, std::int64_t c, double mean,
+                    double variance) {
+  constexpr double momentum = batch_norm_momentum;
+  const double n = plan.count();
+  const double unbiased = n > 1 ? variance * n / (n - 1) : variance;
+  T* const running_mean = real<T>(m.inputs[plan.mean_input()]) + c;
+  T* const running_variance = real<T>(m.inputs[plan.mean_input() + 1]) + c;
+  *running_mean =
+      static_cast<T>((1 - momentum) * static_cast<double>(*running_mean) + momentum * mean);
+  *running_variance =
+      static_cast<T>((1 - momentum) * static_cast<double>(*running_variance) + momentum * unbiased);
+}
+
+struct Statistics {
+  double mean = 0, variance = 0;
+};
+
+/// Numbers are taken around the first of their channel, so that a large mean does not eat the
+/// digits of the variance.
+template <class T>
+T base_of(const BatchPlan& plan, const T* x, std::int64_t c) {
+  return x[plan.place(0, c)];
+}
+
+template <class T>
+StripSums moments_of(const BatchPlan& plan, const Workers* workers, const T* x,
+                     const ChannelStrip& strip) {
+  const VectorLoops<T>& loops = vector_loops<T>();
+  if (plan.goes_by_sample()) {
+    std::vector<T> base;
+    for (std::int64_t c = strip.begin; c < strip.end; ++c) base.push_back(base_of(plan, x, c));
+    return sums_of_stretches<T>(plan, workers, strip, [&](std::int64_t place, T* first, T* second) {
+      loops.stretch_moments(x + place, plan.stretches(strip), base.data(), first, second);
+    });
+  }
+  if (plan.space > 1) {
+    return sums_by_stretch<T>(plan, strip, [&](std::int64_t place, std::int64_t c) {
+      plan.fetch_start(x + place + plan.place(1, 0));
+      return loops.moments(x + place, base_of(plan, x, c), plan.space);
+    });
+  }
+  const T* const base = x + plan.place(0, strip.begin);
+  return sums_by_sample<T>(
+      plan, strip,
+      [&](std::int64_t place, std::int64_t samples, T* first, T* second, std::int64_t ahead) {
+        in_pieces(strip.width(), [&](std::int64_t k, std::int64_t length) {
+          for (std::int64_t n = 0; n < samples; ++n) {
+            fetch(x + place + n * plan.channels + ahead + k, length);
+          }
+          loops.add_moments(x + place + k, plan.channels, samples, base + k, first + k, second + k,
+                            length);
+        });
+      });
+}
+
+template <class T>
+void batch_norm_forward(const BatchPlan& plan, const Workers& workers, bool is_training,
+                        const NodeMemory& m) {
+  const T* const x = real<T>(m.inputs[0]);
+  const T* const scale = own_of<T>(m, plan.has_scale, plan.scale_input());
+  const T* const shift = own_of<T>(m, plan.has_shift, plan.shift_input());
+  T* const saved = real<T>(m.saved);
+  const auto line_of = [&](std::int64_t c, const Statistics& s, T& a, T& b) {
+    const double factor = 1 / std::sqrt(s.variance + batch_norm_epsilon);
+    const double slope = factor * (scale != nullptr ? static_cast<double>(scale[c]) : 1);
+    a = static_cast<T>(slope);
+    b = static_cast<T>((shift != nullptr ? static_cast<double>(shift[c]) : 0) - s.mean * slope);
+    if (saved == nullptr) return;
+    saved[2 * c] = static_cast<T>(s.mean);
+    saved[2 * c + 1] = static_cast<T>(factor);
+  };
+  const auto statistics_of = [&](std::int64_t c, double first, double second) -> Statistics {
+    if (!is_training) {
+      return {static_cast<double>(real<T>(m.inputs[plan.mean_input()])[c]),
+              static_cast<double>(real<T>(m.inputs[plan.mean_input() + 1])[c])};
+    }
+    const double moved = first / plan.count();
+    const Statistics s{static_cast<double>(base_of(plan, x, c)) + moved,
+                       std::max(0.0, second / plan.count() - moved * moved)};
+    update_running<T>(plan, m, c, s.mean, s.variance);
+    return s;
+  };
+  if (plan.goes_by_rows<T>()) {
+    const BatchRows<T> rows{workers, plan.batch, plan.channels, x};
+    const StripSums sums = is_training ? rows.moments() : StripSums(plan.channels);
+    RowLines<T> lines(plan.channels);
+    for (std::int64_t c = 0; c < plan.channels; ++c) {
+      const auto k = static_cast<std::size_t>(c);
+      line_of(c, statistics_of(c, sums.first[k], sums.second[k]), lines.slope(c), lines.offset(c));
+    }
+    return rows.write(lines, nullptr, real<T>(m.outputs[0]));
+  }
+  const VectorLoops<T>& loops = vector_loops<T>();
+  const Workers* const sharing = plan.shares_samples() ? &workers : nullptr;
+  plan.each_range(workers, [&](std::int64_t first_strip, std::int64_t last_strip) {
+    StripSums sums;
+    for (std::int64_t i = first_strip; i < last_strip; ++i) {
+      const ChannelStrip strip = plan.strip(i);
+      if (!is_training) sums = StripSums(strip.width());
+      if (is_training && (i == first_strip || !plan.is_fused()))
+        sums = moments_of(plan, sharing, x, strip);
+      std::vector<T> a(sums.first.size()), b(a);
+      for (std::size_t k = 0; k < a.size(); ++k) {
+        const std::int64_t c = strip.begin + static_cast<std::int64_t>(k);
+        line_of(c, statistics_of(c, sums.first[k], sums.second[k]), a[k], b[k]);
+      }
+      T* const y = real<T>(m.outputs[0]);
+      if (plan.space == 1) {
+        apply_lines(plan, strip, x, a, b, y);
+        continue;
+      }
+      if (plan.goes_by_sample()) {
+        write_stretches<T>(plan, sharing, strip, y,
+                           [&](std::int64_t place, std::int64_t k, const Stretches& some, T* to) {
+                             loops.stretch_lines(x + place, some, a.data() + k, b.data() + k, to);
+                           });
+        continue;
+      }
+      const bool takes_next = is_training && i + 1 < last_strip;
+      sums = write_by_stretch<T>(
+          plan, strip, takes_next ? plan.strip(i + 1) : ChannelStrip{}, y,
+          [&](std::int64_t place, std::int64_t c, std::int64_t first, std::int64_t length, T* to,
+              std::int64_t next) -> PairOfSums<T> {
+            const auto k = static_cast<std::size_t>(c - strip.begin);
+            const T* const from = x + place + first;
+            if (next < 0) {
+              loops.line(from, a[k], b[k], nullptr, nullptr, to, length);
+              return {};
+            }
+            return loops.line_and_moments(
+                from, a[k], b[k], nullptr, nullptr, to,
+                {.x = x + next + first, .base = base_of(plan, x, c + strip.width())}, length);
+          });
+    }
+  });
+}
+
+/// What backward of a strip needs of each channel: dx = a·dy − b − c·(x − mean).
+template <class T>
+struct StripGradient {
+  std::vector<T> mean, scaled, slope, offset;
+
+  explicit StripGradient(std::size_t width)
+      : mean(width), scaled(width), slope(width), offset(width) {}
+
+  /// Without space.
+  void write_columns(const BatchPlan& plan, const ChannelStrip& strip, const T* x, const T* dy,
+                     T* dx) const {
+    const VectorLoops<T>& loops = vector_loops<T>();
+    const bool is_past = plan.goes_past();
+    const std::int64_t ahead = plan.ahead(strip.width());
+    for (std::int64_t n = 0; n < plan.batch; ++n) {
+      ResultStream<T> result(dx, plan.place(n, strip.begin), is_past);
+      const std::int64_t at = plan.place(n, strip.begin);
+      result.pieces(strip.width(), [&](std::int64_t begin, std::int64_t count, T* to) {
+        in_pieces(count, [&](std::int64_t k, std::int64_t length) {
+          const std::int64_t first = begin + k;
+          fetch(x + at + ahead + first, length);
+          fetch(dy + at + ahead + first, length);
+          loops.centred_columns(dy + at + first, x + at + first, mean.data() + first,
+                                slope.data() + first, offset.data() + first, scaled.data() + first,
+                                to + k, length);
+        });
+      });
+    }
+  }
+
+  void write_samples(const BatchPlan& plan, const Workers* workers, const ChannelStrip& strip,
+                     const T* x, const T* dy, T* dx) const {
+    const VectorLoops<T>& loops = vector_loops<T>();
+    write_stretches<T>(
+        plan, workers, strip, dx,
+        [&](std::int64_t place, std::int64_t k, const Stretches& some, T* to) {
+          loops.stretch_centred(
+              dy + place, x + place, some,
+              {mean.data() + k, slope.data() + k, offset.data() + k, scaled.data() + k}, to);
+        });
+  }
+
+  /// With the sums of another strip, which follows.
+  StripSums write_long(const BatchPlan& plan, const ChannelStrip& strip, const ChannelStrip& other,
+                       const T* x, const T* dy, const T* saved, T* dx) const {
+    const VectorLoops<T>& loops = vector_loops<T>();
+    return write_by_stretch<T>(plan, strip, other, dx,
+                               [&](std::int64_t place, std::int64_t c, std::int64_t first,
+                                   std::int64_t length, T* to, std::int64_t next) -> PairOfSums<T> {
+                                 const auto k = static_cast<std::size_t>(c - strip.begin);
+                                 const GradientRow<T> row{.dy = dy + place + first,
+                                                          .x = x + place + first,
+                                                          .mean = mean[k],
+                                                          .slope = slope[k],
+                                                          .offset = offset[k],
+                                                          .factor = scaled[k]};
+                                 if (next < 0) {
+                                   loops.centred(row, to, length);
+                                   return {};
+                                 }
+                                 return loops.centred_and_sums(
+                                     row, to,
+                                     {.x = x + next + first,
+                                      .dy = dy + next + first,
+                                      .base = saved[2 * (c + strip.width())]},
+                                     length);
+                               });
+  }
+};
+
+/// dx = factor·scale·(dy − mean(dy) − hat·mean(dy·hat))
+template <class T>
+void batch_norm_backward(const BatchPlan& plan, const Workers& workers, const NodeMemory& m) {
+  const T *const x = real<T>(m.inputs[0]), *const dy = real<T>(m.output_gradients[0]);
+  const T* const scale = own_of<T>(m, plan.has_scale, plan.scale_input());
+  const T* const saved = real<T>(m.saved);
+  T* const dx = real<T>(m.input_gradients[0]);
+  T* const d_scale = plan.has_scale ? real<T>(m.input_gradients[plan.scale_input()]) : nullptr;
+  T* const d_shift = plan.has_shift ? real<T>(m.input_gradients[plan.shift_input()]) : nullptr;
+  if (plan.goes_by_rows<T>()) {
+    const BatchRows<T> rows{workers, plan.batch, plan.channels, x};
+    const StripSums sums = rows.products(dy, saved);
+    RowLines<T> lines(plan.channels);
+    for (std::int64_t c = 0; c < plan.channels; ++c) {
+      const double first = sums.first[static_cast<std::size_t>(c)];
+      const double second = sums.second[static_cast<std::size_t>(c)];
+      const auto mean = static_cast<double>(saved[2 * c]),
+                 factor = static_cast<double>(saved[2 * c + 1]);
+      if (d_shift != nullptr) d_shift[c] = static_cast<T>(first);
+      if (d_scale != nullptr) d_scale[c] = static_cast<T>(second * factor);
+      const double scaled = factor * (scale != nullptr ? static_cast<double>(scale[c]) : 1);
+      const double slope = -scaled * factor * factor * second / plan.count();
+      lines.slope(c) = static_cast<T>(slope);
+      // Of the slope as it is rounded: x and its mean cancel in what they are multiplied with.
+      lines.offset(c) = static_cast<T>(-scaled * first / plan.count() -
+                                       mean * static_cast<double>(lines.slope(c)));
+      lines.d_slope(c) = static_cast<T>(scaled);
+    }
+    if (dx != nullptr) rows.write(lines, dy, dx);
+    return;
+  }
+  const VectorLoops<T>& loops = vector_loops<T>();
+  const Workers* const sharing = plan.shares_samples() ? &workers : nullptr;
+  // Σ dy and Σ dy·(x − mean)
+  const auto sums_of = [&](const ChannelStrip& strip, const std::vector<T>& mean) {
+    if (plan.goes_by_sample()) {
+      return sums_of_stretches<T>(plan, sharing, strip, [&](std::int64_t at, T* first, T* second) {
+        loops.stretch_products(dy + at, x + at, plan.stretches(strip), mean.data(), first, second);
+      });
+    }
+    if (plan.space > 1) {
+      return sums_by_stretch<T>(plan, strip, [&](std::int64_t at, std::int64_t c) {
+        plan.fetch_start(x + at + plan.place(1, 0));
+        plan.fetch_start(dy + at + plan.place(1, 0));
+        return loops.with_normalized(dy + at, nullptr, x + at, saved[2 * c], T(1), plan.space);
+      });
+    }
+    return sums_by_sample<T>(
+        plan, strip,
+        [&](std::int64_t at, std::int64_t samples, T* first, T* second, std::int64_t ahead) {
+          in_pieces(strip.width(), [&](std::int64_t k, std::int64_t length) {
+            for (std::int64_t n = 0; n < samples; ++n) {
+              const std::int64_t later = at + n * plan.channels + ahead + k;
+              fetch(x + later, length);
+              fetch(dy + later, length);
+            }
+            loops.add_centred(dy + at + k, x + at + k, plan.channels, samples, mean.data() + k,
+                              first + k, second + k, length);
+          });
+        });
+  };
+  plan.each_range(workers, [&](std::int64_t first_strip, std::int64_t last_strip) {
+    StripSums sums;
+    for (std::int64_t i = first_strip; i < last_strip; ++i) {
+      const ChannelStrip strip = plan.strip(i);
+      StripGradient<T> gradient(static_cast<std::size_t>(strip.width()));
+      for (std::size_t k = 0; k < gradient.mean.size(); ++k) {
+        gradient.mean[k] = saved[2 * (strip.begin + static_cast<std::int64_t>(k))];
+      }
+      const bool is_fused = dx != nullptr && plan.is_fused();
+      if (i == first_strip || !is_fused) sums = sums_of(strip, gradient.mean);
+      for (std::size_t k = 0; k < gradient.mean.size(); ++k) {
+        const std::int64_t c = strip.begin + static_cast<std::int64_t>(k);
+        const auto factor = static_cast<double>(saved[2 * c + 1]);
+        if (d_shift != nullptr) d_shift[c] = static_cast<T>(sums.first[k]);
+        if (d_scale != nullptr) d_scale[c] = static_cast<T>(sums.second[k] * factor);
+        gradient.slope[k] = static_cast<T>(factor * factor * sums.second[k] / plan.count());
+        gradient.offset[k] = static_cast<T>(sums.first[k] / plan.count());
+        gradient.scaled[k] = saved[2 * c + 1] * (scale != nullptr ? scale[c] : T(1));
+      }
+      if (is_fused) {
+        const ChannelStrip next = i + 1 < last_strip ? plan.strip(i + 1) : ChannelStrip{};
+        sums = gradient.write_long(plan, strip, next, x, dy, saved, dx);
+      } else if (dx != nullptr && plan.goes_by_sample()) {
+        gradient.write_samples(plan, sharing, strip, x, dy, dx);
+      } else if (dx != nullptr) {
+        gradient.write_columns(plan, strip, x, dy, dx);
+      }
+    }
+  });
+}
+
+}  // namespace
+
+KernelsOrReason make_kernels(const BatchNorm& op, const Setting& s) {
+  BatchPlan plan{.batch = s.input()[0],
+                 .channels = s.input()[1],
+                 .threads = s.workers.count(),
+                 .has_scale = op.scale,
+                 .has_shift = op.shift};
+  plan.space = s.input().elements / (plan.batch * plan.channels);
+  plan.is_beyond = is_beyond_caches(s.output().bytes);
+  return with_real(s.input().dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const Workers& workers = s.workers;
+    const bool is_training = s.is_training;
+    const std::int64_t saved =
+        s.wants_any() ? 2 * plan.channels * static_cast<std::int64_t>(sizeof(T)) : 0;
+    return kernels_by(
+        {[=, &workers](const NodeMemory& m) {
+           batch_norm_forward<T>(plan, workers, is_training, m);
+         },
+         [=, &workers](const NodeMemory& m) { batch_norm_backward<T>(plan, workers, m); },
+         {.inputs = true, .saved_bytes = saved, .backward_is_one = true}},
+        s);
+  });
+}
+
+}  // namespace strata::cpu_training

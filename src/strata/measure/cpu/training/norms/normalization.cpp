@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/measure/cpu/training/families.hpp"
+#include "strata/measure/cpu/training/loops/line_room.hpp"
+#include "strata/measure/cpu/training/loops/reduction.hpp"
+#include "strata/measure/cpu/training/loops/result_stream.hpp"
+#include "strata/measure/training/constants.hpp"
+
+#include <cmath>
+
+namespace strata::cpu_training {
+namespace {
+
+/// Rows of numbers that share statistics, side by side in memory. Scale and shift of a row begin at
+/// (row mod groups) · entries and hold for `repeats` neighbours each: 1 for layer norm, the space
+/// of a channel for group norm.
+struct RowNorm {
+  std::int64_t rows = 0, length = 0;
+  std::int64_t groups = 1, entries = 0, repeats = 1;
+  bool takes_mean = true;
+  bool has_scale = false, has_shift = false;
+  double epsilon = 0;
+  bool is_beyond = false;  // the result is larger than the caches
+
+  std::size_t scale_input() const { return 1; }
+  std::size_t shift_input() const { return has_scale ? 2 : 1; }
+  std::int64_t parameters() const { return groups * entries; }
+  std::int64_t least() const { return std::max<std::int64_t>(1, numbers_per_part / length); }
+};
+
+/// Numbers are taken around the first of the row, so that a large mean does not eat the digits of
+/// the variance.
+template <class T>
+T base_of(const RowNorm& norm, const T* x) {
+  return norm.takes_mean ? x[0] : T(0);
+}
+
+template <class T>
+struct RowStatistics {
+  T mean = 0, factor = 0;
+
+  RowStatistics(const RowNorm& norm, T base, const PairOfSums<T>& sums) {
+    const T n = static_cast<T>(norm.length);
+    const T moved = norm.takes_mean ? sums.first / n : T(0);
+    mean = base + moved;
+    factor = T(1) / std::sqrt(larger_of(T(0), sums.second / n - moved * moved) + T(norm.epsilon));
+  }
+};
+
+/// Whether the statistics of a row are taken in the loop that writes the row before it. Where
+/// results go around the caches they need not: what is asked for meanwhile is there when the row is
+/// done.
+template <class T>
+bool takes_next_in_loop(const RowNorm& norm) {
+  return !norm.is_beyond || stream_of<T>() == nullptr;
+}
+
+/// The same of forward. Where results pass through the caches, long rows with scales are better
+/// asked for as well: with their own scales and shifts, two rows are more streams than the first
+/// cache has places for numbers that lie a power of two apart. So are rows without a mean, as the
+/// loop would take one.
+template <class T>
+bool forward_takes_next_in_loop(const RowNorm& norm) {
+  constexpr std::int64_t long_row = 2048;
+  const bool has_streams = norm.repeats == 1 && (norm.length >= long_row || !norm.takes_mean);
+  return takes_next_in_loop<T>(norm) && !(has_streams && stream_of<T>() == nullptr);
+}
+
+/// Forward of rows one after the other; while one is written, the next is read.
+template <class T>
+class ForwardRows {
+ public:
+  ForwardRows(const RowNorm& norm, const NodeMemory& m, std::int64_t begin)
+      : norm_(norm),
+        x_(real<T>(m.inputs[0])),
+        scale_(norm.has_scale ? real<T>(m.inputs[norm.scale_input()]) : nullptr),
+        shift_(norm.has_shift ? real<T>(m.inputs[norm.shift_input()]) : nullptr),
+        saved_(real<T>(m.saved)),
+        result_(real<T>(m.outputs[0]), begin * norm.length, norm.is_beyond) {}
+
+  void run(std::int64_t begin, std::int64_t end) {
+    const T* x = x_ + begin * norm_.length;
+    T base = base_of(norm_, x);
+    PairOfSums<T> sums = moments_of(x, base);
+    for (std::int64_t row = begin; row < end; ++row, x += norm_.length) {
+      const RowStatistics<T> statistics(norm_, base, sums);
+      const T* const next = row + 1 < end ? x + norm_.length : nullptr;
+      if (next != nullptr) base = base_of(norm_, next);
+      sums = write(row % norm_.groups * norm_.entries, x, statistics, {.x = next, .base = base});
+      if (next != nullptr && !takes_next_) sums = moments_of(next, base);
+      if (saved_ == nullptr) continue;
+      saved_[2 * row] = statistics.mean;
+      saved_[2 * row + 1] = statistics.factor;
+    }
+  }
+
+ private:
+  /// Without a mean only the squares are needed, which takes a third of the operations.
+  PairOfSums<T> moments_of(const T* x, T base) const {
+    if (!norm_.takes_mean) return {T(0), loops_.dot(x, x, norm_.length)};
+    return loops_.moments(x, base, norm_.length);
+  }
+
+  /// y[i] = (x[i] − mean) · factor · scale + shift, and the moments of the next row where the loop
+  /// takes them.
+  PairOfSums<T> write(std::int64_t first_entry, const T* x, const RowStatistics<T>& s,
+                      const NextRow<T>& next) {
+    const auto own = [&](const T* parameters) {
+      return parameters != nullptr ? parameters + first_entry : nullptr;
+    };
+    const T *const scale = own(scale_), *const shift = own(shift_);
+    PairOfSums<T> sums;
+    if (norm_.repeats == 1) {
+      piece(x, 0, norm_.length, s.factor, -s.mean * s.factor, scale, shift, next, sums);
+      return sums;
+    }
+    for (std::int64_t entry = 0; entry < norm_.entries; ++entry) {
+      const T a = s.factor * (scale != nullptr ? scale[entry] : T(1));
+      const T b = (shift != nullptr ? shift[entry] : T(0)) - s.mean * a;
+      piece(x, entry * norm_.repeats, norm_.repeats, a, b, nullptr, nullptr, next, sums);
+    }
+    return sums;
+  }
+
+  void piece(const T* x, std::int64_t first, std::int64_t count, T a, T b, const T* scale,
+             const T* shift, const NextRow<T>& next, PairOfSums<T>& sums) {
+    const auto from = [](const T* numbers, std::int64_t at) {
+      return numbers != nullptr ? numbers + at : nullptr;
+    };
+    result_.pieces(count, [&](std::int64_t at, std::int64_t length, T* y) {
+      const T* const numbers = x + first + at;
+      if (next.x != nullptr && !takes_next_) {
+        if (stream_of<T>() == nullptr) {
+          return loops_.line_while_fetching(numbers, a, b, from(scale, at), from(shift, at), y,
+                                            next.x + first + at, length);
+        }
+        fetch(next.x + first + at, length);
+      }
+      if (next.x == nullptr || !takes_next_) {
+        return loops_.line(numbers, a, b, from(scale, at), from(shift, at), y, length);
+      }
+      const NextRow<T> below{.x = next.x + first + at, .base = next.base};
+      sums.add(loops_.line_and_moments(numbers, a, b, from(scale, at), from(shift, at), y, below,
+                                       length));
+    });
+  }
+
+  const VectorLoops<T>& loops_ = vector_loops<T>();
+  const RowNorm& norm_;
+  const bool takes_next_ = forward_takes_next_in_loop<T>(norm_);
+  const T* const x_;
+  const T* const scale_;
+  const T* const shift_;
+  T* const saved_;
+  ResultStream<T> result_;
+};
+
+template <class T>
+void row_norm_forward(const RowNorm& norm, const Workers& workers, const NodeMemory& m) {
+  workers.ranges(norm.rows, norm.least(), [&](std::int64_t begin, std::int64_t end) {
+    ForwardRows<T>(norm, m, begin).run(begin, end);
+  });
+}
+
+/// Backward of rows one after the other: dx, and the rows' share of the gradients of scale and
+/// shift; while one is written, the next is read.
+template <class T>
+class BackwardRows {
+ public:
+  /// Each gradient is null where it is not wanted; those of parameters begin with group 0.
+  BackwardRows(const RowNorm& norm, const NodeMemory& m, std::int64_t begin, T* d_scale, T* d_shift)
+      : norm_(norm),
+        x_(real<T>(m.inputs[0])),
+        dy_(real<T>(m.output_gradients[0])),
+        scale_(norm.has_scale ? real<T>(m.inputs[norm.scale_input()]) : nullptr),
+        saved_(real<T>(m.saved)),
+        has_dx_(m.input_gradients[0] != nullptr),
+        d_scale_(d_scale),
+        d_shift_(d_shift),
+        result_(real<T>(m.input_gradients[0]), begin * norm.length, norm.is_beyond) {}
+
+  void run(std::int64_t begin, std::int64_t end) {
+    if (goes_by_two()) begin = run_by_two(begin, end);
+    if (begin == end) return;
+    const bool has_parameters = d_scale_ != nullptr || d_shift_ != nullptr;
+    PairOfSums<T> sums;
+    if (has_dx_) sums = sums_of(begin);
+    for (std::int64_t row = begin; row < end; ++row) {
+      const bool has_next = row + 1 < end;
+      if (has_parameters && norm_.repeats == 1 && !adds_parameters(has_next)) add_parameters(row);
+      if (has_dx_) {
+        sums = write(row, sums, has_next);
+      } else if (norm_.repeats > 1) {
+        sums_of(row);
+      }
+    }
+  }
+
+ private:
+  /// Whether rows are taken two at a time: their sums, which read them from memory, then dx, for
+  /// which they are still in a cache. Results that go around the caches want to be made all the
+  /// time.
+  bool goes_by_two() const {
+    return has_dx_ && norm_.repeats == 1 && norm_.groups == 1 && stream_of<T>() == nullptr;
+  }
+  /// Returns the row that is left over, or the end.
+  std::int64_t run_by_two(std::int64_t begin, std::int64_t end) {
+    using P = NormParameters<T>;
+    const std::int64_t length = norm_.length;
+    const LineRoom<T> room(P::room(length));
+    T* const parameters = room.data();
+    std::fill_n(parameters, P::room(length), T(0));
+    for (std::int64_t i = 0; i < length; ++i) {
+      parameters[P::place(i) + P::scale] = scale_ != nullptr ? scale_[i] : T(1);
+    }
+    std::int64_t row = begin;
+    for (; row + 2 <= end; row += 2) {
+      const T *const x = x_ + row * length, *const dy = dy_ + row * length;
+      // Of the next two rows, one is asked for by each of the two walks.
+      const bool has_next = row + 4 <= end;
+      PairOfSums<T> sums[2];
+      loops_.two_row_sums({x, dy, saved_ + 2 * row, length, has_next ? 2 * length : 0},
+                          norm_.takes_mean, parameters, sums);
+      write_from(parameters, row, sums[0], has_next ? x + 3 * length : x);
+      write_from(parameters, row + 1, sums[1], has_next ? dy + 3 * length : dy);
+    }
+    for (std::int64_t i = 0; i < length; ++i) {
+      if (d_scale_ != nullptr) d_scale_[i] += parameters[P::place(i) + P::d_scale];
+      if (d_shift_ != nullptr) d_shift_[i] += parameters[P::place(i) + P::d_shift];
+    }
+    return row;
+  }
+  /// The same dx as below, in fewer operations for each number; `fetched` comes soon.
+  void write_from(const T* parameters, std::int64_t row, const PairOfSums<T>& sums,
+                  const T* fetched) {
+    const T n = static_cast<T>(norm_.length), factor = this->factor(row);
+    loops_.row_gradient({.dy = dy_ + row * norm_.length,
+                         .x = x_ + row * norm_.length,
+                         .factor = factor,
+                         .slope = -factor * factor * factor * sums.second / n,
+                         .mean = norm_.takes_mean ? mean(row) : T(0),
+                         .offset = norm_.takes_mean ? -factor * sums.first / n : T(0),
+                         .fetched = fetched},
+                        parameters, result_.next(norm_.length), norm_.length);
+  }
+
+  /// Whether the loop that writes a row sees to its parameters as well.
+  bool adds_parameters(bool has_next) const {
+    return takes_next_ && has_dx_ && has_next && norm_.repeats == 1 && d_scale_ != nullptr &&
+           d_shift_ != nullptr;
+  }
+  std::int64_t first_entry(std::int64_t row) const { return row % norm_.groups * norm_.entries; }
+  T mean(std::int64_t row) const { return saved_[2 * row]; }
+  T factor(std::int64_t row) const { return saved_[2 * row + 1]; }
+  T scale_of(std::int64_t row, std::int64_t entry) const {
+    return scale_ != nullptr ? scale_[first_entry(row) + entry] : T(1);
+  }
+  /// Of each number its own; null without scale, and where neighbours share theirs.
+  const T* scales_of(std::int64_t row) const {
+    return norm_.repeats == 1 && scale_ != nullptr ? scale_ + first_entry(row) : nullptr;
+  }
+  /// Adds what Σ dy and Σ dy·(x − mean) of neighbours with one scale are to the row's sums, and to
+  /// the gradients of their parameters.
+  void add_entry(std::int64_t row, std::int64_t entry, const PairOfSums<T>& part,
+                 PairOfSums<T>& sums) {
+    const T scale = scale_of(row, entry);
+    sums.add({scale * part.first, scale * part.second});
+    if (d_shift_ != nullptr) d_shift_[first_entry(row) + entry] += part.first;
+    if (d_scale_ != nullptr) d_scale_[first_entry(row) + entry] += factor(row) * part.second;
+  }
+
+  /// Σ d and Σ d·(x − mean) with d = dy·scale.
+  PairOfSums<T> sums_of(std::int64_t row) {
+    const T *const x = x_ + row * norm_.length, *const dy = dy_ + row * norm_.length;
+    if (norm_.repeats == 1) {
+      return loops_.with_normalized(dy, scales_of(row), x, mean(row), T(1), norm_.length);
+    }
+    PairOfSums<T> sums;
+    for (std::int64_t entry = 0; entry < norm_.entries; ++entry) {
+      const std::int64_t at = entry * norm_.repeats;
+      add_entry(row, entry,
+                loops_.with_normalized(dy + at, nullptr, x + at, mean(row), T(1), norm_.repeats),
+                sums);
+    }
+    return sums;
+  }
+
+  /// dx = factor (d − mean(d) − hat·mean(d·hat)); the sums of the next row.
+  PairOfSums<T> write(std::int64_t row, const PairOfSums<T>& sums, bool has_next) {
+    const T n = static_cast<T>(norm_.length), factor = this->factor(row);
+    const T offset = norm_.takes_mean ? sums.first / n : T(0);
+    const T slope = factor * factor * sums.second / n;
+    const T *const x = x_ + row * norm_.length, *const dy = dy_ + row * norm_.length;
+    PairOfSums<T> next_sums;
+    const bool is_shared = norm_.repeats > 1;  // scale and shift, by neighbours
+    const std::int64_t count = is_shared ? norm_.repeats : norm_.length;
+    for (std::int64_t entry = 0; entry * count < norm_.length; ++entry) {
+      const T a = is_shared ? scale_of(row, entry) : T(1);
+      PairOfSums<T> part;
+      result_.pieces(count, [&](std::int64_t at, std::int64_t length, T* to) {
+        const std::int64_t place = entry * count + at;
+        GradientRow<T> own{.dy = dy + place,
+                           .scale = at_or_null(scales_of(row), at),
+                           .x = x + place,
+                           .a = a,
+                           .mean = mean(row),
+                           .slope = slope,
+                           .offset = offset,
+                           .factor = factor};
+        if (has_next && !takes_next_) {
+          fetch(x + norm_.length + place, length);
+          fetch(dy + norm_.length + place, length);
+        }
+        if (!has_next || !takes_next_) return loops_.centred(own, to, length);
+        if (adds_parameters(has_next)) {
+          own.d_scale = d_scale_ + first_entry(row) + at;
+          own.d_shift = d_shift_ + first_entry(row) + at;
+          own.parameter_factor = factor;
+        }
+        const NextRow<T> next{.x = x + norm_.length + place,
+                              .dy = dy + norm_.length + place,
+                              .scale = at_or_null(scales_of(row + 1), at),
+                              .base = mean(row + 1)};
+        part.add(loops_.centred_and_sums(own, to, next, length));
+      });
+      if (!has_next || !takes_next_) continue;
+      if (is_shared) {
+        add_entry(row + 1, entry, part, next_sums);
+      } else {
+        next_sums.add(part);
+      }
+    }
+    return has_next && !takes_next_ ? sums_of(row + 1) : next_sums;
+  }
+  static const T* at_or_null(const T* numbers, std::int64_t at) {
+    return numbers != nullptr ? numbers + at : nullptr;
+  }
+
+  void add_parameters(std::int64_t row) const {
+    const T *const x = x_ + row * norm_.length, *const dy = dy_ + row * norm_.length;
+    const auto own = [&](T* parameters) {
+      return parameters != nullptr ? parameters + first_entry(row) : nullptr;
+    };
+    loops_.add_parameters(dy, x, mean(row), factor(row), own(d_scale_), own(d_shift_),
+                          norm_.length);
+  }
+
+  const VectorLoops<T>& loops_ = vector_loops<T>();
+  const RowNorm& norm_;
+  const bool takes_next_ = takes_next_in_loop<T>(norm_);
+  const T* const x_;
+  const T* const dy_;
+  const T* const scale_;
+  const T* const saved_;
+  const bool has_dx_;
+  T* const d_scale_;
+  T* const d_shift_;
+  ResultStream<T> result_;
+};
+
+template <class T>
+void row_norm_backward(const RowNorm& norm, const Workers& workers, const NodeMemory& m) {
+  T* const d_scale = norm.has_scale ? real<T>(m.input_gradients[norm.scale_input()]) : nullptr;
+  T* const d_shift = norm.has_shift ? real<T>(m.input_gradients[norm.shift_input()]) : nullptr;
+  const std::int64_t parameters = norm.parameters();
+  const std::int64_t parts =
+      workers.parts(norm.rows, norm.least(), [&](auto part, auto begin, auto end) {
+        T* const sums = real<T>(m.scratch) + 2 * part * parameters;
+        if (d_scale != nullptr || d_shift != nullptr) std::fill(sums, sums + 2 * parameters, T(0));
+        BackwardRows<T>(norm, m, begin, d_scale != nullptr ? sums : nullptr,
+                        d_shift != nullptr ? sums + parameters : nullptr)
+            .run(begin, end);
+      });
+  for (std::int64_t i = 0; i < parameters; ++i) {
+    T scale_sum = 0, shift_sum = 0;
+    for (std::int64_t part = 0; part < parts; ++part) {
+      const T* const sums = real<T>(m.scratch) + 2 * part * parameters;
+      if (d_scale != nullptr) scale_sum += sums[i];
+      if (d_shift != nullptr) shift_sum += sums[parameters + i];
+    }
+    if (d_scale != nullptr) d_scale[i] = scale_sum;
+    if (d_shift != nullptr) d_shift[i] = shift_sum;
+  }
+}
+
+KernelsOrReason row_norm_kernels(RowNorm norm, const Setting& s) {
+  norm.is_beyond = is_beyond_caches(s.output().bytes);
+  return with_real(s.input().dtype, [&](auto zero) {
+    using T = decltype(zero);
+    constexpr auto element = static_cast<std::int64_t>(sizeof(T));
+    const Workers& workers = s.workers;
+    const bool has_backward = s.wants_any();
+    return kernels_by(
+        {[=, &workers](const NodeMemory& m) { row_norm_forward<T>(norm, workers, m); },
+         [=, &workers](const NodeMemory& m) { row_norm_backward<T>(norm, workers, m); },
+         {.inputs = true,
+          .saved_bytes = has_backward ? 2 * norm.rows * element : 0,
+          .scratch_bytes = has_backward ? 2 * workers.count() * norm.parameters() * element : 0,
+          .backward_is_one = true}},
+        s);
+  });
+}
+
+/// Over the axes from `axis` to the last.
+RowNorm trailing_norm(const BoundTensor& x, std::int64_t axis) {
+  RowNorm norm{.rows = 1, .length = 1};
+  const std::size_t first = normal_axis(axis, x.axes());
+  for (std::size_t i = 0; i < x.axes(); ++i) (i < first ? norm.rows : norm.length) *= x[i];
+  norm.entries = norm.length;
+  return norm;
+}
+
+}  // namespace
+
+KernelsOrReason make_kernels(const LayerNorm& op, const Setting& s) {
+  RowNorm norm = trailing_norm(s.input(), op.axis);
+  norm.has_scale = op.scale;
+  norm.has_shift = op.shift;
+  norm.epsilon = training_constants::layer_norm_epsilon;
+  return row_norm_kernels(norm, s);
+}
+
+KernelsOrReason make_kernels(const RmsNorm& op, const Setting& s) {
+  RowNorm norm = trailing_norm(s.input(), op.axis);
+  norm.takes_mean = false;
+  norm.has_scale = op.scale;
+  norm.epsilon = training_constants::rms_norm_epsilon;
+  return row_norm_kernels(norm, s);
+}
+
+KernelsOrReason make_kernels(const GroupNorm& op, const Setting& s) {
+  const std::int64_t batch = s.input()[0], channels = s.input()[1];
+  RowNorm norm;
+  norm.groups = op.groups == 0 ? channels : op.groups;
+  norm.rows = batch * norm.groups;
+  norm.length = s.input().elements / norm.rows;
+  norm.entries = channels / norm.groups;
+  norm.repeats = norm.length / norm.entries;
+  norm.has_scale = op.scale;
+  norm.has_shift = op.shift;
+  norm.epsilon = training_constants::group_norm_epsilon;
+  return row_norm_kernels(norm, s);
+}
+
+}  // namespace strata::cpu_training

@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pooling row by row for vector units with vectors of four numbers; foreach_target.h reads this
+// file once for each kind.
+#include "strata/measure/cpu/per_target.hpp"
+#include "strata/measure/cpu/training/loops/read_lines.hpp"
+#include "strata/measure/cpu/training/pooling/row_pool_loops.hpp"
+
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | STRATA_SCALABLE_TARGETS)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "strata/measure/cpu/training/pooling/highway_row_pool_kernels.cpp"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <limits>
+#include <type_traits>
+
+// A comparison gives a vector here, and the larger of two numbers is none where one of them is
+// none: both are NEON's.
+#if HWY_TARGET == HWY_NEON && HWY_ARCH_ARM_A64
+
+HWY_BEFORE_NAMESPACE();
+namespace strata::cpu_training::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Numbers = hn::ScalableTag<float>;
+using Whole = hn::RebindToSigned<Numbers>;
+using Halves = hn::Repartition<std::uint16_t, Numbers>;
+using Bytes = hn::Repartition<std::uint8_t, Numbers>;
+using Vector = hn::Vec<Numbers>;
+using WholeVector = hn::Vec<Whole>;
+using ByteVector = hn::Vec<Bytes>;
+
+constexpr std::int64_t lanes = hn::MaxLanes(Numbers());
+
+/// Calls work(i, vectors as a constant) for pieces of four vectors, then of two, of which the last
+/// takes some before it; for at least two vectors.
+template <class Work>
+HWY_INLINE void each_piece(std::int64_t count, const Work& work) {
+  std::int64_t i = 0;
+  for (; i + 4 * lanes <= count; i += 4 * lanes) work(i, std::integral_constant<int, 4>());
+  for (; i < count; i += 2 * lanes) {
+    work(std::min(i, count - 2 * lanes), std::integral_constant<int, 2>());
+  }
+}
+
+/// What is not a number stays, other than with Highway's.
+HWY_INLINE Vector larger(Vector a, Vector b) { return Vector(vmaxq_f32(a.raw, b.raw)); }
+
+HWY_INLINE WholeVector is_larger(Vector a, Vector b) {
+  return hn::BitCast(Whole(), hn::VecFromMask(Numbers(), hn::Gt(a, b)));
+}
+
+/// The lowest byte of each; the lower half of the result, of two vectors.
+template <int vectors>
+HWY_INLINE ByteVector lowest_bytes(const WholeVector* whole) {
+  const Halves h;
+  const Bytes b;
+  const auto halves = [&](int v) HWY_ATTR {
+    return hn::BitCast(b,
+                       hn::ConcatEven(h, hn::BitCast(h, whole[v + 1]), hn::BitCast(h, whole[v])));
+  };
+  const auto first = halves(0);
+  return hn::ConcatEven(b, vectors == 4 ? halves(vectors - 2) : first, first);
+}
+
+template <int vectors>
+HWY_INLINE ByteVector load_bytes(const std::uint8_t* from) {
+  if constexpr (vectors == 4) return hn::LoadU(Bytes(), from);
+  const hn::Half<Bytes> half;
+  return hn::Combine(Bytes(), hn::Zero(half), hn::LoadU(half, from));
+}
+
+template <int vectors>
+HWY_INLINE void store_bytes(ByteVector bytes, std::uint8_t* to) {
+  if constexpr (vectors == 4) {
+    hn::StoreU(bytes, Bytes(), to);
+  } else {
+    hn::StoreU(hn::LowerHalf(bytes), hn::Half<Bytes>(), to);
+  }
+}
+
+/// The taps of neighbouring windows, tap by tap.
+template <int taps, int stride, int vectors>
+struct Windows {
+  Vector tap[3][vectors];
+
+  HWY_INLINE explicit Windows(const float* from) {
+    const Numbers d;
+    if constexpr (stride == 1) {
+      for (int k = 0; k < taps; ++k) {
+        for (int v = 0; v < vectors; ++v) tap[k][v] = hn::LoadU(d, from + v * lanes + k);
+      }
+      return;
+    }
+    for (int v = 0; v < vectors; ++v) {
+      const auto low = hn::LoadU(d, from + 2 * v * lanes);
+      const auto high = hn::LoadU(d, from + (2 * v + 1) * lanes);
+      tap[0][v] = hn::ConcatEven(d, high, low);
+      tap[1][v] = hn::ConcatOdd(d, high, low);
+    }
+    if constexpr (taps == 3) {
+      for (int v = 0; v < vectors; ++v) {
+        const auto next =
+            v + 1 < vectors ? tap[0][v + 1] : hn::LoadU(d, from + 2 * vectors * lanes);
+        tap[2][v] = hn::CombineShiftRightBytes<sizeof(float)>(d, next, tap[0][v]);
+      }
+    }
+  }
+};
+
+/// Calls work(taps, stride) as constants.
+template <class Work>
+HWY_INLINE void with_windows(const RowWindows& windows, const Work& work) {
+  using One = std::integral_constant<int, 1>;
+  using Two = std::integral_constant<int, 2>;
+  using Three = std::integral_constant<int, 3>;
+  if (windows.taps == 2) return windows.stride == 1 ? work(Two(), One()) : work(Two(), Two());
+  windows.stride == 1 ? work(Three(), One()) : work(Three(), Two());
+}
+
+template <int taps, int stride>
+void largest_in_windows(const float* x, LargestOfRow to, std::int64_t count) {
+  each_piece(count, [&](std::int64_t i, auto vectors) HWY_ATTR {
+    const Windows<taps, stride, vectors()> of(x + i * stride);
+    WholeVector before[vectors()];
+    for (int v = 0; v < vectors(); ++v) {
+      const auto of_two = larger(of.tap[0][v], of.tap[1][v]);
+      const auto most = taps == 2 ? of_two : larger(of_two, of.tap[2][v]);
+      before[v] = is_larger(most, of.tap[0][v]);
+      if (taps == 3) before[v] = hn::Add(before[v], is_larger(most, of_two));
+      hn::StoreU(most, Numbers(), to.most + i + v * lanes);
+    }
+    store_bytes<vectors()>(lowest_bytes<vectors()>(before), to.before + i);
+  });
+}
+
+void largest_along(const float* x, std::int64_t x_row, const RowWindows& windows,
+                   const LargestOfRow& to, std::int64_t to_row, std::int64_t count,
+                   std::int64_t rows) {
+  with_windows(windows, [&](auto taps, auto stride) {
+    LargestOfRow next = to;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      largest_in_windows<taps(), stride()>(x + row * x_row, next, count);
+      next.most += to_row;
+      next.before += to_row;
+    }
+  });
+}
+
+void larger_of_two(const float* x, std::int64_t x_row, std::uint8_t first_tap,
+                   const LargestOfRow& to, std::int64_t to_row, std::int64_t rows) {
+  const LargestOfRow place = to;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const float first = x[row * x_row], second = x[row * x_row + 1];
+    // What is not a number stays.
+    place.most[row * to_row] = vget_lane_f32(vmax_f32(vdup_n_f32(first), vdup_n_f32(second)), 0);
+    place.before[row * to_row] =
+        static_cast<std::uint8_t>(-(first_tap + static_cast<int>(second > first)));
+  }
+}
+
+template <int rows>
+bool largest_of_rows(const RowOfWindows* of, float* most, std::uint8_t* which, std::int64_t count,
+                     std::int64_t step, std::int64_t times) {
+  const Numbers d;
+  const Bytes b;
+  // Bytes that are written might be anything, so what is read again and again is copied first.
+  const float* numbers[rows];
+  const std::uint8_t* before[rows];
+  ByteVector first_tap[rows];
+  for (int row = 0; row < rows; ++row) {
+    numbers[row] = of[row].row.most;
+    before[row] = of[row].row.before;
+    first_tap[row] = hn::Set(b, of[row].first_tap);
+  }
+  auto none = hn::Set(d, -std::numeric_limits<float>::infinity());
+  const auto piece = [&](std::int64_t i, auto vectors) HWY_ATTR {
+    WholeVector is_second[vectors()], is_third[vectors()];
+    for (int v = 0; v < vectors(); ++v) {
+      const std::int64_t at = i + v * lanes;
+      const auto first = hn::LoadU(d, numbers[0] + at);
+      auto of_two = first, of_all = first;
+      if constexpr (rows > 1) of_all = of_two = larger(first, hn::LoadU(d, numbers[1] + at));
+      if constexpr (rows > 2) of_all = larger(of_two, hn::LoadU(d, numbers[2] + at));
+      is_second[v] = is_larger(of_all, first);
+      is_third[v] = is_larger(of_all, of_two);
+      none = larger(none, of_all);
+      hn::StoreU(of_all, d, most + at);
+    }
+    if (which == nullptr) return;
+    const auto taps = [&](int row) HWY_ATTR {
+      return hn::Sub(first_tap[row], load_bytes<vectors()>(before[row] + i));
+    };
+    auto tap = taps(0);
+    if constexpr (rows > 1) {
+      tap = hn::IfThenElse(hn::MaskFromVec(lowest_bytes<vectors()>(is_second)), taps(1), tap);
+    }
+    if constexpr (rows > 2) {
+      tap = hn::IfThenElse(hn::MaskFromVec(lowest_bytes<vectors()>(is_third)), taps(2), tap);
+    }
+    store_bytes<vectors()>(tap, which + i);
+  };
+  for (std::int64_t time = 0; time < times; ++time) {
+    each_piece(count, piece);
+    for (int row = 0; row < rows; ++row) {
+      numbers[row] += step;
+      before[row] += step;
+    }
+    most += count;
+    if (which != nullptr) which += count;
+  }
+  return !hn::AllFalse(d, hn::IsNaN(none));
+}
+
+bool largest_of(const RowOfWindows* rows, std::int64_t row_count, float* most, std::uint8_t* which,
+                std::int64_t count, std::int64_t step, std::int64_t times) {
+  return (row_count == 1   ? largest_of_rows<1>
+          : row_count == 2 ? largest_of_rows<2>
+                           : largest_of_rows<3>)(rows, most, which, count, step, times);
+}
+
+template <int taps, int stride>
+void sum_in_windows(const float* x, float* sums, std::int64_t count) {
+  each_piece(count, [&](std::int64_t i, auto vectors) HWY_ATTR {
+    const Windows<taps, stride, vectors()> of(x + i * stride);
+    for (int v = 0; v < vectors(); ++v) {
+      auto sum = hn::Add(of.tap[0][v], of.tap[1][v]);
+      if (taps == 3) sum = hn::Add(sum, of.tap[2][v]);
+      hn::StoreU(sum, Numbers(), sums + i + v * lanes);
+    }
+  });
+}
+
+void sum_along(const float* x, std::int64_t x_row, const RowWindows& windows, float* sums,
+               std::int64_t sums_row, std::int64_t count, std::int64_t rows) {
+  with_windows(windows, [&](auto taps, auto stride) {
+    for (std::int64_t row = 0; row < rows; ++row) {
+      sum_in_windows<taps(), stride()>(x + row * x_row, sums + row * sums_row, count);
+    }
+  });
+}
+
+template <int rows, bool has_shares>
+void sum_rows(const float* const* given, float share, const float* shares, float* y,
+              std::int64_t count, std::int64_t step, std::int64_t times) {
+  const Numbers d;
+  const auto of_row = hn::Set(d, share);
+  const float* of[rows];
+  for (int row = 0; row < rows; ++row) of[row] = given[row];
+  const auto piece = [&](std::int64_t i, auto vectors) HWY_ATTR {
+    for (int v = 0; v < vectors(); ++v) {
+      const std::int64_t at = i + v * lanes;
+      auto sum = hn::LoadU(d, of[0] + at);
+      for (int row = 1; row < rows; ++row) sum = hn::Add(sum, hn::LoadU(d, of[row] + at));
+      if (has_shares) sum = hn::Mul(sum, hn::Mul(of_row, hn::LoadU(d, shares + at)));
+      hn::StoreU(sum, d, y + at);
+    }
+  };
+  for (std::int64_t time = 0; time < times; ++time, y += count) {
+    each_piece(count, piece);
+    for (int row = 0; row < rows; ++row) of[row] += step;
+  }
+}
+
+template <bool has_shares>
+void sum_some(const float* const* rows, std::int64_t row_count, float share, const float* shares,
+              float* y, std::int64_t count, std::int64_t step, std::int64_t times) {
+  (row_count == 1   ? sum_rows<1, has_shares>
+   : row_count == 2 ? sum_rows<2, has_shares>
+                    : sum_rows<3, has_shares>)(rows, share, shares, y, count, step, times);
+}
+
+void sum_of(const float* const* rows, std::int64_t row_count, float share, const float* shares,
+            float* y, std::int64_t count, std::int64_t step, std::int64_t times) {
+  (shares != nullptr ? sum_some<true> : sum_some<false>)(rows, row_count, share, shares, y, count,
+                                                         step, times);
+}
+
+template <bool has_taps>
+bool largest_of_pair_rows(const float* x, std::int64_t x_row, float* most, std::uint8_t* which,
+                          std::int64_t count, std::int64_t rows) {
+  const Numbers d;
+  const Bytes b;
+  auto none = hn::Set(d, -std::numeric_limits<float>::infinity());
+  for (std::int64_t row = 0; row < rows; ++row) {
+    read_lines(x, 2 * count);
+    each_piece(count, [&](std::int64_t i, auto vectors) HWY_ATTR {
+      const Windows<2, 2, vectors()> upper(x + 2 * i), lower(x + x_row + 2 * i);
+      WholeVector before[vectors()];
+      for (int v = 0; v < vectors(); ++v) {
+        const auto of_two = larger(upper.tap[0][v], upper.tap[1][v]);
+        const auto of_three = larger(of_two, lower.tap[0][v]);
+        const auto of_all = larger(of_three, lower.tap[1][v]);
+        none = larger(none, of_all);
+        hn::StoreU(of_all, d, most + i + v * lanes);
+        before[v] = hn::Add(hn::Add(is_larger(of_all, upper.tap[0][v]), is_larger(of_all, of_two)),
+                            is_larger(of_all, of_three));
+      }
+      if (!has_taps) return;
+      store_bytes<vectors()>(hn::Sub(hn::Zero(b), lowest_bytes<vectors()>(before)), which + i);
+    });
+    x += 2 * x_row;
+    most += count;
+    if (has_taps) which += count;
+  }
+  return !hn::AllFalse(d, hn::IsNaN(none));
+}
+
+bool largest_of_pairs(const float* x, std::int64_t x_row, float* most, std::uint8_t* which,
+                      std::int64_t count, std::int64_t rows) {
+  return (which != nullptr ? largest_of_pair_rows<true>
+                           : largest_of_pair_rows<false>)(x, x_row, most, which, count, rows);
+}
+
+void sum_of_pairs(const float* x, float factor, float* y, std::int64_t count, std::int64_t rows) {
+  const Numbers d;
+  const auto by = hn::Set(d, factor);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    read_lines(x, 2 * count);
+    for (std::int64_t i = 0; i < count; i += lanes) {
+      const std::int64_t at = std::min(i, count - lanes);
+      const float *const upper = x + 2 * at, *const lower = upper + 2 * count;
+      const auto low = hn::Add(hn::LoadU(d, upper), hn::LoadU(d, lower));
+      const auto high = hn::Add(hn::LoadU(d, upper + lanes), hn::LoadU(d, lower + lanes));
+      const auto sum = Vector(vpaddq_f32(low.raw, high.raw));
+      hn::StoreU(hn::Mul(by, sum), d, y + at);
+    }
+    x += 4 * count;
+    y += count;
+  }
+}
+
+/// Stores so many numbers (up to four) of a vector, none of them twice.
+HWY_INLINE void store_some(Vector v, float* to, std::int64_t count) {
+  const Numbers d;
+  if (count >= lanes) return hn::StoreU(v, d, to);
+  if (count % 2 == 1) to[count - 1] = count == 1 ? hn::GetLane(v) : vgetq_lane_f32(v.raw, 2);
+  if (count >= 2) hn::StoreU(hn::LowerHalf(v), hn::Half<Numbers>(), to);
+}
+
+/// Columns of three rows, added up.
+template <bool scales_first>
+struct ColumnsOfThrees {
+  const float *above, *row, *below, *factors;
+  std::int64_t width;
+
+  HWY_INLINE Vector at(std::int64_t i) const {
+    const Numbers d;
+    const auto sum =
+        hn::Add(hn::Add(hn::LoadU(d, above + i), hn::LoadU(d, row + i)), hn::LoadU(d, below + i));
+    return scales_first ? hn::Mul(sum, hn::LoadU(d, factors + i)) : sum;
+  }
+  /// The same where they end: `rest` of them are inside.
+  HWY_INLINE Vector at_end(std::int64_t i, hn::Mask<Numbers> rest) const {
+    if (i >= width) return hn::Zero(Numbers());
+    return hn::IfThenElseZero(rest, at(i));
+  }
+};
+
+/// Sums of three neighbours, of which the first lies `pad` before the one that is in its place in
+/// `here`.
+template <int pad>
+HWY_INLINE Vector sum_of_neighbours(Vector last, Vector here, Vector next) {
+  const Numbers d;
+  const auto moved = [&](auto by) HWY_ATTR {
+    if constexpr (by() == 0) return here;
+    if constexpr (by() < 0) return hn::CombineShiftRightBytes<16 + 4 * by()>(d, here, last);
+    if constexpr (by() > 0) return hn::CombineShiftRightBytes<4 * by()>(d, next, here);
+  };
+  return hn::Add(hn::Add(moved(std::integral_constant<int, -pad>()),
+                         moved(std::integral_constant<int, 1 - pad>())),
+                 moved(std::integral_constant<int, 2 - pad>()));
+}
+
+template <int pad, bool scales_first>
+HWY_INLINE void sum_row_of_threes(const ColumnsOfThrees<scales_first>& columns,
+                                  hn::Mask<Numbers> rest, float* y, std::int64_t count) {
+  const Numbers d;
+  const auto sum = [&](std::int64_t i, Vector last, Vector here, Vector next) HWY_ATTR {
+    const auto total = sum_of_neighbours<pad>(last, here, next);
+    return scales_first ? total : hn::Mul(total, hn::LoadU(d, columns.factors + i));
+  };
+  auto last = hn::Zero(d), here = columns.at(0);
+  std::int64_t i = 0;
+  // Two vectors a turn: they change their places then, and none is moved.
+  for (const std::int64_t end = std::min(columns.width - 3 * lanes, count - 2 * lanes); i <= end;
+       i += 2 * lanes) {
+    const auto next = columns.at(i + lanes);
+    hn::StoreU(sum(i, last, here, next), d, y + i);
+    last = next;
+    const auto after = columns.at(i + 2 * lanes);
+    hn::StoreU(sum(i + lanes, here, next, after), d, y + i + lanes);
+    here = after;
+  }
+  for (; i < count; i += lanes) {
+    const bool is_inside = i + 2 * lanes <= columns.width;
+    const auto next = is_inside ? columns.at(i + lanes) : columns.at_end(i + lanes, rest);
+    store_some(sum(i, last, here, next), y + i, count - i);
+    last = here;
+    here = next;
+  }
+}
+
+template <int pad, bool scales_first>
+void sum_threes(const SumOfThrees& of, float* y, std::int64_t rows) {
+  ColumnsOfThrees<scales_first> columns{of.rows[0], of.rows[1], of.rows[2], of.factors, of.width};
+  const std::int64_t count = of.outputs;
+  const auto rest = hn::FirstN(Numbers(), static_cast<std::size_t>(of.width % lanes));
+  for (std::int64_t row = 0; row < rows; ++row) {
+    sum_row_of_threes<pad>(columns, rest, y, count);
+    columns.above += columns.width;
+    columns.row += columns.width;
+    columns.below += columns.width;
+    y += count;
+  }
+}
+
+template <bool scales_first>
+void sum_padded_threes(const SumOfThrees& of, float* y, std::int64_t rows) {
+  (of.pad == 0   ? sum_threes<0, scales_first>
+   : of.pad == 1 ? sum_threes<1, scales_first>
+                 : sum_threes<2, scales_first>)(of, y, rows);
+}
+
+void sum_of_threes(const SumOfThrees& of, float* y, std::int64_t rows) {
+  (of.scales_first ? sum_padded_threes<true> : sum_padded_threes<false>)(of, y, rows);
+}
+
+[[maybe_unused]] const bool is_added =
+    cpu::compiled_kernels<RowPoolLoops>().add(HWY_TARGET, {.largest_along = largest_along,
+                                                           .larger_of_two = larger_of_two,
+                                                           .largest_of = largest_of,
+                                                           .sum_along = sum_along,
+                                                           .sum_of = sum_of,
+                                                           .largest_of_pairs = largest_of_pairs,
+                                                           .sum_of_pairs = sum_of_pairs,
+                                                           .sum_of_threes = sum_of_threes});
+
+}  // namespace
+}  // namespace strata::cpu_training::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
+
+#if HWY_ONCE
+namespace strata::cpu_training {
+
+const RowPoolLoops* row_pool_loops() { return cpu::best_kernels_if_any<RowPoolLoops>(); }
+
+}  // namespace strata::cpu_training
+#endif

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stands for highway_tap_kernels.cpp in a build without Highway.
+#include "strata/measure/cpu/training/pooling/tap_loops.hpp"
+
+namespace strata::cpu_training {
+
+const TapLoops* tap_loops() { return nullptr; }
+
+}  // namespace strata::cpu_training

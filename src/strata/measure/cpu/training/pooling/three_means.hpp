@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/measure/cpu/training/pooling/pool_plan.hpp"
+#include "strata/measure/cpu/training/pooling/window_pool.hpp"
+
+/// Average pooling of float planes over windows of 3 × 3 with stride 1, both ways, where vectors
+/// are short. Each number is read once for a row of outputs, and nothing is stored on the way.
+namespace strata::cpu_training {
+
+bool can_mean_threes(const PoolPlan& plan);
+void means_of_threes(const PoolPlan& plan, const Workers& workers, const PoolShares& shares,
+                     const NodeMemory& m);
+void means_of_threes_backward(const PoolPlan& plan, const Workers& workers,
+                              const PoolShares& shares, const NodeMemory& m);
+
+}  // namespace strata::cpu_training
