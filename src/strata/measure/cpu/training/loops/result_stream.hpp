@@ -53,8 +53,8 @@ STRATA_INLINE void fetch_following([[maybe_unused]] const T* from,
 
 /// Asks for numbers a few pieces ahead of the piece from[at … at + count) that is worked on next,
 /// up to from[end): the processor looks ahead by itself only as far as its queue of instructions
-/// goes, which is not far where a number takes many. Arm's cores follow such a walk by themselves,
-/// and lose a quarter of their rate when they are asked as well.
+/// goes, which is not far where a number takes many. Arm's cores lose a quarter of their rate when
+/// asked so near: loops ask further ahead there (lanes.hpp).
 template <class T>
 STRATA_INLINE void fetch_ahead([[maybe_unused]] const T* from, [[maybe_unused]] std::int64_t at,
                                [[maybe_unused]] std::int64_t count,
