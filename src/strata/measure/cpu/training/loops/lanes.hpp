@@ -251,28 +251,37 @@ struct InTurn {
 
 #define STRATA_INLINE_LAMBDA __attribute__((always_inline))
 
+/// Vectors of which one is chosen: not larger than AVX2's, as gcc compares number by number where
+/// the unit has no vectors of such a size.
+inline constexpr std::size_t choice_bytes = lane_bytes < 32 ? lane_bytes : 32;
+template <class T>
+using Choices __attribute__((vector_size(choice_bytes))) = T;
+
 template <class T, std::size_t... k>
 STRATA_INLINE T maximum_loop(const T* x, std::int64_t count, std::index_sequence<k...>) {
+  constexpr auto numbers = static_cast<std::int64_t>(choice_bytes / sizeof(T));
+  constexpr auto at_once = static_cast<std::int64_t>(sizeof...(k)) * numbers;
   T most = -std::numeric_limits<T>::infinity();
-  Lanes<T> all[vectors_at_once] = {((void)k, most - Lanes<T>{})...};
-  const auto take = [x](auto at, Lanes<T>& largest) STRATA_INLINE_LAMBDA {
-    Lanes<T> numbers;
-    at.load(numbers, x);
-    keep_larger(numbers, largest);
+  Choices<T> all[sizeof...(k)] = {((void)k, most - Choices<T>{})...};
+  const auto take = [](const T* from, bool is_line, Choices<T>& largest) STRATA_INLINE_LAMBDA {
+    if (is_line) ask_after(from);
+    Choices<T> some;
+    __builtin_memcpy(&some, from, sizeof some);
+    keep_larger(some, largest);
   };
   std::int64_t i = 0;
-  for (; i + numbers_at_once<T> <= count; i += numbers_at_once<T>) {
-    (take(vector_at<T, k>(i), all[k]), ...);
+  for (; i + at_once <= count; i += at_once) {
+    (take(x + i + static_cast<std::int64_t>(k) * numbers, k * choice_bytes % 64 == 0, all[k]), ...);
   }
-  Lanes<T> largest = all[0];
+  Choices<T> largest = all[0];
   (keep_larger(all[k], largest), ...);
-  for (std::int64_t lane = 0; lane < lanes<T>; ++lane) keep_larger(T(largest[lane]), most);
-  for (; i < count; ++i) most = larger_of(most, x[i]);
+  for (std::int64_t lane = 0; lane < numbers; ++lane) keep_larger(T(largest[lane]), most);
+  for (; i < count; ++i) keep_larger(x[i], most);
   return most;
 }
 template <class T>
 STRATA_INLINE T maximum_loop(const T* x, std::int64_t count) {
-  return maximum_loop(x, count, EachVector());
+  return maximum_loop(x, count, std::make_index_sequence<128 / choice_bytes>());
 }
 
 #undef STRATA_INLINE_LAMBDA
