@@ -276,7 +276,8 @@ STRATA_INLINE V erf_of(V given) {
 template <class V>
 STRATA_INLINE V log_of(V given) {
   const auto bits = bits_as<WholeOf<V>>(given);
-  const WholeOf<V> shifted = bits - 0x3f3504f3;  // √½
+  // From √½ on; without the sign, as the difference may not overflow.
+  const WholeOf<V> shifted = (bits & 0x7fffffff) - 0x3f3504f3;
   const V n = as_real<V>(shifted >> 23);
   const V m = bits_as<V>((shifted & 0x007fffff) + 0x3f3504f3) - 1.0F;
   const V s = m * m;
