@@ -106,7 +106,9 @@ template <class T>
 struct AtLanes {
   using Number = Lanes<T>;
   std::int64_t place;
-  STRATA_INLINE void load(Number& to, const T* from) const {
+  STRATA_INLINE void load(Number& to, const T* from) const { load_near(to, from); }
+  /// Numbers that are in a cache already.
+  STRATA_INLINE void load_near(Number& to, const T* from) const {
     __builtin_memcpy(&to, from + place, sizeof(Number));
   }
   STRATA_INLINE void store(const Number& from, T* to) const {
@@ -118,7 +120,7 @@ template <class T>
 struct AtLine : AtLanes<T> {
   STRATA_INLINE void load(Lanes<T>& to, const T* from) const {
     ask_after(from + this->place);
-    AtLanes<T>::load(to, from);
+    this->load_near(to, from);
   }
 };
 /// Four vectors side by side.
@@ -131,7 +133,6 @@ struct AtFour {
     ask_after(from + place);
     load_near(to, from);
   }
-  /// Numbers that are in a cache already.
   STRATA_INLINE void load_near(Number& to, const T* from) const {
     part(0).load(to.a, from);
     part(1).load(to.b, from);
@@ -153,16 +154,6 @@ struct AtOne {
   STRATA_INLINE void load_near(Number& to, const T* from) const { to = from[place]; }
   STRATA_INLINE void store(const Number& from, T* to) const { to[place] = from; }
 };
-/// The same place for operands that are in a cache: nothing is asked for.
-template <class At>
-STRATA_INLINE At in_cache(const At& at) {
-  return at;
-}
-template <class T>
-STRATA_INLINE AtLanes<T> in_cache(const AtLine<T>& at) {
-  return {at.place};
-}
-
 template <class T, std::size_t k>
 STRATA_INLINE auto vector_at(std::int64_t i) {
   constexpr bool is_line = k * lane_bytes % 64 == 0;

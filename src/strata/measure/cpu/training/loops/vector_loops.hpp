@@ -261,22 +261,22 @@ STRATA_INLINE auto with_scale_and_shift(const T* scale, const T* shift, Work wor
   if (scale != nullptr && shift != nullptr) {
     return work([=](auto at, auto& number) STRATA_INLINE_LAMBDA {
       typename decltype(at)::Number factor, offset;
-      at.load(factor, scale);
-      at.load(offset, shift);
+      at.load_near(factor, scale);
+      at.load_near(offset, shift);
       number = number * factor + offset;
     });
   }
   if (scale != nullptr) {
     return work([=](auto at, auto& number) STRATA_INLINE_LAMBDA {
       typename decltype(at)::Number factor;
-      at.load(factor, scale);
+      at.load_near(factor, scale);
       number *= factor;
     });
   }
   if (shift != nullptr) {
     return work([=](auto at, auto& number) STRATA_INLINE_LAMBDA {
       typename decltype(at)::Number offset;
-      at.load(offset, shift);
+      at.load_near(offset, shift);
       number += offset;
     });
   }
@@ -331,7 +331,7 @@ STRATA_INLINE PairOfSums<T> line_and_moments_loop(const T* x, T a, T b, const T*
       squares += moved * moved;
       at.load(number, x);
       number = number * a + b;
-      finish(in_cache(at), number);
+      finish(at, number);
       at.store(number, y);
     });
   };
@@ -359,29 +359,28 @@ template <bool has_scale, bool has_parameters, class T>
 STRATA_INLINE PairOfSums<T> centred_and_sums_loop(const GradientRow<T>& row, T* dx,
                                                   const NextRow<T>& next, std::int64_t count) {
   return pair_loop<T>(count, [=](auto at, auto& sums, auto& products) STRATA_INLINE_LAMBDA {
-    const auto near = in_cache(at);
     typename decltype(at)::Number d, number, other;
     at.load(d, next.dy);
     at.load(number, next.x);
     if constexpr (has_scale) {
-      near.load(other, next.scale);
+      at.load_near(other, next.scale);
       d *= other;
     }
     sums += d;
     products += d * (number - next.base);
-    near.load(d, row.dy);
-    near.load(number, row.x);
+    at.load_near(d, row.dy);
+    at.load_near(number, row.x);
     number -= row.mean;
     if constexpr (has_parameters) {
-      near.load(other, row.d_shift);
+      at.load_near(other, row.d_shift);
       other += d;
       at.store(other, row.d_shift);
-      near.load(other, row.d_scale);
+      at.load_near(other, row.d_scale);
       other += d * (number * row.parameter_factor);
       at.store(other, row.d_scale);
     }
     if constexpr (has_scale) {
-      near.load(other, row.scale);
+      at.load_near(other, row.scale);
       d *= other;
     }
     d = ((d * row.a - row.offset) - number * row.slope) * row.factor;
