@@ -50,6 +50,7 @@ struct Four {
   }
   STRATA_INLINE Four& operator+=(Four other) { return *this = *this + other; }
   STRATA_INLINE Four& operator-=(Four other) { return *this = *this - other; }
+  STRATA_INLINE Four& operator*=(Four other) { return *this = *this * other; }
 
   friend STRATA_INLINE Condition operator>(Four x, Four y) {
     return {x.a > y.a, x.b > y.b, x.c > y.c, x.d > y.d};

@@ -91,6 +91,12 @@ void row_gradient(const RowGradient<float>& row, const float* parameters, float*
                   std::int64_t length) {
   row_gradient_loop(row, parameters, dx, length);
 }
+PairOfSums<float> plane_sums(const float* dy, const float* x, float base, std::int64_t count) {
+  return plane_sums_loop(dy, x, base, count);
+}
+void plane_gradient(const PlaneGradient<float>& plane, float* dx, std::int64_t count) {
+  plane_gradient_loop(plane, dx, count);
+}
 void add_channel_rows(const float* x, const float* dy, std::int64_t rows, std::int64_t channels,
                       float* sums) {
   add_channel_rows_loop(x, dy, rows, channels, sums);
@@ -280,6 +286,8 @@ VectorLoops<float> loops(std::index_sequence<kinds...>) {
           .add_parameters = add_parameters,
           .two_row_sums = two_row_sums,
           .row_gradient = row_gradient,
+          .plane_sums = plane_sums,
+          .plane_gradient = plane_gradient,
           .add_channel_rows = add_channel_rows,
           .channel_lines = channel_lines,
           .drop = drop,

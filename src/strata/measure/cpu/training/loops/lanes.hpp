@@ -50,6 +50,14 @@ STRATA_INLINE void ask_at([[maybe_unused]] const T* number) {
   __builtin_prefetch(number, 0, 1);
 #endif
 }
+/// Of numbers that the walk before has asked for: brings what is read soon into the first cache.
+template <class T>
+STRATA_INLINE void bring_soon([[maybe_unused]] const T* from) {
+#ifdef __aarch64__
+  constexpr std::size_t bytes_before = 1536;
+  __builtin_prefetch(from + bytes_before / sizeof(T), 0, 3);
+#endif
+}
 /// So far before it is read a line is asked for.
 inline constexpr std::int64_t bytes_asked_ahead = 16'384;
 template <class T>
@@ -169,6 +177,18 @@ STRATA_INLINE T sum_of_lanes(const Lanes<T>* sums, std::index_sequence<k...>) {
   return total;
 }
 
+/// Whether loops over functions of one number are written for vectors. Where there are no masked
+/// instructions, gcc takes three times as many of them to choose between numbers that may not be
+/// numbers when it makes vectors itself.
+template <class T>
+inline constexpr bool writes_vectors = lane_bytes == 16 && sizeof(T) == 4;
+
+template <class T>
+STRATA_INLINE T sum_of_four(const Four<T>& sums) {
+  const Lanes<T> all[1] = {(sums.a + sums.b) + (sums.c + sums.d)};
+  return sum_of_lanes<T>(all, std::index_sequence<0>());
+}
+
 template <class T, class Term, std::size_t... k>
 STRATA_INLINE PairOfSums<T> pair_loop(std::int64_t count, Term term,
                                       std::index_sequence<k...> each) {
@@ -184,6 +204,14 @@ STRATA_INLINE PairOfSums<T> pair_loop(std::int64_t count, Term term,
 /// Two sums in one walk; term(at, a, b) adds to both.
 template <class T, class Term>
 STRATA_INLINE PairOfSums<T> pair_loop(std::int64_t count, Term term) {
+  if constexpr (writes_vectors<T>) {
+    Four<T> a, b;
+    std::int64_t i = 0;
+    for (; i + 4 * lanes<T> <= count; i += 4 * lanes<T>) term(AtFour<T>{i}, a, b);
+    PairOfSums<T> total{sum_of_four(a), sum_of_four(b)};
+    for (; i < count; ++i) term(AtOne<T>{i}, total.first, total.second);
+    return total;
+  }
   return pair_loop<T>(count, term, EachVector());
 }
 
@@ -200,14 +228,16 @@ STRATA_INLINE T one_sum_loop(std::int64_t count, Term term, std::index_sequence<
 }
 template <class T, class Term>
 STRATA_INLINE T one_sum_loop(std::int64_t count, Term term) {
+  if constexpr (writes_vectors<T>) {
+    Four<T> sums;
+    std::int64_t i = 0;
+    for (; i + 4 * lanes<T> <= count; i += 4 * lanes<T>) term(AtFour<T>{i}, sums);
+    T total = sum_of_four(sums);
+    for (; i < count; ++i) term(AtOne<T>{i}, total);
+    return total;
+  }
   return one_sum_loop<T>(count, term, EachVector());
 }
-
-/// Whether loops over functions of one number are written for vectors. Where there are no masked
-/// instructions, gcc takes three times as many of them to choose between numbers that may not be
-/// numbers when it makes vectors itself.
-template <class T>
-inline constexpr bool writes_vectors = lane_bytes == 16 && sizeof(T) == 4;
 
 /// Calls work(at) for four vectors at a time, then for the numbers that are left.
 template <class T, class Work>
@@ -239,6 +269,13 @@ struct InTurn {
   /// Where the first kind of number i is; the others are a line and two lines behind it.
   static constexpr std::int64_t place(std::int64_t i) { return i / line * step + i % line; }
 };
+
+/// Calls work(true) or work(false), as a constant, by whether there is a base to take off numbers:
+/// without one, loops save an operation for each vector.
+template <class T, class Work>
+STRATA_INLINE auto with_base(T base, Work work) {
+  return base != T(0) ? work(std::true_type()) : work(std::false_type());
+}
 
 #define STRATA_INLINE_LAMBDA __attribute__((always_inline))
 

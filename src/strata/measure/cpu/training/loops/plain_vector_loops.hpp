@@ -62,6 +62,12 @@ struct PlainLoops {
                            std::int64_t length) {
     row_gradient_loop(row, parameters, dx, length);
   }
+  static PairOfSums<T> plane_sums(const T* dy, const T* x, T base, std::int64_t count) {
+    return plane_sums_loop(dy, x, base, count);
+  }
+  static void plane_gradient(const PlaneGradient<T>& plane, T* dx, std::int64_t count) {
+    plane_gradient_loop(plane, dx, count);
+  }
   static void add_channel_rows(const T* x, const T* dy, std::int64_t rows, std::int64_t channels,
                                T* sums) {
     add_channel_rows_loop(x, dy, rows, channels, sums);
@@ -207,6 +213,8 @@ struct PlainLoops {
             .add_parameters = add_parameters,
             .two_row_sums = two_row_sums,
             .row_gradient = row_gradient,
+            .plane_sums = plane_sums,
+            .plane_gradient = plane_gradient,
             .add_channel_rows = add_channel_rows,
             .channel_lines = channel_lines,
             .drop = drop,

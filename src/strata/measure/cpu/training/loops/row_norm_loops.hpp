@@ -3,9 +3,12 @@
 
 #include "strata/measure/cpu/training/loops/lanes.hpp"
 
-/// Loops of the gradient of norms over rows, two rows at a time: what parameters are and what is
-/// added to their gradients is then read and written once for both.
+/// Loops of the gradient of norms over rows, for vector units whose stores pass through the caches:
+/// a walk that reads rows from memory for their sums, then one that writes dx.
 namespace strata::cpu_training {
+
+// Where each number has its own scale and shift, two rows at a time: what parameters are and what
+// is added to their gradients is then read and written once for both.
 
 /// Scales of a row's numbers and the gradients of scales and shifts.
 template <class T>
@@ -142,6 +145,56 @@ STRATA_INLINE void row_gradient_loop(const RowGradient<T>& row, const T* paramet
   const bool has_mean = row.mean != T(0) || row.offset != T(0);
   if (has_mean) return row_gradient_loop<true>(row, parameters, dx, length);
   row_gradient_loop<false>(row, parameters, dx, length);
+}
+
+// Where neighbours, a plane of them, share a scale: nothing but sums and lines is left.
+
+/// Σ dy and Σ dy·(x − base) of a plane that the walk before has asked for: from the last cache it
+/// is brought into the first.
+template <class T>
+STRATA_INLINE PairOfSums<T> plane_sums_loop(const T* dy, const T* x, T base, std::int64_t count) {
+  return with_base(
+      base, [=](auto has_base) __attribute__((always_inline)) {
+        return pair_loop<T>(
+            count, [=](auto at, auto& sums, auto& products) __attribute__((always_inline)) {
+              typename decltype(at)::Number d, number;
+              bring_soon(dy + at.place);
+              bring_soon(x + at.place);
+              at.load_near(d, dy);
+              at.load_near(number, x);
+              if constexpr (has_base) number -= base;
+              sums += d;
+              products += d * number;
+            });
+      });
+}
+
+/// What dx = dy·factor + ((x − base)·slope + offset) of a plane is made of.
+template <class T>
+struct PlaneGradient {
+  const T* dy;
+  const T* x;
+  T factor, slope, base, offset;
+  std::int64_t ahead;  ///< so far behind the plane one is asked for that comes soon; 0: none
+};
+
+template <class T>
+STRATA_INLINE void plane_gradient_loop(const PlaneGradient<T>& plane, T* dx, std::int64_t count) {
+  const auto [dy, x, factor, slope, base, offset, ahead] = plane;
+  with_base(
+      base, [=](auto has_base) __attribute__((always_inline)) {
+        const auto write = [=](auto at) __attribute__((always_inline)) {
+          typename decltype(at)::Number d, number;
+          ask_at(dy + at.place + ahead);
+          ask_at(x + at.place + ahead);
+          at.load_near(d, dy);
+          at.load_near(number, x);
+          if constexpr (has_base) number -= base;
+          d = d * factor + offset;
+          at.store(d + number * slope, dx);
+        };
+        numbers_of<T>(count, write);
+      });
 }
 
 }  // namespace strata::cpu_training

@@ -74,6 +74,8 @@ struct VectorLoops {
   void (*two_row_sums)(const TwoGradientRows<T>& rows, bool takes_mean, T* parameters,
                        PairOfSums<T>* sums);
   void (*row_gradient)(const RowGradient<T>& row, const T* parameters, T* dx, std::int64_t length);
+  PairOfSums<T> (*plane_sums)(const T* dy, const T* x, T base, std::int64_t count);
+  void (*plane_gradient)(const PlaneGradient<T>& plane, T* dx, std::int64_t count);
   void (*add_channel_rows)(const T* x, const T* dy, std::int64_t rows, std::int64_t channels,
                            T* sums);
   void (*channel_lines)(const T* x, const T* dy, const T* lines, T* y, std::int64_t rows,
@@ -207,12 +209,14 @@ STRATA_INLINE T exp_shifted_loop(const T* x, T shift, T* y, std::int64_t count) 
 /// Σ (x − base), Σ (x − base)²
 template <class T>
 STRATA_INLINE PairOfSums<T> moments_loop(const T* x, T base, std::int64_t count) {
-  return pair_loop<T>(count, [x, base](auto at, auto& a, auto& b) STRATA_INLINE_LAMBDA {
-    typename decltype(at)::Number moved;
-    at.load(moved, x);
-    moved -= base;
-    a += moved;
-    b += moved * moved;
+  return with_base(base, [=](auto has_base) STRATA_INLINE_LAMBDA {
+    return pair_loop<T>(count, [=](auto at, auto& a, auto& b) STRATA_INLINE_LAMBDA {
+      typename decltype(at)::Number moved;
+      at.load(moved, x);
+      if constexpr (has_base) moved -= base;
+      a += moved;
+      b += moved * moved;
+    });
   });
 }
 
@@ -322,20 +326,21 @@ STRATA_INLINE PairOfSums<T> line_and_moments_loop(const T* x, T a, T b, const T*
                                                   const T* shift, T* y, const NextRow<T>& next,
                                                   std::int64_t count) {
   const T *const next_x = next.x, base = next.base;
-  const auto with = [=](auto finish) STRATA_INLINE_LAMBDA {
-    return pair_loop<T>(count, [=](auto at, auto& sums, auto& squares) STRATA_INLINE_LAMBDA {
-      typename decltype(at)::Number moved, number;
-      at.load(moved, next_x);
-      moved -= base;
-      sums += moved;
-      squares += moved * moved;
-      at.load(number, x);
-      number = number * a + b;
-      finish(at, number);
-      at.store(number, y);
+  return with_base(base, [=](auto has_base) STRATA_INLINE_LAMBDA {
+    return with_scale_and_shift(scale, shift, [=](auto finish) STRATA_INLINE_LAMBDA {
+      return pair_loop<T>(count, [=](auto at, auto& sums, auto& squares) STRATA_INLINE_LAMBDA {
+        typename decltype(at)::Number moved, number;
+        at.load(moved, next_x);
+        if constexpr (has_base) moved -= base;
+        sums += moved;
+        squares += moved * moved;
+        at.load_near(number, x);
+        number = number * a + b;
+        finish(at, number);
+        at.store(number, y);
+      });
     });
-  };
-  return with_scale_and_shift(scale, shift, with);
+  });
 }
 
 /// dx of a row, in this order: the terms may nearly cancel.

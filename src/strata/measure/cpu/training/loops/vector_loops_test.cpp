@@ -436,6 +436,37 @@ TEST(VectorLoops, two_rows_give_their_sums_and_gradients) {
   }
 }
 
+TEST(VectorLoops, planes_give_their_sums_and_gradients) {
+  for (const VectorLoops<float>& loops : both_loops()) {
+    for (const std::size_t n : row_lengths) {
+      for (const float base : {0.0F, 1.25F}) {
+        const std::vector<float> x = some_numbers(n, 1), dy = some_numbers(n, 0.5F);
+        const auto count = static_cast<std::int64_t>(n);
+        const PairOfSums<float> sums = loops.plane_sums(dy.data(), x.data(), base, count);
+        std::vector<float> dx(n + 1, -9);
+        loops.plane_gradient({.dy = dy.data(),
+                              .x = x.data(),
+                              .factor = 2,
+                              .slope = 0.75F,
+                              .base = base,
+                              .offset = -0.25F,
+                              .ahead = 0},
+                             dx.data(), count);
+        double first = 0, second = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+          const double d = dy[i], moved = static_cast<double>(x[i]) - static_cast<double>(base);
+          first += d;
+          second += d * moved;
+          ASSERT_NEAR(static_cast<double>(dx[i]), d * 2 + moved * 0.75 - 0.25, 1e-5) << i;
+        }
+        EXPECT_NEAR(static_cast<double>(sums.first), first, 2e-5 * static_cast<double>(n));
+        EXPECT_NEAR(static_cast<double>(sums.second), second, 2e-5 * static_cast<double>(n));
+        EXPECT_EQ(dx[n], -9) << "wrote behind its numbers";
+      }
+    }
+  }
+}
+
 TEST(VectorLoops, rows_of_channels_are_summed_up_and_written) {
   using S = ChannelSums<float>;
   using L = ChannelLines<float>;

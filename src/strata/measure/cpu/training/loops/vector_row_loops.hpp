@@ -24,12 +24,14 @@ STRATA_INLINE void prelu_loop(const T* x, T slope, T* y, std::int64_t count) {
 template <class T>
 STRATA_INLINE T prelu_gradient_loop(const T* x, const T* dy, T slope, T* dx, std::int64_t count) {
   const auto term = [=](auto at, auto& total, bool has_dx) STRATA_INLINE_HERE {
-    typename decltype(at)::Number number, d, zero = {};
+    using Number = typename decltype(at)::Number;
+    Number number, d;
+    const Number zero{};
     at.load(number, x);
     at.load(d, dy);
-    total += d * (number < zero ? number : zero);
+    total += d * pick(number < zero, number, zero);
     if (!has_dx) return;
-    d *= number > zero ? zero + T(1) : zero + slope;
+    d *= pick(number > zero, zero + T(1), zero + slope);
     at.store(d, dx);
   };
   if (dx == nullptr) {
@@ -46,41 +48,29 @@ STRATA_INLINE void softmax_gradient_loop(const T* y, const T* dy, T sum, T* dx,
   for (std::int64_t i = 0; i < count; ++i) dx[i] = y[i] * (dy[i] - sum);
 }
 
-/// Gradients of rows one behind the other, each from its own sum. Of the next row, y is asked for
-/// by the walk that sums up, dy by the walk that writes.
+/// Gradients of rows one behind the other, each from its own sum. The walk that writes a row asks
+/// for one that comes soon.
 template <class T>
 STRATA_INLINE void softmax_gradient_rows_loop(const T* y, const T* dy, T* dx, std::int64_t rows,
                                               std::int64_t length) {
-  constexpr std::int64_t line = InTurn<T>::line, vectors = InTurn<T>::vectors;
+  const std::int64_t ahead = length > asked_ahead<T> ? length : asked_ahead<T>;
   for (std::int64_t row = 0; row < rows; ++row, y += length, dy += length, dx += length) {
-    const std::int64_t ahead = row + 1 < rows ? length : 0;
-    Lanes<T> sums[vectors] = {};
-    std::int64_t i = 0;
-    for (; i + line <= length; i += line) {
-      __builtin_prefetch(y + i + ahead, 0, 2);
-#pragma GCC unroll 4
-      for (std::int64_t k = 0; k < vectors; ++k) {
-        const AtLanes<T> at{i + k * lanes<T>};
-        Lanes<T> number, d;
-        at.load(number, y);
-        at.load(d, dy);
-        sums[k] += number * d;
-      }
-    }
-    T sum = sum_of_lanes<T>(sums, std::make_index_sequence<static_cast<std::size_t>(vectors)>());
-    for (; i < length; ++i) sum += y[i] * dy[i];
-    const auto write = [=](auto at) STRATA_INLINE_HERE {
+    const T sum = one_sum_loop<T>(length, [=](auto at, auto& total) STRATA_INLINE_HERE {
       typename decltype(at)::Number number, d;
-      at.load(number, y);
-      at.load(d, dy);
+      bring_soon(y + at.place);
+      bring_soon(dy + at.place);
+      at.load_near(number, y);
+      at.load_near(d, dy);
+      total += number * d;
+    });
+    numbers_of<T>(length, [=](auto at) STRATA_INLINE_HERE {
+      typename decltype(at)::Number number, d;
+      ask_at(y + at.place + ahead);
+      ask_at(dy + at.place + ahead);
+      at.load_near(number, y);
+      at.load_near(d, dy);
       at.store(number * (d - sum), dx);
-    };
-    for (i = 0; i + line <= length; i += line) {
-      __builtin_prefetch(dy + i + ahead, 0, 2);
-#pragma GCC unroll 4
-      for (std::int64_t k = 0; k < line; k += lanes<T>) write(AtLanes<T>{i + k});
-    }
-    for (; i < length; ++i) write(AtOne<T>{i});
+    });
   }
 }
 

@@ -27,22 +27,33 @@ struct RowNorm {
   std::int64_t least() const { return std::max<std::int64_t>(1, numbers_per_part / length); }
 };
 
-/// Numbers are taken around the first of the row, so that a large mean does not eat the digits of
-/// the variance.
+/// Whether the mean square less the square of the mean is a variance to all but two of its bits,
+/// which it is not where both are large.
 template <class T>
-T base_of(const RowNorm& norm, const T* x) {
-  return norm.takes_mean ? x[0] : T(0);
+bool keeps_digits(T mean, T variance) {
+  return mean * mean <= 4 * variance && 4 * variance <= std::numeric_limits<T>::max();
 }
 
 template <class T>
 struct RowStatistics {
   T mean = 0, factor = 0;
 
-  RowStatistics(const RowNorm& norm, T base, const PairOfSums<T>& sums) {
+  /// From the sums of numbers and squares of row x. A mean far from zero would eat the digits of
+  /// the variance: such a row, which is in a cache, is walked again for sums around its mean.
+  RowStatistics(const RowNorm& norm, const T* x, const PairOfSums<T>& sums) {
     const T n = static_cast<T>(norm.length);
-    const T moved = norm.takes_mean ? sums.first / n : T(0);
-    mean = base + moved;
-    factor = T(1) / std::sqrt(larger_of(T(0), sums.second / n - moved * moved) + T(norm.epsilon));
+    T variance = sums.second / n;
+    if (norm.takes_mean) {
+      mean = sums.first / n;
+      variance -= mean * mean;
+      if (!keeps_digits(mean, variance)) {
+        const PairOfSums<T> around = vector_loops<T>().moments(x, mean, norm.length);
+        const T moved = around.first / n;
+        mean += moved;
+        variance = around.second / n - moved * moved;
+      }
+    }
+    factor = T(1) / std::sqrt(larger_of(T(0), variance) + T(norm.epsilon));
   }
 };
 
@@ -79,14 +90,12 @@ class ForwardRows {
 
   void run(std::int64_t begin, std::int64_t end) {
     const T* x = x_ + begin * norm_.length;
-    T base = base_of(norm_, x);
-    PairOfSums<T> sums = moments_of(x, base);
+    PairOfSums<T> sums = moments_of(x);
     for (std::int64_t row = begin; row < end; ++row, x += norm_.length) {
-      const RowStatistics<T> statistics(norm_, base, sums);
+      const RowStatistics<T> statistics(norm_, x, sums);
       const T* const next = row + 1 < end ? x + norm_.length : nullptr;
-      if (next != nullptr) base = base_of(norm_, next);
-      sums = write(row % norm_.groups * norm_.entries, x, statistics, {.x = next, .base = base});
-      if (next != nullptr && !takes_next_) sums = moments_of(next, base);
+      sums = write(row % norm_.groups * norm_.entries, x, statistics, next);
+      if (next != nullptr && !takes_next_) sums = moments_of(next);
       if (saved_ == nullptr) continue;
       saved_[2 * row] = statistics.mean;
       saved_[2 * row + 1] = statistics.factor;
@@ -95,15 +104,15 @@ class ForwardRows {
 
  private:
   /// Without a mean only the squares are needed, which takes a third of the operations.
-  PairOfSums<T> moments_of(const T* x, T base) const {
+  PairOfSums<T> moments_of(const T* x) const {
     if (!norm_.takes_mean) return {T(0), loops_.dot(x, x, norm_.length)};
-    return loops_.moments(x, base, norm_.length);
+    return loops_.moments(x, T(0), norm_.length);
   }
 
   /// y[i] = (x[i] − mean) · factor · scale + shift, and the moments of the next row where the loop
   /// takes them.
   PairOfSums<T> write(std::int64_t first_entry, const T* x, const RowStatistics<T>& s,
-                      const NextRow<T>& next) {
+                      const T* next) {
     const auto own = [&](const T* parameters) {
       return parameters != nullptr ? parameters + first_entry : nullptr;
     };
@@ -122,25 +131,24 @@ class ForwardRows {
   }
 
   void piece(const T* x, std::int64_t first, std::int64_t count, T a, T b, const T* scale,
-             const T* shift, const NextRow<T>& next, PairOfSums<T>& sums) {
+             const T* shift, const T* next, PairOfSums<T>& sums) {
     const auto from = [](const T* numbers, std::int64_t at) {
       return numbers != nullptr ? numbers + at : nullptr;
     };
     result_.pieces(count, [&](std::int64_t at, std::int64_t length, T* y) {
       const T* const numbers = x + first + at;
-      if (next.x != nullptr && !takes_next_) {
+      if (next != nullptr && !takes_next_) {
         if (stream_of<T>() == nullptr) {
           return loops_.line_while_fetching(numbers, a, b, from(scale, at), from(shift, at), y,
-                                            next.x + first + at, length);
+                                            next + first + at, length);
         }
-        fetch(next.x + first + at, length);
+        fetch(next + first + at, length);
       }
-      if (next.x == nullptr || !takes_next_) {
+      if (next == nullptr || !takes_next_) {
         return loops_.line(numbers, a, b, from(scale, at), from(shift, at), y, length);
       }
-      const NextRow<T> below{.x = next.x + first + at, .base = next.base};
-      sums.add(loops_.line_and_moments(numbers, a, b, from(scale, at), from(shift, at), y, below,
-                                       length));
+      sums.add(loops_.line_and_moments(numbers, a, b, from(scale, at), from(shift, at), y,
+                                       {.x = next + first + at}, length));
     });
   }
 
@@ -179,6 +187,7 @@ class BackwardRows {
         result_(real<T>(m.input_gradients[0]), begin * norm.length, norm.is_beyond) {}
 
   void run(std::int64_t begin, std::int64_t end) {
+    if (goes_by_planes()) return run_by_planes(begin, end);
     if (goes_by_two()) begin = run_by_two(begin, end);
     if (begin == end) return;
     const bool has_parameters = d_scale_ != nullptr || d_shift_ != nullptr;
@@ -196,6 +205,38 @@ class BackwardRows {
   }
 
  private:
+  /// Whether rows, of planes that share a scale, are read for their sums, and then again for dx,
+  /// for which they are still in a cache; meanwhile the next row is asked for.
+  bool goes_by_planes() const { return has_dx_ && norm_.repeats > 1 && stream_of<T>() == nullptr; }
+  void run_by_planes(std::int64_t begin, std::int64_t end) {
+    const T n = static_cast<T>(norm_.length);
+    for (std::int64_t row = begin; row < end; ++row) {
+      const T *const x = x_ + row * norm_.length, *const dy = dy_ + row * norm_.length;
+      const T mean = this->mean(row), factor = this->factor(row);
+      // A mean near zero is taken off the sums, not off each number.
+      const T base = std::abs(mean) * factor <= T(2) ? T(0) : mean;
+      PairOfSums<T> sums;
+      for (std::int64_t entry = 0; entry < norm_.entries; ++entry) {
+        const std::int64_t at = entry * norm_.repeats;
+        PairOfSums<T> part = loops_.plane_sums(dy + at, x + at, base, norm_.repeats);
+        part.second -= (mean - base) * part.first;
+        add_entry(row, entry, part, sums);
+      }
+      const T slope = -factor * factor * factor * sums.second / n;
+      const T offset = -factor * sums.first / n - (mean - base) * slope;
+      for (std::int64_t entry = 0; entry < norm_.entries; ++entry) {
+        const std::int64_t at = entry * norm_.repeats;
+        loops_.plane_gradient({.dy = dy + at,
+                               .x = x + at,
+                               .factor = factor * scale_of(row, entry),
+                               .slope = slope,
+                               .base = base,
+                               .offset = offset,
+                               .ahead = row + 1 < end ? norm_.length : 0},
+                              result_.next(norm_.repeats), norm_.repeats);
+      }
+    }
+  }
   /// Whether rows are taken two at a time: their sums, which read them from memory, then dx, for
   /// which they are still in a cache. Results that go around the caches want to be made all the
   /// time.

@@ -133,6 +133,25 @@ TEST(CpuNormalization, equal_loops_and_differences) {
                });
 }
 
+Trial layer_norm_of(const Source& x) {
+  return {
+      LayerNorm{},
+      {x},
+      NaiveNorm{layer_norm_epsilon, true, true, true, [](const Index& at) { return Index{at[0]}; },
+                [](const Index& at) { return Index{at[1]}; }}};
+}
+/// 0 groups: each channel is one.
+Trial group_norm_of(std::int64_t groups, const Source& x) {
+  const std::int64_t each = groups == 0 ? 1 : x.shape[1] / groups;
+  return {GroupNorm{.groups = groups},
+          {x},
+          NaiveNorm{group_norm_epsilon, true, true, true,
+                    [each](const Index& at) {
+                      return Index{at[0], at[1] / each};
+                    },
+                    at_channel}};
+}
+
 // Many rows, long rows, many channels: several threads take part.
 TEST(CpuNormalization, of_many_numbers) {
   // Few samples and many, with space of whole vectors, less than one, and some numbers left over.
@@ -152,17 +171,34 @@ TEST(CpuNormalization, of_many_numbers) {
   check({BatchNorm{},
          {wide({131, 150})},
          NaiveNorm{batch_norm_epsilon, true, true, true, at_channel, at_channel}});
-  check(
-      {LayerNorm{},
-       {wide({300, 150})},
-       NaiveNorm{layer_norm_epsilon, true, true, true, [](const Index& at) { return Index{at[0]}; },
-                 [](const Index& at) { return Index{at[1]}; }}});
+  check(layer_norm_of(wide({300, 150})));
   // Whole cache lines and an odd number of rows.
   check(
       {RmsNorm{},
        {wide({301, 96})},
        NaiveNorm{rms_norm_epsilon, false, true, false, [](const Index& at) { return Index{at[0]}; },
                  [](const Index& at) { return Index{at[1]}; }}});
+}
+
+// Planes of whole vectors, less than one, and with some numbers left over.
+TEST(CpuNormalization, of_many_planes) {
+  for (const Index& x : {Index{5, 8, 16, 16}, Index{3, 6, 33, 31}, Index{40, 4, 3, 3}}) {
+    for (const std::int64_t groups : {0, 2}) check(group_norm_of(groups, wide(x)));
+  }
+}
+
+// The variance is a small difference of large squares: in fp32 nothing would be left of it.
+TEST(CpuNormalization, of_numbers_far_from_zero) {
+  const auto far = [](const Index& shape) {
+    return Source{.shape = shape, .low = 396, .high = 404, .is_distinct = true};
+  };
+  check(layer_norm_of(far({61, 150})));
+  for (const std::int64_t groups : {0, 2}) check(group_norm_of(groups, far({5, 8, 15, 15})));
+  for (const Index& x : {Index{11, 5, 7, 7}, Index{8, 3, 33, 33}, Index{131, 150}}) {
+    check({BatchNorm{},
+           {far(x)},
+           NaiveNorm{batch_norm_epsilon, true, true, true, at_channel, at_channel}});
+  }
 }
 
 /// Calls f(place in X, whether it lies inside) for every tap of the window of an output.
