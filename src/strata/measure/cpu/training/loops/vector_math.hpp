@@ -68,6 +68,16 @@ STRATA_INLINE Four<Number> pick(Four<Condition> is, Four<Number> yes, Four<Numbe
   return {pick(is.a, yes.a, no.a), pick(is.b, yes.b, no.b), pick(is.c, yes.c, no.c),
           pick(is.d, yes.d, no.d)};
 }
+/// The same for vectors of any size, of which gcc returns none that are larger than registers
+/// without a warning.
+template <class V, class Condition>
+STRATA_INLINE void pick_to(V& result, const Condition& condition, const V& yes, const V& no) {
+  if constexpr (is_four<V>) {
+    result = pick(condition, yes, no);
+  } else {
+    result = condition ? yes : no;
+  }
+}
 template <class V>
 STRATA_INLINE V as_real(WholeOf<V> number) {
   if constexpr (std::is_same_v<V, float>) {

@@ -25,13 +25,16 @@ template <class T>
 STRATA_INLINE T prelu_gradient_loop(const T* x, const T* dy, T slope, T* dx, std::int64_t count) {
   const auto term = [=](auto at, auto& total, bool has_dx) STRATA_INLINE_HERE {
     using Number = typename decltype(at)::Number;
-    Number number, d;
+    Number number, d, picked;
     const Number zero{};
     at.load(number, x);
     at.load(d, dy);
-    total += d * pick(number < zero, number, zero);
+    pick_to(picked, number < zero, number, zero);
+    total += d * picked;
     if (!has_dx) return;
-    d *= pick(number > zero, zero + T(1), zero + slope);
+    const Number one = zero + T(1), sloped = zero + slope;
+    pick_to(picked, number > zero, one, sloped);
+    d *= picked;
     at.store(d, dx);
   };
   if (dx == nullptr) {
