@@ -90,23 +90,29 @@ void join_rows(const float* const* planes, float* y, std::int64_t count, std::in
   }
 }
 
-void twice(const float* x, float factor, float* y, std::int64_t count) {
+HWY_INLINE void twice_row(const float* x, float factor, float* y, std::int64_t count) {
   const Numbers d;
   const auto by = hn::Set(d, factor);
   each_vector(
       Numbers(), count,
       [&](std::int64_t i) HWY_ATTR {
+#if HWY_TARGET != HWY_NEON  // whose processors foresee as little as is read here
         ask_for(x + i);
+#endif
         const auto value = hn::Mul(by, hn::LoadU(d, x + i));
         store_turns(value, value, y + 2 * i);
       },
       [&](std::int64_t i) { y[2 * i] = y[2 * i + 1] = factor * x[i]; });
 }
 
+void twice(const float* x, float factor, float* y, std::int64_t count) {
+  twice_row(x, factor, y, count);
+}
+
 void twice_rows(const float* x, float factor, float* y, std::int64_t count, std::int64_t rows) {
   for (std::int64_t row = 0; row < rows; ++row, x += count, y += 4 * count) {
-    twice(x, factor, y, count);
-    twice(x, factor, y + 2 * count, count);
+    twice_row(x, factor, y, count);
+    twice_row(x, factor, y + 2 * count, count);
   }
 }
 

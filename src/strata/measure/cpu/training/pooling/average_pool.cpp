@@ -64,6 +64,9 @@ class SumOfRows {
 
 template <class T>
 void average_pool_forward(const PoolPlan& plan, const Workers& workers, const NodeMemory& m) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (can_pool_rows(plan) && has_pairs(plan)) return mean_of_pairs(plan, workers, m);
+  }
   const std::vector<T> shares = column_shares<T>(plan), of_rows = row_shares<T>(plan);
   if constexpr (std::is_same_v<T, float>) {
     if (can_mean_threes(plan)) {
@@ -109,9 +112,11 @@ void average_pool_forward(const PoolPlan& plan, const Workers& workers, const No
 template <class T>
 void average_pool_backward(const PoolPlan& plan, const Workers& workers, const NodeMemory& m) {
   if (m.input_gradients[0] == nullptr) return;
-  const std::vector<T> shares = column_shares<T>(plan), of_rows = row_shares<T>(plan);
   if constexpr (std::is_same_v<T, float>) {
     if (has_pairs(plan)) return mean_of_pairs_backward(plan, workers, m);
+  }
+  const std::vector<T> shares = column_shares<T>(plan), of_rows = row_shares<T>(plan);
+  if constexpr (std::is_same_v<T, float>) {
     if (can_mean_threes(plan)) {
       return means_of_threes_backward(plan, workers, {of_rows.data(), shares.data()}, m);
     }

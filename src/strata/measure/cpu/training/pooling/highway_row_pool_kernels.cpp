@@ -2,6 +2,7 @@
 // Pooling row by row for vector units with vectors of four numbers; foreach_target.h reads this
 // file once for each kind.
 #include "strata/measure/cpu/per_target.hpp"
+#include "strata/measure/cpu/training/loops/lanes.hpp"
 #include "strata/measure/cpu/training/loops/read_lines.hpp"
 #include "strata/measure/cpu/training/pooling/row_pool_loops.hpp"
 
@@ -48,6 +49,9 @@ HWY_INLINE void each_piece(std::int64_t count, const Work& work) {
 
 /// What is not a number stays, other than with Highway's.
 HWY_INLINE Vector larger(Vector a, Vector b) { return Vector(vmaxq_f32(a.raw, b.raw)); }
+
+/// Of neighbours: those of the first vector, then those of the second.
+HWY_INLINE Vector larger_of_pairs(Vector a, Vector b) { return Vector(vpmaxq_f32(a.raw, b.raw)); }
 
 HWY_INLINE WholeVector is_larger(Vector a, Vector b) {
   return hn::BitCast(Whole(), hn::VecFromMask(Numbers(), hn::Gt(a, b)));
@@ -283,24 +287,31 @@ template <bool has_taps>
 bool largest_of_pair_rows(const float* x, std::int64_t x_row, float* most, std::uint8_t* which,
                           std::int64_t count, std::int64_t rows) {
   const Numbers d;
-  const Bytes b;
   auto none = hn::Set(d, -std::numeric_limits<float>::infinity());
   for (std::int64_t row = 0; row < rows; ++row) {
     read_lines(x, 2 * count);
     each_piece(count, [&](std::int64_t i, auto vectors) HWY_ATTR {
-      const Windows<2, 2, vectors()> upper(x + 2 * i), lower(x + x_row + 2 * i);
-      WholeVector before[vectors()];
+      WholeVector is_lower[vectors()], is_odd[vectors()];
       for (int v = 0; v < vectors(); ++v) {
-        const auto of_two = larger(upper.tap[0][v], upper.tap[1][v]);
-        const auto of_three = larger(of_two, lower.tap[0][v]);
-        const auto of_all = larger(of_three, lower.tap[1][v]);
+        const std::int64_t at = i + v * lanes;
+        ask_after(x + 4 * at);  // of both rows, in the order of memory
+        const float *const upper = x + 2 * at, *const lower = upper + x_row;
+        const auto a = hn::LoadU(d, upper), b = hn::LoadU(d, upper + lanes);
+        const auto e = hn::LoadU(d, lower), f = hn::LoadU(d, lower + lanes);
+        const auto of_upper = larger_of_pairs(a, b);
+        const auto of_all = larger(of_upper, larger_of_pairs(e, f));
         none = larger(none, of_all);
-        hn::StoreU(of_all, d, most + i + v * lanes);
-        before[v] = hn::Add(hn::Add(is_larger(of_all, upper.tap[0][v]), is_larger(of_all, of_two)),
-                            is_larger(of_all, of_three));
+        hn::StoreU(of_all, d, most + at);
+        if (!has_taps) continue;
+        // Of equals the first: the lower row, or the second of a pair, only if the other is less.
+        is_lower[v] = is_larger(of_all, of_upper);
+        const auto even = hn::IfThenElse(hn::MaskFromVec(hn::BitCast(d, is_lower[v])),
+                                         hn::ConcatEven(d, f, e), hn::ConcatEven(d, b, a));
+        is_odd[v] = is_larger(of_all, even);
       }
       if (!has_taps) return;
-      store_bytes<vectors()>(hn::Sub(hn::Zero(b), lowest_bytes<vectors()>(before)), which + i);
+      const auto two_or_none = hn::And(lowest_bytes<vectors()>(is_lower), hn::Set(Bytes(), 2));
+      store_bytes<vectors()>(hn::Sub(two_or_none, lowest_bytes<vectors()>(is_odd)), which + i);
     });
     x += 2 * x_row;
     most += count;
@@ -319,9 +330,9 @@ void sum_of_pairs(const float* x, float factor, float* y, std::int64_t count, st
   const Numbers d;
   const auto by = hn::Set(d, factor);
   for (std::int64_t row = 0; row < rows; ++row) {
-    read_lines(x, 2 * count);
     for (std::int64_t i = 0; i < count; i += lanes) {
       const std::int64_t at = std::min(i, count - lanes);
+      ask_after(x + 4 * at);  // of both rows, in the order of memory
       const float *const upper = x + 2 * at, *const lower = upper + 2 * count;
       const auto low = hn::Add(hn::LoadU(d, upper), hn::LoadU(d, lower));
       const auto high = hn::Add(hn::LoadU(d, upper + lanes), hn::LoadU(d, lower + lanes));

@@ -140,7 +140,6 @@ void largest_one_by_one(const PoolPlan& plan, const std::vector<RowInWindow>& ro
 }
 
 void largest_of_pairs(const PoolPlan& plan, const Workers& workers, const NodeMemory& m) {
-  const RowLists lists = rows_of_windows(plan);
   each_planes(plan, workers, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t plane = begin; plane < end; ++plane) {
       const std::int64_t at = plane * plan.out_plane();
@@ -152,7 +151,7 @@ void largest_of_pairs(const PoolPlan& plan, const Workers& workers, const NodeMe
       }
       for (std::int64_t row = 0; row < plan.out[1]; ++row) {
         const std::int64_t from = row * plan.out[2];
-        largest_one_by_one(plan, lists[static_cast<std::size_t>(row)], x, y + from,
+        largest_one_by_one(plan, {{2 * row, 0}, {2 * row + 1, 1}}, x, y + from,
                            which != nullptr ? which + from : nullptr);
       }
     }
@@ -247,8 +246,6 @@ void largest_by_rows(const PoolPlan& plan, const Workers& workers, const NodeMem
   });
 }
 
-namespace {
-
 void mean_of_pairs(const PoolPlan& plan, const Workers& workers, const NodeMemory& m) {
   each_planes(plan, workers, [&](std::int64_t begin, std::int64_t end) {
     row_pool_loops()->sum_of_pairs(real<const float>(m.inputs[0]) + begin * plan.in_plane(), 0.25F,
@@ -257,11 +254,8 @@ void mean_of_pairs(const PoolPlan& plan, const Workers& workers, const NodeMemor
   });
 }
 
-}  // namespace
-
 void mean_by_rows(const PoolPlan& plan, const Workers& workers, const PoolShares& shares,
                   const NodeMemory& m) {
-  if (has_pairs(plan)) return mean_of_pairs(plan, workers, m);
   const RowPoolLoops& loops = *row_pool_loops();
   const RowWindows windows = windows_of(plan);
   const std::vector<CutWindow> cut = cut_windows(plan);
