@@ -163,10 +163,10 @@ TEST(CpuKernelsOfWideShapes, batch_norm_without_space) {
   check(batch_norm_of_rows({3100, 7}));
 }
 
-Trial wide_look_up(std::int64_t picked, std::int64_t width) {
-  const Embedding op{.vocabulary = 11, .width = width};
+Trial wide_look_up(std::int64_t picked, std::int64_t width, std::int64_t rows = 11) {
+  const Embedding op{.vocabulary = rows, .width = width};
   Source picks{Index{picked}, DType::int64};
-  picks.below = 9;
+  picks.below = rows - 2;
   return {op, {picks}, [=](const std::vector<Numbers>& in) {
             Numbers y({picked, width});
             naive::for_each_index(y.shape, [&](const Index& at) {
@@ -177,12 +177,16 @@ Trial wide_look_up(std::int64_t picked, std::int64_t width) {
 }
 
 // Rows of several pieces in the order of the table or, where few are picked, in that of the picks;
-// and rows of less than a piece.
+// rows of less than a piece; rows that are picked by none to half a dozen, several of which are
+// made at once; and picks that several threads put in order.
 TEST(CpuKernelsOfWideShapes, look_up_of_rows_that_are_picked_often_or_never) {
   check(wide_look_up(400, 70));
   check(wide_look_up(40, 301));
   check(wide_look_up(5, 301));
   check(wide_look_up(1, 301));
+  check(wide_look_up(150, 131, 61));
+  check(wide_look_up(150, 128, 90));
+  check(wide_look_up(5000, 3, 29));
 }
 
 }  // namespace

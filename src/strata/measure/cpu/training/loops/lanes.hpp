@@ -68,14 +68,17 @@ STRATA_INLINE void ask_after(const T* from) {
   ask_at(from + asked_ahead<T>);
 }
 
-/// ask_after each line of so many numbers.
+/// ask_at each line of so many numbers.
 template <class T>
-STRATA_INLINE void ask_after_lines([[maybe_unused]] const T* from,
-                                   [[maybe_unused]] std::int64_t count) {
+STRATA_INLINE void ask_lines([[maybe_unused]] const T* from, [[maybe_unused]] std::int64_t count) {
 #ifdef __aarch64__
   constexpr std::int64_t line = 64 / static_cast<std::int64_t>(sizeof(T));
-  for (std::int64_t i = 0; i < count; i += line) ask_after(from + i);
+  for (std::int64_t i = 0; i < count; i += line) ask_at(from + i);
 #endif
+}
+template <class T>
+STRATA_INLINE void ask_after_lines(const T* from, std::int64_t count) {
+  ask_lines(from + asked_ahead<T>, count);
 }
 
 /// Calls work(begin, end) for numbers that are read from memory, of which compilers make vectors.

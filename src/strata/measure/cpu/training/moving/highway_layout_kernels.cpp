@@ -2,6 +2,7 @@
 // Moving numbers about for each kind of vector unit; foreach_target.h reads this file once for
 // each.
 #include "strata/measure/cpu/per_target.hpp"
+#include "strata/measure/cpu/training/loops/lanes.hpp"
 #include "strata/measure/cpu/training/loops/read_lines.hpp"
 #include "strata/measure/cpu/training/moving/layout_loops.hpp"
 
@@ -250,6 +251,7 @@ struct Turns {
 
   HWY_INLINE Turns(const MixedRows& rows, std::int64_t i) {
     const Numbers d;
+    ask_after(rows.first + 2 * i);  // of the two rows that are new, in the order of memory
     const auto low = rows.at(i), high = rows.at(i + lanes());
     even = hn::ConcatEven(d, high, low);
     odd = hn::ConcatOdd(d, high, low);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/measure/cpu/training/families.hpp"
+#include "strata/measure/cpu/training/loops/lanes.hpp"
 #include "strata/measure/cpu/training/loops/number_rows.hpp"
 #include "strata/measure/cpu/training/loops/result_stream.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <numeric>
+#include <memory>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -22,32 +24,65 @@ struct Lookup {
   bool is_beyond = false, is_table_beyond = false;  // Y, the table: larger than the caches
 
   /// As in NumPy, numbers below zero count from the end.
-  std::int64_t entry(const NodeMemory& m, std::int64_t pick) const {
-    const std::int64_t given = whole_number(number_type, m.inputs[numbers], pick);
+  std::int64_t entry_of(std::int64_t given) const {
     const std::int64_t entry = given < 0 ? given + entries : given;
     if (entry < 0 || entry >= entries) {
       fail(ErrorKind::input, "number {} of a table with {} rows", given, entries);
     }
     return entry;
   }
+  std::int64_t entry(const NodeMemory& m, std::int64_t pick) const {
+    return entry_of(whole_number(number_type, m.inputs[numbers], pick));
+  }
+  /// Calls f(entry, pick) for all picks in order.
+  template <class F>
+  void each_pick(const NodeMemory& m, const F& f) const {
+    std::array<std::int64_t, 512> some;
+    constexpr auto at_once = static_cast<std::int64_t>(some.size());
+    for (std::int64_t first = 0; first < picks; first += at_once) {
+      const std::int64_t count = std::min(at_once, picks - first);
+      read_row(number_type, m.inputs[numbers], first, 1, count, some.data());
+      for (std::int64_t i = 0; i < count; ++i) {
+        f(entry_of(some[static_cast<std::size_t>(i)]), first + i);
+      }
+    }
+  }
 };
 
 /// The picks in the order of their entries: those of entry e are order[begin[e]] … begin[e + 1].
 struct PicksByEntry {
-  std::vector<std::int64_t> begin, order;
+  std::vector<std::int64_t> begin;
+  std::unique_ptr<std::int64_t[]> order;
 
-  PicksByEntry(const Lookup& l, const NodeMemory& m)
-      : begin(static_cast<std::size_t>(l.entries + 1)), order(static_cast<std::size_t>(l.picks)) {
-    std::vector<std::size_t> entries(order.size());
-    for (std::int64_t pick = 0; pick < l.picks; ++pick) {
-      entries[static_cast<std::size_t>(pick)] = static_cast<std::size_t>(l.entry(m, pick));
+  PicksByEntry(const Lookup& l, const Workers& workers, const NodeMemory& m)
+      : begin(static_cast<std::size_t>(l.entries + 1)),
+        order(std::make_unique_for_overwrite<std::int64_t[]>(static_cast<std::size_t>(l.picks))) {
+    constexpr std::int64_t few = 4096;  // picks that are not worth several threads' while
+    workers.parts(
+        l.entries, l.picks < few ? l.entries : 1,
+        [&](std::int64_t, std::int64_t first, std::int64_t last) { sort(l, m, first, last); });
+    begin.back() = l.picks;
+  }
+
+ private:
+  /// Those of entries first … last: every thread looks at all picks, and takes its own.
+  void sort(const Lookup& l, const NodeMemory& m, std::int64_t first, std::int64_t last) {
+    std::int64_t* const next = begin.data();
+    std::int64_t place = 0;  // of the first pick: behind those of entries before
+    l.each_pick(m, [&](std::int64_t entry, std::int64_t) {
+      place += static_cast<std::int64_t>(entry < first);
+      if (entry >= first && entry < last) ++next[entry];
+    });
+    const std::int64_t of_first = place;
+    for (std::int64_t entry = first; entry < last; ++entry) {
+      place += std::exchange(next[entry], place);
     }
-    for (const std::size_t entry : entries) ++begin[entry + 1];
-    std::partial_sum(begin.begin(), begin.end(), begin.begin());
-    std::vector<std::int64_t> next(begin.begin(), begin.end());
-    for (std::size_t pick = 0; pick < entries.size(); ++pick) {
-      order[static_cast<std::size_t>(next[entries[pick]]++)] = static_cast<std::int64_t>(pick);
-    }
+    l.each_pick(m, [&](std::int64_t entry, std::int64_t pick) {
+      if (entry >= first && entry < last) order[static_cast<std::size_t>(next[entry]++)] = pick;
+    });
+    // Each has come to where the next one begins.
+    std::copy_backward(next + first, next + last - 1, next + last);
+    next[first] = of_first;
   }
 };
 
@@ -58,21 +93,62 @@ bool is_most_of_table(const Lookup& l) {
   return l.is_table_beyond && l.picks >= l.entries / 4 && l.width * l.element_bytes >= short_row;
 }
 
+/// Up to four copies of a row, a line of each in turn: there is more to write while it is read.
+template <std::size_t... copy>
+STRATA_INLINE void copy_in_turn(const char* from, char* to, const std::int64_t* places,
+                                std::int64_t bytes, std::index_sequence<copy...>) {
+  // Read and written as they are: compilers copy memory by way of smaller registers.
+  using Vector __attribute__((vector_size(16), aligned(1), may_alias)) = std::uint8_t;
+  constexpr std::int64_t line = 64;
+  char* const all[] = {to + places[copy] * bytes...};
+  std::int64_t at = 0;
+  for (; at + line <= bytes; at += line) {
+    const auto* const x = reinterpret_cast<const Vector*>(from + at);
+    const Vector a = x[0], b = x[1], c = x[2], d = x[3];
+    const auto write = [&](char* place) {
+      auto* const y = reinterpret_cast<Vector*>(place);
+      y[0] = a, y[1] = b, y[2] = c, y[3] = d;
+    };
+    (write(all[copy] + at), ...);
+  }
+  if (at < bytes) {
+    (std::memcpy(all[copy] + at, from + at, static_cast<std::size_t>(bytes - at)), ...);
+  }
+}
+
+/// Copies a row to to + place · bytes, for each of some places.
+STRATA_INLINE void copy_to_all(const char* from, char* to, const std::int64_t* places,
+                               std::int64_t count, std::int64_t bytes) {
+  for (; count >= 4; count -= 4, places += 4) {
+    copy_in_turn(from, to, places, bytes, std::make_index_sequence<4>());
+  }
+  if (count == 3) copy_in_turn(from, to, places, bytes, std::make_index_sequence<3>());
+  if (count == 2) copy_in_turn(from, to, places, bytes, std::make_index_sequence<2>());
+  if (count == 1) copy_in_turn(from, to, places, bytes, std::make_index_sequence<1>());
+}
+
 void look_up_in_order_of_table(const Lookup& l, const Workers& workers, const NodeMemory& m) {
   const auto* const table = real<const char>(m.inputs[l.table]);
   auto* const y = real<char>(m.outputs[0]);
   const std::int64_t bytes = l.width * l.element_bytes;
   const PastCaches past(l.is_beyond ? l.outer * l.picks * bytes : 0);
-  const PicksByEntry picks(l, m);
+  const PicksByEntry picks(l, workers, m);
+  const bool has_past = stream_of<float>() != nullptr;
+  const std::int64_t *const begins = picks.begin.data(), *const order = picks.order.get();
   workers.ranges(l.outer * l.entries, std::max<std::int64_t>(1, numbers_per_part / l.width),
-                 [&](std::int64_t begin, std::int64_t end) {
-                   for (std::int64_t row = begin; row < end; ++row) {
-                     const auto entry = static_cast<std::size_t>(row % l.entries);
-                     char* const to = y + row / l.entries * l.picks * bytes;
-                     for (std::int64_t i = picks.begin[entry]; i < picks.begin[entry + 1]; ++i) {
-                       past.copy(to + picks.order[static_cast<std::size_t>(i)] * bytes,
-                                 table + row * bytes, bytes);
+                 [=, &past](std::int64_t begin, std::int64_t end) {
+                   std::int64_t entry = begin % l.entries;
+                   char* to = y + begin / l.entries * l.picks * bytes;
+                   const char* from = table + begin * bytes;
+                   for (std::int64_t row = begin; row < end; ++row, from += bytes) {
+                     const std::int64_t first = begins[entry], last = begins[entry + 1];
+                     if (!has_past) copy_to_all(from, to, order + first, last - first, bytes);
+                     for (std::int64_t i = first; has_past && i < last; ++i) {
+                       past.copy(to + order[i] * bytes, from, bytes);
                      }
+                     if (++entry < l.entries) continue;
+                     entry = 0;
+                     to += l.picks * bytes;
                    }
                  });
 }
@@ -114,32 +190,100 @@ void look_up(const Lookup& l, const Workers& workers, const NodeMemory& m) {
       });
 }
 
+/// Rows of gradients that lie anywhere, in the order of the table's rows that they belong to.
+template <class T>
+struct PickedRows {
+  const T* gradients;
+  const std::int64_t* order;
+  std::int64_t width;
+
+  const T* operator[](std::int64_t pick) const { return gradients + order[pick] * width; }
+  PickedRows from(std::int64_t pick) const { return {gradients, order + pick, width}; }
+};
+
 /// sum = Σ rows, from number `at` on, in one go: lines that are written once, one after the other,
 /// need not be fetched first.
-template <std::size_t count, class T>
-void sum_of(const T* const* rows, std::int64_t at, T* sum, std::int64_t length) {
-  std::array<const T*, count> x;
-  for (std::size_t k = 0; k < count; ++k) x[k] = rows[k] + at;
+template <std::int64_t count, class T>
+STRATA_INLINE void sum_of(const PickedRows<T>& rows, std::int64_t at, T* sum, std::int64_t length) {
+  const T* x[count];
+  for (std::int64_t k = 0; k < count; ++k) x[k] = rows[k] + at;
 #pragma GCC ivdep
 #pragma GCC unroll 4
   for (std::int64_t i = 0; i < length; ++i) {
     T s = x[0][i];
-    for (std::size_t k = 1; k < count; ++k) s += x[k][i];
+    for (std::int64_t k = 1; k < count; ++k) s += x[k][i];
     sum[i] = s;
   }
 }
 
 template <class T>
-void sum_rows(const T* const* rows, std::int64_t count, std::int64_t at, T* sum,
-              std::int64_t length) {
+STRATA_INLINE void sum_rows(const PickedRows<T>& rows, std::int64_t count, std::int64_t at, T* sum,
+                            std::int64_t length) {
   switch (count) {
     case 0: return fill_numbers(sum, length, T(0));
     case 1: return sum_of<1>(rows, at, sum, length);
     case 2: return sum_of<2>(rows, at, sum, length);
     case 3: return sum_of<3>(rows, at, sum, length);
-    default: sum_of<4>(rows, at, sum, length);
+    case 4: return sum_of<4>(rows, at, sum, length);
+    case 5: return sum_of<5>(rows, at, sum, length);
+    default: sum_of<6>(rows, at, sum, length);
   }
-  for (std::int64_t k = 4; k < count; ++k) vector_loops<T>().add_row(rows[k] + at, sum, length);
+  for (std::int64_t k = 6; k < count; ++k) vector_loops<T>().add_row(rows[k] + at, sum, length);
+}
+
+/// The table's rows first … last, those who picked row r are `rows` begin[r] … begin[r + 1].
+struct TableRows {
+  const std::int64_t* begin;
+  std::int64_t first, last;
+};
+
+/// One row of sums after the other; gradients are asked for while others are added.
+template <class T>
+void sum_in_order(const PickedRows<T>& rows, const TableRows& of, T* sums, bool is_beyond) {
+  ResultPieces<T> result(sums, is_beyond);
+  constexpr std::int64_t ahead = 4, piece = 512 / sizeof(T);
+  for (std::int64_t row = of.first; row < of.last; ++row) {
+    const std::int64_t first = of.begin[row], last = of.begin[row + 1];
+    const std::int64_t asked = std::min(last + ahead, of.begin[of.last]);
+    for (std::int64_t at = 0; at < rows.width; at += piece) {
+      const std::int64_t length = std::min(piece, rows.width - at);
+      for (std::int64_t k = first + ahead; k < asked; ++k) fetch(rows[k] + at, length);
+      sum_rows(rows.from(first), last - first, at, result.next(row * rows.width + at, length),
+               length);
+    }
+  }
+}
+
+/// A piece of each of several rows of sums; those of the picks up to `asked` are asked for.
+template <class T>
+STRATA_INLINE void sum_pieces(const PickedRows<T>& rows, const TableRows& of, std::int64_t asked,
+                              std::int64_t at, std::int64_t length, T* sums) {
+  for (std::int64_t k = of.begin[of.last]; k < asked; ++k) ask_lines(rows[k] + at, length);
+  for (std::int64_t row = of.first; row < of.last; ++row) {
+    const std::int64_t first = of.begin[row], count = of.begin[row + 1] - first;
+    sum_rows(rows.from(first), count, at, sums + row * rows.width + at, length);
+  }
+}
+
+/// Several rows of sums side by side, piece by piece: an Arm core that reads gradients one after
+/// the other foresees what follows them, which is of no use, and waits for the next. It does better
+/// with pieces of a dozen in turn.
+template <class T>
+void sum_side_by_side(const PickedRows<T>& given, const TableRows& of, T* sums) {
+  constexpr std::int64_t most_picks = 12, most_rows = 8, piece = 256 / sizeof(T);
+  const PickedRows<T> rows = given;  // in registers
+  TableRows some{of.begin, of.first, of.first};
+  const std::int64_t last = of.last, picks = of.begin[last];
+  for (; some.first < last; some.first = some.last) {
+    const std::int64_t first_pick = some.begin[some.first];
+    const std::int64_t most = std::min(some.first + most_rows, last);
+    ++some.last;
+    while (some.last < most && some.begin[some.last + 1] - first_pick <= most_picks) ++some.last;
+    const std::int64_t asked = std::min(2 * some.begin[some.last] - first_pick, picks);
+    std::int64_t at = 0;
+    for (; at + piece <= rows.width; at += piece) sum_pieces(rows, some, asked, at, piece, sums);
+    if (at < rows.width) sum_pieces(rows, some, asked, at, rows.width - at, sums);
+  }
 }
 
 /// Several picks may be of one row: their gradients are added before the row is written.
@@ -148,38 +292,20 @@ void look_up_gradient(const Lookup& l, const Workers& workers, const NodeMemory&
   T* const gradient = real<T>(m.input_gradients[l.table]);
   if (gradient == nullptr) return;
   const T* const dy = real<T>(m.output_gradients[0]);
-  const PicksByEntry picks(l, m);
-  const auto picks_of = [&](std::int64_t row) {
-    const auto entry = static_cast<std::size_t>(row % l.entries);
-    return std::pair(picks.begin[entry], picks.begin[entry + 1]);
-  };
+  const PicksByEntry picks(l, workers, m);
   const auto work = [&](std::int64_t begin, std::int64_t end) {
-    // Those of all rows first, so that nothing else is written between results.
-    std::vector<const T*> gradients;
-    for (std::int64_t row = begin; row < end; ++row) {
-      const auto [first, last] = picks_of(row);
-      const T* const from = dy + row / l.entries * l.picks * l.width;
-      for (std::int64_t i = first; i < last; ++i) {
-        gradients.push_back(from + picks.order[static_cast<std::size_t>(i)] * l.width);
+    for (std::int64_t row = begin; row < end;) {
+      const std::int64_t outer = row / l.entries, first = row % l.entries;
+      const std::int64_t last = std::min(l.entries, first + end - row);
+      const PickedRows<T> rows{dy + outer * l.picks * l.width, picks.order.get(), l.width};
+      const TableRows of{picks.begin.data(), first, last};
+      T* const sums = gradient + outer * l.entries * l.width;
+      if (stream_of<T>() == nullptr) {
+        sum_side_by_side(rows, of, sums);
+      } else {
+        sum_in_order(rows, of, sums, l.is_table_beyond);
       }
-    }
-    // They lie anywhere, and are asked for while others are added.
-    constexpr std::int64_t ahead = 4, piece = 512 / sizeof(T);
-    const T* const* rows = gradients.data();
-    auto left = static_cast<std::int64_t>(gradients.size());
-    ResultPieces<T> result(gradient, l.is_table_beyond);
-    for (std::int64_t row = begin; row < end; ++row) {
-      const auto [first, last] = picks_of(row);
-      const std::int64_t count = last - first;
-      for (std::int64_t at = 0; at < l.width; at += piece) {
-        const std::int64_t length = std::min(piece, l.width - at);
-        for (std::int64_t k = ahead; k < std::min(count + ahead, left); ++k) {
-          fetch(rows[k] + at, length);
-        }
-        sum_rows(rows, count, at, result.next(row * l.width + at, length), length);
-      }
-      rows += count;
-      left -= count;
+      row += last - first;
     }
   };
   workers.ranges(l.outer * l.entries, std::max<std::int64_t>(1, numbers_per_part / l.width), work);
