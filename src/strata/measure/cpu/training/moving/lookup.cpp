@@ -67,6 +67,7 @@ struct PicksByEntry {
  private:
   /// Those of entries first … last: every thread looks at all picks, and takes its own.
   void sort(const Lookup& l, const NodeMemory& m, std::int64_t first, std::int64_t last) {
+    if (first == last) return;
     std::int64_t* const next = begin.data();
     std::int64_t place = 0;  // of the first pick: behind those of entries before
     l.each_pick(m, [&](std::int64_t entry, std::int64_t) {
