@@ -14,11 +14,11 @@
 namespace strata::cpu_training {
 namespace {
 
-/// Copies a tensor into one whose axes are in another order, one number behind a whole line, and
-/// compares each number.
+/// Copies a tensor into one whose axes are in another order, so many numbers behind a whole line,
+/// and compares each number.
 template <class Element>
 void expect_turned(const Workers& workers, const std::vector<std::int64_t>& extents,
-                   const std::vector<std::size_t>& order) {
+                   const std::vector<std::size_t>& order, std::int64_t behind = 1) {
   Sizes shape, turned;
   for (const std::int64_t extent : extents) shape.push_back(extent);
   for (const std::size_t axis : order) turned.push_back(extents[axis]);
@@ -27,19 +27,26 @@ void expect_turned(const Workers& workers, const std::vector<std::int64_t>& exte
   for (std::size_t i = 0; i < order.size(); ++i) to_strides[order[i]] = turned_strides[i];
   std::int64_t count = 1;
   for (const std::int64_t extent : extents) count *= extent;
-  std::vector<Element> from(static_cast<std::size_t>(count)), to(from.size() + 2, Element(77));
+  constexpr std::int64_t line = 64 / sizeof(Element);
+  std::vector<Element> from(static_cast<std::size_t>(count));
+  std::vector<Element> room(from.size() + 2 * line + static_cast<std::size_t>(behind), Element(77));
+  const auto beyond = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(room.data()) % 64 /
+                                                sizeof(Element));
+  const std::int64_t first = (line - beyond) % line + behind;  // of those that are written
   for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<Element>(i * 2654435761U);
   copy_strided(workers, sizeof(Element), shape, {from.data(), from_strides},
-               {to.data(), to_strides, 1});
-  ASSERT_EQ(to.front(), Element(77));
-  ASSERT_EQ(to.back(), Element(77));
+               {room.data(), to_strides, first});
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(room.size()); ++i) {
+    if (i >= first && i < first + count) continue;
+    ASSERT_EQ(room[static_cast<std::size_t>(i)], Element(77)) << i - first;
+  }
   for (std::int64_t i = 0; i < count; ++i) {
-    std::int64_t rest = i, place = 1;
+    std::int64_t rest = i, place = first;
     for (std::size_t axis = extents.size(); axis-- > 0;) {
       place += rest % extents[axis] * to_strides[axis];
       rest /= extents[axis];
     }
-    ASSERT_EQ(to[static_cast<std::size_t>(place)], from[static_cast<std::size_t>(i)]) << i;
+    ASSERT_EQ(room[static_cast<std::size_t>(place)], from[static_cast<std::size_t>(i)]) << i;
   }
 }
 
@@ -64,6 +71,21 @@ TEST(StridedCopy, any_order_of_axes_has_every_number) {
       default: expect_turned<std::uint32_t>(workers, extents, order); break;
     }
     if (HasFatalFailure()) return;
+  }
+}
+
+// Rows of whole lines, of halves, of quarters and of anything, that begin with a line or do not;
+// columns that share few places in a cache; several tiles and less than one.
+TEST(StridedCopy, planes_are_turned_whatever_their_lines) {
+  const Workers workers(2);
+  for (const std::int64_t columns : {5, 40, 64, 72, 272, 264, 268, 270}) {
+    for (const std::int64_t rows : {1, 3, 70, 130, 2048}) {
+      if (rows == 2048 && columns != 40 && columns != 264) continue;
+      for (const std::int64_t behind : {0, 1, 8, 12}) {
+        expect_turned<std::uint32_t>(workers, {2, columns, rows}, {0, 2, 1}, behind);
+        if (HasFatalFailure()) FAIL() << columns << ", " << rows << ", " << behind;
+      }
+    }
   }
 }
 
