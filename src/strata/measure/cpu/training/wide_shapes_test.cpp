@@ -183,6 +183,7 @@ TEST(CpuKernelsOfWideShapes, look_up_of_rows_that_are_picked_often_or_never) {
   check(wide_look_up(400, 70));
   check(wide_look_up(40, 301));
   check(wide_look_up(5, 301));
+  check(wide_look_up(21, 150, 97));  // groups of rows, and some that are left
   check(wide_look_up(1, 301));
   check(wide_look_up(150, 131, 61));
   check(wide_look_up(150, 128, 90));

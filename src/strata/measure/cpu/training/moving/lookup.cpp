@@ -154,6 +154,36 @@ void look_up_in_order_of_table(const Lookup& l, const Workers& workers, const No
                  });
 }
 
+/// Some rows that lie anywhere, to be copied one after the other.
+struct RowsAtOnce {
+  static constexpr std::int64_t most = 8;
+  std::array<const char*, most> from{};
+  std::int64_t count = 0;
+
+  template <class RowOf>
+  RowsAtOnce(const RowOf& row_of, std::int64_t begin, std::int64_t end)
+      : count(std::clamp<std::int64_t>(end - begin, 0, most)) {
+    for (std::int64_t k = 0; k < count; ++k) from[static_cast<std::size_t>(k)] = row_of(begin + k);
+  }
+};
+
+/// A piece of each in turn, while those that come next are asked for: an Arm core that reads one
+/// row after the other foresees what follows them, which is of no use, and waits for the next.
+void copy_rows_in_turn(const RowsAtOnce& rows, const RowsAtOnce& next, char* to,
+                       std::int64_t bytes) {
+  constexpr std::int64_t piece = 256;
+  const auto copy = [&](std::int64_t at, auto length) {
+    for (std::int64_t k = 0; k < rows.count; ++k) {
+      const auto row = static_cast<std::size_t>(k);
+      if (k < next.count) fetch(next.from[row] + at, std::int64_t(length));
+      std::memcpy(to + k * bytes + at, rows.from[row] + at, static_cast<std::size_t>(length));
+    }
+  };
+  std::int64_t at = 0;
+  for (; at + piece <= bytes; at += piece) copy(at, std::integral_constant<std::int64_t, piece>());
+  if (at < bytes) copy(at, bytes - at);
+}
+
 void look_up(const Lookup& l, const Workers& workers, const NodeMemory& m) {
   const auto* const table = real<const char>(m.inputs[l.table]);
   auto* const y = real<char>(m.outputs[0]);
@@ -161,34 +191,34 @@ void look_up(const Lookup& l, const Workers& workers, const NodeMemory& m) {
   const auto row_of = [&](std::int64_t row) {
     return table + (row / l.picks * l.entries + l.entry(m, row % l.picks)) * bytes;
   };
-  workers.ranges(
-      l.outer * l.picks, std::max<std::int64_t>(1, numbers_per_part / l.width),
-      [&](std::int64_t begin, std::int64_t end) {
-        const bool is_past = l.is_beyond && bytes % 4 == 0;
-        ResultStream<float> past(real<float>(m.outputs[0]), begin * (bytes / 4), is_past);
-        const bool has_past = stream_of<float>() != nullptr;
-        constexpr std::int64_t piece = 512;
-        const char* next = row_of(begin);
-        for (std::int64_t row = begin; row < end; ++row) {
-          const char* const from = std::exchange(next, row + 1 < end ? row_of(row + 1) : nullptr);
-          // Rows lie anywhere: the next one is asked for before this one is copied, or while it is.
-          if (!has_past) {
-            char* const to = y + row * bytes;
-            for (std::int64_t at = 0; at < bytes; at += piece) {
-              const std::int64_t length = std::min(piece, bytes - at);
-              if (next != nullptr) fetch(next + at, length);
-              std::memcpy(to + at, from + at, static_cast<std::size_t>(length));
-            }
-            continue;
-          }
-          if (next != nullptr) fetch(next, bytes);
-          if (is_past) {
-            past.copy(reinterpret_cast<const float*>(from), bytes / 4);
-          } else {
-            std::memcpy(y + row * bytes, from, static_cast<std::size_t>(bytes));
-          }
-        }
-      });
+  const auto in_turn = [&](std::int64_t begin, std::int64_t end) {
+    RowsAtOnce rows(row_of, begin, end);
+    for (std::int64_t row = begin; row < end; row += RowsAtOnce::most) {
+      const RowsAtOnce next(row_of, row + RowsAtOnce::most, end);
+      copy_rows_in_turn(rows, next, y + row * bytes, bytes);
+      rows = next;
+    }
+  };
+  // The next row is asked for before this one is copied.
+  const auto one_by_one = [&](std::int64_t begin, std::int64_t end) {
+    const bool is_past = l.is_beyond && bytes % 4 == 0;
+    ResultStream<float> past(real<float>(m.outputs[0]), begin * (bytes / 4), is_past);
+    const char* next = row_of(begin);
+    for (std::int64_t row = begin; row < end; ++row) {
+      const char* const from = std::exchange(next, row + 1 < end ? row_of(row + 1) : nullptr);
+      if (next != nullptr) fetch(next, bytes);
+      if (is_past) {
+        past.copy(reinterpret_cast<const float*>(from), bytes / 4);
+      } else {
+        std::memcpy(y + row * bytes, from, static_cast<std::size_t>(bytes));
+      }
+    }
+  };
+  const bool has_past = stream_of<float>() != nullptr;
+  workers.ranges(l.outer * l.picks, std::max<std::int64_t>(1, numbers_per_part / l.width),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   has_past ? one_by_one(begin, end) : in_turn(begin, end);
+                 });
 }
 
 /// Rows of gradients that lie anywhere, in the order of the table's rows that they belong to.
