@@ -189,9 +189,9 @@ void stretch_products(const float* dy, const float* x, const Stretches& s, const
 void stretch_lines(const float* x, const Stretches& s, const float* a, const float* b, float* y) {
   stretch_lines_loop(x, s, a, b, y);
 }
-void stretch_centred(const float* dy, const float* x, const Stretches& s,
-                     const StretchGradients<float>& of, float* dx) {
-  stretch_centred_loop(dy, x, s, of, dx);
+void stretch_gradients(const float* dy, const float* x, const Stretches& s,
+                       const StretchGradients<float>& of, float* dx) {
+  stretch_gradients_loop(dy, x, s, of, dx);
 }
 void add_scaled(const float* x, float factor, float* total, std::int64_t count) {
   add_scaled_loop(x, factor, total, count);
@@ -315,7 +315,7 @@ VectorLoops<float> loops(std::index_sequence<kinds...>) {
           .stretch_moments = stretch_moments,
           .stretch_products = stretch_products,
           .stretch_lines = stretch_lines,
-          .stretch_centred = stretch_centred,
+          .stretch_gradients = stretch_gradients,
           .add_scaled = add_scaled,
           .respond = respond,
           .response_terms = response_terms,

@@ -157,9 +157,9 @@ struct PlainLoops {
   static void stretch_lines(const T* x, const Stretches& s, const T* a, const T* b, T* y) {
     stretch_lines_loop(x, s, a, b, y);
   }
-  static void stretch_centred(const T* dy, const T* x, const Stretches& s,
-                              const StretchGradients<T>& of, T* dx) {
-    stretch_centred_loop(dy, x, s, of, dx);
+  static void stretch_gradients(const T* dy, const T* x, const Stretches& s,
+                                const StretchGradients<T>& of, T* dx) {
+    stretch_gradients_loop(dy, x, s, of, dx);
   }
   static void add_scaled(const T* x, T factor, T* total, std::int64_t count) {
     add_scaled_loop(x, factor, total, count);
@@ -242,7 +242,7 @@ struct PlainLoops {
             .stretch_moments = stretch_moments,
             .stretch_products = stretch_products,
             .stretch_lines = stretch_lines,
-            .stretch_centred = stretch_centred,
+            .stretch_gradients = stretch_gradients,
             .add_scaled = add_scaled,
             .respond = respond,
             .response_terms = response_terms,

@@ -114,8 +114,8 @@ struct VectorLoops {
   void (*stretch_products)(const T* dy, const T* x, const Stretches& s, const T* mean, T* sums,
                            T* products);
   void (*stretch_lines)(const T* x, const Stretches& s, const T* a, const T* b, T* y);
-  void (*stretch_centred)(const T* dy, const T* x, const Stretches& s,
-                          const StretchGradients<T>& of, T* dx);
+  void (*stretch_gradients)(const T* dy, const T* x, const Stretches& s,
+                            const StretchGradients<T>& of, T* dx);
   void (*add_scaled)(const T* x, T factor, T* total, std::int64_t count);
   void (*respond)(const T* const* rows, std::int64_t row_count, const T* x, T k, T factor, T* y,
                   T* scale, std::int64_t count);

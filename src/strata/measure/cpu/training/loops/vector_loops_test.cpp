@@ -515,6 +515,8 @@ TEST(VectorLoops, rows_of_channels_are_summed_up_and_written) {
   }
 }
 
+const std::vector<std::size_t> stretch_lengths = {1, 2, 3, 4, 15, 16, 18, 49, 255, 256, 259, 784};
+
 /// The sum of a stretch, which is in `lanes` numbers.
 double total_of(const std::vector<float>& sums, std::size_t stretch) {
   double total = 0;
@@ -524,33 +526,62 @@ double total_of(const std::vector<float>& sums, std::size_t stretch) {
   return total;
 }
 
-TEST(VectorLoops, stretches_are_summed_up_and_written) {
+TEST(VectorLoops, stretches_are_written) {
   for (const VectorLoops<float>& loops : both_loops()) {
-    for (const std::size_t length : {1U, 2U, 3U, 4U, 15U, 16U, 18U, 49U, 255U, 256U, 259U, 784U}) {
+    for (const std::size_t length : stretch_lengths) {
       for (const std::size_t count : {1U, 3U}) {
         const std::size_t n = count * length;
         const std::vector<float> x = some_numbers(n, 1), dy = some_numbers(n, 0.5F);
-        const std::vector<float> base = {0.5F, -0.25F, 1}, factor = {2, 3, -1.5F};
+        const std::vector<float> slope = {2, 3, -1.5F}, offset = {0.5F, -0.25F, 1},
+                                 d_slope = {1, -1, 0.5F};
         const Stretches s{static_cast<std::int64_t>(count), static_cast<std::int64_t>(length)};
+        std::vector<float> y(n + 1, -9), dx(y);
+        loops.stretch_lines(x.data(), s, slope.data(), offset.data(), y.data());
+        loops.stretch_gradients(dy.data(), x.data(), s,
+                                {slope.data(), offset.data(), d_slope.data()}, dx.data());
+        for (std::size_t i = 0; i < n; ++i) {
+          const std::size_t k = i / length;
+          const double line = static_cast<double>(x[i]) * static_cast<double>(slope[k]) +
+                              static_cast<double>(offset[k]);
+          ASSERT_NEAR(static_cast<double>(y[i]), line, 1e-5) << i;
+          ASSERT_NEAR(static_cast<double>(dx[i]),
+                      line + static_cast<double>(dy[i]) * static_cast<double>(d_slope[k]), 1e-5)
+              << i;
+        }
+        EXPECT_EQ(y[n], -9) << "wrote behind its numbers";
+        EXPECT_EQ(dx[n], -9) << "wrote behind its numbers";
+      }
+    }
+  }
+}
+
+TEST(VectorLoops, stretches_of_samples_are_summed_up) {
+  for (const VectorLoops<float>& loops : both_loops()) {
+    for (const std::size_t length : stretch_lengths) {
+      for (const std::size_t samples : {1U, 2U, 7U}) {
+        const std::vector<float> base = {0.5F, 0, 1};
+        const std::size_t count = base.size(), step = count * length + 5;
+        const std::vector<float> x = some_numbers(samples * step, 1),
+                                 dy = some_numbers(samples * step, 0.5F);
+        const Stretches s{static_cast<std::int64_t>(count), static_cast<std::int64_t>(length),
+                          static_cast<std::int64_t>(samples), static_cast<std::int64_t>(step)};
         const std::size_t room = count * static_cast<std::size_t>(lanes<float>);
-        std::vector<float> sums(room, 0), squares(sums), d_sums(sums), products(sums);
+        // What is there already stays in the sums.
+        std::vector<float> sums(room, 0.25F), squares(sums), d_sums(sums), products(sums);
         loops.stretch_moments(x.data(), s, base.data(), sums.data(), squares.data());
         loops.stretch_products(dy.data(), x.data(), s, base.data(), d_sums.data(), products.data());
-        std::vector<float> y(n + 1, -9), dx(y);
-        loops.stretch_lines(x.data(), s, factor.data(), base.data(), y.data());
-        loops.stretch_centred(dy.data(), x.data(), s,
-                              {base.data(), factor.data(), base.data(), factor.data()}, dx.data());
         for (std::size_t k = 0; k < count; ++k) {
-          const double b = static_cast<double>(base[k]), f = static_cast<double>(factor[k]);
-          double sum = 0, square = 0, d_sum = 0, product = 0;
-          for (std::size_t i = k * length; i < (k + 1) * length; ++i) {
-            const double number = static_cast<double>(x[i]), d = static_cast<double>(dy[i]);
-            sum += number - b;
-            square += (number - b) * (number - b);
-            d_sum += d;
-            product += d * (number - b);
-            ASSERT_NEAR(static_cast<double>(y[i]), number * f + b, 1e-5) << i;
-            ASSERT_NEAR(static_cast<double>(dx[i]), ((d - b) - (number - b) * f) * f, 1e-4) << i;
+          const double before = 0.25 * static_cast<double>(lanes<float>);
+          double sum = before, square = before, d_sum = before, product = before;
+          for (std::size_t n = 0; n < samples; ++n) {
+            for (std::size_t i = 0; i < length; ++i) {
+              const std::size_t at = n * step + k * length + i;
+              const double moved = static_cast<double>(x[at]) - static_cast<double>(base[k]);
+              sum += moved;
+              square += moved * moved;
+              d_sum += static_cast<double>(dy[at]);
+              product += static_cast<double>(dy[at]) * moved;
+            }
           }
           const double tolerance = 1e-5 * (1 + square);
           EXPECT_NEAR(total_of(sums, k), sum, tolerance) << length;
@@ -558,8 +589,6 @@ TEST(VectorLoops, stretches_are_summed_up_and_written) {
           EXPECT_NEAR(total_of(d_sums, k), d_sum, tolerance) << length;
           EXPECT_NEAR(total_of(products, k), product, tolerance) << length;
         }
-        EXPECT_EQ(y[n], -9) << "wrote behind its numbers";
-        EXPECT_EQ(dx[n], -9) << "wrote behind its numbers";
       }
     }
   }

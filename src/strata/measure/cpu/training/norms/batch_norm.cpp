@@ -2,6 +2,7 @@
 #include "strata/measure/cpu/training/families.hpp"
 #include "strata/measure/cpu/training/loops/result_stream.hpp"
 #include "strata/measure/cpu/training/norms/batch_norm_rows.hpp"
+#include "strata/measure/cpu/training/norms/channel_moments.hpp"
 #include "strata/measure/training/constants.hpp"
 
 #include <cmath>
@@ -76,7 +77,9 @@ struct BatchPlan {
   bool is_fused() const { return space > 1 && !goes_by_sample(); }
   /// Whether threads share the samples; otherwise the channels.
   bool shares_samples() const { return goes_by_sample() && batch >= 2 * threads; }
-  Stretches stretches(const ChannelStrip& strip) const { return {strip.width(), space}; }
+  Stretches stretches(const ChannelStrip& strip, std::int64_t samples) const {
+    return {strip.width(), space, samples, place(1, 0)};
+  }
   /// Whether channels without space are worked on all at once, row by row: a processor whose
   /// results pass through the caches reads and writes fastest what lies side by side. Others take
   /// strips of channels.
@@ -177,33 +180,100 @@ void share_samples(const BatchPlan& plan, const Workers* workers, const Work& wo
   workers->parts(plan.batch, 1, work);
 }
 
-/// The same by samples: add(place, first, second) adds those of one to sums in T of `lanes` numbers
-/// for each channel.
-template <class T, class Add>
-StripSums sums_of_stretches(const BatchPlan& plan, const Workers* workers,
-                            const ChannelStrip& strip, const Add& add) {
-  constexpr std::int64_t additions_per_sum = 256;
-  const std::int64_t samples_per_sum =
-      std::max<std::int64_t>(1, additions_per_sum * lanes<T> / plan.space);
+/// Two sums of each channel, by samples: they are made in T, in `lanes` numbers for each channel.
+template <class T>
+class StretchSums {
+ public:
+  explicit StretchSums(std::int64_t channels)
+      : first(static_cast<std::size_t>(channels)),
+        second(first),
+        first_lanes_(first.size() * width),
+        second_lanes_(first_lanes_) {}
+
+  std::vector<double> first, second;
+
+  /// Of what add(first, second) adds to sums in T.
+  template <class Add>
+  void make(const Add& add) {
+    std::fill(first_lanes_.begin(), first_lanes_.end(), T(0));
+    std::fill(second_lanes_.begin(), second_lanes_.end(), T(0));
+    add(first_lanes_.data(), second_lanes_.data());
+    for (std::size_t c = 0; c < first.size(); ++c) {
+      first[c] = total_of(first_lanes_.data() + c * width);
+      second[c] = total_of(second_lanes_.data() + c * width);
+    }
+  }
+
+ private:
+  static constexpr auto width = static_cast<std::size_t>(lanes<T>);
+
+  static double total_of(const T* numbers) {
+    double total = 0;
+    for (std::size_t lane = 0; lane < width; ++lane) total += static_cast<double>(numbers[lane]);
+    return total;
+  }
+  std::vector<T> first_lanes_, second_lanes_;
+};
+
+/// Calls work(n, samples) for groups of samples, few enough for sums in T.
+template <class Work>
+void each_group(const BatchPlan& plan, std::int64_t begin, std::int64_t end, const Work& work) {
+  constexpr std::int64_t numbers_per_sum = 4096;
+  const std::int64_t most = std::max<std::int64_t>(1, numbers_per_sum / plan.space);
+  for (std::int64_t n = begin; n < end; n += most) work(n, std::min(most, end - n));
+}
+
+/// Σ dy and Σ dy·(x − base), sample by sample.
+template <class T>
+StripSums products_of_samples(const BatchPlan& plan, const Workers* workers,
+                              const ChannelStrip& strip, const T* x, const T* dy,
+                              const std::vector<T>& base) {
   std::vector<StripSums> parts(static_cast<std::size_t>(plan.threads));
   share_samples(plan, workers, [&](std::int64_t part, std::int64_t begin, std::int64_t end) {
-    StripSums sums(strip.width());
-    std::vector<T> first(sums.first.size() * static_cast<std::size_t>(lanes<T>)), second(first);
-    for (std::int64_t n = begin; n < end; n += samples_per_sum) {
-      for (std::int64_t at = n; at < std::min(n + samples_per_sum, end); ++at) {
-        add(plan.place(at, strip.begin), first.data(), second.data());
-      }
-      for (std::size_t k = 0; k < first.size(); ++k) {
-        const std::size_t channel = k / static_cast<std::size_t>(lanes<T>);
-        sums.first[channel] += static_cast<double>(std::exchange(first[k], T(0)));
-        sums.second[channel] += static_cast<double>(std::exchange(second[k], T(0)));
-      }
-    }
-    parts[static_cast<std::size_t>(part)] = std::move(sums);
+    StripSums total(strip.width());
+    StretchSums<T> sums(strip.width());
+    each_group(plan, begin, end, [&](std::int64_t n, std::int64_t samples) {
+      const std::int64_t at = plan.place(n, strip.begin);
+      sums.make([&](T* first, T* second) {
+        vector_loops<T>().stretch_products(dy + at, x + at, plan.stretches(strip, samples),
+                                           base.data(), first, second);
+      });
+      total.add(sums.first, sums.second);
+    });
+    parts[static_cast<std::size_t>(part)] = std::move(total);
   });
   StripSums total(strip.width());
   for (const StripSums& part : parts) {
-    if (!part.first.empty()) total.add(part);
+    if (!part.first.empty()) total.add(part.first, part.second);
+  }
+  return total;
+}
+
+/// The same for means and variances.
+template <class T>
+ChannelMoments moments_of_samples(const BatchPlan& plan, const Workers* workers,
+                                  const ChannelStrip& strip, const T* x) {
+  std::vector<ChannelMoments> parts(static_cast<std::size_t>(plan.threads));
+  share_samples(plan, workers, [&](std::int64_t part, std::int64_t begin, std::int64_t end) {
+    ChannelMoments total(strip.width());
+    ChannelBases<T> bases(strip.width());
+    StretchSums<T> sums(strip.width());
+    each_group(plan, begin, end, [&](std::int64_t n, std::int64_t samples) {
+      const auto add = [&](T* first, T* second) {
+        vector_loops<T>().stretch_moments(x + plan.place(n, strip.begin),
+                                          plan.stretches(strip, samples), bases.data(), first,
+                                          second);
+      };
+      const auto count = static_cast<double>(samples * plan.space);
+      sums.make(add);
+      if (bases.move(count, sums.first, sums.second)) sums.make(add);
+      total.add(count, bases.numbers(), sums.first, sums.second);
+    });
+    parts[static_cast<std::size_t>(part)] = std::move(total);
+  });
+  ChannelMoments total(strip.width());
+  for (const ChannelMoments& part : parts) {
+    if (part.count > 0) total.add(part);
   }
   return total;
 }
@@ -272,16 +342,8 @@ T base_of(const BatchPlan& plan, const T* x, std::int64_t c) {
 }
 
 template <class T>
-StripSums moments_of(const BatchPlan& plan, const Workers* workers, const T* x,
-                     const ChannelStrip& strip) {
+StripSums moments_of(const BatchPlan& plan, const T* x, const ChannelStrip& strip) {
   const VectorLoops<T>& loops = vector_loops<T>();
-  if (plan.goes_by_sample()) {
-    std::vector<T> base;
-    for (std::int64_t c = strip.begin; c < strip.end; ++c) base.push_back(base_of(plan, x, c));
-    return sums_of_stretches<T>(plan, workers, strip, [&](std::int64_t place, T* first, T* second) {
-      loops.stretch_moments(x + place, plan.stretches(strip), base.data(), first, second);
-    });
-  }
   if (plan.space > 1) {
     return sums_by_stretch<T>(plan, strip, [&](std::int64_t place, std::int64_t c) {
       plan.fetch_start(x + place + plan.place(1, 0));
@@ -318,16 +380,20 @@ void batch_norm_forward(const BatchPlan& plan, const Workers& workers, bool is_t
     saved[2 * c] = static_cast<T>(s.mean);
     saved[2 * c + 1] = static_cast<T>(factor);
   };
-  const auto statistics_of = [&](std::int64_t c, double first, double second) -> Statistics {
-    if (!is_training) {
-      return {static_cast<double>(real<T>(m.inputs[plan.mean_input()])[c]),
-              static_cast<double>(real<T>(m.inputs[plan.mean_input() + 1])[c])};
-    }
-    const double moved = first / plan.count();
-    const Statistics s{static_cast<double>(base_of(plan, x, c)) + moved,
-                       std::max(0.0, second / plan.count() - moved * moved)};
+  const auto known = [&](std::int64_t c) -> Statistics {
+    return {static_cast<double>(real<T>(m.inputs[plan.mean_input()])[c]),
+            static_cast<double>(real<T>(m.inputs[plan.mean_input() + 1])[c])};
+  };
+  const auto found = [&](std::int64_t c, double mean, double variance) -> Statistics {
+    const Statistics s{mean, std::max(0.0, variance)};
     update_running<T>(plan, m, c, s.mean, s.variance);
     return s;
+  };
+  const auto statistics_of = [&](std::int64_t c, double first, double second) -> Statistics {
+    if (!is_training) return known(c);
+    const double moved = first / plan.count();
+    return found(c, static_cast<double>(base_of(plan, x, c)) + moved,
+                 second / plan.count() - moved * moved);
   };
   if (plan.goes_by_rows<T>()) {
     const BatchRows<T> rows{workers, plan.batch, plan.channels, x};
@@ -341,28 +407,38 @@ void batch_norm_forward(const BatchPlan& plan, const Workers& workers, bool is_t
   }
   const VectorLoops<T>& loops = vector_loops<T>();
   const Workers* const sharing = plan.shares_samples() ? &workers : nullptr;
+  T* const y = real<T>(m.outputs[0]);
+  const auto by_samples = [&](const ChannelStrip& strip) {
+    ChannelMoments moments;
+    if (is_training) moments = moments_of_samples(plan, sharing, strip, x);
+    std::vector<T> a(static_cast<std::size_t>(strip.width())), b(a);
+    for (std::size_t k = 0; k < a.size(); ++k) {
+      const std::int64_t c = strip.begin + static_cast<std::int64_t>(k);
+      line_of(c, is_training ? found(c, moments.mean[k], moments.variance(k)) : known(c), a[k],
+              b[k]);
+    }
+    write_stretches<T>(plan, sharing, strip, y,
+                       [&](std::int64_t place, std::int64_t k, const Stretches& some, T* to) {
+                         loops.stretch_lines(x + place, some, a.data() + k, b.data() + k, to);
+                       });
+  };
   plan.each_range(workers, [&](std::int64_t first_strip, std::int64_t last_strip) {
     StripSums sums;
     for (std::int64_t i = first_strip; i < last_strip; ++i) {
       const ChannelStrip strip = plan.strip(i);
+      if (plan.goes_by_sample()) {
+        by_samples(strip);
+        continue;
+      }
       if (!is_training) sums = StripSums(strip.width());
-      if (is_training && (i == first_strip || !plan.is_fused()))
-        sums = moments_of(plan, sharing, x, strip);
+      if (is_training && (i == first_strip || !plan.is_fused())) sums = moments_of(plan, x, strip);
       std::vector<T> a(sums.first.size()), b(a);
       for (std::size_t k = 0; k < a.size(); ++k) {
         const std::int64_t c = strip.begin + static_cast<std::int64_t>(k);
         line_of(c, statistics_of(c, sums.first[k], sums.second[k]), a[k], b[k]);
       }
-      T* const y = real<T>(m.outputs[0]);
       if (plan.space == 1) {
         apply_lines(plan, strip, x, a, b, y);
-        continue;
-      }
-      if (plan.goes_by_sample()) {
-        write_stretches<T>(plan, sharing, strip, y,
-                           [&](std::int64_t place, std::int64_t k, const Stretches& some, T* to) {
-                             loops.stretch_lines(x + place, some, a.data() + k, b.data() + k, to);
-                           });
         continue;
       }
       const bool takes_next = is_training && i + 1 < last_strip;
@@ -416,14 +492,20 @@ struct StripGradient {
 
   void write_samples(const BatchPlan& plan, const Workers* workers, const ChannelStrip& strip,
                      const T* x, const T* dy, T* dx) const {
-    const VectorLoops<T>& loops = vector_loops<T>();
-    write_stretches<T>(
-        plan, workers, strip, dx,
-        [&](std::int64_t place, std::int64_t k, const Stretches& some, T* to) {
-          loops.stretch_centred(
-              dy + place, x + place, some,
-              {mean.data() + k, slope.data() + k, offset.data() + k, scaled.data() + k}, to);
-        });
+    std::vector<T> x_slope(mean.size()), rest(mean.size());
+    for (std::size_t k = 0; k < mean.size(); ++k) {
+      const auto a = static_cast<double>(scaled[k]);
+      x_slope[k] = static_cast<T>(-a * static_cast<double>(slope[k]));
+      // Of the slope as it is rounded: x and its mean cancel in what they are multiplied with.
+      rest[k] = static_cast<T>(-a * static_cast<double>(offset[k]) -
+                               static_cast<double>(mean[k]) * static_cast<double>(x_slope[k]));
+    }
+    write_stretches<T>(plan, workers, strip, dx,
+                       [&](std::int64_t place, std::int64_t k, const Stretches& some, T* to) {
+                         vector_loops<T>().stretch_gradients(
+                             dy + place, x + place, some,
+                             {x_slope.data() + k, rest.data() + k, scaled.data() + k}, to);
+                       });
   }
 
   /// With the sums of another strip, which follows.
@@ -453,6 +535,14 @@ struct StripGradient {
                                });
   }
 };
+
+/// What is taken off x in Σ dy·(x − mean); the rest of the mean is taken off the sum. Nothing,
+/// unless the mean is so far from 0 that digits would be lost.
+template <class T>
+T base_of_products(T mean, T factor) {
+  constexpr T far = 2;  // mean / deviation
+  return std::fabs(mean * factor) <= far ? T(0) : mean;
+}
 
 /// dx = factor·scale·(dy − mean(dy) − hat·mean(dy·hat))
 template <class T>
@@ -490,9 +580,17 @@ void batch_norm_backward(const BatchPlan& plan, const Workers& workers, const No
   // Σ dy and Σ dy·(x − mean)
   const auto sums_of = [&](const ChannelStrip& strip, const std::vector<T>& mean) {
     if (plan.goes_by_sample()) {
-      return sums_of_stretches<T>(plan, sharing, strip, [&](std::int64_t at, T* first, T* second) {
-        loops.stretch_products(dy + at, x + at, plan.stretches(strip), mean.data(), first, second);
-      });
+      std::vector<T> base(mean.size());
+      for (std::size_t k = 0; k < base.size(); ++k) {
+        const std::int64_t c = strip.begin + static_cast<std::int64_t>(k);
+        base[k] = base_of_products(saved[2 * c], saved[2 * c + 1]);
+      }
+      StripSums sums = products_of_samples(plan, sharing, strip, x, dy, base);
+      for (std::size_t k = 0; k < base.size(); ++k) {
+        const double moved = static_cast<double>(mean[k]) - static_cast<double>(base[k]);
+        sums.second[k] -= moved * sums.first[k];
+      }
+      return sums;
     }
     if (plan.space > 1) {
       return sums_by_stretch<T>(plan, strip, [&](std::int64_t at, std::int64_t c) {

@@ -23,10 +23,10 @@ struct StripSums {
     first[static_cast<std::size_t>(channel)] += static_cast<double>(part.first);
     second[static_cast<std::size_t>(channel)] += static_cast<double>(part.second);
   }
-  void add(const StripSums& other) {
+  void add(const std::vector<double>& more_first, const std::vector<double>& more_second) {
     for (std::size_t k = 0; k < first.size(); ++k) {
-      first[k] += other.first[k];
-      second[k] += other.second[k];
+      first[k] += more_first[k];
+      second[k] += more_second[k];
     }
   }
 };
@@ -91,7 +91,8 @@ struct BatchRows {
           }
         });
     for (std::int64_t part = 1; part < parts; ++part) {
-      sums[0].add(sums[static_cast<std::size_t>(part)]);
+      const StripSums& more = sums[static_cast<std::size_t>(part)];
+      sums[0].add(more.first, more.second);
     }
     return std::move(sums[0]);
   }

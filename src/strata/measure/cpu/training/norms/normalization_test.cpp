@@ -161,6 +161,14 @@ TEST(CpuNormalization, of_many_numbers) {
            {wide(x)},
            NaiveNorm{batch_norm_epsilon, true, true, true, at_channel, at_channel}});
   }
+  // A mean far from zero, of rows and of channels with space.
+  for (const Index& x : {Index{40, 37}, Index{9, 5, 7, 7}, Index{4, 3, 17, 18}}) {
+    Source far = wide(x);
+    far.low = 56, far.high = 64;
+    check({BatchNorm{},
+           {far},
+           NaiveNorm{batch_norm_epsilon, true, true, true, at_channel, at_channel}});
+  }
   check({BatchNorm{},
          {wide({3, 40, 33, 31})},
          NaiveNorm{batch_norm_epsilon, true, true, true, at_channel, at_channel}});
