@@ -11,7 +11,8 @@
 namespace strata::cpu_training {
 
 /// `count` stretches of `length` numbers in each sample, of which one begins `step` numbers after
-/// the other.
+/// the other. Loops have a copy of their own: what lies in memory might be what they store, and be
+/// read again after each stretch.
 struct Stretches {
   std::int64_t count = 0, length = 0;
   std::int64_t samples = 1, step = 0;
@@ -19,19 +20,27 @@ struct Stretches {
 
 #define STRATA_INLINE_LAMBDA __attribute__((always_inline))
 
-/// How lines are asked for (ask_after): stretches that are many lines long ask line by line as they
-/// go, short ones before they begin, as few of their vectors begin a line.
+/// Whether stretches are so short that what is done once for each of them counts. Only where
+/// vectors are short as well.
+STRATA_INLINE bool is_short([[maybe_unused]] const Stretches& s) {
+#ifdef __aarch64__
+  return s.length < 256;
+#else
+  return false;
+#endif
+}
+
+/// How lines are asked for (ask_after): line by line on the way, or before a stretch begins. The
+/// latter is for short ones, as few of their vectors begin a line; where two tensors are read,
+/// there is no time for it.
 enum class Asking { along, before };
 
 /// Calls work(asking) with the one that is best, as a constant.
-template <class Work>
-STRATA_INLINE void with_asking([[maybe_unused]] const Stretches& s, Work work) {
-#ifdef __aarch64__
-  constexpr std::int64_t long_stretch = 256;
-  if (s.length < long_stretch) {
-    return work(std::integral_constant<Asking, Asking::before>());
+template <bool has_dy, class Work>
+STRATA_INLINE void with_asking(const Stretches& s, Work work) {
+  if constexpr (!has_dy) {
+    if (is_short(s)) return work(std::integral_constant<Asking, Asking::before>());
   }
-#endif
   work(std::integral_constant<Asking, Asking::along>());
 }
 
@@ -131,7 +140,6 @@ STRATA_INLINE void add_to_sums_of(const Stretches& s, std::int64_t k, const T* x
   for (std::int64_t n = 0; n < s.samples; ++n) {
     const std::int64_t begin = n * s.step + k * s.length, end = begin + s.length;
     ask_before<asking>(x + begin, s.length);
-    if constexpr (has_dy) ask_before<asking>(dy + begin, s.length);
     const std::int64_t left = vectors_of_stretch<asking, T>(
         begin, end,
         [&](auto at, auto which) STRATA_INLINE_LAMBDA { term(at, a[which()], b[which()]); });
@@ -154,11 +162,10 @@ STRATA_INLINE void add_to_sums_of(const Stretches& s, std::int64_t k, const T* x
 /// saves a third of the work. Where stretches are short, several samples are taken at once: their
 /// sums are read and written once for all of them.
 template <bool has_dy, class T>
-STRATA_INLINE void add_to_stretch_sums(const Stretches& s, const T* x, const T* dy, const T* base,
+STRATA_INLINE void add_to_stretch_sums(Stretches s, const T* x, const T* dy, const T* base,
                                        T* first, T* second) {
-  with_asking(s, [=](auto asking) STRATA_INLINE_LAMBDA {
-    constexpr std::int64_t short_ones = has_dy ? 2 : 4;
-    constexpr std::int64_t at_once = asking() == Asking::before ? short_ones : 1;
+  const std::int64_t at_once = !is_short(s) ? 1 : has_dy ? 2 : 4;
+  with_asking<has_dy>(s, [=](auto asking) STRATA_INLINE_LAMBDA {
     for (std::int64_t n = 0; n < s.samples; n += at_once) {
       const std::int64_t at = n * s.step;
       Stretches some = s;
@@ -176,23 +183,22 @@ STRATA_INLINE void add_to_stretch_sums(const Stretches& s, const T* x, const T* 
 
 /// Σ (x − base), Σ (x − base)²
 template <class T>
-STRATA_INLINE void stretch_moments_loop(const T* x, const Stretches& s, const T* base, T* sums,
+STRATA_INLINE void stretch_moments_loop(const T* x, Stretches s, const T* base, T* sums,
                                         T* squares) {
   add_to_stretch_sums<false>(s, x, x, base, sums, squares);
 }
 
 /// Σ dy, Σ dy·(x − base)
 template <class T>
-STRATA_INLINE void stretch_products_loop(const T* dy, const T* x, const Stretches& s, const T* base,
+STRATA_INLINE void stretch_products_loop(const T* dy, const T* x, Stretches s, const T* base,
                                          T* sums, T* products) {
   add_to_stretch_sums<true>(s, x, dy, base, sums, products);
 }
 
 /// y = x·a + b
 template <class T>
-STRATA_INLINE void stretch_lines_loop(const T* x, const Stretches& s, const T* a, const T* b,
-                                      T* y) {
-  with_asking(s, [=](auto asking) STRATA_INLINE_LAMBDA {
+STRATA_INLINE void stretch_lines_loop(const T* x, Stretches s, const T* a, const T* b, T* y) {
+  with_asking<false>(s, [=](auto asking) STRATA_INLINE_LAMBDA {
     for (std::int64_t k = 0; k < s.count; ++k) {
       const T slope = a[k], offset = b[k];
       ask_before<asking()>(x + k * s.length, s.length);
@@ -212,22 +218,18 @@ struct StretchGradients {
 };
 
 template <class T>
-STRATA_INLINE void stretch_gradients_loop(const T* dy, const T* x, const Stretches& s,
-                                          const StretchGradients<T>& of, T* dx) {
-  with_asking(s, [=](auto asking) STRATA_INLINE_LAMBDA {
-    for (std::int64_t k = 0; k < s.count; ++k) {
-      const T slope = of.slope[k], offset = of.offset[k], d_slope = of.d_slope[k];
-      ask_before<asking()>(x + k * s.length, s.length);
-      ask_before<asking()>(dy + k * s.length, s.length);
-      numbers_of_stretch<asking(), T>(s, k, [=](auto at) STRATA_INLINE_LAMBDA {
-        typename decltype(at)::Number d, number;
-        at.load(number, x);
-        at.load(d, dy);
-        number = number * slope + offset;
-        at.store(number + d * d_slope, dx);
-      });
-    }
-  });
+STRATA_INLINE void stretch_gradients_loop(const T* dy, const T* x, Stretches s,
+                                          StretchGradients<T> of, T* dx) {
+  for (std::int64_t k = 0; k < s.count; ++k) {
+    const T slope = of.slope[k], offset = of.offset[k], d_slope = of.d_slope[k];
+    numbers_of_stretch<Asking::along, T>(s, k, [=](auto at) STRATA_INLINE_LAMBDA {
+      typename decltype(at)::Number d, number;
+      at.load(number, x);
+      at.load(d, dy);
+      number = number * slope + offset;
+      at.store(number + d * d_slope, dx);
+    });
+  }
 }
 
 #undef STRATA_INLINE_LAMBDA
