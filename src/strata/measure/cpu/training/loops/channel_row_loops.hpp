@@ -9,15 +9,16 @@
 /// once, a line of each in turn, so that what belongs to the channels is read once for all of them.
 namespace strata::cpu_training {
 
-/// How many rows are taken at once: those of x and dy compete for the same places of the first
-/// cache where they are a power of two apart.
+/// How many rows are taken at once, as measured: the more, the less often sums or lines are read;
+/// but each row of x and dy is one more place that is read from, or written to.
 template <bool has_dy>
-inline constexpr std::int64_t channel_rows_at_once = has_dy ? 2 : 4;
+inline constexpr std::int64_t summed_rows_at_once = has_dy ? 2 : 4;
+inline constexpr std::int64_t written_rows_at_once = 2;
 
 /// How far ahead lines of rows are asked for: behind those that are taken at once.
 template <class T>
-STRATA_INLINE std::int64_t asked_rows_ahead(std::int64_t channels) {
-  return std::max(4 * channels, asked_ahead<T>);
+STRATA_INLINE std::int64_t asked_rows_ahead(std::int64_t rows, std::int64_t channels) {
+  return std::max(rows * channels, asked_ahead<T>);
 }
 
 /// Two sums of each channel and what is taken off its numbers before.
@@ -27,19 +28,20 @@ struct ChannelSums : InTurn<T> {
 };
 
 /// Adds rows one behind the other: Σ (x − base) and Σ (x − base)², or, with dy, Σ dy and
-/// Σ dy·(x − base).
-template <bool has_dy, std::int64_t rows, class T>
+/// Σ dy·(x − base). Without bases those are 0.
+template <bool has_dy, bool has_base, std::int64_t rows, class T>
 STRATA_INLINE void add_some_rows(const T* x, const T* dy, std::int64_t channels, T* sums) {
   using P = ChannelSums<T>;
   constexpr std::int64_t vectors = P::vectors;
-  const std::int64_t ahead = asked_rows_ahead<T>(channels);
+  const std::int64_t ahead = asked_rows_ahead<T>(rows, channels);
   T* own = sums;
   std::int64_t i = 0;
   for (; i + P::line <= channels; i += P::line, own += P::step) {
-    Lanes<T> base[vectors], first[vectors], second[vectors];
+    [[maybe_unused]] Lanes<T> base[vectors];
+    Lanes<T> first[vectors], second[vectors];
     for (std::int64_t k = 0; k < vectors; ++k) {
       const AtLanes<T> at{k * lanes<T>};
-      at.load(base[k], own + P::base);
+      if constexpr (has_base) at.load(base[k], own + P::base);
       at.load(first[k], own + P::first);
       at.load(second[k], own + P::second);
     }
@@ -52,7 +54,7 @@ STRATA_INLINE void add_some_rows(const T* x, const T* dy, std::int64_t channels,
         const AtLanes<T> at{row * channels + i + k * lanes<T>};
         Lanes<T> moved, d;
         at.load(moved, x);
-        moved -= base[k];
+        if constexpr (has_base) moved -= base[k];
         if constexpr (has_dy) {
           at.load(d, dy);
         } else {
@@ -71,31 +73,40 @@ STRATA_INLINE void add_some_rows(const T* x, const T* dy, std::int64_t channels,
   for (; i < channels; ++i) {
     T* const place = sums + P::place(i);
     for (std::int64_t row = 0; row < rows; ++row) {
-      const T moved = x[row * channels + i] - place[P::base];
+      T moved = x[row * channels + i];
+      if constexpr (has_base) moved -= place[P::base];
       const T d = has_dy ? dy[row * channels + i] : moved;
       place[P::first] += d;
       place[P::second] += moved * d;
     }
   }
 }
-template <bool has_dy, class T>
+template <bool has_dy, bool has_base, class T>
 STRATA_INLINE void add_channel_rows_loop(const T* x, const T* dy, std::int64_t rows,
                                          std::int64_t channels, T* sums) {
-  constexpr std::int64_t at_once = channel_rows_at_once<has_dy>;
+  constexpr std::int64_t at_once = summed_rows_at_once<has_dy>;
   std::int64_t row = 0;
   for (; row + at_once <= rows; row += at_once) {
-    add_some_rows<has_dy, at_once>(x + row * channels, dy + row * channels, channels, sums);
+    add_some_rows<has_dy, has_base, at_once>(x + row * channels, dy + row * channels, channels,
+                                             sums);
   }
   for (; row < rows; ++row) {
-    add_some_rows<has_dy, 1>(x + row * channels, dy + row * channels, channels, sums);
+    add_some_rows<has_dy, has_base, 1>(x + row * channels, dy + row * channels, channels, sums);
   }
 }
 /// dy may be null.
 template <class T>
 STRATA_INLINE void add_channel_rows_loop(const T* x, const T* dy, std::int64_t rows,
-                                         std::int64_t channels, T* sums) {
-  if (dy != nullptr) return add_channel_rows_loop<true>(x, dy, rows, channels, sums);
-  add_channel_rows_loop<false>(x, x, rows, channels, sums);
+                                         std::int64_t channels, bool has_base, T* sums) {
+  if (dy != nullptr && has_base) {
+    add_channel_rows_loop<true, true>(x, dy, rows, channels, sums);
+  } else if (dy != nullptr) {
+    add_channel_rows_loop<true, false>(x, dy, rows, channels, sums);
+  } else if (has_base) {
+    add_channel_rows_loop<false, true>(x, x, rows, channels, sums);
+  } else {
+    add_channel_rows_loop<false, false>(x, x, rows, channels, sums);
+  }
 }
 
 /// What a channel's numbers are multiplied with, what is added, and what dy is multiplied with.
@@ -111,7 +122,7 @@ STRATA_INLINE void some_channel_lines(const T* x, const T* dy, const T* lines, T
                                       std::int64_t channels) {
   using P = ChannelLines<T>;
   constexpr std::int64_t vectors = P::vectors;
-  const std::int64_t ahead = asked_rows_ahead<T>(channels);
+  const std::int64_t ahead = asked_rows_ahead<T>(rows, channels);
   const T* own = lines;
   std::int64_t i = 0;
   for (; i + P::line <= channels; i += P::line, own += P::step) {
@@ -126,17 +137,23 @@ STRATA_INLINE void some_channel_lines(const T* x, const T* dy, const T* lines, T
     for (std::int64_t row = 0; row < rows; ++row) {
       ask_at(x + row * channels + i + ahead);
       if constexpr (has_dy) ask_at(dy + row * channels + i + ahead);
+      // All of a line is loaded before any of it is stored.
+      const std::int64_t line = row * channels + i;
+      Lanes<T> number[vectors], d[vectors];
 #pragma GCC unroll 4
       for (std::int64_t k = 0; k < vectors; ++k) {
-        const AtLanes<T> at{row * channels + i + k * lanes<T>};
-        Lanes<T> number, d;
-        at.load(number, x);
-        number = number * slope[k] + offset[k];
-        if constexpr (has_dy) {
-          at.load(d, dy);
-          number += d * d_slope[k];
-        }
-        at.store(number, y);
+        const AtLanes<T> at{line + k * lanes<T>};
+        at.load(number[k], x);
+        if constexpr (has_dy) at.load(d[k], dy);
+      }
+#pragma GCC unroll 4
+      for (std::int64_t k = 0; k < vectors; ++k) {
+        number[k] = number[k] * slope[k] + offset[k];
+        if constexpr (has_dy) number[k] += d[k] * d_slope[k];
+      }
+#pragma GCC unroll 4
+      for (std::int64_t k = 0; k < vectors; ++k) {
+        AtLanes<T>{line + k * lanes<T>}.store(number[k], y);
       }
     }
   }
@@ -152,7 +169,7 @@ STRATA_INLINE void some_channel_lines(const T* x, const T* dy, const T* lines, T
 template <bool has_dy, class T>
 STRATA_INLINE void channel_lines_loop(const T* x, const T* dy, const T* lines, T* y,
                                       std::int64_t rows, std::int64_t channels) {
-  constexpr std::int64_t at_once = channel_rows_at_once<has_dy>;
+  constexpr std::int64_t at_once = written_rows_at_once;
   std::int64_t row = 0;
   for (; row + at_once <= rows; row += at_once) {
     const std::int64_t at = row * channels;

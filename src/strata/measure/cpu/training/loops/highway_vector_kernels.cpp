@@ -98,8 +98,8 @@ void plane_gradient(const PlaneGradient<float>& plane, float* dx, std::int64_t c
   plane_gradient_loop(plane, dx, count);
 }
 void add_channel_rows(const float* x, const float* dy, std::int64_t rows, std::int64_t channels,
-                      float* sums) {
-  add_channel_rows_loop(x, dy, rows, channels, sums);
+                      bool has_base, float* sums) {
+  add_channel_rows_loop(x, dy, rows, channels, has_base, sums);
 }
 void channel_lines(const float* x, const float* dy, const float* lines, float* y, std::int64_t rows,
                    std::int64_t channels) {
@@ -178,13 +178,12 @@ void centred_columns(const float* dy, const float* x, const float* mean, const f
                      const float* offset, const float* factor, float* dx, std::int64_t count) {
   centred_columns_loop(dy, x, mean, slope, offset, factor, dx, count);
 }
-void stretch_moments(const float* x, const Stretches& s, const float* base, float* sums,
-                     float* squares) {
-  stretch_moments_loop(x, s, base, sums, squares);
+void stretch_moments(const float* x, const Stretches& s, const float* base, float* sums) {
+  stretch_moments_loop(x, s, base, sums);
 }
-void stretch_products(const float* dy, const float* x, const Stretches& s, const float* mean,
-                      float* sums, float* products) {
-  stretch_products_loop(dy, x, s, mean, sums, products);
+void stretch_products(const float* dy, const float* x, const Stretches& s, const float* base,
+                      float* sums) {
+  stretch_products_loop(dy, x, s, base, sums);
 }
 void stretch_lines(const float* x, const Stretches& s, const float* a, const float* b, float* y) {
   stretch_lines_loop(x, s, a, b, y);

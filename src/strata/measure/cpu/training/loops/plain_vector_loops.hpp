@@ -69,8 +69,8 @@ struct PlainLoops {
     plane_gradient_loop(plane, dx, count);
   }
   static void add_channel_rows(const T* x, const T* dy, std::int64_t rows, std::int64_t channels,
-                               T* sums) {
-    add_channel_rows_loop(x, dy, rows, channels, sums);
+                               bool has_base, T* sums) {
+    add_channel_rows_loop(x, dy, rows, channels, has_base, sums);
   }
   static void channel_lines(const T* x, const T* dy, const T* lines, T* y, std::int64_t rows,
                             std::int64_t channels) {
@@ -147,12 +147,12 @@ struct PlainLoops {
                               const T* offset, const T* factor, T* dx, std::int64_t count) {
     centred_columns_loop(dy, x, mean, slope, offset, factor, dx, count);
   }
-  static void stretch_moments(const T* x, const Stretches& s, const T* base, T* sums, T* squares) {
-    stretch_moments_loop(x, s, base, sums, squares);
+  static void stretch_moments(const T* x, const Stretches& s, const T* base, T* sums) {
+    stretch_moments_loop(x, s, base, sums);
   }
-  static void stretch_products(const T* dy, const T* x, const Stretches& s, const T* mean, T* sums,
-                               T* products) {
-    stretch_products_loop(dy, x, s, mean, sums, products);
+  static void stretch_products(const T* dy, const T* x, const Stretches& s, const T* base,
+                               T* sums) {
+    stretch_products_loop(dy, x, s, base, sums);
   }
   static void stretch_lines(const T* x, const Stretches& s, const T* a, const T* b, T* y) {
     stretch_lines_loop(x, s, a, b, y);

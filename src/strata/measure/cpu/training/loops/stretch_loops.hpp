@@ -119,7 +119,7 @@ STRATA_INLINE void numbers_of_stretch(const Stretches& s, std::int64_t k, Work w
 /// Adds stretch k of several samples to its two sums (add_to_stretch_sums).
 template <Asking asking, bool has_dy, bool has_base, class T>
 STRATA_INLINE void add_to_sums_of(const Stretches& s, std::int64_t k, const T* x, const T* dy,
-                                  [[maybe_unused]] T base, T* first, T* second) {
+                                  [[maybe_unused]] T base, T* sums) {
   const auto term = [=](auto at, auto& sum, auto& product) STRATA_INLINE_LAMBDA {
     typename decltype(at)::Number number, d;
     at.load(number, x);
@@ -132,10 +132,10 @@ STRATA_INLINE void add_to_sums_of(const Stretches& s, std::int64_t k, const T* x
     sum += d;
     product += number * d;
   };
-  const AtLanes<T> own{k * lanes<T>};
+  const AtLanes<T> first{2 * k * lanes<T>}, second{first.place + lanes<T>};
   Lanes<T> a[sums_at_once] = {}, b[sums_at_once] = {};
-  own.load(a[0], first);
-  own.load(b[0], second);
+  first.load(a[0], sums);
+  second.load(b[0], sums);
   T rest = 0, other = 0;
   for (std::int64_t n = 0; n < s.samples; ++n) {
     const std::int64_t begin = n * s.step + k * s.length, end = begin + s.length;
@@ -153,17 +153,17 @@ STRATA_INLINE void add_to_sums_of(const Stretches& s, std::int64_t k, const T* x
     rest_a += a[which];
     rest_b += b[which];
   }
-  own.store(a[0] + rest_a, first);
-  own.store(b[0] + rest_b, second);
+  first.store(a[0] + rest_a, sums);
+  second.store(b[0] + rest_b, sums);
 }
 
-/// Two sums for each stretch, in `lanes` numbers each that the caller adds up in the end:
-/// Σ (x − base) and Σ (x − base)², or, with dy, Σ dy and Σ dy·(x − base). Bases are mostly 0, which
-/// saves a third of the work. Where stretches are short, several samples are taken at once: their
-/// sums are read and written once for all of them.
+/// Two sums for each stretch, one behind the other, in `lanes` numbers each that the caller adds up
+/// in the end: Σ (x − base) and Σ (x − base)², or, with dy, Σ dy and Σ dy·(x − base). Bases are
+/// mostly 0, which saves a third of the work. Where stretches are short, several samples are taken
+/// at once: their sums are read and written once for all of them.
 template <bool has_dy, class T>
 STRATA_INLINE void add_to_stretch_sums(Stretches s, const T* x, const T* dy, const T* base,
-                                       T* first, T* second) {
+                                       T* sums) {
   const std::int64_t at_once = !is_short(s) ? 1 : has_dy ? 2 : 4;
   with_asking<has_dy>(s, [=](auto asking) STRATA_INLINE_LAMBDA {
     for (std::int64_t n = 0; n < s.samples; n += at_once) {
@@ -172,9 +172,9 @@ STRATA_INLINE void add_to_stretch_sums(Stretches s, const T* x, const T* dy, con
       some.samples = at_once < s.samples - n ? at_once : s.samples - n;
       for (std::int64_t k = 0; k < s.count; ++k) {
         if (base[k] == T(0)) {
-          add_to_sums_of<asking(), has_dy, false>(some, k, x + at, dy + at, T(0), first, second);
+          add_to_sums_of<asking(), has_dy, false>(some, k, x + at, dy + at, T(0), sums);
         } else {
-          add_to_sums_of<asking(), has_dy, true>(some, k, x + at, dy + at, base[k], first, second);
+          add_to_sums_of<asking(), has_dy, true>(some, k, x + at, dy + at, base[k], sums);
         }
       }
     }
@@ -183,16 +183,15 @@ STRATA_INLINE void add_to_stretch_sums(Stretches s, const T* x, const T* dy, con
 
 /// Σ (x − base), Σ (x − base)²
 template <class T>
-STRATA_INLINE void stretch_moments_loop(const T* x, Stretches s, const T* base, T* sums,
-                                        T* squares) {
-  add_to_stretch_sums<false>(s, x, x, base, sums, squares);
+STRATA_INLINE void stretch_moments_loop(const T* x, Stretches s, const T* base, T* sums) {
+  add_to_stretch_sums<false>(s, x, x, base, sums);
 }
 
 /// Σ dy, Σ dy·(x − base)
 template <class T>
 STRATA_INLINE void stretch_products_loop(const T* dy, const T* x, Stretches s, const T* base,
-                                         T* sums, T* products) {
-  add_to_stretch_sums<true>(s, x, dy, base, sums, products);
+                                         T* sums) {
+  add_to_stretch_sums<true>(s, x, dy, base, sums);
 }
 
 /// y = x·a + b

@@ -77,7 +77,7 @@ struct VectorLoops {
   PairOfSums<T> (*plane_sums)(const T* dy, const T* x, T base, std::int64_t count);
   void (*plane_gradient)(const PlaneGradient<T>& plane, T* dx, std::int64_t count);
   void (*add_channel_rows)(const T* x, const T* dy, std::int64_t rows, std::int64_t channels,
-                           T* sums);
+                           bool has_base, T* sums);
   void (*channel_lines)(const T* x, const T* dy, const T* lines, T* y, std::int64_t rows,
                         std::int64_t channels);
   void (*drop)(const T* x, std::uint32_t key, std::uint32_t first, std::uint32_t threshold, T scale,
@@ -110,9 +110,8 @@ struct VectorLoops {
                       T* sums, T* products, std::int64_t count);
   void (*centred_columns)(const T* dy, const T* x, const T* mean, const T* slope, const T* offset,
                           const T* factor, T* dx, std::int64_t count);
-  void (*stretch_moments)(const T* x, const Stretches& s, const T* base, T* sums, T* squares);
-  void (*stretch_products)(const T* dy, const T* x, const Stretches& s, const T* mean, T* sums,
-                           T* products);
+  void (*stretch_moments)(const T* x, const Stretches& s, const T* base, T* sums);
+  void (*stretch_products)(const T* dy, const T* x, const Stretches& s, const T* base, T* sums);
   void (*stretch_lines)(const T* x, const Stretches& s, const T* a, const T* b, T* y);
   void (*stretch_gradients)(const T* dy, const T* x, const Stretches& s,
                             const StretchGradients<T>& of, T* dx);

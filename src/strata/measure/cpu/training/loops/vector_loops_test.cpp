@@ -473,19 +473,22 @@ TEST(VectorLoops, rows_of_channels_are_summed_up_and_written) {
   for (const VectorLoops<float>& loops : both_loops()) {
     for (const std::size_t channels : row_lengths) {
       for (const std::size_t rows : {1U, 4U, 11U}) {
-        for (const bool has_dy : {false, true}) {
+        for (const int form : {0, 1, 2, 3}) {
+          const bool has_dy = form % 2 == 1, has_base = form / 2 == 1;
           const std::vector<float> x = some_numbers(rows * channels, 1);
           const std::vector<float> dys = some_numbers(rows * channels, 0.5F);
           const float* const dy = has_dy ? dys.data() : nullptr;
           const auto count = static_cast<std::int64_t>(channels);
           std::vector<float> sums(static_cast<std::size_t>(S::room(count)), 0.5F);
-          loops.add_channel_rows(x.data(), dy, static_cast<std::int64_t>(rows), count, sums.data());
+          loops.add_channel_rows(x.data(), dy, static_cast<std::int64_t>(rows), count, has_base,
+                                 sums.data());
           std::vector<float> lines(static_cast<std::size_t>(L::room(count)));
           std::vector<float> y(rows * channels + 1, -9);
           for (std::size_t c = 0; c < channels; ++c) {
             double first = 0.5, second = 0.5;
             for (std::size_t row = 0; row < rows; ++row) {
-              const double moved = static_cast<double>(x[row * channels + c]) - 0.5;
+              const double moved =
+                  static_cast<double>(x[row * channels + c]) - (has_base ? 0.5 : 0);
               const double d = has_dy ? static_cast<double>(dys[row * channels + c]) : moved;
               first += d;
               second += d * moved;
@@ -517,11 +520,11 @@ TEST(VectorLoops, rows_of_channels_are_summed_up_and_written) {
 
 const std::vector<std::size_t> stretch_lengths = {1, 2, 3, 4, 15, 16, 18, 49, 255, 256, 259, 784};
 
-/// The sum of a stretch, which is in `lanes` numbers.
-double total_of(const std::vector<float>& sums, std::size_t stretch) {
+/// The sum that is in `lanes` numbers behind others.
+double total_of(const std::vector<float>& sums, std::size_t others) {
   double total = 0;
   for (std::size_t lane = 0; lane < static_cast<std::size_t>(lanes<float>); ++lane) {
-    total += static_cast<double>(sums[stretch * static_cast<std::size_t>(lanes<float>) + lane]);
+    total += static_cast<double>(sums[others * static_cast<std::size_t>(lanes<float>) + lane]);
   }
   return total;
 }
@@ -567,9 +570,9 @@ TEST(VectorLoops, stretches_of_samples_are_summed_up) {
                           static_cast<std::int64_t>(samples), static_cast<std::int64_t>(step)};
         const std::size_t room = count * static_cast<std::size_t>(lanes<float>);
         // What is there already stays in the sums.
-        std::vector<float> sums(room, 0.25F), squares(sums), d_sums(sums), products(sums);
-        loops.stretch_moments(x.data(), s, base.data(), sums.data(), squares.data());
-        loops.stretch_products(dy.data(), x.data(), s, base.data(), d_sums.data(), products.data());
+        std::vector<float> moments(2 * room, 0.25F), products(moments);
+        loops.stretch_moments(x.data(), s, base.data(), moments.data());
+        loops.stretch_products(dy.data(), x.data(), s, base.data(), products.data());
         for (std::size_t k = 0; k < count; ++k) {
           const double before = 0.25 * static_cast<double>(lanes<float>);
           double sum = before, square = before, d_sum = before, product = before;
@@ -584,10 +587,10 @@ TEST(VectorLoops, stretches_of_samples_are_summed_up) {
             }
           }
           const double tolerance = 1e-5 * (1 + square);
-          EXPECT_NEAR(total_of(sums, k), sum, tolerance) << length;
-          EXPECT_NEAR(total_of(squares, k), square, tolerance) << length;
-          EXPECT_NEAR(total_of(d_sums, k), d_sum, tolerance) << length;
-          EXPECT_NEAR(total_of(products, k), product, tolerance) << length;
+          EXPECT_NEAR(total_of(moments, 2 * k), sum, tolerance) << length;
+          EXPECT_NEAR(total_of(moments, 2 * k + 1), square, tolerance) << length;
+          EXPECT_NEAR(total_of(products, 2 * k), d_sum, tolerance) << length;
+          EXPECT_NEAR(total_of(products, 2 * k + 1), product, tolerance) << length;
         }
       }
     }

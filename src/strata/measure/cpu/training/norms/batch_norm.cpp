@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/measure/cpu/training/families.hpp"
+#include "strata/measure/cpu/training/loops/line_room.hpp"
 #include "strata/measure/cpu/training/loops/result_stream.hpp"
 #include "strata/measure/cpu/training/norms/batch_norm_rows.hpp"
 #include "strata/measure/cpu/training/norms/channel_moments.hpp"
@@ -77,6 +78,11 @@ struct BatchPlan {
   bool is_fused() const { return space > 1 && !goes_by_sample(); }
   /// Whether threads share the samples; otherwise the channels.
   bool shares_samples() const { return goes_by_sample() && batch >= 2 * threads; }
+  /// So many samples are summed up in T.
+  std::int64_t samples_per_sum() const {
+    constexpr std::int64_t numbers = 4096;
+    return std::max<std::int64_t>(1, numbers / space);
+  }
   Stretches stretches(const ChannelStrip& strip, std::int64_t samples) const {
     return {strip.width(), space, samples, place(1, 0)};
   }
@@ -180,102 +186,69 @@ void share_samples(const BatchPlan& plan, const Workers* workers, const Work& wo
   workers->parts(plan.batch, 1, work);
 }
 
-/// Two sums of each channel, by samples: they are made in T, in `lanes` numbers for each channel.
-template <class T>
-class StretchSums {
- public:
-  explicit StretchSums(std::int64_t channels)
-      : first(static_cast<std::size_t>(channels)),
-        second(first),
-        first_lanes_(first.size() * width),
-        second_lanes_(first_lanes_) {}
-
-  std::vector<double> first, second;
-
-  /// Of what add(first, second) adds to sums in T.
-  template <class Add>
-  void make(const Add& add) {
-    std::fill(first_lanes_.begin(), first_lanes_.end(), T(0));
-    std::fill(second_lanes_.begin(), second_lanes_.end(), T(0));
-    add(first_lanes_.data(), second_lanes_.data());
-    for (std::size_t c = 0; c < first.size(); ++c) {
-      first[c] = total_of(first_lanes_.data() + c * width);
-      second[c] = total_of(second_lanes_.data() + c * width);
+/// Adds samples begin … end to the sums of channels: add(n, samples, sums) adds some of them to
+/// sums in T, of `lanes` numbers each, a channel's two behind each other.
+template <class T, class Add>
+void add_samples(const BatchPlan& plan, std::int64_t begin, std::int64_t end, StripSums& sums,
+                 const Add& add) {
+  constexpr std::int64_t width = lanes<T>;
+  const auto channels = static_cast<std::int64_t>(sums.first.size());
+  const LineRoom<T> room(2 * width * channels);
+  const std::int64_t most = plan.samples_per_sum();
+  for (std::int64_t n = begin; n < end; n += most) {
+    std::fill_n(room.data(), 2 * width * channels, T(0));
+    add(n, std::min(most, end - n), room.data());
+    const T* own = room.data();
+    for (std::size_t c = 0; c < sums.first.size(); ++c, own += 2 * width) {
+      double first = 0, second = 0;
+      for (std::int64_t lane = 0; lane < width; ++lane) {
+        first += static_cast<double>(own[lane]);
+        second += static_cast<double>(own[width + lane]);
+      }
+      sums.first[c] += first;
+      sums.second[c] += second;
     }
   }
-
- private:
-  static constexpr auto width = static_cast<std::size_t>(lanes<T>);
-
-  static double total_of(const T* numbers) {
-    double total = 0;
-    for (std::size_t lane = 0; lane < width; ++lane) total += static_cast<double>(numbers[lane]);
-    return total;
-  }
-  std::vector<T> first_lanes_, second_lanes_;
-};
-
-/// Calls work(n, samples) for groups of samples, few enough for sums in T.
-template <class Work>
-void each_group(const BatchPlan& plan, std::int64_t begin, std::int64_t end, const Work& work) {
-  constexpr std::int64_t numbers_per_sum = 4096;
-  const std::int64_t most = std::max<std::int64_t>(1, numbers_per_sum / plan.space);
-  for (std::int64_t n = begin; n < end; n += most) work(n, std::min(most, end - n));
 }
 
-/// Σ dy and Σ dy·(x − base), sample by sample.
-template <class T>
-StripSums products_of_samples(const BatchPlan& plan, const Workers* workers,
-                              const ChannelStrip& strip, const T* x, const T* dy,
-                              const std::vector<T>& base) {
-  std::vector<StripSums> parts(static_cast<std::size_t>(plan.threads));
-  share_samples(plan, workers, [&](std::int64_t part, std::int64_t begin, std::int64_t end) {
-    StripSums total(strip.width());
-    StretchSums<T> sums(strip.width());
-    each_group(plan, begin, end, [&](std::int64_t n, std::int64_t samples) {
-      const std::int64_t at = plan.place(n, strip.begin);
-      sums.make([&](T* first, T* second) {
-        vector_loops<T>().stretch_products(dy + at, x + at, plan.stretches(strip, samples),
-                                           base.data(), first, second);
-      });
-      total.add(sums.first, sums.second);
-    });
-    parts[static_cast<std::size_t>(part)] = std::move(total);
-  });
-  StripSums total(strip.width());
-  for (const StripSums& part : parts) {
-    if (!part.first.empty()) total.add(part.first, part.second);
-  }
-  return total;
-}
-
-/// The same for means and variances.
+/// Means and variances, sample by sample.
 template <class T>
 ChannelMoments moments_of_samples(const BatchPlan& plan, const Workers* workers,
                                   const ChannelStrip& strip, const T* x) {
   std::vector<ChannelMoments> parts(static_cast<std::size_t>(plan.threads));
   share_samples(plan, workers, [&](std::int64_t part, std::int64_t begin, std::int64_t end) {
-    ChannelMoments total(strip.width());
-    ChannelBases<T> bases(strip.width());
-    StretchSums<T> sums(strip.width());
-    each_group(plan, begin, end, [&](std::int64_t n, std::int64_t samples) {
-      const auto add = [&](T* first, T* second) {
-        vector_loops<T>().stretch_moments(x + plan.place(n, strip.begin),
-                                          plan.stretches(strip, samples), bases.data(), first,
-                                          second);
-      };
-      const auto count = static_cast<double>(samples * plan.space);
-      sums.make(add);
-      if (bases.move(count, sums.first, sums.second)) sums.make(add);
-      total.add(count, bases.numbers(), sums.first, sums.second);
-    });
-    parts[static_cast<std::size_t>(part)] = std::move(total);
+    parts[static_cast<std::size_t>(part)] = moments_around_bases<T>(
+        strip.width(), begin, end, plan.samples_per_sum(), plan.space,
+        [&](std::int64_t first, std::int64_t last, const std::vector<T>& base, StripSums& sums) {
+          add_samples<T>(
+              plan, first, last, sums, [&](std::int64_t n, std::int64_t samples, T* own) {
+                vector_loops<T>().stretch_moments(x + plan.place(n, strip.begin),
+                                                  plan.stretches(strip, samples), base.data(), own);
+              });
+        });
   });
-  ChannelMoments total(strip.width());
-  for (const ChannelMoments& part : parts) {
-    if (part.count > 0) total.add(part);
-  }
-  return total;
+  return all_of(std::move(parts));
+}
+
+/// Σ dy and Σ dy·(x − mean), sample by sample.
+template <class T>
+StripSums products_of_samples(const BatchPlan& plan, const Workers* workers,
+                              const ChannelStrip& strip, const T* x, const T* dy, const T* saved) {
+  const ProductBases<T> bases(plan.count(), saved + 2 * strip.begin);
+  std::vector<T> base;
+  for (std::int64_t c = 0; c < strip.width(); ++c) base.push_back(bases(c));
+  std::vector<StripSums> parts(static_cast<std::size_t>(plan.threads));
+  share_samples(plan, workers, [&](std::int64_t part, std::int64_t begin, std::int64_t end) {
+    StripSums& sums = parts[static_cast<std::size_t>(part)] = StripSums(strip.width());
+    add_samples<T>(plan, begin, end, sums, [&](std::int64_t n, std::int64_t samples, T* own) {
+      const std::int64_t at = plan.place(n, strip.begin);
+      vector_loops<T>().stretch_products(dy + at, x + at, plan.stretches(strip, samples),
+                                         base.data(), own);
+    });
+  });
+  StripSums sums = all_of(std::move(parts));
+  bases.take_off_means(sums);
+  return sums;
 }
 
 /// Writes sample by sample: write(place, channel, stretches, to) does so for some channels of one,
@@ -389,7 +362,10 @@ void batch_norm_forward(const BatchPlan& plan, const Workers& workers, bool is_t
     update_running<T>(plan, m, c, s.mean, s.variance);
     return s;
   };
-  const auto statistics_of = [&](std::int64_t c, double first, double second) -> Statistics {
+  const auto by_moments = [&](std::int64_t c, const ChannelMoments& moments, std::size_t k) {
+    return is_training ? found(c, moments.mean[k], moments.variance(k)) : known(c);
+  };
+  const auto by_sums = [&](std::int64_t c, double first, double second) -> Statistics {
     if (!is_training) return known(c);
     const double moved = first / plan.count();
     return found(c, static_cast<double>(base_of(plan, x, c)) + moved,
@@ -397,11 +373,11 @@ void batch_norm_forward(const BatchPlan& plan, const Workers& workers, bool is_t
   };
   if (plan.goes_by_rows<T>()) {
     const BatchRows<T> rows{workers, plan.batch, plan.channels, x};
-    const StripSums sums = is_training ? rows.moments() : StripSums(plan.channels);
+    const ChannelMoments moments = is_training ? rows.moments() : ChannelMoments();
     RowLines<T> lines(plan.channels);
     for (std::int64_t c = 0; c < plan.channels; ++c) {
-      const auto k = static_cast<std::size_t>(c);
-      line_of(c, statistics_of(c, sums.first[k], sums.second[k]), lines.slope(c), lines.offset(c));
+      line_of(c, by_moments(c, moments, static_cast<std::size_t>(c)), lines.slope(c),
+              lines.offset(c));
     }
     return rows.write(lines, nullptr, real<T>(m.outputs[0]));
   }
@@ -414,8 +390,7 @@ void batch_norm_forward(const BatchPlan& plan, const Workers& workers, bool is_t
     std::vector<T> a(static_cast<std::size_t>(strip.width())), b(a);
     for (std::size_t k = 0; k < a.size(); ++k) {
       const std::int64_t c = strip.begin + static_cast<std::int64_t>(k);
-      line_of(c, is_training ? found(c, moments.mean[k], moments.variance(k)) : known(c), a[k],
-              b[k]);
+      line_of(c, by_moments(c, moments, k), a[k], b[k]);
     }
     write_stretches<T>(plan, sharing, strip, y,
                        [&](std::int64_t place, std::int64_t k, const Stretches& some, T* to) {
@@ -435,7 +410,7 @@ void batch_norm_forward(const BatchPlan& plan, const Workers& workers, bool is_t
       std::vector<T> a(sums.first.size()), b(a);
       for (std::size_t k = 0; k < a.size(); ++k) {
         const std::int64_t c = strip.begin + static_cast<std::int64_t>(k);
-        line_of(c, statistics_of(c, sums.first[k], sums.second[k]), a[k], b[k]);
+        line_of(c, by_sums(c, sums.first[k], sums.second[k]), a[k], b[k]);
       }
       if (plan.space == 1) {
         apply_lines(plan, strip, x, a, b, y);
@@ -536,14 +511,6 @@ struct StripGradient {
   }
 };
 
-/// What is taken off x in Σ dy·(x − mean); the rest of the mean is taken off the sum. Nothing,
-/// unless the mean is so far from 0 that digits would be lost.
-template <class T>
-T base_of_products(T mean, T factor) {
-  constexpr T far = 2;  // mean / deviation
-  return std::fabs(mean * factor) <= far ? T(0) : mean;
-}
-
 /// dx = factor·scale·(dy − mean(dy) − hat·mean(dy·hat))
 template <class T>
 void batch_norm_backward(const BatchPlan& plan, const Workers& workers, const NodeMemory& m) {
@@ -580,17 +547,7 @@ void batch_norm_backward(const BatchPlan& plan, const Workers& workers, const No
   // Σ dy and Σ dy·(x − mean)
   const auto sums_of = [&](const ChannelStrip& strip, const std::vector<T>& mean) {
     if (plan.goes_by_sample()) {
-      std::vector<T> base(mean.size());
-      for (std::size_t k = 0; k < base.size(); ++k) {
-        const std::int64_t c = strip.begin + static_cast<std::int64_t>(k);
-        base[k] = base_of_products(saved[2 * c], saved[2 * c + 1]);
-      }
-      StripSums sums = products_of_samples(plan, sharing, strip, x, dy, base);
-      for (std::size_t k = 0; k < base.size(); ++k) {
-        const double moved = static_cast<double>(mean[k]) - static_cast<double>(base[k]);
-        sums.second[k] -= moved * sums.first[k];
-      }
-      return sums;
+      return products_of_samples(plan, sharing, strip, x, dy, saved);
     }
     if (plan.space > 1) {
       return sums_by_stretch<T>(plan, strip, [&](std::int64_t at, std::int64_t c) {

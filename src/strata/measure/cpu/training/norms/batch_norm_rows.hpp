@@ -4,6 +4,7 @@
 #include "strata/measure/cpu/training/loops/line_room.hpp"
 #include "strata/measure/cpu/training/loops/vector_loops.hpp"
 #include "strata/measure/cpu/training/loops/workers.hpp"
+#include "strata/measure/cpu/training/norms/channel_moments.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -11,25 +12,6 @@
 /// Batch norm of rows that hold one number of each channel. All is read and written in the order in
 /// which it lies; rows are shared among threads, whose sums are put together.
 namespace strata::cpu_training {
-
-/// Two sums for each of some channels.
-struct StripSums {
-  explicit StripSums(std::int64_t width = 0)
-      : first(static_cast<std::size_t>(width)), second(first) {}
-  std::vector<double> first, second;
-
-  template <class T>
-  void add(std::int64_t channel, const PairOfSums<T>& part) {
-    first[static_cast<std::size_t>(channel)] += static_cast<double>(part.first);
-    second[static_cast<std::size_t>(channel)] += static_cast<double>(part.second);
-  }
-  void add(const std::vector<double>& more_first, const std::vector<double>& more_second) {
-    for (std::size_t k = 0; k < first.size(); ++k) {
-      first[k] += more_first[k];
-      second[k] += more_second[k];
-    }
-  }
-};
 
 /// slope, offset and d_slope of each channel (channel_row_loops.hpp).
 template <class T>
@@ -52,13 +34,32 @@ struct BatchRows {
   std::int64_t batch, channels;
   const T* x;
 
-  /// Σ (x − base) and Σ (x − base)² with the first row as base.
-  StripSums moments() const {
-    return sums_of(nullptr, [this](std::int64_t c) { return x[c]; });
+  ChannelMoments moments() const {
+    std::vector<ChannelMoments> found(static_cast<std::size_t>(workers.count()));
+    share([&](std::int64_t part, std::int64_t begin, std::int64_t end) {
+      found[static_cast<std::size_t>(part)] =
+          moments_around_bases<T>(channels, begin, end, rows_per_sum, 1,
+                                  [this](std::int64_t first, std::int64_t last,
+                                         const std::vector<T>& base, StripSums& sums) {
+                                    const auto base_of = [&base](std::int64_t c) {
+                                      return base[static_cast<std::size_t>(c)];
+                                    };
+                                    add_rows(nullptr, first, last, base_of, sums);
+                                  });
+    });
+    return all_of(std::move(found));
   }
-  /// Σ dy and Σ dy·(x − mean); of each channel its mean and another number are saved.
+  /// Σ dy and Σ dy·(x − mean); of each channel its mean and one over its deviation are saved.
   StripSums products(const T* dy, const T* saved) const {
-    return sums_of(dy, [saved](std::int64_t c) { return saved[2 * c]; });
+    const ProductBases<T> bases(static_cast<double>(batch), saved);
+    std::vector<StripSums> found(static_cast<std::size_t>(workers.count()));
+    share([&](std::int64_t part, std::int64_t begin, std::int64_t end) {
+      StripSums& sums = found[static_cast<std::size_t>(part)] = StripSums(channels);
+      add_rows(dy, begin, end, bases, sums);
+    });
+    StripSums sums = all_of(std::move(found));
+    bases.take_off_means(sums);
+    return sums;
   }
 
   void write(const RowLines<T>& lines, const T* dy, T* y) const {
@@ -76,34 +77,34 @@ struct BatchRows {
 
   std::int64_t least_rows() const { return std::max<std::int64_t>(1, numbers_per_part / channels); }
 
-  template <class BaseOf>
-  StripSums sums_of(const T* dy, const BaseOf& base_of) const {
-    std::vector<StripSums> sums(static_cast<std::size_t>(workers.count()), StripSums(channels));
-    const std::int64_t parts =
-        workers.parts(batch, least_rows(), [&](auto part, auto begin, auto end) {
-          const LineRoom<T> room(P::room(channels));
-          for (std::int64_t c = 0; c < channels; ++c) {
-            room.data()[P::place(c) + P::base] = base_of(c);
-          }
-          for (std::int64_t row = begin; row < end; row += rows_per_sum) {
-            add_rows(dy, row, std::min(rows_per_sum, end - row), room.data(),
-                     sums[static_cast<std::size_t>(part)]);
-          }
-        });
-    for (std::int64_t part = 1; part < parts; ++part) {
-      const StripSums& more = sums[static_cast<std::size_t>(part)];
-      sums[0].add(more.first, more.second);
-    }
-    return std::move(sums[0]);
+  template <class Work>
+  void share(const Work& work) const {
+    workers.parts(batch, least_rows(), work);
   }
 
-  void add_rows(const T* dy, std::int64_t row, std::int64_t rows, T* room, StripSums& sums) const {
+  /// Adds rows begin … end to sums around bases.
+  template <class BaseOf>
+  void add_rows(const T* dy, std::int64_t begin, std::int64_t end, const BaseOf& base_of,
+                StripSums& sums) const {
+    const LineRoom<T> room(P::room(channels));
+    std::int64_t bases = 0;
+    for (std::int64_t c = 0; c < channels; ++c) bases += base_of(c) != T(0) ? 1 : 0;
+    for (std::int64_t c = 0; bases > 0 && c < channels; ++c) {
+      room.data()[P::place(c) + P::base] = base_of(c);
+    }
+    for (std::int64_t row = begin; row < end; row += rows_per_sum) {
+      add_group(dy, row, std::min(rows_per_sum, end - row), bases > 0, room.data(), sums);
+    }
+  }
+
+  void add_group(const T* dy, std::int64_t row, std::int64_t rows, bool has_base, T* room,
+                 StripSums& sums) const {
     for (std::int64_t c = 0; c < channels; c += P::line) {
       std::fill_n(room + P::place(c) + P::first, 2 * P::line, T(0));
     }
     const std::int64_t at = row * channels;
     vector_loops<T>().add_channel_rows(x + at, dy != nullptr ? dy + at : nullptr, rows, channels,
-                                       room);
+                                       has_base, room);
     // Line by line, of which compilers make vectors.
     for (std::int64_t c = 0; c < channels; c += P::line) {
       const std::int64_t count = std::min(P::line, channels - c);

@@ -127,14 +127,11 @@ TEST(BatchNorm, equal_numbers_have_no_variance) {
   }
 }
 
-TEST(ChannelMoments, are_put_together_from_groups) {
-  using cpu_training::ChannelMoments;
+TEST(ChannelMoments, are_put_together_from_parts) {
   // 1, 2, 6 and 10, 10 of one channel; 0, 0, 3 and 4, 8 of another.
-  const std::vector<float> base = {1, 0};
-  ChannelMoments all(2), later(2);
-  all.add(3, base, {6, 3}, {26, 9});
-  later.add(2, base, {18, 12}, {162, 80});
-  all.add(later);
+  using cpu_training::ChannelMoments;
+  const ChannelMoments all = cpu_training::all_of(
+      std::vector<ChannelMoments>{{3, {3, 1}, {14, 6}}, {2, {10, 6}, {0, 8}}, ChannelMoments()});
   EXPECT_EQ(all.count, 5);
   EXPECT_NEAR(all.mean[0], 5.8, 1e-12);
   EXPECT_NEAR(all.variance(0), 14.56, 1e-12);
