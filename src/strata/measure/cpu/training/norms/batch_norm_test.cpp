@@ -104,6 +104,16 @@ TEST(BatchNorm, a_mean_far_from_zero_leaves_the_variance_its_digits) {
   }
 }
 
+TEST(BatchNorm, squares_of_a_mean_may_be_beyond_all_numbers) {
+  std::mt19937 random(4);
+  std::normal_distribution<float> normal;
+  for (const NormShape& shape : norm_shapes) {
+    std::vector<float> x(static_cast<std::size_t>(shape.elements()));
+    for (float& number : x) number = 1e20F + 1e16F * normal(random);
+    expect_statistics(shape, x, 1e-4);
+  }
+}
+
 // The base of the first numbers is none of the later ones.
 TEST(BatchNorm, a_mean_may_move_from_sample_to_sample) {
   std::mt19937 random(3);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -67,13 +68,16 @@ Found all_of(std::vector<Found> parts) {
 /// chance; but few numbers lose few digits.
 inline double far_squared(double count) { return 4 + 128 / count; }
 
-/// Moves the bases of channels to their means where those are far from them: sums are those of
-/// `count` numbers around the bases, and of their squares. Whether there is such a channel.
+/// Moves the bases of channels to their means where those are far from them, or their squares too
+/// large: sums are those of `count` numbers around the bases, and of their squares. Whether there
+/// is such a channel.
 template <class T>
 bool move_bases(double count, const StripSums& sums, std::vector<T>& base) {
   const double far = far_squared(count);
+  constexpr double infinity = std::numeric_limits<double>::infinity();
   const auto is_far = [&](std::size_t c) {
-    return !((1 + far) * sums.first[c] * sums.first[c] <= far * count * sums.second[c]);
+    const double sum = sums.first[c], squares = sums.second[c];
+    return !((1 + far) * sum * sum <= far * count * squares && squares < infinity);
   };
   int moved = 0;
   for (std::size_t c = 0; c < base.size(); ++c) moved += static_cast<int>(is_far(c));
