@@ -32,6 +32,33 @@ constexpr int most_lane_pixels = 14;
 
 constexpr std::int64_t channels_ahead = 16, lane_channels_ahead = 4;
 
+/// What one tap of each channel of a block is multiplied by.
+template <int Block>
+class BlockWeights {
+ public:
+  explicit HWY_INLINE BlockWeights(const float* from) : from_(from) {
+    if constexpr (in_vectors) {
+      for (int i = 0; i < Block / 4; ++i) four_[i] = hn::LoadU(Vectors(), from + 4 * i);
+    }
+  }
+  HWY_INLINE Vector of(int channel) const {
+#if HWY_ARCH_ARM_A64
+    if constexpr (in_vectors) {
+      return hn::Set(Vectors(), four_[channel / 4].raw[channel % 4]);
+    }
+#endif
+    return hn::Set(Vectors(), from_[channel]);
+  }
+
+ private:
+  // NEON multiplies by any number of a vector. One by one, they would need a register each, which
+  // are not left beside the sums.
+  static constexpr bool in_vectors = HWY_ARCH_ARM_A64 != 0 && Block % 4 == 0;
+
+  const float* from_;
+  Vector four_[in_vectors ? Block / 4 : 1];
+};
+
 /// `Block` channels × `Width` vectors of pixels, held in registers over all channels and taps.
 template <int Block, int Width>
 HWY_INLINE void sum_tile(const TapSums& s, std::int64_t pixel, Vector (&sum)[Block][Width]) {
@@ -53,8 +80,9 @@ HWY_INLINE void sum_tile(const TapSums& s, std::int64_t pixel, Vector (&sum)[Blo
       const float* const source = plane + s.offsets[t];
       Vector values[Width];
       for (int v = 0; v < Width; ++v) values[v] = hn::LoadU(d, source + v * lanes);
+      const BlockWeights<Block> of_tap(weights);
       for (int r = 0; r < Block; ++r) {
-        const Vector weight = hn::Set(d, weights[r]);
+        const Vector weight = of_tap.of(r);
         for (int v = 0; v < Width; ++v) sum[r][v] = hn::MulAdd(weight, values[v], sum[r][v]);
       }
       weights += Block;
