@@ -275,16 +275,44 @@ struct TileOfSums {
       store<P + 1>(s);
     }
   }
-  /// One tap for the pixels from `P` to `Last`.
-  template <int P, int Last>
+  /// One tap for the pixels from `P` to `Last`, which are neighbours where `Step` is 1.
+  template <int Step, int P, int Last>
   HWY_INLINE void add(const float* source, std::int64_t step, Vector low, Vector high) {
+#if HWY_ARCH_ARM_A64
+    if constexpr (Step == 1 && Last - P >= 4) return add_fours<P, Last>(source, low, high);
+#endif
     if constexpr (P < Last) {
-      const Vector value = hn::Set(Vectors(), source[P * step]);
-      sum[P][0] = hn::MulAdd(value, low, sum[P][0]);
-      sum[P][1] = hn::MulAdd(value, high, sum[P][1]);
-      add<P + 1, Last>(source, step, low, high);
+      add_one<P>(hn::Set(Vectors(), source[P * step]), low, high);
+      add<Step == 1 ? 0 : Step, P + 1, Last>(source, step, low, high);
     }
   }
+
+ private:
+  template <int P>
+  HWY_INLINE void add_one(Vector value, Vector low, Vector high) {
+    sum[P][0] = hn::MulAdd(value, low, sum[P][0]);
+    sum[P][1] = hn::MulAdd(value, high, sum[P][1]);
+  }
+#if HWY_ARCH_ARM_A64
+  /// Neighbours from vectors of four, of which the last takes some again where fewer are left: NEON
+  /// multiplies by any number of a vector.
+  template <int P, int Last>
+  HWY_INLINE void add_fours(const float* source, Vector low, Vector high) {
+    if constexpr (P < Last) {
+      constexpr int first = P + 4 <= Last ? P : Last - 4;
+      add_from<P, first>(hn::LoadU(Vectors(), source + first), low, high);
+      add_fours<first + 4, Last>(source, low, high);
+    }
+  }
+  /// The pixels from `P` on of the four from `First` on.
+  template <int P, int First>
+  HWY_INLINE void add_from(Vector four, Vector low, Vector high) {
+    if constexpr (P < First + 4) {
+      add_one<P>(hn::Set(Vectors(), four.raw[P - First]), low, high);
+      add_from<P + 1, First>(four, low, high);
+    }
+  }
+#endif
 };
 
 /// A tile over all channels and taps. Steps in use are known here; zero: any other.
@@ -304,11 +332,11 @@ void add_lane_tile(const LaneSums& s) {
       const Vector low = hn::Load(d, panel + tap->weights);
       const Vector high = hn::Load(d, panel + tap->weights + hn::Lanes(d));
       switch (tap->outside) {
-        case 0: tile.template add<0, Pixels>(from, step, low, high); break;
-        case 1: tile.template add<1, Pixels>(from, step, low, high); break;
-        case -1: tile.template add<0, Pixels - 1>(from, step, low, high); break;
-        case 2: tile.template add<2, Pixels>(from, step, low, high); break;
-        default: tile.template add<0, Pixels - 2>(from, step, low, high); break;
+        case 0: tile.template add<Step, 0, Pixels>(from, step, low, high); break;
+        case 1: tile.template add<Step, 1, Pixels>(from, step, low, high); break;
+        case -1: tile.template add<Step, 0, Pixels - 1>(from, step, low, high); break;
+        case 2: tile.template add<Step, 2, Pixels>(from, step, low, high); break;
+        default: tile.template add<Step, 0, Pixels - 2>(from, step, low, high); break;
       }
     }
   }
