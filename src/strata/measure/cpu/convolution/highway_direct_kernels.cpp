@@ -213,7 +213,10 @@ void multiply_tile(const TapProducts& p) {
       }
     }
   }
+  // Unrolled, as sums that a loop picks out of an array would be in memory all the time.
+#pragma GCC unroll 8
   for (int i = 0; i < Gradients; ++i) {
+#pragma GCC unroll 8
     for (int j = 0; j < Sources; ++j) {
       p.result[i * Sources + j] = hn::GetLane(hn::SumOfLanes(d, sum[i][j]));
     }
@@ -368,8 +371,10 @@ HWY_INLINE void add_pixels(const float* gradient, const float* source, std::int6
     for (int v = 0; v < gradient_vectors; ++v)
       g[i][v] = hn::Load(d, gradient + (i * gradient_vectors + v) * lanes);
   }
+#pragma GCC unroll 16
   for (int j = 0; j < Sources; ++j) {
     const std::int64_t offset = offsets[j];
+#pragma GCC unroll 4
     for (int i = 0; i < Pixels; ++i) {
       const Vector value = hn::Set(d, pixel[i][offset]);
       for (int v = 0; v < gradient_vectors; ++v) sum[j][v] = hn::MulAdd(value, g[i][v], sum[j][v]);
@@ -383,6 +388,8 @@ void multiply_pixel_tile(const PixelProducts& p, std::int64_t first) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   float* const result = p.result + first * gradient_vectors * lanes;
   Vector sum[Sources][gradient_vectors];
+  // Unrolled, as above.
+#pragma GCC unroll 16
   for (int j = 0; j < Sources; ++j) {
     for (int v = 0; v < gradient_vectors; ++v) {
       sum[j][v] = p.adds ? hn::Load(d, result + (j * gradient_vectors + v) * lanes) : hn::Zero(d);
@@ -410,6 +417,7 @@ void multiply_pixel_tile(const PixelProducts& p, std::int64_t first) {
       source += p.source_pixel_step;
     }
   }
+#pragma GCC unroll 16
   for (int j = 0; j < Sources; ++j) {
     for (int v = 0; v < gradient_vectors; ++v)
       hn::Store(sum[j][v], d, result + (j * gradient_vectors + v) * lanes);

@@ -76,7 +76,10 @@ HWY_INLINE void multiply_tile(const SpectrumProduct& p, const float* a, const fl
   const Vectors d;
   Vector real[Rows][Columns];
   Vector imaginary[Rows][Columns];
+  // Unrolled, as sums that a loop picks out of an array would be in memory all the time.
+#pragma GCC unroll 4
   for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 4
     for (int c = 0; c < Columns; ++c) {
       const float* const at = result + r * p.result_row_step + c * p.result_column_step;
       real[r][c] = p.adds ? hn::LoadU(d, at) : hn::Zero(d);
@@ -101,7 +104,9 @@ HWY_INLINE void multiply_tile(const SpectrumProduct& p, const float* a, const fl
       }
     }
   }
+#pragma GCC unroll 4
   for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 4
     for (int c = 0; c < Columns; ++c) {
       float* const at = result + r * p.result_row_step + c * p.result_column_step;
       hn::StoreU(real[r][c], d, at);
