@@ -262,19 +262,19 @@ void expect_separate_passes(Bench& bench, const std::vector<Numbers>& values,
 /// whose pieces have another length.
 void expect_same_around_caches(const Subject& subject, Bench& through,
                                const std::vector<Numbers>& values,
-                               const std::vector<std::vector<double>>& weights) {
+                               const std::vector<std::vector<double>>& weights, double rounding) {
   const cpu_training::AsWithoutCaches guard;
   Bench around(subject, DType::fp32);
   const std::vector<Numbers> wanted = through.forward(values), found = around.forward(values);
   for (std::size_t o = 0; o < wanted.size(); ++o) {
-    EXPECT_LE(distance(found[o].values, wanted[o].values), 1e-6) << "output " << o;
+    EXPECT_LE(distance(found[o].values, wanted[o].values), 1e-6 * rounding) << "output " << o;
   }
   if (!through.has_gradient()) return;
   const auto slopes = through.backward(Pass::backward, weights);
   const auto slopes_around = around.backward(Pass::backward, weights);
   for (std::size_t i = 0; i < slopes.size(); ++i) {
     if (!through.wants(i)) continue;
-    EXPECT_LE(distance(slopes_around[i], slopes[i]), 5e-6) << "gradient of input " << i;
+    EXPECT_LE(distance(slopes_around[i], slopes[i]), 5e-6 * rounding) << "gradient of input " << i;
   }
 }
 
@@ -317,7 +317,8 @@ void check(const Trial& trial) {
     expect_close(single_outputs[o].values, wanted[o].values, 1e-4, what + " in fp32");
   }
   if (::testing::Test::HasFailure()) return;
-  if (!exact.has_gradient()) return expect_same_around_caches(subject, single, values, weights);
+  if (!exact.has_gradient())
+    return expect_same_around_caches(subject, single, values, weights, trial.rounding);
 
   const auto gradients = exact.backward(Pass::backward, weights);
   const auto single_gradients = single.backward(Pass::backward, weights);
@@ -328,7 +329,7 @@ void check(const Trial& trial) {
   }
   expect_differences(exact, values, weights, gradients, random);
   if (!exact.needs().backward_is_one) expect_separate_passes(exact, values, weights, gradients);
-  expect_same_around_caches(subject, single, values, weights);
+  expect_same_around_caches(subject, single, values, weights, trial.rounding);
 }
 
 void check_family(std::string_view test, std::uint32_t trials,

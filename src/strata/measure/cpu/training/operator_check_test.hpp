@@ -47,6 +47,8 @@ struct Trial {
   /// The outputs from the inputs, own tensors after the data.
   std::function<std::vector<Numbers>(const std::vector<Numbers>&)> loops;
   double own_low = -1, own_high = 1;  ///< values of own tensors
+  /// So many times as much as usual a rounding changes results: that of a mean far from zero.
+  double rounding = 1;
 };
 
 /// Runs all checks on one trial.
