@@ -47,6 +47,22 @@ std::optional<fs::path> machine_at_hand() {
   return std::nullopt;
 }
 
+std::optional<Machine> measured_machine_named(std::string_view name) {
+  const auto folder = measured_machines_folder();
+  if (!folder) return std::nullopt;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(*folder, ignored)) {
+    if (entry.path().extension() != ".json") continue;
+    try {
+      Machine machine = load_machine(entry.path().string());
+      if (machine.name == name) return machine;
+    } catch (const Error&) {
+      continue;
+    }
+  }
+  return std::nullopt;
+}
+
 Machine default_machine() {
   const auto file = machine_at_hand();
   if (!file) return load_machine("h100-sxm");

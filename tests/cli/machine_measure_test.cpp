@@ -82,6 +82,12 @@ TEST(MachineMeasure, of_the_cpu_is_a_machine_for_every_command) {
   EXPECT_EQ(run({"machine", "show", file}).out, outcome.out);
   EXPECT_EQ(run({"machine", "diff", file, "grace"}).exit_code, 0);
   EXPECT_EQ(run({"machine", "merge", file, file}).exit_code, 0);
+  // A prediction for the machine at hand names it; what reads the prediction finds it there.
+  const std::string profile = (folder.path() / "profile.json").string();
+  ASSERT_EQ(run({"predict", "lenet5", "--json", profile}, at_home).exit_code, 0);
+  const Outcome roofline = run({"roofline", profile}, at_home);
+  EXPECT_EQ(roofline.exit_code, 0) << roofline.err;
+  EXPECT_EQ(run({"roofline", profile}).exit_code, 2);  // elsewhere nobody knows it
   const Outcome named = run({"predict", "lenet5", "--on", file});
   EXPECT_EQ(named.exit_code, 0) << named.err;
   EXPECT_TRUE(has(named.out, "(measured) (")) << named.out;
