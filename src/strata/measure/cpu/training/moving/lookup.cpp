@@ -98,17 +98,22 @@ bool is_most_of_table(const Lookup& l) {
 template <std::size_t... copy>
 STRATA_INLINE void copy_in_turn(const char* from, char* to, const std::int64_t* places,
                                 std::int64_t bytes, std::index_sequence<copy...>) {
-  // Read and written as they are: compilers copy memory by way of smaller registers.
-  using Vector __attribute__((vector_size(16), aligned(1), may_alias)) = std::uint8_t;
+  // By way of vectors: compilers copy memory by way of smaller registers.
+  using Vector __attribute__((vector_size(16))) = std::uint8_t;
   constexpr std::int64_t line = 64;
   char* const all[] = {to + places[copy] * bytes...};
   std::int64_t at = 0;
   for (; at + line <= bytes; at += line) {
-    const auto* const x = reinterpret_cast<const Vector*>(from + at);
-    const Vector a = x[0], b = x[1], c = x[2], d = x[3];
+    Vector a, b, c, d;
+    std::memcpy(&a, from + at, sizeof a);
+    std::memcpy(&b, from + at + 16, sizeof b);
+    std::memcpy(&c, from + at + 32, sizeof c);
+    std::memcpy(&d, from + at + 48, sizeof d);
     const auto write = [&](char* place) {
-      auto* const y = reinterpret_cast<Vector*>(place);
-      y[0] = a, y[1] = b, y[2] = c, y[3] = d;
+      std::memcpy(place, &a, sizeof a);
+      std::memcpy(place + 16, &b, sizeof b);
+      std::memcpy(place + 32, &c, sizeof c);
+      std::memcpy(place + 48, &d, sizeof d);
     };
     (write(all[copy] + at), ...);
   }
