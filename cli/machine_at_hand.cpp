@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <vector>
 
 namespace strata {
 namespace {
@@ -50,11 +51,20 @@ std::optional<fs::path> machine_at_hand() {
 std::optional<Machine> measured_machine_named(std::string_view name) {
   const auto folder = measured_machines_folder();
   if (!folder) return std::nullopt;
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(*folder, ignored)) {
-    if (entry.path().extension() != ".json") continue;
+  // Hosts with one home may have machines of one name: this one's come first.
+  std::vector<fs::path> files;
+  for (const char* part : {"gpu0", "cpu"}) {
+    files.push_back(*folder / measured_machine_file(this_host(), part));
+  }
+  std::error_code failure;
+  for (fs::directory_iterator entry(*folder, failure), end; !failure && entry != end;
+       entry.increment(failure)) {
+    if (entry->path().extension() == ".json") files.push_back(entry->path());
+  }
+  std::sort(files.begin() + 2, files.end());
+  for (const fs::path& file : files) {
     try {
-      Machine machine = load_machine(entry.path().string());
+      Machine machine = load_machine(file.string());
       if (machine.name == name) return machine;
     } catch (const Error&) {
       continue;

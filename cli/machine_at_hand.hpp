@@ -22,8 +22,8 @@ std::string measured_machine_file(std::string_view host, std::string_view part);
 /// The file of this host's first GPU, or else of its CPU; nothing when neither was measured.
 std::optional<std::filesystem::path> machine_at_hand();
 
-/// The machine of that name among those that were measured here, as profiles name theirs. Files
-/// that cannot be read are not it.
+/// The machine of that name among those that were measured here, this host's before others, as
+/// profiles name theirs. Files that cannot be read are not it.
 std::optional<Machine> measured_machine_named(std::string_view name);
 
 /// What is meant when nobody names a machine: that one, its title saying so, or else an H100.
