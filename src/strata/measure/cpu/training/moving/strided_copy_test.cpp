@@ -75,12 +75,13 @@ TEST(StridedCopy, any_order_of_axes_has_every_number) {
 }
 
 // Rows of whole lines, of halves, of quarters and of anything, that begin with a line or do not;
-// columns that share few places in a cache; several tiles and less than one.
+// columns that share few places in a cache; several tiles and less than one, low and high.
 TEST(StridedCopy, planes_are_turned_whatever_their_lines) {
   const Workers workers(2);
   for (const std::int64_t columns : {5, 40, 64, 72, 272, 264, 268, 270}) {
-    for (const std::int64_t rows : {1, 3, 70, 130, 2048}) {
+    for (const std::int64_t rows : {1, 3, 70, 130, 262, 1024, 1030, 2048}) {
       if (rows == 2048 && columns != 40 && columns != 264) continue;
+      if ((rows == 1024 || rows == 1030) && columns != 64 && columns != 272) continue;
       for (const std::int64_t behind : {0, 1, 8, 12}) {
         expect_turned<std::uint32_t>(workers, {2, columns, rows}, {0, 2, 1}, behind);
         if (HasFatalFailure()) FAIL() << columns << ", " << rows << ", " << behind;

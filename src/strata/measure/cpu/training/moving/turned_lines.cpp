@@ -6,17 +6,20 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <numeric>
 
 namespace strata::cpu_training {
 namespace {
 
 constexpr std::int64_t numbers_of_line = 16;
 
+/// So many numbers before it its line begins.
+std::int64_t beyond_line(const std::uint32_t* y) {
+  return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(y) / 4 % numbers_of_line);
+}
 /// So many numbers further a line begins.
 std::int64_t to_next_line(const std::uint32_t* y) {
-  const auto beyond =
-      static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(y) / 4 % numbers_of_line);
-  return (numbers_of_line - beyond) % numbers_of_line;
+  return (numbers_of_line - beyond_line(y)) % numbers_of_line;
 }
 
 /// So many vectors of each of four rows, one row after the other.
@@ -53,28 +56,66 @@ STRATA_INLINE void turn_four(const std::uint32_t* from, std::int64_t from_column
   }
 }
 
+/// Where a tile lies, and how much of it there is.
+struct TilePlace {
+  const std::uint32_t* from;
+  std::uint32_t* to;
+  std::int64_t height, width;
+  std::int64_t before, behind;  // columns of the plane
+};
+
 // Straight from where the numbers lie: a line of `to` is made of sixteen columns, and lines of
 // `from` stay in the first cache until all of their numbers are written.
 
-constexpr std::int64_t rows_of_floor = 64;
+/// How large tiles are, as measured. Of high planes, 32 columns of many rows, so that much of what
+/// is read lies side by side; of low ones, few rows of all columns.
+struct TileSize {
+  static constexpr std::int64_t rows_of_low_tile = 64;
 
-/// Whether sixteen columns have room in the first cache: those a multiple of 8 KB apart share few
-/// places there.
+  explicit TileSize(const Turning<std::uint32_t>& turning)
+      : room(room_of_columns(turning.from_column)), is_high(turning.rows > 256) {
+    if (is_high) {
+      constexpr std::int64_t most = 1024;
+      const std::int64_t floors = (turning.rows + most - 1) / most;
+      rows = whole_lines((turning.rows + floors - 1) / floors);
+      columns = std::min<std::int64_t>(32, room);
+    } else {
+      rows = rows_of_low_tile;
+      columns = whole_lines(turning.columns) + numbers_of_line;
+    }
+  }
+
+  /// So many columns have a line each in the first cache: four of those that share a place there,
+  /// of places that repeat after 16 KB.
+  static std::int64_t room_of_columns(std::int64_t from_column) {
+    constexpr std::int64_t ways = 4, repeat = 16'384 / sizeof(std::uint32_t);
+    return ways * repeat / std::gcd(from_column, repeat);
+  }
+  static std::int64_t whole_lines(std::int64_t numbers) {
+    return (numbers + numbers_of_line - 1) / numbers_of_line * numbers_of_line;
+  }
+
+  std::int64_t room;
+  bool is_high;
+  std::int64_t rows = 0, columns = 0;
+};
+
 bool can_turn_in_place(const Turning<std::uint32_t>& turning) {
-  constexpr std::int64_t apart = 8192 / sizeof(std::uint32_t);
-  return turning.to_row % numbers_of_line == 0 && turning.from_column % apart != 0;
+  return turning.to_row % numbers_of_line == 0 && TileSize(turning).room >= numbers_of_line;
 }
 
-/// Lines of some rows, four by four. A function of its own, which has a register for all it needs:
-/// what it kept in memory it would store between lines.
-[[gnu::noinline]] void turn_lines(const std::uint32_t* x, std::int64_t from_column,
-                                  std::uint32_t* y, std::int64_t to_row, std::int64_t rows,
-                                  std::int64_t lines) {
+// Lines of some rows, four by four. Functions of their own, which have a register for all they
+// need: what they kept in memory they would store between lines.
+
+/// Of a low tile, one line of all rows after the other; the columns of the next line are fetched
+/// meanwhile into the first cache, one in each step.
+[[gnu::noinline]] void turn_low_tile(const std::uint32_t* x, std::int64_t from_column,
+                                     std::uint32_t* y, std::int64_t to_row, std::int64_t rows,
+                                     std::int64_t lines) {
   for (; lines > 0; --lines, y += numbers_of_line) {
-    // Of what comes next, a column each time.
     const std::uint32_t* next = x + numbers_of_line * from_column;
     for (std::int64_t r = 0; r < rows; r += 4, next += from_column) {
-      for (std::int64_t k = 0; k < rows_of_floor; k += numbers_of_line) {
+      for (std::int64_t k = 0; k < TileSize::rows_of_low_tile; k += numbers_of_line) {
         __builtin_prefetch(next + k, 0, 3);
       }
       turn_four<4>(x + r, from_column, y + r * to_row, to_row);
@@ -83,48 +124,88 @@ bool can_turn_in_place(const Turning<std::uint32_t>& turning) {
   }
 }
 
-/// Some rows of a plane.
-void turn_rows(const std::uint32_t* from, std::int64_t from_column, std::uint32_t* to,
-               std::int64_t to_row, std::int64_t height, std::int64_t columns) {
-  const std::int64_t fours = height / 4 * 4, first = std::min(to_next_line(to), columns);
-  const std::int64_t lines = (columns - first) / numbers_of_line;
+/// Of a high tile, all lines of four rows before the next four. What is read after it, as many rows
+/// of the columns from `next` on, is fetched meanwhile into the second cache, in each step as much
+/// as is read.
+[[gnu::noinline]] void turn_high_tile(const std::uint32_t* x, std::int64_t from_column,
+                                      std::uint32_t* y, std::int64_t to_row, std::int64_t rows,
+                                      std::int64_t lines, const std::uint32_t* next) {
+  constexpr std::int64_t step = 4 * numbers_of_line;
+  std::int64_t fetched = 0;
+  for (std::int64_t r = 0; r < rows; r += 4) {
+    for (std::int64_t i = 0; i < lines; ++i) {
+      for (std::int64_t k = 0; k < step; k += numbers_of_line) {
+        __builtin_prefetch(next + fetched + k, 0, 2);
+      }
+      fetched += step;
+      if (fetched >= rows) {
+        fetched = 0;
+        next += from_column;
+      }
+      turn_four<4>(x + i * numbers_of_line * from_column + r, from_column,
+                   y + r * to_row + i * numbers_of_line, to_row);
+    }
+  }
+}
+
+/// A tile that begins at a line of `to` or at its first column, before `next`.
+void turn_tile(const Turning<std::uint32_t>& turning, const TilePlace& tile, const TilePlace& next,
+               bool is_high) {
+  const std::int64_t from_column = turning.from_column, to_row = turning.to_row;
+  const std::int64_t fours = tile.height / 4 * 4;
+  const std::int64_t first = std::min(to_next_line(tile.to), tile.width);
+  const std::int64_t lines = (tile.width - first) / numbers_of_line;
   const std::int64_t last = first + lines * numbers_of_line;
-  turn_lines(from + first * from_column, from_column, to + first, to_row, fours, lines);
+  const std::uint32_t* const x = tile.from + first * from_column;
+  if (is_high) {
+    turn_high_tile(x, from_column, tile.to + first, to_row, fours, lines, next.from);
+  } else {
+    turn_low_tile(x, from_column, tile.to + first, to_row, fours, lines);
+  }
   const auto rest = [&](std::int64_t top, std::int64_t left, std::int64_t right) {
-    if (left == right || top == height) return;
-    turn_part(from + left * from_column + top, from_column, to + top * to_row + left, to_row,
-              height - top, right - left);
+    if (left == right || top == tile.height) return;
+    turn_part(tile.from + left * from_column + top, from_column, tile.to + top * to_row + left,
+              to_row, tile.height - top, right - left);
   };
   rest(0, 0, first);
-  rest(0, last, columns);
+  rest(0, last, tile.width);
   rest(fours, first, last);
 }
 
 void turn_in_place(const Workers& workers, const Turning<std::uint32_t>& turning) {
-  const std::int64_t floors = (turning.rows + rows_of_floor - 1) / rows_of_floor;
-  const std::int64_t numbers = turning.columns * std::min(turning.rows, rows_of_floor);
-  workers.ranges(turning.outer * floors, numbers_per_part / numbers,
-                 [&](std::int64_t begin, std::int64_t end) {
-                   for (std::int64_t index = begin; index < end; ++index) {
-                     const auto [x, y] = turning.plane(index / floors);
-                     const std::int64_t top = index % floors * rows_of_floor;
-                     turn_rows(x + top, turning.from_column, y + top * turning.to_row,
-                               turning.to_row, std::min(turning.rows - top, rows_of_floor),
-                               turning.columns);
-                   }
-                 });
+  const auto& [walk, axis, from, to, columns, rows, outer, to_row, to_column, from_column] =
+      turning;
+  const TileSize size(turning);
+  const std::int64_t floors = (rows + size.rows - 1) / size.rows;
+  const std::int64_t bands = (columns + size.columns - 1) / size.columns;
+  const auto tile_at = [&](std::int64_t index) {
+    const auto [x, y] = turning.plane(index / bands / floors);
+    const std::int64_t band = index % bands, top = index / bands % floors * size.rows;
+    // All rows begin at the same place of their first line, tiles but the first of each at a line.
+    const std::int64_t before = beyond_line(y);
+    const std::int64_t left = band == 0 ? 0 : band * size.columns - before;
+    const std::int64_t right = band + 1 == bands ? columns : (band + 1) * size.columns - before;
+    return TilePlace{x + top + left * from_column,
+                     y + top * to_row + left,
+                     std::min(rows - top, size.rows),
+                     right - left,
+                     left,
+                     columns - right};
+  };
+  const std::int64_t least =
+      numbers_per_part / (std::min(rows, size.rows) * std::min(columns, size.columns));
+  workers.ranges(outer * floors * bands, least, [&](std::int64_t begin, std::int64_t end) {
+    TilePlace tile = tile_at(begin);
+    for (std::int64_t index = begin; index < end; ++index) {
+      const TilePlace next = tile_at(std::min(index + 1, end - 1));
+      turn_tile(turning, tile, next, size.is_high);
+      tile = next;
+    }
+  });
 }
 
 // By way of other memory: tile by tile, each gathered before it is turned on its way into `to`.
 // There must be long times without stores that meet a line in the cache, such as those that gather.
-
-/// Where a tile lies, and how much of it there is.
-struct TilePlace {
-  const std::uint32_t* from;
-  std::uint32_t* to;
-  std::int64_t height, width;
-  std::int64_t before, behind;  // columns of the plane
-};
 
 /// A tile of what is copied, as it lies there: rows of `to` are columns here. Rows that begin at
 /// different places of their lines are of different kinds; those of one kind lie side by side.
