@@ -11,8 +11,8 @@
 // 1×1 layers of ResNet-50 and VGG-16. "product" is what OpenBLAS alone reaches on the matrix
 // product behind `unroll`, the unrolled matrix given.
 #include "strata/measure/convolution/strategy.hpp"
-#include "strata/measure/cpu/convolution/blas.hpp"
 #include "strata/measure/cpu/convolution/threads.hpp"
+#include "strata/measure/cpu/matrix/product.hpp"
 
 #include <fmt/format.h>
 #include <sched.h>
@@ -170,15 +170,15 @@ class Bench {
     const auto multiply = [&] {
       threads_.for_each(parts, [&](std::int64_t i, int) {
         const std::int64_t begin = columns * i / parts;
-        cpu::multiply({.m = s.filters,
-                       .n = columns * (i + 1) / parts - begin,
-                       .k = rows,
-                       .a = static_cast<const float*>(t.weights),
-                       .a_step = rows,
-                       .b = static_cast<const float*>(t.input) + begin,
-                       .b_step = columns,
-                       .result = static_cast<float*>(t.output) + begin,
-                       .result_step = columns});
+        cpu::multiply_by_blas(cpu::Product<float>{.m = s.filters,
+                                                  .n = columns * (i + 1) / parts - begin,
+                                                  .k = rows,
+                                                  .a = static_cast<const float*>(t.weights),
+                                                  .a_step = rows,
+                                                  .b = static_cast<const float*>(t.input) + begin,
+                                                  .b_step = columns,
+                                                  .result = static_cast<float*>(t.output) + begin,
+                                                  .result_step = columns});
       });
     };
     Stopwatch watch(clock_);

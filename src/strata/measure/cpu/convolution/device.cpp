@@ -2,9 +2,9 @@
 #include "strata/base/error.hpp"
 #include "strata/measure/cpu/ceilings/core_model.hpp"
 #include "strata/measure/cpu/ceilings/system_files.hpp"
-#include "strata/measure/cpu/convolution/blas.hpp"
 #include "strata/measure/cpu/convolution/fourier.hpp"
 #include "strata/measure/cpu/convolution/strategies.hpp"
+#include "strata/measure/cpu/matrix/product.hpp"
 
 #include <unistd.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/measure/cpu/convolution/blas.hpp"
 #include "strata/measure/cpu/convolution/scratch.hpp"
 #include "strata/measure/cpu/convolution/strategies.hpp"
 #include "strata/measure/cpu/convolution/unroll_rows.hpp"
+#include "strata/measure/cpu/matrix/product.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -213,16 +213,16 @@ class Unrolled : public PreparedConvolution {
       const Part rows = part(group, i);
       const Block block = unrolled(run, panel, rows, thread);
       mark(run, thread, KernelRole::gemm);
-      multiply({.m = plan_.filters,
-                .n = panel.columns(),
-                .k = rows.rows,
-                .a = weights_of(run, rows),
-                .a_step = plan_.matrix_rows,
-                .b = block.data,
-                .b_step = block.step,
-                .result = result,
-                .result_step = step,
-                .adds = i > 0});
+      multiply(Product<float>{.m = plan_.filters,
+                              .n = panel.columns(),
+                              .k = rows.rows,
+                              .a = weights_of(run, rows),
+                              .a_step = plan_.matrix_rows,
+                              .b = block.data,
+                              .b_step = block.step,
+                              .result = result,
+                              .result_step = step,
+                              .adds = i > 0});
     }
     if (!is_side_by_side()) return;
     mark(run, thread, KernelRole::copy);
@@ -255,16 +255,16 @@ class Unrolled : public PreparedConvolution {
               : scratch_.at(plan_.block) + thread * plan_.block_step;
       const std::int64_t step = plan_.is_pointwise ? plane : columns.columns();
       mark(run, thread, KernelRole::gemm);
-      multiply({.m = rows.rows,
-                .n = columns.columns(),
-                .k = plan_.filters,
-                .a = weights_of(run, rows),
-                .a_step = plan_.matrix_rows,
-                .a_is_turned = true,
-                .b = gradient.data,
-                .b_step = gradient.step,
-                .result = result,
-                .result_step = step});
+      multiply(Product<float>{.m = rows.rows,
+                              .n = columns.columns(),
+                              .k = plan_.filters,
+                              .a = weights_of(run, rows),
+                              .a_step = plan_.matrix_rows,
+                              .a_is_turned = true,
+                              .b = gradient.data,
+                              .b_step = gradient.step,
+                              .result = result,
+                              .result_step = step});
       if (plan_.is_pointwise) continue;
       mark(run, thread, KernelRole::roll_back);
       for (std::int64_t i = 0; i < columns.images; ++i) {
@@ -284,17 +284,17 @@ class Unrolled : public PreparedConvolution {
       const Block matrix = unrolled(run, columns, rows, thread);
       const Block gradient = gathered_output(run, columns, group, thread);
       mark(run, thread, KernelRole::gemm);
-      multiply({.m = plan_.filters,
-                .n = rows.rows,
-                .k = columns.columns(),
-                .a = gradient.data,
-                .a_step = gradient.step,
-                .b = matrix.data,
-                .b_step = matrix.step,
-                .b_is_turned = true,
-                .result = weights_of(run, rows),
-                .result_step = plan_.matrix_rows,
-                .adds = i > 0});
+      multiply(Product<float>{.m = plan_.filters,
+                              .n = rows.rows,
+                              .k = columns.columns(),
+                              .a = gradient.data,
+                              .a_step = gradient.step,
+                              .b = matrix.data,
+                              .b_step = matrix.step,
+                              .b_is_turned = true,
+                              .result = weights_of(run, rows),
+                              .result_step = plan_.matrix_rows,
+                              .adds = i > 0});
     }
   }
 

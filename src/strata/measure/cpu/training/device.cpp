@@ -65,8 +65,8 @@ class CpuTrainingDevice : public TrainingDevice {
 
   std::string name() const override { return convolutions_.device().name(); }
   std::vector<std::string> versions() const override {
-    const std::string gemm = gemm_version();
-    return gemm.empty() ? std::vector<std::string>{} : std::vector<std::string>{gemm};
+    const std::string blas = cpu::blas_version();
+    return blas.empty() ? std::vector<std::string>{} : std::vector<std::string>{"OpenBLAS " + blas};
   }
 
   std::int64_t free_bytes() const override { return convolutions_.device().free_bytes(); }

@@ -248,7 +248,7 @@ KernelsOrReason make_kernels(const Attention& op, const Setting& s) {
            attention_backward<T>(plan, workers, mask_elements, m);
          },
          {.inputs = true},
-         [is_fp64 = s.input().dtype == DType::fp64](Pass) { return gemm_name(is_fp64); }},
+         [is_fp64 = s.input().dtype == DType::fp64](Pass) { return product_name(is_fp64); }},
         s);
   });
 }

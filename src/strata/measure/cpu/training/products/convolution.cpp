@@ -208,7 +208,7 @@ KernelsOrReason convolution_kernels(const ConvolutionPlan& plan, const Setting& 
   const auto implementation = [plan](Pass pass) -> std::string {
     const Sum& sum = plan.sum(pass);
     if (sum.chosen.strategy != nullptr) return sum.chosen.implementation;
-    return "unroll, " + gemm_name(sizeof(T) == 8);
+    return "unroll, " + product_name(sizeof(T) == 8);
   };
   return kernels_by({forward, backward, {.inputs = true, .scratch_bytes = scratch}, implementation},
                     s);

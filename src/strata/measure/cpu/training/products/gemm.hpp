@@ -1,36 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "strata/measure/cpu/matrix/product.hpp"
 #include "strata/measure/cpu/training/loops/workers.hpp"
-
-#include <string>
 
 namespace strata::cpu_training {
 
-/// result[m×n] = alpha · a[m×k] · b[k×n] (+ result where `adds`), row after row; step: from one row
-/// to the next. A turned factor is stored as k×m or n×k.
-template <class T>
-struct Product {
-  std::int64_t m = 0, n = 0, k = 0;
-  const T* a = nullptr;
-  std::int64_t a_step = 0;
-  bool a_is_turned = false;
-  const T* b = nullptr;
-  std::int64_t b_step = 0;
-  bool b_is_turned = false;
-  T* result = nullptr;
-  std::int64_t result_step = 0;
-  bool adds = false;
-  T alpha = 1;
-};
-
-/// On the thread that asks.
-void multiply(const Product<float>& product);
-void multiply(const Product<double>& product);
-
-/// By what the products are computed: "OpenBLAS sgemm"; and its version, empty without a library.
-std::string gemm_name(bool is_fp64);
-std::string gemm_version();
+using cpu::multiply;
+using cpu::Product;
+using cpu::product_name;
 
 /// On all threads: each has a share of the rows or columns.
 template <class T>

@@ -10,7 +10,7 @@ namespace strata::cpu_training {
 namespace {
 
 std::function<std::string(Pass)> gemm_of(DType dtype) {
-  return [is_fp64 = dtype == DType::fp64](Pass) { return gemm_name(is_fp64); };
+  return [is_fp64 = dtype == DType::fp64](Pass) { return product_name(is_fp64); };
 }
 
 template <class T>

@@ -239,7 +239,7 @@ KernelsOrReason make_kernels(const Recurrent& op, const Setting& s) {
           .saved_bytes = plan.keeps ? kept : 0,
           .scratch_bytes = plan.keeps ? plan.scratch_elements() * element : kept,
           .backward_is_one = true},
-         [is_fp64 = s.input().dtype == DType::fp64](Pass) { return gemm_name(is_fp64); }},
+         [is_fp64 = s.input().dtype == DType::fp64](Pass) { return product_name(is_fp64); }},
         s);
   });
 }

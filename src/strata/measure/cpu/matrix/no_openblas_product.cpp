@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands for openblas_gemm.cpp in a build without OpenBLAS: right, and slow.
-#include "strata/measure/cpu/training/products/gemm.hpp"
+// Stands for openblas_product.cpp in a build without OpenBLAS: right, and slow.
+#include "strata/measure/cpu/matrix/product.hpp"
 
-namespace strata::cpu_training {
+#include <algorithm>
+
+namespace strata::cpu {
 namespace {
 
 template <class T>
@@ -21,10 +23,13 @@ void multiply_plainly(const Product<T>& p) {
 
 }  // namespace
 
-void multiply(const Product<float>& product) { multiply_plainly(product); }
-void multiply(const Product<double>& product) { multiply_plainly(product); }
+void multiply_by_blas(const Product<float>& product) { multiply_plainly(product); }
+void multiply_by_blas(const Product<double>& product) { multiply_plainly(product); }
 
-std::string gemm_name(bool) { return "plain loops"; }
-std::string gemm_version() { return {}; }
+std::string blas_version() { return ""; }
 
-}  // namespace strata::cpu_training
+std::optional<std::string> blas_refusal() {
+  return "this strata was built without OpenBLAS (libopenblas-dev)";
+}
+
+}  // namespace strata::cpu

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/measure/cpu/convolution/loaded_library.hpp"
-#include "strata/measure/cpu/training/products/gemm.hpp"
+#include "strata/measure/cpu/matrix/product.hpp"
 
 #include <cblas.h>
 
-namespace strata::cpu_training {
+namespace strata::cpu {
 namespace {
 
 struct OpenBlas {
@@ -15,7 +15,7 @@ struct OpenBlas {
 
 const OpenBlas& openblas() {
   static const OpenBlas blas = [] {
-    const cpu::LoadedLibrary library(STRATA_OPENBLAS_LIBRARY);
+    const LoadedLibrary library(STRATA_OPENBLAS_LIBRARY);
     OpenBlas loaded{};
     void (*set_threads)(int) = nullptr;
     library.find("cblas_sgemm", loaded.sgemm);
@@ -38,16 +38,26 @@ void call(Gemm gemm, const Product<T>& p) {
 
 }  // namespace
 
-void multiply(const Product<float>& product) { call(openblas().sgemm, product); }
-void multiply(const Product<double>& product) { call(openblas().dgemm, product); }
+void multiply_by_blas(const Product<float>& product) { call(openblas().sgemm, product); }
+void multiply_by_blas(const Product<double>& product) { call(openblas().dgemm, product); }
 
-std::string gemm_name(bool is_fp64) { return is_fp64 ? "OpenBLAS dgemm" : "OpenBLAS sgemm"; }
-
-std::string gemm_version() {
-  // "OpenBLAS 0.3.21 DYNAMIC_ARCH …": the first two words.
+std::string blas_version() {
+  if (blas_refusal()) return "";
+  // "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH …"
   const std::string config = openblas().config();
-  const std::size_t first = config.find(' ');
-  return config.substr(0, first == std::string::npos ? first : config.find(' ', first + 1));
+  const std::size_t begin = config.find(' ');
+  return begin == std::string::npos
+             ? config
+             : config.substr(begin + 1, config.find(' ', begin + 1) - begin - 1);
 }
 
-}  // namespace strata::cpu_training
+std::optional<std::string> blas_refusal() {
+  try {
+    openblas();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return std::nullopt;
+}
+
+}  // namespace strata::cpu

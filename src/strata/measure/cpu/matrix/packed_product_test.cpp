@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/measure/cpu/matrix/packed_product.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <vector>
+
+namespace strata::cpu {
+namespace {
+
+/// A matrix of random numbers whose rows lie some numbers more than their length apart.
+struct Matrix {
+  std::int64_t rows, columns, step;
+  std::vector<float> numbers;
+
+  Matrix(std::int64_t r, std::int64_t c, std::int64_t apart, unsigned seed)
+      : rows(r), columns(c), step(c + apart), numbers(static_cast<std::size_t>(r * (c + apart))) {
+    std::mt19937 random(seed);
+    std::normal_distribution<float> normal;
+    for (float& number : numbers) number = normal(random);
+  }
+  double at(std::int64_t row, std::int64_t column) const {
+    return static_cast<double>(numbers[static_cast<std::size_t>(row * step + column)]);
+  }
+};
+
+/// Compares each number with its sum in double precision, and what lies between the rows.
+void expect_right(std::int64_t m, std::int64_t n, std::int64_t k, unsigned variant) {
+  const bool a_is_turned = (variant & 1U) != 0, b_is_turned = (variant & 2U) != 0;
+  const bool adds = (variant & 4U) != 0;
+  const float alpha = (variant & 8U) != 0 ? -0.5F : 1.0F;
+  const Matrix a(a_is_turned ? k : m, a_is_turned ? m : k, 3, 1);
+  const Matrix b(b_is_turned ? n : k, b_is_turned ? k : n, 5, 2);
+  Matrix result(m, n, 2, 3);
+  const Matrix before = result;
+  multiply_packed({.m = m,
+                   .n = n,
+                   .k = k,
+                   .a = a.numbers.data(),
+                   .a_step = a.step,
+                   .a_is_turned = a_is_turned,
+                   .b = b.numbers.data(),
+                   .b_step = b.step,
+                   .b_is_turned = b_is_turned,
+                   .result = result.numbers.data(),
+                   .result_step = result.step,
+                   .adds = adds,
+                   .alpha = alpha});
+  for (std::int64_t i = 0; i < m; ++i) {
+    for (std::int64_t j = 0; j < result.step; ++j) {
+      if (j >= n) {
+        ASSERT_EQ(result.at(i, j), before.at(i, j)) << "behind row " << i;
+        continue;
+      }
+      double sum = 0, size = 0;
+      for (std::int64_t l = 0; l < k; ++l) {
+        const double term = static_cast<double>(alpha) * (a_is_turned ? a.at(l, i) : a.at(i, l)) *
+                            (b_is_turned ? b.at(j, l) : b.at(l, j));
+        sum += term;
+        size += std::abs(term);
+      }
+      if (adds) sum += before.at(i, j);
+      ASSERT_NEAR(result.at(i, j), sum, 1e-6 * (size + 1)) << i << ", " << j;
+    }
+  }
+}
+
+// Panels and blocks that are whole and such that are not, in each direction.
+TEST(PackedProduct, is_the_sum_of_products) {
+  if (!has_packed_products()) GTEST_SKIP() << "products are packed for NEON only";
+  struct Size {
+    std::int64_t m, n, k;
+  };
+  for (const Size& size : {Size{1, 1, 1}, Size{4, 16, 8}, Size{5, 17, 3}, Size{16, 32, 257},
+                           Size{31, 29, 64}, Size{130, 49, 70}, Size{3, 1030, 5},
+                           Size{260, 40, 530}, Size{20, 8, 300}, Size{7, 12, 31}}) {
+    for (unsigned variant = 0; variant < 16; ++variant) {
+      expect_right(size.m, size.n, size.k, variant);
+      if (testing::Test::HasFatalFailure()) {
+        FAIL() << size.m << " x " << size.n << " x " << size.k << ", variant " << variant;
+      }
+    }
+  }
+}
+
+TEST(PackedProduct, of_no_terms_is_zero_or_what_was_there) {
+  if (!has_packed_products()) GTEST_SKIP() << "products are packed for NEON only";
+  for (const bool adds : {false, true}) {
+    std::vector<float> result(6, 7);
+    multiply_packed(
+        {.m = 2, .n = 2, .k = 0, .result = result.data(), .result_step = 3, .adds = adds});
+    const float expected = adds ? 7 : 0;
+    EXPECT_EQ(result, (std::vector<float>{expected, expected, 7, expected, expected, 7}));
+  }
+}
+
+}  // namespace
+}  // namespace strata::cpu
