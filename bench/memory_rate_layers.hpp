@@ -19,6 +19,8 @@ struct Layer {
   std::vector<Shape> inputs;
   std::int64_t below = 0;  ///< > 0: input `whole` holds whole numbers
   std::size_t whole = 0;
+  /// A result depends on statistics of all numbers: what both come from is read from memory twice.
+  bool is_read_twice = false;
 };
 
 inline std::vector<Layer> unary_layers() {
@@ -66,10 +68,16 @@ inline std::vector<Layer> all_layers() {
       {"softmax over channels", Softmax{.axis = 1}, {image}},
       {"cross entropy", SoftmaxCrossEntropy{}, {half_rows, {8192}}, 4096, 1},
       {"squared error", SquaredError{}, {rows, rows}},
-      {"batch norm", BatchNorm{}, {image}},
-      {"batch norm, 28x28", BatchNorm{}, {{64, 512, 28, 28}}},
-      {"batch norm, 7x7", BatchNorm{}, {{512, 2048, 7, 7}}},
-      {"batch norm of rows", BatchNorm{}, {rows}},
+      {.name = "batch norm", .op = BatchNorm{}, .inputs = {image}, .is_read_twice = true},
+      {.name = "batch norm, 28x28",
+       .op = BatchNorm{},
+       .inputs = {{64, 512, 28, 28}},
+       .is_read_twice = true},
+      {.name = "batch norm, 7x7",
+       .op = BatchNorm{},
+       .inputs = {{512, 2048, 7, 7}},
+       .is_read_twice = true},
+      {.name = "batch norm of rows", .op = BatchNorm{}, .inputs = {rows}, .is_read_twice = true},
       {"layer norm", LayerNorm{}, {rows}},
       {"layer norm, 768", LayerNorm{}, {{87381, 768}}},
       {"rms norm", RmsNorm{}, {rows}},

@@ -10,7 +10,8 @@
 // machine does touches all alike. name: only the layers whose name has it in it.
 //
 // Bytes are those of the cost sheet: what must move. A store that fetches its line first, or a
-// tensor that is read twice, counts against the layer. "of its mix" is beside the walk that reads
+// tensor that is read twice, counts against the layer; where it cannot be read once, the share with
+// both readings stands behind it. "of its mix" is beside the walk that reads
 // and writes in the most similar proportion. "in cache" is what the same code reaches of that walk
 // with a part of the layer that stays in a core's cache: below 100 %, arithmetic is what limits the
 // layer, not memory.
@@ -158,7 +159,8 @@ class Walks {
 /// One layer's kernels; runs its passes.
 class Subject {
  public:
-  Subject(const Layer& layer, TrainingDevice& device) : name_(layer.name) {
+  Subject(const Layer& layer, TrainingDevice& device)
+      : name_(layer.name), is_read_twice_(layer.is_read_twice) {
     GraphBuilder builder("layer");
     std::vector<TensorId> inputs;
     for (const Shape& shape : layer.inputs) {
@@ -223,18 +225,26 @@ class Subject {
     fmt::print("{:<24}", name_);
     for (std::size_t pass = 0; pass < 2; ++pass) {
       if (rate(pass) == 0) {  // nothing moves
-        fmt::print("{:>37}  ", "-");
+        fmt::print("{:>39}  ", "-");
         continue;
       }
       const double walk = walks.like(traffic_[pass]);
-      fmt::print("{:>9.1f}{:>8.1f}{:>9.0f}%{:>9}  ", 1e3 * best_s_[pass], rate(pass) / 1e9,
+      fmt::print("{:>9.1f}{:>8.1f}{:>11.0f}%{:>10}  ", 1e3 * best_s_[pass], rate(pass) / 1e9,
                  100 * rate(pass) / walk,
                  in_cache[pass] == 0 ? "-" : fmt::format("{:.0f}%", 100 * in_cache[pass] / walk));
+    }
+    if (is_read_twice_) {
+      fmt::print("read twice {:.0f}%, {:.0f}%", 100 * share_read_twice(walks, 0),
+                 100 * share_read_twice(walks, 1));
     }
     fmt::print("\n");
   }
 
  private:
+  double share_read_twice(const Walks& walks, std::size_t pass) const {
+    const Traffic moved{2 * traffic_[pass].read, traffic_[pass].written};
+    return moved.bytes() / best_s_[pass] / walks.like(moved);
+  }
   void whole_numbers(const Layer& layer) {
     std::int64_t count = 1;
     for (const Dim dim : layer.inputs[layer.whole]) count *= dim.factor;
@@ -251,6 +261,7 @@ class Subject {
   }
 
   std::string name_;
+  bool is_read_twice_;
   Graph graph_;
   BoundGraph bound_;
   NodeId node_ = 0;
@@ -285,7 +296,7 @@ class Updates {
       const Traffic traffic{static_cast<double>(cost.read_bytes),
                             static_cast<double>(cost.write_bytes)};
       const double rate = traffic.bytes() / best_s_[i];
-      fmt::print("{:<24}{:>9.1f}{:>8.1f}{:>9.0f}%\n",
+      fmt::print("{:<24}{:>9.1f}{:>8.1f}{:>11.0f}%\n",
                  fmt::format("update by {}", name_of(rules[i])), 1e3 * best_s_[i], rate / 1e9,
                  100 * rate / walks.like(traffic));
     }
@@ -365,7 +376,7 @@ void run_bench(int rounds, std::string_view part_of_name) {
   fmt::print("{}, {} threads; GB/s: read {:.1f}, triad {:.1f}, copy {:.1f}, write {:.1f}\n",
              device->name(), cores, walks.of(0) / 1e9, walks.of(1) / 1e9, walks.of(2) / 1e9,
              walks.of(3) / 1e9);
-  fmt::print("{:<24}{:>9}{:>8}{:>10}{:>9}  {:>9}{:>8}{:>10}{:>9}\n", "", "forward", "GB/s",
+  fmt::print("{:<24}{:>9}{:>8}{:>12}{:>10}  {:>9}{:>8}{:>12}{:>10}\n", "", "forward", "GB/s",
              "of its mix", "in cache", "backward", "GB/s", "of its mix", "in cache");
   stay_on_one_core();
   const auto in_cache = rates_in_cache(layers, room);
