@@ -3,6 +3,7 @@
 #include "strata/measure/cpu/convolution/winograd.hpp"
 #include "strata/measure/cpu/convolution/winograd_kernels.hpp"
 #include "strata/measure/cpu/convolution/winograd_tiles.hpp"
+#include "strata/measure/cpu/matrix/packed_product.hpp"
 
 #include <algorithm>
 #include <array>
@@ -116,6 +117,7 @@ class WinogradProducts : public PreparedConvolution {
 
   /// sums[position][filter][channel] (+)= Σ over the tiles of gradient · input
   void multiply_tiles(std::int64_t count, bool adds) {
+    if (has_packed_products()) return multiply_matrices(count, adds);
     const std::int64_t rows = (plan_.filters + most_gradients - 1) / most_gradients;
     threads_->for_each(plan_.positions * rows, [&](std::int64_t i, int) {
       const std::int64_t position = i / rows;
@@ -143,6 +145,27 @@ class WinogradProducts : public PreparedConvolution {
           }
         }
       }
+    });
+  }
+
+  /// The same, a matrix product for some filters of each position.
+  void multiply_matrices(std::int64_t count, bool adds) {
+    constexpr std::int64_t filters_at_once = 128;
+    const std::int64_t parts = (plan_.filters + filters_at_once - 1) / filters_at_once;
+    threads_->for_each(plan_.positions * parts, [&](std::int64_t i, int) {
+      const std::int64_t position = i / parts, filter = i % parts * filters_at_once;
+      const std::int64_t place = position * plan_.filters + filter;
+      multiply_packed({.m = std::min(filters_at_once, plan_.filters - filter),
+                       .n = plan_.channels,
+                       .k = count,
+                       .a = scratch_.at(plan_.gradients) + place * plan_.step,
+                       .a_step = plan_.step,
+                       .b = scratch_.at(plan_.inputs) + position * plan_.channels * plan_.step,
+                       .b_step = plan_.step,
+                       .b_is_turned = true,
+                       .result = scratch_.at(plan_.sums) + place * plan_.sums_step,
+                       .result_step = plan_.sums_step,
+                       .adds = adds});
     });
   }
 

@@ -4,6 +4,7 @@
 #include "strata/measure/cpu/convolution/winograd.hpp"
 #include "strata/measure/cpu/convolution/winograd_kernels.hpp"
 #include "strata/measure/cpu/convolution/winograd_tiles.hpp"
+#include "strata/measure/cpu/matrix/packed_product.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -22,10 +23,15 @@ struct WinogradSumsPlan {
   std::int64_t step = 16;            ///< from one row of tiles to the next: block_tiles and slack
   bool is_block_per_thread = false;  ///< otherwise all threads work on the same block
   std::int64_t channel_block = 1, channel_blocks = 1;  ///< of result channels
+  bool is_by_matrices = false;                         ///< each position is a product of matrices
   std::int64_t workers = 1;                            ///< with blocks of their own
   std::int64_t weights = 0, sources = 0, results = 0, tile_lists = 0, lines = 0;
   std::int64_t sources_floats = 0, results_floats = 0, list_floats = 0, line_step = 0;
   ScratchPlan scratch;
+
+  std::int64_t channels() const { return channel_blocks * channel_block; }
+  /// From the weights of one position to those of the next.
+  std::int64_t weights_step() const { return channels() * correlation.source_channels; }
 };
 
 TileGrid grid_of(int tile, std::int64_t height, std::int64_t width, std::int64_t channels,
@@ -50,9 +56,13 @@ WinogradSumsPlan sums_plan(const ConvProblem& problem, int threads, int tile) {
   p.side = tile + 2;
   p.positions = p.side * p.side;
   p.tiles = checked_mul(c.batch, p.result.rows, p.result.columns);
-  p.channel_block = std::min(
-      widest_channel_block(),
-      static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(c.result_channels))));
+  constexpr std::int64_t few_channels = 16;  // which are not worth packing tiles for
+  p.is_by_matrices = has_packed_products() && c.result_channels > few_channels;
+  p.channel_block =
+      p.is_by_matrices
+          ? 4
+          : std::min(widest_channel_block(), static_cast<std::int64_t>(std::bit_ceil(
+                                                 static_cast<std::uint64_t>(c.result_channels))));
   p.channel_blocks = (c.result_channels + p.channel_block - 1) / p.channel_block;
   // What a block needs should stay in the second cache, but transformed weights, read once per
   // block, want many tiles.
@@ -68,12 +78,11 @@ WinogradSumsPlan sums_plan(const ConvProblem& problem, int threads, int tile) {
   p.blocks = (p.tiles + p.block_tiles - 1) / p.block_tiles;
   p.step = p.block_tiles + 48;
   p.sources_floats = checked_mul(p.positions, c.source_channels, p.step);
-  p.results_floats = checked_mul(p.positions, p.channel_blocks * p.channel_block, p.step);
+  p.results_floats = checked_mul(p.positions, p.channels(), p.step);
   p.list_floats =
       std::max(p.positions * p.step, (p.positions + 9) * (weights_at_once * p.channel_block + 16));
   p.line_step = (std::max(line_floats(p.source), line_floats(p.result)) + 15) / 16 * 16;
-  p.weights = p.scratch.add(
-      checked_mul(p.positions, p.channel_blocks * p.channel_block, c.source_channels) + 16);
+  p.weights = p.scratch.add(checked_mul(p.positions, p.channels(), c.source_channels) + 16);
   p.sources = p.scratch.add(checked_mul(p.workers, p.sources_floats));
   p.results = p.scratch.add(checked_mul(p.workers, p.results_floats));
   p.tile_lists = p.scratch.add(checked_mul(threads, p.list_floats));
@@ -150,11 +159,9 @@ class WinogradSums : public PreparedConvolution {
       const std::int64_t count = sources * width;
       transform_tiles(tile_, TileTransform::weights, {list, step, made, step, count});
       for (std::int64_t p = 0; p < plan_.positions; ++p) {
-        std::copy_n(
-            made + p * step, count,
-            scratch_.at(plan_.weights) +
-                ((p * plan_.channel_blocks + i / parts) * c.source_channels + first_source) *
-                    width);
+        std::copy_n(made + p * step, count,
+                    scratch_.at(plan_.weights) + p * plan_.weights_step() +
+                        (i / parts * c.source_channels + first_source) * width);
       }
     });
   }
@@ -169,7 +176,7 @@ class WinogradSums : public PreparedConvolution {
     const std::int64_t count = std::min(plan_.block_tiles, plan_.tiles - first);
     float* const sources = scratch_.at(plan_.sources) + block.worker * plan_.sources_floats;
     float* const results = scratch_.at(plan_.results) + block.worker * plan_.results_floats;
-    const std::int64_t channels = plan_.channel_blocks * plan_.channel_block;
+    const std::int64_t channels = plan_.channels();
 
     mark(block, KernelRole::transform);
     block.threads.for_each(c.source_channels, [&](std::int64_t s, int helper) {
@@ -203,6 +210,18 @@ class WinogradSums : public PreparedConvolution {
   void multiply_position(std::int64_t position, const float* sources, float* results,
                          std::int64_t count) {
     const std::int64_t channels = plan_.correlation.source_channels;
+    const float* const weights = scratch_.at(plan_.weights) + position * plan_.weights_step();
+    const std::int64_t tiles = (count + 15) / 16 * 16;  // whole vectors are fastest
+    if (plan_.is_by_matrices) {
+      return multiply_panels_of_four({.m = plan_.correlation.result_channels,
+                                      .n = tiles,
+                                      .k = channels,
+                                      .a = weights,
+                                      .b = sources + position * channels * plan_.step,
+                                      .b_step = plan_.step,
+                                      .result = results + position * plan_.channels() * plan_.step,
+                                      .result_step = plan_.step});
+    }
     constexpr std::int64_t no_offset = 0;
     for (std::int64_t b = 0; b < plan_.channel_blocks; ++b) {
       add_taps({.source = sources + position * channels * plan_.step,
@@ -210,13 +229,12 @@ class WinogradSums : public PreparedConvolution {
                 .channel_step = plan_.step,
                 .offsets = &no_offset,
                 .taps = 1,
-                .weights = scratch_.at(plan_.weights) +
-                           (position * plan_.channel_blocks + b) * channels * plan_.channel_block,
+                .weights = weights + b * channels * plan_.channel_block,
                 .result = results +
                           (position * plan_.channel_blocks + b) * plan_.channel_block * plan_.step,
                 .result_step = plan_.step,
                 .block = plan_.channel_block,
-                .pixels = (count + 15) / 16 * 16});  // whole vectors are fastest
+                .pixels = tiles});
     }
   }
 

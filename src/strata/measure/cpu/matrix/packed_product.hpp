@@ -13,4 +13,8 @@ bool has_packed_products();
 bool is_packed_faster(const Product<float>& product);
 void multiply_packed(const Product<float>& product);
 
+/// The same of an a that is packed already: [m / 4][k][4], with any number for rows that are not
+/// there; not scaled. Only where there are packed products.
+void multiply_panels_of_four(const Product<float>& product);
+
 }  // namespace strata::cpu

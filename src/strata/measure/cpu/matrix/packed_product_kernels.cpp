@@ -82,11 +82,18 @@ void multiply_rest(const float* a, const float* b, std::int64_t depth, float* re
   }
 }
 
+/// Panels of a, one behind the other.
+struct Panels {
+  const float* first;
+  std::int64_t step;
+};
+
 /// All of a's panels with one of b's.
 template <int vectors>
-void multiply_with_panel(const float* a, const float* b, std::int64_t depth, float* result,
+void multiply_with_panel(const Panels& panels, const float* b, std::int64_t depth, float* result,
                          std::int64_t step, bool adds, std::int64_t rows, std::int64_t columns) {
-  for (std::int64_t i = 0; i < rows; i += tile_rows, a += tile_rows * depth) {
+  const float* a = panels.first;
+  for (std::int64_t i = 0; i < rows; i += tile_rows, a += panels.step) {
     const std::int64_t height = std::min(tile_rows, rows - i);
     if (height == tile_rows && columns == 4 * vectors) {
       multiply_panels<vectors>(a, b, depth, result + i * step, step, adds);
@@ -184,8 +191,8 @@ std::int64_t part_of(std::int64_t count, std::int64_t most) {
   return (count + parts - 1) / parts;
 }
 
-/// All of a block of a with all of a block of b.
-void multiply_blocks(const Packed& packed, std::int64_t rows, std::int64_t columns,
+/// Some rows of a with a block of b.
+void multiply_blocks(const Panels& a, const float* b, std::int64_t rows, std::int64_t columns,
                      std::int64_t depth, float* result, std::int64_t step, bool adds) {
   for (std::int64_t j = 0; j < columns; j += tile_columns) {
     const std::int64_t width = std::min(tile_columns, columns - j);
@@ -193,8 +200,36 @@ void multiply_blocks(const Packed& packed, std::int64_t rows, std::int64_t colum
                           : width > 8 ? multiply_with_panel<3>
                           : width > 4 ? multiply_with_panel<2>
                                       : multiply_with_panel<1>;
-    multiply(packed.a, packed.b + j * depth, depth, result + j, step, adds, rows, width);
+    multiply(a, b + j * depth, depth, result + j, step, adds, rows, width);
   }
+}
+
+/// panels_of(row, rows, l, depth): those of some rows and terms.
+template <class PanelsOf>
+void multiply_by_blocks(const Product<float>& p, float* packed_b, const PanelsOf& panels_of) {
+  if (p.k == 0 && !p.adds) {
+    for (std::int64_t i = 0; i < p.m; ++i) std::fill_n(p.result + i * p.result_step, p.n, 0.0F);
+  }
+  if (p.m <= 0 || p.n <= 0 || p.k <= 0) return;
+  const Factor b{p.b, p.b_step, p.b_is_turned, 1.0F};
+  const std::int64_t depth_at_once = part_of(p.k, block_depth);
+  for (std::int64_t column = 0; column < p.n; column += block_columns) {
+    const std::int64_t columns = std::min(block_columns, p.n - column);
+    for (std::int64_t l = 0; l < p.k; l += depth_at_once) {
+      const std::int64_t depth = std::min(depth_at_once, p.k - l);
+      pack<tile_columns>(b.from(column, l), columns, depth, packed_b);
+      for (std::int64_t row = 0; row < p.m; row += block_rows) {
+        const std::int64_t rows = std::min(block_rows, p.m - row);
+        multiply_blocks(panels_of(row, rows, l, depth), packed_b, rows, columns, depth,
+                        p.result + row * p.result_step + column, p.result_step, p.adds || l > 0);
+      }
+    }
+  }
+}
+
+Packed& packed_of_thread() {
+  thread_local const auto packed = std::make_unique<Packed>();
+  return *packed;
 }
 
 }  // namespace
@@ -205,27 +240,20 @@ bool has_packed_products() { return true; }
 bool is_packed_faster(const Product<float>& p) { return p.m >= 24 || p.b_is_turned; }
 
 void multiply_packed(const Product<float>& p) {
-  thread_local const auto packed = std::make_unique<Packed>();
-  if (p.k == 0 && !p.adds) {
-    for (std::int64_t i = 0; i < p.m; ++i) std::fill_n(p.result + i * p.result_step, p.n, 0.0F);
-  }
-  if (p.m <= 0 || p.n <= 0 || p.k <= 0) return;
+  Packed& packed = packed_of_thread();
   const Factor a{p.a, p.a_step, !p.a_is_turned, p.alpha};
-  const Factor b{p.b, p.b_step, p.b_is_turned, 1.0F};
-  const std::int64_t depth_at_once = part_of(p.k, block_depth);
-  for (std::int64_t column = 0; column < p.n; column += block_columns) {
-    const std::int64_t columns = std::min(block_columns, p.n - column);
-    for (std::int64_t l = 0; l < p.k; l += depth_at_once) {
-      const std::int64_t depth = std::min(depth_at_once, p.k - l);
-      pack<tile_columns>(b.from(column, l), columns, depth, packed->b);
-      for (std::int64_t row = 0; row < p.m; row += block_rows) {
-        const std::int64_t rows = std::min(block_rows, p.m - row);
-        pack<tile_rows>(a.from(row, l), rows, depth, packed->a);
-        multiply_blocks(*packed, rows, columns, depth, p.result + row * p.result_step + column,
-                        p.result_step, p.adds || l > 0);
-      }
-    }
-  }
+  multiply_by_blocks(p, packed.b,
+                     [&](std::int64_t row, std::int64_t rows, std::int64_t l, std::int64_t depth) {
+                       pack<tile_rows>(a.from(row, l), rows, depth, packed.a);
+                       return Panels{packed.a, tile_rows * depth};
+                     });
+}
+
+void multiply_panels_of_four(const Product<float>& p) {
+  multiply_by_blocks(p, packed_of_thread().b,
+                     [&](std::int64_t row, std::int64_t, std::int64_t l, std::int64_t) {
+                       return Panels{p.a + row * p.k + l * tile_rows, tile_rows * p.k};
+                     });
 }
 
 }  // namespace strata::cpu
@@ -237,6 +265,7 @@ namespace strata::cpu {
 bool has_packed_products() { return false; }
 bool is_packed_faster(const Product<float>&) { return false; }
 void multiply_packed(const Product<float>& product) { multiply_by_blas(product); }
+void multiply_panels_of_four(const Product<float>&) {}
 
 }  // namespace strata::cpu
 

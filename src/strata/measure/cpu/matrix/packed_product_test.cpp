@@ -85,6 +85,41 @@ TEST(PackedProduct, is_the_sum_of_products) {
   }
 }
 
+// As convolutions pack their weights, in panels of four rows of which the last has fewer.
+TEST(PackedProduct, takes_panels_of_four_rows) {
+  if (!has_packed_products()) GTEST_SKIP() << "products are packed for NEON only";
+  for (const std::int64_t m : {3, 4, 131}) {
+    for (const std::int64_t k : {5, 300}) {
+      constexpr std::int64_t n = 21;
+      const Matrix a((m + 3) / 4 * 4, k, 0, 1), b(k, n, 0, 2);
+      Matrix result(m, n, 1, 3);
+      std::vector<float> panels;
+      for (std::int64_t row = 0; row < m; row += 4) {
+        for (std::int64_t l = 0; l < k; ++l) {
+          for (std::int64_t i = row; i < row + 4; ++i) {
+            panels.push_back(static_cast<float>(a.at(i, l)));
+          }
+        }
+      }
+      multiply_panels_of_four({.m = m,
+                               .n = n,
+                               .k = k,
+                               .a = panels.data(),
+                               .b = b.numbers.data(),
+                               .b_step = b.step,
+                               .result = result.numbers.data(),
+                               .result_step = result.step});
+      for (std::int64_t i = 0; i < m; ++i) {
+        for (std::int64_t j = 0; j < n; ++j) {
+          double sum = 0;
+          for (std::int64_t l = 0; l < k; ++l) sum += a.at(i, l) * b.at(l, j);
+          ASSERT_NEAR(result.at(i, j), sum, 1e-6 * static_cast<double>(k) * 8) << i << ", " << j;
+        }
+      }
+    }
+  }
+}
+
 TEST(PackedProduct, of_no_terms_is_zero_or_what_was_there) {
   if (!has_packed_products()) GTEST_SKIP() << "products are packed for NEON only";
   for (const bool adds : {false, true}) {
