@@ -108,7 +108,6 @@ struct Factor {
   const float* numbers;
   std::int64_t step;        // from one line to the next, or from numbers of all lines to the next
   bool is_line_after_line;  // else the first numbers of all lines, then the second ones
-  float alpha;
 
   Factor from(std::int64_t line, std::int64_t depth) const {
     Factor part = *this;
@@ -118,16 +117,15 @@ struct Factor {
 };
 
 /// Four numbers of four lines, those of all lines side by side, `pitch` apart.
-inline void pack_four(const float* x, std::int64_t step, float alpha, float* to,
-                      std::int64_t pitch) {
+inline void pack_four(const float* x, std::int64_t step, float* to, std::int64_t pitch) {
   const float32x4_t a = vld1q_f32(x), b = vld1q_f32(x + step);
   const float32x4_t c = vld1q_f32(x + 2 * step), d = vld1q_f32(x + 3 * step);
   const float32x4_t ac_low = vzip1q_f32(a, c), ac_high = vzip2q_f32(a, c);
   const float32x4_t bd_low = vzip1q_f32(b, d), bd_high = vzip2q_f32(b, d);
-  vst1q_f32(to, vmulq_n_f32(vzip1q_f32(ac_low, bd_low), alpha));
-  vst1q_f32(to + pitch, vmulq_n_f32(vzip2q_f32(ac_low, bd_low), alpha));
-  vst1q_f32(to + 2 * pitch, vmulq_n_f32(vzip1q_f32(ac_high, bd_high), alpha));
-  vst1q_f32(to + 3 * pitch, vmulq_n_f32(vzip2q_f32(ac_high, bd_high), alpha));
+  vst1q_f32(to, vzip1q_f32(ac_low, bd_low));
+  vst1q_f32(to + pitch, vzip2q_f32(ac_low, bd_low));
+  vst1q_f32(to + 2 * pitch, vzip1q_f32(ac_high, bd_high));
+  vst1q_f32(to + 3 * pitch, vzip2q_f32(ac_high, bd_high));
 }
 
 /// A panel of less than sixteen lines, with zeros for those that are not there.
@@ -135,7 +133,7 @@ void pack_some(const Factor& x, std::int64_t lines, std::int64_t depth, std::int
                float* to) {
   for (std::int64_t l = 0; l < depth; ++l) {
     for (std::int64_t line = 0; line < width; ++line, ++to) {
-      *to = line < lines ? x.alpha * *x.from(line, l).numbers : 0.0F;
+      *to = line < lines ? *x.from(line, l).numbers : 0.0F;
     }
   }
 }
@@ -153,7 +151,7 @@ void pack_sixteen(const Factor& x, std::int64_t depth, float* to) {
       __builtin_prefetch(numbers + ahead * x.step, 0, 3);
 #pragma GCC unroll 4
       for (std::int64_t line = 0; line < 16; line += 4) {
-        vst1q_f32(place(line, l), vmulq_n_f32(vld1q_f32(numbers + line), x.alpha));
+        vst1q_f32(place(line, l), vld1q_f32(numbers + line));
       }
     }
     return;
@@ -162,12 +160,12 @@ void pack_sixteen(const Factor& x, std::int64_t depth, float* to) {
   for (; l + 4 <= depth; l += 4) {
 #pragma GCC unroll 4
     for (std::int64_t line = 0; line < 16; line += 4) {
-      pack_four(x.numbers + line * x.step + l, x.step, x.alpha, place(line, l), width);
+      pack_four(x.numbers + line * x.step + l, x.step, place(line, l), width);
     }
   }
   for (; l < depth; ++l) {
     for (std::int64_t line = 0; line < 16; ++line) {
-      *place(line, l) = x.alpha * x.numbers[line * x.step + l];
+      *place(line, l) = x.numbers[line * x.step + l];
     }
   }
 }
@@ -211,7 +209,7 @@ void multiply_by_blocks(const Product<float>& p, float* packed_b, const PanelsOf
     for (std::int64_t i = 0; i < p.m; ++i) std::fill_n(p.result + i * p.result_step, p.n, 0.0F);
   }
   if (p.m <= 0 || p.n <= 0 || p.k <= 0) return;
-  const Factor b{p.b, p.b_step, p.b_is_turned, 1.0F};
+  const Factor b{p.b, p.b_step, p.b_is_turned};
   const std::int64_t depth_at_once = part_of(p.k, block_depth);
   for (std::int64_t column = 0; column < p.n; column += block_columns) {
     const std::int64_t columns = std::min(block_columns, p.n - column);
@@ -225,6 +223,11 @@ void multiply_by_blocks(const Product<float>& p, float* packed_b, const PanelsOf
       }
     }
   }
+}
+
+/// So many lines with those that fill the last panel.
+std::int64_t whole_panels(std::int64_t lines) {
+  return (lines + tile_rows - 1) / tile_rows * tile_rows;
 }
 
 Packed& packed_of_thread() {
@@ -241,10 +244,12 @@ bool is_packed_faster(const Product<float>& p) { return p.m >= 24 || p.b_is_turn
 
 void multiply_packed(const Product<float>& p) {
   Packed& packed = packed_of_thread();
-  const Factor a{p.a, p.a_step, !p.a_is_turned, p.alpha};
+  const Factor a{p.a, p.a_step, !p.a_is_turned};
   multiply_by_blocks(p, packed.b,
                      [&](std::int64_t row, std::int64_t rows, std::int64_t l, std::int64_t depth) {
                        pack<tile_rows>(a.from(row, l), rows, depth, packed.a);
+                       const std::int64_t count = p.alpha == 1 ? 0 : whole_panels(rows) * depth;
+                       for (std::int64_t i = 0; i < count; ++i) packed.a[i] *= p.alpha;
                        return Panels{packed.a, tile_rows * depth};
                      });
 }
