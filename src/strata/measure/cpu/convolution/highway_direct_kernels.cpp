@@ -371,6 +371,17 @@ HWY_INLINE void add_pixels(const float* gradient, const float* source, std::int6
     for (int v = 0; v < gradient_vectors; ++v)
       g[i][v] = hn::Load(d, gradient + (i * gradient_vectors + v) * lanes);
   }
+#if HWY_ARCH_ARM_A64
+  // Pixel after pixel: sums that wait for each other fill the queue of these cores.
+#pragma GCC unroll 4
+  for (int i = 0; i < Pixels; ++i) {
+#pragma GCC unroll 16
+    for (int j = 0; j < Sources; ++j) {
+      const Vector value = hn::Set(d, pixel[i][offsets[j]]);
+      for (int v = 0; v < gradient_vectors; ++v) sum[j][v] = hn::MulAdd(value, g[i][v], sum[j][v]);
+    }
+  }
+#else
 #pragma GCC unroll 16
   for (int j = 0; j < Sources; ++j) {
     const std::int64_t offset = offsets[j];
@@ -380,6 +391,7 @@ HWY_INLINE void add_pixels(const float* gradient, const float* source, std::int6
       for (int v = 0; v < gradient_vectors; ++v) sum[j][v] = hn::MulAdd(value, g[i][v], sum[j][v]);
     }
   }
+#endif
 }
 
 template <int Sources>
