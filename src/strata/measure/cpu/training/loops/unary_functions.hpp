@@ -2,6 +2,7 @@
 #pragma once
 
 #include "strata/graph/operators.hpp"
+#include "strata/measure/cpu/training/loops/gelu_ratios.hpp"
 #include "strata/measure/cpu/training/loops/vector_math.hpp"
 #include "strata/measure/training/constants.hpp"
 
@@ -60,24 +61,14 @@ struct UnaryConstants {
   static constexpr T selu_lambda = T(training_constants::selu_lambda);
   static constexpr T low = T(training_constants::clip_low);
   static constexpr T high = T(training_constants::clip_high);
-  static constexpr T cubic = T(training_constants::gelu_cubic);
-  static constexpr T half_root = T(std::numbers::sqrt2 / 2);
-  static constexpr T gelu_factor = T(std::numbers::sqrt2 * std::numbers::inv_sqrtpi);  // √(2/π)
-  static constexpr T density = T(std::numbers::inv_sqrtpi / std::numbers::sqrt2);      // 1/√(2π)
   static constexpr T erf_slope = T(2 * std::numbers::inv_sqrtpi);
   static constexpr T sixth = T(1.0 / 6);
 };
 
-/// eˣ, of what is above `most` that of `most`.
+/// x where mish still differs from it; beyond, 1 + eˣ is eˣ.
 template <class T>
-STRATA_INLINE T exp_up_to(T x, Element<T> most) {
-  return exp_of_small(at_most(most, x));
-}
-
-/// eˣ where mish still differs from x; beyond, 1 + eˣ is eˣ.
-template <class T>
-STRATA_INLINE T exp_of_mish(T x) {
-  return exp_up_to(x, sizeof(Element<T>) == 4 ? Element<T>(20) : Element<T>(40));
+STRATA_INLINE T within_mish(T x) {
+  return at_most(sizeof(Element<T>) == 4 ? Element<T>(20) : Element<T>(40), x);
 }
 
 template <UnaryKind kind, class T>
@@ -88,16 +79,14 @@ STRATA_INLINE T unary_value(T x) {
   if constexpr (kind == UnaryKind::relu6) return smaller_of(larger_of(x, T{}), everywhere<T>(6));
   if constexpr (kind == UnaryKind::leaky_relu) return pick(x > E(0), x, C::slope * x);
   if constexpr (kind == UnaryKind::elu) {
-    return pick(x > E(0), x, C::elu_alpha * (exp_up_to(x, E(0)) - E(1)));
+    return pick(x > E(0), x, C::elu_alpha * exp_less_one(x));
   }
   if constexpr (kind == UnaryKind::selu) {
-    return C::selu_lambda * pick(x > E(0), x, C::selu_alpha * (exp_up_to(x, E(0)) - E(1)));
+    return C::selu_lambda * pick(x > E(0), x, C::selu_alpha * exp_less_one(x));
   }
-  if constexpr (kind == UnaryKind::gelu) return E(0.5) * x * (E(1) + erf_of(x * C::half_root));
-  if constexpr (kind == UnaryKind::gelu_tanh) {
-    return E(0.5) * x * (E(1) + tanh_of(C::gelu_factor * (x + C::cubic * (x * x * x))));
-  }
-  if constexpr (kind == UnaryKind::silu) return x / (E(1) + exp_or_infinity(-x));
+  if constexpr (kind == UnaryKind::gelu) return E(0.5) * x + x * gelu_share_of(x);
+  if constexpr (kind == UnaryKind::gelu_tanh) return E(0.5) * x + x * gelu_tanh_share_of(x);
+  if constexpr (kind == UnaryKind::silu) return x / one_and_exp_of_negated(x);
   if constexpr (kind == UnaryKind::hard_swish) {
     return x * kept_between(E(0), x + E(3), E(6)) * C::sixth;
   }
@@ -107,8 +96,8 @@ STRATA_INLINE T unary_value(T x) {
   if constexpr (kind == UnaryKind::sigmoid) return sigmoid_of(x);
   if constexpr (kind == UnaryKind::tanh) return tanh_of(x);
   if constexpr (kind == UnaryKind::mish) {
-    const T e = exp_of_mish(x);
-    const T above = e * (e + E(2));  // (1 + e)² − 1
+    const T e = exp_of_small(within_mish(x));
+    const T above = E(2) * e + e * e;  // (1 + e)² − 1
     return x * (above / (above + E(2)));
   }
   if constexpr (kind == UnaryKind::softplus) {
@@ -160,16 +149,8 @@ STRATA_INLINE T unary_gradient(T known, T dy) {
   if constexpr (kind == UnaryKind::reciprocal) return -(dy * y * y);
   if constexpr (kind == UnaryKind::exponential) return dy * y;
 
-  if constexpr (kind == UnaryKind::gelu) {
-    const T area = E(0.5) * (E(1) + erf_of(x * C::half_root));
-    return dy * (area + x * (C::density * exp_of_small(E(-0.5) * (x * x))));
-  }
-  if constexpr (kind == UnaryKind::gelu_tanh) {
-    const T square = x * x;
-    const T t = tanh_of(C::gelu_factor * (x + C::cubic * (square * x)));
-    const T inner = C::gelu_factor * (E(1) + E(3) * C::cubic * square);
-    return dy * (E(0.5) * (E(1) + t) + E(0.5) * x * (E(1) - t * t) * inner);
-  }
+  if constexpr (kind == UnaryKind::gelu) return dy * (E(0.5) + gelu_slope_of(x));
+  if constexpr (kind == UnaryKind::gelu_tanh) return dy * (E(0.5) + gelu_tanh_slope_of(x));
   if constexpr (kind == UnaryKind::silu) {
     const T s = sigmoid_of(x);
     return dy * (s * (E(1) + x * (E(1) - s)));
@@ -179,8 +160,8 @@ STRATA_INLINE T unary_gradient(T known, T dy) {
     return pick(x <= E(-3), T{}, pick(x >= E(3), dy, sloped));
   }
   if constexpr (kind == UnaryKind::mish) {
-    const T e = exp_of_mish(x);
-    const T above = e * (e + E(2));
+    const T e = exp_of_small(within_mish(x));
+    const T above = E(2) * e + e * e;
     const T t = above / (above + E(2));
     return dy * (t + x * (e / (E(1) + e)) * (E(1) - t * t));
   }

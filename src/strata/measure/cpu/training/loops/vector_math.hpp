@@ -173,52 +173,162 @@ STRATA_INLINE T kept_between(Element<T> low, T x, Element<T> high) {
   return at_most(high, at_least(low, x));
 }
 
-/// c0 + c1·x + c2·x² + …, where `square` is x².
-template <class V>
-STRATA_INLINE V polynomial_of(V, V, float c0) {
-  return everywhere<V>(c0);
-}
+/// A constant that fills a vector in memory.
+struct Repeated {
+  alignas(16) float numbers[4];
+  constexpr explicit Repeated(float number) : numbers{number, number, number, number} {}
+};
+/// constant ± a·b, where the sign is 1 or −1. Arm's multiply-add overwrites what it adds to, so
+/// that the constant is needed anew each time: a copy from another register would take a vector
+/// operation, to load it takes none. Left to themselves, compilers copy, or load far ahead and run
+/// out of registers.
+template <int sign = 1, class V>
+STRATA_INLINE V with_product(const Repeated& constant, V a, V b) {
+  if constexpr (is_four<V>) {
+    return {with_product<sign>(constant, a.a, b.a), with_product<sign>(constant, a.b, b.b),
+            with_product<sign>(constant, a.c, b.c), with_product<sign>(constant, a.d, b.d)};
+  } else if constexpr (is_neon_vector<V>) {
+    V sum;
 #ifdef __aarch64__
-/// By pairs: multiplying and adding overwrites what is added to, so that a constant is copied first
-/// for each term of Horner's scheme.
-template <class V, class... More>
-STRATA_INLINE V polynomial_of(V x, V square, float c0, float c1, More... more) {
-  const V pair = c1 * x + c0;
-  if constexpr (sizeof...(more) == 0) {
-    return pair;
+    if constexpr (sign > 0) {
+      asm("ldr %q0, %1\n\tfmla %0.4s, %2.4s, %3.4s" : "=&w"(sum) : "m"(constant), "w"(a), "w"(b));
+    } else {
+      asm("ldr %q0, %1\n\tfmls %0.4s, %2.4s, %3.4s" : "=&w"(sum) : "m"(constant), "w"(a), "w"(b));
+    }
+#endif
+    return sum;
+  } else if constexpr (sign > 0) {
+    return a * b + constant.numbers[0];
   } else {
-    return pair + square * polynomial_of(x, square, more...);
+    return constant.numbers[0] - a * b;
   }
 }
-#else
-template <class V, class... More>
-STRATA_INLINE V polynomial_of(V x, V square, float c0, More... more) {
-  return polynomial_of(x, square, more...) * x + c0;
-}
-#endif
 
-/// eˣ = p·2ⁿ with |r| ≤ ln 2 / 2 left for the polynomial p (of least error at degree 6: all in all
-/// below one unit in the last place). The last bits of `shifted` are n + 127, the exponent of 2ⁿ.
+/// terms[0] + terms[1]·x + terms[2]·x² + …, where `square` is x². On Arm by pairs: fewer operations
+/// wait for each other, of which its cores look at few.
+template <std::size_t first = 0, class V, std::size_t count>
+STRATA_INLINE V polynomial_of(V x, [[maybe_unused]] V square, const Repeated (&terms)[count]) {
+  if constexpr (first + 1 == count) {
+    return everywhere<V>(terms[first].numbers[0]);
+  } else {
+#ifdef __aarch64__
+    const V pair = with_product(terms[first], x, everywhere<V>(terms[first + 1].numbers[0]));
+    if constexpr (first + 2 == count) {
+      return pair;
+    } else {
+      return pair + square * polynomial_of<first + 2>(x, square, terms);
+    }
+#else
+    return polynomial_of<first + 1>(x, square, terms) * x + terms[first].numbers[0];
+#endif
+  }
+}
+/// x P(x²)/Q(x²)
+template <class V, std::size_t m, std::size_t n>
+STRATA_INLINE V ratio_of(V x, const Repeated (&above)[m], const Repeated (&below)[n]) {
+  const V s = x * x;
+  const V square = s * s;
+  return x * polynomial_of(s, square, above) / polynomial_of(s, square, below);
+}
+
+/// eˣ = 2ⁿ·eʳ with |r| ≤ ln 2 / 2.
+struct PowerConstants {
+  static constexpr float log2_e = 1.44269504F, ln2_high = 0.693359375F, ln2_low = -2.12194440e-4F;
+  static constexpr float whole = 12582912.0F;  ///< 1.5 · 2²³: adding it leaves a whole number
+  /// Of eʳ = 1 + r + …, of least error: all in all below one unit in the last place.
+  static constexpr float second = 0x1.fffff8p-2F, third = 0x1.55548ep-3F, fourth = 0x1.555b98p-5F,
+                         fifth = 0x1.123bccp-7F, sixth = 0x1.6850e4p-10F;
+};
+
+#ifdef __aarch64__
+
+/// sum ± a·b
+template <int sign, class V>
+STRATA_INLINE V with_product(V sum, V a, V b) {
+  if constexpr (sign > 0) return sum + a * b;
+  return sum - a * b;
+}
+
+/// e^±x = 2ⁿ ± above·2ⁿ, in as few operations as possible: signs go into the choice between adding
+/// and subtracting products, constants that products are added to are loaded, and 1 is not added to
+/// the polynomial but 2ⁿ to its product with 2ⁿ. The last bits of `shifted` are n + bias.
+template <class V>
+struct PowerOfE {
+  V above, shifted;
+};
+template <int sign, int bias = 127, class V>
+STRATA_INLINE PowerOfE<V> power_of_e(V x) {
+  using C = PowerConstants;
+  static constexpr Repeated rounding(C::whole + bias), second(C::second), fourth(C::fourth);
+  const V shifted = with_product<sign>(rounding, x, everywhere<V>(C::log2_e));
+  const V n = shifted - (C::whole + bias);
+  // ±r, of which the odd powers have the sign.
+  V r = with_product<-sign>(x, n, everywhere<V>(C::ln2_high));
+  r = with_product<-sign>(r, n, everywhere<V>(C::ln2_low));
+  const V square = r * r;
+  V high = with_product<sign>(fourth, r, everywhere<V>(C::fifth));
+  V low = with_product<sign>(second, r, everywhere<V>(C::third));
+  high += square * C::sixth;
+  low += square * high;
+  return {with_product<sign>(r, low, square), shifted};
+}
+/// 2 to the power of what the last bits are more than 127; of −127 that is 0.
+template <class V>
+STRATA_INLINE V two_to_the(V shifted) {
+  return bits_as<V>(bits_as<BitsOf<V>>(shifted) << 23U);
+}
+
+/// At its ends as the standard says, except that what is below 2^−126.5 becomes 0.
+template <class V>
+STRATA_INLINE V exp_of(V given) {
+  constexpr float largest = PowerConstants::whole + 127 + 127;
+  const PowerOfE<V> power = power_of_e<1>(kept_between(-88.0F, given, 89.0F));
+  // 2¹²⁸ is no number of fp32, but half of it is.
+  const V limited = at_most(largest, power.shifted);
+  const V scale = two_to_the(limited);
+  const V result = scale + power.above * scale;
+  return result + (power.shifted - limited) * result;
+}
+/// The same of numbers that are not above 88, where less can go wrong: −88 becomes 0, and what is
+/// not a number stays so.
+template <class V>
+STRATA_INLINE V exp_of_small(V given) {
+  const PowerOfE<V> power = power_of_e<1>(at_least(-88.0F, given));
+  const V scale = two_to_the(power.shifted);
+  return scale + power.above * scale;
+}
+/// 1 + e^−x, which becomes ∞ as half of the power, the last that is computed, is still a number.
+template <class V>
+STRATA_INLINE V one_and_exp_of_negated(V given) {
+  static constexpr Repeated one(1.0F);
+  const PowerOfE<V> power = power_of_e<-1, 126>(kept_between(-89.0F, given, 80.0F));
+  const V scale = two_to_the(power.shifted);
+  return with_product(one, scale - power.above * scale, everywhere<V>(2.0F));
+}
+/// eˣ − 1 of numbers up to 0, without losing digits near 0; of others it may be anything.
+template <class V>
+STRATA_INLINE V exp_less_one(V given) {
+  const PowerOfE<V> power = power_of_e<1>(at_least(-88.0F, given));
+  const V scale = two_to_the(power.shifted);
+  return (scale - 1.0F) + power.above * scale;
+}
+
+#else
+
+/// eˣ = p·2ⁿ with p = eʳ. The last bits of `shifted` are n + 127, the exponent of 2ⁿ.
 template <class V>
 struct PowerOfE {
   V p, shifted;
 };
 template <class V>
 STRATA_INLINE PowerOfE<V> power_of_e(V x) {
-  constexpr float log2_e = 1.44269504F, ln2_high = 0.693359375F, ln2_low = -2.12194440e-4F;
-  constexpr float rounding = 12582912.0F + 127;  // 1.5 · 2²³: adding it leaves a whole number
-  const V shifted = x * log2_e + rounding;
+  using C = PowerConstants;
+  constexpr float rounding = C::whole + 127;
+  const V shifted = x * C::log2_e + rounding;
   const V n = shifted - rounding;
-  const V r = (x - n * ln2_high) - n * ln2_low;
-  const V square = r * r;
-  const V second = polynomial_of(r, square, 0x1.fffff8p-2F, 0x1.55548ep-3F, 0x1.555b98p-5F,
-                                 0x1.123bccp-7F, 0x1.6850e4p-10F);
-#ifdef __aarch64__
-  const V p = (r + second * square) + 1.0F;
-#else
-  const V p = (second * r + 1.0F) * r + 1.0F;
-#endif
-  return {p, shifted};
+  const V r = (x - n * C::ln2_high) - n * C::ln2_low;
+  const V p = (((C::sixth * r + C::fifth) * r + C::fourth) * r + C::third) * r + C::second;
+  return {(p * r + 1.0F) * r + 1.0F, shifted};
 }
 
 template <class V>
@@ -241,44 +351,44 @@ STRATA_INLINE V exp_of_small(V given) {
   const PowerOfE<V> power = power_of_e(at_least(-88.0F, given));
   return power.p * bits_as<V>(bits_as<BitsOf<V>>(power.shifted) << 23U);
 }
-
-/// The same where nobody minds ∞ from e^88.4 on: it becomes p·∞.
+/// 1 + e^−x where nobody minds ∞ from e^88.4 on: it becomes p·∞.
 template <class V>
-STRATA_INLINE V exp_or_infinity(V given) {
-  return exp_of_small(at_most(88.7F, given));
+STRATA_INLINE V one_and_exp_of_negated(V given) {
+  return 1.0F + exp_of_small(at_most(88.7F, -given));
 }
+/// eˣ − 1 of numbers up to 0; of others it may be anything.
+template <class V>
+STRATA_INLINE V exp_less_one(V given) {
+  return exp_of_small(at_most(0.0F, given)) - 1.0F;
+}
+
+#endif
 
 /// x P(x²)/Q(x²) on the range where the result is not ±1 in fp32 (the approximation of Eigen).
 template <class V>
 STRATA_INLINE V tanh_of(V given) {
+  static constexpr Repeated above[] = {
+      Repeated(4.89352455891786e-03F),  Repeated(6.37261928875436e-04F),
+      Repeated(1.48572235717979e-05F),  Repeated(5.12229709037114e-08F),
+      Repeated(-8.60467152213735e-11F), Repeated(2.00018790482477e-13F),
+      Repeated(-2.76076847742355e-16F)};
+  static constexpr Repeated below[] = {
+      Repeated(4.89352518554385e-03F), Repeated(2.26843463243900e-03F),
+      Repeated(1.18534705686654e-04F), Repeated(1.19825839466702e-06F)};
   constexpr float most = 7.90531110763549805F;
-  const V x = kept_between(-most, given, most);
-  const V s = x * x;
-  const V square = s * s;
-  const V p = polynomial_of(s, square, 4.89352455891786e-03F, 6.37261928875436e-04F,
-                            1.48572235717979e-05F, 5.12229709037114e-08F, -8.60467152213735e-11F,
-                            2.00018790482477e-13F, -2.76076847742355e-16F);
-  const V q = polynomial_of(s, square, 4.89352518554385e-03F, 2.26843463243900e-03F,
-                            1.18534705686654e-04F, 1.19825839466702e-06F);
-  return x * p / q;
+  return ratio_of(kept_between(-most, given, most), above, below);
 }
 
 template <class V>
 STRATA_INLINE V erf_of(V given) {
-  const V x = kept_between(-4.0F, given, 4.0F);
-  const V s = x * x;
-  // By Horner's scheme, which happens to end at 1 without an error.
-  V p = -2.72614225801306e-10F * s + 2.77068142495902e-08F;
-  p = p * s + -2.10102402082508e-06F;
-  p = p * s + -5.69250639462346e-05F;
-  p = p * s + -7.34990630326855e-04F;
-  p = p * s + -2.95459980854025e-03F;
-  p = p * s + -1.60960333262415e-02F;
-  V q = -1.45660718464996e-05F * s + -2.13374055278905e-04F;
-  q = q * s + -1.68282697438203e-03F;
-  q = q * s + -7.37332916720468e-03F;
-  q = q * s + -1.42647390514189e-02F;
-  return x * p / q;
+  static constexpr Repeated above[] = {Repeated(0.763912678F),   Repeated(0.129679784F),
+                                       Repeated(0.0357967094F),  Repeated(0.00257813628F),
+                                       Repeated(0.00019273402F), Repeated(1.37154041e-06F)};
+  static constexpr Repeated below[] = {Repeated(0.676999986F),    Repeated(0.340591937F),
+                                       Repeated(0.0775569603F),   Repeated(0.010192317F),
+                                       Repeated(0.000792584324F), Repeated(2.56121584e-05F)};
+  constexpr float most = 0x1.f99992p+1F;  // where it is 1 without an error
+  return ratio_of(kept_between(-most, given, most), above, below);
 }
 
 /// ln x = n ln 2 + ln m with m in √½ … √2 (Cephes, logf); of normal positive numbers, else as the
@@ -291,10 +401,11 @@ STRATA_INLINE V log_of(V given) {
   const V n = as_real<V>(shifted >> 23);
   const V m = bits_as<V>((shifted & 0x007fffff) + 0x3f3504f3) - 1.0F;
   const V s = m * m;
-  const V p = polynomial_of(m, s, 3.3333331174e-1F, -2.4999993993e-1F, 2.0000714765e-1F,
-                            -1.6668057665e-1F, 1.4249322787e-1F, -1.2420140846e-1F,
-                            1.1676998740e-1F, -1.1514610310e-1F, 7.0376836292e-2F);
-  V result = m * s * p;
+  static constexpr Repeated terms[] = {
+      Repeated(3.3333331174e-1F),  Repeated(-2.4999993993e-1F), Repeated(2.0000714765e-1F),
+      Repeated(-1.6668057665e-1F), Repeated(1.4249322787e-1F),  Repeated(-1.2420140846e-1F),
+      Repeated(1.1676998740e-1F),  Repeated(-1.1514610310e-1F), Repeated(7.0376836292e-2F)};
+  V result = m * s * polynomial_of(m, s, terms);
   result += n * -2.12194440e-4F;
   result += s * -0.5F;
   result = m + result;
@@ -329,7 +440,8 @@ STRATA_INLINE float inverse_fourth_root_of(float t) {
 inline double inverse_fourth_root_of(double t) { return 1 / std::sqrt(std::sqrt(t)); }
 inline double exp_of(double x) { return std::exp(x); }
 inline double exp_of_small(double x) { return std::exp(x); }
-inline double exp_or_infinity(double x) { return std::exp(x); }
+inline double one_and_exp_of_negated(double x) { return 1 + std::exp(-x); }
+inline double exp_less_one(double x) { return std::expm1(x); }
 inline double tanh_of(double x) { return std::tanh(x); }
 inline double erf_of(double x) { return std::erf(x); }
 inline double log_of(double x) { return std::log(x); }
@@ -337,7 +449,7 @@ inline double log1p_of(double x) { return std::log1p(x); }
 
 template <class T>
 STRATA_INLINE T sigmoid_of(T x) {
-  return Element<T>(1) / (Element<T>(1) + exp_or_infinity(-x));
+  return Element<T>(1) / one_and_exp_of_negated(x);
 }
 
 }  // namespace strata::cpu_training
