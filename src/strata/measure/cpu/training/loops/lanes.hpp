@@ -250,6 +250,37 @@ STRATA_INLINE void four_by_four(std::int64_t count, Work work) {
   for (; i < count; ++i) work(AtOne<T>{i});
 }
 
+/// Calls second(at, first(at)) for four vectors at a time, then for the numbers that are left. A
+/// core sees few of the operations that wait for each other, so that the first step of four vectors
+/// comes before the second of the four before them. What both need is loaded twice, as registers
+/// are few.
+template <class T, class First, class Second>
+STRATA_INLINE void four_in_two_steps(std::int64_t count, First first, Second second) {
+  constexpr std::int64_t step = 4 * lanes<T>;
+  std::int64_t i = 0;
+  if (count >= step) {
+    auto started = first(AtFour<T>{0});
+    for (; i + 3 * step <= count; i += 2 * step) {  // twice, so that nothing changes its place
+      const auto next = first(AtFour<T>{i + step});
+      second(AtFour<T>{i}, started);
+      started = first(AtFour<T>{i + 2 * step});
+      second(AtFour<T>{i + step}, next);
+    }
+    second(AtFour<T>{i}, started);
+    i += step;
+  }
+  for (; i + step <= count; i += step) second(AtFour<T>{i}, first(AtFour<T>{i}));
+  for (; i < count; ++i) second(AtOne<T>{i}, first(AtOne<T>{i}));
+}
+
+/// The same for all numbers: in vectors where those are written, else one by one, of which
+/// compilers make vectors.
+template <class T, class First, class Second>
+STRATA_INLINE void in_two_steps(std::int64_t count, First first, Second second) {
+  if constexpr (writes_vectors<T>) return four_in_two_steps<T>(count, first, second);
+  for (std::int64_t i = 0; i < count; ++i) second(AtOne<T>{i}, first(AtOne<T>{i}));
+}
+
 /// Calls work(at) for all numbers: in vectors where those are written, else one by one, of which
 /// compilers make vectors.
 template <class T, class Work>

@@ -55,16 +55,20 @@ template <class T>
 STRATA_INLINE T powers_by_four(const T* x, T shift, T* __restrict__ y, std::int64_t count) {
   Lanes<T> sums[1] = {};
   T total = 0;
-  four_by_four<T>(
-      count, [&](auto at) __attribute__((always_inline)) {
+  four_in_two_steps<T>(
+      count,
+      [=](auto at) __attribute__((always_inline)) {
         typename decltype(at)::Number number;
         at.load(number, x);
-        number = exp_of_small(number - shift);
-        at.store(number, y);
-        if constexpr (is_four<decltype(number)>) {
-          sums[0] += (number.a + number.b) + (number.c + number.d);
+        return SmallPower::start(number - shift);
+      },
+      [&](auto at, const auto& started) __attribute__((always_inline)) {
+        const auto power = SmallPower::finish(started);
+        at.store(power, y);
+        if constexpr (is_four<std::remove_cvref_t<decltype(power)>>) {
+          sums[0] += (power.a + power.b) + (power.c + power.d);
         } else {
-          total += number;
+          total += power;
         }
       });
   return total + sum_of_lanes<T>(sums, std::index_sequence<0>());

@@ -65,41 +65,90 @@ struct UnaryConstants {
   static constexpr T sixth = T(1.0 / 6);
 };
 
-/// x where mish still differs from it; beyond, 1 + eˣ is eˣ.
-template <class T>
-STRATA_INLINE T within_mish(T x) {
-  return at_most(sizeof(Element<T>) == 4 ? Element<T>(20) : Element<T>(40), x);
+/// Whether a function, or its slope, is made of a power of e.
+constexpr bool has_power(UnaryKind kind) {
+  switch (kind) {
+    case UnaryKind::elu:
+    case UnaryKind::selu:
+    case UnaryKind::silu:
+    case UnaryKind::sigmoid:
+    case UnaryKind::mish:
+    case UnaryKind::exponential: return true;
+    default: return false;
+  }
+}
+constexpr bool slope_has_power(UnaryKind kind) {
+  return kind == UnaryKind::silu || kind == UnaryKind::mish;
+}
+/// Which one.
+template <UnaryKind kind>
+using PowerIn = std::conditional_t<
+    kind == UnaryKind::elu || kind == UnaryKind::selu, PowerLessOne,
+    std::conditional_t<kind == UnaryKind::silu || kind == UnaryKind::sigmoid, OneAndPowerOfNegated,
+                       std::conditional_t<kind == UnaryKind::mish, SmallPower, AnyPower>>>;
+
+/// Of what. Where mish is x but for what rounding leaves, 1 + eˣ is eˣ.
+template <UnaryKind kind, class T>
+STRATA_INLINE T exponent_in(T x) {
+  if constexpr (kind == UnaryKind::mish) {
+    return at_most(sizeof(Element<T>) == 4 ? Element<T>(20) : Element<T>(40), x);
+  } else {
+    return x;
+  }
+}
+template <UnaryKind kind, class T>
+STRATA_INLINE T power_in(T x) {
+  return power_of<PowerIn<kind>>(exponent_in<kind>(x));
+}
+
+/// The function, of its power and of x.
+template <UnaryKind kind, class T>
+STRATA_INLINE T value_of_power(T power, [[maybe_unused]] T x) {
+  using E = Element<T>;
+  using C = UnaryConstants<E>;
+  if constexpr (kind == UnaryKind::elu) return pick(x > E(0), x, C::elu_alpha * power);
+  if constexpr (kind == UnaryKind::selu) {
+    return C::selu_lambda * pick(x > E(0), x, C::selu_alpha * power);
+  }
+  if constexpr (kind == UnaryKind::silu) return x / power;
+  if constexpr (kind == UnaryKind::sigmoid) return E(1) / power;
+  if constexpr (kind == UnaryKind::mish) {
+    const T above = E(2) * power + power * power;  // (1 + eˣ)² − 1
+    return x * (above / (above + E(2)));
+  }
+  return power;
+}
+/// dy times its slope.
+template <UnaryKind kind, class T>
+STRATA_INLINE T gradient_of_power(T power, T x, T dy) {
+  using E = Element<T>;
+  if constexpr (kind == UnaryKind::silu) {
+    const T s = E(1) / power;
+    return dy * (s * (E(1) + x * (E(1) - s)));
+  } else {
+    const T above = E(2) * power + power * power;
+    const T t = above / (above + E(2));
+    return dy * (t + x * (power / (E(1) + power)) * (E(1) - t * t));
+  }
 }
 
 template <UnaryKind kind, class T>
 STRATA_INLINE T unary_value(T x) {
   using E = Element<T>;
   using C = UnaryConstants<E>;
+  if constexpr (has_power(kind)) return value_of_power<kind>(power_in<kind>(x), x);
   if constexpr (kind == UnaryKind::relu) return pick(x > E(0), x, T{});
   if constexpr (kind == UnaryKind::relu6) return smaller_of(larger_of(x, T{}), everywhere<T>(6));
   if constexpr (kind == UnaryKind::leaky_relu) return pick(x > E(0), x, C::slope * x);
-  if constexpr (kind == UnaryKind::elu) {
-    return pick(x > E(0), x, C::elu_alpha * exp_less_one(x));
-  }
-  if constexpr (kind == UnaryKind::selu) {
-    return C::selu_lambda * pick(x > E(0), x, C::selu_alpha * exp_less_one(x));
-  }
   if constexpr (kind == UnaryKind::gelu) return E(0.5) * x + x * gelu_share_of(x);
   if constexpr (kind == UnaryKind::gelu_tanh) return E(0.5) * x + x * gelu_tanh_share_of(x);
-  if constexpr (kind == UnaryKind::silu) return x / one_and_exp_of_negated(x);
   if constexpr (kind == UnaryKind::hard_swish) {
     return x * kept_between(E(0), x + E(3), E(6)) * C::sixth;
   }
   if constexpr (kind == UnaryKind::hard_sigmoid) {
     return smaller_of(larger_of(x * C::sixth + E(0.5), T{}), everywhere<T>(1));
   }
-  if constexpr (kind == UnaryKind::sigmoid) return sigmoid_of(x);
   if constexpr (kind == UnaryKind::tanh) return tanh_of(x);
-  if constexpr (kind == UnaryKind::mish) {
-    const T e = exp_of_small(within_mish(x));
-    const T above = E(2) * e + e * e;  // (1 + e)² − 1
-    return x * (above / (above + E(2)));
-  }
   if constexpr (kind == UnaryKind::softplus) {
     const T distance = pick(x > E(0), x, -x);
     return larger_of(x, T{}) + log1p_of(exp_of_small(-distance));
@@ -112,7 +161,6 @@ STRATA_INLINE T unary_value(T x) {
   if constexpr (kind == UnaryKind::square) return x * x;
   if constexpr (kind == UnaryKind::square_root) return std::sqrt(x);
   if constexpr (kind == UnaryKind::reciprocal) return E(1) / x;
-  if constexpr (kind == UnaryKind::exponential) return exp_of(x);
   if constexpr (kind == UnaryKind::logarithm) return log_of(x);
   if constexpr (kind == UnaryKind::error_function) return erf_of(x);
   if constexpr (kind == UnaryKind::sine) return std::sin(x);
@@ -151,19 +199,12 @@ STRATA_INLINE T unary_gradient(T known, T dy) {
 
   if constexpr (kind == UnaryKind::gelu) return dy * (E(0.5) + gelu_slope_of(x));
   if constexpr (kind == UnaryKind::gelu_tanh) return dy * (E(0.5) + gelu_tanh_slope_of(x));
-  if constexpr (kind == UnaryKind::silu) {
-    const T s = sigmoid_of(x);
-    return dy * (s * (E(1) + x * (E(1) - s)));
+  if constexpr (slope_has_power(kind)) {
+    return gradient_of_power<kind>(power_in<kind>(x), x, dy);
   }
   if constexpr (kind == UnaryKind::hard_swish) {
     const T sloped = dy * (x * E(1.0 / 3) + E(0.5));
     return pick(x <= E(-3), T{}, pick(x >= E(3), dy, sloped));
-  }
-  if constexpr (kind == UnaryKind::mish) {
-    const T e = exp_of_small(within_mish(x));
-    const T above = E(2) * e + e * e;
-    const T t = above / (above + E(2));
-    return dy * (t + x * (e / (E(1) + e)) * (E(1) - t * t));
   }
   if constexpr (kind == UnaryKind::softplus) return dy * sigmoid_of(x);
   if constexpr (kind == UnaryKind::softsign) {

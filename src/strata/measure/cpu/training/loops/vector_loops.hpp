@@ -144,6 +144,20 @@ const VectorLoops<double>& vector_loops<double>();
 
 template <UnaryKind kind, class T>
 STRATA_INLINE void apply_loop(const T* x, T* y, std::int64_t count) {
+  if constexpr (writes_vectors<T> && has_power(kind)) {
+    return four_in_two_steps<T>(
+        count,
+        [=](auto at) STRATA_INLINE_LAMBDA {
+          typename decltype(at)::Number number;
+          at.load(number, x);
+          return PowerIn<kind>::start(exponent_in<kind>(number));
+        },
+        [=](auto at, const auto& started) STRATA_INLINE_LAMBDA {
+          typename decltype(at)::Number number;
+          at.load_near(number, x);
+          at.store(value_of_power<kind>(PowerIn<kind>::finish(started), number), y);
+        });
+  }
   if constexpr (writes_vectors<T> && takes_vectors(kind)) {
     return four_by_four<T>(count, [=](auto at) STRATA_INLINE_LAMBDA {
       typename decltype(at)::Number number;
@@ -156,6 +170,21 @@ STRATA_INLINE void apply_loop(const T* x, T* y, std::int64_t count) {
 
 template <UnaryKind kind, class T>
 STRATA_INLINE void gradient_loop(const T* known, const T* dy, T* dx, std::int64_t count) {
+  if constexpr (writes_vectors<T> && slope_has_power(kind)) {
+    return four_in_two_steps<T>(
+        count,
+        [=](auto at) STRATA_INLINE_LAMBDA {
+          typename decltype(at)::Number number;
+          at.load(number, known);
+          return PowerIn<kind>::start(exponent_in<kind>(number));
+        },
+        [=](auto at, const auto& started) STRATA_INLINE_LAMBDA {
+          typename decltype(at)::Number number, d;
+          at.load_near(number, known);
+          at.load(d, dy);
+          at.store(gradient_of_power<kind>(PowerIn<kind>::finish(started), number, d), dx);
+        });
+  }
   if constexpr (writes_vectors<T> && takes_vectors(kind)) {
     return four_by_four<T>(count, [=](auto at) STRATA_INLINE_LAMBDA {
       typename decltype(at)::Number number, d;

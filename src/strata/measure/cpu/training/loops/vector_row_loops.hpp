@@ -80,12 +80,18 @@ STRATA_INLINE void softmax_gradient_rows_loop(const T* y, const T* dy, T* dx, st
 template <class T>
 STRATA_INLINE void log_softmax_gradient_loop(const T* y, const T* dy, T sum, T* dx,
                                              std::int64_t count) {
-  numbers_of<T>(count, [=](auto at) STRATA_INLINE_HERE {
-    typename decltype(at)::Number power, d;
-    at.load(power, y);
-    at.load(d, dy);
-    at.store(d - exp_of_small(power) * sum, dx);
-  });
+  in_two_steps<T>(
+      count,
+      [=](auto at) STRATA_INLINE_HERE {
+        typename decltype(at)::Number log;
+        at.load(log, y);
+        return start_of<SmallPower>(log);
+      },
+      [=](auto at, const auto& started) STRATA_INLINE_HERE {
+        typename decltype(at)::Number d;
+        at.load(d, dy);
+        at.store(d - finish_of<SmallPower>(started) * sum, dx);
+      });
 }
 
 template <class T>
@@ -177,15 +183,21 @@ STRATA_INLINE T factor_gradient_loop(const T* dy, T factor, const T* x, T* dx, s
 template <class T>
 STRATA_INLINE void exp_columns_loop(const T* x, const T* shifts, T* y, T* sums,
                                     std::int64_t count) {
-  numbers_of<T>(count, [=](auto at) STRATA_INLINE_HERE {
-    typename decltype(at)::Number number, shift, sum;
-    at.load(number, x);
-    at.load(shift, shifts);
-    at.load(sum, sums);
-    number = exp_of_small(number - shift);
-    at.store(number, y);
-    at.store(sum + number, sums);
-  });
+  in_two_steps<T>(
+      count,
+      [=](auto at) STRATA_INLINE_HERE {
+        typename decltype(at)::Number number, shift;
+        at.load_near(number, x);
+        at.load_near(shift, shifts);
+        return start_of<SmallPower>(number - shift);
+      },
+      [=](auto at, const auto& started) STRATA_INLINE_HERE {
+        const typename decltype(at)::Number power = finish_of<SmallPower>(started);
+        typename decltype(at)::Number sum;
+        at.load_near(sum, sums);
+        at.store(power, y);
+        at.store(sum + power, sums);
+      });
 }
 
 template <class T>
@@ -197,13 +209,19 @@ STRATA_INLINE void softmax_gradient_columns_loop(const T* y, const T* dy, const 
 template <class T>
 STRATA_INLINE void log_softmax_gradient_columns_loop(const T* y, const T* dy, const T* sums, T* dx,
                                                      std::int64_t count) {
-  numbers_of<T>(count, [=](auto at) STRATA_INLINE_HERE {
-    typename decltype(at)::Number power, d, sum;
-    at.load(power, y);
-    at.load(d, dy);
-    at.load(sum, sums);
-    at.store(d - exp_of_small(power) * sum, dx);
-  });
+  in_two_steps<T>(
+      count,
+      [=](auto at) STRATA_INLINE_HERE {
+        typename decltype(at)::Number log;
+        at.load(log, y);
+        return start_of<SmallPower>(log);
+      },
+      [=](auto at, const auto& started) STRATA_INLINE_HERE {
+        typename decltype(at)::Number d, sum;
+        at.load(d, dy);
+        at.load_near(sum, sums);
+        at.store(d - finish_of<SmallPower>(started) * sum, dx);
+      });
 }
 
 /// Calls add(first, many) for rows four at a time, then for those that are left: what they are
