@@ -40,13 +40,19 @@ inline constexpr double cubic_resize_a = -0.75;  ///< of Keys' cubic convolution
 STRATA_HOST_AND_DEVICE constexpr std::uint32_t with_upper_half(std::uint32_t x) {
   return x ^ (x >> 16U);
 }
-/// The steps after the first, which is the same for all places with the same upper half.
+/// The steps after the first, which is the same for all places with the same upper half. Of a
+/// number, or of several at once.
+template <class Bits>
+STRATA_HOST_AND_DEVICE constexpr Bits mixed_from_product(Bits x) {
+  x = x ^ (x >> 15U);
+  x = x * 0xd35a2d97U;
+  return x ^ (x >> 15U);
+}
+STRATA_HOST_AND_DEVICE constexpr std::uint32_t first_product(std::uint32_t x) {
+  return x * 0x21f0aaadU;
+}
 STRATA_HOST_AND_DEVICE constexpr std::uint32_t mixed_from_there(std::uint32_t x) {
-  x *= 0x21f0aaadU;
-  x ^= x >> 15U;
-  x *= 0xd35a2d97U;
-  x ^= x >> 15U;
-  return x;
+  return mixed_from_product(first_product(x));
 }
 STRATA_HOST_AND_DEVICE constexpr std::uint32_t mixed_bits(std::uint32_t x) {
   return mixed_from_there(with_upper_half(x));

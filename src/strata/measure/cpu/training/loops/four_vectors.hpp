@@ -42,6 +42,9 @@ struct Four {
   friend STRATA_INLINE Four operator&(Four x, Four y) {
     return {x.a & y.a, x.b & y.b, x.c & y.c, x.d & y.d};
   }
+  friend STRATA_INLINE Four operator^(Four x, Four y) {
+    return {x.a ^ y.a, x.b ^ y.b, x.c ^ y.c, x.d ^ y.d};
+  }
   friend STRATA_INLINE Four operator<<(Four x, Element bits) {
     return {x.a << bits, x.b << bits, x.c << bits, x.d << bits};
   }

@@ -446,6 +446,57 @@ STRATA_INLINE void add_parameters_loop(const T* dy, const T* x, T mean, T factor
   }
 }
 
+/// One byte of each number of four vectors that have all bits or none: 1 or 0.
+#ifdef __aarch64__
+STRATA_INLINE void store_mask(const Four<std::int32_t>& is, std::uint8_t* mask) {
+  const auto narrow = [](auto x, auto y) STRATA_INLINE_LAMBDA {
+    return vuzp1q_u16(reinterpret_cast<uint16x8_t>(x), reinterpret_cast<uint16x8_t>(y));
+  };
+  const auto bytes =
+      vuzp1q_u8(vreinterpretq_u8_u16(narrow(is.a, is.b)), vreinterpretq_u8_u16(narrow(is.c, is.d)));
+  vst1q_u8(mask, vandq_u8(bytes, vdupq_n_u8(1)));
+}
+#else
+STRATA_INLINE void store_mask(const Four<std::int32_t>&, std::uint8_t*) {}
+#endif
+
+/// Dropout of numbers whose places have the same upper 16 bits, from a whole multiple of 16 on, as
+/// many as go into four vectors at a time; how many. Places differ in their last four bits then:
+/// the first product of mixed_bits is that of the other bits plus one of 16 that are always the
+/// same.
+template <class T>
+STRATA_INLINE std::int64_t drop_by_four(const T* x, std::uint32_t place, std::uint32_t mixed_key,
+                                        std::uint32_t threshold, T scale, T* y, std::uint8_t* mask,
+                                        std::int64_t count) {
+  using namespace training_constants;
+  using Bits = Four<std::uint32_t>;
+  constexpr std::uint32_t together = 16;
+  std::array<std::uint32_t, together> products;
+  for (std::uint32_t k = 0; k < together; ++k) {
+    products[k] = first_product((mixed_key ^ k) % together);
+  }
+  Bits of_last_bits;
+  AtFour<std::uint32_t>{0}.load_near(of_last_bits, products.data());
+  const std::int64_t whole = count / together * together;
+  four_in_two_steps<T>(
+      whole,
+      [=](auto at) STRATA_INLINE_LAMBDA {
+        const std::uint32_t at_place = place + static_cast<std::uint32_t>(at.place);
+        const std::uint32_t others = (at_place ^ mixed_key) / together * together;
+        return mixed_from_product(of_last_bits + Bits(first_product(others)));
+      },
+      [=](auto at, const Bits& mixed) STRATA_INLINE_LAMBDA {
+        if constexpr (is_four<typename decltype(at)::Number>) {  // no numbers are left over
+          const auto is_kept = mixed >= Bits(threshold);
+          Four<T> number;
+          at.load(number, x);
+          at.store(bits_as<Four<T>>(bits_as<Bits>(number * scale) & bits_as<Bits>(is_kept)), y);
+          store_mask(is_kept, mask + at.place);
+        }
+      });
+  return whole;
+}
+
 /// Dropout of elements first, first + 1, … (their places' lower halves; none crosses 2³²).
 template <class T>
 STRATA_INLINE void drop_loop(const T* x, std::uint32_t key, std::uint32_t first,
@@ -459,16 +510,27 @@ STRATA_INLINE void drop_loop(const T* x, std::uint32_t key, std::uint32_t first,
     const std::int64_t left = same_upper_half - static_cast<std::int64_t>(start % same_upper_half);
     const std::int64_t end = begin + left < count ? begin + left : count;
     const std::uint32_t mixed_key = with_upper_half(key) ^ (start >> 16U);
-    std::uint32_t place = start;
+    const auto each = [&](std::int64_t from, std::int64_t to) STRATA_INLINE_LAMBDA {
+      std::uint32_t place = first + static_cast<std::uint32_t>(from);
 #pragma GCC unroll 2
-    for (std::int64_t i = begin; i < end; ++i, ++place) {
-      const bool is_kept = mixed_from_there(place ^ mixed_key) >= threshold;
-      const T scaled = x[i] * scale;  // in any case, so that it becomes a vector
-      y[i] = is_kept ? scaled : T(0);
-      // As vector units give it: made narrow first, one bit of it after.
-      const std::uint32_t all = is_kept ? ~std::uint32_t{0} : 0;
-      mask[i] = static_cast<std::uint8_t>(all) & 1U;
+      for (std::int64_t i = from; i < to; ++i, ++place) {
+        const bool is_kept = mixed_from_there(place ^ mixed_key) >= threshold;
+        const T scaled = x[i] * scale;  // in any case, so that it becomes a vector
+        y[i] = is_kept ? scaled : T(0);
+        // As vector units give it: made narrow first, one bit of it after.
+        const std::uint32_t all = is_kept ? ~std::uint32_t{0} : 0;
+        mask[i] = static_cast<std::uint8_t>(all) & 1U;
+      }
+    };
+    if constexpr (writes_vectors<T>) {
+      const std::int64_t next = begin + static_cast<std::int64_t>((16 - start % 16) % 16);
+      const std::int64_t middle = next < end ? next : end;
+      each(begin, middle);
+      begin =
+          middle + drop_by_four(x + middle, first + static_cast<std::uint32_t>(middle), mixed_key,
+                                threshold, scale, y + middle, mask + middle, end - middle);
     }
+    each(begin, end);
     begin = end;
   }
 }

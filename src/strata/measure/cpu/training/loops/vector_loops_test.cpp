@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/measure/cpu/training/loops/vector_loops_test.hpp"
 
+#include "strata/measure/training/constants.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -266,6 +268,31 @@ TEST(VectorLoops, add_and_keep_rows_number_by_number) {
       }
       ASSERT_EQ(total[count], before[count]);
       ASSERT_EQ(kept[count], 7);
+    }
+  }
+}
+
+// From any place on, across places whose upper halves differ, and at every length.
+TEST(VectorLoops, drop_what_the_hash_of_the_place_says) {
+  using training_constants::mixed_bits;
+  constexpr std::uint32_t key = 0x9abcdef1, threshold = 0x4ccccccc;
+  for (const VectorLoops<float>& loops : both_loops()) {
+    for (const std::uint32_t first : {0U, 5U, 16U, 65'500U, 65'536U - 64, 4'000'000'001U}) {
+      for (const std::size_t count : {1U, 15U, 16U, 17U, 48U, 63U, 64U, 100U, 257U}) {
+        const auto x = some_numbers(count, 3);
+        std::vector<float> y(count + 1, 7);
+        std::vector<std::uint8_t> mask(count + 1, 7);
+        loops.drop(x.data(), key, first, threshold, 1.25F, y.data(), mask.data(),
+                   static_cast<std::int64_t>(count));
+        for (std::size_t i = 0; i < count; ++i) {
+          const auto place = first + static_cast<std::uint32_t>(i);
+          const bool is_kept = mixed_bits(place ^ key) >= threshold;
+          ASSERT_EQ(mask[i], is_kept ? 1 : 0) << i << " of " << count << " from " << first;
+          ASSERT_EQ(y[i], is_kept ? 1.25F * x[i] : 0.0F) << i << " of " << count;
+        }
+        ASSERT_EQ(y[count], 7);
+        ASSERT_EQ(mask[count], 7);
+      }
     }
   }
 }
