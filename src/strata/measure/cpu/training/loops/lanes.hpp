@@ -250,26 +250,30 @@ STRATA_INLINE void four_by_four(std::int64_t count, Work work) {
   for (; i < count; ++i) work(AtOne<T>{i});
 }
 
-/// Calls second(at, first(at)) for four vectors at a time, then for the numbers that are left. A
-/// core sees few of the operations that wait for each other, so that the first step of four vectors
-/// comes before the second of the four before them. What both need is loaded twice, as registers
-/// are few.
+/// Calls second(at, first(at)) for four vectors at a time; for how many numbers. A core sees few of
+/// the operations that wait for each other, so that the first step of four vectors comes before the
+/// second of the four before them. What both need is loaded twice, as registers are few.
+template <class T, class First, class Second>
+STRATA_INLINE std::int64_t fours_in_two_steps(std::int64_t count, First first, Second second) {
+  constexpr std::int64_t step = 4 * lanes<T>;
+  if (count < step) return 0;
+  std::int64_t i = 0;
+  auto started = first(AtFour<T>{0});
+  for (; i + 3 * step <= count; i += 2 * step) {  // twice, so that nothing changes its place
+    const auto next = first(AtFour<T>{i + step});
+    second(AtFour<T>{i}, started);
+    started = first(AtFour<T>{i + 2 * step});
+    second(AtFour<T>{i + step}, next);
+  }
+  second(AtFour<T>{i}, started);
+  i += step;
+  for (; i + step <= count; i += step) second(AtFour<T>{i}, first(AtFour<T>{i}));
+  return i;
+}
+/// Then for the numbers that are left.
 template <class T, class First, class Second>
 STRATA_INLINE void four_in_two_steps(std::int64_t count, First first, Second second) {
-  constexpr std::int64_t step = 4 * lanes<T>;
-  std::int64_t i = 0;
-  if (count >= step) {
-    auto started = first(AtFour<T>{0});
-    for (; i + 3 * step <= count; i += 2 * step) {  // twice, so that nothing changes its place
-      const auto next = first(AtFour<T>{i + step});
-      second(AtFour<T>{i}, started);
-      started = first(AtFour<T>{i + 2 * step});
-      second(AtFour<T>{i + step}, next);
-    }
-    second(AtFour<T>{i}, started);
-    i += step;
-  }
-  for (; i + step <= count; i += step) second(AtFour<T>{i}, first(AtFour<T>{i}));
+  std::int64_t i = fours_in_two_steps<T>(count, first, second);
   for (; i < count; ++i) second(AtOne<T>{i}, first(AtOne<T>{i}));
 }
 

@@ -143,7 +143,7 @@ STRATA_INLINE T unary_value(T x) {
   if constexpr (kind == UnaryKind::gelu) return E(0.5) * x + x * gelu_share_of(x);
   if constexpr (kind == UnaryKind::gelu_tanh) return E(0.5) * x + x * gelu_tanh_share_of(x);
   if constexpr (kind == UnaryKind::hard_swish) {
-    return x * kept_between(E(0), x + E(3), E(6)) * C::sixth;
+    return (x * C::sixth) * kept_between(E(0), x + E(3), E(6));
   }
   if constexpr (kind == UnaryKind::hard_sigmoid) {
     return smaller_of(larger_of(x * C::sixth + E(0.5), T{}), everywhere<T>(1));

@@ -477,24 +477,20 @@ STRATA_INLINE std::int64_t drop_by_four(const T* x, std::uint32_t place, std::ui
   }
   Bits of_last_bits;
   AtFour<std::uint32_t>{0}.load_near(of_last_bits, products.data());
-  const std::int64_t whole = count / together * together;
-  four_in_two_steps<T>(
-      whole,
-      [=](auto at) STRATA_INLINE_LAMBDA {
+  return fours_in_two_steps<T>(
+      count,
+      [=](AtFour<T> at) STRATA_INLINE_LAMBDA {
         const std::uint32_t at_place = place + static_cast<std::uint32_t>(at.place);
         const std::uint32_t others = (at_place ^ mixed_key) / together * together;
         return mixed_from_product(of_last_bits + Bits(first_product(others)));
       },
-      [=](auto at, const Bits& mixed) STRATA_INLINE_LAMBDA {
-        if constexpr (is_four<typename decltype(at)::Number>) {  // no numbers are left over
-          const auto is_kept = mixed >= Bits(threshold);
-          Four<T> number;
-          at.load(number, x);
-          at.store(bits_as<Four<T>>(bits_as<Bits>(number * scale) & bits_as<Bits>(is_kept)), y);
-          store_mask(is_kept, mask + at.place);
-        }
+      [=](AtFour<T> at, const Bits& mixed) STRATA_INLINE_LAMBDA {
+        const auto is_kept = mixed >= Bits(threshold);
+        Four<T> number;
+        at.load(number, x);
+        at.store(bits_as<Four<T>>(bits_as<Bits>(number * scale) & bits_as<Bits>(is_kept)), y);
+        store_mask(is_kept, mask + at.place);
       });
-  return whole;
 }
 
 /// Dropout of elements first, first + 1, … (their places' lower halves; none crosses 2³²).

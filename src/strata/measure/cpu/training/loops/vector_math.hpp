@@ -506,6 +506,27 @@ STRATA_INLINE float inverse_fourth_root_of(float t) {
   return t > std::numeric_limits<float>::max() ? 0.0F : root;
 }
 
+#ifdef __aarch64__
+/// t^−½ of positive numbers and ∞, by two of Newton's steps from the guess of the vector unit.
+STRATA_INLINE Four<float> inverse_root_of(const Four<float>& t) {
+  using V = Four<float>::V;
+  const auto step = [](V number, V guess) __attribute__((always_inline)) {
+    return V(vrsqrtsq_f32(number, guess * guess));  // (3 − number·guess²)/2
+  };
+  Four<float> root = each_of<Four<float>>(
+      t, [](V number) __attribute__((always_inline)) { return V(vrsqrteq_f32(number)); });
+  for (int k = 0; k < 2; ++k) {
+    root *= Four<float>(step(t.a, root.a), step(t.b, root.b), step(t.c, root.c), step(t.d, root.d));
+  }
+  return root;
+}
+STRATA_INLINE Four<float> root_of(const Four<float>& t) {
+  using V = Four<float>::V;
+  return each_of<Four<float>>(
+      t, [](V number) __attribute__((always_inline)) { return V(vsqrtq_f32(number)); });
+}
+#endif
+
 inline double inverse_fourth_root_of(double t) { return 1 / std::sqrt(std::sqrt(t)); }
 inline double tanh_of(double x) { return std::tanh(x); }
 inline double erf_of(double x) { return std::erf(x); }

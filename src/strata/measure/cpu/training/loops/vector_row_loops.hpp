@@ -288,73 +288,31 @@ STRATA_INLINE void add_scaled_loop(const T* x, T factor, T* total, std::int64_t 
   for (std::int64_t i = 0; i < count; ++i) total[i] += factor * x[i];
 }
 
-/// Several vectors that go through a long computation together, step by step: the next vector's
-/// step while the last one's is under way. Where compilers know no vectors of the size that
-/// processors have, one number at a time is written instead, and vectors are left to them.
-template <class T>
-inline constexpr bool has_blocks = std::is_same_v<T, float> && sizeof(Lanes<T>) == 16;
-template <class T>
-struct Block {
-  static constexpr std::int64_t vectors = 8, numbers = vectors * lanes<T>;
-  Lanes<T> part[vectors];
-
-  STRATA_INLINE void load(const T* from) {
-    for (std::int64_t v = 0; v < vectors; ++v) AtLanes<T>{v * lanes<T>}.load(part[v], from);
-  }
-  STRATA_INLINE void store(T* to) const {
-    for (std::int64_t v = 0; v < vectors; ++v) AtLanes<T>{v * lanes<T>}.store(part[v], to);
-  }
-};
-
-/// inverse_fourth_root_of each.
-template <class T>
-STRATA_INLINE void inverse_fourth_roots(const Block<T>& t, Block<T>& root) {
-  using Bits __attribute__((vector_size(sizeof(Lanes<T>)))) = std::uint32_t;
-  constexpr std::int64_t n = Block<T>::vectors;
-  for (std::int64_t k = 0; k < n; ++k) {
-    root.part[k] =
-        reinterpret_cast<Lanes<T>>(0x4f58cae5U - (reinterpret_cast<Bits>(t.part[k]) >> 2U));
-  }
-  for (int step = 0; step < 2; ++step) {
-    Block<T> square, error, slope;
-    for (std::int64_t k = 0; k < n; ++k) square.part[k] = root.part[k] * root.part[k];
-    for (std::int64_t k = 0; k < n; ++k) error.part[k] = t.part[k] * square.part[k];
-    for (std::int64_t k = 0; k < n; ++k) error.part[k] = T(1) - error.part[k] * square.part[k];
-    for (std::int64_t k = 0; k < n; ++k) slope.part[k] = T(0.25) + T(0.15625) * error.part[k];
-    for (std::int64_t k = 0; k < n; ++k) error.part[k] *= root.part[k];
-    for (std::int64_t k = 0; k < n; ++k) root.part[k] += error.part[k] * slope.part[k];
-  }
-  // By its bits: compilers make six instructions of "not above the largest number".
-  constexpr auto infinity = std::bit_cast<std::uint32_t>(std::numeric_limits<float>::infinity());
-  for (std::int64_t k = 0; k < n; ++k) {
-    const Bits is_finite = reinterpret_cast<Bits>(reinterpret_cast<Bits>(t.part[k]) != infinity);
-    root.part[k] = reinterpret_cast<Lanes<T>>(reinterpret_cast<Bits>(root.part[k]) & is_finite);
-  }
-}
-
 /// Local response normalisation: t = k + factor·Σ squares over the rows of a window, y = x·t^−¾.
 template <class T>
 STRATA_INLINE void respond_loop(const T* const* rows, std::int64_t row_count, const T* x, T k,
                                 T factor, T* __restrict__ y, T* __restrict__ scale,
                                 std::int64_t count) {
   std::int64_t i = 0;
-  if constexpr (has_blocks<T>) {
-    constexpr std::int64_t n = Block<T>::vectors;
-    for (; i + Block<T>::numbers <= count; i += Block<T>::numbers) {
-      Block<T> t = {}, root, numbers;
-      for (std::int64_t row = 0; row < row_count; ++row) {
-        numbers.load(rows[row] + i);
-        for (std::int64_t v = 0; v < n; ++v) t.part[v] += numbers.part[v] * numbers.part[v];
-      }
-      for (std::int64_t v = 0; v < n; ++v) t.part[v] = k + factor * t.part[v];
-      t.store(scale + i);
-      inverse_fourth_roots<T>(t, root);
-      numbers.load(x + i);
-      for (std::int64_t v = 0; v < n; ++v) {
-        numbers.part[v] *= root.part[v] * root.part[v] * root.part[v];
-      }
-      numbers.store(y + i);
-    }
+  if constexpr (writes_vectors<T>) {
+    i = fours_in_two_steps<T>(
+        count,
+        [=](AtFour<T> at) STRATA_INLINE_HERE {
+          Four<T> t, number;
+          for (std::int64_t row = 0; row < row_count; ++row) {
+            at.load_near(number, rows[row]);
+            t += number * number;
+          }
+          t = k + factor * t;
+          at.store(t, scale);
+          return t;
+        },
+        [=](AtFour<T> at, const Four<T>& t) STRATA_INLINE_HERE {
+          const Four<T> root = inverse_root_of(t);
+          Four<T> number;
+          at.load_near(number, x);
+          at.store(number * (root * root_of(root)), y);
+        });
   }
   const auto finish = [&](std::int64_t place, T squares) STRATA_INLINE_HERE {
     const T t = k + factor * squares, root = inverse_fourth_root_of(t);
@@ -381,22 +339,21 @@ STRATA_INLINE void response_terms_loop(const T* dy, const T* y, const T* scale,
                                        T* __restrict__ ratio, T* __restrict__ scaled,
                                        std::int64_t count) {
   std::int64_t i = 0;
-  if constexpr (has_blocks<T>) {
-    constexpr std::int64_t n = Block<T>::vectors;
-    for (; i + Block<T>::numbers <= count; i += Block<T>::numbers) {
-      Block<T> t, root, slopes, numbers;
-      t.load(scale + i);
-      inverse_fourth_roots<T>(t, root);
-      slopes.load(dy + i);
-      numbers.load(y + i);
-      for (std::int64_t v = 0; v < n; ++v) {
-        const Lanes<T> square = root.part[v] * root.part[v];
-        numbers.part[v] *= slopes.part[v] * (square * square);
-        slopes.part[v] *= square * root.part[v];
-      }
-      numbers.store(ratio + i);
-      slopes.store(scaled + i);
-    }
+  if constexpr (writes_vectors<T>) {
+    i = fours_in_two_steps<T>(
+        count,
+        [=](AtFour<T> at) STRATA_INLINE_HERE {
+          Four<T> t;
+          at.load(t, scale);
+          return inverse_root_of(t);
+        },
+        [=](AtFour<T> at, const Four<T>& root) STRATA_INLINE_HERE {
+          Four<T> d, result;
+          at.load(d, dy);
+          at.load(result, y);
+          at.store(result * (d * (root * root)), ratio);
+          at.store(d * (root * root_of(root)), scaled);
+        });
   }
   for (; i < count; ++i) {
     const T root = inverse_fourth_root_of(scale[i]), square = root * root;
