@@ -14,7 +14,7 @@ namespace strata::cpu_training {
 
 /// Φ(x) − 1/2, of which gelu is x times 1/2 + this.
 template <class V>
-STRATA_INLINE V gelu_share_of(V x) {
+STRATA_INLINE Ratio<V> gelu_share_of(V x) {
   static constexpr Repeated above[] = {Repeated(0.246346861F),    Repeated(0.0206608716F),
                                        Repeated(0.00287229056F),  Repeated(0.000101624355F),
                                        Repeated(3.89123306e-06F), Repeated(1.4159987e-08F)};
@@ -27,7 +27,7 @@ STRATA_INLINE V gelu_share_of(V x) {
 
 /// The slope of gelu, less 1/2: Φ(x) + x φ(x) − 1/2
 template <class V>
-STRATA_INLINE V gelu_slope_of(V x) {
+STRATA_INLINE Ratio<V> gelu_slope_of(V x) {
   static constexpr Repeated above[] = {Repeated(0.637908697F),    Repeated(-0.0181626007F),
                                        Repeated(0.0110903727F),   Repeated(0.000156893075F),
                                        Repeated(2.72710568e-05F), Repeated(7.22661184e-07F),
@@ -42,7 +42,7 @@ STRATA_INLINE V gelu_slope_of(V x) {
 
 /// tanh(√(2/π)·(x + 0.044715 x³))/2, of which gelu by tanh is x times 1/2 + this.
 template <class V>
-STRATA_INLINE V gelu_tanh_share_of(V x) {
+STRATA_INLINE Ratio<V> gelu_tanh_share_of(V x) {
   static constexpr Repeated above[] = {Repeated(0.302198768F),    Repeated(0.0233695023F),
                                        Repeated(0.00275644567F),  Repeated(0.000102909893F),
                                        Repeated(5.21327047e-06F), Repeated(1.69870713e-08F)};
@@ -55,7 +55,7 @@ STRATA_INLINE V gelu_tanh_share_of(V x) {
 
 /// The slope of gelu by tanh, less 1/2.
 template <class V>
-STRATA_INLINE V gelu_tanh_slope_of(V x) {
+STRATA_INLINE Ratio<V> gelu_tanh_slope_of(V x) {
   static constexpr Repeated above[] = {Repeated(0.981397927F),    Repeated(-0.00273699546F),
                                        Repeated(0.0132682128F),   Repeated(0.000630824652F),
                                        Repeated(1.77599213e-05F), Repeated(2.43200179e-06F),

@@ -132,23 +132,60 @@ STRATA_INLINE T gradient_of_power(T power, T x, T dy) {
   }
 }
 
+/// Whether a function, or its slope, is made of a ratio, and of which.
+constexpr bool has_ratio(UnaryKind kind) {
+  return kind == UnaryKind::tanh || kind == UnaryKind::gelu || kind == UnaryKind::gelu_tanh;
+}
+constexpr bool slope_has_ratio(UnaryKind kind) {
+  return kind == UnaryKind::gelu || kind == UnaryKind::gelu_tanh;
+}
+template <UnaryKind kind, class T>
+STRATA_INLINE auto ratio_in(T x) {
+  if constexpr (kind == UnaryKind::gelu) {
+    return gelu_share_of(x);
+  } else if constexpr (kind == UnaryKind::gelu_tanh) {
+    return gelu_tanh_share_of(x);
+  } else {
+    return tanh_ratio_of(x);
+  }
+}
+template <UnaryKind kind, class T>
+STRATA_INLINE auto ratio_in_slope(T x) {
+  if constexpr (kind == UnaryKind::gelu) {
+    return gelu_slope_of(x);
+  } else {
+    return gelu_tanh_slope_of(x);
+  }
+}
+/// The function, of the ratio's value and of x; dy times its slope.
+template <UnaryKind kind, class T>
+STRATA_INLINE T value_of_ratio(T value, [[maybe_unused]] T x) {
+  if constexpr (kind == UnaryKind::tanh) {
+    return value;
+  } else {
+    return Element<T>(0.5) * x + x * value;
+  }
+}
+template <class T>
+STRATA_INLINE T gradient_of_ratio(T value, T dy) {
+  return dy * (Element<T>(0.5) + value);
+}
+
 template <UnaryKind kind, class T>
 STRATA_INLINE T unary_value(T x) {
   using E = Element<T>;
   using C = UnaryConstants<E>;
   if constexpr (has_power(kind)) return value_of_power<kind>(power_in<kind>(x), x);
+  if constexpr (has_ratio(kind)) return value_of_ratio<kind>(value_of(ratio_in<kind>(x)), x);
   if constexpr (kind == UnaryKind::relu) return pick(x > E(0), x, T{});
   if constexpr (kind == UnaryKind::relu6) return smaller_of(larger_of(x, T{}), everywhere<T>(6));
   if constexpr (kind == UnaryKind::leaky_relu) return pick(x > E(0), x, C::slope * x);
-  if constexpr (kind == UnaryKind::gelu) return E(0.5) * x + x * gelu_share_of(x);
-  if constexpr (kind == UnaryKind::gelu_tanh) return E(0.5) * x + x * gelu_tanh_share_of(x);
   if constexpr (kind == UnaryKind::hard_swish) {
     return (x * C::sixth) * kept_between(E(0), x + E(3), E(6));
   }
   if constexpr (kind == UnaryKind::hard_sigmoid) {
     return smaller_of(larger_of(x * C::sixth + E(0.5), T{}), everywhere<T>(1));
   }
-  if constexpr (kind == UnaryKind::tanh) return tanh_of(x);
   if constexpr (kind == UnaryKind::softplus) {
     const T distance = pick(x > E(0), x, -x);
     return larger_of(x, T{}) + log1p_of(exp_of_small(-distance));
@@ -197,8 +234,9 @@ STRATA_INLINE T unary_gradient(T known, T dy) {
   if constexpr (kind == UnaryKind::reciprocal) return -(dy * y * y);
   if constexpr (kind == UnaryKind::exponential) return dy * y;
 
-  if constexpr (kind == UnaryKind::gelu) return dy * (E(0.5) + gelu_slope_of(x));
-  if constexpr (kind == UnaryKind::gelu_tanh) return dy * (E(0.5) + gelu_tanh_slope_of(x));
+  if constexpr (slope_has_ratio(kind)) {
+    return gradient_of_ratio(value_of(ratio_in_slope<kind>(x)), dy);
+  }
   if constexpr (slope_has_power(kind)) {
     return gradient_of_power<kind>(power_in<kind>(x), x, dy);
   }

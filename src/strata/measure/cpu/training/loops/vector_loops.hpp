@@ -158,6 +158,20 @@ STRATA_INLINE void apply_loop(const T* x, T* y, std::int64_t count) {
           at.store(value_of_power<kind>(PowerIn<kind>::finish(started), number), y);
         });
   }
+  if constexpr (writes_vectors<T> && has_ratio(kind)) {
+    return four_in_two_steps<T>(
+        count,
+        [=](auto at) STRATA_INLINE_LAMBDA {
+          typename decltype(at)::Number number;
+          at.load(number, x);
+          return ratio_in<kind>(number);
+        },
+        [=](auto at, const auto& ratio) STRATA_INLINE_LAMBDA {
+          typename decltype(at)::Number number;
+          at.load_near(number, x);
+          at.store(value_of_ratio<kind>(value_of(ratio), number), y);
+        });
+  }
   if constexpr (writes_vectors<T> && takes_vectors(kind)) {
     return four_by_four<T>(count, [=](auto at) STRATA_INLINE_LAMBDA {
       typename decltype(at)::Number number;
@@ -183,6 +197,20 @@ STRATA_INLINE void gradient_loop(const T* known, const T* dy, T* dx, std::int64_
           at.load_near(number, known);
           at.load(d, dy);
           at.store(gradient_of_power<kind>(PowerIn<kind>::finish(started), number, d), dx);
+        });
+  }
+  if constexpr (writes_vectors<T> && slope_has_ratio(kind)) {
+    return four_in_two_steps<T>(
+        count,
+        [=](auto at) STRATA_INLINE_LAMBDA {
+          typename decltype(at)::Number number;
+          at.load(number, known);
+          return ratio_in_slope<kind>(number);
+        },
+        [=](auto at, const auto& ratio) STRATA_INLINE_LAMBDA {
+          typename decltype(at)::Number d;
+          at.load(d, dy);
+          at.store(gradient_of_ratio(value_of(ratio), d), dx);
         });
   }
   if constexpr (writes_vectors<T> && takes_vectors(kind)) {

@@ -223,12 +223,22 @@ STRATA_INLINE V polynomial_of(V x, [[maybe_unused]] V square, const Repeated (&t
 #endif
   }
 }
+/// What is still to be divided.
+template <class V>
+struct Ratio {
+  V above, below;
+};
+template <class V>
+STRATA_INLINE V value_of(const Ratio<V>& ratio) {
+  return ratio.above / ratio.below;
+}
+inline double value_of(double number) { return number; }  // of fp64 nothing is left to divide
 /// x P(x²)/Q(x²)
 template <class V, std::size_t m, std::size_t n>
-STRATA_INLINE V ratio_of(V x, const Repeated (&above)[m], const Repeated (&below)[n]) {
+STRATA_INLINE Ratio<V> ratio_of(V x, const Repeated (&above)[m], const Repeated (&below)[n]) {
   const V s = x * x;
   const V square = s * s;
-  return x * polynomial_of(s, square, above) / polynomial_of(s, square, below);
+  return {x * polynomial_of(s, square, above), polynomial_of(s, square, below)};
 }
 
 /// eˣ = 2ⁿ·eʳ with |r| ≤ ln 2 / 2.
@@ -435,7 +445,7 @@ STRATA_INLINE V exp_of_small(V x) {
 
 /// x P(x²)/Q(x²) on the range where the result is not ±1 in fp32 (the approximation of Eigen).
 template <class V>
-STRATA_INLINE V tanh_of(V given) {
+STRATA_INLINE Ratio<V> tanh_ratio_of(V given) {
   static constexpr Repeated above[] = {
       Repeated(4.89352455891786e-03F),  Repeated(6.37261928875436e-04F),
       Repeated(1.48572235717979e-05F),  Repeated(5.12229709037114e-08F),
@@ -447,6 +457,10 @@ STRATA_INLINE V tanh_of(V given) {
   constexpr float most = 7.90531110763549805F;
   return ratio_of(kept_between(-most, given, most), above, below);
 }
+template <class V>
+STRATA_INLINE V tanh_of(V x) {
+  return value_of(tanh_ratio_of(x));
+}
 
 template <class V>
 STRATA_INLINE V erf_of(V given) {
@@ -457,7 +471,7 @@ STRATA_INLINE V erf_of(V given) {
                                        Repeated(0.0775569603F),   Repeated(0.010192317F),
                                        Repeated(0.000792584324F), Repeated(2.56121584e-05F)};
   constexpr float most = 0x1.f99992p+1F;  // where it is 1 without an error
-  return ratio_of(kept_between(-most, given, most), above, below);
+  return value_of(ratio_of(kept_between(-most, given, most), above, below));
 }
 
 /// ln x = n ln 2 + ln m with m in √½ … √2 (Cephes, logf); of normal positive numbers, else as the
@@ -529,6 +543,7 @@ STRATA_INLINE Four<float> root_of(const Four<float>& t) {
 
 inline double inverse_fourth_root_of(double t) { return 1 / std::sqrt(std::sqrt(t)); }
 inline double tanh_of(double x) { return std::tanh(x); }
+inline double tanh_ratio_of(double x) { return std::tanh(x); }
 inline double erf_of(double x) { return std::erf(x); }
 inline double log_of(double x) { return std::log(x); }
 inline double log1p_of(double x) { return std::log1p(x); }
