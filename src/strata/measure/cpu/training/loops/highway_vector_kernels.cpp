@@ -130,7 +130,9 @@ void log_softmax_gradient(const float* y, const float* dy, float sum, float* dx,
   log_softmax_gradient_loop(y, dy, sum, dx, count);
 }
 void add_row(const float* x, float* total, std::int64_t count) { add_row_loop(x, total, count); }
-void larger(const float* x, float* most, std::int64_t count) { larger_loop(x, most, count); }
+void copy_and_larger(const float* x, float* to, float* most, std::int64_t count) {
+  copy_and_larger_loop(x, to, most, count);
+}
 void multiply(const float* a, const float* b, float* y, std::int64_t count) {
   multiply_loop(a, b, y, count);
 }
@@ -298,7 +300,7 @@ VectorLoops<float> loops(std::index_sequence<kinds...>) {
           .log_softmax_gradient = log_softmax_gradient,
           .add_row = add_row,
           .add_distant_row = add_distant_row,
-          .larger = larger,
+          .copy_and_larger = copy_and_larger,
           .multiply = multiply,
           .subtract = subtract,
           .add_products = add_products,

@@ -100,7 +100,9 @@ struct PlainLoops {
     log_softmax_gradient_loop(y, dy, sum, dx, count);
   }
   static void add_row(const T* x, T* total, std::int64_t count) { add_row_loop(x, total, count); }
-  static void larger(const T* x, T* most, std::int64_t count) { larger_loop(x, most, count); }
+  static void copy_and_larger(const T* x, T* to, T* most, std::int64_t count) {
+    copy_and_larger_loop(x, to, most, count);
+  }
   static void multiply(const T* a, const T* b, T* y, std::int64_t count) {
     multiply_loop(a, b, y, count);
   }
@@ -226,7 +228,7 @@ struct PlainLoops {
             .log_softmax_gradient = log_softmax_gradient,
             .add_row = add_row,
             .add_distant_row = add_distant_row,
-            .larger = larger,
+            .copy_and_larger = copy_and_larger,
             .multiply = multiply,
             .subtract = subtract,
             .add_products = add_products,

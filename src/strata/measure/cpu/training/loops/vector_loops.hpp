@@ -91,7 +91,7 @@ struct VectorLoops {
   void (*log_softmax_gradient)(const T* y, const T* dy, T sum, T* dx, std::int64_t count);
   void (*add_row)(const T* x, T* total, std::int64_t count);
   void (*add_distant_row)(const T* x, T* total, std::int64_t count);
-  void (*larger)(const T* x, T* most, std::int64_t count);
+  void (*copy_and_larger)(const T* x, T* to, T* most, std::int64_t count);
   void (*multiply)(const T* a, const T* b, T* y, std::int64_t count);
   void (*subtract)(const T* a, const T* b, T* y, std::int64_t count);
   void (*add_products)(const T* a, const T* b, T* total, std::int64_t count);

@@ -272,6 +272,29 @@ TEST(VectorLoops, add_and_keep_rows_number_by_number) {
   }
 }
 
+TEST(VectorLoops, copy_a_row_and_keep_the_larger_numbers) {
+  for (const VectorLoops<float>& loops : both_loops()) {
+    for (const std::size_t count : row_lengths) {
+      auto x = some_numbers(count, 1);
+      x[count / 2] = nan;  // does not count
+      const auto before = some_numbers(count + 1, 1.2F);
+      std::vector<float> most = before, copy(count + 1, 7);
+      loops.copy_and_larger(x.data(), copy.data(), most.data(), static_cast<std::int64_t>(count));
+      for (std::size_t i = 0; i < count; ++i) {
+        if (i == count / 2) {
+          ASSERT_TRUE(std::isnan(copy[i]));
+          ASSERT_EQ(most[i], before[i]);
+        } else {
+          ASSERT_EQ(copy[i], x[i]);
+          ASSERT_EQ(most[i], std::fmax(x[i], before[i]));
+        }
+      }
+      ASSERT_EQ(copy[count], 7);
+      ASSERT_EQ(most[count], before[count]);
+    }
+  }
+}
+
 // From any place on, across places whose upper halves differ, and at every length.
 TEST(VectorLoops, drop_what_the_hash_of_the_place_says) {
   using training_constants::mixed_bits;

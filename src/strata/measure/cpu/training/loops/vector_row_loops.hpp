@@ -110,14 +110,16 @@ STRATA_INLINE void add_distant_row_loop(const T* x, T* total, std::int64_t count
   });
 }
 
-/// most = the larger of most and x
+/// to = x, and most = the larger of most and x
 template <class T>
-STRATA_INLINE void larger_loop(const T* x, T* most, std::int64_t count) {
+STRATA_INLINE void copy_and_larger_loop(const T* x, T* __restrict__ to, T* __restrict__ most,
+                                        std::int64_t count) {
   numbers_of<T>(count, [=](auto at) STRATA_INLINE_HERE {
     typename decltype(at)::Number number, so_far;
-    at.load(number, x);
-    at.load(so_far, most);
+    at.load_near(number, x);
+    at.load_near(so_far, most);
     keep_larger(number, so_far);
+    at.store(number, to);
     at.store(so_far, most);
   });
 }

@@ -112,9 +112,8 @@ class ForwardStrip {
     T* const taken = is_log_ ? kept(begin) : taken_.data();
     const StripRow<T> before = most_;
     for (std::int64_t i = begin; i < end; ++i) {
-      T* const row = taken + (i - begin) * columns_;
-      std::copy_n(x + i * rows_.inner, columns_, row);
-      loops_.larger(row, most_.data(), columns_);
+      loops_.copy_and_larger(x + i * rows_.inner, taken + (i - begin) * columns_, most_.data(),
+                             columns_);
     }
     StripRow<T> scale, scaled, unused;
     unused.fill(T(0));
