@@ -2,6 +2,7 @@
 // The way back through max pooling for vector units with vectors of four numbers;
 // foreach_target.h reads this file once for each kind.
 #include "strata/measure/cpu/per_target.hpp"
+#include "strata/measure/cpu/training/loops/lanes.hpp"
 #include "strata/measure/cpu/training/pooling/tap_loops.hpp"
 
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | STRATA_SCALABLE_TARGETS)
@@ -25,6 +26,7 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using Numbers = hn::FixedTag<float, 4>;
+using Bytes = hn::Repartition<std::uint8_t, Numbers>;
 using Vector = hn::Vec<Numbers>;
 constexpr std::int64_t lanes = 4;
 
@@ -369,11 +371,132 @@ bool spread_next_rows(const TapRow* given, const RowOfThrees& along, std::int64_
   return hn::AllTrue(d, hn::Eq(sums, hn::Zero(d)));
 }
 
+// --- Windows of 3 × 3 with stride 1 around each number ----------------------------------------
+// The outputs above, at and below a number whose maxima lie in its row give a sum to its column.
+// All of these maxima are the same one of three neighbours, as it is the first of the largest; so
+// there is one sum for each number, which goes to it or to a neighbour.
+
+using ByteVector = hn::Vec<Bytes>;
+using BitVector = hn::Vec<hn::RebindToUnsigned<Numbers>>;
+
+/// Bytes 4 k to 4 k + 3, each four times.
+template <int k>
+HWY_INLINE BitVector four_times(ByteVector bytes) {
+  alignas(16) static constexpr std::uint8_t places[16] = {
+      4 * k,     4 * k,     4 * k,     4 * k,     4 * k + 1, 4 * k + 1, 4 * k + 1, 4 * k + 1,
+      4 * k + 2, 4 * k + 2, 4 * k + 2, 4 * k + 2, 4 * k + 3, 4 * k + 3, 4 * k + 3, 4 * k + 3};
+  return hn::BitCast(hn::RebindToUnsigned<Numbers>(),
+                     hn::TableLookupBytes(bytes, hn::Load(Bytes(), places)));
+}
+
+/// Four vectors of numbers, step by step: a core looks at some thirty operations that wait, and
+/// those of one vector after the other would wait for each other.
+struct FourVectors {
+  Vector a, b, c, d;
+
+  /// The numbers whose bytes are set.
+  static HWY_INLINE FourVectors where(ByteVector is_set, const float* from) {
+    const Numbers n;
+    const auto numbers = [&](std::int64_t v) HWY_ATTR {
+      return hn::BitCast(hn::RebindToUnsigned<Numbers>(), hn::LoadU(n, from + v * lanes));
+    };
+    return {hn::BitCast(n, hn::And(numbers(0), four_times<0>(is_set))),
+            hn::BitCast(n, hn::And(numbers(1), four_times<1>(is_set))),
+            hn::BitCast(n, hn::And(numbers(2), four_times<2>(is_set))),
+            hn::BitCast(n, hn::And(numbers(3), four_times<3>(is_set)))};
+  }
+  /// Those whose byte is this one.
+  HWY_INLINE FourVectors where(const BitVector* four, std::uint8_t is) const {
+    const Numbers n;
+    const auto wanted = hn::Set(hn::RebindToUnsigned<Numbers>(), 0x01010101U * is);
+    const auto keep = [&](Vector x, int v) HWY_ATTR {
+      return hn::IfThenElseZero(hn::RebindMask(n, hn::Eq(four[v], wanted)), x);
+    };
+    return {keep(a, 0), keep(b, 1), keep(c, 2), keep(d, 3)};
+  }
+  friend HWY_INLINE FourVectors operator+(const FourVectors& x, const FourVectors& y) {
+    return {hn::Add(x.a, y.a), hn::Add(x.b, y.b), hn::Add(x.c, y.c), hn::Add(x.d, y.d)};
+  }
+};
+
+/// Of sixteen numbers: the sums that go to the number before each, and what each gets itself but
+/// for those.
+struct Around {
+  FourVectors to_left, here;
+};
+
+HWY_INLINE Around spread_sixteen(const float* gradients, const std::uint8_t* taps,
+                                 std::int64_t width, Vector& to_right_before) {
+  const Numbers n;
+  const Bytes b;
+  const auto three = hn::Set(b, 3);
+  const auto above = hn::Sub(hn::LoadU(b, taps - width), hn::Set(b, 6));
+  const auto beside = hn::Sub(hn::LoadU(b, taps), three);
+  const auto below = hn::LoadU(b, taps + width);
+  const auto of_above = hn::VecFromMask(b, hn::Lt(above, three));
+  const auto of_beside = hn::VecFromMask(b, hn::Lt(beside, three));
+  const auto of_below = hn::VecFromMask(b, hn::Lt(below, three));
+  const auto column = hn::Or(hn::Or(hn::And(above, of_above), hn::And(beside, of_beside)),
+                             hn::And(below, of_below));
+  const auto sums = FourVectors::where(of_above, gradients - width) +
+                    FourVectors::where(of_beside, gradients) +
+                    FourVectors::where(of_below, gradients + width);
+  const BitVector columns[4] = {four_times<0>(column), four_times<1>(column), four_times<2>(column),
+                                four_times<3>(column)};
+  const auto of_column = [&](std::uint8_t which) HWY_ATTR { return sums.where(columns, which); };
+  const FourVectors to_right = of_column(2);
+  const FourVectors from_left{hn::CombineShiftRightBytes<12>(n, to_right.a, to_right_before),
+                              hn::CombineShiftRightBytes<12>(n, to_right.b, to_right.a),
+                              hn::CombineShiftRightBytes<12>(n, to_right.c, to_right.b),
+                              hn::CombineShiftRightBytes<12>(n, to_right.d, to_right.c)};
+  to_right_before = to_right.d;
+  return {of_column(0), of_column(1) + from_left};
+}
+
+void spread_around(const float* gradients, const std::uint8_t* taps, std::int64_t width, float* dx,
+                   std::int64_t count) {
+  const Numbers n;
+  constexpr std::int64_t at_once = 4 * lanes;
+  const auto with_next = [](Vector here, Vector to_left, Vector next) HWY_ATTR {
+    return hn::Add(here, hn::CombineShiftRightBytes<4>(Numbers(), next, to_left));
+  };
+  // Sums in front of the first number may go to it. A vector is complete when the next is there.
+  auto to_right = hn::Zero(n);
+  const Around front = spread_sixteen(gradients - at_once, taps - at_once, width, to_right);
+  auto last_to_left = front.to_left.d, last_here = front.here.d;
+  std::int64_t i = 0;
+  for (; i + at_once <= count; i += at_once) {
+    ask_after(gradients + i + width);
+    const Around all = spread_sixteen(gradients + i, taps + i, width, to_right);
+    const auto before = with_next(last_here, last_to_left, all.to_left.a);
+    if (i > 0) hn::StoreU(before, n, dx + i - lanes);
+    hn::StoreU(with_next(all.here.a, all.to_left.a, all.to_left.b), n, dx + i);
+    hn::StoreU(with_next(all.here.b, all.to_left.b, all.to_left.c), n, dx + i + lanes);
+    hn::StoreU(with_next(all.here.c, all.to_left.c, all.to_left.d), n, dx + i + 2 * lanes);
+    last_to_left = all.to_left.d;
+    last_here = all.here.d;
+  }
+  // The last vector, and those that are left.
+  const Around all = spread_sixteen(gradients + i, taps + i, width, to_right);
+  if (i > 0) {
+    hn::StoreU(with_next(last_here, last_to_left, all.to_left.a), n, dx + i - lanes);
+  }
+  alignas(16) float rest[at_once];
+  hn::Store(with_next(all.here.a, all.to_left.a, all.to_left.b), n, rest);
+  hn::Store(with_next(all.here.b, all.to_left.b, all.to_left.c), n, rest + lanes);
+  hn::Store(with_next(all.here.c, all.to_left.c, all.to_left.d), n, rest + 2 * lanes);
+  const Around behind =
+      spread_sixteen(gradients + i + at_once, taps + i + at_once, width, to_right);
+  hn::Store(with_next(all.here.d, all.to_left.d, behind.to_left.a), n, rest + 3 * lanes);
+  std::memcpy(dx + i, rest, static_cast<std::size_t>(count - i) * sizeof(float));
+}
+
 [[maybe_unused]] const bool is_added =
     cpu::compiled_kernels<TapLoops>().add(HWY_TARGET, {.spread_pairs = spread_pairs,
                                                        .spread_row = spread_row,
                                                        .spread_row_pairs = spread_row_pairs,
-                                                       .spread_next_rows = spread_next_rows});
+                                                       .spread_next_rows = spread_next_rows,
+                                                       .spread_around = spread_around});
 
 }  // namespace
 }  // namespace strata::cpu_training::HWY_NAMESPACE

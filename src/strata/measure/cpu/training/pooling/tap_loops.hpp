@@ -48,6 +48,13 @@ struct TapLoops {
   /// that were given as the middle row. Reads as much in front of rows as behind them.
   bool (*spread_next_rows)(const TapRow* rows, const RowOfThrees& along, std::int64_t row_count,
                            float* dx);
+  /// The same where there is an output for each number, with its window around it: numbers of any
+  /// rows and planes that follow each other. A maximum lies inside its plane, so none belongs to a
+  /// number that is only next to it in memory. Reads `looked_at_around` more than a row in front
+  /// and behind, and has no need of gradients that are finite.
+  void (*spread_around)(const float* gradients, const std::uint8_t* taps, std::int64_t width,
+                        float* dx, std::int64_t count);
+  static constexpr std::int64_t looked_at_around = 32;
 };
 
 /// Null where vectors are longer, or there are none.

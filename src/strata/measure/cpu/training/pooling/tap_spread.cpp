@@ -167,6 +167,51 @@ void spread_threes(const PoolPlan& plan, const Workers& workers, const NodeMemor
   });
 }
 
+/// Whether there is an output for each number, with its window around it.
+bool is_around(const PoolPlan& plan) {
+  return plan.kernel[2] == 3 && plan.stride[2] == 1 && plan.out == plan.in && plan.pad[1] == 1 &&
+         plan.pad[2] == 1;
+}
+
+/// Part of a tensor, with room around it: what lies in front of the first and behind the last plane
+/// is no number's.
+void spread_around_end(const PoolPlan& plan, const PlaneOfTaps& from, float* dx) {
+  const std::int64_t count = plan.in_plane(), room = plan.in[2] + TapLoops::looked_at_around;
+  std::vector<float> gradients(static_cast<std::size_t>(count + 2 * room));
+  std::vector<std::uint8_t> taps(gradients.size());
+  std::copy_n(from.gradients, count, gradients.data() + room);
+  std::copy_n(from.taps, count, taps.data() + room);
+  tap_loops()->spread_around(gradients.data() + room, taps.data() + room, plan.in[2], dx, count);
+}
+
+void spread_around(const PoolPlan& plan, const Workers& workers, const NodeMemory& m) {
+  each_planes(plan, workers, [&](std::int64_t begin, std::int64_t end) {
+    const auto from = [&](std::int64_t plane) {
+      const std::int64_t at = plane * plan.out_plane();
+      return PlaneOfTaps{real<const float>(m.output_gradients[0]) + at,
+                         real<const std::uint8_t>(m.saved) + at};
+    };
+    const auto to = [&](std::int64_t plane) {
+      return real<float>(m.input_gradients[0]) + plane * plan.in_plane();
+    };
+    // As many planes as are read beyond the ones in between.
+    const std::int64_t beyond =
+        (plan.in[2] + TapLoops::looked_at_around + plan.in_plane() - 1) / plan.in_plane();
+    const std::int64_t first = std::clamp(beyond, begin, end);
+    const std::int64_t last = std::clamp(plan.planes - beyond, first, end);
+    for (std::int64_t plane = begin; plane < first; ++plane) {
+      spread_around_end(plan, from(plane), to(plane));
+    }
+    if (first < last) {
+      tap_loops()->spread_around(from(first).gradients, from(first).taps, plan.in[2], to(first),
+                                 (last - first) * plan.in_plane());
+    }
+    for (std::int64_t plane = last; plane < end; ++plane) {
+      spread_around_end(plan, from(plane), to(plane));
+    }
+  });
+}
+
 }  // namespace
 
 bool can_spread_taps(const PoolPlan& plan) {
@@ -175,6 +220,7 @@ bool can_spread_taps(const PoolPlan& plan) {
 }
 
 void spread_taps(const PoolPlan& plan, const Workers& workers, const NodeMemory& m) {
+  if (is_around(plan)) return spread_around(plan, workers, m);
   (plan.kernel[2] == 2   ? spread_pairs
    : plan.stride[2] == 2 ? spread_threes<ThreesBackward>
                          : spread_threes<NextThreesBackward>)(plan, workers, m);

@@ -24,7 +24,7 @@ struct PoolCase {
 };
 
 PoolPlan window_plan(const PoolCase& c, std::mt19937& random) {
-  PoolPlan plan{.planes = 3,
+  PoolPlan plan{.planes = 1 + static_cast<std::int64_t>(random() % 6),
                 .in = {1, c.height, c.width},
                 .kernel = {1, c.kernel, c.kernel},
                 .stride = {1, c.stride, c.stride},
@@ -134,7 +134,8 @@ std::vector<PoolCase> cases_of_threes(bool is_maximum) {
       for (std::int64_t width = 3; width < 75; width += 1 + width / 9) {
         cases.push_back({3, stride, pad, 3 + width % 14, width, is_maximum});
       }
-      cases.push_back({3, stride, pad, 61, 200, is_maximum});  // several bands
+      cases.push_back({3, stride, pad, 61, 200, is_maximum});   // several bands
+      cases.push_back({3, stride, pad, 150, 230, is_maximum});  // several threads
       cases.push_back({3, stride, pad, 5, 1023, is_maximum});
       cases.push_back({3, stride, pad, 3, 33, is_maximum});  // few outputs in a plane
       if (pad == 1) cases.push_back({3, stride, pad, 1, 1, is_maximum});
