@@ -125,16 +125,47 @@ HWY_INLINE void with_windows(const RowWindows& windows, const Work& work) {
   windows.stride == 1 ? work(Three(), One()) : work(Three(), Two());
 }
 
+/// The first tap of neighbouring windows, the larger of it and the second, and the third.
+template <int taps, int stride, int vectors>
+struct LargerOfWindows {
+  Vector first[vectors], of_two[vectors], third[vectors];
+
+  HWY_INLINE explicit LargerOfWindows(const float* from) {
+    const Numbers d;
+    if constexpr (stride == 1) {
+      const Windows<taps, stride, vectors> of(from);
+      for (int v = 0; v < vectors; ++v) {
+        first[v] = of.tap[0][v];
+        of_two[v] = larger(of.tap[0][v], of.tap[1][v]);
+        third[v] = of.tap[2][v];
+      }
+      return;
+    }
+    for (int v = 0; v < vectors; ++v) {
+      const auto low = hn::LoadU(d, from + 2 * v * lanes);
+      const auto high = hn::LoadU(d, from + (2 * v + 1) * lanes);
+      first[v] = hn::ConcatEven(d, high, low);
+      of_two[v] = larger_of_pairs(low, high);
+    }
+    if constexpr (taps == 3) {
+      for (int v = 0; v < vectors; ++v) {
+        const auto next = v + 1 < vectors ? first[v + 1] : hn::LoadU(d, from + 2 * vectors * lanes);
+        third[v] = hn::CombineShiftRightBytes<sizeof(float)>(d, next, first[v]);
+      }
+    }
+  }
+};
+
 template <int taps, int stride>
 void largest_in_windows(const float* x, LargestOfRow to, std::int64_t count) {
   each_piece(count, [&](std::int64_t i, auto vectors) HWY_ATTR {
-    const Windows<taps, stride, vectors()> of(x + i * stride);
+    for (int line = 0; line < stride * vectors() / 4; ++line) ask_after(x + i * stride + 16 * line);
+    const LargerOfWindows<taps, stride, vectors()> of(x + i * stride);
     WholeVector before[vectors()];
     for (int v = 0; v < vectors(); ++v) {
-      const auto of_two = larger(of.tap[0][v], of.tap[1][v]);
-      const auto most = taps == 2 ? of_two : larger(of_two, of.tap[2][v]);
-      before[v] = is_larger(most, of.tap[0][v]);
-      if (taps == 3) before[v] = hn::Add(before[v], is_larger(most, of_two));
+      const auto most = taps == 2 ? of.of_two[v] : larger(of.of_two[v], of.third[v]);
+      before[v] = is_larger(most, of.first[v]);
+      if (taps == 3) before[v] = hn::Add(before[v], is_larger(most, of.of_two[v]));
       hn::StoreU(most, Numbers(), to.most + i + v * lanes);
     }
     store_bytes<vectors()>(lowest_bytes<vectors()>(before), to.before + i);
@@ -166,7 +197,13 @@ void larger_of_two(const float* x, std::int64_t x_row, std::uint8_t first_tap,
   }
 }
 
-template <int rows>
+template <int vectors>
+HWY_INLINE Vector largest_of_all(const Vector* some) {
+  const auto of_two = larger(some[0], some[1]);
+  return vectors == 2 ? of_two : larger(of_two, larger(some[vectors - 2], some[vectors - 1]));
+}
+
+template <int rows, bool has_taps>
 bool largest_of_rows(const RowOfWindows* of, float* most, std::uint8_t* which, std::int64_t count,
                      std::int64_t step, std::int64_t times) {
   const Numbers d;
@@ -182,30 +219,36 @@ bool largest_of_rows(const RowOfWindows* of, float* most, std::uint8_t* which, s
   }
   auto none = hn::Set(d, -std::numeric_limits<float>::infinity());
   const auto piece = [&](std::int64_t i, auto vectors) HWY_ATTR {
-    WholeVector is_second[vectors()], is_third[vectors()];
-    for (int v = 0; v < vectors(); ++v) {
-      const std::int64_t at = i + v * lanes;
-      const auto first = hn::LoadU(d, numbers[0] + at);
-      auto of_two = first, of_all = first;
-      if constexpr (rows > 1) of_all = of_two = larger(first, hn::LoadU(d, numbers[1] + at));
-      if constexpr (rows > 2) of_all = larger(of_two, hn::LoadU(d, numbers[2] + at));
-      is_second[v] = is_larger(of_all, first);
-      is_third[v] = is_larger(of_all, of_two);
-      none = larger(none, of_all);
-      hn::StoreU(of_all, d, most + at);
-    }
-    if (which == nullptr) return;
-    const auto taps = [&](int row) HWY_ATTR {
-      return hn::Sub(first_tap[row], load_bytes<vectors()>(before[row] + i));
-    };
-    auto tap = taps(0);
+    // Step by step, and nothing is stored before all is read: of one vector after the other, each
+    // operation would wait for the one before it.
+    Vector first[vectors()], of_two[vectors()], of_all[vectors()];
+    const auto load = [&](int row, int v)
+                          HWY_ATTR { return hn::LoadU(d, numbers[row] + i + v * lanes); };
+    for (int v = 0; v < vectors(); ++v) of_all[v] = of_two[v] = first[v] = load(0, v);
     if constexpr (rows > 1) {
-      tap = hn::IfThenElse(hn::MaskFromVec(lowest_bytes<vectors()>(is_second)), taps(1), tap);
+      for (int v = 0; v < vectors(); ++v) of_all[v] = of_two[v] = larger(first[v], load(1, v));
     }
     if constexpr (rows > 2) {
-      tap = hn::IfThenElse(hn::MaskFromVec(lowest_bytes<vectors()>(is_third)), taps(2), tap);
+      for (int v = 0; v < vectors(); ++v) of_all[v] = larger(of_two[v], load(2, v));
     }
-    store_bytes<vectors()>(tap, which + i);
+    none = larger(none, largest_of_all<vectors()>(of_all));
+    if constexpr (has_taps) {
+      const auto taps = [&](int row) HWY_ATTR {
+        return hn::Sub(first_tap[row], load_bytes<vectors()>(before[row] + i));
+      };
+      auto tap = taps(0);
+      WholeVector is_other[vectors()];
+      if constexpr (rows > 1) {
+        for (int v = 0; v < vectors(); ++v) is_other[v] = is_larger(of_all[v], first[v]);
+        tap = hn::IfThenElse(hn::MaskFromVec(lowest_bytes<vectors()>(is_other)), taps(1), tap);
+      }
+      if constexpr (rows > 2) {
+        for (int v = 0; v < vectors(); ++v) is_other[v] = is_larger(of_all[v], of_two[v]);
+        tap = hn::IfThenElse(hn::MaskFromVec(lowest_bytes<vectors()>(is_other)), taps(2), tap);
+      }
+      store_bytes<vectors()>(tap, which + i);
+    }
+    for (int v = 0; v < vectors(); ++v) hn::StoreU(of_all[v], d, most + i + v * lanes);
   };
   for (std::int64_t time = 0; time < times; ++time) {
     each_piece(count, piece);
@@ -214,16 +257,25 @@ bool largest_of_rows(const RowOfWindows* of, float* most, std::uint8_t* which, s
       before[row] += step;
     }
     most += count;
-    if (which != nullptr) which += count;
+    if (has_taps) which += count;
   }
   return !hn::AllFalse(d, hn::IsNaN(none));
 }
 
+template <bool has_taps>
+bool largest_of_some(const RowOfWindows* rows, std::int64_t row_count, float* most,
+                     std::uint8_t* which, std::int64_t count, std::int64_t step,
+                     std::int64_t times) {
+  return (row_count == 1   ? largest_of_rows<1, has_taps>
+          : row_count == 2 ? largest_of_rows<2, has_taps>
+                           : largest_of_rows<3, has_taps>)(rows, most, which, count, step, times);
+}
+
 bool largest_of(const RowOfWindows* rows, std::int64_t row_count, float* most, std::uint8_t* which,
                 std::int64_t count, std::int64_t step, std::int64_t times) {
-  return (row_count == 1   ? largest_of_rows<1>
-          : row_count == 2 ? largest_of_rows<2>
-                           : largest_of_rows<3>)(rows, most, which, count, step, times);
+  return (which != nullptr ? largest_of_some<true> : largest_of_some<false>)(rows, row_count, most,
+                                                                             which, count, step,
+                                                                             times);
 }
 
 template <int taps, int stride>

@@ -18,12 +18,6 @@ static_assert(row_margin >= RowPoolLoops::read_behind);
 
 RowWindows windows_of(const PoolPlan& plan) { return {plan.kernel[2], plan.stride[2]}; }
 
-/// Rows of outputs that are made at once, and the rows of the input that their windows hold; those
-/// stay in the first cache.
-struct RowBand {
-  std::int64_t begin, end, in_begin, in_end;
-};
-
 /// Rows of a tensor, which loops read a little beyond. They are read where they are, but for those
 /// at the ends of the tensor, which are copied.
 class ReadableRows {
@@ -44,14 +38,12 @@ class ReadableRows {
     std::copy_n(row, width_, copy_.data() + row_margin);
     return copy_.data() + row_margin;
   }
-  /// Calls work(rows, number of the first, count) for the rows of a band: for all at once, where
-  /// they can be read where they are.
+  /// Calls work(rows, number of the first, count) for some rows: for all at once, where they can be
+  /// read where they are.
   template <class Work>
-  void reduce(const float* plane, std::int64_t width, const RowBand& band, const Work& work) {
-    const float* const rows = plane + band.in_begin * width;
-    const std::int64_t count = band.in_end - band.in_begin;
+  void reduce(const float* rows, std::int64_t count, const Work& work) {
     if (are_inside(rows, count)) return work(rows, 0, count);
-    for (std::int64_t row = 0; row < count; ++row) work(of(rows + row * width), row, 1);
+    for (std::int64_t row = 0; row < count; ++row) work(of(rows + row * width_), row, 1);
   }
 
  private:
@@ -75,33 +67,69 @@ std::vector<CutWindow> cut_windows(const PoolPlan& plan) {
   return all;
 }
 
+/// So many reduced numbers stay in the first cache.
+constexpr std::int64_t numbers_at_once = 6144;
+
 std::int64_t band_height(const PoolPlan& plan) {
-  constexpr std::int64_t numbers = 6144;
-  return std::clamp<std::int64_t>(numbers / (plan.stride[1] * plan.out[2]), 1, plan.out[1]);
+  return std::clamp<std::int64_t>(numbers_at_once / (plan.stride[1] * plan.out[2]), 1, plan.out[1]);
+}
+
+/// How many whole planes are reduced at once.
+std::int64_t planes_together(const PoolPlan& plan) {
+  return std::max<std::int64_t>(1, numbers_at_once / (plan.in[1] * plan.out[2]));
 }
 
 std::int64_t rows_of_band(const PoolPlan& plan) {
-  return (band_height(plan) - 1) * plan.stride[1] + plan.kernel[1];
+  return std::max((band_height(plan) - 1) * plan.stride[1] + plan.kernel[1],
+                  planes_together(plan) * plan.in[1]);
 }
 
-/// Calls reduce(band) and then join(band, first, count) for the rows of its outputs, of which all
-/// but those at the ends of the plane come at once: they hold as many rows.
+/// Rows of outputs whose windows lie inside, from the first up to the end.
+struct WholeRows {
+  std::int64_t begin = 0, end;
+
+  explicit WholeRows(const PoolPlan& plan) : end(plan.out[1]) {
+    while (begin < end && plan.begin(1, begin) < 0) ++begin;
+    while (end > begin && plan.begin(1, end - 1) + plan.kernel[1] > plan.in[1]) --end;
+  }
+  /// Calls join(first, count) for some rows: for all of these at once, as they hold as many rows.
+  template <class Join>
+  void each(std::int64_t from, std::int64_t to, const Join& join) const {
+    const std::int64_t first = std::clamp(begin, from, to), last = std::clamp(end, first, to);
+    for (std::int64_t row = from; row < first; ++row) join(row, 1);
+    if (first < last) join(first, last - first);
+    for (std::int64_t row = last; row < to; ++row) join(row, 1);
+  }
+};
+
+/// Calls reduce(plane, first row, count) for rows of a plane, or for those of this plane and the
+/// next ones; and then join(plane, which of the reduced rows is the plane's first, first, count)
+/// for their rows of outputs. Results of several small planes are written at once: a core that
+/// writes something else in between has to read what it writes on.
 template <class Reduce, class Join>
-void each_row_band(const PoolPlan& plan, const Reduce& reduce, const Join& join) {
-  const std::int64_t step = band_height(plan);
-  const auto is_whole = [&](std::int64_t row) {
-    return plan.begin(1, row) >= 0 && plan.begin(1, row) + plan.kernel[1] <= plan.in[1];
-  };
-  for (std::int64_t begin = 0; begin < plan.out[1]; begin += step) {
-    const std::int64_t end = std::min(begin + step, plan.out[1]);
-    const RowBand band{begin, end, std::max<std::int64_t>(0, plan.begin(1, begin)),
-                       std::min(plan.in[1], plan.begin(1, end - 1) + plan.kernel[1])};
-    reduce(band);
-    for (std::int64_t row = begin; row < end;) {
-      std::int64_t next = row + 1;
-      while (next < end && is_whole(row) && is_whole(next)) ++next;
-      join(band, row, next - row);
-      row = next;
+void each_row_band(const PoolPlan& plan, std::int64_t planes_begin, std::int64_t planes_end,
+                   const Reduce& reduce, const Join& join) {
+  const std::int64_t step = band_height(plan), together = planes_together(plan);
+  const WholeRows whole(plan);
+  for (std::int64_t plane = planes_begin; plane < planes_end; plane += together) {
+    const std::int64_t planes = std::min(together, planes_end - plane);
+    if (planes > 1) {
+      reduce(plane, 0, planes * plan.in[1]);
+      for (std::int64_t k = 0; k < planes; ++k) {
+        whole.each(0, plan.out[1], [&](std::int64_t first, std::int64_t count) {
+          join(plane + k, k * plan.in[1], first, count);
+        });
+      }
+      continue;
+    }
+    for (std::int64_t begin = 0; begin < plan.out[1]; begin += step) {
+      const std::int64_t end = std::min(begin + step, plan.out[1]);
+      const std::int64_t in_begin = std::max<std::int64_t>(0, plan.begin(1, begin));
+      const std::int64_t in_end = std::min(plan.in[1], plan.begin(1, end - 1) + plan.kernel[1]);
+      reduce(plane, in_begin, in_end - in_begin);
+      whole.each(begin, end, [&](std::int64_t first, std::int64_t count) {
+        join(plane, -in_begin, first, count);
+      });
     }
   }
 }
@@ -216,33 +244,36 @@ void largest_by_rows(const PoolPlan& plan, const Workers& workers, const NodeMem
         }
       }
     };
-    for (std::int64_t plane = begin; plane < end; ++plane) {
-      const float* const from = x + plane * plan.in_plane();
-      each_row_band(
-          plan, [&](const RowBand& band) { readable.reduce(from, plan.in[2], band, reduce); },
-          [&](const RowBand& band, std::int64_t first, std::int64_t count) {
-            std::array<RowOfWindows, most_rows> rows;
-            auto* next = rows.begin();
-            for (const auto& [row, tap_row] : lists[static_cast<std::size_t>(first)]) {
-              const std::int64_t at = (row - band.in_begin) * width;
-              *next++ = {{most.data() + at, before.data() + at},
-                         static_cast<std::uint8_t>(tap_row * windows.taps)};
-            }
-            const std::int64_t at = plane * plan.out_plane() + first * width;
-            float* const y = real<float>(m.outputs[0]) + at;
-            auto* const which = m.saved != nullptr ? real<std::uint8_t>(m.saved) + at : nullptr;
-            const bool is_one = windows.stride == 1;
-            if (!loops.largest_of(rows.data(), next - rows.begin(), y, which,
-                                  is_one ? count * width : width, windows.stride * width,
-                                  is_one ? 1 : count)) {
-              return;
-            }
-            for (std::int64_t row = 0; row < count; ++row) {
-              largest_one_by_one(plan, lists[static_cast<std::size_t>(first + row)], from,
-                                 y + row * width, which != nullptr ? which + row * width : nullptr);
-            }
-          });
-    }
+    const auto join = [&](std::int64_t plane, std::int64_t plane_row, std::int64_t first,
+                          std::int64_t count) {
+      std::array<RowOfWindows, most_rows> rows;
+      auto* next = rows.begin();
+      for (const auto& [row, tap_row] : lists[static_cast<std::size_t>(first)]) {
+        const std::int64_t at = (plane_row + row) * width;
+        *next++ = {{most.data() + at, before.data() + at},
+                   static_cast<std::uint8_t>(tap_row * windows.taps)};
+      }
+      const std::int64_t at = plane * plan.out_plane() + first * width;
+      float* const y = real<float>(m.outputs[0]) + at;
+      auto* const which = m.saved != nullptr ? real<std::uint8_t>(m.saved) + at : nullptr;
+      const bool is_one = windows.stride == 1;
+      if (!loops.largest_of(rows.data(), next - rows.begin(), y, which,
+                            is_one ? count * width : width, windows.stride * width,
+                            is_one ? 1 : count)) {
+        return;
+      }
+      for (std::int64_t row = 0; row < count; ++row) {
+        largest_one_by_one(plan, lists[static_cast<std::size_t>(first + row)],
+                           x + plane * plan.in_plane(), y + row * width,
+                           which != nullptr ? which + row * width : nullptr);
+      }
+    };
+    each_row_band(
+        plan, begin, end,
+        [&](std::int64_t plane, std::int64_t row, std::int64_t count) {
+          readable.reduce(x + plane * plan.in_plane() + row * plan.in[2], count, reduce);
+        },
+        join);
   });
 }
 
@@ -279,21 +310,21 @@ void mean_by_rows(const PoolPlan& plan, const Workers& workers, const PoolShares
         }
       }
     };
-    for (std::int64_t plane = begin; plane < end; ++plane) {
-      const float* const from = x + plane * plan.in_plane();
-      each_row_band(
-          plan, [&](const RowBand& band) { readable.reduce(from, plan.in[2], band, reduce); },
-          [&](const RowBand& band, std::int64_t first, std::int64_t count) {
-            std::array<const float*, most_rows> rows{};
-            auto* next = rows.begin();
-            for (const RowInWindow& each : lists[static_cast<std::size_t>(first)]) {
-              *next++ = sums.data() + (each.row - band.in_begin) * width;
-            }
-            loops.sum_of(rows.data(), next - rows.begin(), shares.of_rows[first], shares.of_columns,
-                         real<float>(m.outputs[0]) + plane * plan.out_plane() + first * width,
-                         width, windows.stride * width, count);
-          });
-    }
+    each_row_band(
+        plan, begin, end,
+        [&](std::int64_t plane, std::int64_t row, std::int64_t count) {
+          readable.reduce(x + plane * plan.in_plane() + row * plan.in[2], count, reduce);
+        },
+        [&](std::int64_t plane, std::int64_t plane_row, std::int64_t first, std::int64_t count) {
+          std::array<const float*, most_rows> rows{};
+          auto* next = rows.begin();
+          for (const RowInWindow& each : lists[static_cast<std::size_t>(first)]) {
+            *next++ = sums.data() + (plane_row + each.row) * width;
+          }
+          loops.sum_of(rows.data(), next - rows.begin(), shares.of_rows[first], shares.of_columns,
+                       real<float>(m.outputs[0]) + plane * plan.out_plane() + first * width, width,
+                       windows.stride * width, count);
+        });
   });
 }
 
