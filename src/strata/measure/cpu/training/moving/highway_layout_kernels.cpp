@@ -3,7 +3,6 @@
 // each.
 #include "strata/measure/cpu/per_target.hpp"
 #include "strata/measure/cpu/training/loops/lanes.hpp"
-#include "strata/measure/cpu/training/loops/read_lines.hpp"
 #include "strata/measure/cpu/training/moving/layout_loops.hpp"
 
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | STRATA_SCALABLE_TARGETS)
@@ -173,6 +172,42 @@ void widen(const float* x, float* y, std::int64_t count) {
 }
 
 void widen_rows(const float* x, float* y, std::int64_t count, std::int64_t rows) {
+#if HWY_TARGET == HWY_NEON
+  // As one long row, four vectors at once, all computed before one is stored; the ends of rows are
+  // put right below.
+  const Numbers d;
+  const std::int64_t all = rows * count;
+  if (count > 1 && all > 4 * lanes() + 1) {
+    const auto sixteen = [&](std::int64_t i) HWY_ATTR {
+      const float* const from = x + i;
+      float* const to = y + 2 * i;
+      const auto mixed_with = [&](std::int64_t v, std::int64_t beside) HWY_ATTR {
+        return mixed_sixteenth(hn::LoadU(d, from + v * lanes()),
+                               hn::LoadU(d, from + v * lanes() + beside));
+      };
+      ask_after(from);
+      bring_soon(from);
+      const auto a = mixed_with(0, -1), b = mixed_with(1, -1);
+      const auto c = mixed_with(2, -1), e = mixed_with(3, -1);
+      const auto f = mixed_with(0, 1), g = mixed_with(1, 1);
+      const auto h = mixed_with(2, 1), j = mixed_with(3, 1);
+      store_turns(a, f, to);
+      store_turns(b, g, to + 2 * lanes());
+      store_turns(c, h, to + 4 * lanes());
+      store_turns(e, j, to + 6 * lanes());
+    };
+    std::int64_t i = 1;
+    for (; i + 4 * lanes() < all; i += 4 * lanes()) sixteen(i);
+    sixteen(all - 1 - 4 * lanes());
+    for (std::int64_t row = 0; row < rows; ++row, x += count, y += 2 * count) {
+      y[0] = mixed_one_sixteenth(x[0], x[0]);
+      y[1] = mixed_one_sixteenth(x[0], x[1]);
+      y[2 * count - 2] = mixed_one_sixteenth(x[count - 1], x[count - 2]);
+      y[2 * count - 1] = mixed_one_sixteenth(x[count - 1], x[count - 1]);
+    }
+    return;
+  }
+#endif
   for (std::int64_t row = 0; row < rows; ++row) widen(x + row * count, y + row * 2 * count, count);
 }
 
@@ -223,7 +258,39 @@ void mix_pairs(const float* const* near, const float* const* far, float* y, std:
       [&](std::int64_t i) { y[i] = mixed_one(first[i] + second[i], above[i] + below[i]); });
 }
 
+#if HWY_TARGET == HWY_NEON
+/// Both rows of results at once, a line of each in turn: rows are of whole lines.
+HWY_INLINE void mix_lines(const float* x, float* y, std::int64_t count) {
+  const Numbers d;
+  const float *const here = x + count, *const below = here + count;
+  for (std::int64_t i = 0; i < count; i += 4 * lanes()) {
+    const auto near = [&](std::int64_t v) HWY_ATTR { return hn::LoadU(d, here + i + v * lanes()); };
+    const auto store_line = [&](const float* far, float* to, Vector a, Vector b, Vector c,
+                                Vector e) HWY_ATTR {
+      const auto f = mixed(a, hn::LoadU(d, far + i)), g = mixed(b, hn::LoadU(d, far + i + lanes()));
+      const auto h = mixed(c, hn::LoadU(d, far + i + 2 * lanes()));
+      const auto j = mixed(e, hn::LoadU(d, far + i + 3 * lanes()));
+      hn::StoreU(f, d, to + i);
+      hn::StoreU(g, d, to + i + lanes());
+      hn::StoreU(h, d, to + i + 2 * lanes());
+      hn::StoreU(j, d, to + i + 3 * lanes());
+    };
+    const auto a = near(0), b = near(1), c = near(2), e = near(3);
+    store_line(x, y, a, b, c, e);
+    store_line(below, y + count, a, b, c, e);
+  }
+}
+#endif
+
 void mix_rows(const float* x, float* y, std::int64_t count, std::int64_t rows) {
+#if HWY_TARGET == HWY_NEON
+  if (count % (4 * lanes()) == 0 && reinterpret_cast<std::uintptr_t>(y) % 64 == 0) {
+    for (std::int64_t row = 0; row < rows; ++row) {
+      mix_lines(x + row * count, y + 2 * row * count, count);
+    }
+    return;
+  }
+#endif
   for (std::int64_t row = 0; row < rows; ++row, x += count, y += 2 * count) {
     mix(x + count, x, y, count);
     mix(x + count, x + 2 * count, y + count, count);
@@ -245,17 +312,19 @@ struct MixedRows {
   }
 };
 
-/// Two vectors of neighbours as those at even places and those at odd ones.
+/// Eight numbers as those at even places and those at odd ones, and sums of an even one and the
+/// next.
 struct Turns {
-  Vector even, odd;
+  Vector even, odd, pairs;
 
-  HWY_INLINE Turns(const MixedRows& rows, std::int64_t i) {
+  HWY_INLINE Turns(Vector low, Vector high) {
     const Numbers d;
-    ask_after(rows.first + 2 * i);  // of the two rows that are new, in the order of memory
-    const auto low = rows.at(i), high = rows.at(i + lanes());
     even = hn::ConcatEven(d, high, low);
     odd = hn::ConcatOdd(d, high, low);
+    pairs = hn::Add(even, odd);
   }
+  HWY_INLINE Turns(const MixedRows& rows, std::int64_t i)
+      : Turns(rows.at(i), rows.at(i + lanes())) {}
 };
 
 /// Numbers that come one after the other, from `by` on.
@@ -267,33 +336,53 @@ HWY_INLINE Vector from_both(Vector first, Vector second) {
 void narrow_row(const MixedRows& rows, float* y, std::int64_t count) {
   const Numbers d;
   const std::int64_t whole = count / lanes() * lanes(), width = 2 * count;
-  const auto store = [&](std::int64_t i, Vector last_odd, const Turns& here,
-                         Vector next_even) HWY_ATTR {
-    const auto far = hn::Add(from_both<3>(last_odd, here.odd), from_both<1>(here.even, next_even));
-    const auto near = hn::Add(here.even, here.odd);
-    hn::StoreU(mixed_sixteenth(near, far), d, y + i);
-  };
+  // What a vector gets of itself and of what is before it; `next` is what is behind.
+  const auto store = [&](std::int64_t i, Vector pairs, Vector before, Vector even, Vector next_even)
+                         HWY_ATTR {
+                           const auto far = hn::Add(before, from_both<1>(even, next_even));
+                           hn::StoreU(mixed_sixteenth(pairs, far), d, y + i);
+                         };
   // The first and the last number are repeated outside.
   if (whole > 0) {
+    // A vector is complete when the next is there.
     auto last_odd = hn::Set(d, rows.one_at(0));
-    Turns here(rows, 0);
+    auto before = last_odd, even = last_odd, pairs = last_odd;
     std::int64_t i = 0;
-    // Two vectors a turn: they change their places then, and none is moved.
-    for (; i + 2 * lanes() < whole; i += 2 * lanes()) {
-      const Turns next(rows, 2 * (i + lanes()));
-      store(i, last_odd, here, next.even);
-      last_odd = next.odd;
-      const Turns after(rows, 2 * (i + 2 * lanes()));
-      store(i + lanes(), here.odd, next, after.even);
-      here = after;
-    }
-    for (; i + lanes() < whole; i += lanes()) {
-      const Turns next(rows, 2 * (i + lanes()));
-      store(i, last_odd, here, next.even);
+    const auto turn = [&](const Turns& here) HWY_ATTR {
+      if (i > 0) store(i - lanes(), pairs, before, even, here.even);
+      before = from_both<3>(last_odd, here.odd);
+      even = here.even;
+      pairs = here.pairs;
       last_odd = here.odd;
-      here = next;
+      i += lanes();
+    };
+    if (whole >= 2 * lanes()) {
+      // Sixteen numbers of each row, step by step: of one vector after the other, each operation
+      // would wait for the one before it.
+      const auto two = [&] HWY_ATTR {
+        const std::int64_t from = 2 * i;
+        // Of the two rows that are new, in the order of memory.
+        for (const std::int64_t line : {std::int64_t(0), 4 * lanes()}) {
+          ask_after(rows.first + 2 * from + line);
+          bring_soon(rows.first + 2 * from + line);
+        }
+        const auto sum = [&](const float* one, const float* other, std::int64_t v) HWY_ATTR {
+          const std::int64_t at = from + v * lanes();
+          return hn::Add(hn::LoadU(d, one + at), hn::LoadU(d, other + at));
+        };
+        const auto near = [&](std::int64_t v) HWY_ATTR { return sum(rows.first, rows.second, v); };
+        const auto far = [&](std::int64_t v) HWY_ATTR { return sum(rows.above, rows.below, v); };
+        const Vector a = near(0), b = near(1), c = near(2), e = near(3);
+        const Vector f = far(0), g = far(1), h = far(2), j = far(3);
+        const Vector k = mixed(a, f), l = mixed(b, g), m = mixed(c, h), n = mixed(e, j);
+        turn(Turns(k, l));
+        turn(Turns(m, n));
+      };
+      two();
+      while (i + 2 * lanes() <= whole) two();
     }
-    store(i, last_odd, here, hn::Set(d, rows.one_at(HWY_MIN(2 * whole, width - 1))));
+    if (i < whole) turn(Turns(rows, 2 * i));
+    store(i - lanes(), pairs, before, even, hn::Set(d, rows.one_at(HWY_MIN(2 * whole, width - 1))));
   }
   for (std::int64_t i = whole; i < count; ++i) {
     const float before = rows.one_at(HWY_MAX(2 * i, 1) - 1);
@@ -305,7 +394,6 @@ void narrow_row(const MixedRows& rows, float* y, std::int64_t count) {
 void narrow_row_pairs(const float* const* x, float* y, std::int64_t count, std::int64_t rows) {
   MixedRows from{x[0], x[1], x[2], x[3]};
   for (std::int64_t row = 0; row < rows; ++row, y += count) {
-    read_lines(from.second, 2 * count);
     narrow_row(from, y, count);
     from.above += 4 * count;
     from.first += 4 * count;

@@ -118,11 +118,13 @@ void interpolate_in_place(const ResizeByTwo& r, std::int64_t planes, const float
     for (std::int64_t first = 0; first < r.height; first += at_once) {
       const std::int64_t count = std::min(at_once, r.height - first);
       // With the row above and the one below, which are repeated outside.
-      layout_loops()->widen_rows(x + std::max<std::int64_t>(first - 1, 0) * r.width, wide.data(),
-                                 r.width, 1);
-      layout_loops()->widen_rows(x + first * r.width, wide.data() + width, r.width, count);
-      layout_loops()->widen_rows(x + std::min(first + count, r.height - 1) * r.width,
-                                 wide.data() + (count + 1) * width, r.width, 1);
+      const std::int64_t from = std::max<std::int64_t>(first - 1, 0);
+      const std::int64_t to = std::min(first + count + 1, r.height);
+      float* const begin = wide.data() + (from - first + 1) * width;
+      float* const end = begin + (to - from) * width;
+      layout_loops()->widen_rows(x + from * r.width, begin, r.width, to - from);
+      if (from == first) std::copy_n(begin, width, begin - width);
+      if (to == first + count) std::copy_n(end - width, width, end);
       layout_loops()->mix_rows(wide.data(), y, width, count);
       y += 2 * count * width;
     }

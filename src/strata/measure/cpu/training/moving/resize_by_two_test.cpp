@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <memory>
 #include <random>
 #include <vector>
@@ -33,10 +34,14 @@ void expect_doubled(const ResizeByTwo& r, const Workers& workers, std::mt19937& 
   std::vector<float> x(static_cast<std::size_t>(count)), dy(4 * x.size());
   for (float& number : x) number = normal(random);
   for (float& number : dy) number = normal(random);
-  std::vector<float> y(dy.size() + 1, 77), dx(x.size() + 1, 77);
-  resize_by_two(r, workers, x.data(), y.data());
+  // Rows of results that are whole lines are written in another way.
+  constexpr std::size_t line = 64;
+  std::vector<float> room(dy.size() + 1 + line / sizeof(float), 77), dx(x.size() + 1, 77);
+  const std::size_t ahead = reinterpret_cast<std::uintptr_t>(room.data()) % line;
+  float* const y = room.data() + (ahead == 0 ? 0 : (line - ahead) / sizeof(float));
+  resize_by_two(r, workers, x.data(), y);
   resize_by_two_backward(r, workers, dy.data(), dx.data());
-  EXPECT_EQ(y.back(), 77);
+  EXPECT_EQ(y[dy.size()], 77);
   EXPECT_EQ(dx.back(), 77);
   std::vector<double> wanted_dx(x.size());
   for (std::int64_t i = 0; i < 4 * count; ++i) {
@@ -70,6 +75,10 @@ TEST(ResizeByTwo, both_kinds_are_those_of_doubles) {
       const auto large = width % 2 == 0 ? std::make_unique<AsWithoutCaches>() : nullptr;
       SCOPED_TRACE(testing::Message() << resize.height << " x " << width);
       expect_doubled(resize, workers, random);
+      if (HasFatalFailure()) return;
+    }
+    for (const std::int64_t width : {64, 77}) {  // more rows than are worked on at once
+      expect_doubled({kind, 2, 71, width}, workers, random);
       if (HasFatalFailure()) return;
     }
   }
