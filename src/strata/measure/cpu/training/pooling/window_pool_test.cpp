@@ -104,6 +104,16 @@ void expect_largest_windows(const PoolPlan& plan, const Tensors& t) {
   EXPECT_EQ(t.taps.back(), 77);
 }
 
+void assert_near(float number, double wanted, double tolerance) {
+  if (std::isnan(wanted)) {
+    ASSERT_TRUE(std::isnan(number));
+  } else if (std::isinf(wanted)) {
+    ASSERT_EQ(static_cast<double>(number), wanted);
+  } else {
+    ASSERT_NEAR(static_cast<double>(number), wanted, tolerance);
+  }
+}
+
 void expect_means(const PoolPlan& plan, const Tensors& t) {
   std::vector<double> wanted(t.x.size());
   for (std::int64_t i = 0; i < plan.planes * plan.out_plane(); ++i) {
@@ -115,13 +125,13 @@ void expect_means(const PoolPlan& plan, const Tensors& t) {
       count += 1;
     });
     if (plan.counts_padding) count = static_cast<double>(plan.window());
-    ASSERT_NEAR(static_cast<double>(t.y[at]), sum / count, 1e-5) << "output " << i;
+    ASSERT_NO_FATAL_FAILURE(assert_near(t.y[at], sum / count, 1e-5)) << "output " << i;
     each_inside(plan, i % plan.out_plane(), [&](std::size_t place, std::int64_t) {
       wanted[plane + place] += static_cast<double>(t.dy[at]) / count;
     });
   }
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    ASSERT_NEAR(static_cast<double>(t.dx[i]), wanted[i], 1e-4) << "place " << i;
+    ASSERT_NO_FATAL_FAILURE(assert_near(t.dx[i], wanted[i], 1e-4)) << "place " << i;
   }
   EXPECT_EQ(t.y.back(), 77);
   EXPECT_EQ(t.dx.back(), 77);
@@ -138,7 +148,11 @@ std::vector<PoolCase> cases_of_threes(bool is_maximum) {
       cases.push_back({3, stride, pad, 150, 230, is_maximum});  // several threads
       cases.push_back({3, stride, pad, 5, 1023, is_maximum});
       cases.push_back({3, stride, pad, 3, 33, is_maximum});  // few outputs in a plane
-      if (pad == 1) cases.push_back({3, stride, pad, 1, 1, is_maximum});
+      if (pad == 0) continue;
+      for (const std::int64_t width : {1, 16, 20, 41}) {  // a row or two
+        cases.push_back({3, stride, pad, 1, width, is_maximum});
+        cases.push_back({3, stride, pad, 2, width, is_maximum});
+      }
     }
   }
   return cases;
@@ -218,6 +232,24 @@ TEST(WindowPool, means_are_those_of_plain_loops) {
     average_pool_backward<float>(plan, workers, t.m);
     SCOPED_TRACE(testing::Message() << c.kernel << ": " << c.height << " x " << c.width
                                     << ", stride " << c.stride << ", padding " << c.pad);
+    expect_means(plan, t);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(WindowPool, what_is_not_finite_stays_in_its_windows) {
+  const Workers workers(2);
+  std::mt19937 random(15);
+  for (const PoolCase& c : cases_of_threes(false)) {
+    const PoolPlan plan = window_plan(c, random);
+    Tensors t(plan, random, false);
+    t.x[random() % t.x.size()] = std::numeric_limits<float>::infinity();
+    t.x[random() % t.x.size()] = std::nanf("");
+    t.dy[random() % t.dy.size()] = -std::numeric_limits<float>::infinity();
+    average_pool_forward<float>(plan, workers, t.m);
+    average_pool_backward<float>(plan, workers, t.m);
+    SCOPED_TRACE(testing::Message() << c.height << " x " << c.width << ", stride " << c.stride
+                                    << ", padding " << c.pad);
     expect_means(plan, t);
     if (HasFatalFailure()) return;
   }
