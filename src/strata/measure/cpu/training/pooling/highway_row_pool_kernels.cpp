@@ -36,14 +36,19 @@ using ByteVector = hn::Vec<Bytes>;
 
 constexpr std::int64_t lanes = hn::MaxLanes(Numbers());
 
-/// Calls work(i, vectors as a constant) for pieces of four vectors, then of two, of which the last
-/// takes some before it; for at least two vectors.
+/// Calls work(i, vectors as a constant) for pieces of four, two and one vectors. Only what is no
+/// whole vector is taken with some before it: a core that writes on what it has just written
+/// fetches it first.
 template <class Work>
 HWY_INLINE void each_piece(std::int64_t count, const Work& work) {
   std::int64_t i = 0;
   for (; i + 4 * lanes <= count; i += 4 * lanes) work(i, std::integral_constant<int, 4>());
-  for (; i < count; i += 2 * lanes) {
-    work(std::min(i, count - 2 * lanes), std::integral_constant<int, 2>());
+  if (i + 2 * lanes <= count) {
+    work(i, std::integral_constant<int, 2>());
+    i += 2 * lanes;
+  }
+  for (; i < count; i += lanes) {
+    work(std::min(i, count - lanes), std::integral_constant<int, 1>());
   }
 }
 
@@ -57,33 +62,31 @@ HWY_INLINE WholeVector is_larger(Vector a, Vector b) {
   return hn::BitCast(Whole(), hn::VecFromMask(Numbers(), hn::Gt(a, b)));
 }
 
-/// The lowest byte of each; the lower half of the result, of two vectors.
+/// The lowest byte of each, from the lowest byte of the result on.
 template <int vectors>
 HWY_INLINE ByteVector lowest_bytes(const WholeVector* whole) {
   const Halves h;
   const Bytes b;
-  const auto halves = [&](int v) HWY_ATTR {
-    return hn::BitCast(b,
-                       hn::ConcatEven(h, hn::BitCast(h, whole[v + 1]), hn::BitCast(h, whole[v])));
+  const auto halves = [&](int v, int next) HWY_ATTR {
+    return hn::BitCast(b, hn::ConcatEven(h, hn::BitCast(h, whole[next]), hn::BitCast(h, whole[v])));
   };
-  const auto first = halves(0);
-  return hn::ConcatEven(b, vectors == 4 ? halves(vectors - 2) : first, first);
+  const auto first = halves(0, vectors == 1 ? 0 : 1);
+  return hn::ConcatEven(b, vectors == 4 ? halves(vectors - 2, vectors - 1) : first, first);
 }
 
 template <int vectors>
 HWY_INLINE ByteVector load_bytes(const std::uint8_t* from) {
   if constexpr (vectors == 4) return hn::LoadU(Bytes(), from);
-  const hn::Half<Bytes> half;
-  return hn::Combine(Bytes(), hn::Zero(half), hn::LoadU(half, from));
+  std::uint64_t bytes = 0;
+  __builtin_memcpy(&bytes, from, 4 * vectors);
+  return ByteVector(vreinterpretq_u8_u64(vsetq_lane_u64(bytes, vdupq_n_u64(0), 0)));
 }
 
 template <int vectors>
 HWY_INLINE void store_bytes(ByteVector bytes, std::uint8_t* to) {
-  if constexpr (vectors == 4) {
-    hn::StoreU(bytes, Bytes(), to);
-  } else {
-    hn::StoreU(hn::LowerHalf(bytes), hn::Half<Bytes>(), to);
-  }
+  if constexpr (vectors == 4) return hn::StoreU(bytes, Bytes(), to);
+  const std::uint64_t lowest = vgetq_lane_u64(vreinterpretq_u64_u8(bytes.raw), 0);
+  __builtin_memcpy(to, &lowest, 4 * vectors);
 }
 
 /// The taps of neighbouring windows, tap by tap.
@@ -199,8 +202,8 @@ void larger_of_two(const float* x, std::int64_t x_row, std::uint8_t first_tap,
 
 template <int vectors>
 HWY_INLINE Vector largest_of_all(const Vector* some) {
-  const auto of_two = larger(some[0], some[1]);
-  return vectors == 2 ? of_two : larger(of_two, larger(some[vectors - 2], some[vectors - 1]));
+  const auto of_two = larger(some[0], some[vectors > 1 ? 1 : 0]);
+  return vectors <= 2 ? of_two : larger(of_two, larger(some[vectors - 2], some[vectors - 1]));
 }
 
 template <int rows, bool has_taps>

@@ -491,12 +491,97 @@ void spread_around(const float* gradients, const std::uint8_t* taps, std::int64_
   std::memcpy(dx + i, rest, static_cast<std::size_t>(count - i) * sizeof(float));
 }
 
-[[maybe_unused]] const bool is_added =
-    cpu::compiled_kernels<TapLoops>().add(HWY_TARGET, {.spread_pairs = spread_pairs,
-                                                       .spread_row = spread_row,
-                                                       .spread_row_pairs = spread_row_pairs,
-                                                       .spread_next_rows = spread_next_rows,
-                                                       .spread_around = spread_around});
+// --- Windows of 3 × 3 with stride 2 around every other number ---------------------------------
+
+/// The gradients of some vectors of outputs, of those whose maximum is this tap.
+template <int vectors>
+struct OfTap {
+  Vector v[vectors];
+
+  HWY_INLINE OfTap(const float* gradients, const std::uint8_t* taps, std::uint8_t tap) {
+    const Numbers n;
+    const hn::RebindToUnsigned<Numbers> bits;
+    const auto is_tap =
+        hn::VecFromMask(Bytes(), hn::Eq(hn::LoadU(Bytes(), taps), hn::Set(Bytes(), tap)));
+    const auto keep = [&](int k, BitVector mask) HWY_ATTR {
+      v[k] = hn::BitCast(n, hn::And(hn::BitCast(bits, hn::LoadU(n, gradients + k * lanes)), mask));
+    };
+    keep(0, four_times<0>(is_tap));
+    if constexpr (vectors >= 2) keep(1, four_times<1>(is_tap));
+    if constexpr (vectors == 4) {
+      keep(2, four_times<2>(is_tap));
+      keep(3, four_times<3>(is_tap));
+    }
+  }
+  HWY_INLINE OfTap& operator+=(const OfTap& other) {
+    for (int k = 0; k < vectors; ++k) v[k] = hn::Add(v[k], other.v[k]);
+    return *this;
+  }
+};
+
+/// Numbers of both take turns.
+template <int vectors>
+HWY_INLINE void store_turns(const OfTap<vectors>& even, const OfTap<vectors>& odd, float* to) {
+  const Numbers n;
+  for (int k = 0; k < vectors; ++k) {
+    hn::StoreU(hn::InterleaveLower(n, even.v[k], odd.v[k]), n, to + 2 * k * lanes);
+    hn::StoreU(hn::InterleaveUpper(n, even.v[k], odd.v[k]), n, to + (2 * k + 1) * lanes);
+  }
+}
+
+/// Calls work(i, vectors as a constant) for four, two or one vectors of outputs. None is taken
+/// twice: a core that writes on what it has just written fetches it first.
+template <class Work>
+HWY_INLINE void each_outputs(std::int64_t outputs, const Work& work) {
+  std::int64_t i = 0;
+  for (; i + 4 * lanes <= outputs; i += 4 * lanes) work(i, std::integral_constant<int, 4>());
+  if (i + 2 * lanes <= outputs) {
+    work(i, std::integral_constant<int, 2>());
+    i += 2 * lanes;
+  }
+  if (i < outputs) work(i, std::integral_constant<int, 1>());
+}
+
+void spread_around_halves(const float* gradients, const std::uint8_t* taps, std::int64_t outputs,
+                          std::int64_t rows, float* dx) {
+  for (std::int64_t row = 0; row < rows; ++row) {
+    // The row in the middle of windows: a number in the middle of one, then one between two.
+    each_outputs(outputs, [&](std::int64_t i, auto vectors) HWY_ATTR {
+      using Some = OfTap<vectors()>;
+      const float* const from = gradients + i;
+      const std::uint8_t* const which = taps + i;
+      ask_after(from + outputs);
+      Some even(from, which, 4), odd(from, which, 5);
+      odd += Some(from + 1, which + 1, 3);
+      store_turns(even, odd, dx + 2 * i);
+    });
+    dx += 2 * outputs;
+    // The row between two rows of windows.
+    each_outputs(outputs, [&](std::int64_t i, auto vectors) HWY_ATTR {
+      using Some = OfTap<vectors()>;
+      const float *const upper = gradients + i, *const lower = upper + outputs;
+      const std::uint8_t *const above = taps + i, *const below = above + outputs;
+      Some even(upper, above, 7), odd(upper, above, 8);
+      even += Some(lower, below, 1);
+      odd += Some(upper + 1, above + 1, 6);
+      Some others(lower, below, 2);
+      others += Some(lower + 1, below + 1, 0);
+      odd += others;
+      store_turns(even, odd, dx + 2 * i);
+    });
+    dx += 2 * outputs;
+    gradients += outputs;
+    taps += outputs;
+  }
+}
+
+[[maybe_unused]] const bool is_added = cpu::compiled_kernels<TapLoops>().add(
+    HWY_TARGET, {.spread_pairs = spread_pairs,
+                 .spread_row = spread_row,
+                 .spread_row_pairs = spread_row_pairs,
+                 .spread_next_rows = spread_next_rows,
+                 .spread_around = spread_around,
+                 .spread_around_halves = spread_around_halves});
 
 }  // namespace
 }  // namespace strata::cpu_training::HWY_NAMESPACE

@@ -55,6 +55,12 @@ struct TapLoops {
   void (*spread_around)(const float* gradients, const std::uint8_t* taps, std::int64_t width,
                         float* dx, std::int64_t count);
   static constexpr std::int64_t looked_at_around = 32;
+  /// Windows of 3 × 3 with stride 2 around every other number of every other row, from the first
+  /// on: `rows` rows of gradients, of any planes that follow each other, to twice as many rows of
+  /// dx of twice as many numbers; `outputs` is a multiple of four. Maxima lie inside their planes
+  /// here as well. Reads `looked_at_around` more than a row behind.
+  void (*spread_around_halves)(const float* gradients, const std::uint8_t* taps,
+                               std::int64_t outputs, std::int64_t rows, float* dx);
 };
 
 /// Null where vectors are longer, or there are none.

@@ -167,24 +167,41 @@ void spread_threes(const PoolPlan& plan, const Workers& workers, const NodeMemor
   });
 }
 
-/// Whether there is an output for each number, with its window around it.
+/// Whether windows lie around each number, or around every other one of every other row, so that
+/// those of a plane reach as far as it does and no row has ends.
 bool is_around(const PoolPlan& plan) {
-  return plan.kernel[2] == 3 && plan.stride[2] == 1 && plan.out == plan.in && plan.pad[1] == 1 &&
-         plan.pad[2] == 1;
+  bool is_around = plan.kernel[2] == 3 && (plan.stride[2] == 1 || plan.out[2] % 4 == 0);
+  for (const std::size_t axis : {1U, 2U}) {
+    is_around =
+        is_around && plan.pad[axis] == 1 && plan.in[axis] == plan.stride[axis] * plan.out[axis];
+  }
+  return is_around;
 }
 
-/// Part of a tensor, with room around it: what lies in front of the first and behind the last plane
-/// is no number's.
-void spread_around_end(const PoolPlan& plan, const PlaneOfTaps& from, float* dx) {
-  const std::int64_t count = plan.in_plane(), room = plan.in[2] + TapLoops::looked_at_around;
+/// Some planes that follow each other, and what may be read around them.
+void spread_planes(const PoolPlan& plan, const PlaneOfTaps& from, std::int64_t planes, float* dx) {
+  if (plan.stride[2] == 1) {
+    return tap_loops()->spread_around(from.gradients, from.taps, plan.out[2], dx,
+                                      planes * plan.out_plane());
+  }
+  tap_loops()->spread_around_halves(from.gradients, from.taps, plan.out[2], planes * plan.out[1],
+                                    dx);
+}
+
+/// A plane at an end of the tensor, with room around it.
+void spread_end_plane(const PoolPlan& plan, const PlaneOfTaps& from, float* dx) {
+  const std::int64_t count = plan.out_plane(), room = plan.out[2] + TapLoops::looked_at_around;
   std::vector<float> gradients(static_cast<std::size_t>(count + 2 * room));
   std::vector<std::uint8_t> taps(gradients.size());
   std::copy_n(from.gradients, count, gradients.data() + room);
   std::copy_n(from.taps, count, taps.data() + room);
-  tap_loops()->spread_around(gradients.data() + room, taps.data() + room, plan.in[2], dx, count);
+  spread_planes(plan, {gradients.data() + room, taps.data() + room}, 1, dx);
 }
 
 void spread_around(const PoolPlan& plan, const Workers& workers, const NodeMemory& m) {
+  // So many planes at either end are read beyond.
+  const std::int64_t ends =
+      (plan.out[2] + TapLoops::looked_at_around + plan.out_plane() - 1) / plan.out_plane();
   each_planes(plan, workers, [&](std::int64_t begin, std::int64_t end) {
     const auto from = [&](std::int64_t plane) {
       const std::int64_t at = plane * plan.out_plane();
@@ -194,20 +211,14 @@ void spread_around(const PoolPlan& plan, const Workers& workers, const NodeMemor
     const auto to = [&](std::int64_t plane) {
       return real<float>(m.input_gradients[0]) + plane * plan.in_plane();
     };
-    // As many planes as are read beyond the ones in between.
-    const std::int64_t beyond =
-        (plan.in[2] + TapLoops::looked_at_around + plan.in_plane() - 1) / plan.in_plane();
-    const std::int64_t first = std::clamp(beyond, begin, end);
-    const std::int64_t last = std::clamp(plan.planes - beyond, first, end);
+    const std::int64_t first = std::clamp(ends, begin, end);
+    const std::int64_t last = std::clamp(plan.planes - ends, first, end);
     for (std::int64_t plane = begin; plane < first; ++plane) {
-      spread_around_end(plan, from(plane), to(plane));
+      spread_end_plane(plan, from(plane), to(plane));
     }
-    if (first < last) {
-      tap_loops()->spread_around(from(first).gradients, from(first).taps, plan.in[2], to(first),
-                                 (last - first) * plan.in_plane());
-    }
+    if (first < last) spread_planes(plan, from(first), last - first, to(first));
     for (std::int64_t plane = last; plane < end; ++plane) {
-      spread_around_end(plan, from(plane), to(plane));
+      spread_end_plane(plan, from(plane), to(plane));
     }
   });
 }

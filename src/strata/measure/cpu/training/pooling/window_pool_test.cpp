@@ -149,6 +149,9 @@ std::vector<PoolCase> cases_of_threes(bool is_maximum) {
       cases.push_back({3, stride, pad, 5, 1023, is_maximum});
       cases.push_back({3, stride, pad, 3, 33, is_maximum});  // few outputs in a plane
       if (pad == 0) continue;
+      for (const std::int64_t width : {32, 40, 56, 64, 120, 32, 40, 56}) {  // windows of no ends
+        cases.push_back({3, stride, pad, 2 + width / 4, width, is_maximum});
+      }
       for (const std::int64_t width : {1, 16, 20, 41}) {  // a row or two
         cases.push_back({3, stride, pad, 1, width, is_maximum});
         cases.push_back({3, stride, pad, 2, width, is_maximum});
