@@ -39,6 +39,21 @@ HWY_INLINE void store_turns(Vector even, Vector odd, float* to) {
 #endif
 }
 
+#if HWY_TARGET == HWY_NEON
+/// Only the last ones, one to three of each, in front of a place: a core that writes on what it has
+/// just written fetches it first.
+HWY_INLINE void store_last_turns(Vector even, Vector odd, std::int64_t count, float* end) {
+  const Numbers d;
+  const hn::Half<Numbers> half;
+  const auto upper = hn::InterleaveUpper(d, even, odd);
+  if (count == 1) return hn::StoreU(hn::UpperHalf(half, upper), half, end - 2);
+  if (count == 3) {
+    hn::StoreU(hn::UpperHalf(half, hn::InterleaveLower(d, even, odd)), half, end - 6);
+  }
+  hn::StoreU(upper, d, end - 4);
+}
+#endif
+
 void split_pairs(const float* x, float* first, float* second, std::int64_t count) {
   const Numbers d;
   each_vector(
@@ -93,8 +108,16 @@ void join_rows(const float* const* planes, float* y, std::int64_t count, std::in
 HWY_INLINE void twice_row(const float* x, float factor, float* y, std::int64_t count) {
   const Numbers d;
   const auto by = hn::Set(d, factor);
+  std::int64_t each = count;
+#if HWY_TARGET == HWY_NEON
+  if (count > lanes() && count % lanes() != 0) {
+    each = count / lanes() * lanes();
+    const auto last = hn::Mul(by, hn::LoadU(d, x + count - lanes()));
+    store_last_turns(last, last, count - each, y + 2 * count);
+  }
+#endif
   each_vector(
-      Numbers(), count,
+      Numbers(), each,
       [&](std::int64_t i) HWY_ATTR {
 #if HWY_TARGET != HWY_NEON  // whose processors foresee as little as is read here
         ask_for(x + i);

@@ -40,63 +40,6 @@ HWY_INLINE std::uint64_t load_taps(const std::uint8_t* taps) {
   return eight;
 }
 
-// --- Windows of 2 × 2 -------------------------------------------------------------------------
-
-/// For the taps of two outputs, two bits each: which of the four numbers below them in the first
-/// row of dx and in the second are theirs.
-struct PairMasks {
-  Four<std::uint32_t> row[2];
-};
-
-constexpr auto pair_masks = [] {
-  std::array<PairMasks, 16> all{};
-  for (std::uint32_t taps = 0; taps < 16; ++taps) {
-    for (std::uint32_t row = 0; row < 2; ++row) {
-      for (std::uint32_t place = 0; place < 4; ++place) {
-        const std::uint32_t tap = place < 2 ? taps % 4 : taps / 4;
-        all[taps].row[row][place] = tap == 2 * row + place % 2 ? ~0U : 0U;
-      }
-    }
-  }
-  return all;
-}();
-
-/// Eight outputs from i on.
-HWY_INLINE void spread_eight_pairs(const float* gradients, const std::uint8_t* taps, float* first,
-                                   float* second) {
-  const Numbers d;
-  const hn::RebindToUnsigned<Numbers> bits;
-  std::uint64_t eight = load_taps(taps);
-  eight |= eight >> 6;  // every other byte has its own tap and the next, two bits each
-  for (std::int64_t pair = 0; pair < 4; ++pair) {
-    const auto four = hn::LoadU(d, gradients + pair / 2 * lanes);
-    const auto twice = hn::BitCast(bits, pair % 2 == 0 ? hn::InterleaveLower(d, four, four)
-                                                       : hn::InterleaveUpper(d, four, four));
-    const PairMasks& masks = pair_masks[(eight >> (16 * pair)) & 15];
-    const auto of_row = [&](int row) HWY_ATTR {
-      return hn::BitCast(d, hn::And(twice, hn::LoadU(bits, masks.row[row].data())));
-    };
-    hn::StoreU(of_row(0), d, first + pair * lanes);
-    hn::StoreU(of_row(1), d, second + pair * lanes);
-  }
-}
-
-void spread_pairs(const float* gradients, const std::uint8_t* taps, std::int64_t outputs,
-                  std::int64_t rows, float* dx, std::int64_t width) {
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const auto eight = [&](std::int64_t i) HWY_ATTR {
-      spread_eight_pairs(gradients + i, taps + i, dx + 2 * i, dx + width + 2 * i);
-    };
-    std::int64_t i = 0;
-    for (; i + 8 <= outputs; i += 8) eight(i);
-    if (i < outputs) eight(outputs - 8);
-    if (width > 2 * outputs) dx[2 * outputs] = dx[width + 2 * outputs] = 0;
-    gradients += outputs;
-    taps += outputs;
-    dx += 2 * width;
-  }
-}
-
 // --- Windows of 3 × 3 with stride 2 -----------------------------------------------------------
 
 /// Eight bytes that are nobody's tap, of which four bits are looked at.
@@ -493,6 +436,15 @@ void spread_around(const float* gradients, const std::uint8_t* taps, std::int64_
 
 // --- Windows of 3 × 3 with stride 2 around every other number ---------------------------------
 
+/// The taps of some vectors of outputs; nothing is read behind them.
+template <int vectors>
+HWY_INLINE ByteVector taps_of(const std::uint8_t* from) {
+  if constexpr (vectors == 4) return hn::LoadU(Bytes(), from);
+  std::uint64_t taps = 0;
+  std::memcpy(&taps, from, 4 * vectors);
+  return ByteVector(vreinterpretq_u8_u64(vsetq_lane_u64(taps, vdupq_n_u64(0), 0)));
+}
+
 /// The gradients of some vectors of outputs, of those whose maximum is this tap.
 template <int vectors>
 struct OfTap {
@@ -502,7 +454,7 @@ struct OfTap {
     const Numbers n;
     const hn::RebindToUnsigned<Numbers> bits;
     const auto is_tap =
-        hn::VecFromMask(Bytes(), hn::Eq(hn::LoadU(Bytes(), taps), hn::Set(Bytes(), tap)));
+        hn::VecFromMask(Bytes(), hn::Eq(taps_of<vectors>(taps), hn::Set(Bytes(), tap)));
     const auto keep = [&](int k, BitVector mask) HWY_ATTR {
       v[k] = hn::BitCast(n, hn::And(hn::BitCast(bits, hn::LoadU(n, gradients + k * lanes)), mask));
     };
@@ -570,6 +522,45 @@ void spread_around_halves(const float* gradients, const std::uint8_t* taps, std:
       store_turns(even, odd, dx + 2 * i);
     });
     dx += 2 * outputs;
+    gradients += outputs;
+    taps += outputs;
+  }
+}
+
+// --- Windows of 2 × 2 -------------------------------------------------------------------------
+
+/// Only the last ones, one to three of each, in front of a place.
+HWY_INLINE void store_last_turns(const OfTap<1>& even, const OfTap<1>& odd, std::int64_t count,
+                                 float* end) {
+  const Numbers n;
+  const auto lower = hn::InterleaveLower(n, even.v[0], odd.v[0]);
+  const auto upper = hn::InterleaveUpper(n, even.v[0], odd.v[0]);
+  if (count == 1) return vst1_f32(end - 2, vget_high_f32(upper.raw));
+  if (count == 3) vst1_f32(end - 6, vget_high_f32(lower.raw));
+  hn::StoreU(upper, n, end - 4);
+}
+
+void spread_pairs(const float* gradients, const std::uint8_t* taps, std::int64_t outputs,
+                  std::int64_t rows, float* dx, std::int64_t width) {
+  const std::int64_t whole = outputs / lanes * lanes;
+  for (std::int64_t row = 0; row < 2 * rows; ++row) {
+    const auto first_tap = static_cast<std::uint8_t>(row % 2 * 2);
+    const auto second_tap = static_cast<std::uint8_t>(first_tap + 1);
+    each_outputs(whole, [&](std::int64_t i, auto vectors) HWY_ATTR {
+      using Some = OfTap<vectors()>;
+      if (first_tap == 0) ask_after(gradients + i);
+      store_turns(Some(gradients + i, taps + i, first_tap),
+                  Some(gradients + i, taps + i, second_tap), dx + 2 * i);
+    });
+    if (whole < outputs) {
+      const std::int64_t i = outputs - lanes;
+      store_last_turns(OfTap<1>(gradients + i, taps + i, first_tap),
+                       OfTap<1>(gradients + i, taps + i, second_tap), outputs - whole,
+                       dx + 2 * outputs);
+    }
+    if (width > 2 * outputs) dx[2 * outputs] = 0;
+    dx += width;
+    if (first_tap == 0) continue;
     gradients += outputs;
     taps += outputs;
   }

@@ -51,6 +51,8 @@ struct SumOfLongRows {
 struct RowPoolLoops {
   /// Fewer outputs than this, and a row is not worth it; loops expect as many.
   static constexpr std::int64_t shortest = 16;
+  /// The same for windows of 2 × 2 that lie side by side.
+  static constexpr std::int64_t shortest_of_pairs = 4;
   /// Loops may read so many numbers behind the last window's first.
   static constexpr std::int64_t read_behind = 8;
 

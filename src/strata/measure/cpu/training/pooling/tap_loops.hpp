@@ -24,8 +24,8 @@ struct RowOfThrees {
 };
 
 struct TapLoops {
-  /// Loops expect rows of as many outputs at least.
-  static constexpr std::int64_t shortest = 16;
+  /// Loops expect rows of as many outputs at least, or of so many with windows of 2 × 2.
+  static constexpr std::int64_t shortest = 16, shortest_of_pairs = 4;
   /// They may read so much behind a row of gradients or taps; it does not matter what is there,
   /// but that gradients are finite.
   static constexpr std::int64_t read_behind = 16;

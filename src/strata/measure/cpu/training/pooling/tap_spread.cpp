@@ -226,8 +226,9 @@ void spread_around(const PoolPlan& plan, const Workers& workers, const NodeMemor
 }  // namespace
 
 bool can_spread_taps(const PoolPlan& plan) {
-  return tap_loops() != nullptr && can_pool_rows(plan) && plan.out[2] >= TapLoops::shortest &&
-         (plan.kernel[2] == 3 || has_whole_pairs(plan));
+  if (tap_loops() == nullptr || !can_pool_rows(plan)) return false;
+  if (plan.kernel[2] == 3) return plan.out[2] >= TapLoops::shortest;
+  return has_whole_pairs(plan) && plan.out[2] >= TapLoops::shortest_of_pairs;
 }
 
 void spread_taps(const PoolPlan& plan, const Workers& workers, const NodeMemory& m) {
