@@ -481,54 +481,6 @@ HWY_INLINE void store_turns(const OfTap<vectors>& even, const OfTap<vectors>& od
   }
 }
 
-/// Calls work(i, vectors as a constant) for four, two or one vectors of outputs. None is taken
-/// twice: a core that writes on what it has just written fetches it first.
-template <class Work>
-HWY_INLINE void each_outputs(std::int64_t outputs, const Work& work) {
-  std::int64_t i = 0;
-  for (; i + 4 * lanes <= outputs; i += 4 * lanes) work(i, std::integral_constant<int, 4>());
-  if (i + 2 * lanes <= outputs) {
-    work(i, std::integral_constant<int, 2>());
-    i += 2 * lanes;
-  }
-  if (i < outputs) work(i, std::integral_constant<int, 1>());
-}
-
-void spread_around_halves(const float* gradients, const std::uint8_t* taps, std::int64_t outputs,
-                          std::int64_t rows, float* dx) {
-  for (std::int64_t row = 0; row < rows; ++row) {
-    // The row in the middle of windows: a number in the middle of one, then one between two.
-    each_outputs(outputs, [&](std::int64_t i, auto vectors) HWY_ATTR {
-      using Some = OfTap<vectors()>;
-      const float* const from = gradients + i;
-      const std::uint8_t* const which = taps + i;
-      ask_after(from + outputs);
-      Some even(from, which, 4), odd(from, which, 5);
-      odd += Some(from + 1, which + 1, 3);
-      store_turns(even, odd, dx + 2 * i);
-    });
-    dx += 2 * outputs;
-    // The row between two rows of windows.
-    each_outputs(outputs, [&](std::int64_t i, auto vectors) HWY_ATTR {
-      using Some = OfTap<vectors()>;
-      const float *const upper = gradients + i, *const lower = upper + outputs;
-      const std::uint8_t *const above = taps + i, *const below = above + outputs;
-      Some even(upper, above, 7), odd(upper, above, 8);
-      even += Some(lower, below, 1);
-      odd += Some(upper + 1, above + 1, 6);
-      Some others(lower, below, 2);
-      others += Some(lower + 1, below + 1, 0);
-      odd += others;
-      store_turns(even, odd, dx + 2 * i);
-    });
-    dx += 2 * outputs;
-    gradients += outputs;
-    taps += outputs;
-  }
-}
-
-// --- Windows of 2 × 2 -------------------------------------------------------------------------
-
 /// Only the last ones, one to three of each, in front of a place.
 HWY_INLINE void store_last_turns(const OfTap<1>& even, const OfTap<1>& odd, std::int64_t count,
                                  float* end) {
@@ -540,24 +492,74 @@ HWY_INLINE void store_last_turns(const OfTap<1>& even, const OfTap<1>& odd, std:
   hn::StoreU(upper, n, end - 4);
 }
 
+/// Stores what outputs give to the even and the odd numbers of a row: make(i, vectors as a
+/// constant, store) is called for some of them, and calls store(even, odd). No number is stored
+/// twice: a core that writes on what it has just written fetches it first.
+template <class Make>
+HWY_INLINE void each_turns(std::int64_t outputs, float* dx, const Make& make) {
+  std::int64_t i = 0;
+  const auto store = [&](const auto& even, const auto& odd)
+                         HWY_ATTR { store_turns(even, odd, dx + 2 * i); };
+  for (; i + 4 * lanes <= outputs; i += 4 * lanes) make(i, std::integral_constant<int, 4>(), store);
+  if (i + 2 * lanes <= outputs) {
+    make(i, std::integral_constant<int, 2>(), store);
+    i += 2 * lanes;
+  }
+  if (i + lanes <= outputs) {
+    make(i, std::integral_constant<int, 1>(), store);
+    i += lanes;
+  }
+  if (i == outputs) return;
+  make(outputs - lanes, std::integral_constant<int, 1>(),
+       [&](const auto& even, const auto& odd)
+           HWY_ATTR { store_last_turns(even, odd, outputs - i, dx + 2 * outputs); });
+}
+
+void spread_around_halves(const float* gradients, const std::uint8_t* taps, std::int64_t outputs,
+                          std::int64_t rows, float* dx) {
+  for (std::int64_t row = 0; row < rows; ++row) {
+    // The row in the middle of windows: a number in the middle of one, then one between two.
+    each_turns(outputs, dx, [&](std::int64_t i, auto vectors, const auto& store) HWY_ATTR {
+      using Some = OfTap<vectors()>;
+      const float* const from = gradients + i;
+      const std::uint8_t* const which = taps + i;
+      ask_after(from + outputs);
+      Some odd(from, which, 5);
+      odd += Some(from + 1, which + 1, 3);
+      store(Some(from, which, 4), odd);
+    });
+    dx += 2 * outputs;
+    // The row between two rows of windows.
+    each_turns(outputs, dx, [&](std::int64_t i, auto vectors, const auto& store) HWY_ATTR {
+      using Some = OfTap<vectors()>;
+      const float *const upper = gradients + i, *const lower = upper + outputs;
+      const std::uint8_t *const above = taps + i, *const below = above + outputs;
+      Some even(upper, above, 7), odd(upper, above, 8);
+      even += Some(lower, below, 1);
+      odd += Some(upper + 1, above + 1, 6);
+      Some others(lower, below, 2);
+      others += Some(lower + 1, below + 1, 0);
+      odd += others;
+      store(even, odd);
+    });
+    dx += 2 * outputs;
+    gradients += outputs;
+    taps += outputs;
+  }
+}
+
+// --- Windows of 2 × 2 -------------------------------------------------------------------------
+
 void spread_pairs(const float* gradients, const std::uint8_t* taps, std::int64_t outputs,
                   std::int64_t rows, float* dx, std::int64_t width) {
-  const std::int64_t whole = outputs / lanes * lanes;
   for (std::int64_t row = 0; row < 2 * rows; ++row) {
     const auto first_tap = static_cast<std::uint8_t>(row % 2 * 2);
     const auto second_tap = static_cast<std::uint8_t>(first_tap + 1);
-    each_outputs(whole, [&](std::int64_t i, auto vectors) HWY_ATTR {
+    each_turns(outputs, dx, [&](std::int64_t i, auto vectors, const auto& store) HWY_ATTR {
       using Some = OfTap<vectors()>;
       if (first_tap == 0) ask_after(gradients + i);
-      store_turns(Some(gradients + i, taps + i, first_tap),
-                  Some(gradients + i, taps + i, second_tap), dx + 2 * i);
+      store(Some(gradients + i, taps + i, first_tap), Some(gradients + i, taps + i, second_tap));
     });
-    if (whole < outputs) {
-      const std::int64_t i = outputs - lanes;
-      store_last_turns(OfTap<1>(gradients + i, taps + i, first_tap),
-                       OfTap<1>(gradients + i, taps + i, second_tap), outputs - whole,
-                       dx + 2 * outputs);
-    }
     if (width > 2 * outputs) dx[2 * outputs] = 0;
     dx += width;
     if (first_tap == 0) continue;

@@ -198,11 +198,9 @@ bool has_whole_pairs(const PoolPlan& plan) {
 
 bool can_pool_rows(const PoolPlan& plan) {
   const std::int64_t taps = plan.kernel[2];
-  const bool are_pairs = taps == 2 && plan.stride[2] == 2;
   bool fits = row_pool_loops() != nullptr && !plan.is_adaptive && plan.in[0] == 1 &&
               plan.out[0] == 1 && plan.kernel[0] == 1 && (taps == 2 || taps == 3) &&
-              std::min(plan.out[2], plan.in[2]) >=
-                  (are_pairs ? RowPoolLoops::shortest_of_pairs : RowPoolLoops::shortest);
+              std::min(plan.out[2], plan.in[2]) >= RowPoolLoops::shortest;
   for (const std::size_t axis : {1U, 2U}) {
     fits = fits && plan.kernel[axis] == taps && plan.dilation[axis] == 1 &&
            plan.stride[axis] == plan.stride[2] && plan.stride[axis] <= 2 &&

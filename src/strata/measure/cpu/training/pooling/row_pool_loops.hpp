@@ -36,9 +36,9 @@ struct SumOfThrees {
 };
 
 /// The same where a row has as many outputs as columns: rows follow each other on both sides, and
-/// are one long row. Sums of columns are multiplied by numbers that depend on the output's column,
-/// what lies in another row by 0. Those numbers are of each column, and of the first `again` once
-/// more behind the last.
+/// are one long row, of at least `again` columns each. Sums of columns are multiplied by numbers
+/// that depend on the output's column, what lies in another row by 0. Those numbers are of each
+/// column, and of the first `again` once more behind the last.
 struct SumOfLongRows {
   const float *above = nullptr, *row = nullptr, *below = nullptr;
   const float *of_left = nullptr, *of_middle = nullptr, *of_right = nullptr;
@@ -50,9 +50,7 @@ struct SumOfLongRows {
 
 struct RowPoolLoops {
   /// Fewer outputs than this, and a row is not worth it; loops expect as many.
-  static constexpr std::int64_t shortest = 16;
-  /// The same for windows of 2 × 2 that lie side by side.
-  static constexpr std::int64_t shortest_of_pairs = 4;
+  static constexpr std::int64_t shortest = 4;
   /// Loops may read so many numbers behind the last window's first.
   static constexpr std::int64_t read_behind = 8;
 

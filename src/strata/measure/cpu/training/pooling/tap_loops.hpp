@@ -24,8 +24,9 @@ struct RowOfThrees {
 };
 
 struct TapLoops {
-  /// Loops expect rows of as many outputs at least, or of so many with windows of 2 × 2.
-  static constexpr std::int64_t shortest = 16, shortest_of_pairs = 4;
+  /// Loops for windows of 3 × 3 whose rows have ends expect rows of as many outputs at least, the
+  /// others of so many.
+  static constexpr std::int64_t shortest_with_ends = 16, shortest = 4;
   /// They may read so much behind a row of gradients or taps; it does not matter what is there,
   /// but that gradients are finite.
   static constexpr std::int64_t read_behind = 16;

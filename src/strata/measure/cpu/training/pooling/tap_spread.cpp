@@ -170,7 +170,7 @@ void spread_threes(const PoolPlan& plan, const Workers& workers, const NodeMemor
 /// Whether windows lie around each number, or around every other one of every other row, so that
 /// those of a plane reach as far as it does and no row has ends.
 bool is_around(const PoolPlan& plan) {
-  bool is_around = plan.kernel[2] == 3 && (plan.stride[2] == 1 || plan.out[2] % 4 == 0);
+  bool is_around = plan.kernel[2] == 3;
   for (const std::size_t axis : {1U, 2U}) {
     is_around =
         is_around && plan.pad[axis] == 1 && plan.in[axis] == plan.stride[axis] * plan.out[axis];
@@ -227,8 +227,9 @@ void spread_around(const PoolPlan& plan, const Workers& workers, const NodeMemor
 
 bool can_spread_taps(const PoolPlan& plan) {
   if (tap_loops() == nullptr || !can_pool_rows(plan)) return false;
-  if (plan.kernel[2] == 3) return plan.out[2] >= TapLoops::shortest;
-  return has_whole_pairs(plan) && plan.out[2] >= TapLoops::shortest_of_pairs;
+  const bool has_ends = plan.kernel[2] == 3 && !is_around(plan);
+  return plan.out[2] >= (has_ends ? TapLoops::shortest_with_ends : TapLoops::shortest) &&
+         (plan.kernel[2] == 3 || has_whole_pairs(plan));
 }
 
 void spread_taps(const PoolPlan& plan, const Workers& workers, const NodeMemory& m) {

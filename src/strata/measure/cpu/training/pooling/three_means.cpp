@@ -198,7 +198,8 @@ bool is_near_end(const PlanesOfThrees& planes, std::int64_t count) {
 }  // namespace
 
 bool can_mean_threes(const PoolPlan& plan) {
-  return can_pool_rows(plan) && plan.kernel[2] == 3 && plan.stride[2] == 1;
+  return can_pool_rows(plan) && plan.kernel[2] == 3 && plan.stride[2] == 1 &&
+         std::min(plan.in[2], plan.out[2]) >= SumOfLongRows::again;
 }
 
 void means_of_threes(const PoolPlan& plan, const Workers& workers, const PoolShares& shares,
