@@ -108,16 +108,8 @@ void join_rows(const float* const* planes, float* y, std::int64_t count, std::in
 HWY_INLINE void twice_row(const float* x, float factor, float* y, std::int64_t count) {
   const Numbers d;
   const auto by = hn::Set(d, factor);
-  std::int64_t each = count;
-#if HWY_TARGET == HWY_NEON
-  if (count > lanes() && count % lanes() != 0) {
-    each = count / lanes() * lanes();
-    const auto last = hn::Mul(by, hn::LoadU(d, x + count - lanes()));
-    store_last_turns(last, last, count - each, y + 2 * count);
-  }
-#endif
   each_vector(
-      Numbers(), each,
+      Numbers(), count,
       [&](std::int64_t i) HWY_ATTR {
 #if HWY_TARGET != HWY_NEON  // whose processors foresee as little as is read here
         ask_for(x + i);
@@ -132,7 +124,27 @@ void twice(const float* x, float factor, float* y, std::int64_t count) {
   twice_row(x, factor, y, count);
 }
 
+#if HWY_TARGET == HWY_NEON
+/// Where the last vector of a row is not whole.
+void twice_row_to_end(const float* x, float factor, float* y, std::int64_t count) {
+  const Numbers d;
+  const std::int64_t whole = count / lanes() * lanes();
+  twice_row(x, factor, y, whole);
+  const auto last = hn::Mul(hn::Set(d, factor), hn::LoadU(d, x + count - lanes()));
+  store_last_turns(last, last, count - whole, y + 2 * count);
+}
+#endif
+
 void twice_rows(const float* x, float factor, float* y, std::int64_t count, std::int64_t rows) {
+#if HWY_TARGET == HWY_NEON
+  if (count > lanes() && count % lanes() != 0) {
+    for (std::int64_t row = 0; row < rows; ++row, x += count, y += 4 * count) {
+      twice_row_to_end(x, factor, y, count);
+      twice_row_to_end(x, factor, y + 2 * count, count);
+    }
+    return;
+  }
+#endif
   for (std::int64_t row = 0; row < rows; ++row, x += count, y += 4 * count) {
     twice_row(x, factor, y, count);
     twice_row(x, factor, y + 2 * count, count);

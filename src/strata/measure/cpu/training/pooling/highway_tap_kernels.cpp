@@ -550,8 +550,64 @@ void spread_around_halves(const float* gradients, const std::uint8_t* taps, std:
 
 // --- Windows of 2 × 2 -------------------------------------------------------------------------
 
+/// For the taps of two outputs, two bits each: which of the four numbers below them in the first
+/// row of dx and in the second are theirs.
+struct PairMasks {
+  Four<std::uint32_t> row[2];
+};
+
+constexpr auto pair_masks = [] {
+  std::array<PairMasks, 16> all{};
+  for (std::uint32_t taps = 0; taps < 16; ++taps) {
+    for (std::uint32_t row = 0; row < 2; ++row) {
+      for (std::uint32_t place = 0; place < 4; ++place) {
+        const std::uint32_t tap = place < 2 ? taps % 4 : taps / 4;
+        all[taps].row[row][place] = tap == 2 * row + place % 2 ? ~0U : 0U;
+      }
+    }
+  }
+  return all;
+}();
+
+/// Eight outputs.
+HWY_INLINE void spread_eight_pairs(const float* gradients, const std::uint8_t* taps, float* first,
+                                   float* second) {
+  const Numbers d;
+  const hn::RebindToUnsigned<Numbers> bits;
+  std::uint64_t eight = load_taps(taps);
+  eight |= eight >> 6;  // every other byte has its own tap and the next, two bits each
+  for (std::int64_t pair = 0; pair < 4; ++pair) {
+    const auto four = hn::LoadU(d, gradients + pair / 2 * lanes);
+    const auto twice = hn::BitCast(bits, pair % 2 == 0 ? hn::InterleaveLower(d, four, four)
+                                                       : hn::InterleaveUpper(d, four, four));
+    const PairMasks& masks = pair_masks[(eight >> (16 * pair)) & 15];
+    const auto of_row = [&](int row) HWY_ATTR {
+      return hn::BitCast(d, hn::And(twice, hn::LoadU(bits, masks.row[row].data())));
+    };
+    hn::StoreU(of_row(0), d, first + pair * lanes);
+    hn::StoreU(of_row(1), d, second + pair * lanes);
+  }
+}
+
+/// Both rows of dx in turn, a line of each: rows are of whole lines.
+void spread_line_pairs(const float* gradients, const std::uint8_t* taps, std::int64_t outputs,
+                       std::int64_t rows, float* dx) {
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::int64_t i = 0; i < outputs; i += 8) {
+      spread_eight_pairs(gradients + i, taps + i, dx + 2 * i, dx + 2 * (outputs + i));
+    }
+    gradients += outputs;
+    taps += outputs;
+    dx += 4 * outputs;
+  }
+}
+
 void spread_pairs(const float* gradients, const std::uint8_t* taps, std::int64_t outputs,
                   std::int64_t rows, float* dx, std::int64_t width) {
+  constexpr std::int64_t line = 64 / sizeof(float);
+  if (width == 2 * outputs && width % line == 0 && reinterpret_cast<std::uintptr_t>(dx) % 64 == 0) {
+    return spread_line_pairs(gradients, taps, outputs, rows, dx);
+  }
   for (std::int64_t row = 0; row < 2 * rows; ++row) {
     const auto first_tap = static_cast<std::uint8_t>(row % 2 * 2);
     const auto second_tap = static_cast<std::uint8_t>(first_tap + 1);

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <new>
 #include <random>
 #include <vector>
 
@@ -53,8 +54,22 @@ void each_inside(const PoolPlan& plan, std::int64_t output,
   }
 }
 
+/// Memory that begins with a line: rows that are whole lines are written in another way.
+template <class T>
+struct FromLines {
+  using value_type = T;
+  static constexpr std::align_val_t line{64};
+
+  T* allocate(std::size_t count) {
+    return static_cast<T*>(::operator new(count * sizeof(T), line));
+  }
+  void deallocate(T* numbers, std::size_t) { ::operator delete(numbers, line); }
+  bool operator==(const FromLines&) const = default;
+};
+
 struct Tensors {
-  std::vector<float> x, y, dy, dx;
+  std::vector<float> x, y, dy;
+  std::vector<float, FromLines<float>> dx;
   std::vector<std::uint8_t> taps;
   NodeMemory m;
 
@@ -166,6 +181,9 @@ std::vector<PoolCase> cases_of_twos(bool is_maximum) {
   for (const std::int64_t stride : {1, 2}) {
     for (std::int64_t width = 2; width < 75; width += 1 + width / 9) {
       cases.push_back({2, stride, 0, 2 + width % 9, width, is_maximum});
+    }
+    for (const std::int64_t width : {32, 64}) {  // whole lines
+      cases.push_back({2, stride, 0, 6, width, is_maximum});
     }
   }
   return cases;
