@@ -5,8 +5,9 @@
 
 /// The way back through max pooling over small windows, as a table of functions: each number of dx
 /// is written once, in the order of memory, from the gradients of the windows that it lies in.
-/// Which of them are its own is not compared, as that takes more than all else: the taps of two
-/// outputs are the place of a vector in a table, which gradients are combined with.
+/// Which of them are its own comes from comparing taps, sixteen bytes at a time. Where rows have
+/// ends, or lie so that two can be written in turn, the taps of two outputs are the place of a
+/// vector in a table instead, which gradients are combined with.
 namespace strata::cpu_training {
 
 /// A row of outputs: their gradients, which tap each maximum was, and which row of the windows it

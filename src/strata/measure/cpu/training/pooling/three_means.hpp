@@ -5,7 +5,8 @@
 #include "strata/measure/cpu/training/pooling/window_pool.hpp"
 
 /// Average pooling of float planes over windows of 3 × 3 with stride 1, both ways, where vectors
-/// are short. Each number is read once for a row of outputs, and nothing is stored on the way.
+/// are short. Columns of three rows are added up and then what lies side by side, with nothing
+/// stored between.
 namespace strata::cpu_training {
 
 bool can_mean_threes(const PoolPlan& plan);
