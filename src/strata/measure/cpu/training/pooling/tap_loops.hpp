@@ -25,19 +25,14 @@ struct RowOfThrees {
 };
 
 struct TapLoops {
-  /// Loops for windows of 3 × 3 whose rows have ends expect rows of as many outputs at least, the
-  /// others of so many.
-  static constexpr std::int64_t shortest_with_ends = 16, shortest = 4;
+  /// Loops expect rows of as many outputs at least.
+  static constexpr std::int64_t shortest = 16;
   /// They may read so much behind a row of gradients or taps; it does not matter what is there,
   /// but that gradients are finite.
   static constexpr std::int64_t read_behind = 16;
   /// Gradients so far behind a row, or in front of one, may be multiplied by 0.
   static constexpr std::int64_t looked_at_outside = 4;
 
-  /// Windows of 2 × 2 with stride 2: `rows` rows of gradients to twice as many rows of dx. A number
-  /// of dx behind the last window of a row is 0.
-  void (*spread_pairs)(const float* gradients, const std::uint8_t* taps, std::int64_t outputs,
-                       std::int64_t rows, float* dx, std::int64_t width);
   /// Windows of 3 × 3 with stride 2: a row of dx that one row of outputs reaches. Gradients are
   /// multiplied by 0 or 1, so they have to be finite.
   void (*spread_row)(const TapRow& row, const RowOfThrees& along, float* dx);
@@ -50,10 +45,21 @@ struct TapLoops {
   /// that were given as the middle row. Reads as much in front of rows as behind them.
   bool (*spread_next_rows)(const TapRow* rows, const RowOfThrees& along, std::int64_t row_count,
                            float* dx);
-  /// The same where there is an output for each number, with its window around it: numbers of any
-  /// rows and planes that follow each other. A maximum lies inside its plane, so none belongs to a
-  /// number that is only next to it in memory. Reads `looked_at_around` more than a row in front
-  /// and behind, and has no need of gradients that are finite.
+};
+
+/// The same by comparing taps, where that is enough to know whose each gradient is.
+struct ComparedTapLoops {
+  /// Fewer outputs than this, and a row is not worth it; loops expect as many.
+  static constexpr std::int64_t shortest = 4;
+
+  /// Windows of 2 × 2 with stride 2: `rows` rows of gradients to twice as many rows of dx. A number
+  /// of dx behind the last window of a row is 0.
+  void (*spread_pairs)(const float* gradients, const std::uint8_t* taps, std::int64_t outputs,
+                       std::int64_t rows, float* dx, std::int64_t width);
+  /// Windows of 3 × 3 with stride 1, an output for each number, with its window around it: numbers
+  /// of any rows and planes that follow each other. A maximum lies inside its plane, so none
+  /// belongs to a number that is only next to it in memory. Reads `looked_at_around` more than a
+  /// row in front and behind, and has no need of gradients that are finite.
   void (*spread_around)(const float* gradients, const std::uint8_t* taps, std::int64_t width,
                         float* dx, std::int64_t count);
   static constexpr std::int64_t looked_at_around = 32;
@@ -65,7 +71,8 @@ struct TapLoops {
                                std::int64_t outputs, std::int64_t rows, float* dx);
 };
 
-/// Null where vectors are longer, or there are none.
+/// Null where vectors are longer, or there are none; both or none is there.
 const TapLoops* tap_loops();
+const ComparedTapLoops* compared_tap_loops();
 
 }  // namespace strata::cpu_training

@@ -17,9 +17,9 @@ void spread_pairs(const PoolPlan& plan, const Workers& workers, const NodeMemory
     for (std::int64_t plane = begin; plane < end; ++plane) {
       const std::int64_t at = plane * plan.out_plane();
       float* const dx = real<float>(m.input_gradients[0]) + plane * plan.in_plane();
-      tap_loops()->spread_pairs(real<const float>(m.output_gradients[0]) + at,
-                                real<const std::uint8_t>(m.saved) + at, plan.out[2], plan.out[1],
-                                dx, plan.in[2]);
+      compared_tap_loops()->spread_pairs(real<const float>(m.output_gradients[0]) + at,
+                                         real<const std::uint8_t>(m.saved) + at, plan.out[2],
+                                         plan.out[1], dx, plan.in[2]);
       // A row behind the last window.
       std::fill(dx + 2 * plan.out[1] * plan.in[2], dx + plan.in_plane(), 0.0F);
     }
@@ -181,16 +181,17 @@ bool is_around(const PoolPlan& plan) {
 /// Some planes that follow each other, and what may be read around them.
 void spread_planes(const PoolPlan& plan, const PlaneOfTaps& from, std::int64_t planes, float* dx) {
   if (plan.stride[2] == 1) {
-    return tap_loops()->spread_around(from.gradients, from.taps, plan.out[2], dx,
-                                      planes * plan.out_plane());
+    return compared_tap_loops()->spread_around(from.gradients, from.taps, plan.out[2], dx,
+                                               planes * plan.out_plane());
   }
-  tap_loops()->spread_around_halves(from.gradients, from.taps, plan.out[2], planes * plan.out[1],
-                                    dx);
+  compared_tap_loops()->spread_around_halves(from.gradients, from.taps, plan.out[2],
+                                             planes * plan.out[1], dx);
 }
 
 /// A plane at an end of the tensor, with room around it.
 void spread_end_plane(const PoolPlan& plan, const PlaneOfTaps& from, float* dx) {
-  const std::int64_t count = plan.out_plane(), room = plan.out[2] + TapLoops::looked_at_around;
+  const std::int64_t count = plan.out_plane(),
+                     room = plan.out[2] + ComparedTapLoops::looked_at_around;
   std::vector<float> gradients(static_cast<std::size_t>(count + 2 * room));
   std::vector<std::uint8_t> taps(gradients.size());
   std::copy_n(from.gradients, count, gradients.data() + room);
@@ -201,7 +202,7 @@ void spread_end_plane(const PoolPlan& plan, const PlaneOfTaps& from, float* dx) 
 void spread_around(const PoolPlan& plan, const Workers& workers, const NodeMemory& m) {
   // So many planes at either end are read beyond.
   const std::int64_t ends =
-      (plan.out[2] + TapLoops::looked_at_around + plan.out_plane() - 1) / plan.out_plane();
+      (plan.out[2] + ComparedTapLoops::looked_at_around + plan.out_plane() - 1) / plan.out_plane();
   each_planes(plan, workers, [&](std::int64_t begin, std::int64_t end) {
     const auto from = [&](std::int64_t plane) {
       const std::int64_t at = plane * plan.out_plane();
@@ -228,7 +229,7 @@ void spread_around(const PoolPlan& plan, const Workers& workers, const NodeMemor
 bool can_spread_taps(const PoolPlan& plan) {
   if (tap_loops() == nullptr || !can_pool_rows(plan)) return false;
   const bool has_ends = plan.kernel[2] == 3 && !is_around(plan);
-  return plan.out[2] >= (has_ends ? TapLoops::shortest_with_ends : TapLoops::shortest) &&
+  return plan.out[2] >= (has_ends ? TapLoops::shortest : ComparedTapLoops::shortest) &&
          (plan.kernel[2] == 3 || has_whole_pairs(plan));
 }
 

@@ -3,7 +3,7 @@
 
 #include "strata/measure/cpu/training/loops/lanes.hpp"
 #include "strata/measure/cpu/training/pooling/row_pool.hpp"
-#include "strata/measure/cpu/training/pooling/row_pool_loops.hpp"
+#include "strata/measure/cpu/training/pooling/three_mean_loops.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -11,8 +11,8 @@
 namespace strata::cpu_training {
 namespace {
 
-constexpr std::int64_t behind = RowPoolLoops::read_behind_long;
-static_assert(behind >= RowPoolLoops::read_behind && behind >= SumOfLongRows::again);
+constexpr std::int64_t behind = ThreeMeanLoops::read_behind_long;
+static_assert(behind >= ThreeMeanLoops::read_behind && behind >= SumOfLongRows::again);
 
 /// Planes [in] of which sums over windows make planes [out]; `top` and `left` is what of the first
 /// window lies outside.
@@ -88,14 +88,14 @@ class PaddedPlane {
                                 .of_right = by[1],
                                 .width = planes_.width,
                                 .comes_from_memory = false};
-    if (row_pool_loops()->sum_of_long_rows(of_long, y, planes_.in_plane(), false)) return;
+    if (three_mean_loops()->sum_of_long_rows(of_long, y, planes_.in_plane(), false)) return;
     const SumOfThrees of{.rows = {row(-1), row(0), row(1)},
                          .width = planes_.width,
                          .pad = planes_.left,
                          .outputs = planes_.outputs,
                          .factors = by[0],
                          .scales_first = scales_first};
-    row_pool_loops()->sum_of_threes(of, y, planes_.out_rows);
+    three_mean_loops()->sum_of_threes(of, y, planes_.out_rows);
   }
 
  private:
@@ -176,11 +176,12 @@ void sum_plane(const PlanesOfThrees& planes, PlaneRows& rows, bool scales_first,
                                   by[0],      by[1],      planes.width};
       // What is written behind a row comes again: rows are long enough.
       const bool writes_behind = row + count < planes.out_rows;
-      if (row_pool_loops()->sum_of_long_rows(of_long, to, count * planes.outputs, writes_behind)) {
+      if (three_mean_loops()->sum_of_long_rows(of_long, to, count * planes.outputs,
+                                               writes_behind)) {
         return;
       }
     }
-    row_pool_loops()->sum_of_threes(of, to, count);
+    three_mean_loops()->sum_of_threes(of, to, count);
   };
   const std::int64_t begin = std::min(planes.top + rows.first_apart(), planes.out_rows);
   const std::int64_t end =
