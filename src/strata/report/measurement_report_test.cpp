@@ -134,6 +134,21 @@ TEST(MeasurementReport, tells_what_matters_first) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
 }
 
+TEST(MeasurementReport, says_why_a_rate_is_above_the_peak) {
+  Bench bench;
+  MeasurementSummary summary = bench.summary();
+  ASSERT_TRUE(summary.utilisation());
+  const auto says_why = [&] {
+    return to_text(summary, {}, {}).find("Winograd and FFT compute less") != std::string::npos;
+  };
+  summary.totals.flop_per_s = 2 * *summary.machine->flop_per_s;
+  EXPECT_FALSE(says_why());  // not by what was run
+  summary.measured.rows.front().implementation = "winograd4";
+  EXPECT_TRUE(says_why());
+  summary.totals.flop_per_s = 0.9 * *summary.machine->flop_per_s;
+  EXPECT_FALSE(says_why());
+}
+
 TEST(MeasurementReport, says_that_training_diverged) {
   Bench bench;
   MeasurementSummary summary = bench.summary();

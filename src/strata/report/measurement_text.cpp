@@ -210,6 +210,14 @@ std::string not_run_text(const MeasurementSummary& summary) {
   return text;
 }
 
+/// Whether something was computed with fewer operations than its formula has.
+bool has_fewer_operations(const TrainingMeasurement& measured) {
+  return std::any_of(measured.rows.begin(), measured.rows.end(), [](const auto& row) {
+    return row.implementation.find("winograd") != std::string::npos ||
+           row.implementation.find("fft") != std::string::npos;
+  });
+}
+
 std::string measured_closing(const MeasurementSummary& summary, const MeasureView& view) {
   const TrainingMeasurement& measured = summary.measured;
   std::string text = fmt::format("{} to warm up, seed {}",
@@ -223,8 +231,11 @@ std::string measured_closing(const MeasurementSummary& summary, const MeasureVie
   if (seen.clock_hz) text += fmt::format("; clock {:.2f} GHz", *seen.clock_hz / 1e9);
   if (seen.power_w) text += fmt::format(", {:.0f} W", *seen.power_w);
   if (measured.is_interrupted) text += "; interrupted, so fewer samples than asked for";
-  text += fmt::format("\nrates: FLOP and bytes counted once per pass, over {}\n",
-                      measured.kernels.empty() ? "the time of the layer" : "the time of kernels");
+  text += fmt::format("\nrates: FLOP and bytes counted once per pass, over {}{}\n",
+                      measured.kernels.empty() ? "the time of the layer" : "the time of kernels",
+                      summary.utilisation().value_or(0) > 1 && has_fewer_operations(measured)
+                          ? "; above the peak, as Winograd and FFT compute less than is counted"
+                          : "");
   text += fmt::format("more: {}--by {}  --json FILE  --csv FILE  --trace FILE  --html FILE\n",
                       view.layers == every_layer ? "" : "--layers all  ",
                       view.by == MeasureBy::type ? "block|pass|layer" : "type|block|pass|layer");
