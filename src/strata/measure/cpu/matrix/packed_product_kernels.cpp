@@ -14,8 +14,9 @@
 namespace strata::cpu {
 namespace {
 
-/// A panel of a has so many rows, one of b so many columns; a tile of the result is both.
-constexpr std::int64_t tile_rows = 4, tile_columns = 16;
+/// A panel of a has so many rows, one of b so many columns; a tile of the result is both. The last
+/// panel of b has up to four columns more: alone, they would take as long as sixteen.
+constexpr std::int64_t tile_rows = 4, tile_columns = 16, most_columns = 20;
 /// How much is packed at once, as measured: 128 KB of a in the second cache, 1 MB of b.
 constexpr std::int64_t block_rows = 128, block_depth = 256, block_columns = 1024;
 
@@ -35,16 +36,16 @@ void multiply_panels(const float* a, const float* b, std::int64_t depth, float* 
 #pragma GCC unroll 4
   for (int row = 0; row < tile_rows; ++row) {
     __builtin_prefetch(result + row * step, 1, 3);
-#pragma GCC unroll 4
+#pragma GCC unroll 5
     for (int v = 0; v < vectors; ++v) sums[row][v] = vdupq_n_f32(0);
   }
 #pragma GCC unroll 1
   for (; depth > 0; --depth, a += tile_rows, b += 4 * vectors) {
     const float32x4_t column = vld1q_f32(a);
     float32x4_t row[vectors];
-#pragma GCC unroll 4
+#pragma GCC unroll 5
     for (int v = 0; v < vectors; ++v) row[v] = vld1q_f32(b + 4 * v);
-#pragma GCC unroll 4
+#pragma GCC unroll 5
     for (int v = 0; v < vectors; ++v) {
       sums[0][v] = vfmaq_laneq_f32(sums[0][v], row[v], column, 0);
       sums[1][v] = vfmaq_laneq_f32(sums[1][v], row[v], column, 1);
@@ -55,7 +56,7 @@ void multiply_panels(const float* a, const float* b, std::int64_t depth, float* 
   if (adds) {
 #pragma GCC unroll 4
     for (int row = 0; row < tile_rows; ++row) {
-#pragma GCC unroll 4
+#pragma GCC unroll 5
       for (int v = 0; v < vectors; ++v) {
         sums[row][v] = vaddq_f32(vld1q_f32(result + row * step + 4 * v), sums[row][v]);
       }
@@ -63,7 +64,7 @@ void multiply_panels(const float* a, const float* b, std::int64_t depth, float* 
   }
 #pragma GCC unroll 4
   for (int row = 0; row < tile_rows; ++row) {
-#pragma GCC unroll 4
+#pragma GCC unroll 5
     for (int v = 0; v < vectors; ++v) vst1q_f32(result + row * step + 4 * v, sums[row][v]);
   }
 }
@@ -103,6 +104,8 @@ void multiply_with_panel(const Panels& panels, const float* b, std::int64_t dept
   }
 }
 
+std::int64_t whole_fours(std::int64_t count) { return (count + 3) / 4 * 4; }
+
 /// One of the factors: rows of a, or columns of b, are its lines.
 struct Factor {
   const float* numbers;
@@ -128,12 +131,29 @@ inline void pack_four(const float* x, std::int64_t step, float* to, std::int64_t
   vst1q_f32(to + 3 * pitch, vzip2q_f32(ac_high, bd_high));
 }
 
-/// A panel of less than sixteen lines, with zeros for those that are not there.
+/// A panel of so many lines, with zeros for those that are not there.
 void pack_some(const Factor& x, std::int64_t lines, std::int64_t depth, std::int64_t width,
                float* to) {
+  const std::int64_t fours = lines / 4 * 4;
+  std::int64_t packed = 0;  // numbers of those lines
+  if (x.is_line_after_line) {
+    packed = depth / 4 * 4;
+    for (std::int64_t l = 0; l < packed; l += 4) {
+      for (std::int64_t line = 0; line < fours; line += 4) {
+        pack_four(x.numbers + line * x.step + l, x.step, to + l * width + line, width);
+      }
+    }
+  } else {
+    packed = depth;
+    for (std::int64_t l = 0; l < packed; ++l) {
+      for (std::int64_t line = 0; line < fours; line += 4) {
+        vst1q_f32(to + l * width + line, vld1q_f32(x.numbers + l * x.step + line));
+      }
+    }
+  }
   for (std::int64_t l = 0; l < depth; ++l) {
-    for (std::int64_t line = 0; line < width; ++line, ++to) {
-      *to = line < lines ? *x.from(line, l).numbers : 0.0F;
+    for (std::int64_t line = l < packed ? fours : 0; line < width; ++line) {
+      to[l * width + line] = line < lines ? *x.from(line, l).numbers : 0.0F;
     }
   }
 }
@@ -170,16 +190,29 @@ void pack_sixteen(const Factor& x, std::int64_t depth, float* to) {
   }
 }
 
-/// Panels of so many lines each.
-template <std::int64_t width>
-void pack(const Factor& x, std::int64_t lines, std::int64_t depth, float* to) {
-  std::int64_t line = 0;
-  for (; line + 16 <= lines; line += 16)
-    pack_sixteen<width>(x.from(line, 0), depth, to + line * depth);
-  for (; line < lines; line += width) {
-    // The last panel of columns is no wider than it has to be.
-    const std::int64_t left = std::min(width, lines - line);
-    pack_some(x.from(line, 0), left, depth, (left + 3) / 4 * 4, to + line * depth);
+/// As many whole panels of columns as there are, but for what the last one takes along.
+std::int64_t columns_in_whole_panels(std::int64_t columns) {
+  const std::int64_t whole = columns / tile_columns * tile_columns;
+  const bool takes_along =
+      whole > 0 && columns > whole && columns - whole <= most_columns - tile_columns;
+  return takes_along ? whole - tile_columns : whole;
+}
+
+void pack_columns(const Factor& x, std::int64_t columns, std::int64_t depth, float* to) {
+  const std::int64_t whole = columns_in_whole_panels(columns);
+  for (std::int64_t column = 0; column < whole; column += tile_columns) {
+    pack_sixteen<tile_columns>(x.from(column, 0), depth, to + column * depth);
+  }
+  const std::int64_t left = columns - whole;
+  if (left > 0) pack_some(x.from(whole, 0), left, depth, whole_fours(left), to + whole * depth);
+}
+
+void pack_rows(const Factor& x, std::int64_t rows, std::int64_t depth, float* to) {
+  std::int64_t row = 0;
+  for (; row + 16 <= rows; row += 16)
+    pack_sixteen<tile_rows>(x.from(row, 0), depth, to + row * depth);
+  for (; row < rows; row += tile_rows) {
+    pack_some(x.from(row, 0), std::min(tile_rows, rows - row), depth, tile_rows, to + row * depth);
   }
 }
 
@@ -192,14 +225,18 @@ std::int64_t part_of(std::int64_t count, std::int64_t most) {
 /// Some rows of a with a block of b.
 void multiply_blocks(const Panels& a, const float* b, std::int64_t rows, std::int64_t columns,
                      std::int64_t depth, float* result, std::int64_t step, bool adds) {
-  for (std::int64_t j = 0; j < columns; j += tile_columns) {
-    const std::int64_t width = std::min(tile_columns, columns - j);
-    const auto multiply = width > 12  ? multiply_with_panel<4>
-                          : width > 8 ? multiply_with_panel<3>
-                          : width > 4 ? multiply_with_panel<2>
-                                      : multiply_with_panel<1>;
-    multiply(a, b + j * depth, depth, result + j, step, adds, rows, width);
+  const std::int64_t whole = columns_in_whole_panels(columns);
+  for (std::int64_t j = 0; j < whole; j += tile_columns) {
+    multiply_with_panel<4>(a, b + j * depth, depth, result + j, step, adds, rows, tile_columns);
   }
+  const std::int64_t left = columns - whole;
+  if (left == 0) return;
+  const auto multiply = left > 16   ? multiply_with_panel<5>
+                        : left > 12 ? multiply_with_panel<4>
+                        : left > 8  ? multiply_with_panel<3>
+                        : left > 4  ? multiply_with_panel<2>
+                                    : multiply_with_panel<1>;
+  multiply(a, b + whole * depth, depth, result + whole, step, adds, rows, left);
 }
 
 /// panels_of(row, rows, l, depth): those of some rows and terms.
@@ -215,7 +252,7 @@ void multiply_by_blocks(const Product<float>& p, float* packed_b, const PanelsOf
     const std::int64_t columns = std::min(block_columns, p.n - column);
     for (std::int64_t l = 0; l < p.k; l += depth_at_once) {
       const std::int64_t depth = std::min(depth_at_once, p.k - l);
-      pack<tile_columns>(b.from(column, l), columns, depth, packed_b);
+      pack_columns(b.from(column, l), columns, depth, packed_b);
       for (std::int64_t row = 0; row < p.m; row += block_rows) {
         const std::int64_t rows = std::min(block_rows, p.m - row);
         multiply_blocks(panels_of(row, rows, l, depth), packed_b, rows, columns, depth,
@@ -223,11 +260,6 @@ void multiply_by_blocks(const Product<float>& p, float* packed_b, const PanelsOf
       }
     }
   }
-}
-
-/// So many lines with those that fill the last panel.
-std::int64_t whole_panels(std::int64_t lines) {
-  return (lines + tile_rows - 1) / tile_rows * tile_rows;
 }
 
 Packed& packed_of_thread() {
@@ -247,8 +279,8 @@ void multiply_packed(const Product<float>& p) {
   const Factor a{p.a, p.a_step, !p.a_is_turned};
   multiply_by_blocks(p, packed.b,
                      [&](std::int64_t row, std::int64_t rows, std::int64_t l, std::int64_t depth) {
-                       pack<tile_rows>(a.from(row, l), rows, depth, packed.a);
-                       const std::int64_t count = p.alpha == 1 ? 0 : whole_panels(rows) * depth;
+                       pack_rows(a.from(row, l), rows, depth, packed.a);
+                       const std::int64_t count = p.alpha == 1 ? 0 : whole_fours(rows) * depth;
                        for (std::int64_t i = 0; i < count; ++i) packed.a[i] *= p.alpha;
                        return Panels{packed.a, tile_rows * depth};
                      });
