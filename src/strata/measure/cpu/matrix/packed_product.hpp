@@ -3,8 +3,9 @@
 
 #include "strata/measure/cpu/matrix/product.hpp"
 
-/// Products of our own, for vector units on which they are faster than OpenBLAS's: NEON, on which
-/// the distribution's uses 60 to 72 % of what the core can do, and these 75 to 88 %.
+/// Products of our own, for vector units on which they are faster than OpenBLAS's: NEON, of whose
+/// peak the distribution's reaches three quarters at best and these nine tenths, measured on a
+/// Neoverse V1 without SVE (bench/product_rates.cpp).
 namespace strata::cpu {
 
 /// Whether this program is compiled for such a vector unit.

@@ -297,12 +297,16 @@ void multiply_panels_of_four(const Product<float>& p) {
 
 #else
 
+#include "strata/base/error.hpp"
+
 namespace strata::cpu {
 
 bool has_packed_products() { return false; }
 bool is_packed_faster(const Product<float>&) { return false; }
 void multiply_packed(const Product<float>& product) { multiply_by_blas(product); }
-void multiply_panels_of_four(const Product<float>&) {}
+void multiply_panels_of_four(const Product<float>&) {
+  fail(ErrorKind::unsupported, "products are packed for NEON only");
+}
 
 }  // namespace strata::cpu
 

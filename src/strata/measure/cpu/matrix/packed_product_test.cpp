@@ -27,7 +27,9 @@ struct Matrix {
 };
 
 /// Compares each number with its sum in double precision, and what lies between the rows.
-void expect_right(std::int64_t m, std::int64_t n, std::int64_t k, unsigned variant) {
+template <class Multiply>
+void expect_right(std::int64_t m, std::int64_t n, std::int64_t k, unsigned variant,
+                  const Multiply& multiply_by) {
   const bool a_is_turned = (variant & 1U) != 0, b_is_turned = (variant & 2U) != 0;
   const bool adds = (variant & 4U) != 0;
   const float alpha = (variant & 8U) != 0 ? -0.5F : 1.0F;
@@ -35,19 +37,19 @@ void expect_right(std::int64_t m, std::int64_t n, std::int64_t k, unsigned varia
   const Matrix b(b_is_turned ? n : k, b_is_turned ? k : n, 5, 2);
   Matrix result(m, n, 2, 3);
   const Matrix before = result;
-  multiply_packed({.m = m,
-                   .n = n,
-                   .k = k,
-                   .a = a.numbers.data(),
-                   .a_step = a.step,
-                   .a_is_turned = a_is_turned,
-                   .b = b.numbers.data(),
-                   .b_step = b.step,
-                   .b_is_turned = b_is_turned,
-                   .result = result.numbers.data(),
-                   .result_step = result.step,
-                   .adds = adds,
-                   .alpha = alpha});
+  multiply_by(Product<float>{.m = m,
+                             .n = n,
+                             .k = k,
+                             .a = a.numbers.data(),
+                             .a_step = a.step,
+                             .a_is_turned = a_is_turned,
+                             .b = b.numbers.data(),
+                             .b_step = b.step,
+                             .b_is_turned = b_is_turned,
+                             .result = result.numbers.data(),
+                             .result_step = result.step,
+                             .adds = adds,
+                             .alpha = alpha});
   for (std::int64_t i = 0; i < m; ++i) {
     for (std::int64_t j = 0; j < result.step; ++j) {
       if (j >= n) {
@@ -78,10 +80,21 @@ TEST(PackedProduct, is_the_sum_of_products) {
         Size{130, 49, 70}, Size{3, 1030, 5}, Size{260, 40, 530}, Size{20, 8, 300}, Size{7, 12, 31},
         Size{9, 20, 41}, Size{6, 18, 33}, Size{4, 35, 6}}) {
     for (unsigned variant = 0; variant < 16; ++variant) {
-      expect_right(size.m, size.n, size.k, variant);
+      expect_right(size.m, size.n, size.k, variant, multiply_packed);
       if (testing::Test::HasFatalFailure()) {
         FAIL() << size.m << " x " << size.n << " x " << size.k << ", variant " << variant;
       }
+    }
+  }
+}
+
+// Of few rows and of many, which may be computed in different ways.
+TEST(Product, is_the_sum_of_products) {
+  const auto multiply_any = [](const Product<float>& product) { multiply(product); };
+  for (const std::int64_t m : {2, 23, 24, 70}) {
+    for (unsigned variant = 0; variant < 16; ++variant) {
+      expect_right(m, 37, 19, variant, multiply_any);
+      if (testing::Test::HasFatalFailure()) FAIL() << m << " rows, variant " << variant;
     }
   }
 }
