@@ -51,30 +51,32 @@ STRATA_INLINE void softmax_gradient_loop(const T* y, const T* dy, T sum, T* dx,
   for (std::int64_t i = 0; i < count; ++i) dx[i] = y[i] * (dy[i] - sum);
 }
 
-/// Gradients of rows one behind the other, each from its own sum. The walk that writes a row asks
-/// for one that comes soon.
+/// Gradients of rows one behind the other, each from its own sum, which the walk that writes the
+/// row before takes.
 template <class T>
 STRATA_INLINE void softmax_gradient_rows_loop(const T* y, const T* dy, T* dx, std::int64_t rows,
                                               std::int64_t length) {
-  const std::int64_t ahead = length > asked_ahead<T> ? length : asked_ahead<T>;
-  for (std::int64_t row = 0; row < rows; ++row, y += length, dy += length, dx += length) {
-    const T sum = one_sum_loop<T>(length, [=](auto at, auto& total) STRATA_INLINE_HERE {
-      typename decltype(at)::Number number, d;
-      bring_soon(y + at.place);
-      bring_soon(dy + at.place);
-      at.load_near(number, y);
-      at.load_near(d, dy);
-      total += number * d;
-    });
-    numbers_of<T>(length, [=](auto at) STRATA_INLINE_HERE {
-      typename decltype(at)::Number number, d;
-      ask_at(y + at.place + ahead);
-      ask_at(dy + at.place + ahead);
-      at.load_near(number, y);
-      at.load_near(d, dy);
-      at.store(number * (d - sum), dx);
+  const auto add = [](auto at, const T* of_y, const T* of_dy, auto& total) STRATA_INLINE_HERE {
+    typename decltype(at)::Number number, d;
+    at.load(number, of_y);
+    at.load(d, of_dy);
+    total += number * d;
+  };
+  const auto write = [](auto at, const T* of_y, const T* of_dy, T sum, T* to) STRATA_INLINE_HERE {
+    typename decltype(at)::Number number, d;
+    at.load_near(number, of_y);
+    at.load_near(d, of_dy);
+    at.store(number * (d - sum), to);
+  };
+  T sum = one_sum_loop<T>(length,
+                          [=](auto at, auto& total) STRATA_INLINE_HERE { add(at, y, dy, total); });
+  for (std::int64_t row = 1; row < rows; ++row, y += length, dy += length, dx += length) {
+    sum = one_sum_loop<T>(length, [=](auto at, auto& total) STRATA_INLINE_HERE {
+      write(at, y, dy, sum, dx);
+      add(at, y + length, dy + length, total);
     });
   }
+  numbers_of<T>(length, [=](auto at) STRATA_INLINE_HERE { write(at, y, dy, sum, dx); });
 }
 
 template <class T>
@@ -158,14 +160,16 @@ STRATA_INLINE void product_gradients_loop(const T* dy, const T* a, const T* b, T
 template <class T>
 STRATA_INLINE void factor_gradients_loop(const T* dy, const T* factors, const T* x, T* dx, T* sums,
                                          std::int64_t count) {
+  // dx before the sums: a core that writes whole lines to memory without fetching them goes on
+  // doing so only when nothing is written elsewhere before a line is complete.
   numbers_of<T>(count, [=](auto at) STRATA_INLINE_HERE {
     typename decltype(at)::Number d, factor, number, sum;
     at.load(d, dy);
     at.load(number, x);
     at.load_near(factor, factors);
     at.load_near(sum, sums);
-    at.store(sum + d * number, sums);
     at.store(d * factor, dx);
+    at.store(sum + d * number, sums);
   });
 }
 
