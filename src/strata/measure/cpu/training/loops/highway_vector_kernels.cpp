@@ -83,19 +83,18 @@ void add_parameters(const float* dy, const float* x, float mean, float factor, f
                     float* d_shift, std::int64_t count) {
   add_parameters_loop(dy, x, mean, factor, d_scale, d_shift, count);
 }
-void two_row_sums(const TwoGradientRows<float>& rows, bool takes_mean, float* parameters,
-                  PairOfSums<float>* sums) {
-  two_row_sums_loop(rows, takes_mean, parameters, sums);
+void norm_gradient_rows(const NormGradientRows<float>& rows, bool takes_mean, float* parameters) {
+  norm_gradient_rows_loop(rows, takes_mean, parameters);
 }
-void row_gradient(const RowGradient<float>& row, const float* parameters, float* dx,
-                  std::int64_t length) {
-  row_gradient_loop(row, parameters, dx, length);
-}
-PairOfSums<float> plane_sums(const float* dy, const float* x, float base, std::int64_t count) {
-  return plane_sums_loop(dy, x, base, count);
+PairOfSums<float> plane_sums(const GradientPlane<float>& plane, std::int64_t count) {
+  return plane_sums_loop(plane, count);
 }
 void plane_gradient(const PlaneGradient<float>& plane, float* dx, std::int64_t count) {
   plane_gradient_loop(plane, dx, count);
+}
+PairOfSums<float> plane_gradient_and_sums(const PlaneGradient<float>& plane, float* dx,
+                                          const GradientPlane<float>& next, std::int64_t count) {
+  return plane_gradient_and_sums_loop(plane, dx, next, count);
 }
 void add_channel_rows(const float* x, const float* dy, std::int64_t rows, std::int64_t channels,
                       bool has_base, float* sums) {
@@ -285,10 +284,10 @@ VectorLoops<float> loops(std::index_sequence<kinds...>) {
           .centred = centred,
           .centred_and_sums = centred_and_sums,
           .add_parameters = add_parameters,
-          .two_row_sums = two_row_sums,
-          .row_gradient = row_gradient,
+          .norm_gradient_rows = norm_gradient_rows,
           .plane_sums = plane_sums,
           .plane_gradient = plane_gradient,
+          .plane_gradient_and_sums = plane_gradient_and_sums,
           .add_channel_rows = add_channel_rows,
           .channel_lines = channel_lines,
           .drop = drop,

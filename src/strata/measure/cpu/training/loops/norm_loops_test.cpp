@@ -93,95 +93,106 @@ TEST(NormLoops, a_gradient_is_written_and_the_next_ones_summed_up) {
   }
 }
 
-TEST(NormLoops, two_rows_give_their_sums_and_gradients) {
+TEST(NormLoops, rows_give_their_gradients_and_those_of_parameters) {
   using P = NormParameters<float>;
   for (const VectorLoops<float>& loops : both_loops()) {
     for (const std::size_t n : row_lengths) {
-      for (const bool takes_mean : {false, true}) {
-        const std::vector<float> x = some_numbers(2 * n, 1), dy = some_numbers(2 * n, 0.5F);
-        const std::vector<float> scales = some_numbers(n, 3);
-        const float mean = takes_mean ? 1.25F : 0;
-        const std::vector<float> statistics = {mean, 2, 2 * mean, 3};
-        const auto count = static_cast<std::int64_t>(n);
-        std::vector<float> parameters(static_cast<std::size_t>(P::room(count)), 0.5F);
-        const auto parameter = [&](std::size_t i, std::int64_t kind) -> float& {
-          return parameters[static_cast<std::size_t>(P::place(static_cast<std::int64_t>(i)) +
-                                                     kind)];
-        };
-        for (std::size_t i = 0; i < n; ++i) parameter(i, P::scale) = scales[i];
-        std::vector<PairOfSums<float>> sums(2);
-        loops.two_row_sums({x.data(), dy.data(), statistics.data(), count, 0}, takes_mean,
-                           parameters.data(), sums.data());
-        std::vector<double> d_scale(n, 0.5), d_shift(n, 0.5);
-        for (std::size_t row = 0; row < 2; ++row) {
-          double first = 0, second = 0;
+      for (const std::size_t rows : {1U, 2U, 5U}) {
+        for (const float mean : {0.0F, 0.25F, 5.0F}) {  // none; near and far from zero
+          const bool takes_mean = mean != 0;
+          const std::vector<float> x = some_numbers(rows * n, 1), dy = some_numbers(rows * n, 0.5F);
+          const std::vector<float> scales = some_numbers(n, 3);
+          std::vector<float> statistics;
+          for (std::size_t row = 0; row < rows; ++row) {
+            statistics.insert(statistics.end(), {mean, 2.0F + static_cast<float>(row)});
+          }
+          const auto length = static_cast<std::int64_t>(n);
+          std::vector<float> parameters(static_cast<std::size_t>(P::room(length)), 0.5F);
+          const auto parameter = [&](std::size_t i, std::int64_t kind) -> float& {
+            return parameters[static_cast<std::size_t>(P::place(static_cast<std::int64_t>(i)) +
+                                                       kind)];
+          };
+          for (std::size_t i = 0; i < n; ++i) parameter(i, P::scale) = scales[i];
+          std::vector<float> dx(rows * n + 1, -9);
+          loops.norm_gradient_rows({.x = x.data(),
+                                    .dy = dy.data(),
+                                    .statistics = statistics.data(),
+                                    .dx = dx.data(),
+                                    .count = static_cast<std::int64_t>(rows),
+                                    .length = length},
+                                   takes_mean, parameters.data());
+          std::vector<double> d_scale(n, 0.5), d_shift(n, 0.5);
+          for (std::size_t row = 0; row < rows; ++row) {
+            const double factor = statistics[2 * row + 1], all = static_cast<double>(n);
+            const auto moved = [&](std::size_t i) {
+              return static_cast<double>(x[row * n + i]) - static_cast<double>(mean);
+            };
+            double first = 0, second = 0, terms = 0;
+            for (std::size_t i = 0; i < n; ++i) {
+              const double d = dy[row * n + i], scale = scales[i];
+              first += d * scale;
+              second += d * scale * moved(i);
+              terms += std::abs(d * scale * moved(i));
+              d_scale[i] += d * moved(i) * factor;
+              d_shift[i] += d;
+            }
+            // As norms define it: what is left of dy·scale without its mean and without its share
+            // of the normalized numbers.
+            for (std::size_t i = 0; i < n; ++i) {
+              const double d =
+                  static_cast<double>(dy[row * n + i]) * static_cast<double>(scales[i]);
+              const double hat = moved(i) * factor;
+              const double mean_of_d = takes_mean ? first / all : 0;
+              const double wanted = factor * (d - mean_of_d - hat * second * factor / all);
+              const double size = factor * (std::abs(d) + std::abs(hat) * terms * factor / all);
+              ASSERT_NEAR(static_cast<double>(dx[row * n + i]), wanted, 2e-6 * (size + factor))
+                  << i;
+            }
+          }
           for (std::size_t i = 0; i < n; ++i) {
-            const double d = dy[row * n + i], scale = scales[i];
-            const double moved =
-                static_cast<double>(x[row * n + i]) - static_cast<double>(statistics[2 * row]);
-            first += d * scale;
-            second += d * scale * moved;
-            d_scale[i] += d * moved * static_cast<double>(statistics[2 * row + 1]);
-            d_shift[i] += d;
+            ASSERT_NEAR(static_cast<double>(parameter(i, P::d_scale)), d_scale[i], 2e-4) << i;
+            if (takes_mean) {
+              ASSERT_NEAR(static_cast<double>(parameter(i, P::d_shift)), d_shift[i], 2e-5) << i;
+            }
           }
-          const double tolerance = 2e-5 * static_cast<double>(n);
-          if (takes_mean) {
-            EXPECT_NEAR(static_cast<double>(sums[row].first), first, tolerance);
-          }
-          EXPECT_NEAR(static_cast<double>(sums[row].second), second, tolerance);
+          EXPECT_EQ(dx[rows * n], -9) << "wrote behind its numbers";
         }
-        for (std::size_t i = 0; i < n; ++i) {
-          ASSERT_NEAR(static_cast<double>(parameter(i, P::d_scale)), d_scale[i], 2e-5) << i;
-          if (takes_mean) {
-            ASSERT_NEAR(static_cast<double>(parameter(i, P::d_shift)), d_shift[i], 2e-5) << i;
-          }
-        }
-        std::vector<float> dx(n + 1, -9);
-        loops.row_gradient({.dy = dy.data(),
-                            .x = x.data(),
-                            .factor = 2,
-                            .slope = 0.75F,
-                            .mean = mean,
-                            .offset = takes_mean ? -0.25F : 0,
-                            .fetched = x.data()},
-                           parameters.data(), dx.data(), count);
-        for (std::size_t i = 0; i < n; ++i) {
-          const double line = takes_mean ? (x[i] - 1.25) * 0.75 - 0.25 : x[i] * 0.75;
-          const double wanted =
-              static_cast<double>(dy[i]) * static_cast<double>(scales[i]) * 2 + line;
-          ASSERT_NEAR(static_cast<double>(dx[i]), wanted, 1e-5) << i;
-        }
-        EXPECT_EQ(dx[n], -9) << "wrote behind its numbers";
       }
     }
   }
 }
 
+void expect_sums_of(const GradientPlane<float>& plane, std::size_t n, PairOfSums<float> sums) {
+  double first = 0, second = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const double d = plane.dy[i];
+    first += d;
+    second += d * (static_cast<double>(plane.x[i]) - static_cast<double>(plane.base));
+  }
+  EXPECT_NEAR(static_cast<double>(sums.first), first, 2e-5 * static_cast<double>(n));
+  EXPECT_NEAR(static_cast<double>(sums.second), second, 2e-5 * static_cast<double>(n));
+}
+
 TEST(NormLoops, planes_give_their_sums_and_gradients) {
   for (const VectorLoops<float>& loops : both_loops()) {
     for (const std::size_t n : row_lengths) {
-      for (const float base : {0.0F, 1.25F}) {
+      for (const int bases : {0, 1, 2, 3}) {
         const std::vector<float> x = some_numbers(n, 1), dy = some_numbers(n, 0.5F);
         const auto count = static_cast<std::int64_t>(n);
-        const PairOfSums<float> sums = loops.plane_sums(dy.data(), x.data(), base, count);
-        std::vector<float> dx(n + 1, -9);
-        loops.plane_gradient({.dy = dy.data(),
-                              .x = x.data(),
-                              .factor = 2,
-                              .slope = 0.75F,
-                              .base = base,
-                              .offset = -0.25F,
-                              .ahead = 0},
-                             dx.data(), count);
-        double first = 0, second = 0;
+        const GradientPlane<float> plane{dy.data(), x.data(), (bases & 1) != 0 ? 1.25F : 0};
+        const GradientPlane<float> next{x.data(), dy.data(), (bases & 2) != 0 ? 0.5F : 0};
+        const PlaneGradient<float> gradient{{plane}, 2, 0.75F, -0.25F};
+        std::vector<float> alone(n + 1, -9), dx(n + 1, -9);
+        loops.plane_gradient(gradient, alone.data(), count);
+        expect_sums_of(next, n, loops.plane_gradient_and_sums(gradient, dx.data(), next, count));
+        expect_sums_of(plane, n, loops.plane_sums(plane, count));
         for (std::size_t i = 0; i < n; ++i) {
-          const double d = dy[i], moved = static_cast<double>(x[i]) - static_cast<double>(base);
-          first += d;
-          second += d * moved;
-          ASSERT_NEAR(static_cast<double>(dx[i]), d * 2 + moved * 0.75 - 0.25, 1e-5) << i;
+          const double moved = static_cast<double>(x[i]) - static_cast<double>(plane.base);
+          const double wanted = static_cast<double>(dy[i]) * 2 + moved * 0.75 - 0.25;
+          ASSERT_NEAR(static_cast<double>(alone[i]), wanted, 1e-5) << i;
+          ASSERT_NEAR(static_cast<double>(dx[i]), wanted, 1e-5) << i;
         }
-        EXPECT_NEAR(static_cast<double>(sums.first), first, 2e-5 * static_cast<double>(n));
-        EXPECT_NEAR(static_cast<double>(sums.second), second, 2e-5 * static_cast<double>(n));
+        EXPECT_EQ(alone[n], -9) << "wrote behind its numbers";
         EXPECT_EQ(dx[n], -9) << "wrote behind its numbers";
       }
     }

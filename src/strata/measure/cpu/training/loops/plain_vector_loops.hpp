@@ -54,19 +54,18 @@ struct PlainLoops {
                              std::int64_t count) {
     add_parameters_loop(dy, x, mean, factor, d_scale, d_shift, count);
   }
-  static void two_row_sums(const TwoGradientRows<T>& rows, bool takes_mean, T* parameters,
-                           PairOfSums<T>* sums) {
-    two_row_sums_loop(rows, takes_mean, parameters, sums);
+  static void norm_gradient_rows(const NormGradientRows<T>& rows, bool takes_mean, T* parameters) {
+    norm_gradient_rows_loop(rows, takes_mean, parameters);
   }
-  static void row_gradient(const RowGradient<T>& row, const T* parameters, T* dx,
-                           std::int64_t length) {
-    row_gradient_loop(row, parameters, dx, length);
-  }
-  static PairOfSums<T> plane_sums(const T* dy, const T* x, T base, std::int64_t count) {
-    return plane_sums_loop(dy, x, base, count);
+  static PairOfSums<T> plane_sums(const GradientPlane<T>& plane, std::int64_t count) {
+    return plane_sums_loop(plane, count);
   }
   static void plane_gradient(const PlaneGradient<T>& plane, T* dx, std::int64_t count) {
     plane_gradient_loop(plane, dx, count);
+  }
+  static PairOfSums<T> plane_gradient_and_sums(const PlaneGradient<T>& plane, T* dx,
+                                               const GradientPlane<T>& next, std::int64_t count) {
+    return plane_gradient_and_sums_loop(plane, dx, next, count);
   }
   static void add_channel_rows(const T* x, const T* dy, std::int64_t rows, std::int64_t channels,
                                bool has_base, T* sums) {
@@ -213,10 +212,10 @@ struct PlainLoops {
             .centred = centred,
             .centred_and_sums = centred_and_sums,
             .add_parameters = add_parameters,
-            .two_row_sums = two_row_sums,
-            .row_gradient = row_gradient,
+            .norm_gradient_rows = norm_gradient_rows,
             .plane_sums = plane_sums,
             .plane_gradient = plane_gradient,
+            .plane_gradient_and_sums = plane_gradient_and_sums,
             .add_channel_rows = add_channel_rows,
             .channel_lines = channel_lines,
             .drop = drop,

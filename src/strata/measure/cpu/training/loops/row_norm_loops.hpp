@@ -3,12 +3,16 @@
 
 #include "strata/measure/cpu/training/loops/lanes.hpp"
 
+#include <cmath>
+
 /// Loops of the gradient of norms over rows, for vector units whose stores pass through the caches:
-/// a walk that reads rows from memory for their sums, then one that writes dx.
+/// while a row is written, the next is read for its sums. Memory is read all the time and written
+/// all the time, which neither of two walks would do.
 namespace strata::cpu_training {
 
-// Where each number has its own scale and shift, two rows at a time: what parameters are and what
-// is added to their gradients is then read and written once for both.
+// Where each number has its own scale and shift. All rows in one call, with what belongs to a row
+// in registers: a core that writes whole lines to memory without fetching them stops doing so for a
+// while when a few variables are stored in between.
 
 /// Scales of a row's numbers and the gradients of scales and shifts.
 template <class T>
@@ -16,184 +20,238 @@ struct NormParameters : InTurn<T> {
   static constexpr std::int64_t scale = 0, d_scale = InTurn<T>::line, d_shift = 2 * d_scale;
 };
 
-/// A row of x and dy, and the row behind it.
+/// Rows one behind the other; of each its mean and its factor, one after the other. Without a mean
+/// that is 0.
 template <class T>
-struct TwoGradientRows {
+struct NormGradientRows {
   const T* x;
   const T* dy;
-  const T* statistics;  ///< mean and factor of the one, then of the other
-  std::int64_t length;
-  std::int64_t ahead;  ///< so far behind the first row one is asked for that comes soon; 0: none
+  const T* statistics;
+  T* dx;
+  std::int64_t count, length;
 };
 
-/// Σ d and Σ d·(x − mean) of both rows with d = dy·scale; their share of the gradients of scale,
-/// Σ dy·(x − mean)·factor, and of shift, Σ dy. Without a mean, which is 0, neither Σ d nor shift.
-template <bool takes_mean, class T>
-STRATA_INLINE void two_row_sums_loop(const TwoGradientRows<T>& rows, T* parameters,
-                                     PairOfSums<T>* sums) {
+/// dx = dy·scale·factor + ((x − base)·slope + offset) of a row.
+template <class T>
+struct NormRowWriter {
+  const T* x;
+  const T* dy;
+  T* dx;
+  T factor, slope, base, offset;
+
+  template <bool takes_mean, bool has_base, class Number>
+  STRATA_INLINE void result(Number& number, Number& d, const Number& scale) const {
+    d *= scale;
+    if constexpr (has_base) number -= base;
+    if constexpr (takes_mean) {
+      number = number * slope + offset;
+    } else {
+      number *= slope;
+    }
+    number += d * factor;
+  }
+};
+/// Σ d and Σ d·(x − mean) of a row with d = dy·scale; its share of the gradients of scale,
+/// dy·(x − mean)·factor, and of shift, dy. Without a mean neither Σ d nor shift.
+template <class T>
+struct NormRowSummer {
+  const T* x;
+  const T* dy;
+  T mean, factor;
+
+  template <bool takes_mean, class Number>
+  STRATA_INLINE void add(Number& number, const Number& d, const Number& scale, Number& d_scale,
+                         Number& d_shift, Number& first, Number& second) const {
+    if constexpr (takes_mean) {
+      number -= mean;
+      first += d * scale;
+      d_shift += d;
+    }
+    number *= d;
+    second += number * scale;
+    d_scale += number * factor;
+  }
+};
+
+/// Writes a row, and adds up the next one.
+template <bool takes_mean, bool has_base, bool writes, bool sums, class T>
+STRATA_INLINE PairOfSums<T> norm_row_gradient(const NormRowWriter<T>& row,
+                                              const NormRowSummer<T>& next, T* parameters,
+                                              std::int64_t length) {
   using P = NormParameters<T>;
   constexpr std::int64_t vectors = P::vectors;
-  const std::int64_t length = rows.length, ahead = rows.ahead;
-  const T *const x = rows.x, *const dy = rows.dy;
-  const T mean[2] = {rows.statistics[0], rows.statistics[2]};
-  const T factor[2] = {rows.statistics[1], rows.statistics[3]};
-  Lanes<T> first[2] = {}, second[2] = {};
+  Lanes<T> first[vectors] = {}, second[vectors] = {};
   T* own = parameters;
   std::int64_t i = 0;
   for (; i + P::line <= length; i += P::line, own += P::step) {
-    Lanes<T> scale[vectors], d_scale[vectors], d_shift[vectors];
+    Lanes<T> scale[vectors], number[vectors], d_scale[vectors], d_shift[vectors], d;
+    // Whole lines at a time, of dx as of gradients.
+#pragma GCC unroll 4
     for (std::int64_t k = 0; k < vectors; ++k) {
       const AtLanes<T> at{k * lanes<T>};
       at.load(scale[k], own + P::scale);
-      at.load(d_scale[k], own + P::d_scale);
-      if constexpr (takes_mean) at.load(d_shift[k], own + P::d_shift);
+      if constexpr (!writes) continue;
+      at.load(d, row.dy + i);
+      at.load(number[k], row.x + i);
+      row.template result<takes_mean, has_base>(number[k], d, scale[k]);
     }
-#pragma GCC unroll 2
-    for (std::int64_t r = 0; r < 2; ++r) {
-      const T *const row_x = x + r * length + i, *const row_dy = dy + r * length + i;
-      if (r == 0) {
-        __builtin_prefetch(row_x + ahead, 0, 2);
-        __builtin_prefetch(row_dy + ahead, 0, 2);
-      }
+    if constexpr (writes) {
 #pragma GCC unroll 4
       for (std::int64_t k = 0; k < vectors; ++k) {
-        const AtLanes<T> at{k * lanes<T>};
-        Lanes<T> number, d;
-        at.load(number, row_x);
-        at.load(d, row_dy);
-        if constexpr (takes_mean) number -= mean[r];
-        number *= d;
-        second[r] += number * scale[k];
-        d_scale[k] += number * factor[r];
-        if constexpr (takes_mean) {
-          first[r] += d * scale[k];
-          d_shift[k] += d;
-        }
+        AtLanes<T>{k * lanes<T>}.store(number[k], row.dx + i);
       }
     }
-    for (std::int64_t k = 0; k < vectors; ++k) {
-      const AtLanes<T> at{k * lanes<T>};
-      at.store(d_scale[k], own + P::d_scale);
-      if constexpr (takes_mean) at.store(d_shift[k], own + P::d_shift);
-    }
-  }
-  for (std::int64_t r = 0; r < 2; ++r) {
-    const std::index_sequence<0> one;
-    sums[r] = {sum_of_lanes<T>(&first[r], one), sum_of_lanes<T>(&second[r], one)};
-    for (std::int64_t k = i; k < length; ++k) {
-      T* const place = parameters + P::place(k);
-      const T d = dy[r * length + k];
-      const T product = d * (x[r * length + k] - mean[r]);
-      sums[r].add({d * place[P::scale], product * place[P::scale]});
-      place[P::d_scale] += product * factor[r];
-      place[P::d_shift] += d;
-    }
-  }
-}
-template <class T>
-STRATA_INLINE void two_row_sums_loop(const TwoGradientRows<T>& rows, bool takes_mean, T* parameters,
-                                     PairOfSums<T>* sums) {
-  if (takes_mean) return two_row_sums_loop<true>(rows, parameters, sums);
-  two_row_sums_loop<false>(rows, parameters, sums);
-}
-
-/// What dx = dy·scale·factor + ((x − mean)·slope + offset) of a row is made of.
-template <class T>
-struct RowGradient {
-  const T* dy;
-  const T* x;
-  T factor, slope;
-  T mean, offset;    ///< both 0 or none
-  const T* fetched;  ///< a row that is asked for meanwhile; x: none
-};
-
-template <bool has_mean, class T>
-STRATA_INLINE void row_gradient_loop(const RowGradient<T>& row, const T* parameters, T* dx,
-                                     std::int64_t length) {
-  using P = NormParameters<T>;
-  constexpr std::int64_t vectors = P::vectors;
-  const auto [dy, x, factor, slope, mean, offset, fetched] = row;
-  const T* own = parameters;
-  std::int64_t i = 0;
-  for (; i + P::line <= length; i += P::line, own += P::step) {
-    __builtin_prefetch(fetched + i, 0, 2);
+    if constexpr (!sums) continue;
+    ask_after(next.x + i);
+    ask_after(next.dy + i);
 #pragma GCC unroll 4
     for (std::int64_t k = 0; k < vectors; ++k) {
       const AtLanes<T> at{k * lanes<T>};
-      Lanes<T> d, number, scale;
-      at.load(d, dy + i);
-      at.load(number, x + i);
-      at.load(scale, own + P::scale);
-      d *= scale;
-      if constexpr (has_mean) {
-        number = (number - mean) * slope + offset;
-      } else {
-        number *= slope;
+      at.load(number[k], next.x + i);
+      at.load(d, next.dy + i);
+      at.load(d_scale[k], own + P::d_scale);
+      if constexpr (takes_mean) at.load(d_shift[k], own + P::d_shift);
+      next.template add<takes_mean>(number[k], d, scale[k], d_scale[k], d_shift[k], first[k],
+                                    second[k]);
+    }
+#pragma GCC unroll 4
+    for (std::int64_t k = 0; k < vectors; ++k) {
+      AtLanes<T>{k * lanes<T>}.store(d_scale[k], own + P::d_scale);
+    }
+    if constexpr (takes_mean) {
+#pragma GCC unroll 4
+      for (std::int64_t k = 0; k < vectors; ++k) {
+        AtLanes<T>{k * lanes<T>}.store(d_shift[k], own + P::d_shift);
       }
-      number += d * factor;
-      at.store(number, dx + i);
     }
   }
+  const auto each = std::make_index_sequence<static_cast<std::size_t>(vectors)>();
+  PairOfSums<T> total{sum_of_lanes<T>(first, each), sum_of_lanes<T>(second, each)};
   for (; i < length; ++i) {
-    dx[i] = dy[i] * parameters[P::place(i) + P::scale] * factor + ((x[i] - mean) * slope + offset);
+    T* const place = parameters + P::place(i);
+    if constexpr (writes) {
+      T number = row.x[i], d = row.dy[i];
+      row.template result<takes_mean, has_base>(number, d, place[P::scale]);
+      row.dx[i] = number;
+    }
+    if constexpr (!sums) continue;
+    T number = next.x[i];
+    next.template add<takes_mean>(number, next.dy[i], place[P::scale], place[P::d_scale],
+                                  place[P::d_shift], total.first, total.second);
   }
+  return total;
 }
 
+template <bool takes_mean, class T>
+STRATA_INLINE void norm_gradient_rows_loop(const NormGradientRows<T>& rows, T* parameters) {
+  const auto [x, dy, statistics, dx, count, length] = rows;
+  const auto summer = [=](std::int64_t row) __attribute__((always_inline)) {
+    return NormRowSummer<T>{x + row * length, dy + row * length, statistics[2 * row],
+                            statistics[2 * row + 1]};
+  };
+  PairOfSums<T> sums =
+      norm_row_gradient<takes_mean, false, false, true, T>({}, summer(0), parameters, length);
+  const T each = T(1) / static_cast<T>(length);
+  for (std::int64_t row = 0; row < count; ++row) {
+    const T mean = statistics[2 * row], factor = statistics[2 * row + 1];
+    const T slope = -factor * factor * factor * sums.second * each;
+    // A mean near zero is taken off the offset, not off each number.
+    const T base = std::abs(mean) * factor <= T(2) ? T(0) : mean;
+    const NormRowWriter<T> writer{x + row * length,
+                                  dy + row * length,
+                                  dx + row * length,
+                                  factor,
+                                  slope,
+                                  base,
+                                  -factor * sums.first * each - (mean - base) * slope};
+    const bool is_last = row + 1 == count;
+    sums = with_base(
+        base, [&](auto has_base) __attribute__((always_inline)) {
+          constexpr bool is_moved = takes_mean && decltype(has_base)::value;
+          return is_last ? norm_row_gradient<takes_mean, is_moved, true, false>(
+                               writer, NormRowSummer<T>{}, parameters, length)
+                         : norm_row_gradient<takes_mean, is_moved, true, true>(
+                               writer, summer(row + 1), parameters, length);
+        });
+  }
+}
 template <class T>
-STRATA_INLINE void row_gradient_loop(const RowGradient<T>& row, const T* parameters, T* dx,
-                                     std::int64_t length) {
-  const bool has_mean = row.mean != T(0) || row.offset != T(0);
-  if (has_mean) return row_gradient_loop<true>(row, parameters, dx, length);
-  row_gradient_loop<false>(row, parameters, dx, length);
+STRATA_INLINE void norm_gradient_rows_loop(const NormGradientRows<T>& rows, bool takes_mean,
+                                           T* parameters) {
+  if (takes_mean) return norm_gradient_rows_loop<true>(rows, parameters);
+  norm_gradient_rows_loop<false>(rows, parameters);
 }
 
 // Where neighbours, a plane of them, share a scale: nothing but sums and lines is left.
 
-/// Σ dy and Σ dy·(x − base) of a plane that the walk before has asked for: from the last cache it
-/// is brought into the first.
+/// dy and x of a plane, and what is taken off x.
 template <class T>
-STRATA_INLINE PairOfSums<T> plane_sums_loop(const T* dy, const T* x, T base, std::int64_t count) {
+struct GradientPlane {
+  const T* dy;
+  const T* x;
+  T base;
+
+  /// Adds Σ dy and Σ dy·(x − base).
+  template <bool has_base, class At, class Sum>
+  STRATA_INLINE void add(At at, Sum& sums, Sum& products) const {
+    typename At::Number d, number;
+    at.load(d, dy);
+    at.load(number, x);
+    if constexpr (has_base) number -= base;
+    sums += d;
+    products += d * number;
+  }
+};
+template <class T>
+STRATA_INLINE PairOfSums<T> plane_sums_loop(const GradientPlane<T>& plane, std::int64_t count) {
   return with_base(
-      base, [=](auto has_base) __attribute__((always_inline)) {
+      plane.base, [=](auto has_base) __attribute__((always_inline)) {
         return pair_loop<T>(
             count, [=](auto at, auto& sums, auto& products) __attribute__((always_inline)) {
-              typename decltype(at)::Number d, number;
-              bring_soon(dy + at.place);
-              bring_soon(x + at.place);
-              at.load_near(d, dy);
-              at.load_near(number, x);
-              if constexpr (has_base) number -= base;
-              sums += d;
-              products += d * number;
+              plane.template add<has_base>(at, sums, products);
             });
       });
 }
 
 /// What dx = dy·factor + ((x − base)·slope + offset) of a plane is made of.
 template <class T>
-struct PlaneGradient {
-  const T* dy;
-  const T* x;
-  T factor, slope, base, offset;
-  std::int64_t ahead;  ///< so far behind the plane one is asked for that comes soon; 0: none
-};
+struct PlaneGradient : GradientPlane<T> {
+  T factor, slope, offset;
 
+  template <bool has_base, class At>
+  STRATA_INLINE void write(At at, T* dx) const {
+    typename At::Number d, number;
+    at.load_near(d, this->dy);
+    at.load_near(number, this->x);
+    if constexpr (has_base) number -= this->base;
+    d = d * factor + offset;
+    at.store(d + number * slope, dx);
+  }
+};
 template <class T>
 STRATA_INLINE void plane_gradient_loop(const PlaneGradient<T>& plane, T* dx, std::int64_t count) {
-  const auto [dy, x, factor, slope, base, offset, ahead] = plane;
   with_base(
-      base, [=](auto has_base) __attribute__((always_inline)) {
+      plane.base, [=](auto has_base) __attribute__((always_inline)) {
         const auto write = [=](auto at) __attribute__((always_inline)) {
-          typename decltype(at)::Number d, number;
-          ask_at(dy + at.place + ahead);
-          ask_at(x + at.place + ahead);
-          at.load_near(d, dy);
-          at.load_near(number, x);
-          if constexpr (has_base) number -= base;
-          d = d * factor + offset;
-          at.store(d + number * slope, dx);
+          plane.template write<has_base>(at, dx);
         };
         numbers_of<T>(count, write);
+      });
+}
+
+/// The same, and the sums of a plane that comes soon.
+template <class T>
+STRATA_INLINE PairOfSums<T> plane_gradient_and_sums_loop(const PlaneGradient<T>& plane, T* dx,
+                                                         const GradientPlane<T>& next,
+                                                         std::int64_t count) {
+  const T any_base = plane.base != T(0) ? plane.base : next.base;
+  return with_base(
+      any_base, [=](auto has_base) __attribute__((always_inline)) {
+        return pair_loop<T>(
+            count, [=](auto at, auto& sums, auto& products) __attribute__((always_inline)) {
+              plane.template write<has_base>(at, dx);
+              next.template add<has_base>(at, sums, products);
+            });
       });
 }
 

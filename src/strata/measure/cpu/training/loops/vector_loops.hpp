@@ -72,11 +72,11 @@ struct VectorLoops {
                                     std::int64_t count);
   void (*add_parameters)(const T* dy, const T* x, T mean, T factor, T* d_scale, T* d_shift,
                          std::int64_t count);
-  void (*two_row_sums)(const TwoGradientRows<T>& rows, bool takes_mean, T* parameters,
-                       PairOfSums<T>* sums);
-  void (*row_gradient)(const RowGradient<T>& row, const T* parameters, T* dx, std::int64_t length);
-  PairOfSums<T> (*plane_sums)(const T* dy, const T* x, T base, std::int64_t count);
+  void (*norm_gradient_rows)(const NormGradientRows<T>& rows, bool takes_mean, T* parameters);
+  PairOfSums<T> (*plane_sums)(const GradientPlane<T>& plane, std::int64_t count);
   void (*plane_gradient)(const PlaneGradient<T>& plane, T* dx, std::int64_t count);
+  PairOfSums<T> (*plane_gradient_and_sums)(const PlaneGradient<T>& plane, T* dx,
+                                           const GradientPlane<T>& next, std::int64_t count);
   void (*add_channel_rows)(const T* x, const T* dy, std::int64_t rows, std::int64_t channels,
                            bool has_base, T* sums);
   void (*channel_lines)(const T* x, const T* dy, const T* lines, T* y, std::int64_t rows,

@@ -188,8 +188,7 @@ class BackwardRows {
 
   void run(std::int64_t begin, std::int64_t end) {
     if (goes_by_planes()) return run_by_planes(begin, end);
-    if (goes_by_two()) begin = run_by_two(begin, end);
-    if (begin == end) return;
+    if (goes_by_rows()) return run_by_rows(begin, end);
     const bool has_parameters = d_scale_ != nullptr || d_shift_ != nullptr;
     PairOfSums<T> sums;
     if (has_dx_) sums = sums_of(begin);
@@ -205,83 +204,71 @@ class BackwardRows {
   }
 
  private:
-  /// Whether rows, of planes that share a scale, are read for their sums, and then again for dx,
-  /// for which they are still in a cache; meanwhile the next row is asked for.
+  /// Whether rows are planes that share a scale: while one row is written, the next is read for its
+  /// sums.
   bool goes_by_planes() const { return has_dx_ && norm_.repeats > 1 && stream_of<T>() == nullptr; }
   void run_by_planes(std::int64_t begin, std::int64_t end) {
     const T n = static_cast<T>(norm_.length);
+    PairOfSums<T> sums;
+    for (std::int64_t entry = 0; entry < norm_.entries; ++entry) {
+      add_plane(begin, entry, loops_.plane_sums(plane(begin, entry), norm_.repeats), sums);
+    }
     for (std::int64_t row = begin; row < end; ++row) {
-      const T *const x = x_ + row * norm_.length, *const dy = dy_ + row * norm_.length;
-      const T mean = this->mean(row), factor = this->factor(row);
-      // A mean near zero is taken off the sums, not off each number.
-      const T base = std::abs(mean) * factor <= T(2) ? T(0) : mean;
-      PairOfSums<T> sums;
-      for (std::int64_t entry = 0; entry < norm_.entries; ++entry) {
-        const std::int64_t at = entry * norm_.repeats;
-        PairOfSums<T> part = loops_.plane_sums(dy + at, x + at, base, norm_.repeats);
-        part.second -= (mean - base) * part.first;
-        add_entry(row, entry, part, sums);
-      }
+      const T factor = this->factor(row);
       const T slope = -factor * factor * factor * sums.second / n;
-      const T offset = -factor * sums.first / n - (mean - base) * slope;
+      const T offset = -factor * sums.first / n - (mean(row) - base(row)) * slope;
+      sums = {};
       for (std::int64_t entry = 0; entry < norm_.entries; ++entry) {
-        const std::int64_t at = entry * norm_.repeats;
-        loops_.plane_gradient({.dy = dy + at,
-                               .x = x + at,
-                               .factor = factor * scale_of(row, entry),
-                               .slope = slope,
-                               .base = base,
-                               .offset = offset,
-                               .ahead = row + 1 < end ? norm_.length : 0},
-                              result_.next(norm_.repeats), norm_.repeats);
+        const PlaneGradient<T> gradient{
+            {plane(row, entry)}, factor * scale_of(row, entry), slope, offset};
+        T* const dx = result_.next(norm_.repeats);
+        if (row + 1 == end) {
+          loops_.plane_gradient(gradient, dx, norm_.repeats);
+          continue;
+        }
+        const PairOfSums<T> part =
+            loops_.plane_gradient_and_sums(gradient, dx, plane(row + 1, entry), norm_.repeats);
+        add_plane(row + 1, entry, part, sums);
       }
     }
   }
-  /// Whether rows are taken two at a time: their sums, which read them from memory, then dx, for
-  /// which they are still in a cache. Results that go around the caches want to be made all the
-  /// time.
-  bool goes_by_two() const {
+  /// A mean near zero is taken off the sums, not off each number.
+  T base(std::int64_t row) const {
+    return std::abs(mean(row)) * factor(row) <= T(2) ? T(0) : mean(row);
+  }
+  GradientPlane<T> plane(std::int64_t row, std::int64_t entry) const {
+    const std::int64_t at = row * norm_.length + entry * norm_.repeats;
+    return {dy_ + at, x_ + at, base(row)};
+  }
+  void add_plane(std::int64_t row, std::int64_t entry, PairOfSums<T> part, PairOfSums<T>& sums) {
+    part.second -= (mean(row) - base(row)) * part.first;
+    add_entry(row, entry, part, sums);
+  }
+  /// Whether all rows have the same parameters, each number its own. Results that go around the
+  /// caches are made in pieces.
+  bool goes_by_rows() const {
     return has_dx_ && norm_.repeats == 1 && norm_.groups == 1 && stream_of<T>() == nullptr;
   }
-  /// Returns the row that is left over, or the end.
-  std::int64_t run_by_two(std::int64_t begin, std::int64_t end) {
+  void run_by_rows(std::int64_t begin, std::int64_t end) {
     using P = NormParameters<T>;
-    const std::int64_t length = norm_.length;
+    const std::int64_t length = norm_.length, first = begin * length;
     const LineRoom<T> room(P::room(length));
     T* const parameters = room.data();
     std::fill_n(parameters, P::room(length), T(0));
     for (std::int64_t i = 0; i < length; ++i) {
       parameters[P::place(i) + P::scale] = scale_ != nullptr ? scale_[i] : T(1);
     }
-    std::int64_t row = begin;
-    for (; row + 2 <= end; row += 2) {
-      const T *const x = x_ + row * length, *const dy = dy_ + row * length;
-      // Of the next two rows, one is asked for by each of the two walks.
-      const bool has_next = row + 4 <= end;
-      PairOfSums<T> sums[2];
-      loops_.two_row_sums({x, dy, saved_ + 2 * row, length, has_next ? 2 * length : 0},
-                          norm_.takes_mean, parameters, sums);
-      write_from(parameters, row, sums[0], has_next ? x + 3 * length : x);
-      write_from(parameters, row + 1, sums[1], has_next ? dy + 3 * length : dy);
-    }
+    loops_.norm_gradient_rows({.x = x_ + first,
+                               .dy = dy_ + first,
+                               .statistics = saved_ + 2 * begin,
+                               .dx = result_.next((end - begin) * length),
+                               .count = end - begin,
+                               .length = length},
+                              norm_.takes_mean, parameters);
     for (std::int64_t i = 0; i < length; ++i) {
       if (d_scale_ != nullptr) d_scale_[i] += parameters[P::place(i) + P::d_scale];
       if (d_shift_ != nullptr) d_shift_[i] += parameters[P::place(i) + P::d_shift];
     }
-    return row;
-  }
-  /// The same dx as below, in fewer operations for each number; `fetched` comes soon.
-  void write_from(const T* parameters, std::int64_t row, const PairOfSums<T>& sums,
-                  const T* fetched) {
-    const T n = static_cast<T>(norm_.length), factor = this->factor(row);
-    loops_.row_gradient({.dy = dy_ + row * norm_.length,
-                         .x = x_ + row * norm_.length,
-                         .factor = factor,
-                         .slope = -factor * factor * factor * sums.second / n,
-                         .mean = norm_.takes_mean ? mean(row) : T(0),
-                         .offset = norm_.takes_mean ? -factor * sums.first / n : T(0),
-                         .fetched = fetched},
-                        parameters, result_.next(norm_.length), norm_.length);
   }
 
   /// Whether the loop that writes a row sees to its parameters as well.
