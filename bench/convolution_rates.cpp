@@ -7,8 +7,9 @@
 // core, by the clock on the wall. seconds: for each figure, which is the best of what fits into it.
 // name: only the points whose name has it in it.
 //
-// The suite is the paper's five layers and the ends of its sweeps at a batch of 4, and the 3×3 and
-// 1×1 layers of ResNet-50 and VGG-16. "product" is what OpenBLAS alone reaches on the matrix
+// The suite is the paper's five layers and the ends of its sweeps at a batch of 4, the 3×3 and 1×1
+// layers of ResNet-50 and VGG-16, and those of MobileNet v2 and EfficientNet whose channels do not
+// mix. "product" is what OpenBLAS alone reaches on the matrix
 // product behind `unroll`, the unrolled matrix given.
 #include "strata/measure/convolution/strategy.hpp"
 #include "strata/measure/cpu/convolution/threads.hpp"
@@ -55,6 +56,14 @@ ConvShape square(std::int64_t b, std::int64_t c, std::int64_t i, std::int64_t f,
           .pad_width = p};
 }
 
+/// Every channel by itself: batch, channels, side, kernel side, stride.
+ConvShape depthwise(std::int64_t b, std::int64_t c, std::int64_t i, std::int64_t k,
+                    std::int64_t s) {
+  ConvShape shape = square(b, c, i, c, k, s, k / 2);
+  shape.groups = c;
+  return shape;
+}
+
 std::vector<Point> cpu_suite() {
   return {{"conv1", square(4, 3, 128, 96, 11, 1, 0)},
           {"conv2", square(4, 3, 128, 96, 3, 1, 0)},
@@ -82,7 +91,13 @@ std::vector<Point> cpu_suite() {
           {"resnet 1x1 56", square(4, 64, 56, 256, 1, 1, 0)},
           {"resnet 1x1 28", square(4, 512, 28, 128, 1, 1, 0)},
           {"resnet 1x1 14", square(4, 256, 14, 1024, 1, 1, 0)},
-          {"resnet 1x1 7", square(4, 512, 7, 2048, 1, 1, 0)}};
+          {"resnet 1x1 7", square(4, 512, 7, 2048, 1, 1, 0)},
+          {"channels 112/2", depthwise(4, 96, 112, 3, 2)},
+          {"channels 56", depthwise(4, 144, 56, 3, 1)},
+          {"channels 28", depthwise(4, 192, 28, 3, 1)},
+          {"channels 14", depthwise(4, 576, 14, 3, 1)},
+          {"channels 7", depthwise(4, 960, 7, 3, 1)},
+          {"channels 5x5", depthwise(4, 240, 28, 5, 1)}};
 }
 
 /// Notes when roles begin, by the clock of the bench.

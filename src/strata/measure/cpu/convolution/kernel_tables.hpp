@@ -22,7 +22,10 @@ struct DirectKernels {
 };
 
 struct DepthwiseKernels {
-  void (*sum_planes)(const PlaneSums&);
+  void (*copy_rows)(const RowCopies&);
+  void (*split_rows)(const RowCopies&, float* const*);
+  void (*sum_rows)(const RowSums&);
+  void (*sum_rows_in_turn)(const RowSums&, const PlaneTaps&);
   void (*multiply_planes)(const PlaneProducts&);
 };
 

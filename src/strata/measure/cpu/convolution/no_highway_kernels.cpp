@@ -26,7 +26,10 @@ std::int64_t widest_channel_block() { return 1; }
 std::int64_t pixel_block() { return 1; }
 std::int64_t lane_pixels() { return 1; }
 
-void sum_planes(const PlaneSums&) { refuse_vectors(); }
+void copy_rows(const RowCopies&) { refuse_vectors(); }
+void split_rows(const RowCopies&, float* const*) { refuse_vectors(); }
+void sum_rows(const RowSums&) { refuse_vectors(); }
+void sum_rows_in_turn(const RowSums&, const PlaneTaps&) { refuse_vectors(); }
 void multiply_planes(const PlaneProducts&) { refuse_vectors(); }
 
 void transform_tiles(int, TileTransform, const TileBatch&) { refuse_vectors(); }

@@ -162,6 +162,60 @@ TEST(CpuConvolution, every_strategy_computes_what_the_definition_says) {
   }
 }
 
+/// Every channel by itself: rows shorter and longer than vectors, of odd and even lengths.
+std::vector<ConvShape> depthwise_shapes() {
+  std::vector<ConvShape> shapes;
+  for (std::int64_t width = 1; width <= 36; width += width < 20 ? 1 : 5) {
+    for (const std::int64_t kernel : {1, 3, 5}) {
+      for (const std::int64_t stride : {1, 2, 3}) {
+        const std::int64_t pad = (width + stride) % 2 == 0 ? kernel / 2 : 0;
+        shapes.push_back({.batch = 2,
+                          .channels = 2,
+                          .height = 3 + width % 5,
+                          .width = width,
+                          .filters = 2,
+                          .kernel_height = 3,
+                          .kernel_width = kernel,
+                          .stride_height = stride,
+                          .stride_width = stride,
+                          .pad_height = width % 3,
+                          .pad_width = pad,
+                          .groups = 2});
+      }
+    }
+  }
+  // More planes than a thread takes at once.
+  shapes.push_back({.batch = 2,
+                    .channels = 401,
+                    .height = 7,
+                    .width = 7,
+                    .filters = 401,
+                    .kernel_height = 3,
+                    .kernel_width = 3,
+                    .pad_height = 1,
+                    .pad_width = 1,
+                    .groups = 401});
+  std::erase_if(shapes, [](const ConvShape& shape) { return refusal_of(shape).has_value(); });
+  return shapes;
+}
+
+TEST(CpuConvolution, channels_by_themselves_are_computed_whatever_the_sizes) {
+  Random random(21);
+  const std::unique_ptr<ConvDevice> device = cpu_conv_device();
+  for (const auto& strategy : device->strategies()) {
+    if (strategy->name() != "depthwise") continue;
+    for (const ConvShape& shape : depthwise_shapes()) {
+      for (const ConvPass pass : all_conv_passes) {
+        Case one(shape, pass, random);
+        if (const auto reason = strategy->refusal(one.problem)) GTEST_SKIP() << *reason;
+        SCOPED_TRACE(std::string(name_of(pass)) + " " + to_text(shape));
+        check(*strategy, one);
+        if (testing::Test::HasFailure()) return;
+      }
+    }
+  }
+}
+
 TEST(CpuConvolution, limits_are_stated) {
   const std::unique_ptr<ConvDevice> device = cpu_conv_device();
   const auto refusal = [&](std::string_view name, const ConvShape& shape,
