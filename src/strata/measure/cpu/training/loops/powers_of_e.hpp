@@ -119,10 +119,14 @@ struct PowerLessOne {
 
 #else
 
-/// eˣ = p·2ⁿ with p = eʳ. The last bits of `shifted` are n + 127, the exponent of 2ⁿ.
+/// eˣ = eʳ·2ⁿ with eʳ = 1 + slope·r. The last bits of `shifted` are n + 127, the exponent of 2ⁿ.
 template <class V>
 struct PowerOfE {
-  V p, shifted;
+  V slope, r, shifted;
+
+  STRATA_INLINE V of_r() const { return slope * r + 1.0F; }
+  STRATA_INLINE V of_r_less_one() const { return slope * r; }
+  STRATA_INLINE V scale() const { return bits_as<V>(bits_as<BitsOf<V>>(shifted) << 23U); }
 };
 template <class V>
 STRATA_INLINE PowerOfE<V> power_of_e(V x) {
@@ -132,7 +136,7 @@ STRATA_INLINE PowerOfE<V> power_of_e(V x) {
   const V n = shifted - rounding;
   const V r = (x - n * C::ln2_high) - n * C::ln2_low;
   const V p = (((C::sixth * r + C::fifth) * r + C::fourth) * r + C::third) * r + C::second;
-  return {(p * r + 1.0F) * r + 1.0F, shifted};
+  return {p * r + 1.0F, r, shifted};
 }
 
 /// Loops need not take powers apart: each starts with nothing.
@@ -148,36 +152,38 @@ struct AnyPower : WholePower {
   static STRATA_INLINE V finish(V given) {
     const V x = smaller_of(larger_of(given, everywhere<V>(-87.3F)), everywhere<V>(88.7F));
     const PowerOfE<V> power = power_of_e(x);
-    // Times 2ⁿ by adding n to the exponent, which stays one of normal numbers: at n = 128 p is
+    // Times 2ⁿ by adding n to the exponent, which stays one of normal numbers: at n = 128 eʳ is
     // below 1, at −126 it is not.
-    V result = bits_as<V>(bits_as<BitsOf<V>>(power.p) - 0x3f800000U +
+    V result = bits_as<V>(bits_as<BitsOf<V>>(power.of_r()) - 0x3f800000U +
                           (bits_as<BitsOf<V>>(power.shifted) << 23U));
     result = pick(given > 88.722F, everywhere<V>(std::numeric_limits<float>::infinity()), result);
     result = pick(given < -87.3F, V{}, result);
     return pick(given == given, result, given);
   }
 };
-/// The same of numbers that are not above 88, where less can go wrong: −88 becomes p·0, and what is
-/// not a number stays so.
+/// The same of numbers that are not above 88, where less can go wrong: −88 becomes eʳ·0, and what
+/// is not a number stays so.
 struct SmallPower : WholePower {
   template <class V>
   static STRATA_INLINE V finish(V given) {
     const PowerOfE<V> power = power_of_e(at_least(-88.0F, given));
-    return power.p * bits_as<V>(bits_as<BitsOf<V>>(power.shifted) << 23U);
+    return power.of_r() * power.scale();
   }
 };
-/// 1 + e^−x where nobody minds ∞ from e^88.4 on: it becomes p·∞.
+/// 1 + e^−x where nobody minds ∞ from e^88.4 on: it becomes eʳ·∞.
 struct OneAndPowerOfNegated : WholePower {
   template <class V>
   static STRATA_INLINE V finish(V given) {
     return 1.0F + SmallPower::finish(at_most(88.7F, -given));
   }
 };
-/// eˣ − 1 of numbers up to 0; of others it may be anything.
+/// eˣ − 1 of numbers up to 0, without losing digits near 0; of others it may be anything.
 struct PowerLessOne : WholePower {
   template <class V>
   static STRATA_INLINE V finish(V given) {
-    return SmallPower::finish(at_most(0.0F, given)) - 1.0F;
+    const PowerOfE<V> power = power_of_e(kept_between(-88.0F, given, 0.0F));
+    const V scale = power.scale();
+    return (scale - 1.0F) + power.of_r_less_one() * scale;
   }
 };
 
