@@ -10,6 +10,13 @@
 /// all the time, which neither of two walks would do.
 namespace strata::cpu_training {
 
+/// What is taken off numbers with such a mean and such a factor, one over their deviation: nothing
+/// where the mean is near 0, as then it can be taken off sums and offsets without losing digits.
+template <class T>
+STRATA_INLINE T base_for(T mean, T factor) {
+  return std::abs(mean) * factor <= T(2) ? T(0) : mean;
+}
+
 // Where each number has its own scale and shift. All rows in one call, with what belongs to a row
 // in registers: a core that writes whole lines to memory without fetching them stops doing so for a
 // while when a few variables are stored in between.
@@ -155,8 +162,7 @@ STRATA_INLINE void norm_gradient_rows_loop(const NormGradientRows<T>& rows, T* p
   for (std::int64_t row = 0; row < count; ++row) {
     const T mean = statistics[2 * row], factor = statistics[2 * row + 1];
     const T slope = -factor * factor * factor * sums.second * each;
-    // A mean near zero is taken off the offset, not off each number.
-    const T base = std::abs(mean) * factor <= T(2) ? T(0) : mean;
+    const T base = base_for(mean, factor);
     const NormRowWriter<T> writer{x + row * length,
                                   dy + row * length,
                                   dx + row * length,

@@ -232,10 +232,7 @@ class BackwardRows {
       }
     }
   }
-  /// A mean near zero is taken off the sums, not off each number.
-  T base(std::int64_t row) const {
-    return std::abs(mean(row)) * factor(row) <= T(2) ? T(0) : mean(row);
-  }
+  T base(std::int64_t row) const { return base_for(mean(row), factor(row)); }
   GradientPlane<T> plane(std::int64_t row, std::int64_t entry) const {
     const std::int64_t at = row * norm_.length + entry * norm_.repeats;
     return {dy_ + at, x_ + at, base(row)};
