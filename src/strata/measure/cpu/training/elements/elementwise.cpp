@@ -160,12 +160,58 @@ std::optional<RowLine<T>> line_of(ElementwiseKind kind, T same, bool is_same_fir
   }
 }
 
+/// How many rows the result has of those that an operand is one of, which is short. 0: it is no
+/// such row.
+std::int64_t rows_of(const ElementwisePlan& plan, std::size_t operand, std::int64_t longest) {
+  const std::int64_t length = plan.count_of(operand);
+  if (2 * length > longest || length == 1) return 0;
+  std::size_t axis = plan.shape.size();
+  std::int64_t along = 1;
+  while (axis > 0 && along < length) {
+    if (plan.strides[operand][--axis] != along && plan.shape[axis] != 1) return 0;
+    along *= plan.shape[axis];
+  }
+  return along == length ? plan.count() / length : 0;
+}
+
+/// Of two operands one is whole, the other a short row: several of it side by side, so that a call
+/// is worth its while.
+template <class T>
+bool run_with_short_row(const ElementwisePlan& plan, const Workers& workers, const NodeMemory& m) {
+  constexpr std::int64_t most = 4096;  // which stay in the first cache
+  const std::size_t near = plan.is_repeated(0) ? 0 : 1, whole = 1 - near;
+  if (plan.is_repeated(whole)) return false;
+  const std::int64_t longest = std::min(most, longest_result_piece<T>(plan.is_beyond));
+  const std::int64_t rows = rows_of(plan, near, longest);
+  if (rows < 2) return false;
+  const std::int64_t length = plan.count_of(near), at_once = longest / length;
+  const T *const x = real<T>(m.inputs[whole]), *const row = real<T>(m.inputs[near]);
+  T* const results = real<T>(m.outputs[0]);
+  std::vector<T> side_by_side;
+  for (std::int64_t k = 0; k < std::min(at_once, rows); ++k) {
+    side_by_side.insert(side_by_side.end(), row, row + length);
+  }
+  const T* const beside = side_by_side.data();
+  const std::int64_t least = std::max<std::int64_t>(1, numbers_per_part / length);
+  workers.ranges(rows, least, [&](std::int64_t begin, std::int64_t end) {
+    ResultPieces<T> pieces(results, plan.is_beyond);
+    for (std::int64_t r = begin; r < end; r += at_once) {
+      const std::int64_t first = r * length, count = std::min(at_once, end - r) * length;
+      const T* const own = x + first;
+      combine_two(plan.kind, near == 0 ? beside : own, near == 1 ? beside : own,
+                  pieces.next(first, count), count, near == 0, near == 1);
+    }
+  });
+  return true;
+}
+
 /// Two operands that lie along the rows of the result as they are, or of which one is the same
 /// number all along a row: nothing is copied, and pieces can be long.
 template <class T>
 bool run_two(const ElementwisePlan& plan, const Workers& workers, const NodeMemory& m) {
   if (plan.types.size() != 2 || plan.kind == ElementwiseKind::mean) return false;
   if (!are_all(plan, dtype_of<T>())) return false;
+  if (run_with_short_row<T>(plan, workers, m)) return true;
   Walk walk(plan.shape, {strides_of(plan.shape), plan.strides[0], plan.strides[1]});
   walk.set_longest_piece(longest_result_piece<T>(plan.is_beyond));
   const T *const first = real<T>(m.inputs[0]), *const second = real<T>(m.inputs[1]);

@@ -109,6 +109,17 @@ TEST(CpuElementwise, many_and_long_inputs) {
   check(trial_of(ElementwiseKind::multiply, {{shape}, {shape}}, shape));
 }
 
+// Several of a short row are taken side by side, whichever operand it is.
+TEST(CpuElementwise, short_rows_of_many) {
+  const Index shape = {301, 2, 130};
+  for (const Index& row : {Index{130}, Index{2, 130}, Index{1, 2, 130}, Index{1, 1, 130}}) {
+    check(trial_of(ElementwiseKind::subtract, {{shape}, {row}}, shape));
+    check(trial_of(ElementwiseKind::subtract, {{row}, {shape}}, shape));
+    check(trial_of(ElementwiseKind::maximum, {{shape}, {row}}, shape));
+  }
+  check(trial_of(ElementwiseKind::subtract, {{{301, 1, 130}}, {{2, 1}}}, shape));
+}
+
 TEST(CpuElementwise, of_whole_numbers) {
   Source whole{{3, 4}, DType::int64};
   whole.below = 9;
