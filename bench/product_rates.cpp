@@ -37,7 +37,11 @@ constexpr std::array sizes = {Size{"square", 512, 512, 512},
                               Size{"resnet 1x1, 28x28", 512, 784, 128},
                               Size{"resnet 1x1, 7x7", 512, 49, 2048},
                               Size{"classes of 32 images", 32, 1000, 2048},
-                              Size{"lstm, 8 sequences", 8, 4096, 1024}};
+                              Size{"lstm, 8 sequences", 8, 4096, 1024},
+                              Size{"lstm, 2 sequences", 2, 4096, 1024},
+                              Size{"classes of 4 images", 4, 1000, 4096},
+                              Size{"weights of 2 images", 4096, 4096, 2},
+                              Size{"weights of 8 images", 4096, 1024, 8}};
 
 double now() {
   timespec time{};

@@ -2,10 +2,12 @@
 #include "strata/measure/cpu/matrix/product.hpp"
 
 #include "strata/measure/cpu/matrix/packed_product.hpp"
+#include "strata/measure/cpu/matrix/thin_product.hpp"
 
 namespace strata::cpu {
 
 void multiply(const Product<float>& product) {
+  if (is_thin(product)) return multiply_thin(product);
   if (is_packed_faster(product)) return multiply_packed(product);
   multiply_by_blas(product);
 }
@@ -16,7 +18,7 @@ std::string product_name(bool is_fp64) {
   const bool has_blas = !blas_version().empty();
   if (is_fp64) return has_blas ? "OpenBLAS dgemm" : "plain loops";
   const std::string other = has_blas ? "OpenBLAS sgemm" : "plain loops";
-  return has_packed_products() ? "packed product, " + other + " for few rows" : other;
+  return has_packed_products() ? "packed or thin product, " + other + " for 9 to 23 rows" : other;
 }
 
 }  // namespace strata::cpu

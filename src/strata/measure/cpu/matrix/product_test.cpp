@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/measure/cpu/matrix/packed_product.hpp"
+#include "strata/measure/cpu/matrix/thin_product.hpp"
 
 #include <gtest/gtest.h>
 
@@ -88,13 +89,42 @@ TEST(PackedProduct, is_the_sum_of_products) {
   }
 }
 
-// Of few rows and of many, which may be computed in different ways.
+// Few rows, with terms and columns that take several turns or less than one, and few terms.
+TEST(ThinProduct, is_the_sum_of_products) {
+  struct Size {
+    std::int64_t m, n, k;
+  };
+  int thin = 0;
+  const auto multiply_if_thin = [&](const Product<float>& product) {
+    thin += is_thin(product) ? 1 : 0;
+    is_thin(product) ? multiply_thin(product) : multiply(product);
+  };
+  for (const Size& size :
+       {Size{1, 1, 9}, Size{1, 70, 33}, Size{2, 33, 2100}, Size{3, 6, 8300}, Size{4, 16, 16},
+        Size{5, 8200, 10}, Size{7, 35, 19}, Size{8, 64, 50}, Size{9, 40, 1}, Size{30, 17, 2},
+        Size{12, 16'500, 3}, Size{40, 48, 7}, Size{9, 5, 8}}) {
+    for (unsigned variant = 0; variant < 16; ++variant) {
+      expect_right(size.m, size.n, size.k, variant, multiply_if_thin);
+      if (testing::Test::HasFatalFailure()) {
+        FAIL() << size.m << " x " << size.n << " x " << size.k << ", variant " << variant;
+      }
+    }
+  }
+  // Few terms where b is not turned.
+  EXPECT_EQ(thin, has_packed_products() ? 8 * 16 + 5 * 8 : 0);
+}
+
+// Of few rows and of many, of few terms and of none, which may be computed in different ways.
 TEST(Product, is_the_sum_of_products) {
   const auto multiply_any = [](const Product<float>& product) { multiply(product); };
-  for (const std::int64_t m : {2, 23, 24, 70}) {
-    for (unsigned variant = 0; variant < 16; ++variant) {
-      expect_right(m, 37, 19, variant, multiply_any);
-      if (testing::Test::HasFatalFailure()) FAIL() << m << " rows, variant " << variant;
+  for (const std::int64_t m : {2, 8, 9, 23, 24, 70}) {
+    for (const std::int64_t k : {0, 1, 8, 9, 19}) {
+      for (unsigned variant = 0; variant < 16; ++variant) {
+        expect_right(m, 37, k, variant, multiply_any);
+        if (testing::Test::HasFatalFailure()) {
+          FAIL() << m << " rows, " << k << " terms, variant " << variant;
+        }
+      }
     }
   }
 }

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/measure/cpu/matrix/product.hpp"
+
+/// Products with few rows or few terms, as layers of small batches and steps of recurrent ones have
+/// them: each number of the large matrix is used a few times only, so that memory limits them. It
+/// is read, or written, once and in the order in which it lies; packing would do so three times.
+namespace strata::cpu {
+
+/// Whether this program is compiled for a vector unit that it is written for, NEON, and the product
+/// is such a one.
+bool is_thin(const Product<float>& product);
+/// Only of thin ones.
+void multiply_thin(const Product<float>& product);
+
+}  // namespace strata::cpu
