@@ -298,8 +298,8 @@ HWY_INLINE void multiply_some(const PlaneProducts& p, std::int64_t first) {
   const Vectors d;
   TapProducts<taps, 2> products(p, first);
   const std::int64_t columns = p.columns, step = lanes();
-  // The last vector of a row overlaps with the one before; those numbers do not count again.
-  const auto is_counted = hn::FirstN(d, static_cast<std::size_t>((step - columns % step) % step));
+  // The last vector of a row overlaps with the one before, whose numbers do not count again.
+  const auto was_counted = hn::FirstN(d, static_cast<std::size_t>((step - columns % step) % step));
   along_plane<2>(p.rows, [&](std::int64_t y, auto rows) HWY_ATTR {
     const auto add = [&](std::int64_t x, const auto& load) HWY_ATTR {
       constexpr std::size_t count = decltype(rows)::value;
@@ -321,7 +321,7 @@ HWY_INLINE void multiply_some(const PlaneProducts& p, std::int64_t first) {
       });
     } else {
       add(columns - step, [&](const float* from) HWY_ATTR {
-        return hn::IfThenZeroElse(is_counted, hn::LoadU(d, from));
+        return hn::IfThenZeroElse(was_counted, hn::LoadU(d, from));
       });
     }
   });
