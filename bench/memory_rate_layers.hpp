@@ -117,6 +117,8 @@ inline std::vector<Layer> all_layers() {
       {"resize linear x2",
        Resize{.kind = ResizeKind::linear, .scale = {2, 2}},
        {{16, 256, 64, 64}}},
+      {"linear, one row", Linear{.features = 8192, .bias = false}, {{1, 8192}}},
+      {"linear, two rows", Linear{.features = 8192, .bias = false}, {{2, 8192}}},
       {"embedding", Embedding{.vocabulary = 32768, .width = 1024}, {{64, 1024}}, 32768, 0},
       {"rotary embedding", RotaryEmbedding{.heads = 16}, {text}},
       {"yolo", Yolo{}, {{64, 255, 64, 64}}}};
