@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "strata/measure/cpu/asked_lines.hpp"
 #include "strata/measure/cpu/convolution/kernel_tables.hpp"
 #include "strata/measure/cpu/per_target.hpp"
 
@@ -22,15 +23,6 @@ using Vectors = hn::CappedTag<float, 16>;
 using Vector = hn::Vec<Vectors>;
 
 HWY_INLINE std::int64_t lanes() { return static_cast<std::int64_t>(hn::Lanes(Vectors())); }
-
-/// Asks for lines that come soon, into the last cache: an Arm core does not ask for as many by
-/// itself as memory could give it.
-HWY_INLINE void ask_ahead([[maybe_unused]] const float* from, [[maybe_unused]] std::int64_t count) {
-#if HWY_ARCH_ARM_A64
-  constexpr std::int64_t ahead = 4096, line = 16;
-  for (std::int64_t i = 0; i < count; i += line) __builtin_prefetch(from + ahead + i, 0, 1);
-#endif
-}
 
 template <std::size_t number>
 using Number = std::integral_constant<std::size_t, number>;
@@ -71,7 +63,7 @@ void copy_rows(const RowCopies& c) {
   const Vectors d;
   const std::int64_t columns = c.columns;
   c.each_row([&](const float* from, std::int64_t plane, std::int64_t place) HWY_ATTR {
-    ask_ahead(from, columns);
+    ask_lines(from + asked_ahead<float>, columns);
     float* const to = c.to[plane] + place;
     along_row(
         columns,
@@ -88,7 +80,7 @@ void split_rows(const RowCopies& c, float* const* odd_planes) {
   const Vectors d;
   const std::int64_t pairs = c.columns / 2;
   c.each_row([&](const float* from, std::int64_t plane, std::int64_t place) HWY_ATTR {
-    ask_ahead(from, c.columns);
+    ask_lines(from + asked_ahead<float>, c.columns);
     float *const even = c.to[plane] + place, *const odd = odd_planes[plane] + place;
     along_row(
         pairs,

@@ -3,6 +3,8 @@
 
 #ifdef __aarch64__
 
+#include "strata/measure/cpu/asked_lines.hpp"
+
 #include <arm_neon.h>
 
 #include <algorithm>
@@ -27,13 +29,11 @@ void with_number(std::int64_t number, const Work& work) {
   work(std::integral_constant<std::int64_t, most>());
 }
 
-/// So far ahead lines are asked for, into the last cache, of rows of which some are read side by
-/// side: what comes after them. An Arm core does not ask for as many by itself as memory could give
-/// it.
-std::int64_t asked_ahead(std::int64_t rows, std::int64_t step) {
-  return std::max<std::int64_t>(4096, rows * step);
+/// So far ahead lines are asked for of rows of which some are read side by side: what comes after
+/// them.
+std::int64_t asked_behind(std::int64_t rows, std::int64_t step) {
+  return std::max(asked_ahead<float>, rows * step);
 }
-inline void ask(const float* from) { __builtin_prefetch(from, 0, 1); }
 
 /// a[row][term]·alpha
 float scaled(const Product<float>& p, std::int64_t row, std::int64_t term) {
@@ -49,12 +49,12 @@ constexpr std::int64_t terms_at_once = 8192, between_rows = 80;
 template <std::int64_t rows, std::int64_t columns>
 void multiply_rows(const float* a, std::int64_t a_step, const float* b, std::int64_t b_step,
                    std::int64_t terms, float (&sums)[rows][columns]) {
-  const std::int64_t ahead = asked_ahead(columns, b_step);
+  const std::int64_t ahead = asked_behind(columns, b_step);
   Vector parts[rows][columns] = {};
   std::int64_t l = 0;
   for (; l + line <= terms; l += line) {
 #pragma GCC unroll 4
-    for (std::int64_t j = 0; j < columns; ++j) ask(b + j * b_step + l + ahead);
+    for (std::int64_t j = 0; j < columns; ++j) ask_at(b + j * b_step + l + ahead);
 #pragma GCC unroll 4
     for (std::int64_t k = l; k < l + line; k += lanes) {
       Vector own[rows];
@@ -117,11 +117,11 @@ void multiply_turned(const Product<float>& p) {
 template <std::int64_t rows, std::int64_t terms>
 void add_rows(const float (&factors)[rows][terms], const float* b, std::int64_t b_step,
               float* result, std::int64_t step, std::int64_t columns) {
-  const std::int64_t ahead = asked_ahead(terms, b_step);
+  const std::int64_t ahead = asked_behind(terms, b_step);
   std::int64_t j = 0;
   for (; j + line <= columns; j += line) {
 #pragma GCC unroll 4
-    for (std::int64_t l = 0; l < terms; ++l) ask(b + l * b_step + j + ahead);
+    for (std::int64_t l = 0; l < terms; ++l) ask_at(b + l * b_step + j + ahead);
 #pragma GCC unroll 4
     for (std::int64_t k = j; k < j + line; k += lanes) {
       Vector own[terms];

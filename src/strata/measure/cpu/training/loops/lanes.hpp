@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "strata/measure/cpu/asked_lines.hpp"
 #include "strata/measure/cpu/training/loops/vector_math.hpp"
 
 #include <cstdint>
@@ -42,14 +43,10 @@ template <class T>
 inline constexpr std::int64_t numbers_at_once =
     lanes<T>* static_cast<std::int64_t>(vectors_at_once);
 
-/// Asks for the line of a number, into the last cache: an Arm core does not ask for as many by
-/// itself as memory could give it, and reads half as fast again when asked some way before.
-template <class T>
-STRATA_INLINE void ask_at([[maybe_unused]] const T* number) {
-#ifdef __aarch64__
-  __builtin_prefetch(number, 0, 1);
-#endif
-}
+using cpu::ask_at;
+using cpu::ask_lines;
+using cpu::asked_ahead;
+using cpu::bytes_asked_ahead;
 /// Of numbers that the walk before has asked for: brings what is read soon into the first cache.
 template <class T>
 STRATA_INLINE void bring_soon([[maybe_unused]] const T* from) {
@@ -58,24 +55,11 @@ STRATA_INLINE void bring_soon([[maybe_unused]] const T* from) {
   __builtin_prefetch(from + bytes_before / sizeof(T), 0, 3);
 #endif
 }
-/// So far before it is read a line is asked for.
-inline constexpr std::int64_t bytes_asked_ahead = 16'384;
-template <class T>
-inline constexpr std::int64_t asked_ahead = bytes_asked_ahead /
-                                            static_cast<std::int64_t>(sizeof(T));
 template <class T>
 STRATA_INLINE void ask_after(const T* from) {
   ask_at(from + asked_ahead<T>);
 }
 
-/// ask_at each line of so many numbers.
-template <class T>
-STRATA_INLINE void ask_lines([[maybe_unused]] const T* from, [[maybe_unused]] std::int64_t count) {
-#ifdef __aarch64__
-  constexpr std::int64_t line = 64 / static_cast<std::int64_t>(sizeof(T));
-  for (std::int64_t i = 0; i < count; i += line) ask_at(from + i);
-#endif
-}
 template <class T>
 STRATA_INLINE void ask_after_lines(const T* from, std::int64_t count) {
   ask_lines(from + asked_ahead<T>, count);

@@ -121,7 +121,7 @@ TEST(NormLoops, rows_give_their_gradients_and_those_of_parameters) {
                                     .count = static_cast<std::int64_t>(rows),
                                     .length = length},
                                    takes_mean, parameters.data());
-          std::vector<double> d_scale(n, 0.5), d_shift(n, 0.5);
+          std::vector<double> d_scale(n, 0.5), d_shift(n, 0.5), sizes(n, 1);
           for (std::size_t row = 0; row < rows; ++row) {
             const double factor = statistics[2 * row + 1], all = static_cast<double>(n);
             const auto moved = [&](std::size_t i) {
@@ -134,6 +134,7 @@ TEST(NormLoops, rows_give_their_gradients_and_those_of_parameters) {
               second += d * scale * moved(i);
               terms += std::abs(d * scale * moved(i));
               d_scale[i] += d * moved(i) * factor;
+              sizes[i] += std::abs(d * moved(i) * factor);
               d_shift[i] += d;
             }
             // As norms define it: what is left of dy·scale without its mean and without its share
@@ -150,7 +151,8 @@ TEST(NormLoops, rows_give_their_gradients_and_those_of_parameters) {
             }
           }
           for (std::size_t i = 0; i < n; ++i) {
-            ASSERT_NEAR(static_cast<double>(parameter(i, P::d_scale)), d_scale[i], 2e-4) << i;
+            ASSERT_NEAR(static_cast<double>(parameter(i, P::d_scale)), d_scale[i], 1e-6 * sizes[i])
+                << i;
             if (takes_mean) {
               ASSERT_NEAR(static_cast<double>(parameter(i, P::d_shift)), d_shift[i], 2e-5) << i;
             }
