@@ -11,6 +11,9 @@ namespace strata::cpu {
 /// Whether this program is compiled for a vector unit that it is written for, NEON, and the product
 /// is such a one.
 bool is_thin(const Product<float>& product);
+/// Whether it is one of few rows that reads b, row after row, and uses each number of it once for
+/// each row of a.
+bool reads_rows_once(const Product<float>& product);
 /// Only of thin ones.
 void multiply_thin(const Product<float>& product);
 

@@ -8,6 +8,7 @@
 #include <arm_neon.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,9 @@ constexpr std::int64_t lanes = 4, line = 16;
 
 /// As measured on a Neoverse V1: with more, memory no longer limits them.
 constexpr std::int64_t most_rows = 8, most_terms = 8;
+
+/// Between rows of copies, so that they do not share places of the first cache.
+constexpr std::int64_t between_rows = 80;
 
 /// Calls work(constant) for a number from 1 to `most`.
 template <std::int64_t most, class Work>
@@ -42,8 +46,8 @@ float scaled(const Product<float>& p, std::int64_t row, std::int64_t term) {
 
 // Few rows of a, and b turned: every result is the sum of products of two rows.
 
-/// So many terms of all rows of a stay in a cache, where rows do not share places of the first one.
-constexpr std::int64_t terms_at_once = 8192, between_rows = 80;
+/// So many terms of all rows of a stay in a cache.
+constexpr std::int64_t terms_at_once = 8192;
 
 /// sums[row][column] of rows of a, `a_step` apart, and rows of b.
 template <std::int64_t rows, std::int64_t columns>
@@ -113,27 +117,61 @@ void multiply_turned(const Product<float>& p) {
 
 // Few rows of a, and b as it is: each row of b is added to all rows of the result, some at a time.
 
-/// result rows += Σ factors[row][term] · rows of b
+/// Rows a multiple of this apart share places of the first cache, which holds four such lines.
+constexpr std::int64_t same_place = 4096;
+
+/// Keeps gcc from moving loads across, as it would until registers are short and sums lie in
+/// memory.
+inline __attribute__((always_inline)) void keep_order() { __asm__ volatile("" ::: "memory"); }
+
+/// Calls work(constant) for 0, 1, … below count.
+template <std::int64_t count, class Work>
+inline __attribute__((always_inline)) void for_each_below(const Work& work) {
+  [&]<std::size_t... i>(std::index_sequence<i...>) __attribute__((always_inline)) {
+    (work(std::integral_constant<std::int64_t, static_cast<std::int64_t>(i)>()), ...);
+  }
+  (std::make_index_sequence<static_cast<std::size_t>(count)>());
+}
+
+/// result rows += Σ factors[row][term] · rows of b. A line of each row of b is read as a whole.
 template <std::int64_t rows, std::int64_t terms>
 void add_rows(const float (&factors)[rows][terms], const float* b, std::int64_t b_step,
               float* result, std::int64_t step, std::int64_t columns) {
   const std::int64_t ahead = asked_behind(terms, b_step);
+  constexpr std::int64_t whole = (terms + lanes - 1) / lanes;
+  Vector in_lanes[rows][whole];
+  for (std::int64_t i = 0; i < rows; ++i) {
+    float padded[whole * lanes] = {};
+    std::copy_n(factors[i], terms, padded);
+    for (std::int64_t l = 0; l < whole; ++l) in_lanes[i][l] = vld1q_f32(padded + l * lanes);
+  }
   std::int64_t j = 0;
   for (; j + line <= columns; j += line) {
+    Vector sums[rows][4];
 #pragma GCC unroll 4
-    for (std::int64_t l = 0; l < terms; ++l) ask_at(b + l * b_step + j + ahead);
+    for (std::int64_t i = 0; i < rows; ++i) {
 #pragma GCC unroll 4
-    for (std::int64_t k = j; k < j + line; k += lanes) {
-      Vector own[terms];
+      for (std::int64_t k = 0; k < 4; ++k)
+        sums[i][k] = vld1q_f32(result + i * step + j + k * lanes);
+    }
+    for_each_below<terms>([&](auto term) __attribute__((always_inline)) {
+      constexpr std::int64_t l = decltype(term)::value;
+      const float* const from = b + l * b_step + j;
+      ask_at(from + ahead);
 #pragma GCC unroll 4
-      for (std::int64_t l = 0; l < terms; ++l) own[l] = vld1q_f32(b + l * b_step + k);
+      for (std::int64_t k = 0; k < 4; ++k) {
+        const Vector own = vld1q_f32(from + k * lanes);
 #pragma GCC unroll 4
-      for (std::int64_t i = 0; i < rows; ++i) {
-        Vector sum = vld1q_f32(result + i * step + k);
-#pragma GCC unroll 4
-        for (std::int64_t l = 0; l < terms; ++l) sum = vfmaq_n_f32(sum, own[l], factors[i][l]);
-        vst1q_f32(result + i * step + k, sum);
+        for (std::int64_t i = 0; i < rows; ++i) {
+          sums[i][k] = vfmaq_laneq_f32(sums[i][k], own, in_lanes[i][l / lanes], l % lanes);
+        }
       }
+      keep_order();
+    });
+#pragma GCC unroll 4
+    for (std::int64_t i = 0; i < rows; ++i) {
+#pragma GCC unroll 4
+      for (std::int64_t k = 0; k < 4; ++k) vst1q_f32(result + i * step + j + k * lanes, sums[i][k]);
     }
   }
   for (; j < columns; ++j) {
@@ -165,59 +203,111 @@ void multiply_few_rows(const Product<float>& p) {
       }
     };
     std::int64_t term = 0;
-    for (; term + 4 <= p.k; term += 4) {
-      terms_from(term, std::integral_constant<std::int64_t, 4>());
-    }
-    for (; term < p.k; ++term) terms_from(term, std::integral_constant<std::int64_t, 1>());
+    const auto by = [&](auto terms) {
+      for (; term + terms <= p.k; term += terms) terms_from(term, terms);
+    };
+    if (p.b_step % same_place != 0) by(std::integral_constant<std::int64_t, 8>());
+    by(std::integral_constant<std::int64_t, 4>());
+    by(std::integral_constant<std::int64_t, 1>());
   }
 }
 
 // Few terms: every row of the result is a sum of the few rows of b, which stay in a cache.
 
-template <bool adds, std::int64_t terms>
-void write_row(const float (&factors)[terms], const float* b, std::int64_t b_step, float* result,
-               std::int64_t columns) {
+/// So many rows of the result are written at a time, for which a number of b is loaded once: as
+/// many as gcc keeps in registers.
+constexpr std::int64_t rows_together(std::int64_t terms) {
+  if (terms <= 2) return 4;
+  if (terms == 3) return 3;
+  return terms < most_terms ? 2 : 1;
+}
+
+/// A core that writes lines whole, one after the other, fetches none of them; rows are written
+/// together where they consist of such.
+bool has_whole_lines(const Product<float>& p) {
+  return reinterpret_cast<std::uintptr_t>(p.result) % (line * sizeof(float)) == 0 &&
+         p.result_step % line == 0;
+}
+
+/// Of the product p, from a row on; b: copies of so many columns of its terms.
+template <bool adds, std::int64_t terms, std::int64_t rows>
+void write_rows(const Product<float>& p, std::int64_t row, const float* b, std::int64_t b_step,
+                float* result, std::int64_t columns) {
+  const std::int64_t step = p.result_step;
+  // In registers from the beginning: a store in between would end a stream of whole lines, too.
+  Vector factors[terms] = {};
+#pragma GCC unroll 8
+  for (std::int64_t l = 0; l < terms; ++l) {
+    for_each_below<rows>([&](auto number) __attribute__((always_inline)) {
+      constexpr std::int64_t i = decltype(number)::value;
+      factors[l] = vsetq_lane_f32(scaled(p, row + i, l), factors[l], i);
+    });
+  }
   std::int64_t j = 0;
   for (; j + line <= columns; j += line) {
-    Vector sums[4];
+    Vector sums[rows][4];
 #pragma GCC unroll 4
     for (std::int64_t k = 0; k < 4; ++k) {
       const std::int64_t at = j + k * lanes;
-      if constexpr (adds) {
-        sums[k] = vfmaq_n_f32(vld1q_f32(result + at), vld1q_f32(b + at), factors[0]);
-      } else {
-        sums[k] = vmulq_n_f32(vld1q_f32(b + at), factors[0]);
-      }
 #pragma GCC unroll 8
-      for (std::int64_t l = 1; l < terms; ++l) {
-        sums[k] = vfmaq_n_f32(sums[k], vld1q_f32(b + l * b_step + at), factors[l]);
+      for (std::int64_t l = 0; l < terms; ++l) {
+        const Vector own = vld1q_f32(b + l * b_step + at);
+        for_each_below<rows>([&](auto number) __attribute__((always_inline)) {
+          constexpr std::int64_t i = decltype(number)::value;
+          if (l == 0 && !adds) {
+            sums[i][k] = vmulq_laneq_f32(own, factors[0], i);
+          } else {
+            const Vector before = l > 0 ? sums[i][k] : vld1q_f32(result + i * step + at);
+            sums[i][k] = vfmaq_laneq_f32(before, own, factors[l], i);
+          }
+        });
       }
     }
 #pragma GCC unroll 4
-    for (std::int64_t k = 0; k < 4; ++k) vst1q_f32(result + j + k * lanes, sums[k]);
+    for (std::int64_t i = 0; i < rows; ++i) {
+#pragma GCC unroll 4
+      for (std::int64_t k = 0; k < 4; ++k) {
+        vst1q_f32(result + i * step + j + k * lanes, sums[i][k]);
+      }
+    }
   }
   for (; j < columns; ++j) {
-    float sum = adds ? result[j] : 0;
-    for (std::int64_t l = 0; l < terms; ++l) sum += factors[l] * b[l * b_step + j];
-    result[j] = sum;
+    for (std::int64_t i = 0; i < rows; ++i) {
+      float& to = result[i * step + j];
+      float sum = adds ? to : 0;
+      for (std::int64_t l = 0; l < terms; ++l) sum += scaled(p, row + i, l) * b[l * b_step + j];
+      to = sum;
+    }
   }
 }
 
 void multiply_few_terms(const Product<float>& p) {
   constexpr std::int64_t columns_at_once = 16'384;  // of each term, in a cache
-  with_number<most_terms>(p.k, [&](auto terms) {
+  const std::int64_t own_step = std::min(p.n, columns_at_once) + between_rows;
+  std::vector<float> own(static_cast<std::size_t>(p.k * own_step));
+  with_number<most_terms>(p.k, [&](auto number) {
+    constexpr std::int64_t terms = decltype(number)::value;
     for (std::int64_t column = 0; column < p.n; column += columns_at_once) {
       const std::int64_t columns = std::min(columns_at_once, p.n - column);
-      for (std::int64_t row = 0; row < p.m; ++row) {
-        float factors[decltype(terms)::value];
-        for (std::int64_t l = 0; l < terms; ++l) factors[l] = scaled(p, row, l);
-        float* const to = p.result + row * p.result_step + column;
-        p.adds ? write_row<true>(factors, p.b + column, p.b_step, to, columns)
-               : write_row<false>(factors, p.b + column, p.b_step, to, columns);
+      for (std::int64_t l = 0; l < terms; ++l) {
+        std::copy_n(p.b + l * p.b_step + column, columns, own.data() + l * own_step);
       }
+      std::int64_t row = 0;
+      const auto by = [&](auto together) {
+        constexpr std::int64_t rows = decltype(together)::value;
+        for (; row + rows <= p.m; row += rows) {
+          float* const to = p.result + row * p.result_step + column;
+          p.adds ? write_rows<true, terms, rows>(p, row, own.data(), own_step, to, columns)
+                 : write_rows<false, terms, rows>(p, row, own.data(), own_step, to, columns);
+        }
+      };
+      if (has_whole_lines(p)) by(std::integral_constant<std::int64_t, rows_together(terms)>());
+      by(std::integral_constant<std::int64_t, 1>());
     }
   });
 }
+
+bool has_few_rows(const Product<float>& p) { return p.m <= most_rows && p.k > most_terms; }
 
 bool has_few_terms(const Product<float>& p) {
   return p.k > 0 && p.k <= most_terms && p.m > most_rows && !p.b_is_turned;
@@ -225,9 +315,9 @@ bool has_few_terms(const Product<float>& p) {
 
 }  // namespace
 
-bool is_thin(const Product<float>& p) {
-  return (p.m <= most_rows && p.k > most_terms) || has_few_terms(p);
-}
+bool is_thin(const Product<float>& p) { return has_few_rows(p) || has_few_terms(p); }
+
+bool reads_rows_once(const Product<float>& p) { return has_few_rows(p) && !p.b_is_turned; }
 
 void multiply_thin(const Product<float>& p) {
   if (has_few_terms(p)) return multiply_few_terms(p);
@@ -241,6 +331,7 @@ void multiply_thin(const Product<float>& p) {
 namespace strata::cpu {
 
 bool is_thin(const Product<float>&) { return false; }
+bool reads_rows_once(const Product<float>&) { return false; }
 void multiply_thin(const Product<float>& product) { multiply_by_blas(product); }
 
 }  // namespace strata::cpu
