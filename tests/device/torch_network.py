@@ -29,21 +29,28 @@ def convert(strata, model):
                                      capture_output=True, text=True).stdout)
 
 
-def mixed_bits(x):
+def second_product(x):
     x = np.asarray(x, np.uint32)
     x = x ^ (x >> np.uint32(16))
     x = x * np.uint32(0x21F0AAAD)
     x = x ^ (x >> np.uint32(15))
-    x = x * np.uint32(0xD35A2D97)
+    return x * np.uint32(0xD35A2D97)
+
+
+def mixed_bits(x):
+    x = second_product(x)
     return x ^ (x >> np.uint32(15))
 
 
 def kept_by_dropout(node, count, probability):
     """Which numbers Strata keeps: measure/training/constants.hpp."""
+    places = np.arange(count, dtype=np.uint32)
+    numbers = places // np.uint32(32) * np.uint32(16) + places % np.uint32(16)
     with np.errstate(over="ignore"):
         key = mixed_bits(np.uint32(node) * np.uint32(0x9E3779B9) + mixed_bits(np.uint32(1)))
-        bits = mixed_bits(np.arange(count, dtype=np.uint32) ^ key)
-    return bits.astype(np.uint64) >= np.uint64(int(probability * 4294967296.0))
+        hashes = second_product(numbers ^ key)
+    halves = np.where(places // 16 % 2 == 0, hashes & np.uint32(0xFFFF), hashes >> np.uint32(16))
+    return halves >= int(probability * 65536 + 0.5)
 
 
 class Network:

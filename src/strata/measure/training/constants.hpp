@@ -40,41 +40,57 @@ inline constexpr double cubic_resize_a = -0.75;  ///< of Keys' cubic convolution
 STRATA_HOST_AND_DEVICE constexpr std::uint32_t with_upper_half(std::uint32_t x) {
   return x ^ (x >> 16U);
 }
-/// The steps after the first, which is the same for all places with the same upper half. Of a
-/// number, or of several at once.
-template <class Bits>
-STRATA_HOST_AND_DEVICE constexpr Bits mixed_from_product(Bits x) {
-  x = x ^ (x >> 15U);
-  x = x * 0xd35a2d97U;
-  return x ^ (x >> 15U);
-}
 STRATA_HOST_AND_DEVICE constexpr std::uint32_t first_product(std::uint32_t x) {
   return x * 0x21f0aaadU;
 }
-STRATA_HOST_AND_DEVICE constexpr std::uint32_t mixed_from_there(std::uint32_t x) {
-  return mixed_from_product(first_product(x));
+/// Of a number, or of several at once.
+template <class Bits>
+STRATA_HOST_AND_DEVICE constexpr Bits second_product(Bits first) {
+  return (first ^ (first >> 15U)) * 0xd35a2d97U;
 }
 STRATA_HOST_AND_DEVICE constexpr std::uint32_t mixed_bits(std::uint32_t x) {
-  return mixed_from_there(with_upper_half(x));
+  x = second_product(first_product(with_upper_half(x)));
+  return x ^ (x >> 15U);
 }
 
-/// Of a node of the graph and the upper half of the element's place; the lower half is added to it.
+/// Two elements so many places apart share a hash, because hashing takes as long as memory does:
+/// the first goes by its lower half, the second by its upper one. The last step of mixed_bits,
+/// which changes the lower bits of both, is left out.
+inline constexpr std::uint32_t dropout_pair_distance = 16;
+
+/// The number of an element's hash.
+STRATA_HOST_AND_DEVICE constexpr std::uint64_t dropout_hash_number(std::uint64_t place) {
+  return place / (2 * dropout_pair_distance) * dropout_pair_distance +
+         place % dropout_pair_distance;
+}
+
+/// Of a node of the graph and the upper half of the hash's number; the lower half is added to it.
 STRATA_HOST_AND_DEVICE constexpr std::uint32_t dropout_key(std::uint32_t node,
-                                                           std::uint32_t place_high) {
-  return mixed_bits(node * 0x9e3779b9U + mixed_bits(place_high + 1));
+                                                           std::uint32_t number_high) {
+  return mixed_bits(node * 0x9e3779b9U + mixed_bits(number_high + 1));
 }
 
-/// Elements whose bits are at least this are kept; 2³² (nothing is kept) does not fit 32 bits, so
-/// the comparison is one of 64.
+/// An element is kept when its half of the hash, in the upper 16 bits, is at least this; 2³²
+/// (nothing is kept) does not fit 32 bits, so the comparison is one of 64.
 STRATA_HOST_AND_DEVICE constexpr std::uint64_t dropout_threshold(double probability) {
-  return static_cast<std::uint64_t>(probability * 4294967296.0);
+  return static_cast<std::uint64_t>(probability * 65536.0 + 0.5) << 16U;
+}
+
+/// Of a key and the lower half of a hash's number.
+STRATA_HOST_AND_DEVICE constexpr std::uint32_t dropout_hash(std::uint32_t key,
+                                                            std::uint32_t number_low) {
+  return second_product(first_product(with_upper_half(key ^ number_low)));
+}
+STRATA_HOST_AND_DEVICE constexpr std::uint32_t dropout_half(std::uint32_t hash,
+                                                            std::uint64_t place) {
+  return place / dropout_pair_distance % 2 == 0 ? hash << 16U : hash;
 }
 
 STRATA_HOST_AND_DEVICE constexpr bool dropout_keeps(std::uint32_t node, std::uint64_t place,
                                                     std::uint64_t threshold) {
-  const auto low = static_cast<std::uint32_t>(place);
-  const auto high = static_cast<std::uint32_t>(place >> 32U);
-  return mixed_bits(low ^ dropout_key(node, high)) >= threshold;
+  const std::uint64_t number = dropout_hash_number(place);
+  const std::uint32_t key = dropout_key(node, static_cast<std::uint32_t>(number >> 32U));
+  return dropout_half(dropout_hash(key, static_cast<std::uint32_t>(number)), place) >= threshold;
 }
 
 /// What is kept is multiplied by this.

@@ -146,10 +146,9 @@ KernelsOrReason dropout_kernels(double probability, const Setting& s) {
                                                     : static_cast<std::int64_t>(unused.size());
       ResultStream<T> result(real<T>(m.outputs[0]), begin, is_beyond);
       for (std::int64_t at = begin; at < end;) {
-        // Up to where the lower half of the place begins anew.
-        const auto low = static_cast<std::uint32_t>(at);
-        const std::int64_t length =
-            std::min({end - at, piece, (std::int64_t{1} << 32U) - static_cast<std::int64_t>(low)});
+        // Up to where the lower half of a hash's number begins anew.
+        constexpr std::int64_t same_key = std::int64_t{2} << 32U;
+        const std::int64_t length = std::min({end - at, piece, same_key - at % same_key});
         T* const y = result.next(length);
         std::uint8_t* const mask =
             m.saved != nullptr ? real<std::uint8_t>(m.saved) + at : unused.data();
@@ -158,8 +157,9 @@ KernelsOrReason dropout_kernels(double probability, const Setting& s) {
           std::fill(mask, mask + length, std::uint8_t{0});
         } else {
           loops.drop(real<T>(m.inputs[0]) + at,
-                     dropout_key(node, static_cast<std::uint32_t>(at >> 32U)), low,
-                     static_cast<std::uint32_t>(threshold), scale, y, mask, length);
+                     dropout_key(node, static_cast<std::uint32_t>(at / same_key)),
+                     static_cast<std::uint64_t>(at), static_cast<std::uint32_t>(threshold), scale,
+                     y, mask, length);
         }
         at += length;
       }

@@ -175,7 +175,7 @@ TEST(CpuPointwise, of_many_numbers) {
            });
            return std::vector{y};
          }});
-  check(dropout_trial(Dropout{0.3}, {3, 50'001}));  // places on both sides of 2¹⁶
+  check(dropout_trial(Dropout{0.3}, {3, 50'001}));  // hashes on both sides of 2¹⁶
 }
 
 TEST(CpuPointwise, dropout_keeps_as_many_as_it_should) {
@@ -186,6 +186,22 @@ TEST(CpuPointwise, dropout_keeps_as_many_as_it_should) {
       kept += dropout_keeps(3, i, dropout_threshold(probability)) ? 1 : 0;
     }
     EXPECT_NEAR(static_cast<double>(kept) / count, 1 - probability, 0.006);
+  }
+}
+
+// Of numbers that share a hash, that are neighbours, or that lie in rows of common lengths.
+TEST(CpuPointwise, dropout_keeps_one_number_whether_or_not_it_keeps_another) {
+  constexpr std::uint64_t count = 200'000;
+  for (const double probability : {0.1, 0.5}) {
+    const std::uint64_t threshold = dropout_threshold(probability);
+    for (const std::uint64_t distance : {1, 2, 15, 16, 17, 32, 64, 768, 1000, 1024, 4096}) {
+      std::int64_t both = 0;
+      for (std::uint64_t i = 0; i < count; ++i) {
+        both += dropout_keeps(3, i, threshold) && dropout_keeps(3, i + distance, threshold) ? 1 : 0;
+      }
+      const double expected = (1 - probability) * (1 - probability);
+      EXPECT_NEAR(static_cast<double>(both) / count, expected, 0.006) << distance << " apart";
+    }
   }
 }
 

@@ -12,89 +12,134 @@ namespace strata::cpu_training {
 
 #define STRATA_INLINE_LAMBDA __attribute__((always_inline))
 
-/// One byte of each number of four vectors that have all bits or none: 1 or 0.
+/// Which of two times 16 numbers are kept, by the halves of 16 hashes: all bits or none, of the
+/// size of the numbers and as bytes.
+struct KeptPairs {
+  Four<std::int32_t> lower, upper;
 #ifdef __aarch64__
-STRATA_INLINE void store_mask(const Four<std::int32_t>& is, std::uint8_t* mask) {
-  const auto narrow = [](auto x, auto y) STRATA_INLINE_LAMBDA {
-    return vuzp1q_u16(reinterpret_cast<uint16x8_t>(x), reinterpret_cast<uint16x8_t>(y));
-  };
-  const auto bytes =
-      vuzp1q_u8(vreinterpretq_u8_u16(narrow(is.a, is.b)), vreinterpretq_u8_u16(narrow(is.c, is.d)));
-  vst1q_u8(mask, vandq_u8(bytes, vdupq_n_u8(1)));
-}
-#else
-STRATA_INLINE void store_mask(const Four<std::int32_t>&, std::uint8_t*) {}
-#endif
+  uint8x16_t lower_bytes, upper_bytes;
 
-/// Dropout of numbers whose places have the same upper 16 bits, from a whole multiple of 16 on, as
-/// many as go into four vectors at a time; how many. Places differ in their last four bits then:
-/// the first product of mixed_bits is that of the other bits plus one of 16 that are always the
-/// same.
+  STRATA_INLINE KeptPairs(const Four<std::uint32_t>& hashes, std::uint32_t threshold) {
+    const uint16x8_t least = vdupq_n_u16(static_cast<std::uint16_t>(threshold >> 16U));
+    const auto halves = [=](auto of) STRATA_INLINE_LAMBDA {
+      return vcgeq_u16(reinterpret_cast<uint16x8_t>(of), least);
+    };
+    const uint16x8_t a = halves(hashes.a), b = halves(hashes.b), c = halves(hashes.c),
+                     d = halves(hashes.d);
+    const auto first = [](uint16x8_t x) STRATA_INLINE_LAMBDA {
+      return reinterpret_cast<int32x4_t>(vtrn1q_u16(x, x));
+    };
+    const auto second = [](uint16x8_t x) STRATA_INLINE_LAMBDA {
+      return reinterpret_cast<int32x4_t>(vtrn2q_u16(x, x));
+    };
+    lower = {first(a), first(b), first(c), first(d)};
+    upper = {second(a), second(b), second(c), second(d)};
+    const auto narrow = [](uint16x8_t x, uint16x8_t y) STRATA_INLINE_LAMBDA {
+      return vuzp1q_u8(vreinterpretq_u8_u16(x), vreinterpretq_u8_u16(y));
+    };
+    const uint8x16_t ab = narrow(a, b), cd = narrow(c, d);
+    lower_bytes = vuzp1q_u8(ab, cd);
+    upper_bytes = vuzp2q_u8(ab, cd);
+  }
+  STRATA_INLINE void store_bytes(std::uint8_t* mask) const {
+    vst1q_u8(mask, lower_bytes);
+    vst1q_u8(mask + 16, upper_bytes);
+  }
+#else
+  STRATA_INLINE KeptPairs(const Four<std::uint32_t>&, std::uint32_t) {}
+  STRATA_INLINE void store_bytes(std::uint8_t*) const {}
+#endif
+};
+
+/// Dropout of two times 16 numbers at a time, whose hashes have the numbers `hash`, `hash` + 1, …,
+/// from a whole multiple of 16 on and with the same upper 16 bits. Numbers of hashes differ in
+/// their last four bits then: the first product is that of the other bits plus one of 16 that are
+/// always the same.
 template <class T>
-STRATA_INLINE std::int64_t drop_by_four(const T* x, std::uint32_t place, std::uint32_t mixed_key,
-                                        std::uint32_t threshold, T scale, T* y, std::uint8_t* mask,
-                                        std::int64_t count) {
+STRATA_INLINE void drop_by_four(const T* x, std::uint32_t hash, std::uint32_t mixed_key,
+                                std::uint32_t threshold, T scale, T* y, std::uint8_t* mask,
+                                std::int64_t count) {
   using namespace training_constants;
   using Bits = Four<std::uint32_t>;
-  constexpr std::uint32_t together = 16;
+  constexpr std::uint32_t together = dropout_pair_distance;
+  static_assert(4 * lanes<T> == together || !writes_vectors<T>);
   std::array<std::uint32_t, together> products;
   for (std::uint32_t k = 0; k < together; ++k) {
     products[k] = first_product((mixed_key ^ k) % together);
   }
   Bits of_last_bits;
   AtFour<std::uint32_t>{0}.load_near(of_last_bits, products.data());
-  return fours_in_two_steps<T>(
-      count,
-      [=](AtFour<T> at) STRATA_INLINE_LAMBDA {
-        const std::uint32_t at_place = place + static_cast<std::uint32_t>(at.place);
-        const std::uint32_t others = (at_place ^ mixed_key) / together * together;
-        return mixed_from_product(of_last_bits + Bits(first_product(others)));
-      },
-      [=](AtFour<T> at, const Bits& mixed) STRATA_INLINE_LAMBDA {
-        const auto is_kept = mixed >= Bits(threshold);
-        Four<T> number;
-        at.load(number, x);
-        at.store(bits_as<Four<T>>(bits_as<Bits>(number * scale) & bits_as<Bits>(is_kept)), y);
-        store_mask(is_kept, mask + at.place);
-      });
+  const auto hashes = [=](AtFour<T> at) STRATA_INLINE_LAMBDA {
+    const std::uint32_t number = hash + static_cast<std::uint32_t>(at.place);
+    const std::uint32_t others = (number ^ mixed_key) / together * together;
+    return second_product(of_last_bits + Bits(first_product(others)));
+  };
+  const auto drop = [=](std::int64_t place,
+                        const Four<std::int32_t>& is_kept) STRATA_INLINE_LAMBDA {
+    const AtFour<T> at{place};
+    Four<T> number;
+    at.load(number, x);
+    at.store(bits_as<Four<T>>(bits_as<Bits>(number * scale) & bits_as<Bits>(is_kept)), y);
+  };
+  const auto drop_pairs = [=](AtFour<T> at, const Bits& hash_of) STRATA_INLINE_LAMBDA {
+    const KeptPairs kept(hash_of, threshold);
+    drop(2 * at.place, kept.lower);
+    drop(2 * at.place + together, kept.upper);
+    kept.store_bytes(mask + 2 * at.place);
+  };
+  fours_in_two_steps<T>(count / 2, hashes, drop_pairs);
 }
 
-/// Dropout of elements first, first + 1, … (their places' lower halves; none crosses 2³²).
+/// Dropout of elements first, first + 1, …, the numbers of whose hashes have the same upper half.
 template <class T>
-STRATA_INLINE void drop_loop(const T* x, std::uint32_t key, std::uint32_t first,
+STRATA_INLINE void drop_loop(const T* x, std::uint32_t key, std::uint64_t first,
                              std::uint32_t threshold, T scale, T* y,
                              std::uint8_t* __restrict__ mask, std::int64_t count) {
   using namespace training_constants;
-  // So far places have the same upper 16 bits: the first step of mixed_bits is the same for all.
-  constexpr std::int64_t same_upper_half = 1 << 16;
-  for (std::int64_t begin = 0; begin < count;) {
-    const std::uint32_t start = first + static_cast<std::uint32_t>(begin);
-    const std::int64_t left = same_upper_half - static_cast<std::int64_t>(start % same_upper_half);
-    const std::int64_t end = begin + left < count ? begin + left : count;
-    const std::uint32_t mixed_key = with_upper_half(key) ^ (start >> 16U);
-    const auto each = [&](std::int64_t from, std::int64_t to) STRATA_INLINE_LAMBDA {
-      std::uint32_t place = first + static_cast<std::uint32_t>(from);
-#pragma GCC unroll 2
-      for (std::int64_t i = from; i < to; ++i, ++place) {
-        const bool is_kept = mixed_from_there(place ^ mixed_key) >= threshold;
-        const T scaled = x[i] * scale;  // in any case, so that it becomes a vector
-        y[i] = is_kept ? scaled : T(0);
-        // As vector units give it: made narrow first, one bit of it after.
-        const std::uint32_t all = is_kept ? ~std::uint32_t{0} : 0;
-        mask[i] = static_cast<std::uint8_t>(all) & 1U;
-      }
-    };
-    if constexpr (writes_vectors<T>) {
-      const std::int64_t next = begin + static_cast<std::int64_t>((16 - start % 16) % 16);
-      const std::int64_t middle = next < end ? next : end;
-      each(begin, middle);
-      begin =
-          middle + drop_by_four(x + middle, first + static_cast<std::uint32_t>(middle), mixed_key,
-                                threshold, scale, y + middle, mask + middle, end - middle);
+  constexpr std::int64_t pairs = dropout_pair_distance, block = 2 * pairs;
+  // So far hashes have the same upper 16 bits: the first step of mixing is the same for all.
+  constexpr std::int64_t same_upper_half = std::int64_t{2} << 16U;
+  const auto put = [=](std::int64_t i, bool is_kept) STRATA_INLINE_LAMBDA {
+    const T scaled = x[i] * scale;  // in any case, so that it becomes a vector
+    y[i] = is_kept ? scaled : T(0);
+    // As vector units give it, made narrow.
+    mask[i] = static_cast<std::uint8_t>(is_kept ? ~std::uint32_t{0} : 0);
+  };
+  const auto each = [=](std::int64_t from, std::int64_t to) STRATA_INLINE_LAMBDA {
+    for (std::int64_t i = from; i < to; ++i) {
+      const std::uint64_t place = first + static_cast<std::uint64_t>(i);
+      const auto number = static_cast<std::uint32_t>(dropout_hash_number(place));
+      put(i, dropout_half(dropout_hash(key, number), place) >= threshold);
     }
-    each(begin, end);
+  };
+  const auto before = static_cast<std::int64_t>(-first % static_cast<std::uint64_t>(block));
+  std::int64_t begin = before < count ? before : count;
+  each(0, begin);
+  while (begin + block <= count) {
+    const std::uint64_t start = first + static_cast<std::uint64_t>(begin);
+    const std::int64_t left = same_upper_half - static_cast<std::int64_t>(start % same_upper_half);
+    const std::int64_t end =
+        begin + (left < count - begin ? left : (count - begin) / block * block);
+    const auto hash = static_cast<std::uint32_t>(dropout_hash_number(start));
+    const std::uint32_t mixed_key = with_upper_half(key) ^ (hash >> 16U);
+    if constexpr (writes_vectors<T>) {
+      drop_by_four(x + begin, hash, mixed_key, threshold, scale, y + begin, mask + begin,
+                   end - begin);
+    } else {
+      std::uint32_t number = hash;
+      for (std::int64_t i = begin; i < end; i += block, number += pairs) {
+#pragma GCC ivdep  // x, y and mask do not overlap
+        for (std::int64_t k = 0; k < pairs; ++k) {
+          const std::uint32_t place = number + static_cast<std::uint32_t>(k);
+          const std::uint32_t bits = second_product(first_product(place ^ mixed_key));
+          put(i + k, (bits << 16U) >= threshold);
+          put(i + pairs + k, bits >= threshold);
+        }
+      }
+    }
     begin = end;
   }
+  each(begin, count);
 }
 
 /// Of four vectors: each byte of the mask becomes a scale or 0 by one step that spreads its bits
@@ -106,7 +151,6 @@ STRATA_INLINE void keep_four(const T* dy, const std::uint8_t* mask, T scale, T* 
   Bytes kept;
   ask_after(mask);
   __builtin_memcpy(&kept, mask, sizeof kept);
-  kept = -kept;  // of 1: all bits
   const auto scale_bits = reinterpret_cast<Bits>(scale - Lanes<T>{});
   const auto of = [=](Bytes spread) STRATA_INLINE_LAMBDA {
     return reinterpret_cast<Lanes<T>>(reinterpret_cast<Bits>(spread) & scale_bits);
@@ -132,7 +176,8 @@ STRATA_INLINE void keep_loop(const T* dy, const std::uint8_t* __restrict__ mask,
     for (; i + 4 * lanes<T> <= count; i += 4 * lanes<T>) keep_four(dy + i, mask + i, scale, dx + i);
   }
   for (; i < count; ++i) {
-    dx[i] = dy[i] * (static_cast<T>(static_cast<std::int32_t>(mask[i])) * scale);
+    const auto minus_one_or_0 = static_cast<std::int32_t>(static_cast<std::int8_t>(mask[i]));
+    dx[i] = dy[i] * (static_cast<T>(minus_one_or_0) * -scale);
   }
 }
 

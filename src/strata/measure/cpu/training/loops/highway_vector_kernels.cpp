@@ -104,7 +104,7 @@ void channel_lines(const float* x, const float* dy, const float* lines, float* y
                    std::int64_t channels) {
   channel_lines_loop(x, dy, lines, y, rows, channels);
 }
-void drop(const float* x, std::uint32_t key, std::uint32_t first, std::uint32_t threshold,
+void drop(const float* x, std::uint32_t key, std::uint64_t first, std::uint32_t threshold,
           float scale, float* y, std::uint8_t* mask, std::int64_t count) {
   drop_loop(x, key, first, threshold, scale, y, mask, count);
 }

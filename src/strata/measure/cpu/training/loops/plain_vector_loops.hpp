@@ -75,7 +75,7 @@ struct PlainLoops {
                             std::int64_t channels) {
     channel_lines_loop(x, dy, lines, y, rows, channels);
   }
-  static void drop(const T* x, std::uint32_t key, std::uint32_t first, std::uint32_t threshold,
+  static void drop(const T* x, std::uint32_t key, std::uint64_t first, std::uint32_t threshold,
                    T scale, T* y, std::uint8_t* mask, std::int64_t count) {
     drop_loop(x, key, first, threshold, scale, y, mask, count);
   }

@@ -81,7 +81,7 @@ struct VectorLoops {
                            bool has_base, T* sums);
   void (*channel_lines)(const T* x, const T* dy, const T* lines, T* y, std::int64_t rows,
                         std::int64_t channels);
-  void (*drop)(const T* x, std::uint32_t key, std::uint32_t first, std::uint32_t threshold, T scale,
+  void (*drop)(const T* x, std::uint32_t key, std::uint64_t first, std::uint32_t threshold, T scale,
                T* y, std::uint8_t* mask, std::int64_t count);
   void (*keep)(const T* dy, const std::uint8_t* mask, T scale, T* dx, std::int64_t count);
   void (*prelu)(const T* x, T slope, T* y, std::int64_t count);

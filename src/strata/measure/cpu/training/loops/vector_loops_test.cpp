@@ -260,7 +260,7 @@ TEST(VectorLoops, add_and_keep_rows_number_by_number) {
       std::vector<float> total = before, kept(count + 1, 7);
       loops.add_distant_row(x.data(), total.data(), length);
       std::vector<std::uint8_t> mask(count);
-      for (std::size_t i = 0; i < count; ++i) mask[i] = i * i % 3 == 1 ? 1 : 0;
+      for (std::size_t i = 0; i < count; ++i) mask[i] = i * i % 3 == 1 ? 255 : 0;
       loops.keep(x.data(), mask.data(), 1.25F, kept.data(), length);
       for (std::size_t i = 0; i < count; ++i) {
         ASSERT_FLOAT_EQ(total[i], before[i] + x[i]);
@@ -297,20 +297,22 @@ TEST(VectorLoops, copy_a_row_and_keep_the_larger_numbers) {
 
 // From any place on, across places whose upper halves differ, and at every length.
 TEST(VectorLoops, drop_what_the_hash_of_the_place_says) {
-  using training_constants::mixed_bits;
-  constexpr std::uint32_t key = 0x9abcdef1, threshold = 0x4ccccccc;
+  using namespace training_constants;
+  constexpr std::uint32_t key = 0x9abcdef1, threshold = 0x4ccc0000;
   for (const VectorLoops<float>& loops : both_loops()) {
-    for (const std::uint32_t first : {0U, 5U, 16U, 65'500U, 65'536U - 64, 4'000'000'001U}) {
-      for (const std::size_t count : {1U, 15U, 16U, 17U, 48U, 63U, 64U, 100U, 257U}) {
+    for (const std::uint64_t first :
+         {0ULL, 5ULL, 16ULL, 31ULL, 131'000ULL, 131'072ULL - 64, 8'000'000'001ULL}) {
+      for (const std::size_t count : {1U, 16U, 17U, 32U, 48U, 63U, 64U, 100U, 161U, 257U, 400U}) {
         const auto x = some_numbers(count, 3);
         std::vector<float> y(count + 1, 7);
         std::vector<std::uint8_t> mask(count + 1, 7);
         loops.drop(x.data(), key, first, threshold, 1.25F, y.data(), mask.data(),
                    static_cast<std::int64_t>(count));
         for (std::size_t i = 0; i < count; ++i) {
-          const auto place = first + static_cast<std::uint32_t>(i);
-          const bool is_kept = mixed_bits(place ^ key) >= threshold;
-          ASSERT_EQ(mask[i], is_kept ? 1 : 0) << i << " of " << count << " from " << first;
+          const std::uint64_t place = first + i;
+          const auto number = static_cast<std::uint32_t>(dropout_hash_number(place));
+          const bool is_kept = dropout_half(dropout_hash(key, number), place) >= threshold;
+          ASSERT_EQ(mask[i], is_kept ? 255 : 0) << i << " of " << count << " from " << first;
           ASSERT_EQ(y[i], is_kept ? 1.25F * x[i] : 0.0F) << i << " of " << count;
         }
         ASSERT_EQ(y[count], 7);
