@@ -15,19 +15,25 @@ namespace {
 
 TEST(CpuTrainingDevice, updates_as_the_rules_say) {
   const auto device = cpu_training_device({});
-  const std::vector<float> start = {1, -2, 3}, gradient = {0.5F, 0.25F, -1};
+  // More than go into vectors at once, and some that are left.
+  constexpr std::size_t count = 53;
+  std::vector<float> start(count), gradient(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    start[i] = 1 - 0.25F * static_cast<float>(i % 17);
+    gradient[i] = 0.5F - 0.125F * static_cast<float>(i % 11);
+  }
   for (const Optimizer optimizer : {Optimizer::sgd, Optimizer::momentum, Optimizer::adam}) {
     UpdateRule rule{.optimizer = optimizer};
     std::vector<float> parameter = start;
-    std::vector<std::vector<float>> states(2, std::vector<float>(3, 0.0F));
-    std::vector<double> expected(start.begin(), start.end()), m(3), v(3);
+    std::vector<std::vector<float>> states(2, std::vector<float>(count, 0.0F));
+    std::vector<double> expected(start.begin(), start.end()), m(count), v(count);
     for (int iteration = 1; iteration <= 3; ++iteration) {
       device->update(rule, {.parameter = parameter.data(),
                             .gradient = gradient.data(),
                             .states = {states[0].data(), states[1].data()},
-                            .elements = 3,
+                            .elements = count,
                             .iteration = iteration});
-      for (std::size_t i = 0; i < 3; ++i) {
+      for (std::size_t i = 0; i < count; ++i) {
         const double g = static_cast<double>(gradient[i]);
         if (optimizer == Optimizer::sgd) expected[i] -= rule.learning_rate * g;
         if (optimizer == Optimizer::momentum) {
