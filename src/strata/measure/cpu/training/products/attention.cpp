@@ -20,9 +20,13 @@ struct AttentionPlan {
   bool has_mask = false;
   Sizes mask_strides;  // along batch, heads, queries, keys
 
-  static constexpr std::int64_t block = 64;  // queries at a time
-
-  std::int64_t blocks() const { return (queries + block - 1) / block; }
+  /// Queries at a time: shared evenly, as a block of few takes almost as long as one of many.
+  static constexpr std::int64_t most_at_once = 96, panel = 4;
+  std::int64_t block() const {
+    const std::int64_t blocks = (queries + most_at_once - 1) / most_at_once;
+    return ((queries + blocks - 1) / blocks + panel - 1) / panel * panel;
+  }
+  std::int64_t blocks() const { return (queries + block() - 1) / block(); }
   std::int64_t q_step() const { return heads * width; }
   std::int64_t k_step() const { return kv_heads * width; }
   std::int64_t v_step() const { return kv_heads * value_width; }
@@ -48,105 +52,116 @@ struct AttentionPlan {
   }
 };
 
-/// softmax of the scores of queries first … first + count of one head; [count, keys].
+/// Some queries of one head, and the first keys, of which none of them sees more.
+struct QueryBlock {
+  std::int64_t n, head, first, count, keys;
+
+  QueryBlock(const AttentionPlan& plan, std::int64_t sample, std::int64_t of_head,
+             std::int64_t number)
+      : n(sample),
+        head(of_head),
+        first(number * plan.block()),
+        count(std::min(plan.block(), plan.queries - first)),
+        keys(plan.visible(first + count - 1)) {}
+};
+
+/// softmax of the scores of a block; [count, keys].
 template <class T>
-void probabilities(const AttentionPlan& plan, const NodeMemory& m, std::int64_t n,
-                   std::int64_t head, std::int64_t first, std::int64_t count, T* p) {
-  multiply(Product<T>{.m = count,
-                      .n = plan.keys,
+void probabilities(const AttentionPlan& plan, const NodeMemory& m, const QueryBlock& of, T* p) {
+  multiply(Product<T>{.m = of.count,
+                      .n = of.keys,
                       .k = plan.width,
-                      .a = real<T>(m.inputs[0]) + plan.q_at(n, head, first),
+                      .a = real<T>(m.inputs[0]) + plan.q_at(of.n, of.head, of.first),
                       .a_step = plan.q_step(),
-                      .b = real<T>(m.inputs[1]) + plan.k_at(n, head),
+                      .b = real<T>(m.inputs[1]) + plan.k_at(of.n, of.head),
                       .b_step = plan.k_step(),
                       .b_is_turned = true,
                       .result = p,
-                      .result_step = plan.keys,
+                      .result_step = of.keys,
                       .alpha = static_cast<T>(plan.scale())});
   const VectorLoops<T>& loops = vector_loops<T>();
-  for (std::int64_t i = 0; i < count; ++i) {
-    T* const row = p + i * plan.keys;
-    const std::int64_t seen = plan.visible(first + i);
+  for (std::int64_t i = 0; i < of.count; ++i) {
+    T* const row = p + i * of.keys;
+    const std::int64_t query = of.first + i, seen = plan.visible(query);
     if (plan.has_mask) {
       const Sizes& strides = plan.mask_strides;
       const T* const mask =
-          real<T>(m.inputs[3]) + n * strides[0] + head * strides[1] + (first + i) * strides[2];
+          real<T>(m.inputs[3]) + of.n * strides[0] + of.head * strides[1] + query * strides[2];
       for (std::int64_t j = 0; j < seen; ++j) row[j] += mask[j * strides[3]];
     }
     const T sum = seen == 0 ? T(1) : loops.exp_shifted(row, loops.maximum(row, seen), row, seen);
     const T factor = T(1) / sum;
     for (std::int64_t j = 0; j < seen; ++j) row[j] *= factor;
-    std::fill(row + seen, row + plan.keys, T(0));
+    std::fill(row + seen, row + of.keys, T(0));
   }
 }
 
 template <class T>
 void attention_forward(const AttentionPlan& plan, const Workers& workers, const NodeMemory& m) {
   workers.ranges(plan.batch * plan.heads * plan.blocks(), 1, [&](auto begin, auto end) {
-    std::vector<T> p(static_cast<std::size_t>(plan.block * plan.keys));
+    std::vector<T> p(static_cast<std::size_t>(plan.block() * plan.keys));
     for (std::int64_t unit = begin; unit < end; ++unit) {
-      const std::int64_t first = unit % plan.blocks() * plan.block;
-      const std::int64_t head = unit / plan.blocks() % plan.heads;
-      const std::int64_t n = unit / plan.blocks() / plan.heads;
-      const std::int64_t count = std::min(plan.block, plan.queries - first);
-      probabilities<T>(plan, m, n, head, first, count, p.data());
-      multiply(Product<T>{.m = count,
+      const QueryBlock of(plan, unit / plan.blocks() / plan.heads,
+                          unit / plan.blocks() % plan.heads, unit % plan.blocks());
+      probabilities<T>(plan, m, of, p.data());
+      multiply(Product<T>{.m = of.count,
                           .n = plan.value_width,
-                          .k = plan.keys,
+                          .k = of.keys,
                           .a = p.data(),
-                          .a_step = plan.keys,
-                          .b = real<T>(m.inputs[2]) + plan.v_at(n, head),
+                          .a_step = of.keys,
+                          .b = real<T>(m.inputs[2]) + plan.v_at(of.n, of.head),
                           .b_step = plan.v_step(),
-                          .result = real<T>(m.outputs[0]) + plan.y_at(n, head, first),
+                          .result = real<T>(m.outputs[0]) + plan.y_at(of.n, of.head, of.first),
                           .result_step = plan.y_step()});
     }
   });
 }
 
-/// The gradients of one block of queries of one head. `is_first` for the first block that reaches
-/// the keys and values of a kv head: it sets, the others add.
+/// The gradients of one block of queries. `is_first` for the first block that reaches the keys and
+/// values of a kv head, which sees them all: it sets, the others add.
 template <class T>
 struct BlockGradient {
   const AttentionPlan& plan;
   const NodeMemory& m;
-  std::int64_t n, head, first, count;
+  const QueryBlock& of;
   bool is_first;
   T* p;  // room for probabilities and for the gradient of scores
   T* ds;
 
   void run() const {
-    probabilities<T>(plan, m, n, head, first, count, p);
-    const T* const dy = real<T>(m.output_gradients[0]) + plan.y_at(n, head, first);
+    probabilities<T>(plan, m, of, p);
+    const T* const dy = real<T>(m.output_gradients[0]) + plan.y_at(of.n, of.head, of.first);
     if (T* const dv = real<T>(m.input_gradients[2])) {
-      to_keys(p, plan.value_width, dy, plan.y_step(), dv + plan.v_at(n, head), plan.v_step(), T(1));
+      to_keys(p, plan.value_width, dy, plan.y_step(), dv + plan.v_at(of.n, of.head), plan.v_step(),
+              T(1));
     }
-    multiply(Product<T>{.m = count,
-                        .n = plan.keys,
+    multiply(Product<T>{.m = of.count,
+                        .n = of.keys,
                         .k = plan.value_width,
                         .a = dy,
                         .a_step = plan.y_step(),
-                        .b = real<T>(m.inputs[2]) + plan.v_at(n, head),
+                        .b = real<T>(m.inputs[2]) + plan.v_at(of.n, of.head),
                         .b_step = plan.v_step(),
                         .b_is_turned = true,
                         .result = ds,
-                        .result_step = plan.keys});
+                        .result_step = of.keys});
     through_softmax();
     const T scale = static_cast<T>(plan.scale());
     if (T* const dq = real<T>(m.input_gradients[0])) {
-      multiply(Product<T>{.m = count,
+      multiply(Product<T>{.m = of.count,
                           .n = plan.width,
-                          .k = plan.keys,
+                          .k = of.keys,
                           .a = ds,
-                          .a_step = plan.keys,
-                          .b = real<T>(m.inputs[1]) + plan.k_at(n, head),
+                          .a_step = of.keys,
+                          .b = real<T>(m.inputs[1]) + plan.k_at(of.n, of.head),
                           .b_step = plan.k_step(),
-                          .result = dq + plan.q_at(n, head, first),
+                          .result = dq + plan.q_at(of.n, of.head, of.first),
                           .result_step = plan.q_step(),
                           .alpha = scale});
     }
     if (T* const dk = real<T>(m.input_gradients[1])) {
-      to_keys(ds, plan.width, real<T>(m.inputs[0]) + plan.q_at(n, head, first), plan.q_step(),
-              dk + plan.k_at(n, head), plan.k_step(), scale);
+      to_keys(ds, plan.width, real<T>(m.inputs[0]) + plan.q_at(of.n, of.head, of.first),
+              plan.q_step(), dk + plan.k_at(of.n, of.head), plan.k_step(), scale);
     }
     if (plan.has_mask && m.input_gradients[3] != nullptr) add_mask_gradient();
   }
@@ -155,11 +170,11 @@ struct BlockGradient {
   /// result[keys, width] (+)= alpha · scoresᵀ · rows
   void to_keys(const T* scores, std::int64_t width, const T* rows, std::int64_t step, T* result,
                std::int64_t result_step, T alpha) const {
-    multiply(Product<T>{.m = plan.keys,
+    multiply(Product<T>{.m = of.keys,
                         .n = width,
-                        .k = count,
+                        .k = of.count,
                         .a = scores,
-                        .a_step = plan.keys,
+                        .a_step = of.keys,
                         .a_is_turned = true,
                         .b = rows,
                         .b_step = step,
@@ -171,19 +186,19 @@ struct BlockGradient {
 
   /// ds = p (dp − Σ p dp)
   void through_softmax() const {
-    for (std::int64_t i = 0; i < count; ++i) {
-      T *const row = ds + i * plan.keys, *const powers = p + i * plan.keys;
-      const T sum = vector_loops<T>().dot(row, powers, plan.keys);
-      for (std::int64_t j = 0; j < plan.keys; ++j) row[j] = powers[j] * (row[j] - sum);
+    for (std::int64_t i = 0; i < of.count; ++i) {
+      T *const row = ds + i * of.keys, *const powers = p + i * of.keys;
+      const T sum = vector_loops<T>().dot(row, powers, of.keys);
+      for (std::int64_t j = 0; j < of.keys; ++j) row[j] = powers[j] * (row[j] - sum);
     }
   }
 
   void add_mask_gradient() const {
     const Sizes& strides = plan.mask_strides;
-    for (std::int64_t i = 0; i < count; ++i) {
-      T* const to = real<T>(m.input_gradients[3]) + n * strides[0] + head * strides[1] +
-                    (first + i) * strides[2];
-      for (std::int64_t j = 0; j < plan.keys; ++j) to[j * strides[3]] += ds[i * plan.keys + j];
+    for (std::int64_t i = 0; i < of.count; ++i) {
+      T* const to = real<T>(m.input_gradients[3]) + of.n * strides[0] + of.head * strides[1] +
+                    (of.first + i) * strides[2];
+      for (std::int64_t j = 0; j < of.keys; ++j) to[j * strides[3]] += ds[i * of.keys + j];
     }
   }
 };
@@ -193,19 +208,15 @@ void attention_backward(const AttentionPlan& plan, const Workers& workers,
                         std::int64_t mask_elements, const NodeMemory& m) {
   const std::int64_t share = plan.heads / plan.kv_heads;
   const auto run = [&](std::int64_t begin, std::int64_t end) {
-    std::vector<T> room(static_cast<std::size_t>(2 * plan.block * plan.keys));
+    std::vector<T> room(static_cast<std::size_t>(2 * plan.block() * plan.keys));
     for (std::int64_t unit = begin; unit < end; ++unit) {
       for (std::int64_t part = 0; part < share * plan.blocks(); ++part) {
-        const std::int64_t first = part % plan.blocks() * plan.block;
-        BlockGradient<T>{plan,
-                         m,
-                         unit / plan.kv_heads,
-                         unit % plan.kv_heads * share + part / plan.blocks(),
-                         first,
-                         std::min(plan.block, plan.queries - first),
-                         part == 0,
-                         room.data(),
-                         room.data() + plan.block * plan.keys}
+        // From the last queries on, which see all keys.
+        const QueryBlock of(plan, unit / plan.kv_heads,
+                            unit % plan.kv_heads * share + part / plan.blocks(),
+                            plan.blocks() - 1 - part % plan.blocks());
+        BlockGradient<T>{plan,      m,           of,
+                         part == 0, room.data(), room.data() + plan.block() * plan.keys}
             .run();
       }
     }
