@@ -1,31 +1,73 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/measure/cpu/convolution/threads.hpp"
 
+#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
+#include <chrono>
 
 namespace strata::cpu {
 
-int allowed_cpus() {
+namespace {
+
+/// Their numbers; empty where the system does not tell.
+std::vector<int> allowed_cpu_numbers() {
   cpu_set_t set;
   CPU_ZERO(&set);
-  if (::sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  std::vector<int> numbers;
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return numbers;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &set)) numbers.push_back(cpu);
+  }
+  return numbers;
 }
 
-Threads::Threads(int count) {
+}  // namespace
+
+int allowed_cpus() {
+  const auto count = static_cast<int>(allowed_cpu_numbers().size());
+  return count > 0 ? count : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+namespace {
+
+/// Tells the core that nothing is to be done but wait.
+void rest() {
+#if defined(__aarch64__)
+  __asm__ volatile("isb" ::: "memory");
+#elif defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace
+
+Threads::Threads(int count) : waits_awake_(count <= allowed_cpus()) {
   for (int thread = 1; thread < count; ++thread) {
     workers_.emplace_back([this, thread] { work(thread); });
+  }
+  if (count == allowed_cpus()) keep_apart();
+}
+
+/// Each worker on a CPU of its own, none on that of the caller: the system may put one that it
+/// wakes up on the CPU of the one that woke it, where it waits until that one is done.
+void Threads::keep_apart() {
+  std::vector<int> cpus = allowed_cpu_numbers();
+  const auto own = std::find(cpus.begin(), cpus.end(), ::sched_getcpu());
+  if (own != cpus.end()) std::iter_swap(cpus.begin(), own);
+  for (std::size_t i = 0; i < workers_.size() && i + 1 < cpus.size(); ++i) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpus[i + 1], &one);
+    ::pthread_setaffinity_np(workers_[i].native_handle(), sizeof one, &one);
   }
 }
 
 Threads::~Threads() {
-  {
-    const std::lock_guard lock(mutex_);
-    is_ending_ = true;
-  }
-  has_work_.notify_all();
+  is_ending_ = true;
+  ++round_;
+  round_.notify_all();
   for (std::thread& worker : workers_) worker.join();
 }
 
@@ -34,19 +76,15 @@ void Threads::for_each(std::int64_t count, const Body& body) {
     for (std::int64_t index = 0; index < count; ++index) body(index, 0);
     return;
   }
-  {
-    const std::lock_guard lock(mutex_);
-    body_ = &body;
-    count_ = count;
-    next_ = 0;
-    busy_ = static_cast<int>(workers_.size());
-    failure_ = nullptr;
-    ++round_;
-  }
-  has_work_.notify_all();
+  body_ = &body;
+  count_ = count;
+  next_ = 0;
+  busy_ = static_cast<std::uint32_t>(workers_.size());
+  failure_ = nullptr;
+  ++round_;
+  round_.notify_all();
   take_indices(0);
-  std::unique_lock lock(mutex_);
-  is_done_.wait(lock, [this] { return busy_ == 0; });
+  for (std::uint32_t busy = busy_; busy != 0; busy = busy_) wait_while(busy_, busy);
   if (failure_) std::rethrow_exception(failure_);
 }
 
@@ -58,25 +96,34 @@ void Threads::take_indices(int thread) {
       (*body_)(index, thread);
     }
   } catch (...) {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(failing_);
     if (!failure_) failure_ = std::current_exception();
     next_ = count_;
   }
 }
 
 void Threads::work(int thread) {
-  std::uint64_t seen = 0;
-  for (;;) {
-    {
-      std::unique_lock lock(mutex_);
-      has_work_.wait(lock, [&] { return is_ending_ || round_ != seen; });
-      if (is_ending_) return;
-      seen = round_;
-    }
+  for (std::uint32_t seen = 0;;) {
+    wait_while(round_, seen);
+    if (is_ending_) return;
+    ++seen;
     take_indices(thread);
-    const std::lock_guard lock(mutex_);
-    if (--busy_ == 0) is_done_.notify_one();
+    if (--busy_ == 0) busy_.notify_one();
   }
+}
+
+void Threads::wait_while(const Count& number, std::uint32_t value) const {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds awake(2);
+  constexpr int rests_between_looks = 32;  // at the clock
+  for (const auto start = Clock::now(); waits_awake_ && Clock::now() - start < awake;) {
+    for (int i = 0; i < rests_between_looks; ++i) {
+      if (number.load() != value) return;
+      rest();
+    }
+    ::sched_yield();  // to a thread that has work for this core
+  }
+  number.wait(value);
 }
 
 }  // namespace strata::cpu

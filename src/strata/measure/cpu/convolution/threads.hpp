@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -15,7 +14,8 @@ namespace strata::cpu {
 /// How many CPUs this process may use.
 int allowed_cpus();
 
-/// Threads that wait for work, so that a convolution does not pay for starting them.
+/// Threads that wait for work, so that a convolution does not pay for starting them. For a moment
+/// they wait awake: waking one up takes as long as a small layer.
 class Threads {
  public:
   /// Called with an index and the number of the thread that runs it; 0 is the caller's.
@@ -33,19 +33,23 @@ class Threads {
   void for_each(std::int64_t count, const Body& body);
 
  private:
+  using Count = std::atomic<std::uint32_t>;
+
+  void keep_apart();
   void work(int thread);
   void take_indices(int thread);
+  /// Returns once the number is another one.
+  void wait_while(const Count& number, std::uint32_t value) const;
 
   std::vector<std::thread> workers_;
-  std::mutex mutex_;
-  std::condition_variable has_work_;
-  std::condition_variable is_done_;
+  bool waits_awake_ = false;
   const Body* body_ = nullptr;
   std::int64_t count_ = 0;
   std::atomic<std::int64_t> next_ = 0;
-  std::uint64_t round_ = 0;
-  int busy_ = 0;
-  bool is_ending_ = false;
+  Count round_ = 0;  // counted up when there is work, or when there will be none
+  Count busy_ = 0;   // workers that are not done with this round
+  std::atomic<bool> is_ending_ = false;
+  std::mutex failing_;
   std::exception_ptr failure_;
 };
 
