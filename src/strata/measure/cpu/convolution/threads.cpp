@@ -43,7 +43,8 @@ void rest() {
 
 }  // namespace
 
-Threads::Threads(int count) : waits_awake_(count <= allowed_cpus()) {
+Threads::Threads(int count)
+    : waits_awake_(count <= allowed_cpus()), shares_(static_cast<std::size_t>(std::max(1, count))) {
   for (int thread = 1; thread < count; ++thread) {
     workers_.emplace_back([this, thread] { work(thread); });
   }
@@ -77,8 +78,14 @@ void Threads::for_each(std::int64_t count, const Body& body) {
     return;
   }
   body_ = &body;
-  count_ = count;
-  next_ = 0;
+  const auto threads = static_cast<std::int64_t>(shares_.size());
+  std::int64_t begin = 0;
+  for (std::int64_t i = 0; i < threads; ++i) {
+    Share& share = shares_[static_cast<std::size_t>(i)];
+    share.next = begin;
+    begin += count / threads + (i < count % threads ? 1 : 0);
+    share.end = begin;
+  }
   busy_ = static_cast<std::uint32_t>(workers_.size());
   failure_ = nullptr;
   ++round_;
@@ -90,15 +97,17 @@ void Threads::for_each(std::int64_t count, const Body& body) {
 
 void Threads::take_indices(int thread) {
   try {
-    for (;;) {
-      const std::int64_t index = next_.fetch_add(1);
-      if (index >= count_) return;
-      (*body_)(index, thread);
+    // Its own share first: what lies there it may have computed before, into a cache of its own.
+    for (std::size_t i = 0; i < shares_.size(); ++i) {
+      Share& share = shares_[(static_cast<std::size_t>(thread) + i) % shares_.size()];
+      for (std::int64_t index; (index = share.next.fetch_add(1)) < share.end;) {
+        (*body_)(index, thread);
+      }
     }
   } catch (...) {
     const std::lock_guard lock(failing_);
     if (!failure_) failure_ = std::current_exception();
-    next_ = count_;
+    for (Share& share : shares_) share.next = share.end;
   }
 }
 

@@ -34,6 +34,11 @@ class Threads {
 
  private:
   using Count = std::atomic<std::uint32_t>;
+  /// In a line of its own, as its thread writes it again and again.
+  struct alignas(64) Share {
+    std::atomic<std::int64_t> next = 0;
+    std::int64_t end = 0;
+  };
 
   void keep_apart();
   void work(int thread);
@@ -44,10 +49,9 @@ class Threads {
   std::vector<std::thread> workers_;
   bool waits_awake_ = false;
   const Body* body_ = nullptr;
-  std::int64_t count_ = 0;
-  std::atomic<std::int64_t> next_ = 0;
-  Count round_ = 0;  // counted up when there is work, or when there will be none
-  Count busy_ = 0;   // workers that are not done with this round
+  std::vector<Share> shares_;  // of the indices, one for each thread
+  Count round_ = 0;            // counted up when there is work, or when there will be none
+  Count busy_ = 0;             // workers that are not done with this round
   std::atomic<bool> is_ending_ = false;
   std::mutex failing_;
   std::exception_ptr failure_;
