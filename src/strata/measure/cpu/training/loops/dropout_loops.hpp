@@ -90,56 +90,76 @@ STRATA_INLINE void drop_by_four(const T* x, std::uint32_t hash, std::uint32_t mi
   fours_in_two_steps<T>(count / 2, hashes, drop_pairs);
 }
 
+/// Whether it is kept for one number: the mask as vector units give it, made narrow.
+template <class T>
+STRATA_INLINE void drop_one(bool is_kept, T x, T scale, T& y, std::uint8_t& mask) {
+  const T scaled = x * scale;  // in any case, so that it becomes a vector
+  y = is_kept ? scaled : T(0);
+  mask = static_cast<std::uint8_t>(-static_cast<std::int32_t>(is_kept));
+}
+
+/// The same by loops of which compilers make vectors: one over hashes and one over numbers.
+template <class T>
+STRATA_INLINE void drop_by_pieces(const T* x, std::uint32_t hash, std::uint32_t mixed_key,
+                                  std::uint32_t threshold, T scale, T* y,
+                                  std::uint8_t* __restrict__ mask, std::int64_t count) {
+  using namespace training_constants;
+  constexpr std::int64_t piece = 256, pairs = dropout_pair_distance;
+  std::array<std::uint32_t, piece> halves;
+  for (std::int64_t begin = 0; begin < count; begin += piece) {
+    const std::int64_t end = begin + piece < count ? begin + piece : count;
+    for (std::uint32_t* half = halves.data(); half < halves.data() + (end - begin);
+         half += 2 * pairs, hash += pairs) {
+#pragma GCC unroll 1  // else gcc makes vectors of every sixteenth hash
+      for (std::uint32_t k = 0; k < pairs; ++k) {
+        const std::uint32_t bits = second_product(first_product((hash + k) ^ mixed_key));
+        half[k] = bits << 16U;
+        half[k + pairs] = bits;
+      }
+    }
+    const std::uint32_t* const half = halves.data();
+#pragma GCC ivdep  // x and y do not overlap, but where they are the same
+    for (std::int64_t i = begin; i < end; ++i) {
+      drop_one(half[i - begin] >= threshold, x[i], scale, y[i], mask[i]);
+    }
+  }
+}
+
 /// Dropout of elements first, first + 1, …, the numbers of whose hashes have the same upper half.
 template <class T>
 STRATA_INLINE void drop_loop(const T* x, std::uint32_t key, std::uint64_t first,
                              std::uint32_t threshold, T scale, T* y,
                              std::uint8_t* __restrict__ mask, std::int64_t count) {
   using namespace training_constants;
-  constexpr std::int64_t pairs = dropout_pair_distance, block = 2 * pairs;
+  constexpr std::int64_t block = 2 * std::int64_t{dropout_pair_distance};
   // So far hashes have the same upper 16 bits: the first step of mixing is the same for all.
   constexpr std::int64_t same_upper_half = std::int64_t{2} << 16U;
-  const auto put = [=](std::int64_t i, bool is_kept) STRATA_INLINE_LAMBDA {
-    const T scaled = x[i] * scale;  // in any case, so that it becomes a vector
-    y[i] = is_kept ? scaled : T(0);
-    // As vector units give it, made narrow.
-    mask[i] = static_cast<std::uint8_t>(is_kept ? ~std::uint32_t{0} : 0);
-  };
-  const auto each = [=](std::int64_t from, std::int64_t to) STRATA_INLINE_LAMBDA {
+  const auto one_by_one = [=](std::int64_t from, std::int64_t to) STRATA_INLINE_LAMBDA {
     for (std::int64_t i = from; i < to; ++i) {
       const std::uint64_t place = first + static_cast<std::uint64_t>(i);
       const auto number = static_cast<std::uint32_t>(dropout_hash_number(place));
-      put(i, dropout_half(dropout_hash(key, number), place) >= threshold);
+      const bool is_kept = dropout_half(dropout_hash(key, number), place) >= threshold;
+      drop_one(is_kept, x[i], scale, y[i], mask[i]);
     }
   };
   const auto before = static_cast<std::int64_t>(-first % static_cast<std::uint64_t>(block));
   std::int64_t begin = before < count ? before : count;
-  each(0, begin);
+  one_by_one(0, begin);
   while (begin + block <= count) {
     const std::uint64_t start = first + static_cast<std::uint64_t>(begin);
     const std::int64_t left = same_upper_half - static_cast<std::int64_t>(start % same_upper_half);
-    const std::int64_t end =
-        begin + (left < count - begin ? left : (count - begin) / block * block);
+    const std::int64_t whole = (count - begin) / block * block,
+                       length = left < whole ? left : whole;
     const auto hash = static_cast<std::uint32_t>(dropout_hash_number(start));
     const std::uint32_t mixed_key = with_upper_half(key) ^ (hash >> 16U);
     if constexpr (writes_vectors<T>) {
-      drop_by_four(x + begin, hash, mixed_key, threshold, scale, y + begin, mask + begin,
-                   end - begin);
+      drop_by_four(x + begin, hash, mixed_key, threshold, scale, y + begin, mask + begin, length);
     } else {
-      std::uint32_t number = hash;
-      for (std::int64_t i = begin; i < end; i += block, number += pairs) {
-#pragma GCC ivdep  // x, y and mask do not overlap
-        for (std::int64_t k = 0; k < pairs; ++k) {
-          const std::uint32_t place = number + static_cast<std::uint32_t>(k);
-          const std::uint32_t bits = second_product(first_product(place ^ mixed_key));
-          put(i + k, (bits << 16U) >= threshold);
-          put(i + pairs + k, bits >= threshold);
-        }
-      }
+      drop_by_pieces(x + begin, hash, mixed_key, threshold, scale, y + begin, mask + begin, length);
     }
-    begin = end;
+    begin += length;
   }
-  each(begin, count);
+  one_by_one(begin, count);
 }
 
 /// Of four vectors: each byte of the mask becomes a scale or 0 by one step that spreads its bits
