@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/measure/cpu/convolution/threads.hpp"
 
+#include "strata/base/error.hpp"
+#include "strata/measure/cpu/ceilings/allowance.hpp"
+
 #include <pthread.h>
 #include <sched.h>
 
@@ -8,29 +11,16 @@
 #include <chrono>
 
 namespace strata::cpu {
-
 namespace {
 
-/// Their numbers; empty where the system does not tell.
-std::vector<int> allowed_cpu_numbers() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  std::vector<int> numbers;
-  if (::sched_getaffinity(0, sizeof set, &set) != 0) return numbers;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(cpu, &set)) numbers.push_back(cpu);
+/// Empty where the system does not tell.
+std::vector<int> known_processors() {
+  try {
+    return allowed_processors();
+  } catch (const Error&) {
+    return {};
   }
-  return numbers;
 }
-
-}  // namespace
-
-int allowed_cpus() {
-  const auto count = static_cast<int>(allowed_cpu_numbers().size());
-  return count > 0 ? count : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
-
-namespace {
 
 /// Tells the core that nothing is to be done but wait.
 void rest() {
@@ -43,24 +33,37 @@ void rest() {
 
 }  // namespace
 
+int allowed_cpus() {
+  const std::vector<int> known = known_processors();
+  const auto all = static_cast<double>(known.empty() ? std::thread::hardware_concurrency()
+                                                     : static_cast<unsigned>(known.size()));
+  const double time_of = group_limits("/").processors.value_or(all);
+  return std::max(1, static_cast<int>(std::min(all, time_of)));
+}
+
 Threads::Threads(int count)
     : waits_awake_(count <= allowed_cpus()), shares_(static_cast<std::size_t>(std::max(1, count))) {
   for (int thread = 1; thread < count; ++thread) {
     workers_.emplace_back([this, thread] { work(thread); });
   }
-  if (count == allowed_cpus()) keep_apart();
+  keep_apart();
 }
 
-/// Each worker on a CPU of its own, none on that of the caller: the system may put one that it
-/// wakes up on the CPU of the one that woke it, where it waits until that one is done.
+/// Each worker on a CPU of its own, none on that of the caller, where they are as many as those:
+/// the system may put a thread that it wakes up on the CPU of the one that woke it, where it waits
+/// until that one is done.
 void Threads::keep_apart() {
-  std::vector<int> cpus = allowed_cpu_numbers();
+  std::vector<int> cpus = known_processors();
+  const auto all = static_cast<int>(cpus.size());
+  if (count() != all || allowed_cpus() != all) return;
   const auto own = std::find(cpus.begin(), cpus.end(), ::sched_getcpu());
   if (own != cpus.end()) std::iter_swap(cpus.begin(), own);
-  for (std::size_t i = 0; i < workers_.size() && i + 1 < cpus.size(); ++i) {
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    const int cpu = cpus[i + 1];
+    if (cpu >= CPU_SETSIZE) continue;
     cpu_set_t one;
     CPU_ZERO(&one);
-    CPU_SET(cpus[i + 1], &one);
+    CPU_SET(cpu, &one);
     ::pthread_setaffinity_np(workers_[i].native_handle(), sizeof one, &one);
   }
 }

@@ -11,7 +11,7 @@
 
 namespace strata::cpu {
 
-/// How many CPUs this process may use.
+/// How many CPUs this process may use, by the time that its control groups leave to it, too.
 int allowed_cpus();
 
 /// Threads that wait for work, so that a convolution does not pay for starting them. For a moment
