@@ -70,8 +70,9 @@ STRATA_HOST_AND_DEVICE constexpr std::uint32_t dropout_key(std::uint32_t node,
   return mixed_bits(node * 0x9e3779b9U + mixed_bits(number_high + 1));
 }
 
-/// An element is kept when its half of the hash, in the upper 16 bits, is at least this; 2³²
-/// (nothing is kept) does not fit 32 bits, so the comparison is one of 64.
+/// An element is kept when its half of the hash, in the upper 16 bits, is at least this: by
+/// probabilities of whole 65536ths. 2³² (nothing is kept) does not fit 32 bits, so the comparison
+/// is one of 64.
 STRATA_HOST_AND_DEVICE constexpr std::uint64_t dropout_threshold(double probability) {
   return static_cast<std::uint64_t>(probability * 65536.0 + 0.5) << 16U;
 }

@@ -8,6 +8,9 @@
 /// is read, or written, once and in the order in which it lies; packing would do so three times.
 namespace strata::cpu {
 
+/// Between rows of copies and sums, so that they do not share places of the first cache.
+inline constexpr std::int64_t between_rows = 80;
+
 /// Whether this program is compiled for a vector unit that it is written for, NEON, and the product
 /// is such a one.
 bool is_thin(const Product<float>& product);

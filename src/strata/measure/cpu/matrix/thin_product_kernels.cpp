@@ -21,9 +21,6 @@ constexpr std::int64_t lanes = 4, line = 16;
 /// As measured on a Neoverse V1: with more, memory no longer limits them.
 constexpr std::int64_t most_rows = 8, most_terms = 8;
 
-/// Between rows of copies, so that they do not share places of the first cache.
-constexpr std::int64_t between_rows = 80;
-
 /// Calls work(constant) for a number from 1 to `most`.
 template <std::int64_t most, class Work>
 void with_number(std::int64_t number, const Work& work) {

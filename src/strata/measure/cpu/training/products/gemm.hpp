@@ -14,15 +14,16 @@ using cpu::multiply;
 using cpu::Product;
 using cpu::product_name;
 
+/// Fewer terms are not worth a thread's sums.
+inline constexpr std::int64_t least_shared_terms = 256;
+
 /// Each thread has a share of the terms, whose sums are added up after: it reads whole rows of b,
 /// one after the other, and memory gives those faster than the same columns of all rows.
 inline void multiply_by_terms(const Workers& workers, const Product<float>& whole) {
-  constexpr std::int64_t least_terms = 256;
-  constexpr std::int64_t between_rows = 80;  // so that rows do not share places of a cache
-  const std::int64_t step = whole.n + between_rows, size = whole.m * step;
+  const std::int64_t step = whole.n + cpu::between_rows, size = whole.m * step;
   std::vector<float> sums(static_cast<std::size_t>(workers.count() * size));
   const std::int64_t parts = workers.parts(
-      whole.k, least_terms, [&](std::int64_t number, std::int64_t begin, std::int64_t end) {
+      whole.k, least_shared_terms, [&](std::int64_t number, std::int64_t begin, std::int64_t end) {
         Product<float> part = whole;
         part.k = end - begin;
         part.a += begin * (whole.a_is_turned ? whole.a_step : 1);
@@ -50,8 +51,10 @@ template <class T>
 void multiply(const Workers& workers, const Product<T>& whole) {
   constexpr std::int64_t least_products = 1 << 18;
   if constexpr (std::is_same_v<T, float>) {
-    if (cpu::reads_rows_once(whole) && workers.count() > 1)
+    const bool all_have_terms = whole.k >= least_shared_terms * workers.count();
+    if (workers.count() > 1 && all_have_terms && cpu::reads_rows_once(whole)) {
       return multiply_by_terms(workers, whole);
+    }
   }
   const bool by_rows = whole.m >= whole.n;
   const std::int64_t others = std::max<std::int64_t>(1, (by_rows ? whole.n : whole.m) * whole.k);
