@@ -153,6 +153,7 @@ class ModelRows {
     arithmetic_[at->second].add(class_of(kernel),
                                 recording_.names.text(recording_.kernels[kernel].name));
     ProfileRow& row = rows_[at->second];
+    add_implementation(row.implementation, class_of(kernel).algorithm);
     Spent one;
     one.launches = 1;
     one.steps = is_new ? 1 : 0;

@@ -14,16 +14,13 @@ namespace {
 
 using Rule = void (*)(const ExplainSubject&, Findings&);
 
-constexpr Rule rules[] = {find_memory_bound,    find_one_layer,
-                          find_launch_bound,    find_between_kernels,
-                          find_low_utilisation, find_zero_flop,
-                          find_vector_products, find_wide_type,
-                          find_wide_products,   find_backward_heavy,
-                          find_gradient_sums,   find_update_share,
-                          find_stalls,          find_capacity_below_scope,
-                          find_sliced_weights,  find_far_from_bound,
-                          find_above_roof,      find_missing_columns,
-                          find_prediction_limit};
+constexpr Rule rules[] = {find_memory_bound,    find_one_layer,       find_launch_bound,
+                          find_between_kernels, find_low_utilisation, find_low_bandwidth,
+                          find_zero_flop,       find_vector_products, find_wide_type,
+                          find_wide_products,   find_backward_heavy,  find_gradient_sums,
+                          find_update_share,    find_stalls,          find_capacity_below_scope,
+                          find_sliced_weights,  find_far_from_bound,  find_above_roof,
+                          find_missing_columns, find_prediction_limit};
 
 /// What-ifs about the iteration as a whole, whatever was found.
 std::vector<WhatIf> whole_what_ifs(const ExplainSubject& subject) {

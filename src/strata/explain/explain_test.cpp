@@ -35,11 +35,11 @@ TEST(Explain, every_code_has_a_page_and_every_page_a_code) {
   EXPECT_EQ(codes, pages);
 }
 
-// relu: F/P = 0.1 s, B/W = 4 s, T = 8 s: memory-bound at twice its roof; its arithmetic alone takes
-// 0.2 s at that distance, but starting it 0.5 s.
+// relu: F/P = 0.1 s, B/W = 6 s, T = 8 s: memory-bound, not far from its roof; its arithmetic alone
+// takes 0.13 s at that distance, but starting it 0.5 s.
 TEST(Explain, a_memory_bound_operator_by_hand) {
   const Profile profile = measured_profile(
-      {to_row({.layer = "a", .op = "relu", .time_s = 8, .flop = 10, .bytes = 40}),
+      {to_row({.layer = "a", .op = "relu", .time_s = 8, .flop = 10, .bytes = 60}),
        to_row({.layer = "b", .op = "conv", .is_product = true, .time_s = 12, .flop = 1200})});
   const Explanation answer = explained(profile);
   EXPECT_DOUBLE_EQ(answer.time_s, 20);
@@ -94,6 +94,40 @@ TEST(Explain, low_utilisation_is_the_time_above_the_peak) {
   ASSERT_EQ(found.size(), 1U);
   EXPECT_DOUBLE_EQ(found[0].cost_s, 6);
   EXPECT_DOUBLE_EQ(*found[0].what_ifs[0].time_s, 4);
+}
+
+// 20 bytes take 2 s at the bandwidth: the row that took 2.5 waits for memory, the one that took 7
+// mostly does not.
+TEST(Explain, low_bandwidth_is_the_time_above_that_of_the_bytes) {
+  const Profile profile = measured_profile(
+      {to_row({.layer = "near", .op = "pool", .time_s = 2.5, .flop = 100, .bytes = 20}),
+       to_row({.layer = "far", .op = "pool", .time_s = 7, .flop = 100, .bytes = 20})});
+  const Explanation answer = explained(profile);
+  const auto found = with_code(answer, FindingCode::low_bandwidth);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_DOUBLE_EQ(found[0].cost_s, 5);
+  EXPECT_DOUBLE_EQ(*found[0].what_ifs[0].time_s, 4.5);
+  EXPECT_EQ(
+      found[0].what,
+      "pool reaches 29 % of DRAM in 1 row where memory is the limit; worst far forward, 29 %");
+  const auto waits = with_code(answer, FindingCode::memory_bound);
+  ASSERT_EQ(waits.size(), 1U);
+  EXPECT_DOUBLE_EQ(waits[0].cost_s, 2.5 - 2.5 / 2);  // 1 s of arithmetic at 1.25 times the roof
+}
+
+// A machine that reads at 5 bytes/s and copies at 10: what only reads is measured by the former.
+TEST(Explain, bytes_are_held_against_the_mix_that_is_like_them) {
+  Machine machine = test::hand_machine();
+  machine.memory.back().mixes = {{AccessMix::read, {5, "test"}}, {AccessMix::copy, {10, "test"}}};
+  Profile profile = measured_profile(
+      {to_row({.op = "sum", .time_s = 4, .flop = 10, .bytes = 20}),
+       to_row({.layer = "b", .op = "copy", .time_s = 4, .flop = 10, .bytes = 20})});
+  profile.rows[1].spent.in_bytes = profile.rows[1].spent.out_bytes = 10;
+  const auto found =
+      with_code(explain({.profile = profile, .machine = machine}), FindingCode::low_bandwidth);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].subject, "copy");
+  EXPECT_DOUBLE_EQ(found[0].cost_s, 2);
 }
 
 TEST(Explain, time_without_arithmetic) {
@@ -194,6 +228,22 @@ TEST(Explain, rows_faster_than_the_roofs_are_named) {
   ASSERT_EQ(found.size(), 1U);
   EXPECT_DOUBLE_EQ(found[0].evidence.back().value, 0.5);
   EXPECT_EQ(found[0].cost_s, 0);
+}
+
+TEST(Explain, rows_above_the_roofs_that_explain_themselves_are_not_named) {
+  // 200 FLOP need 2 s and took 1; 10 bytes, which fit into the cache of 10, need 1 s and took 0.6.
+  ProfileRow winograd = to_row({.op = "conv", .is_product = true, .time_s = 1, .flop = 200});
+  winograd.implementation = "winograd4";
+  const ProfileRow cached = to_row({.op = "add", .time_s = 0.6, .flop = 1, .bytes = 10});
+  EXPECT_TRUE(
+      with_code(explained(measured_profile({winograd, cached})), FindingCode::above_roof).empty());
+  // Winograd saves operations, not bytes; the cache holds no more than its size.
+  winograd.spent.in_bytes = 20;
+  const ProfileRow larger = to_row({.op = "add", .time_s = 0.6, .flop = 1, .bytes = 11});
+  const auto found =
+      with_code(explained(measured_profile({winograd, larger})), FindingCode::above_roof);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].evidence.front().value, 2);
 }
 
 TEST(Explain, missing_columns_are_findings_and_missing_time_is_an_error) {

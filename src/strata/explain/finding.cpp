@@ -20,6 +20,7 @@ constexpr FindingKind all_kinds[] = {
     {between_kernels, "between-kernels", "time passes between kernels", true},
     {low_utilisation, "low-utilisation", "far from the peak although arithmetic is the limit",
      true},
+    {low_bandwidth, "low-bandwidth", "far from the bandwidth although memory is the limit", true},
     {zero_flop, "zero-flop", "time without arithmetic", true},
     {vector_products, "vector-products", "products on ordinary lanes", true},
     {wide_type, "wide-type", "a shorter data type would be faster", true},

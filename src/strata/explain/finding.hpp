@@ -20,6 +20,7 @@ enum class FindingCode : std::uint8_t {
   launch_bound,
   between_kernels,
   low_utilisation,
+  low_bandwidth,
   zero_flop,
   vector_products,
   wide_type,

@@ -45,8 +45,26 @@ double RowTimes::without_traffic_s(std::size_t row) const {
   return floored(row, std::min(rows_[row].point.compute_time_s, spent.time_s));
 }
 
+double RowTimes::bytes_s(std::size_t row) const {
+  const RooflinePoint& point = rows_[row].point;
+  const Spent& spent = profile_.rows[row].spent;
+  if (point.memory_level != roofs_.outer().name || spent.traffic_bytes() == 0)
+    return point.memory_roof_s;
+  const auto bytes = static_cast<double>(spent.traffic_bytes());
+  const auto rate =
+      bandwidth_for(machine_.memory.back(), static_cast<double>(spent.in_bytes) / bytes);
+  return rate ? bytes / *rate : point.memory_roof_s;
+}
+
 double RowTimes::at_roof_s(std::size_t row) const {
-  return floored(row, std::min(rows_[row].work.time_s, roof_of(rows_[row].point)));
+  const double roof_s = std::max(rows_[row].point.compute_roof_s, bytes_s(row));
+  return floored(row, std::min(rows_[row].work.time_s, roof_s));
+}
+
+bool RowTimes::is_far_from_roof(std::size_t row) const {
+  constexpr double far = 1.5;  // times the time at the roof
+  const double roof_s = std::max(rows_[row].point.compute_roof_s, bytes_s(row));
+  return roof_s > 0 && rows_[row].work.time_s >= far * roof_s;
 }
 
 std::vector<double> RowTimes::with(const Machine& machine, const ChangeWork& change) const {

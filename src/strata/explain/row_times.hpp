@@ -27,8 +27,13 @@ class RowTimes {
   /// What the row takes when its bytes cost nothing: its arithmetic alone. A prediction says it
   /// itself.
   double without_traffic_s(std::size_t row) const;
+  /// What its bytes take. Of the outermost memory at the rate of the access mix most like the
+  /// row's, where that was measured: few machines read as fast as they copy.
+  double bytes_s(std::size_t row) const;
   /// What it takes when it reaches the roof.
   double at_roof_s(std::size_t row) const;
+  /// Whether neither its arithmetic nor its bytes are why it takes so long.
+  bool is_far_from_roof(std::size_t row) const;
 
   /// Time of each row with the work or the machine changed.
   using ChangeWork = std::function<void(Work& work, const ProfileRow& row)>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether arithmetic runs as fast as the machine could do it.
+// In which types and on which units products are computed.
 #include "strata/base/units.hpp"
 #include "strata/explain/subject.hpp"
 
@@ -10,7 +10,6 @@
 namespace strata {
 namespace {
 
-constexpr double far_from_roof = 1.5;         // times the time at the roof
 constexpr double noticeable_products = 0.01;  // share of the FLOP of products
 
 bool is_short(DType dtype) { return is_floating(dtype) && bytes_per_element(dtype) < 4; }
@@ -49,72 +48,11 @@ double saved_by(const ExplainSubject& subject, const ChangePart& change) {
   return saved_s;
 }
 
-std::string utilisation_advice(const ProfileRow& row) {
-  if (row.op.find("conv") != std::string::npos) {
-    return "a strategy that fits the shape better may reach more: compare them on it (strata "
-           "conv), "
-           "round channels to what the units take at once, or enlarge the batch";
-  }
-  if (is_product(row)) {
-    return "round the sides of the product to what the units take at once, enlarge the batch, or "
-           "join products that share an operand";
-  }
-  return "it has too little to do at once, or is written for another shape: do its arithmetic in "
-         "the kernel that makes its data, or give it a larger batch";
-}
-
 bool has_matrix_units(const Machine& machine, DType dtype) {
   return find_peak(machine, dtype, ComputeUnit::matrix) != nullptr;
 }
 
 }  // namespace
-
-void find_low_utilisation(const ExplainSubject& subject, Findings& found) {
-  if (!subject.is_measured() || subject.times() == nullptr) return;
-  const auto& rows = subject.times()->rows();
-  const auto operator_of = [](const ProfileRow& row) {
-    return row.op.empty() ? row.layer : row.op;
-  };
-  for (const RowSet& set : rows_by(subject.profile(), operator_of)) {
-    double lost_s = 0;
-    double time_s = 0;
-    double flop = 0;
-    double roof_s = 0;
-    std::size_t worst = 0;
-    double worst_s = 0;
-    std::size_t count = 0;
-    for (const std::size_t i : set.rows) {
-      const RooflinePoint& point = rows[i].point;
-      if (point.bound != Bound::compute || point.distance < far_from_roof) continue;
-      const double row_lost_s = rows[i].work.time_s - subject.times()->at_roof_s(i);
-      ++count;
-      lost_s += row_lost_s;
-      time_s += rows[i].work.time_s;
-      roof_s += point.compute_roof_s;
-      flop += static_cast<double>(rows[i].work.flop);
-      if (row_lost_s > worst_s) {
-        worst_s = row_lost_s;
-        worst = i;
-      }
-    }
-    if (count == 0 || !subject.is_noticeable(lost_s)) continue;
-    const RooflinePoint& point = rows[worst].point;
-    ProfileFinding finding = subject.finding(FindingCode::low_utilisation, set.name, lost_s);
-    finding.what = fmt::format(
-        "{} reaches {} of {} in {} where arithmetic is the limit; worst {}, {}", set.name,
-        percent_of(roof_s, time_s), point.peaks.empty() ? "the peak" : point.peaks.front().name,
-        counted(count, "row"), row_name(subject.profile().rows[worst]),
-        percent_of(1, point.distance));
-    finding.evidence = {{"time of these rows", time_s, Measure::seconds},
-                        {"at the peak", roof_s, Measure::seconds},
-                        {"reached", time_s > 0 ? flop / time_s : 0, Measure::flop_per_s},
-                        {"peak", point.peak_flop_per_s, Measure::flop_per_s}};
-    finding.advice = utilisation_advice(subject.profile().rows[worst]);
-    finding.what_ifs.push_back(
-        subject.computed(fmt::format("these rows of {} ran at their roof", set.name), lost_s));
-    found.push_back(std::move(finding));
-  }
-}
 
 void find_vector_products(const ExplainSubject& subject, Findings& found) {
   if (subject.times() == nullptr) return;

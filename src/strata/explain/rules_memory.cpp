@@ -13,7 +13,6 @@ namespace {
 constexpr double large_layer_share = 0.1;  // of the iteration
 constexpr double large_layer_ratio = 3;    // of the mean layer
 constexpr double zero_flop_share = 0.02;
-constexpr double rounding_above_roof = 0.999;  // rounding alone does not put a row above it
 
 /// Rows of one operator that wait for memory, and how long.
 struct Waiting {
@@ -33,8 +32,10 @@ Waiting waiting_of(const ExplainSubject& subject, const RowSet& set) {
     const ProfileRow& row = subject.profile().rows[i];
     const RooflinePoint& point = times.rows()[i].point;
     const double waited_s = row.spent.time_s - times.without_traffic_s(i);
-    // A measured row that lies under the launches or under the peak is not memory's.
-    if (subject.is_measured() && point.bound != Bound::memory) continue;
+    // A measured row that lies under the launches or under the peak is not memory's, nor is one
+    // that takes much longer than its bytes do.
+    if (subject.is_measured() && (point.bound != Bound::memory || times.is_far_from_roof(i)))
+      continue;
     if (waited_s <= 0) continue;
     waiting.rows.push_back(i);
     waiting.time_s += row.spent.time_s;
@@ -59,7 +60,7 @@ std::string memory_advice(const ExplainSubject& subject, const Waiting& waiting,
                : "it does enough arithmetic per byte, but its bytes come late: load ahead";
   }
   return fmt::format(
-      "it does {:.2g} FLOP per byte where the machine does {:.0f}: do its arithmetic in the kernel "
+      "it does {:.2g} FLOP per byte where the machine does {:.3g}: do its arithmetic in the kernel "
       "that makes or takes its data (fusion), keep that data on chip, or store it in a shorter "
       "type",
       intensity, worst.balance);
@@ -69,9 +70,6 @@ std::string memory_advice(const ExplainSubject& subject, const Waiting& waiting,
 
 void find_memory_bound(const ExplainSubject& subject, Findings& found) {
   if (subject.times() == nullptr) return;
-  const auto operator_of = [](const ProfileRow& row) {
-    return row.op.empty() ? row.layer : row.op;
-  };
   for (const RowSet& set : rows_by(subject.profile(), operator_of)) {
     if (set.name == "gradient_sum" || set.name == "update") continue;  // findings of their own
     const Waiting waiting = waiting_of(subject, set);
@@ -141,10 +139,16 @@ void find_one_layer(const ExplainSubject& subject, Findings& found) {
   }
   finding.what_ifs.push_back(
       subject.computed(fmt::format("{} took half its time", longest->name), longest->time_s / 2));
-  finding.advice = waited_s > longest->time_s / 2
-                       ? "most of it is waiting for memory: begin there before anything else"
-                       : "most of it is arithmetic: a better algorithm, a shorter type or fewer "
-                         "channels here pay more than anywhere else";
+  const double half_s = longest->time_s / 2;
+  finding.advice =
+      subject.is_measured() && above_roof_s > half_s
+          ? "most of it is neither its arithmetic nor its bytes: another kernel here pays more "
+            "than "
+            "anywhere else"
+      : waited_s > half_s
+          ? "most of it is waiting for memory: begin there before anything else"
+          : "most of it is arithmetic: a better algorithm, a shorter type or fewer channels here "
+            "pay more than anywhere else";
   found.push_back(std::move(finding));
 }
 
@@ -171,37 +175,6 @@ void find_zero_flop(const ExplainSubject& subject, Findings& found) {
       "copies and changes of layout: let neighbours agree on one layout, write concatenations in "
       "place, and take views instead of copies";
   finding.what_ifs.push_back(subject.computed("they were not there", time_s));
-  found.push_back(std::move(finding));
-}
-
-void find_above_roof(const ExplainSubject& subject, Findings& found) {
-  if (!subject.is_measured() || subject.times() == nullptr) return;
-  std::size_t above = 0;
-  double time_s = 0;
-  double least = 1;
-  std::string example;
-  for (std::size_t i = 0; i < subject.profile().rows.size(); ++i) {
-    const double distance = subject.times()->rows()[i].point.distance;
-    if (distance <= 0 || distance >= rounding_above_roof) continue;
-    ++above;
-    time_s += subject.profile().rows[i].spent.time_s;
-    if (distance < least) {
-      least = distance;
-      example = row_name(subject.profile().rows[i]);
-    }
-  }
-  if (above == 0) return;
-  ProfileFinding finding = subject.finding(FindingCode::above_roof, example, 0);
-  finding.what = fmt::format(
-      "{} faster than {} can be by its numbers, {} at {:.2f} times the time at the roof",
-      above == 1 ? "1 row is" : fmt::format("{} rows are", above), subject.machine().name, example,
-      least);
-  finding.evidence = {{"rows", static_cast<double>(above), Measure::count},
-                      {"their time", time_s, Measure::seconds},
-                      {"time over time at the roof", least, Measure::ratio}};
-  finding.advice =
-      "the profile is of another machine, its counts are of other rows, or the roofs are too low: "
-      "measure them on the machine that ran it (strata machine measure)";
   found.push_back(std::move(finding));
 }
 

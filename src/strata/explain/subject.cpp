@@ -106,6 +106,8 @@ std::vector<RowSet> rows_by(const Profile& profile,
 
 bool is_product(const ProfileRow& row) { return row.layer_class == "type I"; }
 
+std::string operator_of(const ProfileRow& row) { return row.op.empty() ? row.layer : row.op; }
+
 std::string row_name(const ProfileRow& row) { return fmt::format("{} {}", row.layer, row.pass); }
 
 std::string counted(std::size_t count, std::string_view thing) {

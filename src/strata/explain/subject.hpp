@@ -56,6 +56,8 @@ std::vector<RowSet> rows_by(const Profile& profile,
                             const std::function<std::string(const ProfileRow&)>& key);
 
 bool is_product(const ProfileRow& row);
+/// The operator, or the layer where none is named.
+std::string operator_of(const ProfileRow& row);
 /// "layer1.0.conv1 backward"
 std::string row_name(const ProfileRow& row);
 /// "1 row", "12 rows"
@@ -68,12 +70,14 @@ using Findings = std::vector<ProfileFinding>;
 void find_memory_bound(const ExplainSubject& subject, Findings& found);
 void find_one_layer(const ExplainSubject& subject, Findings& found);
 void find_zero_flop(const ExplainSubject& subject, Findings& found);
+
+void find_low_utilisation(const ExplainSubject& subject, Findings& found);
+void find_low_bandwidth(const ExplainSubject& subject, Findings& found);
 void find_above_roof(const ExplainSubject& subject, Findings& found);
 
 void find_launch_bound(const ExplainSubject& subject, Findings& found);
 void find_between_kernels(const ExplainSubject& subject, Findings& found);
 
-void find_low_utilisation(const ExplainSubject& subject, Findings& found);
 void find_vector_products(const ExplainSubject& subject, Findings& found);
 void find_wide_type(const ExplainSubject& subject, Findings& found);
 void find_wide_products(const ExplainSubject& subject, Findings& found);

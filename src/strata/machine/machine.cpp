@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace strata {
 namespace {
@@ -64,6 +65,27 @@ const MemoryLevel* last_on_chip(const Machine& machine) {
 const MemoryLevel* off_chip(const Machine& machine) {
   if (machine.memory.empty() || machine.memory.back().is_on_chip) return nullptr;
   return &machine.memory.back();
+}
+
+std::optional<double> bandwidth_for(const MemoryLevel& level, double read_share) {
+  const auto share_of = [](AccessMix mix) {
+    switch (mix) {
+      case AccessMix::read: return 1.0;
+      case AccessMix::write: return 0.0;
+      case AccessMix::copy: return 0.5;
+      case AccessMix::triad: break;
+    }
+    return 2.0 / 3;
+  };
+  const auto distance = [&](const MixBandwidth& mix) {
+    return std::fabs(share_of(mix.mix) - read_share);
+  };
+  const auto nearest = std::min_element(
+      level.mixes.begin(), level.mixes.end(),
+      [&](const MixBandwidth& a, const MixBandwidth& b) { return distance(a) < distance(b); });
+  if (nearest != level.mixes.end()) return nearest->bytes_per_s.value;
+  if (!level.bandwidth_bytes_per_s) return std::nullopt;
+  return level.bandwidth_bytes_per_s->value;
 }
 
 std::optional<double> arithmetic_peak(const Machine& machine, const Peak& peak) {

@@ -170,6 +170,9 @@ const Peak* find_peak(const Machine& machine, DType dtype, ComputeUnit unit);
 const MemoryLevel* last_on_chip(const Machine& machine);
 /// The outermost level when it is off chip.
 const MemoryLevel* off_chip(const Machine& machine);
+/// Of the access mix that reads and writes most similarly, where the level knows it; else the best.
+/// Nothing when the machine does not say.
+std::optional<double> bandwidth_for(const MemoryLevel& level, double read_share);
 /// Units × FLOP per clock × clock, when the machine says all three.
 std::optional<double> arithmetic_peak(const Machine& machine, const Peak& peak);
 /// FLOP per byte of the outermost memory at which arithmetic and memory take equal time.

@@ -12,6 +12,17 @@ std::string_view name_of(Evidence evidence) {
   return evidence == Evidence::predicted ? "predicted" : "measured";
 }
 
+void add_implementation(std::string& all, const std::string& one) {
+  const auto listed = [](const std::string& names) { return ", " + names + ", "; };
+  if (one.empty() || listed(all).find(listed(one)) != std::string::npos) return;
+  all += all.empty() ? one : ", " + one;
+}
+
+bool does_fewer_operations(std::string_view implementation) {
+  return implementation.find("winograd") != std::string_view::npos ||
+         implementation.find("fft") != std::string_view::npos;
+}
+
 Spent& Spent::operator+=(const Spent& other) {
   steps = checked_add(steps, other.steps);
   time_s += other.time_s;

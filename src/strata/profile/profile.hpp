@@ -72,6 +72,12 @@ struct ProfileRow {
   std::string implementation = {};         ///< what computed it; empty: not said
 };
 
+/// Of a row that several kinds of kernels compute: names each once.
+void add_implementation(std::string& all, const std::string& one);
+/// Whether what computed a row does fewer operations than its formula has, whose FLOP are counted:
+/// Winograd's algorithm, or the FFT.
+bool does_fewer_operations(std::string_view implementation);
+
 /// What a profile is of.
 struct ProfileSubject {
   std::string network;

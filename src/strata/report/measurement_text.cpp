@@ -210,11 +210,9 @@ std::string not_run_text(const MeasurementSummary& summary) {
   return text;
 }
 
-/// Whether something was computed with fewer operations than its formula has.
 bool has_fewer_operations(const TrainingMeasurement& measured) {
   return std::any_of(measured.rows.begin(), measured.rows.end(), [](const auto& row) {
-    return row.implementation.find("winograd") != std::string::npos ||
-           row.implementation.find("fft") != std::string::npos;
+    return does_fewer_operations(row.implementation);
   });
 }
 

@@ -89,6 +89,18 @@ TEST(RooflineReport, what_is_above_the_roof_is_pointed_out) {
   EXPECT_EQ(summary_of(profile).notes.size(), 2U);
 }
 
+TEST(RooflineReport, it_says_why_a_row_can_be_above_the_roof) {
+  Profile profile = four_kinds();
+  profile.evidence = Evidence::measured;
+  profile.rows[0].spent.time_s /= 4;
+  profile.rows[0].implementation = "cuDNN winograd";
+  const RooflineSummary summary = summary_of(profile);
+  ASSERT_EQ(summary.notes.size(), 1U);
+  EXPECT_EQ(summary.notes[0],
+            "1 row above the roof: Winograd's algorithm and the FFT do fewer operations than are "
+            "counted");
+}
+
 TEST(RooflineReport, json_and_csv_have_the_numbers_of_the_rows) {
   const RooflineSummary summary = summary_of(four_kinds());
   const auto json = nlohmann::json::parse(to_json(summary, {.command = "x"}));

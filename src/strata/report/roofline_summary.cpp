@@ -17,7 +17,6 @@ namespace {
 
 constexpr std::size_t most_labels = 6;     // of one series, beside its points
 constexpr std::size_t most_labelled = 24;  // rows; of more, names beside a few tell nothing
-constexpr double above_roof = 0.999;       // rounding alone does not put a row above it
 
 constexpr std::array<chart::Marker, 5> track_markers = {
     chart::Marker::circle, chart::Marker::square, chart::Marker::triangle, chart::Marker::diamond,
@@ -64,29 +63,33 @@ std::vector<PeakRoof> peaks_of(const std::vector<RooflineSeries>& series, const 
   return peaks;
 }
 
-std::vector<std::string> notes_of(const RooflineSummary& summary) {
+constexpr std::string_view moved_before =
+    "their bytes moved while other rows ran, or the profile is of another machine";
+// In the order of AboveRoof.
+constexpr std::array<std::string_view, 3> above_reasons = {
+    "Winograd's algorithm and the FFT do fewer operations than are counted",
+    "caches keep their bytes",
+    "the profile is of another machine, or its counts are not of these rows"};
+
+std::vector<std::string> notes_of(const RooflineSummary& summary, const Machine& machine) {
   std::vector<std::string> notes;
   if (!summary.launch_latency_s)
     notes.push_back("the machine says no launch latency: no row is called launch-bound");
-  std::size_t above = 0;
-  bool is_predicted = true;
+  std::map<std::string_view, std::size_t> above;  // rows by why they are
   for (const RooflineSeries& series : summary.series) {
     if (!series.columns.has_launches) {
       notes.push_back(fmt::format(
           "{} does not count launches: none of its rows is called launch-bound", series.label));
     }
     for (const RooflineRow& row : series.rows) {
-      if (row.point.distance <= 0 || row.point.distance >= above_roof) continue;
-      ++above;
-      is_predicted = is_predicted && series.evidence == Evidence::predicted;
+      const auto why = why_above_roof(row, machine);
+      if (!why) continue;
+      const bool is_predicted = series.evidence == Evidence::predicted;
+      ++above[is_predicted ? moved_before : above_reasons[static_cast<std::size_t>(*why)]];
     }
   }
-  if (above > 0) {
-    notes.push_back(fmt::format(
-        "{} row{} above the roof: {}", above, above == 1 ? "" : "s",
-        is_predicted
-            ? "their bytes moved while other rows ran, or the profile is of another machine"
-            : "the profile is of another machine, or its counts are not of these rows"));
+  for (const auto& [reason, rows] : above) {
+    notes.push_back(fmt::format("{} row{} above the roof: {}", rows, rows == 1 ? "" : "s", reason));
   }
   return notes;
 }
@@ -221,7 +224,7 @@ RooflineSummary summarize_roofline(const std::vector<LabelledProfile>& profiles,
   for (const LabelledProfile& labelled : profiles)
     summary.series.push_back(series_of(labelled, roofs, by));
   summary.peaks = peaks_of(summary.series, roofs);
-  summary.notes = notes_of(summary);
+  summary.notes = notes_of(summary, machine);
   std::vector<NamedProfile> named;
   named.reserve(profiles.size());
   for (const LabelledProfile& labelled : profiles)

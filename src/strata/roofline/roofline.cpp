@@ -62,7 +62,9 @@ Work work_of(const ProfileRow& row, DType dtype) {
           .arithmetic = row.arithmetic,
           .levels = row.levels,
           .wall_s = row.wall_s,
-          .otherwise = {dtype, row.layer_class == "type I", 0}};
+          .otherwise = {dtype, row.layer_class == "type I", 0},
+          .does_fewer_operations = does_fewer_operations(row.implementation),
+          .most_bytes = row.spent.traffic_bytes()};
 }
 
 std::string name_in(const ProfileRow& row, RooflineBy by) {
@@ -100,6 +102,8 @@ Work& Work::operator+=(const Work& other) {
   bytes = checked_add(bytes, other.bytes);
   launches = checked_add(launches, other.launches);
   time_s += other.time_s;
+  does_fewer_operations = does_fewer_operations || other.does_fewer_operations;
+  most_bytes = std::max(most_bytes, other.most_bytes);
   zero_flop_launches = checked_add(zero_flop_launches, other.zero_flop_launches);
   zero_flop_s += other.zero_flop_s;
   // What a part does not say of its arithmetic must not be taken for another part's type.
@@ -173,6 +177,20 @@ std::vector<RooflineRow> roofline_of(const Profile& profile, const Roofs& roofs,
   }
   for (RooflineRow& row : rows) row.point = place(row.work, roofs);
   return rows;
+}
+
+std::optional<AboveRoof> why_above_roof(const RooflineRow& row, const Machine& machine) {
+  constexpr double rounding = 0.999;
+  const RooflinePoint& point = row.point;
+  if (point.distance <= 0 || point.distance >= rounding) return std::nullopt;
+  const bool is_above_peak = row.work.time_s < rounding * point.compute_roof_s;
+  const bool is_above_memory = row.work.time_s < rounding * point.memory_roof_s;
+  if (is_above_peak && !row.work.does_fewer_operations) return AboveRoof::unexplained;
+  if (!is_above_memory) return AboveRoof::fewer_operations;
+  const MemoryLevel* const chip = last_on_chip(machine);
+  const bool fits = point.memory_level == machine.memory.back().name && chip != nullptr &&
+                    number(row.work.most_bytes) <= chip->capacity_bytes.value;
+  return fits ? AboveRoof::kept_on_chip : AboveRoof::unexplained;
 }
 
 std::vector<BoundShare> shares_by_bound(const std::vector<RooflineRow>& rows) {

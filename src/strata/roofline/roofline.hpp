@@ -31,7 +31,9 @@ struct Work {
   std::vector<TypedFlop> arithmetic = {};  ///< empty: `otherwise` of the row's group
   std::vector<LevelBytes> levels = {};     ///< of the memory inside
   std::optional<double> wall_s = {};
-  TypedFlop otherwise = {};  ///< whose roof arithmetic of unknown type has
+  TypedFlop otherwise = {};            ///< whose roof arithmetic of unknown type has
+  bool does_fewer_operations = false;  ///< than its FLOP say, at least in part
+  std::int64_t most_bytes = 0;         ///< of its largest part
 
   Work& operator+=(const Work& other);
 };
@@ -86,6 +88,15 @@ struct RooflineRow {
 /// Rows in the order in which they first ran; those of a group are added up. `kernel` keeps rows as
 /// the profile has them. Errors (input) name the column that is missing and what still works.
 std::vector<RooflineRow> roofline_of(const Profile& profile, const Roofs& roofs, RooflineBy by);
+
+/// Why work can take less time than the roofs allow.
+enum class AboveRoof : std::uint8_t {
+  fewer_operations,  ///< Winograd's algorithm and the FFT do fewer than are counted
+  kept_on_chip,      ///< its bytes need not come from the outermost memory
+  unexplained,       ///< the roofs are not this machine's, or the counts are not of this work
+};
+/// Nothing where it does not, but for rounding.
+std::optional<AboveRoof> why_above_roof(const RooflineRow& row, const Machine& machine);
 
 /// Time and number of the rows by what bounds them.
 struct BoundShare {

@@ -43,13 +43,6 @@ class RowNames {
   std::size_t network_nodes_;
 };
 
-void add_implementation(std::string& all, const std::string& one) {
-  if (one.empty() || all == one || all.find(one + ", ") == 0 ||
-      all.find(", " + one) != std::string::npos)
-    return;
-  all += all.empty() ? one : ", " + one;
-}
-
 }  // namespace
 
 RowsOfParts rows_of(std::span<const Engine::Part> parts, const BoundGraph& bound,

@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
+#include <vector>
 
 namespace strata::cpu {
 namespace {
@@ -158,12 +160,30 @@ MemoryLevel outer_level(const Bench& bench, const Subject& subject, WalkSpace& s
       format_bytes_per_s(reference, 4));
   Sourced& triad = level.mixes.back().bytes_per_s;
   triad.evidence->share = PeakShare{triad.value / reference, of};
+  return level;
+}
+
+/// Of each mix the better: a limit is what the machine can do, and neighbours on the host of a
+/// virtual machine, who share its memory, come and go.
+void keep_better(std::vector<MixBandwidth> again, std::vector<MixBandwidth>& mixes) {
+  for (std::size_t i = 0; i < mixes.size(); ++i) {
+    Sourced &first = mixes[i].bytes_per_s, &second = again[i].bytes_per_s;
+    if (second.value > first.value) std::swap(first, second);
+    first.evidence->notes.push_back(
+        fmt::format("the better of two rounds, before and after the curves; the other {}",
+                    format_bytes_per_s(second.value, 4)));
+  }
+}
+
+/// The best of the mixes, and what it is of STREAM's triad, which stands beside the triad.
+void set_outer_envelope(MemoryLevel& level) {
   set_envelope(level);
   Sourced& envelope = *level.bandwidth_bytes_per_s;
-  if (!envelope.evidence->share)
-    envelope.evidence->notes.push_back(
-        fmt::format("{:.1f} % of {}", 100 * envelope.value / reference, of));
-  return level;
+  if (envelope.evidence->share) return;
+  const Sourced& triad = level.mixes.back().bytes_per_s;
+  const PeakShare& stream = *triad.evidence->share;
+  envelope.evidence->notes.push_back(
+      fmt::format("{:.1f} % of {}", 100 * stream.share * envelope.value / triad.value, stream.of));
 }
 
 std::int64_t bytes_for_arrays(const Bench& bench, const Subject& subject,
@@ -197,10 +217,14 @@ void measure_memory(const Bench& bench, const Subject& subject, const Say& say, 
   for (std::size_t i = 0; i < subject.topology.caches.size(); ++i)
     machine.memory.push_back(cache_level(bench, subject, i, space, say));
   machine.memory.push_back(outer_level(bench, subject, space, say));
-  for (std::string& text : drop_disturbed_levels(machine.memory))
-    warnings.push_back(std::move(text));
   measure_curves(bench, space, say, machine);
   measure_nodes(bench, subject, space, say, machine);
+  MemoryLevel& outer = machine.memory.back();
+  if (!bench.options().is_quick)
+    keep_better(outer_level(bench, subject, space, say).mixes, outer.mixes);
+  set_outer_envelope(outer);
+  for (std::string& text : drop_disturbed_levels(machine.memory))
+    warnings.push_back(std::move(text));
 }
 
 }  // namespace strata::cpu
