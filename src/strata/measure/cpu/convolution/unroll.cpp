@@ -27,6 +27,7 @@ struct UnrollPlan {
   std::int64_t panels_per_image = 1;
   std::int64_t width = 1;                      ///< columns of the widest panel
   std::int64_t rows = 1;                       ///< of a block
+  std::int64_t filter_parts = 1;               ///< in the gradient of the weights
   bool is_pointwise = false;                   ///< the matrix is the image itself
   std::int64_t block = 0, side_by_side = 0;    ///< where a thread's parts begin
   std::int64_t block_step = 0, side_step = 0;  ///< floats of one thread
@@ -56,7 +57,9 @@ UnrollPlan unroll_plan(const ConvShape& s, ConvPass pass, int threads) {
   const std::int64_t part = divide_rounding_up(p.pixels, p.panels_per_image);
   p.width = std::min(divide_rounding_up(part, 16) * 16, p.pixels) * p.images_per_panel;
   p.is_pointwise = p.images_per_panel == 1 && is_own_matrix;
-  p.rows = std::clamp<std::int64_t>(UnrollPlan::block_floats / p.width, 1, p.matrix_rows);
+  p.rows = p.is_pointwise
+               ? p.matrix_rows
+               : std::clamp<std::int64_t>(UnrollPlan::block_floats / p.width, 1, p.matrix_rows);
   if (pass == ConvPass::input_gradient) {  // whole channels, so that no two threads meet in a pixel
     p.rows = std::max<std::int64_t>(1, p.rows / p.taps) * p.taps;
   }
@@ -64,7 +67,17 @@ UnrollPlan unroll_plan(const ConvShape& s, ConvPass pass, int threads) {
     const std::int64_t unit = pass == ConvPass::input_gradient ? p.taps : 1;
     const std::int64_t panels =
         pass == ConvPass::input_gradient ? divide_rounding_up(s.batch, p.images_per_panel) : 1;
-    const std::int64_t wanted = divide_rounding_up(2 * threads, s.groups * panels);
+    std::int64_t wanted = divide_rounding_up(2 * threads, s.groups * panels);
+    if (pass == ConvPass::weight_gradient && p.is_pointwise) {
+      // Nothing is unrolled, so that either side may be cut: the longer one, and not too short.
+      constexpr std::int64_t least_rows = 32;
+      const bool cuts_filters = p.filters > p.matrix_rows;
+      const std::int64_t longer = std::max(p.filters, p.matrix_rows);
+      const std::int64_t parts =
+          longer >= least_rows * wanted ? wanted : divide_rounding_up(wanted, 2);
+      wanted = cuts_filters ? 1 : parts;
+      if (cuts_filters) p.filter_parts = std::min(parts, p.filters);
+    }
     const std::int64_t share = divide_rounding_up(p.matrix_rows / unit, wanted) * unit;
     p.rows = std::min(p.rows, std::max(share, unit));
   } else {
@@ -115,9 +128,11 @@ class Unrolled : public PreparedConvolution {
           input_gradient(run, i / blocks / groups, i / blocks % groups, i % blocks, thread);
         });
       case ConvPass::weight_gradient:
-        return threads_->for_each(groups * blocks, [&](std::int64_t i, int thread) {
-          weight_gradient(run, i / blocks, i % blocks, thread);
-        });
+        return threads_->for_each(
+            groups * blocks * plan_.filter_parts, [&](std::int64_t i, int thread) {
+              const std::int64_t block = i / plan_.filter_parts;
+              weight_gradient(run, block / blocks, block % blocks, i % plan_.filter_parts, thread);
+            });
     }
   }
 
@@ -275,8 +290,11 @@ class Unrolled : public PreparedConvolution {
     }
   }
 
-  void weight_gradient(const Run& run, std::int64_t group, std::int64_t block, int thread) {
+  void weight_gradient(const Run& run, std::int64_t group, std::int64_t block,
+                       std::int64_t filter_part, int thread) {
     const Part rows = part(group, block);
+    const std::int64_t first = plan_.filters * filter_part / plan_.filter_parts;
+    const std::int64_t last = plan_.filters * (filter_part + 1) / plan_.filter_parts;
     const std::int64_t image_panels = divide_rounding_up(shape_.batch, plan_.images_per_panel);
     for (std::int64_t i = 0; i < image_panels * plan_.panels_per_image; ++i) {
       const Panel columns = panel(i / plan_.panels_per_image, i % plan_.panels_per_image);
@@ -284,15 +302,15 @@ class Unrolled : public PreparedConvolution {
       const Block matrix = unrolled(run, columns, rows, thread);
       const Block gradient = gathered_output(run, columns, group, thread);
       mark(run, thread, KernelRole::gemm);
-      multiply(Product<float>{.m = plan_.filters,
+      multiply(Product<float>{.m = last - first,
                               .n = rows.rows,
                               .k = columns.columns(),
-                              .a = gradient.data,
+                              .a = gradient.data + first * gradient.step,
                               .a_step = gradient.step,
                               .b = matrix.data,
                               .b_step = matrix.step,
                               .b_is_turned = true,
-                              .result = weights_of(run, rows),
+                              .result = weights_of(run, rows) + first * plan_.matrix_rows,
                               .result_step = plan_.matrix_rows,
                               .adds = i > 0});
     }

@@ -91,8 +91,8 @@ struct Panels {
 
 /// All of a's panels with one of b's.
 template <int vectors>
-void multiply_with_panel(const Panels& panels, const float* b, std::int64_t depth, float* result,
-                         std::int64_t step, bool adds, std::int64_t rows, std::int64_t columns) {
+void multiply_with_vectors(const Panels& panels, const float* b, std::int64_t depth, float* result,
+                           std::int64_t step, bool adds, std::int64_t rows, std::int64_t columns) {
   const float* a = panels.first;
   for (std::int64_t i = 0; i < rows; i += tile_rows, a += panels.step) {
     const std::int64_t height = std::min(tile_rows, rows - i);
@@ -102,6 +102,16 @@ void multiply_with_panel(const Panels& panels, const float* b, std::int64_t dept
       multiply_rest<vectors>(a, b, depth, result + i * step, step, adds, height, columns);
     }
   }
+}
+
+void multiply_with_panel(const Panels& panels, const float* b, std::int64_t depth, float* result,
+                         std::int64_t step, bool adds, std::int64_t rows, std::int64_t columns) {
+  const auto multiply = columns > 16   ? multiply_with_vectors<5>
+                        : columns > 12 ? multiply_with_vectors<4>
+                        : columns > 8  ? multiply_with_vectors<3>
+                        : columns > 4  ? multiply_with_vectors<2>
+                                       : multiply_with_vectors<1>;
+  multiply(panels, b, depth, result, step, adds, rows, columns);
 }
 
 std::int64_t whole_fours(std::int64_t count) { return (count + 3) / 4 * 4; }
@@ -165,10 +175,9 @@ void pack_sixteen(const Factor& x, std::int64_t depth, float* to) {
     return to + line / width * width * depth + l * width + line % width;
   };
   if (!x.is_line_after_line) {
-    constexpr std::int64_t ahead = 8;
     for (std::int64_t l = 0; l < depth; ++l) {
       const float* const numbers = x.numbers + l * x.step;
-      __builtin_prefetch(numbers + ahead * x.step, 0, 3);
+      __builtin_prefetch(numbers + 16, 0, 3);  // of the next sixteen
 #pragma GCC unroll 4
       for (std::int64_t line = 0; line < 16; line += 4) {
         vst1q_f32(place(line, l), vld1q_f32(numbers + line));
@@ -190,21 +199,20 @@ void pack_sixteen(const Factor& x, std::int64_t depth, float* to) {
   }
 }
 
-/// As many whole panels of columns as there are, but for what the last one takes along.
-std::int64_t columns_in_whole_panels(std::int64_t columns) {
-  const std::int64_t whole = columns / tile_columns * tile_columns;
-  const bool takes_along =
-      whole > 0 && columns > whole && columns - whole <= most_columns - tile_columns;
-  return takes_along ? whole - tile_columns : whole;
+/// Calls work(column, width) for panels of columns: whole ones, but for the last.
+template <class Work>
+void for_each_panel(std::int64_t columns, const Work& work) {
+  std::int64_t column = 0;
+  for (; columns - column > most_columns || columns - column == tile_columns;
+       column += tile_columns) {
+    work(column, tile_columns);
+  }
+  if (column < columns) work(column, columns - column);
 }
 
-void pack_columns(const Factor& x, std::int64_t columns, std::int64_t depth, float* to) {
-  const std::int64_t whole = columns_in_whole_panels(columns);
-  for (std::int64_t column = 0; column < whole; column += tile_columns) {
-    pack_sixteen<tile_columns>(x.from(column, 0), depth, to + column * depth);
-  }
-  const std::int64_t left = columns - whole;
-  if (left > 0) pack_some(x.from(whole, 0), left, depth, whole_fours(left), to + whole * depth);
+void pack_panel(const Factor& x, std::int64_t columns, std::int64_t depth, float* to) {
+  if (columns == tile_columns) return pack_sixteen<tile_columns>(x, depth, to);
+  pack_some(x, columns, depth, whole_fours(columns), to);
 }
 
 void pack_rows(const Factor& x, std::int64_t rows, std::int64_t depth, float* to) {
@@ -222,23 +230,6 @@ std::int64_t part_of(std::int64_t count, std::int64_t most) {
   return (count + parts - 1) / parts;
 }
 
-/// Some rows of a with a block of b.
-void multiply_blocks(const Panels& a, const float* b, std::int64_t rows, std::int64_t columns,
-                     std::int64_t depth, float* result, std::int64_t step, bool adds) {
-  const std::int64_t whole = columns_in_whole_panels(columns);
-  for (std::int64_t j = 0; j < whole; j += tile_columns) {
-    multiply_with_panel<4>(a, b + j * depth, depth, result + j, step, adds, rows, tile_columns);
-  }
-  const std::int64_t left = columns - whole;
-  if (left == 0) return;
-  const auto multiply = left > 16   ? multiply_with_panel<5>
-                        : left > 12 ? multiply_with_panel<4>
-                        : left > 8  ? multiply_with_panel<3>
-                        : left > 4  ? multiply_with_panel<2>
-                                    : multiply_with_panel<1>;
-  multiply(a, b + whole * depth, depth, result + whole, step, adds, rows, left);
-}
-
 /// panels_of(row, rows, l, depth): those of some rows and terms.
 template <class PanelsOf>
 void multiply_by_blocks(const Product<float>& p, float* packed_b, const PanelsOf& panels_of) {
@@ -252,11 +243,17 @@ void multiply_by_blocks(const Product<float>& p, float* packed_b, const PanelsOf
     const std::int64_t columns = std::min(block_columns, p.n - column);
     for (std::int64_t l = 0; l < p.k; l += depth_at_once) {
       const std::int64_t depth = std::min(depth_at_once, p.k - l);
-      pack_columns(b.from(column, l), columns, depth, packed_b);
+      const bool adds = p.adds || l > 0;
       for (std::int64_t row = 0; row < p.m; row += block_rows) {
         const std::int64_t rows = std::min(block_rows, p.m - row);
-        multiply_blocks(panels_of(row, rows, l, depth), packed_b, rows, columns, depth,
-                        p.result + row * p.result_step + column, p.result_step, p.adds || l > 0);
+        const Panels panels = panels_of(row, rows, l, depth);
+        float* const result = p.result + row * p.result_step + column;
+        for_each_panel(columns, [&](std::int64_t j, std::int64_t width) {
+          // Just before it is used: it is in the first cache then, and the next is on its way.
+          float* const panel = packed_b + (p.m > block_rows ? j * depth : 0);
+          if (row == 0) pack_panel(b.from(column + j, l), width, depth, panel);
+          multiply_with_panel(panels, panel, depth, result + j, p.result_step, adds, rows, width);
+        });
       }
     }
   }
@@ -272,7 +269,7 @@ Packed& packed_of_thread() {
 bool has_packed_products() { return true; }
 
 /// Few rows are not worth packing b for them, unless it would be turned anyway.
-bool is_packed_faster(const Product<float>& p) { return p.m >= 24 || p.b_is_turned; }
+bool is_packed_faster(const Product<float>& p) { return p.m >= 16 || p.b_is_turned; }
 
 void multiply_packed(const Product<float>& p) {
   Packed& packed = packed_of_thread();
