@@ -48,10 +48,9 @@ std::optional<fs::path> machine_at_hand() {
   return std::nullopt;
 }
 
-std::optional<Machine> measured_machine_named(std::string_view name) {
+std::vector<Machine> measured_machines() {
   const auto folder = measured_machines_folder();
-  if (!folder) return std::nullopt;
-  // Hosts with one home may have machines of one name: this one's come first.
+  if (!folder) return {};
   std::vector<fs::path> files;
   for (const char* part : {"gpu0", "cpu"}) {
     files.push_back(*folder / measured_machine_file(this_host(), part));
@@ -62,13 +61,24 @@ std::optional<Machine> measured_machine_named(std::string_view name) {
     if (entry->path().extension() == ".json") files.push_back(entry->path());
   }
   std::sort(files.begin() + 2, files.end());
+  std::vector<Machine> machines;
   for (const fs::path& file : files) {
     try {
       Machine machine = load_machine(file.string());
-      if (machine.name == name) return machine;
+      const bool is_known =
+          std::any_of(machines.begin(), machines.end(),
+                      [&](const Machine& other) { return other.name == machine.name; });
+      if (!is_known) machines.push_back(std::move(machine));
     } catch (const Error&) {
       continue;
     }
+  }
+  return machines;
+}
+
+std::optional<Machine> measured_machine_named(std::string_view name) {
+  for (Machine& machine : measured_machines()) {
+    if (machine.name == name) return std::move(machine);
   }
   return std::nullopt;
 }

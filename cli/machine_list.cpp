@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/exit_code.hpp"
 #include "cli/html_output.hpp"
+#include "cli/machine_at_hand.hpp"
 #include "cli/machine_command.hpp"
 #include "strata/base/units.hpp"
 #include "strata/report/csv_cell.hpp"
@@ -108,6 +109,8 @@ std::string to_csv(const std::vector<MachineLine>& lines) {
 int run_machine_list(const Request& request, std::span<const std::string>) {
   std::vector<MachineLine> lines;
   for (const Machine& machine : shipped_machines()) lines.push_back(line_of(machine));
+  const std::vector<Machine> own = measured_machines();
+  for (const Machine& machine : own) lines.push_back(line_of(machine));
   const auto document = [&] {
     JsonText text;
     text.add("schema_version", 1);

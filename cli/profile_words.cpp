@@ -63,8 +63,6 @@ Machine machine_for(const AskedRoofs& asked, std::string_view own) {
     machine = load_machine(*asked.on);
   } else if (own.empty()) {
     machine = default_machine();
-  } else if (auto measured = measured_machine_named(own)) {
-    machine = std::move(*measured);
   } else {
     try {
       machine = load_machine(own);

@@ -4,8 +4,10 @@
 #include "cli/command.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/help_text.hpp"
+#include "cli/machine_at_hand.hpp"
 #include "cli/output.hpp"
 #include "cli/parse.hpp"
+#include "strata/machine/load_machine.hpp"
 #include "strata/version.hpp"
 
 #include <fmt/format.h>
@@ -68,6 +70,7 @@ int run_program(std::span<const std::string> words) {
     print_help(help == Help::summary ? summary_of(command) : help_page(command.name));
     return exit_code::done;
   }
+  also_find_machines(measured_machine_named);
   const TextStyle style = style_of_stdout(color_of(program, arguments));
   return command.run(
       {std::move(arguments), style, command_line_of(words), {words.begin(), words.end()}});

@@ -92,6 +92,12 @@ TEST(MachineMeasure, of_the_cpu_is_a_machine_for_every_command) {
   const Outcome named = run({"predict", "lenet5", "--on", file});
   EXPECT_EQ(named.exit_code, 0) << named.err;
   EXPECT_TRUE(has(named.out, "(measured) (")) << named.out;
+  // By its name, which the list of machines tells.
+  const std::string name = read_machine(content_of_file(file)).name;
+  EXPECT_TRUE(has(run({"machine", "list", "--csv", "-"}, at_home).out, "\n" + name + ","));
+  EXPECT_EQ(run({"predict", "lenet5", "--on", name}, at_home).out, named.out);
+  EXPECT_EQ(run({"sweep", "lenet5", "--batch", "8", "--on", "v100," + name}, at_home).exit_code, 0);
+  EXPECT_EQ(run({"predict", "lenet5", "--on", name}).exit_code, 2);
   const Outcome meant = run({"predict", "lenet5"}, at_home);
   EXPECT_TRUE(has(meant.out, "(measured), the machine at hand (")) << meant.out;
   EXPECT_TRUE(has(run({"sweep", "lenet5", "--batch", "8", "--csv", "-"}, at_home).out, file));

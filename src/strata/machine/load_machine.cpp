@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <utility>
 
 namespace strata {
 namespace {
@@ -40,6 +41,11 @@ Machine read_file(const fs::path& path) {
     error.add_context(path.string());
     throw;
   }
+}
+
+FindMachine& found_elsewhere() {
+  static FindMachine find;
+  return find;
 }
 
 using ParseNumber = double (*)(std::string_view text, std::string_view what);
@@ -78,6 +84,8 @@ std::vector<Field> fields(Machine& machine) {
 
 }  // namespace
 
+void also_find_machines(FindMachine find) { found_elsewhere() = std::move(find); }
+
 Machine load_machine(std::string_view name_or_path) {
   const bool is_file =
       name_or_path.find('/') != std::string_view::npos || name_or_path.ends_with(".json");
@@ -87,7 +95,10 @@ Machine load_machine(std::string_view name_or_path) {
     if (machine.name == lower_case(name_or_path)) return machine;
     names.push_back(machine.name);
   }
-  fail(ErrorKind::input, "no machine named '{}'{} (strata list machines; a file ends in .json)",
+  if (found_elsewhere()) {
+    if (auto machine = found_elsewhere()(name_or_path)) return std::move(*machine);
+  }
+  fail(ErrorKind::input, "no machine named '{}'{} (strata machine list; a file ends in .json)",
        name_or_path, did_you_mean(name_or_path, names));
 }
 

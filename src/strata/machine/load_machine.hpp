@@ -3,6 +3,8 @@
 
 #include "strata/machine/machine.hpp"
 
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +17,11 @@ namespace strata {
 /// The shipped machine of that name, or a machine file. What holds a '/' or ends in .json is a
 /// file. Errors name the file, or suggest the nearest names.
 Machine load_machine(std::string_view name_or_path);
+
+/// Asked for a name that no shipped machine has: whoever keeps machines of people's own knows. To
+/// be set before machines are loaded.
+using FindMachine = std::function<std::optional<Machine>(std::string_view name)>;
+void also_find_machines(FindMachine find);
 
 /// Every number of a machine that may be changed, by its dotted path:
 /// "machine.memory.l2.capacity_bytes".
