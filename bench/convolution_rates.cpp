@@ -12,8 +12,8 @@
 // mix. "product" is what OpenBLAS alone reaches on the matrix
 // product behind `unroll`, the unrolled matrix given.
 #include "strata/measure/convolution/strategy.hpp"
-#include "strata/measure/cpu/convolution/threads.hpp"
 #include "strata/measure/cpu/matrix/product.hpp"
+#include "strata/measure/cpu/threads.hpp"
 
 #include <fmt/format.h>
 #include <sched.h>

@@ -20,7 +20,7 @@
 #include "strata/cost/update.hpp"
 #include "strata/graph/builder.hpp"
 #include "strata/measure/cpu/ceilings/kernels.hpp"
-#include "strata/measure/cpu/convolution/threads.hpp"
+#include "strata/measure/cpu/threads.hpp"
 #include "strata/measure/training/device.hpp"
 
 #include <fmt/format.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/error.hpp"
-#include "strata/measure/cpu/ceilings/allowance.hpp"
+#include "strata/measure/cpu/allowance.hpp"
 #include "strata/measure/cpu/ceilings/core_model.hpp"
-#include "strata/measure/cpu/ceilings/system_files.hpp"
 #include "strata/measure/cpu/event_counters.hpp"
+#include "strata/measure/cpu/system_files.hpp"
 #include "strata/measure/readiness/readiness.hpp"
 
 #include <fmt/format.h>

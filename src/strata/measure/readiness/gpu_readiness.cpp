@@ -5,7 +5,7 @@
 #include "strata/gpu/metrics.hpp"
 #include "strata/gpu/profiler_reasons.hpp"
 #include "strata/measure/ceilings.hpp"
-#include "strata/measure/cpu/ceilings/system_files.hpp"
+#include "strata/measure/cpu/system_files.hpp"
 #include "strata/measure/readiness/gpu_probe.hpp"
 #include "strata/measure/readiness/readiness.hpp"
 

@@ -2,7 +2,7 @@
 #include "strata/measure/readiness/readiness.hpp"
 
 #include "strata/base/temporary_folder_test.hpp"
-#include "strata/measure/cpu/ceilings/allowance.hpp"
+#include "strata/measure/cpu/allowance.hpp"
 #include "strata/version.hpp"
 
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 #include "strata/measure/cpu/ceilings/bench.hpp"
 
 #include "strata/base/error.hpp"
-#include "strata/measure/cpu/ceilings/allowance.hpp"
+#include "strata/measure/cpu/allowance.hpp"
 #include "strata/measure/cpu/ceilings/walk_space.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/measure/cpu/ceilings/crew.hpp"
 
-#include "strata/measure/cpu/ceilings/allowance.hpp"
+#include "strata/measure/cpu/allowance.hpp"
 
 #include <fmt/format.h>
 #include <pthread.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/units.hpp"
-#include "strata/measure/cpu/ceilings/allowance.hpp"
+#include "strata/measure/cpu/allowance.hpp"
 #include "strata/measure/cpu/ceilings/kernels.hpp"
 #include "strata/measure/cpu/ceilings/low_precision.hpp"
 #include "strata/measure/cpu/ceilings/parts.hpp"
 #include "strata/measure/cpu/ceilings/surroundings.hpp"
-#include "strata/measure/cpu/ceilings/system_files.hpp"
+#include "strata/measure/cpu/system_files.hpp"
 #include "strata/measure/this_run.hpp"
 #include "strata/version.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/units.hpp"
-#include "strata/measure/cpu/ceilings/allowance.hpp"
+#include "strata/measure/cpu/allowance.hpp"
 #include "strata/measure/cpu/ceilings/level_sets.hpp"
 #include "strata/measure/cpu/ceilings/memory_curves.hpp"
 #include "strata/measure/cpu/ceilings/parts.hpp"

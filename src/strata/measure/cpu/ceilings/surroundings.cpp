@@ -2,7 +2,7 @@
 #include "strata/measure/cpu/ceilings/surroundings.hpp"
 
 #include "strata/base/text.hpp"
-#include "strata/measure/cpu/ceilings/system_files.hpp"
+#include "strata/measure/cpu/system_files.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -3,7 +3,7 @@
 
 #include "strata/base/error.hpp"
 #include "strata/base/text.hpp"
-#include "strata/measure/cpu/ceilings/system_files.hpp"
+#include "strata/measure/cpu/system_files.hpp"
 
 #include <fmt/format.h>
 

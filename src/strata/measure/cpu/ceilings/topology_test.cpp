@@ -3,7 +3,7 @@
 
 #include "strata/base/error.hpp"
 #include "strata/base/temporary_folder_test.hpp"
-#include "strata/measure/cpu/ceilings/allowance.hpp"
+#include "strata/measure/cpu/allowance.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/error.hpp"
 #include "strata/measure/cpu/ceilings/core_model.hpp"
-#include "strata/measure/cpu/ceilings/system_files.hpp"
 #include "strata/measure/cpu/convolution/fourier.hpp"
 #include "strata/measure/cpu/convolution/strategies.hpp"
 #include "strata/measure/cpu/matrix/product.hpp"
+#include "strata/measure/cpu/system_files.hpp"
 
 #include <unistd.h>
 

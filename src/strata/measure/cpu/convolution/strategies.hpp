@@ -2,7 +2,7 @@
 #pragma once
 
 #include "strata/measure/convolution/strategy.hpp"
-#include "strata/measure/cpu/convolution/threads.hpp"
+#include "strata/measure/cpu/threads.hpp"
 
 #include <memory>
 #include <optional>

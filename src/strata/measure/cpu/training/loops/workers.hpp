@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "strata/measure/cpu/convolution/threads.hpp"
+#include "strata/measure/cpu/threads.hpp"
 
 #include <algorithm>
 #include <atomic>

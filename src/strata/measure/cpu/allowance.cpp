@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/measure/cpu/ceilings/allowance.hpp"
+#include "strata/measure/cpu/allowance.hpp"
 
 #include "strata/base/error.hpp"
 #include "strata/base/text.hpp"
-#include "strata/measure/cpu/ceilings/system_files.hpp"
+#include "strata/measure/cpu/system_files.hpp"
 
 #include <sched.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/measure/cpu/ceilings/system_files.hpp"
+#include "strata/measure/cpu/system_files.hpp"
 
 #include "strata/base/text.hpp"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/measure/cpu/convolution/threads.hpp"
+#include "strata/measure/cpu/threads.hpp"
 
 #include "strata/base/error.hpp"
-#include "strata/measure/cpu/ceilings/allowance.hpp"
+#include "strata/measure/cpu/allowance.hpp"
 
 #include <pthread.h>
 #include <sched.h>

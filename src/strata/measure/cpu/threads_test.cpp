@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/measure/cpu/convolution/threads.hpp"
+#include "strata/measure/cpu/threads.hpp"
 
 #include <gtest/gtest.h>
 
