@@ -56,15 +56,17 @@ double RowTimes::bytes_s(std::size_t row) const {
   return rate ? bytes / *rate : point.memory_roof_s;
 }
 
+double RowTimes::roof_s(std::size_t row) const {
+  return std::max(rows_[row].point.compute_roof_s, bytes_s(row));
+}
+
 double RowTimes::at_roof_s(std::size_t row) const {
-  const double roof_s = std::max(rows_[row].point.compute_roof_s, bytes_s(row));
-  return floored(row, std::min(rows_[row].work.time_s, roof_s));
+  return floored(row, std::min(rows_[row].work.time_s, roof_s(row)));
 }
 
 bool RowTimes::is_far_from_roof(std::size_t row) const {
   constexpr double far = 1.5;  // times the time at the roof
-  const double roof_s = std::max(rows_[row].point.compute_roof_s, bytes_s(row));
-  return roof_s > 0 && rows_[row].work.time_s >= far * roof_s;
+  return roof_s(row) > 0 && rows_[row].work.time_s >= far * roof_s(row);
 }
 
 std::vector<double> RowTimes::with(const Machine& machine, const ChangeWork& change) const {

@@ -10,7 +10,7 @@ namespace strata {
 std::string to_csv(const MeasurementSummary& summary) {
   std::string text =
       "layer,pass,op,block,class,time_s,spread_s,wall_time_s,samples,flop,read_bytes,write_bytes,"
-      "launches,flop_per_s,bytes_per_s,implementation,not_run";
+      "launches,flop_per_s,bytes_per_s,roof_time_s,implementation,not_run";
   const TrainingMeasurement& measured = summary.measured;
   const std::vector<CounterColumn>& columns = measured.profile.counters.columns;
   for (const CounterColumn& column : columns) {
@@ -34,7 +34,9 @@ std::string to_csv(const MeasurementSummary& summary) {
                         row.wall_s ? fmt::format("{}", *row.wall_s) : "", samples.size());
     text += fmt::format(",{},{},{},{},{},{}", spent.flop, spent.in_bytes, spent.out_bytes,
                         spent.launches, rate(spent.flop), rate(spent.traffic_bytes()));
-    text += fmt::format(",{},{}", csv_cell(detail.implementation), csv_cell(detail.not_run));
+    text +=
+        fmt::format(",{},{},{}", summary.roof_s.empty() ? "" : fmt::format("{}", summary.roof_s[i]),
+                    csv_cell(detail.implementation), csv_cell(detail.not_run));
     for (std::size_t k = 0; k < columns.size(); ++k) {
       const bool is_counted = k < row.counters.size() && row.counters[k].has_value();
       const double value = is_counted ? row.counters[k].value() : 0;

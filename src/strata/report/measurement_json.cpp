@@ -142,6 +142,7 @@ std::string to_json(const MeasurementSummary& summary, const Provenance& provena
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = i;
   text.add_list("layers", rows, [&](std::size_t i) {
     Json json = measured_row_json(measured.profile.rows[i], measured.rows[i]);
+    if (!summary.roof_s.empty()) json["roof_time_s"] = summary.roof_s[i];
     if (!measured.profile.rows[i].counters.empty())
       json["counters"] = counter_values_json(counters, measured.profile.rows[i].counters);
     return json;

@@ -6,6 +6,7 @@
 #include "strata/profile/read_profile.hpp"
 #include "strata/report/comparison_report.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -37,7 +38,8 @@ struct Bench {
     bound = bind_graph(graph, {{"batch", 4}}, DType::fp64);
   }
 
-  MeasurementSummary summary() {
+  /// bytes_per_s: of the machine's memory; 0: it does not say.
+  MeasurementSummary summary(double bytes_per_s = 0) {
     Machine machine;
     machine.name = "made-up";
     machine.title = "Made-up machine";
@@ -45,6 +47,8 @@ struct Bench {
     peak.dtype = DType::fp64;
     peak.flop_per_s.value = 1e6;
     machine.peaks.push_back(peak);
+    if (bytes_per_s > 0)
+      machine.memory.push_back({"DRAM", false, {1e9, "test"}, Sourced{bytes_per_s, "test"}, 1, {}});
     return summarize(bound, measure_training(bound, device, options), options, DType::fp64,
                      machine);
   }
@@ -149,6 +153,35 @@ TEST(MeasurementReport, says_why_a_rate_is_above_the_peak) {
   EXPECT_FALSE(says_why());
 }
 
+TEST(MeasurementReport, holds_every_row_against_its_roof) {
+  Bench bench;
+  const MeasurementSummary without = bench.summary();
+  EXPECT_TRUE(without.roof_s.empty());
+  EXPECT_EQ(to_text(without, {}, {}).find("of roof"), std::string::npos);
+  constexpr double peak = 1e6, bandwidth = 2e6;
+  const MeasurementSummary summary = bench.summary(bandwidth);
+  const std::vector<ProfileRow>& rows = summary.measured.profile.rows;
+  ASSERT_EQ(summary.roof_s.size(), rows.size());
+  double linear_s = 0, linear_roof_s = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const double flop_s = static_cast<double>(rows[i].spent.flop) / peak;
+    const double bytes_s = static_cast<double>(rows[i].spent.traffic_bytes()) / bandwidth;
+    EXPECT_DOUBLE_EQ(summary.roof_s[i], std::max(flop_s, bytes_s)) << rows[i].layer;
+    if (rows[i].op != "linear") continue;
+    linear_s += rows[i].spent.time_s;
+    linear_roof_s += summary.roof_s[i];
+  }
+  const std::string text = to_text(summary, {}, {});
+  const std::size_t line = text.find("\n  linear ");
+  ASSERT_NE(line, std::string::npos) << text;
+  const std::string share = fmt::format("{:.0f} %\n", 100 * linear_roof_s / linear_s);
+  EXPECT_EQ(text.find(share, line), text.find('\n', line + 1) - share.size() + 1) << text;
+  EXPECT_NE(text.find("of roof: what FLOP at the peak or bytes at the bandwidth of Made-up"),
+            std::string::npos);
+  EXPECT_EQ(TestJson::parse(to_json(summary, {}))["layers"][0]["roof_time_s"].get<double>(),
+            summary.roof_s[0]);
+}
+
 TEST(MeasurementReport, says_that_training_diverged) {
   Bench bench;
   MeasurementSummary summary = bench.summary();
@@ -167,7 +200,7 @@ TEST(MeasurementReport, has_a_line_of_csv_and_a_slice_of_the_timeline_for_every_
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'),
             static_cast<std::ptrdiff_t>(summary.measured.rows.size()) + 1);
   const std::string head = csv.substr(0, csv.find('\n'));
-  EXPECT_EQ(std::count(head.begin(), head.end(), ','), 16);
+  EXPECT_EQ(std::count(head.begin(), head.end(), ','), 17);
   const TestJson trace = TestJson::parse(to_trace(summary));
   std::size_t slices = 0;
   for (const TestJson& event : trace["traceEvents"]) slices += event["ph"] == "X" ? 1 : 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/report/measurement_summary.hpp"
 
+#include "strata/explain/row_times.hpp"
 #include "strata/machine/sourced.hpp"
 
 #include <algorithm>
@@ -86,6 +87,11 @@ MeasurementSummary summarize(const BoundGraph& bound, TrainingMeasurement measur
                               .dtype = summary.dtype,
                               .machine = summary.machine ? summary.machine->name : "",
                               .machine_title = measured.device};
+  if (summary.machine && summary.machine->flop_per_s && summary.machine->bytes_per_s) {
+    const RowTimes times(measured.profile, *machine);
+    for (std::size_t i = 0; i < measured.rows.size(); ++i)
+      summary.roof_s.push_back(times.roof_s(i));
+  }
   summary.totals = measured_totals(measured);
   summary.by_type = grouped(measured.profile, &ProfileRow::op);
   std::stable_sort(

@@ -52,6 +52,9 @@ struct MeasurementSummary {
   std::uint64_t seed = 0;
   std::size_t warm_up = 0;
   std::optional<MachinePeaks> machine;
+  /// Of each row: what its FLOP or its bytes take at the machine's rates, whichever is longer.
+  /// Empty where those are not known.
+  std::vector<double> roof_s;
   std::string host;
   std::string date;
 

@@ -112,8 +112,20 @@ struct MeasuredLine {
   std::string pass;
   const Spent* spent;
   std::string by_what;
+  double roof_s = 0;     // 0: not known
   double spread_s = -1;  // below 0: not known
 };
+
+/// What rows take at their roofs that ran and satisfy something.
+template <class IsMeant>
+double roof_of(const MeasurementSummary& summary, const IsMeant& is_meant) {
+  double roof_s = 0;
+  for (std::size_t i = 0; i < summary.roof_s.size(); ++i) {
+    const ProfileRow& row = summary.measured.profile.rows[i];
+    if (row.spent.time_s > 0 && is_meant(row)) roof_s += summary.roof_s[i];
+  }
+  return roof_s;
+}
 
 std::string measured_table(const MeasurementSummary& summary,
                            const std::vector<MeasuredLine>& lines, std::string_view title,
@@ -126,13 +138,17 @@ std::string measured_table(const MeasurementSummary& summary,
   const bool has_means = any([](const MeasuredLine& line) { return !line.by_what.empty(); });
   Table table({{.title = std::string(title), .least_width = 16, .omit = Omit::beginning},
                {.title = "", .is_shown = has_passes},
-               {.title = "", .leaves = 4},
+               {.title = "", .leaves = 5},
                {.title = "share", .align = Align::right},
                {.title = "time", .align = Align::right},
-               {.title = "±", .align = Align::right, .leaves = 3, .is_shown = has_spread},
+               {.title = "±", .align = Align::right, .leaves = 4, .is_shown = has_spread},
                {.title = "reached", .align = Align::right, .leaves = 1},
-               {.title = "bytes/s", .align = Align::right, .leaves = 2},
-               {.title = "by", .least_width = 10, .leaves = 5, .is_shown = has_means}});
+               {.title = "bytes/s", .align = Align::right, .leaves = 3},
+               {.title = "of roof",
+                .align = Align::right,
+                .leaves = 2,
+                .is_shown = !summary.roof_s.empty()},
+               {.title = "by", .least_width = 10, .leaves = 6, .is_shown = has_means}});
   double longest_s = 0;
   for (const MeasuredLine& line : lines) longest_s = std::max(longest_s, line.spent->time_s);
   for (const MeasuredLine& line : lines) {
@@ -140,12 +156,14 @@ std::string measured_table(const MeasurementSummary& summary,
     const auto rate = [&](std::int64_t count) { return to_double(count) / spent.time_s; };
     const bool has_time = spent.time_s > 0;
     const double all_s = summary.totals.layers_s;
-    table.add_row(
-        {printable(line.name), line.pass, bar(longest_s > 0 ? spent.time_s / longest_s : 0),
-         share_text(all_s > 0 ? spent.time_s / all_s : 0), format_time(spent.time_s),
-         line.spread_s < 0 ? "" : format_time(line.spread_s, 2),
-         has_time && spent.flop > 0 ? format_flop_per_s(rate(spent.flop)) : "",
-         has_time ? format_bytes_per_s(rate(spent.traffic_bytes())) : "", printable(line.by_what)});
+    table.add_row({printable(line.name), line.pass,
+                   bar(longest_s > 0 ? spent.time_s / longest_s : 0),
+                   share_text(all_s > 0 ? spent.time_s / all_s : 0), format_time(spent.time_s),
+                   line.spread_s < 0 ? "" : format_time(line.spread_s, 2),
+                   has_time && spent.flop > 0 ? format_flop_per_s(rate(spent.flop)) : "",
+                   has_time ? format_bytes_per_s(rate(spent.traffic_bytes())) : "",
+                   has_time && line.roof_s > 0 ? share_text(line.roof_s / spent.time_s) : "",
+                   printable(line.by_what)});
   }
   return table.to_text(style);
 }
@@ -162,6 +180,7 @@ std::vector<MeasuredLine> lines_of_layers(const MeasurementSummary& summary, std
     const std::string means =
         detail.implementation.empty() && row.op != row.layer ? row.op : detail.implementation;
     lines.push_back({row.layer, row.pass, &row.spent, means,
+                     summary.roof_s.empty() ? 0 : summary.roof_s[i],
                      samples.empty() ? -1 : median_deviation_of(samples)});
   }
   if (most == every_layer) return lines;
@@ -180,9 +199,15 @@ std::string where_measured(const MeasurementSummary& summary, MeasureBy by,
   const std::vector<ProfileGroup>& groups = by == MeasureBy::type    ? summary.by_type
                                             : by == MeasureBy::block ? summary.by_block
                                                                      : summary.by_pass;
+  const auto key = by == MeasureBy::type    ? &ProfileRow::op
+                   : by == MeasureBy::block ? &ProfileRow::block
+                                            : &ProfileRow::pass;
   std::vector<MeasuredLine> lines;
   for (const ProfileGroup& group : groups) {
-    if (group.spent.steps > 0) lines.push_back({group.name, "", &group.spent, ""});
+    if (group.spent.steps == 0) continue;
+    const double roof_s =
+        roof_of(summary, [&](const ProfileRow& row) { return row.*key == group.name; });
+    lines.push_back({group.name, "", &group.spent, "", roof_s});
   }
   return measured_table(summary, lines, title, style);
 }
@@ -211,9 +236,8 @@ std::string not_run_text(const MeasurementSummary& summary) {
 }
 
 bool has_fewer_operations(const TrainingMeasurement& measured) {
-  return std::any_of(measured.rows.begin(), measured.rows.end(), [](const auto& row) {
-    return does_fewer_operations(row.implementation);
-  });
+  return std::any_of(measured.rows.begin(), measured.rows.end(),
+                     [](const auto& row) { return does_fewer_operations(row.implementation); });
 }
 
 std::string measured_closing(const MeasurementSummary& summary, const MeasureView& view) {
@@ -234,6 +258,11 @@ std::string measured_closing(const MeasurementSummary& summary, const MeasureVie
                       summary.utilisation().value_or(0) > 1 && has_fewer_operations(measured)
                           ? "; above the peak, as Winograd and FFT compute less than is counted"
                           : "");
+  if (!summary.roof_s.empty())
+    text += fmt::format(
+        "of roof: what FLOP at the peak or bytes at the bandwidth of {} take, the longer, over the "
+        "time\n",
+        printable(summary.machine->title));
   text += fmt::format("more: {}--by {}  --json FILE  --csv FILE  --trace FILE  --html FILE\n",
                       view.layers == every_layer ? "" : "--layers all  ",
                       view.by == MeasureBy::type ? "block|pass|layer" : "type|block|pass|layer");
