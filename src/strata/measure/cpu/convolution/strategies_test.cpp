@@ -199,12 +199,12 @@ std::vector<ConvShape> depthwise_shapes() {
   return shapes;
 }
 
-TEST(CpuConvolution, channels_by_themselves_are_computed_whatever_the_sizes) {
+void check_all(std::string_view name, const std::vector<ConvShape>& shapes) {
   Random random(21);
   const std::unique_ptr<ConvDevice> device = cpu_conv_device();
   for (const auto& strategy : device->strategies()) {
-    if (strategy->name() != "depthwise") continue;
-    for (const ConvShape& shape : depthwise_shapes()) {
+    if (strategy->name() != name) continue;
+    for (const ConvShape& shape : shapes) {
       for (const ConvPass pass : all_conv_passes) {
         Case one(shape, pass, random);
         if (const auto reason = strategy->refusal(one.problem)) GTEST_SKIP() << *reason;
@@ -214,6 +214,28 @@ TEST(CpuConvolution, channels_by_themselves_are_computed_whatever_the_sizes) {
       }
     }
   }
+}
+
+TEST(CpuConvolution, channels_by_themselves_are_computed_whatever_the_sizes) {
+  check_all("depthwise", depthwise_shapes());
+}
+
+// Images large enough to be their own matrix. Gradients of weights are cut along the filters or the
+// channels, into parts for every thread or two for each.
+TEST(CpuConvolution, pointwise_ones_are_computed_whichever_side_is_longer) {
+  std::vector<ConvShape> shapes;
+  for (const auto& [channels, filters] :
+       {std::pair{3, 150}, {150, 3}, {5, 33}, {33, 5}, {1, 2}, {40, 40}}) {
+    for (const std::int64_t groups : {1, 2}) {
+      shapes.push_back({.batch = 3,
+                        .channels = groups * channels,
+                        .height = 12,
+                        .width = 13,
+                        .filters = groups * filters,
+                        .groups = groups});
+    }
+  }
+  check_all("unroll", shapes);
 }
 
 TEST(CpuConvolution, limits_are_stated) {

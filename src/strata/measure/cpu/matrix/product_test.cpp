@@ -18,7 +18,7 @@ TEST(PackedProduct, is_the_sum_of_products) {
   for (const Size& size :
        {Size{1, 1, 1}, Size{4, 16, 8}, Size{5, 17, 3}, Size{16, 32, 257}, Size{31, 29, 64},
         Size{130, 49, 70}, Size{3, 1030, 5}, Size{260, 40, 530}, Size{20, 8, 300}, Size{7, 12, 31},
-        Size{9, 20, 41}, Size{6, 18, 33}, Size{4, 35, 6}}) {
+        Size{9, 20, 41}, Size{6, 18, 33}, Size{4, 35, 6}, Size{140, 1041, 20}}) {
     for (unsigned variant = 0; variant < 16; ++variant) {
       expect_right(size.m, size.n, size.k, variant, multiply_packed);
       if (testing::Test::HasFatalFailure()) {
