@@ -150,28 +150,13 @@ std::vector<EngineRecipe::Knob> knobs_of(const GraphPart& configuration) {
 
 std::string engine_name(std::int64_t number) { return fmt::format("{}{}", engine_prefix, number); }
 
-struct EngineFacts {
-  std::int64_t number = 0;
-  std::vector<std::string> notes;
-  bool has(std::string_view note) const {
-    return std::find(notes.begin(), notes.end(), note) != notes.end();
-  }
-};
-
 class EngineRunner final : public ConvRunner {
  public:
-  EngineRunner(EnginePlan plan, EngineFacts engine, std::int64_t bytes)
-      : plan_(std::move(plan)), engine_(std::move(engine)), bytes_(bytes) {}
-  /// Says which algorithm does fewer operations than are counted: rates are read with that in mind.
-  std::string name() const override {
-    for (const std::string_view algorithm : {"winograd", "fft"}) {
-      if (engine_.has(algorithm))
-        return fmt::format("{} ({})", engine_name(engine_.number), algorithm);
-    }
-    return engine_name(engine_.number);
-  }
+  EngineRunner(EnginePlan plan, std::int64_t engine, std::int64_t bytes)
+      : plan_(std::move(plan)), engine_(engine), bytes_(bytes) {}
+  std::string name() const override { return engine_name(engine_); }
   std::string recipe() const override {
-    return to_text(EngineRecipe{engine_.number, bytes_, knobs_of(plan_.configuration)});
+    return to_text(EngineRecipe{engine_, bytes_, knobs_of(plan_.configuration)});
   }
   std::int64_t scratch_bytes() const override { return bytes_; }
   bool run(const ConvTensors& tensors, void* scratch) override {
@@ -202,9 +187,16 @@ class EngineRunner final : public ConvRunner {
   }
 
   EnginePlan plan_;
-  EngineFacts engine_;
-  std::int64_t bytes_;
+  std::int64_t engine_, bytes_;
   std::map<Memory, GraphPart> packs_;  ///< a network's memory stays where it is
+};
+
+struct EngineFacts {
+  std::int64_t number = 0;
+  std::vector<std::string> notes;
+  bool has(std::string_view note) const {
+    return std::find(notes.begin(), notes.end(), note) != notes.end();
+  }
 };
 
 EngineFacts facts_of_configuration(const GraphPart& configuration) {
@@ -319,7 +311,7 @@ class EngineList {
     list_.push_back(
         std::make_unique<EngineRunner>(EnginePlan{graph_, std::move(engine), std::move(knobs),
                                                   std::move(configuration), std::move(plan)},
-                                       facts, bytes));
+                                       facts.number, bytes));
     seen_.insert(facts.number);
   }
 
