@@ -3,7 +3,10 @@
 
 #include "strata/base/checked.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <iterator>
 #include <unordered_map>
 
 namespace strata {
@@ -18,9 +21,29 @@ void add_implementation(std::string& all, const std::string& one) {
   all += all.empty() ? one : ", " + one;
 }
 
+namespace {
+
+constexpr std::string_view algorithms_with_fewer_operations[] = {"winograd", "fft"};
+
+bool mentions(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+}  // namespace
+
 bool does_fewer_operations(std::string_view implementation) {
-  return implementation.find("winograd") != std::string_view::npos ||
-         implementation.find("fft") != std::string_view::npos;
+  return std::any_of(
+      std::begin(algorithms_with_fewer_operations), std::end(algorithms_with_fewer_operations),
+      [&](std::string_view algorithm) { return mentions(implementation, algorithm); });
+}
+
+void add_algorithm(std::string& implementation, std::string_view kernel) {
+  if (does_fewer_operations(implementation)) return;
+  for (const std::string_view algorithm : algorithms_with_fewer_operations) {
+    if (!mentions(kernel, algorithm)) continue;
+    implementation += fmt::format("{}({})", implementation.empty() ? "" : " ", algorithm);
+    return;
+  }
 }
 
 Spent& Spent::operator+=(const Spent& other) {

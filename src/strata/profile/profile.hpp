@@ -77,6 +77,8 @@ void add_implementation(std::string& all, const std::string& one);
 /// Whether what computed a row does fewer operations than its formula has, whose FLOP are counted:
 /// Winograd's algorithm, or the FFT.
 bool does_fewer_operations(std::string_view implementation);
+/// Adds such an algorithm where only the name of a kernel tells it: "cudnn:engine_17 (winograd)".
+void add_algorithm(std::string& implementation, std::string_view kernel);
 
 /// What a profile is of.
 struct ProfileSubject {

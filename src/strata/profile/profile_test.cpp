@@ -28,6 +28,22 @@ Profile random_profile(unsigned seed) {
   return profile;
 }
 
+TEST(Profile, implementations_are_named_once_with_algorithms_that_do_fewer_operations) {
+  std::string all;
+  for (const char* one : {"winograd4", "", "unroll", "winograd4", "winograd"}) {
+    add_implementation(all, one);
+  }
+  EXPECT_EQ(all, "winograd4, unroll, winograd");
+  EXPECT_TRUE(does_fewer_operations(all));
+  std::string engine = "cudnn:engine_17";
+  EXPECT_FALSE(does_fewer_operations(engine));
+  add_algorithm(engine, "sm80_xmma_gemm_f32f32");
+  EXPECT_EQ(engine, "cudnn:engine_17");
+  for (int i = 0; i < 2; ++i)
+    add_algorithm(engine, "void cudnn::winograd_nonfused::winogradWgradData4x4<float>");
+  EXPECT_EQ(engine, "cudnn:engine_17 (winograd)");
+}
+
 TEST(Profile, groups_add_up_to_the_rows_and_come_in_their_order) {
   for (unsigned seed = 0; seed < 50; ++seed) {
     const Profile profile = random_profile(seed);

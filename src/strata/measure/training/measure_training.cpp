@@ -190,6 +190,7 @@ class Measuring {
         spent.zero_flop_s += run.seconds;
       }
       result_.kernels.push_back({run.name, row, run.begin_s - begin_s, run.seconds});
+      add_algorithm(result_.rows[row].implementation, run.name);
     }
   }
 
