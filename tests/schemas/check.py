@@ -26,7 +26,7 @@ commands = [
     ("predict lenet5 --json p.json", {"p.json": "prediction"}),
     ("predict resnet18 --inference --json i.json", {"i.json": "prediction"}),
     ("predict lenet5 --on rtx-2080-ti --capacity 64KB --json small.json", {"small.json": "prediction"}),
-    ("measure lenet5 --iterations 2 --json m.json", {"m.json": "measurement"}),
+    ("measure lenet5 --iterations 2 --on grace --json m.json", {"m.json": "measurement"}),
     ("measure lenet5 lstm --iterations 1 --json nw.json", {"nw.json": "networks"}),
     (f"trace {root}/examples/traces/event-sync.json --json t.json", {"t.json": "trace"}),
     (f"trace {root}/examples/traces/event-sync.json --model lenet5 --json tm.json", {"tm.json": "trace"}),
