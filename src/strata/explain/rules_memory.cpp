@@ -143,8 +143,7 @@ void find_one_layer(const ExplainSubject& subject, Findings& found) {
   finding.advice =
       subject.is_measured() && above_roof_s > half_s
           ? "most of it is neither its arithmetic nor its bytes: another kernel here pays more "
-            "than "
-            "anywhere else"
+            "than anywhere else"
       : waited_s > half_s
           ? "most of it is waiting for memory: begin there before anything else"
           : "most of it is arithmetic: a better algorithm, a shorter type or fewer channels here "

@@ -48,8 +48,7 @@ FarRows far_rows(const ExplainSubject& subject, const RowSet& set, Bound bound) 
 std::string utilisation_advice(const ProfileRow& row) {
   if (row.op.find("conv") != std::string::npos) {
     return "a strategy that fits the shape better may reach more: compare them on it (strata "
-           "conv), "
-           "round channels to what the units take at once, or enlarge the batch";
+           "conv), round channels to what the units take at once, or enlarge the batch";
   }
   if (is_product(row)) {
     return "round the sides of the product to what the units take at once, enlarge the batch, or "
