@@ -4,6 +4,7 @@
 #ifdef __aarch64__
 
 #include "strata/measure/cpu/asked_lines.hpp"
+#include "strata/measure/cpu/row_sequences.hpp"
 
 #include <arm_neon.h>
 
@@ -30,32 +31,34 @@ void with_number(std::int64_t number, const Work& work) {
   work(std::integral_constant<std::int64_t, most>());
 }
 
-/// So far ahead lines are asked for of rows of which some are read side by side: what comes after
-/// them.
-std::int64_t asked_behind(std::int64_t rows, std::int64_t step) {
-  return std::max(asked_ahead<float>, rows * step);
-}
-
 /// a[row][term]·alpha
 float scaled(const Product<float>& p, std::int64_t row, std::int64_t term) {
   return p.alpha * (p.a_is_turned ? p.a[term * p.a_step + row] : p.a[row * p.a_step + term]);
 }
 
-// Few rows of a, and b turned: every result is the sum of products of two rows.
+/// How much of a row of b is taken at a time, so that as much of each of a few other rows stays in
+/// the second cache: all of it, if possible, as b is read in order then.
+std::int64_t taken_at_once(std::int64_t length, std::int64_t rows) {
+  constexpr std::int64_t most = 131'072;
+  const std::int64_t parts = std::max<std::int64_t>(1, (length * rows + most - 1) / most);
+  const std::int64_t part = (length + parts - 1) / parts;
+  return (part + line - 1) / line * line;
+}
 
-/// So many terms of all rows of a stay in a cache.
-constexpr std::int64_t terms_at_once = 8192;
+/// So many of a few rows have their sums in registers: at most four.
+std::int64_t rows_at_once(std::int64_t rows) { return rows > 4 ? (rows + 1) / 2 : rows; }
+
+// Few rows of a, and b turned: every result is the sum of products of two rows.
 
 /// sums[row][column] of rows of a, `a_step` apart, and rows of b.
 template <std::int64_t rows, std::int64_t columns>
 void multiply_rows(const float* a, std::int64_t a_step, const float* b, std::int64_t b_step,
                    std::int64_t terms, float (&sums)[rows][columns]) {
-  const std::int64_t ahead = asked_behind(columns, b_step);
   Vector parts[rows][columns] = {};
   std::int64_t l = 0;
   for (; l + line <= terms; l += line) {
 #pragma GCC unroll 4
-    for (std::int64_t j = 0; j < columns; ++j) ask_at(b + j * b_step + l + ahead);
+    for (std::int64_t j = 0; j < columns; ++j) ask_at(b + j * b_step + l + asked_ahead<float>);
 #pragma GCC unroll 4
     for (std::int64_t k = l; k < l + line; k += lanes) {
       Vector own[rows];
@@ -80,6 +83,7 @@ void multiply_rows(const float* a, std::int64_t a_step, const float* b, std::int
 }
 
 void multiply_turned(const Product<float>& p) {
+  const std::int64_t terms_at_once = taken_at_once(p.k, p.m), at_once = rows_at_once(p.m);
   const std::int64_t own_step = std::min(p.k, terms_at_once) + between_rows;
   std::vector<float> own(static_cast<std::size_t>(p.m * own_step));
   for (std::int64_t first = 0; first < p.k; first += terms_at_once) {
@@ -90,32 +94,25 @@ void multiply_turned(const Product<float>& p) {
       }
     }
     const bool adds = p.adds || first > 0;
-    const auto columns_from = [&](std::int64_t column, auto columns) {
-      for (std::int64_t row = 0; row < p.m; row += 4) {
-        with_number<4>(std::min<std::int64_t>(4, p.m - row), [&](auto rows) {
+    const auto columns_from = [&](std::int64_t column, std::int64_t apart, auto columns) {
+      for (std::int64_t row = 0; row < p.m; row += at_once) {
+        with_number<4>(std::min(at_once, p.m - row), [&](auto rows) {
           float sums[decltype(rows)::value][decltype(columns)::value];
           multiply_rows(own.data() + row * own_step, own_step, p.b + column * p.b_step + first,
-                        p.b_step, terms, sums);
+                        apart * p.b_step, terms, sums);
           for (std::int64_t i = 0; i < rows; ++i) {
             float* const to = p.result + (row + i) * p.result_step + column;
             for (std::int64_t j = 0; j < columns; ++j)
-              to[j] = adds ? to[j] + sums[i][j] : sums[i][j];
+              to[j * apart] = adds ? to[j * apart] + sums[i][j] : sums[i][j];
           }
         });
       }
     };
-    std::int64_t column = 0;
-    for (; column + 4 <= p.n; column += 4) {
-      columns_from(column, std::integral_constant<std::int64_t, 4>());
-    }
-    for (; column < p.n; ++column) columns_from(column, std::integral_constant<std::int64_t, 1>());
+    p.m <= 2 ? in_sequences<3>(p.n, columns_from) : in_sequences<4>(p.n, columns_from);
   }
 }
 
 // Few rows of a, and b as it is: each row of b is added to all rows of the result, some at a time.
-
-/// Rows a multiple of this apart share places of the first cache, which holds four such lines.
-constexpr std::int64_t same_place = 4096;
 
 /// Keeps gcc from moving loads across, as it would until registers are short and sums lie in
 /// memory.
@@ -130,11 +127,18 @@ inline __attribute__((always_inline)) void for_each_below(const Work& work) {
   (std::make_index_sequence<static_cast<std::size_t>(count)>());
 }
 
-/// result rows += Σ factors[row][term] · rows of b. A line of each row of b is read as a whole.
+/// Sums of some rows of a result, a line of each in turn, `line_step` numbers from one line of a
+/// row to its next.
+struct SumsInTurn {
+  float* sums;
+  std::int64_t line_step;
+};
+
+/// Adds Σ factors[row][term] · rows of b, `apart` numbers apart, to rows of sums. A line of each
+/// row of b is read as a whole.
 template <std::int64_t rows, std::int64_t terms>
-void add_rows(const float (&factors)[rows][terms], const float* b, std::int64_t b_step,
-              float* result, std::int64_t step, std::int64_t columns) {
-  const std::int64_t ahead = asked_behind(terms, b_step);
+void add_rows(const float (&factors)[rows][terms], const float* b, std::int64_t apart,
+              SumsInTurn to, std::int64_t columns) {
   constexpr std::int64_t whole = (terms + lanes - 1) / lanes;
   Vector in_lanes[rows][whole];
   for (std::int64_t i = 0; i < rows; ++i) {
@@ -143,24 +147,24 @@ void add_rows(const float (&factors)[rows][terms], const float* b, std::int64_t 
     for (std::int64_t l = 0; l < whole; ++l) in_lanes[i][l] = vld1q_f32(padded + l * lanes);
   }
   std::int64_t j = 0;
-  for (; j + line <= columns; j += line) {
+  float* own = to.sums;
+  for (; j + line <= columns; j += line, own += to.line_step) {
     Vector sums[rows][4];
 #pragma GCC unroll 4
     for (std::int64_t i = 0; i < rows; ++i) {
 #pragma GCC unroll 4
-      for (std::int64_t k = 0; k < 4; ++k)
-        sums[i][k] = vld1q_f32(result + i * step + j + k * lanes);
+      for (std::int64_t k = 0; k < 4; ++k) sums[i][k] = vld1q_f32(own + i * line + k * lanes);
     }
     for_each_below<terms>([&](auto term) __attribute__((always_inline)) {
       constexpr std::int64_t l = decltype(term)::value;
-      const float* const from = b + l * b_step + j;
-      ask_at(from + ahead);
+      const float* const from = b + l * apart + j;
+      ask_at(from + asked_ahead<float>);
 #pragma GCC unroll 4
       for (std::int64_t k = 0; k < 4; ++k) {
-        const Vector own = vld1q_f32(from + k * lanes);
+        const Vector number = vld1q_f32(from + k * lanes);
 #pragma GCC unroll 4
         for (std::int64_t i = 0; i < rows; ++i) {
-          sums[i][k] = vfmaq_laneq_f32(sums[i][k], own, in_lanes[i][l / lanes], l % lanes);
+          sums[i][k] = vfmaq_laneq_f32(sums[i][k], number, in_lanes[i][l / lanes], l % lanes);
         }
       }
       keep_order();
@@ -168,44 +172,48 @@ void add_rows(const float (&factors)[rows][terms], const float* b, std::int64_t 
 #pragma GCC unroll 4
     for (std::int64_t i = 0; i < rows; ++i) {
 #pragma GCC unroll 4
-      for (std::int64_t k = 0; k < 4; ++k) vst1q_f32(result + i * step + j + k * lanes, sums[i][k]);
+      for (std::int64_t k = 0; k < 4; ++k) vst1q_f32(own + i * line + k * lanes, sums[i][k]);
     }
   }
-  for (; j < columns; ++j) {
+  for (std::int64_t k = 0; j + k < columns; ++k) {
     for (std::int64_t i = 0; i < rows; ++i) {
       for (std::int64_t l = 0; l < terms; ++l) {
-        result[i * step + j] += factors[i][l] * b[l * b_step + j];
+        own[i * line + k] += factors[i][l] * b[l * apart + j + k];
       }
     }
   }
 }
 
 void multiply_few_rows(const Product<float>& p) {
-  constexpr std::int64_t columns_at_once = 8192;  // of each row of the result, in a cache
+  const std::int64_t columns_at_once = taken_at_once(p.n, p.m), at_once = rows_at_once(p.m);
+  const std::int64_t line_step = p.m * line;
+  std::vector<float> sums;
   for (std::int64_t column = 0; column < p.n; column += columns_at_once) {
     const std::int64_t columns = std::min(columns_at_once, p.n - column);
-    for (std::int64_t i = 0; i < p.m && !p.adds; ++i) {
-      std::fill_n(p.result + i * p.result_step + column, columns, 0.0F);
-    }
-    const auto terms_from = [&](std::int64_t term, auto terms) {
-      for (std::int64_t row = 0; row < p.m; row += 4) {
-        with_number<4>(std::min<std::int64_t>(4, p.m - row), [&](auto rows) {
+    sums.assign(static_cast<std::size_t>((columns + line - 1) / line * line_step), 0.0F);
+    const auto terms_from = [&](std::int64_t term, std::int64_t apart, auto terms) {
+      for (std::int64_t row = 0; row < p.m; row += at_once) {
+        with_number<4>(std::min(at_once, p.m - row), [&](auto rows) {
           float factors[decltype(rows)::value][decltype(terms)::value];
           for (std::int64_t i = 0; i < rows; ++i) {
-            for (std::int64_t l = 0; l < terms; ++l) factors[i][l] = scaled(p, row + i, term + l);
+            for (std::int64_t l = 0; l < terms; ++l) {
+              factors[i][l] = scaled(p, row + i, term + l * apart);
+            }
           }
-          add_rows(factors, p.b + term * p.b_step + column, p.b_step,
-                   p.result + row * p.result_step + column, p.result_step, columns);
+          add_rows(factors, p.b + term * p.b_step + column, apart * p.b_step,
+                   {sums.data() + row * line, line_step}, columns);
         });
       }
     };
-    std::int64_t term = 0;
-    const auto by = [&](auto terms) {
-      for (; term + terms <= p.k; term += terms) terms_from(term, terms);
-    };
-    if (p.b_step % same_place != 0) by(std::integral_constant<std::int64_t, 8>());
-    by(std::integral_constant<std::int64_t, 4>());
-    by(std::integral_constant<std::int64_t, 1>());
+    in_sequences<4>(p.k, terms_from);
+    for (std::int64_t i = 0; i < p.m; ++i) {
+      float* const to = p.result + i * p.result_step + column;
+      for (std::int64_t j = 0; j < columns; ++j) {
+        const float sum =
+            sums[static_cast<std::size_t>(j / line * line_step + i * line + j % line)];
+        to[j] = p.adds ? to[j] + sum : sum;
+      }
+    }
   }
 }
 
