@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "strata/measure/cpu/row_sequences.hpp"
 #include "strata/measure/cpu/training/loops/lanes.hpp"
-
-#include <algorithm>
 
 /// Loops of batch norm over rows that hold one number of each channel. Several rows are taken at
 /// once, a line of each in turn, so that what belongs to the channels is read once for all of them.
@@ -11,15 +10,14 @@ namespace strata::cpu_training {
 
 /// How many rows are taken at once, as measured: the more, the less often sums or lines are read;
 /// but each row of x and dy is one more place that is read from, or written to.
-template <bool has_dy>
-inline constexpr std::int64_t summed_rows_at_once = has_dy ? 2 : 4;
+inline constexpr std::int64_t summed_rows_at_once(bool has_dy) { return has_dy ? 2 : 4; }
 inline constexpr std::int64_t written_rows_at_once = 2;
 
-/// How far ahead lines of rows are asked for: behind those that are taken at once.
-template <class T>
-STRATA_INLINE std::int64_t asked_rows_ahead(std::int64_t rows, std::int64_t channels) {
-  return std::max(rows * channels, asked_ahead<T>);
-}
+/// `rows` rows one behind the other, of each of `count` sequences that begin `apart` numbers apart,
+/// of which one row each is taken at once: see cpu::in_sequences.
+struct RowSequences {
+  std::int64_t count = 1, rows = 0, apart = 0;
+};
 
 /// Two sums of each channel and what is taken off its numbers before.
 template <class T>
@@ -27,13 +25,13 @@ struct ChannelSums : InTurn<T> {
   static constexpr std::int64_t base = 0, first = InTurn<T>::line, second = 2 * first;
 };
 
-/// Adds rows one behind the other: Σ (x − base) and Σ (x − base)², or, with dy, Σ dy and
+/// Adds rows `apart` numbers apart: Σ (x − base) and Σ (x − base)², or, with dy, Σ dy and
 /// Σ dy·(x − base). Without bases those are 0.
 template <bool has_dy, bool has_base, std::int64_t rows, class T>
-STRATA_INLINE void add_some_rows(const T* x, const T* dy, std::int64_t channels, T* sums) {
+STRATA_INLINE void add_some_rows(const T* x, const T* dy, std::int64_t apart, std::int64_t channels,
+                                 T* sums) {
   using P = ChannelSums<T>;
   constexpr std::int64_t vectors = P::vectors;
-  const std::int64_t ahead = asked_rows_ahead<T>(rows, channels);
   T* own = sums;
   std::int64_t i = 0;
   for (; i + P::line <= channels; i += P::line, own += P::step) {
@@ -47,11 +45,11 @@ STRATA_INLINE void add_some_rows(const T* x, const T* dy, std::int64_t channels,
     }
 #pragma GCC unroll 4
     for (std::int64_t row = 0; row < rows; ++row) {
-      ask_at(x + row * channels + i + ahead);
-      if constexpr (has_dy) ask_at(dy + row * channels + i + ahead);
+      ask_after(x + row * apart + i);
+      if constexpr (has_dy) ask_after(dy + row * apart + i);
 #pragma GCC unroll 4
       for (std::int64_t k = 0; k < vectors; ++k) {
-        const AtLanes<T> at{row * channels + i + k * lanes<T>};
+        const AtLanes<T> at{row * apart + i + k * lanes<T>};
         Lanes<T> moved, d;
         at.load(moved, x);
         if constexpr (has_base) moved -= base[k];
@@ -73,39 +71,40 @@ STRATA_INLINE void add_some_rows(const T* x, const T* dy, std::int64_t channels,
   for (; i < channels; ++i) {
     T* const place = sums + P::place(i);
     for (std::int64_t row = 0; row < rows; ++row) {
-      T moved = x[row * channels + i];
+      T moved = x[row * apart + i];
       if constexpr (has_base) moved -= place[P::base];
-      const T d = has_dy ? dy[row * channels + i] : moved;
+      const T d = has_dy ? dy[row * apart + i] : moved;
       place[P::first] += d;
       place[P::second] += moved * d;
     }
   }
 }
 template <bool has_dy, bool has_base, class T>
-STRATA_INLINE void add_channel_rows_loop(const T* x, const T* dy, std::int64_t rows,
+STRATA_INLINE void add_channel_rows_loop(const T* x, const T* dy, RowSequences s,
                                          std::int64_t channels, T* sums) {
-  constexpr std::int64_t at_once = summed_rows_at_once<has_dy>;
-  std::int64_t row = 0;
-  for (; row + at_once <= rows; row += at_once) {
-    add_some_rows<has_dy, has_base, at_once>(x + row * channels, dy + row * channels, channels,
-                                             sums);
-  }
-  for (; row < rows; ++row) {
-    add_some_rows<has_dy, has_base, 1>(x + row * channels, dy + row * channels, channels, sums);
+  constexpr std::int64_t at_once = summed_rows_at_once(has_dy);
+  for (std::int64_t row = 0; row < s.rows; ++row, x += channels, dy += channels) {
+    if (s.count == at_once) {
+      add_some_rows<has_dy, has_base, at_once>(x, dy, s.apart, channels, sums);
+      continue;
+    }
+    for (std::int64_t k = 0; k < s.count; ++k) {
+      add_some_rows<has_dy, has_base, 1>(x + k * s.apart, dy + k * s.apart, 0, channels, sums);
+    }
   }
 }
-/// dy may be null.
+/// dy may be null. Best with summed_rows_at_once sequences.
 template <class T>
-STRATA_INLINE void add_channel_rows_loop(const T* x, const T* dy, std::int64_t rows,
+STRATA_INLINE void add_channel_rows_loop(const T* x, const T* dy, const RowSequences& s,
                                          std::int64_t channels, bool has_base, T* sums) {
   if (dy != nullptr && has_base) {
-    add_channel_rows_loop<true, true>(x, dy, rows, channels, sums);
+    add_channel_rows_loop<true, true>(x, dy, s, channels, sums);
   } else if (dy != nullptr) {
-    add_channel_rows_loop<true, false>(x, dy, rows, channels, sums);
+    add_channel_rows_loop<true, false>(x, dy, s, channels, sums);
   } else if (has_base) {
-    add_channel_rows_loop<false, true>(x, x, rows, channels, sums);
+    add_channel_rows_loop<false, true>(x, x, s, channels, sums);
   } else {
-    add_channel_rows_loop<false, false>(x, x, rows, channels, sums);
+    add_channel_rows_loop<false, false>(x, x, s, channels, sums);
   }
 }
 
@@ -115,14 +114,13 @@ struct ChannelLines : InTurn<T> {
   static constexpr std::int64_t slope = 0, offset = InTurn<T>::line, d_slope = 2 * offset;
 };
 
-/// y = x·slope + offset of rows one behind the other, or, with dy, y = x·slope + offset +
+/// y = x·slope + offset of rows `apart` numbers apart, or, with dy, y = x·slope + offset +
 /// dy·d_slope.
 template <bool has_dy, std::int64_t rows, class T>
 STRATA_INLINE void some_channel_lines(const T* x, const T* dy, const T* lines, T* y,
-                                      std::int64_t channels) {
+                                      std::int64_t apart, std::int64_t channels) {
   using P = ChannelLines<T>;
   constexpr std::int64_t vectors = P::vectors;
-  const std::int64_t ahead = asked_rows_ahead<T>(rows, channels);
   const T* own = lines;
   std::int64_t i = 0;
   for (; i + P::line <= channels; i += P::line, own += P::step) {
@@ -135,10 +133,10 @@ STRATA_INLINE void some_channel_lines(const T* x, const T* dy, const T* lines, T
     }
 #pragma GCC unroll 4
     for (std::int64_t row = 0; row < rows; ++row) {
-      ask_at(x + row * channels + i + ahead);
-      if constexpr (has_dy) ask_at(dy + row * channels + i + ahead);
+      ask_after(x + row * apart + i);
+      if constexpr (has_dy) ask_after(dy + row * apart + i);
       // All of a line is loaded before any of it is stored.
-      const std::int64_t line = row * channels + i;
+      const std::int64_t line = row * apart + i;
       Lanes<T> number[vectors], d[vectors];
 #pragma GCC unroll 4
       for (std::int64_t k = 0; k < vectors; ++k) {
@@ -160,7 +158,7 @@ STRATA_INLINE void some_channel_lines(const T* x, const T* dy, const T* lines, T
   for (; i < channels; ++i) {
     const T* const place = lines + P::place(i);
     for (std::int64_t row = 0; row < rows; ++row) {
-      const std::int64_t at = row * channels + i;
+      const std::int64_t at = row * apart + i;
       const T result = x[at] * place[P::slope] + place[P::offset];
       y[at] = has_dy ? result + dy[at] * place[P::d_slope] : result;
     }
@@ -169,16 +167,13 @@ STRATA_INLINE void some_channel_lines(const T* x, const T* dy, const T* lines, T
 template <bool has_dy, class T>
 STRATA_INLINE void channel_lines_loop(const T* x, const T* dy, const T* lines, T* y,
                                       std::int64_t rows, std::int64_t channels) {
-  constexpr std::int64_t at_once = written_rows_at_once;
-  std::int64_t row = 0;
-  for (; row + at_once <= rows; row += at_once) {
-    const std::int64_t at = row * channels;
-    some_channel_lines<has_dy, at_once>(x + at, dy + at, lines, y + at, channels);
-  }
-  for (; row < rows; ++row) {
-    const std::int64_t at = row * channels;
-    some_channel_lines<has_dy, 1>(x + at, dy + at, lines, y + at, channels);
-  }
+  cpu::in_sequences<written_rows_at_once>(
+      rows, [=](std::int64_t first, std::int64_t apart, auto number)
+                __attribute__((always_inline)) {
+                  const std::int64_t at = first * channels;
+                  some_channel_lines<has_dy, number>(x + at, dy + at, lines, y + at,
+                                                     apart * channels, channels);
+                });
 }
 /// dy may be null.
 template <class T>

@@ -96,9 +96,9 @@ PairOfSums<float> plane_gradient_and_sums(const PlaneGradient<float>& plane, flo
                                           const GradientPlane<float>& next, std::int64_t count) {
   return plane_gradient_and_sums_loop(plane, dx, next, count);
 }
-void add_channel_rows(const float* x, const float* dy, std::int64_t rows, std::int64_t channels,
+void add_channel_rows(const float* x, const float* dy, const RowSequences& s, std::int64_t channels,
                       bool has_base, float* sums) {
-  add_channel_rows_loop(x, dy, rows, channels, has_base, sums);
+  add_channel_rows_loop(x, dy, s, channels, has_base, sums);
 }
 void channel_lines(const float* x, const float* dy, const float* lines, float* y, std::int64_t rows,
                    std::int64_t channels) {

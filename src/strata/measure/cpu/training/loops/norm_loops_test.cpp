@@ -214,8 +214,14 @@ TEST(NormLoops, rows_of_channels_are_summed_up_and_written) {
           const float* const dy = has_dy ? dys.data() : nullptr;
           const auto count = static_cast<std::int64_t>(channels);
           std::vector<float> sums(static_cast<std::size_t>(S::room(count)), 0.5F);
-          loops.add_channel_rows(x.data(), dy, static_cast<std::int64_t>(rows), count, has_base,
+          // In sequences, and what is left.
+          const auto all = static_cast<std::int64_t>(rows);
+          const std::int64_t sequences = std::min<std::int64_t>(all, summed_rows_at_once(has_dy));
+          const std::int64_t each = all / sequences, added = sequences * each;
+          loops.add_channel_rows(x.data(), dy, {sequences, each, each * count}, count, has_base,
                                  sums.data());
+          loops.add_channel_rows(x.data() + added * count, has_dy ? dy + added * count : nullptr,
+                                 {.rows = all - added}, count, has_base, sums.data());
           std::vector<float> lines(static_cast<std::size_t>(L::room(count)));
           std::vector<float> y(rows * channels + 1, -9);
           for (std::size_t c = 0; c < channels; ++c) {

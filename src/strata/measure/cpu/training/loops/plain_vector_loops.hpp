@@ -67,9 +67,9 @@ struct PlainLoops {
                                                const GradientPlane<T>& next, std::int64_t count) {
     return plane_gradient_and_sums_loop(plane, dx, next, count);
   }
-  static void add_channel_rows(const T* x, const T* dy, std::int64_t rows, std::int64_t channels,
-                               bool has_base, T* sums) {
-    add_channel_rows_loop(x, dy, rows, channels, has_base, sums);
+  static void add_channel_rows(const T* x, const T* dy, const RowSequences& s,
+                               std::int64_t channels, bool has_base, T* sums) {
+    add_channel_rows_loop(x, dy, s, channels, has_base, sums);
   }
   static void channel_lines(const T* x, const T* dy, const T* lines, T* y, std::int64_t rows,
                             std::int64_t channels) {

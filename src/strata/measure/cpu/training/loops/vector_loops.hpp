@@ -77,7 +77,7 @@ struct VectorLoops {
   void (*plane_gradient)(const PlaneGradient<T>& plane, T* dx, std::int64_t count);
   PairOfSums<T> (*plane_gradient_and_sums)(const PlaneGradient<T>& plane, T* dx,
                                            const GradientPlane<T>& next, std::int64_t count);
-  void (*add_channel_rows)(const T* x, const T* dy, std::int64_t rows, std::int64_t channels,
+  void (*add_channel_rows)(const T* x, const T* dy, const RowSequences& s, std::int64_t channels,
                            bool has_base, T* sums);
   void (*channel_lines)(const T* x, const T* dy, const T* lines, T* y, std::int64_t rows,
                         std::int64_t channels);

@@ -92,12 +92,19 @@ struct BatchRows {
     for (std::int64_t c = 0; bases > 0 && c < channels; ++c) {
       room.data()[P::place(c) + P::base] = base_of(c);
     }
-    for (std::int64_t row = begin; row < end; row += rows_per_sum) {
-      add_group(dy, row, std::min(rows_per_sum, end - row), bases > 0, room.data(), sums);
+    const std::int64_t at_once = summed_rows_at_once(dy != nullptr), each = (end - begin) / at_once;
+    const std::int64_t group = rows_per_sum / at_once;
+    for (std::int64_t row = 0; row < each; row += group) {
+      add_group(dy, begin + row, {at_once, std::min(group, each - row), each * channels}, bases > 0,
+                room.data(), sums);
+    }
+    const std::int64_t added = each * at_once;
+    if (begin + added < end) {
+      add_group(dy, begin + added, {.rows = end - begin - added}, bases > 0, room.data(), sums);
     }
   }
 
-  void add_group(const T* dy, std::int64_t row, std::int64_t rows, bool has_base, T* room,
+  void add_group(const T* dy, std::int64_t row, const RowSequences& rows, bool has_base, T* room,
                  StripSums& sums) const {
     for (std::int64_t c = 0; c < channels; c += P::line) {
       std::fill_n(room + P::place(c) + P::first, 2 * P::line, T(0));
