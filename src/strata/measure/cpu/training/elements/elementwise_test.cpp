@@ -102,6 +102,7 @@ TEST(CpuElementwise, many_and_long_inputs) {
   check(trial_of(ElementwiseKind::multiply, {{shape}, {{2, 1}}, {{17'000}}}, shape));
   check(trial_of(ElementwiseKind::add, {{shape}, {{3, 1, 1}}}, shape));
   check(trial_of(ElementwiseKind::add, {{shape}, {{17'000}}}, shape));
+  check(trial_of(ElementwiseKind::multiply, {{{5, 17'003}}, {{17'003}}}, {5, 17'003}));
   check(trial_of(ElementwiseKind::subtract, {{shape}, {{2, 1}}}, shape));
   check(trial_of(ElementwiseKind::subtract, {{{2, 1}}, {shape}}, shape));
   check(trial_of(ElementwiseKind::subtract, {{{3, 1, 1}}, {{17'000}}}, {3, 1, 17'000}));
@@ -115,6 +116,9 @@ TEST(CpuElementwise, short_rows_of_many) {
   for (const Index& row : {Index{130}, Index{2, 130}, Index{1, 2, 130}, Index{1, 1, 130}}) {
     check(trial_of(ElementwiseKind::subtract, {{shape}, {row}}, shape));
     check(trial_of(ElementwiseKind::subtract, {{row}, {shape}}, shape));
+    check(trial_of(ElementwiseKind::add, {{shape}, {row}}, shape));
+    check(trial_of(ElementwiseKind::multiply, {{shape}, {row}}, shape));
+    check(trial_of(ElementwiseKind::multiply, {{row}, {shape}}, shape));
     check(trial_of(ElementwiseKind::maximum, {{shape}, {row}}, shape));
   }
   check(trial_of(ElementwiseKind::subtract, {{{301, 1, 130}}, {{2, 1}}}, shape));
