@@ -7,10 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <memory>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace strata::cpu_training {
 namespace {
@@ -34,13 +32,13 @@ struct Lookup {
   std::int64_t entry(const NodeMemory& m, std::int64_t pick) const {
     return entry_of(whole_number(number_type, m.inputs[numbers], pick));
   }
-  /// Calls f(entry, pick) for all picks in order.
+  /// Calls f(entry, pick) for picks begin … end in order.
   template <class F>
-  void each_pick(const NodeMemory& m, const F& f) const {
+  void each_pick(const NodeMemory& m, std::int64_t begin, std::int64_t end, const F& f) const {
     std::array<std::int64_t, 512> some;
     constexpr auto at_once = static_cast<std::int64_t>(some.size());
-    for (std::int64_t first = 0; first < picks; first += at_once) {
-      const std::int64_t count = std::min(at_once, picks - first);
+    for (std::int64_t first = begin; first < end; first += at_once) {
+      const std::int64_t count = std::min(at_once, end - first);
       read_row(number_type, m.inputs[numbers], first, 1, count, some.data());
       for (std::int64_t i = 0; i < count; ++i) {
         f(entry_of(some[static_cast<std::size_t>(i)]), first + i);
@@ -50,40 +48,55 @@ struct Lookup {
 };
 
 /// The picks in the order of their entries: those of entry e are order[begin[e]] … begin[e + 1].
-struct PicksByEntry {
-  std::vector<std::int64_t> begin;
-  std::unique_ptr<std::int64_t[]> order;
+class PicksByEntry {
+ public:
+  const std::int64_t *begin, *order;
 
-  PicksByEntry(const Lookup& l, const Workers& workers, const NodeMemory& m)
-      : begin(static_cast<std::size_t>(l.entries + 1)),
-        order(std::make_unique_for_overwrite<std::int64_t[]>(static_cast<std::size_t>(l.picks))) {
-    constexpr std::int64_t few = 4096;  // picks that are not worth several threads' while
-    workers.parts(
-        l.entries, l.picks < few ? l.entries : 1,
-        [&](std::int64_t, std::int64_t first, std::int64_t last) { sort(l, m, first, last); });
-    begin.back() = l.picks;
+  PicksByEntry(const Lookup& l, const Workers& workers, const NodeMemory& m) {
+    auto* const begins = real<std::int64_t>(m.scratch);
+    std::int64_t* const in_order = begins + l.entries + 1;
+    std::int64_t* const places = in_order + l.picks;  // of each entry, for every thread
+    const std::int64_t most = most_parts(l, workers);
+    const auto each = [&](const auto& work) {
+      return workers.parts(l.picks, std::max(few, (l.picks + most - 1) / most),
+                           [&](std::int64_t part, std::int64_t first, std::int64_t last) {
+                             work(places + part * l.entries, first, last);
+                           });
+    };
+    const std::int64_t parts =
+        each([&](std::int64_t* counts, std::int64_t first, std::int64_t last) {
+          std::fill_n(counts, l.entries, 0);
+          l.each_pick(m, first, last, [=](std::int64_t entry, std::int64_t) { ++counts[entry]; });
+        });
+    std::int64_t place = 0;
+    for (std::int64_t entry = 0; entry < l.entries; ++entry) {
+      begins[entry] = place;
+      for (std::int64_t part = 0; part < parts; ++part) {
+        place += std::exchange(places[part * l.entries + entry], place);
+      }
+    }
+    begins[l.entries] = place;
+    each([&](std::int64_t* next, std::int64_t first, std::int64_t last) {
+      l.each_pick(m, first, last,
+                  [=](std::int64_t entry, std::int64_t pick) { in_order[next[entry]++] = pick; });
+    });
+    begin = begins;
+    order = in_order;
+  }
+
+  static std::int64_t scratch_bytes(const Lookup& l, const Workers& workers) {
+    const std::int64_t numbers = l.entries + 1 + l.picks + most_parts(l, workers) * l.entries;
+    return numbers * static_cast<std::int64_t>(sizeof(std::int64_t));
   }
 
  private:
-  /// Those of entries first … last: every thread looks at all picks, and takes its own.
-  void sort(const Lookup& l, const NodeMemory& m, std::int64_t first, std::int64_t last) {
-    if (first == last) return;
-    std::int64_t* const next = begin.data();
-    std::int64_t place = 0;  // of the first pick: behind those of entries before
-    l.each_pick(m, [&](std::int64_t entry, std::int64_t) {
-      place += static_cast<std::int64_t>(entry < first);
-      if (entry >= first && entry < last) ++next[entry];
-    });
-    const std::int64_t of_first = place;
-    for (std::int64_t entry = first; entry < last; ++entry) {
-      place += std::exchange(next[entry], place);
-    }
-    l.each_pick(m, [&](std::int64_t entry, std::int64_t pick) {
-      if (entry >= first && entry < last) order[static_cast<std::size_t>(next[entry]++)] = pick;
-    });
-    // Each has come to where the next one begins.
-    std::copy_backward(next + first, next + last - 1, next + last);
-    next[first] = of_first;
+  static constexpr std::int64_t few = 4096;  // picks that are not worth several threads' while
+
+  /// Every thread goes through all entries for its picks: not worth its while where those are
+  /// fewer.
+  static std::int64_t most_parts(const Lookup& l, const Workers& workers) {
+    return std::clamp<std::int64_t>(l.picks / std::max<std::int64_t>(1, l.entries), 1,
+                                    workers.count());
   }
 };
 
@@ -140,7 +153,7 @@ void look_up_in_order_of_table(const Lookup& l, const Workers& workers, const No
   const PastCaches past(l.is_beyond ? l.outer * l.picks * bytes : 0);
   const PicksByEntry picks(l, workers, m);
   const bool has_past = stream_of<float>() != nullptr;
-  const std::int64_t *const begins = picks.begin.data(), *const order = picks.order.get();
+  const std::int64_t *const begins = picks.begin, *const order = picks.order;
   workers.ranges(l.outer * l.entries, std::max<std::int64_t>(1, numbers_per_part / l.width),
                  [=, &past](std::int64_t begin, std::int64_t end) {
                    std::int64_t entry = begin % l.entries;
@@ -333,8 +346,8 @@ void look_up_gradient(const Lookup& l, const Workers& workers, const NodeMemory&
     for (std::int64_t row = begin; row < end;) {
       const std::int64_t outer = row / l.entries, first = row % l.entries;
       const std::int64_t last = std::min(l.entries, first + end - row);
-      const PickedRows<T> rows{dy + outer * l.picks * l.width, picks.order.get(), l.width};
-      const TableRows of{picks.begin.data(), first, last};
+      const PickedRows<T> rows{dy + outer * l.picks * l.width, picks.order, l.width};
+      const TableRows of{picks.begin, first, last};
       T* const sums = gradient + outer * l.entries * l.width;
       if (stream_of<T>() == nullptr) {
         sum_side_by_side(rows, of, sums);
@@ -352,16 +365,17 @@ KernelsOrReason lookup_kernels(Lookup lookup, const Setting& s) {
   lookup.is_table_beyond = is_beyond_caches(s.input(lookup.table).bytes);
   const Workers& workers = s.workers;
   const bool is_fp64 = s.output().dtype == DType::fp64;
-  return kernels_by({[=, &workers](const NodeMemory& m) {
-                       is_most_of_table(lookup) ? look_up_in_order_of_table(lookup, workers, m)
-                                                : look_up(lookup, workers, m);
-                     },
-                     [=, &workers](const NodeMemory& m) {
-                       is_fp64 ? look_up_gradient<double>(lookup, workers, m)
-                               : look_up_gradient<float>(lookup, workers, m);
-                     },
-                     {.inputs = true}},
-                    s);
+  return kernels_by(
+      {[=, &workers](const NodeMemory& m) {
+         is_most_of_table(lookup) ? look_up_in_order_of_table(lookup, workers, m)
+                                  : look_up(lookup, workers, m);
+       },
+       [=, &workers](const NodeMemory& m) {
+         is_fp64 ? look_up_gradient<double>(lookup, workers, m)
+                 : look_up_gradient<float>(lookup, workers, m);
+       },
+       {.inputs = true, .scratch_bytes = PicksByEntry::scratch_bytes(lookup, workers)}},
+      s);
 }
 
 }  // namespace
