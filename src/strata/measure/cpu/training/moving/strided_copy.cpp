@@ -77,6 +77,56 @@ void copy_short_rows(const Workers& workers, const Walk& walk, const Element* fr
   });
 }
 
+/// So many bytes of what is read lie side by side are best read at a time.
+constexpr std::int64_t bytes_at_a_time = 2048;
+
+/// Short rows whose neighbours in what is read are far apart in what is written, where they have
+/// neighbours of other rows: as attention's heads come together again. A few that are read one
+/// after the other are written far apart, then the same of the next sequence, so that neither side
+/// begins at a new place for each row.
+template <class Element>
+bool copy_sequences_of_rows(const Workers& workers, const Walk& walk, const Element* from,
+                            Element* to) {
+  const Sizes& shape = walk.shape();
+  const std::int64_t length = walk.row_length();
+  if (shape.size() < 3) return false;
+  const std::size_t sequence = shape.size() - 2, along = sequence - 1;
+  const std::int64_t group =
+      bytes_at_a_time / (length * static_cast<std::int64_t>(sizeof(Element)));
+  if (walk.strides(1)[along] != length || group < 2 || shape[along] < 2 * group) return false;
+  const std::int64_t groups = (shape[along] + group - 1) / group, sequences = shape[sequence];
+  std::int64_t outer = 1;
+  for (std::size_t axis = 0; axis < along; ++axis) outer *= shape[axis];
+  const std::int64_t least =
+      std::max<std::int64_t>(1, numbers_per_part / (group * sequences * length));
+  workers.ranges(outer * groups, least, [&](std::int64_t begin, std::int64_t end) {
+    // Copies of what the lambda refers to, which would be read anew for every row.
+    const std::int64_t to_row = walk.strides(0)[along], to_next = walk.strides(0)[sequence];
+    const std::int64_t from_next = walk.strides(1)[sequence], from_row = length;
+    const auto bytes = length * static_cast<std::int64_t>(sizeof(Element));
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t first = i % groups * group;
+      const std::int64_t count = std::min(group, shape[along] - first);
+      Element* y = to + first * to_row;
+      const Element* x = from + first * from_row;
+      std::int64_t rest = i / groups;
+      for (std::size_t axis = along; axis-- > 0;) {
+        y += rest % shape[axis] * walk.strides(0)[axis];
+        x += rest % shape[axis] * walk.strides(1)[axis];
+        rest /= shape[axis];
+      }
+      for (std::int64_t k = 0; k < sequences; ++k, y += to_next, x += from_next) {
+        Element* row_y = y;
+        const Element* row_x = x;
+        for (std::int64_t row = 0; row < count; ++row, row_y += to_row, row_x += from_row) {
+          copy_from_memory(row_y, row_x, bytes, bytes_at_a_time);
+        }
+      }
+    }
+  });
+  return true;
+}
+
 template <class Element>
 void copy_rows(const Workers& workers, Walk walk, const Element* from, Element* to) {
   const std::int64_t to_step = walk.step(0), from_step = walk.step(1);
@@ -84,6 +134,7 @@ void copy_rows(const Workers& workers, Walk walk, const Element* from, Element* 
   constexpr std::int64_t short_row = 4096;  // bytes; there are many of them, then
   if (past.stream == nullptr && to_step == 1 && from_step == 1 && walk.shape().size() >= 2 &&
       walk.row_length() * static_cast<std::int64_t>(sizeof(Element)) <= short_row) {
+    if (copy_sequences_of_rows(workers, walk, from, to)) return;
     return copy_short_rows(workers, walk, from, to);
   }
   constexpr std::int64_t bytes_ahead = 4096;
