@@ -288,5 +288,26 @@ TEST(ModelProfile, ReadsTheTypeOfProductsFromKernels) {
   EXPECT_GT(convolutions, 40);
 }
 
+// One of two kernels of the first convolution is named otherwise; all else is as it was.
+TEST(ModelProfile, ReadsTheAlgorithmFromKernels) {
+  const Graph graph = resnet();
+  const BoundGraph bound = bind_graph(graph, {{"batch", 4}});
+  Forged made = forged(graph, module_in_torch);
+  const ModelProfile before = model_profile_of(made.recording, bound);
+  ASSERT_EQ(made.truth[0].layer, "conv1");
+  made.recording.kernels[0].name = made.recording.names.id_of(
+      "_5x_cudnn_volta_scudnn_winograd_128x128_ldg1_ldg4_tile148t_nt_v1");
+  const ModelProfile after = model_profile_of(made.recording, bound);
+  ASSERT_EQ(after.profile.rows.size(), before.profile.rows.size());
+  for (std::size_t i = 0; i < after.profile.rows.size(); ++i) {
+    const ProfileRow& row = after.profile.rows[i];
+    const bool is_changed = row.layer == "conv1" && row.pass == "forward";
+    EXPECT_EQ(row.implementation,
+              is_changed ? "winograd, implicit_gemm" : before.profile.rows[i].implementation)
+        << row.layer << ' ' << row.pass;
+    EXPECT_EQ(does_fewer_operations(row.implementation), is_changed) << row.layer;
+  }
+}
+
 }  // namespace
 }  // namespace strata
