@@ -40,6 +40,7 @@ class Measuring {
       result_.rows.push_back(
           {.implementation = rows_.implementations[row], .not_run = rows_.not_run[row]});
     }
+    refuse_where_nothing_runs();
   }
 
   TrainingMeasurement result() && {
@@ -71,6 +72,18 @@ class Measuring {
     }
     options.is_interrupted = hooks_.is_interrupted;
     return std::make_unique<Engine>(bound, device_, options);
+  }
+
+  /// Of a network that does not run at all there is nothing to measure.
+  void refuse_where_nothing_runs() const {
+    const bool is_interrupted = hooks_.is_interrupted && hooks_.is_interrupted();
+    const std::span<const std::size_t> running = engine_->running();
+    const bool has_layer = std::any_of(running.begin(), running.end(), [&](std::size_t part) {
+      return engine_->parts()[part].pass == Pass::forward;
+    });
+    if (has_layer || result_.rows.empty() || is_interrupted) return;
+    fail(ErrorKind::unsupported, "no layer of it runs on {}: {}", result_.device,
+         result_.rows.front().not_run);
   }
 
   /// One more round of a phase may begin.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/measure/training/measure_training.hpp"
 
+#include "strata/base/error.hpp"
 #include "strata/graph/builder.hpp"
 #include "strata/measure/training/reference_device_test.hpp"
 
@@ -145,6 +146,21 @@ TEST(MeasureTraining, lists_a_layer_that_does_not_run_with_its_reason) {
   EXPECT_EQ(row.spent.flop, 0);
   const auto at = static_cast<std::size_t>(&row - measured.profile.rows.data());
   EXPECT_EQ(measured.rows[at].not_run, "no loops for tanh");
+}
+
+TEST(MeasureTraining, refuses_a_network_that_does_not_run_at_all) {
+  Setting setting;
+  for (const Node& node : setting.graph.nodes) {
+    setting.device.settings.without.insert(std::string(name_of(node.op)));
+  }
+  try {
+    setting.measured();
+    FAIL() << "there was nothing to measure";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::unsupported);
+    EXPECT_NE(std::string(error.what()).find("no layer of it runs on"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("no loops for"), std::string::npos) << error.what();
+  }
 }
 
 TEST(MeasureTraining, keeps_what_was_seen_of_the_device) {

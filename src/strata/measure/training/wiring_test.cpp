@@ -4,6 +4,7 @@
 #include "strata/base/error.hpp"
 #include "strata/measure/training/engine.hpp"
 #include "strata/measure/training/memory_plan.hpp"
+#include "strata/measure/training/small_network_test.hpp"
 #include "strata/zoo/zoo.hpp"
 
 #include <gtest/gtest.h>
@@ -13,15 +14,6 @@
 
 namespace strata {
 namespace {
-
-BoundGraph bound_small(const Graph& graph) {
-  Binding sizes;
-  for (const Parameter& parameter : graph.symbols.parameters()) {
-    if (parameter.name == "batch") sizes["batch"] = 2;
-    if (parameter.name == "seq") sizes["seq"] = 8;
-  }
-  return bind_graph(graph, sizes);
-}
 
 std::vector<std::string_view> zoo_names() {
   std::vector<std::string_view> names;

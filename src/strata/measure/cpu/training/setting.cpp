@@ -2,6 +2,7 @@
 #include "strata/measure/cpu/training/setting.hpp"
 
 #include "strata/measure/cpu/training/families.hpp"
+#include "strata/measure/training/number_types.hpp"
 
 #include <fmt/format.h>
 
@@ -41,7 +42,7 @@ class RecipeKernels : public NodeKernels {
 };
 
 // All numbers that are not whole must be of one type, one that the CPU computes in.
-std::optional<std::string> type_refusal(const Setting& setting) {
+std::optional<std::string> mixture_refusal(const Setting& setting) {
   std::optional<DType> found;
   const auto check = [&](TensorId id) -> std::optional<std::string> {
     const DType dtype = setting.bound.tensors[id].dtype;
@@ -89,8 +90,9 @@ KernelsOrReason kernels_by(Recipe recipe, const Setting& setting) {
 }
 
 KernelsOrReason kernels_of(const Setting& setting) {
+  if (auto reason = type_refusal(setting.bound, setting.id)) return NoKernels{*reason};
   if (!std::holds_alternative<Cast>(setting.node().op)) {
-    if (auto reason = type_refusal(setting)) return NoKernels{*reason};
+    if (auto reason = mixture_refusal(setting)) return NoKernels{*reason};
   }
   return std::visit([&](const auto& op) { return make_kernels(op, setting); }, setting.node().op);
 }

@@ -8,6 +8,7 @@
 #include "strata/measure/cuda/training/node.cuh"
 #include "strata/measure/cuda/training/pointwise.cuh"
 #include "strata/measure/cuda/training/recurrent_ways.cuh"
+#include "strata/measure/training/number_types.hpp"
 #include "strata/version.hpp"
 
 #include <fmt/format.h>
@@ -119,6 +120,7 @@ class CudaTrainingDevice final : public TrainingDevice {
 };
 
 KernelsOrReason CudaTrainingDevice::kernels(const BoundGraph& bound, NodeId node, bool training) {
+  if (auto reason = type_refusal(bound, node)) return NoKernels{*reason};
   const NodeFacts facts = facts_of(context_, bound, node, training);
   for (const std::vector<BoundTensor>* side : {&facts.inputs, &facts.outputs}) {
     for (const BoundTensor& tensor : *side) {

@@ -180,8 +180,6 @@ KernelsOrReason make_kernels(const Elementwise& op, const NodeFacts& facts) {
 }
 
 KernelsOrReason make_kernels(const Reduce& op, const NodeFacts& facts) {
-  if (!is_computed(facts.inputs[0].dtype))
-    return NoKernels{fmt::format("no reduction of {}", name_of(facts.inputs[0].dtype))};
   return std::make_unique<ReduceNode>(facts, op);
 }
 

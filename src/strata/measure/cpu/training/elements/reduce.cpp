@@ -211,7 +211,6 @@ KernelsOrReason reduce_kernels(const Reduce& op, const Setting& s) {
 }  // namespace
 
 KernelsOrReason make_kernels(const Reduce& op, const Setting& s) {
-  if (!is_floating(s.input().dtype)) return NoKernels{"it reduces whole numbers"};
   return with_real(s.input().dtype,
                    [&](auto zero) { return reduce_kernels<decltype(zero)>(op, s); });
 }

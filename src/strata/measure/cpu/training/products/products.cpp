@@ -250,7 +250,6 @@ KernelsOrReason make_kernels(const Linear& op, const Setting& s) {
 }
 
 KernelsOrReason make_kernels(const MatMul& op, const Setting& s) {
-  if (!is_floating(s.input().dtype)) return NoKernels{"it multiplies whole numbers"};
   return with_real(s.input().dtype, [&](auto zero) {
     return matmul_kernels<decltype(zero)>(matmul_plan(op, s), s);
   });
