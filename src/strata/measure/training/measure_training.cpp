@@ -81,7 +81,10 @@ class Measuring {
     const bool has_layer = std::any_of(running.begin(), running.end(), [&](std::size_t part) {
       return engine_->parts()[part].pass == Pass::forward;
     });
-    if (has_layer || result_.rows.empty() || is_interrupted) return;
+    if (has_layer || is_interrupted) return;
+    if (result_.rows.empty()) {
+      fail(ErrorKind::unsupported, "there is nothing to measure: no layer of it does anything");
+    }
     fail(ErrorKind::unsupported, "no layer of it runs on {}: {}", result_.device,
          result_.rows.front().not_run);
   }

@@ -163,6 +163,25 @@ TEST(MeasureTraining, refuses_a_network_that_does_not_run_at_all) {
   }
 }
 
+TEST(MeasureTraining, refuses_a_network_that_does_nothing) {
+  GraphBuilder b("a shape");
+  const TensorId x = b.input("x", {4, 6});
+  b.add("reshaped", Reshape{{Dim(24)}}, {x});
+  const Graph graph = std::move(b).finish();
+  const BoundGraph bound = bind_graph(graph, {});
+  const auto device = cpu_training_device({});
+  MeasureOptions options;
+  options.network_nodes = graph.nodes.size();
+  options.engine.training.inference = true;
+  try {
+    measure_training(bound, *device, options);
+    FAIL() << "there was nothing to measure";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::unsupported);
+    EXPECT_NE(std::string(error.what()).find("there is nothing to measure"), std::string::npos);
+  }
+}
+
 TEST(MeasureTraining, keeps_what_was_seen_of_the_device) {
   Setting setting;
   setting.device.settings.is_watched = true;
