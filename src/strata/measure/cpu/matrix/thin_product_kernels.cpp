@@ -108,7 +108,10 @@ void multiply_turned(const Product<float>& p) {
         });
       }
     };
-    p.m <= 2 ? in_sequences<3>(p.n, columns_from) : in_sequences<4>(p.n, columns_from);
+    // As measured: of long rows three, where there is little to compute.
+    constexpr std::int64_t long_row = 512;
+    const bool takes_three = p.m <= 2 && terms > long_row;
+    takes_three ? in_sequences<3>(p.n, columns_from) : in_sequences<4>(p.n, columns_from);
   }
 }
 
@@ -127,18 +130,18 @@ inline __attribute__((always_inline)) void for_each_below(const Work& work) {
   (std::make_index_sequence<static_cast<std::size_t>(count)>());
 }
 
-/// Sums of some rows of a result, a line of each in turn, `line_step` numbers from one line of a
-/// row to its next.
-struct SumsInTurn {
+/// Where sums of some rows of a result lie: how far it is from one row to the next, and from one
+/// line of a row to its next.
+struct PlacesOfSums {
   float* sums;
-  std::int64_t line_step;
+  std::int64_t row_step, line_step;
 };
 
 /// Adds Σ factors[row][term] · rows of b, `apart` numbers apart, to rows of sums. A line of each
 /// row of b is read as a whole.
 template <std::int64_t rows, std::int64_t terms>
 void add_rows(const float (&factors)[rows][terms], const float* b, std::int64_t apart,
-              SumsInTurn to, std::int64_t columns) {
+              PlacesOfSums to, std::int64_t columns) {
   constexpr std::int64_t whole = (terms + lanes - 1) / lanes;
   Vector in_lanes[rows][whole];
   for (std::int64_t i = 0; i < rows; ++i) {
@@ -153,7 +156,8 @@ void add_rows(const float (&factors)[rows][terms], const float* b, std::int64_t 
 #pragma GCC unroll 4
     for (std::int64_t i = 0; i < rows; ++i) {
 #pragma GCC unroll 4
-      for (std::int64_t k = 0; k < 4; ++k) sums[i][k] = vld1q_f32(own + i * line + k * lanes);
+      for (std::int64_t k = 0; k < 4; ++k)
+        sums[i][k] = vld1q_f32(own + i * to.row_step + k * lanes);
     }
     for_each_below<terms>([&](auto term) __attribute__((always_inline)) {
       constexpr std::int64_t l = decltype(term)::value;
@@ -172,45 +176,59 @@ void add_rows(const float (&factors)[rows][terms], const float* b, std::int64_t 
 #pragma GCC unroll 4
     for (std::int64_t i = 0; i < rows; ++i) {
 #pragma GCC unroll 4
-      for (std::int64_t k = 0; k < 4; ++k) vst1q_f32(own + i * line + k * lanes, sums[i][k]);
+      for (std::int64_t k = 0; k < 4; ++k) vst1q_f32(own + i * to.row_step + k * lanes, sums[i][k]);
     }
   }
   for (std::int64_t k = 0; j + k < columns; ++k) {
     for (std::int64_t i = 0; i < rows; ++i) {
       for (std::int64_t l = 0; l < terms; ++l) {
-        own[i * line + k] += factors[i][l] * b[l * apart + j + k];
+        own[i * to.row_step + k] += factors[i][l] * b[l * apart + j + k];
       }
     }
   }
 }
 
+/// Adds the product to sums, some columns of which begin there.
+void add_few_rows(const Product<float>& p, std::int64_t column, std::int64_t columns,
+                  const PlacesOfSums& to) {
+  const std::int64_t at_once = rows_at_once(p.m);
+  in_sequences<4>(p.k, [&](std::int64_t term, std::int64_t apart, auto terms) {
+    for (std::int64_t row = 0; row < p.m; row += at_once) {
+      with_number<4>(std::min(at_once, p.m - row), [&](auto rows) {
+        float factors[decltype(rows)::value][decltype(terms)::value];
+        for (std::int64_t i = 0; i < rows; ++i) {
+          for (std::int64_t l = 0; l < terms; ++l) {
+            factors[i][l] = scaled(p, row + i, term + l * apart);
+          }
+        }
+        add_rows(factors, p.b + term * p.b_step + column, apart * p.b_step,
+                 {to.sums + row * to.row_step, to.row_step, to.line_step}, columns);
+      });
+    }
+  });
+}
+
 void multiply_few_rows(const Product<float>& p) {
-  const std::int64_t columns_at_once = taken_at_once(p.n, p.m), at_once = rows_at_once(p.m);
-  const std::int64_t line_step = p.m * line;
+  constexpr std::int64_t small = 4096;  // results in the first cache, whatever their rows share
+  if (p.m * p.n <= small) {
+    for (std::int64_t i = 0; i < p.m && !p.adds; ++i) {
+      std::fill_n(p.result + i * p.result_step, p.n, 0.0F);
+    }
+    return add_few_rows(p, 0, p.n, {p.result, p.result_step, line});
+  }
+  // A line of each row in turn: rows a power of two apart would compete with those of b for the
+  // same places of the first cache.
+  const std::int64_t columns_at_once = taken_at_once(p.n, p.m), line_step = p.m * line;
   std::vector<float> sums;
   for (std::int64_t column = 0; column < p.n; column += columns_at_once) {
     const std::int64_t columns = std::min(columns_at_once, p.n - column);
     sums.assign(static_cast<std::size_t>((columns + line - 1) / line * line_step), 0.0F);
-    const auto terms_from = [&](std::int64_t term, std::int64_t apart, auto terms) {
-      for (std::int64_t row = 0; row < p.m; row += at_once) {
-        with_number<4>(std::min(at_once, p.m - row), [&](auto rows) {
-          float factors[decltype(rows)::value][decltype(terms)::value];
-          for (std::int64_t i = 0; i < rows; ++i) {
-            for (std::int64_t l = 0; l < terms; ++l) {
-              factors[i][l] = scaled(p, row + i, term + l * apart);
-            }
-          }
-          add_rows(factors, p.b + term * p.b_step + column, apart * p.b_step,
-                   {sums.data() + row * line, line_step}, columns);
-        });
-      }
-    };
-    in_sequences<4>(p.k, terms_from);
+    add_few_rows(p, column, columns, {sums.data(), line, line_step});
     for (std::int64_t i = 0; i < p.m; ++i) {
       float* const to = p.result + i * p.result_step + column;
+      const float* const own = sums.data() + i * line;
       for (std::int64_t j = 0; j < columns; ++j) {
-        const float sum =
-            sums[static_cast<std::size_t>(j / line * line_step + i * line + j % line)];
+        const float sum = own[j / line * line_step + j % line];
         to[j] = p.adds ? to[j] + sum : sum;
       }
     }
