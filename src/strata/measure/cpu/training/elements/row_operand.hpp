@@ -7,6 +7,7 @@
 #include "strata/measure/cpu/training/loops/workers.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 /// Two operands of which one is a row that all rows of the other have in common, in vectors that
@@ -78,63 +79,86 @@ void combine_with_row(const Workers& workers, const WideRows& rows, const T* x, 
   one_row(x + done, y + done, rows.rest());
 }
 
-/// The gradients of x · factors: dx = dy · factors and sums = Σ dy · x, of all rows.
+/// Factors of a wide row and what is summed up for each, a line of both in turn: rows are often a
+/// power of two apart, and would compete with arrays of their own for the same places of the first
+/// cache.
 template <class T>
-void factor_gradients_of_rows(const Workers& workers, const WideRows& rows, const T* dy,
-                              const T* factors, const T* x, T* dx, T* sums) {
-  // A line of factors and one of sums in turn: rows are often a power of two apart, and would
-  // compete with arrays of their own for the same places of the first cache.
-  constexpr std::int64_t line = 64 / static_cast<std::int64_t>(sizeof(T)), both = 2 * line;
-  const std::int64_t length = rows.length(), room = (length + line - 1) / line * both;
-  const auto place = [](std::int64_t i) { return i / line * both + i % line; };
-  std::vector<LineRoom<T>> rooms;
-  for (std::int64_t part = 0; part < workers.count(); ++part) {
-    rooms.emplace_back(room);
-    T* const own = rooms.back().data();
-    std::fill_n(own, room, T(0));
-    for (std::int64_t i = 0; i < length; ++i) own[place(i)] = factors[i % rows.row()];
+class FactorsAndSums {
+ public:
+  FactorsAndSums(const WideRows& rows, const T* factors)
+      : rows_(rows), room_((rows.length() + line - 1) / line * both) {
+    std::fill_n(room_.data(), (rows.length() + line - 1) / line * both, T(0));
+    each_place([=](T* place, std::int64_t k) { *place = factors[k]; });
   }
-  // `number` rows, `apart` numbers apart.
-  const auto some_rows = [=](std::int64_t first, std::int64_t apart, auto number, T* own,
-                             std::int64_t count) {
+
+  /// Of `number` rows that lie `apart` numbers apart: dx = dy · factors, and Σ dy · x.
+  template <std::int64_t number>
+  void take(const T* dy, const T* x, T* dx, std::int64_t apart, std::int64_t count) const {
+    T* own = room_.data();
     std::int64_t i = 0;
-    const T *const d_from = dy + first, *const from = x + first;
-    T* const to = dx + first;
     for (; i + line <= count; i += line, own += both) {
       const AtFour<T> near{0}, at{i};
       Four<T> factor, sum;
       near.load_near(factor, own);
       near.load_near(sum, own + line);
-      for (std::int64_t k = 0; k < number; ++k) {
+      for (std::int64_t row = 0; row < number; ++row) {
         Four<T> d, other;
-        at.load(d, d_from + k * apart);
-        at.load(other, from + k * apart);
-        at.store(d * factor, to + k * apart);
+        at.load(d, dy + row * apart);
+        at.load(other, x + row * apart);
+        at.store(d * factor, dx + row * apart);
         sum += d * other;
       }
       near.store(sum, own + line);
     }
-    for (std::int64_t k = 0; i < count; ++i, ++k) {
+    for (; i < count; ++i, ++own) {
       for (std::int64_t row = 0; row < number; ++row) {
-        const T d = d_from[row * apart + i];
-        to[row * apart + i] = d * own[k];
-        own[line + k] += d * from[row * apart + i];
+        const T d = dy[row * apart + i];
+        dx[row * apart + i] = d * own[0];
+        own[line] += d * x[row * apart + i];
       }
     }
-  };
-  const std::int64_t parts = workers.parts(
+  }
+
+  void add_to(T* sums) const {
+    each_place([=](const T* place, std::int64_t k) { sums[k] += place[line]; });
+  }
+
+ private:
+  static constexpr std::int64_t line = 64 / static_cast<std::int64_t>(sizeof(T)), both = 2 * line;
+
+  /// Calls work(place, k) for each number of the wide row: number k of the row as it was.
+  template <class Work>
+  void each_place(const Work& work) const {
+    for (std::int64_t copy = 0; copy < rows_.copies(); ++copy) {
+      for (std::int64_t k = 0; k < rows_.row(); ++k) {
+        const std::int64_t i = copy * rows_.row() + k;
+        work(room_.data() + i / line * both + i % line, k);
+      }
+    }
+  }
+
+  WideRows rows_;
+  LineRoom<T> room_;
+};
+
+/// The gradients of x · factors: dx = dy · factors and sums = Σ dy · x, of all rows.
+template <class T>
+void factor_gradients_of_rows(const Workers& workers, const WideRows& rows, const T* dy,
+                              const T* factors, const T* x, T* dx, T* sums) {
+  const std::int64_t length = rows.length(), done = rows.rows() * length;
+  std::vector<std::optional<FactorsAndSums<T>>> found(static_cast<std::size_t>(workers.count()));
+  workers.parts(
       rows.rows(), rows.least(), [&](std::int64_t part, std::int64_t begin, std::int64_t end) {
-        T* const own = rooms[static_cast<std::size_t>(part)].data();
-        cpu::in_sequences<2>(end - begin, [=](std::int64_t first, std::int64_t apart, auto number) {
-          some_rows((begin + first) * length, apart * length, number, own, length);
+        const auto& own = found[static_cast<std::size_t>(part)].emplace(rows, factors);
+        cpu::in_sequences<2>(end - begin, [&](std::int64_t first, std::int64_t apart, auto number) {
+          const std::int64_t at = (begin + first) * length;
+          own.template take<number>(dy + at, x + at, dx + at, apart * length, length);
         });
       });
-  some_rows(rows.rows() * length, 0, std::integral_constant<std::int64_t, 1>(), rooms[0].data(),
-            rows.rest());
+  found[0]->template take<1>(dy + done, x + done, dx + done, 0, rows.rest());
   std::fill_n(sums, rows.row(), T(0));
-  for (std::int64_t part = 0; part < parts; ++part) {
-    const T* const own = rooms[static_cast<std::size_t>(part)].data() + line;
-    for (std::int64_t i = 0; i < length; ++i) sums[i % rows.row()] += own[place(i)];
+  for (const auto& part : found) {
+    if (part) part->add_to(sums);
   }
 }
 
