@@ -43,6 +43,23 @@ class RowsAhead {
   std::int64_t length_, distance_ = 0;
 };
 
+/// Where something lies on both sides, in numbers.
+struct Places {
+  std::int64_t to = 0, from = 0;
+};
+
+/// Of an index of the first `axes` axes.
+Places places_of(const Walk& walk, std::size_t axes, std::int64_t index) {
+  Places places;
+  for (std::size_t axis = axes; axis-- > 0;) {
+    const std::int64_t extent = walk.shape()[axis];
+    places.to += index % extent * walk.strides(0)[axis];
+    places.from += index % extent * walk.strides(1)[axis];
+    index /= extent;
+  }
+  return places;
+}
+
 /// Rows that lie side by side on both sides, by a loop over the last axis but one whose places stay
 /// in registers: what is written between the rows of a result and read again soon, such as the
 /// places of a walk, waits behind them on its way to the caches.
@@ -59,14 +76,9 @@ void copy_short_rows(const Workers& workers, const Walk& walk, const Element* fr
   workers.ranges(walk.rows(), least, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end;) {
       const std::int64_t first = row % rows, count = std::min(rows - first, end - row);
-      std::int64_t rest = row / rows;
-      Element* y = to + first * to_row;
-      const Element* x = from + first * from_row;
-      for (std::size_t axis = along; axis-- > 0;) {
-        y += rest % shape[axis] * walk.strides(0)[axis];
-        x += rest % shape[axis] * walk.strides(1)[axis];
-        rest /= shape[axis];
-      }
+      const Places outer = places_of(walk, along, row / rows);
+      Element* y = to + outer.to + first * to_row;
+      const Element* x = from + outer.from + first * from_row;
       // Copies of what the lambda refers to, which would be read anew for every row.
       const std::int64_t y_step = to_row, x_step = from_row, length = bytes, asked = ahead;
       for (std::int64_t i = 0; i < count; ++i, y += y_step, x += x_step) {
@@ -77,7 +89,7 @@ void copy_short_rows(const Workers& workers, const Walk& walk, const Element* fr
   });
 }
 
-/// So many bytes of what is read lie side by side are best read at a time.
+/// What lies side by side is best read so many bytes at a time, before what lies elsewhere.
 constexpr std::int64_t bytes_at_a_time = 2048;
 
 /// Short rows whose neighbours in what is read are far apart in what is written, where they have
@@ -95,11 +107,10 @@ bool copy_sequences_of_rows(const Workers& workers, const Walk& walk, const Elem
       bytes_at_a_time / (length * static_cast<std::int64_t>(sizeof(Element)));
   if (walk.strides(1)[along] != length || group < 2 || shape[along] < 2 * group) return false;
   const std::int64_t groups = (shape[along] + group - 1) / group, sequences = shape[sequence];
-  std::int64_t outer = 1;
-  for (std::size_t axis = 0; axis < along; ++axis) outer *= shape[axis];
+  const std::int64_t planes = walk.rows() / (shape[along] * sequences);
   const std::int64_t least =
       std::max<std::int64_t>(1, numbers_per_part / (group * sequences * length));
-  workers.ranges(outer * groups, least, [&](std::int64_t begin, std::int64_t end) {
+  workers.ranges(planes * groups, least, [&](std::int64_t begin, std::int64_t end) {
     // Copies of what the lambda refers to, which would be read anew for every row.
     const std::int64_t to_row = walk.strides(0)[along], to_next = walk.strides(0)[sequence];
     const std::int64_t from_next = walk.strides(1)[sequence], from_row = length;
@@ -107,14 +118,9 @@ bool copy_sequences_of_rows(const Workers& workers, const Walk& walk, const Elem
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t first = i % groups * group;
       const std::int64_t count = std::min(group, shape[along] - first);
-      Element* y = to + first * to_row;
-      const Element* x = from + first * from_row;
-      std::int64_t rest = i / groups;
-      for (std::size_t axis = along; axis-- > 0;) {
-        y += rest % shape[axis] * walk.strides(0)[axis];
-        x += rest % shape[axis] * walk.strides(1)[axis];
-        rest /= shape[axis];
-      }
+      const Places outer = places_of(walk, along, i / groups);
+      Element* y = to + outer.to + first * to_row;
+      const Element* x = from + outer.from + first * from_row;
       for (std::int64_t k = 0; k < sequences; ++k, y += to_next, x += from_next) {
         Element* row_y = y;
         const Element* row_x = x;

@@ -90,6 +90,19 @@ TEST(StridedCopy, planes_are_turned_whatever_their_lines) {
   }
 }
 
+// As attention's heads part and come together, of lengths that go into groups of rows or do not.
+TEST(StridedCopy, rows_of_several_sequences_go_where_they_belong) {
+  const Workers workers(2);
+  for (const std::int64_t length : {16, 64, 100, 300}) {
+    for (const std::int64_t words : {23, 64, 131}) {
+      expect_turned<std::uint32_t>(workers, {3, 4, words, length}, {0, 2, 1, 3});
+      expect_turned<std::uint64_t>(workers, {4, words, length}, {1, 0, 2});
+      expect_turned<std::uint8_t>(workers, {2, 4, words, length}, {2, 0, 1, 3});
+      if (HasFatalFailure()) FAIL() << words << " words of " << length;
+    }
+  }
+}
+
 TEST(StridedCopy, pairs_go_to_planes_and_come_back) {
   const Workers workers(2);
   for (const PairPlanes& p : {PairPlanes{2, 3, 5, 8}, PairPlanes{1, 7, 4, 17},
