@@ -3,6 +3,7 @@
 
 #include "strata/base/error.hpp"
 #include "strata/measure/cpu/training/loops/result_stream.hpp"
+#include "strata/measure/cpu/training/moving/padded_planes.hpp"
 #include "strata/measure/cpu/training/moving/turned_copy.hpp"
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 namespace strata::cpu_training {
@@ -323,6 +325,48 @@ void copy_rows_into_zeros(const Box& box, const Placed& from, std::int64_t begin
   }
 }
 
+/// Planes with zeros around them, one behind the other; nothing where other axes have zeros as
+/// well, or rows are short.
+std::optional<PaddedPlanes> padded_planes_of(const Box& box, const Placed& from) {
+  const std::size_t last = box.whole.size() - 1;
+  if (last == 0) return {};
+  const std::size_t along = last - 1;
+  constexpr std::int64_t line = 16;
+  PaddedPlanes planes{.x = static_cast<const float*>(from.numbers) + from.offset,
+                      .planes = 1,
+                      .rows = box.shape[along],
+                      .length = box.shape[last],
+                      .row_step = from.strides[along],
+                      .plane_step = box.shape[along] * from.strides[along],
+                      .row_width = box.whole[last],
+                      .plane_width = box.whole[along] * box.whole[last]};
+  if (planes.rows < 1 || planes.length < line || planes.row_step < line) return {};
+  for (const std::size_t axis : {along, last}) {
+    const bool is_inside =
+        box.begin[axis] >= 0 && box.begin[axis] + box.shape[axis] <= box.whole[axis];
+    if (!is_inside) return {};
+  }
+  for (std::size_t axis = along; axis-- > 0;) {
+    if (box.shape[axis] != box.whole[axis]) return {};
+    if (box.shape[axis] > 1 && from.strides[axis] != planes.planes * planes.plane_step) return {};
+    planes.planes *= box.shape[axis];
+  }
+  return planes;
+}
+
+/// Planes begin … end of those, with all their zeros.
+void copy_planes_into_zeros(PaddedPlanes planes, const Box& box, std::int64_t begin,
+                            std::int64_t end, float* to) {
+  const std::size_t last = box.whole.size() - 1;
+  planes.x += begin * planes.plane_step;
+  planes.planes = end - begin;
+  float* const first =
+      to + begin * planes.plane_width + box.begin[last - 1] * planes.row_width + box.begin[last];
+  std::fill(to + begin * planes.plane_width, first, 0.0F);
+  copy_between_zeros(planes, first);
+  std::fill(first + planes.written(), to + end * planes.plane_width, 0.0F);
+}
+
 }  // namespace
 
 void copy_into_zeros(const Workers& workers, const Box& box, const Placed& from, void* to) {
@@ -346,6 +390,14 @@ void copy_into_zeros(const Workers& workers, const Box& box, const Placed& from,
     std::fill_n(row + left + length, width - left - length, 0.0F);
   };
   const std::int64_t least = std::max<std::int64_t>(1, numbers_per_part / width);
+  const auto planes = padded_planes_of(box, from);
+  if (vector_loops<float>().stream == nullptr && planes) {
+    const std::int64_t least_planes =
+        std::max<std::int64_t>(1, numbers_per_part / planes->plane_width);
+    return workers.ranges(planes->planes, least_planes, [&](std::int64_t begin, std::int64_t end) {
+      copy_planes_into_zeros(*planes, box, begin, end, static_cast<float*>(to));
+    });
+  }
   if (vector_loops<float>().stream == nullptr && last > 0) {
     return workers.ranges(rows, least, [&](std::int64_t begin, std::int64_t end) {
       copy_rows_into_zeros(box, from, begin, end, static_cast<float*>(to));

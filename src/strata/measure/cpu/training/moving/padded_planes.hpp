@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/measure/cpu/training/loops/lanes.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace strata::cpu_training {
+
+/// Planes of `rows` rows of `length` numbers that are written with zeros between them: where one
+/// row or plane begins after the one before it, in what is read and in what is written.
+struct PaddedPlanes {
+  const float* x;
+  std::int64_t planes, rows, length;
+  std::int64_t row_step, plane_step;    // read
+  std::int64_t row_width, plane_width;  // written
+
+  /// From the first number to the last.
+  std::int64_t written() const {
+    return (planes - 1) * plane_width + (rows - 1) * row_width + length;
+  }
+};
+
+/// A row of those, and how far the next one is in what is read and in what is written.
+class PaddedRow {
+ public:
+  explicit PaddedRow(const PaddedPlanes& of) : of_(of), x_(of.x) { begin(); }
+
+  const float* x() const { return x_; }
+  const float* next() const { return x_ + step_; }
+  std::int64_t width() const { return width_; }
+  STRATA_INLINE void go_on() {
+    x_ += step_;
+    row_ = row_ + 1 < of_.rows ? row_ + 1 : 0;
+    begin();
+  }
+
+ private:
+  STRATA_INLINE void begin() {
+    const bool is_last = row_ + 1 == of_.rows;
+    step_ = is_last ? of_.plane_step - row_ * of_.row_step : of_.row_step;
+    width_ = is_last ? of_.plane_width - row_ * of_.row_width : of_.row_width;
+  }
+
+  PaddedPlanes of_;
+  const float* x_;
+  std::int64_t row_ = 0, step_ = 0, width_ = 0;
+};
+
+/// A line that lies in two rows and the zeros between them: `left` numbers of the one, zeros up to
+/// `next`, and the other from there on.
+STRATA_INLINE void write_line_of_two(const float* row, std::int64_t left, const float* other,
+                                     std::int64_t next, float* y) {
+  using Numbers __attribute__((vector_size(16))) = std::int32_t;
+  const Numbers count = {0, 1, 2, 3};
+  Numbers parts[4];
+#pragma GCC unroll 4
+  for (std::int32_t k = 0; k < 4; ++k) {
+    const Numbers place = count + 4 * k;
+    Numbers a, b;
+    std::memcpy(&a, row + 4 * k, sizeof a);
+    std::memcpy(&b, other + 4 * k, sizeof b);
+    parts[k] = (a & (place < static_cast<std::int32_t>(left))) |
+               (b & (place >= static_cast<std::int32_t>(next)));
+  }
+#pragma GCC unroll 4
+  for (std::int64_t k = 0; k < 4; ++k) std::memcpy(y + 4 * k, &parts[k], sizeof parts[k]);
+}
+
+/// Writes planes from their first number to their last, line by line: a line that is written in
+/// parts may be read back from memory before the next part arrives. Rows are of a line at least.
+inline void copy_between_zeros(const PaddedPlanes& of, float* y) {
+  constexpr std::int64_t line = 16;
+  PaddedRow row(of);
+  const std::int64_t length = of.length;
+  float* const end = y + of.written();
+  std::int64_t column = 0;
+  // Up to the first line.
+  for (; y < end && reinterpret_cast<std::uintptr_t>(y) % 64 != 0; ++y, ++column) {
+    if (column == row.width()) {
+      column = 0;
+      row.go_on();
+    }
+    *y = column < length ? row.x()[column] : 0.0F;
+  }
+  while (y + line <= end) {
+    if (column >= row.width()) {
+      column -= row.width();
+      row.go_on();
+    }
+    const float* x = row.x() + column;
+    const std::int64_t whole = std::min((length - column) / line, (end - y) / line);
+    for (std::int64_t k = 0; k < whole; ++k, x += line, y += line) {
+      ask_after(x);
+      const AtFour<float> here{0};
+      Four<float> numbers;
+      here.load_near(numbers, x);
+      here.store(numbers, y);
+    }
+    column += std::max<std::int64_t>(0, whole) * line;
+    if (y + line > end || column >= row.width()) continue;
+    // Numbers that are left out are read, too: they lie in one of both rows.
+    const std::int64_t left = std::max<std::int64_t>(0, length - column);
+    const std::int64_t next = std::min(line, row.width() - column);
+    ask_after(x);
+    write_line_of_two(left > 0 ? x : row.x(), left, next < line ? row.next() - next : row.x(), next,
+                      y);
+    y += line;
+    column += line;
+  }
+  for (; y < end; ++y, ++column) {
+    if (column >= row.width()) {
+      column -= row.width();
+      row.go_on();
+    }
+    *y = column < length ? row.x()[column] : 0.0F;
+  }
+}
+
+}  // namespace strata::cpu_training
