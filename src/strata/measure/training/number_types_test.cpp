@@ -7,8 +7,9 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <set>
+#include <utility>
+#include <vector>
 
 namespace strata {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "strata/base/error.hpp"
 #include "strata/measure/cpu/event_ranges.hpp"
-#include "strata/measure/cpu/training/moving/strided_copy.hpp"
+#include "strata/measure/cpu/training/moving/copy_into_zeros.hpp"
 #include "strata/measure/cpu/training/products/convolution_choice.hpp"
 #include "strata/measure/cpu/training/products/gemm.hpp"
 #include "strata/measure/cpu/training/setting.hpp"

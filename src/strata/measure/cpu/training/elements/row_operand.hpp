@@ -45,38 +45,26 @@ void combine_with_row(const Workers& workers, const WideRows& rows, const T* x, 
   }
   const T* const own = beside.data();
   const std::int64_t length = rows.length();
-  const auto one_row = [=](const T* from, T* to, std::int64_t count) {
+  // `number` rows that lie `apart` numbers apart.
+  const auto some_rows = [=](const T* from, T* to, std::int64_t apart, std::int64_t count,
+                             auto number) {
     four_by_four<T>(count, [=](auto at) {
-      typename decltype(at)::Number number, other;
-      at.load(number, from);
+      typename decltype(at)::Number numbers, other;
       at.load_near(other, own);
-      at.store(f(number, other), to);
-    });
-  };
-  const auto two_rows = [=](const T* from, T* to, std::int64_t apart) {
-    four_by_four<T>(length, [=](auto at) {
-      typename decltype(at)::Number number, other;
-      at.load_near(other, own);
-      at.load(number, from);
-      at.store(f(number, other), to);
-      at.load(number, from + apart);
-      at.store(f(number, other), to + apart);
+      for (std::int64_t k = 0; k < number; ++k) {
+        at.load(numbers, from + k * apart);
+        at.store(f(numbers, other), to + k * apart);
+      }
     });
   };
   workers.ranges(rows.rows(), rows.least(), [=](std::int64_t begin, std::int64_t end) {
-    const T* const from = x + begin * length;
-    T* const to = y + begin * length;
     cpu::in_sequences<2>(end - begin, [=](std::int64_t first, std::int64_t apart, auto number) {
-      const std::int64_t at = first * length;
-      if constexpr (number == 2) {
-        two_rows(from + at, to + at, apart * length);
-      } else {
-        one_row(from + at, to + at, length);
-      }
+      const std::int64_t at = (begin + first) * length;
+      some_rows(x + at, y + at, apart * length, length, number);
     });
   });
   const std::int64_t done = rows.rows() * length;
-  one_row(x + done, y + done, rows.rest());
+  some_rows(x + done, y + done, 0, rows.rest(), std::integral_constant<std::int64_t, 1>());
 }
 
 /// Factors of a wide row and what is summed up for each, a line of both in turn: rows are often a

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/measure/cpu/training/families.hpp"
 #include "strata/measure/cpu/training/loops/reduction.hpp"
+#include "strata/measure/cpu/training/moving/copy_into_zeros.hpp"
 #include "strata/measure/cpu/training/moving/strided_copy.hpp"
 
 #include <cstdlib>

@@ -22,22 +22,27 @@ struct PaddedPlanes {
   }
 };
 
-/// A row of those, and how far the next one is in what is read and in what is written.
-class PaddedRow {
+/// A place in what is written: a column of a row, and how far the next row is on both sides.
+class PaddedPlace {
  public:
-  explicit PaddedRow(const PaddedPlanes& of) : of_(of), x_(of.x) { begin(); }
+  explicit PaddedPlace(const PaddedPlanes& of) : of_(of), x_(of.x) { begin_row(); }
 
-  const float* x() const { return x_; }
-  const float* next() const { return x_ + step_; }
+  const float* x() const { return x_; }             ///< where the row is read
+  const float* next() const { return x_ + step_; }  ///< where the next is
+  std::int64_t column() const { return column_; }
   std::int64_t width() const { return width_; }
-  STRATA_INLINE void go_on() {
+  float number() const { return column_ < of_.length ? x_[column_] : 0.0F; }
+  STRATA_INLINE void go_on(std::int64_t numbers) {
+    column_ += numbers;
+    if (column_ < width_) return;
+    column_ -= width_;
     x_ += step_;
     row_ = row_ + 1 < of_.rows ? row_ + 1 : 0;
-    begin();
+    begin_row();
   }
 
  private:
-  STRATA_INLINE void begin() {
+  STRATA_INLINE void begin_row() {
     const bool is_last = row_ + 1 == of_.rows;
     step_ = is_last ? of_.plane_step - row_ * of_.row_step : of_.row_step;
     width_ = is_last ? of_.plane_width - row_ * of_.row_width : of_.row_width;
@@ -45,7 +50,7 @@ class PaddedRow {
 
   PaddedPlanes of_;
   const float* x_;
-  std::int64_t row_ = 0, step_ = 0, width_ = 0;
+  std::int64_t row_ = 0, column_ = 0, step_ = 0, width_ = 0;
 };
 
 /// A line that lies in two rows and the zeros between them: `left` numbers of the one, zeros up to
@@ -72,50 +77,36 @@ STRATA_INLINE void write_line_of_two(const float* row, std::int64_t left, const 
 /// parts may be read back from memory before the next part arrives. Rows are of a line at least.
 inline void copy_between_zeros(const PaddedPlanes& of, float* y) {
   constexpr std::int64_t line = 16;
-  PaddedRow row(of);
+  PaddedPlace at(of);
   const std::int64_t length = of.length;
   float* const end = y + of.written();
-  std::int64_t column = 0;
-  // Up to the first line.
-  for (; y < end && reinterpret_cast<std::uintptr_t>(y) % 64 != 0; ++y, ++column) {
-    if (column == row.width()) {
-      column = 0;
-      row.go_on();
-    }
-    *y = column < length ? row.x()[column] : 0.0F;
+  for (; y < end && reinterpret_cast<std::uintptr_t>(y) % 64 != 0; ++y, at.go_on(1)) {
+    *y = at.number();
   }
   while (y + line <= end) {
-    if (column >= row.width()) {
-      column -= row.width();
-      row.go_on();
+    const float* x = at.x() + at.column();
+    const std::int64_t whole = std::min((length - at.column()) / line, (end - y) / line);
+    if (whole > 0) {
+      for (std::int64_t k = 0; k < whole; ++k, x += line, y += line) {
+        ask_after(x);
+        const AtFour<float> here{0};
+        Four<float> numbers;
+        here.load_near(numbers, x);
+        here.store(numbers, y);
+      }
+      at.go_on(whole * line);
+      continue;
     }
-    const float* x = row.x() + column;
-    const std::int64_t whole = std::min((length - column) / line, (end - y) / line);
-    for (std::int64_t k = 0; k < whole; ++k, x += line, y += line) {
-      ask_after(x);
-      const AtFour<float> here{0};
-      Four<float> numbers;
-      here.load_near(numbers, x);
-      here.store(numbers, y);
-    }
-    column += std::max<std::int64_t>(0, whole) * line;
-    if (y + line > end || column >= row.width()) continue;
     // Numbers that are left out are read, too: they lie in one of both rows.
-    const std::int64_t left = std::max<std::int64_t>(0, length - column);
-    const std::int64_t next = std::min(line, row.width() - column);
+    const std::int64_t left = std::max<std::int64_t>(0, length - at.column());
+    const std::int64_t next = std::min(line, at.width() - at.column());
     ask_after(x);
-    write_line_of_two(left > 0 ? x : row.x(), left, next < line ? row.next() - next : row.x(), next,
+    write_line_of_two(left > 0 ? x : at.x(), left, next < line ? at.next() - next : at.x(), next,
                       y);
     y += line;
-    column += line;
+    at.go_on(line);
   }
-  for (; y < end; ++y, ++column) {
-    if (column >= row.width()) {
-      column -= row.width();
-      row.go_on();
-    }
-    *y = column < length ? row.x()[column] : 0.0F;
-  }
+  for (; y < end; ++y, at.go_on(1)) *y = at.number();
 }
 
 }  // namespace strata::cpu_training
