@@ -73,6 +73,20 @@ STRATA_INLINE void write_line_of_two(const float* row, std::int64_t left, const 
   for (std::int64_t k = 0; k < 4; ++k) std::memcpy(y + 4 * k, &parts[k], sizeof parts[k]);
 }
 
+/// By way of four vectors of 16 bytes, all of which are loaded before one is stored.
+STRATA_INLINE void copy_line(const float* x, float* y) {
+  using Numbers __attribute__((vector_size(16))) = float;
+  Numbers a, b, c, d;
+  std::memcpy(&a, x, sizeof a);
+  std::memcpy(&b, x + 4, sizeof b);
+  std::memcpy(&c, x + 8, sizeof c);
+  std::memcpy(&d, x + 12, sizeof d);
+  std::memcpy(y, &a, sizeof a);
+  std::memcpy(y + 4, &b, sizeof b);
+  std::memcpy(y + 8, &c, sizeof c);
+  std::memcpy(y + 12, &d, sizeof d);
+}
+
 /// Writes planes from their first number to their last, line by line: a line that is written in
 /// parts may be read back from memory before the next part arrives. Rows are of a line at least.
 inline void copy_between_zeros(const PaddedPlanes& of, float* y) {
@@ -89,10 +103,7 @@ inline void copy_between_zeros(const PaddedPlanes& of, float* y) {
     if (whole > 0) {
       for (std::int64_t k = 0; k < whole; ++k, x += line, y += line) {
         ask_after(x);
-        const AtFour<float> here{0};
-        Four<float> numbers;
-        here.load_near(numbers, x);
-        here.store(numbers, y);
+        copy_line(x, y);
       }
       at.go_on(whole * line);
       continue;
