@@ -131,7 +131,7 @@ endif()
 
 strata_optional_part(toml HEADER toml++/toml.h FOR "networks written as TOML")
 strata_optional_part(onnx HEADER protozero/pbf_reader.hpp FOR "ONNX files")
-strata_optional_part(hdf5 HEADER hdf5.h LIBRARIES hdf5_serial hdf5
+strata_optional_part(hdf5 HEADER hdf5.h LIBRARIES hdf5_serial hdf5 LOADED
   PATH_SUFFIXES hdf5/serial FOR "Keras .h5 files")
 strata_optional_part(zip HEADER zip.h LIBRARIES zip FOR "Keras .keras archives")
 strata_optional_part(zlib HEADER zlib.h LIBRARIES z FOR "compressed report pages and traces")

@@ -1,13 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/error.hpp"
+#include "strata/base/loaded_library.hpp"
 #include "strata/importers/keras/child_process.hpp"
 #include "strata/importers/keras/container.hpp"
 #include "strata/importers/keras/document.hpp"
 
 #include <hdf5.h>
+#include <stdlib.h>  // setenv
 
 namespace strata::keras {
 namespace {
+
+/// What is called of the HDF5 library. It is loaded for the first file, as it brings thirty others
+/// along: they would take two thirds of the time in which the program starts.
+struct Hdf5 {
+// clang-format off
+#define STRATA_HDF5_FUNCTIONS(f)                                                          \
+  f(H5free_memory) f(H5Eset_auto2) f(H5PLset_loading_state) f(H5Fopen) f(H5Fclose)        \
+  f(H5Aexists) f(H5Aopen) f(H5Aclose) f(H5Aread) f(H5Aget_type) f(H5Aget_space)           \
+  f(H5Sclose) f(H5Sget_simple_extent_npoints) f(H5Tcreate) f(H5Tclose) f(H5Tset_cset)     \
+  f(H5Tget_cset) f(H5Tget_size) f(H5Tget_class) f(H5Tis_variable_str)
+// clang-format on
+#define STRATA_DECLARE(name) decltype(&::name) name = nullptr;
+  STRATA_HDF5_FUNCTIONS(STRATA_DECLARE)
+#undef STRATA_DECLARE
+  static constexpr unsigned read_only = 0;  // whose macro would call the library itself
+
+  Hdf5() {
+    const LoadedLibrary library(STRATA_HDF5_LIBRARY);
+#define STRATA_FIND(name) library.find(#name, name);
+    STRATA_HDF5_FUNCTIONS(STRATA_FIND)
+#undef STRATA_FIND
+#undef STRATA_HDF5_FUNCTIONS
+  }
+};
+
+const Hdf5& hdf5() {
+  static const Hdf5 library;
+  return library;
+}
 
 /// An identifier of the HDF5 library with the function that gives it back.
 class Handle {
@@ -38,47 +69,50 @@ void check(herr_t status) {
 }
 
 std::string variable_text(hid_t attribute, hid_t stored_type) {
-  const Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "a type");
-  check(H5Tset_size(type.get(), H5T_VARIABLE));
-  check(H5Tset_cset(type.get(), H5Tget_cset(stored_type)));
+  const Hdf5& h = hdf5();
+  const Handle type(h.H5Tcreate(H5T_STRING, H5T_VARIABLE), h.H5Tclose, "a type");
+  check(h.H5Tset_cset(type.get(), h.H5Tget_cset(stored_type)));
   char* text = nullptr;
-  check(H5Aread(attribute, type.get(), static_cast<void*>(&text)));
+  check(h.H5Aread(attribute, type.get(), static_cast<void*>(&text)));
   std::string result = text == nullptr ? "" : text;
-  H5free_memory(text);
+  h.H5free_memory(text);
   if (result.size() > most_bytes) fail_too_long(result.size());
   return result;
 }
 
 std::string fixed_text(hid_t attribute, hid_t type) {
-  const std::size_t bytes = H5Tget_size(type);
+  const Hdf5& h = hdf5();
+  const std::size_t bytes = h.H5Tget_size(type);
   if (bytes > most_bytes) fail_too_long(bytes);
   std::string text(bytes, '\0');
-  check(H5Aread(attribute, type, text.data()));
+  check(h.H5Aread(attribute, type, text.data()));
   text.resize(text.find_last_not_of(std::string("\0 ", 2)) + 1);
   return text;
 }
 
 std::string read_model_config(const std::string& path) {
-  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-  H5PLset_loading_state(0);  // a file may not bring code along
-  const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "anything");
-  // Reading needs no lock, and some file systems have none.
-  H5Pset_file_locking(access.get(), false, true);
-  const Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose, "it");
-  if (H5Aexists(file.get(), "model_config") <= 0) {
+  // Reading needs no lock, and some file systems have none. This process is a child that only
+  // reads.
+  ::setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1);
+  const Hdf5& h = hdf5();
+  h.H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  h.H5PLset_loading_state(0);  // a file may not bring code along
+  const Handle file(h.H5Fopen(path.c_str(), Hdf5::read_only, H5P_DEFAULT), h.H5Fclose, "it");
+  if (h.H5Aexists(file.get(), "model_config") <= 0) {
     fail(ErrorKind::unsupported,
          "an HDF5 file without the attribute model_config: weights only, or no Keras file; save "
          "the whole model with model.save(), or the architecture with model.to_json()");
   }
-  const Handle attribute(H5Aopen(file.get(), "model_config", H5P_DEFAULT), H5Aclose,
+  const Handle attribute(h.H5Aopen(file.get(), "model_config", H5P_DEFAULT), h.H5Aclose,
                          "the attribute model_config");
-  const Handle type(H5Aget_type(attribute.get()), H5Tclose, "the attribute model_config");
-  const Handle space(H5Aget_space(attribute.get()), H5Sclose, "the attribute model_config");
-  if (H5Tget_class(type.get()) != H5T_STRING || H5Sget_simple_extent_npoints(space.get()) != 1) {
+  const Handle type(h.H5Aget_type(attribute.get()), h.H5Tclose, "the attribute model_config");
+  const Handle space(h.H5Aget_space(attribute.get()), h.H5Sclose, "the attribute model_config");
+  if (h.H5Tget_class(type.get()) != H5T_STRING ||
+      h.H5Sget_simple_extent_npoints(space.get()) != 1) {
     fail(ErrorKind::input, "expected a text for the attribute model_config");
   }
-  return H5Tis_variable_str(type.get()) > 0 ? variable_text(attribute.get(), type.get())
-                                            : fixed_text(attribute.get(), type.get());
+  return h.H5Tis_variable_str(type.get()) > 0 ? variable_text(attribute.get(), type.get())
+                                              : fixed_text(attribute.get(), type.get());
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "strata/base/loaded_library.hpp"
 #include "strata/measure/cpu/convolution/fourier.hpp"
-#include "strata/measure/cpu/convolution/loaded_library.hpp"
 #include "strata/measure/cpu/convolution/scratch.hpp"
 
 #include <fftw3.h>

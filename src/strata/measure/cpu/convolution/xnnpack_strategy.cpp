@@ -4,7 +4,7 @@
 // tensors has to; the roles say how long that takes.
 #include "strata/base/checked.hpp"
 #include "strata/base/error.hpp"
-#include "strata/measure/cpu/convolution/loaded_library.hpp"
+#include "strata/base/loaded_library.hpp"
 #include "strata/measure/cpu/convolution/scratch.hpp"
 #include "strata/measure/cpu/convolution/strategies.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/measure/cpu/convolution/loaded_library.hpp"
+#include "strata/base/loaded_library.hpp"
 #include "strata/measure/cpu/matrix/product.hpp"
 
 #include <cblas.h>

@@ -5,7 +5,7 @@
 
 #include <dlfcn.h>
 
-namespace strata::cpu {
+namespace strata {
 
 /// A library that is loaded when it is first needed, because loading takes longer than most
 /// commands run, and never closed.
@@ -29,4 +29,4 @@ class LoadedLibrary {
   void* handle_;
 };
 
-}  // namespace strata::cpu
+}  // namespace strata
