@@ -14,7 +14,7 @@ while IFS= read -r row; do
   line=$((line + 1))
   [[ $row == \#* ]] && continue
   IFS=$'\t' read -r group package reason rest <<<"$row"
-  if [[ -z $reason || -n $rest || ! $group =~ ^(main|test|optional)$ ]]; then
+  if [[ -z $reason || -n $rest || ! $group =~ ^(main|test|optional)(:(x86_64|aarch64))?$ ]]; then
     complain "$table:$line: a row is main|test|optional, package, reason, with a tab between"
   elif [[ $group != optional ]] && ! grep -qF "\`$package\`" "$page"; then
     complain "$table:$line: $page does not say why \`$package\` is needed"

@@ -11,11 +11,12 @@ fail() { say "$@"; exit "$environment_error"; }
 
 # --- packages ---------------------------------------------------------------------------------------
 
-# packages GROUP... → "package<TAB>reason" lines of tools/packages.tsv
+# packages GROUP... → "package<TAB>reason" lines of tools/packages.tsv, those for this kind of machine included
 packages() {
   local group
   for group; do
-    awk -F '\t' -v group="$group" '$1 == group { print $2 "\t" $3 }' "$root/tools/packages.tsv"
+    awk -F '\t' -v group="$group" -v here="$group:$(uname -m)" '$1 == group || $1 == here { print $2 "\t" $3 }' \
+      "$root/tools/packages.tsv"
   done
 }
 

@@ -102,7 +102,7 @@ rejects packages 'tools/packages.tsv:1: a row is main|test|optional'
 write tools/packages.tsv $'main\tg++\tcompiles' $'test\tg++\tagain'
 rejects packages 'g++ is there twice'
 
-# These two need their tool; without it the check itself says that it was skipped.
+# These three need their tool; without it the check itself says that it was skipped.
 check format
 if [[ $status != 77 ]]; then
   write src/strata/cost/conv.cpp "$spdx" 'int   x;'
@@ -113,5 +113,12 @@ if [[ $status != 77 ]]; then
   write tools/bad.sh '#!/bin/bash' 'echo $1'
   rejects shell 'SC2086'
 fi
+loops() { write src/strata/measure/cpu/matrix/loops.cpp "$spdx" '#ifdef __x86_64__' "$1" '#else' "$2" '#endif'; }
+case $(uname -m) in
+  x86_64) loops 'int x;' 'int x = y;' ;;
+  *) loops 'int x = y;' 'int x;' ;;
+esac
+check other_cpu
+if [[ $status != 77 ]]; then rejects other_cpu 'loops.cpp'; fi
 
 finish

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# tools/check_other_cpu.sh [ROOT]: the CPU's loops have parts for Arm or for x86 only, and a build reads those of its own
+# machine. Here the compiler for the other one reads them all, without making code of them.
+set -euo pipefail
+root=$(readlink -f -- "${1:-$(dirname -- "${BASH_SOURCE[0]}")/..}")
+
+case $(uname -m) in
+  x86_64) compiler=aarch64-linux-gnu-g++ ;;
+  aarch64) compiler=x86_64-linux-gnu-g++ ;;
+  *) echo "skipped: the loops are for Arm and x86, and this is neither" && exit 77 ;;
+esac
+command -v "$compiler" >/dev/null || { echo "skipped: there is no $compiler" && exit 77; }
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+folder=$root/src/strata/measure/cpu
+# Libraries have headers for their own machine only, and loops are not in those files.
+mapfile -t sources < <(find "$folder" -path '*/cpu/*/*.cpp' ! -path '*/ceilings/*' ! -name '*_test.cpp' ! -name 'no_*' \
+  ! -name 'openblas_*' ! -name 'fftw_*' ! -name 'onednn_*' ! -name 'xnnpack_*' | sort)
+((${#sources[@]} > 0)) || { echo "no sources in $folder" && exit 1; }
+# Files of vector code are read once for every vector unit and stand alone; the others of a folder are read together.
+for source in "${sources[@]}"; do
+  if [[ $source == *_kernels.cpp ]]; then
+    unit=${source##*/}
+  else
+    unit=$(dirname -- "${source#"$folder"}" | tr / _).all.cpp
+  fi
+  printf '#include "%s"\n' "$source" >>"$scratch/$unit"
+done
+printf '%s\0' "$scratch"/*.cpp |
+  xargs -0 -n 1 -P "$(nproc)" "$compiler" -std=c++20 -fsyntax-only -Wall -Wextra -Wno-missing-field-initializers -Werror \
+    -I "$root/src" 2>&1 || exit 1
