@@ -18,7 +18,8 @@ std::string product_name(bool is_fp64) {
   const bool has_blas = !blas_version().empty();
   if (is_fp64) return has_blas ? "OpenBLAS dgemm" : "plain loops";
   const std::string other = has_blas ? "OpenBLAS sgemm" : "plain loops";
-  return has_packed_products() ? "packed or thin product, " + other + " for few rows" : other;
+  if (has_packed_products()) return "packed or thin product, " + other + " for few rows";
+  return has_thin_products() ? other + ", thin product for few rows" : other;
 }
 
 }  // namespace strata::cpu

@@ -23,6 +23,8 @@ struct Product {
   std::int64_t result_step = 0;
   bool adds = false;
   T alpha = 1;
+  /// The result is part of one that no cache keeps: it may be written around them.
+  bool goes_around_caches = false;
 };
 
 /// By the fastest way there is for its size.

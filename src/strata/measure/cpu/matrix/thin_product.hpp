@@ -11,13 +11,14 @@ namespace strata::cpu {
 /// Between rows of copies and sums, so that they do not share places of the first cache.
 inline constexpr std::int64_t between_rows = 80;
 
-/// Whether this program is compiled for a vector unit that it is written for, NEON, and the product
-/// is such a one.
+/// Whether there is vector code for them: NEON's, or what Highway has for this CPU.
+bool has_thin_products();
+/// Whether the product is such a one, and faster so.
 bool is_thin(const Product<float>& product);
-/// Whether it is one of few rows that reads b, row after row, and uses each number of it once for
-/// each row of a.
+/// Whether it is a thin one of few rows that reads b, row after row, and uses each number of it
+/// once for each row of a.
 bool reads_rows_once(const Product<float>& product);
-/// Only of thin ones.
+/// Where there are thin products: any of at least one term, the faster the thinner.
 void multiply_thin(const Product<float>& product);
 
 }  // namespace strata::cpu

@@ -3,6 +3,7 @@
 
 #include "strata/measure/cpu/matrix/product.hpp"
 #include "strata/measure/cpu/matrix/thin_product.hpp"
+#include "strata/measure/cpu/training/loops/result_stream.hpp"
 #include "strata/measure/cpu/training/loops/workers.hpp"
 
 #include <type_traits>
@@ -57,10 +58,12 @@ void multiply(const Workers& workers, const Product<T>& whole) {
     }
   }
   const bool by_rows = whole.m >= whole.n;
+  const bool is_beyond = is_beyond_caches(whole.m * whole.n * static_cast<std::int64_t>(sizeof(T)));
   const std::int64_t others = std::max<std::int64_t>(1, (by_rows ? whole.n : whole.m) * whole.k);
   workers.parts(by_rows ? whole.m : whole.n, std::max<std::int64_t>(1, least_products / others),
                 [&](std::int64_t, std::int64_t begin, std::int64_t end) {
                   Product<T> part = whole;
+                  part.goes_around_caches = is_beyond;
                   if (by_rows) {
                     part.m = end - begin;
                     part.a += begin * (whole.a_is_turned ? 1 : whole.a_step);
