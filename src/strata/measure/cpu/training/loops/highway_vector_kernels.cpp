@@ -167,18 +167,6 @@ void log_softmax_gradient_columns(const float* y, const float* dy, const float* 
                                   std::int64_t count) {
   log_softmax_gradient_columns_loop(y, dy, sums, dx, count);
 }
-void add_moments(const float* x, std::int64_t step, std::int64_t rows, const float* base,
-                 float* sums, float* squares, std::int64_t count) {
-  add_moments_loop(x, step, rows, base, sums, squares, count);
-}
-void add_centred(const float* dy, const float* x, std::int64_t step, std::int64_t rows,
-                 const float* mean, float* sums, float* products, std::int64_t count) {
-  add_centred_loop(dy, x, step, rows, mean, sums, products, count);
-}
-void centred_columns(const float* dy, const float* x, const float* mean, const float* slope,
-                     const float* offset, const float* factor, float* dx, std::int64_t count) {
-  centred_columns_loop(dy, x, mean, slope, offset, factor, dx, count);
-}
 void stretch_moments(const float* x, const Stretches& s, const float* base, float* sums) {
   stretch_moments_loop(x, s, base, sums);
 }
@@ -309,9 +297,6 @@ VectorLoops<float> loops(std::index_sequence<kinds...>) {
           .exp_columns = exp_columns,
           .softmax_gradient_columns = softmax_gradient_columns,
           .log_softmax_gradient_columns = log_softmax_gradient_columns,
-          .add_moments = add_moments,
-          .add_centred = add_centred,
-          .centred_columns = centred_columns,
           .stretch_moments = stretch_moments,
           .stretch_products = stretch_products,
           .stretch_lines = stretch_lines,

@@ -136,18 +136,6 @@ struct PlainLoops {
                                            std::int64_t count) {
     log_softmax_gradient_columns_loop(y, dy, sums, dx, count);
   }
-  static void add_moments(const T* x, std::int64_t step, std::int64_t rows, const T* base, T* sums,
-                          T* squares, std::int64_t count) {
-    add_moments_loop(x, step, rows, base, sums, squares, count);
-  }
-  static void add_centred(const T* dy, const T* x, std::int64_t step, std::int64_t rows,
-                          const T* mean, T* sums, T* products, std::int64_t count) {
-    add_centred_loop(dy, x, step, rows, mean, sums, products, count);
-  }
-  static void centred_columns(const T* dy, const T* x, const T* mean, const T* slope,
-                              const T* offset, const T* factor, T* dx, std::int64_t count) {
-    centred_columns_loop(dy, x, mean, slope, offset, factor, dx, count);
-  }
   static void stretch_moments(const T* x, const Stretches& s, const T* base, T* sums) {
     stretch_moments_loop(x, s, base, sums);
   }
@@ -237,9 +225,6 @@ struct PlainLoops {
             .exp_columns = exp_columns,
             .softmax_gradient_columns = softmax_gradient_columns,
             .log_softmax_gradient_columns = log_softmax_gradient_columns,
-            .add_moments = add_moments,
-            .add_centred = add_centred,
-            .centred_columns = centred_columns,
             .stretch_moments = stretch_moments,
             .stretch_products = stretch_products,
             .stretch_lines = stretch_lines,

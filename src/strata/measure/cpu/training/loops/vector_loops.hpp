@@ -105,12 +105,6 @@ struct VectorLoops {
                                    std::int64_t count);
   void (*log_softmax_gradient_columns)(const T* y, const T* dy, const T* sums, T* dx,
                                        std::int64_t count);
-  void (*add_moments)(const T* x, std::int64_t step, std::int64_t rows, const T* base, T* sums,
-                      T* squares, std::int64_t count);
-  void (*add_centred)(const T* dy, const T* x, std::int64_t step, std::int64_t rows, const T* mean,
-                      T* sums, T* products, std::int64_t count);
-  void (*centred_columns)(const T* dy, const T* x, const T* mean, const T* slope, const T* offset,
-                          const T* factor, T* dx, std::int64_t count);
   void (*stretch_moments)(const T* x, const Stretches& s, const T* base, T* sums);
   void (*stretch_products)(const T* dy, const T* x, const Stretches& s, const T* base, T* sums);
   void (*stretch_lines)(const T* x, const Stretches& s, const T* a, const T* b, T* y);

@@ -230,64 +230,6 @@ STRATA_INLINE void log_softmax_gradient_columns_loop(const T* y, const T* dy, co
       });
 }
 
-/// Calls add(first, many) for rows four at a time, then for those that are left: what they are
-/// added to is read and written once for four.
-template <class Add>
-STRATA_INLINE void four_rows_at_once(std::int64_t rows, Add add) {
-  std::int64_t row = 0;
-  for (; row + 4 <= rows; row += 4) add(row, std::integral_constant<std::int64_t, 4>());
-  for (; row < rows; ++row) add(row, std::integral_constant<std::int64_t, 1>());
-}
-
-/// moments of columns: rows, `step` apart, are added to the sums of each.
-template <class T>
-STRATA_INLINE void add_moments_loop(const T* x, std::int64_t step, std::int64_t rows, const T* base,
-                                    T* __restrict__ sums, T* __restrict__ squares,
-                                    std::int64_t count) {
-  four_rows_at_once(rows, [=](std::int64_t row, auto many) STRATA_INLINE_HERE {
-    const T* const first = x + row * step;
-    for (std::int64_t i = 0; i < count; ++i) {
-      T sum = sums[i], square = squares[i];
-      for (std::int64_t k = 0; k < many; ++k) {
-        const T moved = first[k * step + i] - base[i];
-        sum += moved;
-        square += moved * moved;
-      }
-      sums[i] = sum;
-      squares[i] = square;
-    }
-  });
-}
-
-/// The same of Σ dy and Σ dy·(x − mean).
-template <class T>
-STRATA_INLINE void add_centred_loop(const T* dy, const T* x, std::int64_t step, std::int64_t rows,
-                                    const T* mean, T* __restrict__ sums, T* __restrict__ products,
-                                    std::int64_t count) {
-  four_rows_at_once(rows, [=](std::int64_t row, auto many) STRATA_INLINE_HERE {
-    const T *const first_dy = dy + row * step, *const first_x = x + row * step;
-    for (std::int64_t i = 0; i < count; ++i) {
-      T sum = sums[i], product = products[i];
-      for (std::int64_t k = 0; k < many; ++k) {
-        sum += first_dy[k * step + i];
-        product += first_dy[k * step + i] * (first_x[k * step + i] - mean[i]);
-      }
-      sums[i] = sum;
-      products[i] = product;
-    }
-  });
-}
-
-/// centred where each number has its own constants.
-template <class T>
-STRATA_INLINE void centred_columns_loop(const T* dy, const T* x, const T* mean, const T* slope,
-                                        const T* offset, const T* factor, T* dx,
-                                        std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) {
-    dx[i] = ((dy[i] - offset[i]) - (x[i] - mean[i]) * slope[i]) * factor[i];
-  }
-}
-
 /// total += factor·x
 template <class T>
 STRATA_INLINE void add_scaled_loop(const T* x, T factor, T* total, std::int64_t count) {

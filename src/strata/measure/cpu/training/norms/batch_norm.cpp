@@ -58,35 +58,6 @@ StripSums write_by_stretch(const BatchPlan& plan, const ChannelStrip& strip,
   return sums;
 }
 
-/// Calls work(first, length) for short pieces of a sample: what comes later is asked for meanwhile.
-template <class Work>
-void in_pieces(std::int64_t count, const Work& work) {
-  constexpr std::int64_t longest = 256;
-  for (std::int64_t k = 0; k < count; k += longest) work(k, std::min(longest, count - k));
-}
-
-/// The same without space: add(place, samples, first, second, ahead) adds the numbers of some
-/// samples of all channels to sums in T, which are kept short.
-template <class T, class Add>
-StripSums sums_by_sample(const BatchPlan& plan, const ChannelStrip& strip, const Add& add) {
-  constexpr std::int64_t samples_per_sum = 64, samples_at_once = 4;
-  const std::int64_t ahead = plan.ahead(strip.width());
-  StripSums sums(strip.width());
-  std::vector<T> first(sums.first.size()), second(first);
-  for (std::int64_t n = 0; n < plan.batch; n += samples_per_sum) {
-    const std::int64_t end = std::min(n + samples_per_sum, plan.batch);
-    for (std::int64_t at = n; at < end; at += samples_at_once) {
-      add(plan.place(at, strip.begin), std::min(samples_at_once, end - at), first.data(),
-          second.data(), ahead);
-    }
-    for (std::size_t k = 0; k < first.size(); ++k) {
-      sums.first[k] += static_cast<double>(std::exchange(first[k], T(0)));
-      sums.second[k] += static_cast<double>(std::exchange(second[k], T(0)));
-    }
-  }
-  return sums;
-}
-
 /// Calls work(part, begin, end) for parts of the samples; without workers for all of them.
 template <class Work>
 void share_samples(const BatchPlan& plan, const Workers* workers, const Work& work) {
@@ -177,26 +148,6 @@ void write_stretches(const BatchPlan& plan, const Workers* workers, const Channe
   });
 }
 
-/// y = x · a + b without space.
-template <class T>
-void apply_lines(const BatchPlan& plan, const ChannelStrip& strip, const T* x,
-                 const std::vector<T>& a, const std::vector<T>& b, T* y) {
-  const VectorLoops<T>& loops = vector_loops<T>();
-  const bool is_past = plan.goes_past();
-  const std::int64_t ahead = plan.ahead(strip.width());
-  for (std::int64_t n = 0; n < plan.batch; ++n) {
-    ResultStream<T> result(y, plan.place(n, strip.begin), is_past);
-    const T* const from = x + plan.place(n, strip.begin);
-    result.pieces(strip.width(), [&](std::int64_t first, std::int64_t count, T* to) {
-      in_pieces(count, [&](std::int64_t k, std::int64_t length) {
-        const std::int64_t at = first + k;
-        fetch(from + ahead + at, length);
-        loops.line(from + at, T(1), T(0), a.data() + at, b.data() + at, to + k, length);
-      });
-    });
-  }
-}
-
 template <class T>
 void update_running(const BatchPlan& plan, const NodeMemory& m, std::int64_t c, double mean,
                     double variance) {
@@ -224,25 +175,10 @@ T base_of(const BatchPlan& plan, const T* x, std::int64_t c) {
 
 template <class T>
 StripSums moments_of(const BatchPlan& plan, const T* x, const ChannelStrip& strip) {
-  const VectorLoops<T>& loops = vector_loops<T>();
-  if (plan.space > 1) {
-    return sums_by_stretch<T>(plan, strip, [&](std::int64_t place, std::int64_t c) {
-      plan.fetch_start(x + place + plan.place(1, 0));
-      return loops.moments(x + place, base_of(plan, x, c), plan.space);
-    });
-  }
-  const T* const base = x + plan.place(0, strip.begin);
-  return sums_by_sample<T>(
-      plan, strip,
-      [&](std::int64_t place, std::int64_t samples, T* first, T* second, std::int64_t ahead) {
-        in_pieces(strip.width(), [&](std::int64_t k, std::int64_t length) {
-          for (std::int64_t n = 0; n < samples; ++n) {
-            fetch(x + place + n * plan.channels + ahead + k, length);
-          }
-          loops.add_moments(x + place + k, plan.channels, samples, base + k, first + k, second + k,
-                            length);
-        });
-      });
+  return sums_by_stretch<T>(plan, strip, [&](std::int64_t place, std::int64_t c) {
+    plan.fetch_start(x + place + plan.place(1, 0));
+    return vector_loops<T>().moments(x + place, base_of(plan, x, c), plan.space);
+  });
 }
 
 template <class T>
@@ -279,7 +215,7 @@ void batch_norm_forward(const BatchPlan& plan, const Workers& workers, bool is_t
     return found(c, static_cast<double>(base_of(plan, x, c)) + moved,
                  second / plan.count() - moved * moved);
   };
-  if (plan.goes_by_rows<T>()) {
+  if (plan.goes_by_rows()) {
     const BatchRows<T> rows{workers, plan.batch, plan.channels, x};
     const ChannelMoments moments = is_training ? rows.moments() : ChannelMoments();
     RowLines<T> lines(plan.channels);
@@ -314,15 +250,11 @@ void batch_norm_forward(const BatchPlan& plan, const Workers& workers, bool is_t
         continue;
       }
       if (!is_training) sums = StripSums(strip.width());
-      if (is_training && (i == first_strip || !plan.is_fused())) sums = moments_of(plan, x, strip);
+      if (is_training && i == first_strip) sums = moments_of(plan, x, strip);
       std::vector<T> a(sums.first.size()), b(a);
       for (std::size_t k = 0; k < a.size(); ++k) {
         const std::int64_t c = strip.begin + static_cast<std::int64_t>(k);
         line_of(c, by_sums(c, sums.first[k], sums.second[k]), a[k], b[k]);
-      }
-      if (plan.space == 1) {
-        apply_lines(plan, strip, x, a, b, y);
-        continue;
       }
       const bool takes_next = is_training && i + 1 < last_strip;
       sums = write_by_stretch<T>(
@@ -350,28 +282,6 @@ struct StripGradient {
 
   explicit StripGradient(std::size_t width)
       : mean(width), scaled(width), slope(width), offset(width) {}
-
-  /// Without space.
-  void write_columns(const BatchPlan& plan, const ChannelStrip& strip, const T* x, const T* dy,
-                     T* dx) const {
-    const VectorLoops<T>& loops = vector_loops<T>();
-    const bool is_past = plan.goes_past();
-    const std::int64_t ahead = plan.ahead(strip.width());
-    for (std::int64_t n = 0; n < plan.batch; ++n) {
-      ResultStream<T> result(dx, plan.place(n, strip.begin), is_past);
-      const std::int64_t at = plan.place(n, strip.begin);
-      result.pieces(strip.width(), [&](std::int64_t begin, std::int64_t count, T* to) {
-        in_pieces(count, [&](std::int64_t k, std::int64_t length) {
-          const std::int64_t first = begin + k;
-          fetch(x + at + ahead + first, length);
-          fetch(dy + at + ahead + first, length);
-          loops.centred_columns(dy + at + first, x + at + first, mean.data() + first,
-                                slope.data() + first, offset.data() + first, scaled.data() + first,
-                                to + k, length);
-        });
-      });
-    }
-  }
 
   void write_samples(const BatchPlan& plan, const Workers* workers, const ChannelStrip& strip,
                      const T* x, const T* dy, T* dx) const {
@@ -428,7 +338,7 @@ void batch_norm_backward(const BatchPlan& plan, const Workers& workers, const No
   T* const dx = real<T>(m.input_gradients[0]);
   T* const d_scale = plan.has_scale ? real<T>(m.input_gradients[plan.scale_input()]) : nullptr;
   T* const d_shift = plan.has_shift ? real<T>(m.input_gradients[plan.shift_input()]) : nullptr;
-  if (plan.goes_by_rows<T>()) {
+  if (plan.goes_by_rows()) {
     const BatchRows<T> rows{workers, plan.batch, plan.channels, x};
     const StripSums sums = rows.products(dy, saved);
     RowLines<T> lines(plan.channels);
@@ -453,30 +363,15 @@ void batch_norm_backward(const BatchPlan& plan, const Workers& workers, const No
   const VectorLoops<T>& loops = vector_loops<T>();
   const Workers* const sharing = plan.shares_samples() ? &workers : nullptr;
   // Σ dy and Σ dy·(x − mean)
-  const auto sums_of = [&](const ChannelStrip& strip, const std::vector<T>& mean) {
+  const auto sums_of = [&](const ChannelStrip& strip) {
     if (plan.goes_by_sample()) {
       return products_of_samples(plan, sharing, strip, x, dy, saved);
     }
-    if (plan.space > 1) {
-      return sums_by_stretch<T>(plan, strip, [&](std::int64_t at, std::int64_t c) {
-        plan.fetch_start(x + at + plan.place(1, 0));
-        plan.fetch_start(dy + at + plan.place(1, 0));
-        return loops.with_normalized(dy + at, nullptr, x + at, saved[2 * c], T(1), plan.space);
-      });
-    }
-    return sums_by_sample<T>(
-        plan, strip,
-        [&](std::int64_t at, std::int64_t samples, T* first, T* second, std::int64_t ahead) {
-          in_pieces(strip.width(), [&](std::int64_t k, std::int64_t length) {
-            for (std::int64_t n = 0; n < samples; ++n) {
-              const std::int64_t later = at + n * plan.channels + ahead + k;
-              fetch(x + later, length);
-              fetch(dy + later, length);
-            }
-            loops.add_centred(dy + at + k, x + at + k, plan.channels, samples, mean.data() + k,
-                              first + k, second + k, length);
-          });
-        });
+    return sums_by_stretch<T>(plan, strip, [&](std::int64_t at, std::int64_t c) {
+      plan.fetch_start(x + at + plan.place(1, 0));
+      plan.fetch_start(dy + at + plan.place(1, 0));
+      return loops.with_normalized(dy + at, nullptr, x + at, saved[2 * c], T(1), plan.space);
+    });
   };
   plan.each_range(workers, [&](std::int64_t first_strip, std::int64_t last_strip) {
     StripSums sums;
@@ -486,8 +381,9 @@ void batch_norm_backward(const BatchPlan& plan, const Workers& workers, const No
       for (std::size_t k = 0; k < gradient.mean.size(); ++k) {
         gradient.mean[k] = saved[2 * (strip.begin + static_cast<std::int64_t>(k))];
       }
-      const bool is_fused = dx != nullptr && plan.is_fused();
-      if (i == first_strip || !is_fused) sums = sums_of(strip, gradient.mean);
+      // The sums of a strip are taken while the one before it is written.
+      const bool is_fused = dx != nullptr && !plan.goes_by_sample();
+      if (i == first_strip || !is_fused) sums = sums_of(strip);
       for (std::size_t k = 0; k < gradient.mean.size(); ++k) {
         const std::int64_t c = strip.begin + static_cast<std::int64_t>(k);
         const auto factor = static_cast<double>(saved[2 * c + 1]);
@@ -500,10 +396,8 @@ void batch_norm_backward(const BatchPlan& plan, const Workers& workers, const No
       if (is_fused) {
         const ChannelStrip next = i + 1 < last_strip ? plan.strip(i + 1) : ChannelStrip{};
         sums = gradient.write_long(plan, strip, next, x, dy, saved, dx);
-      } else if (dx != nullptr && plan.goes_by_sample()) {
-        gradient.write_samples(plan, sharing, strip, x, dy, dx);
       } else if (dx != nullptr) {
-        gradient.write_columns(plan, strip, x, dy, dx);
+        gradient.write_samples(plan, sharing, strip, x, dy, dx);
       }
     }
   });

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "strata/measure/cpu/training/loops/line_room.hpp"
+#include "strata/measure/cpu/training/loops/result_stream.hpp"
 #include "strata/measure/cpu/training/loops/vector_loops.hpp"
 #include "strata/measure/cpu/training/loops/workers.hpp"
 #include "strata/measure/cpu/training/norms/channel_moments.hpp"
@@ -63,8 +64,12 @@ struct BatchRows {
   }
 
   void write(const RowLines<T>& lines, const T* dy, T* y) const {
+    const bool is_beyond =
+        is_beyond_caches(batch * channels * static_cast<std::int64_t>(sizeof(T)));
+    const bool goes_around = is_beyond && stream_of<T>() != nullptr;
     workers.ranges(batch, least_rows(), [&](std::int64_t begin, std::int64_t end) {
       const std::int64_t at = begin * channels;
+      if (goes_around) return write_around_caches(lines, dy, y, at, end * channels);
       vector_loops<T>().channel_lines(x + at, dy != nullptr ? dy + at : nullptr, lines.data(),
                                       y + at, end - begin, channels);
     });
@@ -76,6 +81,24 @@ struct BatchRows {
   static constexpr std::int64_t rows_per_sum = 64;
 
   std::int64_t least_rows() const { return std::max<std::int64_t>(1, numbers_per_part / channels); }
+
+  /// Numbers begin … end, which are whole rows, in the order in which they lie: piece by piece, of
+  /// whole lines of channels.
+  void write_around_caches(const RowLines<T>& lines, const T* dy, T* y, std::int64_t begin,
+                           std::int64_t end) const {
+    constexpr std::int64_t piece = 512;
+    ResultStream<T> results(y, begin, true);
+    for (std::int64_t row = begin; row < end; row += channels) {
+      for (std::int64_t c = 0; c < channels; c += piece) {
+        const std::int64_t count = std::min(piece, channels - c), at = row + c;
+        fetch_ahead(x, at, count, end);
+        if (dy != nullptr) fetch_ahead(dy, at, count, end);
+        vector_loops<T>().channel_lines(x + at, dy != nullptr ? dy + at : nullptr,
+                                        lines.data() + ChannelLines<T>::place(c),
+                                        results.next(count), 1, count);
+      }
+    }
+  }
 
   template <class Work>
   void share(const Work& work) const {

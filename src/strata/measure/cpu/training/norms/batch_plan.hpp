@@ -28,11 +28,6 @@ struct BatchPlan {
   std::size_t mean_input() const { return 1 + (has_scale ? 1U : 0U) + (has_shift ? 1U : 0U); }
   double count() const { return static_cast<double>(batch * space); }
   std::int64_t place(std::int64_t n, std::int64_t c) const { return (n * channels + c) * space; }
-  /// How far ahead numbers are asked for where each sample has `width` of them: a page of them, but
-  /// more than the four samples that are worked on together.
-  std::int64_t ahead(std::int64_t width) const {
-    return place(std::max<std::int64_t>(4, 1024 / width), 0);
-  }
   /// Asks for the beginning of a stretch of space: the processor sees to the rest of it by itself.
   template <class T>
   void fetch_start(const T* stretch) const {
@@ -46,7 +41,7 @@ struct BatchPlan {
   /// are written as they come need long undisturbed stretches.
   bool goes_by_sample() const {
     constexpr std::int64_t short_space = 256;
-    return space > 1 && (space < short_space || vector_loops<float>().stream == nullptr);
+    return space < short_space || vector_loops<float>().stream == nullptr;
   }
 
   /// Channels that are worked on together, so that what of a sample lies side by side is long; few
@@ -56,22 +51,12 @@ struct BatchPlan {
     if (goes_by_sample()) return shares_samples() ? channels : (channels + threads - 1) / threads;
     constexpr std::int64_t numbers_in_cache = 192 * 1024, short_run = 256, long_run = 16 * 1024;
     const bool fits_one = batch * space <= numbers_in_cache;
-    const std::int64_t least_run = fits_one || space == 1 ? short_run : long_run;
+    const std::int64_t least_run = fits_one ? short_run : long_run;
     const std::int64_t wanted = (least_run + space - 1) / space;
-    if (!fits_one && space > 1) return std::clamp(channels / threads, std::int64_t{1}, wanted);
+    if (!fits_one) return std::clamp(channels / threads, std::int64_t{1}, wanted);
     const std::int64_t fits = std::max<std::int64_t>(1, numbers_in_cache / (batch * space));
-    // Without space the numbers of a channel lie apart: several lines of each sample are taken, and
-    // where no cache keeps them for the second reading anyway, a page.
-    if (space == 1) {
-      constexpr std::int64_t lines = 64, page = 1024;
-      const std::int64_t width =
-          fits < lines ? std::clamp(channels / threads, lines, page) : std::min(wanted, fits);
-      return std::min(channels, std::max(lines, width));
-    }
     return std::min({channels, wanted, fits});
   }
-  /// Whether the statistics of a strip are taken while the one before it is written.
-  bool is_fused() const { return space > 1 && !goes_by_sample(); }
   /// Whether threads share the samples; otherwise the channels.
   bool shares_samples() const { return goes_by_sample() && batch >= 2 * threads; }
   /// So many samples are summed up in T.
@@ -82,13 +67,10 @@ struct BatchPlan {
   Stretches stretches(const ChannelStrip& strip, std::int64_t samples) const {
     return {strip.width(), space, samples, place(1, 0)};
   }
-  /// Whether channels without space are worked on all at once, row by row: a processor whose
-  /// results pass through the caches reads and writes fastest what lies side by side. Others take
-  /// strips of channels.
-  template <class T>
-  bool goes_by_rows() const {
-    return space == 1 && stream_of<T>() == nullptr;
-  }
+  /// Whether channels have no space and are worked on all at once, row by row
+  /// (batch_norm_rows.hpp): what is read and written fastest lies side by side. All below is for
+  /// channels with space.
+  bool goes_by_rows() const { return space == 1; }
   /// Whether stretches are long enough to go around the caches.
   bool goes_past() const { return is_beyond && together() * space >= 128; }
   std::int64_t strips() const { return (channels + together() - 1) / together(); }
