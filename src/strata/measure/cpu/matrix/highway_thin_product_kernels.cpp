@@ -40,7 +40,9 @@ struct Loops {
                             float (&sums)[rows][columns]) {
     const Vectors d;
     Vector parts[rows][columns];
-    for (auto& of_row : parts) std::fill_n(of_row, columns, hn::Zero(d));
+    for (std::int64_t i = 0; i < rows; ++i) {
+      for (std::int64_t j = 0; j < columns; ++j) parts[i][j] = hn::Zero(d);
+    }
     std::int64_t k = 0;
     for (; k + lanes <= terms; k += lanes) {
       Vector other[columns];

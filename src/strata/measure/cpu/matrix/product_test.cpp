@@ -4,7 +4,6 @@
 #include "strata/measure/cpu/matrix/packed_product.hpp"
 #include "strata/measure/cpu/matrix/thin_product.hpp"
 
-#include <memory>
 #include <vector>
 
 namespace strata::cpu {
@@ -29,53 +28,9 @@ TEST(PackedProduct, is_the_sum_of_products) {
   }
 }
 
-// Few rows, with terms and columns that take several turns or less than one, and few terms.
 TEST(ThinProduct, is_the_sum_of_products) {
   if (!has_thin_products()) GTEST_SKIP() << "no thin products for this processor";
-  struct Size {
-    std::int64_t m, n, k;
-  };
-  for (const Size& size : {Size{1, 1, 9}, Size{1, 70, 33}, Size{2, 33, 2100}, Size{8, 6, 17'000},
-                           Size{4, 16, 16}, Size{8, 17'001, 10}, Size{7, 35, 19}, Size{8, 64, 50},
-                           Size{9, 40, 1}, Size{30, 17, 2}, Size{12, 16'500, 3}, Size{40, 48, 7},
-                           Size{9, 5, 8}, Size{3, 4091, 30}, Size{13, 330, 40}}) {
-    for (unsigned variant = 0; variant < 16; ++variant) {
-      expect_right(size.m, size.n, size.k, variant, multiply_thin);
-      if (testing::Test::HasFatalFailure()) {
-        FAIL() << size.m << " x " << size.n << " x " << size.k << ", variant " << variant;
-      }
-    }
-  }
-}
-
-// Whole lines of a result that no cache keeps, for as many terms as there may be.
-TEST(ThinProduct, may_go_around_caches) {
-  if (!has_thin_products()) GTEST_SKIP() << "no thin products for this processor";
-  constexpr std::int64_t m = 21, n = 48;
-  for (std::int64_t k = 1; k <= 8; ++k) {
-    const Matrix a(m, k, 0, 1), b(k, n, 0, 2);
-    struct alignas(64) Result {
-      float numbers[m * n];
-    };
-    const auto result = std::make_unique<Result>();
-    multiply_thin({.m = m,
-                   .n = n,
-                   .k = k,
-                   .a = a.numbers.data(),
-                   .a_step = a.step,
-                   .b = b.numbers.data(),
-                   .b_step = b.step,
-                   .result = result->numbers,
-                   .result_step = n,
-                   .goes_around_caches = true});
-    for (std::int64_t i = 0; i < m; ++i) {
-      for (std::int64_t j = 0; j < n; ++j) {
-        double sum = 0;
-        for (std::int64_t l = 0; l < k; ++l) sum += a.at(i, l) * b.at(l, j);
-        ASSERT_NEAR(result->numbers[i * n + j], sum, 1e-5) << k << ": " << i << ", " << j;
-      }
-    }
-  }
+  expect_thin_products(multiply_thin);
 }
 
 TEST(ThinProduct, is_of_few_rows_or_terms) {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <memory>
 #include <random>
 #include <vector>
 
@@ -69,6 +70,58 @@ void expect_right(std::int64_t m, std::int64_t n, std::int64_t k, unsigned varia
       ASSERT_NEAR(result.at(i, j), sum, 1e-6 * (size + 1)) << i << ", " << j;
     }
   }
+}
+
+/// Whole lines of a result that no cache keeps, for as many terms as there may be.
+template <class Multiply>
+void expect_right_around_caches(const Multiply& multiply_by) {
+  constexpr std::int64_t m = 21, n = 48;
+  for (std::int64_t k = 1; k <= 8; ++k) {
+    const Matrix a(m, k, 0, 1), b(k, n, 0, 2);
+    struct alignas(64) Result {
+      float numbers[m * n];
+    };
+    const auto result = std::make_unique<Result>();
+    multiply_by(Product<float>{.m = m,
+                               .n = n,
+                               .k = k,
+                               .a = a.numbers.data(),
+                               .a_step = a.step,
+                               .b = b.numbers.data(),
+                               .b_step = b.step,
+                               .result = result->numbers,
+                               .result_step = n,
+                               .goes_around_caches = true});
+    for (std::int64_t i = 0; i < m; ++i) {
+      for (std::int64_t j = 0; j < n; ++j) {
+        double sum = 0;
+        for (std::int64_t l = 0; l < k; ++l) sum += a.at(i, l) * b.at(l, j);
+        ASSERT_NEAR(result->numbers[i * n + j], sum, 1e-5) << k << ": " << i << ", " << j;
+      }
+    }
+  }
+}
+
+/// Few rows, with terms and columns that take several turns or less than one, and few terms.
+template <class Multiply>
+void expect_thin_products(const Multiply& multiply_by) {
+  struct Size {
+    std::int64_t m, n, k;
+  };
+  for (const Size& size :
+       {Size{1, 1, 9},   Size{1, 70, 33},     Size{2, 33, 2100},   Size{8, 6, 17'000},
+        Size{4, 16, 16}, Size{8, 17'001, 10}, Size{7, 35, 19},     Size{8, 64, 50},
+        Size{9, 40, 1},  Size{30, 17, 2},     Size{12, 16'500, 3}, Size{40, 48, 7},
+        Size{9, 5, 8},   Size{3, 4091, 30},   Size{13, 330, 40},   Size{5, 64, 40},
+        Size{6, 40, 64}, Size{10, 32, 4},     Size{10, 32, 5},     Size{10, 32, 6}}) {
+    for (unsigned variant = 0; variant < 16; ++variant) {
+      expect_right(size.m, size.n, size.k, variant, multiply_by);
+      if (testing::Test::HasFatalFailure()) {
+        FAIL() << size.m << " x " << size.n << " x " << size.k << ", variant " << variant;
+      }
+    }
+  }
+  expect_right_around_caches(multiply_by);
 }
 
 }  // namespace strata::cpu
