@@ -12,7 +12,7 @@ namespace strata::keras {
 namespace {
 
 /// What is called of the HDF5 library. It is loaded for the first file, as it brings thirty others
-/// along: they would take two thirds of the time in which the program starts.
+/// along: they would take half of the time in which the program starts.
 struct Hdf5 {
 // clang-format off
 #define STRATA_HDF5_FUNCTIONS(f)                                                          \

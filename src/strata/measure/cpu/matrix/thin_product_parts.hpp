@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "strata/measure/cpu/line_room.hpp"
 #include "strata/measure/cpu/matrix/thin_product.hpp"
 #include "strata/measure/cpu/row_sequences.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <type_traits>
-#include <vector>
 
 /// How thin products are taken apart, whatever vectors multiply: in which order rows are read, what
 /// is copied and what stays in a cache. `Loops` is what a vector unit does of it:
@@ -37,21 +37,6 @@ inline constexpr std::int64_t numbers_of_line = 16;
 inline std::int64_t whole_lines(std::int64_t numbers) {
   return (numbers + numbers_of_line - 1) / numbers_of_line * numbers_of_line;
 }
-
-/// Numbers that begin with a line: vectors that lie in two take longer to load.
-class Lines {
- public:
-  void make_zeros(std::int64_t numbers) {
-    lines_.assign(static_cast<std::size_t>(whole_lines(numbers) / numbers_of_line), {});
-  }
-  float* data() { return lines_.empty() ? nullptr : lines_.front().numbers; }
-
- private:
-  struct alignas(numbers_of_line * sizeof(float)) Line {
-    float numbers[numbers_of_line];
-  };
-  std::vector<Line> lines_;
-};
 
 /// Calls work(constant) for a number from 1 to `most`.
 template <std::int64_t most, class Work>
@@ -150,8 +135,7 @@ class ThinProduct {
   static void multiply_turned(const Product<float>& p) {
     const std::int64_t terms_at_once = taken_at_once(p.k, p.m);
     const std::int64_t own_step = whole_lines(std::min(p.k, terms_at_once)) + between_rows;
-    Lines own;
-    own.make_zeros(p.m * own_step);
+    const LineRoom<float> own(p.m * own_step);
     for (std::int64_t first = 0; first < p.k; first += terms_at_once) {
       const std::int64_t terms = std::min(terms_at_once, p.k - first);
       for (std::int64_t i = 0; i < p.m; ++i) {
@@ -212,10 +196,10 @@ class ThinProduct {
     // same places of the first cache.
     constexpr std::int64_t line = numbers_of_line;
     const std::int64_t columns_at_once = taken_at_once(p.n, p.m), line_step = p.m * line;
-    Lines sums;
+    const LineRoom<float> sums(columns_at_once * p.m);
     for (std::int64_t column = 0; column < p.n; column += columns_at_once) {
       const std::int64_t columns = std::min(columns_at_once, p.n - column);
-      sums.make_zeros(whole_lines(columns) * p.m);
+      std::fill_n(sums.data(), whole_lines(columns) * p.m, 0.0F);
       add_few_rows(p, column, columns, {sums.data(), line, line_step});
       for (std::int64_t i = 0; i < p.m; ++i) {
         float* const to = p.result + i * p.result_step + column;
@@ -241,8 +225,7 @@ class ThinProduct {
     constexpr std::int64_t columns_at_once = 16'384;  // of each term, in a cache
     const std::int64_t own_step = whole_lines(std::min(p.n, columns_at_once)) + between_rows;
     const bool has_lines = has_whole_lines(p);
-    Lines own;
-    own.make_zeros(p.k * own_step);
+    const LineRoom<float> own(p.k * own_step);
     with_number<most_thin_terms>(p.k, [&](auto number) {
       constexpr std::int64_t terms = decltype(number)::value;
       for (std::int64_t column = 0; column < p.n; column += columns_at_once) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "strata/measure/cpu/line_room.hpp"
 #include "strata/measure/cpu/row_sequences.hpp"
 #include "strata/measure/cpu/training/loops/lanes.hpp"
-#include "strata/measure/cpu/training/loops/line_room.hpp"
 #include "strata/measure/cpu/training/loops/workers.hpp"
 
 #include <algorithm>
@@ -39,7 +39,7 @@ class WideRows {
 template <class T, class F>
 void combine_with_row(const Workers& workers, const WideRows& rows, const T* x, const T* row, T* y,
                       F f) {
-  const LineRoom<T> beside(rows.length());
+  const cpu::LineRoom<T> beside(rows.length());
   for (std::int64_t k = 0; k < rows.copies(); ++k) {
     std::copy_n(row, rows.row(), beside.data() + k * rows.row());
   }
@@ -126,7 +126,7 @@ class FactorsAndSums {
   }
 
   WideRows rows_;
-  LineRoom<T> room_;
+  cpu::LineRoom<T> room_;
 };
 
 /// The gradients of x · factors: dx = dy · factors and sums = Σ dy · x, of all rows.

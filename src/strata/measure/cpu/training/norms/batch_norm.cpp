@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "strata/measure/cpu/line_room.hpp"
 #include "strata/measure/cpu/training/families.hpp"
-#include "strata/measure/cpu/training/loops/line_room.hpp"
 #include "strata/measure/cpu/training/loops/result_stream.hpp"
 #include "strata/measure/cpu/training/norms/batch_norm_rows.hpp"
 #include "strata/measure/cpu/training/norms/batch_plan.hpp"
@@ -72,7 +72,7 @@ void add_samples(const BatchPlan& plan, std::int64_t begin, std::int64_t end, St
                  const Add& add) {
   constexpr std::int64_t width = lanes<T>;
   const auto channels = static_cast<std::int64_t>(sums.first.size());
-  const LineRoom<T> room(2 * width * channels);
+  const cpu::LineRoom<T> room(2 * width * channels);
   const std::int64_t most = plan.samples_per_sum();
   for (std::int64_t n = begin; n < end; n += most) {
     std::fill_n(room.data(), 2 * width * channels, T(0));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "strata/measure/cpu/training/loops/line_room.hpp"
+#include "strata/measure/cpu/line_room.hpp"
 #include "strata/measure/cpu/training/loops/result_stream.hpp"
 #include "strata/measure/cpu/training/loops/vector_loops.hpp"
 #include "strata/measure/cpu/training/loops/workers.hpp"
@@ -26,7 +26,7 @@ class RowLines {
 
  private:
   using P = ChannelLines<T>;
-  LineRoom<T> room_;
+  cpu::LineRoom<T> room_;
 };
 
 template <class T>
@@ -86,7 +86,7 @@ struct BatchRows {
   /// whole lines of channels.
   void write_around_caches(const RowLines<T>& lines, const T* dy, T* y, std::int64_t begin,
                            std::int64_t end) const {
-    constexpr std::int64_t piece = 512;
+    const std::int64_t piece = longest_result_piece<T>(true);
     ResultStream<T> results(y, begin, true);
     for (std::int64_t row = begin; row < end; row += channels) {
       for (std::int64_t c = 0; c < channels; c += piece) {
@@ -109,7 +109,7 @@ struct BatchRows {
   template <class BaseOf>
   void add_rows(const T* dy, std::int64_t begin, std::int64_t end, const BaseOf& base_of,
                 StripSums& sums) const {
-    const LineRoom<T> room(P::room(channels));
+    const cpu::LineRoom<T> room(P::room(channels));
     std::int64_t bases = 0;
     for (std::int64_t c = 0; c < channels; ++c) bases += base_of(c) != T(0) ? 1 : 0;
     for (std::int64_t c = 0; bases > 0 && c < channels; ++c) {

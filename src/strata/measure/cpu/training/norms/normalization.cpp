@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "strata/measure/cpu/line_room.hpp"
 #include "strata/measure/cpu/training/families.hpp"
-#include "strata/measure/cpu/training/loops/line_room.hpp"
 #include "strata/measure/cpu/training/loops/reduction.hpp"
 #include "strata/measure/cpu/training/loops/result_stream.hpp"
 #include "strata/measure/training/constants.hpp"
@@ -249,7 +249,7 @@ class BackwardRows {
   void run_by_rows(std::int64_t begin, std::int64_t end) {
     using P = NormParameters<T>;
     const std::int64_t length = norm_.length, first = begin * length;
-    const LineRoom<T> room(P::room(length));
+    const cpu::LineRoom<T> room(P::room(length));
     T* const parameters = room.data();
     std::fill_n(parameters, P::room(length), T(0));
     for (std::int64_t i = 0; i < length; ++i) {

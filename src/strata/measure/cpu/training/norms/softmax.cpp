@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "strata/measure/cpu/line_room.hpp"
 #include "strata/measure/cpu/training/families.hpp"
-#include "strata/measure/cpu/training/loops/line_room.hpp"
 #include "strata/measure/cpu/training/loops/number_rows.hpp"
 #include "strata/measure/cpu/training/loops/result_stream.hpp"
 #include "strata/measure/cpu/training/norms/softmax_columns.hpp"
@@ -113,7 +113,7 @@ KernelsOrReason softmax_kernels(const Softmax& op, const Setting& s) {
     T* const y = real<T>(m.outputs[0]);
     if (rows.inner > 1) return softmax_columns(workers, rows, x, y, is_log);
     workers.ranges(rows.outer, rows.least(), [&](std::int64_t begin, std::int64_t end) {
-      const LineRoom<T> room(rows.length);
+      const cpu::LineRoom<T> room(rows.length);
       PiecesOfRow<T> pieces(rows.length);
       ResultStream<T> result(y, begin * rows.length, is_beyond);
       for (std::int64_t row = begin; row < end; ++row) {
@@ -174,7 +174,7 @@ KernelsOrReason cross_entropy_kernels(const SoftmaxCrossEntropy& op, const Setti
     T* const saved = real<T>(m.saved);
     std::vector<double> sums(static_cast<std::size_t>(workers.count()));
     workers.parts(rows.count(), rows.least(), [&](auto part, auto begin, auto end) {
-      const LineRoom<T> room(rows.length), gathered(rows.inner > 1 ? rows.length : 0);
+      const cpu::LineRoom<T> room(rows.length), gathered(rows.inner > 1 ? rows.length : 0);
       T *const from = gathered.data(), *const powers = room.data();
       PiecesOfRow<T> pieces(rows.length);
       ResultStream<T> result(saved, begin * rows.length, is_beyond);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/measure/cpu/training/norms/softmax_columns.hpp"
 
-#include "strata/measure/cpu/training/loops/line_room.hpp"
+#include "strata/measure/cpu/line_room.hpp"
 #include "strata/measure/cpu/training/loops/result_stream.hpp"
 
 #include <algorithm>
@@ -154,7 +154,7 @@ class ForwardStrip {
   bool is_log_;
   const PastCaches& past_;
   std::int64_t columns_ = 0;
-  LineRoom<T> kept_, taken_;  // powers, or x itself; the block's x
+  cpu::LineRoom<T> kept_, taken_;  // powers, or x itself; the block's x
   StripRow<T> most_, sum_;
   std::vector<StripRow<T>> shifts_;  // of each block
 };
@@ -218,7 +218,7 @@ void backward_columns(const Workers& workers, const SoftmaxRows& rows, const T* 
       is_log ? loops.log_softmax_gradient_columns : loops.softmax_gradient_columns;
   strip.each(workers, rows, [&] {
     const std::int64_t size = rows.length * strip.width;
-    return [&, size, room = LineRoom<T>(2 * size)](std::int64_t place, std::int64_t columns) {
+    return [&, size, room = cpu::LineRoom<T>(2 * size)](std::int64_t place, std::int64_t columns) {
       StripRow<T> sum, result;
       sum.fill(T(0));
       T *const all_y = room.data(), *const all_dy = all_y + size;

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-namespace strata::cpu_training {
+namespace strata::cpu {
 
 /// Memory that begins with a cache line: vectors that lie in two lines take twice as long. What it
 /// holds at first may be anything.
@@ -27,4 +27,4 @@ class LineRoom {
   T* first_;
 };
 
-}  // namespace strata::cpu_training
+}  // namespace strata::cpu
