@@ -18,15 +18,20 @@
 namespace strata::test {
 namespace {
 
-/// The ranks wait for each other by spinning, so whoever is to kill one may get a processor late:
-/// the sweep must not be over by then.
+/// Slow, so that a rank is killed amid its work; and only as far as it may: mpirun lets the others
+/// live for up to a second after one is killed, in which they could end the sweep.
 class PatientWorker final : public CountingWorker {
  public:
-  using CountingWorker::CountingWorker;
+  explicit PatientWorker(RankSweepState& state) : CountingWorker(state.finished), state_(state) {}
   PointResult at(std::int64_t point) override {
     if (point % 16 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    while (state_.finished >= state_.allowed)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return CountingWorker::at(point);
   }
+
+ private:
+  RankSweepState& state_;
 };
 
 int run(const char* output, const char* state_file) {
@@ -36,7 +41,7 @@ int run(const char* output, const char* state_file) {
   const Grid grid = made_up_grid(rank_sweep_points / 2);
   const SweepColumns columns(grid);
   const SweepIdentity identity{"0123", "9.9", grid.size()};
-  const auto make_worker = [&] { return std::make_unique<PatientWorker>(state->finished); };
+  const auto make_worker = [&] { return std::make_unique<PatientWorker>(*state); };
   RankSession ranks;
   SweepJournal journal(output, identity);
   if (rank > 0) {

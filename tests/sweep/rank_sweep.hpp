@@ -19,6 +19,7 @@ inline constexpr std::int64_t rank_sweep_points = 1600;
 /// What the ranks of a sweep and the test that kills them share.
 struct RankSweepState {
   std::atomic<std::int64_t> finished;
+  std::atomic<std::int64_t> allowed;  // no point is begun when so many are finished
   std::array<std::atomic<pid_t>, rank_sweep_ranks> processes;
 };
 
@@ -38,6 +39,7 @@ class SharedState {
   SharedState(const SharedState&) = delete;
   SharedState& operator=(const SharedState&) = delete;
   RankSweepState* operator->() const { return state_; }
+  RankSweepState& operator*() const { return *state_; }
 
  private:
   RankSweepState* state_ = nullptr;
