@@ -54,6 +54,8 @@ function(strata_compile_options target)
     -Wno-sign-conversion    # indexing with int64_t is everywhere; -Wsign-compare still guards comparisons
     -Wno-missing-field-initializers  # tables of designated initializers leave defaults out on purpose
     $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>  # gcc bug 105651
+    # Hints to gcc are no mistake elsewhere, and embedded files are longer than a standard asks for.
+    "$<$<CXX_COMPILER_ID:Clang>:-Wno-unknown-pragmas;-Wno-overlength-strings>"
     $<$<BOOL:${STRATA_WERROR}>:-Werror>)
   # Checked indexing and iterators wherever assertions are on.
   target_compile_definitions(${target} PRIVATE $<$<CONFIG:Debug>:_GLIBCXX_ASSERTIONS>)

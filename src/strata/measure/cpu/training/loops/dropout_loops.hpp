@@ -178,15 +178,13 @@ STRATA_INLINE void keep_four(const T* dy, const std::uint8_t* mask, T scale, T* 
   const AtFour<T> at{0};
   Four<T> d;
   at.load(d, dy);
-  at.store(
-      d * Four<T>(
-              of(__builtin_shuffle(kept, Bytes{0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3})),
-              of(__builtin_shuffle(kept, Bytes{4, 4, 4, 4, 5, 5, 5, 5, 6, 6, 6, 6, 7, 7, 7, 7})),
-              of(__builtin_shuffle(kept,
-                                   Bytes{8, 8, 8, 8, 9, 9, 9, 9, 10, 10, 10, 10, 11, 11, 11, 11})),
-              of(__builtin_shuffle(
-                  kept, Bytes{12, 12, 12, 12, 13, 13, 13, 13, 14, 14, 14, 14, 15, 15, 15, 15}))),
-      dx);
+  // Four of the 16 bytes, each for one number of four bytes.
+#define STRATA_SPREAD(a, b, c, d) \
+  of(__builtin_shufflevector(kept, kept, a, a, a, a, b, b, b, b, c, c, c, c, d, d, d, d))
+  at.store(d * Four<T>(STRATA_SPREAD(0, 1, 2, 3), STRATA_SPREAD(4, 5, 6, 7),
+                       STRATA_SPREAD(8, 9, 10, 11), STRATA_SPREAD(12, 13, 14, 15)),
+           dx);
+#undef STRATA_SPREAD
 }
 template <class T>
 STRATA_INLINE void keep_loop(const T* dy, const std::uint8_t* __restrict__ mask, T scale, T* dx,

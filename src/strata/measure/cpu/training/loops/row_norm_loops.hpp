@@ -151,26 +151,27 @@ STRATA_INLINE PairOfSums<T> norm_row_gradient(const NormRowWriter<T>& row,
 
 template <bool takes_mean, class T>
 STRATA_INLINE void norm_gradient_rows_loop(const NormGradientRows<T>& rows, T* parameters) {
-  const auto [x, dy, statistics, dx, count, length] = rows;
+  const std::int64_t length = rows.length;
+  const T* const statistics = rows.statistics;
   const auto summer = [=](std::int64_t row) __attribute__((always_inline)) {
-    return NormRowSummer<T>{x + row * length, dy + row * length, statistics[2 * row],
+    return NormRowSummer<T>{rows.x + row * length, rows.dy + row * length, statistics[2 * row],
                             statistics[2 * row + 1]};
   };
   PairOfSums<T> sums =
       norm_row_gradient<takes_mean, false, false, true, T>({}, summer(0), parameters, length);
   const T each = T(1) / static_cast<T>(length);
-  for (std::int64_t row = 0; row < count; ++row) {
+  for (std::int64_t row = 0; row < rows.count; ++row) {
     const T mean = statistics[2 * row], factor = statistics[2 * row + 1];
     const T slope = -factor * factor * factor * sums.second * each;
     const T base = base_for(mean, factor);
-    const NormRowWriter<T> writer{x + row * length,
-                                  dy + row * length,
-                                  dx + row * length,
+    const NormRowWriter<T> writer{rows.x + row * length,
+                                  rows.dy + row * length,
+                                  rows.dx + row * length,
                                   factor,
                                   slope,
                                   base,
                                   -factor * sums.first * each - (mean - base) * slope};
-    const bool is_last = row + 1 == count;
+    const bool is_last = row + 1 == rows.count;
     sums = with_base(
         base, [&](auto has_base) __attribute__((always_inline)) {
           constexpr bool is_moved = takes_mean && decltype(has_base)::value;

@@ -87,14 +87,15 @@ struct Tile {
 /// Tile by tile, each turned before its rows are written.
 template <class Block, class Element>
 void turn_then_write(const Workers& workers, const Turning<Element>& turning) {
-  const auto& [walk, axis, from, to, columns, rows, outer, to_row, to_column, from_column] =
-      turning;
+  const std::int64_t rows = turning.rows, columns = turning.columns, outer = turning.outer;
+  const std::int64_t to_row = turning.to_row, to_column = turning.to_column;
+  const std::int64_t from_column = turning.from_column;
   const std::int64_t bands = (columns + Block::columns - 1) / Block::columns;
   const PastCaches past(
       to_column == 1 ? outer * rows * columns * static_cast<std::int64_t>(sizeof(Element)) : 0);
   const bool has_unfinished = past.stream != nullptr && bands > 1 &&
                               (to_row * static_cast<std::int64_t>(sizeof(Element)) % 64 != 0 ||
-                               reinterpret_cast<std::uintptr_t>(to) % 64 != 0);
+                               reinterpret_cast<std::uintptr_t>(turning.to) % 64 != 0);
   // A band is all rows of some columns.
   const auto turn_band = [&](std::int64_t band, bool is_first, bool is_last, Block& tile,
                              UnfinishedLines<Element>& lines) {

@@ -173,8 +173,8 @@ void turn_tile(const Turning<std::uint32_t>& turning, const TilePlace& tile, con
 }
 
 void turn_in_place(const Workers& workers, const Turning<std::uint32_t>& turning) {
-  const auto& [walk, axis, from, to, columns, rows, outer, to_row, to_column, from_column] =
-      turning;
+  const std::int64_t rows = turning.rows, columns = turning.columns;
+  const std::int64_t to_row = turning.to_row, from_column = turning.from_column;
   const TileSize size(turning);
   const std::int64_t floors = (rows + size.rows - 1) / size.rows;
   const std::int64_t bands = (columns + size.columns - 1) / size.columns;
@@ -194,7 +194,7 @@ void turn_in_place(const Workers& workers, const Turning<std::uint32_t>& turning
   };
   const std::int64_t least =
       numbers_per_part / (std::min(rows, size.rows) * std::min(columns, size.columns));
-  workers.ranges(outer * floors * bands, least, [&](std::int64_t begin, std::int64_t end) {
+  workers.ranges(turning.outer * floors * bands, least, [&](std::int64_t begin, std::int64_t end) {
     TilePlace tile = tile_at(begin);
     for (std::int64_t index = begin; index < end; ++index) {
       const TilePlace next = tile_at(std::min(index + 1, end - 1));
@@ -343,8 +343,8 @@ class GatheredTile {
 
 void gather_then_write(const Workers& workers, const Turning<std::uint32_t>& turning) {
   using Tile = GatheredTile;
-  const auto& [walk, axis, from, to, columns, rows, outer, to_row, to_column, from_column] =
-      turning;
+  const std::int64_t rows = turning.rows, columns = turning.columns;
+  const std::int64_t to_row = turning.to_row, from_column = turning.from_column;
   const std::int64_t bands = (columns + Tile::columns - 1) / Tile::columns;
   const std::int64_t floors = (rows + Tile::rows - 1) / Tile::rows;
   const auto place_of = [&](std::int64_t index) {
@@ -361,7 +361,7 @@ void gather_then_write(const Workers& workers, const Turning<std::uint32_t>& tur
   };
   const std::int64_t least =
       numbers_per_part / (std::min(rows, Tile::rows) * std::min(columns, Tile::columns));
-  workers.ranges(outer * bands * floors, least, [&](std::int64_t begin, std::int64_t end) {
+  workers.ranges(turning.outer * bands * floors, least, [&](std::int64_t begin, std::int64_t end) {
     Tile tile(turning);
     TilePlace place = place_of(begin);
     for (std::int64_t index = begin; index < end; ++index) {
