@@ -46,27 +46,34 @@ class UnfinishedLines {
   std::vector<Element> numbers_;
 };
 
-/// A tile is turned in memory that stays in the first cache, so that lines of `from` are read whole
+/// A tile is turned in memory that stays in a cache, so that lines of `from` are read whole
 /// and lines of `to` are written whole. Rows and columns are those of `to`.
 template <class Element, std::int64_t row_count, std::int64_t column_count>
 struct Tile {
   static constexpr std::int64_t rows = row_count, columns = column_count;
   static constexpr std::int64_t before = UnfinishedLines<Element>::longest;
   static constexpr std::int64_t pitch = before + columns;
+  static constexpr std::int64_t ahead = 8;
   alignas(64) std::array<Element, rows * pitch> numbers;
 
   Element* row(std::int64_t r) { return numbers.data() + r * pitch + before; }
 
-  /// row(r)[c] = from[c · from_column + r]; where `next` lies is fetched meanwhile.
+  /// row(r)[c] = from[c · from_column + r]; what comes from memory is asked for a few columns
+  /// ahead, behind the last one those of the rows from `next` on. All columns of the next tile at
+  /// once would be more than a cache holds, where they share few places in it.
   void turn(const Element* from, std::int64_t from_column, std::int64_t height, std::int64_t width,
-            std::int64_t next) {
+            bool is_from_memory, std::int64_t next) {
     std::int64_t whole_rows = 0, whole_columns = 0;
     if constexpr (sizeof(Element) == 4) {
       whole_rows = height / 4 * 4;
       whole_columns = width / 4 * 4;
       for (std::int64_t c = 0; c < whole_columns; c += 4) {
-        for (std::int64_t k = c; next != 0 && k < c + 4; ++k) {
-          fetch(from + k * from_column + next, height);
+        for (std::int64_t k = c + ahead; is_from_memory && k < c + ahead + 4; ++k) {
+          if (k < width) {
+            fetch(from + k * from_column, height);
+          } else if (next != 0) {
+            fetch(from + (k - width) * from_column + next, height);
+          }
         }
         for (std::int64_t r = 0; r < whole_rows; r += 4) {
           const auto turned = turned_four(from + c * from_column + r, from_column);
@@ -104,7 +111,7 @@ void turn_then_write(const Workers& workers, const Turning<Element>& turning) {
     const std::int64_t width = std::min(columns - left, Block::columns);
     for (std::int64_t top = 0; top < rows; top += Block::rows) {
       const std::int64_t height = std::min(rows - top, Block::rows);
-      tile.turn(x + top + left * from_column, from_column, height, width,
+      tile.turn(x + top + left * from_column, from_column, height, width, past.stream != nullptr,
                 top + Block::rows < rows ? Block::rows : 0);
       for (std::int64_t r = 0; r < height; ++r) {
         Element* const row = tile.row(r);
@@ -150,7 +157,8 @@ void copy_turned(const Workers& workers, const Walk& walk, std::size_t axis, con
       return turn_by_lines(workers, turning);
     }
   }
-  turn_then_write<Tile<Element, 32, 64>>(workers, turning);
+  // Memory gives and takes pieces of several lines faster than single ones.
+  turn_then_write<Tile<Element, 128, 64>>(workers, turning);
 }
 
 template void copy_turned(const Workers&, const Walk&, std::size_t, const std::uint8_t*,
