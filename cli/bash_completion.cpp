@@ -68,7 +68,7 @@ std::string flags_with_values() {
 // stand there already says which it is.
 std::string offers_of(std::span<const Argument> arguments) {
   if (arguments.empty()) return offer_call(Offer::nothing, {});
-  const std::string first = offer_call(arguments.front().offer, arguments.front().choices);
+  std::string first = offer_call(arguments.front().offer, arguments.front().choices);
   const std::string last = offer_call(arguments.back().offer, arguments.back().choices);
   if (!arguments.back().repeats || first == last) return first;
   return fmt::format("if ((words == 0)); then {}; else {}; fi", first, last);

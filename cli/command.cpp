@@ -29,7 +29,7 @@ std::string_view Arguments::word(std::size_t index) const {
 
 void Arguments::add(const Flag& flag, std::string value) {
   for (auto& [name, values] : values_) {
-    if (name == flag.name) values.push_back(std::move(value));
+    if (name == flag.name) return values.push_back(std::move(value));
   }
 }
 

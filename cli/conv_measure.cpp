@@ -58,12 +58,12 @@ struct Laboratory {
 };
 
 Laboratory laboratory_of(const Arguments& given, std::vector<ConvSeries> series,
-                         std::vector<ConvPass> default_passes) {
+                         const std::vector<ConvPass>& default_passes) {
   Laboratory lab;
   const ChosenDevice choice = chosen_device(given.value(conv_device_flag));
   const ConvRestriction restriction = conv_restriction(given);
   lab.plan.series = std::move(series);
-  lab.plan.passes = restriction.passes.empty() ? std::move(default_passes) : restriction.passes;
+  lab.plan.passes = restriction.passes.empty() ? default_passes : restriction.passes;
   lab.plan.memory_limit_bytes = restriction.memory_limit_bytes;
   if (const auto dtype = given.value(conv_dtype_flag)) lab.plan.dtype = *dtype_named(*dtype);
   if (const auto samples = given.value(conv_samples_flag))
@@ -107,9 +107,9 @@ void take_origin_of(const ConvLinesFile& lines, ConvOrigin& origin) {
 }  // namespace
 
 ConvRunOutcome measure_convolutions(const Arguments& given, std::vector<ConvSeries> series,
-                                    std::vector<ConvPass> default_passes,
+                                    const std::vector<ConvPass>& default_passes,
                                     const std::optional<ConvLinesFile>& lines) {
-  Laboratory lab = laboratory_of(given, std::move(series), std::move(default_passes));
+  Laboratory lab = laboratory_of(given, std::move(series), default_passes);
   std::optional<ResultFile> file;
   std::size_t first = 0;
   if (lines) {
@@ -139,8 +139,8 @@ ConvRunOutcome measure_convolutions(const Arguments& given, std::vector<ConvSeri
 }
 
 std::string conv_dry_run_text(const Arguments& given, std::vector<ConvSeries> series,
-                              std::vector<ConvPass> default_passes) {
-  const Laboratory lab = laboratory_of(given, std::move(series), std::move(default_passes));
+                              const std::vector<ConvPass>& default_passes) {
+  const Laboratory lab = laboratory_of(given, std::move(series), default_passes);
   std::vector<std::string> names;
   for (const ConvStrategyName& strategy : lab.plan.strategies) names.push_back(strategy.name);
   std::size_t refused = 0;

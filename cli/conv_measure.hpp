@@ -27,11 +27,11 @@ struct ConvRunOutcome {
 /// Runs what the flags ask for on these series, with progress on standard error. Ctrl-C keeps what
 /// is done.
 ConvRunOutcome measure_convolutions(const Arguments& given, std::vector<ConvSeries> series,
-                                    std::vector<ConvPass> default_passes,
+                                    const std::vector<ConvPass>& default_passes,
                                     const std::optional<ConvLinesFile>& lines);
 
 /// How much there would be to do.
 std::string conv_dry_run_text(const Arguments& given, std::vector<ConvSeries> series,
-                              std::vector<ConvPass> default_passes);
+                              const std::vector<ConvPass>& default_passes);
 
 }  // namespace strata

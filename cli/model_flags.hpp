@@ -59,9 +59,9 @@ inline constexpr std::array<Flag, 5> size_flags = {batch_flag, seq_flag, dim_fla
                                                    inference_flag};
 
 /// Tables of flags, one after the other.
-template <std::size_t... Sizes>
-constexpr std::array<Flag, (Sizes + ...)> joined_flags(const std::array<Flag, Sizes>&... tables) {
-  std::array<Flag, (Sizes + ...)> all{};
+template <std::size_t... sizes>
+constexpr std::array<Flag, (sizes + ...)> joined_flags(const std::array<Flag, sizes>&... tables) {
+  std::array<Flag, (sizes + ...)> all{};
   std::size_t at = 0;
   const auto append = [&](const auto& table) {
     for (const Flag& flag : table) all[at++] = flag;

@@ -60,7 +60,7 @@ std::string table_of(const StudyResult& study, const TextStyle& style) {
 
 /// "9 of 12 hold as predicted, 8 of 9 as measured on NVIDIA H200".
 std::string held_words(const StudyResult& study) {
-  const std::string held = fmt::format("{} of {} hold", study.held(), study.printed());
+  std::string held = fmt::format("{} of {} hold", study.held(), study.printed());
   if (study.measured.empty()) return held;
   std::size_t claims = 0;
   std::size_t seen = 0;

@@ -31,8 +31,8 @@ std::int64_t checked_mul(std::int64_t a, std::int64_t b, More... more) {
 class Count {
  public:
   constexpr Count() = default;
-  constexpr Count(std::int64_t value)
-      : value_(value) {}  // NOLINT(google-explicit-constructor): a number is a count
+  // NOLINTNEXTLINE(google-explicit-constructor): a number is a count
+  constexpr Count(std::int64_t value) : value_(value) {}
   constexpr std::int64_t value() const { return value_; }
 
   friend Count operator+(Count a, Count b) { return checked_add(a.value_, b.value_); }

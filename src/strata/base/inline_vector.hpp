@@ -46,9 +46,8 @@ class InlineVector {
   T* end() { return items_.data() + size_; }
   const T* begin() const { return items_.data(); }
   const T* end() const { return items_.data() + size_; }
-  operator std::span<const T>() const {
-    return {items_.data(), size_};
-  }  // NOLINT(google-explicit-constructor)
+  // NOLINTNEXTLINE(google-explicit-constructor): as of a std::vector
+  operator std::span<const T>() const { return {items_.data(), size_}; }
 
   friend bool operator==(const InlineVector& a, const InlineVector& b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end());

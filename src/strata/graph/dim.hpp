@@ -20,10 +20,9 @@ struct Dim {
   SymbolId symbol = 0;
 
   constexpr Dim() = default;
-  constexpr Dim(std::int64_t number)
-      : factor(number) {}  // NOLINT(google-explicit-constructor): 64 is a Dim
-  constexpr Dim(std::int64_t factor_, SymbolId symbol_)
-      : factor(factor_), symbol(factor_ == 0 ? 0 : symbol_) {}
+  // NOLINTNEXTLINE(google-explicit-constructor): 64 is a Dim
+  constexpr Dim(std::int64_t number) : factor(number) {}
+  constexpr Dim(std::int64_t times, SymbolId of) : factor(times), symbol(times == 0 ? 0 : of) {}
 
   constexpr bool is_number() const { return symbol == 0; }
   constexpr bool is(std::int64_t number) const { return symbol == 0 && factor == number; }

@@ -60,7 +60,7 @@ inline constexpr std::uint32_t dropout_pair_distance = 16;
 
 /// The number of an element's hash.
 STRATA_HOST_AND_DEVICE constexpr std::uint64_t dropout_hash_number(std::uint64_t place) {
-  return place / (2 * dropout_pair_distance) * dropout_pair_distance +
+  return place / (std::uint64_t{2} * dropout_pair_distance) * dropout_pair_distance +
          place % dropout_pair_distance;
 }
 
@@ -74,6 +74,7 @@ STRATA_HOST_AND_DEVICE constexpr std::uint32_t dropout_key(std::uint32_t node,
 /// probabilities of whole 65536ths. 2³² (nothing is kept) does not fit 32 bits, so the comparison
 /// is one of 64.
 STRATA_HOST_AND_DEVICE constexpr std::uint64_t dropout_threshold(double probability) {
+  // NOLINTNEXTLINE(bugprone-incorrect-roundings): never negative, and GPUs compute it as well
   return static_cast<std::uint64_t>(probability * 65536.0 + 0.5) << 16U;
 }
 

@@ -24,6 +24,7 @@ struct Four {
   STRATA_INLINE Four(V first, V second, V third, V fourth)
       : a(first), b(second), c(third), d(fourth) {}
   /// The same number everywhere.
+  // NOLINTNEXTLINE(google-explicit-constructor): formulas have numbers in them
   STRATA_INLINE Four(Element all) : Four(all - V{}, all - V{}, all - V{}, all - V{}) {}
 
   friend STRATA_INLINE Four operator+(Four x, Four y) {

@@ -158,6 +158,7 @@ struct AnyPower : WholePower {
                           (bits_as<BitsOf<V>>(power.shifted) << 23U));
     result = pick(given > 88.722F, everywhere<V>(std::numeric_limits<float>::infinity()), result);
     result = pick(given < -87.3F, V{}, result);
+    // NOLINTNEXTLINE(misc-redundant-expression): what is no number is unlike itself
     return pick(given == given, result, given);
   }
 };

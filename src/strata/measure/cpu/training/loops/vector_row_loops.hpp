@@ -341,6 +341,7 @@ STRATA_INLINE void largest_of_taps_loop(const T* x, std::int64_t taps, std::int6
     std::int32_t best_tap = first[i];
     for (std::int64_t k = 0; k < taps; ++k) {
       const T value = x[i * stride + k * dilation];
+      // NOLINTNEXTLINE(misc-redundant-expression): what is no number is unlike itself
       const bool is_larger = (value > best) | (value != value);
       best = is_larger ? value : best;
       best_tap = is_larger ? static_cast<std::int32_t>(k) : best_tap;
@@ -356,6 +357,7 @@ STRATA_INLINE void larger_row_loop(const T* x, const std::int32_t* taps, std::in
                                    T* __restrict__ most, std::int32_t* __restrict__ which,
                                    std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) {
+    // NOLINTNEXTLINE(misc-redundant-expression): what is no number is unlike itself
     const bool is_larger = (x[i] > most[i]) | (x[i] != x[i]);
     which[i] = is_larger ? before + taps[i] : which[i];
     most[i] = is_larger ? x[i] : most[i];

@@ -25,6 +25,7 @@ T adaptive_output(const PoolPlan& plan, const T* x, std::int64_t z, std::int64_t
     }
     if (best < 0) best = row + first;
     for (std::int64_t i = 0; i < count; ++i) {
+      // NOLINTNEXTLINE(misc-redundant-expression): what is no number is unlike itself
       if (!(from[i] > total || from[i] != from[i])) continue;
       total = from[i];
       best = row + first + i;

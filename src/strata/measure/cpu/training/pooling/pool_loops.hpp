@@ -78,6 +78,7 @@ struct PlainPoolLoops {
       for (std::int64_t row = 0; row < shape.rows; ++row) {
         for (std::int64_t k = 0; k < shape.taps; ++k) {
           const T value = rows[row].numbers[i * shape.stride + k * shape.dilation];
+          // NOLINTNEXTLINE(misc-redundant-expression): what is no number is unlike itself
           if (!(value > best || value != value)) continue;
           best = value;
           best_tap = rows[row].first + k;

@@ -71,9 +71,9 @@ std::string wanted_strategy(const DeviceChoices& choices, const ConvDevice& devi
   if (!choices.engine.empty() && choices.engine != "strata" && choices.engine != "onednn") {
     fail(ErrorKind::usage, "engine '{}': strata and onednn are those of the CPU", choices.engine);
   }
-  const std::string name = !choices.convolution.empty() ? choices.convolution
-                           : choices.engine == "onednn" ? "onednn"
-                                                        : "";
+  std::string name = !choices.convolution.empty() ? choices.convolution
+                     : choices.engine == "onednn" ? "onednn"
+                                                  : "";
   if (name.empty()) return name;
   const ConvStrategy* const strategy = strategy_named(device, name);
   if (strategy == nullptr) {
