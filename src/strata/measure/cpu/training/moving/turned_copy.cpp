@@ -71,7 +71,7 @@ struct Tile {
         for (std::int64_t k = c + ahead; is_from_memory && k < c + ahead + 4; ++k) {
           if (k < width) {
             fetch(from + k * from_column, height);
-          } else if (next != 0) {
+          } else if (next != 0 && k - width < width) {
             fetch(from + (k - width) * from_column + next, height);
           }
         }
