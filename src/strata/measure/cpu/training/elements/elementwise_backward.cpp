@@ -201,6 +201,7 @@ void gradients_of_two_whole(const ElementwisePlan& plan, const Workers& workers,
     ResultStream<T> to_a(da, begin, plan.is_beyond), to_b(db, begin, plan.is_beyond);
     for (std::int64_t at = begin; at < end; at += piece) {
       const std::int64_t length = std::min(piece, end - at);
+      for (const T* from : {dy, a, b}) fetch_ahead(from, at, length, end);
       loops.product_gradients(dy + at, a + at, b + at, to_a.next(length), to_b.next(length),
                               length);
     }

@@ -40,6 +40,8 @@ KernelsOrReason unary_kernels(UnaryKind kind, const Setting& s) {
       ResultStream<T> result(dx, begin, is_beyond);
       if (!has_slope(kind)) return result.fill(T(0), end - begin);
       result.pieces(end - begin, [&](std::int64_t at, std::int64_t length, T* to) {
+        fetch_ahead(dy + begin, at, length, end - begin);
+        if (known != dy) fetch_ahead(known + begin, at, length, end - begin);
         gradient(known + begin + at, dy + begin + at, to, length);
       });
     });
@@ -87,6 +89,7 @@ KernelsOrReason prelu_kernels(const Setting& s) {
         const T slope = slopes[row % channels];
         const T* const x = real<T>(m.inputs[0]) + row * space;
         y.pieces(space, [&](std::int64_t at, std::int64_t length, T* to) {
+          fetch_ahead(x, at, length, (end - row) * space);
           vector_loops<T>().prelu(x + at, slope, to, length);
         });
       }
@@ -112,6 +115,8 @@ KernelsOrReason prelu_kernels(const Setting& s) {
           sum = gradient(x, dy, slope, nullptr, space);
         } else {
           result.pieces(space, [&](std::int64_t at, std::int64_t length, T* to) {
+            fetch_ahead(x, at, length, (end - row) * space);
+            fetch_ahead(dy, at, length, (end - row) * space);
             sum += gradient(x + at, dy + at, slope, to, length);
           });
         }
@@ -150,6 +155,7 @@ KernelsOrReason dropout_kernels(double probability, const Setting& s) {
         constexpr std::int64_t same_key = std::int64_t{2} << 32U;
         const std::int64_t length = std::min({end - at, piece, same_key - at % same_key});
         T* const y = result.next(length);
+        fetch_ahead(real<T>(m.inputs[0]), at, length, end);
         std::uint8_t* const mask =
             m.saved != nullptr ? real<std::uint8_t>(m.saved) + at : unused.data();
         if (threshold >> 32U != 0) {  // nothing is kept
@@ -172,6 +178,7 @@ KernelsOrReason dropout_kernels(double probability, const Setting& s) {
       const std::uint8_t* const mask = real<std::uint8_t>(m.saved) + begin;
       ResultStream<T>(real<T>(m.input_gradients[0]), begin, is_beyond)
           .pieces(end - begin, [&](std::int64_t at, std::int64_t length, T* dx) {
+            fetch_ahead(dy, at, length, end - begin);
             vector_loops<T>().keep(dy + at, mask + at, scale, dx, length);
           });
     });
@@ -295,6 +302,8 @@ KernelsOrReason yolo_kernels(const Yolo& op, const Setting& s) {
           continue;
         }
         dx.pieces(space, [&](std::int64_t at, std::int64_t length, T* to) {
+          fetch_ahead(y, at, length, (end - plane) * space);
+          fetch_ahead(dy, at, length, (end - plane) * space);
           gradient(y + at, dy + at, to, length);
         });
       }

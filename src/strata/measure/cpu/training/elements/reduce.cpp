@@ -91,7 +91,8 @@ template <class T>
 void reduce_forward(const ReducePlan& plan, const Workers& workers, const NodeMemory& m) {
   const T* const x = real<T>(m.inputs[0]);
   T* const y = real<T>(m.outputs[0]);
-  const Walk& walk = plan.walk;
+  Walk walk = plan.walk;
+  walk.set_longest_piece(longest_result_piece<T>(false));  // nothing is written along the way
   if (plan.kind == ReduceKind::l2) {
     const VectorLoops<T>& loops = vector_loops<T>();
     const auto add_squares = [&](const Walk::Offsets& at, std::int64_t length, T* to) {

@@ -273,9 +273,11 @@ KernelsOrReason squared_error_kernels(const Setting& s) {
     T *const da = real<T>(m.input_gradients[0]), *const db = real<T>(m.input_gradients[1]);
     workers.ranges(count, numbers_per_part, [&](std::int64_t begin, std::int64_t end) {
       ResultStream<T> to_a(da, begin, is_beyond), to_b(db, begin, is_beyond);
-      const std::int64_t piece = stream_of<T>() != nullptr ? 256 : end - begin;
+      const std::int64_t piece = longest_result_piece<T>(is_beyond);
       for (std::int64_t at = begin; at < end; at += piece) {
         const std::int64_t length = std::min(piece, end - at);
+        fetch_ahead(a, at, length, end);
+        fetch_ahead(b, at, length, end);
         const T *const p = a + at, *const q = b + at;
         if (da != nullptr && db != nullptr) {
           scaled_differences(p, q, factor, length, to_a.next(length), to_b.next(length));
