@@ -95,10 +95,12 @@ auto stream_of() {
   }
 }
 
-/// So many numbers go through the room of a stream at once. The processor makes the next ones while
-/// the last are on their way, as long as its buffers of lines hold all of them, and lines that are
-/// asked for besides: a Xeon of 2019 has twelve, and took a fifth longer with twice as many numbers.
-inline constexpr std::int64_t short_piece = 128;
+/// So many numbers go through the room of a stream at once: eight lines. The processor makes the
+/// next ones while the last are on their way, as long as its buffers of lines hold all of them, and
+/// lines that are asked for besides: a Xeon of 2019 has twelve, and took a fifth longer for
+/// sixteen.
+template <class T>
+inline constexpr std::int64_t short_piece = 512 / static_cast<std::int64_t>(sizeof(T));
 
 /// The length of pieces that are made in one go, each number once: short where they go through the
 /// room of a stream. Where they do not, the fewer the better: a processor that writes whole lines
@@ -107,7 +109,7 @@ inline constexpr std::int64_t short_piece = 128;
 template <class T>
 std::int64_t longest_result_piece(bool is_beyond) {
   constexpr std::int64_t long_enough = 16'384;
-  return is_beyond && stream_of<T>() != nullptr ? short_piece : long_enough;
+  return is_beyond && stream_of<T>() != nullptr ? short_piece<T> : long_enough;
 }
 
 /// Like std::fill_n, several stores a turn: loops of one are slower than memory.
@@ -147,13 +149,15 @@ class ResultStream {
     return place;
   }
 
-  /// Calls make(first, length, place) for pieces of the next `count` numbers.
+  /// Calls make(first, length, place) for pieces of the next `count` numbers, which end with a line
+  /// of the results.
   template <class Make>
   void pieces(std::int64_t count, const Make& make) {
-    const std::int64_t most = is_past_ ? short_piece : count;
-    for (std::int64_t at = 0; at < count; at += most) {
+    for (std::int64_t at = 0; at < count;) {
+      const std::int64_t most = is_past_ ? short_piece<T> - in_last_line() : count;
       const std::int64_t length = std::min(most, count - at);
       make(at, length, next(length));
+      at += length;
     }
   }
 
@@ -182,15 +186,18 @@ class ResultStream {
   /// Whether what is held goes now: what ends within a line leaves a part behind, which has to be
   /// moved, so that more of it goes at once.
   bool is_enough() const {
-    if (held_ < short_piece) return false;
-    const bool is_whole = reinterpret_cast<std::uintptr_t>(to_ + held_) % line == 0;
-    return is_whole || held_ >= 2 * short_piece;
+    constexpr std::int64_t least = short_piece<T> - line / element;
+    return held_ >= 2 * short_piece<T> || (held_ > least && in_last_line() == 0);
+  }
+  /// How many numbers are in the line of the results that is made now.
+  std::int64_t in_last_line() const {
+    const auto end = reinterpret_cast<std::uintptr_t>(to_ + held_);
+    return static_cast<std::int64_t>(end % line) / element;
   }
 
   /// Up to the last whole line; what is left stays.
   void pass_on() {
-    const auto end = reinterpret_cast<std::uintptr_t>(to_ + held_);
-    const std::int64_t left = std::min(held_, static_cast<std::int64_t>(end % line) / element);
+    const std::int64_t left = std::min(held_, in_last_line());
     const std::int64_t passed = held_ - left;
     stream_of<T>()(room_.data(), to_, passed * element);
     if (left > 0) {

@@ -48,11 +48,10 @@ StripSums write_by_stretch(const BatchPlan& plan, const ChannelStrip& strip,
     for (std::int64_t k = 0; k < strip.width(); ++k) {
       const std::int64_t place = plan.place(n, strip.begin + k);
       const std::int64_t next = k < other.width() ? plan.place(n, other.begin + k) : -1;
-      PairOfSums<T> part;
       result.pieces(plan.space, [&](std::int64_t first, std::int64_t length, T* to) {
-        part.add(write(place, strip.begin + k, first, length, to, next));
+        const PairOfSums<T> part = write(place, strip.begin + k, first, length, to, next);
+        if (next >= 0) sums.add(k, part);
       });
-      if (next >= 0) sums.add(k, part);
     }
   }
   return sums;

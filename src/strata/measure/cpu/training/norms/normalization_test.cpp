@@ -165,9 +165,11 @@ TEST(CpuNormalization, of_many_numbers) {
   for (const Index& x : {Index{40, 37}, Index{9, 5, 7, 7}, Index{4, 3, 17, 18}}) {
     Source far = wide(x);
     far.low = 56, far.high = 64;
-    check({BatchNorm{},
-           {far},
-           NaiveNorm{batch_norm_epsilon, true, true, true, at_channel, at_channel}});
+    Trial trial{BatchNorm{},
+                {far},
+                NaiveNorm{batch_norm_epsilon, true, true, true, at_channel, at_channel}};
+    trial.rounding = 5;  // of the mean, 26 deviations large
+    check(trial);
   }
   check({BatchNorm{},
          {wide({3, 40, 33, 31})},
