@@ -24,6 +24,7 @@ function(strata_add_injected_library)
   set_target_properties(strata_inject PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
     POSITION_INDEPENDENT_CODE ON LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
   strata_compile_options(strata_inject)
+  strata_compile_together(strata_inject "^(src/strata/capture)/" ${sources})
   if(STRATA_INSTALL)
     install(TARGETS strata_inject LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
   endif()
