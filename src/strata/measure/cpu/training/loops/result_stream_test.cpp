@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <numeric>
 #include <vector>
 
@@ -48,6 +50,23 @@ TEST(ResultStream, copies_and_fills_what_is_longer_than_its_room) {
   EXPECT_TRUE(std::equal(from.begin(), from.end(), to.begin() + 3));
   EXPECT_EQ(std::count(to.begin() + 10'010, to.begin() + 20'011, 7.0F), 10'001);
   EXPECT_EQ(std::count(to.begin(), to.end(), -5.0F), 3 + 89);
+}
+
+TEST(ResultStream, has_pieces_that_end_with_a_line) {
+  if (stream_of<float>() == nullptr) GTEST_SKIP() << "no stores around the caches here";
+  alignas(64) std::array<float, 4096> memory{};
+  for (const std::int64_t first : {0, 1, 15, 16, 77}) {
+    ResultStream<float> stream(memory.data(), first, true);
+    std::int64_t made = 0;
+    stream.pieces(1000, [&](std::int64_t at, std::int64_t length, float* place) {
+      EXPECT_EQ(at, made);
+      EXPECT_LE(length, short_piece<float>);
+      made += length;
+      EXPECT_TRUE(made == 1000 || (first + made) % 16 == 0) << "from " << first << ": " << made;
+      std::fill_n(place, length, 1.0F);
+    });
+    EXPECT_EQ(made, 1000);
+  }
 }
 
 TEST(ResultStream, is_for_what_no_cache_holds) {
