@@ -168,7 +168,8 @@ TEST(CpuNormalization, of_many_numbers) {
     Trial trial{BatchNorm{},
                 {far},
                 NaiveNorm{batch_norm_epsilon, true, true, true, at_channel, at_channel}};
-    trial.rounding = 5;  // of the mean, 26 deviations large
+    // In fp32 a mean of 60 is off by up to 0.8e-6 of such a deviation, either way that it is taken.
+    trial.rounding = 2;
     check(trial);
   }
   check({BatchNorm{},
