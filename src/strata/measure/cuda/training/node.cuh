@@ -3,7 +3,7 @@
 
 #include "strata/measure/convolution/strategy.hpp"
 #include "strata/measure/cuda/convolution/context.cuh"
-#include "strata/measure/cuda/training/products.cuh"
+#include "strata/measure/cuda/training/products/products.cuh"
 #include "strata/measure/training/device.hpp"
 #include "strata/measure/training/remembered_choices.hpp"
 

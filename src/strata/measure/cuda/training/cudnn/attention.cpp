@@ -3,7 +3,7 @@
 // the order that its engines recognise (that of NVIDIA's cudnn-frontend). One operation for all of
 // it (CUDNN_BACKEND_OPERATION_SDPA_FWD_DESCRIPTOR) has no causal mask before cuDNN 9.21 and no
 // usable gradient before 9.27.
-#include "strata/measure/cuda/training/attention.cuh"
+#include "strata/measure/cuda/training/attention/attention.cuh"
 
 #include "strata/base/error.hpp"
 #include "strata/measure/cuda/convolution/context.cuh"

@@ -3,7 +3,7 @@
 // there before each forward pass, and their gradients back, which is part of what it takes.
 #include "strata/base/error.hpp"
 #include "strata/measure/cuda/training/cudnn/rnn.cuh"
-#include "strata/measure/cuda/training/recurrent_ways.cuh"
+#include "strata/measure/cuda/training/products/recurrent_ways.cuh"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "strata/measure/cuda/cudnn_parts.cuh"
-#include "strata/measure/cuda/training/convolutions.cuh"
+#include "strata/measure/cuda/training/convolutions/convolutions.cuh"
 #include "strata/measure/training/engine_recipe.hpp"
 
 namespace strata::cuda::train {

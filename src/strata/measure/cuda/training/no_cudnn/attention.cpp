@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stands for cudnn/attention.cpp in a build without its headers.
-#include "strata/measure/cuda/training/attention.cuh"
+#include "strata/measure/cuda/training/attention/attention.cuh"
 
 namespace strata::cuda::train {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stands for cudnn/ in a build without its headers: convolutions are computed by our own kernels.
-#include "strata/measure/cuda/training/convolutions.cuh"
+#include "strata/measure/cuda/training/convolutions/convolutions.cuh"
 
 namespace strata::cuda::train {
 

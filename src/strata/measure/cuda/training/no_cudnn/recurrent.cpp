@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stands for cudnn/ in a build without its headers: recurrent layers run step by step.
-#include "strata/measure/cuda/training/recurrent_ways.cuh"
+#include "strata/measure/cuda/training/products/recurrent_ways.cuh"
 
 namespace strata::cuda::train {
 
