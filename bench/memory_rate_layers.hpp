@@ -63,6 +63,7 @@ inline std::vector<Layer> all_layers() {
       {"multiply by a row of 768", elementwise(ElementwiseKind::multiply), {short_rows, {768}}},
       {"multiply by channel", elementwise(ElementwiseKind::multiply), {image, {64, 256, 1, 1}}},
       {"multiply by column", elementwise(ElementwiseKind::multiply), {rows, {16384, 1}}},
+      {"add of pairs", elementwise(ElementwiseKind::add), {{32, 64, 1, 1024}, {32, 1, 32, 1024}}},
       {"dropout", Dropout{0.3}, {image}},
       {"softmax", Softmax{}, {rows}},
       {"softmax, rows of 128", Softmax{}, {{524288, 128}}},

@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // What layers that memory limits reach of the machine's own bandwidth, by the kernels that
-// `strata measure --device cpu` runs:
+// `strata measure` runs:
 //
-//   strata_memory_rates [core|all] [rounds] [name]
+//   strata_memory_rates [core|all|cuda] [rounds] [name]
 //
 // core: one core, by the CPU time of the process, which a busy machine disturbs less; all: every
-// core, by the clock on the wall. Each figure is the best of `rounds` runs of one pass, and every
-// run stands beside runs of the machine's read, copy, triad and write walks, so that what else the
-// machine does touches all alike. name: only the layers whose name has it in it.
+// core, by the clock on the wall; cuda: the first GPU, by its own clock, ten passes in a row. Each
+// figure is the best of `rounds` runs of one pass, and every run on the CPU stands beside runs of
+// the machine's read, copy, triad and write walks, so that what else the machine does touches all
+// alike. name: only the layers whose name has it in it.
 //
 // Bytes are those of the cost sheet: what must move. A store that fetches its line first, or a
 // tensor that is read twice, counts against the layer; where it cannot be read once, the share with
 // both readings stands behind it. "of its mix" is beside the walk that reads
 // and writes in the most similar proportion. "in cache" is what the same code reaches of that walk
 // with a part of the layer that stays in a core's cache: below 100 %, arithmetic is what limits the
-// layer, not memory.
+// layer, not memory (not measured on a GPU).
 #include "memory_rate_layers.hpp"
+#include "memory_rate_walks.hpp"
 #include "strata/cost/cost.hpp"
 #include "strata/cost/update.hpp"
 #include "strata/graph/builder.hpp"
-#include "strata/measure/cpu/ceilings/kernels.hpp"
-#include "strata/measure/cpu/threads.hpp"
-#include "strata/measure/training/device.hpp"
 
 #include <fmt/format.h>
 #include <sched.h>
@@ -32,6 +31,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <functional>
+#include <memory>
 #include <random>
 #include <set>
 #include <string>
@@ -40,20 +41,10 @@
 namespace {
 
 using namespace strata;
+using memory_rates::bench_clock;
 using memory_rates::Layer;
-
-clockid_t bench_clock = CLOCK_MONOTONIC;
-
-double now() {
-  timespec time{};
-  ::clock_gettime(bench_clock, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
-struct Traffic {
-  double read = 0, written = 0;
-  double bytes() const { return read + written; }
-};
+using memory_rates::Traffic;
+using memory_rates::Walks;
 
 /// Of passes that run as one: what several of them touch moves once.
 Traffic traffic_of(std::initializer_list<const PassCost*> passes) {
@@ -78,11 +69,11 @@ class Room {
       : given_(device.allocate(bytes_each)), made_(device.allocate(bytes_each)) {
     std::mt19937 random(1);
     std::normal_distribution<float> normal;
-    auto* const numbers = static_cast<float*>(given_.get());
-    for (std::int64_t i = 0; i < bytes_each / 4; ++i) {
+    std::vector<float> numbers(bytes_each / sizeof(float));
+    for (std::size_t i = 0; i < numbers.size(); ++i)
       numbers[i] = i < 65521 ? normal(random) : numbers[i - 65521];
-    }
-    std::fill_n(static_cast<char*>(made_.get()), bytes_each, '\0');
+    device.upload(given_.get(), numbers.data(), bytes_each);
+    device.fill_zero(made_.get(), bytes_each);
   }
   void begin() { used_given_ = used_made_ = 0; }
   void* given(std::int64_t bytes) { return take(given_, used_given_, bytes); }
@@ -102,71 +93,37 @@ class Room {
   std::int64_t used_given_ = 0, used_made_ = 0;
 };
 
-/// The machine's own rates: every thread walks through its own part of memory.
-class Walks {
- public:
-  static constexpr std::array mixes = {AccessMix::read, AccessMix::triad, AccessMix::copy,
-                                       AccessMix::write};
-  static constexpr std::array read_shares = {1.0, 2.0 / 3, 0.5, 0.0};
+/// Seconds that work takes.
+using Timing = std::function<double(const std::function<void()>&)>;
 
-  explicit Walks(TrainingDevice& device) : memory_(device.allocate(3 * 8 * count_)) {
-    std::fill_n(static_cast<double*>(memory_.get()), 3 * count_, 1.0);
-  }
-
-  /// Runs each once, with stores of both kinds and with lines asked for or not, and keeps what is
-  /// best so far.
-  void run() {
-    for (std::size_t i = 0; i < mixes.size(); ++i) {
-      for (const cpu::Store store : {cpu::Store::cached, cpu::Store::past_caches}) {
-        if (store == cpu::Store::past_caches && (i == 0 || !cpu::has_stores_past_caches()))
-          continue;
-        for (const cpu::Asking asking : {cpu::Asking::none, cpu::Asking::ahead}) {
-          best_[i] = std::max(best_[i], rate_of({mixes[i], store}, asking));
-        }
-      }
-    }
-  }
-  double of(std::size_t mix) const { return best_[mix]; }
-  double like(const Traffic& traffic) const {
-    const double share = traffic.read / traffic.bytes();
-    std::size_t nearest = 0;
-    for (std::size_t i = 1; i < mixes.size(); ++i) {
-      if (std::abs(read_shares[i] - share) < std::abs(read_shares[nearest] - share)) nearest = i;
-    }
-    return best_[nearest];
-  }
-
- private:
-  double rate_of(cpu::Walk walk, cpu::Asking asking) {
-    const std::int64_t threads = threads_.count();
-    const std::int64_t each = count_ / threads / cpu::walk_granule * cpu::walk_granule;
-    std::vector<double> sums(static_cast<std::size_t>(threads) * 8);
-    const double start = now();
-    threads_.for_each(threads, [&](std::int64_t part, int) {
-      double* const first = static_cast<double*>(memory_.get()) + part * each;
-      sums[static_cast<std::size_t>(part) * 8] = cpu::run_walk(
-          {walk.mix, walk.store, first, first + count_, first + 2 * count_, each, asking}, 1);
-    });
-    const double arrays = walk.mix == AccessMix::triad ? 3 : walk.mix == AccessMix::copy ? 2 : 1;
-    return arrays * 8 * static_cast<double>(each * threads) / (now() - start);
-  }
-  static constexpr std::int64_t count_ = (std::int64_t{128} << 20) / 8;  // in each of 3 arrays
-  cpu::Threads threads_{cpu::allowed_cpus()};
-  std::shared_ptr<void> memory_;
-  std::array<double, mixes.size()> best_{};
-};
+Timing by_clock() {
+  return [](const std::function<void()>& work) {
+    const double start = memory_rates::now();
+    work();
+    return memory_rates::now() - start;
+  };
+}
+/// By the device's own marks: work is only begun by its calls.
+Timing by_stopwatch(TrainingDevice& device) {
+  return [watch = std::shared_ptr(device.stopwatch(2))](const std::function<void()>& work) {
+    watch->mark(0);
+    work();
+    watch->mark(1);
+    return watch->seconds()[1];
+  };
+}
 
 /// One layer's kernels; runs its passes.
 class Subject {
  public:
-  Subject(const Layer& layer, TrainingDevice& device)
-      : name_(layer.name), is_read_twice_(layer.is_read_twice) {
+  Subject(const Layer& layer, TrainingDevice& device, Timing timing)
+      : name_(layer.name), is_read_twice_(layer.is_read_twice), timing_(std::move(timing)) {
     GraphBuilder builder("layer");
     std::vector<TensorId> inputs;
     for (const Shape& shape : layer.inputs) {
       const std::string name = "x" + std::to_string(inputs.size());
       if (layer.below > 0 && inputs.size() == layer.whole) {
-        whole_numbers(layer);
+        numbers_ = whole_numbers(layer, device);
         inputs.push_back(builder.input(name, shape, DType::int64));
       } else {
         // Made from a parameter, so that its gradient is wanted.
@@ -203,7 +160,7 @@ class Subject {
     NodeMemory m;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const bool is_whole = !is_floating(bound_.tensors[node.inputs[i]].dtype);
-      m.inputs.push_back(is_whole ? numbers_.data() : room.given(bytes(node.inputs[i])));
+      m.inputs.push_back(is_whole ? numbers_.get() : room.given(bytes(node.inputs[i])));
     }
     for (const TensorId id : node.outputs) m.outputs.push_back(room.made(bytes(id)));
     m.saved = room.made(kernels_->needs().saved_bytes);
@@ -229,7 +186,7 @@ class Subject {
         continue;
       }
       const double walk = walks.like(traffic_[pass]);
-      fmt::print("{:>9.1f}{:>8.1f}{:>11.0f}%{:>10}  ", 1e3 * best_s_[pass], rate(pass) / 1e9,
+      fmt::print("{:>9.3g}{:>8.1f}{:>11.0f}%{:>10}  ", 1e3 * best_s_[pass], rate(pass) / 1e9,
                  100 * rate(pass) / walk,
                  in_cache[pass] == 0 ? "-" : fmt::format("{:.0f}%", 100 * in_cache[pass] / walk));
     }
@@ -245,28 +202,34 @@ class Subject {
     const Traffic moved{2 * traffic_[pass].read, traffic_[pass].written};
     return moved.bytes() / best_s_[pass] / walks.like(moved);
   }
-  void whole_numbers(const Layer& layer) {
+  static std::shared_ptr<void> whole_numbers(const Layer& layer, TrainingDevice& device) {
     std::int64_t count = 1;
     for (const Dim dim : layer.inputs[layer.whole]) count *= dim.factor;
     std::mt19937_64 random(2);
     std::uniform_int_distribution<std::int64_t> any(0, layer.below - 1);
-    for (std::int64_t i = 0; i < count; ++i) numbers_.push_back(any(random));
+    std::vector<std::int64_t> numbers(static_cast<std::size_t>(count));
+    for (std::int64_t& number : numbers) number = any(random);
+    std::shared_ptr<void> memory = device.allocate(8 * count);
+    device.upload(memory.get(), numbers.data(), 8 * count);
+    return memory;
   }
 
   template <class Work>
   void time(std::size_t pass, int times, const Work& work) {
-    const double start = now();
-    for (int i = 0; i < times; ++i) work();
-    best_s_[pass] = std::min(best_s_[pass], (now() - start) / times);
+    const double seconds = timing_([&] {
+      for (int i = 0; i < times; ++i) work();
+    });
+    best_s_[pass] = std::min(best_s_[pass], seconds / times);
   }
 
   std::string name_;
   bool is_read_twice_;
+  Timing timing_;
   Graph graph_;
   BoundGraph bound_;
   NodeId node_ = 0;
   std::unique_ptr<NodeKernels> kernels_;
-  std::vector<std::int64_t> numbers_;
+  std::shared_ptr<void> numbers_;     // of the input of whole numbers
   std::set<std::size_t> is_aliased_;  // inputs whose gradient is that of the output, by name
   std::array<Traffic, 2> traffic_;
   std::array<double, 2> best_s_{1e30, 1e30};
@@ -277,7 +240,7 @@ class Updates {
  public:
   static constexpr std::array rules = {Optimizer::sgd, Optimizer::momentum, Optimizer::adam};
 
-  void run(TrainingDevice& device, Room& room) {
+  void run(TrainingDevice& device, const Timing& timing, Room& room) {
     room.begin();
     UpdateMemory m{.parameter = room.made(4 * count),
                    .gradient = room.given(4 * count),
@@ -285,9 +248,7 @@ class Updates {
                               static_cast<float*>(room.made(4 * count))},
                    .elements = count};
     for (std::size_t i = 0; i < rules.size(); ++i) {
-      const double start = now();
-      device.update({.optimizer = rules[i]}, m);
-      best_s_[i] = std::min(best_s_[i], now() - start);
+      best_s_[i] = std::min(best_s_[i], timing([&] { device.update({.optimizer = rules[i]}, m); }));
     }
   }
   void print(const Walks& walks) const {
@@ -296,7 +257,7 @@ class Updates {
       const Traffic traffic{static_cast<double>(cost.read_bytes),
                             static_cast<double>(cost.write_bytes)};
       const double rate = traffic.bytes() / best_s_[i];
-      fmt::print("{:<24}{:>9.1f}{:>8.1f}{:>11.0f}%\n",
+      fmt::print("{:<24}{:>9.3g}{:>8.1f}{:>11.0f}%\n",
                  fmt::format("update by {}", name_of(rules[i])), 1e3 * best_s_[i], rate / 1e9,
                  100 * rate / walks.like(traffic));
     }
@@ -342,7 +303,7 @@ std::vector<std::array<double, 2>> rates_in_cache(const std::vector<Layer>& laye
   std::vector<std::array<double, 2>> rates(layers.size());
   for (std::size_t i = 0; i < layers.size(); ++i) {
     try {
-      Subject part(part_in_cache(layers[i]), *device);
+      Subject part(part_in_cache(layers[i]), *device, by_clock());
       if (part.bytes() > cache) continue;
       for (int round = 0; round < 5; ++round) part.run(room, 40);
       rates[i] = {part.rate(0), part.rate(1)};
@@ -352,34 +313,61 @@ std::vector<std::array<double, 2>> rates_in_cache(const std::vector<Layer>& laye
   return rates;
 }
 
-void run_bench(int rounds, std::string_view part_of_name) {
-  const auto device = cpu_training_device({});
-  Walks walks(*device);
-  Room room(*device);
+/// A device with its walks, and how work on it is timed.
+struct Bench {
+  std::unique_ptr<TrainingDevice> device;
+  std::unique_ptr<Walks> walks;
+  Timing timing;
+  int passes = 1;  ///< in a row
+  bool is_cpu = true;
+};
+
+Bench cpu_bench() {
+  Bench bench{.device = cpu_training_device({}), .walks = {}, .timing = by_clock()};
+  bench.walks = std::make_unique<memory_rates::CpuWalks>(*bench.device);
+  return bench;
+}
+Bench cuda_bench() {
+  Bench bench{.device = cuda_training_device(0, {}),
+              .walks = std::make_unique<memory_rates::CudaWalks>(),
+              .timing = {},
+              .passes = 10,
+              .is_cpu = false};
+  bench.timing = by_stopwatch(*bench.device);
+  return bench;
+}
+
+void run_bench(Bench bench, int rounds, std::string_view part_of_name) {
+  Walks& walks = *bench.walks;
+  Room room(*bench.device);
   std::vector<Layer> layers = memory_rates::all_layers();
   std::erase_if(layers, [&](const Layer& layer) {
     return layer.name.find(part_of_name) == std::string::npos;
   });
   std::vector<std::unique_ptr<Subject>> subjects;
-  for (const Layer& layer : layers) subjects.push_back(std::make_unique<Subject>(layer, *device));
+  for (const Layer& layer : layers)
+    subjects.push_back(std::make_unique<Subject>(layer, *bench.device, bench.timing));
   Updates updates;
   const bool has_updates = std::string_view("update").find(part_of_name) != std::string_view::npos;
   for (int round = 0; round < rounds; ++round) {
     walks.run();
-    if (has_updates) updates.run(*device, room);
+    if (has_updates) updates.run(*bench.device, bench.timing, room);
     for (const auto& subject : subjects) {
       if ((&subject - subjects.data()) % 4 == 0) walks.run();
-      subject->run(room);
+      subject->run(room, bench.passes);
     }
   }
   const int cores = cpu::allowed_cpus();
-  fmt::print("{}, {} threads; GB/s: read {:.1f}, triad {:.1f}, copy {:.1f}, write {:.1f}\n",
-             device->name(), cores, walks.of(0) / 1e9, walks.of(1) / 1e9, walks.of(2) / 1e9,
-             walks.of(3) / 1e9);
+  fmt::print("{}{}; GB/s: read {:.1f}, triad {:.1f}, copy {:.1f}, write {:.1f}\n",
+             bench.device->name(), bench.is_cpu ? fmt::format(", {} threads", cores) : "",
+             walks.of(0) / 1e9, walks.of(1) / 1e9, walks.of(2) / 1e9, walks.of(3) / 1e9);
   fmt::print("{:<24}{:>9}{:>8}{:>12}{:>10}  {:>9}{:>8}{:>12}{:>10}\n", "", "forward", "GB/s",
              "of its mix", "in cache", "backward", "GB/s", "of its mix", "in cache");
-  stay_on_one_core();
-  const auto in_cache = rates_in_cache(layers, room);
+  std::vector<std::array<double, 2>> in_cache(layers.size());
+  if (bench.is_cpu) {
+    stay_on_one_core();
+    in_cache = rates_in_cache(layers, room);
+  }
   for (std::size_t i = 0; i < subjects.size(); ++i) {
     subjects[i]->print(walks, {cores * in_cache[i][0], cores * in_cache[i][1]});
   }
@@ -389,9 +377,16 @@ void run_bench(int rounds, std::string_view part_of_name) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count < 2 || std::string_view(arguments[1]) == "core") {
+  const std::string_view where = count > 1 ? arguments[1] : "core";
+  if (where == "core") {
     bench_clock = CLOCK_PROCESS_CPUTIME_ID;
     stay_on_one_core();
   }
-  run_bench(count > 2 ? std::atoi(arguments[2]) : 5, count > 3 ? arguments[3] : "");
+  try {
+    run_bench(where == "cuda" ? cuda_bench() : cpu_bench(), count > 2 ? std::atoi(arguments[2]) : 5,
+              count > 3 ? arguments[3] : "");
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "error: {}\n", error.what());
+    return 3;
+  }
 }
