@@ -160,7 +160,7 @@ class ProductAttention final : public AttentionRunner {
     const StridedAxes kept{{heads.batch, heads.length, heads.heads, heads.width},
                            {{apart[0], apart[3], apart[1], apart[4]}}};
     const StridedAxes repeated{{heads.repeats}, {{apart[2]}}};
-    reduce(ReduceKind::sum, to, from, shape_.dtype, kept, repeated, stream_);
+    reduce_places(ReduceKind::sum, to, from, shape_.dtype, kept, repeated, stream_);
   }
 
   void sum_mask_gradient(void* to, const void* ds) const {
@@ -175,7 +175,7 @@ class ProductAttention final : public AttentionRunner {
       part.extents.push_back(shape[axis]);
       part.strides[0].push_back(whole[axis]);
     }
-    reduce(ReduceKind::sum, to, ds, shape_.dtype, kept, repeated, stream_);
+    reduce_places(ReduceKind::sum, to, ds, shape_.dtype, kept, repeated, stream_);
   }
 
   AttentionShape shape_;

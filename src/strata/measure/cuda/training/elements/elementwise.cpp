@@ -3,7 +3,7 @@
 #include "strata/measure/cuda/training/sums/reduce.cuh"
 
 #include <algorithm>
-#include <array>
+#include <optional>
 
 namespace strata::cuda::train {
 namespace {
@@ -20,6 +20,11 @@ class ElementwiseNode final : public CudaNode {
   NodeNeeds needs() const override {
     NodeNeeds needs;
     if (!facts().is_training) return needs;
+    for (std::size_t i = 0; i < facts().inputs.size(); ++i) {
+      if (const std::optional<RepeatedSum> sum = repeated_sum(i))
+        needs.scratch_bytes =
+            std::max(needs.scratch_bytes, sum_scratch(sum->layout) * sum_bytes(output().dtype));
+    }
     switch (kind_) {
       case ElementwiseKind::multiply:
       case ElementwiseKind::select:
@@ -67,31 +72,84 @@ class ElementwiseNode final : public CudaNode {
     elementwise(run_of(memory), memory.outputs[0], axes, stream());
   }
 
-  /// Of two operands like the result, where the gradient is one operation with dY.
-  bool gradient_of_equals(const NodeMemory& memory, std::size_t which) const {
-    if (facts().inputs.size() != 2 || !has_equal_shape(input(0), output()) ||
-        !has_equal_shape(input(1), output()))
-      return false;
+  bool are_of_one_type() const {
+    return std::all_of(facts().inputs.begin(), facts().inputs.end(),
+                       [&](const BoundTensor& in) { return in.dtype == output().dtype; });
+  }
+
+  /// The gradient of an operand that is like the result, where it is one operation with dY.
+  bool gradient_like_result(const NodeMemory& memory, std::size_t which) const {
+    if (!has_equal_shape(input(which), output())) return false;
     void* const dx = memory.input_gradients[which];
     const void* const dy = memory.output_gradients[0];
+    const bool passes_on =
+        kind_ == ElementwiseKind::add ||
+        ((kind_ == ElementwiseKind::subtract || kind_ == ElementwiseKind::modulo) && which == 0);
+    if (passes_on) {
+      copy(dx, dy, output().bytes);
+      return true;
+    }
     if (kind_ == ElementwiseKind::subtract) {
       apply_function_gradient(UnaryKind::negate, dx, dy, dy, output().elements, output().dtype,
                               stream());
       return true;
     }
+    if (facts().inputs.size() != 2 || !are_of_one_type()) return false;
     const bool is_product = kind_ == ElementwiseKind::multiply;
     if (!is_product && (kind_ != ElementwiseKind::divide || which != 0)) return false;
-    return elementwise_of_equals(kind_, dx, dy, memory.inputs[is_product ? 1 - which : 1],
-                                 output().elements, output().dtype, stream());
+    const std::size_t other = is_product ? 1 - which : 1;
+    if (has_equal_shape(input(other), output())) {
+      return elementwise_of_equals(kind_, dx, dy, memory.inputs[other], output().elements,
+                                   output().dtype, stream());
+    }
+    ElementwiseRun run;
+    run.kind = kind_;
+    run.inputs = 2;
+    run.input[0] = dy;
+    run.input[1] = memory.inputs[other];
+    run.input_type[0] = run.input_type[1] = run.y_type = output().dtype;
+    StridedAxes axes;
+    axes.extents.assign(output().shape.begin(), output().shape.end());
+    axes.strides = {dense_strides(output().shape),
+                    broadcast_strides(input(other).shape, output().shape)};
+    elementwise(run, dx, axes, stream());
+    return true;
+  }
+
+  /// The gradient of an operand that was repeated, where it is a sum of dY or of dY times the other
+  /// operand, which is like the result.
+  struct RepeatedSum {
+    SumLayout layout;
+    double factor = 1;
+    std::optional<std::size_t> other = {};
+  };
+  std::optional<RepeatedSum> repeated_sum(std::size_t which) const {
+    if (!are_of_one_type() || has_equal_shape(input(which), output())) return std::nullopt;
+    const std::vector<std::int64_t> mine = broadcast_strides(input(which).shape, output().shape);
+    std::vector<bool> is_summed;
+    for (const std::int64_t stride : mine) is_summed.push_back(stride == 0);
+    const std::optional<SumLayout> layout = sum_layout(output().shape, is_summed);
+    if (!layout) return std::nullopt;
+    const auto inputs = static_cast<double>(facts().inputs.size());
+    switch (kind_) {
+      case ElementwiseKind::add: return RepeatedSum{*layout};
+      case ElementwiseKind::mean: return RepeatedSum{*layout, 1 / inputs};
+      case ElementwiseKind::subtract: return RepeatedSum{*layout, which == 0 ? 1.0 : -1.0};
+      case ElementwiseKind::multiply:
+        if (facts().inputs.size() != 2 || !has_equal_shape(input(1 - which), output()))
+          return std::nullopt;
+        return RepeatedSum{*layout, 1, 1 - which};
+      default: return std::nullopt;
+    }
   }
 
   void gradient(const NodeMemory& memory, std::size_t which) const {
-    const bool passes_on =
-        kind_ == ElementwiseKind::add ||
-        ((kind_ == ElementwiseKind::subtract || kind_ == ElementwiseKind::modulo) && which == 0);
-    if (passes_on && has_equal_shape(input(which), output()))
-      return copy(memory.input_gradients[which], memory.output_gradients[0], output().bytes);
-    if (gradient_of_equals(memory, which)) return;
+    if (gradient_like_result(memory, which)) return;
+    if (const std::optional<RepeatedSum> sum = repeated_sum(which)) {
+      return sum_over(sum->layout, memory.input_gradients[which], memory.output_gradients[0],
+                      sum->other ? memory.inputs[*sum->other] : nullptr, sum->factor,
+                      output().dtype, memory.scratch, stream());
+    }
     ElementwiseRun run = run_of(memory);
     run.dy = memory.output_gradients[0];
     run.y = memory.outputs[0];
@@ -122,49 +180,44 @@ class ReduceNode final : public CudaNode {
  public:
   ReduceNode(NodeFacts facts, const Reduce& op) : CudaNode(std::move(facts)), kind_(op.kind) {
     const BoundTensor& x = input(0);
-    std::array<bool, most_axes> is_reduced{};
-    if (op.axes.empty()) is_reduced.fill(true);
+    std::vector<bool> is_reduced(x.axes(), op.axes.empty());
     for (const std::int64_t axis : op.axes) is_reduced[normal_axis(axis, x.axes())] = true;
-    const std::vector<std::int64_t> strides = dense_strides(x.shape);
-    kept_.strides.resize(1);
-    reduced_.strides.resize(1);
-    std::vector<std::int64_t> kept_extents;
+    reduction_ = Reduction(x.shape, is_reduced);
+    std::vector<std::int64_t> kept_extents, first = dense_strides(x.shape);
     for (std::size_t axis = 0; axis < x.axes(); ++axis) {
-      StridedAxes& to = is_reduced[axis] ? reduced_ : kept_;
-      to.extents.push_back(x[axis]);
-      to.strides[0].push_back(strides[axis]);
       kept_extents.push_back(is_reduced[axis] ? 1 : x[axis]);
+      if (is_reduced[axis]) first[axis] = 0;
     }
     spread_.extents.assign(x.shape.begin(), x.shape.end());
     spread_.strides.push_back(broadcast_strides(kept_extents, spread_.extents));
     results_ = spread_;
-    results_.strides.push_back(strides);  // of the first number of the same result
-    for (std::size_t axis = 0; axis < x.axes(); ++axis) {
-      if (is_reduced[axis]) results_.strides[1][axis] = 0;
-    }
+    results_.strides.push_back(first);  // of the first number of the same result
   }
   NodeNeeds needs() const override {
     NodeNeeds needs;
     needs.inputs = needs.outputs =
         facts().is_training && kind_ != ReduceKind::sum && kind_ != ReduceKind::mean;
+    needs.scratch_bytes = reduction_.scratch() * sum_bytes(input(0).dtype);
     return needs;
   }
   void run(Pass pass, const NodeMemory& memory) override {
     if (pass == Pass::forward) {
-      reduce(kind_, memory.outputs[0], memory.inputs[0], input(0).dtype, kept_, reduced_, stream());
+      reduce(kind_, memory.outputs[0], memory.inputs[0], input(0).dtype, reduction_, memory.scratch,
+             stream());
     } else if (makes(memory, 0) && kind_ == ReduceKind::product) {
       product_gradient(memory.input_gradients[0], memory.output_gradients[0], memory.outputs[0],
-                       memory.inputs[0], input(0).dtype, results_, reduced_, stream());
+                       memory.inputs[0], input(0).dtype, results_, reduction_.reduced, stream());
     } else if (makes(memory, 0)) {
       reduce_gradient(kind_, memory.input_gradients[0], memory.output_gradients[0],
                       memory.outputs[0], memory.inputs[0], input(0).dtype, spread_,
-                      reduced_.elements(), stream());
+                      reduction_.reduced.elements(), stream());
     }
   }
 
  private:
   ReduceKind kind_;
-  StridedAxes kept_, reduced_, spread_, results_;
+  Reduction reduction_;
+  StridedAxes spread_, results_;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/measure/cuda/api.cuh"
 #include "strata/measure/cuda/training/element.cuh"
+#include "strata/measure/cuda/training/elements/strided_map.cuh"
 #include "strata/measure/cuda/training/sums/reduce.cuh"
 
 namespace strata::cuda::train {
@@ -148,9 +149,48 @@ __global__ void __launch_bounds__(threads_per_block)
     y[i] = stored<T>(joined(kind, A(value(a[i])), A(value(b[i]))));
 }
 
+template <int inputs>
+struct JoinedInputs {
+  ElementwiseKind kind;
+  template <class A>
+  __device__ A operator()(const A* values) const {
+    A result = values[0];
+#pragma unroll
+    for (int i = 1; i < inputs; ++i) result = joined(kind, result, values[i]);
+    return kind == ElementwiseKind::mean ? result / A(inputs) : result;
+  }
+};
+
+template <class T, std::size_t inputs>
+void launch_joined(const ElementwiseRun& run, void* y, const StridedAxes& axes,
+                   cudaStream_t stream) {
+  std::array<const T*, inputs> data;
+  for (std::size_t i = 0; i < inputs; ++i) data[i] = static_cast<const T*>(run.input[i]);
+  launch_strided_map(static_cast<T*>(y), data, axes, JoinedInputs<inputs>{run.kind}, stream);
+}
+
+/// Two or three numbers of the result's type, which is what most networks have; false: they are
+/// others.
+bool joins_equal_types(const ElementwiseRun& run, void* y, const StridedAxes& axes,
+                       cudaStream_t stream) {
+  if (run.kind == ElementwiseKind::select || run.inputs < 2 || run.inputs > 3) return false;
+  for (int i = 0; i < run.inputs; ++i) {
+    if (run.input_type[i] != run.y_type) return false;
+  }
+  return with_element_type(run.y_type, [&](auto element) {
+    using T = decltype(element);
+    if (run.inputs == 2) {
+      launch_joined<T, 2>(run, y, axes, stream);
+    } else {
+      launch_joined<T, 3>(run, y, axes, stream);
+    }
+  });
+}
+
 }  // namespace
 
 void elementwise(const ElementwiseRun& run, void* y, const StridedAxes& axes, cudaStream_t stream) {
+  if (joins_equal_types(run, y, axes, stream)) return;
   const std::int64_t count = axes.elements();
   const IndexMap<most_operands> map(axes.merged());
   if (fits_float(run)) {

@@ -1,45 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two kernels each way: sums over the channel in parts, then every block adds the parts of its
-// channel and goes over its numbers. x is read twice; of all but the largest layers the second
-// reading comes from L2.
-#include "strata/measure/cuda/training/norms/normalization.cuh"
-#include "strata/measure/cuda/training/sums/sums.cuh"
-#include "strata/measure/training/constants.hpp"
+// channel and goes over its numbers, the last ones first: x is read twice, and what was read last
+// is still in L2.
+#include "strata/measure/cuda/training/norms/batch_norm.cuh"
 
 namespace strata::cuda::train {
 namespace {
-
-// Differences to some number of the channel, lest the square of a large mean swallow the variance.
-template <class T>
-struct Moments {
-  using A = Compute<T>;
-  const T* x;
-  std::int64_t inner;
-  A origin;
-  __device__ void begin(std::int64_t, std::int64_t channel) { origin = value(x[channel * inner]); }
-  __device__ void add(A a, A, A& first, A& second) const {
-    const A d = a - origin;
-    first += d;
-    second += d * d;
-  }
-};
-
-template <class T>
-struct GradientSums {
-  using A = Compute<T>;
-  const A* statistics;
-  A mean;
-  __device__ void begin(std::int64_t, std::int64_t channel) { mean = statistics[2 * channel]; }
-  __device__ void add(A dy, A x, A& first, A& second) const {
-    first += dy;
-    second += dy * (x - mean);
-  }
-};
-
-template <class A>
-struct Pair {
-  A first, second;
-};
 
 /// The sums of one channel, the same for every thread of the block.
 template <class A>
@@ -61,212 +27,154 @@ __device__ Pair<A> sums_of(const A* partials, std::int64_t channel, int splits) 
   return shared;
 }
 
-/// Where a block of the second kernel is: block (channel, split) of planes as in sum_channels.
-template <class T, int width, class F>
-__device__ void over_my_planes(std::int64_t rows, std::int64_t inner, unsigned along_inner, F f) {
-  const std::int64_t channel = blockIdx.x, channels = gridDim.x;
-  const unsigned x = threadIdx.x % along_inner, y = threadIdx.x / along_inner;
-  const unsigned row_threads = blockDim.x / along_inner;
-  const std::int64_t packs = inner / width;
-  for (std::int64_t row = blockIdx.y * row_threads + y; row < rows;
-       row += std::int64_t{gridDim.y} * row_threads) {
-    const std::int64_t plane = (row * channels + channel) * packs;
-    for (std::int64_t i = x; i < packs; i += along_inner) f(plane + i);
+/// What a block of the second kernel takes: the parts of sum_channels, in reverse.
+struct MyPart {
+  std::int64_t channel;
+  std::uint32_t begin, end;
+  __device__ explicit MyPart(const ChannelParts& parts) : channel(gridDim.x - 1 - blockIdx.x) {
+    const unsigned part = gridDim.y - 1 - blockIdx.y;
+    begin = parts.begin(part, gridDim.y);
+    end = parts.begin(part + 1, gridDim.y);
   }
-}
-
-template <class T, int width>
-struct alignas(width * sizeof(T)) Numbers {
-  T item[width];
+  __device__ bool is_first() const { return blockIdx.y == gridDim.y - 1 && threadIdx.x == 0; }
 };
 
-/// y = factor x + offset over the block's planes.
-template <class T, int width>
-__device__ void scale_planes(T* y, const T* x, std::int64_t rows, std::int64_t inner,
-                             unsigned along_inner, Compute<T> mean, Compute<T> factor,
-                             Compute<T> offset) {
+/// y = f(a, b) over the block's part, some packs at once; b may be the same as a.
+template <class T, int inputs, int width, class F>
+__device__ void map_part(const ChannelParts& parts, const MyPart& mine, T* y, const T* a,
+                         const T* b, F f) {
   using A = Compute<T>;
   using N = Numbers<T, width>;
-  over_my_planes<T, width>(rows, inner, along_inner, [&](std::int64_t at) {
-    const N in = reinterpret_cast<const N*>(x)[at];
-    N out;
+  for (std::uint32_t i = mine.begin + threadIdx.x; i < mine.end;
+       i += loads_ahead * threads_per_block) {
+    N na[loads_ahead], nb[loads_ahead];
+    std::int64_t places[loads_ahead];
 #pragma unroll
-    for (int k = 0; k < width; ++k)
-      out.item[k] = stored<T>((A(value(in.item[k])) - mean) * factor + offset);
-    reinterpret_cast<N*>(y)[at] = out;
-  });
-}
-
-template <class T>
-struct Channel {
-  const T *x, *scale, *shift;
-  T *y, *running_mean, *running_variance;
-  Compute<T>* statistics;
-};
-
-template <class T, int width>
-__global__ void __launch_bounds__(threads_per_block)
-    normalize(Channel<T> memory, std::int64_t rows, std::int64_t inner, unsigned along_inner,
-              const Compute<T>* partials) {
-  using A = Compute<T>;
-  const std::int64_t channel = blockIdx.x;
-  const Pair<A> sums = sums_of(partials, channel, static_cast<int>(gridDim.y));
-  const A count = A(rows) * A(inner);
-  const A shifted = sums.first / count;
-  const A mean = A(value(memory.x[channel * inner])) + shifted;
-  A variance = sums.second / count - shifted * shifted;
-  variance = variance > A(0) ? variance : A(0);
-  const A r = rsqrt(variance + A(training_constants::batch_norm_epsilon));
-  if (blockIdx.y == 0 && threadIdx.x == 0) {
-    memory.statistics[2 * channel] = mean;
-    memory.statistics[2 * channel + 1] = r;
-    const A m = A(training_constants::batch_norm_momentum);
-    const A unbiased = count > A(1) ? variance * count / (count - A(1)) : variance;
-    memory.running_mean[channel] =
-        stored<T>((A(1) - m) * A(value(memory.running_mean[channel])) + m * mean);
-    memory.running_variance[channel] =
-        stored<T>((A(1) - m) * A(value(memory.running_variance[channel])) + m * unbiased);
-  }
-  const A factor = memory.scale != nullptr ? r * A(value(memory.scale[channel])) : r;
-  const A offset = memory.shift != nullptr ? A(value(memory.shift[channel])) : A(0);
-  scale_planes<T, width>(memory.y, memory.x, rows, inner, along_inner, mean, factor, offset);
-}
-
-template <class T, int width>
-__global__ void __launch_bounds__(threads_per_block)
-    normalize_by_running(Channel<T> memory, std::int64_t rows, std::int64_t inner,
-                         unsigned along_inner) {
-  using A = Compute<T>;
-  const std::int64_t channel = blockIdx.x;
-  const A r =
-      rsqrt(A(value(memory.running_variance[channel])) + A(training_constants::batch_norm_epsilon));
-  const A factor = memory.scale != nullptr ? r * A(value(memory.scale[channel])) : r;
-  const A offset = memory.shift != nullptr ? A(value(memory.shift[channel])) : A(0);
-  scale_planes<T, width>(memory.y, memory.x, rows, inner, along_inner,
-                         A(value(memory.running_mean[channel])), factor, offset);
-}
-
-template <class T>
-struct Gradients {
-  const T *x, *dy, *scale;
-  T *dx, *scale_gradient, *shift_gradient;
-  const Compute<T>* statistics;
-};
-
-template <class T, int width>
-__global__ void __launch_bounds__(threads_per_block)
-    spread_gradient(Gradients<T> memory, std::int64_t rows, std::int64_t inner,
-                    unsigned along_inner, const Compute<T>* partials) {
-  using A = Compute<T>;
-  using N = Numbers<T, width>;
-  const std::int64_t channel = blockIdx.x;
-  const Pair<A> sums = sums_of(partials, channel, static_cast<int>(gridDim.y));
-  const A mean = memory.statistics[2 * channel], r = memory.statistics[2 * channel + 1];
-  if (blockIdx.y == 0 && threadIdx.x == 0) {
-    if (memory.shift_gradient != nullptr) memory.shift_gradient[channel] = stored<T>(sums.first);
-    if (memory.scale_gradient != nullptr)
-      memory.scale_gradient[channel] = stored<T>(sums.second * r);
-  }
-  if (memory.dx == nullptr) return;
-  const A count = A(rows) * A(inner);
-  const A factor = memory.scale != nullptr ? r * A(value(memory.scale[channel])) : r;
-  const A mean_dy = sums.first / count;
-  const A slope = sums.second * r * r / count;  // (x − mean)·r·Σdy·x̂/count, x̂ = (x − mean)·r
-  over_my_planes<T, width>(rows, inner, along_inner, [&](std::int64_t at) {
-    const N x = reinterpret_cast<const N*>(memory.x)[at];
-    const N dy = reinterpret_cast<const N*>(memory.dy)[at];
-    N out;
-#pragma unroll
-    for (int k = 0; k < width; ++k) {
-      out.item[k] = stored<T>(
-          factor * (A(value(dy.item[k])) - mean_dy - (A(value(x.item[k])) - mean) * slope));
+    for (int k = 0; k < loads_ahead; ++k) {
+      const std::uint32_t at = i + k * threads_per_block;
+      if (at >= mine.end) continue;
+      places[k] = parts.place(mine.channel, at);
+      na[k] = reinterpret_cast<const N*>(a)[places[k]];
+      if constexpr (inputs > 1) nb[k] = reinterpret_cast<const N*>(b)[places[k]];
     }
-    reinterpret_cast<N*>(memory.dx)[at] = out;
-  });
+#pragma unroll
+    for (int k = 0; k < loads_ahead; ++k) {
+      if (i + k * threads_per_block >= mine.end) continue;
+      N out;
+#pragma unroll
+      for (int j = 0; j < width; ++j) {
+        const A v = value(na[k].item[j]);
+        out.item[j] = stored<T>(f(v, inputs > 1 ? A(value(nb[k].item[j])) : v));
+      }
+      reinterpret_cast<N*>(y)[places[k]] = out;
+    }
+  }
 }
 
-/// Calls `launch` with how many numbers move at once.
+template <class T, int width>
+__global__ void __launch_bounds__(threads_per_block)
+    normalize(Channel<T> memory, ChannelParts parts, const Compute<T>* partials) {
+  using A = Compute<T>;
+  const MyPart mine(parts);
+  const A count = A(parts.count) * A(width);
+  const A origin = value(memory.x[mine.channel * parts.packs.divisor * width]);
+  const Statistics<A> found(sums_of(partials, mine.channel, static_cast<int>(gridDim.y)), origin,
+                            count);
+  if (mine.is_first()) keep_statistics(memory, mine.channel, found, count);
+  map_part<T, 1, width>(parts, mine, memory.y, memory.x, memory.x,
+                        scaled_by(memory, mine.channel, found.mean, found.r));
+}
+
+template <class T, int width>
+__global__ void __launch_bounds__(threads_per_block)
+    normalize_by_running(Channel<T> memory, ChannelParts parts) {
+  const MyPart mine(parts);
+  map_part<T, 1, width>(parts, mine, memory.y, memory.x, memory.x,
+                        scaled_by_running(memory, mine.channel));
+}
+
+template <class T, int width>
+__global__ void __launch_bounds__(threads_per_block)
+    spread_gradient(Gradients<T> memory, ChannelParts parts, const Compute<T>* partials) {
+  using A = Compute<T>;
+  const MyPart mine(parts);
+  const Pair<A> sums = sums_of(partials, mine.channel, static_cast<int>(gridDim.y));
+  if (mine.is_first()) keep_gradients(memory, mine.channel, sums);
+  if (memory.dx == nullptr) return;
+  map_part<T, 2, width>(parts, mine, memory.dx, memory.dy, memory.x,
+                        spread_of(memory, mine.channel, sums, A(parts.count) * A(width)));
+}
+
+/// Calls `launch` with how many numbers move at once and the parts of channels.
 template <class T, class Launch>
-void with_width(std::int64_t inner, bool is_packed, const Launch& launch) {
+void with_parts(const ChannelArray& array, bool is_packed, const Launch& launch) {
   constexpr int width = Pack<T>::size;
-  if (is_packed && inner % width == 0) {
-    launch(std::integral_constant<int, width>{}, inner_threads(inner / width));
+  if (is_packed && array.inner % width == 0) {
+    launch(std::integral_constant<int, width>{},
+           ChannelParts(array.rows, array.channels, array.inner / width));
   } else {
-    launch(std::integral_constant<int, 1>{}, inner_threads(inner));
+    launch(std::integral_constant<int, 1>{}, ChannelParts(array.rows, array.channels, array.inner));
   }
   STRATA_CUDA_CALL(cudaGetLastError());
 }
 
-template <class T>
-Channel<T> channel_of(const BatchNormMemory& memory) {
-  return {static_cast<const T*>(memory.x),
-          static_cast<const T*>(memory.scale),
-          static_cast<const T*>(memory.shift),
-          static_cast<T*>(memory.y),
-          static_cast<T*>(memory.running_mean),
-          static_cast<T*>(memory.running_variance),
-          static_cast<Compute<T>*>(memory.statistics)};
-}
-
 dim3 grid_of(const ChannelArray& array) {
   return dim3(static_cast<unsigned>(array.channels),
-              static_cast<unsigned>(channel_splits(array.rows, array.channels)));
+              static_cast<unsigned>(sum_splits(layout_of(array))));
 }
 
 }  // namespace
 
 std::int64_t batch_norm_scratch(const ChannelArray& array) {
-  return channel_partials(array.rows, array.channels);
+  const std::int64_t sums = array.inner == 1 ? 2 * array.channels : 0;
+  return sum_partials(layout_of(array)) + sums;
 }
 
 void batch_norm(const ChannelArray& array, const BatchNormMemory& memory, cudaStream_t stream) {
+  if (array.inner == 1) return batch_norm_of_rows(array, memory, false, stream);
   with_element_type(array.dtype, [&](auto element) {
     using T = decltype(element);
-    const auto* const x = static_cast<const T*>(memory.x);
-    auto* const partials = static_cast<Compute<T>*>(memory.scratch);
-    launch_channel_sums<T, 1>(x, x, array.rows, array.channels, array.inner, partials,
-                              Moments<T>{x, array.inner, 0}, stream);
-    with_width<T>(array.inner, is_aligned(memory.x) && is_aligned(memory.y),
-                  [&](auto width, unsigned along) {
+    using A = Compute<T>;
+    const Channel<T> channel = channel_of<T>(memory);
+    auto* const partials = static_cast<A*>(memory.scratch);
+    launch_sums<T, 1>(layout_of(array), channel.x, channel.x, partials,
+                      Moments<T>{channel.x, array.inner, 0}, stream);
+    with_parts<T>(array, is_aligned(memory.x) && is_aligned(memory.y),
+                  [&](auto width, const ChannelParts& parts) {
                     normalize<T, width.value><<<grid_of(array), threads_per_block, 0, stream>>>(
-                        channel_of<T>(memory), array.rows, array.inner, along, partials);
+                        channel, parts, partials);
                   });
   });
 }
 
 void batch_norm_of_running(const ChannelArray& array, const BatchNormMemory& memory,
                            cudaStream_t stream) {
+  if (array.inner == 1) return batch_norm_of_rows(array, memory, true, stream);
   with_element_type(array.dtype, [&](auto element) {
     using T = decltype(element);
-    with_width<T>(
-        array.inner, is_aligned(memory.x) && is_aligned(memory.y), [&](auto width, unsigned along) {
-          normalize_by_running<T, width.value><<<grid_of(array), threads_per_block, 0, stream>>>(
-              channel_of<T>(memory), array.rows, array.inner, along);
-        });
+    const Channel<T> channel = channel_of<T>(memory);
+    with_parts<T>(array, is_aligned(memory.x) && is_aligned(memory.y),
+                  [&](auto width, const ChannelParts& parts) {
+                    normalize_by_running<T, width.value>
+                        <<<grid_of(array), threads_per_block, 0, stream>>>(channel, parts);
+                  });
   });
 }
 
 void batch_norm_gradient(const ChannelArray& array, const BatchNormMemory& memory,
                          cudaStream_t stream) {
+  if (array.inner == 1) return batch_norm_gradient_of_rows(array, memory, stream);
   with_element_type(array.dtype, [&](auto element) {
     using T = decltype(element);
-    auto* const partials = static_cast<Compute<T>*>(memory.scratch);
-    const auto* const statistics = static_cast<const Compute<T>*>(memory.statistics);
-    const auto* const x = static_cast<const T*>(memory.x);
-    const auto* const dy = static_cast<const T*>(memory.dy);
-    launch_channel_sums<T, 2>(dy, x, array.rows, array.channels, array.inner, partials,
-                              GradientSums<T>{statistics, 0}, stream);
-    const Gradients<T> gradients{x,
-                                 dy,
-                                 static_cast<const T*>(memory.scale),
-                                 static_cast<T*>(memory.dx),
-                                 static_cast<T*>(memory.scale_gradient),
-                                 static_cast<T*>(memory.shift_gradient),
-                                 statistics};
-    const bool is_packed = is_aligned(x) && is_aligned(dy) && is_aligned(memory.dx);
-    with_width<T>(array.inner, is_packed, [&](auto width, unsigned along) {
-      spread_gradient<T, width.value><<<grid_of(array), threads_per_block, 0, stream>>>(
-          gradients, array.rows, array.inner, along, partials);
+    using A = Compute<T>;
+    const Gradients<T> gradients = gradients_of<T>(memory);
+    auto* const partials = static_cast<A*>(memory.scratch);
+    launch_sums<T, 2>(layout_of(array), gradients.dy, gradients.x, partials,
+                      GradientSums<T>{gradients.statistics, 0}, stream);
+    const bool is_packed = is_aligned(memory.x) && is_aligned(memory.dy) && is_aligned(memory.dx);
+    with_parts<T>(array, is_packed, [&](auto width, const ChannelParts& parts) {
+      spread_gradient<T, width.value>
+          <<<grid_of(array), threads_per_block, 0, stream>>>(gradients, parts, partials);
     });
   });
 }

@@ -70,7 +70,9 @@ class RowNormNode final : public CudaNode {
     if (!facts().is_training) return needs;
     needs.inputs = true;
     needs.saved_bytes = 2 * norm_.rows * sum_bytes(norm_.dtype);
+    if (!has_scale_ && !has_shift_) return needs;
     needs.scratch_bytes = row_norm_scratch(norm_) * sum_bytes(norm_.dtype);
+    needs.backward_is_one = row_norm_gradient_is_one(norm_);
     return needs;
   }
 
@@ -87,14 +89,10 @@ class RowNormNode final : public CudaNode {
       return row_norm(norm_, m, stream());
     }
     m.dy = memory.output_gradients[0];
-    if (makes(memory, 0)) {
-      m.dx = memory.input_gradients[0];
-      row_norm_gradient(norm_, m, stream());
-    }
+    if (makes(memory, 0)) m.dx = memory.input_gradients[0];
     if (has_scale_ && makes(memory, scale)) m.scale_gradient = memory.input_gradients[scale];
     if (has_shift_ && makes(memory, shift)) m.shift_gradient = memory.input_gradients[shift];
-    if (m.scale_gradient != nullptr || m.shift_gradient != nullptr)
-      row_norm_weight_gradient(norm_, m, stream());
+    row_norm_gradient(norm_, m, stream());
   }
 
  private:

@@ -45,17 +45,16 @@ struct RowNormMemory {
   const void* shift = nullptr;
   void* statistics = nullptr;  ///< [rows][mean, 1/deviation]
   const void* dy = nullptr;
-  void* dx = nullptr;
+  void* dx = nullptr;  ///< these may be null
   void* scale_gradient = nullptr;
   void* shift_gradient = nullptr;
-  void* scratch = nullptr;
+  void* scratch = nullptr;  ///< row_norm_scratch numbers, for the gradients of scale and shift
 };
 void row_norm(const RowNorm& norm, const RowNormMemory& memory, cudaStream_t stream);
-void row_norm_gradient(const RowNorm& norm, const RowNormMemory& memory, cudaStream_t stream);
-/// Of scale and shift; needs row_norm_scratch numbers.
 std::int64_t row_norm_scratch(const RowNorm& norm);
-void row_norm_weight_gradient(const RowNorm& norm, const RowNormMemory& memory,
-                              cudaStream_t stream);
+void row_norm_gradient(const RowNorm& norm, const RowNormMemory& memory, cudaStream_t stream);
+/// Whether x and dy are read once for all three gradients.
+bool row_norm_gradient_is_one(const RowNorm& norm);
 
 /// Across `size` neighbouring channels; `scale` keeps k + α/size Σx² in the data's type.
 void local_response_norm(const ChannelArray& array, std::int64_t size, void* y, void* scale,

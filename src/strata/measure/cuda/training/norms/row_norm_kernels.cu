@@ -1,139 +1,217 @@
 // SPDX-License-Identifier: Apache-2.0
+// Rows are kept in registers, so that each is read once: mean, then squared differences to it, then
+// results. Longer ones than fit there are read twice.
+#include "strata/measure/cuda/api.cuh"
 #include "strata/measure/cuda/training/index_map.cuh"
 #include "strata/measure/cuda/training/norms/normalization.cuh"
-#include "strata/measure/cuda/training/sums/sums.cuh"
-#include "strata/measure/training/constants.hpp"
+#include "strata/measure/cuda/training/norms/row_registers.cuh"
 
 namespace strata::cuda::train {
 namespace {
 
-/// A block takes a row; it reads it again from the cache where it needs it again.
 template <class T>
-__global__ void normalize_rows(RowNorm norm, FastDivisor inner, const T* x, T* y, const T* scale,
-                               const T* shift, Compute<T>* statistics) {
-  using A = Compute<T>;
-  const std::int64_t row = blockIdx.x, length = norm.length;
-  const T* const in = x + row * length;
-  A mean = 0;
-  if (norm.takes_mean) {
-    for (std::int64_t j = threadIdx.x; j < length; j += blockDim.x) mean += value(in[j]);
-    mean = sum_over_block(mean) / A(length);
-  }
-  A squares = 0;
-  for (std::int64_t j = threadIdx.x; j < length; j += blockDim.x) {
-    const A d = A(value(in[j])) - mean;
-    squares += d * d;
-  }
-  const A r = rsqrt(sum_over_block(squares) / A(length) + A(norm.epsilon));
-  if (threadIdx.x == 0 && statistics != nullptr) {
-    statistics[2 * row] = mean;
-    statistics[2 * row + 1] = r;
-  }
-  const std::int64_t first = row % norm.groups * (length / norm.inner);
-  for (std::int64_t j = threadIdx.x; j < length; j += blockDim.x) {
-    const std::int64_t entry = first + inner.quotient(static_cast<std::uint32_t>(j));
-    A v = (A(value(in[j])) - mean) * r;
-    if (scale != nullptr) v *= A(value(scale[entry]));
-    if (shift != nullptr) v += A(value(shift[entry]));
-    y[row * length + j] = stored<T>(v);
-  }
-}
+struct NormArrays {
+  const T *x, *scale, *shift;
+  T* y;
+  Compute<T>* statistics;
 
-template <class T>
-__global__ void row_gradient(RowNorm norm, FastDivisor inner, T* dx, const T* dy, const T* x,
-                             const T* scale, const Compute<T>* statistics) {
-  using A = Compute<T>;
-  const std::int64_t row = blockIdx.x, length = norm.length;
-  const A mean = statistics[2 * row], r = statistics[2 * row + 1];
-  const std::int64_t first = row % norm.groups * (length / norm.inner);
-  const auto scaled = [&](std::int64_t j) {
-    const A d = value(dy[row * length + j]);
-    if (scale == nullptr) return d;
-    return d * A(value(scale[first + inner.quotient(static_cast<std::uint32_t>(j))]));
-  };
-  const auto normalized = [&](std::int64_t j) {
-    return (A(value(x[row * length + j])) - mean) * r;
-  };
-  A sum = 0, product = 0;
-  for (std::int64_t j = threadIdx.x; j < length; j += blockDim.x) {
-    const A d = scaled(j);
-    sum += d;
-    product += d * normalized(j);
-  }
-  sum = norm.takes_mean ? sum_over_block(sum) / A(length) : A(0);
-  product = sum_over_block(product) / A(length);
-  for (std::int64_t j = threadIdx.x; j < length; j += blockDim.x)
-    dx[row * length + j] = stored<T>(r * (scaled(j) - sum - normalized(j) * product));
-}
+  explicit NormArrays(const RowNormMemory& memory)
+      : x(static_cast<const T*>(memory.x)),
+        scale(static_cast<const T*>(memory.scale)),
+        shift(static_cast<const T*>(memory.shift)),
+        y(static_cast<T*>(memory.y)),
+        statistics(static_cast<Compute<T>*>(memory.statistics)) {}
+};
 
-/// dscale and dshift. Columns: every row has its own statistics. Channels: every group of every
-/// sample has.
-template <class T>
-struct WeightSums {
+/// Scales and shifts as they belong to the pieces of a row.
+template <class T, int width, bool is_by_number>
+struct RowWeights {
   using A = Compute<T>;
-  const A* statistics;
-  std::int64_t groups, entries_per_group;
-  A mean, r;
-  __device__ void begin(std::int64_t sample, std::int64_t entry) {
-    const std::int64_t row = groups == 1 ? sample : sample * groups + entry / entries_per_group;
-    mean = statistics[2 * row];
-    r = statistics[2 * row + 1];
+  const T *scale, *shift;
+  FastDivisor entry_pieces;  ///< of an entry; where every number has its own, of nothing
+
+  __device__ RowWeights(const RowNorm& norm, const NormArrays<T>& arrays, FastDivisor pieces,
+                        std::int64_t row)
+      : scale(arrays.scale), shift(arrays.shift), entry_pieces(pieces) {
+    const std::int64_t first = row % norm.groups * (norm.length / norm.inner);
+    if (scale != nullptr) scale += first;
+    if (shift != nullptr) shift += first;
   }
-  __device__ void add(A dy, A x, A& first, A& second) const {
-    first += dy * (x - mean) * r;
-    second += dy;
+  /// numbers = numbers × scale + shift
+  __device__ void apply(A (&numbers)[width], unsigned piece) const {
+    A factors[width], offsets[width];
+    read(scale, piece, A(1), factors);
+    read(shift, piece, A(0), offsets);
+#pragma unroll
+    for (int j = 0; j < width; ++j) numbers[j] = numbers[j] * factors[j] + offsets[j];
+  }
+
+ private:
+  __device__ void read(const T* weights, unsigned piece, A absent, A (&to)[width]) const {
+    if (weights == nullptr) {
+#pragma unroll
+      for (int j = 0; j < width; ++j) to[j] = absent;
+    } else if constexpr (is_by_number) {
+      const auto from = reinterpret_cast<const Piece<T, width>*>(weights)[piece];
+#pragma unroll
+      for (int j = 0; j < width; ++j) to[j] = value(from.item[j]);
+    } else {
+      const A one = value(weights[entry_pieces.quotient(piece)]);
+#pragma unroll
+      for (int j = 0; j < width; ++j) to[j] = one;
+    }
   }
 };
 
-template <class T>
-__global__ void local_response(ChannelArray array, FastDivisor inner, FastDivisor channels,
-                               int size, T* y, T* scale, const T* x) {
-  using A = Compute<T>;
-  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i >= array.count()) return;
-  const std::uint32_t plane = inner.quotient(static_cast<std::uint32_t>(i));
-  const auto channel = static_cast<int>(plane - channels.quotient(plane) * channels.divisor);
-  A sum = 0;
-  for (int j = 0; j < size; ++j) {
-    const int neighbour = channel + j - size / 2;
-    if (neighbour < 0 || neighbour >= array.channels) continue;
-    const A v = value(x[i + (neighbour - channel) * array.inner]);
-    sum += v * v;
+/// Mean and 1/deviation.
+template <class A>
+struct RowStatistics {
+  A mean, r;
+
+  template <class T>
+  __device__ void leave(const NormArrays<T>& arrays, std::int64_t row) const {
+    if (arrays.statistics == nullptr) return;
+    arrays.statistics[2 * row] = mean;
+    arrays.statistics[2 * row + 1] = r;
   }
-  const A t = A(training_constants::local_response_k) +
-              A(training_constants::local_response_alpha) / A(size) * sum;
-  scale[i] = stored<T>(t);
-  y[i] = stored<T>(A(value(x[i])) * pow(t, -A(training_constants::local_response_beta)));
+};
+
+template <class T, int width, int count, bool is_by_number>
+__device__ void finish_row(RowNumbers<T, width, count>& numbers, T* to, unsigned first,
+                           unsigned pieces, RowStatistics<Compute<T>> of_row,
+                           const RowWeights<T, width, is_by_number>& weights) {
+#pragma unroll
+  for (int k = 0; k < count; ++k) {
+    if (first + piece_at(k) >= pieces) continue;
+#pragma unroll
+    for (int j = 0; j < width; ++j)
+      numbers.item[k][j] = (numbers.item[k][j] - of_row.mean) * of_row.r;
+    weights.apply(numbers.item[k], first + piece_at(k));
+  }
+  numbers.write(to + std::int64_t{first} * width, pieces - first);
 }
 
-template <class T>
-__global__ void local_response_gradient(ChannelArray array, FastDivisor inner, FastDivisor channels,
-                                        int size, T* dx, const T* dy, const T* x, const T* y,
-                                        const T* scale) {
+template <class T, int width, int count, bool is_by_number>
+__global__ void __launch_bounds__(1024, least_blocks<T>)
+    normalize_rows(RowNorm norm, FastDivisor entry_pieces, NormArrays<T> arrays) {
   using A = Compute<T>;
-  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i >= array.count()) return;
-  const std::uint32_t plane = inner.quotient(static_cast<std::uint32_t>(i));
-  const auto channel = static_cast<int>(plane - channels.quotient(plane) * channels.divisor);
-  A sum = 0;
-  for (int j = 0; j < size; ++j) {
-    // The windows that hold this channel, mirrored.
-    const int neighbour = channel - j + size / 2;
-    if (neighbour < 0 || neighbour >= array.channels) continue;
-    const std::int64_t at = i + (neighbour - channel) * array.inner;
-    sum += A(value(dy[at])) * A(value(y[at])) / A(value(scale[at]));
+  __shared__ A parts[2][warp_threads];
+  const RowPlace place(norm.rows, norm.length / width);
+  RowNumbers<T, width, count> numbers;
+  numbers.read(arrays.x + place.row * norm.length, place.pieces, A(0));
+  RowStatistics<A> of_row{0, 0};
+  if (norm.takes_mean) {
+    A sum = 0;
+    numbers.each([&](A x) { sum += x; });
+    of_row.mean = over_team(sum, Sum{}, A(0), parts[0]) / A(norm.length);
   }
-  constexpr double beta = training_constants::local_response_beta;
-  const A factor = A(2 * training_constants::local_response_alpha * beta) / A(size);
-  dx[i] = stored<T>(A(value(dy[i])) * pow(A(value(scale[i])), A(-beta)) -
-                    factor * A(value(x[i])) * sum);
+  A squares = 0;
+#pragma unroll
+  for (int k = 0; k < count; ++k) {
+    if (piece_at(k) >= place.pieces) continue;
+#pragma unroll
+    for (int j = 0; j < width; ++j) {
+      const A d = numbers.item[k][j] - of_row.mean;
+      squares += d * d;
+    }
+  }
+  squares = over_team(squares, Sum{}, A(0), parts[1]);
+  of_row.r = rsqrt(squares / A(norm.length) + A(norm.epsilon));
+  if (place.pieces == 0) return;
+  if (threadIdx.x == 0) of_row.leave(arrays, place.row);
+  finish_row(numbers, arrays.y + place.row * norm.length, 0, place.pieces, of_row,
+             RowWeights<T, width, is_by_number>(norm, arrays, entry_pieces, place.row));
 }
 
-// A row of some hundred numbers keeps no more than a few warps busy.
-int threads_for(std::int64_t length) {
-  int threads = 32;
-  while (threads < length / 4 && threads < 512) threads *= 2;
-  return threads;
+// --- rows that are too long for registers --------------------------------------------------------
+
+/// Of some numbers: how many, their mean and the sum of squared differences to it. Two of them make
+/// one (Chan, Golub and LeVeque), as exact as two walks would be.
+template <class A>
+struct Spread {
+  A count = 0, mean = 0, squares = 0;
+
+  __device__ void add(const Spread& other) {
+    if (other.count == A(0)) return;
+    const A all = count + other.count, between = other.mean - mean;
+    mean += between * (other.count / all);
+    squares += other.squares + between * between * (count * other.count / all);
+    count = all;
+  }
+};
+
+/// Of what a thread read. Without a mean, differences are to 0.
+template <class T, int width, int count>
+__device__ Spread<Compute<T>> spread_of(const RowNumbers<T, width, count>& numbers, unsigned pieces,
+                                        bool takes_mean) {
+  using A = Compute<T>;
+  Spread<A> spread;
+  A sum = 0;
+#pragma unroll
+  for (int k = 0; k < count; ++k) {
+    if (piece_at(k) < pieces) spread.count += A(width);
+#pragma unroll
+    for (int j = 0; j < width; ++j) sum += numbers.item[k][j];
+  }
+  if (takes_mean && spread.count > A(0)) spread.mean = sum / spread.count;
+#pragma unroll
+  for (int k = 0; k < count; ++k) {
+    if (piece_at(k) >= pieces) continue;
+#pragma unroll
+    for (int j = 0; j < width; ++j) {
+      const A d = numbers.item[k][j] - spread.mean;
+      spread.squares += d * d;
+    }
+  }
+  return spread;
+}
+
+constexpr int long_row_threads = 512;
+
+template <class T, int width, bool is_by_number>
+__global__ void __launch_bounds__(long_row_threads, least_blocks<T>)
+    normalize_long_rows(RowNorm norm, FastDivisor entry_pieces, NormArrays<T> arrays) {
+  using A = Compute<T>;
+  constexpr int count = most_pieces<T, width> / 2;
+  __shared__ A parts[2][warp_threads];
+  const RowPlace place(norm.rows, norm.length / width);
+  const T* const from = arrays.x + place.row * norm.length;
+  RowNumbers<T, width, count> numbers;
+  Spread<A> mine;
+  for (unsigned first = 0; first < place.pieces; first += count * blockDim.x) {
+    numbers.read(from + std::int64_t{first} * width, place.pieces - first, A(0));
+    mine.add(spread_of(numbers, place.pieces - first, norm.takes_mean));
+  }
+  RowStatistics<A> of_row;
+  of_row.mean = over_team(mine.count * mine.mean, Sum{}, A(0), parts[0]) / A(norm.length);
+  const A between = mine.mean - of_row.mean;
+  const A squares = over_team(mine.squares + mine.count * between * between, Sum{}, A(0), parts[1]);
+  of_row.r = rsqrt(squares / A(norm.length) + A(norm.epsilon));
+  if (threadIdx.x == 0) of_row.leave(arrays, place.row);
+  const RowWeights<T, width, is_by_number> weights(norm, arrays, entry_pieces, place.row);
+  for (unsigned first = 0; first < place.pieces; first += count * blockDim.x) {
+    numbers.read(from + std::int64_t{first} * width, place.pieces - first, A(0));
+    finish_row(numbers, arrays.y + place.row * norm.length, first, place.pieces, of_row, weights);
+  }
+}
+
+// --- launches ------------------------------------------------------------------------------------
+
+template <class T, int width, bool is_by_number>
+void launch_row_norm(const RowNorm& norm, const NormArrays<T>& arrays, cudaStream_t stream) {
+  constexpr int most = most_pieces<T, width>;
+  const FastDivisor entry_pieces(static_cast<std::uint32_t>(is_by_number ? 1 : norm.inner / width));
+  const RowTeams teams = teams_for(norm.length / width, {most / 2, most, 1024});
+  if (!teams.exist()) {
+    normalize_long_rows<T, width, is_by_number>
+        <<<static_cast<unsigned>(norm.rows), long_row_threads, 0, stream>>>(norm, entry_pieces,
+                                                                            arrays);
+    return;
+  }
+  with_pieces<most>(teams.pieces, [&](auto count) {
+    normalize_rows<T, width, count.value, is_by_number>
+        <<<teams.blocks(norm.rows), teams.block(), 0, stream>>>(norm, entry_pieces, arrays);
+  });
 }
 
 }  // namespace
@@ -141,77 +219,16 @@ int threads_for(std::int64_t length) {
 void row_norm(const RowNorm& norm, const RowNormMemory& memory, cudaStream_t stream) {
   with_element_type(norm.dtype, [&](auto element) {
     using T = decltype(element);
-    normalize_rows<<<static_cast<unsigned>(norm.rows), threads_for(norm.length), 0, stream>>>(
-        norm, FastDivisor(static_cast<std::uint32_t>(norm.inner)), static_cast<const T*>(memory.x),
-        static_cast<T*>(memory.y), static_cast<const T*>(memory.scale),
-        static_cast<const T*>(memory.shift), static_cast<Compute<T>*>(memory.statistics));
-  });
-  STRATA_CUDA_CALL(cudaGetLastError());
-}
-
-void row_norm_gradient(const RowNorm& norm, const RowNormMemory& memory, cudaStream_t stream) {
-  with_element_type(norm.dtype, [&](auto element) {
-    using T = decltype(element);
-    row_gradient<<<static_cast<unsigned>(norm.rows), threads_for(norm.length), 0, stream>>>(
-        norm, FastDivisor(static_cast<std::uint32_t>(norm.inner)), static_cast<T*>(memory.dx),
-        static_cast<const T*>(memory.dy), static_cast<const T*>(memory.x),
-        static_cast<const T*>(memory.scale), static_cast<const Compute<T>*>(memory.statistics));
-  });
-  STRATA_CUDA_CALL(cudaGetLastError());
-}
-
-std::int64_t row_norm_scratch(const RowNorm& norm) {
-  const std::int64_t samples = norm.rows / norm.groups;
-  return norm.inner == 1 ? column_partials(samples, norm.entries())
-                         : channel_partials(samples, norm.entries());
-}
-
-void row_norm_weight_gradient(const RowNorm& norm, const RowNormMemory& memory,
-                              cudaStream_t stream) {
-  const std::int64_t samples = norm.rows / norm.groups, entries = norm.entries();
-  with_element_type(norm.dtype, [&](auto element) {
-    using T = decltype(element);
-    auto* const partials = static_cast<Compute<T>*>(memory.scratch);
-    const WeightSums<T> terms{static_cast<const Compute<T>*>(memory.statistics), norm.groups,
-                              norm.length / norm.inner, 0, 0};
-    const auto* const dy = static_cast<const T*>(memory.dy);
-    const auto* const x = static_cast<const T*>(memory.x);
-    int splits = 0;
-    if (norm.inner == 1) {
-      launch_column_sums<T, 2>(dy, x, samples, entries, partials, terms, stream);
-      splits = column_splits(samples, entries);
+    constexpr int width = Pack<T>::size;
+    const NormArrays<T> arrays(memory);
+    const bool is_whole = norm.length % width == 0 && is_aligned(memory.x) && is_aligned(memory.y);
+    if (is_whole && norm.inner == 1 && is_aligned(memory.scale) && is_aligned(memory.shift)) {
+      launch_row_norm<T, width, true>(norm, arrays, stream);
+    } else if (is_whole && norm.inner % width == 0) {
+      launch_row_norm<T, width, false>(norm, arrays, stream);
     } else {
-      launch_channel_sums<T, 2>(dy, x, samples, entries, norm.inner, partials, terms, stream);
-      splits = channel_splits(samples, entries);
+      launch_row_norm<T, 1, false>(norm, arrays, stream);
     }
-    launch_finish_sums<T>(static_cast<T*>(memory.scale_gradient),
-                          static_cast<T*>(memory.shift_gradient), partials, entries, splits,
-                          stream);
-  });
-}
-
-void local_response_norm(const ChannelArray& array, std::int64_t size, void* y, void* scale,
-                         const void* x, cudaStream_t stream) {
-  with_element_type(array.dtype, [&](auto element) {
-    using T = decltype(element);
-    local_response<<<blocks_for(array.count()), threads_per_block, 0, stream>>>(
-        array, FastDivisor(static_cast<std::uint32_t>(array.inner)),
-        FastDivisor(static_cast<std::uint32_t>(array.channels)), static_cast<int>(size),
-        static_cast<T*>(y), static_cast<T*>(scale), static_cast<const T*>(x));
-  });
-  STRATA_CUDA_CALL(cudaGetLastError());
-}
-
-void local_response_norm_gradient(const ChannelArray& array, std::int64_t size, void* dx,
-                                  const void* dy, const void* x, const void* y, const void* scale,
-                                  cudaStream_t stream) {
-  with_element_type(array.dtype, [&](auto element) {
-    using T = decltype(element);
-    local_response_gradient<<<blocks_for(array.count()), threads_per_block, 0, stream>>>(
-        array, FastDivisor(static_cast<std::uint32_t>(array.inner)),
-        FastDivisor(static_cast<std::uint32_t>(array.channels)), static_cast<int>(size),
-        static_cast<T*>(dx), static_cast<const T*>(dy), static_cast<const T*>(x),
-        static_cast<const T*>(y), static_cast<const T*>(scale));
   });
   STRATA_CUDA_CALL(cudaGetLastError());
 }

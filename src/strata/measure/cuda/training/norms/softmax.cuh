@@ -21,8 +21,13 @@ struct SoftmaxRun {
 void softmax(const SoftmaxRun& run, void* y, const void* x, cudaStream_t stream);
 void softmax_gradient(const SoftmaxRun& run, void* dx, const void* dy, const void* y,
                       cudaStream_t stream);
+/// Where inner is more than 1: the two above pass it on.
+void channel_softmax(const SoftmaxRun& run, void* y, const void* x, cudaStream_t stream);
+void channel_softmax_gradient(const SoftmaxRun& run, void* dx, const void* dy, const void* y,
+                              cudaStream_t stream);
 
-/// Targets count from 0; `log_sums` and `row_losses` have a number per row, fp32 (fp64 of fp64).
+/// Targets count from 0. `log_sums` has a number per row, fp32 (fp64 of fp64), and `row_losses` has
+/// room for as many: sums of neighbouring rows' losses.
 struct CrossEntropyMemory {
   const void* logits = nullptr;
   const void* targets = nullptr;

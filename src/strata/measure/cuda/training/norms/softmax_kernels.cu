@@ -1,268 +1,223 @@
 // SPDX-License-Identifier: Apache-2.0
+// Rows that lie in one piece are kept in registers, so that each is read once; longer ones than
+// fit there are read twice.
 #include "strata/measure/cuda/api.cuh"
-#include "strata/measure/cuda/training/element.cuh"
 #include "strata/measure/cuda/training/norms/softmax.cuh"
+#include "strata/measure/cuda/training/norms/softmax_sums.cuh"
 
 namespace strata::cuda::train {
 namespace {
 
-/// A row's numbers, one block each; `place(j)` is where number j stands.
-template <class T>
-struct Row {
-  std::int64_t base, step;
-  __device__ explicit Row(const SoftmaxRun& run)
-      : base(blockIdx.x / run.inner * run.length * run.inner + blockIdx.x % run.inner),
-        step(run.inner) {}
-  __device__ std::int64_t place(std::int64_t j) const { return base + j * step; }
-};
-
-/// log Σ exp(x) of a row, read once: where a larger number comes, the sum so far shrinks.
-template <class T>
-__device__ Compute<T> log_sum_of(const SoftmaxRun& run, const Row<T>& row, const T* x) {
+template <class T, int width, int count>
+__global__ void __launch_bounds__(1024) softmax_rows(SoftmaxRun run, T* y, const T* x) {
   using A = Compute<T>;
-  A most = A(-INFINITY), sum = 0;
-  for (std::int64_t j = threadIdx.x; j < run.length; j += blockDim.x) {
-    const A v = value(x[row.place(j)]);
-    if (v > most) {
-      sum = sum * exp(most - v) + A(1);
-      most = v;
-    } else if (most > A(-INFINITY)) {
-      sum += exp(v - most);
+  __shared__ A parts[2][warp_threads];
+  const RowPlace place(run.outer, run.length / width);
+  RowNumbers<T, width, count> numbers;
+  numbers.read(x + place.row * run.length, place.pieces, A(-INFINITY));
+  A most = A(-INFINITY);
+  numbers.each([&](A v) { most = Larger{}(most, v); });
+  most = over_team(most, Larger{}, A(-INFINITY), parts[0]);
+  A sum = 0;
+  numbers.each([&](A& v) {
+    const A below = v - most, e = exp(below);
+    sum += e;
+    v = run.is_log ? below : e;
+  });
+  sum = over_team(sum, Sum{}, A(0), parts[1]);
+  if (run.is_log) {
+    const A log_sum = log(sum);
+    numbers.each([&](A& v) { v -= log_sum; });
+  } else {
+    const A share = A(1) / sum;
+    numbers.each([&](A& v) { v *= share; });
+  }
+  numbers.write(y + place.row * run.length, place.pieces);
+}
+
+/// With `is_beside`, dy is in shared memory: registers have room for one of two long rows.
+template <class T, int width, int count, bool is_beside>
+__global__ void __launch_bounds__(is_beside ? 1024 : 512, least_blocks<T>)
+    softmax_rows_gradient(SoftmaxRun run, T* dx, const T* dy, const T* y) {
+  using A = Compute<T>;
+  using P = Piece<T, width>;
+  __shared__ A parts[warp_threads];
+  const RowPlace place(run.outer, run.length / width);
+  const std::int64_t row = place.row * run.length;
+  RowPieces<T, width, count, is_beside> d;
+  RowPieces<T, width, count, false> v;
+  d.read(dy + row, place.pieces);
+  v.read(y + row, place.pieces);
+  d.wait();
+  A sum = 0;
+#pragma unroll
+  for (int k = 0; k < count; ++k) {
+    if (piece_at(k) >= place.pieces) continue;
+    const P dk = d[k], vk = v[k];
+#pragma unroll
+    for (int j = 0; j < width; ++j)
+      sum += A(value(dk.item[j])) * (run.is_log ? A(1) : A(value(vk.item[j])));
+  }
+  sum = over_team(sum, Sum{}, A(0), parts);
+  with_slope<A>(run.is_log, [&](auto slope) {
+#pragma unroll
+    for (int k = 0; k < count; ++k) {
+      if (piece_at(k) >= place.pieces) continue;
+      const P dk = d[k], vk = v[k];
+      P out;
+#pragma unroll
+      for (int j = 0; j < width; ++j)
+        out.item[j] = stored<T>(slope(A(value(dk.item[j])), A(value(vk.item[j])), sum));
+      reinterpret_cast<P*>(dx + row)[piece_at(k)] = out;
+    }
+  });
+}
+
+// --- rows that are too long for registers --------------------------------------------------------
+
+constexpr int long_row_threads = 512;
+
+template <class T, int width>
+__global__ void __launch_bounds__(long_row_threads, least_blocks<T>)
+    softmax_long_rows(SoftmaxRun run, T* y, const T* x) {
+  using A = Compute<T>;
+  using P = Piece<T, width>;
+  constexpr int count = most_pieces<T, width> / 2;
+  __shared__ A parts[2][warp_threads];
+  const RowPlace place(run.outer, run.length / width);
+  const P* const from = reinterpret_cast<const P*>(x + place.row * run.length);
+  P* const to = reinterpret_cast<P*>(y + place.row * run.length);
+  const ExpSum<A> sum = exp_sum_of_row<count>(from, place.pieces, parts);
+  const A log_sum = log(sum.sum);
+  for (unsigned first = 0; first < place.pieces; first += count * blockDim.x) {
+    RowNumbers<T, width, count> numbers;
+    numbers.read(from[first].item, place.pieces - first, A(0));
+    numbers.each([&](A& v) {
+      v = v - sum.most - log_sum;
+      if (!run.is_log) v = exp(v);
+    });
+    numbers.write(to[first].item, place.pieces - first);
+  }
+}
+
+template <class T, int width>
+__global__ void __launch_bounds__(long_row_threads, least_blocks<T>)
+    softmax_long_rows_gradient(SoftmaxRun run, T* dx, const T* dy, const T* y) {
+  using A = Compute<T>;
+  constexpr int count = most_pieces<T, width> / 2;
+  __shared__ A parts[warp_threads];
+  const RowPlace place(run.outer, run.length / width);
+  const std::int64_t row = place.row * run.length;
+  RowNumbers<T, width, count> d, v;
+  const auto read = [&](unsigned first) {
+    const std::int64_t at = row + std::int64_t{first} * width;
+    RowPieces<T, width, count, false> d_pieces, v_pieces;
+    d_pieces.read(dy + at, place.pieces - first);
+    v_pieces.read(y + at, place.pieces - first);
+    d.take(d_pieces, place.pieces - first, A(0));
+    v.take(v_pieces, place.pieces - first, A(0));
+  };
+  A sum = 0;
+  for (unsigned first = 0; first < place.pieces; first += count * blockDim.x) {
+    read(first);
+#pragma unroll
+    for (int k = 0; k < count; ++k) {
+#pragma unroll
+      for (int j = 0; j < width; ++j) sum += d.item[k][j] * (run.is_log ? A(1) : v.item[k][j]);
     }
   }
-  const A all = over_block(most, Larger{}, A(-INFINITY));
-  // A thread without numbers has nothing to add.
-  sum = sum_over_block(sum > A(0) ? sum * exp(most - all) : A(0));
-  return all + log(sum);
+  sum = over_team(sum, Sum{}, A(0), parts);
+  with_slope<A>(run.is_log, [&](auto slope) {
+    for (unsigned first = 0; first < place.pieces; first += count * blockDim.x) {
+      read(first);
+#pragma unroll
+      for (int k = 0; k < count; ++k) {
+#pragma unroll
+        for (int j = 0; j < width; ++j) d.item[k][j] = slope(d.item[k][j], v.item[k][j], sum);
+      }
+      d.write(dx + row + std::int64_t{first} * width, place.pieces - first);
+    }
+  });
 }
 
-template <class T>
-__global__ void softmax_rows(SoftmaxRun run, T* y, const T* x) {
-  using A = Compute<T>;
-  const Row<T> row(run);
-  const A log_sum = log_sum_of(run, row, x);
-  for (std::int64_t j = threadIdx.x; j < run.length; j += blockDim.x) {
-    const A v = A(value(x[row.place(j)])) - log_sum;
-    y[row.place(j)] = stored<T>(run.is_log ? v : exp(v));
+// --- launches ------------------------------------------------------------------------------------
+
+template <class T, int width>
+void launch_softmax(const SoftmaxRun& run, T* y, const T* x, cudaStream_t stream) {
+  constexpr int most = most_pieces<T, width>;
+  const RowTeams teams = teams_for(run.length / width, {most / 2, most, 1024});
+  if (!teams.exist()) {
+    softmax_long_rows<T, width>
+        <<<static_cast<unsigned>(run.outer), long_row_threads, 0, stream>>>(run, y, x);
+    return;
   }
+  with_pieces<most>(teams.pieces, [&](auto count) {
+    softmax_rows<T, width, count.value>
+        <<<teams.blocks(run.outer), teams.block(), 0, stream>>>(run, y, x);
+  });
 }
 
+/// Rows of which one tensor is beside the registers; false: they are too long for that, too.
 template <class T>
-__global__ void softmax_rows_gradient(SoftmaxRun run, T* dx, const T* dy, const T* y) {
-  using A = Compute<T>;
-  const Row<T> row(run);
-  A sum = 0;
-  for (std::int64_t j = threadIdx.x; j < run.length; j += blockDim.x) {
-    const A d = value(dy[row.place(j)]);
-    sum += run.is_log ? d : d * A(value(y[row.place(j)]));
+bool launch_gradient_beside(const SoftmaxRun& run, T* dx, const T* dy, const T* y,
+                            cudaStream_t stream) {
+  constexpr int width = Pack<T>::size, most = most_pieces<T, width>;
+  const RowTeams teams = teams_for(run.length / width, {most, most, 1024});
+  if (!teams.exist()) return false;
+  const auto kernel = softmax_rows_gradient<T, width, most, true>;
+  const int bytes = RowPieces<T, width, most, true>::bytes(teams.threads());
+  if (!takes_beside_registers(kernel, bytes)) return false;
+  kernel<<<teams.blocks(run.outer), teams.block(), static_cast<unsigned>(bytes), stream>>>(run, dx,
+                                                                                           dy, y);
+  return true;
+}
+
+template <class T, int width>
+void launch_gradient(const SoftmaxRun& run, T* dx, const T* dy, const T* y, cudaStream_t stream) {
+  constexpr int most = most_pieces<T, width>;
+  const RowTeams teams = teams_for(run.length / width, {most / 2, most, 512});
+  if (teams.exist()) {
+    with_pieces<most>(teams.pieces, [&](auto count) {
+      softmax_rows_gradient<T, width, count.value, false>
+          <<<teams.blocks(run.outer), teams.block(), 0, stream>>>(run, dx, dy, y);
+    });
+    return;
   }
-  sum = sum_over_block(sum);
-  for (std::int64_t j = threadIdx.x; j < run.length; j += blockDim.x) {
-    const A d = value(dy[row.place(j)]), v = value(y[row.place(j)]);
-    dx[row.place(j)] = stored<T>(run.is_log ? d - exp(v) * sum : v * (d - sum));
+  if constexpr (width > 1) {
+    if (launch_gradient_beside(run, dx, dy, y, stream)) return;
   }
+  softmax_long_rows_gradient<T, width>
+      <<<static_cast<unsigned>(run.outer), long_row_threads, 0, stream>>>(run, dx, dy, y);
 }
 
 template <class T>
-__global__ void row_losses(SoftmaxRun run, CrossEntropyMemory memory) {
-  using A = Compute<T>;
-  const Row<T> row(run);
-  const auto* const x = static_cast<const T*>(memory.logits);
-  const A log_sum = log_sum_of(run, row, x);
-  if (threadIdx.x != 0) return;
-  const std::int64_t target = index_at(memory.targets, memory.targets_are_64_bit, blockIdx.x);
-  if (memory.log_sums != nullptr) static_cast<A*>(memory.log_sums)[blockIdx.x] = log_sum;
-  static_cast<A*>(memory.row_losses)[blockIdx.x] = log_sum - A(value(x[row.place(target)]));
-}
-
-template <class T>
-__global__ void cross_entropy_rows(SoftmaxRun run, CrossEntropyMemory memory, T* dx,
-                                   const T* dloss) {
-  using A = Compute<T>;
-  const Row<T> row(run);
-  const auto* const x = static_cast<const T*>(memory.logits);
-  const A log_sum = static_cast<const A*>(memory.log_sums)[blockIdx.x];
-  const std::int64_t target = index_at(memory.targets, memory.targets_are_64_bit, blockIdx.x);
-  const A share = A(value(*dloss)) / A(run.rows());
-  for (std::int64_t j = threadIdx.x; j < run.length; j += blockDim.x) {
-    const A p = exp(A(value(x[row.place(j)])) - log_sum);
-    dx[row.place(j)] = stored<T>((p - (j == target ? A(1) : A(0))) * share);
-  }
-}
-
-/// One block adds what others left.
-template <class T>
-__global__ void mean_of(T* result, const Compute<T>* parts, std::int64_t count,
-                        Compute<T> divisor) {
-  Compute<T> sum = 0;
-  for (std::int64_t i = threadIdx.x; i < count; i += blockDim.x) sum += parts[i];
-  sum = sum_over_block(sum);
-  if (threadIdx.x == 0) *result = stored<T>(sum / divisor);
-}
-
-template <class T>
-__global__ void squares(Compute<T>* partials, const T* a, const T* b, std::int64_t count) {
-  using A = Compute<T>;
-  A sum = 0;
-  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count;
-       i += std::int64_t{gridDim.x} * blockDim.x) {
-    const A d = A(value(a[i])) - A(value(b[i]));
-    sum += d * d;
-  }
-  sum = sum_over_block(sum);
-  if (threadIdx.x == 0) partials[blockIdx.x] = sum;
-}
-
-template <class T>
-__global__ void squares_gradient(T* da, T* db, const T* a, const T* b, const T* dloss,
-                                 std::int64_t count) {
-  using A = Compute<T>;
-  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i >= count) return;
-  const A d = (A(value(a[i])) - A(value(b[i]))) * A(2) * A(value(*dloss)) / A(count);
-  if (da != nullptr) da[i] = stored<T>(d);
-  if (db != nullptr) db[i] = stored<T>(-d);
-}
-
-/// Keys that a query sees.
-__device__ std::int64_t seen_keys(const AttentionRows& rows, std::int64_t query) {
-  if (!rows.is_causal) return rows.keys;
-  const std::int64_t seen = query + rows.keys - rows.queries + 1;
-  return seen < 0 ? 0 : (seen < rows.keys ? seen : rows.keys);
-}
-
-template <class T>
-__global__ void attention_rows(AttentionRows rows, T* scores) {
-  using A = Compute<T>;
-  const std::int64_t query = blockIdx.x % rows.queries, head_batch = blockIdx.x / rows.queries;
-  T* const row = scores + std::int64_t{blockIdx.x} * rows.keys;
-  const std::int64_t seen = seen_keys(rows, query);
-  const std::int64_t mask_base = head_batch / rows.heads * rows.mask_strides[0] +
-                                 head_batch % rows.heads * rows.mask_strides[1] +
-                                 query * rows.mask_strides[2];
-  const auto score = [&](std::int64_t j) {
-    A s = A(value(row[j])) * A(rows.scale);
-    if (rows.mask != nullptr)
-      s += A(value(static_cast<const T*>(rows.mask)[mask_base + j * rows.mask_strides[3]]));
-    return s;
-  };
-  A most = A(-INFINITY);
-  for (std::int64_t j = threadIdx.x; j < seen; j += blockDim.x) most = Larger{}(most, score(j));
-  most = over_block(most, Larger{}, A(-INFINITY));
-  A sum = 0;
-  for (std::int64_t j = threadIdx.x; j < seen; j += blockDim.x) sum += exp(score(j) - most);
-  sum = sum_over_block(sum);
-  for (std::int64_t j = threadIdx.x; j < rows.keys; j += blockDim.x)
-    row[j] = stored<T>(j < seen ? exp(score(j) - most) / sum : A(0));
-}
-
-template <class T>
-__global__ void attention_rows_gradient(AttentionRows rows, T* dscores, const T* probabilities,
-                                        Compute<T> factor) {
-  using A = Compute<T>;
-  const std::int64_t base = std::int64_t{blockIdx.x} * rows.keys;
-  A sum = 0;
-  for (std::int64_t j = threadIdx.x; j < rows.keys; j += blockDim.x)
-    sum += A(value(dscores[base + j])) * A(value(probabilities[base + j]));
-  sum = sum_over_block(sum);
-  for (std::int64_t j = threadIdx.x; j < rows.keys; j += blockDim.x) {
-    const A p = value(probabilities[base + j]);
-    dscores[base + j] = stored<T>(p * (A(value(dscores[base + j])) - sum) * factor);
-  }
-}
-
-int threads_for(std::int64_t length) {
-  int threads = 32;
-  while (threads < length / 4 && threads < 512) threads *= 2;
-  return threads;
+bool is_packed(const SoftmaxRun& run) {
+  return run.length % Pack<T>::size == 0;
 }
 
 }  // namespace
 
 void softmax(const SoftmaxRun& run, void* y, const void* x, cudaStream_t stream) {
+  if (run.inner > 1) return channel_softmax(run, y, x, stream);
   with_element_type(run.dtype, [&](auto element) {
     using T = decltype(element);
-    softmax_rows<<<static_cast<unsigned>(run.rows()), threads_for(run.length), 0, stream>>>(
-        run, static_cast<T*>(y), static_cast<const T*>(x));
+    with_piece_width<T>(is_packed<T>(run) && is_aligned(x) && is_aligned(y), [&](auto width) {
+      launch_softmax<T, width.value>(run, static_cast<T*>(y), static_cast<const T*>(x), stream);
+    });
   });
   STRATA_CUDA_CALL(cudaGetLastError());
 }
 
 void softmax_gradient(const SoftmaxRun& run, void* dx, const void* dy, const void* y,
                       cudaStream_t stream) {
+  if (run.inner > 1) return channel_softmax_gradient(run, dx, dy, y, stream);
   with_element_type(run.dtype, [&](auto element) {
     using T = decltype(element);
-    softmax_rows_gradient<<<static_cast<unsigned>(run.rows()), threads_for(run.length), 0,
-                            stream>>>(run, static_cast<T*>(dx), static_cast<const T*>(dy),
-                                      static_cast<const T*>(y));
-  });
-  STRATA_CUDA_CALL(cudaGetLastError());
-}
-
-void cross_entropy(const SoftmaxRun& run, const CrossEntropyMemory& memory, void* loss,
-                   cudaStream_t stream) {
-  with_element_type(run.dtype, [&](auto element) {
-    using T = decltype(element);
-    row_losses<T>
-        <<<static_cast<unsigned>(run.rows()), threads_for(run.length), 0, stream>>>(run, memory);
-    mean_of<<<1, 1024, 0, stream>>>(static_cast<T*>(loss),
-                                    static_cast<const Compute<T>*>(memory.row_losses), run.rows(),
-                                    static_cast<Compute<T>>(run.rows()));
-  });
-  STRATA_CUDA_CALL(cudaGetLastError());
-}
-
-void cross_entropy_gradient(const SoftmaxRun& run, const CrossEntropyMemory& memory, void* dx,
-                            const void* dloss, cudaStream_t stream) {
-  with_element_type(run.dtype, [&](auto element) {
-    using T = decltype(element);
-    cross_entropy_rows<<<static_cast<unsigned>(run.rows()), threads_for(run.length), 0, stream>>>(
-        run, memory, static_cast<T*>(dx), static_cast<const T*>(dloss));
-  });
-  STRATA_CUDA_CALL(cudaGetLastError());
-}
-
-void squared_error(void* loss, const void* a, const void* b, std::int64_t count, DType dtype,
-                   void* partials, cudaStream_t stream) {
-  with_element_type(dtype, [&](auto element) {
-    using T = decltype(element);
-    using A = Compute<T>;
-    squares<<<squared_error_partials, threads_per_block, 0, stream>>>(
-        static_cast<A*>(partials), static_cast<const T*>(a), static_cast<const T*>(b), count);
-    mean_of<<<1, 1024, 0, stream>>>(static_cast<T*>(loss), static_cast<const A*>(partials),
-                                    squared_error_partials, static_cast<A>(count));
-  });
-  STRATA_CUDA_CALL(cudaGetLastError());
-}
-
-void squared_error_gradient(void* da, void* db, const void* a, const void* b, const void* dloss,
-                            std::int64_t count, DType dtype, cudaStream_t stream) {
-  with_element_type(dtype, [&](auto element) {
-    using T = decltype(element);
-    squares_gradient<<<blocks_for(count), threads_per_block, 0, stream>>>(
-        static_cast<T*>(da), static_cast<T*>(db), static_cast<const T*>(a),
-        static_cast<const T*>(b), static_cast<const T*>(dloss), count);
-  });
-  STRATA_CUDA_CALL(cudaGetLastError());
-}
-
-void attention_softmax(const AttentionRows& rows, void* scores, cudaStream_t stream) {
-  with_element_type(rows.dtype, [&](auto element) {
-    using T = decltype(element);
-    attention_rows<<<static_cast<unsigned>(rows.batch * rows.heads * rows.queries),
-                     threads_for(rows.keys), 0, stream>>>(rows, static_cast<T*>(scores));
-  });
-  STRATA_CUDA_CALL(cudaGetLastError());
-}
-
-void attention_softmax_gradient(const AttentionRows& rows, void* dscores, const void* probabilities,
-                                bool is_scaled, cudaStream_t stream) {
-  with_element_type(rows.dtype, [&](auto element) {
-    using T = decltype(element);
-    attention_rows_gradient<<<static_cast<unsigned>(rows.batch * rows.heads * rows.queries),
-                              threads_for(rows.keys), 0, stream>>>(
-        rows, static_cast<T*>(dscores), static_cast<const T*>(probabilities),
-        static_cast<Compute<T>>(is_scaled ? rows.scale : 1));
+    const bool is_whole = is_packed<T>(run) && is_aligned(dx) && is_aligned(dy) && is_aligned(y);
+    with_piece_width<T>(is_whole, [&](auto width) {
+      launch_gradient<T, width.value>(run, static_cast<T*>(dx), static_cast<const T*>(dy),
+                                      static_cast<const T*>(y), stream);
+    });
   });
   STRATA_CUDA_CALL(cudaGetLastError());
 }

@@ -183,8 +183,8 @@ class MatMulNode final : public CudaNode {
   }
   void sum_repeats(const Operand& operand, void* gradient, const void* from) const {
     if (operand.is_repeated)
-      reduce(ReduceKind::sum, gradient, from, output().dtype, operand.kept, operand.repeated,
-             stream());
+      reduce_places(ReduceKind::sum, gradient, from, output().dtype, operand.kept, operand.repeated,
+                    stream());
   }
 
   MatMul op_;

@@ -5,8 +5,13 @@
 #include "strata/graph/operator_kinds.hpp"
 #include "strata/measure/cuda/training/elements/pointwise.cuh"
 #include "strata/measure/cuda/training/index_map.cuh"
+#include "strata/measure/cuda/training/sums/sum_layout.cuh"
 
 #include <cuda_runtime_api.h>
+
+#include <optional>
+#include <span>
+#include <vector>
 
 /// Functions of several arrays with repeated axes, and sums over axes, as functions that enqueue
 /// them.
@@ -34,9 +39,22 @@ bool elementwise_of_equals(ElementwiseKind kind, void* y, const void* a, const v
 void elementwise_gradient(const ElementwiseRun& run, int which, void* dx, const StridedAxes& kept,
                           const StridedAxes& repeated, cudaStream_t stream);
 
-/// y over `kept`, reduced over `reduced`; operand 0 is x. Only floating-point types.
-void reduce(ReduceKind kind, void* y, const void* x, DType dtype, const StridedAxes& kept,
-            const StridedAxes& reduced, cudaStream_t stream);
+/// Axes of a dense array that are reduced.
+struct Reduction {
+  Reduction() = default;
+  Reduction(std::span<const std::int64_t> shape, const std::vector<bool>& is_reduced);
+
+  std::optional<SumLayout> layout;  ///< none: the axes of x stand in an order that has none
+  StridedAxes kept, reduced;        ///< operand 0 is x
+  std::int64_t scratch() const;     ///< numbers, in fp32 (fp64 of fp64)
+};
+/// Only floating-point types.
+void reduce(ReduceKind kind, void* y, const void* x, DType dtype, const Reduction& reduction,
+            void* scratch, cudaStream_t stream);
+/// Over `kept`, reduced over `reduced`, of any strides; slower, as each number's place is looked
+/// up.
+void reduce_places(ReduceKind kind, void* y, const void* x, DType dtype, const StridedAxes& kept,
+                   const StridedAxes& reduced, cudaStream_t stream);
 /// Over x's shape; operand 0 is y's place. `length` numbers were reduced to one.
 void reduce_gradient(ReduceKind kind, void* dx, const void* dy, const void* y, const void* x,
                      DType dtype, const StridedAxes& axes, std::int64_t length,
@@ -47,8 +65,17 @@ void reduce_gradient(ReduceKind kind, void* dx, const void* dy, const void* y, c
 void product_gradient(void* dx, const void* dy, const void* y, const void* x, DType dtype,
                       const StridedAxes& axes, const StridedAxes& reduced, cudaStream_t stream);
 
-/// Numbers of scratch that the next two need, in fp32 (fp64 of fp64).
-std::int64_t channel_sum_scratch(const ChannelArray& array);
+/// Numbers of scratch that sums need, in fp32 (fp64 of fp64).
+std::int64_t sum_scratch(const SumLayout& layout);
+/// sums = factor Σ a, or factor Σ a·b where b is not null.
+void sum_over(const SumLayout& layout, void* sums, const void* a, const void* b, double factor,
+              DType dtype, void* scratch, cudaStream_t stream);
+inline SumLayout layout_of(const ChannelArray& array) {
+  return {.rows = array.rows, .channels = array.channels, .inner = array.inner};
+}
+inline std::int64_t channel_sum_scratch(const ChannelArray& array) {
+  return sum_scratch(layout_of(array));
+}
 /// sums[channel] = Σ dy over rows and inner.
 void sum_over_channels(const ChannelArray& array, void* sums, const void* dy, void* scratch,
                        cudaStream_t stream);

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "strata/measure/cuda/training/elements/strided_map.cuh"
 #include "strata/measure/cuda/training/sums/reduce.cuh"
 #include "strata/measure/cuda/training/sums/sums.cuh"
 
 namespace strata::cuda::train {
 namespace {
 
-template <class A>
-__device__ A nothing_yet(ReduceKind kind) {
-  switch (kind) {
-    case ReduceKind::maximum: return A(-INFINITY);
-    case ReduceKind::minimum: return A(INFINITY);
-    case ReduceKind::product: return A(1);
-    default: return A(0);
-  }
-}
-
 struct Joined {
   ReduceKind kind;
+  template <class A>
+  __device__ A nothing() const {
+    switch (kind) {
+      case ReduceKind::maximum: return A(-INFINITY);
+      case ReduceKind::minimum: return A(INFINITY);
+      case ReduceKind::product: return A(1);
+      default: return A(0);
+    }
+  }
   template <class A>
   __device__ A operator()(A a, A b) const {
     switch (kind) {
@@ -29,17 +29,37 @@ struct Joined {
 };
 
 template <class A>
-__device__ A finished(ReduceKind kind, A x, std::uint32_t length) {
+__device__ A finished(ReduceKind kind, A x, std::int64_t length) {
   if (kind == ReduceKind::mean) return x / A(length);
   return kind == ReduceKind::l2 ? sqrt(x) : x;
 }
+
+template <class A>
+struct ReducedTerms {
+  ReduceKind kind;
+  __device__ void begin(std::int64_t, std::int64_t) {}
+  __device__ void add(A v, A, A& result, A&) const {
+    result = Joined{kind}(result, kind == ReduceKind::l2 ? v * v : v);
+  }
+};
+template <class T>
+struct StoredResult {
+  ReduceKind kind;
+  T* y;
+  std::int64_t length;
+  __device__ void operator()(std::int64_t result, Compute<T> x, Compute<T>) const {
+    y[result] = stored<T>(finished(kind, x, length));
+  }
+};
+
+// Axes in an order that no layout of sums has: each number's place is looked up.
 
 template <class T>
 __device__ Compute<T> reduced_by_thread(ReduceKind kind, const T* x, const IndexMap<1>& map,
                                         std::uint32_t first, std::uint32_t step,
                                         std::uint32_t length, std::int64_t base) {
   using A = Compute<T>;
-  A result = nothing_yet<A>(kind);
+  A result = Joined{kind}.template nothing<A>();
   for (std::uint32_t r = first; r < length; r += step) {
     std::int64_t place = base;
     map.add_places(r, &place, 1);
@@ -66,30 +86,28 @@ __global__ void reduce_by_blocks(ReduceKind kind, T* y, const T* x, IndexMap<1> 
   std::int64_t base = 0;
   kept.add_places(blockIdx.x, &base, 1);
   const A mine = reduced_by_thread(kind, x, reduced, threadIdx.x, blockDim.x, length, base);
-  const A all = over_block(mine, Joined{kind}, nothing_yet<A>(kind));
+  const A all = over_block(mine, Joined{kind}, Joined{kind}.template nothing<A>());
   if (threadIdx.x == 0) y[blockIdx.x] = stored<T>(finished(kind, all, length));
 }
 
-template <class T>
-__global__ void spread(ReduceKind kind, T* dx, const T* dy, const T* y, const T* x, IndexMap<1> map,
-                       std::int64_t count, Compute<T> length) {
-  using A = Compute<T>;
-  const std::int64_t n = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (n >= count) return;
-  std::int64_t place = 0;
-  map.add_places(static_cast<std::uint32_t>(n), &place, 1);
-  const A d = value(dy[place]);
-  switch (kind) {
-    case ReduceKind::sum: dx[n] = stored<T>(d); return;
-    case ReduceKind::mean: dx[n] = stored<T>(d / length); return;
-    case ReduceKind::maximum:
-    case ReduceKind::minimum:
-      dx[n] = stored<T>(A(value(x[n])) == A(value(y[place])) ? d : A(0));
-      return;
-    case ReduceKind::product: return;  // has a kernel of its own
-    case ReduceKind::l2: dx[n] = stored<T>(d / A(value(y[place])) * A(value(x[n]))); return;
+/// Of dy, y (both repeated) and x.
+template <class A>
+struct SpreadResult {
+  ReduceKind kind;
+  __device__ A operator()(const A* values) const {
+    const A dy = values[0];
+    switch (kind) {
+      case ReduceKind::maximum:
+      case ReduceKind::minimum: return values[2] == values[1] ? dy : A(0);
+      default: return dy / values[1] * values[2];  // l2; products have a kernel of their own
+    }
   }
-}
+};
+template <class A>
+struct SpreadSum {
+  A share;
+  __device__ A operator()(const A* dy) const { return *dy * share; }
+};
 
 template <class T>
 __global__ void spread_product(T* dx, const T* dy, const T* y, const T* x, IndexMap<2> map,
@@ -123,28 +141,37 @@ struct SlopeSum {
   __device__ void add(A dy, A x, A& first, A&) const { first += x < A(0) ? dy * x : A(0); }
 };
 
+template <class A>
+struct ProductSum {
+  __device__ void begin(std::int64_t, std::int64_t) {}
+  __device__ void add(A a, A b, A& first, A&) const { first += a * b; }
+};
+
 template <class T, int inputs, class Terms>
-void sum_and_finish(const ChannelArray& array, void* sums, const void* a, const void* b,
-                    void* scratch, Terms terms, cudaStream_t stream) {
-  auto* const partials = static_cast<Compute<T>*>(scratch);
-  const auto* const pa = static_cast<const T*>(a);
-  const auto* const pb = static_cast<const T*>(b);
-  int splits = 0;
-  if (array.inner == 1) {
-    launch_column_sums<T, inputs>(pa, pb, array.rows, array.channels, partials, terms, stream);
-    splits = column_splits(array.rows, array.channels);
-  } else {
-    launch_channel_sums<T, inputs>(pa, pb, array.rows, array.channels, array.inner, partials, terms,
-                                   stream);
-    splits = channel_splits(array.rows, array.channels);
-  }
-  launch_finish_sums<T>(static_cast<T*>(sums), nullptr, partials, array.channels, splits, stream);
+void sum_and_finish(const SumLayout& layout, void* sums, const void* a, const void* b,
+                    void* scratch, Terms terms, double factor, cudaStream_t stream) {
+  using A = Compute<T>;
+  auto* const partials = static_cast<A*>(scratch);
+  launch_sums<T, inputs>(layout, static_cast<const T*>(a), static_cast<const T*>(b), partials,
+                         terms, stream);
+  launch_finish(layout, static_cast<const A*>(partials),
+                StoredSums<T>{static_cast<T*>(sums), nullptr, A(factor)}, stream);
+}
+
+template <class T>
+void reduce_by_layout(ReduceKind kind, T* y, const T* x, const SumLayout& layout, void* scratch,
+                      cudaStream_t stream) {
+  using A = Compute<T>;
+  auto* const partials = static_cast<A*>(scratch);
+  launch_sums<T, 1>(layout, x, x, partials, ReducedTerms<A>{kind}, stream, Joined{kind});
+  launch_finish(layout, static_cast<const A*>(partials), StoredResult<T>{kind, y, layout.terms()},
+                stream, Joined{kind});
 }
 
 }  // namespace
 
-void reduce(ReduceKind kind, void* y, const void* x, DType dtype, const StridedAxes& kept,
-            const StridedAxes& reduced, cudaStream_t stream) {
+void reduce_places(ReduceKind kind, void* y, const void* x, DType dtype, const StridedAxes& kept,
+                   const StridedAxes& reduced, cudaStream_t stream) {
   constexpr std::int64_t enough_for_a_block = 64;
   const std::int64_t count = kept.elements(), length = reduced.elements();
   const IndexMap<1> kept_map(kept.merged()), reduced_map(reduced.merged());
@@ -163,18 +190,36 @@ void reduce(ReduceKind kind, void* y, const void* x, DType dtype, const StridedA
   STRATA_CUDA_CALL(cudaGetLastError());
 }
 
+void reduce(ReduceKind kind, void* y, const void* x, DType dtype, const Reduction& reduction,
+            void* scratch, cudaStream_t stream) {
+  if (!reduction.layout)
+    return reduce_places(kind, y, x, dtype, reduction.kept, reduction.reduced, stream);
+  with_element_type(dtype, [&](auto element) {
+    using T = decltype(element);
+    reduce_by_layout(kind, static_cast<T*>(y), static_cast<const T*>(x), *reduction.layout, scratch,
+                     stream);
+  });
+}
+
 void reduce_gradient(ReduceKind kind, void* dx, const void* dy, const void* y, const void* x,
                      DType dtype, const StridedAxes& axes, std::int64_t length,
                      cudaStream_t stream) {
-  const std::int64_t count = axes.elements();
-  const IndexMap<1> map(axes.merged());
   with_element_type(dtype, [&](auto element) {
     using T = decltype(element);
-    spread<<<blocks_for(count), threads_per_block, 0, stream>>>(
-        kind, static_cast<T*>(dx), static_cast<const T*>(dy), static_cast<const T*>(y),
-        static_cast<const T*>(x), map, count, static_cast<Compute<T>>(length));
+    using A = Compute<T>;
+    const auto numbers = [](const void* data) { return static_cast<const T*>(data); };
+    if (kind == ReduceKind::sum || kind == ReduceKind::mean) {
+      const A share = kind == ReduceKind::mean ? A(1) / A(length) : A(1);
+      launch_strided_map(static_cast<T*>(dx), std::array{numbers(dy)}, axes, SpreadSum<A>{share},
+                         stream);
+      return;
+    }
+    StridedAxes all = axes;
+    all.strides.push_back(axes.strides[0]);              // y's place is dy's
+    all.strides.push_back(dense_strides(axes.extents));  // x's is dx's
+    launch_strided_map(static_cast<T*>(dx), std::array{numbers(dy), numbers(y), numbers(x)}, all,
+                       SpreadResult<A>{kind}, stream);
   });
-  STRATA_CUDA_CALL(cudaGetLastError());
 }
 
 void product_gradient(void* dx, const void* dy, const void* y, const void* x, DType dtype,
@@ -192,24 +237,31 @@ void product_gradient(void* dx, const void* dy, const void* y, const void* x, DT
   STRATA_CUDA_CALL(cudaGetLastError());
 }
 
-std::int64_t channel_sum_scratch(const ChannelArray& array) {
-  return array.inner == 1 ? column_partials(array.rows, array.channels)
-                          : channel_partials(array.rows, array.channels);
+std::int64_t sum_scratch(const SumLayout& layout) { return sum_partials(layout); }
+void sum_over(const SumLayout& layout, void* sums, const void* a, const void* b, double factor,
+              DType dtype, void* scratch, cudaStream_t stream) {
+  with_element_type(dtype, [&](auto element) {
+    using T = decltype(element);
+    using A = Compute<T>;
+    if (b == nullptr) {
+      sum_and_finish<T, 1>(layout, sums, a, a, scratch, PlainSum<A>{}, factor, stream);
+    } else {
+      sum_and_finish<T, 2>(layout, sums, a, b, scratch, ProductSum<A>{}, factor, stream);
+    }
+  });
 }
 
 void sum_over_channels(const ChannelArray& array, void* sums, const void* dy, void* scratch,
                        cudaStream_t stream) {
-  with_element_type(array.dtype, [&](auto element) {
-    using T = decltype(element);
-    sum_and_finish<T, 1>(array, sums, dy, nullptr, scratch, PlainSum<Compute<T>>{}, stream);
-  });
+  sum_over(layout_of(array), sums, dy, nullptr, 1, array.dtype, scratch, stream);
 }
 
 void sum_slope_gradient(const ChannelArray& array, void* slope, const void* dy, const void* x,
                         void* scratch, cudaStream_t stream) {
   with_element_type(array.dtype, [&](auto element) {
     using T = decltype(element);
-    sum_and_finish<T, 2>(array, slope, dy, x, scratch, SlopeSum<Compute<T>>{}, stream);
+    sum_and_finish<T, 2>(layout_of(array), slope, dy, x, scratch, SlopeSum<Compute<T>>{}, 1,
+                         stream);
   });
 }
 
