@@ -1,134 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
-// Point by point, but where the point is matters.
-#include "strata/measure/cuda/api.cuh"
-#include "strata/measure/cuda/training/element.cuh"
+// Point by point, but of which channel a point is matters.
+#include "strata/measure/cuda/training/elements/channel_packs.cuh"
 #include "strata/measure/cuda/training/elements/functions.cuh"
-#include "strata/measure/cuda/training/elements/pointwise.cuh"
-#include "strata/measure/cuda/training/index_map.cuh"
 
 namespace strata::cuda::train {
 namespace {
 
-__device__ std::int64_t this_thread() {
-  return std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-}
-
-template <class T, class F>
-__global__ void over_channels(std::int64_t count, FastDivisor inner, FastDivisor channels, F f) {
-  const std::int64_t i = this_thread();
-  if (i >= count) return;
-  const std::uint32_t row = inner.quotient(static_cast<std::uint32_t>(i));
-  f(i, row - channels.quotient(row) * channels.divisor);
-}
-
-template <class T, class F>
-void launch_over_channels(const ChannelArray& array, F f, cudaStream_t stream) {
-  over_channels<T><<<blocks_for(array.count()), threads_per_block, 0, stream>>>(
-      array.count(), FastDivisor(static_cast<std::uint32_t>(array.inner)),
-      FastDivisor(static_cast<std::uint32_t>(array.channels)), f);
-  STRATA_CUDA_CALL(cudaGetLastError());
-}
-
 template <class T>
 struct PreluValue {
-  T* y;
-  const T *x, *slope;
-  __device__ void operator()(std::int64_t i, std::uint32_t channel) const {
-    const Compute<T> v = value(x[i]);
-    y[i] = stored<T>(v > 0 ? v : value(slope[channel]) * v);
+  const T* slope;
+  template <class A>
+  __device__ A operator()(A x, A, std::uint32_t channel) const {
+    const A below = value(slope[channel]);  // asked for whatever x is, while x is still on its way
+    return x > 0 ? x : below * x;
   }
 };
 template <class T>
 struct PreluGradient {
-  T* dx;
-  const T *dy, *x, *slope;
-  __device__ void operator()(std::int64_t i, std::uint32_t channel) const {
-    const Compute<T> d = value(dy[i]);
-    dx[i] = stored<T>(value(x[i]) > 0 ? d : value(slope[channel]) * d);
+  const T* slope;
+  template <class A>
+  __device__ A operator()(A dy, A x, std::uint32_t channel) const {
+    const A below = value(slope[channel]);
+    return x > 0 ? dy : below * dy;
   }
 };
 template <class T>
 struct BiasAdd {
-  T* y;
   const T* bias;
-  __device__ void operator()(std::int64_t i, std::uint32_t channel) const {
-    y[i] = stored<T>(Compute<T>(value(y[i])) + value(bias[channel]));
+  template <class A>
+  __device__ A operator()(A y, A, std::uint32_t channel) const {
+    return y + A(value(bias[channel]));
   }
 };
-template <class T>
+
+/// Entries 2 and 3 of a box are logarithms of its extents; all others pass the logistic function.
+__device__ bool is_extent(std::uint32_t entry) { return entry == 2 || entry == 3; }
+
 struct YoloValue {
-  T* y;
-  const T* x;
-  std::uint32_t entries;
-  __device__ void operator()(std::int64_t i, std::uint32_t channel) const {
-    const std::uint32_t entry = channel % entries;
-    const Compute<T> v = value(x[i]);
-    y[i] = stored<T>(entry == 2 || entry == 3 ? v : logistic(v));
+  template <class A>
+  __device__ A operator()(A x, A, std::uint32_t entry) const {
+    return is_extent(entry) ? x : logistic(x);
   }
 };
-template <class T>
 struct YoloGradient {
-  T* dx;
-  const T *dy, *y;
-  std::uint32_t entries;
-  __device__ void operator()(std::int64_t i, std::uint32_t channel) const {
-    const std::uint32_t entry = channel % entries;
-    const Compute<T> d = value(dy[i]), v = value(y[i]);
-    dx[i] = stored<T>(entry == 2 || entry == 3 ? d : d * v * (Compute<T>(1) - v));
+  template <class A>
+  __device__ A operator()(A dy, A y, std::uint32_t entry) const {
+    return is_extent(entry) ? dy : dy * y * (A(1) - y);
   }
 };
 
-// Planes of a whole number of packs: the channel is the block's, and 16 bytes move at a time.
-template <class T>
-__global__ void add_bias_to_planes(T* y, const T* bias, int packs, FastDivisor channels,
-                                   std::uint32_t planes) {
-  const std::uint32_t plane = blockIdx.y + gridDim.y * blockIdx.z;
-  if (plane >= planes) return;
-  const std::uint32_t channel = plane - channels.quotient(plane) * channels.divisor;
-  const int at = blockIdx.x * blockDim.x + threadIdx.x;
-  if (at >= packs) return;
-  const Compute<T> b = value(bias[channel]);
-  auto* to = reinterpret_cast<Pack<T>*>(y) + std::int64_t{plane} * packs + at;
-  Pack<T> pack = *to;
-#pragma unroll
-  for (int i = 0; i < Pack<T>::size; ++i)
-    pack.item[i] = stored<T>(Compute<T>(value(pack.item[i])) + b);
-  *to = pack;
-}
-
-template <class T>
-__global__ void drop(T* y, std::uint8_t* mask, const T* x, std::int64_t count, std::uint32_t node,
-                     std::uint64_t threshold, Compute<T> scale) {
-  const std::int64_t i = this_thread();
-  if (i >= count) return;
-  const bool keeps =
-      training_constants::dropout_keeps(node, static_cast<std::uint64_t>(i), threshold);
-  y[i] = stored<T>(keeps ? Compute<T>(value(x[i])) * scale : Compute<T>(0));
-  mask[i] = keeps;
-}
-
-template <class T>
-__global__ void drop_gradient(T* dx, const std::uint8_t* mask, const T* dy, std::int64_t count,
-                              Compute<T> scale) {
-  const std::int64_t i = this_thread();
-  if (i < count) dx[i] = stored<T>(mask[i] ? Compute<T>(value(dy[i])) * scale : Compute<T>(0));
-}
-
-template <class T>
-__global__ void rotate_pairs(RotaryRun run, T* y, const T* x, const T* cosine, const T* sine) {
-  const std::int64_t n = this_thread();
-  if (n >= run.samples * run.times * run.heads * run.pairs) return;
-  const std::int64_t pair = n % run.pairs, head = n / run.pairs % run.heads;
-  const std::int64_t row = n / run.pairs / run.heads;
-  const std::int64_t table = row % run.times * run.pairs + pair;
-  const std::int64_t first = (row * run.heads + head) * 2 * run.pairs + pair;
-  const std::int64_t second = first + run.pairs;
-  using A = Compute<T>;
-  const A c = value(cosine[table]);
-  const A s = run.is_reversed ? -A(value(sine[table])) : A(value(sine[table]));
-  const A a = value(x[first]), b = value(x[second]);
-  y[first] = stored<T>(a * c - b * s);
-  y[second] = stored<T>(a * s + b * c);
+/// Every box as a row of its own, so that its entries are the channels.
+ChannelArray boxes_of(ChannelArray array, std::int64_t entries) {
+  array.rows *= array.channels / entries;
+  array.channels = entries;
+  return array;
 }
 
 }  // namespace
@@ -137,10 +62,8 @@ void parametric_relu(const ChannelArray& array, void* y, const void* x, const vo
                      cudaStream_t stream) {
   with_element_type(array.dtype, [&](auto element) {
     using T = decltype(element);
-    launch_over_channels<T>(
-        array,
-        PreluValue<T>{static_cast<T*>(y), static_cast<const T*>(x), static_cast<const T*>(slope)},
-        stream);
+    map_channels<T, 1>(array, static_cast<T*>(y), static_cast<const T*>(x), nullptr,
+                       PreluValue<T>{static_cast<const T*>(slope)}, stream);
   });
 }
 
@@ -148,33 +71,17 @@ void parametric_relu_gradient(const ChannelArray& array, void* dx, const void* d
                               const void* slope, cudaStream_t stream) {
   with_element_type(array.dtype, [&](auto element) {
     using T = decltype(element);
-    launch_over_channels<T>(
-        array,
-        PreluGradient<T>{static_cast<T*>(dx), static_cast<const T*>(dy), static_cast<const T*>(x),
-                         static_cast<const T*>(slope)},
-        stream);
+    map_channels<T, 2>(array, static_cast<T*>(dx), static_cast<const T*>(dy),
+                       static_cast<const T*>(x), PreluGradient<T>{static_cast<const T*>(slope)},
+                       stream);
   });
 }
 
 void add_channel_bias(const ChannelArray& array, void* y, const void* bias, cudaStream_t stream) {
   with_element_type(array.dtype, [&](auto element) {
     using T = decltype(element);
-    const std::int64_t planes = array.rows * array.channels;
-    constexpr std::int64_t most_y = 65535;
-    if (array.inner % Pack<T>::size == 0 && is_aligned(y)) {
-      const int packs = static_cast<int>(array.inner / Pack<T>::size);
-      const int threads = packs < threads_per_block ? (packs + 31) / 32 * 32 : threads_per_block;
-      const auto depth = static_cast<unsigned>((planes + most_y - 1) / most_y);
-      const auto height = static_cast<unsigned>((planes + depth - 1) / depth);
-      add_bias_to_planes<<<dim3(blocks_for(packs, threads), height, depth), threads, 0, stream>>>(
-          static_cast<T*>(y), static_cast<const T*>(bias), packs,
-          FastDivisor(static_cast<std::uint32_t>(array.channels)),
-          static_cast<std::uint32_t>(planes));
-      STRATA_CUDA_CALL(cudaGetLastError());
-      return;
-    }
-    launch_over_channels<T>(array, BiasAdd<T>{static_cast<T*>(y), static_cast<const T*>(bias)},
-                            stream);
+    map_channels<T, 1>(array, static_cast<T*>(y), static_cast<const T*>(y), nullptr,
+                       BiasAdd<T>{static_cast<const T*>(bias)}, stream);
   });
 }
 
@@ -182,10 +89,8 @@ void yolo(const ChannelArray& array, std::int64_t entries, void* y, const void* 
           cudaStream_t stream) {
   with_element_type(array.dtype, [&](auto element) {
     using T = decltype(element);
-    launch_over_channels<T>(array,
-                            YoloValue<T>{static_cast<T*>(y), static_cast<const T*>(x),
-                                         static_cast<std::uint32_t>(entries)},
-                            stream);
+    map_channels<T, 1>(boxes_of(array, entries), static_cast<T*>(y), static_cast<const T*>(x),
+                       nullptr, YoloValue{}, stream);
   });
 }
 
@@ -193,46 +98,9 @@ void yolo_gradient(const ChannelArray& array, std::int64_t entries, void* dx, co
                    const void* y, cudaStream_t stream) {
   with_element_type(array.dtype, [&](auto element) {
     using T = decltype(element);
-    launch_over_channels<T>(
-        array,
-        YoloGradient<T>{static_cast<T*>(dx), static_cast<const T*>(dy), static_cast<const T*>(y),
-                        static_cast<std::uint32_t>(entries)},
-        stream);
+    map_channels<T, 2>(boxes_of(array, entries), static_cast<T*>(dx), static_cast<const T*>(dy),
+                       static_cast<const T*>(y), YoloGradient{}, stream);
   });
-}
-
-void drop_out(const DropoutRun& run, void* y, std::uint8_t* mask, const void* x,
-              cudaStream_t stream) {
-  with_element_type(run.dtype, [&](auto element) {
-    using T = decltype(element);
-    drop<<<blocks_for(run.count), threads_per_block, 0, stream>>>(
-        static_cast<T*>(y), mask, static_cast<const T*>(x), run.count, run.node,
-        training_constants::dropout_threshold(run.probability),
-        static_cast<Compute<T>>(training_constants::dropout_scale(run.probability)));
-  });
-  STRATA_CUDA_CALL(cudaGetLastError());
-}
-
-void drop_out_gradient(const DropoutRun& run, void* dx, const std::uint8_t* mask, const void* dy,
-                       cudaStream_t stream) {
-  with_element_type(run.dtype, [&](auto element) {
-    using T = decltype(element);
-    drop_gradient<<<blocks_for(run.count), threads_per_block, 0, stream>>>(
-        static_cast<T*>(dx), mask, static_cast<const T*>(dy), run.count,
-        static_cast<Compute<T>>(training_constants::dropout_scale(run.probability)));
-  });
-  STRATA_CUDA_CALL(cudaGetLastError());
-}
-
-void rotate(const RotaryRun& run, void* y, const void* x, const void* cosine, const void* sine,
-            cudaStream_t stream) {
-  with_element_type(run.dtype, [&](auto element) {
-    using T = decltype(element);
-    rotate_pairs<<<blocks_for(run.samples * run.times * run.heads * run.pairs), threads_per_block,
-                   0, stream>>>(run, static_cast<T*>(y), static_cast<const T*>(x),
-                                static_cast<const T*>(cosine), static_cast<const T*>(sine));
-  });
-  STRATA_CUDA_CALL(cudaGetLastError());
 }
 
 }  // namespace strata::cuda::train

@@ -127,6 +127,7 @@ void apply_function(UnaryKind kind, void* y, const void* x, std::int64_t count, 
       case UnaryKind::silu: return run(FixedFunction<UnaryKind::silu>{});
       case UnaryKind::sigmoid: return run(FixedFunction<UnaryKind::sigmoid>{});
       case UnaryKind::tanh: return run(FixedFunction<UnaryKind::tanh>{});
+      case UnaryKind::mish: return run(FixedFunction<UnaryKind::mish>{});
       default: return run(AnyFunction{kind});
     }
   });
@@ -145,6 +146,7 @@ void apply_function_gradient(UnaryKind kind, void* dx, const void* dy, const voi
       case UnaryKind::silu: return run(FixedGradient<UnaryKind::silu>{});
       case UnaryKind::sigmoid: return run(FixedGradient<UnaryKind::sigmoid>{});
       case UnaryKind::tanh: return run(FixedGradient<UnaryKind::tanh>{});
+      case UnaryKind::mish: return run(FixedGradient<UnaryKind::mish>{});
       case UnaryKind::negate:
         return launch_map<T, 1>(dx, dy, dy, count, FixedGradient<UnaryKind::negate>{}, stream);
       default: return run(AnyGradient{kind});

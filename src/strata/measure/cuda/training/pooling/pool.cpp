@@ -1,18 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/measure/cuda/training/pooling/pool.cuh"
 
-#include "strata/measure/cuda/training/moving/movement.cuh"
 #include "strata/measure/cuda/training/node.cuh"
 
 namespace strata::cuda::train {
 namespace {
-
-/// Spatial extents into the last of three places; the others stay 1.
-void spatial_extents(const BoundTensor& tensor, int (&extents)[3]) {
-  const std::size_t axes = tensor.axes() - 2;
-  for (std::size_t axis = 0; axis < axes; ++axis)
-    extents[3 - axes + axis] = static_cast<int>(tensor[axis + 2]);
-}
 
 class PoolNode final : public CudaNode {
  public:
@@ -24,49 +16,22 @@ class PoolNode final : public CudaNode {
   }
   NodeNeeds needs() const override {
     NodeNeeds needs;
-    if (keeps_indices()) needs.saved_bytes = 4 * output().elements;
+    if (keeps_notes()) needs.saved_bytes = note_bytes(run_);
     return needs;
   }
   void run(Pass pass, const NodeMemory& memory) override {
-    auto* const indices = static_cast<std::int32_t*>(memory.saved);
     if (pass == Pass::forward) {
-      pool(run_, memory.outputs[0], keeps_indices() ? indices : nullptr, memory.inputs[0],
+      pool(run_, memory.outputs[0], keeps_notes() ? memory.saved : nullptr, memory.inputs[0],
            stream());
     } else if (makes(memory, 0)) {
-      pool_gradient(run_, memory.input_gradients[0], memory.output_gradients[0], indices, stream());
+      pool_gradient(run_, memory.input_gradients[0], memory.output_gradients[0], memory.saved,
+                    stream());
     }
   }
 
  private:
-  bool keeps_indices() const { return run_.kind == PoolKind::maximum && facts().is_training; }
+  bool keeps_notes() const { return run_.kind == PoolKind::maximum && facts().is_training; }
   PoolRun run_;
-};
-
-class ResizeNode final : public CudaNode {
- public:
-  ResizeNode(NodeFacts facts, ResizeKind kind) : CudaNode(std::move(facts)) {
-    run_.kind = kind;
-    run_.dtype = input(0).dtype;
-    run_.planes = input(0)[0] * input(0)[1];
-    spatial_extents(input(0), run_.in);
-    spatial_extents(output(), run_.out);
-  }
-  NodeNeeds needs() const override {
-    NodeNeeds needs;
-    needs.scratch_bytes = 4 * sums_scratch(input(0).elements, run_.dtype);
-    return needs;
-  }
-  void run(Pass pass, const NodeMemory& memory) override {
-    if (pass == Pass::forward) {
-      resize(run_, memory.outputs[0], memory.inputs[0], stream());
-    } else if (makes(memory, 0)) {
-      resize_gradient(run_, memory.input_gradients[0], memory.output_gradients[0], memory.scratch,
-                      stream());
-    }
-  }
-
- private:
-  ResizeRun run_;
 };
 
 }  // namespace
@@ -92,11 +57,6 @@ KernelsOrReason make_kernels(const AdaptivePool& op, const NodeFacts& facts) {
   run.kind = op.kind;
   run.is_adaptive = true;
   return std::make_unique<PoolNode>(facts, run);
-}
-
-KernelsOrReason make_kernels(const Resize& op, const NodeFacts& facts) {
-  if (facts.inputs[0].shape == facts.outputs[0].shape) return make_copy(facts);
-  return std::make_unique<ResizeNode>(facts, op.kind);
 }
 
 }  // namespace strata::cuda::train

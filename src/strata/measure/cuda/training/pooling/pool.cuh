@@ -30,9 +30,11 @@ struct PoolRun {
   }
 };
 
-/// `indices` (of maxima, null where nobody asks): for each result where in its plane it came from.
-void pool(const PoolRun& run, void* y, std::int32_t* indices, const void* x, cudaStream_t stream);
-void pool_gradient(const PoolRun& run, void* dx, const void* dy, const std::int32_t* indices,
+/// Bytes in which pool() notes where each maximum came from, for its gradient.
+std::int64_t note_bytes(const PoolRun& run);
+/// `notes` is null where nobody asks for them.
+void pool(const PoolRun& run, void* y, void* notes, const void* x, cudaStream_t stream);
+void pool_gradient(const PoolRun& run, void* dx, const void* dy, const void* notes,
                    cudaStream_t stream);
 
 }  // namespace strata::cuda::train

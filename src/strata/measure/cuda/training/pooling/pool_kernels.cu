@@ -4,7 +4,9 @@
 #include "strata/measure/cuda/api.cuh"
 #include "strata/measure/cuda/training/element.cuh"
 #include "strata/measure/cuda/training/index_map.cuh"
+#include "strata/measure/cuda/training/pooling/global_pool.cuh"
 #include "strata/measure/cuda/training/pooling/pool.cuh"
+#include "strata/measure/cuda/training/pooling/small_window.cuh"
 
 namespace strata::cuda::train {
 namespace {
@@ -165,7 +167,7 @@ __global__ void gather_gradients(PoolRun run, Planes in, T* dx, const T* dy,
   dx[n] = stored<T>(sum);
 }
 
-/// Maxima in planes, the most frequent: the divisions by the stride are products.
+/// Maxima in planes: the divisions by the stride are products.
 struct FlatMaxima {
   FastDivisor plane, width, stride_y, stride_x;
   int out_height, out_width, reach_y, reach_x, pad_y, pad_x;
@@ -221,29 +223,17 @@ __global__ void gather_flat_maxima(FlatMaxima run, T* dx, const T* dy, const std
   dx[n] = stored<T>(sum);
 }
 
-/// The gradient of global average pooling: one number for a plane.
-template <class T>
-__global__ void spread_over_planes(T* dx, const T* dy, FastDivisor plane, std::uint32_t count) {
-  const std::uint32_t n = blockIdx.x * blockDim.x + threadIdx.x;
-  if (n < count)
-    dx[n] = stored<T>(Compute<T>(value(dy[plane.quotient(n)])) / Compute<T>(plane.divisor));
-}
-
-/// Global average pooling: a warp takes a plane.
-template <class T>
-__global__ void average_planes(T* y, const T* x, std::int64_t planes, std::int64_t length) {
-  using A = Compute<T>;
-  const std::int64_t plane = (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32;
-  if (plane >= planes) return;
-  A sum = 0;
-  for (std::int64_t i = threadIdx.x % 32; i < length; i += 32) sum += value(x[plane * length + i]);
-  for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(~0u, sum, step);
-  if (threadIdx.x % 32 == 0) y[plane] = stored<T>(sum / A(length));
-}
-
 }  // namespace
 
-void pool(const PoolRun& run, void* y, std::int32_t* indices, const void* x, cudaStream_t stream) {
+std::int64_t note_bytes(const PoolRun& run) {
+  return run.planes * run.out_plane() * (is_small_window(run) ? 1 : 4);
+}
+
+void pool(const PoolRun& run, void* y, void* notes, const void* x, cudaStream_t stream) {
+  if (is_small_window(run))
+    return pool_small_windows(run, y, static_cast<std::uint8_t*>(notes), x, stream);
+  if (is_global_average(run)) return average_planes(run, y, x, stream);
+  auto* const indices = static_cast<std::int32_t*>(notes);  // where in its plane each came from
   const std::int64_t count = run.planes * run.out_plane();
   const Planes out(run.out);
   with_element_type(run.dtype, [&](auto element) {
@@ -253,9 +243,6 @@ void pool(const PoolRun& run, void* y, std::int32_t* indices, const void* x, cud
     if (run.kind == PoolKind::maximum) {
       gather_windows<T, true>
           <<<blocks_for(count), threads_per_block, 0, stream>>>(run, out, to, indices, from, count);
-    } else if (run.is_adaptive && run.out_plane() == 1) {
-      average_planes<<<blocks_for(run.planes * 32), threads_per_block, 0, stream>>>(
-          to, from, run.planes, run.in_plane());
     } else {
       gather_windows<T, false>
           <<<blocks_for(count), threads_per_block, 0, stream>>>(run, out, to, nullptr, from, count);
@@ -264,21 +251,23 @@ void pool(const PoolRun& run, void* y, std::int32_t* indices, const void* x, cud
   STRATA_CUDA_CALL(cudaGetLastError());
 }
 
-void pool_gradient(const PoolRun& run, void* dx, const void* dy, const std::int32_t* indices,
+void pool_gradient(const PoolRun& run, void* dx, const void* dy, const void* notes,
                    cudaStream_t stream) {
+  if (is_small_window(run)) {
+    return pool_small_windows_gradient(run, dx, dy, static_cast<const std::uint8_t*>(notes),
+                                       stream);
+  }
+  if (is_global_average(run)) return average_planes_gradient(run, dx, dy, stream);
+  const auto* const indices = static_cast<const std::int32_t*>(notes);
   const std::int64_t count = run.planes * run.in_plane();
   const Planes in(run.in);
   with_element_type(run.dtype, [&](auto element) {
     using T = decltype(element);
     auto* const to = static_cast<T*>(dx);
     const auto* const from = static_cast<const T*>(dy);
-    const auto numbers = static_cast<std::uint32_t>(count);
     if (run.kind == PoolKind::maximum && !run.is_adaptive && run.in[0] == 1) {
       gather_flat_maxima<<<blocks_for(count), threads_per_block, 0, stream>>>(
-          FlatMaxima(run), to, from, indices, numbers);
-    } else if (run.kind == PoolKind::average && run.is_adaptive && run.out_plane() == 1) {
-      spread_over_planes<<<blocks_for(count), threads_per_block, 0, stream>>>(
-          to, from, FastDivisor(static_cast<std::uint32_t>(run.in_plane())), numbers);
+          FlatMaxima(run), to, from, indices, static_cast<std::uint32_t>(count));
     } else if (run.kind == PoolKind::maximum) {
       gather_gradients<T, true>
           <<<blocks_for(count), threads_per_block, 0, stream>>>(run, in, to, from, indices, count);
