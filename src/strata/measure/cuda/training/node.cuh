@@ -120,4 +120,11 @@ KernelsOrReason make_kernels(const Opaque& op, const NodeFacts& facts);
 /// A copy, where the program did not already see that nothing moves.
 KernelsOrReason make_copy(const NodeFacts& facts);
 
+/// Spatial extents into the last of three places; the others stay 1.
+inline void spatial_extents(const BoundTensor& tensor, int (&extents)[3]) {
+  const std::size_t axes = tensor.axes() - 2;
+  for (std::size_t axis = 0; axis < axes; ++axis)
+    extents[3 - axes + axis] = static_cast<int>(tensor[axis + 2]);
+}
+
 }  // namespace strata::cuda::train

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolutions of 16 bits with the channels last, which cuDNN's matrix engines are made for: the
 // tensors are turned before and the result after, and that time counts.
-#include "strata/measure/cuda/training/convolutions/channels_last.cuh"
-
 #include "strata/base/error.hpp"
 #include "strata/measure/cuda/cudnn_graph.hpp"
 #include "strata/measure/cuda/training/convolutions/convolutions.cuh"
+#include "strata/measure/cuda/training/moving/movement.cuh"
 
 #include <fmt/format.h>
 
@@ -17,6 +16,18 @@ namespace {
 constexpr std::string_view nhwc_prefix = "cudnn:nhwc_engine_", place_word = " proposal=";
 constexpr std::size_t most_nhwc_plans = 5;  // each takes time to be made ready
 
+/// to[image][column][row] = from[image][row][column]: channels before pixels become channels after
+/// them (rows: channels), and back (rows: pixels).
+struct PlaneTurn {
+  std::int64_t images = 1, rows = 1, columns = 1;
+
+  bool changes_nothing() const { return rows == 1 || columns == 1; }
+  StridedAxes axes() const {
+    const std::int64_t plane = rows * columns;
+    return {{images, columns, rows}, {{plane, rows, 1}, {plane, 1, columns}}};
+  }
+};
+
 class ChannelsLastRunner final : public ConvRunner {
  public:
   ChannelsLastRunner(const ConvRequest& r, std::unique_ptr<CudnnConvPlan> plan, std::size_t place,
@@ -25,12 +36,12 @@ class ChannelsLastRunner final : public ConvRunner {
         plan_(std::move(plan)),
         place_(place),
         stream_(stream),
+        element_bytes_(bytes_per_element(r.dtype)),
         input_{r.batch, r.channels, r.in_plane()},
         weights_{r.filters, r.channels / r.groups, r.window()},
         output_{r.batch, r.filters, r.out_plane()} {
-    const std::int64_t bytes = bytes_per_element(r.dtype);
     const auto room_of = [&](const PlaneTurn& turn, std::int64_t elements) {
-      return scratch_.add(turn.changes_nothing() ? 0 : elements * bytes);
+      return scratch_.add(turn.changes_nothing() ? 0 : elements * element_bytes_);
     };
     input_room_ = room_of(input_, r.input_elements());
     weights_room_ = room_of(weights_, r.weight_elements());
@@ -72,10 +83,10 @@ class ChannelsLastRunner final : public ConvRunner {
 
  private:
   void channels_last(const PlaneTurn& turn, void* to, const void* from) const {
-    if (to != from) turn_planes(turn, to, from, stream_);
+    if (to != from) copy_strided(to, from, element_bytes_, turn.axes(), stream_);
   }
   void channels_first(const PlaneTurn& turn, void* to, const void* from) const {
-    if (to != from) turn_planes({turn.images, turn.columns, turn.rows}, to, from, stream_);
+    channels_last({turn.images, turn.columns, turn.rows}, to, from);
   }
 
   RequestPass pass_;
@@ -83,6 +94,7 @@ class ChannelsLastRunner final : public ConvRunner {
   std::size_t
       place_;  ///< among cuDNN's proposals, which may have an engine with other settings, too
   cudaStream_t stream_;
+  std::int64_t element_bytes_;
   PlaneTurn input_, weights_, output_;
   Scratch scratch_;
   std::int64_t input_room_ = 0, weights_room_ = 0, output_room_ = 0, work_room_ = 0;

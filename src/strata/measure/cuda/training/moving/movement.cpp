@@ -5,7 +5,7 @@
 #include "strata/measure/cuda/training/sums/reduce.cuh"
 
 #include <algorithm>
-#include <limits>
+#include <optional>
 
 namespace strata::cuda::train {
 namespace {
@@ -18,6 +18,27 @@ struct MovedBox {
   StridedAxes axes;
 };
 
+/// What goes into a tensor from one other; strides 0 are those of the tensor.
+struct MovedPart {
+  const void* from = nullptr;
+  std::int64_t offset = 0, from_offset = 0;
+  StridedAxes axes;
+};
+
+/// Such a part as a box of the tensor, if it is one: neither turned nor with steps.
+std::optional<PaddedBox> box_in(const BoundTensor& tensor, const MovedPart& part) {
+  const std::vector<std::int64_t> dense = dense_strides(tensor.shape);
+  if (part.axes.elements() == 0 || part.axes.strides[0] != dense) return {};
+  PaddedBox box{
+      {tensor.shape.begin(), tensor.shape.end()}, {}, part.axes.extents, part.axes.strides[1]};
+  std::int64_t rest = part.offset;
+  for (const std::int64_t stride : dense) {
+    box.begin.push_back(rest / stride);
+    rest %= stride;
+  }
+  return box;
+}
+
 /// Every number goes to one place at most, and its gradient comes back from there.
 class MoveNode final : public CudaNode {
  public:
@@ -27,46 +48,53 @@ class MoveNode final : public CudaNode {
 
   void run(Pass pass, const NodeMemory& memory) override {
     if (pass == Pass::forward) {
-      for (std::size_t i = 0; i < facts().outputs.size(); ++i) {
-        if (covered(&MovedBox::output, i) < output(i).elements)
-          fill_zero(memory.outputs[i], output(i).bytes);
-      }
-      for (const MovedBox& box : boxes_)
-        move(memory.outputs[box.output], box.output_offset, memory.inputs[box.input],
-             box.input_offset, box.axes);
+      for (std::size_t i = 0; i < facts().outputs.size(); ++i)
+        fill(memory.outputs[i], output(i), parts_of_output(memory, i));
       return;
     }
     for (std::size_t i = 0; i < facts().inputs.size(); ++i) {
-      if (makes(memory, i)) gradient(memory, i);
+      if (makes(memory, i)) fill(memory.input_gradients[i], input(i), parts_of_gradient(memory, i));
     }
   }
 
  private:
-  std::int64_t covered(std::size_t MovedBox::*side, std::size_t which) const {
-    std::int64_t count = 0;
+  std::vector<MovedPart> parts_of_output(const NodeMemory& memory, std::size_t which) const {
+    std::vector<MovedPart> parts;
     for (const MovedBox& box : boxes_) {
-      if (box.*side == which) count += box.axes.elements();
+      if (box.output == which)
+        parts.push_back({memory.inputs[box.input], box.output_offset, box.input_offset, box.axes});
     }
-    return count;
+    return parts;
   }
-  void move(void* to, std::int64_t to_offset, const void* from, std::int64_t from_offset,
-            const StridedAxes& axes) const {
-    if (axes.elements() == 0) return;
-    const std::int64_t bytes = bytes_per_element(output().dtype);
-    copy_strided(static_cast<char*>(to) + to_offset * bytes,
-                 static_cast<const char*>(from) + from_offset * bytes, bytes, axes, stream());
-  }
-  void gradient(const NodeMemory& memory, std::size_t which) const {
-    bool is_whole = covered(&MovedBox::input, which) == input(which).elements;
-    for (const MovedBox& box : boxes_)
-      is_whole = is_whole && (box.input != which || memory.output_gradients[box.output] != nullptr);
-    if (!is_whole) fill_zero(memory.input_gradients[which], input(which).bytes);
+  /// Outputs that nothing comes back from are left out.
+  std::vector<MovedPart> parts_of_gradient(const NodeMemory& memory, std::size_t which) const {
+    std::vector<MovedPart> parts;
     for (const MovedBox& box : boxes_) {
       const void* const from = memory.output_gradients[box.output];
       if (box.input != which || from == nullptr) continue;
-      StridedAxes back = box.axes;
-      std::swap(back.strides[0], back.strides[1]);
-      move(memory.input_gradients[which], box.input_offset, from, box.output_offset, back);
+      parts.push_back({from, box.input_offset, box.output_offset, box.axes});
+      std::swap(parts.back().axes.strides[0], parts.back().axes.strides[1]);
+    }
+    return parts;
+  }
+
+  /// Zeros are where no part goes.
+  void fill(void* to, const BoundTensor& tensor, const std::vector<MovedPart>& parts) const {
+    const std::int64_t bytes = bytes_per_element(output().dtype);
+    const auto source = [&](const MovedPart& part) {
+      return static_cast<const char*>(part.from) + part.from_offset * bytes;
+    };
+    std::int64_t covered = 0;
+    for (const MovedPart& part : parts) covered += part.axes.elements();
+    if (covered < tensor.elements) {
+      if (const auto box = parts.size() == 1 ? box_in(tensor, parts[0]) : std::nullopt)
+        return copy_padded(to, source(parts[0]), bytes, *box, stream());
+      fill_zero(to, tensor.bytes);
+    }
+    for (const MovedPart& part : parts) {
+      if (part.axes.elements() > 0)
+        copy_strided(static_cast<char*>(to) + part.offset * bytes, source(part), bytes, part.axes,
+                     stream());
     }
   }
 
@@ -89,27 +117,28 @@ class ExpandNode final : public CudaNode {
     const std::vector<std::int64_t> to = dense_strides(output().shape);
     forward_.extents = extents_of(output());
     forward_.strides = {to, from};
-    kept_.strides.resize(1);
-    repeated_.strides.resize(1);
-    for (std::size_t axis = 0; axis < output().axes(); ++axis) {
-      StridedAxes& part = from[axis] == 0 ? repeated_ : kept_;
-      part.extents.push_back(output()[axis]);
-      part.strides[0].push_back(to[axis]);
-    }
+    std::vector<bool> is_repeated;
+    for (const std::int64_t stride : from) is_repeated.push_back(stride == 0);
+    back_ = Reduction(output().shape, is_repeated);
   }
-  NodeNeeds needs() const override { return {}; }
+  NodeNeeds needs() const override {
+    NodeNeeds needs;
+    if (facts().is_training) needs.scratch_bytes = back_.scratch() * sum_bytes(output().dtype);
+    return needs;
+  }
   void run(Pass pass, const NodeMemory& memory) override {
     if (pass == Pass::forward) {
       copy_strided(memory.outputs[0], memory.inputs[0], bytes_per_element(output().dtype), forward_,
                    stream());
     } else if (makes(memory, 0)) {
       reduce(ReduceKind::sum, memory.input_gradients[0], memory.output_gradients[0], output().dtype,
-             kept_, repeated_, stream());
+             back_, memory.scratch, stream());
     }
   }
 
  private:
-  StridedAxes forward_, kept_, repeated_;
+  StridedAxes forward_;
+  Reduction back_;
 };
 
 class LookupNode final : public CudaNode {

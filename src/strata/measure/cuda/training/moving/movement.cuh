@@ -14,6 +14,16 @@ namespace strata::cuda::train {
 void copy_strided(void* to, const void* from, std::int64_t element_bytes, const StridedAxes& axes,
                   cudaStream_t stream);
 
+/// A box in a larger array that is whole and dense, by axes, the outermost first.
+struct PaddedBox {
+  std::vector<std::int64_t> extents;         ///< of the array
+  std::vector<std::int64_t> begin, lengths;  ///< of the box
+  std::vector<std::int64_t> from;            ///< strides of what goes into the box
+};
+/// to = `from` in the box and 0 around it, each number written once.
+void copy_padded(void* to, const void* from, std::int64_t element_bytes, const PaddedBox& box,
+                 cudaStream_t stream);
+
 /// [outer, choices, inner] by indices [count] → [outer, count, inner].
 struct LookupRun {
   std::int64_t outer = 1, choices = 1, inner = 1, count = 1;
@@ -39,7 +49,7 @@ struct ResizeRun {
   }
 };
 void resize(const ResizeRun& run, void* y, const void* x, cudaStream_t stream);
-void resize_gradient(const ResizeRun& run, void* dx, const void* dy, void* scratch,
-                     cudaStream_t stream);
+/// Each number of dx is one sum, in a fixed order.
+void resize_gradient(const ResizeRun& run, void* dx, const void* dy, cudaStream_t stream);
 
 }  // namespace strata::cuda::train
