@@ -10,6 +10,19 @@ TEST_P(OnBoth, every_operator_agrees) {
   for (const TrainingCase& one : training_cases()) compare(one, false);
 }
 
+TEST_P(OnBoth, sums_agree_in_many_shapes) {
+  for (const TrainingCase& one : summing_cases()) compare(one, false);
+}
+TEST_P(OnBoth, moved_numbers_agree_in_many_shapes) {
+  for (const TrainingCase& one : moving_cases()) compare(one, false);
+}
+TEST_P(OnBoth, rows_agree_in_many_shapes) {
+  for (const TrainingCase& one : row_cases()) compare(one, false);
+}
+TEST_P(OnBoth, points_agree_in_many_shapes) {
+  for (const TrainingCase& one : pointwise_cases()) compare(one, false);
+}
+
 TEST_P(OnBoth, gradients_agree_one_by_one) {
   for (const TrainingCase& one : training_cases()) compare(one, true);
 }
