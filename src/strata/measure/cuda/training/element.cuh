@@ -41,12 +41,21 @@ __device__ inline __nv_bfloat16 stored<__nv_bfloat16>(float x) {
   return __float2bfloat16(x);
 }
 
-/// 16 bytes of numbers, moved by one instruction.
-template <class T>
-struct alignas(16) Pack {
-  static constexpr int size = 16 / sizeof(T);
-  T item[size];
+/// Numbers side by side, a power of two of them; up to 16 bytes are moved by one instruction.
+template <class T, int count>
+struct alignas(count * sizeof(T) < 16 ? count * sizeof(T) : 16) Items {
+  static constexpr int size = count;
+  T item[count];
 };
+/// As many as one instruction moves.
+template <class T>
+using Pack = Items<T, 16 / static_cast<int>(sizeof(T))>;
+
+/// Whether an array may be moved by so many of its numbers at a time.
+template <class T, int count>
+bool holds_items(const T* data) {
+  return reinterpret_cast<std::uintptr_t>(data) % alignof(Items<T, count>) == 0;
+}
 
 /// Calls `f` with a number of the type that stores `dtype`; false where there is none.
 template <class F>

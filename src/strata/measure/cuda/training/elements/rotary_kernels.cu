@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/measure/cuda/api.cuh"
 #include "strata/measure/cuda/training/element.cuh"
-#include "strata/measure/cuda/training/elements/items.cuh"
 #include "strata/measure/cuda/training/elements/pointwise.cuh"
 #include "strata/measure/cuda/training/index_map.cuh"
 

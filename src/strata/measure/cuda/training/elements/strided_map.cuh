@@ -23,9 +23,7 @@ template <class T, int inputs, int width, class F>
 __global__ void __launch_bounds__(threads_per_block)
     map_strided(T* y, StridedInputs<T, inputs> in, IndexMap<inputs> map, std::uint32_t packs, F f) {
   using A = Compute<T>;
-  struct alignas(width * sizeof(T)) Numbers {
-    T item[width];
-  };
+  using Numbers = Items<T, width>;
   const std::uint32_t n = blockIdx.x * blockDim.x + threadIdx.x;
   if (n >= packs) return;
   std::int64_t places[inputs] = {};

@@ -34,9 +34,7 @@ template <class T, int states, class Rule>
 __device__ void update_four(T* parameter, const T* gradient, float* first, float* second,
                             std::int64_t count, bool is_packed, std::int64_t at, const Rule& rule) {
   const std::int64_t begin = 4 * at;
-  struct alignas(4 * sizeof(T)) Four {
-    T item[4];
-  };
+  using Four = Items<T, 4>;
   if (is_packed && begin + 4 <= count) {
     Four p = reinterpret_cast<const Four*>(parameter)[at];
     const Four g = reinterpret_cast<const Four*>(gradient)[at];

@@ -81,11 +81,6 @@ __global__ void __launch_bounds__(threads_per_block)
   }
 }
 
-template <class T, int width>
-struct alignas(width * sizeof(T)) Numbers {
-  T item[width];
-};
-
 /// Read once only: what is added to shall stay in the cache instead.
 template <class N>
 __device__ N read_once(const N* from) {
@@ -118,7 +113,7 @@ template <class T, int width>
 __global__ void __launch_bounds__(threads_per_block)
     add_rows(PickedRows rows, Compute<T>* sums, const T* dy, const void* indices) {
   using A = Compute<T>;
-  using N = Numbers<T, width>;
+  using N = Items<T, width>;
   const std::uint32_t n = blockIdx.x * blockDim.x + threadIdx.x;
   if (n >= rows.part) return;
   const Places places(rows, n, indices);

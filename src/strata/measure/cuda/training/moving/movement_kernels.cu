@@ -53,15 +53,10 @@ struct Moves {
 /// Which side has the numbers of a run as one pack.
 enum class Packed : std::uint8_t { both, target, source };
 
-template <class Item, int size>
-struct alignas(size * sizeof(Item)) Run {
-  Item item[size];
-};
-
 template <class Item, int size, Packed packed>
 __global__ void __launch_bounds__(threads_per_block)
     move_runs(Item* to, const Item* from, Moves moves) {
-  using R = Run<Item, size>;
+  using R = Items<Item, size>;
   const std::uint32_t n = blockIdx.x * blockDim.x + threadIdx.x;
   if (n >= moves.count) return;
   const Moves::Place place = moves.place(n);

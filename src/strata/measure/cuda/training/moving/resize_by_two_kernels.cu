@@ -38,27 +38,22 @@ struct Squares {
   }
 };
 
-template <class T, int size>
-struct alignas(size * sizeof(T) < 16 ? size * sizeof(T) : 16) Numbers {
-  T item[size];
-};
-
 __device__ inline int clamped(int at, int extent) { return at < 0 ? 0 : min(at, extent - 1); }
 
 /// Numbers are read and written by packs, of which a line has `packs`. Counted in them, an address
 /// is aligned for the compiler, too, which would else fall back to single numbers.
 template <class T, int size>
 __device__ void read_pack(const T* plane, int pack, Compute<T> (&numbers)[size]) {
-  const Numbers<T, size> all = reinterpret_cast<const Numbers<T, size>*>(plane)[pack];
+  const Items<T, size> all = reinterpret_cast<const Items<T, size>*>(plane)[pack];
 #pragma unroll
   for (int i = 0; i < size; ++i) numbers[i] = value(all.item[i]);
 }
 template <class T, int size>
 __device__ void write_pack(T* plane, int pack, const Compute<T> (&numbers)[size]) {
-  Numbers<T, size> all;
+  Items<T, size> all;
 #pragma unroll
   for (int i = 0; i < size; ++i) all.item[i] = stored<T>(numbers[i]);
-  reinterpret_cast<Numbers<T, size>*>(plane)[pack] = all;
+  reinterpret_cast<Items<T, size>*>(plane)[pack] = all;
 }
 
 /// With one number before and one after them. Beyond the ends of a line its last numbers are

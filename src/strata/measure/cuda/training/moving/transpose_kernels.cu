@@ -23,9 +23,7 @@ struct Tile {
   // Unsigned, as places are computed by dividing by powers of two.
   static constexpr unsigned pack = sizeof(Item) < 8 ? 4 : 2;
   static constexpr unsigned each = pack * pack, items = threads_per_block * each;
-  struct alignas(pack * sizeof(Item)) Items {
-    Item item[pack];
-  };
+  using Line = Items<Item, pack>;
 
   static constexpr unsigned row_groups = 1u << (group_bits - column_bits);
   static constexpr unsigned column_groups = 1u << column_bits;
@@ -64,44 +62,43 @@ struct Corner {
 // single numbers.
 template <class T, class Item>
 __device__ void read_packs(const Turn& turn, const Corner<Item>& corner, Item* shared) {
-  using Items = typename T::Items;
+  using Line = typename T::Line;
   constexpr unsigned pack = T::pack;
   const unsigned row_group = threadIdx.x / T::column_groups;
   const unsigned column_group = threadIdx.x % T::column_groups;
   const unsigned row = row_group * pack, column = column_group * pack;
   const int packs = turn.row_stride / static_cast<int>(pack);
-  Items lines[pack] = {};
+  Line lines[pack] = {};
 #pragma unroll
   for (unsigned i = 0; i < pack; ++i) {
     if (row + i < corner.rows && column < corner.columns)
-      lines[i] = reinterpret_cast<const Items*>(
+      lines[i] = reinterpret_cast<const Line*>(
           corner.from)[static_cast<int>(row + i) * packs + static_cast<int>(column_group)];
   }
 #pragma unroll
   for (unsigned i = 0; i < pack; ++i) {
-    Items turned;
+    Line turned;
 #pragma unroll
     for (unsigned j = 0; j < pack; ++j) turned.item[T::turn(i, j)] = lines[j].item[i];
-    reinterpret_cast<Items*>(shared)[T::pack_place(column + i, row_group)] = turned;
+    reinterpret_cast<Line*>(shared)[T::pack_place(column + i, row_group)] = turned;
   }
 }
 
 template <class T, class Item>
 __device__ void write_packs(const Turn& turn, const Corner<Item>& corner, const Item* shared) {
-  using Items = typename T::Items;
+  using Line = typename T::Line;
   constexpr unsigned pack = T::pack;
   const unsigned row_group = threadIdx.x % T::row_groups;
   const unsigned row = row_group * pack, column = threadIdx.x / T::row_groups * pack;
   const int packs = turn.column_stride / static_cast<int>(pack);
 #pragma unroll
   for (unsigned i = 0; i < pack; ++i) {
-    const Items turned =
-        reinterpret_cast<const Items*>(shared)[T::pack_place(column + i, row_group)];
-    Items line;
+    const Line turned = reinterpret_cast<const Line*>(shared)[T::pack_place(column + i, row_group)];
+    Line line;
 #pragma unroll
     for (unsigned j = 0; j < pack; ++j) line.item[j] = turned.item[T::turn(i, j)];
     if (column + i < corner.columns && row < corner.rows)
-      reinterpret_cast<Items*>(
+      reinterpret_cast<Line*>(
           corner.to)[static_cast<int>(column + i) * packs + static_cast<int>(row_group)] = line;
   }
 }

@@ -53,7 +53,7 @@ struct AxisTiles {
 /// The column of a thread; empty beyond the last place.
 template <class T, int width>
 struct AxisColumn {
-  using P = Piece<T, width>;
+  using P = Items<T, width>;
   std::int64_t place, base;
   int stride, length;
 
@@ -95,9 +95,7 @@ __device__ void over_axis(const AxisTiles& tiles, A (&x)[width], Join join, A* s
   const bool is_in_warp = across < warp_threads;
   const unsigned part = is_in_warp ? thread_of_block() / warp_threads : threadIdx.y;
   const unsigned lane = thread_of_block() % warp_threads;
-  struct alignas(width * sizeof(A) < 16 ? width * sizeof(A) : 16) Results {
-    A item[width];
-  };
+  using Results = Items<A, width>;
   auto* const results = reinterpret_cast<Results*>(shared);
   if (!is_in_warp || lane < across) {
 #pragma unroll

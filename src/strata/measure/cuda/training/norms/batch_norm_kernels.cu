@@ -44,7 +44,7 @@ template <class T, int inputs, int width, class F>
 __device__ void map_part(const ChannelParts& parts, const MyPart& mine, T* y, const T* a,
                          const T* b, F f) {
   using A = Compute<T>;
-  using N = Numbers<T, width>;
+  using N = Items<T, width>;
   for (std::uint32_t i = mine.begin + threadIdx.x; i < mine.end;
        i += loads_ahead * threads_per_block) {
     N na[loads_ahead], nb[loads_ahead];

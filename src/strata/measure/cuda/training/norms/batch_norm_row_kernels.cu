@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(threads_per_block)
     map_columns(T* y, const T* a, const T* b, std::int64_t rows, std::int64_t columns,
                 Column column) {
   using A = Compute<T>;
-  using N = Numbers<T, width>;
+  using N = Items<T, width>;
   constexpr int row_threads = threads_per_block / 32;
   const std::int64_t first = (std::int64_t{blockIdx.x} * 32 + threadIdx.x % 32) * width;
   if (first >= columns) return;

@@ -16,7 +16,7 @@ template <class T, int width, bool is_one_go>
 __global__ void __launch_bounds__(most_threads, least_blocks<T>)
     softmax_columns(AxisTiles tiles, bool is_log, T* y, const T* x) {
   using A = Compute<T>;
-  using P = Piece<T, width>;
+  using P = Items<T, width>;
   using Column = AxisColumn<T, width>;
   constexpr int count = axis_numbers<T, width>;
   const Column column(tiles);
@@ -51,7 +51,7 @@ template <class T, int width, bool is_one_go>
 __global__ void __launch_bounds__(most_threads, least_blocks<T>)
     softmax_columns_gradient(AxisTiles tiles, bool is_log, T* dx, const T* dy, const T* y) {
   using A = Compute<T>;
-  using P = Piece<T, width>;
+  using P = Items<T, width>;
   using Column = AxisColumn<T, width>;
   constexpr int count = axis_numbers<T, width>;
   const Column column(tiles);

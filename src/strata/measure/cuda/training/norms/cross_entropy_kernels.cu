@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(most_threads, least_blocks<T>)
   A of_target = 0;
   if (is_first) of_target = value(x[target_of(memory, place.row)]);
   const ExpSum<A> sum = exp_sum_of_row<pieces_ahead<T, width>>(
-      reinterpret_cast<const Piece<T, width>*>(x), place.pieces, parts);
+      reinterpret_cast<const Items<T, width>*>(x), place.pieces, parts);
   A loss = 0;
   if (is_first) {
     const A log_sum = sum.most + log(sum.sum);
@@ -108,7 +108,7 @@ __global__ void __launch_bounds__(most_threads, least_blocks<T>)
   const AxisColumn<T, width> column(tiles);
   ColumnSums<T, width> sums;
   for (int first = 0; first < column.length; first += count * static_cast<int>(tiles.along)) {
-    Piece<T, width> v[count];
+    Items<T, width> v[count];
     column.read(v, x, first);
     sums.add(column, v, first);
   }
@@ -140,7 +140,7 @@ __global__ void __launch_bounds__(most_threads, least_blocks<T>)
 #pragma unroll
   for (int j = 0; j < width; ++j) slopes[j] = slope_of<T>(memory, column.place * width + j, share);
   for (int first = 0; first < column.length; first += count * static_cast<int>(tiles.along)) {
-    Piece<T, width> v[count];
+    Items<T, width> v[count];
     column.read(v, static_cast<const T*>(memory.logits), first);
 #pragma unroll
     for (int k = 0; k < count; ++k) {

@@ -36,7 +36,7 @@ template <class T, int width, int count>
 __global__ void __launch_bounds__(most_threads, 1)
     walk_rows(RowNorm norm, GradientArrays<T> arrays) {
   using A = Compute<T>;
-  using P = Piece<T, width>;
+  using P = Items<T, width>;
   __shared__ SumPair<A> parts[2][warp_threads];
   const auto pieces = static_cast<unsigned>(norm.length / width);
   SumPair<A> sums[count * width] = {};

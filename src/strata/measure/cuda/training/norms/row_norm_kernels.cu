@@ -52,7 +52,7 @@ struct RowWeights {
 #pragma unroll
       for (int j = 0; j < width; ++j) to[j] = absent;
     } else if constexpr (is_by_number) {
-      const auto from = reinterpret_cast<const Piece<T, width>*>(weights)[piece];
+      const auto from = reinterpret_cast<const Items<T, width>*>(weights)[piece];
 #pragma unroll
       for (int j = 0; j < width; ++j) to[j] = value(from.item[j]);
     } else {

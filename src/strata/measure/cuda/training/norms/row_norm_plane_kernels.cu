@@ -15,7 +15,7 @@ template <class T, int width, int count, bool is_beside>
 __global__ void __launch_bounds__(is_beside ? most_threads_beside : most_threads, least_blocks<T>)
     take_planes(RowNorm norm, GradientArrays<T> arrays) {
   using A = Compute<T>;
-  using P = Piece<T, width>;
+  using P = Items<T, width>;
   __shared__ SumPair<A> parts[warp_threads], plane_parts[warp_threads];
   const std::int64_t group_planes = norm.length / norm.inner;
   const bool is_group = group_planes == 1;

@@ -17,11 +17,6 @@
 /// team of n takes the pieces t, t + n, t + 2n, …: neighbours read what is neighbouring.
 namespace strata::cuda::train {
 
-template <class T, int width>
-struct alignas(width * sizeof(T)) Piece {
-  T item[width];
-};
-
 // --- how threads share rows ----------------------------------------------------------------------
 
 struct RowTeams {
@@ -126,7 +121,7 @@ extern __shared__ __align__(16) unsigned char beside_registers[];
 /// must be `bytes` in all.
 template <class T, int width, int count, bool is_beside>
 struct RowPieces {
-  using P = Piece<T, width>;
+  using P = Items<T, width>;
   P item[is_beside ? 1 : count];
 
   static constexpr int bytes(int threads) { return threads * count * static_cast<int>(sizeof(P)); }
@@ -183,7 +178,7 @@ struct RowNumbers {
     }
   }
   __device__ void write(T* row, unsigned pieces) const {
-    using P = Piece<T, width>;
+    using P = Items<T, width>;
 #pragma unroll
     for (int k = 0; k < count; ++k) {
       if (piece_at(k) >= pieces) continue;

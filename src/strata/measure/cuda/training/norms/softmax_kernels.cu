@@ -40,7 +40,7 @@ template <class T, int width, int count, bool is_beside>
 __global__ void __launch_bounds__(is_beside ? 1024 : 512, least_blocks<T>)
     softmax_rows_gradient(SoftmaxRun run, T* dx, const T* dy, const T* y) {
   using A = Compute<T>;
-  using P = Piece<T, width>;
+  using P = Items<T, width>;
   __shared__ A parts[warp_threads];
   const RowPlace place(run.outer, run.length / width);
   const std::int64_t row = place.row * run.length;
@@ -81,7 +81,7 @@ template <class T, int width>
 __global__ void __launch_bounds__(long_row_threads, least_blocks<T>)
     softmax_long_rows(SoftmaxRun run, T* y, const T* x) {
   using A = Compute<T>;
-  using P = Piece<T, width>;
+  using P = Items<T, width>;
   constexpr int count = most_pieces<T, width> / 2;
   __shared__ A parts[2][warp_threads];
   const RowPlace place(run.outer, run.length / width);

@@ -42,7 +42,7 @@ struct ExpSum {
 
 /// Of a team's row. Threads read `count` pieces at a time.
 template <int count, class T, int width>
-__device__ ExpSum<Compute<T>> exp_sum_of_row(const Piece<T, width>* row, unsigned pieces,
+__device__ ExpSum<Compute<T>> exp_sum_of_row(const Items<T, width>* row, unsigned pieces,
                                              Compute<T> (&parts)[2][warp_threads]) {
   using A = Compute<T>;
   ExpSum<A> mine;
@@ -68,7 +68,7 @@ struct ColumnSums {
   ExpSum<A> column[width];
 
   template <int count>
-  __device__ void add(const AxisColumn<T, width>& place, const Piece<T, width> (&pieces)[count],
+  __device__ void add(const AxisColumn<T, width>& place, const Items<T, width> (&pieces)[count],
                       int first) {
     A most[width];
 #pragma unroll
@@ -96,7 +96,7 @@ struct ColumnSums {
  private:
   template <int count, class F>
   __device__ static void over_numbers(const AxisColumn<T, width>& place,
-                                      const Piece<T, width> (&pieces)[count], int first, F f) {
+                                      const Items<T, width> (&pieces)[count], int first, F f) {
 #pragma unroll
     for (int k = 0; k < count; ++k) {
       if (!place.has(place.number(first, k))) continue;

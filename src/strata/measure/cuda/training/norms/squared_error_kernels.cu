@@ -11,7 +11,7 @@ template <class T, int width>
 __global__ void __launch_bounds__(threads_per_block)
     squares(Compute<T>* partials, const T* a, const T* b, std::int64_t pieces) {
   using A = Compute<T>;
-  using P = Piece<T, width>;
+  using P = Items<T, width>;
   A sum = 0;
 #pragma unroll 4
   for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < pieces;
@@ -31,7 +31,7 @@ template <class T, int width>
 __global__ void __launch_bounds__(threads_per_block)
     squares_gradient(T* da, T* db, const T* a, const T* b, const T* dloss, std::int64_t pieces) {
   using A = Compute<T>;
-  using P = Piece<T, width>;
+  using P = Items<T, width>;
   const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i >= pieces) return;
   const P pa = reinterpret_cast<const P*>(a)[i], pb = reinterpret_cast<const P*>(b)[i];

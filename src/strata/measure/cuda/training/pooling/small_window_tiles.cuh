@@ -3,7 +3,6 @@
 
 #include "strata/measure/cuda/api.cuh"
 #include "strata/measure/cuda/training/element.cuh"
-#include "strata/measure/cuda/training/elements/items.cuh"
 #include "strata/measure/cuda/training/index_map.cuh"
 #include "strata/measure/cuda/training/pooling/small_window.cuh"
 

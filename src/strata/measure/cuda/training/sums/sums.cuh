@@ -27,11 +27,6 @@ struct AddedUp {
   }
 };
 
-template <class T, int width>
-struct alignas(width * sizeof(T)) Numbers {
-  T item[width];
-};
-
 /// Loads that a thread begins before it looks at any.
 inline constexpr int loads_ahead = 4;
 
@@ -104,7 +99,7 @@ __global__ void __launch_bounds__(threads_per_block)
     sum_channels(const T* a, const T* b, ChannelParts parts, Compute<T>* partials, Terms terms,
                  Join join) {
   using A = Compute<T>;
-  using N = Numbers<T, width>;
+  using N = Items<T, width>;
   const std::int64_t channel = blockIdx.x;
   const std::uint32_t end = parts.begin(blockIdx.y + 1, gridDim.y);
   A first = join.template nothing<A>(), second = first;
@@ -146,7 +141,7 @@ __global__ void __launch_bounds__(threads_per_block)
     sum_rows(const T* a, const T* b, std::int64_t channels, std::int64_t packs, unsigned lanes,
              Compute<T>* partials, Terms terms, Join join) {
   using A = Compute<T>;
-  using N = Numbers<T, width>;
+  using N = Items<T, width>;
   const std::int64_t thread = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   const std::int64_t channel = thread / lanes;
   const bool is_there = channel < channels;
@@ -187,7 +182,7 @@ __global__ void __launch_bounds__(threads_per_block)
     sum_columns(const T* a, const T* b, std::int64_t rows, std::int64_t columns,
                 Compute<T>* partials, Terms terms, Join join) {
   using A = Compute<T>;
-  using N = Numbers<T, width>;
+  using N = Items<T, width>;
   constexpr int row_threads = threads_per_block / 32, block_columns = 32 * width;
   __shared__ A shared[2][row_threads][block_columns];
   const auto blocks = static_cast<unsigned>((columns + block_columns - 1) / block_columns);
