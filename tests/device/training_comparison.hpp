@@ -48,6 +48,9 @@ class CaseGraph {
   Graph graph_;
 };
 
+/// The name with the shapes of the inputs: many cases differ in nothing else.
+std::string described(const TrainingCase& one);
+
 /// The GPU in one data type, and the CPU in fp64.
 class OnBoth : public testing::TestWithParam<DType> {
  protected:
@@ -64,7 +67,7 @@ class OnBoth : public testing::TestWithParam<DType> {
     cpu_ = cpu_training_device(exact);
   }
   void compare(const TrainingCase& one, bool separately) {
-    SCOPED_TRACE(one.name);
+    SCOPED_TRACE(described(one));
     EXPECT_EQ(refusal_or_compared(*gpu_, one, separately), "");
   }
   /// Why the GPU has no kernels; empty: its results were compared.

@@ -4,6 +4,9 @@
 #include "strata/base/error.hpp"
 #include "strata/cost/cost.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -131,6 +134,12 @@ double tolerance_of(const Operator& op, DType dtype) {
 
 }  // namespace
 
+std::string described(const TrainingCase& one) {
+  std::string text = one.name;
+  for (const CaseInput& in : one.inputs) text += fmt::format(" [{}]", fmt::join(in.shape, ", "));
+  return text;
+}
+
 std::string OnBoth::refusal_or_compared(TrainingDevice& gpu, const TrainingCase& one,
                                         bool separately) {
   const CaseGraph graph(one);
@@ -157,6 +166,11 @@ std::string OnBoth::refusal_or_compared(TrainingDevice& gpu, const TrainingCase&
 }
 
 namespace {
+
+TEST(TrainingComparison, says_which_shapes_differ) {
+  const TrainingCase one{"sum", Reduce{}, {{{300, 72}}, {{9}}}};
+  EXPECT_EQ(described(one), "sum [300, 72] [9]");
+}
 
 TEST(TrainingComparison, sees_what_was_never_written) {
   EXPECT_EQ(error_of({1, 2}, {1, 2}), 0);

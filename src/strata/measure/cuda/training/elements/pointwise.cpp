@@ -21,16 +21,6 @@ class CopyNode final : public CudaNode {
   std::string implementation(Pass) const override { return "cudaMemcpyAsync"; }
 };
 
-/// [rows, channels, inner] of an image.
-ChannelArray channels_of(const BoundTensor& x) {
-  ChannelArray array;
-  array.dtype = x.dtype;
-  array.rows = x[0];
-  array.channels = x[1];
-  array.inner = x.elements / (x[0] * x[1]);
-  return array;
-}
-
 class UnaryNode final : public CudaNode {
  public:
   UnaryNode(NodeFacts facts, UnaryKind kind) : CudaNode(std::move(facts)), kind_(kind) {}
@@ -88,7 +78,8 @@ class LogicalNotNode final : public CudaNode {
 
 class PreluNode final : public CudaNode {
  public:
-  explicit PreluNode(NodeFacts facts) : CudaNode(std::move(facts)), array_(channels_of(input(0))) {}
+  explicit PreluNode(NodeFacts facts)
+      : CudaNode(std::move(facts)), array_(image_channels(input(0))) {}
   NodeNeeds needs() const override {
     NodeNeeds needs;
     needs.inputs = true;
@@ -183,7 +174,7 @@ class CastNode final : public CudaNode {
 class YoloNode final : public CudaNode {
  public:
   YoloNode(NodeFacts facts, std::int64_t entries)
-      : CudaNode(std::move(facts)), array_(channels_of(input(0))), entries_(entries) {}
+      : CudaNode(std::move(facts)), array_(image_channels(input(0))), entries_(entries) {}
   NodeNeeds needs() const override {
     NodeNeeds needs;
     needs.outputs = facts().is_training;
@@ -204,6 +195,15 @@ class YoloNode final : public CudaNode {
 };
 
 }  // namespace
+
+ChannelArray image_channels(const BoundTensor& image) {
+  ChannelArray array;
+  array.dtype = image.dtype;
+  array.rows = image[0];
+  array.channels = image[1];
+  array.inner = image.elements / (image[0] * image[1]);
+  return array;
+}
 
 KernelsOrReason make_copy(const NodeFacts& facts) { return std::make_unique<CopyNode>(facts); }
 

@@ -11,6 +11,10 @@
 #include <cstdint>
 #include <span>
 
+namespace strata {
+struct BoundTensor;
+}
+
 /// Kernels that go over whole arrays once, as functions that enqueue them. Bound by memory: every
 /// thread moves 16 bytes, and the grid is as large as the array.
 namespace strata::cuda::train {
@@ -48,6 +52,8 @@ struct ChannelArray {
   DType dtype = DType::fp32;
   STRATA_HOST_AND_DEVICE std::int64_t count() const { return rows * channels * inner; }
 };
+/// Of an image: rows are samples, inner is its space.
+ChannelArray image_channels(const BoundTensor& image);
 void parametric_relu(const ChannelArray& array, void* y, const void* x, const void* slope,
                      cudaStream_t stream);
 void parametric_relu_gradient(const ChannelArray& array, void* dx, const void* dy, const void* x,

@@ -7,15 +7,6 @@
 namespace strata::cuda::train {
 namespace {
 
-ChannelArray image_channels(const BoundTensor& x) {
-  ChannelArray array;
-  array.dtype = x.dtype;
-  array.rows = x[0];
-  array.channels = x[1];
-  array.inner = x.elements / (x[0] * x[1]);
-  return array;
-}
-
 class BatchNormNode final : public CudaNode {
  public:
   BatchNormNode(NodeFacts facts, const BatchNorm& op)
