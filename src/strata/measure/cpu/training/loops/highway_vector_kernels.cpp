@@ -86,6 +86,10 @@ void add_parameters(const float* dy, const float* x, float mean, float factor, f
 void norm_gradient_rows(const NormGradientRows<float>& rows, bool takes_mean, float* parameters) {
   norm_gradient_rows_loop(rows, takes_mean, parameters);
 }
+void norm_row_sums(const NormGradientRows<float>& rows, bool takes_mean, float* parameters,
+                   PairOfSums<float>* sums) {
+  norm_row_sums_loop(rows, takes_mean, parameters, sums);
+}
 PairOfSums<float> plane_sums(const GradientPlane<float>& plane, std::int64_t count) {
   return plane_sums_loop(plane, count);
 }
@@ -273,6 +277,7 @@ VectorLoops<float> loops(std::index_sequence<kinds...>) {
           .centred_and_sums = centred_and_sums,
           .add_parameters = add_parameters,
           .norm_gradient_rows = norm_gradient_rows,
+          .norm_row_sums = norm_row_sums,
           .plane_sums = plane_sums,
           .plane_gradient = plane_gradient,
           .plane_gradient_and_sums = plane_gradient_and_sums,

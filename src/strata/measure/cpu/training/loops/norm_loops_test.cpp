@@ -49,10 +49,8 @@ TEST(NormLoops, a_gradient_is_written_and_the_next_ones_summed_up) {
       const std::vector<float> x = some_numbers(n, 1), dy = some_numbers(n, 0.5F);
       const std::vector<float> next_x = some_numbers(n, 2), next_dy = some_numbers(n, 0.25F);
       const std::vector<float> scales = some_numbers(n, 3), next_scales = some_numbers(n, 4);
-      for (int which = 0; which < 4; ++which) {
-        const bool has_scale = (which & 1) != 0, has_parameters = (which & 2) != 0;
-        std::vector<float> dx(n + 1, -9), d_scale = some_numbers(n, 5), d_shift = d_scale;
-        const std::vector<float> before = d_scale;
+      for (const bool has_scale : {false, true}) {
+        std::vector<float> dx(n + 1, -9);
         const GradientRow<float> row{.dy = dy.data(),
                                      .scale = has_scale ? scales.data() : nullptr,
                                      .x = x.data(),
@@ -60,10 +58,7 @@ TEST(NormLoops, a_gradient_is_written_and_the_next_ones_summed_up) {
                                      .mean = 1.25F,
                                      .slope = 0.5F,
                                      .offset = 0.125F,
-                                     .factor = 2,
-                                     .d_scale = has_parameters ? d_scale.data() : nullptr,
-                                     .d_shift = has_parameters ? d_shift.data() : nullptr,
-                                     .parameter_factor = 3};
+                                     .factor = 2};
         const NextRow<float> next{.x = next_x.data(),
                                   .dy = next_dy.data(),
                                   .scale = has_scale ? next_scales.data() : nullptr,
@@ -76,10 +71,7 @@ TEST(NormLoops, a_gradient_is_written_and_the_next_ones_summed_up) {
           const double scale = has_scale ? static_cast<double>(scales[i]) : 1;
           ASSERT_NEAR(static_cast<double>(dx[i]), (d * scale * 0.75 - 0.125 - moved * 0.5) * 2,
                       2e-5)
-              << n << ' ' << which << ' ' << i;
-          const double old = before[i], added = has_parameters ? 1 : 0;
-          ASSERT_NEAR(static_cast<double>(d_shift[i]), old + added * d, 1e-5);
-          ASSERT_NEAR(static_cast<double>(d_scale[i]), old + added * d * moved * 3, 2e-5);
+              << n << ' ' << has_scale << ' ' << i;
           const double next_d = static_cast<double>(next_dy[i]) *
                                 (has_scale ? static_cast<double>(next_scales[i]) : 1);
           first += next_d;
@@ -158,6 +150,60 @@ TEST(NormLoops, rows_give_their_gradients_and_those_of_parameters) {
             }
           }
           EXPECT_EQ(dx[rows * n], -9) << "wrote behind its numbers";
+        }
+      }
+    }
+  }
+}
+
+TEST(NormLoops, some_rows_are_summed_up_at_once) {
+  using P = NormParameters<float>;
+  for (const VectorLoops<float>& loops : both_loops()) {
+    for (const std::size_t n : row_lengths) {
+      for (std::size_t rows = 1; rows <= norm_rows_at_once; ++rows) {
+        for (const bool takes_mean : {false, true}) {
+          const std::vector<float> x = some_numbers(rows * n, 1), dy = some_numbers(rows * n, 0.5F);
+          std::vector<float> statistics;
+          for (std::size_t row = 0; row < rows; ++row) {
+            const auto number = static_cast<float>(row);
+            statistics.insert(statistics.end(), {takes_mean ? 0.25F + number : 0, 2 + number});
+          }
+          const auto length = static_cast<std::int64_t>(n);
+          std::vector<float> parameters(static_cast<std::size_t>(P::room(length)), 0.5F);
+          std::vector<PairOfSums<float>> sums(rows);
+          loops.norm_row_sums({.x = x.data(),
+                               .dy = dy.data(),
+                               .statistics = statistics.data(),
+                               .dx = nullptr,
+                               .count = static_cast<std::int64_t>(rows),
+                               .length = length},
+                              takes_mean, parameters.data(), sums.data());
+          std::vector<double> first(rows), second(rows), terms(rows, 1);
+          for (std::size_t i = 0; i < n; ++i) {
+            double d_scale = 0.5, d_shift = 0.5, size = 1;
+            for (std::size_t row = 0; row < rows; ++row) {
+              const double d = dy[row * n + i], factor = statistics[2 * row + 1];
+              const double product = d * (static_cast<double>(x[row * n + i]) -
+                                          static_cast<double>(statistics[2 * row]));
+              first[row] += 0.5 * d;  // 0.5 is every scale
+              second[row] += 0.5 * product;
+              terms[row] += std::abs(d) + std::abs(product);
+              d_shift += d;
+              d_scale += product * factor;
+              size += std::abs(product * factor);
+            }
+            const auto at = static_cast<std::size_t>(P::place(static_cast<std::int64_t>(i)));
+            EXPECT_EQ(parameters[at + P::scale], 0.5F);
+            ASSERT_NEAR(static_cast<double>(parameters[at + P::d_scale]), d_scale, 1e-6 * size);
+            ASSERT_NEAR(static_cast<double>(parameters[at + P::d_shift]),
+                        takes_mean ? d_shift : 0.5, 1e-5);
+          }
+          for (std::size_t row = 0; row < rows; ++row) {
+            if (takes_mean) {
+              EXPECT_NEAR(static_cast<double>(sums[row].first), first[row], 2e-6 * terms[row]);
+            }
+            EXPECT_NEAR(static_cast<double>(sums[row].second), second[row], 2e-6 * terms[row]);
+          }
         }
       }
     }

@@ -57,6 +57,10 @@ struct PlainLoops {
   static void norm_gradient_rows(const NormGradientRows<T>& rows, bool takes_mean, T* parameters) {
     norm_gradient_rows_loop(rows, takes_mean, parameters);
   }
+  static void norm_row_sums(const NormGradientRows<T>& rows, bool takes_mean, T* parameters,
+                            PairOfSums<T>* sums) {
+    norm_row_sums_loop(rows, takes_mean, parameters, sums);
+  }
   static PairOfSums<T> plane_sums(const GradientPlane<T>& plane, std::int64_t count) {
     return plane_sums_loop(plane, count);
   }
@@ -201,6 +205,7 @@ struct PlainLoops {
             .centred_and_sums = centred_and_sums,
             .add_parameters = add_parameters,
             .norm_gradient_rows = norm_gradient_rows,
+            .norm_row_sums = norm_row_sums,
             .plane_sums = plane_sums,
             .plane_gradient = plane_gradient,
             .plane_gradient_and_sums = plane_gradient_and_sums,

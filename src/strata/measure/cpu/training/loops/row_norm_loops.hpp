@@ -189,6 +189,63 @@ STRATA_INLINE void norm_gradient_rows_loop(const NormGradientRows<T>& rows, bool
   norm_gradient_rows_loop<false>(rows, parameters);
 }
 
+/// So many rows are summed up at once: scales are loaded, and the gradients of scales and shifts
+/// loaded and stored, once for all of them.
+inline constexpr std::int64_t norm_rows_at_once = 4;
+
+template <bool takes_mean, std::size_t... k, class T>
+STRATA_INLINE void norm_row_sums_loop(const NormGradientRows<T>& rows, T* parameters,
+                                      PairOfSums<T>* sums, std::index_sequence<k...>) {
+  using P = NormParameters<T>;
+  constexpr std::size_t count = sizeof...(k);
+  const std::int64_t length = rows.length;
+  const NormRowSummer<T> row[count] = {{rows.x + static_cast<std::int64_t>(k) * length,
+                                        rows.dy + static_cast<std::int64_t>(k) * length,
+                                        rows.statistics[2 * k], rows.statistics[2 * k + 1]}...};
+  Lanes<T> first[count] = {}, second[count] = {};
+  const auto add = [&](auto at, std::int64_t i, T* own, auto* firsts, auto* seconds)
+      __attribute__((always_inline)) {
+    typename decltype(at)::Number scale, d_scale, d_shift, number[count], d[count];
+    at.load(scale, own + P::scale);
+    at.load(d_scale, own + P::d_scale);
+    if constexpr (takes_mean) at.load(d_shift, own + P::d_shift);
+    (at.load(number[k], row[k].x + i), ...);
+    (at.load(d[k], row[k].dy + i), ...);
+    (row[k].template add<takes_mean>(number[k], d[k], scale, d_scale, d_shift, firsts[k],
+                                     seconds[k]),
+     ...);
+    at.store(d_scale, own + P::d_scale);
+    if constexpr (takes_mean) at.store(d_shift, own + P::d_shift);
+  };
+  std::int64_t i = 0;
+  for (T* own = parameters; i + P::line <= length; i += P::line, own += P::step) {
+    for (std::int64_t part = 0; part < P::vectors; ++part) {
+      add(AtLanes<T>{part * lanes<T>}, i, own, first, second);
+    }
+  }
+  ((sums[k] = {sum_of_lanes<T>(first + k, std::index_sequence<0>()),
+               sum_of_lanes<T>(second + k, std::index_sequence<0>())}),
+   ...);
+  T firsts[count] = {}, seconds[count] = {};
+  for (; i < length; ++i) add(AtOne<T>{0}, i, parameters + P::place(i), firsts, seconds);
+  (sums[k].add({firsts[k], seconds[k]}), ...);
+}
+/// What NormRowSummer sums up, of at most norm_rows_at_once rows.
+template <class T>
+STRATA_INLINE void norm_row_sums_loop(const NormGradientRows<T>& rows, bool takes_mean,
+                                      T* parameters, PairOfSums<T>* sums) {
+  const auto of = [&](auto each) __attribute__((always_inline)) {
+    if (takes_mean) return norm_row_sums_loop<true>(rows, parameters, sums, each);
+    norm_row_sums_loop<false>(rows, parameters, sums, each);
+  };
+  switch (rows.count) {
+    case 1: return of(std::make_index_sequence<1>());
+    case 2: return of(std::make_index_sequence<2>());
+    case 3: return of(std::make_index_sequence<3>());
+    default: return of(std::make_index_sequence<norm_rows_at_once>());
+  }
+}
+
 // Where neighbours, a plane of them, share a scale: nothing but sums and lines is left.
 
 /// dy and x of a plane, and what is taken off x.

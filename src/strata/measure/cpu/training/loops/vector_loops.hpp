@@ -28,11 +28,6 @@ struct GradientRow {
   const T* scale = nullptr;  ///< null: 1
   const T* x = nullptr;
   T a = 1, mean = 0, slope = 0, offset = 0, factor = 1;
-  /// Gradients of scale and shift, to which dy·(x − mean)·parameter_factor and dy are added, each
-  /// number to its own; both or none are there.
-  T* d_scale = nullptr;
-  T* d_shift = nullptr;
-  T parameter_factor = 1;
 };
 
 /// A row whose statistics are taken while the row before it is written: memory has something to
@@ -73,6 +68,8 @@ struct VectorLoops {
   void (*add_parameters)(const T* dy, const T* x, T mean, T factor, T* d_scale, T* d_shift,
                          std::int64_t count);
   void (*norm_gradient_rows)(const NormGradientRows<T>& rows, bool takes_mean, T* parameters);
+  void (*norm_row_sums)(const NormGradientRows<T>& rows, bool takes_mean, T* parameters,
+                        PairOfSums<T>* sums);
   PairOfSums<T> (*plane_sums)(const GradientPlane<T>& plane, std::int64_t count);
   void (*plane_gradient)(const PlaneGradient<T>& plane, T* dx, std::int64_t count);
   PairOfSums<T> (*plane_gradient_and_sums)(const PlaneGradient<T>& plane, T* dx,
@@ -411,7 +408,7 @@ STRATA_INLINE void centred_loop(const GradientRow<T>& row, T* dx, std::int64_t c
 }
 
 /// centred, and with d = dy·scale of another row Σ d and Σ d·(x − base).
-template <bool has_scale, bool has_parameters, class T>
+template <bool has_scale, class T>
 STRATA_INLINE PairOfSums<T> centred_and_sums_loop(const GradientRow<T>& row, T* dx,
                                                   const NextRow<T>& next, std::int64_t count) {
   return pair_loop<T>(count, [=](auto at, auto& sums, auto& products) STRATA_INLINE_LAMBDA {
@@ -427,14 +424,6 @@ STRATA_INLINE PairOfSums<T> centred_and_sums_loop(const GradientRow<T>& row, T* 
     at.load_near(d, row.dy);
     at.load_near(number, row.x);
     number -= row.mean;
-    if constexpr (has_parameters) {
-      at.load_near(other, row.d_shift);
-      other += d;
-      at.store(other, row.d_shift);
-      at.load_near(other, row.d_scale);
-      other += d * (number * row.parameter_factor);
-      at.store(other, row.d_scale);
-    }
     if constexpr (has_scale) {
       at.load_near(other, row.scale);
       d *= other;
@@ -446,11 +435,8 @@ STRATA_INLINE PairOfSums<T> centred_and_sums_loop(const GradientRow<T>& row, T* 
 template <class T>
 STRATA_INLINE PairOfSums<T> centred_and_sums_loop(const GradientRow<T>& row, T* dx,
                                                   const NextRow<T>& next, std::int64_t count) {
-  const bool has_scale = row.scale != nullptr, has_parameters = row.d_scale != nullptr;
-  if (has_scale && has_parameters) return centred_and_sums_loop<true, true>(row, dx, next, count);
-  if (has_scale) return centred_and_sums_loop<true, false>(row, dx, next, count);
-  if (has_parameters) return centred_and_sums_loop<false, true>(row, dx, next, count);
-  return centred_and_sums_loop<false, false>(row, dx, next, count);
+  if (row.scale != nullptr) return centred_and_sums_loop<true>(row, dx, next, count);
+  return centred_and_sums_loop<false>(row, dx, next, count);
 }
 
 /// d_scale += dy·(x − mean)·factor and d_shift += dy, number by number; null: not wanted.

@@ -189,14 +189,12 @@ class BackwardRows {
   void run(std::int64_t begin, std::int64_t end) {
     if (goes_by_planes()) return run_by_planes(begin, end);
     if (goes_by_rows()) return run_by_rows(begin, end);
-    const bool has_parameters = d_scale_ != nullptr || d_shift_ != nullptr;
     PairOfSums<T> sums;
     if (has_dx_) sums = sums_of(begin);
     for (std::int64_t row = begin; row < end; ++row) {
-      const bool has_next = row + 1 < end;
-      if (has_parameters && norm_.repeats == 1 && !adds_parameters(has_next)) add_parameters(row);
+      if (norm_.repeats == 1) add_parameters(row);
       if (has_dx_) {
-        sums = write(row, sums, has_next);
+        sums = write(row, sums, row + 1 < end);
       } else if (norm_.repeats > 1) {
         sums_of(row);
       }
@@ -241,38 +239,87 @@ class BackwardRows {
     part.second -= (mean(row) - base(row)) * part.first;
     add_entry(row, entry, part, sums);
   }
-  /// Whether all rows have the same parameters, each number its own. Results that go around the
-  /// caches are made in pieces.
-  bool goes_by_rows() const {
-    return has_dx_ && norm_.repeats == 1 && norm_.groups == 1 && stream_of<T>() == nullptr;
-  }
+  /// Whether all rows have the same parameters, each number its own.
+  bool goes_by_rows() const { return has_dx_ && norm_.repeats == 1 && norm_.groups == 1; }
   void run_by_rows(std::int64_t begin, std::int64_t end) {
-    using P = NormParameters<T>;
-    const std::int64_t length = norm_.length, first = begin * length;
-    const cpu::LineRoom<T> room(P::room(length));
-    T* const parameters = room.data();
-    std::fill_n(parameters, P::room(length), T(0));
-    for (std::int64_t i = 0; i < length; ++i) {
-      parameters[P::place(i) + P::scale] = scale_ != nullptr ? scale_[i] : T(1);
-    }
-    loops_.norm_gradient_rows({.x = x_ + first,
-                               .dy = dy_ + first,
-                               .statistics = saved_ + 2 * begin,
-                               .dx = result_.next((end - begin) * length),
-                               .count = end - begin,
-                               .length = length},
-                              norm_.takes_mean, parameters);
-    for (std::int64_t i = 0; i < length; ++i) {
-      if (d_scale_ != nullptr) d_scale_[i] += parameters[P::place(i) + P::d_scale];
-      if (d_shift_ != nullptr) d_shift_[i] += parameters[P::place(i) + P::d_shift];
-    }
+    Parameters parameters(*this);
+    if (stream_of<T>() != nullptr) return run_by_some_rows(begin, end, parameters.data());
+    NormGradientRows<T> rows = this->rows(begin, end - begin);
+    rows.dx = result_.next(rows.count * rows.length);
+    loops_.norm_gradient_rows(rows, norm_.takes_mean, parameters.data());
   }
 
-  /// Whether the loop that writes a row sees to its parameters as well.
-  bool adds_parameters(bool has_next) const {
-    return takes_next_ && has_dx_ && has_next && norm_.repeats == 1 && d_scale_ != nullptr &&
-           d_shift_ != nullptr;
+  /// Where results may go around the caches: some rows are summed up at once and then written one
+  /// by one, while those that come after them are asked for.
+  void run_by_some_rows(std::int64_t begin, std::int64_t end, T* parameters) {
+    std::array<PairOfSums<T>, norm_rows_at_once> sums;
+    for (std::int64_t first = begin; first < end; first += norm_rows_at_once) {
+      const std::int64_t last = std::min(first + norm_rows_at_once, end);
+      loops_.norm_row_sums(rows(first, last - first), norm_.takes_mean, parameters, sums.data());
+      for (std::int64_t row = first; row < last; ++row) {
+        const std::int64_t later = row + norm_rows_at_once;
+        write_row(row, sums[static_cast<std::size_t>(row - first)], later < end ? later : -1);
+      }
+    }
   }
+  /// `later`: the row that is asked for meanwhile; -1: none.
+  void write_row(std::int64_t row, const PairOfSums<T>& sums, std::int64_t later) {
+    GradientRow<T> own = gradient_row(row, sums);
+    const T *const x = x_ + row * norm_.length, *const dy = dy_ + row * norm_.length;
+    result_.pieces(norm_.length, [&](std::int64_t at, std::int64_t length, T* to) {
+      if (later >= 0) {
+        fetch(x_ + later * norm_.length + at, length);
+        fetch(dy_ + later * norm_.length + at, length);
+      }
+      own.dy = dy + at;
+      own.x = x + at;
+      own.scale = at_or_null(scale_, at);
+      loops_.centred(own, to, length);
+    });
+  }
+
+  /// Scales, and the gradients of scales and shifts that rows add up, in turn.
+  class Parameters {
+   public:
+    explicit Parameters(const BackwardRows& of) : of_(of), room_(P::room(of.norm_.length)) {
+      std::fill_n(data(), P::room(of.norm_.length), T(0));
+      for (std::int64_t i = 0; i < of.norm_.length; ++i) {
+        data()[P::place(i) + P::scale] = of.scale_ != nullptr ? of.scale_[i] : T(1);
+      }
+    }
+    ~Parameters() {
+      for (std::int64_t i = 0; i < of_.norm_.length; ++i) {
+        if (of_.d_scale_ != nullptr) of_.d_scale_[i] += data()[P::place(i) + P::d_scale];
+        if (of_.d_shift_ != nullptr) of_.d_shift_[i] += data()[P::place(i) + P::d_shift];
+      }
+    }
+    Parameters(const Parameters&) = delete;
+    Parameters& operator=(const Parameters&) = delete;
+    T* data() const { return room_.data(); }
+
+   private:
+    using P = NormParameters<T>;
+    const BackwardRows& of_;
+    cpu::LineRoom<T> room_;
+  };
+  NormGradientRows<T> rows(std::int64_t first, std::int64_t count) const {
+    const std::int64_t at = first * norm_.length;
+    return {.x = x_ + at,
+            .dy = dy_ + at,
+            .statistics = saved_ + 2 * first,
+            .dx = nullptr,
+            .count = count,
+            .length = norm_.length};
+  }
+  /// What does not depend on the place in the row: dx = factor (d − mean(d) − hat·mean(d·hat)).
+  GradientRow<T> gradient_row(std::int64_t row, const PairOfSums<T>& sums) const {
+    const T n = static_cast<T>(norm_.length), factor = this->factor(row);
+    return {.mean = mean(row),
+            .slope = factor * factor * sums.second / n,
+            .offset = norm_.takes_mean ? sums.first / n : T(0),
+            .factor = factor};
+  }
+
   std::int64_t first_entry(std::int64_t row) const { return row % norm_.groups * norm_.entries; }
   T mean(std::int64_t row) const { return saved_[2 * row]; }
   T factor(std::int64_t row) const { return saved_[2 * row + 1]; }
@@ -309,38 +356,26 @@ class BackwardRows {
     return sums;
   }
 
-  /// dx = factor (d − mean(d) − hat·mean(d·hat)); the sums of the next row.
+  /// Writes a row; the sums of the next one.
   PairOfSums<T> write(std::int64_t row, const PairOfSums<T>& sums, bool has_next) {
-    const T n = static_cast<T>(norm_.length), factor = this->factor(row);
-    const T offset = norm_.takes_mean ? sums.first / n : T(0);
-    const T slope = factor * factor * sums.second / n;
+    GradientRow<T> own = gradient_row(row, sums);
     const T *const x = x_ + row * norm_.length, *const dy = dy_ + row * norm_.length;
     PairOfSums<T> next_sums;
     const bool is_shared = norm_.repeats > 1;  // scale and shift, by neighbours
     const std::int64_t count = is_shared ? norm_.repeats : norm_.length;
     for (std::int64_t entry = 0; entry * count < norm_.length; ++entry) {
-      const T a = is_shared ? scale_of(row, entry) : T(1);
+      own.a = is_shared ? scale_of(row, entry) : T(1);
       PairOfSums<T> part;
       result_.pieces(count, [&](std::int64_t at, std::int64_t length, T* to) {
         const std::int64_t place = entry * count + at;
-        GradientRow<T> own{.dy = dy + place,
-                           .scale = at_or_null(scales_of(row), at),
-                           .x = x + place,
-                           .a = a,
-                           .mean = mean(row),
-                           .slope = slope,
-                           .offset = offset,
-                           .factor = factor};
+        own.dy = dy + place;
+        own.x = x + place;
+        own.scale = at_or_null(scales_of(row), at);
         if (has_next && !takes_next_) {
           fetch(x + norm_.length + place, length);
           fetch(dy + norm_.length + place, length);
         }
         if (!has_next || !takes_next_) return loops_.centred(own, to, length);
-        if (adds_parameters(has_next)) {
-          own.d_scale = d_scale_ + first_entry(row) + at;
-          own.d_shift = d_shift_ + first_entry(row) + at;
-          own.parameter_factor = factor;
-        }
         const NextRow<T> next{.x = x + norm_.length + place,
                               .dy = dy + norm_.length + place,
                               .scale = at_or_null(scales_of(row + 1), at),
