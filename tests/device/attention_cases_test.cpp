@@ -49,6 +49,19 @@ std::vector<TrainingCase> attention_cases() {
     cases.push_back(attention_case("of width " + std::to_string(width) + ", whole tiles, causal",
                                    {1, 128, 128, 2, 2, width, width}, true));
   }
+  // All scores of a head in one tile of 64 × 64, and one side of it alone.
+  for (const std::int64_t width : {24, 32, 64, 80, 128}) {
+    cases.push_back(attention_case("of a sentence, width " + std::to_string(width),
+                                   {3, 50, 61, 2, 2, width, width}, false));
+    cases.push_back(attention_case("of 64, causal, width " + std::to_string(width),
+                                   {2, 64, 64, 2, 2, width, width}, true));
+  }
+  cases.push_back(attention_case("of few queries that see nothing", {2, 63, 9, 2, 2, 16, 7}, true));
+  cases.push_back(attention_case("of few keys", {2, 133, 60, 2, 2, 64, 64}, false));
+  cases.push_back(attention_case("of a sentence, grouped", {2, 50, 61, 6, 2, 40, 48}, false));
+  const AttentionSizes sentence{2, 33, 50, 4, 4, 64, 64};
+  cases.push_back(masked_case("a sentence", sentence, {2, 1, 33, 50}, false, false));
+  cases.push_back(masked_case("a sentence, causal", sentence, {4, 1, 50}, true, false));
   const AttentionSizes sizes{2, 69, 134, 4, 2, 24, 16};
   cases.push_back(masked_case("whole", sizes, {2, 4, 69, 134}, false, false));
   cases.push_back(masked_case("for keys", sizes, {2, 1, 1, 134}, false, false));

@@ -31,22 +31,40 @@ constexpr int padded_width(std::int64_t width, std::int64_t value_width) {
 struct Tile {
   int own = 0, other = 0;
 };
-inline constexpr Tile forward_tile{128, 64};
+/// Few rows have a low tile: rows of a tile that are not there are computed all the same.
+STRATA_HOST_AND_DEVICE constexpr Tile forward_tile(std::int64_t rows) {
+  return rows <= 64 ? Tile{64, 64} : Tile{128, 64};
+}
 /// Backward keeps twice as many tiles in shared memory.
-STRATA_HOST_AND_DEVICE constexpr Tile backward_tile(int padded) {
-  return padded <= 96 ? Tile{128, 64} : Tile{64, 64};
+STRATA_HOST_AND_DEVICE constexpr Tile backward_tile(int padded, std::int64_t rows) {
+  return padded <= 96 && rows > 64 ? Tile{128, 64} : Tile{64, 64};
 }
 
-constexpr int row_floats(int rows) { return rows + row_padding; }
+STRATA_HOST_AND_DEVICE constexpr int row_floats(int rows) { return rows + row_padding; }
+/// Whether the probabilities of a tile fit where its keys were, which nobody needs any more: of
+/// low tiles, so that four blocks have room where there are two of the others.
+STRATA_HOST_AND_DEVICE constexpr bool replaces_keys(int padded, Tile t) {
+  return t.other * row_floats(t.own) <= padded * row_floats(t.other);
+}
 /// Shared memory: Q, K, V with the width outside, and the probabilities of a tile.
-constexpr int forward_shared_bytes(int padded) {
-  const Tile t = forward_tile;
-  return 4 * (padded * (row_floats(t.own) + 2 * row_floats(t.other)) + t.other * row_floats(t.own));
+constexpr int forward_shared_bytes(int padded, Tile t) {
+  return 4 * (padded * (row_floats(t.own) + 2 * row_floats(t.other)) +
+              (replaces_keys(padded, t) ? 0 : t.other * row_floats(t.own)));
 }
 /// Q, dO (or K, V) of its own, K, V (or Q, dO) of the other side, and one tile of gradients.
-constexpr int backward_shared_bytes(int padded) {
-  const Tile t = backward_tile(padded);
+constexpr int backward_shared_bytes(int padded, Tile t) {
   return 4 * (2 * padded * (row_floats(t.own) + row_floats(t.other)) + t.other * row_floats(t.own));
+}
+
+/// Where one tile has all scores of a head, a block has Q, dO, K and V, its probabilities and what
+/// becomes of them both ways round. Where heads are wide the last takes the place of V.
+inline constexpr int one_tile_rows = 64;
+STRATA_HOST_AND_DEVICE constexpr bool replaces_values(int padded) {
+  return padded >= one_tile_rows;
+}
+constexpr int one_tile_shared_bytes(int padded) {
+  const int middles = replaces_values(padded) ? 2 : 3;
+  return 4 * row_floats(one_tile_rows) * (4 * padded + middles * one_tile_rows);
 }
 
 /// What is seen of what: a query sees the keys up to its own place, where both are counted from
@@ -55,6 +73,7 @@ struct Sight {
   std::int64_t queries = 1, keys = 1;
   bool is_causal = false;
 
+  bool is_one_tile() const { return queries <= one_tile_rows && keys <= one_tile_rows; }
   /// Keys that a query sees, which are the first ones.
   STRATA_HOST_AND_DEVICE constexpr std::int64_t seen_keys(std::int64_t query) const {
     if (!is_causal) return keys;

@@ -58,7 +58,8 @@ struct Meetings {
 // than the last of them.
 TEST(AttentionTiles, walks_over_every_pair_once) {
   for (const Sight& sight : sights()) {
-    for (const Tile tile : {forward_tile, backward_tile(64), backward_tile(128)}) {
+    for (const Tile tile : {forward_tile(64), forward_tile(65), backward_tile(64, 64),
+                            backward_tile(64, 65), backward_tile(128, 65)}) {
       Meetings by_queries(sight), by_keys(sight);
       for (std::int64_t first = 0; first < sight.queries; first += tile.own) {
         const std::int64_t end = sight.key_end(first + tile.own);
@@ -82,8 +83,10 @@ TEST(AttentionTiles, walks_over_every_pair_once) {
 }
 
 TEST(AttentionTiles, gives_every_column_to_one_thread_and_another_bank) {
+  constexpr Tile tile = forward_tile(128);
+  static_assert(tile.other == forward_tile(64).other);
   for (const int lanes : {forward_lanes(64), forward_lanes(128)}) {
-    const int per_thread = forward_tile.other / lanes;
+    const int per_thread = tile.other / lanes;
     std::set<int> columns, places;
     for (int thread = 0; thread < lanes; ++thread) {
       for (int c = 0; c < per_thread; ++c) {
@@ -93,20 +96,31 @@ TEST(AttentionTiles, gives_every_column_to_one_thread_and_another_bank) {
         EXPECT_EQ(spread_row(lanes, column), c * lanes + thread);
       }
     }
-    EXPECT_EQ(columns.size(), forward_tile.other);
-    EXPECT_EQ(places.size(), forward_tile.other);
-    EXPECT_EQ(*columns.rbegin(), forward_tile.other - 1);
-    EXPECT_EQ(*places.rbegin(), forward_tile.other - 1);
+    EXPECT_EQ(columns.size(), tile.other);
+    EXPECT_EQ(places.size(), tile.other);
+    EXPECT_EQ(*columns.rbegin(), tile.other - 1);
+    EXPECT_EQ(*places.rbegin(), tile.other - 1);
     // Eight neighbouring threads write and read different banks of 16 bytes.
     std::set<int> written, read;
     for (int thread = 0; thread < 8; ++thread) {
       const int place = spread_row(lanes, column_of(lanes, thread, 0));
-      written.insert(place * row_floats(forward_tile.own) / 4 % 8);
+      written.insert(place * row_floats(tile.own) / 4 % 8);
       read.insert(column_of(lanes, thread, 0) / 4 % 8);
     }
     EXPECT_EQ(written.size(), 8);
     EXPECT_EQ(read.size(), 8);
   }
+}
+
+TEST(AttentionTiles, of_few_rows_are_low) {
+  EXPECT_EQ(forward_tile(64).own, 64);
+  EXPECT_EQ(forward_tile(65).own, 128);
+  EXPECT_EQ(backward_tile(96, 64).own, 64);
+  EXPECT_EQ(backward_tile(96, 65).own, 128);
+  EXPECT_EQ(backward_tile(128, 1000).own, 64);
+  EXPECT_TRUE((Sight{64, 64, true}.is_one_tile()));
+  EXPECT_FALSE((Sight{65, 64, false}.is_one_tile()));
+  EXPECT_FALSE((Sight{64, 65, false}.is_one_tile()));
 }
 
 TEST(AttentionTiles, pads_widths_and_fits_shared_memory) {
@@ -117,12 +131,18 @@ TEST(AttentionTiles, pads_widths_and_fits_shared_memory) {
   EXPECT_EQ(padded_width(128, 1), 128);
   EXPECT_EQ(padded_width(129, 1), 0);
   for (const int width : {32, 64, 96, 128}) {
-    EXPECT_LE(forward_shared_bytes(width), most_bytes_sm90);
-    EXPECT_LE(backward_shared_bytes(width), most_bytes_sm90);
-    EXPECT_EQ(backward_tile(width).own % (4 * side), 0);
-    EXPECT_EQ(forward_tile.other % (4 * forward_lanes(width)), 0);
-    EXPECT_EQ(backward_tile(width).other % (4 * backward_lanes), 0);
+    for (const int rows : {1, 64, 65, 1000}) {
+      const Tile forward = forward_tile(rows), backward = backward_tile(width, rows);
+      EXPECT_LE(forward_shared_bytes(width, forward), most_bytes_sm90);
+      EXPECT_LE(backward_shared_bytes(width, backward), most_bytes_sm90);
+      EXPECT_EQ(forward.own % (4 * side), 0);
+      EXPECT_EQ(backward.own % (4 * side), 0);
+      EXPECT_EQ(forward.other % (4 * forward_lanes(width)), 0);
+      EXPECT_EQ(backward.other % (4 * backward_lanes), 0);
+    }
+    EXPECT_LE(one_tile_shared_bytes(width), most_bytes_sm90);
   }
+  EXPECT_LE(2 * one_tile_shared_bytes(64), most_bytes_sm90) << "two blocks a multiprocessor";
 }
 
 /// One head: scores are random, values one number each.
@@ -151,11 +171,12 @@ struct RowResult {
 
 /// As the kernel: a maximum and a sum that follow the tiles.
 RowResult by_tiles(const Head& head, std::int64_t query, std::int64_t key_end) {
+  const Tile tile = forward_tile(head.sight.queries);
   double most = -std::numeric_limits<double>::infinity(), sum = 0, output = 0;
   const std::int64_t seen = head.sight.seen_keys(query);
-  for (std::int64_t first = 0; first < key_end; first += forward_tile.other) {
+  for (std::int64_t first = 0; first < key_end; first += tile.other) {
     double tile_most = most;
-    const std::int64_t end = std::min(first + forward_tile.other, seen);
+    const std::int64_t end = std::min(first + tile.other, seen);
     for (std::int64_t key = first; key < end; ++key)
       tile_most = std::max(tile_most, head.score(query, key));
     const double base = std::isinf(tile_most) ? 0 : tile_most;
@@ -177,9 +198,10 @@ TEST(AttentionTiles, running_sums_and_probabilities_made_again_are_the_definitio
   std::uint64_t seed = 1;
   for (const Sight& sight : sights()) {
     const Head head = random_head(sight, seed++);
+    const Tile tile = forward_tile(sight.queries);
     for (std::int64_t query = 0; query < sight.queries; ++query) {
-      const std::int64_t first = query / forward_tile.own * forward_tile.own;
-      const RowResult row = by_tiles(head, query, sight.key_end(first + forward_tile.own));
+      const std::int64_t first = query / tile.own * tile.own;
+      const RowResult row = by_tiles(head, query, sight.key_end(first + tile.own));
       double sum = 0, output = 0, shares = 0;
       const std::int64_t seen = sight.seen_keys(query);
       for (std::int64_t key = 0; key < seen; ++key) {

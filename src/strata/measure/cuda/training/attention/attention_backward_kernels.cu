@@ -11,25 +11,26 @@ namespace {
 constexpr int lanes = tiles::backward_lanes, backward_threads = tiles::side * lanes;
 
 /// Rows and columns of a tile that a thread has, and numbers of a head's width.
-template <int W>
+template <int W, int own>
 struct BackwardPlane {
-  static constexpr tiles::Tile tile = tiles::backward_tile(W);
-  static constexpr int rows = tile.own / tiles::side, columns = tile.other / lanes;
-  static constexpr int widths = W / lanes;
+  static constexpr tiles::Tile tile = tiles::backward_tile(W, own);
+  static_assert(tile.own == own);
+  static constexpr int other = tile.other, shared_bytes = tiles::backward_shared_bytes(W, tile);
+  static constexpr int rows = own / tiles::side, columns = other / lanes, widths = W / lanes;
 };
 
 /// Where the tiles of a block stand: two of its own, two of the other side, one of gradients.
-template <int W>
+template <int W, int own>
 struct BackwardTiles {
   float *own_first, *own_second, *other_first, *other_second, *middle;
   __device__ explicit BackwardTiles(float4* shared) {
-    constexpr int own = W * (BackwardPlane<W>::tile.own + tiles::row_padding);
-    constexpr int other = W * (BackwardPlane<W>::tile.other + tiles::row_padding);
+    constexpr int own_floats = W * tiles::row_floats(own);
+    constexpr int other_floats = W * tiles::row_floats(BackwardPlane<W, own>::other);
     own_first = reinterpret_cast<float*>(shared);
-    own_second = own_first + own;
-    other_first = own_second + own;
-    other_second = other_first + other;
-    middle = other_second + other;
+    own_second = own_first + own_floats;
+    other_first = own_second + own_floats;
+    other_second = other_first + other_floats;
+    middle = other_second + other_floats;
   }
 };
 
@@ -47,30 +48,14 @@ __global__ void dot_output_rows(FusedAttention a, FusedAttentionMemory m) {
   if (threadIdx.x % 32 == 0) m.row_dots[row] = sum;
 }
 
-template <int R, int C>
-__device__ void store_rows(const HeadRows<float>& rows, std::int64_t first,
-                           const float (&sums)[R][C]) {
-  const int y = threadIdx.x / lanes, x = threadIdx.x % lanes;
-#pragma unroll
-  for (int r = 0; r < R; ++r) {
-    const std::int64_t row = first + y * R + r;
-    if (row >= rows.count) continue;
-#pragma unroll
-    for (int c = 0; c < C; ++c) {
-      const int d = x + c * lanes;
-      if (d < rows.width) rows.first[row * rows.step + d] = sums[r][c];
-    }
-  }
-}
-
 /// Block (head of an image, tile of queries).
-template <int W>
+template <int W, int own>
 __global__ void __launch_bounds__(backward_threads)
     attention_query_gradient(FusedAttention a, FusedAttentionMemory m) {
-  using Plane = BackwardPlane<W>;
-  constexpr int own = Plane::tile.own, other = Plane::tile.other;
+  using Plane = BackwardPlane<W, own>;
+  constexpr int other = Plane::other;
   extern __shared__ float4 shared[];
-  const BackwardTiles<W> tile(shared);
+  const BackwardTiles<W, own> tile(shared);
   const int y = threadIdx.x / lanes, x = threadIdx.x % lanes;
   const HeadPlace place(a, blockIdx.x / a.heads, blockIdx.x % a.heads);
   const std::int64_t first = std::int64_t{gridDim.y - 1 - blockIdx.y} * own;
@@ -115,7 +100,7 @@ __global__ void __launch_bounds__(backward_threads)
     multiply_rows<other, lanes>(sums, tile.middle, tile.other_first);
     __syncthreads();
   }
-  store_rows(place.of_queries(a, m.dq, a.width), first, sums);
+  store_rows<lanes>(place.of_queries(a, m.dq, a.width), first, sums);
 }
 
 /// What the queries of a tile bring: log-sums and dots of a thread's columns.
@@ -137,13 +122,13 @@ struct QueryColumns {
 };
 
 /// Block (head of keys of an image, tile of keys).
-template <int W>
+template <int W, int own>
 __global__ void __launch_bounds__(backward_threads)
     attention_key_gradient(FusedAttention a, FusedAttentionMemory m) {
-  using Plane = BackwardPlane<W>;
-  constexpr int own = Plane::tile.own, other = Plane::tile.other;
+  using Plane = BackwardPlane<W, own>;
+  constexpr int other = Plane::other;
   extern __shared__ float4 shared[];
-  const BackwardTiles<W> tile(shared);
+  const BackwardTiles<W, own> tile(shared);
   const int y = threadIdx.x / lanes, x = threadIdx.x % lanes;
   const std::int64_t image = blockIdx.x / a.kv_heads, repeats = a.heads / a.kv_heads;
   const std::int64_t first_head = blockIdx.x % a.kv_heads * repeats;
@@ -194,51 +179,60 @@ __global__ void __launch_bounds__(backward_threads)
       __syncthreads();
     }
   }
-  if (m.dk != nullptr) store_rows(keys.of_keys(a, m.dk, a.width), first, key_sums);
-  if (m.dv != nullptr) store_rows(keys.of_keys(a, m.dv, a.value_width), first, value_sums);
+  if (m.dk != nullptr) store_rows<lanes>(keys.of_keys(a, m.dk, a.width), first, key_sums);
+  if (m.dv != nullptr) store_rows<lanes>(keys.of_keys(a, m.dv, a.value_width), first, value_sums);
 }
 
-template <class Kernel>
-bool allow_shared(Kernel kernel, int bytes) {
-  return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) ==
-         cudaSuccess;
+/// Calls `launch` with the width and the rows of a block that owns some of `rows`.
+template <class Launch>
+void with_backward_tile(const FusedAttention& attention, std::int64_t rows, const Launch& launch) {
+  const int padded = tiles::padded_width(attention.width, attention.value_width);
+  with_tile(padded, tiles::backward_tile(padded, rows).own, [&](auto width, auto own) {
+    // Wide heads have low tiles alone.
+    if constexpr (tiles::backward_tile(width, own).own == own) launch(width, own);
+  });
 }
 
 }  // namespace
 
-bool allow_backward_shared_memory(int padded) {
-  bool is_allowed = false;
-  with_padded_width(padded, [&](auto width) {
-    constexpr int W = decltype(width)::value;
-    constexpr int bytes = tiles::backward_shared_bytes(W);
-    is_allowed = allow_shared(attention_query_gradient<W>, bytes) &&
-                 allow_shared(attention_key_gradient<W>, bytes);
+bool allow_backward_shared_memory(const FusedAttention& attention) {
+  if (attention.is_one_tile()) return allow_one_tile_shared_memory(attention);
+  bool is_allowed = true;
+  with_backward_tile(attention, attention.sight.queries, [&](auto width, auto own) {
+    is_allowed &=
+        allow_shared(attention_query_gradient<width, own>, BackwardPlane<width, own>::shared_bytes);
   });
-  if (!is_allowed) cudaGetLastError();
+  with_backward_tile(attention, attention.sight.keys, [&](auto width, auto own) {
+    is_allowed &=
+        allow_shared(attention_key_gradient<width, own>, BackwardPlane<width, own>::shared_bytes);
+  });
   return is_allowed;
 }
 
 void fused_attention_backward(const FusedAttention& attention, const FusedAttentionMemory& memory,
                               cudaStream_t stream) {
+  if (attention.is_one_tile()) return one_tile_attention_backward(attention, memory, stream);
   dot_output_rows<<<blocks_for(attention.rows() * 32), threads_per_block, 0, stream>>>(attention,
                                                                                        memory);
-  const auto tiles_of = [](std::int64_t rows, int own) {
-    return static_cast<unsigned>((rows + own - 1) / own);
+  const auto grid = [&](std::int64_t heads, std::int64_t rows, int own) {
+    return dim3(static_cast<unsigned>(attention.batch * heads),
+                static_cast<unsigned>((rows + own - 1) / own));
   };
-  with_padded_width(tiles::padded_width(attention.width, attention.value_width), [&](auto width) {
-    constexpr int W = decltype(width)::value;
-    constexpr int own = BackwardPlane<W>::tile.own, bytes = tiles::backward_shared_bytes(W);
-    if (memory.dq != nullptr) {
-      const dim3 grid(static_cast<unsigned>(attention.batch * attention.heads),
-                      tiles_of(attention.sight.queries, own));
-      attention_query_gradient<W><<<grid, backward_threads, bytes, stream>>>(attention, memory);
-    }
-    if (memory.dk != nullptr || memory.dv != nullptr) {
-      const dim3 grid(static_cast<unsigned>(attention.batch * attention.kv_heads),
-                      tiles_of(attention.sight.keys, own));
-      attention_key_gradient<W><<<grid, backward_threads, bytes, stream>>>(attention, memory);
-    }
-  });
+  const std::int64_t queries = attention.sight.queries, keys = attention.sight.keys;
+  if (memory.dq != nullptr) {
+    with_backward_tile(attention, queries, [&](auto width, auto own) {
+      attention_query_gradient<width, own>
+          <<<grid(attention.heads, queries, own), backward_threads,
+             BackwardPlane<width, own>::shared_bytes, stream>>>(attention, memory);
+    });
+  }
+  if (memory.dk != nullptr || memory.dv != nullptr) {
+    with_backward_tile(attention, keys, [&](auto width, auto own) {
+      attention_key_gradient<width, own>
+          <<<grid(attention.kv_heads, keys, own), backward_threads,
+             BackwardPlane<width, own>::shared_bytes, stream>>>(attention, memory);
+    });
+  }
   STRATA_CUDA_CALL(cudaGetLastError());
 }
 

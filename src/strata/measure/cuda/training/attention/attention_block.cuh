@@ -135,6 +135,23 @@ __device__ void write_tile(float* p, const float (&numbers)[R][C]) {
   }
 }
 
+/// rows[first + y × R + r] = numbers[r], of which thread x has every L-th.
+template <int L, int R, int C>
+__device__ void store_rows(const HeadRows<float>& rows, std::int64_t first,
+                           const float (&numbers)[R][C]) {
+  const int y = threadIdx.x / L, x = threadIdx.x % L;
+#pragma unroll
+  for (int r = 0; r < R; ++r) {
+    const std::int64_t row = first + y * R + r;
+    if (row >= rows.count) continue;
+#pragma unroll
+    for (int c = 0; c < C; ++c) {
+      const int d = x + c * L;
+      if (d < rows.width) rows.first[row * rows.step + d] = numbers[r][c];
+    }
+  }
+}
+
 /// Over the threads that share a row, which are neighbours in a warp.
 template <int L, class Join>
 __device__ float over_lanes(float x, Join join) {
@@ -177,14 +194,27 @@ __device__ inline float seen_score(const FusedAttention& a, const float* mask, s
   return fmaf(mask[query * a.mask_strides[2] + key * a.mask_strides[3]], log2_of_e, score);
 }
 
-/// Calls `launch` with the padded width as a type.
+/// Whether a block of the kernel may have so much shared memory.
+template <class Kernel>
+bool allow_shared(Kernel kernel, int bytes) {
+  const bool is_allowed = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                               bytes) == cudaSuccess;
+  if (!is_allowed) cudaGetLastError();
+  return is_allowed;
+}
+
+/// Calls `launch` with the padded width and the rows that a block owns, as types.
 template <class Launch>
-void with_padded_width(int padded, const Launch& launch) {
+void with_tile(int padded, int own, const Launch& launch) {
+  const auto with_rows = [&](auto width) {
+    if (own == 64) return launch(width, std::integral_constant<int, 64>{});
+    launch(width, std::integral_constant<int, 128>{});
+  };
   switch (padded) {
-    case 32: return launch(std::integral_constant<int, 32>{});
-    case 64: return launch(std::integral_constant<int, 64>{});
-    case 96: return launch(std::integral_constant<int, 96>{});
-    default: return launch(std::integral_constant<int, 128>{});
+    case 32: return with_rows(std::integral_constant<int, 32>{});
+    case 64: return with_rows(std::integral_constant<int, 64>{});
+    case 96: return with_rows(std::integral_constant<int, 96>{});
+    default: return with_rows(std::integral_constant<int, 128>{});
   }
 }
 

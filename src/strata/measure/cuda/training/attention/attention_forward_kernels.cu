@@ -6,11 +6,15 @@ namespace strata::cuda::train {
 namespace {
 
 /// Rows and columns of a tile that a thread has, and numbers of a head's width.
-template <int W>
+template <int W, int own>
 struct ForwardPlane {
-  static constexpr int own = tiles::forward_tile.own, other = tiles::forward_tile.other;
+  static constexpr tiles::Tile tile = tiles::forward_tile(own);
+  static_assert(tile.own == own);
+  static constexpr int other = tile.other, shared_bytes = tiles::forward_shared_bytes(W, tile);
   static constexpr int lanes = tiles::forward_lanes(W), threads = tiles::side * lanes;
   static constexpr int rows = own / tiles::side, columns = other / lanes, widths = W / lanes;
+  /// That shall share a multiprocessor.
+  static constexpr int blocks = W > 64 ? 1 : 256 / own;
 };
 
 /// Maximum and sum of the rows of a thread so far; sums are of the thread's own columns.
@@ -45,16 +49,17 @@ __device__ void add_to_rows(RunningRows<R>& rows, float (&scores)[R][C], float (
 }
 
 /// Block (head of an image, tile of queries).
-template <int W>
-__global__ void __launch_bounds__(ForwardPlane<W>::threads, W <= 64 ? 2 : 1)
+template <int W, int own>
+__global__ void __launch_bounds__(ForwardPlane<W, own>::threads, ForwardPlane<W, own>::blocks)
     attention_forward(FusedAttention a, FusedAttentionMemory m) {
-  using Plane = ForwardPlane<W>;
-  constexpr int own = Plane::own, other = Plane::other, lanes = Plane::lanes;
+  using Plane = ForwardPlane<W, own>;
+  constexpr int other = Plane::other, lanes = Plane::lanes;
   extern __shared__ float4 shared[];
   float* const q_tile = reinterpret_cast<float*>(shared);
-  float* const k_tile = q_tile + W * (own + tiles::row_padding);
-  float* const v_tile = k_tile + W * (other + tiles::row_padding);
-  float* const p_tile = v_tile + W * (other + tiles::row_padding);
+  float* const k_tile = q_tile + W * tiles::row_floats(own);
+  float* const v_tile = k_tile + W * tiles::row_floats(other);
+  constexpr bool replaces_keys = tiles::replaces_keys(W, Plane::tile);
+  float* const p_tile = replaces_keys ? k_tile : v_tile + W * tiles::row_floats(other);
   const int y = threadIdx.x / lanes, x = threadIdx.x % lanes;
   const HeadPlace place(a, blockIdx.x / a.heads, blockIdx.x % a.heads);
   // The last queries see most: they begin first.
@@ -90,6 +95,7 @@ __global__ void __launch_bounds__(ForwardPlane<W>::threads, W <= 64 ? 2 : 1)
       }
     }
     add_to_rows<lanes>(rows, scores, mixed);
+    if (replaces_keys) __syncthreads();
     write_tile<lanes, true>(p_tile, scores);
     __syncthreads();
     multiply_rows<other, lanes>(mixed, p_tile, v_tile);
@@ -113,30 +119,31 @@ __global__ void __launch_bounds__(ForwardPlane<W>::threads, W <= 64 ? 2 : 1)
   }
 }
 
+template <class Launch>
+void with_forward_tile(const FusedAttention& attention, const Launch& launch) {
+  with_tile(tiles::padded_width(attention.width, attention.value_width),
+            tiles::forward_tile(attention.sight.queries).own, launch);
+}
+
 }  // namespace
 
-bool allow_forward_shared_memory(int padded) {
+bool allow_forward_shared_memory(const FusedAttention& attention) {
   bool is_allowed = false;
-  with_padded_width(padded, [&](auto width) {
-    constexpr int W = decltype(width)::value;
+  with_forward_tile(attention, [&](auto width, auto own) {
     is_allowed =
-        cudaFuncSetAttribute(attention_forward<W>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             tiles::forward_shared_bytes(W)) == cudaSuccess;
+        allow_shared(attention_forward<width, own>, ForwardPlane<width, own>::shared_bytes);
   });
-  if (!is_allowed) cudaGetLastError();
   return is_allowed;
 }
 
 void fused_attention_forward(const FusedAttention& attention, const FusedAttentionMemory& memory,
                              cudaStream_t stream) {
-  const std::int64_t own = tiles::forward_tile.own;
-  const dim3 grid(static_cast<unsigned>(attention.batch * attention.heads),
-                  static_cast<unsigned>((attention.sight.queries + own - 1) / own));
-  with_padded_width(tiles::padded_width(attention.width, attention.value_width), [&](auto width) {
-    constexpr int W = decltype(width)::value;
-    attention_forward<W>
-        <<<grid, ForwardPlane<W>::threads, tiles::forward_shared_bytes(W), stream>>>(attention,
-                                                                                     memory);
+  with_forward_tile(attention, [&](auto width, auto own) {
+    using Plane = ForwardPlane<width, own>;
+    const dim3 grid(static_cast<unsigned>(attention.batch * attention.heads),
+                    static_cast<unsigned>((attention.sight.queries + own - 1) / own));
+    attention_forward<width, own>
+        <<<grid, Plane::threads, Plane::shared_bytes, stream>>>(attention, memory);
   });
   STRATA_CUDA_CALL(cudaGetLastError());
 }

@@ -24,6 +24,10 @@ class FusedRunner final : public AttentionRunner {
     std::copy(shape.mask_strides.begin(), shape.mask_strides.end(), attention_.mask_strides);
   }
 
+  bool fits_shared_memory() const {
+    return allow_forward_shared_memory(attention_) &&
+           (!is_training_ || allow_backward_shared_memory(attention_));
+  }
   std::string name() const override { return std::string(fused_attention); }
   AttentionNeeds needs() const override {
     const std::int64_t row_bytes = is_training_ ? attention_.rows() * std::int64_t{4} : 0;
@@ -67,14 +71,13 @@ AttentionOrReason make_fused_attention(const TrainingContext& context,
   if (shape.dtype != DType::fp32 && shape.dtype != DType::tf32)
     return fmt::format("our fused attention has no {}", name_of(shape.dtype));
   if (shape.gradients[3]) return "our fused attention makes no gradient of a mask";
-  const int padded = attention_tiles::padded_width(shape.width, shape.value_width);
-  if (padded == 0)
+  if (attention_tiles::padded_width(shape.width, shape.value_width) == 0)
     return fmt::format("our fused attention has heads of up to {} numbers",
                        attention_tiles::widest_head);
-  if (!allow_forward_shared_memory(padded) ||
-      (shape.is_training && !allow_backward_shared_memory(padded)))
+  auto runner = std::make_unique<FusedRunner>(context.stream(), shape);
+  if (!runner->fits_shared_memory())
     return "our fused attention needs more shared memory than this GPU has";
-  return std::make_unique<FusedRunner>(context.stream(), shape);
+  return runner;
 }
 
 }  // namespace strata::cuda::train

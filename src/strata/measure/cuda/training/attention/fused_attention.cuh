@@ -21,6 +21,8 @@ struct FusedAttention {
   std::int64_t mask_strides[4] = {};  ///< batch, head, query, key
 
   std::int64_t rows() const { return batch * heads * sight.queries; }
+  /// Whether all scores of a head are one tile, and no other head adds to its keys' gradients.
+  bool is_one_tile() const { return sight.is_one_tile() && heads == kv_heads; }
 };
 
 struct FusedAttentionMemory {
@@ -37,9 +39,13 @@ void fused_attention_forward(const FusedAttention& attention, const FusedAttenti
 /// Reads output and log_sums as forward left them, and fills row_dots.
 void fused_attention_backward(const FusedAttention& attention, const FusedAttentionMemory& memory,
                               cudaStream_t stream);
+/// The same where scores are one tile, in one kernel; needs neither output nor row_dots.
+void one_tile_attention_backward(const FusedAttention& attention,
+                                 const FusedAttentionMemory& memory, cudaStream_t stream);
 
 /// Takes as much shared memory as the kernels need; false: this GPU has less.
-bool allow_forward_shared_memory(int padded_width);
-bool allow_backward_shared_memory(int padded_width);
+bool allow_forward_shared_memory(const FusedAttention& attention);
+bool allow_backward_shared_memory(const FusedAttention& attention);
+bool allow_one_tile_shared_memory(const FusedAttention& attention);
 
 }  // namespace strata::cuda::train
