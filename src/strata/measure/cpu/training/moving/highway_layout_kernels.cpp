@@ -151,21 +151,30 @@ void twice_rows(const float* x, float factor, float* y, std::int64_t count, std:
   }
 }
 
-void add_pairs(const float* a, const float* b, float* y, std::int64_t count) {
-  const Numbers d;
-  each_vector(
-      Numbers(), count,
-      [&](std::int64_t i) HWY_ATTR {
-        Vector even, odd, lower_even, lower_odd;
-        for (std::int64_t part = 0; part < 2 * lanes(); part += lanes()) {
-          ask_for(a + 2 * i + part);
-          ask_for(b + 2 * i + part);
-        }
-        hn::LoadInterleaved2(d, a + 2 * i, even, odd);
-        hn::LoadInterleaved2(d, b + 2 * i, lower_even, lower_odd);
-        hn::StoreU(hn::Add(hn::Add(even, odd), hn::Add(lower_even, lower_odd)), d, y + i);
-      },
-      [&](std::int64_t i) { y[i] = a[2 * i] + a[2 * i + 1] + b[2 * i] + b[2 * i + 1]; });
+/// Rows have a vector at least; the last one of a row lies over what is made already.
+template <class D>
+HWY_INLINE void add_pairs_by(D d, const float* x, float factor, float* y, std::int64_t count,
+                             std::int64_t rows) {
+  const auto size = static_cast<std::int64_t>(hn::Lanes(d));
+  const auto by = hn::Set(d, factor);
+  for (std::int64_t row = 0; row < rows; ++row, x += 4 * count, y += count) {
+    const auto make = [&](std::int64_t i) HWY_ATTR {
+      hn::Vec<D> even, odd, lower_even, lower_odd;
+      hn::LoadInterleaved2(d, x + 2 * i, even, odd);
+      hn::LoadInterleaved2(d, x + 2 * count + 2 * i, lower_even, lower_odd);
+      hn::StoreU(hn::Mul(by, hn::Add(hn::Add(even, odd), hn::Add(lower_even, lower_odd))), d,
+                 y + i);
+    };
+    std::int64_t i = 0;
+    for (; i + size <= count; i += size) make(i);
+    if (i < count) make(count - size);
+  }
+}
+
+void add_pairs(const float* x, float factor, float* y, std::int64_t count, std::int64_t rows) {
+  if (count >= lanes()) return add_pairs_by(Numbers(), x, factor, y, count, rows);
+  if (count >= 4) return add_pairs_by(hn::CappedTag<float, 4>(), x, factor, y, count, rows);
+  add_pairs_by(hn::CappedTag<float, 1>(), x, factor, y, count, rows);
 }
 
 // Interpolation takes three parts of a number and one of its neighbour, along rows and across them.

@@ -20,8 +20,9 @@ struct LayoutLoops {
   void (*twice)(const float* x, float factor, float* y, std::int64_t count);
   /// The same of rows, each of which is written two times.
   void (*twice_rows)(const float* x, float factor, float* y, std::int64_t count, std::int64_t rows);
-  /// y[i] = a[2 i] + a[2 i + 1] + b[2 i] + b[2 i + 1]
-  void (*add_pairs)(const float* a, const float* b, float* y, std::int64_t count);
+  /// y[i] = factor · (a[2 i] + a[2 i + 1] + b[2 i] + b[2 i + 1]), where a and b are two rows of x;
+  /// for `rows` rows of y, each of `count`.
+  void (*add_pairs)(const float* x, float factor, float* y, std::int64_t count, std::int64_t rows);
   // Linear interpolation: along rows, which divides by 16 once for both axes, and across them.
   /// 16 y[2 i] = x[i - 1] + 3 x[i], 16 y[2 i + 1] = 3 x[i] + x[i + 1]; the first and the last
   /// number are repeated outside

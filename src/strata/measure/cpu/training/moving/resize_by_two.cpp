@@ -3,7 +3,7 @@
 
 #include "strata/measure/cpu/training/loops/result_stream.hpp"
 #include "strata/measure/cpu/training/moving/layout_loops.hpp"
-#include "strata/measure/cpu/training/pooling/row_pool_loops.hpp"
+#include "strata/measure/cpu/training/moving/pair_sums.hpp"
 
 #include <algorithm>
 #include <array>
@@ -179,18 +179,9 @@ void resize_by_two_backward(const ResizeByTwo& r, const Workers& workers, const 
       return narrow_in_place(r, end - begin, dy + begin * 4 * r.height * r.width,
                              dx + begin * r.height * r.width);
     }
-    if (row_pool_loops() != nullptr && r.kind == ResizeKind::nearest &&
-        r.width >= RowPoolLoops::shortest) {
-      return row_pool_loops()->sum_of_pairs(dy + begin * 4 * r.height * r.width, 1.0F,
-                                            dx + begin * r.height * r.width, r.width,
-                                            (end - begin) * r.height);
-    }
     ResultStream<float> result(dx, begin * r.height * r.width, is_past);
     if (r.kind == ResizeKind::linear) return narrow_planes(r, begin, end, dy, result);
-    for (std::int64_t row = begin * r.height; row < end * r.height; ++row) {
-      const float* const pair = dy + row * 4 * r.width;
-      layout_loops()->add_pairs(pair, pair + 2 * r.width, result.next(r.width), r.width);
-    }
+    sum_pairs(dy + begin * 4 * r.height * r.width, 1.0F, r.width, (end - begin) * r.height, result);
   });
 }
 

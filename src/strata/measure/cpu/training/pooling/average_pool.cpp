@@ -65,7 +65,7 @@ class SumOfRows {
 template <class T>
 void average_pool_forward(const PoolPlan& plan, const Workers& workers, const NodeMemory& m) {
   if constexpr (std::is_same_v<T, float>) {
-    if (can_pool_rows(plan) && has_pairs(plan)) return mean_of_pairs(plan, workers, m);
+    if (has_pairs(plan)) return mean_of_pairs(plan, workers, m);
   }
   const std::vector<T> shares = column_shares<T>(plan), of_rows = row_shares<T>(plan);
   if constexpr (std::is_same_v<T, float>) {

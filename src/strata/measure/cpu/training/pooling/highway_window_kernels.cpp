@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pooling over windows of 3 × 3 for each kind of vector unit; foreach_target.h reads this file once
-// for each.
+// Pooling over windows of 3 × 3, and maxima of 2 × 2, for each kind of vector unit;
+// foreach_target.h reads this file once for each.
 #include "strata/measure/cpu/per_target.hpp"
 #include "strata/measure/cpu/training/pooling/window_loops.hpp"
 
@@ -345,11 +345,84 @@ void spread(const TapsRow* rows, const SpreadRows& shape, float* dx) {
   (shape.stride == 1 ? spread_next : spread_second)(rows, shape, dx);
 }
 
+/// Rows have a vector at least; the last one of a row lies over what is made already.
+template <class D>
+HWY_INLINE void largest_of_pairs_by(D d, const float* x, float* most, std::uint8_t* which,
+                                    std::int64_t count, std::int64_t rows) {
+  const hn::RebindToSigned<D> whole;
+  const hn::Rebind<std::uint8_t, decltype(whole)> bytes;
+  const auto size = static_cast<std::int64_t>(hn::Lanes(d));
+  for (std::int64_t row = 0; row < rows; ++row, x += 4 * count, most += count) {
+    const auto make = [&](std::int64_t i) HWY_ATTR {
+      hn::Vec<D> best, odd, lower_even, lower_odd;
+      hn::LoadInterleaved2(d, x + 2 * i, best, odd);
+      hn::LoadInterleaved2(d, x + 2 * count + 2 * i, lower_even, lower_odd);
+      auto tap = hn::Zero(whole);
+      const auto take = [&](hn::Vec<D> number, std::int32_t k) HWY_ATTR {
+        const auto is_larger = hn::Or(hn::Gt(number, best), hn::IsNaN(number));
+        best = hn::IfThenElse(is_larger, number, best);
+        tap = hn::IfThenElse(hn::RebindMask(whole, is_larger), hn::Set(whole, k), tap);
+      };
+      take(odd, 1);
+      take(lower_even, 2);
+      take(lower_odd, 3);
+      hn::StoreU(best, d, most + i);
+      if (which != nullptr) hn::StoreU(hn::DemoteTo(bytes, tap), bytes, which + i);
+    };
+    std::int64_t i = 0;
+    for (; i + size <= count; i += size) make(i);
+    if (i < count) make(count - size);
+    if (which != nullptr) which += count;
+  }
+}
+
+template <class D>
+HWY_INLINE void spread_pairs_by(D d, const float* dy, const std::uint8_t* which, float* dx,
+                                std::int64_t count, std::int64_t rows) {
+  const hn::RebindToSigned<D> whole;
+  const hn::Rebind<std::uint8_t, decltype(whole)> bytes;
+  const auto size = static_cast<std::int64_t>(hn::Lanes(d));
+  for (std::int64_t row = 0; row < rows; ++row, dy += count, which += count, dx += 4 * count) {
+    const auto make = [&](std::int64_t i) HWY_ATTR {
+      const auto gradient = hn::LoadU(d, dy + i);
+      const auto tap = hn::PromoteTo(whole, hn::LoadU(bytes, which + i));
+      const auto of = [&](std::int32_t k) HWY_ATTR {
+        return hn::IfThenElseZero(hn::RebindMask(d, hn::Eq(tap, hn::Set(whole, k))), gradient);
+      };
+      hn::StoreInterleaved2(of(0), of(1), d, dx + 2 * i);
+      hn::StoreInterleaved2(of(2), of(3), d, dx + 2 * count + 2 * i);
+    };
+    std::int64_t i = 0;
+    for (; i + size <= count; i += size) make(i);
+    if (i < count) make(count - size);
+  }
+}
+
+/// Calls work with vectors that are no longer than a row.
+template <class Work>
+HWY_INLINE void with_vectors_of(std::int64_t count, const Work& work) {
+  if (count >= lanes()) return work(Numbers());
+  if (count >= 4) return work(hn::CappedTag<float, 4>());
+  work(hn::CappedTag<float, 1>());
+}
+
+void largest_of_pairs(const float* x, float* most, std::uint8_t* which, std::int64_t count,
+                      std::int64_t rows) {
+  with_vectors_of(count,
+                  [&](auto d) HWY_ATTR { largest_of_pairs_by(d, x, most, which, count, rows); });
+}
+void spread_pairs(const float* dy, const std::uint8_t* which, float* dx, std::int64_t count,
+                  std::int64_t rows) {
+  with_vectors_of(count, [&](auto d) HWY_ATTR { spread_pairs_by(d, dy, which, dx, count, rows); });
+}
+
 [[maybe_unused]] const bool is_added =
     cpu::compiled_kernels<WindowLoops>().add(HWY_TARGET, {.hold = hold,
                                                           .hold_shares = hold_shares,
                                                           .hold_taps = hold_taps,
                                                           .largest = largest,
+                                                          .largest_of_pairs = largest_of_pairs,
+                                                          .spread_pairs = spread_pairs,
                                                           .sum = sum,
                                                           .spread = spread});
 

@@ -199,6 +199,7 @@ void max_pool_forward(const PoolPlan& plan, const Workers& workers, const NodeMe
   if constexpr (std::is_same_v<T, float>) {
     if (can_pool_rows(plan)) return largest_by_rows(plan, workers, m);
     if (has_windows_of_three(plan)) return largest_of_threes(plan, workers, m);
+    if (has_pairs(plan)) return largest_of_pairs(plan, workers, m);
   }
   if (is_small(plan)) return small_windows_forward<T>(plan, workers, m);
   each_planes(plan, workers, [&](std::int64_t begin, std::int64_t end) {
@@ -222,6 +223,7 @@ void max_pool_backward(const PoolPlan& plan, const Workers& workers, const NodeM
   if constexpr (std::is_same_v<T, float>) {
     if (can_spread_taps(plan)) return spread_taps(plan, workers, m);
     if (has_windows_of_three(plan)) return largest_of_threes_backward(plan, workers, m);
+    if (has_pairs(plan)) return largest_of_pairs_backward(plan, workers, m);
   }
   // With stride 1 every number belongs to as many windows as there are taps: adding where the
   // maxima lay is less work than looking at all of them.

@@ -167,7 +167,7 @@ void largest_one_by_one(const PoolPlan& plan, const std::vector<RowInWindow>& ro
   }
 }
 
-void largest_of_pairs(const PoolPlan& plan, const Workers& workers, const NodeMemory& m) {
+void pairs_by_rows(const PoolPlan& plan, const Workers& workers, const NodeMemory& m) {
   each_planes(plan, workers, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t plane = begin; plane < end; ++plane) {
       const std::int64_t at = plane * plan.out_plane();
@@ -210,7 +210,7 @@ bool can_pool_rows(const PoolPlan& plan) {
 }
 
 void largest_by_rows(const PoolPlan& plan, const Workers& workers, const NodeMemory& m) {
-  if (has_whole_pairs(plan)) return largest_of_pairs(plan, workers, m);
+  if (has_whole_pairs(plan)) return pairs_by_rows(plan, workers, m);
   const RowPoolLoops& loops = *row_pool_loops();
   const RowWindows windows = windows_of(plan);
   const std::vector<CutWindow> cut = cut_windows(plan);
@@ -274,14 +274,6 @@ void largest_by_rows(const PoolPlan& plan, const Workers& workers, const NodeMem
           readable.reduce(x + plane * plan.in_plane() + row * plan.in[2], count, reduce);
         },
         join);
-  });
-}
-
-void mean_of_pairs(const PoolPlan& plan, const Workers& workers, const NodeMemory& m) {
-  each_planes(plan, workers, [&](std::int64_t begin, std::int64_t end) {
-    row_pool_loops()->sum_of_pairs(real<const float>(m.inputs[0]) + begin * plan.in_plane(), 0.25F,
-                                   real<float>(m.outputs[0]) + begin * plan.out_plane(),
-                                   plan.out[2], (end - begin) * plan.out[1]);
   });
 }
 

@@ -15,9 +15,6 @@ bool has_whole_pairs(const PoolPlan& plan);
 /// tap_spread.hpp has the way back.
 void largest_by_rows(const PoolPlan& plan, const Workers& workers, const NodeMemory& m);
 
-/// Where windows lie side by side (has_pairs).
-void mean_of_pairs(const PoolPlan& plan, const Workers& workers, const NodeMemory& m);
-/// Elsewhere.
 void mean_by_rows(const PoolPlan& plan, const Workers& workers, const PoolShares& shares,
                   const NodeMemory& m);
 

@@ -5,7 +5,7 @@
 
 /// Loops of pooling over windows of 3 × 3 with stride 1 or 2, as a table of functions: rows are
 /// reduced along themselves once, whatever the number of windows that they belong to, and stay in
-/// registers until the windows are complete.
+/// registers until the windows are complete. And of maxima of 2 × 2, side by side.
 namespace strata::cpu_training {
 
 /// Where rows of a plane are held, in memory that stays in the first cache: numbers from `left` on
@@ -51,6 +51,12 @@ struct WindowLoops {
   void (*largest)(const HeldRows& held, const float* const* rows, std::int64_t row_count,
                   const std::int32_t* defaults, bool is_first_above, bool has_no_number,
                   float* most, std::uint8_t* which, std::int64_t width);
+  /// The same of windows of 2 × 2 that lie side by side, all inside, for `rows` rows of `count`.
+  void (*largest_of_pairs)(const float* x, float* most, std::uint8_t* which, std::int64_t count,
+                           std::int64_t rows);
+  /// The way back: two rows of dx for each of dy.
+  void (*spread_pairs)(const float* dy, const std::uint8_t* which, float* dx, std::int64_t count,
+                       std::int64_t rows);
   /// y = row_shares[row] · shares[i] · the sum of each window; without shares the sum alone
   void (*sum)(const HeldRows& held, const float* const* rows, std::int64_t row_count,
               const float* row_shares, const float* shares, float* y, std::int64_t width);

@@ -3,6 +3,7 @@
 
 #include "strata/measure/cpu/training/loops/result_stream.hpp"
 #include "strata/measure/cpu/training/moving/layout_loops.hpp"
+#include "strata/measure/cpu/training/moving/pair_sums.hpp"
 #include "strata/measure/cpu/training/pooling/pool_loops.hpp"
 #include "strata/measure/cpu/training/pooling/window_loops.hpp"
 
@@ -282,6 +283,49 @@ bool has_pairs(const PoolPlan& plan) {
            plan.pad[axis] == 0 && plan.in[axis] == 2 * plan.out[axis];
   }
   return fits;
+}
+
+void largest_of_pairs(const PoolPlan& plan, const Workers& workers, const NodeMemory& m) {
+  const std::int64_t width = plan.out[2], at_once = rows_of_piece(width);
+  each_planes(plan, workers, [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t at = begin * plan.out_plane(), rows = (end - begin) * plan.out[1];
+    ResultStream<float> most(real<float>(m.outputs[0]), at, plan.is_beyond);
+    ResultStream<std::uint8_t> which(real<std::uint8_t>(m.saved), at, plan.is_beyond);
+    const auto* const x = real<const float>(m.inputs[0]) + begin * plan.in_plane();
+    for (std::int64_t first = 0; first < rows; first += at_once) {
+      const std::int64_t count = std::min(at_once, rows - first);
+      fetch_ahead(x, first * 4 * width, count * 4 * width, rows * 4 * width);
+      window_loops()->largest_of_pairs(x + first * 4 * width, most.next(count * width),
+                                       m.saved != nullptr ? which.next(count * width) : nullptr,
+                                       width, count);
+    }
+  });
+}
+
+void largest_of_pairs_backward(const PoolPlan& plan, const Workers& workers, const NodeMemory& m) {
+  const std::int64_t width = plan.out[2], at_once = rows_of_piece(4 * width);
+  each_planes(plan, workers, [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t at = begin * plan.out_plane(), count = (end - begin) * plan.out_plane();
+    ResultStream<float> stream(real<float>(m.input_gradients[0]), begin * plan.in_plane(),
+                               plan.is_beyond);
+    const auto* const dy = real<const float>(m.output_gradients[0]) + at;
+    const auto* const which = real<const std::uint8_t>(m.saved) + at;
+    for (std::int64_t done = 0; done < count; done += at_once * width) {
+      const std::int64_t length = std::min(at_once * width, count - done);
+      fetch_ahead(dy, done, length, count);
+      fetch_ahead(which, done, length, count);
+      window_loops()->spread_pairs(dy + done, which + done, stream.next(4 * length), width,
+                                   length / width);
+    }
+  });
+}
+
+void mean_of_pairs(const PoolPlan& plan, const Workers& workers, const NodeMemory& m) {
+  each_planes(plan, workers, [&](std::int64_t begin, std::int64_t end) {
+    ResultStream<float> stream(real<float>(m.outputs[0]), begin * plan.out_plane(), plan.is_beyond);
+    sum_pairs(real<const float>(m.inputs[0]) + begin * plan.in_plane(), 0.25F, plan.out[2],
+              (end - begin) * plan.out[1], stream);
+  });
 }
 
 void mean_of_pairs_backward(const PoolPlan& plan, const Workers& workers, const NodeMemory& m) {

@@ -23,6 +23,9 @@ void mean_of_threes_backward(const PoolPlan& plan, const Workers& workers, const
                              const NodeMemory& m);
 
 bool has_pairs(const PoolPlan& plan);
+void largest_of_pairs(const PoolPlan& plan, const Workers& workers, const NodeMemory& m);
+void largest_of_pairs_backward(const PoolPlan& plan, const Workers& workers, const NodeMemory& m);
+void mean_of_pairs(const PoolPlan& plan, const Workers& workers, const NodeMemory& m);
 void mean_of_pairs_backward(const PoolPlan& plan, const Workers& workers, const NodeMemory& m);
 
 /// Mean of whole planes.

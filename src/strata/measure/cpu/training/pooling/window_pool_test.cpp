@@ -304,5 +304,48 @@ TEST(WindowPool, means_of_short_planes_are_those_of_doubles) {
   }
 }
 
+/// One of a few numbers, so that many are equal, and now and then what is not a number or −∞.
+float pooled_number(std::mt19937& random) {
+  const auto which = random() % 40;
+  if (which == 0) return std::numeric_limits<float>::quiet_NaN();
+  if (which < 6) return -std::numeric_limits<float>::infinity();
+  return static_cast<float>(which % 5) - 2;
+}
+
+TEST(WindowLoops, maxima_of_pairs_are_the_first_and_take_their_gradients_back) {
+  if (window_loops() == nullptr) GTEST_SKIP() << "no vector code";
+  std::mt19937 random(7);
+  for (std::size_t width = 1; width <= 40; ++width) {
+    for (const std::size_t rows : {1U, 3U}) {
+      const std::size_t count = rows * width;
+      std::vector<float> x(4 * count), most(count + 1, -9), alone(most), dy(count);
+      for (float& number : x) number = pooled_number(random);
+      for (float& number : dy) number = static_cast<float>(random() % 100);
+      std::vector<std::uint8_t> which(count + 1, 99);
+      const auto w = static_cast<std::int64_t>(width), r = static_cast<std::int64_t>(rows);
+      window_loops()->largest_of_pairs(x.data(), most.data(), which.data(), w, r);
+      window_loops()->largest_of_pairs(x.data(), alone.data(), nullptr, w, r);
+      std::vector<float> dx(4 * count + 1, -9);
+      window_loops()->spread_pairs(dy.data(), which.data(), dx.data(), w, r);
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t row = i / width, place = row * 4 * width + 2 * (i % width);
+        const std::size_t taps[] = {place, place + 1, place + 2 * width, place + 2 * width + 1};
+        std::size_t best = 0;
+        for (std::size_t k = 1; k < 4; ++k) {
+          if (x[taps[k]] > x[taps[best]] || std::isnan(x[taps[k]])) best = k;
+        }
+        ASSERT_EQ(which[i], best) << width << ' ' << i;
+        for (const float found : {most[i], alone[i]}) {
+          ASSERT_TRUE(found == x[taps[best]] || (std::isnan(found) && std::isnan(x[taps[best]])));
+        }
+        for (std::size_t k = 0; k < 4; ++k) ASSERT_EQ(dx[taps[k]], k == best ? dy[i] : 0);
+      }
+      EXPECT_EQ(most[count], -9) << "wrote behind its numbers";
+      EXPECT_EQ(which[count], 99) << "wrote behind its numbers";
+      EXPECT_EQ(dx[4 * count], -9) << "wrote behind its numbers";
+    }
+  }
+}
+
 }  // namespace
 }  // namespace strata::cpu_training
