@@ -156,15 +156,37 @@ std::int64_t columns_at_once(const LookupRun& run, std::int64_t sum_bytes) {
   return (columns + granule - 1) / granule * granule;
 }
 
-/// Zeros in some neighbouring columns of all rows.
+/// Packs of 16 bytes: some neighbouring ones of each row.
+__global__ void __launch_bounds__(threads_per_block)
+    clear_packs(uint4* first, FastDivisor columns, std::int64_t row_packs, std::uint32_t count) {
+  const std::uint32_t n = blockIdx.x * blockDim.x + threadIdx.x;
+  if (n >= count) return;
+  const std::uint32_t row = columns.quotient(n);
+  first[row * row_packs + (n - row * columns.divisor)] = uint4{};
+}
+
+/// Zeros in some neighbouring columns of all rows. The library's own way to fill a part of each row
+/// takes as long for an eighth of them as for a half.
 void clear_columns(const LookupRun& run, void* first, std::int64_t columns, std::int64_t sum_bytes,
                    cudaStream_t stream) {
-  const auto rows = static_cast<std::size_t>(run.outer * run.choices);
-  const auto row_bytes = static_cast<std::size_t>(run.inner * sum_bytes);
-  const auto bytes = static_cast<std::size_t>(columns * sum_bytes);
-  STRATA_CUDA_CALL(bytes == row_bytes
-                       ? cudaMemsetAsync(first, 0, rows * row_bytes, stream)
-                       : cudaMemset2DAsync(first, row_bytes, 0, bytes, rows, stream));
+  constexpr std::int64_t pack = 16;
+  const std::int64_t rows = run.outer * run.choices;
+  const std::int64_t row_bytes = run.inner * sum_bytes, bytes = columns * sum_bytes;
+  const std::int64_t packs = rows * bytes / pack;
+  if (bytes == row_bytes) {
+    STRATA_CUDA_CALL(
+        cudaMemsetAsync(first, 0, static_cast<std::size_t>(rows * row_bytes), stream));
+  } else if (is_aligned(first) && row_bytes % pack == 0 && bytes % pack == 0 &&
+             packs < most_mapped) {
+    clear_packs<<<blocks_for(packs), threads_per_block, 0, stream>>>(
+        static_cast<uint4*>(first), FastDivisor(static_cast<std::uint32_t>(bytes / pack)),
+        row_bytes / pack, static_cast<std::uint32_t>(packs));
+    STRATA_CUDA_CALL(cudaGetLastError());
+  } else {
+    STRATA_CUDA_CALL(cudaMemset2DAsync(first, static_cast<std::size_t>(row_bytes), 0,
+                                       static_cast<std::size_t>(bytes),
+                                       static_cast<std::size_t>(rows), stream));
+  }
 }
 
 template <class T, int width>
