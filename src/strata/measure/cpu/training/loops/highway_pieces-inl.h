@@ -55,6 +55,20 @@ HWY_INLINE void each_vector(Tag d, std::int64_t count, const Many& many, const O
   for (; i < count; ++i) one(i);
 }
 
+/// Calls make(tag, i) in the same way, by shorter vectors where a row has not even one.
+template <class Tag, class Make>
+HWY_INLINE void each_vector_of_row(Tag whole, std::int64_t count, const Make& make) {
+  const auto by = [&](auto d) HWY_ATTR {
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+    std::int64_t i = 0;
+    for (; i + lanes <= count; i += lanes) make(d, i);
+    if (i < count) make(d, count - lanes);
+  };
+  if (count >= static_cast<std::int64_t>(hn::Lanes(whole))) return by(whole);
+  if (count >= 4) return by(hn::CappedTag<float, 4>());
+  by(hn::CappedTag<float, 1>());
+}
+
 }  // namespace
 }  // namespace strata::cpu_training::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

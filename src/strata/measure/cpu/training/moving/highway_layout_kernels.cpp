@@ -151,30 +151,16 @@ void twice_rows(const float* x, float factor, float* y, std::int64_t count, std:
   }
 }
 
-/// Rows have a vector at least; the last one of a row lies over what is made already.
-template <class D>
-HWY_INLINE void add_pairs_by(D d, const float* x, float factor, float* y, std::int64_t count,
-                             std::int64_t rows) {
-  const auto size = static_cast<std::int64_t>(hn::Lanes(d));
-  const auto by = hn::Set(d, factor);
+void add_pairs(const float* x, float factor, float* y, std::int64_t count, std::int64_t rows) {
   for (std::int64_t row = 0; row < rows; ++row, x += 4 * count, y += count) {
-    const auto make = [&](std::int64_t i) HWY_ATTR {
-      hn::Vec<D> even, odd, lower_even, lower_odd;
+    each_vector_of_row(Numbers(), count, [&](auto d, std::int64_t i) HWY_ATTR {
+      hn::Vec<decltype(d)> even, odd, lower_even, lower_odd;
       hn::LoadInterleaved2(d, x + 2 * i, even, odd);
       hn::LoadInterleaved2(d, x + 2 * count + 2 * i, lower_even, lower_odd);
-      hn::StoreU(hn::Mul(by, hn::Add(hn::Add(even, odd), hn::Add(lower_even, lower_odd))), d,
-                 y + i);
-    };
-    std::int64_t i = 0;
-    for (; i + size <= count; i += size) make(i);
-    if (i < count) make(count - size);
+      const auto sum = hn::Add(hn::Add(even, odd), hn::Add(lower_even, lower_odd));
+      hn::StoreU(hn::Mul(hn::Set(d, factor), sum), d, y + i);
+    });
   }
-}
-
-void add_pairs(const float* x, float factor, float* y, std::int64_t count, std::int64_t rows) {
-  if (count >= lanes()) return add_pairs_by(Numbers(), x, factor, y, count, rows);
-  if (count >= 4) return add_pairs_by(hn::CappedTag<float, 4>(), x, factor, y, count, rows);
-  add_pairs_by(hn::CappedTag<float, 1>(), x, factor, y, count, rows);
 }
 
 // Interpolation takes three parts of a number and one of its neighbour, along rows and across them.

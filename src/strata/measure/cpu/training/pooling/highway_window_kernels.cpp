@@ -345,15 +345,13 @@ void spread(const TapsRow* rows, const SpreadRows& shape, float* dx) {
   (shape.stride == 1 ? spread_next : spread_second)(rows, shape, dx);
 }
 
-/// Rows have a vector at least; the last one of a row lies over what is made already.
-template <class D>
-HWY_INLINE void largest_of_pairs_by(D d, const float* x, float* most, std::uint8_t* which,
-                                    std::int64_t count, std::int64_t rows) {
-  const hn::RebindToSigned<D> whole;
-  const hn::Rebind<std::uint8_t, decltype(whole)> bytes;
-  const auto size = static_cast<std::int64_t>(hn::Lanes(d));
+void largest_of_pairs(const float* x, float* most, std::uint8_t* which, std::int64_t count,
+                      std::int64_t rows) {
   for (std::int64_t row = 0; row < rows; ++row, x += 4 * count, most += count) {
-    const auto make = [&](std::int64_t i) HWY_ATTR {
+    each_vector_of_row(Numbers(), count, [&](auto d, std::int64_t i) HWY_ATTR {
+      using D = decltype(d);
+      const hn::RebindToSigned<D> whole;
+      const hn::Rebind<std::uint8_t, decltype(whole)> bytes;
       hn::Vec<D> best, odd, lower_even, lower_odd;
       hn::LoadInterleaved2(d, x + 2 * i, best, odd);
       hn::LoadInterleaved2(d, x + 2 * count + 2 * i, lower_even, lower_odd);
@@ -368,22 +366,17 @@ HWY_INLINE void largest_of_pairs_by(D d, const float* x, float* most, std::uint8
       take(lower_odd, 3);
       hn::StoreU(best, d, most + i);
       if (which != nullptr) hn::StoreU(hn::DemoteTo(bytes, tap), bytes, which + i);
-    };
-    std::int64_t i = 0;
-    for (; i + size <= count; i += size) make(i);
-    if (i < count) make(count - size);
+    });
     if (which != nullptr) which += count;
   }
 }
 
-template <class D>
-HWY_INLINE void spread_pairs_by(D d, const float* dy, const std::uint8_t* which, float* dx,
-                                std::int64_t count, std::int64_t rows) {
-  const hn::RebindToSigned<D> whole;
-  const hn::Rebind<std::uint8_t, decltype(whole)> bytes;
-  const auto size = static_cast<std::int64_t>(hn::Lanes(d));
+void spread_pairs(const float* dy, const std::uint8_t* which, float* dx, std::int64_t count,
+                  std::int64_t rows) {
   for (std::int64_t row = 0; row < rows; ++row, dy += count, which += count, dx += 4 * count) {
-    const auto make = [&](std::int64_t i) HWY_ATTR {
+    each_vector_of_row(Numbers(), count, [&](auto d, std::int64_t i) HWY_ATTR {
+      const hn::RebindToSigned<decltype(d)> whole;
+      const hn::Rebind<std::uint8_t, decltype(whole)> bytes;
       const auto gradient = hn::LoadU(d, dy + i);
       const auto tap = hn::PromoteTo(whole, hn::LoadU(bytes, which + i));
       const auto of = [&](std::int32_t k) HWY_ATTR {
@@ -391,29 +384,8 @@ HWY_INLINE void spread_pairs_by(D d, const float* dy, const std::uint8_t* which,
       };
       hn::StoreInterleaved2(of(0), of(1), d, dx + 2 * i);
       hn::StoreInterleaved2(of(2), of(3), d, dx + 2 * count + 2 * i);
-    };
-    std::int64_t i = 0;
-    for (; i + size <= count; i += size) make(i);
-    if (i < count) make(count - size);
+    });
   }
-}
-
-/// Calls work with vectors that are no longer than a row.
-template <class Work>
-HWY_INLINE void with_vectors_of(std::int64_t count, const Work& work) {
-  if (count >= lanes()) return work(Numbers());
-  if (count >= 4) return work(hn::CappedTag<float, 4>());
-  work(hn::CappedTag<float, 1>());
-}
-
-void largest_of_pairs(const float* x, float* most, std::uint8_t* which, std::int64_t count,
-                      std::int64_t rows) {
-  with_vectors_of(count,
-                  [&](auto d) HWY_ATTR { largest_of_pairs_by(d, x, most, which, count, rows); });
-}
-void spread_pairs(const float* dy, const std::uint8_t* which, float* dx, std::int64_t count,
-                  std::int64_t rows) {
-  with_vectors_of(count, [&](auto d) HWY_ATTR { spread_pairs_by(d, dy, which, dx, count, rows); });
 }
 
 [[maybe_unused]] const bool is_added =

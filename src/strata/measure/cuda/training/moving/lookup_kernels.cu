@@ -174,8 +174,7 @@ void clear_columns(const LookupRun& run, void* first, std::int64_t columns, std:
   const std::int64_t row_bytes = run.inner * sum_bytes, bytes = columns * sum_bytes;
   const std::int64_t packs = rows * bytes / pack;
   if (bytes == row_bytes) {
-    STRATA_CUDA_CALL(
-        cudaMemsetAsync(first, 0, static_cast<std::size_t>(rows * row_bytes), stream));
+    STRATA_CUDA_CALL(cudaMemsetAsync(first, 0, static_cast<std::size_t>(rows * row_bytes), stream));
   } else if (is_aligned(first) && row_bytes % pack == 0 && bytes % pack == 0 &&
              packs < most_mapped) {
     clear_packs<<<blocks_for(packs), threads_per_block, 0, stream>>>(
