@@ -7,7 +7,8 @@
 namespace strata::cpu {
 namespace {
 
-std::int64_t supported_targets() {
+/// 0: there is no such library.
+std::int64_t ask_library() {
   void* library = nullptr;
   for (const char* name : {STRATA_HIGHWAY_LIBRARY, "libhwy.so.1"}) {
     if (library == nullptr) library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
@@ -17,12 +18,15 @@ std::int64_t supported_targets() {
   return function == nullptr ? 0 : reinterpret_cast<std::int64_t (*)()>(function)();
 }
 
-}  // namespace
-
-std::int64_t targets_of_this_cpu() {
-  // What the program is compiled for can be run in any case.
-  static const std::int64_t targets = supported_targets() | HWY_STATIC_TARGET;
+std::int64_t known_targets() {
+  static const std::int64_t targets = ask_library();
   return targets;
 }
+
+}  // namespace
+
+// What the program is compiled for can be run in any case.
+std::int64_t targets_of_this_cpu() { return known_targets() | HWY_STATIC_TARGET; }
+bool knows_this_cpu() { return known_targets() != 0; }
 
 }  // namespace strata::cpu

@@ -17,6 +17,8 @@ namespace strata::cpu {
 
 /// The targets that this CPU can run, a bit each; the smaller the number, the better.
 std::int64_t targets_of_this_cpu();
+/// Whether the library was there to say so. Without it they are what the program is compiled for.
+bool knows_this_cpu();
 
 /// The same functions for several targets. A file of kernels adds itself once for each.
 template <class Kernels>

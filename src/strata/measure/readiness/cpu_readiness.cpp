@@ -2,6 +2,7 @@
 #include "strata/base/error.hpp"
 #include "strata/measure/cpu/allowance.hpp"
 #include "strata/measure/cpu/ceilings/core_model.hpp"
+#include "strata/measure/cpu/ceilings/kernels.hpp"
 #include "strata/measure/cpu/event_counters.hpp"
 #include "strata/measure/cpu/system_files.hpp"
 #include "strata/measure/readiness/readiness.hpp"
@@ -29,6 +30,17 @@ ReadyItem processors_item(const fs::path& root, const std::vector<int>& processo
                                 *limits.processors);
     item.remedy =
         "raise the limit of the container (--cpus), or expect pauses in every measurement";
+  }
+  return item;
+}
+
+/// Loops run several times as fast in the CPU's own vectors as in those that every CPU has.
+ReadyItem vectors_item() {
+  const cpu::VectorUnit unit = cpu::vector_unit();
+  ReadyItem item{.area = "CPU", .name = "vector code", .finding = unit.description()};
+  if (unit.may_be_less) {
+    item.state = ReadyState::limited;
+    item.remedy = "install Highway (libhwy-dev), and build again where this strata has none";
   }
   return item;
 }
@@ -140,9 +152,9 @@ std::vector<ReadyItem> cpu_readiness(const ReadinessSources& sources) {
   } catch (const Error& error) {
     return {{"CPU", "processors", ReadyState::missing, error.what(), ""}};
   }
-  return {processors_item(sources.root, processors), governor_item(sources.root, processors),
-          boost_item(sources.root), throttling_item(sources.root, processors),
-          events_item(sources.root)};
+  return {processors_item(sources.root, processors), vectors_item(),
+          governor_item(sources.root, processors),   boost_item(sources.root),
+          throttling_item(sources.root, processors), events_item(sources.root)};
 }
 
 }  // namespace strata

@@ -3,6 +3,7 @@
 
 #include "strata/base/temporary_folder_test.hpp"
 #include "strata/measure/cpu/allowance.hpp"
+#include "strata/measure/cpu/ceilings/kernels.hpp"
 #include "strata/version.hpp"
 
 #include <gtest/gtest.h>
@@ -75,6 +76,16 @@ TEST(Readiness, clocks_of_the_cpu_are_told_with_the_remedy) {
   EXPECT_EQ(item_named(steady, "clock governor").state, ReadyState::ready);
   EXPECT_EQ(item_named(steady, "throttling").state, ReadyState::ready);
   EXPECT_NE(item_named(steady, "boost").finding.find("off:"), std::string::npos);
+}
+
+TEST(Readiness, the_vector_code_is_named) {
+  const ReadyItem item = item_named(cpu_readiness(Computer().sources()), "vector code");
+  const cpu::VectorUnit unit = cpu::vector_unit();
+  EXPECT_EQ(item.finding, unit.description());
+  EXPECT_NE(item.finding.find(unit.name + ", " + std::to_string(unit.bits) + " bits, "),
+            std::string::npos);
+  EXPECT_EQ(item.state, unit.may_be_less ? ReadyState::limited : ReadyState::ready);
+  EXPECT_EQ(item.remedy.empty(), !unit.may_be_less);
 }
 
 TEST(Readiness, what_the_system_does_not_say_is_said_to_be_unknown) {

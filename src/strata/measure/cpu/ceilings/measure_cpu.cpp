@@ -55,9 +55,7 @@ Measured facts_of_this_run(const Subject& subject) {
   utsname system{};
   if (uname(&system) == 0) measured.versions.push_back({system.sysname, system.release});
   measured.versions.push_back({"compiler", __VERSION__});
-  const cpu::VectorUnit vectors = cpu::vector_unit();
-  measured.versions.push_back({"vector code", fmt::format("{}, {} bits, {}", vectors.name,
-                                                          vectors.bits, vectors.chosen_by)});
+  measured.versions.push_back({"vector code", cpu::vector_unit().description()});
   measured.versions.push_back({"topology", subject.topology.source});
   return measured;
 }

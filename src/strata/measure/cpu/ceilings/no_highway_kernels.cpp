@@ -104,7 +104,8 @@ VectorUnit vector_unit() {
   return {.name = "compiler's baseline",
           .bits = baseline_bits,
           .has_fma = baseline_has_fma,
-          .chosen_by = "compiled for the baseline only: this strata was built without Highway"};
+          .chosen_by = "compiled for the baseline only: this strata was built without Highway",
+          .may_be_less = true};
 }
 
 }  // namespace strata::cpu

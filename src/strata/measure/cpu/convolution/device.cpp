@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/error.hpp"
 #include "strata/measure/cpu/ceilings/core_model.hpp"
+#include "strata/measure/cpu/ceilings/kernels.hpp"
 #include "strata/measure/cpu/convolution/fourier.hpp"
 #include "strata/measure/cpu/convolution/strategies.hpp"
 #include "strata/measure/cpu/matrix/product.hpp"
@@ -81,6 +82,7 @@ class CpuConvDevice : public ConvDevice {
              {"FFTW", cpu::fourier_version()},
              {"oneDNN", cpu::onednn_version()}})
       if (!version.empty()) facts.versions.push_back({of, version});
+    facts.versions.push_back({"vector code", cpu::vector_unit().description()});
     facts.versions.push_back({"compiler", __VERSION__});
     return facts;
   }

@@ -2,6 +2,7 @@
 #include "strata/measure/training/device.hpp"
 
 #include "strata/base/error.hpp"
+#include "strata/measure/cpu/ceilings/kernels.hpp"
 #include "strata/measure/cpu/event_ranges.hpp"
 #include "strata/measure/cpu/training/moving/copy_into_zeros.hpp"
 #include "strata/measure/cpu/training/products/convolution_choice.hpp"
@@ -65,8 +66,11 @@ class CpuTrainingDevice : public TrainingDevice {
 
   std::string name() const override { return convolutions_.device().name(); }
   std::vector<std::string> versions() const override {
-    const std::string blas = cpu::blas_version();
-    return blas.empty() ? std::vector<std::string>{} : std::vector<std::string>{"OpenBLAS " + blas};
+    std::vector<std::string> versions = {"vector code " + cpu::vector_unit().description()};
+    if (const std::string blas = cpu::blas_version(); !blas.empty()) {
+      versions.insert(versions.begin(), "OpenBLAS " + blas);
+    }
+    return versions;
   }
 
   std::int64_t free_bytes() const override { return convolutions_.device().free_bytes(); }
