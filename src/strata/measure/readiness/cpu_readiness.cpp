@@ -34,17 +34,6 @@ ReadyItem processors_item(const fs::path& root, const std::vector<int>& processo
   return item;
 }
 
-/// Loops run several times as fast in the CPU's own vectors as in those that every CPU has.
-ReadyItem vectors_item() {
-  const cpu::VectorUnit unit = cpu::vector_unit();
-  ReadyItem item{.area = "CPU", .name = "vector code", .finding = unit.description()};
-  if (unit.may_be_less) {
-    item.state = ReadyState::limited;
-    item.remedy = "install Highway (libhwy-dev), and build again where this strata has none";
-  }
-  return item;
-}
-
 fs::path frequency_folder(const fs::path& root, int processor) {
   return root / fmt::format("sys/devices/system/cpu/cpu{}/cpufreq", processor);
 }
@@ -145,6 +134,15 @@ ReadyItem events_item(const fs::path& root) {
 
 }  // namespace
 
+ReadyItem vector_readiness(const cpu::VectorUnit& unit) {
+  ReadyItem item{.area = "CPU", .name = "vector code", .finding = unit.description()};
+  if (unit.may_be_less) {
+    item.state = ReadyState::limited;
+    item.remedy = "install Highway (libhwy-dev), and build again where this strata has none";
+  }
+  return item;
+}
+
 std::vector<ReadyItem> cpu_readiness(const ReadinessSources& sources) {
   std::vector<int> processors;
   try {
@@ -152,7 +150,7 @@ std::vector<ReadyItem> cpu_readiness(const ReadinessSources& sources) {
   } catch (const Error& error) {
     return {{"CPU", "processors", ReadyState::missing, error.what(), ""}};
   }
-  return {processors_item(sources.root, processors), vectors_item(),
+  return {processors_item(sources.root, processors), vector_readiness(cpu::vector_unit()),
           governor_item(sources.root, processors),   boost_item(sources.root),
           throttling_item(sources.root, processors), events_item(sources.root)};
 }

@@ -11,6 +11,9 @@
 /// What this computer and this build let Strata measure, and for each thing that they do not, why
 /// and what would change it.
 namespace strata {
+namespace cpu {
+struct VectorUnit;
+}
 
 enum class ReadyState : std::uint8_t {
   ready,
@@ -37,6 +40,8 @@ ReadinessSources this_computer();
 
 /// Optional parts of this build, from lines "name<tab>yes|no<tab>what for".
 std::vector<ReadyItem> build_readiness(std::string_view parts);
+/// Loops run several times as fast in the CPU's own vectors as in those that every CPU has.
+ReadyItem vector_readiness(const cpu::VectorUnit& unit);
 /// Clocks, governor, throttling, allowance, counters of the CPU.
 std::vector<ReadyItem> cpu_readiness(const ReadinessSources& sources);
 /// Driver, permission for counters, other profilers; then every GPU: clocks, kernel times, counters

@@ -78,14 +78,18 @@ TEST(Readiness, clocks_of_the_cpu_are_told_with_the_remedy) {
   EXPECT_NE(item_named(steady, "boost").finding.find("off:"), std::string::npos);
 }
 
-TEST(Readiness, the_vector_code_is_named) {
-  const ReadyItem item = item_named(cpu_readiness(Computer().sources()), "vector code");
-  const cpu::VectorUnit unit = cpu::vector_unit();
-  EXPECT_EQ(item.finding, unit.description());
-  EXPECT_NE(item.finding.find(unit.name + ", " + std::to_string(unit.bits) + " bits, "),
-            std::string::npos);
-  EXPECT_EQ(item.state, unit.may_be_less ? ReadyState::limited : ReadyState::ready);
-  EXPECT_EQ(item.remedy.empty(), !unit.may_be_less);
+TEST(Readiness, the_vector_code_is_named_and_may_be_less_than_there_is) {
+  cpu::VectorUnit unit{.name = "AVX2", .bits = 256, .chosen_by = "chosen by a test"};
+  const ReadyItem best = vector_readiness(unit);
+  EXPECT_EQ(best.finding, "AVX2, 256 bits, chosen by a test");
+  EXPECT_EQ(best.state, ReadyState::ready);
+  EXPECT_EQ(best.remedy, "");
+  unit.may_be_less = true;
+  const ReadyItem less = vector_readiness(unit);
+  EXPECT_EQ(less.state, ReadyState::limited);
+  EXPECT_NE(less.remedy.find("libhwy-dev"), std::string::npos);
+  EXPECT_EQ(item_named(cpu_readiness(Computer().sources()), "vector code").finding,
+            cpu::vector_unit().description());
 }
 
 TEST(Readiness, what_the_system_does_not_say_is_said_to_be_unknown) {

@@ -101,6 +101,12 @@ auto stream_of() {
 template <class T>
 inline constexpr std::int64_t short_piece = 512 / static_cast<std::int64_t>(sizeof(T));
 
+/// The same in rows that are made at once.
+template <class T>
+std::int64_t rows_of_piece(std::int64_t width) {
+  return std::max<std::int64_t>(1, short_piece<T> / width);
+}
+
 /// The length of pieces that are made in one go, each number once: short where they go through the
 /// room of a stream. Where they do not, the fewer the better: a processor that writes whole lines
 /// without fetching them stops doing so when other lines are written in between, be it a few

@@ -10,10 +10,11 @@ namespace strata::cpu_training {
 
 void sum_pairs(const float* x, float factor, std::int64_t width, std::int64_t rows,
                ResultStream<float>& result) {
-  if (row_pool_loops() != nullptr && width >= RowPoolLoops::shortest) {
+  const bool is_in_place = stream_of<float>() == nullptr;
+  if (is_in_place && row_pool_loops() != nullptr && width >= RowPoolLoops::shortest) {
     return row_pool_loops()->sum_of_pairs(x, factor, result.next(rows * width), width, rows);
   }
-  const std::int64_t at_once = rows_of_piece(width);
+  const std::int64_t at_once = rows_of_piece<float>(width);
   for (std::int64_t first = 0; first < rows; first += at_once) {
     const std::int64_t count = std::min(at_once, rows - first);
     const float* const from = x + first * 4 * width;

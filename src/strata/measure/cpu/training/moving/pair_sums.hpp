@@ -7,10 +7,6 @@
 /// pooling of pairs, and the way back of doubling the nearest.
 namespace strata::cpu_training {
 
-/// So many rows of results are made at once, where they go around the caches.
-inline std::int64_t rows_of_piece(std::int64_t width) {
-  return std::max<std::int64_t>(1, short_piece<float> / width);
-}
 /// The next `rows` rows of `width` results, no more than ResultStream takes at once: factor · the
 /// sums of 2 × 2 numbers of x. Where there are layout_loops().
 void sum_pairs(const float* x, float factor, std::int64_t width, std::int64_t rows,

@@ -286,7 +286,7 @@ bool has_pairs(const PoolPlan& plan) {
 }
 
 void largest_of_pairs(const PoolPlan& plan, const Workers& workers, const NodeMemory& m) {
-  const std::int64_t width = plan.out[2], at_once = rows_of_piece(width);
+  const std::int64_t width = plan.out[2], at_once = rows_of_piece<float>(width);
   each_planes(plan, workers, [&](std::int64_t begin, std::int64_t end) {
     const std::int64_t at = begin * plan.out_plane(), rows = (end - begin) * plan.out[1];
     ResultStream<float> most(real<float>(m.outputs[0]), at, plan.is_beyond);
@@ -303,7 +303,7 @@ void largest_of_pairs(const PoolPlan& plan, const Workers& workers, const NodeMe
 }
 
 void largest_of_pairs_backward(const PoolPlan& plan, const Workers& workers, const NodeMemory& m) {
-  const std::int64_t width = plan.out[2], at_once = rows_of_piece(4 * width);
+  const std::int64_t width = plan.out[2], at_once = rows_of_piece<float>(4 * width);
   each_planes(plan, workers, [&](std::int64_t begin, std::int64_t end) {
     const std::int64_t at = begin * plan.out_plane(), count = (end - begin) * plan.out_plane();
     ResultStream<float> stream(real<float>(m.input_gradients[0]), begin * plan.in_plane(),
