@@ -8,9 +8,9 @@
 // core, by the clock on the wall. seconds: for each line. All strategies take turns within it, so
 // that what else the machine does touches all alike, and the best run of each counts; one that is
 // three times slower than the best so far is not looked at again.
+#include "strata/convolution/lab/network_points.hpp"
+#include "strata/convolution/lab/strategy.hpp"
 #include "strata/graph/bind.hpp"
-#include "strata/measure/convolution/network_points.hpp"
-#include "strata/measure/convolution/strategy.hpp"
 #include "strata/zoo/zoo.hpp"
 
 #include <fmt/format.h>

@@ -11,9 +11,9 @@
 // layers of ResNet-50 and VGG-16, and those of MobileNet v2 and EfficientNet whose channels do not
 // mix. "product" is what OpenBLAS alone reaches on the matrix
 // product behind `unroll`, the unrolled matrix given.
-#include "strata/measure/convolution/strategy.hpp"
-#include "strata/measure/cpu/matrix/product.hpp"
-#include "strata/measure/cpu/threads.hpp"
+#include "strata/convolution/cpu/matrix/product.hpp"
+#include "strata/convolution/lab/strategy.hpp"
+#include "strata/cpu/threads.hpp"
 
 #include <fmt/format.h>
 #include <sched.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "strata/measure/ceilings.hpp"
-#include "strata/measure/cpu/ceilings/kernels.hpp"
-#include "strata/measure/cpu/threads.hpp"
-#include "strata/measure/training/device.hpp"
+#include "strata/cpu/threads.hpp"
+#include "strata/measure/ceilings/ceilings.hpp"
+#include "strata/measure/ceilings/cpu/kernels.hpp"
+#include "strata/measure/engine/device.hpp"
 
 #include <algorithm>
 #include <array>

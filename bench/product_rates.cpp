@@ -6,7 +6,7 @@
 //
 // Both in turn, by the CPU time of the process, which a busy machine hardly disturbs; each figure
 // is the best of what fits into the time. Where both are the same, OpenBLAS is what Strata takes.
-#include "strata/measure/cpu/matrix/product.hpp"
+#include "strata/convolution/cpu/matrix/product.hpp"
 
 #include <fmt/format.h>
 

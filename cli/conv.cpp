@@ -8,7 +8,7 @@
 #include "cli/output_files.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/units.hpp"
-#include "strata/measure/convolution/network_points.hpp"
+#include "strata/convolution/lab/network_points.hpp"
 #include "strata/report/convolution_report.hpp"
 #include "strata/report/write_file.hpp"
 

@@ -4,7 +4,7 @@
 #include "cli/chosen_device.hpp"
 #include "cli/command.hpp"
 #include "cli/model_flags.hpp"
-#include "strata/measure/convolution/result.hpp"
+#include "strata/convolution/lab/result.hpp"
 
 #include <array>
 #include <string>

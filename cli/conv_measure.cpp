@@ -7,8 +7,8 @@
 #include "cli/sweep_progress.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/units.hpp"
-#include "strata/measure/convolution/lab.hpp"
-#include "strata/measure/convolution/plugin.hpp"
+#include "strata/convolution/lab/lab.hpp"
+#include "strata/convolution/lab/plugin.hpp"
 #include "strata/report/convolution_report.hpp"
 #include "strata/sweep/result_file.hpp"
 

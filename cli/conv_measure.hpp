@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/command.hpp"
-#include "strata/measure/convolution/result.hpp"
+#include "strata/convolution/lab/result.hpp"
 #include "strata/sweep/sink.hpp"
 
 #include <optional>

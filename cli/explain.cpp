@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "strata/api/explain.hpp"
+
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/explained_profile.hpp"
@@ -10,7 +12,6 @@
 #include "strata/base/error.hpp"
 #include "strata/base/units.hpp"
 #include "strata/capture/read_recording.hpp"
-#include "strata/explain_model.hpp"
 #include "strata/report/explain_report.hpp"
 
 #include <array>

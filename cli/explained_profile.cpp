@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/explained_profile.hpp"
 
-#include "strata/explain_model.hpp"
+#include "strata/api/explain.hpp"
 
 namespace strata {
 

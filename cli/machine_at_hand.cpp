@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/machine_at_hand.hpp"
 
+#include "strata/base/this_run.hpp"
 #include "strata/machine/load_machine.hpp"
-#include "strata/measure/this_run.hpp"
 
 #include <fmt/format.h>
 

@@ -6,9 +6,9 @@
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
 #include "strata/base/error.hpp"
+#include "strata/base/this_run.hpp"
 #include "strata/base/units.hpp"
-#include "strata/measure/ceilings.hpp"
-#include "strata/measure/this_run.hpp"
+#include "strata/measure/ceilings/ceilings.hpp"
 #include "strata/report/write_file.hpp"
 
 #include <fmt/format.h>

@@ -7,11 +7,11 @@
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
 #include "cli/profile_page.hpp"
+#include "strata/api/predict.hpp"
 #include "strata/base/error.hpp"
+#include "strata/base/this_run.hpp"
 #include "strata/base/units.hpp"
-#include "strata/measure/this_run.hpp"
-#include "strata/measure/training/memory_plan.hpp"
-#include "strata/predict_parts.hpp"
+#include "strata/measure/engine/memory_plan.hpp"
 #include "strata/zoo/zoo.hpp"
 
 #include <fmt/format.h>

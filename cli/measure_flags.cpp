@@ -5,8 +5,8 @@
 #include "cli/machine_at_hand.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/text.hpp"
+#include "strata/base/this_run.hpp"
 #include "strata/base/units.hpp"
-#include "strata/measure/this_run.hpp"
 
 #include <fmt/format.h>
 

@@ -4,7 +4,7 @@
 #include "cli/chosen_device.hpp"
 #include "cli/model_flags.hpp"
 #include "cli/predict_flags.hpp"
-#include "strata/measure/training/measure_training.hpp"
+#include "strata/measure/engine/measure_training.hpp"
 #include "strata/report/measurement_report.hpp"
 
 #include <array>

@@ -6,8 +6,8 @@
 #include "cli/output_files.hpp"
 #include "cli/predict_flags.hpp"
 #include "cli/profile_page.hpp"
+#include "strata/api/explain.hpp"
 #include "strata/base/units.hpp"
-#include "strata/explain_model.hpp"
 #include "strata/strata.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/sweep.hpp"
+#include "strata/api/sweep.hpp"
 
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
@@ -12,12 +12,12 @@
 #include "cli/sweep_flags.hpp"
 #include "cli/sweep_plot.hpp"
 #include "cli/sweep_progress.hpp"
+#include "strata/api/sweep_estimate.hpp"
 #include "strata/base/units.hpp"
 #include "strata/report/sweep_text.hpp"
 #include "strata/sweep/journal.hpp"
 #include "strata/sweep/ranks.hpp"
 #include "strata/sweep/table_sink.hpp"
-#include "strata/sweep_estimate.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/command.hpp"
-#include "strata/sweep.hpp"
+#include "strata/api/sweep.hpp"
 #include "strata/sweep/answers.hpp"
 
 #include <array>

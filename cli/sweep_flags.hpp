@@ -3,7 +3,7 @@
 
 #include "cli/command.hpp"
 #include "cli/predict_flags.hpp"
-#include "strata/sweep.hpp"
+#include "strata/api/sweep.hpp"
 
 #include <array>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/command.hpp"
-#include "strata/sweep.hpp"
+#include "strata/api/sweep.hpp"
 #include "strata/sweep/table.hpp"
 
 /// The picture that `strata sweep` draws of its points: --plot FILE, or --plot COLUMN=FILE for

@@ -113,8 +113,8 @@ function(strata_add_cuda_kernels target)
     "SHELL:-Xcompiler -Wall,-Wextra" $<$<BOOL:${STRATA_WERROR}>:--Werror=all-warnings>)
   target_sources(${target} PRIVATE $<TARGET_OBJECTS:strata_cuda_kernels>)
   target_link_libraries(${target} PRIVATE CUDA::cudart_static)
-  set_source_files_properties("${PROJECT_SOURCE_DIR}/src/strata/measure/cuda/cublaslt.cpp"
-    "${PROJECT_SOURCE_DIR}/src/strata/measure/cuda/convolution/loaded_library.cpp" PROPERTIES
+  set_source_files_properties("${PROJECT_SOURCE_DIR}/src/strata/measure/ceilings/cuda/cublaslt.cpp"
+    "${PROJECT_SOURCE_DIR}/src/strata/gpu/cuda/loaded_library.cpp" PROPERTIES
     COMPILE_DEFINITIONS "STRATA_CUDA_LIBRARY_DIR=\"${CUDAToolkit_LIBRARY_DIR}\"" SKIP_UNITY_BUILD_INCLUSION ON)
   target_include_directories(${target} SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
 endfunction()

@@ -17,13 +17,16 @@ machine:   base
 profile:   base
 predict:   base training machine profile
 sweep:     base training machine profile predict
-gpu:       base profile
-measure:   base graph cost training machine profile gpu
+cpu:       base gpu
+gpu:       base machine profile
+convolution: base graph machine cpu gpu
+measure:   base graph cost training machine profile cpu gpu convolution
 capture:   base graph cost training profile gpu
 roofline:  base machine profile
 explain:   base machine profile capture roofline
-reproduce: base graph zoo training machine profile predict gpu measure capture roofline report
-report:    base graph importers zoo cost training machine profile predict sweep gpu measure capture roofline explain
+reproduce: base graph zoo training machine profile predict gpu convolution measure capture roofline report
+report:    base graph importers zoo cost training machine profile predict sweep cpu gpu convolution measure capture roofline explain
+api:       base graph importers zoo cost training machine profile predict sweep cpu gpu convolution measure capture roofline explain report reproduce
 '
 
 find src/strata -type f \( -name '*.hpp' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' \) -exec \
@@ -50,7 +53,11 @@ find src/strata -type f \( -name '*.hpp' -o -name '*.cpp' -o -name '*.cu' -o -na
       included = quoted[2]
       split(place, path, "/")            # src/strata/<folder>/...
       folder = path[3]
-      if (path[4] == "") next            # strata.hpp and its source: the facade over everything
+      if (path[4] == "") {               # only the list of what api/ offers stands outside a folder
+        if (folder !~ /^strata\.hpp:/) violation("a file of the library stands in a folder")
+        else if (included !~ /^strata\/api\//) violation("strata.hpp includes api/ and nothing else")
+        next
+      }
       if (!(folder in known)) {
         violation("folder " folder " is not in the table of tools/check_layers.sh")
         next
@@ -58,7 +65,7 @@ find src/strata -type f \( -name '*.hpp' -o -name '*.cpp' -o -name '*.cu' -o -na
       parts = split(included, target, "/")
       if (target[1] != "strata") { violation("write the path from the root: \"strata/" folder "/...\", not \"" included "\""); next }
       if (included == "strata/version.hpp") next   # generated, a leaf
-      if (parts == 2) { violation(folder " may not include the facade " included); next }
+      if (parts == 2) { violation(folder " may not include " included ", the list of what api/ offers"); next }
       if (place ~ /_test\.[ch]pp:/) next   # a test may ask anybody whether its folder is right
       if (!((folder, target[2]) in may))
         violation(folder " may not include " target[2] " (it may include:" (list[folder] == "" ? " nothing" : list[folder]) ")")

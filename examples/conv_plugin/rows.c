@@ -3,7 +3,7 @@
  * A strategy of its own for `strata conv --plugin`: the forward pass as sums of scaled rows. For
  * each weight, a row of the input is added to a row of the output, which compilers vectorise.
  */
-#include "strata/measure/convolution/strata_conv_plugin.h"
+#include "strata/convolution/lab/strata_conv_plugin.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `strata conv` on the CPU at hand, with convolutions of a few thousand products.
 #include "strata/base/text.hpp"
-#include "strata/measure/convolution/reference.hpp"
+#include "strata/convolution/lab/reference.hpp"
 #include "strata/report/convolution_report.hpp"
 #include "tests/cli/run_program.hpp"
 

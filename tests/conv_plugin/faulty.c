@@ -2,7 +2,7 @@
  *
  * Plug-ins that are wrong in one way each; FAULT says in which.
  */
-#include "strata/measure/convolution/strata_conv_plugin.h"
+#include "strata/convolution/lab/strata_conv_plugin.h"
 
 #include <stdio.h>
 #include <string.h>

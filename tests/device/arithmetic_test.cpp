@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The multiply-adds behind the peaks are really done: their closed form is exact in small integers.
-#include "strata/measure/cuda/kernels.cuh"
+#include "strata/measure/ceilings/cuda/kernels.cuh"
 #include "tests/device/on_device.hpp"
 
 #include <cmath>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels behind the bandwidths do what they say: their results are computed again on the host.
-#include "strata/measure/cuda/kernels.cuh"
-#include "strata/measure/cuda/walks.cuh"
-#include "strata/measure/walk_step.hpp"
+#include "strata/measure/ceilings/cuda/kernels.cuh"
+#include "strata/measure/ceilings/cuda/walks.cuh"
+#include "strata/measure/ceilings/walk_step.hpp"
 #include "tests/device/on_device.hpp"
 
 #include <cmath>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A whole quick measurement: its numbers are plausible, complete, and make a machine file.
-#include "strata/measure/gpu_rates.hpp"
+#include "strata/measure/ceilings/gpu_rates.hpp"
 #include "tests/device/on_device.hpp"
 
 #include <chrono>

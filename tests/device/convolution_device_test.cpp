@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a GPU says of itself and its libraries, and cuDNN's engines by their graph.
 #include "strata/base/error.hpp"
-#include "strata/measure/convolution/strategy.hpp"
+#include "strata/convolution/lab/strategy.hpp"
 
 #include <gtest/gtest.h>
 

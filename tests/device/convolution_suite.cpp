@@ -5,10 +5,10 @@
 // how near our kernels come to what bounds them: to cuBLAS on the same product, and to the memory's
 // bandwidth.
 #include "strata/base/error.hpp"
-#include "strata/measure/ceilings.hpp"
-#include "strata/measure/convolution/reference.hpp"
-#include "strata/measure/cuda/convolution/context.cuh"
-#include "strata/measure/cuda/convolution/fft_strategy.cuh"
+#include "strata/convolution/cuda/context.cuh"
+#include "strata/convolution/cuda/fft_strategy.cuh"
+#include "strata/convolution/lab/reference.hpp"
+#include "strata/measure/ceilings/ceilings.hpp"
 
 #include <fmt/core.h>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every strategy of the GPU in every pass, against the defining sums in double precision.
 #include "strata/base/error.hpp"
-#include "strata/measure/ceilings.hpp"
-#include "strata/measure/convolution/reference.hpp"
-#include "strata/measure/convolution/strategy.hpp"
+#include "strata/convolution/lab/reference.hpp"
+#include "strata/convolution/lab/strategy.hpp"
+#include "strata/measure/ceilings/ceilings.hpp"
 
 #include <cuda_fp16.h>
 #include <gtest/gtest.h>

@@ -2,8 +2,8 @@
 // Choosing among the ways to compute a convolution in a network: what is remembered is built again
 // as it was, and much faster than it was chosen.
 #include "strata/base/temporary_folder_test.hpp"
-#include "strata/measure/cuda/training/convolutions/convolutions.cuh"
-#include "strata/measure/cuda/training/products/products.cuh"
+#include "strata/measure/cuda/convolutions/convolutions.cuh"
+#include "strata/measure/cuda/products/products.cuh"
 #include "tests/device/on_device.hpp"
 
 #include <chrono>

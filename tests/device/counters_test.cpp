@@ -2,7 +2,7 @@
 // Counters and recorded times against kernels of which both are known beforehand.
 #include "strata/gpu/device_trace.hpp"
 #include "strata/gpu/range_counters.hpp"
-#include "strata/measure/cuda/kernels.cuh"
+#include "strata/measure/ceilings/cuda/kernels.cuh"
 #include "tests/device/on_device.hpp"
 
 #include <execinfo.h>

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "strata/base/error.hpp"
-#include "strata/measure/ceilings.hpp"
-#include "strata/measure/cuda/api.cuh"
-#include "strata/measure/cuda/bench.cuh"
+#include "strata/gpu/cuda/api.cuh"
+#include "strata/measure/ceilings/ceilings.hpp"
+#include "strata/measure/ceilings/cuda/bench.cuh"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Needs no GPU: the axes of a reduction reach every number of an array once.
-#include "strata/measure/cuda/training/sums/reduce.cuh"
+#include "strata/measure/cuda/sums/reduce.cuh"
 
 #include <gtest/gtest.h>
 

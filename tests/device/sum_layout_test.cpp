@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Needs no GPU: layouts of sums against sums that look at every axis.
-#include "strata/measure/cuda/training/sums/sum_layout.cuh"
+#include "strata/measure/cuda/sums/sum_layout.cuh"
 
-#include "strata/measure/cuda/training/index_map.cuh"
+#include "strata/measure/cuda/index_map.cuh"
 
 #include <gtest/gtest.h>
 

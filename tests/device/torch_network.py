@@ -43,7 +43,7 @@ def mixed_bits(x):
 
 
 def kept_by_dropout(node, count, probability):
-    """Which numbers Strata keeps: measure/training/constants.hpp."""
+    """Which numbers Strata keeps: measure/engine/constants.hpp."""
     places = np.arange(count, dtype=np.uint32)
     numbers = places // np.uint32(32) * np.uint32(16) + places % np.uint32(16)
     with np.errstate(over="ignore"):

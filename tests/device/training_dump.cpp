@@ -3,7 +3,7 @@
 // network on the GPU, with everything that goes into it and comes out of it left in the folder, for
 // compare_pytorch.py to compute the same: index.json says which tensor is where in data.bin (fp32).
 #include "strata/base/error.hpp"
-#include "strata/measure/training/engine.hpp"
+#include "strata/measure/engine/engine.hpp"
 #include "strata/strata.hpp"
 
 #include <nlohmann/json.hpp>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "strata/measure/training/device.hpp"
-#include "strata/measure/training/tensor_numbers.hpp"
+#include "strata/measure/engine/device.hpp"
+#include "strata/measure/engine/tensor_numbers.hpp"
 
 #include <cmath>
 #include <limits>

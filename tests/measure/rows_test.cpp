@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A measurement has the rows of a prediction, so that the two can be laid side by side.
-#include "strata/measure/training/measure_training.hpp"
+#include "strata/measure/engine/measure_training.hpp"
 #include "strata/strata.hpp"
 #include "strata/zoo/zoo.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Questions to a sweep, asked as a user asks them.
+#include "strata/api/sweep.hpp"
 #include "strata/strata.hpp"
-#include "strata/sweep.hpp"
 #include "tests/cli/run_program.hpp"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/sweep.hpp"
+#include "strata/api/sweep.hpp"
 
+#include "strata/api/sweep_estimate.hpp"
 #include "strata/base/temporary_folder_test.hpp"
-#include "strata/sweep_estimate.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "strata/measure/convolution/advice.hpp"
-#include "strata/measure/convolution/result.hpp"
+#include "strata/convolution/lab/advice.hpp"
+#include "strata/convolution/lab/result.hpp"
 #include "strata/report/text_style.hpp"
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/error.hpp"
 #include "strata/base/text.hpp"
-#include "strata/measure/convolution/fake_device_test.hpp"
-#include "strata/measure/convolution/lab.hpp"
-#include "strata/measure/convolution/made_up_results_test.hpp"
+#include "strata/convolution/lab/fake_device_test.hpp"
+#include "strata/convolution/lab/lab.hpp"
+#include "strata/convolution/lab/made_up_results_test.hpp"
 #include "strata/report/convolution_report.hpp"
 
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 
 #include "strata/base/error.hpp"
 #include "strata/base/text.hpp"
-#include "strata/measure/convolution/made_up_results_test.hpp"
+#include "strata/convolution/lab/made_up_results_test.hpp"
 #include "strata/report/chart/well_formed_test.hpp"
 #include "strata/report/convolution_cells.hpp"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "strata/convolution/lab/result.hpp"
 #include "strata/explain/slower_algorithm.hpp"
 #include "strata/graph/bind.hpp"
-#include "strata/measure/convolution/result.hpp"
 #include "strata/profile/profile.hpp"
 
 #include <string>

@@ -2,7 +2,7 @@
 #include "strata/report/measurement_report.hpp"
 
 #include "strata/graph/builder.hpp"
-#include "strata/measure/training/reference_device_test.hpp"
+#include "strata/measure/engine/reference_device_test.hpp"
 #include "strata/profile/read_profile.hpp"
 #include "strata/report/comparison_report.hpp"
 

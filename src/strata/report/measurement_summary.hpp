@@ -3,7 +3,7 @@
 
 #include "strata/graph/bind.hpp"
 #include "strata/machine/machine.hpp"
-#include "strata/measure/training/measure_training.hpp"
+#include "strata/measure/engine/measure_training.hpp"
 #include "strata/profile/profile.hpp"
 #include "strata/report/model_summary.hpp"
 

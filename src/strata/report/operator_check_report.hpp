@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "strata/measure/training/checked_cells.hpp"
+#include "strata/measure/engine/checked_cells.hpp"
 #include "strata/report/provenance.hpp"
 #include "strata/report/text_style.hpp"
 #include "strata/report/trained_networks.hpp"

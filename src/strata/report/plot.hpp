@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "strata/measure/convolution/result.hpp"
+#include "strata/convolution/lab/result.hpp"
 #include "strata/predict/predict.hpp"
 #include "strata/report/chart/chart.hpp"
 #include "strata/report/measured_kernels.hpp"

@@ -2,7 +2,7 @@
 #include "strata/report/plot.hpp"
 
 #include "strata/base/error.hpp"
-#include "strata/measure/convolution/made_up_results_test.hpp"
+#include "strata/convolution/lab/made_up_results_test.hpp"
 #include "strata/report/chart/scene.hpp"
 #include "strata/report/chart/well_formed_test.hpp"
 #include "strata/report/sweep_figures.hpp"

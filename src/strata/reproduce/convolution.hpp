@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "strata/measure/convolution/result.hpp"
+#include "strata/convolution/lab/result.hpp"
 #include "strata/reproduce/analytical.hpp"
 
 #include <vector>

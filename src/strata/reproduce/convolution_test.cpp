@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/reproduce/convolution.hpp"
 
-#include "strata/measure/convolution/made_up_results_test.hpp"
+#include "strata/convolution/lab/made_up_results_test.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/checked.hpp"
 #include "strata/base/error.hpp"
+#include "strata/base/this_run.hpp"
 #include "strata/gpu/range_counters.hpp"
-#include "strata/measure/this_run.hpp"
-#include "strata/measure/training/engine.hpp"
-#include "strata/measure/training/measure_training.hpp"
+#include "strata/measure/engine/engine.hpp"
+#include "strata/measure/engine/measure_training.hpp"
 #include "strata/reproduce/measured_sweeps.hpp"
 
 #include <fmt/format.h>

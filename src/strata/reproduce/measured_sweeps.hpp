@@ -2,7 +2,7 @@
 #pragma once
 
 #include "strata/machine/machine.hpp"
-#include "strata/measure/training/device.hpp"
+#include "strata/measure/engine/device.hpp"
 #include "strata/reproduce/roofline_study.hpp"
 
 #include <cstddef>

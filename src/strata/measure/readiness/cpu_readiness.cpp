@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/error.hpp"
-#include "strata/measure/cpu/allowance.hpp"
-#include "strata/measure/cpu/ceilings/core_model.hpp"
-#include "strata/measure/cpu/ceilings/kernels.hpp"
-#include "strata/measure/cpu/event_counters.hpp"
-#include "strata/measure/cpu/system_files.hpp"
+#include "strata/cpu/allowance.hpp"
+#include "strata/cpu/core_model.hpp"
+#include "strata/cpu/event_counters.hpp"
+#include "strata/cpu/system_files.hpp"
+#include "strata/measure/ceilings/cpu/kernels.hpp"
 #include "strata/measure/readiness/readiness.hpp"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "strata/measure/ceilings.hpp"
+#include "strata/measure/ceilings/ceilings.hpp"
 
 #include <optional>
 #include <string>

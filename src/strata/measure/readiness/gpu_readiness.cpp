@@ -2,10 +2,10 @@
 #include "strata/base/error.hpp"
 #include "strata/base/text.hpp"
 #include "strata/base/units.hpp"
+#include "strata/cpu/system_files.hpp"
 #include "strata/gpu/metrics.hpp"
 #include "strata/gpu/profiler_reasons.hpp"
-#include "strata/measure/ceilings.hpp"
-#include "strata/measure/cpu/system_files.hpp"
+#include "strata/measure/ceilings/ceilings.hpp"
 #include "strata/measure/readiness/gpu_probe.hpp"
 #include "strata/measure/readiness/readiness.hpp"
 

@@ -2,8 +2,8 @@
 #include "strata/measure/readiness/readiness.hpp"
 
 #include "strata/base/temporary_folder_test.hpp"
-#include "strata/measure/cpu/allowance.hpp"
-#include "strata/measure/cpu/ceilings/kernels.hpp"
+#include "strata/cpu/allowance.hpp"
+#include "strata/measure/ceilings/cpu/kernels.hpp"
 #include "strata/version.hpp"
 
 #include <gtest/gtest.h>

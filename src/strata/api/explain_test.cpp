@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Explanations of predictions against predictions made again.
+#include "strata/api/explain.hpp"
+
+#include "strata/report/prediction_report.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace strata {
+namespace {
+
+double predicted_s(const Graph& graph, const Machine& machine, const PredictRequest& request) {
+  return predict_model(graph, machine, request).summary.totals.time_s;
+}
+
+TEST(ExplainModel, what_ifs_are_what_predict_says_with_that_change) {
+  const Graph graph = load_model("alexnet");
+  const Machine machine = load_machine("rtx-2080-ti");
+  PredictRequest request;
+  request.bounds = WantBounds::not_at_all;
+  request.wants_alternatives = false;
+  const ExplainedModel explained = explain_model(graph, machine, request);
+  const Hardware& now = explained.iteration.summary.hardware;
+  EXPECT_EQ(explained.explanation.time_s, predicted_s(graph, machine, request));
+  std::size_t checked = 0;
+  const auto check = [&](const WhatIf& what_if) {
+    if (what_if.basis != Basis::predicted_again) return;
+    PredictRequest changed = request;
+    double samples = 1;
+    if (std::holds_alternative<BandwidthTimes>(what_if.change))
+      changed.hardware.bytes_per_s = 2 * now.bytes_per_s;
+    if (const auto* capacity = std::get_if<CapacityOf>(&what_if.change))
+      set_option(changed, "capacity", std::to_string(capacity->bytes));
+    if (const auto* type = std::get_if<InDType>(&what_if.change)) changed.sizes.dtype = type->dtype;
+    if (std::holds_alternative<BatchTimes>(what_if.change)) {
+      changed.sizes.batch = 64;
+      samples = 2;
+    }
+    if (const auto* option = std::get_if<OptionSet>(&what_if.change))
+      set_option(changed, option->name, option->value);
+    Machine other = machine;
+    if (std::holds_alternative<ThroughputTimes>(what_if.change))
+      for (Peak& peak : other.peaks) peak.flop_per_s.value *= 2;
+    ASSERT_TRUE(what_if.time_s) << what_if.reason;
+    EXPECT_EQ(*what_if.time_s, predicted_s(graph, other, changed) / samples)
+        << text_of(what_if.change);
+    ++checked;
+  };
+  for (const WhatIf& what_if : explained.explanation.what_ifs) check(what_if);
+  for (const ProfileFinding& finding : explained.explanation.findings) {
+    for (const WhatIf& what_if : finding.what_ifs) check(what_if);
+  }
+  EXPECT_GE(checked, 7U);
+}
+
+TEST(ExplainModel, facts_survive_the_file) {
+  const Graph graph = load_model("lenet5");
+  PredictRequest request;
+  set_option(request, "capacity", "200KB");
+  const PredictedIteration iteration = predict_model(graph, load_machine("rtx-2080-ti"), request);
+  const PredictionFacts before = facts_of(iteration.summary);
+  const auto recorded =
+      recorded_prediction(to_json(iteration.summary, {.command = "strata predict lenet5"}));
+  ASSERT_TRUE(recorded);
+  EXPECT_EQ(recorded->command, "strata predict lenet5");
+  const PredictionFacts& after = recorded->facts;
+  EXPECT_EQ(after.time_s, before.time_s);
+  EXPECT_EQ(after.bound_s, before.bound_s);
+  EXPECT_EQ(after.refetch_bytes, before.refetch_bytes);
+  EXPECT_EQ(after.capacity_bytes, 200 << 10);
+  EXPECT_EQ(after.minimum_step, before.minimum_step);
+  ASSERT_EQ(after.reuse.size(), before.reuse.size());
+  for (std::size_t i = 0; i < after.reuse.size(); ++i)
+    EXPECT_EQ(after.reuse[i].captured_bytes, before.reuse[i].captured_bytes);
+  ASSERT_EQ(after.stalls.size(), before.stalls.size());
+  for (std::size_t i = 0; i < after.stalls.size(); ++i)
+    EXPECT_EQ(after.stalls[i].wait_s, before.stalls[i].wait_s);
+}
+
+}  // namespace
+}  // namespace strata

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/api/model.hpp"
+
+#include "strata/base/text.hpp"
+#include "strata/importers/importers.hpp"
+#include "strata/zoo/zoo.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+namespace strata {
+namespace {
+
+constexpr std::int64_t default_batch = 32;
+
+bool has_dimension(const Graph& graph, std::string_view name) {
+  const auto& parameters = graph.symbols.parameters();
+  return std::any_of(parameters.begin(), parameters.end(),
+                     [&](const Parameter& parameter) { return parameter.name == name; });
+}
+
+void set_dimension(Binding& binding, const Graph& graph, const std::string& name,
+                   std::int64_t value) {
+  if (!has_dimension(graph, name)) {
+    std::vector<std::string> names;
+    for (const Parameter& parameter : graph.symbols.parameters()) names.push_back(parameter.name);
+    fail(ErrorKind::usage, "{} has no dimension '{}'{}",
+         graph.title.empty() ? graph.name : graph.title, name,
+         names.empty() ? "; all its sizes are fixed"
+                       : fmt::format("; its dimensions are: {}", fmt::join(names, ", ")));
+  }
+  if (value < 1) fail(ErrorKind::usage, "dimension '{}' must be at least 1, got {}", name, value);
+  const auto [place, is_new] = binding.try_emplace(name, value);
+  if (!is_new && place->second != value) {
+    fail(ErrorKind::usage, "dimension '{}' is given twice: {} and {}", name, place->second, value);
+  }
+}
+
+// Silently reading a network otherwise than it was asked for would be a wrong answer.
+Graph build_without_options(std::string_view model, const ImportOptions& options) {
+  Graph graph = build_network(model);  // a name that does not exist is the greater mistake
+  const std::string_view flag = !options.input_shapes.empty() ? "--input"
+                                : !options.fuse               ? "--no-fuse"
+                                : options.assume_batch_norm   ? "--assume-bn"
+                                : options.strict              ? "--strict"
+                                                              : "";
+  if (!flag.empty()) {
+    fail(ErrorKind::usage, "{} is for networks from files; {} is built in", flag, graph.name);
+  }
+  return graph;
+}
+
+}  // namespace
+
+Graph load_model(std::string_view model, const ImportOptions& options) {
+  const std::filesystem::path path(model);
+  const bool is_path = model.find('/') != std::string_view::npos;
+  if (!is_path && find_network(model.substr(0, model.find(':'))) != nullptr)
+    return build_without_options(model, options);
+
+  std::error_code ignored;  // what cannot be looked at is not there
+  const bool exists = std::filesystem::exists(path, ignored);
+  const bool looks_like_file = is_path || path.has_extension();
+  if (exists) return import_model(path, options);
+  if (!looks_like_file)
+    return build_without_options(model, options);  // which suggests the nearest names
+  std::vector<std::string> names;
+  for (const Network& network : networks()) names.emplace_back(network.name);
+  fail(ErrorKind::input, "{}: no such file{}", model, is_path ? "" : did_you_mean(model, names));
+}
+
+BoundGraph bind_model(const Graph& graph, const ModelSizes& sizes) {
+  Binding binding;
+  if (sizes.batch) set_dimension(binding, graph, "batch", *sizes.batch);
+  if (sizes.sequence) set_dimension(binding, graph, "seq", *sizes.sequence);
+  for (const Dimension& dimension : sizes.dims)
+    set_dimension(binding, graph, dimension.name, dimension.value);
+  for (const Parameter& parameter : graph.symbols.parameters()) {
+    if (parameter.name == "batch" && !parameter.default_value)
+      binding.try_emplace("batch", default_batch);
+  }
+  return bind_graph(graph, binding, sizes.dtype);
+}
+
+DType main_dtype(const BoundGraph& bound) {
+  std::map<DType, double> bytes;
+  for (TensorId id = 0; id < bound.tensors.size(); ++id) {
+    const BoundTensor& tensor = bound.tensors[id];
+    const bool was_floating = is_floating(bound.graph->tensors[id].type.dtype);
+    if (was_floating) bytes[tensor.dtype] += static_cast<double>(tensor.bytes);
+  }
+  const auto most = std::max_element(
+      bytes.begin(), bytes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == bytes.end() ? DType::fp32 : most->first;
+}
+
+}  // namespace strata

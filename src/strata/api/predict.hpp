@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/api/model.hpp"
+#include "strata/machine/load_machine.hpp"
+#include "strata/predict/hardware.hpp"
+#include "strata/predict/policy.hpp"
+#include "strata/report/prediction_report.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace strata {
+
+/// Whether lower bounds are computed: for programs that are not too long, or whatever it takes.
+enum class WantBounds : std::uint8_t { automatic, in_any_case, not_at_all };
+
+/// What is asked of a prediction; every default is a sensible one.
+struct PredictRequest {
+  ModelSizes sizes;
+  TrainingOptions training;
+  PredictOptions options;
+  HardwareOverrides hardware;
+  bool mac_is_one = false;  ///< a multiply-add counts as one operation, not two
+  WantBounds bounds = WantBounds::automatic;
+  bool wants_alternatives = true;  ///< predict again with more capacity, bandwidth, …
+  bool wants_transfers = false;    ///< what the channel did, for a timeline
+  std::string preset;              ///< what it is called; empty: none
+};
+
+/// The choices of the thesis that the model comes from: no update of the weights, a multiply-add
+/// counts as 1 operation, its own policy, strict minimum with 1 % slack.
+PredictRequest thesis_request();
+/// The request of a preset by its name, "thesis"; an empty name gives the defaults.
+PredictRequest request_of_preset(std::string_view preset);
+
+/// Sets one thing by the name of its flag and text as people type it: ("capacity", "128MB"),
+/// ("policy", "thesis"); a switch takes "true" or "false". So the command line, Python and sweeps
+/// mean the same by the same words. Sizes are not among them. Errors (usage) name the option.
+void set_option(PredictRequest& request, std::string_view name, std::string_view value);
+/// The names that set_option knows.
+std::vector<std::string_view> predict_options();
+
+/// One iteration laid over a machine, with all that was made on the way.
+struct PredictedIteration {
+  std::unique_ptr<BoundGraph> bound;  ///< the program refers to it
+  Program program;
+  Decision decision;
+  Prediction prediction;
+  PredictionSummary summary;  ///< refers to nothing; may outlive everything else
+};
+
+/// Binds, lays out the program, decides what stays on chip, lays it over time, and adds it up. The
+/// graph must outlive the result. Errors say what does not fit together: a data type that the
+/// machine lacks, a capacity that is too small, sizes that the network needs.
+PredictedIteration predict_model(const Graph& graph, const Machine& machine,
+                                 const PredictRequest& request = {});
+
+/// The hardware that a request asks for on a machine.
+Hardware hardware_for(const Machine& machine, DType dtype, const PredictRequest& request);
+
+}  // namespace strata

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/api/sweep.hpp"
+#include "strata/predict/best_found.hpp"
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+
+/// What a Sweep is made of; for its own sources.
+namespace strata {
+
+/// What changes when a parameter changes. Points are ordered by it, the most costly slowest, so
+/// that what is made for one point serves as many as possible behind it.
+enum class Depends : std::uint8_t {
+  model,     ///< the network
+  program,   ///< the steps: sizes, data type, how it is trained
+  options,   ///< how the on-chip memory is managed
+  capacity,  ///< plans
+  machine,
+  rates,
+};
+
+struct SweepParameter {
+  std::string name;
+  AxisKind kind = AxisKind::text;
+  Depends depends = Depends::program;
+};
+
+/// The parameter of a name; errors (usage) suggest the nearest.
+SweepParameter parameter_named(const std::string& name, std::string_view place);
+
+/// The axes of a request in the order of the points, every value checked; "model" and "machine" are
+/// always among them.
+struct SweepAxes {
+  std::vector<Axis> axes;
+  std::vector<SweepParameter> parameters;  ///< one per axis
+};
+SweepAxes axes_of(const SweepRequest& request);
+
+/// One program and what all points on it share.
+struct BuiltProgram {
+  BoundGraph bound;
+  Program program;
+  DType dtype = DType::fp32;
+  std::int64_t footprint_bytes = 0;
+};
+
+struct Sweep::Parts {
+  Parts(const SweepRequest& request, SweepAxes found);
+
+  std::string preset;
+  std::vector<SweepParameter> parameters;
+  Grid grid;
+  std::vector<std::string> derived;  // columns
+  std::vector<std::string> where;
+  SweepColumns columns;
+  SweepIdentity identity;
+  std::vector<Graph> graphs;      // one per value of "model"
+  std::vector<Machine> machines;  // one per value of "machine"
+  std::int64_t in_program = 1;    // points that share a program
+  std::int64_t in_options = 1;    // and the options
+
+  /// The request that a point asks for, but for its hardware.
+  PredictRequest request_at(std::int64_t point) const;
+  /// The program of a point, made by whoever asks first.
+  std::shared_ptr<const BuiltProgram> program_at(std::int64_t point, const PredictRequest& request);
+  /// Whether policy `best` is among those of the points.
+  bool plans_best() const;
+  /// What policy `best` finds for the program and options of a point.
+  std::shared_ptr<BestFound> found_at(std::int64_t point);
+  std::size_t axis_named(std::string_view name) const;
+
+ private:
+  /// Made once, kept as long as somebody works on it.
+  struct Shared {
+    std::mutex mutex;
+    std::weak_ptr<const BuiltProgram> program;
+  };
+  std::mutex mutex_;
+  std::map<std::int64_t, std::shared_ptr<Shared>> programs_;
+  std::map<std::int64_t, std::weak_ptr<BestFound>> found_;  // by group of points
+};
+
+}  // namespace strata

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/convolution/lab/lab.hpp"
+
+#include "strata/base/error.hpp"
+#include "strata/convolution/lab/fake_device_test.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+namespace strata {
+namespace {
+
+using test::FakeDevice;
+using test::Fault;
+
+ConvPlan plan_of(std::vector<ConvSeries> series, DType dtype = DType::fp32) {
+  ConvPlan plan;
+  plan.dtype = dtype;
+  plan.passes.assign(all_conv_passes.begin(), all_conv_passes.end());
+  plan.series = std::move(series);
+  plan.samples = 5;
+  return plan;
+}
+
+std::vector<ConvCell> cells_of(FakeDevice& device, const ConvPlan& plan) {
+  const auto strategies = chosen_strategies(device, {}, {});
+  const auto tasks = conv_tasks(plan, strategies);
+  return run_conv_lab(device, plan, tasks, 0, {});
+}
+
+ConvSeries small_shapes() {
+  return {"shapes",
+          false,
+          {conv_point("b2,c4,h7,w6,f6,k3x2,s2x1,p1,d1,g2"), conv_point("b1,c1,i5,f1,k5")}};
+}
+
+TEST(ConvLab, measures_what_is_right_in_every_pass_and_type) {
+  for (const DType dtype : {DType::fp32, DType::fp16, DType::bf16}) {
+    FakeDevice device({{.name = "right"}});
+    const auto cells = cells_of(device, plan_of({small_shapes()}, dtype));
+    ASSERT_EQ(cells.size(), 6U);
+    for (const ConvCell& cell : cells) {
+      EXPECT_EQ(cell.status, ConvStatus::measured) << cell.reason;
+      EXPECT_EQ(cell.samples_s, std::vector<double>(5, 1.0));
+      EXPECT_GT(cell.error, 0) << "rounding to the type of the result";
+      EXPECT_EQ(cell.checked, result_elements(cell.shape, cell.pass));
+      EXPECT_EQ(cell.flop, direct_flop(cell.shape));
+      EXPECT_EQ(cell.kernels.size(), 1U);
+      EXPECT_EQ(cell.roles.size(), 2U);
+      EXPECT_EQ(cell.tensor_bytes, (cell.shape.input_elements() + cell.shape.weight_elements() +
+                                    cell.shape.output_elements()) *
+                                       bytes_per_element(dtype));
+    }
+    EXPECT_EQ(*device.used_bytes, 0) << "everything is given back";
+  }
+}
+
+TEST(ConvLab, finds_what_is_wrong_and_goes_on) {
+  FakeDevice device({{.name = "off", .fault = Fault::wrong_last},
+                     {.name = "short", .fault = Fault::unwritten_last},
+                     {.name = "dead", .fault = Fault::throws},
+                     {.name = "right"}});
+  const auto cells = cells_of(device, plan_of({small_shapes()}));
+  ASSERT_EQ(cells.size(), 24U);
+  for (const ConvCell& cell : cells) {
+    const ConvStatus expected = cell.strategy == "right"  ? ConvStatus::measured
+                                : cell.strategy == "dead" ? ConvStatus::failed
+                                                          : ConvStatus::wrong;
+    EXPECT_EQ(cell.status, expected) << cell.strategy << ": " << cell.reason;
+    EXPECT_EQ(cell.is_timed(), cell.strategy == "right");
+    EXPECT_EQ(cell.reason.empty(), cell.strategy == "right");
+    if (cell.strategy == "short") {
+      EXPECT_NE(cell.reason.find("not written"), std::string::npos);
+    }
+  }
+  EXPECT_EQ(device.timed, 6);
+}
+
+TEST(ConvLab, refuses_with_the_reason_of_the_strategy_or_of_the_memory) {
+  FakeDevice device(
+      {{.name = "picky",
+        .refusal = [](const ConvProblem& problem) -> std::optional<std::string> {
+          if (problem.shape.kernel_height == 3) return std::nullopt;
+          return "only 3×3";
+        }},
+       {.name = "greedy",
+        .scratch = [](const ConvProblem& problem) { return problem.shape.kernel_height * 1000; }}},
+      10000);
+  ConvPlan plan = plan_of({conv_sweep(conv_base("1,16,1,3,1", 1), "k=3:11:4")});
+  plan.passes = {ConvPass::forward};
+  auto cells = cells_of(device, plan);
+  ASSERT_EQ(cells.size(), 6U);
+  EXPECT_EQ(cells[0].status, ConvStatus::measured);
+  EXPECT_EQ(cells[2].reason, "only 3×3");
+  // 1024 + 36 + 784 bytes of tensors at k = 3: k = 7 fits in 10,000 bytes, 11 does not.
+  EXPECT_EQ(cells[1].status, ConvStatus::measured) << cells[1].reason;
+  EXPECT_EQ(cells[3].status, ConvStatus::measured) << cells[3].reason;
+  EXPECT_EQ(cells[5].status, ConvStatus::refused);
+  EXPECT_NE(cells[5].reason.find("the device has"), std::string::npos);
+
+  plan.memory_limit_bytes = 4844;  // exactly what k = 3 takes
+  cells = cells_of(device, plan);
+  EXPECT_EQ(cells[1].status, ConvStatus::measured) << cells[1].reason;
+  EXPECT_EQ(cells[3].status, ConvStatus::refused);
+  EXPECT_NE(cells[3].reason.find("the limit is"), std::string::npos);
+}
+
+TEST(ConvLab, does_each_convolution_once_and_only_passes_that_are_there) {
+  FakeDevice device({{.name = "right"}});
+  ConvPoint again = conv_point("b1,c1,i5,f1,k5");
+  ConvPoint first = conv_point("b1,c1,i6,f1,k5");
+  first.counts = {1, 0, 2};  // the first layer of a network has no input gradient
+  const auto cells =
+      cells_of(device, plan_of({small_shapes(), {"net", false, {first, again, again}}}));
+  EXPECT_EQ(cells.size(), 3U + 3U + 2U);
+}
+
+TEST(ConvLab, stops_when_asked_and_goes_on_where_it_was) {
+  FakeDevice device({{.name = "right"}, {.name = "other"}});
+  const ConvPlan plan = plan_of({small_shapes()});
+  const auto strategies = chosen_strategies(device, {}, {});
+  const auto tasks = conv_tasks(plan, strategies);
+  ASSERT_EQ(tasks.size(), 12U);
+  std::size_t filled = 0;
+  const ConvLabHooks hooks{.is_interrupted = [&] { return filled == 5; },
+                           .on_cell =
+                               [&](std::size_t task, const ConvCell&) {
+                                 EXPECT_EQ(task, filled);
+                                 ++filled;
+                               }};
+  EXPECT_EQ(run_conv_lab(device, plan, tasks, 0, hooks).size(), 5U);
+  const auto rest = run_conv_lab(device, plan, tasks, 5, {});
+  ASSERT_EQ(rest.size(), 7U);
+  EXPECT_EQ(rest[0].strategy, tasks[5].strategy->name());
+  EXPECT_EQ(rest[0].pass, tasks[5].pass);
+}
+
+TEST(ConvLab, chooses_strategies_by_name) {
+  const FakeDevice device({{.name = "direct"}, {.name = "fft"}, {.name = "unroll"}});
+  const std::string names[] = {"unroll", "direct"};
+  const auto chosen = chosen_strategies(device, {}, names);
+  ASSERT_EQ(chosen.size(), 2U);
+  EXPECT_EQ(chosen[0]->name(), "direct");
+  const std::string misspelt[] = {"unrol"};
+  try {
+    chosen_strategies(device, {}, misspelt);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+    EXPECT_NE(std::string(error.what()).find("did you mean unroll?"), std::string::npos);
+  }
+}
+
+TEST(ConvLab, checks_all_of_what_is_small_and_a_spread_of_what_is_large) {
+  const ConvShape base = conv_base("64,128,64,11,1", 3);
+  for (const ConvPass pass : all_conv_passes) {
+    const auto indices = checked_indices(base, pass, 1);
+    EXPECT_GE(indices.size(), 48U);
+    EXPECT_LE(indices.size(), 512U);
+    EXPECT_EQ(indices.front(), 0);
+    EXPECT_EQ(indices.back(), result_elements(base, pass) - 1);
+    EXPECT_EQ(std::set(indices.begin(), indices.end()).size(), indices.size());
+    EXPECT_TRUE(std::is_sorted(indices.begin(), indices.end()));
+  }
+  const ConvShape small = conv_base("2,9,3,3,1", 2);
+  const auto all = checked_indices(small, ConvPass::forward, 1);
+  ASSERT_EQ(static_cast<std::int64_t>(all.size()), small.output_elements());
+  for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i], static_cast<std::int64_t>(i));
+}
+
+// Large enough that only some numbers are looked at, one by one.
+TEST(ConvLab, checks_samples_of_what_is_large) {
+  FakeDevice device({{.name = "right"}, {.name = "short", .fault = Fault::unwritten_last}});
+  ConvPlan plan = plan_of({{"shapes", false, {conv_point("b1,c24,i24,f64,k5,p2")}}});
+  plan.passes = {ConvPass::forward};
+  const auto cells = cells_of(device, plan);
+  ASSERT_EQ(cells.size(), 2U);
+  EXPECT_EQ(cells[0].status, ConvStatus::measured) << cells[0].reason;
+  EXPECT_LT(cells[0].checked, cells[0].shape.output_elements());
+  EXPECT_EQ(cells[1].status, ConvStatus::wrong);
+}
+
+TEST(ConvLab, shares_of_copies_follow_from_their_times) {
+  ConvCell cell;
+  EXPECT_FALSE(transfer_shares(cell));
+  cell.samples_s = {1, 1, 1};
+  cell.transfers = HostTransfers{.pinned_s = 4, .pageable_s = 3};
+  EXPECT_DOUBLE_EQ(transfer_shares(cell)->pageable, 0.75);
+  EXPECT_DOUBLE_EQ(transfer_shares(cell)->pinned, 0.75);  // 3 of 4 seconds are not hidden
+  cell.transfers->pinned_s = 0.5;
+  EXPECT_DOUBLE_EQ(transfer_shares(cell)->pinned, 0);
+}
+
+TEST(ConvLab, a_cell_has_the_median_of_its_samples) {
+  ConvCell cell;
+  EXPECT_EQ(cell.time_s(), 0);
+  EXPECT_EQ(cell.deviation_s(), 0);
+  cell.samples_s = {3, 1, 100};
+  EXPECT_DOUBLE_EQ(cell.time_s(), 3);
+  EXPECT_DOUBLE_EQ(cell.deviation_s(), 2);
+}
+
+}  // namespace
+}  // namespace strata

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels for each kind of vector unit; foreach_target.h reads this file once for each. Every
+// target costs seconds of compilation, so those are left out that differ from another only in
+// instructions that are not used here.
+#include "strata/measure/ceilings/cpu/highway_kernels.hpp"
+
+#include "strata/cpu/per_target.hpp"
+
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "strata/measure/ceilings/cpu/highway_kernels.cpp"
+#include <hwy/cache_control.h>
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <initializer_list>
+
+HWY_BEFORE_NAMESPACE();
+namespace strata::cpu::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// As many as the registers hold beside the three constants: an FMA that takes 4 clocks, on 4 units
+/// as some cores have them, needs 16 at once. Of 16, gcc copies two in each turn for Arm, which
+/// takes longer than the two that are left out.
+#undef STRATA_MORE_CHAINS
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_AVX3
+#define STRATA_MORE_CHAINS(each)
+inline constexpr std::int64_t chains = 12;
+#elif HWY_ARCH_ARM
+#define STRATA_MORE_CHAINS(each) each(12) each(13)
+inline constexpr std::int64_t chains = 14;
+#else
+#define STRATA_MORE_CHAINS(each) each(12) each(13) each(14) each(15)
+inline constexpr std::int64_t chains = 16;
+#endif
+#define STRATA_CHAINS(each)                                                                \
+  each(0) each(1) each(2) each(3) each(4) each(5) each(6) each(7) each(8) each(9) each(10) \
+      each(11) STRATA_MORE_CHAINS(each)
+
+// Vectors of a size that only the CPU knows cannot stand in an array, hence the names.
+template <class D>
+void multiply_add(D d, std::int64_t double_steps, const hn::TFromD<D>* start, hn::TFromD<D>* out) {
+  using T = hn::TFromD<D>;
+  const auto lanes = hn::Lanes(d);
+  T factor = -1;
+  HWY_ALIGN T constants[hn::MaxLanes(d)], opposites[hn::MaxLanes(d)];
+  std::fill_n(constants, lanes, T(7));
+  std::fill_n(opposites, lanes, T(-7));
+  asm volatile("" : "+m"(factor));  // not known to the compiler
+  const auto a = hn::Set(d, factor);
+// The chain is what is added to, which all vector units do without a copy.
+#define STRATA_LOAD(i) auto x##i = hn::LoadU(d, start + i * lanes);
+#define STRATA_STEP(i) x##i = hn::MulAdd(a, b, x##i);
+#define STRATA_STEP_BACK(i) x##i = hn::MulAdd(a, c, x##i);
+#define STRATA_STORE(i) hn::StoreU(x##i, d, out + i * lanes);
+  STRATA_CHAINS(STRATA_LOAD)
+  for (std::int64_t step = 0; step < double_steps; ++step) {
+    // Loaded anew, as in products of matrices: a Neoverse V1 starts 3.9 multiply-adds a clock then,
+    // but 2 where both factors have been in registers for long.
+    asm volatile("" : "+m"(constants), "+m"(opposites));
+    const auto b = hn::Load(d, constants), c = hn::Load(d, opposites);
+    STRATA_CHAINS(STRATA_STEP)
+    STRATA_CHAINS(STRATA_STEP_BACK)
+  }
+  STRATA_CHAINS(STRATA_STORE)
+}
+
+template <class T>
+std::int64_t elements(LaneUse use) {
+  const hn::ScalableTag<T> d;
+  return chains * (use == LaneUse::one ? 1 : static_cast<std::int64_t>(hn::Lanes(d)));
+}
+
+std::int64_t elements_of(DType dtype, LaneUse use) {
+  return dtype == DType::fp64 ? elements<double>(use) : elements<float>(use);
+}
+
+template <class T>
+void multiply_add_lanes(LaneUse use, std::int64_t double_steps, const void* start, void* out) {
+  const T* from = static_cast<const T*>(start);
+  T* to = static_cast<T*>(out);
+  if (use == LaneUse::one) return multiply_add(hn::CappedTag<T, 1>(), double_steps, from, to);
+  multiply_add(hn::ScalableTag<T>(), double_steps, from, to);
+}
+
+void fma_of(DType dtype, LaneUse use, std::int64_t double_steps, const void* start, void* out) {
+  if (dtype == DType::fp64) return multiply_add_lanes<double>(use, double_steps, start, out);
+  multiply_add_lanes<float>(use, double_steps, start, out);
+}
+
+#define STRATA_EIGHT(each) each(0) each(1) each(2) each(3) each(4) each(5) each(6) each(7)
+
+/// Asks for the lines of `vectors` that are read some way after place `at`.
+template <Asking asking, class D>
+HWY_INLINE void ask_for(D d, const double* from, std::int64_t at, std::int64_t vectors) {
+  if constexpr (asking == Asking::ahead) {
+    constexpr std::int64_t ahead = 16384 / 8, line = 64 / 8;
+    const std::int64_t count = vectors * static_cast<std::int64_t>(hn::Lanes(d));
+    for (std::int64_t i = 0; i < count; i += line) __builtin_prefetch(from + at + ahead + i, 0, 1);
+  }
+}
+
+/// Eight sums, for an addition takes up to 4 clocks and up to two start in each.
+template <Asking asking>
+double sum_of(const double* a, std::int64_t count) {
+  const hn::ScalableTag<double> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+#define STRATA_ZERO(i) auto s##i = hn::Zero(d);
+#define STRATA_ADD(i) s##i = hn::Add(s##i, hn::Load(d, a + at + i * lanes));
+  STRATA_EIGHT(STRATA_ZERO)
+  for (std::int64_t at = 0; at < count; at += 8 * lanes) {
+    ask_for<asking>(d, a, at, 8);
+    STRATA_EIGHT(STRATA_ADD)
+  }
+  const auto low = hn::Add(hn::Add(s0, s1), hn::Add(s2, s3));
+  const auto high = hn::Add(hn::Add(s4, s5), hn::Add(s6, s7));
+  return hn::GetLane(hn::SumOfLanes(d, hn::Add(low, high)));
+}
+
+/// `value(at)` is the vector for place `at`, made of numbers of `from`.
+template <Store store, Asking asking, class D, class Value>
+HWY_INLINE void fill_with(D d, double* a, std::int64_t count,
+                          std::initializer_list<const double*> from, const Value& value) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  for (std::int64_t at = 0; at < count; at += 4 * lanes) {
+    for (const double* each : from) ask_for<asking>(d, each, at, 4);
+    for (std::int64_t i = 0; i < 4; ++i) {
+      const auto vector = value(at + i * lanes);
+      if constexpr (store == Store::past_caches) {
+        hn::Stream(vector, d, a + at + i * lanes);
+      } else {
+        hn::Store(vector, d, a + at + i * lanes);
+      }
+    }
+  }
+}
+
+template <Store store, Asking asking>
+double walk_once(const Walk& walk) {
+  const hn::ScalableTag<double> d;
+  const auto factor = hn::Set(d, walk_factor);
+  switch (walk.mix) {
+    case AccessMix::read: return sum_of<asking>(walk.a, walk.count);
+    case AccessMix::write:
+      fill_with<store, asking>(d, walk.a, walk.count, {},
+                               [&](std::int64_t) HWY_ATTR { return factor; });
+      break;
+    case AccessMix::copy:
+      fill_with<store, asking>(d, walk.a, walk.count, {walk.b},
+                               [&](std::int64_t at) HWY_ATTR { return hn::Load(d, walk.b + at); });
+      break;
+    case AccessMix::triad:
+      fill_with<store, asking>(
+          d, walk.a, walk.count, {walk.b, walk.c}, [&](std::int64_t at) HWY_ATTR {
+            return hn::MulAdd(hn::Load(d, walk.c + at), factor, hn::Load(d, walk.b + at));
+          });
+      break;
+  }
+  return 0;
+}
+
+template <Store store>
+double walk_as_asked(const Walk& walk) {
+  return walk.asking == Asking::ahead ? walk_once<store, Asking::ahead>(walk)
+                                      : walk_once<store, Asking::none>(walk);
+}
+
+double walk_of(const Walk& walk, std::int64_t passes) {
+  const bool is_past_caches = walk.store == Store::past_caches;
+  double sum = 0;
+  for (std::int64_t pass = 0; pass < passes; ++pass) {
+    sum += is_past_caches ? walk_as_asked<Store::past_caches>(walk)
+                          : walk_as_asked<Store::cached>(walk);
+    asm volatile("" ::: "memory");  // each pass is a pass
+  }
+  if (is_past_caches) hwy::FlushStream();
+  return sum;
+}
+
+int bits_here() { return static_cast<int>(hn::Lanes(hn::ScalableTag<double>())) * 64; }
+
+// Data, no code: it is read on CPUs that could not run a line of this namespace. For the same
+// reason nothing of the standard library is used in it, whose inline functions the whole program
+// shares.
+inline constexpr std::int64_t this_target = HWY_TARGET;
+inline constexpr bool has_fma_here = HWY_NATIVE_FMA != 0;
+
+}  // namespace strata::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+namespace strata::cpu {
+namespace HWY_NAMESPACE {
+namespace {
+[[maybe_unused]] const bool is_listed =
+    compiled_kernels<TargetKernels>().add(this_target, {.name = hwy::TargetName(this_target),
+                                                        .has_fma = has_fma_here,
+                                                        .bits = bits_here,
+                                                        .elements = elements_of,
+                                                        .fma = fma_of,
+                                                        .walk = walk_of});
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace strata::cpu
+
+#if HWY_ONCE
+namespace strata::cpu {
+
+namespace {
+
+const TargetKernels& chosen() { return kernels_for_this_cpu().front(); }
+
+}  // namespace
+
+std::span<const TargetKernels> kernels_for_this_cpu() {
+  static const std::vector<TargetKernels> usable = compiled_kernels<TargetKernels>().usable();
+  return usable;
+}
+
+std::int64_t fma_elements(DType dtype, LaneUse use) { return chosen().elements(dtype, use); }
+
+void run_fma(DType dtype, LaneUse use, std::int64_t double_steps, const void* start, void* out) {
+  chosen().fma(dtype, use, double_steps, start, out);
+}
+
+bool has_stores_past_caches() { return HWY_ARCH_X86 != 0; }
+bool can_ask_ahead() { return true; }
+
+double run_walk(const Walk& walk, std::int64_t passes) { return chosen().walk(walk, passes); }
+
+VectorUnit vector_unit() {
+  const std::string name = chosen().name;
+  VectorUnit unit{.name = name == "AVX3" ? "AVX-512" : name,
+                  .bits = chosen().bits(),
+                  .has_fma = chosen().has_fma,
+                  .chosen_by = "chosen at run time by Highway " + std::to_string(HWY_MAJOR) + '.' +
+                               std::to_string(HWY_MINOR) + '.' + std::to_string(HWY_PATCH)};
+  if (!knows_this_cpu()) {
+    unit.chosen_by = "the compiler's baseline: Highway's library (libhwy.so.1) is not there";
+    unit.may_be_less = HWY_ARCH_X86 != 0;  // of Arm's units only the baseline's has kernels
+  }
+  return unit;
+}
+
+}  // namespace strata::cpu
+#endif

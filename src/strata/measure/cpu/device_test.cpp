@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/measure/engine/device.hpp"
+
+#include "strata/base/error.hpp"
+#include "strata/convolution/lab/strategy.hpp"
+#include "strata/graph/builder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+namespace strata {
+namespace {
+
+TEST(CpuTrainingDevice, updates_as_the_rules_say) {
+  const auto device = cpu_training_device({});
+  // More than go into vectors at once, and some that are left.
+  constexpr std::size_t count = 53;
+  std::vector<float> start(count), gradient(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    start[i] = 1 - 0.25F * static_cast<float>(i % 17);
+    gradient[i] = 0.5F - 0.125F * static_cast<float>(i % 11);
+  }
+  for (const Optimizer optimizer : {Optimizer::sgd, Optimizer::momentum, Optimizer::adam}) {
+    UpdateRule rule{.optimizer = optimizer};
+    std::vector<float> parameter = start;
+    std::vector<std::vector<float>> states(2, std::vector<float>(count, 0.0F));
+    std::vector<double> expected(start.begin(), start.end()), m(count), v(count);
+    for (int iteration = 1; iteration <= 3; ++iteration) {
+      device->update(rule, {.parameter = parameter.data(),
+                            .gradient = gradient.data(),
+                            .states = {states[0].data(), states[1].data()},
+                            .elements = count,
+                            .iteration = iteration});
+      for (std::size_t i = 0; i < count; ++i) {
+        const double g = static_cast<double>(gradient[i]);
+        if (optimizer == Optimizer::sgd) expected[i] -= rule.learning_rate * g;
+        if (optimizer == Optimizer::momentum) {
+          v[i] = rule.momentum * v[i] + g;
+          expected[i] -= rule.learning_rate * v[i];
+        }
+        if (optimizer == Optimizer::adam) {
+          m[i] = rule.beta_1 * m[i] + (1 - rule.beta_1) * g;
+          v[i] = rule.beta_2 * v[i] + (1 - rule.beta_2) * g * g;
+          const double first = m[i] / (1 - std::pow(rule.beta_1, iteration));
+          const double second = v[i] / (1 - std::pow(rule.beta_2, iteration));
+          expected[i] -= rule.learning_rate * first / (std::sqrt(second) + rule.epsilon);
+        }
+        EXPECT_NEAR(static_cast<double>(parameter[i]), expected[i], 1e-6);
+      }
+    }
+  }
+}
+
+TEST(CpuTrainingDevice, adds_and_clears_and_tells_the_time) {
+  const auto device = cpu_training_device({});
+  constexpr std::int64_t count = 100'003;
+  const auto memory = device->allocate(2 * count * 4);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory.get()) % 256, 0U);
+  auto* const a = static_cast<float*>(memory.get());
+  float* const b = a + count;
+  std::iota(a, a + count, 0.0F);
+  std::fill(b, b + count, 2.0F);
+  device->add(a, a, b, count, DType::fp32);
+  for (std::int64_t i = 0; i < count; ++i) ASSERT_EQ(a[i], static_cast<float>(i) + 2);
+  device->fill_zero(b, count * 4);
+  EXPECT_EQ(std::count(b, b + count, 0.0F), count);
+  const auto watch = device->stopwatch(3);
+  for (const std::size_t mark : {0U, 1U, 2U}) watch->mark(mark);
+  const std::vector<double> seconds = watch->seconds();
+  ASSERT_EQ(seconds.size(), 3U);
+  EXPECT_EQ(seconds[0], 0);
+  EXPECT_LE(seconds[1], seconds[2]);
+}
+
+TEST(CpuTrainingDevice, refuses_more_memory_than_there_is) {
+  const auto device = cpu_training_device({});
+  try {
+    device->allocate(std::int64_t{1} << 50);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::environment);
+  }
+}
+
+/// One convolution or cast with a gradient, run once forward and backward.
+struct Ran {
+  std::string implementation, reason;
+  std::vector<double> output, gradient;
+};
+
+template <class Stored, class Result>
+Ran run_once(TrainingDevice& device, const Operator& op, const Shape& shape, DType dtype) {
+  GraphBuilder builder("one");
+  const TensorId x = builder.stored("x", shape, TensorKind::parameter, dtype);
+  const TensorId made = builder.add("made", Unary{UnaryKind::identity}, {x});
+  const TensorId y = builder.add("subject", op, {made});
+  builder.output(y);
+  const Graph graph = std::move(builder).finish();
+  const BoundGraph bound = bind_graph(graph, {});
+  const NodeId node = graph.tensors[y].producer;
+  KernelsOrReason kernels = device.kernels(bound, node, true);
+  if (const auto* none = std::get_if<NoKernels>(&kernels)) return {.reason = none->reason};
+  NodeKernels& ready = *std::get<0>(kernels);
+  std::vector<std::shared_ptr<void>> blocks;
+  const auto block = [&](std::int64_t bytes) {
+    blocks.push_back(device.allocate(bytes));
+    device.fill_zero(blocks.back().get(), bytes);
+    return blocks.back().get();
+  };
+  NodeMemory m{.saved = block(ready.needs().saved_bytes),
+               .scratch = block(ready.needs().scratch_bytes)};
+  for (const TensorId id : graph.nodes[node].inputs) {
+    const BoundTensor& tensor = bound.tensors[id];
+    m.inputs.push_back(block(tensor.bytes));
+    auto* const numbers = static_cast<Stored*>(m.inputs.back());
+    for (std::int64_t i = 0; i < tensor.elements; ++i) {
+      numbers[i] = static_cast<Stored>(i % 7) - static_cast<Stored>(2.5);
+    }
+    m.input_gradients.push_back(block(tensor.bytes));
+  }
+  const std::int64_t results = bound.tensors[y].elements;
+  m.outputs.push_back(block(bound.tensors[y].bytes));
+  m.output_gradients.push_back(block(bound.tensors[y].bytes));
+  auto* const dy = static_cast<Result*>(m.output_gradients[0]);
+  for (std::int64_t i = 0; i < results; ++i) dy[i] = static_cast<Result>(i % 5);
+  ready.run(Pass::forward, m);
+  ready.run(Pass::backward, m);
+  const auto* const out = static_cast<const Result*>(m.outputs[0]);
+  const auto* const dx = static_cast<const Stored*>(m.input_gradients[0]);
+  return {.implementation = ready.implementation(Pass::forward),
+          .output = {out, out + results},
+          .gradient = {dx, dx + bound.tensors[made].elements}};
+}
+
+TEST(CpuTrainingDevice, a_cast_gradient_is_cast_back) {
+  const auto device = cpu_training_device({});
+  const Ran ran = run_once<float, double>(*device, Cast{DType::fp64}, {9}, DType::fp32);
+  EXPECT_EQ(ran.reason, "");
+  for (std::size_t i = 0; i < 9; ++i) {
+    EXPECT_EQ(ran.output[i], static_cast<double>(i % 7) - 2.5);
+    EXPECT_EQ(ran.gradient[i], static_cast<double>(i % 5));
+  }
+}
+
+// Every strategy of the CPU, asked for by name, computes the same.
+TEST(CpuTrainingDevice, convolutions_by_any_strategy_agree) {
+  const Convolution op{.channels = 8, .kernel = {3, 3}, .pad_begin = {1, 1}, .pad_end = {1, 1}};
+  const Shape shape = {2, 4, 12, 10};
+  const auto chosen = cpu_training_device({});
+  const Ran wanted = run_once<float, float>(*chosen, op, shape, DType::fp32);
+  EXPECT_NE(wanted.implementation, "");
+  int ran_count = 0;
+  const auto strategies = cpu_conv_device();
+  for (const auto& strategy : strategies->strategies()) {
+    SCOPED_TRACE(strategy->name());
+    std::unique_ptr<TrainingDevice> device;
+    try {
+      device = cpu_training_device({.convolution = std::string(strategy->name())});
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::environment);  // this build lacks it
+      continue;
+    }
+    const Ran ran = run_once<float, float>(*device, op, shape, DType::fp32);
+    ++ran_count;
+    EXPECT_NE(ran.implementation.find(strategy->name()), std::string::npos) << ran.implementation;
+    for (std::size_t i = 0; i < wanted.output.size(); ++i) {
+      ASSERT_NEAR(ran.output[i], wanted.output[i], 2e-3);
+    }
+    for (std::size_t i = 0; i < wanted.gradient.size(); ++i) {
+      ASSERT_NEAR(ran.gradient[i], wanted.gradient[i], 2e-3);
+    }
+  }
+  EXPECT_GT(ran_count, 0);
+}
+
+// What a strategy cannot do is done by another, which says so.
+TEST(CpuTrainingDevice, a_strategy_that_cannot_is_replaced) {
+  const Convolution strided{.channels = 2, .kernel = {3, 3}, .stride = {2, 2}};
+  const auto fft = [] {
+    try {
+      return cpu_training_device({.convolution = "fft"});
+    } catch (const Error&) {
+      return std::unique_ptr<TrainingDevice>();
+    }
+  }();
+  if (!fft) GTEST_SKIP() << "this build has no FFT";
+  const Ran ran = run_once<float, float>(*fft, strided, {1, 2, 9, 9}, DType::fp32);
+  EXPECT_NE(ran.implementation.find("(fft: only stride 1)"), std::string::npos)
+      << ran.implementation;
+}
+
+TEST(CpuTrainingDevice, unknown_operators_have_a_reason) {
+  const auto device = cpu_training_device({});
+  const Ran ran =
+      run_once<float, float>(*device, Opaque{.type = "Odd", .shapes = {{3}}}, {3}, DType::fp32);
+  EXPECT_NE(ran.reason.find("Odd"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace strata

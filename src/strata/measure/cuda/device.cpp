@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/base/error.hpp"
+#include "strata/gpu/cuda/clock_monitor.hpp"
+#include "strata/gpu/device_trace.hpp"
+#include "strata/measure/ceilings/ceilings.hpp"
+#include "strata/measure/cuda/convolutions/convolutions.cuh"
+#include "strata/measure/cuda/elements/pointwise.cuh"
+#include "strata/measure/cuda/index_map.cuh"
+#include "strata/measure/cuda/node.cuh"
+#include "strata/measure/cuda/products/recurrent_ways.cuh"
+#include "strata/measure/engine/number_types.hpp"
+#include "strata/version.hpp"
+
+#include <fmt/format.h>
+
+namespace strata::cuda::train {
+namespace {
+
+class EventStopwatch final : public Stopwatch {
+ public:
+  EventStopwatch(std::size_t marks, cudaStream_t stream) : stream_(stream) {
+    for (std::size_t i = 0; i < marks; ++i) events_.push_back(std::make_unique<Event>());
+  }
+  void mark(std::size_t index) override { events_[index]->record(stream_); }
+  std::vector<double> seconds() override {
+    STRATA_CUDA_CALL(cudaStreamSynchronize(stream_));
+    std::vector<double> times;
+    for (const auto& event : events_) times.push_back(event->seconds_since(*events_.front()));
+    return times;
+  }
+
+ private:
+  cudaStream_t stream_;
+  std::vector<std::unique_ptr<Event>> events_;
+};
+
+class RecordedGraph final : public RecordedWork {
+ public:
+  RecordedGraph(cudaStream_t stream, const std::function<void()>& work)
+      : stream_(stream), graph_(stream, work) {}
+  void launch() override { graph_.launch(stream_); }
+
+ private:
+  cudaStream_t stream_;
+  GraphExec graph_;
+};
+
+class NvmlWatch final : public ConditionWatch {
+ public:
+  explicit NvmlWatch(std::unique_ptr<Nvml> nvml) : nvml_(std::move(nvml)), monitor_(nvml_.get()) {}
+  ConditionsSeen stop() override {
+    const ClocksSeen seen = monitor_.stop();
+    return {seen.sm_hz(), seen.memory_hz(), seen.power_w(), seen.note()};
+  }
+
+ private:
+  std::unique_ptr<Nvml> nvml_;
+  ClockMonitor monitor_;
+};
+
+class CudaTrainingDevice final : public TrainingDevice {
+ public:
+  CudaTrainingDevice(DeviceInfo info, SharedTraining context, std::vector<std::string> versions)
+      : info_(std::move(info)), context_(std::move(context)), versions_(std::move(versions)) {}
+
+  std::string name() const override { return info_.name; }
+  std::vector<std::string> versions() const override { return versions_; }
+  std::int64_t free_bytes() const override {
+    std::size_t free = 0, total = 0;
+    STRATA_CUDA_CALL(cudaMemGetInfo(&free, &total));
+    return static_cast<std::int64_t>(free);
+  }
+  std::shared_ptr<void> allocate(std::int64_t bytes) override { return device_memory(bytes); }
+  void upload(void* to, const void* from, std::int64_t bytes) override {
+    transfer(to, from, bytes, cudaMemcpyHostToDevice);
+  }
+  void download(void* to, const void* from, std::int64_t bytes) override {
+    transfer(to, from, bytes, cudaMemcpyDeviceToHost);
+  }
+  void wait() override { STRATA_CUDA_CALL(cudaStreamSynchronize(context_->stream())); }
+
+  KernelsOrReason kernels(const BoundGraph& bound, NodeId node, bool training) override;
+
+  void fill_zero(void* to, std::int64_t bytes) override {
+    STRATA_CUDA_CALL(cudaMemsetAsync(to, 0, static_cast<std::size_t>(bytes), context_->stream()));
+  }
+  void add(void* sum, const void* a, const void* b, std::int64_t elements, DType dtype) override {
+    add_arrays(sum, a, b, elements, dtype, context_->stream());
+  }
+  void update(const UpdateRule& rule, const UpdateMemory& memory) override {
+    update_together(rule, {&memory, 1});
+  }
+  std::size_t most_updates_together() const override { return most_updates; }
+  void update_together(const UpdateRule& rule, std::span<const UpdateMemory> memories) override;
+
+  std::unique_ptr<Stopwatch> stopwatch(std::size_t marks) override {
+    return std::make_unique<EventStopwatch>(marks, context_->stream());
+  }
+  std::unique_ptr<ConditionWatch> watch() override {
+    std::string problem;  // without the library clocks stay unknown
+    std::unique_ptr<Nvml> nvml = Nvml::open(info_.pci_bus_id, problem);
+    return nvml ? std::make_unique<NvmlWatch>(std::move(nvml)) : nullptr;
+  }
+  std::unique_ptr<RecordedWork> record(const std::function<void()>& work) override;
+  std::vector<std::string> take_notes() override { return context_->remembered->take_notes(); }
+  std::unique_ptr<RangeCounters> counters() override { return open_range_counters(info_.index); }
+  std::vector<KernelRun> trace(
+      const std::function<void(const std::function<void(std::size_t)>& begin_part)>& work) override;
+
+ private:
+  void transfer(void* to, const void* from, std::int64_t bytes, cudaMemcpyKind kind) const {
+    STRATA_CUDA_CALL(
+        cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), kind, context_->stream()));
+    STRATA_CUDA_CALL(cudaStreamSynchronize(context_->stream()));
+  }
+
+  DeviceInfo info_;
+  SharedTraining context_;
+  std::vector<std::string> versions_;
+};
+
+KernelsOrReason CudaTrainingDevice::kernels(const BoundGraph& bound, NodeId node, bool training) {
+  if (auto reason = type_refusal(bound, node)) return NoKernels{*reason};
+  const NodeFacts facts = facts_of(context_, bound, node, training);
+  for (const std::vector<BoundTensor>* side : {&facts.inputs, &facts.outputs}) {
+    for (const BoundTensor& tensor : *side) {
+      if (tensor.elements >= most_mapped) return NoKernels{"a tensor of 2³¹ numbers or more"};
+      if (is_floating(tensor.dtype) && !is_computed(tensor.dtype))
+        return NoKernels{fmt::format("no kernels for {}", name_of(tensor.dtype))};
+    }
+  }
+  return std::visit([&](const auto& op) { return make_kernels(op, facts); },
+                    bound.graph->nodes[node].op);
+}
+
+UpdateRun run_of(const UpdateRule& rule, const UpdateMemory& memory) {
+  UpdateRun run;
+  run.optimizer = rule.optimizer;
+  run.learning_rate = rule.learning_rate;
+  run.momentum = rule.momentum;
+  run.beta_1 = rule.beta_1;
+  run.beta_2 = rule.beta_2;
+  run.epsilon = rule.epsilon;
+  run.parameter = memory.parameter;
+  run.gradient = memory.gradient;
+  for (std::size_t i = 0; i < memory.states.size() && i < 2; ++i) run.states[i] = memory.states[i];
+  run.elements = memory.elements;
+  run.dtype = memory.dtype;
+  run.iteration = memory.iteration;
+  return run;
+}
+
+// A kernel is for one type.
+void CudaTrainingDevice::update_together(const UpdateRule& rule,
+                                         std::span<const UpdateMemory> memories) {
+  std::vector<UpdateRun> runs;
+  const auto flush = [&] {
+    if (!runs.empty()) update_parameters(runs, context_->stream());
+    runs.clear();
+  };
+  for (const UpdateMemory& memory : memories) {
+    if (!runs.empty() && (runs.front().dtype != memory.dtype || runs.size() == most_updates))
+      flush();
+    runs.push_back(run_of(rule, memory));
+  }
+  flush();
+}
+
+// A library may wait for the device or take memory, which cannot be recorded: then there is
+// nothing.
+std::unique_ptr<RecordedWork> CudaTrainingDevice::record(const std::function<void()>& work) {
+  wait();
+  try {
+    return std::make_unique<RecordedGraph>(context_->stream(), work);
+  } catch (const Error&) {
+    cudaGraph_t begun = nullptr;
+    if (cudaStreamEndCapture(context_->stream(), &begun) == cudaSuccess && begun != nullptr)
+      cudaGraphDestroy(begun);
+    cudaGetLastError();
+    return nullptr;
+  }
+}
+
+// Copies and fills are kernels of the network too: they take its time.
+std::vector<KernelRun> CudaTrainingDevice::trace(
+    const std::function<void(const std::function<void(std::size_t)>& begin_part)>& work) {
+  wait();
+  std::unique_ptr<DeviceTrace> recording;
+  try {
+    recording = begin_device_trace();
+  } catch (const Error&) {
+    return {};  // no tracing here; strata doctor says why
+  }
+  work([&](std::size_t part) { recording->begin_part(part); });
+  wait();
+  std::vector<KernelRun> runs;
+  for (DeviceRecord& record : recording->end().records) {
+    if (record.part)
+      runs.push_back({std::move(record.name), *record.part, record.begin_s, record.seconds});
+  }
+  return runs;
+}
+
+/// All that decides which kernel is the fastest, beside what is computed.
+std::string surroundings_of(const DeviceInfo& device, const std::vector<std::string>& versions) {
+  std::string problem;
+  const std::unique_ptr<Nvml> nvml = Nvml::open(device.pci_bus_id, problem);
+  std::string text =
+      fmt::format("Strata {}, {}, {} multiprocessors, {} bytes, driver {}", version, device.name,
+                  device.sm_count, device.memory_bytes, nvml ? nvml->driver_version() : "unknown");
+  for (const std::string& one : versions) text += ", " + one;
+  return text;
+}
+
+}  // namespace
+
+bool is_computed(DType dtype) {
+  return dtype == DType::fp64 || dtype == DType::fp32 || dtype == DType::tf32 ||
+         dtype == DType::bf16 || dtype == DType::fp16;
+}
+
+NodeFacts facts_of(SharedTraining context, const BoundGraph& bound, NodeId id, bool is_training) {
+  const Node& node = bound.graph->nodes[id];
+  NodeFacts facts;
+  facts.context = std::move(context);
+  facts.bound = &bound;
+  facts.id = id;
+  facts.first_own = node.first_own;
+  facts.is_training = is_training;
+  for (const TensorId tensor : node.inputs) {
+    facts.inputs.push_back(bound.tensors[tensor]);
+  }
+  for (const TensorId tensor : node.outputs) facts.outputs.push_back(bound.tensors[tensor]);
+  return facts;
+}
+
+KernelsOrReason make_kernels(const Opaque& op, const NodeFacts&) {
+  return NoKernels{fmt::format("what {} computes is not known", op.type)};
+}
+
+}  // namespace strata::cuda::train
+
+namespace strata {
+
+std::unique_ptr<TrainingDevice> cuda_training_device(int index, const DeviceChoices& choices) {
+  const std::vector<DeviceInfo> devices = cuda_devices();
+  if (index < 0 || index >= static_cast<int>(devices.size()))
+    fail(ErrorKind::environment, "there is no GPU {}; this computer has {}", index, devices.size());
+  STRATA_CUDA_CALL(cudaSetDevice(index));
+  auto context = std::make_shared<cuda::train::TrainingContext>();
+  context->choices = choices;
+  context->convolution = std::make_shared<cuda::ConvContext>();
+  context->convolution->device = index;
+  context->convolution->cublas =
+      cuda::Cublas::load(context->stream(), context->convolution->no_cublas);
+  std::vector<std::string> versions = {
+      fmt::format("CUDA {}.{}", CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10)};
+  const auto lt = cuda::train::LtFunctions::load(context->no_products);
+  if (lt) {
+    context->products = std::make_shared<cuda::train::Products>(lt, context->stream());
+    versions.push_back(lt->version_text());
+  }
+  const DeviceInfo& device = devices[static_cast<std::size_t>(index)];
+  auto cudnn = cuda::train::make_cudnn_source(context->convolution, versions);
+  context->remembered = std::make_shared<RememberedChoices>(
+      RememberedChoices::Source{choices.remembered_in, choices.measures_anew},
+      cuda::train::surroundings_of(device, versions));
+  context->convolutions =
+      cuda::train::make_convolutions(context->convolution, context->products, std::move(cudnn),
+                                     choices.convolution, context->remembered);
+  context->recurrences =
+      std::make_shared<cuda::train::Recurrences>(choices.recurrent, context->remembered);
+  return std::make_unique<cuda::train::CudaTrainingDevice>(device, std::move(context),
+                                                           std::move(versions));
+}
+
+}  // namespace strata

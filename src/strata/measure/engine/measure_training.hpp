@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/measure/engine/engine.hpp"
+#include "strata/profile/profile.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// Times a network that is trained on a device, layer by layer: warm-up, then iterations of which
+/// every sample is kept.
+namespace strata {
+
+struct MeasureOptions {
+  Engine::Options engine = {};
+  /// Nodes of the network itself; what with_loss added comes after them and is called "loss".
+  std::size_t network_nodes = 0;
+  std::size_t iterations = 10;
+  std::size_t warm_up = 2;  ///< at least 1: the first iteration of anything is not like the others
+  /// Whole iterations are timed in a run of their own, as marks between parts cost something on a
+  /// device that works behind the program's back.
+  bool times_whole_apart = false;
+  bool wants_recording = false;  ///< time the iteration as one recorded piece, too (a CUDA graph)
+  /// Counters of the device, by the name of a preset (gpu/metrics.hpp); "time": none. They are read
+  /// in runs of their own, after everything was timed.
+  std::string metrics = "time";
+  bool counts_kernels = false;  ///< and once more with each kernel apart
+  /// Counters for which kernels are patched are read, too; they then take up to 100 times as long.
+  bool patches_kernels = true;
+};
+
+struct MeasureHooks {
+  /// What is going on, and how much of it is done.
+  std::function<void(std::string_view phase, std::size_t done, std::size_t total)> on_progress = {};
+  std::function<bool()> is_interrupted = {};
+  /// Told before counters are read: what that takes, at least so many seconds.
+  std::function<void(const CounterCost& cost, double least_s)> on_counting = {};
+};
+
+/// Beside a row of the profile: what it was made of.
+struct MeasuredRow {
+  std::vector<double> samples_s = {};         ///< between marks, one per iteration
+  std::vector<double> kernel_samples_s = {};  ///< of its kernels alone; empty without tracing
+  std::string implementation = {};            ///< "OpenBLAS sgemm, winograd4"
+  std::string not_run = {};                   ///< why; empty: it ran
+};
+
+/// Something that ran in one iteration, for a timeline.
+struct TimelineSpan {
+  std::string name;
+  std::size_t row = 0;  ///< of the profile
+  double begin_s = 0;
+  double seconds = 0;
+};
+
+struct TrainingMeasurement {
+  /// Rows as a prediction with separate backward has them. Times are medians: of the kernels where
+  /// the device traces them, with the time between marks as wall time, and between marks otherwise.
+  Profile profile;
+  std::vector<MeasuredRow> rows;      ///< as the profile's
+  std::vector<double> iteration_s;    ///< whole iterations
+  std::vector<double> recorded_s;     ///< the same as one recorded piece
+  std::string no_recording;           ///< why there are none although asked for
+  std::vector<TimelineSpan> parts;    ///< of the last timed iteration
+  std::vector<TimelineSpan> kernels;  ///< of one traced iteration
+  std::optional<double> loss_before;  ///< of the first iteration
+  std::optional<double> loss_after;   ///< of the last
+  std::int64_t iterations_run = 0;    ///< all, with those that were not timed
+  std::int64_t samples = 0;           ///< that one iteration trains
+  std::int64_t peak_bytes = 0;
+  double set_up_s = 0;  ///< until the first iteration: kernels chosen, memory filled
+  std::string device;
+  std::vector<std::string> versions;
+  ConditionsSeen conditions;       ///< while layers were timed
+  std::vector<std::string> notes;  ///< what speaks against the times: "times vary by 12 %"
+  bool is_interrupted = false;     ///< fewer samples than asked for, perhaps none
+
+  bool has_times() const { return !rows.empty() && !iteration_s.empty(); }
+};
+
+/// Whether a kernel of that name does no arithmetic: copies, fills, changes of layout.
+bool only_moves_data(std::string_view kernel);
+
+TrainingMeasurement measure_training(const BoundGraph& bound, TrainingDevice& device,
+                                     const MeasureOptions& options, const MeasureHooks& hooks = {});
+
+}  // namespace strata

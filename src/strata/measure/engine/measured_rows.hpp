@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/measure/engine/engine.hpp"
+#include "strata/profile/profile.hpp"
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace strata {
+
+/// The rows to which the parts of an iteration add up, by layer and pass, named as a prediction
+/// names them.
+struct RowsOfParts {
+  std::vector<ProfileRow> rows;     ///< with counts, without times
+  std::vector<std::size_t> row_of;  ///< by part
+  std::vector<std::string> implementations;
+  std::vector<std::string> not_run;
+};
+
+/// `network_nodes`: nodes from there on are the loss.
+RowsOfParts rows_of(std::span<const Engine::Part> parts, const BoundGraph& bound,
+                    std::size_t network_nodes);
+
+}  // namespace strata

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/measure/engine/memory_plan.hpp"
+
+#include "strata/base/checked.hpp"
+#include "strata/measure/engine/arena.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace strata {
+namespace {
+
+struct SlotLife {
+  bool is_used = false;
+  Lifetime time = {};
+};
+
+std::vector<SlotLife> lives_of(const Wiring& wiring) {
+  std::vector<SlotLife> lives(wiring.slots.size());
+  for (std::size_t at = 0; at < wiring.parts.size(); ++at) {
+    if (!wiring.parts[at].runs) continue;
+    for (const SlotId slot : slots_of(wiring.parts[at])) {
+      SlotLife& life = lives[slot];
+      if (!life.is_used) life.time.first = at;
+      life.is_used = true;
+      life.time.last = at;
+    }
+  }
+  for (SlotId slot = 0; slot < lives.size(); ++slot) {
+    lives[slot].time.bytes = wiring.slots[slot].bytes;
+    if (wiring.slots[slot].is_result) lives[slot].time.last = wiring.parts.size();
+  }
+  return lives;
+}
+
+/// For every slot the one whose memory it takes; mostly itself.
+std::vector<SlotId> hosts_of(const Wiring& wiring, const std::vector<SlotLife>& lives) {
+  std::vector<SlotId> hosts(wiring.slots.size());
+  for (SlotId slot = 0; slot < hosts.size(); ++slot) hosts[slot] = slot;
+  for (std::size_t at = 0; at < wiring.parts.size(); ++at) {
+    const WiredPart& part = wiring.parts[at];
+    if (!part.is_gradient_sum) continue;
+    const SlotId sum = part.operands[2];
+    if (wiring.slots[sum].is_permanent || lives[sum].time.first != at) continue;
+    for (const SlotId addend : {part.operands[0], part.operands[1]}) {
+      const bool ends_here = !wiring.slots[addend].is_permanent && lives[addend].time.last == at &&
+                             wiring.slots[addend].bytes == wiring.slots[sum].bytes;
+      if (!ends_here) continue;
+      hosts[sum] = hosts[addend];
+      break;
+    }
+  }
+  return hosts;
+}
+
+class Planner {
+ public:
+  Planner(const Wiring& wiring, bool keeps_everything)
+      : wiring_(wiring), lives_(lives_of(wiring)), keeps_everything_(keeps_everything) {}
+
+  MemoryPlan plan() && {
+    plan_.places.resize(wiring_.slots.size());
+    for (SlotId slot = 0; slot < wiring_.slots.size(); ++slot) {
+      if (is_permanent(slot)) place_for_good(slot);
+    }
+    place_in_arena();
+    return std::move(plan_);
+  }
+
+ private:
+  bool is_permanent(SlotId slot) const {
+    const Slot& it = wiring_.slots[slot];
+    return it.is_permanent ||
+           (keeps_everything_ && lives_[slot].is_used && it.kind != SlotKind::scratch);
+  }
+
+  void place_for_good(SlotId slot) {
+    plan_.places[slot] = SlotPlace{true, plan_.permanent_bytes};
+    const std::int64_t end = checked_add(plan_.permanent_bytes, wiring_.slots[slot].bytes);
+    plan_.permanent_bytes =
+        checked_mul(checked_add(end, device_alignment - 1) / device_alignment, device_alignment);
+  }
+
+  void place_in_arena() {
+    const std::vector<SlotId> hosts = hosts_of(wiring_, lives_);
+    std::vector<Lifetime> blocks;
+    std::map<SlotId, std::size_t> block_of;  // by host
+    for (SlotId slot = 0; slot < wiring_.slots.size(); ++slot) {
+      if (!lives_[slot].is_used || is_permanent(slot)) continue;
+      const auto [place, is_new] = block_of.try_emplace(hosts[slot], blocks.size());
+      const Lifetime& time = lives_[slot].time;
+      if (is_new) {
+        blocks.push_back(time);
+      } else {
+        Lifetime& block = blocks[place->second];
+        block.first = std::min(block.first, time.first);
+        block.last = std::max(block.last, time.last);
+      }
+    }
+    const Placement placement = placed(blocks, device_alignment);
+    plan_.arena_bytes = placement.bytes;
+    plan_.least_arena_bytes = most_live_bytes(blocks, device_alignment);
+    for (SlotId slot = 0; slot < wiring_.slots.size(); ++slot) {
+      if (!lives_[slot].is_used || is_permanent(slot)) continue;
+      plan_.places[slot] = SlotPlace{false, placement.offsets[block_of.at(hosts[slot])]};
+    }
+  }
+
+  const Wiring& wiring_;
+  std::vector<SlotLife> lives_;
+  bool keeps_everything_;
+  MemoryPlan plan_;
+};
+
+}  // namespace
+
+std::int64_t MemoryPlan::total_bytes() const { return checked_add(permanent_bytes, arena_bytes); }
+
+MemoryPlan plan_memory(const Wiring& wiring, bool keeps_everything) {
+  return Planner(wiring, keeps_everything).plan();
+}
+
+std::vector<LayerMemory> memory_by_layer(const Wiring& wiring) {
+  std::map<NodeId, std::int64_t> bytes;
+  for (const Slot& slot : wiring.slots) {
+    if (slot.node == no_node) continue;
+    std::int64_t& sum = bytes[slot.node];
+    sum = checked_add(sum, slot.bytes);
+  }
+  std::vector<LayerMemory> layers;
+  layers.reserve(bytes.size());
+  for (const auto& [node, sum] : bytes) layers.push_back({node, sum});
+  std::stable_sort(layers.begin(), layers.end(),
+                   [](const LayerMemory& a, const LayerMemory& b) { return a.bytes > b.bytes; });
+  return layers;
+}
+
+}  // namespace strata
