@@ -74,7 +74,7 @@ TEST(MachineCommand, diff_gives_the_ratio_of_every_number) {
       EXPECT_NEAR(entry["ratio"].get<double>(), 4.8 / 3.35, 1e-12);
     }
   }
-  EXPECT_EQ(different, 2);  // the H200 is an H100 with more and faster memory
+  EXPECT_EQ(different, 3);  // the H200 is an H100 with more L2, and more and faster memory
 }
 
 TEST(MachineCommand, merge_makes_a_machine_of_medians_and_names_who_stands_out) {
