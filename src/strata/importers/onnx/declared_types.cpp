@@ -129,12 +129,12 @@ Dim named_dim(Session& session, std::string_view name) {
   return *dim;
 }
 
-std::optional<TensorType> declared_type(Session& session, ValueId value) {
+std::optional<TensorType> declared_type(Session& session, FlatValueId value) {
   if (session.declared.empty()) {
     for (const ValueDef& def : session.model.graph->values) session.declared[def.name] = &def;
     for (const ValueDef& def : session.model.graph->outputs) session.declared[def.name] = &def;
   }
-  const auto place = session.declared.find(session.program.value_names[value]);
+  const auto place = session.declared.find(session.flat.value_names[value]);
   if (place == session.declared.end()) return std::nullopt;
   const TypeDef def = parse_type(place->second->type);
   const std::optional<DType> dtype = dtype_of(def.type);
@@ -152,10 +152,10 @@ void enter_initializers(Session& session) {
   const std::vector<TensorDef>& tensors = session.model.graph->initializers;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const TensorDef& tensor = tensors[i];
-    const ValueId id = session.program.initializers[i];
+    const FlatValueId id = session.flat.initializers[i];
     // Text tables and the like are only in the way of those who read them.
     const std::optional<DType> dtype = dtype_of(tensor.type);
-    if (id == no_value || !dtype) continue;
+    if (id == no_flat_value || !dtype) continue;
     Constant constant{.type = {{}, *dtype}, .data = &tensor, .name = tensor.name};
     try {
       elements_of(tensor);

@@ -17,7 +17,7 @@ void enter_inputs(Session& session, bool fix_batch);
 void enter_initializers(Session& session);
 
 /// The declared type of a value of the main graph; nothing when the file has none, or not in full.
-std::optional<TensorType> declared_type(Session& session, ValueId value);
+std::optional<TensorType> declared_type(Session& session, FlatValueId value);
 
 /// A name of a dimension in the file as a Dim: a parameter, a sum or product of parameters, or the
 /// batch.

@@ -23,7 +23,7 @@ class Emitter {
   Emitter(Session& session, const std::string& name)
       : session_(session),
         draft_(session.draft),
-        names_(session.program, session.draft),
+        names_(session.flat, session.draft),
         builder_(name),
         emitted_(draft_.tensors.size(), not_emitted) {
     builder_.symbols() = std::move(draft_.symbols);
@@ -96,7 +96,7 @@ class Emitter {
   // it: exporters store equal ones once, under the first name.
   NodeName name_of(const DraftNode& node) const {
     NodeName name = names_.name_of(node.origin);
-    const bool has_path = !session_.program.nodes[node.origin].def->scopes.empty();
+    const bool has_path = !session_.flat.nodes[node.origin].def->scopes.empty();
     constexpr std::string_view ending = ".weight";
     if (has_path && node.first_own < node.inputs.size()) {
       const DraftTensor& own = draft_.tensors[node.inputs[node.first_own]];

@@ -25,13 +25,13 @@ struct NodeName {
 /// there: 'layer1.0.conv1' says more than 'node_Conv_757'.
 class NodeNames {
  public:
-  NodeNames(const Program& program, const Draft& draft);
+  NodeNames(const FlatGraph& flat, const Draft& draft);
   NodeName name_of(std::uint32_t node) const;
 
  private:
   NodeName from_scopes(const NodeDef& def) const;
 
-  const Program& program_;
+  const FlatGraph& flat_;
   std::unordered_map<std::string_view, int> nodes_per_module_;
 };
 

@@ -51,7 +51,7 @@ bool is_weight_position(std::string_view op, std::size_t position) {
 /// What is to be known of one input before any shape is made.
 struct Input {
   const ValueDef* def = nullptr;
-  ValueId id = no_value;
+  FlatValueId id = no_flat_value;
   TypeDef type;
   bool is_used = false;
   bool is_weight = false;      ///< every use is as a weight, or PyTorch's name for it says so
@@ -97,8 +97,8 @@ class InputReader {
   void collect() {
     const std::vector<ValueDef>& defs = session_.model.graph->inputs;
     for (std::size_t i = 0; i < defs.size(); ++i) {
-      const ValueId id = session_.program.inputs[i];
-      if (id == no_value) continue;
+      const FlatValueId id = session_.flat.inputs[i];
+      if (id == no_flat_value) continue;
       try {
         inputs_.push_back({&defs[i], id, parse_type(defs[i].type)});
       } catch (Error& error) {
@@ -109,14 +109,14 @@ class InputReader {
   }
 
   void look_at_uses() {
-    const Program& program = session_.program;
-    std::vector<Input*> by_value(program.value_names.size(), nullptr);
+    const FlatGraph& flat = session_.flat;
+    std::vector<Input*> by_value(flat.value_names.size(), nullptr);
     for (Input& input : inputs_) {
       by_value[input.id] = &input;
       input.is_weight = true;  // until a use speaks against it
     }
-    for (const FlatNode& node : program.nodes) {
-      const std::span<const ValueId> operands = program.inputs_of(node);
+    for (const FlatNode& node : flat.nodes) {
+      const std::span<const FlatValueId> operands = flat.inputs_of(node);
       for (std::size_t position = 0; position < operands.size(); ++position) {
         Input* const input = by_value[operands[position]];
         if (input == nullptr) continue;
@@ -125,7 +125,7 @@ class InputReader {
         if (position == 0 && is_time_first_recurrent(node)) input->is_time_first = true;
       }
     }
-    for (const ValueId output : program.outputs) {
+    for (const FlatValueId output : flat.outputs) {
       if (by_value[output] != nullptr) by_value[output]->is_used = true;
     }
     for (Input& input : inputs_) {
@@ -138,7 +138,7 @@ class InputReader {
   bool is_time_first_recurrent(const FlatNode& node) const {
     const std::string_view op = node.def->op;
     if (op != "LSTM" && op != "GRU" && op != "RNN") return false;
-    const AttributeDef* const layout = find_attribute(session_.program, node, "layout");
+    const AttributeDef* const layout = find_attribute(session_.flat, node, "layout");
     if (layout == nullptr || session_.entries_read > most_entries_read) return true;
     const AttributeContent content = parse_attribute(layout->message);
     session_.entries_read += content.entries;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/printable.hpp"
+#include "strata/importers/onnx/flat_graph.hpp"
 #include "strata/importers/onnx/limits.hpp"
-#include "strata/importers/onnx/program.hpp"
 
 #include <fmt/format.h>
 

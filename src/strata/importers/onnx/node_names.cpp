@@ -63,12 +63,12 @@ std::string_view own_name(const NodeDef& def) {
 
 }  // namespace
 
-NodeNames::NodeNames(const Program& program, const Draft& draft) : program_(program) {
-  std::vector<bool> is_counted(program.nodes.size(), false);
+NodeNames::NodeNames(const FlatGraph& flat, const Draft& draft) : flat_(flat) {
+  std::vector<bool> is_counted(flat.nodes.size(), false);
   for (const DraftNode& node : draft.nodes) {
     if (is_counted[node.origin]) continue;
     is_counted[node.origin] = true;
-    const std::string_view scopes = program.nodes[node.origin].def->scopes;
+    const std::string_view scopes = flat.nodes[node.origin].def->scopes;
     if (!scopes.empty()) ++nodes_per_module_[scopes_of(scopes).module];
   }
 }
@@ -84,15 +84,15 @@ NodeName NodeNames::from_scopes(const NodeDef& def) const {
 }
 
 NodeName NodeNames::name_of(std::uint32_t index) const {
-  const FlatNode& node = program_.nodes[index];
+  const FlatNode& node = flat_.nodes[index];
   if (node.frame == 0 && !node.def->scopes.empty()) return from_scopes(*node.def);
   const std::string own = short_name(own_name(*node.def));
   if (node.frame == 0) return {own, block_of_path(own)};
   // Inside functions: the call's name, then its own.
   std::string path;
   for (std::uint32_t frame = node.frame; frame != 0 && path.size() < longest_name;
-       frame = program_.frames[frame].caller) {
-    const std::string call = short_name(own_name(*program_.frames[frame].call));
+       frame = flat_.frames[frame].caller) {
+    const std::string call = short_name(own_name(*flat_.frames[frame].call));
     path = path.empty() ? call : call + '.' + path;
   }
   return {path + '.' + own, path};

@@ -6,10 +6,10 @@
 #include "strata/graph/bind.hpp"
 #include "strata/importers/onnx/declared_types.hpp"
 #include "strata/importers/onnx/emit.hpp"
+#include "strata/importers/onnx/flat_graph.hpp"
 #include "strata/importers/onnx/mapped_file.hpp"
 #include "strata/importers/onnx/ops/ops.hpp"
 #include "strata/importers/onnx/passes/passes.hpp"
-#include "strata/importers/onnx/program.hpp"
 #include "strata/importers/onnx/wire.hpp"
 
 #include <fmt/format.h>
@@ -40,8 +40,8 @@ void warn_of_new_opset(Session& session) {
 
 void enter_outputs(Session& session) {
   const std::vector<ValueDef>& declared = session.model.graph->outputs;
-  for (std::size_t i = 0; i < session.program.outputs.size(); ++i) {
-    const ValueId id = session.program.outputs[i];
+  for (std::size_t i = 0; i < session.flat.outputs.size(); ++i) {
+    const FlatValueId id = session.flat.outputs[i];
     const DraftId tensor = session.values[id].tensor;
     const bool is_made = tensor != no_tensor &&
                          session.draft.tensors[tensor].kind == TensorKind::activation &&
@@ -126,9 +126,9 @@ void check_batch(const Graph& graph, const Batch& batch) {
 
 class Importer {
  public:
-  Importer(const ModelDef& model, const Program& program, const ImportOptions& options,
+  Importer(const ModelDef& model, const FlatGraph& flat, const ImportOptions& options,
            std::string name)
-      : model_(model), program_(program), options_(options), name_(std::move(name)) {}
+      : model_(model), flat_(flat), options_(options), name_(std::move(name)) {}
 
   Graph read() {
     std::string conflict;
@@ -152,7 +152,7 @@ class Importer {
 
  private:
   Graph attempt(bool fix_batch, bool& is_from_number) {
-    Session session(model_, program_, options_);
+    Session session(model_, flat_, options_);
     enter_initializers(session);
     enter_inputs(session, fix_batch);
     is_from_number = session.batch.is_from_number();
@@ -170,7 +170,7 @@ class Importer {
   }
 
   const ModelDef& model_;
-  const Program& program_;
+  const FlatGraph& flat_;
   const ImportOptions& options_;
   std::string name_;
 };
@@ -189,9 +189,9 @@ std::string title_of(const ModelDef& model, const std::string& otherwise) {
 Graph read(Bytes bytes, const std::filesystem::path& path, const ImportOptions& options) {
   const ModelDef model = parse_model(bytes);
   check(model);
-  const Program program = flatten(model, is_known_operator);
+  const FlatGraph flat = flatten(model, is_known_operator);
   const std::string name = printable(path.stem().string());
-  Graph graph = Importer(model, program, options, name).read();
+  Graph graph = Importer(model, flat, options, name).read();
   graph.title = title_of(model, name);
   graph.source = fmt::format("ONNX file {}", printable(path.filename().string()));
   return graph;

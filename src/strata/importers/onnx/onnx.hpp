@@ -12,7 +12,7 @@
 /// graph. Files come from strangers: whatever is in them, the answer is a Graph or an Error of kind
 /// input or unsupported that names file and node.
 ///
-/// The steps, each in files of its own: wire (protobuf → light structs), program (functions
+/// The steps, each in files of its own: wire (protobuf → light structs), flat_graph (functions
 /// inlined, nodes in order), values and fold (what is known before anything runs), ops (one row per
 /// operator: node → draft), passes (patterns, layouts, what an inference export lost), emit (draft
 /// → Graph).

@@ -11,18 +11,18 @@ namespace strata::onnx {
 
 OpContext::OpContext(Session& session, std::uint32_t node)
     : session_(session),
-      node_(session.program.nodes[node]),
+      node_(session.flat.nodes[node]),
       index_(node),
-      opset_(opset_of(session.model, session.program, node_)),
-      inputs_(session.program.inputs_of(node_)),
-      outputs_(session.program.outputs_of(node_)) {}
+      opset_(opset_of(session.model, session.flat, node_)),
+      inputs_(session.flat.inputs_of(node_)),
+      outputs_(session.flat.outputs_of(node_)) {}
 
 bool OpContext::has_attribute(std::string_view name) const {
-  return find_attribute(session_.program, node_, name) != nullptr;
+  return find_attribute(session_.flat, node_, name) != nullptr;
 }
 
 std::optional<AttributeContent> OpContext::content(std::string_view name) const {
-  const AttributeDef* const attribute = find_attribute(session_.program, node_, name);
+  const AttributeDef* const attribute = find_attribute(session_.flat, node_, name);
   if (attribute == nullptr) return std::nullopt;
   AttributeContent content = parse_attribute(attribute->message);
   session_.entries_read += content.entries;
@@ -71,7 +71,7 @@ std::optional<Bytes> OpContext::tensor_attribute(std::string_view name) const {
 }
 
 bool OpContext::has(std::size_t input) const {
-  return input < inputs_.size() && inputs_[input] != no_value;
+  return input < inputs_.size() && inputs_[input] != no_flat_value;
 }
 
 Value& OpContext::value(std::size_t input) const {
@@ -79,7 +79,7 @@ Value& OpContext::value(std::size_t input) const {
   Value& value = session_.values[inputs_[input]];
   if (value.tensor == no_tensor && value.constant == no_constant) {
     fail(ErrorKind::unsupported, "input {}, {}, is not a tensor", input,
-         quoted(session_.program.value_names[inputs_[input]]));
+         quoted(session_.flat.value_names[inputs_[input]]));
   }
   return value;
 }
@@ -158,7 +158,7 @@ std::optional<std::vector<std::int64_t>> OpContext::axes(std::size_t input,
 }
 
 bool OpContext::wants(std::size_t output) const {
-  return output < outputs_.size() && outputs_[output] != no_value;
+  return output < outputs_.size() && outputs_[output] != no_flat_value;
 }
 
 void OpContext::set(std::size_t output, DraftId tensor) {
@@ -167,7 +167,7 @@ void OpContext::set(std::size_t output, DraftId tensor) {
 
 void OpContext::set(std::size_t output, Constant constant) {
   if (!wants(output)) return;
-  if (constant.name.empty()) constant.name = session_.program.value_names[outputs_[output]];
+  if (constant.name.empty()) constant.name = session_.flat.value_names[outputs_[output]];
   session_.values[outputs_[output]] = {no_tensor, session_.add_constant(std::move(constant))};
 }
 
@@ -235,7 +235,7 @@ DraftId OpContext::weight(std::size_t input, const Shape& shape, const char* rol
     return session_.weight(*known, shape, role, kind, matrix);
   }
   const TensorType given = type(input);
-  const std::string_view name = session_.program.value_names[inputs_[input]];
+  const std::string_view name = session_.flat.value_names[inputs_[input]];
   const bool is_input = draft().tensors[value(input).tensor].kind == TensorKind::input;
   warn(WarningCode::value_assumed,
        fmt::format("{} of {} is {}, not stored in the file; taken for learnt", role, place(),

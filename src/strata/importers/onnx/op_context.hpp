@@ -111,8 +111,8 @@ class OpContext {
   const FlatNode& node_;
   std::uint32_t index_;
   std::int64_t opset_;
-  std::span<const ValueId> inputs_;
-  std::span<const ValueId> outputs_;
+  std::span<const FlatValueId> inputs_;
+  std::span<const FlatValueId> outputs_;
 };
 
 }  // namespace strata::onnx

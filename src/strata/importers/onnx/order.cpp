@@ -10,16 +10,16 @@ using NodeIndex = std::uint32_t;
 constexpr NodeIndex nobody = ~NodeIndex{0};
 constexpr NodeIndex given = nobody - 1;  // an input of the graph or an initializer
 
-std::vector<NodeIndex> producers_of(const Program& program) {
-  std::vector<NodeIndex> producers(program.value_names.size(), nobody);
-  for (const ValueId id : program.inputs) producers[id] = given;
-  for (const ValueId id : program.initializers) producers[id] = given;
-  for (NodeIndex i = 0; i < program.nodes.size(); ++i) {
-    for (const ValueId output : program.outputs_of(program.nodes[i])) {
-      if (output == no_value) continue;
+std::vector<NodeIndex> producers_of(const FlatGraph& flat) {
+  std::vector<NodeIndex> producers(flat.value_names.size(), nobody);
+  for (const FlatValueId id : flat.inputs) producers[id] = given;
+  for (const FlatValueId id : flat.initializers) producers[id] = given;
+  for (NodeIndex i = 0; i < flat.nodes.size(); ++i) {
+    for (const FlatValueId output : flat.outputs_of(flat.nodes[i])) {
+      if (output == no_flat_value) continue;
       if (producers[output] != nobody) {
-        fail(ErrorKind::input, "{}: makes {}, which is {}", place_of(*program.nodes[i].def),
-             quoted(program.value_names[output]),
+        fail(ErrorKind::input, "{}: makes {}, which is {}", place_of(*flat.nodes[i].def),
+             quoted(flat.value_names[output]),
              producers[output] == given
                  ? "an input or an initializer"
                  : "made by another node as well; in ONNX every value is made once");
@@ -34,14 +34,12 @@ std::vector<NodeIndex> producers_of(const Program& program) {
 /// needs; an explicit stack, because files nest as deep as they like.
 class Walk {
  public:
-  explicit Walk(const Program& program)
-      : program_(program),
-        producers_(producers_of(program)),
-        state_(program.nodes.size(), State::unseen) {}
+  explicit Walk(const FlatGraph& flat)
+      : flat_(flat), producers_(producers_of(flat)), state_(flat.nodes.size(), State::unseen) {}
 
   std::vector<NodeIndex> needed_in_order() {
     mark_needed();
-    for (NodeIndex node = 0; node < program_.nodes.size(); ++node) {
+    for (NodeIndex node = 0; node < flat_.nodes.size(); ++node) {
       if (is_needed_[node]) enter(node);
     }
     return std::move(order_);
@@ -55,25 +53,24 @@ class Walk {
   };
 
   void mark_needed() {
-    is_needed_.assign(program_.nodes.size(), false);
+    is_needed_.assign(flat_.nodes.size(), false);
     std::vector<NodeIndex> pending;
-    const auto need = [&](ValueId value, const char* who) {
-      if (value == no_value) return;
+    const auto need = [&](FlatValueId value, const char* who) {
+      if (value == no_flat_value) return;
       const NodeIndex producer = producers_[value];
       if (producer == nobody) {
-        fail(ErrorKind::input, "{} {} is made by no node", who,
-             quoted(program_.value_names[value]));
+        fail(ErrorKind::input, "{} {} is made by no node", who, quoted(flat_.value_names[value]));
       }
       if (producer == given || is_needed_[producer]) return;
       is_needed_[producer] = true;
       pending.push_back(producer);
     };
-    for (const ValueId output : program_.outputs) need(output, "output");
+    for (const FlatValueId output : flat_.outputs) need(output, "output");
     while (!pending.empty()) {
-      const FlatNode& node = program_.nodes[pending.back()];
+      const FlatNode& node = flat_.nodes[pending.back()];
       pending.pop_back();
       try {
-        for (const ValueId input : program_.inputs_of(node)) need(input, "input");
+        for (const FlatValueId input : flat_.inputs_of(node)) need(input, "input");
       } catch (Error& error) {
         error.add_context(place_of(*node.def));
         throw;
@@ -88,26 +85,26 @@ class Walk {
     state_[root] = State::open;
     while (!stack.empty()) {
       Step& step = stack.back();
-      const std::span<const ValueId> inputs = program_.inputs_of(program_.nodes[step.node]);
+      const std::span<const FlatValueId> inputs = flat_.inputs_of(flat_.nodes[step.node]);
       if (step.next_input == inputs.size()) {
         state_[step.node] = State::done;
         order_.push_back(step.node);
         stack.pop_back();
         continue;
       }
-      const ValueId input = inputs[step.next_input++];
-      const NodeIndex producer = input == no_value ? given : producers_[input];
+      const FlatValueId input = inputs[step.next_input++];
+      const NodeIndex producer = input == no_flat_value ? given : producers_[input];
       if (producer == given || state_[producer] == State::done) continue;
       if (state_[producer] == State::open) {
         fail(ErrorKind::input, "{}: needs its own result: the graph has a cycle through {}",
-             place_of(*program_.nodes[producer].def), quoted(program_.value_names[input]));
+             place_of(*flat_.nodes[producer].def), quoted(flat_.value_names[input]));
       }
       state_[producer] = State::open;
       stack.push_back({producer, 0});
     }
   }
 
-  const Program& program_;
+  const FlatGraph& flat_;
   std::vector<NodeIndex> producers_;
   std::vector<State> state_;
   std::vector<bool> is_needed_;
@@ -117,12 +114,12 @@ class Walk {
 
 }  // namespace
 
-void put_in_order(Program& program) {
-  const std::vector<NodeIndex> order = Walk(program).needed_in_order();
+void put_in_order(FlatGraph& flat) {
+  const std::vector<NodeIndex> order = Walk(flat).needed_in_order();
   std::vector<FlatNode> ordered;
   ordered.reserve(order.size());
-  for (const NodeIndex node : order) ordered.push_back(program.nodes[node]);
-  program.nodes = std::move(ordered);
+  for (const NodeIndex node : order) ordered.push_back(flat.nodes[node]);
+  flat.nodes = std::move(ordered);
 }
 
 }  // namespace strata::onnx

@@ -4,7 +4,7 @@
 #include "strata/graph/warning.hpp"
 #include "strata/importers/import_options.hpp"
 #include "strata/importers/onnx/draft.hpp"
-#include "strata/importers/onnx/program.hpp"
+#include "strata/importers/onnx/flat_graph.hpp"
 
 #include <deque>
 #include <map>
@@ -53,14 +53,14 @@ struct BatchConflict {
 };
 
 struct Session {
-  Session(const ModelDef& model_, const Program& program_, const ImportOptions& options_)
-      : model(model_), program(program_), options(options_), values(program_.value_names.size()) {}
+  Session(const ModelDef& model_, const FlatGraph& flat_, const ImportOptions& options_)
+      : model(model_), flat(flat_), options(options_), values(flat_.value_names.size()) {}
 
   const ModelDef& model;
-  const Program& program;
+  const FlatGraph& flat;
   const ImportOptions& options;
   Draft draft;
-  std::vector<Value> values;  ///< by ValueId
+  std::vector<Value> values;  ///< by FlatValueId
   std::deque<Constant> constants;
   std::deque<TensorDef> attribute_tensors;  ///< tensors that are written at a node
   std::vector<Warning> warnings;

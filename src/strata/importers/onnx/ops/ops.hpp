@@ -44,7 +44,7 @@ std::span<const OpRow> uncounted_ops();
 Lower find_op(std::string_view domain, std::string_view op);
 bool is_known_operator(std::string_view domain, std::string_view op);
 
-/// Reads every node of the program into the draft.
+/// Reads every node of the flat graph into the draft.
 void lower_all(Session& session);
 
 /// The node as one that is not counted, with outputs of these types.

@@ -37,7 +37,7 @@ bool is_known_operator(std::string_view domain, std::string_view op) {
 }
 
 void lower_all(Session& session) {
-  for (std::uint32_t node = 0; node < session.program.nodes.size(); ++node) {
+  for (std::uint32_t node = 0; node < session.flat.nodes.size(); ++node) {
     OpContext context(session, node);
     try {
       if (fold(context)) continue;

@@ -47,7 +47,7 @@ bool contains(std::string_view text, std::string_view part) {
 // PyTorch's new exporter leaves the path of the normalisation at the convolution, the old one
 // renames the weights it has changed; TensorFlow's converter says so outright.
 bool says_folded(const Session& session, const DraftNode& convolution) {
-  const NodeDef& def = *session.program.nodes[convolution.origin].def;
+  const NodeDef& def = *session.flat.nodes[convolution.origin].def;
   const std::string_view weight =
       session.draft.tensors[convolution.inputs[convolution.first_own]].name;
   return contains(def.scopes, "batch_norm") || weight.starts_with("onnx::Conv_") ||

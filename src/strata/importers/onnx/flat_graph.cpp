@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/importers/onnx/program.hpp"
+#include "strata/importers/onnx/flat_graph.hpp"
 
 #include "strata/base/error.hpp"
 #include "strata/importers/onnx/limits.hpp"
@@ -14,7 +14,7 @@
 namespace strata::onnx {
 namespace {
 
-using Names = std::unordered_map<std::string_view, ValueId>;
+using Names = std::unordered_map<std::string_view, FlatValueId>;
 using FunctionKey = std::pair<std::string_view, std::string_view>;  // domain, name
 
 struct FunctionKeyHash {
@@ -33,28 +33,28 @@ class Flattener {
     }
   }
 
-  Program flatten() {
-    program_.value_names.emplace_back();  // no_value
-    program_.frames.emplace_back();       // the main graph
-    program_.nodes.reserve(graph_.nodes.size());
+  FlatGraph flatten() {
+    flat_.value_names.emplace_back();  // no_flat_value
+    flat_.frames.emplace_back();       // the main graph
+    flat_.nodes.reserve(graph_.nodes.size());
     enter_declared_values();
-    enter_nodes(graph_.nodes, program_.ids, 0, 0);
+    enter_nodes(graph_.nodes, flat_.ids, 0, 0);
     for (const ValueDef& output : graph_.outputs) {
-      program_.outputs.push_back(value(output.name, program_.ids));
+      flat_.outputs.push_back(value(output.name, flat_.ids));
     }
-    return std::move(program_);
+    return std::move(flat_);
   }
 
  private:
   void enter_declared_values() {
     for (const TensorDef& tensor : graph_.initializers) {
-      program_.initializers.push_back(value(tensor.name, program_.ids));
+      flat_.initializers.push_back(value(tensor.name, flat_.ids));
     }
     // Old files list the initializers among the inputs; they are not given from outside.
-    const std::size_t initializer_values = program_.value_names.size();
+    const std::size_t initializer_values = flat_.value_names.size();
     for (const ValueDef& input : graph_.inputs) {
-      const ValueId id = value(input.name, program_.ids);
-      program_.inputs.push_back(id < initializer_values ? no_value : id);
+      const FlatValueId id = value(input.name, flat_.ids);
+      flat_.inputs.push_back(id < initializer_values ? no_flat_value : id);
     }
   }
 
@@ -91,14 +91,14 @@ class Flattener {
 
   void enter_node(const NodeDef& node, Names& names, std::uint32_t frame) {
     count_names(node.inputs.size() + node.outputs.size());
-    FlatNode flat{&node, static_cast<std::uint32_t>(program_.operands.size()),
-                  static_cast<std::uint32_t>(node.inputs.size()),
-                  static_cast<std::uint32_t>(node.outputs.size()), frame};
-    for (const std::string_view name : node.inputs) program_.operands.push_back(value(name, names));
+    FlatNode entry{&node, static_cast<std::uint32_t>(flat_.operands.size()),
+                   static_cast<std::uint32_t>(node.inputs.size()),
+                   static_cast<std::uint32_t>(node.outputs.size()), frame};
+    for (const std::string_view name : node.inputs) flat_.operands.push_back(value(name, names));
     for (const std::string_view name : node.outputs) {
-      program_.operands.push_back(value(name, names));
+      flat_.operands.push_back(value(name, names));
     }
-    program_.nodes.push_back(flat);
+    flat_.nodes.push_back(entry);
   }
 
   // The body's names are its own, save those that the call binds.
@@ -116,25 +116,26 @@ class Flattener {
     count_names(function.inputs.size() + function.outputs.size());
     Names inner;
     for (std::size_t i = 0; i < function.inputs.size(); ++i) {
-      inner[function.inputs[i]] = i < call.inputs.size() ? value(call.inputs[i], names) : no_value;
+      inner[function.inputs[i]] =
+          i < call.inputs.size() ? value(call.inputs[i], names) : no_flat_value;
     }
     for (std::size_t i = 0; i < call.outputs.size(); ++i) {
       if (call.outputs[i].empty()) continue;
-      const ValueId outside = value(call.outputs[i], names);
+      const FlatValueId outside = value(call.outputs[i], names);
       const auto [place, is_new] = inner.try_emplace(function.outputs[i], outside);
       // A function that hands an input through has no node that makes the output.
       if (!is_new && place->second != outside) alias(place->second, outside, frame);
     }
-    program_.frames.push_back({&call, &function, frame});
-    enter_nodes(function.nodes, inner, static_cast<std::uint32_t>(program_.frames.size()) - 1,
+    flat_.frames.push_back({&call, &function, frame});
+    enter_nodes(function.nodes, inner, static_cast<std::uint32_t>(flat_.frames.size()) - 1,
                 depth + 1);
   }
 
-  void alias(ValueId from, ValueId to, std::uint32_t frame) {
+  void alias(FlatValueId from, FlatValueId to, std::uint32_t frame) {
     static const NodeDef identity{.op = "Identity"};
-    program_.nodes.push_back(
-        {&identity, static_cast<std::uint32_t>(program_.operands.size()), 1, 1, frame});
-    program_.operands.insert(program_.operands.end(), {from, to});
+    flat_.nodes.push_back(
+        {&identity, static_cast<std::uint32_t>(flat_.operands.size()), 1, 1, frame});
+    flat_.operands.insert(flat_.operands.end(), {from, to});
   }
 
   const FunctionDef* function_of(const NodeDef& node) const {
@@ -146,22 +147,22 @@ class Flattener {
     return nullptr;
   }
 
-  ValueId value(std::string_view name, Names& names) {
-    if (name.empty()) return no_value;
+  FlatValueId value(std::string_view name, Names& names) {
+    if (name.empty()) return no_flat_value;
     const auto [place, is_new] =
-        names.try_emplace(name, static_cast<ValueId>(program_.value_names.size()));
+        names.try_emplace(name, static_cast<FlatValueId>(flat_.value_names.size()));
     if (is_new) {
-      if (program_.value_names.size() >= most_values) {
+      if (flat_.value_names.size() >= most_values) {
         fail(ErrorKind::input, "more than {} values between nodes", most_values);
       }
-      program_.value_names.push_back(name);
+      flat_.value_names.push_back(name);
     }
     return place->second;
   }
 
   const GraphDef& graph_;
   std::unordered_multimap<FunctionKey, const FunctionDef*, FunctionKeyHash> functions_;
-  Program program_;
+  FlatGraph flat_;
   std::size_t counted_ = 0;
   std::size_t names_counted_ = 0;
 };
@@ -174,13 +175,13 @@ const AttributeDef* named(const std::vector<AttributeDef>& attributes, std::stri
 
 }  // namespace
 
-Program flatten(const ModelDef& model, IsKnownOperator is_known) {
-  Program program = Flattener(model, is_known).flatten();
-  put_in_order(program);
-  return program;
+FlatGraph flatten(const ModelDef& model, IsKnownOperator is_known) {
+  FlatGraph flat = Flattener(model, is_known).flatten();
+  put_in_order(flat);
+  return flat;
 }
 
-const AttributeDef* find_attribute(const Program& program, const FlatNode& node,
+const AttributeDef* find_attribute(const FlatGraph& flat, const FlatNode& node,
                                    std::string_view name) {
   const AttributeDef* attribute = named(node.def->attributes, name);
   // Inside a function an attribute may stand for one of the call, which may stand for one of the
@@ -188,7 +189,7 @@ const AttributeDef* find_attribute(const Program& program, const FlatNode& node,
   for (std::uint32_t frame = node.frame; attribute != nullptr && frame != 0;) {
     if (attribute->reference.empty()) break;
     const std::string_view reference = attribute->reference;
-    const Frame& called = program.frames[frame];
+    const Frame& called = flat.frames[frame];
     attribute = named(called.call->attributes, reference);
     if (attribute == nullptr) return named(called.function->defaults, reference);
     frame = called.caller;
@@ -196,8 +197,8 @@ const AttributeDef* find_attribute(const Program& program, const FlatNode& node,
   return attribute;
 }
 
-std::int64_t opset_of(const ModelDef& model, const Program& program, const FlatNode& node) {
-  const Frame& frame = program.frames[node.frame];
+std::int64_t opset_of(const ModelDef& model, const FlatGraph& flat, const FlatNode& node) {
+  const Frame& frame = flat.frames[node.frame];
   const std::vector<OpsetDef>& opsets = frame.function != nullptr && !frame.function->opsets.empty()
                                             ? frame.function->opsets
                                             : model.opsets;
