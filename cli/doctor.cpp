@@ -2,10 +2,9 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/html_output.hpp"
-#include "strata/measure/engine/checked_cells.hpp"
 #include "strata/measure/readiness/readiness.hpp"
-#include "strata/report/operator_check_report.hpp"
 #include "strata/report/readiness_report.hpp"
+#include "strata/report/trained_networks.hpp"
 #include "strata/report/write_file.hpp"
 
 namespace strata {
@@ -15,9 +14,9 @@ constexpr Flag doctor_json_flag{.name = "json",
                                 .value = "FILE",
                                 .help = "The findings as JSON; - is standard output.",
                                 .offer = Offer::file};
-constexpr Flag doctor_operators_flag{
-    .name = "operators", .help = "Instead, the test behind each operator; networks trained."};
-constexpr Flag doctor_flags[] = {doctor_json_flag, html_flag, doctor_operators_flag};
+constexpr Flag doctor_networks_flag{.name = "networks",
+                                    .help = "Instead, every built-in network as it was trained."};
+constexpr Flag doctor_flags[] = {doctor_json_flag, html_flag, doctor_networks_flag};
 
 void show_readiness(const Request& request) {
   const auto findings = readiness(this_computer());
@@ -27,21 +26,17 @@ void show_readiness(const Request& request) {
                  .text = [&] { return to_text(findings, request.style); }});
 }
 
-/// What stands behind the numbers of `strata measure`: tests of operators, networks trained.
-void show_evidence(const Request& request) {
-  const auto cells = checked_cells();
+void show_networks(const Request& request) {
   const auto trained = shipped_trained_networks();
-  show_document(
-      request, doctor_json_flag,
-      {.title = "What stands behind measured training",
-       .json = [&] { return to_json(cells, trained, {.command = request.command_line}); },
-       .text =
-           [&] { return to_text(cells, request.style) + "\n" + to_text(trained, request.style); }});
+  show_document(request, doctor_json_flag,
+                {.title = "Built-in networks as they were trained",
+                 .json = [&] { return to_json(trained, {.command = request.command_line}); },
+                 .text = [&] { return to_text(trained, request.style); }});
 }
 
 int run_doctor(const Request& request) {
-  if (request.arguments.has(doctor_operators_flag)) {
-    show_evidence(request);
+  if (request.arguments.has(doctor_networks_flag)) {
+    show_networks(request);
   } else {
     show_readiness(request);
   }

@@ -71,15 +71,16 @@ class MeasureProgress {
 };
 
 std::string plan_text(const BoundGraph& bound, const MeasureOptions& options) {
-  const Wiring wiring = wire(bound, options.engine.training,
-                             abilities_by_cost(bound, !options.engine.training.inference));
+  const LoweredProgram program =
+      lower_program(runnable_program(bound, options.engine.training),
+                    abilities_by_cost(bound, !options.engine.training.inference));
   std::int64_t flop = 0;
-  for (const WiredPart& part : wiring.parts) flop = checked_add(flop, part.flop);
-  const MemoryPlan plan = plan_memory(wiring);
+  for (const LoweredStep& step : program.steps) flop = checked_add(flop, step.flop);
+  const MemoryPlan plan = plan_memory(program);
   return fmt::format(
       "{}: {} parts, {} per iteration\n{} of memory, without the scratch of kernels\n{} iterations "
       "after {} to warm up\n",
-      bound.graph->name, wiring.parts.size(), format_flop(static_cast<double>(flop)),
+      bound.graph->name, program.steps.size(), format_flop(static_cast<double>(flop)),
       format_bytes(static_cast<double>(plan.total_bytes())), options.iterations, options.warm_up);
 }
 

@@ -30,11 +30,15 @@ TEST(Doctor, finds_something_to_say_of_every_area_and_is_never_a_failure) {
   EXPECT_TRUE(states.contains("ready"));
 }
 
-TEST(Doctor, names_the_test_behind_every_operator) {
-  const Outcome outcome = run({"doctor", "--operators"});
+TEST(Doctor, shows_every_network_as_it_was_trained) {
+  const Outcome outcome = run({"doctor", "--networks"});
   EXPECT_EQ(outcome.exit_code, 0);
-  for (const char* part : {"convolution", "backward", "bf16", "[1] Cpu"})
+  for (const char* part : {"resnet50", "H200", "first loss"})
     EXPECT_NE(outcome.out.find(part), std::string::npos) << part;
+  const Outcome json = run({"doctor", "--networks", "--json", "-"});
+  const auto document = nlohmann::json::parse(json.out);
+  EXPECT_EQ(document["kind"], "trained_networks");
+  EXPECT_FALSE(document["networks"].empty());
 }
 
 TEST(Doctor, takes_no_words) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A measurement has the rows of a prediction, so that the two can be laid side by side.
+#include "strata/graph/builder.hpp"
 #include "strata/measure/engine/measure_training.hpp"
+#include "strata/predict/plan.hpp"
+#include "strata/predict/simulate.hpp"
 #include "strata/strata.hpp"
 #include "strata/zoo/zoo.hpp"
 
@@ -9,6 +12,8 @@
 
 #include <cstring>
 #include <map>
+#include <ostream>
+#include <vector>
 
 namespace strata {
 namespace {
@@ -72,7 +77,7 @@ class IdleDevice final : public TrainingDevice {
   std::shared_ptr<int> memory_ = std::make_shared<int>();  // nobody touches it
 };
 
-Rows measured_rows(const Graph& network) {
+std::vector<ProfileRow> measured_profile(const Graph& network) {
   const Graph graph = with_loss(network, Loss::automatic);
   const BoundGraph bound = bind_model(graph, {.batch = 2});
   IdleDevice device;
@@ -80,10 +85,73 @@ Rows measured_rows(const Graph& network) {
   options.network_nodes = network.nodes.size();
   options.iterations = 1;
   options.warm_up = 1;
+  return measure_training(bound, device, options).profile.rows;
+}
+
+Rows measured_rows(const Graph& network) {
   Rows rows;
-  for (const ProfileRow& row : measure_training(bound, device, options).profile.rows)
-    rows[key_of(row)] += row.spent.flop;
+  for (const ProfileRow& row : measured_profile(network)) rows[key_of(row)] += row.spent.flop;
   return rows;
+}
+
+/// What layers read and write, by layer and pass. The loss is apart: as a node it has a gradient of
+/// its own.
+struct RowBytes {
+  std::int64_t in = 0, out = 0;
+  void add(std::int64_t in_bytes, std::int64_t out_bytes) {
+    in += in_bytes;
+    out += out_bytes;
+  }
+  friend bool operator==(const RowBytes&, const RowBytes&) = default;
+  friend void PrintTo(const RowBytes& bytes, std::ostream* to) {
+    *to << bytes.in << " in, " << bytes.out << " out";
+  }
+};
+using BytesOfRows = std::map<std::string, RowBytes>;
+
+BytesOfRows measured_bytes(const Graph& network) {
+  BytesOfRows rows;
+  for (const ProfileRow& row : measured_profile(network)) {
+    if (row.op != "loss" && row.layer.find("sum for ") != 0)
+      rows[row.layer + " " + row.pass].add(row.spent.in_bytes, row.spent.out_bytes);
+  }
+  return rows;
+}
+
+/// On a machine that keeps nothing on chip from one step to the next.
+BytesOfRows predicted_bytes(const Graph& graph) {
+  const BoundGraph bound = bind_model(graph, {.batch = 2});
+  const Program program =
+      make_program(bound, {.separate_backward = true, .unroll_recurrent = false});
+  const AccessList list(program);
+  const Hardware hardware{std::int64_t{1} << 40, 1e12, 1e12, 1e12, false};
+  const Prediction prediction =
+      simulate(list, empty_plan(list, hardware.capacity_bytes, {}), hardware, {});
+  BytesOfRows rows;
+  for (StepId id = 0; id < program.steps.size(); ++id) {
+    const Step& step = program.steps[id];
+    if (step.node == no_node) continue;
+    const StepResult& result = prediction.steps[id];
+    rows[graph.nodes[step.node].name + " " + std::string(name_of(step.pass))].add(result.in_bytes,
+                                                                                  result.out_bytes);
+  }
+  return rows;
+}
+
+/// A slice of a feature, a part that nothing reads, a joint of which one input wants no gradient, a
+/// weight of two layers.
+Graph cut_and_joined() {
+  GraphBuilder b("cut");
+  const Dim batch = b.symbols().parameter("batch", 2);
+  const TensorId x = b.input("x", {batch, 8});
+  const TensorId y = b.add("first", Linear{8}, {x});
+  const TensorId half = b.add("slice", Slice{{1}, {2}, {6}, {}}, {y});
+  const NodeId parts = b.add_node("parts", Split{.axis = 1, .parts = 2}, std::vector{y});
+  const TensorId joined = b.add("joined", Concat{1}, {half, b.output_of(parts, 0)});
+  const NodeId again = b.add_node("again", Linear{8}, std::vector{joined},
+                                  std::vector{b.own_of(y, 0), b.own_of(y, 1)});
+  b.output(b.add("beside", Concat{1}, {b.output_of(again), x}));
+  return std::move(b).finish();
 }
 
 TEST(MeasuredRows, are_those_of_a_prediction) {
@@ -93,6 +161,17 @@ TEST(MeasuredRows, are_those_of_a_prediction) {
     const Graph graph = build_network(name);
     EXPECT_EQ(measured_rows(graph), predicted_rows(graph));
   }
+}
+
+TEST(MeasuredRows, have_the_bytes_of_a_prediction) {
+  const auto expect_equal = [](const Graph& graph) {
+    SCOPED_TRACE(graph.name);
+    EXPECT_EQ(measured_bytes(graph), predicted_bytes(graph));
+  };
+  expect_equal(cut_and_joined());
+  for (const char* name :
+       {"lenet5", "squeezenet1_1", "googlenet", "transformer_base:layers=1,vocabulary=50"})
+    expect_equal(build_network(name));
 }
 
 }  // namespace

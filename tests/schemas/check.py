@@ -45,7 +45,7 @@ commands = [
     ("list --json l.json", {"l.json": "catalogue"}),
     ("list operators --json lo.json", {"lo.json": "catalogue"}),
     ("doctor --json d.json", {"d.json": "readiness"}),
-    ("doctor --operators --json do.json", {"do.json": "operator_checks"}),
+    ("doctor --networks --json do.json", {"do.json": "trained_networks"}),
     ("reproduce roofline --json rep.json", {"rep.json": "reproduction"}),
     (
         "conv --base 2,12,4,3,1 --sweep k=2:4 --strategies direct,unroll,winograd2 --samples 1 --json conv.json",

@@ -5,7 +5,7 @@ import { h } from "./dom";
 import { format, labelOf, unitOf } from "./units";
 import { remade, type Context, type View } from "./view";
 
-const kinds = ["catalogue", "machines", "readiness", "operator_checks"];
+const kinds = ["catalogue", "machines", "readiness", "trained_networks"];
 
 type Item = Record<string, unknown>;
 

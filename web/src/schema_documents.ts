@@ -148,6 +148,6 @@ export interface StudyFigure {
 
 /// Lists that need no view of their own: what ships, what the computer can do.
 export interface ListDocument {
-  kind: "catalogue" | "machines" | "readiness" | "operator_checks";
+  kind: "catalogue" | "machines" | "readiness" | "trained_networks";
   provenance?: Provenance;
 }

@@ -14,11 +14,6 @@
 namespace strata {
 namespace {
 
-bool only_gives_names(const PassCost& cost) {
-  return std::all_of(cost.accesses.begin(), cost.accesses.end(),
-                     [](const Access& access) { return access.mode == AccessMode::alias; });
-}
-
 /// What the network has of one module.
 struct ModuleNodes {
   std::vector<NodeId> nodes;   ///< in the order of the network
@@ -357,7 +352,7 @@ ModelLayers::ModelLayers(const BoundGraph& bound_graph, const TrainingOptions& o
     : bound(bound_graph),
       program(make_program(bound_graph, options)),
       costs(costs_of(bound_graph, options.inference ? Mode::inference : Mode::training)) {
-  for (const NodeCost& cost : costs) works.push_back(!only_gives_names(cost.forward));
+  for (const NodeCost& cost : costs) works.push_back(!cost.forward.only_renames());
 }
 
 LayerMatch match_layers(const Recording& recording, const WorkPlaces& places,

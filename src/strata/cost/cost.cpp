@@ -93,6 +93,11 @@ class KeptList {
 
 }  // namespace
 
+bool PassCost::only_renames() const {
+  return std::all_of(accesses.begin(), accesses.end(),
+                     [](const Access& access) { return access.mode == AccessMode::alias; });
+}
+
 std::int64_t PassCost::read_bytes() const { return bytes_of(*this, AccessMode::read); }
 std::int64_t PassCost::write_bytes() const { return bytes_of(*this, AccessMode::write); }
 

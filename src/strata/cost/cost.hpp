@@ -23,13 +23,16 @@
 /// docs/costs.md has all of it as one table.
 namespace strata {
 
-/// What an access touches, seen from the node.
+/// What an access touches, seen from the node. The last two are in no cost sheet, only in the steps
+/// of a Program.
 enum class Operand : std::uint8_t {
   input,            ///< its index-th input (data or own)
   output,           ///< its index-th output
   saved,            ///< NodeCost::saved[index]: a mask, statistics
   output_gradient,  ///< gradient of its index-th output
   input_gradient,   ///< gradient of its index-th input
+  state,            ///< the index-th number that the optimizer keeps per weight
+  none,             ///< not said
 };
 
 enum class AccessMode : std::uint8_t {
@@ -57,6 +60,8 @@ struct PassCost {
   std::vector<Access> accesses;
 
   bool exists() const { return !accesses.empty(); }
+  /// Nothing is computed or moved: memory gets another name at most (a reshape).
+  bool only_renames() const;
   std::int64_t read_bytes() const;
   std::int64_t write_bytes() const;
 };

@@ -76,6 +76,7 @@ inline Run<Counted>::Marks whole_sizes(Run<Counted>& run, const Run<Counted>::Ma
       case Operand::saved: sizes[key] = run.saved(i).bytes(); break;
       case Operand::output_gradient: sizes[key] = run.output_gradient(i).bytes(); break;
       case Operand::input_gradient: sizes[key] = run.input_gradient(i).bytes(); break;
+      default: ADD_FAILURE() << "no operand of a node";
     }
   }
   return sizes;

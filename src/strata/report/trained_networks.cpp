@@ -5,6 +5,7 @@
 #include "strata/base/error.hpp"
 #include "strata/base/printable.hpp"
 #include "strata/base/units.hpp"
+#include "strata/report/json_text.hpp"
 #include "strata/report/table.hpp"
 
 #include <fmt/format.h>
@@ -12,11 +13,14 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace strata {
 namespace {
 
 using TrainedJson = nlohmann::ordered_json;
+
+constexpr int trained_networks_schema_version = 1;
 
 std::optional<double> loss_in(const TrainedJson& json) {
   if (json.is_null()) return std::nullopt;
@@ -108,6 +112,29 @@ std::string to_text(std::span<const TrainedNetwork> networks, const TextStyle& s
   std::string text = table.to_text(style);
   if (!reasons.empty()) text += "\n  not trained\n" + reasons;
   return style.has_unicode ? text : to_ascii(text);
+}
+
+std::string to_json(std::span<const TrainedNetwork> networks, const Provenance& provenance) {
+  JsonText text;
+  text.add("schema_version", trained_networks_schema_version);
+  text.add("kind", "trained_networks");
+  text.add_list("networks", networks, [](const TrainedNetwork& one) {
+    const bool has_run = one.reason.empty();
+    return TrainedJson{{"network", one.name},
+                       {"device", one.device},
+                       {"dtype", one.dtype},
+                       {"sizes", one.sizes},
+                       {"date", one.date},
+                       {"time_s", has_run ? number_or_null(one.time_s) : nullptr},
+                       {"loss_before", number_or_null(one.loss_before)},
+                       {"loss_after", number_or_null(one.loss_after)},
+                       {"steps", one.steps},
+                       {"layers", one.layers},
+                       {"layers_not_run", one.layers_not_run},
+                       {"reason", one.reason}};
+  });
+  text.add("provenance", to_json(provenance));
+  return std::move(text).finish();
 }
 
 }  // namespace strata

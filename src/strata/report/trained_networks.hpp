@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "strata/report/provenance.hpp"
 #include "strata/report/text_style.hpp"
 
 #include <cstdint>
@@ -36,5 +37,6 @@ std::vector<TrainedNetwork> read_trained_networks(std::string_view json_text);
 std::vector<TrainedNetwork> shipped_trained_networks();
 
 std::string to_text(std::span<const TrainedNetwork> networks, const TextStyle& style);
+std::string to_json(std::span<const TrainedNetwork> networks, const Provenance& provenance);
 
 }  // namespace strata

@@ -5,6 +5,7 @@
 #include "strata/zoo/zoo.hpp"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <set>
@@ -28,6 +29,16 @@ TEST(TrainedNetworks, a_row_per_network_and_a_reason_for_those_that_did_not_run)
             "\n"
             "  not trained\n"
             "  large on a device: needs more memory\n");
+}
+
+TEST(TrainedNetworks, the_document_has_them_all) {
+  const auto json = nlohmann::json::parse(
+      to_json(read_trained_networks(two_networks), {.command = "strata doctor"}));
+  EXPECT_EQ(json["kind"], "trained_networks");
+  EXPECT_EQ(json["networks"][0]["time_s"], 0.002);
+  EXPECT_TRUE(json["networks"][1]["time_s"].is_null());
+  EXPECT_TRUE(json["networks"][1]["loss_after"].is_null());
+  EXPECT_EQ(json["networks"][1]["reason"], "needs more memory");
 }
 
 TEST(TrainedNetworks, what_is_not_such_a_table_is_refused) {

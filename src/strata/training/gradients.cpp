@@ -22,28 +22,28 @@ ValueId Gradients::make(ValueId forward) {
   return writer_.add(value);
 }
 
-void Gradients::write(ValueId forward) {
+void Gradients::write(ValueId forward, StepOperand as) {
   if (writer_.value(forward).kind == ValueKind::weight) {
     const std::optional<ValueId> earlier = of(forward);
     // The gradient of another value under this name must not be changed.
     if (earlier && writer_.value(*earlier).kind == ValueKind::weight_gradient) {
-      writer_.reads(*earlier);
-      writer_.writes(*earlier);
+      writer_.reads(*earlier, as);
+      writer_.writes(*earlier, as);
       return;
     }
     if (!earlier) {
       set(forward, make(forward));
-      writer_.writes(gradients_[forward]);
+      writer_.writes(gradients_[forward], as);
       return;
     }
   }
   const ValueId contribution = make(forward);
-  writer_.writes(contribution);
+  writer_.writes(contribution, as);
   pending_.push_back({forward, contribution});
 }
 
-void Gradients::write(const ValueIds& forward) {
-  for (std::uint32_t i = 0; i < forward.count; ++i) write(forward[i]);
+void Gradients::write(const ValueIds& forward, StepOperand as) {
+  for (std::uint32_t i = 0; i < forward.count; ++i) write(forward[i], as);
 }
 
 void Gradients::settle(std::uint32_t time) {
@@ -66,9 +66,9 @@ void Gradients::add_up(ValueId forward, ValueId a, ValueId b, ValueId sum, std::
                  .layer_class = LayerClass::type_2,
                  .is_gradient_sum = true,
                  .time = time});
-  writer_.reads(a);
-  writer_.reads(b);
-  writer_.writes(sum);
+  writer_.reads(a, {Operand::input, 0});
+  writer_.reads(b, {Operand::input, 1});
+  writer_.writes(sum, {Operand::output, 0});
   writer_.add_work(value.bytes / bytes_per_element(bound_.tensors[value.tensor].dtype), 0);
   set(forward, sum);
 }

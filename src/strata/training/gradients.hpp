@@ -23,8 +23,8 @@ class Gradients {
   ValueId make(ValueId forward);
 
   /// The open step computes a gradient of the value. Call settle after the step.
-  void write(ValueId forward);
-  void write(const ValueIds& forward);
+  void write(ValueId forward, StepOperand as = {});
+  void write(const ValueIds& forward, StepOperand as = {});
   /// Takes up what the step wrote; may open steps that add.
   void settle(std::uint32_t time);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "strata/training/node_steps.hpp"
+#include "strata/training/program_builder.hpp"
 
 #include <optional>
 #include <vector>
@@ -12,7 +12,7 @@ namespace strata {
 /// from outside. Loss steps belong to no node.
 class Losses {
  public:
-  explicit Losses(Workshop& workshop);
+  explicit Losses(ProgramBuilder& builder);
 
   void forward();
   void backward();
@@ -30,7 +30,7 @@ class Losses {
   Pass backward_pass() const;
   ValueId add(ValueKind kind, const Term& term, std::uint32_t part, std::int64_t bytes);
 
-  Workshop& shop_;
+  ProgramBuilder& builder_;
   bool is_softmax_ = false;  // else squared error
   std::vector<Term> terms_;
 };

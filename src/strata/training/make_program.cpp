@@ -2,7 +2,6 @@
 #include "strata/base/error.hpp"
 #include "strata/training/losses.hpp"
 #include "strata/training/node_steps.hpp"
-#include "strata/training/order.hpp"
 #include "strata/training/recompute.hpp"
 #include "strata/training/recurrent_run.hpp"
 #include "strata/training/updates.hpp"
@@ -24,24 +23,28 @@ std::int64_t batch_of(const BoundGraph& bound) {
 class Iteration {
  public:
   Iteration(const BoundGraph& bound, const TrainingOptions& options)
-      : shop_(bound, options), nodes_(shop_), recurrent_(shop_), losses_(shop_) {
-    if (!options.inference) segments_ = segments_of(shop_, nodes_);
+      : builder_(bound, options), nodes_(builder_), recurrent_(builder_), losses_(builder_) {
+    if (!options.inference) segments_ = segments_of(builder_, nodes_);
   }
 
   Program program() && {
-    const std::int64_t rounds = shop_.options.inference ? 1 : shop_.options.micro_batches;
+    const std::int64_t rounds = builder_.options.inference ? 1 : builder_.options.micro_batches;
     for (std::int64_t round = 0; round < rounds; ++round) {
-      if (round > 0) shop_.values.forget_features();
+      if (round > 0) builder_.values.forget_features();
       run_forward();
-      if (!shop_.options.inference) run_backward();
+      if (!builder_.options.inference) run_backward();
     }
-    if (!shop_.options.inference) write_updates(shop_);
-    return shop_.writer.finish((Count(batch_of(shop_.bound)) * rounds).value());
+    std::vector<ValueId> gradients(builder_.graph.tensors.size(), no_value);
+    if (!builder_.options.inference) gradients = write_updates(builder_);
+    Program program = builder_.writer.finish((Count(batch_of(builder_.bound)) * rounds).value());
+    program.roots = builder_.unrolling.root;
+    program.gradients = std::move(gradients);
+    return program;
   }
 
  private:
   void run_forward() {
-    for (const Instance& instance : shop_.unrolling.instances) run_forward(instance, false);
+    for (const Instance& instance : builder_.unrolling.instances) run_forward(instance, false);
     losses_.forward();
   }
 
@@ -64,14 +67,14 @@ class Iteration {
   void run_backward() {
     losses_.backward();
     for (auto segment = segments_.rbegin(); segment != segments_.rend(); ++segment) {
-      for (const TensorId tensor : segment->dropped) shop_.values.forget(tensor);
+      for (const TensorId tensor : segment->dropped) builder_.values.forget(tensor);
       for (const Instance& instance : segment->again) run_forward(instance, true);
       for (std::size_t i = segment->end; i-- > segment->first;)
-        run_backward(shop_.unrolling.instances[i]);
+        run_backward(builder_.unrolling.instances[i]);
     }
   }
 
-  Workshop shop_;
+  ProgramBuilder builder_;
   NodeSteps nodes_;
   RecurrentRuns recurrent_;
   Losses losses_;
@@ -79,17 +82,6 @@ class Iteration {
 };
 
 }  // namespace
-
-Workshop::Workshop(const BoundGraph& bound_graph, const TrainingOptions& training_options)
-    : bound(bound_graph),
-      graph(*bound_graph.graph),
-      options(training_options),
-      mode(training_options.inference ? Mode::inference : Mode::training),
-      unrolling(
-          unroll(bound, execution_order(graph), options.unroll_recurrent, mode == Mode::training)),
-      writer(bound),
-      values(writer, bound, unrolling),
-      gradients(writer, bound, options.separate_backward ? Pass::backward_input : Pass::backward) {}
 
 Program make_program(const BoundGraph& bound, const TrainingOptions& options) {
   if (options.micro_batches < 1)

@@ -58,8 +58,8 @@ std::string name_of(const Program& program, StepId id) {
   const Step& step = program.steps[id];
   if (program.bound == nullptr) return fmt::format("step {}", id);
   if (step.is_gradient_sum) {
-    const Use& sum = program.uses_of(id).back();
-    return fmt::format("sum for {}", value_name(program, sum.value));
+    const ValueId sum = program.value_at(id, {Operand::output, 0});
+    return fmt::format("sum for {}", value_name(program, sum));
   }
   if (step.node == no_node) return fmt::format("loss {}", name_of(step.pass));
   const Node& node = program.bound->graph->nodes[step.node];

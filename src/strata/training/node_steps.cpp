@@ -49,16 +49,11 @@ void pass_gradients_through(NodeCost& cost, const BoundGraph& bound, const Node&
   }
 }
 
-bool moves_nothing(const PassCost& pass) {
-  return std::all_of(pass.accesses.begin(), pass.accesses.end(),
-                     [](const Access& access) { return access.mode == AccessMode::alias; });
-}
-
 std::uint64_t open_key(NodeId node, ValueId value) { return std::uint64_t{node} << 32 | value; }
 
-std::uint32_t times_of(const Workshop& shop, const Instance& instance) {
+std::uint32_t times_of(const ProgramBuilder& builder, const Instance& instance) {
   if (instance.time == 0) return 1;
-  const Parting parting = shop.unrolling.parting(shop.graph.nodes[instance.node].outputs[0]);
+  const Parting parting = builder.unrolling.parting(builder.graph.nodes[instance.node].outputs[0]);
   return parting.count / parting.per_time;
 }
 
@@ -80,16 +75,16 @@ struct NodeSteps::Part {
   }
 };
 
-NodeSteps::NodeSteps(Workshop& workshop)
-    : shop_(workshop), first_saved_(workshop.graph.nodes.size(), no_value) {}
+NodeSteps::NodeSteps(ProgramBuilder& builder)
+    : builder_(builder), first_saved_(builder.graph.nodes.size(), no_value) {}
 
 NodeCost NodeSteps::cost(NodeId id) const {
-  const Node& node = shop_.graph.nodes[id];
-  NodeCost cost = cost_of(shop_.bound, id, shop_.mode);
-  if (shop_.options.pool_keeps_input && is_max_pool(node.op))
-    keep_input_of_pool(cost, shop_.bound, node);
-  if (!cost.is_counted && shop_.mode == Mode::training)
-    pass_gradients_through(cost, shop_.bound, node);
+  const Node& node = builder_.graph.nodes[id];
+  NodeCost cost = cost_of(builder_.bound, id, builder_.mode);
+  if (builder_.options.pool_keeps_input && is_max_pool(node.op))
+    keep_input_of_pool(cost, builder_.bound, node);
+  if (!cost.is_counted && builder_.mode == Mode::training)
+    pass_gradients_through(cost, builder_.bound, node);
   return cost;
 }
 
@@ -99,13 +94,13 @@ Step NodeSteps::step_of(const Part& part, Pass pass) const {
 
 ValueIds NodeSteps::input_values(const Part& part, std::uint32_t input) const {
   const TensorId tensor = part.node.inputs[input];
-  if (part.time > 0 && reads_own_time(shop_.bound, shop_.unrolling, part.id, input))
-    return shop_.values.at(tensor, part.time);
-  return shop_.values.of(tensor);
+  if (part.time > 0 && reads_own_time(builder_.bound, builder_.unrolling, part.id, input))
+    return builder_.values.at(tensor, part.time);
+  return builder_.values.of(tensor);
 }
 
 ValueIds NodeSteps::output_values(const Part& part, std::uint32_t output) const {
-  return shop_.values.at(part.node.outputs[output], part.time);
+  return builder_.values.at(part.node.outputs[output], part.time);
 }
 
 // Saved things lie one after the other, and of each all time steps.
@@ -113,21 +108,21 @@ void NodeSteps::make_saved(const Part& part, const NodeCost& cost) {
   if (part.time > 1) return;  // the first time step has made them
   std::int64_t rows = 1;      // as many as the output has or, where that is a sum of all, the input
   for (const TensorId id : {part.node.outputs[0], part.node.inputs[0]}) {
-    const BoundTensor& tensor = shop_.bound.tensors[id];
+    const BoundTensor& tensor = builder_.bound.tensors[id];
     rows = std::max(rows, tensor.bytes / row_bytes(tensor, {}, false, tensor.bytes));
   }
   for (std::uint32_t index = 0; index < cost.saved.size(); ++index) {
     for (std::uint32_t time = 1; time <= part.times; ++time) {
       const Part one{part.id, part.node, part.times > 1 ? time : 0, part.times};
       const std::int64_t bytes = std::max<std::int64_t>(one.share(cost.saved[index].bytes), 1);
-      const ValueId id = shop_.writer.add(
+      const ValueId id = builder_.writer.add(
           {.kind = ValueKind::saved,
            .tensor = part.node.outputs[0],
            .part = index * part.times + time - 1,
            .bytes = bytes,
            .row_bytes = std::max<std::int64_t>(cost.saved[index].bytes / rows, 1)});
       if (index == 0 && time == 1) first_saved_[part.id] = id;
-      if (shop_.writer.value(id).row_bytes > bytes) shop_.writer.value(id).row_bytes = bytes;
+      if (builder_.writer.value(id).row_bytes > bytes) builder_.writer.value(id).row_bytes = bytes;
     }
   }
 }
@@ -139,20 +134,21 @@ ValueId NodeSteps::saved_value(const Part& part, const NodeCost&, std::uint32_t 
 
 void NodeSteps::forward_access(const Part& part, const NodeCost& cost, const Access& access,
                                bool is_recomputed) {
-  ProgramWriter& writer = shop_.writer;
+  ProgramWriter& writer = builder_.writer;
+  const StepOperand as{access.operand, access.index};
   const auto enter = [&](const ValueIds& ids) {
     for (std::uint32_t i = 0; i < ids.count; ++i)
-      access.mode == AccessMode::read ? writer.reads(ids[i]) : writer.writes(ids[i]);
+      access.mode == AccessMode::read ? writer.reads(ids[i], as) : writer.writes(ids[i], as);
   };
   switch (access.operand) {
     case Operand::input: {
       const TensorId tensor = part.node.inputs[access.index];
-      const Tensor& stored = shop_.graph.tensors[tensor];
+      const Tensor& stored = builder_.graph.tensors[tensor];
       const bool is_stored =
           stored.kind == TensorKind::parameter || stored.kind == TensorKind::constant;
       if (access.mode == AccessMode::read && is_stored &&
-          access.bytes < shop_.bound.tensors[tensor].bytes && part.time == 0)
-        return writer.reads(shop_.values.looked_up(tensor, access.bytes));
+          access.bytes < builder_.bound.tensors[tensor].bytes && part.time == 0)
+        return writer.reads(builder_.values.looked_up(tensor, access.bytes), as);
       if (access.mode == AccessMode::write) {
         if (is_recomputed) return;  // running statistics move on once
         const ValueIds ids = input_values(part, access.index);
@@ -165,7 +161,7 @@ void NodeSteps::forward_access(const Part& part, const NodeCost& cost, const Acc
     }
     case Operand::output: {
       const TensorId output = part.node.outputs[access.index];
-      if (is_recomputed && shop_.values.exist(output)) return;  // it was kept
+      if (is_recomputed && builder_.values.exist(output)) return;  // it was kept
       return enter(output_values(part, access.index));
     }
     case Operand::saved: return enter({saved_value(part, cost, access.index), 1});
@@ -174,40 +170,40 @@ void NodeSteps::forward_access(const Part& part, const NodeCost& cost, const Acc
 }
 
 void NodeSteps::forward(const Instance& instance, bool is_recomputed) {
-  const Part part{instance.node, shop_.graph.nodes[instance.node], instance.time,
-                  times_of(shop_, instance)};
+  const Part part{instance.node, builder_.graph.nodes[instance.node], instance.time,
+                  times_of(builder_, instance)};
   const NodeCost cost = this->cost(part.id);
-  if (moves_nothing(cost.forward)) return;
+  if (cost.forward.only_renames()) return;
   make_saved(part, cost);
   Step step = step_of(part, Pass::forward);
   step.is_recomputed = is_recomputed;
-  shop_.writer.begin(step);
-  shop_.writer.add_work(part.share(cost.forward.flop), part.share(cost.forward.mac));
+  builder_.writer.begin(step);
+  builder_.writer.add_work(part.share(cost.forward.flop), part.share(cost.forward.mac));
   for (const Access& access : cost.forward.accesses)
     forward_access(part, cost, access, is_recomputed);
 }
 
 bool NodeSteps::has_output_gradient(const Part& part) const {
   for (std::uint32_t output = 0; output < part.node.outputs.size(); ++output) {
-    if (!shop_.bound.tensors[part.node.outputs[output]].wants_gradient) continue;
+    if (!builder_.bound.tensors[part.node.outputs[output]].wants_gradient) continue;
     const ValueIds ids = output_values(part, output);
     for (std::uint32_t i = 0; i < ids.count; ++i) {
-      if (shop_.gradients.of(ids[i])) return true;
+      if (builder_.gradients.of(ids[i])) return true;
     }
   }
   return false;
 }
 
 void NodeSteps::backward(const Instance& instance) {
-  const Part part{instance.node, shop_.graph.nodes[instance.node], instance.time,
-                  times_of(shop_, instance)};
+  const Part part{instance.node, builder_.graph.nodes[instance.node], instance.time,
+                  times_of(builder_, instance)};
   const NodeCost cost = this->cost(part.id);
   const PassCost& input = cost.backward_input;
   const PassCost& weight = cost.backward_weight;
   if (!input.exists() && !weight.exists()) return;
-  if (moves_nothing(cost.forward)) return;  // the output is the input, and so is its gradient
+  if (cost.forward.only_renames()) return;  // the output is the input, and so is its gradient
   if (!has_output_gradient(part)) return;
-  if (shop_.options.separate_backward) {
+  if (builder_.options.separate_backward) {
     backward_step(part, cost, Pass::backward_input, {&input});
     backward_step(part, cost, Pass::backward_weight, {&weight});
   } else {
@@ -220,11 +216,11 @@ void NodeSteps::backward(const Instance& instance) {
 
 void NodeSteps::backward_step(const Part& part, const NodeCost& cost, Pass pass,
                               std::initializer_list<const PassCost*> passes) {
-  const auto is_empty = [](const PassCost* one) { return moves_nothing(*one); };
+  const auto is_empty = [](const PassCost* one) { return one->only_renames(); };
   if (std::all_of(passes.begin(), passes.end(), is_empty)) return;
-  shop_.writer.begin(step_of(part, pass));
+  builder_.writer.begin(step_of(part, pass));
   for (const PassCost* one : passes) {
-    shop_.writer.add_work(part.share(one->flop), part.share(one->mac));
+    builder_.writer.add_work(part.share(one->flop), part.share(one->mac));
     // What is read comes first: a step may overwrite what it has read, not read what it has made.
     for (const Access& access : one->accesses) {
       if (access.mode == AccessMode::read) backward_access(part, cost, access);
@@ -233,30 +229,39 @@ void NodeSteps::backward_step(const Part& part, const NodeCost& cost, Pass pass,
       if (access.mode == AccessMode::write) backward_access(part, cost, access);
     }
   }
-  shop_.gradients.settle(part.time);
+  builder_.gradients.settle(part.time);
 }
 
 void NodeSteps::backward_access(const Part& part, const NodeCost& cost, const Access& access) {
-  ProgramWriter& writer = shop_.writer;
+  ProgramWriter& writer = builder_.writer;
+  const StepOperand as{access.operand, access.index};
   switch (access.operand) {
     case Operand::input_gradient: return write_input_gradient(part, access.index);
     case Operand::saved: {
       const ValueId id = saved_value(part, cost, access.index);
-      return access.mode == AccessMode::read ? writer.reads(id) : writer.writes(id);
+      return access.mode == AccessMode::read ? writer.reads(id, as) : writer.writes(id, as);
     }
-    case Operand::output_gradient: {
-      const ValueIds ids = output_values(part, access.index);
-      for (std::uint32_t i = 0; i < ids.count; ++i) {
-        if (const auto gradient = shop_.gradients.of(ids[i])) writer.reads(*gradient);
-      }
-      return;
-    }
+    case Operand::output_gradient: return read_output_gradient(part, access.index);
     case Operand::input:
     case Operand::output: {
       const ValueIds ids = access.operand == Operand::input ? input_values(part, access.index)
                                                             : output_values(part, access.index);
-      for (std::uint32_t i = 0; i < ids.count; ++i) writer.reads(ids[i]);
+      for (std::uint32_t i = 0; i < ids.count; ++i) writer.reads(ids[i], as);
       return;
+    }
+    default: STRATA_CHECK(false, "a cost sheet has no such operand");
+  }
+}
+
+// Where nothing depends on the output its gradient is zero, and nobody has written it.
+void NodeSteps::read_output_gradient(const Part& part, std::uint32_t output) {
+  const StepOperand as{Operand::output_gradient, output};
+  const ValueIds ids = output_values(part, output);
+  for (std::uint32_t i = 0; i < ids.count; ++i) {
+    if (const auto gradient = builder_.gradients.of(ids[i])) {
+      builder_.writer.reads(*gradient, as);
+    } else if (builder_.bound.tensors[part.node.outputs[output]].wants_gradient) {
+      builder_.writer.lacks(as);
     }
   }
 }
@@ -264,32 +269,33 @@ void NodeSteps::backward_access(const Part& part, const NodeCost& cost, const Ac
 // A weight's gradient adds up by itself. Of a feature that every time step reads whole, all time
 // steps add to one contribution.
 void NodeSteps::write_input_gradient(const Part& part, std::uint32_t input) {
+  const StepOperand as{Operand::input_gradient, input};
   const ValueIds ids = input_values(part, input);
   const bool adds_up =
-      part.time > 0 && !reads_own_time(shop_.bound, shop_.unrolling, part.id, input);
+      part.time > 0 && !reads_own_time(builder_.bound, builder_.unrolling, part.id, input);
   for (std::uint32_t i = 0; i < ids.count; ++i) {
-    if (!adds_up || shop_.writer.value(ids[i]).kind == ValueKind::weight) {
-      shop_.gradients.write(ids[i]);
+    if (!adds_up || builder_.writer.value(ids[i]).kind == ValueKind::weight) {
+      builder_.gradients.write(ids[i], as);
       continue;
     }
     const auto [entry, is_new] = open_.try_emplace(open_key(part.id, ids[i]), no_value);
     if (is_new) {
-      entry->second = shop_.gradients.make(ids[i]);
+      entry->second = builder_.gradients.make(ids[i]);
     } else {
-      shop_.writer.reads(entry->second);
+      builder_.writer.reads(entry->second, as);
     }
-    shop_.writer.writes(entry->second);
+    builder_.writer.writes(entry->second, as);
   }
 }
 
 void NodeSteps::end_open_contributions(const Part& part) {
   for (std::uint32_t input = 0; input < part.node.inputs.size(); ++input) {
-    if (reads_own_time(shop_.bound, shop_.unrolling, part.id, input)) continue;
-    const ValueIds ids = shop_.values.of(part.node.inputs[input]);
+    if (reads_own_time(builder_.bound, builder_.unrolling, part.id, input)) continue;
+    const ValueIds ids = builder_.values.of(part.node.inputs[input]);
     for (std::uint32_t i = 0; i < ids.count; ++i) {
       const auto entry = open_.find(open_key(part.id, ids[i]));
       if (entry == open_.end()) continue;
-      shop_.gradients.contribute(ids[i], entry->second, part.time);
+      builder_.gradients.contribute(ids[i], entry->second, part.time);
       open_.erase(entry);
     }
   }
@@ -300,14 +306,14 @@ void NodeSteps::alias_gradients(const Part& part, const PassCost& pass) {
     if (access.operand != Operand::input_gradient || access.mode != AccessMode::alias) continue;
     const ValueIds from = output_values(part, 0);
     const ValueIds to = input_values(part, access.index);
-    const auto bytes = [&](ValueId id) { return shop_.writer.value(id).bytes; };
+    const auto bytes = [&](ValueId id) { return builder_.writer.value(id).bytes; };
     if (from.count != to.count || bytes(from[0]) != bytes(to[0])) {
       copy_gradient(part, from, access.index);
       continue;
     }
     for (std::uint32_t i = 0; i < from.count; ++i) {
-      if (const auto gradient = shop_.gradients.of(from[i]))
-        shop_.gradients.contribute(to[i], *gradient, part.time);
+      if (const auto gradient = builder_.gradients.of(from[i]))
+        builder_.gradients.contribute(to[i], *gradient, part.time);
     }
   }
 }
@@ -315,14 +321,15 @@ void NodeSteps::alias_gradients(const Part& part, const PassCost& pass) {
 // Two tensors cut in different ways cannot share memory by name.
 void NodeSteps::copy_gradient(const Part& part, const ValueIds& from, std::uint32_t input) {
   Step step =
-      step_of(part, shop_.options.separate_backward ? Pass::backward_input : Pass::backward);
+      step_of(part, builder_.options.separate_backward ? Pass::backward_input : Pass::backward);
   step.layer_class = LayerClass::other;
-  shop_.writer.begin(step);
+  builder_.writer.begin(step);
   for (std::uint32_t i = 0; i < from.count; ++i) {
-    if (const auto gradient = shop_.gradients.of(from[i])) shop_.writer.reads(*gradient);
+    if (const auto gradient = builder_.gradients.of(from[i]))
+      builder_.writer.reads(*gradient, {Operand::output_gradient, 0});
   }
   write_input_gradient(part, input);
-  shop_.gradients.settle(part.time);
+  builder_.gradients.settle(part.time);
 }
 
 }  // namespace strata

@@ -1,34 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "strata/cost/cost.hpp"
-#include "strata/training/gradients.hpp"
-#include "strata/training/tensor_values.hpp"
+#include "strata/training/program_builder.hpp"
 
 #include <unordered_map>
 #include <vector>
 
 namespace strata {
 
-/// What every part of the making of a program works on.
-struct Workshop {
-  Workshop(const BoundGraph& bound_graph, const TrainingOptions& training_options);
-
-  const BoundGraph& bound;
-  const Graph& graph;
-  TrainingOptions options;
-  Mode mode;
-  Unrolling unrolling;
-  ProgramWriter writer;
-  TensorValues values;
-  Gradients gradients;
-};
-
 /// Writes the steps of a node as its cost sheet has them: what each pass touches becomes the uses
 /// of a step. A node that only gives memory another name makes no step.
 class NodeSteps {
  public:
-  explicit NodeSteps(Workshop& workshop);
+  explicit NodeSteps(ProgramBuilder& builder);
 
   void forward(const Instance& instance, bool is_recomputed);
   void backward(const Instance& instance);
@@ -43,6 +27,7 @@ class NodeSteps {
   void backward_step(const Part& part, const NodeCost& cost, Pass pass,
                      std::initializer_list<const PassCost*> passes);
   void backward_access(const Part& part, const NodeCost& cost, const Access& access);
+  void read_output_gradient(const Part& part, std::uint32_t output);
   void write_input_gradient(const Part& part, std::uint32_t input);
   void alias_gradients(const Part& part, const PassCost& pass);
   void copy_gradient(const Part& part, const ValueIds& from, std::uint32_t input);
@@ -55,7 +40,7 @@ class NodeSteps {
   void make_saved(const Part& part, const NodeCost& cost);
   Step step_of(const Part& part, Pass pass) const;
 
-  Workshop& shop_;
+  ProgramBuilder& builder_;
   std::vector<ValueId> first_saved_;  // of every node
   // Gradients to which every time step of a node adds, by node and forward value: complete after
   // the last.

@@ -3,6 +3,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 namespace strata {
 namespace {
 
@@ -19,6 +21,7 @@ class Inspection {
     look_at_values();
     if (has_ordered_uses()) {
       for (StepId step = 0; step < program_.steps.size(); ++step) look_at(step);
+      look_at_shared_operands();
       look_at_results();
     }
     return std::move(problems_);
@@ -72,6 +75,20 @@ class Inspection {
     }
     for (const Use& use : program_.uses_of(step)) {
       if (use.value < program_.values.size() && use.writes) is_made_[use.value] = true;
+    }
+  }
+
+  void look_at_shared_operands() {
+    StepId before = 0;
+    for (const SharedOperand& shared : program_.shared_operands) {
+      if (shared.step < before || shared.step >= program_.steps.size())
+        return say("a shared operand of step {} is out of order", shared.step);
+      before = shared.step;
+      const auto uses = program_.uses_of(shared.step);
+      if (shared.value != no_value && std::none_of(uses.begin(), uses.end(), [&](const Use& use) {
+            return use.value == shared.value;
+          }))
+        say("step {} shares value {}, which it does not use", shared.step, shared.value);
     }
   }
 

@@ -32,6 +32,8 @@ TEST(Problems, are_seen_one_by_one) {
   EXPECT_EQ(problems_after([](Program& p) { p.values[1].row_bytes = 9; }), 1U);
   EXPECT_EQ(problems_after([](Program& p) { p.steps[0].mac = 6; }), 1U);
   EXPECT_EQ(problems_after([](Program& p) { p.steps[1].first_use = 9; }), 1U);
+  EXPECT_EQ(problems_after([](Program& p) { p.shared_operands = {{1, {}, 0}}; }), 1U);
+  EXPECT_EQ(problems_after([](Program& p) { p.shared_operands = {{2, {}, no_value}}; }), 1U);
   EXPECT_EQ(problems_after([](Program& p) { p.steps[0].first_use = 1; }), 1U);
   EXPECT_EQ(problems_after([](Program& p) { p.values.push_back({.is_result = true, .bytes = 1}); }),
             1U);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "strata/cost/cost.hpp"
 #include "strata/cost/update.hpp"
 #include "strata/graph/bind.hpp"
 
@@ -57,12 +58,47 @@ enum class LayerClass : std::uint8_t { type_1, type_2, other };
 std::string_view name_of(LayerClass layer_class);
 LayerClass class_of(const Operator& op);
 
+/// Which operand of a step a Value is. Of a node's pass: as its cost sheet has it; all pieces of a
+/// tensor that is cut into several Values have its index. Of a gradient sum: inputs 0 and 1, output
+/// 0. Of an update: the weight is an input, its gradient an input gradient, then the states; the
+/// index is the piece of the weight, or the number of the state. Of a loss without a node: the
+/// network's output is input 0, the targets are input 1. The steps of a recurrent layer that is
+/// unrolled say none.
+struct StepOperand {
+  Operand operand = Operand::none;
+  std::uint32_t index = 0;
+  friend bool operator==(const StepOperand&, const StepOperand&) = default;
+};
+
 /// One use of a value by a step. A value that is read and written (an accumulated gradient, an
-/// updated weight) is one use with both.
+/// updated weight) is one use with both. Long programs have millions, so it takes 8 bytes.
 struct Use {
   ValueId value = 0;
-  bool reads = false;
-  bool writes = false;
+  bool reads : 1 = false;
+  bool writes : 1 = false;
+  Operand operand : 6 = Operand::none;
+  std::uint32_t index : 24 = 0;
+
+  static constexpr std::uint32_t most_operands = 1U << 24;
+
+  constexpr Use(ValueId used, bool is_read, bool is_written, StepOperand as = {})
+      : value(used),
+        reads(is_read),
+        writes(is_written),
+        operand(as.operand),
+        index(as.index & (most_operands - 1)) {}
+
+  StepOperand is() const { return {operand, index}; }
+};
+static_assert(sizeof(Use) == 8);
+
+/// An operand without a Use of its own: its value is that of another operand of the step (x + x,
+/// two outputs whose gradient is the same), or `no_value`: the gradient of an output that nothing
+/// depends on, which is zero.
+struct SharedOperand {
+  StepId step = 0;
+  StepOperand is = {};
+  ValueId value = no_value;
 };
 
 struct Step {
@@ -81,13 +117,24 @@ struct Program {
   const BoundGraph* bound = nullptr;  ///< names and shapes; must outlive the program
   std::vector<Step> steps;
   std::vector<Use> uses;  ///< of all steps, in step order; no value twice in one step
+  std::vector<SharedOperand> shared_operands;  ///< in step order; few programs have any
   std::vector<Value> values;
-  std::int64_t samples = 0;  ///< that one iteration trains: batch × micro-batches
+  std::vector<TensorId> roots;     ///< of every tensor: the one whose memory it is (a reshape's)
+  std::vector<ValueId> gradients;  ///< of every tensor that is a weight with a gradient: the
+                                   ///< first Value of it after backward; otherwise no_value
+  std::int64_t samples = 0;        ///< that one iteration trains: batch × micro-batches
 
   std::span<const Use> uses_of(StepId step) const {
     const std::size_t end = step + 1 < steps.size() ? steps[step + 1].first_use : uses.size();
     return {uses.data() + steps[step].first_use, end - steps[step].first_use};
   }
+  std::span<const SharedOperand> shared_operands_of(StepId step) const;
+  /// The Value of an operand, the first where there are several; no_value: none, or a zero.
+  ValueId value_at(StepId step, StepOperand operand) const;
+
+  /// All that the step reads or writes, each Value once: what it moves where nothing stays on chip.
+  std::int64_t read_bytes(StepId step) const;
+  std::int64_t write_bytes(StepId step) const;
 };
 
 /// "layer1.0.conv1 backward", "decoder.lstm forward t=12 gates"; "gradient of layer1.0.relu",
@@ -130,7 +177,8 @@ struct TrainingOptions {
 Program make_program(const BoundGraph& bound, const TrainingOptions& options = {});
 
 /// What is wrong with a program, for tests and for what others make: uses out of range, a value
-/// read before anybody made it, a value twice in one step. Empty: nothing.
+/// read before anybody made it, a value twice in one step, a shared operand that the step does not
+/// use. Empty: nothing.
 std::vector<std::string> problems_of(const Program& program);
 
 }  // namespace strata

@@ -13,17 +13,17 @@ constexpr std::size_t no_maker = ~std::size_t{0};
 
 class Segmentation {
  public:
-  Segmentation(const Workshop& shop, NodeSteps& nodes)
-      : shop_(shop),
+  Segmentation(const ProgramBuilder& builder, NodeSteps& nodes)
+      : builder_(builder),
         nodes_(nodes),
-        instances_(shop.unrolling.instances),
+        instances_(builder.unrolling.instances),
         segment_of_(instances_.size()),
-        made_at_(shop.bound.tensors.size(), no_maker),
-        is_kept_(shop.bound.tensors.size(), false) {}
+        made_at_(builder.bound.tensors.size(), no_maker),
+        is_kept_(builder.bound.tensors.size(), false) {}
 
   std::vector<Segment> segments() && {
     cut();
-    if (shop_.options.recompute == Recompute::none) return std::move(segments_);
+    if (builder_.options.recompute == Recompute::none) return std::move(segments_);
     find_what_leaves();
     for (std::size_t i = 0; i + 1 < segments_.size(); ++i) {
       if (segments_[i].end - segments_[i].first > 1) choose(segments_[i]);
@@ -32,11 +32,13 @@ class Segmentation {
   }
 
  private:
-  const Node& node_at(std::size_t place) const { return shop_.graph.nodes[instances_[place].node]; }
-  TensorId root(TensorId tensor) const { return shop_.unrolling.root[tensor]; }
+  const Node& node_at(std::size_t place) const {
+    return builder_.graph.nodes[instances_[place].node];
+  }
+  TensorId root(TensorId tensor) const { return builder_.unrolling.root[tensor]; }
 
   bool joins(std::size_t place, std::size_t first) const {
-    switch (shop_.options.recompute) {
+    switch (builder_.options.recompute) {
       case Recompute::none: return true;
       case Recompute::all: {
         const double size = std::sqrt(static_cast<double>(instances_.size()));
@@ -63,7 +65,7 @@ class Segmentation {
     for (std::size_t place = 0; place < instances_.size(); ++place) {
       for (const TensorId output : node_at(place).outputs) made_at_[output] = place;
     }
-    for (const TensorId output : shop_.graph.outputs) is_kept_[root(output)] = true;
+    for (const TensorId output : builder_.graph.outputs) is_kept_[root(output)] = true;
     for (std::size_t place = 0; place < instances_.size(); ++place) {
       for (const TensorId input : node_at(place).inputs) {
         const std::size_t maker = made_at_[root(input)];
@@ -118,7 +120,7 @@ class Segmentation {
     }
   }
 
-  const Workshop& shop_;
+  const ProgramBuilder& builder_;
   NodeSteps& nodes_;
   const std::vector<Instance>& instances_;
   std::vector<std::size_t> segment_of_;  // of every instance
@@ -129,16 +131,16 @@ class Segmentation {
 
 }  // namespace
 
-std::vector<Segment> segments_of(const Workshop& shop, NodeSteps& nodes) {
-  const std::vector<Instance>& instances = shop.unrolling.instances;
+std::vector<Segment> segments_of(const ProgramBuilder& builder, NodeSteps& nodes) {
+  const std::vector<Instance>& instances = builder.unrolling.instances;
   const bool runs_by_time = std::any_of(instances.begin(), instances.end(),
                                         [](const Instance& one) { return one.time > 0; });
-  if (shop.options.recompute != Recompute::none && runs_by_time) {
+  if (builder.options.recompute != Recompute::none && runs_by_time) {
     fail(ErrorKind::unsupported,
          "recomputation does not go with recurrent layers in time-major order, where no layer ends "
          "before the others; use the layer-major order");
   }
-  return Segmentation(shop, nodes).segments();
+  return Segmentation(builder, nodes).segments();
 }
 
 }  // namespace strata

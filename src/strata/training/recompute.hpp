@@ -20,6 +20,6 @@ struct Segment {
   std::vector<TensorId> dropped;  ///< tensors that get new values when they are made again
 };
 
-std::vector<Segment> segments_of(const Workshop& shop, NodeSteps& nodes);
+std::vector<Segment> segments_of(const ProgramBuilder& builder, NodeSteps& nodes);
 
 }  // namespace strata

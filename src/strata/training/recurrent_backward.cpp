@@ -46,7 +46,7 @@ void RecurrentRun::backward_cell(const Cell& cell) {
 // does, or the gradient of the last state where that goes on.
 ValueId RecurrentRun::incoming(const Cell& cell) {
   const bool is_top = cell.layer + 1 == layers_;
-  const auto of_value = shop_.gradients.of(hidden_of(cell)).value_or(no_value);
+  const auto of_value = builder_.gradients.of(hidden_of(cell)).value_or(no_value);
   const ValueId above = is_top ? of_value : above_[cell.index];
   ValueId carry = carry_hidden_[cell.row];
   if (cell.step + 1 == times_ && !is_top) carry = of_value;
@@ -71,7 +71,7 @@ std::array<ValueId, 4> RecurrentRun::backward_lstm(const Cell& cell, ValueId hid
   backward_operation(cell, 2, {hidden_gradient, tanh, o}, {d_o, d_tanh});
   backward_operation(cell, 3, {d_tanh, tanh}, {dc_part});
   ValueId carry = carry_cell_[cell.row];
-  if (cell.step + 1 == times_) carry = shop_.gradients.of(c).value_or(no_value);
+  if (cell.step + 1 == times_) carry = builder_.gradients.of(c).value_or(no_value);
   backward_operation(cell, 1, {dc_part, carry}, {dc});
   backward_operation(cell, 2, {dc, g, i}, {di, dg});
 
@@ -81,9 +81,9 @@ std::array<ValueId, 4> RecurrentRun::backward_lstm(const Cell& cell, ValueId hid
   read(dc);
   read(f);
   read(before(cell, first_cell, cells_));
-  shop_.writer.writes(df);
-  if (goes_on) shop_.writer.writes(dc_before);
-  shop_.writer.add_work((Count(batch_) * hidden_ * 2).value(), 0);
+  builder_.writer.writes(df);
+  if (goes_on) builder_.writer.writes(dc_before);
+  builder_.writer.add_work((Count(batch_) * hidden_ * 2).value(), 0);
   carry_cell_[cell.row] = dc_before;
 
   const std::array<ValueId, 4> raw{gradient(CellSlot::raw_0), gradient(CellSlot::raw_1),
@@ -100,21 +100,21 @@ ValueId RecurrentRun::backward_projection(const Cell& cell, ValueId hidden_gradi
   const TensorId weight = own(cell, first_bias + static_cast<std::size_t>(op_.biases));
   const ValueId result = make_gradient(cell, CellSlot::unprojected);
   const Count mac = Count(batch_) * size_of(weight);
-  const auto add_product = [&] { shop_.writer.add_work((mac * 2).value(), mac.value()); };
+  const auto add_product = [&] { builder_.writer.add_work((mac * 2).value(), mac.value()); };
   begin(cell, input_pass_, LayerClass::type_1);
   read(hidden_gradient);
-  read(shop_.values.of(weight));
-  shop_.writer.writes(result);
+  read(builder_.values.of(weight));
+  builder_.writer.writes(result);
   add_product();
   if (!wants(weight)) return result;
-  if (shop_.options.separate_backward) {
+  if (builder_.options.separate_backward) {
     begin(cell, weight_pass_, LayerClass::type_1);
     read(hidden_gradient);
   }
   read(unprojected_[cell.index]);
-  shop_.gradients.write(shop_.values.of(weight));
+  builder_.gradients.write(builder_.values.of(weight));
   add_product();
-  shop_.gradients.settle(cell.time + 1);
+  builder_.gradients.settle(cell.time + 1);
   return result;
 }
 
@@ -130,8 +130,8 @@ std::array<ValueId, 4> RecurrentRun::backward_gru(const Cell& cell, ValueId hidd
   read(before(cell, first_state, hiddens_));
   read(n);
   read(z);
-  shop_.writer.writes(raw[1]);
-  shop_.writer.add_work((Count(batch_) * hidden_ * 5).value(), 0);
+  builder_.writer.writes(raw[1]);
+  builder_.writer.add_work((Count(batch_) * hidden_ * 5).value(), 0);
   if (cell.step > 0 || wants_state_gradient(first_state))
     next_carry_ = make(cell, CellSlot::spare, ValueKind::gradient, width_);
   backward_operation(cell, 1, {hidden_gradient, z}, {next_carry_});
@@ -166,7 +166,7 @@ void RecurrentRun::backward_products(const Cell& cell, const std::array<ValueId,
     const bool has_weights = wants_weights(cell);
     open(input_pass_);
     read_for_input(cell, group);
-    if (shop_.options.separate_backward) {
+    if (builder_.options.separate_backward) {
       write_inputs(cell);
       if (has_weights) {
         open(weight_pass_);
@@ -178,7 +178,7 @@ void RecurrentRun::backward_products(const Cell& cell, const std::array<ValueId,
       write_inputs(cell);
       if (has_weights) write_weights(cell, group);
     }
-    shop_.gradients.settle(cell.time + 1);
+    builder_.gradients.settle(cell.time + 1);
     add_parts(cell);
   }
 }
@@ -196,7 +196,7 @@ void RecurrentRun::read_for_weights(const Cell& cell) {
 // What one product brings to a gradient that other products, of other gates or of the other
 // direction, contribute to as well.
 void RecurrentRun::write_part(ValueId& sum, ValueId part) {
-  shop_.writer.writes(part);
+  builder_.writer.writes(part);
   parts_.push_back({&sum, part});
 }
 
@@ -207,17 +207,17 @@ void RecurrentRun::add_parts(const Cell& cell) {
       *sum = part;
       continue;
     }
-    const Value like_part = shop_.writer.value(part);
-    const ValueId total = shop_.writer.add(like_part);
-    shop_.writer.begin({.node = id_,
-                        .pass = input_pass_,
-                        .layer_class = LayerClass::type_2,
-                        .is_gradient_sum = true,
-                        .time = cell.time + 1});
-    read(*sum);
-    read(part);
-    shop_.writer.writes(total);
-    shop_.writer.add_work(like_part.bytes / element_bytes_, 0);
+    const Value like_part = builder_.writer.value(part);
+    const ValueId total = builder_.writer.add(like_part);
+    builder_.writer.begin({.node = id_,
+                           .pass = input_pass_,
+                           .layer_class = LayerClass::type_2,
+                           .is_gradient_sum = true,
+                           .time = cell.time + 1});
+    builder_.writer.reads(*sum, {Operand::input, 0});
+    builder_.writer.reads(part, {Operand::input, 1});
+    builder_.writer.writes(total, {Operand::output, 0});
+    builder_.writer.add_work(like_part.bytes / element_bytes_, 0);
     *sum = total;
   }
   parts_.clear();
@@ -227,19 +227,19 @@ void RecurrentRun::write_data_gradient(const Cell& cell) {
   if (cell.layer > 0) {
     for (std::uint32_t direction = 0; direction < directions_; ++direction) {
       const std::uint32_t below = ((cell.layer - 1) * directions_ + direction) * times_ + cell.time;
-      write_part(above_[below], shop_.gradients.make(hiddens_[below]));
+      write_part(above_[below], builder_.gradients.make(hiddens_[below]));
     }
     return;
   }
   const TensorId x = node_.inputs[data];
-  const ValueIds ids = follows_time_ ? shop_.values.at(x, cell.time + 1) : shop_.values.of(x);
+  const ValueIds ids = follows_time_ ? builder_.values.at(x, cell.time + 1) : builder_.values.of(x);
   for (std::uint32_t i = 0; i < ids.count; ++i) {
     ValueId& sum = data_gradients_.try_emplace(ids[i], no_value).first->second;
     if (follows_time_ || sum == no_value) {
-      write_part(sum, shop_.gradients.make(ids[i]));
+      write_part(sum, builder_.gradients.make(ids[i]));
     } else {  // of an input that every time step reads whole, all add to one gradient
-      shop_.writer.reads(sum);
-      shop_.writer.writes(sum);
+      builder_.writer.reads(sum);
+      builder_.writer.writes(sum);
     }
   }
 }
@@ -254,7 +254,7 @@ void RecurrentRun::write_inputs(const Cell& cell) {
     write_part(next_carry_, make(cell, CellSlot::spare, ValueKind::gradient, width_));
   }
   const std::int64_t share = mac.value() / groups_;
-  shop_.writer.add_work((Count(share) * 2).value(), share);
+  builder_.writer.add_work((Count(share) * 2).value(), share);
 }
 
 void RecurrentRun::write_weights(const Cell& cell, std::uint32_t group) {
@@ -262,10 +262,10 @@ void RecurrentRun::write_weights(const Cell& cell, std::uint32_t group) {
   for (std::size_t i = 0; i < tensors; ++i) {
     const TensorId weight = own(cell, i);
     if (!wants(weight)) continue;
-    shop_.gradients.write(gate_of(weight, group, groups_));
+    builder_.gradients.write(gate_of(weight, group, groups_));
     const std::int64_t share = (Count(batch_) * size_of(weight)).value() / groups_;
     const bool is_matrix = i < first_bias;
-    shop_.writer.add_work(is_matrix ? (Count(share) * 2).value() : share, is_matrix ? share : 0);
+    builder_.writer.add_work(is_matrix ? (Count(share) * 2).value() : share, is_matrix ? share : 0);
   }
 }
 
@@ -275,24 +275,25 @@ void RecurrentRun::settle_input(const Cell& cell) {
   const bool is_complete = follows_time_ ? cell.direction == 0 : first_layer_left_ == 0;
   if (!is_complete || data_gradients_.empty()) return;
   const TensorId x = node_.inputs[data];
-  const ValueIds ids = follows_time_ ? shop_.values.at(x, cell.time + 1) : shop_.values.of(x);
+  const ValueIds ids = follows_time_ ? builder_.values.at(x, cell.time + 1) : builder_.values.of(x);
   for (std::uint32_t i = 0; i < ids.count; ++i) {
     const auto gradient = data_gradients_.find(ids[i]);
     if (gradient == data_gradients_.end()) continue;
-    shop_.gradients.contribute(ids[i], gradient->second, cell.time + 1);
+    builder_.gradients.contribute(ids[i], gradient->second, cell.time + 1);
     data_gradients_.erase(gradient);
   }
 }
 
 // The gradient of a given first state; one that is not cut into cells takes each in turn.
 void RecurrentRun::hand_over_state(const Cell& cell, std::uint32_t input, ValueId gradient) {
-  const ValueIds ids = shop_.values.piece(node_.inputs[input], cell.row, layers_ * directions_);
-  if (ids.count == 1 && shop_.writer.value(ids[0]).bytes == shop_.writer.value(gradient).bytes)
-    return shop_.gradients.contribute(ids[0], gradient, cell.time + 1);
+  const ValueIds ids = builder_.values.piece(node_.inputs[input], cell.row, layers_ * directions_);
+  if (ids.count == 1 &&
+      builder_.writer.value(ids[0]).bytes == builder_.writer.value(gradient).bytes)
+    return builder_.gradients.contribute(ids[0], gradient, cell.time + 1);
   begin(cell, input_pass_, LayerClass::other);
   read(gradient);
-  shop_.gradients.write(ids);
-  shop_.gradients.settle(cell.time + 1);
+  builder_.gradients.write(ids);
+  builder_.gradients.settle(cell.time + 1);
 }
 
 }  // namespace strata

@@ -15,12 +15,12 @@ CellSlot slot(CellSlot first, std::uint32_t gate) {
 
 }  // namespace
 
-RecurrentRun::RecurrentRun(Workshop& workshop, NodeId node)
-    : shop_(workshop),
-      node_(workshop.graph.nodes[node]),
+RecurrentRun::RecurrentRun(ProgramBuilder& builder, NodeId node)
+    : builder_(builder),
+      node_(builder.graph.nodes[node]),
       id_(node),
       op_(std::get<Recurrent>(node_.op)) {
-  const BoundTensor& x = shop_.bound.tensors[node_.inputs[data]];
+  const BoundTensor& x = builder_.bound.tensors[node_.inputs[data]];
   batch_ = x[0];
   hidden_ = op_.hidden;
   width_ = op_.projection > 0 ? op_.projection : op_.hidden;
@@ -30,9 +30,9 @@ RecurrentRun::RecurrentRun(Workshop& workshop, NodeId node)
   layers_ = static_cast<std::uint32_t>(op_.layers);
   gates_ = gates_of(op_.cell);
   groups_ = op_.fused_gates ? 1 : gates_;
-  input_pass_ = shop_.options.separate_backward ? Pass::backward_input : Pass::backward;
-  weight_pass_ = shop_.options.separate_backward ? Pass::backward_weight : Pass::backward;
-  const Parting parting = shop_.unrolling.parting(node_.inputs[data]);
+  input_pass_ = builder_.options.separate_backward ? Pass::backward_input : Pass::backward;
+  weight_pass_ = builder_.options.separate_backward ? Pass::backward_weight : Pass::backward;
+  const Parting parting = builder_.unrolling.parting(node_.inputs[data]);
   follows_time_ = parting.cut == Parting::Cut::time && parting.count / parting.per_time == times_;
 
   const Count cells = Count(op_.layers) * directions_ * times_;
@@ -58,7 +58,7 @@ RecurrentRun::Cell RecurrentRun::cell_at(std::uint32_t layer, std::uint32_t dire
 
 ValueId RecurrentRun::make(const Cell& cell, CellSlot slot, ValueKind kind, std::int64_t width) {
   const std::int64_t row = (Count(width) * element_bytes_).value();
-  return shop_.writer.add(
+  return builder_.writer.add(
       {.kind = kind,
        .tensor = node_.outputs[0],
        .part = times_ * directions_ + cell.index * cell_slots + static_cast<std::uint32_t>(slot),
@@ -67,11 +67,11 @@ ValueId RecurrentRun::make(const Cell& cell, CellSlot slot, ValueKind kind, std:
 }
 
 void RecurrentRun::begin(const Cell& cell, Pass pass, LayerClass layer_class) {
-  shop_.writer.begin({.node = id_,
-                      .pass = pass,
-                      .layer_class = layer_class,
-                      .is_recomputed = is_recomputed_,
-                      .time = cell.time + 1});
+  builder_.writer.begin({.node = id_,
+                         .pass = pass,
+                         .layer_class = layer_class,
+                         .is_recomputed = is_recomputed_,
+                         .time = cell.time + 1});
 }
 
 void RecurrentRun::pointwise(const Cell& cell, Pass pass, std::int64_t flop_per_number,
@@ -79,17 +79,17 @@ void RecurrentRun::pointwise(const Cell& cell, Pass pass, std::int64_t flop_per_
   begin(cell, pass, LayerClass::type_2);
   for (const ValueId id : reads) read(id);
   for (const ValueId id : writes) {
-    if (id != no_value) shop_.writer.writes(id);
+    if (id != no_value) builder_.writer.writes(id);
   }
-  shop_.writer.add_work((Count(batch_) * width * flop_per_number).value(), 0);
+  builder_.writer.add_work((Count(batch_) * width * flop_per_number).value(), 0);
 }
 
 void RecurrentRun::read(ValueId id) {
-  if (id != no_value) shop_.writer.reads(id);
+  if (id != no_value) builder_.writer.reads(id);
 }
 
 void RecurrentRun::read(const ValueIds& ids) {
-  for (std::uint32_t i = 0; i < ids.count; ++i) shop_.writer.reads(ids[i]);
+  for (std::uint32_t i = 0; i < ids.count; ++i) builder_.writer.reads(ids[i]);
 }
 
 TensorId RecurrentRun::own(const Cell& cell, std::size_t which) const {
@@ -99,7 +99,7 @@ TensorId RecurrentRun::own(const Cell& cell, std::size_t which) const {
 }
 
 ValueIds RecurrentRun::gate_of(TensorId weight, std::uint32_t group, std::uint32_t groups) const {
-  return groups == 1 ? shop_.values.of(weight) : shop_.values.piece(weight, group, groups);
+  return groups == 1 ? builder_.values.of(weight) : builder_.values.piece(weight, group, groups);
 }
 
 // What the layer reads at this time: the node's input, or what all directions of the layer below
@@ -107,7 +107,7 @@ ValueIds RecurrentRun::gate_of(TensorId weight, std::uint32_t group, std::uint32
 void RecurrentRun::read_data(const Cell& cell) {
   if (cell.layer == 0) {
     const TensorId x = node_.inputs[data];
-    return read(follows_time_ ? shop_.values.at(x, cell.time + 1) : shop_.values.of(x));
+    return read(follows_time_ ? builder_.values.at(x, cell.time + 1) : builder_.values.of(x));
   }
   for (std::uint32_t direction = 0; direction < directions_; ++direction) {
     read(hiddens_[((cell.layer - 1) * directions_ + direction) * times_ + cell.time]);
@@ -119,7 +119,7 @@ ValueIds RecurrentRun::before(const Cell& cell, std::uint32_t input,
                               const std::vector<ValueId>& states) const {
   if (cell.step > 0) return {states[cell_at(cell.layer, cell.direction, cell.step - 1).index], 1};
   if (input >= node_.first_own) return {};
-  return shop_.values.piece(node_.inputs[input], cell.row, layers_ * directions_);
+  return builder_.values.piece(node_.inputs[input], cell.row, layers_ * directions_);
 }
 
 void RecurrentRun::forward(const Instance& instance, bool is_recomputed) {
@@ -144,7 +144,7 @@ void RecurrentRun::forward_cell(const Cell& cell) {
   const std::uint32_t raws = op_.cell == CellKind::gru ? 4 : gates_;
   for (std::uint32_t i = 0; i < raws; ++i) {
     // U_n h is kept for backward, in place of a fourth gate.
-    const bool stays = op_.cell == CellKind::gru && i == 3 && shop_.mode == Mode::training;
+    const bool stays = op_.cell == CellKind::gru && i == 3 && builder_.mode == Mode::training;
     raw[i] = make(cell, slot(CellSlot::raw_0, i), stays ? ValueKind::saved : ValueKind::feature,
                   hidden_);
   }
@@ -170,23 +170,23 @@ void RecurrentRun::forward_products(const Cell& cell, const std::array<ValueId, 
     for (std::size_t i = 0; i < first_bias + static_cast<std::size_t>(op_.biases); ++i)
       read(gate_of(own(cell, i), group, groups_));
     for (std::uint32_t i = 0; i < raw.size(); ++i) {
-      if (raw[i] != no_value && group_of(i) == group) shop_.writer.writes(raw[i]);
+      if (raw[i] != no_value && group_of(i) == group) builder_.writer.writes(raw[i]);
     }
     const std::int64_t share = mac.value() / groups_;
-    shop_.writer.add_work((Count(share) * 2 + bias_flop.value() / groups_).value(), share);
+    builder_.writer.add_work((Count(share) * 2 + bias_flop.value() / groups_).value(), share);
   }
 }
 
 ValueId RecurrentRun::make_hidden(const Cell& cell) {
   const bool is_top = cell.layer + 1 == layers_;
   hiddens_[cell.index] =
-      is_top ? shop_.values.of(node_.outputs[0])[cell.time * directions_ + cell.direction]
+      is_top ? builder_.values.of(node_.outputs[0])[cell.time * directions_ + cell.direction]
              : make(cell, CellSlot::hidden, ValueKind::feature, width_);
   return hiddens_[cell.index];
 }
 
 void RecurrentRun::forward_lstm(const Cell& cell, const std::array<ValueId, 4>& raw) {
-  const ValueKind kept = shop_.mode == Mode::training ? ValueKind::saved : ValueKind::feature;
+  const ValueKind kept = builder_.mode == Mode::training ? ValueKind::saved : ValueKind::feature;
   std::array<ValueId, 4>& gate = gate_values_[cell.index];
   for (std::uint32_t i = 0; i < gates_; ++i) {
     gate[i] = make(cell, slot(CellSlot::gate_0, i), kept, hidden_);
@@ -198,8 +198,8 @@ void RecurrentRun::forward_lstm(const Cell& cell, const std::array<ValueId, 4>& 
   begin(cell, Pass::forward, LayerClass::type_2);
   read(f);
   read(before(cell, first_cell, cells_));
-  shop_.writer.writes(kept_part);
-  shop_.writer.add_work((Count(batch_) * hidden_).value(), 0);
+  builder_.writer.writes(kept_part);
+  builder_.writer.add_work((Count(batch_) * hidden_).value(), 0);
   forward_operation(cell, 1, {i, g}, {new_part});
   cells_[cell.index] = feature(CellSlot::cell);
   forward_operation(cell, 1, {kept_part, new_part}, {cells_[cell.index]});
@@ -215,14 +215,14 @@ void RecurrentRun::forward_projection(const Cell& cell, ValueId unprojected) {
   const TensorId weight = own(cell, first_bias + static_cast<std::size_t>(op_.biases));
   begin(cell, Pass::forward, LayerClass::type_1);
   read(unprojected);
-  read(shop_.values.of(weight));
-  shop_.writer.writes(make_hidden(cell));
+  read(builder_.values.of(weight));
+  builder_.writer.writes(make_hidden(cell));
   const Count mac = Count(batch_) * size_of(weight);
-  shop_.writer.add_work((mac * 2).value(), mac.value());
+  builder_.writer.add_work((mac * 2).value(), mac.value());
 }
 
 void RecurrentRun::forward_gru(const Cell& cell, const std::array<ValueId, 4>& raw) {
-  const ValueKind kept = shop_.mode == Mode::training ? ValueKind::saved : ValueKind::feature;
+  const ValueKind kept = builder_.mode == Mode::training ? ValueKind::saved : ValueKind::feature;
   std::array<ValueId, 4>& gate = gate_values_[cell.index];
   for (std::uint32_t i = 0; i < 3; ++i)
     gate[i] = make(cell, slot(CellSlot::gate_0, i), kept, hidden_);
@@ -240,8 +240,8 @@ void RecurrentRun::forward_gru(const Cell& cell, const std::array<ValueId, 4>& r
   begin(cell, Pass::forward, LayerClass::type_2);
   read(z);
   read(before(cell, first_state, hiddens_));
-  shop_.writer.writes(kept_part);
-  shop_.writer.add_work((Count(batch_) * hidden_).value(), 0);
+  builder_.writer.writes(kept_part);
+  builder_.writer.add_work((Count(batch_) * hidden_).value(), 0);
   forward_operation(cell, 1, {new_part, kept_part}, {make_hidden(cell)});
 }
 
@@ -255,18 +255,18 @@ void RecurrentRun::bind_last_states() {
       if (op_.cell == CellKind::lstm) cell.push_back(cells_[last.index]);
     }
   }
-  if (node_.outputs.size() > 1) shop_.values.bind(node_.outputs[1], std::move(hidden));
-  if (node_.outputs.size() > 2) shop_.values.bind(node_.outputs[2], std::move(cell));
+  if (node_.outputs.size() > 1) builder_.values.bind(node_.outputs[1], std::move(hidden));
+  if (node_.outputs.size() > 2) builder_.values.bind(node_.outputs[2], std::move(cell));
 }
 
 bool RecurrentRuns::takes(NodeId node) const {
-  return shop_.unrolling.cuts_recurrent &&
-         std::holds_alternative<Recurrent>(shop_.graph.nodes[node].op);
+  return builder_.unrolling.cuts_recurrent &&
+         std::holds_alternative<Recurrent>(builder_.graph.nodes[node].op);
 }
 
 void RecurrentRuns::forward(const Instance& instance, bool is_recomputed) {
   std::unique_ptr<RecurrentRun>& run = runs_[instance.node];
-  if (instance.time <= 1) run = std::make_unique<RecurrentRun>(shop_, instance.node);
+  if (instance.time <= 1) run = std::make_unique<RecurrentRun>(builder_, instance.node);
   run->forward(instance, is_recomputed);
 }
 

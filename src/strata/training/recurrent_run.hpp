@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "strata/training/node_steps.hpp"
+#include "strata/training/program_builder.hpp"
 
 #include <algorithm>
 #include <array>
@@ -41,7 +41,7 @@ inline constexpr std::uint32_t cell_slots = 16;
 /// first state is not given, products with zero are counted as there.
 class RecurrentRun {
  public:
-  RecurrentRun(Workshop& workshop, NodeId node);
+  RecurrentRun(ProgramBuilder& builder, NodeId node);
 
   /// All of the node, or one time step of all its layers.
   void forward(const Instance& instance, bool is_recomputed);
@@ -111,14 +111,14 @@ class RecurrentRun {
   ValueId hidden_of(const Cell& cell) const { return hiddens_[cell.index]; }
   ValueIds before(const Cell& cell, std::uint32_t input, const std::vector<ValueId>& states) const;
   TensorId own(const Cell& cell, std::size_t which) const;
-  bool wants(TensorId tensor) const { return shop_.bound.tensors[tensor].wants_gradient; }
+  bool wants(TensorId tensor) const { return builder_.bound.tensors[tensor].wants_gradient; }
   bool wants_data_gradient(const Cell& cell) const;
   // The product that makes a raw value: U_n h of a GRU comes with the third gate.
   std::uint32_t group_of(std::uint32_t raw) const { return std::min(raw, groups_ - 1); }
   ValueIds gate_of(TensorId weight, std::uint32_t group, std::uint32_t groups) const;
-  std::int64_t size_of(TensorId tensor) const { return shop_.bound.tensors[tensor].elements; }
+  std::int64_t size_of(TensorId tensor) const { return builder_.bound.tensors[tensor].elements; }
 
-  Workshop& shop_;
+  ProgramBuilder& builder_;
   const Node& node_;
   NodeId id_;
   Recurrent op_;
@@ -146,14 +146,14 @@ class RecurrentRun {
 /// The recurrent nodes of a network, each with what it carries from forward to backward.
 class RecurrentRuns {
  public:
-  explicit RecurrentRuns(Workshop& workshop) : shop_(workshop) {}
+  explicit RecurrentRuns(ProgramBuilder& builder) : builder_(builder) {}
 
   bool takes(NodeId node) const;
   void forward(const Instance& instance, bool is_recomputed);
   void backward(const Instance& instance);
 
  private:
-  Workshop& shop_;
+  ProgramBuilder& builder_;
   std::unordered_map<NodeId, std::unique_ptr<RecurrentRun>> runs_;
 };
 

@@ -31,6 +31,7 @@ Program split_values(const Program& program, std::int64_t granularity_bytes) {
   Program result;
   result.bound = program.bound;
   result.samples = program.samples;
+  result.roots = program.roots;
   result.values.reserve(value_count);
   result.uses.reserve(use_count);
   result.steps.reserve(program.steps.size());
@@ -50,12 +51,24 @@ Program split_values(const Program& program, std::int64_t granularity_bytes) {
   for (StepId step = 0; step < program.steps.size(); ++step) {
     result.steps.push_back(program.steps[step]);
     result.steps.back().first_use = static_cast<std::uint32_t>(result.uses.size());
-    for (const Use& use : program.uses_of(step)) {
+    for (Use use : program.uses_of(step)) {
       const std::uint64_t parts = parts_of(program.values[use.value]);
-      for (std::uint64_t i = 0; i < parts; ++i)
-        result.uses.push_back({first[use.value] + static_cast<ValueId>(i), use.reads, use.writes});
+      use.value = first[use.value];
+      for (std::uint64_t i = 0; i < parts; ++i, ++use.value) result.uses.push_back(use);
+    }
+    for (SharedOperand shared : program.shared_operands_of(step)) {
+      if (shared.value == no_value) {
+        result.shared_operands.push_back(shared);
+        continue;
+      }
+      const std::uint64_t parts = parts_of(program.values[shared.value]);
+      shared.value = first[shared.value];
+      for (std::uint64_t i = 0; i < parts; ++i, ++shared.value)
+        result.shared_operands.push_back(shared);
     }
   }
+  for (const ValueId gradient : program.gradients)
+    result.gradients.push_back(gradient == no_value ? no_value : first[gradient]);
   return result;
 }
 

@@ -34,30 +34,36 @@ void ProgramWriter::begin(Step step) {
   program_.steps.push_back(step);
 }
 
-Use& ProgramWriter::use_of(ValueId id) {
+Use& ProgramWriter::use_of(ValueId id, StepOperand as) {
   std::uint32_t& last = last_use_[id];
   if (last == never_used || last < program_.steps.back().first_use) {
     require_room(program_.uses.size(), "uses");
+    if (as.index >= Use::most_operands)
+      fail(ErrorKind::unsupported, "a node has more than {} operands", Use::most_operands);
     last = static_cast<std::uint32_t>(program_.uses.size());
-    program_.uses.push_back({id, false, false});
+    program_.uses.push_back({id, false, false, as});
+  } else if (program_.uses[last].is() != as) {
+    share(id, as);
   }
   return program_.uses[last];
 }
 
-void ProgramWriter::reads(ValueId id) {
-  Use& use = use_of(id);
+void ProgramWriter::share(ValueId id, StepOperand as) {
+  const auto step = static_cast<StepId>(program_.steps.size() - 1);
+  for (const SharedOperand& earlier : program_.shared_operands_of(step)) {
+    if (earlier.is == as && earlier.value == id) return;
+  }
+  program_.shared_operands.push_back({step, as, id});
+}
+
+void ProgramWriter::reads(ValueId id, StepOperand as) {
+  Use& use = use_of(id, as);
   use.reads = use.reads || !use.writes;
 }
 
-void ProgramWriter::writes(ValueId id) { use_of(id).writes = true; }
+void ProgramWriter::writes(ValueId id, StepOperand as) { use_of(id, as).writes = true; }
 
-void ProgramWriter::reads(std::span<const ValueId> ids) {
-  for (const ValueId id : ids) reads(id);
-}
-
-void ProgramWriter::writes(std::span<const ValueId> ids) {
-  for (const ValueId id : ids) writes(id);
-}
+void ProgramWriter::lacks(StepOperand as) { share(no_value, as); }
 
 void ProgramWriter::add_work(std::int64_t flop, std::int64_t mac) {
   Step& step = program_.steps.back();

@@ -4,8 +4,6 @@
 #include "strata/base/checked.hpp"
 #include "strata/training/program.hpp"
 
-#include <span>
-
 namespace strata {
 
 /// Writes a Program down: values, then step by step what each uses. A value that a step names
@@ -20,17 +18,18 @@ class ProgramWriter {
 
   /// Opens a step; what follows belongs to it.
   void begin(Step step);
-  void reads(ValueId id);
-  void writes(ValueId id);
-  void reads(std::span<const ValueId> ids);
-  void writes(std::span<const ValueId> ids);
+  void reads(ValueId id, StepOperand as = {});
+  void writes(ValueId id, StepOperand as = {});
+  /// The step has an operand that is zero and lies nowhere.
+  void lacks(StepOperand as);
   void add_work(std::int64_t flop, std::int64_t mac);
 
   std::size_t step_count() const { return program_.steps.size(); }
   Program finish(std::int64_t samples);
 
  private:
-  Use& use_of(ValueId id);
+  Use& use_of(ValueId id, StepOperand as);
+  void share(ValueId id, StepOperand as);
 
   Program program_;
   std::vector<std::uint32_t> last_use_;  // of each value, in program_.uses

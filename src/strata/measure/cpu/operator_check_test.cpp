@@ -6,7 +6,7 @@
 #include "strata/measure/cpu/loops/number_rows.hpp"
 #include "strata/measure/cpu/loops/result_stream.hpp"
 #include "strata/measure/engine/device.hpp"
-#include "strata/measure/engine/operator_checks.hpp"
+#include "strata/measure/engine/operator_checks_test.hpp"
 
 #include <gtest/gtest.h>
 

@@ -44,7 +44,8 @@ struct Engine::State {
   std::vector<std::unique_ptr<NodeKernels>> kernels;  // by node; null: none
   std::vector<std::string> reasons;                   // by node, why there are none
   std::vector<NodeAbility> abilities;
-  Wiring wiring;
+  Program program;
+  LoweredProgram lowered;
   MemoryPlan plan;
   std::shared_ptr<void> permanent;
   std::shared_ptr<void> arena;
@@ -59,11 +60,12 @@ struct Engine::State {
       : bound(bound_graph), device(on), options(chosen) {
     options.rule.optimizer = options.training.optimizer;
     abilities = abilities_by_cost(bound, !options.training.inference);
-    wiring = wire(bound, options.training, abilities);
+    program = runnable_program(bound, options.training);
+    lowered = lower_program(program, abilities);
     make_sure_it_fits();  // before kernels are looked for, which takes memory and time
     make_kernels();
-    wiring = wire(bound, options.training, abilities);
-    plan = plan_memory(wiring, options.keeps_everything);
+    lowered = lower_program(program, abilities);
+    plan = plan_memory(lowered, options.keeps_everything);
     make_sure_it_fits();
     permanent = device.allocate(std::max<std::int64_t>(plan.permanent_bytes, 1));
     arena = device.allocate(std::max<std::int64_t>(plan.arena_bytes, 1));
@@ -74,7 +76,7 @@ struct Engine::State {
   }
 
   void make_sure_it_fits() {
-    plan = plan_memory(wiring, options.keeps_everything);
+    plan = plan_memory(lowered, options.keeps_everything);
     const std::int64_t free_bytes = device.free_bytes();
     // What kernels hold already is not among what is free.
     if (plan.total_bytes() <= free_bytes) return;
@@ -87,8 +89,8 @@ struct Engine::State {
     kernels.resize(count);
     reasons.resize(count);
     std::vector<NodeId> wanted;
-    for (const WiredPart& part : wiring.parts) {
-      if (part.pass == Pass::forward) wanted.push_back(part.node);
+    for (const LoweredStep& step : lowered.steps) {
+      if (step.pass == Pass::forward) wanted.push_back(step.node);
     }
     const bool is_training = !options.training.inference;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -122,8 +124,8 @@ struct Engine::State {
   }
 
   void fill_permanent() {
-    for (SlotId id = 0; id < wiring.slots.size(); ++id) {
-      const Slot& slot = wiring.slots[id];
+    for (SlotId id = 0; id < lowered.slots.size(); ++id) {
+      const Slot& slot = lowered.slots[id];
       if (!slot.is_permanent) continue;
       const BoundTensor& tensor = bound.tensors[slot.tensor];
       constexpr std::uint64_t gradients = std::uint64_t{1} << 32;
@@ -158,24 +160,24 @@ struct Engine::State {
   }
 
   void describe_parts() {
-    for (const WiredPart& wired : wiring.parts) {
-      Part part{.node = wired.node,
-                .pass = wired.pass,
-                .is_gradient_sum = wired.is_gradient_sum,
-                .tensor = wired.tensor,
-                .flop = wired.flop,
-                .read_bytes = wired.read_bytes,
-                .write_bytes = wired.write_bytes,
+    for (const LoweredStep& step : lowered.steps) {
+      Part part{.node = step.node,
+                .pass = step.pass,
+                .is_gradient_sum = step.is_gradient_sum,
+                .tensor = step.tensor,
+                .flop = step.flop,
+                .read_bytes = step.read_bytes,
+                .write_bytes = step.write_bytes,
                 .implementation = {},
-                .not_run = wired.runs ? "" : reasons[wired.node],
-                .is_with_another = joins_update_before(wired)};
+                .not_run = step.runs ? "" : reasons[step.node],
+                .is_with_another = joins_update_before(step)};
       if (part.is_with_another) {
-        ready.back().updates.push_back(update_memory(wired));
-      } else if (wired.runs) {
+        ready.back().updates.push_back(update_memory(step));
+      } else if (step.runs) {
         running.push_back(parts.size());
-        ready.push_back(made_ready(wired));
+        ready.push_back(made_ready(step));
         if (ready.back().kernels != nullptr)
-          part.implementation = ready.back().kernels->implementation(wired.pass);
+          part.implementation = ready.back().kernels->implementation(step.pass);
       } else if (part.not_run.empty()) {
         part.not_run = "the device has no kernels for it";
       }
@@ -183,46 +185,46 @@ struct Engine::State {
     }
   }
 
-  bool joins_update_before(const WiredPart& wired) const {
-    if (!wired.runs || wired.pass != Pass::update || ready.empty()) return false;
+  bool joins_update_before(const LoweredStep& step) const {
+    if (!step.runs || step.pass != Pass::update || ready.empty()) return false;
     const std::size_t together = ready.back().updates.size();
     return together > 0 && together < device.most_updates_together() &&
-           parts[running.back()].node == wired.node;
+           parts[running.back()].node == step.node;
   }
 
-  ReadyPart made_ready(const WiredPart& wired) const {
+  ReadyPart made_ready(const LoweredStep& step) const {
     ReadyPart part;
-    part.pass = wired.pass;
-    if (wired.is_gradient_sum) {
-      part.additions.push_back(addition(wired.operands[2], wired.operands[0], wired.operands[1]));
-    } else if (wired.pass == Pass::update) {
-      part.updates.push_back(update_memory(wired));
+    part.pass = step.pass;
+    if (step.is_gradient_sum) {
+      part.additions.push_back(addition(step.operands[2], step.operands[0], step.operands[1]));
+    } else if (step.pass == Pass::update) {
+      part.updates.push_back(update_memory(step));
     } else {
-      part.kernels = kernels[wired.node].get();
-      part.memory = {.inputs = pointers(wired.inputs),
-                     .outputs = pointers(wired.outputs),
-                     .output_gradients = pointers(wired.output_gradients),
-                     .input_gradients = pointers(wired.input_gradients),
-                     .saved = pointer(wired.saved),
-                     .scratch = pointer(wired.scratch)};
-      for (const Accumulation& one : wired.accumulations)
+      part.kernels = kernels[step.node].get();
+      part.memory = {.inputs = pointers(step.inputs),
+                     .outputs = pointers(step.outputs),
+                     .output_gradients = pointers(step.output_gradients),
+                     .input_gradients = pointers(step.input_gradients),
+                     .saved = pointer(step.saved),
+                     .scratch = pointer(step.scratch)};
+      for (const Accumulation& one : step.accumulations)
         part.additions.push_back(addition(one.sum, one.sum, one.addend));
     }
     return part;
   }
 
   ReadyPart::Addition addition(SlotId sum, SlotId a, SlotId b) const {
-    const BoundTensor& tensor = bound.tensors[wiring.slots[sum].tensor];
+    const BoundTensor& tensor = bound.tensors[lowered.slots[sum].tensor];
     return {pointer(sum), pointer(a), pointer(b), tensor.elements, tensor.dtype};
   }
 
-  UpdateMemory update_memory(const WiredPart& wired) const {
-    const BoundTensor& tensor = bound.tensors[wired.tensor];
+  UpdateMemory update_memory(const LoweredStep& step) const {
+    const BoundTensor& tensor = bound.tensors[step.tensor];
     UpdateMemory memory;
-    memory.parameter = pointer(wired.operands[0]);
-    memory.gradient = pointer(wired.operands[1]);
-    for (std::size_t i = 2; i < wired.operands.size(); ++i)
-      memory.states.push_back(static_cast<float*>(pointer(wired.operands[i])));
+    memory.parameter = pointer(step.operands[0]);
+    memory.gradient = pointer(step.operands[1]);
+    for (std::size_t i = 2; i < step.operands.size(); ++i)
+      memory.states.push_back(static_cast<float*>(pointer(step.operands[i])));
     memory.elements = tensor.elements;
     memory.dtype = tensor.dtype;
     return memory;
@@ -247,7 +249,7 @@ struct Engine::State {
 
   bool can_be_read(SlotId slot) const {
     if (slot == no_slot || !plan.places[slot]) return false;
-    return plan.places[slot]->is_permanent || wiring.slots[slot].is_result;
+    return plan.places[slot]->is_permanent || lowered.slots[slot].is_result;
   }
 };
 
@@ -263,7 +265,7 @@ std::int64_t Engine::peak_bytes() const {
     bytes = checked_add(bytes, ability.needs.own_bytes);
   return bytes;
 }
-std::int64_t Engine::samples() const { return state_->wiring.samples; }
+std::int64_t Engine::samples() const { return state_->lowered.samples; }
 
 void Engine::iterate(Stopwatch* stopwatch) {
   State& state = *state_;
@@ -319,7 +321,7 @@ std::optional<double> Engine::loss() {
   std::optional<double> sum;
   for (const TensorId output : graph.outputs) {
     const NodeId producer = graph.tensors[output].producer;
-    const SlotId slot = state_->wiring.tensors[output];
+    const SlotId slot = state_->lowered.tensors[output];
     if (producer == no_node || !is_loss_node(graph.nodes[producer]) || !state_->can_be_read(slot))
       continue;
     if (!state_->kernels[producer]) continue;  // made up
@@ -329,7 +331,7 @@ std::optional<double> Engine::loss() {
 }
 
 std::vector<double> Engine::read(TensorId tensor) const {
-  const SlotId slot = state_->wiring.tensors.at(tensor);
+  const SlotId slot = state_->lowered.tensors.at(tensor);
   if (!state_->can_be_read(slot)) {
     fail(ErrorKind::usage,
          "the memory of '{}' was used again; an engine that keeps everything "
@@ -340,7 +342,7 @@ std::vector<double> Engine::read(TensorId tensor) const {
 }
 
 std::vector<double> Engine::read_gradient(TensorId tensor) const {
-  const SlotId slot = state_->wiring.gradients.at(tensor);
+  const SlotId slot = state_->lowered.gradients.at(tensor);
   if (slot == no_slot) {
     fail(ErrorKind::usage, "'{}' is no parameter with a gradient",
          state_->bound.graph->tensors[tensor].name);
@@ -357,7 +359,7 @@ void Engine::write(TensorId tensor, std::span<const double> values) {
     fail(ErrorKind::usage, "'{}' has {} numbers, not {}", it.name, shape.elements, values.size());
   }
   const std::vector<std::byte> bytes = tensor_bytes(values, shape.dtype);
-  state_->device.upload(state_->pointer(state_->wiring.tensors[tensor]), bytes.data(),
+  state_->device.upload(state_->pointer(state_->lowered.tensors[tensor]), bytes.data(),
                         static_cast<std::int64_t>(bytes.size()));
 }
 

@@ -45,7 +45,7 @@ class Engine {
     bool is_gradient_sum = false;
     TensorId tensor = 0;  ///< whose gradients are summed, or which parameter is updated
     std::int64_t flop = 0;
-    std::int64_t read_bytes = 0;  ///< by the cost sheets
+    std::int64_t read_bytes = 0;  ///< as the Program has them: each Value that it uses, whole
     std::int64_t write_bytes = 0;
     std::string implementation;
     std::string not_run;  ///< why; empty: it runs

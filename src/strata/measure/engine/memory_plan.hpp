@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "strata/measure/engine/wiring.hpp"
+#include "strata/measure/engine/lowering.hpp"
 
 #include <cstdint>
 #include <optional>
 #include <vector>
 
-/// Where every slot of a wiring lies: made once, so that an iteration allocates nothing and can be
-/// recorded.
+/// Where every slot of a lowered program lies: made once, so that an iteration allocates nothing
+/// and can be recorded.
 namespace strata {
 
 inline constexpr std::int64_t device_alignment = 256;
@@ -27,10 +27,10 @@ struct MemoryPlan {
   std::int64_t total_bytes() const;
 };
 
-/// A slot of the arena lives from the first to the last part that touches it; what may be looked at
+/// A slot of the arena lives from the first to the last step that touches it; what may be looked at
 /// afterwards, to the end. A sum of gradients takes the place of one that ends with it.
 /// `keeps_everything`: no memory is used twice, so that every tensor can be looked at.
-MemoryPlan plan_memory(const Wiring& wiring, bool keeps_everything = false);
+MemoryPlan plan_memory(const LoweredProgram& program, bool keeps_everything = false);
 
 /// What a layer brings along: its results and what they need for backward, weights, their gradients
 /// and states, scratch.
@@ -39,6 +39,6 @@ struct LayerMemory {
   std::int64_t bytes = 0;
 };
 /// The largest first; what belongs to no layer is left out.
-std::vector<LayerMemory> memory_by_layer(const Wiring& wiring);
+std::vector<LayerMemory> memory_by_layer(const LoweredProgram& program);
 
 }  // namespace strata

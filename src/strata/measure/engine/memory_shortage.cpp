@@ -38,7 +38,7 @@ std::int64_t bytes_at(const BoundGraph& bound, const TrainingOptions& options,
     ability.needs.scratch_bytes = scaled(ability.needs.scratch_bytes, batch, now);
   }
   const BoundGraph other = bind_graph(*bound.graph, binding, replaced_dtype(bound));
-  return plan_memory(wire(other, options, abilities)).total_bytes();
+  return plan_memory(lower_program(runnable_program(other, options), abilities)).total_bytes();
 }
 
 std::string fitting_batch_text(const BoundGraph& bound, const TrainingOptions& options,
@@ -72,7 +72,8 @@ std::string memory_shortage_text(const BoundGraph& bound, const TrainingOptions&
     return format_bytes(static_cast<double>(bytes));
   };
   std::string layers;
-  std::vector<LayerMemory> by_layer = memory_by_layer(wire(bound, options, abilities));
+  std::vector<LayerMemory> by_layer =
+      memory_by_layer(lower_program(runnable_program(bound, options), abilities));
   by_layer.resize(std::min(by_layer.size(), named_layers));
   for (const LayerMemory& layer : by_layer) {
     layers += fmt::format("{}{} {}", layers.empty() ? "" : ", ",

@@ -1,22 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/measure/engine/operator_checks.hpp"
+#pragma once
 
 #include <array>
+#include <span>
+#include <string_view>
 
 namespace strata {
-namespace {
 
-constexpr std::string_view products = "CpuProducts.equal_loops_and_differences";
-constexpr std::string_view recurrent = "CpuRecurrent.equal_loops_and_differences";
-constexpr std::string_view pooling = "CpuPooling.equal_loops_and_differences";
-constexpr std::string_view normalization = "CpuNormalization.equal_loops_and_differences";
-constexpr std::string_view pointwise = "CpuPointwise.equal_loops_and_differences";
-constexpr std::string_view elementwise = "CpuElementwise.equal_loops_and_differences";
-constexpr std::string_view reductions = "CpuReductions.equal_loops_and_differences";
-constexpr std::string_view movement = "CpuMovement.equal_loops_and_differences";
-constexpr std::string_view lookup = "CpuLookup.equal_loops_and_differences";
+/// Which test shows that an operator's kernels compute what they should.
+struct OperatorCheck {
+  std::string_view name;  ///< as operator_names() has it
+  /// The test ("suite.name") that compares the CPU's results with plain loops, and its gradients
+  /// with finite differences in fp64, and fp32 with fp64.
+  std::string_view cpu_test;
+  bool has_gradient = true;  ///< false: the function is flat or jumps; there is no backward pass
+};
 
-constexpr auto rows = std::to_array<OperatorCheck>({
+namespace operator_tests {
+
+inline constexpr std::string_view products = "CpuProducts.equal_loops_and_differences";
+inline constexpr std::string_view recurrent = "CpuRecurrent.equal_loops_and_differences";
+inline constexpr std::string_view pooling = "CpuPooling.equal_loops_and_differences";
+inline constexpr std::string_view normalization = "CpuNormalization.equal_loops_and_differences";
+inline constexpr std::string_view pointwise = "CpuPointwise.equal_loops_and_differences";
+inline constexpr std::string_view elementwise = "CpuElementwise.equal_loops_and_differences";
+inline constexpr std::string_view reductions = "CpuReductions.equal_loops_and_differences";
+inline constexpr std::string_view movement = "CpuMovement.equal_loops_and_differences";
+inline constexpr std::string_view lookup = "CpuLookup.equal_loops_and_differences";
+
+inline constexpr auto rows = std::to_array<OperatorCheck>({
     {"convolution", products},
     {"transposed_convolution", products},
     {"linear", products},
@@ -116,8 +128,9 @@ constexpr auto rows = std::to_array<OperatorCheck>({
     {"yolo", pointwise},
 });
 
-}  // namespace
+}  // namespace operator_tests
 
-std::span<const OperatorCheck> operator_checks() { return rows; }
+/// Every operator that can run; a test fails when one is missing, or the test that it names.
+inline std::span<const OperatorCheck> operator_checks() { return operator_tests::rows; }
 
 }  // namespace strata

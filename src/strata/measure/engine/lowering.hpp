@@ -8,23 +8,23 @@
 #include <limits>
 #include <vector>
 
-/// A Program says which values a step uses; to run it one must know which of a node's tensors each
-/// of them is. The wiring of a network is that: the steps in program order, each with the memory
-/// that stands at each place of its node.
+/// A Program says which Values a step uses and as which operands; kernels work on memory. Lowering
+/// gives every Value a slot of memory, adds what kernels need beside Values (scratch, zeros, what
+/// forward saves), and writes down for each step the slot of every operand.
 namespace strata {
 
 using SlotId = std::uint32_t;
 inline constexpr SlotId no_slot = std::numeric_limits<SlotId>::max();
 
 enum class SlotKind : std::uint8_t {
-  stored,           ///< input, weight, statistics, table: there before the first part
-  feature,          ///< made by a forward part
+  stored,           ///< input, weight, statistics, table: there before the first step
+  feature,          ///< made by a forward step
   gradient,         ///< of a feature
   given_gradient,   ///< of an output of the network, from outside
   no_gradient,      ///< zeros, for an output that nobody asks a gradient of
   weight_gradient,  ///< to which every reader of the weight adds
   saved,            ///< what forward leaves for backward beside tensors
-  scratch,          ///< lost after its part
+  scratch,          ///< lost after its step
   state,            ///< of the optimizer
 };
 
@@ -45,7 +45,7 @@ struct Accumulation {
 };
 
 /// One step as it runs.
-struct WiredPart {
+struct LoweredStep {
   NodeId node = no_node;
   Pass pass = Pass::forward;
   bool is_gradient_sum = false;
@@ -61,7 +61,7 @@ struct WiredPart {
   /// Of a gradient sum: a, b, a + b. Of an update: parameter, gradient, states.
   std::vector<SlotId> operands = {};
   std::int64_t flop = 0;
-  std::int64_t read_bytes = 0;
+  std::int64_t read_bytes = 0;  ///< as the Program has them
   std::int64_t write_bytes = 0;
 };
 
@@ -71,22 +71,26 @@ struct NodeAbility {
   NodeNeeds needs = {};
 };
 
-struct Wiring {
+struct LoweredProgram {
   std::vector<Slot> slots;
-  std::vector<WiredPart> parts;
+  /// In program order. The two backward steps of a node are one where its kernels compute both
+  /// gradients at once.
+  std::vector<LoweredStep> steps;
   std::vector<SlotId> tensors;    ///< the slot of every tensor; no_slot: nobody touches it
   std::vector<SlotId> gradients;  ///< of every parameter that has one
   std::int64_t samples = 0;
 };
 
-/// Every slot that the part touches, once or several times.
-std::vector<SlotId> slots_of(const WiredPart& part);
+/// Every slot that the step touches, once or several times.
+std::vector<SlotId> slots_of(const LoweredStep& step);
 
-/// Lays out one iteration as make_program does, backward separate and recurrent layers whole, and
-/// checks itself against it step by step. `abilities` by node. Errors (unsupported) when the
-/// options ask for what cannot be run: recomputing, micro-batches, master weights.
-Wiring wire(const BoundGraph& bound, TrainingOptions options,
-            const std::vector<NodeAbility>& abilities);
+/// The iteration as an engine runs it: backward separate, recurrent layers whole, the loss a node.
+/// Errors (unsupported) when the options ask for what cannot be run: recomputing, micro-batches,
+/// master weights.
+Program runnable_program(const BoundGraph& bound, TrainingOptions options);
+
+/// `program` is a runnable one, `abilities` are by node.
+LoweredProgram lower_program(const Program& program, const std::vector<NodeAbility>& abilities);
 
 /// What the cost sheets say that backward needs, for planning before kernels are known.
 std::vector<NodeAbility> abilities_by_cost(const BoundGraph& bound, bool is_training);
