@@ -109,6 +109,7 @@ void Losses::backward(const Term& term) {
     for (std::uint32_t i = 0; i < ids.count; ++i) {
       const ValueId given = builder_.gradients.make(ids[i]);
       writer.value(given).is_given = true;
+      writer.value(given).kind = ValueKind::gradient;  // of a weight too: nobody adds to it
       builder_.gradients.contribute(ids[i], given, 0);
     }
     return;

@@ -253,7 +253,8 @@ void NodeSteps::backward_access(const Part& part, const NodeCost& cost, const Ac
   }
 }
 
-// Where nothing depends on the output its gradient is zero, and nobody has written it.
+// Where only functions without a gradient read the output, its gradient is zero, and nobody has
+// written it.
 void NodeSteps::read_output_gradient(const Part& part, std::uint32_t output) {
   const StepOperand as{Operand::output_gradient, output};
   const ValueIds ids = output_values(part, output);

@@ -100,15 +100,17 @@ TEST(Operands, are_those_of_the_cost_sheets) {
   }
 }
 
-/// x·x, whose gradients are two; y + y, whose gradients are one; two halves with one gradient; a
-/// third that nothing reads.
+/// x·x, whose gradients are two; y + y, whose gradients are one; two parts with one gradient; a
+/// third that has none, because rounding has none.
 Graph shared_operands_network() {
   GraphBuilder b("shared");
   const TensorId x = b.add("x", Linear{6}, {b.input("in", {2, 6})});
   const TensorId squared = b.add("squared", Elementwise{ElementwiseKind::multiply}, {x, x});
   const TensorId doubled = b.add("doubled", Elementwise{}, {squared, squared});
   const NodeId parts = b.add_node("parts", Split{.axis = 1, .parts = 3}, std::vector{doubled});
-  b.output(b.add("sum", Elementwise{}, {b.output_of(parts, 0), b.output_of(parts, 1)}));
+  const TensorId sum = b.add("sum", Elementwise{}, {b.output_of(parts, 0), b.output_of(parts, 1)});
+  const TensorId rounded = b.add("rounded", Unary{UnaryKind::round}, {b.output_of(parts, 2)});
+  b.output(b.add("last", Elementwise{}, {sum, rounded}));
   return std::move(b).finish();
 }
 

@@ -93,8 +93,8 @@ struct Use {
 static_assert(sizeof(Use) == 8);
 
 /// An operand without a Use of its own: its value is that of another operand of the step (x + x,
-/// two outputs whose gradient is the same), or `no_value`: the gradient of an output that nothing
-/// depends on, which is zero.
+/// two outputs whose gradient is the same), or `no_value`: the gradient of an output that
+/// only functions without a gradient read, which is zero.
 struct SharedOperand {
   StepId step = 0;
   StepOperand is = {};

@@ -132,20 +132,20 @@ struct Engine::State {
       constexpr std::uint64_t stand_ins = std::uint64_t{1} << 33;
       switch (slot.kind) {
         case SlotKind::stored:
-          fill_with(id, recipe_of(bound, slot.tensor), tensor, slot.tensor);
+          fill_with(id, initializer_of(bound, slot.tensor), tensor, slot.tensor);
           break;
         case SlotKind::given_gradient:
-          fill_with(id, given_gradient_recipe(tensor), tensor, gradients + slot.tensor);
+          fill_with(id, given_gradient_initializer(tensor), tensor, gradients + slot.tensor);
           break;
         case SlotKind::feature:
-          fill_with(id, stand_in_recipe(tensor), tensor, stand_ins + slot.tensor);
+          fill_with(id, stand_in_initializer(tensor), tensor, stand_ins + slot.tensor);
           break;
         default: device.fill_zero(pointer(id), slot.bytes);
       }
     }
   }
 
-  void fill_with(SlotId slot, const Recipe& recipe, const BoundTensor& tensor,
+  void fill_with(SlotId slot, const Initializer& initializer, const BoundTensor& tensor,
                  std::uint64_t thing) {
     constexpr std::int64_t piece = 1 << 22;  // numbers on the host at a time
     auto* to = static_cast<std::byte*>(pointer(slot));
@@ -153,7 +153,7 @@ struct Engine::State {
     std::vector<double> numbers;
     for (std::int64_t begin = 0; begin < tensor.elements; begin += piece) {
       numbers.resize(static_cast<std::size_t>(std::min(piece, tensor.elements - begin)));
-      fill(numbers, begin, recipe, tensor, fill_key(options.seed, thing));
+      fill(numbers, begin, initializer, tensor, fill_key(options.seed, thing));
       const std::vector<std::byte> bytes = tensor_bytes(numbers, tensor.dtype);
       device.upload(to + begin * width, bytes.data(), static_cast<std::int64_t>(bytes.size()));
     }

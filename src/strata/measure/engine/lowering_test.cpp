@@ -181,7 +181,7 @@ class TangledNetwork {
     const TensorId slice = add(".slice", Slice{{1}, {1}, {3}, {}}, {any()});
     switch (random_.between(0, 3)) {
       case 0: return add("", Concat{1}, {right, left});
-      case 1: return add("", Concat{1}, {right, right});
+      case 1: return add("", Concat{1}, {right, add(".rounded", Unary{UnaryKind::round}, {left})});
       case 2: return add("", Concat{1}, {slice, left});
       default: {
         const TensorId sum = add(".sum", Elementwise{}, {left, right});
@@ -239,7 +239,7 @@ TEST(Lowering, gives_every_step_of_random_networks_the_right_operands) {
     joined += program.steps.size() - lowered.steps.size();
     for (const LoweredStep& step : lowered.steps) added += step.accumulations.size();
   });
-  for (const std::size_t seen : {shared, zeros, joined, added}) EXPECT_GT(seen, 100U);
+  for (const std::size_t seen : {shared, zeros, joined, added}) EXPECT_GT(seen, 50U);
 }
 
 }  // namespace

@@ -190,7 +190,9 @@ class Run {
       const std::optional<Word> gradient = expected_.gradient(id);
       const SlotId slot = program_.gradients[id];
       ASSERT_EQ(slot != no_slot, gradient.has_value()) << graph_.tensors[id].name;
-      if (gradient) EXPECT_EQ(memory_.read(slot), gradient) << graph_.tensors[id].name;
+      if (gradient) {
+        EXPECT_EQ(memory_.read(slot), gradient) << graph_.tensors[id].name;
+      }
     }
   }
 
@@ -225,12 +227,15 @@ class Run {
     const Node& node = graph_.nodes[step.node];
     const NodeNeeds& needs = abilities_[step.node].needs;
     SCOPED_TRACE(node.name + " " + std::string(name_of(step.pass)));
-    if (needs.inputs) EXPECT_EQ(std::count(step.inputs.begin(), step.inputs.end(), no_slot), 0);
-    if (needs.outputs) EXPECT_EQ(std::count(step.outputs.begin(), step.outputs.end(), no_slot), 0);
+    EXPECT_TRUE(!needs.inputs || std::count(step.inputs.begin(), step.inputs.end(), no_slot) == 0);
+    EXPECT_TRUE(!needs.outputs ||
+                std::count(step.outputs.begin(), step.outputs.end(), no_slot) == 0);
     expect_forward(step.inputs, node.inputs);
     expect_forward(step.outputs, node.outputs);
     EXPECT_EQ(step.saved != no_slot, needs.saved_bytes > 0);
-    if (step.saved != no_slot) EXPECT_EQ(memory_.read(step.saved), saved(step.node));
+    if (step.saved != no_slot) {
+      EXPECT_EQ(memory_.read(step.saved), saved(step.node));
+    }
     if (step.scratch != no_slot) memory_.write(step.scratch, 0);
     const NodeCost& cost = expected_.cost(step.node);
     if (step.pass != Pass::backward_weight) expect_pass(step, cost.backward_input);

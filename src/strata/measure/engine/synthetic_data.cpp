@@ -12,7 +12,7 @@
 namespace strata {
 namespace {
 
-using Kind = Recipe::Kind;
+using Kind = Initializer::Kind;
 
 struct Reader {
   const Node* node = nullptr;
@@ -29,11 +29,11 @@ std::vector<Reader> readers_of(const Graph& graph, TensorId tensor) {
   return readers;
 }
 
-Recipe constant(double value) { return {Kind::constant, value, value}; }
-Recipe around_zero(double limit) { return {Kind::uniform, -limit, limit}; }
+Initializer constant(double value) { return {Kind::constant, value, value}; }
+Initializer around_zero(double limit) { return {Kind::uniform, -limit, limit}; }
 
 // Uniform numbers within ±l have the variance l²/3.
-Recipe he_recipe(double fan_in) { return around_zero(std::sqrt(6 / std::max(1.0, fan_in))); }
+Initializer he_uniform(double fan_in) { return around_zero(std::sqrt(6 / std::max(1.0, fan_in))); }
 
 double product_from(const BoundTensor& tensor, std::size_t axis) {
   double product = 1;
@@ -47,51 +47,53 @@ constexpr std::size_t mask_input = 3;   // of Attention
 constexpr double fewest_of_no_use = 2;  // whole numbers that choose nothing we know of
 
 /// Of a tensor that belongs to the operator; `own` counts from its first.
-class OwnRecipe {
+class OwnInitializer {
  public:
-  OwnRecipe(const BoundTensor& tensor, std::size_t own) : tensor_(tensor), own_(own) {}
+  OwnInitializer(const BoundTensor& tensor, std::size_t own) : tensor_(tensor), own_(own) {}
 
-  Recipe operator()(const Convolution& op) const {
+  Initializer operator()(const Convolution& op) const {
     if (own_ > 0) return constant(0);
     const double fan_in = op.transposed
                               ? static_cast<double>(tensor_[0]) / static_cast<double>(op.groups) *
                                     product_from(tensor_, 2)
                               : product_from(tensor_, 1);
-    return he_recipe(fan_in);
+    return he_uniform(fan_in);
   }
-  Recipe operator()(const Linear&) const {
-    return own_ > 0 ? constant(0) : he_recipe(product_from(tensor_, 1));
+  Initializer operator()(const Linear&) const {
+    return own_ > 0 ? constant(0) : he_uniform(product_from(tensor_, 1));
   }
-  Recipe operator()(const Recurrent& op) const {
+  Initializer operator()(const Recurrent& op) const {
     return around_zero(1 / std::sqrt(static_cast<double>(op.hidden)));
   }
-  Recipe operator()(const BatchNorm& op) const {
+  Initializer operator()(const BatchNorm& op) const {
     const std::size_t learnt = (op.scale ? 1 : 0) + (op.shift ? 1 : 0);
     if (own_ >= learnt) return constant(own_ == learnt ? 0 : 1);  // running mean, variance
     return constant(own_ == 0 && op.scale ? 1 : 0);
   }
-  Recipe operator()(const LayerNorm& op) const { return scale_or_shift(op.scale); }
-  Recipe operator()(const GroupNorm& op) const { return scale_or_shift(op.scale); }
-  Recipe operator()(const RmsNorm&) const { return constant(1); }
-  Recipe operator()(const Unary&) const { return constant(prelu_slope); }
-  Recipe operator()(const Embedding&) const { return around_zero(table_limit); }
-  Recipe operator()(const RotaryEmbedding&) const {
+  Initializer operator()(const LayerNorm& op) const { return scale_or_shift(op.scale); }
+  Initializer operator()(const GroupNorm& op) const { return scale_or_shift(op.scale); }
+  Initializer operator()(const RmsNorm&) const { return constant(1); }
+  Initializer operator()(const Unary&) const { return constant(prelu_slope); }
+  Initializer operator()(const Embedding&) const { return around_zero(table_limit); }
+  Initializer operator()(const RotaryEmbedding&) const {
     return {own_ == 0 ? Kind::cosine : Kind::sine, 0, 0};
   }
   template <class Op>
-  Recipe operator()(const Op&) const {
-    return tensor_.axes() > 1 ? he_recipe(product_from(tensor_, 1)) : constant(0);
+  Initializer operator()(const Op&) const {
+    return tensor_.axes() > 1 ? he_uniform(product_from(tensor_, 1)) : constant(0);
   }
 
  private:
-  Recipe scale_or_shift(bool has_scale) const { return constant(own_ == 0 && has_scale ? 1 : 0); }
+  Initializer scale_or_shift(bool has_scale) const {
+    return constant(own_ == 0 && has_scale ? 1 : 0);
+  }
 
   const BoundTensor& tensor_;
   std::size_t own_;
 };
 
 /// Of a learnt or fixed tensor that is an operand like any other.
-Recipe operand_recipe(const Reader& reader, const BoundTensor& tensor, bool is_learnt) {
+Initializer operand_initializer(const Reader& reader, const BoundTensor& tensor, bool is_learnt) {
   const Operator& op = reader.node->op;
   if (!is_floating(tensor.dtype)) return constant(0);
   if (std::holds_alternative<Attention>(op) && reader.input == mask_input) return constant(0);
@@ -105,7 +107,7 @@ Recipe operand_recipe(const Reader& reader, const BoundTensor& tensor, bool is_l
     const bool is_b = reader.input == 1;
     const bool is_transposed = is_b ? product->transpose_b : product->transpose_a;
     const std::size_t summed = tensor.axes() - (is_b != is_transposed ? 2 : 1);
-    return he_recipe(static_cast<double>(tensor[summed]));
+    return he_uniform(static_cast<double>(tensor[summed]));
   }
   return around_zero(table_limit);
 }
@@ -135,7 +137,7 @@ std::optional<double> chosen_from(const BoundGraph& bound, const Reader& reader)
 }
 
 // The smallest table that the numbers choose from, directly or after they were moved about.
-Recipe whole_recipe(const BoundGraph& bound, TensorId tensor) {
+Initializer whole_initializer(const BoundGraph& bound, TensorId tensor) {
   std::vector<bool> is_seen(bound.tensors.size(), false);
   std::vector<TensorId> open = {tensor};
   is_seen[tensor] = true;
@@ -178,12 +180,12 @@ double angle(std::int64_t index, const BoundTensor& table) {
 
 }  // namespace
 
-Recipe recipe_of(const BoundGraph& bound, TensorId id) {
+Initializer initializer_of(const BoundGraph& bound, TensorId id) {
   const Tensor& tensor = bound.graph->tensors[id];
   const BoundTensor& shape = bound.tensors[id];
   const std::vector<Reader> readers = readers_of(*bound.graph, id);
   if (tensor.kind == TensorKind::input) {
-    if (!is_floating(shape.dtype)) return whole_recipe(bound, id);
+    if (!is_floating(shape.dtype)) return whole_initializer(bound, id);
     const bool is_mask = std::any_of(readers.begin(), readers.end(), [](const Reader& reader) {
       return std::holds_alternative<Attention>(reader.node->op) && reader.input == mask_input;
     });
@@ -192,16 +194,17 @@ Recipe recipe_of(const BoundGraph& bound, TensorId id) {
   if (readers.empty()) return constant(0);
   for (const Reader& reader : readers) {
     if (reader.input >= reader.node->first_own)
-      return std::visit(OwnRecipe(shape, reader.input - reader.node->first_own), reader.node->op);
+      return std::visit(OwnInitializer(shape, reader.input - reader.node->first_own),
+                        reader.node->op);
   }
-  return operand_recipe(readers.front(), shape, tensor.kind == TensorKind::parameter);
+  return operand_initializer(readers.front(), shape, tensor.kind == TensorKind::parameter);
 }
 
-Recipe stand_in_recipe(const BoundTensor& tensor) {
+Initializer stand_in_initializer(const BoundTensor& tensor) {
   return is_floating(tensor.dtype) ? around_zero(1) : constant(0);
 }
 
-Recipe given_gradient_recipe(const BoundTensor& tensor) {
+Initializer given_gradient_initializer(const BoundTensor& tensor) {
   if (tensor.elements == 1) return constant(1);
   return around_zero(1 / std::sqrt(static_cast<double>(tensor.elements)));
 }
@@ -210,14 +213,16 @@ std::uint64_t fill_key(std::uint64_t seed, std::uint64_t thing) {
   return scrambled(scrambled(seed) ^ thing);
 }
 
-void fill(std::span<double> numbers, std::int64_t begin, const Recipe& recipe,
+void fill(std::span<double> numbers, std::int64_t begin, const Initializer& initializer,
           const BoundTensor& shape, std::uint64_t key) {
   const auto number = [&](std::int64_t index) {
-    switch (recipe.kind) {
-      case Kind::constant: return recipe.low;
-      case Kind::uniform: return recipe.low + (recipe.high - recipe.low) * unit_number(key, index);
+    switch (initializer.kind) {
+      case Kind::constant: return initializer.low;
+      case Kind::uniform:
+        return initializer.low + (initializer.high - initializer.low) * unit_number(key, index);
       case Kind::whole:
-        return std::floor(recipe.low + (recipe.high - recipe.low) * unit_number(key, index));
+        return std::floor(initializer.low +
+                          (initializer.high - initializer.low) * unit_number(key, index));
       case Kind::cosine: return std::cos(angle(index, shape));
       case Kind::sine: return std::sin(angle(index, shape));
     }

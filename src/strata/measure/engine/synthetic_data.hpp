@@ -12,7 +12,7 @@
 namespace strata {
 
 /// How a tensor is filled.
-struct Recipe {
+struct Initializer {
   enum class Kind : std::uint8_t {
     constant,  ///< low
     uniform,   ///< [low, high)
@@ -28,16 +28,16 @@ struct Recipe {
 /// By what reads the tensor: weights after He et al. ("Delving Deep into Rectifiers", 2015),
 /// uniform with variance 2/fan-in; scales 1, shifts and biases 0, running variances 1; whole-number
 /// inputs below the size of the table or the number of classes that they choose from.
-Recipe recipe_of(const BoundGraph& bound, TensorId tensor);
+Initializer initializer_of(const BoundGraph& bound, TensorId tensor);
 
 /// For results that no kernel computes here, so that what follows has numbers to work on.
-Recipe stand_in_recipe(const BoundTensor& tensor);
+Initializer stand_in_initializer(const BoundTensor& tensor);
 
 /// For the gradient of an output that has no loss: 1 for a single number.
-Recipe given_gradient_recipe(const BoundTensor& tensor);
+Initializer given_gradient_initializer(const BoundTensor& tensor);
 
 /// Elements begin, begin + 1, … of the tensor.
-void fill(std::span<double> numbers, std::int64_t begin, const Recipe& recipe,
+void fill(std::span<double> numbers, std::int64_t begin, const Initializer& initializer,
           const BoundTensor& shape, std::uint64_t key);
 
 /// Of one thing of one run: a tensor, a gradient.

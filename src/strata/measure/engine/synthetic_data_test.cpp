@@ -15,7 +15,7 @@ namespace {
 
 std::vector<double> filled(const BoundGraph& bound, TensorId tensor, std::uint64_t seed = 1) {
   std::vector<double> numbers(static_cast<std::size_t>(bound.tensors[tensor].elements));
-  fill(numbers, 0, recipe_of(bound, tensor), bound.tensors[tensor], fill_key(seed, tensor));
+  fill(numbers, 0, initializer_of(bound, tensor), bound.tensors[tensor], fill_key(seed, tensor));
   return numbers;
 }
 
@@ -82,7 +82,7 @@ TEST(SyntheticData, depends_on_the_place_alone) {
   const BoundGraph bound = bind_graph(graph, {});
   const std::vector<double> whole = filled(bound, x);
   std::vector<double> piece(300);
-  fill(piece, 500, recipe_of(bound, x), bound.tensors[x], fill_key(1, x));
+  fill(piece, 500, initializer_of(bound, x), bound.tensors[x], fill_key(1, x));
   EXPECT_TRUE(std::equal(piece.begin(), piece.end(), whole.begin() + 500));
   EXPECT_NE(filled(bound, x, 2), whole);
 }
