@@ -138,8 +138,8 @@ BytesOfRows predicted_bytes(const Graph& graph) {
   return rows;
 }
 
-/// A slice of a feature, a part that nothing reads, a joint of which one input wants no gradient, a
-/// weight of two layers.
+/// A slice of a feature, two parts with one gradient, a joint of which one input wants no gradient,
+/// a weight of two layers.
 Graph cut_and_joined() {
   GraphBuilder b("cut");
   const Dim batch = b.symbols().parameter("batch", 2);
@@ -147,7 +147,8 @@ Graph cut_and_joined() {
   const TensorId y = b.add("first", Linear{8}, {x});
   const TensorId half = b.add("slice", Slice{{1}, {2}, {6}, {}}, {y});
   const NodeId parts = b.add_node("parts", Split{.axis = 1, .parts = 2}, std::vector{y});
-  const TensorId joined = b.add("joined", Concat{1}, {half, b.output_of(parts, 0)});
+  const TensorId sum = b.add("sum", Elementwise{}, {b.output_of(parts, 0), b.output_of(parts, 1)});
+  const TensorId joined = b.add("joined", Concat{1}, {half, sum});
   const NodeId again = b.add_node("again", Linear{8}, std::vector{joined},
                                   std::vector{b.own_of(y, 0), b.own_of(y, 1)});
   b.output(b.add("beside", Concat{1}, {b.output_of(again), x}));

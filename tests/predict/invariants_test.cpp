@@ -179,7 +179,7 @@ TEST(PredictionInvariants, PrefetchLooks1024StepsAheadAndNoFarther) {
   for (StepId step = 0; step < 2 * farthest; ++step) {
     program.values.push_back({.is_given = true, .bytes = 1, .row_bytes = 1});
     program.steps.push_back({.first_use = step, .flop = 2000});
-    program.uses.push_back({.value = step, .reads = true, .writes = false});
+    program.uses.push_back({step, true, false});
   }
   const AccessList list(program);
   PredictOptions options;
@@ -198,7 +198,7 @@ TEST(PredictionInvariants, ListingBeginsInTheLatestStepThatCovers) {
                     {.is_given = true, .bytes = 4, .row_bytes = 1}};
   for (StepId step = 0; step < 3; ++step) {
     program.steps.push_back({.first_use = step, .flop = 4});
-    program.uses.push_back({.value = step == 2 ? 1u : 0u, .reads = true, .writes = false});
+    program.uses.push_back({step == 2 ? 1u : 0u, true, false});
   }
   PredictOptions options;
   options.policy = Policy::thesis;
