@@ -25,7 +25,7 @@ void add_roofline_pictures(HtmlPart& part, const RooflineSummary& summary) {
 std::string page_text(std::string_view title, const std::vector<HtmlPart>& parts) {
   if (!has_report_page()) {
     print_to_stderr(
-        "this strata was built without its report page (npm): a plain page of tables instead\n");
+        "this strata was built without its report page (esbuild, D3): a plain page instead\n");
   }
   return html_page(title, parts);
 }

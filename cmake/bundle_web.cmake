@@ -1,61 +1,63 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake -D npm=<program or empty> -D required=<AUTO|ON|OFF> -D source=<web/> -D stage=<folder> -D page=<file>
-#   -D tests=<whether what the tests of the page need is fetched, too> -P bundle_web.cmake
+# cmake -D esbuild=<program or empty> -D modules=<folder of D3's packages> -D source=<web/> -D stage=<folder>
+#   -D page=<file> -P bundle_web.cmake
 #
-# Works on a copy, so that the source tree stays as it is and two builds do not meet. Packages are fetched when
-# package-lock.json has changed. No network is no error, unless the page is required: the page is empty then.
+# Everything in web/src and web/page.html becomes one HTML file without a reference to anything outside. Without esbuild
+# the page is empty, and the program writes plain pages.
 cmake_minimum_required(VERSION 3.25)
 
-function(without_page reason)
-  if(required STREQUAL "ON")
-    message(FATAL_ERROR "the report page could not be bundled: ${reason}")
-  endif()
-  if(npm)
-    message(STATUS "Without the report page, strata report writes plain pages: ${reason}. "
-      "To try again, remove ${page} and build.")
-  endif()
+if(NOT esbuild)
   file(WRITE "${page}" "")
-endfunction()
-
-file(MAKE_DIRECTORY "${stage}")
-if(NOT npm)
-  without_page("no npm")
   return()
 endif()
 
-file(REMOVE_RECURSE "${stage}/src")  # what has gone must not be bundled
-file(GLOB files "${source}/*.json" "${source}/*.mjs" "${source}/*.html" "${source}/.npmrc")
-file(COPY ${files} "${source}/src" DESTINATION "${stage}")
+# Browsers want the sum of a script in base64, and CMake has it in hexadecimal: three bytes are six digits of the one and
+# four of the other.
+function(to_base64 hexadecimal out)
+  set(digits "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+  string(LENGTH "${hexadecimal}" left)
+  set(text "")
+  while(left GREATER 0)
+    string(SUBSTRING "${hexadecimal}00000" 0 6 three_bytes)
+    foreach(shift 18 12 6 0)
+      math(EXPR at "(0x${three_bytes} >> ${shift}) & 63")
+      string(SUBSTRING "${digits}" ${at} 1 digit)
+      string(APPEND text "${digit}")
+    endforeach()
+    if(left LESS 6)  # one byte is two digits of four, two bytes are three
+      math(EXPR used "${left} / 2 + 1")
+      string(LENGTH "${text}" length)
+      math(EXPR kept "${length} - 4 + ${used}")
+      string(SUBSTRING "${text}" 0 ${kept} text)
+      string(SUBSTRING "====" ${used} -1 padding)
+      string(APPEND text "${padding}")
+      break()
+    endif()
+    string(SUBSTRING "${hexadecimal}" 6 -1 hexadecimal)
+    math(EXPR left "${left} - 6")
+  endwhile()
+  set(${out} "${text}" PARENT_SCOPE)
+endfunction()
 
-set(lock "${stage}/package-lock.json")
-set(installed "${stage}/installed.txt")  # what the packages there were fetched for
-file(SHA256 "${lock}" wanted)
-string(APPEND wanted "${tests}")
-set(omitted "")
-if(NOT tests)
-  set(omitted --omit=dev)
-endif()
-set(present "")
-if(EXISTS "${installed}" AND IS_DIRECTORY "${stage}/node_modules")
-  file(READ "${installed}" present)
-endif()
-if(NOT wanted STREQUAL present)
-  execute_process(
-    COMMAND "${npm}" ci ${omitted} --ignore-scripts --no-audit --no-fund --prefer-offline --fetch-retries=1
-      --fetch-retry-mintimeout=1000 --fetch-timeout=20000 --loglevel=error
-    WORKING_DIRECTORY "${stage}" TIMEOUT 120
-    RESULT_VARIABLE status OUTPUT_VARIABLE ignored ERROR_VARIABLE errors)
-  if(NOT status STREQUAL "0")
-    string(REGEX MATCH "npm error [^\n]*" error "${errors}")
-    without_page("npm ci failed (${status}) ${error}")
-    return()
-  endif()
-  file(WRITE "${installed}" "${wanted}")
-endif()
-
-# From here on a failure is a mistake in web/, whatever the network says.
-execute_process(COMMAND "${npm}" run --silent build -- "${page}" WORKING_DIRECTORY "${stage}"
+set(ENV{NODE_PATH} "${modules}")
+execute_process(
+  COMMAND "${esbuild}" "${source}/src/main.ts" "--outdir=${stage}" --bundle --minify --format=iife
+    --target=chrome100,firefox113,safari16.4 --charset=ascii --legal-comments=none --log-level=error
   RESULT_VARIABLE status ERROR_VARIABLE errors)
 if(NOT status STREQUAL "0")
   message(FATAL_ERROR "the report page could not be bundled (${status}):\n${errors}")
 endif()
+file(READ "${stage}/main.js" script)
+file(READ "${stage}/main.css" style)
+file(READ "${source}/page.html" text)
+string(STRIP "${script}" script)
+string(STRIP "${style}" style)
+
+# Only this script may run, and nothing may be fetched, whatever the data hold.
+string(SHA256 sum "${script}")
+to_base64("${sum}" sum)
+set(policy "default-src 'none'; script-src 'sha256-${sum}'; style-src 'unsafe-inline'; img-src data:")
+foreach(part policy style script)
+  string(REPLACE "<!--${part}-->" "${${part}}" text "${text}")
+endforeach()
+file(WRITE "${page}" "${text}")

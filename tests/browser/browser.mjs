@@ -1,29 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // A browser for tests: opens pages that strata wrote, and notes everything that they should not do.
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createRequire } from "node:module";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { DevTools } from "./devtools.mjs";
+import { Page } from "./page.mjs";
 
-const { STRATA, STRATA_WITHOUT_LIBRARIES, STRATA_WEB, CHROMIUM, STRATA_SCREENSHOTS } = process.env;
-const { chromium } = createRequire(join(STRATA_WEB, "package.json"))("playwright-core");
+const { STRATA, STRATA_WITHOUT_LIBRARIES, CHROMIUM, STRATA_SCREENSHOTS } = process.env;
 
 export const folder = mkdtempSync(join(tmpdir(), "strata-browser-"));
-const browser = await chromium.launch({
-  executablePath: CHROMIUM,
-  args: [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-  ],
-});
+const browser = new DevTools(CHROMIUM, folder);
 
 function run(program, words) {
   return execFileSync(program, words, { cwd: folder, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
@@ -45,23 +33,8 @@ export function json(file) {
 
 /// Opens a page and waits until it is shown. What goes wrong in it is in `page.faults`.
 export async function open(file, { hash = "", width = 1300, height = 900, scheme = "light" } = {}) {
-  const page = await browser.newPage({ viewport: { width, height }, colorScheme: scheme });
-  page.setDefaultTimeout(10_000);
-  page.faults = [];
-  page.on("console", (message) => page.faults.push(`console: ${message.text()}`));
-  page.on("pageerror", (error) => page.faults.push(`error: ${error.message}`));
-  page.on("dialog", (dialog) => {
-    page.faults.push(`dialog: ${dialog.message()}`);
-    void dialog.dismiss();
-  });
-  page.on("request", (request) => {
-    const isInside = ["file:", "data:,", "data:image/svg+xml;", "blob:"].some((each) =>
-      request.url().startsWith(each),
-    );
-    if (!isInside) page.faults.push(`request: ${request.url()}`);
-  });
+  const page = await Page.open(browser, { width, height, scheme });
   await page.goto(pathToFileURL(join(folder, file)).href + hash);
-  await page.waitForSelector("main");
   page.shown_ms = await page.evaluate(() => performance.getEntriesByName("strata-shown")[0].startTime);
   return page;
 }
@@ -75,7 +48,7 @@ export async function view(page, id) {
 }
 
 export async function picture(page, name) {
-  if (STRATA_SCREENSHOTS) await page.screenshot({ path: join(STRATA_SCREENSHOTS, `${name}.png`) });
+  if (STRATA_SCREENSHOTS) writeFileSync(join(STRATA_SCREENSHOTS, `${name}.png`), await page.screenshot());
 }
 
 export async function end() {

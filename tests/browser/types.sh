@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# types.sh WEB_FOLDER: the TypeScript of the report page is free of type errors.
+# types.sh: the TypeScript of the report page is free of type errors.
 set -euo pipefail
-if [[ ! -x $1/node_modules/.bin/tsc ]]; then
-  echo "skipped: this build did not fetch the packages of the report page (npm)"
+if ! command -v tsc >/dev/null; then
+  echo "skipped: there is no tsc (node-typescript)"
   exit 77
 fi
-cd "$1"
-exec node_modules/.bin/tsc --noEmit
+exec tsc --noEmit --project "$(dirname -- "${BASH_SOURCE[0]}")/../../web"

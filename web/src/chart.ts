@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The frame of an SVG chart: axes with ticks in units that people read, a title, the area for the marks.
-import { scaleLinear, scaleLog, type ScaleContinuousNumeric } from "d3";
+import { scaleLinear, scaleLog, type ScaleContinuousNumeric } from "d3-scale";
 import { h, s } from "./dom";
 import { formatTick, type Unit } from "./units";
 
-export type Scale = ScaleContinuousNumeric<number, number>;
+export type Scale = ScaleContinuousNumeric;
 
 export interface Axis {
   label: string;

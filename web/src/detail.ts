@@ -32,8 +32,7 @@ export function detail(context: Context): HTMLElement {
     for (const row of rows.slice(0, 6)) {
       const { numbers } = row;
       const parts = (["time_s", "stall_time_s", "flop", "traffic_bytes", "distance"] as const)
-        .map((key) => context.rows?.metrics.find((metric) => metric.key === key))
-        .filter((metric) => metric !== undefined)
+        .flatMap((key) => context.rows?.metrics.find((metric) => metric.key === key) ?? [])
         .map((metric) => `${metric.label} ${format(valueOf(numbers, metric), metric.unit)}`);
       if (row.bound !== "") parts.push(`${row.bound}-bound`);
       if (row.cause !== "" && (numbers.stall_time_s ?? 0) > 0) parts.push(`waits for ${row.cause}`);

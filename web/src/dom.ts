@@ -51,7 +51,7 @@ export function menu(
   value: string,
   onChange: (value: string) => void,
 ): HTMLElement {
-  const select = h(
+  const select: HTMLSelectElement = h(
     "select",
     { change: () => onChange(select.value), "aria-label": label },
     ...choices.map((choice) =>

@@ -19,7 +19,7 @@ export function placed(nodes: GraphNode[]): Placed[] {
   const last = nodes.map((_, at) => at); // the last node that uses it
   nodes.forEach((node, at) => node.inputs.forEach((input) => (last[input] = Math.max(last[input] ?? 0, at))));
   nodes.forEach((node) => {
-    const inputs = node.inputs.map((input) => places[input]).filter((place) => place !== undefined);
+    const inputs = node.inputs.flatMap((input) => places[input] ?? []);
     const row = inputs.reduce((most, place) => Math.max(most, place.row + 1), 0);
     const used = taken.get(row) ?? new Set<number>();
     taken.set(row, used);

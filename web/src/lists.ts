@@ -71,7 +71,7 @@ function listTable(items: Item[], words: string[]): { table: HTMLElement; count:
 function render(context: Context, element: HTMLElement): void {
   const { state } = context;
   const body = h("div", {});
-  const field = h("input", {
+  const field: HTMLInputElement = h("input", {
     type: "search",
     placeholder: "search",
     "aria-label": "search the lists",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The network as a graph from top to bottom, its layers coloured by time, bound or type.
-import { interpolateViridis } from "d3";
+import { interpolateViridis } from "d3-scale-chromatic";
 import { legend } from "./chart";
 import { h, menu, s, short } from "./dom";
 import { placed, type GraphNode } from "./layout";

@@ -12,7 +12,7 @@ import type {
   StudyFigure,
 } from "./schema_documents";
 
-export type * from "./schema_documents";
+export * from "./schema_documents";
 
 export interface Report {
   schema_version: number;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A number over two axes, as a map of shades.
-import { interpolateViridis } from "d3";
+import { interpolateViridis } from "d3-scale-chromatic";
 import { linearDomain } from "./chart";
 import { h, s } from "./dom";
 import type { SweepColumn } from "./schema";

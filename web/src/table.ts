@@ -63,7 +63,7 @@ class LayerTable {
 
   private controls(): HTMLElement {
     const { state } = this.context;
-    const search = h("input", {
+    const search: HTMLInputElement = h("input", {
       type: "search",
       placeholder: "search: conv pass:forward",
       "aria-label": "Search layers",

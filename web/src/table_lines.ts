@@ -55,13 +55,9 @@ export function chosenColumns(context: Context, rows: RowSet): Metric[] {
   const chosen = context.state.get("cols");
   if (chosen !== "") {
     const keys = chosen.split(",");
-    return keys
-      .map((key) => rows.metrics.find((metric) => metric.key === key))
-      .filter((each) => each !== undefined);
+    return keys.flatMap((key) => rows.metrics.find((metric) => metric.key === key) ?? []);
   }
-  const found = usual
-    .map((key) => rows.metrics.find((metric) => metric.key === key))
-    .filter((each) => each !== undefined);
+  const found = usual.flatMap((key) => rows.metrics.find((metric) => metric.key === key) ?? []);
   return found.length > 1 ? found : rows.metrics.slice(0, 6);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where it goes: bars by type, block, pass or layer, and a map in which each layer has its share of the area.
-import { hierarchy, treemap, treemapSquarify, type HierarchyRectangularNode } from "d3";
+import { hierarchy, treemap, treemapSquarify, type HierarchyRectangularNode } from "d3-hierarchy";
 import { legend } from "./chart";
 import { h, menu, s, short } from "./dom";
 import { Marks } from "./links";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An iteration over time, on a canvas: whatever is narrower than a pixel is drawn as one, so that zooming stays smooth.
-import { scaleLinear, select, zoom, zoomIdentity, type ZoomBehavior } from "d3";
+import { scaleLinear } from "d3-scale";
 import { h } from "./dom";
 import { cssValue } from "./palette";
 import { isProfile } from "./schema";
@@ -31,8 +31,8 @@ class TimelineCanvas {
   private readonly height: number;
   private from: number;
   private to: number;
-  private readonly zooming: ZoomBehavior<HTMLCanvasElement, unknown>;
   private isAsked = false;
+  private isDragged = false;
 
   constructor(
     private readonly context: Context,
@@ -60,37 +60,6 @@ class TimelineCanvas {
       this.canvas,
     );
     if (scene.note !== "") element.append(h("p", { class: "dim" }, scene.note));
-    this.zooming = zoom<HTMLCanvasElement, unknown>()
-      .scaleExtent([1, 1e5])
-      .translateExtent([
-        [left, 0],
-        [width - right, 0],
-      ])
-      .extent([
-        [left, 0],
-        [width - right, this.height],
-      ])
-      .filter((event: MouseEvent) => (event.type === "wheel" ? event.ctrlKey : event.button === 0))
-      .on(
-        "zoom",
-        (event: {
-          transform: { rescaleX: (scale: ReturnType<typeof scaleLinear>) => { domain(): unknown[] } };
-        }) => {
-          const [first, last] = event.transform
-            .rescaleX(scaleLinear([0, scene.end], [left, width - right]) as never)
-            .domain() as [number, number];
-          this.from = Math.max(0, first);
-          this.to = Math.min(scene.end, last);
-          const isAll = this.from <= 0 && this.to >= scene.end;
-          context.state.set(
-            "span",
-            isAll ? "" : `${(this.from / scene.end).toFixed(5)}-${(this.to / scene.end).toFixed(5)}`,
-          );
-          this.ask();
-        },
-      );
-    select(this.canvas).call(this.zooming).on("dblclick.zoom", null);
-    if (isSpan) this.show(this.from, this.to);
     this.listen();
     this.draw();
   }
@@ -101,7 +70,18 @@ class TimelineCanvas {
       hideTip();
       this.context.links.point(null);
     });
+    this.canvas.addEventListener(
+      "wheel",
+      (event) => {
+        if (!event.ctrlKey) return; // the page scrolls
+        event.preventDefault();
+        this.scaleBy(2 ** (-event.deltaY / 500), this.from + this.timeOf(event.offsetX - left));
+      },
+      { passive: false },
+    );
+    this.drag();
     this.canvas.addEventListener("click", (event) => {
+      if (this.isDragged) return;
       const found = this.at(event);
       if (found) this.context.links.toggle(found.lane.layer(found.index));
     });
@@ -109,13 +89,8 @@ class TimelineCanvas {
       const step = (this.to - this.from) / 8;
       if (event.key === "+" || event.key === "=") this.scaleBy(2);
       else if (event.key === "-") this.scaleBy(0.5);
-      else if (event.key === "ArrowRight")
-        this.show(
-          Math.min(this.scene.end - 8 * step, this.from + step),
-          Math.min(this.scene.end, this.to + step),
-        );
-      else if (event.key === "ArrowLeft")
-        this.show(Math.max(0, this.from - step), Math.max(8 * step, this.to - step));
+      else if (event.key === "ArrowRight") this.show(this.from + step, this.to + step);
+      else if (event.key === "ArrowLeft") this.show(this.from - step, this.to - step);
       else if (event.key === "Escape") this.show(0, this.scene.end);
       else return;
       event.preventDefault();
@@ -126,15 +101,48 @@ class TimelineCanvas {
     });
   }
 
-  private scaleBy(factor: number): void {
-    select(this.canvas).call(this.zooming.scaleBy, factor);
+  /// Moves what is shown with the pointer while its button is down. The click that ends a move chooses nothing.
+  private drag(): void {
+    let last: number | null = null;
+    this.canvas.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0) return;
+      last = event.clientX;
+      this.isDragged = false;
+      this.canvas.setPointerCapture(event.pointerId);
+    });
+    this.canvas.addEventListener("pointermove", (event) => {
+      if (last === null || (!this.isDragged && Math.abs(event.clientX - last) < 3)) return;
+      this.isDragged = true;
+      const by = this.timeOf(last - event.clientX);
+      last = event.clientX;
+      this.show(this.from + by, this.to + by);
+    });
+    for (const ending of ["pointerup", "pointercancel"] as const)
+      this.canvas.addEventListener(ending, () => (last = null));
   }
 
+  /// The time that so many pixels show.
+  private timeOf(pixels: number): number {
+    return (pixels * (this.to - this.from)) / (this.width - left - right);
+  }
+
+  /// Shows a shorter or longer span, in which a moment keeps its place.
+  private scaleBy(factor: number, moment = (this.from + this.to) / 2): void {
+    this.show(moment - (moment - this.from) / factor, moment + (this.to - moment) / factor);
+  }
+
+  /// Shows this span, or the nearest of its length that lies inside the iteration.
   private show(from: number, to: number): void {
-    const all = this.width - left - right;
-    const scale = this.scene.end / (to - from);
-    const x = left - (left + (from / this.scene.end) * all) * scale;
-    select(this.canvas).call(this.zooming.transform, zoomIdentity.translate(x, 0).scale(scale));
+    const { end } = this.scene;
+    const length = Math.min(end, Math.max(to - from, end / 1e5));
+    this.from = Math.min(Math.max(0, from), end - length);
+    this.to = this.from + length;
+    const isAll = length >= end;
+    this.context.state.set(
+      "span",
+      isAll ? "" : `${(this.from / end).toFixed(5)}-${(this.to / end).toFixed(5)}`,
+    );
+    this.ask();
   }
 
   private ask(): void {

@@ -119,7 +119,7 @@ TEST(ReportPage, holds_its_data_where_no_name_can_break_out) {
   const std::string page = html_page(name, {{.name = name, .document = document.dump()}});
   EXPECT_EQ(page.find("alert(1)</script>"), page.npos);
   EXPECT_NE(page.find("&lt;/script&gt;"), page.npos);  // the title
-  if (!has_report_page()) GTEST_SKIP() << "this build has no report page (npm)";
+  if (!has_report_page()) GTEST_SKIP() << "this build has no report page (esbuild and D3)";
   const std::string opening = "type=\"application/zlib;base64\">";
   const std::size_t at = page.find(opening);
   if (at == page.npos) {  // a build without zlib

@@ -23,7 +23,7 @@ th, td {{ padding: .1em .6em; text-align: left; border-bottom: 1px solid #8884; 
 .n {{ text-align: right; white-space: nowrap }}
 svg {{ max-width: 100%; height: auto }}
 </style></head><body><h1>{}</h1>
-<p>This Strata was built without its report page (npm was not there or could not fetch its packages), so
+<p>This Strata was built without its report page (esbuild or D3 was not there), so
 this is a plain page: the tables and pictures, in base units (seconds, bytes, FLOP).</p>
 )html";
 
