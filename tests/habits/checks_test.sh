@@ -22,9 +22,13 @@ good_tree() {
   write src/strata/base/error.hpp "$spdx" '#pragma once' '// may print( in a comment'
   write src/strata/cost/conv.cpp "$spdx" '#include "strata/base/error.hpp"' '#include "strata/graph/graph.hpp"' \
     'static_assert(true);  // exit(1)'
-  write src/strata/strata.hpp "$spdx" '#pragma once' '#include "strata/report/report.hpp"'
+  write src/strata/strata.hpp "$spdx" '#pragma once' '#include "strata/api/model.hpp"'
   write tools/packages.tsv $'main\tg++\tcompiles'
   write docs/dependencies.md '`g++` compiles.'
+  write cmake/OptionalParts.cmake 'strata_optional_part(onnx HEADER protozero/pbf_reader.hpp FOR "ONNX")' \
+    'strata_optional_part(zip HEADER zip.h FOR "archives")'
+  write src/strata/importers/onnx/wire.cpp "$spdx" '#include <protozero/pbf_reader.hpp>'
+  write src/strata/importers/zip_container.cpp "$spdx" '#include <zip.h>'
   cp "$root/.clang-format" "$tree"
 }
 check() { run "$root/tools/check_$1.sh" "$tree"; }
@@ -39,7 +43,7 @@ rejects() {
 }
 
 good_tree
-for name in layers source packages; do
+for name in layers source packages optional; do
   begin "check_$name on a good tree"
   check "$name"
   expect_status 0
@@ -57,7 +61,11 @@ rejects layers 'src/strata/cost/conv.cpp:3: cost may not include machine (it may
 write src/strata/base/text.cpp "$spdx" '#include "strata/graph/graph.hpp"'
 rejects layers 'src/strata/base/text.cpp:2: base may not include graph (it may include: nothing)'
 write src/strata/cost/conv.cpp "$spdx" '#include "strata/strata.hpp"'
-rejects layers 'src/strata/cost/conv.cpp:2: cost may not include the facade strata/strata.hpp'
+rejects layers 'src/strata/cost/conv.cpp:2: cost may not include strata/strata.hpp, the list of what api/ offers'
+write src/strata/strata.hpp "$spdx" '#pragma once' '#include "strata/report/report.hpp"'
+rejects layers 'src/strata/strata.hpp:3: strata.hpp includes api/ and nothing else'
+write src/strata/model.cpp "$spdx" '#include "strata/base/error.hpp"'
+rejects layers 'src/strata/model.cpp:2: a file of the library stands in a folder'
 write src/strata/cost/conv.cpp "$spdx" '#include "../machine/machine.hpp"'
 rejects layers 'src/strata/cost/conv.cpp:2: write the path from the root'
 write src/strata/shiny/new.cpp "$spdx" '#include "strata/base/error.hpp"'
@@ -101,6 +109,11 @@ write tools/packages.tsv $'main\tg++'
 rejects packages 'tools/packages.tsv:1: a row is main|test|optional'
 write tools/packages.tsv $'main\tg++\tcompiles' $'test\tg++\tagain'
 rejects packages 'g++ is there twice'
+
+write src/strata/importers/model.cpp "$spdx" '#include <protozero/types.hpp>'
+rejects optional 'src/strata/importers/model.cpp:2: only files of the part onnx (onnx_*, onnx/) may include <protozero/>'
+write cli/show.cpp "$spdx" '' '#include <zip.h>'
+rejects optional 'cli/show.cpp:3: only files of the part zip'
 
 # These three need their tool; without it the check itself says that it was skipped.
 check format

@@ -36,13 +36,14 @@ std::vector<ReadyItem> build_readiness(std::string_view parts) {
   std::vector<ReadyItem> items;
   for (const std::string_view line : split(parts, '\n')) {
     const std::vector<std::string_view> fields = split(line, '\t');
-    if (fields.size() != 3) continue;
+    if (fields.size() != 4) continue;
     ReadyItem item{.area = "build", .name = std::string(fields[0])};
     const bool is_there = fields[1] == "yes";
     item.state = is_there ? ReadyState::ready : ReadyState::missing;
     item.finding = fields[2];
     if (!is_there) {
       item.finding += ": not in this build";
+      if (!fields[3].empty()) item.finding += fmt::format("; {}", fields[3]);
       item.remedy = is_of_nvidia(item.name)
                         ? "install it from NVIDIA (docs/building.md) and build again"
                         : "install it (./strata setup --all) and build again";

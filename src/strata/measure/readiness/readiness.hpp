@@ -38,7 +38,8 @@ struct ReadinessSources {
 };
 ReadinessSources this_computer();
 
-/// Optional parts of this build, from lines "name<tab>yes|no<tab>what for".
+/// Optional parts of this build, from lines "name<tab>yes|no<tab>what for<tab>what is lost
+/// without".
 std::vector<ReadyItem> build_readiness(std::string_view parts);
 /// Loops run several times as fast in the CPU's own vectors as in those that every CPU has.
 ReadyItem vector_readiness(const cpu::VectorUnit& unit);

@@ -2,6 +2,7 @@
 #include "strata/measure/readiness/readiness.hpp"
 
 #include "strata/base/temporary_folder_test.hpp"
+#include "strata/base/text.hpp"
 #include "strata/cpu/allowance.hpp"
 #include "strata/measure/ceilings/cpu/kernels.hpp"
 #include "strata/version.hpp"
@@ -48,15 +49,27 @@ const ReadyItem& item_named(const std::vector<ReadyItem>& items, std::string_vie
 }
 
 TEST(Readiness, parts_of_the_build_are_those_that_cmake_chose) {
-  const auto items = build_readiness("onnx\tyes\tONNX files\ncbc\tno\texact plans\nnonsense\n");
+  const auto items = build_readiness(
+      "onnx\tyes\tONNX files\tONNX files are refused\n"
+      "cbc\tno\texact plans\tthe optimum is not found\nnonsense\n");
   ASSERT_EQ(items.size(), 2U);
   EXPECT_EQ(items[0].state, ReadyState::ready);
   EXPECT_EQ(items[0].finding, "ONNX files");
   EXPECT_EQ(items[1].state, ReadyState::missing);
+  EXPECT_EQ(items[1].finding, "exact plans: not in this build; the optimum is not found");
   EXPECT_NE(items[1].remedy, "");
   const auto here = build_readiness(build_parts);
-  for (const char* part : {"onnx", "cuda", "cupti", "openblas", "onednn", "mpi"})
+  for (const char* part : {"onnx", "cuda", "cupti", "openblas", "onednn", "mpi", "page"})
     EXPECT_EQ(item_named(here, part).name, part);
+}
+
+TEST(Readiness, every_part_says_what_its_absence_costs) {
+  for (const std::string_view line : split(build_parts, '\n')) {
+    if (line.empty()) continue;
+    const std::vector<std::string_view> fields = split(line, '\t');
+    ASSERT_EQ(fields.size(), 4U) << line;
+    EXPECT_GT(fields[3].size(), 10U) << line;
+  }
 }
 
 TEST(Readiness, clocks_of_the_cpu_are_told_with_the_remedy) {
