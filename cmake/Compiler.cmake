@@ -47,6 +47,14 @@ endif()
 
 function(strata_compile_options target)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
+  # Checked indexing and iterators wherever assertions are on.
+  target_compile_definitions(${target} PRIVATE $<$<CONFIG:Debug>:_GLIBCXX_ASSERTIONS>)
+  if(NOT STRATA_WARNINGS)
+    # Who only runs Strata has nothing to do with warnings, and fmt checks its format strings when it uses them.
+    target_compile_options(${target} PRIVATE -w)
+    target_compile_definitions(${target} PRIVATE FMT_CONSTEVAL=)
+    return()
+  endif()
   target_compile_options(${target} PRIVATE
     -Wall -Wextra -Wpedantic -Wshadow
     -Wconversion            # counts are 64-bit and exact: a silent narrowing is a wrong answer
@@ -54,17 +62,14 @@ function(strata_compile_options target)
     -Wno-sign-conversion    # indexing with int64_t is everywhere; -Wsign-compare still guards comparisons
     -Wno-missing-field-initializers  # tables of designated initializers leave defaults out on purpose
     $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>  # gcc bug 105651
-    # Hints to gcc are no mistake elsewhere, and embedded files are longer than a standard asks for.
-    "$<$<CXX_COMPILER_ID:Clang>:-Wno-unknown-pragmas;-Wno-overlength-strings>"
+    $<$<CXX_COMPILER_ID:Clang>:-Wno-unknown-pragmas>  # hints to gcc are no mistake elsewhere
     $<$<BOOL:${STRATA_WERROR}>:-Werror>)
-  # Checked indexing and iterators wherever assertions are on.
-  target_compile_definitions(${target} PRIVATE $<$<CONFIG:Debug>:_GLIBCXX_ASSERTIONS>)
 endfunction()
 
-# strata_runs_once(<target> [<flag>]): a build for users optimizes it little, one for tests as the flag says, or like
+# strata_runs_cold(<target> [<flag>]): a build for users does not optimize it, one for tests as the flag says, or like
 # everything else.
-function(strata_runs_once target)
-  target_compile_options(${target} PRIVATE $<IF:$<CONFIG:Debug>,${ARGN},-O1>)
+function(strata_runs_cold target)
+  target_compile_options(${target} PRIVATE $<IF:$<CONFIG:Debug>,${ARGN},-O0>)
 endfunction()
 
 # strata_precompile(<target> <header>...): what nearly every source reads, and those headers, are read once. It halves
@@ -75,7 +80,7 @@ function(strata_precompile target)
   endif()
   target_precompile_headers(${target} PRIVATE
     <algorithm> <array> <cmath> <cstdint> <filesystem> <functional> <map> <memory> <optional> <span> <string>
-    <string_view> <tuple> <unordered_map> <utility> <variant> <vector> <fmt/format.h>
+    <string_view> <tuple> <unordered_map> <utility> <variant> <vector> <fmt/format.h> <nlohmann/json.hpp>
     "${PROJECT_SOURCE_DIR}/src/strata/graph/graph.hpp" ${ARGN})
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)  # for ccache
   # With precompiled headers gcc 12 sees its own strings overstep their bounds (gcc bug 105329).
@@ -84,17 +89,19 @@ function(strata_precompile target)
 endfunction()
 
 # strata_unity(<target> <source>...): sources of one folder are compiled together, at most 40 at once, so local
-# names are unique within a folder. Left alone are what has flags of its own, and files in whose place another program
-# links others: the stand-in that strata-mpi replaces, and in a build with tests optional parts and all stand-ins for
-# them. Who works on the sources builds without it: one edit, one file.
+# names are unique within a folder; of parts with many small folders, within the part. Left alone are what has flags of its
+# own, and files in whose place another program links others: the stand-in that strata-mpi replaces, and in a build with
+# tests optional parts and all stand-ins for them. Who works on the sources builds without it: one edit, one file.
 function(strata_unity target)
   set(alone "/cbc/|/no_mpi_")
+  set(folders "src/strata/(capture|cost|graph|importers|predict|report|zoo)")
   if(STRATA_BUILD_TESTS)
     list(JOIN STRATA_PRESENT_PARTS "|" parts)
-    string(APPEND alone "|/(${parts})_|/no_[a-z]+_|/importers/no_")
+    string(APPEND alone "|/(${parts})_|/no_[a-z0-9]+_")
+    string(PREPEND folders ".*/(no_[a-z0-9]+|${parts})|")
   endif()
   list(FILTER ARGN EXCLUDE REGEX "${alone}")
-  strata_compile_together(${target} "^(.*)/" ${ARGN})
+  strata_compile_together(${target} "^(${folders}|.*)/" ${ARGN})
 endfunction()
 
 # strata_unity_tests(<target> <source>...): the same for tests, by part: src/strata/<part> or tests/<folder> with all

@@ -66,6 +66,10 @@ std::string lower_case(std::string_view text) {
   return lower;
 }
 
+bool has_part(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
 std::vector<std::string> nearest(std::string_view word, std::span<const std::string> candidates,
                                  std::size_t most) {
   struct Match {

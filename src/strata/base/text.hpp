@@ -11,6 +11,7 @@ namespace strata {
 std::vector<std::string_view> split(std::string_view text, char separator);
 std::string_view trimmed(std::string_view text);
 std::string lower_case(std::string_view text);
+bool has_part(std::string_view text, std::string_view part);
 
 /// The candidates that a person who typed `word` most likely meant, best first: at most `most`,
 /// none when nothing is near.

@@ -26,15 +26,11 @@ std::string word_of(std::string_view name) {
   return word;
 }
 
-bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 // What a dimension is when neither file nor user says: images of 224 pixels, texts of 128 tokens.
 std::int64_t usual_extent(std::string_view name) {
   const std::string lower = lower_case(name);
-  const bool is_of_image = contains(lower, "height") || contains(lower, "width") ||
-                           contains(lower, "image") || lower == "h" || lower == "w";
+  const bool is_of_image = has_part(lower, "height") || has_part(lower, "width") ||
+                           has_part(lower, "image") || lower == "h" || lower == "w";
   return is_of_image ? 224 : 128;
 }
 

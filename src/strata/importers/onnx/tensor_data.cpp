@@ -198,8 +198,6 @@ Bytes plain_bytes(const TensorDef& tensor) {
   return {};
 }
 
-constexpr double as_good_as_minus_infinity = -9999;
-
 // The side of a square table whose leading axes are 1; 0 for any other shape.
 std::int64_t side_of_square(std::span<const std::int64_t> extents) {
   if (extents.size() < 2) return 0;

@@ -18,6 +18,9 @@ KnownNumbers numbers_of(const TensorDef& tensor);
 /// Whether all numbers are the same; nothing when they cannot be seen. Reads at most `most_bytes`.
 std::optional<bool> is_uniform(const TensorDef& tensor, std::size_t most_bytes);
 
+/// What masks add to a score that must not count is this or less.
+constexpr double as_good_as_minus_infinity = -9999;
+
 /// Whether one of the first numbers is as good as minus infinity: the table is a mask.
 bool looks_like_mask(const TensorDef& tensor);
 

@@ -232,7 +232,7 @@ bool fold_non_zero(OpContext& context) {
   return set_known(context, 0, DType::int64, {rank, found}, std::move(numbers));
 }
 
-constexpr std::array movement_rows = {
+constexpr std::array movement_fold_rows = {
     FoldRow{"Gather", fold_gather},    FoldRow{"Concat", fold_concat}, FoldRow{"Slice", fold_slice},
     FoldRow{"Split", fold_split},      FoldRow{"Expand", fold_expand}, FoldRow{"Tile", fold_tile},
     FoldRow{"NonZero", fold_non_zero},
@@ -240,6 +240,6 @@ constexpr std::array movement_rows = {
 
 }  // namespace
 
-std::span<const FoldRow> movement_folds() { return movement_rows; }
+std::span<const FoldRow> movement_folds() { return movement_fold_rows; }
 
 }  // namespace strata::onnx

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/importers/onnx/passes/passes.hpp"
 #include "strata/importers/onnx/passes/pattern.hpp"
+#include "strata/importers/onnx/tensor_data.hpp"
 
 #include <array>
 #include <optional>
@@ -18,8 +19,6 @@ struct Scores {
   std::vector<DraftId> masks;
   bool is_causal = false;
 };
-
-constexpr double as_good_as_minus_infinity = -9999;
 
 bool is_mask_value(const Draft& draft, DraftId tensor) {
   const std::optional<double> value = draft.scalar(tensor);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/error.hpp"
+#include "strata/base/text.hpp"
 #include "strata/importers/onnx/passes/passes.hpp"
 
 #include <fmt/format.h>
@@ -40,18 +41,14 @@ struct Census {
   bool says_folded = false;       ///< names in the file speak of a folding
 };
 
-bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 // PyTorch's new exporter leaves the path of the normalisation at the convolution, the old one
 // renames the weights it has changed; TensorFlow's converter says so outright.
 bool says_folded(const Session& session, const DraftNode& convolution) {
   const NodeDef& def = *session.flat.nodes[convolution.origin].def;
   const std::string_view weight =
       session.draft.tensors[convolution.inputs[convolution.first_own]].name;
-  return contains(def.scopes, "batch_norm") || weight.starts_with("onnx::Conv_") ||
-         contains(weight, "fused_bn");
+  return has_part(def.scopes, "batch_norm") || weight.starts_with("onnx::Conv_") ||
+         has_part(weight, "fused_bn");
 }
 
 bool is_residual(const Draft& draft, const DraftNode& node) {
