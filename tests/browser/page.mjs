@@ -16,15 +16,25 @@ function found(steps) {
   return all;
 }
 
+/// In the page: where an element is, once it has stayed there for two frames.
+async function restingBox(element) {
+  const frame = () => new Promise(requestAnimationFrame);
+  for (let before = null; ; ) {
+    const { x, y, width, height } = element.getBoundingClientRect();
+    if (before === JSON.stringify([x, y, width, height])) return { x, y, width, height };
+    before = JSON.stringify([x, y, width, height]);
+    await frame();
+    await frame();
+  }
+}
+
 /// In the page: where to point at an element; a reason when that is not possible yet.
-function placeOf([element, other]) {
+async function placeOf([element, other], restingBox) {
   if (!element || other) return { reason: element ? "there are several" : "it is not there" };
-  const inside = () => {
-    const { left, top, right, bottom } = element.getBoundingClientRect();
-    return left >= 0 && top >= 0 && right <= innerWidth && bottom <= innerHeight;
-  };
-  if (!inside()) element.scrollIntoView({ behavior: "instant", block: "center", inline: "center" });
-  const { x, y, width, height } = element.getBoundingClientRect();
+  const { left, top: above, right, bottom } = element.getBoundingClientRect();
+  const isInside = left >= 0 && above >= 0 && right <= innerWidth && bottom <= innerHeight;
+  if (!isInside) element.scrollIntoView({ behavior: "instant", block: "center", inline: "center" });
+  const { x, y, width, height } = await restingBox(element);
   const middle = { x: x + width / 2, y: y + height / 2 };
   const top = document.elementFromPoint(middle.x, middle.y);
   const isFree = top !== null && (element.contains(top) || top.contains(element));
@@ -79,10 +89,7 @@ class Locator {
     return this.evaluate((element, given) => element.getAttribute(given), name);
   }
   boundingBox() {
-    return this.evaluate((element) => {
-      const { x, y, width, height } = element.getBoundingClientRect();
-      return { x, y, width, height };
-    });
+    return this.evaluate(restingBox);
   }
   isVisible() {
     return this.evaluateAll((all) => all.some((each) => each.checkVisibility() && each.getClientRects().length > 0));
@@ -119,7 +126,7 @@ class Locator {
   async hover() {
     let place;
     const start = Date.now();
-    while ((place = await this.evaluateAll(placeOf)).reason) {
+    while ((place = await this.evaluateAll(`(all) => (${placeOf})(all, ${restingBox})`)).reason) {
       if (Date.now() - start > patience_ms) throw new Error(`${this}: ${place.reason}`);
       await later(20);
     }
@@ -225,6 +232,20 @@ export class Page {
   mouse = {
     move: async (x, y) => {
       await this.ask("Input.dispatchMouseEvent", { type: "mouseMoved", x, y });
+      await this.settle();
+    },
+    /// Turns the wheel with Ctrl held.
+    zoom: async (x, y, deltaY) => {
+      await this.ask("Input.dispatchMouseEvent", { type: "mouseWheel", x, y, deltaX: 0, deltaY, modifiers: 2 });
+      await this.settle();
+    },
+    /// Moves to the right with the button held.
+    drag: async (x, y, by) => {
+      const at = (type, place) =>
+        this.ask("Input.dispatchMouseEvent", { type, x: place, y, button: "left", buttons: 1, clickCount: 1 });
+      await at("mousePressed", x);
+      for (let step = 1; step <= 4; step++) await at("mouseMoved", x + (by * step) / 4);
+      await at("mouseReleased", x + by);
       await this.settle();
     },
   };

@@ -171,6 +171,17 @@ test("the timeline is drawn, zooms, and names what is waited for", async () => {
   await page.locator("#timeline button", { hasText: "all" }).click();
   await page.waitForFunction(() => !location.hash.includes("span="));
   const box = await canvas.boundingBox();
+  await page.mouse.zoom(box.x + 400, box.y + 17, -500);
+  await page.waitForFunction(() => location.hash.includes("span="));
+  const span = () => new URLSearchParams(new URL(page.url()).hash.slice(1)).get("span").split("-").map(Number);
+  const [from, to] = span();
+  near(to - from, 0.5, "a turn of the wheel shows half");
+  await page.mouse.drag(box.x + 400, box.y + 17, -200);
+  const [movedFrom, movedTo] = span();
+  assert.ok(movedFrom > from, "dragging to the left shows what is later");
+  near(movedTo - movedFrom, to - from, "dragging keeps the length");
+  assert.ok(!page.url().includes("layer="), "the end of a drag chooses nothing");
+  await page.locator("#timeline button", { hasText: "all" }).click();
   await page.mouse.move(box.x + 78, box.y + 17);
   assert.equal(
     await page.locator("#tip strong").textContent(),
