@@ -76,7 +76,7 @@ std::string machines_text(const std::vector<Machine>& machines, const TextStyle&
     const bool has_rate = memory != nullptr && memory->bandwidth_bytes_per_s.has_value();
     table.add_row({machine.name, machine.title,
                    peak == machine.peaks.end() ? "" : format_flop_per_s(peak->flop_per_s.value, 4),
-                   memory == nullptr ? "" : format_bytes(memory->capacity_bytes.value),
+                   memory == nullptr ? "" : format_capacity(memory->capacity_bytes.value),
                    has_rate ? format_bytes_per_s(memory->bandwidth_bytes_per_s->value) : ""});
   }
   return table.to_text(style);

@@ -70,7 +70,7 @@ std::string quantity_text(Quantity quantity, double value) {
   switch (quantity) {
     case Quantity::flop_per_s: return format_flop_per_s(value, 4);
     case Quantity::flop: return fmt::format("{:g} FLOP", value);
-    case Quantity::bytes: return format_bytes(value, 4);
+    case Quantity::bytes: return format_capacity(value, 4);
     case Quantity::bytes_per_s: return format_bytes_per_s(value, 4);
     case Quantity::seconds: return format_time(value);
     case Quantity::hertz: return format_count(value, 4) + "Hz";

@@ -57,7 +57,7 @@ extern const MachineSubcommand machine_diff;
 extern const MachineSubcommand machine_merge;
 extern const MachineSubcommand machine_measure;
 
-/// "19.50 TFLOP/s", "40.0 MB", "1.980 GHz": a number of a machine for people.
+/// "19.50 TFLOP/s", "40.00 MiB", "1.980 GHz": a number of a machine for people.
 std::string quantity_text(Quantity quantity, double value);
 
 /// Everything that is known of a machine, as `strata machine show` prints it.

@@ -66,7 +66,7 @@ std::string to_text(const std::vector<MachineLine>& lines, const TextStyle& styl
                    text_of(Quantity::flop_per_s, line.fp32_flop_per_s),
                    text_of(Quantity::flop_per_s, line.bf16_matrix_flop_per_s),
                    text_of(Quantity::bytes_per_s, line.bandwidth_bytes_per_s),
-                   line.on_chip_bytes ? format_bytes(*line.on_chip_bytes) : "",
+                   line.on_chip_bytes ? format_capacity(*line.on_chip_bytes) : "",
                    line.balance ? fmt::format("{:.1f}", *line.balance) : "",
                    std::string(evidence_name(*line.machine))});
   }

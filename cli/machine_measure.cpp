@@ -130,7 +130,7 @@ std::string facts_text(const Part& part) {
     fail(ErrorKind::environment, "there is no GPU {}; this computer has {}", index, devices.size());
   }
   return fmt::format("{}: {}, {}\n", part.name, devices[index].name,
-                     format_bytes(static_cast<double>(devices[index].memory_bytes)));
+                     format_capacity(static_cast<double>(devices[index].memory_bytes)));
 }
 
 int run_machine_measure(const Request& request, std::span<const std::string>) {

@@ -81,7 +81,8 @@ std::string plan_text(const BoundGraph& bound, const MeasureOptions& options) {
       "{}: {} parts, {} per iteration\n{} of memory, without the scratch of kernels\n{} iterations "
       "after {} to warm up\n",
       bound.graph->name, program.steps.size(), format_flop(static_cast<double>(flop)),
-      format_bytes(static_cast<double>(plan.total_bytes())), options.iterations, options.warm_up);
+      format_capacity(static_cast<double>(plan.total_bytes())), options.iterations,
+      options.warm_up);
 }
 
 TrainingMeasurement measured_with_progress(const BoundGraph& bound, TrainingDevice& device,

@@ -24,12 +24,13 @@ inline constexpr Flag set_flag{.name = "set",
                                .help = "Any of its numbers, as machine.FIELD=VALUE.",
                                .repeats = true};
 inline constexpr Flag capacity_flag{
-    .name = "capacity", .value = "SIZE", .help = "On-chip memory: 128MB; else the machine's."};
+    .name = "capacity", .value = "SIZE", .help = "On-chip memory: 128MiB; else the machine's."};
 inline constexpr Flag bandwidth_flag{
     .name = "bandwidth", .value = "RATE", .help = "Off-chip: 616GB/s; else the machine's."};
-inline constexpr Flag throughput_flag{.name = "throughput",
-                                      .value = "RATE",
-                                      .help = "Of all arithmetic: 13.45T; else the machine's."};
+inline constexpr Flag throughput_flag{
+    .name = "throughput",
+    .value = "RATE",
+    .help = "Of all arithmetic: 13.45TFLOP/s; else the machine's."};
 inline constexpr Flag policy_flag{.name = "policy",
                                   .value = "P",
                                   .help = "What stays on chip: best, thesis, belady or exact.",

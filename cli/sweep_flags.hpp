@@ -16,11 +16,11 @@ inline constexpr Flag sweep_on_flag{.name = "on",
                                     .help = "Machines or files; else as strata predict has it.",
                                     .offer = Offer::file};
 inline constexpr Flag sweep_capacity_flag{
-    .name = "capacity", .value = "RANGE", .help = "On-chip memory: 24MB:1000MB:2MB."};
+    .name = "capacity", .value = "RANGE", .help = "On-chip memory: 24MiB:1000MiB:2MiB."};
 inline constexpr Flag sweep_bandwidth_flag{
     .name = "bandwidth", .value = "RANGE", .help = "Off-chip: 616GB/s,1555GB/s."};
 inline constexpr Flag sweep_throughput_flag{
-    .name = "throughput", .value = "RANGE", .help = "Of all arithmetic: 10T:80T:x2."};
+    .name = "throughput", .value = "RANGE", .help = "Of all arithmetic: 10TFLOP/s:80TFLOP/s:x2."};
 inline constexpr Flag sweep_batch_flag{
     .name = "batch", .letter = 'b', .value = "RANGE", .help = "Samples per step: 8:256:x2."};
 inline constexpr Flag sweep_seq_flag{

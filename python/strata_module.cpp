@@ -122,7 +122,7 @@ PYBIND11_MODULE(strata, module) {
       arg("set") = std::vector<std::string>(), arg("batch") = py::none(), arg("seq") = py::none(),
       arg("dims") = no_dims, arg("dtype") = py::none(),
       "What `strata predict --json` writes, as a dict. Every flag of the command is a keyword, "
-      "with _ for -: capacity='128MB', micro_batches=4.");
+      "with _ for -: capacity='128MiB', micro_batches=4.");
   module.def(
       "rows", rows, arg("result"),
       "The rows of what show or predict returned: a list of dicts, one per layer (and pass).");

@@ -34,10 +34,10 @@ class Module(unittest.TestCase):
 
     def test_predict_is_what_the_program_writes(self):
         result = strata.predict(
-            "lenet5", on="rtx-2080-ti", batch=8, capacity="1MB", policy="thesis", micro_batches=2, bounds="never",
+            "lenet5", on="rtx-2080-ti", batch=8, capacity="1MiB", policy="thesis", micro_batches=2, bounds="never",
             set=["machine.memory.DRAM.bandwidth_bytes_per_s=300GB/s"],
         )
-        words = ("predict", "lenet5", "--on", "rtx-2080-ti", "--batch", "8", "--capacity", "1MB", "--policy", "thesis",
+        words = ("predict", "lenet5", "--on", "rtx-2080-ti", "--batch", "8", "--capacity", "1MiB", "--policy", "thesis",
                  "--micro-batches", "2", "--bounds", "never",
                  "--set", "machine.memory.DRAM.bandwidth_bytes_per_s=300GB/s")
         self.assertEqual(plain(result), program(*words))

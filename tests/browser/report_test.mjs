@@ -10,9 +10,9 @@ import { near, quiet, seconds, sum, texts } from "./checks.mjs";
 
 after(end);
 
-const machine = ["--on", "rtx-2080-ti", "--capacity", "128MB"];
+const machine = ["--on", "rtx-2080-ti", "--capacity", "128MiB"];
 strata("predict", "resnet50", ...machine, "--json", "large.json", "--html", "large.html");
-strata("predict", "resnet50", "--on", "rtx-2080-ti", "--capacity", "64MB", "--json", "small.json");
+strata("predict", "resnet50", "--on", "rtx-2080-ti", "--capacity", "64MiB", "--json", "small.json");
 strata("explain", "large.json", "--json", "explained.json");
 const profile = json("large.json");
 const cells = (page, row, key) =>

@@ -16,13 +16,13 @@ strata(
   "--on",
   "rtx-2080-ti",
   "--capacity",
-  "128MB",
+  "128MiB",
   "--json",
   "large.json",
   "--html",
   "large.html",
 );
-strata("predict", "resnet50", "--on", "rtx-2080-ti", "--capacity", "64MB", "--json", "small.json");
+strata("predict", "resnet50", "--on", "rtx-2080-ti", "--capacity", "64MiB", "--json", "small.json");
 const profile = json("large.json");
 
 /// Rows that nothing beats in both goals, one by one.
@@ -46,7 +46,7 @@ test("a sweep shows its lines, its map, its front, and the chosen point", async 
     "--on",
     "rtx-2080-ti",
     "--capacity",
-    "24MB:104MB:8MB",
+    "24MiB:104MiB:8MiB",
     "--batch",
     "16,32",
     "--csv",

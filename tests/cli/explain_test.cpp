@@ -31,9 +31,9 @@ std::string without_provenance(const std::string& text) {
 
 TEST(ExplainCommand, a_stored_prediction_and_the_network_itself_say_the_same) {
   const TemporaryFolder folder;
-  const std::string path = predicted_in(folder, {"--capacity", "300KB", "--bandwidth", "300GB/s"});
+  const std::string path = predicted_in(folder, {"--capacity", "300KiB", "--bandwidth", "300GB/s"});
   const Outcome stored = run({"explain", path, "--json", "-"});
-  const Outcome fresh = run({"explain", "lenet5", "--on", "rtx-2080-ti", "--capacity", "300KB",
+  const Outcome fresh = run({"explain", "lenet5", "--on", "rtx-2080-ti", "--capacity", "300KiB",
                              "--bandwidth", "300GB/s", "--json", "-"});
   EXPECT_EQ(stored.exit_code, 0) << stored.err;
   ASSERT_EQ(fresh.exit_code, 0) << fresh.err;

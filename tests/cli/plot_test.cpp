@@ -34,7 +34,7 @@ struct SomeResults {
                     .exit_code,
                 0);
     }
-    EXPECT_EQ(run({"sweep", "lenet5", "--on", "rtx-2080-ti", "--capacity", "512KB:2MB:512KB",
+    EXPECT_EQ(run({"sweep", "lenet5", "--on", "rtx-2080-ti", "--capacity", "512KiB:2MiB:512KiB",
                    "--bandwidth", "300GB/s,600GB/s", "--csv", at("sweep.csv"), "--jsonl",
                    at("sweep.jsonl")})
                   .exit_code,

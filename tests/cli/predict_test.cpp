@@ -53,11 +53,11 @@ TEST(Predict, a_network_that_does_nothing_takes_no_time) {
 
 TEST(Predict, words_of_the_hardware_reach_the_prediction) {
   const OrderedJson set = predicted({"lenet5", "--on", "v100", "--bounds", "never", "--set",
-                                     "machine.memory.L2.capacity_bytes=3MB", "--set",
+                                     "machine.memory.L2.capacity_bytes=3MiB", "--set",
                                      "machine.memory.DRAM.bandwidth_bytes_per_s=1TB/s", "--set",
-                                     "machine.peaks.fp32.vector.flop_per_s=2T"});
+                                     "machine.peaks.fp32.vector.flop_per_s=2TFLOP/s"});
   const OrderedJson given = predicted({"lenet5", "--on", "v100", "--bounds", "never", "--capacity",
-                                       "3MB", "--bandwidth", "1TB/s", "--throughput", "2T"});
+                                       "3MiB", "--bandwidth", "1TB/s", "--throughput", "2TFLOP/s"});
   EXPECT_EQ(set["machine"]["capacity_bytes"], 3 << 20);
   EXPECT_EQ(set["machine"]["bandwidth_bytes_per_s"], 1e12);
   EXPECT_EQ(set["machine"]["type_1_flop_per_s"], 2e12);
@@ -72,9 +72,9 @@ TEST(Predict, more_of_anything_is_never_slower) {
     return predicted(words)["totals"]["time_s"].get<double>();
   };
   const double plain = time_s({});
-  EXPECT_LE(time_s({"--capacity", "1GB"}), plain);
+  EXPECT_LE(time_s({"--capacity", "1GiB"}), plain);
   EXPECT_LE(time_s({"--bandwidth", "1TB/s"}), plain * 1.005);
-  EXPECT_LE(time_s({"--throughput", "100T"}), plain * 1.005);
+  EXPECT_LE(time_s({"--throughput", "100TFLOP/s"}), plain * 1.005);
   EXPECT_LT(time_s({"--inference"}), plain);
   EXPECT_LT(time_s({"--optimizer", "none"}), time_s({"--optimizer", "adam"}));
 }
@@ -117,17 +117,17 @@ TEST(Predict, bad_input_is_one_clear_line) {
   says({"lenet5", "--bandwidth", "0"}, "--bandwidth must be positive");
   says({"lenet5", "--bandwidth", "-3GB/s"}, "--bandwidth");
   says({"lenet5", "--throughput", "nan"}, "--throughput expects a rate");
-  says({"lenet5", "--set", "machine.memory.L7.capacity_bytes=1MB"}, "machine.memory.l2");
+  says({"lenet5", "--set", "machine.memory.L7.capacity_bytes=1MiB"}, "machine.memory.l2");
   says({"lenet5", "--inference", "--optimizer", "adam"}, "does not go with --inference");
   says({"lenet5", "--json", "-", "--csv", "-"}, "both write to standard output");
   says({"lenet5", "--layers", "some"}, "--layers");
-  says({"vgg16", "--capacity", "1MB", "--strict-minimum"}, "classifier.0");
+  says({"vgg16", "--capacity", "1MiB", "--strict-minimum"}, "classifier.0");
   says({"lenet5", "--capacity", "8"}, "capacity");
 }
 
 TEST(Predict, the_thesis_counts_a_multiply_add_once) {
   const std::vector<std::string> words = {"resnet18", "--batch",  "1",     "--capacity",
-                                          "2GB",      "--bounds", "never", "--optimizer",
+                                          "2GiB",     "--bounds", "never", "--optimizer",
                                           "none",     "--loss",   "none"};
   std::vector<std::string> thesis = words;
   thesis.insert(thesis.end(), {"--preset", "thesis"});

@@ -50,10 +50,10 @@ TEST_F(ReportCommand, every_command_writes_a_page) {
   EXPECT_EQ(run({"show", "lenet5", "--html", at("m.html"), "--json", at("m.json")}).exit_code, 0);
   EXPECT_EQ(
       run({"roofline", at("p.json"), "--html", at("r.html"), "--json", at("r.json")}).exit_code, 0);
-  const Outcome sweep = run({"sweep", "lenet5", "--capacity", "1MB,2MB", "--html", at("s.html")});
+  const Outcome sweep = run({"sweep", "lenet5", "--capacity", "1MiB,2MiB", "--html", at("s.html")});
   EXPECT_EQ(sweep.exit_code, 0);
   EXPECT_EQ(sweep.out, "");  // the page is the result
-  EXPECT_EQ(run({"sweep", "lenet5", "--capacity", "1MB,2MB", "--csv", at("s.csv")}).exit_code, 0);
+  EXPECT_EQ(run({"sweep", "lenet5", "--capacity", "1MiB,2MiB", "--csv", at("s.csv")}).exit_code, 0);
   EXPECT_EQ(run({"sweep", "--from", at("s.csv"), "--html", at("again.html")}).exit_code, 0);
   const Outcome report = run({"report", at("p.json"), at("m.json"), at("r.json"), at("s.csv"), "-o",
                               at("all.html"), "--title", "All of it"});
@@ -178,7 +178,7 @@ TEST_F(ReportCommand, refuses_what_is_no_result_in_one_line) {
   }
   EXPECT_EQ(run({"report", at("absent.json")}).exit_code, 2);
   EXPECT_EQ(run({"report"}).exit_code, 2);
-  EXPECT_EQ(run({"sweep", "lenet5", "--capacity", "1MB", "--html", "-"}).exit_code, 2);
+  EXPECT_EQ(run({"sweep", "lenet5", "--capacity", "1MiB", "--html", "-"}).exit_code, 2);
 }
 
 }  // namespace

@@ -14,11 +14,11 @@ namespace {
 TEST(BestAgainstExact, traffic_is_within_five_percent_of_the_optimum) {
   for (const char* name : {"resnet50_keras", "mobilenet_v2_keras", "transformer_thesis"}) {
     const ThesisNetwork network(name);
-    for (const std::int64_t capacity_mb : {24, 128, 400}) {
-      SCOPED_TRACE(testing::Message() << name << ' ' << capacity_mb << " MB");
+    for (const std::int64_t capacity_mib : {24, 128, 400}) {
+      SCOPED_TRACE(testing::Message() << name << ' ' << capacity_mib << " MB");
       PredictOptions options;
       options.objective = Objective::traffic;
-      const Hardware hardware{.capacity_bytes = capacity_mb << 20,
+      const Hardware hardware{.capacity_bytes = capacity_mib << 20,
                               .bytes_per_s = thesis_bytes_per_s,
                               .type_1_flop_per_s = thesis_flop_per_s,
                               .other_flop_per_s = thesis_flop_per_s};

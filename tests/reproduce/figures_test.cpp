@@ -52,9 +52,9 @@ PredictionTotals predicted(const Row& row) {
   PredictRequest request = thesis_request();
   request.bounds = WantBounds::not_at_all;
   request.wants_alternatives = false;
-  set_option(request, "capacity", row.at("capacity_bytes"));
-  set_option(request, "throughput", row.at("flop_per_s"));
-  set_option(request, "bandwidth", row.at("bytes_per_s"));
+  set_option(request, "capacity", row.at("capacity_bytes") + "B");
+  set_option(request, "throughput", row.at("flop_per_s") + "FLOP/s");
+  set_option(request, "bandwidth", row.at("bytes_per_s") + "B/s");
   if (row.contains("prefetch")) set_option(request, "prefetch", row.at("prefetch"));
   if (row.contains("offload")) set_option(request, "offload", row.at("offload"));
   if (row.contains("batch")) request.sizes.batch = std::stoll(row.at("batch"));
@@ -99,7 +99,7 @@ TEST(Figures, the_kinds_of_layers_add_up_to_the_time) {
   std::map<std::pair<std::string, std::string>, double> sums;
   std::map<std::pair<std::string, std::string>, double> shares;
   for (const Row& row : rows_of("figure-5.5-layer-types")) {
-    const std::pair point(row.at("network"), row.at("capacity_bytes"));
+    const std::pair point(row.at("network"), row.at("capacity_bytes") + "B");
     sums[point] += std::stod(row.at("time_s"));
     shares[point] += std::stod(row.at("share"));
   }

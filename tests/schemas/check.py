@@ -25,7 +25,7 @@ profiles = os.path.join(root, "data", "profiles", "nvidia-h200")
 commands = [
     ("predict lenet5 --json p.json", {"p.json": "prediction"}),
     ("predict resnet18 --inference --json i.json", {"i.json": "prediction"}),
-    ("predict lenet5 --on rtx-2080-ti --capacity 64KB --json small.json", {"small.json": "prediction"}),
+    ("predict lenet5 --on rtx-2080-ti --capacity 64KiB --json small.json", {"small.json": "prediction"}),
     ("measure lenet5 --iterations 2 --on grace --json m.json", {"m.json": "measurement"}),
     ("measure lenet5 lstm --iterations 1 --json nw.json", {"nw.json": "networks"}),
     (f"trace {root}/examples/traces/event-sync.json --json t.json", {"t.json": "trace"}),
@@ -51,9 +51,9 @@ commands = [
         "conv --base 2,12,4,3,1 --sweep k=2:4 --strategies direct,unroll,winograd2 --samples 1 --json conv.json",
         {"conv.json": "convolutions"},
     ),
-    ("sweep lenet5 --capacity 1MB,2MB,4MB --jsonl sw.jsonl", {"sw.jsonl": "sweep_point"}),
+    ("sweep lenet5 --capacity 1MiB,2MiB,4MiB --jsonl sw.jsonl", {"sw.jsonl": "sweep_point"}),
     (
-        "sweep lenet5 --capacity 1MB,2MB,4MB --pareto --knee --sensitivity --best-under area_mm2<1 --json sa.json",
+        "sweep lenet5 --capacity 1MiB,2MiB,4MiB --pareto --knee --sensitivity --best-under area_mm2<1 --json sa.json",
         {"sa.json": "sweep_answers"},
     ),
 ]

@@ -16,8 +16,8 @@ namespace {
 using Json = nlohmann::json;
 using Words = std::vector<std::string>;
 
-const Words small_sweep = {"sweep",      "lenet5",      "--on",        "v100",
-                           "--capacity", "16KB:2MB:x2", "--bandwidth", "10GB/s,1TB/s"};
+const Words small_sweep = {"sweep",      "lenet5",        "--on",        "v100",
+                           "--capacity", "16KiB:2MiB:x2", "--bandwidth", "10GB/s,1TB/s"};
 
 Outcome ask(Words words, const TemporaryFolder& folder, const Words& more) {
   words.insert(words.end(), more.begin(), more.end());
@@ -65,9 +65,9 @@ TEST(SweepAnswers, a_front_and_a_knee_are_of_the_capacity_unless_told) {
 
 TEST(SweepAnswers, an_impossible_wish_ends_with_1_and_what_is_nearest) {
   const TemporaryFolder folder;
-  const Outcome outcome = ask(small_sweep, folder, {"--best-under", "capacity < 10KB"});
+  const Outcome outcome = ask(small_sweep, folder, {"--best-under", "capacity < 10KiB"});
   EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
-  EXPECT_NE(outcome.out.find("capacity < 10KB: 16.00 KB, not 10.00 KB"), std::string::npos)
+  EXPECT_NE(outcome.out.find("capacity < 10KiB: 16.00 KiB, not 10.00 KiB"), std::string::npos)
       << outcome.out;
 }
 
@@ -90,7 +90,7 @@ TEST(SweepAnswers, wrong_questions_are_refused_before_anything_is_written) {
 
 TEST(SweepAnswers, a_constrained_sweep_resumes_to_the_same_bytes) {
   const TemporaryFolder folder;
-  const Words constrained = {"--where", "capacity > 32KB && bandwidth > 1e11 && time_s > 0",
+  const Words constrained = {"--where", "capacity > 32KiB && bandwidth > 1e11 && time_s > 0",
                              "--column", "cost=area_mm2*2", "--csv"};
   Words words = constrained;
   words.push_back("whole.csv");
@@ -105,7 +105,7 @@ TEST(SweepAnswers, a_constrained_sweep_resumes_to_the_same_bytes) {
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
     ASSERT_EQ(content(folder.path() / "part.csv"), whole) << "cut at " << cut;
   }
-  words[1] = "capacity > 64KB";
+  words[1] = "capacity > 64KiB";
   EXPECT_EQ(ask(small_sweep, folder, words).exit_code, 2) << "it is another sweep";
   EXPECT_EQ(content(folder.path() / "part.csv"), whole);
 }
@@ -114,10 +114,10 @@ TEST(SweepAnswers, a_sweep_file_may_constrain) {
   const TemporaryFolder folder;
   std::ofstream(folder.path() / "s.toml") << R"(strata_sweep = 1
 models = "lenet5"
-where = "capacity < 1MB"
-columns = ["mb = capacity / 1MB"]
+where = "capacity < 1MiB"
+columns = ["mb = capacity / 1MiB"]
 [axes]
-capacity = "256KB:2MB:x2"
+capacity = "256KiB:2MiB:x2"
 )";
   const Outcome outcome = ask({"sweep", "s.toml"}, folder, {"--json", "-", "--pareto", "mb"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
@@ -131,7 +131,7 @@ TEST(SweepAnswers, sensitivity_is_what_predictions_say) {
   const Machine machine = load_machine("v100");
   SweepRequest request;
   request.models = {"resnet18"};
-  request.settings = {{"on", "v100"}, {"capacity", "40MB"}, {"batch", "20"}};
+  request.settings = {{"on", "v100"}, {"capacity", "40MiB"}, {"batch", "20"}};
   const Sweep sweep(request);
   const SensitivityAnswer answer = sweep.sensitivity_at(0);
   const auto predicted = [&](std::int64_t capacity_bytes, double more_bandwidth,

@@ -17,8 +17,9 @@ namespace {
 
 // Enough work that there is something to interrupt.
 const std::vector<std::string> sweep_words = {
-    "sweep",         "alexnet", "lenet5", "--on",        "rtx-2080-ti",     "--capacity",
-    "4MB:100MB:4MB", "--batch", "8,16",   "--bandwidth", "616GB/s,1555GB/s"};
+    "sweep",       "alexnet",     "lenet5",           "--on",
+    "rtx-2080-ti", "--capacity",  "4MiB:100MiB:4MiB", "--batch",
+    "8,16",        "--bandwidth", "616GB/s,1555GB/s"};
 
 std::string file_content(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -180,16 +181,18 @@ TEST_F(SweepProgram, without_mpi_refuses_to_be_one_of_many) {
 
 TEST(SweepInput, that_is_wrong_is_one_line_and_exit_2) {
   const std::pair<std::vector<std::string>, std::string> cases[] = {
-      {{"--capacity", "100MB:24MB:2MB"}, "runs backwards"},
-      {{"--capacity", "24:100MB:2MB"}, "has no unit"},
+      {{"--capacity", "100MiB:24MiB:2MiB"}, "runs backwards"},
+      {{"--capacity", "24:100MB:2MB"}, "write 24MB:100MB:2MB"},
+      {{"--capacity", "24M"}, "has no unit"},
+      {{"--throughput", "13.45T"}, "write 13.45TFLOP/s"},
       {{"--capacity", "24XB"}, "expects a size"},
       {{"--capacity", ""}, "a value is missing"},
       {{"--bandwidth", "0GB/s"}, "must be positive"},
-      {{"--throughput", "-1T"}, "expects"},
+      {{"--throughput", "-1TFLOP/s"}, "expects"},
       {{"--batch", "8:256:x1"}, "must be above 1"},
       {{"--axis", "nothing=1"}, "no parameter 'nothing'"},
-      {{"--set", "capacity=4MB"}, "machine.FIELD=RANGE"},
-      {{"--capacity", "16KB", "--strict-minimum"}, "is too small"},
+      {{"--set", "capacity=4MiB"}, "machine.FIELD=RANGE"},
+      {{"--capacity", "16KiB", "--strict-minimum"}, "is too small"},
       {{"--resume", "--force", "--csv", "/dev/null"}, "exclude each other"},
       {{"--threads", "0"}, "--threads"},
       {{"--csv", "/nonexistent/x.csv"}, "cannot write"},
@@ -204,7 +207,7 @@ TEST(SweepInput, that_is_wrong_is_one_line_and_exit_2) {
 
 TEST(SweepInput, dry_run_counts_and_writes_nothing) {
   const TemporaryFolder folder;
-  const Outcome outcome = run({"sweep", "lenet5", "--capacity", "1MB:8MB:1MB", "--batch", "8,16",
+  const Outcome outcome = run({"sweep", "lenet5", "--capacity", "1MiB:8MiB:1MiB", "--batch", "8,16",
                                "--csv", "x.csv", "--dry-run", "-j", "2"},
                               {.folder = folder.path()});
   EXPECT_EQ(outcome.exit_code, 0);
@@ -216,13 +219,13 @@ TEST(SweepInput, dry_run_counts_and_writes_nothing) {
 TEST(SweepInput, summary_of_an_earlier_run) {
   const TemporaryFolder folder;
   const Surroundings here{.folder = folder.path()};
-  EXPECT_EQ(run({"sweep", "lenet5", "--capacity", "1MB:8MB:1MB", "--jsonl", "x"}, here).exit_code,
-            0);
+  EXPECT_EQ(
+      run({"sweep", "lenet5", "--capacity", "1MiB:8MiB:1MiB", "--jsonl", "x"}, here).exit_code, 0);
   const Outcome outcome = run({"sweep", "--from", "x"}, here);
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_NE(outcome.out.find("8 points"), std::string::npos);
   EXPECT_NE(outcome.out.find("fastest"), std::string::npos);
-  const Outcome live = run({"sweep", "lenet5", "--capacity", "1MB:8MB:1MB", "--summary"}, here);
+  const Outcome live = run({"sweep", "lenet5", "--capacity", "1MiB:8MiB:1MiB", "--summary"}, here);
   EXPECT_EQ(live.out.substr(0, outcome.out.size()), outcome.out);  // files know nothing of reuse
 }
 

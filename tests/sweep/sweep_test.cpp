@@ -19,7 +19,7 @@ namespace {
 SweepRequest make_small_request() {
   SweepRequest request;
   request.models = {"lenet5", "lstm"};
-  request.settings = {{"capacity", "256KB:4MB:x2"},
+  request.settings = {{"capacity", "256KiB:4MiB:x2"},
                       {"bandwidth", "100GB/s,616GB/s"},
                       {"batch", "4,16"},
                       {"policy", "best,belady,thesis"},
@@ -46,8 +46,9 @@ PredictRequest request_of(const std::vector<SweepCell>& cells,
   for (std::size_t i = 0; i < heads.size(); ++i) {
     if (!heads[i].is_axis) continue;
     if (heads[i].name == "batch") request.sizes.batch = cells[i].whole;
-    if (heads[i].name == "capacity_bytes") set_option(request, "capacity", cells[i].text);
-    if (heads[i].name == "bandwidth_bytes_per_s") set_option(request, "bandwidth", cells[i].text);
+    if (heads[i].name == "capacity_bytes") set_option(request, "capacity", cells[i].text + "B");
+    if (heads[i].name == "bandwidth_bytes_per_s")
+      set_option(request, "bandwidth", cells[i].text + "B/s");
     if (heads[i].name == "policy") set_option(request, "policy", cells[i].text);
   }
   return request;
@@ -64,7 +65,7 @@ const SweepCell& cell_named(std::string_view name, const std::vector<SweepCell>&
 SweepRequest rates_under_best() {
   SweepRequest request;
   request.models = {"resnet18"};
-  request.settings = {{"capacity", "8MB:400MB:8MB"},
+  request.settings = {{"capacity", "8MiB:400MiB:8MiB"},
                       {"bandwidth", "100GB/s:2000GB/s:100GB/s"},
                       {"batch", "8"},
                       {"policy", "best"},
@@ -157,11 +158,11 @@ TEST(Sweep, what_is_costly_changes_slowest) {
 TEST(Sweep, identity_tells_sweeps_apart_and_not_spellings) {
   SweepRequest other = small_request;
   std::swap(other.settings[0], other.settings[2]);
-  other.settings[2].values = "0.25MB:4096KB:x2";
+  other.settings[2].values = "0.25MiB:4096KiB:x2";
   EXPECT_EQ(Sweep(other).identity().hash, Sweep(small_request).identity().hash);
   std::set<std::string> hashes = {Sweep(small_request).identity().hash};
   for (const SweepSetting& change :
-       {SweepSetting{"capacity", "256KB:8MB:x2"}, SweepSetting{"batch", "4,8"},
+       {SweepSetting{"capacity", "256KiB:8MiB:x2"}, SweepSetting{"batch", "4,8"},
         SweepSetting{"on", "rtx-2080-ti"}, SweepSetting{"policy", "best"}}) {
     SweepRequest changed = small_request;
     for (SweepSetting& setting : changed.settings) {
@@ -176,7 +177,7 @@ TEST(Sweep, identity_tells_sweeps_apart_and_not_spellings) {
 
 TEST(Sweep, a_point_that_fails_is_a_value_with_a_reason) {
   const Sweep sweep(
-      {.models = {"lenet5"}, .settings = {{"capacity", "1KB,8MB"}, {"strict-minimum", "true"}}});
+      {.models = {"lenet5"}, .settings = {{"capacity", "1KiB,8MiB"}, {"strict-minimum", "true"}}});
   const std::unique_ptr<PointWorker> worker = sweep.worker();
   EXPECT_NE(worker->at(0).error.find("is too small"), std::string::npos);
   EXPECT_EQ(worker->at(1).error, "");
@@ -191,7 +192,7 @@ TEST(Sweep, a_point_that_fails_is_a_value_with_a_reason) {
 TEST(Sweep, numbers_of_machines_are_axes) {
   const Sweep sweep(
       {.models = {"lenet5"},
-       .settings = {{"on", "rtx-2080-ti"}, {"machine.memory.l2.capacity_bytes", "1MB,2MB"}}});
+       .settings = {{"on", "rtx-2080-ti"}, {"machine.memory.l2.capacity_bytes", "1MiB,2MiB"}}});
   const std::unique_ptr<PointWorker> worker = sweep.worker();
   EXPECT_EQ(worker->at(0).hardware.capacity_bytes, 1 << 20);
   EXPECT_EQ(worker->at(1).hardware.capacity_bytes, 2 << 20);
@@ -206,7 +207,7 @@ TEST(Sweep, errors_of_the_request_come_before_anything_is_computed) {
   EXPECT_NE(error_of({.models = {"lenet5"}, .settings = {{"dtype", "fp33"}}}), "");
   EXPECT_NE(error_of({.models = {"lenet5"}, .settings = {{"on", "rtx"}}}), "");
   EXPECT_NE(
-      error_of({.models = {"lenet5"}, .settings = {{"machine.memory.l9.capacity_bytes", "1MB"}}}),
+      error_of({.models = {"lenet5"}, .settings = {{"machine.memory.l9.capacity_bytes", "1MiB"}}}),
       "");
   EXPECT_EQ(error_of({.models = {"lenet5"}, .settings = {{"batch", "1"}, {"batch", "2"}}}),
             "--batch: batch is given twice");
@@ -236,13 +237,13 @@ TEST(SweepFile, says_the_same_as_flags) {
 models = ["lenet5", "lstm"]
 on = ["rtx-2080-ti", "a100-40gb"]
 [axes]
-capacity = "256KB:4MB:x2"
+capacity = "256KiB:4MiB:x2"
 bandwidth = ["100GB/s", "616GB/s"]
 batch = [4, 16]
 policy = "best,belady,thesis"
 )");
   const auto json = folder.file("big.json", R"({"strata_sweep": 1, "models": ["lenet5", "lstm"],
-    "axes": {"on": "rtx-2080-ti,a100-40gb", "capacity": "256KB:4MB:x2",
+    "axes": {"on": "rtx-2080-ti,a100-40gb", "capacity": "256KiB:4MiB:x2",
              "bandwidth": "100GB/s,616GB/s", "batch": "4,16", "policy": "best,belady,thesis"}})");
   EXPECT_TRUE(is_sweep_file(toml));
   EXPECT_TRUE(is_sweep_file(json));
@@ -259,7 +260,7 @@ TEST(SweepFile, dotted_names_are_tables) {
 models = "lenet5"
 on = "rtx-2080-ti"
 [axes]
-machine.memory.l2.capacity_bytes = "1MB:4MB:x2"
+machine.memory.l2.capacity_bytes = "1MiB:4MiB:x2"
 )");
   EXPECT_EQ(Sweep(read_sweep_file(path)).grid().size(), 3);
 }

@@ -60,7 +60,7 @@ TEST(Tour, from_a_network_to_the_time_of_an_iteration) {
   const Graph graph = load_model("resnet18");
   PredictRequest request;
   request.sizes.batch = 8;
-  set_option(request, "capacity", "64MB");
+  set_option(request, "capacity", "64MiB");
   const PredictionSummary summary =
       predict_model(graph, load_machine("rtx-2080-ti"), request).summary;
 

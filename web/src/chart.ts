@@ -35,14 +35,14 @@ export function scaleOf(axis: Axis, range: [number, number]): Scale {
     return scaleLog([low, Math.max(most, low * 10)], range);
   }
   const scale = scaleLinear([least, most > least ? most : least + 1], range);
-  return axis.isExact || axis.unit === "bytes" ? scale : scale.nice();
+  return axis.isExact || axis.unit === "capacity" ? scale : scale.nice();
 }
 
-/// Bytes are read in powers of two, so their ticks are there, too.
+/// Capacities are read in powers of two, so their ticks are there, too.
 function ticksOf(scale: Scale, axis: Axis, room: number, spacing: number): number[] {
   const most = Math.max(2, Math.floor(room / spacing));
   if (!axis.isLog) {
-    if (axis.unit !== "bytes") return scale.ticks(most);
+    if (axis.unit !== "capacity") return scale.ticks(most);
     const [from, to] = scale.domain() as [number, number];
     const step = 2 ** Math.ceil(Math.log2(Math.max(1, (to - from) / most)));
     const ticks: number[] = [];
@@ -50,11 +50,11 @@ function ticksOf(scale: Scale, axis: Axis, room: number, spacing: number): numbe
     return ticks;
   }
   const [from, to] = scale.domain() as [number, number];
-  const base = axis.unit === "bytes" ? 2 : 10;
+  const base = axis.unit === "capacity" ? 2 : 10;
   const power = (value: number) => Math.log(value) / Math.log(base);
   const [first, last] = [Math.ceil(power(from) - 1e-9), Math.floor(power(to) + 1e-9)];
   let step = Math.max(1, Math.ceil((last - first + 1) / most));
-  if (base === 2 && step > 3) step = step > 5 ? 10 * Math.ceil(step / 10) : 5; // 1 KB, 32 KB, 1 MB
+  if (base === 2 && step > 3) step = step > 5 ? 10 * Math.ceil(step / 10) : 5; // 1 KiB, 32 KiB, 1 MiB
   const ticks: number[] = [];
   for (let at = Math.ceil(first / step) * step; at <= last; at += step) ticks.push(base ** at);
   if (base === 10 && ticks.length < most / 2.5) {

@@ -69,7 +69,7 @@ function lines(
   const y: Axis =
     what === "time_s"
       ? { label: "time", unit: "s", isLog: true, domain: logDomain(values) }
-      : { label: "scratch memory", unit: "bytes", domain: linearDomain(values) };
+      : { label: "scratch memory", unit: "capacity", domain: linearDomain(values) };
   const drawn = frame(
     what === "time_s"
       ? `Time over ${axisName(grid.series.name)}, ${grid.pass}`
@@ -98,7 +98,7 @@ function lines(
       const dot = s("circle", { cx: px, cy: py, r: 3, fill: color(index), class: "dot" });
       withTip(dot, strategy, () => [
         ["time", format(cell.time_s, "s")],
-        ["scratch", format(cell.scratch_bytes, "bytes")],
+        ["scratch", format(cell.scratch_bytes, "capacity")],
         ["rate", format(cell.direct_flop_per_s, "flop/s")],
       ]);
       drawn.area.append(dot);
@@ -233,7 +233,7 @@ function render(context: Context, element: HTMLElement, width: number): void {
           { class: "advice" },
           each.scratch_budget_bytes === undefined
             ? ""
-            : `within ${format(each.scratch_budget_bytes, "bytes")}: `,
+            : `within ${format(each.scratch_budget_bytes, "capacity")}: `,
           h("bdi", {}, each.recommendation),
         ),
       ),

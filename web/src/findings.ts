@@ -8,6 +8,7 @@ import type { Context, View } from "./view";
 const units: Record<string, Unit> = {
   seconds: "s",
   bytes: "bytes",
+  capacity_bytes: "capacity",
   flop: "flop",
   bytes_per_s: "bytes/s",
   flop_per_s: "flop/s",

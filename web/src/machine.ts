@@ -113,7 +113,7 @@ function curvesChart(curves: Curve[], width: number): HTMLElement {
   const made = frame(
     "Bandwidth over the working set, measured",
     { width, height: 320 },
-    { label: "working set", unit: "bytes", isLog: true, domain: logDomain(all.map(([bytes]) => bytes)) },
+    { label: "working set", unit: "capacity", isLog: true, domain: logDomain(all.map(([bytes]) => bytes)) },
     { label: "bandwidth", unit: "bytes/s", isLog: true, domain: logDomain(all.map(([, rate]) => rate)) },
   );
   const colors = new Colors(curves.map((curve) => curve.mix));

@@ -24,7 +24,7 @@ function chart(memory: Memory, width: number): HTMLElement {
     "Memory over time, by what is in it",
     { width, height: 300 },
     { label: "time", unit: "s", isExact: true, domain: [0, memory.end_s] },
-    { label: "memory", unit: "bytes", domain: [0, peak * 1.06] },
+    { label: "memory", unit: "capacity", domain: [0, peak * 1.06] },
   );
   const x = (at: number) => drawn.x(memory.at_s[at] ?? memory.end_s).toFixed(1);
   const below = memory.at_s.map(() => 0);
@@ -52,7 +52,7 @@ function chart(memory: Memory, width: number): HTMLElement {
       s(
         "text",
         { x: at + (isRight ? -5 : 5), y: 12, class: "roof-name", "text-anchor": isRight ? "end" : "start" },
-        `peak ${format(peak, "bytes")}`,
+        `peak ${format(peak, "capacity")}`,
       ),
     );
   }
@@ -66,9 +66,9 @@ function chart(memory: Memory, width: number): HTMLElement {
     if (at === -2) at = memory.at_s.length - 1;
     if (at < 0 || time > memory.end_s) return hideTip();
     const sum = groups.reduce((all, group) => all + (group.bytes[at] ?? 0), 0);
-    showTip(event, format(sum, "bytes"), [
+    showTip(event, format(sum, "capacity"), [
       ["at", format(memory.at_s[at], "s")],
-      ...groups.map((group): [string, string] => [group.name, format(group.bytes[at], "bytes")]),
+      ...groups.map((group): [string, string] => [group.name, format(group.bytes[at], "capacity")]),
     ]);
   });
   drawn.svg.addEventListener("pointerleave", hideTip);
@@ -91,7 +91,7 @@ function render(context: Context, element: HTMLElement, width: number): void {
       {},
       h("td", {}, name(each.value, 44)),
       h("td", {}, each.group),
-      h("td", { class: "n" }, format(each.bytes, "bytes")),
+      h("td", { class: "n" }, format(each.bytes, "capacity")),
       h("td", { class: "n" }, percent(each.bytes / peak.bytes)),
       h("td", {}, name(each.from, 34)),
       h("td", {}, name(each.to, 34)),

@@ -129,7 +129,7 @@ function profileCards(document: ProfileDocument, rows: RowSet): Card[] {
         : totals.fits_device === false
           ? "does not fit the device"
           : "";
-    cards.push({ label: "memory", value: format(memory, "bytes"), detail: fits });
+    cards.push({ label: "memory", value: format(memory, "capacity"), detail: fits });
   }
   return cards;
 }
@@ -170,9 +170,9 @@ function renderReuse(document: ProfileDocument, element: HTMLElement): void {
           scope.scope,
           format(scope.offered_bytes, "bytes"),
           percent(scope.captured_bytes / scope.offered_bytes),
-          format(scope.capacity_50_bytes, "bytes"),
-          format(scope.capacity_90_bytes, "bytes"),
-          format(scope.capacity_100_bytes, "bytes"),
+          format(scope.capacity_50_bytes, "capacity"),
+          format(scope.capacity_90_bytes, "capacity"),
+          format(scope.capacity_100_bytes, "capacity"),
         ],
         "td",
       ),
@@ -247,7 +247,7 @@ function renderConv(document: ConvDocument, element: HTMLElement): void {
         h(
           "li",
           {},
-          `${advice.series}, ${advice.pass}${advice.scratch_budget_bytes === undefined ? "" : ` within ${format(advice.scratch_budget_bytes, "bytes")} of scratch`}: ${advice.recommendation}`,
+          `${advice.series}, ${advice.pass}${advice.scratch_budget_bytes === undefined ? "" : ` within ${format(advice.scratch_budget_bytes, "capacity")} of scratch`}: ${advice.recommendation}`,
         ),
       ),
     ),

@@ -276,7 +276,7 @@ class TimelineCanvas {
     pen.textAlign = "right";
     pen.fillText("on chip", left - 8, top + chipHeight / 2);
     pen.fillStyle = cssValue("--dim");
-    pen.fillText(format(most, "bytes"), left - 8, y(most) + 8);
+    pen.fillText(format(most, "capacity"), left - 8, y(most) + 8);
     pen.textAlign = "left";
     pen.save();
     pen.beginPath();

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Base units become what people read: the only place where that happens. Capacities in powers of 1024 (MB = 2^20),
-// rates in powers of 1000, as everywhere in Strata.
+// Base units become what people read: the only place where that happens. Units mean what SI and
+// IEC say, as everywhere in Strata: traffic, tensors and rates in powers of 1000 (MB, GB/s), what a chip or a device
+// holds, and what is compared with that, in powers of 1024 (MiB, GiB).
 
 export type Unit =
-  "s" | "bytes" | "bytes/s" | "flop" | "flop/s" | "flop/byte" | "share" | "ratio" | "mm2" | "count";
+  "s" | "bytes" | "capacity" | "bytes/s" | "flop" | "flop/s" | "flop/byte" | "share" | "ratio" | "mm2" | "count";
+
+/// Names of bytes that lie in a memory rather than move; is_capacity_name in base/units.cpp has the same list.
+function isCapacity(key: string): boolean {
+  return /capacity|footprint|memory|occupied|scratch|granularity/.test(key.slice(key.lastIndexOf(".") + 1));
+}
 
 /// The unit is in the name of a key: "stall_time_s", "bandwidth_bytes_per_s".
 export function unitOf(key: string): Unit {
@@ -13,7 +19,7 @@ export function unitOf(key: string): Unit {
   if (key.endsWith("mm2")) return "mm2";
   if (key.endsWith("samples_per_s")) return "count";
   if (key.endsWith("_s")) return "s";
-  if (key.endsWith("bytes")) return "bytes";
+  if (key.endsWith("bytes")) return isCapacity(key) ? "capacity" : "bytes";
   if (key.endsWith("flop")) return "flop";
   if (key.endsWith("share") || key === "utilisation") return "share";
   if (key.endsWith("ratio") || key.startsWith("distance")) return "ratio";
@@ -21,7 +27,7 @@ export function unitOf(key: string): Unit {
 }
 
 const thousands = ["", " k", " M", " G", " T", " P", " E"];
-const binary = [" B", " KB", " MB", " GB", " TB", " PB", " EB"];
+const binary = [" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB"];
 
 /// Three digits that count: 0.0512, 5.12, 51.2, 512, 5,120.
 export function digits(value: number, count = 3): string {
@@ -83,6 +89,8 @@ export function format(value: number | null | undefined, unit: Unit): string {
     case "s":
       return seconds(value);
     case "bytes":
+      return Math.abs(value) < 1000 ? `${digits(value)} B` : `${scaled(value, 1000, thousands)}B`;
+    case "capacity":
       return Math.abs(value) < 1024 ? `${digits(value)} B` : scaled(value, 1024, binary);
     case "bytes/s":
       return `${scaled(value, 1000, thousands)}${Math.abs(value) < 1000 ? " " : ""}B/s`;

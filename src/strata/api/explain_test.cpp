@@ -32,7 +32,7 @@ TEST(ExplainModel, what_ifs_are_what_predict_says_with_that_change) {
     if (std::holds_alternative<BandwidthTimes>(what_if.change))
       changed.hardware.bytes_per_s = 2 * now.bytes_per_s;
     if (const auto* capacity = std::get_if<CapacityOf>(&what_if.change))
-      set_option(changed, "capacity", std::to_string(capacity->bytes));
+      set_option(changed, "capacity", fmt::format("{}B", capacity->bytes));
     if (const auto* type = std::get_if<InDType>(&what_if.change)) changed.sizes.dtype = type->dtype;
     if (std::holds_alternative<BatchTimes>(what_if.change)) {
       changed.sizes.batch = 64;
@@ -58,7 +58,7 @@ TEST(ExplainModel, what_ifs_are_what_predict_says_with_that_change) {
 TEST(ExplainModel, facts_survive_the_file) {
   const Graph graph = load_model("lenet5");
   PredictRequest request;
-  set_option(request, "capacity", "200KB");
+  set_option(request, "capacity", "200KiB");
   const PredictedIteration iteration = predict_model(graph, load_machine("rtx-2080-ti"), request);
   const PredictionFacts before = facts_of(iteration.summary);
   const auto recorded =

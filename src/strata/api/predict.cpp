@@ -102,7 +102,7 @@ class Alternatives {
                               ? iteration_.summary.whole.bytes
                               : 2 * hardware_.capacity_bytes;
     return compared(
-        fmt::format("{} on-chip", format_bytes(static_cast<double>(more.capacity_bytes))),
+        fmt::format("{} on-chip", format_capacity(static_cast<double>(more.capacity_bytes))),
         outcome_of(iteration_.program, more, request_.options));
   }
 

@@ -37,7 +37,7 @@ PredictRequest thesis_request();
 /// The request of a preset by its name, "thesis"; an empty name gives the defaults.
 PredictRequest request_of_preset(std::string_view preset);
 
-/// Sets one thing by the name of its flag and text as people type it: ("capacity", "128MB"),
+/// Sets one thing by the name of its flag and text as people type it: ("capacity", "128MiB"),
 /// ("policy", "thesis"); a switch takes "true" or "false". So the command line, Python and sweeps
 /// mean the same by the same words. Sizes are not among them. Errors (usage) name the option.
 void set_option(PredictRequest& request, std::string_view name, std::string_view value);

@@ -11,11 +11,11 @@ TEST(PredictOptions, each_sets_what_it_names) {
   const auto set = [&](std::string_view name, std::string_view value) {
     set_option(request, name, value);
   };
-  set("capacity", "128MB");
+  set("capacity", "128MiB");
   EXPECT_EQ(request.hardware.capacity_bytes, std::int64_t{128} << 20);
   set("bandwidth", "616GB/s");
   EXPECT_EQ(request.hardware.bytes_per_s, 616e9);
-  set("throughput", "13.45T");
+  set("throughput", "13.45TFLOP/s");
   EXPECT_EQ(request.hardware.flop_per_s, 13.45e12);
   set("policy", "belady");
   EXPECT_EQ(request.options.policy, Policy::belady);
@@ -27,7 +27,7 @@ TEST(PredictOptions, each_sets_what_it_names) {
   EXPECT_EQ(request.options.objective, Objective::traffic);
   set("bounds", "never");
   EXPECT_EQ(request.bounds, WantBounds::not_at_all);
-  set("granularity", "1MB");
+  set("granularity", "1MiB");
   EXPECT_EQ(request.options.granularity_bytes, 1 << 20);
   set("strict-minimum", "true");
   EXPECT_TRUE(request.options.strict_minimum);
@@ -59,13 +59,13 @@ TEST(PredictOptions, what_cannot_be_is_refused_by_name) {
     }
     return std::string("accepted");
   };
-  for (const std::string_view value : {"0", "-1MB", "nan", "12 apples", ""})
+  for (const std::string_view value : {"0", "-1MiB", "nan", "12 apples", ""})
     EXPECT_NE(problem("capacity", value).find("--capacity"), std::string::npos) << value;
   for (const std::string_view value : {"0GB/s", "-5GB/s", "nan", "inf", "fast"})
     EXPECT_NE(problem("bandwidth", value).find("--bandwidth"), std::string::npos) << value;
   EXPECT_NE(problem("policy", "beste").find("best"), std::string::npos);
   EXPECT_NE(problem("pool-keeps-input", "yes").find("true or false"), std::string::npos);
-  EXPECT_NE(problem("capasity", "1MB").find("capacity"), std::string::npos);
+  EXPECT_NE(problem("capasity", "1MiB").find("capacity"), std::string::npos);
 }
 
 // The two that change the layout of an iteration do so.

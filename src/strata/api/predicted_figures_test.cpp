@@ -22,7 +22,7 @@ TEST(PlotTimeline, areas_are_the_times_and_the_peak_is_the_footprint) {
   request.bounds = WantBounds::not_at_all;
   request.wants_alternatives = false;
   request.wants_transfers = true;
-  set_option(request, "capacity", "400KB");
+  set_option(request, "capacity", "400KiB");
   const Graph graph = load_model("lenet5");
   const PredictedIteration iteration = predict_model(graph, load_machine("rtx-2080-ti"), request);
   const Prediction& prediction = iteration.prediction;

@@ -14,12 +14,12 @@
 /// Every combination of networks, machines and options, predicted. The façade of sweep/, which
 /// knows axes and points but neither networks nor the names of options.
 ///
-///     const Sweep sweep({.models = {"resnet50"}, .settings = {{"capacity", "24MB:1000MB:2MB"}}});
-///     const std::unique_ptr<PointWorker> worker = sweep.worker();
-///     for (std::int64_t point = 0; point < sweep.grid().size(); ++point) … worker->at(point) …
+///     const Sweep sweep({.models = {"resnet50"}, .settings = {{"capacity",
+///     "24MiB:1000MiB:2MiB"}}}); const std::unique_ptr<PointWorker> worker = sweep.worker(); for
+///     (std::int64_t point = 0; point < sweep.grid().size(); ++point) … worker->at(point) …
 namespace strata {
 
-/// One parameter and its values as people type them: {"capacity", "24MB:1000MB:2MB"}. Names are
+/// One parameter and its values as people type them: {"capacity", "24MiB:1000MiB:2MiB"}. Names are
 /// those of the flags of `strata predict` ("batch", "policy", …), "on" for machines, "dim.NAME"
 /// for other sizes of a network, and "machine.FIELD" for any number of a machine.
 struct SweepSetting {

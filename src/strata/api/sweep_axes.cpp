@@ -92,7 +92,7 @@ void check_machine_fields(const SweepAxes& found) {
     if (!axis.name().starts_with("machine.")) continue;
     for (std::int64_t i = 0; i < machines->size(); ++i) {
       Machine machine = load_machine(machines->at(i).text);
-      set_field(machine, fmt::format("{}={}", axis.name(), axis.at(0).text));
+      set_field(machine, fmt::format("{}={}", axis.name(), axis.setting(axis.at(0))));
     }
   }
 }

@@ -71,7 +71,8 @@ std::int64_t points_behind(const Grid& grid, const std::vector<SweepParameter>& 
   return grid.points_behind(static_cast<std::size_t>(after - parameters.begin()));
 }
 
-void set_value(PredictRequest& request, const std::string& name, const AxisValue& value) {
+void set_value(PredictRequest& request, const Axis& axis, const AxisValue& value) {
+  const std::string& name = axis.name();
   if (name == "batch") {
     request.sizes.batch = value.integer;
   } else if (name == "seq") {
@@ -81,7 +82,7 @@ void set_value(PredictRequest& request, const std::string& name, const AxisValue
   } else if (name.starts_with("dim.")) {
     request.sizes.dims.push_back({name.substr(4), value.integer});
   } else {
-    set_option(request, name, value.text);
+    set_option(request, name, axis.setting(value));
   }
 }
 
@@ -151,8 +152,8 @@ class SweepWorker : public PointWorker {
     if (fields_.empty()) return parts_.machines[index];
     changed_ = parts_.machines[index];
     for (const std::size_t axis : fields_) {
-      set_field(changed_,
-                fmt::format("{}={}", parts_.parameters[axis].name, value_at(point, axis).text));
+      const std::string value = parts_.grid.axes()[axis].setting(value_at(point, axis));
+      set_field(changed_, fmt::format("{}={}", parts_.parameters[axis].name, value));
     }
     return changed_;
   }
@@ -203,7 +204,8 @@ PredictRequest Sweep::Parts::request_at(std::int64_t point) const {
   for (std::size_t axis = 0; axis < parameters.size(); ++axis) {
     const Depends depends = parameters[axis].depends;
     if (depends != Depends::program && depends != Depends::options) continue;
-    set_value(request, parameters[axis].name, grid.axes()[axis].at(grid.index_of(point, axis)));
+    const Axis& values = grid.axes()[axis];
+    set_value(request, values, values.at(grid.index_of(point, axis)));
   }
   const std::optional<DType> dtype = request.sizes.dtype;
   if (dtype && !is_floating(*dtype) && !request.training.inference) {

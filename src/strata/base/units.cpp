@@ -22,16 +22,18 @@ struct Unit {
 constexpr double kilo = 1e3;
 constexpr double kibi = 1024;
 
-// Ascending. The first is what a bare number means.
+// Ascending.
 constexpr Unit capacities[] = {{"B", 1},
-                               {"KB", kibi},
-                               {"MB", kibi* kibi},
-                               {"GB", kibi* kibi* kibi},
-                               {"TB", kibi* kibi* kibi* kibi},
-                               {"PB", kibi* kibi* kibi* kibi* kibi},
-                               {"EB", kibi* kibi* kibi* kibi* kibi* kibi}};
+                               {"KiB", kibi},
+                               {"MiB", kibi* kibi},
+                               {"GiB", kibi* kibi* kibi},
+                               {"TiB", kibi* kibi* kibi* kibi},
+                               {"PiB", kibi* kibi* kibi* kibi* kibi},
+                               {"EiB", kibi* kibi* kibi* kibi* kibi* kibi}};
+constexpr Unit prefixes[] = {{"", 1},     {"k", 1e3},  {"M", 1e6}, {"G", 1e9},
+                             {"T", 1e12}, {"P", 1e15}, {"E", 1e18}};  // of units, as SI writes them
 constexpr Unit thousands[] = {{"", 1},     {"K", 1e3},  {"M", 1e6}, {"G", 1e9},
-                              {"T", 1e12}, {"P", 1e15}, {"E", 1e18}};
+                              {"T", 1e12}, {"P", 1e15}, {"E", 1e18}};  // of counts
 constexpr Unit times[] = {{"ns", 1e-9}, {"µs", 1e-6}, {"ms", 1e-3}, {"s", 1}};
 
 // A number below `step` in the largest unit that fits, rounded first: 999.96 K is 1.00 M, not "1000
@@ -87,17 +89,6 @@ NumberAndUnit read_number_and_unit(std::string_view text, std::string_view what,
   return {number, lower_case(trimmed(body.substr(static_cast<std::size_t>(rest - body.data()))))};
 }
 
-// "gb" and "gib" and "g" are GB; a bare number is in the first unit.
-std::optional<double> capacity_named(std::string_view unit) {
-  for (const Unit& known : capacities) {
-    const std::string name = lower_case(known.name);
-    if (unit == name) return known.size;
-    if (name.size() == 2 && (unit == name.substr(0, 1) || unit == fmt::format("{}ib", name[0])))
-      return known.size;
-  }
-  return unit.empty() ? std::optional<double>(1) : std::nullopt;
-}
-
 std::optional<double> thousands_named(std::string_view unit) {
   for (const Unit& known : thousands) {
     if (unit == lower_case(known.name)) return known.size;
@@ -105,13 +96,51 @@ std::optional<double> thousands_named(std::string_view unit) {
   return std::nullopt;
 }
 
-// Takes one of the endings off when it is there: "gb/s" → "g".
-std::string_view without_ending(std::string_view text,
-                                std::initializer_list<std::string_view> endings) {
+std::optional<double> capacity_named(std::string_view unit) {
+  for (const Unit& known : capacities) {
+    if (unit == lower_case(known.name)) return known.size;
+  }
+  return std::nullopt;
+}
+
+// What stands before one of the endings: "gb/s" → "g". Nothing when there is none of them.
+std::optional<std::string_view> before_ending(std::string_view text,
+                                              std::initializer_list<std::string_view> endings) {
   for (const std::string_view ending : endings) {
     if (text.ends_with(ending)) return text.substr(0, text.size() - ending.size());
   }
-  return text;
+  return std::nullopt;
+}
+
+// "kb" is 1000 and "kib" 1024. Nothing when it is no unit of bytes.
+std::optional<double> bytes_named(std::string_view unit) {
+  if (const auto size = capacity_named(unit)) return size;
+  const auto prefix = before_ending(unit, {"b"});
+  return prefix ? thousands_named(*prefix) : std::nullopt;
+}
+
+// The ways to write `number` with a unit, for one who left it out: "128MB (10^6 bytes) or 128MiB
+// (2^20 bytes)". Of a bare number in the millions the bytes themselves are meant.
+std::string size_advice(std::string_view number, double value, std::string_view prefix) {
+  if (prefix.empty() && value >= 1e6) return fmt::format("{}B", number);
+  const char letter = prefix.empty() ? 'm' : prefix.front();
+  for (int power = 1; power < static_cast<int>(std::size(prefixes)); ++power) {
+    const std::string_view name = prefixes[power].name;
+    if (lower_case(name).front() != letter) continue;
+    return fmt::format("{0}{1}B (10^{3} bytes) or {0}{2}B (2^{4} bytes)", number, name,
+                       capacities[power].name.substr(0, 2), 3 * power, 10 * power);
+  }
+  return {};
+}
+
+// A number whose unit is missing, or only a letter. The advice completes "write …".
+[[noreturn]] void fail_without_unit(std::string_view text, std::string_view what,
+                                    std::string_view advice) {
+  fail(ErrorKind::usage, "{}: '{}' has no unit: write {}", what, text, advice);
+}
+
+std::string_view digits_of(std::string_view text, std::string_view unit) {
+  return trimmed(trimmed(text).substr(0, trimmed(text).size() - unit.size()));
 }
 
 // Rounded, because 0.1 GB is a sensible thing to ask for and is no whole number of bytes.
@@ -124,11 +153,15 @@ std::int64_t whole(double value, std::string_view text, std::string_view what) {
 }  // namespace
 
 std::string format_bytes(double bytes, int digits) {
+  return format_in(prefixes, kilo, bytes, digits, "B");
+}
+
+std::string format_capacity(double bytes, int digits) {
   return format_in(capacities, kibi, bytes, digits, "");
 }
 
 std::string format_bytes_per_s(double bytes_per_s, int digits) {
-  return format_in(thousands, kilo, bytes_per_s, digits, "B/s");
+  return format_in(prefixes, kilo, bytes_per_s, digits, "B/s");
 }
 
 std::string format_count(double count, int digits) {
@@ -136,11 +169,11 @@ std::string format_count(double count, int digits) {
 }
 
 std::string format_flop(double flop, int digits) {
-  return format_in(thousands, kilo, flop, digits, "FLOP");
+  return format_in(prefixes, kilo, flop, digits, "FLOP");
 }
 
 std::string format_flop_per_s(double flop_per_s, int digits) {
-  return format_in(thousands, kilo, flop_per_s, digits, "FLOP/s");
+  return format_in(prefixes, kilo, flop_per_s, digits, "FLOP/s");
 }
 
 std::string format_time(double seconds, int digits) {
@@ -155,36 +188,66 @@ std::string format_exact(std::int64_t number) {
   return text;
 }
 
-ScaledUnit bytes_unit(double bytes) { return unit_in(capacities, bytes, ""); }
+ScaledUnit bytes_unit(double bytes) { return unit_in(prefixes, bytes, "B"); }
+ScaledUnit capacity_unit(double bytes) { return unit_in(capacities, bytes, ""); }
 ScaledUnit count_unit(double count, std::string_view suffix) {
-  return unit_in(thousands, count, suffix);
+  return suffix.empty() ? unit_in(thousands, count, suffix) : unit_in(prefixes, count, suffix);
 }
 ScaledUnit time_unit(double seconds) { return unit_in(times, seconds, ""); }
 
+bool is_capacity_name(std::string_view name) {
+  for (const std::string_view part :
+       {"capacity", "footprint", "memory", "occupied", "scratch", "granularity"}) {
+    if (name.find(part) != std::string_view::npos) return !name.ends_with("_per_s");
+  }
+  return false;
+}
+
 std::int64_t parse_bytes(std::string_view text, std::string_view what) {
-  constexpr std::string_view expected = "a size like 128MB, 1.5GB or 4096 (bytes)";
+  constexpr std::string_view expected = "a size like 128MB (10^6 bytes) or 128MiB (2^20 bytes)";
   const auto [number, unit] = read_number_and_unit(text, what, expected);
-  const auto size = capacity_named(unit);
+  if (number == 0 && unit.empty()) return 0;
+  const auto size = bytes_named(unit);
+  if (!size && thousands_named(unit))
+    fail_without_unit(text, what, size_advice(digits_of(text, unit), number, unit));
   if (!size) fail_to_read(text, what, expected);
   return whole(number * *size, text, what);
 }
 
 double parse_bytes_per_s(std::string_view text, std::string_view what) {
-  constexpr std::string_view expected = "a rate like 616GB/s, 3.35TB/s or 9e11 (bytes per second)";
+  constexpr std::string_view expected = "a rate like 616GB/s or 3.35TB/s";
   const auto [number, unit] = read_number_and_unit(text, what, expected);
-  const std::string_view bare = without_ending(unit, {"/s"});
-  // GiB/s says powers of 1024 in so many words; GB/s is a rate and so in powers of 1000.
-  const auto size =
-      bare.ends_with("ib") ? capacity_named(bare) : thousands_named(without_ending(bare, {"b"}));
+  if (number == 0 && unit.empty()) return 0;
+  const auto bytes = before_ending(unit, {"/s"});
+  const auto size = bytes ? bytes_named(*bytes) : std::nullopt;
+  if (!size && thousands_named(unit))
+    fail_without_unit(
+        text, what,
+        fmt::format("{}{}", trimmed(text), unit.empty() && number < 1e6 ? "GB/s" : "B/s"));
+  if (!size && bytes_named(unit))
+    fail(ErrorKind::usage, "{}: '{}' is a size: write {}/s", what, text, trimmed(text));
   if (!size) fail_to_read(text, what, expected);
   return number * *size;
 }
 
 double parse_flop_per_s(std::string_view text, std::string_view what) {
-  constexpr std::string_view expected =
-      "a rate like 13.45T, 13.45TFLOP/s or 1.345e13 (FLOP per second)";
+  constexpr std::string_view expected = "a rate like 13.45TFLOP/s or 900GFLOP/s";
   const auto [number, unit] = read_number_and_unit(text, what, expected);
-  const auto size = thousands_named(without_ending(unit, {"flop/s", "flops", "flop", "/s"}));
+  if (number == 0 && unit.empty()) return 0;
+  const auto prefix = before_ending(unit, {"flop/s", "flops"});
+  const auto size = prefix ? thousands_named(*prefix) : std::nullopt;
+  if (!size && thousands_named(unit))
+    fail_without_unit(
+        text, what,
+        fmt::format("{}{}", trimmed(text), unit.empty() && number < 1e6 ? "TFLOP/s" : "FLOP/s"));
+  if (!size) fail_to_read(text, what, expected);
+  return number * *size;
+}
+
+double parse_number(std::string_view text, std::string_view what) {
+  constexpr std::string_view expected = "a number like 2, 1.25 or 13.45T";
+  const auto [number, unit] = read_number_and_unit(text, what, expected);
+  const auto size = thousands_named(unit);
   if (!size) fail_to_read(text, what, expected);
   return number * *size;
 }

@@ -20,7 +20,7 @@ struct ChangeText {
     return times_text(change.factor) + " the arithmetic rate";
   }
   std::string operator()(const CapacityOf& change) const {
-    return format_bytes(static_cast<double>(change.bytes)) + " on-chip";
+    return format_capacity(static_cast<double>(change.bytes)) + " on-chip";
   }
   std::string operator()(const InDType& change) const { return std::string(name_of(change.dtype)); }
   std::string operator()(const BatchTimes& change) const {

@@ -52,7 +52,7 @@ struct Computed {
 using Change = std::variant<BandwidthTimes, ThroughputTimes, CapacityOf, InDType, BatchTimes,
                             OptionSet, Computed>;
 
-/// "twice the bandwidth", "128 MB on-chip", "bf16": completes "with …" or "if …".
+/// "twice the bandwidth", "128 MiB on-chip", "bf16": completes "with …" or "if …".
 std::string text_of(const Change& change);
 
 /// The iteration with a change. No time: the reason says why.

@@ -60,9 +60,9 @@ constexpr FindingKind all_kinds[] = {
 };
 static_assert(std::size(all_kinds) == static_cast<std::size_t>(recorder_overhead) + 1);
 
-constexpr std::array<std::string_view, 9> measure_names = {
-    "seconds",       "bytes", "flop",  "bytes_per_s", "flop_per_s",
-    "flop_per_byte", "share", "ratio", "count"};
+constexpr std::array<std::string_view, 10> measure_names = {
+    "seconds",    "bytes",         "capacity_bytes", "flop",  "bytes_per_s",
+    "flop_per_s", "flop_per_byte", "share",          "ratio", "count"};
 constexpr std::array<std::string_view, 2> basis_names = {"predicted_again", "row_by_row"};
 
 }  // namespace

@@ -72,6 +72,7 @@ const FindingKind& kind_of(FindingCode code);
 enum class Measure : std::uint8_t {
   seconds,
   bytes,
+  capacity,  ///< bytes that a memory holds
   flop,
   bytes_per_s,
   flop_per_s,

@@ -80,12 +80,12 @@ std::string reuse_text(const ReuseFacts& reuse, std::int64_t capacity_bytes) {
   std::string text = fmt::format(
       "{}: {} of {} captured at {}", reuse.scope,
       percent_of(in_bytes(reuse.captured_bytes), in_bytes(reuse.offered_bytes)),
-      format_bytes(in_bytes(reuse.offered_bytes)), format_bytes(in_bytes(capacity_bytes)));
+      format_bytes(in_bytes(reuse.offered_bytes)), format_capacity(in_bytes(capacity_bytes)));
   if (reuse.captured_bytes >= reuse.offered_bytes) return text + ", all there is";
   std::string needs;
   for (const ReuseMark& mark : marks_above(reuse, capacity_bytes)) {
     needs += fmt::format("{} {} needs {} more", needs.empty() ? ";" : ",", mark.name,
-                         format_bytes(in_bytes(mark.capacity_bytes - capacity_bytes)));
+                         format_capacity(in_bytes(mark.capacity_bytes - capacity_bytes)));
   }
   return text + (needs.empty() ? "; each fits by itself, but others take the room" : needs);
 }
@@ -104,12 +104,12 @@ void find_capacity_below_scope(const ExplainSubject& subject, Findings& found) {
     finding.evidence = {{"reuse offered", in_bytes(reuse.offered_bytes), Measure::bytes},
                         {"captured", in_bytes(reuse.captured_bytes), Measure::bytes},
                         {"to move the rest", missed / facts->bytes_per_s, Measure::seconds},
-                        {"on-chip", in_bytes(facts->capacity_bytes), Measure::bytes},
-                        {"on-chip needed for more", in_bytes(*needed), Measure::bytes}};
+                        {"on-chip", in_bytes(facts->capacity_bytes), Measure::capacity},
+                        {"on-chip needed for more", in_bytes(*needed), Measure::capacity}};
     finding.advice = fmt::format(
         "{} more on-chip memory would hold the next part of it; a smaller batch or a shorter type "
         "needs less of it",
-        format_bytes(in_bytes(*needed - facts->capacity_bytes)));
+        format_capacity(in_bytes(*needed - facts->capacity_bytes)));
     finding.what_ifs.push_back(subject.asked(CapacityOf{*needed}));
     if (reuse.capacity_100_bytes > *needed)
       finding.what_ifs.push_back(subject.asked(CapacityOf{reuse.capacity_100_bytes}));
@@ -127,13 +127,13 @@ void find_sliced_weights(const ExplainSubject& subject, Findings& found) {
   finding.what = fmt::format(
       "weights do not fit beside a row of everything else: {} are read again; {} needs {}",
       format_bytes(in_bytes(facts->refetch_bytes)), facts->minimum_step,
-      format_bytes(in_bytes(facts->minimum_bytes)));
+      format_capacity(in_bytes(facts->minimum_bytes)));
   finding.evidence = {{"read again", in_bytes(facts->refetch_bytes), Measure::bytes},
                       {"the channel is busy with it", channel_s, Measure::seconds},
-                      {"on-chip", in_bytes(facts->capacity_bytes), Measure::bytes},
-                      {"on-chip needed", in_bytes(facts->minimum_bytes), Measure::bytes}};
+                      {"on-chip", in_bytes(facts->capacity_bytes), Measure::capacity},
+                      {"on-chip needed", in_bytes(facts->minimum_bytes), Measure::capacity}};
   finding.advice = fmt::format("{} on-chip end it; a shorter type halves what is needed",
-                               format_bytes(in_bytes(facts->minimum_bytes)));
+                               format_capacity(in_bytes(facts->minimum_bytes)));
   finding.what_ifs.push_back(subject.asked(CapacityOf{facts->minimum_bytes}));
   found.push_back(std::move(finding));
 }
@@ -155,7 +155,7 @@ void find_far_from_bound(const ExplainSubject& subject, Findings& found) {
       "another order of the layers or more on-chip memory helps";
   finding.what_ifs.push_back(subject.computed("the schedule met the bound", above_s));
   if (subject.predicts_again())
-    finding.what_ifs.push_back(subject.asked(OptionSet{"granularity", "1MB"}));
+    finding.what_ifs.push_back(subject.asked(OptionSet{"granularity", "1MiB"}));
   found.push_back(std::move(finding));
 }
 

@@ -82,7 +82,7 @@ void find_small(const TraceSubject& subject, TraceFindings& found) {
   if (small < many_copies || !are_most) return;
   ProfileFinding finding = subject.finding(
       FindingCode::small_copies, cost_s,
-      fmt::format("{} of {} copies move less than 64 KB; starting one takes longer than moving it",
+      fmt::format("{} of {} copies move less than 64 KiB; starting one takes longer than moving it",
                   format_exact(small), format_exact(all)),
       "gather small tensors into one buffer and copy that; keep scalars on the device");
   finding.evidence.push_back({"small copies", static_cast<double>(small), Measure::count});

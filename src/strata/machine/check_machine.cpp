@@ -57,8 +57,8 @@ Problem problem_of_neighbours(const Machine& machine, std::size_t index) {
     return fmt::format(
         "machine.memory[{}].capacity_bytes: expected one {} to hold more than one {} inside it "
         "({}), got {}",
-        index, outer.name, inner.name, format_bytes(bytes_of_one(inner)),
-        format_bytes(bytes_of_one(outer)));
+        index, outer.name, inner.name, format_capacity(bytes_of_one(inner)),
+        format_capacity(bytes_of_one(outer)));
   }
   return std::nullopt;
 }

@@ -113,7 +113,7 @@ void set_field(Machine& machine, std::string_view assignment) {
   const std::size_t equals = assignment.find('=');
   if (equals == std::string_view::npos) {
     fail(ErrorKind::usage,
-         "--set expects machine.FIELD=VALUE, for example machine.memory.L2.capacity_bytes=128MB, "
+         "--set expects machine.FIELD=VALUE, for example machine.memory.L2.capacity_bytes=128MiB, "
          "got '{}'",
          assignment);
   }

@@ -27,10 +27,10 @@ void also_find_machines(FindMachine find);
 /// "machine.memory.l2.capacity_bytes".
 std::vector<std::string> fields_of(const Machine& machine);
 
-/// Changes one number: "machine.memory.L2.capacity_bytes=128MB",
-/// "machine.peaks.fp32.vector.flop_per_s=20T". Case does not matter, and '_' stands for a space in
-/// a name. The source of the number then says who set it. Errors (usage) list the fields that
-/// exist.
+/// Changes one number: "machine.memory.L2.capacity_bytes=128MiB",
+/// "machine.peaks.fp32.vector.flop_per_s=20TFLOP/s". Case does not matter, and '_' stands for a
+/// space in a name. The source of the number then says who set it. Errors (usage) list the fields
+/// that exist.
 void set_field(Machine& machine, std::string_view assignment);
 
 }  // namespace strata

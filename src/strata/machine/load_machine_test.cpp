@@ -70,11 +70,11 @@ TEST(SetField, changes_each_number_of_each_machine_and_nothing_else) {
 
 TEST(SetField, reads_units_ignores_case_and_keeps_who_said_so) {
   Machine machine = load_machine("h100-sxm");
-  set_field(machine, "machine.memory.L2.capacity_bytes=128MB");
+  set_field(machine, "machine.memory.L2.capacity_bytes=128MiB");
   EXPECT_EQ(last_on_chip(machine)->capacity_bytes.value, 128.0 * (1 << 20));
   EXPECT_EQ(last_on_chip(machine)->capacity_bytes.source,
-            "--set machine.memory.L2.capacity_bytes=128MB");
-  set_field(machine, "machine.peaks.fp32.vector.flop_per_s = 20T");
+            "--set machine.memory.L2.capacity_bytes=128MiB");
+  set_field(machine, "machine.peaks.fp32.vector.flop_per_s = 20TFLOP/s");
   set_field(machine, "machine.launch_latency_s=2us");
   EXPECT_EQ(machine.launch_latency_s->value, 2e-6);
   Machine radeon = load_machine("radeon-6900-xt");
@@ -89,7 +89,7 @@ TEST(SetField, refuses_what_does_not_exist_or_makes_no_sense) {
       set_field(machine, text);
     });
   };
-  EXPECT_NE(set("machine.memory.L3.capacity_bytes=1MB").find("machine.memory.l2.capacity_bytes"),
+  EXPECT_NE(set("machine.memory.L3.capacity_bytes=1MiB").find("machine.memory.l2.capacity_bytes"),
             std::string::npos);
   EXPECT_NE(set("machine.memory.L2.capacity_bytes=0").find("must be positive"), std::string::npos);
   for (const char* text : {"machine.launch_latency_s", "machine.launch_latency_s=-1s",

@@ -165,7 +165,7 @@ TEST(MachineFile, contradictions_name_the_field_what_was_expected_and_what_came)
   bad["memory"][1]["capacity_bytes"]["value"] = 262144;
   EXPECT_EQ(refusal(bad),
             "machine.memory[1].capacity_bytes: expected one DRAM to hold more than one L1 inside "
-            "it (256 KB), got 256 KB");
+            "it (256 KiB), got 256 KiB");
   bad = good;
   bad["memory"][1]["mixes"][1]["bytes_per_s"] = 5e12;
   EXPECT_NE(refusal(bad).find("machine.memory[1].mixes[1].bytes_per_s: expected at most"),

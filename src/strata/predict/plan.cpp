@@ -119,8 +119,8 @@ namespace {
 [[noreturn]] void refuse(const AccessList& list, StepId step, std::int64_t capacity_bytes,
                          std::int64_t needed_bytes, std::string_view what) {
   fail(ErrorKind::input, "an on-chip capacity of {} is too small: {} needs {} ({})",
-       format_bytes(static_cast<double>(capacity_bytes)), name_of(list.program, step),
-       format_bytes(static_cast<double>(needed_bytes), 4), what);
+       format_capacity(static_cast<double>(capacity_bytes)), name_of(list.program, step),
+       format_capacity(static_cast<double>(needed_bytes), 4), what);
 }
 
 // How much more room makes do with one slice less.

@@ -46,7 +46,7 @@ std::string kernels_text(const ConvCell& cell) {
     text += fmt::format("{}{}{}", text.empty() ? "" : "; ", kernel.name,
                         is_of_gpu
                             ? fmt::format(" ({} registers, {} shared)", kernel.registers_per_thread,
-                                          format_bytes(kernel.shared_bytes_per_block))
+                                          format_capacity(kernel.shared_bytes_per_block))
                             : "");
   }
   return text;
@@ -71,11 +71,11 @@ std::string milliseconds_text(double seconds) {
   return fmt::format("{:.{}f}", ms, decimals);
 }
 
-std::string megabytes_text(std::int64_t bytes) {
-  const double megabytes = static_cast<double>(bytes) / (1 << 20);
+std::string mebibytes_text(std::int64_t bytes) {
+  const double mebibytes = static_cast<double>(bytes) / (1 << 20);
   if (bytes == 0) return "0";
-  if (megabytes < 0.05) return "<0.1";
-  return fmt::format("{:.{}f}", megabytes, megabytes < 9.95 ? 1 : 0);
+  if (mebibytes < 0.05) return "<0.1";
+  return fmt::format("{:.{}f}", mebibytes, mebibytes < 9.95 ? 1 : 0);
 }
 
 std::string series_text(const ConvSeries& series) {
@@ -85,7 +85,7 @@ std::string series_text(const ConvSeries& series) {
 }
 
 std::string series_title(const ConvResults& results, const ConvSeries& series, ConvPass pass) {
-  return fmt::format("{}, {}, {}: {}   ms (scratch MB)", name_of(pass), name_of(results.dtype),
+  return fmt::format("{}, {}, {}: {}   ms (scratch MiB)", name_of(pass), name_of(results.dtype),
                      results.device, series_text(series));
 }
 
@@ -104,8 +104,8 @@ std::string details_text(const ConvResults& results, const ConvIndex& index,
                  {.title = "deviation\n%", .align = Align::right, .leaves = 3},
                  {.title = "own rate", .align = Align::right},
                  {.title = "direct rate", .align = Align::right},
-                 {.title = "scratch\nMB", .align = Align::right},
-                 {.title = "peak\nMB", .align = Align::right},
+                 {.title = "scratch\nMiB", .align = Align::right},
+                 {.title = "peak\nMiB", .align = Align::right},
                  {.title = "error", .align = Align::right},
                  {.title = "kernels by role", .least_width = 16, .leaves = 1},
                  {.title = "main kernels", .least_width = 12, .leaves = 2, .is_shown = has_kernels},
@@ -119,7 +119,7 @@ std::string details_text(const ConvResults& results, const ConvIndex& index,
       table.add_row({strategy.name, milliseconds_text(time_s),
                      fmt::format("{:.1f}", 100 * deviation), rate_text(cell->flop, time_s),
                      rate_text(direct_flop(cell->shape), time_s),
-                     megabytes_text(cell->scratch_bytes), megabytes_text(cell->peak_bytes()),
+                     mebibytes_text(cell->scratch_bytes), mebibytes_text(cell->peak_bytes()),
                      fmt::format("{:.1e}", cell->error), roles_text(*cell), kernels_text(*cell),
                      copies_text(*cell)});
       has_rows = true;

@@ -14,11 +14,11 @@ namespace strata {
 /// "0.667", "12.4", "1240": milliseconds to three digits, never with an exponent.
 std::string milliseconds_text(double seconds);
 /// "0", "0.4", "310": for columns of megabytes.
-std::string megabytes_text(std::int64_t bytes);
+std::string mebibytes_text(std::int64_t bytes);
 
 /// "k on b64 c3 128×128 f64 s1 p0", "layers".
 std::string series_text(const ConvSeries& series);
-/// "forward, fp32, NVIDIA H200: k on b64 c3 128×128 f64 s1 p0   ms (scratch MB)".
+/// "forward, fp32, NVIDIA H200: k on b64 c3 128×128 f64 s1 p0   ms (scratch MiB)".
 std::string series_title(const ConvResults& results, const ConvSeries& series, ConvPass pass);
 
 /// For each point a row per strategy with rates, memory, error, roles and kernels.

@@ -139,7 +139,7 @@ std::vector<ConvPicture> conv_pictures(const ConvResults& results) {
         return static_cast<double>(cell.peak_bytes());
       });
       memory.y = {.title = "tensors and scratch memory",
-                  .quantity = chart::Quantity::bytes,
+                  .quantity = chart::Quantity::capacity,
                   .from_zero = true};
       add(series, pass, "memory", "Memory of a convolution", {std::move(memory)}, 1, 420);
       std::vector<Chart> roles;

@@ -182,7 +182,7 @@ TEST(ConvReport, the_table_marks_the_fastest_and_explains_what_is_not_there) {
   const std::int64_t budget = std::int64_t{500} << 20;
   const std::string text = to_text(results, {.budgets_bytes = {budget}}, {});
   EXPECT_EQ(split(text, '\n')[0],
-            "forward, fp32, Imagined 1: k on b64 c3 128×128 f64 s1 p0   ms (scratch MB)");
+            "forward, fp32, Imagined 1: k on b64 c3 128×128 f64 s1 p0   ms (scratch MiB)");
   const auto line_with = [&](std::string_view part) {
     for (const std::string_view line : split(text, '\n')) {
       if (line.find(part) != line.npos) return std::string(line);
@@ -194,7 +194,7 @@ TEST(ConvReport, the_table_marks_the_fastest_and_explains_what_is_not_there) {
   EXPECT_NE(line_with("[1] winograd: not this one"), "");
   EXPECT_NE(line_with("[2] k = 200: the kernel 200×200"), "");
   EXPECT_NE(line_with("fft overtakes unroll at k = 6"), "");
-  EXPECT_NE(line_with("within 500 MB of scratch memory: take unroll"), "");
+  EXPECT_NE(line_with("within 500 MiB of scratch memory: take unroll"), "");
   const std::string ascii = to_text(results, {}, {.has_unicode = false});
   EXPECT_TRUE(std::all_of(ascii.begin(), ascii.end(), [](char c) { return c > 0; }));
 }
@@ -240,9 +240,9 @@ TEST(ConvReport, numbers_have_three_digits_and_no_exponent) {
   EXPECT_EQ(milliseconds_text(0.00999), "9.99");
   EXPECT_EQ(milliseconds_text(0.000123), "0.123");
   EXPECT_EQ(milliseconds_text(1e-8), "0.0000");
-  EXPECT_EQ(megabytes_text(0), "0");
-  EXPECT_EQ(megabytes_text(1), "<0.1");
-  EXPECT_EQ(megabytes_text(std::int64_t{310} << 20), "310");
+  EXPECT_EQ(mebibytes_text(0), "0");
+  EXPECT_EQ(mebibytes_text(1), "<0.1");
+  EXPECT_EQ(mebibytes_text(std::int64_t{310} << 20), "310");
 }
 
 }  // namespace

@@ -94,7 +94,7 @@ std::string time_cell(const ConvCell* cell, const TimeColumn& column, bool is_fa
     return fmt::format("{} {}", sign, notes.mark(cell->reason, who));
   }
   std::string text = fmt::format("{} ({})", milliseconds_text(cell->time_s()),
-                                 megabytes_text(cell->scratch_bytes));
+                                 mebibytes_text(cell->scratch_bytes));
   if (!column.prefix.empty()) text += " " + cell->strategy.substr(column.prefix.size());
   return is_fastest ? text + " ←" : text;
 }
@@ -137,7 +137,7 @@ std::string advice_text(const ConvAdvice& advice, const ConvSeries& series) {
   if (advice.recommendation.empty()) return "";
   if (advice.budget_bytes) {
     return fmt::format("  within {} of scratch memory: {}\n",
-                       format_bytes(static_cast<double>(*advice.budget_bytes)),
+                       format_capacity(static_cast<double>(*advice.budget_bytes)),
                        advice.recommendation);
   }
   std::string text = fmt::format("  {}\n", advice.recommendation);
@@ -217,7 +217,7 @@ std::string network_advice_text(const ConvResults& results, const ConvView& view
                  {.title = "runs", .align = Align::right},
                  {.title = "take"},
                  {.title = "ms", .align = Align::right},
-                 {.title = "scratch\nMB", .align = Align::right},
+                 {.title = "scratch\nMiB", .align = Align::right},
                  {.title = has_default ? advice.default_name + "\nms" : "",
                   .align = Align::right,
                   .is_shown = has_default},
@@ -229,7 +229,7 @@ std::string network_advice_text(const ConvResults& results, const ConvView& view
                                       fmt::format("{}", layer.count)};
       row.push_back(layer.best ? layer.best->strategy : "–");
       row.push_back(layer.best ? milliseconds_text(layer.best->time_s) : "");
-      row.push_back(layer.best ? megabytes_text(layer.best->scratch_bytes) : "");
+      row.push_back(layer.best ? mebibytes_text(layer.best->scratch_bytes) : "");
       row.push_back(layer.vendor_default ? milliseconds_text(layer.vendor_default->time_s) : "–");
       const bool has_gain = layer.best && layer.vendor_default && layer.best->time_s > 0;
       row.push_back(has_gain

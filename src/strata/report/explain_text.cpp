@@ -38,6 +38,7 @@ std::string shown(const EvidenceNumber& number) {
   switch (number.measure) {
     case Measure::seconds: return format_time(number.value);
     case Measure::bytes: return format_bytes(number.value);
+    case Measure::capacity: return format_capacity(number.value);
     case Measure::flop: return format_flop(number.value);
     case Measure::bytes_per_s: return format_bytes_per_s(number.value);
     case Measure::flop_per_s: return format_flop_per_s(number.value);
@@ -52,9 +53,8 @@ std::string shown(const EvidenceNumber& number) {
 bool is_unit(std::string_view word) {
   while (!word.empty() && (word.back() == ';' || word.back() == ',' || word.back() == ')'))
     word.remove_suffix(1);
-  constexpr std::string_view units[] = {"%",  "s",  "ms", "µs", "ns",   "B",     "KB",
-                                        "MB", "GB", "TB", "PB", "rows", "steps", "FLOP"};
-  return word.ends_with("FLOP") || word.ends_with("/s") ||
+  constexpr std::string_view units[] = {"%", "s", "ms", "µs", "ns", "rows", "steps"};
+  return word.ends_with("FLOP") || word.ends_with("B") || word.ends_with("/s") ||
          std::find(std::begin(units), std::end(units), word) != std::end(units);
 }
 

@@ -72,8 +72,8 @@ std::string to_text(std::span<const NetworkMeasurement> networks, const TextStyl
                    format_time(totals.spread_s, 2), format_count(totals.samples_per_s),
                    format_flop_per_s(totals.flop_per_s),
                    share ? fmt::format("{:.0f} %", 100 * *share) : "",
-                   bytes_text(summary.measured.peak_bytes), loss_text(summary.measured.loss_before),
-                   loss_text(summary.measured.loss_after),
+                   capacity_text(summary.measured.peak_bytes),
+                   loss_text(summary.measured.loss_before), loss_text(summary.measured.loss_after),
                    fmt::format("{}", summary.measured.iterations_run), rows_not_run(summary)});
   }
   std::string text = bold(measured_where(networks), style) + "\n\n" + table.to_text(style);

@@ -102,7 +102,7 @@ std::string measured_facts(const MeasurementSummary& summary) {
                                 format_count(totals.samples_per_s), measured.iteration_s.size(),
                                 format_time(totals.spread_s), format_time(totals.best_s)));
   text += recorded_fact(summary) + kernel_fact(summary) + rate_fact(summary);
-  text += measured_fact("memory", bytes_text(measured.peak_bytes),
+  text += measured_fact("memory", capacity_text(measured.peak_bytes),
                         "weights, activations, gradients, states and scratch");
   return text + pass_fact(summary) + loss_fact(summary);
 }

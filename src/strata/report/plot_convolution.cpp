@@ -80,7 +80,7 @@ const StrategyMetric strategy_metrics[] = {
      [](const ConvCell& cell) {
        return most_of_kernels(cell, &KernelFacts::registers_per_thread);
      }},
-    {"shared memory per block, the most of its kernels", Quantity::bytes,
+    {"shared memory per block, the most of its kernels", Quantity::capacity,
      [](const ConvCell& cell) {
        return most_of_kernels(cell, &KernelFacts::shared_bytes_per_block);
      }},
@@ -88,7 +88,7 @@ const StrategyMetric strategy_metrics[] = {
      [](const ConvCell& cell) -> std::optional<double> {
        return static_cast<double>(direct_flop(cell.shape)) / cell.time_s();
      }},
-    {"scratch memory", Quantity::bytes,
+    {"scratch memory", Quantity::capacity,
      [](const ConvCell& cell) -> std::optional<double> {
        return static_cast<double>(cell.scratch_bytes);
      }},

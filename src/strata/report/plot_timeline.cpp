@@ -112,7 +112,7 @@ Chart occupancy_panel(const Prediction& prediction, std::int64_t capacity_bytes)
                     .quantity = Quantity::seconds,
                     .least = 0.0,
                     .most = prediction.time_s},
-              .y = {.quantity = Quantity::bytes, .from_zero = true}};
+              .y = {.quantity = Quantity::capacity, .from_zero = true}};
   chart::Series line{.color = 2};
   // The most of each bin: a point per step would be more than can be seen.
   std::array<double, time_bins> most{};
@@ -132,7 +132,7 @@ Chart occupancy_panel(const Prediction& prediction, std::int64_t capacity_bytes)
   chart.lines.push_back(
       {.direction = chart::Direction::horizontal,
        .at = static_cast<double>(capacity_bytes),
-       .label = fmt::format("capacity {}", format_bytes(static_cast<double>(capacity_bytes)))});
+       .label = fmt::format("capacity {}", format_capacity(static_cast<double>(capacity_bytes)))});
   return chart;
 }
 
@@ -257,11 +257,12 @@ ChartGrid memory_figure(const Program& program, const Prediction& prediction,
   check_times(program, prediction);
   const std::vector<LivingBytes> living = living_in(program);
   const auto bins = living_over_time(living, prediction);
-  Chart chart{.x = {.title = "time",
-                    .quantity = Quantity::seconds,
-                    .least = 0.0,
-                    .most = prediction.time_s},
-              .y = {.title = "memory that lives", .quantity = Quantity::bytes, .from_zero = true}};
+  Chart chart{
+      .x = {.title = "time",
+            .quantity = Quantity::seconds,
+            .least = 0.0,
+            .most = prediction.time_s},
+      .y = {.title = "memory that lives", .quantity = Quantity::capacity, .from_zero = true}};
   const double width_s = prediction.time_s / static_cast<double>(time_bins);
   LivingBytes ever{};
   for (std::size_t bin = 0; bin < time_bins;) {
@@ -281,10 +282,11 @@ ChartGrid memory_figure(const Program& program, const Prediction& prediction,
                                        return sum_of_living(a) < sum_of_living(b);
                                      });
   const auto at = static_cast<std::size_t>(peak - living.begin());
-  chart.lines.push_back({.direction = chart::Direction::horizontal,
-                         .at = sum_of_living(*peak),
-                         .label = fmt::format("most: {} in {}", format_bytes(sum_of_living(*peak)),
-                                              name_of(program, static_cast<StepId>(at)))});
+  chart.lines.push_back(
+      {.direction = chart::Direction::horizontal,
+       .at = sum_of_living(*peak),
+       .label = fmt::format("most: {} in {}", format_capacity(sum_of_living(*peak)),
+                            name_of(program, static_cast<StepId>(at)))});
   chart.y.most = 1.12 * sum_of_living(*peak);  // room for the line's name
   return {.title = title.title,
           .subtitle = title.subtitle,

@@ -51,7 +51,7 @@ struct CapacityNeed {
 
 /// The answer to "what if": the same iteration predicted again with one thing changed.
 struct Alternative {
-  std::string change;            ///< "296 MB on-chip", "bf16"
+  std::string change;            ///< "296 MiB on-chip", "bf16"
   double time_ratio = 1;         ///< new time / this time
   double speed_ratio = 1;        ///< new samples per second / this
   bool changes_samples = false;  ///< then the time says little and the speed is what counts

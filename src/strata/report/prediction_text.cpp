@@ -31,7 +31,7 @@ std::string hardware_text(const Hardware& hardware) {
                                              format_flop_per_s(hardware.type_1_flop_per_s, 4),
                                              format_flop_per_s(hardware.other_flop_per_s, 4));
   return fmt::format("{}, {}, {} on-chip", rate, format_bytes_per_s(hardware.bytes_per_s, 4),
-                     bytes_text(hardware.capacity_bytes));
+                     capacity_text(hardware.capacity_bytes));
 }
 
 std::string header(const PredictionSummary& summary) {
@@ -61,7 +61,7 @@ std::string choices(const PredictionSummary& summary) {
                       name_of(options.prefetch), name_of(options.offload));
   if (options.objective == Objective::traffic) text += ", least traffic first";
   if (options.granularity_bytes > 0)
-    text += fmt::format(", parts of {}", bytes_text(options.granularity_bytes));
+    text += fmt::format(", parts of {}", capacity_text(options.granularity_bytes));
   if (summary.hardware.mac_is_one) text += ", a multiply-add counts as 1 operation";
   return text;
 }
@@ -111,14 +111,15 @@ std::string facts(const PredictionSummary& summary) {
   std::string memory = "footprint: all that lives at once";
   if (summary.device_memory_bytes) {
     memory += fmt::format("; {} {}", summary.fits_device() ? "fits" : "does not fit",
-                          format_bytes(*summary.device_memory_bytes));
+                          format_capacity(*summary.device_memory_bytes));
   }
-  text += fact("memory", bytes_text(totals.footprint_bytes), memory);
+  text += fact("memory", capacity_text(totals.footprint_bytes), memory);
   if (!summary.sliced_steps.empty()) {
-    text += fact("cut", bytes_text(totals.refetch_bytes),
-                 fmt::format("read again; steps with their weight cut: {}, as {} needs {}",
-                             format_exact(static_cast<std::int64_t>(summary.sliced_steps.size())),
-                             printable(summary.minimum.step), bytes_text(summary.minimum.bytes)));
+    text +=
+        fact("cut", bytes_text(totals.refetch_bytes),
+             fmt::format("read again; steps with their weight cut: {}, as {} needs {}",
+                         format_exact(static_cast<std::int64_t>(summary.sliced_steps.size())),
+                         printable(summary.minimum.step), capacity_text(summary.minimum.bytes)));
   }
   return text;
 }
@@ -226,7 +227,7 @@ std::string reuse_line(const PredictionSummary& summary) {
     const double captured = to_double(scope.captured_bytes) / to_double(scope.offered_bytes);
     text += fmt::format("   {} {}", name, percent(captured));
     if (scope.captured_bytes < scope.offered_bytes)
-      text += fmt::format(" (all: {})", bytes_text(scope.capacity_100_bytes));
+      text += fmt::format(" (all: {})", capacity_text(scope.capacity_100_bytes));
   }
   return text.empty() ? "" : fmt::format("  reuse captured {}\n", text);
 }

@@ -31,8 +31,8 @@ SweepTable some_results() {
 
 SweepAnswers some_answers() {
   SweepQuestions questions;
-  questions.columns = {"cost=capacity/1MB*2"};
-  questions.where = {"capacity <= 128MB"};
+  questions.columns = {"cost=capacity/1MiB*2"};
+  questions.where = {"capacity <= 128MiB"};
   questions.pareto = "time,capacity";
   questions.knees = {"capacity=5%"};
   questions.best_under = "cost < 100 && time < 0.3";
@@ -66,11 +66,11 @@ bool has(const std::string& text, std::string_view part) {
 
 TEST(SweepAnswersText, says_each_answer_in_words) {
   const std::string text = to_text(some_answers(), {});
-  EXPECT_TRUE(has(text, "6 of 6 points where capacity <= 128MB")) << text;
+  EXPECT_TRUE(has(text, "6 of 6 points where capacity <= 128MiB")) << text;
   EXPECT_TRUE(has(text, "Pareto front: least time_s, least capacity_bytes")) << text;
   EXPECT_TRUE(has(text, "big: 3 of 3 points")) << text;
   EXPECT_TRUE(has(text, "small: 1 of 2 points")) << "a failed point is none: " << text;
-  EXPECT_TRUE(has(text, "64.00 MB")) << text;
+  EXPECT_TRUE(has(text, "64.00 MiB")) << text;
   EXPECT_TRUE(has(text, "400.0 ms")) << text;
   EXPECT_TRUE(has(text, "twice as much saves 2.5 %")) << text;
   EXPECT_TRUE(has(text, "big: none of 3 points satisfies it; the nearest is in the table")) << text;

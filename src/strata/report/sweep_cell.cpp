@@ -34,6 +34,7 @@ std::string plain_number(double number) {
 std::string readable_number(std::string_view column, double number) {
   if (std::isnan(number)) return "";
   if (std::isinf(number)) return number < 0 ? "-∞" : "∞";
+  if (column.ends_with("_bytes") && is_capacity_name(column)) return format_capacity(number, 4);
   for (const UnitFormat& unit : unit_formats) {
     if (column.ends_with(unit.ending)) return unit.format(number, 4);
   }

@@ -3,6 +3,7 @@
 
 #include "strata/base/error.hpp"
 #include "strata/base/printable.hpp"
+#include "strata/base/units.hpp"
 #include "strata/report/sweep_text.hpp"
 #include "strata/sweep/answers_table.hpp"
 
@@ -24,7 +25,8 @@ constexpr std::size_t colors = 8;
 Quantity quantity_of(std::string_view column) {
   if (column.ends_with("_bytes_per_s")) return Quantity::bytes_per_s;
   if (column.ends_with("_flop_per_s")) return Quantity::flop_per_s;
-  if (column.ends_with("_bytes")) return Quantity::bytes;
+  if (column.ends_with("_bytes"))
+    return is_capacity_name(column) ? Quantity::capacity : Quantity::bytes;
   if (column.ends_with("_per_s")) return Quantity::number;
   if (column.ends_with("_s")) return Quantity::seconds;
   return column == "utilisation" ? Quantity::share : Quantity::number;

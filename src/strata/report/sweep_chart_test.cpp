@@ -34,7 +34,7 @@ SweepTable charted_table() {
 TEST(SweepChart, has_a_line_for_each_network_in_the_order_of_the_axis) {
   const chart::Chart chart = sweep_chart(charted_table());
   EXPECT_EQ(chart.title, "time over capacity");
-  EXPECT_EQ(chart.x.quantity, chart::Quantity::bytes);
+  EXPECT_EQ(chart.x.quantity, chart::Quantity::capacity);
   EXPECT_EQ(chart.y.quantity, chart::Quantity::seconds);
   ASSERT_EQ(chart.series.size(), 2U);
   EXPECT_EQ(chart.series[0].name, "a");

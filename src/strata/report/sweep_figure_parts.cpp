@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/report/sweep_figure_parts.hpp"
 
+#include "strata/base/units.hpp"
 #include "strata/report/sweep_figures.hpp"
 #include "strata/report/sweep_text.hpp"
 #include "strata/sweep/answers_table.hpp"
@@ -14,7 +15,8 @@ namespace strata {
 chart::Quantity quantity_of_column(std::string_view name) {
   if (name.ends_with("_bytes_per_s")) return chart::Quantity::bytes_per_s;
   if (name.ends_with("_flop_per_s")) return chart::Quantity::flop_per_s;
-  if (name.ends_with("_bytes")) return chart::Quantity::bytes;
+  if (name.ends_with("_bytes"))
+    return is_capacity_name(name) ? chart::Quantity::capacity : chart::Quantity::bytes;
   if (name.ends_with("_per_s")) return chart::Quantity::number;
   if (name.ends_with("_s")) return chart::Quantity::seconds;
   if (name == "utilisation") return chart::Quantity::share;

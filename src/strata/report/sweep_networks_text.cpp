@@ -63,8 +63,8 @@ std::string reuse_table(std::span<const NetworkAnswers> networks, const TextStyl
     for (const ScopeReuse& scope : network.reuse) {
       if (scope.offered_bytes == 0) continue;
       table.add_row({printable(network.network), scope.scope, bytes_text(scope.offered_bytes),
-                     bytes_text(scope.capacity_50_bytes), bytes_text(scope.capacity_90_bytes),
-                     bytes_text(scope.capacity_100_bytes)});
+                     capacity_text(scope.capacity_50_bytes), capacity_text(scope.capacity_90_bytes),
+                     capacity_text(scope.capacity_100_bytes)});
     }
   }
   return table.to_text(style);

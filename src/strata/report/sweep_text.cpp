@@ -112,7 +112,7 @@ std::string over_capacity(const SweepTable& table, const std::vector<NetworkRows
   std::size_t at = 0;
   for (const auto& [capacity, speed] : fastest) {
     if (chosen.count(at++) == 0) continue;
-    std::vector<std::string> cells = {format_bytes(capacity)};
+    std::vector<std::string> cells = {format_capacity(capacity)};
     for (const double value : speed)
       cells.push_back(std::isnan(value) ? "" : format_count(value, 4));
     text.add_row(std::move(cells));

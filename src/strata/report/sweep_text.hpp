@@ -13,7 +13,7 @@ namespace strata {
 /// capacity buys.
 std::string to_text(const SweepTable& table, const TextStyle& style);
 
-/// A cell as people read it: "128 MB", "616 GB/s", "bf16"; by the unit in the column's name.
+/// A cell as people read it: "128 MiB", "616 GB/s", "bf16"; by the unit in the column's name.
 std::string readable_cell(const SweepColumn& column, std::size_t row);
 /// A number of the column of that name.
 std::string readable_number(std::string_view column, double number);

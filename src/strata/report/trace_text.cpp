@@ -129,7 +129,7 @@ std::string kernels_text(const TraceTables& tables, std::size_t top, const TextS
                    ns_text(row.time.least_ns), ns_text(row.time.most_ns), extents_text(launch.grid),
                    extents_text(launch.block),
                    launch.registers == unknown_count ? "" : fmt::format("{}", launch.registers),
-                   shared > 0 ? format_bytes(static_cast<double>(shared)) : ""});
+                   shared > 0 ? format_capacity(static_cast<double>(shared)) : ""});
   }
   return table.to_text(style) + rest_text(tables.by_kernel.size(), shown) + '\n';
 }
@@ -191,12 +191,12 @@ std::string copies_text(const TraceReport& report, std::size_t top, const TextSt
                {.title = "throughput", .align = Align::right},
                {.title = "of link", .align = Align::right, .is_shown = !report.machine.empty()},
                {.title = "under\nkernels", .align = Align::right, .leaves = 1},
-               {.title = "< 1 K", .align = Align::right, .leaves = 4},
-               {.title = "16 K", .align = Align::right, .leaves = 4},
-               {.title = "256 K", .align = Align::right, .leaves = 4},
-               {.title = "4 M", .align = Align::right, .leaves = 4},
-               {.title = "64 M", .align = Align::right, .leaves = 4},
-               {.title = "1 G", .align = Align::right, .leaves = 4},
+               {.title = "< 1 KiB", .align = Align::right, .leaves = 4},
+               {.title = "16 KiB", .align = Align::right, .leaves = 4},
+               {.title = "256 KiB", .align = Align::right, .leaves = 4},
+               {.title = "4 MiB", .align = Align::right, .leaves = 4},
+               {.title = "64 MiB", .align = Align::right, .leaves = 4},
+               {.title = "1 GiB", .align = Align::right, .leaves = 4},
                {.title = "more", .align = Align::right, .leaves = 4}});
   const std::size_t shown = std::min(top, tables.by_copy.size());
   for (std::size_t i = 0; i < shown; ++i) {
@@ -228,9 +228,9 @@ std::string memory_text(const TraceTables& tables, const TextStyle& style) {
   for (const MemoryRow& row : tables.memory) {
     table.add_row({fmt::format("{}{}", row.device ? fmt::format("device {}", *row.device) : "host",
                                row.is_framework ? ", by the framework" : ""),
-                   format_bytes(static_cast<double>(row.peak_bytes)), format_exact(row.allocations),
-                   format_exact(row.frees),
-                   format_bytes(static_cast<double>(row.allocated_bytes))});
+                   format_capacity(static_cast<double>(row.peak_bytes)),
+                   format_exact(row.allocations), format_exact(row.frees),
+                   format_capacity(static_cast<double>(row.allocated_bytes))});
   }
   return table.to_text(style) + '\n';
 }

@@ -146,25 +146,25 @@ class Analytical {
 
   // 3
   void traffic() {
-    const auto reduction = [&](const Network& network, std::int64_t capacity_mb) {
-      return change(bytes_of(network.at({})), bytes_of(network.at({.capacity_mb = capacity_mb})));
+    const auto reduction = [&](const Network& network, std::int64_t capacity_mib) {
+      return change(bytes_of(network.at({})), bytes_of(network.at({.capacity_mib = capacity_mib})));
     };
-    share("3", transformer_, "traffic, 24 → 128 MB", -0.67, reduction(transformer_, 128));
-    about("3", resnet_, "traffic, 24 → 296 MB", -0.70, reduction(resnet_, 296));
-    about("3", mobilenet_, "traffic, 24 → 442 MB", -0.70, reduction(mobilenet_, 442));
+    share("3", transformer_, "traffic, 24 → 128 MiB", -0.67, reduction(transformer_, 128));
+    about("3", resnet_, "traffic, 24 → 296 MiB", -0.70, reduction(resnet_, 296));
+    about("3", mobilenet_, "traffic, 24 → 442 MiB", -0.70, reduction(mobilenet_, 442));
     std::int64_t largest = 0;
     for (const Value& value : resnet_.program().values) {
       if (value.kind == ValueKind::feature) largest = std::max(largest, value.bytes);
     }
-    claim("3", resnet_, "largest feature map", "98 MB", format_bytes(static_cast<double>(largest)),
-          largest == 98 << 20);
+    claim("3", resnet_, "largest feature map", "98 MB",
+          format_capacity(static_cast<double>(largest)), largest == 98 << 20);
   }
 
   // 4 and 9
   void recurrent_reuse() {
     const Prediction small = gnmt_.at({});
-    const Prediction large = gnmt_.at({.capacity_mb = 500});
-    share("4", gnmt_, "traffic, 24 → 500 MB", -0.966, change(bytes_of(small), bytes_of(large)));
+    const Prediction large = gnmt_.at({.capacity_mib = 500});
+    share("4", gnmt_, "traffic, 24 → 500 MiB", -0.966, change(bytes_of(small), bytes_of(large)));
     // Forward and backward each read a weight in every time step, T − 1 times more often than once.
     // What backward adds to the weights' gradients is read and written alike and cancels out.
     double weights = 0;
@@ -172,22 +172,22 @@ class Analytical {
       if (value.kind == ValueKind::weight) weights += static_cast<double>(value.bytes);
     }
     constexpr double passes = 2, repeated = thesis_time_steps - 1;
-    factor("4", gnmt_, "traffic in less out at 24 MB, in (T−1) · weights per pass", 1,
+    factor("4", gnmt_, "traffic in less out at 24 MiB, in (T−1) · weights per pass", 1,
            static_cast<double>(small.in_bytes - small.out_bytes) / (passes * repeated * weights));
-    std::int64_t enough_mb = 24;  // for nine tenths of the time that 500 MB save
+    std::int64_t enough_mib = 24;  // for nine tenths of the time that 500 MiB save
     const double target_s = large.time_s + 0.1 * (small.time_s - large.time_s);
-    while (time_s(gnmt_, {.capacity_mb = enough_mb}) > target_s) enough_mb += 8;
-    claim("9", gnmt_, "capacity for 90 % of what 500 MB save", "large",
-          fmt::format("{} MB", enough_mb), enough_mb >= 256);
+    while (time_s(gnmt_, {.capacity_mib = enough_mib}) > target_s) enough_mib += 8;
+    claim("9", gnmt_, "capacity for 90 % of what 500 MiB save", "large",
+          fmt::format("{} MiB", enough_mib), enough_mib >= 256);
   }
 
   // 5 and 6
   void faster_compute() {
-    const auto speed_up = [&](const Network& network, std::int64_t capacity_mb) {
-      return time_s(network, {.capacity_mb = capacity_mb}) /
-             time_s(network, {.capacity_mb = capacity_mb, .flop_per_s = faster_flop_per_s});
+    const auto speed_up = [&](const Network& network, std::int64_t capacity_mib) {
+      return time_s(network, {.capacity_mib = capacity_mib}) /
+             time_s(network, {.capacity_mib = capacity_mib, .flop_per_s = faster_flop_per_s});
     };
-    const std::string what = "13.45 → 23.04 TFLOP/s at {} MB";
+    const std::string what = "13.45 → 23.04 TFLOP/s at {} MiB";
     factor("5", resnet_, fmt::format(fmt::runtime(what), 24), 1.20, speed_up(resnet_, 24));
     factor("5", transformer_, fmt::format(fmt::runtime(what), 24), 1.40,
            speed_up(transformer_, 24));
@@ -208,70 +208,71 @@ class Analytical {
 
   // 7 and 8
   void capacity() {
-    const double later =
-        change(time_s(mobilenet_, {.capacity_mb = 400}), time_s(mobilenet_, {.capacity_mb = 1000}));
-    claim("7", mobilenet_, "time, 400 → 1000 MB", "falls further", percent(later), later < -0.05);
+    const double later = change(time_s(mobilenet_, {.capacity_mib = 400}),
+                                time_s(mobilenet_, {.capacity_mib = 1000}));
+    claim("7", mobilenet_, "time, 400 → 1000 MiB", "falls further", percent(later), later < -0.05);
     const std::pair<const Network*, double> printed[] = {
         {&resnet_, -0.481}, {&transformer_, -0.265}, {&mobilenet_, -0.696}, {&gnmt_, -0.811}};
     for (const auto& [network, value] : printed) {
-      share("8", *network, "time, 24 → 500 MB", value,
-            change(time_s(*network, {}), time_s(*network, {.capacity_mb = 500})));
+      share("8", *network, "time, 24 → 500 MiB", value,
+            change(time_s(*network, {}), time_s(*network, {.capacity_mib = 500})));
     }
   }
 
-  // 5 and 8 for the networks as published, whose layers do not fit into 24 MB.
+  // 5 and 8 for the networks as published, whose layers do not fit into 24 MiB.
   void published() {
     for (const std::string_view name : {"transformer_big", "gnmt"}) {
       const Network network(name);
       const ThesisPoint small{.may_slice = true};
-      const ThesisPoint large{.capacity_mb = 500, .may_slice = true};
+      const ThesisPoint large{.capacity_mib = 500, .may_slice = true};
       const ThesisPoint faster{.flop_per_s = faster_flop_per_s, .may_slice = true};
-      beside("5", network, "13.45 → 23.04 TFLOP/s at 24 MB, as published",
+      beside("5", network, "13.45 → 23.04 TFLOP/s at 24 MiB, as published",
              times(time_s(network, small) / time_s(network, faster)));
-      beside("8", network, "time, 24 → 500 MB, as published",
+      beside("8", network, "time, 24 → 500 MiB, as published",
              percent(change(time_s(network, small), time_s(network, large))));
     }
   }
 
   // 10 and 11
   void bandwidth() {
-    const auto average = [&](const Network& network, std::int64_t capacity_mb, double peak) {
-      const Prediction found = network.at({.capacity_mb = capacity_mb, .bytes_per_s = peak});
+    const auto average = [&](const Network& network, std::int64_t capacity_mib, double peak) {
+      const Prediction found = network.at({.capacity_mib = capacity_mib, .bytes_per_s = peak});
       return bytes_of(found) / found.time_s;
     };
     for (const Network* network : all_) {
-      const auto ratio = [&](std::int64_t capacity_mb) {
-        return average(*network, capacity_mb, hbm_bytes_per_s) /
-               average(*network, capacity_mb, thesis_bytes_per_s);
+      const auto ratio = [&](std::int64_t capacity_mib) {
+        return average(*network, capacity_mib, hbm_bytes_per_s) /
+               average(*network, capacity_mib, thesis_bytes_per_s);
       };
       const double small = ratio(24);
       const double large = ratio(500);
       const bool converges = large < 1.15;
-      claim("10", *network, "average bandwidth, 1555 against 616 GB/s, at 24 and 500 MB",
+      claim("10", *network, "average bandwidth, 1555 against 616 GB/s, at 24 and 500 MiB",
             network == &mobilenet_ ? "does not converge" : "converges",
             fmt::format("{}, {}", times(small), times(large)),
             converges == (network != &mobilenet_));
     }
     double least = 1;
-    for (const std::int64_t capacity_mb : {24, 64, 128, 256, 400}) {
+    for (const std::int64_t capacity_mib : {24, 64, 128, 256, 400}) {
       least = std::min(least,
-                       average(mobilenet_, capacity_mb, thesis_bytes_per_s) / thesis_bytes_per_s);
+                       average(mobilenet_, capacity_mib, thesis_bytes_per_s) / thesis_bytes_per_s);
     }
-    claim("11", mobilenet_, "average bandwidth, 24 to 400 MB", "high at every capacity",
+    claim("11", mobilenet_, "average bandwidth, 24 to 400 MiB", "high at every capacity",
           fmt::format("at least {:.0f} % of peak", 100 * least), least > 0.6);
   }
 
   // 12 and 13
   void layer_classes() {
-    const auto share_at = [&](const Network& network, std::int64_t capacity_mb) {
-      return share_of(network.at({.capacity_mb = capacity_mb}, Record::steps), network.program(),
+    const auto share_at = [&](const Network& network, std::int64_t capacity_mib) {
+      return share_of(network.at({.capacity_mib = capacity_mib}, Record::steps), network.program(),
                       LayerClass::type_2);
     };
-    share("12", resnet_, "type-II share of time at 24 MB", 0.4615, share_at(resnet_, 24));
-    share("12", transformer_, "type-II share of time at 24 MB", 0.2669, share_at(transformer_, 24));
+    share("12", resnet_, "type-II share of time at 24 MiB", 0.4615, share_at(resnet_, 24));
+    share("12", transformer_, "type-II share of time at 24 MiB", 0.2669,
+          share_at(transformer_, 24));
     for (const Network* network : {&resnet_, &transformer_}) {
       const double found = share_at(*network, 400);
-      claim("13", *network, "type-II share of time at 400 MB", "almost hidden", percent(found),
+      claim("13", *network, "type-II share of time at 400 MiB", "almost hidden", percent(found),
             found < 0.10);
     }
   }
@@ -280,19 +281,19 @@ class Analytical {
   void batch() {
     const auto samples_per_s = [&](std::string_view name, std::int64_t batch, std::int64_t mb) {
       const Network network(name, batch);
-      return static_cast<double>(batch) / time_s(network, {.capacity_mb = mb});
+      return static_cast<double>(batch) / time_s(network, {.capacity_mib = mb});
     };
     for (const Network* network : all_) {
       const bool is_recurrent = network == &gnmt_;
       const double small = samples_per_s(network->name(), 4, 24);
       const double large = samples_per_s(network->name(), 256, 24);
-      claim("14", *network, "samples/s, batch 4 → 256 at 24 MB",
+      claim("14", *network, "samples/s, batch 4 → 256 at 24 MiB",
             is_recurrent ? "rises" : "falls or flat", times(large / small),
             is_recurrent ? large > small : large < 1.05 * small);
     }
     const double before = samples_per_s(gnmt_.name(), 32, 400);
     const double after = samples_per_s(gnmt_.name(), 256, 400);
-    claim("14", gnmt_, "samples/s, batch 32 → 256 at 400 MB", "falls", times(after / before),
+    claim("14", gnmt_, "samples/s, batch 32 → 256 at 400 MiB", "falls", times(after / before),
           after < before);
   }
 
@@ -301,12 +302,12 @@ class Analytical {
     for (const Network* network : all_) {
       const double aware = time_s(*network, {.prefetch = Prefetch::listing});
       const double naive = time_s(*network, {.prefetch = Prefetch::next_layer});
-      claim("figure 4.1", *network, "latency-aware against naive prefetch at 24 MB", "never slower",
-            percent(change(naive, aware)), aware <= naive * 1.001);
+      claim("figure 4.1", *network, "latency-aware against naive prefetch at 24 MiB",
+            "never slower", percent(change(naive, aware)), aware <= naive * 1.001);
       const double ahead = time_s(*network, {});
       const double on_demand = time_s(*network, {.offload = Offload::on_demand});
-      claim("figure 4.2", *network, "look-ahead against on-demand offload at 24 MB", "never slower",
-            percent(change(on_demand, ahead)), ahead <= on_demand * 1.001);
+      claim("figure 4.2", *network, "look-ahead against on-demand offload at 24 MiB",
+            "never slower", percent(change(on_demand, ahead)), ahead <= on_demand * 1.001);
     }
   }
 

@@ -22,7 +22,7 @@ struct MeasuredAnswer {
 struct Finding {
   std::string observation;  ///< "8", "figure 4.1"
   std::string network;      ///< as the zoo calls it
-  std::string what;         ///< "time, 24 → 500 MB"
+  std::string what;         ///< "time, 24 → 500 MiB"
   std::string printed;      ///< what the thesis prints: "−48.1 %"
   std::string found;        ///< what we get, in the same form
   bool is_printed = true;   ///< false: the thesis has no such number; ours stands beside

@@ -45,7 +45,7 @@ std::string shares(const Extent& extent) {
   return fmt::format("{:.0f}–{:.0f} %", 100 * extent.least, 100 * extent.most);
 }
 std::string sizes(const Extent& extent) {
-  return fmt::format("{}–{}", format_bytes(extent.least), format_bytes(extent.most));
+  return fmt::format("{}–{}", format_capacity(extent.least), format_capacity(extent.most));
 }
 
 class ConvolutionStudy {

@@ -26,10 +26,10 @@ using Results = std::vector<NetworkResults>;
 
 constexpr std::string_view base_rates = "13.45 TFLOP/s, 616 GB/s";
 
-constexpr double bytes_of_mb(std::int64_t mb) { return static_cast<double>(mb << 20); }
+constexpr double bytes_of_mib(std::int64_t mib) { return static_cast<double>(mib << 20); }
 
 Axis capacity_axis() {
-  return {.title = "on-chip capacity", .quantity = Quantity::bytes, .least = 0.0};
+  return {.title = "on-chip capacity", .quantity = Quantity::capacity, .least = 0.0};
 }
 
 /// One panel per network.
@@ -48,7 +48,7 @@ template <class Rows, class ToNumber>
 Series curve(std::string name, const Rows& rows, const ToNumber& to_number) {
   Series series{.name = std::move(name)};
   for (const auto& row : rows)
-    series.points.push_back({bytes_of_mb(row.capacity_mb), to_number(row)});
+    series.points.push_back({bytes_of_mib(row.capacity_mib), to_number(row)});
   return series;
 }
 
@@ -134,7 +134,7 @@ Chart traffic_panel(const NetworkResults& network) {
   panel.lines = {{.direction = Direction::vertical,
                   .at = static_cast<double>(network.whole_bytes),
                   .label = fmt::format("every layer fits: {}",
-                                       format_bytes(static_cast<double>(network.whole_bytes))),
+                                       format_capacity(static_cast<double>(network.whole_bytes))),
                   .stroke = Stroke::dotted}};
   return panel;
 }
@@ -143,7 +143,7 @@ Figure traffic_figure(const Results& results) {
   CsvRows rows("network,capacity_bytes,flop_per_s,bytes_per_s,traffic_in_bytes,traffic_out_bytes");
   for (const NetworkResults& network : results) {
     for (const CapacityPoint& row : network.capacities) {
-      rows.add(network.network.model, row.capacity_mb << 20, thesis_flop_per_s, thesis_bytes_per_s,
+      rows.add(network.network.model, row.capacity_mib << 20, thesis_flop_per_s, thesis_bytes_per_s,
                row.base.in_bytes, row.base.out_bytes);
     }
   }
@@ -184,9 +184,9 @@ Figure time_figure(const Results& results) {
   std::vector<Chart> panels;
   for (const NetworkResults& network : results) {
     for (const CapacityPoint& row : network.capacities) {
-      rows.add(network.network.model, row.capacity_mb << 20, thesis_bytes_per_s, thesis_flop_per_s,
+      rows.add(network.network.model, row.capacity_mib << 20, thesis_bytes_per_s, thesis_flop_per_s,
                row.base.time_s, 1.0);
-      rows.add(network.network.model, row.capacity_mb << 20, thesis_bytes_per_s, faster_flop_per_s,
+      rows.add(network.network.model, row.capacity_mib << 20, thesis_bytes_per_s, faster_flop_per_s,
                row.faster_compute.time_s, speed_up(row));
     }
     panels.push_back(time_panel(network));
@@ -228,7 +228,7 @@ Figure bandwidth_figure(const Results& results) {
     for (const CapacityPoint& row : network.capacities) {
       for (const auto& [peak, totals] : {std::pair(thesis_bytes_per_s, row.base),
                                          std::pair(hbm_bytes_per_s, row.faster_memory)}) {
-        rows.add(network.network.model, row.capacity_mb << 20, thesis_flop_per_s, peak,
+        rows.add(network.network.model, row.capacity_mib << 20, thesis_flop_per_s, peak,
                  totals.time_s, totals.in_bytes + totals.out_bytes, average(totals));
       }
     }
@@ -247,7 +247,7 @@ Chart break_down_panel(const NetworkResults& network) {
               .y = {.title = "time of an iteration", .quantity = Quantity::seconds},
               .bar_layout = BarLayout::stacked};
   for (const BreakDown& row : network.break_downs) {
-    panel.x.categories.push_back(fmt::format("{} MB", row.capacity_mb));
+    panel.x.categories.push_back(fmt::format("{} MiB", row.capacity_mib));
   }
   for (std::size_t kind = 0; kind < std::size(layer_kinds); ++kind) {
     Bars bars{.name = std::string(layer_kinds[kind]), .color = kind};
@@ -262,7 +262,7 @@ Figure break_down_figure(const Results& results) {
   for (const NetworkResults& network : results) {
     for (const BreakDown& row : network.break_downs) {
       for (std::size_t kind = 0; kind < row.kind_s.size(); ++kind) {
-        rows.add(network.network.model, row.capacity_mb << 20, thesis_flop_per_s,
+        rows.add(network.network.model, row.capacity_mib << 20, thesis_flop_per_s,
                  thesis_bytes_per_s, layer_kinds[kind], row.kind_s[kind],
                  row.kind_s[kind] / row.time_s);
       }
@@ -285,7 +285,7 @@ Chart batch_panel(const NetworkResults& network) {
     auto& names = panel.x.categories;
     auto place = std::find(names.begin(), names.end(), batch);
     if (place == names.end()) place = names.insert(names.end(), batch);
-    const std::string capacity = fmt::format("{} MB", row.capacity_mb);
+    const std::string capacity = fmt::format("{} MiB", row.capacity_mib);
     if (panel.series.empty() || panel.series.back().name != capacity) {
       const bool is_first = panel.series.empty();
       panel.series.push_back({.name = capacity,
@@ -303,14 +303,14 @@ Figure batch_figure(const Results& results) {
   CsvRows rows("network,batch,capacity_bytes,flop_per_s,bytes_per_s,time_s,samples_per_s");
   for (const NetworkResults& network : results) {
     for (const BatchPoint& row : network.batches) {
-      rows.add(network.network.model, row.batch, row.capacity_mb << 20, thesis_flop_per_s,
+      rows.add(network.network.model, row.batch, row.capacity_mib << 20, thesis_flop_per_s,
                thesis_bytes_per_s, row.time_s, row.samples_per_s());
     }
   }
   return {.name = "figure-5.6-batch",
           .csv = std::move(rows).take(),
           .grid = {.title = "Figure 5.6: training throughput over batch size",
-                   .subtitle = fmt::format("{}, on-chip capacity 24 and 400 MB", base_rates),
+                   .subtitle = fmt::format("{}, on-chip capacity 24 and 400 MiB", base_rates),
                    .panels = panels_of(results, batch_panel)}};
 }
 
@@ -363,7 +363,7 @@ std::string policy_rows(const Results& results, bool of_prefetch) {
     for (const PolicyPoint& row : network.policies) {
       for (const auto& [name, which] : policies) {
         const ThesisTotals& totals = row.*which;
-        rows.add(network.network.model, row.capacity_mb << 20, thesis_flop_per_s,
+        rows.add(network.network.model, row.capacity_mib << 20, thesis_flop_per_s,
                  thesis_bytes_per_s, name, totals.time_s, totals.in_bytes, totals.out_bytes);
       }
     }

@@ -67,7 +67,7 @@ StudyResult run_analytical_study(const StudyRequest& request) {
       .place = "network",
       .rule =
           "within 3 percentage points or 0.05×, 5 points where the thesis says \"about\", or "
-          "in the direction it claims",
+          "in the direction it claims; a MB of the thesis is 2^20 bytes, a MiB",
       .findings = reproduce_analytical(study_progress(request, "observations"))};
   if (request.wants_figures)
     result.figures = analytical_figures(thesis_results({}, study_progress(request, "figures")));

@@ -201,7 +201,7 @@ MeasuredSweeps load_measured_sweeps(const std::string& path) {
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
   if (text.size() > most_file_bytes)
-    fail(ErrorKind::input, "{}: larger than {} MB", path, most_file_bytes >> 20);
+    fail(ErrorKind::input, "{}: larger than {} MiB", path, most_file_bytes >> 20);
   try {
     return read_measured_sweeps(text);
   } catch (const Error& error) {

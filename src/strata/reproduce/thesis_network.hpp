@@ -28,7 +28,7 @@ inline constexpr NamedNetwork thesis_networks[] = {{"resnet50_keras:padding=fuse
 
 /// A point at which the thesis predicts.
 struct ThesisPoint {
-  std::int64_t capacity_mb = 24;
+  std::int64_t capacity_mib = 24;
   double flop_per_s = thesis_flop_per_s;
   double bytes_per_s = thesis_bytes_per_s;
   Prefetch prefetch = Prefetch::soonest;

@@ -42,28 +42,28 @@ Decision decided(const ThesisNetwork& network, const ThesisPoint& point) {
 }
 
 CapacityPoint capacity_point(const ThesisNetwork& network, std::int64_t mb) {
-  const ThesisPoint base{.capacity_mb = mb};
+  const ThesisPoint base{.capacity_mib = mb};
   const Decision decision = decided(network, base);
-  return {.capacity_mb = mb,
+  return {.capacity_mib = mb,
           .base = with(network, decision, base),
           .faster_compute =
-              with(network, decision, {.capacity_mb = mb, .flop_per_s = faster_flop_per_s}),
+              with(network, decision, {.capacity_mib = mb, .flop_per_s = faster_flop_per_s}),
           .faster_memory =
-              with(network, decision, {.capacity_mb = mb, .bytes_per_s = hbm_bytes_per_s})};
+              with(network, decision, {.capacity_mib = mb, .bytes_per_s = hbm_bytes_per_s})};
 }
 
 PolicyPoint policy_point(const ThesisNetwork& network, std::int64_t mb) {
-  const Decision decision = decided(network, {.capacity_mb = mb});
+  const Decision decision = decided(network, {.capacity_mib = mb});
   const auto prefetched = [&](Prefetch prefetch) {
-    return with(network, decision, {.capacity_mb = mb, .prefetch = prefetch});
+    return with(network, decision, {.capacity_mib = mb, .prefetch = prefetch});
   };
-  return {.capacity_mb = mb,
+  return {.capacity_mib = mb,
           .no_prefetch = prefetched(Prefetch::none),
           .naive_prefetch = prefetched(Prefetch::next_layer),
           .listing_prefetch = prefetched(Prefetch::listing),
           .soonest_prefetch = prefetched(Prefetch::soonest),
           .on_demand_offload =
-              totals_of(network.at({.capacity_mb = mb, .offload = Offload::on_demand}))};
+              totals_of(network.at({.capacity_mib = mb, .offload = Offload::on_demand}))};
 }
 
 std::size_t kind_of(const Program& program, const Step& step) {
@@ -85,8 +85,8 @@ std::size_t kind_of(const Program& program, const Step& step) {
 /// A step has the time from the end of the one before it.
 BreakDown break_down(const ThesisNetwork& network, std::int64_t mb) {
   const Program& program = network.program();
-  const Prediction prediction = network.at({.capacity_mb = mb}, Record::steps);
-  BreakDown result{.capacity_mb = mb,
+  const Prediction prediction = network.at({.capacity_mib = mb}, Record::steps);
+  BreakDown result{.capacity_mib = mb,
                    .time_s = prediction.time_s,
                    .kind_s = std::vector<double>(std::size(layer_kinds))};
   double before_s = 0;
@@ -147,7 +147,9 @@ void add_tasks(const ThesisNetwork& network, const ThesisGrid& grid, NetworkResu
       for (std::size_t k = 0; k < std::size(batch_capacities_mb); ++k) {
         const std::int64_t mb = batch_capacities_mb[k];
         results.batches[i + k * std::size(batches)] = {
-            .batch = batches[i], .capacity_mb = mb, .time_s = other.at({.capacity_mb = mb}).time_s};
+            .batch = batches[i],
+            .capacity_mib = mb,
+            .time_s = other.at({.capacity_mib = mb}).time_s};
       }
     });
   }

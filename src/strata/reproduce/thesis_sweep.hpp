@@ -20,7 +20,7 @@ struct ThesisTotals {
 
 /// Figures 5.2, 5.3 and 5.4: one capacity, three pairs of rates.
 struct CapacityPoint {
-  std::int64_t capacity_mb = 0;
+  std::int64_t capacity_mib = 0;
   ThesisTotals base;            ///< 13.45 TFLOP/s, 616 GB/s
   ThesisTotals faster_compute;  ///< 23.04 TFLOP/s
   ThesisTotals faster_memory;   ///< 1555 GB/s
@@ -28,7 +28,7 @@ struct CapacityPoint {
 
 /// Figures 4.1 and 4.2: the thesis's own ways of loading and storing, and the naive ones.
 struct PolicyPoint {
-  std::int64_t capacity_mb = 0;
+  std::int64_t capacity_mib = 0;
   ThesisTotals no_prefetch;
   ThesisTotals naive_prefetch;
   ThesisTotals listing_prefetch;
@@ -38,7 +38,7 @@ struct PolicyPoint {
 
 /// Figure 5.5: time by kind of layer.
 struct BreakDown {
-  std::int64_t capacity_mb = 0;
+  std::int64_t capacity_mib = 0;
   double time_s = 0;
   std::vector<double> kind_s;  ///< one per entry of layer_kinds
 };
@@ -50,7 +50,7 @@ inline constexpr std::string_view layer_kinds[] = {
 /// Figure 5.6.
 struct BatchPoint {
   std::int64_t batch = 0;
-  std::int64_t capacity_mb = 0;
+  std::int64_t capacity_mib = 0;
   double time_s = 0;
 
   double samples_per_s() const { return static_cast<double>(batch) / time_s; }
@@ -77,7 +77,7 @@ struct NetworkResults {
   std::vector<BatchPoint> batches;
 };
 
-/// Which capacities: from 24 to 1000 MB, as in the thesis. Policies are compared at every fourth.
+/// Which capacities: from 24 to 1000 MiB, as in the thesis. Policies are compared at every fourth.
 struct ThesisGrid {
   std::int64_t step_mb = 2;
   std::int64_t long_step_mb = 8;  ///< for GNMT, whose iteration has 14,200 steps

@@ -23,22 +23,35 @@ bool has_unit(std::string_view text) {
                      [](unsigned char c) { return std::isalpha(c) != 0 && c != 'e' && c != 'E'; });
 }
 
-// "--capacity 24:1000:2" would sweep over bytes, which nobody means. Fields of a machine file are
-// in base units, as the file has them.
+// Sizes and rates are refused without a unit by their parsers. "--x 4:10:2" of times would sweep
+// over seconds, which nobody means; a field of a machine file has its unit in its name.
 bool needs_unit(std::string_view axis, AxisKind kind) {
-  return kind != AxisKind::count && kind != AxisKind::text && !axis.starts_with("machine.");
+  return kind == AxisKind::seconds && !axis.starts_with("machine.");
 }
 
-std::string_view example_of(AxisKind kind) {
+std::string_view symbol_of(AxisKind kind) {
   switch (kind) {
-    case AxisKind::bytes: return "24MB, or 24B for bytes";
-    case AxisKind::bytes_per_s: return "616GB/s";
-    case AxisKind::flop_per_s: return "13.45T";
-    case AxisKind::seconds: return "4us";
+    case AxisKind::bytes: return "B";
+    case AxisKind::bytes_per_s: return "B/s";
+    case AxisKind::flop_per_s: return "FLOP/s";
+    case AxisKind::seconds: return "s";
     case AxisKind::count:
     case AxisKind::text: break;
   }
   return "";
+}
+
+// "24:1000:2MB" has a unit at its last value only. It could mean all three; it has to say so.
+void expect_unit_of_each(const std::vector<std::string_view>& range, AxisKind kind,
+                         std::string_view item, std::string_view what) {
+  const bool has_units = kind != AxisKind::count && kind != AxisKind::text;
+  if (!has_units || has_unit(range[0]) || !(has_unit(range[1]) || has_unit(range[2]))) return;
+  const std::string_view last = has_unit(range[1]) ? range[1] : range[2];
+  const std::string_view unit = last.substr(last.find_last_of("0123456789. ") + 1);
+  fail(ErrorKind::usage, "{}: each value of '{}' needs a unit: write {}{}:{}", what, item, range[0],
+       unit,
+       has_unit(range[1]) ? fmt::format("{}:{}", range[1], range[2])
+                          : fmt::format("{}{}:{}", range[1], unit, range[2]));
 }
 
 std::string_view unit_of(AxisKind kind) {
@@ -96,6 +109,7 @@ void Axis::add_item(std::string_view item, std::string_view what) {
   for (const std::string_view part : parts) trim.push_back(trimmed(part));
   if (std::any_of(trim.begin(), trim.end(), [](std::string_view part) { return part.empty(); }))
     fail(ErrorKind::usage, "{}: a range is FROM:TO:STEP or FROM:TO:xFACTOR, got '{}'", what, item);
+  expect_unit_of_each(trim, kind_, item, what);
   const bool is_geometric = trim[2].front() == 'x' || trim[2].front() == '*';
   const double first = number_of(trim[0], what);
   const double last = number_of(trim[1], what);
@@ -105,7 +119,7 @@ void Axis::add_item(std::string_view item, std::string_view what) {
   if (is_geometric) {
     const std::string step_name = fmt::format("{}: the factor of '{}'", what, item);
     // A factor is a plain number, such as 2 or 1.25.
-    add_geometric(first, last, parse_flop_per_s(trim[2].substr(1), step_name), item, what);
+    add_geometric(first, last, parse_number(trim[2].substr(1), step_name), item, what);
   } else {
     add_linear(first, last, number_of(trim[2], what), item, what);
   }
@@ -113,7 +127,7 @@ void Axis::add_item(std::string_view item, std::string_view what) {
 
 double Axis::number_of(std::string_view text, std::string_view what) const {
   if (needs_unit(name_, kind_) && !has_unit(text))
-    fail(ErrorKind::usage, "{}: '{}' has no unit; write {}", what, text, example_of(kind_));
+    fail(ErrorKind::usage, "{}: '{}' has no unit: write {}us or {}s", what, text, text, text);
   double number = 0;
   switch (kind_) {
     case AxisKind::bytes: number = static_cast<double>(parse_bytes(text, what)); break;
@@ -183,6 +197,10 @@ AxisValue Axis::at(std::int64_t index) const {
   }
   const double number = run.first + static_cast<double>(offset) * run.step;
   return {.text = fmt::format("{}", number), .number = number};
+}
+
+std::string Axis::setting(const AxisValue& value) const {
+  return value.text + std::string(symbol_of(kind_));
 }
 
 std::string Axis::canonical() const {

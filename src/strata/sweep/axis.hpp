@@ -16,17 +16,17 @@ enum class AxisKind : std::uint8_t { bytes, bytes_per_s, flop_per_s, seconds, co
 inline bool is_whole(AxisKind kind) { return kind == AxisKind::bytes || kind == AxisKind::count; }
 
 struct AxisValue {
-  std::string text;          ///< as set_option reads it: "25165824", "616000000000", "bf16"
+  std::string text;          ///< in base units: "25165824", "616000000000", "bf16"
   double number = 0;         ///< the same in base units; 0 for texts
   std::int64_t integer = 0;  ///< the same where the kind is whole
 };
 
 class Axis {
  public:
-  /// Reads "24MB:1000MB:2MB" (from, to, step: the end is included when it is met), "8:256:x2"
-  /// (times 2), or a list of values and ranges: "24MB,64MB,128MB:512MB:x2". Errors (usage) begin
-  /// with `what` ("--capacity") and say what is wrong: an empty or reversed range, a step that goes
-  /// nowhere, a unit that is missing or wrong, zero, a value that comes twice.
+  /// Reads "24MiB:1000MiB:2MiB" (from, to, step: the end is included when it is met), "8:256:x2"
+  /// (times 2), or a list of values and ranges: "24MiB,64MiB,128MiB:512MiB:x2". Errors (usage)
+  /// begin with `what` ("--capacity") and say what is wrong: an empty or reversed range, a step
+  /// that goes nowhere, a unit that is missing or wrong, zero, a value that comes twice.
   Axis(std::string name, AxisKind kind, std::string_view text, std::string_view what);
   /// Texts as they are; they may hold commas.
   Axis(std::string name, const std::vector<std::string>& texts, std::string_view what);
@@ -35,6 +35,8 @@ class Axis {
   AxisKind kind() const { return kind_; }
   std::int64_t size() const { return size_; }
   AxisValue at(std::int64_t index) const;
+  /// As set_option and set_field read it: "25165824B", "616000000000B/s", "bf16".
+  std::string setting(const AxisValue& value) const;
 
   /// The same values however they were written: for the identity of a sweep.
   std::string canonical() const;

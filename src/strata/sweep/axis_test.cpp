@@ -2,6 +2,7 @@
 #include "strata/sweep/axis.hpp"
 
 #include "strata/base/error.hpp"
+#include "strata/base/units.hpp"
 #include "strata/sweep/grid.hpp"
 
 #include <fmt/format.h>
@@ -33,7 +34,7 @@ std::string error_of(AxisKind kind, std::string_view text) {
 }
 
 TEST(Axis, linear_range_includes_its_end) {
-  const Axis axis = capacities("24MB:1000MB:2MB");
+  const Axis axis = capacities("24MiB:1000MiB:2MiB");
   ASSERT_EQ(axis.size(), 489);
   EXPECT_EQ(axis.at(0).integer, std::int64_t{24} << 20);
   EXPECT_EQ(axis.at(1).integer, std::int64_t{26} << 20);
@@ -57,7 +58,7 @@ TEST(Axis, geometric_range_of_whole_numbers_has_none_twice) {
 }
 
 TEST(Axis, list_of_values_and_ranges) {
-  const Axis axis = capacities("1KB, 4KB:8KB:2KB ,1MB");
+  const Axis axis = capacities("1KiB, 4KiB:8KiB:2KiB ,1MiB");
   EXPECT_EQ(texts(axis), (std::vector<std::string>{"1024", "4096", "6144", "8192", "1048576"}));
 }
 
@@ -87,32 +88,54 @@ TEST(Axis, ranges_are_those_of_a_loop) {
 
 TEST(Axis, errors_say_what_is_wrong) {
   const auto bytes = AxisKind::bytes;
-  EXPECT_EQ(error_of(bytes, "100MB:24MB:2MB"),
-            "--x: the range '100MB:24MB:2MB' runs backwards; write 24MB:100MB:2MB");
-  EXPECT_EQ(error_of(bytes, "24:100MB:2MB"), "--x: '24' has no unit; write 24MB, or 24B for bytes");
-  EXPECT_EQ(error_of(bytes, "24:100:2"), "--x: '24' has no unit; write 24MB, or 24B for bytes");
-  EXPECT_EQ(error_of(AxisKind::flop_per_s, "13"), "--x: '13' has no unit; write 13.45T");
-  EXPECT_EQ(error_of(bytes, "24MB:100MB"),
-            "--x: a range is FROM:TO:STEP or FROM:TO:xFACTOR, got '24MB:100MB'");
-  EXPECT_EQ(error_of(bytes, "24MB::2MB"),
-            "--x: a range is FROM:TO:STEP or FROM:TO:xFACTOR, got '24MB::2MB'");
-  EXPECT_EQ(error_of(bytes, "1MB:2MB:0MB"), "--x must be positive, got '0MB'");
-  EXPECT_EQ(error_of(bytes, "0MB"), "--x must be positive, got '0MB'");
+  EXPECT_EQ(error_of(bytes, "100MiB:24MiB:2MiB"),
+            "--x: the range '100MiB:24MiB:2MiB' runs backwards; write 24MiB:100MiB:2MiB");
+  EXPECT_EQ(error_of(bytes, "24:100MB:2MB"),
+            "--x: each value of '24:100MB:2MB' needs a unit: write 24MB:100MB:2MB");
+  EXPECT_EQ(error_of(bytes, "24:1000:2 MiB"),
+            "--x: each value of '24:1000:2 MiB' needs a unit: write 24MiB:1000MiB:2 MiB");
+  EXPECT_EQ(error_of(AxisKind::bytes_per_s, "100:900GB/s:x2"),
+            "--x: each value of '100:900GB/s:x2' needs a unit: write 100GB/s:900GB/s:x2");
+  EXPECT_EQ(error_of(bytes, "24:100:2"),
+            "--x: '24' has no unit: write 24MB (10^6 bytes) or 24MiB (2^20 bytes)");
+  EXPECT_EQ(error_of(bytes, "24M:100M:2M"),
+            "--x: '24M' has no unit: write 24MB (10^6 bytes) or 24MiB (2^20 bytes)");
+  EXPECT_EQ(error_of(AxisKind::flop_per_s, "13"), "--x: '13' has no unit: write 13TFLOP/s");
+  EXPECT_EQ(error_of(AxisKind::seconds, "4"), "--x: '4' has no unit: write 4us or 4s");
+  EXPECT_EQ(error_of(bytes, "24MiB:100MiB"),
+            "--x: a range is FROM:TO:STEP or FROM:TO:xFACTOR, got '24MiB:100MiB'");
+  EXPECT_EQ(error_of(bytes, "24MiB::2MiB"),
+            "--x: a range is FROM:TO:STEP or FROM:TO:xFACTOR, got '24MiB::2MiB'");
+  EXPECT_EQ(error_of(bytes, "1MiB:2MiB:0MiB"), "--x must be positive, got '0MiB'");
+  EXPECT_EQ(error_of(bytes, "0MiB"), "--x must be positive, got '0MiB'");
   EXPECT_EQ(error_of(bytes, ""), "--x: a value is missing");
-  EXPECT_EQ(error_of(bytes, "1MB,,2MB"), "--x: a value is missing");
-  EXPECT_EQ(error_of(bytes, "1MB,1024KB"), "--x: the value 1048576 comes twice");
-  EXPECT_EQ(error_of(bytes, "1MB:64MB:x1"), "--x: the factor of '1MB:64MB:x1' must be above 1");
+  EXPECT_EQ(error_of(bytes, "1MiB,,2MiB"), "--x: a value is missing");
+  EXPECT_EQ(error_of(bytes, "1MiB,1024KiB"), "--x: the value 1048576 comes twice");
+  EXPECT_EQ(error_of(bytes, "1MiB:64MiB:x1"), "--x: the factor of '1MiB:64MiB:x1' must be above 1");
   EXPECT_NE(error_of(bytes, "5GHz"), "");
-  EXPECT_NE(error_of(bytes, "1B:1EB:1B"), "");
-  EXPECT_NE(error_of(bytes, "1MB:1GB:x1.00000000001"), "");
+  EXPECT_NE(error_of(bytes, "1B:1EiB:1B"), "");
+  EXPECT_NE(error_of(bytes, "1MiB:1GiB:x1.00000000001"), "");
   EXPECT_NE(error_of(AxisKind::count, "1.5"), "");
   EXPECT_NE(error_of(AxisKind::bytes_per_s, "-3GB/s"), "");
 }
 
+TEST(Axis, sizes_count_in_the_unit_that_is_written) {
+  EXPECT_EQ(texts(capacities("1MB,1MiB")), (std::vector<std::string>{"1000000", "1048576"}));
+}
+
+TEST(Axis, a_setting_is_read_back_as_the_value) {
+  const Axis sizes = capacities("24MiB");
+  EXPECT_EQ(sizes.setting(sizes.at(0)), "25165824B");
+  const Axis rates("bandwidth", AxisKind::bytes_per_s, "616GB/s", "--bandwidth");
+  EXPECT_EQ(parse_bytes_per_s(rates.setting(rates.at(0)), "rate"), 616e9);
+  const Axis names("dtype", {"bf16"}, "--dtype");
+  EXPECT_EQ(names.setting(names.at(0)), "bf16");
+}
+
 TEST(Axis, canonical_form_does_not_depend_on_spelling) {
-  EXPECT_EQ(capacities("1MB,2MB").canonical(), capacities(" 1024KB , 2MiB").canonical());
-  EXPECT_NE(capacities("1MB,2MB").canonical(), capacities("1MB,3MB").canonical());
-  EXPECT_NE(capacities("1MB:3MB:1MB").canonical(), capacities("1MB:4MB:1MB").canonical());
+  EXPECT_EQ(capacities("1MiB,2MiB").canonical(), capacities(" 1024KiB , 2MiB").canonical());
+  EXPECT_NE(capacities("1MiB,2MiB").canonical(), capacities("1MiB,3MiB").canonical());
+  EXPECT_NE(capacities("1MiB:3MiB:1MiB").canonical(), capacities("1MiB:4MiB:1MiB").canonical());
 }
 
 TEST(Grid, numbers_points_as_nested_loops_do) {

@@ -130,7 +130,7 @@ class FormulaReader {
     const auto column = find_column(token.source, columns_);
     const bool is_behind_number = at_ >= 2 && tokens_[at_ - 2].kind == Kind::number;
     if (!column && is_behind_number)
-      fail_here(token, "a unit stands right behind its number, without a space: 128MB");
+      fail_here(token, "a unit stands right behind its number, without a space: 128MiB");
     if (!column) fail_here(token, unknown_column(token.source, columns_));
     if (columns_[*column].is_text) {
       rewrite_text_column(token, *column);

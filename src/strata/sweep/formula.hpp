@@ -12,7 +12,7 @@
 #include <vector>
 
 /// What people write over the columns of a sweep: `area_mm2 < 800 && time_s < 100ms`,
-/// `cost = area_mm2 * 0.2 + capacity / 1MB`. Arithmetic is muParser's; names, units and texts are
+/// `cost = area_mm2 * 0.2 + capacity / 1MiB`. Arithmetic is muParser's; names, units and texts are
 /// read here, so that a mistake is named with its place and nothing in a formula has an effect.
 namespace strata {
 

@@ -58,15 +58,16 @@ TEST(Formula, computes_over_columns) {
 }
 
 TEST(Formula, reads_units_as_the_command_line_does) {
-  EXPECT_EQ(value_of("capacity_bytes == 128MB"), 1);
-  EXPECT_EQ(value_of("1GB"), std::pow(2, 30));
+  EXPECT_EQ(value_of("capacity_bytes == 128MiB"), 1);
+  EXPECT_EQ(value_of("1GB"), 1e9);
+  EXPECT_EQ(value_of("1GiB"), std::pow(2, 30));
   EXPECT_EQ(value_of("616GB/s"), 616e9);
   EXPECT_EQ(value_of("13.45TFLOP/s"), 13.45e12);
   EXPECT_EQ(value_of("1.5K"), 1500);
   EXPECT_EQ(value_of("50ms"), 0.05);
   EXPECT_EQ(value_of("1e3"), 1000);
-  EXPECT_EQ(value_of("capacity/1MB"), 128) << "a quotient, not a unit";
-  EXPECT_EQ(value_of("12MB/time_s"), 12 * 1048576 / 0.05);
+  EXPECT_EQ(value_of("capacity/1MiB"), 128) << "a quotient, not a unit";
+  EXPECT_EQ(value_of("12MB/time_s"), 12e6 / 0.05);
 }
 
 TEST(Formula, finds_columns_as_people_name_them) {

@@ -110,7 +110,8 @@ class TokenReader {
     return read;
   }
 
-  // The unit says what kind of number it is, so that 1GB is 2^30 and 1GB/s is 1e9 as everywhere.
+  // The unit says what kind of number it is: a rate, a size, a time, or a plain number of
+  // thousands.
   double with_unit(const FormulaToken& read, std::string_view typed_unit) {
     const std::string unit = lower_case(typed_unit);
     try {
@@ -118,7 +119,7 @@ class TokenReader {
       if (unit.ends_with("/s")) return parse_bytes_per_s(read.source, what_);
       if (unit.ends_with("b")) return static_cast<double>(parse_bytes(read.source, what_));
       if (unit.ends_with("s")) return parse_time(read.source, what_);
-      return parse_flop_per_s(read.source, what_);  // thousands, with a fraction: 13.45T
+      return parse_number(read.source, what_);  // 13.45T
     } catch (const Error&) {
       fail_unit(read);
     }
@@ -126,7 +127,7 @@ class TokenReader {
 
   [[noreturn]] void fail_unit(const FormulaToken& read) {
     fail_at(formula_, what_, read.position,
-            "a number with an unknown unit; MB, GB/s, TFLOP/s, ms or K can follow it");
+            "a number with an unknown unit; MB, MiB, GB/s, TFLOP/s, ms or K can follow it");
   }
 
   std::string_view formula_;

@@ -14,16 +14,15 @@ struct FormulaToken {
   Kind kind = Kind::sign;
   std::string_view source;   ///< as typed
   std::size_t position = 0;  ///< of its first byte in the formula
-  double number = 0;         ///< in base units: 128MB is 134217728
+  double number = 0;         ///< in base units: 128MiB is 134217728
   std::string_view text;     ///< between the quotes
 
   bool is(std::string_view sign) const { return kind == Kind::sign && source == sign; }
 };
 
 /// The words of a formula; they point into it. Numbers may carry a unit without a space: sizes
-/// (128MB, powers of 1024), rates (616GB/s, 13.45TFLOP/s, powers of 1000), times (10ms) and
-/// thousands (1.5K). `and` and `or` are && and ||. Errors (usage) say what cannot be read and
-/// where.
+/// (128MB, 128MiB), rates (616GB/s, 13.45TFLOP/s), times (10ms) and thousands (1.5K). `and` and
+/// `or` are && and ||. Errors (usage) say what cannot be read and where.
 std::vector<FormulaToken> formula_tokens(std::string_view formula, std::string_view what);
 
 /// "--where 'a + ': …" with the place: every message about a formula begins and ends like this.

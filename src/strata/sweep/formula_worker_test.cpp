@@ -29,7 +29,7 @@ class CountingWorker : public PointWorker {
 
 // Ten capacities, 1 to 10 MB: point n has n + 1 MB.
 Grid ten_capacities() {
-  return Grid({Axis("capacity", AxisKind::bytes, "1MB:10MB:1MB", "--capacity")});
+  return Grid({Axis("capacity", AxisKind::bytes, "1MiB:10MiB:1MiB", "--capacity")});
 }
 
 struct Outcome {
@@ -51,7 +51,7 @@ Outcome run(const std::vector<std::string>& where, const std::vector<std::string
 using Points = std::set<std::int64_t>;
 
 TEST(FormulaWorker, what_the_axes_exclude_is_not_computed) {
-  const Outcome outcome = run({"capacity <= 3MB"});
+  const Outcome outcome = run({"capacity <= 3MiB"});
   EXPECT_EQ(outcome.computed, (Points{0, 1, 2}));
   EXPECT_EQ(outcome.kept, (Points{0, 1, 2}));
 }
@@ -63,13 +63,13 @@ TEST(FormulaWorker, area_follows_from_the_capacity) {
 }
 
 TEST(FormulaWorker, a_demand_on_results_is_asked_afterwards) {
-  const Outcome outcome = run({"capacity > 2MB && time_s < 7", "time_s != 3"});
+  const Outcome outcome = run({"capacity > 2MiB && time_s < 7", "time_s != 3"});
   EXPECT_EQ(outcome.computed, (Points{2, 3, 4, 5, 6, 7, 8, 9}));
   EXPECT_EQ(outcome.kept, (Points{2, 4, 6})) << "point 5 failed, so it has no time";
 }
 
 TEST(FormulaWorker, derived_columns_are_known_when_what_they_need_is) {
-  const std::vector<std::string> derived = {"size=capacity/1MB", "late=size*time_s"};
+  const std::vector<std::string> derived = {"size=capacity/1MiB", "late=size*time_s"};
   EXPECT_EQ(run({"size > 8"}, derived).computed, (Points{8, 9}));
   const Outcome outcome = run({"late > 60"}, derived);  // (n + 1) n > 60
   EXPECT_EQ(outcome.computed.size(), 10U);
@@ -78,7 +78,7 @@ TEST(FormulaWorker, derived_columns_are_known_when_what_they_need_is) {
 
 TEST(FormulaWorker, derived_columns_are_cells) {
   const Grid grid = ten_capacities();
-  const std::vector<std::string> derived = {"size=capacity/1MB", "none=1/(size-1)"};
+  const std::vector<std::string> derived = {"size=capacity/1MiB", "none=1/(size-1)"};
   const SweepColumns columns(grid, derived);
   std::vector<SweepCell> cells;
   columns.fill(cells, 0, PointResult{});
@@ -93,7 +93,7 @@ TEST(FormulaWorker, derived_columns_are_cells) {
 TEST(FormulaWorker, mistakes_are_found_before_anything_runs) {
   const Grid grid = ten_capacities();
   const SweepColumns columns(grid);
-  const std::vector<std::string> where = {"capacity < 3MB &&"};
+  const std::vector<std::string> where = {"capacity < 3MiB &&"};
   EXPECT_THROW(PointConstraints(where, columns), Error);
   const std::vector<std::string> derived = {"x=y"};
   EXPECT_THROW(SweepColumns(grid, derived), Error);

@@ -79,8 +79,8 @@ class ConvWorkplace {
         device_.free_bytes() + (tensors_ && !is_in_place ? tensors_->bytes() : 0);
     if (to_get > free_bytes) {
       return fmt::format("needs {} more, the device has {} free",
-                         format_bytes(static_cast<double>(to_get)),
-                         format_bytes(static_cast<double>(free_bytes)));
+                         format_capacity(static_cast<double>(to_get)),
+                         format_capacity(static_cast<double>(free_bytes)));
     }
     return std::nullopt;
   }

@@ -79,8 +79,9 @@ bool is_vendor_default(const ConvStrategyName& strategy) {
 }
 
 std::string beyond_limit_text(std::int64_t needed_bytes, std::int64_t limit_bytes) {
-  return fmt::format("needs {}, the limit is {}", format_bytes(static_cast<double>(needed_bytes)),
-                     format_bytes(static_cast<double>(limit_bytes)));
+  return fmt::format("needs {}, the limit is {}",
+                     format_capacity(static_cast<double>(needed_bytes)),
+                     format_capacity(static_cast<double>(limit_bytes)));
 }
 
 ConvResults restricted(ConvResults results, const ConvRestriction& restriction) {

@@ -113,7 +113,7 @@ struct ConvRestriction {
 /// Errors (usage) name what the results do not have.
 ConvResults restricted(ConvResults results, const ConvRestriction& restriction);
 
-/// "needs 3.1 GB, the limit is 2 GB".
+/// "needs 3.10 GiB, the limit is 2.00 GiB".
 std::string beyond_limit_text(std::int64_t needed_bytes, std::int64_t limit_bytes);
 
 /// The median of the clocks that were read after the samples; nothing where none was.

@@ -69,7 +69,7 @@ std::string memory_shortage_text(const BoundGraph& bound, const TrainingOptions&
                                  std::int64_t needed_bytes, std::int64_t free_bytes) {
   constexpr std::size_t named_layers = 3;
   const auto bytes_text = [](std::int64_t bytes) {
-    return format_bytes(static_cast<double>(bytes));
+    return format_capacity(static_cast<double>(bytes));
   };
   std::string layers;
   std::vector<LayerMemory> by_layer =

@@ -126,7 +126,7 @@ std::vector<ReadyItem> items_of(const DeviceInfo& device) {
       {area, "device", ReadyState::ready,
        fmt::format("{}, compute capability {}.{}, {} SMs, {}", device.name, device.major,
                    device.minor, device.sm_count,
-                   format_bytes(static_cast<double>(device.memory_bytes))),
+                   format_capacity(static_cast<double>(device.memory_bytes))),
        ""}};
   try {
     const GpuProbe probe = probe_gpu(device);

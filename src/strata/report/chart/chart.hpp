@@ -12,14 +12,23 @@
 ///
 ///     const chart::Chart chart{
 ///         .title = "Time over capacity",
-///         .x = {.title = "on-chip capacity", .quantity = chart::Quantity::bytes},
+///         .x = {.title = "on-chip capacity", .quantity = chart::Quantity::capacity},
 ///         .y = {.title = "time", .quantity = chart::Quantity::seconds, .from_zero = true},
 ///         .series = {{.name = "13.45 TFLOP/s", .points = points}}};
 ///     write_file("time.svg", to_svg(chart));
 namespace strata::chart {
 
 /// What the numbers of an axis are: decides their units and where the ticks are.
-enum class Quantity : std::uint8_t { number, bytes, bytes_per_s, flop, flop_per_s, seconds, share };
+enum class Quantity : std::uint8_t {
+  number,
+  bytes,     ///< moved: powers of 1000
+  capacity,  ///< bytes that a memory holds: powers of 1024
+  bytes_per_s,
+  flop,
+  flop_per_s,
+  seconds,
+  share
+};
 
 enum class ScaleKind : std::uint8_t { linear, logarithmic };
 

@@ -16,7 +16,8 @@ constexpr double rounding = 1e-9;  // of a step: what is that near to a tick is 
 ScaledUnit unit_for(Quantity quantity, double largest) {
   const double half = largest / 2;  // 0 … 1500 GB/s reads better than 0.0 … 1.5 TB/s
   switch (quantity) {
-    case Quantity::bytes: return bytes_unit(largest);
+    case Quantity::bytes: return bytes_unit(half);
+    case Quantity::capacity: return capacity_unit(largest);
     case Quantity::bytes_per_s: return count_unit(half, "B/s");
     case Quantity::flop: return count_unit(half, "FLOP");
     case Quantity::flop_per_s: return count_unit(half, "FLOP/s");
@@ -30,7 +31,8 @@ ScaledUnit unit_for(Quantity quantity, double largest) {
 
 std::string_view base_unit(Quantity quantity) {
   switch (quantity) {
-    case Quantity::bytes: return " B";
+    case Quantity::bytes:
+    case Quantity::capacity: return " B";
     case Quantity::bytes_per_s: return " B/s";
     case Quantity::flop: return " FLOP";
     case Quantity::flop_per_s: return " FLOP/s";
@@ -60,10 +62,10 @@ struct LogSteps {
 };
 
 LogSteps log_steps(Range range, std::size_t most_ticks, Quantity quantity) {
-  LogSteps steps{.base = quantity == Quantity::bytes ? 2.0 : 10.0};
+  LogSteps steps{.base = quantity == Quantity::capacity ? 2.0 : 10.0};
   const double powers = std::log(range.most / range.least) / std::log(steps.base);
   const double most = static_cast<double>(std::max<std::size_t>(most_ticks, 2));
-  if (quantity == Quantity::bytes) {
+  if (quantity == Quantity::capacity) {
     for (const int exponents : {1, 2, 3, 5, 10, 20, 30, 60}) {
       steps.exponents = exponents;
       if (powers / exponents <= most) break;
@@ -98,6 +100,7 @@ std::string label_of(double value, Quantity quantity, int digits) {
   if (size < smallest) return fmt::format("{:.{}g}{}", value, digits, base_unit(quantity));
   switch (quantity) {
     case Quantity::bytes: return format_bytes(value, digits);
+    case Quantity::capacity: return format_capacity(value, digits);
     case Quantity::bytes_per_s: return format_bytes_per_s(value, digits);
     case Quantity::flop: return format_flop(value, digits);
     case Quantity::flop_per_s: return format_flop_per_s(value, digits);

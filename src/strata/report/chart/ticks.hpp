@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-/// Where an axis has marks, and what stands there. Bytes count in powers of 1024 and everything
-/// else in powers of 1000, as everywhere (base/units.hpp).
+/// Where an axis has marks, and what stands there. Capacities count in powers of 1024 and
+/// everything else in powers of 1000, as everywhere (base/units.hpp).
 namespace strata::chart {
 
 struct Range {
@@ -28,14 +28,14 @@ double nice_step(double at_least);
 
 /// At most about `most_ticks` marks: multiples of a nice step in one unit.
 Ticks linear_ticks(Range range, std::size_t most_ticks, Quantity quantity);
-/// Powers of ten (of two for bytes), with 2 and 5 times them where the range is short; equal steps
-/// where it is too short for that.
+/// Powers of ten (of two for capacities), with 2 and 5 times them where the range is short; equal
+/// steps where it is too short for that.
 Ticks log_ticks(Range range, std::size_t most_ticks, Quantity quantity);
 
 /// The range from tick to tick that holds all of `data`; an edge that is `fixed` stays.
 Range rounded_out(Range data, const Axis& axis, std::size_t most_ticks);
 
-/// "64 MB", "10 GFLOP/s", "0.01": a number by itself.
+/// "64 MiB", "10 GFLOP/s", "0.01": a number by itself.
 std::string label_of(double value, Quantity quantity, int digits = 1);
 
 }  // namespace strata::chart

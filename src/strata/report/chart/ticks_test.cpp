@@ -24,12 +24,13 @@ bool is_nice(double number) {
 /// What a unit on an axis stands for, spelt out.
 double size_of(const std::string& unit) {
   static const std::map<std::string, double> sizes = {
-      {"", 1},           {"%", 0.01},   {"ns", 1e-9},     {"µs", 1e-6},     {"ms", 1e-3},
-      {"s", 1},          {"B", 1},      {"KB", 0x1p10},   {"MB", 0x1p20},   {"GB", 0x1p30},
-      {"TB", 0x1p40},    {"B/s", 1},    {"KB/s", 1e3},    {"MB/s", 1e6},    {"GB/s", 1e9},
-      {"TB/s", 1e12},    {"FLOP", 1},   {"KFLOP", 1e3},   {"MFLOP", 1e6},   {"GFLOP", 1e9},
-      {"TFLOP", 1e12},   {"FLOP/s", 1}, {"KFLOP/s", 1e3}, {"MFLOP/s", 1e6}, {"GFLOP/s", 1e9},
-      {"TFLOP/s", 1e12}, {"K", 1e3},    {"M", 1e6},       {"G", 1e9},       {"T", 1e12}};
+      {"", 1},       {"%", 0.01},      {"ns", 1e-9},     {"µs", 1e-6},     {"ms", 1e-3},
+      {"s", 1},      {"B", 1},         {"kB", 1e3},      {"MB", 1e6},      {"GB", 1e9},
+      {"TB", 1e12},  {"KiB", 0x1p10},  {"MiB", 0x1p20},  {"GiB", 0x1p30},  {"TiB", 0x1p40},
+      {"B/s", 1},    {"kB/s", 1e3},    {"MB/s", 1e6},    {"GB/s", 1e9},    {"TB/s", 1e12},
+      {"FLOP", 1},   {"kFLOP", 1e3},   {"MFLOP", 1e6},   {"GFLOP", 1e9},   {"TFLOP", 1e12},
+      {"FLOP/s", 1}, {"kFLOP/s", 1e3}, {"MFLOP/s", 1e6}, {"GFLOP/s", 1e9}, {"TFLOP/s", 1e12},
+      {"K", 1e3},    {"M", 1e6},       {"G", 1e9},       {"T", 1e12}};
   return sizes.at(unit);
 }
 
@@ -49,7 +50,7 @@ TEST(Ticks, of_a_linear_axis_are_multiples_of_a_nice_step_inside_the_range) {
   std::mt19937_64 random(1);
   std::uniform_real_distribution<double> exponent(-6, 13);
   for (int round = 0; round < 2000; ++round) {
-    const auto quantity = static_cast<Quantity>(random() % 7);
+    const auto quantity = static_cast<Quantity>(random() % 8);
     const double least = std::pow(10.0, exponent(random)) * (random() % 2 == 0 ? 1 : -1);
     const Range range{least, least + std::pow(10.0, exponent(random))};
     if ((range.most - range.least) < 1e-6 * std::fabs(least)) continue;  // a double has no room
@@ -76,7 +77,7 @@ TEST(Ticks, of_a_logarithmic_axis_are_powers_or_twice_or_five_times_them) {
   std::mt19937_64 random(2);
   std::uniform_real_distribution<double> exponent(-5, 14);
   for (int round = 0; round < 2000; ++round) {
-    const auto quantity = static_cast<Quantity>(random() % 6);
+    const auto quantity = static_cast<Quantity>(random() % 7);
     const double least = std::pow(10.0, exponent(random));
     const Range range{least, least * std::pow(10.0, 1 + exponent(random) / 3 + 2)};
     const Ticks ticks = log_ticks(range, 2 + random() % 10, quantity);
@@ -86,21 +87,26 @@ TEST(Ticks, of_a_logarithmic_axis_are_powers_or_twice_or_five_times_them) {
     for (const double value : ticks.values) {
       ASSERT_GE(value, range.least * (1 - 1e-6));
       ASSERT_LE(value, range.most * (1 + 1e-6));
-      ASSERT_TRUE(quantity == Quantity::bytes ? is_power(value, 2) : is_nice(value)) << value;
+      ASSERT_TRUE(quantity == Quantity::capacity ? is_power(value, 2) : is_nice(value)) << value;
     }
   }
 }
 
 TEST(Ticks, have_the_units_that_people_expect) {
-  const Ticks capacity = linear_ticks({0, 1000.0 * (1 << 20)}, 6, Quantity::bytes);
+  const Ticks capacity = linear_ticks({0, 1000.0 * (1 << 20)}, 6, Quantity::capacity);
   EXPECT_EQ(capacity.labels, (std::vector<std::string>{"0", "200", "400", "600", "800", "1000"}));
-  EXPECT_EQ(capacity.unit, "MB");
+  EXPECT_EQ(capacity.unit, "MiB");
   EXPECT_DOUBLE_EQ(capacity.values[1], 200.0 * (1 << 20));
+  const Ticks traffic = linear_ticks({0, 10e9}, 6, Quantity::bytes);
+  EXPECT_EQ(traffic.labels, (std::vector<std::string>{"0", "2", "4", "6", "8", "10"}));
+  EXPECT_EQ(traffic.unit, "GB");
+  EXPECT_EQ(log_ticks({1e6, 1e9}, 4, Quantity::bytes).labels,
+            (std::vector<std::string>{"1 MB", "10 MB", "100 MB", "1 GB"}));
   const Ticks rate = linear_ticks({0, 1555e9}, 4, Quantity::bytes_per_s);
   EXPECT_EQ(rate.labels, (std::vector<std::string>{"0", "500", "1000", "1500"}));
   EXPECT_EQ(rate.unit, "GB/s");
-  EXPECT_EQ(log_ticks({1 << 24, 1 << 30}, 4, Quantity::bytes).labels,
-            (std::vector<std::string>{"16 MB", "64 MB", "256 MB", "1 GB"}));
+  EXPECT_EQ(log_ticks({1 << 24, 1 << 30}, 4, Quantity::capacity).labels,
+            (std::vector<std::string>{"16 MiB", "64 MiB", "256 MiB", "1 GiB"}));
   EXPECT_EQ(log_ticks({1e-5, 1e-2}, 4, Quantity::seconds).labels,
             (std::vector<std::string>{"10 µs", "100 µs", "1 ms", "10 ms"}));
   EXPECT_EQ(log_ticks({0.01, 1e5}, 8, Quantity::number).labels,

@@ -145,7 +145,7 @@ std::string plural(std::int64_t count, std::string_view noun) {
 }
 
 void add_memory_facts(const cpu::Topology& topology, std::vector<std::string>& lines) {
-  const auto size = [](std::int64_t bytes) { return format_bytes(static_cast<double>(bytes)); };
+  const auto size = [](std::int64_t bytes) { return format_capacity(static_cast<double>(bytes)); };
   for (const cpu::CacheLevel& cache : topology.caches) {
     lines.push_back(fmt::format("L{}: {} of {}, up to {} on each", cache.level, cache.instances,
                                 size(cache.bytes), plural(cache.cores_sharing, "core")));

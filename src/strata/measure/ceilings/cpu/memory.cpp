@@ -41,7 +41,7 @@ WalkPlan best_plan(const Bench& bench, WalkSpace& space, AccessMix mix,
 }
 
 std::string set_text(const WalkPlan& plan) {
-  return format_bytes(static_cast<double>(plan.doubles() * 8 * arrays_of(plan.mix)));
+  return format_capacity(static_cast<double>(plan.doubles() * 8 * arrays_of(plan.mix)));
 }
 
 MemoryLevel cache_level(const Bench& bench, const Subject& subject, std::size_t index,
@@ -54,7 +54,7 @@ MemoryLevel cache_level(const Bench& bench, const Subject& subject, std::size_t 
   level.instances = cache.instances;
   level.capacity_bytes = {static_cast<double>(cache.bytes * cache.instances),
                           fmt::format("{}: {} of {}", subject.topology.source, cache.instances,
-                                      format_bytes(static_cast<double>(cache.bytes)))};
+                                      format_capacity(static_cast<double>(cache.bytes)))};
   const std::vector<std::int64_t> sets = sets_for_level(caches, index, bench.threads());
   for (const AccessMix mix : all_mixes) {
     say(fmt::format("{} {}", level.name, name_of(mix)));
@@ -197,8 +197,8 @@ std::int64_t bytes_for_arrays(const Bench& bench, const Subject& subject,
     warnings.push_back(fmt::format(
         "only {} of memory are free: {} are less than 4 times the last-level caches, so "
         "the bandwidth of DRAM may be too high",
-        format_bytes(static_cast<double>(*available)),
-        format_bytes(static_cast<double>(arrays.bytes_per_thread * bench.threads()))));
+        format_capacity(static_cast<double>(*available)),
+        format_capacity(static_cast<double>(arrays.bytes_per_thread * bench.threads()))));
   }
   return arrays.bytes_per_thread;
 }

@@ -30,7 +30,7 @@ WorkingSetCurve curve_of(const Bench& bench, WalkSpace& space, AccessMix mix, in
   const std::int64_t factor = bench.options().is_quick ? 4 : 2;
   for (const std::int64_t set :
        rising_sets(arrays * least_set_of_thread * active, space.bytes() * active, factor)) {
-    say(fmt::format("{} of {}", name_of(mix), format_bytes(static_cast<double>(set))));
+    say(fmt::format("{} of {}", name_of(mix), format_capacity(static_cast<double>(set))));
     const WalkPlan plan = space.plan(mix, Store::cached, set / active);
     const double pass_s = bench.time(space.work(plan), active, curve_effort(bench)).median_s();
     const auto bytes = static_cast<double>(plan.doubles() * 8 * arrays * active);

@@ -73,7 +73,7 @@ WalkSpace::WalkSpace(const Bench& bench, std::int64_t bytes_per_thread)
     if (region == MAP_FAILED) {
       for (double* each : regions_) munmap(each, region_bytes_);
       fail(ErrorKind::environment, "no memory for {} threads with {} each", bench.threads(),
-           format_bytes(static_cast<double>(region_bytes_)));
+           format_capacity(static_cast<double>(region_bytes_)));
     }
     // Without large pages walks over DRAM are walks over page tables too. A wish: not all kernels
     // have them.

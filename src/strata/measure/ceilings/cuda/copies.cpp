@@ -45,14 +45,14 @@ void sweep(const Bench& bench, const CopyOnce& copy, std::size_t most, Link& lin
     times.push_back({static_cast<double>(bytes), median_s});
     link.points.push_back({static_cast<double>(bytes), static_cast<double>(bytes) / median_s});
   }
-  const std::string largest = format_bytes(times.back().bytes);
+  const std::string largest = format_capacity(times.back().bytes);
   const TransferTime& last = times.back();
   const TransferCost cost =
       fit_transfers(times).value_or(TransferCost{times.front().seconds, last.bytes / last.seconds});
   Measurement evidence = strata::evidence_of(
       fmt::format("copies of {} to {}, each until it is done: time = latency + bytes / bandwidth, "
                   "fitted; samples are those of {}",
-                  format_bytes(times.front().bytes), largest, largest),
+                  format_capacity(times.front().bytes), largest, largest),
       samples_s);
   evidence.notes.push_back(
       fmt::format("{} of {}", format_bytes_per_s(last.bytes / last.seconds, 4), largest));

@@ -69,7 +69,7 @@ MemoryLevel dram_level(const Bench& bench, const WalkArrays& arrays, const Say& 
         mix, rate_of(moved_bytes(mix, static_cast<double>(bytes)), timing,
                      fmt::format("{} of arrays of {}, 16 bytes per access, a grid as large as the "
                                  "array; the median",
-                                 name_of(mix), format_bytes(static_cast<double>(bytes))))};
+                                 name_of(mix), format_capacity(static_cast<double>(bytes))))};
     found.bytes_per_s.evidence->share = share_of_dram(bench.device(), found.bytes_per_s.value);
     level.mixes.push_back(std::move(found));
   }
@@ -96,8 +96,8 @@ MixBandwidth best_walk(const Bench& bench, const WalkArrays& arrays, AccessMix m
   return {mix, rate_of(run.moved, timing,
                        fmt::format("{} of a working set of {} again and again, {}; the best of {} "
                                    "sizes; the median",
-                                   name_of(mix), format_bytes(static_cast<double>(best_set)), what,
-                                   sets.size()))};
+                                   name_of(mix), format_capacity(static_cast<double>(best_set)),
+                                   what, sets.size()))};
 }
 
 MemoryLevel l2_level(const Bench& bench, const WalkArrays& arrays, const Say& say) {
@@ -162,7 +162,7 @@ WorkingSetCurve curve_of(const Bench& bench, const WalkArrays& arrays, AccessMix
   curve.source = fmt::format(
       "measured: {} of the working set again and again by all SMs, through every cache, in tiles "
       "of {}; each point a median",
-      name_of(mix), format_bytes(walk_tile_bytes));
+      name_of(mix), format_capacity(walk_tile_bytes));
   const double arrays_of_mix = moved_bytes(mix, 1);
   const auto most = static_cast<std::int64_t>(static_cast<double>(arrays.bytes()) *
                                               (mix == AccessMix::read ? 1 : arrays_of_mix));
@@ -173,7 +173,7 @@ WorkingSetCurve curve_of(const Bench& bench, const WalkArrays& arrays, AccessMix
                       .most_warm_up_s = 0.05};
   for (auto set = static_cast<std::int64_t>(arrays_of_mix) * walk_tile_bytes; set <= most;
        set *= factor) {
-    say(fmt::format("{} of {}", name_of(mix), format_bytes(static_cast<double>(set))));
+    say(fmt::format("{} of {}", name_of(mix), format_capacity(static_cast<double>(set))));
     const WalkRun run = arrays.plan(bench, mix, Caching::all_levels, set);
     curve.points.push_back(
         {static_cast<double>(set), run.moved / bench.time(run.enqueue, effort).median_s()});
@@ -189,10 +189,11 @@ std::int64_t bytes_per_array(const Bench& bench, std::vector<std::string>& warni
   while (bytes > static_cast<std::int64_t>(free_bytes / 4)) bytes /= 2;
   const std::int64_t least = 4 * bench.device().l2_bytes;
   if (bytes < least) {
-    warnings.push_back(fmt::format(
-        "only {} of the GPU's memory are free: arrays of {} are less than 4 times the "
-        "L2, so the bandwidth of DRAM is too high",
-        format_bytes(static_cast<double>(free_bytes)), format_bytes(static_cast<double>(bytes))));
+    warnings.push_back(
+        fmt::format("only {} of the GPU's memory are free: arrays of {} are less than 4 times the "
+                    "L2, so the bandwidth of DRAM is too high",
+                    format_capacity(static_cast<double>(free_bytes)),
+                    format_capacity(static_cast<double>(bytes))));
   }
   return std::max(bytes, std::int64_t{64} << 20);
 }

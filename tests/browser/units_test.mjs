@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// units_test.mjs UNITS: how the report page writes numbers. UNITS is web/src/units.ts as JavaScript.
+import assert from "node:assert/strict";
+import { pathToFileURL } from "node:url";
+
+const { format, formatTick, unitOf } = await import(pathToFileURL(process.argv[2]));
+
+// Traffic counts in powers of 1000, capacities in powers of 1024.
+assert.equal(format(0, "bytes"), "0 B");
+assert.equal(format(512, "bytes"), "512 B");
+assert.equal(format(1000, "bytes"), "1.00 kB");
+assert.equal(format(98e6, "bytes"), "98.0 MB");
+assert.equal(format(2 ** 27, "bytes"), "134 MB");
+assert.equal(format(999.7e3, "bytes"), "1.00 MB");
+assert.equal(format(1023, "capacity"), "1,023 B");
+assert.equal(format(1024, "capacity"), "1.00 KiB");
+assert.equal(format(2 ** 27, "capacity"), "128 MiB");
+assert.equal(format(80 * 2 ** 30, "capacity"), "80.0 GiB");
+assert.equal(format(616e9, "bytes/s"), "616 GB/s");
+assert.equal(format(13.45e12, "flop/s"), "13.5 TFLOP/s");
+assert.equal(formatTick(2 ** 25, "capacity"), "32 MiB");
+assert.equal(formatTick(1e8, "bytes"), "100 MB");
+
+// Which of both is in the name.
+for (const key of ["capacity_bytes", "footprint_bytes", "peak_memory_bytes", "scratch_bytes", "memory.L2.capacity_bytes"])
+  assert.equal(unitOf(key), "capacity", key);
+for (const key of ["traffic_in_bytes", "parameter_bytes", "offered_bytes"]) assert.equal(unitOf(key), "bytes", key);
+assert.equal(unitOf("memory.DRAM.bandwidth_bytes_per_s"), "bytes/s");
