@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One prediction once the program exists. "timed_pass" is a plan laid flat and over time (budgets:
+// One prediction once the program exists. "timed_pass" is a plan scheduled and simulated (budgets:
 // ResNet-50 0.2 ms, GNMT with 8+8 layers, some 27,000 steps, 10 ms), "pass_alone" only the latter,
 // the hot path of a sweep. "farthest" is the plan before it, "best" the whole decision of the
 // default policy (budget for ResNet-50: 20 ms). "chain" shows the growth with the number of steps,
@@ -45,10 +45,12 @@ void pass_alone(benchmark::State& state, const std::string& name) {
   std::vector<double> compute_s;
   compute_times(network.program(), hardware, compute_s);
   PlannedSteps planned(network.list());
-  planned.lay(plan, options, compute_s, hardware.bytes_per_s);
+  planned.schedule(plan, options, compute_s, hardware.bytes_per_s);
   TimedPass pass;
   for (auto _ : state)
-    benchmark::DoNotOptimize(pass.run(planned, hardware, compute_s, Record::totals).time_s);
+    benchmark::DoNotOptimize(pass.run(planned, {hardware.capacity_bytes, hardware.bytes_per_s},
+                                      compute_s, Record::totals)
+                                 .time_s);
 }
 
 double peak_rss_mb() {

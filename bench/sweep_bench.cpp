@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sweep over capacities on one core, 24 … 1000 MB in steps of so many MB: points per second of
+// A sweep over capacities on one core, 24 … 1000 MiB in steps of so many MiB: points per second of
 // CPU time through one SweepProgram, which is made anew each time; the best of several sweeps,
 // since neighbours on a shared machine only ever slow it down. Beside it "alone", the rate of the
 // same points predicted one by one in the same run (every so many-th of them), and "ratio", what

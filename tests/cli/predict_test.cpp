@@ -113,7 +113,7 @@ TEST(Predict, bad_input_is_one_clear_line) {
   says({"lenet5", "--on", "h100"}, "did you mean h100-pcie, h100-sxm");
   says({"lenet5", "--on", "nowhere.json"}, "nowhere.json: no such file");
   says({"lenet5", "--on", "rtx-2080-ti", "--dtype", "bf16"}, "it has: fp32, fp16");
-  says({"lenet5", "--capacity", "0"}, "--capacity must be at least 1 byte");
+  says({"lenet5", "--capacity", "0"}, "the on-chip capacity (--capacity) must be at least 1 byte");
   says({"lenet5", "--bandwidth", "0"}, "--bandwidth must be positive");
   says({"lenet5", "--bandwidth", "-3GB/s"}, "--bandwidth");
   says({"lenet5", "--throughput", "nan"}, "--throughput expects a rate");

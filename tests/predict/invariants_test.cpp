@@ -100,6 +100,29 @@ TEST(PredictionInvariants, TrafficOfStepsTransfersAndPlanIsTheSame) {
   });
 }
 
+TEST(PredictionInvariants, ADecisionKeepsTheCapacityOfTheHardware) {
+  int smaller = 0;
+  for (std::uint32_t seed = 0; seed < seeds && !testing::Test::HasFailure(); ++seed) {
+    Case c(seed);
+    c.options.strict_minimum = false;
+    if (c.hardware.capacity_bytes < c.lowest_capacity()) continue;
+    const AccessList list(c.program);
+    for (const Policy policy : {Policy::best, Policy::thesis, Policy::belady}) {
+      c.options.policy = policy;
+      const Decision decision = decide(list, c.hardware, c.options);
+      EXPECT_EQ(decision.hardware.capacity_bytes, c.hardware.capacity_bytes) << c;
+      EXPECT_LE(decision.plan.capacity_bytes, c.hardware.capacity_bytes) << c;
+      smaller += decision.plan.capacity_bytes < c.hardware.capacity_bytes;
+      Hardware planned = c.hardware;
+      planned.capacity_bytes = decision.plan.capacity_bytes;
+      EXPECT_EQ(simulate(list, decision).time_s,
+                simulate(list, decision.plan, planned, decision.options).time_s)
+          << c;
+    }
+  }
+  EXPECT_GT(smaller, 50);
+}
+
 TEST(PredictionInvariants, TimeIsComputeAndStalls) {
   over_plans([](Case& c, const AccessList& list, const Plan& plan) {
     const Prediction prediction = simulate(list, plan, c.hardware, c.options);

@@ -4,6 +4,7 @@
 
 #include "strata/report/prediction_report.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>

@@ -44,7 +44,7 @@ void set_option(PredictRequest& request, std::string_view name, std::string_view
 /// The names that set_option knows.
 std::vector<std::string_view> predict_options();
 
-/// One iteration laid over a machine, with all that was made on the way.
+/// One predicted iteration with its plan and timeline.
 struct PredictedIteration {
   std::unique_ptr<BoundGraph> bound;  ///< the program refers to it
   Program program;
@@ -53,7 +53,7 @@ struct PredictedIteration {
   PredictionSummary summary;  ///< refers to nothing; may outlive everything else
 };
 
-/// Binds, lays out the program, decides what stays on chip, lays it over time, and adds it up. The
+/// Binds, makes the program, decides what stays on chip, simulates it, and adds it up. The
 /// graph must outlive the result. Errors say what does not fit together: a data type that the
 /// machine lacks, a capacity that is too small, sizes that the network needs.
 PredictedIteration predict_model(const Graph& graph, const Machine& machine,

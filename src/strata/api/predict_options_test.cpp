@@ -59,7 +59,7 @@ TEST(PredictOptions, what_cannot_be_is_refused_by_name) {
     }
     return std::string("accepted");
   };
-  for (const std::string_view value : {"0", "-1MiB", "nan", "12 apples", ""})
+  for (const std::string_view value : {"-1MiB", "1", "1M", "nan", "12 apples", ""})
     EXPECT_NE(problem("capacity", value).find("--capacity"), std::string::npos) << value;
   for (const std::string_view value : {"0GB/s", "-5GB/s", "nan", "inf", "fast"})
     EXPECT_NE(problem("bandwidth", value).find("--bandwidth"), std::string::npos) << value;

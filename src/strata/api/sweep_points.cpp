@@ -125,7 +125,7 @@ class SweepWorker : public PointWorker {
       try {
         request_ = parts_.request_at(point);
         built_ = parts_.program_at(point, request_);
-        program_.emplace(built_->program, request_.options, parts_.found_at(point));
+        program_.emplace(built_->program, request_.options, parts_.search_at(point));
       } catch (const Error& error) {
         problem_ = error;
       }
@@ -247,13 +247,13 @@ bool Sweep::Parts::plans_best() const {
   return std::find(policies.begin(), policies.end(), name_of(Policy::best)) != policies.end();
 }
 
-std::shared_ptr<BestFound> Sweep::Parts::found_at(std::int64_t point) {
+std::shared_ptr<SharedSearch> Sweep::Parts::search_at(std::int64_t point) {
   const std::lock_guard lock(mutex_);
-  std::erase_if(found_, [](const auto& entry) { return entry.second.expired(); });
-  std::weak_ptr<BestFound>& place = found_[point / in_options];
-  std::shared_ptr<BestFound> found = place.lock();
-  if (!found) place = found = std::make_shared<BestFound>();
-  return found;
+  std::erase_if(searches_, [](const auto& entry) { return entry.second.expired(); });
+  std::weak_ptr<SharedSearch>& place = searches_[point / in_options];
+  std::shared_ptr<SharedSearch> search = place.lock();
+  if (!search) place = search = std::make_shared<SharedSearch>();
+  return search;
 }
 
 Sweep::Sweep(const SweepRequest& request)

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "strata/api/sweep.hpp"
-#include "strata/predict/best_found.hpp"
+#include "strata/predict/shared_search.hpp"
 
 #include <cstdint>
 #include <map>
@@ -69,7 +69,7 @@ struct Sweep::Parts {
   /// Whether policy `best` is among those of the points.
   bool plans_best() const;
   /// What policy `best` finds for the program and options of a point.
-  std::shared_ptr<BestFound> found_at(std::int64_t point);
+  std::shared_ptr<SharedSearch> search_at(std::int64_t point);
   std::size_t axis_named(std::string_view name) const;
 
  private:
@@ -80,7 +80,7 @@ struct Sweep::Parts {
   };
   std::mutex mutex_;
   std::map<std::int64_t, std::shared_ptr<Shared>> programs_;
-  std::map<std::int64_t, std::weak_ptr<BestFound>> found_;  // by group of points
+  std::map<std::int64_t, std::weak_ptr<SharedSearch>> searches_;  // by group of points
 };
 
 }  // namespace strata

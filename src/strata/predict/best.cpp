@@ -17,7 +17,7 @@ constexpr std::size_t long_program = 5'000;         // steps: beyond, fewer plan
 constexpr std::size_t very_long_program = 200'000;  // beyond, plans for less are not tried
 constexpr int exchanged_points = 8;                 // per octave
 constexpr std::size_t most_rates = 64;              // that are remembered
-constexpr std::size_t most_laid = 8;                // and plans
+constexpr std::size_t most_scheduled = 8;           // and scheduled plans
 
 /// What keeping the interval that begins at each use saves: its read, and a share of the write that
 /// is saved when all intervals of that version stay.
@@ -56,7 +56,7 @@ std::vector<double> worth_in_bytes(const AccessList& list) {
 }  // namespace
 
 BestPlanner::BestPlanner(const AccessList& list, const Hardware& hardware,
-                         const PredictOptions& options, std::shared_ptr<BestFound> found)
+                         const PredictOptions& options, std::shared_ptr<SharedSearch> search)
     : list_(list),
       options_(options),
       grid_(list, options),
@@ -66,7 +66,7 @@ BestPlanner::BestPlanner(const AccessList& list, const Hardware& hardware,
       farthest_(list, options),
       packer_(list, options, worth_in_bytes(list)),
       floor_(list),
-      found_(found ? std::move(found) : std::make_shared<BestFound>()) {
+      search_(search ? std::move(search) : std::make_shared<SharedSearch>()) {
   set_rates(hardware);
 }
 
@@ -79,7 +79,7 @@ void BestPlanner::set_rates(const Hardware& hardware) {
   }
   now_ = rates_.size() < most_rates ? rates_.size() : (now_ + 1) % rates_.size();
   if (now_ == rates_.size()) rates_.emplace_back();
-  rates_[now_] = {.key = key, .hardware = hardware, .compute_s = {}, .chain = found_->at(key)};
+  rates_[now_] = {.key = key, .hardware = hardware, .compute_s = {}, .search = search_->at(key)};
   compute_times(list_.program, hardware, rates_[now_].compute_s);
 }
 
@@ -92,7 +92,7 @@ bool BestPlanner::is_better(const TriedPlan& a, const TriedPlan& b) const {
   const double a_s = a.totals.time_s;
   const double b_s = b.totals.time_s;
   const auto last = [](const TriedPlan& tried) {
-    return std::pair(-tried.key.capacity_bytes, tried.key.way);
+    return std::pair(-tried.key.capacity_bytes, tried.key.method);
   };
   return options_.objective == Objective::time
              ? std::tuple(a_s, a.traffic_bytes, last(a)) < std::tuple(b_s, b.traffic_bytes, last(b))
@@ -102,14 +102,14 @@ bool BestPlanner::is_better(const TriedPlan& a, const TriedPlan& b) const {
 
 Plan BestPlanner::plan_for(const PlanKey& key) {
   const std::int64_t capacity = key.capacity_bytes;
-  switch (key.way) {
-    case PlanWay::farthest: return farthest_.at(capacity);
-    case PlanWay::farthest_exchanged:
+  switch (key.method) {
+    case PlanMethod::farthest: return farthest_.at(capacity);
+    case PlanMethod::farthest_exchanged:
       return exchanged_plan(list_, farthest_.at(capacity), options_);
-    case PlanWay::packed: return packer_.at(capacity);
-    case PlanWay::packed_exchanged: return exchanged_plan(list_, packer_.at(capacity), options_);
+    case PlanMethod::packed: return packer_.at(capacity);
+    case PlanMethod::packed_exchanged: return exchanged_plan(list_, packer_.at(capacity), options_);
   }
-  fail(ErrorKind::internal, "unknown way of planning");
+  fail(ErrorKind::internal, "unknown method of planning");
 }
 
 /// Beyond this a plan that moves so much cannot be the best.
@@ -121,50 +121,51 @@ double BestPlanner::give_up_s(std::int64_t traffic_bytes) const {
   return traffic_bytes == best_->traffic_bytes ? best_->totals.time_s : -1;
 }
 
-/// Null: not worth it. Where eligibility goes by rates, what was laid holds for no other rates.
-const PlannedSteps* BestPlanner::lay(const PlanKey& key) {
+/// Null: the plan cannot be the best. Prefetch by a list depends on the rates, so that its schedule
+/// holds for no other rates.
+const PlannedSteps* BestPlanner::schedule(const PlanKey& key) {
   const Rates& rates = rates_[now_];
-  for (const Laid& laid : laid_) {
-    if (laid.is_used && laid.key.capacity_bytes == key.capacity_bytes && laid.key.way == key.way)
-      return &laid.planned;
+  for (const ScheduledPlan& known : scheduled_) {
+    if (known.is_used && known.key.capacity_bytes == key.capacity_bytes &&
+        known.key.method == key.method)
+      return &known.planned;
   }
   Plan made;
-  const bool is_farthest = key.way == PlanWay::farthest;
-  const bool is_packed = key.way == PlanWay::packed;
+  const bool is_farthest = key.method == PlanMethod::farthest;
+  const bool is_packed = key.method == PlanMethod::packed;
   if (!is_farthest && !is_packed) made = plan_for(key);
   const Plan& plan = is_farthest ? farthest_.at(key.capacity_bytes)
                      : is_packed ? packer_.at(key.capacity_bytes)
                                  : made;
-  floor_.look_at(plan, rates.compute_s, rates.hardware.bytes_per_s);
+  floor_.assess(plan, rates.compute_s, rates.hardware.bytes_per_s);
   if (floor_.time_s() > give_up_s(floor_.traffic_bytes())) return nullptr;
   const bool is_shared = rates_.size() > 1 && options_.prefetch != Prefetch::listing;
-  const std::size_t at = is_shared ? next_laid_++ % most_laid : 0;
-  while (laid_.size() <= at) laid_.push_back({.key = {}, .planned = PlannedSteps(list_)});
-  laid_[at].planned.lay(plan, options_, rates.compute_s, rates.hardware.bytes_per_s);
-  laid_[at].key = key;
-  laid_[at].is_used = is_shared;
-  return &laid_[at].planned;
+  const std::size_t at = is_shared ? next_scheduled_++ % most_scheduled : 0;
+  while (scheduled_.size() <= at) scheduled_.push_back({.key = {}, .planned = PlannedSteps(list_)});
+  scheduled_[at].planned.schedule(plan, options_, rates.compute_s, rates.hardware.bytes_per_s);
+  scheduled_[at].key = key;
+  scheduled_[at].is_used = is_shared;
+  return &scheduled_[at].planned;
 }
 
-void BestPlanner::consider(std::int64_t point, PlanWay way) {
+void BestPlanner::consider(std::int64_t point, PlanMethod method) {
   const Rates& rates = rates_[now_];
-  const PlannedSteps* planned = lay({point, way});
+  const PlannedSteps* planned = schedule({point, method});
   if (planned == nullptr) return;
-  Hardware hardware = rates.hardware;
-  hardware.capacity_bytes = point;
-  TriedPlan tried{.key = {point, way}, .totals = {}, .traffic_bytes = planned->traffic_bytes()};
-  tried.totals = pass_.run(*planned, hardware, rates.compute_s, Record::totals,
-                           give_up_s(tried.traffic_bytes));
+  TriedPlan tried{
+      .key = {point, method}, .totals = {}, .traffic_bytes = planned->traffic().total()};
+  tried.totals = pass_.run(*planned, {point, rates.hardware.bytes_per_s}, rates.compute_s,
+                           Record::totals, give_up_s(tried.traffic_bytes));
   if (pass_.gave_up() || (best_ && !is_better(tried, *best_))) return;
   best_ = std::move(tried);
 }
 
 void BestPlanner::consider_point(std::int64_t point) {
-  consider(point, PlanWay::farthest);
-  if (grid_.is_on(point, packed_points_)) consider(point, PlanWay::packed);
+  consider(point, PlanMethod::farthest);
+  if (grid_.is_on(point, packed_points_)) consider(point, PlanMethod::packed);
   if (!is_exchanging() || !grid_.is_on(point, exchanged_points)) return;
-  consider(point, PlanWay::farthest_exchanged);
-  consider(point, PlanWay::packed_exchanged);
+  consider(point, PlanMethod::farthest_exchanged);
+  consider(point, PlanMethod::packed_exchanged);
 }
 
 /// Neither this capacity nor a smaller one can have a better plan than the one that was found.
@@ -178,43 +179,44 @@ bool BestPlanner::is_hopeless_up_to(std::int64_t point) {
          model_traffic_bound_at(list_.program, most) > best_->traffic_bytes;
 }
 
-/// What is most likely the best comes first: it saves the most work.
+/// The most likely best candidate comes first, so that the others give up early.
 void BestPlanner::search_down_from(std::int64_t point) {
   best_.reset();
-  consider(point, PlanWay::farthest);
-  if (is_exchanging()) consider(grid_.floor(point, exchanged_points), PlanWay::farthest_exchanged);
+  consider(point, PlanMethod::farthest);
+  if (is_exchanging())
+    consider(grid_.floor(point, exchanged_points), PlanMethod::farthest_exchanged);
   if (!tries_smaller_) {
-    consider(point, PlanWay::packed);
+    consider(point, PlanMethod::packed);
     return;
   }
-  consider(grid_.floor(point, packed_points_), PlanWay::packed);
+  consider(grid_.floor(point, packed_points_), PlanMethod::packed);
   for (std::int64_t at = point; at > 0 && !is_hopeless_up_to(at); at = grid_.below(at))
     consider_point(at);
 }
 
 const TriedPlan& BestPlanner::best_at(std::int64_t capacity_bytes) {
   const std::int64_t point = grid_.floor(capacity_bytes);
-  BestFound::Chain& chain = *rates_[now_].chain;
-  const std::lock_guard lock(chain.mutex);
-  std::vector<BestFound::Winner>& winners = chain.winners;
-  if (winners.empty() || point < winners.front().from_bytes || !tries_smaller_) {
+  SharedSearch::SearchState& state = *rates_[now_].search;
+  const std::lock_guard lock(state.mutex);
+  std::vector<SharedSearch::BestAt>& known = state.best;
+  if (known.empty() || point < known.front().from_bytes || !tries_smaller_) {
     search_down_from(point);
-    if (winners.empty()) {
-      winners.push_back({point, *best_});
-      chain.covered_bytes = point;
+    if (known.empty()) {
+      known.push_back({point, *best_});
+      state.searched_bytes = point;
     }
     return *best_;
   }
-  best_ = winners.back().tried;
-  while (chain.covered_bytes < point) {
-    const std::int64_t next = grid_.above(chain.covered_bytes);
+  best_ = known.back().tried;
+  while (state.searched_bytes < point) {
+    const std::int64_t next = grid_.above(state.searched_bytes);
     consider_point(next);
-    chain.covered_bytes = next;
-    if (best_->key.capacity_bytes == next) winners.push_back({next, *best_});
+    state.searched_bytes = next;
+    if (best_->key.capacity_bytes == next) known.push_back({next, *best_});
   }
-  const auto after = std::upper_bound(winners.begin(), winners.end(), point,
-                                      [](std::int64_t bytes, const BestFound::Winner& winner) {
-                                        return bytes < winner.from_bytes;
+  const auto after = std::upper_bound(known.begin(), known.end(), point,
+                                      [](std::int64_t bytes, const SharedSearch::BestAt& entry) {
+                                        return bytes < entry.from_bytes;
                                       });
   best_ = std::prev(after)->tried;
   return *best_;

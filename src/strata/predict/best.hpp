@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "strata/predict/best_found.hpp"
 #include "strata/predict/capacity_grid.hpp"
 #include "strata/predict/farthest_next_use.hpp"
 #include "strata/predict/packing.hpp"
 #include "strata/predict/plan_floor.hpp"
+#include "strata/predict/shared_search.hpp"
 #include "strata/predict/timed_pass.hpp"
 
 #include <memory>
@@ -14,23 +14,23 @@
 
 namespace strata {
 
-/// The policy `best`: makes plans in several ways, each for every capacity of a grid that is not
-/// above the one asked for, lays each over time with the capacity it was made for, and takes the
-/// fastest (or the one that moves the least). What it chooses among at a capacity it also chooses
-/// among at every larger one: more capacity is never slower.
+/// The policy `best`: makes plans by several methods, each for every capacity of a grid up to the
+/// capacity asked for, simulates each with the capacity it was made for, and takes the fastest (or
+/// the one with the least traffic). The candidates at a capacity are also candidates at every
+/// larger one: more capacity is never slower.
 ///
-/// Most plans are not laid over time to the end: it is soon clear that they take longer than the
-/// best so far. For capacities that rise, only what is new is tried.
+/// Most simulations stop early, when the plan is sure to take longer than the best so far. For
+/// rising capacities only new candidates are tried.
 class BestPlanner {
  public:
-  /// `hardware` gives the rates; its capacity is not looked at. `found` is what others find who
-  /// plan for the same list under the same options at the same time; none: nobody does.
+  /// `hardware` gives the rates; its capacity is ignored. `search` is shared with other planners of
+  /// the same list and options; none: this planner searches alone.
   BestPlanner(const AccessList& list, const Hardware& hardware, const PredictOptions& options,
-              std::shared_ptr<BestFound> found = nullptr);
+              std::shared_ptr<SharedSearch> search = nullptr);
 
   /// The plan for a capacity. Simulate it with the plan's own capacity to get its time.
   Plan at(std::int64_t capacity_bytes) { return plan_for(best_at(capacity_bytes).key); }
-  /// Only what it comes to, as simulate() would tell it; for many capacities one after the other.
+  /// Its totals, as simulate() returns them; for many capacities one after the other.
   const Prediction& totals_at(std::int64_t capacity_bytes) {
     return best_at(capacity_bytes).totals;
   }
@@ -43,9 +43,9 @@ class BestPlanner {
     RateKey key;
     Hardware hardware;
     std::vector<double> compute_s;  // of every step
-    std::shared_ptr<BestFound::Chain> chain;
+    std::shared_ptr<SharedSearch::SearchState> search;
   };
-  struct Laid {  // a plan that was laid flat last, for the other rates of a sweep
+  struct ScheduledPlan {  // kept for the other rates of a sweep
     PlanKey key;
     bool is_used = false;
     PlannedSteps planned;
@@ -56,10 +56,10 @@ class BestPlanner {
   void search_down_from(std::int64_t point);
   bool is_hopeless_up_to(std::int64_t point);
   void consider_point(std::int64_t point);
-  void consider(std::int64_t point, PlanWay way);
+  void consider(std::int64_t point, PlanMethod method);
   bool is_better(const TriedPlan& a, const TriedPlan& b) const;
   double give_up_s(std::int64_t traffic_bytes) const;
-  const PlannedSteps* lay(const PlanKey& key);
+  const PlannedSteps* schedule(const PlanKey& key);
   bool is_exchanging() const;
 
   const AccessList& list_;
@@ -73,10 +73,10 @@ class BestPlanner {
   TimedPass pass_;
   std::vector<Rates> rates_;
   std::size_t now_ = 0;  // among the rates
-  std::shared_ptr<BestFound> found_;
+  std::shared_ptr<SharedSearch> search_;
   std::optional<TriedPlan> best_;  // of the search under way
-  std::vector<Laid> laid_;
-  std::size_t next_laid_ = 0;
+  std::vector<ScheduledPlan> scheduled_;
+  std::size_t next_scheduled_ = 0;
 };
 
 }  // namespace strata

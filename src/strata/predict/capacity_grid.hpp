@@ -8,7 +8,7 @@
 
 namespace strata {
 
-/// The capacities that plans are made for and laid over time with; whatever lies between two of
+/// The capacities that plans are made for and simulated with; whatever lies between two of
 /// them is used as the lower one. What a plan takes moves up and down with every byte of capacity;
 /// only because the capacities are few can `best` look at all that are smaller, and therefore never
 /// be slower with more.

@@ -96,7 +96,7 @@ void FarthestNextUse::choose_residents(StepId step) {
   for (const std::uint32_t u : candidates_) {
     const std::int64_t more = list_.facts[u].bytes - list_.facts[u].least_bytes;
     if (more > room) {
-      margin_.failed_by(more - room);
+      margin_.grow_needed(more - room);
       continue;
     }
     room -= more;
@@ -107,7 +107,7 @@ void FarthestNextUse::choose_residents(StepId step) {
 // Returns what is kept then.
 std::int64_t FarthestNextUse::make_room(StepId step, std::int64_t room, std::int64_t kept_bytes) {
   while (kept_bytes > room) {
-    margin_.failed_by(kept_bytes - room);
+    margin_.grow_needed(kept_bytes - room);
     const std::uint32_t rank = kept_.highest();
     const std::uint32_t use = use_at_[rank];
     let_go(use, step);

@@ -15,13 +15,6 @@ namespace {
 
 constexpr double most_bytes = 9e18;  // below 2^63
 
-std::optional<double> peak_of(const Machine& machine, DType dtype, ComputeUnit unit) {
-  for (const Peak& peak : machine.peaks) {
-    if (peak.dtype == dtype && peak.unit == unit) return peak.flop_per_s.value;
-  }
-  return std::nullopt;
-}
-
 [[noreturn]] void fail_without_dtype(const Machine& machine, DType dtype) {
   std::vector<std::string_view> known;
   for (const Peak& peak : machine.peaks) {
@@ -66,9 +59,6 @@ Hardware hardware_of(const Machine& machine, DType dtype, const HardwareOverride
   Hardware hardware;
   hardware.capacity_bytes =
       overrides.capacity_bytes ? *overrides.capacity_bytes : capacity_of(machine);
-  if (hardware.capacity_bytes < 1) {
-    fail(ErrorKind::usage, "--capacity must be at least 1 byte, got {}", hardware.capacity_bytes);
-  }
   hardware.bytes_per_s = overrides.bytes_per_s ? checked_rate(*overrides.bytes_per_s, "--bandwidth")
                                                : bandwidth_of(machine);
   if (overrides.flop_per_s) {
@@ -76,18 +66,20 @@ Hardware hardware_of(const Machine& machine, DType dtype, const HardwareOverride
     hardware.other_flop_per_s = hardware.type_1_flop_per_s;
     return hardware;
   }
-  const auto matrix = peak_of(machine, dtype, ComputeUnit::matrix);
-  const auto vector = peak_of(machine, dtype, ComputeUnit::vector);
-  if (!matrix && !vector) fail_without_dtype(machine, dtype);
-  const double type_1 = matrix ? *matrix : *vector;
-  const double other =
-      vector ? *vector : peak_of(machine, DType::fp32, ComputeUnit::vector).value_or(type_1);
-  const bool has_lanes = vector || peak_of(machine, DType::fp32, ComputeUnit::vector);
-  hardware.type_1_of = RateOf{dtype, matrix.has_value()};
-  hardware.other_of =
-      !has_lanes ? *hardware.type_1_of : RateOf{vector ? dtype : DType::fp32, /*is_matrix=*/false};
-  hardware.type_1_flop_per_s = checked_rate(type_1, machine.name + ": rate");
-  hardware.other_flop_per_s = checked_rate(other, machine.name + ": rate");
+  const Peak* const matrix = find_peak(machine, dtype, ComputeUnit::matrix);
+  const Peak* const own_lanes = find_peak(machine, dtype, ComputeUnit::vector);
+  if (matrix == nullptr && own_lanes == nullptr) fail_without_dtype(machine, dtype);
+  const Peak* const lanes =
+      own_lanes != nullptr ? own_lanes : find_peak(machine, DType::fp32, ComputeUnit::vector);
+  const Peak& type_1 = matrix != nullptr ? *matrix : *own_lanes;
+  const Peak& other = lanes != nullptr ? *lanes : type_1;
+  const auto rate_of = [](const Peak& peak) {
+    return RateOf{peak.dtype, peak.unit == ComputeUnit::matrix};
+  };
+  hardware.type_1_of = rate_of(type_1);
+  hardware.other_of = rate_of(other);
+  hardware.type_1_flop_per_s = checked_rate(type_1.flop_per_s.value, machine.name + ": rate");
+  hardware.other_flop_per_s = checked_rate(other.flop_per_s.value, machine.name + ": rate");
   return hardware;
 }
 

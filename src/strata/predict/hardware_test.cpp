@@ -3,7 +3,9 @@
 
 #include "strata/base/error.hpp"
 #include "strata/machine/load_machine.hpp"
+#include "strata/predict/policy.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -64,8 +66,21 @@ TEST(HardwareOf, refuses_rates_that_are_none) {
     EXPECT_NE(refusal(machine, DType::fp32, {.bytes_per_s = rate}), "accepted");
     EXPECT_NE(refusal(machine, DType::fp32, {.flop_per_s = rate}), "accepted");
   }
-  EXPECT_NE(refusal(machine, DType::fp32, {.capacity_bytes = 0}), "accepted");
-  EXPECT_NE(refusal(machine, DType::fp32, {.capacity_bytes = -5}), "accepted");
+}
+
+// Every road to a prediction passes check(), so that the rule stands once.
+TEST(HardwareOf, a_capacity_below_one_byte_is_refused_by_the_prediction) {
+  for (const std::int64_t capacity : {0, -5}) {
+    try {
+      check(hardware_of(load_machine("v100"), DType::fp32, {.capacity_bytes = capacity}));
+      FAIL() << capacity;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::usage);
+      EXPECT_EQ(std::string(error.what()),
+                fmt::format("the on-chip capacity (--capacity) must be at least 1 byte, got {}",
+                            capacity));
+    }
+  }
 }
 
 TEST(HardwareOf, every_shipped_machine_can_be_predicted_on) {

@@ -72,8 +72,8 @@ class LoadsAhead {
         // Later loads that are larger than what was seen have no room either.
         const std::uint64_t too_large =
             (bits & plan_->sizes().larger_than(word, seen_.least)) | (bits & (~bits + 1));
-        margin.failed_by(std::min(load.bytes, LoadSizes::least_larger_than(seen_.least)) -
-                         seen_.least);
+        margin.grow_needed(std::min(load.bytes, LoadSizes::least_larger_than(seen_.least)) -
+                           seen_.least);
         is_worth_a_look_[word] &= ~too_large;
         dormant_end_ = std::max(
             dormant_end_, word * 64 + 64 - static_cast<std::uint32_t>(std::countl_zero(too_large)));

@@ -6,12 +6,12 @@
 
 namespace strata {
 
-/// By how much a capacity may grow before a decision comes out otherwise. Whoever decides notes by
-/// how many bytes each test of room failed: with less than the smallest of them more, every test
-/// that failed fails again, and every test that passed passes, so the outcome is the same.
+/// By how much a capacity may grow before a decision changes. The planner notes how many bytes more
+/// each failed test of room needed. If the capacity grows by less than the smallest of them, every
+/// test has the same result as before, and so has the decision.
 class Margin {
  public:
-  void failed_by(std::int64_t missing_bytes) { bytes_ = std::min(bytes_, missing_bytes); }
+  void grow_needed(std::int64_t missing_bytes) { bytes_ = std::min(bytes_, missing_bytes); }
   /// The outcome is the same for any capacity that is larger by less than this.
   std::int64_t bytes() const { return bytes_; }
 

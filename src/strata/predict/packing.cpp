@@ -114,7 +114,7 @@ const Plan& Packer::at(std::int64_t capacity_bytes) {
     if (!packing_.is_possible(use)) continue;
     const std::int64_t missing = packing_.missing_bytes(use);
     if (missing > 0) {
-      margin_.failed_by(missing);
+      margin_.grow_needed(missing);
     } else {
       packing_.keep(use);
     }

@@ -14,20 +14,21 @@ namespace strata {
 
 PlanTraffic traffic_of_value(const AccessList& list, const Plan& plan, ValueId value) {
   const Program& program = list.program;
-  PlanTraffic traffic;
+  std::int64_t loads = 0;
+  std::int64_t stores = 0;
   bool is_on_chip = false;
   bool is_dirty = false;
   for (std::uint32_t u = list.first_of[value]; u != no_use; u = list.next[u]) {
     const Use& use = program.uses[u];
-    if (use.reads && !is_on_chip) ++traffic.in_bytes;
+    if (use.reads && !is_on_chip) ++loads;
     is_dirty = is_dirty || use.writes;
     is_on_chip = plan.uses[u].stays;
     if (is_on_chip || !is_dirty) continue;
-    if (list.is_live(u)) ++traffic.out_bytes;
+    if (list.is_live(u)) ++stores;
     is_dirty = false;
   }
   const std::int64_t bytes = program.values[value].bytes;
-  return {checked_mul(traffic.in_bytes, bytes), checked_mul(traffic.out_bytes, bytes)};
+  return {checked_mul(loads, bytes), checked_mul(stores, bytes)};
 }
 
 PlanTraffic traffic_of(const AccessList& list, const Plan& plan) {
@@ -151,7 +152,7 @@ Margin fill_empty_plan(Plan& plan, const AccessList& list, std::int64_t capacity
     const StepNeed& need = list.needs[step];
     const Fit fit = fit_of(need, plan);
     if (fit == Fit::whole) continue;
-    margin.failed_by(need.all_bytes - capacity_bytes);
+    margin.grow_needed(need.all_bytes - capacity_bytes);
     for (std::uint32_t u = list.first_use(step); u < list.first_use(step + 1); ++u) {
       const bool is_whole = fit == Fit::rows && list.facts[u].must_be_whole;
       plan.uses[u].place = is_whole ? Place::resident : Place::streamed;
@@ -164,7 +165,7 @@ Margin fill_empty_plan(Plan& plan, const AccessList& list, std::int64_t capacity
       refuse(list, step, capacity_bytes, need.rows_bytes, "one row of each of its tensors");
     if (plan.refetch_bytes.empty()) plan.refetch_bytes.resize(program.steps.size());
     plan.refetch_bytes[step] = slicing.refetch_bytes;
-    margin.failed_by(missing_for_fewer_slices(list, step, capacity_bytes, slicing.slices));
+    margin.grow_needed(missing_for_fewer_slices(list, step, capacity_bytes, slicing.slices));
   }
   if (largest)
     refuse(list, *largest, capacity_bytes, list.needs[*largest].least_bytes,

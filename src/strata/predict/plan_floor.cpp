@@ -21,8 +21,7 @@ PlanFloor::PlanFloor(const AccessList& list)
   }
 }
 
-void PlanFloor::look_at(const Plan& plan, const std::vector<double>& compute_s,
-                        double bytes_per_s) {
+void PlanFloor::assess(const Plan& plan, const std::vector<double>& compute_s, double bytes_per_s) {
   is_dirty_.assign(list_.program.values.size(), 0);
   traffic_bytes_ = 0;
   time_s_ = 0;

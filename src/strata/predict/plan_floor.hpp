@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-/// What can be said of a plan, or of all plans for a capacity, at a fraction of the price of laying
-/// it over time.
+/// What can be said of a plan, or of all plans for a capacity, at a fraction of the cost of
+/// simulating it.
 namespace strata {
 
 /// A step streams what its plan does not hold, and lasts at least as long as its stream.
@@ -16,7 +16,7 @@ class PlanFloor {
   explicit PlanFloor(const AccessList& list);
 
   /// All bytes that the plan moves, and a time that it takes at least.
-  void look_at(const Plan& plan, const std::vector<double>& compute_s, double bytes_per_s);
+  void assess(const Plan& plan, const std::vector<double>& compute_s, double bytes_per_s);
   std::int64_t traffic_bytes() const { return traffic_bytes_; }
   double time_s() const { return time_s_; }
 

@@ -42,8 +42,8 @@ class Eligibility {
 
 }  // namespace
 
-void PlannedSteps::lay(const Plan& plan, const PredictOptions& options,
-                       const std::vector<double>& compute_s, double bytes_per_s) {
+void PlannedSteps::schedule(const Plan& plan, const PredictOptions& options,
+                            const std::vector<double>& compute_s, double bytes_per_s) {
   const Program& program = list_.program;
   tolerated_bytes_ = plan.tolerated_bytes;
   refetch_bytes_ = plan.refetch_bytes;
@@ -55,22 +55,22 @@ void PlannedSteps::lay(const Plan& plan, const PredictOptions& options,
   load_count_ = write_back_count_ = 0;
   occupied_.resize(program.steps.size());
   held_.assign(program.values.size(), {});
-  traffic_bytes_ = 0;
+  traffic_ = {};
   passing_bytes_ = 0;
   if (options.offload == Offload::on_demand) {
     lingering_change_.assign(program.steps.size() + 1, 0);
     first_leaver_.assign(program.steps.size() + 1, no_use);
     next_leaver_.resize(program.uses.size());
-    for (StepId step = 0; step < program.steps.size(); ++step) lay_step<true>(plan, step);
+    for (StepId step = 0; step < program.steps.size(); ++step) schedule_step<true>(plan, step);
   } else {
-    for (StepId step = 0; step < program.steps.size(); ++step) lay_step<false>(plan, step);
+    for (StepId step = 0; step < program.steps.size(); ++step) schedule_step<false>(plan, step);
   }
   first_loads_.back() = load_count_;
   find_eligibility(options, compute_s, bytes_per_s);
 }
 
 template <bool is_on_demand>
-void PlannedSteps::lay_step(const Plan& plan, StepId step) {
+void PlannedSteps::schedule_step(const Plan& plan, StepId step) {
   PlannedStep& planned = steps_[step];
   planned = {};
   first_loads_[step] = load_count_;
@@ -87,14 +87,14 @@ void PlannedSteps::lay_step(const Plan& plan, StepId step) {
     const UsePlan& how = plan.uses[u];
     if (how.place == Place::streamed) {
       held += use.least_bytes;
-      lay_streamed(u, planned);
+      schedule_streamed(u, planned);
       continue;
     }
     held += use.bytes;
     if (use.before != no_use && plan.uses[use.before].stays) {
       passing_bytes_ -= use.bytes;
     } else if (use.reads) {
-      lay_load<is_on_demand>(plan, use, step);
+      schedule_load<is_on_demand>(plan, use, step);
     } else {
       planned.outputs_bytes += use.bytes;
     }
@@ -113,12 +113,13 @@ void PlannedSteps::lay_step(const Plan& plan, StepId step) {
     planned.rows_bytes = slicing_of(list_.program, step, plan.capacity_bytes).held_bytes;
     held += planned.rows_bytes;
   }
-  traffic_bytes_ += planned.stream_in_bytes + planned.stream_out_bytes;
+  traffic_.in_bytes += planned.stream_in_bytes;
+  traffic_.out_bytes += planned.stream_out_bytes;
   occupied_[step] = passing_bytes_ + held;
   passing_bytes_ += passes_on;
 }
 
-void PlannedSteps::lay_streamed(std::uint32_t u, PlannedStep& planned) {
+void PlannedSteps::schedule_streamed(std::uint32_t u, PlannedStep& planned) {
   const AccessList::Facts& use = list_.facts[u];
   planned.rows_bytes += use.least_bytes;
   if (use.reads) {
@@ -141,7 +142,7 @@ void PlannedSteps::linger(std::uint32_t u, StepId leaves_at, StepId step) {
 }
 
 template <bool is_on_demand>
-void PlannedSteps::lay_load(const Plan& plan, const AccessList::Facts& use, StepId step) {
+void PlannedSteps::schedule_load(const Plan& plan, const AccessList::Facts& use, StepId step) {
   const std::uint32_t before = use.before;
   StepId has_left = 0;  // from this step on it is off chip
   if (before != no_use) {
@@ -151,7 +152,7 @@ void PlannedSteps::lay_load(const Plan& plan, const AccessList::Facts& use, Step
   const std::uint32_t after = held_[use.value].last_write_back;
   // A later load of the same version finds the write-back ended.
   if (after > 0 && load_after_[after - 1] == no_load) load_after_[after - 1] = load_count_;
-  traffic_bytes_ += use.bytes;
+  traffic_.in_bytes += use.bytes;
   loads_[load_count_++] = {.bytes = use.bytes,
                            .step = step,
                            .after = after,
@@ -167,7 +168,7 @@ void PlannedSteps::let_leave(const AccessList::Facts& use, StepId step, std::int
     freed_bytes += use.bytes;
     return;
   }
-  traffic_bytes_ += use.bytes;
+  traffic_.out_bytes += use.bytes;
   write_backs_[write_back_count_] = {use.bytes, use.value, step};
   load_after_[write_back_count_] = no_load;
   held.last_write_back = ++write_back_count_;

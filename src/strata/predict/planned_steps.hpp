@@ -3,6 +3,7 @@
 
 #include "strata/predict/access_list.hpp"
 #include "strata/predict/load_sizes.hpp"
+#include "strata/predict/plan.hpp"
 
 #include <cstdint>
 #include <span>
@@ -10,7 +11,7 @@
 
 namespace strata {
 
-/// What a plan makes of a step, all that can be told before time is looked at.
+/// What a plan makes of a step, as far as it does not depend on time.
 struct PlannedStep {
   std::int64_t rows_bytes = 0;       ///< it takes for what it streams, while it runs
   std::int64_t outputs_bytes = 0;    ///< it takes at its start for values that are not on chip
@@ -39,16 +40,17 @@ struct WriteBack {
   StepId step = 0;  ///< that made or changed it last
 };
 
-/// A plan laid flat: loads by step and, within a step, by value; write-backs in the order in which
-/// they are queued, which time does not change. One object serves many plans, without new memory.
+/// A scheduled plan: loads by step and, within a step, by value; write-backs in the order in which
+/// they are queued, which does not depend on time. One object serves many plans, without new
+/// memory.
 class PlannedSteps {
  public:
   explicit PlannedSteps(const AccessList& list) : list_(list) {}
 
   /// `compute_s` is the time each step computes; only the prefetch that goes by a list looks at it,
   /// and at the bandwidth.
-  void lay(const Plan& plan, const PredictOptions& options, const std::vector<double>& compute_s,
-           double bytes_per_s);
+  void schedule(const Plan& plan, const PredictOptions& options,
+                const std::vector<double>& compute_s, double bytes_per_s);
 
   static constexpr std::uint32_t no_load = ~std::uint32_t{0};
 
@@ -65,8 +67,8 @@ class PlannedSteps {
   std::int64_t refetch_bytes(StepId step) const {
     return refetch_bytes_.empty() ? 0 : refetch_bytes_[step];
   }
-  /// All that the plan moves, whatever the rates are.
-  std::int64_t traffic_bytes() const { return traffic_bytes_; }
+  /// All that the plan moves, whatever the rates are; the same as traffic_of(list, plan).
+  const PlanTraffic& traffic() const { return traffic_; }
   /// On chip while each step runs, in bytes, if nothing is loaded ahead.
   const std::vector<std::int64_t>& occupied_bytes() const { return occupied_; }
   /// The loads, by the step from which they are eligible.
@@ -77,10 +79,10 @@ class PlannedSteps {
 
  private:
   template <bool is_on_demand>
-  void lay_step(const Plan& plan, StepId step);
-  void lay_streamed(std::uint32_t use, PlannedStep& planned);
+  void schedule_step(const Plan& plan, StepId step);
+  void schedule_streamed(std::uint32_t use, PlannedStep& planned);
   template <bool is_on_demand>
-  void lay_load(const Plan& plan, const AccessList::Facts& use, StepId step);
+  void schedule_load(const Plan& plan, const AccessList::Facts& use, StepId step);
   void linger(std::uint32_t use, StepId leaves_at, StepId step);
   void let_leave(const AccessList::Facts& use, StepId step, std::int64_t& freed_bytes);
   void let_leave_on_demand(StepId step, PlannedStep& planned);
@@ -89,7 +91,7 @@ class PlannedSteps {
 
   const AccessList& list_;
   std::int64_t tolerated_bytes_ = 0;
-  std::int64_t traffic_bytes_ = 0;
+  PlanTraffic traffic_;
   std::vector<PlannedStep> steps_;
   std::vector<std::uint32_t> first_loads_;
   std::vector<Load> loads_;  // so many of them as are counted
@@ -102,7 +104,7 @@ class PlannedSteps {
   std::vector<std::uint32_t> load_after_;
   LoadSizes sizes_;
 
-  std::int64_t passing_bytes_ = 0;  // by the step that is laid
+  std::int64_t passing_bytes_ = 0;  // by the step that is scheduled
   struct Held {
     std::uint32_t last_write_back = 0;  // its place in the queue, from 1 on
     bool is_dirty = false;

@@ -13,8 +13,8 @@ namespace strata {
 
 void check(const Hardware& hardware) {
   const auto is_rate = [](double rate) { return std::isfinite(rate) && rate > 0; };
-  if (hardware.capacity_bytes <= 0)
-    fail(ErrorKind::input, "the on-chip capacity must be more than 0 bytes, got {}",
+  if (hardware.capacity_bytes < 1)
+    fail(ErrorKind::usage, "the on-chip capacity (--capacity) must be at least 1 byte, got {}",
          hardware.capacity_bytes);
   if (!is_rate(hardware.bytes_per_s))
     fail(ErrorKind::input, "the off-chip bandwidth must be a number above 0, got {}",
@@ -25,7 +25,7 @@ void check(const Hardware& hardware) {
   }
 }
 
-PredictOptions laid_over_time(const PredictOptions& options) {
+PredictOptions effective_options(const PredictOptions& options) {
   PredictOptions adjusted = options;
   if (options.policy == Policy::belady) {
     adjusted.prefetch = Prefetch::none;
@@ -38,20 +38,18 @@ Decision decide(const AccessList& list, const Hardware& hardware, const PredictO
   check(hardware);
   Decision decision{.plan = {},
                     .hardware = hardware,
-                    .options = laid_over_time(options),
+                    .options = effective_options(options),
                     .least_traffic_bytes = {}};
   switch (options.policy) {
     case Policy::belady:
     case Policy::thesis:
-      decision.hardware.capacity_bytes =
-          CapacityGrid(list, decision.options).floor(hardware.capacity_bytes);
-      decision.plan =
-          farthest_next_use_plan(list, decision.hardware.capacity_bytes, decision.options);
+      decision.plan = farthest_next_use_plan(
+          list, CapacityGrid(list, decision.options).floor(hardware.capacity_bytes),
+          decision.options);
       return decision;
     case Policy::best: {
       BestPlanner planner(list, hardware, options);
       decision.plan = planner.at(hardware.capacity_bytes);
-      decision.hardware.capacity_bytes = decision.plan.capacity_bytes;
       return decision;
     }
     case Policy::exact: {
@@ -66,7 +64,7 @@ Decision decide(const AccessList& list, const Hardware& hardware, const PredictO
 }
 
 Prediction simulate(const AccessList& list, const Decision& decision, Record record) {
-  return simulate(list, decision.plan, decision.hardware, decision.options, record);
+  return simulate_as_planned(list, decision.plan, decision.hardware, decision.options, record);
 }
 
 Prediction predict(const AccessList& list, const Hardware& hardware, const PredictOptions& options,

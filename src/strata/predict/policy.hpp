@@ -5,26 +5,27 @@
 
 namespace strata {
 
-/// What a policy makes of a program and hardware: the plan, and how it is laid over time. The
-/// hardware may have less capacity than was asked for, when a plan for less is better.
+/// What a policy decides for a program on some hardware. `hardware.capacity_bytes` is what the
+/// hardware has; `plan.capacity_bytes`, never more, is what the plan was made for and is simulated
+/// with: a plan for less may be better.
 struct Decision {
   Plan plan;
   Hardware hardware;
-  PredictOptions options;
+  PredictOptions options;                           ///< that hold under this policy
   std::optional<std::int64_t> least_traffic_bytes;  ///< of policy exact: proven by the solver
 };
 
-/// Errors (input): rates that are not above 0, no capacity.
+/// Errors (usage): a capacity below 1 byte; (input): rates that are not above 0.
 void check(const Hardware& hardware);
-/// The options as the policy has them: belady loads and lets go on demand only.
-PredictOptions laid_over_time(const PredictOptions& options);
+/// The options that hold under their policy: belady loads and offloads on demand only.
+PredictOptions effective_options(const PredictOptions& options);
 
 Decision decide(const AccessList& list, const Hardware& hardware, const PredictOptions& options);
 Prediction simulate(const AccessList& list, const Decision& decision,
                     Record record = Record::steps);
 
-/// One prediction: plans as the policy says, then lays the plan over time. Errors (input): rates
-/// that are not above 0, a capacity that is too small.
+/// One prediction: makes a plan by the policy and simulates it. Errors: those of check(), and
+/// (input) a capacity that is too small.
 Prediction predict(const AccessList& list, const Hardware& hardware,
                    const PredictOptions& options = {}, Record record = Record::steps);
 

@@ -25,7 +25,7 @@ struct RateOf {
 
 /// The hardware of one prediction, in base units.
 struct Hardware {
-  std::int64_t capacity_bytes = 0;
+  std::int64_t capacity_bytes = 0;       ///< on-chip
   double bytes_per_s = 0;                ///< off-chip, reads and writes together
   double type_1_flop_per_s = 0;          ///< matrix units where the machine has them
   double other_flop_per_s = 0;           ///< all other steps
@@ -56,8 +56,7 @@ enum class Place : std::uint8_t {
   streamed,  ///< passes through row by row; the chip holds one row
 };
 
-/// What stays on chip between its uses, decided before time is looked at. Indexed like
-/// Program::uses.
+/// What stays on chip between its uses. A plan holds no times. Indexed like Program::uses.
 struct UsePlan {
   Place place = Place::resident;
   bool stays = false;    ///< from this use until the value's next one, without leaving the chip

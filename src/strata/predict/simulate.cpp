@@ -21,16 +21,31 @@ void compute_times(const Program& program, const Hardware& hardware, std::vector
     times_s[i] = compute_time_s(program.steps[i], hardware);
 }
 
-Prediction simulate(const AccessList& list, const Plan& plan, const Hardware& hardware,
-                    const PredictOptions& options, Record record) {
+namespace {
+
+Prediction simulate_within(std::int64_t capacity_bytes, const AccessList& list, const Plan& plan,
+                           const Hardware& hardware, const PredictOptions& options, Record record) {
   STRATA_CHECK(hardware.capacity_bytes >= plan.capacity_bytes,
                "a plan needs the capacity it was made for");
   std::vector<double> compute_s;
   compute_times(list.program, hardware, compute_s);
   PlannedSteps planned(list);
-  planned.lay(plan, options, compute_s, hardware.bytes_per_s);
+  planned.schedule(plan, options, compute_s, hardware.bytes_per_s);
   TimedPass pass;
-  return std::move(pass.run(planned, hardware, compute_s, record));
+  const PassLimits limits{capacity_bytes, hardware.bytes_per_s};
+  return std::move(pass.run(planned, limits, compute_s, record));
+}
+
+}  // namespace
+
+Prediction simulate(const AccessList& list, const Plan& plan, const Hardware& hardware,
+                    const PredictOptions& options, Record record) {
+  return simulate_within(hardware.capacity_bytes, list, plan, hardware, options, record);
+}
+
+Prediction simulate_as_planned(const AccessList& list, const Plan& plan, const Hardware& hardware,
+                               const PredictOptions& options, Record record) {
+  return simulate_within(plan.capacity_bytes, list, plan, hardware, options, record);
 }
 
 }  // namespace strata

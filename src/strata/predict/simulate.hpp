@@ -5,17 +5,20 @@
 
 #include <tuple>
 
-/// The timed pass: a plan laid over time. One compute unit, one channel, one transfer at a time.
+/// A plan becomes a timeline. One compute unit, one channel, one transfer at a time.
 /// The rules are in docs/prediction.md, section "Time".
 namespace strata {
 
-/// How much of what happened is written down.
+/// How much of the timeline is kept.
 enum class Record : std::uint8_t { totals, steps, transfers };
 
-/// Lays `plan` over time on hardware of at least its capacity. What the options say of prefetch and
-/// offload holds; the policy has been decided with the plan.
+/// Schedules and times `plan` on hardware of at least its capacity, all of which may be used. Of
+/// the options only prefetch and offload count; the policy has made the plan.
 Prediction simulate(const AccessList& list, const Plan& plan, const Hardware& hardware,
                     const PredictOptions& options, Record record = Record::steps);
+/// The same with the plan's own capacity, however much the hardware has: what a policy decides.
+Prediction simulate_as_planned(const AccessList& list, const Plan& plan, const Hardware& hardware,
+                               const PredictOptions& options, Record record = Record::steps);
 
 /// All of the hardware but its capacity.
 inline auto rates_of(const Hardware& hardware) {

@@ -9,9 +9,9 @@
 
 namespace strata {
 
-Prediction& TimedPass::run(const PlannedSteps& plan, const Hardware& hardware,
+Prediction& TimedPass::run(const PlannedSteps& plan, const PassLimits& limits,
                            const std::vector<double>& compute_s, Record record, double give_up_s) {
-  begin(plan, hardware, record);
+  begin(plan, limits, record);
   const bool may_give_up = give_up_s < std::numeric_limits<double>::infinity();
   const double all_compute_s =
       may_give_up ? std::accumulate(compute_s.begin(), compute_s.end(), 0.0) : 0;
@@ -40,18 +40,18 @@ Prediction& TimedPass::run(const PlannedSteps& plan, const Hardware& hardware,
 // factor is far beyond that.
 double TimedPass::least_time_s(double all_compute_s) const {
   constexpr double rounding = 1e-9;
-  const std::int64_t left_bytes = plan_->traffic_bytes() - result_.in_bytes - result_.out_bytes;
+  const std::int64_t left_bytes = plan_->traffic().total() - moved_bytes_;
   const double computed_s = now_s_ + (all_compute_s - result_.compute_s);
   const double moved_s =
       std::max(now_s_, channel_free_s_) + static_cast<double>(left_bytes) / bytes_per_s_;
   return std::max(computed_s, moved_s) * (1 - rounding);
 }
 
-void TimedPass::begin(const PlannedSteps& plan, const Hardware& hardware, Record record) {
+void TimedPass::begin(const PlannedSteps& plan, const PassLimits& limits, Record record) {
   plan_ = &plan;
   record_ = record;
-  bytes_per_s_ = hardware.bytes_per_s;
-  capacity_bytes_ = hardware.capacity_bytes;
+  bytes_per_s_ = limits.bytes_per_s;
+  capacity_bytes_ = limits.capacity_bytes;
   ahead_.reset(plan, capacity_bytes_);
   steps_ = plan.steps().data();
   first_loads_ = plan.first_loads().data();
@@ -64,10 +64,13 @@ void TimedPass::begin(const PlannedSteps& plan, const Hardware& hardware, Record
   now_s_ = 0;
   channel_free_s_ = 0;
   occupied_bytes_ = 0;
+  moved_bytes_ = 0;
   queued_write_backs_ = issued_write_backs_ = ended_write_backs_ = 0;
   gave_up_ = false;
   margin_ = {};
   result_ = {};
+  result_.in_bytes = plan.traffic().in_bytes;
+  result_.out_bytes = plan.traffic().out_bytes;
   if (record_ != Record::totals) result_.steps.resize(plan.steps().size());
 }
 
@@ -151,7 +154,7 @@ void TimedPass::wait_for_step() {
   note_wait(ready_s);
 }
 
-// What has arrived last is what the step waited for.
+// A step waited for the value that arrived last.
 void TimedPass::note_wait(double ready_s) {
   ValueId cause = last_value_;
   const std::uint32_t end = first_loads_[step_ + 1];

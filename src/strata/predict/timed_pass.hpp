@@ -12,14 +12,20 @@
 
 namespace strata {
 
-/// Lays planned steps over time. One object serves many passes, without new memory. The rules are
-/// in docs/prediction.md, section "Time".
+/// What a pass may use of the hardware: a capacity, at least that of the plan, and the bandwidth.
+struct PassLimits {
+  std::int64_t capacity_bytes = 0;
+  double bytes_per_s = 0;
+};
+
+/// Simulates a scheduled plan. One object serves many passes, without new memory. The rules are in
+/// docs/prediction.md, section "Time".
 class TimedPass {
  public:
   /// `compute_s` is the time of each step on this hardware. The result stays until the next pass.
   /// A pass that is sure to take longer than `give_up_s` stops early, and its time is only the
   /// least that it takes.
-  Prediction& run(const PlannedSteps& plan, const Hardware& hardware,
+  Prediction& run(const PlannedSteps& plan, const PassLimits& limits,
                   const std::vector<double>& compute_s, Record record,
                   double give_up_s = std::numeric_limits<double>::infinity());
   bool gave_up() const { return gave_up_; }
@@ -31,7 +37,7 @@ class TimedPass {
  private:
   static constexpr ValueId nobody = ~ValueId{0};
 
-  void begin(const PlannedSteps& plan, const Hardware& hardware, Record record);
+  void begin(const PlannedSteps& plan, const PassLimits& limits, Record record);
   double least_time_s(double all_compute_s) const;
   void run_step(double compute_s);
   void wait_for_step();
@@ -51,8 +57,7 @@ class TimedPass {
   }
   void note_transfer(TransferKind kind, ValueId value, StepId step, double start_s,
                      std::int64_t in_bytes, std::int64_t out_bytes) {
-    result_.in_bytes += in_bytes;
-    result_.out_bytes += out_bytes;
+    moved_bytes_ += in_bytes + out_bytes;
     last_value_ = value;
     if (record_ != Record::totals)
       record_transfer({kind, value, step, start_s, channel_free_s_, in_bytes, out_bytes});
@@ -77,7 +82,7 @@ class TimedPass {
 
   bool has_room(std::int64_t bytes) {
     const std::int64_t missing = occupied_bytes_ + bytes - limit_bytes_;
-    if (missing > 0) margin_.failed_by(missing);
+    if (missing > 0) margin_.grow_needed(missing);
     return missing <= 0;
   }
   void occupy(std::int64_t bytes) {
@@ -104,6 +109,7 @@ class TimedPass {
   double channel_free_s_ = 0;
   ValueId last_value_ = nobody;
   std::int64_t occupied_bytes_ = 0;
+  std::int64_t moved_bytes_ = 0;  // so far
   // Write-backs go in the order in which they are queued: three counts tell the state of all.
   std::uint32_t queued_write_backs_ = 0;
   std::uint32_t issued_write_backs_ = 0;

@@ -28,7 +28,7 @@ constexpr PlotKindFacts all_plot_kinds[] = {
      "thesis, figure 5.5; convolution paper: share of layer types in training"},
     {timeline, "timeline", PlotInput::prediction,
      "how busy arithmetic and channel are over an iteration, what waits, what is on chip",
-     "thesis, chapter 4: what prefetch and offload do, laid over time"},
+     "thesis, chapter 4: what prefetch and offload do over time"},
     {memory, "memory", PlotInput::prediction,
      "memory that lives over an iteration, by kind of data",
      "thesis, observation 6: what forward keeps for backward"},

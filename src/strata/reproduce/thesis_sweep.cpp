@@ -32,7 +32,6 @@ ThesisTotals with(const ThesisNetwork& network, const Decision& decision,
                   const ThesisPoint& point) {
   Decision changed = decision;
   changed.hardware = point.hardware();
-  changed.hardware.capacity_bytes = decision.hardware.capacity_bytes;
   changed.options = point.options();
   return totals_of(simulate(network.list(), changed, Record::totals));
 }

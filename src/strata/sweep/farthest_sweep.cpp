@@ -6,12 +6,12 @@
 namespace strata {
 namespace {
 
-/// Of so many rates what was found last is remembered.
+/// The last result is kept for so many sets of rates.
 constexpr std::size_t most_rates = 64;
 
 /// Different capacities often have the same plan. A sliced step holds less at less capacity, and
 /// when a value leaves matters on demand only.
-bool is_laid_alike(const Plan& a, const Plan& b, Offload offload) {
+bool have_same_schedule(const Plan& a, const Plan& b, Offload offload) {
   if (!a.refetch_bytes.empty() || !b.refetch_bytes.empty()) return false;
   const bool is_on_demand = offload == Offload::on_demand;
   return std::equal(a.uses.begin(), a.uses.end(), b.uses.begin(),
@@ -40,26 +40,27 @@ void FarthestSweep::plan_for(std::int64_t capacity_bytes) {
   const Plan& plan = planner_.at(capacity_bytes);
   plan_holds_ = {capacity_bytes, planner_.margin_bytes()};
   ++plan_number_;
-  is_laid_ = is_laid_ && is_laid_alike(plan, laid_plan_, options_.offload);
+  is_scheduled_ = is_scheduled_ && have_same_schedule(plan, scheduled_plan_, options_.offload);
 }
 
-void FarthestSweep::lay_for(const Rates& rates, double bytes_per_s) {
-  if (is_laid_ && (options_.prefetch != Prefetch::listing || laid_for_ == rates.hardware)) return;
-  if (!is_laid_) planner_.swap_plan(laid_plan_);
-  planned_.lay(laid_plan_, options_, rates.compute_s, bytes_per_s);
-  is_laid_ = true;
-  laid_for_ = rates.hardware;
+void FarthestSweep::schedule_for(const Rates& rates, double bytes_per_s) {
+  if (is_scheduled_ && (options_.prefetch != Prefetch::listing || scheduled_for_ == rates.hardware))
+    return;
+  if (!is_scheduled_) planner_.swap_plan(scheduled_plan_);
+  planned_.schedule(scheduled_plan_, options_, rates.compute_s, bytes_per_s);
+  is_scheduled_ = true;
+  scheduled_for_ = rates.hardware;
 }
 
-PointTotals FarthestSweep::at(Hardware hardware) {
-  hardware.capacity_bytes = grid_.floor(hardware.capacity_bytes);
-  plan_for(hardware.capacity_bytes);
+PointTotals FarthestSweep::at(const Hardware& hardware) {
+  const std::int64_t capacity_bytes = grid_.floor(hardware.capacity_bytes);
+  plan_for(capacity_bytes);
   Rates& rates = of_rates(hardware);
-  if (rates.plan_number == plan_number_ && rates.same.holds(hardware.capacity_bytes))
-    return rates.totals;
-  lay_for(rates, hardware.bytes_per_s);
-  rates.totals = totals_of(pass_.run(planned_, hardware, rates.compute_s, Record::totals));
-  rates.same = {hardware.capacity_bytes, pass_.margin_bytes()};
+  if (rates.plan_number == plan_number_ && rates.same.holds(capacity_bytes)) return rates.totals;
+  schedule_for(rates, hardware.bytes_per_s);
+  const PassLimits limits{capacity_bytes, hardware.bytes_per_s};
+  rates.totals = totals_of(pass_.run(planned_, limits, rates.compute_s, Record::totals));
+  rates.same = {capacity_bytes, pass_.margin_bytes()};
   rates.plan_number = plan_number_;
   return rates.totals;
 }

@@ -35,7 +35,7 @@ class FarthestSweep {
         planned_(list) {}
 
   /// Errors (input) as empty_plan.
-  PointTotals at(Hardware hardware);
+  PointTotals at(const Hardware& hardware);
 
  private:
   struct Rates {
@@ -47,7 +47,7 @@ class FarthestSweep {
   };
 
   void plan_for(std::int64_t capacity_bytes);
-  void lay_for(const Rates& rates, double bytes_per_s);
+  void schedule_for(const Rates& rates, double bytes_per_s);
   Rates& of_rates(const Hardware& hardware);
 
   const AccessList& list_;
@@ -58,9 +58,9 @@ class FarthestSweep {
   TimedPass pass_;
   CapacityRange plan_holds_;
   std::uint64_t plan_number_ = 0;
-  bool is_laid_ = false;
-  Plan laid_plan_;
-  RateKey laid_for_;
+  bool is_scheduled_ = false;
+  Plan scheduled_plan_;
+  RateKey scheduled_for_;
   std::vector<Rates> rates_;
   std::size_t last_ = 0;
 };

@@ -11,19 +11,19 @@
 namespace strata {
 
 struct SweepProgram::State {
-  State(const Program& program, const PredictOptions& how, std::shared_ptr<BestFound> shared)
+  State(const Program& program, const PredictOptions& how, std::shared_ptr<SharedSearch> shared)
       : parts(how.granularity_bytes > 0 ? split_values(program, how.granularity_bytes) : Program{}),
         list(how.granularity_bytes > 0 ? parts : program),
-        options(laid_over_time(how)),
-        found(std::move(shared)) {
+        options(effective_options(how)),
+        search(std::move(shared)) {
     if (options.policy == Policy::thesis || options.policy == Policy::belady)
       farthest.emplace(list, options);
   }
 
-  // Rates that alternate cost the memory of what was tried, not the plans.
+  // When rates alternate, the planner keeps the state of the search at each set of rates.
   PointTotals best_at(const Hardware& hardware) {
     if (!best) {
-      best.emplace(list, hardware, options, found);
+      best.emplace(list, hardware, options, search);
     } else if (rates_of(best_rates) != rates_of(hardware)) {
       best->set_rates(hardware);
     }
@@ -35,14 +35,14 @@ struct SweepProgram::State {
   AccessList list;
   PredictOptions options;
   std::optional<FarthestSweep> farthest;
-  std::shared_ptr<BestFound> found;
+  std::shared_ptr<SharedSearch> search;
   std::optional<BestPlanner> best;
   Hardware best_rates;
 };
 
 SweepProgram::SweepProgram(const Program& program, const PredictOptions& options,
-                           std::shared_ptr<BestFound> found)
-    : state_(std::make_unique<State>(program, options, std::move(found))) {}
+                           std::shared_ptr<SharedSearch> search)
+    : state_(std::make_unique<State>(program, options, std::move(search))) {}
 
 SweepProgram::~SweepProgram() = default;
 SweepProgram::SweepProgram(SweepProgram&&) noexcept = default;

@@ -8,7 +8,7 @@
 
 namespace strata {
 
-class BestFound;
+class SharedSearch;
 
 /// What a sweep keeps of one prediction.
 struct PointTotals {
@@ -29,11 +29,11 @@ struct PointTotals {
 /// independent predictions, bit for bit. One object per thread.
 class SweepProgram {
  public:
-  /// `program` is as make_program lays it out; a granularity cuts its values here. It must outlive
-  /// this object. Objects of several threads for one program and options can share what policy
-  /// `best` finds.
+  /// `program` is from make_program; a granularity cuts its values here. It must outlive this
+  /// object. Objects of several threads for one program and options can share the search of policy
+  /// `best`.
   SweepProgram(const Program& program, const PredictOptions& options,
-               std::shared_ptr<BestFound> found = nullptr);
+               std::shared_ptr<SharedSearch> search = nullptr);
   ~SweepProgram();
   SweepProgram(SweepProgram&&) noexcept;
   SweepProgram& operator=(SweepProgram&&) noexcept;
