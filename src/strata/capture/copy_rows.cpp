@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/capture/intervals.hpp"
-#include "strata/capture/trace_parts.hpp"
+#include "strata/capture/trace_builder.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/capture/counter_columns.hpp"
 
-#include "strata/capture/trace_parts.hpp"
+#include "strata/capture/trace_builder.hpp"
 #include "strata/gpu/metrics.hpp"
 
 #include <cmath>

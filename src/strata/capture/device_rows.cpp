@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/text.hpp"
 #include "strata/capture/intervals.hpp"
-#include "strata/capture/trace_parts.hpp"
+#include "strata/capture/trace_builder.hpp"
 
 #include <algorithm>
 #include <map>
@@ -91,7 +91,7 @@ class IdleTimes {
     const auto add = [&](IdleCause cause, std::int64_t ns) {
       row.idle_ns[static_cast<std::size_t>(cause)] += ns;
     };
-    const std::size_t call = input_.places.of_kernel[next_kernel].call;
+    const std::size_t call = input_.origins.of_kernel[next_kernel].call;
     if (call == no_index) {
       const std::int64_t copied = moves_.within(gap);
       add(IdleCause::copy, copied);
@@ -110,16 +110,16 @@ class IdleTimes {
     add(IdleCause::queued, starting - by_launch);
     // Before the launch: copies first, then what the thread did, never more than there is.
     std::int64_t left = before.length_ns();
-    const auto take = [&](IdleCause cause, std::int64_t ns) {
+    const auto attribute = [&](IdleCause cause, std::int64_t ns) {
       const std::int64_t taken = std::min(ns, left);
       add(cause, taken);
       left -= taken;
     };
-    take(IdleCause::copy, moves_.within(before));
+    attribute(IdleCause::copy, moves_.within(before));
     add(IdleCause::copy, copied_after);
-    take(IdleCause::input, host_.inputs_within(launch.thread, before));
-    take(IdleCause::sync, host_.waits_within(launch.thread, before));
-    take(IdleCause::host, left);
+    attribute(IdleCause::input, host_.inputs_within(launch.thread, before));
+    attribute(IdleCause::sync, host_.waits_within(launch.thread, before));
+    attribute(IdleCause::host, left);
   }
 
  private:

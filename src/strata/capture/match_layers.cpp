@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/capture/match_layers.hpp"
 
-#include "strata/capture/gap_match.hpp"
+#include "strata/capture/match_between_calls.hpp"
 #include "strata/capture/node_paths.hpp"
 #include "strata/capture/order_match.hpp"
-#include "strata/capture/trace_parts.hpp"
+#include "strata/capture/trace_builder.hpp"
 
 #include <algorithm>
 #include <map>
@@ -23,9 +23,9 @@ struct ModuleNodes {
 
 class Matcher {
  public:
-  Matcher(const Recording& recording, const WorkPlaces& places,
+  Matcher(const Recording& recording, const KernelOrigins& origins,
           const std::vector<KernelClass>& classes, const StepWork& work, const ModelLayers& model)
-      : recording_(recording), places_(places), classes_(classes), work_(work), model_(model) {
+      : recording_(recording), origins_(origins), classes_(classes), work_(work), model_(model) {
     match_.group_of_kernel.assign(recording.kernels.size(), no_index);
   }
 
@@ -45,24 +45,25 @@ class Matcher {
     }
     match_backward();
     for (std::size_t i = 0; i < work_.forward.size(); ++i)
-      take(work_.forward[i], forward_[i], false);
+      assign_call(work_.forward[i], forward_[i], false);
     for (std::size_t i = 0; i < work_.backward.size(); ++i)
-      take(work_.backward[i], backward_[i], true);
+      assign_call(work_.backward[i], backward_[i], true);
     if (!forward_names_.empty() || !backward_names_.empty()) match_gaps();
     const bool has_updates =
         std::any_of(model_.program.steps.begin(), model_.program.steps.end(),
                     [](const Step& step) { return step.pass == Pass::update; });
     if (has_updates) {
       for (const std::size_t kernel : work_.updates)
-        give(kernel,
-             {.kind = GroupKind::optimizer, .is_backward = false, .nodes = {}, .module = ""});
+        assign_group(
+            kernel,
+            {.kind = GroupKind::optimizer, .is_backward = false, .nodes = {}, .module = ""});
     }
     count();
     return std::move(match_);
   }
 
  private:
-  std::string layer_text(NameId id) const { return std::string(places_.layers.text(id)); }
+  std::string layer_text(NameId id) const { return std::string(origins_.layers.text(id)); }
 
   void find_modules() {
     std::set<NameId> names;
@@ -243,20 +244,20 @@ class Matcher {
     }
   }
 
-  void take(const WorkCall& call, const std::vector<NodeId>& nodes, bool is_backward) {
+  void assign_call(const WorkCall& call, const std::vector<NodeId>& nodes, bool is_backward) {
     if (!call.is_loose()) ++(is_backward ? backward_names_ : forward_names_)[call.layer];
     if (nodes.empty()) return;
     for (const std::size_t kernel : call.kernels)
-      give(kernel, {.kind = GroupKind::nodes,
-                    .is_backward = is_backward,
-                    .nodes = nodes,
-                    .module = layer_text(call.layer)});
+      assign_group(kernel, {.kind = GroupKind::nodes,
+                            .is_backward = is_backward,
+                            .nodes = nodes,
+                            .module = layer_text(call.layer)});
   }
 
   void match_gaps() {
-    const GapInput input{recording_, classes_, model_, work_, forward_, backward_};
-    for (GapKernel& found : kernels_between_calls(input))
-      give(found.kernel, std::move(found.group));
+    const MatchInput input{recording_, classes_, model_, work_, forward_, backward_};
+    for (MatchedKernel& found : kernels_between_calls(input))
+      assign_group(found.kernel, std::move(found.group));
     match_in_enclosing();
   }
 
@@ -273,11 +274,11 @@ class Matcher {
       LayerGroup group{.module = module->first};
       for (const NodeId node : module->second.nodes)
         if (!done.contains(node)) group.nodes.push_back(node);
-      if (!group.nodes.empty()) give(call.kernels.front(), group);
+      if (!group.nodes.empty()) assign_group(call.kernels.front(), group);
     }
   }
 
-  void give(std::size_t kernel, LayerGroup group) {
+  void assign_group(std::size_t kernel, LayerGroup group) {
     const auto key = std::tuple(group.kind, group.is_backward, group.nodes);
     const auto [at, is_new] = group_index_.emplace(key, match_.groups.size());
     if (is_new) match_.groups.push_back(std::move(group));
@@ -312,7 +313,7 @@ class Matcher {
       for (const std::size_t kernel : call.kernels)
         look_at(kernel, call.is_loose() ? call.around : call.layer, "backward", call.is_loose());
     for (const std::size_t kernel : work_.updates)
-      look_at(kernel, places_.of_kernel[kernel].layer, "update", false);
+      look_at(kernel, origins_.of_kernel[kernel].layer, "update", false);
     for (auto& [key, work] : unmatched) match_.unmatched.push_back(std::move(work));
     std::stable_sort(
         match_.unmatched.begin(), match_.unmatched.end(),
@@ -333,7 +334,7 @@ class Matcher {
   }
 
   const Recording& recording_;
-  const WorkPlaces& places_;
+  const KernelOrigins& origins_;
   const std::vector<KernelClass>& classes_;
   const StepWork& work_;
   const ModelLayers& model_;
@@ -355,10 +356,10 @@ ModelLayers::ModelLayers(const BoundGraph& bound_graph, const TrainingOptions& o
   for (const NodeCost& cost : costs) works.push_back(!cost.forward.only_renames());
 }
 
-LayerMatch match_layers(const Recording& recording, const WorkPlaces& places,
+LayerMatch match_layers(const Recording& recording, const KernelOrigins& origins,
                         const std::vector<KernelClass>& classes, const StepWork& work,
                         const ModelLayers& model) {
-  return Matcher(recording, places, classes, work, model).matched();
+  return Matcher(recording, origins, classes, work, model).matched();
 }
 
 }  // namespace strata

@@ -70,7 +70,7 @@ struct LayerMatch {
 };
 
 /// Of the kernels that `work` holds; classes are by NameId.
-LayerMatch match_layers(const Recording& recording, const WorkPlaces& places,
+LayerMatch match_layers(const Recording& recording, const KernelOrigins& origins,
                         const std::vector<KernelClass>& classes, const StepWork& work,
                         const ModelLayers& model);
 

@@ -6,7 +6,7 @@
 #include "strata/base/printable.hpp"
 #include "strata/capture/kernel_arithmetic.hpp"
 #include "strata/capture/recording_profile.hpp"
-#include "strata/capture/trace_parts.hpp"
+#include "strata/capture/trace_builder.hpp"
 #include "strata/graph/operator_names.hpp"
 
 #include <algorithm>
@@ -98,11 +98,11 @@ struct RowArithmetic {
 
 class ModelRows {
  public:
-  ModelRows(const Recording& recording, const WorkPlaces& places,
+  ModelRows(const Recording& recording, const KernelOrigins& origins,
             const std::vector<KernelClass>& classes, const ModelLayers& model,
             const LayerMatch& match)
       : recording_(recording),
-        places_(places),
+        origins_(origins),
         classes_(classes),
         model_(model),
         match_(match),
@@ -140,7 +140,7 @@ class ModelRows {
   void add(std::size_t kernel) {
     const std::size_t group = match_.group_of_kernel[kernel];
     const std::string pass = group == no_index
-                                 ? pass_of(places_.of_kernel[kernel], class_of(kernel))
+                                 ? pass_of(origins_.of_kernel[kernel], class_of(kernel))
                                  : pass_of_group(group, kernel);
     const std::string own = group == no_index ? own_layer(kernel) : std::string();
     const auto [at, is_new] = index_.emplace(std::tuple(group, own, pass), rows_.size());
@@ -169,10 +169,10 @@ class ModelRows {
   }
 
   std::string own_layer(std::size_t kernel) const {
-    const WorkPlace& place = places_.of_kernel[kernel];
-    return printable(place.layer == 0
+    const KernelOrigin& origin = origins_.of_kernel[kernel];
+    return printable(origin.layer == 0
                          ? short_kernel_name(recording_.names.text(recording_.kernels[kernel].name))
-                         : std::string(places_.layers.text(place.layer)));
+                         : std::string(origins_.layers.text(origin.layer)));
   }
 
   ProfileRow unmatched_row(std::size_t kernel, const std::string& layer) const {
@@ -230,7 +230,7 @@ class ModelRows {
   }
 
   const Recording& recording_;
-  const WorkPlaces& places_;
+  const KernelOrigins& origins_;
   const std::vector<KernelClass>& classes_;
   const ModelLayers& model_;
   const LayerMatch& match_;
@@ -257,18 +257,18 @@ ModelProfile model_profile_of(const Recording& recording, const BoundGraph& boun
   if (recording.kernels.empty())
     fail(ErrorKind::input, "no kernel is recorded, so there is no profile of a device");
   const LaunchCalls calls(recording);
-  const WorkPlaces places = places_of_kernels(recording, calls);
+  const KernelOrigins origins = origins_of_kernels(recording, calls);
   const std::vector<KernelClass> classes = classes_of_names(recording);
-  const std::vector<std::size_t> kernels = kernels_of_profile(recording, places);
-  const StepWork work = step_work(recording, places, classes, kernels);
+  const std::vector<std::size_t> kernels = kernels_of_profile(recording, origins);
+  const StepWork work = step_work(recording, origins, classes, kernels);
   options.inference = options.inference || work.backward.empty();
   options.unroll_recurrent = false;
   const ModelLayers model(bound, options);
   ModelProfile made;
   made.is_inference = options.inference;
-  made.match = match_layers(recording, places, classes, work, model);
+  made.match = match_layers(recording, origins, classes, work, model);
   made.profile.evidence = Evidence::measured;
-  made.profile.rows = ModelRows(recording, places, classes, model, made.match).of(kernels);
+  made.profile.rows = ModelRows(recording, origins, classes, model, made.match).of(kernels);
   made.profile.subject.network = bound.graph->name;
   made.profile.subject.title = bound.graph->title.empty() ? bound.graph->name : bound.graph->title;
   made.profile.subject.dtype = name_of(most_common_dtype(bound));

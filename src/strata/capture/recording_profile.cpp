@@ -7,7 +7,7 @@
 #include "strata/capture/counter_columns.hpp"
 #include "strata/capture/read_recording.hpp"
 #include "strata/capture/step_work.hpp"
-#include "strata/capture/trace_parts.hpp"
+#include "strata/capture/trace_builder.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -39,7 +39,7 @@ class ProfileMaker {
   explicit ProfileMaker(const Recording& recording)
       : recording_(recording),
         calls_(recording),
-        places_(places_of_kernels(recording, calls_)),
+        origins_(origins_of_kernels(recording, calls_)),
         classes_(classes_of_names(recording)),
         columns_(recording) {}
 
@@ -49,7 +49,7 @@ class ProfileMaker {
     profile.columns.has_flop = has_arithmetic(columns_);
     profile.columns.has_bytes = columns_.has("dram_read_bytes") && columns_.has("dram_write_bytes");
     has_flop_ = profile.columns.has_flop;
-    for (const std::size_t kernel : kernels_of_profile(recording_, places_)) add(kernel);
+    for (const std::size_t kernel : kernels_of_profile(recording_, origins_)) add(kernel);
     for (RowInProgress& made : rows_) {
       const auto most =
           std::max_element(made.class_ns.begin(), made.class_ns.end(),
@@ -63,12 +63,12 @@ class ProfileMaker {
  private:
   void add(std::size_t kernel) {
     const KernelRecord& record = recording_.kernels[kernel];
-    const WorkPlace& place = places_.of_kernel[kernel];
+    const KernelOrigin& origin = origins_.of_kernel[kernel];
     const KernelClass& kernel_class = classes_[record.name];
     const std::string layer =
-        printable(place.layer == 0 ? short_kernel_name(recording_.names.text(record.name))
-                                   : std::string(places_.layers.text(place.layer)));
-    const std::string pass = pass_of(place, kernel_class);
+        printable(origin.layer == 0 ? short_kernel_name(recording_.names.text(record.name))
+                                    : std::string(origins_.layers.text(origin.layer)));
+    const std::string pass = pass_of(origin, kernel_class);
     const auto [at, is_new] = at_.emplace(std::pair(layer, pass), rows_.size());
     if (is_new) {
       RowInProgress made;
@@ -103,7 +103,7 @@ class ProfileMaker {
 
   const Recording& recording_;
   LaunchCalls calls_;
-  WorkPlaces places_;
+  KernelOrigins origins_;
   std::vector<KernelClass> classes_;
   CounterColumns columns_;
   bool has_flop_ = false;

@@ -46,10 +46,10 @@ struct ThreadPasses {
 
 class WorkSorter {
  public:
-  WorkSorter(const Recording& recording, const WorkPlaces& places,
+  WorkSorter(const Recording& recording, const KernelOrigins& origins,
              const std::vector<KernelClass>& classes, const std::vector<std::size_t>& kernels)
       : recording_(recording),
-        places_(places),
+        origins_(origins),
         classes_(classes),
         kernels_(in_order_of_launch(kernels)),
         enclosing_(recording, ranges_of(kernels)) {
@@ -80,7 +80,7 @@ class WorkSorter {
   }
 
   std::int64_t launched_ns(std::size_t kernel) const {
-    const std::size_t call = places_.of_kernel[kernel].call;
+    const std::size_t call = origins_.of_kernel[kernel].call;
     return call == no_index ? recording_.kernels[kernel].time.start_ns
                             : recording_.calls[call].time.start_ns;
   }
@@ -88,19 +88,19 @@ class WorkSorter {
   std::vector<std::size_t> ranges_of(const std::vector<std::size_t>& kernels) const {
     std::vector<std::size_t> ranges;
     for (const std::size_t kernel : kernels) {
-      const std::size_t range = places_.of_kernel[kernel].range;
+      const std::size_t range = origins_.of_kernel[kernel].range;
       if (range != no_index) ranges.push_back(range);
     }
     return ranges;
   }
 
   bool is_loose(std::size_t kernel) const {
-    const WorkPlace& place = places_.of_kernel[kernel];
-    return place.layer == 0 || (place.range != no_index && enclosing_[place.range]);
+    const KernelOrigin& origin = origins_.of_kernel[kernel];
+    return origin.layer == 0 || (origin.range != no_index && enclosing_[origin.range]);
   }
 
   std::uint32_t thread_of(std::size_t kernel) const {
-    const std::size_t call = places_.of_kernel[kernel].call;
+    const std::size_t call = origins_.of_kernel[kernel].call;
     return call == no_index ? 0 : recording_.calls[call].thread;
   }
 
@@ -110,7 +110,7 @@ class WorkSorter {
 
   /// As the ranges say, else the kernel's name.
   WorkPass named_pass(std::size_t kernel) const {
-    const WorkPass pass = places_.of_kernel[kernel].pass;
+    const WorkPass pass = origins_.of_kernel[kernel].pass;
     if (pass != WorkPass::unknown) return pass;
     if (class_of(kernel).name == "optimizer") return WorkPass::update;
     return class_of(kernel).pass.starts_with("backward") ? WorkPass::backward : WorkPass::forward;
@@ -119,7 +119,7 @@ class WorkSorter {
   WorkPass pass_of_kernel(std::size_t kernel) const {
     const WorkPass pass = named_pass(kernel);
     if (!is_loose(kernel) || pass != WorkPass::forward ||
-        places_.of_kernel[kernel].pass == WorkPass::forward)
+        origins_.of_kernel[kernel].pass == WorkPass::forward)
       return pass;
     const auto passes = threads_.find(thread_of(kernel));
     const bool is_of_backward =
@@ -128,20 +128,20 @@ class WorkSorter {
   }
 
   void add(std::vector<WorkCall>& calls, std::size_t kernel) const {
-    const WorkPlace& place = places_.of_kernel[kernel];
+    const KernelOrigin& origin = origins_.of_kernel[kernel];
     if (is_loose(kernel)) {
-      calls.push_back({.layer = 0, .around = place.layer, .range = no_index, .kernels = {kernel}});
+      calls.push_back({.layer = 0, .around = origin.layer, .range = no_index, .kernels = {kernel}});
       return;
     }
     const bool goes_on =
-        !calls.empty() && calls.back().layer == place.layer && calls.back().range == place.range;
+        !calls.empty() && calls.back().layer == origin.layer && calls.back().range == origin.range;
     if (!goes_on)
-      calls.push_back({.layer = place.layer, .around = 0, .range = place.range, .kernels = {}});
+      calls.push_back({.layer = origin.layer, .around = 0, .range = origin.range, .kernels = {}});
     calls.back().kernels.push_back(kernel);
   }
 
   const Recording& recording_;
-  const WorkPlaces& places_;
+  const KernelOrigins& origins_;
   const std::vector<KernelClass>& classes_;
   std::vector<std::size_t> kernels_;
   EnclosingRanges enclosing_;
@@ -150,15 +150,16 @@ class WorkSorter {
 
 }  // namespace
 
-StepWork step_work(const Recording& recording, const WorkPlaces& places,
+StepWork step_work(const Recording& recording, const KernelOrigins& origins,
                    const std::vector<KernelClass>& classes,
                    const std::vector<std::size_t>& kernels) {
-  return WorkSorter(recording, places, classes, kernels).sorted();
+  return WorkSorter(recording, origins, classes, kernels).sorted();
 }
 
-std::vector<std::size_t> kernels_of_profile(const Recording& recording, const WorkPlaces& places) {
+std::vector<std::size_t> kernels_of_profile(const Recording& recording,
+                                            const KernelOrigins& origins) {
   const FoundSteps steps =
-      recording.process.has_times ? find_steps(recording, places) : FoundSteps{};
+      recording.process.has_times ? find_steps(recording, origins) : FoundSteps{};
   const std::size_t step = steps.count > 1 ? median_step(recording, steps) : no_index;
   std::vector<std::size_t> kernels;
   for (std::size_t i = 0; i < recording.kernels.size(); ++i) {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "strata/capture/kernel_class.hpp"
+#include "strata/capture/kernel_origins.hpp"
 #include "strata/capture/steps.hpp"
-#include "strata/capture/work_places.hpp"
 
 #include <cstdint>
 #include <string_view>
@@ -16,7 +16,7 @@ namespace strata {
 /// Kernels that were launched inside one range that holds no other range with kernels (a call of a
 /// module), or one kernel that was launched outside of such ranges.
 struct WorkCall {
-  NameId layer = 0;              ///< in WorkPlaces::layers; 0: a kernel on its own
+  NameId layer = 0;              ///< in KernelOrigins::layers; 0: a kernel on its own
   NameId around = 0;             ///< of a kernel on its own: the range around it; 0: none
   std::size_t range = no_index;  ///< in Recording::ranges
   std::vector<std::size_t> kernels;
@@ -33,12 +33,13 @@ struct StepWork {
 /// What the kernels are; kernels that are not listed are left out. `classes` is by NameId. A kernel
 /// outside of every call whose ranges do not tell its pass is backward where its thread runs
 /// nothing else (PyTorch's autograd has a thread of its own), else as its name says.
-StepWork step_work(const Recording& recording, const WorkPlaces& places,
+StepWork step_work(const Recording& recording, const KernelOrigins& origins,
                    const std::vector<KernelClass>& classes,
                    const std::vector<std::size_t>& kernels);
 
 /// Of the step of median device time where steps were found, else all of them: what a profile is
 /// of. In their order in the recording.
-std::vector<std::size_t> kernels_of_profile(const Recording& recording, const WorkPlaces& places);
+std::vector<std::size_t> kernels_of_profile(const Recording& recording,
+                                            const KernelOrigins& origins);
 
 }  // namespace strata

@@ -2,7 +2,7 @@
 #include "strata/capture/step_work.hpp"
 
 #include "strata/capture/recorded_network_test.hpp"
-#include "strata/capture/trace_parts.hpp"
+#include "strata/capture/trace_builder.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,20 +13,20 @@ namespace {
 
 struct Sorted {
   StepWork work;
-  WorkPlaces places;
+  KernelOrigins origins;
 
   std::string name(const WorkCall& call) const {
-    return std::string(places.layers.text(call.layer));
+    return std::string(origins.layers.text(call.layer));
   }
 };
 
 Sorted sorted(RecordingForge& forge) {
   const Recording recording = forge.finish();
   Sorted result;
-  result.places = places_of_kernels(recording, LaunchCalls(recording));
+  result.origins = origins_of_kernels(recording, LaunchCalls(recording));
   std::vector<std::size_t> kernels(recording.kernels.size());
   std::iota(kernels.begin(), kernels.end(), std::size_t{0});
-  result.work = step_work(recording, result.places, classes_of_names(recording), kernels);
+  result.work = step_work(recording, result.origins, classes_of_names(recording), kernels);
   return result;
 }
 
@@ -48,7 +48,7 @@ TEST(StepWork, CallsAreRangesAndTheRestIsLoose) {
   EXPECT_EQ(result.name(result.work.forward[0]), "conv");
   EXPECT_EQ(result.work.forward[0].kernels, (std::vector<std::size_t>{0, 1}));
   EXPECT_TRUE(result.work.forward[1].is_loose());
-  EXPECT_EQ(result.places.layers.text(result.work.forward[1].around), "part");
+  EXPECT_EQ(result.origins.layers.text(result.work.forward[1].around), "part");
   EXPECT_EQ(result.name(result.work.forward[2]), "conv");  // the same module, called again
   EXPECT_TRUE(result.work.forward[3].is_loose());
   EXPECT_EQ(result.work.forward[3].around, 0U);

@@ -58,13 +58,13 @@ std::vector<TimeSpan> marked_steps(const Recording& recording) {
   return steps;
 }
 
-void by_marks(const Recording& recording, const WorkPlaces& places,
+void by_marks(const Recording& recording, const KernelOrigins& origins,
               const std::vector<TimeSpan>& marks, FoundSteps& found) {
-  for (std::size_t i = 0; i < places.of_kernel.size(); ++i) {
+  for (std::size_t i = 0; i < origins.of_kernel.size(); ++i) {
     // What no call is known of ran when it ran.
-    const std::int64_t at = places.of_kernel[i].call == no_index
+    const std::int64_t at = origins.of_kernel[i].call == no_index
                                 ? recording.kernels[i].time.start_ns
-                                : recording.calls[places.of_kernel[i].call].time.start_ns;
+                                : recording.calls[origins.of_kernel[i].call].time.start_ns;
     const auto after = std::upper_bound(
         marks.begin(), marks.end(), at,
         [](std::int64_t moment, const TimeSpan& mark) { return moment < mark.start_ns; });
@@ -81,7 +81,7 @@ struct XlaExecutions {
   std::string module;
 };
 
-XlaExecutions xla_executions(const Recording& recording, const WorkPlaces& places) {
+XlaExecutions xla_executions(const Recording& recording, const KernelOrigins& origins) {
   std::map<NameId, std::vector<TimeSpan>> of_program;
   for (const RangeRecord& range : recording.ranges) {
     if (range.kind != RangeKind::nvtx) continue;
@@ -95,7 +95,7 @@ XlaExecutions xla_executions(const Recording& recording, const WorkPlaces& place
               [](const TimeSpan& a, const TimeSpan& b) { return a.start_ns < b.start_ns; });
     FoundSteps found;
     found.step_of_kernel.assign(recording.kernels.size(), no_index);
-    by_marks(recording, places, marks, found);
+    by_marks(recording, origins, marks, found);
     std::int64_t device_ns = 0;
     for (std::size_t i = 0; i < recording.kernels.size(); ++i)
       if (found.step_of_kernel[i] != no_index) device_ns += recording.kernels[i].time.length_ns();
@@ -108,12 +108,12 @@ XlaExecutions xla_executions(const Recording& recording, const WorkPlaces& place
   return {of_program[longest], range ? range->module : ""};
 }
 
-void by_repetition(const Recording& recording, const WorkPlaces& places, FoundSteps& found) {
+void by_repetition(const Recording& recording, const KernelOrigins& origins, FoundSteps& found) {
   // In the order of their launches: that of their starts changes from step to step.
   std::vector<std::size_t> order(recording.kernels.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   const auto launched_ns = [&](std::size_t kernel) {
-    const std::size_t call = places.of_kernel[kernel].call;
+    const std::size_t call = origins.of_kernel[kernel].call;
     return call == no_index ? recording.kernels[kernel].time.start_ns
                             : recording.calls[call].time.start_ns;
   };
@@ -150,18 +150,18 @@ std::size_t repeated_length(const std::vector<std::uint64_t>& sequence) {
   return 0;
 }
 
-FoundSteps find_steps(const Recording& recording, const WorkPlaces& places) {
+FoundSteps find_steps(const Recording& recording, const KernelOrigins& origins) {
   FoundSteps found;
   found.step_of_kernel.assign(recording.kernels.size(), no_index);
   const std::vector<TimeSpan> marks = marked_steps(recording);
   if (!marks.empty()) {
-    by_marks(recording, places, marks, found);
-  } else if (const XlaExecutions executions = xla_executions(recording, places);
+    by_marks(recording, origins, marks, found);
+  } else if (const XlaExecutions executions = xla_executions(recording, origins);
              !executions.marks.empty()) {
-    by_marks(recording, places, executions.marks, found);
+    by_marks(recording, origins, executions.marks, found);
     found.how = fmt::format("executions of {}", printable(executions.module));
   } else {
-    by_repetition(recording, places, found);
+    by_repetition(recording, origins, found);
   }
   found.spans.assign(found.count, {});
   std::vector<bool> has_kernel(found.count, false);

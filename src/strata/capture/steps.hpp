@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "strata/capture/work_places.hpp"
+#include "strata/capture/kernel_origins.hpp"
 
 #include <cstddef>
 #include <string>
@@ -21,7 +21,7 @@ struct FoundSteps {
 /// By ranges that mark them ("ProfilerStep#3"), else by executions of a function that XLA compiled,
 /// of those the one whose kernels took longest, else by a sequence of kernels that repeats: the
 /// shortest one of which two copies or more end the recording and make up half of it.
-FoundSteps find_steps(const Recording& recording, const WorkPlaces& places);
+FoundSteps find_steps(const Recording& recording, const KernelOrigins& origins);
 
 /// The step of median device time; no_index where there is none.
 std::size_t median_step(const Recording& recording, const FoundSteps& steps);

@@ -41,7 +41,7 @@ TEST(Steps, RepetitionsAreFoundAsByTryingAll) {
 
 FoundSteps found_in(RecordingForge& forge, Recording& recording) {
   recording = forge.finish();
-  return find_steps(recording, places_of_kernels(recording, LaunchCalls(recording)));
+  return find_steps(recording, origins_of_kernels(recording, LaunchCalls(recording)));
 }
 
 TEST(Steps, RangesMarkThem) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/capture/trace_tables.hpp"
 
-#include "strata/capture/trace_parts.hpp"
+#include "strata/capture/trace_builder.hpp"
 
 #include <algorithm>
 #include <array>
@@ -40,9 +40,9 @@ void Durations::add(std::int64_t length_ns) {
   ++calls;
 }
 
-std::string pass_of(const WorkPlace& place, const KernelClass& kernel_class) {
+std::string pass_of(const KernelOrigin& origin, const KernelClass& kernel_class) {
   const bool says_backward = kernel_class.pass.starts_with("backward");
-  switch (place.pass) {
+  switch (origin.pass) {
     case WorkPass::forward: return "forward";
     case WorkPass::backward: return says_backward ? kernel_class.pass : "backward";
     case WorkPass::update: return "update";
@@ -108,10 +108,10 @@ void add_layer_rows(const TraceInput& input, TraceTables& tables) {
   std::map<std::pair<NameId, std::string>, Layer> layers;
   for (std::size_t i = 0; i < input.recording.kernels.size(); ++i) {
     const KernelRecord& kernel = input.recording.kernels[i];
-    const WorkPlace& place = input.places.of_kernel[i];
+    const KernelOrigin& origin = input.origins.of_kernel[i];
     const KernelClass& kernel_class = input.class_of_name[kernel.name];
-    if (place.call != no_index) tables.launched_ns += kernel.time.length_ns();
-    Layer& layer = layers[{place.layer, pass_of(place, kernel_class)}];
+    if (origin.call != no_index) tables.launched_ns += kernel.time.length_ns();
+    Layer& layer = layers[{origin.layer, pass_of(origin, kernel_class)}];
     layer.time.add(kernel.time.length_ns());
     layer.class_ns[kernel_class.name] += kernel.time.length_ns();
   }
@@ -120,7 +120,7 @@ void add_layer_rows(const TraceInput& input, TraceTables& tables) {
         std::max_element(layer.class_ns.begin(), layer.class_ns.end(),
                          [](const auto& a, const auto& b) { return a.second < b.second; });
     tables.by_layer.push_back(
-        {std::string(input.places.layers.text(key.first)), key.second, most->first, layer.time});
+        {std::string(input.origins.layers.text(key.first)), key.second, most->first, layer.time});
   }
   longest_first(tables.by_layer);
 }
@@ -136,8 +136,8 @@ void add_api_rows(const TraceInput& input, TraceTables& tables) {
 
 TraceTables make_trace_tables(const Recording& recording) {
   const LaunchCalls calls(recording);
-  const WorkPlaces places = places_of_kernels(recording, calls);
-  const TraceInput input{recording, calls, places, classes_of_names(recording)};
+  const KernelOrigins origins = origins_of_kernels(recording, calls);
+  const TraceInput input{recording, calls, origins, classes_of_names(recording)};
   TraceTables tables;
   tables.process = recording.process;
   tables.span = device_span(recording);
@@ -155,7 +155,7 @@ TraceTables make_trace_tables(const Recording& recording) {
   add_memory_rows(input, tables);
   add_device_rows(input, tables);
   longest_first(tables.by_copy);
-  if (recording.process.has_times) tables.steps = step_times(find_steps(recording, places));
+  if (recording.process.has_times) tables.steps = step_times(find_steps(recording, origins));
   return tables;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "strata/capture/work_places.hpp"
+#include "strata/capture/kernel_origins.hpp"
 
 #include <optional>
 #include <string>

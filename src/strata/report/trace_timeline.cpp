@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/printable.hpp"
+#include "strata/capture/kernel_origins.hpp"
 #include "strata/capture/recording_profile.hpp"
-#include "strata/capture/work_places.hpp"
 #include "strata/report/trace_report.hpp"
 
 #include <fmt/format.h>

@@ -4,7 +4,7 @@
 #include "strata/base/error.hpp"
 #include "strata/capture/chrome/chrome_event.hpp"
 #include "strata/capture/chrome/json_stream.hpp"
-#include "strata/capture/work_places.hpp"
+#include "strata/capture/kernel_origins.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -71,10 +71,10 @@ TEST(ChromeJson, traces_of_jax_are_read) {
   ASSERT_EQ(recording.calls.size(), 1U);
   ASSERT_EQ(recording.ranges.size(), 1U);
   EXPECT_EQ(recording.names.text(recording.ranges[0].name), "step 7");
-  const WorkPlaces places = places_of_kernels(recording, LaunchCalls(recording));
-  EXPECT_EQ(places.layers.text(places.of_kernel[0].layer), "Dense_0");
-  EXPECT_EQ(places.of_kernel[0].pass, WorkPass::backward);
-  EXPECT_EQ(places.layers.text(places.of_kernel[1].layer), "loop_add_fusion");
+  const KernelOrigins origins = origins_of_kernels(recording, LaunchCalls(recording));
+  EXPECT_EQ(origins.layers.text(origins.of_kernel[0].layer), "Dense_0");
+  EXPECT_EQ(origins.of_kernel[0].pass, WorkPass::backward);
+  EXPECT_EQ(origins.layers.text(origins.of_kernel[1].layer), "loop_add_fusion");
 }
 
 TEST(ChromeJson, an_event_of_each_kind_becomes_its_row) {

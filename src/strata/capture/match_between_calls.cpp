@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/capture/gap_match.hpp"
+#include "strata/capture/match_between_calls.hpp"
 
 #include "strata/capture/order_match.hpp"
 
@@ -15,9 +15,9 @@ struct FreeStep {
   LayerGroup group;
 };
 
-class Gaps {
+class GapMatcher {
  public:
-  Gaps(const GapInput& input, bool is_backward)
+  GapMatcher(const MatchInput& input, bool is_backward)
       : input_(input),
         is_backward_(is_backward),
         calls_(is_backward ? input.work.backward : input.work.forward),
@@ -38,7 +38,7 @@ class Gaps {
     }
   }
 
-  void find(std::vector<GapKernel>& found) const {
+  void find(std::vector<MatchedKernel>& found) const {
     std::size_t begin = 0;
     while (begin < calls_.size()) {
       if (!is_open(begin)) {
@@ -88,7 +88,7 @@ class Gaps {
     return at;
   }
 
-  void find_in(std::size_t begin, std::size_t end, std::vector<GapKernel>& found) const {
+  void find_in(std::size_t begin, std::size_t end, std::vector<MatchedKernel>& found) const {
     const std::optional<std::size_t> after =
         begin == 0 ? std::optional<std::size_t>(0) : position(begin - 1, true);
     const std::optional<std::size_t> before =
@@ -140,7 +140,7 @@ class Gaps {
     return false;
   }
 
-  const GapInput& input_;
+  const MatchInput& input_;
   bool is_backward_;
   const std::vector<WorkCall>& calls_;
   const std::vector<std::vector<NodeId>>& nodes_;
@@ -151,10 +151,10 @@ class Gaps {
 
 }  // namespace
 
-std::vector<GapKernel> kernels_between_calls(const GapInput& input) {
-  std::vector<GapKernel> found;
-  Gaps(input, false).find(found);
-  Gaps(input, true).find(found);
+std::vector<MatchedKernel> kernels_between_calls(const MatchInput& input) {
+  std::vector<MatchedKernel> found;
+  GapMatcher(input, false).find(found);
+  GapMatcher(input, true).find(found);
   return found;
 }
 

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "strata/capture/kernel_origins.hpp"
 #include "strata/capture/steps.hpp"
 #include "strata/capture/trace_tables.hpp"
-#include "strata/capture/work_places.hpp"
 
 #include <vector>
 
-/// What the parts of make_trace_tables share.
+/// What make_trace_tables is built of: one function per table, and their common input.
 namespace strata {
 
 struct TraceInput {
   const Recording& recording;
   const LaunchCalls& calls;
-  const WorkPlaces& places;
+  const KernelOrigins& origins;
   std::vector<KernelClass> class_of_name;  ///< by NameId; only those of kernels are filled
 };
 
@@ -27,7 +27,7 @@ void add_device_rows(const TraceInput& input, TraceTables& tables);
 
 /// forward, backward, backward_input, backward_weight or update: what the ranges say, else what
 /// the kernel's name says, else forward.
-std::string pass_of(const WorkPlace& place, const KernelClass& kernel_class);
+std::string pass_of(const KernelOrigin& origin, const KernelClass& kernel_class);
 
 std::vector<KernelClass> classes_of_names(const Recording& recording);
 

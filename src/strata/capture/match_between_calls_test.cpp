@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/capture/gap_match.hpp"
+#include "strata/capture/match_between_calls.hpp"
 
 #include "strata/capture/model_profile.hpp"
 #include "strata/capture/recorded_network_test.hpp"

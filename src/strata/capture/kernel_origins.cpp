@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/capture/work_places.hpp"
+#include "strata/capture/kernel_origins.hpp"
 
 #include "strata/base/text.hpp"
 #include "strata/capture/recording_profile.hpp"
@@ -15,7 +15,7 @@ namespace {
 /// How well a range names a layer.
 enum class Strength : std::uint8_t { none, user, framework, layer };
 
-/// What is known inside a range: its own words, and what it has from those around it.
+/// What is known inside a range: from its own name, and from the ranges around it.
 struct OpenRange {
   std::int64_t end_ns = 0;
   NameId layer = 0;
@@ -85,10 +85,10 @@ RangeMeaning meaning_of(const RangeRecord& range, std::string_view name) {
   return meaning;
 }
 
-/// Walks the ranges of one thread along with the moments that are asked for.
-class ThreadWalk {
+/// The ranges of one thread that are open at a moment; moments are asked for in rising order.
+class OpenRanges {
  public:
-  ThreadWalk(const Recording& recording, NameTable& layers,
+  OpenRanges(const Recording& recording, NameTable& layers,
              std::unordered_map<std::uint64_t, NameId>& layer_of_sequence)
       : recording_(recording), layers_(layers), layer_of_sequence_(layer_of_sequence) {}
 
@@ -130,14 +130,14 @@ class ThreadWalk {
   std::vector<OpenRange> open_;
 };
 
-/// What the recorder says of the kernel itself, where no range of a layer was open.
-bool add_own_words(const Recording& recording, const KernelRecord& kernel, const OpenRange& found,
-                   NameTable& layers, WorkPlace& place) {
+/// The name that the recorder gives the kernel itself, where no range of a layer was open.
+bool add_own_name(const Recording& recording, const KernelRecord& kernel, const OpenRange& found,
+                  NameTable& layers, KernelOrigin& origin) {
   if (kernel.origin == 0 || found.strength == Strength::layer) return false;
   const std::optional<XlaRange> words = xla_range(recording.names.text(kernel.origin));
   if (!words || words->hlo_op.empty()) return false;
-  place.layer = layers.id_of(layer_of_xla(words->path, words->hlo_op));
-  place.pass = pass_of_xla_path(words->path);
+  origin.layer = layers.id_of(layer_of_xla(words->path, words->hlo_op));
+  origin.pass = pass_of_xla_path(words->path);
   return true;
 }
 
@@ -198,15 +198,15 @@ std::size_t LaunchCalls::call_of(std::uint64_t correlation) const {
   return correlation == 0 || found == by_correlation_.end() ? no_index : found->second;
 }
 
-WorkPlaces places_of_kernels(const Recording& recording, const LaunchCalls& calls) {
-  WorkPlaces result;
-  std::vector<WorkPlace>& places = result.of_kernel;
-  places.resize(recording.kernels.size());
+KernelOrigins origins_of_kernels(const Recording& recording, const LaunchCalls& calls) {
+  KernelOrigins result;
+  std::vector<KernelOrigin>& origins = result.of_kernel;
+  origins.resize(recording.kernels.size());
   std::map<std::uint32_t, std::vector<Launch>> launches;  // by thread
   for (std::size_t i = 0; i < recording.kernels.size(); ++i) {
-    places[i].call = calls.call_of(recording.kernels[i].correlation);
-    if (places[i].call == no_index) continue;
-    const ApiRecord& call = recording.calls[places[i].call];
+    origins[i].call = calls.call_of(recording.kernels[i].correlation);
+    if (origins[i].call == no_index) continue;
+    const ApiRecord& call = recording.calls[origins[i].call];
     launches[call.thread].push_back({call.time.start_ns, i});
   }
   std::map<std::uint32_t, std::vector<std::size_t>> ranges;
@@ -219,21 +219,21 @@ WorkPlaces places_of_kernels(const Recording& recording, const LaunchCalls& call
     std::vector<Launch>& wanted = launches[thread];
     std::stable_sort(wanted.begin(), wanted.end(),
                      [](const Launch& a, const Launch& b) { return a.at_ns < b.at_ns; });
-    ThreadWalk walk(recording, result.layers, layer_of_sequence);
+    OpenRanges open(recording, result.layers, layer_of_sequence);
     std::size_t next = 0;
     for (const std::size_t range : of_thread) {
       const RangeRecord& opened = recording.ranges[range];
       for (; next < wanted.size() && wanted[next].at_ns < opened.time.start_ns; ++next)
-        found[wanted[next].kernel] = walk.at(wanted[next].at_ns);
-      walk.push(range);
+        found[wanted[next].kernel] = open.at(wanted[next].at_ns);
+      open.push(range);
     }
-    for (; next < wanted.size(); ++next) found[wanted[next].kernel] = walk.at(wanted[next].at_ns);
+    for (; next < wanted.size(); ++next) found[wanted[next].kernel] = open.at(wanted[next].at_ns);
   }
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    if (add_own_words(recording, recording.kernels[i], found[i], result.layers, places[i]))
+  for (std::size_t i = 0; i < origins.size(); ++i) {
+    if (add_own_name(recording, recording.kernels[i], found[i], result.layers, origins[i]))
       continue;
-    places[i].pass = found[i].pass;
-    places[i].range = found[i].range;
+    origins[i].pass = found[i].pass;
+    origins[i].range = found[i].range;
     NameId layer = found[i].layer;
     if (layer == 0 && found[i].names_kernels)
       layer =
@@ -242,9 +242,9 @@ WorkPlaces places_of_kernels(const Recording& recording, const LaunchCalls& call
     if (found[i].pass == WorkPass::backward && found[i].strength != Strength::layer &&
         forward != layer_of_sequence.end()) {
       layer = forward->second;
-      places[i].range = no_index;
+      origins[i].range = no_index;
     }
-    places[i].layer = layer;
+    origins[i].layer = layer;
   }
   return result;
 }

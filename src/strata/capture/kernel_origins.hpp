@@ -19,17 +19,17 @@ inline constexpr std::size_t no_index = std::numeric_limits<std::size_t>::max();
 
 enum class WorkPass : std::uint8_t { unknown, forward, backward, update };
 
-struct WorkPlace {
-  std::size_t call = no_index;   ///< in Recording::calls
-  NameId layer = 0;              ///< the innermost range, in WorkPlaces::layers; 0: none was open
+struct KernelOrigin {
+  std::size_t call = no_index;  ///< in Recording::calls
+  NameId layer = 0;             ///< the innermost range, in KernelOrigins::layers; 0: none was open
   std::size_t range = no_index;  ///< in Recording::ranges: the one that gave the layer; no_index
                                  ///< where it was another's (a backward operator's forward one)
   WorkPass pass = WorkPass::unknown;
 };
 
-struct WorkPlaces {
+struct KernelOrigins {
   NameTable layers;
-  std::vector<WorkPlace> of_kernel;  ///< one per kernel, in their order
+  std::vector<KernelOrigin> of_kernel;  ///< one per kernel, in their order
 };
 
 /// The call that launched a piece of work, by its correlation.
@@ -48,7 +48,7 @@ class LaunchCalls {
 /// ("nn.Module: Conv2d_0"); where none is open, the innermost operator of the framework; else the
 /// innermost range of the user. Marks of steps are no layers. A backward kernel whose operator has
 /// the sequence number of a forward one that has such a layer belongs to that layer.
-WorkPlaces places_of_kernels(const Recording& recording, const LaunchCalls& calls);
+KernelOrigins origins_of_kernels(const Recording& recording, const LaunchCalls& calls);
 
 /// What a range's name says besides the name of a layer: "conv1 backward" is the backward pass of
 /// conv1; "aten::conv2d, seq = 5, op_id = 3" has a sequence number.

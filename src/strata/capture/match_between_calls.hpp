@@ -9,7 +9,7 @@
 /// of a residual block), sums of gradients, the loss.
 namespace strata {
 
-struct GapInput {
+struct MatchInput {
   const Recording& recording;
   const std::vector<KernelClass>& classes;
   const ModelLayers& model;
@@ -18,15 +18,15 @@ struct GapInput {
   const std::vector<std::vector<NodeId>>& backward;  ///< nodes per entry of work.backward
 };
 
-struct GapKernel {
+struct MatchedKernel {
   std::size_t kernel = 0;
   LayerGroup group;
 };
 
-/// What the program has between the steps of the two calls around a kernel, and no call has made,
-/// is what such kernels may be. As many of them as kernels: one each, in order; one alone: all
-/// kernels are it; otherwise they stay without a layer. Before the first and behind the last call
-/// of a pass the loss is among them.
-std::vector<GapKernel> kernels_between_calls(const GapInput& input);
+/// The candidates for such kernels are the steps of the program between the steps of the two calls
+/// around them, without those that a call has made. With as many candidates as kernels each kernel
+/// gets one, in order; with one candidate all kernels get it; otherwise they stay without a layer.
+/// Before the first and after the last call of a pass the loss is a candidate, too.
+std::vector<MatchedKernel> kernels_between_calls(const MatchInput& input);
 
 }  // namespace strata
