@@ -67,28 +67,28 @@ class CpuWalks final : public Walks {
   /// With stores of both kinds and with lines asked for or not.
   void run() override {
     for (std::size_t i = 0; i < mixes.size(); ++i) {
-      for (const cpu::Store store : {cpu::Store::cached, cpu::Store::past_caches}) {
-        if (store == cpu::Store::past_caches && (i == 0 || !cpu::has_stores_past_caches()))
+      for (const cpu::Store store : {cpu::Store::cached, cpu::Store::non_temporal}) {
+        if (store == cpu::Store::non_temporal && (i == 0 || !cpu::has_non_temporal_stores()))
           continue;
-        for (const cpu::Asking asking : {cpu::Asking::none, cpu::Asking::ahead}) {
-          best_[i] = std::max(best_[i], rate_of({mixes[i], store}, asking));
+        for (const cpu::Prefetch prefetch : {cpu::Prefetch::none, cpu::Prefetch::ahead}) {
+          best_[i] = std::max(best_[i], rate_of({mixes[i], store}, prefetch));
         }
       }
     }
   }
 
  private:
-  double rate_of(cpu::Walk walk, cpu::Asking asking) {
+  double rate_of(cpu::BandwidthLoop loop, cpu::Prefetch prefetch) {
     const std::int64_t threads = threads_.count();
-    const std::int64_t each = count_ / threads / cpu::walk_granule * cpu::walk_granule;
+    const std::int64_t each = count_ / threads / cpu::loop_granule * cpu::loop_granule;
     std::vector<double> sums(static_cast<std::size_t>(threads) * 8);
     const double start = now();
     threads_.for_each(threads, [&](std::int64_t part, int) {
       double* const first = static_cast<double*>(memory_.get()) + part * each;
-      sums[static_cast<std::size_t>(part) * 8] = cpu::run_walk(
-          {walk.mix, walk.store, first, first + count_, first + 2 * count_, each, asking}, 1);
+      sums[static_cast<std::size_t>(part) * 8] = cpu::run_bandwidth_loop(
+          {loop.mix, loop.store, first, first + count_, first + 2 * count_, each, prefetch}, 1);
     });
-    const double arrays = walk.mix == AccessMix::triad ? 3 : walk.mix == AccessMix::copy ? 2 : 1;
+    const double arrays = loop.mix == AccessMix::triad ? 3 : loop.mix == AccessMix::copy ? 2 : 1;
     return arrays * 8 * static_cast<double>(each * threads) / (now() - start);
   }
   static constexpr std::int64_t count_ = (std::int64_t{128} << 20) / 8;  // in each of 3 arrays

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels behind the bandwidths do what they say: their results are computed again on the host.
+#include "strata/measure/ceilings/cuda/bandwidth_arrays.cuh"
 #include "strata/measure/ceilings/cuda/kernels.cuh"
-#include "strata/measure/ceilings/cuda/walks.cuh"
-#include "strata/measure/ceilings/walk_step.hpp"
+#include "strata/measure/ceilings/tile_step.hpp"
 #include "tests/device/on_device.hpp"
 
 #include <cmath>
@@ -39,7 +39,7 @@ class Bandwidth : public OnDevice {
     std::memcpy(&word, &sum, sizeof word);
     return word;
   }
-  void expect_result(AccessMix mix, const cuda::WalkArrays& arrays, std::int64_t bytes) const {
+  void expect_result(AccessMix mix, const cuda::BandwidthArrays& arrays, std::int64_t bytes) const {
     const auto words = on_host<std::uint32_t>(arrays.all().out, bytes / 4);
     for (std::int64_t i = 0; i < bytes / 4; ++i)
       ASSERT_EQ(words[static_cast<std::size_t>(i)], expected_word(mix, i))
@@ -48,7 +48,7 @@ class Bandwidth : public OnDevice {
 };
 
 TEST_F(Bandwidth, streaming_kernels_touch_every_word) {
-  const cuda::WalkArrays arrays(bench(), array_bytes);
+  const cuda::BandwidthArrays arrays(bench(), array_bytes);
   for (const AccessMix mix : all_mixes) {
     arrays.poison();
     stream_once(mix, arrays.all(), array_bytes, seed, stream());
@@ -68,7 +68,7 @@ TEST_F(Bandwidth, streaming_kernels_touch_every_word) {
 }
 
 TEST_F(Bandwidth, the_check_on_the_device_sees_a_single_wrong_item) {
-  const cuda::WalkArrays arrays(bench(), array_bytes);
+  const cuda::BandwidthArrays arrays(bench(), array_bytes);
   for (const AccessMix mix : all_mixes) {
     stream_once(mix, arrays.all(), array_bytes, seed, stream());
     arrays.check_result(bench(), mix, array_bytes);
@@ -81,20 +81,20 @@ TEST_F(Bandwidth, the_check_on_the_device_sees_a_single_wrong_item) {
   }
 }
 
-TEST_F(Bandwidth, walks_visit_the_tiles_they_say) {
-  const cuda::WalkArrays arrays(bench(), std::int64_t{64} * cuda::walk_tile_bytes);
+TEST_F(Bandwidth, tile_loops_visit_the_tiles_they_say) {
+  const cuda::BandwidthArrays arrays(bench(), std::int64_t{64} * cuda::loop_tile_bytes);
   for (const std::int64_t tiles : {1, 2, 3, 7, 64}) {
     for (const cuda::Caching caching : {cuda::Caching::all_levels, cuda::Caching::shared_level}) {
-      cuda::Walk plan{.tiles = tiles, .passes = 11, .blocks = 5};
-      plan.step = walk_step(tiles, plan.blocks);
-      walk(AccessMix::read, caching, arrays.all(), plan, seed, stream());
+      cuda::TileLoop plan{.tiles = tiles, .passes = 11, .blocks = 5};
+      plan.step = tile_step(tiles, plan.blocks);
+      loop_over_tiles(AccessMix::read, caching, arrays.all(), plan, seed, stream());
       const auto sums =
-          on_host<std::uint32_t>(arrays.all().checksums, plan.blocks * cuda::walk_warps_per_block);
+          on_host<std::uint32_t>(arrays.all().checksums, plan.blocks * cuda::loop_warps_per_block);
       for (int block = 0; block < plan.blocks; ++block) {
         std::uint32_t seen = 0, expected = 0;
-        for (int warp = 0; warp < cuda::walk_warps_per_block; ++warp)
-          seen ^= sums[static_cast<std::size_t>(block * cuda::walk_warps_per_block + warp)];
-        constexpr std::int64_t words = cuda::walk_tile_bytes / 4;
+        for (int warp = 0; warp < cuda::loop_warps_per_block; ++warp)
+          seen ^= sums[static_cast<std::size_t>(block * cuda::loop_warps_per_block + warp)];
+        constexpr std::int64_t words = cuda::loop_tile_bytes / 4;
         for (std::int64_t pass = 0; pass < plan.passes; ++pass) {
           const std::int64_t tile = (block + pass * plan.step) % tiles;
           for (std::int64_t k = 0; k < words; ++k) expected ^= a_word(tile * words + k);
@@ -105,19 +105,19 @@ TEST_F(Bandwidth, walks_visit_the_tiles_they_say) {
   }
 }
 
-TEST_F(Bandwidth, walks_write_every_tile) {
-  const cuda::WalkArrays arrays(bench(), std::int64_t{64} * cuda::walk_tile_bytes);
+TEST_F(Bandwidth, tile_loops_write_every_tile) {
+  const cuda::BandwidthArrays arrays(bench(), std::int64_t{64} * cuda::loop_tile_bytes);
   for (const AccessMix mix : {AccessMix::write, AccessMix::copy, AccessMix::triad}) {
     const double arrays_of_mix = cuda::moved_bytes(mix, 1);
-    const auto set = static_cast<std::int64_t>(arrays_of_mix) * 32 * cuda::walk_tile_bytes;
-    const cuda::WalkRun run = arrays.plan(bench(), mix, cuda::Caching::shared_level, set);
-    EXPECT_EQ(run.walk.tiles, 32);
+    const auto set = static_cast<std::int64_t>(arrays_of_mix) * 32 * cuda::loop_tile_bytes;
+    const cuda::TileLoopRun run = arrays.plan(bench(), mix, cuda::Caching::shared_level, set);
+    EXPECT_EQ(run.loop.tiles, 32);
     arrays.poison();
     run.enqueue(stream());
-    expect_result(mix, arrays, run.walk.tiles * cuda::walk_tile_bytes);
+    expect_result(mix, arrays, run.loop.tiles * cuda::loop_tile_bytes);
     // Not a byte beyond.
     const auto words = on_host<std::uint32_t>(arrays.all().out, arrays.bytes() / 4);
-    EXPECT_EQ(words[static_cast<std::size_t>(run.walk.tiles * cuda::walk_tile_bytes / 4)],
+    EXPECT_EQ(words[static_cast<std::size_t>(run.loop.tiles * cuda::loop_tile_bytes / 4)],
               0xA5A5A5A5u);
   }
 }

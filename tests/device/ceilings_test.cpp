@@ -57,7 +57,7 @@ TEST_F(Ceilings, levels_are_slower_outwards_and_the_curve_shows_them) {
   ASSERT_FALSE(machine.curves.empty());
   const auto& points = machine.curves.front().points;
   EXPECT_GT(points.front().bytes_per_s, 1.5 * points.back().bytes_per_s);
-  // Beyond the L2 the walk reads DRAM, by another kernel than the one of the ceiling.
+  // Beyond the L2 the tile loop reads DRAM, by another kernel than the one of the ceiling.
   EXPECT_NEAR(points.back().bytes_per_s / machine.memory.back().bandwidth_bytes_per_s->value, 1,
               0.15);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/error.hpp"
 #include "strata/base/units.hpp"
+#include "strata/measure/ceilings/cpu/cpu_ceilings.hpp"
 #include "strata/measure/ceilings/cpu/kernels.hpp"
 #include "strata/measure/ceilings/cpu/low_precision.hpp"
-#include "strata/measure/ceilings/cpu/parts.hpp"
 
 #include <fmt/format.h>
 
@@ -76,8 +76,8 @@ void compare_with_clock(int cores, Peak& peak) {
 }
 
 /// What the multiply-add units of the core could do, where a table has them.
-void set_flop_per_clock(const Subject& subject, Peak& peak) {
-  const auto units = fma_units_of(subject.core);
+void set_flop_per_clock(const CpuUnderTest& tested, Peak& peak) {
+  const auto units = fma_units_of(tested.core);
   const VectorUnit vectors = vector_unit();
   if (!units || !vectors.has_fma) {
     peak.flop_per_s.evidence->notes.push_back(
@@ -92,7 +92,7 @@ void set_flop_per_clock(const Subject& subject, Peak& peak) {
                                 units->architecture, units->units, bits, units->source)};
 }
 
-Peak peak_of(const Bench& bench, const Subject& subject, DType dtype, const Say& say) {
+Peak peak_of(const Bench& bench, const CpuUnderTest& tested, DType dtype, const Say& say) {
   const VectorUnit vectors = vector_unit();
   say(fmt::format("{} multiply-adds, one lane", name_of(dtype)));
   const double scalar = fma_rate(bench, dtype, LaneUse::one, 1, "").value;
@@ -108,7 +108,7 @@ Peak peak_of(const Bench& bench, const Subject& subject, DType dtype, const Say&
   peak.flop_per_s.evidence->notes.push_back(fmt::format(
       "{:.1f} times one core, {}; with one lane of it {}", peak.flop_per_s.value / one_core,
       format_flop_per_s(one_core, 4), format_flop_per_s(scalar, 4)));
-  set_flop_per_clock(subject, peak);
+  set_flop_per_clock(tested, peak);
   compare_with_clock(threads, peak);
   return peak;
 }
@@ -165,10 +165,10 @@ void warn_of_absent_types(const Machine& machine, std::vector<std::string>& warn
       fmt::join(absent, ", ")));
 }
 
-std::vector<Peak> all_peaks(const Bench& bench, const Subject& subject, const Say& say) {
+std::vector<Peak> all_peaks(const Bench& bench, const CpuUnderTest& tested, const Say& say) {
   std::vector<Peak> peaks;
   for (const DType dtype : {DType::fp64, DType::fp32})
-    peaks.push_back(peak_of(bench, subject, dtype, say));
+    peaks.push_back(peak_of(bench, tested, dtype, say));
   for (const LowPrecisionLoop& loop : low_precision_loops()) {
     say(fmt::format("{} multiply-adds, {}", name_of(loop.dtype), name_of(loop.unit)));
     peaks.push_back(peak_of(bench, loop));
@@ -178,16 +178,16 @@ std::vector<Peak> all_peaks(const Bench& bench, const Subject& subject, const Sa
 
 }  // namespace
 
-void measure_arithmetic(const Bench& bench, const Subject& subject, const Say& say,
+void measure_arithmetic(const Bench& bench, const CpuUnderTest& tested, const Say& say,
                         Machine& machine) {
-  machine.peaks = all_peaks(bench, subject, say);
+  machine.peaks = all_peaks(bench, tested, say);
   warn_of_absent_types(machine, machine.measured->warnings);
 }
 
-void measure_arithmetic_again(const Bench& bench, const Subject& subject, const Say& say,
+void measure_arithmetic_again(const Bench& bench, const CpuUnderTest& tested, const Say& say,
                               Machine& machine) {
   if (bench.options().is_quick) return;
-  std::vector<Peak> again = all_peaks(bench, subject, say);
+  std::vector<Peak> again = all_peaks(bench, tested, say);
   for (std::size_t i = 0; i < again.size(); ++i) {
     const double first = machine.peaks[i].flop_per_s.value;
     const double second = again[i].flop_per_s.value;

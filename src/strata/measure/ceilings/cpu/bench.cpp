@@ -32,7 +32,7 @@ Effort Bench::effort() const {
 
 std::vector<double> Bench::clocks_hz(int active) const {
   std::vector<double> seconds(static_cast<std::size_t>(active));
-  const Crew::Span span = crew_->run(
+  const ThreadTeam::Span span = team_->run(
       [&](int worker) {
         const auto start = std::chrono::steady_clock::now();
         const std::uint64_t sum = add_in_a_chain(clock_rounds, 3);
@@ -48,11 +48,11 @@ std::vector<double> Bench::clocks_hz(int active) const {
   return clocks;
 }
 
-Crew::Span Bench::quiet_run(const Work& work, int active, std::int64_t passes) const {
+ThreadTeam::Span Bench::quiet_run(const Work& work, int active, std::int64_t passes) const {
   constexpr int most_tries = 6;
-  Crew::Span best;
+  ThreadTeam::Span best;
   for (int i = 0; i < most_tries; ++i) {
-    const Crew::Span span = crew_->run([&](int worker) { work(worker, passes); }, active);
+    const ThreadTeam::Span span = team_->run([&](int worker) { work(worker, passes); }, active);
     if (i == 0 || span.seconds < best.seconds) best = span;
     if (!span.is_disturbed) break;
   }
@@ -71,7 +71,7 @@ std::int64_t Bench::passes_for(const Work& work, int active, double sample_s) co
 Timing Bench::time(const Work& work, int active, const Effort& effort) const {
   const auto start = std::chrono::steady_clock::now();
   const std::int64_t passes = passes_for(work, active, effort.sample_s);
-  const auto sample = [&] { return crew_->run([&](int worker) { work(worker, passes); }, active); };
+  const auto sample = [&] { return team_->run([&](int worker) { work(worker, passes); }, active); };
   while (seconds_from(start) < effort.warm_up_s) sample();
   Timing timing;
   std::vector<double> all_s;
@@ -80,7 +80,7 @@ Timing Bench::time(const Work& work, int active, const Effort& effort) const {
   const double most_s = patience * effort.samples * effort.sample_s;
   while (static_cast<int>(timing.samples_s.size()) < effort.samples) {
     if (seconds_from(sampling) > most_s && all_s.size() >= few_samples) break;
-    const Crew::Span span = sample();
+    const ThreadTeam::Span span = sample();
     all_s.push_back(span.seconds / static_cast<double>(passes));
     if (!span.is_disturbed) timing.samples_s.push_back(all_s.back());
     const std::vector<double> clocks = clocks_hz(active);

@@ -3,7 +3,7 @@
 
 #include "strata/machine/sourced.hpp"
 #include "strata/measure/ceilings/ceilings.hpp"
-#include "strata/measure/ceilings/cpu/crew.hpp"
+#include "strata/measure/ceilings/cpu/thread_team.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -32,7 +32,7 @@ struct Timing {
 
 class Bench {
  public:
-  Bench(const CeilingOptions& options, Crew& crew) : options_(options), crew_(&crew) {}
+  Bench(const CeilingOptions& options, ThreadTeam& team) : options_(options), team_(&team) {}
 
   /// `passes` of the work in one thread; must not throw.
   using Work = std::function<void(int worker, std::int64_t passes)>;
@@ -46,16 +46,16 @@ class Bench {
 
   Effort effort() const;
   const CeilingOptions& options() const { return options_; }
-  Crew& crew() const { return *crew_; }
-  int threads() const { return crew_->size(); }
+  ThreadTeam& team() const { return *team_; }
+  int threads() const { return team_->size(); }
 
  private:
   /// The first run that nobody disturbs, or the fastest of some.
-  Crew::Span quiet_run(const Work& work, int active, std::int64_t passes) const;
+  ThreadTeam::Span quiet_run(const Work& work, int active, std::int64_t passes) const;
   std::int64_t passes_for(const Work& work, int active, double sample_s) const;
 
   CeilingOptions options_;
-  Crew* crew_;
+  ThreadTeam* team_;
 };
 
 /// A measured number: `amount` per pass over the median time of one.

@@ -3,7 +3,7 @@
 
 #include "strata/base/error.hpp"
 #include "strata/cpu/allowance.hpp"
-#include "strata/measure/ceilings/cpu/walk_space.hpp"
+#include "strata/measure/ceilings/cpu/bandwidth_memory.hpp"
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -13,34 +13,34 @@
 namespace strata::cpu {
 namespace {
 
-TEST(CpuCrew, every_thread_runs_on_its_processor_and_the_caller_is_free_again) {
+TEST(CpuThreadTeam, every_thread_runs_on_its_processor_and_the_caller_is_free_again) {
   const std::vector<int> allowed = allowed_processors();
   {
-    Crew crew(allowed);
-    EXPECT_EQ(crew.problem(), "");
+    ThreadTeam team(allowed);
+    EXPECT_EQ(team.problem(), "");
     std::vector<int> seen(allowed.size(), -1);
-    crew.run([&](int worker) { seen[static_cast<std::size_t>(worker)] = sched_getcpu(); });
+    team.run([&](int worker) { seen[static_cast<std::size_t>(worker)] = sched_getcpu(); });
     EXPECT_EQ(seen, allowed);
-    EXPECT_GE(crew.hand_over_s(), 0);
+    EXPECT_GE(team.handoff_s(), 0);
   }
   EXPECT_EQ(allowed_processors(), allowed);
 }
 
-TEST(CpuCrew, only_so_many_work_as_are_asked) {
-  Crew crew(std::vector<int>(3, allowed_processors().front()));
+TEST(CpuThreadTeam, only_so_many_work_as_are_asked) {
+  ThreadTeam team(std::vector<int>(3, allowed_processors().front()));
   for (const int active : {1, 2, 3}) {
     std::atomic<int> mask = 0;
-    const Crew::Span span = crew.run([&](int worker) { mask |= 1 << worker; }, active);
+    const ThreadTeam::Span span = team.run([&](int worker) { mask |= 1 << worker; }, active);
     EXPECT_EQ(mask, (1 << active) - 1);
     EXPECT_GE(span.seconds, 0);
   }
 }
 
-TEST(CpuCrew, goes_on_where_a_processor_is_not_to_be_had) {
-  Crew crew(std::vector<int>{allowed_processors().front(), 60000});
-  EXPECT_NE(crew.problem().find("processor 60000"), std::string::npos) << crew.problem();
+TEST(CpuThreadTeam, goes_on_where_a_processor_is_not_to_be_had) {
+  ThreadTeam team(std::vector<int>{allowed_processors().front(), 60000});
+  EXPECT_NE(team.problem().find("processor 60000"), std::string::npos) << team.problem();
   std::atomic<int> count = 0;
-  crew.run([&](int) { ++count; });
+  team.run([&](int) { ++count; });
   EXPECT_EQ(count, 2);
 }
 
@@ -59,8 +59,8 @@ TEST(CpuBench, a_rate_is_amount_over_median_with_all_samples) {
 }
 
 TEST(CpuBench, takes_as_many_samples_as_asked_and_counts_the_clock) {
-  Crew crew(std::vector<int>{allowed_processors().front()});
-  const Bench bench({.is_quick = true}, crew);
+  ThreadTeam team(std::vector<int>{allowed_processors().front()});
+  const Bench bench({.is_quick = true}, team);
   std::atomic<std::int64_t> passes_made = 0;
   const Timing timing = bench.time(
       [&](int, std::int64_t passes) {
@@ -76,30 +76,30 @@ TEST(CpuBench, takes_as_many_samples_as_asked_and_counts_the_clock) {
   }
 }
 
-TEST(CpuWalkSpace, plans_stay_within_the_arrays_and_come_to_every_place) {
-  Crew crew(std::vector<int>{allowed_processors().front()});
-  const Bench bench({.is_quick = true}, crew);
-  WalkSpace space(bench, 30 << 20);
+TEST(CpuBandwidthMemory, plans_stay_within_the_arrays_and_come_to_every_place) {
+  ThreadTeam team(std::vector<int>{allowed_processors().front()});
+  const Bench bench({.is_quick = true}, team);
+  BandwidthMemory memory(bench, 30 << 20);
   for (const AccessMix mix :
        {AccessMix::read, AccessMix::write, AccessMix::copy, AccessMix::triad}) {
     for (const std::int64_t set : {std::int64_t{1}, std::int64_t{5000}, std::int64_t{1} << 16,
                                    std::int64_t{7} << 20, std::int64_t{1} << 40}) {
-      const WalkPlan plan = space.plan(mix, Store::cached, set);
-      EXPECT_GE(plan.slice, walk_granule);
-      EXPECT_EQ(plan.slice % walk_granule, 0);
-      EXPECT_LE(plan.doubles() * 8 * arrays_of(mix), space.bytes());
+      const BandwidthPlan plan = memory.plan(mix, Store::cached, set);
+      EXPECT_GE(plan.slice, loop_granule);
+      EXPECT_EQ(plan.slice % loop_granule, 0);
+      EXPECT_LE(plan.doubles() * 8 * arrays_of(mix), memory.bytes());
       EXPECT_GE(plan.array_offset, plan.doubles());
       EXPECT_EQ(plan.array_offset * 8 % 64, 0);
       if (set >= 1 << 16) {
         EXPECT_LE(plan.doubles() * 8 * arrays_of(mix), set);
       }
-      space.check(bench, plan, 1);
-      space.work(plan)(0, 2 * plan.slices + 1);
+      memory.check(bench, plan, 1);
+      memory.work(plan)(0, 2 * plan.slices + 1);
     }
   }
-  const WalkPlan whole = space.plan(AccessMix::write, Store::cached, space.bytes());
+  const BandwidthPlan whole = memory.plan(AccessMix::write, Store::cached, memory.bytes());
   EXPECT_GT(whole.slices, 1);
-  EXPECT_GE(whole.doubles() * 8, space.bytes() - whole.slices * walk_granule * 8);
+  EXPECT_GE(whole.doubles() * 8, memory.bytes() - whole.slices * loop_granule * 8);
 }
 
 }  // namespace

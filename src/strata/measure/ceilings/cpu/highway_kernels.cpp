@@ -92,9 +92,9 @@ void fma_of(DType dtype, LaneUse use, std::int64_t double_steps, const void* sta
 #define STRATA_EIGHT(each) each(0) each(1) each(2) each(3) each(4) each(5) each(6) each(7)
 
 /// Asks for the lines of `vectors` that are read some way after place `at`.
-template <Asking asking, class D>
-HWY_INLINE void ask_for(D d, const double* from, std::int64_t at, std::int64_t vectors) {
-  if constexpr (asking == Asking::ahead) {
+template <Prefetch prefetch, class D>
+HWY_INLINE void prefetch_ahead(D d, const double* from, std::int64_t at, std::int64_t vectors) {
+  if constexpr (prefetch == Prefetch::ahead) {
     constexpr std::int64_t ahead = 16384 / 8, line = 64 / 8;
     const std::int64_t count = vectors * static_cast<std::int64_t>(hn::Lanes(d));
     for (std::int64_t i = 0; i < count; i += line) __builtin_prefetch(from + at + ahead + i, 0, 1);
@@ -102,7 +102,7 @@ HWY_INLINE void ask_for(D d, const double* from, std::int64_t at, std::int64_t v
 }
 
 /// Eight sums, for an addition takes up to 4 clocks and up to two start in each.
-template <Asking asking>
+template <Prefetch prefetch>
 double sum_of(const double* a, std::int64_t count) {
   const hn::ScalableTag<double> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -110,7 +110,7 @@ double sum_of(const double* a, std::int64_t count) {
 #define STRATA_ADD(i) s##i = hn::Add(s##i, hn::Load(d, a + at + i * lanes));
   STRATA_EIGHT(STRATA_ZERO)
   for (std::int64_t at = 0; at < count; at += 8 * lanes) {
-    ask_for<asking>(d, a, at, 8);
+    prefetch_ahead<prefetch>(d, a, at, 8);
     STRATA_EIGHT(STRATA_ADD)
   }
   const auto low = hn::Add(hn::Add(s0, s1), hn::Add(s2, s3));
@@ -119,15 +119,15 @@ double sum_of(const double* a, std::int64_t count) {
 }
 
 /// `value(at)` is the vector for place `at`, made of numbers of `from`.
-template <Store store, Asking asking, class D, class Value>
+template <Store store, Prefetch prefetch, class D, class Value>
 HWY_INLINE void fill_with(D d, double* a, std::int64_t count,
                           std::initializer_list<const double*> from, const Value& value) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   for (std::int64_t at = 0; at < count; at += 4 * lanes) {
-    for (const double* each : from) ask_for<asking>(d, each, at, 4);
+    for (const double* each : from) prefetch_ahead<prefetch>(d, each, at, 4);
     for (std::int64_t i = 0; i < 4; ++i) {
       const auto vector = value(at + i * lanes);
-      if constexpr (store == Store::past_caches) {
+      if constexpr (store == Store::non_temporal) {
         hn::Stream(vector, d, a + at + i * lanes);
       } else {
         hn::Store(vector, d, a + at + i * lanes);
@@ -136,24 +136,25 @@ HWY_INLINE void fill_with(D d, double* a, std::int64_t count,
   }
 }
 
-template <Store store, Asking asking>
-double walk_once(const Walk& walk) {
+template <Store store, Prefetch prefetch>
+double loop_once(const BandwidthLoop& loop) {
   const hn::ScalableTag<double> d;
-  const auto factor = hn::Set(d, walk_factor);
-  switch (walk.mix) {
-    case AccessMix::read: return sum_of<asking>(walk.a, walk.count);
+  const auto factor = hn::Set(d, triad_factor);
+  switch (loop.mix) {
+    case AccessMix::read: return sum_of<prefetch>(loop.a, loop.count);
     case AccessMix::write:
-      fill_with<store, asking>(d, walk.a, walk.count, {},
-                               [&](std::int64_t) HWY_ATTR { return factor; });
+      fill_with<store, prefetch>(d, loop.a, loop.count, {},
+                                 [&](std::int64_t) HWY_ATTR { return factor; });
       break;
     case AccessMix::copy:
-      fill_with<store, asking>(d, walk.a, walk.count, {walk.b},
-                               [&](std::int64_t at) HWY_ATTR { return hn::Load(d, walk.b + at); });
+      fill_with<store, prefetch>(d, loop.a, loop.count, {loop.b}, [&](std::int64_t at) HWY_ATTR {
+        return hn::Load(d, loop.b + at);
+      });
       break;
     case AccessMix::triad:
-      fill_with<store, asking>(
-          d, walk.a, walk.count, {walk.b, walk.c}, [&](std::int64_t at) HWY_ATTR {
-            return hn::MulAdd(hn::Load(d, walk.c + at), factor, hn::Load(d, walk.b + at));
+      fill_with<store, prefetch>(
+          d, loop.a, loop.count, {loop.b, loop.c}, [&](std::int64_t at) HWY_ATTR {
+            return hn::MulAdd(hn::Load(d, loop.c + at), factor, hn::Load(d, loop.b + at));
           });
       break;
   }
@@ -161,20 +162,20 @@ double walk_once(const Walk& walk) {
 }
 
 template <Store store>
-double walk_as_asked(const Walk& walk) {
-  return walk.asking == Asking::ahead ? walk_once<store, Asking::ahead>(walk)
-                                      : walk_once<store, Asking::none>(walk);
+double loop_with_prefetch(const BandwidthLoop& loop) {
+  return loop.prefetch == Prefetch::ahead ? loop_once<store, Prefetch::ahead>(loop)
+                                          : loop_once<store, Prefetch::none>(loop);
 }
 
-double walk_of(const Walk& walk, std::int64_t passes) {
-  const bool is_past_caches = walk.store == Store::past_caches;
+double run_loop(const BandwidthLoop& loop, std::int64_t passes) {
+  const bool is_non_temporal = loop.store == Store::non_temporal;
   double sum = 0;
   for (std::int64_t pass = 0; pass < passes; ++pass) {
-    sum += is_past_caches ? walk_as_asked<Store::past_caches>(walk)
-                          : walk_as_asked<Store::cached>(walk);
+    sum += is_non_temporal ? loop_with_prefetch<Store::non_temporal>(loop)
+                           : loop_with_prefetch<Store::cached>(loop);
     asm volatile("" ::: "memory");  // each pass is a pass
   }
-  if (is_past_caches) hwy::FlushStream();
+  if (is_non_temporal) hwy::FlushStream();
   return sum;
 }
 
@@ -198,7 +199,7 @@ namespace {
                                                         .bits = bits_here,
                                                         .elements = elements_of,
                                                         .fma = fma_of,
-                                                        .walk = walk_of});
+                                                        .bandwidth_loop = run_loop});
 }  // namespace
 }  // namespace HWY_NAMESPACE
 }  // namespace strata::cpu
@@ -223,10 +224,12 @@ void run_fma(DType dtype, LaneUse use, std::int64_t double_steps, const void* st
   chosen().fma(dtype, use, double_steps, start, out);
 }
 
-bool has_stores_past_caches() { return HWY_ARCH_X86 != 0; }
-bool can_ask_ahead() { return true; }
+bool has_non_temporal_stores() { return HWY_ARCH_X86 != 0; }
+bool can_prefetch() { return true; }
 
-double run_walk(const Walk& walk, std::int64_t passes) { return chosen().walk(walk, passes); }
+double run_bandwidth_loop(const BandwidthLoop& loop, std::int64_t passes) {
+  return chosen().bandwidth_loop(loop, passes);
+}
 
 VectorUnit vector_unit() {
   const std::string name = chosen().name;

@@ -14,7 +14,7 @@ struct TargetKernels {
   int (*bits)() = nullptr;
   std::int64_t (*elements)(DType, LaneUse) = nullptr;
   void (*fma)(DType, LaneUse, std::int64_t, const void*, void*) = nullptr;
-  double (*walk)(const Walk&, std::int64_t) = nullptr;
+  double (*bandwidth_loop)(const BandwidthLoop&, std::int64_t) = nullptr;
 };
 
 /// Those that were compiled and that this CPU can run, the best first; never empty.

@@ -13,7 +13,7 @@ namespace {
 
 void expect_right_results(const TargetKernels& kernels) {
   const std::string name = kernels.name;
-  constexpr std::int64_t count = 4 * walk_granule;
+  constexpr std::int64_t count = 4 * loop_granule;
   struct alignas(64) Arrays {
     double a[count], b[count], c[count];
   };
@@ -23,21 +23,21 @@ void expect_right_results(const TargetKernels& kernels) {
     arrays->b[i] = static_cast<double>(i * i % 97);
     arrays->c[i] = static_cast<double>(i % 13);
   }
-  Walk walk{AccessMix::read, Store::cached, arrays->a, arrays->b, arrays->c, count};
+  BandwidthLoop loop{AccessMix::read, Store::cached, arrays->a, arrays->b, arrays->c, count};
   const double sum = static_cast<double>(count * (count - 1) / 2);
-  EXPECT_EQ(kernels.walk(walk, 1), sum) << name;
-  walk.asking = Asking::ahead;
-  EXPECT_EQ(kernels.walk(walk, 1), sum) << name;
-  for (const auto& [store, asking] : {std::pair{Store::cached, Asking::none},
-                                      {Store::past_caches, Asking::none},
-                                      {Store::cached, Asking::ahead},
-                                      {Store::past_caches, Asking::ahead}}) {
-    walk.store = store;
-    walk.asking = asking;
+  EXPECT_EQ(kernels.bandwidth_loop(loop, 1), sum) << name;
+  loop.prefetch = Prefetch::ahead;
+  EXPECT_EQ(kernels.bandwidth_loop(loop, 1), sum) << name;
+  for (const auto& [store, prefetch] : {std::pair{Store::cached, Prefetch::none},
+                                        {Store::non_temporal, Prefetch::none},
+                                        {Store::cached, Prefetch::ahead},
+                                        {Store::non_temporal, Prefetch::ahead}}) {
+    loop.store = store;
+    loop.prefetch = prefetch;
     for (const AccessMix mix : {AccessMix::triad, AccessMix::copy, AccessMix::write}) {
-      walk.mix = mix;
+      loop.mix = mix;
       std::fill_n(arrays->a, count, -1.0);
-      kernels.walk(walk, 1);
+      kernels.bandwidth_loop(loop, 1);
       for (std::int64_t i = 0; i < count; ++i) {
         const double triad = arrays->b[i] + 3 * arrays->c[i];
         const double copied = mix == AccessMix::copy ? arrays->b[i] : 3;

@@ -21,31 +21,31 @@ std::int64_t fma_elements(DType dtype, LaneUse use);
 /// exactly, when they are small integers. fp32 or fp64. FLOP: 2 for each number and step.
 void run_fma(DType dtype, LaneUse use, std::int64_t double_steps, const void* start, void* out);
 
-/// Whether stores may leave their lines in the caches, or go around them.
-enum class Store : std::uint8_t { cached, past_caches };
-/// Whether stores that go around the caches exist.
-bool has_stores_past_caches();
-/// Whether lines are asked for some way ahead, into the last cache: some processors do not ask for
-/// as many by themselves as memory could give.
-enum class Asking : std::uint8_t { none, ahead };
-/// Whether walks of this build can.
-bool can_ask_ahead();
+/// Ordinary stores, or non-temporal (streaming) stores, which bypass the caches.
+enum class Store : std::uint8_t { cached, non_temporal };
+/// Whether this CPU has non-temporal stores.
+bool has_non_temporal_stores();
+/// Whether the loop prefetches into the last cache: the hardware prefetcher of some processors does
+/// not reach the bandwidth of the memory.
+enum class Prefetch : std::uint8_t { none, ahead };
+/// Whether the loops of this build can prefetch.
+bool can_prefetch();
 
-/// One walk over arrays of `count` doubles: read Σa, write a = 3, copy a = b, triad a = b + 3 c.
-struct Walk {
+/// One pass over arrays of `count` doubles: read Σa, write a = 3, copy a = b, triad a = b + 3 c.
+struct BandwidthLoop {
   AccessMix mix = AccessMix::read;
   Store store = Store::cached;
   double* a = nullptr;  ///< arrays begin at multiples of 64 bytes
   const double* b = nullptr;
   const double* c = nullptr;
-  std::int64_t count = 0;  ///< a multiple of walk_granule
-  Asking asking = Asking::none;
+  std::int64_t count = 0;  ///< a multiple of loop_granule
+  Prefetch prefetch = Prefetch::none;
 };
-inline constexpr std::int64_t walk_granule = 256;
-inline constexpr double walk_factor = 3;
+inline constexpr std::int64_t loop_granule = 256;
+inline constexpr double triad_factor = 3;
 
-/// The walk `passes` times; of read the sum of all passes, otherwise 0.
-double run_walk(const Walk& walk, std::int64_t passes);
+/// Runs the loop `passes` times. Returns the sum of all passes for read, otherwise 0.
+double run_bandwidth_loop(const BandwidthLoop& loop, std::int64_t passes);
 
 /// a = b + 3 c as the STREAM benchmark writes it: plain C++, for the compiler to make of it what it
 /// makes of anybody's loop with the same flags.

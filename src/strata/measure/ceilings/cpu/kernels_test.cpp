@@ -11,22 +11,22 @@
 namespace strata::cpu {
 namespace {
 
-// The arrays of a walk with a guard of one granule behind each, which nobody may touch.
+// The arrays of a loop with a guard of one granule behind each, which nobody may touch.
 struct Arrays {
   explicit Arrays(std::int64_t count) : count_(count) {
     for (std::int64_t array = 0; array < 3; ++array) {
-      for (std::int64_t i = 0; i < count + walk_granule; ++i)
+      for (std::int64_t i = 0; i < count + loop_granule; ++i)
         at(array)[i] = static_cast<double>((array * 31 + i * 7) % 101);
     }
   }
   double* at(std::int64_t array) {
     const auto address = reinterpret_cast<std::uintptr_t>(storage_.data());
     const auto aligned = static_cast<std::int64_t>((64 - address % 64) % 64 / 8);
-    return storage_.data() + aligned + array * (count_ + walk_granule);
+    return storage_.data() + aligned + array * (count_ + loop_granule);
   }
   std::int64_t count_;
   std::vector<double> storage_ =
-      std::vector<double>(static_cast<std::size_t>(3 * (count_ + walk_granule) + 8));
+      std::vector<double>(static_cast<std::size_t>(3 * (count_ + loop_granule) + 8));
 };
 
 double expected_at(AccessMix mix, Arrays& arrays, std::int64_t i) {
@@ -39,21 +39,21 @@ double expected_at(AccessMix mix, Arrays& arrays, std::int64_t i) {
   return 0;
 }
 
-TEST(CpuKernels, walks_do_what_their_names_say_and_stay_inside) {
-  for (const std::int64_t count : {walk_granule, 3 * walk_granule, 20 * walk_granule}) {
+TEST(CpuKernels, bandwidth_loops_do_what_their_names_say_and_stay_inside) {
+  for (const std::int64_t count : {loop_granule, 3 * loop_granule, 20 * loop_granule}) {
     for (const AccessMix mix :
          {AccessMix::read, AccessMix::write, AccessMix::copy, AccessMix::triad}) {
-      for (const Store store : {Store::cached, Store::past_caches}) {
+      for (const Store store : {Store::cached, Store::non_temporal}) {
         Arrays before(count), arrays(count);
-        const Walk walk{mix, store, arrays.at(0), arrays.at(1), arrays.at(2), count};
-        const double sum = run_walk(walk, 2);
+        const BandwidthLoop loop{mix, store, arrays.at(0), arrays.at(1), arrays.at(2), count};
+        const double sum = run_bandwidth_loop(loop, 2);
         double plain_sum = 0;
         for (std::int64_t i = 0; i < count; ++i) {
           ASSERT_EQ(arrays.at(0)[i], expected_at(mix, before, i)) << name_of(mix) << ' ' << i;
           plain_sum += before.at(0)[i];
         }
         EXPECT_EQ(sum, mix == AccessMix::read ? 2 * plain_sum : 0);
-        for (std::int64_t i = count; i < count + walk_granule; ++i)
+        for (std::int64_t i = count; i < count + loop_granule; ++i)
           ASSERT_EQ(arrays.at(0)[i], before.at(0)[i]) << name_of(mix) << " wrote behind its array";
         for (const int other : {1, 2}) {
           ASSERT_TRUE(std::equal(arrays.at(other), arrays.at(other) + count, before.at(other)));
@@ -64,11 +64,11 @@ TEST(CpuKernels, walks_do_what_their_names_say_and_stay_inside) {
 }
 
 TEST(CpuKernels, the_triad_of_stream_is_the_triad) {
-  Arrays before(walk_granule), arrays(walk_granule);
-  stream_triad(arrays.at(0), arrays.at(1), arrays.at(2), walk_granule - 3);
-  for (std::int64_t i = 0; i < walk_granule; ++i) {
+  Arrays before(loop_granule), arrays(loop_granule);
+  stream_triad(arrays.at(0), arrays.at(1), arrays.at(2), loop_granule - 3);
+  for (std::int64_t i = 0; i < loop_granule; ++i) {
     EXPECT_EQ(arrays.at(0)[i],
-              i < walk_granule - 3 ? expected_at(AccessMix::triad, before, i) : before.at(0)[i]);
+              i < loop_granule - 3 ? expected_at(AccessMix::triad, before, i) : before.at(0)[i]);
   }
 }
 

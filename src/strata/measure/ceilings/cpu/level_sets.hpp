@@ -16,7 +16,7 @@ namespace strata::cpu {
 /// Bytes of a level that belong to one core when all of them work.
 std::int64_t share_of_core(const CacheLevel& cache, int threads);
 
-/// Bytes that each thread walks over so that the level of that index serves them: more than the
+/// Bytes that each thread runs over so that the level of that index serves them: more than the
 /// levels inside hold, less than it holds. Never empty.
 std::vector<std::int64_t> sets_for_level(std::span<const CacheLevel> caches, std::size_t index,
                                          int threads);

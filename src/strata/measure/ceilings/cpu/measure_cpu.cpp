@@ -3,9 +3,9 @@
 #include "strata/base/units.hpp"
 #include "strata/cpu/allowance.hpp"
 #include "strata/cpu/system_files.hpp"
+#include "strata/measure/ceilings/cpu/cpu_ceilings.hpp"
 #include "strata/measure/ceilings/cpu/kernels.hpp"
 #include "strata/measure/ceilings/cpu/low_precision.hpp"
-#include "strata/measure/ceilings/cpu/parts.hpp"
 #include "strata/measure/ceilings/cpu/surroundings.hpp"
 #include "strata/version.hpp"
 
@@ -20,7 +20,7 @@ namespace strata {
 namespace {
 
 using cpu::Bench;
-using cpu::Subject;
+using cpu::CpuUnderTest;
 
 /// "Intel(R) Xeon(R) Platinum 8480+" → "Intel Xeon Platinum 8480+".
 std::string without_marks(std::string text) {
@@ -47,7 +47,7 @@ std::vector<int> processors_to_use(const cpu::Topology& topology,
   return processors;
 }
 
-Measured facts_of_this_run(const Subject& subject) {
+Measured facts_of_this_run(const CpuUnderTest& tested) {
   Measured measured;
   measured.host = this_host();
   measured.date = this_moment();
@@ -56,13 +56,13 @@ Measured facts_of_this_run(const Subject& subject) {
   if (uname(&system) == 0) measured.versions.push_back({system.sysname, system.release});
   measured.versions.push_back({"compiler", __VERSION__});
   measured.versions.push_back({"vector code", cpu::vector_unit().description()});
-  measured.versions.push_back({"topology", subject.topology.source});
+  measured.versions.push_back({"topology", tested.topology.source});
   return measured;
 }
 
-Machine empty_machine(const Subject& subject, std::size_t cores) {
+Machine empty_machine(const CpuUnderTest& tested, std::size_t cores) {
   Machine machine;
-  const std::string name = without_marks(subject.core.name);
+  const std::string name = without_marks(tested.core.name);
   machine.name = measured_name(name);
   machine.title = fmt::format("{}, {} core{} (measured)", name, cores, cores == 1 ? "" : "s");
   machine.kind = "cpu";
@@ -70,10 +70,10 @@ Machine empty_machine(const Subject& subject, std::size_t cores) {
       "core",
       {static_cast<double>(cores),
        fmt::format("{}: {} core{} with {} threads in {} package{}, those this process may use",
-                   subject.topology.source, subject.topology.cores.size(),
-                   subject.topology.cores.size() == 1 ? "" : "s", subject.topology.processors(),
-                   subject.topology.packages, subject.topology.packages == 1 ? "" : "s")}};
-  machine.measured = facts_of_this_run(subject);
+                   tested.topology.source, tested.topology.cores.size(),
+                   tested.topology.cores.size() == 1 ? "" : "s", tested.topology.processors(),
+                   tested.topology.packages, tested.topology.packages == 1 ? "" : "s")}};
+  machine.measured = facts_of_this_run(tested);
   return machine;
 }
 
@@ -111,32 +111,33 @@ void set_clocks(std::optional<double> before_hz, std::optional<double> after_hz,
               "measured during the fp32 multiply-adds; each peak has its own", std::move(evidence)};
 }
 
-using Part = void (*)(const Bench&, const Subject&, const cpu::Say&, Machine&);
-struct PartOfRun {
-  Part measure;
+using Measure = void (*)(const Bench&, const CpuUnderTest&, const cpu::Say&, Machine&);
+struct MeasureStep {
+  Measure measure;
   double share;  // of the whole, in time
   int steps;     // that it says
 };
-constexpr std::array parts = {
-    PartOfRun{cpu::measure_arithmetic, 0.15, 10}, PartOfRun{cpu::measure_hand_over, 0.02, 1},
-    PartOfRun{cpu::measure_memory, 0.68, 80}, PartOfRun{cpu::measure_arithmetic_again, 0.15, 10}};
+constexpr std::array measure_steps = {MeasureStep{cpu::measure_arithmetic, 0.15, 10},
+                                      MeasureStep{cpu::measure_handoff_latency, 0.02, 1},
+                                      MeasureStep{cpu::measure_memory, 0.68, 80},
+                                      MeasureStep{cpu::measure_arithmetic_again, 0.15, 10}};
 
-void measure_parts(const Bench& bench, const Subject& subject, const CeilingProgress& progress,
-                   Machine& machine) {
+void measure_all(const Bench& bench, const CpuUnderTest& tested, const CeilingProgress& progress,
+                 Machine& machine) {
   double done = 0;
-  for (const PartOfRun& part : parts) {
+  for (const MeasureStep& each : measure_steps) {
     int step = 0;
     const cpu::Say say = [&](std::string_view what) {
-      const double within = std::min(static_cast<double>(step++) / part.steps, 1.0);
-      if (progress) progress(what, done + part.share * within);
+      const double within = std::min(static_cast<double>(step++) / each.steps, 1.0);
+      if (progress) progress(what, done + each.share * within);
     };
-    part.measure(bench, subject, say, machine);
-    done += part.share;
+    each.measure(bench, tested, say, machine);
+    done += each.share;
   }
   if (progress) progress("done", 1);
 }
 
-Subject subject_of(std::span<const int> allowed) {
+CpuUnderTest cpu_under_test(std::span<const int> allowed) {
   return {cpu::core_model_from(cpu::lines_of("/proc/cpuinfo")), cpu::topology_of(allowed), {}};
 }
 
@@ -159,12 +160,12 @@ void add_memory_facts(const cpu::Topology& topology, std::vector<std::string>& l
 }  // namespace
 
 std::vector<std::string> cpu_facts() {
-  const Subject subject = subject_of(cpu::allowed_processors());
-  const cpu::Topology& topology = subject.topology;
+  const CpuUnderTest tested = cpu_under_test(cpu::allowed_processors());
+  const cpu::Topology& topology = tested.topology;
   std::vector<std::string> warnings;
   const std::size_t used = processors_to_use(topology, warnings).size();
   std::vector<std::string> lines = {
-      without_marks(subject.core.name),
+      without_marks(tested.core.name),
       fmt::format("{} with {} in {}, {} measured ({})",
                   plural(static_cast<std::int64_t>(topology.cores.size()), "core"),
                   plural(topology.processors(), "thread"), plural(topology.packages, "package"),
@@ -182,23 +183,23 @@ std::vector<std::string> cpu_facts() {
 
 Machine measure_cpu(const CeilingOptions& options, const CeilingProgress& progress) {
   const std::vector<int> allowed = cpu::allowed_processors();
-  Subject subject = subject_of(allowed);
+  CpuUnderTest tested = cpu_under_test(allowed);
   std::vector<std::string> warnings;
-  subject.processors = processors_to_use(subject.topology, warnings);
-  Machine machine = empty_machine(subject, subject.processors.size());
+  tested.processors = processors_to_use(tested.topology, warnings);
+  Machine machine = empty_machine(tested, tested.processors.size());
   const cpu::Surroundings before = cpu::surroundings_now("/", allowed);
-  cpu::Crew crew(subject.processors);
-  if (!crew.problem().empty()) warnings.push_back(crew.problem());
+  cpu::ThreadTeam team(tested.processors);
+  if (!team.problem().empty()) warnings.push_back(team.problem());
   machine.measured->warnings = std::move(warnings);
-  const Bench bench(options, crew);
+  const Bench bench(options, team);
   const auto clock_before = clock_now(bench);
-  measure_parts(bench, subject, progress, machine);
+  measure_all(bench, tested, progress, machine);
   const auto clock_after = clock_now(bench);
   const cpu::Disturbance disturbance =
       cpu::disturbance_between(before, cpu::surroundings_now("/", allowed));
   auto& said = machine.measured->warnings;
   said.insert(said.begin(), disturbance.warnings.begin(), disturbance.warnings.end());
-  set_clocks(clock_before, clock_after, disturbance.notes, subject.processors.front(), machine);
+  set_clocks(clock_before, clock_after, disturbance.notes, tested.processors.front(), machine);
   return machine;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/units.hpp"
 #include "strata/cpu/allowance.hpp"
+#include "strata/measure/ceilings/cpu/cpu_ceilings.hpp"
 #include "strata/measure/ceilings/cpu/level_sets.hpp"
 #include "strata/measure/ceilings/cpu/memory_curves.hpp"
-#include "strata/measure/ceilings/cpu/parts.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -19,20 +19,20 @@ namespace {
 constexpr std::array all_mixes = {AccessMix::read, AccessMix::write, AccessMix::copy,
                                   AccessMix::triad};
 
-Sourced walk_rate(const Bench& bench, WalkSpace& space, const WalkPlan& plan, int active,
-                  std::string method) {
-  const Timing timing = bench.time(space.work(plan), active);
-  return rate_of(WalkSpace::bytes_per_pass(plan) * active, timing, std::move(method));
+Sourced measured_rate(const Bench& bench, BandwidthMemory& memory, const BandwidthPlan& plan,
+                      int active, std::string method) {
+  const Timing timing = bench.time(memory.work(plan), active);
+  return rate_of(BandwidthMemory::bytes_per_pass(plan) * active, timing, std::move(method));
 }
 
-WalkPlan best_plan(const Bench& bench, WalkSpace& space, AccessMix mix,
-                   std::span<const std::int64_t> sets) {
-  WalkPlan best = space.plan(mix, Store::cached, sets.front());
+BandwidthPlan best_plan(const Bench& bench, BandwidthMemory& memory, AccessMix mix,
+                        std::span<const std::int64_t> sets) {
+  BandwidthPlan best = memory.plan(mix, Store::cached, sets.front());
   double best_rate = 0;
   for (const std::int64_t set : sets) {
-    const WalkPlan plan = space.plan(mix, Store::cached, set);
+    const BandwidthPlan plan = memory.plan(mix, Store::cached, set);
     const double rate =
-        WalkSpace::bytes_per_pass(plan) / bench.glance(space.work(plan), bench.threads());
+        BandwidthMemory::bytes_per_pass(plan) / bench.glance(memory.work(plan), bench.threads());
     if (rate <= best_rate) continue;
     best_rate = rate;
     best = plan;
@@ -40,35 +40,36 @@ WalkPlan best_plan(const Bench& bench, WalkSpace& space, AccessMix mix,
   return best;
 }
 
-std::string set_text(const WalkPlan& plan) {
+std::string set_text(const BandwidthPlan& plan) {
   return format_capacity(static_cast<double>(plan.doubles() * 8 * arrays_of(plan.mix)));
 }
 
-MemoryLevel cache_level(const Bench& bench, const Subject& subject, std::size_t index,
-                        WalkSpace& space, const Say& say) {
-  const std::vector<CacheLevel>& caches = subject.topology.caches;
+MemoryLevel cache_level(const Bench& bench, const CpuUnderTest& tested, std::size_t index,
+                        BandwidthMemory& memory, const Say& say) {
+  const std::vector<CacheLevel>& caches = tested.topology.caches;
   const CacheLevel& cache = caches[index];
   MemoryLevel level;
   level.name = fmt::format("L{}", cache.level);
   level.is_on_chip = true;
   level.instances = cache.instances;
   level.capacity_bytes = {static_cast<double>(cache.bytes * cache.instances),
-                          fmt::format("{}: {} of {}", subject.topology.source, cache.instances,
+                          fmt::format("{}: {} of {}", tested.topology.source, cache.instances,
                                       format_capacity(static_cast<double>(cache.bytes)))};
   const std::vector<std::int64_t> sets = sets_for_level(caches, index, bench.threads());
   for (const AccessMix mix : all_mixes) {
     say(fmt::format("{} {}", level.name, name_of(mix)));
-    const WalkPlan plan = best_plan(bench, space, mix, sets);
-    space.check(bench, plan, bench.threads());
+    const BandwidthPlan plan = best_plan(bench, memory, mix, sets);
+    memory.check(bench, plan, bench.threads());
     MixBandwidth found{
-        mix, walk_rate(bench, space, plan, bench.threads(),
-                       fmt::format("{} of {} per core again and again, one thread "
-                                   "on each of {} cores; the best of {} sizes; the "
-                                   "median",
-                                   name_of(mix), set_text(plan), bench.threads(), sets.size()))};
+        mix,
+        measured_rate(bench, memory, plan, bench.threads(),
+                      fmt::format("{} of {} per core again and again, one thread "
+                                  "on each of {} cores; the best of {} sizes; the "
+                                  "median",
+                                  name_of(mix), set_text(plan), bench.threads(), sets.size()))};
     if (mix == AccessMix::read) {
       found.bytes_per_s.evidence->notes.push_back(fmt::format(
-          "one core {}", format_bytes_per_s(walk_rate(bench, space, plan, 1, "").value, 4)));
+          "one core {}", format_bytes_per_s(measured_rate(bench, memory, plan, 1, "").value, 4)));
     }
     level.mixes.push_back(std::move(found));
   }
@@ -76,46 +77,46 @@ MemoryLevel cache_level(const Bench& bench, const Subject& subject, std::size_t 
   return level;
 }
 
-/// A way to walk that may be faster than another.
-struct Way {
+/// How a bandwidth loop stores and prefetches; which is fastest differs between processors.
+struct LoopVariant {
   Store store = Store::cached;
-  Asking asking = Asking::none;
+  Prefetch prefetch = Prefetch::none;
 
   std::string text(AccessMix mix) const {
     std::string text;
     if (mix != AccessMix::read) {
-      text = store == Store::cached ? "stores through the caches" : "stores around the caches";
+      text = store == Store::cached ? "cached stores" : "non-temporal stores";
     }
-    if (asking == Asking::ahead) {
-      text += fmt::format("{}lines asked for 16 KiB ahead", text.empty() ? "" : ", ");
+    if (prefetch == Prefetch::ahead) {
+      text += fmt::format("{}prefetch 16 KiB ahead", text.empty() ? "" : ", ");
     }
-    return text.empty() ? "lines as they come" : text;
+    return text.empty() ? "no software prefetch" : text;
   }
 };
 
-std::vector<Way> ways_of(AccessMix mix) {
-  std::vector<Way> ways;
-  for (const Store store : {Store::cached, Store::past_caches}) {
-    if (store == Store::past_caches && (mix == AccessMix::read || !has_stores_past_caches()))
+std::vector<LoopVariant> variants_of(AccessMix mix) {
+  std::vector<LoopVariant> variants;
+  for (const Store store : {Store::cached, Store::non_temporal}) {
+    if (store == Store::non_temporal && (mix == AccessMix::read || !has_non_temporal_stores()))
       continue;
-    ways.push_back({store, Asking::none});
-    if (mix != AccessMix::write && can_ask_ahead()) ways.push_back({store, Asking::ahead});
+    variants.push_back({store, Prefetch::none});
+    if (mix != AccessMix::write && can_prefetch()) variants.push_back({store, Prefetch::ahead});
   }
-  return ways;
+  return variants;
 }
 
-/// In every way; the best is the number, the others are notes.
-Sourced outer_rate(const Bench& bench, WalkSpace& space, AccessMix mix) {
+/// Every variant is measured; the best is the number, the others are notes.
+Sourced outer_rate(const Bench& bench, BandwidthMemory& memory, AccessMix mix) {
   std::vector<Sourced> rates;
-  const std::vector<Way> ways = ways_of(mix);
-  for (const Way& way : ways) {
-    WalkPlan plan = space.plan(mix, way.store, space.bytes());
-    plan.asking = way.asking;
-    space.check(bench, plan, bench.threads());
-    rates.push_back(
-        walk_rate(bench, space, plan, bench.threads(),
-                  fmt::format("{} of {} per core, one thread on each of {} cores, {}; the median",
-                              name_of(mix), set_text(plan), bench.threads(), way.text(mix))));
+  const std::vector<LoopVariant> variants = variants_of(mix);
+  for (const LoopVariant& variant : variants) {
+    BandwidthPlan plan = memory.plan(mix, variant.store, memory.bytes());
+    plan.prefetch = variant.prefetch;
+    memory.check(bench, plan, bench.threads());
+    rates.push_back(measured_rate(
+        bench, memory, plan, bench.threads(),
+        fmt::format("{} of {} per core, one thread on each of {} cores, {}; the median",
+                    name_of(mix), set_text(plan), bench.threads(), variant.text(mix))));
   }
   const auto best = static_cast<std::size_t>(
       std::max_element(rates.begin(), rates.end(),
@@ -124,7 +125,7 @@ Sourced outer_rate(const Bench& bench, WalkSpace& space, AccessMix mix) {
   for (std::size_t i = 0; i < rates.size(); ++i) {
     if (i == best) continue;
     rates[best].evidence->notes.push_back(
-        fmt::format("{}: {}", ways[i].text(mix), format_bytes_per_s(rates[i].value, 4)));
+        fmt::format("{}: {}", variants[i].text(mix), format_bytes_per_s(rates[i].value, 4)));
   }
   return std::move(rates[best]);
 }
@@ -140,20 +141,20 @@ Sourced memory_bytes_of(const Topology& topology) {
                                 topology.nodes.size() == 1 ? "" : "s")};
 }
 
-MemoryLevel outer_level(const Bench& bench, const Subject& subject, WalkSpace& space,
+MemoryLevel outer_level(const Bench& bench, const CpuUnderTest& tested, BandwidthMemory& memory,
                         const Say& say) {
   MemoryLevel level;
   level.name = "DRAM";
-  level.capacity_bytes = memory_bytes_of(subject.topology);
+  level.capacity_bytes = memory_bytes_of(tested.topology);
   for (const AccessMix mix : all_mixes) {
     say(fmt::format("DRAM {}", name_of(mix)));
-    level.mixes.push_back({mix, outer_rate(bench, space, mix)});
+    level.mixes.push_back({mix, outer_rate(bench, memory, mix)});
   }
   say("DRAM, the triad of STREAM");
-  WalkPlan stream = space.plan(AccessMix::triad, Store::cached, space.bytes());
+  BandwidthPlan stream = memory.plan(AccessMix::triad, Store::cached, memory.bytes());
   stream.is_plain_stream = true;
-  space.check(bench, stream, bench.threads());
-  const double reference = walk_rate(bench, space, stream, bench.threads(), "").value;
+  memory.check(bench, stream, bench.threads());
+  const double reference = measured_rate(bench, memory, stream, bench.threads(), "").value;
   const std::string of = fmt::format(
       "the triad as STREAM writes it, plain C++ with the same flags, threads and arrays, bytes "
       "counted alike: {}",
@@ -186,13 +187,13 @@ void set_outer_envelope(MemoryLevel& level) {
       fmt::format("{:.1f} % of {}", 100 * stream.share * envelope.value / triad.value, stream.of));
 }
 
-std::int64_t bytes_for_arrays(const Bench& bench, const Subject& subject,
+std::int64_t bytes_for_arrays(const Bench& bench, const CpuUnderTest& tested,
                               std::vector<std::string>& warnings) {
   const auto available = available_memory_bytes("/");
   // Each of the three arrays of the triad 4 times the caches, as STREAM asks; or all of them.
   const int times_caches = bench.options().is_quick ? 4 : 12;
   const OuterArrays arrays =
-      outer_arrays(subject.topology.caches, bench.threads(), times_caches, available);
+      outer_arrays(tested.topology.caches, bench.threads(), times_caches, available);
   if (arrays.is_too_small) {
     warnings.push_back(fmt::format(
         "only {} of memory are free: {} are less than 4 times the last-level caches, so "
@@ -205,23 +206,24 @@ std::int64_t bytes_for_arrays(const Bench& bench, const Subject& subject,
 
 }  // namespace
 
-void measure_memory(const Bench& bench, const Subject& subject, const Say& say, Machine& machine) {
+void measure_memory(const Bench& bench, const CpuUnderTest& tested, const Say& say,
+                    Machine& machine) {
   std::vector<std::string>& warnings = machine.measured->warnings;
   say("touching memory");
-  WalkSpace space(bench, bytes_for_arrays(bench, subject, warnings));
-  if (subject.topology.caches.empty()) {
+  BandwidthMemory memory(bench, bytes_for_arrays(bench, tested, warnings));
+  if (tested.topology.caches.empty()) {
     warnings.push_back(
         "this system does not tell its caches: only the outermost memory was measured, and "
         "predictions need --capacity");
   }
-  for (std::size_t i = 0; i < subject.topology.caches.size(); ++i)
-    machine.memory.push_back(cache_level(bench, subject, i, space, say));
-  machine.memory.push_back(outer_level(bench, subject, space, say));
-  measure_curves(bench, space, say, machine);
-  measure_nodes(bench, subject, space, say, machine);
+  for (std::size_t i = 0; i < tested.topology.caches.size(); ++i)
+    machine.memory.push_back(cache_level(bench, tested, i, memory, say));
+  machine.memory.push_back(outer_level(bench, tested, memory, say));
+  measure_curves(bench, memory, say, machine);
+  measure_nodes(bench, tested, memory, say, machine);
   MemoryLevel& outer = machine.memory.back();
   if (!bench.options().is_quick)
-    keep_better(outer_level(bench, subject, space, say).mixes, outer.mixes);
+    keep_better(outer_level(bench, tested, memory, say).mixes, outer.mixes);
   set_outer_envelope(outer);
   for (std::string& text : drop_disturbed_levels(machine.memory))
     warnings.push_back(std::move(text));

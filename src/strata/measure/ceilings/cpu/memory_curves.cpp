@@ -19,7 +19,7 @@ Effort curve_effort(const Bench& bench) {
   return {.samples = 7, .sample_s = 2e-3, .warm_up_s = 0.008};
 }
 
-WorkingSetCurve curve_of(const Bench& bench, WalkSpace& space, AccessMix mix, int active,
+WorkingSetCurve curve_of(const Bench& bench, BandwidthMemory& memory, AccessMix mix, int active,
                          const Say& say) {
   WorkingSetCurve curve;
   curve.mix = mix;
@@ -29,24 +29,24 @@ WorkingSetCurve curve_of(const Bench& bench, WalkSpace& space, AccessMix mix, in
   const std::int64_t arrays = arrays_of(mix);
   const std::int64_t factor = bench.options().is_quick ? 4 : 2;
   for (const std::int64_t set :
-       rising_sets(arrays * least_set_of_thread * active, space.bytes() * active, factor)) {
+       rising_sets(arrays * least_set_of_thread * active, memory.bytes() * active, factor)) {
     say(fmt::format("{} of {}", name_of(mix), format_capacity(static_cast<double>(set))));
-    const WalkPlan plan = space.plan(mix, Store::cached, set / active);
-    const double pass_s = bench.time(space.work(plan), active, curve_effort(bench)).median_s();
+    const BandwidthPlan plan = memory.plan(mix, Store::cached, set / active);
+    const double pass_s = bench.time(memory.work(plan), active, curve_effort(bench)).median_s();
     const auto bytes = static_cast<double>(plan.doubles() * 8 * arrays * active);
-    curve.points.push_back({bytes, WalkSpace::bytes_per_pass(plan) * active / pass_s});
+    curve.points.push_back({bytes, BandwidthMemory::bytes_per_pass(plan) * active / pass_s});
   }
   return curve;
 }
 
 }  // namespace
 
-void measure_curves(const Bench& bench, WalkSpace& space, const Say& say, Machine& machine) {
-  machine.curves.push_back(curve_of(bench, space, AccessMix::read, bench.threads(), say));
+void measure_curves(const Bench& bench, BandwidthMemory& memory, const Say& say, Machine& machine) {
+  machine.curves.push_back(curve_of(bench, memory, AccessMix::read, bench.threads(), say));
   if (bench.options().is_quick) return;
-  machine.curves.push_back(curve_of(bench, space, AccessMix::triad, bench.threads(), say));
+  machine.curves.push_back(curve_of(bench, memory, AccessMix::triad, bench.threads(), say));
   if (bench.threads() > 1)
-    machine.curves.push_back(curve_of(bench, space, AccessMix::read, 1, say));
+    machine.curves.push_back(curve_of(bench, memory, AccessMix::read, 1, say));
 }
 
 std::vector<int> owners_across_nodes(std::span<const int> processors, const NumaNode& reader,
@@ -67,19 +67,19 @@ std::vector<int> owners_across_nodes(std::span<const int> processors, const Numa
   return of_worker;
 }
 
-void measure_nodes(const Bench& bench, const Subject& subject, WalkSpace& space, const Say& say,
-                   Machine& machine) {
-  const std::vector<NumaNode>& nodes = subject.topology.nodes;
+void measure_nodes(const Bench& bench, const CpuUnderTest& tested, BandwidthMemory& memory,
+                   const Say& say, Machine& machine) {
+  const std::vector<NumaNode>& nodes = tested.topology.nodes;
   if (nodes.size() < 2) return;
   const std::size_t count = std::min(nodes.size(), most_nodes);
   if (count < nodes.size())
     machine.measured->warnings.push_back(
         fmt::format("links between memory nodes: only the first {} of {}", count, nodes.size()));
-  const WalkPlan plan = space.plan(AccessMix::read, Store::cached, space.bytes());
+  const BandwidthPlan plan = memory.plan(AccessMix::read, Store::cached, memory.bytes());
   for (std::size_t reader = 0; reader < count; ++reader) {
     for (std::size_t owner = 0; owner < count; ++owner) {
       const std::vector<int> owners =
-          owners_across_nodes(subject.processors, nodes[reader], nodes[owner]);
+          owners_across_nodes(tested.processors, nodes[reader], nodes[owner]);
       const auto readers =
           std::count_if(owners.begin(), owners.end(), [](int i) { return i >= 0; });
       if (readers == 0) continue;  // fewer threads than cores: a quota
@@ -87,11 +87,12 @@ void measure_nodes(const Bench& bench, const Subject& subject, WalkSpace& space,
           fmt::format("node {} reads node {}", nodes[reader].id, nodes[owner].id);
       say(name);
       const Timing timing =
-          bench.time(space.work_on(plan, owners), bench.threads(), curve_effort(bench));
-      Sourced rate = rate_of(WalkSpace::bytes_per_pass(plan) * static_cast<double>(readers), timing,
-                             fmt::format("read of arrays that threads of node {} touched first, by "
-                                         "{} threads of node {}; the median",
-                                         nodes[owner].id, readers, nodes[reader].id));
+          bench.time(memory.work_on(plan, owners), bench.threads(), curve_effort(bench));
+      Sourced rate =
+          rate_of(BandwidthMemory::bytes_per_pass(plan) * static_cast<double>(readers), timing,
+                  fmt::format("read of arrays that threads of node {} touched first, by "
+                              "{} threads of node {}; the median",
+                              nodes[owner].id, readers, nodes[reader].id));
       machine.links.push_back(
           {name, LinkKind::numa, std::nullopt, std::move(rate), std::nullopt, {}});
     }

@@ -61,17 +61,17 @@ double plain_sum(const double* a, std::int64_t count) {
   return sum;
 }
 
-double plain_walk(const Walk& walk) {
-  double* __restrict a = walk.a;
-  switch (walk.mix) {
-    case AccessMix::read: return plain_sum(a, walk.count);
+double plain_loop(const BandwidthLoop& loop) {
+  double* __restrict a = loop.a;
+  switch (loop.mix) {
+    case AccessMix::read: return plain_sum(a, loop.count);
     case AccessMix::write:
-      for (std::int64_t i = 0; i < walk.count; ++i) a[i] = walk_factor;
+      for (std::int64_t i = 0; i < loop.count; ++i) a[i] = triad_factor;
       break;
     case AccessMix::copy:
-      for (std::int64_t i = 0; i < walk.count; ++i) a[i] = walk.b[i];
+      for (std::int64_t i = 0; i < loop.count; ++i) a[i] = loop.b[i];
       break;
-    case AccessMix::triad: stream_triad(walk.a, walk.b, walk.c, walk.count); break;
+    case AccessMix::triad: stream_triad(loop.a, loop.b, loop.c, loop.count); break;
   }
   return 0;
 }
@@ -88,13 +88,13 @@ void run_fma(DType dtype, LaneUse use, std::int64_t double_steps, const void* st
   plain_fma<float>(use, double_steps, start, out);
 }
 
-bool has_stores_past_caches() { return false; }
-bool can_ask_ahead() { return false; }
+bool has_non_temporal_stores() { return false; }
+bool can_prefetch() { return false; }
 
-double run_walk(const Walk& walk, std::int64_t passes) {
+double run_bandwidth_loop(const BandwidthLoop& loop, std::int64_t passes) {
   double sum = 0;
   for (std::int64_t pass = 0; pass < passes; ++pass) {
-    sum += plain_walk(walk);
+    sum += plain_loop(loop);
     asm volatile("" ::: "memory");  // each pass is a pass
   }
   return sum;

@@ -6,7 +6,7 @@ namespace strata::cpu {
 
 void stream_triad(double* __restrict a, const double* __restrict b, const double* __restrict c,
                   std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) a[i] = b[i] + walk_factor * c[i];
+  for (std::int64_t i = 0; i < count; ++i) a[i] = b[i] + triad_factor * c[i];
 }
 
 namespace {

@@ -10,11 +10,11 @@ namespace {
 
 constexpr int stream_threads = 256;
 constexpr int stream_loads = 8;
-constexpr int walk_threads = 32 * walk_warps_per_block;
-constexpr int walk_loads = 4;
+constexpr int loop_threads = 32 * loop_warps_per_block;
+constexpr int loop_loads = 4;
 static_assert(stream_block_bytes == stream_threads * stream_loads * 16);
 static_assert(stream_warp_bytes == 32 * stream_loads * 16);
-static_assert(walk_tile_bytes == walk_threads * walk_loads * 16);
+static_assert(loop_tile_bytes == loop_threads * loop_loads * 16);
 constexpr float triad_factor = 3;
 
 __device__ uint4 triad_item(uint4 a, uint4 b) {
@@ -70,17 +70,17 @@ __device__ uint4 load(const uint4* from) {
 }
 
 template <AccessMix mix, Caching caching>
-__global__ void __launch_bounds__(walk_threads, walk_blocks_per_sm)
-    walk_kernel(uint4* out, const uint4* a, const uint4* b, std::uint32_t* checksums, Walk plan,
-                std::uint32_t seed) {
+__global__ void __launch_bounds__(loop_threads, loop_blocks_per_sm)
+    tile_loop_kernel(uint4* out, const uint4* a, const uint4* b, std::uint32_t* checksums,
+                     TileLoop plan, std::uint32_t seed) {
   std::int64_t tile = blockIdx.x % plan.tiles;
   unsigned word = 0;
   for (std::int64_t pass = 0; pass < plan.passes; ++pass) {
-    const std::int64_t first = tile * (walk_threads * walk_loads) + threadIdx.x;
-    uint4 items[walk_loads];
+    const std::int64_t first = tile * (loop_threads * loop_loads) + threadIdx.x;
+    uint4 items[loop_loads];
 #pragma unroll
-    for (int i = 0; i < walk_loads; ++i) {
-      const std::int64_t at = first + i * walk_threads;
+    for (int i = 0; i < loop_loads; ++i) {
+      const std::int64_t at = first + i * loop_threads;
       if constexpr (mix == AccessMix::write) {
         items[i] = pattern_item(static_cast<std::uint64_t>(at), seed);
       } else if constexpr (mix == AccessMix::triad) {
@@ -90,11 +90,11 @@ __global__ void __launch_bounds__(walk_threads, walk_blocks_per_sm)
       }
     }
 #pragma unroll
-    for (int i = 0; i < walk_loads; ++i) {
+    for (int i = 0; i < loop_loads; ++i) {
       if constexpr (mix == AccessMix::read) {
         word ^= folded(items[i]);
       } else {
-        out[first + i * walk_threads] = items[i];
+        out[first + i * loop_threads] = items[i];
       }
     }
     tile += plan.step;
@@ -103,22 +103,22 @@ __global__ void __launch_bounds__(walk_threads, walk_blocks_per_sm)
   if constexpr (mix == AccessMix::read) {
     word = folded_over_warp(word);
     if (threadIdx.x % 32 == 0)
-      checksums[blockIdx.x * walk_warps_per_block + threadIdx.x / 32] = word;
+      checksums[blockIdx.x * loop_warps_per_block + threadIdx.x / 32] = word;
   }
 }
 
 template <AccessMix mix>
-void walk_with(Caching caching, const Arrays& arrays, const Walk& plan, std::uint32_t seed,
-               cudaStream_t stream) {
+void tile_loop_with(Caching caching, const Arrays& arrays, const TileLoop& plan, std::uint32_t seed,
+                    cudaStream_t stream) {
   auto* out = static_cast<uint4*>(arrays.out);
   const auto* a = static_cast<const uint4*>(arrays.a);
   const auto* b = static_cast<const uint4*>(arrays.b);
   if (caching == Caching::all_levels) {
-    walk_kernel<mix, Caching::all_levels>
-        <<<plan.blocks, walk_threads, 0, stream>>>(out, a, b, arrays.checksums, plan, seed);
+    tile_loop_kernel<mix, Caching::all_levels>
+        <<<plan.blocks, loop_threads, 0, stream>>>(out, a, b, arrays.checksums, plan, seed);
   } else {
-    walk_kernel<mix, Caching::shared_level>
-        <<<plan.blocks, walk_threads, 0, stream>>>(out, a, b, arrays.checksums, plan, seed);
+    tile_loop_kernel<mix, Caching::shared_level>
+        <<<plan.blocks, loop_threads, 0, stream>>>(out, a, b, arrays.checksums, plan, seed);
   }
 }
 
@@ -215,13 +215,21 @@ void stream_once(AccessMix mix, const Arrays& arrays, std::int64_t bytes, std::u
   STRATA_CUDA_CALL(cudaGetLastError());
 }
 
-void walk(AccessMix mix, Caching caching, const Arrays& arrays, const Walk& plan,
-          std::uint32_t seed, cudaStream_t stream) {
+void loop_over_tiles(AccessMix mix, Caching caching, const Arrays& arrays, const TileLoop& plan,
+                     std::uint32_t seed, cudaStream_t stream) {
   switch (mix) {
-    case AccessMix::read: walk_with<AccessMix::read>(caching, arrays, plan, seed, stream); break;
-    case AccessMix::write: walk_with<AccessMix::write>(caching, arrays, plan, seed, stream); break;
-    case AccessMix::copy: walk_with<AccessMix::copy>(caching, arrays, plan, seed, stream); break;
-    case AccessMix::triad: walk_with<AccessMix::triad>(caching, arrays, plan, seed, stream); break;
+    case AccessMix::read:
+      tile_loop_with<AccessMix::read>(caching, arrays, plan, seed, stream);
+      break;
+    case AccessMix::write:
+      tile_loop_with<AccessMix::write>(caching, arrays, plan, seed, stream);
+      break;
+    case AccessMix::copy:
+      tile_loop_with<AccessMix::copy>(caching, arrays, plan, seed, stream);
+      break;
+    case AccessMix::triad:
+      tile_loop_with<AccessMix::triad>(caching, arrays, plan, seed, stream);
+      break;
   }
   STRATA_CUDA_CALL(cudaGetLastError());
 }

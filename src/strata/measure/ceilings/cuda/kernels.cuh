@@ -28,7 +28,7 @@ double moved_bytes(AccessMix mix, double bytes);
 
 /// `bytes` of an array are a multiple of these.
 inline constexpr std::int64_t stream_block_bytes = 32 << 10;
-inline constexpr std::int64_t walk_tile_bytes = 16 << 10;
+inline constexpr std::int64_t loop_tile_bytes = 16 << 10;
 /// Bytes behind one checksum of stream_once.
 inline constexpr std::int64_t stream_warp_bytes = 4 << 10;
 
@@ -39,20 +39,20 @@ void stream_once(AccessMix mix, const Arrays& arrays, std::int64_t bytes, std::u
 /// Where loads may hit: every cache, or the one that all SMs share.
 enum class Caching { all_levels, shared_level };
 
-/// A grid that stays and walks over the arrays tile by tile, `passes` tiles per block. In pass r,
-/// block b is at tile (b + r × step) mod tiles; step comes from walk_step.
-struct Walk {
+/// A grid that stays and loops over the arrays tile by tile, `passes` tiles per block. In pass r,
+/// block b is at tile (b + r × step) mod tiles; step comes from tile_step.
+struct TileLoop {
   std::int64_t tiles = 0;
   std::int64_t step = 0;
   std::int64_t passes = 0;
   int blocks = 0;
 };
-void walk(AccessMix mix, Caching caching, const Arrays& arrays, const Walk& walk,
-          std::uint32_t seed, cudaStream_t stream);
-inline constexpr int walk_blocks_per_sm = 4;
-inline constexpr int walk_warps_per_block = 8;
+void loop_over_tiles(AccessMix mix, Caching caching, const Arrays& arrays, const TileLoop& loop,
+                     std::uint32_t seed, cudaStream_t stream);
+inline constexpr int loop_blocks_per_sm = 4;
+inline constexpr int loop_warps_per_block = 8;
 
-/// Reads `passes` × 16 KB of shared memory per block; `checksums` gets one word per thread.
+/// Reads `passes` × 16 KiB of shared memory per block; `checksums` gets one word per thread.
 void read_shared(std::uint32_t* checksums, int blocks, std::int64_t passes, std::uint32_t seed,
                  cudaStream_t stream);
 inline constexpr int shared_threads_per_block = 256;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/error.hpp"
 #include "strata/base/units.hpp"
+#include "strata/measure/ceilings/cuda/bandwidth_arrays.cuh"
 #include "strata/measure/ceilings/cuda/ceilings.cuh"
-#include "strata/measure/ceilings/cuda/walks.cuh"
 #include "strata/measure/ceilings/gpu_rates.hpp"
 
 #include <fmt/format.h>
@@ -50,7 +50,7 @@ std::optional<PeakShare> share_of_dram(const DeviceInfo& device, double bytes_pe
                    fmt::format("{:.0f} bits x 2 x {:.0f} MHz", bits, hz * 1e-6)};
 }
 
-MemoryLevel dram_level(const Bench& bench, const WalkArrays& arrays, const Say& say) {
+MemoryLevel dram_level(const Bench& bench, const BandwidthArrays& arrays, const Say& say) {
   MemoryLevel level;
   level.name = "DRAM";
   level.capacity_bytes = {static_cast<double>(bench.device().memory_bytes),
@@ -78,21 +78,22 @@ MemoryLevel dram_level(const Bench& bench, const WalkArrays& arrays, const Say& 
 }
 
 /// The fastest of some working sets, timed well.
-MixBandwidth best_walk(const Bench& bench, const WalkArrays& arrays, AccessMix mix, Caching caching,
-                       std::span<const std::int64_t> sets, std::string_view what) {
+MixBandwidth best_bandwidth(const Bench& bench, const BandwidthArrays& arrays, AccessMix mix,
+                            Caching caching, std::span<const std::int64_t> sets,
+                            std::string_view what) {
   std::int64_t best_set = sets.front();
   double best_rate = 0;
   for (const std::int64_t set : sets) {
-    const WalkRun run = arrays.plan(bench, mix, caching, set);
+    const TileLoopRun run = arrays.plan(bench, mix, caching, set);
     const double rate = run.moved / bench.glance(run.enqueue);
     if (rate > best_rate) {
       best_rate = rate;
       best_set = set;
     }
   }
-  const WalkRun run = arrays.plan(bench, mix, caching, best_set);
+  const TileLoopRun run = arrays.plan(bench, mix, caching, best_set);
   const Timing timing = bench.time(run.enqueue);
-  arrays.check_walk(bench, mix, run);
+  arrays.check_loop(bench, mix, run);
   return {mix, rate_of(run.moved, timing,
                        fmt::format("{} of a working set of {} again and again, {}; the best of {} "
                                    "sizes; the median",
@@ -100,7 +101,7 @@ MixBandwidth best_walk(const Bench& bench, const WalkArrays& arrays, AccessMix m
                                    what, sets.size()))};
 }
 
-MemoryLevel l2_level(const Bench& bench, const WalkArrays& arrays, const Say& say) {
+MemoryLevel l2_level(const Bench& bench, const BandwidthArrays& arrays, const Say& say) {
   MemoryLevel level;
   level.name = "L2";
   level.is_on_chip = true;
@@ -110,15 +111,15 @@ MemoryLevel l2_level(const Bench& bench, const WalkArrays& arrays, const Say& sa
   const std::array<std::int64_t, 3> sets = {l2 / 4, l2 / 2, l2 / 4 * 3};
   for (const AccessMix mix : all_mixes) {
     say(fmt::format("L2 {}", name_of(mix)));
-    level.mixes.push_back(
-        best_walk(bench, arrays, mix, Caching::shared_level, sets, "past the L1 (ld.global.cg)"));
+    level.mixes.push_back(best_bandwidth(bench, arrays, mix, Caching::shared_level, sets,
+                                         "past the L1 (ld.global.cg)"));
   }
   set_envelope(level);
   return level;
 }
 
 /// L1 and shared memory are one array of each SM; the level's bandwidth is the better way to read.
-MemoryLevel l1_level(const Bench& bench, const WalkArrays& arrays, const Say& say) {
+MemoryLevel l1_level(const Bench& bench, const BandwidthArrays& arrays, const Say& say) {
   const DeviceInfo& device = bench.device();
   MemoryLevel level;
   level.name = "L1";
@@ -130,8 +131,8 @@ MemoryLevel l1_level(const Bench& bench, const WalkArrays& arrays, const Say& sa
       "cudaDeviceProp: shared memory of an SM (L1 and shared memory are one array) x SMs"};
   say("L1 read");
   constexpr std::array<std::int64_t, 3> sets = {16 << 10, 32 << 10, 64 << 10};
-  MixBandwidth cached = best_walk(bench, arrays, AccessMix::read, Caching::all_levels, sets,
-                                  "the same in every SM, through the L1 (ld.global.ca)");
+  MixBandwidth cached = best_bandwidth(bench, arrays, AccessMix::read, Caching::all_levels, sets,
+                                       "the same in every SM, through the L1 (ld.global.ca)");
   say("shared memory read");
   const int blocks = 8 * device.sm_count;
   const std::int64_t passes = 20'000;
@@ -155,14 +156,14 @@ MemoryLevel l1_level(const Bench& bench, const WalkArrays& arrays, const Say& sa
   return level;
 }
 
-WorkingSetCurve curve_of(const Bench& bench, const WalkArrays& arrays, AccessMix mix,
+WorkingSetCurve curve_of(const Bench& bench, const BandwidthArrays& arrays, AccessMix mix,
                          const Say& say) {
   WorkingSetCurve curve;
   curve.mix = mix;
   curve.source = fmt::format(
       "measured: {} of the working set again and again by all SMs, through every cache, in tiles "
       "of {}; each point a median",
-      name_of(mix), format_capacity(walk_tile_bytes));
+      name_of(mix), format_capacity(loop_tile_bytes));
   const double arrays_of_mix = moved_bytes(mix, 1);
   const auto most = static_cast<std::int64_t>(static_cast<double>(arrays.bytes()) *
                                               (mix == AccessMix::read ? 1 : arrays_of_mix));
@@ -171,10 +172,10 @@ WorkingSetCurve curve_of(const Bench& bench, const WalkArrays& arrays, AccessMix
                       .sample_s = 2e-3,
                       .least_warm_up_s = 0.01,
                       .most_warm_up_s = 0.05};
-  for (auto set = static_cast<std::int64_t>(arrays_of_mix) * walk_tile_bytes; set <= most;
+  for (auto set = static_cast<std::int64_t>(arrays_of_mix) * loop_tile_bytes; set <= most;
        set *= factor) {
     say(fmt::format("{} of {}", name_of(mix), format_capacity(static_cast<double>(set))));
-    const WalkRun run = arrays.plan(bench, mix, Caching::all_levels, set);
+    const TileLoopRun run = arrays.plan(bench, mix, Caching::all_levels, set);
     curve.points.push_back(
         {static_cast<double>(set), run.moved / bench.time(run.enqueue, effort).median_s()});
   }
@@ -201,7 +202,7 @@ std::int64_t bytes_per_array(const Bench& bench, std::vector<std::string>& warni
 }  // namespace
 
 void measure_memory(const Bench& bench, const Say& say, Machine& machine) {
-  const WalkArrays arrays(bench, bytes_per_array(bench, machine.measured->warnings));
+  const BandwidthArrays arrays(bench, bytes_per_array(bench, machine.measured->warnings));
   machine.memory.push_back(l1_level(bench, arrays, say));
   machine.memory.push_back(l2_level(bench, arrays, say));
   machine.memory.push_back(dram_level(bench, arrays, say));

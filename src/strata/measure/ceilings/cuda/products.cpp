@@ -15,7 +15,7 @@
 namespace strata::cuda {
 namespace {
 
-constexpr std::size_t workspace_bytes = 64 << 20;  // the library asks for 32 MB on Hopper
+constexpr std::size_t workspace_bytes = 64 << 20;  // the library asks for 32 MiB on Hopper
 constexpr int most_algorithms = 8;
 constexpr int checked_elements = 64;
 

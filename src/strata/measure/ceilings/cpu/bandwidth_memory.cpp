@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/measure/ceilings/cpu/walk_space.hpp"
+#include "strata/measure/ceilings/cpu/bandwidth_memory.hpp"
 
 #include "strata/base/error.hpp"
 #include "strata/base/units.hpp"
@@ -19,35 +19,35 @@ constexpr std::int64_t page_doubles = 4096 / 8;
 constexpr std::int64_t place_in_page = 1408 / 8;  // of one array relative to the one before
 constexpr std::int64_t most_gaps = 2 * page_doubles;
 
-double pattern_at(std::int64_t i) { return static_cast<double>(i % walk_granule); }
+double pattern_at(std::int64_t i) { return static_cast<double>(i % loop_granule); }
 
-/// a: 0, 1, … 255 again and again for reading, otherwise what no walk writes; b and c differ.
-void fill_for_check(const Walk& walk, double* b, double* c) {
-  for (std::int64_t i = 0; i < walk.count; ++i) {
-    walk.a[i] = walk.mix == AccessMix::read ? pattern_at(i) : -1;
+/// a: 0, 1, … 255 again and again for reading, otherwise what no loop writes; b and c differ.
+void fill_for_check(const BandwidthLoop& loop, double* b, double* c) {
+  for (std::int64_t i = 0; i < loop.count; ++i) {
+    loop.a[i] = loop.mix == AccessMix::read ? pattern_at(i) : -1;
     if (b != nullptr) b[i] = pattern_at(i + 1);
     if (c != nullptr) c[i] = pattern_at(i + 7);
   }
 }
 
-bool is_right(const Walk& walk, double sum) {
-  if (walk.mix == AccessMix::read) {
-    const double sum_of_granule = static_cast<double>(walk_granule * (walk_granule - 1) / 2);
-    return sum == sum_of_granule * static_cast<double>(walk.count / walk_granule);
+bool is_right(const BandwidthLoop& loop, double sum) {
+  if (loop.mix == AccessMix::read) {
+    const double sum_of_granule = static_cast<double>(loop_granule * (loop_granule - 1) / 2);
+    return sum == sum_of_granule * static_cast<double>(loop.count / loop_granule);
   }
-  for (std::int64_t i = 0; i < walk.count; ++i) {
-    double expected = walk_factor;
-    if (walk.mix == AccessMix::copy) expected = walk.b[i];
-    if (walk.mix == AccessMix::triad) expected = walk.b[i] + walk_factor * walk.c[i];
-    if (walk.a[i] != expected) return false;
+  for (std::int64_t i = 0; i < loop.count; ++i) {
+    double expected = triad_factor;
+    if (loop.mix == AccessMix::copy) expected = loop.b[i];
+    if (loop.mix == AccessMix::triad) expected = loop.b[i] + triad_factor * loop.c[i];
+    if (loop.a[i] != expected) return false;
   }
   return true;
 }
 
-double run_slice(const WalkPlan& plan, const Walk& walk, std::int64_t passes) {
-  if (!plan.is_plain_stream) return run_walk(walk, passes);
+double run_slice(const BandwidthPlan& plan, const BandwidthLoop& loop, std::int64_t passes) {
+  if (!plan.is_plain_stream) return run_bandwidth_loop(loop, passes);
   for (std::int64_t pass = 0; pass < passes; ++pass)
-    stream_triad(walk.a, walk.b, walk.c, walk.count);
+    stream_triad(loop.a, loop.b, loop.c, loop.count);
   return 0;
 }
 
@@ -63,8 +63,8 @@ std::int64_t arrays_of(AccessMix mix) {
   return 1;
 }
 
-WalkSpace::WalkSpace(const Bench& bench, std::int64_t bytes_per_thread)
-    : doubles_(std::max(bytes_per_thread / 8 / walk_granule, std::int64_t{3}) * walk_granule),
+BandwidthMemory::BandwidthMemory(const Bench& bench, std::int64_t bytes_per_thread)
+    : doubles_(std::max(bytes_per_thread / 8 / loop_granule, std::int64_t{3}) * loop_granule),
       region_bytes_(static_cast<std::size_t>((doubles_ + most_gaps) * 8)),
       progress_(static_cast<std::size_t>(bench.threads())) {
   for (int i = 0; i < bench.threads(); ++i) {
@@ -75,38 +75,39 @@ WalkSpace::WalkSpace(const Bench& bench, std::int64_t bytes_per_thread)
       fail(ErrorKind::environment, "no memory for {} threads with {} each", bench.threads(),
            format_capacity(static_cast<double>(region_bytes_)));
     }
-    // Without large pages walks over DRAM are walks over page tables too. A wish: not all kernels
+    // Without large pages a pass over DRAM is a pass over page tables, too. A wish: not all kernels
     // have them.
     madvise(region, region_bytes_, MADV_HUGEPAGE);
     regions_.push_back(static_cast<double*>(region));
   }
-  bench.crew().run([&](int worker) {
+  bench.team().run([&](int worker) {
     double* region = regions_[static_cast<std::size_t>(worker)];
     std::fill(region, region + region_bytes_ / 8, 1.0);
   });
 }
 
-WalkSpace::~WalkSpace() {
+BandwidthMemory::~BandwidthMemory() {
   for (double* region : regions_) munmap(region, region_bytes_);
 }
 
-WalkPlan WalkSpace::plan(AccessMix mix, Store store, std::int64_t set_bytes) const {
-  WalkPlan plan{.mix = mix, .store = store};
+BandwidthPlan BandwidthMemory::plan(AccessMix mix, Store store, std::int64_t set_bytes) const {
+  BandwidthPlan plan{.mix = mix, .store = store};
   const std::int64_t wanted =
-      std::clamp(set_bytes / arrays_of(mix) / 8, walk_granule, doubles_ / arrays_of(mix));
+      std::clamp(set_bytes / arrays_of(mix) / 8, loop_granule, doubles_ / arrays_of(mix));
   plan.slices = (wanted + most_slice_doubles - 1) / most_slice_doubles;
-  plan.slice = wanted / plan.slices / walk_granule * walk_granule;
+  plan.slice = wanted / plan.slices / loop_granule * loop_granule;
   const std::int64_t doubles = plan.doubles();
   const std::int64_t gap = (page_doubles + place_in_page - doubles % page_doubles) % page_doubles;
   plan.array_offset = doubles + gap;
   return plan;
 }
 
-double WalkSpace::bytes_per_pass(const WalkPlan& plan) {
+double BandwidthMemory::bytes_per_pass(const BandwidthPlan& plan) {
   return static_cast<double>(plan.slice * 8 * arrays_of(plan.mix));
 }
 
-Walk WalkSpace::slice_of(const WalkPlan& plan, int owner, std::int64_t slice) const {
+BandwidthLoop BandwidthMemory::slice_of(const BandwidthPlan& plan, int owner,
+                                        std::int64_t slice) const {
   double* const a = regions_[static_cast<std::size_t>(owner)] + slice * plan.slice;
   return {.mix = plan.mix,
           .store = plan.store,
@@ -114,10 +115,10 @@ Walk WalkSpace::slice_of(const WalkPlan& plan, int owner, std::int64_t slice) co
           .b = a + plan.array_offset,
           .c = a + 2 * plan.array_offset,
           .count = plan.slice,
-          .asking = plan.asking};
+          .prefetch = plan.prefetch};
 }
 
-Bench::Work WalkSpace::work_on(const WalkPlan& plan, std::vector<int> owner_of_worker) {
+Bench::Work BandwidthMemory::work_on(const BandwidthPlan& plan, std::vector<int> owner_of_worker) {
   return [this, plan, owners = std::move(owner_of_worker)](int worker, std::int64_t passes) {
     Progress& progress = progress_[static_cast<std::size_t>(worker)];
     const int owner = owners.empty() ? worker : owners[static_cast<std::size_t>(worker)];
@@ -133,18 +134,18 @@ Bench::Work WalkSpace::work_on(const WalkPlan& plan, std::vector<int> owner_of_w
   };
 }
 
-void WalkSpace::check(const Bench& bench, const WalkPlan& plan, int active) {
+void BandwidthMemory::check(const Bench& bench, const BandwidthPlan& plan, int active) {
   std::atomic<bool> are_right = true;
-  bench.crew().run(
+  bench.team().run(
       [&](int worker) {
-        const Walk walk = slice_of(plan, worker, 0);
+        const BandwidthLoop loop = slice_of(plan, worker, 0);
         const std::int64_t arrays = arrays_of(plan.mix);
-        fill_for_check(walk, arrays > 1 ? walk.a + plan.array_offset : nullptr,
-                       arrays > 2 ? walk.a + 2 * plan.array_offset : nullptr);
-        if (!is_right(walk, run_slice(plan, walk, 1))) are_right = false;
+        fill_for_check(loop, arrays > 1 ? loop.a + plan.array_offset : nullptr,
+                       arrays > 2 ? loop.a + 2 * plan.array_offset : nullptr);
+        if (!is_right(loop, run_slice(plan, loop, 1))) are_right = false;
       },
       active);
-  STRATA_CHECK(are_right, "a walk over memory left another result than its closed form");
+  STRATA_CHECK(are_right, "a bandwidth loop left another result than its closed form");
 }
 
 }  // namespace strata::cpu

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A CPU launches no kernels; what a parallel piece of work costs before it computes is the handing
-// over to threads and the waiting for the last of them.
-#include "strata/measure/ceilings/cpu/parts.hpp"
+// A CPU launches no kernels. The overhead of a parallel loop is the latency of handing it to the
+// threads and waiting for the last of them.
+#include "strata/measure/ceilings/cpu/cpu_ceilings.hpp"
 
 #include <fmt/format.h>
 
@@ -10,26 +10,27 @@
 
 namespace strata::cpu {
 
-void measure_hand_over(const Bench& bench, const Subject&, const Say& say, Machine& machine) {
+void measure_handoff_latency(const Bench& bench, const CpuUnderTest&, const Say& say,
+                             Machine& machine) {
   if (bench.threads() < 2) {
     machine.measured->warnings.push_back(
         "launch_latency_s is left out: with one thread nothing is handed over");
     return;
   }
   say("handing over to threads");
-  Crew& crew = bench.crew();
+  ThreadTeam& team = bench.team();
   const bool is_quick = bench.options().is_quick;
   const int samples = is_quick ? 7 : 20;
   constexpr int in_a_row = 200;
   std::vector<double> awake_s, asleep_s;
   for (int i = 0; i < samples; ++i) {
     std::vector<double> each(in_a_row);
-    for (double& seconds : each) seconds = crew.hand_over_s();
+    for (double& seconds : each) seconds = team.handoff_s();
     awake_s.push_back(median_of(each));  // one that lost its processor would spoil a mean
   }
   for (int i = 0; i < samples; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(4));  // longer than threads stay awake
-    asleep_s.push_back(crew.hand_over_s());
+    asleep_s.push_back(team.handoff_s());
   }
   const auto number = [](const std::vector<double>& seconds, std::string method) {
     Measurement evidence = evidence_of(std::move(method), seconds);

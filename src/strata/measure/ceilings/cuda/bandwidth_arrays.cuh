@@ -8,18 +8,18 @@
 
 namespace strata::cuda {
 
-/// A walk that lasts some milliseconds.
-struct WalkRun {
-  Walk walk;
+/// A tile loop that lasts some milliseconds.
+struct TileLoopRun {
+  TileLoop loop;
   double moved = 0;  ///< bytes of one launch
   Bench::Enqueue enqueue;
 };
 
 /// Three arrays of random data for the bandwidth kernels.
-class WalkArrays {
+class BandwidthArrays {
  public:
   /// `bytes` of each, a multiple of stream_block_bytes.
-  WalkArrays(const Bench& bench, std::int64_t bytes);
+  BandwidthArrays(const Bench& bench, std::int64_t bytes);
 
   std::int64_t bytes() const { return bytes_; }
   Arrays all() const;
@@ -27,12 +27,12 @@ class WalkArrays {
   void poison() const { out_.poison(0xA5); }
 
   /// Arrays that are `set` bytes together, rounded to tiles.
-  WalkRun plan(const Bench& bench, AccessMix mix, Caching caching, std::int64_t set) const;
+  TileLoopRun plan(const Bench& bench, AccessMix mix, Caching caching, std::int64_t set) const;
 
   /// Errors (internal) when the last kernel left anything but its result in the first `bytes`.
   void check_result(const Bench& bench, AccessMix mix, std::int64_t bytes) const;
-  /// Poisons, walks and checks; what read only reads is checked by the tests.
-  void check_walk(const Bench& bench, AccessMix mix, const WalkRun& run) const;
+  /// Poisons, loops and checks; what read only reads is checked by the tests.
+  void check_loop(const Bench& bench, AccessMix mix, const TileLoopRun& run) const;
 
  private:
   std::int64_t bytes_;

@@ -9,18 +9,18 @@
 #include <thread>
 #include <vector>
 
-/// Threads that each stay on a processor of their own and start together. The caller is one of
-/// them, so that nobody who only waits takes a processor from one who works.
+/// Threads that are each pinned to a processor and start together. The caller is one of them: no
+/// thread that only waits takes a processor from one that works.
 namespace strata::cpu {
 
-class Crew {
+class ThreadTeam {
  public:
-  /// One thread per processor. Where one may not be pinned the crew works on, and problem() says
-  /// so.
-  explicit Crew(std::span<const int> processors);
-  ~Crew();  ///< lets the caller run where it might before
-  Crew(const Crew&) = delete;
-  Crew& operator=(const Crew&) = delete;
+  /// One thread per processor. Where a thread cannot be pinned the team works on, and
+  /// problem() says so.
+  explicit ThreadTeam(std::span<const int> processors);
+  ~ThreadTeam();  ///< lets the caller run where it might before
+  ThreadTeam(const ThreadTeam&) = delete;
+  ThreadTeam& operator=(const ThreadTeam&) = delete;
 
   int size() const { return static_cast<int>(workers_.size()); }
   /// Why threads could not be pinned; empty when they are.
@@ -38,7 +38,7 @@ class Crew {
   Span run(const Task& task) { return run(task, size()); }
 
   /// Seconds from handing a task that does nothing to all threads until all have done it.
-  double hand_over_s();
+  double handoff_s();
 
  private:
   struct alignas(128) Worker {

@@ -8,17 +8,17 @@
 #include <memory>
 #include <vector>
 
-/// The memory that the walks go over: for each thread a part that it has touched first, so that the
-/// pages lie in the memory nearest to it.
+/// The memory that the bandwidth loops run over: for each thread a part that it has touched first,
+/// so that the pages lie in the memory nearest to it.
 namespace strata::cpu {
 
-/// What one thread walks over, again and again.
-struct WalkPlan {
+/// What one thread runs over, again and again.
+struct BandwidthPlan {
   AccessMix mix = AccessMix::read;
   Store store = Store::cached;
-  Asking asking = Asking::none;
+  Prefetch prefetch = Prefetch::none;
   bool is_plain_stream = false;   ///< the triad as the STREAM benchmark writes it
-  std::int64_t slice = 0;         ///< doubles of each array that one pass walks over
+  std::int64_t slice = 0;         ///< doubles of each array in one pass
   std::int64_t slices = 1;        ///< passes until it comes to the first again
   std::int64_t array_offset = 0;  ///< doubles from one array to the next
 
@@ -27,33 +27,32 @@ struct WalkPlan {
 
 std::int64_t arrays_of(AccessMix mix);
 
-class WalkSpace {
+class BandwidthMemory {
  public:
   /// So many bytes for each thread. Errors (environment): no memory.
-  WalkSpace(const Bench& bench, std::int64_t bytes_per_thread);
-  ~WalkSpace();
-  WalkSpace(const WalkSpace&) = delete;
-  WalkSpace& operator=(const WalkSpace&) = delete;
+  BandwidthMemory(const Bench& bench, std::int64_t bytes_per_thread);
+  ~BandwidthMemory();
+  BandwidthMemory(const BandwidthMemory&) = delete;
+  BandwidthMemory& operator=(const BandwidthMemory&) = delete;
 
   /// For each thread; the arrays of a mix divide it.
   std::int64_t bytes() const { return doubles_ * 8; }
 
-  /// The arrays of one thread take `set_bytes` together, or a little less; long ones are walked in
-  /// slices, one in each pass, so that a pass stays short and yet no line is met again before all
-  /// others.
-  WalkPlan plan(AccessMix mix, Store store, std::int64_t set_bytes) const;
-  /// Walks over the thread's own part, or over another's.
-  Bench::Work work(const WalkPlan& plan) { return work_on(plan, {}); }
-  Bench::Work work_on(const WalkPlan& plan, std::vector<int> owner_of_worker);
+  /// The arrays of one thread take `set_bytes` together, or a little less. Long arrays are cut into
+  /// slices, one for each pass: a pass stays short, and no line is read again before all others.
+  BandwidthPlan plan(AccessMix mix, Store store, std::int64_t set_bytes) const;
+  /// Runs over the thread's own part, or over another's.
+  Bench::Work work(const BandwidthPlan& plan) { return work_on(plan, {}); }
+  Bench::Work work_on(const BandwidthPlan& plan, std::vector<int> owner_of_worker);
   /// Bytes that the kernels name in one pass of one thread.
-  static double bytes_per_pass(const WalkPlan& plan);
+  static double bytes_per_pass(const BandwidthPlan& plan);
 
   /// Runs one slice and compares every element with the closed form; what is wrong is an error
   /// (internal).
-  void check(const Bench& bench, const WalkPlan& plan, int active);
+  void check(const Bench& bench, const BandwidthPlan& plan, int active);
 
  private:
-  Walk slice_of(const WalkPlan& plan, int owner, std::int64_t slice) const;
+  BandwidthLoop slice_of(const BandwidthPlan& plan, int owner, std::int64_t slice) const;
 
   struct alignas(128) Progress {
     std::int64_t next_slice = 0;

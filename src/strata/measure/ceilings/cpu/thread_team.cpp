@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/measure/ceilings/cpu/crew.hpp"
+#include "strata/measure/ceilings/cpu/thread_team.hpp"
 
 #include "strata/cpu/allowance.hpp"
 
@@ -51,7 +51,7 @@ int pin_to(std::span<const int> processors) {
 
 }  // namespace
 
-Crew::Crew(std::span<const int> processors) : workers_(processors.size()) {
+ThreadTeam::ThreadTeam(std::span<const int> processors) : workers_(processors.size()) {
   for (std::size_t i = 0; i < processors.size(); ++i) workers_[i].processor = processors[i];
   processors_before_ = allowed_processors();
   const int first = workers_.front().processor;
@@ -65,26 +65,26 @@ Crew::Crew(std::span<const int> processors) : workers_(processors.size()) {
   }
 }
 
-Crew::~Crew() {
+ThreadTeam::~ThreadTeam() {
   is_over_ = true;
   start_all();
   for (std::thread& thread : threads_) thread.join();
   pin_to(processors_before_);
 }
 
-void Crew::start_all() {
+void ThreadTeam::start_all() {
   round_.fetch_add(1, std::memory_order_release);
   round_.notify_all();
 }
 
-void Crew::wait_for(const std::atomic<int>& counter, int value) const {
+void ThreadTeam::wait_for(const std::atomic<int>& counter, int value) const {
   for (int spins = 0; counter.load(std::memory_order_acquire) != value; ++spins) {
     relax();
     if (spins > spins_before_yield) std::this_thread::yield();
   }
 }
 
-void Crew::serve(int index) {
+void ThreadTeam::serve(int index) {
   Worker& worker = workers_[static_cast<std::size_t>(index)];
   worker.is_pinned = pin_to({&worker.processor, 1}) == 0;
   std::uint32_t seen = 0;
@@ -98,7 +98,7 @@ void Crew::serve(int index) {
   }
 }
 
-void Crew::work(int index) {
+void ThreadTeam::work(int index) {
   if (task_ == nullptr || index >= active_) return;
   Worker& worker = workers_[static_cast<std::size_t>(index)];
   arrived_.fetch_add(1, std::memory_order_acq_rel);
@@ -110,7 +110,7 @@ void Crew::work(int index) {
   worker.end_s = seconds_of(CLOCK_MONOTONIC);
 }
 
-Crew::Span Crew::run(const Task& task, int active) {
+ThreadTeam::Span ThreadTeam::run(const Task& task, int active) {
   task_ = &task;
   active_ = std::clamp(active, 1, size());
   arrived_.store(0);
@@ -136,7 +136,7 @@ Crew::Span Crew::run(const Task& task, int active) {
   return span;
 }
 
-double Crew::hand_over_s() {
+double ThreadTeam::handoff_s() {
   task_ = nullptr;
   finished_.store(0);
   const double start_s = seconds_of(CLOCK_MONOTONIC);

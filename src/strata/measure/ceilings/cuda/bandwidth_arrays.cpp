@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/measure/ceilings/cuda/walks.cuh"
+#include "strata/measure/ceilings/cuda/bandwidth_arrays.cuh"
 
 #include "strata/base/error.hpp"
-#include "strata/measure/ceilings/walk_step.hpp"
+#include "strata/measure/ceilings/tile_step.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@
 namespace strata::cuda {
 namespace {
 
-constexpr double walk_s = 2e-3;  // long against the launch, so that its ends do not count
+constexpr double loop_s = 2e-3;  // long against the launch, so that its ends do not count
 
 std::size_t checksum_bytes(const Bench& bench, std::int64_t bytes) {
   const std::int64_t streamed = bytes / stream_warp_bytes;
@@ -21,7 +21,7 @@ std::size_t checksum_bytes(const Bench& bench, std::int64_t bytes) {
 
 }  // namespace
 
-WalkArrays::WalkArrays(const Bench& bench, std::int64_t bytes)
+BandwidthArrays::BandwidthArrays(const Bench& bench, std::int64_t bytes)
     : bytes_(bytes),
       out_(static_cast<std::size_t>(bytes)),
       a_(static_cast<std::size_t>(bytes)),
@@ -35,39 +35,39 @@ WalkArrays::WalkArrays(const Bench& bench, std::int64_t bytes)
   bench.synchronize();
 }
 
-Arrays WalkArrays::all() const {
+Arrays BandwidthArrays::all() const {
   return {out_.get(), a_.get(), b_.get(), checksums_.get<std::uint32_t>()};
 }
 
-WalkRun WalkArrays::plan(const Bench& bench, AccessMix mix, Caching caching,
-                         std::int64_t set) const {
+TileLoopRun BandwidthArrays::plan(const Bench& bench, AccessMix mix, Caching caching,
+                                  std::int64_t set) const {
   const double arrays = moved_bytes(mix, 1);
-  WalkRun run;
-  run.walk.tiles = std::clamp<std::int64_t>(
-      static_cast<std::int64_t>(static_cast<double>(set) / arrays) / walk_tile_bytes, 1,
-      bytes_ / walk_tile_bytes);
-  run.walk.blocks = bench.device().sm_count * walk_blocks_per_sm;
-  run.walk.step = walk_step(run.walk.tiles, run.walk.blocks);
+  TileLoopRun run;
+  run.loop.tiles = std::clamp<std::int64_t>(
+      static_cast<std::int64_t>(static_cast<double>(set) / arrays) / loop_tile_bytes, 1,
+      bytes_ / loop_tile_bytes);
+  run.loop.blocks = bench.device().sm_count * loop_blocks_per_sm;
+  run.loop.step = tile_step(run.loop.tiles, run.loop.blocks);
   const auto enqueue_with = [&](std::int64_t passes) -> Bench::Enqueue {
-    Walk plan = run.walk;
+    TileLoop plan = run.loop;
     plan.passes = passes;
     return [=, this, seed = bench.options().seed](cudaStream_t stream) {
-      strata::cuda::walk(mix, caching, all(), plan, seed, stream);
+      strata::cuda::loop_over_tiles(mix, caching, all(), plan, seed, stream);
     };
   };
   // Every tile at least once, and then for as long as a sample needs.
-  const std::int64_t once = run.walk.tiles / run.walk.blocks + 1;
+  const std::int64_t once = run.loop.tiles / run.loop.blocks + 1;
   const std::int64_t tried = std::max<std::int64_t>(64, once);
   const double tried_s = bench.glance(enqueue_with(tried));
-  const double wanted = std::ceil(static_cast<double>(tried) * walk_s / tried_s);
-  run.walk.passes = std::max(once, static_cast<std::int64_t>(wanted));
-  run.enqueue = enqueue_with(run.walk.passes);
-  run.moved = moved_bytes(mix, static_cast<double>(walk_tile_bytes)) * run.walk.blocks *
-              static_cast<double>(run.walk.passes);
+  const double wanted = std::ceil(static_cast<double>(tried) * loop_s / tried_s);
+  run.loop.passes = std::max(once, static_cast<std::int64_t>(wanted));
+  run.enqueue = enqueue_with(run.loop.passes);
+  run.moved = moved_bytes(mix, static_cast<double>(loop_tile_bytes)) * run.loop.blocks *
+              static_cast<double>(run.loop.passes);
   return run;
 }
 
-void WalkArrays::check_result(const Bench& bench, AccessMix mix, std::int64_t bytes) const {
+void BandwidthArrays::check_result(const Bench& bench, AccessMix mix, std::int64_t bytes) const {
   STRATA_CUDA_CALL(cudaMemsetAsync(mismatches_.get(), 0, mismatches_.bytes(), bench.stream()));
   count_mismatches(mix, all(), bytes, bench.options().seed, mismatches_.get<unsigned long long>(),
                    bench.stream());
@@ -81,12 +81,12 @@ void WalkArrays::check_result(const Bench& bench, AccessMix mix, std::int64_t by
   }
 }
 
-void WalkArrays::check_walk(const Bench& bench, AccessMix mix, const WalkRun& run) const {
+void BandwidthArrays::check_loop(const Bench& bench, AccessMix mix, const TileLoopRun& run) const {
   if (mix == AccessMix::read) return;
   poison();
   run.enqueue(bench.stream());
   // Blocks cover every tile only when they make enough passes; plan() sees to that.
-  check_result(bench, mix, run.walk.tiles * walk_tile_bytes);
+  check_result(bench, mix, run.loop.tiles * loop_tile_bytes);
 }
 
 }  // namespace strata::cuda
