@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-/// Which points nobody can better in one goal without paying in another.
+/// The Pareto front: points that no other point betters in one goal without losing in another.
 namespace strata {
 
 struct Goal {

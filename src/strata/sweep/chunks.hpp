@@ -25,7 +25,7 @@ struct Chunk {
 struct PointRange {
   std::int64_t first = 0;     ///< those before are done
   std::int64_t end = 0;       ///< how many there are in all
-  std::int64_t in_group = 1;  ///< so many in a row share a program: whoever has one can go on
+  std::int64_t in_group = 1;  ///< so many in a row share a program, which a worker keeps
   std::int64_t in_run = 1;    ///< so many in a row are best computed one after the other
   bool runs_follow = false;   ///< a run goes on from the one before: neighbours at the same time
 };
@@ -47,7 +47,7 @@ class ChunkPlan {
   std::int64_t last_ = -1;
 };
 
-/// Between those who compute and the one who writes. Results may come from anybody in any order;
+/// Between the workers and the writer. Results may come from any worker in any order;
 /// they leave in the order of the points. Whoever is far ahead has to wait, so memory is bounded.
 class ChunkBoard {
  public:

@@ -182,7 +182,7 @@ void SweepColumns::fill_derived(std::vector<SweepCell>& cells) const {
     const double value = formula.value(CellRow(cells));
     SweepCell& cell = cells[at++];
     fill_number(cell, SweepCellKind::real, value);
-    cell.is_empty = !std::isfinite(value);  // no file has a way to write what is no number
+    cell.is_empty = !std::isfinite(value);  // files cannot hold NaN
   }
 }
 

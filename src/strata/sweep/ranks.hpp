@@ -15,7 +15,7 @@
 /// several ranks.
 namespace strata {
 
-/// Which of how many this process is, as mpirun or srun tell their children. 0 of 1: nobody says.
+/// Which of how many this process is, as mpirun or srun tell their children. 0 of 1: not known.
 struct RankPlace {
   int rank = 0;
   int count = 1;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/sweep/run_points.hpp"
 
+#include "strata/base/error.hpp"
+
 #include <chrono>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -16,12 +19,21 @@ double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// Threads that are gone when it is, whatever happens.
+/// Joins its threads when it goes. Where the system has no more threads it works with those that it
+/// could start. Errors (environment): not even one.
 class Workers {
  public:
   Workers(ChunkBoard& board, const SweepRun& run) : board_(board) {
-    for (int i = 0; i < run.threads; ++i)
-      threads_.emplace_back([&board, &run, i] { compute_until_over(board, run, i); });
+    threads_.reserve(static_cast<std::size_t>(run.threads));
+    for (int i = 0; i < run.threads; ++i) {
+      try {
+        threads_.emplace_back([&board, &run, i] { compute_until_over(board, run, i); });
+      } catch (const std::system_error& error) {
+        if (threads_.empty())
+          fail(ErrorKind::environment, "no thread can be started: {}", error.what());
+        return;
+      }
+    }
   }
   ~Workers() {
     board_.stop();

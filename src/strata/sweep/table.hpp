@@ -17,7 +17,7 @@ namespace strata {
 struct SweepColumn {
   std::string name;                ///< "time_s": the unit is in it
   bool is_number = true;           ///< false: texts (model, machine, dtype, policy, error, …)
-  bool is_axis = false;            ///< chosen by whoever asked, not found by the prediction
+  bool is_axis = false;            ///< given by the user, not found by the prediction
   std::vector<double> numbers;     ///< NaN where a point has none: it failed
   std::vector<std::string> texts;  ///< "" where a point has none
 };
