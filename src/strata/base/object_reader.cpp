@@ -10,7 +10,7 @@ namespace strata {
 namespace {
 
 constexpr std::size_t most_text_bytes = 4096;
-constexpr std::size_t most_name_bytes = 80;  // of a field nobody knows, in a message
+constexpr std::size_t most_name_bytes = 80;  // of an unknown field, in a message
 
 double finite_number(const nlohmann::json& json, std::string_view place) {
   if (!json.is_number())

@@ -45,7 +45,7 @@ class CaptureSession {
   /// The program ends; the last records are fetched and the log is closed.
   void end_of_program();
 
-  // What happens in the program; cheap where nobody asked for it.
+  // Events of the program; cheap where they are not recorded.
   void profiler(bool is_on);
   void push(std::uint32_t thread, std::string_view name);
   void pop(std::uint32_t thread);

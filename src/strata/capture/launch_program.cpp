@@ -30,7 +30,7 @@ class SignalsForChild {
       struct sigaction action = {};
       action.sa_handler = is_from_terminal(numbers[i]) ? SIG_IGN : pass_on_signal;
       ::sigaction(numbers[i], &action, &before_[i]);
-      // What whoever started us wants ignored stays so (nohup), for the program too.
+      // Signals that the parent ignores (nohup) stay ignored, in the program, too.
       if (before_[i].sa_handler == SIG_IGN) ::sigaction(numbers[i], &before_[i], nullptr);
     }
   }

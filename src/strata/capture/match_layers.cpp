@@ -34,7 +34,7 @@ class Matcher {
     backward_.assign(work_.backward.size(), {});
     find_modules();
     match_forward_by_name();
-    // A few equal names among many that are not are chance, unless weights are called the same.
+    // Where few of many names are equal, that is chance, unless the names are those of weights.
     const std::int64_t by_name = match_.by_parameter + match_.by_name;
     if (2 * by_name < named_calls() || modules_.empty()) {
       forget_names();
@@ -151,7 +151,7 @@ class Matcher {
       const bool is_known = std::any_of(classes.begin(), classes.end(), [](const std::string& one) {
         return one != "other" && one != "copy";
       });
-      // Kernels that nobody knows contradict nothing.
+      // Kernels of an unknown class contradict nothing.
       return !is_known || std::any_of(nodes.begin(), nodes.end(), [&](NodeId node) {
         return can_be(model_.graph().nodes[node].op, classes);
       });

@@ -15,7 +15,7 @@ struct sqlite3_stmt;
 /// SQLite's handles with an owner, as far as recordings need them.
 namespace strata {
 
-/// A database of somebody else, opened so that it can do no harm, or one of ours to be written.
+/// A foreign database, opened so that it can do no harm, or a database of Strata to be written.
 class CaptureDatabase {
  public:
   static CaptureDatabase open_to_read(const std::filesystem::path& path);

@@ -10,7 +10,7 @@ namespace strata {
 
 /// The first thing in which the numbers of a machine contradict each other, as one line that names
 /// the fields, what was expected and what came; nothing when they agree. read_machine refuses such
-/// a machine, so whoever measures one asks before writing it.
+/// a machine, so a measured machine is checked before it is written.
 ///
 /// - a rate, a mix or a link stands twice;
 /// - matrix units are slower than ordinary lanes of the same type;

@@ -18,7 +18,7 @@ namespace strata {
 /// file. Errors name the file, or suggest the nearest names.
 Machine load_machine(std::string_view name_or_path);
 
-/// Asked for a name that no shipped machine has: whoever keeps machines of people's own knows. To
+/// Asked for a name that no shipped machine has: finds machines of the user. To
 /// be set before machines are loaded.
 using FindMachine = std::function<std::optional<Machine>(std::string_view name)>;
 void also_find_machines(FindMachine find);

@@ -8,7 +8,7 @@ namespace {
 
 using FileJson = ObjectReader::Json;
 
-// A machine is a few pages of text; whoever sends more sends something else.
+// A machine is a few pages of text; a larger file is something else.
 constexpr std::size_t most_entries = 256;    // of lists that people read
 constexpr std::size_t most_numbers = 10000;  // of samples and points
 

@@ -24,9 +24,9 @@ struct AccessList {
     StepId next_step = never;       ///< of the next use
     bool reads : 1 = false;
     bool writes : 1 = false;
-    bool is_live : 1 = false;    ///< after this use somebody still reads what the value now holds:
-                                 ///< a later step, or whoever takes the results
-    bool is_reused : 1 = false;  ///< staying on chip after it saves a read: the next use reads
+    bool is_live : 1 = false;        ///< what the value holds after this use is read again: by a
+                                     ///< later step, or as a result of the iteration
+    bool is_reused : 1 = false;      ///< staying on chip after it saves a read: the next use reads
     bool must_be_whole : 1 = false;  ///< every output of its step needs all of the value
     std::int64_t bytes = 0;
     std::int64_t least_bytes = 0;  ///< that its step may hold of it

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t long_program = 5'000;         // steps: beyond, fewer plans are packed
 constexpr std::size_t very_long_program = 200'000;  // beyond, plans for less are not tried
 constexpr int exchanged_points = 8;                 // per octave
-constexpr std::size_t most_rates = 64;              // that are remembered
+constexpr std::size_t most_rates = 64;              // whose search is kept
 constexpr std::size_t most_scheduled = 8;           // and scheduled plans
 
 /// What keeping the interval that begins at each use saves: its read, and a share of the write that

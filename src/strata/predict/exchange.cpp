@@ -53,7 +53,7 @@ class Exchange {
   std::int64_t keep(std::uint32_t use) { return change(use, &Packing::keep); }
   std::int64_t release(std::uint32_t use) { return change(use, &Packing::release); }
 
-  // What would move more without the interval; remembered until its value changes.
+  // How much more traffic there would be without the interval; kept until its value changes.
   std::int64_t loss_without(std::uint32_t use) {
     if (loss_[use] == unknown) {
       Plan& plan = packing_.plan_for_trial();

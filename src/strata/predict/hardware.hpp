@@ -9,7 +9,7 @@
 
 namespace strata {
 
-/// What somebody wants other than the machine has it.
+/// Numbers that replace those of the machine.
 struct HardwareOverrides {
   std::optional<std::int64_t> capacity_bytes;
   std::optional<double> bytes_per_s;

@@ -16,8 +16,8 @@ struct PlanTraffic {
   std::int64_t total() const { return in_bytes + out_bytes; }
 };
 
-/// The bytes that a plan moves, whatever the rates are: what is read and not on chip comes in; what
-/// was changed and leaves goes out, once per version, unless nobody needs it again.
+/// The bytes that a plan moves, whatever the rates are: a value that is read and not on chip is
+/// loaded; a changed value that leaves the chip is written, once per version, unless it is dead.
 PlanTraffic traffic_of(const AccessList& list, const Plan& plan);
 
 /// The part of it that one value moves; sliced steps read more on top.

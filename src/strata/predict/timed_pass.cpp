@@ -176,7 +176,7 @@ double TimedPass::stream(const PlannedStep& planned, double start_s) {
   result_.refetch_bytes += refetch;
   if (record_ != Record::totals) result_.steps[step_].refetch_bytes = refetch;
   if (planned.stream_in_bytes + planned.stream_out_bytes == 0)
-    return start_s;  // nothing, or only what nobody reads again
+    return start_s;  // nothing, or only dead values
   const double idle_s = std::max(channel_free_s_, start_s);
   finish_transfer();  // before the stream begins
   const ValueId largest = planned.largest_streamed == no_use

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-/// What a cfg file says, before anybody asks what it means: sections of key=value lines.
+/// What a cfg file says, without its meaning: sections of key=value lines.
 namespace strata::darknet {
 
 /// Bounds on what a file may ask for; far beyond real networks (a few hundred sections), and small

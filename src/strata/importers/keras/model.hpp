@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-/// A model as its file describes it, before anybody asks what its layers do: layers, the calls of
+/// A model as its file describes it, without what its layers do: layers, the calls of
 /// each (a shared layer has several), and an order in which they can run. Sequential and Functional
 /// models, of Keras 1, 2 and 3, become the same thing.
 namespace strata::keras {

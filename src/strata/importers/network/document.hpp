@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-/// What a JSON or TOML file says, before anybody asks what it means. Both become the same tree, in
+/// What a JSON or TOML file says, without its meaning. Both become the same tree, in
 /// the order of the file and with line numbers, so that everything behind it is written once.
 namespace strata::network {
 

@@ -13,8 +13,8 @@
 namespace strata::network {
 namespace {
 
-/// Walks over the text and counts lines for whoever shares the counter: the parser itself tells
-/// nobody where it is.
+/// Iterates over the text and counts lines in a shared counter, because the parser does not say
+/// where it is.
 class CountingIterator {
  public:
   using iterator_category = std::forward_iterator_tag;

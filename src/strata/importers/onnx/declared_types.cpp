@@ -149,7 +149,7 @@ void enter_initializers(Session& session) {
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const TensorDef& tensor = tensors[i];
     const FlatValueId id = session.flat.initializers[i];
-    // Text tables and the like are only in the way of those who read them.
+    // A text table has no data type of ours; only a node that reads it has a problem.
     const std::optional<DType> dtype = dtype_of(tensor.type);
     if (id == no_flat_value || !dtype) continue;
     Constant constant{.type = {{}, *dtype}, .data = &tensor, .name = tensor.name};

@@ -109,7 +109,7 @@ DraftId Session::operand(Constant& constant) {
                             is_floating(constant.type.dtype) && holds_several(constant.type.shape);
   const TensorKind kind = is_parameter ? TensorKind::parameter : TensorKind::constant;
   const DraftId id = weight(constant, constant.type.shape, "operand", kind);
-  // Passes look at scalars (is it 0.5?) and at masks; longer tables are nobody's business.
+  // Passes look at scalars (is it 0.5?) and at masks; longer tables are never read.
   if (draft.tensors[id].numbers == nullptr && !is_parameter) {
     draft.tensors[id].numbers = numbers_of(constant);
   }

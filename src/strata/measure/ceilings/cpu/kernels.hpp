@@ -47,8 +47,8 @@ inline constexpr double triad_factor = 3;
 /// Runs the loop `passes` times. Returns the sum of all passes for read, otherwise 0.
 double run_bandwidth_loop(const BandwidthLoop& loop, std::int64_t passes);
 
-/// a = b + 3 c as the STREAM benchmark writes it: plain C++, for the compiler to make of it what it
-/// makes of anybody's loop with the same flags.
+/// a = b + 3 c as the STREAM benchmark writes it: plain C++, compiled like any loop with the same
+/// flags.
 void stream_triad(double* a, const double* b, const double* c, std::int64_t count);
 
 /// `rounds` × 64 additions of integers, each needing the result of the one before: as many clocks,

@@ -2,7 +2,7 @@
 #include "strata/measure/ceilings/cpu/level_sets.hpp"
 
 #include "strata/measure/ceilings/cpu/memory_curves.hpp"
-#include "strata/measure/ceilings/cpu/surroundings.hpp"
+#include "strata/measure/ceilings/cpu/system_load.hpp"
 
 #include <gtest/gtest.h>
 
@@ -102,7 +102,7 @@ TEST(CpuNodes, readers_take_the_memory_of_the_other_node_in_turn) {
   EXPECT_EQ(owners_across_nodes(processors, first, empty), std::vector<int>(5, -1));
 }
 
-TEST(CpuSurroundings, times_of_our_processors_only) {
+TEST(CpuSystemLoad, times_of_our_processors_only) {
   const std::vector<std::string> stat = {
       "cpu  99 99 99 99 99 99 99 99 0 0", "cpu0 100 20 30 1000 50 5 5 40 7 7",
       "cpu1 1 1 1 1 1 1 1 1 0 0", "cpu10 200 0 0 0 0 0 0 0 0 0", "intr 5"};
@@ -113,9 +113,9 @@ TEST(CpuSurroundings, times_of_our_processors_only) {
   EXPECT_DOUBLE_EQ(times.stolen_s, 0.4);
 }
 
-TEST(CpuSurroundings, a_busy_machine_is_warned_of) {
-  const Surroundings before{{.busy_s = 10, .idle_s = 10, .stolen_s = 0}, 1.0, 2.5};
-  Surroundings after{{.busy_s = 14, .idle_s = 16, .stolen_s = 0}, 5.0, 2.5};
+TEST(CpuSystemLoad, a_busy_machine_is_warned_of) {
+  const SystemLoad before{{.busy_s = 10, .idle_s = 10, .stolen_s = 0}, 1.0, 2.5};
+  SystemLoad after{{.busy_s = 14, .idle_s = 16, .stolen_s = 0}, 5.0, 2.5};
   Disturbance found = disturbance_between(before, after);  // 4 s, all of them our own
   EXPECT_TRUE(found.warnings.empty());
   ASSERT_EQ(found.notes.size(), 2U);

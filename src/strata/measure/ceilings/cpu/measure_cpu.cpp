@@ -6,7 +6,7 @@
 #include "strata/measure/ceilings/cpu/cpu_ceilings.hpp"
 #include "strata/measure/ceilings/cpu/kernels.hpp"
 #include "strata/measure/ceilings/cpu/low_precision.hpp"
-#include "strata/measure/ceilings/cpu/surroundings.hpp"
+#include "strata/measure/ceilings/cpu/system_load.hpp"
 #include "strata/version.hpp"
 
 #include <fmt/format.h>
@@ -187,7 +187,7 @@ Machine measure_cpu(const CeilingOptions& options, const CeilingProgress& progre
   std::vector<std::string> warnings;
   tested.processors = processors_to_use(tested.topology, warnings);
   Machine machine = empty_machine(tested, tested.processors.size());
-  const cpu::Surroundings before = cpu::surroundings_now("/", allowed);
+  const cpu::SystemLoad before = cpu::system_load_now("/", allowed);
   cpu::ThreadTeam team(tested.processors);
   if (!team.problem().empty()) warnings.push_back(team.problem());
   machine.measured->warnings = std::move(warnings);
@@ -196,7 +196,7 @@ Machine measure_cpu(const CeilingOptions& options, const CeilingProgress& progre
   measure_all(bench, tested, progress, machine);
   const auto clock_after = clock_now(bench);
   const cpu::Disturbance disturbance =
-      cpu::disturbance_between(before, cpu::surroundings_now("/", allowed));
+      cpu::disturbance_between(before, cpu::system_load_now("/", allowed));
   auto& said = machine.measured->warnings;
   said.insert(said.begin(), disturbance.warnings.begin(), disturbance.warnings.end());
   set_clocks(clock_before, clock_after, disturbance.notes, tested.processors.front(), machine);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/measure/ceilings/cpu/surroundings.hpp"
+#include "strata/measure/ceilings/cpu/system_load.hpp"
 
 #include "strata/base/text.hpp"
 #include "strata/cpu/system_files.hpp"
@@ -52,8 +52,8 @@ ProcessorTimes processor_times(std::span<const std::string> stat_lines,
   return times;
 }
 
-Surroundings surroundings_now(const std::filesystem::path& root, std::span<const int> processors) {
-  Surroundings now;
+SystemLoad system_load_now(const std::filesystem::path& root, std::span<const int> processors) {
+  SystemLoad now;
   const auto ticks = static_cast<double>(std::max(sysconf(_SC_CLK_TCK), 1L));
   now.times = processor_times(lines_of(root / "proc/stat"), processors, ticks);
   now.own_s = own_processor_s();
@@ -64,7 +64,7 @@ Surroundings surroundings_now(const std::filesystem::path& root, std::span<const
   return now;
 }
 
-Disturbance disturbance_between(const Surroundings& before, const Surroundings& after) {
+Disturbance disturbance_between(const SystemLoad& before, const SystemLoad& after) {
   Disturbance found;
   if (before.load) found.notes.push_back(fmt::format("load average before: {:.2f}", *before.load));
   const double busy_s = after.times.busy_s - before.times.busy_s;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-/// Who else uses the machine while it is measured.
+/// What else runs on the machine while it is measured.
 namespace strata::cpu {
 
 /// Of some processors together, since the system started.
@@ -20,20 +20,20 @@ struct ProcessorTimes {
 ProcessorTimes processor_times(std::span<const std::string> stat_lines,
                                std::span<const int> processors, double ticks_per_s);
 
-struct Surroundings {
+struct SystemLoad {
   ProcessorTimes times;
-  double own_s = 0;            ///< processor time of this process
+  double own_s = 0;            ///< CPU time of this process
   std::optional<double> load;  ///< mean number of running threads over the last minute
 };
 /// `root` is "/" but in tests.
-Surroundings surroundings_now(const std::filesystem::path& root, std::span<const int> processors);
+SystemLoad system_load_now(const std::filesystem::path& root, std::span<const int> processors);
 
-/// What happened between two looks, in words for the notes and, where it spoils numbers, for the
+/// What happened between two readings, in words for the notes and, where it spoils numbers, for the
 /// warnings.
 struct Disturbance {
   std::vector<std::string> notes;
   std::vector<std::string> warnings;
 };
-Disturbance disturbance_between(const Surroundings& before, const Surroundings& after);
+Disturbance disturbance_between(const SystemLoad& before, const SystemLoad& after);
 
 }  // namespace strata::cpu

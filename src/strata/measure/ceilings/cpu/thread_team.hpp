@@ -31,7 +31,7 @@ class ThreadTeam {
 
   struct Span {
     double seconds = 0;         ///< from the first start to the last end
-    bool is_disturbed = false;  ///< somebody else had one of the processors meanwhile
+    bool is_disturbed = false;  ///< another thread had one of the processors meanwhile
   };
   /// The first `active` threads run the task, all starting at the same moment.
   Span run(const Task& task, int active);

@@ -59,7 +59,7 @@ Timing Bench::time(const Enqueue& enqueue, const Effort& effort) const {
     sample(effort.samples);
     return timing;
   }
-  for (int i = 0; i < effort.samples; ++i) {  // the clock of the rests is nobody's
+  for (int i = 0; i < effort.samples; ++i) {  // the clock between samples does not count
     std::this_thread::sleep_for(std::chrono::duration<double>(effort.rest_s));
     batch_s(enqueue, 1);
     sample(1);
