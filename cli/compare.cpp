@@ -4,7 +4,6 @@
 #include "cli/html_output.hpp"
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
-#include "cli/profile_page.hpp"
 #include "cli/profile_words.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/text.hpp"

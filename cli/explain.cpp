@@ -3,12 +3,11 @@
 
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/explained_profile.hpp"
 #include "cli/html_output.hpp"
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
 #include "cli/predict_flags.hpp"
-#include "cli/profile_page.hpp"
+#include "cli/profile_words.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/units.hpp"
 #include "strata/capture/read_recording.hpp"
@@ -73,8 +72,9 @@ Explained explain_predicted(const Arguments& given, const std::string& word,
   warn(explained.iteration.summary.warnings);
   Explained made{std::move(explained.explanation), std::nullopt};
   if (given.has(html_flag)) {
-    made.page = page_part(explained.iteration, as_asked(machine, wanted.hardware), made.explanation,
-                          provenance);
+    made.page =
+        page_part(explained.iteration, as_asked(machine, wanted.hardware), made.explanation,
+                  {.command = provenance.command, .request = to_json(request_words(given))});
   }
   return made;
 }

@@ -5,22 +5,7 @@
 #include "cli/output_files.hpp"
 #include "strata/base/error.hpp"
 
-#include <fmt/format.h>
-
 namespace strata {
-namespace {
-
-constexpr RooflineKind all_kinds[] = {RooflineKind::classic, RooflineKind::complexity,
-                                      RooflineKind::time, RooflineKind::combined};
-
-// The page draws for itself.
-void add_roofline_pictures(HtmlPart& part, const RooflineSummary& summary) {
-  if (has_report_page()) return;
-  part.pictures.push_back(
-      to_svg(roofline_grid(summary, {std::begin(all_kinds), std::end(all_kinds)})));
-}
-
-}  // namespace
 
 std::string page_text(std::string_view title, const std::vector<HtmlPart>& parts) {
   if (!has_report_page()) {
@@ -28,30 +13,6 @@ std::string page_text(std::string_view title, const std::vector<HtmlPart>& parts
         "this strata was built without its report page (esbuild, D3): a plain page instead\n");
   }
   return html_page(title, parts);
-}
-
-HtmlPart page_part(const ModelSummary& summary, const Provenance& provenance) {
-  return {.name = summary.title.empty() ? summary.name : summary.title,
-          .document = to_json(summary, provenance)};
-}
-
-HtmlPart page_part(const RooflineSummary& summary, const Provenance& provenance) {
-  HtmlPart part{.name = summary.machine_title.empty() ? summary.machine : summary.machine_title,
-                .document = to_json(summary, provenance)};
-  add_roofline_pictures(part, summary);
-  return part;
-}
-
-HtmlPart page_part(const ConvResults& results, const ConvView& view, const Provenance& provenance) {
-  HtmlPart part{.name = results.device, .document = to_json(results, view, provenance)};
-  if (has_report_page()) return part;
-  for (const ConvPicture& picture : conv_pictures(results))
-    part.pictures.push_back(to_svg(picture.grid));
-  return part;
-}
-
-HtmlPart page_part(const SweepTable& table, const Provenance& provenance) {
-  return {.name = "sweep", .document = sweep_json(table, provenance)};
 }
 
 void check_sweep_page(const Arguments& given) {
@@ -80,19 +41,6 @@ void show_document(const Request& request, const Flag& json_flag, const ShownDoc
     return page_text(shown.title, {{.name = std::string(shown.title), .document = shown.json()}});
   });
   if (!outputs.took_stdout()) print(shown.text());
-}
-
-void add_rooflines(HtmlPart& part, const Profile& profile, const Machine& machine,
-                   const Provenance& provenance) {
-  try {
-    const RooflineSummary summary =
-        summarize_roofline({{part.name, profile}}, machine, {}, RooflineBy::kernel, false);
-    part.extras.emplace_back("roofline", to_json(summary, provenance));
-    add_roofline_pictures(part, summary);
-  } catch (const Error& error) {  // the rest of the page is there without them
-    if (error.kind() == ErrorKind::internal) throw;
-    part.notes.push_back(fmt::format("no rooflines: {}", error.what()));
-  }
 }
 
 }  // namespace strata

@@ -2,10 +2,7 @@
 #pragma once
 
 #include "cli/command.hpp"
-#include "strata/report/convolution_report.hpp"
-#include "strata/report/html_page.hpp"
-#include "strata/report/roofline_summary.hpp"
-#include "strata/strata.hpp"
+#include "strata/api/page.hpp"
 
 #include <functional>
 #include <string>
@@ -23,13 +20,6 @@ inline constexpr Flag html_flag{.name = "html",
 /// The page; standard error says so when this build can only write a plain one.
 std::string page_text(std::string_view title, const std::vector<HtmlPart>& parts);
 
-/// A result of its own: its name, and the document that --json writes, are all it takes. Profiles
-/// have more to show: cli/profile_page.hpp.
-HtmlPart page_part(const ModelSummary& summary, const Provenance& provenance);
-HtmlPart page_part(const RooflineSummary& summary, const Provenance& provenance);
-HtmlPart page_part(const ConvResults& results, const ConvView& view, const Provenance& provenance);
-HtmlPart page_part(const SweepTable& table, const Provenance& provenance);
-
 /// The page of a sweep, when --html was given. Errors (usage): it is to go to standard output,
 /// where points and answers go.
 void write_sweep_page(const Request& request, const SweepTable& table);
@@ -45,10 +35,5 @@ struct ShownDocument {
   std::function<std::string()> csv = {};
 };
 void show_document(const Request& request, const Flag& json_flag, const ShownDocument& shown);
-
-/// Rooflines of a profile under a machine, and their pictures for the plain page. A profile or a
-/// machine that lacks what it takes leaves a note instead.
-void add_rooflines(HtmlPart& part, const Profile& profile, const Machine& machine,
-                   const Provenance& provenance);
 
 }  // namespace strata

@@ -6,10 +6,8 @@
 #include "cli/measure_flags.hpp"
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
-#include "cli/profile_page.hpp"
-#include "strata/api/predict.hpp"
+#include "strata/api/page.hpp"
 #include "strata/base/error.hpp"
-#include "strata/base/this_run.hpp"
 #include "strata/base/units.hpp"
 #include "strata/measure/engine/memory_plan.hpp"
 #include "strata/zoo/zoo.hpp"
@@ -85,50 +83,16 @@ std::string plan_text(const BoundGraph& bound, const MeasureOptions& options) {
       options.warm_up);
 }
 
-TrainingMeasurement measured_with_progress(const BoundGraph& bound, TrainingDevice& device,
-                                           const MeasureOptions& options,
-                                           const InterruptWatch& interrupts) {
-  const MeasureProgress progress;
-  const MeasureHooks hooks{
-      .on_progress = [&](std::string_view phase, std::size_t done,
-                         std::size_t total) { progress.show(phase, done, total); },
-      .is_interrupted = [&] { return interrupts.was_asked(); },
-      .on_counting =
-          [&](const CounterCost& cost, double least_s) {
-            progress.clear();
-            print_to_stderr(fmt::format("counting {}: {}, {} or more\n", options.metrics,
-                                        to_text(cost), format_time(least_s, 2)));
-          }};
-  return measure_training(bound, device, options, hooks);
-}
-
-struct Prepared {
-  Graph network;
-  Graph graph;  // with its loss
-  MeasureOptions options;
-  BoundGraph bound;
-  DType dtype = DType::fp32;
-};
-
-/// On the heap, as the bound graph refers to the graph beside it.
-std::unique_ptr<Prepared> prepared(const Arguments& given, std::string_view model) {
-  auto made = std::make_unique<Prepared>();
-  made->options = measure_options(given, chosen_device(given.value(measure_device_flag)));
-  made->network = load_model(model, import_options(given));
-  made->options.network_nodes = made->network.nodes.size();
-  made->graph = made->options.engine.training.inference
-                    ? made->network
-                    : with_loss(made->network, measure_loss(given));
-  made->bound = bind_model(made->graph, model_sizes(given));
-  made->dtype = main_dtype(made->bound);
+std::unique_ptr<TrainableModel> prepared(const Arguments& given, std::string_view model) {
+  const MeasureRequest request{
+      .sizes = model_sizes(given),
+      .loss = measure_loss(given),
+      .options = measure_options(given, chosen_device(given.value(measure_device_flag)))};
+  std::unique_ptr<TrainableModel> made =
+      trainable_model(load_model(model, import_options(given)), request);
   warn(made->graph.warnings);
   return made;
 }
-
-struct Measured {
-  MeasurementSummary summary;
-  std::optional<Machine> machine;  ///< whose peaks it is held against
-};
 
 /// The device that was asked for. It stays open from network to network: what it found fastest for
 /// a shape it need not look for again.
@@ -154,20 +118,23 @@ class MeasuredDevice {
   std::unique_ptr<TrainingDevice> device_;
 };
 
-/// Nothing when it was interrupted before there was anything to tell.
-std::optional<Measured> measured_summary(const Arguments& given, const Prepared& prepared,
-                                         MeasuredDevice& devices,
-                                         const InterruptWatch& interrupts) {
-  TrainingDevice& device = devices.for_type(prepared.dtype);
+MeasuredModel measured_with_progress(const Arguments& given, std::unique_ptr<TrainableModel> model,
+                                     MeasuredDevice& devices, const InterruptWatch& interrupts) {
+  TrainingDevice& device = devices.for_type(model->dtype);
   std::optional<Machine> machine = machine_of_device(given, devices.choice(), device.name());
-  TrainingMeasurement measured =
-      measured_with_progress(prepared.bound, device, prepared.options, interrupts);
-  if (!measured.has_times()) return std::nullopt;
-  MeasurementSummary summary =
-      summarize(prepared.bound, std::move(measured), prepared.options, prepared.dtype, machine);
-  summary.host = this_host();
-  summary.date = this_moment();
-  return Measured{std::move(summary), std::move(machine)};
+  const MeasureProgress progress;
+  const std::string metrics = model->options.metrics;
+  const MeasureHooks hooks{
+      .on_progress = [&](std::string_view phase, std::size_t done,
+                         std::size_t total) { progress.show(phase, done, total); },
+      .is_interrupted = [&] { return interrupts.was_asked(); },
+      .on_counting =
+          [&](const CounterCost& cost, double least_s) {
+            progress.clear();
+            print_to_stderr(fmt::format("counting {}: {}, {} or more\n", metrics, to_text(cost),
+                                        format_time(least_s, 2)));
+          }};
+  return measure_model(std::move(model), device, std::move(machine), hooks);
 }
 
 int report_interrupt() {
@@ -178,28 +145,27 @@ int report_interrupt() {
 int run_one(const Request& request) {
   const Arguments& given = request.arguments;
   const MeasureView view = measure_view(given);
-  const std::unique_ptr<Prepared> made = prepared(given, given.word(0));
+  std::unique_ptr<TrainableModel> made = prepared(given, given.word(0));
   if (given.has(measure_dry_run_flag)) {
     print(plan_text(made->bound, made->options));
     return exit_code::done;
   }
   MeasuredDevice device(given);
   const InterruptWatch interrupts;
-  const std::optional<Measured> measured = measured_summary(given, *made, device, interrupts);
-  if (!measured) return report_interrupt();
-  const MeasurementSummary* summary = &measured->summary;
+  const MeasuredModel measured = measured_with_progress(given, std::move(made), device, interrupts);
+  if (!measured.has_times()) return report_interrupt();
+  const MeasurementSummary& summary = measured.summary;
   OutputFiles outputs(given);
   outputs.write(measure_json_flag,
-                [&] { return to_json(*summary, {.command = request.command_line}); });
-  outputs.write(measure_csv_flag, [&] { return to_csv(*summary); });
-  outputs.write(measure_trace_flag, [&] { return to_trace(*summary); });
+                [&] { return to_json(summary, {.command = request.command_line}); });
+  outputs.write(measure_csv_flag, [&] { return to_csv(summary); });
+  outputs.write(measure_trace_flag, [&] { return to_trace(summary); });
   outputs.write(html_flag, [&] {
-    const HtmlPart part =
-        page_part(*summary, made->bound, measured->machine, {.command = request.command_line});
+    const HtmlPart part = page_part(measured, {.command = request.command_line});
     return page_text(part.name, {part});
   });
-  if (!outputs.took_stdout()) print(to_text(*summary, view, request.style));
-  return summary->measured.is_interrupted ? exit_code::interrupted : exit_code::done;
+  if (!outputs.took_stdout()) print(to_text(summary, view, request.style));
+  return summary.measured.is_interrupted ? exit_code::interrupted : exit_code::done;
 }
 
 // What cannot be measured, one of many, is a line with a reason; what is asked wrongly is wrong for
@@ -222,14 +188,12 @@ int run_several(const Request& request, const std::vector<std::string>& models) 
   for (const std::string& model : models) {
     NetworkMeasurement network{.model = model};
     try {
-      const std::unique_ptr<Prepared> made = prepared(given, model);
-      std::optional<Measured> measured = measured_summary(given, *made, device, interrupts);
-      if (!measured) network.reason = "interrupted";
-      if (measured && given.has(html_flag)) {
-        pages.push_back(page_part(measured->summary, made->bound, measured->machine,
-                                  {.command = request.command_line}));
-      }
-      if (measured) network.summary = std::move(measured->summary);
+      MeasuredModel measured =
+          measured_with_progress(given, prepared(given, model), device, interrupts);
+      if (!measured.has_times()) network.reason = "interrupted";
+      if (measured.has_times() && given.has(html_flag))
+        pages.push_back(page_part(measured, {.command = request.command_line}));
+      if (measured.has_times()) network.summary = std::move(measured.summary);
       is_interrupted = !network.summary || network.summary->measured.is_interrupted;
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::usage || error.kind() == ErrorKind::internal) throw;

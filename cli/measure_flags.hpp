@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "cli/chosen_device.hpp"
 #include "cli/model_flags.hpp"
 #include "cli/predict_flags.hpp"
+#include "strata/api/device.hpp"
 #include "strata/measure/engine/measure_training.hpp"
 #include "strata/report/measurement_report.hpp"
 

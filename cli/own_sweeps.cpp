@@ -36,11 +36,8 @@ MeasuredSweeps run_sweeps(const StudyRequest& request, std::vector<KernelSweep> 
   const auto progress = study_progress(request, "measuring");
   SweepProtocol protocol;
   protocol.sweeps = std::move(sweeps);
-  if (device.is_gpu) {
-    protocol.counted_gpu = device.index;
-  } else {
-    protocol.no_counters = "counters are read of NVIDIA GPUs only";
-  }
+  protocol.counts = device.is_gpu;
+  if (!protocol.counts) protocol.no_counters = "counters are read of NVIDIA GPUs only";
   return measure_sweeps(protocol,
                         {.open = [&](DType dtype) { return opened(device, {.dtype = dtype}); },
                          .on_point =

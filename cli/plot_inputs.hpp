@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/command.hpp"
-#include "cli/recorded_request.hpp"
+#include "strata/api/request.hpp"
 #include "strata/report/plot.hpp"
 
 #include <memory>

@@ -5,8 +5,6 @@
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
 #include "cli/predict_flags.hpp"
-#include "cli/profile_page.hpp"
-#include "strata/api/explain.hpp"
 #include "strata/base/units.hpp"
 #include "strata/strata.hpp"
 
@@ -61,20 +59,6 @@ PredictView predict_view(const Arguments& given) {
   return view;
 }
 
-/// With what limits the iteration, which is predicted again for what-ifs.
-std::string predict_page(const Graph& graph, const Machine& machine, const PredictRequest& wanted,
-                         const PredictedIteration& iteration, const Provenance& provenance) {
-  const PredictionFacts facts = facts_of(iteration.summary);
-  const Machine roofs = as_asked(machine, wanted.hardware);
-  const Explanation explanation =
-      explain({.profile = iteration.summary.profile,
-               .machine = roofs,
-               .facts = &facts,
-               .predict_again = predict_again(graph, machine, wanted, iteration.summary.hardware)});
-  const HtmlPart part = page_part(iteration, roofs, explanation, provenance);
-  return page_text(part.name, {part});
-}
-
 int run_predict(const Request& request) {
   const Arguments& given = request.arguments;
   const PredictView view = predict_view(given);
@@ -84,16 +68,20 @@ int run_predict(const Request& request) {
   const Machine machine = machine_of(given);
   const Graph graph = load_model(given.word(0), import_options(given));
   const PredictedIteration iteration = predict_model(graph, machine, wanted);
+  const Provenance provenance{.command = request.command_line,
+                              .request = to_json(request_words(given))};
 
   warn(iteration.summary.warnings);
   OutputFiles outputs(given);
-  outputs.write(predict_json_flag,
-                [&] { return to_json(iteration.summary, {.command = request.command_line}); });
+  outputs.write(predict_json_flag, [&] { return to_json(iteration.summary, provenance); });
   outputs.write(predict_csv_flag, [&] { return to_csv(iteration.summary); });
   outputs.write(predict_trace_flag,
                 [&] { return to_trace(iteration.program, iteration.prediction); });
   outputs.write(html_flag, [&] {
-    return predict_page(graph, machine, wanted, iteration, {.command = request.command_line});
+    const HtmlPart part =
+        page_part(iteration, as_asked(machine, wanted.hardware),
+                  explain_iteration(graph, machine, wanted, iteration), provenance);
+    return page_text(part.name, {part});
   });
   if (!outputs.took_stdout()) print(to_text(iteration.summary, view, request.style));
   return exit_code::done;

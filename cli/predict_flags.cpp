@@ -9,13 +9,19 @@ namespace {
 
 // The values of flags that set_option knows by the same name.
 template <std::size_t count>
-void set_given(PredictRequest& request, const Arguments& given,
-               const std::array<Flag, count>& flags) {
+void add_given(RequestWords& words, const Arguments& given, const std::array<Flag, count>& flags) {
   for (const Flag& flag : flags) {
     if (!given.has(flag)) continue;
     const bool is_switch = flag.value.empty();
-    set_option(request, flag.name, is_switch ? "true" : *given.value(flag));
+    words.options.emplace_back(flag.name, is_switch ? "true" : *given.value(flag));
   }
+}
+
+/// As load_machine takes it.
+std::string machine_word(const Arguments& given) {
+  if (const auto name = given.value(on_flag)) return std::string(*name);
+  const auto at_hand = machine_at_hand();
+  return at_hand ? at_hand->string() : std::string("h100-sxm");
 }
 
 }  // namespace
@@ -27,13 +33,23 @@ Machine machine_of(const Arguments& given) {
   return machine;
 }
 
+RequestWords request_words(const Arguments& given) {
+  RequestWords words{.model = std::string(given.word(0)),
+                     .import = import_options(given),
+                     .machine = machine_word(given),
+                     .settings = given.values(set_flag),
+                     .preset = std::string(given.value(preset_flag).value_or("")),
+                     .sizes = model_sizes(given),
+                     .options = {}};
+  if (given.has(inference_flag)) words.options.emplace_back(inference_flag.name, "true");
+  add_given(words, given, hardware_flags);
+  add_given(words, given, training_flags);
+  add_given(words, given, schedule_flags);
+  return words;
+}
+
 PredictRequest predict_request(const Arguments& given) {
-  PredictRequest request = request_of_preset(given.value(preset_flag).value_or(""));
-  request.sizes = model_sizes(given);
-  request.training.inference = given.has(inference_flag);
-  set_given(request, given, hardware_flags);
-  set_given(request, given, training_flags);
-  set_given(request, given, schedule_flags);
+  PredictRequest request = request_of(request_words(given));
   if (!request.training.inference) return request;
   for (const Flag& flag : training_flags) {
     if (given.has(flag))

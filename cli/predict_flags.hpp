@@ -106,6 +106,8 @@ inline constexpr std::array<Flag, 7> schedule_flags = {
 Machine machine_of(const Arguments& given);
 
 /// Everything else.
+/// What the flags ask of a prediction of the first word, as data.
+RequestWords request_words(const Arguments& given);
 PredictRequest predict_request(const Arguments& given);
 
 }  // namespace strata

@@ -2,47 +2,17 @@
 #pragma once
 
 #include "cli/command.hpp"
-#include "strata/machine/machine.hpp"
-#include "strata/profile/profile.hpp"
+#include "strata/api/stored_profile.hpp"
 
 #include <initializer_list>
-#include <optional>
 #include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 /// What commands share that take a profile, or a model to be predicted in its place.
 namespace strata {
 
-struct StoredProfile {
-  Profile profile;
-  std::string text;  ///< the file, for what is in it besides
-};
-
-/// The profile in that file, or of the recording in it (strata capture, PyTorch, Nsight); nothing
-/// when the word names a network. Errors name the file.
-std::optional<StoredProfile> stored_profile(const std::string& word);
-
-/// The profile that a file must hold, either way. Errors name the file.
-Profile needed_profile(const std::string& path);
-
-/// Whether the word names a network that is built in.
-bool names_network(std::string_view word);
-
-/// Whose roofs somebody asked for: --on, and what --set changes.
-struct AskedRoofs {
-  std::optional<std::string> on = {};
-  std::vector<std::string> settings = {};
-
-  bool is_empty() const { return !on && settings.empty(); }
-};
-/// Of a command that has --set, too.
+/// Whose roofs are asked for: --on, and what --set changes; else those of the machine at hand. Of a
+/// command that has --set, too.
 AskedRoofs asked_roofs(const Arguments& given, const Flag& on);
-
-/// The machine that was asked for, else the one that the profile names (`own`), else the one at
-/// hand; with what was set.
-Machine machine_for(const AskedRoofs& asked, std::string_view own);
 
 /// Flags that only a prediction can follow: an error (usage) names the first that was given and is
 /// not among `allowed`.

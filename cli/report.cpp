@@ -3,26 +3,14 @@
 #include "cli/exit_code.hpp"
 #include "cli/html_output.hpp"
 #include "cli/output.hpp"
-#include "cli/profile_page.hpp"
-#include "cli/profile_words.hpp"
-#include "strata/base/error.hpp"
-#include "strata/capture/read_recording.hpp"
-#include "strata/machine/load_machine.hpp"
-#include "strata/profile/read_profile.hpp"
-#include "strata/report/json_text.hpp"
+#include "strata/api/page.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
-#include <filesystem>
-#include <fstream>
 #include <optional>
 
 namespace strata {
 namespace {
-
-namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 constexpr Argument report_arguments[] = {{.name = "FILE",
                                           .help = "A result as JSON, or the points of a sweep.",
@@ -40,143 +28,15 @@ constexpr Flag report_roofs_on_flag{.name = "on",
                                     .offer = Offer::machine};
 constexpr Flag report_flags[] = {report_out_flag, title_flag, report_roofs_on_flag};
 
-/// Documents that are shown as they are, and a list that each of them has.
-struct ShownKind {
-  std::string_view kind;
-  const char* list;
-};
-constexpr ShownKind shown_kinds[] = {{"roofline", "profiles"},    {"model", "layers"},
-                                     {"comparison", "rows"},      {"explanation", "findings"},
-                                     {"machine_diff", "numbers"}, {"machines", "machines"},
-                                     {"reproduction", "findings"}};
-
-/// Reads a JSON document up to its `kind`, which stands near its beginning: rows may be many.
-class KindFinder : public nlohmann::json_sax<Json> {
- public:
-  std::optional<std::string> found;
-  bool is_object = false;
-
-  bool null() override { return end_value(); }
-  bool boolean(bool) override { return end_value(); }
-  bool number_integer(number_integer_t) override { return end_value(); }
-  bool number_unsigned(number_unsigned_t) override { return end_value(); }
-  bool number_float(number_float_t, const string_t&) override { return end_value(); }
-  bool binary(binary_t&) override { return end_value(); }
-  bool string(string_t& text) override {
-    if (depth_ == 1 && is_kind_) found = text;
-    return !found && end_value();
-  }
-  bool start_object(std::size_t) override {
-    if (depth_ == 0) is_object = true;
-    ++depth_;
-    return true;
-  }
-  bool key(string_t& name) override {
-    is_kind_ = depth_ == 1 && name == "kind";
-    return true;
-  }
-  bool end_object() override { return end_nested(); }
-  bool start_array(std::size_t) override {
-    ++depth_;
-    return true;
-  }
-  bool end_array() override { return end_nested(); }
-  bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception&) override {
-    return false;
-  }
-
- private:
-  bool end_value() {
-    is_kind_ = false;
-    return true;
-  }
-  bool end_nested() {
-    --depth_;
-    return end_value();
-  }
-
-  int depth_ = 0;
-  bool is_kind_ = false;
-};
-
-/// What kind of result a JSON document says it is; empty when it does not say, nothing when it is
-/// no such document.
-std::optional<std::string> kind_in(const std::string& text) {
-  KindFinder finder;
-  const bool is_whole = Json::sax_parse(text, &finder);
-  if (finder.found) return finder.found;
-  return is_whole && finder.is_object ? std::optional<std::string>("") : std::nullopt;
-}
-
-/// A list that the page goes through must be one.
-void expect_list(const std::string& text, const char* key) {
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded()) fail(ErrorKind::input, "the JSON document is not complete");
-  const auto found = json.find(key);
-  if (found == json.end() || !found->is_array())
-    fail(ErrorKind::input, "a document of this kind has a list '{}'", key);
-}
-
-bool is_database(const std::string& text) {
-  return text.starts_with(std::string_view("SQLite format 3\0", 16));
-}
-
-HtmlPart part_in(const std::string& path, const Arguments& given, const Provenance& provenance) {
-  std::string name = fs::path(path).stem().string();
-  const auto on = given.value(report_roofs_on_flag);
-  const AskedRoofs asked{.on = on ? std::optional<std::string>(*on) : std::nullopt};
-  if (is_recording(path))
-    return page_part(std::move(name), *stored_profile(path), asked, provenance);
-  std::string text = profile_file_text(path);
-  const auto kind = is_database(text) ? std::nullopt : kind_in(text);
-  for (const ShownKind& shown : shown_kinds) {
-    if (kind != shown.kind) continue;
-    expect_list(text, shown.list);
-    return {.name = std::move(name), .document = std::move(text)};
-  }
-  if (kind && text.find("\"strata_machine\"") != text.npos) {
-    Machine machine = load_machine(path);
-    return {.name = machine.title, .document = to_json(machine)};
-  }
-  if (kind && *kind != "convolutions" && looks_like_profile(text)) {
-    Profile profile = read_profile(text);
-    return page_part(std::move(name), {std::move(profile), std::move(text)}, asked, provenance);
-  }
-  if (kind == "convolutions" || text.find("\"kind\":\"convolutions\"") < text.find('\n')) {
-    HtmlPart part = page_part(read_conv_results(text), {}, provenance);
-    part.name = std::move(name);
-    return part;
-  }
-  if (kind) {
-    fail(ErrorKind::input,
-         "no profile, roofline, model, convolutions or points of a sweep{}; give what --json of a "
-         "command wrote, or --csv, --jsonl or --db of sweep",
-         kind->empty() ? "" : fmt::format(", but '{}'", *kind));
-  }
-  const SweepTable points = read_sweep_table(path);
-  if (points.row_count == 0) fail(ErrorKind::input, "no result as JSON, and no points of a sweep");
-  HtmlPart part = page_part(points, provenance);
-  part.name = std::move(name);
-  return part;
-}
-
-HtmlPart part_of(const std::string& path, const Arguments& given, const Provenance& provenance) {
-  try {
-    return part_in(path, given, provenance);
-  } catch (Error& error) {
-    if (std::string_view(error.what()).find(path) == std::string_view::npos)
-      error.add_context(path);
-    throw;
-  }
-}
-
 int run_report(const Request& request) {
   const Arguments& given = request.arguments;
   const Provenance provenance{.command = request.command_line};
+  const auto on = given.value(report_roofs_on_flag);
+  const AskedRoofs asked{.on = on ? std::optional<std::string>(*on) : std::nullopt};
   std::vector<HtmlPart> parts;
   std::string names;
   for (const std::string& path : given.words()) {
-    parts.push_back(part_of(path, given, provenance));
+    parts.push_back(page_part_of_file(path, asked, provenance));
     names += (names.empty() ? "" : ", ") + parts.back().name;
   }
   const std::string title(given.value(title_flag).value_or(names));

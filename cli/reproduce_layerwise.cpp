@@ -3,9 +3,9 @@
 #include "cli/measure_flags.hpp"
 #include "cli/output.hpp"
 #include "cli/studies.hpp"
+#include "strata/api/measure.hpp"
 #include "strata/base/embedded.hpp"
 #include "strata/base/error.hpp"
-#include "strata/base/this_run.hpp"
 #include "strata/base/units.hpp"
 #include "strata/profile/read_profile.hpp"
 #include "strata/report/write_file.hpp"
@@ -27,24 +27,19 @@ std::optional<std::string> layerwise_profile(std::string_view name, std::int64_t
                                              TrainingDevice& device, bool is_gpu,
                                              const InterruptWatch& interrupts,
                                              const std::string& command) {
-  const Graph network = build_network(name);
-  const Graph graph = with_loss(network, Loss::automatic);
-  const BoundGraph bound = bind_graph(graph, {{"batch", batch}}, DType::fp32);
-  MeasureOptions options;
-  options.network_nodes = network.nodes.size();
-  options.times_whole_apart = is_gpu;
-  options.metrics = "paper";
-  options.patches_kernels = false;  // the study has no such column
-  options.counts_kernels = true;
-  options.engine.training.optimizer = Optimizer::momentum;
-  TrainingMeasurement measured = measure_training(
-      bound, device, options, {.is_interrupted = [&] { return interrupts.was_asked(); }});
+  MeasureRequest request;
+  request.sizes.batch = batch;
+  request.sizes.dtype = DType::fp32;
+  request.options.times_whole_apart = is_gpu;
+  request.options.metrics = "paper";
+  request.options.patches_kernels = false;  // the study has no such column
+  request.options.counts_kernels = true;
+  request.options.engine.training.optimizer = Optimizer::momentum;
+  const MeasuredModel measured =
+      measure_model(trainable_model(build_network(name), request), device, std::nullopt,
+                    {.is_interrupted = [&] { return interrupts.was_asked(); }});
   if (!measured.has_times()) return std::nullopt;
-  MeasurementSummary summary =
-      summarize(bound, std::move(measured), options, DType::fp32, std::nullopt);
-  summary.host = this_host();
-  summary.date = this_moment();
-  return to_json(summary, {.command = command});
+  return to_json(measured.summary, {.command = command});
 }
 
 /// Those that ship. Errors (environment) when none do.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Python module `strata`: load, show, predict, rows. It has no logic of its own: words mean
-// what they mean on the command line, and what comes back is the documented JSON as plain dicts and
-// lists.
+// The Python module `strata`: load, show, predict, measure, rows, save_html. It has no logic of its
+// own: words mean what they mean on the command line, and what comes back is the documented JSON as
+// plain dicts and lists.
+#include "strata/report/write_file.hpp"
 #include "strata/strata.hpp"
 
 #include <pybind11/pybind11.h>
@@ -12,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace py = pybind11;
@@ -20,10 +22,11 @@ namespace {
 
 struct Model {
   std::shared_ptr<const strata::Graph> graph;
+  std::string word;  ///< as it was asked for
 };
 
 Model load(const std::string& model) {
-  return {std::make_shared<const strata::Graph>(strata::load_model(model))};
+  return {std::make_shared<const strata::Graph>(strata::load_model(model)), model};
 }
 
 // What takes a model also takes what load takes.
@@ -72,17 +75,47 @@ py::object predict(const py::object& model, const std::string& on, const std::st
                    std::optional<std::int64_t> seq, const std::map<std::string, std::int64_t>& dims,
                    const std::optional<std::string>& dtype, const py::kwargs& options) {
   const Model loaded = model_of(model);
-  strata::Machine machine = strata::load_machine(on);
-  for (const std::string& assignment : set) strata::set_field(machine, assignment);
-  strata::PredictRequest request = strata::request_of_preset(preset);
-  request.sizes = sizes_of(batch, seq, dims, dtype);
+  strata::RequestWords words{.model = loaded.word,
+                             .import = {},
+                             .machine = on,
+                             .settings = set,
+                             .preset = preset,
+                             .sizes = sizes_of(batch, seq, dims, dtype),
+                             .options = {}};
   for (const auto& [name, value] : options) {
     std::string flag = py::str(name);
     std::replace(flag.begin(), flag.end(), '_', '-');
-    strata::set_option(request, flag, option_text(value));
+    words.options.emplace_back(flag, option_text(value));
   }
-  return parsed(to_json(strata::predict_model(*loaded.graph, machine, request).summary,
-                        {.command = "strata.predict"}));
+  const strata::PredictedIteration iteration =
+      strata::predict_model(*loaded.graph, strata::machine_of(words), strata::request_of(words));
+  return parsed(
+      to_json(iteration.summary, {.command = "strata.predict", .request = to_json(words)}));
+}
+
+py::object measure(const py::object& model, const std::string& device,
+                   const std::optional<std::string>& on, std::size_t iterations, bool inference,
+                   std::optional<std::int64_t> batch, std::optional<std::int64_t> seq,
+                   const std::map<std::string, std::int64_t>& dims,
+                   const std::optional<std::string>& dtype) {
+  const Model loaded = model_of(model);
+  strata::MeasureRequest request;
+  request.sizes = sizes_of(batch, seq, dims, dtype);
+  request.options.iterations = iterations;
+  request.options.engine.training.inference = inference;
+  std::optional<strata::Machine> machine;
+  if (on) machine = strata::load_machine(*on);
+  const strata::MeasuredModel measured = strata::measure_model(
+      *loaded.graph, strata::chosen_device(device), request, std::move(machine));
+  return parsed(to_json(measured.summary, {.command = "strata.measure"}));
+}
+
+void save_html(const py::object& result, const std::string& path, const std::string& title,
+               const std::optional<std::string>& on) {
+  const std::string document = py::str(py::module_::import("json").attr("dumps")(result));
+  const strata::HtmlPart part =
+      strata::page_part(title, document, {.on = on}, {.command = "strata.save_html"});
+  strata::write_file(path, strata::html_page(title, {part}));
 }
 
 py::object rows(const py::dict& result) { return result["layers"]; }
@@ -123,7 +156,18 @@ PYBIND11_MODULE(strata, module) {
       arg("dims") = no_dims, arg("dtype") = py::none(),
       "What `strata predict --json` writes, as a dict. Every flag of the command is a keyword, "
       "with _ for -: capacity='128MiB', micro_batches=4.");
-  module.def(
-      "rows", rows, arg("result"),
-      "The rows of what show or predict returned: a list of dicts, one per layer (and pass).");
+  module.def("measure", measure, arg("model"), py::kw_only(), arg("device") = "cpu",
+             arg("on") = py::none(), arg("iterations") = 10, arg("inference") = false,
+             arg("batch") = py::none(), arg("seq") = py::none(), arg("dims") = no_dims,
+             arg("dtype") = py::none(),
+             "What `strata measure --json` writes, as a dict: the network is trained on the "
+             "device (cpu, cuda, cuda:N) and every layer timed; `on` names a machine whose peaks "
+             "it is held against.");
+  module.def("save_html", save_html, arg("result"), arg("path"), py::kw_only(),
+             arg("title") = "Strata", arg("on") = py::none(),
+             "Writes the report page of what show, predict or measure returned; `on` names the "
+             "machine whose roofs it lies under, else its own.");
+  module.def("rows", rows, arg("result"),
+             "The rows of what show, predict or measure returned: a list of dicts, one per layer "
+             "(and pass).");
 }

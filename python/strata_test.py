@@ -2,8 +2,10 @@
 """The Python module against the program: the same words must give the same numbers."""
 
 import json
+import os
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import strata
@@ -46,6 +48,30 @@ class Module(unittest.TestCase):
         self.assertEqual({row["pass"] for row in rows}, {"forward", "backward", "update"})
         spent = sum(row["time_s"] for row in rows) + result["totals"]["drain_time_s"]
         self.assertAlmostEqual(spent / result["totals"]["time_s"], 1, places=9)
+
+    def test_measure_times_every_layer(self):
+        result = strata.measure("lenet5", batch=2, iterations=2, on="grace")
+        self.assertEqual((result["kind"], result["evidence"]), ("measurement", "measured"))
+        totals = result["totals"]
+        self.assertEqual(len(totals["samples_s"]), 2)
+        self.assertAlmostEqual(totals["busy_time_s"], sum(row["time_s"] for row in strata.rows(result)))
+        self.assertIn("convolution", {row["op"] for row in strata.rows(result)})
+        self.assertTrue(all(row["roof_time_s"] >= 0 for row in strata.rows(result)))
+        with self.assertRaisesRegex(ValueError, "cpu, cuda or cuda:N"):
+            strata.measure("lenet5", device="abacus")
+
+    def test_save_html_writes_the_page_of_any_result(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "page.html")
+            for result in (strata.show("lenet5"), strata.predict("lenet5", bounds="never"),
+                           strata.measure("lenet5", batch=2, iterations=1)):
+                strata.save_html(result, path, title="Three results")
+                with open(path, encoding="utf-8") as file:
+                    page = file.read()
+                self.assertIn("Three results", page)
+                self.assertIn("</html>", page)
+        with self.assertRaisesRegex(ValueError, "no profile"):
+            strata.save_html({"kind": "letter"}, "nowhere.html")
 
     def test_a_switch_is_a_truth(self):
         result = strata.predict("lenet5", inference=True, bounds="never")

@@ -2,9 +2,14 @@
 #pragma once
 
 #include "strata/api/explain.hpp"
+#include "strata/api/measure.hpp"
 #include "strata/api/model.hpp"
+#include "strata/api/page.hpp"
 #include "strata/api/predict.hpp"
+#include "strata/api/request.hpp"
+#include "strata/api/stored_profile.hpp"
 #include "strata/api/sweep.hpp"
+#include "strata/api/what_if.hpp"
 
 /// The façade: the few functions that the program, the bindings and the examples use, in the order
 /// in which they are called.
@@ -17,3 +22,7 @@
 ///     const Machine machine = load_machine("h100-sxm");           // one that ships, or a file
 ///     const PredictedIteration iteration = predict_model(graph, machine, {});
 ///     for (const ProfileRow& row : iteration.summary.profile.rows) …    // per layer and pass
+///
+///     const MeasuredModel measured = measure_model(graph, chosen_device("cpu"));
+///     const HtmlPart part = page_part(measured, {});              // or of a file, or a prediction
+///     const std::string page = html_page(part.name, {part});

@@ -2,7 +2,7 @@
 // The page of a prediction, in a real browser: what they show is what the JSON says, views are linked, nothing is
 // fetched, nothing is complained about, and names are only ever text.
 import assert from "node:assert/strict";
-import { statSync } from "node:fs";
+import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { end, folder, json, open, picture, strata, view } from "./browser.mjs";
@@ -101,6 +101,42 @@ test("the table sorts, filters, groups and adds up", async () => {
   await page.locator("#layers .columns summary").click();
   await page.locator("#layers .choices label", { hasText: /^launches$/ }).click();
   assert.equal(await page.locator("#layers .head [data-key=launches]").count(), 1);
+  quiet(page);
+  await page.close();
+});
+
+test("a measured row has the roof of its JSON, and shares are of the iteration", async () => {
+  // A machine so slow that rows are near its roofs, and whose bandwidth differs with the mix of reading and writing.
+  strata("machine", "show", "grace", "--json", "slow.json");
+  const slow = json("slow.json");
+  const memory = slow.memory.at(-1);
+  memory.bandwidth_bytes_per_s = { value: 1e7, source: "made up" };
+  memory.mixes = [
+    { mix: "read", bytes_per_s: 1e7, source: "made up" },
+    { mix: "write", bytes_per_s: 5e6, source: "made up" },
+  ];
+  writeFileSync(join(folder, "slow.json"), JSON.stringify(slow));
+  strata(
+    "measure",
+    "lenet5",
+    "--batch",
+    "2",
+    "--iterations",
+    "1",
+    "--on",
+    "./slow.json",
+    "--json",
+    "m.json",
+    "--html",
+    "m.html",
+  );
+  const measured = json("m.json");
+  const page = await open("m.html");
+  await view(page, "layers");
+  for (const [at, row] of measured.layers.slice(0, 12).entries())
+    near(parseFloat(await cells(page, at, "distance")), row.time_s / row.roof_time_s, `${row.layer} from the roof`);
+  const share = parseFloat(await cells(page, 0, "time_share"));
+  assert.ok(Math.abs(share - (100 * measured.layers[0].time_s) / measured.totals.time_s) <= 0.6, `${share} %`);
   quiet(page);
   await page.close();
 });

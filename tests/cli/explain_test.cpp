@@ -69,14 +69,39 @@ TEST(ExplainCommand, a_prediction_that_comes_out_otherwise_is_not_made_again) {
   std::ofstream(path) << json.dump();
   const Outcome changed = run({"explain", path});
   EXPECT_EQ(changed.exit_code, 0) << changed.err;
-  EXPECT_NE(changed.out.find("note: not predicted again: its command now gives"), changed.out.npos)
+  EXPECT_NE(changed.out.find("note: not predicted again: what was asked now gives"),
+            changed.out.npos)
       << changed.out;
-  json["provenance"]["command"] = "strata predict no-such-network";
+  json["provenance"]["request"]["model"] = "no-such-network";
   std::ofstream(path) << json.dump();
-  EXPECT_NE(run({"explain", path}).out.find("cannot be run again"), std::string::npos);
-  json["provenance"]["command"] = "rm -rf 'x";
+  EXPECT_NE(run({"explain", path}).out.find("cannot be asked again"), std::string::npos);
+  json["provenance"]["request"] = "rm -rf x";
   std::ofstream(path) << json.dump();
   EXPECT_EQ(run({"explain", path}).exit_code, 0);
+  json["provenance"].erase("request");  // as earlier versions wrote it
+  std::ofstream(path) << json.dump();
+  EXPECT_NE(run({"explain", path}).out.find("does not say what was asked"), std::string::npos);
+}
+
+// One file, one iteration: the last write-backs of a prediction belong to no row.
+TEST(ExplainCommand, all_commands_say_the_same_iteration_of_one_file) {
+  const TemporaryFolder folder;
+  const std::string path = predicted_in(folder);
+  std::ifstream file(path);
+  const Json stored = Json::parse(std::string(std::istreambuf_iterator<char>(file), {}));
+  const double time_s = stored["totals"]["time_s"].get<double>();
+  ASSERT_GT(stored["totals"]["drain_time_s"].get<double>(), 0.05 * time_s);
+  const auto said = [&](std::vector<std::string> words) {
+    words.insert(words.end(), {"--json", "-"});
+    const Outcome outcome = run(words);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return Json::parse(outcome.out);
+  };
+  const Json compared = said({"compare", path, path});
+  EXPECT_EQ(compared["totals"]["a"]["time_s"].get<double>(), time_s);
+  EXPECT_EQ(compared["totals"]["b"]["time_s"].get<double>(), time_s);
+  EXPECT_EQ(said({"explain", path})["time_s"].get<double>(), time_s);
+  EXPECT_EQ(said({"roofline", path})["profiles"][0]["iteration_time_s"].get<double>(), time_s);
 }
 
 TEST(ExplainCommand, refuses_in_one_line) {

@@ -132,9 +132,9 @@ def main():
             print("Strata with", profile["provenance"].get("versions"), flush=True)
             is_said = True
         graph = totals.get("recorded_time_s") or float("nan")
-        own = totals.get("kernels_time_s") or graph
+        own = totals["busy_time_s"] or graph
         print(f"{model:14}{batch:6}{wall * 1e3:12.2f}{kernels * 1e3:10.2f}{totals['time_s'] * 1e3:13.2f}{own * 1e3:10.2f}"
-              f"{totals['layers_time_s'] * 1e3:10.2f}{graph * 1e3:10.2f}{own / kernels:8.3f}{spent:10.1f}", flush=True)
+              f"{totals['busy_time_s'] * 1e3:10.2f}{graph * 1e3:10.2f}{own / kernels:8.3f}{spent:10.1f}", flush=True)
     return 0
 
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What libFuzzer feeds to the reader of what a stored prediction was asked; what it takes is
 // explained beside its rows.
+#include "strata/api/request.hpp"
 #include "strata/base/error.hpp"
 #include "strata/explain/explain.hpp"
 #include "strata/machine/load_machine.hpp"
@@ -22,6 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         strata::explain({.profile = profile, .machine = machine, .facts = &recorded->facts});
     strata::to_text(explanation, 3, {.columns = 80});
     strata::to_json(explanation, {});
+    if (!recorded->request.empty()) strata::read_request(recorded->request);
   } catch (const strata::Error& error) {
     if (error.kind() != strata::ErrorKind::input) throw;
   }

@@ -2,8 +2,8 @@
 // Two profiles side by side, the largest differences first.
 import { h, menu, name } from "./dom";
 import { Marks } from "./links";
-import { rowsOf, type GroupKey, type Row } from "./rows";
-import { isProfile, type ComparisonDocument } from "./schema";
+import { iterationOf, rowsOf, type GroupKey, type Row } from "./rows";
+import { isProfile, type ComparisonDocument, type Document } from "./schema";
 import { format } from "./units";
 import { remade, type Context, type View } from "./view";
 
@@ -80,8 +80,13 @@ function line(pair: Pair, most: number, marks: Marks): HTMLElement {
 
 interface Compared {
   names: [string, string];
+  iterations: [number, number]; // seconds
   rows: [Row[], Row[]];
   controls: HTMLElement[];
+}
+
+function iterationIn(document: Document): number {
+  return isProfile(document) ? iterationOf(document) : 0;
 }
 
 /// Of a comparison that the program made, what it says; else of two profiles of the page.
@@ -107,7 +112,12 @@ function comparedIn(context: Context): Compared | null {
               },
             ],
       );
-    return { names: [document.a.file, document.b.file], rows: [side("a"), side("b")], controls: [] };
+    return {
+      names: [document.a.file, document.b.file],
+      iterations: [document.totals.a.time_s, document.totals.b.time_s],
+      rows: [side("a"), side("b")],
+      controls: [],
+    };
   }
   const profiles = report.parts
     .map((each, at) => ({ part: each, at }))
@@ -119,6 +129,7 @@ function comparedIn(context: Context): Compared | null {
   const choices = profiles.map((each) => ({ value: String(each.at), label: each.part.name }));
   return {
     names: [a.part.name, b.part.name],
+    iterations: [iterationIn(a.part.document), iterationIn(b.part.document)],
     rows: [rowsOf(a.part)?.rows ?? [], rowsOf(b.part)?.rows ?? []],
     controls: [
       menu("first", choices, String(a.at), (value) => state.set("cmpa", value)),
@@ -169,8 +180,7 @@ function render(context: Context, element: HTMLElement): void {
     if (!compared) return;
     const by = groupings.find((each) => each.value === state.get("cmpby"))?.value ?? "row";
     const pairs = pairsOf(compared.rows[0], compared.rows[1], by);
-    const sum = (side: "first" | "second") => pairs.reduce((all, pair) => all + (pair[side] ?? 0), 0);
-    const [first, second] = [sum("first"), sum("second")];
+    const [first, second] = compared.iterations;
     const [a, b] = compared.names;
     body.replaceChildren(
       h(

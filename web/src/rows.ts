@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of layers with numbers, wherever they come from: a profile has one per layer and pass, a network one per layer.
 // Every number of a row is a metric; some follow from others.
-import { isProfile, type ModelDocument, type Part, type ProfileDocument, type RooflineRow } from "./schema";
+import {
+  isProfile,
+  type ModelDocument,
+  type Part,
+  type ProfileDocument,
+  type ProfileRow,
+  type RooflineDocument,
+  type RooflineRow,
+} from "./schema";
 import { labelOf, unitOf, type Unit } from "./units";
 
 export interface Row {
@@ -72,11 +80,13 @@ export function valueOf(numbers: Record<string, number>, metric: Metric): number
   return above === undefined || below === undefined || below === 0 ? null : above / below;
 }
 
-function rowSet(rows: Row[]): RowSet {
+function rowSet(rows: Row[], isPredicted = false): RowSet {
   const keys = new Set<string>();
   for (const { numbers } of rows) for (const key in numbers) keys.add(key);
   const metrics: Metric[] = [...keys].map((key) => ({ key, label: labelOf(key), unit: unitOf(key) }));
   for (const ratio of ratios) {
+    // The bytes of a predicted row move while other rows run: over its own time they are no rate.
+    if (isPredicted && ratio.key === "bytes_per_s") continue;
     if (ratio.over?.every((key) => keys.has(key)) && !keys.has(ratio.key)) metrics.push(ratio);
   }
   const named = (key: string) => metrics.find((metric) => metric.key === key);
@@ -88,20 +98,39 @@ function rowSet(rows: Row[]): RowSet {
   return { rows, metrics, main, groups, hasPasses: rows.some((row) => row.pass !== "") };
 }
 
-function profileRows(document: ProfileDocument, roofs: RooflineRow[]): RowSet {
-  const total = document.layers.reduce(
-    (sum, row) => sum + (typeof row.time_s === "number" ? row.time_s : 0),
-    0,
-  );
-  const isJoined = roofs.length === document.layers.length; // rows by kernel, in the same order
+/// The time of one iteration, of which every share is taken: what the document says, else its rows added up.
+export function iterationOf(document: ProfileDocument): number {
+  const said = document.totals?.time_s;
+  if (typeof said === "number") return said;
+  const wall = (row: ProfileRow) => Math.max(Number(row.time_s ?? 0), Number(row.wall_time_s ?? 0));
+  return document.layers.reduce((sum, row) => sum + wall(row), 0);
+}
+
+/// As the program names the rows of a roofline.
+function roofName(row: ProfileRow): string {
+  return `${row.layer} ${row.pass}${row.op === "gradient_sum" ? " sum" : ""}`;
+}
+
+/// The time at its roof that the row itself says; under the roofs of another machine, and of documents that do not say
+/// it, what the roofline says of it.
+function roofTime(row: ProfileRow, roof: RooflineRow | undefined, isOwnMachine: boolean): number | undefined {
+  if (isOwnMachine && typeof row.roof_time_s === "number") return row.roof_time_s;
+  return roof?.roof_time_s;
+}
+
+function profileRows(document: ProfileDocument, roofline: RooflineDocument | undefined): RowSet {
+  const total = iterationOf(document);
+  const roofs = new Map((roofline?.profiles[0]?.rows ?? []).map((roof) => [roof.name, roof]));
+  const isOwnMachine = !roofline || !document.machine?.name || document.machine.name === roofline.machine.name;
   const rows = document.layers.map((row, index): Row => {
     const numbers = numbersIn(row);
     if (numbers.traffic_in_bytes !== undefined && numbers.traffic_out_bytes !== undefined)
       numbers.traffic_bytes = numbers.traffic_in_bytes + numbers.traffic_out_bytes;
     if (numbers.time_s !== undefined && total > 0) numbers.time_share = numbers.time_s / total;
-    const roof = isJoined ? roofs[index] : undefined;
-    if (roof && typeof roof.distance_from_roof === "number" && roof.distance_from_roof > 0)
-      numbers.roof_time_s = (numbers.time_s ?? 0) / roof.distance_from_roof;
+    const roof = roofs.get(roofName(row));
+    const roofSeconds = roofTime(row, roof, isOwnMachine);
+    delete numbers.roof_time_s;
+    if (roofSeconds !== undefined && roofSeconds > 0) numbers.roof_time_s = roofSeconds;
     return {
       index,
       layer: row.layer,
@@ -114,8 +143,8 @@ function profileRows(document: ProfileDocument, roofs: RooflineRow[]): RowSet {
       numbers,
     };
   });
-  const set = rowSet(rows);
-  if (isJoined && roofs.length > 0)
+  const set = rowSet(rows, document.evidence === "predicted");
+  if (rows.some((row) => row.numbers.roof_time_s !== undefined))
     set.metrics.push({
       key: "distance",
       label: "× from the roof",
@@ -147,7 +176,7 @@ function modelRows(document: ModelDocument): RowSet {
 /// The rows of a part; nothing when it has none (a sweep, convolutions, a roofline alone).
 export function rowsOf(part: Part): RowSet | null {
   const { document } = part;
-  if (isProfile(document)) return profileRows(document, part.roofline?.profiles[0]?.rows ?? []);
+  if (isProfile(document)) return profileRows(document, part.roofline);
   return document.kind === "model" ? modelRows(document) : null;
 }
 

@@ -71,7 +71,7 @@ export interface ProfileDocument {
   evidence: "predicted" | "measured";
   model?: ModelHead;
   machine?: MachineHead;
-  totals?: Record<string, number | boolean | null>;
+  totals?: Record<string, number | boolean | string | null>;
   bounds?: Bounds | null;
   no_bounds_reason?: string | null;
   reuse?: ScopeReuse[];
@@ -181,6 +181,7 @@ export interface RooflineRow {
   memory_level: string;
   complexity_bound: string;
   bound: string | null;
+  roof_time_s?: number; // older documents do not say it
   overhead_s: number;
   compute_time_s: number | null;
   bandwidth_time_s: number | null;

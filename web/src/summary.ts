@@ -3,7 +3,7 @@
 import { cardList, type Card } from "./cards";
 import { h } from "./dom";
 import { explanationOf, findingItem } from "./findings";
-import { grouped, total, type RowSet } from "./rows";
+import { grouped, iterationOf, total, type RowSet } from "./rows";
 import {
   isMachine,
   isProfile,
@@ -58,7 +58,7 @@ function beginning(document: ProfileDocument, time: number): string {
 
 function sentence(document: ProfileDocument, rows: RowSet): string {
   const totals = document.totals ?? {};
-  const time = number(totals.time_s) ?? total(rows.rows).time_s;
+  const time = rows.rows.some((row) => row.numbers.time_s !== undefined) ? iterationOf(document) : undefined;
   const machine = document.machine?.title || document.machine?.name;
   if (time === undefined)
     return `${whole(rows.rows.length)} rows of ${subject(document)}${machine ? ` on ${machine}` : ""}, ${document.evidence}. They say no times, so that what needs time is not shown.`;
@@ -76,10 +76,10 @@ function sentence(document: ProfileDocument, rows: RowSet): string {
   return text;
 }
 
-function boundCard(rows: RowSet): Card[] {
+function boundCard(document: ProfileDocument, rows: RowSet): Card[] {
   const groups = grouped(rows.rows, "bound").filter((group) => group.name !== "");
   if (groups.length === 0) return [];
-  const all = groups.reduce((sum, group) => sum + (group.numbers.time_s ?? 0), 0);
+  const all = iterationOf(document);
   groups.sort((a, b) => (b.numbers.time_s ?? 0) - (a.numbers.time_s ?? 0));
   const shares = groups.map((group) => `${group.name} ${percent((group.numbers.time_s ?? 0) / (all || 1))}`);
   return [{ label: "limited by", value: groups[0]?.name ?? "", detail: `of the time: ${shares.join(", ")}` }];
@@ -88,7 +88,7 @@ function boundCard(rows: RowSet): Card[] {
 function profileCards(document: ProfileDocument, rows: RowSet): Card[] {
   const totals = document.totals ?? {};
   const sums = total(rows.rows);
-  const time = number(totals.time_s) ?? sums.time_s ?? null;
+  const time = sums.time_s === undefined ? null : iterationOf(document);
   const samples = number(totals.samples_per_s);
   const cards: Card[] = [
     {
@@ -106,7 +106,7 @@ function profileCards(document: ProfileDocument, rows: RowSet): Card[] {
       value: format(document.bounds.time_s, "s"),
       detail: `no schedule of this order is faster (by the bound “${document.bounds.time_from}”)`,
     });
-  cards.push(...boundCard(rows));
+  cards.push(...boundCard(document, rows));
   const traffic = trafficOf(document) || (sums.traffic_bytes ?? 0);
   if (traffic > 0)
     cards.push({
@@ -121,7 +121,7 @@ function profileCards(document: ProfileDocument, rows: RowSet): Card[] {
       value: format(flop, "flop"),
       detail: `${format(flop / time, "flop/s")} on average`,
     });
-  const memory = number(totals.footprint_bytes);
+  const memory = number(totals.footprint_bytes) ?? number(totals.peak_memory_bytes);
   if (memory !== null) {
     const fits =
       totals.fits_device === true

@@ -144,11 +144,13 @@ class LayerTable {
         : [...new Set(this.table.lines.flatMap((line) => ("row" in line ? [line.row] : line.group.rows)))];
     const sum = format(valueOf(total(found), this.rows.main), this.rows.main.unit);
     const { document } = this.context.part;
-    const drain = isProfile(document) ? document.totals?.drain_time_s : 0;
-    const rest =
-      typeof drain === "number" && drain > 0 && matching === this.rows.rows.length
-        ? `; ${format(drain, "s")} of last write-backs belong to no row`
+    const outside = (key: string, what: string) => {
+      const time = isProfile(document) ? document.totals?.[key] : 0;
+      return typeof time === "number" && time > 0 && matching === this.rows.rows.length
+        ? `; ${format(time, "s")} ${what} belong to no row`
         : "";
+    };
+    const rest = outside("drain_time_s", "of last write-backs") + outside("gap_time_s", "between kernels");
     this.count.textContent = `${whole(matching)} of ${whole(this.rows.rows.length)} rows${share}${sum}${rest}`;
   }
 

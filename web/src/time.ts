@@ -8,6 +8,7 @@ import { Colors } from "./palette";
 import {
   grouped,
   groupLabels,
+  iterationOf,
   valueOf,
   type Group,
   type GroupKey,
@@ -15,6 +16,7 @@ import {
   type Row,
   type RowSet,
 } from "./rows";
+import { isProfile } from "./schema";
 import { hideTip, showTip, withTip, type Lines } from "./tooltip";
 import { format, percent } from "./units";
 import { remade, type Context, type View } from "./view";
@@ -94,7 +96,11 @@ function bars(context: Context, rows: RowSet, marks: Marks, element: HTMLElement
   const groups = grouped(rows.rows, key);
   const value = (group: Group) => valueOf(group.numbers, metric) ?? 0;
   groups.sort((a, b) => value(b) - value(a));
-  const all = groups.reduce((sum, group) => sum + value(group), 0);
+  const { document } = context.part;
+  const all =
+    metric.key === "time_s" && isProfile(document)
+      ? iterationOf(document)
+      : groups.reduce((sum, group) => sum + value(group), 0);
   const list = h("div", { class: "bars" });
   for (const group of groups.slice(0, mostBars))
     list.append(barRow(context, rows, marks, group, key, metric, value(groups[0] as Group), all));

@@ -10,14 +10,9 @@ namespace strata {
 /// What a prediction knows beyond its rows.
 PredictionFacts facts_of(const PredictionSummary& summary);
 
-/// Predicts the iteration again with each change, side by side. The same as predict_model of a
-/// request with that change; what it refuses is a reason. Everything must outlive the function.
-PredictAgain predict_again(const Graph& graph, const Machine& machine,
-                           const PredictRequest& request, const Hardware& hardware);
-
-/// The machine with the bandwidth and the rates that were asked for instead of its own: whose roofs
-/// a prediction lies under.
-Machine as_asked(Machine machine, const HardwareOverrides& overrides);
+/// What limits an iteration that was predicted by this request; it is predicted again for what-ifs.
+Explanation explain_iteration(const Graph& graph, const Machine& machine,
+                              const PredictRequest& request, const PredictedIteration& iteration);
 
 /// Predicts a network and explains it.
 struct ExplainedModel {

@@ -2,6 +2,7 @@
 // Explanations of predictions against predictions made again.
 #include "strata/api/explain.hpp"
 
+#include "strata/api/what_if.hpp"
 #include "strata/report/prediction_report.hpp"
 
 #include <fmt/format.h>
@@ -63,11 +64,10 @@ TEST(ExplainModel, facts_survive_the_file) {
   const PredictedIteration iteration = predict_model(graph, load_machine("rtx-2080-ti"), request);
   const PredictionFacts before = facts_of(iteration.summary);
   const auto recorded =
-      recorded_prediction(to_json(iteration.summary, {.command = "strata predict lenet5"}));
+      recorded_prediction(to_json(iteration.summary, {.request = R"({"model":"lenet5"})"}));
   ASSERT_TRUE(recorded);
-  EXPECT_EQ(recorded->command, "strata predict lenet5");
+  EXPECT_EQ(recorded->request, R"({"model":"lenet5"})");
   const PredictionFacts& after = recorded->facts;
-  EXPECT_EQ(after.time_s, before.time_s);
   EXPECT_EQ(after.bound_s, before.bound_s);
   EXPECT_EQ(after.refetch_bytes, before.refetch_bytes);
   EXPECT_EQ(after.capacity_bytes, 200 << 10);
@@ -78,6 +78,45 @@ TEST(ExplainModel, facts_survive_the_file) {
   ASSERT_EQ(after.stalls.size(), before.stalls.size());
   for (std::size_t i = 0; i < after.stalls.size(); ++i)
     EXPECT_EQ(after.stalls[i].wait_s, before.stalls[i].wait_s);
+}
+
+TEST(Alternatives, are_the_what_ifs_of_explain) {
+  const Graph graph = load_model("lenet5");
+  const Machine machine = load_machine("rtx-2080-ti");
+  PredictRequest request;
+  request.bounds = WantBounds::not_at_all;
+  set_option(request, "capacity", "300KB");
+  request.sizes.dims = {{"batch", 6}};
+  const PredictedIteration iteration = predict_model(graph, machine, request);
+  const std::vector<Alternative>& found = iteration.summary.alternatives;
+  ASSERT_EQ(found.size(), 4U);
+  PredictRequest quick = request;
+  quick.options.tries_smaller_capacities = false;
+  const Hardware& now = iteration.summary.hardware;
+  const std::vector<Change> changes = {CapacityOf{iteration.summary.whole.bytes}, BandwidthTimes{2},
+                                       InDType{DType::fp16}, BatchOf{3}};
+  const auto answers = predict_again(graph, machine, quick, now)(changes);
+  const double time_s = iteration.summary.totals.time_s;
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    ASSERT_TRUE(answers[i].time_s) << answers[i].reason;
+    EXPECT_DOUBLE_EQ(found[i].speed_ratio, time_s / *answers[i].time_s);
+  }
+  EXPECT_EQ(found[3].change, "batch 3");
+  EXPECT_TRUE(found[3].changes_samples);
+  EXPECT_DOUBLE_EQ(found[3].time_ratio, *answers[3].time_s / 2 / time_s);
+}
+
+// Twice as much as that does not fit into 64 bits.
+TEST(Alternatives, a_capacity_that_cannot_be_doubled_is_not) {
+  EXPECT_EQ(twice_the_capacity(std::int64_t{1} << 62), std::nullopt);
+  PredictRequest request;
+  request.bounds = WantBounds::not_at_all;
+  set_option(request, "capacity", "4EB");
+  const Graph graph = load_model("lenet5");
+  const PredictedIteration iteration = predict_model(graph, load_machine("h200"), request);
+  for (const Alternative& alternative : iteration.summary.alternatives)
+    EXPECT_EQ(alternative.change.find("on-chip"), std::string::npos) << alternative.change;
+  EXPECT_EQ(iteration.summary.alternatives.size(), 3U);
 }
 
 }  // namespace

@@ -71,6 +71,11 @@ Graph load_model(std::string_view model, const ImportOptions& options) {
   fail(ErrorKind::input, "{}: no such file{}", model, is_path ? "" : did_you_mean(model, names));
 }
 
+void set_batch(ModelSizes& sizes, std::int64_t batch) {
+  sizes.batch = batch;
+  std::erase_if(sizes.dims, [](const Dimension& dimension) { return dimension.name == "batch"; });
+}
+
 BoundGraph bind_model(const Graph& graph, const ModelSizes& sizes) {
   Binding binding;
   if (sizes.batch) set_dimension(binding, graph, "batch", *sizes.batch);

@@ -30,6 +30,9 @@ struct ModelSizes {
   std::optional<DType> dtype;  ///< of every floating-point tensor; default: as the network has it
 };
 
+/// So many samples, whatever was chosen for the batch before.
+void set_batch(ModelSizes& sizes, std::int64_t batch);
+
 /// Gives every size a number. Errors (usage) name dimensions that the network does not have, or
 /// that need a value.
 BoundGraph bind_model(const Graph& graph, const ModelSizes& sizes = {});

@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/api/predict.hpp"
 
-#include "strata/base/units.hpp"
+#include "strata/api/what_if.hpp"
 #include "strata/predict/bounds/time_bound.hpp"
 #include "strata/predict/bounds/traffic_bound.hpp"
 #include "strata/predict/thesis.hpp"
+#include "strata/roofline/roofline.hpp"
 #include "strata/training/split.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <future>
-#include <map>
-#include <utility>
+#include <string_view>
 
 namespace strata {
 
@@ -46,112 +42,30 @@ void find_bounds(PredictionSummary& summary, const AccessList& list, const Hardw
       .time_from = std::string(name_of(time.largest))};
 }
 
-struct Outcome {
-  double time_s = 0;
-  double samples_per_s = 0;
-};
-
-// A hint need not be the last half percent of a prediction: plans for just this capacity do.
-Outcome outcome_of(const Program& program, const Hardware& hardware, PredictOptions options) {
-  options.tries_smaller_capacities = false;
-  const double time_s = predict(AccessList(program), hardware, options, Record::totals).time_s;
-  return {time_s, static_cast<double>(program.samples) / time_s};
+/// A machine without the peaks of the network (rates that were given by hand) has no roofs; the
+/// prediction stands without them.
+void add_roofs(Profile& profile, const Machine& machine) {
+  try {
+    set_roofs(profile, machine);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::input) throw;
+  }
 }
 
-/// Predicts the same iteration again, with one thing changed each time.
-class Alternatives {
- public:
-  Alternatives(const Graph& graph, const Machine& machine, const PredictRequest& request,
-               const PredictedIteration& iteration)
-      : graph_(graph),
-        machine_(machine),
-        request_(request),
-        iteration_(iteration),
-        hardware_(iteration.summary.hardware) {}
-
-  /// One thread each: none of them needs another.
-  std::vector<Alternative> all() const {
-    std::future<std::optional<Alternative>> tries[] = {
-        std::async(std::launch::async, [this] { return more_capacity(); }),
-        std::async(std::launch::async, [this] { return more_bandwidth(); }),
-        std::async(std::launch::async, [this] { return smaller_type(); }),
-        std::async(std::launch::async, [this] { return smaller_batch(); })};
-    std::vector<Alternative> found;
-    for (auto& attempt : tries) {
-      if (std::optional<Alternative> alternative = attempt.get())
-        found.push_back(std::move(*alternative));
-    }
-    return found;
-  }
-
- private:
-  using Maybe = std::optional<Alternative>;
-
-  Alternative compared(std::string change, const Outcome& outcome,
-                       bool changes_samples = false) const {
-    const PredictionTotals& now = iteration_.summary.totals;
-    return {std::move(change), outcome.time_s / now.time_s,
-            outcome.samples_per_s / now.samples_per_s, changes_samples};
-  }
-
-  // The next capacity that changes something: at which every step holds all its values, or twice
-  // what there is.
-  Maybe more_capacity() const {
-    Hardware more = hardware_;
-    more.capacity_bytes = iteration_.summary.whole.bytes > hardware_.capacity_bytes
-                              ? iteration_.summary.whole.bytes
-                              : 2 * hardware_.capacity_bytes;
-    return compared(
-        fmt::format("{} on-chip", format_capacity(static_cast<double>(more.capacity_bytes))),
-        outcome_of(iteration_.program, more, request_.options));
-  }
-
-  Maybe more_bandwidth() const {
-    Hardware more = hardware_;
-    more.bytes_per_s *= 2;
-    return compared(format_bytes_per_s(more.bytes_per_s),
-                    outcome_of(iteration_.program, more, request_.options));
-  }
-
-  Maybe smaller_type() const {
-    const DType now = main_dtype(*iteration_.bound);
-    if (now != DType::fp32 && now != DType::tf32 && now != DType::fp64) return {};
-    for (const DType smaller : {DType::bf16, DType::fp16}) {
-      const bool has_rate = std::any_of(machine_.peaks.begin(), machine_.peaks.end(),
-                                        [&](const Peak& peak) { return peak.dtype == smaller; });
-      if (!has_rate) continue;
-      PredictRequest other = request_;
-      other.sizes.dtype = smaller;
-      return compared(std::string(name_of(smaller)), predicted(other, smaller));
-    }
-    return {};
-  }
-
-  Maybe smaller_batch() const {
-    const auto batch = iteration_.bound->binding.find("batch");
-    if (batch == iteration_.bound->binding.end() || batch->second < 2) return {};
-    PredictRequest other = request_;
-    other.sizes.batch = batch->second / 2;
-    std::erase_if(other.sizes.dims,
-                  [](const Dimension& dimension) { return dimension.name == "batch"; });
-    return compared(fmt::format("batch {}", batch->second / 2),
-                    predicted(other, main_dtype(*iteration_.bound)), /*changes_samples=*/true);
-  }
-
-  Outcome predicted(const PredictRequest& request, DType dtype) const {
-    const BoundGraph bound = bind_model(graph_, request.sizes);
-    return outcome_of(program_of(bound, request), hardware_for(machine_, dtype, request),
-                      request.options);
-  }
-
-  const Graph& graph_;
-  const Machine& machine_;
-  const PredictRequest& request_;
-  const PredictedIteration& iteration_;
-  const Hardware& hardware_;
-};
-
 }  // namespace
+
+Machine as_asked(Machine machine, const HardwareOverrides& overrides) {
+  constexpr std::string_view who = "as asked";
+  if (overrides.bytes_per_s && !machine.memory.empty()) {
+    MemoryLevel& outer = machine.memory.back();
+    outer.bandwidth_bytes_per_s = Sourced{*overrides.bytes_per_s, std::string(who)};
+    outer.mixes.clear();
+  }
+  if (overrides.flop_per_s) {
+    for (Peak& peak : machine.peaks) peak.flop_per_s = {*overrides.flop_per_s, std::string(who)};
+  }
+  return machine;
+}
 
 PredictRequest thesis_request() {
   PredictRequest request;
@@ -160,6 +74,14 @@ PredictRequest thesis_request() {
   request.training = thesis_training();
   request.options = thesis_prediction();
   return request;
+}
+
+double predicted_time_s(const Graph& graph, const Machine& machine, const PredictRequest& request) {
+  const BoundGraph bound = bind_model(graph, request.sizes);
+  const Program program = program_of(bound, request);
+  return predict(AccessList(program), hardware_for(machine, main_dtype(bound), request),
+                 request.options, Record::totals)
+      .time_s;
 }
 
 PredictedIteration predict_model(const Graph& graph, const Machine& machine,
@@ -184,6 +106,7 @@ PredictedIteration predict_model(const Graph& graph, const Machine& machine,
                              .dtype = summary.dtype,
                              .machine = machine.name,
                              .machine_title = machine.title};
+  add_roofs(summary.profile, as_asked(machine, request.hardware));
   summary.device_memory_bytes = outer_memory_bytes(machine);
   summary.training = request.training;
   summary.options = request.options;
@@ -194,7 +117,7 @@ PredictedIteration predict_model(const Graph& graph, const Machine& machine,
   // reshapes) cannot take less.
   if (request.wants_alternatives && request.options.policy != Policy::exact &&
       summary.totals.time_s > 0)
-    summary.alternatives = Alternatives(graph, machine, request, iteration).all();
+    summary.alternatives = alternatives_to(graph, machine, request, iteration);
   return iteration;
 }
 

@@ -59,7 +59,14 @@ struct PredictedIteration {
 PredictedIteration predict_model(const Graph& graph, const Machine& machine,
                                  const PredictRequest& request = {});
 
+/// The time of that iteration alone: bounds, rows and whatever else takes longer are left out.
+double predicted_time_s(const Graph& graph, const Machine& machine, const PredictRequest& request);
+
 /// The hardware that a request asks for on a machine.
 Hardware hardware_for(const Machine& machine, DType dtype, const PredictRequest& request);
+
+/// The machine with the bandwidth and the rates that were asked for instead of its own: whose roofs
+/// a prediction lies under.
+Machine as_asked(Machine machine, const HardwareOverrides& overrides);
 
 }  // namespace strata

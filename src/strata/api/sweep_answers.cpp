@@ -36,9 +36,7 @@ SensitivityAnswer Sweep::sensitivity_at(std::int64_t point) const {
   return strata::sensitivity_at(base, [&](const OperatingPoint& asked) {
     if (asked.batch == base.batch) return speed_of(program, asked.hardware, built->program.samples);
     PredictRequest other = request;
-    other.sizes.batch = asked.batch;
-    std::erase_if(other.sizes.dims,
-                  [](const Dimension& dimension) { return dimension.name == "batch"; });
+    set_batch(other.sizes, asked.batch);
     const BoundGraph bound = bind_model(*built->bound.graph, other.sizes);
     const Program larger = make_program(bound, other.training);
     SweepProgram on_larger(larger, other.options);

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 namespace strata {
 namespace {
 
@@ -26,6 +28,9 @@ struct ChangeText {
   std::string operator()(const BatchTimes& change) const {
     return times_text(static_cast<double>(change.factor)) + " the batch, per sample";
   }
+  std::string operator()(const BatchOf& change) const {
+    return fmt::format("batch {}", change.samples);
+  }
   std::string operator()(const OptionSet& change) const {
     return fmt::format("{} {}", change.name, change.value);
   }
@@ -33,6 +38,11 @@ struct ChangeText {
 };
 
 }  // namespace
+
+std::optional<CapacityOf> twice_the_capacity(std::int64_t capacity_bytes) {
+  if (capacity_bytes > std::numeric_limits<std::int64_t>::max() / 2) return std::nullopt;
+  return CapacityOf{2 * capacity_bytes};
+}
 
 std::string text_of(const Change& change) { return std::visit(ChangeText{}, change); }
 

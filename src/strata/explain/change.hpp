@@ -37,6 +37,11 @@ struct BatchTimes {
   std::int64_t factor = 2;
   bool operator==(const BatchTimes&) const = default;
 };
+/// So many samples instead; compared per sample, too.
+struct BatchOf {
+  std::int64_t samples = 1;
+  bool operator==(const BatchOf&) const = default;
+};
 /// Any other option of a prediction by the name of its flag.
 struct OptionSet {
   std::string name;
@@ -50,12 +55,15 @@ struct Computed {
 };
 
 using Change = std::variant<BandwidthTimes, ThroughputTimes, CapacityOf, InDType, BatchTimes,
-                            OptionSet, Computed>;
+                            BatchOf, OptionSet, Computed>;
+
+/// Nothing where twice as much is beyond what can be counted.
+std::optional<CapacityOf> twice_the_capacity(std::int64_t capacity_bytes);
 
 /// "twice the bandwidth", "128 MiB on-chip", "bf16": completes "with …" or "if …".
 std::string text_of(const Change& change);
 
-/// The iteration with a change. No time: the reason says why.
+/// The iteration with a change; of another batch, per old batch. No time: the reason says why.
 struct ChangeAnswer {
   std::optional<double> time_s;
   std::string reason;

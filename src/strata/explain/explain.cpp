@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 namespace strata {
 namespace {
@@ -30,9 +29,8 @@ std::vector<WhatIf> whole_what_ifs(const ExplainSubject& subject) {
   all.push_back(subject.asked(ThroughputTimes{2}));
   if (const auto type = shorter_type(subject)) all.push_back(subject.asked(InDType{*type}));
   if (const PredictionFacts* facts = subject.facts()) {
-    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 2;
-    if (facts->capacity_bytes <= most)
-      all.push_back(subject.asked(CapacityOf{2 * facts->capacity_bytes}));
+    if (const auto twice = twice_the_capacity(facts->capacity_bytes))
+      all.push_back(subject.asked(*twice));
     all.push_back(subject.asked(BatchTimes{2}));
   }
   return all;
@@ -93,6 +91,8 @@ std::vector<std::string> notes_of(const ExplainInput& input) {
     notes.push_back(fmt::format("the profile is of {}, the roofs are of {}",
                                 profile.subject.machine, input.machine.name));
   }
+  if (iteration_of(profile).from == TimeFrom::rows)
+    notes.push_back("the profile does not say the time of the iteration: its rows are added up");
   if (!input.no_prediction_reason.empty() && !input.predict_again)
     notes.push_back(fmt::format("not predicted again: {}", input.no_prediction_reason));
   return notes;

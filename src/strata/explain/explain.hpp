@@ -37,7 +37,7 @@ struct Explanation {
   Evidence evidence = Evidence::predicted;
   std::string machine;
   std::string machine_title;
-  double time_s = 0;                     ///< of the iteration; of rows that know it, wall time
+  double time_s = 0;                     ///< of the iteration, as iteration_of has it
   std::vector<ProfileFinding> findings;  ///< largest gain first; what is not about time comes last
   std::vector<WhatIf> what_ifs;          ///< of the whole iteration, largest gain first
   std::vector<ReuseExplanation> reuse;   ///< empty unless it is a prediction

@@ -86,6 +86,29 @@ TEST(Explain, gaps_between_kernels_are_wall_time_less_kernels) {
   EXPECT_DOUBLE_EQ(*found[0].what_ifs[0].time_s, 8);
 }
 
+// Marks between layers cost something, so that the iteration without them has shorter gaps.
+TEST(Explain, the_iteration_is_the_one_that_the_profile_says) {
+  ProfileRow row = to_row({.time_s = 4, .flop = 400, .bytes = 1});
+  row.wall_s = 5;
+  Profile profile = measured_profile({row, row});
+  profile.iteration_s = 9;
+  profile.iteration_from = TimeFrom::whole_iterations;
+  const Explanation answer = explained(profile);
+  EXPECT_DOUBLE_EQ(answer.time_s, 9);
+  const auto found = with_code(answer, FindingCode::between_kernels);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_DOUBLE_EQ(found[0].cost_s, 1);
+  EXPECT_DOUBLE_EQ(found[0].cost_share, 1.0 / 9);
+  const auto says_added = [](const Explanation& of) {
+    return std::any_of(of.notes.begin(), of.notes.end(), [](const std::string& note) {
+      return note.find("rows are added up") != note.npos;
+    });
+  };
+  EXPECT_FALSE(says_added(answer));
+  profile.iteration_s.reset();
+  EXPECT_TRUE(says_added(explained(profile)));
+}
+
 TEST(Explain, low_utilisation_is_the_time_above_the_peak) {
   // 400 FLOP take 4 s at the peak and took 10.
   const Profile profile = measured_profile(

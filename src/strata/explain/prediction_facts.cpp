@@ -48,7 +48,6 @@ StallFacts stall_of(const FactJson& json, const std::string& place) {
 
 void read_whole(ObjectReader& document, PredictionFacts& facts) {
   ObjectReader totals(document.required("totals"), "profile.totals");
-  facts.time_s = seconds_of(totals, "time_s");
   facts.refetch_bytes = count_of(totals, "refetch_bytes");
   ObjectReader machine(document.required("machine"), "profile.machine");
   facts.capacity_bytes = count_of(machine, "capacity_bytes");
@@ -81,7 +80,7 @@ std::optional<RecordedPrediction> recorded_prediction(std::string_view json_text
                    [](const StallFacts& a, const StallFacts& b) { return a.wait_s > b.wait_s; });
   document.maybe("provenance", [&](const FactJson& provenance, const std::string& place) {
     ObjectReader object(provenance, place);
-    recorded.command = object.maybe("command", plain_text).value_or("");
+    if (const FactJson* request = object.find("request")) recorded.request = request->dump();
     return true;
   });
   return recorded;

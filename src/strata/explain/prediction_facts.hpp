@@ -28,7 +28,6 @@ struct StallFacts {
 };
 
 struct PredictionFacts {
-  double time_s = 0;
   std::int64_t refetch_bytes = 0;
   std::int64_t capacity_bytes = 0;
   double bytes_per_s = 0;
@@ -42,7 +41,7 @@ struct PredictionFacts {
 /// What a recorded prediction was asked and what it says, for whoever predicts it again.
 struct RecordedPrediction {
   PredictionFacts facts;
-  std::string command;  ///< that wrote it; empty: not known
+  std::string request;  ///< JSON of what was asked (api/request.hpp); empty: it does not say
 };
 
 /// Of the JSON that `strata predict --json` wrote. Nothing when the document is no prediction;

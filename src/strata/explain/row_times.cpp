@@ -9,10 +9,6 @@
 namespace strata {
 namespace {
 
-double roof_of(const RooflinePoint& point) {
-  return std::max(point.compute_roof_s, point.memory_roof_s);
-}
-
 void scale_number(Sourced& number, double factor) {
   number.value *= factor;
   number.source = "what if";
@@ -45,21 +41,6 @@ double RowTimes::without_traffic_s(std::size_t row) const {
   return floored(row, std::min(rows_[row].point.compute_time_s, spent.time_s));
 }
 
-double RowTimes::bytes_s(std::size_t row) const {
-  const RooflinePoint& point = rows_[row].point;
-  const Spent& spent = profile_.rows[row].spent;
-  if (point.memory_level != roofs_.outer().name || spent.traffic_bytes() == 0)
-    return point.memory_roof_s;
-  const auto bytes = static_cast<double>(spent.traffic_bytes());
-  const auto rate =
-      bandwidth_for(machine_.memory.back(), static_cast<double>(spent.in_bytes) / bytes);
-  return rate ? bytes / *rate : point.memory_roof_s;
-}
-
-double RowTimes::roof_s(std::size_t row) const {
-  return std::max(rows_[row].point.compute_roof_s, bytes_s(row));
-}
-
 double RowTimes::at_roof_s(std::size_t row) const {
   return floored(row, std::min(rows_[row].work.time_s, roof_s(row)));
 }
@@ -76,8 +57,8 @@ std::vector<double> RowTimes::with(const Machine& machine, const ChangeWork& cha
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     Work work = rows_[i].work;
     if (change) change(work, profile_.rows[i]);
-    const double before = roof_of(rows_[i].point);
-    const double after = roof_of(place(work, roofs));
+    const double before = rows_[i].point.roof_s;
+    const double after = place(work, roofs).roof_s;
     const double time_s = rows_[i].work.time_s;
     times.push_back(before > 0 ? floored(i, time_s * after / before) : time_s);
   }
@@ -98,10 +79,10 @@ void to_dtype(Work& work, const ProfileRow& row, DType from, DType to, const Mac
     return static_cast<std::int64_t>(std::llround(static_cast<double>(bytes) * ratio));
   };
   work.bytes = scaled(work.bytes);
+  if (work.read_bytes) work.read_bytes = scaled(*work.read_bytes);
   for (LevelBytes& level : work.levels) level.bytes = scaled(level.bytes);
-  const bool is_product = row.layer_class == "type I";
   const bool has_units = find_peak(machine, to, ComputeUnit::matrix) != nullptr;
-  const bool goes_to_matrix = is_product && has_units;
+  const bool goes_to_matrix = is_product(row) && has_units;
   for (TypedFlop& part : work.arithmetic) {
     if (!is_floating(part.dtype)) continue;
     part.dtype = to;

@@ -27,11 +27,8 @@ class RowTimes {
   /// What the row takes when its bytes cost nothing: its arithmetic alone. A prediction says it
   /// itself.
   double without_traffic_s(std::size_t row) const;
-  /// What its bytes take. Of the outermost memory at the rate of the access mix most like the
-  /// row's, where that was measured: few machines read as fast as they copy.
-  double bytes_s(std::size_t row) const;
   /// The larger of what its arithmetic and its bytes take.
-  double roof_s(std::size_t row) const;
+  double roof_s(std::size_t row) const { return rows_[row].point.roof_s; }
   /// What it takes when it reaches the roof: no more than now, no less than its launches.
   double at_roof_s(std::size_t row) const;
   /// Whether neither its arithmetic nor its bytes are why it takes so long.

@@ -72,32 +72,31 @@ void find_launch_bound(const ExplainSubject& subject, Findings& found) {
 
 void find_between_kernels(const ExplainSubject& subject, Findings& found) {
   if (!subject.is_measured()) return;
-  double gap_s = 0;
-  double kernels_s = 0;
-  const ProfileRow* worst = nullptr;
+  const IterationTime& iteration = subject.iteration();
+  if (iteration.gaps_s < gap_share * iteration.time_s) return;
+  const ProfileRow* worst = nullptr;  // the row around whose kernels most time passes
   double worst_s = 0;
   for (const ProfileRow& row : subject.profile().rows) {
-    if (!row.wall_s) continue;
-    const double row_gap_s = std::max(0.0, *row.wall_s - row.spent.time_s);
-    gap_s += row_gap_s;
-    kernels_s += row.spent.time_s;
-    if (row_gap_s > worst_s) {
-      worst_s = row_gap_s;
-      worst = &row;
-    }
+    const double row_gap_s = row.wall_s.value_or(0) - row.spent.time_s;
+    if (row_gap_s <= worst_s) continue;
+    worst_s = row_gap_s;
+    worst = &row;
   }
-  if (worst == nullptr || gap_s < gap_share * subject.time_s()) return;
-  ProfileFinding finding = subject.finding(FindingCode::between_kernels, row_name(*worst), gap_s);
-  finding.what = fmt::format("{} pass outside kernels, {} of the iteration; most in {}, {}",
-                             format_time(gap_s), percent_of(gap_s, subject.time_s()),
-                             row_name(*worst), format_time(worst_s));
-  finding.evidence = {{"wall time", gap_s + kernels_s, Measure::seconds},
-                      {"kernels", kernels_s, Measure::seconds},
-                      {"between", gap_s, Measure::seconds}};
+  ProfileFinding finding = subject.finding(
+      FindingCode::between_kernels, worst != nullptr ? row_name(*worst) : "", iteration.gaps_s);
+  finding.what =
+      fmt::format("{} pass outside kernels, {} of the iteration", format_time(iteration.gaps_s),
+                  percent_of(iteration.gaps_s, iteration.time_s));
+  if (worst != nullptr)
+    finding.what += fmt::format("; most in {}, {}", row_name(*worst), format_time(worst_s));
+  finding.evidence = {{"iteration", iteration.time_s, Measure::seconds},
+                      {"kernels", iteration.busy_s, Measure::seconds},
+                      {"between", iteration.gaps_s, Measure::seconds}};
   finding.advice =
       "the device waits for the host: start work earlier, avoid waiting for results, load data "
       "ahead, or record the iteration as a graph";
-  finding.what_ifs.push_back(subject.computed("kernels followed each other without a gap", gap_s));
+  finding.what_ifs.push_back(
+      subject.computed("kernels followed each other without a gap", iteration.gaps_s));
   found.push_back(std::move(finding));
 }
 

@@ -29,7 +29,7 @@ FarRows far_rows(const ExplainSubject& subject, const RowSet& set, Bound bound) 
     const RooflinePoint& point = rows[i].point;
     if (point.bound != bound || !times.is_far_from_roof(i)) continue;
     const double lost_s = rows[i].work.time_s - times.at_roof_s(i);
-    const double roof_s = bound == Bound::compute ? point.compute_roof_s : times.bytes_s(i);
+    const double roof_s = bound == Bound::compute ? point.compute_roof_s : point.memory_roof_s;
     ++far.count;
     far.time_s += rows[i].work.time_s;
     far.roof_s += roof_s;

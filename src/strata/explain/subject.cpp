@@ -12,14 +12,6 @@
 namespace strata {
 namespace {
 
-double time_of_iteration(const Profile& profile, const PredictionFacts* facts) {
-  if (facts != nullptr && facts->time_s > 0) return facts->time_s;
-  double time_s = 0;
-  for (const ProfileRow& row : profile.rows)
-    time_s += std::max(row.spent.time_s, row.wall_s.value_or(0));
-  return time_s;
-}
-
 /// Times of the rows with a change; nothing when the roofline cannot know.
 std::optional<std::vector<double>> times_with(const RowTimes& times, const Profile& profile,
                                               const Machine& machine, const Change& change) {
@@ -39,21 +31,21 @@ std::optional<std::vector<double>> times_with(const RowTimes& times, const Profi
 }  // namespace
 
 ExplainSubject::ExplainSubject(const ExplainInput& input)
-    : input_(input), time_s_(time_of_iteration(input.profile, input.facts)) {
+    : input_(input), iteration_(iteration_of(input.profile)) {
   const ProfileColumns& columns = input.profile.columns;
   if (columns.has_flop && columns.has_bytes) times_.emplace(input.profile, input.machine);
 }
 
 WhatIf ExplainSubject::computed(std::string text, double saved_s) const {
   return {.change = Computed{std::move(text)},
-          .base_s = time_s_,
-          .time_s = time_s_ - saved_s,
+          .base_s = time_s(),
+          .time_s = time_s() - saved_s,
           .reason = {},
           .basis = Basis::row_by_row};
 }
 
 WhatIf ExplainSubject::row_by_row(Change change) const {
-  WhatIf what_if{.change = std::move(change), .base_s = time_s_, .time_s = {}, .reason = {}};
+  WhatIf what_if{.change = std::move(change), .base_s = time_s(), .time_s = {}, .reason = {}};
   if (!times_) {
     what_if.reason = "the profile has no FLOP or no bytes";
     return what_if;
@@ -68,14 +60,14 @@ WhatIf ExplainSubject::row_by_row(Change change) const {
   double saved_s = 0;
   for (std::size_t i = 0; i < times->size(); ++i)
     saved_s += profile().rows[i].spent.time_s - (*times)[i];
-  what_if.time_s = time_s_ - saved_s;
+  what_if.time_s = time_s() - saved_s;
   return what_if;
 }
 
 WhatIf ExplainSubject::asked(Change change) const {
   if (!predicts_again()) return row_by_row(std::move(change));
   return {.change = std::move(change),
-          .base_s = time_s_,
+          .base_s = time_s(),
           .time_s = {},
           .reason = {},
           .basis = Basis::predicted_again};
@@ -86,7 +78,7 @@ ProfileFinding ExplainSubject::finding(FindingCode code, std::string about, doub
   finding.code = code;
   finding.subject = std::move(about);
   finding.cost_s = cost_s;
-  finding.cost_share = time_s_ > 0 ? cost_s / time_s_ : 0;
+  finding.cost_share = iteration_.share_of(cost_s);
   return finding;
 }
 
@@ -103,8 +95,6 @@ std::vector<RowSet> rows_by(const Profile& profile,
   }
   return sets;
 }
-
-bool is_product(const ProfileRow& row) { return row.layer_class == "type I"; }
 
 std::string operator_of(const ProfileRow& row) { return row.op.empty() ? row.layer : row.op; }
 

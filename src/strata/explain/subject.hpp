@@ -28,8 +28,9 @@ class ExplainSubject {
   bool predicts_again() const { return static_cast<bool>(input_.predict_again); }
   /// Absent where FLOP or bytes are not known.
   const RowTimes* times() const { return times_ ? &*times_ : nullptr; }
-  double time_s() const { return time_s_; }
-  bool is_noticeable(double cost_s) const { return cost_s >= noticeable_share * time_s_; }
+  const IterationTime& iteration() const { return iteration_; }
+  double time_s() const { return iteration_.time_s; }
+  bool is_noticeable(double cost_s) const { return cost_s >= noticeable_share * time_s(); }
 
   /// Answered by subtracting from the time of the iteration.
   WhatIf computed(std::string text, double saved_s) const;
@@ -43,7 +44,7 @@ class ExplainSubject {
 
   const ExplainInput& input_;
   std::optional<RowTimes> times_;
-  double time_s_ = 0;
+  IterationTime iteration_;
 };
 
 /// Rows of one kind: indexes into the profile, in order.
@@ -55,7 +56,6 @@ struct RowSet {
 std::vector<RowSet> rows_by(const Profile& profile,
                             const std::function<std::string(const ProfileRow&)>& key);
 
-bool is_product(const ProfileRow& row);
 /// The operator, or the layer where none is named.
 std::string operator_of(const ProfileRow& row);
 /// "layer1.0.conv1 backward"

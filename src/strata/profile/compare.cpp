@@ -76,13 +76,13 @@ void expect_times(const Profile& profile, std::string_view which) {
 }  // namespace
 
 std::optional<double> ProfileComparison::ratio() const {
-  if (total_a.time_s <= 0) return std::nullopt;
-  return total_b.time_s / total_a.time_s;
+  if (iteration_a.time_s <= 0) return std::nullopt;
+  return iteration_b.time_s / iteration_a.time_s;
 }
 
 bool ProfileComparison::is_beyond(double threshold) const {
-  const double shorter = std::min(total_a.time_s, total_b.time_s);
-  const double longer = std::max(total_a.time_s, total_b.time_s);
+  const double shorter = std::min(iteration_a.time_s, iteration_b.time_s);
+  const double longer = std::max(iteration_a.time_s, iteration_b.time_s);
   return longer > shorter * (1 + threshold);
 }
 
@@ -92,6 +92,8 @@ ProfileComparison compare_profiles(const Profile& a, const Profile& b) {
   ProfileComparison comparison;
   comparison.a = {a.subject, a.evidence};
   comparison.b = {b.subject, b.evidence};
+  comparison.iteration_a = iteration_of(a);
+  comparison.iteration_b = iteration_of(b);
   comparison.total_a = total_of(a);
   comparison.total_b = total_of(b);
   comparison.rows = Joiner(a, b).rows();

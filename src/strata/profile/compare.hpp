@@ -42,13 +42,15 @@ struct ProfileLabel {
 struct ProfileComparison {
   ProfileLabel a;
   ProfileLabel b;
-  Spent total_a;
+  IterationTime iteration_a;  ///< what ratio and threshold are about
+  IterationTime iteration_b;
+  Spent total_a;  ///< all rows together
   Spent total_b;
   std::vector<ComparedRow> rows;  ///< in the order of a, then what only b has
 
-  /// Time of b over time of a; nothing when a took none.
+  /// Iteration of b over iteration of a; nothing when a took none.
   std::optional<double> ratio() const;
-  /// Whether one takes more than (1 + threshold) times as long as the other.
+  /// Whether one iteration takes more than (1 + threshold) times as long as the other.
   bool is_beyond(double threshold) const;
 };
 

@@ -63,6 +63,23 @@ TEST(CompareProfiles, is_beyond_a_threshold_in_either_direction) {
   EXPECT_FALSE(compare_profiles(a, a).is_beyond(0));
 }
 
+// The last write-backs of a prediction and the gaps of a measurement belong to no row.
+TEST(CompareProfiles, is_about_iterations_not_about_sums_of_rows) {
+  Profile a, b;
+  a.rows = {row_of("fc", "forward", 1)};
+  b.rows = {row_of("fc", "forward", 1)};
+  a.iteration_s = 1.5;
+  a.drain_s = 0.5;
+  b.evidence = Evidence::measured;
+  b.iteration_s = 3;
+  const ProfileComparison comparison = compare_profiles(a, b);
+  EXPECT_EQ(comparison.iteration_a.drain_s, 0.5);
+  EXPECT_EQ(comparison.iteration_b.gaps_s, 2);
+  EXPECT_EQ(comparison.ratio().value(), 2);
+  EXPECT_TRUE(comparison.is_beyond(0.5));
+  EXPECT_FALSE(comparison.is_beyond(1));
+}
+
 TEST(CompareProfiles, needs_times) {
   Profile a, b;
   a.rows = b.rows = {row_of("fc", "forward", 1)};

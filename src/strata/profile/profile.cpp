@@ -15,6 +15,18 @@ std::string_view name_of(Evidence evidence) {
   return evidence == Evidence::predicted ? "predicted" : "measured";
 }
 
+std::string_view name_of(TimeFrom from) {
+  switch (from) {
+    case TimeFrom::rows: return "rows";
+    case TimeFrom::simulation: return "simulation";
+    case TimeFrom::whole_iterations: return "whole_iterations";
+    case TimeFrom::layer_runs: return "layer_runs";
+  }
+  return "";
+}
+
+bool is_product(const ProfileRow& row) { return row.layer_class == "type I"; }
+
 void add_implementation(std::string& all, const std::string& one) {
   const auto listed = [](const std::string& names) { return ", " + names + ", "; };
   if (one.empty() || listed(all).find(listed(one)) != std::string::npos) return;
@@ -101,6 +113,25 @@ Spent total_of(const Profile& profile) {
   Spent total;
   for (const ProfileRow& row : profile.rows) total += row.spent;
   return total;
+}
+
+IterationTime iteration_of(const Profile& profile) {
+  IterationTime iteration{.time_s = profile.iteration_s.value_or(0),
+                          .from = profile.iteration_from,
+                          .drain_s = profile.drain_s};
+  double wall_s = 0;
+  for (const ProfileRow& row : profile.rows) {
+    iteration.busy_s += row.spent.time_s;
+    wall_s += std::max(row.spent.time_s, row.wall_s.value_or(0));
+  }
+  if (!profile.iteration_s) {
+    iteration.from = TimeFrom::rows;
+    iteration.time_s = wall_s + iteration.drain_s;
+  }
+  iteration.gaps_s = std::max(0.0, iteration.time_s - iteration.busy_s - iteration.drain_s);
+  // Sums are rounded: what is left of them is no gap.
+  if (iteration.gaps_s < 1e-9 * iteration.time_s) iteration.gaps_s = 0;
+  return iteration;
 }
 
 std::optional<double> counter_of(const Profile& profile, const ProfileRow& row,

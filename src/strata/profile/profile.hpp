@@ -70,7 +70,21 @@ struct ProfileRow {
   std::optional<double> wall_s = {};       ///< from outside, with what passes between kernels
   CounterValues counters = {};             ///< as the profile's columns; empty: not counted
   std::string implementation = {};         ///< what computed it; empty: not said
+  std::string not_run = {};                ///< why it did not run; empty: it ran
+  /// What its FLOP at their peak or its bytes at their bandwidth take, whichever is longer
+  /// (set_roofs in roofline/). Nothing: no machine is known.
+  std::optional<double> roof_s = {};
+  std::vector<double> samples_s = {};         ///< measured between marks, one per iteration
+  std::vector<double> kernel_samples_s = {};  ///< of its kernels alone; empty without tracing
+
+  /// The samples whose median is the row's time.
+  const std::vector<double>& timed_samples_s() const {
+    return kernel_samples_s.empty() ? samples_s : kernel_samples_s;
+  }
 };
+
+/// Whether the row is a sum of products (convolution, matrix product), which matrix units compute.
+bool is_product(const ProfileRow& row);
 
 /// Of a row that several kinds of kernels compute: names each once.
 void add_implementation(std::string& all, const std::string& one);
@@ -97,11 +111,38 @@ struct ProfileColumns {
   bool has_launches = true;
 };
 
+/// How the time of the iteration was obtained.
+enum class TimeFrom : std::uint8_t {
+  rows,              ///< nobody said it: the wall times of the rows, else their times, added up
+  simulation,        ///< from the first step to the last write-back
+  whole_iterations,  ///< the median of iterations that were timed as a whole
+  layer_runs,        ///< the median of the iterations in which each layer was timed
+};
+std::string_view name_of(TimeFrom from);
+
+/// One iteration: time_s = busy_s + gaps_s + drain_s, but where rows ran side by side, which leaves
+/// no gaps.
+struct IterationTime {
+  double time_s = 0;
+  TimeFrom from = TimeFrom::rows;
+  double busy_s = 0;   ///< all rows together
+  double gaps_s = 0;   ///< between kernels, or outside of layers
+  double drain_s = 0;  ///< of a prediction: the last write-backs, after the last step
+
+  double share_of(double part_s) const { return time_s > 0 ? part_s / time_s : 0; }
+};
+
 struct Profile {
   Evidence evidence = Evidence::predicted;
   ProfileSubject subject = {};
   ProfileColumns columns = {};
   std::vector<ProfileRow> rows;  ///< in the order in which they first ran
+  /// What whoever made the profile knows of the whole iteration; iteration_of adds the rest.
+  std::optional<double> iteration_s = {};
+  TimeFrom iteration_from = TimeFrom::rows;
+  double drain_s = 0;
+  /// Weights, activations, gradients, states and all scratch; nothing: not known.
+  std::optional<std::int64_t> peak_memory_bytes = {};
   ProfileCounters counters = {};
   std::vector<CountedKernel> counted_kernels = {};  ///< in the order in which they ran
 };
@@ -124,5 +165,9 @@ void add(std::vector<LevelBytes>& sum, const std::vector<LevelBytes>& more);
 std::vector<ProfileGroup> grouped(const Profile& profile, std::string ProfileRow::*key);
 
 Spent total_of(const Profile& profile);
+
+/// The iteration's time, which every table, document and comparison shows, and of which every share
+/// is taken.
+IterationTime iteration_of(const Profile& profile);
 
 }  // namespace strata

@@ -44,6 +44,31 @@ TEST(Profile, implementations_are_named_once_with_algorithms_that_do_fewer_opera
   EXPECT_EQ(engine, "cudnn:engine_17 (winograd)");
 }
 
+TEST(Profile, an_iteration_is_busy_has_gaps_and_drains) {
+  Profile profile = random_profile(3);
+  const double busy_s = total_of(profile).time_s;
+  ASSERT_GT(busy_s, 0);
+  const IterationTime added = iteration_of(profile);
+  EXPECT_EQ(added.from, TimeFrom::rows);
+  EXPECT_EQ(added.time_s, busy_s);
+  EXPECT_EQ(added.gaps_s, 0);
+  profile.rows.front().wall_s = profile.rows.front().spent.time_s + 7;  // between its kernels
+  EXPECT_EQ(iteration_of(profile).time_s, busy_s + 7);
+  EXPECT_EQ(iteration_of(profile).gaps_s, 7);
+
+  profile.iteration_s = busy_s + 12;
+  profile.iteration_from = TimeFrom::whole_iterations;
+  profile.drain_s = 2;
+  const IterationTime said = iteration_of(profile);
+  EXPECT_EQ(said.from, TimeFrom::whole_iterations);
+  EXPECT_EQ(said.time_s, busy_s + 12);
+  EXPECT_EQ(said.busy_s + said.gaps_s + said.drain_s, said.time_s);
+  EXPECT_EQ(said.gaps_s, 10);
+  EXPECT_DOUBLE_EQ(said.share_of(said.time_s / 4), 0.25);
+  profile.iteration_s = busy_s / 2;  // rows that ran side by side
+  EXPECT_EQ(iteration_of(profile).gaps_s, 0);
+}
+
 TEST(Profile, groups_add_up_to_the_rows_and_come_in_their_order) {
   for (unsigned seed = 0; seed < 50; ++seed) {
     const Profile profile = random_profile(seed);

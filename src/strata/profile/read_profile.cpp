@@ -20,9 +20,12 @@ constexpr std::size_t most_profile_bytes = std::size_t{1} << 30;
 constexpr std::size_t most_rows = 10'000'000;
 constexpr std::size_t most_parts = 64;  // data types, levels
 constexpr std::size_t most_columns = 1000;
+constexpr std::size_t most_samples = 10'000'000;
 constexpr double most_seconds = 1e12;  // so that no sum is infinite
 
 constexpr std::array<std::string_view, 2> evidences = {"predicted", "measured"};
+constexpr std::array<std::string_view, 4> time_froms = {"rows", "simulation", "whole_iterations",
+                                                        "layer_runs"};
 constexpr std::array<std::string_view, 2> unit_words = {"vector", "matrix"};
 
 std::int64_t whole_count(const RowJson& json, const std::string& place) {
@@ -143,6 +146,12 @@ class RowReader {
     check_arithmetic(row, place);
     row.levels = object.list("levels", most_parts, level_bytes);
     row.wall_s = object.maybe("wall_time_s", seconds);
+    row.roof_s = object.maybe("roof_time_s", seconds);
+    row.samples_s = object.list("samples_s", most_samples, seconds);
+    row.kernel_samples_s = object.list("kernel_samples_s", most_samples, seconds);
+    const RowJson* not_run = object.find("not_run");  // null: it ran
+    if (not_run != nullptr && !not_run->is_null())
+      row.not_run = words(*not_run, object.place_of("not_run"));
     if (const RowJson* counted = object.find("counters"))
       row.counters = counter_values(*counted, object.place_of("counters"), counters_);
     return row;
@@ -237,6 +246,25 @@ ProfileSubject subject_of(ObjectReader& document) {
   return subject;
 }
 
+/// What the file says of the whole iteration. Files from before `time_from` was there say the time
+/// that was simulated, or the median of iterations.
+void read_iteration(ObjectReader& document, Profile& profile) {
+  document.maybe("totals", [&](const RowJson& json, const std::string& place) {
+    ObjectReader totals(json, place);
+    profile.iteration_s = totals.maybe("time_s", seconds);
+    profile.drain_s = totals.maybe("drain_time_s", seconds).value_or(0);
+    profile.peak_memory_bytes = totals.maybe("peak_memory_bytes", whole_count);
+    if (!profile.peak_memory_bytes)
+      profile.peak_memory_bytes = totals.maybe("footprint_bytes", whole_count);
+    if (!profile.iteration_s) return true;
+    profile.iteration_from =
+        profile.evidence == Evidence::predicted ? TimeFrom::simulation : TimeFrom::whole_iterations;
+    if (totals.find("time_from") != nullptr)
+      profile.iteration_from = static_cast<TimeFrom>(totals.choice("time_from", time_froms));
+    return true;
+  });
+}
+
 void check_version(ObjectReader& document) {
   const RowJson& version = document.required("schema_version");
   if (version == 1) return;
@@ -280,6 +308,7 @@ Profile read_profile(std::string_view json_text) {
   Profile profile;
   profile.evidence = static_cast<Evidence>(document.choice("evidence", evidences));
   profile.subject = subject_of(document);
+  read_iteration(document, profile);
   if (const RowJson* counters = document.find("counters"))
     profile.counters = counters_of(*counters, document.place_of("counters"));
   RowReader reader(profile.counters);

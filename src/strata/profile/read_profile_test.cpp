@@ -36,6 +36,41 @@ std::string refusal(const std::string& text) {
   return "nothing refused";
 }
 
+TEST(ReadProfile, the_iteration_is_what_the_file_says) {
+  const std::string head =
+      R"("totals": {"time_s": 0.75, "time_from": "simulation", "drain_time_s": 0.25,
+                    "footprint_bytes": 99, "fits_device": null}, )";
+  const Profile profile = read_profile(document(full_row, head));
+  EXPECT_EQ(iteration_of(profile).time_s, 0.75);
+  EXPECT_EQ(iteration_of(profile).from, TimeFrom::simulation);
+  EXPECT_EQ(iteration_of(profile).drain_s, 0.25);
+  EXPECT_EQ(profile.peak_memory_bytes, 99);
+  // As files were before they said how the time was obtained, and as others write them.
+  const Profile older = read_profile(document(full_row, R"("totals": {"time_s": 2}, )"));
+  EXPECT_EQ(iteration_of(older).from, TimeFrom::simulation);
+  EXPECT_EQ(iteration_of(older).time_s, 2);
+  const Profile plain = read_profile(document(full_row));
+  EXPECT_EQ(iteration_of(plain).from, TimeFrom::rows);
+  EXPECT_EQ(iteration_of(plain).time_s, 0.75);  // its wall time
+  EXPECT_NE(refusal(document(full_row, R"("totals": {"time_s": -1}, )")).find("totals.time_s"),
+            std::string::npos);
+  EXPECT_NE(refusal(document(full_row, R"("totals": {"time_s": 1, "time_from": "a guess"}, )"))
+                .find("totals.time_from"),
+            std::string::npos);
+}
+
+TEST(ReadProfile, what_is_measured_of_a_row_arrives) {
+  const Profile profile = read_profile(document(
+      R"({"layer": "a", "pass": "forward", "time_s": 1, "samples_s": [1, 2], "kernel_samples_s": [1],
+          "roof_time_s": 0.5, "not_run": null, "implementation": "winograd4"},
+         {"layer": "b", "pass": "forward", "time_s": 0, "not_run": "no kernel"})"));
+  EXPECT_EQ(profile.rows[0].samples_s, (std::vector<double>{1, 2}));
+  EXPECT_EQ(profile.rows[0].timed_samples_s(), std::vector<double>{1});
+  EXPECT_EQ(profile.rows[0].roof_s, 0.5);
+  EXPECT_EQ(profile.rows[0].not_run, "");
+  EXPECT_EQ(profile.rows[1].not_run, "no kernel");
+}
+
 TEST(ReadProfile, every_number_of_a_row_arrives) {
   const Profile profile = read_profile(
       document(full_row,

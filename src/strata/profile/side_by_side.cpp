@@ -38,7 +38,7 @@ SideBySide side_by_side(std::span<const Profile> profiles) {
       fail(ErrorKind::input, "profile {} has no times ('time_s'), so there is nothing to compare",
            i + 1);
     all.labels.push_back({profile.subject, profile.evidence});
-    all.totals.push_back(total_of(profile));
+    all.iterations.push_back(iteration_of(profile));
     for (const ProfileRow& row : profile.rows)
       if (row.pass == "backward") coarse.insert(row.layer);
   }

@@ -24,8 +24,8 @@ struct SideRow {
 };
 
 struct SideBySide {
-  std::vector<ProfileLabel> labels;  ///< one per profile, as the totals
-  std::vector<Spent> totals;
+  std::vector<ProfileLabel> labels;  ///< one per profile, as the iterations
+  std::vector<IterationTime> iterations;
   std::vector<SideRow> rows;  ///< in the order of the first, then what only later ones have
 };
 

@@ -41,7 +41,7 @@ TEST(SideBySide, RowsOfThreeAreJoinedAndNothingIsLost) {
   for (std::size_t i = 0; i < 3; ++i) {
     double sum = 0;
     for (const SideRow& row : all.rows) sum += row.spent[i] ? row.spent[i]->time_s : 0;
-    EXPECT_EQ(sum, all.totals[i].time_s) << i;
+    EXPECT_EQ(sum, all.iterations[i].time_s) << i;
   }
 }
 

@@ -31,6 +31,17 @@ CompareJson side_json(const Spent& spent) {
           {"launches", spent.launches}};
 }
 
+/// The work of all rows in the time of the iteration.
+CompareJson total_json(const Spent& total, const IterationTime& iteration) {
+  CompareJson json = side_json(total);
+  json.update({{"time_s", iteration.time_s},
+               {"time_from", name_of(iteration.from)},
+               {"busy_time_s", iteration.busy_s},
+               {"gap_time_s", iteration.gaps_s},
+               {"drain_time_s", iteration.drain_s}});
+  return json;
+}
+
 CompareJson ratio_json(double a_s, double b_s) {
   return a_s > 0 ? CompareJson(b_s / a_s) : CompareJson();
 }
@@ -63,10 +74,12 @@ std::string to_json(const ProfileComparison& comparison, const CompareView& view
   text.add("kind", "comparison");
   text.add("a", label_json(comparison.a, view.a));
   text.add("b", label_json(comparison.b, view.b));
-  text.add("totals", {{"a", side_json(comparison.total_a)},
-                      {"b", side_json(comparison.total_b)},
-                      {"ratio", ratio_json(comparison.total_a.time_s, comparison.total_b.time_s)},
-                      {"difference_s", comparison.total_b.time_s - comparison.total_a.time_s}});
+  const double a_s = comparison.iteration_a.time_s;
+  const double b_s = comparison.iteration_b.time_s;
+  text.add("totals", {{"a", total_json(comparison.total_a, comparison.iteration_a)},
+                      {"b", total_json(comparison.total_b, comparison.iteration_b)},
+                      {"ratio", ratio_json(a_s, b_s)},
+                      {"difference_s", b_s - a_s}});
   text.add("threshold", view.threshold ? CompareJson(*view.threshold) : CompareJson());
   text.add("beyond_threshold",
            view.threshold ? CompareJson(comparison.is_beyond(*view.threshold)) : CompareJson());

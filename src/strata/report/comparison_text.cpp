@@ -15,12 +15,13 @@
 namespace strata {
 namespace {
 
-// "1.34", and to three places where it is near 1 and that is what matters.
+// "1.34", and to three places near 1, where a hundredth may be the whole difference.
 std::string ratio_text(double a, double b) {
   if (a <= 0) return "";
+  constexpr double near = 0.0995;
   const double ratio = b / a;
   if (ratio >= 100) return fmt::format("{:.0f}", ratio);
-  return fmt::format("{:.2f}", ratio);
+  return fmt::format("{:.{}f}", ratio, std::abs(ratio - 1) < near ? 3 : 2);
 }
 
 std::string signed_time(double seconds) {
@@ -47,6 +48,28 @@ std::string subject_text(const ProfileLabel& label) {
   return text;
 }
 
+constexpr double least_compared_share = 0.005;
+
+Spent spent_for(double time_s) {
+  Spent spent;
+  spent.time_s = time_s;
+  return spent;
+}
+
+/// Where a profile does not say how long its iteration took.
+std::string added_up_text(const ProfileComparison& comparison, std::string_view a_name,
+                          std::string_view b_name) {
+  std::string text;
+  const auto add = [&](const IterationTime& iteration, std::string_view name) {
+    if (iteration.from == TimeFrom::rows)
+      text +=
+          fmt::format("  {} does not say the time of the iteration: its rows are added up\n", name);
+  };
+  add(comparison.iteration_a, a_name);
+  add(comparison.iteration_b, b_name);
+  return text;
+}
+
 struct ComparedLine {
   std::string name;
   std::string pass;
@@ -54,8 +77,9 @@ struct ComparedLine {
   const Spent* b;
 };
 
-// What the second one reached, and whether it counts other work than the first.
-std::string what_text(const Spent* a, const Spent* b) {
+// What the second one reached, and whether it counts other work than the first. The bytes of a
+// predicted row move while other rows run: over the row's own time they are no rate.
+std::string what_text(const Spent* a, const Spent* b, Evidence evidence) {
   if (b == nullptr || b->time_s <= 0) return "";
   std::string text;
   const auto append = [&](const std::string& more) {
@@ -63,7 +87,8 @@ std::string what_text(const Spent* a, const Spent* b) {
     text += more;
   };
   if (b->flop > 0) append(format_flop_per_s(to_double(b->flop) / b->time_s));
-  if (b->traffic_bytes() > 0) append(format_bytes_per_s(to_double(b->traffic_bytes()) / b->time_s));
+  if (b->traffic_bytes() > 0 && evidence == Evidence::measured)
+    append(format_bytes_per_s(to_double(b->traffic_bytes()) / b->time_s));
   if (a == nullptr) return text;
   const auto differ = [](std::int64_t x, std::int64_t y) {
     return x > 0 && y > 0 && std::abs(to_double(y) / to_double(x) - 1) > 0.05;
@@ -100,11 +125,30 @@ std::string compared_table(const ProfileComparison& comparison, const CompareVie
             b ? format_time(b_s) : "–",
             a && b ? ratio_text(a_s, b_s) : "",
             signed_time(b_s - a_s),
-            what_text(a, b)};
+            what_text(a, b, comparison.b.evidence)};
   };
   for (const ComparedLine& line : lines)
     table.add_row(cells(printable(line.name), line.pass, line.a, line.b));
-  if (has_total) table.add_total(cells("iteration", "", &comparison.total_a, &comparison.total_b));
+  if (has_total) {
+    const auto rest = [&](const std::string& name, double IterationTime::*part) {
+      const double a_s = comparison.iteration_a.*part;
+      const double b_s = comparison.iteration_b.*part;
+      if (comparison.iteration_a.share_of(a_s) < least_compared_share &&
+          comparison.iteration_b.share_of(b_s) < least_compared_share)
+        return;
+      const Spent a = spent_for(a_s);
+      const Spent b = spent_for(b_s);
+      table.add_row(cells(name, "", a_s > 0 ? &a : nullptr, b_s > 0 ? &b : nullptr));
+    };
+    rest("between kernels", &IterationTime::gaps_s);
+    rest("last write-backs", &IterationTime::drain_s);
+    // The work of all rows in the time of the iteration.
+    Spent all_a = comparison.total_a;
+    Spent all_b = comparison.total_b;
+    all_a.time_s = comparison.iteration_a.time_s;
+    all_b.time_s = comparison.iteration_b.time_s;
+    table.add_total(cells("iteration", "", &all_a, &all_b));
+  }
   return table.to_text(style);
 }
 
@@ -179,7 +223,8 @@ std::string to_text(const ProfileComparison& comparison, const CompareView& view
         '\n';
   }
   const auto [a_name, b_name] = column_names(comparison, view);
-  const std::string alone = only_in(comparison, a_name, true) + only_in(comparison, b_name, false);
+  const std::string alone = only_in(comparison, a_name, true) + only_in(comparison, b_name, false) +
+                            added_up_text(comparison, a_name, b_name);
   if (!alone.empty()) text += alone + '\n';
   if (const std::string answer = answer_text(comparison, view); !answer.empty())
     text += answer + '\n';

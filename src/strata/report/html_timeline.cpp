@@ -2,8 +2,8 @@
 #include "strata/base/error.hpp"
 #include "strata/report/html_page.hpp"
 #include "strata/report/html_slices.hpp"
+#include "strata/training/step_names.hpp"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <unordered_map>
@@ -55,29 +55,14 @@ class TimelineMaker {
   }
 
  private:
-  std::int64_t layer_of(StepId id) {
-    const Step& step = program_.steps[id];
-    if (step.node != no_node && program_.bound != nullptr)
-      return names_.number_of(program_.bound->graph->nodes[step.node].name);
-    std::string name = name_of(program_, id);  // the loss: "loss forward" is the layer "loss"
-    const std::string ending = fmt::format(" {}", name_of(step.pass));
-    if (name.ends_with(ending)) name.resize(name.size() - ending.size());
-    return names_.number_of(name);
-  }
-
-  std::int64_t pass_of(StepId id) {
-    const Step& step = program_.steps[id];
-    return names_.number_of(step.is_recomputed ? "recompute" : std::string(name_of(step.pass)));
-  }
-
   void add_steps() {
     for (StepId id = 0; id < program_.steps.size(); ++id) {
       const StepResult& result = prediction_.steps[id];
-      const std::int64_t layer = layer_of(id);
+      const std::int64_t layer = names_.number_of(layer_of(program_, id));
       compute_.push_back({.start_s = result.start_s,
                           .end_s = result.start_s + result.compute_s,
                           .name = layer,
-                          .other = pass_of(id)});
+                          .other = names_.number_of(pass_of(program_, id))});
       if (result.wait_s > 0) {
         const std::string cause =
             result.cause == no_value ? "room on chip" : value_name(program_, result.cause);
@@ -112,7 +97,7 @@ class TimelineMaker {
                                    ? "streams of " + name_of(program_, transfer.step)
                                    : value_name(program_, transfer.value);
       const std::int64_t number = names_.number_of(name);
-      const std::int64_t layer = layer_of(transfer.step);
+      const std::int64_t layer = names_.number_of(layer_of(program_, transfer.step));
       if (transfer.in_bytes > 0)
         in_.push_back({.start_s = transfer.start_s,
                        .end_s = turn_s,

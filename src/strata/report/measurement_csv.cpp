@@ -18,12 +18,9 @@ std::string to_csv(const MeasurementSummary& summary) {
     if (column.unit == "bytes") text += fmt::format(",{}_per_s", column.key);
   }
   text += '\n';
-  for (std::size_t i = 0; i < measured.rows.size(); ++i) {
-    const ProfileRow& row = measured.profile.rows[i];
-    const MeasuredRow& detail = measured.rows[i];
+  for (const ProfileRow& row : measured.profile.rows) {
     const Spent& spent = row.spent;
-    const std::vector<double>& samples =
-        detail.kernel_samples_s.empty() ? detail.samples_s : detail.kernel_samples_s;
+    const std::vector<double>& samples = row.timed_samples_s();
     const auto rate = [&](std::int64_t count) {
       return spent.time_s > 0 ? fmt::format("{}", static_cast<double>(count) / spent.time_s) : "";
     };
@@ -34,9 +31,8 @@ std::string to_csv(const MeasurementSummary& summary) {
                         row.wall_s ? fmt::format("{}", *row.wall_s) : "", samples.size());
     text += fmt::format(",{},{},{},{},{},{}", spent.flop, spent.in_bytes, spent.out_bytes,
                         spent.launches, rate(spent.flop), rate(spent.traffic_bytes()));
-    text +=
-        fmt::format(",{},{},{}", summary.roof_s.empty() ? "" : fmt::format("{}", summary.roof_s[i]),
-                    csv_cell(detail.implementation), csv_cell(detail.not_run));
+    text += fmt::format(",{},{},{}", row.roof_s ? fmt::format("{}", *row.roof_s) : "",
+                        csv_cell(row.implementation), csv_cell(row.not_run));
     for (std::size_t k = 0; k < columns.size(); ++k) {
       const bool is_counted = k < row.counters.size() && row.counters[k].has_value();
       const double value = is_counted ? row.counters[k].value() : 0;

@@ -42,43 +42,41 @@ Json measured_machine(const MeasurementSummary& summary) {
 Json measured_totals_json(const MeasurementSummary& summary) {
   const MeasurementTotals& totals = summary.totals;
   const TrainingMeasurement& measured = summary.measured;
-  return {{"time_s", totals.time_s},
-          {"spread_s", totals.spread_s},
-          {"samples_s", told_samples(measured.iteration_s)},
-          {"layers_time_s", totals.layers_s},
-          {"kernels_time_s", number_or_null(totals.kernels_s)},
-          {"recorded_time_s", number_or_null(totals.recorded_s)},
-          {"recorded_samples_s", told_samples(measured.recorded_s)},
-          {"samples_per_s", totals.samples_per_s},
-          {"flop", totals.flop},
-          {"flop_per_s", totals.flop_per_s},
-          {"utilisation", number_or_null(summary.utilisation())},
-          {"traffic_bytes", totals.traffic_bytes},
-          {"launches", totals.launches},
-          {"forward_time_s", totals.forward_s},
-          {"backward_time_s", totals.backward_s},
-          {"update_time_s", totals.update_s},
-          {"peak_memory_bytes", measured.peak_bytes},
-          {"loss_before", number_or_null(measured.loss_before)},
-          {"loss_after", number_or_null(measured.loss_after)},
-          {"iterations_run", measured.iterations_run},
-          {"samples", measured.samples},
-          {"rows_not_run", totals.rows_not_run},
-          {"set_up_time_s", as_told(measured.set_up_s)},
-          {"interrupted", measured.is_interrupted}};
+  Json json = iteration_json(totals.iteration);
+  json.update({{"spread_s", totals.spread_s},
+               {"samples_s", told_samples(measured.iteration_s)},
+               {"recorded_time_s", number_or_null(totals.recorded_s)},
+               {"recorded_samples_s", told_samples(measured.recorded_s)},
+               {"samples_per_s", totals.samples_per_s},
+               {"flop", totals.flop},
+               {"flop_per_s", totals.flop_per_s},
+               {"utilisation", number_or_null(summary.utilisation())},
+               {"traffic_bytes", totals.traffic_bytes},
+               {"launches", totals.launches},
+               {"forward_time_s", totals.forward_s},
+               {"backward_time_s", totals.backward_s},
+               {"update_time_s", totals.update_s},
+               {"peak_memory_bytes", measured.profile.peak_memory_bytes.value_or(0)},
+               {"loss_before", number_or_null(measured.loss_before)},
+               {"loss_after", number_or_null(measured.loss_after)},
+               {"iterations_run", measured.iterations_run},
+               {"samples", measured.samples},
+               {"rows_not_run", totals.rows_not_run},
+               {"set_up_time_s", as_told(measured.set_up_s)},
+               {"interrupted", measured.is_interrupted}});
+  return json;
 }
 
-Json measured_row_json(const ProfileRow& row, const MeasuredRow& detail) {
+Json measured_row_json(const ProfileRow& row) {
   Json json = profile_row_json(row, Evidence::measured);
   if (row.wall_s) json["wall_time_s"] = *row.wall_s;
-  const std::vector<double>& samples =
-      detail.kernel_samples_s.empty() ? detail.samples_s : detail.kernel_samples_s;
+  const std::vector<double>& samples = row.timed_samples_s();
   json["spread_s"] = samples.empty() ? Json() : Json(median_deviation_of(samples));
-  json["samples_s"] = told_samples(detail.samples_s);
-  if (!detail.kernel_samples_s.empty())
-    json["kernel_samples_s"] = told_samples(detail.kernel_samples_s);
-  json["implementation"] = detail.implementation;
-  json["not_run"] = detail.not_run.empty() ? Json() : Json(detail.not_run);
+  json["samples_s"] = told_samples(row.samples_s);
+  if (!row.kernel_samples_s.empty()) json["kernel_samples_s"] = told_samples(row.kernel_samples_s);
+  json["implementation"] = row.implementation;
+  json["not_run"] = row.not_run.empty() ? Json() : Json(row.not_run);
+  if (row.roof_s) json["roof_time_s"] = *row.roof_s;
   return json;
 }
 
@@ -135,16 +133,12 @@ std::string to_json(const MeasurementSummary& summary, const Provenance& provena
   text.add_list("warnings", summary.warnings, warning_json);
   text.add("notes", measured.notes);
   add_profile_groups(text, {summary.by_class, summary.by_type, summary.by_pass, summary.by_block},
-                     summary.totals.layers_s, Evidence::measured);
+                     summary.totals.iteration, Evidence::measured);
   const ProfileCounters& counters = measured.profile.counters;
   if (!counters.preset.empty()) text.add("counters", counters_json(counters));
-  std::vector<std::size_t> rows(measured.rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = i;
-  text.add_list("layers", rows, [&](std::size_t i) {
-    Json json = measured_row_json(measured.profile.rows[i], measured.rows[i]);
-    if (!summary.roof_s.empty()) json["roof_time_s"] = summary.roof_s[i];
-    if (!measured.profile.rows[i].counters.empty())
-      json["counters"] = counter_values_json(counters, measured.profile.rows[i].counters);
+  text.add_list("layers", measured.profile.rows, [&](const ProfileRow& row) {
+    Json json = measured_row_json(row);
+    if (!row.counters.empty()) json["counters"] = counter_values_json(counters, row.counters);
     return json;
   });
   text.add_list("kernels", measured.kernels, [&](const TimelineSpan& kernel) {
@@ -192,7 +186,7 @@ std::string to_json(std::span<const NetworkMeasurement> networks, const Provenan
     json["model"] = profile_model_json(measured_head(summary));
     json["device"] = summary.measured.device;
     json["versions"] = summary.measured.versions;
-    json["rows"] = summary.measured.rows.size();
+    json["rows"] = summary.measured.profile.rows.size();
     Json totals = measured_totals_json(summary);
     totals.erase("samples_s");
     totals.erase("recorded_samples_s");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/report/measurement_summary.hpp"
 
-#include "strata/explain/row_times.hpp"
 #include "strata/machine/sourced.hpp"
+#include "strata/roofline/roofline.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -10,39 +10,38 @@
 namespace strata {
 namespace {
 
-double middle_or_zero(const std::vector<double>& samples) {
-  return samples.empty() ? 0 : median_of(samples);
-}
-
 MeasurementTotals measured_totals(const TrainingMeasurement& measured) {
   MeasurementTotals totals;
-  totals.time_s = middle_or_zero(measured.iteration_s);
+  totals.iteration = iteration_of(measured.profile);
   if (!measured.iteration_s.empty()) {
     totals.spread_s = median_deviation_of(measured.iteration_s);
     totals.best_s = *std::min_element(measured.iteration_s.begin(), measured.iteration_s.end());
   }
   if (!measured.recorded_s.empty()) totals.recorded_s = median_of(measured.recorded_s);
   const Spent all = total_of(measured.profile);
-  totals.layers_s = all.time_s;
-  if (!measured.kernels.empty()) totals.kernels_s = all.time_s;
   totals.flop = all.flop;
   totals.traffic_bytes = all.traffic_bytes();
   totals.launches = all.launches;
-  if (totals.time_s > 0) {
-    totals.samples_per_s = static_cast<double>(measured.samples) / totals.time_s;
-    totals.flop_per_s = static_cast<double>(all.flop) / totals.time_s;
+  if (const double time_s = totals.iteration.time_s; time_s > 0) {
+    totals.samples_per_s = static_cast<double>(measured.samples) / time_s;
+    totals.flop_per_s = static_cast<double>(all.flop) / time_s;
   }
   for (const ProfileRow& row : measured.profile.rows) {
     double& pass = row.pass == "forward"  ? totals.forward_s
                    : row.pass == "update" ? totals.update_s
                                           : totals.backward_s;
     pass += row.spent.time_s;
+    totals.rows_not_run += row.not_run.empty() ? 0 : 1;
   }
-  for (const MeasuredRow& row : measured.rows) totals.rows_not_run += row.not_run.empty() ? 0 : 1;
   return totals;
 }
 
 }  // namespace
+
+bool MeasurementSummary::has_roofs() const {
+  const std::vector<ProfileRow>& rows = measured.profile.rows;
+  return !rows.empty() && rows.front().roof_s.has_value();
+}
 
 std::optional<double> MeasurementSummary::utilisation() const {
   if (!machine || !machine->flop_per_s || *machine->flop_per_s <= 0) return std::nullopt;
@@ -87,11 +86,8 @@ MeasurementSummary summarize(const BoundGraph& bound, TrainingMeasurement measur
                               .dtype = summary.dtype,
                               .machine = summary.machine ? summary.machine->name : "",
                               .machine_title = measured.device};
-  if (summary.machine && summary.machine->flop_per_s && summary.machine->bytes_per_s) {
-    const RowTimes times(measured.profile, *machine);
-    for (std::size_t i = 0; i < measured.rows.size(); ++i)
-      summary.roof_s.push_back(times.roof_s(i));
-  }
+  if (summary.machine && summary.machine->flop_per_s && summary.machine->bytes_per_s)
+    set_roofs(measured.profile, *machine);
   summary.totals = measured_totals(measured);
   summary.by_type = grouped(measured.profile, &ProfileRow::op);
   std::stable_sort(

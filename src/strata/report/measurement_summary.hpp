@@ -17,11 +17,9 @@
 namespace strata {
 
 struct MeasurementTotals {
-  double time_s = 0;                 ///< of one iteration: median
-  double spread_s = 0;               ///< median absolute deviation
+  IterationTime iteration;           ///< of the profile; its time is a median
+  double spread_s = 0;               ///< of iterations: median absolute deviation
   double best_s = 0;                 ///< of the shortest
-  double layers_s = 0;               ///< all rows together
-  std::optional<double> kernels_s;   ///< where kernels were traced: the same of them alone
   std::optional<double> recorded_s;  ///< as one recorded piece: median
   double samples_per_s = 0;
   double flop_per_s = 0;
@@ -52,9 +50,6 @@ struct MeasurementSummary {
   std::uint64_t seed = 0;
   std::size_t warm_up = 0;
   std::optional<MachinePeaks> machine;
-  /// Of each row: what its FLOP or its bytes take at the machine's rates, whichever is longer.
-  /// Empty where those are not known.
-  std::vector<double> roof_s;
   std::string host;
   std::string date;
 
@@ -65,6 +60,10 @@ struct MeasurementSummary {
   std::vector<ProfileGroup> by_block;
   std::vector<ProfileGroup> by_class;
 
+  /// Whether rows know the time at their roof.
+  bool has_roofs() const;
+  /// Whether the time of a row is that of its kernels, without what passes between them.
+  bool has_kernels() const { return !measured.kernels.empty(); }
   /// Model FLOP utilisation: what of the peak the iteration reaches.
   std::optional<double> utilisation() const;
 };

@@ -19,7 +19,12 @@ std::string loss_text(const std::optional<double>& loss) {
 
 std::string rows_not_run(const MeasurementSummary& summary) {
   if (summary.totals.rows_not_run == 0) return "all";
-  return fmt::format("{} of {} not", summary.totals.rows_not_run, summary.measured.rows.size());
+  return fmt::format("{} of {} not", summary.totals.rows_not_run,
+                     summary.measured.profile.rows.size());
+}
+
+std::int64_t memory_of(const MeasurementSummary& summary) {
+  return summary.measured.profile.peak_memory_bytes.value_or(0);
 }
 
 std::string batch_text(const MeasurementSummary& summary) {
@@ -68,12 +73,12 @@ std::string to_text(std::span<const NetworkMeasurement> networks, const TextStyl
     const MeasurementSummary& summary = *network.summary;
     const MeasurementTotals& totals = summary.totals;
     const auto share = summary.utilisation();
-    table.add_row({printable(network.model), batch_text(summary), format_time(totals.time_s),
-                   format_time(totals.spread_s, 2), format_count(totals.samples_per_s),
-                   format_flop_per_s(totals.flop_per_s),
+    table.add_row({printable(network.model), batch_text(summary),
+                   format_time(totals.iteration.time_s), format_time(totals.spread_s, 2),
+                   format_count(totals.samples_per_s), format_flop_per_s(totals.flop_per_s),
                    share ? fmt::format("{:.0f} %", 100 * *share) : "",
-                   capacity_text(summary.measured.peak_bytes),
-                   loss_text(summary.measured.loss_before), loss_text(summary.measured.loss_after),
+                   capacity_text(memory_of(summary)), loss_text(summary.measured.loss_before),
+                   loss_text(summary.measured.loss_after),
                    fmt::format("{}", summary.measured.iterations_run), rows_not_run(summary)});
   }
   std::string text = bold(measured_where(networks), style) + "\n\n" + table.to_text(style);
@@ -98,12 +103,12 @@ std::string to_csv(std::span<const NetworkMeasurement> networks) {
       return value ? fmt::format("{}", *value) : "";
     };
     text += fmt::format(",{},{}", csv_cell(summary.measured.device), batch_text(summary));
-    text += fmt::format(",{},{},{},{},{},{},{},{}", summary.dtype, totals.time_s, totals.spread_s,
-                        totals.samples_per_s, totals.flop, totals.flop_per_s,
-                        number(summary.utilisation()), summary.measured.peak_bytes);
+    text += fmt::format(",{},{},{},{},{},{},{},{}", summary.dtype, totals.iteration.time_s,
+                        totals.spread_s, totals.samples_per_s, totals.flop, totals.flop_per_s,
+                        number(summary.utilisation()), memory_of(summary));
     text += fmt::format(",{},{},{},{},{},\n", number(summary.measured.loss_before),
                         number(summary.measured.loss_after), summary.measured.iterations_run,
-                        summary.measured.rows.size(), totals.rows_not_run);
+                        summary.measured.profile.rows.size(), totals.rows_not_run);
   }
   return text;
 }

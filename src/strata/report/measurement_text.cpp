@@ -16,6 +16,8 @@
 namespace strata {
 namespace {
 
+constexpr double least_shown_share = 0.005;
+
 std::string share_text(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
 std::string measured_header(const MeasurementSummary& summary) {
@@ -53,20 +55,20 @@ std::string change_of(double new_s, double old_s) {
 }
 
 std::string kernel_fact(const MeasurementSummary& summary) {
-  const MeasurementTotals& totals = summary.totals;
-  if (!totals.kernels_s) return "";
-  return measured_fact(
-      "kernels", format_time(*totals.kernels_s),
-      fmt::format("{} of the iteration, {} launches", share_text(*totals.kernels_s / totals.time_s),
-                  format_exact(totals.launches)));
+  if (!summary.has_kernels()) return "";
+  const IterationTime& iteration = summary.totals.iteration;
+  return measured_fact("kernels", format_time(iteration.busy_s),
+                       fmt::format("{} of the iteration, {} launches",
+                                   share_text(iteration.share_of(iteration.busy_s)),
+                                   format_exact(summary.totals.launches)));
 }
 
 std::string recorded_fact(const MeasurementSummary& summary) {
   const MeasurementTotals& totals = summary.totals;
   if (totals.recorded_s) {
-    return measured_fact(
-        "graph", format_time(*totals.recorded_s),
-        fmt::format("as one recorded piece, {}", change_of(*totals.recorded_s, totals.time_s)));
+    return measured_fact("graph", format_time(*totals.recorded_s),
+                         fmt::format("as one recorded piece, {}",
+                                     change_of(*totals.recorded_s, totals.iteration.time_s)));
   }
   if (summary.measured.no_recording.empty()) return "";
   return measured_fact("graph", "none", summary.measured.no_recording);
@@ -97,12 +99,12 @@ std::string measured_facts(const MeasurementSummary& summary) {
   const MeasurementTotals& totals = summary.totals;
   const TrainingMeasurement& measured = summary.measured;
   std::string text =
-      measured_fact("time", format_time(totals.time_s),
+      measured_fact("time", format_time(totals.iteration.time_s),
                     fmt::format("{} samples/s   median of {}, ± {}, best {}",
                                 format_count(totals.samples_per_s), measured.iteration_s.size(),
                                 format_time(totals.spread_s), format_time(totals.best_s)));
   text += recorded_fact(summary) + kernel_fact(summary) + rate_fact(summary);
-  text += measured_fact("memory", capacity_text(measured.peak_bytes),
+  text += measured_fact("memory", capacity_text(measured.profile.peak_memory_bytes.value_or(0)),
                         "weights, activations, gradients, states and scratch");
   return text + pass_fact(summary) + loss_fact(summary);
 }
@@ -120,9 +122,8 @@ struct MeasuredLine {
 template <class IsMeant>
 double roof_of(const MeasurementSummary& summary, const IsMeant& is_meant) {
   double roof_s = 0;
-  for (std::size_t i = 0; i < summary.roof_s.size(); ++i) {
-    const ProfileRow& row = summary.measured.profile.rows[i];
-    if (row.spent.time_s > 0 && is_meant(row)) roof_s += summary.roof_s[i];
+  for (const ProfileRow& row : summary.measured.profile.rows) {
+    if (row.spent.time_s > 0 && is_meant(row)) roof_s += row.roof_s.value_or(0);
   }
   return roof_s;
 }
@@ -136,51 +137,44 @@ std::string measured_table(const MeasurementSummary& summary,
   const bool has_passes = any([](const MeasuredLine& line) { return !line.pass.empty(); });
   const bool has_spread = any([](const MeasuredLine& line) { return line.spread_s >= 0; });
   const bool has_means = any([](const MeasuredLine& line) { return !line.by_what.empty(); });
-  Table table({{.title = std::string(title), .least_width = 16, .omit = Omit::beginning},
-               {.title = "", .is_shown = has_passes},
-               {.title = "", .leaves = 5},
-               {.title = "share", .align = Align::right},
-               {.title = "time", .align = Align::right},
-               {.title = "±", .align = Align::right, .leaves = 4, .is_shown = has_spread},
-               {.title = "reached", .align = Align::right, .leaves = 1},
-               {.title = "bytes/s", .align = Align::right, .leaves = 3},
-               {.title = "of roof",
-                .align = Align::right,
-                .leaves = 2,
-                .is_shown = !summary.roof_s.empty()},
-               {.title = "by", .least_width = 10, .leaves = 6, .is_shown = has_means}});
+  Table table(
+      {{.title = std::string(title), .least_width = 16, .omit = Omit::beginning},
+       {.title = "", .is_shown = has_passes},
+       {.title = "", .leaves = 5},
+       {.title = "share", .align = Align::right},
+       {.title = "time", .align = Align::right},
+       {.title = "±", .align = Align::right, .leaves = 4, .is_shown = has_spread},
+       {.title = "reached", .align = Align::right, .leaves = 1},
+       {.title = "bytes/s", .align = Align::right, .leaves = 3},
+       {.title = "of roof", .align = Align::right, .leaves = 2, .is_shown = summary.has_roofs()},
+       {.title = "by", .least_width = 10, .leaves = 6, .is_shown = has_means}});
   double longest_s = 0;
   for (const MeasuredLine& line : lines) longest_s = std::max(longest_s, line.spent->time_s);
   for (const MeasuredLine& line : lines) {
     const Spent& spent = *line.spent;
     const auto rate = [&](std::int64_t count) { return to_double(count) / spent.time_s; };
     const bool has_time = spent.time_s > 0;
-    const double all_s = summary.totals.layers_s;
-    table.add_row({printable(line.name), line.pass,
-                   bar(longest_s > 0 ? spent.time_s / longest_s : 0),
-                   share_text(all_s > 0 ? spent.time_s / all_s : 0), format_time(spent.time_s),
-                   line.spread_s < 0 ? "" : format_time(line.spread_s, 2),
-                   has_time && spent.flop > 0 ? format_flop_per_s(rate(spent.flop)) : "",
-                   has_time ? format_bytes_per_s(rate(spent.traffic_bytes())) : "",
-                   has_time && line.roof_s > 0 ? share_text(line.roof_s / spent.time_s) : "",
-                   printable(line.by_what)});
+    table.add_row(
+        {printable(line.name), line.pass, bar(longest_s > 0 ? spent.time_s / longest_s : 0),
+         share_text(summary.totals.iteration.share_of(spent.time_s)), format_time(spent.time_s),
+         line.spread_s < 0 ? "" : format_time(line.spread_s, 2),
+         has_time && spent.flop > 0 ? format_flop_per_s(rate(spent.flop)) : "",
+         has_time && spent.traffic_bytes() > 0 ? format_bytes_per_s(rate(spent.traffic_bytes()))
+                                               : "",
+         has_time && line.roof_s > 0 ? share_text(line.roof_s / spent.time_s) : "",
+         printable(line.by_what)});
   }
   return table.to_text(style);
 }
 
 std::vector<MeasuredLine> lines_of_layers(const MeasurementSummary& summary, std::size_t most) {
-  const TrainingMeasurement& measured = summary.measured;
   std::vector<MeasuredLine> lines;
-  for (std::size_t i = 0; i < measured.rows.size(); ++i) {
-    const ProfileRow& row = measured.profile.rows[i];
-    const MeasuredRow& detail = measured.rows[i];
-    if (!detail.not_run.empty()) continue;
-    const std::vector<double>& samples =
-        detail.kernel_samples_s.empty() ? detail.samples_s : detail.kernel_samples_s;
+  for (const ProfileRow& row : summary.measured.profile.rows) {
+    if (!row.not_run.empty()) continue;
+    const std::vector<double>& samples = row.timed_samples_s();
     const std::string means =
-        detail.implementation.empty() && row.op != row.layer ? row.op : detail.implementation;
-    lines.push_back({row.layer, row.pass, &row.spent, means,
-                     summary.roof_s.empty() ? 0 : summary.roof_s[i],
+        row.implementation.empty() && row.op != row.layer ? row.op : row.implementation;
+    lines.push_back({row.layer, row.pass, &row.spent, means, row.roof_s.value_or(0),
                      samples.empty() ? -1 : median_deviation_of(samples)});
   }
   if (most == every_layer) return lines;
@@ -194,8 +188,16 @@ std::vector<MeasuredLine> lines_of_layers(const MeasurementSummary& summary, std
 std::string where_measured(const MeasurementSummary& summary, MeasureBy by,
                            const TextStyle& style) {
   constexpr std::string_view title = "where the time goes";
-  if (by == MeasureBy::layer)
-    return measured_table(summary, lines_of_layers(summary, every_layer), title, style);
+  // What is in no row has a line, so that shares add up to the iteration.
+  Spent gaps;
+  gaps.time_s = summary.totals.iteration.gaps_s;
+  const auto with_gaps = [&](std::vector<MeasuredLine> lines) {
+    if (summary.totals.iteration.share_of(gaps.time_s) >= least_shown_share)
+      lines.push_back(
+          {summary.has_kernels() ? "between kernels" : "between layers", "", &gaps, ""});
+    return measured_table(summary, lines, title, style);
+  };
+  if (by == MeasureBy::layer) return with_gaps(lines_of_layers(summary, every_layer));
   const std::vector<ProfileGroup>& groups = by == MeasureBy::type    ? summary.by_type
                                             : by == MeasureBy::block ? summary.by_block
                                                                      : summary.by_pass;
@@ -209,19 +211,17 @@ std::string where_measured(const MeasurementSummary& summary, MeasureBy by,
         roof_of(summary, [&](const ProfileRow& row) { return row.*key == group.name; });
     lines.push_back({group.name, "", &group.spent, "", roof_s});
   }
-  return measured_table(summary, lines, title, style);
+  return with_gaps(std::move(lines));
 }
 
 // One line per reason, with the layers that it holds for.
 std::string not_run_text(const MeasurementSummary& summary) {
   constexpr std::size_t named = 4;
-  const TrainingMeasurement& measured = summary.measured;
   std::map<std::string, std::vector<std::string>> layers;
-  for (std::size_t i = 0; i < measured.rows.size(); ++i) {
-    if (measured.rows[i].not_run.empty()) continue;
-    std::vector<std::string>& list = layers[measured.rows[i].not_run];
-    const std::string& layer = measured.profile.rows[i].layer;
-    if (std::find(list.begin(), list.end(), layer) == list.end()) list.push_back(layer);
+  for (const ProfileRow& row : summary.measured.profile.rows) {
+    if (row.not_run.empty()) continue;
+    std::vector<std::string>& list = layers[row.not_run];
+    if (std::find(list.begin(), list.end(), row.layer) == list.end()) list.push_back(row.layer);
   }
   std::string text;
   for (const auto& [reason, list] : layers) {
@@ -235,9 +235,10 @@ std::string not_run_text(const MeasurementSummary& summary) {
   return text;
 }
 
-bool has_fewer_operations(const TrainingMeasurement& measured) {
-  return std::any_of(measured.rows.begin(), measured.rows.end(),
-                     [](const auto& row) { return does_fewer_operations(row.implementation); });
+bool has_fewer_operations(const Profile& profile) {
+  return std::any_of(profile.rows.begin(), profile.rows.end(), [](const ProfileRow& row) {
+    return does_fewer_operations(row.implementation);
+  });
 }
 
 std::string measured_closing(const MeasurementSummary& summary, const MeasureView& view) {
@@ -253,12 +254,13 @@ std::string measured_closing(const MeasurementSummary& summary, const MeasureVie
   if (seen.clock_hz) text += fmt::format("; clock {:.2f} GHz", *seen.clock_hz / 1e9);
   if (seen.power_w) text += fmt::format(", {:.0f} W", *seen.power_w);
   if (measured.is_interrupted) text += "; interrupted, so fewer samples than asked for";
-  text += fmt::format("\nrates: FLOP and bytes counted once per pass, over {}{}\n",
-                      measured.kernels.empty() ? "the time of the layer" : "the time of kernels",
-                      summary.utilisation().value_or(0) > 1 && has_fewer_operations(measured)
-                          ? "; above the peak, as Winograd and FFT compute less than is counted"
-                          : "");
-  if (!summary.roof_s.empty())
+  text +=
+      fmt::format("\nrates: FLOP and bytes counted once per pass, over {}{}\n",
+                  measured.kernels.empty() ? "the time of the layer" : "the time of kernels",
+                  summary.utilisation().value_or(0) > 1 && has_fewer_operations(measured.profile)
+                      ? "; above the peak, as Winograd and FFT compute less than is counted"
+                      : "");
+  if (summary.has_roofs())
     text += fmt::format(
         "of roof: what FLOP at the peak or bytes at the bandwidth of {} take, the longer, over the "
         "time\n",

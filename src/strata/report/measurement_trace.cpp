@@ -32,17 +32,18 @@ std::string to_trace(const MeasurementSummary& summary) {
   if (!measured.kernels.empty()) text += ",\n" + one_line(track_name(2, "kernels"));
   const auto add = [&](const TimelineSpan& span, int track) {
     const ProfileRow& row = measured.profile.rows[span.row];
-    text += ",\n" + one_line({{"name", span.name},
-                              {"cat", row.op},
-                              {"ph", "X"},
-                              {"pid", 1},
-                              {"tid", track},
-                              {"ts", microseconds * span.begin_s},
-                              {"dur", microseconds * std::max(0.0, span.seconds)},
-                              {"args",
-                               {{"layer", row.layer},
-                                {"pass", row.pass},
-                                {"implementation", measured.rows[span.row].implementation}}}});
+    text +=
+        ",\n" +
+        one_line(
+            {{"name", span.name},
+             {"cat", row.op},
+             {"ph", "X"},
+             {"pid", 1},
+             {"tid", track},
+             {"ts", microseconds * span.begin_s},
+             {"dur", microseconds * std::max(0.0, span.seconds)},
+             {"args",
+              {{"layer", row.layer}, {"pass", row.pass}, {"implementation", row.implementation}}}});
   };
   for (const TimelineSpan& span : measured.parts) add(span, 1);
   for (const TimelineSpan& span : measured.kernels) add(span, 2);

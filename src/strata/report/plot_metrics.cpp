@@ -37,20 +37,22 @@ struct Metric {
   Quantity quantity;
   bool needs_flop;
   bool needs_bytes;
+  bool needs_own_time;  ///< the bytes of a predicted row move while other rows run
   double (*of)(const Spent& spent);
 };
 
 double per(double number, double of) { return of > 0 ? number / of : 0; }
 
 constexpr Metric layer_metrics[] = {
-    {"time", Quantity::seconds, false, false, [](const Spent& spent) { return spent.time_s; }},
-    {"reached arithmetic", Quantity::flop_per_s, true, false,
+    {"time", Quantity::seconds, false, false, false,
+     [](const Spent& spent) { return spent.time_s; }},
+    {"reached arithmetic", Quantity::flop_per_s, true, false, false,
      [](const Spent& spent) { return per(static_cast<double>(spent.flop), spent.time_s); }},
-    {"reached bandwidth", Quantity::bytes_per_s, false, true,
+    {"reached bandwidth", Quantity::bytes_per_s, false, true, true,
      [](const Spent& spent) {
        return per(static_cast<double>(spent.traffic_bytes()), spent.time_s);
      }},
-    {"FLOP per byte", Quantity::number, true, true,
+    {"FLOP per byte", Quantity::number, true, true, false,
      [](const Spent& spent) {
        return per(static_cast<double>(spent.flop), static_cast<double>(spent.traffic_bytes()));
      }},
@@ -93,7 +95,9 @@ chart::ChartGrid metric_panels_figure(const std::vector<PlottedProfile>& profile
     panel.x.categories = layers;
     for (std::size_t i = 0; i < profiles.size(); ++i) {
       const ProfileColumns& columns = profiles[i].labelled.profile.columns;
-      if ((metric.needs_flop && !columns.has_flop) || (metric.needs_bytes && !columns.has_bytes))
+      const bool is_predicted = profiles[i].labelled.profile.evidence == Evidence::predicted;
+      if ((metric.needs_flop && !columns.has_flop) || (metric.needs_bytes && !columns.has_bytes) ||
+          (metric.needs_own_time && is_predicted))
         continue;
       panel.bars.push_back(bars_of(profiles[i], metric, layers, i, profiles.size() > 1));
     }

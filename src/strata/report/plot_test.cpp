@@ -134,7 +134,11 @@ TEST(PlotProfiles, without_times_name_the_column) {
 }
 
 TEST(PlotMetrics, rates_are_counts_over_time) {
-  const chart::ChartGrid grid = metric_panels_figure({plotted("p", {{"conv1", 2}})});
+  PlottedProfile measured = plotted("p", {{"conv1", 2}});
+  // The bytes of a predicted layer move while others run: over its own time they are no rate.
+  EXPECT_EQ(metric_panels_figure({measured}).panels.size(), 3U);
+  measured.labelled.profile.evidence = Evidence::measured;
+  const chart::ChartGrid grid = metric_panels_figure({measured});
   ASSERT_EQ(grid.panels.size(), 4U);
   EXPECT_DOUBLE_EQ(grid.panels[0].bars.at(0).values.at(0), 6);
   EXPECT_DOUBLE_EQ(grid.panels[1].bars.at(0).values.at(0), 200.0 / 6);

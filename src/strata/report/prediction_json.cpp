@@ -50,22 +50,22 @@ Json options_json(const PredictionSummary& summary) {
 
 Json totals_json(const PredictionSummary& summary) {
   const PredictionTotals& totals = summary.totals;
-  return {{"time_s", totals.time_s},
-          {"compute_time_s", totals.compute_time_s},
-          {"stall_time_s", totals.stall_time_s},
-          {"drain_time_s", totals.drain_time_s},
-          {"traffic_in_bytes", totals.traffic_in_bytes},
-          {"traffic_out_bytes", totals.traffic_out_bytes},
-          {"refetch_bytes", totals.refetch_bytes},
-          {"average_bandwidth_bytes_per_s", totals.average_bandwidth_bytes_per_s},
-          {"utilisation", totals.utilisation},
-          {"samples_per_s", totals.samples_per_s},
-          {"footprint_bytes", totals.footprint_bytes},
-          {"fits_device", summary.device_memory_bytes ? Json(summary.fits_device()) : Json()},
-          {"peak_on_chip_bytes", totals.peak_on_chip_bytes},
-          {"flop", totals.flop},
-          {"samples", totals.samples},
-          {"steps", totals.steps}};
+  Json json = iteration_json(iteration_of(summary.profile));
+  json.update({{"compute_time_s", totals.compute_time_s},
+               {"stall_time_s", totals.stall_time_s},
+               {"traffic_in_bytes", totals.traffic_in_bytes},
+               {"traffic_out_bytes", totals.traffic_out_bytes},
+               {"refetch_bytes", totals.refetch_bytes},
+               {"average_bandwidth_bytes_per_s", totals.average_bandwidth_bytes_per_s},
+               {"utilisation", totals.utilisation},
+               {"samples_per_s", totals.samples_per_s},
+               {"footprint_bytes", totals.footprint_bytes},
+               {"fits_device", summary.device_memory_bytes ? Json(summary.fits_device()) : Json()},
+               {"peak_on_chip_bytes", totals.peak_on_chip_bytes},
+               {"flop", totals.flop},
+               {"samples", totals.samples},
+               {"steps", totals.steps}});
+  return json;
 }
 
 Json bounds_json(const PredictionSummary& summary) {
@@ -79,6 +79,7 @@ Json bounds_json(const PredictionSummary& summary) {
 Json row_json(const ProfileRow& row) {
   Json json = profile_row_json(row, Evidence::predicted);
   json["cause"] = row.cause.empty() ? Json() : Json(row.cause);
+  if (row.roof_s) json["roof_time_s"] = *row.roof_s;
   Json& arithmetic = json["arithmetic"] = Json::array();
   for (const TypedFlop& part : row.arithmetic) {
     arithmetic.push_back({{"dtype", name_of(part.dtype)},
@@ -131,7 +132,7 @@ std::string to_json(const PredictionSummary& summary, const Provenance& provenan
                         {"sliced_steps", summary.sliced_steps}});
   text.add_list("warnings", summary.warnings, warning_json);
   add_profile_groups(text, {summary.by_class, summary.by_type, summary.by_pass, summary.by_block},
-                     summary.totals.time_s, Evidence::predicted);
+                     iteration_of(summary.profile), Evidence::predicted);
   text.add_list("reuse", summary.reuse, scope_json);
   text.add_list("stalls", summary.stalls, stall_json);
   text.add_list("alternatives", summary.alternatives, alternative_json);

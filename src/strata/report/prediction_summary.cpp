@@ -2,16 +2,11 @@
 #include "strata/report/prediction_summary.hpp"
 
 #include "strata/base/error.hpp"
-#include "strata/graph/operator_names.hpp"
 #include "strata/predict/capacity.hpp"
-#include "strata/predict/footprint.hpp"
+#include "strata/predict/profile_of.hpp"
 #include "strata/report/prediction_reuse.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <map>
-#include <tuple>
 #include <unordered_map>
 
 namespace strata {
@@ -30,127 +25,6 @@ std::string_view kind_name(ValueKind kind) {
   }
   return "";
 }
-
-// A step of no layer, the loss, is called after what it does: "loss forward" is the layer "loss".
-std::string name_without_pass(const Program& program, StepId id) {
-  std::string name = name_of(program, id);
-  const std::string ending = fmt::format(" {}", name_of(program.steps[id].pass));
-  if (name.ends_with(ending)) name.resize(name.size() - ending.size());
-  return name;
-}
-
-std::string op_of(const Program& program, StepId id) {
-  const Step& step = program.steps[id];
-  if (step.is_gradient_sum) return "gradient_sum";
-  if (step.pass == Pass::update) return "update";
-  if (step.node == no_node) return name_without_pass(program, id);
-  return std::string(name_of(program.bound->graph->nodes[step.node].op));
-}
-
-/// Adds the steps up to rows, in one pass over them.
-class RowMaker {
- public:
-  RowMaker(const Program& program, const Prediction& prediction, const Hardware& hardware)
-      : program_(program), prediction_(prediction), hardware_(hardware) {
-    STRATA_CHECK(prediction.steps.size() == program.steps.size(),
-                 "a summary needs the result of every step");
-  }
-
-  Profile rows() {
-    double previous_end_s = 0;
-    for (StepId id = 0; id < program_.steps.size(); ++id) {
-      const StepResult& result = prediction_.steps[id];
-      ProfileRow& row = row_of(id);
-      Spent spent;
-      spent.steps = 1;
-      spent.time_s = result.end_s - previous_end_s;
-      spent.compute_s = result.compute_s;
-      spent.stall_s = std::max(0.0, spent.time_s - result.compute_s);
-      spent.flop = program_.steps[id].flop;
-      spent.in_bytes = result.in_bytes;
-      spent.out_bytes = result.out_bytes;
-      spent.refetch_bytes = result.refetch_bytes;
-      spent.launches = program_.uses_of(id).empty() ? 0 : 1;  // a new name needs no kernel
-      if (spent.flop == 0) {
-        spent.zero_flop_launches = spent.launches;
-        spent.zero_flop_s = spent.time_s;
-      }
-      row.spent += spent;
-      add(row.arithmetic, arithmetic_of(program_.steps[id]));
-      class_of(id).spent += spent;
-      if (result.cause != no_value && result.wait_s > row.cause_s) {
-        row.cause = value_name(program_, result.cause);
-        row.cause_s = result.wait_s;
-      }
-      previous_end_s = result.end_s;
-    }
-    return std::move(profile_);
-  }
-
-  /// By layer class, step by step: a recurrent layer's products and gates are one row.
-  std::vector<ProfileGroup> by_class() && { return std::move(classes_); }
-
- private:
-  // Layer, pass, what kind of step: what makes a row.
-  using Key = std::tuple<NodeId, StepId, Pass, bool, bool>;
-
-  ProfileRow& row_of(StepId id) {
-    const Step& step = program_.steps[id];
-    const StepId own = step.node == no_node ? id : 0;  // a step of no layer is a row of its own
-    const Key key{step.node, own, step.pass, step.is_gradient_sum, step.is_recomputed};
-    const auto [place, is_new] = index_.try_emplace(key, profile_.rows.size());
-    if (is_new) {
-      profile_.rows.push_back(described(id));
-      most_flop_.push_back(step.flop);
-    }
-    ProfileRow& row = profile_.rows[place->second];
-    if (step.flop > most_flop_[place->second]) {  // a row of several classes has the heaviest one's
-      most_flop_[place->second] = step.flop;
-      row.layer_class = name_of(step.layer_class);
-    }
-    return row;
-  }
-
-  std::vector<TypedFlop> arithmetic_of(const Step& step) const {
-    const std::optional<RateOf>& rate =
-        step.layer_class == LayerClass::type_1 ? hardware_.type_1_of : hardware_.other_of;
-    if (!rate || step.flop == 0) return {};
-    return {{rate->dtype, rate->is_matrix, step.flop}};
-  }
-
-  ProfileGroup& class_of(StepId id) {
-    const std::string_view name = name_of(program_.steps[id].layer_class);
-    const auto place = std::find_if(classes_.begin(), classes_.end(),
-                                    [&](const ProfileGroup& group) { return group.name == name; });
-    if (place != classes_.end()) return *place;
-    return classes_.emplace_back(ProfileGroup{std::string(name), {}});
-  }
-
-  ProfileRow described(StepId id) const {
-    const Step& step = program_.steps[id];
-    ProfileRow row;
-    row.pass = step.is_recomputed ? "recompute" : std::string(name_of(step.pass));
-    row.op = op_of(program_, id);
-    row.layer_class = name_of(step.layer_class);
-    if (step.node == no_node) {
-      row.layer = name_without_pass(program_, id);
-      row.block = row.layer;
-    } else {
-      const Node& node = program_.bound->graph->nodes[step.node];
-      row.layer = node.name;
-      row.block = node.block.empty() ? node.name : node.block;
-    }
-    return row;
-  }
-
-  const Program& program_;
-  const Prediction& prediction_;
-  const Hardware& hardware_;
-  Profile profile_;
-  std::map<Key, std::size_t> index_;
-  std::vector<std::int64_t> most_flop_;  // by row: of one step
-  std::vector<ProfileGroup> classes_;
-};
 
 std::vector<Stall> stalls_of(const Program& program, const Prediction& prediction) {
   std::unordered_map<ValueId, std::size_t> index;
@@ -188,7 +62,6 @@ PredictionTotals totals_of(const Program& program, const Prediction& prediction)
   totals.steps = static_cast<std::int64_t>(program.steps.size());
   totals.samples = program.samples;
   for (const Step& step : program.steps) totals.flop = checked_add(totals.flop, step.flop);
-  totals.footprint_bytes = footprint_of(program).peak_bytes;
   if (prediction.time_s > 0) {
     const double bytes = static_cast<double>(totals.traffic_bytes());
     totals.average_bandwidth_bytes_per_s = bytes / prediction.time_s;
@@ -238,9 +111,10 @@ PredictionSummary summarize(const Program& program, const Plan& plan, const Pred
   if (program.bound != nullptr) describe_network(summary, *program.bound);
   summary.hardware = hardware;
   summary.totals = totals_of(program, prediction);
-  RowMaker rows(program, prediction, hardware);
-  summary.profile = rows.rows();
-  summary.by_class = std::move(rows).by_class();
+  PredictedProfile predicted = profile_of(program, prediction, hardware);
+  summary.profile = std::move(predicted.profile);
+  summary.by_class = std::move(predicted.by_class);
+  summary.totals.footprint_bytes = summary.profile.peak_memory_bytes.value();
   summary.by_type = grouped(summary.profile, &ProfileRow::op);
   std::stable_sort(
       summary.by_type.begin(), summary.by_type.end(),

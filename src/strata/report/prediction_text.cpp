@@ -15,6 +15,8 @@
 namespace strata {
 namespace {
 
+constexpr double least_shown_share = 0.005;
+
 std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
 // "−21 %", "+3 %"; nothing that rounds to zero carries a sign.
@@ -128,6 +130,7 @@ std::string facts(const PredictionSummary& summary) {
 std::string limit_text(const Spent& spent, std::string_view cause) {
   const double stalled = spent.time_s > 0 ? spent.stall_s / spent.time_s : 0;
   if (stalled < 0.05) return "compute";
+  if (spent.traffic_bytes() == 0 && spent.steps == 0) return "memory";  // after the last step
   return fmt::format("{}: {} in, {} out{}{}", stalled > 0.5 ? "memory" : "compute and memory",
                      bytes_text(spent.in_bytes), bytes_text(spent.out_bytes),
                      cause.empty() ? "" : "; waits for ", printable(cause));
@@ -192,11 +195,10 @@ const std::vector<ProfileGroup>& groups_of(const PredictionSummary& summary, Pre
 // Groups that hardly take time are one line; it stands last, whatever it adds up to.
 std::vector<TimeRow> group_rows(const std::vector<ProfileGroup>& groups, PredictBy by,
                                 double total_s, Spent& rest) {
-  constexpr double least_share = 0.005;
   std::vector<TimeRow> rows;
   std::size_t left_out = 0;
   for (const ProfileGroup& group : groups) {
-    if (by == PredictBy::type && group.spent.time_s < least_share * total_s) {
+    if (by == PredictBy::type && group.spent.time_s < least_shown_share * total_s) {
       rest += group.spent;
       ++left_out;
     } else {
@@ -209,13 +211,16 @@ std::vector<TimeRow> group_rows(const std::vector<ProfileGroup>& groups, Predict
 
 std::string where(const PredictionSummary& summary, const PredictView& view,
                   const TextStyle& style) {
-  constexpr std::string_view title = "where the time goes";
-  if (view.by == PredictBy::layer)
-    return time_table(summary, layer_rows(summary, all_layers), title, style);
   Spent rest;
-  return time_table(summary,
-                    group_rows(groups_of(summary, view.by), view.by, summary.totals.time_s, rest),
-                    title, style);
+  Spent drain;  // belongs to no layer; with its line shares add up to the iteration
+  drain.time_s = drain.stall_s = summary.totals.drain_time_s;
+  std::vector<TimeRow> rows =
+      view.by == PredictBy::layer
+          ? layer_rows(summary, all_layers)
+          : group_rows(groups_of(summary, view.by), view.by, summary.totals.time_s, rest);
+  if (drain.time_s >= least_shown_share * summary.totals.time_s && drain.time_s > 0)
+    rows.push_back({"last write-backs", "", &drain, ""});
+  return time_table(summary, rows, "where the time goes", style);
 }
 
 std::string reuse_line(const PredictionSummary& summary) {

@@ -67,11 +67,19 @@ ProfileJson profile_row_json(const ProfileRow& row, Evidence evidence) {
   return json;
 }
 
-void add_profile_groups(JsonText& text, const ProfileGroups& groups, double all_s,
+ProfileJson iteration_json(const IterationTime& iteration) {
+  return {{"time_s", iteration.time_s},
+          {"time_from", name_of(iteration.from)},
+          {"busy_time_s", iteration.busy_s},
+          {"gap_time_s", iteration.gaps_s},
+          {"drain_time_s", iteration.drain_s}};
+}
+
+void add_profile_groups(JsonText& text, const ProfileGroups& groups, const IterationTime& iteration,
                         Evidence evidence) {
   const auto group_json = [&](const ProfileGroup& group) {
     ProfileJson json = {{"name", group.name},
-                        {"time_share", all_s > 0 ? group.spent.time_s / all_s : 0.0}};
+                        {"time_share", iteration.share_of(group.spent.time_s)}};
     add_spent(json, group.spent, evidence);
     return json;
   };

@@ -34,14 +34,17 @@ void add_spent(nlohmann::ordered_json& json, const Spent& spent, Evidence eviden
 /// A row of `layers`, to which either adds what only it knows.
 nlohmann::ordered_json profile_row_json(const ProfileRow& row, Evidence evidence);
 
-/// Time by what rows have in common, as shares of `all_s`.
+/// Time by what rows have in common, with its share of the iteration.
 struct ProfileGroups {
   const std::vector<ProfileGroup>& by_class;
   const std::vector<ProfileGroup>& by_type;
   const std::vector<ProfileGroup>& by_pass;
   const std::vector<ProfileGroup>& by_block;
 };
-void add_profile_groups(JsonText& text, const ProfileGroups& groups, double all_s,
+void add_profile_groups(JsonText& text, const ProfileGroups& groups, const IterationTime& iteration,
                         Evidence evidence);
+
+/// The first entries of `totals`: the time of the iteration, how it was obtained, and its parts.
+nlohmann::ordered_json iteration_json(const IterationTime& iteration);
 
 }  // namespace strata

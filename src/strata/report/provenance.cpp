@@ -8,7 +8,10 @@
 namespace strata {
 
 nlohmann::ordered_json to_json(const Provenance& provenance) {
-  return {{"strata_version", version}, {"command", provenance.command}};
+  nlohmann::ordered_json json = {{"strata_version", version}, {"command", provenance.command}};
+  if (!provenance.request.empty())
+    json["request"] = nlohmann::ordered_json::parse(provenance.request);
+  return json;
 }
 
 }  // namespace strata

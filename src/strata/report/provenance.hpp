@@ -9,7 +9,8 @@ namespace strata {
 
 /// Where a result comes from: the only part of a JSON document that varies between equal analyses.
 struct Provenance {
-  std::string command;  ///< the command line that made it, ready to be run again
+  std::string command = {};  ///< the command line that made it, for people
+  std::string request = {};  ///< JSON of what was asked of it, for programs; empty: none
 };
 
 nlohmann::ordered_json to_json(const Provenance& provenance);

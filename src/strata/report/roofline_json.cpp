@@ -62,6 +62,7 @@ RoofJson roof_row_json(const RooflineRow& row, const ProfileColumns& columns) {
           {"bound", columns.has_time ? RoofJson(name_of(point.bound)) : RoofJson()},
           {"compute_roof_time_s", point.compute_roof_s},
           {"memory_roof_time_s", point.memory_roof_s},
+          {"roof_time_s", point.roof_s},
           {"overhead_s", point.overhead_s},
           {"compute_time_s", timed(point.compute_time_s)},
           {"bandwidth_time_s", timed(point.bandwidth_time_s)},
@@ -92,6 +93,8 @@ std::string to_json(const RooflineSummary& summary, const Provenance& provenance
                     {"dtype", series.subject.dtype},
                     {"machine", series.subject.machine},
                     {"evidence", name_of(series.evidence)},
+                    {"iteration_time_s",
+                     series.columns.has_time ? RoofJson(series.iteration.time_s) : RoofJson()},
                     {"total", roof_row_json(series.total, series.columns)},
                     {"rows", std::move(rows)}};
   });
@@ -103,7 +106,7 @@ std::string to_csv(const RooflineSummary& summary) {
   std::string text =
       "profile,name,flop,bytes,launches,time_s,zero_flop_launches,zero_flop_time_s,flop_per_byte,"
       "peak_flop_per_s,memory_level,complexity_bound,bound,compute_roof_time_s,memory_roof_time_s,"
-      "overhead_s,compute_time_s,bandwidth_time_s,flop_per_s,attainable_flop_per_s,"
+      "roof_time_s,overhead_s,compute_time_s,bandwidth_time_s,flop_per_s,attainable_flop_per_s,"
       "distance_from_roof\n";
   for (const RooflineSeries& series : summary.series) {
     const auto timed = [&](double number) {
@@ -112,14 +115,14 @@ std::string to_csv(const RooflineSummary& summary) {
     for (const RooflineRow& row : series.rows) {
       const RooflinePoint& point = row.point;
       text += fmt::format(
-          "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
+          "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
           csv_cell(series.label), csv_cell(row.name), row.work.flop, row.work.bytes,
           series.columns.has_launches ? fmt::format("{}", row.work.launches) : "",
           timed(row.work.time_s), row.work.zero_flop_launches, timed(row.work.zero_flop_s),
           point.intensity ? fmt::format("{}", *point.intensity) : "", point.peak_flop_per_s,
           csv_cell(point.memory_level), name_of(point.complexity_bound),
           series.columns.has_time ? name_of(point.bound) : "", point.compute_roof_s,
-          point.memory_roof_s, point.overhead_s, timed(point.compute_time_s),
+          point.memory_roof_s, point.roof_s, point.overhead_s, timed(point.compute_time_s),
           timed(point.bandwidth_time_s), timed(point.flop_per_s), point.attainable_flop_per_s,
           timed(point.distance));
     }

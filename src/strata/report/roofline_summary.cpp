@@ -30,7 +30,8 @@ RooflineSeries series_of(const LabelledProfile& labelled, const Roofs& roofs, Ro
             .evidence = profile.evidence,
             .columns = profile.columns,
             .rows = roofline_of(profile, roofs, by),
-            .total = roofline_of(profile, roofs, RooflineBy::all).front()};
+            .total = roofline_of(profile, roofs, RooflineBy::all).front(),
+            .iteration = iteration_of(profile)};
   } catch (Error& error) {
     error.add_context(labelled.label);
     throw;

@@ -27,7 +27,8 @@ struct RooflineSeries {
   Evidence evidence = Evidence::predicted;
   ProfileColumns columns;
   std::vector<RooflineRow> rows;  ///< in the order in which they ran
-  RooflineRow total;
+  RooflineRow total;              ///< all rows together
+  IterationTime iteration;        ///< of which shares are
 };
 
 struct RooflineSummary {

@@ -47,14 +47,17 @@ std::string roofs_text(const RooflineSummary& summary) {
 std::vector<std::string> cells_of(const RooflineRow& row, const RooflineSeries& series) {
   const RooflinePoint& point = row.point;
   const bool has_time = series.columns.has_time;
+  // The bytes of a predicted row move while other rows run: what it then "reaches" is no rate.
+  constexpr double rounding = 0.999;
+  const bool is_above = series.evidence == Evidence::predicted && point.distance < rounding;
   return {printable(series.label),
           printable(row.name),
           has_time ? format_time(row.work.time_s) : "",
-          has_time ? share_text(row.work.time_s, series.total.work.time_s) : "",
+          has_time ? share_text(row.work.time_s, series.iteration.time_s) : "",
           intensity_text(point),
           has_time ? bound_text(point) : std::string(name_of(point.complexity_bound)),
           has_time ? distance_text(point) : "",
-          has_time && !point.is_zero_flop ? format_flop_per_s(point.flop_per_s) : "",
+          has_time && !point.is_zero_flop && !is_above ? format_flop_per_s(point.flop_per_s) : "",
           point.is_zero_flop ? "" : format_flop_per_s(point.attainable_flop_per_s),
           series.columns.has_launches ? format_exact(row.work.launches) : "",
           row.work.zero_flop_s > 0 ? share_text(row.work.zero_flop_s, row.work.time_s) : ""};
@@ -108,7 +111,7 @@ std::string rest_text(const RooflineSeries& series, const std::vector<std::size_
   if (left == 0) return "";
   double time_s = series.total.work.time_s;
   for (const std::size_t i : shown) time_s -= series.rows[i].work.time_s;
-  const std::string share = share_text(std::max(0.0, time_s), series.total.work.time_s);
+  const std::string share = share_text(std::max(0.0, time_s), series.iteration.time_s);
   return fmt::format("  {} more{}\n", left, share.empty() ? "" : fmt::format(", {}", share));
 }
 
@@ -118,10 +121,23 @@ std::string bounds_line(const RooflineSeries& series) {
   for (const BoundShare& share : shares_by_bound(series.rows)) {
     if (share.rows == 0) continue;
     text += fmt::format("{}{} {} ({} row{})", text.empty() ? "" : "   ", name_of(share.bound),
-                        share_text(share.time_s, series.total.work.time_s), share.rows,
+                        share_text(share.time_s, series.iteration.time_s), share.rows,
                         share.rows == 1 ? "" : "s");
   }
   return text.empty() ? "" : fmt::format("  time by bound     {}\n", text);
+}
+
+std::string iteration_line(const RooflineSeries& series) {
+  if (!series.columns.has_time) return "";
+  const IterationTime& iteration = series.iteration;
+  std::string text = fmt::format("  iteration         {}", format_time(iteration.time_s));
+  if (iteration.from == TimeFrom::rows) text += ", the rows added up";
+  text += fmt::format("   rows {}", share_text(iteration.busy_s, iteration.time_s));
+  if (iteration.gaps_s > 0)
+    text += fmt::format("   between kernels {}", share_text(iteration.gaps_s, iteration.time_s));
+  if (iteration.drain_s > 0)
+    text += fmt::format("   last write-backs {}", share_text(iteration.drain_s, iteration.time_s));
+  return text + '\n';
 }
 
 std::string movement_line(const RooflineSeries& series) {
@@ -131,7 +147,7 @@ std::string movement_line(const RooflineSeries& series) {
       "  without FLOP      {} of {} launches{}\n", format_exact(work.zero_flop_launches),
       format_exact(work.launches),
       series.columns.has_time
-          ? fmt::format(", {} of the time", share_text(work.zero_flop_s, work.time_s))
+          ? fmt::format(", {} of the time", share_text(work.zero_flop_s, series.iteration.time_s))
           : "");
 }
 
@@ -151,8 +167,8 @@ std::string series_text(const RooflineSummary& summary, const RooflineSeries& se
   Table table = table_for(summary);
   for (const std::size_t i : shown) table.add_row(cells_of(series.rows[i], series));
   if (series.rows.size() > 1) table.add_total(cells_of(series.total, series));
-  const std::string lines =
-      bounds_line(series) + movement_line(series) + overhead_line(summary, series);
+  const std::string lines = iteration_line(series) + bounds_line(series) + movement_line(series) +
+                            overhead_line(summary, series);
   return "\n" + table.to_text(style) + rest_text(series, shown) +
          (lines.empty() ? "" : "\n" + lines);
 }

@@ -70,7 +70,8 @@ std::string to_text(const SideBySide& all, const std::vector<std::string>& names
   for (std::size_t i = 0; i < all.labels.size(); ++i) heads += label_text(names[i], all.labels[i]);
   std::string text = bold(heads, style) + '\n';
   SideRow total{.layer = "iteration", .pass = "", .op = "", .block = "", .spent = {}};
-  for (const Spent& one : all.totals) total.spent.emplace_back(one);
+  for (const IterationTime& iteration : all.iterations)
+    total.spent.emplace_back(Spent{.time_s = iteration.time_s});
   std::vector<SideRow> rows = all.rows;
   if (view.by != CompareBy::layer) {
     std::string SideRow::*const key = view.by == CompareBy::type    ? &SideRow::op

@@ -2,8 +2,6 @@
 #include "strata/base/checked.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/this_run.hpp"
-#include "strata/gpu/range_counters.hpp"
-#include "strata/measure/engine/engine.hpp"
 #include "strata/measure/engine/measure_training.hpp"
 #include "strata/reproduce/measured_sweeps.hpp"
 
@@ -19,54 +17,18 @@ namespace {
 
 constexpr std::array<std::string_view, 2> passes = {"forward", "backward"};
 constexpr DType measured_dtypes[] = {DType::fp16, DType::fp32};
-/// Bytes of every level, and arithmetic on every unit.
-constexpr std::array<std::string_view, 3> counted_sessions = {"traffic", "tensor", "flop"};
 
 /// Position in `passes`; whatever is not forward happens on the way back.
-std::size_t pass_of(const Engine::Part& part) { return part.pass == Pass::forward ? 0 : 1; }
+std::size_t pass_at(const ProfileRow& row) { return row.pass == passes[0] ? 0 : 1; }
 
 /// What both passes of one shape in one data type are like; copied into every sweep that has it.
 using ShapePoints = std::array<MeasuredPoint, passes.size()>;
 
-/// Tells the counters where a pass begins. The device is idle there, so that kernels are counted
-/// where they belong.
-class PassRanges final : public Stopwatch {
- public:
-  PassRanges(const Engine& engine, TrainingDevice& device, RangeMarks& marks)
-      : engine_(engine), device_(device), marks_(marks) {}
-
-  void mark(std::size_t index) override {
-    const auto running = engine_.running();
-    if (index == running.size()) return close();
-    const std::size_t pass = pass_of(engine_.parts()[running[index]]);
-    if (open_ == pass) return;
-    close();
-    marks_.push(passes[pass]);
-    open_ = pass;
-  }
-  std::vector<double> seconds() override { return {}; }  // counting slows the work
-
- private:
-  void close() {
-    device_.wait();
-    if (open_) marks_.pop();
-    open_.reset();
-  }
-
-  const Engine& engine_;
-  TrainingDevice& device_;
-  RangeMarks& marks_;
-  std::optional<std::size_t> open_;
-};
-
-/// One network in the memory of a device. It stays there after it was timed: counters are read when
-/// everything has been timed, as nothing is traced while somebody holds them.
 struct SweepShape {
   SweepNetwork network;
   BoundGraph bound;
   TrainingDevice* device = nullptr;
-  std::unique_ptr<Engine> engine;
-  ShapePoints points;
+  ShapePoints points = {};
   std::vector<std::size_t> places = {};  ///< where the result has its forward points
 
   SweepShape(SweepNetwork made, DType dtype)
@@ -83,42 +45,50 @@ struct SweepShape {
   }
 };
 
-/// Counters for the sums of bytes and arithmetic, forward and backward apart.
-class SweepCounters {
- public:
-  explicit SweepCounters(int gpu)
-      : counters_(open_range_counters(gpu)), plan_(counters_->plan("full")) {
-    std::erase_if(plan_.sessions, [](const PlannedSession& session) {
-      return std::find(counted_sessions.begin(), counted_sessions.end(), session.name) ==
-             counted_sessions.end();
-    });
-  }
-
-  void count(SweepShape& shape) {
-    const CounterTable table = counters_->count(plan_, [&](RangeMarks& marks) {
-      PassRanges ranges(*shape.engine, *shape.device, marks);
-      shape.engine->iterate(&ranges);
-    });
-    for (std::size_t column = 0; column < table.columns.size(); ++column) {
-      if (!adds_up(table.columns[column].unit)) continue;
-      for (std::size_t pass = 0; pass < passes.size(); ++pass) {
-        std::optional<double> sum;
-        for (const RangeCounts& range : table.ranges) {
-          if (range.range != passes[pass] || !range.values[column]) continue;
-          sum = sum.value_or(0) + *range.values[column];
-        }
-        if (sum) shape.points[pass].counters.push_back({table.columns[column].key, *sum});
-      }
-    }
-  }
-
- private:
-  std::unique_ptr<RangeCounters> counters_;
-  CounterPlan plan_;
-};
-
 bool is_for_the_user(const Error& error) {
   return error.kind() == ErrorKind::usage || error.kind() == ErrorKind::internal;
+}
+
+void add_samples(std::vector<double>& sums, const std::vector<double>& samples) {
+  sums.resize(std::max(sums.size(), samples.size()));
+  for (std::size_t i = 0; i < samples.size(); ++i) sums[i] += samples[i];
+}
+
+/// Rows of one pass, added up.
+ShapePoints points_of(const Profile& profile) {
+  ShapePoints points;
+  for (const ProfileRow& row : profile.rows) {
+    MeasuredPoint& point = points[pass_at(row)];
+    if (!row.not_run.empty()) {
+      point.not_run = row.not_run;
+      continue;
+    }
+    point.flop = checked_add(point.flop, row.spent.flop);
+    point.bytes = checked_add(point.bytes, row.spent.traffic_bytes());
+    point.launches += row.spent.launches;
+    point.zero_flop_launches += row.spent.zero_flop_launches;
+    point.zero_flop_s += row.spent.zero_flop_s;
+    add_samples(point.wall_samples_s, row.samples_s);
+    add_samples(point.kernel_samples_s, row.kernel_samples_s);
+    add_implementation(point.implementation, row.implementation);
+  }
+  return points;
+}
+
+/// Counters that add up, of the rows of one pass.
+std::vector<SweepCounter> counters_of(const Profile& profile, std::size_t pass) {
+  std::vector<SweepCounter> counters;
+  const std::vector<CounterColumn>& columns = profile.counters.columns;
+  for (std::size_t column = 0; column < columns.size(); ++column) {
+    if (!adds_up(columns[column].unit)) continue;
+    std::optional<double> sum;
+    for (const ProfileRow& row : profile.rows) {
+      if (pass_at(row) != pass || column >= row.counters.size() || !row.counters[column]) continue;
+      sum = sum.value_or(0) + *row.counters[column];
+    }
+    if (sum) counters.push_back({columns[column].key, *sum});
+  }
+  return counters;
 }
 
 class SweepMeasuring {
@@ -136,7 +106,7 @@ class SweepMeasuring {
   MeasuredSweeps result() && {
     for (const DType dtype : measured_dtypes) time_all(dtype);
     if (result_.device.empty()) fail(ErrorKind::environment, "{}", problem_);
-    count_all();
+    if (protocol_.counts) count_all();
     return std::move(result_);
   }
 
@@ -152,7 +122,7 @@ class SweepMeasuring {
         auto shape = std::make_unique<SweepShape>(sweep_network(sweep, value), dtype);
         const auto [place, is_new] = known.try_emplace(shape->key(sweep.kernel), shape.get());
         if (is_new) {
-          measure(*shape, no_device);
+          time(*shape, no_device);
           shapes_.push_back(std::move(shape));
         }
         add(sweep, value, dtype, *place->second);
@@ -190,109 +160,48 @@ class SweepMeasuring {
   }
 
   void tell() const {
-    const std::size_t all = steps_ + (protocol_.counted_gpu ? shapes_.size() : 0);
+    const std::size_t all = steps_ + (protocol_.counts ? shapes_.size() : 0);
     if (hooks_.on_point)
       hooks_.on_point(result_, static_cast<double>(done_) / static_cast<double>(all));
   }
 
-  void measure(SweepShape& shape, const std::string& no_device) {
-    std::string reason = no_device.empty() ? timed_or_reason(shape) : no_device;
-    if (no_device.empty() && !reason.empty() && make_room()) reason = timed_or_reason(shape);
-    if (!protocol_.counted_gpu || !reason.empty()) shape.engine.reset();
-    if (reason.empty()) return;
+  // Forward and backward of one training iteration, without loss and update.
+  static MeasureOptions options_for(const SweepShape& shape) {
+    MeasureOptions options;
+    options.network_nodes = shape.network.graph.nodes.size();
+    options.engine.training.optimizer = Optimizer::none;
+    options.engine.training.loss = Loss::none;
+    return options;
+  }
+
+  void time(SweepShape& shape, const std::string& no_device) {
+    std::string reason = no_device;
+    if (reason.empty()) {
+      shape.device = devices_.back().get();
+      reason = reason_against([&] {
+        MeasureOptions options = options_for(shape);
+        options.warm_up = protocol_.warm_up;
+        options.iterations = protocol_.iterations;
+        const TrainingMeasurement measured = measure_training(shape.bound, *shape.device, options);
+        shape.points = points_of(measured.profile);
+        saw(measured.conditions);
+      });
+    }
     for (MeasuredPoint& point : shape.points) {
-      point = {};
-      point.not_run = reason;
+      point.no_counters = protocol_.no_counters;
+      if (!reason.empty()) point.not_run = reason;
     }
   }
 
-  std::string timed_or_reason(SweepShape& shape) {
-    shape.device = devices_.back().get();
-    shape.points = {};
+  /// Runs it; what stands in the way is the result, and empty is good.
+  template <class Function>
+  static std::string reason_against(const Function& function) {
     try {
-      time_shape(shape);
+      function();
       return "";
     } catch (const Error& error) {
       if (is_for_the_user(error)) throw;
       return error.what();
-    }
-  }
-
-  /// Those that wait for counters go without, rather than that another has no times.
-  bool make_room() {
-    bool was_any = false;
-    for (const std::unique_ptr<SweepShape>& shape : shapes_) {
-      was_any = was_any || shape->engine;
-      shape->engine.reset();
-    }
-    return was_any;
-  }
-
-  // Forward and backward of one training iteration, without loss and update.
-  void time_shape(SweepShape& shape) {
-    Engine::Options options;
-    options.training.optimizer = Optimizer::none;
-    options.training.loss = Loss::none;
-    shape.engine = std::make_unique<Engine>(shape.bound, *shape.device, options);
-    Engine& engine = *shape.engine;
-    for (MeasuredPoint& point : shape.points) point.no_counters = protocol_.no_counters;
-    for (const Engine::Part& part : engine.parts()) add_part(shape.points[pass_of(part)], part);
-    {
-      const std::unique_ptr<ConditionWatch> watch = shape.device->watch();
-      for (std::size_t i = 0; i < protocol_.warm_up; ++i) engine.iterate(nullptr);
-      time(engine, *shape.device, shape.points);
-      if (watch) saw(watch->stop());
-    }
-    trace(engine, shape.points);
-  }
-
-  static void add_part(MeasuredPoint& point, const Engine::Part& part) {
-    if (!part.not_run.empty()) {
-      point.not_run = part.not_run;
-      return;
-    }
-    point.flop = checked_add(point.flop, part.flop);
-    point.bytes = checked_add(point.bytes, checked_add(part.read_bytes, part.write_bytes));
-    point.launches += 1;
-    point.zero_flop_launches += part.flop == 0 ? 1 : 0;
-    if (part.implementation.empty()) return;
-    if (!point.implementation.empty()) point.implementation += ", ";
-    point.implementation += part.implementation;
-  }
-
-  void time(Engine& engine, TrainingDevice& device, ShapePoints& points) const {
-    const auto running = engine.running();
-    const std::unique_ptr<Stopwatch> watch = device.stopwatch(running.size() + 1);
-    for (std::size_t round = 0; round < protocol_.iterations; ++round) {
-      engine.iterate(watch.get());
-      const std::vector<double> marks = watch->seconds();
-      for (MeasuredPoint& point : points) point.wall_samples_s.push_back(0);
-      for (std::size_t i = 0; i < running.size(); ++i) {
-        MeasuredPoint& point = points[pass_of(engine.parts()[running[i]])];
-        point.wall_samples_s.back() += marks[i + 1] - marks[i];
-      }
-    }
-  }
-
-  void trace(Engine& engine, ShapePoints& points) const {
-    const std::size_t rounds = protocol_.iterations;
-    const std::vector<KernelRun> runs = engine.trace(rounds);
-    if (runs.empty()) return;
-    const auto parts = engine.parts();
-    for (MeasuredPoint& point : points) {
-      point.kernel_samples_s.assign(rounds, 0);
-      point.launches = point.zero_flop_launches = 0;
-    }
-    for (const KernelRun& run : runs) {
-      const Engine::Part& part = parts[run.part % parts.size()];
-      const std::size_t round = run.part / parts.size();
-      MeasuredPoint& point = points[pass_of(part)];
-      point.kernel_samples_s.at(round) += run.seconds;
-      if (round > 0) continue;
-      ++point.launches;
-      if (part.flop > 0 && !only_moves_data(run.name)) continue;
-      ++point.zero_flop_launches;
-      point.zero_flop_s += run.seconds;
     }
   }
 
@@ -307,29 +216,19 @@ class SweepMeasuring {
       result_.notes.push_back(seen.note);
   }
 
-  /// What is in the way of one is in the way of those after it.
+  /// When everything has been timed: nothing is traced while somebody holds the counters. What is
+  /// in the way of one is in the way of those after it.
   void count_all() {
-    if (!protocol_.counted_gpu) return;
     std::string problem;
-    std::optional<SweepCounters> counters;
     for (const std::unique_ptr<SweepShape>& shape : shapes_) {
       if (is_interrupted()) problem = "interrupted";
-      if (problem.empty() && shape->engine) {
-        try {
-          if (!counters) counters.emplace(*protocol_.counted_gpu);
-          counters->count(*shape);
-        } catch (const Error& error) {
-          if (is_for_the_user(error)) throw;
-          problem = error.what();
-        }
-      }
+      const bool ran = shape->device != nullptr && shape->points[0].not_run.empty();
+      if (problem.empty() && ran) problem = reason_against([&] { count(*shape); });
       for (const std::size_t place : shape->places) {
         for (std::size_t pass = 0; pass < passes.size(); ++pass) {
-          result_.points[place + pass].counters = shape->points[pass].counters;
-          if (shape->points[pass].counters.empty() && shape->points[pass].not_run.empty()) {
-            result_.points[place + pass].no_counters =
-                problem.empty() ? "no memory to keep it until counters are read" : problem;
-          }
+          MeasuredPoint& point = result_.points[place + pass];
+          point.counters = shape->points[pass].counters;
+          if (point.counters.empty() && point.not_run.empty()) point.no_counters = problem;
         }
       }
       ++done_;
@@ -337,11 +236,23 @@ class SweepMeasuring {
     }
   }
 
+  void count(SweepShape& shape) const {
+    MeasureOptions options = options_for(shape);
+    options.warm_up = options.iterations = 1;
+    options.metrics = "full";
+    options.sessions = {"traffic", "tensor", "flop"};  // bytes of every level, every unit's FLOP
+    const Profile profile = measure_training(shape.bound, *shape.device, options).profile;
+    if (!profile.counters.reason.empty())
+      fail(ErrorKind::environment, "{}", profile.counters.reason);
+    for (std::size_t pass = 0; pass < passes.size(); ++pass)
+      shape.points[pass].counters = counters_of(profile, pass);
+  }
+
   const SweepProtocol& protocol_;
   const SweepHooks& hooks_;
   MeasuredSweeps result_;
   std::vector<std::unique_ptr<TrainingDevice>> devices_;
-  std::vector<std::unique_ptr<SweepShape>> shapes_;  // after the devices: engines go first
+  std::vector<std::unique_ptr<SweepShape>> shapes_;
   std::string problem_;
   std::size_t steps_ = 0;
   std::size_t done_ = 0;

@@ -56,8 +56,8 @@ struct SweepProtocol {
   std::size_t warm_up = 5;  ///< both as the paper has them
   std::size_t iterations = 20;
   std::vector<KernelSweep> sweeps = kernel_sweeps();
-  std::optional<int> counted_gpu = {};  ///< whose counters are read; nothing: none
-  std::string no_counters = {};         ///< why not, where nothing
+  bool counts = false;           ///< reads the device's counters, too
+  std::string no_counters = {};  ///< why not, where it does not
 };
 
 struct SweepHooks {

@@ -16,20 +16,50 @@ namespace {
 
 constexpr double traced_s = 1e-6;  // what each kernel takes, according to the tracing below
 
+/// Counts 1 in every range, in a session that the sweeps want and in one that they do not.
+class UnitCounters final : public RangeCounters {
+ public:
+  const std::string& chip() const override { return chip_; }
+  CounterPlan plan(std::string_view preset) const override {
+    CounterPlan plan{.preset = std::string(preset)};
+    for (const char* name : {"traffic", "stalls"}) {
+      PlannedSession session{.name = name, .passes = 1};
+      session.columns.push_back({std::string(name) + "_bytes", "bytes", "", {}, {}});
+      plan.sessions.push_back(std::move(session));
+    }
+    return plan;
+  }
+  CounterCost cost(const CounterPlan& plan) const override {
+    return {static_cast<int>(plan.sessions.size()), static_cast<int>(plan.sessions.size()), 0};
+  }
+  CounterTable count(const CounterPlan& plan, const CountedWork& work) override {
+    Names names;
+    work(names);
+    CounterTable table{.chip = chip_, .preset = plan.preset};
+    for (const PlannedSession& session : plan.sessions)
+      table.columns.push_back({session.columns.front().key, "bytes", ""});
+    for (const std::string& name : names.all)
+      table.ranges.push_back({name, CounterValues(table.columns.size(), 1.0)});
+    return table;
+  }
+
+ private:
+  struct Names final : RangeMarks {
+    std::vector<std::string> all;
+    void push(std::string_view name) override { all.emplace_back(name); }
+    void pop() override {}
+  };
+  std::string chip_ = "abacus";
+};
+
 /// The CPU, with tracing: two kernels for every part, one of which only moves data.
 class TracedCpu final : public TrainingDevice {
  public:
-  explicit TracedCpu(DType dtype, std::int64_t most_bytes = INT64_MAX)
-      : cpu_(cpu_training_device({.dtype = dtype})), left_(most_bytes) {}
+  explicit TracedCpu(DType dtype) : cpu_(cpu_training_device({.dtype = dtype})) {}
   std::string name() const override { return "traced CPU"; }
   std::vector<std::string> versions() const override { return {"test 1"}; }
   std::int64_t free_bytes() const override { return cpu_->free_bytes(); }
-  std::shared_ptr<void> allocate(std::int64_t bytes) override {
-    if (bytes > left_) fail(ErrorKind::environment, "no room for {} bytes", bytes);
-    left_ -= bytes;
-    const std::shared_ptr<void> memory = cpu_->allocate(bytes);
-    return {memory.get(), [this, bytes, memory](void*) { left_ += bytes; }};
-  }
+  std::shared_ptr<void> allocate(std::int64_t bytes) override { return cpu_->allocate(bytes); }
   void upload(void* to, const void* from, std::int64_t bytes) override {
     cpu_->upload(to, from, bytes);
   }
@@ -55,14 +85,14 @@ class TracedCpu final : public TrainingDevice {
     std::vector<KernelRun> runs;
     work([&](std::size_t part) {
       runs.push_back({"lstm_cell", part, 0, traced_s});
-      runs.push_back({"memcpy", part, 0, traced_s});
+      runs.push_back({"copy device to device", part, 0, traced_s, DeviceWork::copy});
     });
     return runs;
   }
+  std::unique_ptr<RangeCounters> counters() override { return std::make_unique<UnitCounters>(); }
 
  private:
   std::unique_ptr<TrainingDevice> cpu_;
-  std::int64_t left_;
 };
 
 SweepProtocol small_protocol() {
@@ -130,22 +160,29 @@ TEST(MeasuredSweeps, keep_what_was_done_when_they_are_interrupted) {
   EXPECT_EQ(sweeps.points.size(), 4U);
 }
 
-// Engines wait for their counters; this memory holds any one of them, and not two.
-TEST(MeasuredSweeps, have_times_rather_than_counters_where_memory_is_short) {
-  SweepProtocol protocol{.warm_up = 1, .iterations = 1, .counted_gpu = 0};
-  const auto not_run = [&](std::vector<std::int64_t> batches, std::int64_t bytes) {
-    protocol.sweeps = {{"lstm", "batch", std::move(batches)}};
-    const MeasuredSweeps sweeps = measure_sweeps(
-        protocol, {.open = [&](DType dtype) { return std::make_unique<TracedCpu>(dtype, bytes); }});
-    return std::count_if(sweeps.points.begin(), sweeps.points.end(), [](const auto& point) {
-      EXPECT_NE(point.not_run.empty(), point.no_counters.empty());
-      return point.dtype == DType::fp32 && !point.not_run.empty();
-    });
-  };
-  std::int64_t enough = 1000;
-  while (not_run({16}, enough) > 0) enough += enough / 8;
-  EXPECT_EQ(not_run({16, 15}, enough), 0);
-  EXPECT_EQ(not_run({16, 15}, enough / 2), 4);
+TEST(MeasuredSweeps, count_each_pass_in_the_sessions_that_they_need) {
+  SweepProtocol protocol = small_protocol();
+  protocol.counts = true;
+  protocol.no_counters.clear();
+  const MeasuredSweeps sweeps = measure_sweeps(
+      protocol, {.open = [](DType dtype) { return std::make_unique<TracedCpu>(dtype); }});
+  for (const MeasuredPoint& point : sweeps.points) {
+    if (point.dtype != DType::fp32) continue;
+    ASSERT_EQ(point.counters.size(), 1U) << point.no_counters;
+    EXPECT_EQ(point.counters.front().key, "traffic_bytes");
+    EXPECT_EQ(2 * point.counters.front().value, static_cast<double>(point.launches));
+    EXPECT_EQ(point.no_counters, "");
+  }
+}
+
+TEST(MeasuredSweeps, have_times_where_counters_cannot_be_read) {
+  SweepProtocol protocol = small_protocol();
+  protocol.counts = true;
+  const MeasuredSweeps sweeps = measure_sweeps(
+      protocol, {.open = [](DType dtype) { return cpu_training_device({.dtype = dtype}); }});
+  const MeasuredPoint& point = point_of(sweeps, "batch", 4, DType::fp32, "forward");
+  EXPECT_EQ(point.wall_samples_s.size(), 3U);
+  EXPECT_NE(point.no_counters, "");
 }
 
 TEST(MeasuredSweeps, fail_when_no_device_opens) {

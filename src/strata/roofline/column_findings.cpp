@@ -15,8 +15,6 @@ constexpr double hardly_grows = 1.25;  // fp32 has twice the bytes; a little may
 constexpr double large_share = 0.05;   // of a profile's bytes: layers that matter
 constexpr std::size_t most_named = 3;  // layers in one sentence
 
-bool is_product(const ProfileRow& row) { return row.layer_class == "type I"; }
-
 bool is_short(DType dtype) { return is_floating(dtype) && bytes_per_element(dtype) < 4; }
 
 std::string percent_text(double part, double whole) {

@@ -23,19 +23,26 @@ std::optional<double> intensity_of(std::int64_t flop, std::int64_t bytes) {
   return number(flop) / number(bytes);
 }
 
+/// Of the access mix most like the work's, where that was measured.
+double outer_bytes_per_s(const Work& work, const Roofs& roofs) {
+  if (!work.read_bytes || work.bytes == 0) return roofs.outer().bytes_per_s;
+  const double read_share = number(*work.read_bytes) / number(work.bytes);
+  return bandwidth_for(roofs.machine->memory.back(), read_share)
+      .value_or(roofs.outer().bytes_per_s);
+}
+
 std::vector<LevelUse> levels_of(const Work& work, const Roofs& roofs) {
   std::vector<LevelUse> uses;
-  const auto add = [&](const MemoryRoof& roof, std::int64_t bytes) {
-    uses.push_back(
-        {roof.name, bytes, intensity_of(work.flop, bytes), number(bytes) / roof.bytes_per_s});
+  const auto add = [&](const MemoryRoof& roof, std::int64_t bytes, double bytes_per_s) {
+    uses.push_back({roof.name, bytes, intensity_of(work.flop, bytes), number(bytes) / bytes_per_s});
   };
   for (const MemoryRoof& roof : roofs.memory) {
     if (&roof == &roofs.outer()) break;
     for (const LevelBytes& level : work.levels) {
-      if (roofs.find(level.level) == &roof) add(roof, level.bytes);
+      if (roofs.find(level.level) == &roof) add(roof, level.bytes, roof.bytes_per_s);
     }
   }
-  add(roofs.outer(), work.bytes);
+  add(roofs.outer(), work.bytes, outer_bytes_per_s(work, roofs));
   return uses;
 }
 
@@ -55,6 +62,7 @@ void place_in_time(RooflinePoint& point, double time_s) {
 Work work_of(const ProfileRow& row, DType dtype) {
   return {.flop = row.spent.flop,
           .bytes = row.spent.traffic_bytes(),
+          .read_bytes = row.spent.in_bytes,
           .launches = row.spent.launches,
           .time_s = row.spent.time_s,
           .zero_flop_launches = row.spent.zero_flop_launches,
@@ -62,7 +70,7 @@ Work work_of(const ProfileRow& row, DType dtype) {
           .arithmetic = row.arithmetic,
           .levels = row.levels,
           .wall_s = row.wall_s,
-          .otherwise = {dtype, row.layer_class == "type I", 0},
+          .otherwise = {dtype, is_product(row), 0},
           .does_fewer_operations = does_fewer_operations(row.implementation),
           .most_bytes = row.spent.traffic_bytes()};
 }
@@ -100,6 +108,11 @@ std::span<const std::string_view> roofline_by_names() { return by_names; }
 Work& Work::operator+=(const Work& other) {
   flop = checked_add(flop, other.flop);
   bytes = checked_add(bytes, other.bytes);
+  if (read_bytes && other.read_bytes) {
+    *read_bytes = checked_add(*read_bytes, *other.read_bytes);
+  } else {
+    read_bytes.reset();
+  }
   launches = checked_add(launches, other.launches);
   time_s += other.time_s;
   does_fewer_operations = does_fewer_operations || other.does_fewer_operations;
@@ -137,7 +150,8 @@ RooflinePoint place(const Work& work, const Roofs& roofs) {
   }
   point.memory_level = slowest->level;
   point.memory_roof_s = slowest->roof_s;
-  point.memory_bytes_per_s = roofs.find(slowest->level)->bytes_per_s;
+  point.memory_bytes_per_s = slowest->roof_s > 0 ? number(slowest->bytes) / slowest->roof_s
+                                                 : roofs.find(slowest->level)->bytes_per_s;
   point.balance = point.peak_flop_per_s / point.memory_bytes_per_s;
   if (roofs.launch_latency_s) point.overhead_s = number(work.launches) * *roofs.launch_latency_s;
 
@@ -147,11 +161,11 @@ RooflinePoint place(const Work& work, const Roofs& roofs) {
   const bool is_in_box = work.time_s < point.overhead_s;
   point.bound = is_in_box ? Bound::launch : point.complexity_bound;
 
-  const double roof_s = std::max(point.compute_roof_s, point.memory_roof_s);
-  const double least_s = std::max(roof_s, point.overhead_s);
+  point.roof_s = std::max(point.compute_roof_s, point.memory_roof_s);
+  const double least_s = std::max(point.roof_s, point.overhead_s);
   point.attainable_flop_per_s = least_s > 0 ? number(work.flop) / least_s : 0;
   point.flop_per_s = work.time_s > 0 ? number(work.flop) / work.time_s : 0;
-  point.distance = roof_s > 0 ? work.time_s / roof_s : 0;
+  point.distance = point.roof_s > 0 ? work.time_s / point.roof_s : 0;
   return point;
 }
 
@@ -168,6 +182,7 @@ std::vector<RooflineRow> roofline_of(const Profile& profile, const Roofs& roofs,
     if (is_new || by == RooflineBy::kernel) {
       Work sum;
       sum.otherwise = work.otherwise;
+      sum.read_bytes = 0;
       sum.wall_s = work.wall_s ? std::optional<double>(0) : std::nullopt;
       sum += work;
       rows.push_back({std::move(name), std::move(sum), {}});
@@ -177,6 +192,11 @@ std::vector<RooflineRow> roofline_of(const Profile& profile, const Roofs& roofs,
   }
   for (RooflineRow& row : rows) row.point = place(row.work, roofs);
   return rows;
+}
+
+void set_roofs(Profile& profile, const Machine& machine) {
+  const std::vector<RooflineRow> rows = roofline_of(profile, roofs_of(machine), RooflineBy::kernel);
+  for (std::size_t i = 0; i < rows.size(); ++i) profile.rows[i].roof_s = rows[i].point.roof_s;
 }
 
 std::optional<AboveRoof> why_above_roof(const RooflineRow& row, const Machine& machine) {

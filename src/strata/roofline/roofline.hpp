@@ -24,6 +24,8 @@ namespace strata {
 struct Work {
   std::int64_t flop = 0;
   std::int64_t bytes = 0;  ///< of the outermost memory
+  /// Of them, those that are read: few machines read as fast as they write. Nothing: not known.
+  std::optional<std::int64_t> read_bytes = {};
   std::int64_t launches = 0;
   double time_s = 0;
   std::int64_t zero_flop_launches = 0;
@@ -46,7 +48,7 @@ struct LevelUse {
   std::string level;
   std::int64_t bytes = 0;
   std::optional<double> intensity;  ///< FLOP per byte; absent: no bytes
-  double roof_s = 0;                ///< B/W
+  double roof_s = 0;  ///< B/W; of the outermost memory, W of the mix of reads and writes
 };
 
 /// Where the work lies under the roofs.
@@ -60,11 +62,12 @@ struct RooflinePoint {
   std::string memory_level;         ///< that level
   double memory_bytes_per_s = 0;    ///< its W
   double balance = 0;               ///< β = P/W there
+  double roof_s = 0;                ///< max(F/P, B/W): the roof of the work, wherever it is shown
   double overhead_s = 0;            ///< n·λ; 0: latency or launches unknown
 
   double flop_per_s = 0;             ///< F/T; 0: no time
   double attainable_flop_per_s = 0;  ///< min(P, AI·W, F/(n·λ))
-  /// T over the time at the roof, max(F/P, B/W): how far the two symbols of the combined picture
+  /// T over the time at the roof: how far the two symbols of the combined picture
   /// are apart. Below 1: bytes moved while other rows ran, or the roofs are not this machine's.
   double distance = 0;
   double compute_time_s = 0;               ///< the pair of the time plane: max(pair) = T,
@@ -88,6 +91,10 @@ struct RooflineRow {
 /// Rows in the order in which they first ran; those of a group are added up. `kernel` keeps rows as
 /// the profile has them. Errors (input) name the column that is missing and what still works.
 std::vector<RooflineRow> roofline_of(const Profile& profile, const Roofs& roofs, RooflineBy by);
+
+/// Gives each row the time at its roof under this machine. The profile needs FLOP and bytes; errors
+/// (input) as roofline_of and roofs_of.
+void set_roofs(Profile& profile, const Machine& machine);
 
 /// Why work can take less time than the roofs allow.
 enum class AboveRoof : std::uint8_t {

@@ -289,5 +289,29 @@ TEST(Roofline, missing_columns_are_named) {
   EXPECT_EQ(roofline_of(profile, roofs_of(machine), RooflineBy::all)[0].point.overhead_s, 0);
 }
 
+TEST(Roofline, the_roof_of_bytes_is_that_of_the_mix_of_reads_and_writes) {
+  Machine machine = load_machine("v100");
+  MemoryLevel& outer = machine.memory.back();
+  outer.mixes = {{AccessMix::read, {8e11, "test"}}, {AccessMix::write, {4e11, "test"}}};
+  Profile profile;
+  for (const bool reads : {true, false}) {
+    ProfileRow row;
+    row.layer = reads ? "reads" : "writes";
+    row.pass = "forward";
+    (reads ? row.spent.in_bytes : row.spent.out_bytes) = 8'000'000;
+    row.spent.time_s = 1;
+    profile.rows.push_back(row);
+  }
+  const auto rows = roofline_of(profile, roofs_of(machine), RooflineBy::kernel);
+  EXPECT_DOUBLE_EQ(rows[0].point.roof_s, 1e-5);
+  EXPECT_DOUBLE_EQ(rows[1].point.roof_s, 2e-5);
+  EXPECT_DOUBLE_EQ(rows[1].point.memory_bytes_per_s, 4e11);
+  set_roofs(profile, machine);
+  EXPECT_EQ(profile.rows[1].roof_s, rows[1].point.roof_s);
+  outer.mixes.clear();
+  set_roofs(profile, machine);
+  EXPECT_EQ(profile.rows[0].roof_s, profile.rows[1].roof_s);
+}
+
 }  // namespace
 }  // namespace strata

@@ -196,7 +196,8 @@ std::vector<KernelRun> CudaTrainingDevice::trace(
   std::vector<KernelRun> runs;
   for (DeviceRecord& record : recording->end().records) {
     if (record.part)
-      runs.push_back({std::move(record.name), *record.part, record.begin_s, record.seconds});
+      runs.push_back(
+          {std::move(record.name), *record.part, record.begin_s, record.seconds, record.work});
   }
   return runs;
 }

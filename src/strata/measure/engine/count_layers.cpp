@@ -24,6 +24,13 @@ void leave_out_patched(CounterPlan& plan) {
   std::erase_if(plan.sessions, [](const PlannedSession& session) { return session.is_sass; });
 }
 
+void keep_sessions(CounterPlan& plan, const std::vector<std::string>& names) {
+  if (names.empty()) return;
+  std::erase_if(plan.sessions, [&](const PlannedSession& session) {
+    return std::find(names.begin(), names.end(), session.name) == names.end();
+  });
+}
+
 class CountingRun {
  public:
   CountingRun(TrainingMeasurement& result, const LayerCounting& counting)
@@ -59,6 +66,7 @@ class CountingRun {
   void open_and_count() {
     counters_ = counting_.device.counters();
     plan_ = counters_->plan(told_.preset);
+    keep_sessions(plan_, counting_.options.sessions);
     if (!counting_.options.patches_kernels) leave_out_patched(plan_);
     const CounterCost cost = counters_->cost(plan_);
     const std::size_t ranges = counting_.engine.running().size();
@@ -71,7 +79,7 @@ class CountingRun {
     told_.source = fmt::format("{}: {}", table.chip, to_text(cost));
     told_.columns = table.columns;
     told_.absent = table.absent;
-    std::vector<CounterSum> sums(counting_.rows.rows.size(), CounterSum(table.columns));
+    std::vector<CounterSum> sums(result_.profile.rows.size(), CounterSum(table.columns));
     std::vector<bool> is_counted(sums.size(), false);
     for (const RangeCounts& range : table.ranges) {
       const std::size_t row = row_of(range);
@@ -94,7 +102,8 @@ class CountingRun {
 
   std::size_t row_of(const RangeCounts& range) const {
     const auto part = static_cast<std::size_t>(parse_whole_number(range.range, "a range", 0));
-    return counting_.rows.row_of.at(part);
+    STRATA_CHECK(part < counting_.row_of.size(), "a range is named after its part");
+    return counting_.row_of[part];
   }
 
   double median_run_s() const {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include "strata/measure/engine/measure_training.hpp"
-#include "strata/measure/engine/measured_rows.hpp"
+
+#include <cstddef>
+#include <span>
 
 namespace strata {
 
@@ -10,7 +12,7 @@ namespace strata {
 struct LayerCounting {
   TrainingDevice& device;
   Engine& engine;
-  const RowsOfParts& rows;
+  std::span<const std::size_t> row_of;  ///< by part
   const MeasureOptions& options;
   const MeasureHooks& hooks;
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "strata/cost/update.hpp"
+#include "strata/gpu/device_trace.hpp"
 #include "strata/gpu/range_counters.hpp"
 #include "strata/measure/engine/node_kernels.hpp"
 
@@ -51,12 +52,13 @@ class RecordedWork {
   virtual void launch() = 0;
 };
 
-/// A kernel that ran, as the device's own tracing saw it.
+/// A kernel, copy or fill that ran, as the device's own tracing saw it.
 struct KernelRun {
   std::string name;
   std::size_t part = 0;  ///< which part of the traced work it belongs to
   double begin_s = 0;
   double seconds = 0;
+  DeviceWork work = DeviceWork::kernel;
 };
 
 /// What was seen of a device while it worked.

@@ -30,16 +30,14 @@ class Measuring {
     engine_ = made_engine(bound);
     result_.set_up_s =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    rows_ = rows_of(engine_->parts(), bound, options.network_nodes);
+    RowsOfParts rows = rows_of(engine_->parts(), bound, options.network_nodes);
+    result_.profile.evidence = Evidence::measured;
+    result_.profile.rows = std::move(rows.rows);
+    row_of_ = std::move(rows.row_of);
     result_.samples = engine_->samples();
-    result_.peak_bytes = engine_->peak_bytes();
     result_.device = device.name();
     result_.versions = device.versions();
     result_.notes = device.take_notes();
-    for (std::size_t row = 0; row < rows_.rows.size(); ++row) {
-      result_.rows.push_back(
-          {.implementation = rows_.implementations[row], .not_run = rows_.not_run[row]});
-    }
     refuse_where_nothing_runs();
   }
 
@@ -56,13 +54,16 @@ class Measuring {
     }
     trace_kernels();  // last: a tracing library may slow down what comes after it
     result_.loss_after = engine_->loss();
-    finish_rows();
+    for (ProfileRow& row : rows()) finish(row);
+    finish_iteration();
     note_conditions();
-    if (result_.has_times()) count_layers(result_, {device_, *engine_, rows_, options_, hooks_});
+    if (result_.has_times()) count_layers(result_, {device_, *engine_, row_of_, options_, hooks_});
     return std::move(result_);
   }
 
  private:
+  std::vector<ProfileRow>& rows() { return result_.profile.rows; }
+
   std::unique_ptr<Engine> made_engine(const BoundGraph& bound) {
     Engine::Options options = options_.engine;
     if (hooks_.on_progress) {
@@ -82,11 +83,11 @@ class Measuring {
       return engine_->parts()[part].pass == Pass::forward;
     });
     if (has_layer || is_interrupted) return;
-    if (result_.rows.empty()) {
+    if (result_.profile.rows.empty()) {
       fail(ErrorKind::unsupported, "there is nothing to measure: no layer of it does anything");
     }
     fail(ErrorKind::unsupported, "no layer of it runs on {}: {}", result_.device,
-         result_.rows.front().not_run);
+         result_.profile.rows.front().not_run);
   }
 
   /// One more round of a phase may begin.
@@ -166,14 +167,13 @@ class Measuring {
       engine_->iterate(watch.get());
       ++result_.iterations_run;
       const std::vector<double> marks = watch->seconds();
-      for (std::size_t row = 0; row < rows_.rows.size(); ++row)
-        result_.rows[row].samples_s.push_back(0);
+      for (ProfileRow& row : rows()) row.samples_s.push_back(0);
       result_.parts.clear();
       for (std::size_t i = 0; i < running.size(); ++i) {
-        const std::size_t row = rows_.row_of[running[i]];
+        const std::size_t row = row_of_[running[i]];
         const double seconds = marks[i + 1] - marks[i];
-        result_.rows[row].samples_s.back() += seconds;
-        result_.parts.push_back({rows_.rows[row].layer, row, marks[i], seconds});
+        rows()[row].samples_s.back() += seconds;
+        result_.parts.push_back({rows()[row].layer, row, marks[i], seconds});
       }
       if (!options_.times_whole_apart) result_.iteration_s.push_back(marks.back());
     }
@@ -186,27 +186,26 @@ class Measuring {
     if (runs.empty()) return;
     result_.iterations_run += static_cast<std::int64_t>(rounds);
     const std::size_t parts = engine_->parts().size();
-    for (MeasuredRow& row : result_.rows) row.kernel_samples_s.assign(rounds, 0);
-    for (std::size_t row = 0; row < rows_.rows.size(); ++row) {
-      Spent& spent = rows_.rows[row].spent;
-      spent.launches = spent.zero_flop_launches = 0;
+    for (ProfileRow& row : rows()) {
+      row.kernel_samples_s.assign(rounds, 0);
+      row.spent.launches = row.spent.zero_flop_launches = 0;
     }
     double begin_s = runs.front().begin_s;
     for (const KernelRun& run : runs) begin_s = std::min(begin_s, run.begin_s);
     for (const KernelRun& run : runs) {
       STRATA_CHECK(run.part < parts * rounds, "a kernel belongs to a part of the traced work");
       const std::size_t round = run.part / parts;
-      const std::size_t row = rows_.row_of[run.part % parts];
-      result_.rows[row].kernel_samples_s[round] += run.seconds;
+      const std::size_t at = row_of_[run.part % parts];
+      ProfileRow& row = rows()[at];
+      row.kernel_samples_s[round] += run.seconds;
       if (round > 0) continue;
-      Spent& spent = rows_.rows[row].spent;
-      ++spent.launches;
-      if (spent.flop == 0 || only_moves_data(run.name)) {
-        ++spent.zero_flop_launches;
-        spent.zero_flop_s += run.seconds;
+      ++row.spent.launches;
+      if (row.spent.flop == 0 || only_moves_data(run)) {
+        ++row.spent.zero_flop_launches;
+        row.spent.zero_flop_s += run.seconds;
       }
-      result_.kernels.push_back({run.name, row, run.begin_s - begin_s, run.seconds});
-      add_algorithm(result_.rows[row].implementation, run.name);
+      result_.kernels.push_back({run.name, at, run.begin_s - begin_s, run.seconds});
+      add_algorithm(row.implementation, run.name);
     }
   }
 
@@ -221,44 +220,47 @@ class Measuring {
         times_of_rounds("timing the recorded iteration", [&] { engine_->iterate_recorded(); });
   }
 
-  void finish_rows() {
-    Profile& profile = result_.profile;
-    profile.evidence = Evidence::measured;
-    for (std::size_t i = 0; i < rows_.rows.size(); ++i) {
-      ProfileRow row = rows_.rows[i];
-      const MeasuredRow& measured = result_.rows[i];
-      const double marked_s = measured.samples_s.empty() ? 0 : median_of(measured.samples_s);
-      row.spent.time_s = marked_s;
-      if (!measured.kernel_samples_s.empty()) {
-        // Kernels fit between their marks; what tracing shows beyond that is somebody else's time.
-        const double traced_s = median_of(measured.kernel_samples_s);
-        row.spent.time_s = std::min(traced_s, marked_s);
-        row.wall_s = marked_s;
-        disturbed_s_ += traced_s - row.spent.time_s;
-      } else if (row.spent.flop == 0) {
-        row.spent.zero_flop_s = marked_s;
-      }
-      row.spent.zero_flop_s = std::min(row.spent.zero_flop_s, row.spent.time_s);
-      profile.rows.push_back(std::move(row));
+  void finish(ProfileRow& row) {
+    const double marked_s = row.samples_s.empty() ? 0 : median_of(row.samples_s);
+    row.spent.time_s = marked_s;
+    if (!row.kernel_samples_s.empty()) {
+      // Kernels fit between their marks; what tracing shows beyond that is somebody else's time.
+      const double traced_s = median_of(row.kernel_samples_s);
+      row.spent.time_s = std::min(traced_s, marked_s);
+      row.wall_s = marked_s;
+      disturbed_s_ += traced_s - row.spent.time_s;
+    } else if (row.spent.flop == 0) {
+      row.spent.zero_flop_s = marked_s;
     }
+    row.spent.zero_flop_s = std::min(row.spent.zero_flop_s, row.spent.time_s);
+  }
+
+  void finish_iteration() {
+    Profile& profile = result_.profile;
+    profile.peak_memory_bytes = engine_->peak_bytes();
+    if (result_.iteration_s.empty()) return;
+    profile.iteration_s = median_of(result_.iteration_s);
+    profile.iteration_from =
+        options_.times_whole_apart ? TimeFrom::whole_iterations : TimeFrom::layer_runs;
   }
 
   TrainingDevice& device_;
   const MeasureOptions& options_;
   const MeasureHooks& hooks_;
   std::unique_ptr<Engine> engine_;
-  RowsOfParts rows_;
+  std::vector<std::size_t> row_of_;  // by part of the engine
   TrainingMeasurement result_;
   double disturbed_s_ = 0;  // by which traced kernels exceed the time between their marks
 };
 
 }  // namespace
 
-bool only_moves_data(std::string_view kernel) {
-  // As CUDA and cuDNN name them.
-  constexpr std::array<std::string_view, 6> words = {"memcpy",     "memset",    "nchwtonhwc",
-                                                     "nhwctonchw", "nchw2nhwc", "nhwc2nchw"};
-  const std::string name = lower_case(kernel);
+bool only_moves_data(const KernelRun& run) {
+  if (run.work != DeviceWork::kernel) return true;
+  // A change of layout is a kernel like any other to the device; only cuDNN's name for it tells.
+  constexpr std::array<std::string_view, 4> words = {"nchwtonhwc", "nhwctonchw", "nchw2nhwc",
+                                                     "nhwc2nchw"};
+  const std::string name = lower_case(run.name);
   return std::any_of(words.begin(), words.end(),
                      [&](std::string_view word) { return name.find(word) != std::string::npos; });
 }

@@ -28,7 +28,8 @@ struct MeasureOptions {
   /// Counters of the device, by the name of a preset (gpu/metrics.hpp); "time": none. They are read
   /// in runs of their own, after everything was timed.
   std::string metrics = "time";
-  bool counts_kernels = false;  ///< and once more with each kernel apart
+  std::vector<std::string> sessions = {};  ///< of the preset, only these; empty: all
+  bool counts_kernels = false;             ///< and once more with each kernel apart
   /// Counters for which kernels are patched are read, too; they then take up to 100 times as long.
   bool patches_kernels = true;
 };
@@ -41,14 +42,6 @@ struct MeasureHooks {
   std::function<void(const CounterCost& cost, double least_s)> on_counting = {};
 };
 
-/// Beside a row of the profile: what it was made of.
-struct MeasuredRow {
-  std::vector<double> samples_s = {};         ///< between marks, one per iteration
-  std::vector<double> kernel_samples_s = {};  ///< of its kernels alone; empty without tracing
-  std::string implementation = {};            ///< "OpenBLAS sgemm, winograd4"
-  std::string not_run = {};                   ///< why; empty: it ran
-};
-
 /// Something that ran in one iteration, for a timeline.
 struct TimelineSpan {
   std::string name;
@@ -58,10 +51,10 @@ struct TimelineSpan {
 };
 
 struct TrainingMeasurement {
-  /// Rows as a prediction with separate backward has them. Times are medians: of the kernels where
-  /// the device traces them, with the time between marks as wall time, and between marks otherwise.
+  /// Rows as a prediction with separate backward has them, every sample with them. Times are
+  /// medians: of the kernels where the device traces them, with the time between marks as wall
+  /// time, and between marks otherwise.
   Profile profile;
-  std::vector<MeasuredRow> rows;      ///< as the profile's
   std::vector<double> iteration_s;    ///< whole iterations
   std::vector<double> recorded_s;     ///< the same as one recorded piece
   std::string no_recording;           ///< why there are none although asked for
@@ -71,19 +64,18 @@ struct TrainingMeasurement {
   std::optional<double> loss_after;   ///< of the last
   std::int64_t iterations_run = 0;    ///< all, with those that were not timed
   std::int64_t samples = 0;           ///< that one iteration trains
-  std::int64_t peak_bytes = 0;
-  double set_up_s = 0;  ///< until the first iteration: kernels chosen, memory filled
+  double set_up_s = 0;                ///< until the first iteration: kernels chosen, memory filled
   std::string device;
   std::vector<std::string> versions;
   ConditionsSeen conditions;       ///< while layers were timed
   std::vector<std::string> notes;  ///< what speaks against the times: "times vary by 12 %"
   bool is_interrupted = false;     ///< fewer samples than asked for, perhaps none
 
-  bool has_times() const { return !rows.empty() && !iteration_s.empty(); }
+  bool has_times() const { return !profile.rows.empty() && !iteration_s.empty(); }
 };
 
-/// Whether a kernel of that name does no arithmetic: copies, fills, changes of layout.
-bool only_moves_data(std::string_view kernel);
+/// Whether it does no arithmetic: a copy, a fill, or a library's kernel that changes a layout.
+bool only_moves_data(const KernelRun& run);
 
 TrainingMeasurement measure_training(const BoundGraph& bound, TrainingDevice& device,
                                      const MeasureOptions& options, const MeasureHooks& hooks = {});

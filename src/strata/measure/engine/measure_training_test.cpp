@@ -71,7 +71,11 @@ TEST(MeasureTraining, times_every_row_and_the_whole) {
   ASSERT_EQ(measured.iteration_s.size(), 3U);
   for (const double time : measured.iteration_s)
     EXPECT_NEAR(time, 9 * reference::kernel_s + 4 * reference::update_s, exactly);
-  for (const MeasuredRow& row : measured.rows) EXPECT_EQ(row.samples_s.size(), 3U);
+  for (const ProfileRow& row : profile.rows) EXPECT_EQ(row.samples_s.size(), 3U);
+  EXPECT_EQ(profile.iteration_from, TimeFrom::layer_runs);
+  EXPECT_NEAR(iteration_of(profile).time_s, 9 * reference::kernel_s + 4 * reference::update_s,
+              exactly);
+  EXPECT_GT(profile.peak_memory_bytes.value(), 0);
   EXPECT_EQ(measured.iterations_run, 5);
   EXPECT_LT(measured.loss_after.value(), measured.loss_before.value());
   EXPECT_EQ(measured.samples, 4);
@@ -134,7 +138,7 @@ TEST(MeasureTraining, keeps_what_was_measured_before_it_was_stopped) {
   const TrainingMeasurement none = setting.measured({.is_interrupted = [] { return true; }});
   EXPECT_TRUE(none.is_interrupted);
   EXPECT_FALSE(none.has_times());
-  EXPECT_EQ(none.rows.front().not_run, "interrupted");
+  EXPECT_EQ(none.profile.rows.front().not_run, "interrupted");
 }
 
 TEST(MeasureTraining, lists_a_layer_that_does_not_run_with_its_reason) {
@@ -144,8 +148,7 @@ TEST(MeasureTraining, lists_a_layer_that_does_not_run_with_its_reason) {
   const ProfileRow& row = row_named(measured.profile, "bent", "forward");
   EXPECT_EQ(row.spent.time_s, 0);
   EXPECT_EQ(row.spent.flop, 0);
-  const auto at = static_cast<std::size_t>(&row - measured.profile.rows.data());
-  EXPECT_EQ(measured.rows[at].not_run, "no loops for tanh");
+  EXPECT_EQ(row.not_run, "no loops for tanh");
 }
 
 TEST(MeasureTraining, refuses_a_network_that_does_not_run_at_all) {
@@ -215,10 +218,21 @@ TEST(MeasureTraining, parameters_that_are_updated_together_are_their_layers_row)
   }
 }
 
-TEST(MeasureTraining, tells_kernels_that_only_move_data) {
-  EXPECT_TRUE(only_moves_data("[CUDA memset]"));
-  EXPECT_TRUE(only_moves_data("void cudnn::ops::nchwToNhwcKernel<float>"));
-  EXPECT_FALSE(only_moves_data("sm90_xmma_fprop_implicit_gemm_f32f32"));
+TEST(MeasureTraining, rows_name_what_computed_them) {
+  Setting setting;
+  setting.device.settings.traces = true;
+  const Profile profile = setting.measured().profile;
+  EXPECT_EQ(row_named(profile, "hidden", "forward").implementation, "linear loops");
+  EXPECT_EQ(row_named(profile, "bent", "backward_input").implementation, "tanh loops");
+}
+
+// The tracer calls a copy "copy device to device", which no list of names foresees.
+TEST(MeasureTraining, copies_and_fills_are_told_by_the_kind_of_work) {
+  EXPECT_TRUE(only_moves_data({.name = "copy device to device", .work = DeviceWork::copy}));
+  EXPECT_TRUE(only_moves_data({.name = "fill", .work = DeviceWork::fill}));
+  EXPECT_FALSE(only_moves_data({.name = "copy_gradients_and_scale"}));
+  EXPECT_TRUE(only_moves_data({.name = "void cudnn::ops::nchwToNhwcKernel<float>"}));
+  EXPECT_FALSE(only_moves_data({.name = "sm90_xmma_fprop_implicit_gemm_f32f32"}));
 }
 
 TEST(MeasureTraining, counts_each_row_in_runs_of_their_own) {

@@ -58,8 +58,7 @@ RowsOfParts rows_of(std::span<const Engine::Part> parts, const BoundGraph& bound
     const auto [place, is_new] = index.try_emplace(key, result.rows.size());
     if (is_new) {
       result.rows.push_back(names.row_of(part));
-      result.implementations.emplace_back();
-      result.not_run.emplace_back(part.not_run);
+      result.rows.back().not_run = part.not_run;
     }
     result.row_of.push_back(place->second);
     if (!part.not_run.empty()) continue;  // what did not happen counts nothing
@@ -70,8 +69,9 @@ RowsOfParts rows_of(std::span<const Engine::Part> parts, const BoundGraph& bound
     spent.out_bytes = part.write_bytes;
     spent.launches = part.is_with_another ? 0 : 1;
     spent.zero_flop_launches = part.flop == 0 ? spent.launches : 0;
-    result.rows[place->second].spent += spent;
-    add_implementation(result.implementations[place->second], part.implementation);
+    ProfileRow& row = result.rows[place->second];
+    row.spent += spent;
+    add_implementation(row.implementation, part.implementation);
   }
   return result;
 }

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace strata {
@@ -14,10 +13,8 @@ namespace strata {
 /// The rows to which the parts of an iteration add up, by layer and pass, named as a prediction
 /// names them.
 struct RowsOfParts {
-  std::vector<ProfileRow> rows;     ///< with counts, without times
+  std::vector<ProfileRow> rows;     ///< with counts and implementations, without times
   std::vector<std::size_t> row_of;  ///< by part
-  std::vector<std::string> implementations;
-  std::vector<std::string> not_run;
 };
 
 /// `network_nodes`: nodes from there on are the loss.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/chosen_device.hpp"
+#include "strata/api/device.hpp"
 
 #include "strata/base/error.hpp"
 #include "strata/base/units.hpp"
@@ -17,6 +17,11 @@ ChosenDevice chosen_device(std::optional<std::string_view> given) {
   const std::int64_t index =
       parse_whole_number(text.substr(numbered.size()), "--device cuda:N", 0, most_devices);
   return {.is_gpu = true, .index = static_cast<int>(index)};
+}
+
+std::unique_ptr<TrainingDevice> open_training_device(const ChosenDevice& device,
+                                                     const DeviceChoices& choices) {
+  return device.is_gpu ? cuda_training_device(device.index, choices) : cpu_training_device(choices);
 }
 
 }  // namespace strata

@@ -1,18 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/profile_page.hpp"
+#include "strata/api/page.hpp"
 
-#include "cli/explained_profile.hpp"
-#include "cli/html_output.hpp"
 #include "strata/base/error.hpp"
+#include "strata/capture/read_recording.hpp"
+#include "strata/profile/read_profile.hpp"
 #include "strata/report/explain_report.hpp"
-#include "strata/report/measurement_report.hpp"
 
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <iterator>
 #include <utility>
 
 namespace strata {
 namespace {
+
+constexpr RooflineKind all_kinds[] = {RooflineKind::classic, RooflineKind::complexity,
+                                      RooflineKind::time, RooflineKind::combined};
+
+// The page draws for itself.
+void add_roofline_pictures(HtmlPart& part, const RooflineSummary& summary) {
+  if (has_report_page()) return;
+  part.pictures.push_back(
+      to_svg(roofline_grid(summary, {std::begin(all_kinds), std::end(all_kinds)})));
+}
 
 void add_explanation(HtmlPart& part, const Explanation& explanation, const Provenance& provenance) {
   part.extras.emplace_back("explanation", to_json(explanation, provenance));
@@ -25,7 +36,7 @@ void add_model(HtmlPart& part, const BoundGraph& bound, bool is_inference,
       to_json(summarize(bound, is_inference ? Mode::inference : Mode::training), provenance));
 }
 
-/// What happens when in a predicted iteration, and what it is of.
+/// The network of a predicted iteration, what the iteration does when, and what memory it takes.
 void add_iteration(HtmlPart& part, const PredictedIteration& iteration,
                    const Provenance& provenance) {
   add_model(part, *iteration.bound, iteration.summary.training.inference, provenance);
@@ -33,14 +44,14 @@ void add_iteration(HtmlPart& part, const PredictedIteration& iteration,
   part.extras.emplace_back("memory", memory_json(iteration.program, iteration.prediction));
 }
 
-/// The rest of a page is there without the findings, too.
-template <class Explain>
-void explain_or_note(HtmlPart& part, const Explain& explain_it) {
+/// A page without its findings or its rooflines is still a page: a note says why.
+template <class Make>
+void make_or_note(HtmlPart& part, std::string_view what, const Make& make) {
   try {
-    explain_it();
+    make();
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::internal) throw;
-    part.notes.push_back(fmt::format("no findings: {}", error.what()));
+    part.notes.push_back(fmt::format("no {}: {}", what, error.what()));
   }
 }
 
@@ -59,33 +70,67 @@ std::string name_or(const std::string& title, const std::string& otherwise) {
 
 }  // namespace
 
-HtmlPart page_part(const PredictedIteration& iteration, const Machine& machine,
+HtmlPart page_part(const ModelSummary& summary, const Provenance& provenance) {
+  return {.name = name_or(summary.title, summary.name), .document = to_json(summary, provenance)};
+}
+
+HtmlPart page_part(const RooflineSummary& summary, const Provenance& provenance) {
+  HtmlPart part{.name = name_or(summary.machine_title, summary.machine),
+                .document = to_json(summary, provenance)};
+  add_roofline_pictures(part, summary);
+  return part;
+}
+
+HtmlPart page_part(const ConvResults& results, const ConvView& view, const Provenance& provenance) {
+  HtmlPart part{.name = results.device, .document = to_json(results, view, provenance)};
+  if (has_report_page()) return part;
+  for (const ConvPicture& picture : conv_pictures(results))
+    part.pictures.push_back(to_svg(picture.grid));
+  return part;
+}
+
+HtmlPart page_part(const SweepTable& table, const Provenance& provenance) {
+  return {.name = "sweep", .document = sweep_json(table, provenance)};
+}
+
+void add_rooflines(HtmlPart& part, const Profile& profile, const Machine& machine,
+                   const Provenance& provenance) {
+  make_or_note(part, "rooflines", [&] {
+    const RooflineSummary summary =
+        summarize_roofline({{part.name, profile}}, machine, {}, RooflineBy::kernel, false);
+    part.extras.emplace_back("roofline", to_json(summary, provenance));
+    add_roofline_pictures(part, summary);
+  });
+}
+
+HtmlPart page_part(const PredictedIteration& iteration, const Machine& roofs,
                    const Explanation& explanation, const Provenance& provenance) {
   const PredictionSummary& summary = iteration.summary;
   HtmlPart part{.name = name_or(summary.title, summary.network),
                 .document = to_json(summary, provenance)};
-  add_explanation(part, explanation, provenance);
-  add_iteration(part, iteration, provenance);
-  add_rooflines(part, summary.profile, machine, provenance);
+  const Provenance of_rest{.command = provenance.command};
+  add_explanation(part, explanation, of_rest);
+  add_iteration(part, iteration, of_rest);
+  add_rooflines(part, summary.profile, roofs, of_rest);
   return part;
 }
 
-HtmlPart page_part(const MeasurementSummary& summary, const BoundGraph& bound,
-                   const std::optional<Machine>& machine, const Provenance& provenance) {
+HtmlPart page_part(const MeasuredModel& measured, const Provenance& provenance) {
+  const MeasurementSummary& summary = measured.summary;
   HtmlPart part{.name = name_or(summary.title, summary.network),
                 .document = to_json(summary, provenance)};
-  add_model(part, bound, summary.training.inference, provenance);
-  if (!machine) {
+  add_model(part, measured.model->bound, summary.training.inference, provenance);
+  if (!measured.machine) {
     part.notes.emplace_back(
         "no findings and no rooflines: no machine is known for this device; give --on MACHINE, or "
         "run `strata machine measure` first");
     return part;
   }
   const Profile& profile = summary.measured.profile;
-  explain_or_note(part, [&] {
-    add_explanation(part, explain({.profile = profile, .machine = *machine}), provenance);
+  make_or_note(part, "findings", [&] {
+    add_explanation(part, explain({.profile = profile, .machine = *measured.machine}), provenance);
   });
-  add_rooflines(part, profile, *machine, provenance);
+  add_rooflines(part, profile, *measured.machine, provenance);
   return part;
 }
 
@@ -98,19 +143,16 @@ HtmlPart page_part(std::string name, StoredProfile stored, const AskedRoofs& ask
         "no findings and no rooflines: the profile names no machine; give --on MACHINE");
   } else {
     std::optional<Machine> machine;
-    explain_or_note(part, [&] {
+    make_or_note(part, "findings", [&] {
       const ExplainedProfile explained = explain_stored(stored, asked);
       machine = explained.machine;
       add_explanation(part, explained.explanation, provenance);
       if (explained.again.request) predict_again_for(part, *explained.again.request, provenance);
     });
-    try {
+    make_or_note(part, "rooflines", [&] {
       if (!machine) machine = machine_for(asked, stored.profile.subject.machine);
       add_rooflines(part, stored.profile, *machine, provenance);
-    } catch (const Error& error) {
-      if (error.kind() == ErrorKind::internal) throw;
-      part.notes.push_back(fmt::format("no rooflines: {}", error.what()));
-    }
+    });
   }
   part.document = std::move(stored.text);
   return part;

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/api/predict.hpp"
+#include "strata/explain/prediction_facts.hpp"
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// What was asked of a prediction, as data: its document holds it, so that whoever reads the
+/// document can make the prediction again.
+namespace strata {
+
+/// Everything in the words that load_model, load_machine, set_field and set_option take.
+struct RequestWords {
+  std::string model;
+  ImportOptions import;
+  std::string machine;
+  std::vector<std::string> settings;  ///< "machine.memory.L2.capacity_bytes=128MB"
+  std::string preset;                 ///< empty: none
+  ModelSizes sizes;
+  std::vector<std::pair<std::string, std::string>> options;  ///< {"capacity", "128MB"}
+};
+
+PredictRequest request_of(const RequestWords& words);
+Machine machine_of(const RequestWords& words);
+
+/// The `request` of a document's provenance, and back. Errors (input) name the field.
+std::string to_json(const RequestWords& words);
+RequestWords read_request(std::string_view json_text);
+
+/// A prediction that somebody stored, ready to be made again.
+struct RecordedRequest {
+  Graph graph;
+  Machine machine;
+  PredictRequest request;
+  Hardware hardware;  ///< what the machine and the request come to
+};
+
+struct MaybeRequest {
+  std::unique_ptr<RecordedRequest> request;  ///< nothing: the reason says why
+  std::string reason;
+};
+
+/// Predicts once to see that the time is still the one on file, `time_s`: a model, a machine or a
+/// version that changed since is a reason, not an error. So is a file that holds no request.
+MaybeRequest recorded_request(const RecordedPrediction& recorded, double time_s);
+
+}  // namespace strata

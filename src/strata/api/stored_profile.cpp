@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/api/stored_profile.hpp"
+
+#include "strata/api/what_if.hpp"
+#include "strata/base/error.hpp"
+#include "strata/capture/read_recording.hpp"
+#include "strata/capture/recording_profile.hpp"
+#include "strata/machine/load_machine.hpp"
+#include "strata/profile/read_profile.hpp"
+#include "strata/report/trace_report.hpp"
+#include "strata/zoo/zoo.hpp"
+
+#include <filesystem>
+#include <utility>
+
+namespace strata {
+
+bool names_network(std::string_view word) {
+  return word.find('/') == word.npos && find_network(word.substr(0, word.find(':'))) != nullptr;
+}
+
+namespace {
+
+/// A recording as the document that `strata trace --json` writes of it: a profile.
+StoredProfile recorded_profile(const std::string& path) {
+  std::vector<TraceReport> reports;
+  const std::string name = std::filesystem::path(path).filename().string();
+  for (const Recording& recording : read_recordings(path))
+    reports.push_back(make_trace_report(name, recording, nullptr));
+  return {load_recorded_profile(path), to_json(reports, {})};
+}
+
+}  // namespace
+
+Profile needed_profile(const std::string& path) {
+  return is_recording(path) ? load_recorded_profile(path) : load_profile(path);
+}
+
+std::optional<StoredProfile> stored_profile(const std::string& word) {
+  if (names_network(word) || !std::filesystem::is_regular_file(word)) return std::nullopt;
+  if (is_recording(word)) return recorded_profile(word);
+  try {
+    std::string text = profile_file_text(word);
+    if (!looks_like_profile(text)) return std::nullopt;
+    Profile profile = read_profile(text);
+    return StoredProfile{std::move(profile), std::move(text)};
+  } catch (Error& error) {
+    error.add_context(word);
+    throw;
+  }
+}
+
+Machine machine_for(const AskedRoofs& asked, std::string_view own) {
+  Machine machine;
+  if (asked.on) {
+    machine = load_machine(*asked.on);
+  } else if (own.empty()) {
+    machine = asked.otherwise ? asked.otherwise() : load_machine("h100-sxm");
+  } else {
+    try {
+      machine = load_machine(own);
+    } catch (Error& error) {
+      error.add_context("the machine of the profile (give --on)");
+      throw;
+    }
+  }
+  for (const std::string& assignment : asked.settings) set_field(machine, assignment);
+  return machine;
+}
+
+ExplainedProfile explain_stored(const StoredProfile& stored, const AskedRoofs& asked) {
+  const std::string& own = stored.profile.subject.machine;
+  const auto recorded = recorded_prediction(stored.text);
+  const bool has_own_roofs = (!asked.on || *asked.on == own) && asked.settings.empty();
+  ExplainedProfile made;
+  if (recorded && has_own_roofs) {
+    made.again = recorded_request(*recorded, iteration_of(stored.profile).time_s);
+  } else if (recorded) {
+    made.again.reason = "--on or --set asks for other roofs than its own";
+  }
+  const RecordedRequest* again = made.again.request.get();
+  made.machine = again != nullptr ? as_asked(again->machine, again->request.hardware)
+                                  : machine_for(asked, own);
+  ExplainInput input{.profile = stored.profile,
+                     .machine = made.machine,
+                     .facts = recorded ? &recorded->facts : nullptr,
+                     .predict_again = {},
+                     .no_prediction_reason = made.again.reason};
+  if (again != nullptr) {
+    input.predict_again =
+        predict_again(again->graph, again->machine, again->request, again->hardware);
+  }
+  made.explanation = explain(input);
+  return made;
+}
+
+}  // namespace strata

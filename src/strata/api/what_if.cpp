@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/api/what_if.hpp"
+
+#include "strata/base/units.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <future>
+#include <thread>
+
+namespace strata {
+namespace {
+
+std::int64_t batch_in(const BoundGraph& bound) {
+  const auto batch = bound.binding.find("batch");
+  if (batch == bound.binding.end())
+    fail(ErrorKind::unsupported, "the network has no batch to change");
+  return batch->second;
+}
+
+/// A request and a machine to be changed.
+struct Changed {
+  PredictRequest request;
+  Machine machine;
+};
+
+struct ApplyChange {
+  Changed& to;
+  const Hardware& now;
+  const Graph& graph;
+  double samples = 1;  ///< how many times the batch it became
+
+  void operator()(const BandwidthTimes& change) {
+    to.request.hardware.bytes_per_s = now.bytes_per_s * change.factor;
+  }
+  void operator()(const ThroughputTimes& change) {
+    for (Peak& peak : to.machine.peaks) peak.flop_per_s.value *= change.factor;
+    if (to.request.hardware.flop_per_s) *to.request.hardware.flop_per_s *= change.factor;
+  }
+  void operator()(const CapacityOf& change) { to.request.hardware.capacity_bytes = change.bytes; }
+  void operator()(const InDType& change) { to.request.sizes.dtype = change.dtype; }
+  void operator()(const BatchTimes& change) {
+    (*this)(BatchOf{batch_in(bind_model(graph, to.request.sizes)) * change.factor});
+  }
+  void operator()(const BatchOf& change) {
+    const std::int64_t before = batch_in(bind_model(graph, to.request.sizes));
+    set_batch(to.request.sizes, change.samples);
+    samples = static_cast<double>(change.samples) / static_cast<double>(before);
+  }
+  void operator()(const OptionSet& change) { set_option(to.request, change.name, change.value); }
+  void operator()(const Computed& change) {
+    fail(ErrorKind::internal, "'{}' is not for a prediction", change.text);
+  }
+};
+
+ChangeAnswer answer_to(const Graph& graph, const Machine& machine, const PredictRequest& request,
+                       const Hardware& now, const Change& change) {
+  try {
+    Changed changed{request, machine};
+    ApplyChange apply{changed, now, graph};
+    std::visit(apply, change);
+    const double time_s = predicted_time_s(graph, changed.machine, changed.request);
+    return {.time_s = time_s / apply.samples, .reason = {}};
+  } catch (const Error& error) {
+    return {.time_s = {}, .reason = error.what()};
+  }
+}
+
+/// The next capacity that changes something: at which every step holds all its values, or twice
+/// what there is.
+std::optional<Change> more_capacity(const PredictionSummary& summary) {
+  const std::int64_t now = summary.hardware.capacity_bytes;
+  if (summary.whole.bytes > now) return CapacityOf{summary.whole.bytes};
+  return twice_the_capacity(now);
+}
+
+std::optional<Change> lower_precision(const Machine& machine, DType now) {
+  if (now != DType::fp32 && now != DType::tf32 && now != DType::fp64) return std::nullopt;
+  for (const DType lower : {DType::bf16, DType::fp16}) {
+    const bool has_rate = std::any_of(machine.peaks.begin(), machine.peaks.end(),
+                                      [&](const Peak& peak) { return peak.dtype == lower; });
+    if (has_rate) return InDType{lower};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+PredictAgain predict_again(const Graph& graph, const Machine& machine,
+                           const PredictRequest& request, const Hardware& hardware) {
+  return [&graph, &machine, request, hardware](std::span<const Change> changes) {
+    const std::size_t threads =
+        std::max<std::size_t>(1, std::min<std::size_t>(std::thread::hardware_concurrency(), 8));
+    std::vector<ChangeAnswer> answers(changes.size());
+    if (request.options.policy == Policy::exact) {  // the solver takes its time
+      for (ChangeAnswer& answer : answers)
+        answer.reason = "the exact policy takes too long to be asked again and again";
+      return answers;
+    }
+    std::vector<std::future<void>> workers;
+    for (std::size_t first = 0; first < std::min(threads, changes.size()); ++first) {
+      workers.push_back(std::async(std::launch::async, [&, first] {
+        for (std::size_t i = first; i < changes.size(); i += threads)
+          answers[i] = answer_to(graph, machine, request, hardware, changes[i]);
+      }));
+    }
+    for (std::future<void>& worker : workers) worker.get();
+    return answers;
+  };
+}
+
+std::vector<Alternative> alternatives_to(const Graph& graph, const Machine& machine,
+                                         const PredictRequest& request,
+                                         const PredictedIteration& iteration) {
+  const PredictionSummary& summary = iteration.summary;
+  std::vector<Change> changes;
+  if (const auto capacity = more_capacity(summary)) changes.push_back(*capacity);
+  changes.emplace_back(BandwidthTimes{2});
+  if (const auto lower = lower_precision(machine, main_dtype(*iteration.bound)))
+    changes.push_back(*lower);
+  const auto batch = iteration.bound->binding.find("batch");
+  const std::int64_t samples = batch == iteration.bound->binding.end() ? 0 : batch->second;
+  if (samples >= 2) changes.emplace_back(BatchOf{samples / 2});
+
+  PredictRequest quick = request;
+  // A hint need not be exact to half a percent, which the search below this capacity is for.
+  quick.options.tries_smaller_capacities = false;
+  const std::vector<ChangeAnswer> answers =
+      predict_again(graph, machine, quick, summary.hardware)(changes);
+  std::vector<Alternative> alternatives;
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    if (!answers[i].time_s) continue;
+    const double ratio = *answers[i].time_s / summary.totals.time_s;
+    Alternative one{text_of(changes[i]), ratio, 1 / ratio, false};
+    if (std::holds_alternative<BandwidthTimes>(changes[i]))
+      one.change = format_bytes_per_s(2 * summary.hardware.bytes_per_s);
+    if (const auto* other = std::get_if<BatchOf>(&changes[i])) {
+      one.time_ratio *= static_cast<double>(other->samples) / static_cast<double>(samples);
+      one.changes_samples = true;
+    }
+    alternatives.push_back(std::move(one));
+  }
+  return alternatives;
+}
+
+}  // namespace strata
