@@ -176,14 +176,12 @@ strata_optional_part(rsvg HEADER librsvg/rsvg.h LIBRARIES rsvg-2 LOADED PATH_SUF
 strata_optional_part(highway HEADER hwy/highway.h LIBRARIES hwy LOADED FOR "vector code chosen at run time"
   WITHOUT "ceilings and own convolutions of the CPU use the compiler's baseline, and show less than the CPU can")
 strata_optional_part(openblas HEADER cblas.h LIBRARIES openblas LOADED PATH_SUFFIXES openblas
-  FOR "unrolled convolutions on the CPU" WITHOUT "strata conv has no unrolled convolutions on the CPU")
+  FOR "unrolled, FFT and Winograd convolutions on the CPU"
+  WITHOUT "strata conv has no unrolled, FFT or Winograd convolutions on the CPU")
 strata_optional_part(fftw HEADER fftw3.h LIBRARIES fftw3f LOADED FOR "FFT convolutions on the CPU"
   WITHOUT "strata conv has no FFT convolutions on the CPU")
 strata_optional_part(onednn HEADER oneapi/dnnl/dnnl.h LIBRARIES dnnl LOADED FOR "training on the CPU as frameworks do it"
   WITHOUT "strata measure on a CPU runs reference code, many times slower than a framework")
-# Its header includes pthreadpool's, which is a package of its own.
-strata_optional_part(xnnpack HEADER pthreadpool.h LIBRARIES XNNPACK LOADED FOR "XNNPACK's convolutions beside ours"
-  WITHOUT "strata conv has no row of XNNPACK")
 strata_optional_part(hwloc HEADER hwloc.h LIBRARIES hwloc FOR "the topology of the machine at hand by hwloc"
   WITHOUT "cores and caches are read from /sys, which is right for most machines")
 # Apart from CUDA: its host half names and plans counters without a GPU and without nvcc.

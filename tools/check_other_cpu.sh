@@ -19,7 +19,7 @@ trap 'rm -rf "$scratch"' EXIT
 folder=$root/src/strata
 # Libraries have headers for their own machine only, and loops are not in those files.
 mapfile -t sources < <(find "$folder/measure/cpu" "$folder/convolution/cpu" -name "*.cpp" ! -name '*_test.cpp' ! -name 'no_*' \
-  ! -name 'openblas_*' ! -name 'fftw_*' ! -name 'onednn_*' ! -name 'xnnpack_*' | sort)
+  ! -name 'openblas_*' ! -name 'fftw_*' ! -name 'onednn_*' | sort)
 ((${#sources[@]} > 0)) || { echo "no sources in $folder" && exit 1; }
 # Files of vector code are read once for every vector unit and stand alone; the others of a folder are read together.
 for source in "${sources[@]}"; do

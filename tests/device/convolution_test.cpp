@@ -333,7 +333,14 @@ TEST_F(Convolution, time_has_samples_and_roles) {
   for (const auto& strategy : device_->strategies()) {
     if (strategy->refusal(problem)) continue;
     Case made(*device_, problem, 1);
+    const std::int64_t free_before = device_->free_bytes();
     const auto prepared = strategy->prepare(problem);
+    EXPECT_EQ(prepared->scratch_bytes(), strategy->scratch_bytes(problem)) << strategy->name();
+    constexpr std::int64_t granularity = 4 << 20;  // of what the driver takes from the device
+    const std::int64_t taken = free_before - device_->free_bytes();
+    if (!strategy->is_vendor()) {
+      EXPECT_LE(std::abs(taken - prepared->scratch_bytes()), granularity) << strategy->name();
+    }
     const ConvTiming timing =
         device_->time(*prepared, made.tensors(), {.warm_up = 2, .samples = 5});
     ASSERT_EQ(timing.samples_s.size(), 5u) << strategy->name();

@@ -19,7 +19,7 @@ ConvResults results_with_efficiencies() {
   for (ConvCell& cell : results.cells) {
     if (!cell.is_measured()) continue;
     cell.efficiencies = ConvEfficiencies{
-        {{.role = KernelRole::unroll, .occupancy = 0.9, .ipc = 1.0, .global_load = 0.5},
+        {{.role = KernelRole::im2col, .occupancy = 0.9, .ipc = 1.0, .global_load = 0.5},
          {.role = KernelRole::gemm, .occupancy = 0.25, .ipc = 3.5, .shared = 1.25}},
         ""};
     if (cell.strategy == "fft") cell.efficiencies = ConvEfficiencies{{}, "no permission"};

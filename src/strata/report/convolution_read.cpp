@@ -133,14 +133,18 @@ ConvSeries series_from(const StoredJson& json, const std::string& place) {
   return series;
 }
 
+/// Files of an older Strata have other names for im2col and col2im.
 KernelRole role_from(ObjectReader& object) {
+  constexpr auto count = static_cast<std::size_t>(KernelRole::other) + 1;
   static const auto names = [] {
     std::vector<std::string_view> all;
-    for (int i = 0; i <= static_cast<int>(KernelRole::other); ++i)
-      all.push_back(name_of(static_cast<KernelRole>(i)));
+    for (std::size_t i = 0; i < count; ++i) all.push_back(name_of(static_cast<KernelRole>(i)));
+    all.insert(all.end(), {"unroll", "roll_back"});
     return all;
   }();
-  return static_cast<KernelRole>(object.choice("role", names));
+  const std::size_t found = object.choice("role", names);
+  if (found == count) return KernelRole::im2col;
+  return found > count ? KernelRole::col2im : static_cast<KernelRole>(found);
 }
 
 ConvPass pass_from(const StoredJson& json, const std::string& place) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/error.hpp"
+#include "strata/convolution/cpu/blas.hpp"
 #include "strata/convolution/cpu/fourier.hpp"
-#include "strata/convolution/cpu/matrix/product.hpp"
 #include "strata/convolution/cpu/strategies.hpp"
+#include "strata/cpu/allowance.hpp"
 #include "strata/cpu/core_model.hpp"
 #include "strata/cpu/system_files.hpp"
 #include "strata/cpu/vector_unit.hpp"
@@ -14,7 +15,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
+#include <utility>
 
 namespace strata {
 namespace {
@@ -58,18 +59,17 @@ class TimedMarks : public RoleMarks {
 
 class CpuConvDevice : public ConvDevice {
  public:
-  CpuConvDevice() : threads_(std::make_shared<cpu::Threads>(cpu::allowed_cpus())) {
+  explicit CpuConvDevice(std::filesystem::path root)
+      : root_(std::move(root)), threads_(std::make_shared<cpu::Threads>(cpu::allowed_cpus())) {
     strategies_.push_back(cpu::direct_strategy(threads_));
     strategies_.push_back(cpu::unroll_strategy(threads_));
     strategies_.push_back(cpu::fft_strategy(threads_));
     strategies_.push_back(cpu::winograd_strategy(threads_, 2));
     strategies_.push_back(cpu::winograd_strategy(threads_, 4));
-    strategies_.push_back(cpu::depthwise_strategy(threads_));
     for (const auto algorithm : {cpu::OneDnnAlgorithm::own_pick, cpu::OneDnnAlgorithm::direct,
                                  cpu::OneDnnAlgorithm::winograd}) {
       strategies_.push_back(cpu::onednn_strategy(algorithm));
     }
-    strategies_.push_back(cpu::xnnpack_strategy(threads_));
   }
 
   std::string name() const override {
@@ -89,12 +89,8 @@ class CpuConvDevice : public ConvDevice {
   std::span<const std::unique_ptr<ConvStrategy>> strategies() const override { return strategies_; }
 
   std::int64_t free_bytes() const override {
-    // What the kernel says can be had without swapping; the count of free pages where it does not.
-    std::ifstream file("/proc/meminfo");
-    for (std::string word; file >> word;) {
-      std::int64_t kilobytes = 0;
-      if (word == "MemAvailable:" && file >> kilobytes) return kilobytes * 1024;
-    }
+    // In a container its limit counts, too: the kernel ends the process that goes beyond it.
+    if (const auto available = cpu::available_memory_bytes(root_)) return *available;
     return static_cast<std::int64_t>(::sysconf(_SC_AVPHYS_PAGES)) * ::sysconf(_SC_PAGESIZE);
   }
 
@@ -141,13 +137,16 @@ class CpuConvDevice : public ConvDevice {
   }
 
  private:
+  std::filesystem::path root_;
   cpu::SharedThreads threads_;
   std::vector<std::unique_ptr<ConvStrategy>> strategies_;
 };
 
 }  // namespace
 
-std::unique_ptr<ConvDevice> cpu_conv_device() { return std::make_unique<CpuConvDevice>(); }
+std::unique_ptr<ConvDevice> cpu_conv_device(const std::filesystem::path& root) {
+  return std::make_unique<CpuConvDevice>(root);
+}
 
 namespace cpu {
 

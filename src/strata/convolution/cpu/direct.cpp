@@ -1,253 +1,189 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/convolution/cpu/direct.hpp"
 
-#include "strata/convolution/cpu/block_weights.hpp"
 #include "strata/convolution/cpu/direct_kernels.hpp"
-#include "strata/convolution/cpu/direct_plan.hpp"
+#include "strata/convolution/cpu/padded_plane.hpp"
+#include "strata/convolution/cpu/sizes.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace strata::cpu {
 namespace {
 
-class DirectSums : public PreparedConvolution {
+/// Pixels of a task whose sums one thread has at once.
+constexpr std::int64_t most_pixels = 48;
+
+struct DirectPlan {
+  PaddedPlane plane;
+  std::int64_t sources = 1, results = 1;  ///< channels of one group
+  std::int64_t result_width = 1, result_plane = 1;
+  std::int64_t block = 1, blocks = 1;              ///< result channels that one inner loop computes
+  std::int64_t images = 1;                         ///< padded at once
+  std::int64_t planes = 0, factors = 0, sums = 0;  ///< where they begin in the scratch memory
+  ScratchPlan scratch;
+};
+
+DirectPlan direct_plan(const ConvShape& s, ConvPass pass, int threads) {
+  const bool is_forward = pass == ConvPass::forward;
+  DirectPlan p;
+  p.plane = padded_plane(s, pass);
+  p.sources = (is_forward ? s.channels : s.filters) / s.groups;
+  p.results = (is_forward ? s.filters : s.channels) / s.groups;
+  p.result_width = is_forward ? s.output_width() : s.width;
+  p.result_plane = p.result_width * (is_forward ? s.output_height() : s.height);
+  p.block = channel_block();
+  p.blocks = divide_up(p.results, p.block);
+  const std::int64_t image_floats = checked_mul(s.groups, p.sources, p.plane.floats());
+  p.images = images_at_once(s.batch, p.plane.is_source() ? 0 : image_floats);
+  p.planes = p.scratch.add(p.plane.is_source() ? 0 : checked_mul(p.images, image_floats));
+  p.factors = p.scratch.add(checked_mul(s.groups, p.blocks * p.block, p.sources,
+                                        checked_mul(s.kernel_height, s.kernel_width)));
+  p.sums = p.scratch.add(checked_mul(threads, most_pixels, p.block));
+  return p;
+}
+
+/// Forward, and the gradient of the input with filters and channels exchanged.
+class DirectConvolution : public PreparedConvolution {
  public:
-  DirectSums(const ConvProblem& problem, SharedThreads threads)
+  DirectConvolution(const ConvProblem& problem, SharedThreads threads)
       : threads_(std::move(threads)),
         shape_(problem.shape),
         is_forward_(problem.pass == ConvPass::forward),
         plan_(direct_plan(problem.shape, problem.pass, threads_->count())),
         scratch_(plan_.scratch.bytes()) {
-    for (const TapPhase& phase : plan_.taps.phases) {
-      std::vector<std::int64_t>& offsets = offsets_.emplace_back();
-      std::vector<LaneTap>& lane_taps = lane_taps_.emplace_back();
-      for (const Tap& tap : phase.taps) {
-        lane_taps.push_back({tap.offset, std::ssize(offsets) * plan_.block});
-        offsets.push_back(tap.offset);
+    std::int64_t factors = 0;
+    for (const AxisPhase& rows : plan_.plane.rows.phases) {
+      for (const AxisPhase& columns : plan_.plane.columns.phases) {
+        Phase& phase = phases_.emplace_back(Phase{&rows, &columns, {}, {}, factors});
+        for (const auto& y : rows.seen) {
+          for (const auto& x : columns.seen) {
+            phase.offsets.push_back(y.offset * plan_.plane.columns.padded + x.offset);
+            phase.weights.push_back(y.kernel * shape_.kernel_width + x.kernel);
+          }
+        }
+        factors += shape_.groups * plan_.blocks * factors_per_block(phase);
       }
-      weight_starts_.push_back(packed_);
-      packed_ += plan_.groups * plan_.blocks * plan_.block * plan_.sources *
-                 static_cast<std::int64_t>(phase.taps.size());
     }
-    splits_ = (4 * threads_->count() + tasks_per_image() - 1) / tasks_per_image();
-    splits_ = std::clamp<std::int64_t>(splits_, 1, plan_.blocks);
-    packs_late_ = shape_.batch == 1 && plan_.taps.phases.size() == 1 &&
-                  row_blocks(plan_.taps.phases[0]) == 1 &&
-                  threads_->count() <= plan_.groups * plan_.blocks;
   }
 
+  std::int64_t scratch_bytes() const override { return scratch_.bytes(); }
+
   void run(const ConvTensors& tensors, RoleMarks& marks) override {
-    const auto* source = static_cast<const float*>(is_forward_ ? tensors.input : tensors.output);
-    auto* result = static_cast<float*>(is_forward_ ? tensors.output : tensors.input);
+    const auto* const source =
+        static_cast<const float*>(is_forward_ ? tensors.input : tensors.output);
+    auto* const result = static_cast<float*>(is_forward_ ? tensors.output : tensors.input);
+    const std::int64_t channels = shape_.groups * plan_.sources;
+    const std::int64_t plane = plan_.plane.rows.size * plan_.plane.columns.size;
     marks.begin(KernelRole::transpose);
-    weights_ = static_cast<const float*>(tensors.weights);
-    if (!packs_late_) pack(weights_);
-    const std::int64_t channels = plan_.groups * plan_.sources;
-    const std::int64_t source_floats = plan_.source_height * plan_.source_width;
+    pack(static_cast<const float*>(tensors.weights));
     for (std::int64_t image = 0; image < shape_.batch; image += plan_.images) {
       const std::int64_t images = std::min(plan_.images, shape_.batch - image);
-      if (!plan_.reads_in_place) {
+      const float* planes = source + image * channels * plane;
+      if (!plan_.plane.is_source()) {
         marks.begin(KernelRole::copy);
         threads_->for_each(images * channels, [&](std::int64_t i, int) {
-          fill_planes(plan_.taps, source + (image * channels + i) * source_floats,
-                      plan_.source_height, plan_.source_width,
-                      scratch_.at(plan_.planes) + i * plan_.taps.channel_floats());
+          copy_padded(plan_.plane, planes + i * plane,
+                      scratch_.at(plan_.planes) + i * plan_.plane.floats());
         });
+        planes = scratch_.at(plan_.planes);
       }
-      const float* const planes = plan_.reads_in_place ? source : scratch_.at(plan_.planes);
       marks.begin(KernelRole::direct);
-      const std::int64_t tasks = tasks_per_image() * splits_;
-      threads_->for_each(images * tasks, [&](std::int64_t i, int thread) {
-        compute(
-            planes + i / tasks * plan_.image_floats(), i % tasks, thread,
-            result + (image + i / tasks) * plan_.groups * plan_.results * plan_.result_floats());
-      });
+      for (const Phase& phase : phases_) {
+        compute(phase, planes, images,
+                result + image * shape_.groups * plan_.results * plan_.result_plane);
+      }
     }
   }
 
  private:
-  std::int64_t row_blocks(const TapPhase& phase) const {
-    return (phase.rows + plan_.rows_at_once - 1) / plan_.rows_at_once;
-  }
-  std::int64_t tasks_per_image() const {
-    std::int64_t tasks = 0;
-    for (const TapPhase& phase : plan_.taps.phases) tasks += plan_.groups * row_blocks(phase);
-    return tasks;
-  }
-  std::int64_t floats_per_block(std::size_t phase) const {
-    return plan_.block * plan_.sources * static_cast<std::int64_t>(offsets_[phase].size());
+  /// Result pixels that see the same kernel positions.
+  struct Phase {
+    const AxisPhase* rows;
+    const AxisPhase* columns;
+    std::vector<std::int64_t> offsets;  ///< of kernel positions, in the padded source
+    std::vector<std::int64_t> weights;  ///< the same, in a kernel
+    std::int64_t first_factor;
+
+    std::int64_t pixels() const { return rows->count * columns->count; }
+  };
+
+  std::int64_t factors_per_block(const Phase& phase) const {
+    return plan_.block * plan_.sources * std::ssize(phase.offsets);
   }
 
-  /// Weights by phase, group and block as [source channel][tap][result channel of the block].
+  /// Weights as [phase][group][block][source channel][kernel position][result channel].
   void pack(const float* weights) {
-    threads_->for_each(plan_.groups * plan_.blocks, [&](std::int64_t i, int) {
-      for (std::size_t k = 0; k < plan_.taps.phases.size(); ++k) {
-        pack_block(weights, i, k,
-                   scratch_.at(plan_.weights) + weight_starts_[k] + i * floats_per_block(k));
+    const std::int64_t kernel_size = shape_.kernel_height * shape_.kernel_width;
+    const std::int64_t result_step = is_forward_ ? plan_.sources * kernel_size : kernel_size;
+    const std::int64_t source_step = is_forward_ ? kernel_size : plan_.results * kernel_size;
+    threads_->for_each(shape_.groups * plan_.blocks, [&](std::int64_t i, int) {
+      const std::int64_t first = i % plan_.blocks * plan_.block;
+      const float* const from = weights +
+                                i / plan_.blocks * plan_.sources * plan_.results * kernel_size +
+                                first * result_step;
+      for (const Phase& phase : phases_) {
+        float* to = scratch_.at(plan_.factors) + phase.first_factor + i * factors_per_block(phase);
+        for (std::int64_t s = 0; s < plan_.sources; ++s) {
+          for (const std::int64_t weight : phase.weights) {
+            for (std::int64_t r = 0; r < plan_.block; ++r) {
+              const bool is_there = first + r < plan_.results;
+              *to++ = is_there ? from[r * result_step + s * source_step + weight] : 0;
+            }
+          }
+        }
       }
     });
   }
 
-  /// Those of one phase, for block i of all groups' blocks.
-  void pack_block(const float* weights, std::int64_t i, std::size_t phase, float* to) const {
-    const std::int64_t taps = shape_.kernel_height * shape_.kernel_width;
-    const std::int64_t filters = shape_.filters / shape_.groups;
-    const std::int64_t channels = shape_.channels / shape_.groups;
-    const std::int64_t step_result = is_forward_ ? channels * taps : taps;
-    const std::int64_t step_source = is_forward_ ? taps : channels * taps;
-    const std::int64_t first = i % plan_.blocks * plan_.block;
-    const std::int64_t valid = std::min(plan_.block, plan_.results - first);
-    const float* const group = weights + i / plan_.blocks * filters * channels * taps;
-    if (is_natural()) {
-      return pack_block_weights({.from = group + first * step_result,
-                                 .step_result = step_result,
-                                 .step_source = step_source,
-                                 .sources = plan_.sources,
-                                 .taps = taps,
-                                 .block = plan_.block,
-                                 .valid = valid},
-                                to);
-    }
-    for (std::int64_t c = 0; c < plan_.sources; ++c) {
-      for (const Tap& tap : plan_.taps.phases[phase].taps) {
-        const float* const from =
-            group + first * step_result + c * step_source + tap.ky * shape_.kernel_width + tap.kx;
-        for (std::int64_t r = 0; r < plan_.block; ++r) {
-          *to++ = r < valid ? from[r * step_result] : 0;
-        }
+  void compute(const Phase& phase, const float* planes, std::int64_t images, float* result) {
+    const std::int64_t blocks = shape_.groups * plan_.blocks;
+    const std::int64_t runs = divide_up(phase.pixels(), most_pixels);
+    const std::int64_t parts = std::min(runs, divide_up(4 * threads_->count(), images * blocks));
+    threads_->for_each(images * blocks * parts, [&](std::int64_t i, int thread) {
+      const std::int64_t part = i % parts, block = i / parts % blocks, image = i / parts / blocks;
+      for (std::int64_t run = runs * part / parts; run < runs * (part + 1) / parts; ++run) {
+        compute_run(phase, planes, image, block, run * most_pixels, thread, result);
       }
-    }
+    });
   }
 
-  /// Whether one phase has all taps in the order of the weights.
-  bool is_natural() const {
-    const std::vector<Tap>& taps = plan_.taps.phases[0].taps;
-    for (std::size_t i = 0; i < taps.size(); ++i) {
-      const Tap& tap = taps[i];
-      if (tap.ky * shape_.kernel_width + tap.kx != static_cast<std::int64_t>(i)) return false;
+  /// Some pixels of one image for one block of result channels.
+  void compute_run(const Phase& phase, const float* planes, std::int64_t image, std::int64_t block,
+                   std::int64_t first_pixel, int thread, float* result) {
+    const std::int64_t count = std::min(most_pixels, phase.pixels() - first_pixel);
+    std::array<std::int64_t, most_pixels> from{}, to{};
+    std::int64_t y = first_pixel / phase.columns->count;
+    std::int64_t x = first_pixel % phase.columns->count;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+      from[i] =
+          y * phase.rows->source_step * plan_.plane.columns.padded + x * phase.columns->source_step;
+      to[i] = (phase.rows->first + y * phase.rows->step) * plan_.result_width +
+              phase.columns->first + x * phase.columns->step;
+      if (++x < phase.columns->count) continue;
+      x = 0;
+      ++y;
     }
-    return plan_.taps.phases.size() == 1;
-  }
-
-  /// One run of rows of one phase and group, for a share of the result channels.
-  void compute(const float* image, std::int64_t task, int thread, float* result) {
-    const std::int64_t split = task % splits_;
-    task /= splits_;
-    std::size_t phase = 0;
-    while (task >= plan_.groups * row_blocks(plan_.taps.phases[phase])) {
-      task -= plan_.groups * row_blocks(plan_.taps.phases[phase++]);
-    }
-    const TapPhase& p = plan_.taps.phases[phase];
-    const std::int64_t group = task / row_blocks(p);
-    const std::int64_t row = task % row_blocks(p) * plan_.rows_at_once;
-    const std::int64_t rows = std::min(plan_.rows_at_once, p.rows - row);
-    const float* const source =
-        image + group * plan_.sources * plan_.taps.channel_floats() + row * plan_.taps.plane_width;
-    float* const frame = scratch_.at(plan_.frames) + thread * plan_.block * plan_.frame_floats;
-    const std::int64_t pixels = (rows - 1) * plan_.taps.plane_width + p.columns;
-    const std::int64_t end = plan_.blocks * (split + 1) / splits_;
-    for (std::int64_t block = plan_.blocks * split / splits_; block < end; ++block) {
-      const std::int64_t first = block * plan_.block;
-      float* const to = result + (group * plan_.results + first) * plan_.result_floats();
-      const std::int64_t index = group * plan_.blocks + block;
-      float* const weights = scratch_.at(plan_.weights) + weight_starts_[phase] +
-                             (packs_late_ ? thread : index) * floats_per_block(phase);
-      if (packs_late_) pack_block(weights_, index, phase, weights);
-      if (plan_.is_by_lanes) {
-        sum_lanes(phase, source, weights, rows, frame);
-        store_lanes(p, row, rows, frame, std::min(plan_.block, plan_.results - first), to);
-        continue;
-      }
-      if (plan_.writes_in_place) {
-        sum_block(phase, source, weights, pixels, to + row * plan_.result_width,
-                  plan_.result_floats());
-        continue;
-      }
-      sum_block(phase, source, weights, pixels, frame, plan_.frame_floats);
-      for (std::int64_t r = 0; r < std::min(plan_.block, plan_.results - first); ++r) {
-        store(p, row, rows, frame + r * plan_.frame_floats, to + r * plan_.result_floats());
-      }
-    }
-  }
-
-  void sum_block(std::size_t phase, const float* source, const float* weights, std::int64_t pixels,
-                 float* result, std::int64_t result_step) {
-    const auto taps = static_cast<std::int64_t>(offsets_[phase].size());
-    for (std::int64_t c = 0; c < plan_.sources; c += plan_.sources_at_once) {
-      add_taps({.source = source + c * plan_.taps.channel_floats(),
-                .channels = std::min(plan_.sources_at_once, plan_.sources - c),
-                .channel_step = plan_.taps.channel_floats(),
-                .offsets = offsets_[phase].data(),
-                .taps = taps,
-                .weights = weights + c * taps * plan_.block,
-                .result = result,
-                .result_step = result_step,
-                .block = plan_.block,
-                .pixels = pixels,
-                .adds = c > 0});
-    }
-  }
-
-  /// The same with the channels of the block side by side; rows of the frame are `columns` long.
-  void sum_lanes(std::size_t phase, const float* source, const float* weights, std::int64_t rows,
-                 float* frame) {
-    const auto taps = static_cast<std::int64_t>(offsets_[phase].size());
-    const std::int64_t columns = plan_.taps.phases[phase].columns;
-    const std::int64_t tiles = (columns + lane_pixels() - 1) / lane_pixels();
-    for (std::int64_t c = 0; c < plan_.sources; c += plan_.sources_at_once) {
-      for (std::int64_t i = 0; i < rows * tiles; ++i) {  // of about the same size
-        const std::int64_t y = i / tiles;
-        const std::int64_t x = columns * (i % tiles) / tiles;
-        add_lanes(
-            {.source = source + c * plan_.taps.channel_floats() + y * plan_.taps.plane_width + x,
-             .channels = std::min(plan_.sources_at_once, plan_.sources - c),
-             .channel_step = plan_.taps.channel_floats(),
-             .taps = lane_taps_[phase].data(),
-             .tap_count = taps,
-             .weights = weights + c * taps * plan_.block,
-             .weight_step = taps * plan_.block,
-             .result = frame + (y * columns + x) * plan_.block,
-             .result_step = plan_.block,
-             .pixels = columns * (i % tiles + 1) / tiles - x,
-             .adds = c > 0});
-      }
-    }
-  }
-
-  void store_lanes(const TapPhase& phase, std::int64_t row, std::int64_t rows, const float* frame,
-                   std::int64_t channels, float* result) const {
-    for (std::int64_t y = 0; y < rows; ++y, frame += phase.columns * plan_.block) {
-      float* const to =
-          result + (phase.first_y + (row + y) * plan_.taps.result_step_y) * plan_.result_width +
-          phase.first_x;
-      if (plan_.taps.result_step_x == 1) {
-        turn({.from = frame,
-              .from_step = plan_.block,
-              .height = phase.columns,
-              .width = channels,
-              .to = to,
-              .to_step = plan_.result_floats()});
-        continue;
-      }
-      for (std::int64_t r = 0; r < channels; ++r) {
-        for (std::int64_t x = 0; x < phase.columns; ++x) {
-          to[r * plan_.result_floats() + x * plan_.taps.result_step_x] = frame[x * plan_.block + r];
-        }
-      }
-    }
-  }
-
-  void store(const TapPhase& phase, std::int64_t row, std::int64_t rows, const float* frame,
-             float* result) const {
-    const std::int64_t step = plan_.taps.result_step_x;
-    for (std::int64_t y = 0; y < rows; ++y, frame += plan_.taps.plane_width) {
-      float* const to =
-          result + (phase.first_y + (row + y) * plan_.taps.result_step_y) * plan_.result_width +
-          phase.first_x;
-      if (step == 1) {
-        std::copy_n(frame, phase.columns, to);
-      } else {
-        for (std::int64_t x = 0; x < phase.columns; ++x) to[x * step] = frame[x];
+    const std::int64_t group = block / plan_.blocks;
+    const std::int64_t channel = block % plan_.blocks * plan_.block;
+    float* const sums = scratch_.at(plan_.sums) + thread * most_pixels * plan_.block;
+    add_block(
+        {.source = planes + (image * shape_.groups + group) * plan_.sources * plan_.plane.floats(),
+         .positions = from.data(),
+         .count = count,
+         .rows = plan_.sources,
+         .row_step = plan_.plane.floats(),
+         .offsets = phase.offsets.data(),
+         .terms = std::ssize(phase.offsets),
+         .factors =
+             scratch_.at(plan_.factors) + phase.first_factor + block * factors_per_block(phase),
+         .sums = sums});
+    for (std::int64_t r = 0; r < std::min(plan_.block, plan_.results - channel); ++r) {
+      float* const plane =
+          result +
+          ((image * shape_.groups + group) * plan_.results + channel + r) * plan_.result_plane;
+      for (std::int64_t i = 0; i < count; ++i) {
+        plane[to[static_cast<std::size_t>(i)]] = sums[i * plan_.block + r];
       }
     }
   }
@@ -257,29 +193,11 @@ class DirectSums : public PreparedConvolution {
   bool is_forward_;
   DirectPlan plan_;
   Scratch scratch_;
-  std::vector<std::vector<std::int64_t>> offsets_;  ///< of the taps of each phase
-  std::vector<std::vector<LaneTap>> lane_taps_;     ///< the same for add_lanes
-  std::vector<std::int64_t> weight_starts_;         ///< of each phase
-  std::int64_t packed_ = 0;
-  /// Each block of weights is used once, by one thread: it is packed just before, and still in that
-  /// thread's cache.
-  bool packs_late_ = false;
-  const float* weights_ = nullptr;
-  std::int64_t splits_ = 1;
+  std::vector<Phase> phases_;
 };
 
-/// Vectors of pixels compute the padding, too, but need no channels side by side in the result: by
-/// measurement that pays for kernels of one tap over large images, and for few channels of which a
-/// stride leaves out much, as in the first layer of a network.
-bool is_faster_by_lanes(const DirectPlan& pixels, const LanePlan& lanes) {
-  constexpr std::int64_t few_channels = 16, small_image = 256;
-  if (pixels.is_by_lanes) return true;
-  const bool is_one_tap = lanes.taps() == 1;
-  if (lanes.pixel_step > 1 && (is_one_tap || lanes.sources < few_channels)) return false;
-  if (is_one_tap && lanes.result_step == 1 && lanes.result_floats() > small_image) return false;
-  return lanes.products() <= pixels.products();
-}
-
+/// The defining sums, blocked. Grouped and depthwise convolutions are the same loop over fewer
+/// channels, with lanes that compute nothing.
 class Direct : public ConvStrategy {
  public:
   explicit Direct(SharedThreads threads) : threads_(std::move(threads)) {}
@@ -291,9 +209,8 @@ class Direct : public ConvStrategy {
   }
   std::int64_t scratch_bytes(const ConvProblem& problem) const override {
     if (problem.pass == ConvPass::weight_gradient) {
-      return direct_products_bytes(problem, threads_->count());
+      return direct_weight_gradient_bytes(problem, threads_->count());
     }
-    if (const auto plan = better_lane_plan(problem)) return plan->scratch.bytes();
     return direct_plan(problem.shape, problem.pass, threads_->count()).scratch.bytes();
   }
   std::optional<std::int64_t> flop(const ConvProblem& problem) const override {
@@ -304,23 +221,12 @@ class Direct : public ConvStrategy {
   }
   std::unique_ptr<PreparedConvolution> prepare(const ConvProblem& problem) const override {
     if (problem.pass == ConvPass::weight_gradient) {
-      return prepare_direct_products(problem, threads_);
+      return prepare_direct_weight_gradient(problem, threads_);
     }
-    if (auto plan = better_lane_plan(problem)) {
-      return prepare_lane_sums(problem, std::move(*plan), threads_);
-    }
-    return std::make_unique<DirectSums>(problem, threads_);
+    return std::make_unique<DirectConvolution>(problem, threads_);
   }
 
  private:
-  /// Nothing: vectors of pixels are faster.
-  std::optional<LanePlan> better_lane_plan(const ConvProblem& problem) const {
-    auto plan = lane_plan(problem.shape, problem.pass, threads_->count());
-    const DirectPlan other = direct_plan(problem.shape, problem.pass, threads_->count());
-    if (plan && !is_faster_by_lanes(other, *plan)) plan.reset();
-    return plan;
-  }
-
   SharedThreads threads_;
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/convolution/cpu/fft_plan.hpp"
 
-#include "strata/convolution/cpu/spectrum_kernels.hpp"
+#include "strata/base/checked.hpp"
+#include "strata/convolution/cpu/sizes.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,8 +11,6 @@
 
 namespace strata::cpu {
 namespace {
-
-std::int64_t rounded_up_quotient(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 bool has_small_factors(std::int64_t n) {
   for (const std::int64_t factor : {2, 3, 5, 7}) {
@@ -36,8 +35,8 @@ std::vector<std::int64_t> sizes_to_try(std::int64_t reach, std::int64_t results)
 
 double transform_flop(double points) { return 5 * points * std::log2(std::max(2.0, points)); }
 
-/// Seconds, roughly: what FFTW, our products and memory reach on a core of some 100 GFLOP/s. Only
-/// the ratios matter.
+/// Seconds, roughly: what FFTW, matrix products and memory reach on a core of some 100 GFLOP/s.
+/// Only the ratios matter.
 double estimate(const Correlation& c, std::int64_t height, std::int64_t width, std::int64_t pairs) {
   constexpr double transforms_per_s = 20e9;
   constexpr double products_per_s = 80e9;
@@ -50,72 +49,39 @@ double estimate(const Correlation& c, std::int64_t height, std::int64_t width, s
          kernels * (one + 2 * points / moved_per_s);
 }
 
-void choose_tile(FftPlan& p) {
-  const Correlation& c = p.correlation;
-  const std::int64_t reach_y = (c.kernel_height - 1) * c.dilation_height + 1;
-  const std::int64_t reach_x = (c.kernel_width - 1) * c.dilation_width + 1;
-  double best = std::numeric_limits<double>::infinity();
-  for (const std::int64_t height : sizes_to_try(reach_y, c.result_height)) {
-    for (const std::int64_t width : sizes_to_try(reach_x, c.result_width)) {
-      const std::int64_t rows = rounded_up_quotient(c.result_height, height - reach_y + 1);
-      const std::int64_t columns = rounded_up_quotient(c.result_width, width - reach_x + 1);
-      const std::int64_t tiles = checked_mul(c.batch, rows, columns);
-      const double time = estimate(c, height, width, rounded_up_quotient(tiles, 2));
-      if (time >= best) continue;
-      best = time;
-      p.height = height;
-      p.width = width;
-      p.result_rows = height - reach_y + 1;
-      p.result_columns = width - reach_x + 1;
-      p.tile_rows = rows;
-      p.tile_columns = columns;
-      p.tiles = tiles;
-    }
-  }
-  p.pairs = rounded_up_quotient(p.tiles, 2);
-  p.blocks = rounded_up_quotient(checked_mul(p.height, p.width), frequency_block);
-  p.frequencies = p.blocks * frequency_block;
-}
-
 }  // namespace
 
-FftPlan fft_plan(const ConvProblem& problem, int threads) {
-  const bool is_products = problem.pass == ConvPass::weight_gradient;
-  FftPlan p;
-  p.correlation = correlation_of(problem.shape, is_products ? ConvPass::forward : problem.pass);
-  choose_tile(p);
-  const Correlation& c = p.correlation;
-  // The spectra of a chunk should stay near the cores, but the weights' spectra, read once per
-  // chunk, want a dozen pairs at least.
-  constexpr std::int64_t chunk_floats = 512 << 10;
-  const std::int64_t pair_floats =
-      checked_mul(2, p.frequencies, c.source_channels + c.result_channels);
-  const std::int64_t least = c.source_channels >= 16 ? 12 : 3;
-  const std::int64_t most = std::max(least, chunk_floats / pair_floats);
-  p.is_chunk_per_thread = !is_products && p.pairs >= least * threads;
-  p.workers = p.is_chunk_per_thread ? threads : 1;
-  const std::int64_t share = rounded_up_quotient(p.pairs, p.workers);
-  p.pairs_at_once = rounded_up_quotient(share, rounded_up_quotient(share, most));
-  p.sources_floats = checked_mul(2 * p.frequencies, c.source_channels, p.pairs_at_once);
-  p.results_floats = checked_mul(2 * p.frequencies, c.result_channels, p.pairs_at_once);
-  // Two arrays of complex numbers, each with room for whole vectors, and two rows.
-  p.buffer_floats = 2 * (2 * p.frequencies + 64) + 2 * ((p.width + 47) / 16 * 16);
-  p.weights = p.scratch.add(checked_mul(2 * p.frequencies, c.source_channels, c.result_channels));
-  p.sources = p.scratch.add(checked_mul(p.workers, p.sources_floats));
-  p.results = p.scratch.add(checked_mul(p.workers, p.results_floats));
-  p.buffers = p.scratch.add(checked_mul(threads, p.buffer_floats));
-  return p;
+FftTiles fft_tiles(const Correlation& c) {
+  const std::int64_t reach_y = (c.kernel_height - 1) * c.dilation_height + 1;
+  const std::int64_t reach_x = (c.kernel_width - 1) * c.dilation_width + 1;
+  FftTiles best;
+  double best_s = std::numeric_limits<double>::infinity();
+  for (const std::int64_t height : sizes_to_try(reach_y, c.result_height)) {
+    for (const std::int64_t width : sizes_to_try(reach_x, c.result_width)) {
+      const FftTiles tiles{.height = height,
+                           .width = width,
+                           .result_rows = height - reach_y + 1,
+                           .result_columns = width - reach_x + 1,
+                           .rows = divide_up(c.result_height, height - reach_y + 1),
+                           .columns = divide_up(c.result_width, width - reach_x + 1)};
+      const std::int64_t pairs = divide_up(checked_mul(c.batch, tiles.rows, tiles.columns), 2);
+      const double seconds = estimate(c, height, width, pairs);
+      if (seconds >= best_s) continue;
+      best_s = seconds;
+      best = tiles;
+    }
+  }
+  return best;
 }
 
-std::int64_t fft_flop(const ConvProblem& problem, int threads) {
-  const FftPlan p = fft_plan(problem, threads);
-  const Correlation& c = p.correlation;
+std::int64_t fft_flop(const Correlation& c, const FftTiles& tiles) {
+  const std::int64_t pairs = divide_up(checked_mul(c.batch, tiles.rows, tiles.columns), 2);
   const std::int64_t kernels = checked_mul(c.source_channels, c.result_channels);
   const std::int64_t transforms =
-      checked_add(kernels, checked_mul(p.pairs, c.source_channels + c.result_channels));
-  const auto one = static_cast<std::int64_t>(transform_flop(static_cast<double>(p.points())));
+      checked_add(kernels, checked_mul(pairs, c.source_channels + c.result_channels));
+  const auto one = static_cast<std::int64_t>(transform_flop(static_cast<double>(tiles.points())));
   return checked_mul(c.groups, checked_add(checked_mul(transforms, one),
-                                           checked_mul(8, p.points(), p.pairs, kernels)));
+                                           checked_mul(8, tiles.points(), pairs, kernels)));
 }
 
 }  // namespace strata::cpu

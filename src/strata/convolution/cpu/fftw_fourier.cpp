@@ -44,7 +44,7 @@ std::mutex& fftw_planner() {
   return planner;
 }
 
-fftwf_complex* as_complex(float* values) { return reinterpret_cast<fftwf_complex*>(values); }
+fftwf_complex* as_fftw(void* values) { return static_cast<fftwf_complex*>(values); }
 
 class FftwFourier : public Fourier {
  public:
@@ -56,8 +56,8 @@ class FftwFourier : public Fourier {
     const std::lock_guard lock(fftw_planner());
     const auto plan = [&](int sign) {
       const fftwf_plan made = fftw_functions().plan(
-          static_cast<int>(height), static_cast<int>(width), as_complex(from.at(0)),
-          as_complex(to.at(0)), sign, FFTW_MEASURE | FFTW_DESTROY_INPUT);
+          static_cast<int>(height), static_cast<int>(width), as_fftw(from.at(0)), as_fftw(to.at(0)),
+          sign, FFTW_MEASURE | FFTW_DESTROY_INPUT);
       if (made == nullptr) fail(ErrorKind::environment, "FFTW refuses {}×{}", height, width);
       return made;
     };
@@ -70,11 +70,11 @@ class FftwFourier : public Fourier {
     fftw_functions().destroy(backward_);
   }
 
-  void forward(float* from, float* to) const override {
-    fftw_functions().execute(forward_, as_complex(from), as_complex(to));
+  void forward(std::complex<float>* from, std::complex<float>* to) const override {
+    fftw_functions().execute(forward_, as_fftw(from), as_fftw(to));
   }
-  void backward(float* from, float* to) const override {
-    fftw_functions().execute(backward_, as_complex(from), as_complex(to));
+  void backward(std::complex<float>* from, std::complex<float>* to) const override {
+    fftw_functions().execute(backward_, as_fftw(from), as_fftw(to));
   }
 
  private:

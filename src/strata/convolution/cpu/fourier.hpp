@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <complex>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,8 +14,8 @@ namespace strata::cpu {
 class Fourier {
  public:
   virtual ~Fourier() = default;
-  virtual void forward(float* from, float* to) const = 0;
-  virtual void backward(float* from, float* to) const = 0;
+  virtual void forward(std::complex<float>* from, std::complex<float>* to) const = 0;
+  virtual void backward(std::complex<float>* from, std::complex<float>* to) const = 0;
 };
 
 /// By FFTW, which tries several ways when it is made.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/convolution/cpu/kernel_tables.hpp"
+#include "strata/convolution/cpu/winograd_kernels.hpp"
 #include "strata/convolution/cpu/winograd_matrices.hpp"
 #include "strata/cpu/per_target.hpp"
 
@@ -48,7 +48,7 @@ void transform(const TileBatch& b) {
   const Vectors d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   constexpr auto matrix = Matrix::value;
-  for (std::int64_t t = 0; t < b.count; t += lanes) {
+  for (std::int64_t t = 0; t < tiles_per_batch; t += lanes) {
     Vector half[Rows][Columns];
     for (std::size_t c = 0; c < Columns; ++c) {
       Vector column[Columns];
@@ -84,11 +84,11 @@ struct OutputMatrix {
 };
 template <int Tile>
 struct OutputGradientMatrix {
-  static constexpr auto value = turned(Winograd<Tile>::output);
+  static constexpr auto value = transposed(Winograd<Tile>::output);
 };
 template <int Tile>
 struct WeightGradientMatrix {
-  static constexpr auto value = turned(Winograd<Tile>::weights);
+  static constexpr auto value = transposed(Winograd<Tile>::weights);
 };
 
 template <int Tile>
@@ -109,47 +109,6 @@ void transform_tiles(int tile, TileTransform which, const TileBatch& batch) {
   transform_by<4>(which, batch);
 }
 
-void split_line(int tile, const float* line, std::int64_t count, std::int64_t elements, float* to,
-                std::int64_t step) {
-  const Vectors d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  for (std::int64_t t = 0; t < count; t += lanes) {
-    for (std::int64_t j = 0; j < elements; j += tile) {
-      const float* const from = line + t * tile + j;
-      float* const at = to + j * step + t;
-      Vector a, b, e, f;
-      if (tile == 2) {
-        hn::LoadInterleaved2(d, from, a, b);
-        hn::StoreU(a, d, at);
-        hn::StoreU(b, d, at + step);
-        continue;
-      }
-      hn::LoadInterleaved4(d, from, a, b, e, f);
-      hn::StoreU(a, d, at);
-      hn::StoreU(b, d, at + step);
-      if (j + 2 >= elements) continue;
-      hn::StoreU(e, d, at + 2 * step);
-      hn::StoreU(f, d, at + 3 * step);
-    }
-  }
-}
-
-void join_line(int tile, const float* from, std::int64_t step, std::int64_t count, float* line) {
-  const Vectors d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  for (std::int64_t t = 0; t < count; t += lanes) {
-    const Vector a = hn::LoadU(d, from + t);
-    const Vector b = hn::LoadU(d, from + step + t);
-    if (tile == 2) {
-      hn::StoreInterleaved2(a, b, d, line + t * 2);
-      continue;
-    }
-    const Vector e = hn::LoadU(d, from + 2 * step + t);
-    const Vector f = hn::LoadU(d, from + 3 * step + t);
-    hn::StoreInterleaved4(a, b, e, f, d, line + t * 4);
-  }
-}
-
 }  // namespace
 }  // namespace strata::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -157,7 +116,7 @@ HWY_AFTER_NAMESPACE();
 namespace strata::cpu::HWY_NAMESPACE {
 namespace {
 [[maybe_unused]] const bool is_listed =
-    compiled_kernels<WinogradKernels>().add(HWY_TARGET, {transform_tiles, split_line, join_line});
+    compiled_kernels<WinogradKernels>().add(HWY_TARGET, {transform_tiles});
 }  // namespace
 }  // namespace strata::cpu::HWY_NAMESPACE
 
@@ -166,13 +125,6 @@ namespace strata::cpu {
 
 void transform_tiles(int tile, TileTransform which, const TileBatch& batch) {
   best_kernels<WinogradKernels>().transform_tiles(tile, which, batch);
-}
-void split_line(int tile, const float* line, std::int64_t count, std::int64_t elements, float* to,
-                std::int64_t step) {
-  best_kernels<WinogradKernels>().split_line(tile, line, count, elements, to, step);
-}
-void join_line(int tile, const float* from, std::int64_t step, std::int64_t count, float* line) {
-  best_kernels<WinogradKernels>().join_line(tile, from, step, count, line);
 }
 
 }  // namespace strata::cpu

@@ -268,6 +268,8 @@ class OneDnnConvolution : public PreparedConvolution {
     }
   }
 
+  std::int64_t scratch_bytes() const override { return scratch_.bytes(); }
+
   void run(const ConvTensors& tensors, RoleMarks& marks) override {
     const std::array<void*, 3> data{tensors.input, tensors.weights, tensors.output};
     std::vector<dnnl_exec_arg_t> arguments{{DNNL_ARG_SCRATCHPAD, scratchpad_.get()}};
@@ -308,8 +310,8 @@ class OneDnnConvolution : public PreparedConvolution {
   std::array<OneDnnPrimitive, 3> reorders_;
 };
 
-/// Tensors in the layout that oneDNN likes best are made from ours and turned back in every run, as
-/// a caller with our layout has to; the role transpose says how long that takes.
+/// Tensors are reordered to the layout that oneDNN likes best and back in every run, as a caller
+/// with our layout has to; the role transpose says how long that takes.
 class OneDnnStrategy : public ConvStrategy {
  public:
   explicit OneDnnStrategy(OneDnnAlgorithm algorithm) : algorithm_(algorithm) {}

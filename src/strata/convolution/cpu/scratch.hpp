@@ -18,8 +18,9 @@ class Scratch {
   Scratch& operator=(const Scratch&) = delete;
 
   float* at(std::int64_t offset) { return data_ + offset; }
+  std::int64_t bytes() const { return bytes_; }
 
-  /// What all of them together hold now; tests compare it with what strategies announce.
+  /// What all of them together hold now; tests compare it with what strategies say.
   static std::int64_t bytes_in_use();
 
  private:

@@ -15,8 +15,6 @@ namespace strata::cpu {
 using SharedThreads = std::shared_ptr<Threads>;
 
 std::unique_ptr<ConvStrategy> direct_strategy(const SharedThreads& threads);
-/// Every channel by itself.
-std::unique_ptr<ConvStrategy> depthwise_strategy(const SharedThreads& threads);
 std::unique_ptr<ConvStrategy> unroll_strategy(const SharedThreads& threads);
 std::unique_ptr<ConvStrategy> fft_strategy(const SharedThreads& threads);
 /// F(tile×tile, 3×3) with a tile of 2 or 4.
@@ -26,9 +24,6 @@ enum class OneDnnAlgorithm : std::uint8_t { own_pick, direct, winograd };
 std::unique_ptr<ConvStrategy> onednn_strategy(OneDnnAlgorithm algorithm);
 std::string_view name_of(OneDnnAlgorithm algorithm);
 std::string onednn_version();  ///< "2.6.3"; empty: there is none
-
-/// XNNPACK, which has the forward pass only.
-std::unique_ptr<ConvStrategy> xnnpack_strategy(const SharedThreads& threads);
 
 /// Why a problem is not one of the CPU's own kernels: they compute in fp32.
 std::optional<std::string> type_refusal(const ConvProblem& problem);

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/convolution/cpu/strategies.hpp"
 
+#include "strata/base/temporary_folder_test.hpp"
 #include "strata/convolution/cpu/scratch.hpp"
 #include "strata/convolution/lab/reference.hpp"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <limits>
 #include <map>
 #include <random>
@@ -117,6 +122,7 @@ void check(const ConvStrategy& strategy, Case& one) {
   const std::int64_t before = cpu::Scratch::bytes_in_use();
   const std::unique_ptr<PreparedConvolution> prepared = strategy.prepare(one.problem);
   EXPECT_EQ(cpu::Scratch::bytes_in_use() - before, strategy.scratch_bytes(one.problem));
+  EXPECT_EQ(prepared->scratch_bytes(), strategy.scratch_bytes(one.problem));
   NoMarks marks;
   std::vector<float> first;
   for (int i = 0; i < 2; ++i) {
@@ -154,9 +160,7 @@ TEST(CpuConvolution, every_strategy_computes_what_the_definition_says) {
     if (strategy->is_vendor() || strategy->refusal(easy)) continue;  // a build without its library
     for (const ConvPass pass : all_conv_passes) {
       const std::string name = std::string(strategy->name()) + std::string(name_of(pass));
-      const int least = strategy->name().starts_with("winograd") ? 15
-                        : strategy->name() == "depthwise"        ? 10
-                                                                 : 40;
+      const int least = strategy->name().starts_with("winograd") ? 15 : 40;
       EXPECT_GE(computed[name], least) << name;
     }
   }
@@ -184,7 +188,7 @@ std::vector<ConvShape> depthwise_shapes() {
       }
     }
   }
-  // More planes than a thread takes at once.
+  // More groups than images or threads.
   shapes.push_back({.batch = 2,
                     .channels = 401,
                     .height = 7,
@@ -199,16 +203,17 @@ std::vector<ConvShape> depthwise_shapes() {
   return shapes;
 }
 
-void check_all(std::string_view name, const std::vector<ConvShape>& shapes) {
+void check_all(const std::vector<std::string_view>& names, const std::vector<ConvShape>& shapes) {
   Random random(21);
   const std::unique_ptr<ConvDevice> device = cpu_conv_device();
-  for (const auto& strategy : device->strategies()) {
-    if (strategy->name() != name) continue;
-    for (const ConvShape& shape : shapes) {
-      for (const ConvPass pass : all_conv_passes) {
-        Case one(shape, pass, random);
+  for (const ConvShape& shape : shapes) {
+    for (const ConvPass pass : all_conv_passes) {
+      Case one(shape, pass, random);
+      for (const auto& strategy : device->strategies()) {
+        if (std::find(names.begin(), names.end(), strategy->name()) == names.end()) continue;
         if (const auto reason = strategy->refusal(one.problem)) GTEST_SKIP() << *reason;
-        SCOPED_TRACE(std::string(name_of(pass)) + " " + to_text(shape));
+        SCOPED_TRACE(std::string(strategy->name()) + " " + std::string(name_of(pass)) + " " +
+                     to_text(shape));
         check(*strategy, one);
         if (testing::Test::HasFailure()) return;
       }
@@ -216,12 +221,11 @@ void check_all(std::string_view name, const std::vector<ConvShape>& shapes) {
   }
 }
 
-TEST(CpuConvolution, channels_by_themselves_are_computed_whatever_the_sizes) {
-  check_all("depthwise", depthwise_shapes());
+TEST(CpuConvolution, depthwise_ones_are_computed_whatever_the_sizes) {
+  check_all({"direct"}, depthwise_shapes());
 }
 
-// Images large enough to be their own matrix. Gradients of weights are cut along the filters or the
-// channels, into parts for every thread or two for each.
+// The image is its own matrix. Threads cut it along the pixels, the channels or the filters.
 TEST(CpuConvolution, pointwise_ones_are_computed_whichever_side_is_longer) {
   std::vector<ConvShape> shapes;
   for (const auto& [channels, filters] :
@@ -235,7 +239,7 @@ TEST(CpuConvolution, pointwise_ones_are_computed_whichever_side_is_longer) {
                         .groups = groups});
     }
   }
-  check_all("unroll", shapes);
+  check_all({"unroll"}, shapes);
 }
 
 TEST(CpuConvolution, limits_are_stated) {
@@ -260,9 +264,72 @@ TEST(CpuConvolution, limits_are_stated) {
   EXPECT_EQ(refusal("winograd2", shape), "only dilation 1");
   shape.kernel_width = 5;
   EXPECT_EQ(refusal("winograd2", shape), "only 3×3 kernels");
-  EXPECT_EQ(refusal("depthwise", shape), "");
-  shape.filters = 2;
-  EXPECT_EQ(refusal("depthwise", shape), "only where every channel has one filter of its own");
+}
+
+// Larger than the cuts of each strategy: several blocks of channels, of pixels, of tiles.
+TEST(CpuConvolution, large_ones_are_cut_and_put_together_again) {
+  check_all({"direct", "unroll", "fft", "winograd2", "winograd4"}, {{.batch = 2,
+                                                                     .channels = 34,
+                                                                     .height = 20,
+                                                                     .width = 23,
+                                                                     .filters = 67,
+                                                                     .kernel_height = 3,
+                                                                     .kernel_width = 3,
+                                                                     .pad_height = 1,
+                                                                     .pad_width = 1},
+                                                                    {.batch = 2,
+                                                                     .channels = 5,
+                                                                     .height = 250,
+                                                                     .width = 231,
+                                                                     .filters = 3,
+                                                                     .kernel_height = 3,
+                                                                     .kernel_width = 3,
+                                                                     .pad_height = 1}});
+}
+
+// The heap grows by what a strategy says, but for tables and what FFTW remembers of its plans.
+TEST(CpuConvolution, scratch_memory_is_what_is_allocated) {
+  const std::unique_ptr<ConvDevice> device = cpu_conv_device();
+  const ConvShape shape{.batch = 4,
+                        .channels = 64,
+                        .height = 56,
+                        .width = 56,
+                        .filters = 64,
+                        .kernel_height = 3,
+                        .kernel_width = 3,
+                        .pad_height = 1,
+                        .pad_width = 1};
+  const auto heap_bytes = [] {
+    const struct mallinfo2 heap = ::mallinfo2();
+    return static_cast<std::int64_t>(heap.uordblks + heap.hblkhd);
+  };
+  for (const auto& strategy : device->strategies()) {
+    for (const ConvPass pass : all_conv_passes) {
+      const ConvProblem problem{shape, pass};
+      if (strategy->is_vendor() || strategy->refusal(problem)) continue;
+      SCOPED_TRACE(std::string(strategy->name()) + " " + std::string(name_of(pass)));
+      const std::int64_t before = heap_bytes();
+      const auto prepared = strategy->prepare(problem);
+      const std::int64_t grown = heap_bytes() - before;
+      constexpr std::int64_t tables = 256 << 10;
+      EXPECT_GE(grown, prepared->scratch_bytes());
+      EXPECT_LE(grown, prepared->scratch_bytes() + tables);
+    }
+  }
+}
+
+// In a container, what its limit leaves; the computer may have more.
+TEST(CpuConvolution, free_memory_is_what_control_groups_leave) {
+  const test::TemporaryFolder folder;
+  const auto put = [&](const char* path, const char* text) {
+    std::filesystem::create_directories((folder.path() / path).parent_path());
+    std::ofstream(folder.path() / path) << text << '\n';
+  };
+  put("proc/meminfo", "MemTotal:  900 kB\nMemAvailable:    500 kB");
+  put("proc/self/cgroup", "0::/job");
+  put("sys/fs/cgroup/job/memory.max", "300000");
+  put("sys/fs/cgroup/job/memory.current", "100000");
+  EXPECT_EQ(cpu_conv_device(folder.path())->free_bytes(), 200000);
 }
 
 TEST(CpuConvolution, a_device_times_runs_and_their_roles) {
@@ -287,7 +354,7 @@ TEST(CpuConvolution, a_device_times_runs_and_their_roles) {
   float last = 0;
   device->download(&last, static_cast<float*>(output.get()) + problem.shape.output_elements() - 1,
                    4);
-  EXPECT_EQ(last, 12);  // 4 channels × 3 taps of one
+  EXPECT_EQ(last, 12);  // 4 channels × 3 weights of one
 }
 
 }  // namespace

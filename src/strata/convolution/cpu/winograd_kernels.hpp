@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-/// Transforms of many Winograd tiles at once, one tile per lane.
+/// Transforms of Winograd tiles, one tile per lane of a vector.
 namespace strata::cpu {
 
 /// What is transformed, and by which matrix M: to = M·from·Mᵀ.
@@ -15,22 +15,22 @@ enum class TileTransform : std::uint8_t {
   weight_gradient,  ///< Gᵀ: (m+2)² → 3²
 };
 
-/// Element e of tile t stands at from[e·from_step + t]. Reads and writes whole vectors: up to 15
-/// floats beyond `count` of every element.
+/// Sixteen tiles at once, for every vector unit: element e of tile t stands at from[e·from_step +
+/// t].
 struct TileBatch {
   const float* from = nullptr;
   std::int64_t from_step = 0;
   float* to = nullptr;
   std::int64_t to_step = 0;
-  std::int64_t count = 0;
 };
+inline constexpr std::int64_t tiles_per_batch = 16;
+
+/// `tile`: 2 or 4, the m of F(m×m, 3×3).
 void transform_tiles(int tile, TileTransform which, const TileBatch& batch);
 
-/// to[j·step + t] = line[t·tile + j] for t < count and j < elements; whole vectors, as above.
-void split_line(int tile, const float* line, std::int64_t count, std::int64_t elements, float* to,
-                std::int64_t step);
-
-/// line[t·tile + j] = from[j·step + t] for j < tile; whole vectors.
-void join_line(int tile, const float* from, std::int64_t step, std::int64_t count, float* line);
+/// What the file of vector code offers for one kind of vector unit (per_target.hpp).
+struct WinogradKernels {
+  void (*transform_tiles)(int, TileTransform, const TileBatch&);
+};
 
 }  // namespace strata::cpu

@@ -16,7 +16,7 @@ template <std::size_t Rows, std::size_t Columns>
 using TileMatrix = std::array<std::array<float, Columns>, Rows>;
 
 template <std::size_t Rows, std::size_t Columns>
-constexpr TileMatrix<Columns, Rows> turned(const TileMatrix<Rows, Columns>& matrix) {
+constexpr TileMatrix<Columns, Rows> transposed(const TileMatrix<Rows, Columns>& matrix) {
   TileMatrix<Columns, Rows> result{};
   for (std::size_t r = 0; r < Rows; ++r) {
     for (std::size_t c = 0; c < Columns; ++c) result[c][r] = matrix[r][c];

@@ -45,7 +45,6 @@ class Scratch {
 using StrategyList = std::vector<std::unique_ptr<ConvStrategy>>;
 void add_direct(StrategyList& list, const SharedContext& context);
 void add_unroll(StrategyList& list, const SharedContext& context);
-void add_implicit(StrategyList& list, const SharedContext& context);
 void add_winograd(StrategyList& list, const SharedContext& context);
 void add_fft(StrategyList& list, const SharedContext& context);
 void add_cudnn(StrategyList& list, const SharedContext& context);

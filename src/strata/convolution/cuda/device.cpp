@@ -58,7 +58,6 @@ class CudaConvDevice final : public ConvDevice {
     nvml_ = Nvml::open(info_.pci_bus_id, problem);
     add_direct(strategies_, context_);
     add_unroll(strategies_, context_);
-    add_implicit(strategies_, context_);
     add_fft(strategies_, context_);
     add_winograd(strategies_, context_);
     add_cudnn(strategies_, context_);

@@ -3,14 +3,14 @@
 #include "strata/convolution/cuda/direct.cuh"
 
 #include "strata/convolution/cuda/context.cuh"
-#include "strata/convolution/cuda/pack.cuh"
+#include "strata/convolution/cuda/shared_kernels.cuh"
 
 namespace strata::cuda {
 namespace {
 
 struct DirectPlan {
   int parts = 1;
-  std::int64_t bytes = 0;  ///< turned kernels, or the sums of the parts
+  std::int64_t bytes = 0;  ///< flipped kernels, or the sums of the parts
 };
 
 DirectPlan direct_plan(const ConvProblem& problem) {
@@ -33,6 +33,8 @@ class PreparedDirect final : public PreparedConvolution {
         plan_(direct_plan(problem)),
         scratch_(scratch_memory(*context_, plan_.bytes)) {}
 
+  std::int64_t scratch_bytes() const override { return plan_.bytes; }
+
   void run(const ConvTensors& tensors, RoleMarks& marks) override {
     const cudaStream_t stream = context_->stream.get();
     auto* input = static_cast<float*>(tensors.input);
@@ -46,7 +48,7 @@ class PreparedDirect final : public PreparedConvolution {
         return;
       case ConvPass::input_gradient:
         marks.begin(KernelRole::transpose);
-        turn_kernels(problem_.shape, weights, scratch, stream);
+        flip_kernels(problem_.shape, weights, scratch, stream);
         marks.begin(KernelRole::direct);
         direct_sum(view_, scratch, output, input, stream);
         return;

@@ -59,15 +59,16 @@ __device__ __forceinline__ void add_window(const float* patch, int width, const 
   }
 }
 
-/// Factors [tap][filter] of one channel; zero for filters beyond the group.
+/// Factors [position][filter] of one channel; zero for filters beyond the group.
 template <int Filters>
 __device__ __forceinline__ void load_factors(const float* __restrict__ kernels, int first,
-                                             int filters, int channels, int channel, int taps,
+                                             int filters, int channels, int channel, int positions,
                                              float* factors) {
-  for (int i = static_cast<int>(threadIdx.x); i < taps * Filters; i += direct_threads) {
-    const int f = i / taps, tap = i - f * taps;
-    const std::int64_t from = (static_cast<std::int64_t>(first + f) * channels + channel) * taps;
-    factors[tap * Filters + f] = f < filters ? kernels[from + tap] : 0.0F;
+  for (int i = static_cast<int>(threadIdx.x); i < positions * Filters; i += direct_threads) {
+    const int f = i / positions, position = i - f * positions;
+    const std::int64_t from =
+        (static_cast<std::int64_t>(first + f) * channels + channel) * positions;
+    factors[position * Filters + f] = f < filters ? kernels[from + position] : 0.0F;
   }
 }
 
@@ -78,9 +79,9 @@ __global__ void __launch_bounds__(direct_threads)
                 float* __restrict__ results) {
   extern __shared__ float4 memory[];
   const int filters = view.out_channels / view.groups, channels = view.in_channels / view.groups;
-  const int taps = view.kernel_height * view.kernel_width;
+  const int positions = view.kernel_height * view.kernel_width;
   float* factors = reinterpret_cast<float*>(memory);
-  float* patch = factors + (taps * Filters + 3) / 4 * 4;
+  float* patch = factors + (positions * Filters + 3) / 4 * 4;
   const PatchSize size(view, tile_rows, tile_columns);
   const int tid = static_cast<int>(threadIdx.x);
   const int tiles_x = (view.out_width + tile_columns - 1) / tile_columns;
@@ -100,7 +101,7 @@ __global__ void __launch_bounds__(direct_threads)
                                             view.in_height * view.in_width,
                                oy, ox, patch);
     load_factors<Filters>(kernels, group * filters + first, filters - first, channels, channel,
-                          taps, factors);
+                          positions, factors);
     __syncthreads();
     if constexpr (K == 0) {
       add_any_window<Filters>(
@@ -137,23 +138,23 @@ __global__ void __launch_bounds__(direct_threads)
   const int filter = static_cast<int>(blockIdx.y), image = static_cast<int>(blockIdx.z);
   const int y0 = at / view.out_width * view.stride_height - view.pad_height;
   const int x0 = at % view.out_width * view.stride_width - view.pad_width;
-  const int taps = view.kernel_height * view.kernel_width;
+  const int positions = view.kernel_height * view.kernel_width;
   const float* plane =
       images + (static_cast<std::int64_t>(image) * view.in_channels + filter / filters * channels) *
                    view.in_height * view.in_width;
-  const float* factors = kernels + static_cast<std::int64_t>(filter) * channels * taps;
+  const float* factors = kernels + static_cast<std::int64_t>(filter) * channels * positions;
   float sum = 0;
   for (int channel = 0; channel < channels; ++channel) {
-    for (int tap = 0; tap < taps; ++tap) {
-      const int y = y0 + tap / view.kernel_width * view.dilation_height;
-      const int x = x0 + tap % view.kernel_width * view.dilation_width;
+    for (int position = 0; position < positions; ++position) {
+      const int y = y0 + position / view.kernel_width * view.dilation_height;
+      const int x = x0 + position % view.kernel_width * view.dilation_width;
       const int row = y / view.gap_height, column = x / view.gap_width;
       if (y >= 0 && x >= 0 && row * view.gap_height == y && column * view.gap_width == x &&
           row < view.in_height && column < view.in_width)
-        sum = fmaf(plane[row * view.in_width + column], factors[tap], sum);
+        sum = fmaf(plane[row * view.in_width + column], factors[position], sum);
     }
     plane += view.in_height * view.in_width;
-    factors += taps;
+    factors += positions;
   }
   results[(static_cast<std::int64_t>(image) * view.out_channels + filter) * view.out_height *
               view.out_width +

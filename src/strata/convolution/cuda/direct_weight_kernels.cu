@@ -12,11 +12,11 @@ constexpr int weight_rows = 8, weight_columns = 32;
 constexpr int weight_filters = 8;
 
 /// How a block's threads share the numbers of the window; more than the threads: in rounds.
-struct TapShare {
-  int taps, lanes, rounds;  // lanes: threads per number
-  __host__ __device__ explicit TapShare(int all)
-      : taps(all < weight_threads ? all : weight_threads),
-        lanes(weight_threads / taps),
+struct PositionShare {
+  int positions, lanes, rounds;  // lanes: threads per number
+  __host__ __device__ explicit PositionShare(int all)
+      : positions(all < weight_threads ? all : weight_threads),
+        lanes(weight_threads / positions),
         rounds((all + weight_threads - 1) / weight_threads) {}
 };
 
@@ -56,8 +56,8 @@ __global__ void __launch_bounds__(weight_threads)
   float* tile = reinterpret_cast<float*>(memory);  // [result][filter]
   float* patch = tile + weight_rows * weight_columns * weight_filters;
   const int filters = view.out_channels / view.groups, channels = view.in_channels / view.groups;
-  const int all_taps = view.kernel_height * view.kernel_width;
-  const TapShare share(all_taps);
+  const int all_positions = view.kernel_height * view.kernel_width;
+  const PositionShare share(all_positions);
   const int tid = static_cast<int>(threadIdx.x);
   const int blocks_per_group = (filters + weight_filters - 1) / weight_filters;
   const int group = static_cast<int>(blockIdx.x) / blocks_per_group;
@@ -65,9 +65,9 @@ __global__ void __launch_bounds__(weight_threads)
   const int channel = static_cast<int>(blockIdx.y) % channels;
   const int round = static_cast<int>(blockIdx.y) / channels;
   const int part = static_cast<int>(blockIdx.z);
-  const int tap = round * weight_threads + tid % share.taps, lane = tid / share.taps;
-  const bool has_tap = tap < all_taps && lane < share.lanes;
-  const int ky = tap / view.kernel_width, kx = tap - ky * view.kernel_width;
+  const int position = round * weight_threads + tid % share.positions, lane = tid / share.positions;
+  const bool has_position = position < all_positions && lane < share.lanes;
+  const int ky = position / view.kernel_width, kx = position - ky * view.kernel_width;
   const int from = ky * view.dilation_height * size.width + kx * view.dilation_width;
   const int area = view.out_height * view.out_width;
   float sums[weight_filters] = {};
@@ -84,7 +84,7 @@ __global__ void __launch_bounds__(weight_threads)
         load_patch<weight_threads>(view, size, plane, oy, ox, patch);
         load_gradients(view, gradient, filters - first, oy, ox, tile);
         __syncthreads();
-        if (!has_tap) continue;
+        if (!has_position) continue;
         for (int i = lane; i < weight_rows * weight_columns; i += share.lanes) {
           const int row = i / weight_columns, column = i % weight_columns;
           const float value =
@@ -100,16 +100,16 @@ __global__ void __launch_bounds__(weight_threads)
 #pragma unroll
   for (int f = 0; f < weight_filters; ++f) tile[tid * weight_filters + f] = sums[f];
   __syncthreads();
-  if (lane != 0 || !has_tap) return;
+  if (lane != 0 || !has_position) return;
   for (int f = 0; f < weight_filters && first + f < filters; ++f) {
     float sum = 0;
     for (int other = 0; other < share.lanes; ++other)
-      sum += tile[(tid + other * share.taps) * weight_filters + f];
+      sum += tile[(tid + other * share.positions) * weight_filters + f];
     sums_out[((static_cast<std::int64_t>(part) * view.out_channels + group * filters + first + f) *
                   channels +
               channel) *
-                 all_taps +
-             tap] = sum;
+                 all_positions +
+             position] = sum;
   }
 }
 
@@ -122,10 +122,10 @@ __global__ void __launch_bounds__(weight_threads)
       static_cast<std::int64_t>(blockIdx.x) * (weight_threads / 32) + threadIdx.x / 32;
   if (number >= count) return;
   const int filters = view.out_channels / view.groups, channels = view.in_channels / view.groups;
-  const int taps = view.kernel_height * view.kernel_width;
-  const int tap = static_cast<int>(number % taps);
-  const int channel = static_cast<int>(number / taps % channels);
-  const int filter = static_cast<int>(number / taps / channels);
+  const int positions = view.kernel_height * view.kernel_width;
+  const int position = static_cast<int>(number % positions);
+  const int channel = static_cast<int>(number / positions % channels);
+  const int filter = static_cast<int>(number / positions / channels);
   const int area = view.out_height * view.out_width;
   float sum = 0;
   for (int image = 0; image < view.batch; ++image) {
@@ -136,9 +136,9 @@ __global__ void __launch_bounds__(weight_threads)
         gradients + (static_cast<std::int64_t>(image) * view.out_channels + filter) * area;
     for (int at = static_cast<int>(threadIdx.x) % 32; at < area; at += 32) {
       const int y = at / view.out_width * view.stride_height - view.pad_height +
-                    tap / view.kernel_width * view.dilation_height;
+                    position / view.kernel_width * view.dilation_height;
       const int x = at % view.out_width * view.stride_width - view.pad_width +
-                    tap % view.kernel_width * view.dilation_width;
+                    position % view.kernel_width * view.dilation_width;
       if (y >= 0 && x >= 0 && y < view.in_height && x < view.in_width)
         sum = fmaf(plane[y * view.in_width + x], gradient[at], sum);
     }
@@ -149,7 +149,7 @@ __global__ void __launch_bounds__(weight_threads)
 }
 
 bool has_weight_patch(const ConvView& view) {
-  const TapShare share(view.kernel_height * view.kernel_width);
+  const PositionShare share(view.kernel_height * view.kernel_width);
   return direct_weight_patch_bytes(view) <= most_patch_bytes &&
          std::int64_t{share.rounds} * view.in_channels / view.groups <= 65535;
 }
@@ -165,7 +165,7 @@ std::int64_t direct_weight_patch_bytes(const ConvView& view) {
 int direct_parts(const ConvView& view) {
   if (!has_weight_patch(view)) return 1;
   constexpr int wanted_blocks = 1056;
-  const TapShare share(view.kernel_height * view.kernel_width);
+  const PositionShare share(view.kernel_height * view.kernel_width);
   const int filters = view.out_channels / view.groups;
   const int blocks = (filters + weight_filters - 1) / weight_filters * view.groups *
                      (view.in_channels / view.groups) * share.rounds;
@@ -175,7 +175,7 @@ int direct_parts(const ConvView& view) {
 void direct_weight_gradient(const ConvView& view, const float* images, const float* gradients,
                             int parts, float* sums, cudaStream_t stream) {
   const int filters = view.out_channels / view.groups, channels = view.in_channels / view.groups;
-  const TapShare share(view.kernel_height * view.kernel_width);
+  const PositionShare share(view.kernel_height * view.kernel_width);
   if (!has_weight_patch(view)) {
     const std::int64_t count =
         std::int64_t{view.out_channels} * channels * view.kernel_height * view.kernel_width;

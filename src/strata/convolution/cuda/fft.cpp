@@ -4,8 +4,8 @@
 #include "strata/convolution/cuda/fft.cuh"
 
 #include "strata/base/error.hpp"
-#include "strata/convolution/cuda/fft_strategy.cuh"
-#include "strata/convolution/cuda/pack.cuh"
+#include "strata/convolution/cuda/context.cuh"
+#include "strata/convolution/cuda/shared_kernels.cuh"
 
 #include <algorithm>
 #include <cmath>
@@ -22,7 +22,7 @@ struct FftPlan {
   int n = 32;
   bool is_fused = false;
   TileGrid in, out, kernels;
-  std::int64_t turned_at = 0, in_at = 0, out_at = 0, kernels_at = 0, pairs_at = 0, bytes = 0;
+  std::int64_t flipped_at = 0, in_at = 0, out_at = 0, kernels_at = 0, pairs_at = 0, bytes = 0;
   double cost = 0;  ///< about seconds; to compare plans of one problem
 };
 
@@ -74,17 +74,17 @@ void place_grids(const ConvView& view, const WindowBlocks& blocks, FftPlan& plan
   }
 }
 
-FftPlan fft_plan(const ConvProblem& problem, int n, const WindowBlocks& blocks, bool may_be_fused) {
+FftPlan fft_plan(const ConvProblem& problem, int n, const WindowBlocks& blocks) {
   const ConvView view = view_of(problem);
   FftPlan plan;
   plan.n = n;
   place_grids(view, blocks, plan);
   plan.is_fused = problem.pass != ConvPass::weight_gradient && view.groups == 1 &&
-                  plan.in.planes() <= most_fused_planes && may_be_fused;
+                  plan.in.planes() <= most_fused_planes;
   const std::int64_t spectrum = spectrum_size(n) * static_cast<std::int64_t>(sizeof(float2));
   Scratch scratch;
   if (problem.pass == ConvPass::input_gradient)
-    plan.turned_at = scratch.add(problem.shape.weight_elements() * 4);
+    plan.flipped_at = scratch.add(problem.shape.weight_elements() * 4);
   plan.in_at = scratch.add(plan.in.spectra() * spectrum);
   plan.kernels_at = scratch.add(plan.kernels.spectra() * spectrum);
   const std::int64_t pairs = (view.out_channels + 1) / 2;
@@ -107,11 +107,10 @@ FftPlan fft_plan(const ConvProblem& problem, int n, const WindowBlocks& blocks, 
   return plan;
 }
 
-FftPlan best_plan(const ConvProblem& problem, const FftChoice& choice) {
+FftPlan best_plan(const ConvProblem& problem) {
   const ConvView view = view_of(problem);
   std::optional<FftPlan> best;
   for (const int n : {16, 32}) {
-    if (choice.n != 0 && n != choice.n) continue;
     // Blocks of half a tile leave it half full; smaller ones only add work.
     for (int cut_y = 1, extent_y = n; cut_y <= view.kernel_height && 2 * extent_y > n; ++cut_y) {
       for (int cut_x = 1, extent_x = n; cut_x <= view.kernel_width && 2 * extent_x > n; ++cut_x) {
@@ -119,7 +118,7 @@ FftPlan best_plan(const ConvProblem& problem, const FftChoice& choice) {
         extent_y = blocks.extent_height, extent_x = blocks.extent_width;
         if (blocks.count_y != cut_y || blocks.count_x != cut_x) continue;
         if (std::max(extent_y, extent_x) > n) continue;
-        const FftPlan plan = fft_plan(problem, n, blocks, choice.may_be_fused);
+        const FftPlan plan = fft_plan(problem, n, blocks);
         if (!best || plan.cost < best->cost) best = plan;
       }
     }
@@ -130,12 +129,14 @@ FftPlan best_plan(const ConvProblem& problem, const FftChoice& choice) {
 
 class PreparedFft final : public PreparedConvolution {
  public:
-  PreparedFft(SharedContext context, const ConvProblem& problem, const FftChoice& choice)
+  PreparedFft(SharedContext context, const ConvProblem& problem)
       : context_(std::move(context)),
         problem_(problem),
         view_(view_of(problem)),
-        plan_(best_plan(problem, choice)),
+        plan_(best_plan(problem)),
         scratch_(scratch_memory(*context_, plan_.bytes)) {}
+
+  std::int64_t scratch_bytes() const override { return plan_.bytes; }
 
   void run(const ConvTensors& tensors, RoleMarks& marks) override {
     if (problem_.pass == ConvPass::weight_gradient) {
@@ -171,9 +172,9 @@ void PreparedFft::correlate(const ConvTensors& tensors, RoleMarks& marks) const 
   const auto* kernels = static_cast<const float*>(tensors.weights);
   marks.begin(KernelRole::transform);
   if (!is_forward) {
-    auto* turned = reinterpret_cast<float*>(at(plan_.turned_at));
-    turn_kernels(problem_.shape, kernels, turned, stream());
-    kernels = turned;
+    auto* flipped = reinterpret_cast<float*>(at(plan_.flipped_at));
+    flip_kernels(problem_.shape, kernels, flipped, stream());
+    kernels = flipped;
   }
   const SpectrumOrder order = plan_.is_fused ? SpectrumOrder::by_tile : SpectrumOrder::by_frequency;
   transform_tiles(plan_.n, plan_.in, images, order, 1, false, at(plan_.in_at), stream());
@@ -246,23 +247,22 @@ void PreparedFft::multiply_transposed(RoleMarks& marks) const {
 
 class FftStrategy final : public ConvStrategy {
  public:
-  FftStrategy(SharedContext context, std::string name, const FftChoice& choice)
-      : context_(std::move(context)), name_(std::move(name)), choice_(choice) {}
-  std::string_view name() const override { return name_; }
+  explicit FftStrategy(SharedContext context) : context_(std::move(context)) {}
+  std::string_view name() const override { return "fft"; }
 
   std::optional<std::string> refusal(const ConvProblem& problem) const override {
     if (auto reason = common_refusal(problem)) return reason;
     if (!context_->cublas) return "no cuBLAS: " + context_->no_cublas;
-    const FftPlan plan = best_plan(problem, choice_);
+    const FftPlan plan = best_plan(problem);
     constexpr std::int64_t most = std::int64_t{1} << 40;
     if (plan.bytes > most) return "more than 2⁴⁰ bytes of scratch memory";
     return std::nullopt;
   }
   std::int64_t scratch_bytes(const ConvProblem& problem) const override {
-    return best_plan(problem, choice_).bytes;
+    return best_plan(problem).bytes;
   }
   std::optional<std::int64_t> flop(const ConvProblem& problem) const override {
-    const FftPlan plan = best_plan(problem, choice_);
+    const FftPlan plan = best_plan(problem);
     const ConvView view = view_of(problem);
     const double numbers = plan.n * plan.n;
     const double transforms =
@@ -275,10 +275,10 @@ class FftStrategy final : public ConvStrategy {
     return 2e-6 + rounding_tolerance(problem, 4);
   }
   std::unique_ptr<PreparedConvolution> prepare(const ConvProblem& problem) const override {
-    return std::make_unique<PreparedFft>(context_, problem, choice_);
+    return std::make_unique<PreparedFft>(context_, problem);
   }
   std::vector<KernelFacts> kernels(const ConvProblem& problem) const override {
-    const FftPlan plan = best_plan(problem, choice_);
+    const FftPlan plan = best_plan(problem);
     const auto facts_of_tiles = [](const TileKernel& kernel, std::string name, KernelRole role) {
       return facts_of(kernel.kernel, std::move(name), role, kernel.shared_bytes);
     };
@@ -296,19 +296,12 @@ class FftStrategy final : public ConvStrategy {
 
  private:
   SharedContext context_;
-  std::string name_;
-  FftChoice choice_;
 };
 
 }  // namespace
 
-std::unique_ptr<ConvStrategy> fft_strategy(const SharedContext& context, std::string name,
-                                           const FftChoice& choice) {
-  return std::make_unique<FftStrategy>(context, std::move(name), choice);
-}
-
 void add_fft(StrategyList& list, const SharedContext& context) {
-  list.push_back(fft_strategy(context, "fft", {}));
+  list.push_back(std::make_unique<FftStrategy>(context));
 }
 
 }  // namespace strata::cuda

@@ -24,7 +24,7 @@ __host__ __device__ constexpr float cosine_32(int j) {
 
 /// a × exp(∓2πi K/N), minus for the transform, plus for the inverse; 0 ≤ K < N/2.
 template <int K, int N, bool Inverse>
-__device__ __forceinline__ float2 turned(float2 a) {
+__device__ __forceinline__ float2 flipped(float2 a) {
   constexpr int J = K * (32 / N);
   if constexpr (J == 0) {
     return a;
@@ -56,7 +56,7 @@ __device__ __forceinline__ void butterflies(float2 (&a)[N]) {
       constexpr int low = decltype(index)::value / half * Length + j;
       const float2 u = a[low], v = a[low + half];
       a[low] = make_float2(u.x + v.x, u.y + v.y);
-      a[low + half] = turned<j, Length, Inverse>(make_float2(u.x - v.x, u.y - v.y));
+      a[low + half] = flipped<j, Length, Inverse>(make_float2(u.x - v.x, u.y - v.y));
     });
     butterflies<N, half, Inverse>(a);
   }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Unrolling: every window becomes a column of a matrix (im2col), and the convolution a matrix
 // product per image and group. Images are taken a few at a time, so that the columns stay bounded.
-#include "strata/convolution/cuda/unroll.cuh"
-
 #include "strata/convolution/cuda/context.cuh"
-#include "strata/convolution/cuda/pack.cuh"
+#include "strata/convolution/cuda/im2col.cuh"
+#include "strata/convolution/cuda/shared_kernels.cuh"
 
 #include <fmt/format.h>
 
@@ -61,6 +60,8 @@ class PreparedUnroll final : public PreparedConvolution {
         plan_(unroll_plan(problem)),
         scratch_(scratch_memory(*context_, plan_.bytes)) {}
 
+  std::int64_t scratch_bytes() const override { return plan_.bytes; }
+
   void run(const ConvTensors& tensors, RoleMarks& marks) override {
     const int batch = view_.batch;
     for (int first = 0; first < batch; first += plan_.images) {
@@ -90,9 +91,8 @@ class PreparedUnroll final : public PreparedConvolution {
   void* unrolled(const ConvTensors& tensors, int first, int count, RoleMarks& marks) const {
     if (!plan_.has_columns)
       return const_cast<void*>(image(tensors.input, problem_.shape.input_elements(), first));
-    marks.begin(KernelRole::unroll);
-    unroll_images(view_, problem_.dtype, tensors.input, first, count, columns(),
-                  context_->stream.get());
+    marks.begin(KernelRole::im2col);
+    im2col(view_, problem_.dtype, tensors.input, first, count, columns(), context_->stream.get());
     return columns();
   }
   std::int64_t group_filters() const { return problem_.shape.filters / problem_.shape.groups; }
@@ -168,8 +168,8 @@ void PreparedUnroll::input_gradient(const ConvTensors& tensors, int first, int c
     p.c_stride = n, p.c_batch_stride = k * n;
   });
   if (!plan_.has_columns) return;
-  marks.begin(KernelRole::roll_back);
-  roll_back(view_, problem_.dtype, columns, first, count, tensors.input, context_->stream.get());
+  marks.begin(KernelRole::col2im);
+  col2im(view_, problem_.dtype, columns, first, count, tensors.input, context_->stream.get());
 }
 
 // A sum of its own for each image of a round; the rounds add to them, and add_parts at the end.
@@ -218,8 +218,8 @@ class UnrollStrategy final : public ConvStrategy {
   std::vector<KernelFacts> kernels(const ConvProblem& problem) const override {
     if (!unroll_plan(problem).has_columns) return {};
     if (problem.pass == ConvPass::input_gradient)
-      return {facts_of(roll_back_kernel(), "roll_back_pixel", KernelRole::roll_back)};
-    return {facts_of(unroll_kernel(), "unroll_strip", KernelRole::unroll)};
+      return {facts_of(col2im_kernel(), "col2im_pixel", KernelRole::col2im)};
+    return {facts_of(im2col_kernel(), "im2col_strip", KernelRole::im2col)};
   }
 
  private:

@@ -42,8 +42,8 @@ struct ConvView {
 
 /// The forward pass as it is.
 ConvView forward_view(const ConvShape& shape);
-/// The gradient of the input: of the output's gradient with the kernels turned around and
-/// transposed (turn_kernels). Those of the other passes: the forward view.
+/// The gradient of the input: of the output's gradient with the kernels flipped around and
+/// transposed (flip_kernels). Those of the other passes: the forward view.
 ConvView view_of(const ConvProblem& problem);
 
 /// What all our kernels refuse: another type than fp32, tensors that 32-bit indices do not reach.

@@ -3,7 +3,7 @@
 #include "strata/convolution/cuda/winograd.cuh"
 
 #include "strata/convolution/cuda/context.cuh"
-#include "strata/convolution/cuda/pack.cuh"
+#include "strata/convolution/cuda/shared_kernels.cuh"
 
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 struct WinogradPlan {
   WinogradTiles tiles;
-  std::int64_t turned_at = 0, images_at = 0, kernels_at = 0, results_at = 0, bytes = 0;
+  std::int64_t flipped_at = 0, images_at = 0, kernels_at = 0, results_at = 0, bytes = 0;
 };
 
 // A product over all tiles has few results and a long sum: cut it until every SM has work.
@@ -42,7 +42,7 @@ WinogradPlan winograd_plan(const ConvProblem& problem, int m) {
   const std::int64_t tiles = std::int64_t{plan.tiles.parts} * plan.tiles.per_part;
   Scratch scratch;
   if (problem.pass == ConvPass::input_gradient)
-    plan.turned_at = scratch.add(problem.shape.weight_elements() * 4);
+    plan.flipped_at = scratch.add(problem.shape.weight_elements() * 4);
   plan.images_at = scratch.add(4 * points * view.in_channels * tiles);
   plan.kernels_at = scratch.add(4 * points * (is_weights ? plan.tiles.parts : 1) *
                                 view.out_channels * view.in_channels / view.groups);
@@ -59,6 +59,8 @@ class PreparedWinograd final : public PreparedConvolution {
         view_(view_of(problem)),
         plan_(winograd_plan(problem, m)),
         scratch_(scratch_memory(*context_, plan_.bytes)) {}
+
+  std::int64_t scratch_bytes() const override { return plan_.bytes; }
 
   void run(const ConvTensors& tensors, RoleMarks& marks) override {
     if (problem_.pass == ConvPass::weight_gradient) {
@@ -89,8 +91,8 @@ void PreparedWinograd::correlate(const ConvTensors& tensors, RoleMarks& marks) c
   const auto* kernels = static_cast<const float*>(tensors.weights);
   marks.begin(KernelRole::transform);
   if (!is_forward) {
-    turn_kernels(problem_.shape, kernels, at(plan_.turned_at), stream);
-    kernels = at(plan_.turned_at);
+    flip_kernels(problem_.shape, kernels, at(plan_.flipped_at), stream);
+    kernels = at(plan_.flipped_at);
   }
   winograd_kernels(plan_.tiles, static_cast<int>(problem_.shape.weight_elements() / 9), kernels,
                    at(plan_.kernels_at), stream);

@@ -40,6 +40,8 @@ class FakeStrategy final : public ConvStrategy {
     Prepared(const FakeStrategyFacts& facts, const ConvProblem& problem)
         : seconds(facts.seconds(problem)), facts_(facts), problem_(problem) {}
 
+    std::int64_t scratch_bytes() const override { return facts_.scratch(problem_); }
+
     void run(const ConvTensors& tensors, RoleMarks& marks) override {
       if (facts_.fault == Fault::throws) fail(ErrorKind::environment, "the kernel did not start");
       marks.begin(KernelRole::direct);

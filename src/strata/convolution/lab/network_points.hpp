@@ -21,11 +21,8 @@ struct NetworkConvolutions {
   std::vector<ConvLayerLeftOut> left_out;
 };
 
-/// The convolutions of a network in training: forward, and the gradients that are needed (the first
-/// layer has none of its input). One dimension becomes two with height 1; padding that differs
-/// between two sides becomes a larger input without padding, which is the same arithmetic; a
-/// transposed convolution is the convolution of which it is the input gradient, with its passes
-/// exchanged. Three dimensions are left out.
+/// The convolutions of a network in training, as convolution_of() (node_convolution.hpp) has them:
+/// forward, and the gradients that are needed (the first layer has none of its input).
 NetworkConvolutions network_convolutions(const BoundGraph& bound);
 
 }  // namespace strata

@@ -60,8 +60,14 @@ strata_conv_problem plain_problem(const ConvProblem& problem, bool is_cuda) {
 class PreparedPlugin final : public PreparedConvolution {
  public:
   PreparedPlugin(const strata_conv_plugin_description& plugin, const strata_conv_problem& problem,
-                 std::shared_ptr<void> scratch, void* stream)
-      : plugin_(plugin), problem_(problem), scratch_(std::move(scratch)), stream_(stream) {}
+                 std::int64_t scratch_bytes, ConvDevice& device)
+      : plugin_(plugin),
+        problem_(problem),
+        scratch_bytes_(scratch_bytes),
+        scratch_(scratch_bytes > 0 ? device.allocate(scratch_bytes) : nullptr),
+        stream_(device.stream()) {}
+
+  std::int64_t scratch_bytes() const override { return scratch_bytes_; }
 
   void run(const ConvTensors& tensors, RoleMarks& marks) override {
     marks.begin(KernelRole::other);
@@ -75,6 +81,7 @@ class PreparedPlugin final : public PreparedConvolution {
  private:
   const strata_conv_plugin_description& plugin_;
   strata_conv_problem problem_;
+  std::int64_t scratch_bytes_;
   std::shared_ptr<void> scratch_;
   void* stream_;
 };
@@ -112,10 +119,8 @@ class PluginStrategy final : public ConvStrategy {
     return problem.dtype == DType::fp32 ? 1e-5 : problem.dtype == DType::bf16 ? 2e-2 : 2e-3;
   }
   std::unique_ptr<PreparedConvolution> prepare(const ConvProblem& problem) const override {
-    const std::int64_t bytes = scratch_bytes(problem);
-    return std::make_unique<PreparedPlugin>(plugin_, plain_of(problem),
-                                            bytes > 0 ? device_.allocate(bytes) : nullptr,
-                                            device_.stream());
+    return std::make_unique<PreparedPlugin>(plugin_, plain_of(problem), scratch_bytes(problem),
+                                            device_);
   }
 
  private:

@@ -7,8 +7,8 @@ std::string_view name_of(KernelRole role) {
   switch (role) {
     case KernelRole::direct: return "direct";
     case KernelRole::gemm: return "gemm";
-    case KernelRole::unroll: return "unroll";
-    case KernelRole::roll_back: return "roll_back";
+    case KernelRole::im2col: return "im2col";
+    case KernelRole::col2im: return "col2im";
     case KernelRole::transform: return "transform";
     case KernelRole::inverse_transform: return "inverse_transform";
     case KernelRole::pointwise: return "pointwise";

@@ -5,6 +5,7 @@
 #include "strata/machine/machine.hpp"
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
@@ -21,8 +22,8 @@ namespace strata {
 enum class KernelRole : std::uint8_t {
   direct,             ///< the convolution itself, in one kernel
   gemm,               ///< matrix products
-  unroll,             ///< im2col
-  roll_back,          ///< col2im
+  im2col,             ///< windows become the columns of a matrix
+  col2im,             ///< and back
   transform,          ///< into the Winograd or frequency domain
   inverse_transform,  ///< and back
   pointwise,
@@ -54,6 +55,9 @@ class PreparedConvolution {
   /// Computes the pass once (on a GPU: puts it into the device's stream). What it writes does not
   /// depend on what was there before.
   virtual void run(const ConvTensors& tensors, RoleMarks& marks) = 0;
+  /// Device memory that it works in beside the three tensors: what ConvStrategy::scratch_bytes()
+  /// said. On a GPU several that run one after the other may share it.
+  virtual std::int64_t scratch_bytes() const = 0;
 };
 
 /// A main kernel as the compiler made it.
@@ -171,8 +175,9 @@ class ConvDevice {
   virtual void* stream() const { return nullptr; }
 };
 
-/// The CPU with all cores that this process may use.
-std::unique_ptr<ConvDevice> cpu_conv_device();
+/// The CPU with all cores that this process may use. `root` is where the system's files are: "/"
+/// but in tests.
+std::unique_ptr<ConvDevice> cpu_conv_device(const std::filesystem::path& root = "/");
 /// A CUDA GPU; errors as cuda_devices().
 std::unique_ptr<ConvDevice> cuda_conv_device(int index);
 

@@ -96,6 +96,7 @@ class PreparedGraph final : public PreparedConvolution {
  public:
   explicit PreparedGraph(SharedChoice chosen)
       : chosen_(std::move(chosen)), workspace_(device_memory(chosen_->plan->workspace_bytes())) {}
+  std::int64_t scratch_bytes() const override { return chosen_->plan->workspace_bytes(); }
   void run(const ConvTensors& tensors, RoleMarks& marks) override {
     marks.begin(KernelRole::other);
     chosen_->plan->run(tensors, workspace_.get());

@@ -181,6 +181,7 @@ class PreparedCudnn final : public PreparedConvolution {
     described_->check(described_->workspace(algorithm_, bytes_), "the workspace's size");
     scratch_ = device_memory(static_cast<std::int64_t>(bytes_));
   }
+  std::int64_t scratch_bytes() const override { return static_cast<std::int64_t>(bytes_); }
   void run(const ConvTensors& tensors, RoleMarks& marks) override {
     marks.begin(KernelRole::other);
     described_->check(described_->run(algorithm_, tensors, scratch_.get(), bytes_),

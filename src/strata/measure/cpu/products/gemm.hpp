@@ -1,69 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "strata/convolution/cpu/matrix/product.hpp"
-#include "strata/convolution/cpu/matrix/thin_product.hpp"
-#include "strata/measure/cpu/loops/result_stream.hpp"
+#include "strata/convolution/cpu/blas.hpp"
 #include "strata/measure/cpu/loops/workers.hpp"
 
-#include <type_traits>
+#include <algorithm>
+#include <string>
 #include <vector>
 
 namespace strata::cpu_training {
 
-using cpu::multiply;
-using cpu::Product;
-using cpu::product_name;
+/// result[m×n] = alpha · a[m×k] · b[k×n] (+ result where `adds`), row after row; a turned factor is
+/// stored as k×m or n×k.
+template <class T>
+struct Product {
+  std::int64_t m = 0, n = 0, k = 0;
+  const T* a = nullptr;
+  std::int64_t a_step = 0;
+  bool a_is_turned = false;
+  const T* b = nullptr;
+  std::int64_t b_step = 0;
+  bool b_is_turned = false;
+  T* result = nullptr;
+  std::int64_t result_step = 0;
+  bool adds = false;
+  T alpha = 1;
+};
 
-/// Fewer terms are not worth a thread's sums.
-inline constexpr std::int64_t least_shared_terms = 256;
-
-/// Each thread has a share of the terms, whose sums are added up after: it reads whole rows of b,
-/// one after the other, and memory gives those faster than the same columns of all rows.
-inline void multiply_by_terms(const Workers& workers, const Product<float>& whole) {
-  const std::int64_t step = whole.n + cpu::between_rows, size = whole.m * step;
-  std::vector<float> sums(static_cast<std::size_t>(workers.count() * size));
-  const std::int64_t parts = workers.parts(
-      whole.k, least_shared_terms, [&](std::int64_t number, std::int64_t begin, std::int64_t end) {
-        Product<float> part = whole;
-        part.k = end - begin;
-        part.a += begin * (whole.a_is_turned ? whole.a_step : 1);
-        part.b += begin * whole.b_step;
-        part.result = sums.data() + number * size;
-        part.result_step = step;
-        part.adds = true;
-        multiply(part);
-      });
-  workers.ranges(whole.n, std::max<std::int64_t>(16, numbers_per_part / whole.m),
-                 [&](std::int64_t begin, std::int64_t end) {
-                   for (std::int64_t i = 0; i < parts * whole.m; ++i) {
-                     const float* const from = sums.data() + i * step;
-                     float* const to = whole.result + i % whole.m * whole.result_step;
-                     const bool adds = whole.adds || i >= whole.m;
-                     for (std::int64_t j = begin; j < end; ++j) {
-                       to[j] = adds ? to[j] + from[j] : from[j];
-                     }
-                   }
-                 });
+template <class T>
+void multiply_plainly(const Product<T>& p) {
+  for (std::int64_t i = 0; i < p.m; ++i) {
+    T* const row = p.result + i * p.result_step;
+    if (!p.adds) std::fill(row, row + p.n, T(0));
+    for (std::int64_t l = 0; l < p.k; ++l) {
+      const T a = p.alpha * (p.a_is_turned ? p.a[l * p.a_step + i] : p.a[i * p.a_step + l]);
+      const T* const b = p.b_is_turned ? p.b + l : p.b + l * p.b_step;
+      const std::int64_t step = p.b_is_turned ? p.b_step : 1;
+      for (std::int64_t j = 0; j < p.n; ++j) row[j] += a * b[j * step];
+    }
+  }
 }
 
-/// On all threads: each has a share of the rows or columns, or of the terms.
+inline void multiply(const Product<double>& p) { multiply_plainly(p); }
+inline void multiply(const Product<float>& p) {
+  if (p.alpha != 1 || cpu::blas_refusal()) return multiply_plainly(p);
+  cpu::multiply(cpu::Gemm<float>{p.m, p.n, p.k, p.a, p.a_step, p.a_is_turned, p.b, p.b_step,
+                                 p.b_is_turned, p.result, p.result_step, p.adds});
+}
+
+inline std::string product_name(bool is_fp64) {
+  return is_fp64 || cpu::blas_refusal() ? "plain loops" : "OpenBLAS sgemm";
+}
+
+/// On all threads: each has a share of the rows or columns.
 template <class T>
 void multiply(const Workers& workers, const Product<T>& whole) {
   constexpr std::int64_t least_products = 1 << 18;
-  if constexpr (std::is_same_v<T, float>) {
-    const bool all_have_terms = whole.k >= least_shared_terms * workers.count();
-    if (workers.count() > 1 && all_have_terms && cpu::reads_rows_once(whole)) {
-      return multiply_by_terms(workers, whole);
-    }
-  }
   const bool by_rows = whole.m >= whole.n;
-  const bool is_beyond = is_beyond_caches(whole.m * whole.n * static_cast<std::int64_t>(sizeof(T)));
   const std::int64_t others = std::max<std::int64_t>(1, (by_rows ? whole.n : whole.m) * whole.k);
   workers.parts(by_rows ? whole.m : whole.n, std::max<std::int64_t>(1, least_products / others),
                 [&](std::int64_t, std::int64_t begin, std::int64_t end) {
                   Product<T> part = whole;
-                  part.goes_around_caches = is_beyond;
                   if (by_rows) {
                     part.m = end - begin;
                     part.a += begin * (whole.a_is_turned ? 1 : whole.a_step);

@@ -129,7 +129,6 @@ class LabSource final : public ConvSource {
   explicit LabSource(const std::shared_ptr<ConvContext>& context) : context_(context) {
     add_direct(strategies_, context);
     add_unroll(strategies_, context);
-    add_implicit(strategies_, context);
     add_fft(strategies_, context);
     add_winograd(strategies_, context);
   }
