@@ -78,8 +78,8 @@ else()
   strata_note_part(cuda yes "measurements on NVIDIA GPUs" "NVIDIA GPUs are predicted, not measured")
   set(STRATA_CUDA_TOOLKIT_VERSION "${CUDAToolkit_VERSION}")
 
-  # cuDNN's convolutions beside ours, where its headers are.
-  set(STRATA_WITH_CUDNN AUTO CACHE STRING "cuDNN's convolutions beside ours: AUTO, ON or OFF")
+  # Frameworks compute convolutions, norms, pooling and recurrent layers by cuDNN; where its header is, Strata does.
+  set(STRATA_WITH_CUDNN AUTO CACHE STRING "cuDNN on NVIDIA GPUs: AUTO, ON or OFF")
   set_property(CACHE STRATA_WITH_CUDNN PROPERTY STRINGS AUTO ON OFF)
   if(NOT STRATA_WITH_CUDNN STREQUAL "OFF")
     find_path(STRATA_CUDNN_INCLUDE_DIR cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
@@ -87,15 +87,17 @@ else()
   endif()
   if(STRATA_CUDNN_INCLUDE_DIR AND NOT STRATA_WITH_CUDNN STREQUAL "OFF")
     list(APPEND STRATA_PRESENT_PARTS cudnn)
-    strata_note_part(cudnn yes "cuDNN's convolutions beside ours" "GPUs run code that no framework runs")
+    strata_note_part(cudnn yes "convolutions, norms, pooling, recurrent layers on NVIDIA GPUs by cuDNN"
+      "plain kernels compute them, many times slower than a framework")
     list(APPEND STRATA_OPTIONAL_INCLUDE_DIRS "${STRATA_CUDNN_INCLUDE_DIR}")
   elseif(STRATA_WITH_CUDNN STREQUAL "ON")
     message(FATAL_ERROR "STRATA_WITH_CUDNN=ON, but cudnn.h was not found. Set STRATA_CUDNN_INCLUDE_DIR, or configure "
       "with STRATA_WITH_CUDNN=OFF.")
   else()
     list(APPEND STRATA_ABSENT_PARTS cudnn)
-    strata_note_part(cudnn no "cuDNN's convolutions beside ours" "GPUs run code that no framework runs")
-    message(STATUS "Without cuDNN's convolutions (STRATA_WITH_CUDNN)")
+    strata_note_part(cudnn no "convolutions, norms, pooling, recurrent layers on NVIDIA GPUs by cuDNN"
+      "plain kernels compute them, many times slower than a framework")
+    message(STATUS "Without cuDNN (STRATA_WITH_CUDNN): plain kernels compute convolutions on NVIDIA GPUs")
   endif()
 endif()
 
@@ -116,5 +118,7 @@ function(strata_add_cuda_kernels target)
   set_source_files_properties("${PROJECT_SOURCE_DIR}/src/strata/measure/ceilings/cuda/cublaslt.cpp"
     "${PROJECT_SOURCE_DIR}/src/strata/gpu/cuda/loaded_library.cpp" PROPERTIES
     COMPILE_DEFINITIONS "STRATA_CUDA_LIBRARY_DIR=\"${CUDAToolkit_LIBRARY_DIR}\"" SKIP_UNITY_BUILD_INCLUSION ON)
-  target_include_directories(${target} SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+  foreach(one ${target} strata_cold)  # gpu/ is in the second
+    target_include_directories(${one} SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+  endforeach()
 endfunction()

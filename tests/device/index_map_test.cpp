@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Needs no GPU: what the kernels compute places with, against plain arithmetic.
-#include "strata/measure/cuda/index_map.cuh"
+#include "strata/measure/cuda/kernels/index_map.cuh"
 
 #include <gtest/gtest.h>
 

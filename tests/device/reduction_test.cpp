@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Needs no GPU: the axes of a reduction reach every number of an array once.
-#include "strata/measure/cuda/sums/reduce.cuh"
+#include "strata/measure/cuda/kernels/reduce.cuh"
 
 #include <gtest/gtest.h>
 
@@ -36,14 +36,44 @@ TEST(Reduction, reaches_every_number_once) {
   }
 }
 
-TEST(Reduction, needs_scratch_where_it_has_a_layout) {
-  const std::vector<std::int64_t> shape = {40, 6, 49, 7};
-  const Reduction channels(shape, {true, false, true, true});
-  ASSERT_TRUE(channels.layout);
-  EXPECT_GE(channels.scratch(), 2 * channels.layout->results());
-  const Reduction alternating(shape, {true, false, true, false});
-  EXPECT_FALSE(alternating.layout);
-  EXPECT_EQ(alternating.scratch(), 0);
+TEST(Reduction, knows_columns) {
+  const std::vector<std::int64_t> matrix = {300, 72}, batches = {12, 1, 40, 136};
+  const Reduction of_rows(matrix, {true, false});
+  ASSERT_TRUE(of_rows.columns);
+  EXPECT_EQ(of_rows.columns->rows, 300);
+  EXPECT_EQ(of_rows.columns->columns, 72);
+  const Reduction of_batches(batches, {false, false, true, false});
+  ASSERT_TRUE(of_batches.columns);
+  EXPECT_EQ(of_batches.columns->batches, 12);
+  EXPECT_EQ(of_batches.columns->rows, 40);
+  EXPECT_EQ(of_batches.columns->columns, 136);
+  EXPECT_FALSE(Reduction(matrix, {false, true}).columns);
+  EXPECT_FALSE(Reduction(matrix, {true, true}).columns);
+}
+
+TEST(Reduction, knows_planes) {
+  const std::vector<std::int64_t> image = {8, 6, 5, 7};
+  const Reduction of_channels(image, {true, false, true, true});
+  ASSERT_TRUE(of_channels.planes);
+  EXPECT_EQ(of_channels.planes->rows, 8);
+  EXPECT_EQ(of_channels.planes->channels, 6);
+  EXPECT_EQ(of_channels.planes->inner, 35);
+  const Reduction of_all(image, {true, true, true, true});
+  ASSERT_TRUE(of_all.planes);
+  EXPECT_EQ(of_all.planes->inner, 8 * 6 * 5 * 7);
+  EXPECT_FALSE(Reduction(image, {false, true, false, true}).planes);
+  EXPECT_FALSE(Reduction(image, {true, false, true, false}).planes);
+}
+
+TEST(Reduction, counts_the_memory_of_its_parts) {
+  const std::vector<std::int64_t> image = {128, 6, 56, 56};
+  const Reduction of_channels(image, {true, false, true, true});
+  EXPECT_TRUE(of_channels.is_by_cub());
+  EXPECT_GT(of_channels.splits(), 1);
+  EXPECT_GE(of_channels.scratch_bytes(DType::fp32), of_channels.splits() * 6 * 4);
+  EXPECT_GE(of_channels.scratch_bytes(DType::fp64), of_channels.splits() * 6 * 8);
+  const std::vector<std::int64_t> short_rows = {4100, 3};
+  EXPECT_FALSE(Reduction(short_rows, {false, true}).is_by_cub());
 }
 
 }  // namespace

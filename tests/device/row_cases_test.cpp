@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Softmax, its loss and normalisations of rows, columns and planes: lengths around each limit of
-// what a part of a warp, a warp or a block keeps in registers, with whole packs and without.
+// Softmax, its loss and normalisations of rows, columns and planes: lengths from one number to more
+// than a block has threads, whole warps and not.
 #include "tests/device/training_cases.hpp"
 
 namespace strata::test {
@@ -17,7 +17,7 @@ std::vector<Sizes> row_shapes() {
           {3, 8192}, {3, 8200}, {2, 9001}, {2, 20000}, {2, 32768}, {2, 33000}, {2, 33001}};
 }
 
-/// Along axis 1: columns that threads keep, and columns that they read twice.
+/// Along axis 1.
 std::vector<Sizes> column_shapes() {
   return {{4, 1, 6},   {70, 3, 5},  {9, 3, 64},   {3, 40, 5},  {3, 40, 64}, {2, 40, 300},
           {3, 130, 8}, {2, 300, 5}, {2, 300, 64}, {1, 700, 8}, {2, 700, 3}, {1, 1500, 40}};

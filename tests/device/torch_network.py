@@ -29,6 +29,13 @@ def convert(strata, model):
                                      capture_output=True, text=True).stdout)
 
 
+def extent_of(extent, dims):
+    """An extent of a shape as the format writes it: a number, or an expression of dims such as min(seq, 512)."""
+    if isinstance(extent, int):
+        return extent
+    return int(eval(extent, {"__builtins__": {}, "min": min, "max": max}, dict(dims)))
+
+
 def second_product(x):
     x = np.asarray(x, np.uint32)
     x = x ^ (x >> np.uint32(16))
@@ -64,8 +71,12 @@ class Network:
         self.device = device
         self.exact_dropout = exact_dropout
         self.masks = {}
+        self.dims = dict(description.get("dims", {}))
 
     def __call__(self, given):
+        return self.outputs_of(given)[0]
+
+    def outputs_of(self, given):
         values = dict(given)
         previous = self.inputs[0]
         node = 0
@@ -82,7 +93,7 @@ class Network:
                 values[f"{name}:{i}"] = part
             previous = name
             node += 1
-        return values[self.outputs[0]]
+        return [values[name] for name in self.outputs]
 
     def weight(self, layer, which, index):
         if "weights" in layer:  # of another layer; what it has not, this one has not either
@@ -105,6 +116,10 @@ class Network:
             return F.relu(a)
         if op == "relu6":
             return F.relu6(a)
+        if op == "gelu":
+            return F.gelu(a)
+        if op == "tanh":
+            return torch.tanh(a)
         if op == "gelu_tanh":
             return F.gelu(a, approximate="tanh")
         if op == "max_pool":
@@ -123,6 +138,16 @@ class Network:
         if op == "split":
             axis = layer.get("axis", 1)
             return torch.split(a, layer.get("sizes") or a.shape[axis] // layer["parts"], axis)
+        if op == "reshape":
+            return a.reshape([extent_of(e, self.dims) for e in layer["shape"]])
+        if op == "expand":
+            return a.expand([extent_of(e, self.dims) for e in layer["shape"]])
+        if op == "transpose":
+            return a.permute(layer.get("permutation") or list(range(a.dim()))[::-1])
+        if op == "slice":
+            for axis, begin, end in zip(layer["axes"], layer["begin"], layer["end"]):
+                a = a.narrow(axis, begin, end - begin)
+            return a
         if op == "dropout":
             return self.dropout(a, layer.get("probability", 0.5), node)
         if op == "embedding":

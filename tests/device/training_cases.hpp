@@ -30,13 +30,12 @@ struct TrainingCase {
 /// Every operator in every variant, with the shapes that tend to go wrong.
 std::vector<TrainingCase> training_cases();
 /// More shapes of what memory limits, for kernels that move several numbers at once, cut arrays
-/// into tiles or keep rows in registers: whole packs and tiles, their ends, long and short rows.
+/// into tiles or walk along rows: whole packs and tiles, their ends, long and short rows.
 std::vector<TrainingCase> summing_cases();
 std::vector<TrainingCase> moving_cases();
 std::vector<TrainingCase> row_cases();
 std::vector<TrainingCase> pointwise_cases();
-/// Attention in more shapes: several tiles of queries and keys, ends of tiles, every width of heads
-/// that there are kernels for, what is seen and what is not.
+/// Attention in more shapes: lengths and widths of all kinds, what is seen and what is not.
 std::vector<TrainingCase> attention_cases();
 
 }  // namespace strata::test

@@ -23,6 +23,11 @@ TEST_P(OnBoth, points_agree_in_many_shapes) {
   for (const TrainingCase& one : pointwise_cases()) compare(one, false);
 }
 
+// 16 bits by cuDNN's fused engines where they take the shape, and by products else.
+TEST_P(OnBoth, attention_agrees_in_many_shapes) {
+  for (const TrainingCase& one : attention_cases()) compare(one, false);
+}
+
 TEST_P(OnBoth, gradients_agree_one_by_one) {
   for (const TrainingCase& one : training_cases()) compare(one, true);
 }

@@ -34,6 +34,9 @@ struct DeviceActivity {
   std::int64_t untimed = 0;
 };
 
+/// What is missing in the records, in words; empty: nothing is.
+std::string lost_records_text(const DeviceActivity& activity);
+
 struct DeviceTraceLimits {
   std::size_t most_records = 4'000'000;
   std::size_t most_buffer_bytes = std::size_t{256} << 20;  ///< that wait to be read

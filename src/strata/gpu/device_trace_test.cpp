@@ -38,5 +38,14 @@ TEST(DeviceTrace, there_is_one_at_a_time) {
   EXPECT_NO_THROW(begin_device_trace());
 }
 
+TEST(DeviceTrace, says_what_records_lack) {
+  DeviceActivity activity;
+  EXPECT_EQ(lost_records_text(activity), "");
+  activity.dropped = 3;
+  EXPECT_EQ(lost_records_text(activity), "3 records of the trace were lost for want of room");
+  activity.untimed = 2;
+  EXPECT_NE(lost_records_text(activity).find("; 2 records have no times"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace strata

@@ -2,16 +2,17 @@
 #include "strata/base/error.hpp"
 #include "strata/gpu/cuda/clock_monitor.hpp"
 #include "strata/gpu/device_trace.hpp"
+#include "strata/gpu/event_times.hpp"
 #include "strata/measure/ceilings/ceilings.hpp"
-#include "strata/measure/cuda/convolutions/convolutions.cuh"
-#include "strata/measure/cuda/elements/pointwise.cuh"
-#include "strata/measure/cuda/index_map.cuh"
+#include "strata/measure/cuda/kernels/index_map.cuh"
+#include "strata/measure/cuda/kernels/pointwise.cuh"
 #include "strata/measure/cuda/node.cuh"
-#include "strata/measure/cuda/products/recurrent_ways.cuh"
+#include "strata/measure/cuda/operators/convolution_algorithms.cuh"
 #include "strata/measure/engine/number_types.hpp"
-#include "strata/version.hpp"
 
 #include <fmt/format.h>
+
+#include <utility>
 
 namespace strata::cuda::train {
 namespace {
@@ -24,9 +25,9 @@ class EventStopwatch final : public Stopwatch {
   void mark(std::size_t index) override { events_[index]->record(stream_); }
   std::vector<double> seconds() override {
     STRATA_CUDA_CALL(cudaStreamSynchronize(stream_));
-    std::vector<double> times;
-    for (const auto& event : events_) times.push_back(event->seconds_since(*events_.front()));
-    return times;
+    return times_of_events(events_.size(), [&](std::size_t from, std::size_t to) {
+      return events_[to]->seconds_since(*events_[from]);
+    });
   }
 
  private:
@@ -58,6 +59,12 @@ class NvmlWatch final : public ConditionWatch {
   ClockMonitor monitor_;
 };
 
+/// What a reader of layer times has to know where there are none of single kernels.
+std::string no_kernel_times(std::string_view reason) {
+  return fmt::format("no times of single kernels, so that layers have the time between marks: {}",
+                     reason);
+}
+
 class CudaTrainingDevice final : public TrainingDevice {
  public:
   CudaTrainingDevice(DeviceInfo info, SharedTraining context, std::vector<std::string> versions)
@@ -69,6 +76,10 @@ class CudaTrainingDevice final : public TrainingDevice {
     std::size_t free = 0, total = 0;
     STRATA_CUDA_CALL(cudaMemGetInfo(&free, &total));
     return static_cast<std::int64_t>(free);
+  }
+  std::int64_t shared_bytes() const override {
+    return (context_->products ? context_->products->workspace_bytes() : 0) +
+           (context_->convolutions ? context_->convolutions->held_bytes() : 0);
   }
   std::shared_ptr<void> allocate(std::int64_t bytes) override { return device_memory(bytes); }
   void upload(void* to, const void* from, std::int64_t bytes) override {
@@ -102,7 +113,7 @@ class CudaTrainingDevice final : public TrainingDevice {
     return nvml ? std::make_unique<NvmlWatch>(std::move(nvml)) : nullptr;
   }
   std::unique_ptr<RecordedWork> record(const std::function<void()>& work) override;
-  std::vector<std::string> take_notes() override { return context_->remembered->take_notes(); }
+  std::vector<std::string> take_notes() override { return std::exchange(notes_, {}); }
   std::unique_ptr<RangeCounters> counters() override { return open_range_counters(info_.index); }
   std::vector<KernelRun> trace(
       const std::function<void(const std::function<void(std::size_t)>& begin_part)>& work) override;
@@ -117,6 +128,7 @@ class CudaTrainingDevice final : public TrainingDevice {
   DeviceInfo info_;
   SharedTraining context_;
   std::vector<std::string> versions_;
+  std::vector<std::string> notes_;
 };
 
 KernelsOrReason CudaTrainingDevice::kernels(const BoundGraph& bound, NodeId node, bool training) {
@@ -181,36 +193,32 @@ std::unique_ptr<RecordedWork> CudaTrainingDevice::record(const std::function<voi
   }
 }
 
-// Copies and fills are kernels of the network too: they take its time.
+// Copies and fills are kernels of the network too: they take its time. A trace that lacks some of
+// them would make layers look faster than they are: then there is none, with a note that says why.
 std::vector<KernelRun> CudaTrainingDevice::trace(
     const std::function<void(const std::function<void(std::size_t)>& begin_part)>& work) {
   wait();
   std::unique_ptr<DeviceTrace> recording;
   try {
     recording = begin_device_trace();
-  } catch (const Error&) {
-    return {};  // no tracing here; strata doctor says why
+  } catch (const Error& error) {
+    notes_.push_back(no_kernel_times(error.what()));
+    return {};
   }
   work([&](std::size_t part) { recording->begin_part(part); });
   wait();
+  DeviceActivity activity = recording->end();
+  if (const std::string lost = lost_records_text(activity); !lost.empty()) {
+    notes_.push_back(no_kernel_times(lost));
+    return {};
+  }
   std::vector<KernelRun> runs;
-  for (DeviceRecord& record : recording->end().records) {
+  for (DeviceRecord& record : activity.records) {
     if (record.part)
       runs.push_back(
           {std::move(record.name), *record.part, record.begin_s, record.seconds, record.work});
   }
   return runs;
-}
-
-/// All that decides which kernel is the fastest, beside what is computed.
-std::string surroundings_of(const DeviceInfo& device, const std::vector<std::string>& versions) {
-  std::string problem;
-  const std::unique_ptr<Nvml> nvml = Nvml::open(device.pci_bus_id, problem);
-  std::string text =
-      fmt::format("Strata {}, {}, {} multiprocessors, {} bytes, driver {}", version, device.name,
-                  device.sm_count, device.memory_bytes, nvml ? nvml->driver_version() : "unknown");
-  for (const std::string& one : versions) text += ", " + one;
-  return text;
 }
 
 }  // namespace
@@ -256,21 +264,14 @@ std::unique_ptr<TrainingDevice> cuda_training_device(int index, const DeviceChoi
       cuda::Cublas::load(context->stream(), context->convolution->no_cublas);
   std::vector<std::string> versions = {
       fmt::format("CUDA {}.{}", CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10)};
-  const auto lt = cuda::train::LtFunctions::load(context->no_products);
-  if (lt) {
-    context->products = std::make_shared<cuda::train::Products>(lt, context->stream());
+  if (const auto lt = cuda::CublasLtFunctions::load(context->no_products)) {
+    context->products = std::make_shared<cuda::MatrixProducts>(lt, context->stream());
     versions.push_back(lt->version_text());
   }
+  context->cudnn = cuda::train::load_cudnn(context->stream(), context->no_cudnn);
+  versions.push_back(context->cudnn ? cuda::train::cudnn_version_text(*context->cudnn)
+                                    : fmt::format("without cuDNN ({})", context->no_cudnn));
   const DeviceInfo& device = devices[static_cast<std::size_t>(index)];
-  auto cudnn = cuda::train::make_cudnn_source(context->convolution, versions);
-  context->remembered = std::make_shared<RememberedChoices>(
-      RememberedChoices::Source{choices.remembered_in, choices.measures_anew},
-      cuda::train::surroundings_of(device, versions));
-  context->convolutions =
-      cuda::train::make_convolutions(context->convolution, context->products, std::move(cudnn),
-                                     choices.convolution, context->remembered);
-  context->recurrences =
-      std::make_shared<cuda::train::Recurrences>(choices.recurrent, context->remembered);
   return std::make_unique<cuda::train::CudaTrainingDevice>(device, std::move(context),
                                                            std::move(versions));
 }

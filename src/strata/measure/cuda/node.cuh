@@ -2,31 +2,28 @@
 #pragma once
 
 #include "strata/convolution/cuda/context.cuh"
-#include "strata/convolution/lab/strategy.hpp"
-#include "strata/measure/cuda/products/products.cuh"
+#include "strata/gpu/cuda/matrix_products.cuh"
+#include "strata/measure/cuda/operators/cudnn.cuh"
 #include "strata/measure/engine/device.hpp"
-#include "strata/measure/engine/remembered_choices.hpp"
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 /// What the kernels of all nodes on one GPU share, and what each knows of its node.
 namespace strata::cuda::train {
 
-class Attentions;
-class Convolutions;
-class Recurrences;
+class ConvolutionAlgorithms;
 
 struct TrainingContext {
   DeviceChoices choices;
   std::shared_ptr<ConvContext> convolution;  ///< has the stream that everything runs in
-  std::shared_ptr<Products> products;        ///< nothing: `no_products` says why
+  std::shared_ptr<MatrixProducts> products;  ///< nothing: `no_products` says why
   std::string no_products;
-  std::shared_ptr<RememberedChoices> remembered;
-  std::shared_ptr<Convolutions> convolutions;
-  std::shared_ptr<Recurrences> recurrences;
-  std::shared_ptr<Attentions> attentions;  ///< made with the first of them
+  SharedCudnn cudnn;  ///< nothing: `no_cudnn` says why
+  std::string no_cudnn;
+  std::shared_ptr<ConvolutionAlgorithms> convolutions;
 
   cudaStream_t stream() const { return convolution->stream.get(); }
 };
@@ -40,15 +37,17 @@ struct NodeFacts {
   std::vector<BoundTensor> inputs, outputs;
   std::size_t first_own = 0;
   bool is_training = true;
-
-  bool has_gradients() const { return is_training; }
 };
 NodeFacts facts_of(SharedTraining context, const BoundGraph& bound, NodeId node, bool is_training);
+
+/// By what a pass is computed: our own kernel where that is the regular implementation, and the
+/// plain kernel that stands in where a library refuses a shape.
+inline constexpr std::string_view own_kernel = "strata kernel", plain_kernel = "reference code";
 
 class CudaNode : public NodeKernels {
  public:
   explicit CudaNode(NodeFacts facts) : facts_(std::move(facts)) { facts_.bound = nullptr; }
-  std::string implementation(Pass) const override { return "strata"; }
+  std::string implementation(Pass) const override { return std::string(own_kernel); }
 
  protected:
   const BoundTensor& input(std::size_t i) const { return facts_.inputs[i]; }

@@ -58,7 +58,7 @@ struct KernelRun {
   std::size_t part = 0;  ///< which part of the traced work it belongs to
   double begin_s = 0;
   double seconds = 0;
-  DeviceWork work = DeviceWork::kernel;
+  DeviceWork work = DeviceWork::kernel;  ///< copies and fills only move data
 };
 
 /// What was seen of a device while it worked.

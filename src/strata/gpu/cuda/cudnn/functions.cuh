@@ -10,7 +10,7 @@
 
 namespace strata::cuda {
 
-/// cuDNN's convolutions, loaded when they are first asked for.
+/// cuDNN, loaded when it is first asked for.
 struct CudnnFunctions {
   /// Nothing, and the reason in `problem`, when it cannot be loaded.
   static std::shared_ptr<const CudnnFunctions> load(cudaStream_t stream, std::string& problem);

@@ -3,11 +3,9 @@
 // the order that its engines recognise (that of NVIDIA's cudnn-frontend). One operation for all of
 // it (CUDNN_BACKEND_OPERATION_SDPA_FWD_DESCRIPTOR) has no causal mask before cuDNN 9.21 and no
 // usable gradient before 9.27.
-#include "strata/measure/cuda/attention/attention.cuh"
-
 #include "strata/base/error.hpp"
-#include "strata/convolution/cuda/context.cuh"
-#include "strata/measure/cuda/cudnn/operation_graph.cuh"
+#include "strata/gpu/cuda/cudnn/operation_graph.cuh"
+#include "strata/measure/cuda/node.cuh"
 
 #include <fmt/format.h>
 
@@ -27,8 +25,8 @@ GraphTensor heads_of(OperationGraph& graph, const AttentionShape& s, std::int64_
                       {length * heads * width, width, heads * width, 1});
 }
 /// The same with length and width exchanged.
-GraphTensor turned_heads_of(OperationGraph& graph, const AttentionShape& s, std::int64_t heads,
-                            std::int64_t length, std::int64_t width) {
+GraphTensor transposed_heads_of(OperationGraph& graph, const AttentionShape& s, std::int64_t heads,
+                                std::int64_t length, std::int64_t width) {
   return graph.stored(graph_type(s.dtype), {s.batch, heads, width, length},
                       {length * heads * width, width, 1, heads * width});
 }
@@ -38,14 +36,14 @@ Axes row_axes(const AttentionShape& s) { return {s.batch, s.heads, s.queries, 1}
 
 /// What both passes begin with: scale × Q Kᵀ + mask.
 struct ScoreTensors {
-  GraphTensor q, k_turned, scale, mask, scores;
+  GraphTensor q, k_transposed, scale, mask, scores;
 
   ScoreTensors(OperationGraph& graph, const AttentionShape& s)
       : q(heads_of(graph, s, s.heads, s.queries, s.width)),
-        k_turned(turned_heads_of(graph, s, s.kv_heads, s.keys, s.width)),
+        k_transposed(transposed_heads_of(graph, s, s.kv_heads, s.keys, s.width)),
         scale(graph.constant(static_cast<float>(s.scale()))) {
     const GraphTensor products = graph.passing(number_type, score_axes(s));
-    graph.multiply(q, k_turned, products);
+    graph.multiply(q, k_transposed, products);
     scores = graph.passing(number_type, score_axes(s));
     graph.pointwise({CUDNN_POINTWISE_MUL}, products, scale, scores);
     if (!s.has_mask) return;
@@ -109,15 +107,15 @@ struct ForwardGraph {
 struct BackwardGraph {
   OperationGraph graph;
   std::optional<ScoreTensors> s;
-  GraphTensor v_turned, output, d_output, log_sums, row_dots, dq, dq_sums, dk, dv;
+  GraphTensor v_transposed, output, d_output, log_sums, row_dots, dq, dq_sums, dk, dv;
 
   BackwardGraph(const Cudnn& cudnn, const AttentionShape& shape) : graph(cudnn) {
     add_row_dots(shape);
     s.emplace(graph, shape);
     const GraphTensor shares = add_shares(shape);
-    dv = add_turned_product(shape, shares, d_output, shape.value_width);
+    dv = add_transposed_product(shape, shares, d_output, shape.value_width);
     const GraphTensor slopes = add_slopes(shape, shares);
-    dk = add_turned_product(shape, slopes, s->q, shape.width);
+    dk = add_transposed_product(shape, slopes, s->q, shape.width);
     add_query_gradient(shape, slopes);
     graph.finish();
   }
@@ -146,14 +144,14 @@ struct BackwardGraph {
     graph.pointwise({CUDNN_POINTWISE_EXP}, below, shares);
     return shares;
   }
-  /// Gradients of keys and values: [queries, keys] turned, times rows of queries; over the heads
-  /// that share them.
-  GraphTensor add_turned_product(const AttentionShape& shape, const GraphTensor& scores,
-                                 const GraphTensor& rows, std::int64_t width) {
-    const Axes turned = {shape.batch, shape.heads, shape.keys, shape.queries};
+  /// Gradients of keys and values: [queries, keys] transposed, times rows of queries; over the
+  /// heads that share them.
+  GraphTensor add_transposed_product(const AttentionShape& shape, const GraphTensor& scores,
+                                     const GraphTensor& rows, std::int64_t width) {
+    const Axes transposed = {shape.batch, shape.heads, shape.keys, shape.queries};
     const std::int64_t plane = shape.queries * shape.keys;
-    const GraphTensor view =
-        graph.passing(graph_type(shape.dtype), turned, {shape.heads * plane, plane, 1, shape.keys});
+    const GraphTensor view = graph.passing(graph_type(shape.dtype), transposed,
+                                           {shape.heads * plane, plane, 1, shape.keys});
     graph.reshape(scores, view);
     const GraphTensor gradient = heads_of(graph, shape, shape.kv_heads, shape.keys, width);
     if (shape.repeats() == 1) {
@@ -167,9 +165,9 @@ struct BackwardGraph {
     return gradient;
   }
   GraphTensor add_slopes(const AttentionShape& shape, const GraphTensor& shares) {
-    v_turned = turned_heads_of(graph, shape, shape.kv_heads, shape.keys, shape.value_width);
+    v_transposed = transposed_heads_of(graph, shape, shape.kv_heads, shape.keys, shape.value_width);
     const GraphTensor d_shares = graph.passing(number_type, score_axes(shape));
-    graph.multiply(d_output, v_turned, d_shares);
+    graph.multiply(d_output, v_transposed, d_shares);
     const GraphTensor below = graph.passing(number_type, score_axes(shape));
     graph.pointwise({CUDNN_POINTWISE_SUB}, d_shares, row_dots, below);
     const GraphTensor weighted = graph.passing(number_type, score_axes(shape));
@@ -180,11 +178,11 @@ struct BackwardGraph {
   }
   /// Added up in fp32, then rounded.
   void add_query_gradient(const AttentionShape& shape, const GraphTensor& slopes) {
-    const Axes turned = s->k_turned.strides;
+    const Axes transposed = s->k_transposed.strides;
     const GraphTensor k =
         graph.passing(number_type, {shape.batch, shape.kv_heads, shape.keys, shape.width},
-                      {turned[0], turned[1], turned[3], turned[2]});
-    graph.reshape(s->k_turned, k);
+                      {transposed[0], transposed[1], transposed[3], transposed[2]});
+    graph.reshape(s->k_transposed, k);
     const Axes axes = {shape.batch, shape.heads, shape.queries, shape.width};
     dq_sums = graph.stored(number_type, axes, whole_strides(axes));
     graph.multiply(slopes, k, dq_sums);
@@ -193,10 +191,10 @@ struct BackwardGraph {
   }
 };
 
-class CudnnRunner final : public AttentionRunner {
+class FusedAttention final : public AttentionKernels {
  public:
-  CudnnRunner(const Cudnn& cudnn, const AttentionShape& shape)
-      : shape_(shape), forward_(cudnn, shape) {
+  FusedAttention(const Cudnn& cudnn, const AttentionShape& shape)
+      : library_(cudnn_version_text(*cudnn)), shape_(shape), forward_(cudnn, shape) {
     const std::int64_t work = forward_.graph.workspace_bytes();
     if (!shape.is_training) {
       work_room_ = scratch_.add(work);
@@ -215,9 +213,9 @@ class CudnnRunner final : public AttentionRunner {
   }
 
   std::string name() const override {
-    return backward_ ? fmt::format("{} {}, {}", cudnn_attention, forward_.graph.engine(),
+    return backward_ ? fmt::format("{} SDPA {}, {}", library_, forward_.graph.engine(),
                                    backward_->graph.engine())
-                     : fmt::format("{} {}", cudnn_attention, forward_.graph.engine());
+                     : fmt::format("{} SDPA {}", library_, forward_.graph.engine());
   }
   AttentionNeeds needs() const override {
     return {.saved_bytes = shape_.is_training ? shape_.rows() * 4 : 0,
@@ -228,8 +226,10 @@ class CudnnRunner final : public AttentionRunner {
 
   void forward(const AttentionMemory& m) override {
     ForwardGraph& f = forward_;
-    std::vector<OperationGraph::Place> places = {
-        {f.s->q, given(m.q)}, {f.s->k_turned, given(m.k)}, {f.v, given(m.v)}, {f.output, m.output}};
+    std::vector<OperationGraph::Place> places = {{f.s->q, given(m.q)},
+                                                 {f.s->k_transposed, given(m.k)},
+                                                 {f.v, given(m.v)},
+                                                 {f.output, m.output}};
     if (shape_.has_mask) places.push_back({f.s->mask, given(m.mask)});
     if (shape_.is_training) places.push_back({f.log_sums, m.saved});
     f.graph.run(places, room(m, work_room_));
@@ -238,8 +238,8 @@ class CudnnRunner final : public AttentionRunner {
   void backward(const AttentionMemory& m) override {
     BackwardGraph& b = *backward_;
     std::vector<OperationGraph::Place> places = {{b.s->q, given(m.q)},
-                                                 {b.s->k_turned, given(m.k)},
-                                                 {b.v_turned, given(m.v)},
+                                                 {b.s->k_transposed, given(m.k)},
+                                                 {b.v_transposed, given(m.v)},
                                                  {b.output, m.output},
                                                  {b.d_output, given(m.output_gradient)},
                                                  {b.log_sums, m.saved},
@@ -262,6 +262,7 @@ class CudnnRunner final : public AttentionRunner {
     return shape_.gradients[i] ? m.gradients[i] : room(m, unwanted_rooms_[i]);
   }
 
+  std::string library_;
   AttentionShape shape_;
   ForwardGraph forward_;
   std::optional<BackwardGraph> backward_;
@@ -293,29 +294,17 @@ std::string known_refusal(const AttentionShape& s, std::size_t version) {
   return {};
 }
 
-class LoadedAttention final : public CudnnAttention {
- public:
-  explicit LoadedAttention(Cudnn cudnn) : cudnn_(std::move(cudnn)) {}
-  AttentionOrReason make(const AttentionShape& shape) override {
-    std::string reason = known_refusal(shape, cudnn_->version());
-    if (!reason.empty()) return reason;
-    try {
-      return std::make_unique<CudnnRunner>(cudnn_, shape);
-    } catch (const GraphRefusal& refusal) {
-      return refusal.reason;
-    }
-  }
-
- private:
-  Cudnn cudnn_;
-};
-
 }  // namespace
 
-std::unique_ptr<CudnnAttention> load_cudnn_attention(cudaStream_t stream, std::string& problem) {
-  Cudnn cudnn = CudnnFunctions::load(stream, problem);
-  if (!cudnn) return nullptr;
-  return std::make_unique<LoadedAttention>(std::move(cudnn));
+AttentionOrReason cudnn_attention(const TrainingContext& context, const AttentionShape& shape) {
+  if (!context.cudnn) return context.no_cudnn;
+  std::string reason = known_refusal(shape, context.cudnn->version());
+  if (!reason.empty()) return reason;
+  try {
+    return std::make_unique<FusedAttention>(context.cudnn, shape);
+  } catch (const GraphRefusal& refusal) {
+    return refusal.reason;
+  }
 }
 
 }  // namespace strata::cuda::train

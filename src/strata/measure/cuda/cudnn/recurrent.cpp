@@ -1,26 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recurrent layers by cuDNN. It keeps all weights in one space of its own layout: they are copied
 // there before each forward pass, and their gradients back, which is part of what it takes.
-#include "strata/base/error.hpp"
 #include "strata/measure/cuda/cudnn/rnn.cuh"
-#include "strata/measure/cuda/products/recurrent_ways.cuh"
+#include "strata/measure/cuda/cudnn/tried_node.cuh"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <string_view>
 
 namespace strata::cuda::train {
 namespace {
 
+std::string_view cell_name(CellKind cell) {
+  switch (cell) {
+    case CellKind::lstm: return "LSTM";
+    case CellKind::gru: return "GRU";
+    case CellKind::rnn_relu:
+    case CellKind::rnn_tanh: break;
+  }
+  return "RNN";
+}
+
 class CudnnRecurrentNode final : public CudaNode {
  public:
-  CudnnRecurrentNode(NodeFacts facts, const RnnShape& shape, Rnn rnn, std::string name,
-                     cudnnRNNAlgo_t algorithm)
-      : CudaNode(std::move(facts)),
-        shape_(shape),
-        plan_(std::move(rnn), shape, algorithm),
-        name_(std::move(name)) {
+  CudnnRecurrentNode(NodeFacts facts, const RnnShape& shape)
+      : CudaNode(std::move(facts)), shape_(shape), plan_(context().cudnn, shape) {
     weights_ = kept_.add(as_signed(plan_.weight_bytes));
     reserve_ = kept_.add(as_signed(plan_.reserve_bytes));
     work_ = scratch_.add(as_signed(plan_.work_bytes));
@@ -46,7 +51,9 @@ class CudnnRecurrentNode final : public CudaNode {
     if (pass == Pass::backward) backward(memory);
   }
 
-  std::string implementation(Pass) const override { return name_; }
+  std::string implementation(Pass) const override {
+    return fmt::format("{} {}", cudnn_version_text(plan_.cudnn()), cell_name(shape_.op.cell));
+  }
 
  private:
   static std::int64_t as_signed(std::size_t bytes) { return static_cast<std::int64_t>(bytes); }
@@ -69,7 +76,7 @@ class CudnnRecurrentNode final : public CudaNode {
     return state(tensors, which, tensors.size());
   }
   void check(cudnnStatus_t status, const char* call) const {
-    check_cudnn(*plan_.rnn().cudnn, status, call);
+    check_cudnn(plan_.cudnn(), status, call);
   }
 
   void forward(const NodeMemory& memory) {
@@ -78,12 +85,12 @@ class CudnnRecurrentNode final : public CudaNode {
       copy(weights + piece.space_byte,
            static_cast<char*>(memory.inputs[first_own() + piece.tensor]) + piece.at_byte,
            piece.bytes);
-    check(plan_.rnn().forward(plan_.handle(), plan_.layer, plan_.mode(), nullptr, plan_.x,
-                              memory.inputs[0], plan_.y, memory.outputs[0], plan_.h,
-                              given(memory.inputs, 1), left(memory.outputs, 1), plan_.c,
-                              given(memory.inputs, 2), left(memory.outputs, 2), plan_.weight_bytes,
-                              weights, plan_.work_bytes, scratch(memory, work_),
-                              plan_.reserve_bytes, reserve(memory)),
+    check(plan_.cudnn().rnn_forward(plan_.handle(), plan_.layer, plan_.mode(), nullptr, plan_.x,
+                                    memory.inputs[0], plan_.y, memory.outputs[0], plan_.h,
+                                    given(memory.inputs, 1), left(memory.outputs, 1), plan_.c,
+                                    given(memory.inputs, 2), left(memory.outputs, 2),
+                                    plan_.weight_bytes, weights, plan_.work_bytes,
+                                    scratch(memory, work_), plan_.reserve_bytes, reserve(memory)),
           "cudnnRNNForward");
   }
 
@@ -100,7 +107,7 @@ class CudnnRecurrentNode final : public CudaNode {
     }
     void* const input_gradient =
         makes(memory, 0) ? memory.input_gradients[0] : scratch(memory, no_input_gradient_);
-    check(plan_.rnn().backward_data(
+    check(plan_.cudnn().rnn_backward_data(
               plan_.handle(), plan_.layer, nullptr, plan_.y, memory.outputs[0], result_gradient,
               plan_.x, input_gradient, plan_.h, given(memory.inputs, 1),
               left(memory.output_gradients, 1), given(memory.input_gradients, 1), plan_.c,
@@ -114,11 +121,11 @@ class CudnnRecurrentNode final : public CudaNode {
     if (!wants_weights) return;
     char* const gradients = scratch(memory, gradients_);
     fill_zero(gradients, as_signed(plan_.weight_bytes));  // they are added to what is there
-    check(plan_.rnn().backward_weights(plan_.handle(), plan_.layer, CUDNN_WGRAD_MODE_ADD, nullptr,
-                                       plan_.x, memory.inputs[0], plan_.h, given(memory.inputs, 1),
-                                       plan_.y, memory.outputs[0], plan_.weight_bytes, gradients,
-                                       plan_.work_bytes, scratch(memory, work_),
-                                       plan_.reserve_bytes, reserve(memory)),
+    check(plan_.cudnn().rnn_backward_weights(
+              plan_.handle(), plan_.layer, CUDNN_WGRAD_MODE_ADD, nullptr, plan_.x, memory.inputs[0],
+              plan_.h, given(memory.inputs, 1), plan_.y, memory.outputs[0], plan_.weight_bytes,
+              gradients, plan_.work_bytes, scratch(memory, work_), plan_.reserve_bytes,
+              reserve(memory)),
           "cudnnRNNBackwardWeights");
     for (const WeightPiece& piece : plan_.pieces) {
       const std::size_t tensor = first_own() + piece.tensor;
@@ -130,60 +137,17 @@ class CudnnRecurrentNode final : public CudaNode {
 
   RnnShape shape_;
   RnnPlan plan_;
-  std::string name_;
   Scratch kept_, scratch_;
   std::int64_t weights_ = 0, reserve_ = 0, work_ = 0, gradients_ = 0, no_result_gradient_ = 0,
                no_input_gradient_ = 0;
 };
 
-struct RnnAlgorithm {
-  std::string_view name;
-  cudnnRNNAlgo_t number;
-};
-constexpr std::array<RnnAlgorithm, 4> rnn_algorithms = {{
-    {"cudnn:rnn-standard", CUDNN_RNN_ALGO_STANDARD},
-    {"cudnn:rnn-persist-static", CUDNN_RNN_ALGO_PERSIST_STATIC},
-    {"cudnn:rnn-persist-static-small", CUDNN_RNN_ALGO_PERSIST_STATIC_SMALL_H},
-    {"cudnn:rnn-persist-dynamic", CUDNN_RNN_ALGO_PERSIST_DYNAMIC},
-}};
-
-class CudnnRecurrentSource final : public RecurrentSource {
- public:
-  explicit CudnnRecurrentSource(Rnn rnn) : rnn_(std::move(rnn)) {}
-
-  std::vector<RecurrentWay> ways(const Recurrent& op, const NodeFacts& facts,
-                                 std::string_view only) override {
-    const BoundTensor& x = facts.inputs[0];
-    const RnnShape shape{op, x.dtype, x[0], x[1], x[2], facts.is_training};
-    std::vector<RecurrentWay> list;
-    for (const RnnAlgorithm& algorithm : rnn_algorithms) {
-      if (!only.empty() && algorithm.name != only) continue;
-      RecurrentWay way{std::string(algorithm.name), nullptr};
-      try {
-        way.kernels =
-            std::make_unique<CudnnRecurrentNode>(facts, shape, rnn_, way.name, algorithm.number);
-      } catch (const RnnRefusal& refusal) {
-        way.why_not = refusal.reason;
-      } catch (const Error& error) {
-        if (error.kind() != ErrorKind::environment) throw;
-        way.why_not = error.what();
-      }
-      list.push_back(std::move(way));
-    }
-    return list;
-  }
-
- private:
-  Rnn rnn_;
-};
-
 }  // namespace
 
-std::unique_ptr<RecurrentSource> make_cudnn_recurrent_source(cudaStream_t stream,
-                                                             std::string& problem) {
-  Rnn rnn = RnnFunctions::load(stream, problem);
-  if (!rnn) return nullptr;
-  return std::make_unique<CudnnRecurrentSource>(std::move(rnn));
+KernelsOrReason cudnn_recurrent(const NodeFacts& facts, const Recurrent& op) {
+  const BoundTensor& x = facts.inputs[0];
+  const RnnShape shape{op, x.dtype, x[0], x[1], x[2], facts.is_training};
+  return tried_node(facts, [&] { return std::make_unique<CudnnRecurrentNode>(facts, shape); });
 }
 
 }  // namespace strata::cuda::train

@@ -4,33 +4,20 @@
 #include "strata/base/dtype.hpp"
 #include "strata/gpu/cuda/cudnn/descriptors.cuh"
 #include "strata/graph/operators.hpp"
-#include "strata/measure/engine/weight_pieces.hpp"
 
 #include <cstdint>
-#include <memory>
-#include <string>
-#include <string_view>
 #include <vector>
 
 /// cuDNN's recurrent layers as it describes them.
 namespace strata::cuda::train {
 
-/// What cuDNN's recurrent layers are called by, beside its handle.
-struct RnnFunctions {
-  /// Nothing, and the reason in `problem`, when it cannot be loaded.
-  static std::shared_ptr<const RnnFunctions> load(cudaStream_t stream, std::string& problem);
-
-  Cudnn cudnn;
-  LoadedLibrary library;
-#define STRATA_RNN(member, function) decltype(&function) member = nullptr;
-#include "strata/measure/cuda/cudnn/rnn_functions.inc"
-#undef STRATA_RNN
-};
-using Rnn = std::shared_ptr<const RnnFunctions>;
-
-/// What cuDNN does not do, with its reason; becomes a value where ways are made.
-struct RnnRefusal {
-  std::string reason;
+/// A piece of one of the layer's own tensors, and where cuDNN wants it in the space that holds all
+/// of them.
+struct WeightPiece {
+  std::size_t tensor = 0;  ///< counted from the first own
+  std::int64_t at_byte = 0;
+  std::int64_t space_byte = 0;
+  std::int64_t bytes = 0;
 };
 
 /// The extents of a stack of recurrent layers.
@@ -52,16 +39,17 @@ struct RnnShape {
   std::int64_t own_tensors() const { return 2 + op.biases + (op.projection > 0 ? 1 : 0); }
 };
 
-/// A layer described for one of the algorithms, with the sizes of its memory. Throws RnnRefusal.
+/// A layer described for cuDNN's standard algorithm, with the sizes of its memory. Throws
+/// GraphRefusal.
 class RnnPlan {
  public:
-  RnnPlan(Rnn rnn, const RnnShape& shape, cudnnRNNAlgo_t algorithm);
+  RnnPlan(Cudnn cudnn, const RnnShape& shape);
   ~RnnPlan();
   RnnPlan(const RnnPlan&) = delete;
   RnnPlan& operator=(const RnnPlan&) = delete;
 
-  const RnnFunctions& rnn() const { return *rnn_; }
-  cudnnHandle_t handle() const { return rnn_->cudnn->handle; }
+  const CudnnFunctions& cudnn() const { return *cudnn_; }
+  cudnnHandle_t handle() const { return cudnn_->handle; }
   cudnnForwardMode_t mode() const {
     return shape_.is_training ? CUDNN_FWD_MODE_TRAINING : CUDNN_FWD_MODE_INFERENCE;
   }
@@ -73,13 +61,13 @@ class RnnPlan {
   std::vector<WeightPiece> pieces;
 
  private:
-  void describe(cudnnRNNAlgo_t algorithm);
+  void describe();
   void find_weights();
   void find_weight(std::int64_t cell, std::int64_t which, std::int64_t gate, void* space);
   void check(cudnnStatus_t status, const char* call) const;
   void release();
 
-  Rnn rnn_;
+  Cudnn cudnn_;
   RnnShape shape_;
   cudnnDropoutDescriptor_t dropout_ = nullptr;
   cudnnTensorDescriptor_t matrix_ = nullptr, bias_ = nullptr;  ///< filled by cuDNN

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/convolution/cuda/context.cuh"
+#include "strata/gpu/cuda/api.cuh"
+#include "strata/gpu/cuda/cudnn/tensor_descriptor.cuh"
 #include "strata/measure/cuda/cudnn/rnn.cuh"
 
-#include <fmt/format.h>
-
+#include <algorithm>
 #include <array>
+#include <tuple>
 
 namespace strata::cuda::train {
 namespace {
@@ -37,26 +38,30 @@ cudnnMathType_t rnn_math(DType dtype) {
 
 int as_int(std::int64_t value) { return static_cast<int>(value); }
 
-}  // namespace
-
-std::shared_ptr<const RnnFunctions> RnnFunctions::load(cudaStream_t stream, std::string& problem) {
-  auto rnn = std::make_shared<RnnFunctions>();
-  rnn->cudnn = CudnnFunctions::load(stream, problem);
-  if (!rnn->cudnn) return nullptr;
-  bool is_whole = rnn->library.open(fmt::format("libcudnn.so.{}", CUDNN_MAJOR));
-#define STRATA_RNN(member, function) \
-  is_whole = is_whole && rnn->library.find(rnn->member, #function);
-#include "strata/measure/cuda/cudnn/rnn_functions.inc"
-#undef STRATA_RNN
-  if (is_whole) return rnn;
-  problem = rnn->library.problem;
-  return nullptr;
+/// Pieces that follow each other in both places become one copy; in order of the tensors.
+std::vector<WeightPiece> joined_pieces(std::vector<WeightPiece> pieces) {
+  std::sort(pieces.begin(), pieces.end(), [](const WeightPiece& a, const WeightPiece& b) {
+    return std::tie(a.tensor, a.at_byte) < std::tie(b.tensor, b.at_byte);
+  });
+  std::vector<WeightPiece> joined;
+  for (const WeightPiece& piece : pieces) {
+    const bool follows = !joined.empty() && joined.back().tensor == piece.tensor &&
+                         joined.back().at_byte + joined.back().bytes == piece.at_byte &&
+                         joined.back().space_byte + joined.back().bytes == piece.space_byte;
+    if (follows) {
+      joined.back().bytes += piece.bytes;
+    } else {
+      joined.push_back(piece);
+    }
+  }
+  return joined;
 }
 
-RnnPlan::RnnPlan(Rnn rnn, const RnnShape& shape, cudnnRNNAlgo_t algorithm)
-    : rnn_(std::move(rnn)), shape_(shape) {
+}  // namespace
+
+RnnPlan::RnnPlan(Cudnn cudnn, const RnnShape& shape) : cudnn_(std::move(cudnn)), shape_(shape) {
   try {
-    describe(algorithm);
+    describe();
     find_weights();
   } catch (...) {
     release();
@@ -68,43 +73,41 @@ RnnPlan::~RnnPlan() { release(); }
 
 void RnnPlan::release() {
   for (cudnnTensorDescriptor_t tensor : {h, c, matrix_, bias_}) {
-    if (tensor != nullptr) rnn_->destroy_tensor(tensor);
+    if (tensor != nullptr) cudnn_->destroy_tensor(tensor);
   }
   for (cudnnRNNDataDescriptor_t data : {x, y}) {
-    if (data != nullptr) rnn_->destroy_data(data);
+    if (data != nullptr) cudnn_->destroy_rnn_data(data);
   }
-  if (layer != nullptr) rnn_->destroy_rnn(layer);
-  if (dropout_ != nullptr) rnn_->destroy_dropout(dropout_);
+  if (layer != nullptr) cudnn_->destroy_rnn(layer);
+  if (dropout_ != nullptr) cudnn_->destroy_dropout(dropout_);
 }
 
 void RnnPlan::check(cudnnStatus_t status, const char* call) const {
-  if (status != CUDNN_STATUS_SUCCESS)
-    throw RnnRefusal{fmt::format("{}: {}", call, rnn_->cudnn->error_text(status))};
+  refuse_unless(*cudnn_, status, call);
 }
 
-void RnnPlan::describe(cudnnRNNAlgo_t algorithm) {
+void RnnPlan::describe() {
   const RnnShape& s = shape_;
   const cudnnDataType_t type = graph_type(s.dtype);
   const cudnnDataType_t sums = s.dtype == DType::fp64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT;
   for (cudnnTensorDescriptor_t* tensor : {&h, &c, &matrix_, &bias_})
-    check(rnn_->create_tensor(tensor), "cudnnCreateTensorDescriptor");
-  check(rnn_->create_dropout(&dropout_), "cudnnCreateDropoutDescriptor");
-  check(rnn_->set_dropout(dropout_, handle(), 0, nullptr, 0, 0), "cudnnSetDropoutDescriptor");
-  check(rnn_->create_rnn(&layer), "cudnnCreateRNNDescriptor");
-  check(rnn_->set_rnn(layer, algorithm, rnn_mode(s.op.cell), rnn_biases(s.op.biases),
-                      s.op.bidirectional ? CUDNN_BIDIRECTIONAL : CUDNN_UNIDIRECTIONAL,
-                      CUDNN_LINEAR_INPUT, type, sums, rnn_math(s.dtype), as_int(s.features),
-                      as_int(s.op.hidden), as_int(s.width()), as_int(s.op.layers), dropout_,
-                      CUDNN_RNN_PADDED_IO_ENABLED),
+    check(cudnn_->create_tensor(tensor), "cudnnCreateTensorDescriptor");
+  check(cudnn_->create_dropout(&dropout_), "cudnnCreateDropoutDescriptor");
+  check(cudnn_->set_dropout(dropout_, handle(), 0, nullptr, 0, 0), "cudnnSetDropoutDescriptor");
+  check(cudnn_->create_rnn(&layer), "cudnnCreateRNNDescriptor");
+  check(cudnn_->set_rnn(
+            layer, CUDNN_RNN_ALGO_STANDARD, rnn_mode(s.op.cell), rnn_biases(s.op.biases),
+            s.op.bidirectional ? CUDNN_BIDIRECTIONAL : CUDNN_UNIDIRECTIONAL, CUDNN_LINEAR_INPUT,
+            type, sums, rnn_math(s.dtype), as_int(s.features), as_int(s.op.hidden),
+            as_int(s.width()), as_int(s.op.layers), dropout_, CUDNN_RNN_PADDED_IO_ENABLED),
         "cudnnSetRNNDescriptor");
-  if (algorithm == CUDNN_RNN_ALGO_PERSIST_DYNAMIC)
-    check(rnn_->build_dynamic(handle(), layer, as_int(s.batch)), "cudnnBuildRNNDynamic");
   // All sequences are of full length, and lie as ours do: [batch, times, …].
   const std::vector<int> lengths(static_cast<std::size_t>(s.batch), as_int(s.times));
   const auto describe_data = [&](cudnnRNNDataDescriptor_t& data, std::int64_t width) {
-    check(rnn_->create_data(&data), "cudnnCreateRNNDataDescriptor");
-    check(rnn_->set_data(data, type, CUDNN_RNN_DATA_LAYOUT_BATCH_MAJOR_UNPACKED, as_int(s.times),
-                         as_int(s.batch), as_int(width), lengths.data(), nullptr),
+    check(cudnn_->create_rnn_data(&data), "cudnnCreateRNNDataDescriptor");
+    check(cudnn_->set_rnn_data(data, type, CUDNN_RNN_DATA_LAYOUT_BATCH_MAJOR_UNPACKED,
+                               as_int(s.times), as_int(s.batch), as_int(width), lengths.data(),
+                               nullptr),
           "cudnnSetRNNDataDescriptor");
   };
   describe_data(x, s.features);
@@ -113,19 +116,19 @@ void RnnPlan::describe(cudnnRNNAlgo_t algorithm) {
     const std::array<int, 3> extents = {as_int(s.op.layers * s.directions()), as_int(s.batch),
                                         as_int(width)};
     const std::array<int, 3> strides = {extents[1] * extents[2], extents[2], 1};
-    check(rnn_->set_tensor(states, type, 3, extents.data(), strides.data()),
+    check(cudnn_->set_tensor_nd(states, type, 3, extents.data(), strides.data()),
           "cudnnSetTensorNdDescriptor");
   };
   describe_states(h, s.width());
   describe_states(c, s.op.hidden);
-  check(rnn_->space_sizes(handle(), layer, mode(), x, &work_bytes, &reserve_bytes),
+  check(cudnn_->rnn_space_sizes(handle(), layer, mode(), x, &work_bytes, &reserve_bytes),
         "cudnnGetRNNTempSpaceSizes");
-  check(rnn_->weight_bytes(handle(), layer, &weight_bytes), "cudnnGetRNNWeightSpaceSize");
+  check(cudnn_->rnn_weight_bytes(handle(), layer, &weight_bytes), "cudnnGetRNNWeightSpaceSize");
 }
 
 void RnnPlan::find_weights() {
   // The library tells addresses, not offsets, and wants a real one to count from.
-  const std::shared_ptr<void> space = device_memory(static_cast<std::int64_t>(weight_bytes));
+  const DeviceBuffer space(std::max<std::size_t>(weight_bytes, 1));
   for (std::int64_t cell = 0; cell < shape_.op.layers * shape_.directions(); ++cell) {
     for (std::int64_t which = 0; which < 2; ++which) {
       for (std::int64_t gate = 0; gate < shape_.gates(); ++gate)
@@ -141,14 +144,14 @@ void RnnPlan::find_weight(std::int64_t cell, std::int64_t which, std::int64_t ga
   const RnnShape& s = shape_;
   void* matrix = nullptr;
   void* bias = nullptr;
-  check(rnn_->weight_place(handle(), layer, as_int(cell), weight_bytes, space,
-                           as_int(which * s.gates() + gate), matrix_, &matrix, bias_, &bias),
+  check(cudnn_->rnn_weight_place(handle(), layer, as_int(cell), weight_bytes, space,
+                                 as_int(which * s.gates() + gate), matrix_, &matrix, bias_, &bias),
         "cudnnGetRNNWeightParams");
   const auto elements = [&](cudnnTensorDescriptor_t tensor) {
     std::array<int, 3> extents{}, strides{};
     cudnnDataType_t type{};
     int axes = 0;
-    check(rnn_->get_tensor(tensor, 3, &type, &axes, extents.data(), strides.data()),
+    check(cudnn_->get_tensor_nd(tensor, 3, &type, &axes, extents.data(), strides.data()),
           "cudnnGetTensorNdDescriptor");
     std::int64_t count = axes == 0 ? 0 : 1;
     for (int axis = 0; axis < axes; ++axis) count *= extents[static_cast<std::size_t>(axis)];
@@ -167,9 +170,9 @@ void RnnPlan::find_weight(std::int64_t cell, std::int64_t which, std::int64_t ga
                                             : s.op.hidden;
   const bool has_bias = which < s.op.biases && which < 2;
   if (matrix == nullptr || elements(matrix_) != rows * columns)
-    throw RnnRefusal{"its weights are not what ours are"};
+    throw GraphRefusal{"its weights are not what ours are"};
   if ((bias != nullptr && elements(bias_) > 0) != has_bias)
-    throw RnnRefusal{"its biases are not what ours are"};
+    throw GraphRefusal{"its biases are not what ours are"};
   add(matrix, which == 2 ? 2 + s.op.biases : which, gate * rows * columns, rows * columns);
   if (has_bias) add(bias, 2 + which, gate * rows, rows);
 }
