@@ -40,11 +40,10 @@ constexpr Argument measure_arguments[] = {{.name = "MODEL",
                                            .repeats = true}};
 constexpr auto measure_flags = joined_flags(
     std::array<Flag, 1>{measure_device_flag}, size_flags,
-    std::array<Flag, 15>{measure_all_flag, measure_iterations_flag, measure_warm_up_flag,
-                         optimizer_flag, loss_flag, measure_conv_flag, measure_rnn_flag,
-                         measure_attention_flag, measure_fresh_flag, measure_engine_flag,
-                         measure_graph_flag, measure_metrics_flag, measure_kernels_flag,
-                         measure_no_patch_flag, measure_seed_flag},
+    std::array<Flag, 11>{measure_all_flag, measure_iterations_flag, measure_warm_up_flag,
+                         optimizer_flag, loss_flag, measure_conv_flag, measure_graph_flag,
+                         measure_metrics_flag, measure_kernels_flag, measure_no_patch_flag,
+                         measure_seed_flag},
     std::array<Flag, 8>{measure_on_flag, measure_by_flag, measure_layers_flag, measure_json_flag,
                         measure_csv_flag, measure_trace_flag, html_flag, measure_dry_run_flag},
     import_flags);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/measure_flags.hpp"
 
-#include "cli/cache_folder.hpp"
 #include "cli/machine_at_hand.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/text.hpp"
@@ -41,31 +40,11 @@ const Machine* shipped_machine_titled(std::string_view device) {
 }  // namespace
 
 std::unique_ptr<TrainingDevice> opened(const ChosenDevice& device, const DeviceChoices& choices) {
-  if (!device.is_gpu) {
-    const Flag* const of_gpus = !choices.recurrent.empty()   ? &measure_rnn_flag
-                                : !choices.attention.empty() ? &measure_attention_flag
-                                : choices.measures_anew      ? &measure_fresh_flag
-                                                             : nullptr;
-    if (of_gpus != nullptr)
-      fail(ErrorKind::usage, "--{} is about GPUs and goes with --device cuda", of_gpus->name);
-    return cpu_training_device(choices);
-  }
-  if (!choices.engine.empty())
-    fail(ErrorKind::usage, "--engine is about the CPU and does not go with --device cuda");
-  return cuda_training_device(device.index, choices);
+  return device.is_gpu ? cuda_training_device(device.index, choices) : cpu_training_device(choices);
 }
 
 DeviceChoices device_choices(const Arguments& given, DType dtype) {
-  DeviceChoices choices;
-  choices.dtype = dtype;
-  choices.convolution = given.value(measure_conv_flag).value_or("");
-  choices.engine = given.value(measure_engine_flag).value_or("");
-  choices.recurrent = given.value(measure_rnn_flag).value_or("");
-  if (choices.recurrent == measure_recurrent_ways.front()) choices.recurrent.clear();
-  choices.attention = given.value(measure_attention_flag).value_or("");
-  choices.remembered_in = remembered_choices_file();
-  choices.measures_anew = given.has(measure_fresh_flag);
-  return choices;
+  return {.dtype = dtype, .convolution = std::string(given.value(measure_conv_flag).value_or(""))};
 }
 
 MeasureOptions measure_options(const Arguments& given, const ChosenDevice& device) {

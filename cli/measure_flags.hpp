@@ -18,9 +18,6 @@ namespace strata {
 
 inline constexpr std::array<std::string_view, 4> measure_groupings = {"type", "layer", "block",
                                                                       "pass"};
-inline constexpr std::array<std::string_view, 2> measure_engines = {"strata", "onednn"};
-inline constexpr std::array<std::string_view, 3> measure_attentions = {"products", "fused",
-                                                                       "cudnn:sdpa"};
 
 inline constexpr Flag measure_device_flag{
     .name = "device", .value = "DEVICE", .help = "cpu (default), cuda or cuda:N."};
@@ -29,32 +26,7 @@ inline constexpr Flag measure_iterations_flag{
 inline constexpr Flag measure_warm_up_flag{
     .name = "warm-up", .value = "N", .help = "Iterations before them; 2."};
 inline constexpr Flag measure_conv_flag{
-    .name = "conv", .value = "NAME", .help = "Strategy of convolutions; else the fastest."};
-inline constexpr std::array<std::string_view, 7> measure_recurrent_ways = {
-    "fastest",
-    "own",
-    "cudnn",
-    "cudnn:rnn-standard",
-    "cudnn:rnn-persist-static",
-    "cudnn:rnn-persist-static-small",
-    "cudnn:rnn-persist-dynamic"};
-inline constexpr Flag measure_rnn_flag{.name = "rnn",
-                                       .value = "NAME",
-                                       .help = "GPU: recurrent layers by own, cudnn ...",
-                                       .choices = measure_recurrent_ways,
-                                       .offer = Offer::choices};
-inline constexpr Flag measure_fresh_flag{.name = "fresh-choices",
-                                         .help = "GPU: choose kernels anew, as on the first run."};
-inline constexpr Flag measure_attention_flag{.name = "attention",
-                                             .value = "NAME",
-                                             .help = "A GPU's attention; else the fastest.",
-                                             .choices = measure_attentions,
-                                             .offer = Offer::choices};
-inline constexpr Flag measure_engine_flag{.name = "engine",
-                                          .value = "NAME",
-                                          .help = "CPU kernels: strata (default) or onednn.",
-                                          .choices = measure_engines,
-                                          .offer = Offer::choices};
+    .name = "conv", .value = "NAME", .help = "Strategy of convolutions, or fastest."};
 inline constexpr Flag measure_graph_flag{.name = "graph",
                                          .help = "Also as one recorded piece (a CUDA graph)."};
 inline constexpr std::array<std::string_view, 6> measure_presets = {

@@ -5,9 +5,9 @@
 #
 #   strata_optional_part(<name> HEADER <header> [LIBRARIES <name>...] [LOADED] [PATH_SUFFIXES <suffix>...]
 #     [HINTS <folder>...] [INCLUDES_OF <module>] [OWN_INCLUDES] [LEAST <header> <macro> <number>]
-#     FOR <what it is for> WITHOUT <what a build without it cannot do, or does worse>)
+#     [MOST <header> <macro> <number>] FOR <what it is for> WITHOUT <what a build without it cannot do, or does worse>)
 #
-# LEAST: the header, beside the other one, defines the macro as a number that must not be smaller.
+# LEAST, MOST: the header, beside the other one, defines the macro as a number that must not be smaller or larger.
 # OWN_INCLUDES: its headers are not for everybody; whoever needs them is given STRATA_<NAME>_INCLUDE_DIR by name.
 # HINTS: folders outside the system's in which a vendor puts it; PATH_SUFFIXES are looked for below them too.
 # INCLUDES_OF: its headers include those of other libraries, and pkg-config knows where they are.
@@ -51,7 +51,7 @@ function(strata_loaded_name out library)
 endfunction()
 
 macro(strata_optional_part name)
-  cmake_parse_arguments(part "LOADED;OWN_INCLUDES" "HEADER;INCLUDES_OF;FOR;WITHOUT" "LIBRARIES;PATH_SUFFIXES;HINTS;LEAST" ${ARGN})
+  cmake_parse_arguments(part "LOADED;OWN_INCLUDES" "HEADER;INCLUDES_OF;FOR;WITHOUT" "LIBRARIES;PATH_SUFFIXES;HINTS;LEAST;MOST" ${ARGN})
   string(TOUPPER "${name}" upper)
   set(STRATA_WITH_${upper} AUTO CACHE STRING "${part_FOR}: AUTO, ON or OFF")
   set_property(CACHE STRATA_WITH_${upper} PROPERTY STRINGS AUTO ON OFF)
@@ -61,17 +61,20 @@ macro(strata_optional_part name)
     find_path(STRATA_${upper}_INCLUDE_DIR "${part_HEADER}" HINTS ${part_HINTS} PATH_SUFFIXES ${part_PATH_SUFFIXES})
     mark_as_advanced(STRATA_${upper}_INCLUDE_DIR)
     set(part_found "${STRATA_${upper}_INCLUDE_DIR}")
-    if(part_LEAST AND part_found)
-      list(GET part_LEAST 0 part_version_header)
-      list(GET part_LEAST 1 part_version_macro)
-      list(GET part_LEAST 2 part_least_version)
-      file(STRINGS "${STRATA_${upper}_INCLUDE_DIR}/${part_version_header}" part_version LIMIT_COUNT 1
-        REGEX "define[ \t]+${part_version_macro}[ \t]+[0-9]+")
-      string(REGEX REPLACE "^.*[ \t]([0-9]+).*$" "\\1" part_version "${part_version}")
-      if(NOT part_version GREATER_EQUAL part_least_version)
-        set(part_found NO)
+    foreach(bound LEAST MOST)
+      if(part_${bound} AND part_found)
+        list(GET part_${bound} 0 part_version_header)
+        list(GET part_${bound} 1 part_version_macro)
+        list(GET part_${bound} 2 part_version_bound)
+        file(STRINGS "${STRATA_${upper}_INCLUDE_DIR}/${part_version_header}" part_version LIMIT_COUNT 1
+          REGEX "define[ \t]+${part_version_macro}[ \t]+[0-9]+")
+        string(REGEX REPLACE "^.*[ \t]([0-9]+).*$" "\\1" part_version "${part_version}")
+        if((bound STREQUAL "LEAST" AND NOT part_version GREATER_EQUAL part_version_bound)
+            OR (bound STREQUAL "MOST" AND NOT part_version LESS_EQUAL part_version_bound))
+          set(part_found NO)
+        endif()
       endif()
-    endif()
+    endforeach()
     if(part_LIBRARIES AND part_found)
       find_library(STRATA_${upper}_LIBRARY NAMES ${part_LIBRARIES} HINTS ${part_HINTS} PATH_SUFFIXES ${part_PATH_SUFFIXES})
       mark_as_advanced(STRATA_${upper}_LIBRARY)
@@ -154,6 +157,26 @@ if(MPI_CXX_FOUND)
 endif()
 strata_note_part(mpi ${mpi_there} "sweeps over machines" "a sweep runs on the cores of one machine")
 
+# The threads of the CPU engine's own loops: oneDNN has OpenMP's as well, and two pools would wait for each other.
+set(STRATA_WITH_OPENMP AUTO CACHE STRING "threads of reference code on a CPU: AUTO, ON or OFF")
+set_property(CACHE STRATA_WITH_OPENMP PROPERTY STRINGS AUTO ON OFF)
+if(NOT STRATA_WITH_OPENMP STREQUAL "OFF")
+  find_package(OpenMP QUIET COMPONENTS CXX)
+  if(NOT OpenMP_CXX_FOUND AND STRATA_WITH_OPENMP STREQUAL "ON")
+    message(FATAL_ERROR "STRATA_WITH_OPENMP=ON, but the compiler has no OpenMP. Configure with STRATA_WITH_OPENMP=OFF.")
+  endif()
+endif()
+set(strata_openmp_purpose "threads of reference code on a CPU")
+if(OpenMP_CXX_FOUND)
+  list(APPEND STRATA_PRESENT_PARTS openmp)
+  list(APPEND STRATA_OPTIONAL_LIBRARIES ${OpenMP_CXX_LIBRARIES})
+  strata_note_part(openmp yes "${strata_openmp_purpose}" "reference code runs on one core")
+else()
+  list(APPEND STRATA_ABSENT_PARTS openmp)
+  strata_note_part(openmp no "${strata_openmp_purpose}" "reference code runs on one core")
+  message(STATUS "Without ${strata_openmp_purpose} (STRATA_WITH_OPENMP)")
+endif()
+
 strata_optional_part(toml HEADER toml++/toml.h FOR "networks written as TOML"
   WITHOUT "networks and sweeps written as TOML are refused, JSON is read")
 strata_optional_part(onnx HEADER protozero/pbf_reader.hpp FOR "ONNX files" WITHOUT "ONNX files are refused")
@@ -173,14 +196,16 @@ strata_optional_part(lemon HEADER lemon/network_simplex.h FOR "the independent c
   WITHOUT "one test is left out, the program is the same")
 strata_optional_part(rsvg HEADER librsvg/rsvg.h LIBRARIES rsvg-2 LOADED PATH_SUFFIXES librsvg-2.0
   INCLUDES_OF librsvg-2.0 FOR "PNG pictures (--png)" WITHOUT "--png and PDF are refused, figures are SVG")
-strata_optional_part(highway HEADER hwy/highway.h LIBRARIES hwy LOADED FOR "vector code chosen at run time"
+strata_optional_part(highway HEADER hwy/highway.h LIBRARIES hwy FOR "vector code chosen at run time"
   WITHOUT "ceilings and own convolutions of the CPU use the compiler's baseline, and show less than the CPU can")
 strata_optional_part(openblas HEADER cblas.h LIBRARIES openblas LOADED PATH_SUFFIXES openblas
   FOR "unrolled, FFT and Winograd convolutions on the CPU"
   WITHOUT "strata conv has no unrolled, FFT or Winograd convolutions on the CPU")
 strata_optional_part(fftw HEADER fftw3.h LIBRARIES fftw3f LOADED FOR "FFT convolutions on the CPU"
   WITHOUT "strata conv has no FFT convolutions on the CPU")
-strata_optional_part(onednn HEADER oneapi/dnnl/dnnl.h LIBRARIES dnnl LOADED FOR "training on the CPU as frameworks do it"
+# Version 3 has other interfaces.
+strata_optional_part(onednn HEADER oneapi/dnnl/dnnl.hpp LIBRARIES dnnl MOST oneapi/dnnl/dnnl_version.h DNNL_VERSION_MAJOR 2
+  FOR "training on the CPU as frameworks do it"
   WITHOUT "strata measure on a CPU runs reference code, many times slower than a framework")
 strata_optional_part(hwloc HEADER hwloc.h LIBRARIES hwloc FOR "the topology of the machine at hand by hwloc"
   WITHOUT "cores and caches are read from /sys, which is right for most machines")

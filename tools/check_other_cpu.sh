@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tools/check_other_cpu.sh [ROOT]: the CPU's loops have parts for Arm or for x86 only, and a build reads those of its own
-# machine and compiler. Here clang reads them all for the other one, without making code of them.
+# tools/check_other_cpu.sh [ROOT]: the vector code of the ceilings and of the convolution strategies has parts for Arm or
+# for x86 only, and a build reads those of its own machine and compiler. Here clang reads them all for the other one,
+# without making code of them.
 set -euo pipefail
 root=$(readlink -f -- "${1:-$(dirname -- "${BASH_SOURCE[0]}")/..}")
 
@@ -18,8 +19,11 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 folder=$root/src/strata
 # Libraries have headers for their own machine only, and loops are not in those files.
-mapfile -t sources < <(find "$folder/measure/cpu" "$folder/convolution/cpu" -name "*.cpp" ! -name '*_test.cpp' ! -name 'no_*' \
-  ! -name 'openblas_*' ! -name 'fftw_*' ! -name 'onednn_*' | sort)
+mapfile -t sources < <({
+  find "$folder/measure/ceilings/cpu" -name '*_kernels.cpp' ! -name 'no_*'
+  find "$folder/convolution/cpu" -name '*.cpp' ! -name '*_test.cpp' ! -name 'no_*' \
+    ! -name 'openblas_*' ! -name 'fftw_*' ! -name 'onednn_*'
+} | sort)
 ((${#sources[@]} > 0)) || { echo "no sources in $folder" && exit 1; }
 # Files of vector code are read once for every vector unit and stand alone; the others of a folder are read together.
 for source in "${sources[@]}"; do

@@ -102,19 +102,9 @@ TEST(Measure, refuses_what_makes_no_sense) {
   EXPECT_EQ(measure({"lenet5", "--iterations", "0"}).exit_code, 2);
   EXPECT_EQ(measure({"lenet5", "--inference", "--optimizer", "sgd"}).exit_code, 2);
   EXPECT_EQ(measure({"lenet5", "--conv", "magic"}).exit_code, 2);
-  const Outcome engine = measure({"lenet5", "--device", "cuda", "--engine", "onednn"});
-  EXPECT_EQ(engine.exit_code, 2);
-  EXPECT_NE(engine.err.find("--engine"), std::string::npos);
-  const Outcome attention = measure({"lenet5", "--attention", "fused"});
-  EXPECT_EQ(attention.exit_code, 2);
-  EXPECT_NE(attention.err.find("--device cuda"), std::string::npos);
-  EXPECT_EQ(measure({"lenet5", "--rnn", "magic"}).exit_code, 2);
-  const Outcome recurrent = measure({"lenet5", "--rnn", "cudnn"});
-  EXPECT_EQ(recurrent.exit_code, 2);
-  EXPECT_NE(recurrent.err.find("--rnn is about GPUs"), std::string::npos);
-  const Outcome fresh = measure({"lenet5", "--fresh-choices"});
-  EXPECT_EQ(fresh.exit_code, 2);
-  EXPECT_NE(fresh.err.find("--fresh-choices is about GPUs"), std::string::npos);
+  for (const char* flag : {"--engine", "--rnn", "--attention", "--fresh-choices"}) {
+    EXPECT_EQ(measure({"lenet5", flag, "onednn"}).exit_code, 2) << flag;  // of earlier versions
+  }
 }
 
 TEST(Compare, answers_with_its_exit_code) {

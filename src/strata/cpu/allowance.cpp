@@ -6,6 +6,7 @@
 #include "strata/cpu/system_files.hpp"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -37,17 +38,35 @@ std::optional<std::int64_t> number_in(const fs::path& file) {
   return whole_number(first_line(file).value_or(""));
 }
 
-std::optional<std::int64_t> room_in(const fs::path& limit_file, const fs::path& used_file) {
+/// "inactive_file 4096": cached parts of files that nobody has read lately.
+std::int64_t inactive_file_bytes(const fs::path& stat_file, std::string_view name) {
+  for (const std::string& line : lines_of(stat_file)) {
+    if (!line.starts_with(name)) continue;
+    if (const auto bytes = whole_number(trimmed(std::string_view(line).substr(name.size())))) {
+      return *bytes;
+    }
+  }
+  return 0;
+}
+
+/// A limit less what is used of it. What the kernel takes back when memory is short does not count
+/// as used.
+std::optional<std::int64_t> room_in(const fs::path& limit_file, const fs::path& used_file,
+                                    std::int64_t given_back) {
   const auto limit = number_in(limit_file);  // "max" is no number
   // Version 1 says "no limit" by a number near 2^63.
   if (!limit || *limit > (std::int64_t{1} << 60)) return std::nullopt;
-  return std::max<std::int64_t>(*limit - number_in(used_file).value_or(0), 0);
+  const std::int64_t used =
+      std::max<std::int64_t>(number_in(used_file).value_or(0) - given_back, 0);
+  return std::max<std::int64_t>(*limit - used, 0);
 }
 
 void take_limits_of(const fs::path& folder, bool is_version_2, GroupLimits& limits) {
   if (is_version_2) {
     keep_least(limits.processors, quota_of_line(first_line(folder / "cpu.max").value_or("")));
-    keep_least(limits.free_memory_bytes, room_in(folder / "memory.max", folder / "memory.current"));
+    keep_least(limits.free_memory_bytes,
+               room_in(folder / "memory.max", folder / "memory.current",
+                       inactive_file_bytes(folder / "memory.stat", "inactive_file ")));
     return;
   }
   const auto quota = number_in(folder / "cpu.cfs_quota_us");  // -1: none
@@ -56,7 +75,8 @@ void take_limits_of(const fs::path& folder, bool is_version_2, GroupLimits& limi
     keep_least(limits.processors,
                std::optional(static_cast<double>(*quota) / static_cast<double>(*period)));
   keep_least(limits.free_memory_bytes,
-             room_in(folder / "memory.limit_in_bytes", folder / "memory.usage_in_bytes"));
+             room_in(folder / "memory.limit_in_bytes", folder / "memory.usage_in_bytes",
+                     inactive_file_bytes(folder / "memory.stat", "total_inactive_file ")));
 }
 
 /// A group and all above it: each may set a limit.
@@ -128,6 +148,11 @@ std::optional<std::int64_t> available_memory_bytes(const fs::path& root) {
   auto available = memory_line(root, "MemAvailable:");
   keep_least(available, group_limits(root).free_memory_bytes);
   return available;
+}
+
+std::int64_t free_memory_bytes(const fs::path& root) {
+  if (const auto available = available_memory_bytes(root)) return *available;
+  return static_cast<std::int64_t>(::sysconf(_SC_AVPHYS_PAGES)) * ::sysconf(_SC_PAGESIZE);
 }
 
 }  // namespace strata::cpu

@@ -27,4 +27,7 @@ GroupLimits group_limits(const std::filesystem::path& root);
 /// groups. Nothing when the system does not say.
 std::optional<std::int64_t> available_memory_bytes(const std::filesystem::path& root);
 
+/// The same for whoever allocates: the pages that are free where the system does not say more.
+std::int64_t free_memory_bytes(const std::filesystem::path& root = "/");
+
 }  // namespace strata::cpu

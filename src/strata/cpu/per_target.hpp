@@ -10,15 +10,11 @@
 #define STRATA_SCALABLE_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 
 /// Code that is compiled once for each kind of vector unit ("target", in Highway's words), and run
-/// by the best one that this CPU has. Highway's own dispatch would have its library linked, which
-/// times a clock while it is loaded: 5 ms of every start of the program. So the library is loaded
-/// when vectors are first needed, and asked once.
+/// by the best one that this CPU has.
 namespace strata::cpu {
 
 /// The targets that this CPU can run, a bit each; the smaller the number, the better.
 std::int64_t targets_of_this_cpu();
-/// Whether the library was there to say so. Without it they are what the program is compiled for.
-bool knows_this_cpu();
 
 /// The same functions for several targets. A file of kernels adds itself once for each.
 template <class Kernels>

@@ -8,8 +8,6 @@
 #include "strata/cpu/system_files.hpp"
 #include "strata/cpu/vector_unit.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -88,11 +86,7 @@ class CpuConvDevice : public ConvDevice {
   }
   std::span<const std::unique_ptr<ConvStrategy>> strategies() const override { return strategies_; }
 
-  std::int64_t free_bytes() const override {
-    // In a container its limit counts, too: the kernel ends the process that goes beyond it.
-    if (const auto available = cpu::available_memory_bytes(root_)) return *available;
-    return static_cast<std::int64_t>(::sysconf(_SC_AVPHYS_PAGES)) * ::sysconf(_SC_PAGESIZE);
-  }
+  std::int64_t free_bytes() const override { return cpu::free_memory_bytes(root_); }
 
   std::shared_ptr<void> allocate(std::int64_t bytes) override {
     constexpr std::size_t line = 64;

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/measure/engine/device.hpp"
+#include "strata/measure/cpu/device.hpp"
 
 #include "strata/base/error.hpp"
+#include "strata/cpu/allowance.hpp"
+#include "strata/cpu/core_model.hpp"
 #include "strata/cpu/event_ranges.hpp"
-#include "strata/measure/ceilings/cpu/kernels.hpp"
-#include "strata/measure/cpu/moving/copy_into_zeros.hpp"
-#include "strata/measure/cpu/products/convolution_choice.hpp"
-#include "strata/measure/cpu/products/gemm.hpp"
-#include "strata/measure/cpu/setting.hpp"
+#include "strata/cpu/system_files.hpp"
+#include "strata/measure/cpu/lab_convolutions.hpp"
+#include "strata/measure/cpu/operators.hpp"
+#include "strata/measure/cpu/threads.hpp"
 #include "strata/measure/cpu/update.hpp"
 
+#include <fmt/format.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -56,24 +59,35 @@ std::shared_ptr<void> aligned_memory(std::int64_t bytes) {
 
 class CpuTrainingDevice : public TrainingDevice {
  public:
-  explicit CpuTrainingDevice(const DeviceChoices& choices)
-      : workers_(cpu::allowed_cpus()), convolutions_(choices) {
+  CpuTrainingDevice(const DeviceChoices& choices, bool uses_onednn)
+      : uses_onednn_(uses_onednn), threads_(use_allowed_threads()) {
     if (choices.dtype != DType::fp32 && choices.dtype != DType::fp64) {
       fail(ErrorKind::unsupported, "the CPU computes in fp32 and fp64, not {}",
            strata::name_of(choices.dtype));
     }
+    if (!choices.convolution.empty()) lab_ = std::make_unique<LabConvolutions>(choices.convolution);
   }
 
-  std::string name() const override { return convolutions_.device().name(); }
+  std::string name() const override {
+    return cpu::core_model_from(cpu::lines_of("/proc/cpuinfo")).name;
+  }
   std::vector<std::string> versions() const override {
-    std::vector<std::string> versions = {"vector code " + cpu::vector_unit().description()};
-    if (const std::string blas = cpu::blas_version(); !blas.empty()) {
-      versions.insert(versions.begin(), "OpenBLAS " + blas);
+    std::vector<std::string> versions;
+    if (const std::string onednn = onednn::version(); uses_onednn_ && !onednn.empty()) {
+      versions.push_back(onednn);
     }
+    if (lab_ != nullptr) {
+      for (const std::string& each : lab_->versions()) {
+        if (std::find(versions.begin(), versions.end(), each) == versions.end()) {
+          versions.push_back(each);
+        }
+      }
+    }
+    versions.push_back(fmt::format("{} OpenMP thread{}", threads_, threads_ == 1 ? "" : "s"));
     return versions;
   }
 
-  std::int64_t free_bytes() const override { return convolutions_.device().free_bytes(); }
+  std::int64_t free_bytes() const override { return cpu::free_memory_bytes(); }
   std::shared_ptr<void> allocate(std::int64_t bytes) override {
     // The system promises memory that it does not have; what is not free would end the process.
     if (bytes > free_bytes()) {
@@ -91,17 +105,17 @@ class CpuTrainingDevice : public TrainingDevice {
   void wait() override {}
 
   KernelsOrReason kernels(const BoundGraph& bound, NodeId node, bool training) override {
-    return kernels_of({bound, node, training, workers_, convolutions_});
+    return kernels_of({bound, node, training, uses_onednn_, lab_.get()});
   }
 
   void fill_zero(void* to, std::int64_t bytes) override {
-    fill_bytes_with_zero(workers_, to, bytes);
+    std::memset(to, 0, static_cast<std::size_t>(bytes));
   }
   void add(void* sum, const void* a, const void* b, std::int64_t elements, DType dtype) override {
-    add_numbers(workers_, sum, a, b, elements, dtype);
+    add_numbers(sum, a, b, elements, dtype);
   }
   void update(const UpdateRule& rule, const UpdateMemory& memory) override {
-    update_parameter(workers_, rule, memory);
+    update_parameter(rule, memory);
   }
 
   std::unique_ptr<Stopwatch> stopwatch(std::size_t marks) override {
@@ -110,15 +124,21 @@ class CpuTrainingDevice : public TrainingDevice {
   std::unique_ptr<RangeCounters> counters() override { return cpu::open_event_ranges(); }
 
  private:
-  Workers workers_;
-  ConvolutionChoice convolutions_;
+  bool uses_onednn_;
+  int threads_;
+  std::unique_ptr<LabConvolutions> lab_;  // null: no strategy was asked for
 };
 
 }  // namespace
+
+std::unique_ptr<TrainingDevice> plain_cpu_device() {
+  return std::make_unique<CpuTrainingDevice>(DeviceChoices{}, false);
+}
+
 }  // namespace cpu_training
 
 std::unique_ptr<TrainingDevice> cpu_training_device(const DeviceChoices& choices) {
-  return std::make_unique<cpu_training::CpuTrainingDevice>(choices);
+  return std::make_unique<cpu_training::CpuTrainingDevice>(choices, true);
 }
 
 }  // namespace strata

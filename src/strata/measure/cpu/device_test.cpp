@@ -3,11 +3,15 @@
 
 #include "strata/base/error.hpp"
 #include "strata/convolution/lab/strategy.hpp"
+#include "strata/cpu/allowance.hpp"
 #include "strata/graph/builder.hpp"
+#include "strata/measure/cpu/operators.hpp"
+#include "strata/measure/engine/engine.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 #include <numeric>
 
 namespace strata {
@@ -95,7 +99,8 @@ Ran run_once(TrainingDevice& device, const Operator& op, const Shape& shape, DTy
   GraphBuilder builder("one");
   const TensorId x = builder.stored("x", shape, TensorKind::parameter, dtype);
   const TensorId made = builder.add("made", Unary{UnaryKind::identity}, {x});
-  const TensorId y = builder.add("subject", op, {made});
+  const NodeId added = builder.add_node("subject", op, std::vector{made});
+  const TensorId y = builder.graph().nodes[added].outputs[0];
   builder.output(y);
   const Graph graph = std::move(builder).finish();
   const BoundGraph bound = bind_graph(graph, {});
@@ -121,8 +126,10 @@ Ran run_once(TrainingDevice& device, const Operator& op, const Shape& shape, DTy
     m.input_gradients.push_back(block(tensor.bytes));
   }
   const std::int64_t results = bound.tensors[y].elements;
-  m.outputs.push_back(block(bound.tensors[y].bytes));
-  m.output_gradients.push_back(block(bound.tensors[y].bytes));
+  for (const TensorId id : graph.nodes[node].outputs) {
+    m.outputs.push_back(block(bound.tensors[id].bytes));
+    m.output_gradients.push_back(id == y ? block(bound.tensors[id].bytes) : nullptr);
+  }
   auto* const dy = static_cast<Result*>(m.output_gradients[0]);
   for (std::int64_t i = 0; i < results; ++i) dy[i] = static_cast<Result>(i % 5);
   ready.run(Pass::forward, m);
@@ -189,6 +196,113 @@ TEST(CpuTrainingDevice, a_strategy_that_cannot_is_replaced) {
   const Ran ran = run_once<float, float>(*fft, strided, {1, 2, 9, 9}, DType::fp32);
   EXPECT_NE(ran.implementation.find("(fft: only stride 1)"), std::string::npos)
       << ran.implementation;
+}
+
+/// Peak memory of a network of one convolution and its loss.
+std::int64_t peak_bytes_with(const std::string& strategy) {
+  GraphBuilder builder("one convolution");
+  const TensorId x = builder.input("x", {4, 8, 30, 30});
+  builder.output(builder.add(
+      "conv", Convolution{.channels = 16, .kernel = {5, 5}, .pad_begin = {2, 2}, .pad_end = {2, 2}},
+      {x}));
+  const Graph graph = with_loss(std::move(builder).finish(), Loss::squared_error);
+  const BoundGraph bound = bind_graph(graph, {}, DType::fp32);
+  const auto device = cpu_training_device({.convolution = strategy});
+  return Engine(bound, *device, {}).peak_bytes();
+}
+
+TEST(CpuTrainingDevice, peak_memory_counts_what_strategies_hold) {
+  const ConvShape shape{.batch = 4,
+                        .channels = 8,
+                        .height = 30,
+                        .width = 30,
+                        .filters = 16,
+                        .kernel_height = 5,
+                        .kernel_width = 5,
+                        .pad_height = 2,
+                        .pad_width = 2};
+  const auto strategies = cpu_conv_device();
+  const auto held = [&](std::string_view name) {
+    for (const auto& strategy : strategies->strategies()) {
+      if (strategy->name() != name) continue;
+      std::int64_t bytes = 0;
+      for (const ConvPass pass : {ConvPass::forward, ConvPass::weight_gradient}) {
+        const ConvProblem problem{.shape = shape, .pass = pass};
+        if (strategy->refusal(problem)) return std::int64_t{0};
+        bytes += strategy->scratch_bytes(problem);
+      }
+      return bytes;
+    }
+    return std::int64_t{0};
+  };
+  if (held("fft") == 0) GTEST_SKIP() << "this build has no FFT";
+  EXPECT_GT(held("fft"), held("direct"));
+  EXPECT_EQ(peak_bytes_with("fft") - held("fft"), peak_bytes_with("direct") - held("direct"));
+}
+
+TEST(CpuTrainingDevice, the_fastest_strategy_is_found_by_measurement) {
+  const Convolution op{.channels = 8, .kernel = {3, 3}, .pad_begin = {1, 1}, .pad_end = {1, 1}};
+  const auto fastest = cpu_training_device({.convolution = "fastest"});
+  const Ran ran = run_once<float, float>(*fastest, op, {2, 4, 12, 10}, DType::fp32);
+  EXPECT_NE(ran.implementation, "");
+  EXPECT_EQ(ran.implementation.find('('), std::string::npos) << ran.implementation;
+}
+
+// oneDNN's threads and those of plain loops are the same; the convolution lab's own wait awake.
+TEST(CpuTrainingDevice, makes_no_threads_of_its_own_unless_a_strategy_is_asked_for) {
+  const auto threads = [] {
+    const std::filesystem::directory_iterator tasks("/proc/self/task");
+    return std::distance(begin(tasks), end(tasks));
+  };
+  const auto before = threads();
+  const auto device = cpu_training_device({});
+  EXPECT_EQ(threads(), before);
+}
+
+TEST(CpuTrainingDevice, names_the_library_that_computes) {
+  const std::string onednn = cpu_training::onednn::version();
+  if (onednn.empty()) GTEST_SKIP() << "this build has no oneDNN";
+  const auto device = cpu_training_device({});
+  EXPECT_EQ(device->versions().front(), onednn);
+  const Convolution op{.channels = 8, .kernel = {3, 3}};
+  const Ran single = run_once<float, float>(*device, op, {2, 4, 12, 10}, DType::fp32);
+  EXPECT_TRUE(single.implementation.starts_with(onednn + " ")) << single.implementation;
+  const Ran twice = run_once<double, double>(*device, op, {2, 4, 12, 10}, DType::fp64);
+  EXPECT_EQ(twice.implementation, "reference code");
+}
+
+// The operators that oneDNN has, at shapes that networks have.
+TEST(CpuTrainingDevice, onednn_computes_what_it_can) {
+  if (cpu_training::onednn::version().empty()) GTEST_SKIP() << "this build has no oneDNN";
+  const auto device = cpu_training_device({});
+  const std::vector<Operator> image_operators = {
+      Convolution{.channels = 16, .kernel = {3, 3}, .groups = 8},
+      Convolution{.channels = 16, .kernel = {2, 2}, .stride = {2, 2}, .transposed = true},
+      Linear{.features = 5},
+      Pool{.kernel = {2, 2}, .stride = {2, 2}},
+      Pool{.kind = PoolKind::average, .kernel = {3, 3}, .stride = {1, 1}},
+      AdaptivePool{},
+      BatchNorm{},
+      LayerNorm{},
+      LocalResponseNorm{},
+      Softmax{},
+      Unary{UnaryKind::relu},
+      Unary{UnaryKind::prelu},
+      Unary{UnaryKind::gelu},
+      Reduce{.axes = {2, 3}},
+      Resize{.kind = ResizeKind::linear, .scale = {2, 2}},
+      Resize{.scale = {2, 2}},
+      Transpose{.permutation = {0, 2, 3, 1}},
+      ChannelShuffle{.groups = 2}};
+  for (const Operator& op : image_operators) {
+    const Ran ran = run_once<float, float>(*device, op, {2, 8, 12, 10}, DType::fp32);
+    EXPECT_TRUE(ran.implementation.starts_with("oneDNN")) << op.index() << ran.implementation;
+  }
+  for (const CellKind cell : {CellKind::lstm, CellKind::gru, CellKind::rnn_tanh}) {
+    const Recurrent op{.cell = cell, .hidden = 6, .layers = 2, .bidirectional = true};
+    const Ran ran = run_once<float, float>(*device, op, {2, 5, 4}, DType::fp32);
+    EXPECT_TRUE(ran.implementation.starts_with("oneDNN")) << ran.implementation;
+  }
 }
 
 TEST(CpuTrainingDevice, unknown_operators_have_a_reason) {

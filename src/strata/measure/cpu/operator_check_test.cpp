@@ -3,8 +3,8 @@
 
 #include "strata/graph/builder.hpp"
 #include "strata/graph/operator_names.hpp"
-#include "strata/measure/cpu/loops/number_rows.hpp"
-#include "strata/measure/cpu/loops/result_stream.hpp"
+#include "strata/measure/cpu/device.hpp"
+#include "strata/measure/cpu/plain/stored_numbers.hpp"
 #include "strata/measure/engine/device.hpp"
 #include "strata/measure/engine/operator_checks_test.hpp"
 
@@ -18,8 +18,12 @@
 namespace strata::training_test {
 namespace {
 
-TrainingDevice& cpu() {
+TrainingDevice& cpu_with_libraries() {
   static const std::unique_ptr<TrainingDevice> device = cpu_training_device({});
+  return *device;
+}
+TrainingDevice& plain_cpu() {
+  static const std::unique_ptr<TrainingDevice> device = cpu_training::plain_cpu_device();
   return *device;
 }
 
@@ -59,7 +63,7 @@ struct Block {
 
   Block() = default;
   explicit Block(const BoundTensor& tensor)
-      : dtype(tensor.dtype), elements(tensor.elements), memory(cpu().allocate(tensor.bytes)) {
+      : dtype(tensor.dtype), elements(tensor.elements), memory(plain_cpu().allocate(tensor.bytes)) {
     spoil();
   }
   /// Not a number wherever there can be such a thing: what is read without being set shows.
@@ -68,17 +72,17 @@ struct Block {
                               is_floating(dtype) ? std::numeric_limits<double>::quiet_NaN() : 1));
   }
   void write(const std::vector<double>& values) const {
-    cpu_training::write_row(dtype, memory.get(), 0, elements, values.data());
+    cpu_training::plain::write_row(dtype, memory.get(), 0, elements, values.data());
   }
   std::vector<double> read() const {
     std::vector<double> values(static_cast<std::size_t>(elements));
-    cpu_training::read_row(dtype, memory.get(), 0, 1, elements, values.data());
+    cpu_training::plain::read_row(dtype, memory.get(), 0, 1, elements, values.data());
     return values;
   }
 };
 
 std::shared_ptr<void> spoiled_bytes(std::int64_t bytes) {
-  const std::shared_ptr<void> memory = cpu().allocate(bytes);
+  const std::shared_ptr<void> memory = plain_cpu().allocate(bytes);
   std::fill_n(static_cast<unsigned char*>(memory.get()), bytes, 0xff);  // a NaN in both types
   return memory;
 }
@@ -86,9 +90,9 @@ std::shared_ptr<void> spoiled_bytes(std::int64_t bytes) {
 /// The subject in one data type, ready to run.
 class Bench {
  public:
-  Bench(const Subject& subject, DType dtype)
+  Bench(const Subject& subject, TrainingDevice& device, DType dtype)
       : bound_(bind_graph(subject.graph, {}, dtype)), id_(subject.node) {
-    KernelsOrReason made = cpu().kernels(bound_, id_, true);
+    KernelsOrReason made = device.kernels(bound_, id_, true);
     if (const auto* reason = std::get_if<NoKernels>(&made)) {
       ADD_FAILURE() << reason->reason;
       return;
@@ -258,44 +262,16 @@ void expect_separate_passes(Bench& bench, const std::vector<Numbers>& values,
   }
 }
 
-/// Results that go around the caches are the same as those that do not, but for the order of sums,
-/// whose pieces have another length: as far from the exact gradients, at most, as rounding leads.
-void expect_same_around_caches(const Subject& subject, Bench& through,
-                               const std::vector<Numbers>& values,
-                               const std::vector<std::vector<double>>& weights,
-                               const std::vector<std::vector<double>>& exact, double rounding) {
-  const cpu_training::AsWithoutCaches guard;
-  Bench around(subject, DType::fp32);
-  const std::vector<Numbers> wanted = through.forward(values), found = around.forward(values);
-  for (std::size_t o = 0; o < wanted.size(); ++o) {
-    EXPECT_LE(distance(found[o].values, wanted[o].values), 1e-6 * rounding) << "output " << o;
-  }
-  if (!through.has_gradient()) return;
-  const auto slopes = through.backward(Pass::backward, weights);
-  const auto slopes_around = around.backward(Pass::backward, weights);
-  for (std::size_t i = 0; i < slopes.size(); ++i) {
-    if (!through.wants(i)) continue;
-    const double by_rounding = 5e-6 * rounding + distance(slopes[i], exact[i]);
-    EXPECT_LE(distance(slopes_around[i], slopes[i]), by_rounding) << "gradient of input " << i;
-  }
-}
-
 void expect_close(const std::vector<double>& found, const std::vector<double>& wanted,
                   double tolerance, const std::string& what) {
   ASSERT_EQ(found.size(), wanted.size()) << what;
   EXPECT_LE(distance(found, wanted), tolerance) << what;
 }
 
-}  // namespace
-
-void check(const Trial& trial) {
-  const Subject subject(trial);
-  Bench exact(subject, DType::fp64), single(subject, DType::fp32);
-  if (!exact.is_ready() || !single.is_ready()) return;
-  Random random(7);
+std::vector<Numbers> random_inputs(const Trial& trial, const Bench& bench, Random& random) {
   std::vector<Numbers> values;
-  for (std::size_t i = 0; i < exact.node().inputs.size(); ++i) {
-    const BoundTensor& tensor = exact.input(i);
+  for (std::size_t i = 0; i < bench.node().inputs.size(); ++i) {
+    const BoundTensor& tensor = bench.input(i);
     Numbers numbers;
     numbers.shape.assign(tensor.shape.begin(), tensor.shape.end());
     const Source own{.low = trial.own_low, .high = trial.own_high};
@@ -303,35 +279,54 @@ void check(const Trial& trial) {
         random_values(random, i < trial.inputs.size() ? trial.inputs[i] : own, tensor.elements);
     values.push_back(numbers);
   }
+  return values;
+}
+
+void expect_outputs(const std::vector<Numbers>& found, const std::vector<Numbers>& wanted,
+                    double tolerance) {
+  ASSERT_EQ(wanted.size(), found.size());
+  for (std::size_t o = 0; o < found.size(); ++o) {
+    const std::string what = "output " + std::to_string(o);
+    EXPECT_EQ(wanted[o].shape, found[o].shape) << what;
+    expect_close(found[o].values, wanted[o].values, tolerance, what);
+  }
+}
+
+}  // namespace
+
+void check(const Trial& trial) {
+  const Subject subject(trial);
+  Bench exact(subject, plain_cpu(), DType::fp64);
+  if (!exact.is_ready()) return;
+  Random random(7);
+  const std::vector<Numbers> values = random_inputs(trial, exact, random);
   std::vector<std::vector<double>> weights;
   for (std::size_t o = 0; o < exact.node().outputs.size(); ++o) {
     weights.push_back(random_values(random, {.low = -1, .high = 1}, exact.output(o).elements));
   }
-
   const std::vector<Numbers> wanted = trial.loops(values);
-  const std::vector<Numbers> outputs = exact.forward(values);
-  const std::vector<Numbers> single_outputs = single.forward(values);
-  ASSERT_EQ(wanted.size(), outputs.size());
-  for (std::size_t o = 0; o < outputs.size(); ++o) {
-    const std::string what = "output " + std::to_string(o);
-    EXPECT_EQ(wanted[o].shape, outputs[o].shape) << what;
-    expect_close(outputs[o].values, wanted[o].values, 1e-10, what);
-    expect_close(single_outputs[o].values, wanted[o].values, 1e-4, what + " in fp32");
-  }
+  expect_outputs(exact.forward(values), wanted, 1e-10);
   if (::testing::Test::HasFailure()) return;
-  if (!exact.has_gradient())
-    return expect_same_around_caches(subject, single, values, weights, {}, trial.rounding);
-
-  const auto gradients = exact.backward(Pass::backward, weights);
-  const auto single_gradients = single.backward(Pass::backward, weights);
-  for (std::size_t i = 0; i < gradients.size(); ++i) {
-    if (!exact.wants(i)) continue;
-    expect_close(single_gradients[i], gradients[i], 2e-4,
-                 "gradient of input " + std::to_string(i) + " in fp32");
+  std::vector<std::vector<double>> gradients;
+  if (exact.has_gradient()) {
+    gradients = exact.backward(Pass::backward, weights);
+    expect_differences(exact, values, weights, gradients, random);
+    if (!exact.needs().backward_is_one) expect_separate_passes(exact, values, weights, gradients);
   }
-  expect_differences(exact, values, weights, gradients, random);
-  if (!exact.needs().backward_is_one) expect_separate_passes(exact, values, weights, gradients);
-  expect_same_around_caches(subject, single, values, weights, gradients, trial.rounding);
+  for (TrainingDevice* const device : {&plain_cpu(), &cpu_with_libraries()}) {
+    SCOPED_TRACE(device == &plain_cpu() ? "plain loops in fp32" : "libraries in fp32");
+    Bench single(subject, *device, DType::fp32);
+    if (!single.is_ready()) return;
+    expect_outputs(single.forward(values), wanted, 1e-4);
+    if (!exact.has_gradient()) continue;
+    const auto found = single.backward(Pass::backward, weights);
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      if (!exact.wants(i)) continue;
+      expect_close(found[i], gradients[i], 2e-4 * trial.rounding,
+                   "gradient of input " + std::to_string(i));
+    }
+    if (!single.needs().backward_is_one) expect_separate_passes(single, values, weights, found);
+  }
 }
 
 void check_family(std::string_view test, std::uint32_t trials,

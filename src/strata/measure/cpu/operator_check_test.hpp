@@ -10,8 +10,8 @@
 #include <vector>
 
 /// How the CPU's kernels are checked: an operator is put into a graph of its own with random
-/// inputs; what it computes is compared with a plain loop, its gradients with finite differences,
-/// and fp32 with fp64.
+/// inputs; what it computes is compared with a loop over its definition, its gradients with finite
+/// differences, and fp32 with fp64: by the plain loops and by the libraries.
 namespace strata::training_test {
 
 using naive::Index;

@@ -2,34 +2,34 @@
 #include "strata/measure/cpu/update.hpp"
 
 #include "strata/base/error.hpp"
-#include "strata/measure/cpu/setting.hpp"
+#include "strata/measure/cpu/plain/loops.hpp"
 
 #include <cmath>
 
 namespace strata::cpu_training {
 namespace {
 
-/// The rules of cost/update.cpp, over begin … end.
+using plain::parallel_for;
+using plain::with_real;
+
+/// The rules of cost/update.cpp. States are fp32, whatever the parameter is.
 template <class T>
-void update_range(const UpdateRule& rule, const UpdateMemory& u, std::int64_t begin,
-                  std::int64_t end) {
-  T* const w = real<T>(u.parameter);
+void update_numbers(const UpdateRule& rule, const UpdateMemory& u) {
+  T* const w = static_cast<T*>(u.parameter);
   const T* const g = static_cast<const T*>(u.gradient);
   const T rate = static_cast<T>(rule.learning_rate);
   switch (rule.optimizer) {
     case Optimizer::none: return;
     case Optimizer::sgd:
-      for (std::int64_t i = begin; i < end; ++i) w[i] -= rate * g[i];
-      return;
+      return parallel_for(u.elements, 1, [=](std::int64_t i) { w[i] -= rate * g[i]; });
     case Optimizer::momentum: {
       float* const v = u.states[0];
       const T momentum = static_cast<T>(rule.momentum);
-      for (std::int64_t i = begin; i < end; ++i) {
-        const T moved = momentum * static_cast<T>(v[i]) + g[i];
-        v[i] = static_cast<float>(moved);
-        w[i] -= rate * moved;
-      }
-      return;
+      return parallel_for(u.elements, 1, [=](std::int64_t i) {
+        const T velocity = momentum * static_cast<T>(v[i]) + g[i];
+        v[i] = static_cast<float>(velocity);
+        w[i] -= rate * velocity;
+      });
     }
     case Optimizer::adam: {
       float *const first = u.states[0], *const second = u.states[1];
@@ -38,14 +38,13 @@ void update_range(const UpdateRule& rule, const UpdateMemory& u, std::int64_t be
       const T step = static_cast<T>(rule.learning_rate / (1 - std::pow(rule.beta_1, t)));
       const T factor = static_cast<T>(1 / std::sqrt(1 - std::pow(rule.beta_2, t)));
       const T epsilon = static_cast<T>(rule.epsilon);
-      for (std::int64_t i = begin; i < end; ++i) {
+      return parallel_for(u.elements, 1, [=](std::int64_t i) {
         const T m = beta_1 * static_cast<T>(first[i]) + (T(1) - beta_1) * g[i];
         const T v = beta_2 * static_cast<T>(second[i]) + (T(1) - beta_2) * g[i] * g[i];
         first[i] = static_cast<float>(m);
         second[i] = static_cast<float>(v);
         w[i] -= step * m / (std::sqrt(v) * factor + epsilon);
-      }
-      return;
+      });
     }
   }
 }
@@ -58,24 +57,18 @@ void expect_real(DType dtype) {
 
 }  // namespace
 
-void update_parameter(const Workers& workers, const UpdateRule& rule, const UpdateMemory& memory) {
+void update_parameter(const UpdateRule& rule, const UpdateMemory& memory) {
   expect_real(memory.dtype);
-  workers.ranges(memory.elements, numbers_per_part, [&](std::int64_t begin, std::int64_t end) {
-    with_real(memory.dtype,
-              [&](auto zero) { update_range<decltype(zero)>(rule, memory, begin, end); });
-  });
+  with_real(memory.dtype, [&](auto zero) { update_numbers<decltype(zero)>(rule, memory); });
 }
 
-void add_numbers(const Workers& workers, void* sum, const void* a, const void* b,
-                 std::int64_t elements, DType dtype) {
+void add_numbers(void* sum, const void* a, const void* b, std::int64_t elements, DType dtype) {
   expect_real(dtype);
-  workers.ranges(elements, numbers_per_part, [&](std::int64_t begin, std::int64_t end) {
-    with_real(dtype, [&](auto zero) {
-      using T = decltype(zero);
-      T* const to = real<T>(sum);
-      const T *const p = static_cast<const T*>(a), *const q = static_cast<const T*>(b);
-      for (std::int64_t i = begin; i < end; ++i) to[i] = p[i] + q[i];
-    });
+  with_real(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    T* const to = static_cast<T*>(sum);
+    const T *const p = static_cast<const T*>(a), *const q = static_cast<const T*>(b);
+    parallel_for(elements, 1, [=](std::int64_t i) { to[i] = p[i] + q[i]; });
   });
 }
 

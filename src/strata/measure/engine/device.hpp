@@ -6,7 +6,6 @@
 #include "strata/gpu/range_counters.hpp"
 #include "strata/measure/engine/node_kernels.hpp"
 
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -78,13 +77,9 @@ class ConditionWatch {
 
 struct DeviceChoices {
   DType dtype = DType::fp32;
-  std::string convolution;  ///< a strategy by name; empty: the fastest, by measurement
-  std::string recurrent;    ///< GPU: "own", "cudnn" or one of its ways by name; empty: the fastest
-  std::string engine;       ///< CPU: "strata" or "onednn"; empty: strata
-  std::string attention;    ///< CUDA: a way by name; empty: the fastest, by measurement
-  /// GPU: a file that keeps what was found fastest from run to run; empty: nothing is kept.
-  std::filesystem::path remembered_in = {};
-  bool measures_anew = false;  ///< what the file says is not looked at, and replaced
+  /// What computes convolutions: a strategy of the convolution lab by name, or "fastest" for the
+  /// fastest of them and the vendor's, by measurement. Empty: the vendor's library.
+  std::string convolution = {};
 };
 
 class TrainingDevice {

@@ -231,19 +231,5 @@ double run_bandwidth_loop(const BandwidthLoop& loop, std::int64_t passes) {
   return chosen().bandwidth_loop(loop, passes);
 }
 
-VectorUnit vector_unit() {
-  const std::string name = chosen().name;
-  VectorUnit unit{.name = name == "AVX3" ? "AVX-512" : name,
-                  .bits = chosen().bits(),
-                  .has_fma = chosen().has_fma,
-                  .chosen_by = "chosen at run time by Highway " + std::to_string(HWY_MAJOR) + '.' +
-                               std::to_string(HWY_MINOR) + '.' + std::to_string(HWY_PATCH)};
-  if (!knows_this_cpu()) {
-    unit.chosen_by = "the compiler's baseline: Highway's library (libhwy.so.1) is not there";
-    unit.may_be_less = HWY_ARCH_X86 != 0;  // of Arm's units only the baseline's has kernels
-  }
-  return unit;
-}
-
 }  // namespace strata::cpu
 #endif

@@ -9,12 +9,6 @@
 namespace strata::cpu {
 namespace {
 
-#if defined(__FMA__) || defined(__aarch64__)
-constexpr bool baseline_has_fma = true;
-#else
-constexpr bool baseline_has_fma = false;
-#endif
-
 #if defined(__AVX512F__)
 constexpr int baseline_bits = 512;
 #elif defined(__AVX__)
@@ -98,14 +92,6 @@ double run_bandwidth_loop(const BandwidthLoop& loop, std::int64_t passes) {
     asm volatile("" ::: "memory");  // each pass is a pass
   }
   return sum;
-}
-
-VectorUnit vector_unit() {
-  return {.name = "compiler's baseline",
-          .bits = baseline_bits,
-          .has_fma = baseline_has_fma,
-          .chosen_by = "compiled for the baseline only: this strata was built without Highway",
-          .may_be_less = true};
 }
 
 }  // namespace strata::cpu
