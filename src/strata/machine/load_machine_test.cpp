@@ -6,6 +6,7 @@
 #include "strata/base/temporary_folder_test.hpp"
 #include "strata/machine/area.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -49,11 +50,17 @@ TEST(LoadMachine, says_what_is_near_and_what_is_wrong_with_a_file) {
   EXPECT_EQ(load(path.string()), path.string() + ": machine: 'name' is missing");
 }
 
+std::string_view unit_of_field(std::string_view path) {
+  if (path.ends_with("flop_per_s")) return "FLOP/s";
+  if (path.ends_with("bytes_per_s")) return "B/s";
+  return path.ends_with("bytes") ? "B" : "s";
+}
+
 TEST(SetField, changes_each_number_of_each_machine_and_nothing_else) {
   for (const Machine& machine : shipped_machines()) {
     for (const std::string& path : fields_of(machine)) {
       Machine changed = machine;
-      set_field(changed, path + "=7");
+      set_field(changed, fmt::format("{}=7{}", path, unit_of_field(path)));
       int differences = 0;
       for (std::size_t i = 0; i < machine.peaks.size(); ++i)
         differences += changed.peaks[i].flop_per_s.value == 7;

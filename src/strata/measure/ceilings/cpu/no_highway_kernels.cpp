@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stands for highway_kernels.cpp in a build without Highway: plain C++, as wide as the compiler's
 // baseline.
+#include "strata/cpu/baseline_vectors.hpp"
 #include "strata/measure/ceilings/cpu/kernels.hpp"
 
 #include <array>
@@ -9,20 +10,11 @@
 namespace strata::cpu {
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int baseline_bits = 512;
-#elif defined(__AVX__)
-constexpr int baseline_bits = 256;
-#elif defined(__SSE2__) || defined(__aarch64__)
-constexpr int baseline_bits = 128;
-#else
-constexpr int baseline_bits = 64;
-#endif
-
 constexpr std::int64_t plain_chains = 8;
 
 template <class T>
-constexpr std::int64_t plain_lanes = baseline_bits / 8 / static_cast<std::int64_t>(sizeof(T));
+constexpr std::int64_t plain_lanes = baseline_vector_bits / 8 /
+                                     static_cast<std::int64_t>(sizeof(T));
 
 /// With the number of elements known the compiler keeps them in registers, lane beside lane.
 template <class T, std::int64_t count>
