@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/capture/log_records.hpp"
 
-#include "strata/capture/cupti_numbers.hpp"
 #include "strata/capture/log_windows.hpp"
+#include "strata/capture/numbers_of_cupti.hpp"
 
 #include <cxxabi.h>
 

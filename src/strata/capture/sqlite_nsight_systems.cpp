@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/error.hpp"
 #include "strata/base/printable.hpp"
-#include "strata/capture/cupti_numbers.hpp"
+#include "strata/capture/numbers_of_cupti.hpp"
 #include "strata/capture/sqlite_recording_read.hpp"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/capture/cupti_numbers.hpp"
+#include "strata/capture/numbers_of_cupti.hpp"
 
 #include <gtest/gtest.h>
 
