@@ -111,7 +111,7 @@ TEST(Alternatives, a_capacity_that_cannot_be_doubled_is_not) {
   EXPECT_EQ(twice_the_capacity(std::int64_t{1} << 62), std::nullopt);
   PredictRequest request;
   request.bounds = WantBounds::not_at_all;
-  set_option(request, "capacity", "4EB");
+  set_option(request, "capacity", "4EiB");
   const Graph graph = load_model("lenet5");
   const PredictedIteration iteration = predict_model(graph, load_machine("h200"), request);
   for (const Alternative& alternative : iteration.summary.alternatives)

@@ -41,7 +41,7 @@ TEST(RequestWords, ask_for_the_same_prediction) {
   const MaybeRequest again =
       recorded_request({.facts = {}, .request = to_json(words)}, time_of(words));
   ASSERT_TRUE(again.request) << again.reason;
-  EXPECT_EQ(again.request->hardware.capacity_bytes, 300 << 10);
+  EXPECT_EQ(again.request->hardware.capacity_bytes, 300'000);
   EXPECT_EQ(again.request->request.sizes.batch, 8);
 }
 
