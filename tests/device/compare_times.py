@@ -97,10 +97,11 @@ class LazyNetwork(Network):
 class TorchIteration:
     """One training iteration of a network by PyTorch eager, again and again."""
 
-    def __init__(self, description, batch):
+    def __init__(self, description, batch, device="cuda"):
         self.dims = dict(description["dims"], batch=batch)
+        self.device = device
         self.own = {}
-        self.network = LazyNetwork(description, self.own, "cuda", self.dims)
+        self.network = LazyNetwork(description, self.own, device, self.dims)
         self.given = {name: self.input_of(shape) for name, shape in description["inputs"].items()}
         self.optimizer = None
         self.targets = None
@@ -109,14 +110,14 @@ class TorchIteration:
         shape = described["shape"] if isinstance(described, dict) else described
         extents = [extent_of(e, self.dims) for e in shape]
         if isinstance(described, dict) and described.get("dtype", "").startswith("int"):
-            return torch.randint(0, 2, extents, device="cuda")
-        return torch.randn(extents, device="cuda")
+            return torch.randint(0, 2, extents, device=self.device)
+        return torch.randn(extents, device=self.device)
 
     def __call__(self):
         outputs = self.network.outputs_of(self.given)
         if len(outputs) == 1:
             if self.targets is None:
-                self.targets = torch.randint(0, outputs[0].shape[-1], (outputs[0].shape[0],), device="cuda")
+                self.targets = torch.randint(0, outputs[0].shape[-1], (outputs[0].shape[0],), device=self.device)
             roots, gradients = [F.cross_entropy(outputs[0], self.targets)], [None]
         else:
             if self.targets is None:
