@@ -8,7 +8,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <memory>
 
@@ -20,12 +19,12 @@ void leave_room_for_few_threads() {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, std::size_t{1} << 30);
-  if (pthread_setattr_default_np(&attributes) != 0) std::exit(2);
+  if (pthread_setattr_default_np(&attributes) != 0) _exit(2);
   rlim_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
   const rlim_t most = pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + (rlim_t{7} << 29);
   const rlimit limit{most, most};
-  if (setrlimit(RLIMIT_AS, &limit) != 0) std::exit(2);
+  if (setrlimit(RLIMIT_AS, &limit) != 0) _exit(2);
 }
 
 // A std::thread that cannot be started throws; those before it must be joined, not abandoned.
@@ -33,14 +32,14 @@ TEST(RunPoints, finish_with_fewer_threads_where_the_system_has_no_more) {
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "the sanitizer takes all addresses";
 #endif
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
   const auto run_with_many = [] {
     leave_room_for_few_threads();
     SweepRun run;
     run.range.end = 200;
     run.make_worker = [] { return std::make_unique<test::MadeUpWorker>(); };
     run.threads = 16;
-    std::exit(run_points(run).done == 200 ? 0 : 1);
+    _exit(run_points(run).done == 200 ? 0 : 1);
   };
   EXPECT_EXIT(run_with_many(), testing::ExitedWithCode(0), "");
 }
