@@ -23,7 +23,8 @@ function(strata_check_headers target)
   if(sources)
     add_library(${target}_headers_alone OBJECT ${sources})
     target_link_libraries(${target}_headers_alone PRIVATE ${target})
-    target_compile_options(${target}_headers_alone PRIVATE -O0 -g0)  # only the front end matters
+    target_compile_options(${target}_headers_alone PRIVATE -O0 -g0  # only the front end matters
+      -Wno-unknown-pragmas)  # OpenMP's: a user of the header may lack it
     strata_compile_options(${target}_headers_alone)
   endif()
 endfunction()
