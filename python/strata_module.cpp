@@ -75,13 +75,12 @@ py::object predict(const py::object& model, const std::string& on, const std::st
                    std::optional<std::int64_t> seq, const std::map<std::string, std::int64_t>& dims,
                    const std::optional<std::string>& dtype, const py::kwargs& options) {
   const Model loaded = model_of(model);
-  strata::RequestWords words{.model = loaded.word,
-                             .import = {},
-                             .machine = on,
-                             .settings = set,
-                             .preset = preset,
-                             .sizes = sizes_of(batch, seq, dims, dtype),
-                             .options = {}};
+  strata::RequestWords words;
+  words.model = loaded.word;
+  words.machine = on;
+  words.settings = set;
+  words.preset = preset;
+  words.sizes = sizes_of(batch, seq, dims, dtype);
   for (const auto& [name, value] : options) {
     std::string flag = py::str(name);
     std::replace(flag.begin(), flag.end(), '_', '-');
