@@ -44,7 +44,7 @@ test("the summary says what the JSON says", async () => {
   near(seconds(cards.time), profile.totals.time_s, "time");
   near(seconds(cards["lower bound"]), profile.bounds.time_s, "bound");
   near(
-    parseFloat(cards.traffic) * 2 ** 30,
+    parseFloat(cards.traffic) * 1e9,
     profile.totals.traffic_in_bytes + profile.totals.traffic_out_bytes,
     "traffic",
   );

@@ -126,7 +126,8 @@ if [[ $status != 77 ]]; then
   write tools/bad.sh '#!/bin/bash' 'echo $1'
   rejects shell 'SC2086'
 fi
-loops() { write src/strata/convolution/cpu/matrix/loops.cpp "$spdx" '#ifdef __x86_64__' "$1" '#else' "$2" '#endif'; }
+loops() { write src/strata/convolution/cpu/loops.cpp "$spdx" '#ifdef __x86_64__' "$1" '#else' "$2" '#endif'; }
+write src/strata/measure/ceilings/cpu/sound_kernels.cpp "$spdx" 'int sound;'
 case $(uname -m) in
   x86_64) loops 'int x;' 'int x = y;' ;;
   *) loops 'int x = y;' 'int x;' ;;

@@ -99,7 +99,7 @@ TEST(Figures, the_kinds_of_layers_add_up_to_the_time) {
   std::map<std::pair<std::string, std::string>, double> sums;
   std::map<std::pair<std::string, std::string>, double> shares;
   for (const Row& row : rows_of("figure-5.5-layer-types")) {
-    const std::pair point(row.at("network"), row.at("capacity_bytes") + "B");
+    const std::pair point(row.at("network"), row.at("capacity_bytes"));
     sums[point] += std::stod(row.at("time_s"));
     shares[point] += std::stod(row.at("share"));
   }

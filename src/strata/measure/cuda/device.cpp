@@ -92,6 +92,7 @@ class CudaTrainingDevice final : public TrainingDevice {
 
   KernelsOrReason kernels(const BoundGraph& bound, NodeId node, bool training) override;
 
+  std::string own_implementation() const override { return "strata kernel"; }
   void fill_zero(void* to, std::int64_t bytes) override {
     STRATA_CUDA_CALL(cudaMemsetAsync(to, 0, static_cast<std::size_t>(bytes), context_->stream()));
   }

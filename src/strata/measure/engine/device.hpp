@@ -103,6 +103,8 @@ class TrainingDevice {
   /// Kernels of a node; may measure to choose among several. `training` false: forward only.
   virtual KernelsOrReason kernels(const BoundGraph& bound, NodeId node, bool training) = 0;
 
+  /// What computes sums of gradients and updates, in the words of NodeKernels::implementation.
+  virtual std::string own_implementation() const { return "reference code"; }
   virtual void fill_zero(void* to, std::int64_t bytes) = 0;
   /// sum = a + b; sum may be one of them.
   virtual void add(void* sum, const void* a, const void* b, std::int64_t elements, DType dtype) = 0;

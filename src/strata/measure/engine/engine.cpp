@@ -176,8 +176,9 @@ struct Engine::State {
       } else if (step.runs) {
         running.push_back(parts.size());
         ready.push_back(made_ready(step));
-        if (ready.back().kernels != nullptr)
-          part.implementation = ready.back().kernels->implementation(step.pass);
+        part.implementation = ready.back().kernels != nullptr
+                                  ? ready.back().kernels->implementation(step.pass)
+                                  : device.own_implementation();
       } else if (part.not_run.empty()) {
         part.not_run = "the device has no kernels for it";
       }
