@@ -16,8 +16,6 @@
 namespace strata {
 namespace {
 
-constexpr double least_shown_share = 0.005;
-
 std::string share_text(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
 std::string measured_header(const MeasurementSummary& summary) {

@@ -15,8 +15,6 @@
 namespace strata {
 namespace {
 
-constexpr double least_shown_share = 0.005;
-
 std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
 // "−21 %", "+3 %"; nothing that rounds to zero carries a sign.
