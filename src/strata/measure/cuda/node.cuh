@@ -6,6 +6,7 @@
 #include "strata/measure/cuda/operators/cudnn.cuh"
 #include "strata/measure/engine/device.hpp"
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -24,6 +25,9 @@ struct TrainingContext {
   SharedCudnn cudnn;  ///< nothing: `no_cudnn` says why
   std::string no_cudnn;
   std::shared_ptr<ConvolutionAlgorithms> convolutions;
+  /// Of cuDNN, by their description (shared_graph.cuh).
+  std::shared_ptr<std::map<std::string, std::shared_ptr<void>>> graphs =
+      std::make_shared<std::map<std::string, std::shared_ptr<void>>>();
 
   cudaStream_t stream() const { return convolution->stream.get(); }
 };

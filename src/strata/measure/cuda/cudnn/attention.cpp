@@ -5,11 +5,14 @@
 // usable gradient before 9.27.
 #include "strata/base/error.hpp"
 #include "strata/gpu/cuda/cudnn/operation_graph.cuh"
-#include "strata/measure/cuda/node.cuh"
+#include "strata/measure/cuda/cudnn/shared_graph.cuh"
 
 #include <fmt/format.h>
 
 #include <limits>
+#include <memory>
+#include <optional>
+#include <string>
 
 namespace strata::cuda::train {
 namespace {
@@ -191,16 +194,25 @@ struct BackwardGraph {
   }
 };
 
+/// All that a graph is made from.
+std::string description_of(const AttentionShape& s, std::string_view pass) {
+  return fmt::format("attention {} {}x{}/{} {}x{} {},{} causal {} mask {} {} {} {}", pass, s.batch,
+                     s.heads, s.kv_heads, s.queries, s.keys, s.width, s.value_width, s.is_causal,
+                     s.has_mask, fmt::join(s.mask_strides, ","), s.is_training, name_of(s.dtype));
+}
+
 class FusedAttention final : public AttentionKernels {
  public:
-  FusedAttention(const Cudnn& cudnn, const AttentionShape& shape)
-      : library_(cudnn_version_text(*cudnn)), shape_(shape), forward_(cudnn, shape) {
-    const std::int64_t work = forward_.graph.workspace_bytes();
+  FusedAttention(const TrainingContext& context, const AttentionShape& shape)
+      : library_(cudnn_version_text(*context.cudnn)),
+        shape_(shape),
+        forward_(shared_graph<ForwardGraph>(context, description_of(shape, "forward"), shape)) {
+    const std::int64_t work = forward_->graph.workspace_bytes();
     if (!shape.is_training) {
       work_room_ = scratch_.add(work);
       return;
     }
-    backward_.emplace(cudnn, shape);
+    backward_ = shared_graph<BackwardGraph>(context, description_of(shape, "backward"), shape);
     work_room_ = scratch_.add(std::max(work, backward_->graph.workspace_bytes()));
     dots_room_ = scratch_.add(shape.rows() * 4);
     sums_room_ = scratch_.add(shape.query_elements() * 4);
@@ -213,9 +225,9 @@ class FusedAttention final : public AttentionKernels {
   }
 
   std::string name() const override {
-    return backward_ ? fmt::format("{} SDPA {}, {}", library_, forward_.graph.engine(),
+    return backward_ ? fmt::format("{} SDPA {}, {}", library_, forward_->graph.engine(),
                                    backward_->graph.engine())
-                     : fmt::format("{} SDPA {}", library_, forward_.graph.engine());
+                     : fmt::format("{} SDPA {}", library_, forward_->graph.engine());
   }
   AttentionNeeds needs() const override {
     return {.saved_bytes = shape_.is_training ? shape_.rows() * 4 : 0,
@@ -225,7 +237,7 @@ class FusedAttention final : public AttentionKernels {
   }
 
   void forward(const AttentionMemory& m) override {
-    ForwardGraph& f = forward_;
+    ForwardGraph& f = *forward_;
     std::vector<OperationGraph::Place> places = {{f.s->q, given(m.q)},
                                                  {f.s->k_transposed, given(m.k)},
                                                  {f.v, given(m.v)},
@@ -264,8 +276,8 @@ class FusedAttention final : public AttentionKernels {
 
   std::string library_;
   AttentionShape shape_;
-  ForwardGraph forward_;
-  std::optional<BackwardGraph> backward_;
+  std::shared_ptr<ForwardGraph> forward_;
+  std::shared_ptr<BackwardGraph> backward_;
   Scratch scratch_;
   std::int64_t work_room_ = 0, dots_room_ = 0, sums_room_ = 0;
   std::array<std::int64_t, 3> unwanted_rooms_{};
@@ -301,7 +313,7 @@ AttentionOrReason cudnn_attention(const TrainingContext& context, const Attentio
   std::string reason = known_refusal(shape, context.cudnn->version());
   if (!reason.empty()) return reason;
   try {
-    return std::make_unique<FusedAttention>(context.cudnn, shape);
+    return std::make_unique<FusedAttention>(context, shape);
   } catch (const GraphRefusal& refusal) {
     return refusal.reason;
   }

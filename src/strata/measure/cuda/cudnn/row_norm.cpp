@@ -2,13 +2,17 @@
 // Layer norm and root-mean-square norm by cuDNN's graph interface, on [rows, length, 1, 1] with the
 // length as the fastest axis, as NVIDIA's own frontend describes them.
 #include "strata/gpu/cuda/cudnn/operation_graph.cuh"
+#include "strata/measure/cuda/cudnn/shared_graph.cuh"
 #include "strata/measure/cuda/cudnn/tried_node.cuh"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 
 namespace strata::cuda::train {
 namespace {
@@ -84,6 +88,11 @@ struct BackwardNorm {
   }
 };
 
+std::string description_of(const RowNorm& norm, std::string_view pass, bool has_shift) {
+  return fmt::format("{} norm {} {}x{} {} epsilon {} shift {}", norm.takes_mean ? "layer" : "RMS",
+                     pass, norm.rows, norm.length, name_of(norm.dtype), norm.epsilon, has_shift);
+}
+
 /// Throws GraphRefusal.
 class CudnnRowNormNode final : public CudaNode {
  public:
@@ -91,13 +100,17 @@ class CudnnRowNormNode final : public CudaNode {
       : CudaNode(std::move(facts)),
         norm_(norm),
         has_shift_(has_shift),
-        forward_(context().cudnn, norm, has_shift, this->facts().is_training) {
-    std::int64_t work = forward_.graph.workspace_bytes();
+        forward_(shared_graph<ForwardNorm>(
+            context(),
+            description_of(norm, this->facts().is_training ? "forward" : "inference", has_shift),
+            norm, has_shift, this->facts().is_training)) {
+    std::int64_t work = forward_->graph.workspace_bytes();
     if (!this->facts().is_training) {
       work_ = scratch_.add(work);
       return;
     }
-    backward_.emplace(context().cudnn, norm, has_shift);
+    backward_ = shared_graph<BackwardNorm>(context(), description_of(norm, "backward", has_shift),
+                                           norm, has_shift);
     work_ = scratch_.add(std::max(work, backward_->graph.workspace_bytes()));
     mean_ = saved_.add(norm.rows * 4);
     inverse_deviation_ = saved_.add(norm.rows * 4);
@@ -122,15 +135,15 @@ class CudnnRowNormNode final : public CudaNode {
     const auto saved = [&](std::int64_t at) { return static_cast<char*>(memory.saved) + at; };
     const auto scratch = [&](std::int64_t at) { return static_cast<char*>(memory.scratch) + at; };
     if (pass == Pass::forward) {
-      std::vector<OperationGraph::Place> places = {{forward_.tensors->x, memory.inputs[0]},
-                                                   {forward_.tensors->scale, memory.inputs[scale]},
-                                                   {forward_.y, memory.outputs[0]}};
-      if (has_shift_) places.push_back({forward_.shift, memory.inputs[shift]});
+      std::vector<OperationGraph::Place> places = {{forward_->tensors->x, memory.inputs[0]},
+                                                   {forward_->tensors->scale, memory.inputs[scale]},
+                                                   {forward_->y, memory.outputs[0]}};
+      if (has_shift_) places.push_back({forward_->shift, memory.inputs[shift]});
       if (facts().is_training && norm_.takes_mean)
-        places.push_back({forward_.tensors->mean, saved(mean_)});
+        places.push_back({forward_->tensors->mean, saved(mean_)});
       if (facts().is_training)
-        places.push_back({forward_.tensors->inverse_deviation, saved(inverse_deviation_)});
-      return forward_.graph.run(places, scratch(work_));
+        places.push_back({forward_->tensors->inverse_deviation, saved(inverse_deviation_)});
+      return forward_->graph.run(places, scratch(work_));
     }
     const auto gradient = [&](std::size_t which, void* otherwise) {
       return makes(memory, which) ? memory.input_gradients[which] : otherwise;
@@ -149,7 +162,7 @@ class CudnnRowNormNode final : public CudaNode {
   }
 
   std::string implementation(Pass pass) const override {
-    const OperationGraph& graph = pass == Pass::forward ? forward_.graph : backward_->graph;
+    const OperationGraph& graph = pass == Pass::forward ? forward_->graph : backward_->graph;
     return fmt::format("{} {} {}", cudnn_version_text(*context().cudnn),
                        norm_.takes_mean ? "layer norm" : "RMS norm", graph.engine());
   }
@@ -157,8 +170,8 @@ class CudnnRowNormNode final : public CudaNode {
  private:
   RowNorm norm_;
   bool has_shift_;
-  ForwardNorm forward_;
-  std::optional<BackwardNorm> backward_;
+  std::shared_ptr<ForwardNorm> forward_;
+  std::shared_ptr<BackwardNorm> backward_;
   Scratch saved_, scratch_;
   std::int64_t mean_ = 0, inverse_deviation_ = 0, work_ = 0, unwanted_rows_ = 0;
   std::array<std::int64_t, 2> unwanted_weights_{};

@@ -104,16 +104,21 @@ class TimedTensors {
         output_(zeros(request.output_elements(), request.dtype)) {}
 
   /// The median of three runs after one that loads the kernels, as cuDNN's own search takes it;
-  /// infinite where the library refuses.
-  double seconds_of(ConvAlgorithm& algorithm) {
+  /// infinite where the library refuses, and where one run shows that the algorithm takes twice
+  /// `best_seconds` or more: some take hundreds of times as long.
+  double seconds_of(ConvAlgorithm& algorithm, double best_seconds) {
     if (algorithm.scratch_bytes() > scratch_bytes_) {
       scratch_.reset();
       scratch_ = device_memory(algorithm.scratch_bytes());
       scratch_bytes_ = algorithm.scratch_bytes();
     }
-    if (std::isinf(seconds_of_run(algorithm))) return INFINITY;
+    constexpr double loading_seconds = 0.05;
+    if (seconds_of_run(algorithm) > 2 * best_seconds + loading_seconds) return INFINITY;
     std::array<double, 3> seconds{};
-    for (double& sample : seconds) sample = seconds_of_run(algorithm);
+    for (double& sample : seconds) {
+      sample = seconds_of_run(algorithm);
+      if (sample >= 2 * best_seconds) return INFINITY;
+    }
     std::sort(seconds.begin(), seconds.end());
     return seconds[1];
   }
@@ -227,7 +232,7 @@ std::shared_ptr<ConvAlgorithm> ConvolutionAlgorithms::fastest(const ConvRequest&
   std::shared_ptr<ConvAlgorithm> best;
   double best_seconds = INFINITY;
   for (auto& candidate : candidates) {
-    const double seconds = tensors.seconds_of(*candidate);
+    const double seconds = tensors.seconds_of(*candidate, best_seconds);
     if (seconds >= best_seconds) continue;
     best_seconds = seconds;
     best = std::move(candidate);
