@@ -20,7 +20,7 @@ using namespace strata;
 constexpr std::int64_t capacity_bytes = std::int64_t{128} << 20;
 constexpr Hardware hardware{.capacity_bytes = capacity_bytes,
                             .bytes_per_s = 616e9,
-                            .type_1_flop_per_s = 13.45e12,
+                            .dense_flop_per_s = 13.45e12,
                             .other_flop_per_s = 13.45e12};
 
 /// Forward and backward of a chain of layers: every layer's output is read by the next one, and

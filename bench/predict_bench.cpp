@@ -22,7 +22,7 @@ using namespace strata;
 Hardware hardware_with(std::int64_t capacity_mib) {
   return {.capacity_bytes = capacity_mib << 20,
           .bytes_per_s = thesis_bytes_per_s,
-          .type_1_flop_per_s = thesis_flop_per_s,
+          .dense_flop_per_s = thesis_flop_per_s,
           .other_flop_per_s = thesis_flop_per_s,
           .mac_is_one = true};
 }

@@ -60,7 +60,7 @@ TEST(Predict, words_of_the_hardware_reach_the_prediction) {
                                        "3MiB", "--bandwidth", "1TB/s", "--throughput", "2TFLOP/s"});
   EXPECT_EQ(set["machine"]["capacity_bytes"], 3 << 20);
   EXPECT_EQ(set["machine"]["bandwidth_bytes_per_s"], 1e12);
-  EXPECT_EQ(set["machine"]["type_1_flop_per_s"], 2e12);
+  EXPECT_EQ(set["machine"]["dense_flop_per_s"], 2e12);
   EXPECT_EQ(set["totals"], given["totals"]);
 }
 

@@ -20,7 +20,7 @@ TEST(BestAgainstExact, traffic_is_within_five_percent_of_the_optimum) {
       options.objective = Objective::traffic;
       const Hardware hardware{.capacity_bytes = capacity_mib << 20,
                               .bytes_per_s = thesis_bytes_per_s,
-                              .type_1_flop_per_s = thesis_flop_per_s,
+                              .dense_flop_per_s = thesis_flop_per_s,
                               .other_flop_per_s = thesis_flop_per_s};
       const Prediction best = predict(network.list(), hardware, options, Record::totals);
       ExactPlan exact;

@@ -143,7 +143,7 @@ void expect_scaled(const Case& c, const AccessList& list, const Plan& plan, doub
                    double tolerance) {
   Hardware faster = c.hardware;
   faster.bytes_per_s *= k;
-  faster.type_1_flop_per_s *= k;
+  faster.dense_flop_per_s *= k;
   faster.other_flop_per_s *= k;
   const Prediction one = simulate(list, plan, c.hardware, c.options);
   const Prediction other = simulate(list, plan, faster, c.options);
@@ -164,7 +164,7 @@ TEST(PredictionInvariants, TwiceTheRatesHalveTheTimeToTheBit) {
 TEST(PredictionInvariants, AnyFactorOfTheRatesDividesTheTime) {
   over_plans([](Case& c, const AccessList& list, const Plan& plan) {
     c.hardware.bytes_per_s = c.odd_rate();
-    c.hardware.type_1_flop_per_s = c.odd_rate();
+    c.hardware.dense_flop_per_s = c.odd_rate();
     c.hardware.other_flop_per_s = c.odd_rate();
     expect_scaled(c, list, plan, c.odd_rate(), 1e-12);
   });

@@ -90,7 +90,7 @@ TEST(PredictionOfNetworks, FourTimesTheRatesQuarterTheTimeToTheBit) {
   const Laid laid("resnet50");
   Hardware fast = hardware_of(64);
   fast.bytes_per_s *= 4;
-  fast.type_1_flop_per_s *= 4;
+  fast.dense_flop_per_s *= 4;
   fast.other_flop_per_s *= 4;
   for (const Policy policy : {Policy::thesis, Policy::best}) {
     PredictOptions options;

@@ -28,8 +28,8 @@ struct Case {
     const bool is_exact = pick(0, 1) == 0;  // powers of two: events often fall together
     const auto rate = [&] { return is_exact ? std::ldexp(1.0, pick(-2, 3)) : odd_rate(); };
     hardware.bytes_per_s = rate();
-    hardware.type_1_flop_per_s = rate();
-    hardware.other_flop_per_s = pick(0, 1) == 0 ? hardware.type_1_flop_per_s : rate();
+    hardware.dense_flop_per_s = rate();
+    hardware.other_flop_per_s = pick(0, 1) == 0 ? hardware.dense_flop_per_s : rate();
     hardware.mac_is_one = pick(0, 3) == 0;
     options.prefetch = static_cast<Prefetch>(pick(0, 3));
     options.offload = static_cast<Offload>(pick(0, 1));
@@ -107,8 +107,8 @@ inline std::ostream& operator<<(std::ostream& out, const Case& c) {
         << static_cast<int>(value.kind) << (value.is_result ? ", result\n" : "\n");
   }
   for (StepId step = 0; step < c.program.steps.size(); ++step) {
-    const bool is_type_1 = c.program.steps[step].layer_class == LayerClass::type_1;
-    out << "  step " << step << (is_type_1 ? " I" : "") << ", flop " << c.program.steps[step].flop
+    const bool is_dense = c.program.steps[step].layer_class == LayerClass::dense;
+    out << "  step " << step << (is_dense ? " dense" : "") << ", flop " << c.program.steps[step].flop
         << ':';
     for (const Use& use : c.program.uses_of(step)) {
       out << " v" << use.value << (use.reads ? "r" : "") << (use.writes ? "w" : "");

@@ -51,10 +51,10 @@ struct Uses {
     return next[use] ? at(*next[use]).reads : value_of(use).is_result;
   }
 
-  /// "weights and weight gradients in steps of type I"
+  /// "weights and weight gradients in dense steps"
   bool is_weight(std::size_t use) const {
     const ValueKind kind = value_of(use).kind;
-    return program.steps[step_of[use]].layer_class == LayerClass::type_1 &&
+    return program.steps[step_of[use]].layer_class == LayerClass::dense &&
            (kind == ValueKind::weight || kind == ValueKind::weight_gradient);
   }
   std::int64_t least(std::size_t use) const {

@@ -80,7 +80,7 @@ class Simulator {
     const Step& step = uses_.program.steps[id];
     const auto operations =
         static_cast<double>(hardware_.mac_is_one ? step.flop - step.mac : step.flop);
-    return operations / (step.layer_class == LayerClass::type_1 ? hardware_.type_1_flop_per_s
+    return operations / (step.layer_class == LayerClass::dense ? hardware_.dense_flop_per_s
                                                                 : hardware_.other_flop_per_s);
   }
   double transfer_s(std::int64_t bytes) const {

@@ -140,7 +140,7 @@ TEST(Sweep, every_point_is_what_predict_says) {
     EXPECT_EQ(cell_named("peak_occupied_bytes", cells, heads).whole, totals.peak_on_chip_bytes);
     EXPECT_EQ(cell_named("footprint_bytes", cells, heads).whole, totals.footprint_bytes);
     EXPECT_EQ(cell_named("throughput_flop_per_s", cells, heads).real,
-              alone.summary.hardware.type_1_flop_per_s);
+              alone.summary.hardware.dense_flop_per_s);
   }
 }
 

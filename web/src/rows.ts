@@ -66,6 +66,13 @@ function text(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
+/** Older documents name the classes as the thesis does. */
+const olderClassNames: Record<string, string> = { "type I": "dense", "type II": "pointwise" };
+
+function className(name: string): string {
+  return olderClassNames[name] ?? name;
+}
+
 const ratios: Metric[] = [
   { key: "flop_per_byte", label: "FLOP per byte", unit: "flop/byte", over: ["flop", "traffic_bytes"] },
   { key: "flop_per_s", label: "FLOP/s", unit: "flop/s", over: ["flop", "time_s"] },
@@ -137,7 +144,7 @@ function profileRows(document: ProfileDocument, roofline: RooflineDocument | und
       pass: text(row.pass),
       op: text(row.op),
       block: text(row.block),
-      class: text(row.class),
+      class: className(text(row.class)),
       bound: roof?.bound ?? "",
       cause: text(row.cause),
       numbers,

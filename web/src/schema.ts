@@ -103,7 +103,7 @@ export interface MachineHead {
   title?: string;
   capacity_bytes?: number;
   bandwidth_bytes_per_s?: number;
-  type_1_flop_per_s?: number;
+  dense_flop_per_s?: number;
   memory_bytes?: number | null;
 }
 

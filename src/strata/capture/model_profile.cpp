@@ -189,7 +189,7 @@ class ModelRows {
     row.spent.flop = cost.flop;
     row.spent.in_bytes = cost.in_bytes;
     row.spent.out_bytes = cost.out_bytes;
-    row.layer_class = name_of(LayerClass::type_2);
+    row.layer_class = name_of(LayerClass::pointwise);
     switch (group.kind) {
       case GroupKind::loss: row.layer = row.block = row.op = "loss"; break;
       case GroupKind::optimizer:

@@ -25,7 +25,7 @@ PredictionFacts hand_facts() {
 
 Profile hand_prediction() {
   ProfileRow row =
-      to_row({.op = "conv", .is_product = true, .time_s = 98, .flop = 400, .bytes = 20});
+      to_row({.op = "conv", .is_dense = true, .time_s = 98, .flop = 400, .bytes = 20});
   row.spent.compute_s = 60;
   row.spent.stall_s = 38;
   Profile profile = test::measured_profile({row});

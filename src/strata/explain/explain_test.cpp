@@ -40,7 +40,7 @@ TEST(Explain, every_code_has_a_page_and_every_page_a_code) {
 TEST(Explain, a_memory_bound_operator_by_hand) {
   const Profile profile = measured_profile(
       {to_row({.layer = "a", .op = "relu", .time_s = 8, .flop = 10, .bytes = 60}),
-       to_row({.layer = "b", .op = "conv", .is_product = true, .time_s = 12, .flop = 1200})});
+       to_row({.layer = "b", .op = "conv", .is_dense = true, .time_s = 12, .flop = 1200})});
   const Explanation answer = explained(profile);
   EXPECT_DOUBLE_EQ(answer.time_s, 20);
   const auto found = with_code(answer, FindingCode::memory_bound);
@@ -112,7 +112,7 @@ TEST(Explain, the_iteration_is_the_one_that_the_profile_says) {
 TEST(Explain, low_utilisation_is_the_time_above_the_peak) {
   // 400 FLOP take 4 s at the peak and took 10.
   const Profile profile = measured_profile(
-      {to_row({.op = "conv", .is_product = true, .time_s = 10, .flop = 400, .bytes = 1})});
+      {to_row({.op = "conv", .is_dense = true, .time_s = 10, .flop = 400, .bytes = 1})});
   const auto found = with_code(explained(profile), FindingCode::low_utilisation);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_DOUBLE_EQ(found[0].cost_s, 6);
@@ -167,7 +167,7 @@ TEST(Explain, time_without_arithmetic) {
 TEST(Explain, products_on_lanes_where_there_are_matrix_units) {
   // 2000 FLOP in fp16: 10 s on lanes, 2 s on matrix units; 10 bytes take 1 s.
   const Profile profile = measured_profile(
-      {to_row({.op = "conv", .is_product = true, .time_s = 20, .flop = 2000, .bytes = 10},
+      {to_row({.op = "conv", .is_dense = true, .time_s = 20, .flop = 2000, .bytes = 10},
               DType::fp16)},
       "fp16");
   const auto found = with_code(explained(profile), FindingCode::vector_products);
@@ -177,7 +177,7 @@ TEST(Explain, products_on_lanes_where_there_are_matrix_units) {
 
 TEST(Explain, products_in_a_wider_type_than_the_network) {
   const Profile profile = measured_profile(
-      {to_row({.op = "conv", .is_product = true, .time_s = 20, .flop = 1000, .bytes = 10})},
+      {to_row({.op = "conv", .is_dense = true, .time_s = 20, .flop = 1000, .bytes = 10})},
       "fp16");
   const auto found = with_code(explained(profile), FindingCode::wide_products);
   ASSERT_EQ(found.size(), 1U);
@@ -188,7 +188,7 @@ TEST(Explain, a_shorter_type_halves_bytes_and_uses_matrix_units) {
   const Profile profile = measured_profile(
       {to_row({.layer = "c",
                .op = "conv",
-               .is_product = true,
+               .is_dense = true,
                .time_s = 10,
                .flop = 1000,
                .bytes = 20}),
@@ -215,7 +215,7 @@ TEST(Explain, backward_is_held_against_its_arithmetic) {
 
 TEST(Explain, sums_of_gradients_and_the_update_have_findings_of_their_own) {
   const Profile profile = measured_profile(
-      {to_row({.layer = "a", .op = "conv", .is_product = true, .time_s = 6, .flop = 600}),
+      {to_row({.layer = "a", .op = "conv", .is_dense = true, .time_s = 6, .flop = 600}),
        to_row({.layer = "a",
                .pass = "backward",
                .op = "gradient_sum",
@@ -255,7 +255,7 @@ TEST(Explain, rows_faster_than_the_roofs_are_named) {
 
 TEST(Explain, rows_above_the_roofs_that_explain_themselves_are_not_named) {
   // 200 FLOP need 2 s and took 1; 10 bytes, which fit into the cache of 10, need 1 s and took 0.6.
-  ProfileRow winograd = to_row({.op = "conv", .is_product = true, .time_s = 1, .flop = 200});
+  ProfileRow winograd = to_row({.op = "conv", .is_dense = true, .time_s = 1, .flop = 200});
   winograd.implementation = "winograd4";
   const ProfileRow cached = to_row({.op = "add", .time_s = 0.6, .flop = 1, .bytes = 10});
   EXPECT_TRUE(
@@ -270,7 +270,7 @@ TEST(Explain, rows_above_the_roofs_that_explain_themselves_are_not_named) {
 }
 
 TEST(Explain, missing_columns_are_findings_and_missing_time_is_an_error) {
-  Profile profile = measured_profile({to_row({.op = "conv", .is_product = true, .time_s = 4})});
+  Profile profile = measured_profile({to_row({.op = "conv", .is_dense = true, .time_s = 4})});
   profile.columns.has_bytes = false;
   profile.columns.has_launches = false;
   const Explanation answer = explained(profile);
@@ -300,7 +300,7 @@ TEST(Explain, findings_are_sorted_by_gain_and_what_is_not_about_time_comes_last)
       rows.push_back(to_row({.layer = "l" + std::to_string(i),
                              .pass = passes[roll(3)],
                              .op = ops[op],
-                             .is_product = op == 0,
+                             .is_dense = op == 0,
                              .time_s = 1.0 + roll(100),
                              .flop = op == 4 ? 0 : 1 + roll(2000),
                              .bytes = 1 + roll(200),

@@ -82,7 +82,7 @@ void to_dtype(Work& work, const ProfileRow& row, DType from, DType to, const Mac
   if (work.read_bytes) work.read_bytes = scaled(*work.read_bytes);
   for (LevelBytes& level : work.levels) level.bytes = scaled(level.bytes);
   const bool has_units = find_peak(machine, to, ComputeUnit::matrix) != nullptr;
-  const bool goes_to_matrix = is_product(row) && has_units;
+  const bool goes_to_matrix = is_dense(row) && has_units;
   for (TypedFlop& part : work.arithmetic) {
     if (!is_floating(part.dtype)) continue;
     part.dtype = to;

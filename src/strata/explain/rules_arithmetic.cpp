@@ -25,7 +25,7 @@ template <class IsMeant>
 ProductShare share_of_products(const Profile& profile, const IsMeant& is_meant) {
   ProductShare share;
   for (const ProfileRow& row : profile.rows) {
-    if (!is_product(row)) continue;
+    if (!is_dense(row)) continue;
     for (const TypedFlop& part : row.arithmetic) {
       share.all += static_cast<double>(part.flop);
       if (is_meant(part)) share.flop += static_cast<double>(part.flop);
@@ -39,7 +39,7 @@ template <class ChangePart>
 double saved_by(const ExplainSubject& subject, const ChangePart& change) {
   const std::vector<double> times =
       subject.times()->with_work([&](Work& work, const ProfileRow& row) {
-        if (!is_product(row)) return;
+        if (!is_dense(row)) return;
         for (TypedFlop& part : work.arithmetic) change(part);
       });
   double saved_s = 0;

@@ -50,7 +50,7 @@ std::string utilisation_advice(const ProfileRow& row) {
     return "a strategy that fits the shape better may reach more: compare them on it (strata "
            "conv), round channels to what the units take at once, or enlarge the batch";
   }
-  if (is_product(row)) {
+  if (is_dense(row)) {
     return "round the sides of the product to what the units take at once, enlarge the batch, or "
            "join products that share an operand";
   }

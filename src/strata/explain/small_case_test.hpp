@@ -30,7 +30,7 @@ struct HandRow {
   std::string layer = "a";
   std::string pass = "forward";
   std::string op = "relu";
-  bool is_product = false;
+  bool is_dense = false;
   double time_s = 1;
   std::int64_t flop = 10;
   std::int64_t bytes = 1;
@@ -42,7 +42,7 @@ inline ProfileRow to_row(const HandRow& hand, DType dtype = DType::fp32, bool is
                  .pass = hand.pass,
                  .op = hand.op,
                  .block = hand.layer,
-                 .layer_class = hand.is_product ? "type I" : "type II",
+                 .layer_class = hand.is_dense ? "dense" : "pointwise",
                  .spent = {},
                  .cause = {}};
   row.spent.time_s = hand.time_s;

@@ -6,7 +6,7 @@
 namespace strata {
 
 bool must_be_whole(const Program& program, StepId step, const Use& use) {
-  if (program.steps[step].layer_class != LayerClass::type_1) return false;
+  if (program.steps[step].layer_class != LayerClass::dense) return false;
   const ValueKind kind = program.values[use.value].kind;
   return kind == ValueKind::weight || kind == ValueKind::weight_gradient;
 }

@@ -62,8 +62,8 @@ Hardware hardware_of(const Machine& machine, DType dtype, const HardwareOverride
   hardware.bytes_per_s = overrides.bytes_per_s ? checked_rate(*overrides.bytes_per_s, "--bandwidth")
                                                : bandwidth_of(machine);
   if (overrides.flop_per_s) {
-    hardware.type_1_flop_per_s = checked_rate(*overrides.flop_per_s, "--throughput");
-    hardware.other_flop_per_s = hardware.type_1_flop_per_s;
+    hardware.dense_flop_per_s = checked_rate(*overrides.flop_per_s, "--throughput");
+    hardware.other_flop_per_s = hardware.dense_flop_per_s;
     return hardware;
   }
   const Peak* const matrix = find_peak(machine, dtype, ComputeUnit::matrix);
@@ -71,14 +71,14 @@ Hardware hardware_of(const Machine& machine, DType dtype, const HardwareOverride
   if (matrix == nullptr && own_lanes == nullptr) fail_without_dtype(machine, dtype);
   const Peak* const lanes =
       own_lanes != nullptr ? own_lanes : find_peak(machine, DType::fp32, ComputeUnit::vector);
-  const Peak& type_1 = matrix != nullptr ? *matrix : *own_lanes;
-  const Peak& other = lanes != nullptr ? *lanes : type_1;
+  const Peak& dense = matrix != nullptr ? *matrix : *own_lanes;
+  const Peak& other = lanes != nullptr ? *lanes : dense;
   const auto rate_of = [](const Peak& peak) {
     return RateOf{peak.dtype, peak.unit == ComputeUnit::matrix};
   };
-  hardware.type_1_of = rate_of(type_1);
+  hardware.dense_of = rate_of(dense);
   hardware.other_of = rate_of(other);
-  hardware.type_1_flop_per_s = checked_rate(type_1.flop_per_s.value, machine.name + ": rate");
+  hardware.dense_flop_per_s = checked_rate(dense.flop_per_s.value, machine.name + ": rate");
   hardware.other_flop_per_s = checked_rate(other.flop_per_s.value, machine.name + ": rate");
   return hardware;
 }

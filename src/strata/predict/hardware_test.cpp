@@ -19,13 +19,13 @@ TEST(HardwareOf, takes_matrix_units_where_they_know_the_type) {
   const Hardware fp32 = hardware_of(machine, DType::fp32);
   EXPECT_EQ(fp32.capacity_bytes, 50 << 20);
   EXPECT_EQ(fp32.bytes_per_s, 3.35e12);
-  EXPECT_EQ(fp32.type_1_flop_per_s, 67e12);
+  EXPECT_EQ(fp32.dense_flop_per_s, 67e12);
   EXPECT_EQ(fp32.other_flop_per_s, 67e12);
   const Hardware bf16 = hardware_of(machine, DType::bf16);
-  EXPECT_EQ(bf16.type_1_flop_per_s, 989.4e12);
+  EXPECT_EQ(bf16.dense_flop_per_s, 989.4e12);
   EXPECT_EQ(bf16.other_flop_per_s, 133.8e12);
   const Hardware tf32 = hardware_of(machine, DType::tf32);
-  EXPECT_EQ(tf32.type_1_flop_per_s, 494.7e12);
+  EXPECT_EQ(tf32.dense_flop_per_s, 494.7e12);
   EXPECT_EQ(tf32.other_flop_per_s, 67e12) << "lanes do not know tf32";
 }
 
@@ -35,7 +35,7 @@ TEST(HardwareOf, overrides_win_and_stand_in_for_what_is_missing) {
       machine, DType::bf16, {.capacity_bytes = 123, .bytes_per_s = 1e9, .flop_per_s = 2e12});
   EXPECT_EQ(hardware.capacity_bytes, 123);
   EXPECT_EQ(hardware.bytes_per_s, 1e9);
-  EXPECT_EQ(hardware.type_1_flop_per_s, 2e12);
+  EXPECT_EQ(hardware.dense_flop_per_s, 2e12);
   EXPECT_EQ(hardware.other_flop_per_s, 2e12);
 }
 

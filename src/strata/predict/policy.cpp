@@ -19,7 +19,7 @@ void check(const Hardware& hardware) {
   if (!is_rate(hardware.bytes_per_s))
     fail(ErrorKind::input, "the off-chip bandwidth must be a number above 0, got {}",
          hardware.bytes_per_s);
-  for (const double rate : {hardware.type_1_flop_per_s, hardware.other_flop_per_s}) {
+  for (const double rate : {hardware.dense_flop_per_s, hardware.other_flop_per_s}) {
     if (!is_rate(rate))
       fail(ErrorKind::input, "the throughput must be a number above 0, got {}", rate);
   }

@@ -27,10 +27,10 @@ struct RateOf {
 struct Hardware {
   std::int64_t capacity_bytes = 0;       ///< on-chip
   double bytes_per_s = 0;                ///< off-chip, reads and writes together
-  double type_1_flop_per_s = 0;          ///< matrix units where the machine has them
+  double dense_flop_per_s = 0;          ///< matrix units where the machine has them
   double other_flop_per_s = 0;           ///< all other steps
   bool mac_is_one = false;               ///< a multiply-add counts 1 operation, not 2 (the thesis)
-  std::optional<RateOf> type_1_of = {};  ///< whose rates those are; absent where they were given
+  std::optional<RateOf> dense_of = {};  ///< whose rates those are; absent where they were given
   std::optional<RateOf> other_of = {};
 };
 

@@ -87,7 +87,7 @@ class RowMaker {
 
   std::vector<TypedFlop> arithmetic_of(const Step& step) const {
     const std::optional<RateOf>& rate =
-        step.layer_class == LayerClass::type_1 ? hardware_.type_1_of : hardware_.other_of;
+        step.layer_class == LayerClass::dense ? hardware_.dense_of : hardware_.other_of;
     if (!rate || step.flop == 0) return {};
     return {{rate->dtype, rate->is_matrix, step.flop}};
   }

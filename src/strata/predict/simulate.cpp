@@ -10,8 +10,8 @@ namespace strata {
 
 double compute_time_s(const Step& step, const Hardware& hardware) {
   const std::int64_t operations = hardware.mac_is_one ? step.flop - step.mac : step.flop;
-  return static_cast<double>(operations) / (step.layer_class == LayerClass::type_1
-                                                ? hardware.type_1_flop_per_s
+  return static_cast<double>(operations) / (step.layer_class == LayerClass::dense
+                                                ? hardware.dense_flop_per_s
                                                 : hardware.other_flop_per_s);
 }
 

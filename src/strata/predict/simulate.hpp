@@ -22,7 +22,7 @@ Prediction simulate_as_planned(const AccessList& list, const Plan& plan, const H
 
 /// All of the hardware but its capacity.
 inline auto rates_of(const Hardware& hardware) {
-  return std::tuple(hardware.bytes_per_s, hardware.type_1_flop_per_s, hardware.other_flop_per_s,
+  return std::tuple(hardware.bytes_per_s, hardware.dense_flop_per_s, hardware.other_flop_per_s,
                     hardware.mac_is_one);
 }
 using RateKey = decltype(rates_of(Hardware{}));

@@ -25,7 +25,7 @@ std::string_view name_of(TimeFrom from) {
   return "";
 }
 
-bool is_product(const ProfileRow& row) { return row.layer_class == "type I"; }
+bool is_dense(const ProfileRow& row) { return row.layer_class == "dense"; }
 
 void add_implementation(std::string& all, const std::string& one) {
   const auto listed = [](const std::string& names) { return ", " + names + ", "; };

@@ -61,7 +61,7 @@ struct ProfileRow {
   std::string pass;   ///< forward, recompute, backward, backward_input, backward_weight, update
   std::string op;     ///< operator; "gradient_sum" and "update" for the steps that are none
   std::string block;  ///< group of layers; the layer itself where it belongs to none
-  std::string layer_class;  ///< type I, type II, other
+  std::string layer_class;  ///< dense, pointwise, other
   Spent spent;
   std::string cause;                       ///< what it waited for longest; empty: it did not wait
   double cause_s = 0;                      ///< and how long
@@ -84,7 +84,7 @@ struct ProfileRow {
 };
 
 /// Whether the row is a sum of products (convolution, matrix product), which matrix units compute.
-bool is_product(const ProfileRow& row);
+bool is_dense(const ProfileRow& row);
 
 /// Of a row that several kinds of kernels compute: names each once.
 void add_implementation(std::string& all, const std::string& one);

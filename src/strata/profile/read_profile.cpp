@@ -127,6 +127,13 @@ class ColumnCheck {
   std::string first_;
 };
 
+/// Older files name the classes as the thesis does.
+std::string present_class_name(std::string name) {
+  if (name == "type I") return "dense";
+  if (name == "type II") return "pointwise";
+  return name;
+}
+
 class RowReader {
  public:
   explicit RowReader(const ProfileCounters& counters) : counters_(counters) {}
@@ -138,7 +145,7 @@ class RowReader {
     row.pass = words(object.required("pass"), object.place_of("pass"));
     row.op = object.maybe("op", words).value_or("");
     row.block = object.maybe("block", words).value_or(row.layer);
-    row.layer_class = object.maybe("class", words).value_or("");
+    row.layer_class = present_class_name(object.maybe("class", words).value_or(""));
     row.implementation = object.maybe("implementation", words).value_or("");
     read_times(object, row.spent, place);
     read_counts(object, row.spent, place);

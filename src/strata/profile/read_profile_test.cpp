@@ -18,13 +18,21 @@ std::string document(const std::string& rows, const std::string& head = {}) {
 }
 
 const std::string full_row =
-    R"({"layer": "conv", "pass": "forward", "op": "convolution", "block": "stem", "class": "type I",
+    R"({"layer": "conv", "pass": "forward", "op": "convolution", "block": "stem", "class": "dense",
         "steps": 2, "time_s": 0.5, "compute_time_s": 0.25, "stall_time_s": 0.25, "flop": 100,
         "traffic_in_bytes": 30, "traffic_out_bytes": 12, "refetch_bytes": 3, "launches": 3,
         "zero_flop_launches": 1, "zero_flop_time_s": 0.125, "wall_time_s": 0.75, "cause": null,
         "arithmetic": [{"dtype": "fp16", "unit": "matrix", "flop": 90},
                        {"dtype": "fp32", "unit": "vector", "flop": 10}],
         "levels": [{"level": "L2", "bytes": 99}], "somebody": "else's"})";
+
+std::string class_of_row(const std::string& name) {
+  const std::string row =
+      R"({"layer": "a", "pass": "forward", "time_s": 1, "flop": 1, "traffic_in_bytes": 1,
+          "traffic_out_bytes": 1, "class": ")" +
+      name + "\"}";
+  return read_profile(document(row)).rows.front().layer_class;
+}
 
 std::string refusal(const std::string& text) {
   try {
@@ -34,6 +42,13 @@ std::string refusal(const std::string& text) {
     return error.what();
   }
   return "nothing refused";
+}
+
+TEST(ReadProfile, ReadsTheClassNamesOfOlderFiles) {
+  EXPECT_EQ(class_of_row("type I"), "dense");
+  EXPECT_EQ(class_of_row("type II"), "pointwise");
+  EXPECT_EQ(class_of_row("dense"), "dense");
+  EXPECT_EQ(class_of_row("other"), "other");
 }
 
 TEST(ReadProfile, the_iteration_is_what_the_file_says) {
@@ -83,7 +98,7 @@ TEST(ReadProfile, every_number_of_a_row_arrives) {
   ASSERT_EQ(profile.rows.size(), 1U);
   const ProfileRow& row = profile.rows.front();
   EXPECT_EQ(row.layer + row.pass + row.op + row.block + row.layer_class,
-            "convforwardconvolutionstemtype I");
+            "convforwardconvolutionstemdense");
   EXPECT_EQ(row.spent.steps, 2);
   EXPECT_EQ(row.spent.time_s, 0.5);
   EXPECT_EQ(row.spent.flop, 100);

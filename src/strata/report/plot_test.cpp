@@ -27,7 +27,7 @@ PlottedProfile plotted(std::string label, std::vector<std::pair<std::string, dou
                      .pass = pass,
                      .op = name.substr(0, 4),
                      .block = name,
-                     .layer_class = "type I",
+                     .layer_class = "dense",
                      .spent = {},
                      .cause = {}};
       row.spent.time_s = pass[0] == 'f' ? time_s : 2 * time_s;

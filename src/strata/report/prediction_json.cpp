@@ -24,7 +24,7 @@ Json machine_json(const PredictionSummary& summary) {
           {"capacity_bytes", hardware.capacity_bytes},
           {"area_mm2", area},
           {"bandwidth_bytes_per_s", hardware.bytes_per_s},
-          {"type_1_flop_per_s", hardware.type_1_flop_per_s},
+          {"dense_flop_per_s", hardware.dense_flop_per_s},
           {"other_flop_per_s", hardware.other_flop_per_s},
           {"multiply_add_is_one_operation", hardware.mac_is_one},
           {"memory_bytes", memory}};

@@ -33,7 +33,7 @@ Case predicted(std::uint32_t seed, Record record = Record::steps) {
   for (const StepNeed& need : list.needs) least = std::max(least, need.rows_bytes);
   const Hardware hardware{.capacity_bytes = least + static_cast<std::int64_t>(seed % 16),
                           .bytes_per_s = 3,
-                          .type_1_flop_per_s = 7,
+                          .dense_flop_per_s = 7,
                           .other_flop_per_s = 5};
   made.decision = decide(list, hardware, {.policy = Policy::thesis});
   made.prediction = simulate(list, made.decision, record);

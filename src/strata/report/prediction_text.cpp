@@ -24,11 +24,11 @@ std::string change_text(double ratio) {
 }
 
 std::string hardware_text(const Hardware& hardware) {
-  const bool is_one_rate = hardware.type_1_flop_per_s == hardware.other_flop_per_s;
+  const bool is_one_rate = hardware.dense_flop_per_s == hardware.other_flop_per_s;
   const std::string rate = is_one_rate
-                               ? format_flop_per_s(hardware.type_1_flop_per_s, 4)
+                               ? format_flop_per_s(hardware.dense_flop_per_s, 4)
                                : fmt::format("{} for products, {} for the rest",
-                                             format_flop_per_s(hardware.type_1_flop_per_s, 4),
+                                             format_flop_per_s(hardware.dense_flop_per_s, 4),
                                              format_flop_per_s(hardware.other_flop_per_s, 4));
   return fmt::format("{}, {}, {} on-chip", rate, format_bytes_per_s(hardware.bytes_per_s, 4),
                      capacity_text(hardware.capacity_bytes));

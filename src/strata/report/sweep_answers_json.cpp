@@ -127,7 +127,7 @@ Json sensitivity_json(const NetworkAnswers& network) {
   }
   return {{"capacity_bytes", hardware.capacity_bytes},
           {"bandwidth_bytes_per_s", hardware.bytes_per_s},
-          {"throughput_flop_per_s", hardware.type_1_flop_per_s},
+          {"throughput_flop_per_s", hardware.dense_flop_per_s},
           {"batch", answer.point.batch > 0 ? Json(answer.point.batch) : Json()},
           {"time_s", answer.speed.time_s},
           {"samples_per_s", answer.speed.samples_per_s},

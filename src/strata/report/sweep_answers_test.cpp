@@ -50,7 +50,7 @@ NetworkAnswers some_network() {
                     .capacity_100_bytes = 100}};
   const OperatingPoint point{.hardware = {.capacity_bytes = 1000,
                                           .bytes_per_s = 1e9,
-                                          .type_1_flop_per_s = 1e12,
+                                          .dense_flop_per_s = 1e12,
                                           .other_flop_per_s = 1e12},
                              .batch = 0};
   network.sensitivity = sensitivity_at(point, [](const OperatingPoint& asked) {

@@ -125,8 +125,8 @@ class Analytical {
   void reuse_frequency() {
     const double ridge = thesis_flop_per_s / thesis_bytes_per_s;
     for (const Network* network : all_) {
-      const std::vector<double> first = reuse_frequencies(*network, LayerClass::type_1);
-      const std::vector<double> second = reuse_frequencies(*network, LayerClass::type_2);
+      const std::vector<double> first = reuse_frequencies(*network, LayerClass::dense);
+      const std::vector<double> second = reuse_frequencies(*network, LayerClass::pointwise);
       const double spread =
           std::max(first.back(), second.back()) / std::min(first.front(), second.front());
       const long magnitude = std::lround(std::log10(spread));
@@ -265,7 +265,7 @@ class Analytical {
   void layer_classes() {
     const auto share_at = [&](const Network& network, std::int64_t capacity_mib) {
       return share_of(network.at({.capacity_mib = capacity_mib}, Record::steps), network.program(),
-                      LayerClass::type_2);
+                      LayerClass::pointwise);
     };
     share("12", resnet_, "type-II share of time at 24 MiB", 0.4615, share_at(resnet_, 24));
     share("12", transformer_, "type-II share of time at 24 MiB", 0.2669,

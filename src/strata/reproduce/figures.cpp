@@ -102,13 +102,23 @@ Chart roofline_panel(const NetworkResults& network) {
   return panel;
 }
 
+/// The thesis calls dense layers type I and pointwise layers type II.
+std::string_view thesis_name_of(LayerClass layer_class) {
+  switch (layer_class) {
+    case LayerClass::dense: return "type I";
+    case LayerClass::pointwise: return "type II";
+    case LayerClass::other: break;
+  }
+  return name_of(layer_class);
+}
+
 Figure roofline_figure(const Results& results) {
   CsvRows rows(
       "network,layer,class,operations,bytes,reuse_frequency_per_byte,attainable_flop_per_s");
   for (const NetworkResults& network : results) {
     for (const LayerPoint& layer : network.layers) {
-      rows.add(network.network.model, layer.layer, name_of(layer.layer_class), layer.operations,
-               layer.bytes, layer.reuse_frequency(), attainable(layer));
+      rows.add(network.network.model, layer.layer, thesis_name_of(layer.layer_class),
+               layer.operations, layer.bytes, layer.reuse_frequency(), attainable(layer));
     }
   }
   return {.name = "figure-5.1-roofline",

@@ -18,7 +18,7 @@ ThesisNetwork::ThesisNetwork(std::string_view name, std::int64_t batch)
 Hardware ThesisPoint::hardware() const {
   return {.capacity_bytes = capacity_mib << 20,
           .bytes_per_s = bytes_per_s,
-          .type_1_flop_per_s = flop_per_s,
+          .dense_flop_per_s = flop_per_s,
           .other_flop_per_s = flop_per_s,
           .mac_is_one = true};
 }

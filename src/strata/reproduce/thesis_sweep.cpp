@@ -74,7 +74,7 @@ std::size_t kind_of(const Program& program, const Step& step) {
   };
   if (is({"convolution"})) return 0;
   if (is({"linear", "matmul"})) return 1;
-  if (is({"lstm"})) return step.layer_class == LayerClass::type_1 ? 2 : 3;
+  if (is({"lstm"})) return step.layer_class == LayerClass::dense ? 2 : 3;
   if (is({"batch_norm", "layer_norm"})) return 4;
   if (is({"relu", "relu6", "tanh", "sigmoid", "softmax"})) return 5;
   if (is({"add"})) return 6;

@@ -28,7 +28,7 @@ void find_idle_units(const NamedProfile& named, const Machine& machine,
   std::map<DType, double> wider;
   const auto own = dtype_named(named.profile->subject.dtype);
   for (const ProfileRow& row : named.profile->rows) {
-    if (!is_product(row)) continue;
+    if (!is_dense(row)) continue;
     for (const TypedFlop& part : row.arithmetic) {
       const auto flop = static_cast<double>(part.flop);
       all += flop;

@@ -15,7 +15,7 @@ Profile convolution(std::string dtype, std::vector<TypedFlop> arithmetic, std::i
   ProfileRow row;
   row.layer = "conv";
   row.pass = "forward";
-  row.layer_class = "type I";
+  row.layer_class = "dense";
   row.arithmetic = std::move(arithmetic);
   row.spent.in_bytes = bytes;
   profile.rows = {row};

@@ -70,7 +70,7 @@ Work work_of(const ProfileRow& row, DType dtype) {
           .arithmetic = row.arithmetic,
           .levels = row.levels,
           .wall_s = row.wall_s,
-          .otherwise = {dtype, is_product(row), 0},
+          .otherwise = {dtype, is_dense(row), 0},
           .does_fewer_operations = does_fewer_operations(row.implementation),
           .most_bytes = row.spent.traffic_bytes()};
 }

@@ -232,7 +232,7 @@ Profile three_rows() {
   profile.rows[0].arithmetic = {{DType::fp32, false, 10}};
   profile.rows[1].spent.zero_flop_launches = 1;
   profile.rows[1].spent.zero_flop_s = 2;
-  profile.rows[2].layer_class = "type I";
+  profile.rows[2].layer_class = "dense";
   return profile;
 }
 
@@ -257,7 +257,7 @@ TEST(Roofline, rows_are_added_up_by_what_is_asked) {
   EXPECT_EQ(all[0].work.time_s, 7);
   EXPECT_EQ(all[0].work.wall_s, 14);
   EXPECT_EQ(all[0].work.zero_flop_s, 2);
-  // 10 FLOP in fp32 on lanes, 30 unnamed: a type I layer of an fp16 profile uses matrix units.
+  // 10 FLOP in fp32 on lanes, 30 unnamed: a dense layer of an fp16 profile uses matrix units.
   EXPECT_DOUBLE_EQ(all[0].point.compute_roof_s, 10 / 100.0 + 30 / 1000.0);
 }
 

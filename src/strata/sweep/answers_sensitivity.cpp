@@ -43,9 +43,9 @@ SensitivityAnswer sensitivity_at(const OperatingPoint& point, const PredictPoint
   bandwidth.hardware.bytes_per_s *= 1 + more;
   add("bandwidth", now.bytes_per_s, bandwidth.hardware.bytes_per_s, bandwidth);
   OperatingPoint throughput = point;
-  throughput.hardware.type_1_flop_per_s *= 1 + more;
+  throughput.hardware.dense_flop_per_s *= 1 + more;
   throughput.hardware.other_flop_per_s *= 1 + more;
-  add("throughput", now.type_1_flop_per_s, throughput.hardware.type_1_flop_per_s, throughput);
+  add("throughput", now.dense_flop_per_s, throughput.hardware.dense_flop_per_s, throughput);
   if (point.batch > 0) {
     OperatingPoint batch = point;
     batch.batch = grown(point.batch, more);

@@ -261,14 +261,14 @@ PointSpeed made_up_speed(const OperatingPoint& point) {
   const auto batch = static_cast<double>(point.batch);
   const double bytes = 1000 * batch - static_cast<double>(point.hardware.capacity_bytes);
   const double time_s =
-      std::max(100 * batch / point.hardware.type_1_flop_per_s, bytes / point.hardware.bytes_per_s);
+      std::max(100 * batch / point.hardware.dense_flop_per_s, bytes / point.hardware.bytes_per_s);
   return {.time_s = time_s, .samples_per_s = batch / time_s};
 }
 
 TEST(Answers, sensitivity_says_what_a_tenth_more_buys) {
   OperatingPoint point{.hardware = {.capacity_bytes = 1000,
                                     .bytes_per_s = 100,
-                                    .type_1_flop_per_s = 1e6,
+                                    .dense_flop_per_s = 1e6,
                                     .other_flop_per_s = 1e6},
                        .batch = 10};
   const SensitivityAnswer answer = sensitivity_at(point, made_up_speed);
@@ -293,7 +293,7 @@ TEST(Answers, sensitivity_says_what_a_tenth_more_buys) {
 TEST(Answers, a_resource_that_cannot_grow_is_a_reason) {
   const OperatingPoint point{.hardware = {.capacity_bytes = 1000,
                                           .bytes_per_s = 1,
-                                          .type_1_flop_per_s = 1,
+                                          .dense_flop_per_s = 1,
                                           .other_flop_per_s = 1},
                              .batch = 1};
   const SensitivityAnswer answer = sensitivity_at(point, [](const OperatingPoint& asked) {

@@ -31,7 +31,7 @@ constexpr ResultColumn facts[] = {
     {"bandwidth_bytes_per_s", SweepCellKind::real,
      [](const PointResult& of) { return of.hardware.bytes_per_s; }},
     {"throughput_flop_per_s", SweepCellKind::real,
-     [](const PointResult& of) { return of.hardware.type_1_flop_per_s; }},
+     [](const PointResult& of) { return of.hardware.dense_flop_per_s; }},
 };
 
 // Whole numbers below 2^53 pass through a double unchanged; no iteration moves 9 PB.

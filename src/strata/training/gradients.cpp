@@ -63,7 +63,7 @@ void Gradients::add_up(ValueId forward, ValueId a, ValueId b, ValueId sum, std::
   const Value& value = writer_.value(forward);
   writer_.begin({.node = bound_.graph->tensors[value.tensor].producer,
                  .pass = sum_pass_,
-                 .layer_class = LayerClass::type_2,
+                 .layer_class = LayerClass::pointwise,
                  .is_gradient_sum = true,
                  .time = time});
   writer_.reads(a, {Operand::input, 0});

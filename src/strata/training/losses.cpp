@@ -82,7 +82,7 @@ void Losses::forward(Term& term) {
   writer.value(loss).is_result = true;
   if (is_softmax_) term.probabilities = add(ValueKind::saved, term, 0, output.bytes);
 
-  writer.begin({.pass = Pass::forward, .layer_class = LayerClass::type_2});
+  writer.begin({.pass = Pass::forward, .layer_class = LayerClass::pointwise});
   const ValueIds ids = builder_.values.of(term.output);
   for (std::uint32_t i = 0; i < ids.count; ++i) writer.reads(ids[i], network_output);
   writer.reads(term.targets, targets);
@@ -114,7 +114,7 @@ void Losses::backward(const Term& term) {
     }
     return;
   }
-  writer.begin({.pass = backward_pass(), .layer_class = LayerClass::type_2});
+  writer.begin({.pass = backward_pass(), .layer_class = LayerClass::pointwise});
   writer.reads(term.targets, targets);
   if (is_softmax_) {
     writer.reads(*term.probabilities, {Operand::saved, 0});

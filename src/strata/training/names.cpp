@@ -23,8 +23,8 @@ std::string_view name_of(Pass pass) {
 
 std::string_view name_of(LayerClass layer_class) {
   switch (layer_class) {
-    case LayerClass::type_1: return "type I";
-    case LayerClass::type_2: return "type II";
+    case LayerClass::dense: return "dense";
+    case LayerClass::pointwise: return "pointwise";
     case LayerClass::other: return "other";
   }
   fail(ErrorKind::internal, "layer class {} has no name", static_cast<int>(layer_class));
@@ -42,11 +42,11 @@ LayerClass class_of(const Operator& op) {
       [](const auto& alternative) {
         using Op = std::remove_cvref_t<decltype(alternative)>;
         if constexpr (is_one_of<Op, Convolution, Linear, MatMul, Attention, Recurrent>) {
-          return LayerClass::type_1;
+          return LayerClass::dense;
         } else if constexpr (is_one_of<Op, BatchNorm, LayerNorm, RmsNorm, GroupNorm,
                                        LocalResponseNorm, Unary, Elementwise, Softmax, Dropout,
                                        RotaryEmbedding, SoftmaxCrossEntropy, SquaredError, Yolo>) {
-          return LayerClass::type_2;
+          return LayerClass::pointwise;
         } else {
           return LayerClass::other;
         }
@@ -67,7 +67,7 @@ std::string name_of(const Program& program, StepId id) {
   if (step.is_recomputed) name += " again";
   if (step.time > 0) name += fmt::format(" t={}", step.time);
   if (step.time > 0 && std::holds_alternative<Recurrent>(node.op))
-    name += step.layer_class == LayerClass::type_1 ? " gates" : " cell";
+    name += step.layer_class == LayerClass::dense ? " gates" : " cell";
   return name;
 }
 

@@ -51,10 +51,11 @@ struct Value {
 enum class Pass : std::uint8_t { forward, backward, backward_input, backward_weight, update };
 std::string_view name_of(Pass pass);
 
-/// How a layer uses its data. type_1: each output is made of many inputs, so that numbers are used
-/// often (convolution, products, recurrent gates). type_2: point-wise and normalisation. Pooling
-/// and everything that only moves data is apart.
-enum class LayerClass : std::uint8_t { type_1, type_2, other };
+/// How often a layer uses each number. Dense layers sum products, so each number counts for many
+/// outputs: convolution, matrix product, recurrent gates. Pointwise layers use a number a few
+/// times: element-wise and normalisation. Pooling and layers that only move data are `other`.
+/// The thesis calls dense layers type I and pointwise layers type II.
+enum class LayerClass : std::uint8_t { dense, pointwise, other };
 std::string_view name_of(LayerClass layer_class);
 LayerClass class_of(const Operator& op);
 

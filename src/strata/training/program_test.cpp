@@ -146,7 +146,7 @@ TEST(Program, adds_the_gradients_of_what_several_read) {
   EXPECT_EQ(lines(program), expected);
   EXPECT_EQ(program.steps[4].flop, 8 * 4);
   EXPECT_TRUE(program.steps[4].is_gradient_sum);
-  EXPECT_EQ(program.steps[4].layer_class, LayerClass::type_2);
+  EXPECT_EQ(program.steps[4].layer_class, LayerClass::pointwise);
 }
 
 TEST(Program, gives_memory_under_two_names_one_value) {

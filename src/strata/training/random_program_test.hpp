@@ -68,10 +68,10 @@ class Generator {
     step.node = no_node;
     step.first_use = static_cast<std::uint32_t>(program.uses.size());
     step.pass = one_in(2) ? Pass::forward : Pass::backward;
-    step.layer_class = one_in(2)   ? LayerClass::type_1
-                       : one_in(2) ? LayerClass::type_2
+    step.layer_class = one_in(2)   ? LayerClass::dense
+                       : one_in(2) ? LayerClass::pointwise
                                    : LayerClass::other;
-    step.mac = step.layer_class == LayerClass::type_1 ? between(0, shape_.most_flop / 2) : 0;
+    step.mac = step.layer_class == LayerClass::dense ? between(0, shape_.most_flop / 2) : 0;
     step.flop = 2 * step.mac + between(0, shape_.most_flop - 2 * step.mac);
     program.steps.push_back(step);
 

@@ -77,7 +77,7 @@ std::array<ValueId, 4> RecurrentRun::backward_lstm(const Cell& cell, ValueId hid
 
   const bool goes_on = cell.step > 0 || wants_state_gradient(first_cell);
   const ValueId dc_before = goes_on ? gradient(CellSlot::term_1) : no_value;
-  begin(cell, input_pass_, LayerClass::type_2);
+  begin(cell, input_pass_, LayerClass::pointwise);
   read(dc);
   read(f);
   read(before(cell, first_cell, cells_));
@@ -101,14 +101,14 @@ ValueId RecurrentRun::backward_projection(const Cell& cell, ValueId hidden_gradi
   const ValueId result = make_gradient(cell, CellSlot::unprojected);
   const Count mac = Count(batch_) * size_of(weight);
   const auto add_product = [&] { builder_.writer.add_work((mac * 2).value(), mac.value()); };
-  begin(cell, input_pass_, LayerClass::type_1);
+  begin(cell, input_pass_, LayerClass::dense);
   read(hidden_gradient);
   read(builder_.values.of(weight));
   builder_.writer.writes(result);
   add_product();
   if (!wants(weight)) return result;
   if (builder_.options.separate_backward) {
-    begin(cell, weight_pass_, LayerClass::type_1);
+    begin(cell, weight_pass_, LayerClass::dense);
     read(hidden_gradient);
   }
   read(unprojected_[cell.index]);
@@ -125,7 +125,7 @@ std::array<ValueId, 4> RecurrentRun::backward_gru(const Cell& cell, ValueId hidd
   const std::array<ValueId, 4> raw{gradient(CellSlot::raw_0), gradient(CellSlot::raw_1),
                                    gradient(CellSlot::raw_2), gradient(CellSlot::raw_3)};
   backward_operation(cell, 5, {hidden_gradient, z, n}, {raw[2]});
-  begin(cell, input_pass_, LayerClass::type_2);
+  begin(cell, input_pass_, LayerClass::pointwise);
   read(hidden_gradient);
   read(before(cell, first_state, hiddens_));
   read(n);
@@ -158,7 +158,7 @@ bool RecurrentRun::wants_weights(const Cell& cell) const {
 void RecurrentRun::backward_products(const Cell& cell, const std::array<ValueId, 4>& raw) {
   for (std::uint32_t group = 0; group < groups_; ++group) {
     const auto open = [&](Pass pass) {
-      begin(cell, pass, LayerClass::type_1);
+      begin(cell, pass, LayerClass::dense);
       for (std::uint32_t i = 0; i < raw.size(); ++i) {
         if (raw[i] != no_value && group_of(i) == group) read(raw[i]);
       }
@@ -211,7 +211,7 @@ void RecurrentRun::add_parts(const Cell& cell) {
     const ValueId total = builder_.writer.add(like_part);
     builder_.writer.begin({.node = id_,
                            .pass = input_pass_,
-                           .layer_class = LayerClass::type_2,
+                           .layer_class = LayerClass::pointwise,
                            .is_gradient_sum = true,
                            .time = cell.time + 1});
     builder_.writer.reads(*sum, {Operand::input, 0});

@@ -76,7 +76,7 @@ void RecurrentRun::begin(const Cell& cell, Pass pass, LayerClass layer_class) {
 
 void RecurrentRun::pointwise(const Cell& cell, Pass pass, std::int64_t flop_per_number,
                              std::int64_t width, Ids reads, Ids writes) {
-  begin(cell, pass, LayerClass::type_2);
+  begin(cell, pass, LayerClass::pointwise);
   for (const ValueId id : reads) read(id);
   for (const ValueId id : writes) {
     if (id != no_value) builder_.writer.writes(id);
@@ -164,7 +164,7 @@ void RecurrentRun::forward_products(const Cell& cell, const std::array<ValueId, 
   for (std::size_t i = 0; i < static_cast<std::size_t>(op_.biases); ++i)
     bias_flop += Count(batch_) * size_of(own(cell, first_bias + i));
   for (std::uint32_t group = 0; group < groups_; ++group) {
-    begin(cell, Pass::forward, LayerClass::type_1);
+    begin(cell, Pass::forward, LayerClass::dense);
     read_data(cell);
     read(before(cell, first_state, hiddens_));
     for (std::size_t i = 0; i < first_bias + static_cast<std::size_t>(op_.biases); ++i)
@@ -195,7 +195,7 @@ void RecurrentRun::forward_lstm(const Cell& cell, const std::array<ValueId, 4>& 
   const auto [i, f, g, o] = gate;
   const auto feature = [&](CellSlot at) { return make(cell, at, ValueKind::feature, hidden_); };
   const ValueId kept_part = feature(CellSlot::term_0), new_part = feature(CellSlot::term_1);
-  begin(cell, Pass::forward, LayerClass::type_2);
+  begin(cell, Pass::forward, LayerClass::pointwise);
   read(f);
   read(before(cell, first_cell, cells_));
   builder_.writer.writes(kept_part);
@@ -213,7 +213,7 @@ void RecurrentRun::forward_lstm(const Cell& cell, const std::array<ValueId, 4>& 
 
 void RecurrentRun::forward_projection(const Cell& cell, ValueId unprojected) {
   const TensorId weight = own(cell, first_bias + static_cast<std::size_t>(op_.biases));
-  begin(cell, Pass::forward, LayerClass::type_1);
+  begin(cell, Pass::forward, LayerClass::dense);
   read(unprojected);
   read(builder_.values.of(weight));
   builder_.writer.writes(make_hidden(cell));
@@ -237,7 +237,7 @@ void RecurrentRun::forward_gru(const Cell& cell, const std::array<ValueId, 4>& r
   forward_operation(cell, 1, {sum}, {n});
   const ValueId new_part = feature(CellSlot::term_2), kept_part = feature(CellSlot::spare);
   forward_operation(cell, 2, {z, n}, {new_part});
-  begin(cell, Pass::forward, LayerClass::type_2);
+  begin(cell, Pass::forward, LayerClass::pointwise);
   read(z);
   read(before(cell, first_state, hiddens_));
   builder_.writer.writes(kept_part);

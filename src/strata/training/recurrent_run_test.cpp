@@ -118,7 +118,7 @@ std::vector<std::string> order_of_products(const std::string& network) {
   const Program program = make_program(bound, {.optimizer = Optimizer::none, .loss = Loss::none});
   std::vector<std::string> names;
   for (StepId id = 0; id < program.steps.size(); ++id) {
-    if (program.steps[id].layer_class == LayerClass::type_1) names.push_back(name_of(program, id));
+    if (program.steps[id].layer_class == LayerClass::dense) names.push_back(name_of(program, id));
   }
   return names;
 }
@@ -184,7 +184,7 @@ TEST(Recurrent, gnmt_of_the_thesis_needs_a_little_more_than_24_mb) {
       const Value& value = program.values[use.value];
       const bool is_weight =
           value.kind == ValueKind::weight || value.kind == ValueKind::weight_gradient;
-      least += is_weight && program.steps[id].layer_class == LayerClass::type_1 ? value.bytes
+      least += is_weight && program.steps[id].layer_class == LayerClass::dense ? value.bytes
                                                                                 : value.row_bytes;
     }
     most = std::max(most, least);

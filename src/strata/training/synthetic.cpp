@@ -65,10 +65,10 @@ class Chain {
   }
 
   void begin(std::uint32_t layer, Pass pass) {
-    const bool is_product = layer % 3 == 0;
-    const std::int64_t mac = is_product ? megabyte * 16 * (1 + layer % 7) : 0;
+    const bool is_dense = layer % 3 == 0;
+    const std::int64_t mac = is_dense ? megabyte * 16 * (1 + layer % 7) : 0;
     program_.steps.push_back({.pass = pass,
-                              .layer_class = is_product ? LayerClass::type_1 : LayerClass::type_2,
+                              .layer_class = is_dense ? LayerClass::dense : LayerClass::pointwise,
                               .first_use = static_cast<std::uint32_t>(program_.uses.size()),
                               .flop = 2 * mac + megabyte,
                               .mac = mac});

@@ -44,7 +44,7 @@ class Update {
       states.push_back(add_state(static_cast<std::uint32_t>(i) + 1, full_bytes));
 
     ProgramWriter& writer = builder_.writer;
-    writer.begin({.node = owner_, .pass = Pass::update, .layer_class = LayerClass::type_2});
+    writer.begin({.node = owner_, .pass = Pass::update, .layer_class = LayerClass::pointwise});
     for (std::uint32_t i = 0; i < ids_.count; ++i) {
       if (!has_master) writer.reads(ids_[i], {Operand::input, i});
       if (const auto gradient = builder_.gradients.of(ids_[i]))

@@ -22,7 +22,7 @@ class RowNames {
              : is_loss(part.node)        ? "loss"
                                          : std::string(name_of(graph_.nodes[part.node].op));
     const bool is_plain = part.is_gradient_sum || part.pass == Pass::update || is_loss(part.node);
-    row.layer_class = name_of(is_plain ? LayerClass::type_2 : class_of(graph_.nodes[part.node].op));
+    row.layer_class = name_of(is_plain ? LayerClass::pointwise : class_of(graph_.nodes[part.node].op));
     if (part.node == no_node) {  // the sum for a tensor that no node makes
       row.layer = "sum for gradient of " + graph_.tensors[part.tensor].name;
       row.block = row.layer;

@@ -20,7 +20,7 @@ using random_programs::any_program;
 Hardware hardware_of(std::int64_t capacity_bytes, double bytes_per_s) {
   return {.capacity_bytes = capacity_bytes,
           .bytes_per_s = bytes_per_s,
-          .type_1_flop_per_s = 10,
+          .dense_flop_per_s = 10,
           .other_flop_per_s = 5};
 }
 
