@@ -105,11 +105,11 @@ int merge_logs(const Request& request, const std::filesystem::path& file,
 }
 
 /// The program's own, unless it ended well and the computer kept us from recording.
-int exit_code_of_run(const CapturedRun& run, const CaptureSettings& settings) {
+int exit_code_of_run(const CapturedRun& run, const CaptureOptions& options) {
   const bool is_finished = std::any_of(run.logs.begin(), run.logs.end(), [](const CaptureLog& log) {
     return log.state == LogState::finished;
   });
-  if (settings.ends_program && is_finished) return exit_code::done;
+  if (options.ends_program && is_finished) return exit_code::done;
   const int code = run.end.shell_code();
   return code == 0 && was_prevented(run) ? exit_code::environment : code;
 }
@@ -122,7 +122,7 @@ int refuse_counters(const Error& refusal) {
 int run_capture(const Request& request) {
   const Arguments& given = request.arguments;
   check_outputs(given, {&capture_out_flag, &capture_json_flag, &capture_trace_flag, &html_flag});
-  const CaptureSettings settings = capture_settings_of(given);
+  const CaptureOptions options = capture_options_of(given);
   const std::filesystem::path file = capture_file_of(given);
   // Before the program runs: a network that cannot be read must not cost a recording.
   const std::unique_ptr<CapturedModel> model = captured_model(given);
@@ -137,10 +137,10 @@ int run_capture(const Request& request) {
     return exit_code::done;
   }
   LogFolder folder(file);
-  CapturedRun run = run_captured(command, library, folder.path(), settings);
+  CapturedRun run = run_captured(command, library, folder.path(), options);
   if (given.has(capture_keep_flag)) folder.keep();
-  tell_capture(what_happened(run, settings));
-  const int code = exit_code_of_run(run, settings);
+  tell_capture(what_happened(run, options));
+  const int code = exit_code_of_run(run, options);
   std::vector<Recording> recordings = recordings_of(run.logs);
   if (recordings.empty()) return code;
   try {
@@ -148,11 +148,11 @@ int run_capture(const Request& request) {
     std::optional<Error> refusal;
     try {
       if (given.has(capture_metrics_flag))
-        count_kernels(request, {command, library, file, settings}, recordings);
+        count_kernels(request, {command, library, file, options}, recordings);
     } catch (const Error& error) {
       refusal = error;
     }
-    if (settings.range.empty() && (given.has(capture_steps_flag) || given.has(capture_skip_flag))) {
+    if (options.range.empty() && (given.has(capture_steps_flag) || given.has(capture_skip_flag))) {
       for (Recording& recording : recordings)
         tell_capture({keep_steps(recording, steps_of(given, capture_skip_flag),
                                  steps_of(given, capture_steps_flag))});

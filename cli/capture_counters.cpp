@@ -143,10 +143,10 @@ void count_kernels(const Request& request, const CapturedProgram& program,
     say_of_counters(fmt::format("no {}: {}", column.key, column.reason));
   for (std::size_t i = 0; i < plan.sessions.size(); ++i) {
     const CounterLogs logs(program.file, i);
-    CaptureSettings settings = program.settings;
-    settings.metrics = plan.sessions[i].metrics;
-    CapturedRun run = run_captured(program.command, program.library, logs.path(), settings);
-    for (const std::string& sentence : what_happened(run, settings)) say_of_counters(sentence);
+    CaptureOptions options = program.options;
+    options.metrics = plan.sessions[i].metrics;
+    CapturedRun run = run_captured(program.command, program.library, logs.path(), options);
+    for (const std::string& sentence : what_happened(run, options)) say_of_counters(sentence);
     join_run(run, recordings);
   }
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/command.hpp"
-#include "strata/capture/capture_settings.hpp"
+#include "strata/capture/capture_options.hpp"
 #include "strata/capture/recording.hpp"
 
 #include <filesystem>
@@ -16,7 +16,7 @@ struct CapturedProgram {
   std::vector<std::string> command;
   std::filesystem::path library;
   std::filesystem::path file;  ///< beside which logs may lie
-  CaptureSettings settings;
+  CaptureOptions options;
 };
 
 /// Runs the program again for every session of the preset that --metrics names, and adds the

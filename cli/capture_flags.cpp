@@ -20,29 +20,29 @@ std::int64_t steps_of(const Arguments& given, const Flag& flag) {
   return parse_whole_number(*text, fmt::format("--{}", flag.name), 0, 1'000'000'000);
 }
 
-CaptureSettings capture_settings_of(const Arguments& given) {
-  CaptureSettings settings;
+CaptureOptions capture_options_of(const Arguments& given) {
+  CaptureOptions options;
   if (const auto text = given.value(capture_duration_flag)) {
     const bool is_bare = !text->empty() && text->back() >= '0' && text->back() <= '9';
-    settings.duration_s = parse_time(is_bare ? fmt::format("{}s", *text) : *text, "--duration");
-    if (!(settings.duration_s > 0) || settings.duration_s > 1e7)
+    options.duration_s = parse_time(is_bare ? fmt::format("{}s", *text) : *text, "--duration");
+    if (!(options.duration_s > 0) || options.duration_s > 1e7)
       fail(ErrorKind::usage, "--duration expects seconds, more than 0, got '{}'", *text);
   }
-  settings.ends_program = given.has(capture_kill_flag);
-  settings.waits_for_profiler = given.value(capture_start_flag) == "profiler";
-  settings.range = given.value(capture_range_flag).value_or("");
-  if (given.has(capture_range_flag) && settings.range.empty())
+  options.ends_program = given.has(capture_kill_flag);
+  options.waits_for_profiler = given.value(capture_start_flag) == "profiler";
+  options.range = given.value(capture_range_flag).value_or("");
+  if (given.has(capture_range_flag) && options.range.empty())
     fail(ErrorKind::usage, "--range expects the name of an NVTX range");
-  if (!settings.range.empty()) {
-    settings.skip = steps_of(given, capture_skip_flag);
-    settings.steps = steps_of(given, capture_steps_flag);
+  if (!options.range.empty()) {
+    options.skip = steps_of(given, capture_skip_flag);
+    options.steps = steps_of(given, capture_steps_flag);
   }
-  settings.traces_calls = settings.traces_memory = !given.has(capture_light_flag);
-  const bool has_end = settings.duration_s > 0 || settings.steps > 0;
-  if (settings.ends_program && !has_end)
+  options.traces_calls = options.traces_memory = !given.has(capture_light_flag);
+  const bool has_end = options.duration_s > 0 || options.steps > 0;
+  if (options.ends_program && !has_end)
     fail(ErrorKind::usage,
          "--kill needs an end of the recording: --duration S, or --range NAME --steps N");
-  return settings;
+  return options;
 }
 
 std::filesystem::path capture_file_of(const Arguments& given) {

@@ -4,7 +4,7 @@
 #include "cli/captured_model.hpp"
 #include "cli/command.hpp"
 #include "cli/html_output.hpp"
-#include "strata/capture/capture_settings.hpp"
+#include "strata/capture/capture_options.hpp"
 
 #include <array>
 #include <filesystem>
@@ -66,7 +66,7 @@ inline constexpr auto capture_flags = joined_flags(
     captured_model_flags);
 
 /// Errors (usage) say which flags do not go together.
-CaptureSettings capture_settings_of(const Arguments& given);
+CaptureOptions capture_options_of(const Arguments& given);
 std::int64_t steps_of(const Arguments& given, const Flag& flag);
 /// What is loaded into programs. Errors (environment): it is not there.
 std::filesystem::path library_to_inject();

@@ -4,7 +4,7 @@
 #include "cli/html_output.hpp"
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
-#include "cli/profile_words.hpp"
+#include "cli/profile_argument.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/text.hpp"
 #include "strata/base/units.hpp"
@@ -82,12 +82,12 @@ CompareView compare_view(const Arguments& given) {
 /// The comparison, and behind it both profiles as they are.
 std::string compare_page(const Arguments& given, const ProfileComparison& comparison,
                          const CompareView& view, const Provenance& provenance) {
-  std::vector<HtmlPart> parts;
+  std::vector<PageSection> parts;
   parts.push_back(
       {.name = view.a + " and " + view.b, .document = to_json(comparison, view, provenance)});
   for (const std::string& word : given.words()) {
-    parts.push_back(page_part(std::filesystem::path(word).stem().string(), *stored_profile(word),
-                              {}, provenance));
+    parts.push_back(page_section(std::filesystem::path(word).stem().string(), *stored_profile(word),
+                                 {}, provenance));
   }
   return page_text(parts.front().name, parts);
 }
@@ -96,7 +96,7 @@ std::string compare_page(const Arguments& given, const ProfileComparison& compar
 std::string compare_page_of_many(const Arguments& given, const std::vector<Profile>& profiles,
                                  const std::vector<std::string>& names, CompareView view,
                                  const Provenance& provenance) {
-  std::vector<HtmlPart> parts;
+  std::vector<PageSection> parts;
   view.a = names.front();
   for (std::size_t i = 1; i < profiles.size(); ++i) {
     view.b = names[i];
@@ -105,7 +105,7 @@ std::string compare_page_of_many(const Arguments& given, const std::vector<Profi
          .document = to_json(compare_profiles(profiles.front(), profiles[i]), view, provenance)});
   }
   for (std::size_t i = 0; i < profiles.size(); ++i)
-    parts.push_back(page_part(names[i], *stored_profile(given.words()[i]), {}, provenance));
+    parts.push_back(page_section(names[i], *stored_profile(given.words()[i]), {}, provenance));
   return page_text(parts.front().name, parts);
 }
 

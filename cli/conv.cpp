@@ -129,7 +129,7 @@ void show(const Request& request, const ConvResults& results) {
               [&] { return to_json(results, view, {.command = request.command_line}); });
   files.write(conv_csv_flag, [&] { return to_csv(results); });
   files.write(html_flag, [&] {
-    const HtmlPart part = page_part(results, view, {.command = request.command_line});
+    const PageSection part = page_section(results, view, {.command = request.command_line});
     return page_text("Convolutions on " + part.name, {part});
   });
   if (const auto prefix = given.value(conv_plot_flag)) write_pictures(*prefix, results);

@@ -7,7 +7,7 @@
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
 #include "cli/predict_flags.hpp"
-#include "cli/profile_words.hpp"
+#include "cli/profile_argument.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/units.hpp"
 #include "strata/capture/read_recording.hpp"
@@ -59,7 +59,7 @@ std::size_t top_of(const Arguments& given) {
 /// What is explained, and what its page shows.
 struct Explained {
   Explanation explanation;
-  std::optional<HtmlPart> page;  ///< only when it is wanted
+  std::optional<PageSection> page;  ///< only when it is wanted
 };
 
 Explained explain_predicted(const Arguments& given, const std::string& word,
@@ -72,9 +72,9 @@ Explained explain_predicted(const Arguments& given, const std::string& word,
   warn(explained.iteration.summary.warnings);
   Explained made{std::move(explained.explanation), std::nullopt};
   if (given.has(html_flag)) {
-    made.page =
-        page_part(explained.iteration, as_asked(machine, wanted.hardware), made.explanation,
-                  {.command = provenance.command, .request = to_json(request_words(given))});
+    made.page = page_section(
+        explained.iteration, with_overrides(machine, wanted.hardware), made.explanation,
+        {.command = provenance.command, .request = to_json(request_words(given))});
   }
   return made;
 }
@@ -94,8 +94,8 @@ Explained explain_word(const Arguments& given, const Provenance& provenance) {
           "strata trace shows what the recording says of copies, gaps and launches");
     }
     if (given.has(html_flag)) {
-      made.page = page_part(std::filesystem::path(word).stem().string(), std::move(*stored), asked,
-                            provenance);
+      made.page = page_section(std::filesystem::path(word).stem().string(), std::move(*stored),
+                               asked, provenance);
     }
     return made;
   } catch (Error& error) {

@@ -7,7 +7,7 @@
 
 namespace strata {
 
-std::string page_text(std::string_view title, const std::vector<HtmlPart>& parts) {
+std::string page_text(std::string_view title, const std::vector<PageSection>& parts) {
   if (!has_report_page()) {
     print_to_stderr(
         "this strata was built without its report page (esbuild, D3): a plain page instead\n");
@@ -24,7 +24,7 @@ void write_sweep_page(const Request& request, const SweepTable& table) {
   const auto path = request.arguments.value(html_flag);
   if (!path) return;
   const Provenance provenance{.command = request.command_line};
-  write_output(*path, page_text("Sweep", {page_part(table, provenance)}));
+  write_output(*path, page_text("Sweep", {page_section(table, provenance)}));
 }
 
 void show_document(const Request& request, const Flag& json_flag, const ShownDocument& shown) {

@@ -6,11 +6,13 @@
 #include "strata/base/error.hpp"
 #include "strata/base/text.hpp"
 #include "strata/base/units.hpp"
+#include "strata/machine/numbers.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 namespace strata {
 namespace {
@@ -81,7 +83,16 @@ std::string quantity_text(Quantity quantity, double value) {
 }
 
 std::string_view evidence_name(const Machine& machine) {
-  return machine.measured ? "measured" : "datasheet";
+  if (machine.measured) return "measured";
+  const auto is_estimated = [](const MachineNumber& each) {
+    const bool is_used = each.path.starts_with("machine.peaks.")
+                             ? each.quantity == Quantity::flop_per_s
+                             : each.path.starts_with("machine.memory.");
+    return is_used && each.number.source.starts_with("estimated");
+  };
+  const std::vector<MachineNumber> numbers = numbers_of(machine);
+  return std::any_of(numbers.begin(), numbers.end(), is_estimated) ? "partly estimated"
+                                                                   : "published";
 }
 
 constexpr Command machine_command{.name = "machine",

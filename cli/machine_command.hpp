@@ -63,7 +63,8 @@ std::string quantity_text(Quantity quantity, double value);
 /// Everything that is known of a machine, as `strata machine show` prints it.
 std::string machine_text(const Machine& machine, const TextStyle& style);
 
-/// "datasheet", or "measured" when somebody did.
+/// Where the rates and the memory come from: "measured", "published" (documents of vendors and
+/// others), or "partly estimated" when no document has all of them.
 std::string_view evidence_name(const Machine& machine);
 
 }  // namespace strata

@@ -152,7 +152,7 @@ int run_machine_measure(const Request& request, std::span<const std::string>) {
     for (const Part& part : parts) print(facts_text(part));
     return exit_code::done;
   }
-  std::vector<HtmlPart> pages;
+  std::vector<PageSection> pages;
   for (const Part& part : parts) {
     const Machine machine = measured(part, given.has(machine_quick_flag));
     const std::string text = to_json(machine);

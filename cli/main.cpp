@@ -28,7 +28,7 @@ void prepare_signals() {
 
 int report(strata::ErrorKind kind, std::string_view message, std::span<const std::string> words) {
   // What is wrong with the command line is wrong on every rank; one says it.
-  if (kind == strata::ErrorKind::usage && strata::rank_place().rank > 0)
+  if (kind == strata::ErrorKind::usage && strata::rank_of_count().rank > 0)
     return strata::exit_code_of(kind);
   const strata::TextStyle style = strata::style_of_stderr("auto");
   strata::print_to_stderr(

@@ -160,7 +160,7 @@ int run_one(const Request& request) {
   outputs.write(measure_csv_flag, [&] { return to_csv(summary); });
   outputs.write(measure_trace_flag, [&] { return to_trace(summary); });
   outputs.write(html_flag, [&] {
-    const HtmlPart part = page_part(measured, {.command = request.command_line});
+    const PageSection part = page_section(measured, {.command = request.command_line});
     return page_text(part.name, {part});
   });
   if (!outputs.took_stdout()) print(to_text(summary, view, request.style));
@@ -177,7 +177,7 @@ int run_several(const Request& request, const std::vector<std::string>& models) 
       fail(ErrorKind::usage, "--{} is for one network; {} were given", flag->name, models.size());
   }
   std::vector<NetworkMeasurement> networks;
-  std::vector<HtmlPart> pages;
+  std::vector<PageSection> pages;
   const auto json = [&] { return to_json(networks, {.command = request.command_line}); };
   const auto csv = [&] { return to_csv(networks); };
   OutputFiles outputs(given);
@@ -191,7 +191,7 @@ int run_several(const Request& request, const std::vector<std::string>& models) 
           measured_with_progress(given, prepared(given, model), device, interrupts);
       if (!measured.has_times()) network.reason = "interrupted";
       if (measured.has_times() && given.has(html_flag))
-        pages.push_back(page_part(measured, {.command = request.command_line}));
+        pages.push_back(page_section(measured, {.command = request.command_line}));
       if (measured.has_times()) network.summary = std::move(measured.summary);
       is_interrupted = !network.summary || network.summary->measured.is_interrupted;
     } catch (const Error& error) {

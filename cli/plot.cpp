@@ -6,7 +6,7 @@
 #include "cli/output.hpp"
 #include "cli/plot_inputs.hpp"
 #include "cli/predict_flags.hpp"
-#include "cli/profile_words.hpp"
+#include "cli/profile_argument.hpp"
 #include "strata/base/error.hpp"
 #include "strata/capture/read_recording.hpp"
 #include "strata/report/chart/png.hpp"

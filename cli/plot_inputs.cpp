@@ -3,7 +3,7 @@
 
 #include "cli/output.hpp"
 #include "cli/predict_flags.hpp"
-#include "cli/profile_words.hpp"
+#include "cli/profile_argument.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/units.hpp"
 #include "strata/capture/read_recording.hpp"

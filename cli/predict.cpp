@@ -78,9 +78,9 @@ int run_predict(const Request& request) {
   outputs.write(predict_trace_flag,
                 [&] { return to_trace(iteration.program, iteration.prediction); });
   outputs.write(html_flag, [&] {
-    const HtmlPart part =
-        page_part(iteration, as_asked(machine, wanted.hardware),
-                  explain_iteration(graph, machine, wanted, iteration), provenance);
+    const PageSection part =
+        page_section(iteration, with_overrides(machine, wanted.hardware),
+                     explain_iteration(graph, machine, wanted, iteration), provenance);
     return page_text(part.name, {part});
   });
   if (!outputs.took_stdout()) print(to_text(iteration.summary, view, request.style));

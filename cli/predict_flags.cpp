@@ -9,7 +9,7 @@ namespace {
 
 // The values of flags that set_option knows by the same name.
 template <std::size_t count>
-void add_given(RequestWords& words, const Arguments& given, const std::array<Flag, count>& flags) {
+void add_given(RequestText& words, const Arguments& given, const std::array<Flag, count>& flags) {
   for (const Flag& flag : flags) {
     if (!given.has(flag)) continue;
     const bool is_switch = flag.value.empty();
@@ -33,14 +33,14 @@ Machine machine_of(const Arguments& given) {
   return machine;
 }
 
-RequestWords request_words(const Arguments& given) {
-  RequestWords words{.model = std::string(given.word(0)),
-                     .import = import_options(given),
-                     .machine = machine_word(given),
-                     .settings = given.values(set_flag),
-                     .preset = std::string(given.value(preset_flag).value_or("")),
-                     .sizes = model_sizes(given),
-                     .options = {}};
+RequestText request_words(const Arguments& given) {
+  RequestText words{.model = std::string(given.word(0)),
+                    .import = import_options(given),
+                    .machine = machine_word(given),
+                    .settings = given.values(set_flag),
+                    .preset = std::string(given.value(preset_flag).value_or("")),
+                    .sizes = model_sizes(given),
+                    .options = {}};
   if (given.has(inference_flag)) words.options.emplace_back(inference_flag.name, "true");
   add_given(words, given, hardware_flags);
   add_given(words, given, training_flags);

@@ -78,7 +78,7 @@ inline constexpr Flag recompute_flag{.name = "recompute",
 inline constexpr Flag micro_batches_flag{
     .name = "micro-batches", .value = "N", .help = "Forward and backward that often per update."};
 inline constexpr Flag master_weights_flag{
-    .name = "master-weights", .help = "Weights and state in fp32 beside a smaller type."};
+    .name = "master-weights", .help = "Mixed precision: fp32 master weights and state."};
 inline constexpr Flag separate_backward_flag{
     .name = "separate-backward", .help = "Gradients of inputs and weights in two steps."};
 inline constexpr Flag pool_keeps_input_flag{
@@ -107,7 +107,7 @@ Machine machine_of(const Arguments& given);
 
 /// Everything else.
 /// What the flags ask of a prediction of the first word, as data.
-RequestWords request_words(const Arguments& given);
+RequestText request_words(const Arguments& given);
 PredictRequest predict_request(const Arguments& given);
 
 }  // namespace strata

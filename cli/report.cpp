@@ -33,7 +33,7 @@ int run_report(const Request& request) {
   const Provenance provenance{.command = request.command_line};
   const auto on = given.value(report_roofs_on_flag);
   const AskedRoofs asked{.on = on ? std::optional<std::string>(*on) : std::nullopt};
-  std::vector<HtmlPart> parts;
+  std::vector<PageSection> parts;
   std::string names;
   for (const std::string& path : given.words()) {
     parts.push_back(page_part_of_file(path, asked, provenance));

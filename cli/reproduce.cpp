@@ -4,8 +4,8 @@
 #include "cli/html_output.hpp"
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
-#include "cli/reproduced.hpp"
 #include "cli/studies.hpp"
+#include "cli/study_report.hpp"
 #include "strata/base/error.hpp"
 #include "strata/report/chart/png.hpp"
 #include "strata/reproduce/write_figures.hpp"
@@ -93,10 +93,10 @@ class ReproduceProgress {
 };
 
 /// Writes the figures; says what is there now.
-std::string written(const std::filesystem::path& folder, const std::vector<Reproduced>& all,
+std::string written(const std::filesystem::path& folder, const std::vector<StudyReport>& all,
                     WantPng png) {
   std::vector<Figure> figures;
-  for (const Reproduced& study : all) {
+  for (const StudyReport& study : all) {
     if (study.result)
       figures.insert(figures.end(), study.result->figures.begin(), study.result->figures.end());
   }
@@ -147,9 +147,9 @@ std::optional<std::string> given_text(const Arguments& given, const Flag& flag) 
   return value ? std::optional(std::string(*value)) : std::nullopt;
 }
 
-std::vector<Reproduced> reproduced(const Arguments& given, const std::string& command,
-                                   std::span<const Study> chosen) {
-  std::vector<Reproduced> all;
+std::vector<StudyReport> reproduced(const Arguments& given, const std::string& command,
+                                    std::span<const Study> chosen) {
+  std::vector<StudyReport> all;
   for (const Study& study : chosen) {
     ReproduceProgress progress;
     StudyRequest request{
@@ -177,7 +177,7 @@ int run_reproduce(const Request& request) {
   check_flags(given, chosen);
   const auto folder = given.value(reproduce_out_flag);
   if (folder) make_figure_folder(*folder);
-  const std::vector<Reproduced> all = reproduced(given, request.command_line, chosen);
+  const std::vector<StudyReport> all = reproduced(given, request.command_line, chosen);
   const WantPng png = given.has(reproduce_png_flag) ? WantPng::yes : WantPng::no;
   const std::string files = folder ? written(*folder, all, png) : "";
   const Provenance provenance{.command = request.command_line};
@@ -187,10 +187,10 @@ int run_reproduce(const Request& request) {
   outputs.write(html_flag, [&] {
     const std::string title =
         all.size() == 1 ? all.front().result->title : "Published results, computed anew";
-    return page_text(title, {page_part(all, provenance)});
+    return page_text(title, {page_section(all, provenance)});
   });
   if (!outputs.took_stdout()) print(to_text(all, request.style) + files);
-  const bool is_interrupted = std::any_of(all.begin(), all.end(), [](const Reproduced& study) {
+  const bool is_interrupted = std::any_of(all.begin(), all.end(), [](const StudyReport& study) {
     return study.result && study.result->is_interrupted;
   });
   return is_interrupted ? exit_code::interrupted : exit_code::done;

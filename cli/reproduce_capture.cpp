@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/capture_flags.hpp"
+#include "cli/measured_sweep_study.hpp"
 #include "cli/output.hpp"
-#include "cli/own_sweeps.hpp"
 #include "cli/studies.hpp"
 #include "strata/base/embedded.hpp"
 #include "strata/base/error.hpp"
@@ -73,10 +73,10 @@ void run_program_of_study(const StudyFolder& folder, const std::vector<std::stri
   say_of_study(fmt::format("{}", fmt::join(words, " ")));
   const std::filesystem::path said = logs.string() + ".json";
   ::setenv("STRATA_STUDY_CASES", said.c_str(), 1);
-  CaptureSettings settings;
-  settings.waits_for_profiler = true;
-  const CapturedRun run = run_captured(command, library_to_inject(), logs, settings);
-  for (const std::string& sentence : what_happened(run, settings)) say_of_study(sentence);
+  CaptureOptions options;
+  options.waits_for_profiler = true;
+  const CapturedRun run = run_captured(command, library_to_inject(), logs, options);
+  for (const std::string& sentence : what_happened(run, options)) say_of_study(sentence);
   for (const auto& entry : std::filesystem::directory_iterator(logs)) {
     const CaptureLog log = read_capture_log(entry.path());
     for (const RecordedDevice& device : log.recording.process.devices)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/interrupt.hpp"
-#include "cli/own_sweeps.hpp"
+#include "cli/measured_sweep_study.hpp"
 #include "cli/studies.hpp"
 #include "strata/base/error.hpp"
 #include "strata/reproduce/measured_sweeps.hpp"

@@ -5,7 +5,7 @@
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
 #include "cli/predict_flags.hpp"
-#include "cli/profile_words.hpp"
+#include "cli/profile_argument.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/units.hpp"
 #include "strata/report/chart/png.hpp"
@@ -219,7 +219,7 @@ int run_roofline(const Request& request) {
                 [&] { return to_json(summary, {.command = request.command_line}); });
   outputs.write(roofline_csv_flag, [&] { return to_csv(summary); });
   outputs.write(html_flag, [&] {
-    const HtmlPart part = page_part(summary, {.command = request.command_line});
+    const PageSection part = page_section(summary, {.command = request.command_line});
     return page_text("Rooflines on " + part.name, {part});
   });
   if (!outputs.took_stdout() && given.value(roofline_plot_flag) != "-")

@@ -66,7 +66,7 @@ int run_show(const Request& request) {
   outputs.write(show_csv_flag, [&] { return to_csv(summary, view); });
   outputs.write(dot_flag, [&] { return to_dot(summary); });
   outputs.write(html_flag, [&] {
-    const HtmlPart part = page_part(summary, {.command = request.command_line});
+    const PageSection part = page_section(summary, {.command = request.command_line});
     return page_text(part.name, {part});
   });
   if (!outputs.took_stdout()) print(to_text(summary, view, request.style));

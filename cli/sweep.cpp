@@ -168,7 +168,7 @@ int describe(const Sweep& sweep, std::int64_t threads) {
     if (axis.size() > 1) sizes.push_back(fmt::format("{} {}", axis.size(), axis.name()));
   }
   const double time_s = estimated_time_s(sweep, 0, threads);
-  print(fmt::format("{}{}{}\n{} to lay out\nabout {} on {}\n", plural(sweep.grid().size(), "point"),
+  print(fmt::format("{}{}{}\n{} to build\nabout {} on {}\n", plural(sweep.grid().size(), "point"),
                     sizes.empty() ? "" : " = ", fmt::join(sizes, " × "),
                     plural(sweep.program_count(), "program"), waiting_time(time_s),
                     plural(threads, "thread")));
@@ -272,7 +272,7 @@ int run_here(const Request& request, RankSession* ranks) {
 }
 
 // A dry run and a look at results are for one process; the others have nothing to do.
-int run_among_ranks(const Request& request, const RankPlace& place) {
+int run_among_ranks(const Request& request, const RankOfCount& place) {
   const Arguments& given = request.arguments;
   if (given.has(threads_flag))
     fail(ErrorKind::usage, "--threads is for one process; under MPI start a rank per core");
@@ -293,7 +293,7 @@ int run_among_ranks(const Request& request, const RankPlace& place) {
 }
 
 int run_sweep(const Request& request) {
-  const RankPlace place = rank_place();
+  const RankOfCount place = rank_of_count();
   if (place.count > 1) return run_among_ranks(request, place);
   if (request.arguments.has(sweep_from_flag)) return show_earlier(request);
   return run_here(request, nullptr);

@@ -13,7 +13,7 @@
 namespace strata {
 namespace {
 
-SweepSetting setting_of(const Flag& flag, std::string_view text) {
+SweepValues values_of_flag(const Flag& flag, std::string_view text) {
   const std::size_t equals = text.find('=');
   const std::string name(trimmed(text.substr(0, equals)));
   if (equals == std::string_view::npos || name.empty())
@@ -25,40 +25,41 @@ SweepSetting setting_of(const Flag& flag, std::string_view text) {
   return {prefix + name, std::string(text.substr(equals + 1)), place};
 }
 
-std::vector<SweepSetting> settings_of(const Arguments& given) {
-  std::vector<SweepSetting> settings;
+std::vector<SweepValues> parameters_of(const Arguments& given) {
+  std::vector<SweepValues> parameters;
   for (const Flag& flag : range_flags) {
     if (const auto value = given.value(flag))
-      settings.push_back({std::string(flag.name), std::string(*value)});
+      parameters.push_back({std::string(flag.name), std::string(*value)});
   }
   for (const Flag& flag : {inference_flag, strict_minimum_flag, master_weights_flag}) {
-    if (given.has(flag)) settings.push_back({std::string(flag.name), "true"});
+    if (given.has(flag)) parameters.push_back({std::string(flag.name), "true"});
   }
   for (const Flag& flag : named_range_flags) {
-    for (const std::string& value : given.values(flag)) settings.push_back(setting_of(flag, value));
+    for (const std::string& value : given.values(flag))
+      parameters.push_back(values_of_flag(flag, value));
   }
-  return settings;
+  return parameters;
 }
 
 // What the command line says of a parameter replaces what the file says.
-void replace_settings(SweepRequest& request, std::vector<SweepSetting> given) {
-  for (SweepSetting& setting : given) {
-    std::erase_if(request.settings, [&](const SweepSetting& other) {
-      return other.name == setting.name && other.place.find(": line ") != std::string::npos;
+void replace_parameters(SweepRequest& request, std::vector<SweepValues> given) {
+  for (SweepValues& given_values : given) {
+    std::erase_if(request.parameters, [&](const SweepValues& other) {
+      return other.name == given_values.name && other.place.find(": line ") != std::string::npos;
     });
-    request.settings.push_back(std::move(setting));
+    request.parameters.push_back(std::move(given_values));
   }
 }
 
 // As predict does: where no machine is named, the one that was measured on this host.
 void add_machine_at_hand(SweepRequest& request) {
   const bool has_machine = std::any_of(
-      request.settings.begin(), request.settings.end(),
-      [](const SweepSetting& each) { return each.name == "on" || each.name == "machine"; });
+      request.parameters.begin(), request.parameters.end(),
+      [](const SweepValues& each) { return each.name == "on" || each.name == "machine"; });
   if (has_machine) return;
   const auto file = machine_at_hand();
   if (file && file->string().find(',') == std::string::npos)
-    request.settings.push_back({"on", file->string(), file->string()});
+    request.parameters.push_back({"on", file->string(), file->string()});
 }
 
 }  // namespace
@@ -82,7 +83,7 @@ SweepRequest sweep_request(const Arguments& given) {
                                            [&](const Flag& flag) { return given.has(flag); });
   if (file.empty() || has_import_flag) request.import = import_options(given);
   if (const auto preset = given.value(preset_flag)) request.preset = *preset;
-  replace_settings(request, settings_of(given));
+  replace_parameters(request, parameters_of(given));
   add_machine_at_hand(request);
   if (given.has(column_flag)) request.columns = given.values(column_flag);
   if (given.has(where_flag)) request.where = given.values(where_flag);

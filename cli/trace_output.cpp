@@ -14,9 +14,9 @@
 namespace strata {
 namespace {
 
-HtmlPart trace_page_part(const TraceReport& report, const Provenance& provenance) {
-  HtmlPart part{.name = std::filesystem::path(report.file).stem().string(),
-                .document = to_json(std::span(&report, 1), provenance)};
+PageSection trace_page_part(const TraceReport& report, const Provenance& provenance) {
+  PageSection part{.name = std::filesystem::path(report.file).stem().string(),
+                   .document = to_json(std::span(&report, 1), provenance)};
   for (const ProfileFinding& finding : report.findings)
     part.notes.push_back(fmt::format("{}: {}", kind_of(finding.code).title, finding.what));
   return part;
@@ -38,7 +38,7 @@ void write_trace_timeline(const std::string& path, std::span<const Recording> re
 }
 
 std::string trace_page(std::span<const TraceReport> reports, const Provenance& provenance) {
-  std::vector<HtmlPart> parts;
+  std::vector<PageSection> parts;
   for (const TraceReport& report : reports) {
     if (report.profile) parts.push_back(trace_page_part(report, provenance));
   }

@@ -12,5 +12,5 @@ int main() {
   const auto iteration = predict_model(graph, strata::load_machine("a100-40gb"), request);
   for (const strata::ProfileRow& row : iteration.summary.profile.rows)
     std::printf("%-24s %-9s %8.3f ms\n", row.layer.c_str(), row.pass.c_str(),
-                1e3 * row.spent.time_s);
+                1e3 * row.totals.time_s);
 }

@@ -75,7 +75,7 @@ py::object predict(const py::object& model, const std::string& on, const std::st
                    std::optional<std::int64_t> seq, const std::map<std::string, std::int64_t>& dims,
                    const std::optional<std::string>& dtype, const py::kwargs& options) {
   const Model loaded = model_of(model);
-  strata::RequestWords words;
+  strata::RequestText words;
   words.model = loaded.word;
   words.machine = on;
   words.settings = set;
@@ -112,8 +112,8 @@ py::object measure(const py::object& model, const std::string& device,
 void save_html(const py::object& result, const std::string& path, const std::string& title,
                const std::optional<std::string>& on) {
   const std::string document = py::str(py::module_::import("json").attr("dumps")(result));
-  const strata::HtmlPart part =
-      strata::page_part(title, document, {.on = on}, {.command = "strata.save_html"});
+  const strata::PageSection part =
+      strata::page_section(title, document, {.on = on}, {.command = "strata.save_html"});
   strata::write_file(path, strata::html_page(title, {part}));
 }
 

@@ -24,5 +24,5 @@
 ///     for (const ProfileRow& row : iteration.summary.profile.rows) …    // per layer and pass
 ///
 ///     const MeasuredModel measured = measure_model(graph, chosen_device("cpu"));
-///     const HtmlPart part = page_part(measured, {});              // or of a file, or a prediction
-///     const std::string page = html_page(part.name, {part});
+///     const PageSection part = page_section(measured, {});              // or of a file, or a
+///     prediction const std::string page = html_page(part.name, {part});

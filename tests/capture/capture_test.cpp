@@ -190,7 +190,7 @@ TEST(Injection, takes_what_cupti_hands_out) {
   EXPECT_EQ(recordings[0].kernels.size(), 40U);
   EXPECT_EQ(recordings[0].copies.size(), 10U);
   EXPECT_EQ(recordings[0].copies[0].bytes, 4096);
-  EXPECT_EQ(recordings[0].copies[0].source, MemoryPlace::pinned);
+  EXPECT_EQ(recordings[0].copies[0].source, MemoryKind::pinned);
   EXPECT_EQ(recordings[0].calls.size(), 40U);
   EXPECT_EQ(recordings[0].names.text(recordings[0].calls[0].name), "cudaLaunchKernel");
   EXPECT_EQ(recordings[0].ranges.size(), 20U);

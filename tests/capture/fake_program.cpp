@@ -81,11 +81,11 @@ FakeSource source;
 
 void begin_injection() {
   const char* const variable = std::getenv(strata::capture_variable);
-  strata::CaptureSettings settings;
-  if (variable == nullptr || !strata::read_variable(variable, settings)) return;
+  strata::CaptureOptions options;
+  if (variable == nullptr || !strata::read_variable(variable, options)) return;
   strata::LogPage page;
   page.recorder_ns = page.unix_ns = source.now_ns();
-  session = new strata::CaptureSession(settings, page, source, [](strata::LogWriter& log) {
+  session = new strata::CaptureSession(options, page, source, [](strata::LogWriter& log) {
     log.append_text(LogKind::info, static_cast<std::uint32_t>(strata::LogInfo::command), "fake");
   });
   source.log = &session->log();

@@ -34,7 +34,7 @@ Rows predicted_rows(const Graph& graph) {
   request.wants_alternatives = false;
   Rows rows;
   const PredictedIteration iteration = predict_model(graph, load_machine("h100-sxm"), request);
-  for (const ProfileRow& row : iteration.summary.profile.rows) rows[key_of(row)] += row.spent.flop;
+  for (const ProfileRow& row : iteration.summary.profile.rows) rows[key_of(row)] += row.totals.flop;
   return rows;
 }
 
@@ -90,7 +90,7 @@ std::vector<ProfileRow> measured_profile(const Graph& network) {
 
 Rows measured_rows(const Graph& network) {
   Rows rows;
-  for (const ProfileRow& row : measured_profile(network)) rows[key_of(row)] += row.spent.flop;
+  for (const ProfileRow& row : measured_profile(network)) rows[key_of(row)] += row.totals.flop;
   return rows;
 }
 
@@ -113,7 +113,7 @@ BytesOfRows measured_bytes(const Graph& network) {
   BytesOfRows rows;
   for (const ProfileRow& row : measured_profile(network)) {
     if (row.op != "loss" && row.layer.find("sum for ") != 0)
-      rows[row.layer + " " + row.pass].add(row.spent.in_bytes, row.spent.out_bytes);
+      rows[row.layer + " " + row.pass].add(row.totals.in_bytes, row.totals.out_bytes);
   }
   return rows;
 }

@@ -24,10 +24,11 @@ void over_seeds(std::uint32_t count, Compare compare) {
 void expect_same_plan(const Case& c, const Plan& fast, const Plan& slow) {
   const reference::Uses uses(c.program);
   for (std::size_t use = 0; use < slow.uses.size(); ++use) {
-    EXPECT_EQ(fast.uses[use].place, slow.uses[use].place) << "place of use " << use << ", " << c;
+    EXPECT_EQ(fast.uses[use].residency, slow.uses[use].residency)
+        << "residency of use " << use << ", " << c;
     EXPECT_EQ(fast.uses[use].stays, slow.uses[use].stays) << "use " << use << ", " << c;
-    const bool leaves_at_matters =
-        !slow.uses[use].stays && uses.is_read_again(use) && slow.uses[use].place == Place::resident;
+    const bool leaves_at_matters = !slow.uses[use].stays && uses.is_read_again(use) &&
+                                   slow.uses[use].residency == Residency::resident;
     if (leaves_at_matters && c.options.offload == Offload::on_demand) {
       EXPECT_EQ(fast.uses[use].leaves_at, slow.uses[use].leaves_at) << "use " << use << ", " << c;
     }
@@ -165,7 +166,7 @@ TEST(PredictionAgreement, PartsOfValuesTakeTheSameTime) {
     for (std::size_t use = 0; use < plan->uses.size(); ++use)
       streamed_without_row += c.program.uses[use].reads && list.previous[use] != no_use &&
                               c.program.uses[list.previous[use]].writes &&
-                              plan->uses[use].place == Place::streamed &&
+                              plan->uses[use].residency == Residency::streamed &&
                               list.facts[use].least_bytes == 0;
   });
   EXPECT_GT(streamed_without_row, 90);

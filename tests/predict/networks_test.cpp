@@ -16,15 +16,15 @@ namespace {
 using reference::Problems;
 using reference::Timeline;
 
-/// A network laid out; refers to itself, so it stays where it is.
-struct Laid {
-  explicit Laid(std::string_view name, std::int64_t batch = 32)
+/// A network with its program; refers to itself, so it stays where it is.
+struct NetworkCase {
+  explicit NetworkCase(std::string_view name, std::int64_t batch = 32)
       : graph(build_network(name)),
         bound(bind_graph(graph, {{"batch", batch}})),
         program(make_program(bound)),
         list(program) {}
-  Laid(const Laid&) = delete;
-  Laid& operator=(const Laid&) = delete;
+  NetworkCase(const NetworkCase&) = delete;
+  NetworkCase& operator=(const NetworkCase&) = delete;
 
   Graph graph;
   BoundGraph bound;
@@ -36,17 +36,19 @@ Hardware hardware_of(std::int64_t megabytes) {
   return {megabytes << 20, 616e9, 13.45e12, 13.45e12, false};
 }
 
-void expect_timeline_holds(const Laid& laid, std::int64_t capacity_bytes, Offload offload) {
+void expect_timeline_holds(const NetworkCase& network_case, std::int64_t capacity_bytes,
+                           Offload offload) {
   Hardware hardware = hardware_of(0);
   hardware.capacity_bytes = capacity_bytes;
   PredictOptions options;
   options.offload = offload;
-  const Plan plan = farthest_next_use_plan(laid.list, capacity_bytes, options);
-  EXPECT_EQ(problems_of(laid.list, plan), Problems{});
-  const Prediction prediction = simulate(laid.list, plan, hardware, options, Record::transfers);
-  EXPECT_EQ(prediction.in_bytes, traffic_of(laid.list, plan).in_bytes);
-  EXPECT_EQ(prediction.out_bytes, traffic_of(laid.list, plan).out_bytes);
-  const Timeline line(laid.program, plan, hardware, options, prediction);
+  const Plan plan = farthest_next_use_plan(network_case.list, capacity_bytes, options);
+  EXPECT_EQ(problems_of(network_case.list, plan), Problems{});
+  const Prediction prediction =
+      simulate(network_case.list, plan, hardware, options, Record::transfers);
+  EXPECT_EQ(prediction.in_bytes, traffic_of(network_case.list, plan).in_bytes);
+  EXPECT_EQ(prediction.out_bytes, traffic_of(network_case.list, plan).out_bytes);
+  const Timeline line(network_case.program, plan, hardware, options, prediction);
   EXPECT_EQ(reference::channel_problems(line), Problems{});
   EXPECT_EQ(reference::order_problems(line), Problems{});
   EXPECT_EQ(reference::occupancy_problems(line), Problems{});
@@ -55,20 +57,21 @@ void expect_timeline_holds(const Laid& laid, std::int64_t capacity_bytes, Offloa
 
 TEST(PredictionOfNetworks, EveryTimelineHolds) {
   for (const Network& network : networks()) {
-    const Laid laid(network.name, 4);
+    const NetworkCase network_case(network.name, 4);
     SCOPED_TRACE(network.name);
     std::int64_t rows = 0;
-    for (const StepNeed& need : laid.list.needs) rows = std::max(rows, need.rows_bytes);
-    expect_timeline_holds(laid, rows, Offload::look_ahead);  // weights are sliced
-    expect_timeline_holds(laid, 2 * minimum_capacity(laid.program).bytes, Offload::on_demand);
+    for (const StepNeed& need : network_case.list.needs) rows = std::max(rows, need.rows_bytes);
+    expect_timeline_holds(network_case, rows, Offload::look_ahead);  // weights are sliced
+    expect_timeline_holds(network_case, 2 * minimum_capacity(network_case.program).bytes,
+                          Offload::on_demand);
   }
 }
 
 // In steps of 2 MB, then larger ones, from one capacity to the next and, now and then, asked anew.
 TEST(PredictionOfNetworks, BestIsNeverSlowerWithMoreCapacityNorThanThesis) {
   for (const char* name : {"alexnet", "mobilenet_v2", "resnet50", "transformer_thesis"}) {
-    const Laid laid(name);
-    BestPlanner planner(laid.list, hardware_of(0), {});
+    const NetworkCase network_case(name);
+    BestPlanner planner(network_case.list, hardware_of(0), {});
     double before_s = std::numeric_limits<double>::infinity();
     for (std::int64_t megabytes = 24; megabytes <= 500; megabytes += megabytes < 64 ? 2 : 26) {
       SCOPED_TRACE(std::string(name) + " at " + std::to_string(megabytes) + " MB");
@@ -77,9 +80,9 @@ TEST(PredictionOfNetworks, BestIsNeverSlowerWithMoreCapacityNorThanThesis) {
       thesis.policy = Policy::thesis;
       const double time_s = planner.totals_at(hardware.capacity_bytes).time_s;
       EXPECT_LE(time_s, before_s);
-      EXPECT_LE(time_s, predict(laid.list, hardware, thesis, Record::totals).time_s);
+      EXPECT_LE(time_s, predict(network_case.list, hardware, thesis, Record::totals).time_s);
       if (megabytes % 20 == 4) {
-        EXPECT_EQ(time_s, predict(laid.list, hardware, {}, Record::totals).time_s);
+        EXPECT_EQ(time_s, predict(network_case.list, hardware, {}, Record::totals).time_s);
       }
       before_s = time_s;
     }
@@ -87,7 +90,7 @@ TEST(PredictionOfNetworks, BestIsNeverSlowerWithMoreCapacityNorThanThesis) {
 }
 
 TEST(PredictionOfNetworks, FourTimesTheRatesQuarterTheTimeToTheBit) {
-  const Laid laid("resnet50");
+  const NetworkCase network_case("resnet50");
   Hardware fast = hardware_of(64);
   fast.bytes_per_s *= 4;
   fast.dense_flop_per_s *= 4;
@@ -95,33 +98,33 @@ TEST(PredictionOfNetworks, FourTimesTheRatesQuarterTheTimeToTheBit) {
   for (const Policy policy : {Policy::thesis, Policy::best}) {
     PredictOptions options;
     options.policy = policy;
-    EXPECT_EQ(predict(laid.list, fast, options).time_s * 4,
-              predict(laid.list, hardware_of(64), options).time_s);
+    EXPECT_EQ(predict(network_case.list, fast, options).time_s * 4,
+              predict(network_case.list, hardware_of(64), options).time_s);
   }
 }
 
 TEST(PredictionOfNetworks, EnoughCapacityLeavesCompulsoryTrafficOnly) {
   for (const char* name : {"alexnet", "resnet50", "transformer_thesis"}) {
-    const Laid laid(name);
+    const NetworkCase network_case(name);
     std::int64_t in_bytes = 0;
     std::int64_t out_bytes = 0;
-    for (ValueId id = 0; id < laid.program.values.size(); ++id) {
+    for (ValueId id = 0; id < network_case.program.values.size(); ++id) {
       bool is_read_first = false;
       bool is_used = false;
       bool is_written = false;
-      for (const Use& use : laid.program.uses) {
+      for (const Use& use : network_case.program.uses) {
         if (use.value != id) continue;
         is_read_first = is_read_first || (!is_used && use.reads);
         is_written = is_written || use.writes;
         is_used = true;
       }
-      const Value& value = laid.program.values[id];
+      const Value& value = network_case.program.values[id];
       if (is_read_first) in_bytes += value.bytes;
       if (is_written && value.is_result) out_bytes += value.bytes;
     }
     PredictOptions options;
     options.policy = Policy::thesis;
-    const Prediction prediction = predict(laid.list, hardware_of(1 << 20), options);
+    const Prediction prediction = predict(network_case.list, hardware_of(1 << 20), options);
     EXPECT_EQ(prediction.in_bytes, in_bytes) << name;
     EXPECT_EQ(prediction.out_bytes, out_bytes) << name;
   }

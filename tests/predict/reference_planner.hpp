@@ -155,8 +155,8 @@ class FarthestNextUse {
     if (holding.fits == 2) needed_bytes += choose_residents(step, holding.least_bytes);
     make_room(step, needed_bytes);
     for (const std::size_t use : uses_.of_step[step]) {
-      if (holding.fits == 3) plan_.uses[use].place = Place::streamed;
-      const bool is_resident = plan_.uses[use].place == Place::resident;
+      if (holding.fits == 3) plan_.uses[use].residency = Residency::streamed;
+      const bool is_resident = plan_.uses[use].residency == Residency::resident;
       const ValueId value = uses_.at(use).value;
       if (!is_resident && on_chip_.contains(value)) leave(value, step);
       on_chip_.erase(value);
@@ -222,7 +222,7 @@ class FarthestNextUse {
     for (const std::size_t use : candidates) {
       const std::int64_t more = uses_.bytes(use) - uses_.least(use);
       const bool is_chosen = uses_.is_weight(use) || (group(use) < 2 && taken + more <= room);
-      plan_.uses[use].place = is_chosen ? Place::resident : Place::streamed;
+      plan_.uses[use].residency = is_chosen ? Residency::resident : Residency::streamed;
       if (is_chosen) taken += more;
     }
     return taken;
@@ -236,7 +236,7 @@ class FarthestNextUse {
       const auto before = uses_.previous[use];
       const bool stayed = before && plan_.uses[*before].stays;
       if (stayed || plan_.uses[use].stays || uses_.is_weight(use)) continue;
-      plan_.uses[use].place = Place::streamed;
+      plan_.uses[use].residency = Residency::streamed;
     }
   }
 

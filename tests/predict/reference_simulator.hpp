@@ -61,7 +61,9 @@ class Simulator {
 
   // What the plan says.
   StepId step_count() const { return static_cast<StepId>(uses_.program.steps.size()); }
-  bool is_resident(std::size_t use) const { return plan_.uses[use].place == Place::resident; }
+  bool is_resident(std::size_t use) const {
+    return plan_.uses[use].residency == Residency::resident;
+  }
   bool stayed_until(std::size_t use) const {
     const auto before = uses_.previous[use];
     return before && plan_.uses[*before].stays;
@@ -81,7 +83,7 @@ class Simulator {
     const auto operations =
         static_cast<double>(hardware_.mac_is_one ? step.flop - step.mac : step.flop);
     return operations / (step.layer_class == LayerClass::dense ? hardware_.dense_flop_per_s
-                                                                : hardware_.other_flop_per_s);
+                                                               : hardware_.other_flop_per_s);
   }
   double transfer_s(std::int64_t bytes) const {
     return static_cast<double>(bytes) / hardware_.bytes_per_s;

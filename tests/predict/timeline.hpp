@@ -43,7 +43,9 @@ struct Timeline {
   Uses uses;
   std::map<std::tuple<TransferKind, ValueId, StepId>, const Transfer*> transfers;
 
-  bool is_resident(std::size_t use) const { return plan.uses[use].place == Place::resident; }
+  bool is_resident(std::size_t use) const {
+    return plan.uses[use].residency == Residency::resident;
+  }
   bool stayed_until(std::size_t use) const {
     return uses.previous[use] && plan.uses[*uses.previous[use]].stays;
   }

@@ -131,7 +131,7 @@ TEST(SweepAnswers, sensitivity_is_what_predictions_say) {
   const Machine machine = load_machine("v100");
   SweepRequest request;
   request.models = {"resnet18"};
-  request.settings = {{"on", "v100"}, {"capacity", "40MiB"}, {"batch", "20"}};
+  request.parameters = {{"on", "v100"}, {"capacity", "40MiB"}, {"batch", "20"}};
   const Sweep sweep(request);
   const SensitivityAnswer answer = sweep.sensitivity_at(0);
   const auto predicted = [&](std::int64_t capacity_bytes, double more_bandwidth,

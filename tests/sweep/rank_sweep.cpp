@@ -36,7 +36,7 @@ class PatientWorker final : public CountingWorker {
 
 int run(const char* output, const char* state_file) {
   SharedState state(state_file);
-  const int rank = rank_place().rank;
+  const int rank = rank_of_count().rank;
   state->processes.at(static_cast<std::size_t>(rank)) = ::getpid();
   const Grid grid = made_up_grid(rank_sweep_points / 2);
   const SweepColumns columns(grid);

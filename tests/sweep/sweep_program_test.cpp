@@ -211,7 +211,7 @@ TEST(SweepInput, dry_run_counts_and_writes_nothing) {
                                "--csv", "x.csv", "--dry-run", "-j", "2"},
                               {.folder = folder.path()});
   EXPECT_EQ(outcome.exit_code, 0);
-  EXPECT_EQ(outcome.out.find("16 points = 2 batch × 8 capacity\n2 programs to lay out\nabout "), 0U)
+  EXPECT_EQ(outcome.out.find("16 points = 2 batch × 8 capacity\n2 programs to build\nabout "), 0U)
       << outcome.out;
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "x.csv"));
 }

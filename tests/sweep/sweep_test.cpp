@@ -19,11 +19,11 @@ namespace {
 SweepRequest make_small_request() {
   SweepRequest request;
   request.models = {"lenet5", "lstm"};
-  request.settings = {{"capacity", "256KiB:4MiB:x2"},
-                      {"bandwidth", "100GB/s,616GB/s"},
-                      {"batch", "4,16"},
-                      {"policy", "best,belady,thesis"},
-                      {"on", "rtx-2080-ti,a100-40gb"}};
+  request.parameters = {{"capacity", "256KiB:4MiB:x2"},
+                        {"bandwidth", "100GB/s,616GB/s"},
+                        {"batch", "4,16"},
+                        {"policy", "best,belady,thesis"},
+                        {"on", "rtx-2080-ti,a100-40gb"}};
   return request;
 }
 const SweepRequest small_request = make_small_request();
@@ -65,11 +65,11 @@ const SweepCell& cell_named(std::string_view name, const std::vector<SweepCell>&
 SweepRequest rates_under_best() {
   SweepRequest request;
   request.models = {"resnet18"};
-  request.settings = {{"capacity", "8MiB:400MiB:8MiB"},
-                      {"bandwidth", "100GB/s:2000GB/s:100GB/s"},
-                      {"batch", "8"},
-                      {"policy", "best"},
-                      {"on", "rtx-2080-ti"}};
+  request.parameters = {{"capacity", "8MiB:400MiB:8MiB"},
+                        {"bandwidth", "100GB/s:2000GB/s:100GB/s"},
+                        {"batch", "8"},
+                        {"policy", "best"},
+                        {"on", "rtx-2080-ti"}};
   return request;
 }
 
@@ -157,16 +157,16 @@ TEST(Sweep, what_is_costly_changes_slowest) {
 
 TEST(Sweep, identity_tells_sweeps_apart_and_not_spellings) {
   SweepRequest other = small_request;
-  std::swap(other.settings[0], other.settings[2]);
-  other.settings[2].values = "0.25MiB:4096KiB:x2";
+  std::swap(other.parameters[0], other.parameters[2]);
+  other.parameters[2].values = "0.25MiB:4096KiB:x2";
   EXPECT_EQ(Sweep(other).identity().hash, Sweep(small_request).identity().hash);
   std::set<std::string> hashes = {Sweep(small_request).identity().hash};
-  for (const SweepSetting& change :
-       {SweepSetting{"capacity", "256KiB:8MiB:x2"}, SweepSetting{"batch", "4,8"},
-        SweepSetting{"on", "rtx-2080-ti"}, SweepSetting{"policy", "best"}}) {
+  for (const SweepValues& change :
+       {SweepValues{"capacity", "256KiB:8MiB:x2"}, SweepValues{"batch", "4,8"},
+        SweepValues{"on", "rtx-2080-ti"}, SweepValues{"policy", "best"}}) {
     SweepRequest changed = small_request;
-    for (SweepSetting& setting : changed.settings) {
-      if (setting.name == change.name) setting.values = change.values;
+    for (SweepValues& given_values : changed.parameters) {
+      if (given_values.name == change.name) given_values.values = change.values;
     }
     EXPECT_TRUE(hashes.insert(Sweep(changed).identity().hash).second) << change.name;
   }
@@ -176,13 +176,13 @@ TEST(Sweep, identity_tells_sweeps_apart_and_not_spellings) {
 }
 
 TEST(Sweep, a_point_that_fails_is_a_value_with_a_reason) {
-  const Sweep sweep(
-      {.models = {"lenet5"}, .settings = {{"capacity", "1KiB,8MiB"}, {"strict-minimum", "true"}}});
+  const Sweep sweep({.models = {"lenet5"},
+                     .parameters = {{"capacity", "1KiB,8MiB"}, {"strict-minimum", "true"}}});
   const std::unique_ptr<PointWorker> worker = sweep.worker();
   EXPECT_NE(worker->at(0).error.find("is too small"), std::string::npos);
   EXPECT_EQ(worker->at(1).error, "");
   const Sweep types(
-      {.models = {"lenet5"}, .settings = {{"dtype", "fp8,fp32,int8"}, {"on", "rtx-2080-ti"}}});
+      {.models = {"lenet5"}, .parameters = {{"dtype", "fp8,fp32,int8"}, {"on", "rtx-2080-ti"}}});
   const std::unique_ptr<PointWorker> other = types.worker();
   EXPECT_NE(other->at(0).error.find("has no rate for fp8"), std::string::npos);
   EXPECT_EQ(other->at(1).error, "");
@@ -192,7 +192,7 @@ TEST(Sweep, a_point_that_fails_is_a_value_with_a_reason) {
 TEST(Sweep, numbers_of_machines_are_axes) {
   const Sweep sweep(
       {.models = {"lenet5"},
-       .settings = {{"on", "rtx-2080-ti"}, {"machine.memory.l2.capacity_bytes", "1MiB,2MiB"}}});
+       .parameters = {{"on", "rtx-2080-ti"}, {"machine.memory.l2.capacity_bytes", "1MiB,2MiB"}}});
   const std::unique_ptr<PointWorker> worker = sweep.worker();
   EXPECT_EQ(worker->at(0).hardware.capacity_bytes, 1 << 20);
   EXPECT_EQ(worker->at(1).hardware.capacity_bytes, 2 << 20);
@@ -201,19 +201,19 @@ TEST(Sweep, numbers_of_machines_are_axes) {
 TEST(Sweep, errors_of_the_request_come_before_anything_is_computed) {
   EXPECT_EQ(error_of({}), "no network is given");
   EXPECT_NE(error_of({.models = {"lenet6"}}).find("lenet5"), std::string::npos);
-  EXPECT_NE(error_of({.models = {"lenet5"}, .settings = {{"bach", "4"}}}).find("batch"),
+  EXPECT_NE(error_of({.models = {"lenet5"}, .parameters = {{"bach", "4"}}}).find("batch"),
             std::string::npos);
-  EXPECT_NE(error_of({.models = {"lenet5"}, .settings = {{"policy", "best,bset"}}}), "");
-  EXPECT_NE(error_of({.models = {"lenet5"}, .settings = {{"dtype", "fp33"}}}), "");
-  EXPECT_NE(error_of({.models = {"lenet5"}, .settings = {{"on", "rtx"}}}), "");
-  EXPECT_NE(
-      error_of({.models = {"lenet5"}, .settings = {{"machine.memory.l9.capacity_bytes", "1MiB"}}}),
-      "");
-  EXPECT_EQ(error_of({.models = {"lenet5"}, .settings = {{"batch", "1"}, {"batch", "2"}}}),
+  EXPECT_NE(error_of({.models = {"lenet5"}, .parameters = {{"policy", "best,bset"}}}), "");
+  EXPECT_NE(error_of({.models = {"lenet5"}, .parameters = {{"dtype", "fp33"}}}), "");
+  EXPECT_NE(error_of({.models = {"lenet5"}, .parameters = {{"on", "rtx"}}}), "");
+  EXPECT_NE(error_of({.models = {"lenet5"},
+                      .parameters = {{"machine.memory.l9.capacity_bytes", "1MiB"}}}),
+            "");
+  EXPECT_EQ(error_of({.models = {"lenet5"}, .parameters = {{"batch", "1"}, {"batch", "2"}}}),
             "--batch: batch is given twice");
-  EXPECT_EQ(
-      error_of({.models = {"lenet5"}, .settings = {{"inference", "true"}, {"optimizer", "adam"}}}),
-      "--optimizer is about training and does not go with --inference");
+  EXPECT_EQ(error_of({.models = {"lenet5"},
+                      .parameters = {{"inference", "true"}, {"optimizer", "adam"}}}),
+            "--optimizer is about training and does not go with --inference");
   EXPECT_NE(error_of({.models = {"lenet5"}, .preset = "thesys"}), "");
   EXPECT_EQ(error_of({.models = {"lenet5", "lenet5"}}), "MODEL: the value lenet5 comes twice");
 }

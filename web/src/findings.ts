@@ -41,7 +41,7 @@ function layerOf(context: Context, finding: ExplainedFinding): string | undefine
   return context.rows?.rows.some((row) => row.layer === finding.subject) ? finding.subject : undefined;
 }
 
-/// "fp16: a shorter data type would be faster".
+/// "fp16: lower precision would be faster".
 export function titleOf(finding: ExplainedFinding): string {
   return finding.subject === "" ? finding.title : `${finding.subject}: ${finding.title}`;
 }
@@ -149,7 +149,7 @@ function render(context: Context, element: HTMLElement): void {
     element.append(h("h3", {}, "The whole iteration with one thing changed"), whatIfTable(explanation));
   if (explanation.reuse.length > 0)
     element.append(
-      h("h3", {}, "Reuse"),
+      h("h3", {}, "Kept on chip"),
       h("ul", {}, ...explanation.reuse.map((each) => h("li", {}, h("bdi", {}, each.text)))),
     );
   for (const note of explanation.notes) element.append(h("p", { class: "note" }, h("bdi", {}, note)));

@@ -117,7 +117,7 @@ export function sceneOfRows(rows: RowSet): Scene {
     end: at,
     lanes,
     onChip: null,
-    note: "rows laid end to end, in the order in which they first ran: this result does not say when",
+    note: "rows end to end, in the order in which they first ran: this result does not say when",
   };
 }
 

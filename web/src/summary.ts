@@ -104,7 +104,7 @@ function profileCards(document: ProfileDocument, rows: RowSet): Card[] {
     cards.push({
       label: "lower bound",
       value: format(document.bounds.time_s, "s"),
-      detail: `no schedule of this order is faster (by the bound “${document.bounds.time_from}”)`,
+      detail: `of this order of layers (from “${document.bounds.time_from}”)`,
     });
   cards.push(...boundCard(document, rows));
   const traffic = trafficOf(document) || (sums.traffic_bytes ?? 0);
@@ -125,9 +125,9 @@ function profileCards(document: ProfileDocument, rows: RowSet): Card[] {
   if (memory !== null) {
     const fits =
       totals.fits_device === true
-        ? "fits the device"
+        ? "peak; fits in the device"
         : totals.fits_device === false
-          ? "does not fit the device"
+          ? "out of memory: more than the device has"
           : "";
     cards.push({ label: "memory", value: format(memory, "capacity"), detail: fits });
   }
@@ -148,6 +148,13 @@ function renderFindings(context: Context, element: HTMLElement): void {
     element.append(h("p", { class: "dim" }, `and ${findings.length - mostFindings} more under “Findings”`));
 }
 
+const scopeTitles: Record<string, string> = {
+  recurrent: "recurrent weights",
+  "forward-backward": "saved activations",
+  adjacent: "adjacent layers",
+  block: "blocks",
+};
+
 function renderReuse(document: ProfileDocument, element: HTMLElement): void {
   const scopes = (document.reuse ?? []).filter((scope) => scope.offered_bytes > 0);
   if (scopes.length === 0) return;
@@ -159,7 +166,7 @@ function renderReuse(document: ProfileDocument, element: HTMLElement): void {
     h(
       "thead",
       {},
-      row(["reuse", "offered", "captured", "half needs", "nine tenths need", "all needs"], "th"),
+      row(["kept on chip", "reused", "stays", "half needs", "nine tenths need", "all needs"], "th"),
     ),
   );
   const body = h("tbody", {});
@@ -167,7 +174,7 @@ function renderReuse(document: ProfileDocument, element: HTMLElement): void {
     body.append(
       row(
         [
-          scope.scope,
+          scopeTitles[scope.scope] ?? scope.scope,
           format(scope.offered_bytes, "bytes"),
           percent(scope.captured_bytes / scope.offered_bytes),
           format(scope.capacity_50_bytes, "capacity"),

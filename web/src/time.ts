@@ -228,7 +228,7 @@ function map(context: Context, rows: RowSet, marks: Marks, element: HTMLElement,
   const size: [number, number] = [width, 380];
   const root = hierarchy(tilesOf(rows, metric)).sum((each) => each.value ?? 0);
   root.sort((a, b) => (b.value ?? 0) - (a.value ?? 0));
-  const laid = treemap<Tile>()
+  const treemapped = treemap<Tile>()
     .size(size)
     .paddingInner(0)
     .paddingOuter(1)
@@ -241,7 +241,7 @@ function map(context: Context, rows: RowSet, marks: Marks, element: HTMLElement,
     role: "img",
     "aria-label": `${metric.label} by block and layer`,
   });
-  for (const block of laid.children ?? []) {
+  for (const block of treemapped.children ?? []) {
     if (hasTitle(block))
       svg.append(
         s(
@@ -260,7 +260,7 @@ function map(context: Context, rows: RowSet, marks: Marks, element: HTMLElement,
       }),
     );
   }
-  for (const leaf of laid.leaves()) if ((leaf.value ?? 0) > 0) svg.append(tile(context, marks, metric, leaf));
+  for (const leaf of treemapped.leaves()) if ((leaf.value ?? 0) > 0) svg.append(tile(context, marks, metric, leaf));
   const types = grouped(rows.rows, "op").sort(
     (a, b) => (valueOf(b.numbers, metric) ?? 0) - (valueOf(a.numbers, metric) ?? 0),
   );

@@ -29,7 +29,7 @@ Explanation explain_iteration(const Graph& graph, const Machine& machine,
                               const PredictRequest& request, const PredictedIteration& iteration) {
   const PredictionSummary& summary = iteration.summary;
   const PredictionFacts facts = facts_of(summary);
-  const Machine roofs = as_asked(machine, request.hardware);
+  const Machine roofs = with_overrides(machine, request.hardware);
   return explain({.profile = summary.profile,
                   .machine = roofs,
                   .facts = &facts,

@@ -48,10 +48,10 @@ TEST(MeasureModel, runs_inference_without_one) {
 TEST(MeasureModel, has_a_page) {
   const MeasuredModel bare =
       measure_model(load_model("lenet5"), chosen_device("cpu"), quick_request());
-  const HtmlPart without = page_part(bare, {});
+  const PageSection without = page_section(bare, {});
   ASSERT_EQ(without.notes.size(), 1U);  // no machine, no roofs
   EXPECT_NE(html_page("LeNet", {without}).find("LeNet"), std::string::npos);
-  const HtmlPart with = page_part("lenet", to_json(bare.summary, {}), {.on = "grace"}, {});
+  const PageSection with = page_section("lenet", to_json(bare.summary, {}), {.on = "grace"}, {});
   EXPECT_TRUE(with.notes.empty());
   std::string names;
   for (const auto& [name, json] : with.extras) names += name + " ";
@@ -60,7 +60,7 @@ TEST(MeasureModel, has_a_page) {
 
 TEST(Page, refuses_what_is_no_result) {
   for (const char* text : {"{}", R"({"kind":"letter"})", "hello", R"({"kind":"model"})"})
-    EXPECT_THROW(page_part("x", std::string(text), {}, {}), Error) << text;
+    EXPECT_THROW(page_section("x", std::string(text), {}, {}), Error) << text;
 }
 
 }  // namespace

@@ -19,17 +19,18 @@ constexpr RooflineKind all_kinds[] = {RooflineKind::classic, RooflineKind::compl
                                       RooflineKind::time, RooflineKind::combined};
 
 // The page draws for itself.
-void add_roofline_pictures(HtmlPart& part, const RooflineSummary& summary) {
+void add_roofline_pictures(PageSection& part, const RooflineSummary& summary) {
   if (has_report_page()) return;
   part.pictures.push_back(
       to_svg(roofline_grid(summary, {std::begin(all_kinds), std::end(all_kinds)})));
 }
 
-void add_explanation(HtmlPart& part, const Explanation& explanation, const Provenance& provenance) {
+void add_explanation(PageSection& part, const Explanation& explanation,
+                     const Provenance& provenance) {
   part.extras.emplace_back("explanation", to_json(explanation, provenance));
 }
 
-void add_model(HtmlPart& part, const BoundGraph& bound, bool is_inference,
+void add_model(PageSection& part, const BoundGraph& bound, bool is_inference,
                const Provenance& provenance) {
   part.extras.emplace_back(
       "model",
@@ -37,7 +38,7 @@ void add_model(HtmlPart& part, const BoundGraph& bound, bool is_inference,
 }
 
 /// The network of a predicted iteration, what the iteration does when, and what memory it takes.
-void add_iteration(HtmlPart& part, const PredictedIteration& iteration,
+void add_iteration(PageSection& part, const PredictedIteration& iteration,
                    const Provenance& provenance) {
   add_model(part, *iteration.bound, iteration.summary.training.inference, provenance);
   part.extras.emplace_back("timeline", timeline_json(iteration.program, iteration.prediction));
@@ -46,7 +47,7 @@ void add_iteration(HtmlPart& part, const PredictedIteration& iteration,
 
 /// A page without its findings or its rooflines is still a page: a note says why.
 template <class Make>
-void make_or_note(HtmlPart& part, std::string_view what, const Make& make) {
+void make_or_note(PageSection& part, std::string_view what, const Make& make) {
   try {
     make();
   } catch (const Error& error) {
@@ -55,7 +56,7 @@ void make_or_note(HtmlPart& part, std::string_view what, const Make& make) {
   }
 }
 
-void predict_again_for(HtmlPart& part, const RecordedRequest& recorded,
+void predict_again_for(PageSection& part, const RecordedRequest& recorded,
                        const Provenance& provenance) {
   PredictRequest request = recorded.request;
   request.bounds = WantBounds::not_at_all;
@@ -70,44 +71,45 @@ std::string name_or(const std::string& title, const std::string& otherwise) {
 
 }  // namespace
 
-HtmlPart page_part(const ModelSummary& summary, const Provenance& provenance) {
+PageSection page_section(const ModelSummary& summary, const Provenance& provenance) {
   return {.name = name_or(summary.title, summary.name), .document = to_json(summary, provenance)};
 }
 
-HtmlPart page_part(const RooflineSummary& summary, const Provenance& provenance) {
-  HtmlPart part{.name = name_or(summary.machine_title, summary.machine),
-                .document = to_json(summary, provenance)};
+PageSection page_section(const RooflineSummary& summary, const Provenance& provenance) {
+  PageSection part{.name = name_or(summary.machine_title, summary.machine),
+                   .document = to_json(summary, provenance)};
   add_roofline_pictures(part, summary);
   return part;
 }
 
-HtmlPart page_part(const ConvResults& results, const ConvView& view, const Provenance& provenance) {
-  HtmlPart part{.name = results.device, .document = to_json(results, view, provenance)};
+PageSection page_section(const ConvResults& results, const ConvView& view,
+                         const Provenance& provenance) {
+  PageSection part{.name = results.device, .document = to_json(results, view, provenance)};
   if (has_report_page()) return part;
   for (const ConvPicture& picture : conv_pictures(results))
     part.pictures.push_back(to_svg(picture.grid));
   return part;
 }
 
-HtmlPart page_part(const SweepTable& table, const Provenance& provenance) {
+PageSection page_section(const SweepTable& table, const Provenance& provenance) {
   return {.name = "sweep", .document = sweep_json(table, provenance)};
 }
 
-void add_rooflines(HtmlPart& part, const Profile& profile, const Machine& machine,
+void add_rooflines(PageSection& part, const Profile& profile, const Machine& machine,
                    const Provenance& provenance) {
   make_or_note(part, "rooflines", [&] {
     const RooflineSummary summary =
-        summarize_roofline({{part.name, profile}}, machine, {}, RooflineBy::kernel, false);
+        summarize_roofline({{part.name, profile}}, machine, {}, RooflineBy::row, false);
     part.extras.emplace_back("roofline", to_json(summary, provenance));
     add_roofline_pictures(part, summary);
   });
 }
 
-HtmlPart page_part(const PredictedIteration& iteration, const Machine& roofs,
-                   const Explanation& explanation, const Provenance& provenance) {
+PageSection page_section(const PredictedIteration& iteration, const Machine& roofs,
+                         const Explanation& explanation, const Provenance& provenance) {
   const PredictionSummary& summary = iteration.summary;
-  HtmlPart part{.name = name_or(summary.title, summary.network),
-                .document = to_json(summary, provenance)};
+  PageSection part{.name = name_or(summary.title, summary.network),
+                   .document = to_json(summary, provenance)};
   const Provenance of_rest{.command = provenance.command};
   add_explanation(part, explanation, of_rest);
   add_iteration(part, iteration, of_rest);
@@ -115,10 +117,10 @@ HtmlPart page_part(const PredictedIteration& iteration, const Machine& roofs,
   return part;
 }
 
-HtmlPart page_part(const MeasuredModel& measured, const Provenance& provenance) {
+PageSection page_section(const MeasuredModel& measured, const Provenance& provenance) {
   const MeasurementSummary& summary = measured.summary;
-  HtmlPart part{.name = name_or(summary.title, summary.network),
-                .document = to_json(summary, provenance)};
+  PageSection part{.name = name_or(summary.title, summary.network),
+                   .document = to_json(summary, provenance)};
   add_model(part, measured.model->bound, summary.training.inference, provenance);
   if (!measured.machine) {
     part.notes.emplace_back(
@@ -134,9 +136,9 @@ HtmlPart page_part(const MeasuredModel& measured, const Provenance& provenance) 
   return part;
 }
 
-HtmlPart page_part(std::string name, StoredProfile stored, const AskedRoofs& asked,
-                   const Provenance& provenance) {
-  HtmlPart part{.name = std::move(name), .document = {}};
+PageSection page_section(std::string name, StoredProfile stored, const AskedRoofs& asked,
+                         const Provenance& provenance) {
+  PageSection part{.name = std::move(name), .document = {}};
   if (asked.on) machine_for(asked, {});  // what was asked for must be there
   if (asked.is_empty() && stored.profile.subject.machine.empty()) {
     part.notes.emplace_back(

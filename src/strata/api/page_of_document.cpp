@@ -102,8 +102,8 @@ bool is_database(const std::string& text) {
 
 }  // namespace
 
-HtmlPart page_part(std::string name, std::string document, const AskedRoofs& asked,
-                   const Provenance& provenance) {
+PageSection page_section(std::string name, std::string document, const AskedRoofs& asked,
+                         const Provenance& provenance) {
   const auto kind = kind_in(document);
   for (const ShownKind& shown : shown_kinds) {
     if (kind != shown.kind) continue;
@@ -116,11 +116,11 @@ HtmlPart page_part(std::string name, std::string document, const AskedRoofs& ask
   }
   if (kind && *kind != "convolutions" && looks_like_profile(document)) {
     Profile profile = read_profile(document);
-    return page_part(std::move(name), StoredProfile{std::move(profile), std::move(document)}, asked,
-                     provenance);
+    return page_section(std::move(name), StoredProfile{std::move(profile), std::move(document)},
+                        asked, provenance);
   }
   if (kind == "convolutions" || document.find("\"kind\":\"convolutions\"") < document.find('\n')) {
-    HtmlPart part = page_part(read_conv_results(document), {}, provenance);
+    PageSection part = page_section(read_conv_results(document), {}, provenance);
     part.name = std::move(name);
     return part;
   }
@@ -130,21 +130,21 @@ HtmlPart page_part(std::string name, std::string document, const AskedRoofs& ask
        kind.value_or("").empty() ? "" : fmt::format(", but '{}'", *kind));
 }
 
-HtmlPart page_part_of_file(const std::string& path, const AskedRoofs& asked,
-                           const Provenance& provenance) {
+PageSection page_part_of_file(const std::string& path, const AskedRoofs& asked,
+                              const Provenance& provenance) {
   std::string name = std::filesystem::path(path).stem().string();
   try {
     if (is_recording(path))
-      return page_part(std::move(name), *stored_profile(path), asked, provenance);
+      return page_section(std::move(name), *stored_profile(path), asked, provenance);
     std::string text = profile_file_text(path);
     const bool is_document = !is_database(text) && kind_in(text).has_value();
     const bool is_lines = text.find("\"kind\":\"convolutions\"") < text.find('\n');
     if (is_document || is_lines)
-      return page_part(std::move(name), std::move(text), asked, provenance);
+      return page_section(std::move(name), std::move(text), asked, provenance);
     const SweepTable points = read_sweep_table(path);
     if (points.row_count == 0)
       fail(ErrorKind::input, "no result as JSON, and no points of a sweep");
-    HtmlPart part = page_part(points, provenance);
+    PageSection part = page_section(points, provenance);
     part.name = std::move(name);
     return part;
   } catch (Error& error) {

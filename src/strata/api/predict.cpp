@@ -54,7 +54,7 @@ void add_roofs(Profile& profile, const Machine& machine) {
 
 }  // namespace
 
-Machine as_asked(Machine machine, const HardwareOverrides& overrides) {
+Machine with_overrides(Machine machine, const HardwareOverrides& overrides) {
   constexpr std::string_view who = "as asked";
   if (overrides.bytes_per_s && !machine.memory.empty()) {
     MemoryLevel& outer = machine.memory.back();
@@ -106,7 +106,7 @@ PredictedIteration predict_model(const Graph& graph, const Machine& machine,
                              .dtype = summary.dtype,
                              .machine = machine.name,
                              .machine_title = machine.title};
-  add_roofs(summary.profile, as_asked(machine, request.hardware));
+  add_roofs(summary.profile, with_overrides(machine, request.hardware));
   summary.device_memory_bytes = outer_memory_bytes(machine);
   summary.training = request.training;
   summary.options = request.options;

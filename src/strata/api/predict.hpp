@@ -67,6 +67,6 @@ Hardware hardware_for(const Machine& machine, DType dtype, const PredictRequest&
 
 /// The machine with the bandwidth and the rates that were asked for instead of its own: whose roofs
 /// a prediction lies under.
-Machine as_asked(Machine machine, const HardwareOverrides& overrides);
+Machine with_overrides(Machine machine, const HardwareOverrides& overrides);
 
 }  // namespace strata

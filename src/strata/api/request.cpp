@@ -15,7 +15,7 @@ constexpr double same_time = 1e-9;  // relative: another machine may round its s
 MaybeRequest no(std::string reason) { return {nullptr, std::move(reason)}; }
 
 MaybeRequest made_again(const RecordedPrediction& recorded, double time_s) {
-  const RequestWords words = read_request(recorded.request);
+  const RequestText words = read_request(recorded.request);
   auto found = std::make_unique<RecordedRequest>(RecordedRequest{
       load_model(words.model, words.import), machine_of(words), request_of(words), {}});
   const BoundGraph bound = bind_model(found->graph, found->request.sizes);
@@ -31,14 +31,14 @@ MaybeRequest made_again(const RecordedPrediction& recorded, double time_s) {
 
 }  // namespace
 
-PredictRequest request_of(const RequestWords& words) {
+PredictRequest request_of(const RequestText& words) {
   PredictRequest request = request_of_preset(words.preset);
   request.sizes = words.sizes;
   for (const auto& [name, value] : words.options) set_option(request, name, value);
   return request;
 }
 
-Machine machine_of(const RequestWords& words) {
+Machine machine_of(const RequestText& words) {
   Machine machine = load_machine(words.machine);
   for (const std::string& assignment : words.settings) set_field(machine, assignment);
   return machine;

@@ -15,7 +15,7 @@
 namespace strata {
 
 /// Everything in the words that load_model, load_machine, set_field and set_option take.
-struct RequestWords {
+struct RequestText {
   std::string model;
   ImportOptions import;
   std::string machine;
@@ -25,12 +25,12 @@ struct RequestWords {
   std::vector<std::pair<std::string, std::string>> options;  ///< {"capacity", "128MB"}
 };
 
-PredictRequest request_of(const RequestWords& words);
-Machine machine_of(const RequestWords& words);
+PredictRequest request_of(const RequestText& words);
+Machine machine_of(const RequestText& words);
 
 /// The `request` of a document's provenance, and back. Errors (input) name the field.
-std::string to_json(const RequestWords& words);
-RequestWords read_request(std::string_view json_text);
+std::string to_json(const RequestText& words);
+RequestText read_request(std::string_view json_text);
 
 /// A prediction that somebody stored, ready to be made again.
 struct RecordedRequest {

@@ -82,7 +82,7 @@ ModelSizes sizes_in(const ReadJson& json, const std::string& place) {
 
 }  // namespace
 
-std::string to_json(const RequestWords& words) {
+std::string to_json(const RequestText& words) {
   RequestJson options = RequestJson::object();
   for (const auto& [name, value] : words.options) options[name] = value;
   const RequestJson json = {{"model", words.model},         {"import", import_json(words.import)},
@@ -92,10 +92,10 @@ std::string to_json(const RequestWords& words) {
   return json.dump(-1, ' ', false, RequestJson::error_handler_t::replace);
 }
 
-RequestWords read_request(std::string_view json_text) {
+RequestText read_request(std::string_view json_text) {
   const ReadJson json = ReadJson::parse(json_text, nullptr, /*allow_exceptions=*/false);
   ObjectReader object(json, "request");
-  RequestWords words;
+  RequestText words;
   words.model = object.text("model");
   words.import = import_in(object.required("import"), object.place_of("import"));
   words.machine = object.text("machine");

@@ -7,7 +7,7 @@
 namespace strata {
 namespace {
 
-RequestWords some_words() {
+RequestText some_words() {
   return {.model = "lenet5",
           .import = {},
           .machine = "rtx-2080-ti",
@@ -17,16 +17,16 @@ RequestWords some_words() {
           .options = {{"capacity", "300KB"}, {"policy", "thesis"}}};
 }
 
-double time_of(const RequestWords& words) {
+double time_of(const RequestText& words) {
   return predicted_time_s(load_model(words.model), machine_of(words), request_of(words));
 }
 
-TEST(RequestWords, survive_a_file) {
-  RequestWords words = some_words();
+TEST(RequestText, survive_a_file) {
+  RequestText words = some_words();
   words.model = "it's a \"model\".onnx";
   words.import = {.fuse = false, .strict = true, .input_shapes = {{"data", {1, 3, 8, 8}}}};
   words.sizes.dims = {{"seq", 128}};
-  const RequestWords again = read_request(to_json(words));
+  const RequestText again = read_request(to_json(words));
   EXPECT_EQ(to_json(again), to_json(words));
   EXPECT_EQ(again.model, words.model);
   EXPECT_EQ(again.import.input_shapes, words.import.input_shapes);
@@ -36,8 +36,8 @@ TEST(RequestWords, survive_a_file) {
   EXPECT_EQ(again.options, words.options);
 }
 
-TEST(RequestWords, ask_for_the_same_prediction) {
-  const RequestWords words = some_words();
+TEST(RequestText, ask_for_the_same_prediction) {
+  const RequestText words = some_words();
   const MaybeRequest again =
       recorded_request({.facts = {}, .request = to_json(words)}, time_of(words));
   ASSERT_TRUE(again.request) << again.reason;
@@ -45,14 +45,14 @@ TEST(RequestWords, ask_for_the_same_prediction) {
   EXPECT_EQ(again.request->request.sizes.batch, 8);
 }
 
-TEST(RequestWords, that_cannot_be_asked_again_are_a_reason) {
+TEST(RequestText, that_cannot_be_asked_again_are_a_reason) {
   const auto reason = [](const std::string& request, double time_s) {
     return recorded_request({.facts = {}, .request = request}, time_s).reason;
   };
-  const RequestWords words = some_words();
+  const RequestText words = some_words();
   EXPECT_NE(reason("", 1).find("does not say what was asked"), std::string::npos);
   EXPECT_NE(reason(to_json(words), 2 * time_of(words)).find("changed"), std::string::npos);
-  RequestWords absent = words;
+  RequestText absent = words;
   absent.model = "no-such-network";
   EXPECT_NE(reason(to_json(absent), 1).find("cannot be asked again"), std::string::npos);
   for (const char* request : {"[]", "{}", R"({"model": 3})", "1", "not JSON"})

@@ -79,7 +79,7 @@ ExplainedProfile explain_stored(const StoredProfile& stored, const AskedRoofs& a
     made.again.reason = "--on or --set asks for other roofs than its own";
   }
   const RecordedRequest* again = made.again.request.get();
-  made.machine = again != nullptr ? as_asked(again->machine, again->request.hardware)
+  made.machine = again != nullptr ? with_overrides(again->machine, again->request.hardware)
                                   : machine_for(asked, own);
   ExplainInput input{.profile = stored.profile,
                      .machine = made.machine,

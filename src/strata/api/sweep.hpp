@@ -14,7 +14,7 @@
 /// Every combination of networks, machines and options, predicted. The façade of sweep/, which
 /// knows axes and points but neither networks nor the names of options.
 ///
-///     const Sweep sweep({.models = {"resnet50"}, .settings = {{"capacity",
+///     const Sweep sweep({.models = {"resnet50"}, .parameters = {{"capacity",
 ///     "24MiB:1000MiB:2MiB"}}}); const std::unique_ptr<PointWorker> worker = sweep.worker(); for
 ///     (std::int64_t point = 0; point < sweep.grid().size(); ++point) … worker->at(point) …
 namespace strata {
@@ -22,7 +22,7 @@ namespace strata {
 /// One parameter and its values as people type them: {"capacity", "24MiB:1000MiB:2MiB"}. Names are
 /// those of the flags of `strata predict` ("batch", "policy", …), "on" for machines, "dim.NAME"
 /// for other sizes of a network, and "machine.FIELD" for any number of a machine.
-struct SweepSetting {
+struct SweepValues {
   std::string name;
   std::string values;
   std::string place = {};  ///< how errors name it: "--capacity", "big.toml: line 4"; empty: --name
@@ -32,7 +32,7 @@ struct SweepRequest {
   std::vector<std::string> models;
   ImportOptions import;
   std::string preset;  ///< "thesis", or empty
-  std::vector<SweepSetting> settings;
+  std::vector<SweepValues> parameters;
   std::vector<std::string> columns = {};  ///< derived ones: "cost=area_mm2*0.2"
   std::vector<std::string> where = {};    ///< formulas; points for which one fails are left out
 };
@@ -42,7 +42,7 @@ SweepRequest read_sweep_file(const std::filesystem::path& path);
 /// Whether a file says of itself that it is a sweep file; whatever else it is, false.
 bool is_sweep_file(const std::filesystem::path& path);
 
-/// The names of settings that need no further explanation, for messages and completions.
+/// The names of parameters that need no further explanation, for messages and completions.
 std::vector<std::string> sweep_parameters();
 
 /// A sweep whose networks and machines are loaded and whose every value was checked.
@@ -75,10 +75,10 @@ class Sweep {
   /// The capacity that each scope of reuse of its network needs; nothing is captured.
   std::vector<ScopeReuse> reuse_at(std::int64_t point) const;
 
-  struct Parts;
+  struct State;
 
  private:
-  std::unique_ptr<Parts> parts_;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace strata

@@ -18,19 +18,19 @@ std::int64_t batch_of(const BoundGraph& bound) {
 
 }  // namespace
 
-const std::vector<std::string>& Sweep::derived_columns() const { return parts_->derived; }
-const std::vector<std::string>& Sweep::constraints() const { return parts_->where; }
+const std::vector<std::string>& Sweep::derived_columns() const { return state_->derived; }
+const std::vector<std::string>& Sweep::constraints() const { return state_->where; }
 
 std::string Sweep::model_at(std::int64_t point) const {
-  const std::size_t axis = parts_->axis_named("model");
-  return parts_->grid.axes()[axis].at(parts_->grid.index_of(point, axis)).text;
+  const std::size_t axis = state_->axis_named("model");
+  return state_->grid.axes()[axis].at(state_->grid.index_of(point, axis)).text;
 }
 
 SensitivityAnswer Sweep::sensitivity_at(std::int64_t point) const {
   const PointResult here = worker()->at(point);
   if (!here.error.empty()) fail(ErrorKind::input, "--sensitivity: point {}: {}", point, here.error);
-  const PredictRequest request = parts_->request_at(point);
-  const std::shared_ptr<const BuiltProgram> built = parts_->program_at(point, request);
+  const PredictRequest request = state_->request_at(point);
+  const std::shared_ptr<const BuiltProgram> built = state_->program_at(point, request);
   SweepProgram program(built->program, request.options);
   const OperatingPoint base{.hardware = here.hardware, .batch = batch_of(built->bound)};
   return strata::sensitivity_at(base, [&](const OperatingPoint& asked) {
@@ -46,7 +46,7 @@ SensitivityAnswer Sweep::sensitivity_at(std::int64_t point) const {
 
 std::vector<ScopeReuse> Sweep::reuse_at(std::int64_t point) const {
   const std::shared_ptr<const BuiltProgram> built =
-      parts_->program_at(point, parts_->request_at(point));
+      state_->program_at(point, state_->request_at(point));
   Plan nothing_stays;
   nothing_stays.uses.resize(built->program.uses.size());
   return reuse_by_scope(built->program, nothing_stays);

@@ -52,8 +52,8 @@ AxisKind kind_of_field(std::string_view field) {
   return field.ends_with("bytes") ? AxisKind::bytes : AxisKind::seconds;
 }
 
-std::string place_of(const SweepSetting& setting) {
-  return setting.place.empty() ? fmt::format("--{}", setting.name) : setting.place;
+std::string place_of(const SweepValues& given_values) {
+  return given_values.place.empty() ? fmt::format("--{}", given_values.name) : given_values.place;
 }
 
 std::vector<std::string> texts_of(std::string_view list) {
@@ -62,11 +62,11 @@ std::vector<std::string> texts_of(std::string_view list) {
   return texts;
 }
 
-const SweepSetting* setting_named(const SweepRequest& request, std::string_view name) {
+const SweepValues* values_named(const SweepRequest& request, std::string_view name) {
   const auto found =
-      std::find_if(request.settings.begin(), request.settings.end(),
-                   [&](const SweepSetting& setting) { return setting.name == name; });
-  return found == request.settings.end() ? nullptr : &*found;
+      std::find_if(request.parameters.begin(), request.parameters.end(),
+                   [&](const SweepValues& given_values) { return given_values.name == name; });
+  return found == request.parameters.end() ? nullptr : &*found;
 }
 
 // A name that exists for one value exists for all; ranges are of numbers, which the axis has read.
@@ -98,12 +98,12 @@ void check_machine_fields(const SweepAxes& found) {
 }
 
 void refuse_training_in_inference(const SweepRequest& request) {
-  const SweepSetting* inference = setting_named(request, "inference");
+  const SweepValues* inference = values_named(request, "inference");
   if (inference == nullptr || trimmed(inference->values) != "true") return;
   for (const std::string_view name : training_only) {
-    if (const SweepSetting* setting = setting_named(request, name))
+    if (const SweepValues* given_values = values_named(request, name))
       fail(ErrorKind::usage, "{} is about training and does not go with --inference",
-           place_of(*setting));
+           place_of(*given_values));
   }
 }
 
@@ -173,12 +173,12 @@ SweepAxes axes_of(const SweepRequest& request) {
   refuse_training_in_inference(request);
   SweepAxes found;
   add(found, parameter_named("model", ""), Axis("model", request.models, "MODEL"), "MODEL");
-  for (const SweepSetting& setting : request.settings) {
-    const std::string place = place_of(setting);
-    SweepParameter parameter = parameter_named(setting.name, place);
+  for (const SweepValues& given_values : request.parameters) {
+    const std::string place = place_of(given_values);
+    SweepParameter parameter = parameter_named(given_values.name, place);
     Axis axis = parameter.kind == AxisKind::text
-                    ? Axis(parameter.name, texts_of(setting.values), place)
-                    : Axis(parameter.name, parameter.kind, setting.values, place);
+                    ? Axis(parameter.name, texts_of(given_values.values), place)
+                    : Axis(parameter.name, parameter.kind, given_values.values, place);
     add(found, std::move(parameter), std::move(axis), place);
   }
   if (std::none_of(found.axes.begin(), found.axes.end(),

@@ -56,7 +56,7 @@ class SweepFileReader {
     if (const auto* models = top.take("models")) request.models = list_of_texts(*models);
     if (const auto* preset = top.take("preset")) request.preset = network::text_of(*preset);
     if (const auto* on = top.take("on"))
-      request.settings.push_back({"on", joined(*on), place_of("on")});
+      request.parameters.push_back({"on", joined(*on), place_of("on")});
     if (const auto* fuse = top.take("no-fuse")) request.import.fuse = !network::truth_of(*fuse);
     if (const auto* assume = top.take("assume-bn"))
       request.import.assume_batch_norm = network::truth_of(*assume);
@@ -76,7 +76,7 @@ class SweepFileReader {
       if (const auto* inner = std::get_if<network::Table>(&member.value.content)) {
         add_axes(request, *inner, name + ".");
       } else {
-        request.settings.push_back({name, joined(member.value), place_of(name)});
+        request.parameters.push_back({name, joined(member.value), place_of(name)});
       }
     }
   }

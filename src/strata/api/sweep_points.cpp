@@ -46,14 +46,14 @@ void add_machine(Hash& hash, const Machine& machine) {
 }
 
 // What was read counts, not only what was named: a file may have changed since.
-std::string identity_of(const Sweep::Parts& parts) {
+std::string identity_of(const Sweep::State& state) {
   Hash hash;
-  hash.add(parts.preset);
-  for (const Axis& axis : parts.grid.axes()) hash.add(axis.canonical());
-  for (const Graph& graph : parts.graphs) hash.add(write_network(graph));
-  for (const Machine& machine : parts.machines) add_machine(hash, machine);
-  for (const std::string& column : parts.derived) hash.add("column " + column);
-  for (const std::string& constraint : parts.where) hash.add("where " + constraint);
+  hash.add(state.preset);
+  for (const Axis& axis : state.grid.axes()) hash.add(axis.canonical());
+  for (const Graph& graph : state.graphs) hash.add(write_network(graph));
+  for (const Machine& machine : state.machines) add_machine(hash, machine);
+  for (const std::string& column : state.derived) hash.add("column " + column);
+  for (const std::string& constraint : state.where) hash.add("where " + constraint);
   return hash.text();
 }
 
@@ -88,14 +88,14 @@ void set_value(PredictRequest& request, const Axis& axis, const AxisValue& value
 
 class SweepWorker : public PointWorker {
  public:
-  explicit SweepWorker(Sweep::Parts& parts) : parts_(parts) {
-    for (std::size_t axis = 0; axis < parts_.parameters.size(); ++axis) {
-      if (parts_.parameters[axis].name.starts_with("machine.")) fields_.push_back(axis);
+  explicit SweepWorker(Sweep::State& state) : state_(state) {
+    for (std::size_t axis = 0; axis < state_.parameters.size(); ++axis) {
+      if (state_.parameters[axis].name.starts_with("machine.")) fields_.push_back(axis);
     }
-    machine_axis_ = parts_.axis_named("machine");
-    capacity_axis_ = parts_.axis_named("capacity");
-    bandwidth_axis_ = parts_.axis_named("bandwidth");
-    throughput_axis_ = parts_.axis_named("throughput");
+    machine_axis_ = state_.axis_named("machine");
+    capacity_axis_ = state_.axis_named("capacity");
+    bandwidth_axis_ = state_.axis_named("bandwidth");
+    throughput_axis_ = state_.axis_named("throughput");
   }
 
   PointResult at(std::int64_t point) override {
@@ -116,16 +116,16 @@ class SweepWorker : public PointWorker {
 
  private:
   void enter_group(std::int64_t point) {
-    const std::int64_t group = point / parts_.in_options;
+    const std::int64_t group = point / state_.in_options;
     if (group_ != group) {
       group_ = group;
       problem_.reset();
       program_.reset();  // before the program that it refers to
       built_.reset();
       try {
-        request_ = parts_.request_at(point);
-        built_ = parts_.program_at(point, request_);
-        program_.emplace(built_->program, request_.options, parts_.search_at(point));
+        request_ = state_.request_at(point);
+        built_ = state_.program_at(point, request_);
+        program_.emplace(built_->program, request_.options, state_.search_at(point));
       } catch (const Error& error) {
         problem_ = error;
       }
@@ -134,13 +134,13 @@ class SweepWorker : public PointWorker {
   }
 
   AxisValue value_at(std::int64_t point, std::size_t axis) const {
-    return parts_.grid.axes()[axis].at(parts_.grid.index_of(point, axis));
+    return state_.grid.axes()[axis].at(state_.grid.index_of(point, axis));
   }
 
   Hardware hardware_at(std::int64_t point) {
-    const bool has_axis[] = {capacity_axis_ < parts_.parameters.size(),
-                             bandwidth_axis_ < parts_.parameters.size(),
-                             throughput_axis_ < parts_.parameters.size()};
+    const bool has_axis[] = {capacity_axis_ < state_.parameters.size(),
+                             bandwidth_axis_ < state_.parameters.size(),
+                             throughput_axis_ < state_.parameters.size()};
     if (has_axis[0]) request_.hardware.capacity_bytes = value_at(point, capacity_axis_).integer;
     if (has_axis[1]) request_.hardware.bytes_per_s = value_at(point, bandwidth_axis_).number;
     if (has_axis[2]) request_.hardware.flop_per_s = value_at(point, throughput_axis_).number;
@@ -148,17 +148,17 @@ class SweepWorker : public PointWorker {
   }
 
   const Machine& machine_at(std::int64_t point) {
-    const auto index = static_cast<std::size_t>(parts_.grid.index_of(point, machine_axis_));
-    if (fields_.empty()) return parts_.machines[index];
-    changed_ = parts_.machines[index];
+    const auto index = static_cast<std::size_t>(state_.grid.index_of(point, machine_axis_));
+    if (fields_.empty()) return state_.machines[index];
+    changed_ = state_.machines[index];
     for (const std::size_t axis : fields_) {
-      const std::string value = parts_.grid.axes()[axis].setting(value_at(point, axis));
-      set_field(changed_, fmt::format("{}={}", parts_.parameters[axis].name, value));
+      const std::string value = state_.grid.axes()[axis].setting(value_at(point, axis));
+      set_field(changed_, fmt::format("{}={}", state_.parameters[axis].name, value));
     }
     return changed_;
   }
 
-  Sweep::Parts& parts_;
+  Sweep::State& state_;
   std::vector<std::size_t> fields_;  // axes that change a number of the machine
   std::size_t machine_axis_ = 0;
   std::size_t capacity_axis_ = 0;  // beyond the last: there is none
@@ -174,7 +174,7 @@ class SweepWorker : public PointWorker {
 
 }  // namespace
 
-Sweep::Parts::Parts(const SweepRequest& request, SweepAxes found)
+Sweep::State::State(const SweepRequest& request, SweepAxes found)
     : preset(request.preset),
       parameters(std::move(found.parameters)),
       grid(std::move(found.axes)),
@@ -192,14 +192,14 @@ Sweep::Parts::Parts(const SweepRequest& request, SweepAxes found)
   identity = {identity_of(*this), std::string(version), grid.size(), !where.empty()};
 }
 
-std::size_t Sweep::Parts::axis_named(std::string_view name) const {
+std::size_t Sweep::State::axis_named(std::string_view name) const {
   const auto found =
       std::find_if(parameters.begin(), parameters.end(),
                    [&](const SweepParameter& parameter) { return parameter.name == name; });
   return static_cast<std::size_t>(found - parameters.begin());
 }
 
-PredictRequest Sweep::Parts::request_at(std::int64_t point) const {
+PredictRequest Sweep::State::request_at(std::int64_t point) const {
   PredictRequest request = request_of_preset(preset);
   for (std::size_t axis = 0; axis < parameters.size(); ++axis) {
     const Depends depends = parameters[axis].depends;
@@ -215,7 +215,7 @@ PredictRequest Sweep::Parts::request_at(std::int64_t point) const {
   return request;
 }
 
-std::shared_ptr<const BuiltProgram> Sweep::Parts::program_at(std::int64_t point,
+std::shared_ptr<const BuiltProgram> Sweep::State::program_at(std::int64_t point,
                                                              const PredictRequest& request) {
   const std::int64_t number = point / in_program;
   std::shared_ptr<Shared> shared;
@@ -240,14 +240,14 @@ std::shared_ptr<const BuiltProgram> Sweep::Parts::program_at(std::int64_t point,
   return made;
 }
 
-bool Sweep::Parts::plans_best() const {
+bool Sweep::State::plans_best() const {
   const std::size_t axis = axis_named("policy");
   if (axis == parameters.size()) return request_at(0).options.policy == Policy::best;
   const std::vector<std::string> policies = values_of(grid.axes()[axis]);
   return std::find(policies.begin(), policies.end(), name_of(Policy::best)) != policies.end();
 }
 
-std::shared_ptr<SharedSearch> Sweep::Parts::search_at(std::int64_t point) {
+std::shared_ptr<SharedSearch> Sweep::State::search_at(std::int64_t point) {
   const std::lock_guard lock(mutex_);
   std::erase_if(searches_, [](const auto& entry) { return entry.second.expired(); });
   std::weak_ptr<SharedSearch>& place = searches_[point / in_options];
@@ -257,30 +257,30 @@ std::shared_ptr<SharedSearch> Sweep::Parts::search_at(std::int64_t point) {
 }
 
 Sweep::Sweep(const SweepRequest& request)
-    : parts_(std::make_unique<Parts>(request, axes_of(request))) {}
+    : state_(std::make_unique<State>(request, axes_of(request))) {}
 Sweep::~Sweep() = default;
 
-const Grid& Sweep::grid() const { return parts_->grid; }
-const SweepColumns& Sweep::columns() const { return parts_->columns; }
-const SweepIdentity& Sweep::identity() const { return parts_->identity; }
-const std::vector<Graph>& Sweep::graphs() const { return parts_->graphs; }
-std::int64_t Sweep::program_count() const { return parts_->grid.size() / parts_->in_program; }
+const Grid& Sweep::grid() const { return state_->grid; }
+const SweepColumns& Sweep::columns() const { return state_->columns; }
+const SweepIdentity& Sweep::identity() const { return state_->identity; }
+const std::vector<Graph>& Sweep::graphs() const { return state_->graphs; }
+std::int64_t Sweep::program_count() const { return state_->grid.size() / state_->in_program; }
 
 PointRange Sweep::range(std::int64_t first) const {
-  const Grid& grid = parts_->grid;
+  const Grid& grid = state_->grid;
   return {.first = first,
           .end = grid.size(),
-          .in_group = parts_->in_options,
-          .in_run = points_behind(grid, parts_->parameters, Depends::capacity),
-          .runs_follow = parts_->plans_best()};
+          .in_group = state_->in_options,
+          .in_run = points_behind(grid, state_->parameters, Depends::capacity),
+          .runs_follow = state_->plans_best()};
 }
 
 std::unique_ptr<PointWorker> Sweep::worker() const {
-  auto worker = std::make_unique<SweepWorker>(*parts_);
-  if (parts_->where.empty()) return worker;
+  auto worker = std::make_unique<SweepWorker>(*state_);
+  if (state_->where.empty()) return worker;
   return constrained_worker(std::move(worker),
-                            std::make_unique<SweepColumns>(parts_->grid, parts_->derived),
-                            parts_->where);
+                            std::make_unique<SweepColumns>(state_->grid, state_->derived),
+                            state_->where);
 }
 
 }  // namespace strata

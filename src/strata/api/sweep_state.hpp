@@ -47,8 +47,8 @@ struct BuiltProgram {
   std::int64_t footprint_bytes = 0;
 };
 
-struct Sweep::Parts {
-  Parts(const SweepRequest& request, SweepAxes found);
+struct Sweep::State {
+  State(const SweepRequest& request, SweepAxes found);
 
   std::string preset;
   std::vector<SweepParameter> parameters;

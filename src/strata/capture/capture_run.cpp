@@ -46,13 +46,13 @@ void read_logs(const std::filesystem::path& folder, CapturedRun& run) {
   });
 }
 
-std::string waited_for(const CaptureSettings& settings) {
-  if (settings.waits_for_profiler && settings.range.empty())
+std::string waited_for(const CaptureOptions& options) {
+  if (options.waits_for_profiler && options.range.empty())
     return "cudaProfilerStart, which the program never called";
-  if (settings.skip > 0)
-    return fmt::format("the NVTX range '{}' after the first {}, which never came", settings.range,
-                       settings.skip);
-  return fmt::format("the NVTX range '{}', which the program never opened", settings.range);
+  if (options.skip > 0)
+    return fmt::format("the NVTX range '{}' after the first {}, which never came", options.range,
+                       options.skip);
+  return fmt::format("the NVTX range '{}', which the program never opened", options.range);
 }
 
 std::string why_no_log() {
@@ -65,16 +65,16 @@ std::string why_no_log() {
 }
 
 /// What one log has to say, after "process 123: " where there are several.
-void add_sentences(const CaptureLog& log, const CaptureSettings& settings, bool is_killed_as_asked,
+void add_sentences(const CaptureLog& log, const CaptureOptions& options, bool is_killed_as_asked,
                    const std::string& who, std::vector<std::string>& sentences) {
   const Recording& recording = log.recording;
   if (log.state == LogState::failed) {
     sentences.push_back(who + fmt::format("nothing was recorded: {}", log.reason));
     return;
   }
-  const bool is_waiting = settings.waits_for_profiler || !settings.range.empty();
+  const bool is_waiting = options.waits_for_profiler || !options.range.empty();
   if (is_waiting && !log.was_recording)
-    sentences.push_back(who + "nothing was recorded: it waited for " + waited_for(settings));
+    sentences.push_back(who + "nothing was recorded: it waited for " + waited_for(options));
   if (!recording.process.ending.empty() && !is_killed_as_asked)
     sentences.push_back(who + recording.process.ending);
   if (recording.lost_records > 0)
@@ -87,14 +87,14 @@ void add_sentences(const CaptureLog& log, const CaptureSettings& settings, bool 
 
 CapturedRun run_captured(const std::vector<std::string>& command,
                          const std::filesystem::path& library, const std::filesystem::path& folder,
-                         CaptureSettings settings) {
+                         CaptureOptions options) {
   check_no_other_tool();
-  settings.log = std::filesystem::absolute(folder / "%h-%p.log").string();
+  options.log = std::filesystem::absolute(folder / "%h-%p.log").string();
   CapturedRun run;
   const auto begin = std::chrono::steady_clock::now();
   run.end = run_watched(command, {{"CUDA_INJECTION64_PATH", library.string()},
                                   {"NVTX_INJECTION64_PATH", library.string()},
-                                  {capture_variable, to_variable(settings)}});
+                                  {capture_variable, to_variable(options)}});
   run.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   read_logs(folder, run);
   return run;
@@ -114,12 +114,12 @@ bool was_prevented(const CapturedRun& run) {
          std::none_of(run.logs.begin(), run.logs.end(), has_records);
 }
 
-std::vector<std::string> what_happened(const CapturedRun& run, const CaptureSettings& settings) {
+std::vector<std::string> what_happened(const CapturedRun& run, const CaptureOptions& options) {
   std::vector<std::string> sentences;
   const bool is_finished = std::any_of(run.logs.begin(), run.logs.end(), [](const CaptureLog& log) {
     return log.state == LogState::finished;
   });
-  const bool is_killed_as_asked = settings.ends_program && is_finished;
+  const bool is_killed_as_asked = options.ends_program && is_finished;
   if (is_killed_as_asked) {
     sentences.push_back("the program was ended when recording was complete, as asked");
   } else if (run.end.signal != 0) {
@@ -132,7 +132,7 @@ std::vector<std::string> what_happened(const CapturedRun& run, const CaptureSett
   for (const CaptureLog& log : run.logs) {
     const std::string who =
         run.logs.size() > 1 ? fmt::format("process {}: ", log.recording.process.pid) : "";
-    add_sentences(log, settings, is_killed_as_asked, who, sentences);
+    add_sentences(log, options, is_killed_as_asked, who, sentences);
   }
   sentences.insert(sentences.end(), run.problems.begin(), run.problems.end());
   return sentences;

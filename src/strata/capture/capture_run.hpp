@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "strata/capture/capture_settings.hpp"
+#include "strata/capture/capture_options.hpp"
 #include "strata/capture/launch_program.hpp"
 #include "strata/capture/log_reader.hpp"
 
@@ -23,11 +23,11 @@ struct CapturedRun {
 /// be started; (environment): another tool has taken the place of the injected library.
 CapturedRun run_captured(const std::vector<std::string>& command,
                          const std::filesystem::path& library, const std::filesystem::path& folder,
-                         CaptureSettings settings);
+                         CaptureOptions options);
 
 /// What a person must know of it, a sentence each: how the program ended when it did not end well,
 /// why nothing was recorded, what is missing.
-std::vector<std::string> what_happened(const CapturedRun& run, const CaptureSettings& settings);
+std::vector<std::string> what_happened(const CapturedRun& run, const CaptureOptions& options);
 
 /// Whether anything was recorded.
 bool has_records(const CaptureLog& log);

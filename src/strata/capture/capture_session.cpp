@@ -22,12 +22,12 @@ void tell_on_stderr(std::string_view line) {
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
 }
 
-CaptureSession::CaptureSession(CaptureSettings settings, LogPage page, ActivitySource& source,
+CaptureSession::CaptureSession(CaptureOptions options, LogPage page, ActivitySource& source,
                                std::function<void(LogWriter&)> on_open)
-    : settings_(std::move(settings)),
+    : options_(std::move(options)),
       source_(source),
-      log_(settings_.log, page, std::move(on_open)),
-      window_(settings_),
+      log_(options_.log, page, std::move(on_open)),
+      window_(options_),
       watches_ranges_(window_.watches_ranges()),
       pid_(::getpid()) {
   ::pthread_atfork(nullptr, nullptr, note_forked_child);
@@ -124,10 +124,10 @@ void CaptureSession::finish() {
     }
     source_.flush(true);
     is_over_ = true;
-    log_.end(LogState::finished, settings_.ends_program ? "as asked, the program was ended with it"
-                                                        : "as asked; the program went on");
+    log_.end(LogState::finished, options_.ends_program ? "as asked, the program was ended with it"
+                                                       : "as asked; the program went on");
   }
-  if (settings_.ends_program) end_program();
+  if (options_.ends_program) end_program();
 }
 
 void CaptureSession::end_program() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "strata/capture/capture_settings.hpp"
+#include "strata/capture/capture_options.hpp"
 #include "strata/capture/log_writer.hpp"
 #include "strata/capture/recording_window.hpp"
 
@@ -14,8 +14,7 @@
 
 namespace strata {
 
-/// Where records come from: CUPTI, or in tests something that makes them up. It appends them to the
-/// session's log by itself.
+/// A source of records: CUPTI, or a fake in tests. It appends its records to the session's log.
 class ActivitySource {
  public:
   virtual ~ActivitySource() = default;
@@ -32,13 +31,13 @@ class ActivitySource {
 /// records into the log ten times a second: a program that is killed loses no more than that.
 class CaptureSession {
  public:
-  CaptureSession(CaptureSettings settings, LogPage page, ActivitySource& source,
+  CaptureSession(CaptureOptions options, LogPage page, ActivitySource& source,
                  std::function<void(LogWriter&)> on_open);
   CaptureSession(const CaptureSession&) = delete;
   CaptureSession& operator=(const CaptureSession&) = delete;
 
   LogWriter& log() { return log_; }
-  const CaptureSettings& settings() const { return settings_; }
+  const CaptureOptions& options() const { return options_; }
 
   /// Begins the log. False: it could not, and a line on standard error said why.
   bool begin();
@@ -65,7 +64,7 @@ class CaptureSession {
   void finish();
   void end_program();
 
-  const CaptureSettings settings_;
+  const CaptureOptions options_;
   ActivitySource& source_;
   LogWriter log_;
   std::mutex window_mutex_;
@@ -79,8 +78,8 @@ class CaptureSession {
   const std::int64_t pid_;
 };
 
-/// A line on the standard error of the program that is watched. Only for what keeps a recording
-/// from being made: who started it hours ago must not learn it at the end.
+/// Writes a line to the standard error of the watched program. Only for problems that prevent the
+/// recording: the user should learn of them at the start, not after hours.
 void tell_on_stderr(std::string_view line);
 
 }  // namespace strata

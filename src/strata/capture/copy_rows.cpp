@@ -60,7 +60,7 @@ class MemoryFollower {
 }  // namespace
 
 std::string_view name_of(CopyKind kind) { return copy_kind_names[static_cast<std::size_t>(kind)]; }
-std::string_view name_of(MemoryPlace place) { return place_names[static_cast<std::size_t>(place)]; }
+std::string_view name_of(MemoryKind place) { return place_names[static_cast<std::size_t>(place)]; }
 
 void add_copy_rows(const TraceInput& input, TraceTables& tables) {
   std::map<std::uint32_t, std::vector<TimeSpan>> kernels;
@@ -68,7 +68,7 @@ void add_copy_rows(const TraceInput& input, TraceTables& tables) {
     kernels[kernel.device].push_back(kernel.time);
   std::map<std::uint32_t, Coverage> busy;
   for (auto& [device, spans] : kernels) busy.emplace(device, Coverage(std::move(spans)));
-  std::map<std::tuple<CopyKind, MemoryPlace, MemoryPlace>, CopyRow> rows;
+  std::map<std::tuple<CopyKind, MemoryKind, MemoryKind>, CopyRow> rows;
   for (const CopyRecord& copy : input.recording.copies) {
     CopyRow& row = rows[{copy.kind, copy.source, copy.destination}];
     const std::int64_t length = copy.time.length_ns();

@@ -90,10 +90,10 @@ std::optional<double> CounterColumns::value(std::size_t kernel, std::string_view
   }
   const MetricColumn* const column = known_column(key);
   if (column == nullptr) return std::nullopt;
-  for (const MetricSum& way : column->ways) {
+  for (const MetricSum& alternative : column->alternatives) {
     double sum = 0;
     bool has_all = true;
-    for (const MetricTerm& term : way) {
+    for (const MetricTerm& term : alternative) {
       const auto part = counter(kernel, term.metric);
       has_all = has_all && part.has_value();
       sum += term.factor * part.value_or(0);

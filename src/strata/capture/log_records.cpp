@@ -217,8 +217,8 @@ bool LogRecords::add_fill(std::span<const char> bytes) {
 bool LogRecords::add_memory(std::span<const char> bytes) {
   LogMemory memory;
   if (!copy_record(bytes, memory)) return false;
-  const MemoryPlace place = memory_place_of_cupti(memory.head.value >> 8 & 0xff);
-  const bool is_host = place == MemoryPlace::pageable || place == MemoryPlace::pinned;
+  const MemoryKind place = memory_place_of_cupti(memory.head.value >> 8 & 0xff);
+  const bool is_host = place == MemoryKind::pageable || place == MemoryKind::pinned;
   recording_.memory.push_back({.at_ns = time(memory.at_ns),
                                .address = memory.address,
                                .bytes = log_bytes(memory.bytes),

@@ -8,8 +8,8 @@
 
 namespace strata {
 
-/// Leaves of a recording what was asked of the device within these spans, however late the device
-/// did it, and the calls, ranges and allocations within them. Spans are in order and apart.
+/// Cuts a recording to these spans: device work that was launched within them, even if it ran
+/// later, and the calls, ranges and allocations within them. Spans are in order and disjoint.
 void keep_windows(Recording& recording, std::span<const TimeSpan> windows);
 
 /// The iterations of a program, seen in the kernels that it launches again and again: spans from

@@ -43,9 +43,9 @@ class LogWriter {
   /// Recording was wanted at least once.
   void note_window(bool opens, std::uint64_t at_ns);
 
-  /// Gives everything to the system. False: it did not take it, and recording is over.
+  /// Writes everything to the file. False: the write failed, and recording is over.
   bool hand_over();
-  /// The last word, with its reason; what is appended later is ignored.
+  /// Closes the log with a reason; later records are ignored.
   void end(LogState state, std::string_view reason);
 
   bool is_over() const;

@@ -38,7 +38,7 @@ std::map<std::string, std::int64_t> launches_with(int functions, int kernels,
   call("second");
   const ModelProfile made = model_profile_of(forge.finish(), bound);
   std::map<std::string, std::int64_t> launches;
-  for (const ProfileRow& row : made.profile.rows) launches[row.layer] += row.spent.launches;
+  for (const ProfileRow& row : made.profile.rows) launches[row.layer] += row.totals.launches;
   return launches;
 }
 

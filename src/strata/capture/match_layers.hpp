@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-/// Which layers of a network the kernels of a recording belong to. Calls of modules find their
-/// nodes by the name of a weight or of the node; where no name fits, by their order, and only if
-/// what kernels do agrees with the network at every place and in one way alone. Kernels outside of
-/// calls go to what the network has between the calls around them. What does not follow from that
-/// stays without a layer, and is named.
+/// Matches the kernels of a recording to the layers of a network. A call of a module is matched by
+/// the name of a weight or of a node. Where no name fits, calls are matched by their order, but
+/// only if the classes of all kernels agree with the network and there is exactly one match.
+/// Kernels outside of calls belong to the nodes between the calls around them. Kernels that no rule
+/// matches stay without a layer and are listed.
 namespace strata {
 
 /// A network as it is matched: one iteration of it, and what its nodes do.

@@ -119,8 +119,8 @@ class ModelRows {
     for (const std::size_t kernel : kernels) add(kernel);
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       const std::optional<TypedFlop>& one = arithmetic_[i].agreed;
-      if (!one || arithmetic_[i].differs || rows_[i].spent.flop == 0) continue;
-      rows_[i].arithmetic = {{one->dtype, one->is_matrix, rows_[i].spent.flop}};
+      if (!one || arithmetic_[i].differs || rows_[i].totals.flop == 0) continue;
+      rows_[i].arithmetic = {{one->dtype, one->is_matrix, rows_[i].totals.flop}};
     }
     return std::move(rows_);
   }
@@ -154,18 +154,18 @@ class ModelRows {
                                 recording_.names.text(recording_.kernels[kernel].name));
     ProfileRow& row = rows_[at->second];
     add_implementation(row.implementation, class_of(kernel).algorithm);
-    Spent one;
+    Totals one;
     one.launches = 1;
     one.steps = is_new ? 1 : 0;
     one.time_s = 1e-9 * static_cast<double>(recording_.kernels[kernel].time.length_ns());
     // What has no layer has no FLOP that are known; that is not the same as doing none.
     const bool moves_only =
-        group != no_index && (row.spent.flop == 0 || class_of(kernel).name == "copy");
+        group != no_index && (row.totals.flop == 0 || class_of(kernel).name == "copy");
     if (moves_only) {
       one.zero_flop_launches = 1;
       one.zero_flop_s = one.time_s;
     }
-    row.spent += one;
+    row.totals += one;
   }
 
   std::string own_layer(std::size_t kernel) const {
@@ -186,9 +186,9 @@ class ModelRows {
   ProfileRow described(const LayerGroup& group, const std::string& pass) const {
     ProfileRow row;
     const RowCost cost = sheet_.of(group, pass);
-    row.spent.flop = cost.flop;
-    row.spent.in_bytes = cost.in_bytes;
-    row.spent.out_bytes = cost.out_bytes;
+    row.totals.flop = cost.flop;
+    row.totals.in_bytes = cost.in_bytes;
+    row.totals.out_bytes = cost.out_bytes;
     row.layer_class = name_of(LayerClass::pointwise);
     switch (group.kind) {
       case GroupKind::loss: row.layer = row.block = row.op = "loss"; break;

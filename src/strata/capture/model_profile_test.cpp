@@ -50,7 +50,7 @@ TimesByRow times_of(const Profile& profile) {
   TimesByRow times;
   for (const ProfileRow& row : profile.rows) {
     const std::string pass = row.pass.starts_with("backward") ? "backward" : row.pass;
-    times[{row.layer, pass}] += 1e9 * row.spent.time_s;
+    times[{row.layer, pass}] += 1e9 * row.totals.time_s;
   }
   return times;
 }
@@ -169,11 +169,11 @@ TEST(ModelProfile, HasTheCountsOfTheCostSheets) {
   const BoundGraph bound = bind_graph(graph, {{"batch", 4}});
   const std::vector<NodeCost> costs = costs_of(bound);
   const ModelProfile result = model_profile_of(forged(graph, module_in_torch).recording, bound);
-  std::map<std::string, Spent> forward;
-  std::map<std::string, Spent> backward;
+  std::map<std::string, Totals> forward;
+  std::map<std::string, Totals> backward;
   for (const ProfileRow& row : result.profile.rows) {
-    if (row.pass == "forward") forward[row.layer] += row.spent;
-    if (row.pass.starts_with("backward")) backward[row.layer] += row.spent;
+    if (row.pass == "forward") forward[row.layer] += row.totals;
+    if (row.pass.starts_with("backward")) backward[row.layer] += row.totals;
   }
   for (NodeId node = 0; node < graph.nodes.size(); ++node) {
     const std::string& name = graph.nodes[node].name;
@@ -199,7 +199,7 @@ TEST(ModelProfile, PutsEveryKernelIntoOneRow) {
   const ModelProfile result = model_profile_of(made.recording, bound);
   std::int64_t length_ns = 0;
   for (const KernelRecord& kernel : made.recording.kernels) length_ns += kernel.time.length_ns();
-  const Spent all = total_of(result.profile);
+  const Totals all = total_of(result.profile);
   EXPECT_EQ(all.launches, static_cast<std::int64_t>(made.recording.kernels.size()));
   EXPECT_NEAR(1e9 * all.time_s, static_cast<double>(length_ns), 1e-3);
   std::int64_t unmatched = 0;
@@ -280,10 +280,10 @@ TEST(ModelProfile, ReadsTheTypeOfProductsFromKernels) {
   const ModelProfile result = model_profile_of(forged(graph, module_in_torch).recording, bound);
   int convolutions = 0;
   for (const ProfileRow& row : result.profile.rows) {
-    if (row.op != "convolution" || row.spent.flop == 0) continue;
+    if (row.op != "convolution" || row.totals.flop == 0) continue;
     ++convolutions;
     ASSERT_EQ(row.arithmetic.size(), 1U) << row.layer;
-    EXPECT_EQ(row.arithmetic[0], (TypedFlop{DType::tf32, true, row.spent.flop})) << row.layer;
+    EXPECT_EQ(row.arithmetic[0], (TypedFlop{DType::tf32, true, row.totals.flop})) << row.layer;
   }
   EXPECT_GT(convolutions, 40);
 }

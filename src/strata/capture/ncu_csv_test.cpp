@@ -49,10 +49,10 @@ TEST(NcuCsv, a_profile_of_it_has_bytes_and_flop) {
   EXPECT_TRUE(profile.columns.has_bytes);
   EXPECT_EQ(profile.rows[0].layer, "gemm");
   EXPECT_EQ(profile.rows[0].op, "gemm");
-  EXPECT_EQ(profile.rows[0].spent.in_bytes, 64000);
-  EXPECT_EQ(profile.rows[0].spent.out_bytes, 1000);
-  EXPECT_EQ(profile.rows[1].spent.zero_flop_launches, 1);
-  EXPECT_DOUBLE_EQ(profile.rows[0].spent.time_s, 1250.5e-6);
+  EXPECT_EQ(profile.rows[0].totals.in_bytes, 64000);
+  EXPECT_EQ(profile.rows[0].totals.out_bytes, 1000);
+  EXPECT_EQ(profile.rows[1].totals.zero_flop_launches, 1);
+  EXPECT_DOUBLE_EQ(profile.rows[0].totals.time_s, 1250.5e-6);
 }
 
 TEST(NcuCsv, the_details_page_is_read_too) {

@@ -19,16 +19,16 @@ CopyKind copy_kind_of_cupti(std::int64_t number) {
   }
 }
 
-MemoryPlace memory_place_of_cupti(std::int64_t number) {
+MemoryKind memory_place_of_cupti(std::int64_t number) {
   switch (number) {
-    case 1: return MemoryPlace::pageable;
-    case 2: return MemoryPlace::pinned;
+    case 1: return MemoryKind::pageable;
+    case 2: return MemoryKind::pinned;
     case 3:
-    case 6: return MemoryPlace::device;  // 6: a variable of a module
-    case 4: return MemoryPlace::array;
+    case 6: return MemoryKind::device;  // 6: a variable of a module
+    case 4: return MemoryKind::array;
     case 5:
-    case 7: return MemoryPlace::managed;  // 7: a variable
-    default: return MemoryPlace::unknown;
+    case 7: return MemoryKind::managed;  // 7: a variable
+    default: return MemoryKind::unknown;
   }
 }
 

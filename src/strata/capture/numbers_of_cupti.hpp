@@ -12,7 +12,7 @@ namespace strata {
 /// CUpti_ActivityMemcpyKind.
 CopyKind copy_kind_of_cupti(std::int64_t number);
 /// CUpti_ActivityMemoryKind; Nsight Systems counts from one less.
-MemoryPlace memory_place_of_cupti(std::int64_t number);
+MemoryKind memory_place_of_cupti(std::int64_t number);
 /// CUpti_ActivitySynchronizationType.
 SyncKind sync_kind_of_cupti(std::int64_t number);
 

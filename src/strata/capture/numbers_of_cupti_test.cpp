@@ -14,10 +14,9 @@ TEST(CuptiNumbers, StandForWhatTheHeaderSays) {
       CopyKind::device_to_device, CopyKind::device_to_device, CopyKind::device_to_device,
       CopyKind::host_to_host,     CopyKind::peer_to_peer,     CopyKind::unknown};
   for (std::int64_t i = 0; i < 12; ++i) EXPECT_EQ(copy_kind_of_cupti(i), copies[i]) << i;
-  constexpr MemoryPlace places[] = {
-      MemoryPlace::unknown, MemoryPlace::pageable, MemoryPlace::pinned,
-      MemoryPlace::device,  MemoryPlace::array,    MemoryPlace::managed,
-      MemoryPlace::device,  MemoryPlace::managed,  MemoryPlace::unknown};
+  constexpr MemoryKind places[] = {MemoryKind::unknown, MemoryKind::pageable, MemoryKind::pinned,
+                                   MemoryKind::device,  MemoryKind::array,    MemoryKind::managed,
+                                   MemoryKind::device,  MemoryKind::managed,  MemoryKind::unknown};
   for (std::int64_t i = 0; i < 9; ++i) EXPECT_EQ(memory_place_of_cupti(i), places[i]) << i;
   constexpr SyncKind syncs[] = {SyncKind::unknown, SyncKind::event,   SyncKind::stream_waits_event,
                                 SyncKind::stream,  SyncKind::context, SyncKind::unknown};

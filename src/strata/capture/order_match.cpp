@@ -76,7 +76,7 @@ Taken taken_by(const OrderedWork& work) {
 class OrderTable {
  public:
   OrderTable(const std::vector<OrderedWork>& work, const std::vector<const Node*>& nodes)
-      : work_(work), nodes_(nodes), ways_((work.size() + 1) * (nodes.size() + 1), 0) {
+      : work_(work), nodes_(nodes), matches_((work.size() + 1) * (nodes.size() + 1), 0) {
     at(0, 0) = 1;
     for (std::size_t i = 0; i < work.size(); ++i) {
       const Taken taken = taken_by(work[i]);
@@ -92,10 +92,10 @@ class OrderTable {
     }
   }
 
-  int ways() const { return at(work_.size(), nodes_.size()); }
+  int match_count() const { return at(work_.size(), nodes_.size()); }
 
-  /// The one way there is.
-  std::vector<std::vector<std::size_t>> way() const {
+  /// The only match.
+  std::vector<std::vector<std::size_t>> match() const {
     std::vector<std::vector<std::size_t>> taken(work_.size());
     std::size_t j = nodes_.size();
     for (std::size_t i = work_.size(); i > 0; --i) {
@@ -122,12 +122,12 @@ class OrderTable {
   }
 
  private:
-  int& at(std::size_t i, std::size_t j) { return ways_[i * (nodes_.size() + 1) + j]; }
-  int at(std::size_t i, std::size_t j) const { return ways_[i * (nodes_.size() + 1) + j]; }
+  int& at(std::size_t i, std::size_t j) { return matches_[i * (nodes_.size() + 1) + j]; }
+  int at(std::size_t i, std::size_t j) const { return matches_[i * (nodes_.size() + 1) + j]; }
 
   const std::vector<OrderedWork>& work_;
   const std::vector<const Node*>& nodes_;
-  std::vector<int> ways_;  ///< 2: several
+  std::vector<int> matches_;  ///< 2: several
   std::size_t furthest_work_ = 0;
   std::size_t furthest_node_ = 0;
 };
@@ -151,15 +151,15 @@ OrderMatch match_by_order(const std::vector<OrderedWork>& work,
     return match;
   }
   if ((work.size() + 1) * (nodes.size() + 1) > most_cells) {
-    match.refusal = "the recording and the network are too long to be laid side by side";
+    match.refusal = "the recording and the network are too long to be matched";
     return match;
   }
   const OrderTable table(work, nodes);
-  if (table.ways() == 1) {
-    match.nodes = table.way();
+  if (table.match_count() == 1) {
+    match.nodes = table.match();
   } else {
-    match.refusal = table.ways() == 0 ? table.where_it_ends()
-                                      : "calls and layers can be laid side by side in several ways";
+    match.refusal = table.match_count() == 0 ? table.where_it_ends()
+                                             : "calls and layers can be matched in several ways";
   }
   return match;
 }

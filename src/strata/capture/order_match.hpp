@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-/// Calls of modules whose names say nothing about a network, or too little, laid beside its nodes
-/// in order.
+/// Matches calls of modules to the nodes of a network by their order, where the names of the calls
+/// say too little.
 namespace strata {
 
 /// A call, or the kernels that ran on their own between two calls.
@@ -26,15 +26,15 @@ struct OrderMatch {
   /// For each piece of work the nodes it makes, as indices into the nodes given: one of a call
   /// whose nodes are not known, any number (up to its kernels) of kernels on their own.
   std::vector<std::vector<std::size_t>> nodes;
-  std::string refusal;  ///< empty: there is exactly one way
+  std::string refusal;  ///< empty: there is exactly one match
 };
 
 /// Whether kernels of these classes may be what the operator takes.
 bool can_be(const Operator& op, const std::set<std::string>& classes);
 
-/// Every call is one node, or those that are known, and every node is somewhere, in order, what
-/// kernels do agreeing with the operator. Refused where there is no such way, with the first place
-/// that does not fit, and where there are several.
+/// Each call gets one node, or its known nodes; every node is matched, in order; the classes of the
+/// kernels agree with the operator. A refusal says that there is no such match, with the first call
+/// that does not fit, or that there are several.
 OrderMatch match_by_order(const std::vector<OrderedWork>& work,
                           const std::vector<const Node*>& nodes);
 

@@ -16,7 +16,7 @@
 /// that clock counts from 1970. Rows need not be in order until `sort_by_start`.
 namespace strata {
 
-/// What a number cannot be when it is not known: most recorders leave something out.
+/// Stands for a number that the recorder did not write.
 inline constexpr std::uint32_t unknown_device = 0xffffffffU;
 inline constexpr std::int64_t unknown_bytes = -1;
 inline constexpr std::uint32_t unknown_count = 0xffffffffU;  ///< registers, shared memory
@@ -45,7 +45,7 @@ struct KernelRecord {
   std::uint32_t dynamic_shared_bytes = unknown_count;  ///< where only a sum is known, it is here
 };
 
-enum class MemoryPlace : std::uint8_t { unknown, pageable, pinned, device, managed, array };
+enum class MemoryKind : std::uint8_t { unknown, pageable, pinned, device, managed, array };
 enum class CopyKind : std::uint8_t {
   unknown,
   host_to_device,
@@ -64,8 +64,8 @@ struct CopyRecord {
   std::uint32_t peer_device = unknown_device;  ///< where it goes to, between two devices
   std::uint32_t stream = 0;
   CopyKind kind = CopyKind::unknown;
-  MemoryPlace source = MemoryPlace::unknown;
-  MemoryPlace destination = MemoryPlace::unknown;
+  MemoryKind source = MemoryKind::unknown;
+  MemoryKind destination = MemoryKind::unknown;
 };
 
 struct FillRecord {  ///< a memset
@@ -83,7 +83,7 @@ struct MemoryEvent {
   std::int64_t bytes = 0;  ///< of a free: what is freed; unknown_bytes: by its address
   std::int64_t total_bytes = unknown_bytes;  ///< allocated after it, where the recorder says so
   std::uint32_t device = unknown_device;     ///< unknown_device for memory of the host
-  MemoryPlace place = MemoryPlace::device;
+  MemoryKind place = MemoryKind::device;
   bool is_allocation = true;
   bool is_framework = false;  ///< by a framework's own allocator, inside what it asked CUDA for
 };

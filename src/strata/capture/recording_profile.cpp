@@ -79,11 +79,11 @@ class ProfileMaker {
     }
     RowInProgress& made = rows_[at->second];
     made.class_ns[kernel_class.name] += record.time.length_ns();
-    add_spent(kernel, made.row);
+    add_totals(kernel, made.row);
   }
 
-  void add_spent(std::size_t kernel, ProfileRow& row) const {
-    Spent one;
+  void add_totals(std::size_t kernel, ProfileRow& row) const {
+    Totals one;
     one.steps = 1;
     one.launches = 1;
     one.time_s = 1e-9 * static_cast<double>(recording_.kernels[kernel].time.length_ns());
@@ -98,7 +98,7 @@ class ProfileMaker {
       }
       strata::add(row.arithmetic, arithmetic);
     }
-    row.spent += one;
+    row.totals += one;
   }
 
   const Recording& recording_;

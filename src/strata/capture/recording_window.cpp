@@ -11,11 +11,11 @@ WindowChange RecordingWindow::profiler(bool is_on, std::uint64_t now_ns) {
 }
 
 bool RecordingWindow::enters(std::string_view name) {
-  if (is_in_match_ || !watches_ranges() || name != settings_.range) return false;
+  if (is_in_match_ || !watches_ranges() || name != options_.range) return false;
   is_in_match_ = true;
   ++seen_;
   is_in_range_ =
-      seen_ > settings_.skip && (settings_.steps == 0 || seen_ - settings_.skip <= settings_.steps);
+      seen_ > options_.skip && (options_.steps == 0 || seen_ - options_.skip <= options_.steps);
   return true;
 }
 
@@ -51,14 +51,13 @@ WindowChange RecordingWindow::leave_range(std::uint64_t now_ns) {
   is_in_match_ = false;
   is_in_range_ = false;
   const WindowChange change = update(now_ns);
-  if (settings_.steps == 0 || seen_ - settings_.skip < settings_.steps || is_finished_)
-    return change;
+  if (options_.steps == 0 || seen_ - options_.skip < options_.steps || is_finished_) return change;
   is_finished_ = true;
   return WindowChange::finishes;
 }
 
 WindowChange RecordingWindow::tick(std::uint64_t now_ns) {
-  const auto duration_ns = static_cast<std::uint64_t>(settings_.duration_s * 1e9);
+  const auto duration_ns = static_cast<std::uint64_t>(options_.duration_s * 1e9);
   if (is_finished_ || !has_opened_ || duration_ns == 0 || now_ns < opened_ns_ ||
       now_ns - opened_ns_ < duration_ns)
     return WindowChange::none;
@@ -68,7 +67,7 @@ WindowChange RecordingWindow::tick(std::uint64_t now_ns) {
 }
 
 WindowChange RecordingWindow::update(std::uint64_t now_ns) {
-  const bool is_wanted = !is_finished_ && (!settings_.waits_for_profiler || is_profiler_on_) &&
+  const bool is_wanted = !is_finished_ && (!options_.waits_for_profiler || is_profiler_on_) &&
                          (!watches_ranges() || is_in_range_);
   if (is_wanted == is_open_) return WindowChange::none;
   is_open_ = is_wanted;

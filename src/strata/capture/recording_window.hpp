@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "strata/capture/capture_settings.hpp"
+#include "strata/capture/capture_options.hpp"
 
 #include <cstdint>
 #include <string_view>
@@ -11,12 +11,12 @@ namespace strata {
 
 enum class WindowChange { none, opens, closes, finishes };
 
-/// When recording is wanted: from the beginning or between profiler start and stop, inside ranges
-/// of a name, for some of them, for some time. Told what happens, it says what changes. Not safe in
-/// several threads.
+/// Decides when to record: from the beginning or between profiler start and stop, inside ranges of
+/// a name, for a number of them, for a time. It is told of events and says whether recording starts
+/// or stops. Not thread-safe.
 class RecordingWindow {
  public:
-  explicit RecordingWindow(const CaptureSettings& settings) : settings_(settings) {}
+  explicit RecordingWindow(const CaptureOptions& options) : options_(options) {}
 
   WindowChange begin(std::uint64_t now_ns);
   WindowChange profiler(bool is_on, std::uint64_t now_ns);
@@ -31,7 +31,7 @@ class RecordingWindow {
   bool is_open() const { return is_open_; }
   bool is_finished() const { return is_finished_; }
   /// Whether it must be told of ranges.
-  bool watches_ranges() const { return !settings_.range.empty(); }
+  bool watches_ranges() const { return !options_.range.empty(); }
   std::int64_t ranges_seen() const { return seen_; }
 
  private:
@@ -39,7 +39,7 @@ class RecordingWindow {
   WindowChange leave_range(std::uint64_t now_ns);
   WindowChange update(std::uint64_t now_ns);
 
-  CaptureSettings settings_;
+  CaptureOptions options_;
   bool is_profiler_on_ = false;
   bool is_in_match_ = false;  ///< a range of the name is open
   bool is_in_range_ = false;  ///< and it is one that is recorded

@@ -10,16 +10,16 @@ namespace strata {
 namespace {
 
 TEST(RecordingWindow, is_open_from_the_beginning_unless_told_otherwise) {
-  RecordingWindow window{CaptureSettings{}};
+  RecordingWindow window{CaptureOptions{}};
   EXPECT_EQ(window.begin(5), WindowChange::opens);
   EXPECT_EQ(window.push(1, "step", 6), WindowChange::none);
   EXPECT_EQ(window.tick(1'000'000'000'000), WindowChange::none);
 }
 
 TEST(RecordingWindow, waits_for_the_profiler) {
-  CaptureSettings settings;
-  settings.waits_for_profiler = true;
-  RecordingWindow window(settings);
+  CaptureOptions options;
+  options.waits_for_profiler = true;
+  RecordingWindow window(options);
   EXPECT_EQ(window.begin(1), WindowChange::none);
   EXPECT_EQ(window.profiler(true, 2), WindowChange::opens);
   EXPECT_EQ(window.profiler(true, 3), WindowChange::none);
@@ -28,11 +28,11 @@ TEST(RecordingWindow, waits_for_the_profiler) {
 }
 
 TEST(RecordingWindow, counts_ranges_of_its_name_only) {
-  CaptureSettings settings;
-  settings.range = "step";
-  settings.skip = 1;
-  settings.steps = 2;
-  RecordingWindow window(settings);
+  CaptureOptions options;
+  options.range = "step";
+  options.skip = 1;
+  options.steps = 2;
+  RecordingWindow window(options);
   EXPECT_EQ(window.begin(0), WindowChange::none);
   std::vector<WindowChange> changes;
   for (std::uint64_t step = 0; step < 5; ++step) {
@@ -51,11 +51,11 @@ TEST(RecordingWindow, counts_ranges_of_its_name_only) {
 }
 
 TEST(RecordingWindow, steps_on_one_thread) {
-  CaptureSettings settings;
-  settings.range = "step";
-  settings.skip = 2;
-  settings.steps = 2;
-  RecordingWindow window(settings);
+  CaptureOptions options;
+  options.range = "step";
+  options.skip = 2;
+  options.steps = 2;
+  RecordingWindow window(options);
   window.begin(0);
   std::string seen;
   for (int step = 0; step < 6; ++step) {
@@ -70,10 +70,10 @@ TEST(RecordingWindow, steps_on_one_thread) {
 }
 
 TEST(RecordingWindow, ends_after_its_duration_from_the_first_opening) {
-  CaptureSettings settings;
-  settings.duration_s = 2;
-  settings.waits_for_profiler = true;
-  RecordingWindow window(settings);
+  CaptureOptions options;
+  options.duration_s = 2;
+  options.waits_for_profiler = true;
+  RecordingWindow window(options);
   window.begin(0);
   EXPECT_EQ(window.tick(10'000'000'000), WindowChange::none);
   window.profiler(true, 20'000'000'000);
@@ -84,29 +84,29 @@ TEST(RecordingWindow, ends_after_its_duration_from_the_first_opening) {
 }
 
 TEST(RecordingWindow, ranges_that_end_on_another_thread) {
-  CaptureSettings settings;
-  settings.range = "epoch";
-  RecordingWindow window(settings);
+  CaptureOptions options;
+  options.range = "epoch";
+  RecordingWindow window(options);
   window.begin(0);
   EXPECT_EQ(window.start(77, "epoch", 1), WindowChange::opens);
   EXPECT_EQ(window.stop(78, 2), WindowChange::none);
   EXPECT_EQ(window.stop(77, 3), WindowChange::closes);
 }
 
-TEST(CaptureSettings, survive_the_environment) {
-  CaptureSettings settings;
-  settings.log = "/tmp/a b/%p.log";
-  settings.duration_s = 0.125;
-  settings.ends_program = true;
-  settings.waits_for_profiler = true;
-  settings.range = "a=b step";
-  settings.skip = 3;
-  settings.steps = 12;
-  settings.traces_calls = false;
-  settings.metrics = {"dram__bytes_read.sum", "sm__x.avg"};
-  CaptureSettings read;
-  ASSERT_TRUE(read_variable(to_variable(settings), read));
-  EXPECT_EQ(read, settings);
+TEST(CaptureOptions, survive_the_environment) {
+  CaptureOptions options;
+  options.log = "/tmp/a b/%p.log";
+  options.duration_s = 0.125;
+  options.ends_program = true;
+  options.waits_for_profiler = true;
+  options.range = "a=b step";
+  options.skip = 3;
+  options.steps = 12;
+  options.traces_calls = false;
+  options.metrics = {"dram__bytes_read.sum", "sm__x.avg"};
+  CaptureOptions read;
+  ASSERT_TRUE(read_variable(to_variable(options), read));
+  EXPECT_EQ(read, options);
   EXPECT_TRUE(read_variable("log=x\nof_a_later_version=1\n", read));
   EXPECT_FALSE(read_variable("log=x\nskip=many\n", read));
   EXPECT_FALSE(read_variable("", read));

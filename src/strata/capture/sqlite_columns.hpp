@@ -55,7 +55,7 @@ Field field_of_member(Field Class::*);
 template <class Field>
 constexpr std::int64_t most_of_field() {
   if constexpr (std::is_same_v<Field, bool>) return 1;
-  if constexpr (std::is_same_v<Field, MemoryPlace>) return int(MemoryPlace::array);
+  if constexpr (std::is_same_v<Field, MemoryKind>) return int(MemoryKind::array);
   if constexpr (std::is_same_v<Field, CopyKind>) return int(CopyKind::host_to_host);
   if constexpr (std::is_same_v<Field, ApiKind>) return int(ApiKind::driver);
   if constexpr (std::is_same_v<Field, SyncKind>) return int(SyncKind::context);

@@ -28,7 +28,7 @@ std::int64_t pid_in(std::int64_t global) { return (global >> 24) & 0xffffff; }
 std::uint32_t tid_in(std::int64_t global) { return static_cast<std::uint32_t>(global & 0xffffff); }
 
 /// Nsight Systems counts kinds of memory from 0.
-MemoryPlace nsight_place(std::int64_t number) { return memory_place_of_cupti(number + 1); }
+MemoryKind nsight_place(std::int64_t number) { return memory_place_of_cupti(number + 1); }
 
 /// "cudaLaunchKernel_v7000" and "cudaMemcpyAsync_ptsz" are the same calls as without.
 std::string_view without_call_suffix(std::string_view name) {

@@ -39,8 +39,8 @@ Recording one_of_each() {
   recording.copies.push_back({.time = {1, 2},
                               .bytes = 64,
                               .kind = CopyKind::host_to_device,
-                              .source = MemoryPlace::pinned,
-                              .destination = MemoryPlace::device});
+                              .source = MemoryKind::pinned,
+                              .destination = MemoryKind::device});
   recording.copies.push_back({.time = {3, 4}});
   recording.fills.push_back({.time = {5, 6}, .bytes = 8});
   recording.memory.push_back({.at_ns = 4, .address = 100, .bytes = 32, .device = 1});
@@ -83,7 +83,7 @@ TEST(RecordingDatabase, what_was_written_is_read_by_start) {
   EXPECT_TRUE(std::isnan(recording.counters.values[0]));
   EXPECT_EQ(recording.counters.values[1], 200);
   ASSERT_EQ(recording.copies.size(), 2U);
-  EXPECT_EQ(recording.copies[0].source, MemoryPlace::pinned);
+  EXPECT_EQ(recording.copies[0].source, MemoryKind::pinned);
   EXPECT_EQ(recording.copies[0].kind, CopyKind::host_to_device);
   EXPECT_EQ(recording.copies[1].bytes, unknown_bytes);
   EXPECT_EQ(recording.fills[0].bytes, 8);
@@ -184,7 +184,7 @@ TEST(RecordingDatabase, an_export_of_nsight_systems_is_read) {
   EXPECT_EQ(recording.calls[0].kind, ApiKind::driver);
   EXPECT_EQ(recording.names.text(recording.calls[1].name), "cudaLaunchKernel");
   EXPECT_EQ(recording.calls[1].thread, 1235U);
-  EXPECT_EQ(recording.copies[0].source, MemoryPlace::pinned);
+  EXPECT_EQ(recording.copies[0].source, MemoryKind::pinned);
   ASSERT_EQ(recording.ranges.size(), 1U);
   EXPECT_EQ(recording.names.text(recording.ranges[0].name), "layer1.0");
   EXPECT_EQ(recording.names.text(recording.ranges[0].domain), "torch");

@@ -7,7 +7,7 @@
 
 #include <vector>
 
-/// What make_trace_tables is built of: one function per table, and their common input.
+/// The functions of make_trace_tables, one per table, and their common input.
 namespace strata {
 
 struct TraceInput {

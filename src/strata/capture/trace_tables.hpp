@@ -76,8 +76,8 @@ struct ApiRow {
 /// Copies of one direction between the same kinds of memory.
 struct CopyRow {
   CopyKind kind = CopyKind::unknown;
-  MemoryPlace source = MemoryPlace::unknown;
-  MemoryPlace destination = MemoryPlace::unknown;
+  MemoryKind source = MemoryKind::unknown;
+  MemoryKind destination = MemoryKind::unknown;
   Durations time;
   std::int64_t bytes = 0;          ///< of those of which it is known
   std::int64_t known_ns = 0;       ///< the time of those
@@ -168,7 +168,7 @@ struct TraceTables {
 TraceTables make_trace_tables(const Recording& recording);
 
 std::string_view name_of(CopyKind kind);
-std::string_view name_of(MemoryPlace place);
+std::string_view name_of(MemoryKind place);
 
 /// How many warps of a multiprocessor the launch can fill; nothing where the device or the launch
 /// is not described.

@@ -194,8 +194,8 @@ TEST(TraceTables, a_profile_is_of_the_step_of_median_time) {
   sort_by_start(made.recording);
   const Profile profile = profile_of(made.recording);
   ASSERT_EQ(profile.rows.size(), 2U);
-  EXPECT_DOUBLE_EQ(profile.rows[0].spent.time_s, 12e-9);
-  EXPECT_EQ(profile.rows[0].spent.launches, 1);
+  EXPECT_DOUBLE_EQ(profile.rows[0].totals.time_s, 12e-9);
+  EXPECT_EQ(profile.rows[0].totals.launches, 1);
 }
 
 TEST(TraceTables, memory_is_followed_by_address_where_a_free_has_no_size) {

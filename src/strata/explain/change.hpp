@@ -12,8 +12,8 @@
 #include <variant>
 #include <vector>
 
-/// What may be different in a "what if", as data: a prediction can be made again with it, and the
-/// roofline can be asked about most of it.
+/// A change of a "what if", as data. A prediction can be made again with it; the roofline answers
+/// most changes, too.
 namespace strata {
 
 struct BandwidthTimes {
@@ -57,7 +57,7 @@ struct Computed {
 using Change = std::variant<BandwidthTimes, ThroughputTimes, CapacityOf, InDType, BatchTimes,
                             BatchOf, OptionSet, Computed>;
 
-/// Nothing where twice as much is beyond what can be counted.
+/// Nothing where twice the capacity does not fit 64 bits.
 std::optional<CapacityOf> twice_the_capacity(std::int64_t capacity_bytes);
 
 /// "twice the bandwidth", "128 MiB on-chip", "bf16": completes "with …" or "if …".

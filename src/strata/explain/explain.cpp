@@ -2,7 +2,7 @@
 #include "strata/explain/explain.hpp"
 
 #include "strata/base/error.hpp"
-#include "strata/explain/subject.hpp"
+#include "strata/explain/explain_context.hpp"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 namespace strata {
 namespace {
 
-using Rule = void (*)(const ExplainSubject&, Findings&);
+using Rule = void (*)(const ExplainContext&, Findings&);
 
 constexpr Rule rules[] = {find_memory_bound,    find_one_layer,       find_launch_bound,
                           find_between_kernels, find_low_utilisation, find_low_bandwidth,
@@ -22,16 +22,16 @@ constexpr Rule rules[] = {find_memory_bound,    find_one_layer,       find_launc
                           find_missing_columns, find_prediction_limit};
 
 /// What-ifs about the iteration as a whole, whatever was found.
-std::vector<WhatIf> whole_what_ifs(const ExplainSubject& subject) {
+std::vector<WhatIf> whole_what_ifs(const ExplainContext& context) {
   std::vector<WhatIf> all;
-  if (subject.times() == nullptr) return all;
-  all.push_back(subject.asked(BandwidthTimes{2}));
-  all.push_back(subject.asked(ThroughputTimes{2}));
-  if (const auto type = shorter_type(subject)) all.push_back(subject.asked(InDType{*type}));
-  if (const PredictionFacts* facts = subject.facts()) {
+  if (context.times() == nullptr) return all;
+  all.push_back(context.asked(BandwidthTimes{2}));
+  all.push_back(context.asked(ThroughputTimes{2}));
+  if (const auto type = lower_precision(context)) all.push_back(context.asked(InDType{*type}));
+  if (const PredictionFacts* facts = context.facts()) {
     if (const auto twice = twice_the_capacity(facts->capacity_bytes))
-      all.push_back(subject.asked(*twice));
-    all.push_back(subject.asked(BatchTimes{2}));
+      all.push_back(context.asked(*twice));
+    all.push_back(context.asked(BatchTimes{2}));
   }
   return all;
 }
@@ -106,21 +106,21 @@ Explanation explain(const ExplainInput& input) {
     fail(ErrorKind::input,
          "its rows have no time ('time_s'), without which nobody can say where it goes");
   }
-  const ExplainSubject subject(input);
-  if (!(subject.time_s() > 0))
+  const ExplainContext context(input);
+  if (!(context.time_s() > 0))
     fail(ErrorKind::input, "its rows take no time at all: there is nothing to explain");
   Explanation answer{.subject = profile.subject,
                      .evidence = profile.evidence,
                      .machine = input.machine.name,
                      .machine_title = input.machine.title,
-                     .time_s = subject.time_s(),
+                     .time_s = context.time_s(),
                      .findings = {},
-                     .what_ifs = whole_what_ifs(subject),
+                     .what_ifs = whole_what_ifs(context),
                      .reuse = {},
                      .notes = notes_of(input)};
-  for (const Rule rule : rules) rule(subject, answer.findings);
+  for (const Rule rule : rules) rule(context, answer.findings);
   answer_all(input, answer.findings, answer.what_ifs);
-  settle_costs(answer.findings, subject.time_s());
+  settle_costs(answer.findings, context.time_s());
   std::stable_sort(answer.what_ifs.begin(), answer.what_ifs.end(),
                    [](const WhatIf& a, const WhatIf& b) { return a.gain_s() > b.gain_s(); });
   if (input.facts != nullptr) {

@@ -10,8 +10,9 @@
 #include <string>
 #include <vector>
 
-/// What limits a profile on a machine, what that costs, what to do, and what would change: a pure
-/// function of the two, of what a prediction knows besides, and of whoever can predict again.
+/// Explains a profile on a machine: what limits it, what that costs, what to do, and what would
+/// change. A pure function of the profile, the machine, the facts of a prediction, and a callback
+/// that predicts again.
 /// docs/explain.md says how each number is found.
 ///
 ///     const Explanation answer = explain({.profile = profile, .machine = machine});

@@ -24,10 +24,9 @@ PredictionFacts hand_facts() {
 }
 
 Profile hand_prediction() {
-  ProfileRow row =
-      to_row({.op = "conv", .is_dense = true, .time_s = 98, .flop = 400, .bytes = 20});
-  row.spent.compute_s = 60;
-  row.spent.stall_s = 38;
+  ProfileRow row = to_row({.op = "conv", .is_dense = true, .time_s = 98, .flop = 400, .bytes = 20});
+  row.totals.compute_s = 60;
+  row.totals.stall_s = 38;
   Profile profile = test::measured_profile({row});
   profile.evidence = Evidence::predicted;
   profile.iteration_s = 100;
@@ -82,7 +81,7 @@ TEST(ExplainPrediction, its_own_facts_become_findings) {
   EXPECT_NE(answer.reuse[0].text.find("90 % needs 32 B more, all needs 64 B more"),
             std::string::npos)
       << answer.reuse[0].text;
-  EXPECT_NE(answer.reuse[1].text.find("all there is"), std::string::npos) << answer.reuse[1].text;
+  EXPECT_NE(answer.reuse[1].text.find("all of it"), std::string::npos) << answer.reuse[1].text;
 }
 
 TEST(ExplainPrediction, what_is_captured_already_is_not_asked_for) {

@@ -145,7 +145,7 @@ TEST(Explain, bytes_are_held_against_the_mix_that_is_like_them) {
   Profile profile = measured_profile(
       {to_row({.op = "sum", .time_s = 4, .flop = 10, .bytes = 20}),
        to_row({.layer = "b", .op = "copy", .time_s = 4, .flop = 10, .bytes = 20})});
-  profile.rows[1].spent.in_bytes = profile.rows[1].spent.out_bytes = 10;
+  profile.rows[1].totals.in_bytes = profile.rows[1].totals.out_bytes = 10;
   const auto found =
       with_code(explain({.profile = profile, .machine = machine}), FindingCode::low_bandwidth);
   ASSERT_EQ(found.size(), 1U);
@@ -177,8 +177,7 @@ TEST(Explain, products_on_lanes_where_there_are_matrix_units) {
 
 TEST(Explain, products_in_a_wider_type_than_the_network) {
   const Profile profile = measured_profile(
-      {to_row({.op = "conv", .is_dense = true, .time_s = 20, .flop = 1000, .bytes = 10})},
-      "fp16");
+      {to_row({.op = "conv", .is_dense = true, .time_s = 20, .flop = 1000, .bytes = 10})}, "fp16");
   const auto found = with_code(explained(profile), FindingCode::wide_products);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_DOUBLE_EQ(found[0].cost_s, 18);  // from 10 s at the roof to 1 s, which the bytes take too
@@ -186,12 +185,8 @@ TEST(Explain, products_in_a_wider_type_than_the_network) {
 
 TEST(Explain, a_shorter_type_halves_bytes_and_uses_matrix_units) {
   const Profile profile = measured_profile(
-      {to_row({.layer = "c",
-               .op = "conv",
-               .is_dense = true,
-               .time_s = 10,
-               .flop = 1000,
-               .bytes = 20}),
+      {to_row(
+           {.layer = "c", .op = "conv", .is_dense = true, .time_s = 10, .flop = 1000, .bytes = 20}),
        to_row({.layer = "r", .op = "relu", .time_s = 8, .flop = 10, .bytes = 40})});
   const Explanation answer = explained(profile);
   const auto found = with_code(answer, FindingCode::wide_type);
@@ -241,7 +236,7 @@ TEST(Explain, one_layer_among_many) {
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].subject, "big");
   EXPECT_DOUBLE_EQ(found[0].cost_share, 11.0 / 20);
-  rows.back().spent.time_s = 2;
+  rows.back().totals.time_s = 2;
   EXPECT_TRUE(with_code(explained(measured_profile(rows)), FindingCode::one_layer).empty());
 }
 
@@ -261,7 +256,7 @@ TEST(Explain, rows_above_the_roofs_that_explain_themselves_are_not_named) {
   EXPECT_TRUE(
       with_code(explained(measured_profile({winograd, cached})), FindingCode::above_roof).empty());
   // Winograd saves operations, not bytes; the cache holds no more than its size.
-  winograd.spent.in_bytes = 20;
+  winograd.totals.in_bytes = 20;
   const ProfileRow larger = to_row({.op = "add", .time_s = 0.6, .flop = 1, .bytes = 11});
   const auto found =
       with_code(explained(measured_profile({winograd, larger})), FindingCode::above_roof);
@@ -340,12 +335,12 @@ TEST(Explain, twice_the_bandwidth_halves_the_bandwidth_time_of_each_row) {
   const RowTimes times(profile, machine);
   const std::vector<double> faster = times.with_machine(with_bandwidth(machine, 2));
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const double compute_s = static_cast<double>(rows[i].spent.flop) / 100;
-    const double bytes_s = static_cast<double>(rows[i].spent.in_bytes) / 10;
-    const double scale = rows[i].spent.time_s / std::max(compute_s, bytes_s);
+    const double compute_s = static_cast<double>(rows[i].totals.flop) / 100;
+    const double bytes_s = static_cast<double>(rows[i].totals.in_bytes) / 10;
+    const double scale = rows[i].totals.time_s / std::max(compute_s, bytes_s);
     const double expected = scale * std::max(compute_s, bytes_s / 2);
-    EXPECT_NEAR(faster[i], std::max(expected, std::min(rows[i].spent.time_s, 0.5)),
-                1e-9 * rows[i].spent.time_s);
+    EXPECT_NEAR(faster[i], std::max(expected, std::min(rows[i].totals.time_s, 0.5)),
+                1e-9 * rows[i].totals.time_s);
   }
 }
 

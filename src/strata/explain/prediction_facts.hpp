@@ -33,7 +33,7 @@ struct PredictionFacts {
   double bytes_per_s = 0;
   std::int64_t minimum_bytes = 0;  ///< below it weights are cut
   std::string minimum_step;        ///< that needs it
-  std::optional<double> bound_s;   ///< no schedule of this order is faster
+  std::optional<double> bound_s;   ///< lower bound of this order of layers
   std::vector<ReuseFacts> reuse;
   std::vector<StallFacts> stalls;  ///< longest first
 };

@@ -20,12 +20,12 @@ RowTimes::RowTimes(const Profile& profile, const Machine& machine)
     : profile_(profile),
       machine_(machine),
       roofs_(roofs_of(machine)),
-      rows_(roofline_of(profile, roofs_, RooflineBy::kernel)) {
+      rows_(roofline_of(profile, roofs_, RooflineBy::row)) {
   STRATA_CHECK(rows_.size() == profile.rows.size(),
                "a row of the roofline for each of the profile");
   knows_stalls_ = profile.evidence == Evidence::predicted &&
                   std::any_of(profile.rows.begin(), profile.rows.end(), [](const ProfileRow& row) {
-                    return row.spent.compute_s > 0 || row.spent.stall_s > 0;
+                    return row.totals.compute_s > 0 || row.totals.stall_s > 0;
                   });
 }
 
@@ -36,9 +36,9 @@ double RowTimes::floored(std::size_t row, double time_s) const {
 }
 
 double RowTimes::without_traffic_s(std::size_t row) const {
-  const Spent& spent = profile_.rows[row].spent;
-  if (knows_stalls_) return std::max(0.0, spent.time_s - spent.stall_s);
-  return floored(row, std::min(rows_[row].point.compute_time_s, spent.time_s));
+  const Totals& totals = profile_.rows[row].totals;
+  if (knows_stalls_) return std::max(0.0, totals.time_s - totals.stall_s);
+  return floored(row, std::min(rows_[row].point.compute_time_s, totals.time_s));
 }
 
 double RowTimes::at_roof_s(std::size_t row) const {

@@ -24,12 +24,11 @@ class RowTimes {
   const std::vector<RooflineRow>& rows() const { return rows_; }
   const Roofs& roofs() const { return roofs_; }
 
-  /// What the row takes when its bytes cost nothing: its arithmetic alone. A prediction says it
-  /// itself.
+  /// The time of the row without its traffic: its arithmetic alone. A prediction states it.
   double without_traffic_s(std::size_t row) const;
-  /// The larger of what its arithmetic and its bytes take.
+  /// The larger of the times of its arithmetic and of its bytes.
   double roof_s(std::size_t row) const { return rows_[row].point.roof_s; }
-  /// What it takes when it reaches the roof: no more than now, no less than its launches.
+  /// Its time at the roof: at most its time now, at least that of its launches.
   double at_roof_s(std::size_t row) const;
   /// Whether neither its arithmetic nor its bytes are why it takes so long.
   bool is_far_from_roof(std::size_t row) const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // In which types and on which units products are computed.
 #include "strata/base/units.hpp"
-#include "strata/explain/subject.hpp"
+#include "strata/explain/explain_context.hpp"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr double noticeable_products = 0.01;  // share of the FLOP of products
 
-bool is_short(DType dtype) { return is_floating(dtype) && bytes_per_element(dtype) < 4; }
+bool is_16_bit_or_less(DType dtype) { return is_floating(dtype) && bytes_per_element(dtype) < 4; }
 
 /// FLOP of products that satisfy something, and of all products.
 struct ProductShare {
@@ -36,15 +36,15 @@ ProductShare share_of_products(const Profile& profile, const IsMeant& is_meant) 
 
 /// What the rows save when `change` is done to the work of products.
 template <class ChangePart>
-double saved_by(const ExplainSubject& subject, const ChangePart& change) {
+double saved_by(const ExplainContext& context, const ChangePart& change) {
   const std::vector<double> times =
-      subject.times()->with_work([&](Work& work, const ProfileRow& row) {
+      context.times()->with_work([&](Work& work, const ProfileRow& row) {
         if (!is_dense(row)) return;
         for (TypedFlop& part : work.arithmetic) change(part);
       });
   double saved_s = 0;
   for (std::size_t i = 0; i < times.size(); ++i)
-    saved_s += subject.profile().rows[i].spent.time_s - times[i];
+    saved_s += context.profile().rows[i].totals.time_s - times[i];
   return saved_s;
 }
 
@@ -54,88 +54,87 @@ bool has_matrix_units(const Machine& machine, DType dtype) {
 
 }  // namespace
 
-void find_vector_products(const ExplainSubject& subject, Findings& found) {
-  if (subject.times() == nullptr) return;
+void find_vector_products(const ExplainContext& context, Findings& found) {
+  if (context.times() == nullptr) return;
   const auto is_meant = [&](const TypedFlop& part) {
-    return !part.is_matrix && has_matrix_units(subject.machine(), part.dtype);
+    return !part.is_matrix && has_matrix_units(context.machine(), part.dtype);
   };
-  const ProductShare share = share_of_products(subject.profile(), is_meant);
+  const ProductShare share = share_of_products(context.profile(), is_meant);
   if (!share.is_noticeable()) return;
-  const double saved_s = saved_by(subject, [&](TypedFlop& part) {
+  const double saved_s = saved_by(context, [&](TypedFlop& part) {
     if (is_meant(part)) part.is_matrix = true;
   });
-  if (!subject.is_noticeable(saved_s)) return;
-  ProfileFinding finding = subject.finding(FindingCode::vector_products, "", saved_s);
+  if (!context.is_noticeable(saved_s)) return;
+  ProfileFinding finding = context.finding(FindingCode::vector_products, "", saved_s);
   finding.what = fmt::format(
-      "{} of the FLOP of convolutions and products run on ordinary lanes in a type for which {} "
+      "{} of the FLOP of convolutions and products run on vector units in a type for which {} "
       "has matrix units",
-      percent_of(share.flop, share.all), subject.machine().name);
-  finding.evidence = {{"FLOP on lanes", share.flop, Measure::flop},
+      percent_of(share.flop, share.all), context.machine().name);
+  finding.evidence = {{"FLOP on vector units", share.flop, Measure::flop},
                       {"FLOP of products", share.all, Measure::flop}};
   finding.advice =
       "allow the library to use the matrix units, and give it channels and layouts that they take";
-  finding.what_ifs.push_back(subject.computed("they ran on matrix units", saved_s));
+  finding.what_ifs.push_back(context.computed("they ran on matrix units", saved_s));
   found.push_back(std::move(finding));
 }
 
-std::optional<DType> shorter_type(const ExplainSubject& subject) {
-  const auto own = dtype_named(subject.profile().subject.dtype);
-  if (!own || !is_floating(*own) || is_short(*own)) return std::nullopt;
-  for (const DType shorter : {DType::bf16, DType::fp16}) {
-    const auto& peaks = subject.machine().peaks;
+std::optional<DType> lower_precision(const ExplainContext& context) {
+  const auto own = dtype_named(context.profile().subject.dtype);
+  if (!own || !is_floating(*own) || is_16_bit_or_less(*own)) return std::nullopt;
+  for (const DType lower : {DType::bf16, DType::fp16}) {
+    const auto& peaks = context.machine().peaks;
     if (std::any_of(peaks.begin(), peaks.end(),
-                    [&](const Peak& peak) { return peak.dtype == shorter; }))
-      return shorter;
+                    [&](const Peak& peak) { return peak.dtype == lower; }))
+      return lower;
   }
   return std::nullopt;
 }
 
-void find_wide_type(const ExplainSubject& subject, Findings& found) {
-  const auto shorter = shorter_type(subject);
-  if (!shorter || subject.times() == nullptr) return;
-  const DType own = *dtype_named(subject.profile().subject.dtype);
-  const PeakRoof now = peak_for(subject.times()->roofs(), own, true);
-  const PeakRoof then = peak_for(subject.times()->roofs(), *shorter, true);
-  ProfileFinding finding =
-      subject.finding(FindingCode::wide_type, std::string(name_of(*shorter)), 0);
+void find_wide_type(const ExplainContext& context, Findings& found) {
+  const auto lower = lower_precision(context);
+  if (!lower || context.times() == nullptr) return;
+  const DType own = *dtype_named(context.profile().subject.dtype);
+  const PeakRoof now = peak_for(context.times()->roofs(), own, true);
+  const PeakRoof then = peak_for(context.times()->roofs(), *lower, true);
+  ProfileFinding finding = context.finding(FindingCode::wide_type, std::string(name_of(*lower)), 0);
   finding.is_cost_the_gain = true;
-  finding.what = fmt::format(
-      "the network is in {}; {} takes 1/{} of the bytes, and {} multiplies in it at {}",
-      name_of(own), name_of(*shorter), bytes_per_element(own) / bytes_per_element(*shorter),
-      subject.machine().name, format_flop_per_s(then.flop_per_s));
+  finding.what =
+      fmt::format("the network is in {}; {} takes 1/{} of the bytes, and {} multiplies in it at {}",
+                  name_of(own), name_of(*lower), bytes_per_element(own) / bytes_per_element(*lower),
+                  context.machine().name, format_flop_per_s(then.flop_per_s));
   finding.evidence = {
       {fmt::format("{} products", name_of(own)), now.flop_per_s, Measure::flop_per_s},
-      {fmt::format("{} products", name_of(*shorter)), then.flop_per_s, Measure::flop_per_s}};
-  finding.advice =
-      fmt::format("train in {} with fp32 weights beside it (--master-weights) and watch the loss",
-                  name_of(*shorter));
-  finding.what_ifs.push_back(subject.asked(InDType{*shorter}));
+      {fmt::format("{} products", name_of(*lower)), then.flop_per_s, Measure::flop_per_s}};
+  finding.advice = fmt::format(
+      "train in mixed precision: {} with fp32 master weights (--master-weights); watch the loss",
+      name_of(*lower));
+  finding.what_ifs.push_back(context.asked(InDType{*lower}));
   found.push_back(std::move(finding));
 }
 
-void find_wide_products(const ExplainSubject& subject, Findings& found) {
-  const auto own = dtype_named(subject.profile().subject.dtype);
-  if (!own || !is_short(*own) || subject.times() == nullptr) return;
+void find_wide_products(const ExplainContext& context, Findings& found) {
+  const auto own = dtype_named(context.profile().subject.dtype);
+  if (!own || !is_16_bit_or_less(*own) || context.times() == nullptr) return;
   const auto is_meant = [](const TypedFlop& part) {
-    return is_floating(part.dtype) && !is_short(part.dtype);
+    return is_floating(part.dtype) && !is_16_bit_or_less(part.dtype);
   };
-  const ProductShare share = share_of_products(subject.profile(), is_meant);
+  const ProductShare share = share_of_products(context.profile(), is_meant);
   if (!share.is_noticeable()) return;
-  const double saved_s = saved_by(subject, [&](TypedFlop& part) {
+  const double saved_s = saved_by(context, [&](TypedFlop& part) {
     if (!is_meant(part)) return;
-    part = {*own, has_matrix_units(subject.machine(), *own), part.flop};
+    part = {*own, has_matrix_units(context.machine(), *own), part.flop};
   });
-  if (!subject.is_noticeable(saved_s)) return;
-  ProfileFinding finding = subject.finding(FindingCode::wide_products, "", saved_s);
+  if (!context.is_noticeable(saved_s)) return;
+  ProfileFinding finding = context.finding(FindingCode::wide_products, "", saved_s);
   finding.what = fmt::format(
-      "the network is in {}, but {} of the FLOP of its products are done in a wider type",
+      "the network is in {}, but {} of the FLOP of its products are in higher precision",
       name_of(*own), percent_of(share.flop, share.all));
-  finding.evidence = {{"FLOP in a wider type", share.flop, Measure::flop},
+  finding.evidence = {{"FLOP in higher precision", share.flop, Measure::flop},
                       {"FLOP of products", share.all, Measure::flop}};
   finding.advice =
       "another algorithm or a conversion hides there: look at which kernels run for these layers";
   finding.what_ifs.push_back(
-      subject.computed(fmt::format("they were done in {}", name_of(*own)), saved_s));
+      context.computed(fmt::format("they were done in {}", name_of(*own)), saved_s));
   found.push_back(std::move(finding));
 }
 

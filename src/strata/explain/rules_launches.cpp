@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What starting kernels costs, and what passes between them.
 #include "strata/base/units.hpp"
-#include "strata/explain/subject.hpp"
+#include "strata/explain/explain_context.hpp"
 
 #include <fmt/format.h>
 
@@ -17,31 +17,31 @@ double added_by_launches(const Profile& profile, double latency_s, bool is_one_p
   double added_s = 0;
   for (const ProfileRow& row : profile.rows) {
     const double launches = is_one_per_row
-                                ? std::min<double>(1, static_cast<double>(row.spent.launches))
-                                : static_cast<double>(row.spent.launches);
-    added_s += std::max(0.0, launches * latency_s - row.spent.time_s);
+                                ? std::min<double>(1, static_cast<double>(row.totals.launches))
+                                : static_cast<double>(row.totals.launches);
+    added_s += std::max(0.0, launches * latency_s - row.totals.time_s);
   }
   return added_s;
 }
 
 }  // namespace
 
-void find_launch_bound(const ExplainSubject& subject, Findings& found) {
-  const Profile& profile = subject.profile();
-  if (!profile.columns.has_launches || !subject.machine().launch_latency_s) return;
-  const double latency_s = subject.machine().launch_latency_s->value;
+void find_launch_bound(const ExplainContext& context, Findings& found) {
+  const Profile& profile = context.profile();
+  if (!profile.columns.has_launches || !context.machine().launch_latency_s) return;
+  const double latency_s = context.machine().launch_latency_s->value;
   const double added_s = added_by_launches(profile, latency_s, false);
   std::size_t rows = 0;
   std::int64_t launches = 0;
   double kernels_s = 0;
   for (const ProfileRow& row : profile.rows) {
-    if (static_cast<double>(row.spent.launches) * latency_s <= row.spent.time_s) continue;
+    if (static_cast<double>(row.totals.launches) * latency_s <= row.totals.time_s) continue;
     ++rows;
-    launches += row.spent.launches;
-    kernels_s += row.spent.time_s;
+    launches += row.totals.launches;
+    kernels_s += row.totals.time_s;
   }
-  if (!subject.is_noticeable(added_s)) return;
-  ProfileFinding finding = subject.finding(FindingCode::launch_bound, "", added_s);
+  if (!context.is_noticeable(added_s)) return;
+  ProfileFinding finding = context.finding(FindingCode::launch_bound, "", added_s);
   finding.is_cost_on_top = true;
   finding.what = fmt::format(
       "{} of {} are shorter than starting their {}: {} of kernels, {} of launches", rows,
@@ -55,12 +55,12 @@ void find_launch_bound(const ExplainSubject& subject, Findings& found) {
       "fuse what follows each other, record the iteration as a graph, or give each kernel more to "
       "do with a larger batch";
   const auto with_added = [&](std::string text, double still_s) {
-    WhatIf what_if = subject.computed(std::move(text), 0);
-    what_if.base_s = subject.time_s() + added_s;
-    what_if.time_s = subject.time_s() + still_s;
+    WhatIf what_if = context.computed(std::move(text), 0);
+    what_if.base_s = context.time_s() + added_s;
+    what_if.time_s = context.time_s() + still_s;
     return what_if;
   };
-  if (const auto& node = subject.machine().graph_node_latency_s) {
+  if (const auto& node = context.machine().graph_node_latency_s) {
     finding.what_ifs.push_back(with_added(
         fmt::format("the kernels were started from a graph, {} each", format_time(node->value)),
         added_by_launches(profile, node->value, false)));
@@ -70,19 +70,19 @@ void find_launch_bound(const ExplainSubject& subject, Findings& found) {
   found.push_back(std::move(finding));
 }
 
-void find_between_kernels(const ExplainSubject& subject, Findings& found) {
-  if (!subject.is_measured()) return;
-  const IterationTime& iteration = subject.iteration();
+void find_between_kernels(const ExplainContext& context, Findings& found) {
+  if (!context.is_measured()) return;
+  const IterationTime& iteration = context.iteration();
   if (iteration.gaps_s < gap_share * iteration.time_s) return;
   const ProfileRow* worst = nullptr;  // the row around whose kernels most time passes
   double worst_s = 0;
-  for (const ProfileRow& row : subject.profile().rows) {
-    const double row_gap_s = row.wall_s.value_or(0) - row.spent.time_s;
+  for (const ProfileRow& row : context.profile().rows) {
+    const double row_gap_s = row.wall_s.value_or(0) - row.totals.time_s;
     if (row_gap_s <= worst_s) continue;
     worst_s = row_gap_s;
     worst = &row;
   }
-  ProfileFinding finding = subject.finding(
+  ProfileFinding finding = context.finding(
       FindingCode::between_kernels, worst != nullptr ? row_name(*worst) : "", iteration.gaps_s);
   finding.what =
       fmt::format("{} pass outside kernels, {} of the iteration", format_time(iteration.gaps_s),
@@ -96,7 +96,7 @@ void find_between_kernels(const ExplainSubject& subject, Findings& found) {
       "the device waits for the host: start work earlier, avoid waiting for results, load data "
       "ahead, or record the iteration as a graph";
   finding.what_ifs.push_back(
-      subject.computed("kernels followed each other without a gap", iteration.gaps_s));
+      context.computed("kernels followed each other without a gap", iteration.gaps_s));
   found.push_back(std::move(finding));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What waiting for memory costs, by operator and by layer; what only moves data.
 #include "strata/base/units.hpp"
-#include "strata/explain/subject.hpp"
+#include "strata/explain/explain_context.hpp"
 
 #include <fmt/format.h>
 
@@ -25,23 +25,23 @@ struct Waiting {
   double worst_s = 0;
 };
 
-Waiting waiting_of(const ExplainSubject& subject, const RowSet& set) {
-  const RowTimes& times = *subject.times();
+Waiting waiting_of(const ExplainContext& context, const RowSet& set) {
+  const RowTimes& times = *context.times();
   Waiting waiting;
   for (const std::size_t i : set.rows) {
-    const ProfileRow& row = subject.profile().rows[i];
+    const ProfileRow& row = context.profile().rows[i];
     const RooflinePoint& point = times.rows()[i].point;
-    const double waited_s = row.spent.time_s - times.without_traffic_s(i);
-    // A measured row that lies under the launches or under the peak is not memory's, nor is one
-    // that takes much longer than its bytes do.
-    if (subject.is_measured() && (point.bound != Bound::memory || times.is_far_from_roof(i)))
+    const double waited_s = row.totals.time_s - times.without_traffic_s(i);
+    // A measured row is not memory-bound when launches or the peak limit it, or when it takes much
+    // longer than its bytes.
+    if (context.is_measured() && (point.bound != Bound::memory || times.is_far_from_roof(i)))
       continue;
     if (waited_s <= 0) continue;
     waiting.rows.push_back(i);
-    waiting.time_s += row.spent.time_s;
+    waiting.time_s += row.totals.time_s;
     waiting.waited_s += waited_s;
-    waiting.bytes += static_cast<double>(row.spent.traffic_bytes());
-    waiting.flop += static_cast<double>(row.spent.flop);
+    waiting.bytes += static_cast<double>(row.totals.traffic_bytes());
+    waiting.flop += static_cast<double>(row.totals.flop);
     if (waited_s > waiting.worst_s) {
       waiting.worst_s = waited_s;
       waiting.worst = i;
@@ -50,37 +50,37 @@ Waiting waiting_of(const ExplainSubject& subject, const RowSet& set) {
   return waiting;
 }
 
-std::string memory_advice(const ExplainSubject& subject, const Waiting& waiting,
+std::string memory_advice(const ExplainContext& context, const Waiting& waiting,
                           const RooflinePoint& worst) {
   const double intensity = waiting.bytes > 0 ? waiting.flop / waiting.bytes : 0;
   if (intensity >= worst.balance) {
-    return subject.facts() != nullptr
+    return context.facts() != nullptr
                ? "it does enough arithmetic per byte, but its bytes come late: more on-chip memory "
                  "or a smaller batch lets them stay, a longer prefetch lets them come in time"
                : "it does enough arithmetic per byte, but its bytes come late: load ahead";
   }
   return fmt::format(
       "it does {:.2g} FLOP per byte where the machine does {:.3g}: do its arithmetic in the kernel "
-      "that makes or takes its data (fusion), keep that data on chip, or store it in a shorter "
+      "that makes or takes its data (fusion), keep that data on chip, or store it in lower "
       "type",
       intensity, worst.balance);
 }
 
 }  // namespace
 
-void find_memory_bound(const ExplainSubject& subject, Findings& found) {
-  if (subject.times() == nullptr) return;
-  for (const RowSet& set : rows_by(subject.profile(), operator_of)) {
+void find_memory_bound(const ExplainContext& context, Findings& found) {
+  if (context.times() == nullptr) return;
+  for (const RowSet& set : rows_by(context.profile(), operator_of)) {
     if (set.name == "gradient_sum" || set.name == "update") continue;  // findings of their own
-    const Waiting waiting = waiting_of(subject, set);
-    if (waiting.rows.empty() || !subject.is_noticeable(waiting.waited_s)) continue;
-    const ProfileRow& worst = subject.profile().rows[waiting.worst];
-    const RooflinePoint& point = subject.times()->rows()[waiting.worst].point;
-    ProfileFinding finding = subject.finding(FindingCode::memory_bound, set.name, waiting.waited_s);
+    const Waiting waiting = waiting_of(context, set);
+    if (waiting.rows.empty() || !context.is_noticeable(waiting.waited_s)) continue;
+    const ProfileRow& worst = context.profile().rows[waiting.worst];
+    const RooflinePoint& point = context.times()->rows()[waiting.worst].point;
+    ProfileFinding finding = context.finding(FindingCode::memory_bound, set.name, waiting.waited_s);
     finding.what =
         fmt::format("{} waits {} for memory in {}, {} of the iteration; longest {}, {}", set.name,
                     format_time(waiting.waited_s), counted(waiting.rows.size(), "row"),
-                    percent_of(waiting.waited_s, subject.time_s()), row_name(worst),
+                    percent_of(waiting.waited_s, context.time_s()), row_name(worst),
                     format_time(waiting.worst_s));
     finding.evidence = {{"time of these rows", waiting.time_s, Measure::seconds},
                         {"waits for memory", waiting.waited_s, Measure::seconds},
@@ -88,92 +88,92 @@ void find_memory_bound(const ExplainSubject& subject, Findings& found) {
                         {"FLOP per byte", waiting.bytes > 0 ? waiting.flop / waiting.bytes : 0,
                          Measure::flop_per_byte},
                         {"balance of the machine", point.balance, Measure::flop_per_byte}};
-    finding.advice = memory_advice(subject, waiting, point);
+    finding.advice = memory_advice(context, waiting, point);
     finding.what_ifs.push_back(
-        subject.computed(fmt::format("the traffic of {} were free", set.name), waiting.waited_s));
+        context.computed(fmt::format("the traffic of {} were free", set.name), waiting.waited_s));
     if (waiting.rows.size() > 1) {
-      finding.what_ifs.push_back(subject.computed(
+      finding.what_ifs.push_back(context.computed(
           fmt::format("the traffic of {} were free", row_name(worst)), waiting.worst_s));
     }
     found.push_back(std::move(finding));
   }
 }
 
-void find_one_layer(const ExplainSubject& subject, Findings& found) {
-  const auto layers = rows_by(subject.profile(), [](const ProfileRow& row) { return row.layer; });
+void find_one_layer(const ExplainContext& context, Findings& found) {
+  const auto layers = rows_by(context.profile(), [](const ProfileRow& row) { return row.layer; });
   const auto longest =
       std::max_element(layers.begin(), layers.end(),
                        [](const RowSet& a, const RowSet& b) { return a.time_s < b.time_s; });
   double rows_s = 0;
   for (const RowSet& layer : layers) rows_s += layer.time_s;
   const double mean_s = rows_s / static_cast<double>(layers.size());
-  if (longest->time_s < large_layer_share * subject.time_s() ||
+  if (longest->time_s < large_layer_share * context.time_s() ||
       longest->time_s < large_layer_ratio * mean_s)
     return;
-  ProfileFinding finding = subject.finding(FindingCode::one_layer, longest->name, longest->time_s);
+  ProfileFinding finding = context.finding(FindingCode::one_layer, longest->name, longest->time_s);
   finding.what =
       fmt::format("{} takes {} of the iteration, {:.1f} times the mean layer", longest->name,
-                  percent_of(longest->time_s, subject.time_s()), longest->time_s / mean_s);
+                  percent_of(longest->time_s, context.time_s()), longest->time_s / mean_s);
   finding.evidence = {{"time", longest->time_s, Measure::seconds},
                       {"mean layer", mean_s, Measure::seconds},
                       {"layers", static_cast<double>(layers.size()), Measure::count}};
   double waited_s = 0;
   double above_roof_s = 0;
-  if (const RowTimes* times = subject.times()) {
+  if (const RowTimes* times = context.times()) {
     double flop = 0;
     double bytes = 0;
     for (const std::size_t i : longest->rows) {
-      const Spent& spent = subject.profile().rows[i].spent;
-      waited_s += spent.time_s - times->without_traffic_s(i);
-      above_roof_s += spent.time_s - times->at_roof_s(i);
-      flop += static_cast<double>(spent.flop);
-      bytes += static_cast<double>(spent.traffic_bytes());
+      const Totals& totals = context.profile().rows[i].totals;
+      waited_s += totals.time_s - times->without_traffic_s(i);
+      above_roof_s += totals.time_s - times->at_roof_s(i);
+      flop += static_cast<double>(totals.flop);
+      bytes += static_cast<double>(totals.traffic_bytes());
     }
     finding.evidence.push_back({"FLOP", flop, Measure::flop});
     finding.evidence.push_back({"bytes", bytes, Measure::bytes});
     finding.what_ifs.push_back(
-        subject.computed(fmt::format("the traffic of {} were free", longest->name), waited_s));
-    if (subject.is_measured())
+        context.computed(fmt::format("the traffic of {} were free", longest->name), waited_s));
+    if (context.is_measured())
       finding.what_ifs.push_back(
-          subject.computed(fmt::format("{} ran at its roof", longest->name), above_roof_s));
+          context.computed(fmt::format("{} ran at its roof", longest->name), above_roof_s));
   }
   finding.what_ifs.push_back(
-      subject.computed(fmt::format("{} took half its time", longest->name), longest->time_s / 2));
+      context.computed(fmt::format("{} took half its time", longest->name), longest->time_s / 2));
   const double half_s = longest->time_s / 2;
   finding.advice =
-      subject.is_measured() && above_roof_s > half_s
+      context.is_measured() && above_roof_s > half_s
           ? "most of it is neither its arithmetic nor its bytes: another kernel here pays more "
             "than anywhere else"
       : waited_s > half_s
           ? "most of it is waiting for memory: begin there before anything else"
-          : "most of it is arithmetic: a better algorithm, a shorter type or fewer channels here "
+          : "most of it is arithmetic: a better algorithm, lower precision or fewer channels here "
             "pay more than anywhere else";
   found.push_back(std::move(finding));
 }
 
-void find_zero_flop(const ExplainSubject& subject, Findings& found) {
-  if (!subject.profile().columns.has_flop) return;
+void find_zero_flop(const ExplainContext& context, Findings& found) {
+  if (!context.profile().columns.has_flop) return;
   double time_s = 0;
   std::int64_t launches = 0;
   const ProfileRow* longest = nullptr;
-  for (const ProfileRow& row : subject.profile().rows) {
-    time_s += row.spent.zero_flop_s;
-    launches += row.spent.zero_flop_launches;
-    if (longest == nullptr || row.spent.zero_flop_s > longest->spent.zero_flop_s) longest = &row;
+  for (const ProfileRow& row : context.profile().rows) {
+    time_s += row.totals.zero_flop_s;
+    launches += row.totals.zero_flop_launches;
+    if (longest == nullptr || row.totals.zero_flop_s > longest->totals.zero_flop_s) longest = &row;
   }
-  if (longest == nullptr || time_s < zero_flop_share * subject.time_s()) return;
-  ProfileFinding finding = subject.finding(FindingCode::zero_flop, "", time_s);
+  if (longest == nullptr || time_s < zero_flop_share * context.time_s()) return;
+  ProfileFinding finding = context.finding(FindingCode::zero_flop, "", time_s);
   finding.what =
       fmt::format("{} without any arithmetic take {}, {} of the iteration; longest {}",
                   counted(static_cast<std::size_t>(launches), "kernel"), format_time(time_s),
-                  percent_of(time_s, subject.time_s()), row_name(*longest));
+                  percent_of(time_s, context.time_s()), row_name(*longest));
   finding.evidence = {{"time", time_s, Measure::seconds},
                       {"kernels", static_cast<double>(launches), Measure::count},
-                      {"longest", longest->spent.zero_flop_s, Measure::seconds}};
+                      {"longest", longest->totals.zero_flop_s, Measure::seconds}};
   finding.advice =
       "copies and changes of layout: let neighbours agree on one layout, write concatenations in "
       "place, and take views instead of copies";
-  finding.what_ifs.push_back(subject.computed("they were not there", time_s));
+  finding.what_ifs.push_back(context.computed("they were not there", time_s));
   found.push_back(std::move(finding));
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a prediction says of its own schedule, and how far numbers can be trusted.
 #include "strata/base/units.hpp"
-#include "strata/explain/subject.hpp"
+#include "strata/explain/explain_context.hpp"
+#include "strata/profile/scope_title.hpp"
 
 #include <fmt/format.h>
 
@@ -44,20 +45,20 @@ struct MissingColumn {
 
 }  // namespace
 
-void find_stalls(const ExplainSubject& subject, Findings& found) {
-  const PredictionFacts* facts = subject.facts();
+void find_stalls(const ExplainContext& context, Findings& found) {
+  const PredictionFacts* facts = context.facts();
   if (facts == nullptr) return;
   const std::size_t most = std::min(facts->stalls.size(), stalls_explained);
   for (std::size_t i = 0; i < most; ++i) {
     const StallFacts& stall = facts->stalls[i];
-    if (stall.wait_s < stall_share * subject.time_s()) return;
+    if (stall.wait_s < stall_share * context.time_s()) return;
     ProfileFinding finding =
-        subject.finding(FindingCode::stall_on_value, stall.value, stall.wait_s);
+        context.finding(FindingCode::stall_on_value, stall.value, stall.wait_s);
     finding.what = fmt::format(
         "{} for {}, a {}, {} of the iteration: it is not on chip when it is needed",
         stall.steps == 1 ? fmt::format("1 step waits {}", format_time(stall.wait_s))
                          : fmt::format("{} steps wait {}", stall.steps, format_time(stall.wait_s)),
-        stall.value, stall.kind, percent_of(stall.wait_s, subject.time_s()));
+        stall.value, stall.kind, percent_of(stall.wait_s, context.time_s()));
     finding.evidence = {
         {"waits", stall.wait_s, Measure::seconds},
         {"steps", static_cast<double>(stall.steps), Measure::count},
@@ -66,7 +67,7 @@ void find_stalls(const ExplainSubject& subject, Findings& found) {
         "keep it on chip between its uses, load it earlier, or move work that needs it closer to "
         "where it is made";
     finding.what_ifs.push_back(
-        subject.computed(fmt::format("{} were there in time", stall.value), stall.wait_s));
+        context.computed(fmt::format("{} were there in time", stall.value), stall.wait_s));
     found.push_back(std::move(finding));
   }
 }
@@ -78,52 +79,53 @@ std::optional<std::int64_t> next_capacity(const ReuseFacts& reuse, std::int64_t 
 
 std::string reuse_text(const ReuseFacts& reuse, std::int64_t capacity_bytes) {
   std::string text = fmt::format(
-      "{}: {} of {} captured at {}", reuse.scope,
+      "{}: {} of {} stay on chip at {}", title_of_scope(reuse.scope),
       percent_of(in_bytes(reuse.captured_bytes), in_bytes(reuse.offered_bytes)),
       format_bytes(in_bytes(reuse.offered_bytes)), format_capacity(in_bytes(capacity_bytes)));
-  if (reuse.captured_bytes >= reuse.offered_bytes) return text + ", all there is";
+  if (reuse.captured_bytes >= reuse.offered_bytes) return text + ", all of it";
   std::string needs;
   for (const ReuseMark& mark : marks_above(reuse, capacity_bytes)) {
     needs += fmt::format("{} {} needs {} more", needs.empty() ? ";" : ",", mark.name,
                          format_capacity(in_bytes(mark.capacity_bytes - capacity_bytes)));
   }
-  return text + (needs.empty() ? "; each fits by itself, but others take the room" : needs);
+  return text + (needs.empty() ? "; each fits alone, but not beside the others" : needs);
 }
 
-void find_capacity_below_scope(const ExplainSubject& subject, Findings& found) {
-  const PredictionFacts* facts = subject.facts();
+void find_capacity_below_scope(const ExplainContext& context, Findings& found) {
+  const PredictionFacts* facts = context.facts();
   if (facts == nullptr) return;
   for (const ReuseFacts& reuse : facts->reuse) {
     if (reuse.captured_bytes >= reuse.offered_bytes) continue;
     const auto needed = next_capacity(reuse, facts->capacity_bytes);
     if (!needed) continue;
     const double missed = in_bytes(reuse.offered_bytes - reuse.captured_bytes);
-    ProfileFinding finding = subject.finding(FindingCode::capacity_below_scope, reuse.scope, 0);
+    ProfileFinding finding = context.finding(FindingCode::capacity_below_scope,
+                                             std::string(title_of_scope(reuse.scope)), 0);
     finding.is_cost_the_gain = true;
     finding.what = reuse_text(reuse, facts->capacity_bytes);
-    finding.evidence = {{"reuse offered", in_bytes(reuse.offered_bytes), Measure::bytes},
-                        {"captured", in_bytes(reuse.captured_bytes), Measure::bytes},
+    finding.evidence = {{"reused", in_bytes(reuse.offered_bytes), Measure::bytes},
+                        {"stays on chip", in_bytes(reuse.captured_bytes), Measure::bytes},
                         {"to move the rest", missed / facts->bytes_per_s, Measure::seconds},
                         {"on-chip", in_bytes(facts->capacity_bytes), Measure::capacity},
                         {"on-chip needed for more", in_bytes(*needed), Measure::capacity}};
     finding.advice = fmt::format(
-        "{} more on-chip memory would hold the next part of it; a smaller batch or a shorter type "
-        "needs less of it",
+        "{} more on-chip memory would hold more of the working set; a smaller batch or lower "
+        "precision makes it smaller",
         format_capacity(in_bytes(*needed - facts->capacity_bytes)));
-    finding.what_ifs.push_back(subject.asked(CapacityOf{*needed}));
+    finding.what_ifs.push_back(context.asked(CapacityOf{*needed}));
     if (reuse.capacity_100_bytes > *needed)
-      finding.what_ifs.push_back(subject.asked(CapacityOf{reuse.capacity_100_bytes}));
+      finding.what_ifs.push_back(context.asked(CapacityOf{reuse.capacity_100_bytes}));
     found.push_back(std::move(finding));
   }
 }
 
-void find_sliced_weights(const ExplainSubject& subject, Findings& found) {
-  const PredictionFacts* facts = subject.facts();
+void find_sliced_weights(const ExplainContext& context, Findings& found) {
+  const PredictionFacts* facts = context.facts();
   if (facts == nullptr || facts->refetch_bytes == 0) return;
   const double channel_s = in_bytes(facts->refetch_bytes) / facts->bytes_per_s;
-  if (!subject.is_noticeable(channel_s)) return;
+  if (!context.is_noticeable(channel_s)) return;
   ProfileFinding finding =
-      subject.finding(FindingCode::sliced_weights, facts->minimum_step, channel_s);
+      context.finding(FindingCode::sliced_weights, facts->minimum_step, channel_s);
   finding.what = fmt::format(
       "weights do not fit beside a row of everything else: {} are read again; {} needs {}",
       format_bytes(in_bytes(facts->refetch_bytes)), facts->minimum_step,
@@ -132,35 +134,36 @@ void find_sliced_weights(const ExplainSubject& subject, Findings& found) {
                       {"the channel is busy with it", channel_s, Measure::seconds},
                       {"on-chip", in_bytes(facts->capacity_bytes), Measure::capacity},
                       {"on-chip needed", in_bytes(facts->minimum_bytes), Measure::capacity}};
-  finding.advice = fmt::format("{} on-chip end it; a shorter type halves what is needed",
+  finding.advice = fmt::format("{} on-chip end it; lower precision halves what is needed",
                                format_capacity(in_bytes(facts->minimum_bytes)));
-  finding.what_ifs.push_back(subject.asked(CapacityOf{facts->minimum_bytes}));
+  finding.what_ifs.push_back(context.asked(CapacityOf{facts->minimum_bytes}));
   found.push_back(std::move(finding));
 }
 
-void find_far_from_bound(const ExplainSubject& subject, Findings& found) {
-  const PredictionFacts* facts = subject.facts();
+void find_far_from_bound(const ExplainContext& context, Findings& found) {
+  const PredictionFacts* facts = context.facts();
   if (facts == nullptr || !facts->bound_s || !(*facts->bound_s > 0)) return;
-  const double above_s = subject.time_s() - *facts->bound_s;
-  if (above_s < beyond_bound * subject.time_s()) return;
-  ProfileFinding finding = subject.finding(FindingCode::far_from_bound, "", above_s);
+  const double above_s = context.time_s() - *facts->bound_s;
+  if (above_s < beyond_bound * context.time_s()) return;
+  ProfileFinding finding = context.finding(FindingCode::far_from_bound, "", above_s);
   finding.what = fmt::format(
-      "no schedule of this order is faster than {}; this one is {} above, so at most {} can be won "
-      "by scheduling",
+      "the lower bound of this order of layers is {}; this schedule is {} above, so scheduling can "
+      "win {} at most",
       format_time(*facts->bound_s), percent_of(above_s, *facts->bound_s), format_time(above_s));
-  finding.evidence = {{"time", subject.time_s(), Measure::seconds},
-                      {"bound", *facts->bound_s, Measure::seconds}};
+  finding.evidence = {{"time", context.time_s(), Measure::seconds},
+                      {"lower bound", *facts->bound_s, Measure::seconds}};
   finding.advice =
-      "keeping parts of tensors instead of whole ones comes closer to the bound; beyond that only "
+      "keeping parts of tensors instead of whole ones comes closer to the lower bound; beyond that "
+      "only "
       "another order of the layers or more on-chip memory helps";
-  finding.what_ifs.push_back(subject.computed("the schedule met the bound", above_s));
-  if (subject.predicts_again())
-    finding.what_ifs.push_back(subject.asked(OptionSet{"granularity", "1MiB"}));
+  finding.what_ifs.push_back(context.computed("the schedule met the lower bound", above_s));
+  if (context.predicts_again())
+    finding.what_ifs.push_back(context.asked(OptionSet{"granularity", "1MiB"}));
   found.push_back(std::move(finding));
 }
 
-void find_missing_columns(const ExplainSubject& subject, Findings& found) {
-  const ProfileColumns& columns = subject.profile().columns;
+void find_missing_columns(const ExplainContext& context, Findings& found) {
+  const ProfileColumns& columns = context.profile().columns;
   std::vector<MissingColumn> missing;
   if (!columns.has_flop)
     missing.push_back(
@@ -172,27 +175,27 @@ void find_missing_columns(const ExplainSubject& subject, Findings& found) {
     missing.push_back({"launches ('launches')", "what is bound by starting kernels"});
   for (const MissingColumn& column : missing) {
     ProfileFinding finding =
-        subject.finding(FindingCode::missing_column, std::string(column.keys), 0);
+        context.finding(FindingCode::missing_column, std::string(column.keys), 0);
     finding.what = fmt::format("the rows have no {}; without it nobody can say: {}", column.keys,
                                column.without);
     finding.evidence = {
-        {"rows", static_cast<double>(subject.profile().rows.size()), Measure::count}};
+        {"rows", static_cast<double>(context.profile().rows.size()), Measure::count}};
     finding.advice =
         "record it, or predict the network beside it (strata predict --json) and compare";
     found.push_back(std::move(finding));
   }
 }
 
-void find_prediction_limit(const ExplainSubject& subject, Findings& found) {
-  if (subject.is_measured()) return;
-  const Spent total = total_of(subject.profile());
-  ProfileFinding finding = subject.finding(FindingCode::prediction_limit, "", 0);
+void find_prediction_limit(const ExplainContext& context, Findings& found) {
+  if (context.is_measured()) return;
+  const Totals total = total_of(context.profile());
+  ProfileFinding finding = context.finding(FindingCode::prediction_limit, "", 0);
   finding.what =
       "the times are the limit that capacity, bandwidth and peak set: rates are full, launches "
       "cost "
       "nothing, every kernel is as good as the machine allows";
   finding.evidence = {{"compute at full rate", total.compute_s, Measure::seconds}};
-  if (const auto& latency = subject.machine().launch_latency_s) {
+  if (const auto& latency = context.machine().launch_latency_s) {
     finding.evidence.push_back({"launches one by one",
                                 static_cast<double>(total.launches) * latency->value,
                                 Measure::seconds});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether measured rows come near their roofs, or are above them.
 #include "strata/base/units.hpp"
-#include "strata/explain/subject.hpp"
+#include "strata/explain/explain_context.hpp"
 
 #include <fmt/format.h>
 
@@ -21,9 +21,9 @@ struct FarRows {
   std::string worst_share;
 };
 
-FarRows far_rows(const ExplainSubject& subject, const RowSet& set, Bound bound) {
+FarRows far_rows(const ExplainContext& context, const RowSet& set, Bound bound) {
   FarRows far;
-  const RowTimes& times = *subject.times();
+  const RowTimes& times = *context.times();
   const auto& rows = times.rows();
   for (const std::size_t i : set.rows) {
     const RooflinePoint& point = rows[i].point;
@@ -63,16 +63,16 @@ constexpr std::string_view bandwidth_advice =
     "has work that is no FLOP (powers, comparisons, places to compute), or too little to do at "
     "once; another kernel may reach more, or do it where its data is made (fusion)";
 
-void find_far(const ExplainSubject& subject, Bound bound, Findings& found) {
-  if (!subject.is_measured() || subject.times() == nullptr) return;
+void find_far(const ExplainContext& context, Bound bound, Findings& found) {
+  if (!context.is_measured() || context.times() == nullptr) return;
   const bool is_compute = bound == Bound::compute;
-  for (const RowSet& set : rows_by(subject.profile(), operator_of)) {
-    const FarRows far = far_rows(subject, set, bound);
-    if (far.count == 0 || !subject.is_noticeable(far.lost_s)) continue;
-    const RooflinePoint& point = subject.times()->rows()[far.worst].point;
-    const ProfileRow& worst = subject.profile().rows[far.worst];
+  for (const RowSet& set : rows_by(context.profile(), operator_of)) {
+    const FarRows far = far_rows(context, set, bound);
+    if (far.count == 0 || !context.is_noticeable(far.lost_s)) continue;
+    const RooflinePoint& point = context.times()->rows()[far.worst].point;
+    const ProfileRow& worst = context.profile().rows[far.worst];
     ProfileFinding finding =
-        subject.finding(is_compute ? FindingCode::low_utilisation : FindingCode::low_bandwidth,
+        context.finding(is_compute ? FindingCode::low_utilisation : FindingCode::low_bandwidth,
                         set.name, far.lost_s);
     const std::string peak = point.peaks.empty() ? "the peak" : point.peaks.front().name;
     finding.what =
@@ -92,41 +92,41 @@ void find_far(const ExplainSubject& subject, Bound bound, Findings& found) {
     }
     finding.advice = is_compute ? utilisation_advice(worst) : std::string(bandwidth_advice);
     finding.what_ifs.push_back(
-        subject.computed(fmt::format("these rows of {} ran at their roof", set.name), far.lost_s));
+        context.computed(fmt::format("these rows of {} ran at their roof", set.name), far.lost_s));
     found.push_back(std::move(finding));
   }
 }
 
 }  // namespace
 
-void find_low_utilisation(const ExplainSubject& subject, Findings& found) {
-  find_far(subject, Bound::compute, found);
+void find_low_utilisation(const ExplainContext& context, Findings& found) {
+  find_far(context, Bound::compute, found);
 }
-void find_low_bandwidth(const ExplainSubject& subject, Findings& found) {
-  find_far(subject, Bound::memory, found);
+void find_low_bandwidth(const ExplainContext& context, Findings& found) {
+  find_far(context, Bound::memory, found);
 }
 
-void find_above_roof(const ExplainSubject& subject, Findings& found) {
-  if (!subject.is_measured() || subject.times() == nullptr) return;
+void find_above_roof(const ExplainContext& context, Findings& found) {
+  if (!context.is_measured() || context.times() == nullptr) return;
   std::size_t above = 0;
   double time_s = 0;
   double least = 1;
   std::string example;
-  for (std::size_t i = 0; i < subject.profile().rows.size(); ++i) {
-    const RooflineRow& row = subject.times()->rows()[i];
-    if (why_above_roof(row, subject.machine()) != AboveRoof::unexplained) continue;
+  for (std::size_t i = 0; i < context.profile().rows.size(); ++i) {
+    const RooflineRow& row = context.times()->rows()[i];
+    if (why_above_roof(row, context.machine()) != AboveRoof::unexplained) continue;
     ++above;
-    time_s += subject.profile().rows[i].spent.time_s;
+    time_s += context.profile().rows[i].totals.time_s;
     if (row.point.distance < least) {
       least = row.point.distance;
-      example = row_name(subject.profile().rows[i]);
+      example = row_name(context.profile().rows[i]);
     }
   }
   if (above == 0) return;
-  ProfileFinding finding = subject.finding(FindingCode::above_roof, example, 0);
+  ProfileFinding finding = context.finding(FindingCode::above_roof, example, 0);
   finding.what = fmt::format(
       "{} faster than {} can be by its numbers, {} at {:.2f} times the time at the roof",
-      above == 1 ? "1 row is" : fmt::format("{} rows are", above), subject.machine().name, example,
+      above == 1 ? "1 row is" : fmt::format("{} rows are", above), context.machine().name, example,
       least);
   finding.evidence = {{"rows", static_cast<double>(above), Measure::count},
                       {"their time", time_s, Measure::seconds},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What belongs to training and not to the network: backward, sums of gradients, the update.
 #include "strata/base/units.hpp"
-#include "strata/explain/subject.hpp"
+#include "strata/explain/explain_context.hpp"
 
 #include <fmt/format.h>
 
@@ -29,17 +29,17 @@ PartOfTime part_of(const Profile& profile, const IsMeant& is_meant) {
   for (const ProfileRow& row : profile.rows) {
     if (!is_meant(row)) continue;
     ++part.rows;
-    part.time_s += row.spent.time_s;
-    part.bytes += static_cast<double>(row.spent.traffic_bytes());
-    part.flop += static_cast<double>(row.spent.flop);
+    part.time_s += row.totals.time_s;
+    part.bytes += static_cast<double>(row.totals.traffic_bytes());
+    part.flop += static_cast<double>(row.totals.flop);
   }
   return part;
 }
 
 }  // namespace
 
-void find_backward_heavy(const ExplainSubject& subject, Findings& found) {
-  const Profile& profile = subject.profile();
+void find_backward_heavy(const ExplainContext& context, Findings& found) {
+  const Profile& profile = context.profile();
   if (!profile.columns.has_flop) return;
   const PartOfTime forward =
       part_of(profile, [](const ProfileRow& row) { return row.pass == "forward"; });
@@ -48,8 +48,8 @@ void find_backward_heavy(const ExplainSubject& subject, Findings& found) {
   const double by_time = backward.time_s / forward.time_s;
   const double by_flop = backward.flop / forward.flop;
   const double beyond_s = backward.time_s - by_flop * forward.time_s;
-  if (by_time < heavier * by_flop || !subject.is_noticeable(beyond_s)) return;
-  ProfileFinding finding = subject.finding(FindingCode::backward_heavy, "", beyond_s);
+  if (by_time < heavier * by_flop || !context.is_noticeable(beyond_s)) return;
+  ProfileFinding finding = context.finding(FindingCode::backward_heavy, "", beyond_s);
   finding.what = fmt::format(
       "backward takes {:.2f} times as long as forward, but does {:.2f} times the arithmetic: {} "
       "more than its share",
@@ -65,46 +65,46 @@ void find_backward_heavy(const ExplainSubject& subject, Findings& found) {
                        : "its kernels are slower than those of forward: look at the gradients of "
                          "weights first, their shapes are the hardest";
   finding.what_ifs.push_back(
-      subject.computed("backward did its arithmetic as fast as forward", beyond_s));
+      context.computed("backward did its arithmetic as fast as forward", beyond_s));
   found.push_back(std::move(finding));
 }
 
-void find_gradient_sums(const ExplainSubject& subject, Findings& found) {
+void find_gradient_sums(const ExplainContext& context, Findings& found) {
   const PartOfTime sums =
-      part_of(subject.profile(), [](const ProfileRow& row) { return row.op == "gradient_sum"; });
-  if (sums.rows == 0 || !subject.is_noticeable(sums.time_s)) return;
-  ProfileFinding finding = subject.finding(FindingCode::gradient_sums, "", sums.time_s);
+      part_of(context.profile(), [](const ProfileRow& row) { return row.op == "gradient_sum"; });
+  if (sums.rows == 0 || !context.is_noticeable(sums.time_s)) return;
+  ProfileFinding finding = context.finding(FindingCode::gradient_sums, "", sums.time_s);
   finding.what =
       fmt::format("{} of {} add gradients where a tensor has several readers, {} of the iteration",
                   format_time(sums.time_s), counted(sums.rows, "row"),
-                  percent_of(sums.time_s, subject.time_s()));
+                  percent_of(sums.time_s, context.time_s()));
   finding.evidence = {{"time", sums.time_s, Measure::seconds},
                       {"bytes", sums.bytes, Measure::bytes},
                       {"rows", static_cast<double>(sums.rows), Measure::count}};
   finding.advice =
       "let the kernel that makes the second gradient add to the first (an output scale of 1), then "
       "the sum costs no traffic of its own";
-  finding.what_ifs.push_back(subject.computed("they were added where they are made", sums.time_s));
+  finding.what_ifs.push_back(context.computed("they were added where they are made", sums.time_s));
   found.push_back(std::move(finding));
 }
 
-void find_update_share(const ExplainSubject& subject, Findings& found) {
+void find_update_share(const ExplainContext& context, Findings& found) {
   const PartOfTime update =
-      part_of(subject.profile(), [](const ProfileRow& row) { return row.pass == "update"; });
-  if (update.rows == 0 || update.time_s < update_least * subject.time_s()) return;
-  ProfileFinding finding = subject.finding(FindingCode::update_share, "", update.time_s);
+      part_of(context.profile(), [](const ProfileRow& row) { return row.pass == "update"; });
+  if (update.rows == 0 || update.time_s < update_least * context.time_s()) return;
+  ProfileFinding finding = context.finding(FindingCode::update_share, "", update.time_s);
   finding.what =
       fmt::format("the update of the weights takes {}, {} of the iteration",
-                  format_time(update.time_s), percent_of(update.time_s, subject.time_s()));
+                  format_time(update.time_s), percent_of(update.time_s, context.time_s()));
   finding.evidence = {{"time", update.time_s, Measure::seconds},
                       {"bytes", update.bytes, Measure::bytes},
                       {"rows", static_cast<double>(update.rows), Measure::count}};
   finding.advice =
       "a larger batch or several micro-batches share one update; updating a weight where its "
       "gradient is made saves reading it again; an optimizer with less state moves less";
-  finding.what_ifs.push_back(subject.computed("it were hidden behind backward", update.time_s));
-  if (subject.predicts_again())
-    finding.what_ifs.push_back(subject.asked(OptionSet{"optimizer", "sgd"}));
+  finding.what_ifs.push_back(context.computed("it were hidden behind backward", update.time_s));
+  if (context.predicts_again())
+    finding.what_ifs.push_back(context.asked(OptionSet{"optimizer", "sgd"}));
   found.push_back(std::move(finding));
 }
 

@@ -20,7 +20,7 @@ struct SlowerRow {
   const ProfileRow* row = nullptr;
   const MeasuredAlternative* better = nullptr;
 
-  double lost_s() const { return row->spent.time_s - better->time_s; }
+  double lost_s() const { return row->totals.time_s - better->time_s; }
 };
 
 std::vector<SlowerRow> slower_rows(const Profile& recorded,
@@ -34,7 +34,7 @@ std::vector<SlowerRow> slower_rows(const Profile& recorded,
   for (const ProfileRow& row : recorded.rows) {
     const auto best = fastest.find({row.layer, row.pass});
     if (row.op != "convolution" || best == fastest.end()) continue;
-    if (row.spent.time_s > (1 + slower_by) * best->second->time_s)
+    if (row.totals.time_s > (1 + slower_by) * best->second->time_s)
       slower.push_back({&row, best->second});
   }
   std::stable_sort(slower.begin(), slower.end(),
@@ -61,7 +61,7 @@ std::optional<ProfileFinding> find_slower_algorithms(
   for (std::size_t i = 0; i < std::min(slower.size(), most_named); ++i) {
     const SlowerRow& one = slower[i];
     const std::string name = fmt::format("{} {}", one.row->layer, one.row->pass);
-    finding.evidence.push_back({name, one.row->spent.time_s, Measure::seconds});
+    finding.evidence.push_back({name, one.row->totals.time_s, Measure::seconds});
     finding.evidence.push_back({fmt::format("{} by {}", name, one.better->algorithm),
                                 one.better->time_s, Measure::seconds});
   }

@@ -12,7 +12,7 @@ ProfileRow row_of(std::string layer, std::string pass, double time_s,
   row.layer = std::move(layer);
   row.pass = std::move(pass);
   row.op = std::move(op);
-  row.spent.time_s = time_s;
+  row.totals.time_s = time_s;
   return row;
 }
 

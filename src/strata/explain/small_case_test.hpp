@@ -43,15 +43,15 @@ inline ProfileRow to_row(const HandRow& hand, DType dtype = DType::fp32, bool is
                  .op = hand.op,
                  .block = hand.layer,
                  .layer_class = hand.is_dense ? "dense" : "pointwise",
-                 .spent = {},
+                 .totals = {},
                  .cause = {}};
-  row.spent.time_s = hand.time_s;
-  row.spent.flop = hand.flop;
-  row.spent.in_bytes = hand.bytes;
-  row.spent.launches = row.spent.steps = hand.launches;
+  row.totals.time_s = hand.time_s;
+  row.totals.flop = hand.flop;
+  row.totals.in_bytes = hand.bytes;
+  row.totals.launches = row.totals.steps = hand.launches;
   if (hand.flop == 0) {
-    row.spent.zero_flop_s = hand.time_s;
-    row.spent.zero_flop_launches = hand.launches;
+    row.totals.zero_flop_s = hand.time_s;
+    row.totals.zero_flop_launches = hand.launches;
   } else {
     row.arithmetic = {{dtype, is_matrix, hand.flop}};
   }

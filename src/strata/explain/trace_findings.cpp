@@ -2,7 +2,7 @@
 #include "strata/explain/trace_findings.hpp"
 
 #include "strata/base/units.hpp"
-#include "strata/explain/trace_subject.hpp"
+#include "strata/explain/trace_context.hpp"
 
 #include <fmt/format.h>
 
@@ -13,11 +13,11 @@ namespace {
 
 constexpr double noticeable_in_trace = 0.01;
 
-void find_trust(const TraceSubject& subject, TraceFindings& found) {
-  const TraceTables& tables = subject.tables();
+void find_trust(const TraceContext& context, TraceFindings& found) {
+  const TraceTables& tables = context.tables();
   if (tables.lost_records > 0) {
     ProfileFinding finding =
-        subject.finding(FindingCode::lost_records, 0,
+        context.finding(FindingCode::lost_records, 0,
                         fmt::format("{} records were lost, so times and counts are too small",
                                     format_exact(tables.lost_records)),
                         "record a shorter piece, or give the recorder larger buffers");
@@ -26,11 +26,11 @@ void find_trust(const TraceSubject& subject, TraceFindings& found) {
     found.push_back(std::move(finding));
   }
   const double overhead_s = trace_seconds(tables.overhead_ns);
-  if (subject.is_noticeable(overhead_s)) {
-    ProfileFinding finding = subject.finding(
+  if (context.is_noticeable(overhead_s)) {
+    ProfileFinding finding = context.finding(
         FindingCode::recorder_overhead, 0,
         fmt::format("the recorder itself took {}, {} of the recording", format_time(overhead_s),
-                    share_text(overhead_s, subject.whole_s())),
+                    share_text(overhead_s, context.whole_s())),
         "gaps of the host are longer than without it; record less (no calls of the driver, no "
         "stacks)");
     finding.evidence.push_back({"overhead", overhead_s, Measure::seconds});
@@ -40,16 +40,16 @@ void find_trust(const TraceSubject& subject, TraceFindings& found) {
 
 }  // namespace
 
-TraceSubject::TraceSubject(const TraceTables& tables, const Machine* machine)
+TraceContext::TraceContext(const TraceTables& tables, const Machine* machine)
     : tables_(tables), machine_(machine) {
   for (const DeviceRow& device : tables.devices) whole_s_ += trace_seconds(device.span_ns);
 }
 
-bool TraceSubject::is_noticeable(double cost_s) const {
+bool TraceContext::is_noticeable(double cost_s) const {
   return whole_s_ > 0 && cost_s >= noticeable_in_trace * whole_s_;
 }
 
-ProfileFinding TraceSubject::finding(FindingCode code, double cost_s, std::string what,
+ProfileFinding TraceContext::finding(FindingCode code, double cost_s, std::string what,
                                      std::string advice) const {
   ProfileFinding finding;
   finding.code = code;
@@ -68,13 +68,13 @@ std::string share_text(double part, double whole) {
 }
 
 std::vector<ProfileFinding> find_in_trace(const TraceTables& tables, const Machine* machine) {
-  const TraceSubject subject(tables, machine);
+  const TraceContext context(tables, machine);
   TraceFindings found;
-  find_idle(subject, found);
-  find_copies(subject, found);
-  find_kernels(subject, found);
-  find_counters(subject, found);
-  find_trust(subject, found);
+  find_idle(context, found);
+  find_copies(context, found);
+  find_kernels(context, found);
+  find_counters(context, found);
+  find_trust(context, found);
   std::stable_sort(found.begin(), found.end(),
                    [](const ProfileFinding& a, const ProfileFinding& b) {
                      const bool a_is = kind_of(a.code).is_about_time;

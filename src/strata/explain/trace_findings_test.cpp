@@ -43,8 +43,8 @@ TEST(TraceFindings, copies_are_slow_only_against_a_machine) {
   TraceTables tables = one_second();
   CopyRow row;
   row.kind = CopyKind::host_to_device;
-  row.source = MemoryPlace::pageable;
-  row.destination = MemoryPlace::device;
+  row.source = MemoryKind::pageable;
+  row.destination = MemoryKind::device;
   row.time.add(500'000'000);
   row.bytes = 1'000'000'000;
   row.known_ns = 500'000'000;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/units.hpp"
-#include "strata/explain/trace_subject.hpp"
+#include "strata/explain/trace_context.hpp"
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@ constexpr double slow_share = 0.6;        // of the link
 constexpr double many_small_share = 0.5;  // of the calls
 constexpr std::int64_t many_copies = 20;
 
-bool touches(const CopyRow& row, MemoryPlace place) {
+bool touches(const CopyRow& row, MemoryKind place) {
   return row.source == place || row.destination == place;
 }
 
@@ -26,19 +26,19 @@ std::string row_text(const CopyRow& row) {
                      name_of(row.destination));
 }
 
-void find_slow(const TraceSubject& subject, const CopyRow& row, TraceFindings& found) {
-  if (subject.machine() == nullptr || row.bytes == 0) return;
-  const std::optional<double> ceiling = copy_ceiling(row, *subject.machine());
+void find_slow(const TraceContext& context, const CopyRow& row, TraceFindings& found) {
+  if (context.machine() == nullptr || row.bytes == 0) return;
+  const std::optional<double> ceiling = copy_ceiling(row, *context.machine());
   if (!ceiling || row.bytes_per_s() >= slow_share * *ceiling) return;
   const double least_s = static_cast<double>(row.bytes) / *ceiling;
   const double cost_s = trace_seconds(row.known_ns) - least_s;
-  if (!subject.is_noticeable(cost_s)) return;
-  ProfileFinding finding = subject.finding(
+  if (!context.is_noticeable(cost_s)) return;
+  ProfileFinding finding = context.finding(
       FindingCode::slow_copies, cost_s,
       fmt::format("{} reach {}, {} of the link's {}", row_text(row),
                   format_bytes_per_s(row.bytes_per_s()), share_text(row.bytes_per_s(), *ceiling),
                   format_bytes_per_s(*ceiling)),
-      touches(row, MemoryPlace::pageable)
+      touches(row, MemoryKind::pageable)
           ? "pin the host's memory (pin_memory=True), copy larger pieces"
           : "copy larger pieces; look for other traffic on the link");
   finding.evidence.push_back({"throughput", row.bytes_per_s(), Measure::bytes_per_s});
@@ -47,18 +47,18 @@ void find_slow(const TraceSubject& subject, const CopyRow& row, TraceFindings& f
   found.push_back(std::move(finding));
 }
 
-void find_pageable(const TraceSubject& subject, TraceFindings& found) {
+void find_pageable(const TraceContext& context, TraceFindings& found) {
   double cost_s = 0;
   std::int64_t bytes = 0;
   std::int64_t calls = 0;
-  for (const CopyRow& row : subject.tables().by_copy) {
-    if (!crosses_link(row) || !touches(row, MemoryPlace::pageable)) continue;
+  for (const CopyRow& row : context.tables().by_copy) {
+    if (!crosses_link(row) || !touches(row, MemoryKind::pageable)) continue;
     cost_s += trace_seconds(row.time.total_ns);
     bytes += row.bytes;
     calls += row.time.calls;
   }
-  if (!subject.is_noticeable(cost_s)) return;
-  ProfileFinding finding = subject.finding(
+  if (!context.is_noticeable(cost_s)) return;
+  ProfileFinding finding = context.finding(
       FindingCode::pageable_copies, cost_s,
       fmt::format("{} copies of {} to or from memory that is not pinned: the driver copies them "
                   "twice and makes the host wait",
@@ -69,18 +69,18 @@ void find_pageable(const TraceSubject& subject, TraceFindings& found) {
   found.push_back(std::move(finding));
 }
 
-void find_small(const TraceSubject& subject, TraceFindings& found) {
+void find_small(const TraceContext& context, TraceFindings& found) {
   double cost_s = 0;
   std::int64_t small = 0;
   std::int64_t all = 0;
-  for (const CopyRow& row : subject.tables().by_copy) {
+  for (const CopyRow& row : context.tables().by_copy) {
     cost_s += trace_seconds(row.small_ns);
     small += row.small_calls;
     all += row.time.calls;
   }
   const bool are_most = static_cast<double>(small) >= many_small_share * static_cast<double>(all);
   if (small < many_copies || !are_most) return;
-  ProfileFinding finding = subject.finding(
+  ProfileFinding finding = context.finding(
       FindingCode::small_copies, cost_s,
       fmt::format("{} of {} copies move less than 64 KiB; starting one takes longer than moving it",
                   format_exact(small), format_exact(all)),
@@ -90,17 +90,17 @@ void find_small(const TraceSubject& subject, TraceFindings& found) {
   found.push_back(std::move(finding));
 }
 
-void find_overlap(const TraceSubject& subject, TraceFindings& found) {
+void find_overlap(const TraceContext& context, TraceFindings& found) {
   double busy_s = 0;
   double exposed_s = 0;
   double at_once_s = 0;
-  for (const DeviceRow& device : subject.tables().devices) {
+  for (const DeviceRow& device : context.tables().devices) {
     busy_s += trace_seconds(device.copy_busy_ns);
     exposed_s += trace_seconds(device.copy_exposed_ns);
     at_once_s += trace_seconds(device.copies_at_once_ns);
   }
-  if (subject.is_noticeable(exposed_s)) {
-    ProfileFinding finding = subject.finding(
+  if (context.is_noticeable(exposed_s)) {
+    ProfileFinding finding = context.finding(
         FindingCode::exposed_copies, exposed_s,
         fmt::format("copies ran {}; for {} of it no kernel ran", format_time(busy_s),
                     share_text(exposed_s, busy_s)),
@@ -112,7 +112,7 @@ void find_overlap(const TraceSubject& subject, TraceFindings& found) {
   }
   const auto time_of = [&](CopyKind kind) {
     double sum = 0;
-    for (const CopyRow& row : subject.tables().by_copy)
+    for (const CopyRow& row : context.tables().by_copy)
       sum += row.kind == kind ? trace_seconds(row.time.total_ns) : 0;
     return sum;
   };
@@ -120,8 +120,8 @@ void find_overlap(const TraceSubject& subject, TraceFindings& found) {
   const double could_s =
       std::min(time_of(CopyKind::host_to_device), time_of(CopyKind::device_to_host));
   const double cost_s = could_s - at_once_s;
-  if (!subject.is_noticeable(cost_s)) return;
-  ProfileFinding finding = subject.finding(
+  if (!context.is_noticeable(cost_s)) return;
+  ProfileFinding finding = context.finding(
       FindingCode::serial_copies, cost_s,
       fmt::format("two copies ran at the same time for {}; copies in opposite directions could "
                   "for {}",
@@ -150,11 +150,11 @@ std::optional<double> copy_ceiling(const CopyRow& row, const Machine& machine) {
   return best;
 }
 
-void find_copies(const TraceSubject& subject, TraceFindings& found) {
-  for (const CopyRow& row : subject.tables().by_copy) find_slow(subject, row, found);
-  find_pageable(subject, found);
-  find_small(subject, found);
-  find_overlap(subject, found);
+void find_copies(const TraceContext& context, TraceFindings& found) {
+  for (const CopyRow& row : context.tables().by_copy) find_slow(context, row, found);
+  find_pageable(context, found);
+  find_small(context, found);
+  find_overlap(context, found);
 }
 
 }  // namespace strata

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/units.hpp"
-#include "strata/explain/trace_subject.hpp"
+#include "strata/explain/trace_context.hpp"
 
 #include <fmt/format.h>
 
@@ -42,20 +42,21 @@ double idle_s(const TraceTables& tables, IdleCause cause) {
   return sum;
 }
 
-void find_collectives(const TraceSubject& subject, TraceFindings& found) {
+void find_collectives(const TraceContext& context, TraceFindings& found) {
   double exposed_s = 0;
   double busy_s = 0;
-  for (const DeviceRow& device : subject.tables().devices) {
+  for (const DeviceRow& device : context.tables().devices) {
     exposed_s += trace_seconds(device.collective_exposed_ns);
     busy_s += trace_seconds(device.collective_busy_ns);
   }
-  if (!subject.is_noticeable(exposed_s)) return;
-  ProfileFinding finding = subject.finding(
+  if (!context.is_noticeable(exposed_s)) return;
+  ProfileFinding finding = context.finding(
       FindingCode::exposed_collectives, exposed_s,
       fmt::format("collectives ran {}; for {} of it no other kernel ran", format_time(busy_s),
                   share_text(exposed_s, busy_s)),
       "begin communication earlier (buckets of gradients), let it overlap with backward, send "
-      "less (shorter types, accumulation over steps); waiting for a slower rank counts here, too");
+      "less (lower precision, accumulation over steps); waiting for a slower rank counts here, "
+      "too");
   finding.evidence.push_back({"collectives", busy_s, Measure::seconds});
   finding.evidence.push_back({"alone", exposed_s, Measure::seconds});
   found.push_back(std::move(finding));
@@ -63,8 +64,8 @@ void find_collectives(const TraceSubject& subject, TraceFindings& found) {
 
 }  // namespace
 
-void find_idle(const TraceSubject& subject, TraceFindings& found) {
-  const TraceTables& tables = subject.tables();
+void find_idle(const TraceContext& context, TraceFindings& found) {
+  const TraceTables& tables = context.tables();
   std::int64_t gaps = 0;
   double all_s = 0;
   for (const DeviceRow& device : tables.devices) {
@@ -73,18 +74,18 @@ void find_idle(const TraceSubject& subject, TraceFindings& found) {
   }
   for (const IdleRule& rule : idle_rules) {
     const double cost_s = idle_s(tables, rule.cause);
-    if (!subject.is_noticeable(cost_s)) continue;
-    ProfileFinding finding = subject.finding(
+    if (!context.is_noticeable(cost_s)) continue;
+    ProfileFinding finding = context.finding(
         rule.code, cost_s,
         fmt::format("no kernel ran for {} ({} of the time): {}", format_time(cost_s),
-                    share_text(cost_s, subject.whole_s()), rule.why),
+                    share_text(cost_s, context.whole_s()), rule.why),
         std::string(rule.advice));
     finding.evidence.push_back({"idle for this cause", cost_s, Measure::seconds});
     finding.evidence.push_back({"idle in all", all_s, Measure::seconds});
     finding.evidence.push_back({"gaps", static_cast<double>(gaps), Measure::count});
     found.push_back(std::move(finding));
   }
-  find_collectives(subject, found);
+  find_collectives(context, found);
 }
 
 }  // namespace strata

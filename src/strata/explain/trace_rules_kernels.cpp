@@ -2,7 +2,7 @@
 #include "strata/base/text.hpp"
 #include "strata/base/units.hpp"
 #include "strata/capture/recording_profile.hpp"
-#include "strata/explain/trace_subject.hpp"
+#include "strata/explain/trace_context.hpp"
 
 #include <fmt/format.h>
 
@@ -19,7 +19,7 @@ bool has_any(const std::string& text, std::initializer_list<std::string_view> wo
                      [&](std::string_view word) { return text.find(word) != text.npos; });
 }
 
-/// Products in fp32 on ordinary lanes, as their names say: ampere_sgemm, scudnn, simt.
+/// Products in fp32 on vector units, as their names say: ampere_sgemm, scudnn, simt.
 bool is_product_without_matrix_units(const KernelRow& row) {
   if (row.kernel_class.name != "gemm" && row.kernel_class.name != "convolution") return false;
   const std::string name = lower_case(row.name);
@@ -27,20 +27,20 @@ bool is_product_without_matrix_units(const KernelRow& row) {
          !has_any(name, {"tensorop", "1688", "16816", "s884", "xmma", "tf32", "wmma", "hmma"});
 }
 
-void find_vector_kernels(const TraceSubject& subject, TraceFindings& found) {
+void find_vector_kernels(const TraceContext& context, TraceFindings& found) {
   double time_s = 0;
   std::int64_t calls = 0;
   std::string largest;
-  for (const KernelRow& row : subject.tables().by_kernel) {
+  for (const KernelRow& row : context.tables().by_kernel) {
     if (!is_product_without_matrix_units(row)) continue;
     if (largest.empty()) largest = short_kernel_name(row.name);
     time_s += trace_seconds(row.time.total_ns);
     calls += row.time.calls;
   }
-  if (!subject.is_noticeable(time_s)) return;
-  ProfileFinding finding = subject.finding(
+  if (!context.is_noticeable(time_s)) return;
+  ProfileFinding finding = context.finding(
       FindingCode::vector_products, time_s,
-      fmt::format("{} launches of products in fp32 on ordinary lanes, most of the time in {}",
+      fmt::format("{} launches of products in fp32 on vector units, most of the time in {}",
                   format_exact(calls), largest),
       "let tensor units do them: TF32 (torch.backends.cuda.matmul.allow_tf32, "
       "set_float32_matmul_precision), or bf16 by autocast");
@@ -49,16 +49,16 @@ void find_vector_kernels(const TraceSubject& subject, TraceFindings& found) {
   found.push_back(std::move(finding));
 }
 
-void find_few_blocks(const TraceSubject& subject, TraceFindings& found) {
+void find_few_blocks(const TraceContext& context, TraceFindings& found) {
   double time_s = 0;
   std::int64_t calls = 0;
-  for (const KernelRow& row : subject.tables().by_kernel) {
+  for (const KernelRow& row : context.tables().by_kernel) {
     if (row.kernel_class.name == "collective") continue;  // they use few on purpose
     time_s += trace_seconds(row.few_blocks_ns);
     calls += row.few_blocks_calls;
   }
-  if (!subject.is_noticeable(time_s)) return;
-  ProfileFinding finding = subject.finding(
+  if (!context.is_noticeable(time_s)) return;
+  ProfileFinding finding = context.finding(
       FindingCode::few_blocks, time_s,
       fmt::format("{} launches have fewer blocks than the device has multiprocessors: part of it "
                   "has nothing to do",
@@ -69,23 +69,23 @@ void find_few_blocks(const TraceSubject& subject, TraceFindings& found) {
   found.push_back(std::move(finding));
 
   double concurrent_s = 0;
-  for (const DeviceRow& device : subject.tables().devices)
+  for (const DeviceRow& device : context.tables().devices)
     concurrent_s += trace_seconds(device.concurrent_ns);
   const double alone_s = time_s - concurrent_s;
-  if (!subject.is_noticeable(alone_s) || !subject.tables().process.has_times) return;
-  ProfileFinding alone = subject.finding(
+  if (!context.is_noticeable(alone_s) || !context.tables().process.has_times) return;
+  ProfileFinding alone = context.finding(
       FindingCode::low_concurrency, alone_s,
       fmt::format("two kernels ran at once for {} of {}, although kernels that do not fill the "
                   "device took {}",
-                  format_time(concurrent_s), format_time(subject.whole_s()), format_time(time_s)),
+                  format_time(concurrent_s), format_time(context.whole_s()), format_time(time_s)),
       "independent branches in streams of their own, or in one CUDA graph");
   alone.evidence.push_back({"at once", concurrent_s, Measure::seconds});
   alone.evidence.push_back({"small kernels", time_s, Measure::seconds});
   found.push_back(std::move(alone));
 }
 
-void find_low_occupancy(const TraceSubject& subject, TraceFindings& found) {
-  for (const KernelRow& row : subject.tables().by_kernel) {
+void find_low_occupancy(const TraceContext& context, TraceFindings& found) {
+  for (const KernelRow& row : context.tables().by_kernel) {
     const bool is_low = row.occupancy && row.occupancy->share < low_occupancy_share &&
                         row.occupancy->limit != OccupancyLimit::none;
     // Products on matrix units are written for few warps with many registers.
@@ -93,8 +93,8 @@ void find_low_occupancy(const TraceSubject& subject, TraceFindings& found) {
         row.kernel_class.name == "gemm" || row.kernel_class.name == "convolution" ||
         row.kernel_class.name == "attention" || row.kernel_class.name == "collective";
     const double time_s = trace_seconds(row.time.total_ns);
-    if (!is_low || is_product || !subject.is_noticeable(time_s)) continue;
-    ProfileFinding finding = subject.finding(
+    if (!is_low || is_product || !context.is_noticeable(time_s)) continue;
+    ProfileFinding finding = context.finding(
         FindingCode::low_occupancy, time_s,
         fmt::format("at most {} of the warps that a multiprocessor holds can be resident; {} is "
                     "what limits it",
@@ -114,17 +114,17 @@ void find_low_occupancy(const TraceSubject& subject, TraceFindings& found) {
   }
 }
 
-void find_allocations(const TraceSubject& subject, TraceFindings& found) {
+void find_allocations(const TraceContext& context, TraceFindings& found) {
   double time_s = 0;
   std::int64_t calls = 0;
-  for (const ApiRow& row : subject.tables().by_api) {
+  for (const ApiRow& row : context.tables().by_api) {
     const std::string name = lower_case(row.name);
     if (row.kind != ApiKind::runtime || !has_any(name, {"malloc", "free", "hostalloc"})) continue;
     time_s += trace_seconds(row.time.total_ns);
     calls += row.time.calls;
   }
-  if (!subject.is_noticeable(time_s)) return;
-  ProfileFinding finding = subject.finding(
+  if (!context.is_noticeable(time_s)) return;
+  ProfileFinding finding = context.finding(
       FindingCode::allocation_calls, time_s,
       fmt::format("{} calls that allocate or free memory took {} of the host's time; most of them "
                   "wait for the device",
@@ -156,22 +156,22 @@ constexpr EfficiencyRule efficiency_rules[] = {
 
 }  // namespace
 
-void find_kernels(const TraceSubject& subject, TraceFindings& found) {
-  find_vector_kernels(subject, found);
-  find_few_blocks(subject, found);
-  find_low_occupancy(subject, found);
-  find_allocations(subject, found);
+void find_kernels(const TraceContext& context, TraceFindings& found) {
+  find_vector_kernels(context, found);
+  find_few_blocks(context, found);
+  find_low_occupancy(context, found);
+  find_allocations(context, found);
 }
 
-void find_counters(const TraceSubject& subject, TraceFindings& found) {
-  for (const KernelRow& row : subject.tables().by_kernel) {
+void find_counters(const TraceContext& context, TraceFindings& found) {
+  for (const KernelRow& row : context.tables().by_kernel) {
     const double time_s = trace_seconds(row.time.total_ns);
     for (const EfficiencyRule& rule : efficiency_rules) {
       const std::optional<double> share = row.counters.*rule.value;
       const double cost_s = share ? time_s * (1 - *share) : 0;
-      if (!share || *share >= low_efficiency || !subject.is_noticeable(cost_s)) continue;
+      if (!share || *share >= low_efficiency || !context.is_noticeable(cost_s)) continue;
       ProfileFinding finding =
-          subject.finding(rule.code, cost_s, fmt::format("{} {}", share_text(*share, 1), rule.what),
+          context.finding(rule.code, cost_s, fmt::format("{} {}", share_text(*share, 1), rule.what),
                           std::string(rule.advice));
       finding.subject = short_kernel_name(row.name);
       finding.evidence.push_back({"efficiency", *share, Measure::share});

@@ -23,8 +23,8 @@ const MetricPreset& preset_of(const ChipMetrics& metrics, std::string_view name)
 }
 
 void add_names(const MetricColumn& column, std::vector<std::string>& names) {
-  for (const MetricSum& way : column.ways) {
-    for (const MetricTerm& term : way) {
+  for (const MetricSum& alternative : column.alternatives) {
+    for (const MetricTerm& term : alternative) {
       if (std::find(names.begin(), names.end(), term.metric) == names.end())
         names.push_back(term.metric);
     }
@@ -46,11 +46,11 @@ std::vector<std::string> names_of(const ChipMetrics& metrics, const MetricPreset
 /// The first sum of the column that the chip can form, or null with the first name that it lacks.
 const MetricSum* known_way(const MetricColumn& column, const std::set<std::string>& accepted,
                            std::string& missing) {
-  for (const MetricSum& way : column.ways) {
-    const auto lacking = std::find_if(way.begin(), way.end(), [&](const MetricTerm& term) {
-      return !accepted.contains(term.metric);
-    });
-    if (lacking == way.end()) return &way;
+  for (const MetricSum& alternative : column.alternatives) {
+    const auto lacking =
+        std::find_if(alternative.begin(), alternative.end(),
+                     [&](const MetricTerm& term) { return !accepted.contains(term.metric); });
+    if (lacking == alternative.end()) return &alternative;
     if (missing.empty()) missing = lacking->metric;
   }
   return nullptr;

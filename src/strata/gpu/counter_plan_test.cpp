@@ -91,10 +91,11 @@ TEST(CounterPlan, columns_are_their_formulas) {
       for (const PlannedColumn& column : session.columns) {
         const MetricColumn& source = *metrics.column(column.key);
         double expected = 0;
-        for (const MetricTerm& term : source.ways[0]) expected += term.factor * values[term.metric];
+        for (const MetricTerm& term : source.alternatives[0])
+          expected += term.factor * values[term.metric];
         double divisor = source.over.empty() ? 1 : 0;
         if (!source.over.empty()) {
-          for (const MetricTerm& term : metrics.column(source.over)->ways[0])
+          for (const MetricTerm& term : metrics.column(source.over)->alternatives[0])
             divisor += term.factor * values[term.metric];
         }
         ASSERT_GT(divisor, 0);

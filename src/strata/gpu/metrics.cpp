@@ -65,9 +65,9 @@ MetricColumn read_column(const Json& json, const std::string& place) {
          alternatives(counted_units), alternatives(other_units), column.unit);
   }
   column.about = reader.text("about");
-  column.ways.push_back(read_sum(reader.required("terms"), reader.place_of("terms")));
-  for (MetricSum& way : reader.list("otherwise", most_items, read_sum))
-    column.ways.push_back(std::move(way));
+  column.alternatives.push_back(read_sum(reader.required("terms"), reader.place_of("terms")));
+  for (MetricSum& alternative : reader.list("otherwise", most_items, read_sum))
+    column.alternatives.push_back(std::move(alternative));
   column.over = reader.maybe("over", plain_text).value_or("");
   reader.finish();
   return column;
@@ -136,9 +136,9 @@ void check_kind(const ChipMetrics& metrics, const MetricSession& session) {
     const MetricColumn* column = metrics.column(key);
     if (column == nullptr)
       fail(ErrorKind::input, "metrics.sessions: '{}' has no column '{}'", session.name, key);
-    std::vector<MetricSum> sums = column->ways;
+    std::vector<MetricSum> sums = column->alternatives;
     if (!column->over.empty()) {
-      const std::vector<MetricSum>& over = metrics.column(column->over)->ways;
+      const std::vector<MetricSum>& over = metrics.column(column->over)->alternatives;
       sums.insert(sums.end(), over.begin(), over.end());
     }
     for (const MetricSum& sum : sums) {

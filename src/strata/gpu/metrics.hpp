@@ -26,7 +26,7 @@ struct MetricColumn {
   std::string unit;
   std::string about;
   /// Sums that mean the same; the first whose names the chip knows is the column.
-  std::vector<MetricSum> ways;
+  std::vector<MetricSum> alternatives;
   std::string over;  ///< the column by which the sum is divided; empty: by none
 };
 

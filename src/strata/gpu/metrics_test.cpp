@@ -48,7 +48,7 @@ TEST(Metrics, a_roofline_point_takes_one_unpatched_run) {
       const MetricSession& session = *metrics.session(preset.sessions[0]);
       EXPECT_EQ(session.passes, 1) << chip;
       for (const std::string& key : session.columns) {
-        for (const MetricTerm& term : metrics.column(key)->ways[0])
+        for (const MetricTerm& term : metrics.column(key)->alternatives[0])
           EXPECT_FALSE(is_sass_metric(term.metric)) << term.metric;
       }
     }
@@ -57,9 +57,9 @@ TEST(Metrics, a_roofline_point_takes_one_unpatched_run) {
 
 TEST(Metrics, formulas_count_fused_products_twice_and_sectors_as_32_bytes) {
   const ChipMetrics& metrics = metrics_of_chip("gh100");
-  for (const MetricTerm& term : metrics.column("fp32_flop")->ways[0])
+  for (const MetricTerm& term : metrics.column("fp32_flop")->alternatives[0])
     EXPECT_EQ(term.factor, term.metric.find("_ffma_") != std::string::npos ? 2 : 1) << term.metric;
-  EXPECT_EQ(metrics.column("l2_read_bytes")->ways[0][0].factor, 32);
+  EXPECT_EQ(metrics.column("l2_read_bytes")->alternatives[0][0].factor, 32);
   EXPECT_TRUE(adds_up(metrics.column("fp32_flop")->unit));
   EXPECT_FALSE(adds_up(metrics.column("occupancy")->unit));
 }

@@ -44,7 +44,8 @@ void visit_fields(Op& op, Visit&& visit) {
   visit(Field{"channels", "output channels, the number of filters", true}, op.channels);
   visit(Field{"kernel", "size of the filter", true}, op.kernel);
   visit(Field{"stride", "step of the window; 1 when absent"}, op.stride);
-  visit(Field{"dilation", "distance between the taps of the filter; 1 when absent"}, op.dilation);
+  visit(Field{"dilation", "distance between the weights of the filter; 1 when absent"},
+        op.dilation);
   visit(Field{"pad", "zeros added around the input; 0 when absent"},
         Ends{op.pad_begin, op.pad_end});
   visit(Field{"groups", "channels are convolved in so many groups; as many as channels: depthwise"},

@@ -13,7 +13,7 @@ namespace strata {
 /// a machine, so a measured machine is checked before it is written.
 ///
 /// - a rate, a mix or a link stands twice;
-/// - matrix units are slower than ordinary lanes of the same type;
+/// - matrix units are slower than vector units of the same type;
 /// - an on-chip level comes after one that is off chip;
 /// - one part of a level (capacity / instances) is no larger than one of the level inside it;
 /// - a level is faster than the one inside it, or a mix faster than its level;

@@ -17,7 +17,7 @@
 /// for the machine at hand. Rates are dense and in base units.
 namespace strata {
 
-/// Which part of the chip reaches the rate: ordinary lanes, or matrix (tensor) units.
+/// Which part of the chip reaches the rate: vector units, or matrix (tensor) units.
 enum class ComputeUnit : std::uint8_t { vector, matrix };
 
 /// A ceiling of arithmetic.

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-/// Every number of a machine under one name, so that two machines can be laid side by side.
+/// Every number of a machine under one name, so that two machines can be compared.
 namespace strata {
 
 /// What a number counts; decides how it is shown.

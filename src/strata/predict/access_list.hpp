@@ -12,12 +12,12 @@ namespace strata {
 /// Stands for "none" among indices into Program::uses.
 inline constexpr std::uint32_t no_use = ~std::uint32_t{0};
 
-/// When every value is used next and was used last: what all planning starts from. Depends on the
+/// The next and the previous use of every value; all planning starts from it. It depends on the
 /// program only, so one list serves every capacity and every rate. Refers to the program.
 struct AccessList {
   explicit AccessList(const Program& program);
 
-  /// What planning and the timed pass ask of a use, in one place: half a cache line.
+  /// What planning and the timed pass read of a use; together, so that it fits half a cache line.
   struct Facts {
     ValueId value = 0;
     std::uint32_t before = no_use;  ///< the use before of the same value

@@ -87,7 +87,7 @@ bool BestPlanner::is_exchanging() const {
   return options_.objective == Objective::traffic && list_.program.steps.size() <= long_program;
 }
 
-// A strict order, whatever the order in which they were tried.
+// A strict order, so that the result does not depend on the order of the search.
 bool BestPlanner::is_better(const TriedPlan& a, const TriedPlan& b) const {
   const double a_s = a.totals.time_s;
   const double b_s = b.totals.time_s;
@@ -112,7 +112,7 @@ Plan BestPlanner::plan_for(const PlanKey& key) {
   fail(ErrorKind::internal, "unknown method of planning");
 }
 
-/// Beyond this a plan that moves so much cannot be the best.
+/// A plan with more traffic than this cannot be the best.
 double BestPlanner::give_up_s(std::int64_t traffic_bytes) const {
   constexpr double no_limit = std::numeric_limits<double>::infinity();
   if (!best_) return no_limit;

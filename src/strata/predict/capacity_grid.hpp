@@ -8,14 +8,13 @@
 
 namespace strata {
 
-/// The capacities that plans are made for and simulated with; whatever lies between two of
-/// them is used as the lower one. What a plan takes moves up and down with every byte of capacity;
-/// only because the capacities are few can `best` look at all that are smaller, and therefore never
-/// be slower with more.
+/// The capacities for which plans are made and simulated. A capacity between two points is rounded
+/// down to the lower one. The time of a plan rises and falls with every byte of capacity; because
+/// the points are few, `best` can try all smaller ones, and so more capacity never makes it slower.
 ///
-/// Of every size numbers of seven binary digits, which all whole numbers of bytes up to 127, of KB,
-/// MB and GB are, and what the program itself needs: the lowest capacity that is not refused, the
-/// least and all of its largest step, and all its values.
+/// Points are the numbers with seven binary digits (m · 2^e, m ≤ 127) and what the program needs:
+/// the lowest capacity that is not refused, the minimum and the whole of its largest step, and the
+/// sum of its values.
 class CapacityGrid {
  public:
   static constexpr int all_points = 64;  ///< from a capacity to its double

@@ -50,7 +50,7 @@ void FarthestNextUse::run_step(StepId step) {
   UsePlan* const uses = plan_.uses.data();
   for (std::uint32_t u = first; u < end; ++u) {
     uses[u].leaves_at = step + 1;
-    if (links[u].rank == no_use || uses[u].place == Place::streamed) continue;
+    if (links[u].rank == no_use || uses[u].residency == Residency::streamed) continue;
     uses[u].stays = true;
     kept_bytes += links[u].bytes;
     kept_.insert(links[u].rank);
@@ -58,7 +58,7 @@ void FarthestNextUse::run_step(StepId step) {
   kept_bytes_ = kept_bytes;
 }
 
-// What a step holds that does not fit; what it does not hold whole leaves.
+// A step that does not fit holds a part of its values; the others leave the chip.
 std::int64_t FarthestNextUse::hold_part(StepId step, Fit fit) {
   if (fit == Fit::rows) {
     steps_in_rows_.push_back(step);
@@ -67,7 +67,7 @@ std::int64_t FarthestNextUse::hold_part(StepId step, Fit fit) {
   std::int64_t held = 0;
   for (std::uint32_t u = list_.first_use(step); u < list_.first_use(step + 1); ++u) {
     const AccessList::Facts& use = list_.facts[u];
-    const bool is_resident = plan_.uses[u].place == Place::resident;
+    const bool is_resident = plan_.uses[u].residency == Residency::resident;
     held += is_resident ? use.bytes : use.least_bytes;
     if (is_resident || !is_kept(u)) continue;
     kept_bytes_ -= use.bytes;
@@ -83,7 +83,7 @@ std::int64_t FarthestNextUse::hold_part(StepId step, Fit fit) {
 void FarthestNextUse::choose_residents(StepId step) {
   candidates_.clear();
   for (const std::uint32_t u : list_.uses_by_value(step)) {
-    if (plan_.uses[u].place == Place::resident) continue;
+    if (plan_.uses[u].residency == Residency::resident) continue;
     if (is_kept(u) || list_.is_reused(u)) candidates_.push_back(u);
   }
   std::sort(candidates_.begin(), candidates_.end(), [&](std::uint32_t a, std::uint32_t b) {
@@ -100,7 +100,7 @@ void FarthestNextUse::choose_residents(StepId step) {
       continue;
     }
     room -= more;
-    plan_.uses[u].place = Place::resident;
+    plan_.uses[u].residency = Residency::resident;
   }
 }
 
@@ -122,15 +122,15 @@ void FarthestNextUse::let_go(std::uint32_t use, StepId step) {
   plan_.uses[use].leaves_at = step;
 }
 
-// What was held whole in a step that does not fit, and was neither there before nor stays, would
-// only delay its step.
+// A step that does not fit streams values that were not on chip before it and do not stay: holding
+// them whole would only delay the step.
 void FarthestNextUse::stream_what_is_not_kept() {
   for (const StepId step : steps_in_rows_) {
     for (std::uint32_t u = list_.first_use(step); u < list_.first_use(step + 1); ++u) {
       const AccessList::Facts& use = list_.facts[u];
       const bool was_kept = use.before != no_use && plan_.uses[use.before].stays;
       if (plan_.uses[u].stays || was_kept || use.must_be_whole) continue;
-      plan_.uses[u].place = Place::streamed;
+      plan_.uses[u].residency = Residency::streamed;
     }
   }
 }

@@ -9,14 +9,14 @@
 
 namespace strata {
 
-/// What must have a place in off-chip memory at once.
+/// The peak of off-chip (device) memory.
 struct Footprint {
   std::int64_t peak_bytes = 0;
   StepId step = 0;              ///< the first at which it is reached
   std::int64_t kept_bytes = 0;  ///< of the peak: weights, states and constants, there all the time
 };
 
-/// The steps [from, to) during which a value has a place there; none when from = to.
+/// The steps [from, to) during which a value is allocated there; none when from = to.
 struct ValueLife {
   std::size_t from = 0;
   std::size_t to = 0;

@@ -18,7 +18,7 @@ struct HardwareOverrides {
 
 /// What a prediction needs of a machine. Capacity: its last on-chip level. Bandwidth: its outermost
 /// memory. Rate of sums of products (dense): the matrix units where they know the data type, else
-/// the ordinary lanes. Rate of all other steps: the ordinary lanes in that type, or in fp32 where
+/// the vector units. Rate of all other steps: the vector units in that type, or in fp32 where
 /// they do not know it, or what the matrix units do where nothing is said of lanes. Errors (input,
 /// usage) say what the machine lacks and what it has.
 Hardware hardware_of(const Machine& machine, DType dtype, const HardwareOverrides& overrides = {});

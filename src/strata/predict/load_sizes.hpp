@@ -9,8 +9,8 @@
 
 namespace strata {
 
-/// Which of 64 loads are larger than a number of bytes, for many at a time: bits by size, in powers
-/// of two.
+/// Finds loads that are larger than a number of bytes, 64 at a time: one bit mask per power of
+/// two.
 class LoadSizes {
  public:
   void reset(std::size_t loads) { at_least_.assign((loads / 64 + 1) * classes, 0); }

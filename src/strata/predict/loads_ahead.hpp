@@ -12,12 +12,12 @@
 
 namespace strata {
 
-/// Which loads may be issued ahead of their step, and for which of them the plan has room: what it
-/// leaves free in every step from the current one up to the one before the load's own.
+/// Which loads may be prefetched, and for which of them the plan has room. A load has room when
+/// every step from the current one to the one before its own leaves that many bytes free.
 ///
-/// A load for which there is no room need not be looked at again before there can be more: while a
-/// step is current room only shrinks, and the next step brings more only for loads up to the first
-/// later step that is as full as the one that ended. So bits tell which loads are worth a look.
+/// A bit per load says whether to check it again. A load without room is not checked again until
+/// room can have grown: room only shrinks while a step is current, and when a step ends, it grows
+/// only for loads up to the first later step that is as full as the step that ended.
 class LoadsAhead {
  public:
   static constexpr std::uint32_t none = PlannedSteps::no_load;

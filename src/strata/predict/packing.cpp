@@ -24,7 +24,7 @@ bool Packing::is_possible(std::uint32_t use) const {
 }
 
 std::int64_t Packing::more_when_whole(std::uint32_t use) const {
-  if (plan_.uses[use].place == Place::resident) return 0;
+  if (plan_.uses[use].residency == Residency::resident) return 0;
   return list_.facts[use].bytes - list_.facts[use].least_bytes;
 }
 
@@ -61,7 +61,7 @@ bool Packing::takes_room_in(std::uint32_t use, StepId step) const {
 void Packing::make_resident(std::uint32_t use) {
   const StepId step = list_.step_of[use];
   free_.take(step, step + 1, more_when_whole(use));
-  plan_.uses[use].place = Place::resident;
+  plan_.uses[use].residency = Residency::resident;
 }
 
 bool Packing::needs_residence(std::uint32_t use) const {
@@ -74,7 +74,7 @@ bool Packing::needs_residence(std::uint32_t use) const {
 
 void Packing::make_streamed_unless_kept(std::uint32_t use) {
   if (needs_residence(use)) return;
-  plan_.uses[use].place = Place::streamed;
+  plan_.uses[use].residency = Residency::streamed;
   const StepId step = list_.step_of[use];
   free_.take(step, step + 1, -more_when_whole(use));
 }

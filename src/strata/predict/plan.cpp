@@ -53,8 +53,8 @@ std::int64_t held_bytes(const AccessList& list, const Plan& plan, StepId step) {
   const std::uint32_t first = program.steps[step].first_use;
   std::uint32_t u = first;
   for (const Use& use : program.uses_of(step)) {
-    held += plan.uses[u].place == Place::resident ? program.values[use.value].bytes
-                                                  : least_bytes(program, step, use);
+    held += plan.uses[u].residency == Residency::resident ? program.values[use.value].bytes
+                                                          : least_bytes(program, step, use);
     ++u;
   }
   return held;
@@ -86,7 +86,7 @@ std::vector<std::string> problems_of(const AccessList& list, const Plan& plan) {
   for (std::uint32_t u = 0; u < plan.uses.size(); ++u) {
     const StepId step = list.step_of[u];
     const Fit fit = fit_of(list.needs[step], plan);
-    const bool is_streamed = plan.uses[u].place == Place::streamed;
+    const bool is_streamed = plan.uses[u].residency == Residency::streamed;
     const auto complain = [&](std::string_view what) {
       problems.push_back(fmt::format("step {}, value {}: {}", step, program.uses[u].value, what));
     };
@@ -100,7 +100,7 @@ std::vector<std::string> problems_of(const AccessList& list, const Plan& plan) {
       continue;
     }
     if (is_streamed) complain("stays, though it is streamed");
-    if (plan.uses[list.next[u]].place == Place::streamed)
+    if (plan.uses[list.next[u]].residency == Residency::streamed)
       complain("stays, though it is streamed at its next use");
   }
   if (!problems.empty()) return problems;
@@ -155,7 +155,7 @@ Margin fill_empty_plan(Plan& plan, const AccessList& list, std::int64_t capacity
     margin.grow_needed(need.all_bytes - capacity_bytes);
     for (std::uint32_t u = list.first_use(step); u < list.first_use(step + 1); ++u) {
       const bool is_whole = fit == Fit::rows && list.facts[u].must_be_whole;
-      plan.uses[u].place = is_whole ? Place::resident : Place::streamed;
+      plan.uses[u].residency = is_whole ? Residency::resident : Residency::streamed;
     }
     if (fit != Fit::slices) continue;
     if (options.strict_minimum && (!largest || need.least_bytes > list.needs[*largest].least_bytes))

@@ -30,7 +30,7 @@ void PlanFloor::assess(const Plan& plan, const std::vector<double>& compute_s, d
     std::int64_t streamed = plan.refetch_bytes.empty() ? 0 : plan.refetch_bytes[step];
     for (const std::uint32_t end = list_.first_use(step + 1); u < end; ++u) {
       const AccessList::Facts& use = list_.facts[u];
-      if (plan.uses[u].place == Place::streamed) {
+      if (plan.uses[u].residency == Residency::streamed) {
         streamed += use.bytes * (static_cast<int>(use.reads) + (use.writes && use.is_live));
         continue;
       }

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-/// What can be said of a plan, or of all plans for a capacity, at a fraction of the cost of
-/// simulating it.
+/// Lower bounds on the time of one plan, or of all plans for a capacity. They cost a fraction of a
+/// simulation.
 namespace strata {
 
 /// A step streams what its plan does not hold, and lasts at least as long as its stream.

@@ -85,7 +85,7 @@ void PlannedSteps::schedule_step(const Plan& plan, StepId step) {
   for (const std::uint32_t u : list_.uses_by_value(step)) {
     const AccessList::Facts& use = list_.facts[u];
     const UsePlan& how = plan.uses[u];
-    if (how.place == Place::streamed) {
+    if (how.residency == Residency::streamed) {
       held += use.least_bytes;
       schedule_streamed(u, planned);
       continue;
@@ -146,7 +146,7 @@ void PlannedSteps::schedule_load(const Plan& plan, const AccessList::Facts& use,
   const std::uint32_t before = use.before;
   StepId has_left = 0;  // from this step on it is off chip
   if (before != no_use) {
-    const bool lingers = is_on_demand && plan.uses[before].place == Place::resident;
+    const bool lingers = is_on_demand && plan.uses[before].residency == Residency::resident;
     has_left = lingers ? plan.uses[before].leaves_at : list_.step_of[before] + 1;
   }
   const std::uint32_t after = held_[use.value].last_write_back;

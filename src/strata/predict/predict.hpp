@@ -25,11 +25,11 @@ struct RateOf {
 
 /// The hardware of one prediction, in base units.
 struct Hardware {
-  std::int64_t capacity_bytes = 0;       ///< on-chip
-  double bytes_per_s = 0;                ///< off-chip, reads and writes together
+  std::int64_t capacity_bytes = 0;      ///< on-chip
+  double bytes_per_s = 0;               ///< off-chip, reads and writes together
   double dense_flop_per_s = 0;          ///< matrix units where the machine has them
-  double other_flop_per_s = 0;           ///< all other steps
-  bool mac_is_one = false;               ///< a multiply-add counts 1 operation, not 2 (the thesis)
+  double other_flop_per_s = 0;          ///< all other steps
+  bool mac_is_one = false;              ///< a multiply-add counts 1 operation, not 2 (the thesis)
   std::optional<RateOf> dense_of = {};  ///< whose rates those are; absent where they were given
   std::optional<RateOf> other_of = {};
 };
@@ -51,14 +51,14 @@ struct PredictOptions {
 };
 
 /// How a step holds a value while it runs.
-enum class Place : std::uint8_t {
+enum class Residency : std::uint8_t {
   resident,  ///< all of it is on chip
   streamed,  ///< passes through row by row; the chip holds one row
 };
 
 /// What stays on chip between its uses. A plan holds no times. Indexed like Program::uses.
 struct UsePlan {
-  Place place = Place::resident;
+  Residency residency = Residency::resident;
   bool stays = false;    ///< from this use until the value's next one, without leaving the chip
   StepId leaves_at = 0;  ///< when it does not stay and leaves on demand: before this step
 };

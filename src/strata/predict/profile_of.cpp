@@ -27,10 +27,10 @@ class RowMaker {
     for (StepId id = 0; id < program_.steps.size(); ++id) {
       const StepResult& result = prediction_.steps[id];
       ProfileRow& row = row_of(id);
-      const Spent spent = spent_in(id, result.end_s - previous_end_s);
-      row.spent += spent;
+      const Totals totals = totals_of_step(id, result.end_s - previous_end_s);
+      row.totals += totals;
       add(row.arithmetic, arithmetic_of(program_.steps[id]));
-      class_of(id).spent += spent;
+      class_of(id).totals += totals;
       if (result.cause != no_value && result.wait_s > row.cause_s) {
         row.cause = value_name(program_, result.cause);
         row.cause_s = result.wait_s;
@@ -44,23 +44,23 @@ class RowMaker {
   // Layer, pass, what kind of step: what makes a row.
   using Key = std::tuple<NodeId, StepId, Pass, bool, bool>;
 
-  Spent spent_in(StepId id, double time_s) const {
+  Totals totals_of_step(StepId id, double time_s) const {
     const StepResult& result = prediction_.steps[id];
-    Spent spent;
-    spent.steps = 1;
-    spent.time_s = time_s;
-    spent.compute_s = result.compute_s;
-    spent.stall_s = std::max(0.0, time_s - result.compute_s);
-    spent.flop = program_.steps[id].flop;
-    spent.in_bytes = result.in_bytes;
-    spent.out_bytes = result.out_bytes;
-    spent.refetch_bytes = result.refetch_bytes;
-    spent.launches = program_.uses_of(id).empty() ? 0 : 1;  // a new name needs no kernel
-    if (spent.flop == 0) {
-      spent.zero_flop_launches = spent.launches;
-      spent.zero_flop_s = time_s;
+    Totals totals;
+    totals.steps = 1;
+    totals.time_s = time_s;
+    totals.compute_s = result.compute_s;
+    totals.stall_s = std::max(0.0, time_s - result.compute_s);
+    totals.flop = program_.steps[id].flop;
+    totals.in_bytes = result.in_bytes;
+    totals.out_bytes = result.out_bytes;
+    totals.refetch_bytes = result.refetch_bytes;
+    totals.launches = program_.uses_of(id).empty() ? 0 : 1;  // a new name needs no kernel
+    if (totals.flop == 0) {
+      totals.zero_flop_launches = totals.launches;
+      totals.zero_flop_s = time_s;
     }
-    return spent;
+    return totals;
   }
 
   ProfileRow& row_of(StepId id) {

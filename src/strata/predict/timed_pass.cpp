@@ -36,8 +36,8 @@ Prediction& TimedPass::run(const PlannedSteps& plan, const PassLimits& limits,
   return result_;
 }
 
-// What is still to be computed and moved takes its time. Sums are rounded as they are added up; the
-// factor is far beyond that.
+// A lower bound on the rest of the iteration: the remaining arithmetic and the remaining bytes. The
+// factor is far larger than the rounding errors of the sums.
 double TimedPass::least_time_s(double all_compute_s) const {
   constexpr double rounding = 1e-9;
   const std::int64_t left_bytes = plan_->traffic().total() - moved_bytes_;
@@ -82,9 +82,8 @@ void TimedPass::record_transfer(const Transfer& transfer) {
   if (record_ == Record::transfers) result_.transfers.push_back(transfer);
 }
 
-// While a step runs: a load ahead of its step; a write-back when that load needs its room, or when
-// there is nothing to load. A load that finds no room now is chosen all the same when a write-back
-// may give it some.
+// While a step runs, the channel prefetches a load. It writes back when the load needs room, or
+// when there is nothing to load. It also chooses a load without room if a write-back may make room.
 bool TimedPass::issue_in_background(double start_s) {
   const std::uint32_t load = ahead_.first(
       margin_, [&](const Load& any) { return has_write_backs() || has_room(any.bytes); });

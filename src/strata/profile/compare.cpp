@@ -40,7 +40,7 @@ class Joiner {
   std::vector<ComparedRow> rows() && { return std::move(rows_); }
 
  private:
-  void add(const Profile& profile, std::optional<Spent> ComparedRow::*side) {
+  void add(const Profile& profile, std::optional<Totals> ComparedRow::*side) {
     for (const ProfileRow& row : profile.rows) {
       const bool is_joined = is_part_of_backward(row.pass) && coarse_.contains(row.layer);
       const std::string pass = is_joined ? std::string(joined_backward) : row.pass;
@@ -56,9 +56,9 @@ class Joiner {
       ComparedRow& joined = rows_[place->second];
       // A sum of gradients is work of its own, but not what the layer is.
       if (joined.op == "gradient_sum" && row.op != "gradient_sum") joined.op = row.op;
-      std::optional<Spent>& spent = joined.*side;
-      if (!spent) spent.emplace();
-      *spent += row.spent;
+      std::optional<Totals>& totals = joined.*side;
+      if (!totals) totals.emplace();
+      *totals += row.totals;
     }
   }
 

@@ -19,8 +19,8 @@ struct ComparedRow {
   std::string pass;
   std::string op;
   std::string block;
-  std::optional<Spent> a;  ///< nothing: only the other has it
-  std::optional<Spent> b;
+  std::optional<Totals> a;  ///< nothing: only the other has it
+  std::optional<Totals> b;
 
   double a_s() const { return a ? a->time_s : 0; }
   double b_s() const { return b ? b->time_s : 0; }
@@ -30,8 +30,8 @@ struct ComparedRow {
 /// Rows that have something in common, added up on both sides.
 struct ComparedGroup {
   std::string name;
-  Spent a;
-  Spent b;
+  Totals a;
+  Totals b;
 };
 
 struct ProfileLabel {
@@ -44,8 +44,8 @@ struct ProfileComparison {
   ProfileLabel b;
   IterationTime iteration_a;  ///< what ratio and threshold are about
   IterationTime iteration_b;
-  Spent total_a;  ///< all rows together
-  Spent total_b;
+  Totals total_a;  ///< all rows together
+  Totals total_b;
   std::vector<ComparedRow> rows;  ///< in the order of a, then what only b has
 
   /// Iteration of b over iteration of a; nothing when a took none.

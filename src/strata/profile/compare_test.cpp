@@ -16,8 +16,8 @@ ProfileRow row_of(std::string layer, std::string pass, double time_s, std::strin
   row.pass = std::move(pass);
   row.op = std::move(op);
   row.block = row.layer;
-  row.spent.time_s = time_s;
-  row.spent.steps = 1;
+  row.totals.time_s = time_s;
+  row.totals.steps = 1;
   return row;
 }
 

@@ -58,7 +58,7 @@ void add_algorithm(std::string& implementation, std::string_view kernel) {
   }
 }
 
-Spent& Spent::operator+=(const Spent& other) {
+Totals& Totals::operator+=(const Totals& other) {
   steps = checked_add(steps, other.steps);
   time_s += other.time_s;
   compute_s += other.compute_s;
@@ -104,14 +104,14 @@ std::vector<ProfileGroup> grouped(const Profile& profile, std::string ProfileRow
   for (const ProfileRow& row : profile.rows) {
     const auto [place, is_new] = index.try_emplace(row.*key, groups.size());
     if (is_new) groups.push_back({row.*key, {}});
-    groups[place->second].spent += row.spent;
+    groups[place->second].totals += row.totals;
   }
   return groups;
 }
 
-Spent total_of(const Profile& profile) {
-  Spent total;
-  for (const ProfileRow& row : profile.rows) total += row.spent;
+Totals total_of(const Profile& profile) {
+  Totals total;
+  for (const ProfileRow& row : profile.rows) total += row.totals;
   return total;
 }
 
@@ -121,8 +121,8 @@ IterationTime iteration_of(const Profile& profile) {
                           .drain_s = profile.drain_s};
   double wall_s = 0;
   for (const ProfileRow& row : profile.rows) {
-    iteration.busy_s += row.spent.time_s;
-    wall_s += std::max(row.spent.time_s, row.wall_s.value_or(0));
+    iteration.busy_s += row.totals.time_s;
+    wall_s += std::max(row.totals.time_s, row.wall_s.value_or(0));
   }
   if (!profile.iteration_s) {
     iteration.from = TimeFrom::rows;

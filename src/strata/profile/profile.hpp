@@ -20,7 +20,7 @@ enum class Evidence : std::uint8_t { predicted, measured };
 std::string_view name_of(Evidence evidence);
 
 /// What can be added up over steps or kernels, in base units.
-struct Spent {
+struct Totals {
   std::int64_t steps = 0;  ///< steps of a program, or kernels
   double time_s = 0;
   double compute_s = 0;  ///< of the time, what arithmetic alone takes
@@ -34,13 +34,13 @@ struct Spent {
   double zero_flop_s = 0;               ///< of the time, what those take
 
   std::int64_t traffic_bytes() const { return in_bytes + out_bytes; }
-  Spent& operator+=(const Spent& other);
+  Totals& operator+=(const Totals& other);
 };
 
 /// Arithmetic in one data type on one kind of unit.
 struct TypedFlop {
   DType dtype = DType::fp32;
-  bool is_matrix = false;  ///< on matrix (tensor) units, not on ordinary lanes
+  bool is_matrix = false;  ///< on matrix (tensor) units, not on vector units
   std::int64_t flop = 0;
 
   bool operator==(const TypedFlop&) const = default;
@@ -62,7 +62,7 @@ struct ProfileRow {
   std::string op;     ///< operator; "gradient_sum" and "update" for the steps that are none
   std::string block;  ///< group of layers; the layer itself where it belongs to none
   std::string layer_class;  ///< dense, pointwise, other
-  Spent spent;
+  Totals totals;
   std::string cause;                       ///< what it waited for longest; empty: it did not wait
   double cause_s = 0;                      ///< and how long
   std::vector<TypedFlop> arithmetic = {};  ///< the FLOP by what did them; empty: not known
@@ -154,7 +154,7 @@ std::optional<double> counter_of(const Profile& profile, const ProfileRow& row,
 /// Rows that have something in common, added up.
 struct ProfileGroup {
   std::string name;
-  Spent spent;
+  Totals totals;
 };
 
 /// Adds up by data type and unit, and by level.
@@ -164,7 +164,7 @@ void add(std::vector<LevelBytes>& sum, const std::vector<LevelBytes>& more);
 /// Groups in the order in which they first appear.
 std::vector<ProfileGroup> grouped(const Profile& profile, std::string ProfileRow::*key);
 
-Spent total_of(const Profile& profile);
+Totals total_of(const Profile& profile);
 
 /// The iteration's time, which every table, document and comparison shows, and of which every share
 /// is taken.

@@ -19,10 +19,10 @@ Profile random_profile(unsigned seed) {
     ProfileRow row;
     row.layer = "layer" + std::to_string(below(5));
     row.pass = below(2) == 0 ? "forward" : "backward";
-    row.spent.steps = 1;
-    row.spent.time_s = below(1000);
-    row.spent.in_bytes = below(1000);
-    row.spent.out_bytes = below(1000);
+    row.totals.steps = 1;
+    row.totals.time_s = below(1000);
+    row.totals.in_bytes = below(1000);
+    row.totals.out_bytes = below(1000);
     profile.rows.push_back(row);
   }
   return profile;
@@ -52,7 +52,7 @@ TEST(Profile, an_iteration_is_busy_has_gaps_and_drains) {
   EXPECT_EQ(added.from, TimeFrom::rows);
   EXPECT_EQ(added.time_s, busy_s);
   EXPECT_EQ(added.gaps_s, 0);
-  profile.rows.front().wall_s = profile.rows.front().spent.time_s + 7;  // between its kernels
+  profile.rows.front().wall_s = profile.rows.front().totals.time_s + 7;  // between its kernels
   EXPECT_EQ(iteration_of(profile).time_s, busy_s + 7);
   EXPECT_EQ(iteration_of(profile).gaps_s, 7);
 
@@ -76,15 +76,15 @@ TEST(Profile, groups_add_up_to_the_rows_and_come_in_their_order) {
     std::vector<std::string> order;
     for (const ProfileRow& row : profile.rows) {
       if (time_s.count(row.layer) == 0) order.push_back(row.layer);
-      time_s[row.layer] += row.spent.time_s;
+      time_s[row.layer] += row.totals.time_s;
     }
     const std::vector<ProfileGroup> groups = grouped(profile, &ProfileRow::layer);
     ASSERT_EQ(groups.size(), order.size());
-    Spent sum;
+    Totals sum;
     for (std::size_t i = 0; i < groups.size(); ++i) {
       EXPECT_EQ(groups[i].name, order[i]);
-      EXPECT_EQ(groups[i].spent.time_s, time_s[order[i]]);
-      sum += groups[i].spent;
+      EXPECT_EQ(groups[i].totals.time_s, time_s[order[i]]);
+      sum += groups[i].totals;
     }
     EXPECT_EQ(sum.steps, static_cast<std::int64_t>(profile.rows.size()));
     EXPECT_EQ(sum.traffic_bytes(), total_of(profile).traffic_bytes());

@@ -147,8 +147,8 @@ class RowReader {
     row.block = object.maybe("block", words).value_or(row.layer);
     row.layer_class = present_class_name(object.maybe("class", words).value_or(""));
     row.implementation = object.maybe("implementation", words).value_or("");
-    read_times(object, row.spent, place);
-    read_counts(object, row.spent, place);
+    read_times(object, row.totals, place);
+    read_counts(object, row.totals, place);
     row.arithmetic = object.list("arithmetic", most_parts, typed_flop);
     check_arithmetic(row, place);
     row.levels = object.list("levels", most_parts, level_bytes);
@@ -170,49 +170,49 @@ class RowReader {
 
  private:
   static void check_arithmetic(const ProfileRow& row, const std::string& place) {
-    std::int64_t rest = row.spent.flop;
+    std::int64_t rest = row.totals.flop;
     for (const TypedFlop& part : row.arithmetic) {
       if (part.flop > rest) {
         fail(ErrorKind::input, "{}.arithmetic: adds up to more than the row's 'flop', {}", place,
-             row.spent.flop);
+             row.totals.flop);
       }
       rest -= part.flop;
     }
   }
 
-  void read_times(ObjectReader& object, Spent& spent, const std::string& place) {
+  void read_times(ObjectReader& object, Totals& totals, const std::string& place) {
     const std::optional<double> time_s = object.maybe("time_s", seconds);
     time_.saw(time_s.has_value(), "time_s", place);
-    spent.time_s = time_s.value_or(0);
-    spent.compute_s = object.maybe("compute_time_s", seconds).value_or(0);
-    spent.stall_s = object.maybe("stall_time_s", seconds).value_or(0);
+    totals.time_s = time_s.value_or(0);
+    totals.compute_s = object.maybe("compute_time_s", seconds).value_or(0);
+    totals.stall_s = object.maybe("stall_time_s", seconds).value_or(0);
   }
 
-  void read_counts(ObjectReader& object, Spent& spent, const std::string& place) {
+  void read_counts(ObjectReader& object, Totals& totals, const std::string& place) {
     const auto flop = object.maybe("flop", whole_count);
     flop_.saw(flop.has_value(), "flop", place);
-    spent.flop = flop.value_or(0);
+    totals.flop = flop.value_or(0);
     const auto in = object.maybe("traffic_in_bytes", whole_count);
     const auto out = object.maybe("traffic_out_bytes", whole_count);
     if (in.has_value() != out.has_value()) {
       fail(ErrorKind::input, "{}: 'traffic_in_bytes' and 'traffic_out_bytes' go together", place);
     }
     bytes_.saw(in.has_value(), "traffic_in_bytes", place);
-    spent.in_bytes = in.value_or(0);
-    spent.out_bytes = out.value_or(0);
-    spent.refetch_bytes = object.maybe("refetch_bytes", whole_count).value_or(0);
+    totals.in_bytes = in.value_or(0);
+    totals.out_bytes = out.value_or(0);
+    totals.refetch_bytes = object.maybe("refetch_bytes", whole_count).value_or(0);
     const auto steps = object.maybe("steps", whole_count);
     auto launches = object.maybe("launches", whole_count);
     if (!launches) launches = steps;  // files from before the column was there
     launches_.saw(launches.has_value(), "launches", place);
-    spent.launches = launches.value_or(0);
-    spent.steps = steps.value_or(spent.launches);
+    totals.launches = launches.value_or(0);
+    totals.steps = steps.value_or(totals.launches);
     // A row without FLOP is one of data movement, whoever wrote it.
     const bool only_moves = flop && *flop == 0;
-    spent.zero_flop_launches =
-        object.maybe("zero_flop_launches", whole_count).value_or(only_moves ? spent.launches : 0);
-    spent.zero_flop_s =
-        object.maybe("zero_flop_time_s", seconds).value_or(only_moves ? spent.time_s : 0);
+    totals.zero_flop_launches =
+        object.maybe("zero_flop_launches", whole_count).value_or(only_moves ? totals.launches : 0);
+    totals.zero_flop_s =
+        object.maybe("zero_flop_time_s", seconds).value_or(only_moves ? totals.time_s : 0);
   }
 
   const ProfileCounters& counters_;
@@ -282,11 +282,11 @@ void check_version(ObjectReader& document) {
 void check_sums(const Profile& profile) {
   for (const ProfileRow& row : profile.rows) {
     const auto most = std::numeric_limits<std::int64_t>::max();
-    if (row.spent.in_bytes > most - row.spent.out_bytes)
+    if (row.totals.in_bytes > most - row.totals.out_bytes)
       fail(ErrorKind::input, "layer '{}': its bytes need more than 64 bits", row.layer);
   }
   try {
-    const Spent total = total_of(profile);
+    const Totals total = total_of(profile);
     if (total.in_bytes <= std::numeric_limits<std::int64_t>::max() - total.out_bytes) return;
   } catch (const Error&) {
     // said below, as what it is: a property of the file

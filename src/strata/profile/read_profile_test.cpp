@@ -99,13 +99,13 @@ TEST(ReadProfile, every_number_of_a_row_arrives) {
   const ProfileRow& row = profile.rows.front();
   EXPECT_EQ(row.layer + row.pass + row.op + row.block + row.layer_class,
             "convforwardconvolutionstemdense");
-  EXPECT_EQ(row.spent.steps, 2);
-  EXPECT_EQ(row.spent.time_s, 0.5);
-  EXPECT_EQ(row.spent.flop, 100);
-  EXPECT_EQ(row.spent.traffic_bytes(), 42);
-  EXPECT_EQ(row.spent.launches, 3);
-  EXPECT_EQ(row.spent.zero_flop_launches, 1);
-  EXPECT_EQ(row.spent.zero_flop_s, 0.125);
+  EXPECT_EQ(row.totals.steps, 2);
+  EXPECT_EQ(row.totals.time_s, 0.5);
+  EXPECT_EQ(row.totals.flop, 100);
+  EXPECT_EQ(row.totals.traffic_bytes(), 42);
+  EXPECT_EQ(row.totals.launches, 3);
+  EXPECT_EQ(row.totals.zero_flop_launches, 1);
+  EXPECT_EQ(row.totals.zero_flop_s, 0.125);
   EXPECT_EQ(row.wall_s, 0.75);
   EXPECT_EQ(row.arithmetic,
             (std::vector<TypedFlop>{{DType::fp16, true, 90}, {DType::fp32, false, 10}}));
@@ -126,9 +126,9 @@ TEST(ReadProfile, files_from_before_launches_count_steps) {
   const Profile profile = read_profile(
       document(R"({"layer": "a", "pass": "forward", "time_s": 1, "steps": 7, "flop": 0})"));
   EXPECT_TRUE(profile.columns.has_launches);
-  EXPECT_EQ(profile.rows[0].spent.launches, 7);
-  EXPECT_EQ(profile.rows[0].spent.zero_flop_launches, 7);
-  EXPECT_EQ(profile.rows[0].spent.zero_flop_s, 1);
+  EXPECT_EQ(profile.rows[0].totals.launches, 7);
+  EXPECT_EQ(profile.rows[0].totals.zero_flop_launches, 7);
+  EXPECT_EQ(profile.rows[0].totals.zero_flop_s, 1);
 }
 
 TEST(ReadProfile, control_characters_do_not_reach_a_terminal) {

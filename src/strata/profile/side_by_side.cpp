@@ -11,7 +11,7 @@
 namespace strata {
 namespace {
 
-void add_spent_to(std::optional<Spent>& sum, const Spent& more) {
+void add_spent_to(std::optional<Totals>& sum, const Totals& more) {
   if (!sum) sum.emplace();
   *sum += more;
 }
@@ -21,8 +21,8 @@ void add_spent_to(std::optional<Spent>& sum, const Spent& more) {
 double SideRow::spread_s() const {
   double least = 0;
   double most = 0;
-  for (std::size_t i = 0; i < spent.size(); ++i) {
-    const double time_s = spent[i] ? spent[i]->time_s : 0;
+  for (std::size_t i = 0; i < totals.size(); ++i) {
+    const double time_s = totals[i] ? totals[i]->time_s : 0;
     least = i == 0 ? time_s : std::min(least, time_s);
     most = std::max(most, time_s);
   }
@@ -50,11 +50,11 @@ SideBySide side_by_side(std::span<const Profile> profiles) {
       const auto [place, is_new] = index.try_emplace({row.layer, pass}, all.rows.size());
       if (is_new)
         all.rows.push_back({row.layer, pass, row.op, row.block,
-                            std::vector<std::optional<Spent>>(profiles.size())});
+                            std::vector<std::optional<Totals>>(profiles.size())});
       SideRow& joined = all.rows[place->second];
       // A sum of gradients is work of its own, but not what the layer is.
       if (joined.op == "gradient_sum" && row.op != "gradient_sum") joined.op = row.op;
-      add_spent_to(joined.spent[i], row.spent);
+      add_spent_to(joined.totals[i], row.totals);
     }
   }
   return all;
@@ -66,9 +66,10 @@ std::vector<SideRow> grouped(const SideBySide& all, std::string SideRow::*key) {
   for (const SideRow& row : all.rows) {
     const auto [place, is_new] = index.try_emplace(row.*key, groups.size());
     if (is_new)
-      groups.push_back({row.*key, "", "", "", std::vector<std::optional<Spent>>(row.spent.size())});
-    for (std::size_t i = 0; i < row.spent.size(); ++i)
-      if (row.spent[i]) add_spent_to(groups[place->second].spent[i], *row.spent[i]);
+      groups.push_back(
+          {row.*key, "", "", "", std::vector<std::optional<Totals>>(row.totals.size())});
+    for (std::size_t i = 0; i < row.totals.size(); ++i)
+      if (row.totals[i]) add_spent_to(groups[place->second].totals[i], *row.totals[i]);
   }
   return groups;
 }

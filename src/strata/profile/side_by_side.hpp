@@ -17,7 +17,7 @@ struct SideRow {
   std::string pass;
   std::string op;
   std::string block;
-  std::vector<std::optional<Spent>> spent;  ///< one per profile
+  std::vector<std::optional<Totals>> totals;  ///< one per profile
 
   /// Between the longest and the shortest; what a profile lacks takes none.
   double spread_s() const;

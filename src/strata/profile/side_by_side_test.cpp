@@ -15,8 +15,8 @@ Profile profile_with(const std::vector<std::tuple<std::string, std::string, doub
     row.layer = row.block = layer;
     row.pass = pass;
     row.op = layer.substr(0, 4);
-    row.spent.time_s = time_s;
-    row.spent.steps = 1;
+    row.totals.time_s = time_s;
+    row.totals.steps = 1;
     profile.rows.push_back(row);
   }
   return profile;
@@ -30,9 +30,9 @@ TEST(SideBySide, RowsOfThreeAreJoinedAndNothingIsLost) {
   const SideBySide all = side_by_side(profiles);
   ASSERT_EQ(all.rows.size(), 4U);
   EXPECT_EQ(all.rows[1].pass, "backward");
-  ASSERT_TRUE(all.rows[1].spent[1]);
-  EXPECT_EQ(all.rows[1].spent[1]->time_s, 3);
-  EXPECT_FALSE(all.rows[1].spent[2]);
+  ASSERT_TRUE(all.rows[1].totals[1]);
+  EXPECT_EQ(all.rows[1].totals[1]->time_s, 3);
+  EXPECT_FALSE(all.rows[1].totals[2]);
   EXPECT_EQ(all.rows[1].spread_s(), 4);  // the third has none of it
   EXPECT_EQ(all.rows[3].layer, "relu");
   const std::vector<SideRow> types = grouped(all, &SideRow::op);
@@ -40,7 +40,7 @@ TEST(SideBySide, RowsOfThreeAreJoinedAndNothingIsLost) {
   EXPECT_EQ(types[0].layer, "conv");
   for (std::size_t i = 0; i < 3; ++i) {
     double sum = 0;
-    for (const SideRow& row : all.rows) sum += row.spent[i] ? row.spent[i]->time_s : 0;
+    for (const SideRow& row : all.rows) sum += row.totals[i] ? row.totals[i]->time_s : 0;
     EXPECT_EQ(sum, all.iterations[i].time_s) << i;
   }
 }
@@ -55,8 +55,8 @@ TEST(SideBySide, TwoAreAsCompareHasThem) {
   for (std::size_t i = 0; i < two.rows.size(); ++i) {
     EXPECT_EQ(all.rows[i].layer, two.rows[i].layer);
     EXPECT_EQ(all.rows[i].pass, two.rows[i].pass);
-    EXPECT_EQ(all.rows[i].spent[0] ? all.rows[i].spent[0]->time_s : 0, two.rows[i].a_s());
-    EXPECT_EQ(all.rows[i].spent[1] ? all.rows[i].spent[1]->time_s : 0, two.rows[i].b_s());
+    EXPECT_EQ(all.rows[i].totals[0] ? all.rows[i].totals[0]->time_s : 0, two.rows[i].a_s());
+    EXPECT_EQ(all.rows[i].totals[1] ? all.rows[i].totals[1]->time_s : 0, two.rows[i].b_s());
   }
 }
 

@@ -24,15 +24,15 @@ CompareJson label_json(const ProfileLabel& label, const std::string& file) {
           {"machine_title", subject.machine_title}};
 }
 
-CompareJson side_json(const Spent& spent) {
-  return {{"time_s", spent.time_s},
-          {"flop", spent.flop},
-          {"traffic_bytes", spent.traffic_bytes()},
-          {"launches", spent.launches}};
+CompareJson side_json(const Totals& totals) {
+  return {{"time_s", totals.time_s},
+          {"flop", totals.flop},
+          {"traffic_bytes", totals.traffic_bytes()},
+          {"launches", totals.launches}};
 }
 
 /// The work of all rows in the time of the iteration.
-CompareJson total_json(const Spent& total, const IterationTime& iteration) {
+CompareJson total_json(const Totals& total, const IterationTime& iteration) {
   CompareJson json = side_json(total);
   json.update({{"time_s", iteration.time_s},
                {"time_from", name_of(iteration.from)},

@@ -50,10 +50,10 @@ std::string subject_text(const ProfileLabel& label) {
 
 constexpr double least_compared_share = 0.005;
 
-Spent spent_for(double time_s) {
-  Spent spent;
-  spent.time_s = time_s;
-  return spent;
+Totals spent_for(double time_s) {
+  Totals totals;
+  totals.time_s = time_s;
+  return totals;
 }
 
 /// Where a profile does not say how long its iteration took.
@@ -73,13 +73,13 @@ std::string added_up_text(const ProfileComparison& comparison, std::string_view 
 struct ComparedLine {
   std::string name;
   std::string pass;
-  const Spent* a;
-  const Spent* b;
+  const Totals* a;
+  const Totals* b;
 };
 
 // What the second one reached, and whether it counts other work than the first. The bytes of a
 // predicted row move while other rows run: over the row's own time they are no rate.
-std::string what_text(const Spent* a, const Spent* b, Evidence evidence) {
+std::string what_text(const Totals* a, const Totals* b, Evidence evidence) {
   if (b == nullptr || b->time_s <= 0) return "";
   std::string text;
   const auto append = [&](const std::string& more) {
@@ -115,8 +115,8 @@ std::string compared_table(const ProfileComparison& comparison, const CompareVie
                {.title = "ratio", .align = Align::right},
                {.title = "difference", .align = Align::right, .leaves = 1},
                {.title = fmt::format("{} reached", b_name), .least_width = 10, .leaves = 2}});
-  const auto cells = [&](const std::string& name, const std::string& pass, const Spent* a,
-                         const Spent* b) -> std::vector<std::string> {
+  const auto cells = [&](const std::string& name, const std::string& pass, const Totals* a,
+                         const Totals* b) -> std::vector<std::string> {
     const double a_s = a ? a->time_s : 0;
     const double b_s = b ? b->time_s : 0;
     return {name,
@@ -136,15 +136,15 @@ std::string compared_table(const ProfileComparison& comparison, const CompareVie
       if (comparison.iteration_a.share_of(a_s) < least_compared_share &&
           comparison.iteration_b.share_of(b_s) < least_compared_share)
         return;
-      const Spent a = spent_for(a_s);
-      const Spent b = spent_for(b_s);
+      const Totals a = spent_for(a_s);
+      const Totals b = spent_for(b_s);
       table.add_row(cells(name, "", a_s > 0 ? &a : nullptr, b_s > 0 ? &b : nullptr));
     };
     rest("between kernels", &IterationTime::gaps_s);
     rest("last write-backs", &IterationTime::drain_s);
     // The work of all rows in the time of the iteration.
-    Spent all_a = comparison.total_a;
-    Spent all_b = comparison.total_b;
+    Totals all_a = comparison.total_a;
+    Totals all_b = comparison.total_b;
     all_a.time_s = comparison.iteration_a.time_s;
     all_b.time_s = comparison.iteration_b.time_s;
     table.add_total(cells("iteration", "", &all_a, &all_b));

@@ -31,10 +31,10 @@ std::string quoted_json(std::string_view text) {
 
 /// {"kind": "report", "parts": [{"name": …, "document": …, "roofline": …}, …]}: texts that are JSON
 /// already are joined, not read and written again.
-std::string page_data(std::string_view title, const std::vector<HtmlPart>& parts) {
+std::string page_data(std::string_view title, const std::vector<PageSection>& parts) {
   std::string text = R"({"schema_version":1,"kind":"report","title":)" + quoted_json(title);
   text += R"(,"strata_version":)" + quoted_json(version) + R"(,"parts":[)";
-  for (const HtmlPart& part : parts) {
+  for (const PageSection& part : parts) {
     if (&part != &parts.front()) text += ',';
     text += R"({"name":)" + quoted_json(part.name) + R"(,"document":)" + part.document;
     for (const auto& [key, json] : part.extras) text += ',' + quoted_json(key) + ':' + json;
@@ -72,7 +72,7 @@ std::string data_element(const std::string& json) {
 
 bool has_report_page() { return !page_text().empty(); }
 
-std::string html_page(std::string_view title, const std::vector<HtmlPart>& parts) {
+std::string html_page(std::string_view title, const std::vector<PageSection>& parts) {
   const std::string_view page = page_text();
   if (page.empty()) return plain_html_page(title, parts);
   const std::size_t title_at = page.find(title_mark);

@@ -16,7 +16,7 @@
 namespace strata {
 
 /// One result on a page.
-struct HtmlPart {
+struct PageSection {
   std::string name;      ///< for people: the file it came from, or the network
   std::string document;  ///< JSON, as --json writes it
   /// What else is known of it, by name, as JSON: "roofline", "timeline",
@@ -30,10 +30,10 @@ struct HtmlPart {
 bool has_report_page();
 
 /// The whole file. Names in the documents may be anything: they are only ever text.
-std::string html_page(std::string_view title, const std::vector<HtmlPart>& parts);
+std::string html_page(std::string_view title, const std::vector<PageSection>& parts);
 
 /// Tables of everything, and the pictures, without a script.
-std::string plain_html_page(std::string_view title, const std::vector<HtmlPart>& parts);
+std::string plain_html_page(std::string_view title, const std::vector<PageSection>& parts);
 
 /// What a predicted iteration does when, for the page: steps, waits, what goes in and out, and how
 /// full the chip is. Of a long iteration neighbours are taken together, so that no row of it has

@@ -122,10 +122,10 @@ std::string plain_findings(const PlainJson& explanation) {
 
 }  // namespace
 
-std::string plain_html_page(std::string_view title, const std::vector<HtmlPart>& parts) {
+std::string plain_html_page(std::string_view title, const std::vector<PageSection>& parts) {
   const std::string heading = xml_text(title);
   std::string text = fmt::format(fmt::runtime(plain_head), heading, heading);
-  for (const HtmlPart& part : parts) {
+  for (const PageSection& part : parts) {
     text += fmt::format("<h2>{}</h2>\n", xml_text(part.name));
     for (const std::string& note : part.notes) text += fmt::format("<p>{}</p>\n", xml_text(note));
     for (const std::string& picture : part.pictures)

@@ -25,9 +25,9 @@ struct TimeSlice {
 /// What becomes of the bytes of slices that are taken together.
 enum class Together : std::uint8_t { sum, largest };
 
-/// At most `most` slices of what begins in order from 0 to end_s: those that begin in the same of
-/// as many equal parts of the time become one, with the name of the longest. Nothing of their time,
-/// bytes and count is lost.
+/// Merges slices to at most `most`. The time from 0 to end_s is cut into `most` equal parts; slices
+/// that begin in the same part become one, with the name of the longest. Their times, bytes and
+/// counts are added. The slices must be in the order of their beginnings.
 std::vector<TimeSlice> taken_together(std::vector<TimeSlice> slices, double end_s, std::size_t most,
                                       Together bytes = Together::sum);
 

@@ -65,7 +65,7 @@ std::map<std::pair<std::string, std::string>, PassSum> convolution_rows(const Pr
   for (const ProfileRow& row : profile.rows) {
     if (row.op != "convolution") continue;
     const auto add = [&](const std::string& pass) {
-      sums[{row.layer, pass}].add(row.spent.time_s, row.spent.flop, row.implementation);
+      sums[{row.layer, pass}].add(row.totals.time_s, row.totals.flop, row.implementation);
     };
     add(row.pass);
     if (row.pass == "backward_input" || row.pass == "backward_weight") add("backward");

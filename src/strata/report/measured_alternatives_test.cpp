@@ -79,8 +79,8 @@ TEST(MeasuredAlternatives, RowsOfProfilesMustDoTheSame) {
     one.layer = "conv";
     one.pass = std::move(pass);
     one.op = "convolution";
-    one.spent.flop = flop;
-    one.spent.time_s = time_s;
+    one.totals.flop = flop;
+    one.totals.time_s = time_s;
     one.implementation = std::move(with);
     return one;
   };

@@ -45,7 +45,7 @@ std::string counted_cell(const ProfileRow& row, const CounterColumn& column,
   if (!value) return "";
   if (column.unit == "fraction") return fmt::format("{:.0f} %", 100 * *value);
   if (column.unit == "bytes")
-    return row.spent.time_s > 0 ? format_bytes_per_s(*value / row.spent.time_s) : "";
+    return row.totals.time_s > 0 ? format_bytes_per_s(*value / row.totals.time_s) : "";
   if (adds_up(column.unit)) return format_count(*value);
   return fmt::format("{:.2f}", *value);
 }
@@ -58,7 +58,7 @@ std::vector<std::size_t> counted_rows(const MeasurementSummary& summary, std::si
   }
   if (most == every_layer) return list;
   std::stable_sort(list.begin(), list.end(), [&](std::size_t a, std::size_t b) {
-    return rows[a].spent.time_s > rows[b].spent.time_s;
+    return rows[a].totals.time_s > rows[b].totals.time_s;
   });
   list.resize(std::min(list.size(), most));
   return list;

@@ -19,18 +19,18 @@ std::string to_csv(const MeasurementSummary& summary) {
   }
   text += '\n';
   for (const ProfileRow& row : measured.profile.rows) {
-    const Spent& spent = row.spent;
+    const Totals& totals = row.totals;
     const std::vector<double>& samples = row.timed_samples_s();
     const auto rate = [&](std::int64_t count) {
-      return spent.time_s > 0 ? fmt::format("{}", static_cast<double>(count) / spent.time_s) : "";
+      return totals.time_s > 0 ? fmt::format("{}", static_cast<double>(count) / totals.time_s) : "";
     };
     text += fmt::format("{},{},{},{},{}", csv_cell(row.layer), row.pass, csv_cell(row.op),
                         csv_cell(row.block), row.layer_class);
-    text += fmt::format(",{},{},{},{}", spent.time_s,
+    text += fmt::format(",{},{},{},{}", totals.time_s,
                         samples.empty() ? "" : fmt::format("{}", median_deviation_of(samples)),
                         row.wall_s ? fmt::format("{}", *row.wall_s) : "", samples.size());
-    text += fmt::format(",{},{},{},{},{},{}", spent.flop, spent.in_bytes, spent.out_bytes,
-                        spent.launches, rate(spent.flop), rate(spent.traffic_bytes()));
+    text += fmt::format(",{},{},{},{},{},{}", totals.flop, totals.in_bytes, totals.out_bytes,
+                        totals.launches, rate(totals.flop), rate(totals.traffic_bytes()));
     text += fmt::format(",{},{},{}", row.roof_s ? fmt::format("{}", *row.roof_s) : "",
                         csv_cell(row.implementation), csv_cell(row.not_run));
     for (std::size_t k = 0; k < columns.size(); ++k) {
@@ -38,8 +38,8 @@ std::string to_csv(const MeasurementSummary& summary) {
       const double value = is_counted ? row.counters[k].value() : 0;
       text += is_counted ? fmt::format(",{:.6g}", value) : ",";
       if (columns[k].unit != "bytes") continue;
-      const bool has_rate = is_counted && spent.time_s > 0;
-      text += has_rate ? fmt::format(",{:.6g}", value / spent.time_s) : ",";
+      const bool has_rate = is_counted && totals.time_s > 0;
+      text += has_rate ? fmt::format(",{:.6g}", value / totals.time_s) : ",";
     }
     text += '\n';
   }

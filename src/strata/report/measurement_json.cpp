@@ -16,15 +16,15 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Clocks tell nanoseconds at best: a tenth of one keeps all they say, in half the characters.
-double as_told(double seconds) {
+// Rounds to a tenth of a nanosecond: clocks resolve nanoseconds, and the text is half as long.
+double rounded_s(double seconds) {
   constexpr double per_second = 1e10;
   return std::round(seconds * per_second) / per_second;
 }
 
-Json told_samples(const std::vector<double>& samples) {
+Json rounded_samples(const std::vector<double>& samples) {
   Json list = Json::array();
-  for (const double sample : samples) list.push_back(as_told(sample));
+  for (const double sample : samples) list.push_back(rounded_s(sample));
   return list;
 }
 
@@ -44,9 +44,9 @@ Json measured_totals_json(const MeasurementSummary& summary) {
   const TrainingMeasurement& measured = summary.measured;
   Json json = iteration_json(totals.iteration);
   json.update({{"spread_s", totals.spread_s},
-               {"samples_s", told_samples(measured.iteration_s)},
+               {"samples_s", rounded_samples(measured.iteration_s)},
                {"recorded_time_s", number_or_null(totals.recorded_s)},
-               {"recorded_samples_s", told_samples(measured.recorded_s)},
+               {"recorded_samples_s", rounded_samples(measured.recorded_s)},
                {"samples_per_s", totals.samples_per_s},
                {"flop", totals.flop},
                {"flop_per_s", totals.flop_per_s},
@@ -62,7 +62,7 @@ Json measured_totals_json(const MeasurementSummary& summary) {
                {"iterations_run", measured.iterations_run},
                {"samples", measured.samples},
                {"rows_not_run", totals.rows_not_run},
-               {"set_up_time_s", as_told(measured.set_up_s)},
+               {"set_up_time_s", rounded_s(measured.set_up_s)},
                {"interrupted", measured.is_interrupted}});
   return json;
 }
@@ -72,15 +72,16 @@ Json measured_row_json(const ProfileRow& row) {
   if (row.wall_s) json["wall_time_s"] = *row.wall_s;
   const std::vector<double>& samples = row.timed_samples_s();
   json["spread_s"] = samples.empty() ? Json() : Json(median_deviation_of(samples));
-  json["samples_s"] = told_samples(row.samples_s);
-  if (!row.kernel_samples_s.empty()) json["kernel_samples_s"] = told_samples(row.kernel_samples_s);
+  json["samples_s"] = rounded_samples(row.samples_s);
+  if (!row.kernel_samples_s.empty())
+    json["kernel_samples_s"] = rounded_samples(row.kernel_samples_s);
   json["implementation"] = row.implementation;
   json["not_run"] = row.not_run.empty() ? Json() : Json(row.not_run);
   if (row.roof_s) json["roof_time_s"] = *row.roof_s;
   return json;
 }
 
-// Six digits: what is counted is not the same to the last instruction from run to run.
+// Six digits: counts differ in the last digits from run to run.
 double as_counted(double value) {
   if (value == std::round(value) && std::abs(value) < 1e15) return value;
   double rounded = 0;
@@ -146,8 +147,8 @@ std::string to_json(const MeasurementSummary& summary, const Provenance& provena
     return Json{{"name", kernel.name},
                 {"layer", row.layer},
                 {"pass", row.pass},
-                {"begin_s", as_told(kernel.begin_s)},
-                {"time_s", as_told(kernel.seconds)}};
+                {"begin_s", rounded_s(kernel.begin_s)},
+                {"time_s", rounded_s(kernel.seconds)}};
   });
   if (!measured.profile.counted_kernels.empty()) {
     text.add_list("counted_kernels", measured.profile.counted_kernels,

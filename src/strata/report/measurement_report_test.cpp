@@ -87,9 +87,9 @@ TEST(MeasurementReport, json_is_a_profile_that_can_be_read_again) {
     const ProfileRow& row = summary.measured.profile.rows[i];
     EXPECT_EQ(again.rows[i].layer, row.layer);
     EXPECT_EQ(again.rows[i].pass, row.pass);
-    EXPECT_EQ(again.rows[i].spent.time_s, row.spent.time_s);
-    EXPECT_EQ(again.rows[i].spent.flop, row.spent.flop);
-    EXPECT_EQ(again.rows[i].spent.in_bytes, row.spent.in_bytes);
+    EXPECT_EQ(again.rows[i].totals.time_s, row.totals.time_s);
+    EXPECT_EQ(again.rows[i].totals.flop, row.totals.flop);
+    EXPECT_EQ(again.rows[i].totals.in_bytes, row.totals.in_bytes);
     EXPECT_EQ(again.rows[i].implementation, row.implementation);
     EXPECT_EQ(again.rows[i].samples_s.size(), row.samples_s.size());
   }
@@ -175,11 +175,11 @@ TEST(MeasurementReport, holds_every_row_against_its_roof) {
   ASSERT_TRUE(summary.has_roofs());
   double linear_s = 0, linear_roof_s = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const double flop_s = static_cast<double>(rows[i].spent.flop) / peak;
-    const double bytes_s = static_cast<double>(rows[i].spent.traffic_bytes()) / bandwidth;
+    const double flop_s = static_cast<double>(rows[i].totals.flop) / peak;
+    const double bytes_s = static_cast<double>(rows[i].totals.traffic_bytes()) / bandwidth;
     EXPECT_DOUBLE_EQ(rows[i].roof_s.value(), std::max(flop_s, bytes_s)) << rows[i].layer;
     if (rows[i].op != "linear") continue;
-    linear_s += rows[i].spent.time_s;
+    linear_s += rows[i].totals.time_s;
     linear_roof_s += *rows[i].roof_s;
   }
   const std::string text = to_text(summary, {}, {});
@@ -202,7 +202,7 @@ TEST(MeasurementReport, has_the_roofs_of_the_roofline) {
   const MeasurementSummary summary = bench.summary_on(machine);
   const TestJson layers = TestJson::parse(to_json(summary, {}))["layers"];
   const RooflineSummary roofline =
-      summarize_roofline({{"m", summary.measured.profile}}, machine, {}, RooflineBy::kernel, false);
+      summarize_roofline({{"m", summary.measured.profile}}, machine, {}, RooflineBy::row, false);
   const TestJson rows = TestJson::parse(to_json(roofline, {}))["profiles"][0]["rows"];
   ASSERT_EQ(layers.size(), rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -218,12 +218,12 @@ TEST(MeasurementReport, says_the_same_of_rows_above_the_roof_as_its_file) {
   Bench bench;
   MeasurementSummary summary = bench.summary_on(bench.machine(1e12));
   for (ProfileRow& row : summary.measured.profile.rows) {
-    row.spent.time_s /= 1e6;
+    row.totals.time_s /= 1e6;
     if (row.op == "linear") row.implementation = "winograd4";
   }
   const Machine machine = bench.machine(1e12);
   const auto notes_of = [&](const Profile& profile) {
-    return summarize_roofline({{"m", profile}}, machine, {}, RooflineBy::kernel, false).notes;
+    return summarize_roofline({{"m", profile}}, machine, {}, RooflineBy::row, false).notes;
   };
   const auto notes = notes_of(summary.measured.profile);
   EXPECT_EQ(notes, notes_of(read_profile(to_json(summary, {}))));
@@ -334,7 +334,7 @@ TEST(ComparisonReport, sets_two_profiles_side_by_side) {
   Bench bench;
   const Profile a = bench.summary().measured.profile;
   Profile b = a;
-  b.rows[0].spent.time_s *= 3;
+  b.rows[0].totals.time_s *= 3;
   b.rows.pop_back();
   b.iteration_s = 1.5 * *a.iteration_s;
   const ProfileComparison comparison = compare_profiles(a, b);

@@ -18,7 +18,7 @@ MeasurementTotals measured_totals(const TrainingMeasurement& measured) {
     totals.best_s = *std::min_element(measured.iteration_s.begin(), measured.iteration_s.end());
   }
   if (!measured.recorded_s.empty()) totals.recorded_s = median_of(measured.recorded_s);
-  const Spent all = total_of(measured.profile);
+  const Totals all = total_of(measured.profile);
   totals.flop = all.flop;
   totals.traffic_bytes = all.traffic_bytes();
   totals.launches = all.launches;
@@ -30,7 +30,7 @@ MeasurementTotals measured_totals(const TrainingMeasurement& measured) {
     double& pass = row.pass == "forward"  ? totals.forward_s
                    : row.pass == "update" ? totals.update_s
                                           : totals.backward_s;
-    pass += row.spent.time_s;
+    pass += row.totals.time_s;
     totals.rows_not_run += row.not_run.empty() ? 0 : 1;
   }
   return totals;
@@ -90,9 +90,10 @@ MeasurementSummary summarize(const BoundGraph& bound, TrainingMeasurement measur
     set_roofs(measured.profile, *machine);
   summary.totals = measured_totals(measured);
   summary.by_type = grouped(measured.profile, &ProfileRow::op);
-  std::stable_sort(
-      summary.by_type.begin(), summary.by_type.end(),
-      [](const ProfileGroup& a, const ProfileGroup& b) { return a.spent.time_s > b.spent.time_s; });
+  std::stable_sort(summary.by_type.begin(), summary.by_type.end(),
+                   [](const ProfileGroup& a, const ProfileGroup& b) {
+                     return a.totals.time_s > b.totals.time_s;
+                   });
   summary.by_pass = grouped(measured.profile, &ProfileRow::pass);
   summary.by_block = grouped(measured.profile, &ProfileRow::block);
   summary.by_class = grouped(measured.profile, &ProfileRow::layer_class);

@@ -110,7 +110,7 @@ std::string measured_facts(const MeasurementSummary& summary) {
 struct MeasuredLine {
   std::string name;
   std::string pass;
-  const Spent* spent;
+  const Totals* totals;
   std::string by_what;
   double roof_s = 0;     // 0: not known
   double spread_s = -1;  // below 0: not known
@@ -121,7 +121,7 @@ template <class IsMeant>
 double roof_of(const MeasurementSummary& summary, const IsMeant& is_meant) {
   double roof_s = 0;
   for (const ProfileRow& row : summary.measured.profile.rows) {
-    if (row.spent.time_s > 0 && is_meant(row)) roof_s += row.roof_s.value_or(0);
+    if (row.totals.time_s > 0 && is_meant(row)) roof_s += row.roof_s.value_or(0);
   }
   return roof_s;
 }
@@ -147,19 +147,19 @@ std::string measured_table(const MeasurementSummary& summary,
        {.title = "of roof", .align = Align::right, .leaves = 2, .is_shown = summary.has_roofs()},
        {.title = "by", .least_width = 10, .leaves = 6, .is_shown = has_means}});
   double longest_s = 0;
-  for (const MeasuredLine& line : lines) longest_s = std::max(longest_s, line.spent->time_s);
+  for (const MeasuredLine& line : lines) longest_s = std::max(longest_s, line.totals->time_s);
   for (const MeasuredLine& line : lines) {
-    const Spent& spent = *line.spent;
-    const auto rate = [&](std::int64_t count) { return to_double(count) / spent.time_s; };
-    const bool has_time = spent.time_s > 0;
+    const Totals& totals = *line.totals;
+    const auto rate = [&](std::int64_t count) { return to_double(count) / totals.time_s; };
+    const bool has_time = totals.time_s > 0;
     table.add_row(
-        {printable(line.name), line.pass, bar(longest_s > 0 ? spent.time_s / longest_s : 0),
-         share_text(summary.totals.iteration.share_of(spent.time_s)), format_time(spent.time_s),
+        {printable(line.name), line.pass, bar(longest_s > 0 ? totals.time_s / longest_s : 0),
+         share_text(summary.totals.iteration.share_of(totals.time_s)), format_time(totals.time_s),
          line.spread_s < 0 ? "" : format_time(line.spread_s, 2),
-         has_time && spent.flop > 0 ? format_flop_per_s(rate(spent.flop)) : "",
-         has_time && spent.traffic_bytes() > 0 ? format_bytes_per_s(rate(spent.traffic_bytes()))
-                                               : "",
-         has_time && line.roof_s > 0 ? share_text(line.roof_s / spent.time_s) : "",
+         has_time && totals.flop > 0 ? format_flop_per_s(rate(totals.flop)) : "",
+         has_time && totals.traffic_bytes() > 0 ? format_bytes_per_s(rate(totals.traffic_bytes()))
+                                                : "",
+         has_time && line.roof_s > 0 ? share_text(line.roof_s / totals.time_s) : "",
          printable(line.by_what)});
   }
   return table.to_text(style);
@@ -172,12 +172,12 @@ std::vector<MeasuredLine> lines_of_layers(const MeasurementSummary& summary, std
     const std::vector<double>& samples = row.timed_samples_s();
     const std::string means =
         row.implementation.empty() && row.op != row.layer ? row.op : row.implementation;
-    lines.push_back({row.layer, row.pass, &row.spent, means, row.roof_s.value_or(0),
+    lines.push_back({row.layer, row.pass, &row.totals, means, row.roof_s.value_or(0),
                      samples.empty() ? -1 : median_deviation_of(samples)});
   }
   if (most == every_layer) return lines;
   std::stable_sort(lines.begin(), lines.end(), [](const MeasuredLine& a, const MeasuredLine& b) {
-    return a.spent->time_s > b.spent->time_s;
+    return a.totals->time_s > b.totals->time_s;
   });
   lines.resize(std::min(lines.size(), most));
   return lines;
@@ -187,7 +187,7 @@ std::string where_measured(const MeasurementSummary& summary, MeasureBy by,
                            const TextStyle& style) {
   constexpr std::string_view title = "where the time goes";
   // What is in no row has a line, so that shares add up to the iteration.
-  Spent gaps;
+  Totals gaps;
   gaps.time_s = summary.totals.iteration.gaps_s;
   const auto with_gaps = [&](std::vector<MeasuredLine> lines) {
     if (summary.totals.iteration.share_of(gaps.time_s) >= least_shown_share)
@@ -204,10 +204,10 @@ std::string where_measured(const MeasurementSummary& summary, MeasureBy by,
                                             : &ProfileRow::pass;
   std::vector<MeasuredLine> lines;
   for (const ProfileGroup& group : groups) {
-    if (group.spent.steps == 0) continue;
+    if (group.totals.steps == 0) continue;
     const double roof_s =
         roof_of(summary, [&](const ProfileRow& row) { return row.*key == group.name; });
-    lines.push_back({group.name, "", &group.spent, "", roof_s});
+    lines.push_back({group.name, "", &group.totals, "", roof_s});
   }
   return with_gaps(std::move(lines));
 }

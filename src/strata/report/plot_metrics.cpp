@@ -22,12 +22,12 @@ std::vector<std::string> layers_shown(const Profile& profile) {
   std::vector<ProfileGroup> groups = grouped(profile, &ProfileRow::layer);
   std::vector<double> times;
   times.reserve(groups.size());
-  for (const ProfileGroup& group : groups) times.push_back(group.spent.time_s);
+  for (const ProfileGroup& group : groups) times.push_back(group.totals.time_s);
   std::sort(times.begin(), times.end(), std::greater<>());
   const double least_s = times[std::min(times.size(), most_layers) - 1];
   std::vector<std::string> names;
   for (const ProfileGroup& group : groups) {
-    if (group.spent.time_s >= least_s && names.size() < most_layers) names.push_back(group.name);
+    if (group.totals.time_s >= least_s && names.size() < most_layers) names.push_back(group.name);
   }
   return names;
 }
@@ -38,31 +38,31 @@ struct Metric {
   bool needs_flop;
   bool needs_bytes;
   bool needs_own_time;  ///< the bytes of a predicted row move while other rows run
-  double (*of)(const Spent& spent);
+  double (*of)(const Totals& totals);
 };
 
 double per(double number, double of) { return of > 0 ? number / of : 0; }
 
 constexpr Metric layer_metrics[] = {
     {"time", Quantity::seconds, false, false, false,
-     [](const Spent& spent) { return spent.time_s; }},
+     [](const Totals& totals) { return totals.time_s; }},
     {"reached arithmetic", Quantity::flop_per_s, true, false, false,
-     [](const Spent& spent) { return per(static_cast<double>(spent.flop), spent.time_s); }},
+     [](const Totals& totals) { return per(static_cast<double>(totals.flop), totals.time_s); }},
     {"reached bandwidth", Quantity::bytes_per_s, false, true, true,
-     [](const Spent& spent) {
-       return per(static_cast<double>(spent.traffic_bytes()), spent.time_s);
+     [](const Totals& totals) {
+       return per(static_cast<double>(totals.traffic_bytes()), totals.time_s);
      }},
     {"FLOP per byte", Quantity::number, true, true, false,
-     [](const Spent& spent) {
-       return per(static_cast<double>(spent.flop), static_cast<double>(spent.traffic_bytes()));
+     [](const Totals& totals) {
+       return per(static_cast<double>(totals.flop), static_cast<double>(totals.traffic_bytes()));
      }},
 };
 
 chart::Bars bars_of(const PlottedProfile& plotted, const Metric& metric,
                     const std::vector<std::string>& layers, chart::Color color, bool is_named) {
-  std::map<std::string, Spent> sums;
+  std::map<std::string, Totals> sums;
   for (const ProfileGroup& group : grouped(plotted.labelled.profile, &ProfileRow::layer))
-    sums.emplace(group.name, group.spent);
+    sums.emplace(group.name, group.totals);
   chart::Bars bars{is_named ? plotted.labelled.label : "", {}, color};
   for (const std::string& layer : layers) {
     const auto at = sums.find(layer);

@@ -66,7 +66,7 @@ std::vector<TimedName> timed_by(const Profile& profile, std::string ProfileRow::
     const std::string& name = (row.*key).empty() ? row.layer : row.*key;
     const auto [at, is_new] = index.try_emplace(name, names.size());
     if (is_new) names.push_back({name, {}});
-    names[at->second].by_pass[pass_index(row.pass)] += row.spent.time_s;
+    names[at->second].by_pass[pass_index(row.pass)] += row.totals.time_s;
   }
   return names;
 }

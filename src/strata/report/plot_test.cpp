@@ -28,11 +28,11 @@ PlottedProfile plotted(std::string label, std::vector<std::pair<std::string, dou
                      .op = name.substr(0, 4),
                      .block = name,
                      .layer_class = "dense",
-                     .spent = {},
+                     .totals = {},
                      .cause = {}};
-      row.spent.time_s = pass[0] == 'f' ? time_s : 2 * time_s;
-      row.spent.flop = 100;
-      row.spent.in_bytes = 10;
+      row.totals.time_s = pass[0] == 'f' ? time_s : 2 * time_s;
+      row.totals.flop = 100;
+      row.totals.in_bytes = 10;
       profile.rows.push_back(std::move(row));
     }
   }

@@ -8,17 +8,17 @@ namespace strata {
 
 std::span<const SpentField> spent_fields() {
   static constexpr SpentField fields[] = {
-      {"steps", &Spent::steps, nullptr},
-      {"time_s", nullptr, &Spent::time_s},
-      {"compute_time_s", nullptr, &Spent::compute_s},
-      {"stall_time_s", nullptr, &Spent::stall_s},
-      {"flop", &Spent::flop, nullptr},
-      {"traffic_in_bytes", &Spent::in_bytes, nullptr},
-      {"traffic_out_bytes", &Spent::out_bytes, nullptr},
-      {"refetch_bytes", &Spent::refetch_bytes, nullptr},
-      {"launches", &Spent::launches, nullptr},
-      {"zero_flop_launches", &Spent::zero_flop_launches, nullptr},
-      {"zero_flop_time_s", nullptr, &Spent::zero_flop_s},
+      {"steps", &Totals::steps, nullptr},
+      {"time_s", nullptr, &Totals::time_s},
+      {"compute_time_s", nullptr, &Totals::compute_s},
+      {"stall_time_s", nullptr, &Totals::stall_s},
+      {"flop", &Totals::flop, nullptr},
+      {"traffic_in_bytes", &Totals::in_bytes, nullptr},
+      {"traffic_out_bytes", &Totals::out_bytes, nullptr},
+      {"refetch_bytes", &Totals::refetch_bytes, nullptr},
+      {"launches", &Totals::launches, nullptr},
+      {"zero_flop_launches", &Totals::zero_flop_launches, nullptr},
+      {"zero_flop_time_s", nullptr, &Totals::zero_flop_s},
   };
   return fields;
 }
@@ -31,8 +31,8 @@ std::string to_csv(const PredictionSummary& summary) {
     text += fmt::format("{},{},{},{},{}", csv_cell(row.layer), row.pass, csv_cell(row.op),
                         csv_cell(row.block), row.layer_class);
     for (const SpentField& field : spent_fields()) {
-      text += field.count != nullptr ? fmt::format(",{}", row.spent.*field.count)
-                                     : fmt::format(",{}", row.spent.*field.number);
+      text += field.count != nullptr ? fmt::format(",{}", row.totals.*field.count)
+                                     : fmt::format(",{}", row.totals.*field.number);
     }
     text += fmt::format(",{}\n", csv_cell(row.cause));
   }

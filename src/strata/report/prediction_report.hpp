@@ -26,8 +26,8 @@ inline constexpr std::size_t all_layers = ~std::size_t{0};
 /// The numbers of a row or group under the names that JSON and CSV give them, in base units.
 struct SpentField {
   std::string_view key;
-  std::int64_t Spent::*count;  ///< exact; nullptr: it is a number
-  double Spent::*number;
+  std::int64_t Totals::*count;  ///< exact; nullptr: it is a number
+  double Totals::*number;
 };
 std::span<const SpentField> spent_fields();
 

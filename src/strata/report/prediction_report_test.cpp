@@ -3,6 +3,7 @@
 
 #include "strata/predict/plan.hpp"
 #include "strata/predict/policy.hpp"
+#include "strata/profile/scope_title.hpp"
 #include "strata/training/random_program_test.hpp"
 #include "strata/training/reuse.hpp"
 
@@ -45,7 +46,7 @@ TEST(PredictionSummary, rows_and_groups_add_up_to_the_totals) {
   for (std::uint32_t seed = 0; seed < 200; ++seed) {
     const PredictionSummary summary = predicted(seed).summary;
     const PredictionTotals& totals = summary.totals;
-    const Spent rows = total_of(summary.profile);
+    const Totals rows = total_of(summary.profile);
     EXPECT_EQ(rows.steps, totals.steps);
     EXPECT_EQ(rows.flop, totals.flop);
     EXPECT_EQ(rows.in_bytes, totals.traffic_in_bytes) << seed;
@@ -54,8 +55,8 @@ TEST(PredictionSummary, rows_and_groups_add_up_to_the_totals) {
     EXPECT_NEAR(rows.stall_s + totals.drain_time_s, totals.stall_time_s, 1e-9 * totals.time_s);
     for (const auto& groups :
          {summary.by_class, summary.by_type, summary.by_pass, summary.by_block}) {
-      Spent sum;
-      for (const ProfileGroup& group : groups) sum += group.spent;
+      Totals sum;
+      for (const ProfileGroup& group : groups) sum += group.totals;
       EXPECT_EQ(sum.traffic_bytes(), rows.traffic_bytes());
       EXPECT_NEAR(sum.time_s, rows.time_s, 1e-9 * totals.time_s);
     }
@@ -93,6 +94,25 @@ TEST(PredictionSummary, reuse_is_what_the_plan_keeps) {
   }
 }
 
+TEST(PredictionSummary, every_scope_of_reuse_has_a_title) {
+  for (std::size_t scope = 0; scope < reuse_scopes; ++scope) {
+    const std::string_view name = name_of(static_cast<ReuseScope>(scope));
+    EXPECT_NE(title_of_scope(name), name);
+  }
+}
+
+TEST(PredictionText, says_out_of_memory_with_what_is_needed_and_what_there_is) {
+  PredictionSummary summary = predicted(3).summary;
+  summary.totals.footprint_bytes = std::int64_t{514} << 30;
+  summary.device_memory_bytes = 80.0 * (1 << 30);
+  EXPECT_NE(to_text(summary, {}, {}).find("out of memory: needs 514 GiB, has 80.0 GiB"),
+            std::string::npos)
+      << to_text(summary, {}, {});
+  summary.device_memory_bytes = 1024.0 * (1 << 30);
+  EXPECT_NE(to_text(summary, {}, {}).find("peak; fits in 1.00 TiB"), std::string::npos)
+      << to_text(summary, {}, {});
+}
+
 TEST(PredictionJson, has_the_documented_keys_and_every_row) {
   PredictionSummary summary = predicted(3).summary;
   summary.no_bounds_reason = "not asked for";
@@ -121,7 +141,7 @@ TEST(PredictionJson, has_the_documented_keys_and_every_row) {
 TEST(PredictionCsv, has_a_line_per_row_and_keeps_large_counts_exact) {
   PredictionSummary summary = predicted(5).summary;
   summary.profile.rows[0].layer = "a, \"b\"";
-  summary.profile.rows[0].spent.flop = (std::int64_t{1} << 60) + 1;
+  summary.profile.rows[0].totals.flop = (std::int64_t{1} << 60) + 1;
   const std::string csv = to_csv(summary);
   EXPECT_EQ(static_cast<std::size_t>(std::count(csv.begin(), csv.end(), '\n')),
             summary.profile.rows.size() + 1);

@@ -116,9 +116,10 @@ PredictionSummary summarize(const Program& program, const Plan& plan, const Pred
   summary.by_class = std::move(predicted.by_class);
   summary.totals.footprint_bytes = summary.profile.peak_memory_bytes.value();
   summary.by_type = grouped(summary.profile, &ProfileRow::op);
-  std::stable_sort(
-      summary.by_type.begin(), summary.by_type.end(),
-      [](const ProfileGroup& a, const ProfileGroup& b) { return a.spent.time_s > b.spent.time_s; });
+  std::stable_sort(summary.by_type.begin(), summary.by_type.end(),
+                   [](const ProfileGroup& a, const ProfileGroup& b) {
+                     return a.totals.time_s > b.totals.time_s;
+                   });
   summary.by_pass = grouped(summary.profile, &ProfileRow::pass);
   summary.by_block = grouped(summary.profile, &ProfileRow::block);
   summary.reuse = reuse_by_scope(program, plan);

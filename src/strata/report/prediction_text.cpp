@@ -2,6 +2,7 @@
 #include "strata/base/printable.hpp"
 #include "strata/base/units.hpp"
 #include "strata/predict/option_names.hpp"
+#include "strata/profile/scope_title.hpp"
 #include "strata/report/bar.hpp"
 #include "strata/report/counts_text.hpp"
 #include "strata/report/prediction_report.hpp"
@@ -67,22 +68,34 @@ std::string choices(const PredictionSummary& summary) {
 }
 
 std::string fact(std::string_view name, std::string_view number, std::string_view text) {
-  return fmt::format("  {:<9}  {:>8}   {}\n", name, number, text);
+  return fmt::format("  {:<11}  {:>8}   {}\n", name, number, text);
 }
 
 std::string bound_fact(const PredictionSummary& summary) {
   const PredictionTotals& totals = summary.totals;
   const std::string compute = format_time(totals.compute_time_s);
   if (!summary.bounds) {
-    return fact("bound", compute,
+    return fact("lower bound", compute,
                 fmt::format("compute alone; no better bound: {}", summary.no_bounds_reason));
   }
   const double bound_s = summary.bounds->time_s;
   const double above = bound_s > 0 ? totals.time_s / bound_s - 1 : 0;
   return fact(
-      "bound", format_time(bound_s),
-      fmt::format("no schedule of this order is faster (compute alone {}); this one is {}", compute,
+      "lower bound", format_time(bound_s),
+      fmt::format("of this order of layers (compute alone {}); the prediction is {}", compute,
                   above < 0.0005 ? "as fast" : fmt::format("{:.1f} % above", 100 * above)));
+}
+
+std::string memory_fact(const PredictionSummary& summary) {
+  const std::string needed = capacity_text(summary.totals.footprint_bytes);
+  std::string text = "peak of weights, gradients, optimizer state and saved activations";
+  if (!summary.fits_device()) {
+    text = fmt::format("out of memory: needs {}, has {}", needed,
+                       format_capacity(*summary.device_memory_bytes));
+  } else if (summary.device_memory_bytes) {
+    text = fmt::format("peak; fits in {}", format_capacity(*summary.device_memory_bytes));
+  }
+  return fact("memory", needed, text);
 }
 
 std::string facts(const PredictionSummary& summary) {
@@ -108,12 +121,7 @@ std::string facts(const PredictionSummary& summary) {
                                           "above that in its time",
                                           100 * gap));
   }
-  std::string memory = "footprint: all that lives at once";
-  if (summary.device_memory_bytes) {
-    memory += fmt::format("; {} {}", summary.fits_device() ? "fits" : "does not fit",
-                          format_capacity(*summary.device_memory_bytes));
-  }
-  text += fact("memory", capacity_text(totals.footprint_bytes), memory);
+  text += memory_fact(summary);
   if (!summary.sliced_steps.empty()) {
     text +=
         fact("cut", bytes_text(totals.refetch_bytes),
@@ -124,24 +132,24 @@ std::string facts(const PredictionSummary& summary) {
   return text;
 }
 
-// What a reader should do about it: buy arithmetic, or memory.
-std::string limit_text(const Spent& spent, std::string_view cause) {
-  const double stalled = spent.time_s > 0 ? spent.stall_s / spent.time_s : 0;
+// Whether arithmetic or memory limits the row.
+std::string limit_text(const Totals& totals, std::string_view cause) {
+  const double stalled = totals.time_s > 0 ? totals.stall_s / totals.time_s : 0;
   if (stalled < 0.05) return "compute";
-  if (spent.traffic_bytes() == 0 && spent.steps == 0) return "memory";  // after the last step
+  if (totals.traffic_bytes() == 0 && totals.steps == 0) return "memory";  // after the last step
   return fmt::format("{}: {} in, {} out{}{}", stalled > 0.5 ? "memory" : "compute and memory",
-                     bytes_text(spent.in_bytes), bytes_text(spent.out_bytes),
+                     bytes_text(totals.in_bytes), bytes_text(totals.out_bytes),
                      cause.empty() ? "" : "; waits for ", printable(cause));
 }
 
-std::string stall_cell(const Spent& spent) {
-  return spent.stall_s < 1e-3 * spent.time_s ? "" : format_time(spent.stall_s);
+std::string stall_cell(const Totals& totals) {
+  return totals.stall_s < 1e-3 * totals.time_s ? "" : format_time(totals.stall_s);
 }
 
 struct TimeRow {
   std::string name;
   std::string pass;
-  const Spent* spent;
+  const Totals* totals;
   std::string cause;
 };
 
@@ -157,12 +165,13 @@ std::string time_table(const PredictionSummary& summary, const std::vector<TimeR
                {.title = "stall", .align = Align::right},
                {.title = "what limits", .least_width = 10, .leaves = 2}});
   double longest_s = 0;
-  for (const TimeRow& row : rows) longest_s = std::max(longest_s, row.spent->time_s);
+  for (const TimeRow& row : rows) longest_s = std::max(longest_s, row.totals->time_s);
   for (const TimeRow& row : rows) {
-    const Spent& spent = *row.spent;
-    table.add_row({printable(row.name), row.pass, bar(longest_s > 0 ? spent.time_s / longest_s : 0),
-                   percent(spent.time_s / summary.totals.time_s), format_time(spent.time_s),
-                   stall_cell(spent), limit_text(spent, row.cause)});
+    const Totals& totals = *row.totals;
+    table.add_row({printable(row.name), row.pass,
+                   bar(longest_s > 0 ? totals.time_s / longest_s : 0),
+                   percent(totals.time_s / summary.totals.time_s), format_time(totals.time_s),
+                   stall_cell(totals), limit_text(totals, row.cause)});
   }
   return table.to_text(style);
 }
@@ -170,10 +179,10 @@ std::string time_table(const PredictionSummary& summary, const std::vector<TimeR
 std::vector<TimeRow> layer_rows(const PredictionSummary& summary, std::size_t most) {
   std::vector<TimeRow> rows;
   for (const ProfileRow& row : summary.profile.rows)
-    rows.push_back({row.layer, row.pass, &row.spent, row.cause});
+    rows.push_back({row.layer, row.pass, &row.totals, row.cause});
   if (most == all_layers) return rows;
   std::stable_sort(rows.begin(), rows.end(), [](const TimeRow& a, const TimeRow& b) {
-    return a.spent->time_s > b.spent->time_s;
+    return a.totals->time_s > b.totals->time_s;
   });
   rows.resize(std::min(rows.size(), most));
   return rows;
@@ -192,15 +201,15 @@ const std::vector<ProfileGroup>& groups_of(const PredictionSummary& summary, Pre
 
 // Groups that hardly take time are one line; it stands last, whatever it adds up to.
 std::vector<TimeRow> group_rows(const std::vector<ProfileGroup>& groups, PredictBy by,
-                                double total_s, Spent& rest) {
+                                double total_s, Totals& rest) {
   std::vector<TimeRow> rows;
   std::size_t left_out = 0;
   for (const ProfileGroup& group : groups) {
-    if (by == PredictBy::type && group.spent.time_s < least_shown_share * total_s) {
-      rest += group.spent;
+    if (by == PredictBy::type && group.totals.time_s < least_shown_share * total_s) {
+      rest += group.totals;
       ++left_out;
     } else {
-      rows.push_back({group.name, "", &group.spent, ""});
+      rows.push_back({group.name, "", &group.totals, ""});
     }
   }
   if (left_out > 0) rows.push_back({fmt::format("{} more", left_out), "", &rest, ""});
@@ -209,8 +218,8 @@ std::vector<TimeRow> group_rows(const std::vector<ProfileGroup>& groups, Predict
 
 std::string where(const PredictionSummary& summary, const PredictView& view,
                   const TextStyle& style) {
-  Spent rest;
-  Spent drain;  // belongs to no layer; with its line shares add up to the iteration
+  Totals rest;
+  Totals drain;  // belongs to no layer; with its line shares add up to the iteration
   drain.time_s = drain.stall_s = summary.totals.drain_time_s;
   std::vector<TimeRow> rows =
       view.by == PredictBy::layer
@@ -225,17 +234,15 @@ std::string reuse_line(const PredictionSummary& summary) {
   std::string text;
   for (const ScopeReuse& scope : summary.reuse) {
     if (scope.offered_bytes == 0) continue;
-    const std::string_view name =
-        scope.scope == "forward-backward" ? "forward→backward" : std::string_view(scope.scope);
     const double captured = to_double(scope.captured_bytes) / to_double(scope.offered_bytes);
-    text += fmt::format("   {} {}", name, percent(captured));
+    text += fmt::format("   {} {}", title_of_scope(scope.scope), percent(captured));
     if (scope.captured_bytes < scope.offered_bytes)
       text += fmt::format(" (all: {})", capacity_text(scope.capacity_100_bytes));
   }
-  return text.empty() ? "" : fmt::format("  reuse captured {}\n", text);
+  return text.empty() ? "" : fmt::format("  kept on chip   {}\n", text);
 }
 
-// What is not worth a hundredth does not help; it is named so that nobody has to ask.
+// Changes that gain less than 1 % are only named.
 std::string help_line(const PredictionSummary& summary) {
   std::string helps;
   std::vector<std::string> others;

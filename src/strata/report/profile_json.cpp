@@ -43,16 +43,16 @@ void add_profile_head(JsonText& text, std::string_view kind, Evidence evidence,
   text.add("model", profile_model_json(head));
 }
 
-void add_spent(ProfileJson& json, const Spent& spent, Evidence evidence) {
+void add_totals(ProfileJson& json, const Totals& totals, Evidence evidence) {
   for (const SpentField& field : spent_fields()) {
     const std::string key(field.key);
     if (evidence == Evidence::measured &&
         std::find(predicted_only.begin(), predicted_only.end(), key) != predicted_only.end())
       continue;
     if (field.count != nullptr) {
-      json[key] = spent.*field.count;
+      json[key] = totals.*field.count;
     } else {
-      json[key] = spent.*field.number;
+      json[key] = totals.*field.number;
     }
   }
 }
@@ -63,7 +63,7 @@ ProfileJson profile_row_json(const ProfileRow& row, Evidence evidence) {
                       {"op", row.op},
                       {"block", row.block},
                       {"class", row.layer_class}};
-  add_spent(json, row.spent, evidence);
+  add_totals(json, row.totals, evidence);
   return json;
 }
 
@@ -79,8 +79,8 @@ void add_profile_groups(JsonText& text, const ProfileGroups& groups, const Itera
                         Evidence evidence) {
   const auto group_json = [&](const ProfileGroup& group) {
     ProfileJson json = {{"name", group.name},
-                        {"time_share", iteration.share_of(group.spent.time_s)}};
-    add_spent(json, group.spent, evidence);
+                        {"time_share", iteration.share_of(group.totals.time_s)}};
+    add_totals(json, group.totals, evidence);
     return json;
   };
   text.add_list("by_class", groups.by_class, group_json);

@@ -28,8 +28,9 @@ nlohmann::ordered_json profile_model_json(const ProfileHead& head);
 void add_profile_head(JsonText& text, std::string_view kind, Evidence evidence,
                       const ProfileHead& head);
 
-/// What was spent. A clock cannot tell waiting from computing, so a measurement does not say it.
-void add_spent(nlohmann::ordered_json& json, const Spent& spent, Evidence evidence);
+/// Adds the totals of a row. A clock cannot tell waiting from computing, so a measurement has no
+/// stalls.
+void add_totals(nlohmann::ordered_json& json, const Totals& totals, Evidence evidence);
 
 /// A row of `layers`, to which either adds what only it knows.
 nlohmann::ordered_json profile_row_json(const ProfileRow& row, Evidence evidence);

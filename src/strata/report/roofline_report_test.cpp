@@ -27,13 +27,13 @@ ProfileRow row_of(std::string layer, std::int64_t flop, std::int64_t bytes, doub
   row.layer = std::move(layer);
   row.pass = "forward";
   row.op = "convolution";
-  row.spent.flop = flop;
-  row.spent.in_bytes = bytes;
-  row.spent.time_s = time_s;
-  row.spent.launches = launches;
+  row.totals.flop = flop;
+  row.totals.in_bytes = bytes;
+  row.totals.time_s = time_s;
+  row.totals.launches = launches;
   if (flop > 0) row.arithmetic = {{DType::fp16, true, flop}};
-  if (flop == 0) row.spent.zero_flop_launches = launches;
-  if (flop == 0) row.spent.zero_flop_s = time_s;
+  if (flop == 0) row.totals.zero_flop_launches = launches;
+  if (flop == 0) row.totals.zero_flop_s = time_s;
   return row;
 }
 
@@ -47,7 +47,7 @@ Profile four_kinds() {
   return profile;
 }
 
-RooflineSummary summary_of(const Profile& profile, RooflineBy by = RooflineBy::kernel) {
+RooflineSummary summary_of(const Profile& profile, RooflineBy by = RooflineBy::row) {
   return summarize_roofline({{"net", profile}}, paper_v100(), {}, by, /*is_trajectory=*/false);
 }
 
@@ -81,7 +81,7 @@ TEST(RooflineReport, only_the_slowest_rows_are_shown) {
 TEST(RooflineReport, what_is_above_the_roof_is_pointed_out) {
   Profile profile = four_kinds();
   profile.evidence = Evidence::measured;
-  profile.rows[1].spent.time_s = 1e-6;
+  profile.rows[1].totals.time_s = 1e-6;
   const RooflineSummary summary = summary_of(profile);
   ASSERT_EQ(summary.notes.size(), 1U);
   EXPECT_EQ(summary.notes[0].find("1 row above the roof: the profile is of another machine"), 0U);
@@ -92,7 +92,7 @@ TEST(RooflineReport, what_is_above_the_roof_is_pointed_out) {
 TEST(RooflineReport, it_says_why_a_row_can_be_above_the_roof) {
   Profile profile = four_kinds();
   profile.evidence = Evidence::measured;
-  profile.rows[0].spent.time_s /= 4;
+  profile.rows[0].totals.time_s /= 4;
   profile.rows[0].implementation = "cuDNN winograd";
   const RooflineSummary summary = summary_of(profile);
   ASSERT_EQ(summary.notes.size(), 1U);
@@ -121,7 +121,7 @@ TEST(RooflineReport, json_and_csv_have_the_numbers_of_the_rows) {
 TEST(RooflineReport, a_profile_without_time_has_only_the_complexity_picture) {
   Profile profile = four_kinds();
   profile.columns.has_time = false;
-  for (ProfileRow& row : profile.rows) row.spent.time_s = row.spent.zero_flop_s = 0;
+  for (ProfileRow& row : profile.rows) row.totals.time_s = row.totals.zero_flop_s = 0;
   const RooflineSummary summary = summary_of(profile);
   EXPECT_THROW(roofline_chart(summary, RooflineKind::time), Error);
   EXPECT_FALSE(roofline_chart(summary, RooflineKind::complexity).series.empty());
@@ -169,7 +169,7 @@ TEST(RooflinePicture, symbols_are_where_the_formulas_put_them) {
 TEST(RooflinePicture, profiles_with_labels_are_joined_in_their_order) {
   Profile small = four_kinds();
   Profile large = four_kinds();
-  for (ProfileRow& row : large.rows) row.spent.flop *= 2;
+  for (ProfileRow& row : large.rows) row.totals.flop *= 2;
   const RooflineSummary summary =
       summarize_roofline({{"batch=1", small}, {"batch=2", large}}, paper_v100(), {},
                          RooflineBy::layer, /*is_trajectory=*/true);
@@ -189,7 +189,7 @@ TEST(RooflinePicture, bytes_of_inner_levels_have_symbols_of_their_own) {
   Profile profile = four_kinds();
   profile.rows[0].levels = {{"L2", 5'000'000}};
   const RooflineSummary summary =
-      summarize_roofline({{"net", profile}}, machine, {}, RooflineBy::kernel, false);
+      summarize_roofline({{"net", profile}}, machine, {}, RooflineBy::row, false);
   const chart::Chart chart = roofline_chart(summary, RooflineKind::classic);
   const chart::Series* inner = series_named(chart, "over L2 bytes", false);
   ASSERT_NE(inner, nullptr);

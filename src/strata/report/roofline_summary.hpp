@@ -38,7 +38,7 @@ struct RooflineSummary {
   std::vector<PeakRoof> peaks;  ///< used by any row, most FLOP first
   std::vector<MemoryRoof> memory;
   std::optional<double> launch_latency_s;
-  RooflineBy by = RooflineBy::kernel;
+  RooflineBy by = RooflineBy::row;
   bool is_trajectory = false;  ///< the profiles are one work over a swept parameter, in order
   std::vector<RooflineSeries> series;
   std::vector<std::string> notes;  ///< what a reader should know

@@ -12,19 +12,19 @@
 namespace strata {
 namespace {
 
-double seconds_in(const std::optional<Spent>& spent) { return spent ? spent->time_s : 0; }
+double seconds_in(const std::optional<Totals>& totals) { return totals ? totals->time_s : 0; }
 
 /// Times, and behind all but the first how they compare with it.
 std::vector<std::string> side_cells(const SideRow& row) {
   std::vector<std::string> cells = {printable(row.layer), row.pass};
-  for (std::size_t i = 0; i < row.spent.size(); ++i) {
-    cells.push_back(row.spent[i] ? format_time(row.spent[i]->time_s) : "–");
+  for (std::size_t i = 0; i < row.totals.size(); ++i) {
+    cells.push_back(row.totals[i] ? format_time(row.totals[i]->time_s) : "–");
     if (i == 0) continue;
-    const double first_s = seconds_in(row.spent[0]);
-    const double ratio = first_s > 0 ? seconds_in(row.spent[i]) / first_s : 0;
-    cells.push_back(!row.spent[i] || first_s <= 0 ? ""
-                    : ratio >= 100                ? fmt::format("{:.0f}", ratio)
-                                                  : fmt::format("{:.2f}", ratio));
+    const double first_s = seconds_in(row.totals[0]);
+    const double ratio = first_s > 0 ? seconds_in(row.totals[i]) / first_s : 0;
+    cells.push_back(!row.totals[i] || first_s <= 0 ? ""
+                    : ratio >= 100                 ? fmt::format("{:.0f}", ratio)
+                                                   : fmt::format("{:.2f}", ratio));
   }
   return cells;
 }
@@ -69,9 +69,9 @@ std::string to_text(const SideBySide& all, const std::vector<std::string>& names
   std::string heads;
   for (std::size_t i = 0; i < all.labels.size(); ++i) heads += label_text(names[i], all.labels[i]);
   std::string text = bold(heads, style) + '\n';
-  SideRow total{.layer = "iteration", .pass = "", .op = "", .block = "", .spent = {}};
+  SideRow total{.layer = "iteration", .pass = "", .op = "", .block = "", .totals = {}};
   for (const IterationTime& iteration : all.iterations)
-    total.spent.emplace_back(Spent{.time_s = iteration.time_s});
+    total.totals.emplace_back(Totals{.time_s = iteration.time_s});
   std::vector<SideRow> rows = all.rows;
   if (view.by != CompareBy::layer) {
     std::string SideRow::*const key = view.by == CompareBy::type    ? &SideRow::op
@@ -101,8 +101,8 @@ std::string to_csv(const SideBySide& all, const std::vector<std::string>& names)
   for (const SideRow& row : all.rows) {
     text += fmt::format("{},{},{},{}", csv_cell(row.layer), csv_cell(row.pass), csv_cell(row.op),
                         csv_cell(row.block));
-    for (const std::optional<Spent>& spent : row.spent)
-      text += spent ? fmt::format(",{}", spent->time_s) : ",";
+    for (const std::optional<Totals>& totals : row.totals)
+      text += totals ? fmt::format(",{}", totals->time_s) : ",";
     text += '\n';
   }
   return text;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/printable.hpp"
 #include "strata/base/units.hpp"
+#include "strata/profile/scope_title.hpp"
 #include "strata/report/counts_text.hpp"
 #include "strata/report/sweep_answers.hpp"
 #include "strata/report/sweep_text.hpp"
@@ -54,16 +55,17 @@ std::string sensitivity_table(std::span<const NetworkAnswers> networks, const Te
 
 std::string reuse_table(std::span<const NetworkAnswers> networks, const TextStyle& style) {
   Table table({{.title = "network", .least_width = 8},
-               {.title = "reuse"},
-               {.title = "offered", .align = Align::right},
+               {.title = "kept on chip"},
+               {.title = "reused", .align = Align::right},
                {.title = "half", .align = Align::right},
                {.title = "90 %", .align = Align::right},
                {.title = "all", .align = Align::right}});
   for (const NetworkAnswers& network : networks) {
     for (const ScopeReuse& scope : network.reuse) {
       if (scope.offered_bytes == 0) continue;
-      table.add_row({printable(network.network), scope.scope, bytes_text(scope.offered_bytes),
-                     capacity_text(scope.capacity_50_bytes), capacity_text(scope.capacity_90_bytes),
+      table.add_row({printable(network.network), std::string(title_of_scope(scope.scope)),
+                     bytes_text(scope.offered_bytes), capacity_text(scope.capacity_50_bytes),
+                     capacity_text(scope.capacity_90_bytes),
                      capacity_text(scope.capacity_100_bytes)});
     }
   }

@@ -54,8 +54,8 @@ void add_network_lines(const TraceReport& report, std::string& text) {
   for (const ProfileRow& row : report.profile->rows) {
     fmt::format_to(std::back_inserter(text), "{},{},{},{},{},{},{:.9g},{},{},{}\n",
                    csv_cell(report.file), csv_cell(row.layer), row.pass, csv_cell(row.op),
-                   csv_cell(row.block), row.spent.launches, row.spent.time_s, row.spent.flop,
-                   row.spent.in_bytes, row.spent.out_bytes);
+                   csv_cell(row.block), row.totals.launches, row.totals.time_s, row.totals.flop,
+                   row.totals.in_bytes, row.totals.out_bytes);
   }
 }
 

@@ -190,15 +190,18 @@ TraceDocument process_json(const TraceReport& report) {
 }
 
 TraceDocument layer_json(const ProfileRow& row, const ProfileColumns& columns) {
-  TraceDocument json = {
-      {"layer", row.layer},      {"pass", row.pass},           {"op", row.op},
-      {"block", row.block},      {"time_s", row.spent.time_s}, {"launches", row.spent.launches},
-      {"steps", row.spent.steps}};
+  TraceDocument json = {{"layer", row.layer},
+                        {"pass", row.pass},
+                        {"op", row.op},
+                        {"block", row.block},
+                        {"time_s", row.totals.time_s},
+                        {"launches", row.totals.launches},
+                        {"steps", row.totals.steps}};
   if (!row.layer_class.empty()) json["class"] = row.layer_class;
   if (columns.has_flop) {
-    json["flop"] = row.spent.flop;
-    json["zero_flop_launches"] = row.spent.zero_flop_launches;
-    json["zero_flop_time_s"] = row.spent.zero_flop_s;
+    json["flop"] = row.totals.flop;
+    json["zero_flop_launches"] = row.totals.zero_flop_launches;
+    json["zero_flop_time_s"] = row.totals.zero_flop_s;
     json["arithmetic"] = list_of(row.arithmetic, [](const TypedFlop& part) {
       return TraceDocument{{"dtype", name_of(part.dtype)},
                            {"unit", part.is_matrix ? "matrix" : "vector"},
@@ -206,8 +209,8 @@ TraceDocument layer_json(const ProfileRow& row, const ProfileColumns& columns) {
     });
   }
   if (columns.has_bytes) {
-    json["traffic_in_bytes"] = row.spent.in_bytes;
-    json["traffic_out_bytes"] = row.spent.out_bytes;
+    json["traffic_in_bytes"] = row.totals.in_bytes;
+    json["traffic_out_bytes"] = row.totals.out_bytes;
   }
   return json;
 }

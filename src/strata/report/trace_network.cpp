@@ -82,7 +82,7 @@ std::string network_layers_text(const Profile& profile, std::size_t top, const T
   std::vector<const ProfileRow*> rows;
   for (const ProfileRow& row : profile.rows) rows.push_back(&row);
   std::stable_sort(rows.begin(), rows.end(), [](const ProfileRow* a, const ProfileRow* b) {
-    return a->spent.time_s > b->spent.time_s;
+    return a->totals.time_s > b->totals.time_s;
   });
   const double whole_s = total_of(profile).time_s;
   Table table({{.title = "layer of a step", .least_width = 24},
@@ -97,15 +97,15 @@ std::string network_layers_text(const Profile& profile, std::size_t top, const T
   const std::size_t shown = std::min(top, rows.size());
   for (std::size_t i = 0; i < shown; ++i) {
     const ProfileRow& row = *rows[i];
-    const Spent& spent = row.spent;
-    const double time_s = spent.time_s;
-    const double flop = static_cast<double>(spent.flop);
-    const double bytes = static_cast<double>(spent.traffic_bytes());
+    const Totals& totals = row.totals;
+    const double time_s = totals.time_s;
+    const double flop = static_cast<double>(totals.flop);
+    const double bytes = static_cast<double>(totals.traffic_bytes());
     const double share = whole_s > 0 ? 100 * time_s / whole_s : 0;
-    table.add_row({printable(row.layer), row.pass, row.op, format_exact(spent.launches),
+    table.add_row({printable(row.layer), row.pass, row.op, format_exact(totals.launches),
                    format_time(time_s), fmt::format("{:.{}f} %", share, share < 9.95 ? 1 : 0),
-                   spent.flop > 0 ? format_count(flop) : "",
-                   spent.flop > 0 && time_s > 0 ? format_flop_per_s(flop / time_s) : "",
+                   totals.flop > 0 ? format_count(flop) : "",
+                   totals.flop > 0 && time_s > 0 ? format_flop_per_s(flop / time_s) : "",
                    bytes > 0 && time_s > 0 ? format_bytes_per_s(bytes / time_s) : ""});
   }
   std::string text = table.to_text(style);

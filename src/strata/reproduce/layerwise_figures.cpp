@@ -147,10 +147,10 @@ Figure types_figure(const LayerwiseStudy& study, const std::string& network) {
                      .y = {.title = "share of the time", .quantity = chart::Quantity::share}};
   for (std::size_t i = 0; i < cases.size(); ++i) {
     chart.x.categories.push_back(fmt::format("batch {}", cases[i]->batch));
-    const Spent all = total_of(cases[i]->profile);
+    const Totals all = total_of(cases[i]->profile);
     for (const ProfileGroup& group : grouped(cases[i]->profile, &ProfileRow::op)) {
-      const double share = all.time_s > 0 ? group.spent.time_s / all.time_s : 0;
-      rows.add(network, cases[i]->batch, group.name, group.spent.time_s, share);
+      const double share = all.time_s > 0 ? group.totals.time_s / all.time_s : 0;
+      rows.add(network, cases[i]->batch, group.name, group.totals.time_s, share);
       auto at = std::find(types.begin(), types.end(), group.name);
       if (at == types.end()) {
         types.push_back(group.name);

@@ -121,21 +121,21 @@ class TimeClaims {
   // The kernels that are chosen change with the batch; what L1 does hardly.
   void stability() {
     if (cases_.size() < 2) return;
-    std::map<std::string, std::set<std::string>> ways;
+    std::map<std::string, std::set<std::string>> implementations;
     std::map<std::string, Mean> hits;
     for (const LayerwiseCase* one : cases_) {
       for (const LayerSum& layer : layers_of(*one)) {
         if (!is_convolution(layer)) continue;
         const std::string key = layer.layer + (layer.is_backward ? " backward" : "");
-        if (!layer.implementation.empty()) ways[key].insert(layer.implementation);
+        if (!layer.implementation.empty()) implementations[key].insert(layer.implementation);
         hits[key].add(counted(*one, layer, "l1_hit_rate"));
       }
     }
-    if (ways.empty()) return;
+    if (implementations.empty()) return;
     std::size_t changed = 0;
-    for (const auto& [layer, list] : ways) changed += list.size() > 1 ? 1 : 0;
+    for (const auto& [layer, list] : implementations) changed += list.size() > 1 ? 1 : 0;
     claims_.claim("batch", "the kernels chosen for convolutions change with the batch", "they do",
-                  fmt::format("{} of {}", changed, ways.size()), changed > 0);
+                  fmt::format("{} of {}", changed, implementations.size()), changed > 0);
     double widest = 0;
     bool is_there = false;
     for (const auto& [layer, mean] : hits) {

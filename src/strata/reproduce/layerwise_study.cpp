@@ -82,8 +82,8 @@ std::vector<LayerSum> layers_of(const LayerwiseCase& one) {
       sums.emplace_back(profile.counters.columns);
     }
     LayerSum& layer = layers[place->second];
-    layer.time_s += row.spent.time_s;
-    layer.flop += row.spent.flop;
+    layer.time_s += row.totals.time_s;
+    layer.flop += row.totals.flop;
     if (i < one.implementations.size() && !one.implementations[i].empty())
       layer.implementation += (layer.implementation.empty() ? "" : ", ") + one.implementations[i];
     if (row.counters.empty()) continue;

@@ -46,8 +46,8 @@ LayerwiseCase made_up(const std::string& network, std::int64_t batch,
       row.layer = layer.layer;
       row.op = layer.op;
       row.pass = is_backward ? "backward_weight" : "forward";
-      row.spent.time_s = is_backward ? layer.backward_s : layer.forward_s;
-      row.spent.flop = layer.op == "convolution" ? 1000 : 10;
+      row.totals.time_s = is_backward ? layer.backward_s : layer.forward_s;
+      row.totals.flop = layer.op == "convolution" ? 1000 : 10;
       if (has_counters) {
         row.counters = {layer.instructions, layer.waiting,  layer.data,      layer.l1,
                         layer.l2_read,      layer.l2_write, layer.dram_read, layer.dram_write};

@@ -63,11 +63,11 @@ ShapePoints points_of(const Profile& profile) {
       point.not_run = row.not_run;
       continue;
     }
-    point.flop = checked_add(point.flop, row.spent.flop);
-    point.bytes = checked_add(point.bytes, row.spent.traffic_bytes());
-    point.launches += row.spent.launches;
-    point.zero_flop_launches += row.spent.zero_flop_launches;
-    point.zero_flop_s += row.spent.zero_flop_s;
+    point.flop = checked_add(point.flop, row.totals.flop);
+    point.bytes = checked_add(point.bytes, row.totals.traffic_bytes());
+    point.launches += row.totals.launches;
+    point.zero_flop_launches += row.totals.zero_flop_launches;
+    point.zero_flop_s += row.totals.zero_flop_s;
     add_samples(point.wall_samples_s, row.samples_s);
     add_samples(point.kernel_samples_s, row.kernel_samples_s);
     add_implementation(point.implementation, row.implementation);

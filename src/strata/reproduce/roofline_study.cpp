@@ -46,15 +46,15 @@ Work last_pass(const PredictionSummary& summary, std::string_view pass) {
   double before_s = 0;
   for (const ProfileRow& row : summary.profile.rows) {
     if (!row.pass.starts_with(pass)) {
-      before_s += row.spent.time_s;
+      before_s += row.totals.time_s;
       continue;
     }
-    sum += Work{.flop = row.spent.flop,
-                .bytes = row.spent.traffic_bytes(),
-                .launches = row.spent.launches,
+    sum += Work{.flop = row.totals.flop,
+                .bytes = row.totals.traffic_bytes(),
+                .launches = row.totals.launches,
                 .time_s = 0,
-                .zero_flop_launches = row.spent.zero_flop_launches,
-                .zero_flop_s = row.spent.zero_flop_s,
+                .zero_flop_launches = row.totals.zero_flop_launches,
+                .zero_flop_s = row.totals.zero_flop_s,
                 .arithmetic = row.arithmetic};
   }
   sum.time_s = summary.totals.time_s - before_s;

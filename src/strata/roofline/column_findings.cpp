@@ -40,7 +40,7 @@ void find_idle_units(const NamedProfile& named, const Machine& machine,
   for (const auto& [dtype, flop] : on_lanes) {
     if (flop < noticeable * all) continue;
     found.push_back(fmt::format(
-        "{}: {} of the FLOP of convolutions and products ran on ordinary lanes in {}, for which "
+        "{}: {} of the FLOP of convolutions and products ran on vector units in {}, for which "
         "{} has matrix units",
         named.name, percent_text(flop, all), name_of(dtype), machine.name));
   }
@@ -58,7 +58,7 @@ using BytesOf = std::map<std::pair<std::string, std::string>, double>;  // by la
 BytesOf bytes_of(const Profile& profile) {
   BytesOf bytes;
   for (const ProfileRow& row : profile.rows)
-    bytes[{row.layer, row.pass}] += static_cast<double>(row.spent.traffic_bytes());
+    bytes[{row.layer, row.pass}] += static_cast<double>(row.totals.traffic_bytes());
   return bytes;
 }
 

@@ -18,7 +18,7 @@ struct NamedProfile {
 };
 
 /// In sentences, empty when nothing is odd:
-/// - products in a type for which the machine has matrix units, done on ordinary lanes;
+/// - products in a type for which the machine has matrix units, done on vector units;
 /// - products in fp32 in a profile of a shorter type: another algorithm, or a conversion;
 /// - of two profiles of one network in a short type and in fp32, layers whose bytes do not grow:
 /// the

@@ -17,7 +17,7 @@ Profile convolution(std::string dtype, std::vector<TypedFlop> arithmetic, std::i
   row.pass = "forward";
   row.layer_class = "dense";
   row.arithmetic = std::move(arithmetic);
-  row.spent.in_bytes = bytes;
+  row.totals.in_bytes = bytes;
   profile.rows = {row};
   return profile;
 }
@@ -39,7 +39,7 @@ TEST(ColumnFindings, idle_matrix_units_are_seen) {
       found_in({convolution("fp16", {{DType::fp16, true, 75}, {DType::fp16, false, 25}}, 50)});
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0],
-            "fp16: 25 % of the FLOP of convolutions and products ran on ordinary lanes in fp16, "
+            "fp16: 25 % of the FLOP of convolutions and products ran on vector units in fp16, "
             "for which v100 has matrix units");
 }
 

@@ -60,19 +60,19 @@ void place_in_time(RooflinePoint& point, double time_s) {
 }
 
 Work work_of(const ProfileRow& row, DType dtype) {
-  return {.flop = row.spent.flop,
-          .bytes = row.spent.traffic_bytes(),
-          .read_bytes = row.spent.in_bytes,
-          .launches = row.spent.launches,
-          .time_s = row.spent.time_s,
-          .zero_flop_launches = row.spent.zero_flop_launches,
-          .zero_flop_s = row.spent.zero_flop_s,
+  return {.flop = row.totals.flop,
+          .bytes = row.totals.traffic_bytes(),
+          .read_bytes = row.totals.in_bytes,
+          .launches = row.totals.launches,
+          .time_s = row.totals.time_s,
+          .zero_flop_launches = row.totals.zero_flop_launches,
+          .zero_flop_s = row.totals.zero_flop_s,
           .arithmetic = row.arithmetic,
           .levels = row.levels,
           .wall_s = row.wall_s,
           .otherwise = {dtype, is_dense(row), 0},
           .does_fewer_operations = does_fewer_operations(row.implementation),
-          .most_bytes = row.spent.traffic_bytes()};
+          .most_bytes = row.totals.traffic_bytes()};
 }
 
 std::string name_in(const ProfileRow& row, RooflineBy by) {
@@ -81,7 +81,7 @@ std::string name_in(const ProfileRow& row, RooflineBy by) {
     case RooflineBy::type: return row.op.empty() ? row.layer : row.op;
     case RooflineBy::pass: return row.pass;
     case RooflineBy::all: return "all";
-    case RooflineBy::kernel: break;
+    case RooflineBy::row: break;
   }
   return fmt::format("{} {}{}", row.layer, row.pass, row.op == "gradient_sum" ? " sum" : "");
 }
@@ -179,7 +179,7 @@ std::vector<RooflineRow> roofline_of(const Profile& profile, const Roofs& roofs,
     Work work = work_of(row, dtype);
     if (!profile.columns.has_launches) work.launches = 0;
     const auto [at, is_new] = index.try_emplace(name, rows.size());
-    if (is_new || by == RooflineBy::kernel) {
+    if (is_new || by == RooflineBy::row) {
       Work sum;
       sum.otherwise = work.otherwise;
       sum.read_bytes = 0;
@@ -195,7 +195,7 @@ std::vector<RooflineRow> roofline_of(const Profile& profile, const Roofs& roofs,
 }
 
 void set_roofs(Profile& profile, const Machine& machine) {
-  const std::vector<RooflineRow> rows = roofline_of(profile, roofs_of(machine), RooflineBy::kernel);
+  const std::vector<RooflineRow> rows = roofline_of(profile, roofs_of(machine), RooflineBy::row);
   for (std::size_t i = 0; i < rows.size(); ++i) profile.rows[i].roof_s = rows[i].point.roof_s;
 }
 

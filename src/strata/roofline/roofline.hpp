@@ -79,7 +79,7 @@ struct RooflinePoint {
 
 RooflinePoint place(const Work& work, const Roofs& roofs);
 
-enum class RooflineBy : std::uint8_t { kernel, layer, type, pass, all };
+enum class RooflineBy : std::uint8_t { row, layer, type, pass, all };
 std::span<const std::string_view> roofline_by_names();
 
 struct RooflineRow {

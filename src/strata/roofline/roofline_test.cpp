@@ -216,10 +216,10 @@ ProfileRow row(std::string layer, std::string pass, std::int64_t flop, double ti
   made.layer = std::move(layer);
   made.pass = std::move(pass);
   made.op = "op of " + made.layer;
-  made.spent.flop = flop;
-  made.spent.in_bytes = 5;
-  made.spent.launches = 1;
-  made.spent.time_s = time_s;
+  made.totals.flop = flop;
+  made.totals.in_bytes = 5;
+  made.totals.launches = 1;
+  made.totals.time_s = time_s;
   made.wall_s = 2 * time_s;
   return made;
 }
@@ -230,8 +230,8 @@ Profile three_rows() {
   profile.rows = {row("a", "forward", 10, 1), row("b", "forward", 0, 2),
                   row("a", "backward", 30, 4)};
   profile.rows[0].arithmetic = {{DType::fp32, false, 10}};
-  profile.rows[1].spent.zero_flop_launches = 1;
-  profile.rows[1].spent.zero_flop_s = 2;
+  profile.rows[1].totals.zero_flop_launches = 1;
+  profile.rows[1].totals.zero_flop_s = 2;
   profile.rows[2].layer_class = "dense";
   return profile;
 }
@@ -245,7 +245,7 @@ TEST(Roofline, rows_are_added_up_by_what_is_asked) {
       joined += row.name + ";";
     return joined;
   };
-  EXPECT_EQ(names(RooflineBy::kernel), "a forward;b forward;a backward;");
+  EXPECT_EQ(names(RooflineBy::row), "a forward;b forward;a backward;");
   EXPECT_EQ(names(RooflineBy::layer), "a;b;");
   EXPECT_EQ(names(RooflineBy::type), "op of a;op of b;");
   EXPECT_EQ(names(RooflineBy::pass), "forward;backward;");
@@ -263,7 +263,7 @@ TEST(Roofline, rows_are_added_up_by_what_is_asked) {
 
 TEST(Roofline, time_by_bound_adds_up) {
   const Machine machine = small_machine();
-  const auto rows = roofline_of(three_rows(), roofs_of(machine), RooflineBy::kernel);
+  const auto rows = roofline_of(three_rows(), roofs_of(machine), RooflineBy::row);
   double time_s = 0;
   std::size_t count = 0;
   for (const BoundShare& share : shares_by_bound(rows)) {
@@ -298,11 +298,11 @@ TEST(Roofline, the_roof_of_bytes_is_that_of_the_mix_of_reads_and_writes) {
     ProfileRow row;
     row.layer = reads ? "reads" : "writes";
     row.pass = "forward";
-    (reads ? row.spent.in_bytes : row.spent.out_bytes) = 8'000'000;
-    row.spent.time_s = 1;
+    (reads ? row.totals.in_bytes : row.totals.out_bytes) = 8'000'000;
+    row.totals.time_s = 1;
     profile.rows.push_back(row);
   }
-  const auto rows = roofline_of(profile, roofs_of(machine), RooflineBy::kernel);
+  const auto rows = roofline_of(profile, roofs_of(machine), RooflineBy::row);
   EXPECT_DOUBLE_EQ(rows[0].point.roof_s, 1e-5);
   EXPECT_DOUBLE_EQ(rows[1].point.roof_s, 2e-5);
   EXPECT_DOUBLE_EQ(rows[1].point.memory_bytes_per_s, 4e11);

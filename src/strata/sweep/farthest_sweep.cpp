@@ -16,7 +16,7 @@ bool have_same_schedule(const Plan& a, const Plan& b, Offload offload) {
   const bool is_on_demand = offload == Offload::on_demand;
   return std::equal(a.uses.begin(), a.uses.end(), b.uses.begin(),
                     [&](const UsePlan& one, const UsePlan& other) {
-                      return one.place == other.place && one.stays == other.stays &&
+                      return one.residency == other.residency && one.stays == other.stays &&
                              (!is_on_demand || one.leaves_at == other.leaves_at);
                     });
 }

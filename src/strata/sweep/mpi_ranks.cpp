@@ -223,12 +223,12 @@ RankSession::RankSession() {
   int provided = 0;
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  if (rank_count() > 1 || rank_place().count == 1) return;
+  if (rank_count() > 1 || rank_of_count().count == 1) return;
   MPI_Finalize();
   fail(ErrorKind::environment,
        "started as one of {} processes, but MPI knows of one only; start it with the mpirun of the "
        "MPI it was built with (srun may need --mpi=pmix)",
-       rank_place().count);
+       rank_of_count().count);
 }
 
 RankSession::~RankSession() { MPI_Finalize(); }

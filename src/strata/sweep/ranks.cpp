@@ -28,7 +28,7 @@ int number_in_environment(const char* name) {
 
 }  // namespace
 
-RankPlace rank_place() {
+RankOfCount rank_of_count() {
   for (const RankVariables& names : rank_variables) {
     const int rank = number_in_environment(names.rank);
     const int count = number_in_environment(names.count);

@@ -16,11 +16,11 @@
 namespace strata {
 
 /// Which of how many this process is, as mpirun or srun tell their children. 0 of 1: not known.
-struct RankPlace {
+struct RankOfCount {
   int rank = 0;
   int count = 1;
 };
-RankPlace rank_place();
+RankOfCount rank_of_count();
 
 /// The file beside `strata` that is linked with MPI.
 inline constexpr std::string_view mpi_program = "strata-mpi";

@@ -25,7 +25,7 @@ class Gradients {
   /// The open step computes a gradient of the value. Call settle after the step.
   void write(ValueId forward, StepOperand as = {});
   void write(const ValueIds& forward, StepOperand as = {});
-  /// Takes up what the step wrote; may open steps that add.
+  /// Registers the gradients that the step wrote; may open steps that add them.
   void settle(std::uint32_t time);
 
   /// A complete gradient that exists already, perhaps under another name (a given one, an alias).

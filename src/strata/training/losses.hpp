@@ -8,8 +8,8 @@
 
 namespace strata {
 
-/// The ends of the network: a loss on an output where there is one, otherwise a gradient that comes
-/// from outside. Loss steps belong to no node.
+/// Steps of the loss. An output without a loss gets its gradient from outside. Loss steps belong to
+/// no node.
 class Losses {
  public:
   explicit Losses(ProgramBuilder& builder);

@@ -30,8 +30,8 @@ void keep_input_of_pool(NodeCost& cost, const BoundGraph& bound, const Node& nod
       {Operand::output, AccessMode::read, 0, bound.tensors[node.outputs[0]].bytes});
 }
 
-// Nothing is known of how an unknown operator computes gradients, but they pass through it: each
-// output's is read, each wanted one is written.
+// Nothing is known of the gradients of an unknown operator. It is taken to read the gradient of
+// each output and to write each gradient that is wanted.
 void pass_gradients_through(NodeCost& cost, const BoundGraph& bound, const Node& node) {
   const auto wants = [&](TensorId id) { return bound.tensors[id].wants_gradient; };
   if (std::none_of(node.outputs.begin(), node.outputs.end(), wants)) return;
@@ -319,7 +319,7 @@ void NodeSteps::alias_gradients(const Part& part, const PassCost& pass) {
   }
 }
 
-// Two tensors cut in different ways cannot share memory by name.
+// Tensors that are cut differently cannot be aliases.
 void NodeSteps::copy_gradient(const Part& part, const ValueIds& from, std::uint32_t input) {
   Step step =
       step_of(part, builder_.options.separate_backward ? Pass::backward_input : Pass::backward);

@@ -8,8 +8,8 @@
 
 namespace strata {
 
-/// Writes the steps of a node as its cost sheet has them: what each pass touches becomes the uses
-/// of a step. A node that only gives memory another name makes no step.
+/// Writes the steps of a node from its cost sheet: the tensors that a pass touches become the uses
+/// of a step. A node that is an alias (a reshape) makes no step.
 class NodeSteps {
  public:
   explicit NodeSteps(ProgramBuilder& builder);

@@ -13,7 +13,7 @@
 
 /// A Program is one training iteration (or one inference pass) as an ordered list of Steps over
 /// Values. It is a fact about the network and the way it is trained; no machine is seen here.
-/// predict/ lays it over time on a machine, measure/ runs it.
+/// predict/ schedules it on a machine, measure/ runs it.
 namespace strata {
 
 using ValueId = std::uint32_t;
@@ -162,7 +162,7 @@ struct TrainingOptions {
   std::int64_t micro_batches = 1;  ///< forward and backward that often before one update
   bool separate_backward = false;  ///< two steps for dX and dW instead of one
   bool pool_keeps_input = false;   ///< max pooling keeps X and Y instead of indices
-  bool master_weights = false;     ///< fp32 weights and state beside a smaller training type
+  bool master_weights = false;     ///< mixed precision: fp32 weights and state
   bool unroll_recurrent = true;    ///< false: one step per recurrent layer
 };
 

@@ -12,7 +12,7 @@
 
 namespace strata {
 
-/// What a cell has at one time step beside its output, numbered so that a value's part tells it.
+/// The values of a cell at one time step beside its output; `Value::part` holds the number.
 enum class CellSlot : std::uint32_t {
   raw_0,  ///< what the products of the gates come to: i, f, g, o; r, z, n and U_n h
   raw_1,

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-/// How a network is taken apart before steps are written: which tensors are one value under several
-/// names, which are cut into time steps, and which node runs when.
+/// Prepares a network before its steps are written: finds tensors that are one value under several
+/// names, cuts tensors into time steps, and orders the nodes.
 namespace strata {
 
 /// Into what a tensor is cut; each piece is a value of its own.

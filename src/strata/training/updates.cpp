@@ -31,7 +31,7 @@ class Update {
     if (first_gradient() == no_value) return;
     if (builder_.options.optimizer == Optimizer::none) return keep_gradients();
     const BoundTensor& tensor = builder_.bound.tensors[parameter_];
-    // Beside smaller numbers for training lies an exact copy of the weights, which is what learns.
+    // Mixed precision: the optimizer updates the fp32 master weights.
     const bool has_master = builder_.options.master_weights &&
                             bytes_per_element(tensor.dtype) < bytes_per_element(DType::fp32);
     const DType dtype = has_master ? DType::fp32 : tensor.dtype;

@@ -6,8 +6,8 @@
 
 namespace strata {
 
-/// Writes a Program down: values, then step by step what each uses. A value that a step names
-/// twice is one use; what a step has made itself it does not read.
+/// Writes a Program: its values, then its steps with the values that each uses. A value that a step
+/// names twice is one use. A step does not read what it wrote itself.
 class ProgramWriter {
  public:
   explicit ProgramWriter(const BoundGraph& bound) { program_.bound = &bound; }
@@ -16,11 +16,11 @@ class ProgramWriter {
   Value& value(ValueId id) { return program_.values[id]; }
   const Value& value(ValueId id) const { return program_.values[id]; }
 
-  /// Opens a step; what follows belongs to it.
+  /// Opens a step; the calls that follow belong to it.
   void begin(Step step);
   void reads(ValueId id, StepOperand as = {});
   void writes(ValueId id, StepOperand as = {});
-  /// The step has an operand that is zero and lies nowhere.
+  /// The step has an operand that is zero and has no memory.
   void lacks(StepOperand as);
   void add_work(std::int64_t flop, std::int64_t mac);
 

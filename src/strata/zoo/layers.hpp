@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-/// The bricks from which the built-in image networks are laid. Each adds one node (or the few that
+/// The layers of which the built-in image networks are made. Each adds one node (or the few that
 /// always go together) to a GraphBuilder and returns what comes out. Sizes are in PyTorch's terms:
 /// square windows, the same padding on every side.
 namespace strata::zoo {

@@ -30,13 +30,13 @@ std::int64_t bytes_or_unknown(std::optional<std::int64_t> bytes) {
   return bytes && *bytes >= 0 ? *bytes : unknown_bytes;
 }
 
-MemoryPlace place_named(std::string_view word) {
-  if (word == "Pageable" || word == "Host") return MemoryPlace::pageable;
-  if (word == "Pinned") return MemoryPlace::pinned;
-  if (word == "Device") return MemoryPlace::device;
-  if (word == "Managed") return MemoryPlace::managed;
-  if (word == "Array") return MemoryPlace::array;
-  return MemoryPlace::unknown;
+MemoryKind place_named(std::string_view word) {
+  if (word == "Pageable" || word == "Host") return MemoryKind::pageable;
+  if (word == "Pinned") return MemoryKind::pinned;
+  if (word == "Device") return MemoryKind::device;
+  if (word == "Managed") return MemoryKind::managed;
+  if (word == "Array") return MemoryKind::array;
+  return MemoryKind::unknown;
 }
 
 CopyKind copy_kind_in(std::string_view name) {
@@ -231,7 +231,7 @@ void ChromeEventFiler::add_memory(const ChromeEvent& event) {
        .bytes = std::abs(*event.bytes),
        .total_bytes = bytes_or_unknown(event.total_allocated),
        .device = is_host ? unknown_device : small_number(event.device, unknown_device),
-       .place = is_host ? MemoryPlace::pageable : MemoryPlace::device,
+       .place = is_host ? MemoryKind::pageable : MemoryKind::device,
        .is_allocation = *event.bytes >= 0,
        .is_framework = true});
 }

@@ -67,7 +67,7 @@ TEST(ChromeJson, traces_of_jax_are_read) {
   ASSERT_EQ(recording.copies.size(), 1U);
   EXPECT_EQ(recording.copies[0].bytes, 4096);
   EXPECT_EQ(recording.copies[0].kind, CopyKind::host_to_device);
-  EXPECT_EQ(recording.copies[0].source, MemoryPlace::pageable);
+  EXPECT_EQ(recording.copies[0].source, MemoryKind::pageable);
   ASSERT_EQ(recording.calls.size(), 1U);
   ASSERT_EQ(recording.ranges.size(), 1U);
   EXPECT_EQ(recording.names.text(recording.ranges[0].name), "step 7");
@@ -110,8 +110,8 @@ TEST(ChromeJson, an_event_of_each_kind_becomes_its_row) {
   EXPECT_EQ(kernel.grid, (std::array<std::uint32_t, 3>{4, 2, 1}));
   ASSERT_EQ(recording.copies.size(), 1U);
   EXPECT_EQ(recording.copies[0].kind, CopyKind::host_to_device);
-  EXPECT_EQ(recording.copies[0].source, MemoryPlace::pageable);
-  EXPECT_EQ(recording.copies[0].destination, MemoryPlace::device);
+  EXPECT_EQ(recording.copies[0].source, MemoryKind::pageable);
+  EXPECT_EQ(recording.copies[0].destination, MemoryKind::device);
   EXPECT_EQ(recording.copies[0].bytes, 4096);
   ASSERT_EQ(recording.fills.size(), 1U);
   EXPECT_EQ(recording.fills[0].bytes, 64);
@@ -141,7 +141,7 @@ TEST(ChromeJson, an_amd_copy_takes_its_bytes_from_the_call) {
         "args":{"correlation":117}}])json");
   ASSERT_EQ(recording.copies.size(), 1U);
   EXPECT_EQ(recording.copies[0].bytes, 2560);
-  EXPECT_EQ(recording.copies[0].source, MemoryPlace::unknown);
+  EXPECT_EQ(recording.copies[0].source, MemoryKind::unknown);
 }
 
 TEST(ChromeJson, a_list_may_end_without_its_bracket_but_an_object_may_not) {

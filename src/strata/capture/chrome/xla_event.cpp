@@ -44,17 +44,17 @@ void read_extents(std::string_view text, std::string_view word,
   }
 }
 
-MemoryPlace place_behind(std::string_view text, std::string_view word) {
+MemoryKind place_behind(std::string_view text, std::string_view word) {
   const std::size_t at = text.find(word);
-  if (at == text.npos) return MemoryPlace::unknown;
+  if (at == text.npos) return MemoryKind::unknown;
   const std::string_view rest = text.substr(at + word.size());
   const std::string_view place = rest.substr(0, rest.find(' '));
-  if (place == "pageable") return MemoryPlace::pageable;
-  if (place == "pinned") return MemoryPlace::pinned;
-  if (place == "device") return MemoryPlace::device;
-  if (place == "managed") return MemoryPlace::managed;
-  if (place == "array") return MemoryPlace::array;
-  return MemoryPlace::unknown;
+  if (place == "pageable") return MemoryKind::pageable;
+  if (place == "pinned") return MemoryKind::pinned;
+  if (place == "device") return MemoryKind::device;
+  if (place == "managed") return MemoryKind::managed;
+  if (place == "array") return MemoryKind::array;
+  return MemoryKind::unknown;
 }
 
 CopyKind xla_copy_kind(std::string_view name) {

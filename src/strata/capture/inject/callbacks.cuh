@@ -14,7 +14,7 @@ struct Callbacks {
   CaptureSession* session = nullptr;
   KernelCounters* counters = nullptr;  ///< null: times are recorded
 
-  /// Subscribes and asks for what the settings need. Empty, or why not.
+  /// Subscribes and asks for what the options need. Empty, or why not.
   std::string begin();
 };
 

@@ -39,8 +39,8 @@ void BufferPool::give_back(std::uint8_t* buffer) {
   if (buffer != nullptr) free_.push_back(buffer);
 }
 
-CuptiSource::CuptiSource(const CaptureSettings& settings)
-    : settings_(settings), buffers_(settings.most_waiting_bytes) {}
+CuptiSource::CuptiSource(const CaptureOptions& options)
+    : options_(options), buffers_(options.most_waiting_bytes) {}
 
 std::vector<CUpti_ActivityKind> CuptiSource::kinds() const {
   // CONCURRENT_KERNEL, not KERNEL, which makes kernels wait for each other.
@@ -49,11 +49,11 @@ std::vector<CUpti_ActivityKind> CuptiSource::kinds() const {
       CUPTI_ACTIVITY_KIND_MEMCPY2,           CUPTI_ACTIVITY_KIND_MEMSET,
       CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,   CUPTI_ACTIVITY_KIND_MARKER,
       CUPTI_ACTIVITY_KIND_OVERHEAD};
-  if (settings_.traces_calls) {
+  if (options_.traces_calls) {
     kinds.push_back(CUPTI_ACTIVITY_KIND_RUNTIME);
     kinds.push_back(CUPTI_ACTIVITY_KIND_DRIVER);
   }
-  if (settings_.traces_memory) kinds.push_back(CUPTI_ACTIVITY_KIND_MEMORY2);
+  if (options_.traces_memory) kinds.push_back(CUPTI_ACTIVITY_KIND_MEMORY2);
   return kinds;
 }
 

@@ -30,7 +30,7 @@ class BufferPool {
 /// CUPTI's activity records of this process. There is one: its callbacks know no object.
 class CuptiSource final : public ActivitySource {
  public:
-  explicit CuptiSource(const CaptureSettings& settings);
+  explicit CuptiSource(const CaptureOptions& options);
 
   /// Empty, or why it cannot record.
   std::string begin(LogWriter& log);
@@ -47,7 +47,7 @@ class CuptiSource final : public ActivitySource {
  private:
   std::vector<CUpti_ActivityKind> kinds() const;
 
-  const CaptureSettings& settings_;
+  const CaptureOptions& options_;
   BufferPool buffers_;
   LogWriter* log_ = nullptr;
   std::mutex kinds_mutex_;

@@ -47,35 +47,35 @@ LogPage first_page(ActivitySource& source) {
   return page;
 }
 
-void write_beginning(LogWriter& log, const CaptureSettings& settings) {
+void write_beginning(LogWriter& log, const CaptureOptions& options) {
   const auto info = [&](LogInfo what, std::string_view text) {
     log.append_text(LogKind::info, static_cast<std::uint32_t>(what), text);
   };
   info(LogInfo::command, command_line());
   info(LogInfo::host, host_name());
   std::string metrics;
-  for (const std::string& metric : settings.metrics) metrics.append(metric).append("\n");
+  for (const std::string& metric : options.metrics) metrics.append(metric).append("\n");
   if (!metrics.empty()) info(LogInfo::counters, metrics);
 }
 
 /// Everything of a recording. Never destroyed: threads and callbacks outlive main().
 struct Injection {
-  CaptureSettings settings;
+  CaptureOptions options;
   CuptiSource source;
   CaptureSession session;
   KernelCounters counters;
   Callbacks callbacks;
 
-  explicit Injection(CaptureSettings wanted)
-      : settings(std::move(wanted)),
-        source(settings),
-        session(settings, first_page(source), source,
-                [this](LogWriter& log) { write_beginning(log, settings); }),
-        counters(settings.metrics, session.log()) {}
+  explicit Injection(CaptureOptions wanted)
+      : options(std::move(wanted)),
+        source(options),
+        session(options, first_page(source), source,
+                [this](LogWriter& log) { write_beginning(log, options); }),
+        counters(options.metrics, session.log()) {}
 
   std::string begin() {
     if (!cupti().problem.empty()) return cupti().problem;
-    callbacks = {&session, settings.metrics.empty() ? nullptr : &counters};
+    callbacks = {&session, options.metrics.empty() ? nullptr : &counters};
     std::string problem = callbacks.begin();
     if (problem.empty() && callbacks.counters != nullptr) problem = counters.begin();
     // Kernels that are replayed have no times, and both at once crashed PyTorch (measured).
@@ -93,9 +93,9 @@ void end_injection() {
 
 void begin_injection() {
   const char* const variable = std::getenv(capture_variable);
-  CaptureSettings settings;
-  if (variable == nullptr || !read_variable(variable, settings)) return;
-  the_injection = new Injection(std::move(settings));
+  CaptureOptions options;
+  if (variable == nullptr || !read_variable(variable, options)) return;
+  the_injection = new Injection(std::move(options));
   if (!the_injection->session.log().open()) {
     tell_on_stderr("nothing is recorded: " + the_injection->session.log().problem());
     return;

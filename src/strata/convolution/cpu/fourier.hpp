@@ -18,7 +18,7 @@ class Fourier {
   virtual void backward(std::complex<float>* from, std::complex<float>* to) const = 0;
 };
 
-/// By FFTW, which tries several ways when it is made.
+/// By FFTW, which tries several algorithms when it is made.
 std::unique_ptr<Fourier> make_fourier(std::int64_t height, std::int64_t width);
 
 /// "3.3.10"; empty: there is none.

@@ -22,7 +22,7 @@ enum class CudnnEngines : std::uint8_t {
   every,        ///< each engine that cuDNN has for this operation, as it is set by default
 };
 
-/// Ways to lay a tensor out: batch, channels, rows, columns, or channels last.
+/// Layouts of a tensor: batch, channels, rows, columns, or channels last.
 enum class CudnnLayout : std::uint8_t { nchw, nhwc };
 
 /// One pass of one convolution. fp32 is multiplied as fp32: engines that round first are left out.

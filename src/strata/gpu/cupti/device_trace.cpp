@@ -2,9 +2,9 @@
 #include "strata/gpu/device_trace.hpp"
 
 #include "strata/base/error.hpp"
+#include "strata/gpu/correlation_ranges.hpp"
 #include "strata/gpu/cupti/functions.cuh"
 #include "strata/gpu/cupti/kernel_name.cuh"
-#include "strata/gpu/launch_parts.hpp"
 #include "strata/gpu/profiler_reasons.hpp"
 
 #include <fmt/format.h>
@@ -42,7 +42,7 @@ class Recorder {
  public:
   explicit Recorder(const DeviceTraceLimits& limits) : limits_(limits) {}
 
-  LaunchParts parts;
+  CorrelationRanges parts;
   std::uint64_t begin_ns = 0;
 
   /// Null: what waits to be read has reached its limit, and CUPTI drops records.

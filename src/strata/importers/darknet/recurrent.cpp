@@ -74,7 +74,7 @@ Made make_lstm(const Section& section, Assembly& net) {
 }
 
 // The same with convolutions on images. Strata has no recurrent convolution: the one over the state
-// is laid over all time steps at once, with the new part of the state in place of the whole, which
+// covers all time steps at once, with the new part of the state in place of the whole, which
 // has the same shape. Counts are exact; that steps wait for each other is lost.
 Made make_crnn(const Section& section, Assembly& net) {
   const std::int64_t hidden = section.number("hidden", 1);

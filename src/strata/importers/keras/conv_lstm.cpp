@@ -7,7 +7,7 @@
 namespace strata::keras {
 namespace {
 
-/// The gates of one step, laid over all steps at once. The state of the step before has the shape
+/// The gates of all steps at once. The state of the step before has the shape
 /// of a quarter of the input's convolution, which stands in for it.
 struct Gates {
   LayerCall& call;

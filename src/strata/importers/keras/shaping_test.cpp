@@ -80,9 +80,9 @@ TEST(KerasShaping, permutations) {
       sequential(image, {layer("Permute", R"("dims": [3, 1, 2])"), layer("Flatten", "", "f")}));
   EXPECT_EQ(first.shape_of("x"), (Extent{2, 6, 4, 5}));
   EXPECT_EQ(first.count<Transpose>(), 0U) << "channels first is how it is stored";
-  const Built turned(sequential(image, {layer("Permute", R"("dims": [2, 1, 3])")}));
-  EXPECT_EQ(turned.count<Transpose>(), 1U);
-  EXPECT_EQ(turned.output_shape(), (Extent{2, 5, 4, 6}));
+  const Built transposed(sequential(image, {layer("Permute", R"("dims": [2, 1, 3])")}));
+  EXPECT_EQ(transposed.count<Transpose>(), 1U);
+  EXPECT_EQ(transposed.output_shape(), (Extent{2, 5, 4, 6}));
   const Built steps(sequential("[null, 7, 9]", {layer("Permute", R"("dims": [2, 1])"),
                                                 layer("Dense", R"("units": 2)", "d")}));
   EXPECT_EQ(steps.output_shape(), (Extent{2, 2, 9}));

@@ -196,7 +196,7 @@ TEST(OnnxPatterns, channel_shuffle) {
 
 // A layout that layers ask for is a convention; a transpose that is handed out is work.
 TEST(OnnxPatterns, inputs_take_the_layout_that_layers_read) {
-  const auto turned = [](std::vector<std::string> outputs) {
+  const auto transposed = [](std::vector<std::string> outputs) {
     WrittenModel model;
     model.input("x", {"N", 9, 9, 6})
         .store(weight("w", {4, 6, 3, 3}))
@@ -205,9 +205,9 @@ TEST(OnnxPatterns, inputs_take_the_layout_that_layers_read) {
     for (const std::string& output : outputs) model.output(output);
     return operators_of(model.read());
   };
-  EXPECT_EQ(turned({"y"}), "convolution");
-  EXPECT_EQ(turned({"y", "a"}), "transpose convolution");
-  EXPECT_EQ(turned({"a"}), "transpose");
+  EXPECT_EQ(transposed({"y"}), "convolution");
+  EXPECT_EQ(transposed({"y", "a"}), "transpose convolution");
+  EXPECT_EQ(transposed({"a"}), "transpose");
 }
 
 TEST(OnnxPatterns, an_output_that_turns_out_to_be_an_input_is_left_out) {

@@ -218,14 +218,14 @@ TEST(CpuNormalization, of_numbers_far_from_zero) {
   }
 }
 
-/// Calls f(place in X, whether it lies inside) for every tap of the window of an output.
+/// Calls f(place in X, whether it lies inside) for every offset of the window of an output.
 void each_tap(const Pool& op, const Index& x, const Index& at,
               const std::function<void(const Index&, bool)>& f) {
-  naive::for_each_index(Index(op.kernel.begin(), op.kernel.end()), [&](const Index& tap) {
+  naive::for_each_index(Index(op.kernel.begin(), op.kernel.end()), [&](const Index& offset) {
     Index place = {at[0], at[1]};
     bool is_inside = true;
-    for (std::size_t axis = 0; axis < tap.size(); ++axis) {
-      place.push_back(at[axis + 2] * op.stride[axis] + tap[axis] * op.dilation[axis] -
+    for (std::size_t axis = 0; axis < offset.size(); ++axis) {
+      place.push_back(at[axis + 2] * op.stride[axis] + offset[axis] * op.dilation[axis] -
                       op.pad_begin[axis]);
       is_inside = is_inside && place.back() >= 0 && place.back() < x[axis + 2];
     }

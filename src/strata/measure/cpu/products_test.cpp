@@ -14,7 +14,8 @@ std::int64_t or_default(const Extents& extents, std::size_t axis, std::int64_t o
   return extents.empty() ? otherwise : extents[axis];
 }
 
-/// Every product of the definition: small[n, k, o] with large[n, c, o·stride + tap·dilation − pad].
+/// Every product of the definition: small[n, k, o] with large[n, c, o·stride + offset·dilation −
+/// pad].
 std::vector<Numbers> convolve(const Convolution& op, const std::vector<Numbers>& in,
                               const Index& y_shape) {
   const Numbers &x = in[0], &w = in[1];

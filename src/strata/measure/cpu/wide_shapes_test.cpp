@@ -79,7 +79,7 @@ TEST(CpuKernelsOfWideShapes, pooling) {
   }
 }
 
-// More than 256 taps: their numbers do not fit a byte.
+// More than 256 offsets in a window: the argmax does not fit a byte.
 TEST(CpuKernelsOfWideShapes, pooling_of_large_windows) {
   check(wide_pool({.kernel = {17, 17}, .stride = {2, 2}, .pad_begin = {0, 0}, .pad_end = {0, 0}},
                   {1, 2, 21, 40}));

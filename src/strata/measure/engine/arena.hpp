@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-/// Where things that live for a while lie in one block of memory, so that those which are needed at
-/// the same time do not overlap.
+/// Places buffers with known lifetimes in one block of memory, so that buffers that live at the
+/// same time do not overlap.
 namespace strata {
 
 /// From one moment to another, both included.
@@ -27,8 +27,7 @@ struct Placement {
 /// lived first, as they come), the best result is taken.
 Placement placed(std::span<const Lifetime> lifetimes, std::int64_t alignment);
 
-/// What lives at the moment when most does, sizes rounded up to the alignment: no placement takes
-/// less.
+/// The peak of the live bytes, with sizes rounded up to the alignment: no placement takes less.
 std::int64_t most_live_bytes(std::span<const Lifetime> lifetimes, std::int64_t alignment);
 
 }  // namespace strata

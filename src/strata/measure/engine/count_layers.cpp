@@ -34,23 +34,24 @@ void keep_sessions(CounterPlan& plan, const std::vector<std::string>& names) {
 class CountingRun {
  public:
   CountingRun(TrainingMeasurement& result, const LayerCounting& counting)
-      : result_(result), counting_(counting), told_(result.profile.counters) {}
+      : result_(result), counting_(counting), profile_counters_(result.profile.counters) {}
 
   void count() {
-    told_.preset = counting_.options.metrics;
+    profile_counters_.preset = counting_.options.metrics;
     if (result_.is_interrupted) {
-      told_.reason = "interrupted";
+      profile_counters_.reason = "interrupted";
       return;
     }
-    told_.reason = reason_why_not([&] { open_and_count(); });
-    if (!told_.reason.empty() || !counters_ || !counting_.options.counts_kernels) return;
-    told_.no_kernels_reason = reason_why_not([&] { count_kernels(); });
+    profile_counters_.reason = reason_for_failure([&] { open_and_count(); });
+    if (!profile_counters_.reason.empty() || !counters_ || !counting_.options.counts_kernels)
+      return;
+    profile_counters_.no_kernels_reason = reason_for_failure([&] { count_kernels(); });
   }
 
  private:
-  /// Runs it; what stands in the way is the result, and empty is good.
+  /// Calls the function. Returns the error message if it fails, else nothing.
   template <class Function>
-  std::string reason_why_not(const Function& function) {
+  std::string reason_for_failure(const Function& function) {
     try {
       function();
     } catch (const CountingInterrupted&) {
@@ -65,7 +66,7 @@ class CountingRun {
 
   void open_and_count() {
     counters_ = counting_.device.counters();
-    plan_ = counters_->plan(told_.preset);
+    plan_ = counters_->plan(profile_counters_.preset);
     keep_sessions(plan_, counting_.options.sessions);
     if (!counting_.options.patches_kernels) leave_out_patched(plan_);
     const CounterCost cost = counters_->cost(plan_);
@@ -76,9 +77,9 @@ class CountingRun {
     const CounterTable table = counted([&](std::size_t first, std::size_t last) {
       return counters_->count(plan_, work("counting", first, last));
     });
-    told_.source = fmt::format("{}: {}", table.chip, to_text(cost));
-    told_.columns = table.columns;
-    told_.absent = table.absent;
+    profile_counters_.source = fmt::format("{}: {}", table.chip, to_text(cost));
+    profile_counters_.columns = table.columns;
+    profile_counters_.absent = table.absent;
     std::vector<CounterSum> sums(result_.profile.rows.size(), CounterSum(table.columns));
     std::vector<bool> is_counted(sums.size(), false);
     for (const RangeCounts& range : table.ranges) {
@@ -109,7 +110,7 @@ class CountingRun {
   double median_run_s() const {
     double sum_s = 0;
     for (const ProfileRow& row : result_.profile.rows)
-      sum_s += row.wall_s.value_or(row.spent.time_s);
+      sum_s += row.wall_s.value_or(row.totals.time_s);
     return sum_s;
   }
 
@@ -154,7 +155,7 @@ class CountingRun {
 
   TrainingMeasurement& result_;
   const LayerCounting& counting_;
-  ProfileCounters& told_;
+  ProfileCounters& profile_counters_;
   std::unique_ptr<RangeCounters> counters_;
   CounterPlan plan_;
   std::size_t runs_ = 0;

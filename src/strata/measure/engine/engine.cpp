@@ -111,7 +111,7 @@ struct Engine::State {
 
   void* pointer(SlotId slot) const {
     if (slot == no_slot || !plan.places[slot]) return nullptr;
-    const SlotPlace& place = *plan.places[slot];
+    const SlotLocation& place = *plan.places[slot];
     return static_cast<std::byte*>(place.is_permanent ? permanent.get() : arena.get()) +
            place.offset;
   }

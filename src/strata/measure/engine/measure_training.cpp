@@ -30,7 +30,7 @@ class Measuring {
     engine_ = made_engine(bound);
     result_.set_up_s =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    RowsOfParts rows = rows_of(engine_->parts(), bound, options.network_nodes);
+    MeasuredRows rows = rows_of(engine_->parts(), bound, options.network_nodes);
     result_.profile.evidence = Evidence::measured;
     result_.profile.rows = std::move(rows.rows);
     row_of_ = std::move(rows.row_of);
@@ -97,7 +97,7 @@ class Measuring {
     return done < total && !result_.is_interrupted;
   }
 
-  // What else runs here takes cores and memory from the device's program, or from the device.
+  // Other programs take cores and memory from this program, or from the device.
   void note_load() {
     constexpr double quiet_share = 0.25;
     const auto cores = static_cast<double>(std::max(1U, std::thread::hardware_concurrency()));
@@ -188,7 +188,7 @@ class Measuring {
     const std::size_t parts = engine_->parts().size();
     for (ProfileRow& row : rows()) {
       row.kernel_samples_s.assign(rounds, 0);
-      row.spent.launches = row.spent.zero_flop_launches = 0;
+      row.totals.launches = row.totals.zero_flop_launches = 0;
     }
     double begin_s = runs.front().begin_s;
     for (const KernelRun& run : runs) begin_s = std::min(begin_s, run.begin_s);
@@ -199,10 +199,10 @@ class Measuring {
       ProfileRow& row = rows()[at];
       row.kernel_samples_s[round] += run.seconds;
       if (round > 0) continue;
-      ++row.spent.launches;
-      if (row.spent.flop == 0 || only_moves_data(run)) {
-        ++row.spent.zero_flop_launches;
-        row.spent.zero_flop_s += run.seconds;
+      ++row.totals.launches;
+      if (row.totals.flop == 0 || only_moves_data(run)) {
+        ++row.totals.zero_flop_launches;
+        row.totals.zero_flop_s += run.seconds;
       }
       result_.kernels.push_back({run.name, at, run.begin_s - begin_s, run.seconds});
       add_algorithm(row.implementation, run.name);
@@ -222,17 +222,17 @@ class Measuring {
 
   void finish(ProfileRow& row) {
     const double marked_s = row.samples_s.empty() ? 0 : median_of(row.samples_s);
-    row.spent.time_s = marked_s;
+    row.totals.time_s = marked_s;
     if (!row.kernel_samples_s.empty()) {
-      // Kernels fit between their marks; what tracing shows beyond that is somebody else's time.
+      // Kernels run between their marks; a longer traced time comes from other processes.
       const double traced_s = median_of(row.kernel_samples_s);
-      row.spent.time_s = std::min(traced_s, marked_s);
+      row.totals.time_s = std::min(traced_s, marked_s);
       row.wall_s = marked_s;
-      disturbed_s_ += traced_s - row.spent.time_s;
-    } else if (row.spent.flop == 0) {
-      row.spent.zero_flop_s = marked_s;
+      disturbed_s_ += traced_s - row.totals.time_s;
+    } else if (row.totals.flop == 0) {
+      row.totals.zero_flop_s = marked_s;
     }
-    row.spent.zero_flop_s = std::min(row.spent.zero_flop_s, row.spent.time_s);
+    row.totals.zero_flop_s = std::min(row.totals.zero_flop_s, row.totals.time_s);
   }
 
   void finish_iteration() {

@@ -61,10 +61,10 @@ TEST(MeasureTraining, times_every_row_and_the_whole) {
   EXPECT_EQ(profile.evidence, Evidence::measured);
   // Four forward, with the loss; five backward, as nothing needs the gradient of x; two updates.
   ASSERT_EQ(profile.rows.size(), 4U + 5U + 2U);
-  EXPECT_NEAR(row_named(profile, "hidden", "forward").spent.time_s, reference::kernel_s, exactly);
-  EXPECT_EQ(row_named(profile, "hidden", "forward").spent.flop, 4 * 6 * (2 * 5 + 1));
+  EXPECT_NEAR(row_named(profile, "hidden", "forward").totals.time_s, reference::kernel_s, exactly);
+  EXPECT_EQ(row_named(profile, "hidden", "forward").totals.flop, 4 * 6 * (2 * 5 + 1));
   // Weight and bias are updated one after the other, and are one row.
-  EXPECT_NEAR(row_named(profile, "hidden", "update").spent.time_s, 2 * reference::update_s,
+  EXPECT_NEAR(row_named(profile, "hidden", "update").totals.time_s, 2 * reference::update_s,
               exactly);
   EXPECT_EQ(row_named(profile, "hidden", "update").op, "update");
   EXPECT_EQ(row_named(profile, "loss", "backward_input").op, "loss");
@@ -88,8 +88,8 @@ TEST(MeasureTraining, takes_the_time_of_kernels_where_they_are_traced) {
   setting.options.times_whole_apart = true;
   const TrainingMeasurement measured = setting.measured();
   const ProfileRow& row = row_named(measured.profile, "hidden", "update");
-  EXPECT_EQ(row.spent.launches, 2);
-  EXPECT_NEAR(row.spent.time_s, 2 * reference::update_s, exactly);
+  EXPECT_EQ(row.totals.launches, 2);
+  EXPECT_NEAR(row.totals.time_s, 2 * reference::update_s, exactly);
   ASSERT_TRUE(row.wall_s.has_value());
   EXPECT_EQ(measured.kernels.size(), 13U);
   EXPECT_EQ(measured.iteration_s.size(), 3U);
@@ -102,7 +102,7 @@ TEST(MeasureTraining, does_not_count_what_tracing_shows_beyond_the_marks) {
   setting.device.settings.traced_slowdown = 1.5;
   const TrainingMeasurement measured = setting.measured();
   const ProfileRow& row = row_named(measured.profile, "hidden", "forward");
-  EXPECT_NEAR(row.spent.time_s, reference::kernel_s, exactly);
+  EXPECT_NEAR(row.totals.time_s, reference::kernel_s, exactly);
   const bool is_noted = std::any_of(
       measured.notes.begin(), measured.notes.end(),
       [](const std::string& note) { return note.find("traced kernels took 50 %") == 0; });
@@ -146,8 +146,8 @@ TEST(MeasureTraining, lists_a_layer_that_does_not_run_with_its_reason) {
   setting.device.settings.without = {"tanh"};
   const TrainingMeasurement measured = setting.measured();
   const ProfileRow& row = row_named(measured.profile, "bent", "forward");
-  EXPECT_EQ(row.spent.time_s, 0);
-  EXPECT_EQ(row.spent.flop, 0);
+  EXPECT_EQ(row.totals.time_s, 0);
+  EXPECT_EQ(row.totals.flop, 0);
   EXPECT_EQ(row.not_run, "no loops for tanh");
 }
 
@@ -207,8 +207,8 @@ TEST(MeasureTraining, parameters_that_are_updated_together_are_their_layers_row)
   const TrainingMeasurement one = apart.measured(), other = together.measured();
   ASSERT_EQ(one.profile.rows.size(), other.profile.rows.size());
   for (const std::string_view layer : {"hidden", "classes"}) {
-    const Spent a = row_named(one.profile, layer, "update").spent;
-    const Spent b = row_named(other.profile, layer, "update").spent;
+    const Totals a = row_named(one.profile, layer, "update").totals;
+    const Totals b = row_named(other.profile, layer, "update").totals;
     EXPECT_EQ(a.launches, 2);
     EXPECT_EQ(b.launches, 1);
     EXPECT_NEAR(b.time_s, 2 * reference::update_s, 1e-12);
@@ -260,7 +260,7 @@ TEST(MeasureTraining, counts_each_row_in_runs_of_their_own) {
   EXPECT_NEAR(counter_of(profile, update, "time_of_day").value(), reference::update_s, 1e-9);
   EXPECT_EQ(counter_of(profile, update, "dram_read_bytes"), std::nullopt);
   // Times are those of the runs without counters, and so are the iterations of the loss.
-  EXPECT_NEAR(row_named(profile, "hidden", "forward").spent.time_s, reference::kernel_s, exactly);
+  EXPECT_NEAR(row_named(profile, "hidden", "forward").totals.time_s, reference::kernel_s, exactly);
   EXPECT_EQ(measured.iterations_run, 5);
   EXPECT_TRUE(profile.counted_kernels.empty());
 }

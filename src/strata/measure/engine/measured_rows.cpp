@@ -22,7 +22,8 @@ class RowNames {
              : is_loss(part.node)        ? "loss"
                                          : std::string(name_of(graph_.nodes[part.node].op));
     const bool is_plain = part.is_gradient_sum || part.pass == Pass::update || is_loss(part.node);
-    row.layer_class = name_of(is_plain ? LayerClass::pointwise : class_of(graph_.nodes[part.node].op));
+    row.layer_class =
+        name_of(is_plain ? LayerClass::pointwise : class_of(graph_.nodes[part.node].op));
     if (part.node == no_node) {  // the sum for a tensor that no node makes
       row.layer = "sum for gradient of " + graph_.tensors[part.tensor].name;
       row.block = row.layer;
@@ -45,10 +46,10 @@ class RowNames {
 
 }  // namespace
 
-RowsOfParts rows_of(std::span<const Engine::Part> parts, const BoundGraph& bound,
-                    std::size_t network_nodes) {
+MeasuredRows rows_of(std::span<const Engine::Part> parts, const BoundGraph& bound,
+                     std::size_t network_nodes) {
   const RowNames names(bound, network_nodes);
-  RowsOfParts result;
+  MeasuredRows result;
   // A sum for a tensor of no layer is a row of its own.
   using Key = std::tuple<NodeId, TensorId, Pass, bool>;
   std::map<Key, std::size_t> index;
@@ -62,15 +63,15 @@ RowsOfParts rows_of(std::span<const Engine::Part> parts, const BoundGraph& bound
     }
     result.row_of.push_back(place->second);
     if (!part.not_run.empty()) continue;  // what did not happen counts nothing
-    Spent spent;
-    spent.steps = 1;
-    spent.flop = part.flop;
-    spent.in_bytes = part.read_bytes;
-    spent.out_bytes = part.write_bytes;
-    spent.launches = part.is_with_another ? 0 : 1;
-    spent.zero_flop_launches = part.flop == 0 ? spent.launches : 0;
+    Totals totals;
+    totals.steps = 1;
+    totals.flop = part.flop;
+    totals.in_bytes = part.read_bytes;
+    totals.out_bytes = part.write_bytes;
+    totals.launches = part.is_with_another ? 0 : 1;
+    totals.zero_flop_launches = part.flop == 0 ? totals.launches : 0;
     ProfileRow& row = result.rows[place->second];
-    row.spent += spent;
+    row.totals += totals;
     add_implementation(row.implementation, part.implementation);
   }
   return result;

@@ -12,13 +12,13 @@ namespace strata {
 
 /// The rows to which the parts of an iteration add up, by layer and pass, named as a prediction
 /// names them.
-struct RowsOfParts {
+struct MeasuredRows {
   std::vector<ProfileRow> rows;     ///< with counts and implementations, without times
   std::vector<std::size_t> row_of;  ///< by part
 };
 
 /// `network_nodes`: nodes from there on are the loss.
-RowsOfParts rows_of(std::span<const Engine::Part> parts, const BoundGraph& bound,
-                    std::size_t network_nodes);
+MeasuredRows rows_of(std::span<const Engine::Part> parts, const BoundGraph& bound,
+                     std::size_t network_nodes);
 
 }  // namespace strata

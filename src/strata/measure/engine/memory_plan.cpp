@@ -75,7 +75,7 @@ class Planner {
   }
 
   void place_for_good(SlotId slot) {
-    plan_.places[slot] = SlotPlace{true, plan_.permanent_bytes};
+    plan_.places[slot] = SlotLocation{true, plan_.permanent_bytes};
     const std::int64_t end = checked_add(plan_.permanent_bytes, program_.slots[slot].bytes);
     plan_.permanent_bytes =
         checked_mul(checked_add(end, device_alignment - 1) / device_alignment, device_alignment);
@@ -102,7 +102,7 @@ class Planner {
     plan_.least_arena_bytes = most_live_bytes(blocks, device_alignment);
     for (SlotId slot = 0; slot < program_.slots.size(); ++slot) {
       if (!lives_[slot].is_used || is_permanent(slot)) continue;
-      plan_.places[slot] = SlotPlace{false, placement.offsets[block_of.at(hosts[slot])]};
+      plan_.places[slot] = SlotLocation{false, placement.offsets[block_of.at(hosts[slot])]};
     }
   }
 

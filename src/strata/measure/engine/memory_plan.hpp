@@ -7,19 +7,19 @@
 #include <optional>
 #include <vector>
 
-/// Where every slot of a lowered program lies: made once, so that an iteration allocates nothing
-/// and can be recorded.
+/// The address of every slot of a lowered program. It is made once, so that an iteration allocates
+/// nothing and can be recorded.
 namespace strata {
 
 inline constexpr std::int64_t device_alignment = 256;
 
-struct SlotPlace {
+struct SlotLocation {
   bool is_permanent = false;  ///< in the block that keeps its content; otherwise in the arena
   std::int64_t offset = 0;
 };
 
 struct MemoryPlan {
-  std::vector<std::optional<SlotPlace>> places;  ///< by slot; nothing: nobody touches it
+  std::vector<std::optional<SlotLocation>> places;  ///< by slot; nothing: nobody touches it
   std::int64_t permanent_bytes = 0;
   std::int64_t arena_bytes = 0;
   std::int64_t least_arena_bytes = 0;  ///< what lives at once; no arena is smaller
@@ -32,8 +32,8 @@ struct MemoryPlan {
 /// `keeps_everything`: no memory is used twice, so that every tensor can be looked at.
 MemoryPlan plan_memory(const LoweredProgram& program, bool keeps_everything = false);
 
-/// What a layer brings along: its results and what they need for backward, weights, their gradients
-/// and states, scratch.
+/// The memory of a layer: its results, saved activations, weights with gradients and optimizer
+/// states, and scratch.
 struct LayerMemory {
   NodeId node = no_node;
   std::int64_t bytes = 0;

@@ -10,9 +10,9 @@
 #include <variant>
 #include <vector>
 
-/// What a device has to offer so that a network can be trained on it: for each node, kernels that
-/// compute its passes. The engine above (engine.hpp) is the same for all devices: it plans memory,
-/// walks the steps of a Program, times them and keeps the samples.
+/// What a device must provide to train a network: for each node, kernels that compute its passes.
+/// The engine above (engine.hpp) is the same for all devices: it plans memory, walks the steps of a
+/// Program, times them and keeps the samples.
 namespace strata {
 
 /// The memory that a node's kernels work on, by position in the node; null where the pass does not

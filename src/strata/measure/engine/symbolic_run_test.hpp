@@ -138,7 +138,7 @@ class Memory {
   };
 
   Block block_of(SlotId slot) const {
-    const SlotPlace place = plan_.places.at(slot).value();
+    const SlotLocation place = plan_.places.at(slot).value();
     return {place.is_permanent, place.offset, place.offset + program_.slots[slot].bytes, 0};
   }
 

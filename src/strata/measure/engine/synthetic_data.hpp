@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <span>
 
-/// Numbers for a network that nobody gave any: weights as training would begin with, inputs and
-/// targets that its operators accept. They depend on the seed and the place alone, not on the
-/// device or the number of cores.
+/// Synthetic weights, inputs and targets: weights as training initializes them, inputs and targets
+/// that the operators accept. A number depends on the seed and its index alone, not on the device
+/// or the number of cores.
 namespace strata {
 
 /// How a tensor is filled.

@@ -27,8 +27,8 @@ inline Plan plan_of(const AccessList& list, std::int64_t capacity_bytes,
   for (std::size_t i = 0; i < uses.size(); ++i) {
     if ((set >> i & 1) == 0) continue;
     plan.uses[uses[i]].stays = true;
-    plan.uses[uses[i]].place = Place::resident;
-    plan.uses[list.next[uses[i]]].place = Place::resident;
+    plan.uses[uses[i]].residency = Residency::resident;
+    plan.uses[list.next[uses[i]]].residency = Residency::resident;
   }
   return plan;
 }

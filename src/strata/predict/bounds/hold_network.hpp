@@ -10,10 +10,10 @@
 #include <span>
 #include <vector>
 
-/// What may be held on chip over time, as a flow along the path of step boundaries: a unit of flow
-/// is a byte of the chip that walks from the first boundary to the last, past the steps for nothing
-/// or along what it holds meanwhile, for what that is worth. What is held at one time never is more
-/// than the flow.
+/// Which bytes may stay on chip over time, as a minimum-cost flow from the first step boundary to
+/// the last. A unit of flow is one byte of the chip. It goes from boundary to boundary at no cost,
+/// or along an interval that it holds, and then earns what holding saves. The flow limits how much
+/// is held at one time.
 namespace strata {
 
 inline constexpr std::uint32_t not_a_use = std::numeric_limits<std::uint32_t>::max();

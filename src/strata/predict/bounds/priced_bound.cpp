@@ -15,7 +15,7 @@ namespace {
 
 constexpr StepId nowhere = std::numeric_limits<StepId>::max();
 
-/// Lays out what may be held to dodge prices. A read that has its price may be loaded in the last
+/// Finds what holding a value can save. A read that has its price may be loaded in the last
 /// free step before and held until its use; a write may be put off by holding the value until the
 /// first free step after. Without a free step in between, only holding the value all the time
 /// helps.

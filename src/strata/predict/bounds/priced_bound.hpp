@@ -8,10 +8,10 @@
 
 namespace strata {
 
-/// Some steps are marked. What moves while a marked step waits or runs has its price, what moves
-/// in the others is free: these are the bytes that must move at a price, whatever is kept, loaded
-/// ahead or written back late. What moves after the last step has its price too. All steps marked:
-/// a bound on the traffic.
+/// A lower bound on the bytes that must move during marked steps, for every choice of what is kept,
+/// prefetched or written back late. Bytes that move during a marked step, or after the last step,
+/// cost one each; bytes that move during other steps are free. With all steps marked it is a bound
+/// on the traffic.
 std::int64_t least_priced_bytes(const Program& program, const KeepIntervals& keep,
                                 const std::vector<bool>& is_marked, std::int64_t capacity_bytes,
                                 std::int64_t granularity_bytes = 0);

@@ -169,8 +169,8 @@ Plan plan_of(const KeepIntervals& keep, const KeepProblem& problem, const Plan& 
     if (x == no_column || values[x] < 0.5) continue;
     const KeepInterval& interval = keep.intervals[i];
     plan.uses[interval.first_use].stays = true;
-    plan.uses[interval.first_use].place = Place::resident;
-    plan.uses[interval.last_use].place = Place::resident;
+    plan.uses[interval.first_use].residency = Residency::resident;
+    plan.uses[interval.last_use].residency = Residency::resident;
   }
   return plan;
 }

@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-/// A laid-out picture: shapes at pixels, before it becomes text. Tests ask it what lies where.
+/// A picture after layout: shapes at pixels, before it becomes text. Tests ask it what lies where.
 namespace strata::chart {
 
 struct Place {

@@ -25,7 +25,7 @@ bool is_mask_value(const Draft& draft, DraftId tensor) {
   return value && *value <= as_good_as_minus_infinity;
 }
 
-// A mask may be cut out of a larger table, and turned into another type, before it is used.
+// A mask may be cut out of a larger table, and cast to another type, before it is used.
 DraftId origin_of_mask(const Draft& draft, DraftId mask) {
   for (int step = 0; step < longest_walk; ++step) {
     const DraftNode* const node = draft.producer(mask);
@@ -189,19 +189,19 @@ class OperandWriter {
     const Shape s = draft_.shape(operand.tensor);
     if (s.size() == 4) {
       const Axes order = operand.is_swapped ? Axes{0, 3, 1, 2} : Axes{0, 2, 1, 3};
-      const DraftId turned =
+      const DraftId transposed =
           rewriter_.add(Transpose{order}, {operand.tensor}, origin_, "heads_last");
       const Dim length = operand.is_swapped ? s[3] : s[2];
       const Dim width = draft_.symbols.multiply(s[1], operand.is_swapped ? s[2] : s[3]);
-      return reshaped(turned, {s[0], length, width});
+      return reshaped(transposed, {s[0], length, width});
     }
     DraftId tensor = operand.tensor;
     if (operand.is_swapped) {
       const Axes order = s.size() == 3 ? Axes{0, 2, 1} : Axes{1, 0};
       tensor = rewriter_.add(Transpose{order}, {tensor}, origin_, "swap");
     }
-    const Shape turned = draft_.shape(tensor);
-    return turned.size() == 3 ? tensor : reshaped(tensor, {1, turned[0], turned[1]});
+    const Shape transposed = draft_.shape(tensor);
+    return transposed.size() == 3 ? tensor : reshaped(tensor, {1, transposed[0], transposed[1]});
   }
 
   DraftId reshaped(DraftId tensor, const Shape& shape) {

@@ -134,9 +134,9 @@ std::optional<DraftId> ViewWriter::with_last_axis(const DraftNode& node, const V
 
 void ViewWriter::write(const DraftNode& node) {
   if (const auto* transpose = std::get_if<Transpose>(node.op.get())) {
-    View turned = permuted(view(node.inputs[0], node), transpose->permutation);
-    turned.origin = node.origin;
-    return set(node.outputs[0], std::move(turned));
+    View transposed = permuted(view(node.inputs[0], node), transpose->permutation);
+    transposed.origin = node.origin;
+    return set(node.outputs[0], std::move(transposed));
   }
   if (std::holds_alternative<Reshape>(*node.op)) {
     const std::optional<View> grouped =

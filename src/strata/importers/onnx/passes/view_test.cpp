@@ -46,10 +46,10 @@ TEST_F(OnnxView, axes_may_be_joined_across_others) {
 }
 
 TEST_F(OnnxView, a_shape_that_cuts_elsewhere_is_none) {
-  const View turned = permuted(of({6, 4}), {1, 0});
-  EXPECT_FALSE(regrouped(turned, {3, 8}, symbols).has_value());  // 3 does not divide 4
-  EXPECT_TRUE(regrouped(turned, {2, 2, 6}, symbols).has_value());
-  EXPECT_TRUE(regrouped(turned, {8, 3}, symbols).has_value());  // 4·2 and 3
+  const View transposed = permuted(of({6, 4}), {1, 0});
+  EXPECT_FALSE(regrouped(transposed, {3, 8}, symbols).has_value());  // 3 does not divide 4
+  EXPECT_TRUE(regrouped(transposed, {2, 2, 6}, symbols).has_value());
+  EXPECT_TRUE(regrouped(transposed, {8, 3}, symbols).has_value());  // 4·2 and 3
 }
 
 TEST_F(OnnxView, quotients_are_exact_or_none) {

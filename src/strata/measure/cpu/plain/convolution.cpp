@@ -9,8 +9,8 @@ namespace strata::cpu_training::plain {
 namespace {
 
 /// Calls f(place in the small plane, place in the large plane, count) for the rows of windows that
-/// one tap (z, y, x) of the kernel meets inside the large plane: `count` numbers lie one apart in
-/// the small plane and stride[2] apart in the large one.
+/// one offset (z, y, x) of the kernel meets inside the large plane: `count` numbers lie one apart
+/// in the small plane and stride[2] apart in the large one.
 template <class F>
 void for_each_met_row(const ConvWindows& w, std::int64_t z, std::int64_t y, std::int64_t x,
                       const F& f) {
@@ -31,18 +31,19 @@ void for_each_met_row(const ConvWindows& w, std::int64_t z, std::int64_t y, std:
   }
 }
 
-/// Calls f(tap, z, y, x) for every place of the kernel.
+/// Calls f(offset, z, y, x) for every place of the kernel.
 template <class F>
-void for_each_tap(const ConvWindows& w, const F& f) {
-  std::int64_t tap = 0;
+void for_each_offset(const ConvWindows& w, const F& f) {
+  std::int64_t offset = 0;
   for (std::int64_t z = 0; z < w.kernel[0]; ++z) {
     for (std::int64_t y = 0; y < w.kernel[1]; ++y) {
-      for (std::int64_t x = 0; x < w.kernel[2]; ++x) f(tap++, z, y, x);
+      for (std::int64_t x = 0; x < w.kernel[2]; ++x) f(offset++, z, y, x);
     }
   }
 }
 
-/// small[n, k, o] = Σ over c and taps of large[n, c, o · stride + tap · dilation − pad] · weight
+/// small[n, k, o] = Σ over c and offsets of large[n, c, o · stride + offset · dilation − pad] ·
+/// weight
 template <class T>
 void large_to_small(const ConvWindows& w, const T* large, const T* weights, T* small) {
   const std::int64_t channels = w.large_channels / w.groups, filters = w.small_channels / w.groups;
@@ -55,8 +56,8 @@ void large_to_small(const ConvWindows& w, const T* large, const T* weights, T* s
       const std::int64_t channel = k / filters * channels + c;
       const T* const from = large + (n * w.large_channels + channel) * w.large_space();
       const T* const kernel = weights + (k * channels + c) * w.kernel_space();
-      for_each_tap(w, [&](std::int64_t tap, std::int64_t z, std::int64_t y, std::int64_t x) {
-        const T weight = kernel[tap];
+      for_each_offset(w, [&](std::int64_t offset, std::int64_t z, std::int64_t y, std::int64_t x) {
+        const T weight = kernel[offset];
         for_each_met_row(w, z, y, x, [&](std::int64_t o, std::int64_t i, std::int64_t count) {
           for (std::int64_t j = 0; j < count; ++j) to[o + j] += weight * from[i + j * w.stride[2]];
         });
@@ -65,7 +66,7 @@ void large_to_small(const ConvWindows& w, const T* large, const T* weights, T* s
   });
 }
 
-/// The adjoint: large[n, c, …] = Σ over k and taps of small[n, k, o] · weight
+/// The adjoint: large[n, c, …] = Σ over k and offsets of small[n, k, o] · weight
 template <class T>
 void small_to_large(const ConvWindows& w, const T* small, const T* weights, T* large) {
   const std::int64_t channels = w.large_channels / w.groups, filters = w.small_channels / w.groups;
@@ -78,8 +79,8 @@ void small_to_large(const ConvWindows& w, const T* small, const T* weights, T* l
       const std::int64_t k = channel / channels * filters + filter;
       const T* const from = small + (n * w.small_channels + k) * w.small_space();
       const T* const kernel = weights + (k * channels + channel % channels) * w.kernel_space();
-      for_each_tap(w, [&](std::int64_t tap, std::int64_t z, std::int64_t y, std::int64_t x) {
-        const T weight = kernel[tap];
+      for_each_offset(w, [&](std::int64_t offset, std::int64_t z, std::int64_t y, std::int64_t x) {
+        const T weight = kernel[offset];
         for_each_met_row(w, z, y, x, [&](std::int64_t o, std::int64_t i, std::int64_t count) {
           for (std::int64_t j = 0; j < count; ++j) to[i + j * w.stride[2]] += weight * from[o + j];
         });
@@ -88,7 +89,7 @@ void small_to_large(const ConvWindows& w, const T* small, const T* weights, T* l
   });
 }
 
-/// weights[k, c, tap] = Σ over n and o of small[n, k, o] · large[n, c, …]
+/// weights[k, c, offset] = Σ over n and o of small[n, k, o] · large[n, c, …]
 template <class T>
 void both_to_weights(const ConvWindows& w, const T* large, const T* small, T* weights) {
   const std::int64_t channels = w.large_channels / w.groups, filters = w.small_channels / w.groups;
@@ -96,7 +97,7 @@ void both_to_weights(const ConvWindows& w, const T* large, const T* small, T* we
   parallel_for(w.small_channels * channels, work, [&](std::int64_t kernel) {
     const std::int64_t k = kernel / channels;
     const std::int64_t channel = k / filters * channels + kernel % channels;
-    for_each_tap(w, [&](std::int64_t tap, std::int64_t z, std::int64_t y, std::int64_t x) {
+    for_each_offset(w, [&](std::int64_t offset, std::int64_t z, std::int64_t y, std::int64_t x) {
       T sum = 0;
       for (std::int64_t n = 0; n < w.batch; ++n) {
         const T* const a = small + (n * w.small_channels + k) * w.small_space();
@@ -105,7 +106,7 @@ void both_to_weights(const ConvWindows& w, const T* large, const T* small, T* we
           for (std::int64_t j = 0; j < count; ++j) sum += a[o + j] * b[i + j * w.stride[2]];
         });
       }
-      weights[kernel * w.kernel_space() + tap] = sum;
+      weights[kernel * w.kernel_space() + offset] = sum;
     });
   });
 }

@@ -29,12 +29,12 @@ struct Window3 {
   __device__ std::int64_t in_plane() const { return std::int64_t{in[0]} * in[1] * in[2]; }
   __device__ std::int64_t out_plane() const { return std::int64_t{out[0]} * out[1] * out[2]; }
   __device__ int window() const { return kernel[0] * kernel[1] * kernel[2]; }
-  __device__ void tap(int t, int* k) const {
+  __device__ void kernel_offset(int t, int* k) const {
     k[2] = t % kernel[2];
     k[1] = t / kernel[2] % kernel[1];
     k[0] = t / kernel[2] / kernel[1];
   }
-  /// Where output o meets the input with tap k; −1: outside.
+  /// Where output o meets the input with kernel offset k; −1: outside.
   __device__ std::int64_t input_place(const int* o, const int* k) const {
     std::int64_t place = 0;
     for (int i = 0; i < 3; ++i) {
@@ -44,7 +44,7 @@ struct Window3 {
     }
     return place;
   }
-  /// The output that meets input p with tap k; −1: none.
+  /// The output that meets input p with kernel offset k; −1: none.
   __device__ std::int64_t output_place(const int* p, const int* k) const {
     std::int64_t place = 0;
     for (int i = 0; i < 3; ++i) {
@@ -72,7 +72,7 @@ __global__ void plain_forward(Window3 w, T* y, const T* x, const T* weights, std
   const std::int64_t first = filter / w.group_filters * w.group_channels;
   Compute<T> sum = 0;
   for (int t = 0; t < w.window(); ++t) {
-    w.tap(t, k);
+    w.kernel_offset(t, k);
     const std::int64_t at = w.input_place(o, k);
     if (at < 0) continue;
     for (std::int64_t c = 0; c < w.group_channels; ++c)
@@ -94,7 +94,7 @@ __global__ void plain_input_gradient(Window3 w, T* dx, const T* dy, const T* wei
   const std::int64_t group = channel / w.group_channels, c = channel % w.group_channels;
   Compute<T> sum = 0;
   for (int t = 0; t < w.window(); ++t) {
-    w.tap(t, k);
+    w.kernel_offset(t, k);
     const std::int64_t at = w.output_place(p, k);
     if (at < 0) continue;
     for (std::int64_t f = group * w.group_filters; f < (group + 1) * w.group_filters; ++f)
@@ -108,7 +108,7 @@ __global__ void plain_input_gradient(Window3 w, T* dx, const T* dy, const T* wei
 template <class T>
 __global__ void plain_weight_gradient(Window3 w, T* dw, const T* x, const T* dy) {
   int k[3], o[3];
-  w.tap(static_cast<int>(blockIdx.x % w.window()), k);
+  w.kernel_offset(static_cast<int>(blockIdx.x % w.window()), k);
   const std::int64_t c = blockIdx.x / w.window() % w.group_channels;
   const std::int64_t filter = blockIdx.x / w.window() / w.group_channels;
   const std::int64_t channel = filter / w.group_filters * w.group_channels + c;

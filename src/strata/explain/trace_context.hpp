@@ -9,9 +9,9 @@
 /// What the rules of recordings share.
 namespace strata {
 
-class TraceSubject {
+class TraceContext {
  public:
-  TraceSubject(const TraceTables& tables, const Machine* machine);
+  TraceContext(const TraceTables& tables, const Machine* machine);
 
   const TraceTables& tables() const { return tables_; }
   const Machine* machine() const { return machine_; }
@@ -33,9 +33,9 @@ double trace_seconds(std::int64_t ns);
 std::string share_text(double part, double whole);
 
 using TraceFindings = std::vector<ProfileFinding>;
-void find_idle(const TraceSubject& subject, TraceFindings& found);
-void find_copies(const TraceSubject& subject, TraceFindings& found);
-void find_kernels(const TraceSubject& subject, TraceFindings& found);
-void find_counters(const TraceSubject& subject, TraceFindings& found);
+void find_idle(const TraceContext& context, TraceFindings& found);
+void find_copies(const TraceContext& context, TraceFindings& found);
+void find_kernels(const TraceContext& context, TraceFindings& found);
+void find_counters(const TraceContext& context, TraceFindings& found);
 
 }  // namespace strata

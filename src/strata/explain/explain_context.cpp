@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/explain/subject.hpp"
+#include "strata/explain/explain_context.hpp"
 
 #include "strata/base/error.hpp"
 
@@ -30,13 +30,13 @@ std::optional<std::vector<double>> times_with(const RowTimes& times, const Profi
 
 }  // namespace
 
-ExplainSubject::ExplainSubject(const ExplainInput& input)
+ExplainContext::ExplainContext(const ExplainInput& input)
     : input_(input), iteration_(iteration_of(input.profile)) {
   const ProfileColumns& columns = input.profile.columns;
   if (columns.has_flop && columns.has_bytes) times_.emplace(input.profile, input.machine);
 }
 
-WhatIf ExplainSubject::computed(std::string text, double saved_s) const {
+WhatIf ExplainContext::computed(std::string text, double saved_s) const {
   return {.change = Computed{std::move(text)},
           .base_s = time_s(),
           .time_s = time_s() - saved_s,
@@ -44,7 +44,7 @@ WhatIf ExplainSubject::computed(std::string text, double saved_s) const {
           .basis = Basis::row_by_row};
 }
 
-WhatIf ExplainSubject::row_by_row(Change change) const {
+WhatIf ExplainContext::row_by_row(Change change) const {
   WhatIf what_if{.change = std::move(change), .base_s = time_s(), .time_s = {}, .reason = {}};
   if (!times_) {
     what_if.reason = "the profile has no FLOP or no bytes";
@@ -59,12 +59,12 @@ WhatIf ExplainSubject::row_by_row(Change change) const {
   }
   double saved_s = 0;
   for (std::size_t i = 0; i < times->size(); ++i)
-    saved_s += profile().rows[i].spent.time_s - (*times)[i];
+    saved_s += profile().rows[i].totals.time_s - (*times)[i];
   what_if.time_s = time_s() - saved_s;
   return what_if;
 }
 
-WhatIf ExplainSubject::asked(Change change) const {
+WhatIf ExplainContext::asked(Change change) const {
   if (!predicts_again()) return row_by_row(std::move(change));
   return {.change = std::move(change),
           .base_s = time_s(),
@@ -73,7 +73,7 @@ WhatIf ExplainSubject::asked(Change change) const {
           .basis = Basis::predicted_again};
 }
 
-ProfileFinding ExplainSubject::finding(FindingCode code, std::string about, double cost_s) const {
+ProfileFinding ExplainContext::finding(FindingCode code, std::string about, double cost_s) const {
   ProfileFinding finding;
   finding.code = code;
   finding.subject = std::move(about);
@@ -91,7 +91,7 @@ std::vector<RowSet> rows_by(const Profile& profile,
     const auto [at, is_new] = index.try_emplace(name, sets.size());
     if (is_new) sets.push_back({std::move(name), {}, 0});
     sets[at->second].rows.push_back(i);
-    sets[at->second].time_s += profile.rows[i].spent.time_s;
+    sets[at->second].time_s += profile.rows[i].totals.time_s;
   }
   return sets;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/own_sweeps.hpp"
+#include "cli/measured_sweep_study.hpp"
 
 #include "cli/measure_flags.hpp"
 #include "cli/output.hpp"

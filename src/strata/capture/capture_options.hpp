@@ -12,7 +12,7 @@ namespace strata {
 
 inline constexpr const char* capture_variable = "STRATA_CAPTURE";
 
-struct CaptureSettings {
+struct CaptureOptions {
   std::string log;                  ///< pattern of the log's path (LogWriter)
   double duration_s = 0;            ///< of recording, from its beginning; 0: no end
   bool ends_program = false;        ///< when the duration or the steps are over
@@ -24,14 +24,14 @@ struct CaptureSettings {
   bool traces_calls = true;                                     ///< runtime and driver API
   bool traces_memory = true;                                    ///< allocations
   std::vector<std::string> metrics;  ///< counted, kernel by kernel, instead of times; empty: times
-  bool operator==(const CaptureSettings&) const = default;
+  bool operator==(const CaptureOptions&) const = default;
 };
 
 /// One "key=value" per line; a newline in a value becomes a space.
-std::string to_variable(const CaptureSettings& settings);
+std::string to_variable(const CaptureOptions& options);
 
-/// Keys that are not known are passed over. False: a number is none, and `settings` is not to be
+/// Keys that are not known are passed over. False: a number is none, and `options` is not to be
 /// used.
-bool read_variable(std::string_view text, CaptureSettings& settings);
+bool read_variable(std::string_view text, CaptureOptions& options);
 
 }  // namespace strata

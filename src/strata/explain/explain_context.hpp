@@ -11,15 +11,15 @@
 #include <utility>
 #include <vector>
 
-/// What every rule looks at.
+/// The context that every rule reads: the profile, the machine, and what was predicted.
 namespace strata {
 
 /// Shares of the iteration below which a rule says nothing.
 inline constexpr double noticeable_share = 0.01;
 
-class ExplainSubject {
+class ExplainContext {
  public:
-  explicit ExplainSubject(const ExplainInput& input);
+  explicit ExplainContext(const ExplainInput& input);
 
   const Profile& profile() const { return input_.profile; }
   const Machine& machine() const { return input_.machine; }
@@ -32,9 +32,9 @@ class ExplainSubject {
   double time_s() const { return iteration_.time_s; }
   bool is_noticeable(double cost_s) const { return cost_s >= noticeable_share * time_s(); }
 
-  /// Answered by subtracting from the time of the iteration.
+  /// A what-if whose answer is the time of the iteration minus what is saved.
   WhatIf computed(std::string text, double saved_s) const;
-  /// Left to whoever predicts again, or, where nobody does, to the roofline.
+  /// A what-if that a new prediction answers, or the roofline where nobody predicts again.
   WhatIf asked(Change change) const;
   /// A finding with its cost and the share of it.
   ProfileFinding finding(FindingCode code, std::string about, double cost_s) const;
@@ -65,40 +65,40 @@ std::string counted(std::size_t count, std::string_view thing);
 /// "12 %", "0.4 %"
 std::string percent_of(double part, double whole);
 
-/// Rules: each adds what it finds. What-ifs that were asked are answered afterwards.
+/// Each rule adds its findings. `asked` what-ifs are answered after all rules ran.
 using Findings = std::vector<ProfileFinding>;
-void find_memory_bound(const ExplainSubject& subject, Findings& found);
-void find_one_layer(const ExplainSubject& subject, Findings& found);
-void find_zero_flop(const ExplainSubject& subject, Findings& found);
+void find_memory_bound(const ExplainContext& context, Findings& found);
+void find_one_layer(const ExplainContext& context, Findings& found);
+void find_zero_flop(const ExplainContext& context, Findings& found);
 
-void find_low_utilisation(const ExplainSubject& subject, Findings& found);
-void find_low_bandwidth(const ExplainSubject& subject, Findings& found);
-void find_above_roof(const ExplainSubject& subject, Findings& found);
+void find_low_utilisation(const ExplainContext& context, Findings& found);
+void find_low_bandwidth(const ExplainContext& context, Findings& found);
+void find_above_roof(const ExplainContext& context, Findings& found);
 
-void find_launch_bound(const ExplainSubject& subject, Findings& found);
-void find_between_kernels(const ExplainSubject& subject, Findings& found);
+void find_launch_bound(const ExplainContext& context, Findings& found);
+void find_between_kernels(const ExplainContext& context, Findings& found);
 
-void find_vector_products(const ExplainSubject& subject, Findings& found);
-void find_wide_type(const ExplainSubject& subject, Findings& found);
-void find_wide_products(const ExplainSubject& subject, Findings& found);
+void find_vector_products(const ExplainContext& context, Findings& found);
+void find_wide_type(const ExplainContext& context, Findings& found);
+void find_wide_products(const ExplainContext& context, Findings& found);
 
-void find_backward_heavy(const ExplainSubject& subject, Findings& found);
-void find_gradient_sums(const ExplainSubject& subject, Findings& found);
-void find_update_share(const ExplainSubject& subject, Findings& found);
+void find_backward_heavy(const ExplainContext& context, Findings& found);
+void find_gradient_sums(const ExplainContext& context, Findings& found);
+void find_update_share(const ExplainContext& context, Findings& found);
 
-void find_stalls(const ExplainSubject& subject, Findings& found);
-void find_capacity_below_scope(const ExplainSubject& subject, Findings& found);
-void find_sliced_weights(const ExplainSubject& subject, Findings& found);
-void find_far_from_bound(const ExplainSubject& subject, Findings& found);
+void find_stalls(const ExplainContext& context, Findings& found);
+void find_capacity_below_scope(const ExplainContext& context, Findings& found);
+void find_sliced_weights(const ExplainContext& context, Findings& found);
+void find_far_from_bound(const ExplainContext& context, Findings& found);
 
-void find_missing_columns(const ExplainSubject& subject, Findings& found);
-void find_prediction_limit(const ExplainSubject& subject, Findings& found);
+void find_missing_columns(const ExplainContext& context, Findings& found);
+void find_prediction_limit(const ExplainContext& context, Findings& found);
 
-/// The next capacity at which more of a scope is captured; nothing when there is none above.
+/// The next capacity at which more of a scope stays on chip; nothing when there is none above.
 std::optional<std::int64_t> next_capacity(const ReuseFacts& reuse, std::int64_t capacity_bytes);
 std::string reuse_text(const ReuseFacts& reuse, std::int64_t capacity_bytes);
-/// The type to which products would go; nothing where the network has a short one, or the machine
-/// has no rate for one.
-std::optional<DType> shorter_type(const ExplainSubject& subject);
+/// The 16-bit type in which the machine multiplies; nothing where the network has one already, or
+/// the machine has no rate for one.
+std::optional<DType> lower_precision(const ExplainContext& context);
 
 }  // namespace strata

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/reproduced.hpp"
+#include "cli/study_report.hpp"
 
 #include "strata/report/csv_cell.hpp"
 #include "strata/report/json_text.hpp"
@@ -73,7 +73,7 @@ std::string held_words(const StudyResult& study) {
                      study.measured);
 }
 
-StudyJson study_json(const Reproduced& study) {
+StudyJson study_json(const StudyReport& study) {
   StudyJson json = {{"name", study.name}};
   if (!study.result) {
     json["reason"] = study.reason;
@@ -108,9 +108,9 @@ StudyJson study_finding_json(std::string_view study, const Finding& finding) {
 
 }  // namespace
 
-std::string to_text(std::span<const Reproduced> all, const TextStyle& style) {
+std::string to_text(std::span<const StudyReport> all, const TextStyle& style) {
   std::string text;
-  for (const Reproduced& study : all) {
+  for (const StudyReport& study : all) {
     if (!text.empty()) text += '\n';
     text += study.result ? fmt::format("{}\n\n{}\n{}: {}\n{}", study.result->title,
                                        table_of(*study.result, style), held_words(*study.result),
@@ -120,9 +120,9 @@ std::string to_text(std::span<const Reproduced> all, const TextStyle& style) {
   return text;
 }
 
-std::string to_json(std::span<const Reproduced> all, const Provenance& provenance) {
+std::string to_json(std::span<const StudyReport> all, const Provenance& provenance) {
   std::vector<std::pair<std::string_view, const Finding*>> findings;
-  for (const Reproduced& study : all) {
+  for (const StudyReport& study : all) {
     if (!study.result) continue;
     for (const Finding& finding : study.result->findings)
       findings.emplace_back(study.name, &finding);
@@ -137,10 +137,10 @@ std::string to_json(std::span<const Reproduced> all, const Provenance& provenanc
   return std::move(text).finish();
 }
 
-std::string to_csv(std::span<const Reproduced> all) {
+std::string to_csv(std::span<const StudyReport> all) {
   std::string text =
       "study,observation,network,what,printed,found,holds,measured,measured_holds,note\n";
-  for (const Reproduced& study : all) {
+  for (const StudyReport& study : all) {
     if (!study.result) continue;
     for (const Finding& finding : study.result->findings)
       text +=
@@ -153,11 +153,11 @@ std::string to_csv(std::span<const Reproduced> all) {
   return text;
 }
 
-HtmlPart page_part(std::span<const Reproduced> all, const Provenance& provenance) {
-  HtmlPart part{.name = all.size() == 1 ? std::string(all.front().name) : "all studies",
-                .document = to_json(all, provenance)};
+PageSection page_section(std::span<const StudyReport> all, const Provenance& provenance) {
+  PageSection part{.name = all.size() == 1 ? std::string(all.front().name) : "all studies",
+                   .document = to_json(all, provenance)};
   StudyJson figures = StudyJson::array();
-  for (const Reproduced& study : all) {
+  for (const StudyReport& study : all) {
     if (!study.result) continue;
     for (const Figure& figure : study.result->figures) {
       std::string svg = chart::to_svg(figure.grid);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/gpu/launch_parts.hpp"
+#include "strata/gpu/correlation_ranges.hpp"
 
 #include <algorithm>
 
 namespace strata {
 
-void LaunchParts::begin_part(std::size_t part) {
+void CorrelationRanges::begin_part(std::size_t part) {
   const std::lock_guard lock(mutex_);
   part_ = part;
   is_new_.store(true, std::memory_order_release);
 }
 
-void LaunchParts::saw_call(std::uint32_t correlation) {
+void CorrelationRanges::saw_call(std::uint32_t correlation) {
   // Nearly every call: the part goes on, and nothing is locked.
   if (correlation == 0 || !is_new_.load(std::memory_order_acquire)) return;
   const std::lock_guard lock(mutex_);
@@ -23,7 +23,7 @@ void LaunchParts::saw_call(std::uint32_t correlation) {
   firsts_.insert(at, {correlation, part_});
 }
 
-std::optional<std::size_t> LaunchParts::part_of(std::uint32_t correlation) const {
+std::optional<std::size_t> CorrelationRanges::part_of(std::uint32_t correlation) const {
   const std::lock_guard lock(mutex_);
   const auto after = std::upper_bound(
       firsts_.begin(), firsts_.end(), correlation,

@@ -13,7 +13,7 @@ namespace strata {
 /// Which part of the work a launch belongs to. CUDA numbers its calls in the order in which they
 /// are made, and what a call launches carries its number: it is enough to keep the first number of
 /// each part.
-class LaunchParts {
+class CorrelationRanges {
  public:
   void begin_part(std::size_t part);
   /// A call with this number is being made. Numbers start with 1; may come from any thread.

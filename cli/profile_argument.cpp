@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/profile_words.hpp"
+#include "cli/profile_argument.hpp"
 
 #include "cli/machine_at_hand.hpp"
 #include "cli/predict_flags.hpp"

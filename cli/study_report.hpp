@@ -13,18 +13,18 @@
 /// What came out of studies, as text, as JSON and as a page.
 namespace strata {
 
-struct Reproduced {
+struct StudyReport {
   std::string_view name;
   std::optional<StudyResult> result;
   std::string reason;  ///< why there is no result
 };
 
-std::string to_text(std::span<const Reproduced> all, const TextStyle& style);
-std::string to_json(std::span<const Reproduced> all, const Provenance& provenance);
+std::string to_text(std::span<const StudyReport> all, const TextStyle& style);
+std::string to_json(std::span<const StudyReport> all, const Provenance& provenance);
 /// A line per finding.
-std::string to_csv(std::span<const Reproduced> all);
+std::string to_csv(std::span<const StudyReport> all);
 
 /// With every figure.
-HtmlPart page_part(std::span<const Reproduced> all, const Provenance& provenance);
+PageSection page_section(std::span<const StudyReport> all, const Provenance& provenance);
 
 }  // namespace strata

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/gpu/launch_parts.hpp"
+#include "strata/gpu/correlation_ranges.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 namespace strata {
 namespace {
 
-TEST(LaunchParts, before_the_first_part_there_is_none) {
-  LaunchParts parts;
+TEST(CorrelationRanges, before_the_first_part_there_is_none) {
+  CorrelationRanges parts;
   parts.saw_call(1);
   EXPECT_EQ(parts.part_of(1), std::nullopt);
   parts.begin_part(7);
@@ -19,8 +19,8 @@ TEST(LaunchParts, before_the_first_part_there_is_none) {
   EXPECT_EQ(parts.part_of(2), 7U);
 }
 
-TEST(LaunchParts, a_part_without_calls_has_no_launches) {
-  LaunchParts parts;
+TEST(CorrelationRanges, a_part_without_calls_has_no_launches) {
+  CorrelationRanges parts;
   parts.begin_part(0);
   parts.saw_call(5);
   parts.begin_part(1);
@@ -32,10 +32,10 @@ TEST(LaunchParts, a_part_without_calls_has_no_launches) {
 
 // Against a list that remembers the part of every single call. Numbers have gaps, calls nest (a
 // call of the run time makes one of the driver), and number 0 is none.
-TEST(LaunchParts, each_call_belongs_to_the_part_it_was_made_in) {
+TEST(CorrelationRanges, each_call_belongs_to_the_part_it_was_made_in) {
   std::mt19937 random(1);
   for (int round = 0; round < 200; ++round) {
-    LaunchParts parts;
+    CorrelationRanges parts;
     std::vector<std::pair<std::uint32_t, std::optional<std::size_t>>> calls;
     std::optional<std::size_t> current;
     std::uint32_t number = 0;
