@@ -48,8 +48,12 @@ TEST(MachineCommand, lists_every_machine_with_its_balance) {
       EXPECT_EQ(entry["evidence"], "measured");
     }
     // A TPU's rates stand in its documentation; the Xeon's come from its units and its clock.
-    if (entry["name"] == "tpu-v5e") EXPECT_EQ(entry["evidence"], "published");
-    if (entry["name"] == "xeon-6980p") EXPECT_EQ(entry["evidence"], "partly estimated");
+    if (entry["name"] == "tpu-v5e") {
+      EXPECT_EQ(entry["evidence"], "published");
+    }
+    if (entry["name"] == "xeon-6980p") {
+      EXPECT_EQ(entry["evidence"], "partly estimated");
+    }
   }
 }
 
