@@ -33,7 +33,7 @@ TEST(Predict, answers_in_a_screen) {
   EXPECT_EQ(outcome.out.find("LeNet-5, one training iteration, batch 32, fp32, on NVIDIA H100"),
             0U);
   EXPECT_LE(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 40);
-  for (const char* part : {"\n  time ", "\n  bound ", "\n  traffic ", "\n  memory ",
+  for (const char* part : {"\n  time ", "\n  lower bound ", "\n  traffic ", "\n  memory ",
                            "\n  where the time goes", "\n  what would help", "limit, not a"}) {
     EXPECT_NE(outcome.out.find(part), outcome.out.npos) << part;
   }
@@ -46,7 +46,7 @@ TEST(Predict, a_network_that_does_nothing_takes_no_time) {
       R"({"strata_network": 1, "inputs": {"x": [2, 3, 4]}, "layers": [{"op": "flatten"}]})");
   const Outcome outcome = run({"predict", path.string(), "--loss", "none"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_NE(outcome.out.find("\n  time            0 s"), outcome.out.npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("\n  time              0 s"), outcome.out.npos) << outcome.out;
   EXPECT_EQ(outcome.out.find("nan"), outcome.out.npos) << outcome.out;
   EXPECT_EQ(outcome.out.find("what would help"), outcome.out.npos) << outcome.out;
 }
