@@ -108,8 +108,8 @@ inline std::ostream& operator<<(std::ostream& out, const Case& c) {
   }
   for (StepId step = 0; step < c.program.steps.size(); ++step) {
     const bool is_dense = c.program.steps[step].layer_class == LayerClass::dense;
-    out << "  step " << step << (is_dense ? " dense" : "") << ", flop " << c.program.steps[step].flop
-        << ':';
+    out << "  step " << step << (is_dense ? " dense" : "") << ", flop "
+        << c.program.steps[step].flop << ':';
     for (const Use& use : c.program.uses_of(step)) {
       out << " v" << use.value << (use.reads ? "r" : "") << (use.writes ? "w" : "");
     }

@@ -24,8 +24,7 @@ inline PointResult made_up_result(std::int64_t point) {
                    .in_bytes = point * 1000,
                    .out_bytes = 17,
                    .peak_occupied_bytes = 4096};
-  result.hardware = {
-      .capacity_bytes = 1 << 20, .bytes_per_s = 616e9, .dense_flop_per_s = 13.45e12};
+  result.hardware = {.capacity_bytes = 1 << 20, .bytes_per_s = 616e9, .dense_flop_per_s = 13.45e12};
   result.samples = 32;
   result.footprint_bytes = std::int64_t{5} << 30;
   return result;

@@ -185,7 +185,7 @@ TEST(Recurrent, gnmt_of_the_thesis_needs_a_little_more_than_24_mb) {
       const bool is_weight =
           value.kind == ValueKind::weight || value.kind == ValueKind::weight_gradient;
       least += is_weight && program.steps[id].layer_class == LayerClass::dense ? value.bytes
-                                                                                : value.row_bytes;
+                                                                               : value.row_bytes;
     }
     most = std::max(most, least);
   }
