@@ -15,7 +15,10 @@ namespace strata::test {
 // takes 0.5 s, a node of a graph 0.1 s.
 inline Machine hand_machine() {
   const auto number = [](double value) { return Sourced{value, "test"}; };
-  Machine machine{.name = "small", .title = "Small", .kind = "gpu", .peaks = {}, .memory = {}};
+  Machine machine;
+  machine.name = "small";
+  machine.title = "Small";
+  machine.kind = "gpu";
   machine.peaks = {{DType::fp32, ComputeUnit::vector, number(100)},
                    {DType::fp16, ComputeUnit::vector, number(200)},
                    {DType::fp16, ComputeUnit::matrix, number(1000)}};

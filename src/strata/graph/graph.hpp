@@ -77,6 +77,14 @@ struct Graph {
   RecurrentOrder recurrent_order = RecurrentOrder::layer_major;
 
   const Tensor& tensor(TensorId id) const { return tensors[id]; }
+
+  // Defined in the source: else every file that copies one compiles all that it takes.
+  Graph();
+  Graph(const Graph& other);
+  Graph(Graph&& other) noexcept;
+  Graph& operator=(const Graph& other);
+  Graph& operator=(Graph&& other) noexcept;
+  ~Graph();
 };
 
 }  // namespace strata

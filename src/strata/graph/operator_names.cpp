@@ -181,13 +181,13 @@ constexpr std::int64_t usual_norm_groups = 32;
 /// One operator per name that can be given, with default attributes, in the order of operators.hpp.
 class Prototypes {
  public:
-  Prototypes() { add_all(std::make_index_sequence<std::variant_size_v<Operator>>()); }
+  Prototypes() { add_all(std::make_index_sequence<std::variant_size_v<AnyOperator>>()); }
   std::vector<Operator> all;
 
  private:
   template <std::size_t... indices>
   void add_all(std::index_sequence<indices...>) {
-    (add(std::variant_alternative_t<indices, Operator>()), ...);
+    (add(std::variant_alternative_t<indices, AnyOperator>()), ...);
   }
 
   template <class Op>

@@ -30,7 +30,7 @@ TEST(OperatorNames, every_struct_has_a_name_and_they_come_in_order) {
     EXPECT_GE(index, last) << name;
     structs.insert(last = index);
   }
-  EXPECT_EQ(structs.size(), std::variant_size_v<Operator>);
+  EXPECT_EQ(structs.size(), std::variant_size_v<AnyOperator>);
 }
 
 template <class Kind, class MakeOperator>

@@ -5,7 +5,9 @@
 #include "strata/graph/operator_kinds.hpp"
 #include "strata/graph/shape.hpp"
 
+#include <concepts>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -302,11 +304,28 @@ struct Opaque {
   friend bool operator==(const Opaque&, const Opaque&) = default;
 };
 
-using Operator =
+using AnyOperator =
     std::variant<Convolution, Linear, MatMul, Attention, Recurrent, Pool, AdaptivePool, BatchNorm,
                  LayerNorm, RmsNorm, GroupNorm, LocalResponseNorm, Unary, Elementwise, Softmax,
                  Dropout, RotaryEmbedding, Cast, Reduce, SoftmaxCrossEntropy, SquaredError, Concat,
                  Split, Slice, Reshape, Flatten, Transpose, Expand, Resize, Pad, Embedding, Gather,
                  ChannelShuffle, SpaceToDepth, Yolo, Opaque>;
+
+/// One of them. It is made, copied and destroyed in operators.cpp: the code for all alternatives is
+/// a sixth of every source that does so otherwise.
+class Operator : public AnyOperator {
+ public:
+  Operator();
+  /// Of an alternative; nothing else has a definition to link with.
+  template <typename Alternative>
+  requires std::constructible_from<AnyOperator, std::in_place_type_t<Alternative>, Alternative>
+  Operator(Alternative alternative);  // NOLINT(google-explicit-constructor): it is one
+  Operator(const Operator& other);
+  Operator(Operator&& other) noexcept;
+  Operator& operator=(const Operator& other);
+  Operator& operator=(Operator&& other) noexcept;
+  ~Operator();
+  friend bool operator==(const Operator& left, const Operator& right);
+};
 
 }  // namespace strata

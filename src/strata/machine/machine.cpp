@@ -100,4 +100,12 @@ std::optional<double> balance_of(const Machine& machine, const Peak& peak) {
   return peak.flop_per_s.value / outer->bandwidth_bytes_per_s->value;
 }
 
+Machine::Machine() = default;
+Machine::Machine(const Machine& other) = default;
+Machine::Machine(Machine&& other) noexcept = default;
+Machine& Machine::operator=(const Machine& other) = default;
+Machine& Machine::operator=(Machine&& other) noexcept = default;
+Machine::~Machine() = default;
+bool Machine::operator==(const Machine& other) const = default;
+
 }  // namespace strata

@@ -152,7 +152,15 @@ struct Machine {
   std::vector<WorkingSetCurve> curves = {};
   std::optional<Measured> measured = std::nullopt;
 
-  bool operator==(const Machine&) const = default;
+  bool operator==(const Machine& other) const;
+
+  // Defined in the source: else every file that copies one compiles all that it takes.
+  Machine();
+  Machine(const Machine& other);
+  Machine(Machine&& other) noexcept;
+  Machine& operator=(const Machine& other);
+  Machine& operator=(Machine&& other) noexcept;
+  ~Machine();
 };
 
 /// Reads a machine file's text. Errors (input) name the field, what was expected and what came.

@@ -141,4 +141,11 @@ std::optional<double> counter_of(const Profile& profile, const ProfileRow& row,
   return row.counters[*place];
 }
 
+Profile::Profile() = default;
+Profile::Profile(const Profile& other) = default;
+Profile::Profile(Profile&& other) noexcept = default;
+Profile& Profile::operator=(const Profile& other) = default;
+Profile& Profile::operator=(Profile&& other) noexcept = default;
+Profile::~Profile() = default;
+
 }  // namespace strata

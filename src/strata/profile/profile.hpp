@@ -145,6 +145,14 @@ struct Profile {
   std::optional<std::int64_t> peak_memory_bytes = {};
   ProfileCounters counters = {};
   std::vector<CountedKernel> counted_kernels = {};  ///< in the order in which they ran
+
+  // Defined in the source: else every file that copies one compiles all that it takes.
+  Profile();
+  Profile(const Profile& other);
+  Profile(Profile&& other) noexcept;
+  Profile& operator=(const Profile& other);
+  Profile& operator=(Profile&& other) noexcept;
+  ~Profile();
 };
 
 /// Nothing where the profile lacks the column or the row has no value in it.

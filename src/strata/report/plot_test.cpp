@@ -20,7 +20,8 @@ namespace {
 
 PlottedProfile plotted(std::string label, std::vector<std::pair<std::string, double>> times,
                        std::optional<std::int64_t> batch = {}) {
-  Profile profile{.subject = {.title = "N", .machine_title = "M"}, .rows = {}};
+  Profile profile;
+  profile.subject = {.title = "N", .machine_title = "M"};
   for (const auto& [name, time_s] : times) {
     for (const char* pass : {"forward", "backward"}) {
       ProfileRow row{.layer = name,

@@ -17,7 +17,10 @@ Sourced number(double value) { return {value, "test"}; }
 
 // 100 FLOP/s on lanes, 1000 on matrix units in fp16; L2 50 bytes/s, DRAM 10 bytes/s; 0.5 s launch.
 Machine small_machine() {
-  Machine machine{.name = "small", .title = "Small", .kind = "gpu"};
+  Machine machine;
+  machine.name = "small";
+  machine.title = "Small";
+  machine.kind = "gpu";
   machine.peaks = {{DType::fp32, ComputeUnit::vector, number(100)},
                    {DType::fp16, ComputeUnit::vector, number(200)},
                    {DType::fp16, ComputeUnit::matrix, number(1000)}};

@@ -39,4 +39,11 @@ ValueId Program::value_at(StepId step, StepOperand operand) const {
 std::int64_t Program::read_bytes(StepId step) const { return bytes_of_uses(*this, step, false); }
 std::int64_t Program::write_bytes(StepId step) const { return bytes_of_uses(*this, step, true); }
 
+Program::Program() = default;
+Program::Program(const Program& other) = default;
+Program::Program(Program&& other) noexcept = default;
+Program& Program::operator=(const Program& other) = default;
+Program& Program::operator=(Program&& other) noexcept = default;
+Program::~Program() = default;
+
 }  // namespace strata

@@ -136,6 +136,14 @@ struct Program {
   /// All that the step reads or writes, each Value once: what it moves where nothing stays on chip.
   std::int64_t read_bytes(StepId step) const;
   std::int64_t write_bytes(StepId step) const;
+
+  // Defined in the source: else every file that copies one compiles all that it takes.
+  Program();
+  Program(const Program& other);
+  Program(Program&& other) noexcept;
+  Program& operator=(const Program& other);
+  Program& operator=(Program&& other) noexcept;
+  ~Program();
 };
 
 /// "layer1.0.conv1 backward", "decoder.lstm forward t=12 gates"; "gradient of layer1.0.relu",
