@@ -66,10 +66,11 @@ function(strata_compile_options target)
     $<$<BOOL:${STRATA_WERROR}>:-Werror>)
 endfunction()
 
-# strata_runs_cold(<target> [<flag>]): a build for users does not optimize it, one for tests as the flag says, or like
-# everything else.
+# strata_runs_cold(<target>): hardly optimized. With -Og compilers take no longer than with -O0, because small functions are
+# inlined before there is code for each of them, and half as long as with -O2.
 function(strata_runs_cold target)
-  target_compile_options(${target} PRIVATE $<IF:$<CONFIG:Debug>,${ARGN},-O0>)
+  # At -Og gcc takes the inside of an empty std::optional for a variable that nobody has set.
+  target_compile_options(${target} PRIVATE -Og $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
 endfunction()
 
 # strata_precompile(<target> <header>...): what nearly every source reads, and those headers, are read once. It halves
@@ -82,27 +83,64 @@ function(strata_precompile target)
     <algorithm> <array> <cmath> <cstdint> <filesystem> <functional> <map> <memory> <optional> <span> <string>
     <string_view> <tuple> <unordered_map> <utility> <variant> <vector> <fmt/format.h> <nlohmann/json.hpp>
     "${PROJECT_SOURCE_DIR}/src/strata/graph/graph.hpp" ${ARGN})
+  strata_precompiled_options(${target})
+endfunction()
+
+# strata_precompiled_as(<target> <other>): the same headers with the same flags, read once for both.
+function(strata_precompiled_as target other)
+  if(NOT STRATA_PRECOMPILE)
+    return()
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${other})
+  strata_precompiled_options(${target})
+endfunction()
+
+function(strata_precompiled_options target)
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)  # for ccache
   # With precompiled headers gcc 12 sees its own strings overstep their bounds (gcc bug 105329).
   target_compile_options(${target} PRIVATE
     "$<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-array-bounds;-Wno-stringop-overflow>")
 endfunction()
 
-# strata_unity(<target> <source>...): sources of one folder are compiled together, at most 40 at once, so local
-# names are unique within a folder; of parts with many small folders, within the part. Left alone are what has flags of its
-# own, and files in whose place another program links others: the stand-in that strata-mpi replaces, and in a build with
-# tests optional parts and all stand-ins for them. Who works on the sources builds without it: one edit, one file.
+# strata_unity(<target>): its sources are compiled together in the batches that strata_batches has made. Who works on
+# the sources builds without it: one edit, one file.
 function(strata_unity target)
-  set(alone "/cbc/|/no_mpi_")
-  set(folders "src/strata/(capture|cost|graph|importers|predict|report|zoo)")
-  if(STRATA_BUILD_TESTS)
-    list(JOIN STRATA_PRESENT_PARTS "|" parts)
-    string(APPEND alone "|/(${parts})_|/no_[a-z0-9]+_")
-    string(PREPEND folders ".*/(no_[a-z0-9]+|${parts})|")
+  if(STRATA_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   endif()
-  list(FILTER ARGN EXCLUDE REGEX "${alone}")
-  strata_compile_together(${target} "^(${folders}|.*)/" ${ARGN})
 endfunction()
+
+# strata_batches(<source>...): sources of one folder are one batch, at most 40 at once, so local names are unique within a
+# folder; of parts with many small folders, within the part. Give it all sources, also those that a build leaves out, so
+# that batches are the same in every build, and the build for tests finds every clash of names. Apart are optional parts
+# and stand-ins for them, as the program without libraries links others in their place: a folder of a part is a batch, and
+# so are all files of parts, and all stand-ins. Alone is what strata-mpi replaces.
+function(strata_batches)
+  set(all_parts ${STRATA_PRESENT_PARTS} ${STRATA_ABSENT_PARTS})
+  list(JOIN all_parts "|" parts)
+  set(folders "src/strata/(capture|cost|graph|importers|measure/cpu|predict|report|zoo)")
+  foreach(source ${ARGN})
+    if(source MATCHES "/no_mpi_")
+      continue()
+    elseif(source MATCHES "/no_[a-z0-9]+[/_][^/]*$")
+      strata_batch(stand_ins "${source}")
+    elseif(source MATCHES "/(${parts})_[^/]*$")
+      strata_batch(optional "${source}")
+    else()
+      file(RELATIVE_PATH relative "${PROJECT_SOURCE_DIR}" "${source}")
+      string(REGEX MATCH "^(.*/(${parts})|${folders}|.*)/" matched "${relative}")
+      strata_batch("${CMAKE_MATCH_1}" "${source}")
+    endif()
+  endforeach()
+endfunction()
+
+# strata_batch(<name> <source>): adds the source to the batch, or to the next one where 40 are in it.
+macro(strata_batch name source)
+  string(MAKE_C_IDENTIFIER "${PROJECT_SOURCE_DIR}/${name}" group)
+  math(EXPR files_${group} "${files_${group}} + 1")
+  math(EXPR batch "${files_${group}} / 40")
+  set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${group}_${batch}")
+endmacro()
 
 # strata_unity_tests(<target> <source>...): the same for tests, by part: src/strata/<part> or tests/<folder> with all
 # below it, as many folders hold one test or two. Most of what a small test costs is what all of them instantiate.
@@ -115,16 +153,10 @@ endfunction()
 # strata_compile_together(<target> <pattern> <source>...): those whose path in the repository has the same beginning, as
 # the pattern's first group finds it.
 function(strata_compile_together target pattern)
-  if(NOT STRATA_UNITY)
-    return()
-  endif()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  strata_unity(${target})
   foreach(source ${ARGN})
     file(RELATIVE_PATH relative "${PROJECT_SOURCE_DIR}" "${source}")
     string(REGEX MATCH "${pattern}" matched "${relative}")
-    string(MAKE_C_IDENTIFIER "${PROJECT_SOURCE_DIR}/${CMAKE_MATCH_1}" group)
-    math(EXPR files_${group} "${files_${group}} + 1")
-    math(EXPR batch "${files_${group}} / 40")
-    set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${group}_${batch}")
+    strata_batch("${CMAKE_MATCH_1}" "${source}")
   endforeach()
 endfunction()

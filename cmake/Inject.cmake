@@ -24,7 +24,8 @@ function(strata_add_injected_library)
   set_target_properties(strata_inject PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
     POSITION_INDEPENDENT_CODE ON LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
   strata_compile_options(strata_inject)
-  strata_compile_together(strata_inject "^(src/strata/capture)/" ${sources})
+  # All at once: the batches of the library are not those of a few of its sources.
+  set_target_properties(strata_inject PROPERTIES UNITY_BUILD ${STRATA_UNITY} UNITY_BUILD_MODE BATCH UNITY_BUILD_BATCH_SIZE 0)
   if(STRATA_INSTALL)
     install(TARGETS strata_inject LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT program)
   endif()
