@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Turns the samples of pytorch_cases.py into a calibration without fits, which `strata machine fit` completes.
+
+    python3 to_calibration.py SAMPLES.json[.gz]... -o CALIBRATION.json --machine h200 --host "16 virtual CPU cores" --date 2026-11-17
+
+Each class of kernels has the dimensions of its form (src/strata/framework/operation_classes.cpp), and each sample is
+[dimensions..., busy microseconds, microseconds of all kernels, kernels]. Host times are the least of many.
+"""
+import argparse
+import gzip
+import json
+import statistics
+
+
+def convolution(d):
+    pad = 0 if d["k"] == d["s"] or d["k"] == 1 else d["k"] // 2
+    out = (d["hw"] + 2 * pad - d["k"]) // d["s"] + 1
+    return [d["n"], d["c"], d["f"], d["hw"] ** 2, out ** 2, d["k"] ** 2, d["g"]]
+
+
+def pool(d):
+    pad = {2: 0}.get(d["k"], 0 if d["hw"] in (55, 27) else 1)
+    out = (d["hw"] + 2 * pad - d["k"]) // d["s"] + 1
+    return [d["n"] * d["c"] * d["hw"] ** 2, d["n"] * d["c"] * out ** 2, d["k"] ** 2]
+
+
+def class_and_dims(sample):
+    group, name, d = sample["group"], sample["pass"], sample["dims"]
+    if group == "linear":
+        m, n, k = d["m"], d["n"], d["k"]
+        if name == "backward_bias":
+            return "column_sum", [m, n]
+        order = {"backward_input": [1, m, k, n], "backward_weight": [1, n, k, m]}.get(name, [1, m, n, k])
+        return f"linear.{name}", order
+    if group == "batched":
+        return f"batched.{name}", [d["b"], d["m"], d["n"], d["k"]]
+    if group in ("convolution", "first", "grouped", "depthwise"):
+        layout = "_nhwc" if d["channels_last"] else ""
+        return f"{group}{layout}.{name}", convolution(d)
+    if group == "batch_norm":
+        return f"batch_norm.{name}", [d["c"], d["n"] * d["hw"] ** 2]
+    if group in ("layer_norm", "softmax", "log_softmax"):
+        return f"{group}.{name}", [d["rows"], d["columns"]]
+    if group == "cross_entropy":
+        return f"{group}.{name}", [d["rows"], d["classes"]]
+    if group == "group_norm":
+        return f"group_norm.{name}", [d["n"] * d["groups"], d["c"] // d["groups"] * d["hw"] ** 2]
+    if group in ("max_pool", "average_pool"):
+        return f"{group}.{name}", pool(d)
+    if group == "global_pool" or (group == "channels" and name in ("mean", "sum_to_scales")):
+        return f"{group}.{name}", [d["n"] * d["c"], d["hw"] ** 2]
+    if group == "channels":
+        return f"channels.{name}", [d["n"] * d["c"] * d["hw"] ** 2]
+    if group == "heads" and name == "sum_rows":
+        return "heads.sum_rows", [d["b"] * d["s"], d["h"] * d["d"]]
+    if group == "heads":
+        return f"heads.{name}", [d["b"] * d["h"] * d["s"] * (d["d"] if name == "permute_contiguous" else d["s"])]
+    if group == "concat":
+        return "concat", [d["parts"] * d["n"] * d["c"] * d["hw"] ** 2]
+    if group == "embedding":
+        return f"embedding.{name}", [d["tokens"], d["rows"], d["width"]]
+    if group in ("lstm", "gru"):
+        return f"{group}.{name}", [d["b"], d["t"], d["width"], d["hidden"], d["layers"]]
+    if group == "update":
+        return f"update.{name}", [d["count"], d["count"] * d["elements"]]
+    if group == "sdpa":
+        return f"attention.{name}", [d["b"], d["h"], d["s"], d["s"], d["d"], 2 if d["causal"] else 1]
+    return f"{group}.{name}", [d["elements"]]
+
+
+def host_times(dispatch):
+    least = {name: entry["least_us"] * 1e-6 for name, entry in dispatch.items()}
+    times = {}
+    for name in ("relu", "add", "convolution", "batch_norm"):
+        times[name] = {
+            "forward_s": least[f"{name} forward"],
+            "backward_s": least[f"{name} forward and backward"] - least[f"{name} forward"],
+            "autocast_forward_s": least[f"{name} forward under autocast"],
+            "autocast_backward_s": least[f"{name} forward and backward under autocast"] - least[f"{name} forward under autocast"]}
+    linear = least["linear forward"]
+    share = times["convolution"]["backward_s"] / times["convolution"]["forward_s"]
+    times["linear"] = {"forward_s": linear, "backward_s": linear * share, "autocast_forward_s": linear * 2, "autocast_backward_s": linear * share * 1.5}
+    for name in ("momentum", "adam"):
+        per_tensor = (least[f"update {name} of 200"] - least[f"update {name} of 20"]) / 180
+        times[f"update.{name}"] = {"forward_s": least[f"update {name} of 20"] - 20 * per_tensor, "per_tensor_s": per_tensor}
+    times["update.sgd"] = times["update.momentum"]
+    times["launch"] = {"forward_s": least["launch"]}
+    return times
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("samples", nargs="+")
+    parser.add_argument("-o", "--out", required=True)
+    for name in ("machine", "host", "date"):
+        parser.add_argument(f"--{name}", required=True)
+    options = parser.parse_args()
+    classes, first = {}, None
+    for path in options.samples:
+        with (gzip.open(path, "rt") if path.endswith(".gz") else open(path)) as file:
+            document = json.load(file)
+        first = first or document
+        for sample in document["samples"]:
+            name, dims = class_and_dims(sample)
+            total = statistics.median(sample["us"])
+            entry = [*dims, sample["busy_us"], round(total, 2), len(sample["kernels"])]
+            if total > 0:
+                classes.setdefault((name, sample["precision"]), []).append(entry)
+    # Backward products with a transposed left side were not measured: they take what others take.
+    for precision in ("fp32", "tf32", "bf16"):
+        classes["batched.tn", precision] = classes["batched.nn", precision]
+    lines = ",\n".join(json.dumps({"class": name, "precision": precision, "samples": samples})
+                       for (name, precision), samples in sorted(classes.items()))
+    head = {"strata_calibration": 1, "name": f"{options.machine}-{first['framework']}", "machine": options.machine,
+            "framework": first["framework"], "versions": {k: str(v) for k, v in first["versions"].items()},
+            "host": options.host, "date": options.date, "host_factor": 1.6, "host_sigma": 0.35, "class_sigma": 0.1, "host_times": host_times(first["dispatch"])}
+    with open(options.out, "w") as file:
+        file.write(json.dumps(head, indent=1)[:-2] + ',\n "classes": [\n' + lines + "\n]}\n")
+
+
+main()
