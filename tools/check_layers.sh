@@ -13,10 +13,11 @@ importers: base graph
 zoo:       base graph
 cost:      base graph
 training:  base graph cost
+framework: base graph cost training
 machine:   base
 profile:   base
-predict:   base training machine profile
-sweep:     base training machine profile predict
+predict:   base graph cost training framework machine profile
+sweep:     base training framework machine profile predict
 cpu:       base gpu
 gpu:       base machine profile
 convolution: base graph machine cpu gpu
@@ -25,8 +26,8 @@ capture:   base graph cost training profile gpu
 roofline:  base machine profile
 explain:   base machine profile capture roofline
 reproduce: base graph zoo training machine profile predict gpu convolution measure capture roofline report
-report:    base graph importers zoo cost training machine profile predict sweep cpu gpu convolution measure capture roofline explain
-api:       base graph importers zoo cost training machine profile predict sweep cpu gpu convolution measure capture roofline explain report reproduce
+report:    base graph importers zoo cost training framework machine profile predict sweep cpu gpu convolution measure capture roofline explain
+api:       base graph importers zoo cost training framework machine profile predict sweep cpu gpu convolution measure capture roofline explain report reproduce
 '
 
 find src/strata -type f \( -name '*.hpp' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' \) -exec \

@@ -16,6 +16,15 @@ struct EmbeddedFile {
 /// data/machines/*.json, sorted by name.
 std::span<const EmbeddedFile> embedded_machines();
 
+/// data/calibrations/*.json: what the kernels of a framework take on a machine.
+std::span<const EmbeddedFile> embedded_calibrations();
+
+/// data/frameworks/*.json: what a framework launches for each operator.
+std::span<const EmbeddedFile> embedded_frameworks();
+
+/// data/truth/*.json: measured iterations that predictions are validated against.
+std::span<const EmbeddedFile> embedded_truths();
+
 /// data/metrics/*.json, sorted by name: which counters of which GPU make which column.
 std::span<const EmbeddedFile> embedded_metrics();
 

@@ -12,8 +12,7 @@ Operator& Operator::operator=(const Operator& other) = default;
 Operator& Operator::operator=(Operator&& other) noexcept = default;
 Operator::~Operator() = default;
 
-template <typename Alternative>
-requires std::constructible_from<AnyOperator, std::in_place_type_t<Alternative>, Alternative>
+template <OperatorAlternative Alternative>
 Operator::Operator(Alternative alternative)
     : AnyOperator(std::in_place_type<Alternative>, std::move(alternative)) {}
 

@@ -5,9 +5,8 @@
 #include "strata/graph/operator_kinds.hpp"
 #include "strata/graph/shape.hpp"
 
-#include <concepts>
 #include <string>
-#include <utility>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -311,14 +310,21 @@ using AnyOperator =
                  Split, Slice, Reshape, Flatten, Transpose, Expand, Resize, Pad, Embedding, Gather,
                  ChannelShuffle, SpaceToDepth, Yolo, Opaque>;
 
-/// One of them. It is made, copied and destroyed in operators.cpp: the code for all alternatives is
-/// a sixth of every source that does so otherwise.
+template <typename Type, typename... Alternatives>
+constexpr bool is_alternative_of(const std::variant<Alternatives...>* /*variant*/) {
+  return (std::is_same_v<Type, Alternatives> || ...);
+}
+
+/// The structs that an Operator can be.
+template <typename Type>
+concept OperatorAlternative = is_alternative_of<Type>(static_cast<const AnyOperator*>(nullptr));
+
+/// One of them. It is made, copied and destroyed in operators.cpp: otherwise every source that does
+/// so compiles the code for all alternatives.
 class Operator : public AnyOperator {
  public:
   Operator();
-  /// Of an alternative; nothing else has a definition to link with.
-  template <typename Alternative>
-  requires std::constructible_from<AnyOperator, std::in_place_type_t<Alternative>, Alternative>
+  template <OperatorAlternative Alternative>
   Operator(Alternative alternative);  // NOLINT(google-explicit-constructor): it is one
   Operator(const Operator& other);
   Operator(Operator&& other) noexcept;

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/framework/framework.hpp"
+
+#include "strata/base/embedded.hpp"
+#include "strata/base/object_reader.hpp"
+#include "strata/base/text.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <span>
+#include <sstream>
+
+namespace strata {
+namespace {
+
+using RulesJson = ObjectReader::Json;
+
+constexpr std::size_t most_rules = 64;
+
+constexpr std::string_view tensor_words[] = {"output", "input", "scores", "packed", "one"};
+constexpr std::string_view condition_words[] = {"always", "bias", "no_bias", "broadcast"};
+
+/// The position of a word among those that are known.
+std::size_t known_word(std::span<const std::string_view> words, const std::string& word,
+                       const std::string& place) {
+  const auto found = std::find(words.begin(), words.end(), word);
+  if (found == words.end())
+    fail(ErrorKind::input, "{}: expected one of {}, got '{}'", place, fmt::join(words, ", "), word);
+  return static_cast<std::size_t>(found - words.begin());
+}
+
+/// "channels.add_bias of output when bias"
+LaunchRule kernel_rule(const RulesJson& json, const std::string& place) {
+  const std::string text = plain_text(json, place);
+  std::istringstream words(text);
+  std::string word, value;
+  words >> word;
+  const auto kernel_class = operation_class_named(word);
+  if (!kernel_class) fail(ErrorKind::input, "{}: there is no class of kernels '{}'", place, word);
+  LaunchRule rule{.kernel_class = *kernel_class};
+  while (words >> word) {
+    if (!(words >> value) || (word != "of" && word != "when"))
+      fail(ErrorKind::input, "{}: expected 'CLASS of TENSOR when CONDITION', got '{}'", place,
+           text);
+    if (word == "of")
+      rule.of = static_cast<RuleTensor>(known_word(tensor_words, value, place));
+    else
+      rule.when = static_cast<RuleCondition>(known_word(condition_words, value, place));
+  }
+  return rule;
+}
+
+/// "1 of output", "8 bytes of output"
+SavedTensor saved_tensor(const RulesJson& json, const std::string& place) {
+  const std::string text = plain_text(json, place);
+  std::istringstream words(text);
+  double number = 0;
+  std::string word, tensor;
+  SavedTensor saved;
+  words >> number >> word;
+  const bool is_bytes = word == "bytes";
+  if (is_bytes) words >> word;
+  if (!(words >> tensor) || word != "of" || number <= 0)
+    fail(ErrorKind::input, "{}: expected 'N of TENSOR' or 'N bytes of TENSOR', got '{}'", place,
+         text);
+  (is_bytes ? saved.bytes : saved.numbers) = number;
+  saved.of = static_cast<RuleTensor>(known_word(tensor_words, tensor, place));
+  return saved;
+}
+
+OperatorRule operator_rule(const RulesJson& json, const std::string& place) {
+  ObjectReader object(json, place);
+  OperatorRule rule;
+  rule.forward = object.list("forward", most_rules, kernel_rule);
+  rule.backward = object.list("backward", most_rules, kernel_rule);
+  rule.backward_input = object.list("backward_input", most_rules, kernel_rule);
+  rule.backward_weight = object.list("backward_weight", most_rules, kernel_rule);
+  if (const RulesJson* host = object.find("host")) rule.host = plain_text(*host, place + ".host");
+  rule.calls = object.maybe_count("calls").value_or(0);
+  rule.saves = object.list("saves", most_rules, saved_tensor);
+  object.finish();
+  return rule;
+}
+
+}  // namespace
+
+const OperatorRule* Framework::find(std::string_view op) const {
+  const auto found = operators.find(std::string(op));
+  return found == operators.end() ? nullptr : &found->second;
+}
+
+Framework read_framework(std::string_view json_text) {
+  const RulesJson json = RulesJson::parse(json_text, nullptr, false);
+  if (json.is_discarded()) fail(ErrorKind::input, "not JSON");
+  ObjectReader object(json, "framework");
+  object.required("strata_framework");
+  Framework framework;
+  framework.name = object.text("name");
+  framework.title = object.text("title");
+  if (const RulesJson* notes = object.find("notes")) framework.notes = plain_text(*notes, "notes");
+  const RulesJson& operators = object.required("operators");
+  if (!operators.is_object()) fail(ErrorKind::input, "framework.operators: expected an object");
+  for (const auto& [name, rule] : operators.items())
+    framework.operators[name] = operator_rule(rule, "framework.operators." + name);
+  framework.iteration_calls = object.maybe_count("iteration_calls").value_or(0);
+  object.maybe("autocast", [&](const RulesJson& inner, const std::string& place) {
+    ObjectReader autocast(inner, place);
+    framework.autocast.lower = autocast.list("lower", most_rules, plain_text);
+    framework.autocast.fp32 = autocast.list("fp32", most_rules, plain_text);
+    autocast.finish();
+    return true;
+  });
+  object.finish();
+  return framework;
+}
+
+const std::vector<Framework>& shipped_frameworks() {
+  static const std::vector<Framework> all = [] {
+    std::vector<Framework> read;
+    for (const EmbeddedFile& file : embedded_frameworks())
+      read.push_back(read_framework(file.text));
+    return read;
+  }();
+  return all;
+}
+
+const Framework& framework_named(std::string_view name) {
+  std::vector<std::string> names;
+  for (const Framework& one : shipped_frameworks()) {
+    if (one.name == name) return one;
+    names.push_back(one.name);
+  }
+  fail(ErrorKind::usage, "there is no framework '{}'; there are {}", name, fmt::join(names, ", "));
+}
+
+}  // namespace strata

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/framework/operations.hpp"
+
+#include "strata/base/error.hpp"
+#include "strata/framework/kernel_dims.hpp"
+#include "strata/framework/tensor_types.hpp"
+#include "strata/graph/operator_names.hpp"
+
+#include <algorithm>
+
+namespace strata {
+namespace {
+
+OperationClass known_class(std::string_view name) {
+  const auto found = operation_class_named(name);
+  STRATA_CHECK(found.has_value(), "a class of kernels that is in the table");
+  return *found;
+}
+
+/// A network of torchvision has nn.MultiheadAttention.
+AttentionKernels attention_of(const FrameworkOptions& options, const Graph& graph) {
+  if (options.attention != AttentionKernels::automatic) return options.attention;
+  return graph.source.find("torchvision") != std::string::npos ? AttentionKernels::module
+                                                               : AttentionKernels::fused;
+}
+
+/// Whether a product has a matrix as its second operand: a linear layer by another name.
+bool is_linear(const Graph& graph, const Node& node) {
+  return std::holds_alternative<MatMul>(node.op) && node.inputs.size() == 2 &&
+         graph.tensors[node.inputs[1]].type.shape.size() == 2;
+}
+
+/// Writes the operations of one program, step by step.
+class OperationWriter {
+ public:
+  OperationWriter(const Program& program, const Framework& framework,
+                  const FrameworkOptions& options)
+      : program_(program),
+        bound_(*program.bound),
+        framework_(framework),
+        options_(options),
+        types_(tensor_types(bound_, framework, options.autocast)),
+        has_input_step_(bound_.graph->nodes.size(), false),
+        has_weight_step_(bound_.graph->nodes.size(), false) {
+    for (const Step& step : program.steps) {
+      if (step.node == no_node) continue;
+      if (step.pass == Pass::backward_input) has_input_step_[step.node] = true;
+      if (step.pass == Pass::backward_weight) has_weight_step_[step.node] = true;
+    }
+    for (const BoundTensor& tensor : bound_.tensors) has_tf32_ |= tensor.dtype == DType::tf32;
+  }
+
+  void write(Optimizer optimizer) {
+    for (StepId id = 0; id < program_.steps.size(); ++id) {
+      const Step& step = program_.steps[id];
+      if (step.pass == Pass::update) continue;
+      if (step.is_gradient_sum)
+        write_gradient_sum(id);
+      else if (step.node == no_node)
+        write_loss(id);
+      else
+        write_node(id);
+    }
+    write_update(optimizer);
+  }
+  FrameworkOperations take() && { return std::move(result_); }
+
+ private:
+  void begin_call(StepId step, bool is_backward, const OperatorRule* rule) {
+    result_.calls.push_back({.first = static_cast<std::uint32_t>(result_.operations.size()),
+                             .step = step,
+                             .is_backward = is_backward,
+                             .rule = rule});
+  }
+  void add(OperationClass kernel_class, DType precision, StepId step, const KernelDims& dims) {
+    if (dims[0] <= 0) return;
+    result_.operations.push_back({kernel_class, precision, step, dims});
+  }
+  void add_elements(OperationClass kernel_class, DType type, StepId step, double elements) {
+    add(kernel_class, type, step, {elements});
+  }
+
+  const OperatorRule* known_rule(const Node& node) {
+    const OperatorRule* rule = rule_of(framework_, options_, *bound_.graph, node);
+    const std::string_view name = name_of(node.op);
+    if (rule == nullptr &&
+        std::find(result_.unknown.begin(), result_.unknown.end(), name) == result_.unknown.end())
+      result_.unknown.emplace_back(name);
+    return rule;
+  }
+
+  /// In which type a node multiplies: that of its output, TF32 where it is allowed.
+  DType precision_of(const Node& node) const {
+    const DType type = types_[node.outputs.front()];
+    return type == DType::fp32 && has_tf32_ ? DType::tf32 : type;
+  }
+
+  void write_rules(const std::vector<LaunchRule>& rules, StepId id, const BoundNode& node) {
+    for (const LaunchRule& rule : rules) {
+      if (rule.when == RuleCondition::bias && !node.has_bias()) continue;
+      if (rule.when == RuleCondition::no_bias && node.has_bias()) continue;
+      if (rule.when == RuleCondition::broadcast && !node.is_broadcast()) continue;
+      const OperationClass kernel_class = class_for(rule, node, options_.channels_last);
+      add(kernel_class, precision_of(node.node()), id, dims_for(kernel_class, rule.of, node));
+    }
+  }
+
+  void write_node(StepId id) {
+    const Step& step = program_.steps[id];
+    const BoundNode node{bound_, step.node};
+    if (node.node().inputs.empty() || node.node().outputs.empty()) return;
+    const OperatorRule* rule = known_rule(node.node());
+    if (rule == nullptr) return;
+    const bool is_backward = step.pass != Pass::forward;
+    const std::size_t before = result_.operations.size();
+    begin_call(id, is_backward, rule);
+    if (is_backward) {
+      write_backward(id, node, *rule);
+    } else {
+      write_casts(id, node, 0, node.node().inputs.size());
+      write_rules(rule->forward, id, node);
+    }
+    if (result_.operations.size() == before) result_.calls.pop_back();  // a view
+  }
+
+  /// In one step, or in two: for the gradients of inputs, and of what the node owns. Either of the
+  /// two may be missing, and the other one then has what belongs to neither.
+  void write_backward(StepId id, const BoundNode& node, const OperatorRule& rule) {
+    const Pass pass = program_.steps[id].pass;
+    const std::size_t first_own = node.node().first_own, inputs = node.node().inputs.size();
+    const bool is_first = pass != Pass::backward_weight || !has_input_step_[node.id];
+    const bool is_last = pass != Pass::backward_input || !has_weight_step_[node.id];
+    if (is_first) {
+      write_rules(rule.backward, id, node);
+      if (node.input().wants_gradient) write_rules(rule.backward_input, id, node);
+    }
+    if (is_last) write_rules(rule.backward_weight, id, node);
+    write_casts(id, node, is_first ? 0 : first_own, is_last ? inputs : first_own);
+  }
+
+  /// Autocast converts what an operator reads in another type, and backward the gradients again:
+  /// of the inputs [first, end).
+  void write_casts(StepId id, const BoundNode& node, std::size_t first, std::size_t end) {
+    if (!options_.autocast) return;
+    const bool is_backward = program_.steps[id].pass != Pass::forward;
+    const AutocastKind kind = autocast_kind(framework_.autocast, name_of(node.node().op));
+    if (kind == AutocastKind::widest) return;
+    const DType wanted = kind == AutocastKind::lower ? *options_.autocast : DType::fp32;
+    for (std::size_t i = first; i < end; ++i) {
+      const TensorId tensor = node.node().inputs[i];
+      if (!is_floating(types_[tensor]) || types_[tensor] == wanted) continue;
+      if (is_backward && !node.input(i).wants_gradient) continue;
+      const DType from = is_backward ? wanted : types_[tensor];
+      add_elements(cast_, from, id, static_cast<double>(node.input(i).elements));
+    }
+  }
+
+  void write_gradient_sum(StepId id) {
+    const OperatorRule* rule = framework_.find("gradient_sum");
+    if (rule == nullptr) return;
+    for (const Use& use : program_.uses_of(id)) {
+      if (!use.writes) continue;
+      const Value& value = program_.values[use.value];
+      begin_call(id, true, rule);
+      const DType type = types_[value.tensor];
+      const double elements = static_cast<double>(bound_.tensors[value.tensor].elements);
+      for (const LaunchRule& one : rule->backward)
+        add_elements(one.kernel_class, type == DType::tf32 ? DType::fp32 : type, id, elements);
+      return;
+    }
+  }
+
+  /// The loss that training adds to a network without one.
+  void write_loss(StepId id) {
+    const OperatorRule* rule = framework_.find("softmax_cross_entropy");
+    const Graph& graph = *bound_.graph;
+    if (rule == nullptr || graph.outputs.empty()) return;
+    const Step& step = program_.steps[id];
+    const bool is_backward = step.pass != Pass::forward;
+    const TensorId output = graph.outputs.front();
+    const BoundTensor& logits = bound_.tensors[output];
+    // Images have their classes on the second axis, everything else on the last.
+    const std::size_t axes = logits.axes();
+    const double columns =
+        axes == 0 ? 1 : static_cast<double>(axes >= 4 ? logits[1] : logits[axes - 1]);
+    const double rows = static_cast<double>(logits.elements) / columns;
+    begin_call(id, is_backward, rule);
+    if (options_.autocast && types_[output] == *options_.autocast)
+      add_elements(cast_, is_backward ? DType::fp32 : types_[output], id, rows * columns);
+    for (const LaunchRule& one : is_backward ? rule->backward : rule->forward)
+      add(one.kernel_class, DType::fp32, id, {rows, columns});
+  }
+
+  /// Frameworks update all weights with a few kernels, after the last gradient.
+  void write_update(Optimizer optimizer) {
+    std::int64_t tensors = 0;
+    double elements = 0;
+    StepId first = 0;
+    for (StepId id = 0; id < program_.steps.size(); ++id) {
+      if (program_.steps[id].pass != Pass::update) continue;
+      for (const Use& use : program_.uses_of(id)) {
+        const Value& value = program_.values[use.value];
+        if (value.kind != ValueKind::weight) continue;
+        if (tensors == 0) first = id;
+        ++tensors;
+        elements += static_cast<double>(bound_.tensors[value.tensor].elements);
+      }
+    }
+    if (tensors == 0) return;
+    const std::string_view name = optimizer == Optimizer::adam       ? "update.adam"
+                                  : optimizer == Optimizer::momentum ? "update.momentum"
+                                                                     : "update.sgd";
+    result_.calls.push_back({.first = static_cast<std::uint32_t>(result_.operations.size()),
+                             .step = first,
+                             .is_backward = false,
+                             .tensors = tensors,
+                             .is_update = true});
+    add(known_class(name), DType::fp32, first, {static_cast<double>(tensors), elements});
+  }
+
+  const Program& program_;
+  const BoundGraph& bound_;
+  const Framework& framework_;
+  const FrameworkOptions& options_;
+  std::vector<DType> types_;
+  std::vector<bool> has_input_step_, has_weight_step_;  // of each node, where the two are apart
+  bool has_tf32_ = false;
+  OperationClass cast_ = known_class("stream.cast");
+  FrameworkOperations result_;
+};
+
+}  // namespace
+
+const OperatorRule* rule_of(const Framework& framework, const FrameworkOptions& options,
+                            const Graph& graph, const Node& node) {
+  const AttentionKernels attention = attention_of(options, graph);
+  std::string_view name = name_of(node.op);
+  if (std::holds_alternative<Attention>(node.op) && attention == AttentionKernels::eager)
+    name = "attention_eager";
+  if (std::holds_alternative<Attention>(node.op) && attention == AttentionKernels::module)
+    name = "attention_module";
+  if (name == "split" && attention == AttentionKernels::module) name = "reshape";
+  if (name == "transposed_convolution") name = "convolution";
+  if (name == "instance_norm") name = "group_norm";
+  if (name == "adaptive_max_pool") name = "max_pool";
+  if (is_linear(graph, node)) name = "linear";
+  if (const OperatorRule* rule = framework.find(name)) return rule;
+  std::string_view family;
+  if (std::holds_alternative<Unary>(node.op)) family = "unary";
+  if (std::holds_alternative<Elementwise>(node.op)) family = "elementwise";
+  if (std::holds_alternative<Reduce>(node.op)) family = "reduce_mean";
+  if (std::holds_alternative<Resize>(node.op)) family = "resize_nearest";
+  return family.empty() ? nullptr : framework.find(family);
+}
+
+FrameworkOperations operations_of(const Program& program, const Framework& framework,
+                                  const FrameworkOptions& options, Optimizer optimizer) {
+  OperationWriter writer(program, framework, options);
+  writer.write(optimizer);
+  return std::move(writer).take();
+}
+
+}  // namespace strata

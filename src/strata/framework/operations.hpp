@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/framework/framework.hpp"
+#include "strata/framework/operation_classes.hpp"
+#include "strata/training/program.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+/// A Program as the operations that a framework runs for it: casts, copies, biases and
+/// the update of all weights at once are in no network graph.
+namespace strata {
+
+/// How attention is written: scaled_dot_product_attention, products and softmax one by one, or
+/// nn.MultiheadAttention, which copies more. Automatic: as the library whose network it is.
+enum class AttentionKernels : std::uint8_t { automatic, fused, eager, module };
+
+struct FrameworkOptions {
+  std::optional<DType> autocast;  ///< bf16 or fp16; nothing: every tensor as it is stored
+  bool channels_last = false;
+  AttentionKernels attention = AttentionKernels::automatic;
+};
+
+/// What one operation launches: a kernel of a class, or a few that belong together.
+struct FrameworkOperation {
+  OperationClass kernel_class = {};
+  DType precision = DType::fp32;  ///< of its arithmetic: fp32, tf32, bf16, fp16
+  StepId step = 0;
+  KernelDims dims{};
+};
+
+/// A call of the host: it dispatches the operations [first, next call's first).
+struct HostCall {
+  std::uint32_t first = 0;
+  StepId step = 0;
+  bool is_backward = false;
+  const OperatorRule* rule = nullptr;
+  std::int64_t tensors = 1;  ///< of an update
+  bool is_update = false;
+};
+
+struct FrameworkOperations {
+  std::vector<FrameworkOperation> operations;
+  std::vector<HostCall> calls;
+  std::vector<std::string> unknown;  ///< operators without a rule, each once
+};
+
+/// The rule for a node under the options; nothing: the framework has none, or it is a view.
+const OperatorRule* rule_of(const Framework& framework, const FrameworkOptions& options,
+                            const Graph& graph, const Node& node);
+
+/// The program must not be unrolled (TrainingOptions::unroll_recurrent) nor split.
+FrameworkOperations operations_of(const Program& program, const Framework& framework,
+                                  const FrameworkOptions& options, Optimizer optimizer);
+
+}  // namespace strata
