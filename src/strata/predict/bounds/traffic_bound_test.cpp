@@ -10,7 +10,7 @@ namespace strata {
 namespace {
 
 using random_programs::any_program;
-using random_programs::Shape;
+using random_programs::ProgramShape;
 
 /// Compulsory traffic by its definition in words, value by value.
 std::int64_t compulsory_counted(const Program& program) {

@@ -14,9 +14,9 @@ namespace strata {
 namespace {
 
 using random_programs::any_program;
-using random_programs::Shape;
+using random_programs::ProgramShape;
 
-constexpr Shape long_program{
+constexpr ProgramShape long_program{
     .most_steps = 200, .most_values = 80, .most_uses = 6, .most_bytes = 1'000};
 
 void expect_true_claims(const AccessList& list, const ExactPlan& exact) {

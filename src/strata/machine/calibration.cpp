@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/machine/calibration.hpp"
+
+#include "strata/base/embedded.hpp"
+#include "strata/base/object_reader.hpp"
+
+namespace strata {
+namespace {
+
+using CalibrationJson = ObjectReader::Json;
+
+constexpr std::size_t most_classes = 1000, most_samples = 5000, most_columns = 16;
+constexpr double microsecond = 1e-6;
+
+/// [dimensions..., busy µs, µs of all kernels, kernels]
+KernelSample sample_from(const CalibrationJson& json, const std::string& place) {
+  if (!json.is_array() || json.size() < 4 || json.size() > most_columns)
+    fail(ErrorKind::input, "{}: expected [dimensions..., busy µs, kernels µs, kernels]", place);
+  std::vector<double> numbers;
+  for (const CalibrationJson& one : json) numbers.push_back(positive_number(one, place));
+  KernelSample sample;
+  const std::size_t dims = numbers.size() - 3;
+  sample.dims.assign(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(dims));
+  sample.busy_s = numbers[dims] * microsecond;
+  sample.kernels_s = numbers[dims + 1] * microsecond;
+  sample.kernels = numbers[dims + 2];
+  return sample;
+}
+
+CalibratedClass class_from(const CalibrationJson& json, const std::string& place) {
+  ObjectReader object(json, place);
+  CalibratedClass read;
+  read.kernel_class = object.text("class");
+  read.precision = object.text("precision");
+  read.coefficients = object.list("coefficients", most_columns, not_negative_number);
+  read.sigma = object.maybe_not_negative("sigma").value_or(0);
+  read.samples = object.list("samples", most_samples, sample_from);
+  object.finish();
+  return read;
+}
+
+HostTime host_time_from(const CalibrationJson& json, const std::string& place) {
+  ObjectReader object(json, place);
+  HostTime time;
+  time.forward_s = object.maybe_not_negative("forward_s").value_or(0);
+  time.backward_s = object.maybe_not_negative("backward_s").value_or(0);
+  time.autocast_forward_s =
+      object.maybe_not_negative("autocast_forward_s").value_or(time.forward_s);
+  time.autocast_backward_s =
+      object.maybe_not_negative("autocast_backward_s").value_or(time.backward_s);
+  time.per_tensor_s = object.maybe_not_negative("per_tensor_s").value_or(0);
+  object.finish();
+  return time;
+}
+
+template <class Read>
+auto members(ObjectReader& object, const char* key, Read read) {
+  std::map<std::string, decltype(read(std::declval<const CalibrationJson&>(), std::string()))> all;
+  const CalibrationJson* found = object.find(key);
+  if (found == nullptr) return all;
+  if (!found->is_object() || found->size() > most_classes)
+    fail(ErrorKind::input, "{}: expected an object", object.place_of(key));
+  for (const auto& [name, json] : found->items())
+    all[name] = read(json, fmt::format("{}.{}", object.place_of(key), name));
+  return all;
+}
+
+}  // namespace
+
+Calibration read_calibration(std::string_view json_text) {
+  const CalibrationJson json = CalibrationJson::parse(json_text, nullptr, false);
+  if (json.is_discarded()) fail(ErrorKind::input, "not JSON");
+  ObjectReader object(json, "calibration");
+  object.required("strata_calibration");
+  Calibration read;
+  read.name = object.text("name");
+  read.machine = object.text("machine");
+  read.framework = object.text("framework");
+  read.versions = members(object, "versions", plain_text);
+  read.host = object.text("host");
+  read.date = object.text("date");
+  read.host_times = members(object, "host_times", host_time_from);
+  read.host_factor = object.maybe_positive("host_factor").value_or(read.host_factor);
+  read.host_sigma = object.maybe_positive("host_sigma").value_or(read.host_sigma);
+  read.gap_s = object.maybe_not_negative("gap_s").value_or(read.gap_s);
+  read.class_sigma = object.maybe_positive("class_sigma").value_or(read.class_sigma);
+  read.interval_factor = object.maybe_positive("interval_factor").value_or(read.interval_factor);
+  read.classes = object.list("classes", most_classes, class_from);
+  object.finish();
+  return read;
+}
+
+const std::vector<Calibration>& shipped_calibrations() {
+  static const std::vector<Calibration> all = [] {
+    std::vector<Calibration> read;
+    for (const EmbeddedFile& file : embedded_calibrations())
+      read.push_back(read_calibration(file.text));
+    return read;
+  }();
+  return all;
+}
+
+const Calibration* find_calibration(std::string_view machine, std::string_view framework) {
+  for (const Calibration& one : shipped_calibrations()) {
+    if (one.machine == machine && one.framework == framework) return &one;
+  }
+  return nullptr;
+}
+
+}  // namespace strata

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// A Calibration is what the kernels of one framework take on one machine, class by class:
+/// measured samples, and coefficients that were fitted to them (predict/expected/fit.hpp). It is a
+/// JSON file; data/calibrations/ holds those that ship.
+namespace strata {
+
+/// One operation of one shape.
+struct KernelSample {
+  std::vector<double> dims;
+  double busy_s = 0;     ///< while at least one of its kernels ran
+  double kernels_s = 0;  ///< all its kernels added up; more where several streams run
+  double kernels = 1;    ///< how many there were
+
+  bool operator==(const KernelSample&) const = default;
+};
+
+struct CalibratedClass {
+  std::string kernel_class;          ///< "relu.forward"
+  std::string precision;             ///< fp32, tf32, bf16
+  std::vector<double> coefficients;  ///< empty: not fitted
+  double sigma = 0;  ///< standard deviation of log(time), of samples that the fit did not see
+  std::vector<KernelSample> samples;
+
+  bool operator==(const CalibratedClass&) const = default;
+};
+
+/// What the host takes to dispatch one operation, in seconds.
+struct HostTime {
+  double forward_s = 0, backward_s = 0, autocast_forward_s = 0, autocast_backward_s = 0;
+  double per_tensor_s = 0;  ///< of an update
+
+  bool operator==(const HostTime&) const = default;
+};
+
+struct Calibration {
+  std::string name;       ///< "h200-pytorch-eager"
+  std::string machine;    ///< "h200"
+  std::string framework;  ///< "pytorch-eager"
+  std::map<std::string, std::string> versions;
+  std::string host;
+  std::string date;
+  std::map<std::string, HostTime> host_times;  ///< by kind of operation
+  /// How much longer the host takes in a whole network than for single operations, and its
+  /// standard deviation (of the logarithm).
+  double host_factor = 1, host_sigma = 0.25;
+  double gap_s = 0.7e-6;  ///< between two kernels on the device
+  /// σ of what all kernels of a class have in common, and the factor that makes nine of ten runs
+  /// lie inside the interval.
+  double class_sigma = 0.05, interval_factor = 1.645;
+  std::vector<CalibratedClass> classes;
+};
+
+/// Errors (input) name the place, what was expected and what came.
+Calibration read_calibration(std::string_view json_text);
+std::string to_json(const Calibration& calibration);
+
+const std::vector<Calibration>& shipped_calibrations();
+/// Of that machine and framework; nothing when none ships.
+const Calibration* find_calibration(std::string_view machine, std::string_view framework);
+
+}  // namespace strata

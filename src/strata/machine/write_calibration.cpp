@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/machine/calibration.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+
+namespace strata {
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+
+/// Four digits are more than a measurement has.
+double shortened(double number) {
+  if (number == 0) return 0;
+  const double scale = std::pow(10.0, 3 - std::floor(std::log10(std::fabs(number))));
+  return std::round(number * scale) / scale;
+}
+
+OrderedJson sample_json(const KernelSample& sample) {
+  OrderedJson numbers = OrderedJson::array();
+  for (const double dim : sample.dims) numbers.push_back(dim);
+  numbers.push_back(shortened(sample.busy_s * 1e6));
+  numbers.push_back(shortened(sample.kernels_s * 1e6));
+  numbers.push_back(sample.kernels);
+  return numbers;
+}
+
+OrderedJson class_json(const CalibratedClass& one) {
+  OrderedJson json = {{"class", one.kernel_class}, {"precision", one.precision}};
+  OrderedJson& coefficients = json["coefficients"] = OrderedJson::array();
+  for (const double number : one.coefficients) coefficients.push_back(shortened(number));
+  json["sigma"] = shortened(one.sigma);
+  OrderedJson& samples = json["samples"] = OrderedJson::array();
+  for (const KernelSample& sample : one.samples) samples.push_back(sample_json(sample));
+  return json;
+}
+
+}  // namespace
+
+std::string to_json(const Calibration& calibration) {
+  OrderedJson head = {{"strata_calibration", 1},
+                      {"name", calibration.name},
+                      {"machine", calibration.machine},
+                      {"framework", calibration.framework},
+                      {"versions", calibration.versions},
+                      {"host", calibration.host},
+                      {"date", calibration.date},
+                      {"host_factor", calibration.host_factor},
+                      {"host_sigma", calibration.host_sigma},
+                      {"gap_s", calibration.gap_s},
+                      {"class_sigma", calibration.class_sigma},
+                      {"interval_factor", calibration.interval_factor}};
+  for (const auto& [name, time] : calibration.host_times) {
+    head["host_times"][name] = {{"forward_s", shortened(time.forward_s)},
+                                {"backward_s", shortened(time.backward_s)},
+                                {"autocast_forward_s", shortened(time.autocast_forward_s)},
+                                {"autocast_backward_s", shortened(time.autocast_backward_s)},
+                                {"per_tensor_s", shortened(time.per_tensor_s)}};
+  }
+  std::string text = head.dump(1);
+  text.resize(text.size() - 2);  // the closing brace; a class is a line
+  text += ",\n \"classes\": [\n";
+  for (std::size_t i = 0; i < calibration.classes.size(); ++i)
+    text += fmt::format("{}{}\n", class_json(calibration.classes[i]).dump(),
+                        i + 1 < calibration.classes.size() ? "," : "");
+  return text + "]}\n";
+}
+
+}  // namespace strata

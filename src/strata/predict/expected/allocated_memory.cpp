@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/predict/expected/allocated_memory.hpp"
+
+#include "strata/framework/kernel_dims.hpp"
+#include "strata/framework/tensor_types.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace strata {
+namespace {
+
+constexpr StepId never_used = ~StepId{0};
+
+/// Allocators hand out whole blocks.
+std::int64_t block_bytes(std::int64_t bytes) { return (bytes + 511) / 512 * 512; }
+
+/// When each value is first and last used.
+struct Lifetimes {
+  std::vector<StepId> first, last;
+
+  explicit Lifetimes(const Program& program)
+      : first(program.values.size(), never_used), last(program.values.size(), 0) {
+    for (StepId step = 0; step < program.steps.size(); ++step) {
+      for (const Use& use : program.uses_of(step)) {
+        if (first[use.value] == never_used) first[use.value] = step;
+        last[use.value] = step;
+      }
+    }
+  }
+};
+
+/// Adds up what is allocated over the steps of a program.
+class AllocatedMemory {
+ public:
+  AllocatedMemory(const Program& program, const Framework& framework,
+                  const FrameworkOptions& options)
+      : program_(program),
+        bound_(*program.bound),
+        framework_(framework),
+        options_(options),
+        types_(tensor_types(bound_, framework, options.autocast)),
+        change_(program.steps.size() + 1, 0),
+        at_once_(program.steps.size(), 0) {}
+
+  std::int64_t peak() {
+    add_values();
+    add_saved();
+    std::int64_t now = held_, most = held_;
+    for (std::size_t step = 0; step < at_once_.size(); ++step) {
+      now += change_[step];
+      most = std::max(most, now + at_once_[step]);
+    }
+    return most;
+  }
+
+ private:
+  void add_values() {
+    const Lifetimes lifetimes(program_);
+    for (ValueId id = 0; id < program_.values.size(); ++id) {
+      const Value& value = program_.values[id];
+      const std::int64_t bytes = block_bytes(stored_bytes(value));
+      if (value.is_given) {
+        held_ += bytes;
+        // Autocast keeps a copy of each weight in 16 bits until backward is done.
+        if (options_.autocast && value.kind == ValueKind::weight) held_ += bytes / 2;
+        continue;
+      }
+      if (lifetimes.first[id] == never_used) continue;
+      change_[lifetimes.first[id]] += bytes;
+      // Gradients of weights stay until the next iteration drops them.
+      if (value.kind != ValueKind::weight_gradient) change_[lifetimes.last[id] + 1] -= bytes;
+    }
+  }
+
+  std::int64_t stored_bytes(const Value& value) const {
+    const DType stored = bound_.tensors[value.tensor].dtype;
+    const bool is_data = value.kind == ValueKind::feature || value.kind == ValueKind::gradient;
+    if (!is_data || !is_floating(stored)) return value.bytes;
+    return value.bytes / bytes_per_element(stored) * bytes_per_element(types_[value.tensor]);
+  }
+
+  /// What the framework's operators keep beyond what an operator needs, from its forward to its
+  /// backward step; and the workspace of a convolution while it runs.
+  void add_saved() {
+    std::vector<StepId> forward(bound_.graph->nodes.size(), never_used);
+    for (StepId id = 0; id < program_.steps.size(); ++id) {
+      const Step& step = program_.steps[id];
+      if (step.node == no_node || step.pass == Pass::update) continue;
+      const Node& node = bound_.graph->nodes[step.node];
+      if (std::holds_alternative<Convolution>(node.op)) at_once_[id] = workspace_bytes(step.node);
+      if (step.pass == Pass::forward) {
+        forward[step.node] = id;
+        continue;
+      }
+      if (forward[step.node] == never_used) continue;
+      const std::int64_t bytes = saved_bytes(step.node);
+      change_[forward[step.node]] += bytes;
+      change_[id + 1] -= bytes;
+      forward[step.node] = never_used;
+    }
+  }
+
+  std::int64_t saved_bytes(NodeId id) const {
+    const BoundNode node{bound_, id};
+    const OperatorRule* rule = rule_of(framework_, options_, *bound_.graph, node.node());
+    if (rule == nullptr || node.node().outputs.empty()) return 0;
+    const auto type_bytes =
+        static_cast<double>(bytes_per_element(types_[node.node().outputs.front()]));
+    double bytes = 0;
+    for (const SavedTensor& saved : rule->saves)
+      bytes += (saved.numbers * type_bytes + saved.bytes) * elements_of(saved.of, node);
+    return static_cast<std::int64_t>(bytes);
+  }
+
+  /// Winograd's transformed tensors in fp32, tensors in another layout otherwise.
+  std::int64_t workspace_bytes(NodeId id) const {
+    const BoundNode node{bound_, id};
+    const auto& op = std::get<Convolution>(node.node().op);
+    const DType type = types_[node.node().outputs.front()];
+    const bool is_3x3 = op.kernel.size() == 2 && op.kernel[0] == 3 && op.kernel[1] == 3;
+    const auto elements = static_cast<double>(node.input().elements + node.output().elements);
+    const double factor = op.groups > 1 ? 0 : type == DType::fp32 ? (is_3x3 ? 2.25 : 0) : 0.5;
+    return static_cast<std::int64_t>(factor * elements *
+                                     static_cast<double>(bytes_per_element(type)));
+  }
+
+  const Program& program_;
+  const BoundGraph& bound_;
+  const Framework& framework_;
+  const FrameworkOptions& options_;
+  std::vector<DType> types_;
+  std::vector<std::int64_t> change_;   // from one step to the next
+  std::vector<std::int64_t> at_once_;  // while a step runs
+  std::int64_t held_ = 0;              // all the time
+};
+
+}  // namespace
+
+std::int64_t allocated_memory_bytes(const Program& program, const Framework& framework,
+                                    const FrameworkOptions& options) {
+  return AllocatedMemory(program, framework, options).peak();
+}
+
+}  // namespace strata

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/predict/expected/host_pipeline.hpp"
+
+#include <algorithm>
+
+namespace strata {
+namespace {
+
+const HostTime& host_time(const Calibration& calibration, const std::string& kind) {
+  static const HostTime none;
+  const auto found = calibration.host_times.find(kind);
+  return found == calibration.host_times.end() ? none : found->second;
+}
+
+/// Of one call of an operator; of any other where it was not measured.
+const HostTime& call_time(const Calibration& calibration, const OperatorRule* rule) {
+  static const std::string any = "relu";
+  const bool is_known = rule != nullptr && calibration.host_times.count(rule->host) > 0;
+  return host_time(calibration, is_known ? rule->host : any);
+}
+
+/// An operator that is one call of the framework dispatches all its kernels; one that is written
+/// out in several calls pays for each.
+double calls_of(const OperatorRule* rule, double launched) {
+  if (rule != nullptr && rule->calls > 0) return static_cast<double>(rule->calls);
+  if (rule != nullptr && !rule->host.empty()) return 1;
+  return std::max(1.0, launched);
+}
+
+}  // namespace
+
+HostPipeline::HostPipeline(const FrameworkOperations& operations,
+                           const std::vector<KernelTime>& times, bool is_autocast,
+                           std::int64_t iteration_calls, const Calibration& calibration) {
+  calls_.reserve(operations.calls.size());
+  const double launch_s = host_time(calibration, "launch").forward_s / 2;  // without the dispatch
+  // Dropping old gradients and entering forward, before the first kernel.
+  start_s_ = call_time(calibration, nullptr).forward_s * static_cast<double>(iteration_calls) *
+             calibration.host_factor;
+  for (std::size_t i = 0; i < operations.calls.size(); ++i) {
+    const HostCall& call = operations.calls[i];
+    const std::size_t end =
+        i + 1 < operations.calls.size() ? operations.calls[i + 1].first : times.size();
+    Call made;
+    double kernels = 0;
+    for (std::size_t k = call.first; k < end; ++k) {
+      made.busy_s += times[k].busy_s + times[k].kernels * calibration.gap_s;
+      kernels += times[k].kernels;
+    }
+    const auto launched = static_cast<double>(end - call.first);
+    if (call.is_update) {
+      const OperationClass update = operations.operations[call.first].kernel_class;
+      const HostTime& time = host_time(calibration, std::string(name_of(update)));
+      made.host_s = time.forward_s + time.per_tensor_s * static_cast<double>(call.tensors);
+    } else {
+      const HostTime& time = call_time(calibration, call.rule);
+      const double one = call.is_backward
+                             ? (is_autocast ? time.autocast_backward_s : time.backward_s)
+                             : (is_autocast ? time.autocast_forward_s : time.forward_s);
+      made.host_s = one * calls_of(call.rule, launched) + launch_s * (kernels - launched);
+    }
+    made.host_s *= calibration.host_factor;
+    calls_.push_back(made);
+  }
+}
+
+PipelineTime HostPipeline::run(double slower) const {
+  PipelineTime time{.host_s = start_s_ * slower};
+  double device_s = 0;
+  for (const Call& call : calls_) {
+    time.host_s += call.host_s * slower;
+    device_s = std::max(device_s, time.host_s) + call.busy_s;
+  }
+  time.time_s = std::max(time.host_s, device_s);
+  return time;
+}
+
+}  // namespace strata

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/framework/operation_classes.hpp"
+#include "strata/predict/expected/gpu_rates.hpp"
+
+#include <span>
+#include <vector>
+
+/// How the time of a class of kernels depends on its dimensions and on the GPU, up to a few
+/// coefficients that are fitted to measurements (docs/expected-time.md has the formulas).
+namespace strata {
+
+/// Which product a convolution's pass is.
+enum class ProductPass : std::uint8_t { forward, backward_input, backward_weight };
+ProductPass product_pass(OperationClass kernel_class);
+
+/// Seconds. `coefficients` are first_coefficients() of the form, fitted.
+double form_time_s(KernelForm form, ProductPass pass, DType precision,
+                   std::span<const double> coefficients, const KernelDims& dims,
+                   const GpuRates& gpu);
+
+/// Where a fit begins: sensible values of each coefficient, all positive.
+std::vector<double> first_coefficients(KernelForm form);
+
+}  // namespace strata

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/predict/expected/kernel_times.hpp"
+
+#include "strata/base/error.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace strata {
+namespace {
+
+constexpr double neighbourhood = 0.5;   // in natural logarithms of a dimension
+constexpr double form_weight = 0.15;    // how many samples right here the form itself counts as
+constexpr double unknown_sigma = 0.69;  // a factor of two
+
+std::uint32_t key_of(OperationClass kernel_class, DType precision) {
+  return static_cast<std::uint32_t>(kernel_class) * 16 + static_cast<std::uint32_t>(precision);
+}
+
+/// A calibration may come from a file that a person has written.
+void check_class(KernelForm form, const CalibratedClass& one) {
+  const std::size_t coefficients = first_coefficients(form).size(), dims = dims_of(form).size();
+  if (one.coefficients.size() != coefficients)
+    fail(ErrorKind::input, "{}: {} coefficients, expected {}", one.kernel_class,
+         one.coefficients.size(), coefficients);
+  for (const KernelSample& sample : one.samples) {
+    if (sample.dims.size() != dims)
+      fail(ErrorKind::input, "{}: a sample has {} dimensions, expected {}", one.kernel_class,
+           sample.dims.size(), dims);
+  }
+}
+
+}  // namespace
+
+ClassTimes::ClassTimes(OperationClass kernel_class, DType precision,
+                       const CalibratedClass& calibrated, const GpuRates& measured_on)
+    : form_(form_of(kernel_class)),
+      pass_(product_pass(kernel_class)),
+      precision_(precision),
+      dims_(dims_of(form_).size()),
+      coefficients_(calibrated.coefficients),
+      sigma_(calibrated.sigma) {
+  check_class(form_, calibrated);
+  for (const KernelSample& sample : calibrated.samples) {
+    KernelDims dims{};
+    std::copy(sample.dims.begin(), sample.dims.end(), dims.begin());
+    Point point{};
+    for (std::size_t i = 0; i < dims_; ++i) point.log_dims[i] = std::log(dims[i]);
+    const double fitted_s = form_time_s(form_, pass_, precision_, coefficients_, dims, measured_on);
+    if (!(fitted_s > 0) || !std::isfinite(fitted_s))
+      fail(ErrorKind::input, "{}: its coefficients give a time of {} s", calibrated.kernel_class,
+           fitted_s);
+    point.residual = std::log(sample.busy_s / fitted_s);
+    point.kernels = sample.kernels;
+    point.overlap = sample.kernels_s / sample.busy_s;
+    points_.push_back(point);
+  }
+}
+
+KernelTime ClassTimes::time(const KernelDims& dims, const GpuRates& gpu,
+                            std::size_t left_out) const {
+  std::array<double, most_kernel_dims> log_dims{};
+  for (std::size_t i = 0; i < dims_; ++i) log_dims[i] = std::log(std::max(dims[i], 1.0));
+  double weights = 0, residual = 0, nearest = INFINITY;
+  const Point* neighbour = nullptr;
+  for (std::size_t p = 0; p < points_.size(); ++p) {
+    if (p == left_out) continue;
+    double squares = 0;
+    for (std::size_t i = 0; i < dims_; ++i) {
+      const double apart = log_dims[i] - points_[p].log_dims[i];
+      squares += apart * apart;
+    }
+    const double weight = std::exp(-squares / (2 * neighbourhood * neighbourhood));
+    weights += weight;
+    residual += weight * points_[p].residual;
+    if (squares < nearest) {
+      nearest = squares;
+      neighbour = &points_[p];
+    }
+  }
+  KernelTime time;
+  const double correction = std::exp(residual / (weights + form_weight));
+  time.busy_s = form_time_s(form_, pass_, precision_, coefficients_, dims, gpu) * correction;
+  time.sigma = sigma_;
+  if (neighbour != nullptr) {
+    time.kernels = neighbour->kernels;
+    time.kernels_s = time.busy_s * neighbour->overlap;
+  }
+  return time;
+}
+
+KernelTimes::KernelTimes(const Calibration& calibration, const GpuRates& measured_on,
+                         const GpuRates& gpu)
+    : gpu_(gpu) {
+  for (const CalibratedClass& one : calibration.classes) {
+    const auto kernel_class = operation_class_named(one.kernel_class);
+    const auto precision = dtype_named(one.precision);
+    if (!kernel_class || !precision || one.coefficients.empty()) continue;
+    classes_.emplace(key_of(*kernel_class, *precision),
+                     ClassTimes(*kernel_class, *precision, one, measured_on));
+  }
+}
+
+const ClassTimes* KernelTimes::find(OperationClass kernel_class, DType precision) const {
+  const auto found = classes_.find(key_of(kernel_class, precision));
+  return found == classes_.end() ? nullptr : &found->second;
+}
+
+KernelTime KernelTimes::time(const FrameworkOperation& operation) const {
+  const ClassTimes* times = find(operation.kernel_class, operation.precision);
+  // TF32 is a way to multiply: everything else runs as in fp32. Both 16-bit types take the same.
+  if (times == nullptr && operation.precision == DType::tf32)
+    times = find(operation.kernel_class, DType::fp32);
+  if (times == nullptr && operation.precision == DType::fp16)
+    times = find(operation.kernel_class, DType::bf16);
+  if (times != nullptr) return times->time(operation.dims, gpu_);
+  KernelTime time;
+  time.is_calibrated = false;
+  time.sigma = unknown_sigma;
+  const KernelForm form = form_of(operation.kernel_class);
+  time.busy_s = form_time_s(form, product_pass(operation.kernel_class), operation.precision,
+                            first_coefficients(form), operation.dims, gpu_);
+  time.kernels_s = time.busy_s;
+  return time;
+}
+
+}  // namespace strata

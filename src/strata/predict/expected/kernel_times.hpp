@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/framework/operations.hpp"
+#include "strata/machine/calibration.hpp"
+#include "strata/predict/expected/kernel_forms.hpp"
+
+#include <array>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+namespace strata {
+
+/// What one operation takes.
+struct KernelTime {
+  double busy_s = 0;
+  double kernels_s = 0;       ///< all its kernels added up
+  double kernels = 1;         ///< how many there are
+  double sigma = 0;           ///< of log(busy_s)
+  bool is_calibrated = true;  ///< false: no sample of this class was measured
+};
+
+/// The fitted form of one class in one precision, corrected by what it misses at the samples
+/// nearby: libraries choose among dozens of kernels, and no formula knows where they switch.
+class ClassTimes {
+ public:
+  /// Errors (input) name the class whose coefficients or samples are not those of its form.
+  ClassTimes(OperationClass kernel_class, DType precision, const CalibratedClass& calibrated,
+             const GpuRates& measured_on);
+
+  KernelTime time(const KernelDims& dims, const GpuRates& gpu) const {
+    return time(dims, gpu, no_sample);
+  }
+  static constexpr std::size_t no_sample = ~std::size_t{0};
+  /// As if that sample had not been measured: what it predicts of it.
+  KernelTime time(const KernelDims& dims, const GpuRates& gpu, std::size_t left_out) const;
+
+ private:
+  struct Point {
+    std::array<double, most_kernel_dims> log_dims;
+    double residual;  ///< log of measured over fitted
+    double kernels, overlap;
+  };
+  KernelForm form_;
+  ProductPass pass_;
+  DType precision_;
+  std::size_t dims_ = 0;
+  std::vector<double> coefficients_;
+  double sigma_ = 0;
+  std::vector<Point> points_;
+};
+
+/// Every class of a calibration, on a GPU: the one it was measured on, or another one to which the
+/// fits are transferred.
+class KernelTimes {
+ public:
+  KernelTimes(const Calibration& calibration, const GpuRates& measured_on, const GpuRates& gpu);
+  KernelTime time(const FrameworkOperation& operation) const;
+  const GpuRates& gpu() const { return gpu_; }
+
+ private:
+  const ClassTimes* find(OperationClass kernel_class, DType precision) const;
+
+  GpuRates gpu_;
+  std::unordered_map<std::uint32_t, ClassTimes> classes_;
+};
+
+}  // namespace strata

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/predict/expected/kernel_times.hpp"
+
+#include "strata/base/error.hpp"
+#include "strata/machine/load_machine.hpp"
+#include "strata/predict/expected/round_gpu_test.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+namespace strata {
+namespace {
+
+/// 2 µs and 8 bytes per element by the form; the second of the samples took twice that.
+CalibratedClass relu_class() {
+  CalibratedClass one{.kernel_class = "relu.forward", .precision = "fp32"};
+  one.coefficients = {2, 8};
+  one.sigma = 0.1;
+  one.samples = {{{1e4}, 2.08e-6, 2.08e-6, 1}, {{1e8}, 2 * 802e-6, 3 * 802e-6, 5}};
+  return one;
+}
+
+ClassTimes relu_times() {
+  return {*operation_class_named("relu.forward"), DType::fp32, relu_class(), round_gpu()};
+}
+
+FrameworkOperation relu_of(double elements, DType precision = DType::fp32) {
+  return {*operation_class_named("relu.forward"), precision, 0, {elements}};
+}
+
+TEST(KernelTimes, are_corrected_by_what_the_form_misses_nearby) {
+  const ClassTimes times = relu_times();
+  // One sample right here against a form that counts as 0.15 of one: 2 to the power 1/1.15.
+  EXPECT_NEAR(times.time({1e8}, round_gpu()).busy_s, 802e-6 * std::pow(2, 1 / 1.15), 1e-8);
+  // Far from both samples the form remains.
+  EXPECT_NEAR(times.time({1e6}, round_gpu()).busy_s, 10e-6, 1e-9);
+  EXPECT_NEAR(times.time({1e4}, round_gpu()).busy_s, 2.08e-6, 1e-10);
+  EXPECT_EQ(times.time({1e6}, round_gpu()).sigma, 0.1);
+}
+
+TEST(KernelTimes, take_launches_and_overlap_from_the_nearest_sample) {
+  const KernelTime time = relu_times().time({9e7}, round_gpu());
+  EXPECT_EQ(time.kernels, 5);
+  EXPECT_NEAR(time.kernels_s, 1.5 * time.busy_s, 1e-12);
+  EXPECT_EQ(relu_times().time({2e4}, round_gpu()).kernels, 1);
+}
+
+TEST(KernelTimes, with_a_sample_left_out_do_not_know_it) {
+  const ClassTimes times = relu_times();
+  const KernelTime time = times.time({1e8}, round_gpu(), 1);
+  EXPECT_NEAR(time.busy_s, 802e-6, 1e-9);
+  EXPECT_EQ(time.kernels, 1);
+}
+
+TEST(KernelTimes, on_another_gpu_scale_with_its_rates) {
+  GpuRates fast = round_gpu();
+  fast.bytes_per_s *= 2;
+  EXPECT_NEAR(relu_times().time({1e6}, fast).busy_s, 2e-6 + 4e-6, 1e-9);
+}
+
+TEST(KernelTimes, of_a_class_that_nobody_measured_are_a_guess_of_a_factor_of_two) {
+  const KernelTimes times({}, round_gpu(), round_gpu());
+  const KernelTime time = times.time(relu_of(1e6));
+  EXPECT_FALSE(time.is_calibrated);
+  EXPECT_NEAR(time.sigma, std::log(2), 0.01);
+  EXPECT_GT(time.busy_s, 0);
+  EXPECT_EQ(time.kernels, 1);
+  EXPECT_EQ(time.kernels_s, time.busy_s);
+}
+
+TEST(KernelTimes, in_tf32_are_those_of_fp32_and_both_16_bit_types_are_the_same) {
+  Calibration calibration;
+  calibration.classes = {relu_class()};
+  const KernelTimes of_fp32(calibration, round_gpu(), round_gpu());
+  EXPECT_TRUE(of_fp32.time(relu_of(1e6)).is_calibrated);
+  EXPECT_EQ(of_fp32.time(relu_of(1e6, DType::tf32)).busy_s, of_fp32.time(relu_of(1e6)).busy_s);
+  EXPECT_FALSE(of_fp32.time(relu_of(1e6, DType::bf16)).is_calibrated);
+  calibration.classes.front().precision = "bf16";
+  const KernelTimes of_bf16(calibration, round_gpu(), round_gpu());
+  EXPECT_TRUE(of_bf16.time(relu_of(1e6, DType::fp16)).is_calibrated);
+  EXPECT_FALSE(of_bf16.time(relu_of(1e6)).is_calibrated);
+}
+
+TEST(KernelTimes, at_what_was_measured_are_near_the_measurement) {
+  const Calibration& shipped = *find_calibration("h200", "pytorch-eager");
+  const GpuRates gpu = gpu_rates(load_machine("h200"));
+  const KernelTimes times(shipped, gpu, gpu);
+  std::size_t samples = 0, far = 0;
+  for (const CalibratedClass& one : shipped.classes) {
+    for (const KernelSample& sample : one.samples) {
+      FrameworkOperation operation{
+          *operation_class_named(one.kernel_class), *dtype_named(one.precision), 0, {}};
+      std::copy(sample.dims.begin(), sample.dims.end(), operation.dims.begin());
+      const KernelTime time = times.time(operation);
+      ASSERT_TRUE(time.is_calibrated);
+      ++samples;
+      if (std::fabs(std::log(time.busy_s / sample.busy_s)) > std::log(1.2)) ++far;
+    }
+  }
+  EXPECT_GT(samples, 3000U);
+  EXPECT_LT(static_cast<double>(far), 0.05 * static_cast<double>(samples));
+}
+
+std::string refusal_of_class(const CalibratedClass& one) {
+  Calibration calibration;
+  calibration.classes = {one};
+  try {
+    const KernelTimes times(calibration, round_gpu(), round_gpu());
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::input);
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(KernelTimes, of_a_calibration_with_other_dimensions_or_coefficients_are_refused) {
+  EXPECT_EQ(refusal_of_class(relu_class()), "accepted");
+  CalibratedClass one = relu_class();
+  one.samples[0].dims.assign(13, 2.0);
+  EXPECT_NE(refusal_of_class(one).find("relu.forward"), std::string::npos);
+  one.samples[0].dims.clear();
+  EXPECT_NE(refusal_of_class(one).find("relu.forward"), std::string::npos);
+  one = relu_class();
+  one.coefficients = {2};
+  EXPECT_NE(refusal_of_class(one).find("1 coefficients, expected 2"), std::string::npos);
+  one.coefficients = {0, 0};
+  EXPECT_NE(refusal_of_class(one), "accepted");  // a time of nothing has no logarithm
+}
+
+}  // namespace
+}  // namespace strata
