@@ -12,7 +12,7 @@
 /// that the rules allow. `bound` is null.
 namespace strata::random_programs {
 
-struct Shape {
+struct ProgramShape {
   std::uint32_t most_steps = 12;
   std::uint32_t most_values = 10;
   std::uint32_t most_uses = 4;  ///< of one step
@@ -25,7 +25,7 @@ struct Shape {
 
 class Generator {
  public:
-  Generator(std::uint32_t seed, const Shape& shape) : random_(seed), shape_(shape) {}
+  Generator(std::uint32_t seed, const ProgramShape& shape) : random_(seed), shape_(shape) {}
 
   Program program() {
     Program program;
@@ -89,12 +89,12 @@ class Generator {
   }
 
   std::mt19937 random_;
-  Shape shape_;
+  ProgramShape shape_;
   std::vector<bool> made_;
 };
 
 /// Any valid program: steps use random values, in random ways; nothing is read before it was made.
-inline Program any_program(std::uint32_t seed, const Shape& shape = {}) {
+inline Program any_program(std::uint32_t seed, const ProgramShape& shape = {}) {
   return Generator(seed, shape).program();
 }
 

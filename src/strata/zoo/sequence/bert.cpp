@@ -25,11 +25,11 @@ constexpr double bert_dropout = 0.1;
 // Nine tenths of BERT's pre-training ran at this length (appendix A.2).
 constexpr std::int64_t bert_default_seq = 128;
 
-TensorId embed(SequenceBuilder& b) {
+TensorId embed(SequenceBuilder& b, TensorId& words) {
   const TensorId input_ids = b.tokens("input_ids");
   const TensorId token_type_ids = b.tokens("token_type_ids");
   const Scope scope(b, "embeddings");
-  const TensorId words = b.embedding("word_embeddings", input_ids, bert_vocabulary, bert_width);
+  words = b.embedding("word_embeddings", input_ids, bert_vocabulary, bert_width);
   const TensorId types =
       b.embedding("token_type_embeddings", token_type_ids, bert_token_types, bert_width);
   const TensorId positions =
@@ -54,12 +54,27 @@ TensorId add_layer(SequenceBuilder& b, TensorId x) {
   return end_sublayer(b, "output", b.unary("intermediate.gelu", UnaryKind::gelu, inner), x);
 }
 
-Graph build_bert(const NetworkArguments&) {
+/// Predicts masked words: its last product has the word embeddings as weights.
+void add_language_model_head(SequenceBuilder& b, TensorId x, TensorId words) {
+  const Scope scope(b, "cls.predictions");
+  const TensorId dense = b.linear("transform.dense", x, bert_width);
+  const TensorId active = b.unary("transform.gelu", UnaryKind::gelu, dense);
+  b.output(b.tied_linear("decoder", b.layer_norm("transform.LayerNorm", active), b.own_of(words)));
+}
+
+Graph build_bert(const NetworkArguments& arguments) {
+  constexpr std::string_view heads[] = {"none", "mlm"};
+  const bool has_language_model = arguments.word("head", heads) == 1;
   SequenceBuilder b("bert_base", 32, bert_default_seq);
-  TensorId x = embed(b);
+  TensorId words = 0;
+  TensorId x = embed(b, words);
   for (std::int64_t i = 0; i < bert_layers; ++i) {
     const Scope scope(b, "encoder.layer." + std::to_string(i));
     x = add_layer(b, x);
+  }
+  if (has_language_model) {
+    add_language_model_head(b, x, words);
+    return std::move(b).finish();
   }
   b.output(x);
   const Scope scope(b, "pooler");
@@ -68,6 +83,9 @@ Graph build_bert(const NetworkArguments&) {
   return std::move(b).finish();
 }
 
+constexpr NetworkParameter bert_parameters[] = {
+    {"head", "none", "none: hidden states and pooler; mlm: scores of masked words"}};
+
 }  // namespace
 
 constinit const Network bert_base_network{
@@ -75,8 +93,8 @@ constinit const Network bert_base_network{
     .title = "BERT base",
     .source =
         "Devlin et al., BERT, 2018, as transformers' BertModel (bert-base-uncased): 12 layers, "
-        "with pooler, without language-model head",
-    .parameters = {},
+        "with pooler, without language-model head unless head=mlm (BertForMaskedLM)",
+    .parameters = bert_parameters,
     .build = build_bert,
 };
 
