@@ -97,6 +97,23 @@ std::string operators_text(const std::vector<std::string_view>& operators) {
   return text;
 }
 
+std::string frameworks_text(const std::vector<Framework>& frameworks, const TextStyle& style) {
+  Table table(
+      {{.title = "framework"}, {.title = "", .least_width = 20}, {.title = "calibrated on"}});
+  for (const Framework& framework : frameworks) {
+    std::vector<std::string> machines;
+    for (const Calibration& one : shipped_calibrations()) {
+      if (one.framework == framework.name) machines.push_back(one.machine);
+    }
+    table.add_row({framework.name, framework.title, fmt::format("{}", fmt::join(machines, ", "))});
+  }
+  return table.to_text(style);
+}
+
+Json framework_json(const Framework& framework) {
+  return {{"name", framework.name}, {"title", framework.title}};
+}
+
 Json network_json(const Catalogue::NetworkEntry& entry) {
   Json knobs = Json::array();
   for (const NetworkParameter& knob : entry.network->parameters) {
@@ -126,6 +143,7 @@ Catalogue read_catalogue(std::string_view kind) {
   if (wants("machines")) catalogue.machines = shipped_machines();
   if (wants("formats")) catalogue.formats = copied(formats());
   if (kind == "operators") catalogue.operators = copied(operator_names());
+  if (kind == "frameworks") catalogue.frameworks = shipped_frameworks();
   return catalogue;
 }
 
@@ -135,6 +153,7 @@ std::string to_text(const Catalogue& catalogue, const TextStyle& style) {
   if (catalogue.machines) parts.push_back(machines_text(*catalogue.machines, style));
   if (catalogue.formats) parts.push_back(formats_text(*catalogue.formats, style));
   if (catalogue.operators) parts.push_back(operators_text(*catalogue.operators));
+  if (catalogue.frameworks) parts.push_back(frameworks_text(*catalogue.frameworks, style));
   const std::string text = fmt::format("{}", fmt::join(parts, "\n"));
   return style.has_unicode ? text : to_ascii(text);
 }
@@ -150,6 +169,7 @@ std::string to_json(const Catalogue& catalogue, const Provenance& provenance) {
     text.add_list("operators", *catalogue.operators,
                   [](std::string_view name) { return Json(name); });
   }
+  if (catalogue.frameworks) text.add_list("frameworks", *catalogue.frameworks, framework_json);
   text.add("provenance", to_json(provenance));
   return std::move(text).finish();
 }

@@ -26,10 +26,11 @@ struct Catalogue {
   std::optional<std::vector<Machine>> machines;
   std::optional<std::vector<Format>> formats;
   std::optional<std::vector<std::string_view>> operators;
+  std::optional<std::vector<Framework>> frameworks;
 };
 
-/// `kind` is "networks", "machines", "formats" or "operators"; empty: all but the operators, which
-/// are many.
+/// `kind` is "networks", "machines", "formats", "operators" or "frameworks"; empty: all but the
+/// operators, which are many, and the frameworks.
 Catalogue read_catalogue(std::string_view kind);
 
 std::string to_text(const Catalogue& catalogue, const TextStyle& style);

@@ -20,6 +20,7 @@ extern const Command trace_command;
 extern const Command plot_command;
 extern const Command report_command;
 extern const Command reproduce_command;
+extern const Command validate_command;
 extern const Command machine_command;
 extern const Command list_command;
 extern const Command doctor_command;

@@ -9,13 +9,15 @@
 namespace strata {
 namespace {
 
-constexpr std::string_view list_kinds[] = {"networks", "machines", "formats", "operators"};
+constexpr std::string_view list_kinds[] = {"networks", "machines", "formats", "operators",
+                                           "frameworks"};
 
-constexpr Argument list_arguments[] = {{.name = "KIND",
-                                        .help = "networks, machines, formats or operators.",
-                                        .choices = list_kinds,
-                                        .offer = Offer::choices,
-                                        .is_required = false}};
+constexpr Argument list_arguments[] = {
+    {.name = "KIND",
+     .help = "networks, machines, formats, operators or frameworks.",
+     .choices = list_kinds,
+     .offer = Offer::choices,
+     .is_required = false}};
 constexpr Flag list_json_flag{.name = "json",
                               .value = "FILE",
                               .help = "The lists as JSON; - is standard output.",

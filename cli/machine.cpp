@@ -17,10 +17,10 @@
 namespace strata {
 namespace {
 
-constexpr std::string_view machine_actions[] = {"list", "show", "diff", "merge", "measure"};
+constexpr std::string_view machine_actions[] = {"list", "show", "diff", "merge", "measure", "fit"};
 
 constexpr Argument machine_arguments[] = {{.name = "ACTION",
-                                           .help = "list, show, diff, merge or measure.",
+                                           .help = "list, show, diff, merge, measure or fit.",
                                            .choices = machine_actions,
                                            .offer = Offer::choices},
                                           {.name = "MACHINE",
@@ -63,8 +63,8 @@ int run_machine(const Request& request) {
 }  // namespace
 
 std::span<const MachineSubcommand* const> machine_subcommands() {
-  static const std::array all = {&machine_list, &machine_show, &machine_diff, &machine_merge,
-                                 &machine_measure};
+  static const std::array all = {&machine_list,  &machine_show,    &machine_diff,
+                                 &machine_merge, &machine_measure, &machine_fit};
   return all;
 }
 

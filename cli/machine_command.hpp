@@ -26,7 +26,7 @@ inline constexpr Flag machine_csv_flag{.name = "csv",
 inline constexpr Flag machine_output_flag{.name = "output",
                                           .letter = 'o',
                                           .value = "FILE",
-                                          .help = "merge, measure: the machine file.",
+                                          .help = "merge, measure, fit: the file to write.",
                                           .offer = Offer::file};
 
 inline constexpr Flag machine_device_flag{
@@ -56,6 +56,7 @@ extern const MachineSubcommand machine_show;
 extern const MachineSubcommand machine_diff;
 extern const MachineSubcommand machine_merge;
 extern const MachineSubcommand machine_measure;
+extern const MachineSubcommand machine_fit;
 
 /// "19.50 TFLOP/s", "40.00 MiB", "1.980 GHz": a number of a machine for people.
 std::string quantity_text(Quantity quantity, double value);

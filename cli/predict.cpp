@@ -5,6 +5,8 @@
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
 #include "cli/predict_flags.hpp"
+#include "cli/predict_machines.hpp"
+#include "strata/base/error.hpp"
 #include "strata/base/units.hpp"
 #include "strata/strata.hpp"
 
@@ -40,8 +42,9 @@ constexpr Flag predict_trace_flag{.name = "trace",
 constexpr Argument predict_arguments[] = {model_argument};
 constexpr auto predict_flags = joined_flags(
     machine_flags, hardware_flags, size_flags, import_flags, training_flags, schedule_flags,
-    std::array<Flag, 6>{predict_by_flag, predict_layers_flag, predict_json_flag, predict_csv_flag,
-                        predict_trace_flag, html_flag});
+    framework_flags,
+    std::array<Flag, 8>{require_fit_flag, price_flag, predict_by_flag, predict_layers_flag,
+                        predict_json_flag, predict_csv_flag, predict_trace_flag, html_flag});
 
 PredictView predict_view(const Arguments& given) {
   PredictView view;
@@ -61,15 +64,19 @@ PredictView predict_view(const Arguments& given) {
 
 int run_predict(const Request& request) {
   const Arguments& given = request.arguments;
+  if (const auto machines = machine_names(given); machines.size() > 1)
+    return predict_on_machines(request, machines);
+  if (given.has(price_flag))
+    fail(ErrorKind::usage, "--price goes with several machines: --on h200,a100-80gb");
   const PredictView view = predict_view(given);
   check_outputs(given, {&predict_json_flag, &predict_csv_flag, &predict_trace_flag, &html_flag});
-  PredictRequest wanted = predict_request(given);
+  PredictRequest wanted = predict_request(given, true);
   wanted.wants_transfers = given.has(predict_trace_flag) || given.has(html_flag);
   const Machine machine = machine_of(given);
   const Graph graph = load_model(given.word(0), import_options(given));
   const PredictedIteration iteration = predict_model(graph, machine, wanted);
   const Provenance provenance{.command = request.command_line,
-                              .request = to_json(request_words(given))};
+                              .request = to_json(request_words(given, true))};
 
   warn(iteration.summary.warnings);
   OutputFiles outputs(given);
@@ -84,7 +91,8 @@ int run_predict(const Request& request) {
     return page_text(part.name, {part});
   });
   if (!outputs.took_stdout()) print(to_text(iteration.summary, view, request.style));
-  return exit_code::done;
+  const bool is_refused = given.has(require_fit_flag) && !iteration.summary.fits_device();
+  return is_refused ? exit_code::answer_is_no : exit_code::done;
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ Machine machine_of(const Arguments& given) {
   return machine;
 }
 
-RequestText request_words(const Arguments& given) {
+RequestText request_words(const Arguments& given, bool has_framework) {
   RequestText words{.model = std::string(given.word(0)),
                     .import = import_options(given),
                     .machine = machine_word(given),
@@ -45,11 +45,12 @@ RequestText request_words(const Arguments& given) {
   add_given(words, given, hardware_flags);
   add_given(words, given, training_flags);
   add_given(words, given, schedule_flags);
+  if (has_framework) add_given(words, given, framework_flags);
   return words;
 }
 
-PredictRequest predict_request(const Arguments& given) {
-  PredictRequest request = request_of(request_words(given));
+PredictRequest predict_request(const Arguments& given, bool has_framework) {
+  PredictRequest request = request_of(request_words(given, has_framework));
   if (!request.training.inference) return request;
   for (const Flag& flag : training_flags) {
     if (given.has(flag))

@@ -102,12 +102,35 @@ inline constexpr std::array<Flag, 7> schedule_flags = {
     policy_flag, prefetch_flag,    offload_flag,       objective_flag,
     bounds_flag, granularity_flag, strict_minimum_flag};
 
+inline constexpr std::array<std::string_view, 4> attention_choices = {"auto", "sdpa", "eager",
+                                                                      "module"};
+inline constexpr std::array<std::string_view, 2> amp_choices = {"bf16", "fp16"};
+inline constexpr Flag framework_flag{.name = "framework",
+                                     .value = "F",
+                                     .help = "Expected time of pytorch-eager (default), or none."};
+inline constexpr Flag amp_flag{.name = "amp",
+                               .value = "TYPE",
+                               .help = "Autocast to bf16 or fp16; weights stay in fp32.",
+                               .choices = amp_choices,
+                               .offer = Offer::choices};
+inline constexpr Flag channels_last_flag{.name = "channels-last", .help = "Images as N, H, W, C."};
+inline constexpr Flag attention_flag{.name = "attention",
+                                     .value = "A",
+                                     .help = "Attention by sdpa, eager products or a module.",
+                                     .choices = attention_choices,
+                                     .offer = Offer::choices};
+inline constexpr Flag require_fit_flag{
+    .name = "require-fit", .help = "Exit with 1 when it does not fit the device's memory."};
+inline constexpr std::array<Flag, 4> framework_flags = {framework_flag, amp_flag,
+                                                        channels_last_flag, attention_flag};
+
 /// The machine that the flags ask for, with what --set changes.
 Machine machine_of(const Arguments& given);
 
 /// Everything else.
 /// What the flags ask of a prediction of the first word, as data.
-RequestText request_words(const Arguments& given);
-PredictRequest predict_request(const Arguments& given);
+/// `has_framework`: the command takes framework_flags, too.
+RequestText request_words(const Arguments& given, bool has_framework = false);
+PredictRequest predict_request(const Arguments& given, bool has_framework = false);
 
 }  // namespace strata

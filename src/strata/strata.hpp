@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "strata/api/expected.hpp"
 #include "strata/api/explain.hpp"
 #include "strata/api/measure.hpp"
 #include "strata/api/model.hpp"
@@ -9,6 +10,7 @@
 #include "strata/api/request.hpp"
 #include "strata/api/stored_profile.hpp"
 #include "strata/api/sweep.hpp"
+#include "strata/api/validate.hpp"
 #include "strata/api/what_if.hpp"
 
 /// The façade: the few functions that the program, the bindings and the examples use, in the order

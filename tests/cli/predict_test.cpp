@@ -33,10 +33,61 @@ TEST(Predict, answers_in_a_screen) {
   EXPECT_EQ(outcome.out.find("LeNet-5, one training iteration, batch 32, fp32, on NVIDIA H100"),
             0U);
   EXPECT_LE(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 40);
-  for (const char* part : {"\n  time ", "\n  lower bound ", "\n  traffic ", "\n  memory ",
-                           "\n  where the time goes", "\n  what would help", "limit, not a"}) {
+  for (const char* part :
+       {"\n  expected ", "\n  lost to ", "\n  limit ", "\n  lower bound ", "\n  traffic ",
+        "\n  memory ", "\n  where the time goes", "\n  what would help"}) {
     EXPECT_NE(outcome.out.find(part), outcome.out.npos) << part;
   }
+}
+
+// Without a framework, and where there is no GPU, the limit is the answer.
+TEST(Predict, shows_the_limit_alone_where_no_framework_is_asked_for) {
+  for (const auto& flags : {std::vector<std::string>{"--framework", "none"}, {"--on", "grace"}}) {
+    std::vector<std::string> words = {"predict", "lenet5"};
+    words.insert(words.end(), flags.begin(), flags.end());
+    const Outcome outcome = run(words);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_NE(outcome.out.find("\n  time "), outcome.out.npos);
+    EXPECT_NE(outcome.out.find("limit, not a"), outcome.out.npos);
+    EXPECT_EQ(outcome.out.find("expected"), outcome.out.npos);
+  }
+}
+
+TEST(Predict, expected_time_is_in_the_document) {
+  const OrderedJson json = predicted({"resnet18", "--on", "h200", "--amp", "bf16"});
+  const OrderedJson& expected = json["expected"];
+  EXPECT_EQ(expected["framework"], "pytorch-eager");
+  EXPECT_EQ(expected["calibration"], "calibrated");
+  EXPECT_LT(expected["interval_s"][0], expected["time_s"]);
+  EXPECT_GT(expected["interval_s"][1], expected["time_s"]);
+  EXPECT_GT(expected["time_s"], json["totals"]["time_s"]);
+  double lost_s = expected["arithmetic_s"], rows_s = 0;
+  for (const auto& one : expected["lost_to"]) lost_s += one["time_s"].get<double>();
+  EXPECT_NEAR(lost_s, expected["time_s"], 1e-9);
+  for (const auto& row : json["layers"]) rows_s += row["expected"]["busy_s"].get<double>();
+  EXPECT_NEAR(rows_s, expected["busy_s"], 0.01 * expected["busy_s"].get<double>());
+  EXPECT_EQ(json["model"]["dtype"], "bf16");
+}
+
+TEST(Predict, out_of_memory_comes_first_and_can_be_a_refusal) {
+  const Outcome outcome = run({"predict", "gpt2", "--batch", "64", "--on", "l4", "--require-fit"});
+  EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+  EXPECT_NE(outcome.out.find("\n  out of memory: needs "), outcome.out.npos);
+  EXPECT_NE(outcome.out.find("the largest batch that fits is about "), outcome.out.npos);
+  EXPECT_LT(outcome.out.find("out of memory"), outcome.out.find("expected"));
+}
+
+TEST(Predict, several_machines_are_one_table) {
+  const Outcome outcome =
+      run({"predict", "resnet18", "--on", "h200,l40s", "--price", "3,1", "--dtype", "tf32"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  for (const char* part : {"h200", "l40s", "calibrated", "transferred", "cost per million"})
+    EXPECT_NE(outcome.out.find(part), outcome.out.npos) << part;
+  EXPECT_EQ(run({"predict", "resnet18", "--on", "h200,l40s", "--price", "3"}).exit_code, 2);
+  EXPECT_EQ(run({"predict", "resnet18", "--on", "h200", "--price", "3"}).exit_code, 2);
+  EXPECT_EQ(
+      run({"predict", "resnet18", "--on", "epyc-9654", "--framework", "pytorch-eager"}).exit_code,
+      2);
 }
 
 TEST(Predict, a_network_that_does_nothing_takes_no_time) {

@@ -71,7 +71,8 @@ TEST(Program, mistakes_exit_2_with_one_clear_line) {
        "--by expects layer, type or block, got 'typ'; did you mean type?",
        ""},
       {{"list", "netwroks"},
-       "list expects networks, machines, formats or operators, got 'netwroks'; did you mean "
+       "list expects networks, machines, formats, operators or frameworks, got 'netwroks'; did you "
+       "mean "
        "networks?",
        "usage: strata list [KIND] [options]"},
       {{"generate", "zhs"},

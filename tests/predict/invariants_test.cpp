@@ -261,7 +261,7 @@ int fewest_loads(const Program& program, int most_on_chip) {
 
 TEST(PredictionInvariants, FarthestNextUseIsOptimalForEqualSizesThatAreOnlyRead) {
   for (std::uint32_t seed = 0; seed < 200; ++seed) {
-    random_programs::Shape shape;
+    random_programs::ProgramShape shape;
     shape.most_values = 7;
     shape.most_uses = 3;
     shape.most_steps = 14;

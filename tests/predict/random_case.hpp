@@ -16,7 +16,7 @@ namespace strata {
 /// see a failure again.
 struct Case {
   explicit Case(std::uint32_t number) : seed(number), random(number) {
-    random_programs::Shape shape;
+    random_programs::ProgramShape shape;
     shape.most_steps = pick(2, 24);
     shape.most_values = pick(2, 16);
     shape.most_uses = pick(1, 6);

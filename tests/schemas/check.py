@@ -44,9 +44,11 @@ commands = [
     ("machine diff h200 v100 --json md.json", {"md.json": "machine_diff"}),
     ("list --json l.json", {"l.json": "catalogue"}),
     ("list operators --json lo.json", {"lo.json": "catalogue"}),
+    ("list frameworks --json lf.json", {"lf.json": "catalogue"}),
     ("doctor --json d.json", {"d.json": "readiness"}),
     ("doctor --networks --json do.json", {"do.json": "trained_networks"}),
     ("reproduce roofline --json rep.json", {"rep.json": "reproduction"}),
+    ("validate pytorch-h200-host --json v.json", {"v.json": "validation"}),
     (
         "conv --base 2,12,4,3,1 --sweep k=2:4 --strategies direct,unroll,winograd2 --samples 1 --json conv.json",
         {"conv.json": "convolutions"},

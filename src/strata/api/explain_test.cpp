@@ -86,6 +86,7 @@ TEST(Alternatives, are_the_what_ifs_of_explain) {
   PredictRequest request;
   request.bounds = WantBounds::not_at_all;
   set_option(request, "capacity", "300KB");
+  set_option(request, "framework", "none");
   request.sizes.dims = {{"batch", 6}};
   const PredictedIteration iteration = predict_model(graph, machine, request);
   const std::vector<Alternative>& found = iteration.summary.alternatives;
@@ -112,6 +113,7 @@ TEST(Alternatives, a_capacity_that_cannot_be_doubled_is_not) {
   PredictRequest request;
   request.bounds = WantBounds::not_at_all;
   set_option(request, "capacity", "4EiB");
+  set_option(request, "framework", "none");
   const Graph graph = load_model("lenet5");
   const PredictedIteration iteration = predict_model(graph, load_machine("h200"), request);
   for (const Alternative& alternative : iteration.summary.alternatives)

@@ -67,9 +67,27 @@ Machine with_overrides(Machine machine, const HardwareOverrides& overrides) {
   return machine;
 }
 
+namespace {
+
+/// Autocast multiplies in 16 bits and keeps the weights in fp32: what the limit is of, too.
+PredictRequest with_autocast(const PredictRequest& request) {
+  if (!request.framework_options.autocast) return request;
+  if (request.sizes.dtype && *request.sizes.dtype != DType::fp32 &&
+      *request.sizes.dtype != DType::tf32)
+    fail(ErrorKind::usage, "--amp is for networks in fp32, not with --dtype {}",
+         name_of(*request.sizes.dtype));
+  PredictRequest lower = request;
+  lower.sizes.dtype = request.framework_options.autocast;
+  lower.training.master_weights = true;
+  return lower;
+}
+
+}  // namespace
+
 PredictRequest thesis_request() {
   PredictRequest request;
   request.preset = "thesis";
+  request.framework = "none";
   request.mac_is_one = true;
   request.training = thesis_training();
   request.options = thesis_prediction();
@@ -85,7 +103,8 @@ double predicted_time_s(const Graph& graph, const Machine& machine, const Predic
 }
 
 PredictedIteration predict_model(const Graph& graph, const Machine& machine,
-                                 const PredictRequest& request) {
+                                 const PredictRequest& asked) {
+  const PredictRequest request = with_autocast(asked);
   PredictedIteration iteration;
   iteration.bound = std::make_unique<BoundGraph>(bind_model(graph, request.sizes));
   const DType dtype = main_dtype(*iteration.bound);
@@ -118,6 +137,7 @@ PredictedIteration predict_model(const Graph& graph, const Machine& machine,
   if (request.wants_alternatives && request.options.policy != Policy::exact &&
       summary.totals.time_s > 0)
     summary.alternatives = alternatives_to(graph, machine, request, iteration);
+  add_expected(summary, graph, machine, asked);
   return iteration;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "strata/api/expected.hpp"
 #include "strata/api/model.hpp"
 #include "strata/machine/load_machine.hpp"
 #include "strata/predict/hardware.hpp"
@@ -29,6 +30,9 @@ struct PredictRequest {
   bool wants_alternatives = true;  ///< predict again with more capacity, bandwidth, …
   bool wants_transfers = false;    ///< what the channel did, for a timeline
   std::string preset;              ///< what it is called; empty: none
+  /// Whose expected time; nothing: PyTorch's where the machine allows one. "none": the limit alone.
+  std::optional<std::string> framework;
+  FrameworkOptions framework_options;
 };
 
 /// The choices of the thesis that the model comes from: no update of the weights, a multiply-add
@@ -61,6 +65,10 @@ PredictedIteration predict_model(const Graph& graph, const Machine& machine,
 
 /// The time of that iteration alone: bounds, rows and whatever else takes longer are left out.
 double predicted_time_s(const Graph& graph, const Machine& machine, const PredictRequest& request);
+
+/// Adds the expected time that a request asks for; or why there is none.
+void add_expected(PredictionSummary& summary, const Graph& graph, const Machine& machine,
+                  const PredictRequest& request);
 
 /// The hardware that a request asks for on a machine.
 Hardware hardware_for(const Machine& machine, DType dtype, const PredictRequest& request);

@@ -40,6 +40,15 @@ void choose(Enum& to, const std::array<std::string_view, count>& names, const Gi
   to = named<Enum>(names, given.text, given.what);
 }
 
+constexpr std::array<std::string_view, 4> attention_names = {"auto", "sdpa", "eager", "module"};
+
+DType autocast_type(const Given& given) {
+  const auto dtype = dtype_named(given.text);
+  if (dtype != DType::bf16 && dtype != DType::fp16)
+    fail(ErrorKind::usage, "{} is bf16 or fp16, got '{}'", given.what, given.text);
+  return *dtype;
+}
+
 constexpr std::array<std::string_view, 3> bounds_names = {"auto", "always", "never"};
 
 struct Option {
@@ -98,6 +107,19 @@ constexpr Option known_options[] = {
      [](Request& to, const Given& given) { to.training.separate_backward = truth(given); }},
     {"pool-keeps-input",
      [](Request& to, const Given& given) { to.training.pool_keeps_input = truth(given); }},
+    {"framework",
+     [](Request& to, const Given& given) {
+       if (given.text != "none") framework_named(given.text);
+       to.framework = std::string(given.text);
+     }},
+    {"amp",
+     [](Request& to, const Given& given) { to.framework_options.autocast = autocast_type(given); }},
+    {"channels-last",
+     [](Request& to, const Given& given) { to.framework_options.channels_last = truth(given); }},
+    {"attention",
+     [](Request& to, const Given& given) {
+       choose(to.framework_options.attention, attention_names, given);
+     }},
 };
 
 }  // namespace

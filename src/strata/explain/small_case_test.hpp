@@ -62,14 +62,15 @@ inline ProfileRow to_row(const HandRow& hand, DType dtype = DType::fp32, bool is
 }
 
 inline Profile measured_profile(std::vector<ProfileRow> rows, std::string dtype = "fp32") {
-  return {.evidence = Evidence::measured,
-          .subject = {.network = "n",
-                      .title = "N",
-                      .dtype = std::move(dtype),
-                      .machine = "small",
-                      .machine_title = "Small"},
-          .columns = {},
-          .rows = std::move(rows)};
+  Profile profile;
+  profile.evidence = Evidence::measured;
+  profile.subject = {.network = "n",
+                     .title = "N",
+                     .dtype = std::move(dtype),
+                     .machine = "small",
+                     .machine_title = "Small"};
+  profile.rows = std::move(rows);
+  return profile;
 }
 
 /// The findings with that code.

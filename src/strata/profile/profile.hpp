@@ -54,6 +54,16 @@ struct LevelBytes {
   bool operator==(const LevelBytes&) const = default;
 };
 
+/// What a framework's kernels for a row are expected to take (predict/expected/).
+struct ExpectedRow {
+  double busy_s = 0;     ///< while at least one of them runs
+  double kernels_s = 0;  ///< all of them added up
+  double host_s = 0;     ///< that the host takes to dispatch them
+  double launches = 0;
+
+  bool operator==(const ExpectedRow&) const = default;
+};
+
 /// A row is keyed by layer and pass; rows with the same key (a layer's backward step and the sum of
 /// its gradients) add up when profiles are compared.
 struct ProfileRow {
@@ -74,6 +84,7 @@ struct ProfileRow {
   /// What its FLOP at their peak or its bytes at their bandwidth take, whichever is longer
   /// (set_roofs in roofline/). Nothing: no machine is known.
   std::optional<double> roof_s = {};
+  std::optional<ExpectedRow> expected = {};   ///< nothing: no framework is asked for
   std::vector<double> samples_s = {};         ///< measured between marks, one per iteration
   std::vector<double> kernel_samples_s = {};  ///< of its kernels alone; empty without tracing
 
@@ -163,6 +174,7 @@ std::optional<double> counter_of(const Profile& profile, const ProfileRow& row,
 struct ProfileGroup {
   std::string name;
   Totals totals;
+  double expected_s = 0;  ///< of its kernels in a framework; 0: none is asked for
 };
 
 /// Adds up by data type and unit, and by level.

@@ -68,6 +68,33 @@ Json totals_json(const PredictionSummary& summary) {
   return json;
 }
 
+Json expected_json(const PredictionSummary& summary) {
+  if (!summary.expected) return nullptr;
+  const ExpectedTime& expected = *summary.expected;
+  Json json = {{"framework", expected.framework},
+               {"time_s", expected.time_s},
+               {"interval_s", {expected.low_s, expected.high_s}},
+               {"samples_per_s", static_cast<double>(summary.totals.samples) / expected.time_s},
+               {"busy_s", expected.busy_s},
+               {"host_s", expected.host_s},
+               {"kernels_s", expected.kernels_s},
+               {"launches", expected.launches},
+               {"memory_bytes", expected.memory_bytes},
+               {"fits", summary.device_memory_bytes ? Json(summary.fits_device()) : Json()},
+               {"largest_batch", summary.largest_batch ? Json(*summary.largest_batch) : Json()},
+               {"calibration", name_of(expected.calibration)},
+               {"calibrated_on", expected.calibrated_on},
+               {"arithmetic_s", expected.arithmetic_s}};
+  Json& lost = json["lost_to"] = Json::array();
+  for (const LostTime& one : expected.lost_to)
+    lost.push_back({{"to", one.to}, {"time_s", one.time_s}});
+  Json& uncovered = json["uncovered"] = Json::array();
+  for (const UncoveredClass& one : expected.uncovered)
+    uncovered.push_back({{"class", one.kernel_class}, {"share", one.share}});
+  json["unknown_operators"] = expected.unknown_operators;
+  return json;
+}
+
 Json bounds_json(const PredictionSummary& summary) {
   if (!summary.bounds) return nullptr;
   return {{"traffic_physical_bytes", summary.bounds->traffic_physical_bytes},
@@ -80,6 +107,12 @@ Json row_json(const ProfileRow& row) {
   Json json = profile_row_json(row, Evidence::predicted);
   json["cause"] = row.cause.empty() ? Json() : Json(row.cause);
   if (row.roof_s) json["roof_time_s"] = *row.roof_s;
+  if (row.expected) {
+    json["expected"] = {{"busy_s", row.expected->busy_s},
+                        {"kernels_s", row.expected->kernels_s},
+                        {"host_s", row.expected->host_s},
+                        {"launches", row.expected->launches}};
+  }
   Json& arithmetic = json["arithmetic"] = Json::array();
   for (const TypedFlop& part : row.arithmetic) {
     arithmetic.push_back({{"dtype", name_of(part.dtype)},
@@ -110,7 +143,8 @@ Json need_json(const CapacityNeed& need) { return {{"bytes", need.bytes}, {"step
 Json alternative_json(const Alternative& alternative) {
   return {{"change", alternative.change},
           {"time_ratio", alternative.time_ratio},
-          {"samples_per_s_ratio", alternative.speed_ratio}};
+          {"samples_per_s_ratio", alternative.speed_ratio},
+          {"of", alternative.is_expected ? "expected" : "limit"}};
 }
 
 }  // namespace
@@ -123,6 +157,8 @@ std::string to_json(const PredictionSummary& summary, const Provenance& provenan
   text.add("machine", machine_json(summary));
   text.add("options", options_json(summary));
   text.add("totals", totals_json(summary));
+  text.add("expected", expected_json(summary));
+  text.add("no_expected_reason", summary.expected ? Json() : Json(summary.no_expected_reason));
   text.add("bounds", bounds_json(summary));
   text.add("no_bounds_reason", summary.bounds ? Json() : Json(summary.no_bounds_reason));
   text.add("least_traffic_bytes",

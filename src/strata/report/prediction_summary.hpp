@@ -2,6 +2,7 @@
 #pragma once
 
 #include "strata/machine/machine.hpp"
+#include "strata/predict/expected/expected.hpp"
 #include "strata/predict/predict.hpp"
 #include "strata/profile/profile.hpp"
 #include "strata/report/model_summary.hpp"
@@ -55,6 +56,7 @@ struct Alternative {
   double time_ratio = 1;         ///< new time / this time
   double speed_ratio = 1;        ///< new samples per second / this
   bool changes_samples = false;  ///< then the time says little and the speed is what counts
+  bool is_expected = false;      ///< of the expected time, not of the limit
 };
 
 struct PredictionTotals {
@@ -107,10 +109,17 @@ struct PredictionSummary {
   CapacityNeed whole;                     ///< from it on every step holds all its values at once
   std::vector<std::string> sliced_steps;  ///< those that the capacity made cut their weight
   std::vector<Alternative> alternatives;
+  std::optional<ExpectedTime> expected;
+  std::string no_expected_reason;             ///< why there is none
+  std::optional<std::int64_t> largest_batch;  ///< that fits, where this one does not; 0: none
 
+  /// What is allocated at most: by the framework, or by a plan without any.
+  std::int64_t needed_memory_bytes() const {
+    return expected ? expected->memory_bytes : totals.footprint_bytes;
+  }
   bool fits_device() const {
     return !device_memory_bytes ||
-           static_cast<double>(totals.footprint_bytes) <= *device_memory_bytes;
+           static_cast<double>(needed_memory_bytes()) <= *device_memory_bytes;
   }
 };
 

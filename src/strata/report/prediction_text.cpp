@@ -86,12 +86,56 @@ std::string bound_fact(const PredictionSummary& summary) {
                   above < 0.0005 ? "as fast" : fmt::format("{:.1f} % above", 100 * above)));
 }
 
+/// What to do about it: a batch that fits.
+std::string out_of_memory_text(const PredictionSummary& summary) {
+  std::string text =
+      fmt::format("out of memory: needs {}, has {}", capacity_text(summary.needed_memory_bytes()),
+                  format_capacity(*summary.device_memory_bytes));
+  if (summary.largest_batch)
+    text += *summary.largest_batch > 0
+                ? fmt::format("; the largest batch that fits is about {}", *summary.largest_batch)
+                : "; no batch fits";
+  return text;
+}
+
+std::string expected_facts(const PredictionSummary& summary) {
+  const ExpectedTime& expected = *summary.expected;
+  const double samples_per_s =
+      static_cast<double>(summary.totals.samples) / std::max(expected.time_s, 1e-12);
+  std::string text = fact(
+      "expected", format_time(expected.time_s),
+      fmt::format(
+          "({} to {})   {} samples/s   GPU busy {}   {}, {} {}", format_time(expected.low_s),
+          format_time(expected.high_s), format_count(samples_per_s),
+          percent(expected.busy_s / expected.time_s), expected.framework,
+          name_of(expected.calibration),
+          fmt::format("{} {}", expected.calibration == CalibrationUse::calibrated ? "on" : "from",
+                      expected.calibrated_on)));
+  std::vector<std::string> lost;
+  for (const LostTime& one : expected.lost_to) {
+    if (one.time_s >= 0.01 * expected.time_s)
+      lost.push_back(fmt::format("{} {}", one.to, percent(one.time_s / expected.time_s)));
+  }
+  text += fact("lost to", format_time(expected.time_s - expected.arithmetic_s),
+               fmt::format("{}", fmt::join(lost, ", ")));
+  double uncovered = 0;
+  for (const UncoveredClass& one : expected.uncovered) uncovered += one.share;
+  if (uncovered >= 0.01)
+    text +=
+        fact("uncovered", percent(uncovered), "of the kernels are of classes that nobody measured");
+  if (!expected.unknown_operators.empty())
+    text += fact(
+        "left out", fmt::format("{}", expected.unknown_operators.size()),
+        fmt::format("operators without a rule: {}",
+                    printable(fmt::format("{}", fmt::join(expected.unknown_operators, ", ")))));
+  return text;
+}
+
 std::string memory_fact(const PredictionSummary& summary) {
-  const std::string needed = capacity_text(summary.totals.footprint_bytes);
+  const std::string needed = capacity_text(summary.needed_memory_bytes());
   std::string text = "peak of weights, gradients, optimizer state and saved activations";
   if (!summary.fits_device()) {
-    text = fmt::format("out of memory: needs {}, has {}", needed,
-                       format_capacity(*summary.device_memory_bytes));
+    text = out_of_memory_text(summary);
   } else if (summary.device_memory_bytes) {
     text = fmt::format("peak; fits in {}", format_capacity(*summary.device_memory_bytes));
   }
@@ -101,10 +145,16 @@ std::string memory_fact(const PredictionSummary& summary) {
 std::string facts(const PredictionSummary& summary) {
   const PredictionTotals& totals = summary.totals;
   const double peak = summary.hardware.bytes_per_s;
-  std::string text =
-      fact("time", format_time(totals.time_s),
-           fmt::format("{} samples/s   compute busy {}", format_count(totals.samples_per_s),
-                       percent(totals.utilisation)));
+  std::string text;
+  if (summary.expected) {
+    if (!summary.fits_device()) text += "  " + out_of_memory_text(summary) + "\n\n";
+    text += expected_facts(summary);
+  }
+  text +=
+      fact(summary.expected ? "limit" : "time", format_time(totals.time_s),
+           fmt::format("{} samples/s   compute busy {}{}", format_count(totals.samples_per_s),
+                       percent(totals.utilisation),
+                       summary.expected ? "   perfect kernels; Winograd and FFT can beat it" : ""));
   text += bound_fact(summary);
   text +=
       fact("traffic", bytes_text(totals.traffic_bytes()),
@@ -151,27 +201,35 @@ struct TimeRow {
   std::string pass;
   const Totals* totals;
   std::string cause;
+  double expected_s = 0;  ///< of its kernels; 0: no framework is asked for
 };
 
 std::string time_table(const PredictionSummary& summary, const std::vector<TimeRow>& rows,
                        std::string_view title, const TextStyle& style) {
   const bool has_passes =
       std::any_of(rows.begin(), rows.end(), [](const TimeRow& row) { return !row.pass.empty(); });
+  const bool has_expected = summary.expected.has_value();
   Table table({{.title = std::string(title), .least_width = 16, .omit = Omit::beginning},
                {.title = "", .is_shown = has_passes},
                {.title = "", .leaves = 3},
                {.title = "share", .align = Align::right},
-               {.title = "time", .align = Align::right, .leaves = 1},
+               {.title = has_expected ? "limit" : "time", .align = Align::right, .leaves = 1},
+               {.title = "expected", .align = Align::right, .is_shown = has_expected},
                {.title = "stall", .align = Align::right},
                {.title = "what limits", .least_width = 10, .leaves = 2}});
+  // Shares are of the expected time where there is one: that is what a user waits for.
+  const double all_s = has_expected ? summary.expected->time_s : summary.totals.time_s;
+  const auto shown_s = [&](const TimeRow& row) {
+    return has_expected ? row.expected_s : row.totals->time_s;
+  };
   double longest_s = 0;
-  for (const TimeRow& row : rows) longest_s = std::max(longest_s, row.totals->time_s);
+  for (const TimeRow& row : rows) longest_s = std::max(longest_s, shown_s(row));
   for (const TimeRow& row : rows) {
     const Totals& totals = *row.totals;
-    table.add_row({printable(row.name), row.pass,
-                   bar(longest_s > 0 ? totals.time_s / longest_s : 0),
-                   percent(totals.time_s / summary.totals.time_s), format_time(totals.time_s),
-                   stall_cell(totals), limit_text(totals, row.cause)});
+    table.add_row({printable(row.name), row.pass, bar(longest_s > 0 ? shown_s(row) / longest_s : 0),
+                   percent(all_s > 0 ? shown_s(row) / all_s : 0), format_time(totals.time_s),
+                   row.expected_s > 0 ? format_time(row.expected_s) : "", stall_cell(totals),
+                   limit_text(totals, row.cause)});
   }
   return table.to_text(style);
 }
@@ -179,10 +237,12 @@ std::string time_table(const PredictionSummary& summary, const std::vector<TimeR
 std::vector<TimeRow> layer_rows(const PredictionSummary& summary, std::size_t most) {
   std::vector<TimeRow> rows;
   for (const ProfileRow& row : summary.profile.rows)
-    rows.push_back({row.layer, row.pass, &row.totals, row.cause});
+    rows.push_back(
+        {row.layer, row.pass, &row.totals, row.cause, row.expected ? row.expected->busy_s : 0});
   if (most == all_layers) return rows;
-  std::stable_sort(rows.begin(), rows.end(), [](const TimeRow& a, const TimeRow& b) {
-    return a.totals->time_s > b.totals->time_s;
+  const bool has_expected = summary.expected.has_value();
+  std::stable_sort(rows.begin(), rows.end(), [&](const TimeRow& a, const TimeRow& b) {
+    return has_expected ? a.expected_s > b.expected_s : a.totals->time_s > b.totals->time_s;
   });
   rows.resize(std::min(rows.size(), most));
   return rows;
@@ -204,15 +264,18 @@ std::vector<TimeRow> group_rows(const std::vector<ProfileGroup>& groups, Predict
                                 double total_s, Totals& rest) {
   std::vector<TimeRow> rows;
   std::size_t left_out = 0;
+  double rest_expected_s = 0;
   for (const ProfileGroup& group : groups) {
     if (by == PredictBy::type && group.totals.time_s < least_shown_share * total_s) {
       rest += group.totals;
+      rest_expected_s += group.expected_s;
       ++left_out;
     } else {
-      rows.push_back({group.name, "", &group.totals, ""});
+      rows.push_back({group.name, "", &group.totals, "", group.expected_s});
     }
   }
-  if (left_out > 0) rows.push_back({fmt::format("{} more", left_out), "", &rest, ""});
+  if (left_out > 0)
+    rows.push_back({fmt::format("{} more", left_out), "", &rest, "", rest_expected_s});
   return rows;
 }
 
@@ -243,10 +306,12 @@ std::string reuse_line(const PredictionSummary& summary) {
 }
 
 // Changes that gain less than 1 % are only named.
-std::string help_line(const PredictionSummary& summary) {
+std::string changes_line(const PredictionSummary& summary, bool of_expected,
+                         std::string_view title) {
   std::string helps;
   std::vector<std::string> others;
   for (const Alternative& alternative : summary.alternatives) {
+    if (alternative.is_expected != of_expected) continue;
     const double speed =
         alternative.changes_samples ? alternative.speed_ratio : 1 / alternative.time_ratio;
     if (speed < 1.01) {
@@ -258,14 +323,21 @@ std::string help_line(const PredictionSummary& summary) {
                                : change_text(alternative.time_ratio));
     }
   }
-  if (summary.alternatives.empty()) return "";
   if (!others.empty()) helps += fmt::format("   (not {})", fmt::join(others, ", "));
-  return fmt::format("  what would help{}\n", helps);
+  return helps.empty() ? "" : fmt::format("  {}{}\n", title, helps);
+}
+
+std::string help_line(const PredictionSummary& summary) {
+  if (!summary.expected) return changes_line(summary, false, "what would help");
+  return changes_line(summary, true, "what would help") +
+         changes_line(summary, false, "and the limit  ");
 }
 
 std::string closing(const PredictionSummary& summary, const PredictView& view) {
   std::string text =
-      fmt::format("{}; a limit, not a calibrated time (strata help predict)\n", choices(summary));
+      fmt::format("{}; {} (strata help predict)\n", choices(summary),
+                  summary.expected ? "rows show the limit, and the expected time beside it"
+                                   : "a limit, not a calibrated time");
   text += fmt::format(
       "more: {}--by {}  --json FILE  --csv FILE  --trace FILE  --html FILE\n",
       view.layers == all_layers ? "" : "--layers all  ",

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/exit_code.hpp"
+#include "cli/machine_command.hpp"
+#include "cli/output.hpp"
+#include "cli/output_files.hpp"
+#include "strata/base/error.hpp"
+#include "strata/base/text.hpp"
+#include "strata/machine/calibration.hpp"
+#include "strata/machine/load_machine.hpp"
+#include "strata/predict/expected/fit.hpp"
+#include "strata/report/table.hpp"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <sstream>
+
+namespace strata {
+namespace {
+
+constexpr Flag machine_fit_flags[] = {machine_output_flag};
+
+Calibration calibration_in(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) fail(ErrorKind::input, "{}: cannot be read", path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  try {
+    return read_calibration(text.str());
+  } catch (Error& error) {
+    error.add_context(path);
+    throw;
+  }
+}
+
+std::string fits_text(const Calibration& calibration, const TextStyle& style) {
+  Table table({{.title = "class", .least_width = 16},
+               {.title = "precision"},
+               {.title = "samples", .align = Align::right},
+               {.title = "off by", .align = Align::right}});
+  for (const CalibratedClass& one : calibration.classes)
+    table.add_row({one.kernel_class, one.precision, fmt::format("{}", one.samples.size()),
+                   fmt::format("{:.1f} %", 100 * one.sigma)});
+  return fmt::format(
+      "{} on {}\n\n{}\noff by: standard deviation of a sample from what the others say of it\n",
+      calibration.framework, calibration.machine, table.to_text(style));
+}
+
+int run_machine_fit(const Request& request, std::span<const std::string> files) {
+  check_outputs(request.arguments, {&machine_output_flag});
+  // As it will be written: numbers that a file does not hold must not be in the fit.
+  Calibration calibration = read_calibration(to_json(calibration_in(files.front())));
+  fit(calibration, gpu_rates(load_machine(calibration.machine)));
+  OutputFiles outputs(request.arguments);
+  outputs.write(machine_output_flag, [&] { return to_json(calibration); });
+  if (!outputs.took_stdout()) print(fits_text(calibration, request.style));
+  return exit_code::done;
+}
+
+}  // namespace
+
+constexpr MachineSubcommand machine_fit{.name = "fit",
+                                        .least_machines = 1,
+                                        .most_machines = 1,
+                                        .flags = machine_fit_flags,
+                                        .run = run_machine_fit};
+
+}  // namespace strata

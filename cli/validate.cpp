@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/html_output.hpp"
+#include "strata/base/printable.hpp"
+#include "strata/base/units.hpp"
+#include "strata/report/json_text.hpp"
+#include "strata/report/provenance.hpp"
+#include "strata/report/table.hpp"
+#include "strata/strata.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace strata {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr Argument validate_arguments[] = {
+    {.name = "SET",
+     .help = "A set that ships, or a file; default: all that ship.",
+     .is_required = false,
+     .repeats = true}};
+constexpr Flag validate_json_flag{.name = "json",
+                                  .value = "FILE",
+                                  .help = "Everything as JSON; - is standard output.",
+                                  .offer = Offer::file};
+constexpr Flag validate_runs_flag{.name = "runs", .help = "A line for every run."};
+constexpr Flag validate_flags[] = {validate_runs_flag, validate_json_flag, html_flag};
+
+struct ValidatedSet {
+  TruthSet truth;
+  std::vector<ValidatedRun> runs;
+};
+
+double kernel_ratio(const ValidatedRun& run) {
+  return run.expected.kernels_s / run.measured.kernels_s;
+}
+double iteration_ratio(const ValidatedRun& run) {
+  return run.expected.time_s / run.measured.iteration_s;
+}
+double launch_ratio(const ValidatedRun& run) {
+  return run.expected.launches / run.measured.launches;
+}
+double memory_ratio(const ValidatedRun& run) {
+  return run.measured.memory_bytes > 0
+             ? static_cast<double>(run.expected.memory_bytes) / run.measured.memory_bytes
+             : 1;
+}
+/// What runs longest: the GPU, or the host that feeds it.
+bool is_gpu_bound(const MeasuredRun& run) {
+  return std::max(run.busy_s, run.kernels_s) > 0.85 * run.iteration_s;
+}
+bool is_inside(const ValidatedRun& run) {
+  return run.measured.iteration_s >= run.expected.low_s &&
+         run.measured.iteration_s <= run.expected.high_s;
+}
+
+std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
+std::string signed_percent(double share) { return fmt::format("{:+.1f} %", 100 * share); }
+
+template <class Wanted>
+std::vector<double> ratios(const std::vector<ValidatedRun>& runs,
+                           double (*ratio)(const ValidatedRun&), Wanted wanted) {
+  std::vector<double> all;
+  for (const ValidatedRun& run : runs) {
+    if (run.left_out.empty() && wanted(run)) all.push_back(ratio(run));
+  }
+  return all;
+}
+
+void add_errors(Table& table, const std::string& what, const std::vector<double>& all) {
+  if (all.empty()) return;
+  const ErrorSummary errors = errors_of(all);
+  table.add_row({what, fmt::format("{}", errors.runs), percent(errors.mean), percent(errors.median),
+                 signed_percent(errors.bias)});
+}
+
+std::string summary_text(const ValidatedSet& set, const TextStyle& style) {
+  Table table({{.title = "what", .least_width = 24},
+               {.title = "runs", .align = Align::right},
+               {.title = "mean error", .align = Align::right},
+               {.title = "median", .align = Align::right},
+               {.title = "bias", .align = Align::right}});
+  const auto any = [](const ValidatedRun&) { return true; };
+  const auto on_gpu = [](const ValidatedRun& run) { return is_gpu_bound(run.measured); };
+  add_errors(table, "kernel time", ratios(set.runs, kernel_ratio, any));
+  for (const std::string precision : {"fp32", "tf32", "amp-bf16", "amp-fp16"})
+    add_errors(table, "  " + precision,
+               ratios(set.runs, kernel_ratio, [&](const ValidatedRun& run) {
+                 return run.measured.precision == precision;
+               }));
+  add_errors(table, "iteration, GPU-bound", ratios(set.runs, iteration_ratio, on_gpu));
+  add_errors(
+      table, "iteration, host-bound",
+      ratios(set.runs, iteration_ratio, [&](const ValidatedRun& run) { return !on_gpu(run); }));
+  add_errors(table, "launches", ratios(set.runs, launch_ratio, any));
+  add_errors(table, "peak memory", ratios(set.runs, memory_ratio, any));
+  std::size_t predicted = 0, inside = 0;
+  for (const ValidatedRun& run : set.runs) {
+    if (!run.left_out.empty()) continue;
+    ++predicted;
+    inside += is_inside(run) ? 1 : 0;
+  }
+  return fmt::format("{}: {}\n{} on {}\n\n{}\n{} of {} iterations inside the 90 % interval\n",
+                     set.truth.name, printable(set.truth.what), printable(set.truth.framework),
+                     printable(set.truth.machine), table.to_text(style), inside, predicted);
+}
+
+std::string runs_text(const ValidatedSet& set, bool wants_all, const TextStyle& style) {
+  std::vector<const ValidatedRun*> order;
+  for (const ValidatedRun& run : set.runs) {
+    if (run.left_out.empty()) order.push_back(&run);
+  }
+  if (!wants_all) {
+    std::stable_sort(order.begin(), order.end(), [](const ValidatedRun* a, const ValidatedRun* b) {
+      return std::fabs(std::log(kernel_ratio(*a))) > std::fabs(std::log(kernel_ratio(*b)));
+    });
+    order.resize(std::min<std::size_t>(order.size(), 5));
+  }
+  Table table({{.title = wants_all ? "run" : "farthest off", .least_width = 16},
+               {.title = "batch", .align = Align::right},
+               {.title = "type"},
+               {.title = "kernels", .align = Align::right},
+               {.title = "off by", .align = Align::right},
+               {.title = "iteration", .align = Align::right},
+               {.title = "expected", .align = Align::right},
+               {.title = "off by", .align = Align::right},
+               {.title = "host", .align = Align::right},
+               {.title = "launches", .align = Align::right},
+               {.title = "memory", .align = Align::right}});
+  for (const ValidatedRun* run : order) {
+    const MeasuredRun& measured = run->measured;
+    table.add_row({printable(measured.model), fmt::format("{}", measured.batch), measured.precision,
+                   format_time(measured.kernels_s), signed_percent(kernel_ratio(*run) - 1),
+                   format_time(measured.iteration_s), format_time(run->expected.time_s),
+                   signed_percent(iteration_ratio(*run) - 1), format_time(run->expected.host_s),
+                   signed_percent(launch_ratio(*run) - 1), signed_percent(memory_ratio(*run) - 1)});
+  }
+  std::string text = "\n" + table.to_text(style);
+  std::map<std::string, std::size_t> left_out;
+  for (const ValidatedRun& run : set.runs) {
+    if (!run.left_out.empty()) ++left_out[run.measured.model + ": " + run.left_out];
+  }
+  for (const auto& [reason, count] : left_out)
+    text += fmt::format("left out {} of {}\n", count, printable(reason));
+  return text;
+}
+
+Json errors_json(const std::vector<double>& all) {
+  const ErrorSummary errors = errors_of(all);
+  return Json{{"runs", errors.runs},
+              {"mean_error", errors.mean},
+              {"median_error", errors.median},
+              {"bias", errors.bias}};
+}
+
+Json set_json(const ValidatedSet& set) {
+  const auto any = [](const ValidatedRun&) { return true; };
+  Json json = {
+      {"name", set.truth.name}, {"machine", set.truth.machine}, {"framework", set.truth.framework}};
+  json["kernels"] = errors_json(ratios(set.runs, kernel_ratio, any));
+  json["iteration_gpu_bound"] =
+      errors_json(ratios(set.runs, iteration_ratio,
+                         [](const ValidatedRun& run) { return is_gpu_bound(run.measured); }));
+  json["launches"] = errors_json(ratios(set.runs, launch_ratio, any));
+  json["memory"] = errors_json(ratios(set.runs, memory_ratio, any));
+  Json& runs = json["runs"] = Json::array();
+  for (const ValidatedRun& run : set.runs) {
+    Json one = {{"model", run.measured.model},
+                {"precision", run.measured.precision},
+                {"batch", run.measured.batch}};
+    if (!run.left_out.empty()) {
+      one["left_out"] = run.left_out;
+    } else {
+      one["measured"] = {{"iteration_s", run.measured.iteration_s},
+                         {"kernels_s", run.measured.kernels_s},
+                         {"launches", run.measured.launches},
+                         {"memory_bytes", run.measured.memory_bytes}};
+      one["expected"] = {{"time_s", run.expected.time_s},
+                         {"interval_s", {run.expected.low_s, run.expected.high_s}},
+                         {"kernels_s", run.expected.kernels_s},
+                         {"busy_s", run.expected.busy_s},
+                         {"host_s", run.expected.host_s},
+                         {"launches", run.expected.launches},
+                         {"memory_bytes", run.expected.memory_bytes}};
+      one["is_inside"] = is_inside(run);
+      for (const ClassTime& each : run.expected.classes)
+        one["classes"].push_back({{"class", name_of(each.kernel_class)},
+                                  {"busy_s", each.busy_s},
+                                  {"launches", each.launches}});
+    }
+    runs.push_back(std::move(one));
+  }
+  return json;
+}
+
+std::string to_json(const std::vector<ValidatedSet>& sets, const Provenance& provenance) {
+  JsonText text;
+  text.add("schema_version", 1);
+  text.add("kind", "validation");
+  text.add_list("sets", sets, set_json);
+  text.add("provenance", to_json(provenance));
+  return std::move(text).finish();
+}
+
+int run_validate(const Request& request) {
+  const Arguments& given = request.arguments;
+  std::vector<std::string> names(given.words().begin(), given.words().end());
+  if (names.empty()) names = shipped_truth_names();
+  std::vector<ValidatedSet> sets;
+  for (const std::string& name : names) {
+    TruthSet truth = load_truth(name);
+    std::vector<ValidatedRun> runs = validate(truth);
+    sets.push_back({std::move(truth), std::move(runs)});
+  }
+  show_document(request, validate_json_flag,
+                {.title = "Expected times beside measured ones",
+                 .json = [&] { return to_json(sets, {.command = request.command_line}); },
+                 .text =
+                     [&] {
+                       std::string text;
+                       for (const ValidatedSet& set : sets) {
+                         if (!text.empty()) text += "\n";
+                         text += summary_text(set, request.style) +
+                                 runs_text(set, given.has(validate_runs_flag), request.style);
+                       }
+                       return text;
+                     }});
+  return exit_code::done;
+}
+
+}  // namespace
+
+constexpr Command validate_command{.name = "validate",
+                                   .summary = "How far expected times are from measured iterations",
+                                   .arguments = validate_arguments,
+                                   .flags = validate_flags,
+                                   .run = run_validate};
+
+}  // namespace strata

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/api/expected.hpp"
+
+#include "strata/base/error.hpp"
+#include "strata/machine/load_machine.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+namespace strata {
+namespace {
+
+struct ExpectedCase {
+  std::string model;
+  std::optional<DType> dtype;
+  FrameworkOptions options;
+};
+
+std::vector<ExpectedCase> expected_cases() {
+  return {{"resnet18", std::nullopt, {}},
+          {"resnet18", DType::tf32, {}},
+          {"mobilenet_v2", std::nullopt, {.autocast = DType::bf16}},
+          {"mobilenet_v2", std::nullopt, {.autocast = DType::fp16, .channels_last = true}},
+          {"bert_base", std::nullopt, {.attention = AttentionKernels::eager}},
+          {"vit_b_16", std::nullopt, {.autocast = DType::bf16}},
+          {"lstm_stack", std::nullopt, {}},
+          {"lenet5", std::nullopt, {}}};
+}
+
+ExpectedTime expected_of(const ExpectedCase& one, std::int64_t batch,
+                         const TrainingOptions& training = {}, std::string_view machine = "h200") {
+  const Graph graph = load_model(one.model);
+  ModelSizes sizes;
+  set_batch(sizes, batch);
+  sizes.dtype = one.dtype;
+  const BoundGraph bound = bind_model(graph, sizes);
+  ExpectedRequest request;
+  request.options = one.options;
+  return ExpectedTimes(load_machine(machine), request).of(bound, training);
+}
+
+TEST(ExpectedTime, is_arithmetic_and_what_is_lost) {
+  for (const ExpectedCase& one : expected_cases()) {
+    const ExpectedTime time = expected_of(one, 32);
+    double sum = time.arithmetic_s, before = INFINITY;
+    for (const LostTime& lost : time.lost_to) {
+      EXPECT_GT(lost.time_s, 0) << lost.to;
+      EXPECT_LE(lost.time_s, before) << "the largest first";
+      before = lost.time_s;
+      sum += lost.time_s;
+    }
+    EXPECT_NEAR(sum, time.time_s, 1e-9 * time.time_s) << one.model;
+    EXPECT_GT(time.arithmetic_s, 0);
+  }
+}
+
+TEST(ExpectedTime, lies_in_its_interval_and_is_no_shorter_than_its_kernels) {
+  for (const ExpectedCase& one : expected_cases()) {
+    const ExpectedTime time = expected_of(one, 32);
+    EXPECT_LE(time.low_s, time.time_s) << one.model;
+    EXPECT_GE(time.high_s, time.time_s) << one.model;
+    EXPECT_GT(time.low_s, 0.2 * time.time_s);
+    EXPECT_LT(time.high_s, 5 * time.time_s);
+    EXPECT_LE(time.busy_s, time.time_s);
+    EXPECT_LE(time.host_s, time.time_s);
+    EXPECT_GE(time.kernels_s, time.busy_s * (1 - 1e-9));
+    EXPECT_GT(time.memory_bytes, 0);
+  }
+}
+
+TEST(ExpectedTime, of_steps_and_of_classes_adds_up) {
+  for (const ExpectedCase& one : expected_cases()) {
+    const ExpectedTime time = expected_of(one, 16);
+    ExpectedStep sum;
+    for (const ExpectedStep& step : time.steps) {
+      sum.busy_s += step.busy_s;
+      sum.kernels_s += step.kernels_s;
+      sum.host_s += step.host_s;
+      sum.launches += step.launches;
+    }
+    EXPECT_NEAR(sum.busy_s, time.busy_s, 1e-9 * time.busy_s) << one.model;
+    EXPECT_NEAR(sum.kernels_s, time.kernels_s, 1e-9 * time.kernels_s);
+    EXPECT_NEAR(sum.launches, time.launches, 1e-6);
+    // What the host does before the first kernel belongs to no step.
+    EXPECT_LT(sum.host_s, time.host_s);
+    EXPECT_GT(sum.host_s, 0);
+    double busy_s = 0, launches = 0;
+    for (const ClassTime& of_class : time.classes) {
+      busy_s += of_class.busy_s;
+      launches += of_class.launches;
+    }
+    EXPECT_NEAR(busy_s, time.busy_s, 1e-9 * time.busy_s);
+    EXPECT_NEAR(launches, time.launches, 1e-6);
+  }
+}
+
+TEST(ExpectedTime, of_twice_the_batch_is_longer) {
+  for (const ExpectedCase& one : expected_cases()) {
+    double busy_s = 0, time_s = 0;
+    std::int64_t memory_bytes = 0;
+    for (const std::int64_t batch : {16, 32, 64, 128}) {
+      const ExpectedTime time = expected_of(one, batch);
+      EXPECT_GT(time.busy_s, busy_s) << one.model << " " << batch;
+      // The host takes as long, but for libraries that choose kernels with fewer launches.
+      EXPECT_GT(time.time_s, (time.is_host_bound() ? 0.98 : 1) * time_s) << one.model;
+      EXPECT_GT(time.memory_bytes, memory_bytes) << one.model << " " << batch;
+      busy_s = time.busy_s;
+      time_s = time.time_s;
+      memory_bytes = time.memory_bytes;
+    }
+  }
+}
+
+TEST(ExpectedTime, of_inference_is_a_part_of_that_of_training) {
+  for (const ExpectedCase& one : expected_cases()) {
+    const ExpectedTime training = expected_of(one, 32);
+    const ExpectedTime inference = expected_of(one, 32, {.inference = true});
+    EXPECT_LT(inference.busy_s, 0.6 * training.busy_s) << one.model;
+    EXPECT_LT(inference.launches, 0.6 * training.launches) << one.model;
+    EXPECT_GT(inference.time_s, 0);
+    EXPECT_LT(inference.memory_bytes, training.memory_bytes);
+  }
+}
+
+TEST(ExpectedTime, does_not_depend_on_how_the_limit_lays_out_backward) {
+  const ExpectedCase one{"bert_base", std::nullopt, {.autocast = DType::bf16}};
+  const ExpectedTime together = expected_of(one, 8);
+  const ExpectedTime apart = expected_of(one, 8, {.separate_backward = true});
+  EXPECT_NEAR(apart.busy_s, together.busy_s, 1e-9 * together.busy_s);
+  EXPECT_NEAR(apart.launches, together.launches, 1e-6);
+}
+
+TEST(ExpectedTime, of_a_small_network_is_bound_by_the_host_and_of_a_large_batch_by_the_gpu) {
+  EXPECT_TRUE(expected_of({"lenet5", std::nullopt, {}}, 4).is_host_bound());
+  EXPECT_FALSE(expected_of({"resnet50", std::nullopt, {}}, 256).is_host_bound());
+}
+
+TEST(ExpectedTime, says_on_which_gpu_its_kernels_were_measured) {
+  const ExpectedCase one{"resnet18", std::nullopt, {}};
+  const ExpectedTime own = expected_of(one, 32);
+  EXPECT_EQ(own.calibration, CalibrationUse::calibrated);
+  EXPECT_EQ(own.calibrated_on, "h200");
+  EXPECT_EQ(own.framework, "pytorch-eager");
+  EXPECT_TRUE(own.unknown_operators.empty());
+  const ExpectedTime other = expected_of(one, 32, {}, "a100-80gb");
+  EXPECT_EQ(other.calibration, CalibrationUse::transferred);
+  EXPECT_EQ(other.calibrated_on, "h200");
+  EXPECT_GT(other.busy_s, own.busy_s);
+}
+
+TEST(ExpectedTime, of_what_nobody_measured_names_its_classes) {
+  const ExpectedTime covered = expected_of({"resnet18", std::nullopt, {}}, 32);
+  EXPECT_TRUE(covered.uncovered.empty())
+      << covered.uncovered.front().kernel_class << " " << covered.uncovered.front().share;
+  Calibration nothing;
+  nothing.machine = "h200";
+  nothing.framework = "pytorch-eager";
+  const Machine machine = load_machine("h200");
+  const Graph graph = load_model("lenet5");
+  const BoundGraph bound = bind_model(graph);
+  const ExpectedTime guessed = ExpectedTimes(machine, {}, nothing, machine).of(bound, {});
+  double share = 0;
+  for (const UncoveredClass& one : guessed.uncovered) share += one.share;
+  EXPECT_NEAR(share, 1, 1e-9);
+  EXPECT_EQ(guessed.uncovered.size(), guessed.classes.size());
+  // All of it is a guess of a factor of two: the interval is wide.
+  EXPECT_GT(guessed.high_s / guessed.low_s, 1.5);
+}
+
+TEST(ExpectedTime, is_a_number_in_every_type_on_every_gpu) {
+  const Graph graph = load_model("resnet18");
+  for (const std::string_view name :
+       {"h200", "h100-pcie", "a100-40gb", "v100", "b200", "l4", "l40s", "rtx-2080-ti", "rtx-4090",
+        "gtx-1080-ti", "p40", "k80", "mi250x", "mi300x", "radeon-6900-xt"}) {
+    const Machine machine = load_machine(name);
+    if (ExpectedTimes::reason_against(machine, {})) continue;
+    for (const DType dtype : {DType::fp64, DType::fp32, DType::tf32, DType::bf16, DType::fp16}) {
+      const BoundGraph bound = bind_model(graph, {.dtype = dtype});
+      const ExpectedTime time = ExpectedTimes(machine, {}).of(bound, {});
+      EXPECT_TRUE(std::isfinite(time.time_s) && time.time_s > 0) << name << name_of(dtype);
+      EXPECT_TRUE(std::isfinite(time.high_s) && time.low_s > 0) << name << name_of(dtype);
+    }
+  }
+}
+
+TEST(ExpectedTime, is_there_for_gpus_alone) {
+  const auto reason = ExpectedTimes::reason_against(load_machine("grace"), {});
+  const auto none = ExpectedTimes::reason_against(load_machine("h200"), {});
+  EXPECT_FALSE(none) << *none;
+  EXPECT_TRUE(reason);
+  EXPECT_THROW(ExpectedTimes(load_machine("grace"), {}), Error);
+  EXPECT_THROW(ExpectedTimes::reason_against(load_machine("h200"), {.framework = "caffe"}), Error);
+}
+
+}  // namespace
+}  // namespace strata

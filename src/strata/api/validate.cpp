@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/api/validate.hpp"
+
+#include "strata/base/embedded.hpp"
+#include "strata/base/object_reader.hpp"
+#include "strata/machine/load_machine.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+namespace strata {
+namespace {
+
+using TruthJson = ObjectReader::Json;
+
+constexpr std::string_view attention_words[] = {"automatic", "sdpa", "eager", "module"};
+constexpr std::string_view precision_words[] = {"fp32", "tf32", "amp-bf16", "amp-fp16"};
+
+MeasuredRun run_from(const TruthJson& json, const std::string& place) {
+  ObjectReader object(json, place);
+  MeasuredRun run;
+  run.model = object.text("model");
+  run.precision = precision_words[object.choice("precision", precision_words)];
+  run.batch = object.maybe_count("batch").value_or(1);
+  run.sequence = object.maybe_count("sequence").value_or(0);
+  if (object.find("attention") != nullptr)
+    run.attention = static_cast<AttentionKernels>(object.choice("attention", attention_words));
+  if (object.find("channels_last") != nullptr) run.channels_last = object.truth("channels_last");
+  run.iteration_s = object.positive("iteration_s");
+  run.kernels_s = object.positive("kernels_s");
+  run.busy_s = object.maybe_positive("busy_s").value_or(0);
+  run.launches = object.positive("launches");
+  run.memory_bytes = object.maybe_positive("memory_bytes").value_or(0);
+  run.parameters = object.maybe_count("parameters").value_or(0);
+  object.finish();
+  return run;
+}
+
+std::int64_t parameters_of(const BoundGraph& bound) {
+  std::int64_t parameters = 0;
+  for (TensorId id = 0; id < bound.tensors.size(); ++id) {
+    if (bound.graph->tensors[id].kind == TensorKind::parameter)
+      parameters += bound.tensors[id].elements;
+  }
+  return parameters;
+}
+
+ModelSizes sizes_of(const MeasuredRun& run) {
+  ModelSizes sizes;
+  set_batch(sizes, run.batch);
+  if (run.sequence > 0) sizes.sequence = run.sequence;
+  sizes.dtype = run.precision == "tf32" ? DType::tf32 : DType::fp32;
+  return sizes;
+}
+
+ExpectedTime predicted(const MeasuredRun& run, const Machine& machine,
+                       const std::string& framework) {
+  const Graph graph = load_model(run.model);
+  const BoundGraph bound = bind_model(graph, sizes_of(run));
+  if (run.parameters > 0) {
+    const std::int64_t parameters = parameters_of(bound);
+    if (std::fabs(static_cast<double>(parameters - run.parameters)) >
+        0.02 * static_cast<double>(run.parameters))
+      fail(ErrorKind::input, "has {} parameters, and the network that ran {}", parameters,
+           run.parameters);
+  }
+  ExpectedRequest request;
+  request.framework = framework;
+  request.options.attention = run.attention;
+  request.options.channels_last = run.channels_last;
+  if (run.precision == "amp-bf16") request.options.autocast = DType::bf16;
+  if (run.precision == "amp-fp16") request.options.autocast = DType::fp16;
+  return ExpectedTimes(machine, request).of(bound, {});
+}
+
+}  // namespace
+
+TruthSet read_truth(std::string_view json_text) {
+  const TruthJson json = TruthJson::parse(json_text, nullptr, false);
+  if (json.is_discarded()) fail(ErrorKind::input, "not JSON");
+  ObjectReader object(json, "truth");
+  if (object.required("strata_truth") != 1)
+    fail(ErrorKind::input, "truth.strata_truth: expected 1, the version of the form");
+  TruthSet truth;
+  truth.name = object.text("name");
+  truth.machine = object.text("machine");
+  truth.framework = object.text("framework");
+  truth.what = object.text("what");
+  constexpr std::size_t most_runs = 10000;
+  truth.runs = object.list("runs", most_runs, run_from);
+  object.finish();
+  return truth;
+}
+
+std::vector<std::string> shipped_truth_names() {
+  std::vector<std::string> names;
+  for (const EmbeddedFile& file : embedded_truths()) names.emplace_back(file.name);
+  return names;
+}
+
+TruthSet load_truth(std::string_view name_or_path) {
+  for (const EmbeddedFile& file : embedded_truths()) {
+    if (file.name == name_or_path) return read_truth(file.text);
+  }
+  std::ifstream file{std::string(name_or_path), std::ios::binary};
+  if (!file)
+    fail(ErrorKind::input, "there is no truth set and no file '{}'; sets that ship: {}",
+         name_or_path, fmt::join(shipped_truth_names(), ", "));
+  std::ostringstream text;
+  text << file.rdbuf();
+  try {
+    return read_truth(text.str());
+  } catch (Error& error) {
+    error.add_context(std::string(name_or_path));
+    throw;
+  }
+}
+
+std::vector<ValidatedRun> validate(const TruthSet& truth,
+                                   const std::function<void(std::size_t, std::size_t)>& progress) {
+  const Machine machine = load_machine(truth.machine);
+  std::vector<ValidatedRun> runs;
+  for (const MeasuredRun& measured : truth.runs) {
+    ValidatedRun run{measured, {}, {}};
+    try {
+      run.expected = predicted(measured, machine, truth.framework);
+    } catch (const Error& error) {
+      run.left_out = error.what();
+    }
+    runs.push_back(std::move(run));
+    if (progress) progress(runs.size(), truth.runs.size());
+  }
+  return runs;
+}
+
+ErrorSummary errors_of(const std::vector<double>& ratios) {
+  ErrorSummary summary;
+  summary.runs = ratios.size();
+  if (ratios.empty()) return summary;
+  std::vector<double> errors;
+  for (const double ratio : ratios) {
+    errors.push_back(std::fabs(ratio - 1));
+    summary.mean += errors.back() / static_cast<double>(ratios.size());
+    summary.bias += (ratio - 1) / static_cast<double>(ratios.size());
+  }
+  std::sort(errors.begin(), errors.end());
+  summary.median = (errors[(errors.size() - 1) / 2] + errors[errors.size() / 2]) / 2;
+  return summary;
+}
+
+}  // namespace strata

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/api/expected.hpp"
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// Expected times beside iterations that were measured. Kernels are fitted to single operations,
+/// not to these; the factor of the host is fitted to the set pytorch-h200-host.
+namespace strata {
+
+struct MeasuredRun {
+  std::string model;      ///< as load_model takes it
+  std::string precision;  ///< fp32, tf32, amp-bf16, amp-fp16
+  std::int64_t batch = 0;
+  std::int64_t sequence = 0;  ///< 0: the network has none
+  AttentionKernels attention = AttentionKernels::automatic;
+  bool channels_last = false;
+  double iteration_s = 0, kernels_s = 0, launches = 0;
+  double busy_s = 0;            ///< 0: not measured
+  double memory_bytes = 0;      ///< 0: not measured
+  std::int64_t parameters = 0;  ///< 0: not known
+};
+
+struct TruthSet {
+  std::string name, machine, framework, what;
+  std::vector<MeasuredRun> runs;
+};
+
+/// Errors (input) name the place.
+TruthSet read_truth(std::string_view json_text);
+std::vector<std::string> shipped_truth_names();
+/// One that ships, or a file.
+TruthSet load_truth(std::string_view name_or_path);
+
+struct ValidatedRun {
+  MeasuredRun measured;
+  ExpectedTime expected;
+  std::string left_out;  ///< why it could not be predicted; empty: it was
+};
+
+/// Predicts every run; `progress(done, all)` after each.
+std::vector<ValidatedRun> validate(
+    const TruthSet& truth, const std::function<void(std::size_t, std::size_t)>& progress = {});
+
+/// Mean and median of |error|, signed mean, and the share inside the interval.
+struct ErrorSummary {
+  std::size_t runs = 0;
+  double mean = 0, median = 0, bias = 0;
+};
+ErrorSummary errors_of(const std::vector<double>& predicted_over_measured);
+
+}  // namespace strata

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/api/validate.hpp"
+
+#include "strata/base/error.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace strata {
+namespace {
+
+using TruthDocument = nlohmann::json;
+
+TruthDocument small_truth() {
+  return TruthDocument::parse(R"({"strata_truth": 1, "name": "mine", "machine": "h200",
+    "framework": "pytorch-eager", "what": "Made up",
+    "runs": [{"model": "lenet5", "precision": "fp32", "batch": 32, "iteration_s": 0.001,
+              "kernels_s": 0.0005, "launches": 40, "memory_bytes": 1e6, "parameters": 61706,
+              "busy_s": 0.0004, "attention": "eager", "channels_last": true, "sequence": 16}]})");
+}
+
+std::string refusal_of_truth(const std::string& text) {
+  try {
+    read_truth(text);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::input);
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Truth, is_read_field_by_field) {
+  const TruthSet truth = read_truth(small_truth().dump());
+  EXPECT_EQ(truth.name, "mine");
+  EXPECT_EQ(truth.machine, "h200");
+  EXPECT_EQ(truth.framework, "pytorch-eager");
+  ASSERT_EQ(truth.runs.size(), 1U);
+  const MeasuredRun& run = truth.runs.front();
+  EXPECT_EQ(run.model, "lenet5");
+  EXPECT_EQ(run.precision, "fp32");
+  EXPECT_EQ(run.batch, 32);
+  EXPECT_EQ(run.sequence, 16);
+  EXPECT_EQ(run.attention, AttentionKernels::eager);
+  EXPECT_TRUE(run.channels_last);
+  EXPECT_EQ(run.iteration_s, 0.001);
+  EXPECT_EQ(run.kernels_s, 0.0005);
+  EXPECT_EQ(run.busy_s, 0.0004);
+  EXPECT_EQ(run.launches, 40);
+  EXPECT_EQ(run.memory_bytes, 1e6);
+  EXPECT_EQ(run.parameters, 61706);
+}
+
+TEST(Truth, with_a_bad_field_is_refused_with_its_place) {
+  const struct {
+    const char* pointer;
+    TruthDocument value;
+    std::string place;
+  } faults[] = {
+      {"/name", 1, "truth.name"},
+      {"/runs", "none", "truth.runs"},
+      {"/runs/0", 1, "truth.runs[0]"},
+      {"/runs/0/model", 1, "truth.runs[0].model"},
+      {"/runs/0/iteration_s", -1, "truth.runs[0].iteration_s"},
+      {"/runs/0/kernels_s", "fast", "truth.runs[0].kernels_s"},
+      {"/runs/0/launches", 0, "truth.runs[0].launches"},
+      {"/runs/0/batch", -3, "truth.runs[0].batch"},
+      {"/runs/0/attention", "divided", "truth.runs[0].attention"},
+      {"/runs/0/channels_last", "yes", "truth.runs[0].channels_last"},
+      {"/runs/0/precision", "fp99", "truth.runs[0].precision"},
+      {"/runs/0/iterations_s", 1, "iterations_s"},
+  };
+  for (const auto& fault : faults) {
+    TruthDocument document = small_truth();
+    document[TruthDocument::json_pointer(fault.pointer)] = fault.value;
+    const std::string message = refusal_of_truth(document.dump());
+    EXPECT_NE(message.find(fault.place), std::string::npos) << fault.pointer << ": " << message;
+  }
+  EXPECT_EQ(refusal_of_truth("{"), "not JSON");
+}
+
+TEST(Truth, that_is_not_there_lists_what_ships) {
+  try {
+    load_truth("nowhere");
+    FAIL() << "there is no such set";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("pytorch-h200"), std::string::npos);
+  }
+}
+
+TEST(Validation, leaves_out_a_run_of_another_network_and_says_why) {
+  TruthDocument document = small_truth();
+  document["runs"][0].erase("sequence");
+  TruthDocument other = document["runs"][0];
+  other["parameters"] = 70000;
+  document["runs"].push_back(other);
+  other["model"] = "no_such_network";
+  document["runs"].push_back(other);
+  std::size_t told = 0;
+  const auto runs = validate(read_truth(document.dump()), [&](std::size_t done, std::size_t all) {
+    EXPECT_EQ(done, ++told);
+    EXPECT_EQ(all, 3U);
+  });
+  EXPECT_EQ(told, 3U);
+  ASSERT_EQ(runs.size(), 3U);
+  EXPECT_EQ(runs[0].left_out, "");
+  EXPECT_GT(runs[0].expected.time_s, 0);
+  EXPECT_NE(runs[1].left_out.find("61706"), std::string::npos) << runs[1].left_out;
+  EXPECT_NE(runs[1].left_out.find("70000"), std::string::npos) << runs[1].left_out;
+  EXPECT_NE(runs[2].left_out.find("no_such_network"), std::string::npos);
+}
+
+TEST(Validation, sums_errors_up) {
+  const ErrorSummary summary = errors_of({1.1, 0.8, 1.0, 1.3});
+  EXPECT_EQ(summary.runs, 4U);
+  EXPECT_NEAR(summary.mean, (0.1 + 0.2 + 0.0 + 0.3) / 4, 1e-12);
+  EXPECT_NEAR(summary.bias, (0.1 - 0.2 + 0.0 + 0.3) / 4, 1e-12);
+  EXPECT_NEAR(errors_of({1.1, 0.8, 1.3}).median, 0.2, 1e-12);
+  EXPECT_NEAR(summary.median, 0.15, 1e-12);  // between the two in the middle
+  EXPECT_EQ(errors_of({}).runs, 0U);
+}
+
+std::vector<double> ratios_of(const std::vector<ValidatedRun>& runs,
+                              const std::function<double(const ValidatedRun&)>& ratio) {
+  std::vector<double> all;
+  for (const ValidatedRun& run : runs) {
+    if (const double one = ratio(run); one > 0) all.push_back(one);
+  }
+  return all;
+}
+
+// What docs and the README promise. A change that makes predictions worse than this is a defect.
+TEST(Validation, of_the_set_that_ships_is_as_good_as_promised) {
+  const auto runs = validate(load_truth("pytorch-h200"));
+  EXPECT_GE(runs.size(), 50U);
+  for (const ValidatedRun& run : runs) EXPECT_EQ(run.left_out, "") << run.measured.model;
+  const ErrorSummary kernels = errors_of(ratios_of(runs, [](const ValidatedRun& run) {
+    return run.expected.kernels_s / run.measured.kernels_s;
+  }));
+  EXPECT_LT(kernels.mean, 0.08);
+  EXPECT_LT(std::fabs(kernels.bias), 0.04);
+  // Recurrent layers run on several streams: the sum of their kernels is known least.
+  const ErrorSummary others = errors_of(ratios_of(runs, [](const ValidatedRun& run) {
+    const bool is_recurrent = run.measured.model.starts_with("lstm");
+    return is_recurrent ? 0 : run.expected.kernels_s / run.measured.kernels_s;
+  }));
+  EXPECT_LT(others.mean, 0.05);
+  EXPECT_LT(std::fabs(others.bias), 0.03);
+  const ErrorSummary gpu_bound = errors_of(ratios_of(runs, [](const ValidatedRun& run) {
+    const bool is_gpu_bound =
+        std::max(run.measured.busy_s, run.measured.kernels_s) > 0.85 * run.measured.iteration_s;
+    return is_gpu_bound ? run.expected.time_s / run.measured.iteration_s : 0;
+  }));
+  EXPECT_GE(gpu_bound.runs, 20U);
+  EXPECT_LT(gpu_bound.mean, 0.09);
+  const ErrorSummary launches = errors_of(ratios_of(
+      runs, [](const ValidatedRun& run) { return run.expected.launches / run.measured.launches; }));
+  EXPECT_LT(launches.mean, 0.10);
+  const ErrorSummary memory = errors_of(ratios_of(runs, [](const ValidatedRun& run) {
+    return static_cast<double>(run.expected.memory_bytes) / run.measured.memory_bytes;
+  }));
+  EXPECT_LT(memory.mean, 0.105);
+}
+
+TEST(Validation, of_the_kernels_of_the_set_of_the_host_is_as_good) {
+  const auto runs = validate(load_truth("pytorch-h200-host"));
+  const ErrorSummary kernels = errors_of(ratios_of(runs, [](const ValidatedRun& run) {
+    return run.left_out.empty() ? run.expected.kernels_s / run.measured.kernels_s : 0;
+  }));
+  EXPECT_GE(kernels.runs, 10U);
+  EXPECT_LT(kernels.mean, 0.15);
+}
+
+}  // namespace
+}  // namespace strata
