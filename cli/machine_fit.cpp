@@ -5,6 +5,7 @@
 #include "cli/output_files.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/text.hpp"
+#include "strata/importers/text_file.hpp"
 #include "strata/machine/calibration.hpp"
 #include "strata/machine/load_machine.hpp"
 #include "strata/predict/expected/fit.hpp"
@@ -12,21 +13,16 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-#include <sstream>
-
 namespace strata {
 namespace {
 
 constexpr Flag machine_fit_flags[] = {machine_output_flag};
 
 Calibration calibration_in(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) fail(ErrorKind::input, "{}: cannot be read", path);
-  std::ostringstream text;
-  text << file.rdbuf();
+  constexpr std::size_t most_file_bytes = 64 << 20;  // every class with all its samples
+  const std::string text = read_text_file(path, most_file_bytes);
   try {
-    return read_calibration(text.str());
+    return read_calibration(text);
   } catch (Error& error) {
     error.add_context(path);
     throw;

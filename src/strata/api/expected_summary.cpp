@@ -124,9 +124,7 @@ void add_user_changes(PredictionSummary& summary, const Graph& graph, const Mach
   std::vector<Alternative> all =
       UserChanges(graph, machine, request, *summary.expected, samples).all();
   for (Alternative& one : summary.alternatives) {
-    const bool is_of_chip = one.change.find("on-chip") != std::string::npos ||
-                            one.change.find("B/s") != std::string::npos;
-    if (is_of_chip) all.push_back(std::move(one));
+    if (one.is_of_chip) all.push_back(std::move(one));
   }
   summary.alternatives = std::move(all);
 }

@@ -3,13 +3,13 @@
 
 #include "strata/base/embedded.hpp"
 #include "strata/base/object_reader.hpp"
+#include "strata/importers/text_file.hpp"
 #include "strata/machine/load_machine.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
+#include <filesystem>
 #include <map>
-#include <sstream>
 
 namespace strata {
 namespace {
@@ -105,14 +105,13 @@ TruthSet load_truth(std::string_view name_or_path) {
   for (const EmbeddedFile& file : embedded_truths()) {
     if (file.name == name_or_path) return read_truth(file.text);
   }
-  std::ifstream file{std::string(name_or_path), std::ios::binary};
-  if (!file)
+  if (!std::filesystem::exists(name_or_path))
     fail(ErrorKind::input, "there is no truth set and no file '{}'; sets that ship: {}",
          name_or_path, fmt::join(shipped_truth_names(), ", "));
-  std::ostringstream text;
-  text << file.rdbuf();
+  constexpr std::size_t most_file_bytes = 8 << 20;  // ten thousand runs
+  const std::string text = read_text_file(name_or_path, most_file_bytes);
   try {
-    return read_truth(text.str());
+    return read_truth(text);
   } catch (Error& error) {
     error.add_context(std::string(name_or_path));
     throw;

@@ -133,6 +133,8 @@ std::vector<Alternative> alternatives_to(const Graph& graph, const Machine& mach
     if (!answers[i].time_s) continue;
     const double ratio = *answers[i].time_s / summary.totals.time_s;
     Alternative one{text_of(changes[i]), ratio, 1 / ratio, false};
+    one.is_of_chip = std::holds_alternative<CapacityOf>(changes[i]) ||
+                     std::holds_alternative<BandwidthTimes>(changes[i]);
     if (std::holds_alternative<BandwidthTimes>(changes[i]))
       one.change = format_bytes_per_s(2 * summary.hardware.bytes_per_s);
     if (const auto* other = std::get_if<BatchOf>(&changes[i])) {

@@ -57,6 +57,7 @@ struct Alternative {
   double speed_ratio = 1;        ///< new samples per second / this
   bool changes_samples = false;  ///< then the time says little and the speed is what counts
   bool is_expected = false;      ///< of the expected time, not of the limit
+  bool is_of_chip = false;       ///< only another chip has it
 };
 
 struct PredictionTotals {

@@ -11,7 +11,7 @@
 #include <vector>
 
 /// What a device must provide to train a network: for each node, kernels that compute its passes.
-/// The engine above (engine.hpp) is the same for all devices: it plans memory, walks the steps of a
+/// The engine above (engine.hpp) is the same for all devices: it plans memory, runs the steps of a
 /// Program, times them and keeps the samples.
 namespace strata {
 
