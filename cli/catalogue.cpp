@@ -17,17 +17,23 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+Catalogue::NetworkEntry network_entry(const Network& network, const NetworkSize* size) {
+  Catalogue::NetworkEntry entry{.network = &network, .size = size};
+  const Graph graph = build_network(entry.name());
+  const BoundGraph bound = bind_model(graph);
+  for (TensorId id = 0; id < graph.tensors.size(); ++id) {
+    const bool is_learnt = graph.tensors[id].kind == TensorKind::parameter;
+    if (is_learnt) entry.parameters = checked_add(entry.parameters, bound.tensors[id].elements);
+  }
+  entry.layers = static_cast<std::int64_t>(graph.nodes.size());
+  return entry;
+}
+
 std::vector<Catalogue::NetworkEntry> read_networks() {
   std::vector<Catalogue::NetworkEntry> entries;
   for (const Network& network : networks()) {
-    const Graph graph = build_network(network.name);
-    const BoundGraph bound = bind_model(graph);
-    std::int64_t parameters = 0;
-    for (TensorId id = 0; id < graph.tensors.size(); ++id) {
-      const bool is_learnt = graph.tensors[id].kind == TensorKind::parameter;
-      if (is_learnt) parameters = checked_add(parameters, bound.tensors[id].elements);
-    }
-    entries.push_back({&network, static_cast<std::int64_t>(graph.nodes.size()), parameters});
+    entries.push_back(network_entry(network, nullptr));
+    for (const NetworkSize& size : network.sizes) entries.push_back(network_entry(network, &size));
   }
   return entries;
 }
@@ -37,10 +43,13 @@ std::vector<typename Items::value_type> copied(const Items& items) {
   return {items.begin(), items.end()};
 }
 
-// "layers=8, width=4096": what may follow the colon, with the defaults.
-std::string knobs_of(const Network& network) {
+// "layers=8,width=4096": what may follow the colon, with the defaults; of a size, what it sets.
+std::string knobs_of(const Catalogue::NetworkEntry& entry) {
+  if (entry.size != nullptr)
+    return fmt::format("{}{}{}", entry.network->name, entry.size->arguments.empty() ? "" : ":",
+                       entry.size->arguments);
   std::vector<std::string> knobs;
-  for (const NetworkParameter& knob : network.parameters) {
+  for (const NetworkParameter& knob : entry.network->parameters) {
     knobs.push_back(fmt::format("{}={}", knob.name, knob.default_value));
   }
   return fmt::format("{}", fmt::join(knobs, ","));
@@ -54,9 +63,9 @@ std::string networks_text(const std::vector<Catalogue::NetworkEntry>& entries,
                {.title = "parameters", .align = Align::right},
                {.title = "may be set: NAME:KEY=VALUE,…", .least_width = 12, .leaves = 2}});
   for (const auto& entry : entries) {
-    table.add_row({std::string(entry.network->name), std::string(entry.network->title),
+    table.add_row({std::string(entry.name()), std::string(entry.title()),
                    format_exact(entry.layers), format_count(static_cast<double>(entry.parameters)),
-                   knobs_of(*entry.network)});
+                   knobs_of(entry)});
   }
   return table.to_text(style);
 }
@@ -116,12 +125,20 @@ Json framework_json(const Framework& framework) {
 
 Json network_json(const Catalogue::NetworkEntry& entry) {
   Json knobs = Json::array();
+  const std::string arguments =
+      entry.size == nullptr ? "" : fmt::format(",{},", entry.size->arguments);
   for (const NetworkParameter& knob : entry.network->parameters) {
-    knobs.push_back({{"name", knob.name}, {"default", knob.default_value}, {"help", knob.help}});
+    std::string value(knob.default_value);
+    const std::size_t set = arguments.find(fmt::format(",{}=", knob.name));
+    if (set != std::string::npos) {
+      const std::size_t begin = set + knob.name.size() + 2;
+      value = arguments.substr(begin, arguments.find(',', begin) - begin);
+    }
+    knobs.push_back({{"name", knob.name}, {"default", value}, {"help", knob.help}});
   }
-  return {{"name", entry.network->name},     {"title", entry.network->title},
-          {"source", entry.network->source}, {"nodes", entry.layers},
-          {"parameters", entry.parameters},  {"knobs", std::move(knobs)}};
+  return {
+      {"name", entry.name()},  {"title", entry.title()},         {"source", entry.network->source},
+      {"nodes", entry.layers}, {"parameters", entry.parameters}, {"knobs", std::move(knobs)}};
 }
 
 Json machine_json(const Machine& machine) {

@@ -19,8 +19,12 @@ namespace strata {
 struct Catalogue {
   struct NetworkEntry {
     const Network* network = nullptr;
-    std::int64_t layers = 0;      ///< of the network with default parameters
-    std::int64_t parameters = 0;  ///< learnt numbers, likewise
+    const NetworkSize* size = nullptr;  ///< a size with a name of its own; nullptr: the default
+    std::int64_t layers = 0;            ///< of the network with default parameters
+    std::int64_t parameters = 0;        ///< learnt numbers, likewise
+
+    std::string_view name() const { return size != nullptr ? size->name : network->name; }
+    std::string_view title() const { return size != nullptr ? size->title : network->title; }
   };
   std::optional<std::vector<NetworkEntry>> networks;
   std::optional<std::vector<Machine>> machines;

@@ -33,7 +33,10 @@ std::vector<std::string_view> machine_words() {
 
 std::vector<std::string_view> network_words() {
   std::vector<std::string_view> words;
-  for (const Network& network : networks()) words.push_back(network.name);
+  for (const Network& network : networks()) {
+    words.push_back(network.name);
+    for (const NetworkSize& size : network.sizes) words.push_back(size.name);
+  }
   return words;
 }
 

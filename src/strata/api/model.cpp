@@ -66,9 +66,8 @@ Graph load_model(std::string_view model, const ImportOptions& options) {
   if (exists) return import_model(path, options);
   if (!looks_like_file)
     return build_without_options(model, options);  // which suggests the nearest names
-  std::vector<std::string> names;
-  for (const Network& network : networks()) names.emplace_back(network.name);
-  fail(ErrorKind::input, "{}: no such file{}", model, is_path ? "" : did_you_mean(model, names));
+  fail(ErrorKind::input, "{}: no such file{}", model,
+       is_path ? "" : did_you_mean(model, network_names()));
 }
 
 void set_batch(ModelSizes& sizes, std::int64_t batch) {

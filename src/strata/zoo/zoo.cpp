@@ -38,34 +38,50 @@ std::string letters_and_digits(std::string_view name) {
   return key;
 }
 
-std::vector<std::string> network_names() {
-  std::vector<std::string> names;
-  for (const Network& network : networks()) names.emplace_back(network.name);
-  return names;
+/// A network, and the size that its name may mean.
+struct NamedNetwork {
+  const Network* network = nullptr;
+  const NetworkSize* size = nullptr;
+};
+
+NamedNetwork network_named(std::string_view name) {
+  const std::string key = letters_and_digits(name);
+  for (const Network& network : networks()) {
+    if (letters_and_digits(network.name) == key) return {&network, nullptr};
+    for (const NetworkSize& size : network.sizes) {
+      if (letters_and_digits(size.name) == key) return {&network, &size};
+    }
+  }
+  return {};
 }
 
 }  // namespace
 
 NetworkArguments::NetworkArguments(std::span<const NetworkParameter> parameters,
-                                   std::string_view given) {
-  if (!trimmed(given).empty()) {
-    for (const std::string_view item : split(given, ',')) {
-      const std::size_t equals = item.find('=');
-      if (equals == std::string_view::npos) {
-        fail(ErrorKind::usage, "expected parameter=value, got '{}'; {}", trimmed(item),
-             known_parameters(parameters));
-      }
-      const std::string name = lower_case(trimmed(item.substr(0, equals)));
-      const std::string_view value = trimmed(item.substr(equals + 1));
-      const NetworkParameter& parameter = parameter_named(parameters, name);
-      if (value.empty()) fail(ErrorKind::usage, "parameter '{}' has no value", name);
-      if (!values_.emplace(parameter.name, value).second) {
-        fail(ErrorKind::usage, "parameter '{}' is given twice", name);
-      }
-    }
-  }
+                                   std::string_view given, std::string_view of_size) {
+  take(parameters, given, true);
+  take(parameters, of_size, false);
   for (const NetworkParameter& parameter : parameters) {
     values_.emplace(parameter.name, parameter.default_value);
+  }
+}
+
+void NetworkArguments::take(std::span<const NetworkParameter> parameters,
+                            std::string_view arguments, bool is_given) {
+  if (trimmed(arguments).empty()) return;
+  for (const std::string_view item : split(arguments, ',')) {
+    const std::size_t equals = item.find('=');
+    if (equals == std::string_view::npos) {
+      fail(ErrorKind::usage, "expected parameter=value, got '{}'; {}", trimmed(item),
+           known_parameters(parameters));
+    }
+    const std::string name = lower_case(trimmed(item.substr(0, equals)));
+    const std::string_view value = trimmed(item.substr(equals + 1));
+    const NetworkParameter& parameter = parameter_named(parameters, name);
+    if (value.empty()) fail(ErrorKind::usage, "parameter '{}' has no value", name);
+    if (!values_.emplace(parameter.name, value).second && is_given) {
+      fail(ErrorKind::usage, "parameter '{}' is given twice", name);
+    }
   }
 }
 
@@ -108,32 +124,37 @@ std::span<const Network> networks() {
   return all;
 }
 
-const Network* find_network(std::string_view name) {
-  const std::string key = letters_and_digits(name);
+std::vector<std::string> network_names() {
+  std::vector<std::string> names;
   for (const Network& network : networks()) {
-    if (letters_and_digits(network.name) == key) return &network;
+    names.emplace_back(network.name);
+    for (const NetworkSize& size : network.sizes) names.emplace_back(size.name);
   }
-  return nullptr;
+  return names;
 }
+
+const Network* find_network(std::string_view name) { return network_named(name).network; }
 
 Graph build_network(std::string_view specification) {
   const std::size_t colon = specification.find(':');
   const std::string_view name = trimmed(specification.substr(0, colon));
   const std::string_view given =
       colon == std::string_view::npos ? std::string_view{} : specification.substr(colon + 1);
-  const Network* network = find_network(name);
+  const auto [network, size] = network_named(name);
   if (network == nullptr) {
     fail(ErrorKind::usage, "no network named '{}'{} (strata list networks)", name,
          did_you_mean(lower_case(name), network_names()));
   }
+  const std::string_view own_name = size != nullptr ? size->name : network->name;
   try {
-    Graph graph = network->build(NetworkArguments(network->parameters, given));
-    graph.name = network->name;
-    graph.title = network->title;
+    Graph graph = network->build(NetworkArguments(
+        network->parameters, given, size != nullptr ? size->arguments : std::string_view{}));
+    graph.name = own_name;
+    graph.title = size != nullptr ? size->title : network->title;
     graph.source = network->source;
     return graph;
   } catch (Error& error) {
-    error.add_context(network->name);
+    error.add_context(std::string(own_name));
     throw;
   }
 }

@@ -16,6 +16,7 @@ extern const Network transformer_big_network;
 extern const Network transformer_thesis_network;
 extern const Network bert_base_network;
 extern const Network gpt2_network;
+extern const Network opt_network;
 extern const Network llama_network;
 extern const Network vit_b_16_network;
 

@@ -8,11 +8,7 @@
 
 // A decoder in the style of Llama: RMS normalisation before each sub-layer, rotary positions,
 // grouped key/value heads, a gated feed-forward layer (SwiGLU), no biases; modules named as
-// transformers' LlamaForCausalLM. Released models:
-// - Llama 2 7B is the defaults: 6,738,415,616 parameters;
-// - Llama 3 8B is kv_heads=8,ffn=14336,vocabulary=128256: 8,030,261,248;
-// - Llama 3.2 1B is layers=16,width=2048,kv_heads=8,ffn=8192,vocabulary=128256,head=tied:
-//   1,235,814,400.
+// transformers' LlamaForCausalLM. The defaults are Llama 2 7B with 6,738,415,616 parameters.
 namespace strata {
 namespace {
 
@@ -68,6 +64,17 @@ constexpr std::array llama_parameters{
                      "separate: the output has its own weight; tied: it shares the embedding's"},
 };
 
+constexpr std::array llama_sizes{
+    NetworkSize{"llama2_7b", "Llama 2 7B", ""},
+    NetworkSize{"llama2_13b", "Llama 2 13B", "layers=40,width=5120,heads=40,kv_heads=40,ffn=13824"},
+    NetworkSize{"llama2_70b", "Llama 2 70B", "layers=80,width=8192,heads=64,kv_heads=8,ffn=28672"},
+    NetworkSize{"llama3_8b", "Llama 3 8B", "kv_heads=8,ffn=14336,vocabulary=128256"},
+    NetworkSize{"llama3_70b", "Llama 3 70B",
+                "layers=80,width=8192,heads=64,kv_heads=8,ffn=28672,vocabulary=128256"},
+    NetworkSize{"llama3.2_1b", "Llama 3.2 1B",
+                "layers=16,width=2048,kv_heads=8,ffn=8192,vocabulary=128256,head=tied"},
+};
+
 Llama checked_arguments(const NetworkArguments& arguments) {
   const Llama llama{.layers = layers_argument(arguments),
                     .width = arguments.number("width"),
@@ -113,6 +120,7 @@ constinit const Network llama_network{
         "2 7B",
     .parameters = llama_parameters,
     .build = build_llama,
+    .sizes = llama_sizes,
 };
 
 }  // namespace strata

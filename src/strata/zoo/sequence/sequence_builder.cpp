@@ -99,4 +99,18 @@ std::int64_t layers_argument(const NetworkArguments& arguments, std::int64_t lea
   return layers;
 }
 
+void check_heads(std::int64_t heads, std::int64_t width) {
+  if (width % heads != 0) fail(ErrorKind::usage, "heads={} does not divide width={}", heads, width);
+}
+
+DecoderSize decoder_size(const NetworkArguments& arguments) {
+  const DecoderSize size{.layers = layers_argument(arguments),
+                         .width = arguments.number("width"),
+                         .heads = arguments.number("heads"),
+                         .vocabulary = arguments.number("vocabulary"),
+                         .positions = arguments.number("positions")};
+  check_heads(size.heads, size.width);
+  return size;
+}
+
 }  // namespace strata

@@ -63,6 +63,16 @@ inline constexpr NetworkParameter order_parameter(std::string_view default_value
 }
 RecurrentOrder order_argument(const NetworkArguments& arguments);
 
+/// An error (usage) where heads do not divide the width.
+void check_heads(std::int64_t heads, std::int64_t width);
+
+/// How large a decoder in the style of GPT is.
+struct DecoderSize {
+  std::int64_t layers = 0, width = 0, heads = 0, vocabulary = 0, positions = 0;
+};
+/// Of parameters with these names.
+DecoderSize decoder_size(const NetworkArguments& arguments);
+
 /// The parameter "layers", refused where a slip of the pen would build millions of nodes.
 std::int64_t layers_argument(const NetworkArguments& arguments, std::int64_t least = 1);
 

@@ -18,6 +18,7 @@ std::span<const Network> sequence_networks() {
       transformer_thesis_network,
       bert_base_network,
       gpt2_network,
+      opt_network,
       llama_network,
       vit_b_16_network,
   };

@@ -110,14 +110,25 @@ TEST_P(EverySequenceNetwork, keeps_the_sequence_axis_symbolic) {
 
 TEST(SequenceNetworks, have_the_published_numbers_of_parameters) {
   EXPECT_EQ(parameters_of("bert_base"), 109'482'240);  // transformers, BertModel
-  EXPECT_EQ(parameters_of("gpt2"), 124'439'808);       // transformers, GPT2LMHeadModel
-  EXPECT_EQ(parameters_of("vit_b_16"), 86'567'656);    // torchvision
-  EXPECT_EQ(parameters_of("llama"), 6'738'415'616);    // Llama 2 7B
-  EXPECT_EQ(parameters_of("llama:kv_heads=8,ffn=14336,vocabulary=128256"),
-            8'030'261'248);  // Llama 3 8B
-  EXPECT_EQ(
-      parameters_of("llama:layers=16,width=2048,kv_heads=8,ffn=8192,vocabulary=128256,head=tied"),
-      1'235'814'400);                                                       // Llama 3.2 1B
+  EXPECT_EQ(parameters_of("bert_large"), 335'141'888);
+  EXPECT_EQ(parameters_of("gpt2"), 124'439'808);  // transformers, GPT2LMHeadModel
+  EXPECT_EQ(parameters_of("gpt2_medium"), 354'823'168);
+  EXPECT_EQ(parameters_of("gpt2_large"), 774'030'080);
+  EXPECT_EQ(parameters_of("gpt2_xl"), 1'557'611'200);
+  EXPECT_EQ(parameters_of("opt_125m"), 125'239'296);  // transformers, OPTForCausalLM
+  EXPECT_EQ(parameters_of("opt_1.3b"), 1'315'758'080);
+  EXPECT_EQ(parameters_of("opt_6.7b"), 6'658'473'984);
+  EXPECT_EQ(parameters_of("vit_s_16"), 22'050'664);  // timm, vit_small_patch16_224
+  EXPECT_EQ(parameters_of("vit_b_32"), 88'224'232);  // torchvision
+  EXPECT_EQ(parameters_of("vit_l_16"), 304'326'632);
+  EXPECT_EQ(parameters_of("vit_l_32"), 306'535'400);
+  EXPECT_EQ(parameters_of("vit_b_16"), 86'567'656);  // torchvision
+  EXPECT_EQ(parameters_of("llama"), 6'738'415'616);  // Llama 2 7B
+  EXPECT_EQ(parameters_of("llama2_13b"), 13'015'864'320);
+  EXPECT_EQ(parameters_of("llama2_70b"), 68'976'648'192);
+  EXPECT_EQ(parameters_of("llama3_8b"), 8'030'261'248);
+  EXPECT_EQ(parameters_of("llama3_70b"), 70'553'706'496);
+  EXPECT_EQ(parameters_of("llama3.2_1b"), 1'235'814'400);
   EXPECT_EQ(parameters_of("gnmt:layers=4,vocabulary=32320"), 160'671'297);  // MLPerf's GNMT
 }
 
@@ -127,6 +138,17 @@ TEST(SequenceNetworks, transformers_are_near_the_paper) {
   EXPECT_EQ(parameters_of("transformer_big"), 214'171'648);
   EXPECT_NEAR(static_cast<double>(parameters_of("transformer_base")), 65e6, 0.035 * 65e6);
   EXPECT_NEAR(static_cast<double>(parameters_of("transformer_big")), 213e6, 0.01 * 213e6);
+}
+
+TEST(SequenceNetworks, have_sizes_with_names_of_their_own) {
+  const Graph large = build_network("GPT-2 large");
+  EXPECT_EQ(large.name, "gpt2_large");
+  EXPECT_EQ(large.title, "GPT-2 large");
+  // What is given goes before what the size says.
+  EXPECT_EQ(parameters_of("gpt2_large:layers=12,width=768,heads=12"), parameters_of("gpt2"));
+  EXPECT_EQ(message_of("gpt2_large:heads=7"), "gpt2_large: heads=7 does not divide width=1280");
+  EXPECT_EQ(message_of("vit_b_16:patch=15"), "vit_b_16: patch=15 does not divide image=224");
+  EXPECT_NE(message_of("gpt2_larg").find("gpt2_large"), std::string::npos);
 }
 
 TEST(SequenceNetworks, refuse_what_cannot_be_built) {
