@@ -9,12 +9,13 @@
 #include "strata/report/table.hpp"
 #include "strata/strata.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 namespace strata {
 namespace {
@@ -48,18 +49,12 @@ double launch_ratio(const ValidatedRun& run) {
   return run.expected.launches / run.measured.launches;
 }
 double memory_ratio(const ValidatedRun& run) {
-  return run.measured.memory_bytes > 0
-             ? static_cast<double>(run.expected.memory_bytes) / run.measured.memory_bytes
-             : 1;
+  return static_cast<double>(run.expected.memory_bytes) / run.measured.memory_bytes;
 }
-/// What runs longest: the GPU, or the host that feeds it.
-bool is_gpu_bound(const MeasuredRun& run) {
-  return std::max(run.busy_s, run.kernels_s) > 0.85 * run.iteration_s;
-}
-bool is_inside(const ValidatedRun& run) {
-  return run.measured.iteration_s >= run.expected.low_s &&
-         run.measured.iteration_s <= run.expected.high_s;
-}
+bool has_kernels(const ValidatedRun& run) { return run.measured.kernels_s > 0; }
+bool has_launches(const ValidatedRun& run) { return run.measured.launches > 0; }
+bool has_memory(const ValidatedRun& run) { return run.measured.memory_bytes > 0; }
+bool is_gpu_bound(const ValidatedRun& run) { return run.is_gpu_bound(); }
 
 std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 std::string signed_percent(double share) { return fmt::format("{:+.1f} %", 100 * share); }
@@ -81,35 +76,57 @@ void add_errors(Table& table, const std::string& what, const std::vector<double>
                  signed_percent(errors.bias)});
 }
 
+std::set<std::string> machines_of(const ValidatedSet& set) {
+  std::set<std::string> machines;
+  for (const ValidatedRun& run : set.runs) machines.insert(run.measured.machine);
+  return machines;
+}
+
 std::string summary_text(const ValidatedSet& set, const TextStyle& style) {
   Table table({{.title = "what", .least_width = 24},
                {.title = "runs", .align = Align::right},
                {.title = "mean error", .align = Align::right},
                {.title = "median", .align = Align::right},
                {.title = "bias", .align = Align::right}});
-  const auto any = [](const ValidatedRun&) { return true; };
-  const auto on_gpu = [](const ValidatedRun& run) { return is_gpu_bound(run.measured); };
-  add_errors(table, "kernel time", ratios(set.runs, kernel_ratio, any));
+  add_errors(table, "kernel time", ratios(set.runs, kernel_ratio, has_kernels));
   for (const std::string precision : {"fp32", "tf32", "amp-bf16", "amp-fp16"})
     add_errors(table, "  " + precision,
                ratios(set.runs, kernel_ratio, [&](const ValidatedRun& run) {
-                 return run.measured.precision == precision;
+                 return has_kernels(run) && run.measured.precision == precision;
                }));
-  add_errors(table, "iteration, GPU-bound", ratios(set.runs, iteration_ratio, on_gpu));
+  add_errors(table, "iteration, GPU-bound", ratios(set.runs, iteration_ratio, is_gpu_bound));
+  const std::set<std::string> machines = machines_of(set);
+  for (const std::string& machine : machines) {
+    if (machines.size() == 1) break;
+    add_errors(table, "  " + printable(machine),
+               ratios(set.runs, iteration_ratio, [&](const ValidatedRun& run) {
+                 return is_gpu_bound(run) && run.measured.machine == machine;
+               }));
+  }
   add_errors(
       table, "iteration, host-bound",
-      ratios(set.runs, iteration_ratio, [&](const ValidatedRun& run) { return !on_gpu(run); }));
-  add_errors(table, "launches", ratios(set.runs, launch_ratio, any));
-  add_errors(table, "peak memory", ratios(set.runs, memory_ratio, any));
+      ratios(set.runs, iteration_ratio, [](const ValidatedRun& run) { return !is_gpu_bound(run); }));
+  add_errors(table, "launches", ratios(set.runs, launch_ratio, has_launches));
+  add_errors(table, "peak memory", ratios(set.runs, memory_ratio, has_memory));
   std::size_t predicted = 0, inside = 0;
   for (const ValidatedRun& run : set.runs) {
     if (!run.left_out.empty()) continue;
     ++predicted;
-    inside += is_inside(run) ? 1 : 0;
+    inside += run.is_inside() ? 1 : 0;
   }
   return fmt::format("{}: {}\n{} on {}\n\n{}\n{} of {} iterations inside the 90 % interval\n",
-                     set.truth.name, printable(set.truth.what), printable(set.truth.framework),
-                     printable(set.truth.machine), table.to_text(style), inside, predicted);
+                     printable(set.truth.name), printable(set.truth.what),
+                     printable(set.truth.framework), printable(fmt::format("{}", fmt::join(machines, ", "))),
+                     table.to_text(style), inside, predicted);
+}
+
+/// Of kernel time where it was measured, else of the iteration: in logarithms, both ways alike.
+double error_of(const ValidatedRun& run) {
+  return std::fabs(std::log(has_kernels(run) ? kernel_ratio(run) : iteration_ratio(run)));
+}
+
+std::string off_by(bool was_measured, double ratio) {
+  return was_measured ? signed_percent(ratio - 1) : "";
 }
 
 std::string runs_text(const ValidatedSet& set, bool wants_all, const TextStyle& style) {
@@ -119,11 +136,12 @@ std::string runs_text(const ValidatedSet& set, bool wants_all, const TextStyle& 
   }
   if (!wants_all) {
     std::stable_sort(order.begin(), order.end(), [](const ValidatedRun* a, const ValidatedRun* b) {
-      return std::fabs(std::log(kernel_ratio(*a))) > std::fabs(std::log(kernel_ratio(*b)));
+      return error_of(*a) > error_of(*b);
     });
     order.resize(std::min<std::size_t>(order.size(), 5));
   }
   Table table({{.title = wants_all ? "run" : "farthest off", .least_width = 16},
+               {.title = "on"},
                {.title = "batch", .align = Align::right},
                {.title = "type"},
                {.title = "kernels", .align = Align::right},
@@ -136,11 +154,13 @@ std::string runs_text(const ValidatedSet& set, bool wants_all, const TextStyle& 
                {.title = "memory", .align = Align::right}});
   for (const ValidatedRun* run : order) {
     const MeasuredRun& measured = run->measured;
-    table.add_row({printable(measured.model), fmt::format("{}", measured.batch), measured.precision,
-                   format_time(measured.kernels_s), signed_percent(kernel_ratio(*run) - 1),
-                   format_time(measured.iteration_s), format_time(run->expected.time_s),
-                   signed_percent(iteration_ratio(*run) - 1), format_time(run->expected.host_s),
-                   signed_percent(launch_ratio(*run) - 1), signed_percent(memory_ratio(*run) - 1)});
+    table.add_row(
+        {printable(measured.model), printable(measured.machine), fmt::format("{}", measured.batch),
+         measured.precision, has_kernels(*run) ? format_time(measured.kernels_s) : "",
+         off_by(has_kernels(*run), kernel_ratio(*run)), format_time(measured.iteration_s),
+         format_time(run->expected.time_s), signed_percent(iteration_ratio(*run) - 1),
+         format_time(run->expected.host_s), off_by(has_launches(*run), launch_ratio(*run)),
+         off_by(has_memory(*run), memory_ratio(*run))});
   }
   std::string text = "\n" + table.to_text(style);
   std::map<std::string, std::size_t> left_out;
@@ -161,27 +181,26 @@ Json errors_json(const std::vector<double>& all) {
 }
 
 Json set_json(const ValidatedSet& set) {
-  const auto any = [](const ValidatedRun&) { return true; };
-  Json json = {
-      {"name", set.truth.name}, {"machine", set.truth.machine}, {"framework", set.truth.framework}};
-  json["kernels"] = errors_json(ratios(set.runs, kernel_ratio, any));
-  json["iteration_gpu_bound"] =
-      errors_json(ratios(set.runs, iteration_ratio,
-                         [](const ValidatedRun& run) { return is_gpu_bound(run.measured); }));
-  json["launches"] = errors_json(ratios(set.runs, launch_ratio, any));
-  json["memory"] = errors_json(ratios(set.runs, memory_ratio, any));
+  Json json = {{"name", set.truth.name},
+               {"machines", machines_of(set)},
+               {"framework", set.truth.framework}};
+  json["kernels"] = errors_json(ratios(set.runs, kernel_ratio, has_kernels));
+  json["iteration_gpu_bound"] = errors_json(ratios(set.runs, iteration_ratio, is_gpu_bound));
+  json["launches"] = errors_json(ratios(set.runs, launch_ratio, has_launches));
+  json["memory"] = errors_json(ratios(set.runs, memory_ratio, has_memory));
   Json& runs = json["runs"] = Json::array();
   for (const ValidatedRun& run : set.runs) {
     Json one = {{"model", run.measured.model},
+                {"machine", run.measured.machine},
                 {"precision", run.measured.precision},
                 {"batch", run.measured.batch}};
     if (!run.left_out.empty()) {
       one["left_out"] = run.left_out;
     } else {
-      one["measured"] = {{"iteration_s", run.measured.iteration_s},
-                         {"kernels_s", run.measured.kernels_s},
-                         {"launches", run.measured.launches},
-                         {"memory_bytes", run.measured.memory_bytes}};
+      Json& measured = one["measured"] = {{"iteration_s", run.measured.iteration_s}};
+      if (has_kernels(run)) measured["kernels_s"] = run.measured.kernels_s;
+      if (has_launches(run)) measured["launches"] = run.measured.launches;
+      if (has_memory(run)) measured["memory_bytes"] = run.measured.memory_bytes;
       one["expected"] = {{"time_s", run.expected.time_s},
                          {"interval_s", {run.expected.low_s, run.expected.high_s}},
                          {"kernels_s", run.expected.kernels_s},
@@ -189,7 +208,7 @@ Json set_json(const ValidatedSet& set) {
                          {"host_s", run.expected.host_s},
                          {"launches", run.expected.launches},
                          {"memory_bytes", run.expected.memory_bytes}};
-      one["is_inside"] = is_inside(run);
+      one["is_inside"] = run.is_inside();
       for (const ClassTime& each : run.expected.classes)
         one["classes"].push_back({{"class", name_of(each.kernel_class)},
                                   {"busy_s", each.busy_s},

@@ -71,6 +71,19 @@ def network_products():
             yield Case("linear", precision, {"m": m, "n": n, "k": k}, linear(precision, m, n, k))
 
 
+# Samples times heads, length, width of a head: windows, images, sentences, documents; lengths that no vector divides.
+ATTENTIONS = [(6144, 49, 32), (384, 128, 64), (384, 144, 32), (192, 196, 64), (384, 197, 64), (192, 197, 64), (192, 256, 64), (256, 384, 64),
+              (96, 512, 64), (96, 577, 64), (128, 512, 128), (80, 1000, 64), (96, 1024, 64), (40, 1024, 80), (32, 2048, 64), (32, 2048, 128)]
+
+
+def attention_products():
+    for precision in PRECISIONS:
+        for batch, length, width in ATTENTIONS:
+            for n, k in ((length, width), (width, length)):
+                dims = {"b": batch, "m": length, "n": n, "k": k}
+                yield Case("batched", precision, dims, batched(precision, batch, length, n, k))
+
+
 def linear(precision, m, n, k):
     def make():
         x, w, bias, dy = tensor(precision, m, k), tensor(precision, n, k), tensor(precision, n), tensor(precision, m, n)
@@ -83,7 +96,9 @@ def linear(precision, m, n, k):
 def batched(precision, batch, m, n, k):
     def make():
         a, b, bt = tensor(precision, batch, m, k), tensor(precision, batch, k, n), tensor(precision, batch, n, k)
-        return [("nn", lambda: torch.bmm(a, b)), ("nt", lambda: torch.bmm(a, bt.transpose(1, 2)))]
+        at = tensor(precision, batch, k, m)
+        return [("nn", lambda: torch.bmm(a, b)), ("nt", lambda: torch.bmm(a, bt.transpose(1, 2))),
+                ("tn", lambda: torch.bmm(at.transpose(1, 2), b))]
     return make
 
 
@@ -121,6 +136,40 @@ MORE_DENSE = [(128, 256, 56, 64, 1, 1, 1), (128, 512, 28, 128, 1, 1, 1), (128, 1
               (32, 64, 55, 16, 1, 1, 1), (32, 16, 55, 64, 3, 1, 1), (32, 480, 14, 192, 1, 1, 1), (32, 672, 1, 28, 1, 1, 1), (128, 16, 55, 64, 3, 1, 1)]
 MORE_DEPTHWISE = [(128, 32, 112, 32, 3, 1, 32), (128, 96, 112, 96, 3, 2, 96), (128, 384, 14, 384, 3, 1, 384), (128, 576, 14, 576, 3, 1, 576),
                   (128, 960, 7, 960, 3, 1, 960), (128, 672, 14, 672, 5, 1, 672), (128, 96, 56, 96, 7, 1, 96), (64, 144, 56, 144, 3, 2, 144)]
+
+
+# Groups of 24, 16 and 8 channels, and of a network twice as wide.
+MORE_GROUPED = [(32, 48, 56, 48, 3, 1, 2), (32, 120, 28, 120, 3, 1, 5), (32, 120, 56, 120, 3, 2, 5), (32, 336, 14, 336, 3, 1, 14), (32, 336, 28, 336, 3, 2, 14),
+                (32, 888, 7, 888, 3, 1, 37), (32, 208, 28, 208, 3, 1, 13), (32, 440, 14, 440, 3, 1, 55), (128, 256, 28, 256, 3, 1, 32), (128, 512, 14, 512, 3, 1, 32),
+                (32, 512, 28, 512, 3, 2, 32), (32, 512, 28, 512, 3, 1, 64)]
+
+
+def more_grouped():
+    for shape in MORE_GROUPED:
+        for precision in PRECISIONS:
+            dims = dict(zip(("n", "c", "hw", "f", "k", "s", "g"), shape), channels_last=False)
+            yield Case("grouped", precision, dims, convolution(precision, shape, False))
+
+
+def channels_last_convolutions():
+    """Layers that networks with views as N H W C have, in every precision."""
+    depthwise = [(n, c, size, c, 7, 1, c) for n in (32, 128) for c, size in ((96, 56), (192, 28), (384, 14), (768, 7))]
+    depthwise += [(32, 144, 56, 144, 3, 1, 144), (32, 576, 14, 576, 3, 1, 576), (32, 672, 14, 672, 5, 1, 672)]
+    for group, shapes in (("depthwise", depthwise), ("convolution", DENSE[1::4] + [(32, 96, 56, 192, 2, 2, 1), (32, 384, 14, 768, 2, 2, 1)]), ("first", FIRST[::3])):
+        for shape in shapes:
+            for precision in PRECISIONS:
+                dims = dict(zip(("n", "c", "hw", "f", "k", "s", "g"), shape), channels_last=True)
+                yield Case(group, precision, dims, convolution(precision, shape, True))
+
+
+def transposes():
+    for precision in ("fp32", "bf16"):
+        for b, rows, columns in ((32, 196, 768), (128, 196, 768), (32, 197, 384), (32, 3136, 96), (32, 784, 192), (32, 49, 768), (8, 1024, 1024)):
+            def moved(precision=precision, b=b, rows=rows, columns=columns):
+                a = tensor(precision, b, rows, columns)
+                other = torch.float32 if precision == "bf16" else torch.bfloat16
+                return [("transpose_contiguous", lambda: a.transpose(1, 2).contiguous()), ("transpose_cast", lambda: a.transpose(1, 2).to(other, memory_format=torch.contiguous_format))]
+            yield Case("heads", precision, {"b": b, "s": rows, "h": 1, "d": columns}, moved)
 
 
 def more_convolutions():
@@ -280,8 +329,13 @@ def streams():
 
 
 def attentions():
+    yield from fused_attentions(((32, 12, 128, 64), (32, 12, 197, 64), (128, 12, 197, 64), (16, 12, 512, 64), (4, 16, 2048, 64), (4, 16, 2048, 128), (8, 12, 1024, 64),
+                                 (32, 16, 384, 64)))
+
+
+def fused_attentions(shapes):
     for precision in ("fp32", "tf32", "bf16"):
-        for b, h, s, d in ((32, 12, 128, 64), (32, 12, 197, 64), (128, 12, 197, 64), (16, 12, 512, 64), (4, 16, 2048, 64), (4, 16, 2048, 128), (8, 12, 1024, 64), (32, 16, 384, 64)):
+        for b, h, s, d in shapes:
             for causal in (False, True):
                 def make(precision=precision, b=b, h=h, s=s, d=d, causal=causal):
                     q, k, v = (tensor(precision, b, h, s, d).requires_grad_(True) for _ in range(3))
@@ -290,6 +344,30 @@ def attentions():
                     return [("forward", lambda: F.scaled_dot_product_attention(q, k, v, is_causal=causal)),
                             ("backward", lambda: torch.autograd.grad(y, (q, k, v), dy, retain_graph=True))]
                 yield Case("sdpa", precision, {"b": b, "h": h, "s": s, "d": d, "causal": causal}, make)
+
+
+def more_attentions():
+    yield from fused_attentions(((2048, 3, 49, 32), (512, 6, 49, 32), (32, 6, 197, 64), (32, 12, 256, 64), (8, 12, 512, 64), (16, 16, 577, 64),
+                                 (8, 32, 512, 128), (32, 8, 128, 64), (4, 16, 1024, 80)))
+
+
+def recurrent_layers(shapes):
+    for precision in ("fp32", "tf32", "bf16"):
+        for kind, b, t, width, hidden, layers in shapes:
+            def recurrent(precision=precision, kind=kind, b=b, t=t, width=width, hidden=hidden, layers=layers):
+                net = (torch.nn.LSTM if kind == "lstm" else torch.nn.GRU)(width, hidden, layers, batch_first=True).to(DEVICE, stored_type(precision))
+                x = tensor(precision, b, t, width).requires_grad_(True)
+                y = net(x)[0]
+                dy = torch.randn_like(y)
+                wanted = [x, *net.parameters()]
+                return [("forward", lambda: net(x)), ("backward", lambda: torch.autograd.grad(y, wanted, dy, retain_graph=True))]
+            yield Case(kind, precision, {"b": b, "t": t, "width": width, "hidden": hidden, "layers": layers}, recurrent)
+
+
+def more_recurrent():
+    yield from recurrent_layers((("lstm", 32, 50, 1024, 1024, 4), ("lstm", 128, 50, 1024, 1024, 1), ("lstm", 32, 50, 1024, 1024, 2), ("lstm", 64, 100, 512, 512, 1),
+                                 ("lstm", 32, 100, 256, 256, 2), ("lstm", 20, 35, 650, 650, 2), ("lstm", 64, 50, 2048, 2048, 1), ("lstm", 128, 25, 512, 512, 4),
+                                 ("gru", 64, 25, 512, 512, 1), ("gru", 128, 50, 512, 512, 2), ("gru", 32, 100, 256, 256, 1)))
 
 
 def others():
@@ -310,16 +388,7 @@ def others():
             y = F.cross_entropy(x, target)
             return [("forward", lambda: F.cross_entropy(x, target)), ("backward", lambda: torch.autograd.grad(y, x, retain_graph=True))]
         yield Case("cross_entropy", "fp32", {"rows": rows, "classes": classes}, loss)
-    for precision in ("fp32", "tf32", "bf16"):
-        for kind, b, t, width, hidden, layers in (("lstm", 32, 50, 1024, 1024, 1), ("lstm", 128, 50, 1024, 1024, 4), ("lstm", 64, 25, 512, 512, 2), ("gru", 32, 50, 1024, 1024, 2)):
-            def recurrent(precision=precision, kind=kind, b=b, t=t, width=width, hidden=hidden, layers=layers):
-                net = (torch.nn.LSTM if kind == "lstm" else torch.nn.GRU)(width, hidden, layers, batch_first=True).to(DEVICE, stored_type(precision))
-                x = tensor(precision, b, t, width).requires_grad_(True)
-                y = net(x)[0]
-                dy = torch.randn_like(y)
-                wanted = [x, *net.parameters()]
-                return [("forward", lambda: net(x)), ("backward", lambda: torch.autograd.grad(y, wanted, dy, retain_graph=True))]
-            yield Case(kind, precision, {"b": b, "t": t, "width": width, "hidden": hidden, "layers": layers}, recurrent)
+    yield from recurrent_layers((("lstm", 32, 50, 1024, 1024, 1), ("lstm", 128, 50, 1024, 1024, 4), ("lstm", 64, 25, 512, 512, 2), ("gru", 32, 50, 1024, 1024, 2)))
     for count, elements in ((10, 1 << 20), (160, 1 << 17), (400, 1 << 15), (20, 1 << 23), (100, 1 << 8)):
         def update(count=count, elements=elements):
             parameters = [torch.nn.Parameter(tensor("fp32", elements)) for _ in range(count)]
@@ -409,9 +478,9 @@ def dispatch():
             torch.cuda.synchronize()
         return {"least_us": round(min(best), 3), "median_us": round(statistics.median(best), 3)}
 
-    def chain(step, length=20):
+    def chain(step, length=20, start=small):
         def run():
-            x = small.clone().requires_grad_(True)
+            x = start.clone().requires_grad_(True)
             for _ in range(length):
                 x = step(x)
             return x
@@ -425,7 +494,17 @@ def dispatch():
         with torch.autocast("cuda", torch.bfloat16):
             results[f"{name} forward under autocast"] = host_us(forward, 20)
             results[f"{name} forward and backward under autocast"] = host_us(lambda f=forward: f().sum().backward(), 20)
-    results["linear forward"] = host_us(lambda: [linear_layer(row) for _ in range(20)], 20)
+    square, heads = torch.randn(2, 8, 8, device=DEVICE), torch.randn(2, 2, 8, 8, device=DEVICE)
+    layer_norm = torch.nn.LayerNorm(8).to(DEVICE)
+    for name, start, step in (("linear", square, linear_layer), ("view", square, lambda x: x.transpose(1, 2)), ("layer_norm", square, layer_norm),
+                              ("softmax", square, lambda x: F.softmax(x, -1)), ("dropout", square, lambda x: F.dropout(x, 0.1, True)),
+                              ("matmul", heads, lambda x: torch.matmul(x, x)), ("attention", heads, lambda x: F.scaled_dot_product_attention(x, x, x))):
+        forward = chain(step, start=start)
+        results[f"{name} forward"] = host_us(forward, 20)
+        results[f"{name} forward and backward"] = host_us(lambda f=forward: f().sum().backward(), 20)
+        with torch.autocast("cuda", torch.bfloat16):
+            results[f"{name} forward under autocast"] = host_us(forward, 20)
+            results[f"{name} forward and backward under autocast"] = host_us(lambda f=forward: f().sum().backward(), 20)
     for count in (20, 200):
         parameters = [torch.nn.Parameter(torch.randn(16, device=DEVICE)) for _ in range(count)]
         for p in parameters:
@@ -442,7 +521,8 @@ def dispatch():
 
 
 GROUPS = {"products": products, "network_products": network_products, "norms": norms, "more_norms": more_norms, "pools": pools, "streams": streams, "attentions": attentions, "others": others,
-          "more_convolutions": more_convolutions, "convolutions": convolutions}
+          "more_convolutions": more_convolutions, "convolutions": convolutions, "attention_products": attention_products, "more_grouped": more_grouped,
+          "more_attentions": more_attentions, "more_recurrent": more_recurrent, "channels_last_convolutions": channels_last_convolutions, "transposes": transposes}
 
 
 def main():

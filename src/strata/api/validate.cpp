@@ -18,21 +18,25 @@ using TruthJson = ObjectReader::Json;
 
 constexpr std::string_view attention_words[] = {"automatic", "sdpa", "eager", "module"};
 constexpr std::string_view precision_words[] = {"fp32", "tf32", "amp-bf16", "amp-fp16"};
+constexpr std::string_view passes_words[] = {"training", "gradients", "inference"};
 
 MeasuredRun run_from(const TruthJson& json, const std::string& place) {
   ObjectReader object(json, place);
   MeasuredRun run;
   run.model = object.text("model");
+  if (object.find("machine") != nullptr) run.machine = object.text("machine");
   run.precision = precision_words[object.choice("precision", precision_words)];
   run.batch = object.maybe_count("batch").value_or(1);
   run.sequence = object.maybe_count("sequence").value_or(0);
   if (object.find("attention") != nullptr)
     run.attention = static_cast<AttentionKernels>(object.choice("attention", attention_words));
   if (object.find("channels_last") != nullptr) run.channels_last = object.truth("channels_last");
+  if (object.find("passes") != nullptr)
+    run.passes = static_cast<MeasuredPasses>(object.choice("passes", passes_words));
   run.iteration_s = object.positive("iteration_s");
-  run.kernels_s = object.positive("kernels_s");
+  run.kernels_s = object.maybe_positive("kernels_s").value_or(0);
   run.busy_s = object.maybe_positive("busy_s").value_or(0);
-  run.launches = object.positive("launches");
+  run.launches = object.maybe_positive("launches").value_or(0);
   run.memory_bytes = object.maybe_positive("memory_bytes").value_or(0);
   run.parameters = object.maybe_count("parameters").value_or(0);
   object.finish();
@@ -73,7 +77,10 @@ ExpectedTime predicted(const MeasuredRun& run, const Machine& machine,
   request.options.channels_last = run.channels_last;
   if (run.precision == "amp-bf16") request.options.autocast = DType::bf16;
   if (run.precision == "amp-fp16") request.options.autocast = DType::fp16;
-  return ExpectedTimes(machine, request).of(bound, {});
+  TrainingOptions training;
+  training.inference = run.passes == MeasuredPasses::inference;
+  if (run.passes == MeasuredPasses::gradients) training.optimizer = Optimizer::none;
+  return ExpectedTimes(machine, request).of(bound, training);
 }
 
 }  // namespace
@@ -86,11 +93,16 @@ TruthSet read_truth(std::string_view json_text) {
     fail(ErrorKind::input, "truth.strata_truth: expected 1, the version of the form");
   TruthSet truth;
   truth.name = object.text("name");
-  truth.machine = object.text("machine");
+  if (object.find("machine") != nullptr) truth.machine = object.text("machine");
   truth.framework = object.text("framework");
   truth.what = object.text("what");
   constexpr std::size_t most_runs = 10000;
   truth.runs = object.list("runs", most_runs, run_from);
+  for (std::size_t i = 0; i < truth.runs.size(); ++i) {
+    if (truth.runs[i].machine.empty()) truth.runs[i].machine = truth.machine;
+    if (truth.runs[i].machine.empty())
+      fail(ErrorKind::input, "truth.runs[{}]: 'machine' is missing, and the set has none", i);
+  }
   object.finish();
   return truth;
 }
@@ -120,12 +132,15 @@ TruthSet load_truth(std::string_view name_or_path) {
 
 std::vector<ValidatedRun> validate(const TruthSet& truth,
                                    const std::function<void(std::size_t, std::size_t)>& progress) {
-  const Machine machine = load_machine(truth.machine);
+  std::map<std::string, Machine> machines;
+  for (const MeasuredRun& run : truth.runs) {
+    if (!machines.contains(run.machine)) machines.emplace(run.machine, load_machine(run.machine));
+  }
   std::vector<ValidatedRun> runs;
   for (const MeasuredRun& measured : truth.runs) {
     ValidatedRun run{measured, {}, {}};
     try {
-      run.expected = predicted(measured, machine, truth.framework);
+      run.expected = predicted(measured, machines.at(measured.machine), truth.framework);
     } catch (const Error& error) {
       run.left_out = error.what();
     }
@@ -133,6 +148,17 @@ std::vector<ValidatedRun> validate(const TruthSet& truth,
     if (progress) progress(runs.size(), truth.runs.size());
   }
   return runs;
+}
+
+bool ValidatedRun::is_gpu_bound() const {
+  constexpr double most = 0.85;
+  const double busy_s = std::max(measured.busy_s, measured.kernels_s);
+  return busy_s > 0 ? busy_s > most * measured.iteration_s
+                    : expected.busy_s > most * expected.time_s;
+}
+
+bool ValidatedRun::is_inside() const {
+  return measured.iteration_s >= expected.low_s && measured.iteration_s <= expected.high_s;
 }
 
 ErrorSummary errors_of(const std::vector<double>& ratios) {

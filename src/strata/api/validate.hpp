@@ -12,21 +12,27 @@
 /// not to these; the factor of the host is fitted to the set pytorch-h200-host.
 namespace strata {
 
+/// Which part of an iteration was measured.
+enum class MeasuredPasses : std::uint8_t { training, gradients, inference };
+
 struct MeasuredRun {
+  std::string machine;    ///< empty: that of the set
   std::string model;      ///< as load_model takes it
   std::string precision;  ///< fp32, tf32, amp-bf16, amp-fp16
   std::int64_t batch = 0;
   std::int64_t sequence = 0;  ///< 0: the network has none
   AttentionKernels attention = AttentionKernels::automatic;
   bool channels_last = false;
-  double iteration_s = 0, kernels_s = 0, launches = 0;
-  double busy_s = 0;            ///< 0: not measured
+  MeasuredPasses passes = MeasuredPasses::training;
+  double iteration_s = 0;
+  double kernels_s = 0, launches = 0, busy_s = 0;  ///< 0: not measured
   double memory_bytes = 0;      ///< 0: not measured
   std::int64_t parameters = 0;  ///< 0: not known
 };
 
 struct TruthSet {
-  std::string name, machine, framework, what;
+  std::string name, framework, what;
+  std::string machine;  ///< of runs that name none
   std::vector<MeasuredRun> runs;
 };
 
@@ -40,6 +46,11 @@ struct ValidatedRun {
   MeasuredRun measured;
   ExpectedTime expected;
   std::string left_out;  ///< why it could not be predicted; empty: it was
+
+  /// Whether the GPU, and not the host that feeds it, takes most of the iteration: as measured, or
+  /// as expected where kernels were not measured.
+  bool is_gpu_bound() const;
+  bool is_inside() const;  ///< the interval
 };
 
 /// Predicts every run; `progress(done, all)` after each.

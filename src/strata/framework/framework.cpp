@@ -76,8 +76,11 @@ OperatorRule operator_rule(const RulesJson& json, const std::string& place) {
   rule.backward = object.list("backward", most_rules, kernel_rule);
   rule.backward_input = object.list("backward_input", most_rules, kernel_rule);
   rule.backward_weight = object.list("backward_weight", most_rules, kernel_rule);
+  if (object.find("inference") != nullptr)
+    rule.inference = object.list("inference", most_rules, kernel_rule);
   if (const RulesJson* host = object.find("host")) rule.host = plain_text(*host, place + ".host");
   rule.calls = object.maybe_count("calls").value_or(0);
+  rule.views = object.maybe_count("views").value_or(0);
   rule.saves = object.list("saves", most_rules, saved_tensor);
   object.finish();
   return rule;

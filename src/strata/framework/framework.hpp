@@ -4,6 +4,7 @@
 #include "strata/framework/operation_classes.hpp"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,9 @@ struct OperatorRule {
   std::vector<LaunchRule> forward, backward, backward_input, backward_weight;
   std::string host;        ///< whose host time an operation has; empty: that of any other
   std::int64_t calls = 0;  ///< of the framework, with those that launch nothing; 0: one per launch
+  std::int64_t views = 0;  ///< that the operator makes besides, each with the host time of a view
+  /// Forward in inference, where it is another list: batch norm by stored statistics, no dropout.
+  std::optional<std::vector<LaunchRule>> inference;
   std::vector<SavedTensor> saves;  ///< for backward, beyond what the operator itself needs
 
   bool operator==(const OperatorRule&) const = default;

@@ -140,6 +140,17 @@ bool BoundNode::is_broadcast() const {
   return false;
 }
 
+bool BoundNode::is_broadcast_along_rows() const {
+  for (std::size_t i = 0; i < node().inputs.size(); ++i) {
+    const BoundTensor& small = input(i);
+    if (small.wants_gradient && small.axes() > 0 && output().axes() > 1 &&
+        small.elements == small.shape.back() && small.shape.back() == output().shape.back() &&
+        small.elements < output().elements)
+      return true;
+  }
+  return false;
+}
+
 OperationClass class_for(const LaunchRule& rule, const BoundNode& node, bool channels_last) {
   const auto* op = std::get_if<Convolution>(&node.node().op);
   const std::string_view name = name_of(rule.kernel_class);

@@ -17,6 +17,8 @@ struct BoundNode {
   bool has_bias() const;
   /// Whether an input of a point-wise operator is smaller than its output.
   bool is_broadcast() const;
+  /// Whether that input has one number for each column of the output.
+  bool is_broadcast_along_rows() const;
 };
 
 /// The class that a rule means for a node: of convolutions the one of its kind (first, depthwise,

@@ -3,6 +3,7 @@
 
 #include "strata/base/error.hpp"
 #include "strata/framework/kernel_dims.hpp"
+#include "strata/framework/memory_layouts.hpp"
 #include "strata/framework/tensor_types.hpp"
 #include "strata/graph/operator_names.hpp"
 
@@ -17,9 +18,13 @@ OperationClass known_class(std::string_view name) {
   return *found;
 }
 
-/// A network of torchvision has nn.MultiheadAttention.
-AttentionKernels attention_of(const FrameworkOptions& options, const Graph& graph) {
+/// A file may show that attention is written out; a network of torchvision has
+/// nn.MultiheadAttention.
+AttentionKernels attention_of(const FrameworkOptions& options, const Graph& graph,
+                              const Node& node) {
   if (options.attention != AttentionKernels::automatic) return options.attention;
+  const auto* attention = std::get_if<Attention>(&node.op);
+  if (attention != nullptr && attention->written_out) return AttentionKernels::eager;
   return graph.source.find("torchvision") != std::string::npos ? AttentionKernels::module
                                                                : AttentionKernels::fused;
 }
@@ -40,9 +45,11 @@ class OperationWriter {
         framework_(framework),
         options_(options),
         types_(tensor_types(bound_, framework, options.autocast)),
+        layouts_(memory_layouts(bound_, framework)),
         has_input_step_(bound_.graph->nodes.size(), false),
         has_weight_step_(bound_.graph->nodes.size(), false) {
     for (const Step& step : program.steps) {
+      is_inference_ &= step.pass == Pass::forward;
       if (step.node == no_node) continue;
       if (step.pass == Pass::backward_input) has_input_step_[step.node] = true;
       if (step.pass == Pass::backward_weight) has_weight_step_[step.node] = true;
@@ -100,7 +107,15 @@ class OperationWriter {
       if (rule.when == RuleCondition::bias && !node.has_bias()) continue;
       if (rule.when == RuleCondition::no_bias && node.has_bias()) continue;
       if (rule.when == RuleCondition::broadcast && !node.is_broadcast()) continue;
-      const OperationClass kernel_class = class_for(rule, node, options_.channels_last);
+      if (rule.when == RuleCondition::broadcast && node.is_broadcast_along_rows()) {
+        const double columns = static_cast<double>(node.output().shape.back());
+        add(column_sum_, precision_of(node.node()), id,
+            {static_cast<double>(node.output().elements) / columns, columns});
+        continue;
+      }
+      const bool channels_last =
+          options_.channels_last || layouts_.is_channels_last[node.node().inputs[0]];
+      const OperationClass kernel_class = class_for(rule, node, channels_last);
       add(kernel_class, precision_of(node.node()), id, dims_for(kernel_class, rule.of, node));
     }
   }
@@ -118,9 +133,11 @@ class OperationWriter {
       write_backward(id, node, *rule);
     } else {
       write_casts(id, node, 0, node.node().inputs.size());
-      write_rules(rule->forward, id, node);
+      write_copies(id, node, 0, node.node().first_own);
+      write_rules(is_inference_ && rule->inference ? *rule->inference : rule->forward, id, node);
     }
-    if (result_.operations.size() == before) result_.calls.pop_back();  // a view
+    // A view launches nothing; its dispatch takes time where the rules say so.
+    if (result_.operations.size() == before && rule->host.empty()) result_.calls.pop_back();
   }
 
   /// In one step, or in two: for the gradients of inputs, and of what the node owns. Either of the
@@ -136,6 +153,20 @@ class OperationWriter {
     }
     if (is_last) write_rules(rule.backward_weight, id, node);
     write_casts(id, node, is_first ? 0 : first_own, is_last ? inputs : first_own);
+    if (is_first) write_copies(id, node, 0, first_own);
+  }
+
+  /// Of inputs [first, end) that lie in another order than the operator takes; backward of their
+  /// gradients, which go the same way back.
+  void write_copies(StepId id, const BoundNode& node, std::size_t first, std::size_t end) {
+    const bool is_backward = program_.steps[id].pass != Pass::forward;
+    for (std::size_t i = first; i < end; ++i) {
+      if (!copies_input(layouts_, node.node(), i)) continue;
+      if (is_backward && !node.input(i).wants_gradient) continue;
+      const TensorId tensor = node.node().inputs[i];
+      add_elements(layouts_.moves_last_axis[tensor] ? transpose_ : copy_, types_[tensor], id,
+                   static_cast<double>(node.input(i).elements));
+    }
   }
 
   /// Autocast converts what an operator reads in another type, and backward the gradients again:
@@ -150,6 +181,7 @@ class OperationWriter {
       const TensorId tensor = node.node().inputs[i];
       if (!is_floating(types_[tensor]) || types_[tensor] == wanted) continue;
       if (is_backward && !node.input(i).wants_gradient) continue;
+      if (copies_input(layouts_, node.node(), i)) continue;  // which converts, too
       const DType from = is_backward ? wanted : types_[tensor];
       add_elements(cast_, from, id, static_cast<double>(node.input(i).elements));
     }
@@ -223,9 +255,14 @@ class OperationWriter {
   const Framework& framework_;
   const FrameworkOptions& options_;
   std::vector<DType> types_;
+  MemoryLayouts layouts_;
   std::vector<bool> has_input_step_, has_weight_step_;  // of each node, where the two are apart
   bool has_tf32_ = false;
+  bool is_inference_ = true;  // until there is a step back
   OperationClass cast_ = known_class("stream.cast");
+  OperationClass copy_ = known_class("heads.permute_contiguous");
+  OperationClass transpose_ = known_class("heads.transpose_contiguous");
+  OperationClass column_sum_ = known_class("column_sum");
   FrameworkOperations result_;
 };
 
@@ -233,7 +270,7 @@ class OperationWriter {
 
 const OperatorRule* rule_of(const Framework& framework, const FrameworkOptions& options,
                             const Graph& graph, const Node& node) {
-  const AttentionKernels attention = attention_of(options, graph);
+  const AttentionKernels attention = attention_of(options, graph, node);
   std::string_view name = name_of(node.op);
   if (std::holds_alternative<Attention>(node.op) && attention == AttentionKernels::eager)
     name = "attention_eager";

@@ -74,6 +74,7 @@ void visit_fields(Op& op, Visit&& visit) {
   visit(Field{"heads", "query heads"}, op.heads);
   visit(Field{"kv_heads", "key and value heads; 0: as many as heads"}, op.kv_heads);
   visit(Field{"causal", "a position sees only those before it and itself"}, op.causal);
+  visit(Field{"written_out", "computed step by step, not by one call"}, op.written_out);
 }
 
 template <OperatorLike<Recurrent> Op, class Visit>

@@ -58,6 +58,8 @@ struct Attention {
   std::int64_t heads = 1;
   std::int64_t kv_heads = 0;  ///< 0: as many as heads
   bool causal = false;
+  /// The network computes it step by step, with scores in memory, not by one call of a library.
+  bool written_out = false;
   friend bool operator==(const Attention&, const Attention&) = default;
 };
 

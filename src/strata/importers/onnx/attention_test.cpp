@@ -57,7 +57,7 @@ TEST(OnnxAttention, is_recognised_with_its_transposes) {
   attention.model().node({"Mul", {"scores", "scale"}, {"masked"}});
   const Graph graph = attention.finish();
   EXPECT_EQ(operators_of(graph), "linear linear linear attention");
-  EXPECT_EQ(graph.nodes.back().op, Operator(Attention{heads, 0, false}));
+  EXPECT_EQ(graph.nodes.back().op, Operator(Attention{heads, 0, false, true}));
   EXPECT_EQ(output_shape(graph), "batch×5×8");
 }
 
@@ -112,7 +112,7 @@ TEST(OnnxAttention, a_triangular_table_makes_it_causal) {
   attention.model().store(table).node({"Add", {"scores", "table"}, {"masked"}});
   const Graph graph = attention.finish();
   ASSERT_EQ(count_of(graph, "attention"), 1);
-  EXPECT_EQ(graph.nodes.back().op, Operator(Attention{heads, 0, true}));
+  EXPECT_EQ(graph.nodes.back().op, Operator(Attention{heads, 0, true, true}));
   EXPECT_EQ(graph.nodes.back().inputs.size(), 3U);
 }
 
@@ -164,7 +164,7 @@ TEST(OnnxAttention, repeated_key_heads_are_grouped) {
   ASSERT_EQ(count_of(graph, "attention"), 1);
   for (const Node& node : graph.nodes) {
     if (const auto* op = std::get_if<Attention>(&node.op)) {
-      EXPECT_EQ(*op, (Attention{4, 2, false}));
+      EXPECT_EQ(*op, (Attention{4, 2, false, true}));
     }
   }
 }

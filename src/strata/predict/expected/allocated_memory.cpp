@@ -83,6 +83,7 @@ class AllocatedMemory {
   /// What the framework's operators keep beyond what an operator needs, from its forward to its
   /// backward step; and the workspace of a convolution while it runs.
   void add_saved() {
+    add_loss();
     std::vector<StepId> forward(bound_.graph->nodes.size(), never_used);
     for (StepId id = 0; id < program_.steps.size(); ++id) {
       const Step& step = program_.steps[id];
@@ -98,6 +99,29 @@ class AllocatedMemory {
       change_[forward[step.node]] += bytes;
       change_[id + 1] -= bytes;
       forward[step.node] = never_used;
+    }
+  }
+
+  /// The loss that training adds to a network without one keeps tensors as large as its input.
+  void add_loss() {
+    const OperatorRule* rule = framework_.find("softmax_cross_entropy");
+    if (rule == nullptr || bound_.graph->outputs.empty()) return;
+    StepId forward = never_used;
+    for (StepId id = 0; id < program_.steps.size(); ++id) {
+      const Step& step = program_.steps[id];
+      if (step.node != no_node || step.is_gradient_sum || step.pass == Pass::update) continue;
+      if (step.pass == Pass::forward) {
+        forward = id;
+      } else if (forward != never_used) {
+        const auto numbers =
+            static_cast<double>(bound_.tensors[bound_.graph->outputs.front()].elements);
+        double bytes = 0;  // in fp32, under autocast, too
+        for (const SavedTensor& saved : rule->saves)
+          bytes += (saved.numbers * 4 + saved.bytes) * numbers;
+        change_[forward] += static_cast<std::int64_t>(bytes);
+        change_[id + 1] -= static_cast<std::int64_t>(bytes);
+        return;
+      }
     }
   }
 

@@ -16,7 +16,14 @@ struct GpuRates {
   double l2_bytes = 0;
   std::array<double, 16> matrix_flop_per_s{};  ///< by DType: of the units that products run on
 
+  /// The same, of which kernels reach the same share on every GPU: more where instructions for
+  /// other things cost no arithmetic, less where the power limit lowers the clock.
+  std::array<double, 16> kernel_flop_per_s{};
+
   double peak(DType dtype) const { return matrix_flop_per_s[static_cast<std::size_t>(dtype)]; }
+  double kernel_peak(DType dtype) const {
+    return kernel_flop_per_s[static_cast<std::size_t>(dtype)];
+  }
 };
 
 /// Errors (input) name the number that the machine lacks.

@@ -19,6 +19,11 @@ const HostTime& call_time(const Calibration& calibration, const OperatorRule* ru
   return host_time(calibration, is_known ? rule->host : any);
 }
 
+double pass_time_s(const HostTime& time, bool is_backward, bool is_autocast) {
+  if (is_backward) return is_autocast ? time.autocast_backward_s : time.backward_s;
+  return is_autocast ? time.autocast_forward_s : time.forward_s;
+}
+
 /// An operator that is one call of the framework dispatches all its kernels; one that is written
 /// out in several calls pays for each.
 double calls_of(const OperatorRule* rule, double launched) {
@@ -53,11 +58,12 @@ HostPipeline::HostPipeline(const FrameworkOperations& operations,
       const HostTime& time = host_time(calibration, std::string(name_of(update)));
       made.host_s = time.forward_s + time.per_tensor_s * static_cast<double>(call.tensors);
     } else {
-      const HostTime& time = call_time(calibration, call.rule);
-      const double one = call.is_backward
-                             ? (is_autocast ? time.autocast_backward_s : time.backward_s)
-                             : (is_autocast ? time.autocast_forward_s : time.forward_s);
-      made.host_s = one * calls_of(call.rule, launched) + launch_s * (kernels - launched);
+      made.host_s = pass_time_s(call_time(calibration, call.rule), call.is_backward, is_autocast) *
+                    calls_of(call.rule, launched);
+      made.host_s += launch_s * std::max(0.0, kernels - launched);
+      if (call.rule != nullptr && call.rule->views > 0)
+        made.host_s += pass_time_s(host_time(calibration, "view"), call.is_backward, is_autocast) *
+                       static_cast<double>(call.rule->views);
     }
     made.host_s *= calibration.host_factor;
     calls_.push_back(made);

@@ -28,6 +28,12 @@ struct ProductCoefficients {
   double efficiency, edge, depth, fixed_s;
 };
 
+/// Of a row with so many numbers: 0 where rows begin at whole 16 bytes, 1 at whole 4 bytes, 2 else.
+int misalignment_of(double numbers, double bytes) {
+  const double rest = std::fmod(numbers * bytes, 16);
+  return rest == 0 ? 0 : std::fmod(rest, 4) == 0 ? 1 : 2;
+}
+
 /// The fastest over tiles and splits of the depth: whole waves of tiles over the SMs, each tile at
 /// a share of the peak that falls with its edge, plus the traffic of partial sums.
 double product_s(double batch, double m, double n, double k, double peak, double bytes,
@@ -61,7 +67,7 @@ double convolution_s(ProductPass pass, DType precision, std::span<const double> 
   const ProductCoefficients product{c[0], c[1], c[2], c[3]};
   const double cin = channels / groups, cout = filters / groups;
   const double stride_area = std::max(1.0, in / out);
-  const double peak = gpu.peak(precision);
+  const double peak = gpu.kernel_peak(precision);
   double time_s = 0;
   switch (pass) {
     case ProductPass::forward:
@@ -96,7 +102,7 @@ double recurrent_s(DType precision, std::span<const double> c, const KernelDims&
   const double flop = 2 * samples * 4 * hidden * (width + hidden) * steps * layers;
   const double weights =
       4 * hidden * (width + hidden) * layers * static_cast<double>(bytes_per_element(precision));
-  return c[0] * 1e-6 * steps * layers + c[1] * flop / gpu.peak(precision) +
+  return c[0] * 1e-6 * steps * layers + c[1] * flop / gpu.kernel_peak(precision) +
          c[2] * steps * weights / gpu.bytes_per_s;
 }
 
@@ -105,7 +111,17 @@ double recurrent_s(DType precision, std::span<const double> c, const KernelDims&
 ProductPass product_pass(OperationClass kernel_class) {
   const std::string_view name = name_of(kernel_class);
   if (name.ends_with(".backward_input")) return ProductPass::backward_input;
-  return name.ends_with(".backward_weight") ? ProductPass::backward_weight : ProductPass::forward;
+  return name.ends_with(".backward_weight") || name.ends_with(".tn") ? ProductPass::backward_weight
+                                                                     : ProductPass::forward;
+}
+
+int misalignment(ProductPass pass, DType precision, const KernelDims& d) {
+  if (precision == DType::fp32 || precision == DType::fp64) return 0;  // not on matrix units
+  const double bytes = static_cast<double>(bytes_per_element(precision));
+  // Rows of the right side and of the result have n numbers, those of the left side k; m, where it
+  // is stored transposed. Where the right side is, its rows have k as well.
+  const double left = pass == ProductPass::backward_weight ? d[1] : d[3];
+  return std::max(misalignment_of(d[2], bytes), misalignment_of(left, bytes));
 }
 
 double form_time_s(KernelForm form, ProductPass pass, DType precision, std::span<const double> c,
@@ -124,10 +140,12 @@ double form_time_s(KernelForm form, ProductPass pass, DType precision, std::span
     case KernelForm::pool:
       return fixed_s + c[1] * d[0] * per_byte + c[2] * d[1] * d[2] / gpu.units * per_clock +
              c[3] * d[0] / gpu.units * per_clock;
-    case KernelForm::product:
-      return product_s(d[0], d[1], d[2], d[3], gpu.peak(precision),
+    case KernelForm::product: {
+      const double slower = std::pow(c[4], misalignment(pass, precision, d));
+      return product_s(d[0], d[1], d[2], d[3], gpu.kernel_peak(precision) / slower,
                        static_cast<double>(bytes_per_element(precision)),
                        {c[1], c[2], c[3], fixed_s}, gpu);
+    }
     case KernelForm::convolution: {
       const std::array<double, 6> scaled = {c[1], c[2], c[3], fixed_s, c[4], c[5]};
       return convolution_s(pass, precision, scaled, d, gpu);
@@ -141,7 +159,7 @@ double form_time_s(KernelForm form, ProductPass pass, DType precision, std::span
     case KernelForm::recurrent: return recurrent_s(precision, c, d, gpu);
     case KernelForm::attention: {
       const double flop = 4 * d[0] * d[1] * d[2] * d[3] * d[4] / d[5];
-      return fixed_s + c[1] * flop / gpu.peak(precision) +
+      return fixed_s + c[1] * flop / gpu.kernel_peak(precision) +
              c[2] * d[0] * d[1] * d[2] * d[4] * per_byte;
     }
   }
@@ -154,7 +172,7 @@ std::vector<double> first_coefficients(KernelForm form) {
     case KernelForm::rows: return {3, 8, 2, 0.1};
     case KernelForm::channels: return {4, 8, 0.05};
     case KernelForm::pool: return {3, 4, 0.1, 0.1};
-    case KernelForm::product: return {3, 0.7, 30, 60};
+    case KernelForm::product: return {3, 0.7, 30, 60, 3};
     case KernelForm::convolution: return {5, 0.5, 30, 60, 0.5, 1};
     case KernelForm::depthwise: return {3, 2, 0.05};
     case KernelForm::lookup: return {5, 8, 8};

@@ -11,9 +11,12 @@
 /// coefficients that are fitted to measurements (docs/expected-time.md has the formulas).
 namespace strata {
 
-/// Which product a convolution's pass is.
+/// Which product a pass is; that of weights has its left side transposed.
 enum class ProductPass : std::uint8_t { forward, backward_input, backward_weight };
 ProductPass product_pass(OperationClass kernel_class);
+/// How badly the rows of a product's matrices begin, for the vector loads of 16-bit and TF32
+/// kernels: 0 at whole 16 bytes, 1 at whole 4 bytes, 2 worse.
+int misalignment(ProductPass pass, DType precision, const KernelDims& dims);
 
 /// Seconds. `coefficients` are first_coefficients() of the form, fitted.
 double form_time_s(KernelForm form, ProductPass pass, DType precision,

@@ -12,6 +12,7 @@ namespace {
 constexpr double neighbourhood = 0.5;   // in natural logarithms of a dimension
 constexpr double form_weight = 0.15;    // how many samples right here the form itself counts as
 constexpr double unknown_sigma = 0.69;  // a factor of two
+constexpr double other_alignment = 2;   // how far kernels of another alignment are away
 
 std::uint32_t key_of(OperationClass kernel_class, DType precision) {
   return static_cast<std::uint32_t>(kernel_class) * 16 + static_cast<std::uint32_t>(precision);
@@ -45,7 +46,7 @@ ClassTimes::ClassTimes(OperationClass kernel_class, DType precision,
     KernelDims dims{};
     std::copy(sample.dims.begin(), sample.dims.end(), dims.begin());
     Point point{};
-    for (std::size_t i = 0; i < dims_; ++i) point.log_dims[i] = std::log(dims[i]);
+    point.place = place_of(dims);
     const double fitted_s = form_time_s(form_, pass_, precision_, coefficients_, dims, measured_on);
     if (!(fitted_s > 0) || !std::isfinite(fitted_s))
       fail(ErrorKind::input, "{}: its coefficients give a time of {} s", calibrated.kernel_class,
@@ -57,17 +58,25 @@ ClassTimes::ClassTimes(OperationClass kernel_class, DType precision,
   }
 }
 
+ClassTimes::Place ClassTimes::place_of(const KernelDims& dims) const {
+  Place place{};
+  for (std::size_t i = 0; i < dims_; ++i) place[i] = std::log(std::max(dims[i], 1.0));
+  // Libraries take other kernels where rows do not begin at whole vectors.
+  if (form_ == KernelForm::product)
+    place[dims_] = other_alignment * misalignment(pass_, precision_, dims);
+  return place;
+}
+
 KernelTime ClassTimes::time(const KernelDims& dims, const GpuRates& gpu,
                             std::size_t left_out) const {
-  std::array<double, most_kernel_dims> log_dims{};
-  for (std::size_t i = 0; i < dims_; ++i) log_dims[i] = std::log(std::max(dims[i], 1.0));
+  const Place place = place_of(dims);
   double weights = 0, residual = 0, nearest = INFINITY;
   const Point* neighbour = nullptr;
   for (std::size_t p = 0; p < points_.size(); ++p) {
     if (p == left_out) continue;
     double squares = 0;
-    for (std::size_t i = 0; i < dims_; ++i) {
-      const double apart = log_dims[i] - points_[p].log_dims[i];
+    for (std::size_t i = 0; i < place.size(); ++i) {
+      const double apart = place[i] - points_[p].place[i];
       squares += apart * apart;
     }
     const double weight = std::exp(-squares / (2 * neighbourhood * neighbourhood));

@@ -37,8 +37,12 @@ class ClassTimes {
   KernelTime time(const KernelDims& dims, const GpuRates& gpu, std::size_t left_out) const;
 
  private:
+  /// Logarithms of the dimensions, and the alignment of products.
+  using Place = std::array<double, most_kernel_dims>;
+  Place place_of(const KernelDims& dims) const;
+
   struct Point {
-    std::array<double, most_kernel_dims> log_dims;
+    Place place;
     double residual;  ///< log of measured over fitted
     double kernels, overlap;
   };

@@ -179,6 +179,19 @@ DraftId without_scales(const Draft& draft, DraftId tensor) {
   return tensor;
 }
 
+// Also behind the views that split the heads.
+bool is_scaled(const Draft& draft, DraftId tensor) {
+  for (int step = 0; step < longest_walk; ++step) {
+    if (without_scales(draft, tensor) != tensor) return true;
+    const DraftNode* const node = draft.producer(tensor);
+    const bool is_view = node != nullptr && (std::holds_alternative<Reshape>(*node->op) ||
+                                             std::holds_alternative<Transpose>(*node->op));
+    if (!is_view) return false;
+    tensor = node->inputs[0];
+  }
+  return false;
+}
+
 /// Makes [N, T, heads·d] of an operand; heads is its second axis of four.
 class OperandWriter {
  public:
@@ -222,6 +235,7 @@ struct Match {
   const DraftNode* product = nullptr;  ///< the second one
   std::int64_t heads = 1;
   std::int64_t kv_heads = 1;
+  bool is_one_call = false;  ///< of PyTorch, before it was exported
 };
 
 // Keys and values of fewer heads are repeated: [N, kv, T, d] → [N, kv, 1, T, d] → expanded →
@@ -250,12 +264,32 @@ std::optional<std::int64_t> heads_of(const Draft& draft, DraftId tensor) {
   return shape[1].factor;
 }
 
+// PyTorch's exporter writes where(isnan(p), 0, p) for rows that a mask hides: p, read three times.
+std::optional<DraftId> without_nan(const Draft& draft, const Uses& uses, const DraftNode& node) {
+  const auto* op = std::get_if<Elementwise>(node.op.get());
+  if (op == nullptr || op->kind != ElementwiseKind::select) return std::nullopt;
+  const DraftId inner = node.inputs[2];
+  const DraftNode* const test = made_by(draft, node.inputs[0], ElementwiseKind::equal);
+  const bool is_test = test != nullptr && uses.is_single(node.inputs[0]) &&
+                       test->inputs[0] == inner && test->inputs[1] == inner;
+  const std::optional<double> instead = draft.scalar(node.inputs[1]);
+  const bool fits = is_test && instead && *instead == 0 && uses.count[inner] == 3;
+  return fits ? std::optional(inner) : std::nullopt;
+}
+
 // Dropout and changes of type may stand between the softmax and the second product.
 const DraftNode* softmax_before(const Draft& draft, const Uses& uses, DraftId tensor) {
+  bool is_known_use = false;
   for (int step = 0; step < longest_walk; ++step) {
-    if (!uses.is_single(tensor)) return nullptr;
+    if (!is_known_use && !uses.is_single(tensor)) return nullptr;
+    is_known_use = false;
     const DraftNode* const node = draft.producer(tensor);
     if (node == nullptr) return nullptr;
+    if (const auto inner = without_nan(draft, uses, *node)) {
+      tensor = *inner;
+      is_known_use = true;
+      continue;
+    }
     if (std::holds_alternative<Softmax>(*node->op)) return node;
     const bool passes_on =
         std::holds_alternative<Cast>(*node->op) || std::holds_alternative<Dropout>(*node->op);
@@ -281,6 +315,10 @@ std::optional<Match> match_at(const Draft& draft, const Uses& uses, const DraftN
   match.q = {without_scales(draft, scores->product->inputs[0]), first.transpose_a};
   match.k = {without_scales(draft, scores->product->inputs[1]), !first.transpose_b};
   match.v = {product.inputs[1], second.transpose_b};
+  // Its scaled_dot_product_attention becomes a product of operands that are both scaled by a root;
+  // who writes attention out scales the scores, or one of them.
+  match.is_one_call =
+      is_scaled(draft, scores->product->inputs[0]) && is_scaled(draft, scores->product->inputs[1]);
   const auto heads = heads_of(draft, match.q.tensor);
   if (!heads) return std::nullopt;
   match.heads = *heads;
@@ -335,7 +373,7 @@ void put_attention(Draft& draft, Rewriter& rewriter, const Match& match) {
     inputs.push_back(mask_for(draft, rewriter, writer, match, rank));
   }
   const Attention op{match.heads, match.kv_heads == match.heads ? 0 : match.kv_heads,
-                     match.scores.is_causal};
+                     match.scores.is_causal, !match.is_one_call};
   DraftId y = rewriter.add(op, inputs, {}, origin);
   const Shape result = draft.shape(old);
   if (rank == 4) {
