@@ -28,7 +28,8 @@ const Calibration& usable_calibration(const Machine& machine, const ExpectedRequ
 }
 
 /// Kernels of another GPU are other kernels: nine of ten are within a third of what is transferred.
-void widen(ExpectedTime& time) {
+template <class Time>
+void widen(Time& time) {
   constexpr double transferred = 0.29;
   const double low = std::log(time.time_s / time.low_s), high = std::log(time.high_s / time.time_s);
   time.low_s = time.time_s * std::exp(-std::hypot(low, transferred));
@@ -64,6 +65,35 @@ ExpectedTimes::ExpectedTimes(const Machine& machine, const ExpectedRequest& requ
       use_(calibration.machine == machine.name ? CalibrationUse::calibrated
                                                : CalibrationUse::transferred),
       times_(calibration, gpu_rates(measured_on), gpu_rates(machine)) {}
+
+ExpectedTimes ExpectedTimes::on(const Machine& changed) const {
+  ExpectedTimes other = *this;
+  other.times_ = times_.on(gpu_rates(changed));
+  return other;
+}
+
+ExpectedProgram::ExpectedProgram(const Program& program, const ExpectedRequest& request,
+                                 Optimizer optimizer)
+    : framework_(framework_named(request.framework)),
+      options_(request.options),
+      operations_(operations_of(program, framework_, options_, optimizer)),
+      memory_bytes_(allocated_memory_bytes(program, framework_, options_)) {}
+
+const KernelList& ExpectedProgram::kernels(const Calibration& calibration,
+                                           const KernelTimes& times) const {
+  const std::lock_guard lock(mutex_);
+  std::unique_ptr<const KernelList>& list = kernels_[&calibration];
+  if (list == nullptr) list = std::make_unique<KernelList>(operations_, times);
+  return *list;
+}
+
+ExpectedTotals ExpectedTimes::totals(const ExpectedProgram& program) const {
+  ExpectedTotals totals = expected_totals(program.framework(), program.operations(),
+                                          program.kernels(calibration_, times_), program.options(),
+                                          calibration_, times_);
+  if (use_ == CalibrationUse::transferred) widen(totals);
+  return totals;
+}
 
 ExpectedTime ExpectedTimes::of(const BoundGraph& bound, const TrainingOptions& training) const {
   TrainingOptions whole = training;

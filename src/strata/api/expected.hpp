@@ -5,6 +5,10 @@
 #include "strata/machine/machine.hpp"
 #include "strata/predict/expected/expected.hpp"
 
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -14,6 +18,28 @@ namespace strata {
 struct ExpectedRequest {
   std::string framework = "pytorch-eager";
   FrameworkOptions options;
+};
+
+/// A training iteration as a framework runs it, whatever the machine: made once, asked for many.
+class ExpectedProgram {
+ public:
+  /// The program must not be unrolled; it is needed only here.
+  ExpectedProgram(const Program& program, const ExpectedRequest& request, Optimizer optimizer);
+
+  std::int64_t memory_bytes() const { return memory_bytes_; }  ///< as ExpectedTime has it
+  const Framework& framework() const { return framework_; }
+  const FrameworkOptions& options() const { return options_; }
+  const FrameworkOperations& operations() const { return operations_; }
+  /// Its kernels by a calibration; made by whoever asks first, for all threads.
+  const KernelList& kernels(const Calibration& calibration, const KernelTimes& times) const;
+
+ private:
+  const Framework& framework_;
+  FrameworkOptions options_;
+  FrameworkOperations operations_;
+  std::int64_t memory_bytes_ = 0;
+  mutable std::mutex mutex_;
+  mutable std::map<const Calibration*, std::unique_ptr<const KernelList>> kernels_;
 };
 
 /// Expected times on one machine: made once, asked for many networks and batches.
@@ -31,6 +57,11 @@ class ExpectedTimes {
                                                    const ExpectedRequest& request);
 
   ExpectedTime of(const BoundGraph& bound, const TrainingOptions& training) const;
+  /// The same iteration and interval without its parts, in a fraction of the time.
+  ExpectedTotals totals(const ExpectedProgram& program) const;
+
+  /// The same machine with other numbers: shares what was made of the calibration.
+  ExpectedTimes on(const Machine& changed) const;
 
  private:
   const Framework& framework_;

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
+#include <utility>
 
 namespace strata {
 namespace {
@@ -50,64 +50,74 @@ double product_flop(const FrameworkOperation& operation) {
 /// Of the busy time: what kernels of a class have in common, and each by itself.
 struct ClassShare {
   double busy_s = 0, squares = 0;
-  bool is_calibrated = true;
+  bool is_used = false, is_calibrated = true;
   double sigma = 0, launches = 0;
 };
 
-}  // namespace
+/// All launches of an iteration with host and device, and its interval.
+class ExpectedIteration {
+ public:
+  ExpectedIteration(const Framework& framework, const FrameworkOperations& operations,
+                    std::vector<KernelTime> times, bool is_autocast, const Calibration& calibration)
+      : times_(std::move(times)),
+        shares_(operation_class_names().size()),
+        pipeline_(operations, times_, is_autocast, framework.iteration_calls, calibration) {
+    for (std::size_t i = 0; i < times_.size(); ++i)
+      add(operations.operations[i].kernel_class, times_[i], calibration.class_sigma);
+    const PipelineTime expected = pipeline_.run(1);
+    totals_.time_s = expected.time_s;
+    totals_.host_s = expected.host_s;
+    find_interval(calibration);
+  }
 
-std::string_view name_of(CalibrationUse use) {
-  return use == CalibrationUse::calibrated ? "calibrated" : "transferred";
-}
+  const ExpectedTotals& totals() const { return totals_; }
+  const std::vector<KernelTime>& times() const { return times_; }
+  const std::vector<ClassShare>& shares() const { return shares_; }  ///< by OperationClass
+  double host_s(std::size_t call) const { return pipeline_.host_s(call); }
 
-ExpectedTime expected_time(const Program& program, const Framework& framework,
-                           const FrameworkOperations& operations, const FrameworkOptions& options,
-                           const Calibration& calibration, const KernelTimes& times) {
-  ExpectedTime result;
-  result.framework = calibration.framework;
-  result.calibrated_on = calibration.machine;
-  result.unknown_operators = operations.unknown;
-  result.steps.resize(program.steps.size());
-  std::array<double, cause_names.size()> lost{};
-  std::map<OperationClass, ClassShare> shares;
-  std::vector<KernelTime> all(operations.operations.size());
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const FrameworkOperation& operation = operations.operations[i];
-    const KernelTime time = times.time(operation);
-    all[i] = time;
-    ExpectedStep& step = result.steps[operation.step];
-    step.busy_s += time.busy_s;
-    step.kernels_s += time.kernels_s;
-    step.launches += time.kernels;
-    result.busy_s += time.busy_s;
-    result.kernels_s += time.kernels_s;
-    result.launches += time.kernels;
-    const double arithmetic_s =
-        std::min(time.busy_s,
-                 product_flop(operation) / std::max(times.gpu().peak(operation.precision), 1.0));
-    result.arithmetic_s += arithmetic_s;
-    lost[static_cast<std::size_t>(cause_of(operation.kernel_class))] += time.busy_s - arithmetic_s;
-    ClassShare& share = shares[operation.kernel_class];
+ private:
+  void add(OperationClass kernel_class, const KernelTime& time, double class_sigma) {
+    totals_.busy_s += time.busy_s;
+    totals_.kernels_s += time.kernels_s;
+    totals_.launches += time.kernels;
+    ClassShare& share = shares_[static_cast<std::size_t>(kernel_class)];
+    share.is_used = true;
     share.busy_s += time.busy_s;
     share.launches += time.kernels;
     share.squares += std::pow(time.busy_s * time.sigma, 2);
     share.is_calibrated &= time.is_calibrated;
-    share.sigma = time.is_calibrated ? calibration.class_sigma : time.sigma;
+    share.sigma = time.is_calibrated ? class_sigma : time.sigma;
   }
 
-  HostPipeline pipeline(operations, all, options.autocast.has_value(), framework.iteration_calls,
-                        calibration);
-  const PipelineTime expected = pipeline.run(1);
-  result.time_s = expected.time_s;
-  result.host_s = expected.host_s;
-  for (std::size_t i = 0; i < operations.calls.size(); ++i)
-    result.steps[operations.calls[i].step].host_s += pipeline.host_s(i);
-  lost[static_cast<std::size_t>(Cause::host)] = result.time_s - result.busy_s;
+  void find_interval(const Calibration& calibration) {
+    double variance = 0;
+    for (const ClassShare& share : shares_) {
+      if (!share.is_used) continue;
+      variance +=
+          (share.squares + std::pow(share.busy_s * share.sigma, 2)) / std::pow(totals_.time_s, 2);
+    }
+    // The host can be slower and faster than it was when it was measured.
+    const double slow =
+        std::log(pipeline_.run(std::exp(calibration.host_sigma)).time_s / totals_.time_s);
+    const double fast =
+        std::log(totals_.time_s / pipeline_.run(std::exp(-calibration.host_sigma)).time_s);
+    const double factor = calibration.interval_factor;
+    totals_.low_s = totals_.time_s * std::exp(-factor * std::sqrt(variance + fast * fast));
+    totals_.high_s = totals_.time_s * std::exp(factor * std::sqrt(variance + slow * slow));
+  }
 
-  double variance = 0;
-  for (const auto& [kernel_class, share] : shares) {
-    variance +=
-        (share.squares + std::pow(share.busy_s * share.sigma, 2)) / std::pow(result.time_s, 2);
+  std::vector<KernelTime> times_;
+  std::vector<ClassShare> shares_;
+  HostPipeline pipeline_;
+  ExpectedTotals totals_;
+};
+
+/// By class: the longest first, and those that nobody measured.
+void add_classes(ExpectedTime& result, const std::vector<ClassShare>& shares) {
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    const ClassShare& share = shares[i];
+    if (!share.is_used) continue;
+    const auto kernel_class = static_cast<OperationClass>(i);
     result.classes.push_back({kernel_class, share.busy_s, share.launches});
     if (!share.is_calibrated)
       result.uncovered.push_back(
@@ -115,14 +125,59 @@ ExpectedTime expected_time(const Program& program, const Framework& framework,
   }
   std::stable_sort(result.classes.begin(), result.classes.end(),
                    [](const ClassTime& a, const ClassTime& b) { return a.busy_s > b.busy_s; });
-  // The host can be slower and faster than it was when it was measured.
-  const double slow =
-      std::log(pipeline.run(std::exp(calibration.host_sigma)).time_s / result.time_s);
-  const double fast =
-      std::log(result.time_s / pipeline.run(std::exp(-calibration.host_sigma)).time_s);
-  const double factor = calibration.interval_factor;
-  result.low_s = result.time_s * std::exp(-factor * std::sqrt(variance + fast * fast));
-  result.high_s = result.time_s * std::exp(factor * std::sqrt(variance + slow * slow));
+}
+
+}  // namespace
+
+std::string_view name_of(CalibrationUse use) {
+  return use == CalibrationUse::calibrated ? "calibrated" : "transferred";
+}
+
+ExpectedTotals expected_totals(const Framework& framework, const FrameworkOperations& operations,
+                               const KernelList& kernels, const FrameworkOptions& options,
+                               const Calibration& calibration, const KernelTimes& times) {
+  return ExpectedIteration(framework, operations, kernels.times_on(times),
+                           options.autocast.has_value(), calibration)
+      .totals();
+}
+
+ExpectedTime expected_time(const Program& program, const Framework& framework,
+                           const FrameworkOperations& operations, const FrameworkOptions& options,
+                           const Calibration& calibration, const KernelTimes& times) {
+  const ExpectedIteration iteration(framework, operations,
+                                    KernelList(operations, times).times_on(times),
+                                    options.autocast.has_value(), calibration);
+  const ExpectedTotals& totals = iteration.totals();
+  ExpectedTime result;
+  result.framework = calibration.framework;
+  result.calibrated_on = calibration.machine;
+  result.unknown_operators = operations.unknown;
+  result.time_s = totals.time_s;
+  result.low_s = totals.low_s;
+  result.high_s = totals.high_s;
+  result.busy_s = totals.busy_s;
+  result.kernels_s = totals.kernels_s;
+  result.host_s = totals.host_s;
+  result.launches = totals.launches;
+  result.steps.resize(program.steps.size());
+  std::array<double, cause_names.size()> lost{};
+  for (std::size_t i = 0; i < operations.operations.size(); ++i) {
+    const FrameworkOperation& operation = operations.operations[i];
+    const KernelTime& time = iteration.times()[i];
+    ExpectedStep& step = result.steps[operation.step];
+    step.busy_s += time.busy_s;
+    step.kernels_s += time.kernels_s;
+    step.launches += time.kernels;
+    const double arithmetic_s =
+        std::min(time.busy_s,
+                 product_flop(operation) / std::max(times.gpu().peak(operation.precision), 1.0));
+    result.arithmetic_s += arithmetic_s;
+    lost[static_cast<std::size_t>(cause_of(operation.kernel_class))] += time.busy_s - arithmetic_s;
+  }
+  for (std::size_t i = 0; i < operations.calls.size(); ++i)
+    result.steps[operations.calls[i].step].host_s += iteration.host_s(i);
+  lost[static_cast<std::size_t>(Cause::host)] = result.time_s - result.busy_s;
+  add_classes(result, iteration.shares());
   for (std::size_t i = 0; i < lost.size(); ++i) {
     if (lost[i] > 0) result.lost_to.push_back({std::string(cause_names[i]), lost[i]});
   }

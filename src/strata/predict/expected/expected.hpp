@@ -3,7 +3,7 @@
 
 #include "strata/framework/operations.hpp"
 #include "strata/machine/calibration.hpp"
-#include "strata/predict/expected/kernel_times.hpp"
+#include "strata/predict/expected/kernel_list.hpp"
 
 #include <cstdint>
 #include <string>
@@ -70,6 +70,15 @@ struct ExpectedTime {
 
   bool is_host_bound() const { return host_s > busy_s; }
 };
+
+/// The iteration alone, without its steps and reasons: for many GPUs.
+struct ExpectedTotals {
+  double time_s = 0, low_s = 0, high_s = 0;
+  double busy_s = 0, kernels_s = 0, host_s = 0, launches = 0;
+};
+ExpectedTotals expected_totals(const Framework& framework, const FrameworkOperations& operations,
+                               const KernelList& kernels, const FrameworkOptions& options,
+                               const Calibration& calibration, const KernelTimes& times);
 
 /// The program must not be unrolled; its steps are those of the result.
 ExpectedTime expected_time(const Program& program, const Framework& framework,

@@ -2,6 +2,7 @@
 #include "strata/predict/expected/host_pipeline.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace strata {
 namespace {
@@ -24,6 +25,21 @@ double pass_time_s(const HostTime& time, bool is_backward, bool is_autocast) {
   return is_autocast ? time.autocast_forward_s : time.forward_s;
 }
 
+/// Finds the time of a rule once: a program has many calls of few rules.
+class CallTimes {
+ public:
+  explicit CallTimes(const Calibration& calibration) : calibration_(calibration) {}
+  const HostTime& of(const OperatorRule* rule) {
+    const auto [known, is_new] = times_.try_emplace(rule, nullptr);
+    if (is_new) known->second = &call_time(calibration_, rule);
+    return *known->second;
+  }
+
+ private:
+  const Calibration& calibration_;
+  std::unordered_map<const OperatorRule*, const HostTime*> times_;
+};
+
 /// An operator that is one call of the framework dispatches all its kernels; one that is written
 /// out in several calls pays for each.
 double calls_of(const OperatorRule* rule, double launched) {
@@ -38,6 +54,7 @@ HostPipeline::HostPipeline(const FrameworkOperations& operations,
                            const std::vector<KernelTime>& times, bool is_autocast,
                            std::int64_t iteration_calls, const Calibration& calibration) {
   calls_.reserve(operations.calls.size());
+  CallTimes call_times(calibration);
   const double launch_s = host_time(calibration, "launch").forward_s / 2;  // without the dispatch
   // Dropping old gradients and entering forward, before the first kernel.
   start_s_ = call_time(calibration, nullptr).forward_s * static_cast<double>(iteration_calls) *
@@ -58,7 +75,7 @@ HostPipeline::HostPipeline(const FrameworkOperations& operations,
       const HostTime& time = host_time(calibration, std::string(name_of(update)));
       made.host_s = time.forward_s + time.per_tensor_s * static_cast<double>(call.tensors);
     } else {
-      made.host_s = pass_time_s(call_time(calibration, call.rule), call.is_backward, is_autocast) *
+      made.host_s = pass_time_s(call_times.of(call.rule), call.is_backward, is_autocast) *
                     calls_of(call.rule, launched);
       made.host_s += launch_s * std::max(0.0, kernels - launched);
       if (call.rule != nullptr && call.rule->views > 0)

@@ -9,8 +9,10 @@
 namespace strata {
 namespace {
 
-constexpr double neighbourhood = 0.5;   // in natural logarithms of a dimension
-constexpr double form_weight = 0.15;    // how many samples right here the form itself counts as
+constexpr double neighbourhood = 0.5;  // in natural logarithms of a dimension
+constexpr double form_weight = 0.15;   // how many samples right here the form itself counts as
+// Beyond, a sample weighs less than 1e-17, which no sum with form_weight shows.
+constexpr double farthest_squares = 2 * neighbourhood * neighbourhood * 40;
 constexpr double unknown_sigma = 0.69;  // a factor of two
 constexpr double other_alignment = 2;   // how far kernels of another alignment are away
 
@@ -67,8 +69,7 @@ ClassTimes::Place ClassTimes::place_of(const KernelDims& dims) const {
   return place;
 }
 
-KernelTime ClassTimes::time(const KernelDims& dims, const GpuRates& gpu,
-                            std::size_t left_out) const {
+NearbySamples ClassTimes::nearby(const KernelDims& dims, std::size_t left_out) const {
   const Place place = place_of(dims);
   double weights = 0, residual = 0, nearest = INFINITY;
   const Point* neighbour = nullptr;
@@ -79,50 +80,71 @@ KernelTime ClassTimes::time(const KernelDims& dims, const GpuRates& gpu,
       const double apart = place[i] - points_[p].place[i];
       squares += apart * apart;
     }
-    const double weight = std::exp(-squares / (2 * neighbourhood * neighbourhood));
-    weights += weight;
-    residual += weight * points_[p].residual;
     if (squares < nearest) {
       nearest = squares;
       neighbour = &points_[p];
     }
+    if (squares > farthest_squares) continue;
+    const double weight = std::exp(-squares / (2 * neighbourhood * neighbourhood));
+    weights += weight;
+    residual += weight * points_[p].residual;
   }
-  KernelTime time;
-  const double correction = std::exp(residual / (weights + form_weight));
-  time.busy_s = form_time_s(form_, pass_, precision_, coefficients_, dims, gpu) * correction;
-  time.sigma = sigma_;
+  NearbySamples found;
+  found.correction = std::exp(residual / (weights + form_weight));
   if (neighbour != nullptr) {
-    time.kernels = neighbour->kernels;
-    time.kernels_s = time.busy_s * neighbour->overlap;
+    found.kernels = neighbour->kernels;
+    found.overlap = neighbour->overlap;
   }
+  return found;
+}
+
+KernelTime ClassTimes::time(const KernelDims& dims, const GpuRates& gpu,
+                            const NearbySamples& nearby) const {
+  KernelTime time;
+  time.busy_s = form_time_s(form_, pass_, precision_, coefficients_, dims, gpu) * nearby.correction;
+  time.kernels_s = time.busy_s * nearby.overlap;
+  time.kernels = nearby.kernels;
+  time.sigma = sigma_;
   return time;
 }
 
 KernelTimes::KernelTimes(const Calibration& calibration, const GpuRates& measured_on,
                          const GpuRates& gpu)
     : gpu_(gpu) {
+  auto classes = std::make_shared<std::unordered_map<std::uint32_t, ClassTimes>>();
   for (const CalibratedClass& one : calibration.classes) {
     const auto kernel_class = operation_class_named(one.kernel_class);
     const auto precision = dtype_named(one.precision);
     if (!kernel_class || !precision || one.coefficients.empty()) continue;
-    classes_.emplace(key_of(*kernel_class, *precision),
+    classes->emplace(key_of(*kernel_class, *precision),
                      ClassTimes(*kernel_class, *precision, one, measured_on));
   }
+  classes_ = std::move(classes);
+}
+
+KernelTimes KernelTimes::on(const GpuRates& gpu) const {
+  KernelTimes other = *this;
+  other.gpu_ = gpu;
+  return other;
 }
 
 const ClassTimes* KernelTimes::find(OperationClass kernel_class, DType precision) const {
-  const auto found = classes_.find(key_of(kernel_class, precision));
-  return found == classes_.end() ? nullptr : &found->second;
+  const auto found = classes_->find(key_of(kernel_class, precision));
+  return found == classes_->end() ? nullptr : &found->second;
 }
 
-KernelTime KernelTimes::time(const FrameworkOperation& operation) const {
+const ClassTimes* KernelTimes::class_of(const FrameworkOperation& operation) const {
   const ClassTimes* times = find(operation.kernel_class, operation.precision);
   // TF32 is a way to multiply: everything else runs as in fp32. Both 16-bit types take the same.
   if (times == nullptr && operation.precision == DType::tf32)
     times = find(operation.kernel_class, DType::fp32);
   if (times == nullptr && operation.precision == DType::fp16)
     times = find(operation.kernel_class, DType::bf16);
-  if (times != nullptr) return times->time(operation.dims, gpu_);
+  return times;
+}
+
+KernelTime KernelTimes::time(const FrameworkOperation& operation) const {
+  if (const ClassTimes* times = class_of(operation)) return times->time(operation.dims, gpu_);
   KernelTime time;
   time.is_calibrated = false;
   time.sigma = unknown_sigma;

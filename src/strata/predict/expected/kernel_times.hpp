@@ -6,7 +6,7 @@
 #include "strata/predict/expected/kernel_forms.hpp"
 
 #include <array>
-#include <optional>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -19,6 +19,13 @@ struct KernelTime {
   double kernels = 1;         ///< how many there are
   double sigma = 0;           ///< of log(busy_s)
   bool is_calibrated = true;  ///< false: no sample of this class was measured
+};
+
+/// What the samples near some dimensions say of a kernel there. It is the same on every GPU.
+struct NearbySamples {
+  double correction = 1;  ///< of the form's time
+  double kernels = 1;     ///< of the nearest sample: how many there are
+  double overlap = 0;     ///< kernels_s over busy_s
 };
 
 /// The fitted form of one class in one precision, corrected by what it misses at the samples
@@ -34,7 +41,12 @@ class ClassTimes {
   }
   static constexpr std::size_t no_sample = ~std::size_t{0};
   /// As if that sample had not been measured: what it predicts of it.
-  KernelTime time(const KernelDims& dims, const GpuRates& gpu, std::size_t left_out) const;
+  KernelTime time(const KernelDims& dims, const GpuRates& gpu, std::size_t left_out) const {
+    return time(dims, gpu, nearby(dims, left_out));
+  }
+  /// In two steps, for several GPUs: most of the time goes into the first.
+  NearbySamples nearby(const KernelDims& dims, std::size_t left_out = no_sample) const;
+  KernelTime time(const KernelDims& dims, const GpuRates& gpu, const NearbySamples& nearby) const;
 
  private:
   /// Logarithms of the dimensions, and the alignment of products.
@@ -63,11 +75,17 @@ class KernelTimes {
   KernelTime time(const FrameworkOperation& operation) const;
   const GpuRates& gpu() const { return gpu_; }
 
+  /// The same calibration on another GPU; both share the classes.
+  KernelTimes on(const GpuRates& gpu) const;
+  /// Whose samples an operation takes; null: no sample was measured. Valid as long as this or
+  /// another one that shares its classes.
+  const ClassTimes* class_of(const FrameworkOperation& operation) const;
+
  private:
   const ClassTimes* find(OperationClass kernel_class, DType precision) const;
 
   GpuRates gpu_;
-  std::unordered_map<std::uint32_t, ClassTimes> classes_;
+  std::shared_ptr<const std::unordered_map<std::uint32_t, ClassTimes>> classes_;
 };
 
 }  // namespace strata
