@@ -194,5 +194,39 @@ TEST(ExpectedTime, is_there_for_gpus_alone) {
   EXPECT_THROW(ExpectedTimes::reason_against(load_machine("h200"), {.framework = "caffe"}), Error);
 }
 
+TEST(ExpectedTimes, totals_are_those_of_the_whole_answer) {
+  for (const ExpectedCase& one : expected_cases()) {
+    const Graph graph = load_model(one.model);
+    const BoundGraph bound = bind_model(graph, {.batch = 8, .dtype = one.dtype});
+    ExpectedRequest request;
+    request.options = one.options;
+    const Program program = make_program(bound, {.unroll_recurrent = false});
+    const ExpectedProgram prepared(program, request, Optimizer::momentum);
+    for (const char* name : {"h200", "a100-40gb", "rtx-2080-ti"}) {
+      const ExpectedTimes times(load_machine(name), request);
+      const ExpectedTime whole = times.of(bound, {});
+      const ExpectedTotals totals = times.totals(prepared);
+      EXPECT_EQ(totals.time_s, whole.time_s) << one.model << " on " << name;
+      EXPECT_EQ(totals.low_s, whole.low_s);
+      EXPECT_EQ(totals.high_s, whole.high_s);
+      EXPECT_EQ(totals.busy_s, whole.busy_s);
+      EXPECT_EQ(totals.host_s, whole.host_s);
+      EXPECT_EQ(totals.launches, whole.launches);
+      EXPECT_EQ(prepared.memory_bytes(), whole.memory_bytes);
+    }
+  }
+}
+
+TEST(ExpectedTimes, on_a_changed_machine_are_those_made_for_it) {
+  Machine machine = load_machine("h200");
+  const ExpectedTimes times(machine, {});
+  machine.memory.back().bandwidth_bytes_per_s->value /= 2;
+  const Graph graph = load_model("resnet18");
+  const BoundGraph bound = bind_model(graph, {.batch = 8});
+  const double changed_s = times.on(machine).of(bound, {}).time_s;
+  EXPECT_EQ(changed_s, ExpectedTimes(machine, {}).of(bound, {}).time_s);
+  EXPECT_GT(changed_s, times.of(bound, {}).time_s);
+}
+
 }  // namespace
 }  // namespace strata
