@@ -131,22 +131,30 @@ void add_user_changes(PredictionSummary& summary, const Graph& graph, const Mach
 
 }  // namespace
 
+std::optional<ExpectedRequest> expected_request(const PredictRequest& request) {
+  const std::string framework = request.framework.value_or("pytorch-eager");
+  if (framework == "none") return std::nullopt;
+  return ExpectedRequest{framework, request.framework_options};
+}
+
+std::optional<std::string> reason_against_expected(const Machine& machine,
+                                                   const PredictRequest& request) {
+  const auto wanted = expected_request(request);
+  if (!wanted) return "not asked for";
+  if (auto reason = ExpectedTimes::reason_against(machine, *wanted)) return reason;
+  if (request.training.inference) return "expected times are of training";
+  return std::nullopt;
+}
+
 void add_expected(PredictionSummary& summary, const Graph& graph, const Machine& machine,
                   const PredictRequest& request) {
-  const std::string framework = request.framework.value_or("pytorch-eager");
-  if (framework == "none") {
-    summary.no_expected_reason = "not asked for";
-    return;
-  }
-  const ExpectedRequest wanted{framework, request.framework_options};
-  std::optional<std::string> reason = ExpectedTimes::reason_against(machine, wanted);
-  if (!reason && request.training.inference) reason = "expected times are of training";
-  if (reason) {
-    if (request.framework) fail(ErrorKind::unsupported, "no expected time: {}", *reason);
+  const auto wanted = expected_request(request);
+  if (const auto reason = reason_against_expected(machine, request)) {
+    if (wanted && request.framework) fail(ErrorKind::unsupported, "no expected time: {}", *reason);
     summary.no_expected_reason = *reason;
     return;
   }
-  const ExpectedTimes times(with_overrides(machine, request.hardware), wanted);
+  const ExpectedTimes times(with_overrides(machine, request.hardware), *wanted);
   const BoundGraph bound = bind_model(graph, request.sizes);
   summary.expected = times.of(bound, request.training);
   if (summary.expected->launches == 0) {

@@ -67,10 +67,7 @@ Machine with_overrides(Machine machine, const HardwareOverrides& overrides) {
   return machine;
 }
 
-namespace {
-
-/// Autocast multiplies in 16 bits and keeps the weights in fp32: what the limit is of, too.
-PredictRequest with_autocast(const PredictRequest& request) {
+PredictRequest limit_request(const PredictRequest& request) {
   if (!request.framework_options.autocast) return request;
   if (request.sizes.dtype && *request.sizes.dtype != DType::fp32 &&
       *request.sizes.dtype != DType::tf32)
@@ -81,8 +78,6 @@ PredictRequest with_autocast(const PredictRequest& request) {
   lower.training.master_weights = true;
   return lower;
 }
-
-}  // namespace
 
 PredictRequest thesis_request() {
   PredictRequest request;
@@ -104,7 +99,7 @@ double predicted_time_s(const Graph& graph, const Machine& machine, const Predic
 
 PredictedIteration predict_model(const Graph& graph, const Machine& machine,
                                  const PredictRequest& asked) {
-  const PredictRequest request = with_autocast(asked);
+  const PredictRequest request = limit_request(asked);
   PredictedIteration iteration;
   iteration.bound = std::make_unique<BoundGraph>(bind_model(graph, request.sizes));
   const DType dtype = main_dtype(*iteration.bound);

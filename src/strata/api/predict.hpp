@@ -66,6 +66,16 @@ PredictedIteration predict_model(const Graph& graph, const Machine& machine,
 /// The time of that iteration alone: bounds, rows and whatever else takes longer are left out.
 double predicted_time_s(const Graph& graph, const Machine& machine, const PredictRequest& request);
 
+/// What the limit of a request is of: autocast multiplies in 16 bits and keeps the weights in fp32.
+/// Errors (usage): autocast of a network that is not in fp32.
+PredictRequest limit_request(const PredictRequest& request);
+
+/// Whose expected time a request asks for; nothing: the limit alone.
+std::optional<ExpectedRequest> expected_request(const PredictRequest& request);
+/// Why there is none on a machine that a request asks for; nothing: there is one.
+std::optional<std::string> reason_against_expected(const Machine& machine,
+                                                   const PredictRequest& request);
+
 /// Adds the expected time that a request asks for; or why there is none.
 void add_expected(PredictionSummary& summary, const Graph& graph, const Machine& machine,
                   const PredictRequest& request);

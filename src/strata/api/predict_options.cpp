@@ -42,11 +42,12 @@ void choose(Enum& to, const std::array<std::string_view, count>& names, const Gi
 
 constexpr std::array<std::string_view, 4> attention_names = {"auto", "sdpa", "eager", "module"};
 
-DType autocast_type(const Given& given) {
+std::optional<DType> autocast_type(const Given& given) {
+  if (given.text == "none") return std::nullopt;
   const auto dtype = dtype_named(given.text);
   if (dtype != DType::bf16 && dtype != DType::fp16)
-    fail(ErrorKind::usage, "{} is bf16 or fp16, got '{}'", given.what, given.text);
-  return *dtype;
+    fail(ErrorKind::usage, "{} is bf16, fp16 or none, got '{}'", given.what, given.text);
+  return dtype;
 }
 
 constexpr std::array<std::string_view, 3> bounds_names = {"auto", "always", "never"};
