@@ -15,6 +15,7 @@
 #include "strata/api/sweep_estimate.hpp"
 #include "strata/base/units.hpp"
 #include "strata/report/sweep_text.hpp"
+#include "strata/sweep/answers_table.hpp"
 #include "strata/sweep/journal.hpp"
 #include "strata/sweep/ranks.hpp"
 #include "strata/sweep/table_sink.hpp"
@@ -54,11 +55,11 @@ constexpr Argument sweep_arguments[] = {{.name = "MODEL",
                                          .offer = Offer::model,
                                          .is_required = false,
                                          .repeats = true}};
-constexpr auto sweep_flags =
-    joined_flags(range_flags, named_range_flags, sweep_switches, import_flags, answer_flags,
-                 std::array<Flag, 11>{sweep_plot_flag, sweep_csv_flag, sweep_jsonl_flag, db_flag,
-                                      html_flag, sweep_resume_flag, sweep_force_flag, threads_flag,
-                                      sweep_dry_run_flag, summary_flag, sweep_from_flag});
+constexpr auto sweep_flags = joined_flags(
+    range_flags, named_range_flags, sweep_switches, import_flags, answer_flags,
+    std::array<Flag, 12>{require_fits_flag, sweep_plot_flag, sweep_csv_flag, sweep_jsonl_flag,
+                         db_flag, html_flag, sweep_resume_flag, sweep_force_flag, threads_flag,
+                         sweep_dry_run_flag, summary_flag, sweep_from_flag});
 
 IfPresent if_present(const Arguments& given) {
   if (given.has(sweep_resume_flag) && given.has(sweep_force_flag))
@@ -113,7 +114,8 @@ class Outputs {
     if (!has_file && !given.has(html_flag) && !wants_summary_ && !asks)
       sinks_.push_back(text_sink(TextForm::csv, print, sweep.columns()));
     is_resumable_ = has_file && !takes_stdout_;
-    wants_table_ = wants_summary_ || asks || given.has(sweep_plot_flag) || given.has(html_flag);
+    wants_table_ = wants_summary_ || asks || given.has(sweep_plot_flag) || given.has(html_flag) ||
+                   given.has(require_fits_flag);
     if (!wants_table_) return;
     table_ = std::make_unique<TableSink>(sweep.columns(), sweep.identity());
   }
@@ -194,6 +196,11 @@ int end_of(const Request& request, const SweepOutcome& outcome, const Outputs& o
     print_to_stderr(fmt::format("{} of {} left out by --where\n", format_exact(outcome.left_out),
                                 plural(outcome.computed, "point")));
   }
+  if (outcome.out_of_memory > 0 && !outputs.wants_summary()) {
+    print_to_stderr(fmt::format("out of memory: {} of {} need more than their device has\n",
+                                format_exact(outcome.out_of_memory),
+                                plural(outcome.computed, "point")));
+  }
   if (outcome.failed > 0 && outcome.failed + outcome.left_out == total)
     fail(ErrorKind::input, "no point could be predicted; the first: {}", outcome.first_error);
   if (outcome.failed > 0) {
@@ -212,12 +219,22 @@ SweepTable whole_table(const Arguments& given, const Outputs& outputs, std::int6
   return outputs.table();
 }
 
+int code_of_fit(const Arguments& given, const SweepTable& table) {
+  if (!given.has(require_fits_flag)) return exit_code::done;
+  const RowJudge judge(table);
+  for (std::size_t row = 0; row < table.row_count; ++row) {
+    if (judge.is_out_of_memory(row)) return exit_code::answer_is_no;
+  }
+  return exit_code::done;
+}
+
 int show_earlier(const Request& request) {
   if (!request.arguments.words().empty())
     fail(ErrorKind::usage, "--from takes results as they are; it goes with no network");
   check_plot(request.arguments);
   SweepTable table = read_sweep_table(*request.arguments.value(sweep_from_flag));
-  return print_answers_from(request, std::move(table));
+  const int fit_code = code_of_fit(request.arguments, table);
+  return std::max(fit_code, print_answers_from(request, std::move(table)));
 }
 
 /// Computes for rank 0, which writes.
@@ -266,9 +283,12 @@ int run_here(const Request& request, RankSession* ranks) {
   write_sweep_page(request, table);
   if (outputs.wants_summary()) {
     print(to_text(table, request.style));
-    print(reuse_text(table, sweep, request.style) + (asks_for_answers(given) ? "\n" : ""));
+    if (sweep.has_limit()) print(reuse_text(table, sweep, request.style));
+    if (asks_for_answers(given)) print("\n");
   }
-  return asks_for_answers(given) ? print_answers(request, std::move(table), sweep) : code;
+  const int fit_code = code_of_fit(given, table);
+  if (!asks_for_answers(given)) return fit_code;
+  return std::max(fit_code, print_answers(request, std::move(table), sweep));
 }
 
 // A dry run and a look at results are for one process; the others have nothing to do.

@@ -21,7 +21,7 @@ inline constexpr Flag column_flag{.name = "column",
 inline constexpr Flag pareto_flag{.name = "pareto",
                                   .value = "COLUMNS",
                                   .help = "The front of time,capacity or -samples_per_s.",
-                                  .implied = "time,capacity"};
+                                  .implied = usual_goals_word};
 inline constexpr Flag knee_flag{.name = "knee",
                                 .value = "COLUMN=X%",
                                 .help = "From where on doubling it saves less than X % (5).",

@@ -31,7 +31,8 @@ std::vector<SweepValues> parameters_of(const Arguments& given) {
     if (const auto value = given.value(flag))
       parameters.push_back({std::string(flag.name), std::string(*value)});
   }
-  for (const Flag& flag : {inference_flag, strict_minimum_flag, master_weights_flag}) {
+  for (const Flag& flag :
+       {inference_flag, strict_minimum_flag, master_weights_flag, channels_last_flag}) {
     if (given.has(flag)) parameters.push_back({std::string(flag.name), "true"});
   }
   for (const Flag& flag : named_range_flags) {
@@ -83,6 +84,7 @@ SweepRequest sweep_request(const Arguments& given) {
                                            [&](const Flag& flag) { return given.has(flag); });
   if (file.empty() || has_import_flag) request.import = import_options(given);
   if (const auto preset = given.value(preset_flag)) request.preset = *preset;
+  if (given.has(no_limit_flag)) request.wants_limit = false;
   replace_parameters(request, parameters_of(given));
   add_machine_at_hand(request);
   if (given.has(column_flag)) request.columns = given.values(column_flag);

@@ -43,6 +43,16 @@ inline constexpr Flag sweep_recompute_flag{
     .name = "recompute", .value = "LIST", .help = "none, all, blocks."};
 inline constexpr Flag sweep_micro_batches_flag{
     .name = "micro-batches", .value = "RANGE", .help = "Forward and backward per update."};
+inline constexpr Flag sweep_framework_flag{
+    .name = "framework", .value = "LIST", .help = "Expected times of pytorch-eager; or none."};
+inline constexpr Flag sweep_amp_flag{
+    .name = "amp", .value = "LIST", .help = "Autocast: none, bf16, fp16."};
+inline constexpr Flag sweep_attention_flag{
+    .name = "attention", .value = "LIST", .help = "auto, sdpa, eager, module."};
+inline constexpr Flag require_fits_flag{.name = "require-fit",
+                                        .help = "Exit with 1 when a point is out of memory."};
+inline constexpr Flag no_limit_flag{.name = "no-limit",
+                                    .help = "Expected times alone, which is much faster."};
 inline constexpr Flag sweep_set_flag{.name = "set",
                                      .value = "FIELD=RANGE",
                                      .help = "Any number of the machines: machine.FIELD=RANGE.",
@@ -53,17 +63,29 @@ inline constexpr Flag axis_flag{.name = "axis",
                                 .repeats = true};
 
 /// Flags whose value is the range of the parameter of that name.
-inline constexpr std::array<Flag, 13> range_flags = {
-    sweep_on_flag,           sweep_capacity_flag, sweep_bandwidth_flag, sweep_throughput_flag,
-    sweep_batch_flag,        sweep_seq_flag,      sweep_dtype_flag,     sweep_policy_flag,
-    sweep_prefetch_flag,     sweep_offload_flag,  sweep_optimizer_flag, sweep_recompute_flag,
-    sweep_micro_batches_flag};
+inline constexpr std::array<Flag, 16> range_flags = {sweep_on_flag,
+                                                     sweep_capacity_flag,
+                                                     sweep_bandwidth_flag,
+                                                     sweep_throughput_flag,
+                                                     sweep_batch_flag,
+                                                     sweep_seq_flag,
+                                                     sweep_dtype_flag,
+                                                     sweep_policy_flag,
+                                                     sweep_prefetch_flag,
+                                                     sweep_offload_flag,
+                                                     sweep_optimizer_flag,
+                                                     sweep_recompute_flag,
+                                                     sweep_micro_batches_flag,
+                                                     sweep_framework_flag,
+                                                     sweep_amp_flag,
+                                                     sweep_attention_flag};
 /// Flags whose value names the parameter.
 inline constexpr std::array<Flag, 3> named_range_flags = {sweep_dim_flag, sweep_set_flag,
                                                           axis_flag};
 /// Switches that hold for every point.
-inline constexpr std::array<Flag, 4> sweep_switches = {inference_flag, strict_minimum_flag,
-                                                       master_weights_flag, preset_flag};
+inline constexpr std::array<Flag, 6> sweep_switches = {inference_flag,      strict_minimum_flag,
+                                                       master_weights_flag, channels_last_flag,
+                                                       preset_flag,         no_limit_flag};
 
 /// What the words and flags ask for. A word that is a sweep file (docs/sweeps.md) is read; flags
 /// replace what it says.

@@ -5,6 +5,7 @@
 #include "strata/report/chart/png.hpp"
 #include "strata/report/sweep_chart.hpp"
 #include "strata/report/write_file.hpp"
+#include "strata/sweep/answers_table.hpp"
 
 #include <algorithm>
 
@@ -14,7 +15,7 @@ namespace {
 bool is_png(std::string_view path) { return path.ends_with(".png"); }
 
 struct Plot {
-  std::string_view column = "time_s";
+  std::string_view column = {};  // empty: the time
   std::string_view path;
 };
 
@@ -60,17 +61,20 @@ void check_plot(const Arguments& given, const Sweep& sweep) {
   const auto text = given.value(sweep_plot_flag);
   if (!text) return;
   const std::vector<ColumnHead>& heads = sweep.columns().heads();
+  check_line_count(sweep);
+  if (plot_of(*text).column.empty()) return;
   const std::size_t column = column_named(plot_of(*text).column, formula_columns(heads), "--plot");
   if (heads[column].kind == SweepCellKind::text)
     fail(ErrorKind::usage, "--plot: column '{}' holds text", heads[column].name);
-  check_line_count(sweep);
 }
 
 void draw_plot(const Arguments& given, const SweepTable& table) {
   const auto text = given.value(sweep_plot_flag);
   if (!text) return;
   const Plot plot = plot_of(*text);
-  const std::string svg = chart::to_svg(sweep_chart(table, plot.column));
+  const std::string_view time = has_expected_times(table) ? "expected_s" : "time_s";
+  const std::string svg =
+      chart::to_svg(sweep_chart(table, plot.column.empty() ? time : plot.column));
   write_file(std::string(plot.path), is_png(plot.path) ? svg_to_png(svg) : svg);
 }
 

@@ -54,6 +54,11 @@ commands = [
         {"conv.json": "convolutions"},
     ),
     ("sweep lenet5 --capacity 1MiB,2MiB,4MiB --jsonl sw.jsonl", {"sw.jsonl": "sweep_point"}),
+    ("sweep lenet5 --on h200,grace --batch 8,16 --no-limit --jsonl sx.jsonl", {"sx.jsonl": "sweep_point"}),
+    (
+        "sweep lenet5 --on h200,grace --batch 8,16 --pareto --sensitivity --best-under batch<9 --json sy.json",
+        {"sy.json": "sweep_answers"},
+    ),
     (
         "sweep lenet5 --capacity 1MiB,2MiB,4MiB --pareto --knee --sensitivity --best-under area_mm2<1 --json sa.json",
         {"sa.json": "sweep_answers"},

@@ -165,5 +165,49 @@ TEST(SweepAnswers, a_build_without_muparser_says_so) {
   EXPECT_NE(outcome.err.find("formulas need muParser"), std::string::npos) << outcome.err;
 }
 
+const Words gpu_sweep = {"sweep",   "resnet50",  "--on",       "h200,rtx-2080-ti",
+                         "--batch", "32,64,512", "--no-limit", "--amp",
+                         "none"};
+
+TEST(SweepAnswers, of_gpus_rank_expected_times_per_sample_and_what_fits) {
+  const TemporaryFolder folder;
+  const Outcome outcome =
+      ask(gpu_sweep, folder,
+          {"--pareto", "--best-under", "machine == 'rtx-2080-ti'", "--json", "a.json"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json answers = Json::parse(content(folder.path() / "a.json"));
+  const Json& goals = answers["pareto"]["goals"];
+  EXPECT_EQ(goals[0]["column"], "expected_s");
+  EXPECT_EQ(goals[0]["per_sample"], true);
+  EXPECT_EQ(goals[1]["column"], "memory_bytes");
+  EXPECT_EQ(answers["pareto"]["fronts"][0]["out_of_memory"], 1);
+  EXPECT_EQ(answers["pareto"]["fronts"][0]["considered"], 5);
+  const Json& best = answers["best_under"]["networks"][0];
+  EXPECT_EQ(best["out_of_memory"], 1);
+  EXPECT_NE(best["best"]["batch"], 512);
+  EXPECT_EQ(best["best"]["fits"], 1);
+  EXPECT_TRUE(best["best"]["time_s"].is_null()) << "nobody asked for the limit";
+  EXPECT_NE(outcome.out.find("times are per sample"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("1 more is out of memory"), std::string::npos) << outcome.out;
+}
+
+TEST(SweepAnswers, out_of_memory_is_said_first_and_is_an_answer_where_asked) {
+  const TemporaryFolder folder;
+  const Outcome summary = ask(gpu_sweep, folder, {"--summary"});
+  EXPECT_EQ(summary.exit_code, 0) << summary.err;
+  EXPECT_TRUE(summary.out.starts_with("out of memory: 1 of 6 points need more")) << summary.out;
+  EXPECT_NE(summary.out.find("expected"), std::string::npos);
+  EXPECT_EQ(summary.out.find("limit"), std::string::npos) << "there is none";
+  const Outcome required = ask(gpu_sweep, folder, {"--csv", "p.csv", "--require-fit"});
+  EXPECT_EQ(required.exit_code, 1) << required.err;
+  EXPECT_NE(required.err.find("out of memory: 1 of 6 points"), std::string::npos) << required.err;
+  EXPECT_EQ(ask({"sweep", "--from", "p.csv"}, folder, {"--require-fit"}).exit_code, 1);
+  EXPECT_EQ(ask({"sweep", "--from", "p.csv"}, folder, {"--plot", "p.svg"}).exit_code, 0);
+  const std::string picture = content(folder.path() / "p.svg");
+  EXPECT_NE(picture.find("expected times"), std::string::npos);
+  EXPECT_EQ(picture.find("limits"), std::string::npos);
+  EXPECT_EQ(ask({"sweep", "--from", "p.csv"}, folder, {"--where", "fits == 1"}).exit_code, 0);
+}
+
 }  // namespace
 }  // namespace strata::test

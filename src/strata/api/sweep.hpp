@@ -35,6 +35,7 @@ struct SweepRequest {
   std::vector<SweepValues> parameters;
   std::vector<std::string> columns = {};  ///< derived ones: "cost=area_mm2*0.2"
   std::vector<std::string> where = {};    ///< formulas; points for which one fails are left out
+  bool wants_limit = true;  ///< false: expected times alone, which take a fraction of the time
 };
 
 /// Reads a sweep file, TOML or JSON (docs/sweeps.md). Errors (input) name the file and the line.
@@ -59,6 +60,7 @@ class Sweep {
   /// Equal for requests that mean the same points; differs when a file that is read has changed.
   const SweepIdentity& identity() const;
   std::int64_t program_count() const;
+  bool has_limit() const;  ///< false: expected times alone
   /// All points from `first` on.
   PointRange range(std::int64_t first = 0) const;
   const std::vector<Graph>& graphs() const;

@@ -6,14 +6,62 @@
 namespace strata {
 namespace {
 
-PointSpeed speed_of(SweepProgram& program, const Hardware& hardware, std::int64_t samples) {
-  const double time_s = program.at(hardware).time_s;
+PointSpeed speed_of(double time_s, std::int64_t samples) {
   return {.time_s = time_s, .samples_per_s = static_cast<double>(samples) / time_s};
 }
 
 std::int64_t batch_of(const BoundGraph& bound) {
   const auto batch = bound.binding.find("batch");
   return batch == bound.binding.end() ? 0 : batch->second;
+}
+
+/// A point, and what it was asked with.
+struct AskedPoint {
+  PredictRequest request;
+  std::shared_ptr<const BuiltProgram> built;
+  OperatingPoint base;
+};
+
+SensitivityAnswer limit_sensitivity(const AskedPoint& point) {
+  const auto& [request, built, base] = point;
+  SweepProgram program(built->program, request.options);
+  return strata::sensitivity_at(base, [&](const OperatingPoint& asked) {
+    if (asked.batch == base.batch)
+      return speed_of(program.at(asked.hardware).time_s, built->program.samples);
+    PredictRequest other = limit_request(request);
+    set_batch(other.sizes, asked.batch);
+    const BoundGraph bound = bind_model(*built->bound.graph, other.sizes);
+    const Program larger = make_program(bound, other.training);
+    SweepProgram on_larger(larger, other.options);
+    return speed_of(on_larger.at(asked.hardware).time_s, larger.samples);
+  });
+}
+
+/// Of the expected time: it knows bandwidth, peaks and batch, and nothing of the on-chip memory.
+SensitivityAnswer expected_sensitivity(const AskedPoint& point, const Machine& machine) {
+  const auto& [request, built, base] = point;
+  const ExpectedTimes times(machine, *expected_request(request));
+  SensitivityAnswer answer = strata::sensitivity_at(base, [&](const OperatingPoint& asked) {
+    if (asked.hardware.capacity_bytes != base.hardware.capacity_bytes)
+      fail(ErrorKind::unsupported, "expected times do not know it; --framework none does");
+    Machine changed = machine;
+    for (Peak& peak : changed.peaks)
+      peak.flop_per_s.value *= asked.hardware.dense_flop_per_s / base.hardware.dense_flop_per_s;
+    if (MemoryLevel& outer = changed.memory.back(); outer.bandwidth_bytes_per_s)
+      outer.bandwidth_bytes_per_s->value *= asked.hardware.bytes_per_s / base.hardware.bytes_per_s;
+    const ExpectedTimes on_changed = times.on(changed);
+    if (asked.batch == base.batch)
+      return speed_of(on_changed.totals(*built->expected).time_s, built->program.samples);
+    PredictRequest other = request;
+    set_batch(other.sizes, asked.batch);
+    const BoundGraph bound = bind_model(*built->bound.graph, other.sizes);
+    other.training.unroll_recurrent = false;
+    const Program larger = make_program(bound, other.training);
+    const ExpectedProgram program(larger, *expected_request(other), other.training.optimizer);
+    return speed_of(on_changed.totals(program).time_s, larger.samples);
+  });
+  answer.is_expected = true;
+  return answer;
 }
 
 }  // namespace
@@ -29,19 +77,13 @@ std::string Sweep::model_at(std::int64_t point) const {
 SensitivityAnswer Sweep::sensitivity_at(std::int64_t point) const {
   const PointResult here = worker()->at(point);
   if (!here.error.empty()) fail(ErrorKind::input, "--sensitivity: point {}: {}", point, here.error);
-  const PredictRequest request = state_->request_at(point);
-  const std::shared_ptr<const BuiltProgram> built = state_->program_at(point, request);
-  SweepProgram program(built->program, request.options);
-  const OperatingPoint base{.hardware = here.hardware, .batch = batch_of(built->bound)};
-  return strata::sensitivity_at(base, [&](const OperatingPoint& asked) {
-    if (asked.batch == base.batch) return speed_of(program, asked.hardware, built->program.samples);
-    PredictRequest other = request;
-    set_batch(other.sizes, asked.batch);
-    const BoundGraph bound = bind_model(*built->bound.graph, other.sizes);
-    const Program larger = make_program(bound, other.training);
-    SweepProgram on_larger(larger, other.options);
-    return speed_of(on_larger, asked.hardware, larger.samples);
-  });
+  AskedPoint asked{.request = state_->request_at(point), .built = {}, .base = {}};
+  asked.built = state_->program_at(point, asked.request);
+  asked.base = {.hardware = here.hardware, .batch = batch_of(asked.built->bound)};
+  if (!here.expected.is_there()) return limit_sensitivity(asked);
+  Machine scratch;
+  return expected_sensitivity(
+      asked, with_overrides(state_->machine_at(point, scratch), state_->overrides_at(point)));
 }
 
 std::vector<ScopeReuse> Sweep::reuse_at(std::int64_t point) const {

@@ -61,6 +61,7 @@ class SweepFileReader {
     if (const auto* assume = top.take("assume-bn"))
       request.import.assume_batch_norm = network::truth_of(*assume);
     if (const auto* strict = top.take("strict")) request.import.strict = network::truth_of(*strict);
+    if (const auto* none = top.take("no-limit")) request.wants_limit = !network::truth_of(*none);
     if (const auto* columns = top.take("columns")) request.columns = list_of_texts(*columns);
     if (const auto* where = top.take("where")) request.where = list_of_texts(*where);
     if (const auto* axes = top.take("axes")) add_axes(request, network::table_of(*axes), "");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/api/predict.hpp"
+#include "strata/api/sweep_expected.hpp"
 #include "strata/api/sweep_state.hpp"
 #include "strata/base/text.hpp"
 #include "strata/importers/network/network.hpp"
@@ -43,6 +44,18 @@ void add_machine(Hash& hash, const Machine& machine) {
     hash.add(level.capacity_bytes.value);
     if (level.bandwidth_bytes_per_s) hash.add(level.bandwidth_bytes_per_s->value);
   }
+  if (machine.units) hash.add(machine.units->count.value);
+  if (machine.clocks.boost_hz) hash.add(machine.clocks.boost_hz->value);
+}
+
+void add_calibration(Hash& hash, const Calibration& calibration) {
+  hash.add(calibration.name);
+  hash.add(calibration.host_factor);
+  for (const CalibratedClass& one : calibration.classes) {
+    hash.add(one.kernel_class);
+    hash.add(static_cast<double>(one.samples.size()));
+    for (const double coefficient : one.coefficients) hash.add(coefficient);
+  }
 }
 
 // What was read counts, not only what was named: a file may have changed since.
@@ -52,6 +65,9 @@ std::string identity_of(const Sweep::State& state) {
   for (const Axis& axis : state.grid.axes()) hash.add(axis.canonical());
   for (const Graph& graph : state.graphs) hash.add(write_network(graph));
   for (const Machine& machine : state.machines) add_machine(hash, machine);
+  for (const Calibration& calibration : shipped_calibrations()) add_calibration(hash, calibration);
+  for (const ColumnHead& head : state.columns.heads()) hash.add(head.name);
+  if (!state.wants_limit) hash.add("no limit");
   for (const std::string& column : state.derived) hash.add("column " + column);
   for (const std::string& constraint : state.where) hash.add("where " + constraint);
   return hash.text();
@@ -86,26 +102,41 @@ void set_value(PredictRequest& request, const Axis& axis, const AxisValue& value
   }
 }
 
+/// Whether an axis is of the on-chip memory of the machines.
+bool is_on_chip(const std::string& parameter, const std::vector<Machine>& machines) {
+  if (parameter == "capacity") return true;
+  if (!parameter.starts_with("machine.memory.") || !parameter.ends_with(".capacity_bytes"))
+    return false;
+  return std::any_of(machines.begin(), machines.end(), [&](const Machine& machine) {
+    const MemoryLevel* outer = off_chip(machine);
+    return outer == nullptr ||
+           parameter != fmt::format("machine.memory.{}.capacity_bytes", lower_case(outer->name));
+  });
+}
+
 class SweepWorker : public PointWorker {
  public:
-  explicit SweepWorker(Sweep::State& state) : state_(state) {
-    for (std::size_t axis = 0; axis < state_.parameters.size(); ++axis) {
-      if (state_.parameters[axis].name.starts_with("machine.")) fields_.push_back(axis);
-    }
-    machine_axis_ = state_.axis_named("machine");
-    capacity_axis_ = state_.axis_named("capacity");
-    bandwidth_axis_ = state_.axis_named("bandwidth");
-    throughput_axis_ = state_.axis_named("throughput");
-  }
+  explicit SweepWorker(Sweep::State& state)
+      : state_(state), machine_axis_(state.axis_named("machine")), expected_(state.machines) {}
 
   PointResult at(std::int64_t point) override {
     PointResult result;
     try {
       enter_group(point);
-      result.hardware = hardware_at(point);
+      const Machine& machine = state_.machine_at(point, changed_);
+      request_.hardware = state_.overrides_at(point);
+      result.hardware = hardware_for(machine, built_->dtype, request_);
       result.samples = built_->program.samples;
-      result.footprint_bytes = built_->footprint_bytes;
-      result.totals = program_->at(result.hardware);
+      result.has_limit = state_.wants_limit;
+      if (built_->expected != nullptr)
+        result.expected = expected_.at(machine_index(point), machine, request_, *built_->expected);
+      if (state_.wants_limit) {
+        result.footprint_bytes = built_->footprint_bytes;
+        result.totals = program_->at(result.hardware);
+      } else if (!result.expected.is_there()) {
+        fail(ErrorKind::unsupported, "no expected time: {}",
+             reason_against_expected(machine, request_).value_or("the network launches nothing"));
+      }
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::internal) throw;
       result = {};
@@ -125,7 +156,9 @@ class SweepWorker : public PointWorker {
       try {
         request_ = state_.request_at(point);
         built_ = state_.program_at(point, request_);
-        program_.emplace(built_->program, request_.options, state_.search_at(point));
+        expected_.set_request(request_);
+        if (state_.wants_limit)
+          program_.emplace(built_->program, request_.options, state_.search_at(point));
       } catch (const Error& error) {
         problem_ = error;
       }
@@ -133,49 +166,49 @@ class SweepWorker : public PointWorker {
     if (problem_) throw *problem_;
   }
 
-  AxisValue value_at(std::int64_t point, std::size_t axis) const {
-    return state_.grid.axes()[axis].at(state_.grid.index_of(point, axis));
-  }
-
-  Hardware hardware_at(std::int64_t point) {
-    const bool has_axis[] = {capacity_axis_ < state_.parameters.size(),
-                             bandwidth_axis_ < state_.parameters.size(),
-                             throughput_axis_ < state_.parameters.size()};
-    if (has_axis[0]) request_.hardware.capacity_bytes = value_at(point, capacity_axis_).integer;
-    if (has_axis[1]) request_.hardware.bytes_per_s = value_at(point, bandwidth_axis_).number;
-    if (has_axis[2]) request_.hardware.flop_per_s = value_at(point, throughput_axis_).number;
-    return hardware_for(machine_at(point), built_->dtype, request_);
-  }
-
-  const Machine& machine_at(std::int64_t point) {
-    const auto index = static_cast<std::size_t>(state_.grid.index_of(point, machine_axis_));
-    if (fields_.empty()) return state_.machines[index];
-    changed_ = state_.machines[index];
-    for (const std::size_t axis : fields_) {
-      const std::string value = state_.grid.axes()[axis].setting(value_at(point, axis));
-      set_field(changed_, fmt::format("{}={}", state_.parameters[axis].name, value));
-    }
-    return changed_;
+  std::size_t machine_index(std::int64_t point) const {
+    return static_cast<std::size_t>(state_.grid.index_of(point, machine_axis_));
   }
 
   Sweep::State& state_;
-  std::vector<std::size_t> fields_;  // axes that change a number of the machine
   std::size_t machine_axis_ = 0;
-  std::size_t capacity_axis_ = 0;  // beyond the last: there is none
-  std::size_t bandwidth_axis_ = 0;
-  std::size_t throughput_axis_ = 0;
   std::int64_t group_ = -1;
   std::optional<Error> problem_;  // of every point of the group
   PredictRequest request_;
   std::shared_ptr<const BuiltProgram> built_;
   std::optional<SweepProgram> program_;
+  SweepExpected expected_;
   Machine changed_;
 };
+
+/// What the framework runs is not unrolled, and under autocast its tensors are in fp32.
+void add_expected_program(BuiltProgram& built, const Graph& graph, const PredictRequest& request,
+                          bool is_alone) {
+  const ExpectedRequest wanted = *expected_request(request);
+  const auto is_unrolled = [](const Step& step) { return step.time > 0; };
+  const Program& limit = built.program;
+  if (!is_alone && !request.framework_options.autocast &&
+      std::none_of(limit.steps.begin(), limit.steps.end(), is_unrolled)) {
+    built.expected = std::make_unique<ExpectedProgram>(limit, wanted, request.training.optimizer);
+    return;
+  }
+  TrainingOptions whole = request.training;
+  whole.unroll_recurrent = false;
+  BoundGraph bound = bind_model(graph, request.sizes);
+  Program program = make_program(bound, whole);
+  built.expected = std::make_unique<ExpectedProgram>(program, wanted, whole.optimizer);
+  if (!is_alone) return;
+  built.dtype = request.framework_options.autocast.value_or(main_dtype(bound));
+  built.bound = std::move(bound);
+  built.program = std::move(program);
+  built.program.bound = &built.bound;
+}
 
 }  // namespace
 
 Sweep::State::State(const SweepRequest& request, SweepAxes found)
     : preset(request.preset),
+      wants_limit(request.wants_limit),
       parameters(std::move(found.parameters)),
       grid(std::move(found.axes)),
       derived(request.columns),
@@ -189,6 +222,9 @@ Sweep::State::State(const SweepRequest& request, SweepAxes found)
     graphs.push_back(load_model(model, request.import));
   for (const std::string& machine : values_of(grid.axes()[axis_named("machine")]))
     machines.push_back(load_machine(machine));
+  changes_on_chip = std::any_of(
+      parameters.begin(), parameters.end(),
+      [&](const SweepParameter& parameter) { return is_on_chip(parameter.name, machines); });
   identity = {identity_of(*this), std::string(version), grid.size(), !where.empty()};
 }
 
@@ -215,6 +251,41 @@ PredictRequest Sweep::State::request_at(std::int64_t point) const {
   return request;
 }
 
+const Machine& Sweep::State::machine_at(std::int64_t point, Machine& scratch) const {
+  const Machine& named =
+      machines[static_cast<std::size_t>(grid.index_of(point, axis_named("machine")))];
+  const Machine* found = &named;
+  for (std::size_t axis = 0; axis < parameters.size(); ++axis) {
+    if (!parameters[axis].name.starts_with("machine.")) continue;
+    if (found == &named) scratch = named;
+    found = &scratch;
+    const Axis& values = grid.axes()[axis];
+    set_field(scratch, fmt::format("{}={}", parameters[axis].name,
+                                   values.setting(values.at(grid.index_of(point, axis)))));
+  }
+  return *found;
+}
+
+HardwareOverrides Sweep::State::overrides_at(std::int64_t point) const {
+  HardwareOverrides overrides;
+  for (std::size_t axis = 0; axis < parameters.size(); ++axis) {
+    const std::string& name = parameters[axis].name;
+    if (name != "capacity" && name != "bandwidth" && name != "throughput") continue;
+    const AxisValue value = grid.axes()[axis].at(grid.index_of(point, axis));
+    if (name == "capacity") overrides.capacity_bytes = value.integer;
+    if (name == "bandwidth") overrides.bytes_per_s = value.number;
+    if (name == "throughput") overrides.flop_per_s = value.number;
+  }
+  return overrides;
+}
+
+bool Sweep::State::wants_expected(const PredictRequest& request) const {
+  if (!expected_request(request) || (changes_on_chip && !request.framework)) return false;
+  return std::any_of(machines.begin(), machines.end(), [&](const Machine& machine) {
+    return request.framework || !reason_against_expected(machine, request);
+  });
+}
+
 std::shared_ptr<const BuiltProgram> Sweep::State::program_at(std::int64_t point,
                                                              const PredictRequest& request) {
   const std::int64_t number = point / in_program;
@@ -232,10 +303,15 @@ std::shared_ptr<const BuiltProgram> Sweep::State::program_at(std::int64_t point,
   if (auto made = shared->program.lock()) return made;
   const auto index = static_cast<std::size_t>(grid.index_of(point, axis_named("model")));
   auto made = std::make_shared<BuiltProgram>();
-  made->bound = bind_model(graphs[index], request.sizes);
-  made->program = make_program(made->bound, request.training);
-  made->dtype = main_dtype(made->bound);
-  made->footprint_bytes = footprint_of(made->program).peak_bytes;
+  const bool has_expected = wants_expected(request);
+  const PredictRequest limit = limit_request(request);  // refuses what does not go together
+  if (wants_limit || !has_expected) {
+    made->bound = bind_model(graphs[index], limit.sizes);
+    made->program = make_program(made->bound, limit.training);
+    made->dtype = main_dtype(made->bound);
+    made->footprint_bytes = footprint_of(made->program).peak_bytes;
+  }
+  if (has_expected) add_expected_program(*made, graphs[index], request, !wants_limit);
   shared->program = made;
   return made;
 }
@@ -264,6 +340,7 @@ const Grid& Sweep::grid() const { return state_->grid; }
 const SweepColumns& Sweep::columns() const { return state_->columns; }
 const SweepIdentity& Sweep::identity() const { return state_->identity; }
 const std::vector<Graph>& Sweep::graphs() const { return state_->graphs; }
+bool Sweep::has_limit() const { return state_->wants_limit; }
 std::int64_t Sweep::program_count() const { return state_->grid.size() / state_->in_program; }
 
 PointRange Sweep::range(std::int64_t first) const {

@@ -42,15 +42,17 @@ SweepAxes axes_of(const SweepRequest& request);
 /// One program and what all points on it share.
 struct BuiltProgram {
   BoundGraph bound;
-  Program program;
+  Program program;  ///< of the limit; where nobody wants one, of the expected time
   DType dtype = DType::fp32;
   std::int64_t footprint_bytes = 0;
+  std::unique_ptr<const ExpectedProgram> expected;  ///< null: no point has an expected time
 };
 
 struct Sweep::State {
   State(const SweepRequest& request, SweepAxes found);
 
   std::string preset;
+  bool wants_limit = true;
   std::vector<SweepParameter> parameters;
   Grid grid;
   std::vector<std::string> derived;  // columns
@@ -61,9 +63,18 @@ struct Sweep::State {
   std::vector<Machine> machines;  // one per value of "machine"
   std::int64_t in_program = 1;    // points that share a program
   std::int64_t in_options = 1;    // and the options
+  bool changes_on_chip = false;   // an axis is of the on-chip memory
 
   /// The request that a point asks for, but for its hardware.
   PredictRequest request_at(std::int64_t point) const;
+  /// The machine of a point, with the numbers that axes change; `scratch` may hold it.
+  const Machine& machine_at(std::int64_t point, Machine& scratch) const;
+  /// What capacity, bandwidth and throughput of a point are instead of its machine's.
+  HardwareOverrides overrides_at(std::int64_t point) const;
+  /// Whether points of a request have an expected time where their machine allows one. It is of
+  /// chips as they are: what other on-chip memory brings it does not know, and says nothing then
+  /// unless a framework was asked for.
+  bool wants_expected(const PredictRequest& request) const;
   /// The program of a point, made by whoever asks first.
   std::shared_ptr<const BuiltProgram> program_at(std::int64_t point, const PredictRequest& request);
   /// Whether policy `best` is among those of the points.

@@ -47,7 +47,8 @@ Json pareto_json(const SweepAnswers& answers) {
   Json goals = Json::array();
   for (const Goal& goal : answers.goals)
     goals.push_back({{"column", answers.table.columns[goal.column].name},
-                     {"better", goal.is_most ? "more" : "less"}});
+                     {"better", goal.is_most ? "more" : "less"},
+                     {"per_sample", goal.is_per_sample}});
   Json fronts = Json::array();
   for (const ParetoFront& front : answers.fronts) {
     Json points = Json::array();
@@ -55,6 +56,7 @@ Json pareto_json(const SweepAnswers& answers) {
     fronts.push_back(
         {{"model", front.rows.empty() ? Json() : network_name(answers.table, front.rows.front())},
          {"considered", front.considered},
+         {"out_of_memory", front.out_of_memory},
          {"points", std::move(points)}});
   }
   return {{"goals", std::move(goals)}, {"fronts", std::move(fronts)}};
@@ -91,6 +93,8 @@ Json best_json(const SweepAnswers& answers) {
     networks.push_back({{"model", network_name(answers.table, groups[at].rows.front())},
                         {"points", best.points},
                         {"satisfying", best.satisfying},
+                        {"out_of_memory", best.out_of_memory},
+                        {"limit_alone", best.limit_alone},
                         {"best", is_met ? point : Json()},
                         {"nearest", is_met ? Json() : point},
                         {"missed", std::move(missed)}});
@@ -125,7 +129,8 @@ Json sensitivity_json(const NetworkAnswers& network) {
                          {"returns", has_answer ? Json(row.returns) : Json()},
                          {"error", has_answer ? Json() : Json(row.error)}});
   }
-  return {{"capacity_bytes", hardware.capacity_bytes},
+  return {{"of", answer.is_expected ? "expected" : "limit"},
+          {"capacity_bytes", hardware.capacity_bytes},
           {"bandwidth_bytes_per_s", hardware.bytes_per_s},
           {"throughput_flop_per_s", hardware.dense_flop_per_s},
           {"batch", answer.point.batch > 0 ? Json(answer.point.batch) : Json()},

@@ -29,6 +29,12 @@ bool is_listed(const std::vector<std::size_t>& columns, std::size_t column) {
   return std::find(columns.begin(), columns.end(), column) != columns.end();
 }
 
+std::string out_of_memory_text(std::size_t points) {
+  return points == 0
+             ? ""
+             : fmt::format("; {} more {} out of memory", exact(points), points == 1 ? "is" : "are");
+}
+
 /// What is shown of a point: the axes that vary, what was asked about, and how fast it is.
 std::vector<std::size_t> shown_columns(const SweepTable& table,
                                        const std::vector<std::size_t>& asked) {
@@ -37,7 +43,8 @@ std::vector<std::size_t> shown_columns(const SweepTable& table,
     if (!is_listed(shown, column)) shown.push_back(column);
   }
   const std::vector<FormulaColumn> columns = formula_columns(table);
-  for (const std::string_view name : {"time_s", "samples_per_s"}) {
+  const bool has_expected = has_expected_times(table);
+  for (const std::string_view name : {has_expected ? "expected_s" : "time_s", "samples_per_s"}) {
     const auto column = find_column(name, columns);
     if (column && !is_listed(shown, *column)) shown.push_back(*column);
   }
@@ -68,7 +75,8 @@ std::string network_of(const SweepTable& table, std::size_t row) {
 }
 
 std::string goal_text(const SweepTable& table, const Goal& goal) {
-  return fmt::format("{} {}", goal.is_most ? "most" : "least", table.columns[goal.column].name);
+  return fmt::format("{} {}{}", goal.is_most ? "most" : "least", table.columns[goal.column].name,
+                     goal.is_per_sample ? " per sample" : "");
 }
 
 std::string pareto_text(const SweepAnswers& answers, const TextStyle& style) {
@@ -83,11 +91,19 @@ std::string pareto_text(const SweepAnswers& answers, const TextStyle& style) {
     std::erase(shown, *model);  // a front is of one network, and named after it
   std::string text = bold(fmt::format("Pareto front: {}", fmt::join(goals, ", ")), style) +
                      "\nno other point is as good in all and better in one\n";
+  if (std::any_of(answers.goals.begin(), answers.goals.end(),
+                  [](const Goal& goal) { return goal.is_per_sample; }))
+    text += "times are per sample, as the number of samples varies\n";
   for (const ParetoFront& front : answers.fronts) {
-    if (front.rows.empty()) continue;
+    if (front.rows.empty()) {
+      if (front.out_of_memory > 0)
+        text += fmt::format("\nout of memory: all {} points\n", exact(front.out_of_memory));
+      continue;
+    }
     const std::size_t count = front.rows.size();
-    text += fmt::format("\n{}: {} of {} points\n", network_of(answers.table, front.rows.front()),
-                        exact(count), exact(front.considered));
+    text +=
+        fmt::format("\n{}: {} of {} points{}\n", network_of(answers.table, front.rows.front()),
+                    exact(count), exact(front.considered), out_of_memory_text(front.out_of_memory));
     Table table(headings_of(answers.table, shown));
     const std::size_t lines = std::min(count, most_rows_shown);
     for (std::size_t line = 0; line < lines; ++line) {
@@ -121,7 +137,9 @@ std::string knee_text(const SweepAnswers& answers, const KneeAnswer& answer,
   headings.push_back({.title = "time", .align = Align::right});
   headings.push_back({.title = "", .least_width = 20});
   Table table(std::move(headings));
-  const auto time = find_column("time_s", formula_columns(answers.table));
+  const bool has_expected = has_expected_times(answers.table);
+  const auto time =
+      find_column(has_expected ? "expected_s" : "time_s", formula_columns(answers.table));
   const std::size_t lines = std::min(answer.knees.size(), most_knees_shown);
   for (std::size_t line = 0; line < lines; ++line) {
     const Knee& knee = answer.knees[line];
@@ -162,14 +180,19 @@ std::string best_text(const SweepAnswers& answers, const TextStyle& style) {
   for (std::size_t at = 0; at < answers.best.size(); ++at) {
     const BestUnder& best = answers.best[at];
     const std::string network = network_of(answers.table, networks[at].rows.front());
+    const std::string left_out =
+        out_of_memory_text(best.out_of_memory) +
+        (best.limit_alone == 0
+             ? ""
+             : fmt::format("; {} more have a limit but no expected time", exact(best.limit_alone)));
     if (best.satisfying > 0) {
-      remarks += fmt::format("{}: {} of {} points satisfy it\n", network, exact(best.satisfying),
-                             exact(best.points));
+      remarks += fmt::format("{}: {} of {} points satisfy it{}\n", network, exact(best.satisfying),
+                             exact(best.points), left_out);
       table.add_row(cells_of(answers.table, shown, *best.row));
       continue;
     }
-    remarks += fmt::format("{}: none of {} points satisfies it{}\n", network, exact(best.points),
-                           best.row ? "; the nearest is in the table" : "");
+    remarks += fmt::format("{}: none of {} points satisfies it{}{}\n", network, exact(best.points),
+                           best.row ? "; the nearest is in the table" : "", left_out);
     if (best.row) table.add_row(cells_of(answers.table, shown, *best.row));
     for (const MissedDemand& missed : best.missed)
       remarks += fmt::format("  {}\n", missed_text(answers.table, missed));

@@ -40,6 +40,7 @@ std::string readable_number(std::string_view column, double number) {
   }
   if (column.ends_with(rate_ending)) return format_count(number, 4);
   if (column.ends_with("_s")) return format_time(number, 4);
+  if (column == "fits") return number != 0 ? "yes" : "no";
   if (column == "utilisation") return fmt::format("{:.1f} %", 100 * number);
   return plain_number(number);
 }

@@ -74,12 +74,14 @@ std::string name_of_line(const SweepTable& table, const std::vector<std::size_t>
 }
 
 // Lines say which network they are of only where there are several.
-std::string subtitle_of(const SweepTable& table) {
+std::string subtitle_of(const SweepTable& table, std::string_view shown) {
   const std::vector<RowGroup> networks = groups_by_network(table);
   const SweepColumn* models = table.find("model");
   const bool is_one = networks.size() == 1 && models != nullptr && !models->is_number;
-  return fmt::format("{}limits, not calibrated times",
-                     is_one ? printable(models->texts.front()) + "; " : "");
+  const bool is_expected =
+      shown.starts_with("expected_") || (shown == "samples_per_s" && has_expected_times(table));
+  return fmt::format("{}{}", is_one ? printable(models->texts.front()) + "; " : "",
+                     is_expected ? "expected times" : "limits, not calibrated times");
 }
 
 chart::Series sweep_line_of(const SweepTable& table, const RowGroup& group, const SweepColumn& x,
@@ -118,7 +120,7 @@ chart::Chart sweep_chart(const SweepTable& table, std::string_view column) {
   }
   chart::Chart chart{
       .title = fmt::format("{} over {}", title_of(y.name), title_of(x.name)),
-      .subtitle = subtitle_of(table),
+      .subtitle = subtitle_of(table, y.name),
       .x = {.title = title_of(x.name), .quantity = quantity_of(x.name), .scale = scale_of(x)},
       .y = {.title = title_of(y.name), .quantity = quantity_of(y.name), .from_zero = true}};
   for (const RowGroup& group : groups) {

@@ -80,13 +80,16 @@ std::string to_text(std::span<const NetworkAnswers> networks, const TextStyle& s
                                      [](const auto& of) { return !of.reuse.empty(); });
   const bool has_sensitivity =
       std::any_of(networks.begin(), networks.end(), [](const auto& of) { return of.sensitivity; });
+  const bool is_expected = std::any_of(networks.begin(), networks.end(), [](const auto& of) {
+    return of.sensitivity && of.sensitivity->is_expected;
+  });
   if (has_reuse)
     text += bold("On-chip capacity that each kind of reuse needs", style) + "\n" +
             reuse_table(networks, style);
   if (has_sensitivity)
     text += (text.empty() ? "" : "\n") +
-            bold("What 10 % more of each resource buys at the first point", style) + "\n" +
-            sensitivity_table(networks, style);
+            bold("What 10 % more of each resource buys at the first point", style) +
+            (is_expected ? " (expected times)\n" : "\n") + sensitivity_table(networks, style);
   return style.has_unicode ? text : to_ascii(text);
 }
 

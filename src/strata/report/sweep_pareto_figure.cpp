@@ -20,12 +20,13 @@ chart::ChartGrid sweep_pareto_figure(const SweepTable& table, const SweepFigureC
   const std::vector<Goal> goals = read_goals(x_goal + "," + y_goal, table, "--x and --y");
   const SweepColumn& x = table.columns[goals[0].column];
   const SweepColumn& y = table.columns[goals[1].column];
+  const bool is_per_sample = goals[0].is_per_sample || goals[1].is_per_sample;
   const auto fronts = pareto_fronts(table, goals);
   const auto networks = groups_by_network(table);
   STRATA_CHECK(fronts.size() == networks.size(), "a front for each network");
   chart::ChartGrid grid{
       .title = fmt::format("Pareto front of {} and {}", column_title(x), column_title(y)),
-      .subtitle = fixed_axes_text(table),
+      .subtitle = fixed_axes_text(table) + (is_per_sample ? "; the front is per sample" : ""),
       .panels = {},
       .columns = fronts.size() == 1 ? std::size_t{1} : std::size_t{2},
       .plot_height = fronts.size() == 1 ? 320.0 : 200.0};

@@ -4,6 +4,7 @@
 #include "strata/base/printable.hpp"
 #include "strata/base/units.hpp"
 #include "strata/report/table.hpp"
+#include "strata/sweep/answers_table.hpp"
 
 #include <fmt/format.h>
 
@@ -18,10 +19,11 @@ namespace {
 constexpr std::size_t most_networks = 6;  // what fits a screen
 constexpr std::size_t most_capacities = 10;
 
-/// The rows of one network that have a result, slowest first.
+/// The rows of one network that have a result and fit their device, slowest first.
 struct NetworkRows {
   std::string name;
   std::vector<std::size_t> rows;
+  std::size_t out_of_memory = 0;
 };
 
 // The name of a file without its folders.
@@ -32,12 +34,16 @@ std::string short_name(std::string_view model) {
 std::vector<NetworkRows> networks_of(const SweepTable& table) {
   const SweepColumn& models = table.column("model");
   const SweepColumn& speeds = table.column("samples_per_s");
+  const RowJudge judge(table);
   std::vector<NetworkRows> networks;
   for (std::size_t row = 0; row < table.row_count; ++row) {
     if (table.is_failed(row)) continue;
     if (networks.empty() || networks.back().name != models.texts[row])
       networks.push_back({models.texts[row], {}});
-    networks.back().rows.push_back(row);
+    if (judge.is_out_of_memory(row))
+      ++networks.back().out_of_memory;
+    else
+      networks.back().rows.push_back(row);
   }
   for (NetworkRows& network : networks) {
     std::stable_sort(network.rows.begin(), network.rows.end(), [&](std::size_t a, std::size_t b) {
@@ -62,13 +68,25 @@ std::string extremes(const SweepTable& table, const std::vector<NetworkRows>& ne
   for (const SweepColumn& column : table.columns) {
     if (column.is_axis && column.name != "model" && varies(column)) shown.push_back(&column);
   }
-  for (const char* name : {"time_s", "samples_per_s", "utilisation"})
-    shown.push_back(&table.column(name));
+  const std::vector<std::string_view> results =
+      has_expected_times(table)
+          ? std::vector<std::string_view>{"expected_s",    "expected_low_s", "expected_high_s",
+                                          "samples_per_s", "memory_bytes",   "time_s"}
+          : std::vector<std::string_view>{"time_s", "samples_per_s", "utilisation"};
+  for (const std::string_view name : results) {
+    const SweepColumn& column = table.column(name);
+    const bool has_any = std::any_of(column.numbers.begin(), column.numbers.end(),
+                                     [](double number) { return !std::isnan(number); });
+    if (has_any) shown.push_back(&column);  // a sweep without limits has no time_s
+  }
   std::vector<Column> columns = {{"network", Align::left, 8}, {""}};
   for (const SweepColumn* column : shown) {
     std::string title = column->name.substr(0, column->name.find("_bytes"));
     title = title.substr(0, title.find("_flop_per_s"));
-    if (title == "time_s") title = "time";
+    if (title == "time_s") title = has_expected_times(table) ? "limit" : "time";
+    if (title == "expected_s") title = "expected";
+    if (title == "expected_low_s") title = "from";
+    if (title == "expected_high_s") title = "to";
     if (title == "samples_per_s") title = "samples/s";
     columns.push_back({std::move(title), Align::right});
   }
@@ -80,6 +98,7 @@ std::string extremes(const SweepTable& table, const std::vector<NetworkRows>& ne
       for (const SweepColumn* column : shown) cells.push_back(readable_cell(*column, row));
       text.add_row(std::move(cells));
     };
+    if (network.rows.empty()) continue;
     add("fastest", network.rows.back());
     if (network.rows.size() > 1) add("slowest", network.rows.front());
   }
@@ -120,21 +139,44 @@ std::string over_capacity(const SweepTable& table, const std::vector<NetworkRows
   return "\nThe fastest at each capacity\n" + text.to_text(style);
 }
 
+/// The first thing to know: those points cannot run.
+std::string out_of_memory_text(const std::vector<NetworkRows>& networks, std::size_t out_of_memory,
+                               std::size_t worked, const TextStyle& style) {
+  if (out_of_memory == 0) return "";
+  std::string text =
+      bold(fmt::format("out of memory: {} of {} points need more than their device has",
+                       format_exact(static_cast<std::int64_t>(out_of_memory)),
+                       format_exact(static_cast<std::int64_t>(worked))),
+           style) +
+      " (column fits)\n";
+  for (const NetworkRows& network : networks) {
+    if (network.rows.empty() && networks.size() > 1)
+      text += fmt::format("{}: no point fits\n", short_name(network.name));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string to_text(const SweepTable& table, const TextStyle& style) {
   const std::vector<NetworkRows> networks = networks_of(table);
-  std::size_t worked = 0;
-  for (const NetworkRows& network : networks) worked += network.rows.size();
-  std::string text =
-      fmt::format("{} points", format_exact(static_cast<std::int64_t>(table.row_count)));
+  std::size_t worked = 0, out_of_memory = 0;
+  for (const NetworkRows& network : networks) {
+    worked += network.rows.size() + network.out_of_memory;
+    out_of_memory += network.out_of_memory;
+  }
+  const bool has_expected = has_expected_times(table);
+  std::string text = out_of_memory_text(networks, out_of_memory, worked, style);
+  text += fmt::format("{} points", format_exact(static_cast<std::int64_t>(table.row_count)));
   if (worked < table.row_count) {
     text += fmt::format(", {} of them failed (column error)",
                         format_exact(static_cast<std::int64_t>(table.row_count - worked)));
   }
-  text += "; limits, not calibrated times\n";
-  if (networks.empty()) return text;
-  text += '\n' + extremes(table, networks, style) + over_capacity(table, networks, style);
+  text += has_expected ? "; expected times, nine of ten iterations lie between from and to\n"
+                       : "; limits, not calibrated times\n";
+  if (worked == out_of_memory) return style.has_unicode ? text : to_ascii(text);
+  text += '\n' + extremes(table, networks, style);
+  if (!has_expected) text += over_capacity(table, networks, style);
   if (networks.size() > most_networks)
     text += fmt::format("… and {} more networks\n", networks.size() - most_networks);
   return style.has_unicode ? text : to_ascii(text);

@@ -78,6 +78,7 @@ struct Candidate {
 std::vector<BestUnder> best_under(const SweepTable& table, std::string_view constraint,
                                   std::string_view what) {
   const SpeedColumn speed = speed_column(table);
+  const RowJudge judge(table);
   const std::vector<FormulaColumn> columns = formula_columns(table);
   Formula formula(constraint, columns, what);
   std::vector<MeasuredDemand> demands;
@@ -88,9 +89,18 @@ std::vector<BestUnder> best_under(const SweepTable& table, std::string_view cons
     BestUnder answer;
     Candidate best;
     Candidate nearest;
+    const bool has_expected = judge.has_expected(network);
     for (const std::size_t row : network.rows) {
       const double time_s = speed.time_of(table, row);
       if (std::isnan(time_s)) continue;
+      if (judge.is_out_of_memory(row)) {
+        ++answer.out_of_memory;
+        continue;
+      }
+      if (has_expected && !judge.has_expected(row)) {
+        ++answer.limit_alone;
+        continue;
+      }
       ++answer.points;
       const TableRow values(table, row);
       if (formula.holds(values)) {

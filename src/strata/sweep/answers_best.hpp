@@ -23,11 +23,13 @@ struct MissedDemand {
 
 /// The answer for one network.
 struct BestUnder {
-  std::size_t points = 0;  ///< that have a result
+  std::size_t points = 0;         ///< that have a result and can be recommended
+  std::size_t out_of_memory = 0;  ///< not among them: they do not fit their device
+  std::size_t limit_alone = 0;    ///< nor are these: others have an expected time
   std::size_t satisfying = 0;
-  /// Most samples per second; of equals the first. Without one that satisfies, the point that is
-  /// nearest: whose worst miss is the smallest share, of equals the fastest. None when nothing can
-  /// be said to be near.
+  /// Most samples per second, by the expected time where there is one; of equals the first. Without
+  /// one that satisfies, the point that is nearest: whose worst miss is the smallest share, of
+  /// equals the fastest. None when nothing can be said to be near.
   std::optional<std::size_t> row;
   std::vector<MissedDemand> missed;  ///< by the nearest point; empty when it satisfies
 };

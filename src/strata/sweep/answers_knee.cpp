@@ -74,6 +74,7 @@ KneeQuestion read_knee_question(std::string_view text, const SweepTable& table,
 
 std::vector<Knee> find_knees(const SweepTable& table, const KneeQuestion& question) {
   const SpeedColumn speed = speed_column(table);
+  const RowJudge judge(table);
   std::vector<std::size_t> others;
   for (std::size_t at = 0; at < table.columns.size(); ++at) {
     if (table.columns[at].is_axis && at != question.column) others.push_back(at);
@@ -82,6 +83,7 @@ std::vector<Knee> find_knees(const SweepTable& table, const KneeQuestion& questi
   for (const RowGroup& group : groups_of_rows(table, others)) {
     std::vector<Sample> samples;
     for (const std::size_t row : group.rows) {
+      if (judge.is_out_of_memory(row)) continue;
       const Sample sample{.value = table.columns[question.column].numbers[row],
                           .time_s = speed.time_of(table, row),
                           .row = row};

@@ -33,7 +33,8 @@ struct Knee {
 /// For each combination of the other axes, the smallest value such that doubling it, and doubling
 /// any larger one, saves less than that share of the time. What doubling saves is read off the
 /// first value of the table that is at least twice as much; values for which there is none are not
-/// judged. Time per sample counts where the table has samples_per_s.
+/// judged, nor are points that do not fit their device's memory. Time per sample counts where the
+/// table has samples_per_s.
 std::vector<Knee> find_knees(const SweepTable& table, const KneeQuestion& question);
 
 }  // namespace strata

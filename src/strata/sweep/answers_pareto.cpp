@@ -65,6 +65,22 @@ class PointList {
   std::vector<double> numbers_;
 };
 
+constexpr std::string_view times_of_iteration[] = {
+    "expected_s", "expected_low_s", "expected_high_s", "time_s", "compute_time_s", "stall_time_s"};
+
+bool is_time_of_iteration(std::string_view column) {
+  return std::find(std::begin(times_of_iteration), std::end(times_of_iteration), column) !=
+         std::end(times_of_iteration);
+}
+
+/// What `--pareto` without columns asks for.
+std::string_view usual_goals(const SweepTable& table) {
+  bool has_expected = has_expected_times(table);
+  for (const std::size_t axis : varying_axes(table))
+    has_expected = has_expected && table.columns[axis].name != "capacity_bytes";
+  return has_expected ? "expected_s,memory_bytes" : "time_s,capacity_bytes";
+}
+
 Goal read_goal(std::string_view text, const SweepTable& table, std::string_view what) {
   std::string_view name = trimmed(text);
   Goal goal;
@@ -88,8 +104,11 @@ Goal read_goal(std::string_view text, const SweepTable& table, std::string_view 
 std::vector<Goal> read_goals(std::string_view text, const SweepTable& table,
                              std::string_view what) {
   std::vector<Goal> goals;
+  if (trimmed(text) == usual_goals_word) text = usual_goals(table);
+  const bool varies = has_several_numbers(table, "samples");
   for (const std::string_view part : split(text, ',')) {
-    const Goal goal = read_goal(part, table, what);
+    Goal goal = read_goal(part, table, what);
+    goal.is_per_sample = varies && is_time_of_iteration(table.columns[goal.column].name);
     for (const Goal& earlier : goals) {
       if (earlier.column == goal.column)
         fail(ErrorKind::usage, "{}: column '{}' is there twice", what,
@@ -133,23 +152,45 @@ std::vector<std::size_t> pareto_front(std::span<const double> points, std::size_
   return front;
 }
 
+namespace {
+
+/// A row's numbers, less being better; NaN where it has none.
+void add_numbers(std::vector<double>& points, const SweepTable& table, std::span<const Goal> goals,
+                 std::size_t row) {
+  for (const Goal& goal : goals) {
+    double number = table.columns[goal.column].numbers[row];
+    if (goal.is_per_sample) number /= table.column("samples").numbers[row];
+    points.push_back(goal.is_most ? -number : number);
+  }
+}
+
+}  // namespace
+
 std::vector<ParetoFront> pareto_fronts(const SweepTable& table, std::span<const Goal> goals) {
+  const RowJudge judge(table);
+  const bool asks_for_speed = std::any_of(goals.begin(), goals.end(), [&](const Goal& goal) {
+    return table.columns[goal.column].name == "samples_per_s";
+  });
   std::vector<ParetoFront> fronts;
   for (const RowGroup& network : groups_by_network(table)) {
+    // Where some rows have an expected time, samples_per_s of the others is of another kind.
+    const bool needs_expected = asks_for_speed && judge.has_expected(network);
+    ParetoFront front;
     std::vector<double> points;
     std::vector<std::size_t> rows;
     for (const std::size_t row : network.rows) {
       const std::size_t before = points.size();
-      for (const Goal& goal : goals) {
-        const double number = table.columns[goal.column].numbers[row];
-        points.push_back(goal.is_most ? -number : number);
-      }
+      add_numbers(points, table, goals, row);
       const bool is_whole = std::none_of(points.begin() + static_cast<std::ptrdiff_t>(before),
                                          points.end(), [](double x) { return std::isnan(x); });
-      if (is_whole) rows.push_back(row);
-      if (!is_whole) points.resize(before);
+      const bool is_too_large = is_whole && judge.is_out_of_memory(row);
+      if (is_too_large) ++front.out_of_memory;
+      if (is_whole && !is_too_large && (!needs_expected || judge.has_expected(row)))
+        rows.push_back(row);
+      else
+        points.resize(before);
     }
-    ParetoFront front{.rows = {}, .considered = rows.size()};
+    front.considered = rows.size();
     for (const std::size_t index : pareto_front(points, goals.size()))
       front.rows.push_back(rows[index]);
     fronts.push_back(std::move(front));

@@ -11,20 +11,26 @@
 /// The Pareto front: points that no other point betters in one goal without losing in another.
 namespace strata {
 
+inline constexpr std::string_view usual_goals_word = "auto";
+
 struct Goal {
   std::size_t column = 0;
-  bool is_most = false;  ///< more is better
+  bool is_most = false;        ///< more is better
+  bool is_per_sample = false;  ///< of a time: an iteration of another batch is another job
 };
 
-/// "time_s,capacity": less is better; "max:samples_per_s" or "-samples_per_s" for more. Errors
-/// (usage): an unknown column, one of texts, one twice.
+/// "time_s,capacity": less is better; "max:samples_per_s" or "-samples_per_s" for more. "auto" is
+/// the expected time and the memory where there is an expected time and capacities do not vary,
+/// else time and capacity. Where samples vary, times are per sample. Errors (usage): an unknown
+/// column, one of texts, one twice.
 std::vector<Goal> read_goals(std::string_view text, const SweepTable& table, std::string_view what);
 
 /// The front of one network.
 struct ParetoFront {
   std::vector<std::size_t>
       rows;                    ///< best in the first goal first; points that are equal are all in
-  std::size_t considered = 0;  ///< rows that have a number for every goal
+  std::size_t considered = 0;  ///< rows that have a number for every goal, and can be recommended
+  std::size_t out_of_memory = 0;  ///< rows left out: they do not fit their device
 };
 
 /// A front for each network, in the order of the table.

@@ -39,6 +39,7 @@ struct Sensitivity {
 struct SensitivityAnswer {
   OperatingPoint point;
   PointSpeed speed;
+  bool is_expected = false;            ///< times are expected ones, not limits
   std::vector<Sensitivity> resources;  ///< capacity, bandwidth, throughput, batch in this order
 };
 

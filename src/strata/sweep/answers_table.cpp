@@ -4,6 +4,7 @@
 #include "strata/base/error.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 namespace strata {
@@ -102,6 +103,51 @@ SpeedColumn speed_column(const SweepTable& table) {
 double SpeedColumn::time_of(const SweepTable& table, std::size_t row) const {
   const double number = table.columns[column].numbers[row];
   return is_rate ? 1 / number : number;
+}
+
+namespace {
+
+const SweepColumn* number_column(const SweepTable& table, std::string_view name) {
+  const auto found = std::find_if(
+      table.columns.begin(), table.columns.end(),
+      [&](const SweepColumn& column) { return column.name == name && column.is_number; });
+  return found == table.columns.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+RowJudge::RowJudge(const SweepTable& table)
+    : fits_(number_column(table, "fits")), expected_(number_column(table, "expected_s")) {}
+
+bool RowJudge::is_out_of_memory(std::size_t row) const {
+  return fits_ != nullptr && fits_->numbers[row] == 0;
+}
+
+bool RowJudge::has_expected(std::size_t row) const {
+  return expected_ != nullptr && !std::isnan(expected_->numbers[row]);
+}
+
+bool RowJudge::has_expected(const RowGroup& group) const {
+  return std::any_of(group.rows.begin(), group.rows.end(),
+                     [&](std::size_t row) { return has_expected(row); });
+}
+
+bool has_expected_times(const SweepTable& table) {
+  const SweepColumn* expected = number_column(table, "expected_s");
+  return expected != nullptr && std::any_of(expected->numbers.begin(), expected->numbers.end(),
+                                            [](double number) { return !std::isnan(number); });
+}
+
+bool has_several_numbers(const SweepTable& table, std::string_view column) {
+  const SweepColumn* of = number_column(table, column);
+  if (of == nullptr) return false;
+  double first = no_number;
+  for (const double number : of->numbers) {
+    if (std::isnan(number)) continue;
+    if (std::isnan(first)) first = number;
+    if (number != first) return true;
+  }
+  return false;
 }
 
 std::vector<std::size_t> varying_axes(const SweepTable& table) {

@@ -59,6 +59,27 @@ struct SpeedColumn {
 };
 SpeedColumn speed_column(const SweepTable& table);
 
+/// Which points no answer recommends: those that do not fit the memory of their device, and those
+/// that have only a limit where other points have an expected time, as the two do not compare.
+class RowJudge {
+ public:
+  explicit RowJudge(const SweepTable& table);
+
+  bool is_out_of_memory(std::size_t row) const;
+  bool has_expected(std::size_t row) const;
+  bool has_expected(const RowGroup& group) const;  ///< any of its rows
+
+ private:
+  const SweepColumn* fits_ = nullptr;
+  const SweepColumn* expected_ = nullptr;
+};
+
+/// Whether any row has an expected time.
+bool has_expected_times(const SweepTable& table);
+
+/// Whether the numbers of a column differ; those that are missing do not count.
+bool has_several_numbers(const SweepTable& table, std::string_view column);
+
 /// The axes of which the table has more than one value: what tells its rows apart.
 std::vector<std::size_t> varying_axes(const SweepTable& table);
 

@@ -239,6 +239,69 @@ TEST(Answers, samples_per_second_decide_where_batches_differ) {
             std::optional<std::size_t>(1));
 }
 
+// One network on two GPUs and a processor, which has only a limit; the last point is too large.
+SweepTable expected_table() {
+  return table_of({texts("machine", {"gpu", "gpu", "gpu", "cpu", "gpu"}),
+                   numbers("batch", {8, 32, 64, 8, 128}, true),
+                   numbers("samples", {8, 32, 64, 8, 128}),
+                   numbers("expected_s", {0.08, 0.16, 0.32, no_number, 0.5}),
+                   numbers("time_s", {0.01, 0.05, 0.2, 0.001, 0.3}),
+                   numbers("samples_per_s", {100, 200, 200, 8000, 256}),
+                   numbers("memory_bytes", {10, 40, 80, no_number, 160}),
+                   numbers("fits", {1, 1, 1, no_number, 0})});
+}
+
+TEST(Answers, what_does_not_fit_or_has_only_a_limit_is_not_recommended) {
+  const BestUnder best = best_under(expected_table(), "batch > 0", "--best-under").at(0);
+  EXPECT_EQ(best.row, std::optional<std::size_t>(1)) << "the first of the two with 200 per second";
+  EXPECT_EQ(best.points, 3U);
+  EXPECT_EQ(best.satisfying, 3U);
+  EXPECT_EQ(best.out_of_memory, 1U);
+  EXPECT_EQ(best.limit_alone, 1U);
+  const BestUnder none = best_under(expected_table(), "batch > 100", "--best-under").at(0);
+  EXPECT_EQ(none.satisfying, 0U) << "the only one does not fit";
+}
+
+TEST(Answers, a_front_is_per_sample_where_samples_vary) {
+  const SweepTable table = expected_table();
+  const auto goals = read_goals("expected,memory", table, "--pareto");
+  EXPECT_TRUE(goals[0].is_per_sample);
+  EXPECT_FALSE(goals[1].is_per_sample);
+  const ParetoFront front = pareto_fronts(table, goals).at(0);
+  // Per sample 10, 5, 5 ms: the third is no faster than the second and takes more memory.
+  EXPECT_EQ(front.rows, (std::vector<std::size_t>{1, 0}));
+  EXPECT_EQ(front.considered, 3U);
+  EXPECT_EQ(front.out_of_memory, 1U);
+  const auto of_one_batch = read_goals("time_s", small_table(), "--pareto");
+  EXPECT_FALSE(of_one_batch[0].is_per_sample);
+  // The limit of the processor is no speed that one can have.
+  const auto speed = read_goals("-samples_per_s", table, "--pareto");
+  EXPECT_EQ(pareto_fronts(table, speed).at(0).rows, (std::vector<std::size_t>{1, 2}));
+}
+
+TEST(Answers, usual_goals_are_expected_where_capacities_do_not_vary) {
+  SweepTable table = expected_table();
+  const auto names_of = [&](const std::vector<Goal>& goals) {
+    std::vector<std::string> names;
+    for (const Goal& goal : goals) names.push_back(table.columns[goal.column].name);
+    return names;
+  };
+  EXPECT_EQ(names_of(read_goals("auto", table, "--pareto")),
+            (std::vector<std::string>{"expected_s", "memory_bytes"}));
+  table.columns.push_back(numbers("capacity_bytes", {1, 2, 3, 4, 5}, /*is_axis=*/true));
+  EXPECT_EQ(names_of(read_goals("auto", table, "--pareto")),
+            (std::vector<std::string>{"time_s", "capacity_bytes"}));
+}
+
+TEST(Answers, a_knee_is_at_a_point_that_fits) {
+  const SweepTable table =
+      table_of({numbers("batch", {8, 16, 32}, true), numbers("samples_per_s", {100, 110, 111}),
+                numbers("fits", {1, 1, 0})});
+  const auto knees = find_knees(table, read_knee_question("batch=20%", table, "--knee"));
+  ASSERT_EQ(knees.size(), 1U);
+  EXPECT_EQ(knees[0].judged, 8) << "twice 16 is out of memory";
+}
+
 TEST(Answers, without_a_point_the_nearest_is_named) {
   const auto near = best_under(small_table(), "area_mm2 < 110 && time_s < 5.5", "--best-under");
   EXPECT_EQ(near[0].satisfying, 0U);

@@ -94,10 +94,13 @@ TEST(ChunkBoard, an_error_of_a_worker_reaches_the_writer) {
 TEST(PointResult, passes_between_processes_unchanged) {
   std::vector<PointResult> results;
   for (std::int64_t point = 0; point < 20; ++point) results.push_back(test::made_up_result(point));
+  results.back().has_limit = false;
   const std::vector<PointResult> back = unpacked(packed(results));
   ASSERT_EQ(back.size(), results.size());
   for (std::size_t i = 0; i < back.size(); ++i) {
     EXPECT_EQ(back[i].totals, results[i].totals);
+    EXPECT_EQ(back[i].expected, results[i].expected);
+    EXPECT_EQ(back[i].has_limit, results[i].has_limit);
     EXPECT_EQ(back[i].error, results[i].error);
     EXPECT_EQ(back[i].samples, results[i].samples);
     EXPECT_EQ(back[i].footprint_bytes, results[i].footprint_bytes);

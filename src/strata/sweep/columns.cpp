@@ -18,11 +18,29 @@ struct ResultColumn {
   bool follows_capacity = false;  // from nothing else
 };
 
-double per_time(double amount, const PointResult& result) {
-  return result.totals.time_s > 0 ? amount / result.totals.time_s : 0;
-}
+constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
 double real(std::int64_t whole) { return static_cast<double>(whole); }
+
+/// What belongs to the limit or to the expected time is empty where the point has none.
+double of_limit(const PointResult& of, double number) { return of.has_limit ? number : none; }
+double of_expected(const PointResult& of, double number) {
+  return of.expected.is_there() ? number : none;
+}
+
+double per_limit(double amount, const PointResult& of) {
+  return of_limit(of, of.totals.time_s > 0 ? amount / of.totals.time_s : 0);
+}
+
+double samples_per_s(const PointResult& of) {
+  return of.expected.is_there() ? real(of.samples) / of.expected.time_s
+                                : per_limit(real(of.samples), of);
+}
+
+double fits(const PointResult& of) {
+  if (!(of.expected.device_bytes > 0)) return none;
+  return of_expected(of, of.expected.is_out_of_memory() ? 0 : 1);
+}
 
 // What the hardware came to; a column only where no axis has the same name.
 constexpr ResultColumn facts[] = {
@@ -37,28 +55,29 @@ constexpr ResultColumn facts[] = {
 // Whole numbers below 2^53 pass through a double unchanged; no iteration moves 9 PB.
 constexpr ResultColumn known_results[] = {
     {"samples", SweepCellKind::whole, [](const PointResult& of) { return real(of.samples); }},
-    {"time_s", SweepCellKind::real, [](const PointResult& of) { return of.totals.time_s; }},
+    {"time_s", SweepCellKind::real,
+     [](const PointResult& of) { return of_limit(of, of.totals.time_s); }},
     {"compute_time_s", SweepCellKind::real,
-     [](const PointResult& of) { return of.totals.compute_s; }},
-    {"stall_time_s", SweepCellKind::real, [](const PointResult& of) { return of.totals.stall_s; }},
+     [](const PointResult& of) { return of_limit(of, of.totals.compute_s); }},
+    {"stall_time_s", SweepCellKind::real,
+     [](const PointResult& of) { return of_limit(of, of.totals.stall_s); }},
     {"traffic_in_bytes", SweepCellKind::whole,
-     [](const PointResult& of) { return real(of.totals.in_bytes); }},
+     [](const PointResult& of) { return of_limit(of, real(of.totals.in_bytes)); }},
     {"traffic_out_bytes", SweepCellKind::whole,
-     [](const PointResult& of) { return real(of.totals.out_bytes); }},
+     [](const PointResult& of) { return of_limit(of, real(of.totals.out_bytes)); }},
     {"refetch_bytes", SweepCellKind::whole,
-     [](const PointResult& of) { return real(of.totals.refetch_bytes); }},
+     [](const PointResult& of) { return of_limit(of, real(of.totals.refetch_bytes)); }},
     {"average_bandwidth_bytes_per_s", SweepCellKind::real,
      [](const PointResult& of) {
-       return per_time(real(of.totals.in_bytes + of.totals.out_bytes), of);
+       return per_limit(real(of.totals.in_bytes + of.totals.out_bytes), of);
      }},
     {"utilisation", SweepCellKind::real,
-     [](const PointResult& of) { return per_time(of.totals.compute_s, of); }},
-    {"samples_per_s", SweepCellKind::real,
-     [](const PointResult& of) { return per_time(real(of.samples), of); }},
+     [](const PointResult& of) { return per_limit(of.totals.compute_s, of); }},
+    {"samples_per_s", SweepCellKind::real, samples_per_s},
     {"peak_occupied_bytes", SweepCellKind::whole,
-     [](const PointResult& of) { return real(of.totals.peak_occupied_bytes); }},
+     [](const PointResult& of) { return of_limit(of, real(of.totals.peak_occupied_bytes)); }},
     {"footprint_bytes", SweepCellKind::whole,
-     [](const PointResult& of) { return real(of.footprint_bytes); }},
+     [](const PointResult& of) { return of_limit(of, real(of.footprint_bytes)); }},
     {"area_mm2", SweepCellKind::real,
      [](const PointResult& of) { return area_mm2(real(of.hardware.capacity_bytes), area_node); },
      /*follows_capacity=*/true},
@@ -67,6 +86,16 @@ constexpr ResultColumn known_results[] = {
        return area_mm2(real(of.hardware.capacity_bytes), old_area_node);
      },
      /*follows_capacity=*/true},
+    // Behind all others: whoever counts columns finds them where they were.
+    {"expected_s", SweepCellKind::real,
+     [](const PointResult& of) { return of_expected(of, of.expected.time_s); }},
+    {"expected_low_s", SweepCellKind::real,
+     [](const PointResult& of) { return of_expected(of, of.expected.low_s); }},
+    {"expected_high_s", SweepCellKind::real,
+     [](const PointResult& of) { return of_expected(of, of.expected.high_s); }},
+    {"memory_bytes", SweepCellKind::whole,
+     [](const PointResult& of) { return of_expected(of, real(of.expected.memory_bytes)); }},
+    {"fits", SweepCellKind::whole, fits},
 };
 
 SweepCellKind cell_kind_of(AxisKind kind) {
@@ -74,11 +103,13 @@ SweepCellKind cell_kind_of(AxisKind kind) {
   return is_whole(kind) ? SweepCellKind::whole : SweepCellKind::real;
 }
 
+/// NaN leaves the cell empty.
 void fill_number(SweepCell& cell, SweepCellKind kind, double value) {
   cell.kind = kind;
-  cell.is_empty = false;
+  cell.is_empty = std::isnan(value);
   cell.real = value;
-  cell.whole = kind == SweepCellKind::whole ? static_cast<std::int64_t>(value) : 0;
+  cell.whole =
+      kind == SweepCellKind::whole && !cell.is_empty ? static_cast<std::int64_t>(value) : 0;
 }
 
 }  // namespace
@@ -141,13 +172,7 @@ void SweepColumns::fill(std::vector<SweepCell>& cells, std::int64_t point,
   std::size_t at = fill_axes(cells, point);
   const bool failed = !result.error.empty();
   const auto fill_result = [&](const ResultColumn& column) {
-    SweepCell& cell = cells[at++];
-    if (failed) {
-      cell.kind = column.kind;
-      cell.is_empty = true;
-    } else {
-      fill_number(cell, column.kind, column.value(result));
-    }
+    fill_number(cells[at++], column.kind, failed ? none : column.value(result));
   };
   for (const std::size_t fact : facts_) fill_result(facts[fact]);
   for (const ResultColumn& column : known_results) fill_result(column);

@@ -26,7 +26,7 @@ struct ColumnHead {
 
 struct SweepCell {
   SweepCellKind kind = SweepCellKind::text;
-  bool is_empty = true;  ///< the point has none: it failed
+  bool is_empty = true;  ///< the point has none: it failed, or has no expected time
   std::int64_t whole = 0;
   double real = 0;
   std::string text;

@@ -17,6 +17,8 @@ struct PlainResult {
   std::int64_t footprint_bytes;
   std::uint64_t error_bytes;
   bool is_left_out;
+  PointExpected expected;
+  bool has_limit;
 };
 static_assert(std::is_trivially_copyable_v<PlainResult>);
 
@@ -28,7 +30,8 @@ std::string packed(std::span<const PointResult> results) {
   std::string bytes;
   for (const PointResult& result : results) {
     const PlainResult plain{result.totals,          result.hardware,     result.samples,
-                            result.footprint_bytes, result.error.size(), result.is_left_out};
+                            result.footprint_bytes, result.error.size(), result.is_left_out,
+                            result.expected,        result.has_limit};
     bytes.append(reinterpret_cast<const char*>(&plain), sizeof plain);
     bytes += result.error;
   }
@@ -44,7 +47,8 @@ std::vector<PointResult> unpacked(std::string_view bytes) {
     bytes.remove_prefix(sizeof plain);
     STRATA_CHECK(bytes.size() >= plain.error_bytes, "a message between ranks is cut off");
     results.push_back({plain.totals, plain.hardware, plain.samples, plain.footprint_bytes,
-                       std::string(bytes.substr(0, plain.error_bytes)), plain.is_left_out});
+                       std::string(bytes.substr(0, plain.error_bytes)), plain.is_left_out,
+                       plain.expected, plain.has_limit});
     bytes.remove_prefix(plain.error_bytes);
   }
   return results;

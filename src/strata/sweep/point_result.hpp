@@ -11,6 +11,19 @@
 
 namespace strata {
 
+/// What a framework is expected to take at a point.
+struct PointExpected {
+  double time_s = 0, low_s = 0, high_s = 0;  ///< nine of ten iterations lie between the last two
+  std::int64_t memory_bytes = 0;             ///< at its peak, as the framework's allocator counts
+  double device_bytes = 0;                   ///< that the machine has; 0: it does not say
+
+  bool is_there() const { return time_s > 0; }
+  bool is_out_of_memory() const {
+    return is_there() && device_bytes > 0 && static_cast<double>(memory_bytes) > device_bytes;
+  }
+  bool operator==(const PointExpected&) const = default;
+};
+
 /// What a point came to. Which values of the axes it has follows from its number.
 struct PointResult {
   PointTotals totals;
@@ -19,6 +32,8 @@ struct PointResult {
   std::int64_t footprint_bytes = 0;  ///< of the off-chip memory
   std::string error;                 ///< why there is no result; empty: there is one
   bool is_left_out = false;          ///< a constraint excludes it: it stands nowhere
+  PointExpected expected = {};       ///< is_there(): the machine and the framework allow one
+  bool has_limit = true;             ///< false: nobody asked for totals and footprint
 };
 
 /// It was excluded before anything was computed: there is nothing to lose.

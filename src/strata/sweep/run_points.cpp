@@ -141,6 +141,7 @@ void OrderedWriter::write(std::vector<PointResult> results) {
     }
     rows_end_ = outcome_.done;
     has_lost_work = false;
+    if (result.expected.is_out_of_memory()) ++outcome_.out_of_memory;
     if (result.error.empty()) continue;
     if (++outcome_.failed == 1) outcome_.first_error = std::move(result.error);
   }

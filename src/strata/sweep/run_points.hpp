@@ -34,11 +34,12 @@ struct SweepRun {
 };
 
 struct SweepOutcome {
-  std::int64_t done = 0;      ///< points that are in every sink now
-  std::int64_t failed = 0;    ///< of those computed now
-  std::int64_t left_out = 0;  ///< of those computed now, by a constraint
-  std::int64_t computed = 0;  ///< now, not in an earlier run
-  std::string first_error;    ///< of the first point that failed
+  std::int64_t done = 0;           ///< points that are in every sink now
+  std::int64_t failed = 0;         ///< of those computed now
+  std::int64_t left_out = 0;       ///< of those computed now, by a constraint
+  std::int64_t out_of_memory = 0;  ///< of those computed now and not left out
+  std::int64_t computed = 0;       ///< now, not in an earlier run
+  std::string first_error;         ///< of the first point that failed
   bool is_interrupted = false;
 };
 

@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace strata {
 namespace {
 
@@ -44,6 +46,13 @@ TEST_F(ResultDatabase, goes_on_behind_its_last_point) {
     EXPECT_EQ(table.column("error").texts[row], expected.error);
     if (expected.error.empty()) {
       EXPECT_EQ(table.column("time_s").numbers[row], expected.totals.time_s);
+      EXPECT_EQ(std::isnan(table.column("expected_s").numbers[row]), row % 3 != 0);
+      EXPECT_EQ(std::isnan(table.column("fits").numbers[row]), row % 3 != 0);
+    }
+    if (expected.expected.is_there()) {
+      EXPECT_EQ(table.column("expected_high_s").numbers[row], 0.7);
+      EXPECT_EQ(table.column("memory_bytes").numbers[row], 1000 + static_cast<double>(row));
+      EXPECT_EQ(table.column("fits").numbers[row], row <= 10 ? 1 : 0);
     }
   }
 }
