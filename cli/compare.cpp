@@ -34,6 +34,12 @@ constexpr Flag compare_by_flag{.name = "by",
                                .offer = Offer::choices};
 constexpr Flag compare_layers_flag{
     .name = "layers", .value = "N", .help = "The N largest differences, or all of them: all."};
+constexpr std::string_view compared_times[] = {"expected", "limit"};
+constexpr Flag compare_times_flag{.name = "times",
+                                  .value = "WHICH",
+                                  .help = "Of predictions: expected (where all have it) or limit.",
+                                  .choices = compared_times,
+                                  .offer = Offer::choices};
 constexpr Flag threshold_flag{
     .name = "threshold", .value = "X", .help = "Exit code 1 when they differ by more: 5% or 0.05."};
 constexpr Flag compare_json_flag{.name = "json",
@@ -44,8 +50,9 @@ constexpr Flag compare_csv_flag{.name = "csv",
                                 .value = "FILE",
                                 .help = "A line per layer and pass; - is standard output.",
                                 .offer = Offer::file};
-constexpr Flag compare_flags[] = {compare_by_flag,   compare_layers_flag, threshold_flag,
-                                  compare_json_flag, compare_csv_flag,    html_flag};
+constexpr Flag compare_flags[] = {compare_by_flag, compare_layers_flag, compare_times_flag,
+                                  threshold_flag,  compare_json_flag,   compare_csv_flag,
+                                  html_flag};
 
 double parse_threshold(std::string_view text) {
   std::string_view number = trimmed(text);
@@ -57,6 +64,11 @@ double parse_threshold(std::string_view text) {
   if (!is_number || !(value >= 0) || value > 1e6)
     fail(ErrorKind::usage, "--threshold: expected a share as 5% or 0.05, got '{}'", text);
   return is_percent ? value / 100 : value;
+}
+
+ComparedTimes times_of(const Arguments& given) {
+  return given.value(compare_times_flag) == "limit" ? ComparedTimes::limit
+                                                    : ComparedTimes::expected;
 }
 
 CompareView compare_view(const Arguments& given) {
@@ -102,7 +114,8 @@ std::string compare_page_of_many(const Arguments& given, const std::vector<Profi
     view.b = names[i];
     parts.push_back(
         {.name = view.a + " and " + view.b,
-         .document = to_json(compare_profiles(profiles.front(), profiles[i]), view, provenance)});
+         .document = to_json(compare_profiles(profiles.front(), profiles[i], times_of(given)), view,
+                             provenance)});
   }
   for (std::size_t i = 0; i < profiles.size(); ++i)
     parts.push_back(page_section(names[i], *stored_profile(given.words()[i]), {}, provenance));
@@ -122,7 +135,7 @@ int compare_many(const Request& request, const CompareView& view) {
     profiles.push_back(needed_profile(word));
     names.push_back(std::filesystem::path(word).stem().string());
   }
-  const SideBySide all = side_by_side(profiles);
+  const SideBySide all = side_by_side(profiles, times_of(given));
   OutputFiles outputs(given);
   outputs.write(compare_csv_flag, [&] { return to_csv(all, names); });
   outputs.write(html_flag, [&] {
@@ -139,7 +152,7 @@ int run_compare(const Request& request) {
   if (given.words().size() > 2) return compare_many(request, view);
   const Profile a = needed_profile(std::string(given.word(0)));
   const Profile b = needed_profile(std::string(given.word(1)));
-  const ProfileComparison comparison = compare_profiles(a, b);
+  const ProfileComparison comparison = compare_profiles(a, b, times_of(given));
 
   OutputFiles outputs(given);
   outputs.write(compare_json_flag,

@@ -45,9 +45,9 @@ constexpr Flag explain_csv_flag{.name = "csv",
 
 constexpr auto explain_flags =
     joined_flags(std::array<Flag, 2>{explain_on_flag, set_flag}, hardware_flags, size_flags,
-                 import_flags, training_flags, schedule_flags,
-                 std::array<Flag, 5>{preset_flag, explain_top_flag, explain_json_flag,
-                                     explain_csv_flag, html_flag});
+                 import_flags, training_flags, schedule_flags, framework_flags,
+                 std::array<Flag, 6>{preset_flag, require_fit_flag, explain_top_flag,
+                                     explain_json_flag, explain_csv_flag, html_flag});
 
 std::size_t top_of(const Arguments& given) {
   const auto text = given.value(explain_top_flag);
@@ -66,7 +66,7 @@ Explained explain_predicted(const Arguments& given, const std::string& word,
                             const Provenance& provenance) {
   const Machine machine = machine_of(given);
   const Graph graph = load_model(word, import_options(given));
-  PredictRequest wanted = predict_request(given);
+  PredictRequest wanted = predict_request(given, true);
   wanted.wants_transfers = given.has(html_flag);
   ExplainedModel explained = explain_model(graph, machine, wanted);
   warn(explained.iteration.summary.warnings);
@@ -74,7 +74,7 @@ Explained explain_predicted(const Arguments& given, const std::string& word,
   if (given.has(html_flag)) {
     made.page = page_section(
         explained.iteration, with_overrides(machine, wanted.hardware), made.explanation,
-        {.command = provenance.command, .request = to_json(request_words(given))});
+        {.command = provenance.command, .request = to_json(request_words(given, true))});
   }
   return made;
 }
@@ -84,8 +84,8 @@ Explained explain_word(const Arguments& given, const Provenance& provenance) {
   std::optional<StoredProfile> stored = stored_profile(word);
   if (!stored) return explain_predicted(given, word, provenance);
   refuse_flags_for_profile(given, explain_flags,
-                           {&explain_on_flag, &set_flag, &explain_top_flag, &explain_json_flag,
-                            &explain_csv_flag, &html_flag});
+                           {&explain_on_flag, &set_flag, &require_fit_flag, &explain_top_flag,
+                            &explain_json_flag, &explain_csv_flag, &html_flag});
   const AskedRoofs asked = asked_roofs(given, explain_on_flag);
   try {
     Explained made{explain_stored(*stored, asked).explanation, std::nullopt};
@@ -115,7 +115,9 @@ int run_explain(const Request& request) {
   outputs.write(explain_csv_flag, [&] { return to_csv(explained.explanation); });
   outputs.write(html_flag, [&] { return page_text(explained.page->name, {*explained.page}); });
   if (!outputs.took_stdout()) print(to_text(explained.explanation, top, request.style));
-  return exit_code::done;
+  const auto& memory = explained.explanation.memory;
+  const bool is_refused = given.has(require_fit_flag) && memory && !memory->fits();
+  return is_refused ? exit_code::answer_is_no : exit_code::done;
 }
 
 }  // namespace

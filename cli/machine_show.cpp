@@ -102,6 +102,7 @@ std::string others_text(const Machine& machine, const TextStyle& style) {
     if (!starts_other(entry.path)) continue;
     std::string value = quantity_text(entry.quantity, entry.number.value);
     if (entry.path == "machine.units.count") value += ' ' + machine.units->name;
+    if (entry.path == "machine.price_per_hour") value += ' ' + machine.price->currency;
     table.add_row({short_path(entry.path), value, entry.number.source});
     has_rows = true;
   }

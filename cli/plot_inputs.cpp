@@ -116,7 +116,8 @@ PlottedPrediction plotted_prediction(const Arguments& given, const std::string& 
     const auto recorded = recorded_prediction(stored->text);
     MaybeRequest again;
     again.reason = "it is not a prediction";
-    if (recorded) again = recorded_request(*recorded, iteration_of(stored->profile).time_s);
+    if (recorded)
+      again = recorded_request(*recorded, {.limit_s = iteration_of(stored->profile).time_s});
     if (!again.request)
       fail(ErrorKind::input, "{}: what happened over time is not in the file, and {}", word,
            again.reason);

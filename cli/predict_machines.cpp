@@ -34,6 +34,7 @@ struct MachineAnswer {
   std::string machine;
   PredictionSummary summary = {};
   std::optional<double> price_per_hour = {}, power_w = {};
+  std::string currency = {};
   std::string refusal = {};  ///< why it has no answer; empty: it has
 
   double time_s() const {
@@ -78,6 +79,12 @@ std::vector<double> prices(const Arguments& given, std::size_t machines) {
   return all;
 }
 
+std::string cost_text(const MachineAnswer& one) {
+  const auto cost = one.cost();
+  if (!cost) return "";
+  return fmt::format("{:.2f}{}{}", *cost, one.currency.empty() ? "" : " ", printable(one.currency));
+}
+
 std::string answers_text(const std::vector<MachineAnswer>& answers, const TextStyle& style) {
   bool has_price = false, has_power = false;
   for (const MachineAnswer& one : answers) {
@@ -102,7 +109,6 @@ std::string answers_text(const std::vector<MachineAnswer>& answers, const TextSt
       continue;
     }
     const auto& expected = one.summary.expected;
-    const auto cost = one.cost();
     const auto energy = one.energy_kwh();
     table.add_row(
         {printable(one.machine), expected ? format_time(expected->time_s) : "",
@@ -111,7 +117,7 @@ std::string answers_text(const std::vector<MachineAnswer>& answers, const TextSt
              : "",
          expected ? format_count(one.samples_per_s()) : "", format_time(one.summary.totals.time_s),
          format_capacity(static_cast<double>(one.summary.needed_memory_bytes())),
-         one.summary.fits_device() ? "yes" : "no", cost ? fmt::format("{:.2f}", *cost) : "",
+         one.summary.fits_device() ? "yes" : "no", cost_text(one),
          energy ? fmt::format("{:.2f}", *energy) : "",
          expected ? fmt::format("{}", name_of(expected->calibration))
                   : printable(one.summary.no_expected_reason)});
@@ -120,10 +126,11 @@ std::string answers_text(const std::vector<MachineAnswer>& answers, const TextSt
                                      [](const MachineAnswer& one) { return one.refusal.empty(); });
   const PredictionSummary& first =
       (answered == answers.end() ? answers.front() : *answered).summary;
-  return fmt::format("{}, one training iteration, {} samples, {}, {}\n\n{}{}",
-                     printable(first.title), first.totals.samples, first.dtype,
-                     first.expected ? first.expected->framework : "limits only",
-                     table.to_text(style), has_power ? "\nkWh: at the card's power limit\n" : "");
+  return fmt::format(
+      "{}, one training iteration, {} samples, {}, {}\n\n{}{}", printable(first.title),
+      first.totals.samples, first.dtype, first.expected ? first.expected->framework : "limits only",
+      table.to_text(style),
+      has_power ? "\nkWh: at the board's power limit all the time, more than it draws\n" : "");
 }
 
 Json answer_json(const MachineAnswer& one) {
@@ -137,6 +144,8 @@ Json answer_json(const MachineAnswer& one) {
   }
   json["memory_bytes"] = one.summary.needed_memory_bytes();
   json["fits"] = one.summary.fits_device();
+  json["price_per_hour"] = one.price_per_hour ? Json(*one.price_per_hour) : Json();
+  json["currency"] = one.currency.empty() ? Json() : Json(one.currency);
   json["cost_per_million_samples"] = one.cost() ? Json(*one.cost()) : Json();
   json["kwh_per_million_samples"] = one.energy_kwh() ? Json(*one.energy_kwh()) : Json();
   return json;
@@ -175,7 +184,14 @@ int predict_on_machines(const Request& request, const std::vector<std::string>& 
     } catch (const Error& error) {  // a data type that it lacks: the others still have an answer
       answer.refusal = error.what();
     }
-    if (!price.empty()) answer.price_per_hour = price[i];
+    if (machine.price) {
+      answer.price_per_hour = machine.price->per_hour.value;
+      answer.currency = machine.price->currency;
+    }
+    if (!price.empty()) {
+      answer.price_per_hour = price[i];
+      answer.currency.clear();
+    }
     if (machine.power_w) answer.power_w = machine.power_w->value;
     fits_all &= answer.summary.fits_device();
     answers.push_back(std::move(answer));

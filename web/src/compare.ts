@@ -2,7 +2,7 @@
 // Two profiles side by side, the largest differences first.
 import { h, menu, name } from "./dom";
 import { Marks } from "./links";
-import { iterationOf, rowsOf, type GroupKey, type Row } from "./rows";
+import { iterationOf, rowsOf, waitOf, type GroupKey, type Row } from "./rows";
 import { isProfile, type ComparisonDocument, type Document } from "./schema";
 import { format } from "./units";
 import { remade, type Context, type View } from "./view";
@@ -26,7 +26,10 @@ function passNames(first: Row[], second: Row[]): (pass: string) => string {
   return (pass) => (pass === "backward_input" || pass === "backward_weight" ? "backward" : pass);
 }
 
-export function pairsOf(first: Row[], second: Row[], by: By): Pair[] {
+/// Which number of a row is compared.
+type TimeKey = "time_s" | "expected_s";
+
+export function pairsOf(first: Row[], second: Row[], by: By, time: TimeKey = "time_s"): Pair[] {
   const passOf = passNames(first, second);
   const pairs = new Map<string, Pair>();
   const add = (row: Row, side: "first" | "second") => {
@@ -47,7 +50,7 @@ export function pairsOf(first: Row[], second: Row[], by: By): Pair[] {
           second: null,
         }),
       );
-    pair[side] = (pair[side] ?? 0) + (row.numbers.time_s ?? 0);
+    pair[side] = (pair[side] ?? 0) + (row.numbers[time] ?? row.numbers.time_s ?? 0);
   };
   for (const row of first) add(row, "first");
   for (const row of second) add(row, "second");
@@ -82,11 +85,21 @@ interface Compared {
   names: [string, string];
   iterations: [number, number]; // seconds
   rows: [Row[], Row[]];
+  time: TimeKey;
   controls: HTMLElement[];
 }
 
-function iterationIn(document: Document): number {
-  return isProfile(document) ? iterationOf(document) : 0;
+/// As strata compare: expected times, unless a prediction has none; then limits.
+function timeIn(documents: Document[]): TimeKey {
+  const predicted = documents.filter((each) => isProfile(each) && each.evidence === "predicted");
+  return predicted.length > 0 && predicted.every((each) => isProfile(each) && each.expected)
+    ? "expected_s"
+    : "time_s";
+}
+
+function iterationIn(document: Document, time: TimeKey): number {
+  if (!isProfile(document)) return 0;
+  return time === "expected_s" ? waitOf(document) : iterationOf(document);
 }
 
 /// Of a comparison that the program made, what it says; else of two profiles of the page.
@@ -116,6 +129,7 @@ function comparedIn(context: Context): Compared | null {
       names: [document.a.file, document.b.file],
       iterations: [document.totals.a.time_s, document.totals.b.time_s],
       rows: [side("a"), side("b")],
+      time: "time_s",
       controls: [],
     };
   }
@@ -127,10 +141,12 @@ function comparedIn(context: Context): Compared | null {
   const [a, b] = [pick("cmpa", 0), pick("cmpb", 1)];
   if (!a || !b) return null;
   const choices = profiles.map((each) => ({ value: String(each.at), label: each.part.name }));
+  const time = timeIn([a.part.document, b.part.document]);
   return {
     names: [a.part.name, b.part.name],
-    iterations: [iterationIn(a.part.document), iterationIn(b.part.document)],
+    iterations: [iterationIn(a.part.document, time), iterationIn(b.part.document, time)],
     rows: [rowsOf(a.part)?.rows ?? [], rowsOf(b.part)?.rows ?? []],
+    time,
     controls: [
       menu("first", choices, String(a.at), (value) => state.set("cmpa", value)),
       menu("second", choices, String(b.at), (value) => state.set("cmpb", value)),
@@ -179,7 +195,7 @@ function render(context: Context, element: HTMLElement): void {
     const compared = comparedIn(context);
     if (!compared) return;
     const by = groupings.find((each) => each.value === state.get("cmpby"))?.value ?? "row";
-    const pairs = pairsOf(compared.rows[0], compared.rows[1], by);
+    const pairs = pairsOf(compared.rows[0], compared.rows[1], by, compared.time);
     const [first, second] = compared.iterations;
     const [a, b] = compared.names;
     body.replaceChildren(

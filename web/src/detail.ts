@@ -31,7 +31,7 @@ export function detail(context: Context): HTMLElement {
     }
     for (const row of rows.slice(0, 6)) {
       const { numbers } = row;
-      const parts = (["time_s", "stall_time_s", "flop", "traffic_bytes", "distance"] as const)
+      const parts = (["expected_s", "time_s", "stall_time_s", "flop", "traffic_bytes", "distance"] as const)
         .flatMap((key) => context.rows?.metrics.find((metric) => metric.key === key) ?? [])
         .map((metric) => `${metric.label} ${format(valueOf(numbers, metric), metric.unit)}`);
       if (row.bound !== "") parts.push(`${row.bound}-bound`);

@@ -30,10 +30,11 @@ function change(what: WhatIf): string {
   return `${less > 0 ? "+" : ""}${percent(less)}`;
 }
 
-function cost(finding: ExplainedFinding): string {
+function cost(finding: ExplainedFinding, explanation: ExplanationDocument | null): string {
   if (finding.cost_s === 0) return "";
   const on = finding.is_cost_on_top ? " on top" : "";
-  return `${format(finding.cost_s, "s")}, ${percent(finding.cost_share)} of the iteration${on}`;
+  const whole = explanation?.expected && !finding.is_expected ? "limit" : "iteration";
+  return `${format(finding.cost_s, "s")}, ${percent(finding.cost_share)} of the ${whole}${on}`;
 }
 
 /// The layer that a finding is about, where the page has one of that name.
@@ -53,7 +54,7 @@ export function findingItem(context: Context, finding: ExplainedFinding, isShort
   return h(
     "li",
     { "data-code": finding.code },
-    h("p", { class: "what" }, h("bdi", {}, titleOf(finding)), " ", h("span", { class: "worth" }, cost(finding))),
+    h("p", { class: "what" }, h("bdi", {}, titleOf(finding)), " ", h("span", { class: "worth" }, cost(finding, explanationOf(context.part)))),
     h("p", {}, h("bdi", {}, finding.what)),
     !isShort && evidenceList(finding),
     h("p", { class: "advice" }, h("bdi", {}, finding.advice)),
@@ -97,10 +98,10 @@ function whatIfList(whatIfs: WhatIf[]): HTMLElement {
 }
 
 /// Everything else held as it is, one thing changed: bars of what would go.
-function whatIfTable(explanation: ExplanationDocument): HTMLElement {
-  const most = explanation.what_ifs.reduce((all, each) => Math.max(all, Math.abs(each.gain_s ?? 0)), 0);
+function whatIfTable(whatIfs: WhatIf[]): HTMLElement {
+  const most = whatIfs.reduce((all, each) => Math.max(all, Math.abs(each.gain_s ?? 0)), 0);
   const body = h("tbody", {});
-  for (const each of explanation.what_ifs) {
+  for (const each of whatIfs) {
     const gain = each.gain_s ?? 0;
     const bar = h("span", { class: gain < 0 ? "diff more" : "diff less" });
     bar.style.width = `${most > 0 ? (50 * Math.abs(gain)) / most : 0}%`;
@@ -145,8 +146,15 @@ function render(context: Context, element: HTMLElement): void {
       h("p", { class: "dim" }, "Sorted by what the best change of each would save; they overlap."),
       h("ol", { class: "findings full" }, ...explanation.findings.map((each) => findingItem(context, each, false))),
     );
-  if (explanation.what_ifs.length > 0)
-    element.append(h("h3", {}, "The whole iteration with one thing changed"), whatIfTable(explanation));
+  const expected = explanation.what_ifs.filter((each) => each.is_expected);
+  const others = explanation.what_ifs.filter((each) => !each.is_expected);
+  if (expected.length > 0)
+    element.append(h("h3", {}, "The expected time with one thing changed"), whatIfTable(expected));
+  if (others.length > 0)
+    element.append(
+      h("h3", {}, `The ${explanation.expected ? "limit" : "whole iteration"} with one thing changed`),
+      whatIfTable(others),
+    );
   if (explanation.reuse.length > 0)
     element.append(
       h("h3", {}, "Kept on chip"),

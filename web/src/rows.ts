@@ -97,7 +97,8 @@ function rowSet(rows: Row[], isPredicted = false): RowSet {
     if (ratio.over?.every((key) => keys.has(key)) && !keys.has(ratio.key)) metrics.push(ratio);
   }
   const named = (key: string) => metrics.find((metric) => metric.key === key);
-  const main = named("time_s") ??
+  const main = named("expected_s") ??
+    named("time_s") ??
     named("flop") ??
     metrics[0] ?? { key: "rows", label: "rows", unit: "count" };
   const varies = (key: GroupKey) => rows.some((row) => row[key] !== "" && row[key] !== rows[0]?.[key]);
@@ -111,6 +112,11 @@ export function iterationOf(document: ProfileDocument): number {
   if (typeof said === "number") return said;
   const wall = (row: ProfileRow) => Math.max(Number(row.time_s ?? 0), Number(row.wall_time_s ?? 0));
   return document.layers.reduce((sum, row) => sum + wall(row), 0);
+}
+
+/// The time of one iteration as somebody waits for it: expected where the document says it.
+export function waitOf(document: ProfileDocument): number {
+  return document.expected?.time_s ?? iterationOf(document);
 }
 
 /// As the program names the rows of a roofline.
@@ -134,6 +140,11 @@ function profileRows(document: ProfileDocument, roofline: RooflineDocument | und
     if (numbers.traffic_in_bytes !== undefined && numbers.traffic_out_bytes !== undefined)
       numbers.traffic_bytes = numbers.traffic_in_bytes + numbers.traffic_out_bytes;
     if (numbers.time_s !== undefined && total > 0) numbers.time_share = numbers.time_s / total;
+    const busy = (row.expected as { busy_s?: number } | undefined)?.busy_s;
+    if (document.expected && busy !== undefined) {
+      numbers.expected_s = busy;
+      numbers.expected_share = busy / document.expected.time_s;
+    }
     const roof = roofs.get(roofName(row));
     const roofSeconds = roofTime(row, roof, isOwnMachine);
     delete numbers.roof_time_s;
@@ -151,6 +162,10 @@ function profileRows(document: ProfileDocument, roofline: RooflineDocument | und
     };
   });
   const set = rowSet(rows, document.evidence === "predicted");
+  if (document.expected) {
+    const labels: Record<string, string> = { time_s: "limit", time_share: "share of the limit" };
+    for (const metric of set.metrics) metric.label = labels[metric.key] ?? metric.label;
+  }
   if (rows.some((row) => row.numbers.roof_time_s !== undefined))
     set.metrics.push({
       key: "distance",

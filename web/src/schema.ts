@@ -72,6 +72,7 @@ export interface ProfileDocument {
   model?: ModelHead;
   machine?: MachineHead;
   totals?: Record<string, number | boolean | string | null>;
+  expected?: ExpectedTime | null; // the times of totals and rows are limits then
   bounds?: Bounds | null;
   no_bounds_reason?: string | null;
   reuse?: ScopeReuse[];
@@ -82,6 +83,24 @@ export interface ProfileDocument {
   kernels?: KernelSpan[]; // of one measured iteration, where they were traced
   processes?: RecordedProcess[]; // of a recording
   provenance?: Provenance;
+}
+
+/// What an iteration is expected to take in a framework, nine of ten inside the interval.
+export interface ExpectedTime {
+  framework: string;
+  time_s: number;
+  interval_s: [number, number];
+  samples_per_s: number;
+  busy_s: number;
+  host_s: number;
+  arithmetic_s: number;
+  lost_to: { to: string; time_s: number }[];
+  calibration: string;
+  calibrated_on: string;
+  memory_bytes: number;
+  fits: boolean | null;
+  largest_batch?: number | null;
+  memory_changes?: { change: string; memory_bytes: number; fits: boolean }[];
 }
 
 /// What a recording says of a process; the rows are those of the one with the most kernel time.
@@ -132,8 +151,8 @@ export interface Stall {
 
 export interface Alternative {
   change: string;
-  time_ratio: number;
-  samples_per_s_ratio: number;
+  time_ratio: number | null;
+  samples_per_s_ratio: number | null;
 }
 
 export interface ProfileRow {

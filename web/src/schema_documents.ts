@@ -7,7 +7,9 @@ export interface ExplanationDocument {
   evidence: string;
   model: ModelHead;
   machine: MachineHead;
-  time_s: number;
+  time_s: number; // expected where it is known
+  expected?: { framework: string; interval_s: [number, number]; samples_per_s: number } | null;
+  limit_time_s?: number | null;
   findings: ExplainedFinding[];
   what_ifs: WhatIf[];
   reuse: (ScopeReuse & { text: string })[];
@@ -17,6 +19,7 @@ export interface ExplanationDocument {
 
 export interface ExplainedFinding {
   code: string;
+  is_expected?: boolean; // else of the limit, or measured
   title: string;
   page: string;
   subject: string;
@@ -32,6 +35,7 @@ export interface ExplainedFinding {
 
 export interface WhatIf {
   change: string;
+  is_expected?: boolean;
   basis: string;
   base_time_s: number;
   time_s: number | null;
@@ -61,6 +65,8 @@ export interface ComparisonDocument {
 export interface ComparedLabel {
   file: string;
   evidence: string;
+  times?: string; // measured, expected, limit; older documents do not say it
+  limit_time_s?: number | null;
   network: string;
   title: string;
   dtype: string;

@@ -2,8 +2,9 @@
 // The answer first: what it is, how long it takes, what limits it, and the largest findings.
 import { cardList, type Card } from "./cards";
 import { h } from "./dom";
+import { expectedCards, interval, lostBar, outOfMemory } from "./expected";
 import { explanationOf, findingItem } from "./findings";
-import { grouped, iterationOf, total, type RowSet } from "./rows";
+import { grouped, iterationOf, total, waitOf, type RowSet } from "./rows";
 import {
   isMachine,
   isProfile,
@@ -53,6 +54,8 @@ function beginning(document: ProfileDocument, time: number): string {
   if (document.kind === "trace")
     return `The kernels of ${recordedPiece(document)} of ${subject(document)} took ${format(time, "s")}`;
   const kind = document.model?.mode === "inference" ? "inference pass" : "training iteration";
+  if (document.expected)
+    return `One ${kind} of ${subject(document)} is expected to take ${format(document.expected.time_s, "s")} (${interval(document.expected)})`;
   return `One ${kind} of ${subject(document)} ${document.evidence === "predicted" ? "takes" : "took"} ${format(time, "s")}`;
 }
 
@@ -64,14 +67,19 @@ function sentence(document: ProfileDocument, rows: RowSet): string {
     return `${whole(rows.rows.length)} rows of ${subject(document)}${machine ? ` on ${machine}` : ""}, ${document.evidence}. They say no times, so that what needs time is not shown.`;
   let text = beginning(document, time);
   text += machine ? ` on ${machine}.` : ".";
-  if (document.evidence === "predicted")
-    text += " This is the limit that compute, bandwidth and capacity set, not a calibrated time.";
   const stall = number(totals.stall_time_s);
-  if (stall !== null && time > 0)
-    text += ` Arithmetic fills ${percent(1 - stall / time)} of it; ${format(stall, "s")} are spent waiting for memory.`;
-  const types = grouped(rows.rows, "op").sort((a, b) => (b.numbers.time_s ?? 0) - (a.numbers.time_s ?? 0));
-  const top = types.slice(0, 3).filter((group) => (group.numbers.time_s ?? 0) > 0);
-  const listed = top.map((group) => `${group.name} ${percent((group.numbers.time_s ?? 0) / (time || 1))}`);
+  if (document.expected) {
+    text += ` Perfect kernels would take ${format(time, "s")}: the limit.`;
+  } else {
+    if (document.evidence === "predicted")
+      text += " This is the limit that compute, bandwidth and capacity set, not a calibrated time.";
+    if (stall !== null && time > 0)
+      text += ` Arithmetic fills ${percent(1 - stall / time)} of it; ${format(stall, "s")} are spent waiting for memory.`;
+  }
+  const { key } = rows.main;
+  const types = grouped(rows.rows, "op").sort((a, b) => (b.numbers[key] ?? 0) - (a.numbers[key] ?? 0));
+  const top = types.slice(0, 3).filter((group) => (group.numbers[key] ?? 0) > 0);
+  const listed = top.map((group) => `${group.name} ${percent((group.numbers[key] ?? 0) / (waitOf(document) || 1))}`);
   if (listed.length > 0) text += ` Most of the time goes to ${listed.join(", ")}.`;
   return text;
 }
@@ -90,9 +98,11 @@ function profileCards(document: ProfileDocument, rows: RowSet): Card[] {
   const sums = total(rows.rows);
   const time = sums.time_s === undefined ? null : iterationOf(document);
   const samples = number(totals.samples_per_s);
+  const { expected } = document;
   const cards: Card[] = [
+    ...(expected ? expectedCards(document, expected) : []),
     {
-      label: "time",
+      label: expected ? "limit" : "time",
       value: format(time, "s"),
       detail:
         samples === null
@@ -122,7 +132,7 @@ function profileCards(document: ProfileDocument, rows: RowSet): Card[] {
       detail: `${format(flop / time, "flop/s")} on average`,
     });
   const memory = number(totals.footprint_bytes) ?? number(totals.peak_memory_bytes);
-  if (memory !== null) {
+  if (memory !== null && !expected) {
     const fits =
       totals.fits_device === true
         ? "peak; fits in the device"
@@ -197,10 +207,11 @@ function renderProfile(
   rows: RowSet,
   element: HTMLElement,
 ): void {
-  element.append(
-    h("p", { class: "lead" }, h("bdi", {}, sentence(document, rows))),
-    cardList(profileCards(document, rows)),
-  );
+  const problem = outOfMemory(document);
+  if (problem) element.append(problem);
+  element.append(h("p", { class: "lead" }, h("bdi", {}, sentence(document, rows))));
+  if (document.expected) element.append(lostBar(document.expected));
+  element.append(cardList(profileCards(document, rows)));
   renderFindings(context, element);
   renderReuse(document, element);
 }
@@ -327,7 +338,7 @@ function renderExplanation(context: Context, document: ExplanationDocument, elem
       h(
         "bdi",
         {},
-        `One iteration of ${document.model.title || document.model.name || "the program"} takes ${format(document.time_s, "s")} on ${document.machine.title || document.machine.name}, ${document.evidence}.`,
+        `One iteration of ${document.model.title || document.model.name || "the program"} takes ${format(document.time_s, "s")} on ${document.machine.title || document.machine.name}, ${document.expected ? `expected in ${document.expected.framework}; the limit is ${format(document.limit_time_s, "s")}` : document.evidence}.`,
       ),
     ),
   );

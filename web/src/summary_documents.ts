@@ -14,7 +14,7 @@ import { format, percent, whole, type Unit } from "./units";
 
 function sideOf(label: ComparedLabel): string {
   const what = [label.title || label.network, label.dtype, label.machine_title || label.machine];
-  return `${label.file} (${label.evidence}: ${what.filter((each) => each !== "").join(", ")})`;
+  return `${label.file} (${label.times ?? label.evidence}: ${what.filter((each) => each !== "").join(", ")})`;
 }
 
 export function renderComparison(document: ComparisonDocument, element: HTMLElement): void {
@@ -40,6 +40,10 @@ export function renderComparison(document: ComparisonDocument, element: HTMLElem
       card("launches", "launches", "count"),
     ]),
   );
+  if (a.times === "expected" && b.times === "expected")
+    element.append(
+      h("p", {}, `The limits are ${format(a.limit_time_s, "s")} and ${format(b.limit_time_s, "s")}.`),
+    );
   if (document.threshold !== null)
     element.append(
       h("p", {}, `${document.beyond_threshold ? "More" : "Less"} than ${percent(document.threshold)} apart.`),

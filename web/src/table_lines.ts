@@ -4,6 +4,8 @@ import { grouped, valueOf, type Group, type GroupKey, type Metric, type Row, typ
 import type { Context } from "./view";
 
 const usual = [
+  "expected_s",
+  "expected_share",
   "time_s",
   "time_share",
   "stall_time_s",
@@ -57,7 +59,9 @@ export function chosenColumns(context: Context, rows: RowSet): Metric[] {
     const keys = chosen.split(",");
     return keys.flatMap((key) => rows.metrics.find((metric) => metric.key === key) ?? []);
   }
-  const found = usual.flatMap((key) => rows.metrics.find((metric) => metric.key === key) ?? []);
+  const found = usual
+    .filter((key) => key !== "time_share" || rows.main.key !== "expected_s")
+    .flatMap((key) => rows.metrics.find((metric) => metric.key === key) ?? []);
   return found.length > 1 ? found : rows.metrics.slice(0, 6);
 }
 

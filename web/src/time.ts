@@ -10,6 +10,7 @@ import {
   groupLabels,
   iterationOf,
   valueOf,
+  waitOf,
   type Group,
   type GroupKey,
   type Metric,
@@ -34,6 +35,7 @@ function chosenMetric(context: Context, rows: RowSet): Metric {
 
 function tipOf(numbers: Record<string, number>, rows: RowSet): Lines {
   const keys = [
+    "expected_s",
     "time_s",
     "compute_time_s",
     "stall_time_s",
@@ -100,7 +102,9 @@ function bars(context: Context, rows: RowSet, marks: Marks, element: HTMLElement
   const all =
     metric.key === "time_s" && isProfile(document)
       ? iterationOf(document)
-      : groups.reduce((sum, group) => sum + value(group), 0);
+      : metric.key === "expected_s" && isProfile(document)
+        ? waitOf(document)
+        : groups.reduce((sum, group) => sum + value(group), 0);
   const list = h("div", { class: "bars" });
   for (const group of groups.slice(0, mostBars))
     list.append(barRow(context, rows, marks, group, key, metric, value(groups[0] as Group), all));

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The expected time of a prediction: in its rows and groups, beside what a user can change.
 #include "strata/api/predict.hpp"
+#include "strata/api/user_changes.hpp"
+#include "strata/api/what_if.hpp"
 #include "strata/base/error.hpp"
+#include "strata/explain/finding.hpp"
 
 #include <fmt/format.h>
 
@@ -39,94 +42,121 @@ void add_expected_groups(std::vector<ProfileGroup>& groups, const Profile& profi
   for (ProfileGroup& group : groups) group.expected_s = sums[group.name];
 }
 
-std::int64_t largest_batch(const Graph& graph, const ExpectedTimes& times,
-                           const PredictRequest& request, const BoundGraph& bound,
-                           std::int64_t needed_bytes, double device_bytes) {
-  const auto batch = bound.binding.find("batch");
-  if (batch == bound.binding.end() || batch->second < 2) return 0;
-  PredictRequest one = request;
-  set_batch(one.sizes, 1);
-  const double least =
-      static_cast<double>(times.of(bind_model(graph, one.sizes), request.training).memory_bytes);
-  const double per_sample =
-      (static_cast<double>(needed_bytes) - least) / static_cast<double>(batch->second - 1);
-  if (least > device_bytes || per_sample <= 0) return 0;
-  return 1 + static_cast<std::int64_t>((device_bytes - least) / per_sample);
-}
-
-/// What a user can change, predicted again.
-class UserChanges {
+/// What the framework allocates for other batches and options.
+class MemoryOf {
  public:
-  UserChanges(const Graph& graph, const Machine& machine, const PredictRequest& request,
-              const ExpectedTime& now, std::int64_t samples)
-      : graph_(graph), machine_(machine), request_(request), now_(now), samples_(samples) {}
+  MemoryOf(const Graph& graph, const ExpectedTimes& times, const PredictRequest& request)
+      : graph_(graph), times_(times), request_(request) {}
 
-  std::vector<Alternative> all() {
-    const bool is_autocast = request_.framework_options.autocast.has_value();
-    const DType dtype = request_.sizes.dtype.value_or(DType::fp32);
-    if (dtype == DType::fp32 && !is_autocast &&
-        find_peak(machine_, DType::tf32, ComputeUnit::matrix))
-      try_change("--dtype tf32", [](PredictRequest& to) { to.sizes.dtype = DType::tf32; });
-    if ((dtype == DType::fp32 || dtype == DType::tf32) && !is_autocast &&
-        find_peak(machine_, DType::bf16, ComputeUnit::matrix))
-      try_change("--amp bf16", [](PredictRequest& to) {
-        to.sizes.dtype = std::nullopt;
-        to.framework_options.autocast = DType::bf16;
-      });
-    if (request_.framework_options.attention == AttentionKernels::eager)
-      try_change("--attention sdpa", [](PredictRequest& to) {
-        to.framework_options.attention = AttentionKernels::fused;
-      });
-    const std::int64_t twice = 2 * samples_;
-    if (samples_ > 0)
-      try_change(
-          fmt::format("batch {}", twice), [&](PredictRequest& to) { set_batch(to.sizes, twice); },
-          twice);
-    return std::move(found_);
+  double batch_bytes(std::int64_t batch) const {
+    ModelSizes sizes = request_.sizes;
+    set_batch(sizes, batch);
+    return static_cast<double>(
+        times_.of(bind_model(graph_, sizes), request_.training).memory_bytes);
+  }
+
+  /// The largest batch below one that does not fit; 0: none does. Memory grows nearly linearly, so
+  /// that the line through both ends is a good guess each time.
+  std::int64_t largest_batch(std::int64_t too_large, double needed_bytes,
+                             double device_bytes) const {
+    if (too_large < 2) return 0;
+    std::int64_t fits = 1;
+    double fits_bytes = batch_bytes(fits);
+    if (fits_bytes > device_bytes) return 0;
+    while (too_large - fits > 1) {
+      const double share = (device_bytes - fits_bytes) / (needed_bytes - fits_bytes);
+      const auto guess =
+          fits + static_cast<std::int64_t>(share * static_cast<double>(too_large - fits));
+      const std::int64_t next = std::clamp(guess, fits + 1, too_large - 1);
+      const double next_bytes = batch_bytes(next);
+      if (next_bytes > device_bytes) {
+        too_large = next;
+        needed_bytes = next_bytes;
+      } else {
+        fits = next;
+        fits_bytes = next_bytes;
+      }
+    }
+    return fits;
   }
 
  private:
-  template <class Change>
-  void try_change(std::string text, Change change, std::int64_t samples = 0) {
-    PredictRequest changed = request_;
-    change(changed);
-    const ExpectedRequest wanted{now_.framework, changed.framework_options};
-    const ExpectedTime time = ExpectedTimes(with_overrides(machine_, changed.hardware), wanted)
-                                  .of(bind_model(graph_, changed.sizes), changed.training);
-    const double ratio = time.time_s / now_.time_s;
-    const double more =
-        samples > 0 ? static_cast<double>(samples) / static_cast<double>(samples_) : 1;
-    found_.push_back({.change = std::move(text),
-                      .time_ratio = ratio,
-                      .speed_ratio = more / ratio,
-                      .changes_samples = samples > 0,
-                      .is_expected = true});
-  }
-
   const Graph& graph_;
-  const Machine& machine_;
+  const ExpectedTimes& times_;
   const PredictRequest& request_;
-  const ExpectedTime& now_;
-  std::int64_t samples_;
-  std::vector<Alternative> found_;
 };
 
-}  // namespace
-
-namespace {
+/// What to do about an iteration that does not fit.
+void add_memory_changes(PredictionSummary& summary, const Graph& graph, const Machine& machine,
+                        const PredictRequest& request, const ExpectedTimes& times,
+                        const BoundGraph& bound) {
+  const auto batch = bound.binding.find("batch");
+  if (batch != bound.binding.end())
+    summary.largest_batch =
+        MemoryOf(graph, times, request)
+            .largest_batch(batch->second, static_cast<double>(summary.needed_memory_bytes()),
+                           *summary.device_memory_bytes);
+  constexpr double noticeable = 0.99;  // of the memory
+  for (const Change& change : memory_savers(bound, request)) {
+    const ExpectedChange saved = expected_with(graph, machine, request, change);
+    if (static_cast<double>(saved.time.memory_bytes) <
+        noticeable * static_cast<double>(summary.needed_memory_bytes()))
+      summary.memory_changes.push_back({text_of(change), saved.time.memory_bytes, saved.fits()});
+  }
+}
 
 /// What a user can change stands before what only another chip has. The limit of another batch or
 /// data type says little of what would happen.
 void add_user_changes(PredictionSummary& summary, const Graph& graph, const Machine& machine,
                       const PredictRequest& request, const BoundGraph& bound) {
-  const auto batch = bound.binding.find("batch");
-  const std::int64_t samples = batch == bound.binding.end() ? 0 : batch->second;
-  std::vector<Alternative> all =
-      UserChanges(graph, machine, request, *summary.expected, samples).all();
+  const std::vector<Change> changes = user_changes(bound, machine, request);
+  const std::vector<ChangeAnswer> answers = expect_again(graph, machine, request)(changes);
+  std::vector<WhatIf> what_ifs;
+  for (std::size_t i = 0; i < changes.size(); ++i)
+    what_ifs.push_back({.change = changes[i],
+                        .base_s = summary.expected->time_s,
+                        .time_s = answers[i].time_s,
+                        .reason = answers[i].reason});
+  sort_by_gain(what_ifs);
+  const double samples = static_cast<double>(summary.totals.samples);
+  std::vector<Alternative> all;
+  for (const WhatIf& what_if : what_ifs) {
+    const auto* batch = std::get_if<BatchOf>(&what_if.change);
+    Alternative one{.change = text_of(what_if.change),
+                    .changes_samples = batch != nullptr,
+                    .is_expected = true,
+                    .reason = what_if.reason};
+    if (what_if.time_s) {
+      one.speed_ratio = what_if.base_s / *what_if.time_s;
+      const double more = batch != nullptr ? static_cast<double>(batch->samples) / samples : 1;
+      one.time_ratio = more / one.speed_ratio;
+    }
+    all.push_back(std::move(one));
+  }
   for (Alternative& one : summary.alternatives) {
     if (one.is_of_chip) all.push_back(std::move(one));
   }
   summary.alternatives = std::move(all);
+}
+
+/// As the profile carries it to whoever explains or compares.
+ExpectedIteration iteration_of_expected(const ExpectedTime& time, double samples) {
+  ExpectedIteration iteration{.framework = time.framework,
+                              .calibration = std::string(name_of(time.calibration)),
+                              .calibrated_on = time.calibrated_on,
+                              .time_s = time.time_s,
+                              .low_s = time.low_s,
+                              .high_s = time.high_s,
+                              .busy_s = time.busy_s,
+                              .host_s = time.host_s,
+                              .arithmetic_s = time.arithmetic_s,
+                              .samples_per_s = samples / time.time_s,
+                              .launches = time.launches,
+                              .uncovered_share = 0,
+                              .lost_to = {}};
+  for (const UncoveredClass& one : time.uncovered) iteration.uncovered_share += one.share;
+  for (const LostTime& one : time.lost_to) iteration.lost_to.push_back({one.to, one.time_s});
+  return iteration;
 }
 
 }  // namespace
@@ -162,15 +192,15 @@ void add_expected(PredictionSummary& summary, const Graph& graph, const Machine&
     summary.no_expected_reason = "the network launches nothing";
     return;
   }
+  summary.profile.expected =
+      iteration_of_expected(*summary.expected, static_cast<double>(summary.totals.samples));
   add_expected_rows(summary.profile, *summary.expected);
   add_expected_groups(summary.by_type, summary.profile, &ProfileRow::op);
   add_expected_groups(summary.by_pass, summary.profile, &ProfileRow::pass);
   add_expected_groups(summary.by_block, summary.profile, &ProfileRow::block);
   add_expected_groups(summary.by_class, summary.profile, &ProfileRow::layer_class);
   if (request.wants_alternatives) add_user_changes(summary, graph, machine, request, bound);
-  if (!summary.fits_device())
-    summary.largest_batch = largest_batch(
-        graph, times, request, bound, summary.expected->memory_bytes, *summary.device_memory_bytes);
+  if (!summary.fits_device()) add_memory_changes(summary, graph, machine, request, times, bound);
 }
 
 }  // namespace strata

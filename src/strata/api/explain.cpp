@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/api/explain.hpp"
 
+#include "strata/api/user_changes.hpp"
 #include "strata/api/what_if.hpp"
 
 namespace strata {
@@ -13,7 +14,8 @@ PredictionFacts facts_of(const PredictionSummary& summary) {
                         .minimum_step = summary.minimum.step,
                         .bound_s = {},
                         .reuse = {},
-                        .stalls = {}};
+                        .stalls = {},
+                        .memory = summary.memory()};
   if (summary.bounds) facts.bound_s = summary.bounds->time_s;
   for (const ScopeReuse& scope : summary.reuse) {
     facts.reuse.push_back({scope.scope, scope.offered_bytes, scope.captured_bytes,
@@ -30,10 +32,15 @@ Explanation explain_iteration(const Graph& graph, const Machine& machine,
   const PredictionSummary& summary = iteration.summary;
   const PredictionFacts facts = facts_of(summary);
   const Machine roofs = with_overrides(machine, request.hardware);
-  return explain({.profile = summary.profile,
-                  .machine = roofs,
-                  .facts = &facts,
-                  .predict_again = predict_again(graph, machine, request, summary.hardware)});
+  ExplainInput input{.profile = summary.profile,
+                     .machine = roofs,
+                     .facts = &facts,
+                     .predict_again = predict_again(graph, machine, request, summary.hardware)};
+  if (summary.expected) {
+    input.expect_again = expect_again(graph, machine, request);
+    input.changes = user_changes(bind_model(graph, request.sizes), machine, request);
+  }
+  return explain(input);
 }
 
 ExplainedModel explain_model(const Graph& graph, const Machine& machine, PredictRequest request) {

@@ -89,7 +89,8 @@ PredictRequest thesis_request() {
   return request;
 }
 
-double predicted_time_s(const Graph& graph, const Machine& machine, const PredictRequest& request) {
+double predicted_time_s(const Graph& graph, const Machine& machine, const PredictRequest& asked) {
+  const PredictRequest request = limit_request(asked);
   const BoundGraph bound = bind_model(graph, request.sizes);
   const Program program = program_of(bound, request);
   return predict(AccessList(program), hardware_for(machine, main_dtype(bound), request),
@@ -131,7 +132,7 @@ PredictedIteration predict_model(const Graph& graph, const Machine& machine,
   // reshapes) cannot take less.
   if (request.wants_alternatives && request.options.policy != Policy::exact &&
       summary.totals.time_s > 0)
-    summary.alternatives = alternatives_to(graph, machine, request, iteration);
+    summary.alternatives = alternatives_to(graph, machine, asked, iteration);
   add_expected(summary, graph, machine, asked);
   return iteration;
 }

@@ -80,6 +80,10 @@ std::optional<std::string> reason_against_expected(const Machine& machine,
 void add_expected(PredictionSummary& summary, const Graph& graph, const Machine& machine,
                   const PredictRequest& request);
 
+/// Autocast multiplies in 16 bits and keeps the weights in fp32: what the limit is of, too. As it
+/// is without autocast.
+PredictRequest limit_request(const PredictRequest& request);
+
 /// The hardware that a request asks for on a machine.
 Hardware hardware_for(const Machine& machine, DType dtype, const PredictRequest& request);
 

@@ -14,17 +14,33 @@ constexpr double same_time = 1e-9;  // relative: another machine may round its s
 
 MaybeRequest no(std::string reason) { return {nullptr, std::move(reason)}; }
 
-MaybeRequest made_again(const RecordedPrediction& recorded, double time_s) {
+std::string changed_text(double now_s, double then_s) {
+  return fmt::format(
+      "what was asked now gives {}, the file says {}: the model, the machine or Strata changed",
+      format_time(now_s, 6), format_time(then_s, 6));
+}
+
+bool is_same(double now_s, double then_s) {
+  return std::fabs(now_s - then_s) <= same_time * then_s;
+}
+
+MaybeRequest made_again(const RecordedPrediction& recorded, const RecordedTimes& times) {
   const RequestText words = read_request(recorded.request);
   auto found = std::make_unique<RecordedRequest>(RecordedRequest{
       load_model(words.model, words.import), machine_of(words), request_of(words), {}});
-  const BoundGraph bound = bind_model(found->graph, found->request.sizes);
+  const BoundGraph bound = bind_model(found->graph, limit_request(found->request).sizes);
   found->hardware = hardware_for(found->machine, main_dtype(bound), found->request);
   const double now_s = predicted_time_s(found->graph, found->machine, found->request);
-  if (std::fabs(now_s - time_s) > same_time * time_s) {
-    return no(fmt::format(
-        "what was asked now gives {}, the file says {}: the model, the machine or Strata changed",
-        format_time(now_s, 6), format_time(time_s, 6)));
+  if (!is_same(now_s, times.limit_s)) return no(changed_text(now_s, times.limit_s));
+  if (times.expected_s) {
+    const ExpectedRequest wanted{found->request.framework.value_or("pytorch-eager"),
+                                 found->request.framework_options};
+    const double expected_s =
+        ExpectedTimes(with_overrides(found->machine, found->request.hardware), wanted)
+            .of(bind_model(found->graph, found->request.sizes), found->request.training)
+            .time_s;
+    if (!is_same(expected_s, *times.expected_s))
+      return no(changed_text(expected_s, *times.expected_s));
   }
   return {std::move(found), {}};
 }
@@ -44,11 +60,11 @@ Machine machine_of(const RequestText& words) {
   return machine;
 }
 
-MaybeRequest recorded_request(const RecordedPrediction& recorded, double time_s) {
+MaybeRequest recorded_request(const RecordedPrediction& recorded, const RecordedTimes& times) {
   if (recorded.request.empty())
     return no("it does not say what was asked of it, as predictions of earlier versions do not");
   try {
-    return made_again(recorded, time_s);
+    return made_again(recorded, times);
   } catch (const Error& error) {
     const std::string_view message = error.what();
     return no(fmt::format("what was asked cannot be asked again: {}",

@@ -5,6 +5,7 @@
 #include "strata/explain/prediction_facts.hpp"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -45,8 +46,14 @@ struct MaybeRequest {
   std::string reason;
 };
 
-/// Predicts once to see that the time is still the one on file, `time_s`: a model, a machine or a
+/// What the file says of the iteration.
+struct RecordedTimes {
+  double limit_s = 0;
+  std::optional<double> expected_s = {};
+};
+
+/// Predicts once to see that the times are still those on file: a model, a machine or a
 /// version that changed since is a reason, not an error. So is a file that holds no request.
-MaybeRequest recorded_request(const RecordedPrediction& recorded, double time_s);
+MaybeRequest recorded_request(const RecordedPrediction& recorded, const RecordedTimes& times);
 
 }  // namespace strata

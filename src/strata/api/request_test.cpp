@@ -39,7 +39,7 @@ TEST(RequestText, survive_a_file) {
 TEST(RequestText, ask_for_the_same_prediction) {
   const RequestText words = some_words();
   const MaybeRequest again =
-      recorded_request({.facts = {}, .request = to_json(words)}, time_of(words));
+      recorded_request({.facts = {}, .request = to_json(words)}, {.limit_s = time_of(words)});
   ASSERT_TRUE(again.request) << again.reason;
   EXPECT_EQ(again.request->hardware.capacity_bytes, 300'000);
   EXPECT_EQ(again.request->request.sizes.batch, 8);
@@ -47,7 +47,7 @@ TEST(RequestText, ask_for_the_same_prediction) {
 
 TEST(RequestText, that_cannot_be_asked_again_are_a_reason) {
   const auto reason = [](const std::string& request, double time_s) {
-    return recorded_request({.facts = {}, .request = request}, time_s).reason;
+    return recorded_request({.facts = {}, .request = request}, {.limit_s = time_s}).reason;
   };
   const RequestText words = some_words();
   EXPECT_NE(reason("", 1).find("does not say what was asked"), std::string::npos);

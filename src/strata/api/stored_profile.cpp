@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/api/stored_profile.hpp"
 
+#include "strata/api/user_changes.hpp"
 #include "strata/api/what_if.hpp"
 #include "strata/base/error.hpp"
 #include "strata/capture/read_recording.hpp"
@@ -74,7 +75,9 @@ ExplainedProfile explain_stored(const StoredProfile& stored, const AskedRoofs& a
   const bool has_own_roofs = (!asked.on || *asked.on == own) && asked.settings.empty();
   ExplainedProfile made;
   if (recorded && has_own_roofs) {
-    made.again = recorded_request(*recorded, iteration_of(stored.profile).time_s);
+    RecordedTimes times{.limit_s = iteration_of(stored.profile).time_s};
+    if (const auto& expected = stored.profile.expected) times.expected_s = expected->time_s;
+    made.again = recorded_request(*recorded, times);
   } else if (recorded) {
     made.again.reason = "--on or --set asks for other roofs than its own";
   }
@@ -85,10 +88,17 @@ ExplainedProfile explain_stored(const StoredProfile& stored, const AskedRoofs& a
                      .machine = made.machine,
                      .facts = recorded ? &recorded->facts : nullptr,
                      .predict_again = {},
+                     .expect_again = {},
+                     .changes = {},
                      .no_prediction_reason = made.again.reason};
   if (again != nullptr) {
     input.predict_again =
         predict_again(again->graph, again->machine, again->request, again->hardware);
+    if (stored.profile.expected) {
+      input.expect_again = expect_again(again->graph, again->machine, again->request);
+      input.changes = user_changes(bind_model(again->graph, again->request.sizes), again->machine,
+                                   again->request);
+    }
   }
   made.explanation = explain(input);
   return made;

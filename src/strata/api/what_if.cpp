@@ -27,12 +27,12 @@ struct Changed {
 
 struct ApplyChange {
   Changed& to;
-  const Hardware& now;
   const Graph& graph;
-  double samples = 1;  ///< how many times the batch it became
+  double bytes_per_s = 0;  ///< now
+  double samples = 1;      ///< how many times the batch it became
 
   void operator()(const BandwidthTimes& change) {
-    to.request.hardware.bytes_per_s = now.bytes_per_s * change.factor;
+    to.request.hardware.bytes_per_s = bytes_per_s * change.factor;
   }
   void operator()(const ThroughputTimes& change) {
     for (Peak& peak : to.machine.peaks) peak.flop_per_s.value *= change.factor;
@@ -48,7 +48,14 @@ struct ApplyChange {
     set_batch(to.request.sizes, change.samples);
     samples = static_cast<double>(change.samples) / static_cast<double>(before);
   }
-  void operator()(const OptionSet& change) { set_option(to.request, change.name, change.value); }
+  void operator()(const OptionSet& change) {
+    if (change.name == "dtype") {
+      to.request.sizes.dtype = dtype_named(change.value);
+    } else {
+      set_option(to.request, change.name, change.value);
+    }
+  }
+  void operator()(const OnMachine& change) { to.machine = load_machine(change.name); }
   void operator()(const Computed& change) {
     fail(ErrorKind::internal, "'{}' is not for a prediction", change.text);
   }
@@ -58,13 +65,29 @@ ChangeAnswer answer_to(const Graph& graph, const Machine& machine, const Predict
                        const Hardware& now, const Change& change) {
   try {
     Changed changed{request, machine};
-    ApplyChange apply{changed, now, graph};
+    ApplyChange apply{changed, graph, now.bytes_per_s};
     std::visit(apply, change);
     const double time_s = predicted_time_s(graph, changed.machine, changed.request);
     return {.time_s = time_s / apply.samples, .reason = {}};
   } catch (const Error& error) {
     return {.time_s = {}, .reason = error.what()};
   }
+}
+
+/// `answer(change)` of each, side by side.
+template <class Answer>
+std::vector<ChangeAnswer> answers_to(std::span<const Change> changes, const Answer& answer) {
+  const std::size_t threads =
+      std::max<std::size_t>(1, std::min<std::size_t>(std::thread::hardware_concurrency(), 8));
+  std::vector<ChangeAnswer> answers(changes.size());
+  std::vector<std::future<void>> workers;
+  for (std::size_t first = 0; first < std::min(threads, changes.size()); ++first) {
+    workers.push_back(std::async(std::launch::async, [&, first] {
+      for (std::size_t i = first; i < changes.size(); i += threads) answers[i] = answer(changes[i]);
+    }));
+  }
+  for (std::future<void>& worker : workers) worker.get();
+  return answers;
 }
 
 /// The next capacity that changes something: at which every step holds all its values, or twice
@@ -90,23 +113,46 @@ std::optional<Change> lower_precision(const Machine& machine, DType now) {
 PredictAgain predict_again(const Graph& graph, const Machine& machine,
                            const PredictRequest& request, const Hardware& hardware) {
   return [&graph, &machine, request, hardware](std::span<const Change> changes) {
-    const std::size_t threads =
-        std::max<std::size_t>(1, std::min<std::size_t>(std::thread::hardware_concurrency(), 8));
-    std::vector<ChangeAnswer> answers(changes.size());
     if (request.options.policy == Policy::exact) {  // the solver takes its time
-      for (ChangeAnswer& answer : answers)
-        answer.reason = "the exact policy takes too long to be asked again and again";
-      return answers;
+      return std::vector<ChangeAnswer>(
+          changes.size(), {{}, "the exact policy takes too long to be asked again and again"});
     }
-    std::vector<std::future<void>> workers;
-    for (std::size_t first = 0; first < std::min(threads, changes.size()); ++first) {
-      workers.push_back(std::async(std::launch::async, [&, first] {
-        for (std::size_t i = first; i < changes.size(); i += threads)
-          answers[i] = answer_to(graph, machine, request, hardware, changes[i]);
-      }));
-    }
-    for (std::future<void>& worker : workers) worker.get();
-    return answers;
+    return answers_to(changes, [&](const Change& change) {
+      return answer_to(graph, machine, request, hardware, change);
+    });
+  };
+}
+
+ExpectedChange expected_with(const Graph& graph, const Machine& machine,
+                             const PredictRequest& request, const Change& change) {
+  Changed changed{request, machine};
+  ApplyChange apply{changed, graph};
+  std::visit(apply, change);
+  const ExpectedRequest wanted{changed.request.framework.value_or("pytorch-eager"),
+                               changed.request.framework_options};
+  return {.time = ExpectedTimes(with_overrides(changed.machine, changed.request.hardware), wanted)
+                      .of(bind_model(graph, changed.request.sizes), changed.request.training),
+          .device_bytes = outer_memory_bytes(changed.machine),
+          .samples = apply.samples};
+}
+
+PredictAgain expect_again(const Graph& graph, const Machine& machine,
+                          const PredictRequest& request) {
+  return [&graph, &machine, request](std::span<const Change> changes) {
+    return answers_to(changes, [&](const Change& change) -> ChangeAnswer {
+      try {
+        const ExpectedChange expected = expected_with(graph, machine, request, change);
+        if (!expected.fits())
+          return {.time_s = {},
+                  .reason =
+                      fmt::format("out of memory: needs {}, has {}",
+                                  format_capacity(static_cast<double>(expected.time.memory_bytes)),
+                                  format_capacity(*expected.device_bytes))};
+        return {.time_s = expected.time.time_s / expected.samples, .reason = {}};
+      } catch (const Error& error) {
+        return {.time_s = {}, .reason = error.what()};
+      }
+    });
   };
 }
 
@@ -119,9 +165,6 @@ std::vector<Alternative> alternatives_to(const Graph& graph, const Machine& mach
   changes.emplace_back(BandwidthTimes{2});
   if (const auto lower = lower_precision(machine, main_dtype(*iteration.bound)))
     changes.push_back(*lower);
-  const auto batch = iteration.bound->binding.find("batch");
-  const std::int64_t samples = batch == iteration.bound->binding.end() ? 0 : batch->second;
-  if (samples >= 2) changes.emplace_back(BatchOf{samples / 2});
 
   PredictRequest quick = request;
   // A hint need not be exact to half a percent, which the search below this capacity is for.
@@ -132,15 +175,11 @@ std::vector<Alternative> alternatives_to(const Graph& graph, const Machine& mach
   for (std::size_t i = 0; i < changes.size(); ++i) {
     if (!answers[i].time_s) continue;
     const double ratio = *answers[i].time_s / summary.totals.time_s;
-    Alternative one{text_of(changes[i]), ratio, 1 / ratio, false};
+    Alternative one{.change = text_of(changes[i]), .time_ratio = ratio, .speed_ratio = 1 / ratio};
     one.is_of_chip = std::holds_alternative<CapacityOf>(changes[i]) ||
                      std::holds_alternative<BandwidthTimes>(changes[i]);
     if (std::holds_alternative<BandwidthTimes>(changes[i]))
       one.change = format_bytes_per_s(2 * summary.hardware.bytes_per_s);
-    if (const auto* other = std::get_if<BatchOf>(&changes[i])) {
-      one.time_ratio *= static_cast<double>(other->samples) / static_cast<double>(samples);
-      one.changes_samples = true;
-    }
     alternatives.push_back(std::move(one));
   }
   return alternatives;

@@ -14,7 +14,25 @@ namespace strata {
 PredictAgain predict_again(const Graph& graph, const Machine& machine,
                            const PredictRequest& request, const Hardware& hardware);
 
-/// What would help: more on-chip memory, twice the bandwidth, lower precision, half the batch. The
+/// The expected time with each change. A reason also says where it runs out of memory, which no
+/// time makes up for.
+PredictAgain expect_again(const Graph& graph, const Machine& machine,
+                          const PredictRequest& request);
+
+/// The expected time with one change, and the memory of the machine that it runs on.
+struct ExpectedChange {
+  ExpectedTime time;
+  std::optional<double> device_bytes;
+  double samples = 1;  ///< how many times the batch it became
+
+  bool fits() const {
+    return !device_bytes || static_cast<double>(time.memory_bytes) <= *device_bytes;
+  }
+};
+ExpectedChange expected_with(const Graph& graph, const Machine& machine,
+                             const PredictRequest& request, const Change& change);
+
+/// What would help the limit: more on-chip memory, twice the bandwidth, lower precision. The
 /// iteration must take time.
 std::vector<Alternative> alternatives_to(const Graph& graph, const Machine& machine,
                                          const PredictRequest& request,

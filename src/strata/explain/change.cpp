@@ -32,7 +32,11 @@ struct ChangeText {
     return fmt::format("batch {}", change.samples);
   }
   std::string operator()(const OptionSet& change) const {
-    return fmt::format("{} {}", change.name, change.value);
+    return change.value == "true" ? fmt::format("--{}", change.name)
+                                  : fmt::format("--{} {}", change.name, change.value);
+  }
+  std::string operator()(const OnMachine& change) const {
+    return fmt::format("--on {}", change.name);
   }
   std::string operator()(const Computed& change) const { return change.text; }
 };

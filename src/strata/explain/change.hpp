@@ -42,11 +42,16 @@ struct BatchOf {
   std::int64_t samples = 1;
   bool operator==(const BatchOf&) const = default;
 };
-/// Any other option of a prediction by the name of its flag.
+/// Any other option of a prediction by the name of its flag; a switch is "true".
 struct OptionSet {
   std::string name;
   std::string value;
   bool operator==(const OptionSet&) const = default;
+};
+/// Another machine that ships.
+struct OnMachine {
+  std::string name;
+  bool operator==(const OnMachine&) const = default;
 };
 /// A change that arithmetic on the profile answers by itself; `text` says what it is.
 struct Computed {
@@ -55,7 +60,7 @@ struct Computed {
 };
 
 using Change = std::variant<BandwidthTimes, ThroughputTimes, CapacityOf, InDType, BatchTimes,
-                            BatchOf, OptionSet, Computed>;
+                            BatchOf, OptionSet, OnMachine, Computed>;
 
 /// Nothing where twice the capacity does not fit 64 bits.
 std::optional<CapacityOf> twice_the_capacity(std::int64_t capacity_bytes);

@@ -24,6 +24,8 @@ struct ExplainInput {
   const Machine& machine;                  ///< whose roofs
   const PredictionFacts* facts = nullptr;  ///< of a prediction, where they are known
   PredictAgain predict_again = {};         ///< empty: what-ifs go row by row
+  PredictAgain expect_again = {};          ///< the same of expected times
+  std::vector<Change> changes = {};        ///< that a user can make, for expected times
   std::string no_prediction_reason = {};   ///< why a prediction is not made again
 };
 
@@ -38,10 +40,14 @@ struct Explanation {
   Evidence evidence = Evidence::predicted;
   std::string machine;
   std::string machine_title;
-  double time_s = 0;                     ///< of the iteration, as iteration_of has it
-  std::vector<ProfileFinding> findings;  ///< largest gain first; what is not about time comes last
-  std::vector<WhatIf> what_ifs;          ///< of the whole iteration, largest gain first
-  std::vector<ReuseExplanation> reuse;   ///< empty unless it is a prediction
+  double time_s = 0;  ///< of the iteration: expected where it is known, else as iteration_of has it
+  std::optional<ExpectedIteration> expected = {};
+  std::optional<double> limit_s = {};     ///< beside an expected time
+  std::optional<MemoryNeed> memory = {};  ///< of predictions, where the device says what it has
+  std::vector<ProfileFinding> findings;   ///< out of memory first, then the largest gain; what is
+                                          ///< of the limit behind what is expected
+  std::vector<WhatIf> what_ifs;           ///< of the whole iteration, in the same order
+  std::vector<ReuseExplanation> reuse;    ///< empty unless it is a prediction
   std::vector<std::string> notes;
 };
 

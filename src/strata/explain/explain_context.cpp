@@ -30,8 +30,8 @@ std::optional<std::vector<double>> times_with(const RowTimes& times, const Profi
 
 }  // namespace
 
-ExplainContext::ExplainContext(const ExplainInput& input)
-    : input_(input), iteration_(iteration_of(input.profile)) {
+ExplainContext::ExplainContext(const ExplainInput& input, bool is_expected)
+    : input_(input), is_expected_(is_expected), iteration_(iteration_of(input.profile)) {
   const ProfileColumns& columns = input.profile.columns;
   if (columns.has_flop && columns.has_bytes) times_.emplace(input.profile, input.machine);
 }
@@ -41,11 +41,16 @@ WhatIf ExplainContext::computed(std::string text, double saved_s) const {
           .base_s = time_s(),
           .time_s = time_s() - saved_s,
           .reason = {},
-          .basis = Basis::row_by_row};
+          .basis = Basis::row_by_row,
+          .is_expected = is_expected_};
 }
 
 WhatIf ExplainContext::row_by_row(Change change) const {
-  WhatIf what_if{.change = std::move(change), .base_s = time_s(), .time_s = {}, .reason = {}};
+  WhatIf what_if{.change = std::move(change),
+                 .base_s = time_s(),
+                 .time_s = {},
+                 .reason = {},
+                 .is_expected = is_expected_};
   if (!times_) {
     what_if.reason = "the profile has no FLOP or no bytes";
     return what_if;
@@ -70,7 +75,8 @@ WhatIf ExplainContext::asked(Change change) const {
           .base_s = time_s(),
           .time_s = {},
           .reason = {},
-          .basis = Basis::predicted_again};
+          .basis = Basis::predicted_again,
+          .is_expected = is_expected_};
 }
 
 ProfileFinding ExplainContext::finding(FindingCode code, std::string about, double cost_s) const {
@@ -78,6 +84,7 @@ ProfileFinding ExplainContext::finding(FindingCode code, std::string about, doub
   finding.code = code;
   finding.subject = std::move(about);
   finding.cost_s = cost_s;
+  finding.is_expected = is_expected_;
   finding.cost_share = iteration_.share_of(cost_s);
   return finding;
 }

@@ -19,12 +19,16 @@ inline constexpr double noticeable_share = 0.01;
 
 class ExplainContext {
  public:
-  explicit ExplainContext(const ExplainInput& input);
+  /// `is_expected`: the profile has the times of a framework's kernels.
+  explicit ExplainContext(const ExplainInput& input, bool is_expected = false);
 
   const Profile& profile() const { return input_.profile; }
   const Machine& machine() const { return input_.machine; }
   const PredictionFacts* facts() const { return input_.facts; }
   bool is_measured() const { return profile().evidence == Evidence::measured; }
+  /// Whether the times are those of kernels, not the limit's.
+  bool has_kernel_times() const { return is_measured() || is_expected_; }
+  const std::vector<Change>& changes() const { return input_.changes; }
   bool predicts_again() const { return static_cast<bool>(input_.predict_again); }
   /// Absent where FLOP or bytes are not known.
   const RowTimes* times() const { return times_ ? &*times_ : nullptr; }
@@ -43,6 +47,7 @@ class ExplainContext {
   WhatIf row_by_row(Change change) const;
 
   const ExplainInput& input_;
+  bool is_expected_;
   std::optional<RowTimes> times_;
   IterationTime iteration_;
 };
@@ -67,6 +72,10 @@ std::string percent_of(double part, double whole);
 
 /// Each rule adds its findings. `asked` what-ifs are answered after all rules ran.
 using Findings = std::vector<ProfileFinding>;
+void find_out_of_memory(const ExplainContext& context, Findings& found);
+void find_host_bound(const ExplainContext& context, Findings& found);
+void find_slow_precision(const ExplainContext& context, Findings& found);
+
 void find_memory_bound(const ExplainContext& context, Findings& found);
 void find_one_layer(const ExplainContext& context, Findings& found);
 void find_zero_flop(const ExplainContext& context, Findings& found);

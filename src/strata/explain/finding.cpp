@@ -14,6 +14,8 @@ using enum FindingCode;
 
 // In the order of the codes.
 constexpr FindingKind all_kinds[] = {
+    {out_of_memory, "out-of-memory", "the iteration does not fit the memory", false},
+    {host_bound, "host-bound", "the GPU waits for the host", true},
     {memory_bound, "memory-bound", "waits for memory", true},
     {one_layer, "one-layer", "one layer takes much of the time", true},
     {launch_bound, "launch-bound", "kernels are shorter than their launches", true},
@@ -78,6 +80,25 @@ std::string_view name_of(Measure measure) {
   return measure_names[static_cast<std::size_t>(measure)];
 }
 std::string_view name_of(Basis basis) { return basis_names[static_cast<std::size_t>(basis)]; }
+
+void sort_by_gain(std::vector<WhatIf>& what_ifs) {
+  const auto is_of_machine = [](const WhatIf& what_if) {
+    return std::holds_alternative<OnMachine>(what_if.change);
+  };
+  std::stable_sort(what_ifs.begin(), what_ifs.end(), [&](const WhatIf& a, const WhatIf& b) {
+    if (is_of_machine(a) != is_of_machine(b)) return is_of_machine(b);
+    return a.gain_s() > b.gain_s();
+  });
+  const auto sets = [](std::string_view name) {
+    return [name](const WhatIf& what_if) {
+      const auto* option = std::get_if<OptionSet>(&what_if.change);
+      return option != nullptr && option->name == name;
+    };
+  };
+  const auto amp = std::find_if(what_ifs.begin(), what_ifs.end(), sets("amp"));
+  const auto tf32 = std::find_if(amp, what_ifs.end(), sets("dtype"));
+  if (tf32 != what_ifs.end()) std::rotate(amp, tf32, tf32 + 1);
+}
 
 double ProfileFinding::gain_s() const {
   double most = 0;

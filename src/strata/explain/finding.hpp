@@ -15,6 +15,8 @@
 namespace strata {
 
 enum class FindingCode : std::uint8_t {
+  out_of_memory,
+  host_bound,
   memory_bound,
   one_layer,
   launch_bound,
@@ -103,6 +105,7 @@ struct WhatIf {
   std::optional<double> time_s;  ///< with the change; of a larger batch, per old batch
   std::string reason;            ///< why there is no time
   Basis basis = Basis::row_by_row;
+  bool is_expected = false;  ///< of the expected time of a prediction, not of its limit
 
   double gain_s() const { return time_s ? base_s - *time_s : 0; }
   double gain_share() const { return base_s > 0 ? gain_s() / base_s : 0; }
@@ -116,6 +119,7 @@ struct ProfileFinding {
   std::vector<EvidenceNumber> evidence;
   double cost_s = 0;
   double cost_share = 0;          ///< of the iteration
+  bool is_expected = false;       ///< of the expected time of a prediction, not of its limit
   bool is_cost_on_top = false;    ///< the cost is not in the profile's time, but comes to it
   bool is_cost_the_gain = false;  ///< it costs what the best of its what-ifs would save
   std::string advice;
@@ -124,5 +128,9 @@ struct ProfileFinding {
   /// What the best of its what-ifs saves.
   double gain_s() const;
 };
+
+/// The largest gain first; what only another machine gives behind what a user can change, and TF32
+/// before autocast, which asks for more.
+void sort_by_gain(std::vector<WhatIf>& what_ifs);
 
 }  // namespace strata

@@ -63,6 +63,35 @@ void read_whole(ObjectReader& document, PredictionFacts& facts) {
   }
 }
 
+MemoryChange memory_change_of(const FactJson& json, const std::string& place) {
+  ObjectReader object(json, place);
+  return {.change = printable(object.text("change")),
+          .needed_bytes = count_of(object, "memory_bytes"),
+          .fits = object.truth("fits")};
+}
+
+/// What the framework allocates, or the plan of the limit where no framework is asked for.
+std::optional<MemoryNeed> memory_in(ObjectReader& document) {
+  ObjectReader machine(document.required("machine"), "profile.machine");
+  const FactJson* device = machine.find("memory_bytes");
+  if (device == nullptr || device->is_null()) return std::nullopt;
+  MemoryNeed memory;
+  memory.device_bytes = machine.positive("memory_bytes");
+  const FactJson* expected = document.find("expected");
+  if (expected == nullptr || expected->is_null()) {
+    ObjectReader totals(document.required("totals"), "profile.totals");
+    memory.needed_bytes = count_of(totals, "footprint_bytes");
+    return memory;
+  }
+  ObjectReader object(*expected, "profile.expected");
+  memory.needed_bytes = count_of(object, "memory_bytes");
+  const FactJson* batch = object.find("largest_batch");
+  if (batch != nullptr && !batch->is_null())
+    memory.largest_batch = count_of(object, "largest_batch");
+  memory.changes = object.list("memory_changes", most_scopes, memory_change_of);
+  return memory;
+}
+
 }  // namespace
 
 std::optional<RecordedPrediction> recorded_prediction(std::string_view json_text) {
@@ -74,6 +103,7 @@ std::optional<RecordedPrediction> recorded_prediction(std::string_view json_text
     return std::nullopt;
   RecordedPrediction recorded;
   read_whole(document, recorded.facts);
+  recorded.facts.memory = memory_in(document);
   recorded.facts.reuse = document.list("reuse", most_scopes, reuse_of);
   recorded.facts.stalls = document.list("stalls", most_stalls, stall_of);
   std::stable_sort(recorded.facts.stalls.begin(), recorded.facts.stalls.end(),

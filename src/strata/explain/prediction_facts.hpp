@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "strata/explain/memory_need.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -35,7 +37,8 @@ struct PredictionFacts {
   std::string minimum_step;        ///< that needs it
   std::optional<double> bound_s;   ///< lower bound of this order of layers
   std::vector<ReuseFacts> reuse;
-  std::vector<StallFacts> stalls;  ///< longest first
+  std::vector<StallFacts> stalls;    ///< longest first
+  std::optional<MemoryNeed> memory;  ///< nothing: the machine does not say what it has
 };
 
 /// What a recorded prediction was asked and what it says, for whoever predicts it again.

@@ -34,7 +34,7 @@ Waiting waiting_of(const ExplainContext& context, const RowSet& set) {
     const double waited_s = row.totals.time_s - times.without_traffic_s(i);
     // A measured row is not memory-bound when launches or the peak limit it, or when it takes much
     // longer than its bytes.
-    if (context.is_measured() && (point.bound != Bound::memory || times.is_far_from_roof(i)))
+    if (context.has_kernel_times() && (point.bound != Bound::memory || times.is_far_from_roof(i)))
       continue;
     if (waited_s <= 0) continue;
     waiting.rows.push_back(i);
@@ -56,13 +56,13 @@ std::string memory_advice(const ExplainContext& context, const Waiting& waiting,
   if (intensity >= worst.balance) {
     return context.facts() != nullptr
                ? "it does enough arithmetic per byte, but its bytes come late: more on-chip memory "
-                 "or a smaller batch lets them stay, a longer prefetch lets them come in time"
+                 "lets them stay, a longer prefetch lets them come in time"
                : "it does enough arithmetic per byte, but its bytes come late: load ahead";
   }
   return fmt::format(
       "it does {:.2g} FLOP per byte where the machine does {:.3g}: do its arithmetic in the kernel "
       "that makes or takes its data (fusion), keep that data on chip, or store it in lower "
-      "type",
+      "precision",
       intensity, worst.balance);
 }
 
@@ -133,7 +133,7 @@ void find_one_layer(const ExplainContext& context, Findings& found) {
     finding.evidence.push_back({"bytes", bytes, Measure::bytes});
     finding.what_ifs.push_back(
         context.computed(fmt::format("the traffic of {} were free", longest->name), waited_s));
-    if (context.is_measured())
+    if (context.has_kernel_times())
       finding.what_ifs.push_back(
           context.computed(fmt::format("{} ran at its roof", longest->name), above_roof_s));
   }
@@ -141,7 +141,7 @@ void find_one_layer(const ExplainContext& context, Findings& found) {
       context.computed(fmt::format("{} took half its time", longest->name), longest->time_s / 2));
   const double half_s = longest->time_s / 2;
   finding.advice =
-      context.is_measured() && above_roof_s > half_s
+      context.has_kernel_times() && above_roof_s > half_s
           ? "most of it is neither its arithmetic nor its bytes: another kernel here pays more "
             "than anywhere else"
       : waited_s > half_s

@@ -109,8 +109,8 @@ void find_capacity_below_scope(const ExplainContext& context, Findings& found) {
                         {"on-chip", in_bytes(facts->capacity_bytes), Measure::capacity},
                         {"on-chip needed for more", in_bytes(*needed), Measure::capacity}};
     finding.advice = fmt::format(
-        "{} more on-chip memory would hold more of the working set; a smaller batch or lower "
-        "precision makes it smaller",
+        "{} more on-chip memory would hold more of the working set; lower precision makes it "
+        "smaller",
         format_capacity(in_bytes(*needed - facts->capacity_bytes)));
     finding.what_ifs.push_back(context.asked(CapacityOf{*needed}));
     if (reuse.capacity_100_bytes > *needed)

@@ -64,7 +64,7 @@ constexpr std::string_view bandwidth_advice =
     "once; another kernel may reach more, or do it where its data is made (fusion)";
 
 void find_far(const ExplainContext& context, Bound bound, Findings& found) {
-  if (!context.is_measured() || context.times() == nullptr) return;
+  if (!context.has_kernel_times() || context.times() == nullptr) return;
   const bool is_compute = bound == Bound::compute;
   for (const RowSet& set : rows_by(context.profile(), operator_of)) {
     const FarRows far = far_rows(context, set, bound);

@@ -111,6 +111,14 @@ struct LaunchVariant {
   bool operator==(const LaunchVariant&) const = default;
 };
 
+/// What an hour of it costs somebody; no shipped machine has one.
+struct Price {
+  Sourced per_hour;
+  std::string currency = {};  ///< as the owner writes it, "EUR"; may be empty
+
+  bool operator==(const Price&) const = default;
+};
+
 struct Process {
   std::string node;  ///< "5nm", as area_mm2 takes it
   std::string source;
@@ -147,6 +155,7 @@ struct Machine {
   Clocks clocks = {};
   std::optional<Units> units = std::nullopt;
   std::optional<Sourced> power_w = std::nullopt;  ///< the limit, of the vendor or as set
+  std::optional<Price> price = std::nullopt;
   std::optional<Process> process = std::nullopt;
   std::vector<Link> links = {};
   std::vector<WorkingSetCurve> curves = {};

@@ -57,6 +57,7 @@ Machine full_machine() {
                     Sourced{3.2e9, "d"}};
   machine.units = Units{"SM", {132, "a document"}};
   machine.power_w = Sourced{700, "a document"};
+  machine.price = Price{{2.5, "an offer"}, "EUR"};
   machine.process = Process{"5nm", "a document"};
   machine.links = {
       {"PCIe",

@@ -73,6 +73,8 @@ void visit_numbers(Machine& machine, const VisitNumber& visit) {
   if (machine.units) walk.number("machine.units.count", Quantity::count, machine.units->count);
   walk.clocks(machine.clocks);
   walk.number("machine.power_w", Quantity::watt, machine.power_w);
+  if (machine.price)
+    walk.number("machine.price_per_hour", Quantity::count, machine.price->per_hour);
   for (Peak& peak : machine.peaks) walk.peak(peak);
   for (MemoryLevel& level : machine.memory) walk.level(level);
   walk.number("machine.launch_latency_s", Quantity::seconds, machine.launch_latency_s);

@@ -40,6 +40,18 @@ Sourced sourced_from(const FileJson& json, const std::string& place) {
   return number;
 }
 
+/// 2.5, or {"value": 2.5, "currency": "EUR", "source": "offer of May"}.
+Price price_from(const FileJson& json, const std::string& place) {
+  constexpr const char* whoever_wrote_it = "as given";
+  if (json.is_number()) return {{positive_number(json, place), whoever_wrote_it}};
+  ObjectReader object(json, place);
+  Price price{
+      {object.positive("value"), object.maybe("source", plain_text).value_or(whoever_wrote_it)},
+      object.maybe("currency", plain_text).value_or("")};
+  object.finish();
+  return price;
+}
+
 Peak peak_from(const FileJson& json, const std::string& place) {
   ObjectReader object(json, place);
   const std::string dtype = object.text("dtype");
@@ -194,6 +206,7 @@ Machine read_machine(std::string_view json_text) {
   machine.clocks = object.maybe("clocks", clocks_from).value_or(Clocks{});
   machine.units = object.maybe("units", units_from);
   machine.power_w = object.maybe("power_w", sourced_from);
+  machine.price = object.maybe("price_per_hour", price_from);
   machine.process = object.maybe("process", process_from);
   machine.links = object.list("links", most_entries, link_from);
   machine.curves = object.list("curves", most_entries, curve_from);

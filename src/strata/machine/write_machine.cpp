@@ -184,6 +184,10 @@ std::string to_json(const Machine& machine) {
   }
   if (machine.clocks != Clocks{}) json["clocks"] = json_of(machine.clocks);
   add_sourced(json, "power_w", machine.power_w);
+  if (machine.price) {
+    Json& price = json["price_per_hour"] = json_of(machine.price->per_hour);
+    if (!machine.price->currency.empty()) price["currency"] = machine.price->currency;
+  }
   if (machine.process)
     json["process"] = {{"node", machine.process->node}, {"source", machine.process->source}};
   json["peaks"] = list_of(machine.peaks);

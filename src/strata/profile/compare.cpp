@@ -86,12 +86,41 @@ bool ProfileComparison::is_beyond(double threshold) const {
   return longer > shorter * (1 + threshold);
 }
 
-ProfileComparison compare_profiles(const Profile& a, const Profile& b) {
-  expect_times(a, "first");
-  expect_times(b, "second");
+std::string_view ProfileLabel::times() const {
+  if (evidence == Evidence::measured) return "measured";
+  return expected ? "expected" : "limit";
+}
+
+bool compares_expected(std::span<const Profile* const> profiles, ComparedTimes times) {
+  if (times == ComparedTimes::limit) return false;
+  bool has_expected = false;
+  for (const Profile* profile : profiles) {
+    if (profile->evidence == Evidence::measured) continue;
+    if (!profile->expected) return false;
+    has_expected = true;
+  }
+  return has_expected;
+}
+
+ProfileLabel label_of(const Profile& profile, bool of_expected) {
+  ProfileLabel label{.subject = profile.subject, .evidence = profile.evidence};
+  if (profile.evidence == Evidence::measured) return label;
+  label.limit_s = iteration_of(profile).time_s;
+  if (of_expected) label.expected = profile.expected;
+  return label;
+}
+
+ProfileComparison compare_profiles(const Profile& first, const Profile& second,
+                                   ComparedTimes times) {
+  expect_times(first, "first");
+  expect_times(second, "second");
+  const Profile* const both[] = {&first, &second};
+  const bool of_expected = compares_expected(both, times);
+  const Profile a = of_expected ? with_expected_times(first) : first;
+  const Profile b = of_expected ? with_expected_times(second) : second;
   ProfileComparison comparison;
-  comparison.a = {a.subject, a.evidence};
-  comparison.b = {b.subject, b.evidence};
+  comparison.a = label_of(first, of_expected);
+  comparison.b = label_of(second, of_expected);
   comparison.iteration_a = iteration_of(a);
   comparison.iteration_b = iteration_of(b);
   comparison.total_a = total_of(a);

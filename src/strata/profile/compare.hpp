@@ -4,8 +4,11 @@
 #include "strata/profile/profile.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 /// Two profiles side by side, whoever made them: a prediction and a measurement, two measurements,
@@ -34,10 +37,26 @@ struct ComparedGroup {
   Totals b;
 };
 
+/// Which times of predictions are compared.
+enum class ComparedTimes : std::uint8_t {
+  expected,  ///< expected times where every prediction has them, else limits
+  limit,
+};
+
 struct ProfileLabel {
   ProfileSubject subject;
   Evidence evidence = Evidence::predicted;
+  std::optional<ExpectedIteration> expected =
+      {};                              ///< whose times are compared; nothing: others are
+  std::optional<double> limit_s = {};  ///< of a prediction, whatever is compared
+
+  /// "measured", "expected", "limit": what its times are.
+  std::string_view times() const;
 };
+
+/// Whether expected times are compared: no prediction lacks them, and one has them.
+bool compares_expected(std::span<const Profile* const> profiles, ComparedTimes times);
+ProfileLabel label_of(const Profile& profile, bool of_expected);
 
 struct ProfileComparison {
   ProfileLabel a;
@@ -55,7 +74,8 @@ struct ProfileComparison {
 };
 
 /// Errors (input) when one of them has no times.
-ProfileComparison compare_profiles(const Profile& a, const Profile& b);
+ProfileComparison compare_profiles(const Profile& a, const Profile& b,
+                                   ComparedTimes times = ComparedTimes::expected);
 
 /// Rows, those that differ most first, whichever is slower.
 std::vector<const ComparedRow*> largest_differences(const ProfileComparison& comparison);

@@ -21,6 +21,7 @@ std::string_view name_of(TimeFrom from) {
     case TimeFrom::simulation: return "simulation";
     case TimeFrom::whole_iterations: return "whole_iterations";
     case TimeFrom::layer_runs: return "layer_runs";
+    case TimeFrom::framework: return "framework";
   }
   return "";
 }

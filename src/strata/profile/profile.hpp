@@ -3,6 +3,7 @@
 
 #include "strata/base/dtype.hpp"
 #include "strata/profile/counters.hpp"
+#include "strata/profile/expected_iteration.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -128,6 +129,7 @@ enum class TimeFrom : std::uint8_t {
   simulation,        ///< from the first step to the last write-back
   whole_iterations,  ///< the median of iterations that were timed as a whole
   layer_runs,        ///< the median of the iterations in which each layer was timed
+  framework,         ///< expected: the host and the kernels of a framework
 };
 std::string_view name_of(TimeFrom from);
 
@@ -154,6 +156,7 @@ struct Profile {
   double drain_s = 0;
   /// Weights, activations, gradients, states and all scratch; nothing: not known.
   std::optional<std::int64_t> peak_memory_bytes = {};
+  std::optional<ExpectedIteration> expected = {};  ///< of predictions; nothing: the limit alone
   ProfileCounters counters = {};
   std::vector<CountedKernel> counted_kernels = {};  ///< in the order in which they ran
 

@@ -5,6 +5,7 @@
 #include "strata/base/object_reader.hpp"
 #include "strata/base/printable.hpp"
 #include "strata/base/text.hpp"
+#include "strata/profile/read_expected.hpp"
 
 #include <array>
 #include <fstream>
@@ -156,6 +157,7 @@ class RowReader {
     row.roof_s = object.maybe("roof_time_s", seconds);
     row.samples_s = object.list("samples_s", most_samples, seconds);
     row.kernel_samples_s = object.list("kernel_samples_s", most_samples, seconds);
+    row.expected = object.maybe("expected", read_expected_row);
     const RowJson* not_run = object.find("not_run");  // null: it ran
     if (not_run != nullptr && !not_run->is_null())
       row.not_run = words(*not_run, object.place_of("not_run"));
@@ -316,6 +318,9 @@ Profile read_profile(std::string_view json_text) {
   profile.evidence = static_cast<Evidence>(document.choice("evidence", evidences));
   profile.subject = subject_of(document);
   read_iteration(document, profile);
+  const RowJson* expected = document.find("expected");  // null: the limit alone
+  if (expected != nullptr && !expected->is_null())
+    profile.expected = read_expected_iteration(*expected, document.place_of("expected"));
   if (const RowJson* counters = document.find("counters"))
     profile.counters = counters_of(*counters, document.place_of("counters"));
   RowReader reader(profile.counters);

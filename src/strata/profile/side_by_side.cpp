@@ -29,15 +29,21 @@ double SideRow::spread_s() const {
   return most - least;
 }
 
-SideBySide side_by_side(std::span<const Profile> profiles) {
+SideBySide side_by_side(std::span<const Profile> given, ComparedTimes times) {
   SideBySide all;
+  std::vector<const Profile*> places;
+  for (const Profile& profile : given) places.push_back(&profile);
+  const bool of_expected = compares_expected(places, times);
+  std::vector<Profile> profiles;
+  for (const Profile& profile : given)
+    profiles.push_back(of_expected ? with_expected_times(profile) : profile);
   std::set<std::string> coarse;  // layers whose gradients somebody does not tell apart
   for (std::size_t i = 0; i < profiles.size(); ++i) {
     const Profile& profile = profiles[i];
     if (!profile.columns.has_time)
       fail(ErrorKind::input, "profile {} has no times ('time_s'), so there is nothing to compare",
            i + 1);
-    all.labels.push_back({profile.subject, profile.evidence});
+    all.labels.push_back(label_of(given[i], of_expected));
     all.iterations.push_back(iteration_of(profile));
     for (const ProfileRow& row : profile.rows)
       if (row.pass == "backward") coarse.insert(row.layer);

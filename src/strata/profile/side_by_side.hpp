@@ -31,7 +31,8 @@ struct SideBySide {
 
 /// Joined as `compare_profiles` joins two: by layer and pass, gradients in one where somebody does
 /// not tell them apart. Errors (input) when one of them has no times.
-SideBySide side_by_side(std::span<const Profile> profiles);
+SideBySide side_by_side(std::span<const Profile> profiles,
+                        ComparedTimes times = ComparedTimes::expected);
 
 /// Groups in the order in which they first appear.
 std::vector<SideRow> grouped(const SideBySide& all, std::string SideRow::*key);

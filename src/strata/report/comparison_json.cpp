@@ -15,8 +15,16 @@ constexpr int comparison_schema_version = 1;
 
 CompareJson label_json(const ProfileLabel& label, const std::string& file) {
   const ProfileSubject& subject = label.subject;
+  CompareJson expected;
+  if (label.expected)
+    expected = {{"framework", label.expected->framework},
+                {"time_s", label.expected->time_s},
+                {"interval_s", {label.expected->low_s, label.expected->high_s}}};
   return {{"file", file},
           {"evidence", name_of(label.evidence)},
+          {"times", label.times()},
+          {"expected", std::move(expected)},
+          {"limit_time_s", label.limit_s ? CompareJson(*label.limit_s) : CompareJson()},
           {"network", subject.network},
           {"title", subject.title},
           {"dtype", subject.dtype},

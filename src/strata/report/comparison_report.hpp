@@ -25,6 +25,9 @@ struct CompareView {
   std::optional<double> threshold{};  ///< beyond which the answer is no
 };
 
+/// "expected on NVIDIA H200: 38 ms (35 ms to 48 ms) in pytorch-eager": what the times are.
+std::string times_text(const ProfileLabel& label);
+
 /// The answer first, then by type, then the layers that make most of the difference.
 std::string to_text(const ProfileComparison& comparison, const CompareView& view,
                     const TextStyle& style);

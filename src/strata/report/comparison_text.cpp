@@ -31,10 +31,8 @@ std::string signed_time(double seconds) {
 /// How the two are called in the heads of columns.
 std::pair<std::string, std::string> column_names(const ProfileComparison& comparison,
                                                  const CompareView& view) {
-  if (comparison.a.evidence != comparison.b.evidence) {
-    return {std::string(name_of(comparison.a.evidence)),
-            std::string(name_of(comparison.b.evidence))};
-  }
+  if (comparison.a.times() != comparison.b.times())
+    return {std::string(comparison.a.times()), std::string(comparison.b.times())};
   return {printable(view.a), printable(view.b)};
 }
 
@@ -42,10 +40,7 @@ std::string subject_text(const ProfileLabel& label) {
   const ProfileSubject& subject = label.subject;
   std::string text = subject.title.empty() ? "a network" : printable(subject.title);
   if (!subject.dtype.empty()) text += ", " + printable(subject.dtype);
-  text += fmt::format(", {}", name_of(label.evidence));
-  if (!subject.machine_title.empty())
-    text += fmt::format(" on {}", printable(subject.machine_title));
-  return text;
+  return text + fmt::format(", {}", times_text(label));
 }
 
 constexpr double least_compared_share = 0.005;
@@ -102,6 +97,16 @@ std::string what_text(const Totals* a, const Totals* b, Evidence evidence) {
   return text;
 }
 
+/// The limits below the iterations, where expected times are compared.
+void add_limits(Table& table, const ProfileComparison& comparison) {
+  const std::optional<double>& a = comparison.a.limit_s;
+  const std::optional<double>& b = comparison.b.limit_s;
+  if (!comparison.a.expected && !comparison.b.expected) return;
+  table.add_total({"limit", "", a ? format_time(*a) : "–", b ? format_time(*b) : "–",
+                   a && b ? ratio_text(*a, *b) : "", a && b ? signed_time(*b - *a) : "",
+                   "perfect kernels"});
+}
+
 std::string compared_table(const ProfileComparison& comparison, const CompareView& view,
                            const std::vector<ComparedLine>& lines, std::string_view title,
                            bool has_total, const TextStyle& style) {
@@ -148,6 +153,7 @@ std::string compared_table(const ProfileComparison& comparison, const CompareVie
     all_a.time_s = comparison.iteration_a.time_s;
     all_b.time_s = comparison.iteration_b.time_s;
     table.add_total(cells("iteration", "", &all_a, &all_b));
+    add_limits(table, comparison);
   }
   return table.to_text(style);
 }

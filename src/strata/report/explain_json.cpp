@@ -17,12 +17,45 @@ constexpr int explanation_schema_version = 1;
 
 ExplainJson what_if_json(const WhatIf& what_if) {
   return {{"change", text_of(what_if.change)},
+          {"is_expected", what_if.is_expected},
           {"basis", name_of(what_if.basis)},
           {"base_time_s", what_if.base_s},
           {"time_s", what_if.time_s ? ExplainJson(*what_if.time_s) : ExplainJson()},
           {"gain_s", what_if.time_s ? ExplainJson(what_if.gain_s()) : ExplainJson()},
           {"gain_share", what_if.time_s ? ExplainJson(what_if.gain_share()) : ExplainJson()},
           {"no_time_reason", what_if.time_s ? ExplainJson() : ExplainJson(what_if.reason)}};
+}
+
+ExplainJson expected_iteration_json(const std::optional<ExpectedIteration>& expected) {
+  if (!expected) return nullptr;
+  ExplainJson lost = ExplainJson::array();
+  for (const LostShare& one : expected->lost_to)
+    lost.push_back({{"to", one.to}, {"time_s", one.time_s}});
+  return {{"framework", expected->framework},
+          {"time_s", expected->time_s},
+          {"interval_s", {expected->low_s, expected->high_s}},
+          {"samples_per_s", expected->samples_per_s},
+          {"busy_s", expected->busy_s},
+          {"host_s", expected->host_s},
+          {"launches", expected->launches},
+          {"calibration", expected->calibration},
+          {"calibrated_on", expected->calibrated_on},
+          {"arithmetic_s", expected->arithmetic_s},
+          {"lost_to", std::move(lost)}};
+}
+
+ExplainJson memory_need_json(const std::optional<MemoryNeed>& memory) {
+  if (!memory) return nullptr;
+  ExplainJson changes = ExplainJson::array();
+  for (const MemoryChange& one : memory->changes)
+    changes.push_back(
+        {{"change", one.change}, {"memory_bytes", one.needed_bytes}, {"fits", one.fits}});
+  return {{"needed_bytes", memory->needed_bytes},
+          {"device_bytes", memory->device_bytes},
+          {"fits", memory->fits()},
+          {"largest_batch",
+           memory->largest_batch ? ExplainJson(*memory->largest_batch) : ExplainJson()},
+          {"changes", std::move(changes)}};
 }
 
 ExplainJson reuse_json(const ReuseExplanation& reuse) {
@@ -48,6 +81,7 @@ ExplainJson finding_json(const ProfileFinding& finding) {
   ExplainJson what_ifs = ExplainJson::array();
   for (const WhatIf& what_if : finding.what_ifs) what_ifs.push_back(what_if_json(what_if));
   return {{"code", kind.name},
+          {"is_expected", finding.is_expected},
           {"title", kind.title},
           {"page", fmt::format("docs/findings/{}.md", kind.name)},
           {"subject", finding.subject},
@@ -71,6 +105,9 @@ std::string to_json(const Explanation& explanation, const Provenance& provenance
                      {"dtype", explanation.subject.dtype}});
   text.add("machine", {{"name", explanation.machine}, {"title", explanation.machine_title}});
   text.add("time_s", explanation.time_s);
+  text.add("expected", expected_iteration_json(explanation.expected));
+  text.add("limit_time_s", explanation.limit_s ? ExplainJson(*explanation.limit_s) : ExplainJson());
+  text.add("memory", memory_need_json(explanation.memory));
   text.add_list("findings", explanation.findings, finding_json);
   text.add_list("what_ifs", explanation.what_ifs, what_if_json);
   text.add_list("reuse", explanation.reuse, reuse_json);

@@ -32,6 +32,9 @@ std::string to_csv(const Explanation& explanation);
 /// A finding as an item of that document, for other documents that carry findings.
 nlohmann::ordered_json finding_json(const ProfileFinding& finding);
 
+/// "kernels below their peak 41 %, launches and host 5 %": what it is lost to.
+std::string lost_text(const ExpectedIteration& expected);
+
 /// "−12 %", "+0.4 %": what the iteration loses or gains.
 std::string change_text(const WhatIf& what_if);
 

@@ -137,9 +137,9 @@ std::string in_full(const ProfileFinding& finding, std::size_t number, std::stri
 }
 
 std::string in_short(const std::vector<ProfileFinding>& findings, std::size_t from,
-                     const TextStyle& style) {
+                     std::string_view title, const TextStyle& style) {
   if (from >= findings.size()) return "";
-  Table table({{.title = "also"},
+  Table table({{.title = std::string(title)},
                {.title = "about", .least_width = 10, .omit = Omit::beginning},
                {.title = "", .leaves = 2},
                {.title = "costs", .align = Align::right},
@@ -163,15 +163,19 @@ std::string in_short(const std::vector<ProfileFinding>& findings, std::size_t fr
   return table.to_text(style) + '\n';
 }
 
-std::string whole_text(const Explanation& explanation, const TextStyle& style) {
-  if (explanation.what_ifs.empty()) return "";
-  Table table({{.title = "the whole iteration with"},
+/// `samples` of the iteration; 0: not known.
+std::string what_if_table(const std::vector<WhatIf>& what_ifs, std::string_view title,
+                          double samples, const TextStyle& style) {
+  if (what_ifs.empty()) return "";
+  Table table({{.title = std::string(title)},
                {.title = "time", .align = Align::right},
                {.title = "change", .align = Align::right},
+               {.title = "samples/s", .align = Align::right, .is_shown = samples > 0},
                {.title = "", .least_width = 12, .leaves = 1}});
-  for (const WhatIf& what_if : explanation.what_ifs) {
+  for (const WhatIf& what_if : what_ifs) {
     table.add_row({text_of(what_if.change), what_if.time_s ? format_time(*what_if.time_s) : "–",
                    what_if.time_s ? change_text(what_if) : "",
+                   what_if.time_s ? format_count(samples / *what_if.time_s) : "",
                    what_if.time_s ? (what_if.basis == Basis::predicted_again ? "predicted again"
                                                                              : "row by row")
                                   : printable(what_if.reason)});
@@ -179,7 +183,72 @@ std::string whole_text(const Explanation& explanation, const TextStyle& style) {
   return table.to_text(style) + '\n';
 }
 
+/// Those of expected times, or those of the limit beside them.
+template <class Item>
+std::vector<Item> part_of(const std::vector<Item>& all, bool is_expected) {
+  std::vector<Item> part;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(part),
+               [&](const Item& one) { return one.is_expected == is_expected; });
+  return part;
+}
+
+std::string heading(const Explanation& explanation) {
+  const ProfileSubject& subject = explanation.subject;
+  const std::string name = subject.title.empty() ? "a profile" : printable(subject.title);
+  const auto& expected = explanation.expected;
+  return fmt::format(
+      "{}{}{}, {}, on {}: {} an iteration", name, subject.dtype.empty() ? "" : ", ",
+      printable(subject.dtype),
+      expected ? printable(expected->framework) : std::string(name_of(explanation.evidence)),
+      printable(explanation.machine_title), format_time(explanation.time_s));
+}
+
+/// What the time is, what it is lost to, and the limit beside it.
+std::string expected_head(const Explanation& explanation, const TextStyle& style) {
+  const ExpectedIteration& expected = *explanation.expected;
+  return paragraph("expected",
+                   fmt::format("{} ({} to {}), {} samples/s, GPU busy {}",
+                               format_time(expected.time_s), format_time(expected.low_s),
+                               format_time(expected.high_s), format_count(expected.samples_per_s),
+                               share_percent(expected.busy_s / expected.time_s)),
+                   style) +
+         paragraph("lost to", lost_text(expected), style) +
+         paragraph("limit",
+                   fmt::format("{} with perfect kernels", format_time(*explanation.limit_s)),
+                   style) +
+         '\n';
+}
+
+std::string memory_head(const MemoryNeed& memory, const TextStyle& style) {
+  return bold(out_of_memory_text(memory), style) + '\n' +
+         (memory.changes.empty() ? "" : memory_changes_text(memory) + '\n') + '\n';
+}
+
+/// Findings and what-ifs of the expected time, then those of the limit.
+std::string expected_body(const Explanation& explanation, std::size_t top, const TextStyle& style) {
+  const auto findings = part_of(explanation.findings, true);
+  const auto of_limit = part_of(explanation.findings, false);
+  std::string text = findings_text(findings, top, "iteration", style);
+  text += what_if_table(part_of(explanation.what_ifs, true), "the iteration with",
+                        explanation.expected->samples(), style);
+  const std::size_t full = std::min(top - std::min(top, findings.size()), of_limit.size());
+  for (std::size_t i = 0; i < full; ++i)
+    text += in_full(of_limit[i], findings.size() + i + 1, "limit", style);
+  text += in_short(of_limit, full, "of the limit", style);
+  return text + what_if_table(part_of(explanation.what_ifs, false), "the limit with", 0, style);
+}
+
 }  // namespace
+
+std::string lost_text(const ExpectedIteration& expected) {
+  std::vector<std::string> lost;
+  for (const LostShare& one : expected.lost_to) {
+    if (one.time_s >= 0.01 * expected.time_s)
+      lost.push_back(
+          fmt::format("{} {:.0f} %", printable(one.to), 100 * one.time_s / expected.time_s));
+  }
+  return fmt::format("{}", fmt::join(lost, ", "));
+}
 
 std::string change_text(const WhatIf& what_if) { return share_change(-what_if.gain_share()); }
 
@@ -189,21 +258,19 @@ std::string findings_text(const std::vector<ProfileFinding>& findings, std::size
   const std::size_t full = std::min(top, findings.size());
   std::string text;
   for (std::size_t i = 0; i < full; ++i) text += in_full(findings[i], i + 1, whole, style);
-  return text + in_short(findings, full, style);
+  return text + in_short(findings, full, "also", style);
 }
 
 std::string to_text(const Explanation& explanation, std::size_t top, const TextStyle& style) {
-  const ProfileSubject& subject = explanation.subject;
-  const std::string name = subject.title.empty() ? "a profile" : printable(subject.title);
-  std::string text =
-      bold(
-          fmt::format("{}{}{}, {}, on {}: {} an iteration", name, subject.dtype.empty() ? "" : ", ",
-                      printable(subject.dtype), name_of(explanation.evidence),
-                      printable(explanation.machine_title), format_time(explanation.time_s)),
-          style) +
-      "\n\n";
-  text += findings_text(explanation.findings, top, "iteration", style);
-  text += whole_text(explanation, style);
+  std::string text = bold(heading(explanation), style) + "\n\n";
+  if (explanation.memory && !explanation.memory->fits())
+    text += memory_head(*explanation.memory, style);
+  if (explanation.expected) {
+    text += expected_head(explanation, style) + expected_body(explanation, top, style);
+  } else {
+    text += findings_text(explanation.findings, top, "iteration", style);
+    text += what_if_table(explanation.what_ifs, "the whole iteration with", 0, style);
+  }
   if (!explanation.reuse.empty()) {
     std::string_view label = "reuse";
     for (const ReuseExplanation& reuse : explanation.reuse) {

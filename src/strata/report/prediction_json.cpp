@@ -92,6 +92,10 @@ Json expected_json(const PredictionSummary& summary) {
   for (const UncoveredClass& one : expected.uncovered)
     uncovered.push_back({{"class", one.kernel_class}, {"share", one.share}});
   json["unknown_operators"] = expected.unknown_operators;
+  Json& changes = json["memory_changes"] = Json::array();
+  for (const MemoryChange& one : summary.memory_changes)
+    changes.push_back(
+        {{"change", one.change}, {"memory_bytes", one.needed_bytes}, {"fits", one.fits}});
   return json;
 }
 
@@ -141,10 +145,12 @@ Json stall_json(const Stall& stall) {
 Json need_json(const CapacityNeed& need) { return {{"bytes", need.bytes}, {"step", need.step}}; }
 
 Json alternative_json(const Alternative& alternative) {
+  const bool is_known = alternative.reason.empty();
   return {{"change", alternative.change},
-          {"time_ratio", alternative.time_ratio},
-          {"samples_per_s_ratio", alternative.speed_ratio},
-          {"of", alternative.is_expected ? "expected" : "limit"}};
+          {"time_ratio", is_known ? Json(alternative.time_ratio) : Json()},
+          {"samples_per_s_ratio", is_known ? Json(alternative.speed_ratio) : Json()},
+          {"of", alternative.is_expected ? "expected" : "limit"},
+          {"no_time_reason", is_known ? Json() : Json(alternative.reason)}};
 }
 
 }  // namespace

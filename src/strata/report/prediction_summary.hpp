@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "strata/explain/memory_need.hpp"
 #include "strata/machine/machine.hpp"
 #include "strata/predict/expected/expected.hpp"
 #include "strata/predict/predict.hpp"
@@ -58,6 +59,7 @@ struct Alternative {
   bool changes_samples = false;  ///< then the time says little and the speed is what counts
   bool is_expected = false;      ///< of the expected time, not of the limit
   bool is_of_chip = false;       ///< only another chip has it
+  std::string reason = {};       ///< why there is no time: the ratios say nothing
 };
 
 struct PredictionTotals {
@@ -113,10 +115,16 @@ struct PredictionSummary {
   std::optional<ExpectedTime> expected;
   std::string no_expected_reason;             ///< why there is none
   std::optional<std::int64_t> largest_batch;  ///< that fits, where this one does not; 0: none
+  std::vector<MemoryChange> memory_changes;   ///< of what does not fit
 
   /// What is allocated at most: by the framework, or by a plan without any.
   std::int64_t needed_memory_bytes() const {
     return expected ? expected->memory_bytes : totals.footprint_bytes;
+  }
+  /// Nothing: the machine does not say what it has.
+  std::optional<MemoryNeed> memory() const {
+    if (!device_memory_bytes) return std::nullopt;
+    return MemoryNeed{needed_memory_bytes(), *device_memory_bytes, largest_batch, memory_changes};
   }
   bool fits_device() const {
     return !device_memory_bytes ||

@@ -5,6 +5,7 @@
 #include "strata/profile/scope_title.hpp"
 #include "strata/report/bar.hpp"
 #include "strata/report/counts_text.hpp"
+#include "strata/report/explain_report.hpp"
 #include "strata/report/prediction_report.hpp"
 #include "strata/report/table.hpp"
 
@@ -86,18 +87,6 @@ std::string bound_fact(const PredictionSummary& summary) {
                   above < 0.0005 ? "as fast" : fmt::format("{:.1f} % above", 100 * above)));
 }
 
-/// What to do about it: a batch that fits.
-std::string out_of_memory_text(const PredictionSummary& summary) {
-  std::string text =
-      fmt::format("out of memory: needs {}, has {}", capacity_text(summary.needed_memory_bytes()),
-                  format_capacity(*summary.device_memory_bytes));
-  if (summary.largest_batch)
-    text += *summary.largest_batch > 0
-                ? fmt::format("; the largest batch that fits is about {}", *summary.largest_batch)
-                : "; no batch fits";
-  return text;
-}
-
 std::string expected_facts(const PredictionSummary& summary) {
   const ExpectedTime& expected = *summary.expected;
   const double samples_per_s =
@@ -111,13 +100,12 @@ std::string expected_facts(const PredictionSummary& summary) {
           name_of(expected.calibration),
           fmt::format("{} {}", expected.calibration == CalibrationUse::calibrated ? "on" : "from",
                       expected.calibrated_on)));
-  std::vector<std::string> lost;
-  for (const LostTime& one : expected.lost_to) {
-    if (one.time_s >= 0.01 * expected.time_s)
-      lost.push_back(fmt::format("{} {}", one.to, percent(one.time_s / expected.time_s)));
-  }
   text += fact("lost to", format_time(expected.time_s - expected.arithmetic_s),
-               fmt::format("{}", fmt::join(lost, ", ")));
+               lost_text(*summary.profile.expected));
+  if (expected.is_host_bound())
+    text += fact("host-bound", format_time(expected.host_s),
+                 "to dispatch: a larger batch, CUDA graphs or torch.compile help, a faster GPU "
+                 "does not");
   double uncovered = 0;
   for (const UncoveredClass& one : expected.uncovered) uncovered += one.share;
   if (uncovered >= 0.01)
@@ -135,11 +123,17 @@ std::string memory_fact(const PredictionSummary& summary) {
   const std::string needed = capacity_text(summary.needed_memory_bytes());
   std::string text = "peak of weights, gradients, optimizer state and saved activations";
   if (!summary.fits_device()) {
-    text = out_of_memory_text(summary);
+    text = out_of_memory_text(*summary.memory());
   } else if (summary.device_memory_bytes) {
     text = fmt::format("peak; fits in {}", format_capacity(*summary.device_memory_bytes));
   }
   return fact("memory", needed, text);
+}
+
+std::string memory_headline(const MemoryNeed& memory) {
+  const std::string changes = memory_changes_text(memory);
+  return fmt::format("  {}\n{}\n", out_of_memory_text(memory),
+                     changes.empty() ? "" : fmt::format("  {}\n", changes));
 }
 
 std::string facts(const PredictionSummary& summary) {
@@ -147,7 +141,7 @@ std::string facts(const PredictionSummary& summary) {
   const double peak = summary.hardware.bytes_per_s;
   std::string text;
   if (summary.expected) {
-    if (!summary.fits_device()) text += "  " + out_of_memory_text(summary) + "\n\n";
+    if (!summary.fits_device()) text += memory_headline(*summary.memory());
     text += expected_facts(summary);
   }
   text +=
@@ -312,6 +306,11 @@ std::string changes_line(const PredictionSummary& summary, bool of_expected,
   std::vector<std::string> others;
   for (const Alternative& alternative : summary.alternatives) {
     if (alternative.is_expected != of_expected) continue;
+    if (!alternative.reason.empty()) {
+      others.push_back(fmt::format("{}: {}", alternative.change,
+                                   alternative.reason.substr(0, alternative.reason.find(':'))));
+      continue;
+    }
     const double speed =
         alternative.changes_samples ? alternative.speed_ratio : 1 / alternative.time_ratio;
     if (speed < 1.01) {

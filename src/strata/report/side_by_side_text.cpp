@@ -46,6 +46,17 @@ std::string side_table(const std::vector<SideRow>& rows, const std::vector<std::
   return table.to_text(style);
 }
 
+/// What stands beside expected times.
+std::string limits_text(const SideBySide& all, const std::vector<std::string>& names) {
+  std::vector<std::string> limits;
+  for (std::size_t i = 0; i < all.labels.size(); ++i) {
+    if (all.labels[i].expected)
+      limits.push_back(
+          fmt::format("{} {}", printable(names[i]), format_time(*all.labels[i].limit_s)));
+  }
+  return limits.empty() ? "" : fmt::format("  limits: {}\n", fmt::join(limits, ", "));
+}
+
 void widest_first(std::vector<SideRow>& rows) {
   std::stable_sort(rows.begin(), rows.end(),
                    [](const SideRow& a, const SideRow& b) { return a.spread_s() > b.spread_s(); });
@@ -56,13 +67,23 @@ std::string label_text(const std::string& name, const ProfileLabel& label) {
   std::string text = fmt::format("{}: {}", printable(name),
                                  subject.title.empty() ? "a network" : printable(subject.title));
   if (!subject.dtype.empty()) text += ", " + printable(subject.dtype);
-  text += fmt::format(", {}", name_of(label.evidence));
-  if (!subject.machine_title.empty())
-    text += fmt::format(" on {}", printable(subject.machine_title));
-  return text + '\n';
+  return text + fmt::format(", {}\n", times_text(label));
 }
 
 }  // namespace
+
+std::string times_text(const ProfileLabel& label) {
+  const ProfileSubject& subject = label.subject;
+  const std::string_view evidence = label.expected ? "expected" : name_of(label.evidence);
+  std::string text(evidence);
+  if (!subject.machine_title.empty())
+    text += fmt::format(" on {}", printable(subject.machine_title));
+  if (const auto& expected = label.expected)
+    text += fmt::format(": {} ({} to {}) in {}", format_time(expected->time_s),
+                        format_time(expected->low_s), format_time(expected->high_s),
+                        printable(expected->framework));
+  return text;
+}
 
 std::string to_text(const SideBySide& all, const std::vector<std::string>& names,
                     const CompareView& view, const TextStyle& style) {
@@ -80,7 +101,7 @@ std::string to_text(const SideBySide& all, const std::vector<std::string>& names
     rows = grouped(all, key);
     if (view.by == CompareBy::type) widest_first(rows);
   }
-  text += side_table(rows, names, "", &total, style) + '\n';
+  text += side_table(rows, names, "", &total, style) + limits_text(all, names) + '\n';
   if (view.layers > 0 && view.by != CompareBy::layer) {
     std::vector<SideRow> widest = all.rows;
     widest_first(widest);

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/api/predict.hpp"
+#include "strata/explain/change.hpp"
+
+#include <string>
+#include <vector>
+
+/// What somebody can change about a training run, for the hints of predict and of explain.
+namespace strata {
+
+/// Precision, layout, attention, twice the batch, and the next GPUs; only what applies.
+std::vector<Change> user_changes(const BoundGraph& bound, const Machine& machine,
+                                 const PredictRequest& request);
+
+/// The shipped GPUs of the same vendor and kind of card that are the next faster ones, in products
+/// of that data type and in bandwidth; at most two.
+std::vector<std::string> next_gpus(const Machine& machine, DType dtype);
+
+/// What makes an iteration need less memory: recomputation, less optimizer state, autocast.
+std::vector<Change> memory_savers(const BoundGraph& bound, const PredictRequest& request);
+
+}  // namespace strata

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/profile/expected_iteration.hpp"
+
+#include "strata/profile/profile.hpp"
+
+#include <cmath>
+
+namespace strata {
+
+Profile with_expected_times(const Profile& profile) {
+  Profile changed = profile;
+  if (!profile.expected) return changed;
+  changed.iteration_s = profile.expected->time_s;
+  changed.iteration_from = TimeFrom::framework;
+  changed.drain_s = 0;
+  for (ProfileRow& row : changed.rows) {
+    const ExpectedRow expected = row.expected.value_or(ExpectedRow{});
+    Totals& totals = row.totals;
+    totals.time_s = expected.busy_s;
+    totals.compute_s = totals.stall_s = 0;
+    totals.launches = std::llround(expected.launches);
+    const bool only_moves = totals.flop == 0;
+    totals.zero_flop_launches = only_moves ? totals.launches : 0;
+    totals.zero_flop_s = only_moves ? totals.time_s : 0;
+    row.cause.clear();
+    row.cause_s = 0;
+  }
+  return changed;
+}
+
+}  // namespace strata

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// What an iteration is expected to take in a framework on a GPU, as data of a profile. The
+/// prediction itself is made in predict/expected/.
+namespace strata {
+
+struct Profile;
+
+/// A share of the iteration that is not arithmetic at the peak.
+struct LostShare {
+  std::string to;  ///< "kernels below their peak"
+  double time_s = 0;
+
+  bool operator==(const LostShare&) const = default;
+};
+
+struct ExpectedIteration {
+  std::string framework;                     ///< "pytorch-eager"
+  std::string calibration;                   ///< calibrated, transferred
+  std::string calibrated_on;                 ///< machine of the calibration
+  double time_s = 0, low_s = 0, high_s = 0;  ///< nine of ten iterations lie between the two
+  double busy_s = 0;                         ///< while at least one kernel runs
+  double host_s = 0;                         ///< that the host takes to dispatch everything
+  double arithmetic_s = 0;                   ///< products at the peak of their data type
+  double samples_per_s = 0;
+  double launches = 0;
+  double uncovered_share = 0;  ///< of the busy time: classes of kernels that nobody measured
+  std::vector<LostShare> lost_to;
+
+  bool is_host_bound() const { return host_s > busy_s; }
+  double samples() const { return samples_per_s * time_s; }
+
+  bool operator==(const ExpectedIteration&) const = default;
+};
+
+/// The profile with the times and launches of the framework's kernels instead of the limit's; as it
+/// is where it has none. What the limit says of waiting for memory is not in it.
+Profile with_expected_times(const Profile& profile);
+
+}  // namespace strata

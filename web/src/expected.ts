@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an iteration is expected to take in a framework: the time with its interval, what it is lost to, and whether it
+// fits the memory.
+import type { Card } from "./cards";
+import { h } from "./dom";
+import { Colors } from "./palette";
+import type { ExpectedTime, ProfileDocument } from "./schema";
+import { format, percent } from "./units";
+
+/// "35.0 ms to 48.1 ms".
+export function interval(expected: ExpectedTime): string {
+  const [low, high] = expected.interval_s;
+  return `${format(low, "s")} to ${format(high, "s")}`;
+}
+
+export function expectedCards(document: ProfileDocument, expected: ExpectedTime): Card[] {
+  const from = expected.calibration === "calibrated" ? "measured on" : "transferred from";
+  const isHostBound = expected.host_s > expected.busy_s;
+  return [
+    {
+      label: "expected",
+      value: format(expected.time_s, "s"),
+      detail: `nine of ten from ${interval(expected)}; ${expected.framework}, kernels ${from} ${expected.calibrated_on}`,
+    },
+    { label: "samples per second", value: format(expected.samples_per_s, "count"), detail: "expected" },
+    {
+      label: "GPU busy",
+      value: percent(expected.busy_s / expected.time_s),
+      detail: isHostBound ? "host-bound: a larger batch or CUDA graphs help, a faster GPU does not" : "of the time",
+    },
+    memoryCard(document, expected),
+  ];
+}
+
+function memoryCard(document: ProfileDocument, expected: ExpectedTime): Card {
+  const there = document.machine?.memory_bytes;
+  const of = typeof there === "number" ? ` of ${format(there, "capacity")}` : "";
+  return {
+    label: "memory",
+    value: format(expected.memory_bytes, "capacity"),
+    detail: expected.fits === false ? `out of memory: more than the ${of.slice(4)} there` : `peak${of}`,
+  };
+}
+
+/// What does not fit, and what would: above everything else.
+export function outOfMemory(document: ProfileDocument): HTMLElement | null {
+  const { expected } = document;
+  if (!expected || expected.fits !== false) return null;
+  const there = document.machine?.memory_bytes;
+  const batch = expected.largest_batch;
+  const largest =
+    typeof batch !== "number" ? "" : batch > 0 ? ` The largest batch that fits is ${batch}.` : " No batch fits.";
+  const changes = (expected.memory_changes ?? []).map(
+    (each) => `${each.change} needs ${format(each.memory_bytes, "capacity")}${each.fits ? " and fits" : ""}`,
+  );
+  return h(
+    "div",
+    { class: "out-of-memory", role: "alert" },
+    h(
+      "p",
+      { class: "lead" },
+      `Out of memory: needs ${format(expected.memory_bytes, "capacity")}, has ${format(there, "capacity")}.${largest}`,
+    ),
+    changes.length > 0 && h("p", {}, h("bdi", {}, `${changes.join("; ")}.`)),
+  );
+}
+
+/// One bar for the whole iteration: the arithmetic at its peak, and what the rest is lost to.
+export function lostBar(expected: ExpectedTime): HTMLElement {
+  const parts = [{ to: "arithmetic at the peak", time_s: expected.arithmetic_s }, ...expected.lost_to].filter(
+    (part) => part.time_s > 0,
+  );
+  const colors = new Colors(parts.map((part) => part.to));
+  const bar = h("div", { class: "lost-bar", role: "img", "aria-label": "What the expected time is lost to" });
+  const legend = h("ul", { class: "lost-parts" });
+  for (const { to, time_s } of parts) {
+    const piece = h("span", { title: `${to}: ${format(time_s, "s")}` });
+    piece.style.width = `${(100 * time_s) / expected.time_s}%`;
+    piece.style.setProperty("--swatch", colors.of(to));
+    bar.append(piece);
+    const item = h(
+      "li",
+      {},
+      h("i", { "aria-hidden": "true" }),
+      h("bdi", {}, to),
+      ` ${percent(time_s / expected.time_s)}`,
+    );
+    item.style.setProperty("--swatch", colors.of(to));
+    legend.append(item);
+  }
+  return h("div", { class: "lost" }, bar, legend);
+}
