@@ -147,6 +147,7 @@ Json answer_json(const MachineAnswer& one) {
   json["price_per_hour"] = one.price_per_hour ? Json(*one.price_per_hour) : Json();
   json["currency"] = one.currency.empty() ? Json() : Json(one.currency);
   json["cost_per_million_samples"] = one.cost() ? Json(*one.cost()) : Json();
+  json["power_w"] = one.power_w ? Json(*one.power_w) : Json();
   json["kwh_per_million_samples"] = one.energy_kwh() ? Json(*one.energy_kwh()) : Json();
   return json;
 }

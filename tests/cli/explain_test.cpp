@@ -41,6 +41,45 @@ TEST(ExplainCommand, a_stored_prediction_and_the_network_itself_say_the_same) {
   EXPECT_NE(stored.out.find("predicted_again"), stored.out.npos);
 }
 
+TEST(ExplainCommand, takes_the_words_of_a_framework) {
+  const Json amp = Json::parse(run({"explain", "lenet5", "--on", "h200", "--amp", "bf16",
+                                    "--channels-last", "--attention", "sdpa", "--json", "-"})
+                                   .out);
+  EXPECT_EQ(amp["model"]["dtype"], "bf16");
+  EXPECT_EQ(amp["expected"]["framework"], "pytorch-eager");
+  EXPECT_EQ(amp["time_s"], amp["expected"]["time_s"]);
+  EXPECT_LT(amp["limit_time_s"], amp["time_s"]);
+  EXPECT_EQ(amp["findings"][0]["code"], "host-bound");
+  const Json limit = Json::parse(
+      run({"explain", "lenet5", "--on", "h200", "--framework", "none", "--json", "-"}).out);
+  EXPECT_TRUE(limit["expected"].is_null());
+  EXPECT_TRUE(limit["limit_time_s"].is_null());
+  const Outcome text = run({"explain", "lenet5", "--on", "h200"});
+  for (const char* part : {"expected ", "lost to ", "limit ", "[host-bound]", "samples/s"})
+    EXPECT_NE(text.out.find(part), text.out.npos) << part << text.out;
+}
+
+TEST(ExplainCommand, out_of_memory_is_the_headline_and_can_be_a_refusal) {
+  const std::vector<std::string> words = {"explain", "gpt2:layers=2", "--batch", "512", "--on",
+                                          "l4",      "--bounds",      "never"};
+  const Outcome outcome = run(words);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_LT(outcome.out.find("\nout of memory: needs "), outcome.out.find("expected "));
+  EXPECT_NE(outcome.out.find("--recompute all needs "), outcome.out.npos) << outcome.out;
+  std::vector<std::string> strict = words;
+  strict.emplace_back("--require-fit");
+  EXPECT_EQ(run(strict).exit_code, 1);
+  // A file says the same.
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "large.json").string();
+  EXPECT_EQ(run({"predict", "gpt2:layers=2", "--batch", "512", "--on", "l4", "--bounds", "never",
+                 "--json", path})
+                .exit_code,
+            0);
+  EXPECT_EQ(run({"explain", path, "--require-fit"}).exit_code, 1);
+  EXPECT_EQ(run({"explain", path}).out, outcome.out);
+}
+
 TEST(ExplainCommand, a_what_if_is_what_predict_says) {
   const TemporaryFolder folder;
   const Json answer = Json::parse(run({"explain", predicted_in(folder), "--json", "-"}).out);
@@ -98,9 +137,13 @@ TEST(ExplainCommand, all_commands_say_the_same_iteration_of_one_file) {
     return Json::parse(outcome.out);
   };
   const Json compared = said({"compare", path, path});
-  EXPECT_EQ(compared["totals"]["a"]["time_s"].get<double>(), time_s);
-  EXPECT_EQ(compared["totals"]["b"]["time_s"].get<double>(), time_s);
-  EXPECT_EQ(said({"explain", path})["time_s"].get<double>(), time_s);
+  const double expected_s = stored["expected"]["time_s"].get<double>();
+  EXPECT_EQ(compared["totals"]["a"]["time_s"].get<double>(), expected_s);
+  EXPECT_EQ(compared["a"]["limit_time_s"].get<double>(), time_s);
+  const Json limits = said({"compare", path, path, "--times", "limit"});
+  EXPECT_EQ(limits["totals"]["b"]["time_s"].get<double>(), time_s);
+  EXPECT_EQ(said({"explain", path})["time_s"].get<double>(), expected_s);
+  EXPECT_EQ(said({"explain", path})["limit_time_s"].get<double>(), time_s);
   EXPECT_EQ(said({"roofline", path})["profiles"][0]["iteration_time_s"].get<double>(), time_s);
 }
 

@@ -73,7 +73,7 @@ TEST(Predict, out_of_memory_comes_first_and_can_be_a_refusal) {
   const Outcome outcome = run({"predict", "gpt2", "--batch", "64", "--on", "l4", "--require-fit"});
   EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
   EXPECT_NE(outcome.out.find("\n  out of memory: needs "), outcome.out.npos);
-  EXPECT_NE(outcome.out.find("the largest batch that fits is about "), outcome.out.npos);
+  EXPECT_NE(outcome.out.find("the largest batch that fits is "), outcome.out.npos);
   EXPECT_LT(outcome.out.find("out of memory"), outcome.out.find("expected"));
 }
 
@@ -88,6 +88,28 @@ TEST(Predict, several_machines_are_one_table) {
   EXPECT_EQ(
       run({"predict", "resnet18", "--on", "epyc-9654", "--framework", "pytorch-eager"}).exit_code,
       2);
+}
+
+TEST(Predict, prices_of_machine_files_count_unless_others_are_given) {
+  const TemporaryFolder folder;
+  OrderedJson machine = OrderedJson::parse(to_json(load_machine("l4")));
+  machine["price_per_hour"] = {{"value", 2}, {"currency", "EUR"}};
+  const std::string path = folder.file("mine.json", machine.dump()).string();
+  const OrderedJson own = predicted({"resnet18", "--on", path + ",h200"})["machines"];
+  EXPECT_EQ(own[0]["currency"], "EUR");
+  EXPECT_NEAR(own[0]["cost_per_million_samples"].get<double>(),
+              2 / 3600. / own[0]["samples_per_s"].get<double>() * 1e6, 1e-9);
+  EXPECT_TRUE(own[1]["cost_per_million_samples"].is_null());
+  // 72 W for a million samples.
+  EXPECT_NEAR(own[0]["kwh_per_million_samples"].get<double>(),
+              72 / own[0]["samples_per_s"].get<double>() * 1e6 / 3.6e6, 1e-9);
+  const Outcome table = run({"predict", "resnet18", "--on", path + ",h200"});
+  EXPECT_NE(table.out.find(" EUR"), table.out.npos) << table.out;
+  EXPECT_NE(table.out.find("more than it draws"), table.out.npos) << table.out;
+  const OrderedJson given =
+      predicted({"resnet18", "--on", path + ",h200", "--price", "4,8"})["machines"];
+  EXPECT_EQ(given[0]["price_per_hour"], 4);
+  EXPECT_TRUE(given[0]["currency"].is_null());
 }
 
 TEST(Predict, a_network_that_does_nothing_takes_no_time) {

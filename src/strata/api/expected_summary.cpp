@@ -109,7 +109,7 @@ void add_memory_changes(PredictionSummary& summary, const Graph& graph, const Ma
 /// data type says little of what would happen.
 void add_user_changes(PredictionSummary& summary, const Graph& graph, const Machine& machine,
                       const PredictRequest& request, const BoundGraph& bound) {
-  const std::vector<Change> changes = user_changes(bound, machine, request);
+  const std::vector<Change> changes = user_changes(bound, machine, request, summary.memory());
   const std::vector<ChangeAnswer> answers = expect_again(graph, machine, request)(changes);
   std::vector<WhatIf> what_ifs;
   for (std::size_t i = 0; i < changes.size(); ++i)
@@ -199,8 +199,8 @@ void add_expected(PredictionSummary& summary, const Graph& graph, const Machine&
   add_expected_groups(summary.by_pass, summary.profile, &ProfileRow::pass);
   add_expected_groups(summary.by_block, summary.profile, &ProfileRow::block);
   add_expected_groups(summary.by_class, summary.profile, &ProfileRow::layer_class);
-  if (request.wants_alternatives) add_user_changes(summary, graph, machine, request, bound);
   if (!summary.fits_device()) add_memory_changes(summary, graph, machine, request, times, bound);
+  if (request.wants_alternatives) add_user_changes(summary, graph, machine, request, bound);
 }
 
 }  // namespace strata

@@ -38,7 +38,7 @@ Explanation explain_iteration(const Graph& graph, const Machine& machine,
                      .predict_again = predict_again(graph, machine, request, summary.hardware)};
   if (summary.expected) {
     input.expect_again = expect_again(graph, machine, request);
-    input.changes = user_changes(bind_model(graph, request.sizes), machine, request);
+    input.changes = user_changes(bind_model(graph, request.sizes), machine, request, facts.memory);
   }
   return explain(input);
 }

@@ -23,6 +23,7 @@ TEST(ExplainModel, what_ifs_are_what_predict_says_with_that_change) {
   PredictRequest request;
   request.bounds = WantBounds::not_at_all;
   request.wants_alternatives = false;
+  request.framework = "none";
   const ExplainedModel explained = explain_model(graph, machine, request);
   const Hardware& now = explained.iteration.summary.hardware;
   EXPECT_EQ(explained.explanation.time_s, predicted_s(graph, machine, request));
@@ -90,21 +91,18 @@ TEST(Alternatives, are_the_what_ifs_of_explain) {
   request.sizes.dims = {{"batch", 6}};
   const PredictedIteration iteration = predict_model(graph, machine, request);
   const std::vector<Alternative>& found = iteration.summary.alternatives;
-  ASSERT_EQ(found.size(), 4U);
+  ASSERT_EQ(found.size(), 3U);  // a smaller batch is no advice: only the limit shrinks
   PredictRequest quick = request;
   quick.options.tries_smaller_capacities = false;
   const Hardware& now = iteration.summary.hardware;
   const std::vector<Change> changes = {CapacityOf{iteration.summary.whole.bytes}, BandwidthTimes{2},
-                                       InDType{DType::fp16}, BatchOf{3}};
+                                       InDType{DType::fp16}};
   const auto answers = predict_again(graph, machine, quick, now)(changes);
   const double time_s = iteration.summary.totals.time_s;
   for (std::size_t i = 0; i < changes.size(); ++i) {
     ASSERT_TRUE(answers[i].time_s) << answers[i].reason;
     EXPECT_DOUBLE_EQ(found[i].speed_ratio, time_s / *answers[i].time_s);
   }
-  EXPECT_EQ(found[3].change, "batch 3");
-  EXPECT_TRUE(found[3].changes_samples);
-  EXPECT_DOUBLE_EQ(found[3].time_ratio, *answers[3].time_s / 2 / time_s);
 }
 
 // Twice as much as that does not fit into 64 bits.
@@ -118,7 +116,7 @@ TEST(Alternatives, a_capacity_that_cannot_be_doubled_is_not) {
   const PredictedIteration iteration = predict_model(graph, load_machine("h200"), request);
   for (const Alternative& alternative : iteration.summary.alternatives)
     EXPECT_EQ(alternative.change.find("on-chip"), std::string::npos) << alternative.change;
-  EXPECT_EQ(iteration.summary.alternatives.size(), 3U);
+  EXPECT_EQ(iteration.summary.alternatives.size(), 2U);
 }
 
 }  // namespace

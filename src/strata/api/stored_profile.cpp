@@ -97,7 +97,7 @@ ExplainedProfile explain_stored(const StoredProfile& stored, const AskedRoofs& a
     if (stored.profile.expected) {
       input.expect_again = expect_again(again->graph, again->machine, again->request);
       input.changes = user_changes(bind_model(again->graph, again->request.sizes), again->machine,
-                                   again->request);
+                                   again->request, recorded->facts.memory);
     }
   }
   made.explanation = explain(input);

@@ -47,6 +47,22 @@ void add_precisions(std::vector<Change>& changes, DType dtype, const Machine& ma
   }
 }
 
+void add_faster_ways(std::vector<Change>& changes, const BoundGraph& bound, const Machine& machine,
+                     const PredictRequest& request) {
+  const FrameworkOptions& options = request.framework_options;
+  const DType dtype = main_dtype(bound);
+  add_precisions(changes, dtype, machine, request);
+  // Vector units take either layout; matrix units want channels last.
+  const DType products = options.autocast.value_or(dtype);
+  if (!options.channels_last && products != DType::fp32 && has_convolutions(bound))
+    changes.emplace_back(OptionSet{"channels-last", "true"});
+  if (options.attention == AttentionKernels::eager)
+    changes.emplace_back(OptionSet{"attention", "sdpa"});
+  const auto batch = bound.binding.find("batch");
+  if (batch != bound.binding.end() && batch->second > 0)
+    changes.emplace_back(BatchOf{2 * batch->second});
+}
+
 }  // namespace
 
 std::vector<std::string> next_gpus(const Machine& machine, DType dtype) {
@@ -69,25 +85,21 @@ std::vector<std::string> next_gpus(const Machine& machine, DType dtype) {
 }
 
 std::vector<Change> user_changes(const BoundGraph& bound, const Machine& machine,
-                                 const PredictRequest& request) {
-  const FrameworkOptions& options = request.framework_options;
-  const DType dtype = main_dtype(bound);
+                                 const PredictRequest& request,
+                                 const std::optional<MemoryNeed>& memory) {
   std::vector<Change> changes;
-  add_precisions(changes, dtype, machine, request);
-  // Vector units take either layout; matrix units want channels last.
-  const DType products = options.autocast.value_or(dtype);
-  if (!options.channels_last && products != DType::fp32 && has_convolutions(bound))
-    changes.emplace_back(OptionSet{"channels-last", "true"});
-  if (options.attention == AttentionKernels::eager)
-    changes.emplace_back(OptionSet{"attention", "sdpa"});
-  const auto batch = bound.binding.find("batch");
-  if (batch != bound.binding.end() && batch->second > 0)
-    changes.emplace_back(BatchOf{2 * batch->second});
-  // Rates that were set by hand are of no other machine.
-  if (!request.hardware.bytes_per_s && !request.hardware.flop_per_s) {
-    for (std::string& name : next_gpus(machine, products))
-      changes.emplace_back(OnMachine{std::move(name)});
+  if (memory && !memory->fits()) {
+    changes = memory_savers(bound, request);
+    if (memory->largest_batch.value_or(0) > 0)
+      changes.insert(changes.begin(), BatchOf{*memory->largest_batch});
+  } else {
+    add_faster_ways(changes, bound, machine, request);
   }
+  // Rates that were set by hand are of no other machine.
+  if (request.hardware.bytes_per_s || request.hardware.flop_per_s) return changes;
+  const DType products = request.framework_options.autocast.value_or(main_dtype(bound));
+  for (std::string& name : next_gpus(machine, products))
+    changes.emplace_back(OnMachine{std::move(name)});
   return changes;
 }
 

@@ -4,15 +4,18 @@
 #include "strata/api/predict.hpp"
 #include "strata/explain/change.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
 /// What somebody can change about a training run, for the hints of predict and of explain.
 namespace strata {
 
-/// Precision, layout, attention, twice the batch, and the next GPUs; only what applies.
+/// Precision, layout, attention, twice the batch, and the next GPUs; only what applies. Of what
+/// does not fit the memory: the largest batch that does, what saves memory, and the next GPUs.
 std::vector<Change> user_changes(const BoundGraph& bound, const Machine& machine,
-                                 const PredictRequest& request);
+                                 const PredictRequest& request,
+                                 const std::optional<MemoryNeed>& memory);
 
 /// The shipped GPUs of the same vendor and kind of card that are the next faster ones, in products
 /// of that data type and in bandwidth; at most two.

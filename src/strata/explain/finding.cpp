@@ -87,6 +87,7 @@ void sort_by_gain(std::vector<WhatIf>& what_ifs) {
   };
   std::stable_sort(what_ifs.begin(), what_ifs.end(), [&](const WhatIf& a, const WhatIf& b) {
     if (is_of_machine(a) != is_of_machine(b)) return is_of_machine(b);
+    if (a.time_s.has_value() != b.time_s.has_value()) return a.time_s.has_value();
     return a.gain_s() > b.gain_s();
   });
   const auto sets = [](std::string_view name) {

@@ -120,6 +120,22 @@ TEST(MachineFile, every_number_and_text_of_the_wrong_kind_is_refused_by_its_plac
   }
 }
 
+TEST(MachineFile, a_price_is_a_number_or_says_its_currency) {
+  Json document = Json::parse(to_json(full_machine()));
+  const auto price_of = [&](const Json& price) {
+    document["price_per_hour"] = price;
+    return *read_machine(document.dump()).price;
+  };
+  EXPECT_EQ(price_of(2.5), (Price{{2.5, "as given"}}));
+  EXPECT_EQ(price_of({{"value", 3}, {"currency", "USD"}}), (Price{{3, "as given"}, "USD"}));
+  EXPECT_EQ(price_of({{"value", 3}, {"source", "May"}}), (Price{{3, "May"}}));
+  for (const Json& bad : {Json(0), Json(-1), Json("2 EUR"), Json{{"currency", "EUR"}}}) {
+    document["price_per_hour"] = bad;
+    EXPECT_EQ(refusal(document).find("machine.price_per_hour"), 0U) << refusal(document);
+  }
+  for (const Machine& machine : shipped_machines()) EXPECT_FALSE(machine.price) << machine.name;
+}
+
 TEST(MachineFile, a_misspelt_field_is_not_lost_in_silence) {
   Json document = Json::parse(to_json(full_machine()));
   document["notes"] = {"anything", 1};

@@ -326,8 +326,21 @@ std::string changes_line(const PredictionSummary& summary, bool of_expected,
   return helps.empty() ? "" : fmt::format("  {}{}\n", title, helps);
 }
 
+/// Of what is out of memory: the changes with which it runs.
+std::string fitting_line(const PredictionSummary& summary) {
+  const double samples_per_s = summary.profile.expected->samples_per_s;
+  std::string text;
+  for (const Alternative& one : summary.alternatives) {
+    if (one.is_expected && one.reason.empty())
+      text += fmt::format("   {} {} samples/s", one.change,
+                          format_count(samples_per_s * one.speed_ratio));
+  }
+  return text.empty() ? "" : fmt::format("  what fits      {}\n", text);
+}
+
 std::string help_line(const PredictionSummary& summary) {
   if (!summary.expected) return changes_line(summary, false, "what would help");
+  if (!summary.fits_device()) return fitting_line(summary);
   return changes_line(summary, true, "what would help") +
          changes_line(summary, false, "and the limit  ");
 }
