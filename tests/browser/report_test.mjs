@@ -41,7 +41,22 @@ test("the summary says what the JSON says", async () => {
         all.map((card) => [card.querySelector("dt").textContent, card.querySelector("strong").textContent]),
       ),
     );
-  near(seconds(cards.time), profile.totals.time_s, "time");
+  const { expected } = profile;
+  near(seconds(cards.expected), expected.time_s, "expected time");
+  near(seconds(cards.limit), profile.totals.time_s, "limit");
+  near(parseFloat(cards["samples per second"]), expected.samples_per_s, "samples per second");
+  assert.ok(Math.abs(parseFloat(cards["GPU busy"]) - (100 * expected.busy_s) / expected.time_s) <= 0.5);
+  near(parseFloat(cards.memory) * 2 ** 30, expected.memory_bytes, "memory");
+  const widths = await page
+    .locator("#summary .lost-bar > span")
+    .evaluateAll((all) => all.map((piece) => parseFloat(piece.style.width)));
+  near(
+    widths.reduce((all, each) => all + each, 0),
+    100,
+    "what it is lost to, and the arithmetic",
+  );
+  near(widths[0], (100 * expected.arithmetic_s) / expected.time_s, "arithmetic");
+  assert.equal(await page.locator("#summary .out-of-memory").count(), 0);
   near(seconds(cards["lower bound"]), profile.bounds.time_s, "bound");
   near(
     parseFloat(cards.traffic) * 1e9,
@@ -56,6 +71,31 @@ test("the summary says what the JSON says", async () => {
     near(seconds(text.match(/([\d.]+ [mµn]?s), [\d.]+ % of/)[1]), found[at].cost_s, "cost of a finding");
   });
   await picture(page, "summary");
+  quiet(page);
+  await page.close();
+});
+
+test("what does not fit is said before everything else", async () => {
+  strata("predict", "resnet18", "--batch", "4096", "--on", "l4", "--json", "oom.json", "--html", "oom.html");
+  const { expected } = json("oom.json");
+  assert.equal(expected.fits, false);
+  const page = await open("oom.html");
+  const text = await page.locator("#summary .view > *").first().textContent();
+  assert.ok(text.startsWith("Out of memory"), text);
+  assert.ok(text.includes(`The largest batch that fits is ${expected.largest_batch}.`), text);
+  for (const { change } of expected.memory_changes) assert.ok(text.includes(change), change);
+  await picture(page, "out-of-memory");
+  quiet(page);
+  await page.close();
+});
+
+test("rows have the expected time beside the limit", async () => {
+  const page = await open("large.html");
+  await view(page, "layers");
+  const first = profile.layers[0];
+  near(seconds(await cells(page, 0, "expected_s")), first.expected.busy_s, "expected time of a row");
+  near(seconds(await cells(page, 0, "time_s")), first.time_s, "limit of a row");
+  assert.equal(await page.locator("#layers .head [data-key=time_s]").textContent(), "limit");
   quiet(page);
   await page.close();
 });

@@ -60,8 +60,8 @@ TEST(ExplainCommand, takes_the_words_of_a_framework) {
 }
 
 TEST(ExplainCommand, out_of_memory_is_the_headline_and_can_be_a_refusal) {
-  const std::vector<std::string> words = {"explain", "gpt2:layers=2", "--batch", "512", "--on",
-                                          "l4",      "--bounds",      "never"};
+  const std::vector<std::string> words = {"explain", "resnet18", "--batch",  "4096",
+                                          "--on",    "l4",       "--bounds", "never"};
   const Outcome outcome = run(words);
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_LT(outcome.out.find("\nout of memory: needs "), outcome.out.find("expected "));
@@ -72,7 +72,7 @@ TEST(ExplainCommand, out_of_memory_is_the_headline_and_can_be_a_refusal) {
   // A file says the same.
   const TemporaryFolder folder;
   const std::string path = (folder.path() / "large.json").string();
-  EXPECT_EQ(run({"predict", "gpt2:layers=2", "--batch", "512", "--on", "l4", "--bounds", "never",
+  EXPECT_EQ(run({"predict", "resnet18", "--batch", "4096", "--on", "l4", "--bounds", "never",
                  "--json", path})
                 .exit_code,
             0);

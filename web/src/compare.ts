@@ -141,7 +141,12 @@ function comparedIn(context: Context): Compared | null {
   const [a, b] = [pick("cmpa", 0), pick("cmpb", 1)];
   if (!a || !b) return null;
   const choices = profiles.map((each) => ({ value: String(each.at), label: each.part.name }));
-  const time = timeIn([a.part.document, b.part.document]);
+  const usual = timeIn([a.part.document, b.part.document]);
+  const time = state.get("cmptimes") === "limit" ? "time_s" : usual;
+  const times = [
+    { value: "", label: "expected" },
+    { value: "limit", label: "limit" },
+  ];
   return {
     names: [a.part.name, b.part.name],
     iterations: [iterationIn(a.part.document, time), iterationIn(b.part.document, time)],
@@ -150,6 +155,9 @@ function comparedIn(context: Context): Compared | null {
     controls: [
       menu("first", choices, String(a.at), (value) => state.set("cmpa", value)),
       menu("second", choices, String(b.at), (value) => state.set("cmpb", value)),
+      ...(usual === "expected_s"
+        ? [menu("times", times, state.get("cmptimes"), (value) => state.set("cmptimes", value))]
+        : []),
     ],
   };
 }
@@ -190,7 +198,7 @@ function render(context: Context, element: HTMLElement): void {
   const marks = new Marks(context.links);
   const body = h("div", {});
   element.append(body);
-  remade(context, ["cmpa", "cmpb", "cmpby"], () => {
+  remade(context, ["cmpa", "cmpb", "cmpby", "cmptimes"], () => {
     marks.clear();
     const compared = comparedIn(context);
     if (!compared) return;

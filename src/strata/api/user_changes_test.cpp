@@ -6,10 +6,12 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 namespace strata {
 namespace {
 
-PredictRequest quick_request() {
+PredictRequest request_without_bounds() {
   PredictRequest request;
   request.bounds = WantBounds::not_at_all;
   return request;
@@ -28,7 +30,7 @@ std::vector<std::string> changes_of(std::string_view model, std::string_view mac
 using Texts = std::vector<std::string>;
 
 TEST(UserChanges, are_those_that_apply) {
-  PredictRequest request = quick_request();
+  PredictRequest request = request_without_bounds();
   EXPECT_EQ(changes_of("lenet5", "h200", request),
             (Texts{"--dtype tf32", "--amp bf16", "batch 64", "--on b200"}));
   // No TF32 and no bf16 there.
@@ -41,7 +43,7 @@ TEST(UserChanges, are_those_that_apply) {
   request.hardware.bytes_per_s = 1e12;  // of no other machine
   EXPECT_EQ(changes_of("lenet5", "h200", request), (Texts{"--attention sdpa", "batch 64"}));
   // A network of products alone has no layout of images.
-  request = quick_request();
+  request = request_without_bounds();
   request.framework_options.autocast = DType::bf16;
   EXPECT_EQ(changes_of("bert_base", "h200", request), (Texts{"batch 64", "--on b200"}));
 }
@@ -58,7 +60,7 @@ TEST(UserChanges, next_gpus_are_faster_ones_of_the_same_vendor) {
 TEST(UserChanges, hints_and_what_ifs_are_expected_times_with_that_change) {
   const Graph graph = load_model("resnet18");
   const Machine machine = load_machine("h200");
-  const PredictRequest request = quick_request();
+  const PredictRequest request = request_without_bounds();
   const PredictedIteration iteration = predict_model(graph, machine, request);
   const double now_s = iteration.summary.expected->time_s;
   const auto expected_s = [&](const PredictRequest& changed, std::string_view on = "h200") {
@@ -93,7 +95,8 @@ TEST(UserChanges, hints_and_what_ifs_are_expected_times_with_that_change) {
 
 TEST(UserChanges, of_a_host_bound_iteration_a_faster_gpu_is_none_that_helps) {
   const Graph graph = load_model("lenet5");
-  const ExplainedModel explained = explain_model(graph, load_machine("h200"), quick_request());
+  const ExplainedModel explained =
+      explain_model(graph, load_machine("h200"), request_without_bounds());
   EXPECT_EQ(explained.explanation.findings.at(0).code, FindingCode::host_bound);
   for (const WhatIf& what_if : explained.explanation.what_ifs) {
     if (std::holds_alternative<OnMachine>(what_if.change)) {
@@ -105,16 +108,16 @@ TEST(UserChanges, of_a_host_bound_iteration_a_faster_gpu_is_none_that_helps) {
 }
 
 TEST(MemoryNeed, the_largest_batch_fits_and_the_next_does_not) {
-  const Graph graph = load_model("gpt2:layers=2");
+  const Graph graph = load_model("resnet18");
   const Machine machine = load_machine("l4");
-  PredictRequest request = quick_request();
+  PredictRequest request = request_without_bounds();
   request.training.optimizer = Optimizer::adam;
   request.wants_alternatives = false;
   const auto summary_of = [&](std::int64_t batch) {
     request.sizes.batch = batch;
     return predict_model(graph, machine, request).summary;
   };
-  const PredictionSummary large = summary_of(512);
+  const PredictionSummary large = summary_of(4096);
   ASSERT_FALSE(large.fits_device());
   ASSERT_TRUE(large.largest_batch);
   ASSERT_GT(*large.largest_batch, 1);
@@ -127,15 +130,15 @@ TEST(MemoryNeed, the_largest_batch_fits_and_the_next_does_not) {
     EXPECT_LT(one.needed_bytes, large.needed_memory_bytes());
     if (one.change != "--recompute all") continue;
     request.training.recompute = Recompute::all;
-    EXPECT_EQ(one.needed_bytes, summary_of(512).needed_memory_bytes());
+    EXPECT_EQ(one.needed_bytes, summary_of(4096).needed_memory_bytes());
   }
 }
 
 TEST(MemoryNeed, what_ifs_of_a_batch_that_does_not_fit_say_so) {
-  const Graph graph = load_model("gpt2:layers=2");
-  PredictRequest request = quick_request();
+  const Graph graph = load_model("resnet18");
+  PredictRequest request = request_without_bounds();
   request.sizes.batch = 32;
-  const std::vector<Change> changes = {BatchOf{4096}};
+  const std::vector<Change> changes = {BatchOf{8192}};
   const auto answers = expect_again(graph, load_machine("l4"), request)(changes);
   EXPECT_FALSE(answers[0].time_s);
   EXPECT_TRUE(answers[0].reason.starts_with("out of memory: needs ")) << answers[0].reason;
@@ -145,7 +148,7 @@ TEST(MemoryNeed, what_ifs_of_a_batch_that_does_not_fit_say_so) {
 TEST(LimitRequest, autocast_is_predicted_again_as_it_was) {
   const Graph graph = load_model("lenet5");
   const Machine machine = load_machine("h200");
-  PredictRequest request = quick_request();
+  PredictRequest request = request_without_bounds();
   request.framework_options.autocast = DType::bf16;
   EXPECT_EQ(predicted_time_s(graph, machine, request),
             predict_model(graph, machine, request).summary.totals.time_s);

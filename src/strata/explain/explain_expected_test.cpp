@@ -17,6 +17,7 @@ Profile hand_expected(double host_s) {
   Profile profile = test::measured_profile({row});
   profile.evidence = Evidence::predicted;
   profile.iteration_s = 10;
+  profile.iteration_from = TimeFrom::simulation;
   profile.expected = ExpectedIteration{.framework = "pytorch-eager",
                                        .calibration = "transferred",
                                        .calibrated_on = "h200",

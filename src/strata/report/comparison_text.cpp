@@ -236,8 +236,9 @@ std::string to_text(const ProfileComparison& comparison, const CompareView& view
     text += answer + '\n';
   text +=
       dim(fmt::format(
-              "more: --layers N  --by {}  --threshold X  --json FILE  --csv FILE  --html FILE\n",
-              view.by == CompareBy::type ? "block|pass|layer" : "type|block|pass|layer"),
+              "more: --layers N  --by {}  {}--threshold X  --json FILE  --csv FILE  --html FILE\n",
+              view.by == CompareBy::type ? "block|pass|layer" : "type|block|pass|layer",
+              comparison.a.expected || comparison.b.expected ? "--times limit  " : ""),
           style);
   return style.has_unicode ? text : to_ascii(text);
 }
