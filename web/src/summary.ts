@@ -90,7 +90,8 @@ function boundCard(document: ProfileDocument, rows: RowSet): Card[] {
   const all = iterationOf(document);
   groups.sort((a, b) => (b.numbers.time_s ?? 0) - (a.numbers.time_s ?? 0));
   const shares = groups.map((group) => `${group.name} ${percent((group.numbers.time_s ?? 0) / (all || 1))}`);
-  return [{ label: "limited by", value: groups[0]?.name ?? "", detail: `of the time: ${shares.join(", ")}` }];
+  const label = document.expected ? "bound of the limit" : "limited by";
+  return [{ label, value: groups[0]?.name ?? "", detail: `of the time: ${shares.join(", ")}` }];
 }
 
 function profileCards(document: ProfileDocument, rows: RowSet): Card[] {
@@ -129,7 +130,7 @@ function profileCards(document: ProfileDocument, rows: RowSet): Card[] {
     cards.push({
       label: "arithmetic",
       value: format(flop, "flop"),
-      detail: `${format(flop / time, "flop/s")} on average`,
+      detail: `${format(flop / waitOf(document), "flop/s")} on average`,
     });
   const memory = number(totals.footprint_bytes) ?? number(totals.peak_memory_bytes);
   if (memory !== null && !expected) {
