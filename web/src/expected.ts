@@ -26,7 +26,7 @@ export function expectedCards(document: ProfileDocument, expected: ExpectedTime)
     {
       label: "GPU busy",
       value: percent(expected.busy_s / expected.time_s),
-      detail: isHostBound ? "host-bound: a larger batch or CUDA graphs help, a faster GPU does not" : "of the time",
+      detail: isHostBound ? "host-bound: a larger batch or CUDA graphs help, a faster GPU hardly" : "of the time",
     },
     memoryCard(document, expected),
   ];

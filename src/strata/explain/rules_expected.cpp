@@ -61,7 +61,7 @@ void find_host_bound(const ExplainContext& context, Findings& found) {
   ProfileFinding finding = context.finding(FindingCode::host_bound, "", idle_s);
   finding.what = fmt::format(
       "the host takes {} to dispatch {:.0f} kernels, the GPU {} to run them: it is idle for {} of "
-      "the iteration, and a faster GPU does not help",
+      "the iteration, and a faster GPU hardly helps",
       format_time(expected->host_s), expected->launches, format_time(expected->busy_s),
       percent_of(idle_s, expected->time_s));
   finding.evidence = {{"dispatching", expected->host_s, Measure::seconds},

@@ -67,6 +67,8 @@ void find_far(const ExplainContext& context, Bound bound, Findings& found) {
   if (!context.has_kernel_times() || context.times() == nullptr) return;
   const bool is_compute = bound == Bound::compute;
   for (const RowSet& set : rows_by(context.profile(), operator_of)) {
+    const bool has_own_finding = set.name == "gradient_sum" || set.name == "update";
+    if (has_own_finding && !context.is_measured()) continue;
     const FarRows far = far_rows(context, set, bound);
     if (far.count == 0 || !context.is_noticeable(far.lost_s)) continue;
     const RooflinePoint& point = context.times()->rows()[far.worst].point;

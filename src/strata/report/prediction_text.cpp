@@ -105,7 +105,7 @@ std::string expected_facts(const PredictionSummary& summary) {
   if (expected.is_host_bound())
     text += fact("host-bound", format_time(expected.host_s),
                  "to dispatch: a larger batch, CUDA graphs or torch.compile help, a faster GPU "
-                 "does not");
+                 "hardly");
   double uncovered = 0;
   for (const UncoveredClass& one : expected.uncovered) uncovered += one.share;
   if (uncovered >= 0.01)
@@ -332,7 +332,7 @@ std::string fitting_line(const PredictionSummary& summary) {
   std::string text;
   for (const Alternative& one : summary.alternatives) {
     if (one.is_expected && one.reason.empty())
-      text += fmt::format("   {} {} samples/s", one.change,
+      text += fmt::format("   {}: {} samples/s", one.change,
                           format_count(samples_per_s * one.speed_ratio));
   }
   return text.empty() ? "" : fmt::format("  what fits      {}\n", text);
