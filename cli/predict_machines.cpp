@@ -37,17 +37,17 @@ struct MachineAnswer {
   std::string currency = {};
   std::string refusal = {};  ///< why it has no answer; empty: it has
 
-  double time_s() const {
-    return summary.expected ? summary.expected->time_s : summary.totals.time_s;
+  double samples_per_s() const {
+    return static_cast<double>(summary.totals.samples) / summary.expected->time_s;
   }
-  double samples_per_s() const { return static_cast<double>(summary.totals.samples) / time_s(); }
+  /// Nobody pays for a limit: without an expected time there is none.
   std::optional<double> cost() const {
-    if (!price_per_hour) return std::nullopt;
+    if (!price_per_hour || !summary.expected) return std::nullopt;
     return *price_per_hour / seconds_per_hour / samples_per_s() * million;
   }
   /// At the power limit, which a card does not always draw.
   std::optional<double> energy_kwh() const {
-    if (!power_w) return std::nullopt;
+    if (!power_w || !summary.expected) return std::nullopt;
     return *power_w / samples_per_s() * million / joule_per_kwh;
   }
 };
@@ -79,10 +79,16 @@ std::vector<double> prices(const Arguments& given, std::size_t machines) {
   return all;
 }
 
+/// Two places; of what is less than a tenth two digits.
+std::string small_text(double number) {
+  return number < 0.1 ? fmt::format("{:.2g}", number) : fmt::format("{:.2f}", number);
+}
+
 std::string cost_text(const MachineAnswer& one) {
   const auto cost = one.cost();
   if (!cost) return "";
-  return fmt::format("{:.2f}{}{}", *cost, one.currency.empty() ? "" : " ", printable(one.currency));
+  return fmt::format("{}{}{}", small_text(*cost), one.currency.empty() ? "" : " ",
+                     printable(one.currency));
 }
 
 std::string answers_text(const std::vector<MachineAnswer>& answers, const TextStyle& style) {
@@ -118,12 +124,16 @@ std::string answers_text(const std::vector<MachineAnswer>& answers, const TextSt
          expected ? format_count(one.samples_per_s()) : "", format_time(one.summary.totals.time_s),
          format_capacity(static_cast<double>(one.summary.needed_memory_bytes())),
          one.summary.fits_device() ? "yes" : "no", cost_text(one),
-         energy ? fmt::format("{:.2f}", *energy) : "",
+         energy ? small_text(*energy) : "",
          expected ? fmt::format("{}", name_of(expected->calibration))
                   : printable(one.summary.no_expected_reason)});
   }
-  const auto answered = std::find_if(answers.begin(), answers.end(),
-                                     [](const MachineAnswer& one) { return one.refusal.empty(); });
+  auto answered = std::find_if(answers.begin(), answers.end(), [](const MachineAnswer& one) {
+    return one.summary.expected.has_value();
+  });
+  if (answered == answers.end())
+    answered = std::find_if(answers.begin(), answers.end(),
+                            [](const MachineAnswer& one) { return one.refusal.empty(); });
   const PredictionSummary& first =
       (answered == answers.end() ? answers.front() : *answered).summary;
   return fmt::format(

@@ -106,6 +106,11 @@ TEST(Predict, prices_of_machine_files_count_unless_others_are_given) {
   const Outcome table = run({"predict", "resnet18", "--on", path + ",h200"});
   EXPECT_NE(table.out.find(" EUR"), table.out.npos) << table.out;
   EXPECT_NE(table.out.find("more than it draws"), table.out.npos) << table.out;
+  // Nobody pays for a limit.
+  const OrderedJson limits =
+      predicted({"resnet18", "--on", path + ",grace", "--framework", "none"})["machines"];
+  EXPECT_TRUE(limits[0]["cost_per_million_samples"].is_null());
+  EXPECT_TRUE(limits[0]["kwh_per_million_samples"].is_null());
   const OrderedJson given =
       predicted({"resnet18", "--on", path + ",h200", "--price", "4,8"})["machines"];
   EXPECT_EQ(given[0]["price_per_hour"], 4);

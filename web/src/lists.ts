@@ -5,16 +5,25 @@ import { h } from "./dom";
 import { format, labelOf, unitOf } from "./units";
 import { remade, type Context, type View } from "./view";
 
-const kinds = ["catalogue", "machines", "readiness", "trained_networks"];
+const kinds = ["catalogue", "machines", "machine_choice", "readiness", "trained_networks"];
 
 type Item = Record<string, unknown>;
+
+/// The expected time of a machine becomes columns of its own.
+function flat(item: Item): Item {
+  const { expected, ...rest } = item;
+  if (typeof expected !== "object" || expected === null) return item;
+  const { machine, ...others } = rest;
+  const { time_s, ...more } = expected as Item;
+  return { machine, expected_s: time_s, ...more, ...others };
+}
 
 function listsOf(context: Context): [string, Item[]][] {
   const lists: [string, Item[]][] = [];
   for (const [key, value] of Object.entries(context.part.document)) {
     if (!Array.isArray(value) || value.length === 0) continue;
     const items = value.map((each: unknown) =>
-      typeof each === "object" && each !== null ? (each as Item) : { name: each },
+      typeof each === "object" && each !== null ? flat(each as Item) : { name: each },
     );
     lists.push([key, items]);
   }
@@ -30,7 +39,9 @@ function text(key: string, value: unknown): string {
       .map((each: unknown) =>
         typeof each === "object" && each !== null
           ? String((each as Item).name ?? JSON.stringify(each))
-          : String(each),
+          : typeof each === "number"
+            ? format(each, unitOf(key))
+            : String(each),
       )
       .join(", ");
   return typeof value === "boolean" ? (value ? "yes" : "no") : JSON.stringify(value);

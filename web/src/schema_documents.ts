@@ -154,6 +154,6 @@ export interface StudyFigure {
 
 /// Lists that need no view of their own: what ships, what the computer can do.
 export interface ListDocument {
-  kind: "catalogue" | "machines" | "readiness" | "trained_networks";
+  kind: "catalogue" | "machines" | "machine_choice" | "readiness" | "trained_networks";
   provenance?: Provenance;
 }
