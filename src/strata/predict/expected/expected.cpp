@@ -55,10 +55,10 @@ struct ClassShare {
 };
 
 /// All launches of an iteration with host and device, and its interval.
-class ExpectedIteration {
+class IterationSum {
  public:
-  ExpectedIteration(const Framework& framework, const FrameworkOperations& operations,
-                    std::vector<KernelTime> times, bool is_autocast, const Calibration& calibration)
+  IterationSum(const Framework& framework, const FrameworkOperations& operations,
+               std::vector<KernelTime> times, bool is_autocast, const Calibration& calibration)
       : times_(std::move(times)),
         shares_(operation_class_names().size()),
         pipeline_(operations, times_, is_autocast, framework.iteration_calls, calibration) {
@@ -136,17 +136,16 @@ std::string_view name_of(CalibrationUse use) {
 ExpectedTotals expected_totals(const Framework& framework, const FrameworkOperations& operations,
                                const KernelList& kernels, const FrameworkOptions& options,
                                const Calibration& calibration, const KernelTimes& times) {
-  return ExpectedIteration(framework, operations, kernels.times_on(times),
-                           options.autocast.has_value(), calibration)
+  return IterationSum(framework, operations, kernels.times_on(times), options.autocast.has_value(),
+                      calibration)
       .totals();
 }
 
 ExpectedTime expected_time(const Program& program, const Framework& framework,
                            const FrameworkOperations& operations, const FrameworkOptions& options,
                            const Calibration& calibration, const KernelTimes& times) {
-  const ExpectedIteration iteration(framework, operations,
-                                    KernelList(operations, times).times_on(times),
-                                    options.autocast.has_value(), calibration);
+  const IterationSum iteration(framework, operations, KernelList(operations, times).times_on(times),
+                               options.autocast.has_value(), calibration);
   const ExpectedTotals& totals = iteration.totals();
   ExpectedTime result;
   result.framework = calibration.framework;
