@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/machine_at_hand.hpp"
 
+#include "strata/api/kept_files.hpp"
 #include "strata/base/this_run.hpp"
 #include "strata/machine/load_machine.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <vector>
 
 namespace strata {
@@ -15,26 +15,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::optional<fs::path> absolute_path_in(const char* variable) {
-  const char* value = std::getenv(variable);
-  if (value == nullptr || *value != '/') return std::nullopt;
-  return fs::path(value);
-}
-
 }  // namespace
 
-std::optional<fs::path> measured_machines_folder() {
-  if (const auto data = absolute_path_in("XDG_DATA_HOME")) return *data / "strata/machines";
-  if (const auto home = absolute_path_in("HOME")) return *home / ".local/share/strata/machines";
-  return std::nullopt;
-}
+std::optional<fs::path> measured_machines_folder() { return kept_folder("machines"); }
 
 std::string measured_machine_file(std::string_view host, std::string_view part) {
-  std::string name(host);
-  // What would end the name of a file, or part a list of machines.
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return c == '/' || c == ','; }, '-');
-  return fmt::format("{}-{}.json", name, part);
+  return fmt::format("{}-{}.json", file_name_of(host), part);
 }
 
 std::optional<fs::path> machine_at_hand() {

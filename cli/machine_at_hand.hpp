@@ -13,8 +13,7 @@
 /// take it when no machine is named.
 namespace strata {
 
-/// $XDG_DATA_HOME/strata/machines, or ~/.local/share/strata/machines. Nothing when the environment
-/// names neither; a relative XDG_DATA_HOME counts as none, as its specification says.
+/// Nothing when the environment names no folder (kept_folder).
 std::optional<std::filesystem::path> measured_machines_folder();
 
 /// The file of one part of a host: "node7-cpu.json", "node7-gpu0.json".

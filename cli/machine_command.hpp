@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/command.hpp"
+#include "strata/machine/calibration.hpp"
 #include "strata/machine/numbers.hpp"
 
 #include <cstddef>
@@ -39,6 +40,21 @@ inline constexpr Flag machine_quick_flag{
 inline constexpr Flag machine_dry_run_flag{.name = "dry-run",
                                            .help = "measure: only say what would be measured."};
 
+inline constexpr Flag machine_calibrate_flag{
+    .name = "calibrate",
+    .help = "measure: also what kernels take, for expected times; at most five minutes."};
+inline constexpr std::string_view calibrated_frameworks[] = {"strata", "pytorch-eager"};
+inline constexpr Flag machine_framework_flag{
+    .name = "framework",
+    .value = "NAME",
+    .help = "measure --calibrate: strata (our engine) or, on a GPU, pytorch-eager.",
+    .choices = calibrated_frameworks,
+    .offer = Offer::choices};
+inline constexpr Flag machine_only_flag{
+    .name = "only",
+    .value = "TEXT",
+    .help = "measure --calibrate: only cases with TEXT in their names; the others stay."};
+
 struct MachineSubcommand {
   std::string_view name;
   std::size_t least_machines = 0;
@@ -63,6 +79,9 @@ std::string quantity_text(Quantity quantity, double value);
 
 /// Everything that is known of a machine, as `strata machine show` prints it.
 std::string machine_text(const Machine& machine, const TextStyle& style);
+
+/// How far each class of a calibration is off.
+std::string fits_text(const Calibration& calibration, const TextStyle& style);
 
 /// Where the rates and the memory come from: "measured", "published" (documents of vendors and
 /// others), or "partly estimated" when no document has all of them.

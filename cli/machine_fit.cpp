@@ -3,12 +3,9 @@
 #include "cli/machine_command.hpp"
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
+#include "strata/api/calibrate.hpp"
+#include "strata/api/kept_files.hpp"
 #include "strata/base/error.hpp"
-#include "strata/base/text.hpp"
-#include "strata/importers/text_file.hpp"
-#include "strata/machine/calibration.hpp"
-#include "strata/machine/load_machine.hpp"
-#include "strata/predict/expected/fit.hpp"
 #include "strata/report/table.hpp"
 
 #include <fmt/format.h>
@@ -18,16 +15,23 @@ namespace {
 
 constexpr Flag machine_fit_flags[] = {machine_output_flag};
 
-Calibration calibration_in(const std::string& path) {
-  constexpr std::size_t most_file_bytes = 64 << 20;  // every class with all its samples
-  const std::string text = read_text_file(path, most_file_bytes);
+int run_machine_fit(const Request& request, std::span<const std::string> files) {
+  check_outputs(request.arguments, {&machine_output_flag});
+  // As it will be written: numbers that a file does not hold must not be in the fit.
+  Calibration calibration = read_calibration(to_json(load_calibration(files.front())));
   try {
-    return read_calibration(text);
+    fit_calibration(calibration);
   } catch (Error& error) {
-    error.add_context(path);
+    error.add_context(files.front());
     throw;
   }
+  OutputFiles outputs(request.arguments);
+  outputs.write(machine_output_flag, [&] { return to_json(calibration); });
+  if (!outputs.took_stdout()) print(fits_text(calibration, request.style));
+  return exit_code::done;
 }
+
+}  // namespace
 
 std::string fits_text(const Calibration& calibration, const TextStyle& style) {
   Table table({{.title = "class", .least_width = 16},
@@ -41,19 +45,6 @@ std::string fits_text(const Calibration& calibration, const TextStyle& style) {
       "{} on {}\n\n{}\noff by: standard deviation of a sample from what the others say of it\n",
       calibration.framework, calibration.machine, table.to_text(style));
 }
-
-int run_machine_fit(const Request& request, std::span<const std::string> files) {
-  check_outputs(request.arguments, {&machine_output_flag});
-  // As it will be written: numbers that a file does not hold must not be in the fit.
-  Calibration calibration = read_calibration(to_json(calibration_in(files.front())));
-  fit(calibration, gpu_rates(load_machine(calibration.machine)));
-  OutputFiles outputs(request.arguments);
-  outputs.write(machine_output_flag, [&] { return to_json(calibration); });
-  if (!outputs.took_stdout()) print(fits_text(calibration, request.style));
-  return exit_code::done;
-}
-
-}  // namespace
 
 constexpr MachineSubcommand machine_fit{.name = "fit",
                                         .least_machines = 1,

@@ -2,7 +2,9 @@
 #include "cli/exit_code.hpp"
 #include "cli/html_output.hpp"
 #include "cli/machine_at_hand.hpp"
+#include "cli/machine_calibrate.hpp"
 #include "cli/machine_command.hpp"
+#include "cli/machine_progress.hpp"
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
 #include "strata/base/error.hpp"
@@ -12,7 +14,6 @@
 #include "strata/report/write_file.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <optional>
@@ -23,8 +24,9 @@ namespace strata {
 namespace {
 
 constexpr Flag machine_measure_flags[] = {
-    machine_device_flag, machine_quick_flag, machine_dry_run_flag,
-    machine_json_flag,   html_flag,          machine_output_flag};
+    machine_device_flag, machine_quick_flag,  machine_dry_run_flag,   machine_json_flag,
+    html_flag,           machine_output_flag, machine_calibrate_flag, machine_framework_flag,
+    machine_only_flag};
 
 /// "all" (the CPU and every GPU), "cpu", "cuda" (the first GPU), "cuda:N" or "cuda:all".
 struct DeviceChoice {
@@ -68,23 +70,6 @@ std::vector<Part> parts_of(const DeviceChoice& choice) {
   return parts;
 }
 
-/// One line on a terminal that is written over and over; nothing elsewhere.
-class MachineMeasureProgress {
- public:
-  MachineMeasureProgress() = default;
-  MachineMeasureProgress(const MachineMeasureProgress&) = delete;
-  MachineMeasureProgress& operator=(const MachineMeasureProgress&) = delete;
-  ~MachineMeasureProgress() {
-    if (is_shown_) print_to_stderr("\r\033[K");
-  }
-  void show(std::string_view what, double share) const {
-    if (is_shown_) print_to_stderr(fmt::format("\r\033[K{:3.0f} % {}", 100 * share, what));
-  }
-
- private:
-  bool is_shown_ = isatty(STDERR_FILENO) == 1;
-};
-
 /// "node.json" → "node-gpu2.json".
 std::string path_for_part(std::string_view path, const Part& part) {
   std::filesystem::path file(path);
@@ -94,7 +79,7 @@ std::string path_for_part(std::string_view path, const Part& part) {
 }
 
 Machine measured(const Part& part, bool is_quick) {
-  const MachineMeasureProgress line;
+  const MachineProgress line;
   const CeilingProgress progress = [&](std::string_view what, double share) {
     line.show(what, share);
   };
@@ -133,6 +118,17 @@ std::string facts_text(const Part& part) {
                      format_capacity(static_cast<double>(devices[index].memory_bytes)));
 }
 
+ChosenDevice chosen_part(const Part& part) {
+  return {.is_gpu = part.gpu.has_value(), .index = part.gpu.value_or(0)};
+}
+
+void check_calibrate_flags(const Arguments& given) {
+  if (given.has(machine_calibrate_flag)) return;
+  for (const Flag& flag : {machine_framework_flag, machine_only_flag}) {
+    if (given.has(flag)) fail(ErrorKind::usage, "--{} goes with --calibrate", flag.name);
+  }
+}
+
 int run_machine_measure(const Request& request, std::span<const std::string>) {
   const Arguments& given = request.arguments;
   const DeviceChoice choice = device_from(given.value(machine_device_flag).value_or("all"));
@@ -148,23 +144,36 @@ int run_machine_measure(const Request& request, std::span<const std::string>) {
          "so on, or one --device",
          parts.size(), parts.front().name);
   }
+  check_calibrate_flags(given);
+  const bool calibrates = given.has(machine_calibrate_flag);
   if (given.has(machine_dry_run_flag)) {
-    for (const Part& part : parts) print(facts_text(part));
+    for (const Part& part : parts) {
+      print(facts_text(part));
+      if (calibrates) print(calibration_plan(calibrate_command(given, chosen_part(part))));
+    }
     return exit_code::done;
   }
+  bool is_interrupted = false;
   std::vector<PageSection> pages;
   for (const Part& part : parts) {
+    std::optional<CalibrateCommand> calibration;
+    if (calibrates) calibration = calibrate_command(given, chosen_part(part));
     const Machine machine = measured(part, given.has(machine_quick_flag));
     const std::string text = to_json(machine);
     if (json) write_output(*json, text);
     if (output) write_output(has_many ? path_for_part(*output, part) : std::string(*output), text);
     pages.push_back({.name = machine.title, .document = text});
-    if (json != "-" && output != "-" && page != "-")
-      print(machine_text(machine, request.style) + (has_many ? "\n" : ""));
+    const bool is_text = json != "-" && output != "-" && page != "-";
+    if (is_text) print(machine_text(machine, request.style) + (has_many ? "\n" : ""));
     if (!json && !output) keep_for_this_host(part, machine);
+    if (!calibration) continue;
+    const CalibrateOutcome outcome = calibrate_machine(*calibration, machine);
+    if (is_text) print("\n" + fits_text(outcome.calibration, request.style));
+    is_interrupted = outcome.is_interrupted;
+    if (is_interrupted) break;
   }
   if (page) write_output(*page, page_text(pages.front().name, pages));
-  return exit_code::done;
+  return is_interrupted ? exit_code::interrupted : exit_code::done;
 }
 
 }  // namespace

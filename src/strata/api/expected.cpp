@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/api/expected.hpp"
 
+#include "strata/api/kept_files.hpp"
 #include "strata/base/error.hpp"
 #include "strata/machine/load_machine.hpp"
 #include "strata/predict/expected/allocated_memory.hpp"
+#include "strata/predict/expected/calibrated_rates.hpp"
 
 #include <fmt/format.h>
 
@@ -12,9 +14,12 @@
 namespace strata {
 namespace {
 
-/// Of the machine itself, or of another GPU in the same framework.
+/// Of the machine itself, or of another GPU in the same framework. Nothing is transferred to CPUs,
+/// which differ more.
 const Calibration* nearest_calibration(const Machine& machine, const std::string& framework) {
+  if (const Calibration* kept = kept_calibration(machine.name, framework)) return kept;
   if (const Calibration* own = find_calibration(machine.name, framework)) return own;
+  if (machine.kind != "gpu") return nullptr;
   for (const Calibration& one : shipped_calibrations()) {
     if (one.framework == framework) return &one;
   }
@@ -25,6 +30,11 @@ const Calibration& usable_calibration(const Machine& machine, const ExpectedRequ
   if (const auto reason = ExpectedTimes::reason_against(machine, request))
     fail(ErrorKind::unsupported, "{}", *reason);
   return *nearest_calibration(machine, request.framework);
+}
+
+GpuRates rates_measured_on(const Calibration& calibration) {
+  return calibration.rates ? gpu_rates(*calibration.rates)
+                           : gpu_rates(load_machine(calibration.machine));
 }
 
 /// Kernels of another GPU are other kernels: nine of ten are within a third of what is transferred.
@@ -38,13 +48,25 @@ void widen(Time& time) {
 
 }  // namespace
 
+std::string default_framework(const Machine& machine) {
+  return machine.kind == "cpu" ? "strata" : "pytorch-eager";
+}
+
 std::optional<std::string> ExpectedTimes::reason_against(const Machine& machine,
                                                          const ExpectedRequest& request) {
-  if (machine.kind != "gpu")
-    return fmt::format("expected times are of GPUs, and {} is a {}", machine.name, machine.kind);
+  const bool is_gpu = machine.kind == "gpu";
+  if (!is_gpu && machine.kind != "cpu")
+    return fmt::format("expected times are of GPUs and CPUs, and {} is a {}", machine.name,
+                       machine.kind);
   framework_named(request.framework);
   if (nearest_calibration(machine, request.framework) == nullptr)
-    return fmt::format("no calibration of {} ships", request.framework);
+    return fmt::format(
+        "there is no calibration of {} on {}; on that computer, strata machine measure --device {} "
+        "--calibrate makes one",
+        request.framework, machine.name,
+        !is_gpu                         ? "cpu"
+        : request.framework == "strata" ? "cuda --framework strata"
+                                        : "cuda");
   try {
     gpu_rates(machine);
   } catch (const Error& error) {
@@ -54,17 +76,24 @@ std::optional<std::string> ExpectedTimes::reason_against(const Machine& machine,
 }
 
 ExpectedTimes::ExpectedTimes(const Machine& machine, const ExpectedRequest& request)
-    : ExpectedTimes(machine, request, usable_calibration(machine, request),
-                    load_machine(usable_calibration(machine, request).machine)) {}
+    : ExpectedTimes(machine, request, usable_calibration(machine, request)) {}
+
+ExpectedTimes::ExpectedTimes(const Machine& machine, const ExpectedRequest& request,
+                             const Calibration& calibration)
+    : ExpectedTimes(machine, request, calibration, rates_measured_on(calibration)) {}
 
 ExpectedTimes::ExpectedTimes(const Machine& machine, const ExpectedRequest& request,
                              const Calibration& calibration, const Machine& measured_on)
+    : ExpectedTimes(machine, request, calibration, gpu_rates(measured_on)) {}
+
+ExpectedTimes::ExpectedTimes(const Machine& machine, const ExpectedRequest& request,
+                             const Calibration& calibration, const GpuRates& measured_on)
     : framework_(framework_named(request.framework)),
       options_(request.options),
       calibration_(calibration),
       use_(calibration.machine == machine.name ? CalibrationUse::calibrated
                                                : CalibrationUse::transferred),
-      times_(calibration, gpu_rates(measured_on), gpu_rates(machine)) {}
+      times_(calibration, measured_on, gpu_rates(machine)) {}
 
 ExpectedTimes ExpectedTimes::on(const Machine& changed) const {
   ExpectedTimes other = *this;

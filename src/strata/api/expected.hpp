@@ -20,6 +20,10 @@ struct ExpectedRequest {
   FrameworkOptions options;
 };
 
+/// Whose expected time is meant where nobody says: PyTorch's on GPUs, on CPUs that of Strata's own
+/// engine, which is what `strata measure` runs.
+std::string default_framework(const Machine& machine);
+
 /// A training iteration as a framework runs it, whatever the machine: made once, asked for many.
 class ExpectedProgram {
  public:
@@ -45,12 +49,15 @@ class ExpectedProgram {
 /// Expected times on one machine: made once, asked for many networks and batches.
 class ExpectedTimes {
  public:
-  /// Errors (unsupported) say why there is no expected time on the machine: it is no GPU, or lacks
-  /// a number.
+  /// Errors (unsupported) say why there is no expected time on the machine: it was not
+  /// calibrated, or lacks a number. Errors (input) name a calibration that is broken.
   ExpectedTimes(const Machine& machine, const ExpectedRequest& request);
   /// With a calibration of one's own. It must outlive this.
   ExpectedTimes(const Machine& machine, const ExpectedRequest& request,
                 const Calibration& calibration, const Machine& measured_on);
+
+  ExpectedTimes(const Machine& machine, const ExpectedRequest& request,
+                const Calibration& calibration);
 
   /// Why there would be none; nothing: there is one.
   static std::optional<std::string> reason_against(const Machine& machine,
@@ -64,6 +71,9 @@ class ExpectedTimes {
   ExpectedTimes on(const Machine& changed) const;
 
  private:
+  ExpectedTimes(const Machine& machine, const ExpectedRequest& request,
+                const Calibration& calibration, const GpuRates& measured_on);
+
   const Framework& framework_;
   FrameworkOptions options_;
   const Calibration& calibration_;

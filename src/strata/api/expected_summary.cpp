@@ -161,24 +161,22 @@ ExpectedIteration iteration_of_expected(const ExpectedTime& time, double samples
 
 }  // namespace
 
-std::optional<ExpectedRequest> expected_request(const PredictRequest& request) {
-  const std::string framework = request.framework.value_or("pytorch-eager");
+std::optional<ExpectedRequest> expected_request(const Machine& machine,
+                                                const PredictRequest& request) {
+  const std::string framework = request.framework.value_or(default_framework(machine));
   if (framework == "none") return std::nullopt;
   return ExpectedRequest{framework, request.framework_options};
 }
 
 std::optional<std::string> reason_against_expected(const Machine& machine,
                                                    const PredictRequest& request) {
-  const auto wanted = expected_request(request);
-  if (!wanted) return "not asked for";
-  if (auto reason = ExpectedTimes::reason_against(machine, *wanted)) return reason;
-  if (request.training.inference) return "expected times are of training";
-  return std::nullopt;
+  const auto wanted = expected_request(machine, request);
+  return wanted ? ExpectedTimes::reason_against(machine, *wanted) : "not asked for";
 }
 
 void add_expected(PredictionSummary& summary, const Graph& graph, const Machine& machine,
                   const PredictRequest& request) {
-  const auto wanted = expected_request(request);
+  const auto wanted = expected_request(machine, request);
   if (const auto reason = reason_against_expected(machine, request)) {
     if (wanted && request.framework) fail(ErrorKind::unsupported, "no expected time: {}", *reason);
     summary.no_expected_reason = *reason;

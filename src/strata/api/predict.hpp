@@ -71,7 +71,8 @@ double predicted_time_s(const Graph& graph, const Machine& machine, const Predic
 PredictRequest limit_request(const PredictRequest& request);
 
 /// Whose expected time a request asks for; nothing: the limit alone.
-std::optional<ExpectedRequest> expected_request(const PredictRequest& request);
+std::optional<ExpectedRequest> expected_request(const Machine& machine,
+                                                const PredictRequest& request);
 /// Why there is none on a machine that a request asks for; nothing: there is one.
 std::optional<std::string> reason_against_expected(const Machine& machine,
                                                    const PredictRequest& request);

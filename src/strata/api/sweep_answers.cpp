@@ -40,7 +40,7 @@ SensitivityAnswer limit_sensitivity(const AskedPoint& point) {
 /// Of the expected time: it knows bandwidth, peaks and batch, and nothing of the on-chip memory.
 SensitivityAnswer expected_sensitivity(const AskedPoint& point, const Machine& machine) {
   const auto& [request, built, base] = point;
-  const ExpectedTimes times(machine, *expected_request(request));
+  const ExpectedTimes times(machine, *expected_request(machine, request));
   SensitivityAnswer answer = strata::sensitivity_at(base, [&](const OperatingPoint& asked) {
     if (asked.hardware.capacity_bytes != base.hardware.capacity_bytes)
       fail(ErrorKind::unsupported, "expected times do not know it; --framework none does");
@@ -57,7 +57,8 @@ SensitivityAnswer expected_sensitivity(const AskedPoint& point, const Machine& m
     const BoundGraph bound = bind_model(*built->bound.graph, other.sizes);
     other.training.unroll_recurrent = false;
     const Program larger = make_program(bound, other.training);
-    const ExpectedProgram program(larger, *expected_request(other), other.training.optimizer);
+    const ExpectedProgram program(larger, *expected_request(machine, other),
+                                  other.training.optimizer);
     return speed_of(on_changed.totals(program).time_s, larger.samples);
   });
   answer.is_expected = true;

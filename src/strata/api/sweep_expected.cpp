@@ -6,7 +6,7 @@
 namespace strata {
 
 void SweepExpected::set_request(const PredictRequest& request) {
-  const auto wanted = expected_request(request);
+  const auto wanted = expected_request(machines_.front(), request);
   const std::string framework = wanted ? wanted->framework : "";
   // All other options are in the program.
   const bool is_same =
@@ -22,8 +22,11 @@ const SweepExpected::OnMachine& SweepExpected::on_machine(std::size_t index,
   OnMachine& on = known_[index];
   if (on.is_known) return on;
   on.is_known = true;
-  on.reason = reason_against_expected(machines_[index], request).value_or("");
-  if (on.reason.empty()) on.times.emplace(machines_[index], *expected_request(request));
+  // One framework for all machines, by the first of them: their points share its programs.
+  const auto wanted = expected_request(machines_.front(), request);
+  on.reason = wanted ? ExpectedTimes::reason_against(machines_[index], *wanted).value_or("")
+                     : "not asked for";
+  if (on.reason.empty()) on.times.emplace(machines_[index], *wanted);
   return on;
 }
 

@@ -182,9 +182,8 @@ class SweepWorker : public PointWorker {
 };
 
 /// What the framework runs is not unrolled, and under autocast its tensors are in fp32.
-void add_expected_program(BuiltProgram& built, const Graph& graph, const PredictRequest& request,
-                          bool is_alone) {
-  const ExpectedRequest wanted = *expected_request(request);
+void add_expected_program(BuiltProgram& built, const Graph& graph, const ExpectedRequest& wanted,
+                          const PredictRequest& request, bool is_alone) {
   const auto is_unrolled = [](const Step& step) { return step.time > 0; };
   const Program& limit = built.program;
   if (!is_alone && !request.framework_options.autocast &&
@@ -280,9 +279,11 @@ HardwareOverrides Sweep::State::overrides_at(std::int64_t point) const {
 }
 
 bool Sweep::State::wants_expected(const PredictRequest& request) const {
-  if (!expected_request(request) || (changes_on_chip && !request.framework)) return false;
+  if (!expected_request(machines.front(), request) || (changes_on_chip && !request.framework))
+    return false;
   return std::any_of(machines.begin(), machines.end(), [&](const Machine& machine) {
-    return request.framework || !reason_against_expected(machine, request);
+    return request.framework ||
+           !ExpectedTimes::reason_against(machine, *expected_request(machines.front(), request));
   });
 }
 
@@ -311,7 +312,9 @@ std::shared_ptr<const BuiltProgram> Sweep::State::program_at(std::int64_t point,
     made->dtype = main_dtype(made->bound);
     made->footprint_bytes = footprint_of(made->program).peak_bytes;
   }
-  if (has_expected) add_expected_program(*made, graphs[index], request, !wants_limit);
+  if (has_expected)
+    add_expected_program(*made, graphs[index], *expected_request(machines.front(), request),
+                         request, !wants_limit);
   shared->program = made;
   return made;
 }

@@ -26,8 +26,8 @@ struct MeasuredRun {
   MeasuredPasses passes = MeasuredPasses::training;
   double iteration_s = 0;
   double kernels_s = 0, launches = 0, busy_s = 0;  ///< 0: not measured
-  double memory_bytes = 0;      ///< 0: not measured
-  std::int64_t parameters = 0;  ///< 0: not known
+  double memory_bytes = 0;                         ///< 0: not measured
+  std::int64_t parameters = 0;                     ///< 0: not known
 };
 
 struct TruthSet {

@@ -19,7 +19,8 @@ using RulesJson = ObjectReader::Json;
 constexpr std::size_t most_rules = 64;
 
 constexpr std::string_view tensor_words[] = {"output", "input", "scores", "packed", "one"};
-constexpr std::string_view condition_words[] = {"always", "bias", "no_bias", "broadcast"};
+constexpr std::string_view condition_words[] = {
+    "always", "bias", "no_bias", "broadcast", "no_broadcast", "broadcast_rows", "broadcast_other"};
 
 /// The position of a word among those that are known.
 std::size_t known_word(std::span<const std::string_view> words, const std::string& word,

@@ -17,7 +17,15 @@ namespace strata {
 /// scores: of attention, [samples, heads, queries, keys]. packed: its queries, keys and values.
 /// one: a single number, such as a counter.
 enum class RuleTensor : std::uint8_t { output, input, scores, packed, one };
-enum class RuleCondition : std::uint8_t { always, bias, no_bias, broadcast };
+enum class RuleCondition : std::uint8_t {
+  always,
+  bias,
+  no_bias,
+  broadcast,
+  no_broadcast,
+  broadcast_rows,
+  broadcast_other
+};
 
 /// One launch or a few that belong together: "channels.add_bias of output when bias".
 struct LaunchRule {

@@ -118,7 +118,26 @@ constexpr std::string_view class_names[] = {"linear.forward",
                                             "update.sgd",
                                             "update.momentum",
                                             "update.adam",
-                                            "update.adamw_fused"};
+                                            "update.adamw_fused",
+                                            "batched.backward",
+                                            "rms_norm.forward",
+                                            "rms_norm.backward",
+                                            "local_response_norm.forward",
+                                            "local_response_norm.backward",
+                                            "gelu_tanh.forward",
+                                            "gelu_tanh.backward",
+                                            "rnn.forward",
+                                            "rnn.backward",
+                                            "rotary.forward",
+                                            "rotary.backward",
+                                            "multiply.backward",
+                                            "multiply_broadcast.backward",
+                                            "reduce.forward",
+                                            "reduce.backward",
+                                            "concat.backward",
+                                            "slice.backward",
+                                            "resize.forward",
+                                            "resize.backward"};
 
 struct FormOfPrefix {
   std::string_view prefix;
@@ -138,6 +157,8 @@ constexpr FormOfPrefix forms[] = {
     {"log_softmax.", KernelForm::rows},
     {"cross_entropy.", KernelForm::rows},
     {"group_norm.", KernelForm::rows},
+    {"rms_norm.", KernelForm::rows},
+    {"reduce.", KernelForm::rows},
     {"global_pool.", KernelForm::rows},
     {"channels.mean", KernelForm::rows},
     {"channels.sum_to_scales", KernelForm::rows},
@@ -149,6 +170,7 @@ constexpr FormOfPrefix forms[] = {
     {"update.", KernelForm::list},
     {"lstm.", KernelForm::recurrent},
     {"gru.", KernelForm::recurrent},
+    {"rnn.", KernelForm::recurrent},
     {"attention.", KernelForm::attention},
 };
 

@@ -35,6 +35,20 @@ bool is_linear(const Graph& graph, const Node& node) {
          graph.tensors[node.inputs[1]].type.shape.size() == 2;
 }
 
+bool holds(RuleCondition condition, const BoundNode& node) {
+  switch (condition) {
+    case RuleCondition::always: return true;
+    case RuleCondition::bias: return node.has_bias();
+    case RuleCondition::no_bias: return !node.has_bias();
+    case RuleCondition::broadcast: return node.is_broadcast();
+    case RuleCondition::no_broadcast: return !node.is_broadcast();
+    case RuleCondition::broadcast_rows: return node.is_broadcast_along_rows();
+    case RuleCondition::broadcast_other:
+      return node.is_broadcast() && !node.is_broadcast_along_rows();
+  }
+  return true;
+}
+
 /// Writes the operations of one program, step by step.
 class OperationWriter {
  public:
@@ -104,15 +118,7 @@ class OperationWriter {
 
   void write_rules(const std::vector<LaunchRule>& rules, StepId id, const BoundNode& node) {
     for (const LaunchRule& rule : rules) {
-      if (rule.when == RuleCondition::bias && !node.has_bias()) continue;
-      if (rule.when == RuleCondition::no_bias && node.has_bias()) continue;
-      if (rule.when == RuleCondition::broadcast && !node.is_broadcast()) continue;
-      if (rule.when == RuleCondition::broadcast && node.is_broadcast_along_rows()) {
-        const double columns = static_cast<double>(node.output().shape.back());
-        add(column_sum_, precision_of(node.node()), id,
-            {static_cast<double>(node.output().elements) / columns, columns});
-        continue;
-      }
+      if (!holds(rule.when, node)) continue;
       const bool channels_last =
           options_.channels_last || layouts_.is_channels_last[node.node().inputs[0]];
       const OperationClass kernel_class = class_for(rule, node, channels_last);
@@ -262,7 +268,6 @@ class OperationWriter {
   OperationClass cast_ = known_class("stream.cast");
   OperationClass copy_ = known_class("heads.permute_contiguous");
   OperationClass transpose_ = known_class("heads.transpose_contiguous");
-  OperationClass column_sum_ = known_class("column_sum");
   FrameworkOperations result_;
 };
 
@@ -270,7 +275,9 @@ class OperationWriter {
 
 const OperatorRule* rule_of(const Framework& framework, const FrameworkOptions& options,
                             const Graph& graph, const Node& node) {
-  const AttentionKernels attention = attention_of(options, graph, node);
+  AttentionKernels attention = attention_of(options, graph, node);
+  // A framework with one way to compute attention has one rule for it.
+  if (framework.find("attention_module") == nullptr) attention = AttentionKernels::fused;
   std::string_view name = name_of(node.op);
   if (std::holds_alternative<Attention>(node.op) && attention == AttentionKernels::eager)
     name = "attention_eager";

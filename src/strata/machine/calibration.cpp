@@ -4,6 +4,8 @@
 #include "strata/base/embedded.hpp"
 #include "strata/base/object_reader.hpp"
 
+#include <algorithm>
+
 namespace strata {
 namespace {
 
@@ -15,9 +17,14 @@ constexpr double microsecond = 1e-6;
 /// [dimensions..., busy µs, µs of all kernels, kernels]
 KernelSample sample_from(const CalibrationJson& json, const std::string& place) {
   if (!json.is_array() || json.size() < 4 || json.size() > most_columns)
-    fail(ErrorKind::input, "{}: expected [dimensions..., busy µs, kernels µs, kernels]", place);
+    fail(ErrorKind::input,
+         "{}: expected a list [dimensions..., busy µs, kernels µs, kernels] of 4 to {} numbers, "
+         "got {}",
+         place, most_columns,
+         json.is_array() ? fmt::format("{} numbers", json.size()) : std::string(json.type_name()));
   std::vector<double> numbers;
-  for (const CalibrationJson& one : json) numbers.push_back(positive_number(one, place));
+  for (const CalibrationJson& one : json)
+    numbers.push_back(positive_number(one, fmt::format("{}[{}]", place, numbers.size())));
   KernelSample sample;
   const std::size_t dims = numbers.size() - 3;
   sample.dims.assign(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(dims));
@@ -59,19 +66,76 @@ auto members(ObjectReader& object, const char* key, Read read) {
   const CalibrationJson* found = object.find(key);
   if (found == nullptr) return all;
   if (!found->is_object() || found->size() > most_classes)
-    fail(ErrorKind::input, "{}: expected an object", object.place_of(key));
+    fail(ErrorKind::input, "{}: expected an object of at most {} members, got {}",
+         object.place_of(key), most_classes,
+         found->is_object() ? fmt::format("{}", found->size()) : std::string(found->type_name()));
   for (const auto& [name, json] : found->items())
     all[name] = read(json, fmt::format("{}.{}", object.place_of(key), name));
   return all;
 }
 
+CalibratedRates rates_from(const CalibrationJson& json, const std::string& place) {
+  ObjectReader object(json, place);
+  CalibratedRates rates;
+  rates.units = object.positive("units");
+  rates.clock_hz = object.positive("clock_hz");
+  rates.bytes_per_s = object.positive("bytes_per_s");
+  rates.cache_bytes = object.maybe_not_negative("cache_bytes").value_or(0);
+  object.required("flop_per_s");
+  rates.flop_per_s = members(
+      object, "flop_per_s",
+      [](const CalibrationJson& one, const std::string& at) { return positive_number(one, at); });
+  if (!rates.flop_per_s.contains("fp32"))
+    fail(ErrorKind::input, "{}: expected a rate of fp32, got none", object.place_of("flop_per_s"));
+  object.finish();
+  return rates;
+}
+
+/// The class in one precision; nothing when there is none.
+template <class Classes>
+auto find_class(Classes& classes, std::string_view kernel_class, std::string_view precision) {
+  return std::find_if(classes.begin(), classes.end(), [&](const CalibratedClass& one) {
+    return one.kernel_class == kernel_class && one.precision == precision;
+  });
+}
+
+template <class Samples>
+auto find_dims(Samples& samples, const std::vector<double>& dims) {
+  return std::find_if(samples.begin(), samples.end(),
+                      [&](const KernelSample& sample) { return sample.dims == dims; });
+}
+
 }  // namespace
+
+void put_sample(Calibration& calibration, std::string_view kernel_class, std::string_view precision,
+                const KernelSample& sample) {
+  auto one = find_class(calibration.classes, kernel_class, precision);
+  if (one == calibration.classes.end()) {
+    CalibratedClass made;
+    made.kernel_class = kernel_class;
+    made.precision = precision;
+    one = calibration.classes.insert(one, std::move(made));
+  }
+  const auto place = find_dims(one->samples, sample.dims);
+  if (place == one->samples.end())
+    one->samples.push_back(sample);
+  else
+    *place = sample;
+}
+
+bool has_sample(const Calibration& calibration, std::string_view kernel_class,
+                std::string_view precision, const std::vector<double>& dims) {
+  const auto one = find_class(calibration.classes, kernel_class, precision);
+  return one != calibration.classes.end() && find_dims(one->samples, dims) != one->samples.end();
+}
 
 Calibration read_calibration(std::string_view json_text) {
   const CalibrationJson json = CalibrationJson::parse(json_text, nullptr, false);
-  if (json.is_discarded()) fail(ErrorKind::input, "not JSON");
+  if (json.is_discarded()) fail(ErrorKind::input, "expected a calibration, got what is not JSON");
   ObjectReader object(json, "calibration");
-  object.required("strata_calibration");
+  if (const CalibrationJson& version = object.required("strata_calibration"); version != 1)
+    fail(ErrorKind::input, "calibration.strata_calibration: expected version 1, got {}",
+         version.dump().substr(0, 40));
   Calibration read;
   read.name = object.text("name");
   read.machine = object.text("machine");
@@ -79,6 +143,7 @@ Calibration read_calibration(std::string_view json_text) {
   read.versions = members(object, "versions", plain_text);
   read.host = object.text("host");
   read.date = object.text("date");
+  read.rates = object.maybe("rates", rates_from);
   read.host_times = members(object, "host_times", host_time_from);
   read.host_factor = object.maybe_positive("host_factor").value_or(read.host_factor);
   read.host_sigma = object.maybe_positive("host_sigma").value_or(read.host_sigma);

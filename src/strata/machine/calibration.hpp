@@ -40,6 +40,17 @@ struct HostTime {
   bool operator==(const HostTime&) const = default;
 };
 
+/// What the fit took the machine to reach. Coefficients are relative to it.
+struct CalibratedRates {
+  double units = 0;  ///< SMs or cores
+  double clock_hz = 0;
+  double bytes_per_s = 0;                    ///< of its memory
+  double cache_bytes = 0;                    ///< of its last cache; 0: not known
+  std::map<std::string, double> flop_per_s;  ///< by data type
+
+  bool operator==(const CalibratedRates&) const = default;
+};
+
 struct Calibration {
   std::string name;       ///< "h200-pytorch-eager"
   std::string machine;    ///< "h200"
@@ -47,6 +58,7 @@ struct Calibration {
   std::map<std::string, std::string> versions;
   std::string host;
   std::string date;
+  std::optional<CalibratedRates> rates;        ///< nothing: those of the machine that is called so
   std::map<std::string, HostTime> host_times;  ///< by kind of operation
   /// How much longer the host takes in a whole network than for single operations, and its
   /// standard deviation (of the logarithm).
@@ -61,6 +73,13 @@ struct Calibration {
 /// Errors (input) name the place, what was expected and what came.
 Calibration read_calibration(std::string_view json_text);
 std::string to_json(const Calibration& calibration);
+
+/// Adds a sample, or puts it in place of one with the same dimensions.
+void put_sample(Calibration& calibration, std::string_view kernel_class, std::string_view precision,
+                const KernelSample& sample);
+/// Whether there is a sample with these dimensions.
+bool has_sample(const Calibration& calibration, std::string_view kernel_class,
+                std::string_view precision, const std::vector<double>& dims);
 
 const std::vector<Calibration>& shipped_calibrations();
 /// Of that machine and framework; nothing when none ships.

@@ -52,6 +52,12 @@ std::string to_json(const Calibration& calibration) {
                       {"gap_s", calibration.gap_s},
                       {"class_sigma", calibration.class_sigma},
                       {"interval_factor", calibration.interval_factor}};
+  if (const auto& rates = calibration.rates)
+    head["rates"] = {{"units", rates->units},
+                     {"clock_hz", rates->clock_hz},
+                     {"bytes_per_s", rates->bytes_per_s},
+                     {"cache_bytes", rates->cache_bytes},
+                     {"flop_per_s", rates->flop_per_s}};
   for (const auto& [name, time] : calibration.host_times) {
     head["host_times"][name] = {{"forward_s", shortened(time.forward_s)},
                                 {"backward_s", shortened(time.backward_s)},
