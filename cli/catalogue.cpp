@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/catalogue.hpp"
 
+#include "cli/machine_at_hand.hpp"
+#include "strata/api/kept_files.hpp"
+#include "strata/base/error.hpp"
 #include "strata/base/units.hpp"
 #include "strata/graph/operator_names.hpp"
 #include "strata/report/json_text.hpp"
@@ -106,6 +109,15 @@ std::string operators_text(const std::vector<std::string_view>& operators) {
   return text;
 }
 
+/// Of a machine that was measured here. A file that cannot be read is none.
+bool has_calibration(const std::string& machine, const std::string& framework) {
+  try {
+    return kept_calibration(machine, framework) != nullptr;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 std::string frameworks_text(const std::vector<Framework>& frameworks, const TextStyle& style) {
   Table table(
       {{.title = "framework"}, {.title = "", .least_width = 20}, {.title = "calibrated on"}});
@@ -113,6 +125,9 @@ std::string frameworks_text(const std::vector<Framework>& frameworks, const Text
     std::vector<std::string> machines;
     for (const Calibration& one : shipped_calibrations()) {
       if (one.framework == framework.name) machines.push_back(one.machine);
+    }
+    for (const Machine& machine : measured_machines()) {
+      if (has_calibration(machine.name, framework.name)) machines.push_back(machine.name);
     }
     table.add_row({framework.name, framework.title, fmt::format("{}", fmt::join(machines, ", "))});
   }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "strata/api/calibrate.hpp"
 #include "strata/api/expected.hpp"
 #include "strata/api/explain.hpp"
+#include "strata/api/kept_files.hpp"
 #include "strata/api/measure.hpp"
 #include "strata/api/model.hpp"
 #include "strata/api/page.hpp"

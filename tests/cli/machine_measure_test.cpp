@@ -104,6 +104,72 @@ TEST(MachineMeasure, of_the_cpu_is_a_machine_for_every_command) {
   EXPECT_TRUE(has(run({"predict", "lenet5", "--on", "v100"}, at_home).out, "NVIDIA V100"));
 }
 
+// One small case: what is measured is kept, and makes expected times on this CPU.
+TEST(MachineMeasure, a_calibration_makes_expected_times_on_the_cpu) {
+  const TemporaryFolder folder;
+  const Surroundings at_home{.environment = {"XDG_DATA_HOME=" + folder.path().string()}};
+  const std::vector<std::string> measure = {"machine", "measure", "--device", "cpu", "--quick"};
+  ASSERT_EQ(run(measure, at_home).exit_code, 0);
+  const Outcome without = run({"predict", "lenet5", "--json", "-"}, at_home);
+  EXPECT_TRUE(has(without.out, "strata machine measure --device cpu --calibrate")) << without.out;
+  EXPECT_EQ(run({"predict", "lenet5", "--framework", "strata"}, at_home).exit_code, 2);
+
+  std::vector<std::string> calibrate = measure;
+  calibrate.insert(calibrate.end(), {"--calibrate", "--only", "rnn"});
+  const Outcome outcome = run(calibrate, at_home);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_TRUE(has(outcome.out, "rnn.backward  fp32")) << outcome.out;
+  EXPECT_TRUE(has(outcome.err, "1 cases, at most ")) << outcome.err;
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(folder.path() / "strata/calibrations"))
+    files.push_back(entry.path());
+  ASSERT_EQ(files.size(), 1U);
+  const std::string file = files.front().string();
+  EXPECT_TRUE(has(outcome.err, "calibration written to " + file)) << outcome.err;
+  const Outcome expected = run({"predict", "lenet5"}, at_home);
+  EXPECT_TRUE(has(expected.out, "strata, calibrated on ")) << expected.out;
+  EXPECT_TRUE(has(run({"list", "frameworks"}, at_home).out, "-measured")) << "where it is from";
+
+  // The same fit from the file.
+  const std::string again = (folder.path() / "again.json").string();
+  ASSERT_EQ(run({"machine", "fit", file, "-o", again}).exit_code, 0);
+  EXPECT_EQ(content_of_file(again), content_of_file(file));
+
+  std::ofstream(file) << R"({"strata_calibration": 1, "name": 7})";
+  const Outcome broken = run({"predict", "lenet5"}, at_home);
+  EXPECT_EQ(broken.exit_code, 2);
+  EXPECT_TRUE(has(broken.err, file)) << broken.err;
+  EXPECT_TRUE(has(broken.err, "calibration.name")) << broken.err;
+  EXPECT_EQ(run({"predict", "lenet5", "--framework", "none"}, at_home).exit_code, 0);
+}
+
+TEST(MachineMeasure, flags_of_a_calibration_that_mean_nothing_are_refused) {
+  using Words = std::vector<std::string>;
+  const std::vector<Words> refused = {
+      {"machine", "measure", "--device", "cpu", "--only", "relu"},
+      {"machine", "measure", "--device", "cpu", "--framework", "strata"},
+      {"machine", "measure", "--device", "cpu", "--calibrate", "--framework", "caffe"},
+      {"machine", "measure", "--device", "cpu", "--calibrate", "--framework", "pytorch-eager"},
+      {"machine", "measure", "--device", "cpu", "--calibrate", "--dry-run", "--only", "nothing"},
+      {"machine", "list", "--calibrate"}};
+  for (const Words& words : refused) EXPECT_EQ(run(words).exit_code, 2) << words.back();
+  const Outcome homeless =
+      run({"machine", "measure", "--device", "cpu", "--quick", "--calibrate", "--only", "rnn"},
+          {.environment = {"HOME="}});
+  EXPECT_EQ(homeless.exit_code, 3) << homeless.err;
+  if (cuda_toolkit_version.empty())
+    EXPECT_EQ(run({"machine", "measure", "--device", "cuda", "--calibrate"}).exit_code, 3);
+}
+
+TEST(MachineMeasure, a_dry_run_of_a_calibration_lists_its_cases) {
+  const Outcome outcome =
+      run({"machine", "measure", "--device", "cpu", "--calibrate", "--dry-run"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  for (const char* name : {"convolution 3x3\n", "linear\n", "update adam of 12\n"})
+    EXPECT_TRUE(has(outcome.out, name)) << name;
+}
+
 // The stand-ins of Highway and hwloc: the loops check their results themselves.
 TEST(MachineMeasure, without_libraries_it_says_so_and_measures_all_the_same) {
   const TemporaryFolder folder;

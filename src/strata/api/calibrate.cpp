@@ -178,6 +178,7 @@ Calibration empty_calibration(const Machine& machine, TrainingDevice& device) {
   made.host = this_host();
   made.date = this_moment().substr(0, 10);
   made.rates = calibrated_rates(gpu_rates(machine));
+  made.class_sigma = 0.1;  // as of PyTorch's calibrations
   return made;
 }
 

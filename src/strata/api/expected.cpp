@@ -59,14 +59,14 @@ std::optional<std::string> ExpectedTimes::reason_against(const Machine& machine,
     return fmt::format("expected times are of GPUs and CPUs, and {} is a {}", machine.name,
                        machine.kind);
   framework_named(request.framework);
+  if (!is_gpu && request.framework != "strata")
+    return fmt::format("expected times of {} are of GPUs, and {} is a cpu", request.framework,
+                       machine.name);
   if (nearest_calibration(machine, request.framework) == nullptr)
     return fmt::format(
-        "there is no calibration of {} on {}; on that computer, strata machine measure --device {} "
-        "--calibrate makes one",
-        request.framework, machine.name,
-        !is_gpu                         ? "cpu"
-        : request.framework == "strata" ? "cuda --framework strata"
-                                        : "cuda");
+        "there is no calibration of {} on {}; strata machine measure --device {} --calibrate makes "
+        "one on that computer",
+        request.framework, machine.name, is_gpu ? "cuda" : "cpu");
   try {
     gpu_rates(machine);
   } catch (const Error& error) {

@@ -3,6 +3,7 @@
 
 #include "strata/base/error.hpp"
 #include "strata/importers/text_file.hpp"
+#include "strata/predict/expected/check_calibration.hpp"
 #include "strata/report/write_file.hpp"
 
 #include <fmt/format.h>
@@ -61,7 +62,9 @@ Calibration load_calibration(const fs::path& file) {
   constexpr std::size_t most_file_bytes = 64 << 20;  // every class with all its samples
   const std::string text = read_text_file(file, most_file_bytes);
   try {
-    return read_calibration(text);
+    Calibration read = read_calibration(text);
+    check_calibration(read);
+    return read;
   } catch (Error& error) {
     error.add_context(file.string());
     throw;

@@ -164,6 +164,41 @@ TEST(Framework, every_operator_has_a_rule_or_is_listed_here) {
   EXPECT_EQ(without, (std::vector<std::string>{"cast", "yolo", "opaque"}));
 }
 
+TEST(Framework, the_engines_rules_launch_once_per_pass) {
+  for (const auto& [name, rule] : framework_named("strata").operators) {
+    EXPECT_TRUE(operator_named(name) || name == "gradient_sum" || name == "unary" ||
+                name == "elementwise")
+        << name;
+    for (const auto* list :
+         {&rule.forward, &rule.backward, &rule.backward_input, &rule.backward_weight}) {
+      const bool is_either = list->size() == 2 && (*list)[0].when == RuleCondition::no_broadcast &&
+                             (*list)[1].when == RuleCondition::broadcast;
+      EXPECT_TRUE(list->size() <= 1 || is_either) << name;
+    }
+  }
+  const Graph graph;
+  std::vector<std::string> without;
+  for (const std::string_view name : operator_names()) {
+    Node node;
+    node.op = *operator_named(name);
+    if (rule_of(framework_named("strata"), {}, graph, node) == nullptr) without.emplace_back(name);
+  }
+  EXPECT_EQ(without, (std::vector<std::string>{"yolo", "opaque"}));
+}
+
+TEST(Framework, attention_has_one_rule_where_a_framework_has_one_way) {
+  Graph graph;
+  graph.source = "torchvision";
+  Node node;
+  node.op = Attention{};
+  const Framework& engine = framework_named("strata");
+  for (const AttentionKernels kernels :
+       {AttentionKernels::automatic, AttentionKernels::eager, AttentionKernels::module})
+    EXPECT_EQ(rule_of(engine, {.attention = kernels}, graph, node), engine.find("attention"));
+  node.op = Split{};
+  EXPECT_EQ(rule_of(engine, {}, graph, node), engine.find("split"));
+}
+
 TEST(Framework, rules_are_for_operators_that_exist) {
   // What no network graph contains, and families of operators.
   const std::set<std::string> others = {"gradient_sum", "attention_module", "attention_eager",

@@ -68,6 +68,18 @@ TEST_P(ZooOperations, have_dimensions_and_the_arithmetic_of_the_network) {
   }
 }
 
+TEST_P(ZooOperations, of_the_engine_are_one_per_step) {
+  const Graph graph = build_network(GetParam());
+  const BoundGraph bound = bind_few_samples(graph);
+  const Program program =
+      make_program(bound, {.separate_backward = true, .unroll_recurrent = false});
+  const FrameworkOperations operations =
+      operations_of(program, framework_named("strata"), {}, Optimizer::momentum);
+  std::vector<int> per_step(program.steps.size(), 0);
+  for (const FrameworkOperation& one : operations.operations)
+    EXPECT_EQ(++per_step[one.step], 1) << name_of(program, one.step);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, ZooOperations, ::testing::ValuesIn([] {
                            std::vector<std::string_view> names;
                            for (const Network& network : networks()) names.push_back(network.name);

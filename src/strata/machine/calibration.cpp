@@ -131,7 +131,7 @@ bool has_sample(const Calibration& calibration, std::string_view kernel_class,
 
 Calibration read_calibration(std::string_view json_text) {
   const CalibrationJson json = CalibrationJson::parse(json_text, nullptr, false);
-  if (json.is_discarded()) fail(ErrorKind::input, "expected a calibration, got what is not JSON");
+  if (json.is_discarded()) fail(ErrorKind::input, "not JSON");
   ObjectReader object(json, "calibration");
   if (const CalibrationJson& version = object.required("strata_calibration"); version != 1)
     fail(ErrorKind::input, "calibration.strata_calibration: expected version 1, got {}",

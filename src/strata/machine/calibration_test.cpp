@@ -74,6 +74,28 @@ TEST(Calibration, is_read_as_it_was_written_up_to_four_digits) {
   EXPECT_TRUE(read.classes[1].samples.empty());
 }
 
+TEST(Calibration, keeps_the_rates_that_its_fit_is_relative_to) {
+  Calibration made = small_calibration();
+  EXPECT_FALSE(read_calibration(to_json(made)).rates);
+  made.rates = CalibratedRates{2, 3.1e9, 2.3e10, 3.7e7, {{"fp32", 2.3e11}, {"bf16", 4e11}}};
+  EXPECT_EQ(read_calibration(to_json(made)).rates, made.rates);
+}
+
+TEST(Calibration, takes_a_sample_in_place_of_one_with_the_same_dimensions) {
+  Calibration made = small_calibration();
+  EXPECT_TRUE(has_sample(made, "relu.forward", "fp32", {1 << 20}));
+  EXPECT_FALSE(has_sample(made, "relu.forward", "bf16", {1 << 20}));
+  EXPECT_FALSE(has_sample(made, "relu.backward", "fp32", {1 << 20}));
+  put_sample(made, "relu.forward", "fp32", {{1 << 20}, 7e-6, 7e-6, 1});
+  ASSERT_EQ(made.classes[0].samples.size(), 2U);
+  EXPECT_EQ(made.classes[0].samples[0].busy_s, 7e-6);
+  put_sample(made, "relu.forward", "fp32", {{5}, 1e-6, 1e-6, 1});
+  EXPECT_EQ(made.classes[0].samples.size(), 3U);
+  put_sample(made, "tanh.forward", "fp32", {{5}, 1e-6, 1e-6, 1});
+  ASSERT_EQ(made.classes.size(), 3U);
+  EXPECT_EQ(made.classes[2].kernel_class, "tanh.forward");
+}
+
 TEST(Calibration, that_ships_is_the_same_text_when_it_is_written_again) {
   for (const Calibration& one : shipped_calibrations()) {
     const std::string text = to_json(one);
@@ -117,6 +139,9 @@ TEST(Calibration, what_is_wrong_in_it_is_named_with_its_place) {
     std::string place;
   };
   const Fault faults[] = {
+      {"/strata_calibration", "one", "calibration.strata_calibration"},
+      {"/rates", 3, "calibration.rates"},
+      {"/rates", {{"units", 2}}, "calibration.rates.clock_hz"},
       {"/name", 3, "calibration.name"},
       {"/machine", nullptr, "calibration.machine"},
       {"/versions", "2.11", "calibration.versions"},

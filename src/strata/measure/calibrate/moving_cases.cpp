@@ -2,6 +2,8 @@
 // Layers that only move data, and the optimizers.
 #include "strata/measure/calibrate/case_graph.hpp"
 
+#include <fmt/format.h>
+
 namespace strata {
 namespace {
 
@@ -56,11 +58,23 @@ Graph embedding_graph(const CaseSizes& sizes) {
     std::int64_t tokens, rows, width;
   };
   for (const auto& [tokens, rows, width] :
-       {Table{768, 20000, 768}, Table{512, 512, 768}, Table{1024, 8000, 256}, Table{512, 2, 768},
-        Table{2048, 40000, 128}}) {
+       {Table{768, 40000, 768}, Table{512, 512, 768}, Table{1024, 8000, 256}, Table{512, 2, 768},
+        Table{2048, 20000, 256}}) {
     const TensorId indices =
         graph.builder().input("indices", case_shape({graph.samples(tokens)}), DType::int64);
     graph.measure(Embedding{.vocabulary = rows, .width = width}, {indices});
+  }
+  return std::move(graph).finish();
+}
+
+/// Queries, keys and values of one product, as attention has them.
+Graph split_graph(const CaseSizes& sizes) {
+  CaseGraph graph("split", sizes);
+  for (const std::int64_t steps : {16, 128}) {
+    const NodeId node = graph.builder().add_node(
+        fmt::format("{}{}", measured_layer, steps), Split{.axis = 2, .parts = 3},
+        std::vector<TensorId>{graph.activation({graph.samples(6), steps, 1536})});
+    for (std::size_t i = 0; i < 3; ++i) graph.end(graph.relu(graph.builder().output_of(node, i)));
   }
   return std::move(graph).finish();
 }
@@ -77,6 +91,7 @@ Graph parameters_graph(const CaseSizes& sizes, std::int64_t tensors, std::int64_
 void add_moving_cases(std::vector<CalibrationCase>& cases, const CaseSizes& sizes) {
   cases.push_back({"concat", [sizes] { return concat_graph(sizes); }});
   cases.push_back({"slice", [sizes] { return slice_graph(sizes); }});
+  cases.push_back({"split", [sizes] { return split_graph(sizes); }});
   cases.push_back({"transpose", [sizes] { return transpose_graph(sizes); }});
   cases.push_back({"resize", [sizes] { return resize_graph(sizes); }});
   cases.push_back({"embedding", [sizes] { return embedding_graph(sizes); }});

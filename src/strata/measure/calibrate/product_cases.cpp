@@ -92,14 +92,15 @@ void add_further_products(std::vector<CalibrationCase>& cases, const CaseSizes& 
   cases.push_back({"linear few rows", [sizes] {
                      return linear_graph(sizes, {{6, 2048, 1000},
                                                  {12, 1280, 1000},
-                                                 {6, 4096, 4096},
+                                                 {10, 4096, 4096},
                                                  {24, 256, 128},
                                                  {32, 120, 84},
                                                  {12, 1024, 4096}});
                    }});
-  cases.push_back({"linear large weights", [sizes] {
-                     return linear_graph(sizes, {{6, 12544, 4096}, {6, 6272, 1024}});
-                   }});
+  cases.push_back(
+      {"linear large weights", [sizes] {
+         return linear_graph(sizes, {{6, 12544, 4096}, {12, 8192, 4096}, {24, 6272, 1024}});
+       }});
   cases.push_back({"linear many rows", [sizes] {
                      return linear_graph(sizes, {{1536, 768, 768},
                                                  {2048, 256, 1024},
@@ -108,9 +109,10 @@ void add_further_products(std::vector<CalibrationCase>& cases, const CaseSizes& 
                                                  {1024, 512, 2048},
                                                  {768, 1024, 4096}});
                    }});
-  cases.push_back({"linear vocabulary", [sizes] {
-                     return linear_graph(sizes, {{192, 768, 30000}, {64, 512, 50000}});
-                   }});
+  cases.push_back(
+      {"linear vocabulary", [sizes] {
+         return linear_graph(sizes, {{192, 768, 30000}, {64, 512, 50000}, {384, 512, 20000}});
+       }});
   cases.push_back(
       {"matmul further", [sizes] {
          return matmul_graph(
@@ -122,6 +124,8 @@ void add_further_products(std::vector<CalibrationCase>& cases, const CaseSizes& 
                                                     {2, 16, 512, 64, false},
                                                     {4, 12, 128, 64, true},
                                                     {2, 12, 512, 64, true},
+                                                    {12, 12, 64, 64, true},
+                                                    {6, 8, 32, 64, false},
                                                     {6, 12, 197, 64, false}});
                    }});
 }
