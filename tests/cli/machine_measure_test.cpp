@@ -145,21 +145,20 @@ TEST(MachineMeasure, a_calibration_makes_expected_times_on_the_cpu) {
 }
 
 TEST(MachineMeasure, flags_of_a_calibration_that_mean_nothing_are_refused) {
-  using Words = std::vector<std::string>;
-  const std::vector<Words> refused = {
+  const std::vector<std::vector<std::string>> refused = {
       {"machine", "measure", "--device", "cpu", "--only", "relu"},
       {"machine", "measure", "--device", "cpu", "--framework", "strata"},
       {"machine", "measure", "--device", "cpu", "--calibrate", "--framework", "caffe"},
       {"machine", "measure", "--device", "cpu", "--calibrate", "--framework", "pytorch-eager"},
       {"machine", "measure", "--device", "cpu", "--calibrate", "--dry-run", "--only", "nothing"},
       {"machine", "list", "--calibrate"}};
-  for (const Words& words : refused) EXPECT_EQ(run(words).exit_code, 2) << words.back();
+  for (const auto& words : refused) EXPECT_EQ(run(words).exit_code, 2) << words.back();
   const Outcome homeless =
       run({"machine", "measure", "--device", "cpu", "--quick", "--calibrate", "--only", "rnn"},
           {.environment = {"HOME="}});
   EXPECT_EQ(homeless.exit_code, 3) << homeless.err;
-  if (cuda_toolkit_version.empty())
-    EXPECT_EQ(run({"machine", "measure", "--device", "cuda", "--calibrate"}).exit_code, 3);
+  if (!cuda_toolkit_version.empty()) return;
+  EXPECT_EQ(run({"machine", "measure", "--device", "cuda", "--calibrate"}).exit_code, 3);
 }
 
 TEST(MachineMeasure, a_dry_run_of_a_calibration_lists_its_cases) {

@@ -76,8 +76,11 @@ TEST_P(ZooOperations, of_the_engine_are_one_per_step) {
   const FrameworkOperations operations =
       operations_of(program, framework_named("strata"), {}, Optimizer::momentum);
   std::vector<int> per_step(program.steps.size(), 0);
-  for (const FrameworkOperation& one : operations.operations)
-    EXPECT_EQ(++per_step[one.step], 1) << name_of(program, one.step);
+  for (const FrameworkOperation& one : operations.operations) {
+    // A product with a stored matrix has the gradients of both in one step.
+    const bool is_second = name_of(one.kernel_class) == "linear.backward_weight";
+    EXPECT_LE(++per_step[one.step], is_second ? 2 : 1) << name_of(program, one.step);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ZooOperations, ::testing::ValuesIn([] {

@@ -141,7 +141,7 @@ TEST(Calibration, what_is_wrong_in_it_is_named_with_its_place) {
   const Fault faults[] = {
       {"/strata_calibration", "one", "calibration.strata_calibration"},
       {"/rates", 3, "calibration.rates"},
-      {"/rates", {{"units", 2}}, "calibration.rates.clock_hz"},
+      {"/rates", {{"units", 2}}, "calibration.rates: 'clock_hz' is missing"},
       {"/name", 3, "calibration.name"},
       {"/machine", nullptr, "calibration.machine"},
       {"/versions", "2.11", "calibration.versions"},
