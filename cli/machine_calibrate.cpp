@@ -88,10 +88,12 @@ CalibrateOutcome calibrate_engine(const CalibrateCommand& command, const Machine
   CalibrateResult result = calibrate(machine, request, std::move(begun), hooks);
   line.clear();
   say_how_it_went(result, command.seconds);
-  keep_calibration(result.calibration, file);
   std::error_code ignored;
+  if (is_worth_keeping(result, fs::exists(file, ignored))) {
+    keep_calibration(result.calibration, file);
+    print_to_stderr(fmt::format("note: calibration written to {}\n", file.string()));
+  }
   if (result.is_complete() && command.only.empty()) fs::remove(unfinished, ignored);
-  print_to_stderr(fmt::format("note: calibration written to {}\n", file.string()));
   return {std::move(result.calibration), result.is_interrupted};
 }
 

@@ -51,17 +51,18 @@ class PreparedCase {
     });
   }
 
-  /// Adds its samples.
-  void run(TrainingDevice& device, Calibration& calibration, const MeasureHooks& hooks) {
+  /// Adds its samples; false: it was interrupted before there were any.
+  bool run(TrainingDevice& device, Calibration& calibration, const MeasureHooks& hooks) {
     const TrainingMeasurement measured =
         measure_training(model_->bound, device, model_->options, hooks);
-    if (measured.is_interrupted) return;
+    if (measured.is_interrupted) return false;
     for (const FrameworkOperation& operation : operations_) {
       KernelSample sample = sample_of(operation, measured.profile.rows);
       if (sample.busy_s > 0)
         put_sample(calibration, name_of(operation.kernel_class), name_of(operation.precision),
                    sample);
     }
+    return true;
   }
 
  private:
@@ -171,15 +172,21 @@ Calibration empty_calibration(const Machine& machine, TrainingDevice& device) {
   made.framework = engine_framework;
   made.name = fmt::format("{}-{}", machine.name, engine_framework);
   for (const std::string& version : device.versions()) {
-    const std::size_t space = version.find(' ');
-    made.versions[version.substr(0, space)] =
-        space == std::string::npos ? "" : version.substr(space + 1);
+    // "oneDNN 2.6.3", "2 OpenMP threads"
+    const std::size_t space = std::min(version.find(' '), version.size() - 1);
+    std::string what = version.substr(0, space), which = version.substr(space + 1);
+    if (!what.empty() && what.front() >= '0' && what.front() <= '9') std::swap(what, which);
+    made.versions[what] = which;
   }
   made.host = this_host();
   made.date = this_moment().substr(0, 10);
   made.rates = calibrated_rates(gpu_rates(machine));
   made.class_sigma = 0.1;  // as of PyTorch's calibrations
   return made;
+}
+
+bool is_worth_keeping(const CalibrateResult& result, bool is_one_kept) {
+  return result.is_complete() || (!is_one_kept && result.measured + result.found > 0);
 }
 
 bool is_same_subject(const Calibration& a, const Calibration& b) {
@@ -213,7 +220,10 @@ CalibrateResult calibrate(const Machine& machine, const CalibrateRequest& reques
       continue;
     }
     try {
-      prepared.run(device_for(cases[i].dtype), result.calibration, measure_hooks);
+      if (!prepared.run(device_for(cases[i].dtype), result.calibration, measure_hooks)) {
+        result.is_interrupted = true;
+        break;
+      }
       ++result.measured;
     } catch (const Error& error) {
       // One case that does not run (too little memory, no kernel) does not end the others.

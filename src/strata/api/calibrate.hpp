@@ -49,6 +49,9 @@ struct CalibrateResult {
   bool is_complete() const { return measured + found + notes.size() >= total; }
 };
 
+/// A calibration with cases missing is better than none, and worse than a whole one.
+bool is_worth_keeping(const CalibrateResult& result, bool is_one_kept);
+
 /// Without samples: of what it will be.
 Calibration empty_calibration(const Machine& machine, TrainingDevice& device);
 

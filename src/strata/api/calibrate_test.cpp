@@ -11,6 +11,11 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <cctype>
+#include <cstdlib>
+#include <map>
+#include <span>
+
 namespace strata {
 namespace {
 
@@ -70,6 +75,8 @@ TEST(Calibrate, measures_the_cases_of_a_name_and_fits_them) {
   }
   EXPECT_EQ(result.calibration.framework, "strata");
   EXPECT_EQ(result.calibration.machine, "round-cpu");
+  for (const auto& [what, version] : result.calibration.versions)
+    EXPECT_TRUE(std::isalpha(what.front()) && !version.empty()) << what;
   EXPECT_EQ(result.calibration.gap_s, 0);  // a CPU is its own host
 }
 
@@ -99,6 +106,26 @@ TEST(Calibrate, goes_on_where_it_was_stopped) {
   EXPECT_EQ(rest.found + 1, cases.size());
   EXPECT_EQ(rest.measured, 1U);
   EXPECT_TRUE(rest.is_complete());
+}
+
+TEST(Calibrate, that_was_stopped_replaces_no_whole_one) {
+  const CalibrateResult whole{.measured = 3, .found = 7, .total = 10};
+  const CalibrateResult some{.measured = 3, .total = 10}, none{.total = 10};
+  EXPECT_TRUE(is_worth_keeping(whole, true));
+  EXPECT_TRUE(is_worth_keeping(some, false));
+  EXPECT_FALSE(is_worth_keeping(some, true));
+  EXPECT_FALSE(is_worth_keeping(none, false));
+}
+
+TEST(Calibrate, that_is_interrupted_within_a_case_has_not_measured_it) {
+  const Machine machine = round_cpu();
+  int asked = 0;
+  const CalibrateHooks hooks{.is_interrupted = [&] { return ++asked > 2; }};
+  const CalibrateResult result =
+      calibrate(machine, {.only = "rnn", .iterations = 2}, begun_on(machine), hooks);
+  EXPECT_EQ(result.measured, 0U);
+  EXPECT_TRUE(result.calibration.classes.empty());
+  EXPECT_FALSE(result.is_complete());
 }
 
 TEST(Calibrate, an_unknown_name_of_a_case_is_a_mistake) {
