@@ -41,19 +41,16 @@ inline constexpr Flag machine_dry_run_flag{.name = "dry-run",
                                            .help = "measure: only say what would be measured."};
 
 inline constexpr Flag machine_calibrate_flag{
-    .name = "calibrate",
-    .help = "measure: also what kernels take, for expected times; at most five minutes."};
+    .name = "calibrate", .help = "measure: time kernels, too, for expected times."};
 inline constexpr std::string_view calibrated_frameworks[] = {"strata", "pytorch-eager"};
 inline constexpr Flag machine_framework_flag{
     .name = "framework",
     .value = "NAME",
-    .help = "measure --calibrate: strata (our engine) or, on a GPU, pytorch-eager.",
+    .help = "--calibrate: strata or, on a GPU, pytorch-eager.",
     .choices = calibrated_frameworks,
     .offer = Offer::choices};
 inline constexpr Flag machine_only_flag{
-    .name = "only",
-    .value = "TEXT",
-    .help = "measure --calibrate: only cases with TEXT in their names; the others stay."};
+    .name = "only", .value = "TEXT", .help = "--calibrate: only cases with TEXT in their names."};
 
 struct MachineSubcommand {
   std::string_view name;
