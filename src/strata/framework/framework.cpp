@@ -81,6 +81,7 @@ OperatorRule operator_rule(const RulesJson& json, const std::string& place) {
     rule.inference = object.list("inference", most_rules, kernel_rule);
   if (const RulesJson* host = object.find("host")) rule.host = plain_text(*host, place + ".host");
   rule.calls = object.maybe_count("calls").value_or(0);
+  if (object.find("stacks") != nullptr) rule.stacks = object.truth("stacks");
   rule.views = object.maybe_count("views").value_or(0);
   rule.saves = object.list("saves", most_rules, saved_tensor);
   object.finish();

@@ -49,6 +49,7 @@ struct OperatorRule {
   std::vector<LaunchRule> forward, backward, backward_input, backward_weight;
   std::string host;        ///< whose host time an operation has; empty: that of any other
   std::int64_t calls = 0;  ///< of the framework, with those that launch nothing; 0: one per launch
+  bool stacks = false;     ///< layers of one size that feed one another are one operation
   std::int64_t views = 0;  ///< that the operator makes besides, each with the host time of a view
   /// Forward in inference, where it is another list: batch norm by stored statistics, no dropout.
   std::optional<std::vector<LaunchRule>> inference;

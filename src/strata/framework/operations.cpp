@@ -49,6 +49,32 @@ bool holds(RuleCondition condition, const BoundNode& node) {
   return true;
 }
 
+/// Of each node, how many recurrent layers of its size feed one another: the stack that it is in.
+std::vector<std::int64_t> recurrent_stacks(const BoundGraph& bound) {
+  const Graph& graph = *bound.graph;
+  std::vector<std::int64_t> size(graph.nodes.size(), 1);
+  std::vector<std::uint32_t> readers(graph.tensors.size(), 0);
+  std::vector<NodeId> maker(graph.tensors.size(), no_node);
+  for (NodeId id = 0; id < graph.nodes.size(); ++id) {
+    for (const TensorId input : graph.nodes[id].inputs) ++readers[input];
+    for (const TensorId output : graph.nodes[id].outputs) maker[output] = id;
+  }
+  std::vector<NodeId> first(graph.nodes.size());
+  for (NodeId id = 0; id < graph.nodes.size(); ++id) {
+    first[id] = id;
+    const Node& node = graph.nodes[id];
+    const auto* layer = std::get_if<Recurrent>(&node.op);
+    if (layer == nullptr || node.inputs.empty()) continue;
+    const NodeId before = maker[node.inputs[0]];
+    if (before == no_node || readers[node.inputs[0]] != 1 || graph.nodes[before].op != node.op)
+      continue;
+    first[id] = first[before];
+    ++size[first[id]];
+  }
+  for (NodeId id = 0; id < graph.nodes.size(); ++id) size[id] = size[first[id]];
+  return size;
+}
+
 /// Writes the operations of one program, step by step.
 class OperationWriter {
  public:
@@ -60,6 +86,7 @@ class OperationWriter {
         options_(options),
         types_(tensor_types(bound_, framework, options.autocast)),
         layouts_(memory_layouts(bound_, framework)),
+        stacks_(recurrent_stacks(bound_)),
         has_input_step_(bound_.graph->nodes.size(), false),
         has_weight_step_(bound_.graph->nodes.size(), false) {
     for (const Step& step : program.steps) {
@@ -126,6 +153,17 @@ class OperationWriter {
     }
   }
 
+  /// Layers of a stack each have an equal share of what the whole takes.
+  void share_stack(std::size_t first_operation, NodeId node) {
+    const std::int64_t layers = stacks_[node];
+    for (std::size_t i = first_operation; i < result_.operations.size(); ++i) {
+      FrameworkOperation& operation = result_.operations[i];
+      if (layers == 1 || form_of(operation.kernel_class) != KernelForm::recurrent) continue;
+      operation.dims[4] *= static_cast<double>(layers);
+      operation.share = 1 / static_cast<double>(layers);
+    }
+  }
+
   void write_node(StepId id) {
     const Step& step = program_.steps[id];
     const BoundNode node{bound_, step.node};
@@ -142,6 +180,7 @@ class OperationWriter {
       write_copies(id, node, 0, node.node().first_own);
       write_rules(is_inference_ && rule->inference ? *rule->inference : rule->forward, id, node);
     }
+    if (rule->stacks) share_stack(before, step.node);
     // A view launches nothing; its dispatch takes time where the rules say so.
     if (result_.operations.size() == before && rule->host.empty()) result_.calls.pop_back();
   }
@@ -262,6 +301,7 @@ class OperationWriter {
   const FrameworkOptions& options_;
   std::vector<DType> types_;
   MemoryLayouts layouts_;
+  std::vector<std::int64_t> stacks_;
   std::vector<bool> has_input_step_, has_weight_step_;  // of each node, where the two are apart
   bool has_tf32_ = false;
   bool is_inference_ = true;  // until there is a step back

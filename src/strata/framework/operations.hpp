@@ -29,6 +29,7 @@ struct FrameworkOperation {
   DType precision = DType::fp32;  ///< of its arithmetic: fp32, tf32, bf16, fp16
   StepId step = 0;
   KernelDims dims{};
+  double share = 1;  ///< of its time that the step has: a stack of layers is one operation
 };
 
 /// A call of the host: it dispatches the operations [first, next call's first).

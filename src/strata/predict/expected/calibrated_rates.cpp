@@ -14,6 +14,7 @@ GpuRates gpu_rates(const CalibratedRates& rates) {
     read.matrix_flop_per_s[static_cast<std::size_t>(dtype)] =
         found == rates.flop_per_s.end() ? rates.flop_per_s.at("fp32") : found->second;
   }
+  read.kernel_flop_per_s = read.matrix_flop_per_s;
   return read;
 }
 
@@ -24,7 +25,7 @@ CalibratedRates calibrated_rates(const GpuRates& rates) {
                        .cache_bytes = rates.l2_bytes,
                        .flop_per_s = {}};
   for (const DType dtype : {DType::fp64, DType::fp32, DType::tf32, DType::bf16, DType::fp16})
-    made.flop_per_s[std::string(name_of(dtype))] = rates.peak(dtype);
+    made.flop_per_s[std::string(name_of(dtype))] = rates.kernel_peak(dtype);
   return made;
 }
 

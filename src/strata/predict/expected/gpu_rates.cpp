@@ -55,7 +55,7 @@ double issue_gain(const Machine& machine) {
 /// the same set; the others in the ratio of what TSMC says of power at the same speed. Nothing:
 /// unknown.
 std::optional<double> fp32_flop_per_joule(const Machine& machine) {
-  if (!machine.power_w || !machine.process) return std::nullopt;
+  if (machine.kind != "gpu" || !machine.power_w || !machine.process) return std::nullopt;
   constexpr double on_12nm = 70e9;
   constexpr struct {
     std::string_view node;

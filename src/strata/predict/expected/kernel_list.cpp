@@ -12,6 +12,7 @@ struct KindKey {
   OperationClass kernel_class;
   DType precision;
   KernelDims dims;
+  double share;
 
   bool operator==(const KindKey&) const = default;
 };
@@ -34,9 +35,9 @@ KernelList::KernelList(const FrameworkOperations& operations, const KernelTimes&
   known.reserve(operations.operations.size());
   kind_of_.reserve(operations.operations.size());
   for (const FrameworkOperation& operation : operations.operations) {
-    const auto [at, is_new] =
-        known.try_emplace({operation.kernel_class, operation.precision, operation.dims},
-                          static_cast<std::uint32_t>(kinds_.size()));
+    const auto [at, is_new] = known.try_emplace(
+        {operation.kernel_class, operation.precision, operation.dims, operation.share},
+        static_cast<std::uint32_t>(kinds_.size()));
     kind_of_.push_back(at->second);
     if (!is_new) continue;
     Kind kind{operation, times.class_of(operation), {}};
@@ -50,9 +51,10 @@ std::vector<KernelTime> KernelList::times_on(const KernelTimes& times) const {
   of_kind.reserve(kinds_.size());
   for (const Kind& kind : kinds_) {
     const KernelDims& dims = kind.operation.dims;
-    of_kind.push_back(kind.class_times != nullptr
-                          ? kind.class_times->time(dims, times.gpu(), kind.nearby)
-                          : times.time(kind.operation));
+    of_kind.push_back(
+        kind.class_times != nullptr
+            ? kind.class_times->time(dims, times.gpu(), kind.nearby).part(kind.operation.share)
+            : times.time(kind.operation));
   }
   std::vector<KernelTime> all;
   all.reserve(kind_of_.size());

@@ -144,7 +144,8 @@ const ClassTimes* KernelTimes::class_of(const FrameworkOperation& operation) con
 }
 
 KernelTime KernelTimes::time(const FrameworkOperation& operation) const {
-  if (const ClassTimes* times = class_of(operation)) return times->time(operation.dims, gpu_);
+  if (const ClassTimes* times = class_of(operation))
+    return times->time(operation.dims, gpu_).part(operation.share);
   KernelTime time;
   time.is_calibrated = false;
   time.sigma = unknown_sigma;
@@ -152,7 +153,7 @@ KernelTime KernelTimes::time(const FrameworkOperation& operation) const {
   time.busy_s = form_time_s(form, product_pass(operation.kernel_class), operation.precision,
                             first_coefficients(form), operation.dims, gpu_);
   time.kernels_s = time.busy_s;
-  return time;
+  return time.part(operation.share);
 }
 
 }  // namespace strata

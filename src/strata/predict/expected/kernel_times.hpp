@@ -19,6 +19,14 @@ struct KernelTime {
   double kernels = 1;         ///< how many there are
   double sigma = 0;           ///< of log(busy_s)
   bool is_calibrated = true;  ///< false: no sample of this class was measured
+
+  KernelTime part(double share) const {
+    KernelTime one = *this;
+    one.busy_s *= share;
+    one.kernels_s *= share;
+    one.kernels *= share;
+    return one;
+  }
 };
 
 /// What the samples near some dimensions say of a kernel there. It is the same on every GPU.

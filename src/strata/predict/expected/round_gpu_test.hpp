@@ -16,6 +16,7 @@ inline GpuRates round_gpu() {
   gpu.matrix_flop_per_s[static_cast<std::size_t>(DType::tf32)] = 5e13;
   gpu.matrix_flop_per_s[static_cast<std::size_t>(DType::bf16)] = 1e14;
   gpu.matrix_flop_per_s[static_cast<std::size_t>(DType::fp16)] = 1e14;
+  gpu.kernel_flop_per_s = gpu.matrix_flop_per_s;
   return gpu;
 }
 
