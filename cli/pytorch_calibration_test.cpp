@@ -29,13 +29,14 @@ std::string made_up_samples() {
                                   {"us", {2 + elements / 5e5}},
                                   {"busy_us", 2 + elements / 5e5},
                                   {"kernels", {"kernel"}}});
-  for (const char* name : {"relu", "add", "convolution", "batch_norm"}) {
+  for (const char* name : {"relu", "add", "convolution", "batch_norm", "linear", "view",
+                           "layer_norm", "softmax", "dropout", "matmul", "attention"}) {
     for (const char* ending : {"", " under autocast"}) {
       samples["dispatch"][std::string(name) + " forward" + ending]["least_us"] = 10;
       samples["dispatch"][std::string(name) + " forward and backward" + ending]["least_us"] = 25;
     }
   }
-  for (const char* name : {"linear forward", "launch"}) samples["dispatch"][name]["least_us"] = 12;
+  samples["dispatch"]["launch"]["least_us"] = 12;
   for (const char* name : {"momentum", "adam"}) {
     samples["dispatch"][std::string("update ") + name + " of 20"]["least_us"] = 200;
     samples["dispatch"][std::string("update ") + name + " of 200"]["least_us"] = 1000;

@@ -37,10 +37,12 @@ GpuRates rates_measured_on(const Calibration& calibration) {
                            : gpu_rates(load_machine(calibration.machine));
 }
 
-/// Kernels of another GPU are other kernels: nine of ten are within a third of what is transferred.
+/// Kernels of another GPU are other kernels. Nine of ten published runs on four GPUs are within 14
+/// % (strata validate neusight-transformers), but those are of transformers in fp32, and two of the
+/// four helped to fit how GPUs differ.
 template <class Time>
 void widen(Time& time) {
-  constexpr double transferred = 0.29;
+  constexpr double transferred = 0.22;
   const double low = std::log(time.time_s / time.low_s), high = std::log(time.high_s / time.time_s);
   time.low_s = time.time_s * std::exp(-std::hypot(low, transferred));
   time.high_s = time.time_s * std::exp(std::hypot(high, transferred));

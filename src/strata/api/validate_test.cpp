@@ -53,6 +53,22 @@ TEST(Truth, is_read_field_by_field) {
   EXPECT_EQ(run.parameters, 61706);
 }
 
+TEST(Truth, of_several_machines_and_passes_is_read) {
+  TruthDocument document = small_truth();
+  document.erase("machine");
+  TruthDocument& run = document["runs"][0];
+  run["machine"] = "v100";
+  run["passes"] = "inference";
+  for (const char* name : {"kernels_s", "launches", "busy_s", "memory_bytes"}) run.erase(name);
+  const TruthSet truth = read_truth(document.dump());
+  EXPECT_EQ(truth.runs[0].machine, "v100");
+  EXPECT_EQ(truth.runs[0].passes, MeasuredPasses::inference);
+  EXPECT_EQ(truth.runs[0].kernels_s, 0);
+  run.erase("machine");
+  EXPECT_NE(refusal_of_truth(document.dump()).find("runs[0]: 'machine' is missing"),
+            std::string::npos);
+}
+
 TEST(Truth, with_a_bad_field_is_refused_with_its_place) {
   const struct {
     const char* pointer;

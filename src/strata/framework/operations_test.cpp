@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 
 namespace strata {
 namespace {
@@ -352,6 +353,59 @@ TEST(Operations, what_has_no_rule_is_named_once) {
   net.builder.add("yolo2", Yolo{.boxes = 1}, {x});
   net.finish();
   EXPECT_EQ(net.operations.unknown, Lines{"yolo"});
+}
+
+// As nn.LSTM with three layers: one call, which each layer has a third of.
+TEST(Operations, layers_of_one_size_that_feed_one_another_are_one_operation) {
+  Net net;
+  TensorId x = net.builder.input("x", {4, 5, 8});
+  for (const char* name : {"one", "two", "three"})
+    x = net.builder.output_of(net.builder.add_node(name, Recurrent{.hidden = 8}, std::array{x}), 0);
+  net.builder.add("fc", Linear{.features = 2}, {x});
+  net.finish();
+  double shares = 0;
+  for (const FrameworkOperation& one : net.operations.operations) {
+    if (name_of(one.kernel_class) == "lstm.forward") shares += one.share;
+  }
+  EXPECT_NEAR(shares, 1, 1e-12);
+  const std::string whole = "lstm.forward fp32 4 5 8 8 3";
+  EXPECT_EQ(net.lines_of_class("lstm.forward"), (Lines{whole, whole, whole}));
+}
+
+TEST(Operations, layers_of_several_sizes_are_apart) {
+  Net net;
+  TensorId x = net.builder.input("x", {4, 5, 8});
+  for (const std::int64_t hidden : {8, 16})
+    x = net.builder.output_of(net.builder.add_node(fmt::format("of_{}", hidden),
+                                                   Recurrent{.hidden = hidden}, std::array{x}),
+                              0);
+  net.finish();
+  EXPECT_EQ(net.lines_of_class("lstm.forward"),
+            (Lines{"lstm.forward fp32 4 5 8 8 1", "lstm.forward fp32 4 5 8 16 1"}));
+}
+
+TEST(Operations, of_inference_drop_nothing_and_normalise_by_what_is_stored) {
+  Net net;
+  const TensorId x = net.builder.input("x", {2, 4, 8, 8});
+  const TensorId y = net.builder.add("norm", BatchNorm{}, {x});
+  net.builder.add("drop", Dropout{.probability = 0.5}, {y});
+  net.finish({}, {.inference = true});
+  EXPECT_EQ(net.lines(), Lines{"channels.scale_channels fp32 512"});
+}
+
+// A file shows whether attention is one call or written out; flags go before it.
+TEST(Operations, attention_that_is_written_out_runs_as_it_is_written) {
+  const auto kinds = [](bool written_out, AttentionKernels asked) {
+    Net net;
+    const TensorId x = net.builder.input("x", {2, 8, 16});
+    const TensorId q = net.builder.add("q", Linear{.features = 16}, {x});
+    net.builder.add("attention", Attention{.heads = 2, .written_out = written_out}, {q, q, q});
+    net.finish({.attention = asked});
+    return net.lines_of_class("attention.forward").size();
+  };
+  EXPECT_EQ(kinds(false, AttentionKernels::automatic), 1U);
+  EXPECT_EQ(kinds(true, AttentionKernels::automatic), 0U);
+  EXPECT_EQ(kinds(true, AttentionKernels::fused), 1U);
 }
 
 }  // namespace

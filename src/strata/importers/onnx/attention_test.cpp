@@ -169,6 +169,43 @@ TEST(OnnxAttention, repeated_key_heads_are_grouped) {
   }
 }
 
+// What PyTorch's exporter makes of scaled_dot_product_attention with a mask.
+TEST(OnnxAttention, of_two_scaled_operands_was_one_call) {
+  AttentionModel attention;
+  attention.model()
+      .input("mask", {2, 1, 1, 5})
+      .store(scalar("zero", 0.0F))
+      .node({"Mul", {"q_heads", "scale"}, {"q_scaled"}})
+      .node({"Mul", {"k_heads", "scale"}, {"k_scaled"}})
+      .node({"MatMul", {"q_scaled", "k_scaled"}, {"scores"}})
+      .node({"Add", {"scores", "mask"}, {"masked"}})
+      .node({"Softmax", {"masked"}, {"p"}, {{"axis", std::int64_t{-1}}}})
+      .node({"IsNaN", {"p"}, {"is_nan"}})
+      .node({"Where", {"is_nan", "zero", "p"}, {"finite"}})
+      .node({"MatMul", {"finite", "v_heads"}, {"y"}})
+      .output("y");
+  const Graph graph = attention.model().read();
+  ASSERT_EQ(count_of(graph, "attention"), 1);
+  for (const Node& node : graph.nodes) {
+    if (const auto* op = std::get_if<Attention>(&node.op)) {
+      EXPECT_FALSE(op->written_out);
+    }
+  }
+}
+
+TEST(OnnxAttention, another_number_instead_of_nan_keeps_it_apart) {
+  AttentionModel attention;
+  attention.start();
+  attention.model()
+      .store(scalar("one", 1.0F))
+      .node({"Softmax", {"scores"}, {"p"}, {{"axis", std::int64_t{-1}}}})
+      .node({"IsNaN", {"p"}, {"is_nan"}})
+      .node({"Where", {"is_nan", "one", "p"}, {"finite"}})
+      .node({"MatMul", {"finite", "v_heads"}, {"y"}})
+      .output("y");
+  EXPECT_EQ(count_of(attention.model().read(), "attention"), 0);
+}
+
 // ---- as one operator ----------------------------------------------------------------------------
 
 TEST(OnnxAttention, opset_23) {

@@ -79,5 +79,20 @@ TEST(AllocatedMemory, keeps_what_the_rules_of_an_operator_save) {
   EXPECT_EQ(with(24) - with(8), 16 * 2 * 8 * 32 * 32);
 }
 
+// log_softmax keeps its result until backward, which makes one tensor more of the same size.
+TEST(AllocatedMemory, of_a_loss_over_many_classes_counts_its_tensors) {
+  const auto with_loss = [](std::int64_t classes) {
+    small_network::Net net;
+    const TensorId x = net.builder.input("x", {64, 8});
+    net.builder.add("fc", Linear{.features = classes, .bias = false}, {x});
+    net.finish({}, {.optimizer = Optimizer::none});
+    return allocated_memory_bytes(net.program, framework_named("pytorch-eager"), {});
+  };
+  const std::int64_t logits = 64 * 65536 * 4, weights = 2 * 8 * 65536 * 4;
+  const std::int64_t grown = with_loss(2 * 65536) - with_loss(65536);
+  EXPECT_GE(grown, 3 * logits + weights / 2);
+  EXPECT_LE(grown, 3 * logits + 2 * weights);
+}
+
 }  // namespace
 }  // namespace strata

@@ -56,5 +56,33 @@ TEST(GpuRates, name_what_a_machine_lacks) {
   EXPECT_NE(reason_without_rates(machine).find("fp32"), std::string::npos);
 }
 
+TEST(GpuRates, of_kernels_are_the_peaks_on_the_gpu_that_was_measured) {
+  const GpuRates h200 = gpu_rates(load_machine("h200"));
+  for (const DType dtype : {DType::fp32, DType::tf32, DType::bf16})
+    EXPECT_EQ(h200.kernel_peak(dtype), h200.peak(dtype)) << name_of(dtype);
+}
+
+// V100 and A100 have 64 lanes per SM and four schedulers, a P100 two; an L4 has 128 lanes.
+TEST(GpuRates, of_fp32_kernels_are_more_where_other_instructions_cost_no_arithmetic) {
+  const auto gain = [](const char* name) {
+    const GpuRates rates = gpu_rates(load_machine(name));
+    return rates.kernel_peak(DType::fp32) / rates.peak(DType::fp32);
+  };
+  EXPECT_GT(gain("v100"), 1.1);
+  EXPECT_EQ(gain("v100"), gain("a100-80gb"));
+  EXPECT_EQ(gain("p100"), 1);
+  EXPECT_EQ(gain("h100-sxm"), 1);
+}
+
+TEST(GpuRates, of_fp32_kernels_are_less_where_watts_are_few) {
+  Machine card = load_machine("t4");
+  const double at_70_w = gpu_rates(card).kernel_peak(DType::fp32);
+  EXPECT_LT(at_70_w, gpu_rates(card).peak(DType::fp32));
+  card.power_w->value = 35;
+  EXPECT_NEAR(gpu_rates(card).kernel_peak(DType::fp32), at_70_w / 2, 1e-6 * at_70_w);
+  card.power_w->value = 500;
+  EXPECT_GT(gpu_rates(card).kernel_peak(DType::fp32), gpu_rates(card).peak(DType::fp32));
+}
+
 }  // namespace
 }  // namespace strata

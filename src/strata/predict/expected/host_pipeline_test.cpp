@@ -128,5 +128,15 @@ TEST(HostPipeline, of_an_update_grows_with_its_tensors) {
 
 TEST(HostPipeline, of_nothing_takes_no_time) { EXPECT_EQ(Calls{}.run().time_s, 0); }
 
+TEST(HostPipeline, pays_for_the_views_that_an_operator_makes) {
+  Calibration calibration = host_calibration();
+  calibration.host_times["view"] = {2 * us, 7 * us, 3 * us, 8 * us, 0};
+  const OperatorRule attention_rule{.host = "linear", .views = 4};
+  Calls calls;
+  calls.add(&attention_rule, us);
+  calls.add(&attention_rule, us, true);
+  EXPECT_NEAR(calls.run(calibration).host_s, (30 + 4 * 2 + 60 + 4 * 7) * us, 1e-12);
+}
+
 }  // namespace
 }  // namespace strata

@@ -38,7 +38,7 @@ double usual_time(KernelForm form, const KernelDims& dims) {
 }
 
 double product_time(const KernelDims& dims,
-                    const std::vector<double>& coefficients = {3, 0.7, 30, 60}) {
+                    const std::vector<double>& coefficients = {3, 0.7, 30, 60, 3}) {
   return form_time_s(KernelForm::product, ProductPass::forward, DType::bf16, coefficients, dims,
                      round_gpu());
 }
@@ -100,6 +100,26 @@ TEST(KernelForms, of_products_are_no_faster_than_arithmetic_and_memory) {
       }
     }
   }
+}
+
+TEST(KernelForms, of_products_are_slower_where_rows_do_not_begin_at_whole_vectors) {
+  const auto level = [](ProductPass pass, DType precision, double m, double n, double k) {
+    return misalignment(pass, precision, {1, m, n, k});
+  };
+  using enum ProductPass;
+  EXPECT_EQ(level(forward, DType::bf16, 4096, 50304, 768), 0);
+  EXPECT_EQ(level(forward, DType::bf16, 4096, 30522, 768), 1);
+  EXPECT_EQ(level(forward, DType::bf16, 4096, 50257, 768), 2);
+  EXPECT_EQ(level(forward, DType::bf16, 4097, 768, 768), 0);  // rows may be as many as they want
+  EXPECT_EQ(level(backward_weight, DType::bf16, 50257, 768, 4096), 2);  // stored transposed
+  EXPECT_EQ(level(backward_weight, DType::bf16, 768, 768, 4097), 0);
+  EXPECT_EQ(level(forward, DType::tf32, 4096, 1001, 768), 1);
+  EXPECT_EQ(level(forward, DType::fp32, 4096, 1001, 768), 0);
+  // Three times as long per level, whatever else is the same: 8192 and 8191 columns fill the same
+  // tiles.
+  const double aligned = product_time({1, 8192, 8192, 8192});
+  EXPECT_NEAR(product_time({1, 8192, 8190, 8192}) / aligned, 3, 0.01);
+  EXPECT_NEAR(product_time({1, 8192, 8191, 8192}) / aligned, 9, 0.01);
 }
 
 TEST(KernelForms, of_products_go_in_whole_waves) {
