@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "strata/framework/framework.hpp"
 #include "strata/importers/importers.hpp"
 #include "strata/machine/machine.hpp"
 #include "strata/report/provenance.hpp"
