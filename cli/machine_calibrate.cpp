@@ -7,11 +7,13 @@
 #include "cli/pytorch_calibration.hpp"
 #include "strata/api/kept_files.hpp"
 #include "strata/base/error.hpp"
+#include "strata/base/this_run.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <thread>
 
 namespace strata {
 namespace {
@@ -60,6 +62,18 @@ void say_how_it_went(const CalibrateResult& result, double seconds) {
         result.is_interrupted ? "interrupted" : fmt::format("{:.0f} s are over", seconds)));
 }
 
+/// Work of others makes kernels slower than they are, and the fit wide. `own` threads are ours.
+void say_what_disturbs(const ChosenDevice& device, double own) {
+  constexpr double quiet_share = 0.25;
+  const auto cores = static_cast<double>(std::max(1U, std::thread::hardware_concurrency()));
+  const std::optional<double> load = recent_load();
+  if (device.is_gpu || !load || *load <= own * cores + quiet_share * cores) return;
+  print_to_stderr(
+      fmt::format("note: {:.1f} threads ran during the last minute, on {:.0f} cores: other work "
+                  "disturbs; calibrate again when it is over\n",
+                  *load, cores));
+}
+
 CalibrateOutcome calibrate_engine(const CalibrateCommand& command, const Machine& machine) {
   const CalibrateRequest request{
       .device = command.device, .only = command.only, .seconds = command.seconds};
@@ -71,6 +85,7 @@ CalibrateOutcome calibrate_engine(const CalibrateCommand& command, const Machine
   }();
   // Some cases are measured again among what is there; all of them go on where a run stopped.
   Calibration begun = begun_in(command.only.empty() ? unfinished : file, empty);
+  say_what_disturbs(command.device, 0);
   print_to_stderr(fmt::format("note: calibrating with {} cases, at most {:.0f} s\n",
                               cases_to_time(machine, request).size(), command.seconds));
   const InterruptWatch interrupts;
@@ -88,6 +103,7 @@ CalibrateOutcome calibrate_engine(const CalibrateCommand& command, const Machine
   CalibrateResult result = calibrate(machine, request, std::move(begun), hooks);
   line.clear();
   say_how_it_went(result, command.seconds);
+  say_what_disturbs(command.device, 1);
   std::error_code ignored;
   if (is_worth_keeping(result, fs::exists(file, ignored))) {
     keep_calibration(result.calibration, file);
