@@ -14,7 +14,7 @@ struct CalibrateCommand {
   ChosenDevice device;
   std::string framework;  ///< empty: PyTorch on a GPU where it is there, else Strata's engine
   std::string only;       ///< of the cases of Strata's engine
-  double seconds = 240;
+  double seconds = 220;
 };
 
 /// From the flags. Errors (usage) say what does not go together.

@@ -103,9 +103,9 @@ std::string summary_text(const ValidatedSet& set, const TextStyle& style) {
                  return is_gpu_bound(run) && run.measured.machine == machine;
                }));
   }
-  add_errors(
-      table, "iteration, host-bound",
-      ratios(set.runs, iteration_ratio, [](const ValidatedRun& run) { return !is_gpu_bound(run); }));
+  add_errors(table, "iteration, host-bound",
+             ratios(set.runs, iteration_ratio,
+                    [](const ValidatedRun& run) { return !is_gpu_bound(run); }));
   add_errors(table, "launches", ratios(set.runs, launch_ratio, has_launches));
   add_errors(table, "peak memory", ratios(set.runs, memory_ratio, has_memory));
   std::size_t predicted = 0, inside = 0;
@@ -116,8 +116,9 @@ std::string summary_text(const ValidatedSet& set, const TextStyle& style) {
   }
   return fmt::format("{}: {}\n{} on {}\n\n{}\n{} of {} iterations inside the 90 % interval\n",
                      printable(set.truth.name), printable(set.truth.what),
-                     printable(set.truth.framework), printable(fmt::format("{}", fmt::join(machines, ", "))),
-                     table.to_text(style), inside, predicted);
+                     printable(set.truth.framework),
+                     printable(fmt::format("{}", fmt::join(machines, ", "))), table.to_text(style),
+                     inside, predicted);
 }
 
 /// Of kernel time where it was measured, else of the iteration: in logarithms, both ways alike.
@@ -181,9 +182,8 @@ Json errors_json(const std::vector<double>& all) {
 }
 
 Json set_json(const ValidatedSet& set) {
-  Json json = {{"name", set.truth.name},
-               {"machines", machines_of(set)},
-               {"framework", set.truth.framework}};
+  Json json = {
+      {"name", set.truth.name}, {"machines", machines_of(set)}, {"framework", set.truth.framework}};
   json["kernels"] = errors_json(ratios(set.runs, kernel_ratio, has_kernels));
   json["iteration_gpu_bound"] = errors_json(ratios(set.runs, iteration_ratio, is_gpu_bound));
   json["launches"] = errors_json(ratios(set.runs, launch_ratio, has_launches));

@@ -19,7 +19,7 @@ namespace strata {
 struct CalibrateRequest {
   ChosenDevice device;
   std::string only;      ///< cases whose names contain it; empty: all
-  double seconds = 240;  ///< no case begins after that
+  double seconds = 220;  ///< no case begins after that
   std::size_t iterations = 7;
 };
 
