@@ -26,6 +26,11 @@ class SweepExpected {
   PointExpected at(std::size_t index, const Machine& machine, const PredictRequest& request,
                    const ExpectedProgram& program);
 
+  /// Why there is none on the machine of that index; empty: there is.
+  std::string reason(std::size_t index, const PredictRequest& request) {
+    return on_machine(index, request).reason;
+  }
+
  private:
   struct OnMachine {
     bool is_known = false;

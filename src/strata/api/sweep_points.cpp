@@ -134,8 +134,9 @@ class SweepWorker : public PointWorker {
         result.footprint_bytes = built_->footprint_bytes;
         result.totals = program_->at(result.hardware);
       } else if (!result.expected.is_there()) {
+        const std::string reason = expected_.reason(machine_index(point), request_);
         fail(ErrorKind::unsupported, "no expected time: {}",
-             reason_against_expected(machine, request_).value_or("the network launches nothing"));
+             reason.empty() ? "the network launches nothing" : reason);
       }
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::internal) throw;
