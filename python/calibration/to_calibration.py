@@ -112,7 +112,8 @@ def main():
                 classes.setdefault((name, sample["precision"]), []).append(entry)
     lines = ",\n".join(json.dumps({"class": name, "precision": precision, "samples": samples})
                        for (name, precision), samples in sorted(classes.items()))
-    # The host takes about 1.75 times as long in the 15 runs of data/truth/pytorch-h200-host.json; widths are set by both sets.
+    # In whole networks the host takes longer: 1.75 lies between what data/truth/pytorch-h200.json (more) and pytorch-h200-host.json (less) ask
+    # for. The widths are set by both sets, too.
     head = {"strata_calibration": 1, "name": f"{options.machine}-{first['framework']}", "machine": options.machine,
             "framework": first["framework"], "versions": {k: str(v) for k, v in first["versions"].items()},
             "host": options.host, "date": options.date, "host_factor": 1.75, "host_sigma": 0.35, "class_sigma": 0.1, "host_times": host_times(dispatch)}

@@ -37,9 +37,9 @@ GpuRates rates_measured_on(const Calibration& calibration) {
                            : gpu_rates(load_machine(calibration.machine));
 }
 
-/// Kernels of another GPU are other kernels. Nine of ten published runs on four GPUs are within 14
-/// % (strata validate neusight-transformers), but those are of transformers in fp32, and two of the
-/// four helped to fit how GPUs differ.
+/// Kernels of another GPU are other kernels. Nine of ten published runs on four GPUs are within 13
+/// % (strata validate neusight-transformers), but those are of transformers in fp32, and three of
+/// the four GPUs had a say in how GPUs differ. So it is wider.
 template <class Time>
 void widen(Time& time) {
   constexpr double transferred = 0.22;

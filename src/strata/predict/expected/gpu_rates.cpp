@@ -36,7 +36,7 @@ double peak_of(const Machine& machine, DType dtype) {
 /// An SM with 64 lanes for FP32 and four schedulers (Volta, Turing, A100) issues a multiply-add
 /// every other clock and loads or address arithmetic in between; one with 128 lanes (other Ampere,
 /// Ada, Hopper) or two schedulers (P100) issues them instead of a multiply-add. Fitted to the
-/// V100's runs in data/truth/neusight-transformers.json.
+/// V100's runs in data/truth/neusight-transformers.json, whose card has a lower clock than ours.
 constexpr double free_issue_gain = 1.28;
 
 double issue_gain(const Machine& machine) {
@@ -52,8 +52,7 @@ double issue_gain(const Machine& machine) {
 }
 
 /// FP32 multiply-adds per joule of the whole card: 70 GFLOP on 12 nm, fitted to the T4's runs in
-/// the same set; the others in the ratio of what TSMC says of power at the same speed. Nothing:
-/// unknown.
+/// the same set; the ratios of the other processes are assumed. Nothing: unknown.
 std::optional<double> fp32_flop_per_joule(const Machine& machine) {
   if (machine.kind != "gpu" || !machine.power_w || !machine.process) return std::nullopt;
   constexpr double on_12nm = 70e9;
