@@ -23,7 +23,10 @@ struct AskedPoint {
 };
 
 SensitivityAnswer limit_sensitivity(const AskedPoint& point) {
-  const auto& [request, built, base] = point;
+  // References, not a structured binding: clang before 16 does not let a lambda capture one.
+  const PredictRequest& request = point.request;
+  const std::shared_ptr<const BuiltProgram>& built = point.built;
+  const OperatingPoint& base = point.base;
   SweepProgram program(built->program, request.options);
   return strata::sensitivity_at(base, [&](const OperatingPoint& asked) {
     if (asked.batch == base.batch)
@@ -39,7 +42,9 @@ SensitivityAnswer limit_sensitivity(const AskedPoint& point) {
 
 /// Of the expected time: it knows bandwidth, peaks and batch, and nothing of the on-chip memory.
 SensitivityAnswer expected_sensitivity(const AskedPoint& point, const Machine& machine) {
-  const auto& [request, built, base] = point;
+  const PredictRequest& request = point.request;
+  const std::shared_ptr<const BuiltProgram>& built = point.built;
+  const OperatingPoint& base = point.base;
   const ExpectedTimes times(machine, *expected_request(machine, request));
   SensitivityAnswer answer = strata::sensitivity_at(base, [&](const OperatingPoint& asked) {
     if (asked.hardware.capacity_bytes != base.hardware.capacity_bytes)
