@@ -14,9 +14,10 @@
 namespace strata {
 namespace {
 
-/// Of the machine itself, or of another GPU in the same framework. Nothing is transferred to CPUs,
-/// which differ more.
-const Calibration* nearest_calibration(const Machine& machine, const std::string& framework) {
+/// Of the machine itself, or of another GPU in the same framework, or in the one whose calibration
+/// the framework uses. Nothing is transferred to CPUs, which differ more.
+const Calibration* nearest_calibration(const Machine& machine, const std::string& name) {
+  const std::string& framework = framework_named(name).calibration;
   if (const Calibration* kept = kept_calibration(machine.name, framework)) return kept;
   if (const Calibration* own = find_calibration(machine.name, framework)) return own;
   if (machine.kind != "gpu") return nullptr;
@@ -40,12 +41,22 @@ GpuRates rates_measured_on(const Calibration& calibration) {
 /// Kernels of another GPU are other kernels. Nine of ten published runs on four GPUs are within 13
 /// % (strata validate neusight-transformers), but those are of transformers in fp32, and three of
 /// the four GPUs had a say in how GPUs differ. So it is wider.
+constexpr double transferred = 0.22;
+
+/// By so much to each side, in logarithms.
 template <class Time>
-void widen(Time& time) {
-  constexpr double transferred = 0.22;
+void widen(Time& time, double by) {
   const double low = std::log(time.time_s / time.low_s), high = std::log(time.high_s / time.time_s);
-  time.low_s = time.time_s * std::exp(-std::hypot(low, transferred));
-  time.high_s = time.time_s * std::exp(std::hypot(high, transferred));
+  time.low_s = time.time_s * std::exp(-std::hypot(low, by));
+  time.high_s = time.time_s * std::exp(std::hypot(high, by));
+}
+
+/// By what the calibration does not know: kernels of another GPU, or of another framework.
+template <class Time>
+void widen_for(Time& time, CalibrationUse use, const Framework& framework,
+               const Calibration& calibration) {
+  const double other_gpu = use == CalibrationUse::transferred ? transferred : 0;
+  widen(time, std::hypot(other_gpu, framework.sigma * calibration.interval_factor));
 }
 
 }  // namespace
@@ -108,7 +119,8 @@ ExpectedProgram::ExpectedProgram(const Program& program, const ExpectedRequest& 
     : framework_(framework_named(request.framework)),
       options_(request.options),
       operations_(operations_of(program, framework_, options_, optimizer)),
-      memory_bytes_(allocated_memory_bytes(program, framework_, options_)) {}
+      memory_bytes_(
+          allocated_memory_bytes(program, framework_, options_, operations_.never_stored)) {}
 
 const KernelList& ExpectedProgram::kernels(const Calibration& calibration,
                                            const KernelTimes& times) const {
@@ -122,7 +134,7 @@ ExpectedTotals ExpectedTimes::totals(const ExpectedProgram& program) const {
   ExpectedTotals totals = expected_totals(program.framework(), program.operations(),
                                           program.kernels(calibration_, times_), program.options(),
                                           calibration_, times_);
-  if (use_ == CalibrationUse::transferred) widen(totals);
+  widen_for(totals, use_, framework_, calibration_);
   return totals;
 }
 
@@ -136,8 +148,9 @@ ExpectedTime ExpectedTimes::of(const BoundGraph& bound, const TrainingOptions& t
       expected_time(program, framework_, operations, options_, calibration_, times_);
   name_layers(time, program);
   time.calibration = use_;
-  if (use_ == CalibrationUse::transferred) widen(time);
-  time.memory_bytes = allocated_memory_bytes(program, framework_, options_);
+  widen_for(time, use_, framework_, calibration_);
+  time.memory_bytes =
+      allocated_memory_bytes(program, framework_, options_, operations.never_stored);
   return time;
 }
 

@@ -17,10 +17,13 @@ namespace {
 using RulesJson = ObjectReader::Json;
 
 constexpr std::size_t most_rules = 64;
+constexpr std::size_t most_classes = 256;
 
-constexpr std::string_view tensor_words[] = {"output", "input", "scores", "packed", "one"};
-constexpr std::string_view condition_words[] = {
-    "always", "bias", "no_bias", "broadcast", "no_broadcast", "broadcast_rows", "broadcast_other"};
+constexpr std::string_view tensor_words[] = {"output", "input", "scores",
+                                             "packed", "one",   "weight"};
+constexpr std::string_view condition_words[] = {"always",          "bias",         "no_bias",
+                                                "broadcast",       "no_broadcast", "broadcast_rows",
+                                                "broadcast_other", "relayout"};
 
 /// The position of a word among those that are known.
 std::size_t known_word(std::span<const std::string_view> words, const std::string& word,
@@ -31,15 +34,23 @@ std::size_t known_word(std::span<const std::string_view> words, const std::strin
   return static_cast<std::size_t>(found - words.begin());
 }
 
+OperationClass class_of_kernels(const std::string& name, const std::string& place) {
+  const auto found = operation_class_named(name);
+  if (!found) fail(ErrorKind::input, "{}: there is no class of kernels '{}'", place, name);
+  return *found;
+}
+
+OperationClass kernel_class_in(const RulesJson& json, const std::string& place) {
+  return class_of_kernels(plain_text(json, place), place);
+}
+
 /// "channels.add_bias of output when bias"
 LaunchRule kernel_rule(const RulesJson& json, const std::string& place) {
   const std::string text = plain_text(json, place);
   std::istringstream words(text);
   std::string word, value;
   words >> word;
-  const auto kernel_class = operation_class_named(word);
-  if (!kernel_class) fail(ErrorKind::input, "{}: there is no class of kernels '{}'", place, word);
-  LaunchRule rule{.kernel_class = *kernel_class};
+  LaunchRule rule{.kernel_class = class_of_kernels(word, place)};
   while (words >> word) {
     if (!(words >> value) || (word != "of" && word != "when"))
       fail(ErrorKind::input, "{}: expected 'CLASS of TENSOR when CONDITION', got '{}'", place,
@@ -88,6 +99,53 @@ OperatorRule operator_rule(const RulesJson& json, const std::string& place) {
   return rule;
 }
 
+FusionRules fusion_rules(const RulesJson& json, const std::string& place) {
+  ObjectReader object(json, place);
+  FusionRules rules;
+  rules.kinds.resize(operation_class_names().size(), FusionKind::stays);
+  const auto add = [&](const char* key, FusionKind kind) {
+    for (const OperationClass one : object.list(key, most_classes, kernel_class_in)) {
+      FusionKind& known = rules.kinds[static_cast<std::size_t>(one)];
+      if (known != FusionKind::stays)
+        fail(ErrorKind::input, "{}.{}: {} is in two lists", place, key, name_of(one));
+      known = kind;
+    }
+  };
+  add("pointwise", FusionKind::pointwise);
+  add("reductions", FusionKind::reduction);
+  add("copies", FusionKind::copy);
+  rules.pointwise_kernel =
+      class_of_kernels(object.text("pointwise_kernel"), place + ".pointwise_kernel");
+  rules.reduction_kernel =
+      class_of_kernels(object.text("reduction_kernel"), place + ".reduction_kernel");
+  for (const OperationClass one : {rules.pointwise_kernel, rules.reduction_kernel}) {
+    if (form_of(one) != KernelForm::elements)
+      fail(ErrorKind::input, "{}: {} does not depend on elements alone", place, name_of(one));
+  }
+  rules.random = object.list("random", most_classes, kernel_class_in);
+  rules.random_bytes = object.maybe_positive("random_bytes").value_or(0);
+  rules.kernel_calls = object.positive("kernel_calls");
+  if (object.find("channels_last") != nullptr)
+    rules.lays_channels_last = object.truth("channels_last");
+  object.finish();
+  return rules;
+}
+
+/// The framework that a file is based on, or an empty one.
+Framework base_of(ObjectReader& object) {
+  const RulesJson* based_on = object.find("based_on");
+  if (based_on == nullptr) return {};
+  const std::string name = plain_text(*based_on, "framework.based_on");
+  for (const EmbeddedFile& file : embedded_frameworks()) {
+    if (file.name != name) continue;
+    const RulesJson json = RulesJson::parse(file.text, nullptr, false);
+    if (json.contains("based_on"))
+      fail(ErrorKind::input, "framework.based_on: {} is itself based on another", name);
+    return read_framework(file.text);
+  }
+  fail(ErrorKind::input, "framework.based_on: there is no framework '{}'", name);
+}
+
 }  // namespace
 
 const OperatorRule* Framework::find(std::string_view op) const {
@@ -100,20 +158,28 @@ Framework read_framework(std::string_view json_text) {
   if (json.is_discarded()) fail(ErrorKind::input, "not JSON");
   ObjectReader object(json, "framework");
   object.required("strata_framework");
-  Framework framework;
+  Framework framework = base_of(object);
   framework.name = object.text("name");
   framework.title = object.text("title");
+  framework.calibration = framework.name;
+  if (object.find("calibration") != nullptr) framework.calibration = object.text("calibration");
+  framework.sigma = object.maybe_positive("sigma").value_or(0);
   if (const RulesJson* notes = object.find("notes")) framework.notes = plain_text(*notes, "notes");
   const RulesJson& operators = object.required("operators");
   if (!operators.is_object()) fail(ErrorKind::input, "framework.operators: expected an object");
   for (const auto& [name, rule] : operators.items())
     framework.operators[name] = operator_rule(rule, "framework.operators." + name);
-  framework.iteration_calls = object.maybe_count("iteration_calls").value_or(0);
+  framework.iteration_calls =
+      object.maybe_count("iteration_calls").value_or(framework.iteration_calls);
   object.maybe("autocast", [&](const RulesJson& inner, const std::string& place) {
     ObjectReader autocast(inner, place);
     framework.autocast.lower = autocast.list("lower", most_rules, plain_text);
     framework.autocast.fp32 = autocast.list("fp32", most_rules, plain_text);
     autocast.finish();
+    return true;
+  });
+  object.maybe("fusion", [&](const RulesJson& inner, const std::string& place) {
+    framework.fusion = fusion_rules(inner, place);
     return true;
   });
   object.finish();

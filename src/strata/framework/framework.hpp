@@ -15,8 +15,8 @@ namespace strata {
 
 /// The tensor of a node whose dimensions count.
 /// scores: of attention, [samples, heads, queries, keys]. packed: its queries, keys and values.
-/// one: a single number, such as a counter.
-enum class RuleTensor : std::uint8_t { output, input, scores, packed, one };
+/// one: a single number, such as a counter. weight: the first tensor that the node owns.
+enum class RuleTensor : std::uint8_t { output, input, scores, packed, one, weight };
 enum class RuleCondition : std::uint8_t {
   always,
   bias,
@@ -24,7 +24,8 @@ enum class RuleCondition : std::uint8_t {
   broadcast,
   no_broadcast,
   broadcast_rows,
-  broadcast_other
+  broadcast_other,
+  relayout  ///< weights of a window lie in another order than kernels with channels last want
 };
 
 /// One launch or a few that belong together: "channels.add_bias of output when bias".
@@ -64,9 +65,35 @@ struct AutocastRules {
   std::vector<std::string> fp32;  ///< operators in fp32; the others take the widest of their inputs
 };
 
+/// What a compiler does with the launches of a class.
+enum class FusionKind : std::uint8_t {
+  stays,      ///< a kernel of a library: nothing is fused into it
+  pointwise,  ///< fused with its neighbours
+  reduction,  ///< takes what is point-wise before it; what comes after needs another kernel
+  copy,       ///< a change of layout or type: free beside point-wise work
+};
+
+/// How a compiler joins the launches of neighbouring operators (fusion.hpp).
+struct FusionRules {
+  std::vector<FusionKind> kinds;         ///< by OperationClass
+  OperationClass pointwise_kernel = {};  ///< whose time a fused kernel takes for its bytes
+  OperationClass reduction_kernel = {};  ///< the same with a reduction in it
+  std::vector<OperationClass> random;    ///< classes that draw a random number per element
+  double random_bytes = 0;               ///< that are moved in the time that one takes
+  double kernel_calls = 1;          ///< host time to launch one, in calls of a point-wise operator
+  bool lays_channels_last = false;  ///< of convolutional networks, where prefers_channels_last
+
+  FusionKind kind_of(OperationClass kernel_class) const {
+    return kinds[static_cast<std::size_t>(kernel_class)];
+  }
+};
+
 struct Framework {
-  std::string name;   ///< "pytorch-eager"
-  std::string title;  ///< "PyTorch 2.11 eager"
+  std::string name;         ///< "pytorch-eager"
+  std::string title;        ///< "PyTorch 2.11 eager"
+  std::string calibration;  ///< the framework whose calibrations it uses: its own, or another
+  double sigma = 0;         ///< of log(time), beyond that of the calibration
+  std::optional<FusionRules> fusion;  ///< nothing: every launch is a kernel
   std::string notes;
   std::map<std::string, OperatorRule> operators;  ///< by operator_name; "loss", "gradient_sum", too
   AutocastRules autocast;
@@ -75,7 +102,8 @@ struct Framework {
   const OperatorRule* find(std::string_view op) const;
 };
 
-/// Errors (input) name the place in the file.
+/// Errors (input) name the place in the file. One that is based on another begins with the rules of
+/// that one, which ships.
 Framework read_framework(std::string_view json_text);
 /// Those that ship, by name.
 const std::vector<Framework>& shipped_frameworks();

@@ -116,6 +116,10 @@ KernelDims pool_dims_of(const BoundNode& node) {
 
 double elements_of(RuleTensor of, const BoundNode& node) {
   if (of == RuleTensor::one) return 1;
+  if (of == RuleTensor::weight) {
+    const std::size_t own = node.node().first_own;
+    return own < node.node().inputs.size() ? number(node.input(own).elements) : 0;
+  }
   if (of == RuleTensor::scores) {
     if (const auto* attention = std::get_if<Attention>(&node.node().op))
       return number(node.input()[0] * attention->heads * node.input()[1]) *
@@ -131,6 +135,13 @@ bool BoundNode::has_bias() const {
   if (const auto* convolution = std::get_if<Convolution>(&op)) return convolution->bias;
   if (const auto* linear = std::get_if<Linear>(&op)) return linear->bias;
   return false;
+}
+
+bool BoundNode::has_window() const {
+  const auto* convolution = std::get_if<Convolution>(&node().op);
+  if (convolution == nullptr) return false;
+  return std::any_of(convolution->kernel.begin(), convolution->kernel.end(),
+                     [](std::int64_t extent) { return extent > 1; });
 }
 
 bool BoundNode::is_broadcast() const {

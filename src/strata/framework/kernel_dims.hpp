@@ -15,6 +15,7 @@ struct BoundNode {
   const BoundTensor& input(std::size_t i = 0) const { return bound.tensors[node().inputs[i]]; }
   const BoundTensor& output(std::size_t i = 0) const { return bound.tensors[node().outputs[i]]; }
   bool has_bias() const;
+  bool has_window() const;  ///< a convolution over more than single pixels
   /// Whether an input of a point-wise operator is smaller than its output.
   bool is_broadcast() const;
   /// Whether that input has one number for each column of the output.

@@ -2,6 +2,8 @@
 #include "strata/framework/operations.hpp"
 
 #include "strata/base/error.hpp"
+#include "strata/framework/channels_last.hpp"
+#include "strata/framework/fusion.hpp"
 #include "strata/framework/kernel_dims.hpp"
 #include "strata/framework/memory_layouts.hpp"
 #include "strata/framework/tensor_types.hpp"
@@ -35,7 +37,8 @@ bool is_linear(const Graph& graph, const Node& node) {
          graph.tensors[node.inputs[1]].type.shape.size() == 2;
 }
 
-bool holds(RuleCondition condition, const BoundNode& node) {
+/// `relayouts`: kernels want the weights of windows in another order.
+bool holds(RuleCondition condition, const BoundNode& node, bool relayouts) {
   switch (condition) {
     case RuleCondition::always: return true;
     case RuleCondition::bias: return node.has_bias();
@@ -45,6 +48,7 @@ bool holds(RuleCondition condition, const BoundNode& node) {
     case RuleCondition::broadcast_rows: return node.is_broadcast_along_rows();
     case RuleCondition::broadcast_other:
       return node.is_broadcast() && !node.is_broadcast_along_rows();
+    case RuleCondition::relayout: return relayouts && node.has_window();
   }
   return true;
 }
@@ -87,6 +91,9 @@ class OperationWriter {
         types_(tensor_types(bound_, framework, options.autocast)),
         layouts_(memory_layouts(bound_, framework)),
         stacks_(recurrent_stacks(bound_)),
+        channels_last_(options.channels_last ||
+                       (framework.fusion && framework.fusion->lays_channels_last &&
+                        prefers_channels_last(bound_))),
         has_input_step_(bound_.graph->nodes.size(), false),
         has_weight_step_(bound_.graph->nodes.size(), false) {
     for (const Step& step : program.steps) {
@@ -144,10 +151,12 @@ class OperationWriter {
   }
 
   void write_rules(const std::vector<LaunchRule>& rules, StepId id, const BoundNode& node) {
+    // A cast of the weights writes them in the order that is wanted.
+    const bool casts_weights =
+        options_.autocast.has_value() && program_.steps[id].pass == Pass::forward;
     for (const LaunchRule& rule : rules) {
-      if (!holds(rule.when, node)) continue;
-      const bool channels_last =
-          options_.channels_last || layouts_.is_channels_last[node.node().inputs[0]];
+      if (!holds(rule.when, node, channels_last_ && !casts_weights)) continue;
+      const bool channels_last = channels_last_ || layouts_.is_channels_last[node.node().inputs[0]];
       const OperationClass kernel_class = class_for(rule, node, channels_last);
       add(kernel_class, precision_of(node.node()), id, dims_for(kernel_class, rule.of, node));
     }
@@ -218,6 +227,8 @@ class OperationWriter {
   /// of the inputs [first, end).
   void write_casts(StepId id, const BoundNode& node, std::size_t first, std::size_t end) {
     if (!options_.autocast) return;
+    // A compiler writes what it computes in the type that the next kernel reads.
+    if (framework_.fusion) first = std::max<std::size_t>(first, node.node().first_own);
     const bool is_backward = program_.steps[id].pass != Pass::forward;
     const AutocastKind kind = autocast_kind(framework_.autocast, name_of(node.node().op));
     if (kind == AutocastKind::widest) return;
@@ -302,6 +313,7 @@ class OperationWriter {
   std::vector<DType> types_;
   MemoryLayouts layouts_;
   std::vector<std::int64_t> stacks_;
+  bool channels_last_ = false;
   std::vector<bool> has_input_step_, has_weight_step_;  // of each node, where the two are apart
   bool has_tf32_ = false;
   bool is_inference_ = true;  // until there is a step back
@@ -341,7 +353,8 @@ FrameworkOperations operations_of(const Program& program, const Framework& frame
                                   const FrameworkOptions& options, Optimizer optimizer) {
   OperationWriter writer(program, framework, options);
   writer.write(optimizer);
-  return std::move(writer).take();
+  FrameworkOperations written = std::move(writer).take();
+  return framework.fusion ? fuse(program, framework, options, std::move(written)) : written;
 }
 
 }  // namespace strata

@@ -40,12 +40,14 @@ struct HostCall {
   const OperatorRule* rule = nullptr;
   std::int64_t tensors = 1;  ///< of an update
   bool is_update = false;
+  double compiled_calls = 0;  ///< of compiled code, in calls of a point-wise operator; 0: it is not
 };
 
 struct FrameworkOperations {
   std::vector<FrameworkOperation> operations;
   std::vector<HostCall> calls;
   std::vector<std::string> unknown;  ///< operators without a rule, each once
+  std::vector<bool> never_stored;  ///< by value: lives inside a fused kernel; empty: all are stored
 };
 
 /// The rule for a node under the options; nothing: the framework has none, or it is a view.

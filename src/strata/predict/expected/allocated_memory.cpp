@@ -34,11 +34,12 @@ struct Lifetimes {
 class AllocatedMemory {
  public:
   AllocatedMemory(const Program& program, const Framework& framework,
-                  const FrameworkOptions& options)
+                  const FrameworkOptions& options, const std::vector<bool>& never_stored)
       : program_(program),
         bound_(*program.bound),
         framework_(framework),
         options_(options),
+        never_stored_(never_stored),
         types_(tensor_types(bound_, framework, options.autocast)),
         change_(program.steps.size() + 1, 0),
         at_once_(program.steps.size(), 0) {}
@@ -67,6 +68,7 @@ class AllocatedMemory {
         continue;
       }
       if (lifetimes.first[id] == never_used) continue;
+      if (!never_stored_.empty() && never_stored_[id]) continue;
       change_[lifetimes.first[id]] += bytes;
       // Gradients of weights stay until the next iteration drops them.
       if (value.kind != ValueKind::weight_gradient) change_[lifetimes.last[id] + 1] -= bytes;
@@ -153,6 +155,7 @@ class AllocatedMemory {
   const BoundGraph& bound_;
   const Framework& framework_;
   const FrameworkOptions& options_;
+  const std::vector<bool>& never_stored_;
   std::vector<DType> types_;
   std::vector<std::int64_t> change_;   // from one step to the next
   std::vector<std::int64_t> at_once_;  // while a step runs
@@ -162,8 +165,9 @@ class AllocatedMemory {
 }  // namespace
 
 std::int64_t allocated_memory_bytes(const Program& program, const Framework& framework,
-                                    const FrameworkOptions& options) {
-  return AllocatedMemory(program, framework, options).peak();
+                                    const FrameworkOptions& options,
+                                    const std::vector<bool>& never_stored) {
+  return AllocatedMemory(program, framework, options, never_stored).peak();
 }
 
 }  // namespace strata

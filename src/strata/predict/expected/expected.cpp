@@ -148,7 +148,7 @@ ExpectedTime expected_time(const Program& program, const Framework& framework,
                                options.autocast.has_value(), calibration);
   const ExpectedTotals& totals = iteration.totals();
   ExpectedTime result;
-  result.framework = calibration.framework;
+  result.framework = framework.name;
   result.calibrated_on = calibration.machine;
   result.unknown_operators = operations.unknown;
   result.time_s = totals.time_s;

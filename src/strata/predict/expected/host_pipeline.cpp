@@ -74,6 +74,8 @@ HostPipeline::HostPipeline(const FrameworkOperations& operations,
       const OperationClass update = operations.operations[call.first].kernel_class;
       const HostTime& time = host_time(calibration, std::string(name_of(update)));
       made.host_s = time.forward_s + time.per_tensor_s * static_cast<double>(call.tensors);
+    } else if (call.compiled_calls > 0) {
+      made.host_s = call_times.of(nullptr).forward_s * call.compiled_calls;
     } else {
       made.host_s = pass_time_s(call_times.of(call.rule), call.is_backward, is_autocast) *
                     calls_of(call.rule, launched);
