@@ -124,12 +124,15 @@ std::string frameworks_text(const std::vector<Framework>& frameworks, const Text
   for (const Framework& framework : frameworks) {
     std::vector<std::string> machines;
     for (const Calibration& one : shipped_calibrations()) {
-      if (one.framework == framework.name) machines.push_back(one.machine);
+      if (one.framework == framework.calibration) machines.push_back(one.machine);
     }
     for (const Machine& machine : measured_machines()) {
-      if (has_calibration(machine.name, framework.name)) machines.push_back(machine.name);
+      if (has_calibration(machine.name, framework.calibration)) machines.push_back(machine.name);
     }
-    table.add_row({framework.name, framework.title, fmt::format("{}", fmt::join(machines, ", "))});
+    std::string calibrated = fmt::format("{}", fmt::join(machines, ", "));
+    if (framework.calibration != framework.name)
+      calibrated += fmt::format(" (kernels of {})", framework.calibration);
+    table.add_row({framework.name, framework.title, std::move(calibrated)});
   }
   return table.to_text(style);
 }

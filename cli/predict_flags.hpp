@@ -105,9 +105,10 @@ inline constexpr std::array<Flag, 7> schedule_flags = {
 inline constexpr std::array<std::string_view, 4> attention_choices = {"auto", "sdpa", "eager",
                                                                       "module"};
 inline constexpr std::array<std::string_view, 2> amp_choices = {"bf16", "fp16"};
-inline constexpr Flag framework_flag{.name = "framework",
-                                     .value = "F",
-                                     .help = "Expected time: pytorch-eager, strata (CPUs), none."};
+inline constexpr Flag framework_flag{
+    .name = "framework",
+    .value = "F",
+    .help = "Expected time: pytorch-eager, pytorch-compile, strata, none."};
 inline constexpr Flag amp_flag{.name = "amp",
                                .value = "TYPE",
                                .help = "Autocast to bf16 or fp16; weights stay in fp32.",

@@ -16,6 +16,7 @@ struct ExpectedCase {
   std::string model;
   std::optional<DType> dtype;
   FrameworkOptions options;
+  std::string framework = "pytorch-eager";
 };
 
 std::vector<ExpectedCase> expected_cases() {
@@ -26,7 +27,12 @@ std::vector<ExpectedCase> expected_cases() {
           {"bert_base", std::nullopt, {.attention = AttentionKernels::eager}},
           {"vit_b_16", std::nullopt, {.autocast = DType::bf16}},
           {"lstm_stack", std::nullopt, {}},
-          {"lenet5", std::nullopt, {}}};
+          {"lenet5", std::nullopt, {}},
+          {"resnet18", DType::tf32, {}, "pytorch-compile"},
+          {"densenet121", std::nullopt, {}, "pytorch-compile"},
+          {"mobilenet_v2", std::nullopt, {.autocast = DType::bf16}, "pytorch-compile"},
+          {"bert_base", std::nullopt, {.attention = AttentionKernels::eager}, "pytorch-compile"},
+          {"lstm_stack", std::nullopt, {}, "pytorch-compile"}};
 }
 
 ExpectedTime expected_of(const ExpectedCase& one, std::int64_t batch,
@@ -38,6 +44,7 @@ ExpectedTime expected_of(const ExpectedCase& one, std::int64_t batch,
   const BoundGraph bound = bind_model(graph, sizes);
   ExpectedRequest request;
   request.options = one.options;
+  request.framework = one.framework;
   return ExpectedTimes(load_machine(machine), request).of(bound, training);
 }
 
@@ -54,6 +61,27 @@ TEST(ExpectedTime, is_arithmetic_and_what_is_lost) {
     EXPECT_NEAR(sum, time.time_s, 1e-9 * time.time_s) << one.model;
     EXPECT_GT(time.arithmetic_s, 0);
   }
+}
+
+// Fewer kernels that move less, launched without a dispatch each; and known less well.
+TEST(ExpectedTime, of_a_compiled_network_has_fewer_kernels_and_a_wider_interval) {
+  const ExpectedCase eager{"resnet50", std::nullopt, {.autocast = DType::bf16}};
+  ExpectedCase compiled = eager;
+  compiled.framework = "pytorch-compile";
+  const ExpectedTime before = expected_of(eager, 64), after = expected_of(compiled, 64);
+  EXPECT_EQ(after.framework, "pytorch-compile");
+  EXPECT_EQ(after.calibration, CalibrationUse::calibrated);
+  EXPECT_EQ(after.calibrated_on, "h200");
+  EXPECT_TRUE(after.uncovered.empty());
+  EXPECT_TRUE(after.unknown_operators.empty());
+  EXPECT_LT(after.launches, before.launches);
+  EXPECT_LT(after.kernels_s, 0.6 * before.kernels_s);
+  EXPECT_LT(after.time_s, before.time_s);
+  EXPECT_LE(after.memory_bytes, before.memory_bytes);
+  const ExpectedTime eager_bert = expected_of({"bert_base", DType::fp32, {}}, 32);
+  const ExpectedTime bert = expected_of({"bert_base", DType::fp32, {}, "pytorch-compile"}, 32);
+  EXPECT_GT(bert.high_s / bert.low_s, eager_bert.high_s / eager_bert.low_s);
+  EXPECT_EQ(expected_of(compiled, 64, {}, "a100-80gb").calibration, CalibrationUse::transferred);
 }
 
 TEST(ExpectedTime, lies_in_its_interval_and_is_no_shorter_than_its_kernels) {

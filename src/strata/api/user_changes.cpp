@@ -47,6 +47,12 @@ void add_precisions(std::vector<Change>& changes, DType dtype, const Machine& ma
   }
 }
 
+/// Whether PyTorch runs operator by operator, which torch.compile would join.
+bool is_eager_on_gpu(const Machine& machine, const PredictRequest& request) {
+  return machine.kind == "gpu" &&
+         request.framework.value_or(default_framework(machine)) == "pytorch-eager";
+}
+
 void add_faster_ways(std::vector<Change>& changes, const BoundGraph& bound, const Machine& machine,
                      const PredictRequest& request) {
   const FrameworkOptions& options = request.framework_options;
@@ -54,10 +60,15 @@ void add_faster_ways(std::vector<Change>& changes, const BoundGraph& bound, cons
   add_precisions(changes, dtype, machine, request);
   // Vector units take either layout; matrix units want channels last.
   const DType products = options.autocast.value_or(dtype);
-  if (!options.channels_last && products != DType::fp32 && has_convolutions(bound))
+  const bool chooses_layout =
+      framework_named(request.framework.value_or(default_framework(machine))).fusion.has_value();
+  if (!options.channels_last && !chooses_layout && products != DType::fp32 &&
+      has_convolutions(bound))
     changes.emplace_back(OptionSet{"channels-last", "true"});
   if (options.attention == AttentionKernels::eager)
     changes.emplace_back(OptionSet{"attention", "sdpa"});
+  if (is_eager_on_gpu(machine, request))
+    changes.emplace_back(OptionSet{"framework", "pytorch-compile"});
   const auto batch = bound.binding.find("batch");
   if (batch != bound.binding.end() && batch->second > 0)
     changes.emplace_back(BatchOf{2 * batch->second});

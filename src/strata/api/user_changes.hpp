@@ -11,8 +11,8 @@
 /// What somebody can change about a training run, for the hints of predict and of explain.
 namespace strata {
 
-/// Precision, layout, attention, twice the batch, and the next GPUs; only what applies. Of what
-/// does not fit the memory: the largest batch that does, what saves memory, and the next GPUs.
+/// Precision, layout, attention, torch.compile, twice the batch, the next GPUs; what applies. Of
+/// what does not fit the memory: the largest batch that does, what saves memory, and the next GPUs.
 std::vector<Change> user_changes(const BoundGraph& bound, const Machine& machine,
                                  const PredictRequest& request,
                                  const std::optional<MemoryNeed>& memory);

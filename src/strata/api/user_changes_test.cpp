@@ -32,20 +32,27 @@ using Texts = std::vector<std::string>;
 TEST(UserChanges, are_those_that_apply) {
   PredictRequest request = request_without_bounds();
   EXPECT_EQ(changes_of("lenet5", "h200", request),
-            (Texts{"--dtype tf32", "--amp bf16", "batch 64", "--on b200"}));
+            (Texts{"--dtype tf32", "--amp bf16", "--framework pytorch-compile", "batch 64",
+                   "--on b200"}));
   // No TF32 and no bf16 there.
   EXPECT_EQ(changes_of("lenet5", "v100", request).at(0), "--amp fp16");
   request.framework_options = {.autocast = DType::bf16, .attention = AttentionKernels::eager};
   EXPECT_EQ(changes_of("lenet5", "h200", request),
-            (Texts{"--channels-last", "--attention sdpa", "batch 64", "--on b200"}));
+            (Texts{"--channels-last", "--attention sdpa", "--framework pytorch-compile", "batch 64",
+                   "--on b200"}));
   request.framework_options.channels_last = true;
   EXPECT_EQ(changes_of("lenet5", "h200", request).at(0), "--attention sdpa");
   request.hardware.bytes_per_s = 1e12;  // of no other machine
-  EXPECT_EQ(changes_of("lenet5", "h200", request), (Texts{"--attention sdpa", "batch 64"}));
+  EXPECT_EQ(changes_of("lenet5", "h200", request),
+            (Texts{"--attention sdpa", "--framework pytorch-compile", "batch 64"}));
   // A network of products alone has no layout of images.
   request = request_without_bounds();
   request.framework_options.autocast = DType::bf16;
-  EXPECT_EQ(changes_of("bert_base", "h200", request), (Texts{"batch 64", "--on b200"}));
+  EXPECT_EQ(changes_of("bert_base", "h200", request),
+            (Texts{"--framework pytorch-compile", "batch 64", "--on b200"}));
+  // What is compiled is not compiled again, and lays images out by itself.
+  request.framework = "pytorch-compile";
+  EXPECT_EQ(changes_of("resnet18", "h200", request), (Texts{"batch 64", "--on b200"}));
 }
 
 TEST(UserChanges, next_gpus_are_faster_ones_of_the_same_vendor) {
@@ -66,14 +73,17 @@ TEST(UserChanges, hints_and_what_ifs_are_expected_times_with_that_change) {
   const auto expected_s = [&](const PredictRequest& changed, std::string_view on = "h200") {
     return predict_model(graph, load_machine(on), changed).summary.expected->time_s;
   };
-  PredictRequest tf32 = request, amp = request, twice = request;
+  PredictRequest tf32 = request, amp = request, twice = request, compiled = request;
+  compiled.framework = "pytorch-compile";
   tf32.sizes.dtype = DType::tf32;
   amp.framework_options.autocast = DType::bf16;
   twice.sizes.batch = 64;
-  const std::map<std::string, double> ratios = {{"--dtype tf32", now_s / expected_s(tf32)},
-                                                {"--amp bf16", now_s / expected_s(amp)},
-                                                {"batch 64", 2 * now_s / expected_s(twice)},
-                                                {"--on b200", now_s / expected_s(request, "b200")}};
+  const std::map<std::string, double> ratios = {
+      {"--dtype tf32", now_s / expected_s(tf32)},
+      {"--amp bf16", now_s / expected_s(amp)},
+      {"--framework pytorch-compile", now_s / expected_s(compiled)},
+      {"batch 64", 2 * now_s / expected_s(twice)},
+      {"--on b200", now_s / expected_s(request, "b200")}};
   std::size_t checked = 0;
   for (const Alternative& one : iteration.summary.alternatives) {
     if (!one.is_expected) continue;
@@ -105,6 +115,21 @@ TEST(UserChanges, of_a_host_bound_iteration_a_faster_gpu_is_none_that_helps) {
       EXPECT_GT(what_if.gain_share(), 0.3);
     }
   }
+}
+
+TEST(UserChanges, compiling_is_what_a_host_bound_iteration_is_told_where_it_gains) {
+  PredictRequest request = request_without_bounds();
+  request.framework_options.autocast = DType::bf16;
+  const ExplainedModel explained =
+      explain_model(load_model("resnet50"), load_machine("h200"), request);
+  const ProfileFinding& first = explained.explanation.findings.at(0);
+  ASSERT_EQ(first.code, FindingCode::host_bound);
+  const auto compiled =
+      std::find_if(first.what_ifs.begin(), first.what_ifs.end(), [](const WhatIf& what_if) {
+        return text_of(what_if.change) == "--framework pytorch-compile";
+      });
+  ASSERT_NE(compiled, first.what_ifs.end());
+  EXPECT_GT(compiled->gain_share(), 0.1);
 }
 
 TEST(MemoryNeed, the_largest_batch_fits_and_the_next_does_not) {

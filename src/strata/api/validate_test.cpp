@@ -189,6 +189,30 @@ TEST(Validation, of_the_kernels_of_the_set_of_the_host_is_as_good) {
   EXPECT_LT(kernels.mean, 0.06);
 }
 
+TEST(Validation, of_compiled_networks_is_as_good_as_promised) {
+  const auto runs = validate(load_truth("pytorch-compile-h200"));
+  EXPECT_EQ(runs.size(), 10U);
+  for (const ValidatedRun& run : runs) {
+    EXPECT_EQ(run.left_out, "") << run.measured.model;
+    EXPECT_EQ(run.expected.framework, "pytorch-compile");
+  }
+  const ErrorSummary kernels = errors_of(ratios_of(runs, [](const ValidatedRun& run) {
+    return run.expected.kernels_s / run.measured.kernels_s;
+  }));
+  EXPECT_LT(kernels.mean, 0.09);
+  EXPECT_LT(std::fabs(kernels.bias), 0.05);
+  const ErrorSummary launches = errors_of(ratios_of(
+      runs, [](const ValidatedRun& run) { return run.expected.launches / run.measured.launches; }));
+  EXPECT_LT(launches.mean, 0.08);
+  const ErrorSummary memory = errors_of(ratios_of(runs, [](const ValidatedRun& run) {
+    return static_cast<double>(run.expected.memory_bytes) / run.measured.memory_bytes;
+  }));
+  EXPECT_LT(memory.mean, 0.08);
+  const auto inside =
+      std::count_if(runs.begin(), runs.end(), [](const auto& run) { return run.is_inside(); });
+  EXPECT_GE(inside, 9);
+}
+
 TEST(Validation, of_published_runs_on_other_gpus_is_as_good_as_promised) {
   const auto runs = validate(load_truth("neusight-transformers"));
   const auto on = [&](std::string_view machine) {

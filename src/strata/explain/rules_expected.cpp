@@ -70,8 +70,11 @@ void find_host_bound(const ExplainContext& context, Findings& found) {
   finding.advice =
       "give each kernel more to do with a larger batch, or launch fewer: CUDA graphs, "
       "torch.compile (mode=\"reduce-overhead\")";
-  finding.what_ifs = asked_of(
-      context, [](const Change& change) { return std::holds_alternative<BatchOf>(change); });
+  finding.what_ifs = asked_of(context, [](const Change& change) {
+    const auto* option = std::get_if<OptionSet>(&change);
+    return std::holds_alternative<BatchOf>(change) ||
+           (option != nullptr && option->name == "framework");
+  });
   finding.what_ifs.push_back(
       context.computed("the iteration were one CUDA graph, with the same kernels",
                        saved_by_graph_s(*expected, context.machine())));

@@ -44,6 +44,15 @@ OperationClass kernel_class_in(const RulesJson& json, const std::string& place) 
   return class_of_kernels(plain_text(json, place), place);
 }
 
+/// A part of a time: "0.4".
+double share_in(const std::string& text, const std::string& place) {
+  double share = 0;
+  std::istringstream number(text);
+  if (!(number >> share) || !number.eof() || !(share > 0) || share > 1)
+    fail(ErrorKind::input, "{}: expected a share above 0 and at most 1, got '{}'", place, text);
+  return share;
+}
+
 /// "channels.add_bias of output when bias"
 LaunchRule kernel_rule(const RulesJson& json, const std::string& place) {
   const std::string text = plain_text(json, place);
@@ -52,13 +61,16 @@ LaunchRule kernel_rule(const RulesJson& json, const std::string& place) {
   words >> word;
   LaunchRule rule{.kernel_class = class_of_kernels(word, place)};
   while (words >> word) {
-    if (!(words >> value) || (word != "of" && word != "when"))
-      fail(ErrorKind::input, "{}: expected 'CLASS of TENSOR when CONDITION', got '{}'", place,
-           text);
+    const bool is_known = word == "of" || word == "when" || word == "times";
+    if (!is_known || !(words >> value))
+      fail(ErrorKind::input, "{}: expected 'CLASS of TENSOR when CONDITION times SHARE', got '{}'",
+           place, text);
     if (word == "of")
       rule.of = static_cast<RuleTensor>(known_word(tensor_words, value, place));
-    else
+    else if (word == "when")
       rule.when = static_cast<RuleCondition>(known_word(condition_words, value, place));
+    else
+      rule.share = share_in(value, place);
   }
   return rule;
 }

@@ -28,11 +28,13 @@ enum class RuleCondition : std::uint8_t {
   relayout  ///< weights of a window lie in another order than kernels with channels last want
 };
 
-/// One launch or a few that belong together: "channels.add_bias of output when bias".
+/// One launch or a few that belong together: "channels.add_bias of output when bias",
+/// "max_pool.forward times 0.4" where another kernel takes less time than those of the class.
 struct LaunchRule {
   OperationClass kernel_class = {};
   RuleTensor of = RuleTensor::output;  ///< whose dimensions they are
   RuleCondition when = RuleCondition::always;
+  double share = 1;  ///< of the time, and of the launches, of the class
 
   bool operator==(const LaunchRule&) const = default;
 };

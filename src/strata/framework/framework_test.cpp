@@ -72,14 +72,15 @@ TEST(Framework, rules_that_mean_nothing_are_refused_with_their_place) {
   const std::string place = "framework.operators.relu.forward[0]";
   for (const std::string rule :
        {"relu.sideways", "", "relu.forward of nothing", "relu.forward when raining",
-        "relu.forward of", "relu.forward at output"}) {
+        "relu.forward of", "relu.forward at output", "relu.forward times", "relu.forward times two",
+        "relu.forward times 0", "relu.forward times 1.5"}) {
     const std::string message = forward(rule);
     EXPECT_TRUE(says(message, place)) << rule << ": " << message;
   }
   EXPECT_TRUE(says(forward("relu.sideways"), "'relu.sideways'"));
   EXPECT_TRUE(says(forward("relu.forward of nothing"), "output, input, scores, packed, one"));
   EXPECT_TRUE(says(forward("relu.forward when raining"), "always, bias, no_bias, broadcast"));
-  EXPECT_EQ(forward("relu.forward of input when always"), "accepted");
+  EXPECT_EQ(forward("relu.forward of input when always times 0.5"), "accepted");
 
   const auto saves = [](const std::string& rule) {
     return refusal_of_rules(rules_with(fmt::format(R"("relu": {{"saves": ["{}"]}})", rule)));
@@ -103,6 +104,60 @@ TEST(Framework, files_of_another_shape_are_refused) {
   list.pop_back();
   EXPECT_TRUE(says(refusal_of_rules(rules_with(R"("relu": {"forward": [)" + list + "]}")),
                    "framework.operators.relu.forward"));
+}
+
+/// A compiler's file; `fusion` replaces keys of its rules of fusion.
+std::string compiler_with(const std::string& fusion, const std::string& more = "") {
+  return fmt::format(R"({{"strata_framework": 1, "name": "mine", "title": "Mine", {}
+                          "operators": {{}}, "fusion": {{{}}}}})",
+                     more, fusion);
+}
+const std::string compiler_kernels =
+    R"("pointwise_kernel": "stream.copy", "reduction_kernel": "stream.sum", "kernel_calls": 1)";
+
+TEST(Framework, one_that_is_based_on_another_has_its_rules_but_for_those_it_replaces) {
+  const Framework mine = read_framework(compiler_with(
+      R"("pointwise": ["relu.forward"], "reductions": ["column_sum"], "copies": ["stream.cast"],
+         "random": ["dropout.forward"], "random_bytes": 8, "channels_last": true, )" +
+          compiler_kernels,
+      R"("based_on": "pytorch-eager", "calibration": "pytorch-eager", "sigma": 0.2,)"));
+  const Framework& eager = framework_named("pytorch-eager");
+  EXPECT_EQ(mine.operators, eager.operators);
+  EXPECT_EQ(mine.autocast.lower, eager.autocast.lower);
+  EXPECT_EQ(mine.iteration_calls, eager.iteration_calls);
+  EXPECT_EQ(mine.name, "mine");
+  EXPECT_EQ(mine.calibration, "pytorch-eager");
+  EXPECT_EQ(mine.sigma, 0.2);
+  ASSERT_TRUE(mine.fusion);
+  EXPECT_EQ(mine.fusion->kind_of(*operation_class_named("relu.forward")), FusionKind::pointwise);
+  EXPECT_EQ(mine.fusion->kind_of(*operation_class_named("column_sum")), FusionKind::reduction);
+  EXPECT_EQ(mine.fusion->kind_of(*operation_class_named("stream.cast")), FusionKind::copy);
+  EXPECT_EQ(mine.fusion->kind_of(*operation_class_named("linear.forward")), FusionKind::stays);
+  EXPECT_EQ(mine.fusion->random_bytes, 8);
+  EXPECT_TRUE(mine.fusion->lays_channels_last);
+  EXPECT_EQ(eager.calibration, "pytorch-eager");
+  EXPECT_FALSE(eager.fusion);
+}
+
+TEST(Framework, a_compiler_that_means_nothing_is_refused_with_its_place) {
+  const auto refusal = [](const std::string& fusion, const std::string& more = "") {
+    return refusal_of_rules(compiler_with(fusion, more));
+  };
+  EXPECT_EQ(refusal(compiler_kernels), "accepted");
+  EXPECT_TRUE(says(refusal(compiler_kernels, R"("based_on": "tensorflow",)"),
+                   "framework.based_on: there is no framework 'tensorflow'"));
+  EXPECT_TRUE(says(refusal(compiler_kernels, R"("based_on": "pytorch-compile",)"),
+                   "framework.based_on: pytorch-compile is itself based on another"));
+  EXPECT_TRUE(says(refusal(R"("pointwise": ["relu.sideways"], )" + compiler_kernels),
+                   "framework.fusion.pointwise[0]: there is no class of kernels"));
+  EXPECT_TRUE(says(
+      refusal(R"("pointwise": ["relu.forward"], "copies": ["relu.forward"], )" + compiler_kernels),
+      "framework.fusion.copies: relu.forward is in two lists"));
+  EXPECT_TRUE(says(refusal(R"("pointwise_kernel": "linear.forward",
+                              "reduction_kernel": "stream.sum", "kernel_calls": 1)"),
+                   "linear.forward does not depend on elements alone"));
+  EXPECT_TRUE(says(refusal(R"("pointwise_kernel": "stream.copy")"), "reduction_kernel"));
+  EXPECT_TRUE(says(refusal(R"("kernel_call": 2, )" + compiler_kernels), "kernel_call"));
 }
 
 TEST(Framework, an_unknown_name_lists_those_that_ship) {

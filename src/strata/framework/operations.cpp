@@ -127,9 +127,10 @@ class OperationWriter {
                              .is_backward = is_backward,
                              .rule = rule});
   }
-  void add(OperationClass kernel_class, DType precision, StepId step, const KernelDims& dims) {
+  void add(OperationClass kernel_class, DType precision, StepId step, const KernelDims& dims,
+           double share = 1) {
     if (dims[0] <= 0) return;
-    result_.operations.push_back({kernel_class, precision, step, dims});
+    result_.operations.push_back({kernel_class, precision, step, dims, share});
   }
   void add_elements(OperationClass kernel_class, DType type, StepId step, double elements) {
     add(kernel_class, type, step, {elements});
@@ -158,7 +159,8 @@ class OperationWriter {
       if (!holds(rule.when, node, channels_last_ && !casts_weights)) continue;
       const bool channels_last = channels_last_ || layouts_.is_channels_last[node.node().inputs[0]];
       const OperationClass kernel_class = class_for(rule, node, channels_last);
-      add(kernel_class, precision_of(node.node()), id, dims_for(kernel_class, rule.of, node));
+      add(kernel_class, precision_of(node.node()), id, dims_for(kernel_class, rule.of, node),
+          rule.share);
     }
   }
 
@@ -169,7 +171,7 @@ class OperationWriter {
       FrameworkOperation& operation = result_.operations[i];
       if (layers == 1 || form_of(operation.kernel_class) != KernelForm::recurrent) continue;
       operation.dims[4] *= static_cast<double>(layers);
-      operation.share = 1 / static_cast<double>(layers);
+      operation.share /= static_cast<double>(layers);
     }
   }
 
@@ -227,8 +229,6 @@ class OperationWriter {
   /// of the inputs [first, end).
   void write_casts(StepId id, const BoundNode& node, std::size_t first, std::size_t end) {
     if (!options_.autocast) return;
-    // A compiler writes what it computes in the type that the next kernel reads.
-    if (framework_.fusion) first = std::max<std::size_t>(first, node.node().first_own);
     const bool is_backward = program_.steps[id].pass != Pass::forward;
     const AutocastKind kind = autocast_kind(framework_.autocast, name_of(node.node().op));
     if (kind == AutocastKind::widest) return;
@@ -237,6 +237,8 @@ class OperationWriter {
       const TensorId tensor = node.node().inputs[i];
       if (!is_floating(types_[tensor]) || types_[tensor] == wanted) continue;
       if (is_backward && !node.input(i).wants_gradient) continue;
+      // A compiler writes what it computes in the type that the next kernel reads.
+      if (framework_.fusion && bound_.graph->tensors[tensor].producer != no_node) continue;
       if (copies_input(layouts_, node.node(), i)) continue;  // which converts, too
       const DType from = is_backward ? wanted : types_[tensor];
       add_elements(cast_, from, id, static_cast<double>(node.input(i).elements));

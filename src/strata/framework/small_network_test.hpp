@@ -25,6 +25,7 @@ inline std::string line_of(const FrameworkOperation& operation) {
 }
 
 struct Net {
+  std::string framework = "pytorch-eager";
   GraphBuilder builder{"net"};
   Graph graph;
   BoundGraph bound;
@@ -37,8 +38,7 @@ struct Net {
     graph = std::move(builder).finish();
     bound = bind_graph(graph, {}, dtype);
     program = make_program(bound, training);
-    operations =
-        operations_of(program, framework_named("pytorch-eager"), options, training.optimizer);
+    operations = operations_of(program, framework_named(framework), options, training.optimizer);
   }
 
   std::vector<std::string> lines() const {

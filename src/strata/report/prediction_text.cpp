@@ -87,6 +87,12 @@ std::string bound_fact(const PredictionSummary& summary) {
                   above < 0.0005 ? "as fast" : fmt::format("{:.1f} % above", 100 * above)));
 }
 
+/// A framework without a calibration of its own takes that of another one.
+std::string other_calibration_text(const std::string& framework) {
+  const std::string& calibrated = framework_named(framework).calibration;
+  return calibrated == framework ? "" : fmt::format(" by kernels of {}", calibrated);
+}
+
 std::string expected_facts(const PredictionSummary& summary) {
   const ExpectedTime& expected = *summary.expected;
   const double samples_per_s =
@@ -98,14 +104,16 @@ std::string expected_facts(const PredictionSummary& summary) {
           format_time(expected.high_s), format_count(samples_per_s),
           percent(expected.busy_s / expected.time_s), expected.framework,
           name_of(expected.calibration),
-          fmt::format("{} {}", expected.calibration == CalibrationUse::calibrated ? "on" : "from",
-                      expected.calibrated_on)));
+          fmt::format("{} {}{}", expected.calibration == CalibrationUse::calibrated ? "on" : "from",
+                      expected.calibrated_on, other_calibration_text(expected.framework))));
   text += fact("lost to", format_time(expected.time_s - expected.arithmetic_s),
                lost_text(*summary.profile.expected));
   if (expected.is_host_bound())
-    text += fact("host-bound", format_time(expected.host_s),
-                 "to dispatch: a larger batch, CUDA graphs or torch.compile help, a faster GPU "
-                 "hardly");
+    text += fact(
+        "host-bound", format_time(expected.host_s),
+        fmt::format("to dispatch: a larger batch{} help, a faster GPU hardly",
+                    framework_named(expected.framework).fusion ? " or CUDA graphs"
+                                                               : ", CUDA graphs or torch.compile"));
   double uncovered = 0;
   for (const UncoveredClass& one : expected.uncovered) uncovered += one.share;
   if (uncovered >= 0.01)
