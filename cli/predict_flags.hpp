@@ -108,7 +108,7 @@ inline constexpr std::array<std::string_view, 2> amp_choices = {"bf16", "fp16"};
 inline constexpr Flag framework_flag{
     .name = "framework",
     .value = "F",
-    .help = "Expected time: pytorch-eager, pytorch-compile, strata, none."};
+    .help = "Whose expected time (strata list frameworks) or none."};
 inline constexpr Flag amp_flag{.name = "amp",
                                .value = "TYPE",
                                .help = "Autocast to bf16 or fp16; weights stay in fp32.",

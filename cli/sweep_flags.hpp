@@ -44,9 +44,7 @@ inline constexpr Flag sweep_recompute_flag{
 inline constexpr Flag sweep_micro_batches_flag{
     .name = "micro-batches", .value = "RANGE", .help = "Forward and backward per update."};
 inline constexpr Flag sweep_framework_flag{
-    .name = "framework",
-    .value = "LIST",
-    .help = "Expected times of pytorch-eager, pytorch-compile; or none."};
+    .name = "framework", .value = "LIST", .help = "Whose expected times (strata list frameworks)."};
 inline constexpr Flag sweep_amp_flag{
     .name = "amp", .value = "LIST", .help = "Autocast: none, bf16, fp16."};
 inline constexpr Flag sweep_attention_flag{

@@ -47,9 +47,10 @@ void add_precisions(std::vector<Change>& changes, DType dtype, const Machine& ma
   }
 }
 
-/// Whether PyTorch runs operator by operator, which torch.compile would join.
-bool is_eager_on_gpu(const Machine& machine, const PredictRequest& request) {
-  return machine.kind == "gpu" &&
+/// Whether PyTorch runs operator by operator, which torch.compile would join. Its kernels run on
+/// GPUs with matrix units, none older.
+bool could_be_compiled(const Machine& machine, const PredictRequest& request) {
+  return machine.kind == "gpu" && multiplies_in(machine, DType::fp16) &&
          request.framework.value_or(default_framework(machine)) == "pytorch-eager";
 }
 
@@ -67,7 +68,7 @@ void add_faster_ways(std::vector<Change>& changes, const BoundGraph& bound, cons
     changes.emplace_back(OptionSet{"channels-last", "true"});
   if (options.attention == AttentionKernels::eager)
     changes.emplace_back(OptionSet{"attention", "sdpa"});
-  if (is_eager_on_gpu(machine, request))
+  if (could_be_compiled(machine, request))
     changes.emplace_back(OptionSet{"framework", "pytorch-compile"});
   const auto batch = bound.binding.find("batch");
   if (batch != bound.binding.end() && batch->second > 0)

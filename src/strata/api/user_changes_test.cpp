@@ -50,6 +50,9 @@ TEST(UserChanges, are_those_that_apply) {
   request.framework_options.autocast = DType::bf16;
   EXPECT_EQ(changes_of("bert_base", "h200", request),
             (Texts{"--framework pytorch-compile", "batch 64", "--on b200"}));
+  request = request_without_bounds();
+  EXPECT_EQ(changes_of("lenet5", "p100", request).at(0), "batch 64");  // Triton has no kernels
+  request.framework_options.autocast = DType::bf16;
   // What is compiled is not compiled again, and lays images out by itself.
   request.framework = "pytorch-compile";
   EXPECT_EQ(changes_of("resnet18", "h200", request), (Texts{"batch 64", "--on b200"}));
