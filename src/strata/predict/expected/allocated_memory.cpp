@@ -28,6 +28,19 @@ struct Lifetimes {
       }
     }
   }
+
+  /// What a value that is never stored is made of is read where that value would be.
+  void keep_for(const Program& program, const std::vector<bool>& never_stored) {
+    for (StepId step = static_cast<StepId>(program.steps.size()); step-- > 0;) {
+      StepId until = 0;
+      for (const Use& use : program.uses_of(step)) {
+        if (use.writes && never_stored[use.value]) until = std::max(until, last[use.value]);
+      }
+      for (const Use& use : program.uses_of(step)) {
+        if (use.reads) last[use.value] = std::max(last[use.value], until);
+      }
+    }
+  }
 };
 
 /// Adds up what is allocated over the steps of a program.
@@ -57,7 +70,8 @@ class AllocatedMemory {
 
  private:
   void add_values() {
-    const Lifetimes lifetimes(program_);
+    Lifetimes lifetimes(program_);
+    if (!never_stored_.empty()) lifetimes.keep_for(program_, never_stored_);
     for (ValueId id = 0; id < program_.values.size(); ++id) {
       const Value& value = program_.values[id];
       const std::int64_t bytes = block_bytes(stored_bytes(value));

@@ -35,6 +35,22 @@ TEST(AllocatedMemory, of_two_layers_is_what_one_counts_by_hand) {
             held + w1_bytes + w2_bytes + h_bytes);
 }
 
+TEST(AllocatedMemory, has_nothing_for_values_inside_a_fused_kernel) {
+  small_network::Net net;
+  net.framework = "pytorch-compile";
+  const TensorId x = net.builder.input("x", {64, 256});
+  TensorId y = net.builder.add("fc1", Linear{.features = 512, .bias = false}, {x});
+  y = net.builder.add("join", Elementwise{}, {net.builder.add("relu", Unary{}, {y}), y});
+  net.builder.add("fc2", Linear{.features = 128, .bias = false}, {y});
+  net.finish({}, {.inference = true});
+  const Framework& framework = framework_named(net.framework);
+  const std::int64_t held = x_bytes + w1_bytes + w2_bytes;
+  // What relu makes is never stored: the sum is made of the result of fc1 alone.
+  EXPECT_EQ(allocated_memory_bytes(net.program, framework, {}, net.operations.never_stored),
+            held + 2 * h_bytes);
+  EXPECT_EQ(allocated_memory_bytes(net.program, framework, {}), held + 3 * h_bytes);
+}
+
 TEST(AllocatedMemory, grows_by_the_states_of_the_optimizer) {
   const auto with = [](Optimizer optimizer) { return memory_of({}, {.optimizer = optimizer}); };
   EXPECT_EQ(with(Optimizer::momentum) - with(Optimizer::sgd), w1_bytes + w2_bytes);

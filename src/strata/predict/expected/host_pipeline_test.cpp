@@ -53,6 +53,17 @@ TEST(HostPipeline, of_three_calls_is_what_one_draws_by_hand) {
   EXPECT_NEAR(time.time_s, 107 * us, 1e-12);
 }
 
+// Compiled code launches backward as it launches forward, whatever the operator, under autocast,
+// too.
+TEST(HostPipeline, of_compiled_code_takes_its_launches) {
+  Calls calls;
+  calls.add(&linear_rule, 1 * us);
+  calls.add(&linear_rule, 1 * us, true);
+  for (HostCall& call : calls.operations.calls) call.compiled_calls = 1.5;
+  EXPECT_NEAR(calls.run().host_s, 2 * 15 * us, 1e-12);
+  EXPECT_NEAR(calls.run(host_calibration(), true).host_s, 2 * 15 * us, 1e-12);
+}
+
 TEST(HostPipeline, that_the_gpu_bounds_takes_the_first_dispatch_and_all_kernels) {
   Calls calls;
   for (int i = 0; i < 20; ++i) calls.add(&relu_rule, 300 * us);
