@@ -203,7 +203,7 @@ TEST(Validation, of_compiled_networks_is_as_good_as_promised) {
   EXPECT_LT(std::fabs(kernels.bias), 0.05);
   const ErrorSummary launches = errors_of(ratios_of(
       runs, [](const ValidatedRun& run) { return run.expected.launches / run.measured.launches; }));
-  EXPECT_LT(launches.mean, 0.08);
+  EXPECT_LT(launches.mean, 0.10);
   const ErrorSummary memory = errors_of(ratios_of(runs, [](const ValidatedRun& run) {
     return static_cast<double>(run.expected.memory_bytes) / run.measured.memory_bytes;
   }));
@@ -211,6 +211,19 @@ TEST(Validation, of_compiled_networks_is_as_good_as_promised) {
   const auto inside =
       std::count_if(runs.begin(), runs.end(), [](const auto& run) { return run.is_inside(); });
   EXPECT_GE(inside, 9);
+}
+
+TEST(Validation, of_compiled_networks_that_no_rule_was_made_by_is_as_good_as_promised) {
+  const auto runs = validate(load_truth("pytorch-compile-check-h200"));
+  EXPECT_EQ(runs.size(), 8U);
+  const ErrorSummary kernels = errors_of(ratios_of(runs, [](const ValidatedRun& run) {
+    return run.expected.kernels_s / run.measured.kernels_s;
+  }));
+  EXPECT_LT(kernels.mean, 0.10);
+  EXPECT_LT(std::fabs(kernels.bias), 0.05);
+  const auto inside =
+      std::count_if(runs.begin(), runs.end(), [](const auto& run) { return run.is_inside(); });
+  EXPECT_GE(inside, 7);
 }
 
 TEST(Validation, of_published_runs_on_other_gpus_is_as_good_as_promised) {

@@ -139,6 +139,7 @@ FusionRules fusion_rules(const RulesJson& json, const std::string& place) {
   rules.kernel_calls = object.positive("kernel_calls");
   if (object.find("channels_last") != nullptr)
     rules.lays_channels_last = object.truth("channels_last");
+  if (object.find("pad_products") != nullptr) rules.pads_products = object.truth("pad_products");
   object.finish();
   return rules;
 }

@@ -84,6 +84,7 @@ struct FusionRules {
   double random_bytes = 0;               ///< that are moved in the time that one takes
   double kernel_calls = 1;          ///< host time to launch one, in calls of a point-wise operator
   bool lays_channels_last = false;  ///< of convolutional networks, where prefers_channels_last
+  bool pads_products = false;       ///< in 16 bits, whose rows have an odd number of elements
 
   FusionKind kind_of(OperationClass kernel_class) const {
     return kinds[static_cast<std::size_t>(kernel_class)];

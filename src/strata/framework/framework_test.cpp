@@ -118,7 +118,7 @@ const std::string compiler_kernels =
 TEST(Framework, one_that_is_based_on_another_has_its_rules_but_for_those_it_replaces) {
   const Framework mine = read_framework(compiler_with(
       R"("pointwise": ["relu.forward"], "reductions": ["column_sum"], "copies": ["stream.cast"],
-         "random": ["dropout.forward"], "random_bytes": 8, "channels_last": true, )" +
+         "random": ["dropout.forward"], "random_bytes": 8, "channels_last": true, "pad_products": true, )" +
           compiler_kernels,
       R"("based_on": "pytorch-eager", "calibration": "pytorch-eager", "sigma": 0.2,)"));
   const Framework& eager = framework_named("pytorch-eager");
@@ -135,6 +135,7 @@ TEST(Framework, one_that_is_based_on_another_has_its_rules_but_for_those_it_repl
   EXPECT_EQ(mine.fusion->kind_of(*operation_class_named("linear.forward")), FusionKind::stays);
   EXPECT_EQ(mine.fusion->random_bytes, 8);
   EXPECT_TRUE(mine.fusion->lays_channels_last);
+  EXPECT_TRUE(mine.fusion->pads_products);
   EXPECT_EQ(eager.calibration, "pytorch-eager");
   EXPECT_FALSE(eager.fusion);
 }

@@ -229,6 +229,26 @@ TEST(Fusion, moves_what_a_count_over_all_steps_says) {
   }
 }
 
+TEST(Fusion, pads_products_of_16_bits_whose_rows_begin_at_odd_elements) {
+  for (const bool is_compiled : {true, false}) {
+    Net net;
+    if (is_compiled) net.framework = "pytorch-compile";
+    linear(net, "odd", 11, net.builder.input("x", {4, 8}));
+    net.finish({}, only_forward, DType::bf16);
+    EXPECT_EQ(net.lines("odd forward"),
+              Lines{is_compiled ? "linear.forward_no_bias bf16 1 4 16 8"
+                                : "linear.forward_no_bias bf16 1 4 11 8"});
+  }
+  Net even = compiled_net();  // its rows begin at whole 4 bytes, and it stays
+  linear(even, "even", 10, even.builder.input("x", {4, 8}));
+  even.finish({}, only_forward, DType::bf16);
+  EXPECT_EQ(even.lines("even forward"), Lines{"linear.forward_no_bias bf16 1 4 10 8"});
+  Net wide = compiled_net();  // vector units do not mind
+  linear(wide, "odd", 11, wide.builder.input("x", {4, 8}));
+  wide.finish({}, only_forward);
+  EXPECT_EQ(wide.lines("odd forward"), Lines{"linear.forward_no_bias fp32 1 4 11 8"});
+}
+
 TEST(Fusion, never_stores_what_stays_inside_a_kernel) {
   Net net = compiled_net();
   TensorId y = linear(net, "fc1", 6, net.builder.input("x", {4, 8}));

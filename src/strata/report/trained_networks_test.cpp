@@ -62,8 +62,9 @@ TEST(TrainedNetworks, every_built_in_network_is_in_the_tables_that_ship) {
       if (!row->reason.empty()) continue;
       EXPECT_EQ(row->layers_not_run, 0) << network.name << " on " << device;
       EXPECT_GE(row->steps, network.name == "llama" ? 29 : 50) << network.name << " on " << device;
-      if (row->loss_before && row->loss_after)
+      if (row->loss_before && row->loss_after) {
         EXPECT_LT(*row->loss_after, *row->loss_before) << network.name << " on " << device;
+      }
     }
   }
 }

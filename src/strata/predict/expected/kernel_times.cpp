@@ -14,8 +14,6 @@ constexpr double form_weight = 0.15;   // how many samples right here the form i
 // Beyond, a sample weighs less than 1e-17, which no sum with form_weight shows.
 constexpr double farthest_squares = 2 * neighbourhood * neighbourhood * 40;
 constexpr double unknown_sigma = 0.69;  // a factor of two
-constexpr std::size_t window_dim = 5;   // of a convolution
-constexpr double other_size = 0.4;      // how far another size of a depthwise convolution is away
 constexpr double other_alignment = 2;   // how far kernels of another alignment are away
 
 std::uint32_t key_of(OperationClass kernel_class, DType precision) {
@@ -65,10 +63,6 @@ ClassTimes::ClassTimes(OperationClass kernel_class, DType precision,
 ClassTimes::Place ClassTimes::place_of(const KernelDims& dims) const {
   Place place{};
   for (std::size_t i = 0; i < dims_; ++i) place[i] = std::log(std::max(dims[i], 1.0));
-  // Depthwise kernels are made for a window, and take what is proportional to everything else.
-  if (form_ == KernelForm::depthwise) {
-    for (std::size_t i = 0; i < dims_; ++i) place[i] *= i == window_dim ? 1 : other_size;
-  }
   // Libraries take other kernels where rows do not begin at whole vectors.
   if (form_ == KernelForm::product)
     place[dims_] = other_alignment * misalignment(pass_, precision_, dims);

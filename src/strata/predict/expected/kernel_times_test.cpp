@@ -40,27 +40,6 @@ TEST(KernelTimes, are_corrected_by_what_the_form_misses_nearby) {
   EXPECT_EQ(times.time({1e6}, round_gpu()).sigma, 0.1);
 }
 
-// Libraries have depthwise kernels for single windows; other sizes of the same kernel are similar.
-TEST(KernelTimes, of_depthwise_convolutions_follow_the_window_before_the_size) {
-  CalibratedClass one{.kernel_class = "depthwise_nhwc.forward", .precision = "fp32"};
-  one.coefficients = {2, 1, 0.1};
-  const GpuRates gpu = round_gpu();
-  const OperationClass depthwise = *operation_class_named("depthwise_nhwc.forward");
-  const ClassTimes form(depthwise, DType::fp32, one, gpu);
-  const auto dims = [](double channels, double window) {
-    return KernelDims{32, channels, channels, 784, 784, window, channels};
-  };
-  const double form_s = form.time(dims(256, 9), gpu).busy_s;
-  one.samples = {{{32, 256, 256, 784, 784, 9, 256}, form_s / 4, form_s / 4, 1}};
-  const ClassTimes times(depthwise, DType::fp32, one, gpu);
-  const auto correction = [&](double channels, double window) {
-    return times.time(dims(channels, window), gpu).busy_s /
-           form.time(dims(channels, window), gpu).busy_s;
-  };
-  EXPECT_LT(correction(512, 9), 0.4);
-  EXPECT_GT(correction(256, 49), 0.95);
-}
-
 TEST(KernelTimes, take_launches_and_overlap_from_the_nearest_sample) {
   const KernelTime time = relu_times().time({9e7}, round_gpu());
   EXPECT_EQ(time.kernels, 5);
