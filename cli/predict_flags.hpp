@@ -120,10 +120,14 @@ inline constexpr Flag attention_flag{.name = "attention",
                                      .help = "Attention by sdpa, eager products or a module.",
                                      .choices = attention_choices,
                                      .offer = Offer::choices};
+inline constexpr Flag host_flag{.name = "host",
+                                .value = "HOST",
+                                .help = "Dispatch times: of a calibration, or 1.5x slower.",
+                                .offer = Offer::file};
 inline constexpr Flag require_fit_flag{
     .name = "require-fit", .help = "Exit with 1 when it does not fit the device's memory."};
-inline constexpr std::array<Flag, 4> framework_flags = {framework_flag, amp_flag,
-                                                        channels_last_flag, attention_flag};
+inline constexpr std::array<Flag, 5> framework_flags = {
+    framework_flag, amp_flag, channels_last_flag, attention_flag, host_flag};
 
 /// The machine that the flags ask for, with what --set changes.
 Machine machine_of(const Arguments& given);

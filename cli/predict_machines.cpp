@@ -9,6 +9,7 @@
 #include "strata/base/text.hpp"
 #include "strata/base/units.hpp"
 #include "strata/report/json_text.hpp"
+#include "strata/report/profile_json.hpp"
 #include "strata/report/provenance.hpp"
 #include "strata/report/table.hpp"
 
@@ -149,7 +150,8 @@ Json answer_json(const MachineAnswer& one) {
   if (const auto& expected = one.summary.expected) {
     json["expected"] = {{"time_s", expected->time_s},
                         {"interval_s", {expected->low_s, expected->high_s}},
-                        {"calibration", name_of(expected->calibration)}};
+                        {"calibration", name_of(expected->calibration)},
+                        {"host", dispatch_host_json(expected->host)}};
     json["samples_per_s"] = one.samples_per_s();
   }
   json["memory_bytes"] = one.summary.needed_memory_bytes();

@@ -49,6 +49,8 @@ inline constexpr Flag sweep_amp_flag{
     .name = "amp", .value = "LIST", .help = "Autocast: none, bf16, fp16."};
 inline constexpr Flag sweep_attention_flag{
     .name = "attention", .value = "LIST", .help = "auto, sdpa, eager, module."};
+inline constexpr Flag sweep_host_flag{
+    .name = "host", .value = "LIST", .help = "Dispatch times: calibrations, or 1x,1.5x,2x."};
 inline constexpr Flag require_fits_flag{.name = "require-fit",
                                         .help = "Exit with 1 when a point is out of memory."};
 inline constexpr Flag no_limit_flag{.name = "no-limit",
@@ -63,7 +65,7 @@ inline constexpr Flag axis_flag{.name = "axis",
                                 .repeats = true};
 
 /// Flags whose value is the range of the parameter of that name.
-inline constexpr std::array<Flag, 16> range_flags = {sweep_on_flag,
+inline constexpr std::array<Flag, 17> range_flags = {sweep_on_flag,
                                                      sweep_capacity_flag,
                                                      sweep_bandwidth_flag,
                                                      sweep_throughput_flag,
@@ -78,7 +80,8 @@ inline constexpr std::array<Flag, 16> range_flags = {sweep_on_flag,
                                                      sweep_micro_batches_flag,
                                                      sweep_framework_flag,
                                                      sweep_amp_flag,
-                                                     sweep_attention_flag};
+                                                     sweep_attention_flag,
+                                                     sweep_host_flag};
 /// Flags whose value names the parameter.
 inline constexpr std::array<Flag, 3> named_range_flags = {sweep_dim_flag, sweep_set_flag,
                                                           axis_flag};

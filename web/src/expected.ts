@@ -24,12 +24,20 @@ export function expectedCards(document: ProfileDocument, expected: ExpectedTime)
     },
     { label: "samples per second", value: format(expected.samples_per_s, "count"), detail: "expected" },
     {
-      label: "GPU busy",
+      label: document.machine?.kind === "cpu" ? "CPU busy" : "GPU busy",
       value: percent(expected.busy_s / expected.time_s),
-      detail: isHostBound ? "host-bound: a larger batch or CUDA graphs help, a faster GPU hardly" : "of the time",
+      detail: isHostBound
+        ? `host-bound${hostOf(expected)}: a larger batch or CUDA graphs help, a faster GPU hardly`
+        : "of the time",
     },
     memoryCard(document, expected),
   ];
+}
+
+/// " on 16 virtual CPU cores, 1.5 times as slow".
+function hostOf({ host }: ExpectedTime): string {
+  if (!host) return "";
+  return ` on ${host.title}${host.slower === 1 ? "" : `, ${format(host.slower, "count")} times as slow`}`;
 }
 
 function memoryCard(document: ProfileDocument, expected: ExpectedTime): Card {

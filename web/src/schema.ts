@@ -97,6 +97,7 @@ export interface ExpectedTime {
   lost_to: { to: string; time_s: number }[];
   calibration: string;
   calibrated_on: string;
+  host?: { calibration: string; title: string; slower: number }; // that dispatches
   memory_bytes: number;
   fits: boolean | null;
   largest_batch?: number | null;
@@ -120,6 +121,7 @@ export interface KernelSpan {
 export interface MachineHead {
   name?: string;
   title?: string;
+  kind?: string; // gpu, cpu
   capacity_bytes?: number;
   bandwidth_bytes_per_s?: number;
   dense_flop_per_s?: number;

@@ -2,15 +2,20 @@
 #include "strata/api/calibrate.hpp"
 
 #include "strata/api/expected.hpp"
+#include "strata/api/explain.hpp"
 #include "strata/api/kept_files.hpp"
+#include "strata/api/predict.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/temporary_folder_test.hpp"
 #include "strata/framework/operations.hpp"
 #include "strata/machine/load_machine.hpp"
+#include "strata/report/explain_report.hpp"
+#include "strata/report/prediction_report.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <map>
@@ -184,6 +189,28 @@ TEST_F(KeptFiles, are_found_by_machine_and_framework_and_make_expected_times_on_
   const ExpectedTime time = ExpectedTimes(other, {.framework = "strata"}).of(bound, {});
   EXPECT_EQ(time.calibration, CalibrationUse::calibrated);
   EXPECT_GT(time.time_s, 0);
+}
+
+TEST_F(KeptFiles, of_a_cpu_say_how_busy_the_cpu_is) {
+  Machine machine = round_cpu();
+  machine.name = "round-cpu-3";
+  keep_calibration(whole_calibration(machine), *calibration_file(machine.name, "strata"));
+  const Graph graph = load_model("lenet5");
+  const PredictedIteration iteration = predict_model(graph, machine);
+  ASSERT_TRUE(iteration.summary.expected) << iteration.summary.no_expected_reason;
+  const std::string text = to_text(iteration.summary, {}, {});
+  EXPECT_NE(text.find("CPU busy"), std::string::npos) << text;
+  EXPECT_EQ(text.find("GPU"), std::string::npos) << text;
+  const Explanation explained = explain_iteration(graph, machine, {}, iteration);
+  const std::string explanation = to_text(explained, 9, {});
+  EXPECT_NE(explanation.find("CPU busy"), std::string::npos) << explanation;
+  EXPECT_EQ(explanation.find("GPU busy"), std::string::npos) << explanation;
+  // What a user can change is asked of the same framework.
+  const auto is_answered = [](const Alternative& one) {
+    return one.is_expected && one.reason.empty();
+  };
+  EXPECT_TRUE(std::any_of(iteration.summary.alternatives.begin(),
+                          iteration.summary.alternatives.end(), is_answered));
 }
 
 std::string refusal_of_file(const std::filesystem::path& file) {

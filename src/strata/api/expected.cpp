@@ -71,6 +71,8 @@ std::optional<std::string> ExpectedTimes::reason_against(const Machine& machine,
   if (!is_gpu && machine.kind != "cpu")
     return fmt::format("expected times are of GPUs and CPUs, and {} is a {}", machine.name,
                        machine.kind);
+  if (!is_gpu && request.host.is_given())
+    return fmt::format("--host is for GPUs: on a CPU as {} the host is the device", machine.name);
   framework_named(request.framework);
   if (!is_gpu && request.framework != "strata")
     return fmt::format("expected times of {} are of GPUs, and {} is a cpu", request.framework,
@@ -104,6 +106,8 @@ ExpectedTimes::ExpectedTimes(const Machine& machine, const ExpectedRequest& requ
     : framework_(framework_named(request.framework)),
       options_(request.options),
       calibration_(calibration),
+      numbers_(std::make_shared<const Calibration>(with_host(calibration, request.host))),
+      host_slower_(request.host.slower),
       use_(calibration.machine == machine.name ? CalibrationUse::calibrated
                                                : CalibrationUse::transferred),
       times_(calibration, measured_on, gpu_rates(machine)) {}
@@ -111,6 +115,13 @@ ExpectedTimes::ExpectedTimes(const Machine& machine, const ExpectedRequest& requ
 ExpectedTimes ExpectedTimes::on(const Machine& changed) const {
   ExpectedTimes other = *this;
   other.times_ = times_.on(gpu_rates(changed));
+  return other;
+}
+
+ExpectedTimes ExpectedTimes::by(const HostChoice& host) const {
+  ExpectedTimes other = *this;
+  other.numbers_ = std::make_shared<const Calibration>(with_host(calibration_, host));
+  other.host_slower_ = host.slower;
   return other;
 }
 
@@ -131,9 +142,9 @@ const KernelList& ExpectedProgram::kernels(const Calibration& calibration,
 }
 
 ExpectedTotals ExpectedTimes::totals(const ExpectedProgram& program) const {
-  ExpectedTotals totals = expected_totals(program.framework(), program.operations(),
-                                          program.kernels(calibration_, times_), program.options(),
-                                          calibration_, times_);
+  ExpectedTotals totals =
+      expected_totals(program.framework(), program.operations(),
+                      program.kernels(calibration_, times_), program.options(), *numbers_, times_);
   widen_for(totals, use_, framework_, calibration_);
   return totals;
 }
@@ -144,10 +155,10 @@ ExpectedTime ExpectedTimes::of(const BoundGraph& bound, const TrainingOptions& t
   const Program program = make_program(bound, whole);
   const FrameworkOperations operations =
       operations_of(program, framework_, options_, whole.optimizer);
-  ExpectedTime time =
-      expected_time(program, framework_, operations, options_, calibration_, times_);
+  ExpectedTime time = expected_time(program, framework_, operations, options_, *numbers_, times_);
   name_layers(time, program);
   time.calibration = use_;
+  time.host = {numbers_->name, numbers_->host, host_slower_};
   widen_for(time, use_, framework_, calibration_);
   time.memory_bytes =
       allocated_memory_bytes(program, framework_, options_, operations.never_stored);

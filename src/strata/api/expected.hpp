@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "strata/api/host.hpp"
 #include "strata/api/model.hpp"
 #include "strata/machine/machine.hpp"
 #include "strata/predict/expected/expected.hpp"
@@ -18,6 +19,7 @@ namespace strata {
 struct ExpectedRequest {
   std::string framework = "pytorch-eager";
   FrameworkOptions options;
+  HostChoice host = {};
 };
 
 /// Whose expected time is meant where nobody says: PyTorch's on GPUs, on CPUs that of Strata's own
@@ -69,6 +71,8 @@ class ExpectedTimes {
 
   /// The same machine with other numbers: shares what was made of the calibration.
   ExpectedTimes on(const Machine& changed) const;
+  /// The same kernels, dispatched by another host. Errors as with_host has them.
+  ExpectedTimes by(const HostChoice& host) const;
 
  private:
   ExpectedTimes(const Machine& machine, const ExpectedRequest& request,
@@ -77,6 +81,8 @@ class ExpectedTimes {
   const Framework& framework_;
   FrameworkOptions options_;
   const Calibration& calibration_;
+  std::shared_ptr<const Calibration> numbers_;  // without samples, with the times of the host
+  double host_slower_ = 1;
   CalibrationUse use_;
   KernelTimes times_;
 };

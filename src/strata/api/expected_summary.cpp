@@ -144,6 +144,7 @@ ExpectedIteration iteration_of_expected(const ExpectedTime& time, double samples
   ExpectedIteration iteration{.framework = time.framework,
                               .calibration = std::string(name_of(time.calibration)),
                               .calibrated_on = time.calibrated_on,
+                              .host = time.host,
                               .time_s = time.time_s,
                               .low_s = time.low_s,
                               .high_s = time.high_s,
@@ -164,8 +165,10 @@ ExpectedIteration iteration_of_expected(const ExpectedTime& time, double samples
 std::optional<ExpectedRequest> expected_request(const Machine& machine,
                                                 const PredictRequest& request) {
   const std::string framework = request.framework.value_or(default_framework(machine));
+  if (framework == "none" && request.host.is_given())
+    fail(ErrorKind::usage, "--host is about expected times and does not go with --framework none");
   if (framework == "none") return std::nullopt;
-  return ExpectedRequest{framework, request.framework_options};
+  return ExpectedRequest{framework, request.framework_options, request.host};
 }
 
 std::optional<std::string> reason_against_expected(const Machine& machine,
@@ -178,7 +181,8 @@ void add_expected(PredictionSummary& summary, const Graph& graph, const Machine&
                   const PredictRequest& request) {
   const auto wanted = expected_request(machine, request);
   if (const auto reason = reason_against_expected(machine, request)) {
-    if (wanted && request.framework) fail(ErrorKind::unsupported, "no expected time: {}", *reason);
+    if (wanted && request.names_expected())
+      fail(ErrorKind::unsupported, "no expected time: {}", *reason);
     summary.no_expected_reason = *reason;
     return;
   }

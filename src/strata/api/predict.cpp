@@ -116,6 +116,7 @@ PredictedIteration predict_model(const Graph& graph, const Machine& machine,
   summary.dtype = name_of(dtype);
   summary.machine = machine.name;
   summary.machine_title = machine.title;
+  summary.machine_kind = machine.kind;
   summary.profile.subject = {.network = summary.network,
                              .title = summary.title,
                              .dtype = summary.dtype,

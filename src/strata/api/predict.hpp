@@ -33,6 +33,10 @@ struct PredictRequest {
   /// Whose expected time; nothing: PyTorch's where the machine allows one. "none": the limit alone.
   std::optional<std::string> framework;
   FrameworkOptions framework_options;
+  HostChoice host = {};  ///< whose dispatch times
+
+  /// Whether somebody asked for an expected time in so many words, so that none is an error.
+  bool names_expected() const { return framework.has_value() || host.is_given(); }
 };
 
 /// The choices of the thesis that the model comes from: no update of the weights, a multiply-add

@@ -121,6 +121,7 @@ constexpr Option known_options[] = {
      [](Request& to, const Given& given) {
        choose(to.framework_options.attention, attention_names, given);
      }},
+    {"host", [](Request& to, const Given& given) { to.host = host_named(given.text); }},
 };
 
 }  // namespace

@@ -33,10 +33,10 @@ MaybeRequest made_again(const RecordedPrediction& recorded, const RecordedTimes&
   const double now_s = predicted_time_s(found->graph, found->machine, found->request);
   if (!is_same(now_s, times.limit_s)) return no(changed_text(now_s, times.limit_s));
   if (times.expected_s) {
-    const ExpectedRequest wanted{found->request.framework.value_or("pytorch-eager"),
-                                 found->request.framework_options};
+    const auto wanted = expected_request(found->machine, found->request);
+    if (!wanted) return no("its framework is none, and the file has an expected time");
     const double expected_s =
-        ExpectedTimes(with_overrides(found->machine, found->request.hardware), wanted)
+        ExpectedTimes(with_overrides(found->machine, found->request.hardware), *wanted)
             .of(bind_model(found->graph, found->request.sizes), found->request.training)
             .time_s;
     if (!is_same(expected_s, *times.expected_s))

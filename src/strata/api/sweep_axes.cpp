@@ -31,6 +31,7 @@ constexpr KnownParameter known[] = {
     {"objective", AxisKind::text, Depends::options},
     {"granularity", AxisKind::bytes, Depends::options},
     {"strict-minimum", AxisKind::text, Depends::options},
+    {"host", AxisKind::text, Depends::options},
     {"capacity", AxisKind::bytes, Depends::capacity},
     {"machine", AxisKind::text, Depends::machine},
     {"bandwidth", AxisKind::bytes_per_s, Depends::rates},

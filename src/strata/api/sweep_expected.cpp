@@ -8,6 +8,12 @@ namespace strata {
 void SweepExpected::set_request(const PredictRequest& request) {
   const auto wanted = expected_request(machines_.front(), request);
   const std::string framework = wanted ? wanted->framework : "";
+  if (request.host.name != host_.name) {
+    host_ = request.host;
+    for (OnMachine& on : known_) {
+      if (on.times) on.times.emplace(on.times->by(host_));
+    }
+  }
   // All other options are in the program.
   const bool is_same =
       framework == framework_ && request.training.inference == is_inference_ && !known_.empty();
@@ -34,7 +40,7 @@ PointExpected SweepExpected::at(std::size_t index, const Machine& machine,
                                 const PredictRequest& request, const ExpectedProgram& program) {
   const OnMachine& on = on_machine(index, request);
   if (!on.times) {
-    if (request.framework) fail(ErrorKind::unsupported, "no expected time: {}", on.reason);
+    if (request.names_expected()) fail(ErrorKind::unsupported, "no expected time: {}", on.reason);
     return {};
   }
   const bool is_changed =

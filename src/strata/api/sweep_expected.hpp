@@ -41,6 +41,7 @@ class SweepExpected {
 
   const std::vector<Machine>& machines_;
   std::string framework_;
+  HostChoice host_;
   bool is_inference_ = false;
   std::vector<OnMachine> known_;  // of each machine
 };

@@ -58,6 +58,26 @@ void add_calibration(Hash& hash, const Calibration& calibration) {
   }
 }
 
+void add_host(Hash& hash, const std::string& name) {
+  const HostChoice host = host_named(name);
+  hash.add(host.slower);
+  if (!host.of) return;
+  hash.add(host.of->host_factor);
+  hash.add(host.of->host_sigma);
+  for (const auto& [kind, time] : host.of->host_times) {
+    hash.add(kind);
+    for (const double seconds : {time.forward_s, time.backward_s, time.autocast_forward_s,
+                                 time.autocast_backward_s, time.per_tensor_s})
+      hash.add(seconds);
+  }
+}
+
+std::vector<std::string> values_of(const Axis& axis) {
+  std::vector<std::string> values;
+  for (std::int64_t i = 0; i < axis.size(); ++i) values.push_back(axis.at(i).text);
+  return values;
+}
+
 // What was read counts, not only what was named: a file may have changed since.
 std::string identity_of(const Sweep::State& state) {
   Hash hash;
@@ -66,17 +86,14 @@ std::string identity_of(const Sweep::State& state) {
   for (const Graph& graph : state.graphs) hash.add(write_network(graph));
   for (const Machine& machine : state.machines) add_machine(hash, machine);
   for (const Calibration& calibration : shipped_calibrations()) add_calibration(hash, calibration);
+  if (const std::size_t hosts = state.axis_named("host"); hosts < state.grid.axes().size()) {
+    for (const std::string& name : values_of(state.grid.axes()[hosts])) add_host(hash, name);
+  }
   for (const ColumnHead& head : state.columns.heads()) hash.add(head.name);
   if (!state.wants_limit) hash.add("no limit");
   for (const std::string& column : state.derived) hash.add("column " + column);
   for (const std::string& constraint : state.where) hash.add("where " + constraint);
   return hash.text();
-}
-
-std::vector<std::string> values_of(const Axis& axis) {
-  std::vector<std::string> values;
-  for (std::int64_t i = 0; i < axis.size(); ++i) values.push_back(axis.at(i).text);
-  return values;
 }
 
 std::int64_t points_behind(const Grid& grid, const std::vector<SweepParameter>& parameters,
@@ -280,10 +297,11 @@ HardwareOverrides Sweep::State::overrides_at(std::int64_t point) const {
 }
 
 bool Sweep::State::wants_expected(const PredictRequest& request) const {
-  if (!expected_request(machines.front(), request) || (changes_on_chip && !request.framework))
+  if (!expected_request(machines.front(), request) ||
+      (changes_on_chip && !request.names_expected()))
     return false;
   return std::any_of(machines.begin(), machines.end(), [&](const Machine& machine) {
-    return request.framework ||
+    return request.names_expected() ||
            !ExpectedTimes::reason_against(machine, *expected_request(machines.front(), request));
   });
 }

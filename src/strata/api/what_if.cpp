@@ -128,9 +128,9 @@ ExpectedChange expected_with(const Graph& graph, const Machine& machine,
   Changed changed{request, machine};
   ApplyChange apply{changed, graph};
   std::visit(apply, change);
-  const ExpectedRequest wanted{changed.request.framework.value_or("pytorch-eager"),
-                               changed.request.framework_options};
-  return {.time = ExpectedTimes(with_overrides(changed.machine, changed.request.hardware), wanted)
+  const auto wanted = expected_request(changed.machine, changed.request);
+  if (!wanted) fail(ErrorKind::internal, "an expected time of framework none");
+  return {.time = ExpectedTimes(with_overrides(changed.machine, changed.request.hardware), *wanted)
                       .of(bind_model(graph, changed.request.sizes), changed.request.training),
           .device_bytes = outer_memory_bytes(changed.machine),
           .samples = apply.samples};

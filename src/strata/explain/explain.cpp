@@ -204,6 +204,7 @@ Explanation explain(const ExplainInput& input) {
                      .evidence = profile.evidence,
                      .machine = input.machine.name,
                      .machine_title = input.machine.title,
+                     .machine_kind = input.machine.kind,
                      .time_s = context.time_s(),
                      .expected = profile.expected,
                      .findings = {},

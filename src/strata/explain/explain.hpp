@@ -40,6 +40,7 @@ struct Explanation {
   Evidence evidence = Evidence::predicted;
   std::string machine;
   std::string machine_title;
+  std::string machine_kind = {};  ///< gpu, cpu, …
   double time_s = 0;  ///< of the iteration: expected where it is known, else as iteration_of has it
   std::optional<ExpectedIteration> expected = {};
   std::optional<double> limit_s = {};     ///< beside an expected time

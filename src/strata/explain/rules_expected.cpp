@@ -56,14 +56,16 @@ void find_out_of_memory(const ExplainContext& context, Findings& found) {
 
 void find_host_bound(const ExplainContext& context, Findings& found) {
   const auto& expected = context.profile().expected;
-  if (!expected || !expected->is_host_bound()) return;
+  // On a CPU the host is the device: there is no other one that waits.
+  if (!expected || !expected->is_host_bound() || context.machine().kind == "cpu") return;
   const double idle_s = expected->time_s - expected->busy_s;
   ProfileFinding finding = context.finding(FindingCode::host_bound, "", idle_s);
+  const std::string host = text_of(expected->host);
   finding.what = fmt::format(
-      "the host takes {} to dispatch {:.0f} kernels, the GPU {} to run them: it is idle for {} of "
-      "the iteration, and a faster GPU hardly helps",
-      format_time(expected->host_s), expected->launches, format_time(expected->busy_s),
-      percent_of(idle_s, expected->time_s));
+      "the host{} takes {} to dispatch {:.0f} kernels, the GPU {} to run them: it is idle for {} "
+      "of the iteration, and a faster GPU hardly helps",
+      host.empty() ? "" : fmt::format(", {},", host), format_time(expected->host_s),
+      expected->launches, format_time(expected->busy_s), percent_of(idle_s, expected->time_s));
   finding.evidence = {{"dispatching", expected->host_s, Measure::seconds},
                       {"GPU busy", expected->busy_s, Measure::seconds},
                       {"kernels", expected->launches, Measure::count}};

@@ -3,9 +3,22 @@
 
 #include "strata/profile/profile.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 namespace strata {
+
+std::string text_of(const DispatchHost& host) {
+  if (host.calibration.empty()) return "";
+  const std::string measured = fmt::format("{} ({})", host.title, host.calibration);
+  if (host.slower == 1) return measured;
+  return fmt::format("a host that takes {:.3g} times as long as {}", host.slower, measured);
+}
+
+std::string_view busy_title(std::string_view machine_kind) {
+  return machine_kind == "cpu" ? "CPU busy" : "GPU busy";
+}
 
 Profile with_expected_times(const Profile& profile) {
   Profile changed = profile;

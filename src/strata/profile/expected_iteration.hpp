@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 /// What an iteration is expected to take in a framework on a GPU, as data of a profile. The
@@ -20,10 +21,25 @@ struct LostShare {
   bool operator==(const LostShare&) const = default;
 };
 
+/// The computer that dispatches.
+struct DispatchHost {
+  std::string calibration;  ///< whose times: "h200-pytorch-eager"; empty: not known
+  std::string title;        ///< "16 virtual CPU cores"
+  double slower = 1;        ///< how many times as long as those times it takes
+
+  bool operator==(const DispatchHost&) const = default;
+};
+/// "16 virtual CPU cores (h200-pytorch-eager)", "a host 1.5 times as slow as …"; empty: not known.
+std::string text_of(const DispatchHost& host);
+
+/// "GPU busy", "CPU busy": what the busy share of an iteration is called on a kind of machine.
+std::string_view busy_title(std::string_view machine_kind);
+
 struct ExpectedIteration {
-  std::string framework;                     ///< "pytorch-eager"
-  std::string calibration;                   ///< calibrated, transferred
-  std::string calibrated_on;                 ///< machine of the calibration
+  std::string framework;      ///< "pytorch-eager"
+  std::string calibration;    ///< calibrated, transferred
+  std::string calibrated_on;  ///< machine of the calibration
+  DispatchHost host = {};
   double time_s = 0, low_s = 0, high_s = 0;  ///< nine of ten iterations lie between the two
   double busy_s = 0;                         ///< while at least one kernel runs
   double host_s = 0;                         ///< that the host takes to dispatch everything

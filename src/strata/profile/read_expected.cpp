@@ -28,6 +28,13 @@ std::string expected_text(ObjectReader& object, const char* key) {
   return printable(object.text(key));
 }
 
+/// Predictions of earlier versions do not say.
+DispatchHost host_from(const ExpectedJson& json, const std::string& place) {
+  ObjectReader object(json, place);
+  return {expected_text(object, "calibration"), expected_text(object, "title"),
+          object.positive("slower")};
+}
+
 void read_interval(ObjectReader& object, ExpectedIteration& expected) {
   const std::vector<double> ends = object.list("interval_s", 2, expected_number);
   if (ends.size() != 2 || ends[0] > expected.time_s || ends[1] < expected.time_s)
@@ -44,6 +51,8 @@ ExpectedIteration read_expected_iteration(const ExpectedJson& json, const std::s
   expected.framework = expected_text(object, "framework");
   expected.calibration = expected_text(object, "calibration");
   expected.calibrated_on = expected_text(object, "calibrated_on");
+  if (const ExpectedJson* host = object.find("host"))
+    expected.host = host_from(*host, object.place_of("host"));
   expected.time_s = object.positive("time_s");
   read_interval(object, expected);
   expected.busy_s = number_of(object, "busy_s");

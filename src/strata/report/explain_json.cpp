@@ -2,6 +2,7 @@
 #include "strata/report/csv_cell.hpp"
 #include "strata/report/explain_report.hpp"
 #include "strata/report/json_text.hpp"
+#include "strata/report/profile_json.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -40,6 +41,7 @@ ExplainJson expected_iteration_json(const std::optional<ExpectedIteration>& expe
           {"launches", expected->launches},
           {"calibration", expected->calibration},
           {"calibrated_on", expected->calibrated_on},
+          {"host", dispatch_host_json(expected->host)},
           {"arithmetic_s", expected->arithmetic_s},
           {"lost_to", std::move(lost)}};
 }

@@ -206,12 +206,13 @@ std::string heading(const Explanation& explanation) {
 /// What the time is, what it is lost to, and the limit beside it.
 std::string expected_head(const Explanation& explanation, const TextStyle& style) {
   const ExpectedIteration& expected = *explanation.expected;
-  return paragraph("expected",
-                   fmt::format("{} ({} to {}), {} samples/s, GPU busy {}",
-                               format_time(expected.time_s), format_time(expected.low_s),
-                               format_time(expected.high_s), format_count(expected.samples_per_s),
-                               share_percent(expected.busy_s / expected.time_s)),
-                   style) +
+  return paragraph(
+             "expected",
+             fmt::format("{} ({} to {}), {} samples/s, {} {}", format_time(expected.time_s),
+                         format_time(expected.low_s), format_time(expected.high_s),
+                         format_count(expected.samples_per_s), busy_title(explanation.machine_kind),
+                         share_percent(expected.busy_s / expected.time_s)),
+             style) +
          paragraph("lost to", lost_text(expected), style) +
          paragraph("limit",
                    fmt::format("{} with perfect kernels", format_time(*explanation.limit_s)),

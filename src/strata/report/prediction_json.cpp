@@ -21,6 +21,7 @@ Json machine_json(const PredictionSummary& summary) {
     area[std::string(cell.node)] = area_mm2(capacity, cell.node);
   return {{"name", summary.machine},
           {"title", summary.machine_title},
+          {"kind", summary.machine_kind},
           {"capacity_bytes", hardware.capacity_bytes},
           {"area_mm2", area},
           {"bandwidth_bytes_per_s", hardware.bytes_per_s},
@@ -84,6 +85,7 @@ Json expected_json(const PredictionSummary& summary) {
                {"largest_batch", summary.largest_batch ? Json(*summary.largest_batch) : Json()},
                {"calibration", name_of(expected.calibration)},
                {"calibrated_on", expected.calibrated_on},
+               {"host", dispatch_host_json(expected.host)},
                {"arithmetic_s", expected.arithmetic_s}};
   Json& lost = json["lost_to"] = Json::array();
   for (const LostTime& one : expected.lost_to)

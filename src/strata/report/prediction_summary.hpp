@@ -91,6 +91,7 @@ struct PredictionSummary {
 
   std::string machine;
   std::string machine_title;
+  std::string machine_kind;  ///< gpu, cpu, …
   Hardware hardware;
   std::optional<double> device_memory_bytes;
   TrainingOptions training;

@@ -100,20 +100,21 @@ std::string expected_facts(const PredictionSummary& summary) {
   std::string text = fact(
       "expected", format_time(expected.time_s),
       fmt::format(
-          "({} to {})   {} samples/s   GPU busy {}   {}, {} {}", format_time(expected.low_s),
+          "({} to {})   {} samples/s   {} {}   {}, {} {}", format_time(expected.low_s),
           format_time(expected.high_s), format_count(samples_per_s),
-          percent(expected.busy_s / expected.time_s), expected.framework,
-          name_of(expected.calibration),
+          busy_title(summary.machine_kind), percent(expected.busy_s / expected.time_s),
+          expected.framework, name_of(expected.calibration),
           fmt::format("{} {}{}", expected.calibration == CalibrationUse::calibrated ? "on" : "from",
                       expected.calibrated_on, other_calibration_text(expected.framework))));
   text += fact("lost to", format_time(expected.time_s - expected.arithmetic_s),
                lost_text(*summary.profile.expected));
   if (expected.is_host_bound())
-    text += fact(
-        "host-bound", format_time(expected.host_s),
-        fmt::format("to dispatch: a larger batch{} help, a faster GPU hardly",
-                    framework_named(expected.framework).fusion ? " or CUDA graphs"
-                                                               : ", CUDA graphs or torch.compile"));
+    text += fact("host-bound", format_time(expected.host_s),
+                 fmt::format("to dispatch on {}: a larger batch{} help, a faster GPU hardly",
+                             printable(text_of(expected.host)),
+                             framework_named(expected.framework).fusion
+                                 ? " or CUDA graphs"
+                                 : ", CUDA graphs or torch.compile"));
   double uncovered = 0;
   for (const UncoveredClass& one : expected.uncovered) uncovered += one.share;
   if (uncovered >= 0.01)

@@ -4,6 +4,7 @@
 #include "strata/framework/operations.hpp"
 #include "strata/machine/calibration.hpp"
 #include "strata/predict/expected/kernel_list.hpp"
+#include "strata/profile/expected_iteration.hpp"
 
 #include <cstdint>
 #include <string>
@@ -54,6 +55,7 @@ struct ExpectedTime {
   std::string framework;
   std::string calibrated_on;  ///< machine of the calibration
   CalibrationUse calibration = CalibrationUse::calibrated;
+  DispatchHost host;
   double time_s = 0, low_s = 0, high_s = 0;  ///< nine of ten iterations lie between the two
   double busy_s = 0;                         ///< while at least one kernel runs
   double kernels_s = 0;                      ///< all kernels added up
