@@ -2,6 +2,7 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/html_output.hpp"
+#include "strata/api/leave_one_out.hpp"
 #include "strata/base/printable.hpp"
 #include "strata/base/units.hpp"
 #include "strata/report/json_text.hpp"
@@ -82,6 +83,28 @@ std::set<std::string> machines_of(const ValidatedSet& set) {
   return machines;
 }
 
+/// "0.9", or "0.9 to 1.1".
+std::string range_text(const std::vector<OthersFit>& fits, double OthersFit::*value) {
+  const auto [least, most] = std::minmax_element(
+      fits.begin(), fits.end(),
+      [&](const OthersFit& a, const OthersFit& b) { return a.*value < b.*value; });
+  const std::string low = fmt::format("{:.2f}", (*least).*value);
+  const std::string high = fmt::format("{:.2f}", (*most).*value);
+  return low == high ? low : fmt::format("{} to {}", low, high);
+}
+
+std::string left_out_text(const std::optional<LeftOutSummary>& left_out) {
+  if (!left_out) return "";
+  const ErrorSummary& errors = left_out->host_bound;
+  return fmt::format(
+      "leaving one network of {} out: {} of {} inside{}; host × {}, interval × {}\n",
+      left_out->fits.size(), left_out->inside, left_out->runs,
+      errors.runs == 0 ? ""
+                       : fmt::format(", host-bound iterations off by {} (bias {})",
+                                     percent(errors.mean), signed_percent(errors.bias)),
+      range_text(left_out->fits, &OthersFit::host), range_text(left_out->fits, &OthersFit::width));
+}
+
 std::string summary_text(const ValidatedSet& set, const TextStyle& style) {
   Table table({{.title = "what", .least_width = 24},
                {.title = "runs", .align = Align::right},
@@ -114,11 +137,11 @@ std::string summary_text(const ValidatedSet& set, const TextStyle& style) {
     ++predicted;
     inside += run.is_inside() ? 1 : 0;
   }
-  return fmt::format("{}: {}\n{} on {}\n\n{}\n{} of {} iterations inside the 90 % interval\n",
+  return fmt::format("{}: {}\n{} on {}\n\n{}\n{} of {} iterations inside the 90 % interval\n{}",
                      printable(set.truth.name), printable(set.truth.what),
                      printable(set.truth.framework),
                      printable(fmt::format("{}", fmt::join(machines, ", "))), table.to_text(style),
-                     inside, predicted);
+                     inside, predicted, left_out_text(leave_one_network_out(set.runs)));
 }
 
 /// Of kernel time where it was measured, else of the iteration: in logarithms, both ways alike.
@@ -173,21 +196,35 @@ std::string runs_text(const ValidatedSet& set, bool wants_all, const TextStyle& 
   return text;
 }
 
-Json errors_json(const std::vector<double>& all) {
-  const ErrorSummary errors = errors_of(all);
+Json errors_json(const ErrorSummary& errors) {
   return Json{{"runs", errors.runs},
               {"mean_error", errors.mean},
               {"median_error", errors.median},
               {"bias", errors.bias}};
 }
 
+Json left_out_json(const std::optional<LeftOutSummary>& left_out) {
+  if (!left_out) return nullptr;
+  Json fits = Json::array();
+  for (const OthersFit& fit : left_out->fits)
+    fits.push_back({{"network", fit.network}, {"host", fit.host}, {"interval", fit.width}});
+  return {{"runs", left_out->runs},
+          {"inside", left_out->inside},
+          {"iteration_host_bound", errors_json(left_out->host_bound)},
+          {"fits", std::move(fits)}};
+}
+
 Json set_json(const ValidatedSet& set) {
   Json json = {
       {"name", set.truth.name}, {"machines", machines_of(set)}, {"framework", set.truth.framework}};
-  json["kernels"] = errors_json(ratios(set.runs, kernel_ratio, has_kernels));
-  json["iteration_gpu_bound"] = errors_json(ratios(set.runs, iteration_ratio, is_gpu_bound));
-  json["launches"] = errors_json(ratios(set.runs, launch_ratio, has_launches));
-  json["memory"] = errors_json(ratios(set.runs, memory_ratio, has_memory));
+  json["kernels"] = errors_json(errors_of(ratios(set.runs, kernel_ratio, has_kernels)));
+  json["iteration_gpu_bound"] =
+      errors_json(errors_of(ratios(set.runs, iteration_ratio, is_gpu_bound)));
+  json["iteration_host_bound"] = errors_json(errors_of(ratios(
+      set.runs, iteration_ratio, [](const ValidatedRun& run) { return !is_gpu_bound(run); })));
+  json["launches"] = errors_json(errors_of(ratios(set.runs, launch_ratio, has_launches)));
+  json["memory"] = errors_json(errors_of(ratios(set.runs, memory_ratio, has_memory)));
+  json["leave_one_network_out"] = left_out_json(leave_one_network_out(set.runs));
   Json& runs = json["runs"] = Json::array();
   for (const ValidatedRun& run : set.runs) {
     Json one = {{"model", run.measured.model},

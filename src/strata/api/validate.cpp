@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/api/validate.hpp"
 
+#include "strata/api/leave_one_out.hpp"
 #include "strata/base/embedded.hpp"
 #include "strata/base/object_reader.hpp"
 #include "strata/importers/text_file.hpp"
@@ -60,8 +61,8 @@ ModelSizes sizes_of(const MeasuredRun& run) {
   return sizes;
 }
 
-ExpectedTime predicted(const MeasuredRun& run, const Machine& machine,
-                       const std::string& framework) {
+void predict_run(ValidatedRun& to, const Machine& machine, const std::string& framework) {
+  const MeasuredRun& run = to.measured;
   const Graph graph = load_model(run.model);
   const BoundGraph bound = bind_model(graph, sizes_of(run));
   if (run.parameters > 0) {
@@ -80,7 +81,12 @@ ExpectedTime predicted(const MeasuredRun& run, const Machine& machine,
   TrainingOptions training;
   training.inference = run.passes == MeasuredPasses::inference;
   if (run.passes == MeasuredPasses::gradients) training.optimizer = Optimizer::none;
-  return ExpectedTimes(machine, request).of(bound, training);
+  const ExpectedTimes times(machine, request);
+  to.expected = times.of(bound, training);
+  training.unroll_recurrent = false;
+  const ExpectedProgram program(make_program(bound, training), request, training.optimizer);
+  for (const double slower : tried_hosts())
+    to.by_host.push_back(times.by({.name = {}, .of = nullptr, .slower = slower}).totals(program));
 }
 
 }  // namespace
@@ -138,9 +144,9 @@ std::vector<ValidatedRun> validate(const TruthSet& truth,
   }
   std::vector<ValidatedRun> runs;
   for (const MeasuredRun& measured : truth.runs) {
-    ValidatedRun run{measured, {}, {}};
+    ValidatedRun run{measured, {}, {}, {}};
     try {
-      run.expected = predicted(measured, machines.at(measured.machine), truth.framework);
+      predict_run(run, machines.at(measured.machine), truth.framework);
     } catch (const Error& error) {
       run.left_out = error.what();
     }

@@ -9,7 +9,7 @@
 #include <vector>
 
 /// Expected times beside iterations that were measured. Kernels are fitted to single operations,
-/// not to these; the factor of the host is fitted to the set pytorch-h200-host.
+/// not to these; the factor of the host and the width of the interval are (leave_one_out.hpp).
 namespace strata {
 
 /// Which part of an iteration was measured.
@@ -45,7 +45,8 @@ TruthSet load_truth(std::string_view name_or_path);
 struct ValidatedRun {
   MeasuredRun measured;
   ExpectedTime expected;
-  std::string left_out;  ///< why it could not be predicted; empty: it was
+  std::vector<ExpectedTotals> by_host;  ///< with each of tried_hosts() (leave_one_out.hpp)
+  std::string left_out;                 ///< why it could not be predicted; empty: it was
 
   /// Whether the GPU, and not the host that feeds it, takes most of the iteration: as measured, or
   /// as expected where kernels were not measured.
