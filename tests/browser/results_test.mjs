@@ -93,6 +93,43 @@ test("a sweep shows its lines, its map, its front, and the chosen point", async 
   await page.close();
 });
 
+test("points of a sweep that are out of memory are hollow and on no front", async () => {
+  strata(
+    "sweep",
+    "resnet50",
+    "--on",
+    "l4,h200",
+    "--batch",
+    "64:1024:x2",
+    "--no-limit",
+    "--jsonl",
+    "memory.jsonl",
+    "--html",
+    "memory.html",
+  );
+  const points = readFileSync(join(folder, "memory.jsonl"), "utf8")
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line))
+    .filter((line) => "expected_s" in line);
+  const tooLarge = points.filter((point) => point.fits === 0);
+  assert.ok(tooLarge.length > 0 && tooLarge.length < points.length);
+  const page = await open("memory.html");
+  const section = await view(page, "sweep");
+  const rowsOf = (which) =>
+    section.locator(which).evaluateAll((all) => all.map((each) => Number(each.dataset.row)).sort((a, b) => a - b));
+  const expected = points.flatMap((point, row) => (point.fits === 0 ? [row] : []));
+  assert.deepEqual(await rowsOf("circle.dot.hollow"), expected);
+  assert.deepEqual(await rowsOf("rect.heat.hollow"), expected);
+  assert.deepEqual(await rowsOf("circle.hollow:not(.dot)"), expected);
+  for (const row of await rowsOf("circle.dot[role=button]")) assert.ok(!expected.includes(row));
+  assert.ok((await texts(section.locator(".legend li"))).includes("out of memory"));
+  await section.locator("circle.dot.hollow").first().hover();
+  assert.match(await page.locator("#tip").textContent(), /out of memory/);
+  quiet(page);
+  await page.close();
+});
+
 test("convolutions show the fastest of each point and why others are missing", async () => {
   strata(
     "conv",

@@ -6,7 +6,17 @@ import { color } from "./palette";
 import type { SweepColumn, SweepDocument } from "./schema";
 import { FrontChart } from "./sweep_front";
 import { sweepMap } from "./sweep_map";
-import { axisOf, cellText, choices, isMore, mostDots, numberAt, Points, type Reach } from "./sweep_points";
+import {
+  axisOf,
+  cellText,
+  choices,
+  isMore,
+  mostDots,
+  numberAt,
+  outOfMemory,
+  Points,
+  type Reach,
+} from "./sweep_points";
 import { withTip, type Lines } from "./tooltip";
 import { labelOf } from "./units";
 import { remade, type Context, type View } from "./view";
@@ -44,16 +54,18 @@ class SweepViews implements Reach {
 
   tip(row: number): Lines {
     const shown = [...this.points.axes, ...this.points.results.slice(0, 6)];
-    return shown.map((column): [string, string] => [
+    const lines = shown.map((column): [string, string] => [
       labelOf(column.name),
       cellText(column, column.cells[row] ?? null),
     ]);
+    return this.points.isOutOfMemory(row) ? [[outOfMemory, "it does not fit its device"], ...lines] : lines;
   }
 
   render(): void {
     const { axes, results } = this.points;
     const numeric = axes.filter((column) => column.is_number);
-    const speed = results.find((column) => column.name === "time_s") ?? results[0];
+    const named = (name: string) => results.find((column) => column.name === name);
+    const speed = named("expected_s") ?? named("time_s") ?? results[0];
     if (!speed || axes.length === 0) {
       this.element.append(h("p", {}, "the points differ in nothing that could be drawn"));
       return;
@@ -121,6 +133,9 @@ class SweepViews implements Reach {
       axisOf(y, values(y), true),
     );
     shown.forEach(([key, rows], index) => this.line(drawn, key, rows, x, y, index));
+    const hollow = shown.some(([, rows]) => rows.some((row) => this.points.isOutOfMemory(row)))
+      ? [{ name: outOfMemory, color: "var(--dim)", isOpen: true }]
+      : [];
     element.replaceChildren(
       h(
         "div",
@@ -139,10 +154,10 @@ class SweepViews implements Reach {
           ),
       ),
       drawn.figure,
-      series.size > 1
+      series.size > 1 || hollow.length > 0
         ? legend(
-            shown.map(([key], index) => ({ name: key, color: color(index) })),
-            mostSeries,
+            [...hollow, ...shown.map(([key], index) => ({ name: key || "all points", color: color(index) }))],
+            mostSeries + 1,
           )
         : "",
       series.size > mostSeries
@@ -169,12 +184,14 @@ class SweepViews implements Reach {
     const step = Math.max(1, Math.ceil((sorted.length * mostSeries) / mostDots));
     sorted.forEach((row, i) => {
       if (i % step !== 0 && i !== sorted.length - 1) return;
+      const isHollow = this.points.isOutOfMemory(row);
       const dot = s("circle", {
         cx: at(row)[0],
         cy: at(row)[1],
-        r: 2.6,
-        fill: color(index),
-        class: "dot",
+        r: isHollow ? 3.2 : 2.6,
+        fill: isHollow ? "var(--paper)" : color(index),
+        stroke: isHollow ? color(index) : undefined,
+        class: isHollow ? "dot hollow" : "dot",
         "data-row": row,
       });
       withTip(dot, key || "point", () => this.tip(row));
@@ -222,7 +239,7 @@ class SweepViews implements Reach {
       results.find((column) => column.name === "samples_per_s") ?? speed,
     ) as SweepColumn;
     const chart = new FrontChart(this.points, x, y, this.width, this.context.state.get("point"), this);
-    const { figure, networks, considered, onFront } = chart.draw();
+    const { figure, networks, considered, onFront, hollow } = chart.draw();
     const word = (column: SweepColumn) => (isMore(column) ? "more" : "less");
     element.replaceChildren(
       h(
@@ -233,12 +250,15 @@ class SweepViews implements Reach {
         h(
           "span",
           { class: "dim" },
-          `${word(x)} ${labelOf(x.name)} and ${word(y)} ${labelOf(y.name)} is better: ${onFront} of ${considered} points are on the front`,
+          `${word(x)} ${labelOf(x.name)} and ${word(y)} ${labelOf(y.name)} is better: ${onFront} of ${considered} points are on the front${hollow > 0 ? `; ${hollow} are out of memory and not considered` : ""}`,
         ),
       ),
       figure,
-      networks.length > 1
-        ? legend(networks.map((network, index) => ({ name: String(network), color: color(index) })))
+      networks.length > 1 || hollow > 0
+        ? legend([
+            ...(hollow > 0 ? [{ name: outOfMemory, color: "var(--dim)", isOpen: true }] : []),
+            ...networks.map((network, index) => ({ name: String(network ?? "on the front"), color: color(index) })),
+          ])
         : "",
     );
   }

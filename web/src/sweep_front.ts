@@ -9,6 +9,7 @@ import {
   goal,
   mostDots,
   numberAt,
+  outOfMemory,
   paretoFront,
   type Cell,
   type Points,
@@ -22,10 +23,12 @@ export interface Front {
   networks: Cell[]; // in the order of their colours; [null]: the sweep is of one
   considered: number;
   onFront: number;
+  hollow: number; // out of memory: shown, but nothing that one could choose
 }
 
 export class FrontChart {
-  private readonly rows: number[] = [];
+  private readonly rows: number[] = []; // that fit
+  private readonly tooLarge: number[] = [];
   private readonly drawn: Frame;
 
   constructor(
@@ -37,8 +40,10 @@ export class FrontChart {
     private readonly reach: Reach,
   ) {
     for (let row = 0; row < points.document.points; row++)
-      if (numberAt(x, row) !== null && numberAt(y, row) !== null) this.rows.push(row);
-    const values = (column: SweepColumn) => this.rows.map((row) => numberAt(column, row) ?? 0);
+      if (numberAt(x, row) !== null && numberAt(y, row) !== null)
+        (points.isOutOfMemory(row) ? this.tooLarge : this.rows).push(row);
+    const values = (column: SweepColumn) =>
+      [...this.rows, ...this.tooLarge].map((row) => numberAt(column, row) ?? 0);
     const title = `The best of ${labelOf(x.name)} and ${labelOf(y.name)}`;
     this.drawn = frame(
       title,
@@ -54,6 +59,14 @@ export class FrontChart {
       const [cx, cy] = this.at(row);
       if (i % step === 0) this.drawn.area.append(s("circle", { cx, cy, r: 2, class: "far" }));
     });
+    const skipped = Math.max(1, Math.ceil(this.tooLarge.length / mostDots));
+    this.tooLarge.forEach((row, i) => {
+      const [cx, cy] = this.at(row);
+      if (i % skipped !== 0) return;
+      const dot = s("circle", { cx, cy, r: 3, class: "hollow", "data-row": row });
+      withTip(dot, outOfMemory, () => this.reach.tip(row));
+      this.drawn.area.append(dot);
+    });
     // Two networks are no alternatives to each other: each has its own front.
     const model = this.points.axes.find((axis) => axis.name === "model");
     const networks = model ? this.points.values(model) : [null];
@@ -62,7 +75,7 @@ export class FrontChart {
       const own = model ? this.rows.filter((row) => model.cells[row] === network) : this.rows;
       onFront += this.drawFront(own, network, index);
     });
-    return { figure: this.drawn.figure, networks, considered: this.rows.length, onFront };
+    return { figure: this.drawn.figure, networks, considered: this.rows.length, onFront, hollow: this.tooLarge.length };
   }
 
   private at(row: number): [number, number] {

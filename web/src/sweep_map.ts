@@ -4,7 +4,7 @@ import { interpolateViridis } from "d3-scale-chromatic";
 import { linearDomain } from "./chart";
 import { h, s } from "./dom";
 import type { SweepColumn } from "./schema";
-import { cellText, mostDots, numberAt, type Points, type Reach } from "./sweep_points";
+import { cellText, mostDots, numberAt, outOfMemory, type Points, type Reach } from "./sweep_points";
 import { withTip } from "./tooltip";
 import { format, labelOf, unitOf } from "./units";
 
@@ -72,23 +72,25 @@ export function sweepMap(
   for (const row of shown) {
     const value = numberAt(z, row) ?? 0;
     const shade = most > least ? (value - least) / (most - least) : 0.5;
+    const isHollow = points.isOutOfMemory(row);
     const rect = s("rect", {
       x: left + (columnOf.get(x.cells[row] ?? null) ?? 0) * layout.width,
       y: (lineOf.get(y.cells[row] ?? null) ?? 0) * layout.height,
       width: layout.width + 0.3,
       height: layout.height - 1,
-      fill: interpolateViridis(1 - shade),
-      class: "heat",
+      fill: isHollow ? "none" : interpolateViridis(1 - shade),
+      class: isHollow ? "heat hollow" : "heat",
       "data-row": row,
     });
-    withTip(rect, format(value, unitOf(z.name)), () => reach.tip(row));
+    withTip(rect, isHollow ? outOfMemory : format(value, unitOf(z.name)), () => reach.tip(row));
     rect.addEventListener("click", () => reach.choose(row));
     svg.append(rect);
   }
   names(svg, of, layout, width);
   const range = `${format(least, unitOf(z.name))} to ${format(most, unitOf(z.name))}`;
   const middle = { x: left + (width - left) / 2, y: height - 6, "text-anchor": "middle", class: "axis" };
-  svg.append(s("text", middle, `${labelOf(x.name)}; light is little: ${range}`));
+  const hollow = shown.some((row) => points.isOutOfMemory(row)) ? `; hollow: ${outOfMemory}` : "";
+  svg.append(s("text", middle, `${labelOf(x.name)}; light is little: ${range}${hollow}`));
   const cut =
     rows.length > mostCells && h("p", { class: "dim" }, `the first ${mostCells} of ${rows.length} points`);
   return h("figure", { class: "chart" }, h("figcaption", {}, title), svg, cut);

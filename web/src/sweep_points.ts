@@ -33,6 +33,11 @@ export class Points {
     );
   }
 
+  /// Whether a point needs more memory than its device has; a limit does not say.
+  isOutOfMemory(row: number): boolean {
+    return this.column("fits")?.cells[row] === 0;
+  }
+
   column(name: string): SweepColumn | undefined {
     return this.document.columns.find((column) => column.name === name);
   }
@@ -51,6 +56,9 @@ export class Points {
     return found;
   }
 }
+
+/// What a hollow mark means.
+export const outOfMemory = "out of memory";
 
 export function cellText(column: SweepColumn, cell: Cell): string {
   return typeof cell === "number" ? format(cell, unitOf(column.name)) : (cell ?? "–");

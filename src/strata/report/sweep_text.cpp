@@ -6,7 +6,7 @@
 #include "strata/report/table.hpp"
 #include "strata/sweep/answers_table.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -156,6 +156,57 @@ std::string out_of_memory_text(const std::vector<NetworkRows>& networks, std::si
   return text;
 }
 
+/// "64 (l4), 512 (h200, the largest asked for)": of each machine.
+std::string largest_batches(const SweepTable& table, const std::string& network) {
+  constexpr std::size_t most_machines = 8;
+  struct Batches {
+    std::string machine;
+    double asked = 0, fitting = 0;
+  };
+  const SweepColumn &models = table.column("model"), &machines = table.column("machine");
+  const SweepColumn &batches = table.column("batch"), &fits = table.column("fits");
+  std::vector<Batches> all;
+  for (std::size_t row = 0; row < table.row_count; ++row) {
+    if (table.is_failed(row) || models.texts[row] != network || std::isnan(fits.numbers[row]))
+      continue;
+    const auto known = std::find_if(all.begin(), all.end(), [&](const Batches& one) {
+      return one.machine == machines.texts[row];
+    });
+    Batches& of = known != all.end() ? *known : all.emplace_back(Batches{machines.texts[row]});
+    of.asked = std::max(of.asked, batches.numbers[row]);
+    if (fits.numbers[row] != 0) of.fitting = std::max(of.fitting, batches.numbers[row]);
+  }
+  std::vector<std::string> parts;
+  for (const Batches& one : all) {
+    if (parts.size() == most_machines) break;
+    parts.push_back(fmt::format(
+        "{} ({}{})", one.fitting > 0 ? format_exact(std::llround(one.fitting)) : "none",
+        short_name(one.machine), one.fitting == one.asked ? ", the largest asked for" : ""));
+  }
+  if (all.size() > most_machines)
+    parts.push_back(fmt::format("and {} more machines", all.size() - most_machines));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+/// Where the batch varies and the machines say what memory they have.
+std::string largest_batch_lines(const SweepTable& table, const std::vector<NetworkRows>& networks) {
+  const auto is_there = [&](std::string_view name) {
+    return std::any_of(table.columns.begin(), table.columns.end(), [&](const SweepColumn& column) {
+      return column.name == name && (name != "batch" || (column.is_axis && varies(column)));
+    });
+  };
+  if (!is_there("batch") || !is_there("fits") || !is_there("machine")) return "";
+  std::string text;
+  for (std::size_t i = 0; i < std::min(networks.size(), most_networks); ++i) {
+    const std::string batches = largest_batches(table, networks[i].name);
+    if (batches.empty()) continue;
+    text += fmt::format(
+        "{}largest batch that fits: {}\n",
+        networks.size() > 1 ? fmt::format("{}, ", short_name(networks[i].name)) : "", batches);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string to_text(const SweepTable& table, const TextStyle& style) {
@@ -174,6 +225,7 @@ std::string to_text(const SweepTable& table, const TextStyle& style) {
   }
   text += has_expected ? "; expected times, nine of ten iterations lie between from and to\n"
                        : "; limits, not calibrated times\n";
+  text += largest_batch_lines(table, networks);
   if (worked == out_of_memory) return style.has_unicode ? text : to_ascii(text);
   text += '\n' + extremes(table, networks, style);
   if (!has_expected) text += over_capacity(table, networks, style);

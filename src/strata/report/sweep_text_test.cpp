@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/report/sweep_text.hpp"
+
+#include <gtest/gtest.h>
+
+namespace strata {
+namespace {
+
+SweepColumn number_cells(std::string name, std::vector<double> numbers, bool is_axis = false) {
+  return {.name = std::move(name), .is_axis = is_axis, .numbers = std::move(numbers), .texts = {}};
+}
+
+SweepColumn text_cells(std::string name, std::vector<std::string> texts) {
+  SweepColumn column{.name = std::move(name), .is_axis = true, .numbers = {}, .texts = {}};
+  column.is_number = false;
+  column.texts = std::move(texts);
+  return column;
+}
+
+/// Batch 8, 16 and 32 on a small and on a large machine.
+SweepTable batches_on_two_machines(std::vector<double> fits) {
+  SweepTable table;
+  table.row_count = 6;
+  table.columns = {text_cells("model", std::vector<std::string>(6, "net")),
+                   number_cells("batch", {8, 8, 16, 16, 32, 32}, true),
+                   text_cells("machine", {"small", "large", "small", "large", "small", "large"}),
+                   number_cells("expected_s", {1, 1, 2, 2, 3, 3}),
+                   number_cells("expected_low_s", {1, 1, 2, 2, 3, 3}),
+                   number_cells("expected_high_s", {1, 1, 2, 2, 3, 3}),
+                   number_cells("samples_per_s", {8, 8, 9, 9, 11, 11}),
+                   number_cells("memory_bytes", {1, 1, 2, 2, 3, 3}),
+                   number_cells("time_s", {1, 1, 1, 1, 1, 1}),
+                   number_cells("fits", std::move(fits))};
+  return table;
+}
+
+TEST(SweepText, names_the_largest_batch_that_fits_each_machine) {
+  const std::string text = to_text(batches_on_two_machines({1, 1, 1, 1, 0, 1}), {});
+  EXPECT_NE(text.find("largest batch that fits: 16 (small), 32 (large, the largest asked for)\n"),
+            std::string::npos)
+      << text;
+  const std::string none = to_text(batches_on_two_machines({0, 1, 0, 1, 0, 0}), {});
+  EXPECT_NE(none.find("largest batch that fits: none (small), 16 (large)\n"), std::string::npos)
+      << none;
+}
+
+TEST(SweepText, says_nothing_of_batches_where_they_do_not_vary_or_memory_is_not_known) {
+  SweepTable table = batches_on_two_machines({1, 1, 1, 1, 0, 1});
+  table.columns[1].numbers.assign(6, 8);
+  EXPECT_EQ(to_text(table, {}).find("largest batch"), std::string::npos);
+  const SweepTable unknown = batches_on_two_machines(std::vector<double>(6, no_number));
+  EXPECT_EQ(to_text(unknown, {}).find("largest batch"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace strata
