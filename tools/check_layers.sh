@@ -10,7 +10,7 @@ layers='
 base:
 graph:     base
 importers: base graph
-zoo:       base graph
+zoo:       base graph cost
 cost:      base graph
 training:  base graph cost
 framework: base graph cost training

@@ -4,7 +4,7 @@
 #include "strata/api/device.hpp"
 #include "strata/machine/calibration.hpp"
 #include "strata/machine/machine.hpp"
-#include "strata/measure/calibrate/cases.hpp"
+#include "strata/zoo/calibration/cases.hpp"
 
 #include <cstddef>
 #include <functional>

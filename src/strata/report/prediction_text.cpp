@@ -109,12 +109,12 @@ std::string expected_facts(const PredictionSummary& summary) {
   text += fact("lost to", format_time(expected.time_s - expected.arithmetic_s),
                lost_text(*summary.profile.expected));
   if (expected.is_host_bound())
-    text += fact("host-bound", format_time(expected.host_s),
-                 fmt::format("to dispatch on {}: a larger batch{} help, a faster GPU hardly",
-                             printable(text_of(expected.host)),
-                             framework_named(expected.framework).fusion
-                                 ? " or CUDA graphs"
-                                 : ", CUDA graphs or torch.compile"));
+    text += fact(
+        "host-bound", format_time(expected.host_s),
+        fmt::format("to dispatch on {}: a larger batch{} help, a faster GPU hardly",
+                    printable(text_of(expected.host)),
+                    framework_named(expected.framework).fusion ? " or CUDA graphs"
+                                                               : ", CUDA graphs or torch.compile"));
   double uncovered = 0;
   for (const UncoveredClass& one : expected.uncovered) uncovered += one.share;
   if (uncovered >= 0.01)

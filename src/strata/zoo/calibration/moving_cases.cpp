@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layers that only move data, and the optimizers.
-#include "strata/measure/calibrate/case_graph.hpp"
+#include "strata/zoo/calibration/case_graph.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/measure/calibrate/cases.hpp"
+#include "strata/zoo/calibration/cases.hpp"
 
 #include "strata/framework/operations.hpp"
 #include "strata/training/step_names.hpp"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "strata/graph/builder.hpp"
-#include "strata/measure/calibrate/cases.hpp"
+#include "strata/zoo/calibration/cases.hpp"
 
 #include <initializer_list>
 #include <string>

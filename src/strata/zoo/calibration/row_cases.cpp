@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Normalisation, softmax, losses, pooling and reductions.
-#include "strata/measure/calibrate/case_graph.hpp"
+#include "strata/zoo/calibration/case_graph.hpp"
 
 namespace strata {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/measure/calibrate/cases.hpp"
+#include "strata/zoo/calibration/cases.hpp"
 
-#include "strata/measure/calibrate/case_graph.hpp"
+#include "strata/zoo/calibration/case_graph.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/measure/calibrate/case_graph.hpp"
+#include "strata/zoo/calibration/case_graph.hpp"
 
 #include <fmt/format.h>
 
