@@ -71,6 +71,27 @@ TEST(ExpectedSweep, every_point_is_what_predict_says) {
   }
 }
 
+// Programs of a long axis of batches are made from those of three others.
+TEST(ExpectedSweep, every_point_of_many_batches_is_what_predict_says) {
+  SweepRequest asked =
+      request_of({"resnet18", "mobilenet_v2", "lstm_stack"},
+                 {{"batch", "1,2,3,5,8,31,64,200"}, {"amp", "none,bf16"}, {"on", "h200"}});
+  asked.wants_limit = false;
+  Points points(asked);
+  ASSERT_EQ(points.size(), 48);
+  for (std::int64_t point = 0; point < points.size(); ++point) {
+    PredictRequest request;
+    request.sizes.batch = points.cell(point, "batch").whole;
+    set_option(request, "amp", points.cell(point, "amp").text);
+    const std::string model = points.cell(point, "model").text;
+    const ExpectedTime alone = predicted(model, "h200", request);
+    EXPECT_EQ(points.cell(point, "expected_s").real, alone.time_s) << model << " " << point;
+    EXPECT_EQ(points.cell(point, "expected_high_s").real, alone.high_s) << model;
+    EXPECT_EQ(points.cell(point, "memory_bytes").whole, alone.memory_bytes) << model;
+    EXPECT_EQ(points.cell(point, "samples").whole, *request.sizes.batch);
+  }
+}
+
 TEST(ExpectedSweep, options_and_frameworks_are_axes) {
   Points points(request_of({"bert_base"}, {{"batch", "4"},
                                            {"on", "h200"},

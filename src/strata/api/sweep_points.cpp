@@ -4,7 +4,6 @@
 #include "strata/api/sweep_state.hpp"
 #include "strata/base/text.hpp"
 #include "strata/importers/network/network.hpp"
-#include "strata/predict/footprint.hpp"
 #include "strata/predict/option_names.hpp"
 #include "strata/sweep/formula_worker.hpp"
 #include "strata/version.hpp"
@@ -199,28 +198,6 @@ class SweepWorker : public PointWorker {
   Machine changed_;
 };
 
-/// What the framework runs is not unrolled, and under autocast its tensors are in fp32.
-void add_expected_program(BuiltProgram& built, const Graph& graph, const ExpectedRequest& wanted,
-                          const PredictRequest& request, bool is_alone) {
-  const auto is_unrolled = [](const Step& step) { return step.time > 0; };
-  const Program& limit = built.program;
-  if (!is_alone && !request.framework_options.autocast &&
-      std::none_of(limit.steps.begin(), limit.steps.end(), is_unrolled)) {
-    built.expected = std::make_unique<ExpectedProgram>(limit, wanted, request.training.optimizer);
-    return;
-  }
-  TrainingOptions whole = request.training;
-  whole.unroll_recurrent = false;
-  BoundGraph bound = bind_model(graph, request.sizes);
-  Program program = make_program(bound, whole);
-  built.expected = std::make_unique<ExpectedProgram>(program, wanted, whole.optimizer);
-  if (!is_alone) return;
-  built.dtype = request.framework_options.autocast.value_or(main_dtype(bound));
-  built.bound = std::move(bound);
-  built.program = std::move(program);
-  built.program.bound = &built.bound;
-}
-
 }  // namespace
 
 Sweep::State::State(const SweepRequest& request, SweepAxes found)
@@ -294,48 +271,6 @@ HardwareOverrides Sweep::State::overrides_at(std::int64_t point) const {
     if (name == "throughput") overrides.flop_per_s = value.number;
   }
   return overrides;
-}
-
-bool Sweep::State::wants_expected(const PredictRequest& request) const {
-  if (!expected_request(machines.front(), request) ||
-      (changes_on_chip && !request.names_expected()))
-    return false;
-  return std::any_of(machines.begin(), machines.end(), [&](const Machine& machine) {
-    return request.names_expected() ||
-           !ExpectedTimes::reason_against(machine, *expected_request(machines.front(), request));
-  });
-}
-
-std::shared_ptr<const BuiltProgram> Sweep::State::program_at(std::int64_t point,
-                                                             const PredictRequest& request) {
-  const std::int64_t number = point / in_program;
-  std::shared_ptr<Shared> shared;
-  {
-    const std::lock_guard lock(mutex_);
-    std::erase_if(programs_, [&](const auto& entry) {  // nobody has it, nobody waits for it
-      return entry.second.use_count() == 1 && entry.second->program.expired();
-    });
-    std::shared_ptr<Shared>& place = programs_[number];
-    if (place == nullptr) place = std::make_shared<Shared>();
-    shared = place;
-  }
-  const std::lock_guard lock(shared->mutex);
-  if (auto made = shared->program.lock()) return made;
-  const auto index = static_cast<std::size_t>(grid.index_of(point, axis_named("model")));
-  auto made = std::make_shared<BuiltProgram>();
-  const bool has_expected = wants_expected(request);
-  const PredictRequest limit = limit_request(request);  // refuses what does not go together
-  if (wants_limit || !has_expected) {
-    made->bound = bind_model(graphs[index], limit.sizes);
-    made->program = make_program(made->bound, limit.training);
-    made->dtype = main_dtype(made->bound);
-    made->footprint_bytes = footprint_of(made->program).peak_bytes;
-  }
-  if (has_expected)
-    add_expected_program(*made, graphs[index], *expected_request(machines.front(), request),
-                         request, !wants_limit);
-  shared->program = made;
-  return made;
 }
 
 bool Sweep::State::plans_best() const {

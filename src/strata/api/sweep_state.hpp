@@ -3,6 +3,7 @@
 
 #include "strata/api/sweep.hpp"
 #include "strata/predict/shared_search.hpp"
+#include "strata/training/batch_programs.hpp"
 
 #include <cstdint>
 #include <map>
@@ -92,6 +93,15 @@ struct Sweep::State {
   std::mutex mutex_;
   std::map<std::int64_t, std::shared_ptr<Shared>> programs_;
   std::map<std::int64_t, std::weak_ptr<SharedSearch>> searches_;  // by group of points
+
+  /// The program that an expected time is of, at a point of a long axis of batches made from those
+  /// of other batches.
+  Program expected_program_at(std::int64_t point, const PredictRequest& request,
+                              const BoundGraph& bound);
+  void add_expected_program(std::int64_t point, const PredictRequest& request, BuiltProgram& built);
+  std::mutex batch_mutex_;
+  /// By what points have in common but for the batch; nothing: they have more than that.
+  std::map<std::string, std::optional<BatchPrograms>> batch_programs_;
 };
 
 }  // namespace strata

@@ -162,7 +162,7 @@ Framework base_of(ObjectReader& object) {
 }  // namespace
 
 const OperatorRule* Framework::find(std::string_view op) const {
-  const auto found = operators.find(std::string(op));
+  const auto found = operators.find(op);
   return found == operators.end() ? nullptr : &found->second;
 }
 

@@ -98,7 +98,8 @@ struct Framework {
   double sigma = 0;         ///< of log(time), beyond that of the calibration
   std::optional<FusionRules> fusion;  ///< nothing: every launch is a kernel
   std::string notes;
-  std::map<std::string, OperatorRule> operators;  ///< by operator_name; "loss", "gradient_sum", too
+  std::map<std::string, OperatorRule, std::less<>>
+      operators;  ///< by operator_name; "loss", "gradient_sum", too
   AutocastRules autocast;
   std::int64_t iteration_calls = 0;  ///< of the host per iteration, whatever the network
 

@@ -329,10 +329,12 @@ class OperationWriter {
 
 const OperatorRule* rule_of(const Framework& framework, const FrameworkOptions& options,
                             const Graph& graph, const Node& node) {
-  AttentionKernels attention = attention_of(options, graph, node);
-  // A framework with one way to compute attention has one rule for it.
-  if (framework.find("attention_module") == nullptr) attention = AttentionKernels::fused;
   std::string_view name = name_of(node.op);
+  AttentionKernels attention = AttentionKernels::fused;
+  // A framework with one way to compute attention has one rule for it.
+  if ((std::holds_alternative<Attention>(node.op) || name == "split") &&
+      framework.find("attention_module") != nullptr)
+    attention = attention_of(options, graph, node);
   if (std::holds_alternative<Attention>(node.op) && attention == AttentionKernels::eager)
     name = "attention_eager";
   if (std::holds_alternative<Attention>(node.op) && attention == AttentionKernels::module)
