@@ -34,7 +34,8 @@ std::span<const EmbeddedFile> embedded_kernel_rules();
 /// docs/cli/*.md, sorted by name: one page per command.
 std::span<const EmbeddedFile> embedded_help_pages();
 
-/// data/profiles/nvidia-h200/conv/*.json: stored results of `strata conv`; may be empty.
+/// data/profiles/nvidia-h200/conv/: stored results of `strata conv`, "paper" (forward) and, of the
+/// same suite, "backward_input" and "backward_weight"; may be empty.
 std::span<const EmbeddedFile> embedded_conv_results();
 
 /// data/profiles/nvidia-h200/roofline/*.json, "sweeps": what `strata reproduce roofline --run`
@@ -44,6 +45,10 @@ std::span<const EmbeddedFile> embedded_roofline_results();
 /// Training iterations of the layer-wise study's networks on an H200, as `strata measure --json`
 /// wrote them (data/profiles/nvidia-h200/training/); may be empty.
 std::span<const EmbeddedFile> embedded_training_profiles();
+
+/// Training iterations of the other networks of the convolution study's figure 2, from the same
+/// folder; may be empty.
+std::span<const EmbeddedFile> embedded_hot_layer_profiles();
 
 /// data/profiles/*/networks.json: every built-in network trained on a device, as
 /// `strata measure --all --json` wrote it; may be empty.

@@ -72,6 +72,29 @@ KernelRule read_pass(const RuleJson& json, const std::string& place) {
   return rule;
 }
 
+/// As strata conv names them (convolution/lab/strategy.hpp).
+constexpr std::array<std::string_view, 10> role_names = {
+    "direct",    "gemm",      "im2col", "col2im", "transform", "inverse_transform",
+    "pointwise", "transpose", "copy",   "other"};
+
+KernelRoleRule read_role(const RuleJson& json, const std::string& place) {
+  ObjectReader reader(json, place);
+  KernelRoleRule rule;
+  rule.role = role_names[reader.choice("role", role_names)];
+  read_words(reader, rule.when);
+  rule.when.example = reader.text("example");
+  reader.finish();
+  return rule;
+}
+
+const KernelRoleRule* first_role(std::span<const KernelRoleRule> rules,
+                                 std::string_view lower_name) {
+  const auto found = std::find_if(rules.begin(), rules.end(), [&](const KernelRoleRule& rule) {
+    return fits(rule.when, lower_name);
+  });
+  return found == rules.end() ? nullptr : &*found;
+}
+
 const KernelRule* first_fit(std::span<const KernelRule> rules, std::string_view lower_name) {
   const auto found = std::find_if(rules.begin(), rules.end(),
                                   [&](const KernelRule& rule) { return fits(rule, lower_name); });
@@ -91,7 +114,13 @@ KernelRules read_kernel_rules(std::string_view json_text) {
   KernelRules rules;
   rules.rules = reader.list("rules", most_rules, read_rule);
   rules.passes = reader.list("passes", most_rules, read_pass);
+  rules.roles = reader.list("roles", most_rules, read_role);
   reader.finish();
+  for (std::size_t i = 0; i < rules.roles.size(); ++i) {
+    const KernelRoleRule& rule = rules.roles[i];
+    if (first_role(rules.roles, lower_case(rule.when.example)) == &rule) continue;
+    fail(ErrorKind::input, "kernels.roles[{}].example: its rule does not take it", i);
+  }
   for (std::size_t i = 0; i < rules.rules.size(); ++i) {
     const KernelRule& rule = rules.rules[i];
     const KernelRule* found = first_fit(rules.rules, lower_case(rule.example));
@@ -117,6 +146,11 @@ KernelClass class_of_kernel(std::string_view name, const KernelRules& rules) {
   if (rule != nullptr && rule->says_pass) return found;
   if (const KernelRule* pass = first_fit(rules.passes, lower)) found.pass = pass->gives.pass;
   return found;
+}
+
+std::string_view role_of_kernel(std::string_view name, const KernelRules& rules) {
+  const KernelRoleRule* rule = first_role(rules.roles, lower_case(name));
+  return rule == nullptr ? role_names.back() : std::string_view(rule->role);
 }
 
 }  // namespace strata

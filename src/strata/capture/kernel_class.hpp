@@ -25,9 +25,16 @@ struct KernelRule {
   std::string example;
 };
 
+/// What a kernel is for in a convolution, as strata conv calls it: "gemm", "transform", ….
+struct KernelRoleRule {
+  std::string role;
+  KernelRule when;  ///< its words
+};
+
 struct KernelRules {
   std::vector<KernelRule> rules;
   std::vector<KernelRule> passes;
+  std::vector<KernelRoleRule> roles;
 };
 
 /// Every class that a rule may give, and "other".
@@ -41,5 +48,8 @@ KernelRules read_kernel_rules(std::string_view json_text);
 const KernelRules& kernel_rules();
 
 KernelClass class_of_kernel(std::string_view name, const KernelRules& rules = kernel_rules());
+
+/// The role of a kernel that a library runs for a convolution; "other" where no rule fits.
+std::string_view role_of_kernel(std::string_view name, const KernelRules& rules = kernel_rules());
 
 }  // namespace strata

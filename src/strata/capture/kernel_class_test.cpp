@@ -39,6 +39,18 @@ TEST(KernelClass, what_no_rule_fits_is_other) {
   EXPECT_EQ(class_of_kernel("").name, "other");
 }
 
+TEST(KernelClass, kernels_of_a_convolution_have_a_role) {
+  EXPECT_EQ(role_of_kernel("void fft2d_c2r_32x32<float>(float*)"), "inverse_transform");
+  EXPECT_EQ(role_of_kernel("void cudnn::winograd_nonfused::winogradWgradDelta4x4<float>()"),
+            "transform");
+  EXPECT_EQ(role_of_kernel("sm80_xmma_fprop_implicit_gemm_f32f32_execute_kernel__5x_cudnn"),
+            "gemm");
+  EXPECT_EQ(role_of_kernel("void cudnn::detail::dgrad_engine<float, 512>()"), "gemm");
+  EXPECT_EQ(role_of_kernel("void cudnn::engines_precompiled::nchwToNhwcKernel<float>()"),
+            "transpose");
+  EXPECT_EQ(role_of_kernel("my_own_thing"), "other");
+}
+
 std::string refusal_of_rules(std::string_view text) {
   try {
     read_kernel_rules(text);
@@ -71,6 +83,11 @@ TEST(KernelClass, rules_that_cannot_work_are_refused_with_their_place) {
   EXPECT_NE(refusal_of_rules(R"({"schema_version":1,"rules":[{"class":"gemm","example":"a"}]})")
                 .find("fits everything"),
             std::string::npos);
+  EXPECT_NE(
+      refusal_of_rules(
+          R"({"schema_version":1,"rules":[],"roles":[{"role":"gemm","any":["a"],"example":"b"}]})")
+          .find("kernels.roles[0].example"),
+      std::string::npos);
 }
 
 }  // namespace

@@ -25,7 +25,8 @@ std::string series_title(const ConvResults& results, const ConvSeries& series, C
 std::string details_text(const ConvResults& results, const ConvIndex& index,
                          const ConvSeries& series, ConvPass pass, const TextStyle& style);
 
-/// The six efficiencies of each point and strategy; why there are none. Empty when nobody asked.
+/// The six efficiencies of each point and strategy; why there are none. Empty where no cell has
+/// any.
 std::string efficiencies_text(const ConvResults& results, const ConvIndex& index,
                               const ConvSeries& series, ConvPass pass, const TextStyle& style);
 

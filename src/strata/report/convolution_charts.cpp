@@ -34,15 +34,23 @@ std::string axis_title(std::string_view letter) {
   return std::string(letter);
 }
 
+/// Whether the points are names on the axis: layers, and a few whole numbers (strides), between
+/// which an axis would write others.
+bool has_named_points(const ConvSeries& series) {
+  constexpr std::size_t few = 6;
+  return !series.is_sweep || series.points.size() < few;
+}
+
 /// One line per strategy over the points of a series.
 template <class ValueOf>
 Chart lines_over(const ConvResults& results, const ConvIndex& index, const ConvSeries& series,
                  ConvPass pass, const ValueOf& value_of) {
   Chart chart;
-  if (series.is_sweep) {
-    chart.x.title = axis_title(series.name);
-  } else {
-    for (const ConvPoint& point : series.points) chart.x.categories.push_back(point.label);
+  const bool has_names = has_named_points(series);
+  if (series.is_sweep) chart.x.title = axis_title(series.name);
+  for (const ConvPoint& point : series.points) {
+    if (has_names)
+      chart.x.categories.push_back(series.is_sweep ? fmt::format("{}", *point.at) : point.label);
   }
   for (std::size_t i = 0; i < results.strategies.size(); ++i) {
     const ConvStrategyName& strategy = results.strategies[i];
@@ -57,7 +65,7 @@ Chart lines_over(const ConvResults& results, const ConvIndex& index, const ConvS
       const ConvPoint& point = series.points[k];
       const ConvCell* cell = index.find(point.shape, pass, strategy.name);
       if (cell == nullptr || !cell->is_measured()) continue;
-      const double x = series.is_sweep ? static_cast<double>(*point.at) : static_cast<double>(k);
+      const double x = has_names ? static_cast<double>(k) : static_cast<double>(*point.at);
       line.points.push_back({x, value_of(*cell), ""});
     }
     if (!line.points.empty()) chart.series.push_back(std::move(line));
@@ -75,6 +83,31 @@ bool has_positive(const Chart& chart) {
 // By role. There are more roles than colours: those that share one never meet in a strategy.
 constexpr std::array<chart::Color, 10> role_colors = {0, 1, 2, 3, 4, 5, 7, 3, 0, 6};
 static_assert(role_colors.size() == static_cast<std::size_t>(KernelRole::other) + 1);
+
+/// A panel for each efficiency, a group of bars for each layer.
+std::vector<Chart> efficiency_panels(const ConvResults& results, const ConvIndex& index,
+                                     const ConvSeries& series, ConvPass pass) {
+  std::vector<Chart> panels;
+  for (const ConvEfficiencyName& name : conv_efficiency_names()) {
+    Chart panel{.y = {.title = std::string(name.key),
+                      .quantity = name.is_share ? chart::Quantity::share : chart::Quantity::number,
+                      .from_zero = true}};
+    for (const ConvPoint& point : series.points) panel.x.categories.push_back(point.label);
+    for (std::size_t i = 0; i < results.strategies.size(); ++i) {
+      chart::Bars bars{results.strategies[i].name, {}, i};
+      bool has_any = false;
+      for (const ConvPoint& point : series.points) {
+        const ConvCell* cell = index.find(point.shape, pass, bars.name);
+        const auto mean = cell == nullptr ? std::nullopt : mean_efficiency(*cell, name.value);
+        bars.values.push_back(mean.value_or(0));
+        has_any = has_any || mean;
+      }
+      if (has_any) panel.bars.push_back(std::move(bars));
+    }
+    if (!panel.bars.empty()) panels.push_back(std::move(panel));
+  }
+  return panels;
+}
 
 /// Stacked bars of roles over the points, one strategy.
 std::optional<Chart> roles_of_strategy(const ConvIndex& index, const ConvSeries& series,
@@ -107,6 +140,8 @@ std::optional<Chart> roles_of_strategy(const ConvIndex& index, const ConvSeries&
 }
 
 }  // namespace
+
+chart::Color role_color(KernelRole role) { return role_colors[static_cast<std::size_t>(role)]; }
 
 std::vector<ConvPicture> conv_pictures(const ConvResults& results) {
   const ConvIndex index(results);
@@ -148,6 +183,11 @@ std::vector<ConvPicture> conv_pictures(const ConvResults& results) {
           roles.push_back(std::move(*panel));
       }
       if (!roles.empty()) add(series, pass, "roles", "Kernels by role", std::move(roles), 2, 160);
+      if (series.is_sweep) continue;  // too many bars to be told apart
+      std::vector<Chart> efficiencies = efficiency_panels(results, index, series, pass);
+      if (!efficiencies.empty())
+        add(series, pass, "efficiencies", "Efficiencies by the GPU's counters",
+            std::move(efficiencies), 1, 150);
     }
   }
   return pictures;

@@ -73,7 +73,8 @@ std::string line_of(const ConvSeries& series, const ConvPoint& point, const Conv
 std::string to_csv(const ConvResults& results) {
   const ConvIndex index(results);
   std::string text(cells_head);
-  if (results.has_efficiencies) {
+  const bool has_efficiencies = results.has_efficiencies || has_any_efficiency(results);
+  if (has_efficiencies) {
     for (const ConvEfficiencyName& name : conv_efficiency_names())
       text += fmt::format(",{}", name.key);
     text += ",efficiencies_absent";
@@ -86,7 +87,7 @@ std::string to_csv(const ConvResults& results) {
           const ConvCell* cell = index.find(point.shape, pass, strategy.name);
           if (cell == nullptr) continue;
           text += line_of(series, point, *cell);
-          if (results.has_efficiencies) text += efficiencies_of(*cell);
+          if (has_efficiencies) text += efficiencies_of(*cell);
           text += '\n';
         }
       }

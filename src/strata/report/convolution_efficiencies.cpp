@@ -28,7 +28,6 @@ Table efficiency_table(bool has_points) {
 
 std::string efficiencies_text(const ConvResults& results, const ConvIndex& index,
                               const ConvSeries& series, ConvPass pass, const TextStyle& style) {
-  if (!results.has_efficiencies) return "";
   Table table = efficiency_table(series.points.size() > 1);
   std::vector<std::string> reasons;  // each once
   bool has_rows = false;

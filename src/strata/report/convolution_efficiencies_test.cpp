@@ -82,6 +82,23 @@ TEST(ConvEfficiencies, are_a_table_and_the_reasons_why_not_stand_below_once) {
   EXPECT_EQ(to_text(test::results_with_crossover(), {}, {}).find("occupancy"), std::string::npos);
 }
 
+TEST(ConvEfficiencies, of_some_results_only_are_shown_with_details_and_in_the_table_of_numbers) {
+  ConvResults results = results_with_efficiencies();
+  results.has_efficiencies = false;  // results of several runs, of which some had counters
+  EXPECT_EQ(to_text(results, {}, {}).find("occupancy"), std::string::npos);
+  EXPECT_NE(to_text(results, {.wants_details = true, .budgets_bytes = {}}, {}).find("occupancy"),
+            std::string::npos);
+  EXPECT_NE(to_csv(results).find(",shared_efficiency,efficiencies_absent\n"), std::string::npos);
+}
+
+TEST(ConvEfficiencies, of_layers_are_a_picture_with_a_panel_each) {
+  ConvResults results = results_with_efficiencies();
+  results.series.front().is_sweep = false;
+  const std::vector<ConvPicture> pictures = conv_pictures(results);
+  ASSERT_EQ(pictures.back().name, "k-forward-efficiencies");
+  EXPECT_EQ(pictures.back().grid.panels.size(), 4U) << "occupancy, IPC, load, shared";
+}
+
 TEST(ConvEfficiencies, the_lab_asks_the_device_only_when_they_are_wanted) {
   test::FakeDevice device({{.name = "right"}});
   ConvPlan plan;

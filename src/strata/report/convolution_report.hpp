@@ -20,7 +20,7 @@ namespace strata {
 
 /// Within how much scratch memory advice is wanted, too.
 struct ConvView {
-  bool wants_details = false;  ///< rates, roles and kernels of every point
+  bool wants_details = false;  ///< rates, roles, kernels and efficiencies of every point
   std::vector<std::int64_t> budgets_bytes;
 };
 
@@ -54,7 +54,11 @@ struct ConvPicture {
   chart::ChartGrid grid;
 };
 
-/// For each series and pass: time, memory (of sweeps) and the roles of kernels.
+/// The colour of a role in every picture.
+chart::Color role_color(KernelRole role);
+
+/// For each series and pass: time, memory, the roles of kernels, and of layers the efficiencies
+/// where there are some.
 std::vector<ConvPicture> conv_pictures(const ConvResults& results);
 
 }  // namespace strata

@@ -193,9 +193,10 @@ std::string to_text(const ConvResults& results, const ConvView& view, const Text
       text += fmt::format("{}{}\n", text.empty() ? "" : "\n",
                           bold(series_title(results, series, advice.pass), style));
       text += table_text(results, index, series, *table_advice, style);
-      if (view.wants_details || series.points.size() == 1)
-        text += details_text(results, index, series, advice.pass, style);
-      text += efficiencies_text(results, index, series, advice.pass, style);
+      const bool wants_details = view.wants_details || series.points.size() == 1;
+      if (wants_details) text += details_text(results, index, series, advice.pass, style);
+      if (wants_details || results.has_efficiencies)
+        text += efficiencies_text(results, index, series, advice.pass, style);
     }
     text += advice_text(advice, series);
   }

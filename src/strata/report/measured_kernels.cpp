@@ -61,7 +61,7 @@ MeasuredKernels measured_kernels_in(std::string_view document) {
     const std::size_t number = result.kernels.size();
     result.kernels.push_back({text_in(kernel, "layer"), text_in(kernel, "pass"),
                               kernel_seconds(kernel, "begin_s", number),
-                              kernel_seconds(kernel, "time_s", number)});
+                              kernel_seconds(kernel, "time_s", number), text_in(kernel, "name")});
   }
   return result;
 }

@@ -15,6 +15,7 @@ struct MeasuredKernel {
   std::string pass;
   double begin_s = 0;
   double time_s = 0;
+  std::string name = {};
 };
 
 /// What a document of `strata measure --json` says of the kernels of one iteration, and of what.

@@ -88,6 +88,16 @@ const StrategyMetric strategy_metrics[] = {
      [](const ConvCell& cell) -> std::optional<double> {
        return static_cast<double>(direct_flop(cell.shape)) / cell.time_s();
      }},
+    {"achieved occupancy", Quantity::share,
+     [](const ConvCell& cell) { return mean_efficiency(cell, &ConvEfficiency::occupancy); }},
+    {"warp execution efficiency", Quantity::share,
+     [](const ConvCell& cell) { return mean_efficiency(cell, &ConvEfficiency::warp_execution); }},
+    {"global load efficiency", Quantity::share,
+     [](const ConvCell& cell) { return mean_efficiency(cell, &ConvEfficiency::global_load); }},
+    {"global store efficiency", Quantity::share,
+     [](const ConvCell& cell) { return mean_efficiency(cell, &ConvEfficiency::global_store); }},
+    {"shared memory efficiency", Quantity::share,
+     [](const ConvCell& cell) { return mean_efficiency(cell, &ConvEfficiency::shared); }},
     {"scratch memory", Quantity::capacity,
      [](const ConvCell& cell) -> std::optional<double> {
        return static_cast<double>(cell.scratch_bytes);

@@ -14,31 +14,31 @@
 namespace strata {
 namespace {
 
-/// Results that a file holds, or that ship with the program.
+/// Results that a file holds, or that ship with the program: the suite's passes together.
 ConvResults stored_convolutions(const std::optional<std::string>& from) {
   if (from) return load_conv_results(*from);
-  for (const EmbeddedFile& file : embedded_conv_results()) {
-    if (file.name == "paper") return read_conv_results(file.text);
+  std::optional<ConvResults> all;
+  for (const std::string_view name : {"paper", "backward_input", "backward_weight"}) {
+    for (const EmbeddedFile& file : embedded_conv_results()) {
+      if (file.name != name) continue;
+      ConvResults one = read_conv_results(file.text);
+      all = all ? joined(std::move(*all), std::move(one)) : std::move(one);
+    }
   }
+  if (all) return std::move(*all);
   fail(ErrorKind::environment,
        "no results of the suite ship with this program; make them with `strata conv --suite paper "
        "--device cuda --json paper.json` (or --suite cpu), and give --from paper.json");
 }
 
-/// Pictures of the forward pass, which the study is about, and the table of each series.
-std::vector<Figure> convolution_figures(const ConvResults& results) {
-  std::vector<Figure> figures;
-  for (const ConvSeries& series : results.series) {
-    ConvResults one = results;
-    one.series = {series};
-    std::erase_if(one.passes, [](ConvPass pass) { return pass != ConvPass::forward; });
-    const std::string csv = to_csv(one);
-    for (ConvPicture& picture : conv_pictures(one))
-      figures.push_back({.name = fmt::format("convolution-{}", picture.name),
-                         .csv = csv,
-                         .grid = std::move(picture.grid)});
+/// "forward, backward_input and backward_weight".
+std::string passes_text(const ConvResults& results) {
+  std::string text;
+  for (std::size_t i = 0; i < results.passes.size(); ++i) {
+    text += i == 0 ? "" : i + 1 == results.passes.size() ? " and " : ", ";
+    text += name_of(results.passes[i]);
   }
-  return figures;
+  return text;
 }
 
 }  // namespace
@@ -76,13 +76,15 @@ StudyResult run_analytical_study(const StudyRequest& request) {
 
 StudyResult run_convolution_study(const StudyRequest& request) {
   const ConvResults results = stored_convolutions(request.from);
+  const std::vector<HotLayers> networks = shipped_hot_layers(results.device);
   return {.title = fmt::format("Performance Analysis of GPU-based Convolutional Neural Networks "
-                               "(2016, Tesla K40c), beside the forward pass in {} on {}",
-                               name_of(results.dtype), results.device),
+                               "(2016, Tesla K40c), beside {} in {} on {}",
+                               passes_text(results), name_of(results.dtype), results.device),
           .place = "where",
-          .rule = "in the direction or within the range that the study saw",
-          .findings = reproduce_convolution(results),
-          .figures = request.wants_figures ? convolution_figures(results) : std::vector<Figure>{}};
+          .rule = "by the rule in each row's note; a layer's time is that of these passes together",
+          .findings = reproduce_convolution(results, networks),
+          .figures = request.wants_figures ? convolution_figures(results, networks)
+                                           : std::vector<Figure>{}};
 }
 
 }  // namespace strata

@@ -193,6 +193,25 @@ TEST(ConvLab, shares_of_copies_follow_from_their_times) {
   EXPECT_DOUBLE_EQ(transfer_shares(cell)->pinned, 0);
 }
 
+TEST(ConvLab, results_of_several_passes_are_joined_unless_of_different_devices) {
+  const auto results_of = [](ConvPass pass, std::string strategy) {
+    ConvResults results;
+    results.device = "Imagined 1";
+    results.passes = {pass};
+    results.strategies = {{"direct"}, {std::move(strategy), true}};
+    results.cells.resize(2);
+    return results;
+  };
+  const ConvResults both = joined(results_of(ConvPass::forward, "cudnn:gemm"),
+                                  results_of(ConvPass::weight_gradient, "cudnn:algo_0"));
+  EXPECT_EQ(both.passes.size(), 2U);
+  EXPECT_EQ(both.strategies.size(), 3U);
+  EXPECT_EQ(both.cells.size(), 4U);
+  ConvResults other = results_of(ConvPass::weight_gradient, "x");
+  other.device = "Imagined 2";
+  EXPECT_THROW(joined(both, other), Error);
+}
+
 TEST(ConvLab, a_cell_has_the_median_of_its_samples) {
   ConvCell cell;
   EXPECT_EQ(cell.time_s(), 0);

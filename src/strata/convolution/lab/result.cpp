@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace strata {
 namespace {
@@ -125,6 +126,25 @@ ConvResults restricted(ConvResults results, const ConvRestriction& restriction) 
     cell.clock_hz.reset();
   }
   return results;
+}
+
+ConvResults joined(ConvResults first, ConvResults second) {
+  if (first.device != second.device || first.dtype != second.dtype) {
+    fail(ErrorKind::input, "results of {} in {} and of {} in {} do not belong together",
+         first.device, name_of(first.dtype), second.device, name_of(second.dtype));
+  }
+  const auto add = [](auto& list, const auto& item) {
+    if (std::find(list.begin(), list.end(), item) == list.end()) list.push_back(item);
+  };
+  for (const ConvPass pass : second.passes) add(first.passes, pass);
+  for (const ConvStrategyName& strategy : second.strategies) add(first.strategies, strategy);
+  std::move(second.cells.begin(), second.cells.end(), std::back_inserter(first.cells));
+  return first;
+}
+
+bool has_any_efficiency(const ConvResults& results) {
+  return std::any_of(results.cells.begin(), results.cells.end(),
+                     [](const ConvCell& cell) { return cell.efficiencies.has_value(); });
 }
 
 std::optional<double> clock_hz_of(const ConvResults& results) {

@@ -113,6 +113,13 @@ struct ConvRestriction {
 /// Errors (usage) name what the results do not have.
 ConvResults restricted(ConvResults results, const ConvRestriction& restriction);
 
+/// Passes, strategies and cells of both; the series are those of the first. Errors (input): they
+/// are of different devices or data types.
+ConvResults joined(ConvResults first, ConvResults second);
+
+/// Whether any cell has efficiencies, asked for or not.
+bool has_any_efficiency(const ConvResults& results);
+
 /// "needs 3.10 GiB, the limit is 2.00 GiB".
 std::string beyond_limit_text(std::int64_t needed_bytes, std::int64_t limit_bytes);
 
