@@ -65,11 +65,24 @@ function spotsOf(
 
 type Place = (spot: Spot) => [number | null, number | null];
 
+/// What is judged: as the device counted it, else by definition.
+const flopOf = (row: RooflineRow) => row.counted_flop ?? row.flop;
+const bytesOf = (row: RooflineRow) => row.counted_bytes ?? row.bytes;
+const isCounted = (row: RooflineRow) => typeof row.counted_bytes === "number";
+
 const places: Record<Exclude<Kind, "combined">, Place> = {
   classic: ({ row }) => [row.flop_per_byte, row.flop_per_s],
-  complexity: ({ row }) => [row.bytes, row.flop],
+  complexity: ({ row }) => [bytesOf(row), flopOf(row)],
   time: ({ row }) => [row.bandwidth_time_s, row.compute_time_s],
 };
+
+/// Where the same work lies by definition, for pictures of work; nowhere where nothing was counted.
+function definedPlace(kind: Kind, { row }: Spot): [number | null, number | null] {
+  if (!isCounted(row)) return [null, null];
+  if (kind === "complexity") return [row.bytes, row.flop];
+  if (kind !== "classic" || !row.time_s) return [null, null];
+  return [row.definition_flop_per_byte ?? null, row.flop / row.time_s];
+}
 
 class Panel {
   readonly frame: Frame;
@@ -96,7 +109,9 @@ class Panel {
     return this.document.peaks[0]?.flop_per_s ?? 0;
   }
 
+  /// The open symbol beside the closed one: the time of the work, or its definition.
   private opened(spot: Spot): [number | null, number | null] {
+    if (this.kind !== "combined") return definedPlace(this.kind, spot);
     const { bandwidth_time_s: across, compute_time_s: up } = spot.row;
     return [across === null ? null : across * this.bandwidth, up === null ? null : up * this.peak];
   }
@@ -104,7 +119,7 @@ class Panel {
   private axes(spots: Spot[]): [Axis, Axis] {
     const kind = this.kind === "combined" ? "complexity" : this.kind;
     const at = spots.map((spot) => places[kind](spot));
-    if (this.kind === "combined") at.push(...spots.map((spot) => this.opened(spot)));
+    at.push(...spots.map((spot) => this.opened(spot)));
     const shown = at.filter(([x, y]) => (x ?? 0) > 0 && (y ?? 0) > 0);
     const x = logDomain(shown.map(([value]) => value ?? 0));
     const y = logDomain(shown.map(([, value]) => value ?? 0));
@@ -246,7 +261,6 @@ class Panel {
   private drawSpot(spot: Spot): void {
     const kind = this.kind === "combined" ? "complexity" : this.kind;
     const closed = this.circle(spot, places[kind](spot), false);
-    if (this.kind !== "combined") return;
     const open = this.circle(spot, this.opened(spot), true);
     if (!closed || !open) return;
     const line = s("line", { class: "tie", x1: closed[0], y1: closed[1], x2: open[0], y2: open[1] });
@@ -281,8 +295,10 @@ class Panel {
       ["time", format(spot.row.time_s, "s")],
       ["bound by", spot.row.bound ?? spot.row.complexity_bound],
       ["from the roof", spot.row.distance_from_roof ? format(spot.row.distance_from_roof, "ratio") : ""],
-      ["FLOP", format(spot.row.flop, "flop")],
-      ["bytes", format(spot.row.bytes, "bytes")],
+      ["FLOP", format(flopOf(spot.row), "flop")],
+      ["bytes", format(bytesOf(spot.row), "bytes")],
+      ["FLOP by definition", isCounted(spot.row) ? format(spot.row.flop, "flop") : ""],
+      ["bytes by definition", isCounted(spot.row) ? format(spot.row.bytes, "bytes") : ""],
       ["rate", format(spot.row.flop_per_s, "flop/s")],
     ]);
     return at;
@@ -291,7 +307,7 @@ class Panel {
 
 function notesOf(document: RooflineDocument, data: ReturnType<typeof spotsOf>): string[] {
   const notes = [...document.notes];
-  const hidden = data.spots.filter((spot) => !(spot.row.flop > 0) || !(spot.row.bytes > 0)).length;
+  const hidden = data.spots.filter((spot) => !(flopOf(spot.row) > 0) || !(bytesOf(spot.row) > 0)).length;
   if (hidden > 0)
     notes.push(
       `${hidden} ${hidden === 1 ? "row" : "rows"} without arithmetic or without bytes: no place on these axes`,
@@ -349,7 +365,11 @@ function render(context: Context, element: HTMLElement, width: number): void {
         h(
           "span",
           { class: "dim" },
-          `roofs of ${document.machine.title || document.machine.name}; the area of a symbol is its time`,
+          `roofs of ${document.machine.title || document.machine.name}; the area of a symbol is its time${
+            data.spots.some((spot) => isCounted(spot.row))
+              ? "; in the first two pictures closed as counted, open by definition"
+              : ""
+          }`,
         ),
       ),
       h("div", { class: columns === 2 ? "two even" : "" }, ...panels.map((panel) => panel.frame.figure)),

@@ -124,10 +124,11 @@ function roofName(row: ProfileRow): string {
   return `${row.layer} ${row.pass}${row.op === "gradient_sum" ? " sum" : ""}`;
 }
 
-/// The time at its roof that the row itself says; under the roofs of another machine, and of documents that do not say
-/// it, what the roofline says of it.
+/// The time at its roof that the row itself says; under the roofs of another machine, of documents that do not say it,
+/// and by what a device counted, which older documents do not regard, what the roofline says of it.
 function roofTime(row: ProfileRow, roof: RooflineRow | undefined, isOwnMachine: boolean): number | undefined {
-  if (isOwnMachine && typeof row.roof_time_s === "number") return row.roof_time_s;
+  const isCounted = typeof roof?.counted_bytes === "number";
+  if (!isCounted && isOwnMachine && typeof row.roof_time_s === "number") return row.roof_time_s;
   return roof?.roof_time_s;
 }
 

@@ -81,6 +81,8 @@ export interface ProfileDocument {
   warnings?: Warning[];
   layers: ProfileRow[];
   kernels?: KernelSpan[]; // of one measured iteration, where they were traced
+  counters?: { source: string; columns: CounterHead[] }; // what a device counted; values are in the rows
+  counted_kernels?: CountedKernel[];
   processes?: RecordedProcess[]; // of a recording
   provenance?: Provenance;
 }
@@ -108,6 +110,20 @@ export interface ExpectedTime {
 export interface RecordedProcess {
   kernel_time_s: number;
   steps: { count: number; how: string };
+}
+
+export interface CounterHead {
+  key: string;
+  unit: string;
+  about: string;
+}
+
+/// A kernel inside a row that was counted on its own.
+export interface CountedKernel {
+  name: string;
+  layer: string;
+  pass: string;
+  counters: Record<string, number | null>;
 }
 
 export interface KernelSpan {
@@ -209,6 +225,11 @@ export interface RooflineRow {
   flop_per_s: number | null;
   attainable_flop_per_s: number;
   distance_from_roof: number | null;
+  counted_flop?: number | null; // what the device counted is judged, where it did; flop and bytes are the definition's
+  counted_bytes?: number | null;
+  is_counted_flop_upper_bound?: boolean;
+  definition_flop_per_byte?: number | null;
+  algorithm?: string | null; // what the counted arithmetic says of it
 }
 
 /// Of a predicted iteration: what happens when. Names are numbers of `names`.

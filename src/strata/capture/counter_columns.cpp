@@ -3,6 +3,7 @@
 
 #include "strata/capture/trace_builder.hpp"
 #include "strata/gpu/metrics.hpp"
+#include "strata/profile/counted_arithmetic.hpp"
 
 #include <cmath>
 #include <map>
@@ -11,30 +12,6 @@
 
 namespace strata {
 namespace {
-
-/// Arithmetic of one type: the exact count, or what stands for it in presets of a single pass.
-struct TypedColumn {
-  std::string_view key;
-  std::string_view instead;  ///< empty: nothing does
-  DType dtype;
-  bool is_matrix;
-
-  std::optional<double> value(const CounterColumns& columns, std::size_t kernel) const {
-    const auto exact = columns.value(kernel, key);
-    return exact || instead.empty() ? exact : columns.value(kernel, instead);
-  }
-};
-
-// The pipe of multiply-adds also computes addresses: an upper bound. Products of warp groups leave
-// out those of single warps, which kernels for older chips use.
-constexpr TypedColumn typed_columns[] = {{"fp32_flop", "fma_pipe_flop", DType::fp32, false},
-                                         {"fp64_flop", "", DType::fp64, false},
-                                         {"tensor_fp16_flop", "wgmma_fp16_flop", DType::fp16, true},
-                                         {"tensor_bf16_flop", "wgmma_bf16_flop", DType::bf16, true},
-                                         {"tensor_tf32_flop", "wgmma_tf32_flop", DType::tf32, true},
-                                         {"tensor_fp64_flop", "", DType::fp64, true}};
-
-constexpr double most_count = 9e18;
 
 /// A share that NVIDIA's own metric states, where the counters of our column were not read.
 struct ShareMetric {
@@ -114,21 +91,14 @@ bool CounterColumns::has(std::string_view key) const {
 }
 
 std::vector<TypedFlop> arithmetic_of(const CounterColumns& columns, std::size_t kernel) {
-  std::vector<TypedFlop> parts;
-  for (const TypedColumn& column : typed_columns) {
-    const auto flop = column.value(columns, kernel);
-    if (flop && *flop >= 1 && *flop < most_count)
-      parts.push_back({column.dtype, column.is_matrix, std::llround(*flop)});
-  }
-  return parts;
+  return counted_arithmetic([&](std::string_view key) { return columns.value(kernel, key); }).parts;
 }
 
 bool has_arithmetic(const CounterColumns& columns) {
-  for (const TypedColumn& column : typed_columns) {
-    if (columns.has(column.key) || (!column.instead.empty() && columns.has(column.instead)))
-      return true;
-  }
-  return false;
+  const auto any = [&](std::string_view key) {
+    return columns.has(key) ? std::optional<double>(0) : std::nullopt;
+  };
+  return counted_arithmetic(any).has_any;
 }
 
 void add_kernel_counters(const TraceInput& input, TraceTables& tables) {

@@ -2,6 +2,7 @@
 #include "strata/report/csv_cell.hpp"
 #include "strata/report/json_text.hpp"
 #include "strata/report/roofline_summary.hpp"
+#include "strata/roofline/counted_work.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -38,37 +39,69 @@ RoofJson roof_levels_json(const std::vector<LevelUse>& levels) {
   return list;
 }
 
+/// FLOP and bytes are the definition's here; what was counted stands beside them.
+const Work& defined_work(const RooflineRow& row) {
+  return row.definition ? row.definition->work : row.work;
+}
+std::optional<std::int64_t> counted_flop(const RooflineRow& row) {
+  return row.work.counts_flop ? std::optional(row.work.flop) : std::nullopt;
+}
+std::optional<std::int64_t> counted_bytes(const RooflineRow& row) {
+  return row.work.counts_bytes ? std::optional(row.work.bytes) : std::nullopt;
+}
+std::optional<double> definition_intensity(const RooflineRow& row) {
+  return row.definition ? row.definition->point.intensity : std::nullopt;
+}
+
+template <class Number>
+std::string number_or_empty(const std::optional<Number>& value) {
+  return value ? fmt::format("{}", *value) : "";
+}
+
+void add_counted(RoofJson& json, const RooflineRow& row) {
+  const auto count = [](const std::optional<std::int64_t>& value) {
+    return value ? RoofJson(*value) : RoofJson();
+  };
+  json["counted_flop"] = count(counted_flop(row));
+  json["counted_bytes"] = count(counted_bytes(row));
+  json["is_counted_flop_upper_bound"] = row.work.is_flop_at_most;
+  json["definition_flop_per_byte"] = number_or_null(definition_intensity(row));
+  json["algorithm"] = row.work.counts_flop ? RoofJson(name_of(algorithm_of(row))) : RoofJson();
+}
+
 RoofJson roof_row_json(const RooflineRow& row, const ProfileColumns& columns) {
   const RooflinePoint& point = row.point;
   const auto timed = [&](double number) {
     return columns.has_time ? RoofJson(number) : RoofJson();
   };
-  return {{"name", row.name},
-          {"flop", row.work.flop},
-          {"bytes", row.work.bytes},
-          {"launches", columns.has_launches ? RoofJson(row.work.launches) : RoofJson()},
-          {"time_s", timed(row.work.time_s)},
-          {"wall_time_s", number_or_null(row.work.wall_s)},
-          {"zero_flop_launches", row.work.zero_flop_launches},
-          {"zero_flop_time_s", timed(row.work.zero_flop_s)},
-          {"is_zero_flop", point.is_zero_flop},
-          {"flop_per_byte", number_or_null(point.intensity)},
-          {"peaks", roof_peaks_json(point.peaks)},
-          {"peak_flop_per_s", point.peak_flop_per_s},
-          {"balance_flop_per_byte", point.balance},
-          {"memory_level", point.memory_level},
-          {"levels", roof_levels_json(point.levels)},
-          {"complexity_bound", name_of(point.complexity_bound)},
-          {"bound", columns.has_time ? RoofJson(name_of(point.bound)) : RoofJson()},
-          {"compute_roof_time_s", point.compute_roof_s},
-          {"memory_roof_time_s", point.memory_roof_s},
-          {"roof_time_s", point.roof_s},
-          {"overhead_s", point.overhead_s},
-          {"compute_time_s", timed(point.compute_time_s)},
-          {"bandwidth_time_s", timed(point.bandwidth_time_s)},
-          {"flop_per_s", timed(point.flop_per_s)},
-          {"attainable_flop_per_s", point.attainable_flop_per_s},
-          {"distance_from_roof", timed(point.distance)}};
+  RoofJson json = {{"name", row.name},
+                   {"flop", defined_work(row).flop},
+                   {"bytes", defined_work(row).bytes},
+                   {"launches", columns.has_launches ? RoofJson(row.work.launches) : RoofJson()},
+                   {"time_s", timed(row.work.time_s)},
+                   {"wall_time_s", number_or_null(row.work.wall_s)},
+                   {"zero_flop_launches", row.work.zero_flop_launches},
+                   {"zero_flop_time_s", timed(row.work.zero_flop_s)},
+                   {"is_zero_flop", point.is_zero_flop},
+                   {"flop_per_byte", number_or_null(point.intensity)},
+                   {"peaks", roof_peaks_json(point.peaks)},
+                   {"peak_flop_per_s", point.peak_flop_per_s},
+                   {"balance_flop_per_byte", point.balance},
+                   {"memory_level", point.memory_level},
+                   {"levels", roof_levels_json(point.levels)},
+                   {"complexity_bound", name_of(point.complexity_bound)},
+                   {"bound", columns.has_time ? RoofJson(name_of(point.bound)) : RoofJson()},
+                   {"compute_roof_time_s", point.compute_roof_s},
+                   {"memory_roof_time_s", point.memory_roof_s},
+                   {"roof_time_s", point.roof_s},
+                   {"overhead_s", point.overhead_s},
+                   {"compute_time_s", timed(point.compute_time_s)},
+                   {"bandwidth_time_s", timed(point.bandwidth_time_s)},
+                   {"flop_per_s", timed(point.flop_per_s)},
+                   {"attainable_flop_per_s", point.attainable_flop_per_s},
+                   {"distance_from_roof", timed(point.distance)}};
+  add_counted(json, row);
+  return json;
 }
 
 }  // namespace
@@ -107,7 +140,7 @@ std::string to_csv(const RooflineSummary& summary) {
       "profile,name,flop,bytes,launches,time_s,zero_flop_launches,zero_flop_time_s,flop_per_byte,"
       "peak_flop_per_s,memory_level,complexity_bound,bound,compute_roof_time_s,memory_roof_time_s,"
       "roof_time_s,overhead_s,compute_time_s,bandwidth_time_s,flop_per_s,attainable_flop_per_s,"
-      "distance_from_roof\n";
+      "distance_from_roof,counted_flop,counted_bytes,definition_flop_per_byte,algorithm\n";
   for (const RooflineSeries& series : summary.series) {
     const auto timed = [&](double number) {
       return series.columns.has_time ? fmt::format("{}", number) : std::string();
@@ -115,16 +148,18 @@ std::string to_csv(const RooflineSummary& summary) {
     for (const RooflineRow& row : series.rows) {
       const RooflinePoint& point = row.point;
       text += fmt::format(
-          "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
-          csv_cell(series.label), csv_cell(row.name), row.work.flop, row.work.bytes,
+          "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
+          csv_cell(series.label), csv_cell(row.name), defined_work(row).flop,
+          defined_work(row).bytes,
           series.columns.has_launches ? fmt::format("{}", row.work.launches) : "",
           timed(row.work.time_s), row.work.zero_flop_launches, timed(row.work.zero_flop_s),
-          point.intensity ? fmt::format("{}", *point.intensity) : "", point.peak_flop_per_s,
-          csv_cell(point.memory_level), name_of(point.complexity_bound),
-          series.columns.has_time ? name_of(point.bound) : "", point.compute_roof_s,
-          point.memory_roof_s, point.roof_s, point.overhead_s, timed(point.compute_time_s),
-          timed(point.bandwidth_time_s), timed(point.flop_per_s), point.attainable_flop_per_s,
-          timed(point.distance));
+          number_or_empty(point.intensity), point.peak_flop_per_s, csv_cell(point.memory_level),
+          name_of(point.complexity_bound), series.columns.has_time ? name_of(point.bound) : "",
+          point.compute_roof_s, point.memory_roof_s, point.roof_s, point.overhead_s,
+          timed(point.compute_time_s), timed(point.bandwidth_time_s), timed(point.flop_per_s),
+          point.attainable_flop_per_s, timed(point.distance), number_or_empty(counted_flop(row)),
+          number_or_empty(counted_bytes(row)), number_or_empty(definition_intensity(row)),
+          row.work.counts_flop ? name_of(algorithm_of(row)) : "");
     }
   }
   return text;

@@ -23,6 +23,7 @@ constexpr double ring = 1.7;                  // an open symbol around a closed 
 constexpr double room_for_names = 5;          // factor of intensity beyond the ridge
 constexpr double air = 3;                     // factor of free room around the data
 constexpr std::size_t most_connections = 60;  // between closed and open symbols
+constexpr std::string_view closed_and_open = "closed: as counted; open: by definition";
 
 struct XY {
   double x = 0;
@@ -42,6 +43,15 @@ XY scaled_time_of(const TrackPoint& at) {
           at.point.compute_time_s * at.point.peak_flop_per_s};
 }
 XY rate_of(const TrackPoint& at) { return {at.point.intensity.value_or(0), at.point.flop_per_s}; }
+/// The same place by the definition of the work; nowhere where the work is the definition's.
+template <class Where>
+auto by_definition(const Where& where) {
+  return [where](const TrackPoint& at) {
+    if (!at.definition) return XY{};
+    return where(TrackPoint{
+        .work = at.definition->work, .point = at.definition->point, .label = {}, .hint = {}});
+  };
+}
 bool is_drawable(XY at) { return at.x > 0 && at.y > 0; }
 
 /// What an axis must hold.
@@ -99,7 +109,7 @@ class PictureMaker {
 
   /// Symbols at `where(point)`; named ones stand in the legend.
   template <class Where>
-  void symbols(const Where& where, bool is_filled, bool is_named = true) {
+  void symbols(const Where& where, bool is_filled, bool is_named = true, double scale = 1) {
     for (const RooflineTrack& track : picture_.tracks) {
       chart::Series series{.name = is_named ? track.name : "",
                            .color = track.color,
@@ -108,7 +118,7 @@ class PictureMaker {
                                                       : chart::Stroke::dashed,
                            .marker = track.marker,
                            .is_filled = is_filled,
-                           .marker_scale = is_named ? 1 : ring};
+                           .marker_scale = scale};
       for (const TrackPoint& at : track.points) {
         const XY place = where(at);
         if (!is_drawable(place)) {
@@ -131,6 +141,7 @@ class PictureMaker {
     chart_.x.title = "arithmetic intensity (FLOP per byte)";
     chart_.y = {
         .title = "performance", .quantity = chart::Quantity::flop_per_s, .scale = chart_.y.scale};
+    const bool has_definitions = definitions(rate_of);
     symbols(rate_of, /*is_filled=*/true);
     const bool has_levels = inner_levels();
     launch_ceilings();
@@ -160,7 +171,20 @@ class PictureMaker {
            .label = fmt::format("{} {}", roof.name, format_bytes_per_s(roof.bytes_per_s)),
            .stroke = chart::Stroke::solid});
     }
-    return "";
+    return has_definitions ? std::string(closed_and_open) : "";
+  }
+
+  /// Open symbols where the work lies by definition, joined with what was counted.
+  template <class Where>
+  bool definitions(const Where& where) {
+    std::size_t count = 0;
+    for (const RooflineTrack& track : picture_.tracks) {
+      for (const TrackPoint& at : track.points) count += at.definition ? 1 : 0;
+    }
+    if (count == 0) return false;
+    if (count <= most_connections) connections(where, by_definition(where));
+    symbols(by_definition(where), /*is_filled=*/false, /*is_named=*/false);
+    return true;
   }
 
   /// The same work over the bytes of each level inside the outermost, where they are known.
@@ -252,8 +276,10 @@ class PictureMaker {
 
   std::string complexity() {
     plane_of_counts();
+    const bool has_definitions = definitions(complexity_of);
     symbols(complexity_of, /*is_filled=*/true);
-    return "above the line compute-bound, in a box launch-bound";
+    return fmt::format("{}above the line compute-bound, in a box launch-bound",
+                       has_definitions ? fmt::format("{}; ", closed_and_open) : "");
   }
 
   std::string time() {
@@ -318,21 +344,22 @@ class PictureMaker {
 
   std::string combined() {
     plane_of_counts();
-    connections();
-    symbols(scaled_time_of, /*is_filled=*/false, /*is_named=*/false);
+    std::size_t count = 0;
+    for (const RooflineTrack& track : picture_.tracks) count += track.points.size();
+    if (count <= most_connections) connections(complexity_of, scaled_time_of);
+    symbols(scaled_time_of, /*is_filled=*/false, /*is_named=*/false, ring);
     symbols(complexity_of, /*is_filled=*/true);
     return "closed: FLOP and bytes; open: its time × peak and × bandwidth; apart by the distance "
            "from the roof";
   }
 
-  void connections() {
-    std::size_t count = 0;
-    for (const RooflineTrack& track : picture_.tracks) count += track.points.size();
-    if (count > most_connections) return;
+  /// A dotted line between two places of each point.
+  template <class From, class To>
+  void connections(const From& from_of, const To& to_of) {
     for (const RooflineTrack& track : picture_.tracks) {
       for (const TrackPoint& at : track.points) {
-        const XY from = complexity_of(at);
-        const XY to = scaled_time_of(at);
+        const XY from = from_of(at);
+        const XY to = to_of(at);
         if (!is_drawable(from) || !is_drawable(to)) continue;
         chart_.series.push_back({.name = "",
                                  .points = {{from.x, from.y, "", ""}, {to.x, to.y, "", ""}},

@@ -22,12 +22,14 @@ enum class RooflineKind : std::uint8_t {
 };
 std::span<const std::string_view> roofline_kind_names();
 
-/// One symbol, or a closed and an open one.
+/// One symbol, or a closed and an open one. What a device counted is closed; what the definition
+/// says of the same work is open.
 struct TrackPoint {
   Work work;
   RooflinePoint point;
-  std::string label;  ///< beside it, where there is room
-  std::string hint;   ///< when pointed at; empty: the label
+  std::string label;                          ///< beside it, where there is room
+  std::string hint;                           ///< when pointed at; empty: the label
+  std::optional<Definition> definition = {};  ///< beside counted work: an open symbol
 };
 
 /// Points that belong together; joined: over a swept parameter, in order.

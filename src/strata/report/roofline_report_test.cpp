@@ -101,6 +101,81 @@ TEST(RooflineReport, it_says_why_a_row_can_be_above_the_roof) {
             "counted");
 }
 
+/// A convolution by definition and as the FFT does it: a third of the FLOP, eight times the bytes.
+Profile by_fft() {
+  Profile profile;
+  profile.evidence = Evidence::measured;
+  profile.subject = {.network = "n", .title = "Net", .dtype = "fp32", .machine = "v100-nersc"};
+  profile.counters.columns = {{"dram_read_bytes", "bytes", ""},
+                              {"dram_write_bytes", "bytes", ""},
+                              {"fma_pipe_flop", "flop", ""}};
+  profile.rows = {row_of("conv", 30'000'000'000, 60'000'000, 2e-3),
+                  row_of("plain", 10'000'000'000, 60'000'000, 2e-3)};
+  for (ProfileRow& row : profile.rows) {
+    row.layer_class = "dense";
+    row.arithmetic.clear();
+  }
+  profile.rows[0].implementation = "engine 50: fft";
+  profile.rows[0].counters = {240e6, 240e6, 6e9};
+  profile.rows[1].counters = {40e6, 20e6, 11e9};
+  return profile;
+}
+
+TEST(RooflineReport, what_was_counted_is_judged_and_the_definition_stands_beside_it) {
+  const RooflineSummary summary = summary_of(by_fft());
+  const RooflineRow& row = summary.series[0].rows[0];
+  EXPECT_EQ(row.point.intensity, 12.5);
+  EXPECT_EQ(row.point.bound, Bound::memory);
+  ASSERT_TRUE(row.definition);
+  EXPECT_EQ(row.definition->point.intensity, 500);
+  EXPECT_EQ(row.definition->point.bound, Bound::compute);
+
+  const std::string text = to_text(summary, 10, {});
+  for (const char* part :
+       {"definition", "0.20× FLOP, 8.00× bytes, other algorithm", "1.00× FLOP, 1.00× bytes",
+        "1 row does far fewer operations than the definition: conv forward 0.20× (engine 50: fft)",
+        "upper bound"}) {
+    EXPECT_NE(text.find(part), text.npos) << part << "\n" << text;
+  }
+  const auto json = nlohmann::json::parse(to_json(summary, {.command = "x"}));
+  const auto& first = json["profiles"][0]["rows"][0];
+  EXPECT_EQ(first["flop"], 30'000'000'000);
+  EXPECT_EQ(first["bytes"], 60'000'000);
+  EXPECT_EQ(first["counted_flop"], 6'000'000'000);
+  EXPECT_EQ(first["counted_bytes"], 480'000'000);
+  EXPECT_EQ(first["flop_per_byte"], 12.5);
+  EXPECT_EQ(first["definition_flop_per_byte"], 500);
+  EXPECT_EQ(first["algorithm"], "fewer_operations");
+  EXPECT_EQ(first["is_counted_flop_upper_bound"], true);
+  EXPECT_EQ(json["profiles"][0]["rows"][1]["algorithm"], "as_defined");
+  const std::string csv = to_csv(summary);
+  EXPECT_NE(csv.find(",6000000000,480000000,500,fewer_operations\n"), csv.npos) << csv;
+}
+
+TEST(RooflineReport, rows_without_counters_have_one_symbol_and_counted_ones_two) {
+  const auto points_of = [](const Profile& profile, RooflineKind kind) {
+    std::size_t closed = 0;
+    std::size_t open = 0;
+    for (const chart::Series& series : roofline_chart(summary_of(profile), kind).series) {
+      if (series.stroke == chart::Stroke::dotted) continue;  // joins the two
+      (series.is_filled ? closed : open) += series.points.size();
+    }
+    return std::pair(closed, open);
+  };
+  Profile without = by_fft();
+  without.counters = {};
+  for (ProfileRow& row : without.rows) row.counters.clear();
+  for (const RooflineKind kind : {RooflineKind::classic, RooflineKind::complexity}) {
+    EXPECT_EQ(points_of(by_fft(), kind), std::pair(std::size_t{2}, std::size_t{2}));
+    EXPECT_EQ(points_of(without, kind), std::pair(std::size_t{2}, std::size_t{0}));
+  }
+  EXPECT_TRUE(summary_of(without).notes.empty());
+  const auto json = nlohmann::json::parse(to_json(summary_of(without), {.command = "x"}));
+  const auto& first = json["profiles"][0]["rows"][0];
+  for (const char* key : {"counted_flop", "counted_bytes", "definition_flop_per_byte", "algorithm"})
+    EXPECT_TRUE(first[key].is_null()) << key;
+}
+
 TEST(RooflineReport, json_and_csv_have_the_numbers_of_the_rows) {
   const RooflineSummary summary = summary_of(four_kinds());
   const auto json = nlohmann::json::parse(to_json(summary, {.command = "x"}));

@@ -4,6 +4,7 @@
 #include "strata/base/error.hpp"
 #include "strata/base/units.hpp"
 #include "strata/roofline/column_findings.hpp"
+#include "strata/roofline/counted_work.hpp"
 
 #include <fmt/format.h>
 
@@ -17,6 +18,7 @@ namespace {
 
 constexpr std::size_t most_labels = 6;     // of one series, beside its points
 constexpr std::size_t most_labelled = 24;  // rows; of more, names beside a few tell nothing
+constexpr std::size_t most_in_note = 3;    // rows that a note names
 
 constexpr std::array<chart::Marker, 5> track_markers = {
     chart::Marker::circle, chart::Marker::square, chart::Marker::triangle, chart::Marker::diamond,
@@ -72,6 +74,50 @@ constexpr std::array<std::string_view, 3> above_reasons = {
     "caches keep their bytes",
     "the profile is of another machine, or its counts are not of these rows"};
 
+/// Rows whose counted arithmetic shows another algorithm, the longest first.
+void note_algorithm(const RooflineSeries& series, Algorithm algorithm,
+                    std::vector<std::string>& notes) {
+  std::vector<const RooflineRow*> rows;
+  for (const RooflineRow& row : series.rows) {
+    if (algorithm_of(row) == algorithm) rows.push_back(&row);
+  }
+  if (rows.empty()) return;
+  std::stable_sort(rows.begin(), rows.end(), [](const RooflineRow* a, const RooflineRow* b) {
+    return a->work.time_s > b->work.time_s;
+  });
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < std::min(most_in_note, rows.size()); ++i) {
+    const std::string& by = rows[i]->implementation;
+    names.push_back(fmt::format("{} {:.2f}×{}", rows[i]->name, *counted_over_defined(*rows[i]),
+                                by.empty() ? "" : fmt::format(" ({})", by)));
+  }
+  const std::size_t more = rows.size() - names.size();
+  notes.push_back(fmt::format(
+      "{} row{} far {} operations than the definition: {}{}; {}", rows.size(),
+      rows.size() == 1 ? " does" : "s do",
+      algorithm == Algorithm::fewer_operations ? "fewer" : "more", fmt::join(names, ", "),
+      more > 0 ? fmt::format(" and {} more", more) : "",
+      algorithm == Algorithm::fewer_operations ? "another algorithm (Winograd's, FFT)"
+                                               : "padding, or the same work done twice"));
+}
+
+void note_counted(const RooflineSeries& series, std::vector<std::string>& notes) {
+  const auto has = [&](auto is_so) {
+    return std::any_of(series.rows.begin(), series.rows.end(), is_so);
+  };
+  if (!has([](const RooflineRow& row) { return row.definition.has_value(); })) return;
+  const bool counts_flop = has([](const RooflineRow& row) { return row.work.counts_flop; });
+  const bool is_at_most = has([](const RooflineRow& row) { return row.work.is_flop_at_most; });
+  notes.push_back(fmt::format(
+      "{}: {} as the device counted them{}", series.label, counts_flop ? "FLOP and bytes" : "bytes",
+      !counts_flop ? "; FLOP by definition"
+      : is_at_most ? "; of the FLOP only an upper bound, which counts where it is below the "
+                     "definition"
+                   : ""));
+  note_algorithm(series, Algorithm::fewer_operations, notes);
+  note_algorithm(series, Algorithm::more_operations, notes);
+}
+
 std::vector<std::string> notes_of(const RooflineSummary& summary, const Machine& machine) {
   std::vector<std::string> notes;
   if (!summary.launch_latency_s)
@@ -82,6 +128,7 @@ std::vector<std::string> notes_of(const RooflineSummary& summary, const Machine&
       notes.push_back(fmt::format(
           "{} does not count launches: none of its rows is called launch-bound", series.label));
     }
+    note_counted(series, notes);
     for (const RooflineRow& row : series.rows) {
       const auto why = why_above_roof(row, machine);
       if (!why) continue;
@@ -102,7 +149,11 @@ std::string hint_of(const RooflineRow& row) {
 }
 
 TrackPoint point_of(const RooflineRow& row, std::string label) {
-  return {.work = row.work, .point = row.point, .label = std::move(label), .hint = hint_of(row)};
+  return {.work = row.work,
+          .point = row.point,
+          .label = std::move(label),
+          .hint = hint_of(row),
+          .definition = row.definition};
 }
 
 // "batch" of "batch=16", "batch=32", …: what is swept; empty when labels are not of that form.
@@ -256,11 +307,15 @@ chart::Chart roofline_chart(const RooflineSummary& summary, RooflineKind kind) {
 
 chart::ChartGrid roofline_grid(const RooflineSummary& summary,
                                const std::vector<RooflineKind>& kinds) {
+  const bool is_counted =
+      std::any_of(summary.series.begin(), summary.series.end(),
+                  [](const RooflineSeries& one) { return one.total.definition.has_value(); });
   chart::ChartGrid grid{
       .title = fmt::format("Rooflines: {}, {}", subject_text(summary), summary.machine_title),
-      .subtitle =
-          "Combined: closed symbols are FLOP and bytes, open ones the time taken × peak and "
+      .subtitle = fmt::format(
+          "{}Combined: closed symbols are FLOP and bytes, open ones the time taken × peak and "
           "× bandwidth; grey boxes: launches take longer",
+          is_counted ? "Classic and complexity: closed as counted, open by definition. " : ""),
       .panels = {},
       .width = 1200,
       .plot_height = 340};

@@ -4,6 +4,7 @@
 #include "strata/report/counts_text.hpp"
 #include "strata/report/roofline_summary.hpp"
 #include "strata/report/table.hpp"
+#include "strata/roofline/counted_work.hpp"
 
 #include <fmt/format.h>
 
@@ -20,6 +21,22 @@ std::string intensity_text(const RooflinePoint& point) {
   if (point.is_zero_flop) return "no FLOP";
   if (!point.intensity) return "no bytes";
   return fmt::format("{:.{}f}", *point.intensity, *point.intensity < 10 ? 2 : 1);
+}
+
+/// What was counted over what the definition says: "0.37× FLOP, 51× bytes, other algorithm".
+std::string counted_text(const RooflineRow& row) {
+  if (!row.definition) return "";
+  const Work& defined = row.definition->work;
+  const auto times = [](std::int64_t counted, std::int64_t by_definition) {
+    const double ratio = static_cast<double>(counted) / static_cast<double>(by_definition);
+    return fmt::format("{:.{}f}×", ratio, ratio < 9.95 ? 2 : 0);
+  };
+  std::vector<std::string> parts;
+  if (row.work.counts_flop && defined.flop > 0)
+    parts.push_back(times(row.work.flop, defined.flop) + " FLOP");
+  if (defined.bytes > 0) parts.push_back(times(row.work.bytes, defined.bytes) + " bytes");
+  if (algorithm_of(row) != Algorithm::as_defined) parts.emplace_back("other algorithm");
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 std::string distance_text(const RooflinePoint& point) {
@@ -55,12 +72,14 @@ std::vector<std::string> cells_of(const RooflineRow& row, const RooflineSeries& 
           has_time ? format_time(row.work.time_s) : "",
           has_time ? share_text(row.work.time_s, series.iteration.time_s) : "",
           intensity_text(point),
+          row.definition ? intensity_text(row.definition->point) : "",
           has_time ? bound_text(point) : std::string(name_of(point.complexity_bound)),
           has_time ? distance_text(point) : "",
           has_time && !point.is_zero_flop && !is_above ? format_flop_per_s(point.flop_per_s) : "",
           point.is_zero_flop ? "" : format_flop_per_s(point.attainable_flop_per_s),
           series.columns.has_launches ? format_exact(row.work.launches) : "",
-          row.work.zero_flop_s > 0 ? share_text(row.work.zero_flop_s, row.work.time_s) : ""};
+          row.work.zero_flop_s > 0 ? share_text(row.work.zero_flop_s, row.work.time_s) : "",
+          counted_text(row)};
 }
 
 /// Columns that no profile has are not there.
@@ -72,6 +91,10 @@ Table table_for(const RooflineSummary& summary) {
   const bool has_launches = any([](const RooflineSeries& one) { return one.columns.has_launches; });
   const bool moves_only =
       any([](const RooflineSeries& one) { return one.total.work.zero_flop_s > 0; });
+  const bool is_counted = any([](const RooflineSeries& one) {
+    return std::any_of(one.rows.begin(), one.rows.end(),
+                       [](const RooflineRow& row) { return row.definition.has_value(); });
+  });
   const auto right = [](std::string title, bool is_shown = true, int leaves = 0) {
     return Column{
         .title = std::move(title), .align = Align::right, .leaves = leaves, .is_shown = is_shown};
@@ -82,13 +105,15 @@ Table table_for(const RooflineSummary& summary) {
                  .omit = Omit::beginning},
                 right("time", has_time),
                 right("share", has_time),
-                right("FLOP/byte"),
+                right(is_counted ? "FLOP/byte\ncounted" : "FLOP/byte"),
+                right("by\ndefinition", is_counted, 3),
                 {.title = "bound"},
                 right("from roof", has_time),
                 right("reached", has_time, 2),
                 right("attainable", true, 1),
-                right("launches", has_launches, 3),
-                right("no-FLOP time", moves_only, 4)});
+                right("launches", has_launches, 5),
+                right("no-FLOP time", moves_only, 6),
+                {.title = "counted / definition", .leaves = 4, .is_shown = is_counted}});
 }
 
 // The slowest rows first; passes and the whole keep the order in which they ran.

@@ -283,6 +283,8 @@ TEST(MeasuredSweeps, stand_beside_the_prediction_in_findings_and_figures) {
   EXPECT_DOUBLE_EQ(first->work.time_s, 2 * same->work.time_s);
   EXPECT_EQ(first->counted_bytes(), 125);
   EXPECT_EQ(first->counted_flop(), 4 + 0.5 * static_cast<double>(same->work.flop));
+  EXPECT_EQ(first->drawn_work().bytes, 125);
+  EXPECT_EQ(first->drawn_work().flop, 4 + same->work.flop / 2);
   std::size_t missing = 0;
   for (const Finding& finding : roofline_findings(predicted, &measured)) {
     ASSERT_TRUE(finding.measured) << finding.what;

@@ -38,8 +38,10 @@ RooflineTrack track_of(const SweepResult& result, const Roofs& roofs, DType dtyp
       .points = {}};
   const bool is_labelled = dtype == DType::fp16;  // fp32 runs beside it, in the same order
   for (const KernelPoint* point : result.track(dtype, pass)) {
-    track.points.push_back({.work = point->work,
-                            .point = place(point->work, roofs),
+    Work work = point->drawn_work();
+    RooflinePoint at = place(work, roofs);
+    track.points.push_back({.work = std::move(work),
+                            .point = std::move(at),
                             .label = is_labelled ? fmt::format("{}", point->value) : "",
                             .hint = fmt::format("{} {}", result.sweep.parameter, point->value)});
   }
@@ -53,7 +55,7 @@ std::string number_or_nothing(const std::optional<double>& number) {
 void add_rows(CsvRows& rows, const RooflineStudy& study, const SweepResult& result) {
   const Roofs roofs = roofs_of_study(study);
   for (const KernelPoint& point : result.points) {
-    const RooflinePoint at = place(point.work, roofs);
+    const RooflinePoint at = place(point.drawn_work(), roofs);
     rows.add(result.sweep.kernel, result.sweep.parameter, point.value, name_of(point.dtype),
              point.pass, point.work.flop, point.work.bytes, point.work.launches, point.work.time_s,
              at.intensity.value_or(0), at.compute_time_s, at.bandwidth_time_s, at.overhead_s,
@@ -94,7 +96,8 @@ Figure sweep_figure(const SidesOfStudy& sides, const KernelSweep& sweep) {
                 .csv = {},
                 .grid = {.title = fmt::format("{} over {}", kernel_title(sweep.kernel),
                                               parameter_title(sweep)),
-                         .subtitle = "Closed: FLOP and bytes. Open: the time taken × tensor peak "
+                         .subtitle = "Closed: FLOP and bytes, as counted where "
+                                     "a device did. Open: the time taken × tensor peak "
                                      "and × bandwidth; apart by the distance from the roof. Grey: "
                                      "starting the kernels takes longer.",
                          .panels = {},
@@ -126,7 +129,7 @@ Figure bars_figure(const SidesOfStudy& sides) {
     for (const std::string_view pass : study_passes) {
       for (const KernelPoint* point : result.track(DType::fp16, pass)) {
         if (point->value != bar_filters) continue;
-        const RooflinePoint at = place(point->work, roofs);
+        const RooflinePoint at = place(point->drawn_work(), roofs);
         chart.x.categories.push_back(sides.size() == 1 ? std::string(pass)
                                                        : fmt::format("{}, {}", pass, study->title));
         const double values[] = {point->work.time_s, at.compute_roof_s, at.memory_roof_s,

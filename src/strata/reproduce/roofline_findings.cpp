@@ -34,7 +34,7 @@ class StudySide {
 
   const Roofs& roofs() const { return roofs_; }
   bool is_measured() const { return study_.evidence == Evidence::measured; }
-  RooflinePoint at(const KernelPoint& point) const { return place(point.work, roofs_); }
+  RooflinePoint at(const KernelPoint& point) const { return place(point.drawn_work(), roofs_); }
   const SweepResult& sweep(std::string_view kernel, std::string_view parameter) const {
     return study_.sweep(kernel, parameter);
   }
@@ -283,6 +283,18 @@ class RooflineFindings {
     }
   }
 
+  /// Why counted FLOP per byte of a short sequence are high: the caches hold what it works on.
+  std::string cached_note() const {
+    if (!measured_) return {};
+    const FindingTrack track = measured_->track("lstm", "sequence", DType::fp16);
+    if (track.empty()) return {};
+    const auto counted = track.front()->counted_bytes();
+    const auto defined = static_cast<double>(track.front()->work.bytes);
+    if (!counted || *counted >= defined / 2) return {};
+    return fmt::format("of the {} of the shortest one {} crossed to memory: caches hold the rest",
+                       format_bytes(defined), format_bytes(*counted));
+  }
+
   void sequence() {
     const std::vector<std::int64_t>& values = predicted_.sweep("lstm", "sequence").sweep.values;
     const std::string longer =
@@ -313,7 +325,7 @@ class RooflineFindings {
               side, [&](const KernelPoint& p) { return intensity_of(side.at(p)); }, false,
               constant_share);
         },
-        weights_note);
+        weights_note, cached_note());
   }
 
   void counters() {

@@ -8,6 +8,7 @@
 #include "strata/predict/policy.hpp"
 #include "strata/report/prediction_summary.hpp"
 #include "strata/reproduce/run_tasks.hpp"
+#include "strata/roofline/counted_work.hpp"
 #include "strata/training/program.hpp"
 #include "strata/zoo/zoo.hpp"
 
@@ -107,6 +108,13 @@ std::optional<double> KernelPoint::counted_flop() const {
   const auto fp32 = counter("fp32_flop");
   if (!matrix || !fp32) return std::nullopt;
   return *matrix + *fp32 + counter("fp64_flop").value_or(0);
+}
+
+Work KernelPoint::drawn_work() const {
+  Work drawn =
+      counted_work(work, dtype, [&](std::string_view key) { return counter(key); }).value_or(work);
+  drawn.levels.clear();  // the paper's plane has the bytes of the device's memory alone
+  return drawn;
 }
 
 std::vector<const KernelPoint*> SweepResult::track(DType dtype, std::string_view pass) const {

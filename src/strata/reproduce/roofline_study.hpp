@@ -49,6 +49,8 @@ struct KernelPoint {
   std::optional<double> counted_matrix_flop() const;  ///< on the matrix units
   /// On any unit. Half precision outside the matrix units is counted in instructions only.
   std::optional<double> counted_flop() const;
+  /// As the device counted it, where it did: what is drawn and judged.
+  Work drawn_work() const;
 };
 
 struct SweepResult {

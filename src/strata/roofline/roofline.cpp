@@ -3,6 +3,7 @@
 
 #include "strata/base/checked.hpp"
 #include "strata/base/error.hpp"
+#include "strata/roofline/counted_work.hpp"
 
 #include <fmt/format.h>
 
@@ -86,6 +87,60 @@ std::string name_in(const ProfileRow& row, RooflineBy by) {
   return fmt::format("{} {}{}", row.layer, row.pass, row.op == "gradient_sum" ? " sum" : "");
 }
 
+/// Rows of one group, by definition and as the device counted them.
+class RowSum {
+ public:
+  RowSum(std::string name, const Work& first)
+      : row_{.name = std::move(name), .work = {}, .point = {}}, defined_(nothing_like(first)) {}
+
+  void add(const ProfileRow& row, const Work& defined, const std::optional<Work>& counted) {
+    defined_ += defined;
+    add_implementation(row_.implementation, row.implementation);
+    const bool is_product = is_dense(row);
+    if (is_product) row_.product_flop = checked_add(row_.product_flop, defined.flop);
+    const bool did_run = defined.time_s > 0 || defined.launches > 0;
+    if (!counted && !did_run) return;
+    if (counted && !counted_) counted_ = nothing_like(*counted);
+    // Counted and defined numbers do not add up to anything.
+    is_mixed_ |= !counted || counted->counts_flop != counted_->counts_flop;
+    if (!counted) return;
+    *counted_ += *counted;
+    if (is_product)
+      row_.counted_product_flop = checked_add(row_.counted_product_flop, counted->flop);
+  }
+
+  RooflineRow placed(const Roofs& roofs) && {
+    RooflinePoint point = place(defined_, roofs);
+    if (counted_ && !is_mixed_) {
+      row_.definition = Definition{std::move(defined_), std::move(point)};
+      row_.work = std::move(*counted_);
+      row_.point = place(row_.work, roofs);
+    } else {
+      row_.work = std::move(defined_);
+      row_.point = std::move(point);
+      row_.counted_product_flop = 0;
+    }
+    return std::move(row_);
+  }
+
+ private:
+  /// A sum that has no parts yet.
+  static Work nothing_like(const Work& first) {
+    Work sum;
+    sum.otherwise = first.otherwise;
+    sum.read_bytes = 0;
+    sum.wall_s = first.wall_s ? std::optional<double>(0) : std::nullopt;
+    sum.counts_bytes = first.counts_bytes;
+    sum.counts_flop = first.counts_flop;
+    return sum;
+  }
+
+  RooflineRow row_;
+  Work defined_;
+  std::optional<Work> counted_;  ///< nothing: no part was counted
+  bool is_mixed_ = false;        ///< of counted parts and others
+};
+
 void check_columns(const ProfileColumns& columns) {
   if (columns.has_flop && columns.has_bytes) return;
   const std::string_view missing = !columns.has_flop && !columns.has_bytes
@@ -117,6 +172,7 @@ Work& Work::operator+=(const Work& other) {
   time_s += other.time_s;
   does_fewer_operations = does_fewer_operations || other.does_fewer_operations;
   most_bytes = std::max(most_bytes, other.most_bytes);
+  is_flop_at_most = is_flop_at_most || other.is_flop_at_most;
   zero_flop_launches = checked_add(zero_flop_launches, other.zero_flop_launches);
   zero_flop_s += other.zero_flop_s;
   // What a part does not say of its arithmetic must not be taken for another part's type.
@@ -172,25 +228,25 @@ RooflinePoint place(const Work& work, const Roofs& roofs) {
 std::vector<RooflineRow> roofline_of(const Profile& profile, const Roofs& roofs, RooflineBy by) {
   check_columns(profile.columns);
   const DType dtype = dtype_named(profile.subject.dtype).value_or(DType::fp32);
-  std::vector<RooflineRow> rows;
+  std::vector<RowSum> sums;
   std::unordered_map<std::string, std::size_t> index;
   for (const ProfileRow& row : profile.rows) {
     std::string name = name_in(row, by);
-    Work work = work_of(row, dtype);
-    if (!profile.columns.has_launches) work.launches = 0;
-    const auto [at, is_new] = index.try_emplace(name, rows.size());
+    Work defined = work_of(row, dtype);
+    if (!profile.columns.has_launches) defined.launches = 0;
+    const auto counted = counted_work(
+        defined, dtype, [&](std::string_view key) { return counter_of(profile, row, key); });
+    const auto [at, is_new] = index.try_emplace(name, sums.size());
     if (is_new || by == RooflineBy::row) {
-      Work sum;
-      sum.otherwise = work.otherwise;
-      sum.read_bytes = 0;
-      sum.wall_s = work.wall_s ? std::optional<double>(0) : std::nullopt;
-      sum += work;
-      rows.push_back({std::move(name), std::move(sum), {}});
+      sums.emplace_back(std::move(name), defined);
+      sums.back().add(row, defined, counted);
     } else {
-      rows[at->second].work += work;
+      sums[at->second].add(row, defined, counted);
     }
   }
-  for (RooflineRow& row : rows) row.point = place(row.work, roofs);
+  std::vector<RooflineRow> rows;
+  rows.reserve(sums.size());
+  for (RowSum& sum : sums) rows.push_back(std::move(sum).placed(roofs));
   return rows;
 }
 
@@ -208,8 +264,8 @@ std::optional<AboveRoof> why_above_roof(const RooflineRow& row, const Machine& m
   if (is_above_peak && !row.work.does_fewer_operations) return AboveRoof::unexplained;
   if (!is_above_memory) return AboveRoof::fewer_operations;
   const MemoryLevel* const chip = last_on_chip(machine);
-  const bool fits = point.memory_level == machine.memory.back().name && chip != nullptr &&
-                    number(row.work.most_bytes) <= chip->capacity_bytes.value;
+  const bool fits = !row.work.counts_bytes && point.memory_level == machine.memory.back().name &&
+                    chip != nullptr && number(row.work.most_bytes) <= chip->capacity_bytes.value;
   return fits ? AboveRoof::kept_on_chip : AboveRoof::unexplained;
 }
 

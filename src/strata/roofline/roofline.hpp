@@ -36,6 +36,9 @@ struct Work {
   TypedFlop otherwise = {};            ///< whose roof arithmetic of unknown type has
   bool does_fewer_operations = false;  ///< than its FLOP say, at least in part
   std::int64_t most_bytes = 0;         ///< of its largest part
+  bool counts_bytes = false;           ///< the device counted them (counted_work.hpp)
+  bool counts_flop = false;            ///< the same of the FLOP
+  bool is_flop_at_most = false;        ///< only an upper bound was counted
 
   Work& operator+=(const Work& other);
 };
@@ -82,14 +85,26 @@ RooflinePoint place(const Work& work, const Roofs& roofs);
 enum class RooflineBy : std::uint8_t { row, layer, type, pass, all };
 std::span<const std::string_view> roofline_by_names();
 
-struct RooflineRow {
-  std::string name;  ///< layer and pass, layer, operator, pass, or "all"
+/// What the definition of the operators says: each tensor read or written once, every operation of
+/// the formula done.
+struct Definition {
   Work work;
   RooflinePoint point;
 };
 
+struct RooflineRow {
+  std::string name;  ///< layer and pass, layer, operator, pass, or "all"
+  Work work;         ///< as the device counted it, else by definition
+  RooflinePoint point;
+  std::optional<Definition> definition = {};  ///< beside what was counted
+  std::int64_t product_flop = 0;              ///< of convolutions and products, by definition
+  std::int64_t counted_product_flop = 0;      ///< the same as the device counted it
+  std::string implementation = {};            ///< what computed it; empty: not said
+};
+
 /// Rows in the order in which they first ran; those of a group are added up. `kernel` keeps rows as
-/// the profile has them. Errors (input) name the column that is missing and what still works.
+/// the profile has them. A row is what the device counted, where it counted all parts of it that
+/// ran. Errors (input) name the column that is missing and what still works.
 std::vector<RooflineRow> roofline_of(const Profile& profile, const Roofs& roofs, RooflineBy by);
 
 /// Gives each row the time at its roof under this machine. The profile needs FLOP and bytes; errors
