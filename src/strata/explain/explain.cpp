@@ -15,13 +15,35 @@ namespace {
 
 using Rule = void (*)(const ExplainContext&, Findings&);
 
-constexpr Rule rules[] = {
-    find_out_of_memory,   find_memory_bound,    find_one_layer,     find_launch_bound,
-    find_between_kernels, find_low_utilisation, find_low_bandwidth, find_zero_flop,
-    find_vector_products, find_wide_type,       find_wide_products, find_backward_heavy,
-    find_gradient_sums,   find_update_share,    find_stalls,        find_capacity_below_scope,
-    find_sliced_weights,  find_far_from_bound,  find_above_roof,    find_missing_columns,
-    find_prediction_limit};
+constexpr Rule rules[] = {find_out_of_memory,
+                          find_memory_bound,
+                          find_one_layer,
+                          find_launch_bound,
+                          find_between_kernels,
+                          find_low_utilisation,
+                          find_low_bandwidth,
+                          find_zero_flop,
+                          find_vector_products,
+                          find_wide_type,
+                          find_wide_products,
+                          find_backward_heavy,
+                          find_gradient_sums,
+                          find_update_share,
+                          find_stalls,
+                          find_capacity_below_scope,
+                          find_sliced_weights,
+                          find_far_from_bound,
+                          find_above_roof,
+                          find_missing_columns,
+                          find_prediction_limit,
+                          find_warp_stalls,
+                          find_cache_hits,
+                          find_interconnect_bound,
+                          find_extra_traffic,
+                          find_other_algorithm,
+                          find_counted_occupancy,
+                          find_idle_processors,
+                          find_access_efficiency};
 /// Of the expected times of a framework's kernels.
 constexpr Rule expected_rules[] = {find_host_bound,   find_slow_precision,  find_memory_bound,
                                    find_one_layer,    find_low_utilisation, find_low_bandwidth,

@@ -100,6 +100,16 @@ void find_capacity_below_scope(const ExplainContext& context, Findings& found);
 void find_sliced_weights(const ExplainContext& context, Findings& found);
 void find_far_from_bound(const ExplainContext& context, Findings& found);
 
+void find_warp_stalls(const ExplainContext& context, Findings& found);
+void find_counted_occupancy(const ExplainContext& context, Findings& found);
+void find_idle_processors(const ExplainContext& context, Findings& found);
+void find_access_efficiency(const ExplainContext& context, Findings& found);
+
+void find_cache_hits(const ExplainContext& context, Findings& found);
+void find_interconnect_bound(const ExplainContext& context, Findings& found);
+void find_extra_traffic(const ExplainContext& context, Findings& found);
+void find_other_algorithm(const ExplainContext& context, Findings& found);
+
 void find_missing_columns(const ExplainContext& context, Findings& found);
 void find_prediction_limit(const ExplainContext& context, Findings& found);
 

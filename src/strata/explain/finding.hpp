@@ -37,7 +37,13 @@ enum class FindingCode : std::uint8_t {
   above_roof,
   missing_column,
   prediction_limit,
-  // of recordings
+  // of counters
+  warp_stalls,
+  cache_hits,
+  interconnect_bound,
+  extra_traffic,
+  other_algorithm,
+  // of recordings; some are of counters, too
   host_gaps,
   launch_gaps,
   queued_kernels,

@@ -40,8 +40,8 @@ Waiting waiting_of(const ExplainContext& context, const RowSet& set) {
     waiting.rows.push_back(i);
     waiting.time_s += row.totals.time_s;
     waiting.waited_s += waited_s;
-    waiting.bytes += static_cast<double>(row.totals.traffic_bytes());
-    waiting.flop += static_cast<double>(row.totals.flop);
+    waiting.bytes += static_cast<double>(times.rows()[i].work.bytes);
+    waiting.flop += static_cast<double>(times.rows()[i].work.flop);
     if (waited_s > waiting.worst_s) {
       waiting.worst_s = waited_s;
       waiting.worst = i;
@@ -126,8 +126,8 @@ void find_one_layer(const ExplainContext& context, Findings& found) {
       const Totals& totals = context.profile().rows[i].totals;
       waited_s += totals.time_s - times->without_traffic_s(i);
       above_roof_s += totals.time_s - times->at_roof_s(i);
-      flop += static_cast<double>(totals.flop);
-      bytes += static_cast<double>(totals.traffic_bytes());
+      flop += static_cast<double>(times->rows()[i].work.flop);
+      bytes += static_cast<double>(times->rows()[i].work.bytes);
     }
     finding.evidence.push_back({"FLOP", flop, Measure::flop});
     finding.evidence.push_back({"bytes", bytes, Measure::bytes});

@@ -63,6 +63,17 @@ constexpr std::string_view bandwidth_advice =
     "has work that is no FLOP (powers, comparisons, places to compute), or too little to do at "
     "once; another kernel may reach more, or do it where its data is made (fusion)";
 
+constexpr std::string_view counted_bandwidth_advice =
+    "memory is not what it waits for, by the bytes that were counted: it has work that is no FLOP "
+    "(powers, comparisons, places to compute), or too little to do at once; another kernel may "
+    "reach more, or do it where its data is made (fusion)";
+
+std::string advice_for(const ExplainContext& context, std::size_t row, bool is_compute) {
+  if (is_compute) return utilisation_advice(context.profile().rows[row]);
+  const bool is_counted = context.times()->rows()[row].work.counts_bytes;
+  return std::string(is_counted ? counted_bandwidth_advice : bandwidth_advice);
+}
+
 void find_far(const ExplainContext& context, Bound bound, Findings& found) {
   if (!context.has_kernel_times() || context.times() == nullptr) return;
   const bool is_compute = bound == Bound::compute;
@@ -92,7 +103,7 @@ void find_far(const ExplainContext& context, Bound bound, Findings& found) {
       finding.evidence.push_back({"reached", far.bytes / far.time_s, Measure::bytes_per_s});
       finding.evidence.push_back({"bandwidth", far.bytes / far.roof_s, Measure::bytes_per_s});
     }
-    finding.advice = is_compute ? utilisation_advice(worst) : std::string(bandwidth_advice);
+    finding.advice = advice_for(context, far.worst, is_compute);
     finding.what_ifs.push_back(
         context.computed(fmt::format("these rows of {} ran at their roof", set.name), far.lost_s));
     found.push_back(std::move(finding));
