@@ -2,8 +2,9 @@
 // Pages of documents that are no profiles, and what profiles carry besides: findings, comparisons, machines, studies,
 // lists, and the kernels of a measured iteration.
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { after, test } from "node:test";
 import { end, folder, json, open, picture, strata, view } from "./browser.mjs";
 import { near, quiet, seconds, texts } from "./checks.mjs";
@@ -149,6 +150,67 @@ test("lists can be searched", async () => {
   await page.close();
 });
 
+/// What a column of a table that sorts shows.
+const column = (section, key) => texts(section.locator(`tbody td[data-key=${key}]`));
+
+test("counters and kernels are tables that sort, and a chosen layer has its own kernels", async () => {
+  const file = fileURLToPath(
+    new URL("../../data/profiles/nvidia-h200/training/alexnet_caffe-b32-fp32.json", import.meta.url),
+  );
+  const { layers, kernels, counters: counted } = JSON.parse(readFileSync(file, "utf8"));
+  strata("report", file, "-o", "counted.html");
+  const page = await open("counted.html", { width: 1500 });
+  const counters = await view(page, "counters");
+  const longest = [...layers].sort((a, b) => b.time_s - a.time_s);
+  assert.equal((await column(counters, "layer")).length, layers.length);
+  assert.equal((await column(counters, "layer"))[0], longest[0].layer);
+  near(parseFloat((await column(counters, "occupancy"))[0]) / 100, longest[0].counters.occupancy, "occupancy");
+  await picture(page, "counters");
+  await counters.locator("th[data-key=dram_read_bytes] button").click();
+  assert.ok(page.url().includes("countersort=-dram_read_bytes"));
+  const most = [...layers].sort((a, b) => b.counters.dram_read_bytes - a.counters.dram_read_bytes)[0];
+  assert.equal((await column(counters, "layer"))[0], most.layer);
+  assert.equal((await column(counters, "pass"))[0], most.pass);
+  await counters.locator("select").selectOption("stalls");
+  const stalls = counted.columns.filter(({ key }) => /^stall_|_per_issue$/.test(key)).length;
+  assert.equal(await counters.locator("thead th").count(), 4 + stalls);
+  await counters.locator("select").selectOption("all");
+  assert.equal(await counters.locator("thead th").count(), 4 + counted.columns.length);
+
+  const table = await view(page, "kernels");
+  const different = new Set(kernels.map(({ name, layer, pass }) => JSON.stringify([name, layer, pass])));
+  assert.equal((await column(table, "kernel")).length, different.size);
+  await counters.locator("tbody tr").first().click();
+  const own = kernels.filter(({ layer }) => layer === most.layer);
+  assert.deepEqual(new Set(await column(table, "layer")), new Set([most.layer]));
+  const launches = (await column(table, "calls")).map(Number);
+  assert.equal(
+    launches.reduce((all, each) => all + each, 0),
+    own.length,
+  );
+  await table.locator("th[data-key=pass] button").click();
+  const passes = await column(table, "pass");
+  assert.deepEqual(passes, [...passes].sort());
+  await picture(page, "kernels");
+  quiet(page);
+  await page.close();
+});
+
+test("rooflines show what was counted closed and the definition open", async () => {
+  const page = await open("counted.html");
+  const section = await view(page, "roofline");
+  for (const at of [0, 1]) {
+    const figure = section.locator("figure").nth(at);
+    const closed = await figure.locator("circle.spot:not(.open)").count();
+    assert.ok(closed > 0);
+    assert.equal(await figure.locator("circle.spot.open").count(), closed);
+  }
+  assert.match(await section.textContent(), /closed as counted, open by definition/);
+  await picture(page, "counted-roofline");
+  quiet(page);
+  await page.close();
+});
+
 test("kernels of a measured iteration are shown when they ran", async () => {
   const kernel = (name, begin_s, time_s) => ({ name, layer: "a", pass: "forward", begin_s, time_s });
   const row = { layer: "a", pass: "forward", op: "relu", time_s: 0.003, flop: 10, launches: 3 };
@@ -165,6 +227,8 @@ test("kernels of a measured iteration are shown when they ran", async () => {
   );
   strata("report", "k.json", "-o", "k.html");
   const page = await open("k.html");
+  const kernels = await view(page, "kernels"); // made before what is below it is measured
+  assert.equal(await kernels.locator("tbody tr").count(), 3);
   const section = await view(page, "timeline");
   assert.match(await section.textContent(), /3 kernels of one iteration.* 1\.00 ms together, none ran/);
   const box = await section.locator("canvas").boundingBox();

@@ -3,9 +3,11 @@
 // that a long page opens at once; before printing all are made.
 import { compareView } from "./compare";
 import { convolutionsView } from "./convolutions";
+import { countersView } from "./counters";
 import { detail } from "./detail";
 import { h, menu, name } from "./dom";
 import { findingsView } from "./findings";
+import { kernelsView } from "./kernels";
 import { Links } from "./links";
 import { listsView } from "./lists";
 import { machineDiffView, machineView } from "./machine";
@@ -33,6 +35,8 @@ const views: View[] = [
   machineDiffView,
   listsView,
   tableView,
+  countersView,
+  kernelsView,
   timeView,
   timelineView,
   memoryView,

@@ -41,15 +41,17 @@ export function textColumns(rows: RowSet): { key: "pass" | "op" | "bound"; label
 }
 
 /// All words must be in the row; "op:relu" or "pass:forward" asks one column.
-export function matches(row: Row, words: string[]): boolean {
+export function matchesWords(row: object, words: string[]): boolean {
+  const cells = row as Record<string, unknown>;
   return words.every((word) => {
     const [key, rest] = word.split(":", 2);
-    const cell =
-      key !== undefined && rest !== undefined
-        ? (row as unknown as Record<string, unknown>)[key === "type" ? "op" : key]
-        : undefined;
+    const cell = key !== undefined && rest !== undefined ? cells[key === "type" ? "op" : key] : undefined;
     if (typeof cell === "string" && rest !== undefined) return cell.toLowerCase().includes(rest);
-    return `${row.layer} ${row.pass} ${row.op} ${row.block} ${row.bound}`.toLowerCase().includes(word);
+    return ["layer", "pass", "op", "block", "bound"]
+      .map((each) => cells[each] ?? "")
+      .join(" ")
+      .toLowerCase()
+      .includes(word);
   });
 }
 
@@ -92,7 +94,7 @@ export function stateOf(context: Context, rows: RowSet, open: Set<string>): Tabl
     .toLowerCase()
     .split(/\s+/)
     .filter((word) => word !== "");
-  const found = words.length === 0 ? rows.rows : rows.rows.filter((row) => matches(row, words));
+  const found = words.length === 0 ? rows.rows : rows.rows.filter((row) => matchesWords(row, words));
   const sort = state.get("sort");
   const compare = comparison(sort, rows.metrics);
   const sorted = (list: Row[]) =>

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// A table whose heads sort it. It shows the first rows of the order; a search narrows what is in it.
+import { h, name } from "./dom";
+import { format, whole, type Unit } from "./units";
+
+const mostShown = 300;
+
+export interface SortColumn<Item> {
+  key: string;
+  label: string;
+  about?: string; // when the head is pointed at
+  unit: Unit | "text";
+  value: (item: Item) => number | string | null;
+}
+
+export interface Sorting {
+  sort: string; // a key; with "-" before it the largest first; empty: the order of the run
+  onSort: (sort: string) => void;
+}
+
+/// What is not there comes last, whichever way.
+export function sorted<Item>(items: Item[], columns: SortColumn<Item>[], sort: string): Item[] {
+  const isDown = sort.startsWith("-");
+  const column = columns.find((each) => each.key === (isDown ? sort.slice(1) : sort));
+  if (!column) return items;
+  const direction = isDown ? -1 : 1;
+  return [...items].sort((a, b) => {
+    const [x, y] = [column.value(a), column.value(b)];
+    if (x === null || y === null) return x === y ? 0 : x === null ? 1 : -1;
+    const order = typeof x === "string" || typeof y === "string" ? String(x).localeCompare(String(y)) : x - y;
+    return direction * order;
+  });
+}
+
+function head<Item>(column: SortColumn<Item>, { sort, onSort }: Sorting): HTMLElement {
+  const direction = sort === column.key ? "ascending" : sort === `-${column.key}` ? "descending" : "none";
+  // Numbers begin with the largest; a third click gives the order of the run again.
+  const next =
+    column.unit === "text"
+      ? { none: column.key, ascending: `-${column.key}`, descending: "" }
+      : { none: `-${column.key}`, descending: column.key, ascending: "" };
+  return h(
+    "th",
+    {
+      class: column.unit === "text" ? undefined : "n",
+      "aria-sort": direction,
+      "data-key": column.key,
+      title: column.about,
+    },
+    h(
+      "button",
+      { click: () => onSort(next[direction]) },
+      column.label,
+      h("span", { "aria-hidden": "true" }, { ascending: " ▲", descending: " ▼", none: "" }[direction]),
+    ),
+  );
+}
+
+function cell<Item>(column: SortColumn<Item>, item: Item): HTMLElement {
+  const value = column.value(item);
+  if (column.unit === "text") return h("td", { "data-key": column.key }, name(String(value ?? ""), 70));
+  const number = typeof value === "number" ? value : null;
+  return h("td", { class: "n", "data-key": column.key }, format(number, column.unit));
+}
+
+/// `mark` gets each row that is shown, so that views can link it.
+export function sortableTable<Item>(
+  items: Item[],
+  columns: SortColumn<Item>[],
+  sorting: Sorting,
+  mark: (row: HTMLElement, item: Item) => void,
+): HTMLElement {
+  const ordered = sorted(items, columns, sorting.sort);
+  const shown = ordered.slice(0, mostShown);
+  const rows = shown.map((item) => {
+    const row = h("tr", {}, ...columns.map((column) => cell(column, item)));
+    mark(row, item);
+    return row;
+  });
+  return h(
+    "div",
+    {},
+    h(
+      "div",
+      { class: "wide sortable" },
+      h(
+        "table",
+        { class: "small" },
+        h("thead", {}, h("tr", {}, ...columns.map((column) => head(column, sorting)))),
+        h("tbody", {}, ...rows),
+      ),
+    ),
+    h(
+      "p",
+      { class: "count", role: "status" },
+      `${shown.length < items.length ? `${whole(shown.length)} of ` : ""}${whole(items.length)} rows`,
+    ),
+  );
+}
