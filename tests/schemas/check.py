@@ -39,6 +39,8 @@ commands = [
     ("compare p.json m.json --json c.json", {"c.json": "comparison"}),
     ("roofline p.json i.json --json r.json", {"r.json": "roofline"}),
     ("roofline m.json --on h200 --by type --json rm.json", {"rm.json": "roofline"}),
+    (f"roofline {profiles}/training/conv2d-b32-fp32.json --json rc.json", {"rc.json": "roofline"}),
+    (f"explain {profiles}/training/conv2d-b32-fp32.json --json ec.json", {"ec.json": "explanation"}),
     ("show lenet5 --json s.json", {"s.json": "model"}),
     ("show gpt2 --json g.json", {"g.json": "model"}),
     ("convert lenet5 -o n.json", {"n.json": "network"}),
