@@ -4,6 +4,7 @@
 #include "strata/base/error.hpp"
 #include "strata/machine/load_machine.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -268,6 +269,25 @@ TEST(MeasuredSweeps, refuse_a_file_by_naming_what_is_wrong) {
     EXPECT_NE(refusal.find("sweeps"), std::string::npos) << refusal;
   }
   EXPECT_EQ(refusal_of_sweeps("{"), "measured sweeps: no JSON");
+}
+
+// Counted bytes that stay while the FLOP grow: the caches hold what the LSTM works on.
+TEST(MeasuredSweeps, a_claim_that_caches_break_says_so) {
+  const RooflineStudy predicted = predict_roofline_study();
+  const auto note_of = [&](const MeasuredSweeps& sweeps) {
+    const RooflineStudy measured = study_of(sweeps, load_machine("v100"));
+    for (const Finding& finding : roofline_findings(predicted, &measured)) {
+      if (finding.what != "at constant FLOP per byte") continue;
+      return fmt::format("{} {}", finding.measured->holds.value_or(false), finding.note);
+    }
+    return std::string();
+  };
+  MeasuredSweeps sweeps = synthetic_sweeps(2);
+  const std::string cached = note_of(sweeps);
+  EXPECT_TRUE(cached.starts_with("false")) << cached;
+  EXPECT_NE(cached.find("125 B crossed to memory: caches hold the rest"), cached.npos) << cached;
+  for (MeasuredPoint& point : sweeps.points) point.counters.clear();
+  EXPECT_EQ(note_of(sweeps).find("caches"), std::string::npos);
 }
 
 TEST(MeasuredSweeps, stand_beside_the_prediction_in_findings_and_figures) {
