@@ -11,6 +11,7 @@
 #include "strata/capture/read_recording.hpp"
 #include "strata/report/chart/png.hpp"
 #include "strata/report/convolution_report.hpp"
+#include "strata/report/plot_api.hpp"
 #include "strata/report/sweep_figures.hpp"
 
 #include <fmt/format.h>
@@ -83,7 +84,7 @@ class FigureMaker {
         return all_are(PlotFile::sweep) ? of_sweep(only_sweep()) : of_profiles();
       case PlotInput::capture: break;
     }
-    fail(ErrorKind::unsupported, "{} needs {}", facts_.name, text_of(facts_.input));
+    return of_recordings();
   }
 
  private:
@@ -134,6 +135,23 @@ class FigureMaker {
       case PlotKind::layers: return layers_figure(profiles);
       default: return of_roofline(profiles);
     }
+  }
+
+  /// A ring for each process that was recorded.
+  chart::ChartGrid of_recordings() const {
+    const std::vector<std::string> labels = labels_of_plot(given_);
+    std::vector<RecordedCalls> programs;
+    for (std::size_t i = 0; i < given_.words().size(); ++i) {
+      const std::string& word = given_.words()[i];
+      if (!is_recording(word)) refuse(word, sniffed(word));
+      const std::vector<Recording> recordings = read_recordings(word);
+      for (const Recording& recording : recordings) {
+        const std::string process =
+            recordings.size() == 1 ? "" : fmt::format(", process {}", recording.process.pid);
+        programs.push_back({labels[i] + process, make_trace_tables(recording)});
+      }
+    }
+    return api_donut_figure(programs);
   }
 
   chart::ChartGrid of_roofline(const std::vector<PlottedProfile>& profiles) const {
@@ -299,7 +317,7 @@ int run_plot(const Request& request) {
   if (!output) fail(ErrorKind::usage, "where to? give -o FILE.svg, .png or .pdf, or -o -");
   const PictureForm form = form_of(*output);
   if (form != PictureForm::svg && !has_png()) svg_to_png("");  // refuses before anything is done
-  if (given.words().empty() && facts.input != PlotInput::capture)
+  if (given.words().empty())
     fail(ErrorKind::usage, "{} needs {}", facts.name, text_of(facts.input));
   write_output(*output, picture_of(FigureMaker(given, facts).run(), form));
   return exit_code::done;

@@ -86,21 +86,30 @@ PlotFile sniffed(const std::string& word) {
   return PlotFile::model;
 }
 
-std::vector<PlottedProfile> plotted_profiles(const Arguments& given) {
+std::vector<std::string> labels_of_plot(const Arguments& given) {
   const std::vector<std::string>& labels = given.values(plot_label_flag);
-  if (!labels.empty() && labels.size() != given.words().size())
+  if (labels.empty()) {
+    std::vector<std::string> names;
+    for (const std::string& word : given.words()) names.push_back(fs::path(word).stem().string());
+    return names;
+  }
+  if (labels.size() != given.words().size())
     fail(ErrorKind::usage, "{} labels for {} inputs: give one --label for each", labels.size(),
          given.words().size());
+  return labels;
+}
+
+std::vector<PlottedProfile> plotted_profiles(const Arguments& given) {
+  const std::vector<std::string> labels = labels_of_plot(given);
   std::vector<PlottedProfile> profiles;
   for (std::size_t i = 0; i < given.words().size(); ++i) {
     const std::string& word = given.words()[i];
     if (std::optional<StoredProfile> stored = stored_profile(word)) {
-      profiles.push_back(
-          {{fs::path(word).stem().string(), std::move(stored->profile)}, batch_in(stored->text)});
+      profiles.push_back({{labels[i], std::move(stored->profile)}, batch_in(stored->text)});
     } else {
       profiles.push_back(predicted_profile(word, given));
+      if (given.has(plot_label_flag)) profiles.back().labelled.label = labels[i];
     }
-    if (!labels.empty()) profiles.back().labelled.label = labels[i];
   }
   return profiles;
 }

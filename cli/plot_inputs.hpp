@@ -21,6 +21,8 @@ enum class PlotFile { model, profile, sweep, convolutions };
 std::string_view text_of(PlotFile file);
 PlotFile sniffed(const std::string& word);
 
+/// What each input is called: as --label says, or the name of its file without its ending.
+std::vector<std::string> labels_of_plot(const Arguments& given);
 /// Profiles as they are, networks predicted. Errors name the word.
 std::vector<PlottedProfile> plotted_profiles(const Arguments& given);
 /// What --on names, else the machine of the first profile.

@@ -191,7 +191,7 @@ strata_optional_part(muparser HEADER muParser.h LIBRARIES muparser FOR "formulas
 strata_optional_part(cbc HEADER coin/Cbc_C_Interface.h LIBRARIES CbcSolver LOADED FOR "exact plans (--policy exact)"
   WITHOUT "--policy exact is refused, the other policies and the lower bound are there")
 strata_optional_part(sqlite HEADER sqlite3.h LIBRARIES sqlite3 FOR "databases of sweep results and captures"
-  WITHOUT "captures, Nsight Systems' databases and sweep --db are refused")
+  WITHOUT "captures, databases of Nsight Systems and nvprof, and sweep --db are refused")
 strata_optional_part(lemon HEADER lemon/network_simplex.h FOR "the independent check of flows in tests"
   WITHOUT "one test is left out, the program is the same")
 strata_optional_part(rsvg HEADER librsvg/rsvg.h LIBRARIES rsvg-2 LOADED PATH_SUFFIXES librsvg-2.0

@@ -46,6 +46,7 @@ struct SomeResults {
     switch (facts.input) {
       case PlotInput::sweep: return {at("sweep.csv")};
       case PlotInput::convolution: return {conv};
+      case PlotInput::capture: return {STRATA_SOURCE_DIR "/examples/traces/event-sync.json"};
       case PlotInput::profile_or_sweep: return {at("b8.json"), at("b32.json")};
       default: return {at("b32.json")};
     }
@@ -59,15 +60,25 @@ TEST(PlotCommand, draws_every_kind_the_same_twice_or_says_what_it_needs) {
     for (const std::string& input : results.inputs_of(facts)) words.push_back(input);
     words.insert(words.end(), {"--kind", std::string(facts.name), "-o", "-"});
     const Outcome first = run(words);
-    if (facts.input == PlotInput::capture) {
-      EXPECT_EQ(first.exit_code, 2);
-      EXPECT_NE(first.err.find("needs a capture"), first.err.npos) << first.err;
-      continue;
-    }
     EXPECT_EQ(first.exit_code, 0) << facts.name << ": " << first.err;
     EXPECT_TRUE(first.out.starts_with("<svg ")) << facts.name;
     EXPECT_EQ(first.out, run(words).out) << facts.name;
   }
+}
+
+TEST(PlotCommand, a_donut_needs_a_recording_with_calls) {
+  const SomeResults results;
+  const Outcome profile = run({"plot", results.at("b32.json"), "--kind", "api-donut", "-o", "-"});
+  EXPECT_EQ(profile.exit_code, 2);
+  EXPECT_NE(profile.err.find("api-donut needs a recorded program"), profile.err.npos)
+      << profile.err;
+  const std::string trace = STRATA_SOURCE_DIR "/examples/traces/event-sync.json";
+  const Outcome drawn =
+      run({"plot", trace, "--kind", "api-donut", "--label", "one step", "-o", "-"});
+  EXPECT_EQ(drawn.exit_code, 0) << drawn.err;
+  EXPECT_NE(drawn.out.find("one step"), drawn.out.npos);
+  EXPECT_NE(drawn.out.find("cudaLaunchKernel: 67.0 µs in 4 calls"), drawn.out.npos);
+  EXPECT_NE(drawn.out.find("43 %"), drawn.out.npos);  // as strata trace --by api has it
 }
 
 TEST(PlotCommand, reads_every_form_of_a_sweep) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a database of strata capture or of Nsight Systems.
+// Any bytes as a database of strata capture, of Nsight Systems or of nvprof.
 #include "strata/base/error.hpp"
 #include "strata/capture/recording_sqlite.hpp"
 #include "tests/fuzz/any_recording.hpp"

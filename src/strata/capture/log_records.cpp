@@ -3,14 +3,11 @@
 
 #include "strata/capture/log_windows.hpp"
 #include "strata/capture/numbers_of_cupti.hpp"
-
-#include <cxxabi.h>
+#include "strata/capture/readable_symbol.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
-#include <memory>
 
 namespace strata {
 namespace {
@@ -21,17 +18,6 @@ bool copy_record(std::span<const char> bytes, Record& record) {
   if (bytes.size() < sizeof(Record)) return false;
   std::memcpy(&record, bytes.data(), sizeof(Record));
   return true;
-}
-
-struct FreeText {
-  void operator()(char* text) const { std::free(text); }
-};
-
-std::string readable_symbol(const std::string& symbol) {
-  int status = 0;
-  const std::unique_ptr<char, FreeText> text(
-      abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status));
-  return status == 0 && text != nullptr ? text.get() : symbol;
 }
 
 /// "cudaLaunchKernel_v7000" without the version.

@@ -7,6 +7,7 @@
 #include "strata/capture/chrome/chrome_json.hpp"
 #include "strata/capture/log_reader.hpp"
 #include "strata/capture/ncu_csv.hpp"
+#include "strata/capture/nvprof_csv.hpp"
 #include "strata/capture/recording_sqlite.hpp"
 
 #include <array>
@@ -16,7 +17,7 @@
 namespace strata {
 namespace {
 
-enum class FileKind : std::uint8_t { none, chrome_json, ncu_csv, database, log };
+enum class FileKind : std::uint8_t { none, chrome_json, ncu_csv, nvprof_csv, database, log };
 
 /// Enough for the properties of the devices, which Kineto writes before the events.
 constexpr std::size_t beginning_bytes = std::size_t{64} << 10;
@@ -47,6 +48,7 @@ FileKind kind_of_file(const std::filesystem::path& path) {
   if (is_capture_log(text)) return FileKind::log;
   if (looks_like_chrome_json(text)) return FileKind::chrome_json;
   if (looks_like_ncu_csv(text)) return FileKind::ncu_csv;
+  if (looks_like_nvprof_csv(text)) return FileKind::nvprof_csv;
   return FileKind::none;
 }
 
@@ -62,11 +64,13 @@ std::vector<Recording> read_kind(const std::filesystem::path& path, FileKind kin
     case FileKind::log: return one(read_capture_log(path).recording);
     case FileKind::chrome_json: return one(read_chrome_json(*plain_source(file_source(path))));
     case FileKind::ncu_csv: return one(read_ncu_csv(*plain_source(file_source(path))));
+    case FileKind::nvprof_csv: return one(read_nvprof_csv(*plain_source(file_source(path))));
     case FileKind::none: break;
   }
   fail(ErrorKind::input,
        "no recording: neither a trace of the PyTorch profiler (JSON), nor a table of Nsight "
-       "Compute (ncu --csv --page raw), nor a database of Nsight Systems or strata capture");
+       "Compute (ncu --csv --page raw) or nvprof (nvprof --csv --print-gpu-trace), nor a database "
+       "of Nsight Systems, nvprof or strata capture");
 }
 
 }  // namespace

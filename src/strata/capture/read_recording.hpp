@@ -7,8 +7,8 @@
 #include <vector>
 
 /// A recording from a file, whoever wrote it: a trace of the PyTorch profiler (Kineto JSON, also
-/// .gz), a table of Nsight Compute (CSV), a database of Nsight Systems or of strata capture. The
-/// kind is told by what is in the file, not by its name.
+/// .gz), a table of Nsight Compute or of nvprof (CSV), a database of Nsight Systems, of nvprof or
+/// of strata capture. The kind is told by what is in the file, not by its name.
 namespace strata {
 
 /// Whether the file is one of these: good enough to choose who reads it and complains. A file that

@@ -9,8 +9,8 @@
 #include <vector>
 
 /// Recordings in SQLite files: Strata's own, read and written (docs/formats/capture.md has the
-/// tables), and those that `nsys export --type sqlite` writes, read. A build without SQLite refuses
-/// with a reason (environment).
+/// tables), and those that `nsys export --type sqlite` and `nvprof -o` write, read. A build without
+/// SQLite refuses with a reason (environment).
 namespace strata {
 
 /// Of Strata's own files; a newer one is refused by older programs.
@@ -20,8 +20,8 @@ inline constexpr std::int64_t capture_schema_version = 1;
 /// Errors (environment): it cannot be written.
 void write_recordings(const std::filesystem::path& path, std::span<const Recording> recordings);
 
-/// The processes in a file of either kind, as they are in it; rows by start. Errors (input) name
-/// the table and what is wrong, or say that the database is of something else.
+/// The processes in a file of any of these kinds, as they are in it; rows by start. Errors (input)
+/// name the table and what is wrong, or say that the database is of something else.
 std::vector<Recording> read_recording_database(const std::filesystem::path& path);
 /// Of a file that is in memory.
 std::vector<Recording> read_recording_database(std::string_view bytes);

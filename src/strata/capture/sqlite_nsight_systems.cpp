@@ -2,6 +2,7 @@
 #include "strata/base/error.hpp"
 #include "strata/base/printable.hpp"
 #include "strata/capture/numbers_of_cupti.hpp"
+#include "strata/capture/sqlite_cells.hpp"
 #include "strata/capture/sqlite_recording_read.hpp"
 
 #include <fmt/format.h>
@@ -16,7 +17,6 @@
 namespace strata {
 namespace {
 
-constexpr std::int64_t last_ns = std::int64_t{1} << 62;
 constexpr std::string_view kernel_table = "CUPTI_ACTIVITY_KIND_KERNEL";
 constexpr std::string_view copy_table = "CUPTI_ACTIVITY_KIND_MEMCPY";
 constexpr std::string_view fill_table = "CUPTI_ACTIVITY_KIND_MEMSET";
@@ -87,29 +87,6 @@ class NsightReader {
     return recording.names.id_of(found->second);
   }
 
-  static TimeSpan time_in(const TableRows& rows) {
-    const TimeSpan time{rows.number_or(0, last_ns + 1), rows.number_or(1, -last_ns - 1)};
-    if (time.start_ns < -last_ns || time.start_ns > last_ns || time.end_ns < time.start_ns ||
-        time.end_ns > last_ns) {
-      rows.refuse("'start' or 'end' is missing, or the end is before the start");
-    }
-    return time;
-  }
-
-  static std::uint32_t small(const TableRows& rows, int column, std::uint32_t otherwise) {
-    const auto number = rows.number(column);
-    if (!number || *number < 0 || *number >= std::int64_t{0xffffffff}) return otherwise;
-    return static_cast<std::uint32_t>(*number);
-  }
-
-  static std::int64_t bytes_in(const TableRows& rows, int column) {
-    return std::max<std::int64_t>(unknown_bytes, rows.number_or(column, unknown_bytes));
-  }
-
-  static std::uint64_t key_in(const TableRows& rows, int column) {
-    return static_cast<std::uint64_t>(rows.number_or(column, 0));
-  }
-
   void read_kernels() {
     TableRows rows(database_, kernel_table,
                    {"start", "end", "globalPid", "demangledName", "deviceId", "streamId",
@@ -118,17 +95,17 @@ class NsightReader {
     while (rows.next()) {
       Recording& recording = of_process(rows.number_or(2, 0));
       recording.kernels.push_back(
-          {.time = time_in(rows),
-           .correlation = key_in(rows, 6),
-           .graph_node = key_in(rows, 7),
+          {.time = cupti_time(rows),
+           .correlation = cupti_key(rows, 6),
+           .graph_node = cupti_key(rows, 7),
            .name = string_of(recording, rows, 3),
-           .device = small(rows, 4, unknown_device),
-           .stream = small(rows, 5, 0),
-           .grid = {small(rows, 8, 0), small(rows, 9, 0), small(rows, 10, 0)},
-           .block = {small(rows, 11, 0), small(rows, 12, 0), small(rows, 13, 0)},
-           .registers = small(rows, 14, unknown_count),
-           .static_shared_bytes = small(rows, 15, unknown_count),
-           .dynamic_shared_bytes = small(rows, 16, unknown_count)});
+           .device = cupti_count(rows, 4, unknown_device),
+           .stream = cupti_count(rows, 5, 0),
+           .grid = {cupti_count(rows, 8, 0), cupti_count(rows, 9, 0), cupti_count(rows, 10, 0)},
+           .block = {cupti_count(rows, 11, 0), cupti_count(rows, 12, 0), cupti_count(rows, 13, 0)},
+           .registers = cupti_count(rows, 14, unknown_count),
+           .static_shared_bytes = cupti_count(rows, 15, unknown_count),
+           .dynamic_shared_bytes = cupti_count(rows, 16, unknown_count)});
     }
   }
 
@@ -139,15 +116,15 @@ class NsightReader {
     while (rows.next()) {
       const CopyKind kind = copy_kind_of_cupti(rows.number_or(4, 0));
       of_process(rows.number_or(2, 0))
-          .copies.push_back({.time = time_in(rows),
-                             .bytes = bytes_in(rows, 3),
-                             .correlation = key_in(rows, 10),
-                             .graph_node = key_in(rows, 11),
-                             .device = small(rows, 7, unknown_device),
+          .copies.push_back({.time = cupti_time(rows),
+                             .bytes = cupti_bytes(rows, 3),
+                             .correlation = cupti_key(rows, 10),
+                             .graph_node = cupti_key(rows, 11),
+                             .device = cupti_count(rows, 7, unknown_device),
                              .peer_device = kind == CopyKind::peer_to_peer
-                                                ? small(rows, 8, unknown_device)
+                                                ? cupti_count(rows, 8, unknown_device)
                                                 : unknown_device,
-                             .stream = small(rows, 9, 0),
+                             .stream = cupti_count(rows, 9, 0),
                              .kind = kind,
                              .source = nsight_place(rows.number_or(5, -1)),
                              .destination = nsight_place(rows.number_or(6, -1))});
@@ -160,12 +137,12 @@ class NsightReader {
                     "graphNodeId"});
     while (rows.next()) {
       of_process(rows.number_or(2, 0))
-          .fills.push_back({.time = time_in(rows),
-                            .bytes = bytes_in(rows, 3),
-                            .correlation = key_in(rows, 6),
-                            .graph_node = key_in(rows, 7),
-                            .device = small(rows, 4, unknown_device),
-                            .stream = small(rows, 5, 0)});
+          .fills.push_back({.time = cupti_time(rows),
+                            .bytes = cupti_bytes(rows, 3),
+                            .correlation = cupti_key(rows, 6),
+                            .graph_node = cupti_key(rows, 7),
+                            .device = cupti_count(rows, 4, unknown_device),
+                            .stream = cupti_count(rows, 5, 0)});
     }
   }
 
@@ -177,8 +154,8 @@ class NsightReader {
       if (name == strings_.end()) rows.refuse("its name is not in the table StringIds");
       Recording& recording = of_process(thread);
       recording.calls.push_back(
-          {.time = time_in(rows),
-           .correlation = key_in(rows, 3),
+          {.time = cupti_time(rows),
+           .correlation = cupti_key(rows, 3),
            .name = recording.names.id_of(without_call_suffix(name->second)),
            .thread = tid_in(thread),
            .kind = name->second.starts_with("cuda") ? ApiKind::runtime : ApiKind::driver});
@@ -191,10 +168,10 @@ class NsightReader {
         {"start", "end", "globalPid", "syncType", "deviceId", "streamId", "correlationId"});
     while (rows.next()) {
       of_process(rows.number_or(2, 0))
-          .syncs.push_back({.time = time_in(rows),
-                            .correlation = key_in(rows, 6),
-                            .device = small(rows, 4, unknown_device),
-                            .stream = small(rows, 5, 0),
+          .syncs.push_back({.time = cupti_time(rows),
+                            .correlation = cupti_key(rows, 6),
+                            .device = cupti_count(rows, 4, unknown_device),
+                            .stream = cupti_count(rows, 5, 0),
                             .kind = sync_kind_of_cupti(rows.number_or(3, 0))});
     }
   }
@@ -220,7 +197,7 @@ class NsightReader {
       const auto text = strings_.find(rows.number_or(6, -1));
       const auto domain = domains.find(rows.number_or(4, 0));
       recording.ranges.push_back(
-          {.time = time_in(rows),
+          {.time = cupti_time(rows),
            .name = recording.names.id_of(text == strings_.end() ? rows.text(5)
                                                                 : std::string_view(text->second)),
            .domain = domain == domains.end() ? 0 : recording.names.id_of(domain->second),
@@ -235,12 +212,12 @@ class NsightReader {
         {"start", "globalPid", "address", "bytes", "deviceId", "memKind", "memoryOperationType"});
     while (rows.next()) {
       const std::int64_t at = rows.number_or(0, 0);
-      if (at < -last_ns || at > last_ns) rows.refuse("'start' is out of reach");
+      if (at < -last_cupti_ns || at > last_cupti_ns) rows.refuse("'start' is out of reach");
       of_process(rows.number_or(1, 0))
           .memory.push_back({.at_ns = at,
-                             .address = key_in(rows, 2),
-                             .bytes = std::max<std::int64_t>(0, bytes_in(rows, 3)),
-                             .device = small(rows, 4, unknown_device),
+                             .address = cupti_key(rows, 2),
+                             .bytes = std::max<std::int64_t>(0, cupti_bytes(rows, 3)),
+                             .device = cupti_count(rows, 4, unknown_device),
                              .place = nsight_place(rows.number_or(5, -1)),
                              .is_allocation = rows.number_or(6, 0) == 0});
     }

@@ -212,11 +212,13 @@ class OwnReader {
   std::vector<OwnProcess> processes_;
 };
 
-std::vector<Recording> read_either(const CaptureDatabase& database) {
+std::vector<Recording> read_any(const CaptureDatabase& database) {
   if (is_own_database(database)) return read_own_database(database);
   if (is_nsight_systems(database)) return read_nsight_systems(database);
+  if (is_nvprof(database)) return read_nvprof(database);
   fail(ErrorKind::input,
-       "is a database, but neither of strata capture nor of nsys export --type sqlite");
+       "is a database, but neither of strata capture nor of nsys export --type sqlite nor of "
+       "nvprof -o");
 }
 
 }  // namespace
@@ -230,17 +232,17 @@ std::vector<Recording> read_own_database(const CaptureDatabase& database) {
 }
 
 std::vector<Recording> read_recording_database(const std::filesystem::path& path) {
-  return read_either(CaptureDatabase::open_to_read(path));
+  return read_any(CaptureDatabase::open_to_read(path));
 }
 
 std::vector<Recording> read_recording_database(std::string_view bytes) {
-  return read_either(CaptureDatabase::in_memory(bytes));
+  return read_any(CaptureDatabase::in_memory(bytes));
 }
 
 bool is_recording_database(const std::filesystem::path& path) {
   try {
     const CaptureDatabase database = CaptureDatabase::open_to_read(path);
-    return is_own_database(database) || is_nsight_systems(database);
+    return is_own_database(database) || is_nsight_systems(database) || is_nvprof(database);
   } catch (const Error&) {
     return false;
   }

@@ -8,12 +8,14 @@
 
 namespace strata {
 
-/// What is in a database of Strata's own, and in one of Nsight Systems; read_recording_database
-/// knows which it is.
+/// What is in a database of Strata's own, in one of Nsight Systems, and in one of nvprof;
+/// read_recording_database knows which it is.
 std::vector<Recording> read_own_database(const CaptureDatabase& database);
 std::vector<Recording> read_nsight_systems(const CaptureDatabase& database);
+std::vector<Recording> read_nvprof(const CaptureDatabase& database);
 
 bool is_own_database(const CaptureDatabase& database);
 bool is_nsight_systems(const CaptureDatabase& database);
+bool is_nvprof(const CaptureDatabase& database);
 
 }  // namespace strata

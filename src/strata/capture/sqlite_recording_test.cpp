@@ -190,6 +190,68 @@ TEST(RecordingDatabase, an_export_of_nsight_systems_is_read) {
   EXPECT_EQ(recording.names.text(recording.ranges[0].domain), "torch");
 }
 
+/// As `nvprof -o` writes it: mangled names, calls by CUPTI's numbers.
+TEST(RecordingDatabase, a_file_of_nvprof_is_read) {
+  const test::TemporaryFolder folder;
+  const std::filesystem::path path = folder.path() / "train.nvvp";
+  const auto create = [&](std::string_view kernel_table) {
+    std::filesystem::remove(path);
+    const CaptureDatabase database = CaptureDatabase::create(path);
+    database.run("CREATE TABLE StringTable (_id_ INTEGER PRIMARY KEY, value TEXT)");
+    database.run("INSERT INTO StringTable VALUES (1,'_Z5scalePfi'),(2,'Tesla P40')");
+    database.run("CREATE TABLE " + std::string(kernel_table) +
+                 " (_id_ INTEGER, start INT, end INT, deviceId INT, streamId INT, correlationId "
+                 "INT, gridX INT, gridY INT, gridZ INT, blockX INT, blockY INT, blockZ INT, "
+                 "registersPerThread INT, staticSharedMemory INT, dynamicSharedMemory INT, name "
+                 "INT)");
+    database.run("INSERT INTO " + std::string(kernel_table) +
+                 " VALUES (1,100,150,0,7,55,4,1,1,128,1,1,32,16,2048,1)");
+    database.run(
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (_id_ INTEGER, copyKind INT, srcKind INT, "
+        "dstKind INT, bytes INT, start INT, end INT, deviceId INT, streamId INT, correlationId "
+        "INT)");
+    database.run("INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (1,1,2,3,4096,1,2,0,7,54)");
+    database.run(
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (_id_ INTEGER, cbid INT, start INT, end INT, "
+        "processId INT, threadId INT, correlationId INT, returnValue INT)");
+    database.run(
+        "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1,211,90,95,42,-5,55,0),"
+        "(2,136,160,170,42,-5,56,0),(3,9999,180,190,42,-5,57,0)");
+    database.run(
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_DEVICE (_id_ INTEGER, id INT, name INT, "
+        "numMultiprocessors INT, numThreadsPerWarp INT, maxWarpsPerMultiprocessor INT)");
+    database.run("INSERT INTO CUPTI_ACTIVITY_KIND_DEVICE VALUES (1,0,2,30,32,64)");
+  };
+  create("CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL");
+  ASSERT_TRUE(is_recording(path));
+  const std::vector<Recording> read = read_recordings(path);
+  ASSERT_EQ(read.size(), 1U);
+  const Recording& recording = read[0];
+  EXPECT_EQ(recording.process.source_format, "nvprof SQLite");
+  EXPECT_EQ(recording.process.pid, 42);
+  EXPECT_FALSE(recording.process.kernels_were_serialised);
+  ASSERT_EQ(recording.process.devices.size(), 1U);
+  EXPECT_EQ(recording.process.devices[0].name, "Tesla P40");
+  EXPECT_EQ(recording.process.devices[0].max_threads_per_multiprocessor, 2048);
+  ASSERT_EQ(recording.kernels.size(), 1U);
+  EXPECT_EQ(recording.names.text(recording.kernels[0].name), "scale(float*, int)");
+  EXPECT_EQ(recording.kernels[0].registers, 32U);
+  ASSERT_EQ(recording.copies.size(), 1U);
+  EXPECT_EQ(recording.copies[0].source, MemoryKind::pinned);  // CUPTI's numbers as they are
+  ASSERT_EQ(recording.calls.size(), 3U);
+  EXPECT_EQ(recording.names.text(recording.calls[0].name), "cudaLaunchKernel");
+  EXPECT_EQ(recording.names.text(recording.calls[1].name), "cudaEventDestroy");
+  EXPECT_EQ(recording.names.text(recording.calls[2].name), "runtime call 9999");
+  EXPECT_EQ(recording.calls[0].thread, recording.calls[1].thread);
+
+  create("CUPTI_ACTIVITY_KIND_KERNEL");  // of a run in which kernels could not overlap
+  EXPECT_TRUE(read_recordings(path).at(0).process.kernels_were_serialised);
+  CaptureDatabase::create(path).run("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET name=77");
+  EXPECT_THROW(read_recordings(path), Error);
+  CaptureDatabase::create(path).run("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET name=1, end=start-1");
+  EXPECT_THROW(read_recordings(path), Error);
+}
+
 TEST(RecordingDatabase, other_databases_and_other_files_are_none) {
   const test::TemporaryFolder folder;
   const std::filesystem::path path = folder.path() / "x.sqlite";

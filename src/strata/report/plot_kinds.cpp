@@ -59,7 +59,8 @@ constexpr PlotKindFacts all_plot_kinds[] = {
     {transfer_bars, "transfer-bars", PlotInput::convolution,
      "share of time in copies from the host, pageable and pinned",
      "convolution paper: share of transfers between host and device"},
-    {api_donut, "api-donut", PlotInput::capture, "time of the calls of the CUDA API by kind",
+    {api_donut, "api-donut", PlotInput::capture,
+     "shares of the calls of the CUDA API in the time of all calls, a ring per program",
      "capture report: API calls of the backward region"},
     {batch_trends, "batch-trends", PlotInput::profile_or_sweep,
      "shares of operators, or samples/s, over the batch size",
@@ -74,7 +75,7 @@ constexpr std::array<std::string_view, 7> input_texts = {
     "results of the convolution lab (strata conv --json)",
     "a profile, or results of the convolution lab (strata conv --json)",
     "profiles of several batches, or a sweep over batch",
-    "a capture of a running program with its API calls, which this version does not make yet"};
+    "a recorded program with its API calls (strata capture, or a trace that strata trace reads)"};
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 #include "strata/convolution/lab/made_up_results_test.hpp"
 #include "strata/report/chart/scene.hpp"
 #include "strata/report/chart/well_formed_test.hpp"
+#include "strata/report/plot_api.hpp"
 #include "strata/report/sweep_figures.hpp"
 
 #include <gtest/gtest.h>
@@ -266,6 +267,58 @@ TEST(PlotConvolutions, every_kind_has_its_panels) {
     EXPECT_NEAR(share, 0.2 / 1.2, 1e-9);
   for (const double share : transfers.panels.at(0).bars.at(1).values) EXPECT_EQ(share, 0);
   expect_drawable(transfers);
+}
+
+RecordedCalls recorded_calls(std::string label,
+                             std::vector<std::pair<std::string, std::int64_t>> times) {
+  RecordedCalls program{std::move(label), {}};
+  for (auto& [name, total_ns] : times)
+    program.tables.by_api.push_back({name, ApiKind::runtime, {.calls = 2, .total_ns = total_ns}});
+  return program;
+}
+
+TEST(PlotApi, slices_are_the_times_of_calls_and_a_call_has_one_colour) {
+  const chart::ChartGrid grid =
+      api_donut_figure({recorded_calls("a", {{"cudaLaunchKernel", 3000}, {"cudaFree", 1000}}),
+                        recorded_calls("b", {{"cudaFree", 5000}})});
+  ASSERT_EQ(grid.panels.size(), 2U);
+  const chart::Ring& ring = grid.panels[0].ring;
+  ASSERT_EQ(ring.slices.size(), 2U);
+  EXPECT_EQ(ring.slices[0].name, "cudaFree");  // 6 µs in both together
+  EXPECT_DOUBLE_EQ(ring.slices[0].value, 1e-6);
+  EXPECT_DOUBLE_EQ(ring.slices[1].value, 3e-6);
+  EXPECT_EQ(ring.middle, "4.00 µs");
+  EXPECT_EQ(grid.panels[1].ring.slices.at(0).color, ring.slices[0].color);
+  expect_drawable(grid);
+  EXPECT_NE(chart::to_svg(grid).find("75 %"), std::string::npos);
+}
+
+TEST(PlotApi, beyond_the_colours_calls_are_one_slice) {
+  std::vector<std::pair<std::string, std::int64_t>> times;
+  for (int i = 0; i < 12; ++i) times.emplace_back("call" + std::to_string(i), 1000 - i);
+  const chart::ChartGrid grid = api_donut_figure({recorded_calls("a", times)});
+  const chart::Ring& ring = grid.panels[0].ring;
+  ASSERT_EQ(ring.slices.size(), 8U);
+  EXPECT_EQ(ring.slices.back().name, "other calls");
+  EXPECT_NEAR(ring.slices.back().value, 1e-9 * (993 + 992 + 991 + 990 + 989), 1e-15);
+  EXPECT_NE(ring.slices.back().hint.find("in 10 calls of 5 kinds"), std::string::npos);
+  times.resize(8);
+  EXPECT_EQ(api_donut_figure({recorded_calls("a", times)}).panels[0].ring.slices.back().name,
+            "call7");
+}
+
+TEST(PlotApi, refuses_a_recording_without_calls_and_a_ring_that_cannot_be) {
+  EXPECT_NE(refusal([] { api_donut_figure({recorded_calls("a", {})}); }).find("a: no calls"),
+            std::string::npos);
+  chart::Chart chart{.title = "t"};
+  chart.ring.slices = {{.name = "x", .value = -1}};
+  EXPECT_NE(refusal([&] { chart::to_svg(chart); }).find("no part of a ring"), std::string::npos);
+  chart.ring.slices = {{.name = "x", .value = 0}};
+  EXPECT_NE(refusal([&] { chart::to_svg(chart); }).find("nothing to draw"), std::string::npos);
+  chart.ring.slices = {{.name = "x", .value = 1}};
+  EXPECT_EQ(test::problem_of_xml(chart::to_svg(chart)), "");
+  chart.series.push_back({.name = "s", .points = {{1, 1, ""}}});
+  EXPECT_NE(refusal([&] { chart::to_svg(chart); }).find("no axes"), std::string::npos);
 }
 
 }  // namespace

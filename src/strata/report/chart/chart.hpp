@@ -113,6 +113,21 @@ struct BandKey {
   Color color = 0;
 };
 
+/// A part of a ring, clockwise from the top.
+struct Slice {
+  std::string name;  ///< in the legend
+  double value = 0;  ///< its share is that of the sum of all
+  Color color = 0;
+  std::string hint = {};  ///< when pointed at
+};
+
+/// Shares of a whole as a ring: a panel with one has no axes and nothing else.
+struct Ring {
+  std::vector<Slice> slices;
+  std::string middle;      ///< what the whole is, in its middle: "157 µs"
+  std::string below = {};  ///< of what, in smaller letters
+};
+
 struct Chart {
   std::string title;
   std::string subtitle;
@@ -124,6 +139,7 @@ struct Chart {
   std::vector<ReferenceLine> lines;
   std::vector<Band> bands;
   std::vector<BandKey> band_keys = {};
+  Ring ring = {};
 };
 
 /// Charts of one kind side by side, under one title and one legend.
@@ -137,7 +153,8 @@ struct ChartGrid {
 };
 
 /// Errors (input) name what cannot be drawn: a number that is not finite, one that is not above 0
-/// on a logarithmic axis, an axis that ends before it begins, bars without their categories.
+/// on a logarithmic axis, an axis that ends before it begins, bars without their categories, a ring
+/// of nothing or beside axes.
 std::string to_svg(const ChartGrid& grid);
 std::string to_svg(const Chart& chart, double width = 800, double plot_height = 420);
 

@@ -68,6 +68,7 @@ struct Span {
 }  // namespace
 
 void check(const Chart& chart) {
+  check_ring(chart);
   check_axis(chart, chart.x, "the x axis");
   check_axis(chart, chart.y, "the y axis");
   for (const Series& series : chart.series) {

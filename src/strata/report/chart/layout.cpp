@@ -21,8 +21,8 @@ constexpr double small_glyph_width = 14;
 constexpr double right_room = 10;        // half of the last label of x
 constexpr double least_plot_width = 80;  // below it an axis has no room for two labels
 
-/// What the legend explains: a line with its markers, a kind of bar, the shade of an area.
-using LegendEntry = std::variant<const Series*, const Bars*, const BandKey*>;
+/// What the legend explains: a line with its markers, a kind of bar, the shade of an area, a slice.
+using LegendEntry = std::variant<const Series*, const Bars*, const BandKey*, const Slice*>;
 
 const std::string& name_of(const LegendEntry& entry) {
   return std::visit([](const auto* shown) -> const std::string& { return shown->name; }, entry);
@@ -46,6 +46,7 @@ std::vector<LegendEntry> legend_of(const ChartGrid& grid) {
     for (const Series& series : panel.series) add(&series);
     for (const Bars& bars : panel.bars) add(&bars);
     for (const BandKey& key : panel.band_keys) add(&key);
+    for (const Slice& slice : panel.ring.slices) add(&slice);
   }
   return entries;
 }
@@ -125,9 +126,11 @@ class Layout {
                                              .scale = series.marker_scale});
     }
   }
-  void glyph(const Bars& bars, double x) {
+  void glyph(const Bars& bars, double x) { filled_glyph(bars.color, x); }
+  void glyph(const Slice& slice, double x) { filled_glyph(slice.color, x); }
+  void filled_glyph(Color color, double x) {
     scene_.shapes.emplace_back(RectShape{.rect = {x, y_ - 10, small_glyph_width, 12},
-                                         .style = "bar " + fill_class(bars.color),
+                                         .style = "bar " + fill_class(color),
                                          .hint = {}});
   }
   void glyph(const BandKey& key, double x) {

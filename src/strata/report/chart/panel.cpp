@@ -319,6 +319,7 @@ void Panel::bar(std::size_t category, const Bars& bars, double from, double to, 
 }  // namespace
 
 double left_room(const Chart& chart, double plot_height) {
+  if (!chart.ring.slices.empty()) return 0;
   const ScaledAxis y = scaled(chart.y, y_range(chart), plot_height, 0, Orientation::along_y);
   double widest = 0;
   for (const std::string& label : y.ticks.labels) {
@@ -343,7 +344,7 @@ double left_overhang(const Chart& chart, double plot_width) {
 }
 
 double bottom_room(const Chart& chart, double plot_width) {
-  if (!chart.x.has_labels) return 8;
+  if (!chart.x.has_labels || !chart.ring.slices.empty()) return 8;
   double room = 22;
   if (!chart.x.categories.empty() && must_tilt(chart, plot_width)) {
     for (const std::string& name : chart.x.categories) {
@@ -355,6 +356,7 @@ double bottom_room(const Chart& chart, double plot_width) {
 }
 
 void draw_panel(Scene& scene, const Chart& chart, const Rect& cell, const Rect& plot) {
+  if (!chart.ring.slices.empty()) return draw_ring(scene, chart, cell, plot);
   Panel(scene, chart, cell, plot).draw();
 }
 

@@ -23,6 +23,10 @@ double left_overhang(const Chart& chart, double plot_width);
 /// Draws one chart: axes, data, reference lines, labels. `cell` is all the room it has.
 void draw_panel(Scene& scene, const Chart& chart, const Rect& cell, const Rect& plot);
 
+/// A panel of a ring: its title, the slices with their shares, the whole in the middle.
+void draw_ring(Scene& scene, const Chart& chart, const Rect& cell, const Rect& plot);
+void check_ring(const Chart& chart);
+
 /// The classes of a series' line and of its markers; the legend shows the same.
 StyleClasses line_style(const Series& series);
 StyleClasses marker_style(const Series& series);

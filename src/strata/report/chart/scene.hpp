@@ -50,6 +50,17 @@ struct MarkerShape {
   double scale = 1;
 };
 
+/// Between two circles; angles in turns, clockwise from the top.
+struct ArcShape {
+  Place center;
+  double inner = 0;  ///< radii
+  double outer = 0;
+  double from = 0;
+  double to = 1;
+  StyleClasses style;
+  std::string hint;
+};
+
 enum class Anchor : std::uint8_t { start, middle, end };
 enum class Weight : std::uint8_t { normal, bold };
 
@@ -63,7 +74,7 @@ struct TextShape {
   StyleClasses style = "text";
 };
 
-using Shape = std::variant<LineShape, RectShape, MarkerShape, TextShape>;
+using Shape = std::variant<LineShape, RectShape, MarkerShape, ArcShape, TextShape>;
 
 struct Scene {
   double width = 0;

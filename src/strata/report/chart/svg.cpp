@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numbers>
 #include <variant>
 
 namespace strata::chart {
@@ -137,6 +138,27 @@ std::string svg_of(const MarkerShape& shape) {
                        px(shape.center.x), px(shape.center.y), px(marker_radius * shape.scale),
                        hint_text(shape.hint), element_end(shape.hint, "circle"));
   }
+  return fmt::format("<path class=\"{}\" d=\"{}\"{}{}", shape.style, path_of(shape),
+                     hint_text(shape.hint), element_end(shape.hint, "path"));
+}
+
+/// A whole ring is two halves: an arc that ends where it begins is none.
+std::string path_of(const ArcShape& shape) {
+  const auto at = [&](double turn, double radius) {
+    const double angle = 2 * std::numbers::pi * turn;
+    return fmt::format("{} {}", px(shape.center.x + radius * std::sin(angle)),
+                       px(shape.center.y - radius * std::cos(angle)));
+  };
+  const double middle = (shape.from + shape.to) / 2;
+  const auto arc = [&](double radius, double to, int is_clockwise) {
+    return fmt::format("A{0} {0} 0 0 {1} {2}", px(radius), is_clockwise, at(to, radius));
+  };
+  return "M" + at(shape.from, shape.outer) + arc(shape.outer, middle, 1) +
+         arc(shape.outer, shape.to, 1) + "L" + at(shape.to, shape.inner) +
+         arc(shape.inner, middle, 0) + arc(shape.inner, shape.from, 0) + "Z";
+}
+
+std::string svg_of(const ArcShape& shape) {
   return fmt::format("<path class=\"{}\" d=\"{}\"{}{}", shape.style, path_of(shape),
                      hint_text(shape.hint), element_end(shape.hint, "path"));
 }
