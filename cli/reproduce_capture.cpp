@@ -153,7 +153,7 @@ StudyResult run_capture_study(const StudyRequest& request) {
               "Systems (nvprof on PyTorch, K80 and P40), beside {}: {}",
               results.device.empty() ? "no device" : results.device, results.about),
           .place = "network",
-          .rule = "in the direction that the report saw",
+          .rule = "as the note of each row says",
           .findings = reproduce_capture(results, own ? &*own : nullptr),
           .figures = request.wants_figures ? capture_figures(results, own ? &*own : nullptr)
                                            : std::vector<Figure>{}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/report/roofline_picture.hpp"
-#include "strata/reproduce/capture_study.hpp"
+#include "strata/reproduce/capture_shares.hpp"
 #include "strata/reproduce/compared_frameworks.hpp"
 #include "strata/reproduce/csv_rows.hpp"
 
@@ -12,29 +12,20 @@
 namespace strata {
 namespace {
 
-double share_of(double part, double whole) { return whole > 0 ? part / whole : 0; }
-
-/// What the report followed over the batch, as shares of one step.
+/// What the report followed over the batch, as shares of one step. Its launches are of the backward
+/// part alone.
 struct FollowedShare {
   const char* name;
+  std::string_view part;
   double (*share)(const CaptureCase& one);
 };
 constexpr FollowedShare followed_shares[] = {
-    {"convolution, of kernel time",
-     [](const CaptureCase& one) {
-       double seconds = 0;
-       for (const auto& [name, value] : one.class_s)
-         if (name.starts_with("convolution")) seconds += value;
-       return share_of(seconds, one.kernel_s);
-     }},
-    {"max-pool backward, of kernel time",
-     [](const CaptureCase& one) { return share_of(one.pool_backward_s, one.kernel_s); }},
-    {"copies, of device time",
-     [](const CaptureCase& one) { return share_of(one.copy_s, one.copy_s + one.kernel_s); }},
-    {"GPU without a kernel, of the step",
-     [](const CaptureCase& one) {
-       return 1 - share_of(std::min(one.busy_s, one.wall_s), one.wall_s);
-     }},
+    {"convolution, of kernel time", "iteration", share_of_convolutions},
+    {"Winograd, of kernel time", "iteration", share_of_winograd},
+    {"max-pool backward, of kernel time", "iteration", share_of_pool_backward},
+    {"copies, of device time", "iteration", share_of_copies},
+    {"launches, of API time in backward", "backward", share_of_launches},
+    {"GPU without a kernel, of the step", "iteration", share_of_idle},
 };
 
 /// Whole iterations in PyTorch, by network, batches rising.
@@ -80,16 +71,49 @@ Figure shares_figure(const CaptureStudy& study,
       chart::Series series{
           .name = followed.name, .points = {}, .color = color++, .marker = chart::Marker::circle};
       for (const CaptureCase* one : cases) {
-        const double value = followed.share(*one);
+        const CaptureCase* const part =
+            find_case(study, one->framework, one->network, one->batch, followed.part);
+        if (part == nullptr) continue;
+        const double value = followed.share(*part);
         series.points.push_back({static_cast<double>(one->batch), value, ""});
         rows.add(one->network, one->batch, followed.name, value);
       }
-      panel.series.push_back(std::move(series));
+      if (!series.points.empty()) panel.series.push_back(std::move(series));
     }
     figure.grid.panels.push_back(std::move(panel));
   }
   figure.csv = std::move(rows).take();
   return figure;
+}
+
+/// FLOP of an iteration over the batch, counted from the layers.
+Figure flop_figure() {
+  CsvRows rows("network,batch,flop");
+  chart::Chart panel{.title = "",
+                     .x = {.title = "batch", .scale = chart::ScaleKind::logarithmic},
+                     .y = {.title = "FLOP of an iteration",
+                           .quantity = chart::Quantity::flop,
+                           .scale = chart::ScaleKind::logarithmic}};
+  chart::Color color = 0;
+  for (const std::string_view network : captured_networks) {
+    chart::Series series{.name = std::string(network),
+                         .points = {},
+                         .color = color++,
+                         .marker = chart::Marker::circle};
+    for (const std::int64_t batch : captured_batches) {
+      const double flop = iteration_work(network, batch).flop;
+      series.points.push_back({static_cast<double>(batch), flop, ""});
+      rows.add(network, batch, flop);
+    }
+    panel.series.push_back(std::move(series));
+  }
+  return {.name = "capture-flop",
+          .csv = std::move(rows).take(),
+          .grid = {.title = "FLOP of a training iteration over the batch",
+                   .subtitle = "Counted from the layers; a multiply-add is two",
+                   .panels = {std::move(panel)},
+                   .columns = 1,
+                   .plot_height = 280}};
 }
 
 RooflineTrack drawn_track(const FrameworkTrack& track, const Roofs& roofs) {
@@ -174,6 +198,7 @@ std::vector<Figure> capture_figures(const CaptureStudy& study, const RooflineStu
   std::vector<Figure> figures;
   const auto networks = iterations_by_network(study);
   if (!networks.empty()) figures.push_back(shares_figure(study, networks));
+  figures.push_back(flop_figure());
   if (own == nullptr) return figures;
   const std::vector<FrameworkTrack> tracks = framework_tracks(study, own);
   for (const std::string_view kernel : compared_kernels) {

@@ -109,6 +109,7 @@ CaptureCase capture_case(Recording recording, std::span<const TimeSpan> spans, s
     if (row.kind == ApiKind::driver && !is_launch) continue;
     const double seconds = per_step * static_cast<double>(row.time.total_ns);
     made.api_s += seconds;
+    made.call_s[row.name] += seconds;
     if (is_launch) made.launch_api_s += seconds;
   }
   return made;

@@ -39,6 +39,7 @@ struct CaptureCase {
   double api_s = 0;                       ///< calls of the runtime
   double launch_api_s = 0;                ///< of those, launches
   std::map<std::string, double> class_s;  ///< kernels by class; "convolution winograd" by algorithm
+  std::map<std::string, double> call_s;   ///< calls by name; empty in results of older programs
 };
 
 /// Wall time per step in turn without and with a profiler.
@@ -81,8 +82,8 @@ std::string to_json(const CaptureStudy& study);
 /// The reference kernels of our own engine, measured on the same device, are one more framework.
 std::vector<Finding> reproduce_capture(const CaptureStudy& study,
                                        const RooflineStudy* own = nullptr);
-/// Shares over the batch; the reference kernels of all frameworks under the roofs of the device,
-/// where `own` says which they are.
+/// Shares and FLOP over the batch; the reference kernels of all frameworks under the roofs of the
+/// device, where `own` says which they are.
 std::vector<Figure> capture_figures(const CaptureStudy& study, const RooflineStudy* own = nullptr);
 
 }  // namespace strata

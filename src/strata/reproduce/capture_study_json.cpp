@@ -39,6 +39,7 @@ StudyJson case_json(const CaptureCase& one) {
                     {"part", one.part},           {"dtype", one.dtype},     {"steps", one.steps}};
   for (const auto& [key, member] : case_numbers) json[key] = one.*member;
   json["class_s"] = one.class_s;
+  if (!one.call_s.empty()) json["call_s"] = one.call_s;
   return json;
 }
 
@@ -52,6 +53,7 @@ CaptureCase case_of_json(const StudyJson& json) {
   one.steps = json.at("steps").get<std::int64_t>();
   for (const auto& [key, member] : case_numbers) one.*member = json.at(key).get<double>();
   one.class_s = json.at("class_s").get<std::map<std::string, double>>();
+  if (json.contains("call_s")) one.call_s = json["call_s"].get<std::map<std::string, double>>();
   return one;
 }
 

@@ -101,11 +101,18 @@ std::string told_of(const std::vector<const FrameworkTrack*>& tracks) {
 Finding overhead_of_lstm(const std::vector<FrameworkTrack>& tracks, const RooflineStudy& own) {
   const Roofs roofs = roofs_of_study(own);
   std::size_t bound = 0, all = 0;
+  std::string others;
   for (const FrameworkTrack& track : tracks) {
     if (track.kernel != "lstm") continue;
-    for (const Work& work : track.works) {
+    for (std::size_t i = 0; i < track.works.size(); ++i) {
       ++all;
-      bound += place(work, roofs).bound == Bound::launch ? 1 : 0;
+      const Bound limit = place(track.works[i], roofs).bound;
+      bound += limit == Bound::launch ? 1 : 0;
+      if (limit == Bound::launch) continue;
+      others +=
+          fmt::format("; {} {} {} at batch {} runs {} for {} launches and is bound by {}",
+                      track.framework, name_of(track.dtype), track.part, track.batches[i],
+                      format_time(track.works[i].time_s), track.works[i].launches, name_of(limit));
     }
   }
   return {.observation = "frameworks",
@@ -115,7 +122,7 @@ Finding overhead_of_lstm(const std::vector<FrameworkTrack>& tracks, const Roofli
           .found = fmt::format("{} of {} points", bound, all),
           .is_printed = all > 0,
           .holds = bound == all,
-          .note = "under the roofs of the device; see --out for the time plane"};
+          .note = "holds where every point is, under the roofs of the device" + others};
 }
 
 }  // namespace
