@@ -119,10 +119,11 @@ StudyResult run_layerwise_study(const StudyRequest& request) {
                                study.device()),
           .place = "network",
           .rule =
-              "in the direction the study claims, or as the note says; rows without a verdict need "
-              "counters (strata measure --metrics paper)",
+              "as the note of each row says; rows without a verdict need counters (strata "
+              "measure --metrics paper)",
           .findings = layerwise_findings(study),
-          .figures = request.wants_figures ? layerwise_figures(study) : std::vector<Figure>{}};
+          .figures = request.wants_figures ? layerwise_figures(study) : std::vector<Figure>{},
+          .notes = layerwise_notes(study)};
 }
 
 }  // namespace strata

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <utility>
 
 namespace strata {
@@ -45,7 +46,10 @@ std::vector<LayerwiseView> views() {
       {"instructions", "Instructions", Quantity::number, true, column("instructions")},
       {"load-store", "Loads and stores among instructions", Quantity::share, false,
        column("load_store_share")},
-      {"stalls", "Warps that wait × cycles", Quantity::number, true, waiting_of},
+      {"stalls", "Warps that wait × cycles", Quantity::number, true,
+       [](const LayerwiseCase&, const LayerSum& layer) { return layer.waiting; }},
+      {"data-stall-time", "Warps that wait for data × cycles", Quantity::number, true,
+       [](const LayerwiseCase&, const LayerSum& layer) { return layer.data_waiting; }},
       {"data-stalls", "Waiting for data, of all waiting", Quantity::share, false,
        column("stall_data_access")},
       {"l1-hits", "Hits in L1", Quantity::share, false, column("l1_hit_rate")},
@@ -71,6 +75,24 @@ std::vector<std::string> layers_shown(const LayerwiseCase& one) {
   return names;
 }
 
+/// Both names where the study calls a layer something else: "CONV1_1 (features.0)".
+std::vector<std::string> shown_names(const LayerwiseCase& one,
+                                     const std::vector<std::string>& layers) {
+  const std::map<std::string, std::string> paper = paper_names(one);
+  std::vector<std::string> names;
+  for (const std::string& layer : layers) {
+    const auto known = paper.find(layer);
+    names.push_back(known == paper.end() ? layer : fmt::format("{} ({})", known->second, layer));
+  }
+  return names;
+}
+
+/// "VGG-16, NVIDIA H200", and whose convolutions where they are not the vendor's.
+std::string of_what(const LayerwiseStudy& study, const LayerwiseCase& one) {
+  return fmt::format("{}{}, {}", one.profile.subject.title,
+                     one.is_own() ? " (Strata's convolutions)" : "", study.device());
+}
+
 /// What the numbers of a view are divided by.
 std::optional<double> base_of(const LayerwiseView& view, const LayerwiseCase& smallest) {
   if (!view.is_relative) return 1.0;
@@ -89,13 +111,12 @@ std::optional<Figure> figure_of(const LayerwiseView& view, const LayerwiseStudy&
   const std::optional<double> base = base_of(view, *cases.front());
   if (!base) return std::nullopt;
   const std::vector<std::string> names = layers_shown(*cases.front());
-  CsvRows rows(fmt::format("network,batch,layer,op,direction,value{}",
+  CsvRows rows(fmt::format("network,batch,layer,paper_layer,op,direction,value{}",
                            view.is_relative ? ",relative_to_first_convolution" : ""));
   Figure figure{
       .name = fmt::format("layerwise-{}-{}", network, view.name),
       .csv = {},
-      .grid = {.title = fmt::format("{} by layer, {}, {}", view.title,
-                                    cases.front()->profile.subject.title, study.device()),
+      .grid = {.title = fmt::format("{} by layer, {}", view.title, of_what(study, *cases.front())),
                .subtitle = view.is_relative
                                ? fmt::format("Relative to the first convolution, forward, "
                                              "at batch {}.",
@@ -108,7 +129,7 @@ std::optional<Figure> figure_of(const LayerwiseView& view, const LayerwiseStudy&
   for (const bool is_backward : {false, true}) {
     chart::Chart chart{.title = is_backward ? "backward" : "forward",
                        .y = {.title = "", .quantity = view.quantity, .from_zero = true}};
-    chart.x.categories = names;
+    chart.x.categories = shown_names(*cases.front(), names);
     for (std::size_t i = 0; i < cases.size(); ++i) {
       chart::Bars bars{.name = fmt::format("batch {}", cases[i]->batch),
                        .values = std::vector<double>(names.size(), 0),
@@ -123,10 +144,11 @@ std::optional<Figure> figure_of(const LayerwiseView& view, const LayerwiseStudy&
           bars.values[static_cast<std::size_t>(at - names.begin())] = *number / *base;
         const std::string_view direction = is_backward ? "backward" : "forward";
         if (view.is_relative) {
-          rows.add(network, cases[i]->batch, layer.layer, layer.op, direction, *number,
-                   *number / *base);
+          rows.add(network, cases[i]->batch, layer.layer, layer.paper_name, layer.op, direction,
+                   *number, *number / *base);
         } else {
-          rows.add(network, cases[i]->batch, layer.layer, layer.op, direction, *number);
+          rows.add(network, cases[i]->batch, layer.layer, layer.paper_name, layer.op, direction,
+                   *number);
         }
       }
       chart.bars.push_back(std::move(bars));
@@ -163,14 +185,14 @@ Figure types_figure(const LayerwiseStudy& study, const std::string& network) {
     }
   }
   chart.bar_layout = chart::BarLayout::stacked;
-  return {.name = fmt::format("layerwise-{}-types", network),
-          .csv = std::move(rows).take(),
-          .grid = {.title = fmt::format("Time by type of layer, {}, {}",
-                                        cases.front()->profile.subject.title, study.device()),
-                   .subtitle = "",
-                   .panels = {std::move(chart)},
-                   .columns = 1,
-                   .plot_height = 260}};
+  return {
+      .name = fmt::format("layerwise-{}-types", network),
+      .csv = std::move(rows).take(),
+      .grid = {.title = fmt::format("Time by type of layer, {}", of_what(study, *cases.front())),
+               .subtitle = "",
+               .panels = {std::move(chart)},
+               .columns = 1,
+               .plot_height = 260}};
 }
 
 /// Backward over forward of each layer.
@@ -179,7 +201,7 @@ Figure ratio_figure(const LayerwiseStudy& study, const std::string& network) {
   const std::vector<std::string> names = layers_shown(*cases.front());
   CsvRows rows("network,batch,layer,forward_time_s,backward_time_s,ratio");
   chart::Chart chart{.title = "", .y = {.title = "backward / forward", .from_zero = true}};
-  chart.x.categories = names;
+  chart.x.categories = shown_names(*cases.front(), names);
   for (std::size_t i = 0; i < cases.size(); ++i) {
     chart::Bars bars{.name = fmt::format("batch {}", cases[i]->batch),
                      .values = std::vector<double>(names.size(), 0),
@@ -198,8 +220,8 @@ Figure ratio_figure(const LayerwiseStudy& study, const std::string& network) {
   }
   return {.name = fmt::format("layerwise-{}-ratio", network),
           .csv = std::move(rows).take(),
-          .grid = {.title = fmt::format("Backward over forward by layer, {}, {}",
-                                        cases.front()->profile.subject.title, study.device()),
+          .grid = {.title = fmt::format("Backward over forward by layer, {}",
+                                        of_what(study, *cases.front())),
                    .subtitle = "",
                    .panels = {std::move(chart)},
                    .columns = 1,

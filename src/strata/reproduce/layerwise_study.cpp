@@ -4,14 +4,79 @@
 #include "strata/base/embedded.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/printable.hpp"
+#include "strata/base/text.hpp"
+#include "strata/capture/kernel_class.hpp"
 #include "strata/machine/machine.hpp"
 #include "strata/profile/read_profile.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 
 namespace strata {
+
+namespace {
+
+/// "implicit_gemm" as people write it; empty where a name says nothing.
+std::string algorithm_word(std::string_view name) {
+  constexpr std::pair<std::string_view, std::string_view> words[] = {{"winograd", "Winograd"},
+                                                                     {"fft", "FFT"},
+                                                                     {"implicit", "implicit GEMM"},
+                                                                     {"unroll", "unrolled"},
+                                                                     {"direct", "direct"}};
+  const std::string lower = lower_case(name);
+  for (const auto& [part, word] : words) {
+    if (lower.find(part) != std::string::npos) return std::string(word);
+  }
+  return {};
+}
+
+/// Instructions × warps that wait per issued instruction, and of those the share for data.
+void add_stall_time(const Profile& profile, const ProfileRow& row, LayerSum& layer) {
+  const auto value = [&](std::string_view key) -> std::optional<double> {
+    const auto place = profile.counters.place_of(key);
+    if (!place || *place >= row.counters.size()) return std::nullopt;
+    return row.counters[*place];
+  };
+  const auto instructions = value("instructions"), warps = value("waiting_warps_per_issue");
+  if (!instructions || !warps) return;
+  layer.waiting = layer.waiting.value_or(0) + *instructions * *warps;
+  if (const auto share = value("stall_data_access"))
+    layer.data_waiting = layer.data_waiting.value_or(0) + *instructions * *warps * *share;
+}
+
+/// By what the row says it ran; where that is a library's number alone, by the names of the traced
+/// kernels.
+std::vector<std::string> algorithms_of_rows(const LayerwiseCase& one, const nlohmann::json& json) {
+  const auto text = [](const nlohmann::json& kernel, const char* key) {
+    const auto found = kernel.find(key);
+    return found != kernel.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  std::map<std::pair<std::string, std::string>, std::pair<double, std::string>> by_kernels;
+  const auto kernels = json.find("kernels");
+  if (kernels != json.end() && kernels->is_array()) {
+    for (const nlohmann::json& kernel : *kernels) {
+      if (!kernel.is_object()) continue;
+      const auto time = kernel.find("time_s");
+      std::string word = algorithm_word(class_of_kernel(text(kernel, "name")).algorithm);
+      if (word.empty() || time == kernel.end() || !time->is_number()) continue;
+      auto& longest = by_kernels[{text(kernel, "layer"), text(kernel, "pass")}];
+      if (time->get<double>() > longest.first) longest = {time->get<double>(), std::move(word)};
+    }
+  }
+  std::vector<std::string> algorithms(one.profile.rows.size());
+  for (std::size_t i = 0; i < algorithms.size(); ++i) {
+    const ProfileRow& row = one.profile.rows[i];
+    if (row.op != "convolution") continue;
+    if (i < one.implementations.size()) algorithms[i] = algorithm_word(one.implementations[i]);
+    const auto traced = by_kernels.find({row.layer, row.pass});
+    if (algorithms[i].empty() && traced != by_kernels.end()) algorithms[i] = traced->second.second;
+  }
+  return algorithms;
+}
+
+}  // namespace
 
 std::vector<std::string_view> layerwise_networks() { return {"alexnet_caffe", "vgg16"}; }
 std::vector<std::int64_t> layerwise_batches() { return {32, 64, 128, 256}; }
@@ -29,18 +94,52 @@ LayerwiseCase read_layerwise_case(std::string_view json_text) {
     const auto by = row.find("implementation");
     one.implementations.push_back(by != row.end() && by->is_string() ? by->get<std::string>() : "");
   }
+  one.algorithms = algorithms_of_rows(one, json);
   return one;
+}
+
+bool LayerwiseCase::is_own() const {
+  std::size_t own = 0, all = 0;
+  for (std::size_t i = 0; i < implementations.size() && i < profile.rows.size(); ++i) {
+    const std::string& by = implementations[i];
+    if (profile.rows[i].op != "convolution" || by.empty()) continue;
+    ++all;
+    const bool is_vendor =
+        by.starts_with("cuDNN") || by.starts_with("cudnn:") || by.starts_with("oneDNN");
+    own += is_vendor ? 0 : 1;
+  }
+  return 2 * own > all;
+}
+
+std::map<std::string, std::string> paper_names(const LayerwiseCase& one) {
+  std::map<std::string, std::string> names;
+  if (one.profile.subject.network != "vgg16")
+    return names;  // Caffe's AlexNet has the study's names
+  // Blocks of convolutions end with a pool; the study counts the layers of the classifier on.
+  std::size_t block = 1, in_block = 0;
+  for (const ProfileRow& row : one.profile.rows) {
+    if (row.pass != "forward") continue;
+    if (row.op == "convolution") {
+      names.try_emplace(row.layer, fmt::format("CONV{}_{}", block, ++in_block));
+    } else if (row.op == "max_pool") {
+      names.try_emplace(row.layer, fmt::format("POOL{}", block++));
+      in_block = 0;
+    } else if (row.op == "linear") {
+      names.try_emplace(row.layer, fmt::format("FC{}", block++));
+    }
+  }
+  return names;
 }
 
 LayerwiseStudy::LayerwiseStudy(std::vector<LayerwiseCase> cases) : cases_(std::move(cases)) {
   if (cases_.empty()) fail(ErrorKind::input, "there are no profiles of training iterations");
   std::stable_sort(cases_.begin(), cases_.end(), [](const auto& a, const auto& b) {
-    return a.network() != b.network() ? a.network() < b.network() : a.batch < b.batch;
+    return a.key() != b.key() ? a.key() < b.key() : a.batch < b.batch;
   });
   for (std::size_t i = 1; i < cases_.size(); ++i) {
     const LayerwiseCase &a = cases_[i - 1], &b = cases_[i];
-    if (a.network() == b.network() && a.batch == b.batch) {
-      fail(ErrorKind::input, "{} at batch {} is there twice", printable(a.network()), a.batch);
+    if (a.key() == b.key() && a.batch == b.batch) {
+      fail(ErrorKind::input, "{} at batch {} is there twice", printable(a.key()), a.batch);
     }
   }
 }
@@ -48,15 +147,15 @@ LayerwiseStudy::LayerwiseStudy(std::vector<LayerwiseCase> cases) : cases_(std::m
 std::vector<std::string> LayerwiseStudy::networks() const {
   std::vector<std::string> names;
   for (const LayerwiseCase& one : cases_) {
-    if (names.empty() || names.back() != one.network()) names.push_back(one.network());
+    if (names.empty() || names.back() != one.key()) names.push_back(one.key());
   }
   return names;
 }
 
-std::vector<const LayerwiseCase*> LayerwiseStudy::of(std::string_view network) const {
+std::vector<const LayerwiseCase*> LayerwiseStudy::of(std::string_view key) const {
   std::vector<const LayerwiseCase*> list;
   for (const LayerwiseCase& one : cases_) {
-    if (one.network() == network) list.push_back(&one);
+    if (one.key() == key) list.push_back(&one);
   }
   return list;
 }
@@ -69,6 +168,7 @@ bool LayerwiseStudy::has_counters() const {
 
 std::vector<LayerSum> layers_of(const LayerwiseCase& one) {
   const Profile& profile = one.profile;
+  const std::map<std::string, std::string> names = paper_names(one);
   std::vector<LayerSum> layers;
   std::vector<CounterSum> sums;
   std::map<std::pair<std::string, bool>, std::size_t> index;
@@ -79,14 +179,21 @@ std::vector<LayerSum> layers_of(const LayerwiseCase& one) {
     const auto [place, is_new] = index.try_emplace({row.layer, is_backward}, layers.size());
     if (is_new) {
       layers.push_back({.layer = row.layer, .op = row.op, .is_backward = is_backward});
+      if (const auto name = names.find(row.layer); name != names.end())
+        layers.back().paper_name = name->second;
       sums.emplace_back(profile.counters.columns);
     }
     LayerSum& layer = layers[place->second];
     layer.time_s += row.totals.time_s;
     layer.flop += row.totals.flop;
+    layer.in_bytes += row.totals.in_bytes;
+    layer.out_bytes += row.totals.out_bytes;
+    if (i < one.algorithms.size() && !one.algorithms[i].empty())
+      layer.algorithms.push_back(one.algorithms[i]);
     if (i < one.implementations.size() && !one.implementations[i].empty())
       layer.implementation += (layer.implementation.empty() ? "" : ", ") + one.implementations[i];
     if (row.counters.empty()) continue;
+    add_stall_time(profile, row, layer);
     sums[place->second].add(row.counters);
     layer.counters = sums[place->second].values();
   }
@@ -142,11 +249,10 @@ std::optional<double> counted(const LayerwiseCase& one, const LayerSum& layer,
   return layer.counters[*place];
 }
 
-std::optional<double> waiting_of(const LayerwiseCase& one, const LayerSum& layer) {
-  const auto instructions = counted(one, layer, "instructions");
-  const auto waiting = counted(one, layer, "waiting_warps_per_issue");
-  if (!instructions || !waiting) return std::nullopt;
-  return *instructions * *waiting;
+std::string LayerSum::title() const {
+  const std::string_view direction = is_backward ? "backward" : "forward";
+  if (paper_name.empty()) return fmt::format("{} {}", layer, direction);
+  return fmt::format("{} ({}) {}", paper_name, layer, direction);
 }
 
 }  // namespace strata
