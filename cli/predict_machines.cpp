@@ -8,8 +8,8 @@
 #include "strata/base/printable.hpp"
 #include "strata/base/text.hpp"
 #include "strata/base/units.hpp"
+#include "strata/report/json_host.hpp"
 #include "strata/report/json_text.hpp"
-#include "strata/report/profile_json.hpp"
 #include "strata/report/provenance.hpp"
 #include "strata/report/table.hpp"
 

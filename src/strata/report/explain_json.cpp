@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/report/csv_cell.hpp"
 #include "strata/report/explain_report.hpp"
+#include "strata/report/json_host.hpp"
 #include "strata/report/json_text.hpp"
-#include "strata/report/profile_json.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/machine/area.hpp"
 #include "strata/predict/option_names.hpp"
+#include "strata/report/json_host.hpp"
 #include "strata/report/prediction_report.hpp"
 #include "strata/report/profile_json.hpp"
 

@@ -75,10 +75,6 @@ ProfileJson iteration_json(const IterationTime& iteration) {
           {"drain_time_s", iteration.drain_s}};
 }
 
-ProfileJson dispatch_host_json(const DispatchHost& host) {
-  return {{"calibration", host.calibration}, {"title", host.title}, {"slower", host.slower}};
-}
-
 void add_profile_groups(JsonText& text, const ProfileGroups& groups, const IterationTime& iteration,
                         Evidence evidence) {
   const auto group_json = [&](const ProfileGroup& group) {

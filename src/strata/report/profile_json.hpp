@@ -47,7 +47,5 @@ void add_profile_groups(JsonText& text, const ProfileGroups& groups, const Itera
 
 /// The first entries of `totals`: the time of the iteration, how it was obtained, and its parts.
 nlohmann::ordered_json iteration_json(const IterationTime& iteration);
-/// Whose dispatch times an expected time is made of.
-nlohmann::ordered_json dispatch_host_json(const DispatchHost& host);
 
 }  // namespace strata

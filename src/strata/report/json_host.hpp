@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "strata/profile/expected_iteration.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace strata {
+
+/// Whose dispatch times an expected time is made of.
+nlohmann::ordered_json dispatch_host_json(const DispatchHost& host);
+
+}  // namespace strata
