@@ -42,6 +42,10 @@ report 'the library never prints; return a value or throw Error' \
   < <(matches 'std::(cout|cerr|clog|print)|fmt::print|\b(printf|fprintf|puts|fputs|putchar|perror)[[:space:]]*\(' "${library[@]}")
 report 'the library never ends the program; throw Error, or STRATA_CHECK for what cannot happen' \
   < <(matches '\b(exit|_exit|_Exit|quick_exit|abort|terminate|assert)[[:space:]]*\(' "${library[@]}")
+# Tests run side by side: a file with a fixed name would be written by two of them at once.
+mapfile -t tests < <(printf '%s\n' "${cpp[@]}" | grep -E '^tests/|_test\.(cpp|hpp)$' | grep -v '/temporary_folder_test\.hpp$')
+report 'a temporary file of a test stands in a TemporaryFolder of its own' \
+  < <(matches '\btemp_directory_path\(|\bTempDir\(' "${tests[@]}")
 
 for file in "${cpp[@]}"; do
   read -r first <"$file" || true

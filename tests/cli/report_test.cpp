@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // strata report and --html: one file, and one clear line for what cannot become a page.
+#include "strata/base/temporary_folder_test.hpp"
 #include "strata/report/html_page.hpp"
 #include "tests/cli/run_program.hpp"
 
@@ -17,14 +18,7 @@ namespace fs = std::filesystem;
 
 class ReportCommand : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = fs::path(testing::TempDir()) /
-              testing::UnitTest::GetInstance()->current_test_info()->name();
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  std::string at(const std::string& name) const { return (folder_ / name).string(); }
+  std::string at(const std::string& name) const { return (folder_.path() / name).string(); }
   std::string write(const std::string& name, const std::string& text) const {
     std::ofstream(at(name)) << text;
     return at(name);
@@ -41,7 +35,7 @@ class ReportCommand : public testing::Test {
     EXPECT_EQ(page.find("<!--data-->"), page.npos);
   }
 
-  fs::path folder_;
+  TemporaryFolder folder_;
 };
 
 TEST_F(ReportCommand, every_command_writes_a_page) {

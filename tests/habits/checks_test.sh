@@ -75,6 +75,8 @@ write src/strata/cost/conv.cpp "$spdx" 'std::cout << 1;'
 rejects source 'src/strata/cost/conv.cpp:2: the library never prints'
 write src/strata/cost/conv.cpp "$spdx" '' 'if (bad) std::abort();'
 rejects source 'src/strata/cost/conv.cpp:3: the library never ends the program'
+write src/strata/cost/conv_test.cpp "$spdx" 'auto path = std::filesystem::temp_directory_path() / "mine.json";'
+rejects source 'src/strata/cost/conv_test.cpp:2: a temporary file of a test stands in a TemporaryFolder of its own'
 write src/strata/cost/conv.cpp '#include <vector>'
 rejects source 'src/strata/cost/conv.cpp:1: the first line is // SPDX'
 write src/strata/cost/conv.hpp "$spdx"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "strata/base/temporary_folder_test.hpp"
+
 #include <protozero/pbf_writer.hpp>
-#include <unistd.h>
 
 #include <cstdint>
 #include <cstdlib>
@@ -84,7 +85,7 @@ class SparseModel {
   static constexpr std::int64_t layers = 128;
   static constexpr std::int64_t side = 2048;  // 128 matrices of 16 MB
 
-  SparseModel() : path_(std::filesystem::temp_directory_path() / name()) {
+  SparseModel() : path_(folder_.path() / "large.onnx") {
     std::ofstream file(path_, std::ios::binary);
     std::string graph_end;
     pbf_writer end(graph_end);
@@ -111,15 +112,10 @@ class SparseModel {
     }
     file << graph_end;
   }
-  ~SparseModel() { std::filesystem::remove(path_); }
-  SparseModel(const SparseModel&) = delete;
-  SparseModel& operator=(const SparseModel&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
 
  private:
-  static std::string name() { return "strata_large_" + std::to_string(getpid()) + ".onnx"; }
-
   // Tag and length of a field whose content follows.
   static void add_length(std::string& text, std::uint32_t tag, std::int64_t length) {
     const auto add_varint = [&text](std::uint64_t value) {
@@ -145,6 +141,7 @@ class SparseModel {
     return text + fields;
   }
 
+  test::TemporaryFolder folder_;
   std::filesystem::path path_;
 };
 

@@ -5,6 +5,7 @@
 #include "strata/api/predict.hpp"
 #include "strata/api/sweep.hpp"
 #include "strata/base/error.hpp"
+#include "strata/base/temporary_folder_test.hpp"
 #include "strata/report/explain_report.hpp"
 #include "strata/report/prediction_report.hpp"
 #include "strata/sweep/point_result.hpp"
@@ -13,7 +14,6 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <filesystem>
 #include <fstream>
 
 namespace strata {
@@ -59,9 +59,9 @@ class HostFile : public testing::Test {
     }
     std::ofstream(path_) << to_json(mine);
   }
-  void TearDown() override { std::filesystem::remove(path_); }
 
-  std::string path_ = (std::filesystem::temp_directory_path() / "strata_host_test.json").string();
+  test::TemporaryFolder folder_;  // of this test alone: tests run side by side
+  std::string path_ = (folder_.path() / "mine.json").string();
 };
 
 TEST(Host, a_factor_slows_the_host_and_leaves_the_kernels) {
