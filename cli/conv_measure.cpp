@@ -7,6 +7,7 @@
 #include "cli/sweep_progress.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/units.hpp"
+#include "strata/capture/kernel_class.hpp"
 #include "strata/convolution/lab/lab.hpp"
 #include "strata/convolution/lab/plugin.hpp"
 #include "strata/report/convolution_report.hpp"
@@ -83,6 +84,11 @@ Laboratory laboratory_of(const Arguments& given, std::vector<ConvSeries> series,
   return lab;
 }
 
+/// What a library's kernel is for, as the rules that ship know its name.
+KernelRole role_by_name(std::string_view kernel) {
+  return kernel_role_named(role_of_kernel(kernel)).value_or(KernelRole::other);
+}
+
 /// The lines of a run before, when they are continued.
 std::vector<ConvCell> cells_before(const ConvLinesFile& lines, std::size_t count) {
   if (count == 0) return {};
@@ -129,7 +135,8 @@ ConvRunOutcome measure_convolutions(const Arguments& given, std::vector<ConvSeri
                                  [&](std::size_t task, const ConvCell& cell) {
                                    if (file) file->append(conv_line(task, cell));
                                    progress.show(task + 1, cell);
-                                 }};
+                                 },
+                             .role_of_kernel = role_by_name};
     auto cells = run_conv_lab(*lab.device, lab.plan, lab.tasks, first, hooks);
     std::move(cells.begin(), cells.end(), std::back_inserter(lab.plan.cells));
   }

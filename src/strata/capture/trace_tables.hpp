@@ -3,6 +3,7 @@
 
 #include "strata/capture/kernel_class.hpp"
 #include "strata/capture/recording.hpp"
+#include "strata/gpu/occupancy.hpp"
 
 #include <array>
 #include <cstdint>
@@ -25,15 +26,6 @@ struct Durations {
   double mean_ns() const {
     return calls == 0 ? 0 : static_cast<double>(total_ns) / static_cast<double>(calls);
   }
-};
-
-/// What keeps a kernel from filling a multiprocessor with warps.
-enum class OccupancyLimit : std::uint8_t { unknown, none, registers, shared_memory, block_size };
-std::string_view name_of(OccupancyLimit limit);
-
-struct Occupancy {
-  double share = 0;  ///< of the warps that a multiprocessor can hold
-  OccupancyLimit limit = OccupancyLimit::unknown;
 };
 
 /// What counters say of a kernel: the mean over its launches, by their time.

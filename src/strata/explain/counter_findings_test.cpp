@@ -218,6 +218,16 @@ TEST(CounterFindings, low_occupancy_counts_far_from_the_roof_and_where_there_are
   EXPECT_TRUE(says(finding, "registers, shared memory or the size of the block limit them"));
   EXPECT_TRUE(says(finding, "a forward 20 %")) << finding.what;
   EXPECT_DOUBLE_EQ(evidence_of(finding, "cycles with work"), 0.9);
+  const ProfileFinding traced = only(counted_profile({{slow_row("a", 8),
+                                                       {{"occupancy", 0.2},
+                                                        {"possible_occupancy", 0.25},
+                                                        {"limited_by_registers", 0.2},
+                                                        {"limited_by_shared_memory", 0.7},
+                                                        {"limited_by_block_size", 0}}}}),
+                                     FindingCode::low_occupancy);
+  EXPECT_TRUE(says(traced, "shared memory in 70 % of their time, registers in 20 % limit them"))
+      << traced.what;
+  EXPECT_DOUBLE_EQ(evidence_of(traced, "occupancy that the launches allow"), 0.25);
   EXPECT_FALSE(has(with(8, 0.3, 0.9), FindingCode::low_occupancy));
   EXPECT_FALSE(has(with(0.14, 0.2, 0.9), FindingCode::low_occupancy));
   EXPECT_FALSE(has(with(8, 0.2, 0.4), FindingCode::low_occupancy));

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <functional>
 #include <map>
 
 namespace strata {
@@ -158,6 +160,27 @@ void find_efficiency(const ExplainContext& context, const EfficiencyColumn& colu
   found.push_back(std::move(finding));
 }
 
+/// "registers in 71 % of their time, shared memory in 20 %": what the launches say, where kernels
+/// were traced; else what can limit them.
+std::string limits_text(const ExplainContext& context, const CounterRows& rows) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> limits = {
+      {{"limited_by_registers", "registers"},
+       {"limited_by_shared_memory", "shared memory"},
+       {"limited_by_block_size", "the size of the block"}}};
+  constexpr double small_share = 0.005;
+  std::vector<std::pair<double, std::string_view>> shares;
+  for (const auto& [key, what] : limits)
+    if (const auto share = mean_counter(context, rows, key); share && *share >= small_share)
+      shares.emplace_back(*share, what);
+  if (shares.empty()) return "registers, shared memory or the size of the block limit them";
+  std::sort(shares.begin(), shares.end(), std::greater<>());
+  std::string text;
+  for (const auto& [share, what] : shares)
+    text += fmt::format("{}{} in {}{}", text.empty() ? "" : ", ", what, percent_of(share, 1),
+                        text.empty() ? " of their time" : "");
+  return text + " limit them";
+}
+
 }  // namespace
 
 void find_warp_stalls(const ExplainContext& context, Findings& found) {
@@ -203,13 +226,14 @@ void find_counted_occupancy(const ExplainContext& context, Findings& found) {
   ProfileFinding finding = context.finding(FindingCode::low_occupancy, "", rows.weight_s);
   finding.what = fmt::format(
       "less than a quarter of the warps that a multiprocessor holds were resident in {} far from "
-      "the roof, although multiprocessors had blocks to run: registers, shared memory or the "
-      "size of the block limit them; {}",
-      counted(rows.rows.size(), "row"), first_rows_text(context, rows, [&](std::size_t at) {
+      "the roof, although multiprocessors had blocks to run: {}; {}",
+      counted(rows.rows.size(), "row"), limits_text(context, rows),
+      first_rows_text(context, rows, [&](std::size_t at) {
         return percent_of(row_counter(context, at, "occupancy").value_or(0), 1);
       }));
   finding.evidence = {{"time of these rows", rows.time_s, Measure::seconds}};
   add_share(context, rows, "occupancy", "occupancy", finding);
+  add_share(context, rows, "occupancy that the launches allow", "possible_occupancy", finding);
   add_share(context, rows, "cycles with work", "sm_active", finding);
   if (const auto ipc = mean_counter(context, rows, "ipc"))
     finding.evidence.push_back({"instructions per cycle", *ipc, Measure::ratio});

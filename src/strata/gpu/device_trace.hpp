@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "strata/gpu/occupancy.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -25,6 +27,7 @@ struct DeviceRecord {
   std::uint32_t device = 0;
   std::uint32_t stream = 0;
   std::uint32_t correlation = 0;  ///< the same for all that one call launched (a graph)
+  LaunchShape launch = {};        ///< of a kernel
 };
 
 struct DeviceActivity {

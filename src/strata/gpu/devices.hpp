@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "strata/gpu/occupancy.hpp"
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -17,6 +19,7 @@ struct DeviceInfo {
   int sm_count = 0;
   std::int64_t memory_bytes = 0;
   std::int64_t l2_bytes = 0;
+  MultiprocessorLimits multiprocessor = {};
 };
 
 /// The GPUs of this computer. Errors (environment) say what is in the way: no CUDA in this build,

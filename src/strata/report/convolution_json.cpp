@@ -110,10 +110,12 @@ Json json_of(std::size_t number, const ConvCell& cell) {
   if (!cell.kernels.empty()) {
     Json kernels = Json::array();
     for (const KernelFacts& kernel : cell.kernels) {
-      kernels.push_back({{"name", kernel.name},
-                         {"role", name_of(kernel.role)},
-                         {"registers_per_thread", kernel.registers_per_thread},
-                         {"shared_bytes_per_block", kernel.shared_bytes_per_block}});
+      Json entry{{"name", kernel.name},
+                 {"role", name_of(kernel.role)},
+                 {"registers_per_thread", kernel.registers_per_thread},
+                 {"shared_bytes_per_block", kernel.shared_bytes_per_block}};
+      if (kernel.seconds > 0) entry["time_s"] = kernel.seconds;
+      kernels.push_back(std::move(entry));
     }
     json["kernels"] = std::move(kernels);
   }

@@ -188,6 +188,7 @@ KernelFacts kernel_from(const StoredJson& json, std::string place) {
   kernel.role = role_from(entry);
   kernel.registers_per_thread = small("registers_per_thread");
   kernel.shared_bytes_per_block = small("shared_bytes_per_block");
+  kernel.seconds = entry.maybe_not_negative("time_s").value_or(0);
   entry.finish();
   return kernel;
 }

@@ -28,6 +28,18 @@ Json rounded_samples(const std::vector<double>& samples) {
   return list;
 }
 
+/// How a kernel was launched, and what its launch allows; only what is known.
+void add_launch(Json& json, const TimelineSpan& kernel) {
+  if (kernel.launch.threads_per_block <= 0) return;
+  json["blocks"] = kernel.launch.blocks;
+  json["threads_per_block"] = kernel.launch.threads_per_block;
+  json["registers_per_thread"] = kernel.launch.registers_per_thread;
+  json["shared_bytes_per_block"] = kernel.launch.shared_bytes_per_block.value_or(0);
+  if (!kernel.occupancy) return;
+  json["possible_occupancy"] = kernel.occupancy->share;
+  json["limited_by"] = name_of(kernel.occupancy->limit);
+}
+
 Json measured_machine(const MeasurementSummary& summary) {
   Json json = {{"name", summary.measured.profile.subject.machine},
                {"title", summary.measured.device}};
@@ -144,11 +156,13 @@ std::string to_json(const MeasurementSummary& summary, const Provenance& provena
   });
   text.add_list("kernels", measured.kernels, [&](const TimelineSpan& kernel) {
     const ProfileRow& row = measured.profile.rows[kernel.row];
-    return Json{{"name", kernel.name},
-                {"layer", row.layer},
-                {"pass", row.pass},
-                {"begin_s", rounded_s(kernel.begin_s)},
-                {"time_s", rounded_s(kernel.seconds)}};
+    Json json{{"name", kernel.name},
+              {"layer", row.layer},
+              {"pass", row.pass},
+              {"begin_s", rounded_s(kernel.begin_s)},
+              {"time_s", rounded_s(kernel.seconds)}};
+    add_launch(json, kernel);
+    return json;
   });
   if (!measured.profile.counted_kernels.empty()) {
     text.add_list("counted_kernels", measured.profile.counted_kernels,

@@ -3,6 +3,7 @@
 #include "strata/convolution/cuda/context.cuh"
 #include "strata/convolution/cuda/efficiencies.cuh"
 #include "strata/gpu/cuda/nvml.hpp"
+#include "strata/gpu/device_trace.hpp"
 #include "strata/gpu/devices.hpp"
 
 #include <algorithm>
@@ -85,6 +86,8 @@ class CudaConvDevice final : public ConvDevice {
                                 const ConvTensors& tensors) override {
     return efficiency_counter_.of(prepared, tensors);
   }
+  std::vector<KernelFacts> traced_kernels(PreparedConvolution& prepared,
+                                          const ConvTensors& tensors) override;
   ConvDeviceFacts facts() const override;
   bool is_cuda() const override { return true; }
   void* stream() const override { return context_->stream.get(); }
@@ -175,6 +178,38 @@ ConvTiming CudaConvDevice::time(PreparedConvolution& prepared, const ConvTensors
   context_->stream.synchronize();
   timing.roles = marks.times();
   return timing;
+}
+
+// What a library runs is known by the names of its kernels alone. Copies and fills move no data
+// that a role stands for, and are left out.
+std::vector<KernelFacts> CudaConvDevice::traced_kernels(PreparedConvolution& prepared,
+                                                        const ConvTensors& tensors) {
+  DeviceActivity activity;
+  try {
+    const std::unique_ptr<DeviceTrace> trace = begin_device_trace();
+    NoMarks marks;
+    prepared.run(tensors, marks);
+    context_->stream.synchronize();
+    activity = trace->end();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::environment) throw;
+    return {};  // no CUPTI, or somebody else has it: times are there all the same
+  }
+  if (!lost_records_text(activity).empty()) return {};
+  std::vector<KernelFacts> kernels;
+  for (const DeviceRecord& record : activity.records) {
+    if (record.work != DeviceWork::kernel) continue;
+    const auto same = std::find_if(kernels.begin(), kernels.end(), [&](const KernelFacts& kernel) {
+      return kernel.name == record.name;
+    });
+    KernelFacts& kernel = same != kernels.end() ? *same : kernels.emplace_back();
+    kernel.name = record.name;
+    kernel.registers_per_thread = static_cast<int>(record.launch.registers_per_thread);
+    kernel.shared_bytes_per_block =
+        static_cast<int>(record.launch.shared_bytes_per_block.value_or(0));
+    kernel.seconds += record.seconds;
+  }
+  return kernels;
 }
 
 }  // namespace

@@ -27,7 +27,8 @@ class NoMarks final : public RoleMarks {
 /// The tensors of the shape that is being worked on; the next shape takes their place.
 class ConvWorkplace {
  public:
-  ConvWorkplace(ConvDevice& device, const ConvPlan& plan) : device_(device), plan_(plan) {}
+  ConvWorkplace(ConvDevice& device, const ConvPlan& plan, const ConvLabHooks& hooks)
+      : device_(device), plan_(plan), hooks_(hooks) {}
 
   ConvCell fill(const ConvTask& task) {
     ConvCell cell;
@@ -114,13 +115,34 @@ class ConvWorkplace {
     cell.roles = std::move(times.roles);
     cell.clock_hz = times.clock_hz;
     cell.transfers = tensors_->input_transfers();
-    // After the times, which counters would disturb.
-    if (plan_.has_efficiencies)
-      cell.efficiencies = device_.efficiencies(*prepared, tensors_->on_device());
+    // After the times, which tracing and counters would disturb.
+    if (!plan_.has_efficiencies) return;
+    if (task.strategy->is_vendor() && hooks_.role_of_kernel) take_kernels(*prepared, cell);
+    cell.efficiencies = device_.efficiencies(*prepared, tensors_->on_device());
+  }
+
+  /// A library marks no roles: the names of its kernels tell them.
+  void take_kernels(PreparedConvolution& prepared, ConvCell& cell) {
+    std::vector<KernelFacts> kernels = device_.traced_kernels(prepared, tensors_->on_device());
+    if (kernels.empty()) return;
+    cell.roles.clear();
+    for (KernelFacts& kernel : kernels) {
+      kernel.role = hooks_.role_of_kernel(kernel.name);
+      const auto same =
+          std::find_if(cell.roles.begin(), cell.roles.end(),
+                       [&](const RoleTime& role) { return role.role == kernel.role; });
+      if (same == cell.roles.end()) {
+        cell.roles.push_back({kernel.role, kernel.seconds});
+      } else {
+        same->seconds += kernel.seconds;
+      }
+    }
+    cell.kernels = std::move(kernels);
   }
 
   ConvDevice& device_;
   const ConvPlan& plan_;
+  const ConvLabHooks& hooks_;
   // Optionals within an optional: gcc loses track of what is there, and warns that it may not be.
   std::unique_ptr<BenchTensors> tensors_;
 };
@@ -175,7 +197,7 @@ std::vector<ConvTask> conv_tasks(const ConvPlan& plan,
 std::vector<ConvCell> run_conv_lab(ConvDevice& device, const ConvPlan& plan,
                                    std::span<const ConvTask> tasks, std::size_t first,
                                    const ConvLabHooks& hooks) {
-  ConvWorkplace workplace(device, plan);
+  ConvWorkplace workplace(device, plan, hooks);
   std::vector<ConvCell> cells;
   for (std::size_t task = first; task < tasks.size(); ++task) {
     if (hooks.is_interrupted && hooks.is_interrupted()) break;

@@ -41,6 +41,9 @@ std::vector<ConvTask> conv_tasks(const ConvPlan& plan,
 struct ConvLabHooks {
   std::function<bool()> is_interrupted;
   std::function<void(std::size_t task, const ConvCell& cell)> on_cell;
+  /// What a library's kernel is for, by its name. Given, and with efficiencies asked for, the
+  /// kernels of libraries are traced, and their times by role are those of their kernels.
+  std::function<KernelRole(std::string_view name)> role_of_kernel = {};
 };
 
 /// Fills the cells from number `first` on; stops when interrupted.

@@ -57,6 +57,44 @@ TEST(ConvLab, measures_what_is_right_in_every_pass_and_type) {
   }
 }
 
+TEST(ConvLab, kernels_of_libraries_have_the_roles_of_their_names) {
+  FakeDevice device({{.name = "own"}, {.name = "library", .is_vendor = true}});
+  device.traced = {{.name = "fft", .registers_per_thread = 40, .seconds = 2},
+                   {.name = "product", .registers_per_thread = 96, .seconds = 5},
+                   {.name = "fft of weights", .seconds = 1}};
+  ConvPlan plan = plan_of({small_shapes()});
+  plan.has_efficiencies = true;
+  const ConvLabHooks hooks{.role_of_kernel = [](std::string_view name) {
+    return name == "product" ? KernelRole::gemm : KernelRole::transform;
+  }};
+  const auto strategies = chosen_strategies(device, {}, {});
+  const auto cells = run_conv_lab(device, plan, conv_tasks(plan, strategies), 0, hooks);
+  ASSERT_EQ(cells.size(), 12U);
+  for (const ConvCell& cell : cells) {
+    if (cell.strategy == "own") {
+      EXPECT_EQ(cell.kernels[0].name, "fake_kernel");
+      EXPECT_EQ(cell.roles[1].seconds, 0.5) << "by its own marks";
+      continue;
+    }
+    ASSERT_EQ(cell.kernels.size(), 3U);
+    EXPECT_EQ(cell.kernels[1].role, KernelRole::gemm);
+    EXPECT_EQ(cell.kernels[1].registers_per_thread, 96);
+    ASSERT_EQ(cell.roles.size(), 2U);
+    EXPECT_EQ(cell.roles[0].role, KernelRole::transform);
+    EXPECT_EQ(cell.roles[0].seconds, 3);
+    EXPECT_EQ(cell.roles[1].seconds, 5);
+  }
+  plan.has_efficiencies = false;  // tracing disturbs the times that come after
+  for (const ConvCell& cell : run_conv_lab(device, plan, conv_tasks(plan, strategies), 0, hooks))
+    EXPECT_EQ(cell.kernels[0].name, "fake_kernel");
+}
+
+TEST(ConvLab, roles_are_found_by_their_names) {
+  EXPECT_EQ(kernel_role_named("inverse_transform"), KernelRole::inverse_transform);
+  EXPECT_EQ(kernel_role_named("other"), KernelRole::other);
+  EXPECT_EQ(kernel_role_named("unroll"), std::nullopt);
+}
+
 TEST(ConvLab, finds_what_is_wrong_and_goes_on) {
   FakeDevice device({{.name = "off", .fault = Fault::wrong_last},
                      {.name = "short", .fault = Fault::unwritten_last},

@@ -19,4 +19,11 @@ std::string_view name_of(KernelRole role) {
   return "";
 }
 
+std::optional<KernelRole> kernel_role_named(std::string_view name) {
+  constexpr auto count = static_cast<std::size_t>(KernelRole::other) + 1;
+  for (std::size_t i = 0; i < count; ++i)
+    if (name_of(static_cast<KernelRole>(i)) == name) return static_cast<KernelRole>(i);
+  return std::nullopt;
+}
+
 }  // namespace strata

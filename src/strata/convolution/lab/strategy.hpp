@@ -32,6 +32,7 @@ enum class KernelRole : std::uint8_t {
   other,
 };
 std::string_view name_of(KernelRole role);
+std::optional<KernelRole> kernel_role_named(std::string_view name);
 
 /// Memory of the device, in the layout of ConvShape. The pass says which of them is written.
 struct ConvTensors {
@@ -60,12 +61,13 @@ class PreparedConvolution {
   virtual std::int64_t scratch_bytes() const = 0;
 };
 
-/// A main kernel as the compiler made it.
+/// A main kernel as the compiler made it, or a library's kernel as it was seen to run.
 struct KernelFacts {
   std::string name;
   KernelRole role = KernelRole::other;
   int registers_per_thread = 0;
   int shared_bytes_per_block = 0;
+  double seconds = 0;  ///< of one run, where it was traced; 0: it was not
 };
 
 class ConvStrategy {
@@ -168,6 +170,12 @@ class ConvDevice {
   /// By role; runs the convolution some more times, slowly.
   virtual ConvEfficiencies efficiencies(PreparedConvolution&, const ConvTensors&) {
     return {{}, "only GPUs have these counters"};
+  }
+
+  /// The kernels of one more run, each name once, with its time and what it takes; roles are for
+  /// the caller to tell. Empty where kernels cannot be traced.
+  virtual std::vector<KernelFacts> traced_kernels(PreparedConvolution&, const ConvTensors&) {
+    return {};
   }
 
   /// For strategies of plug-ins: whether memory is that of a CUDA device, and its stream.

@@ -64,6 +64,12 @@ DeviceInfo info_of(int index) {
   info.sm_count = properties.multiProcessorCount;
   info.memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem);
   info.l2_bytes = properties.l2CacheSize;
+  info.multiprocessor = {
+      .compute_major = properties.major,
+      .compute_minor = properties.minor,
+      .threads = properties.maxThreadsPerMultiProcessor,
+      .registers = properties.regsPerMultiprocessor,
+      .shared_bytes = static_cast<std::int64_t>(properties.sharedMemPerMultiprocessor)};
   return info;
 }
 

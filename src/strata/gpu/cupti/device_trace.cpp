@@ -80,7 +80,7 @@ class Recorder {
     switch (record.kind) {
       case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL: {
         const auto& kernel = reinterpret_cast<const CUpti_ActivityKernel10&>(record);
-        add_timed(kernel, DeviceWork::kernel, kernel_name(kernel.name), 0);
+        add_timed(kernel, DeviceWork::kernel, kernel_name(kernel.name), 0, launch_of(kernel));
         break;
       }
       case CUPTI_ACTIVITY_KIND_MEMCPY: {
@@ -97,8 +97,18 @@ class Recorder {
     }
   }
 
+  static LaunchShape launch_of(const CUpti_ActivityKernel10& kernel) {
+    const auto product = [](std::int64_t x, std::int64_t y, std::int64_t z) { return x * y * z; };
+    return {.blocks = product(kernel.gridX, kernel.gridY, kernel.gridZ),
+            .threads_per_block = product(kernel.blockX, kernel.blockY, kernel.blockZ),
+            .registers_per_thread = kernel.registersPerThread,
+            .shared_bytes_per_block =
+                std::int64_t{kernel.staticSharedMemory} + kernel.dynamicSharedMemory};
+  }
+
   template <class Record>
-  void add_timed(const Record& record, DeviceWork work, std::string name, std::uint64_t bytes) {
+  void add_timed(const Record& record, DeviceWork work, std::string name, std::uint64_t bytes,
+                 const LaunchShape& launch = {}) {
     if (record.start == 0 || record.end < record.start) {
       ++activity_.untimed;
     } else if (activity_.records.size() >= limits_.most_records) {
@@ -113,7 +123,8 @@ class Recorder {
                                    .bytes = static_cast<std::int64_t>(bytes),
                                    .device = record.deviceId,
                                    .stream = record.streamId,
-                                   .correlation = record.correlationId});
+                                   .correlation = record.correlationId,
+                                   .launch = launch});
     }
   }
 

@@ -72,6 +72,9 @@ class CudaTrainingDevice final : public TrainingDevice {
 
   std::string name() const override { return info_.name; }
   std::vector<std::string> versions() const override { return versions_; }
+  std::optional<MultiprocessorLimits> multiprocessor() const override {
+    return info_.multiprocessor;
+  }
   std::int64_t free_bytes() const override {
     std::size_t free = 0, total = 0;
     STRATA_CUDA_CALL(cudaMemGetInfo(&free, &total));
@@ -216,8 +219,8 @@ std::vector<KernelRun> CudaTrainingDevice::trace(
   std::vector<KernelRun> runs;
   for (DeviceRecord& record : activity.records) {
     if (record.part)
-      runs.push_back(
-          {std::move(record.name), *record.part, record.begin_s, record.seconds, record.work});
+      runs.push_back({std::move(record.name), *record.part, record.begin_s, record.seconds,
+                      record.work, record.launch});
   }
   return runs;
 }

@@ -58,6 +58,7 @@ struct KernelRun {
   double begin_s = 0;
   double seconds = 0;
   DeviceWork work = DeviceWork::kernel;  ///< copies and fills only move data
+  LaunchShape launch = {};
 };
 
 /// What was seen of a device while it worked.
@@ -133,6 +134,9 @@ class TrainingDevice {
       const std::function<void(const std::function<void(std::size_t)>& begin_part)>&) {
     return {};
   }
+
+  /// What one of its multiprocessors holds; nothing where kernels are not traced.
+  virtual std::optional<MultiprocessorLimits> multiprocessor() const { return std::nullopt; }
 
   /// The device's counters. Errors (environment) say why they cannot be read.
   virtual std::unique_ptr<RangeCounters> counters();

@@ -7,6 +7,7 @@
 #include "strata/machine/sourced.hpp"
 #include "strata/measure/engine/count_layers.hpp"
 #include "strata/measure/engine/measured_rows.hpp"
+#include "strata/measure/engine/occupancy_limits.hpp"
 
 #include <fmt/format.h>
 
@@ -58,6 +59,7 @@ class Measuring {
     finish_iteration();
     note_conditions();
     if (result_.has_times()) count_layers(result_, {device_, *engine_, row_of_, options_, hooks_});
+    add_occupancy_limits(result_);
     return std::move(result_);
   }
 
@@ -190,6 +192,7 @@ class Measuring {
       row.kernel_samples_s.assign(rounds, 0);
       row.totals.launches = row.totals.zero_flop_launches = 0;
     }
+    const std::optional<MultiprocessorLimits> multiprocessor = device_.multiprocessor();
     double begin_s = runs.front().begin_s;
     for (const KernelRun& run : runs) begin_s = std::min(begin_s, run.begin_s);
     for (const KernelRun& run : runs) {
@@ -204,7 +207,9 @@ class Measuring {
         ++row.totals.zero_flop_launches;
         row.totals.zero_flop_s += run.seconds;
       }
-      result_.kernels.push_back({run.name, at, run.begin_s - begin_s, run.seconds});
+      TimelineSpan kernel{run.name, at, run.begin_s - begin_s, run.seconds, run.launch};
+      if (multiprocessor) kernel.occupancy = occupancy_of(run.launch, *multiprocessor);
+      result_.kernels.push_back(std::move(kernel));
       add_algorithm(row.implementation, run.name);
     }
   }

@@ -48,6 +48,8 @@ struct TimelineSpan {
   std::size_t row = 0;  ///< of the profile
   double begin_s = 0;
   double seconds = 0;
+  LaunchShape launch = {};                  ///< of a kernel
+  std::optional<Occupancy> occupancy = {};  ///< that its launch allows; nothing: not known
 };
 
 struct TrainingMeasurement {
