@@ -139,6 +139,13 @@ def references():
     run("jax-references", [JAX, "references"], PROFILER, 75)
 
 
+def counted_references():
+    """The same with FLOP and bytes of every kernel. Kernels are replayed: their times count from the stage above."""
+    counted = {**PROFILER, "metrics": " ".join(metrics_of("roofline"))}
+    run("references-counted", [TORCH, "references"], counted, 60)
+    run("jax-references-counted", [JAX, "references"], counted, 90)
+
+
 def jax():
     run("jax-study", [JAX, "study"], PROFILER, 60)
 
@@ -155,7 +162,7 @@ def pack(stage):
 
 if __name__ == "__main__":
     begun = time.time()
-    for stage_name in sys.argv[3:] or ["faults", "overhead", "study", "references", "counters", "jax"]:
+    for stage_name in sys.argv[3:] or ["faults", "overhead", "study", "references", "counted_references", "counters", "jax"]:
         logs.mkdir(parents=True, exist_ok=True)
         globals()[stage_name]()
         pack(stage_name)

@@ -170,6 +170,13 @@ TEST_F(TrainingGpu, traces_kernels_by_part) {
   EXPECT_GT(runs[0].seconds, 0);
   EXPECT_GE(runs[1].begin_s, runs[0].begin_s + runs[0].seconds);
   EXPECT_EQ(runs[0].work, DeviceWork::kernel);
+  EXPECT_GT(runs[0].launch.blocks, 0);
+  EXPECT_GT(runs[0].launch.registers_per_thread, 0);
+  ASSERT_TRUE(gpu_->multiprocessor());
+  const auto occupancy = occupancy_of(runs[0].launch, *gpu_->multiprocessor());
+  ASSERT_TRUE(occupancy);
+  EXPECT_GT(occupancy->share, 0);
+  EXPECT_LE(occupancy->share, 1);
   EXPECT_TRUE(gpu_->take_notes().empty());
 }
 
