@@ -5,7 +5,7 @@ import { counterColumns, groupMenu, headsIn, searchField, wordsOf, type CounterN
 import { h } from "./dom";
 import { Marks } from "./links";
 import { iterationOf } from "./rows";
-import { isProfile, type ProfileDocument } from "./schema";
+import { isProfile, type KernelSpan, type ProfileDocument } from "./schema";
 import { sortableTable, type SortColumn } from "./sortable";
 import { matchesWords } from "./table_lines";
 import { remade, type Context, type View } from "./view";
@@ -17,6 +17,7 @@ interface KernelRow {
   calls: number | null;
   time_s: number | null;
   share: number | null;
+  longest?: KernelSpan; // the launch that took longest: its blocks, registers, shared memory
   counters: CounterNumbers;
 }
 
@@ -32,10 +33,11 @@ export function kernelRows(document: ProfileDocument): KernelRow[] {
       rows.set(key, (row = { kernel, layer, pass, calls: null, time_s: null, share: null, counters: {} }));
     return row;
   };
-  for (const { name, layer, pass, time_s } of document.kernels ?? []) {
-    const row = rowOf(name, layer, pass);
+  for (const span of document.kernels ?? []) {
+    const row = rowOf(span.name, span.layer, span.pass);
     row.calls = (row.calls ?? 0) + 1;
-    row.time_s = (row.time_s ?? 0) + time_s;
+    row.time_s = (row.time_s ?? 0) + span.time_s;
+    if (!row.longest || span.time_s > row.longest.time_s) row.longest = span;
     row.share = whole > 0 ? row.time_s / whole : null;
   }
   for (const { name, layer, pass, counters } of document.counted_kernels ?? []) {
@@ -60,11 +62,32 @@ const kernelColumns: SortColumn<KernelRow>[] = [
   },
 ];
 
+/// How the longest launch of a kernel was made, and what keeps a multiprocessor from holding more of its warps.
+const launchColumns = (
+  [
+    ["blocks", "blocks", "count", "of the launch"],
+    ["threads_per_block", "threads", "count", "per block"],
+    ["registers_per_thread", "registers", "count", "per thread"],
+    ["shared_bytes_per_block", "shared", "capacity", "shared memory per block"],
+    ["possible_occupancy", "possible occupancy", "share", "warps that the launch allows, of the most possible"],
+    ["limited_by", "limited by", "text", "what keeps a multiprocessor from holding more of its warps"],
+  ] as const
+).map(
+  ([key, label, unit, about]): SortColumn<KernelRow> => ({
+    key,
+    label,
+    about,
+    unit,
+    value: (row) => row.longest?.[key] ?? null,
+  }),
+);
+
 function render(context: Context, element: HTMLElement): void {
   const { document } = context.part;
   if (!isProfile(document)) return;
   const rows = kernelRows(document);
   const heads = document.counted_kernels?.length ? (document.counters?.columns ?? []) : [];
+  const hasLaunches = rows.some((row) => row.longest?.threads_per_block !== undefined);
   const marks = new Marks(context.links);
   const body = h("div", {});
   const chosen = h("span", { class: "dim" });
@@ -90,7 +113,7 @@ function render(context: Context, element: HTMLElement): void {
     body.replaceChildren(
       sortableTable(
         (isChosen ? ofLayer : rows).filter((row) => matchesWords({ ...row, op: row.kernel }, words)),
-        [...kernelColumns, ...counterColumns(headsIn(heads, state.get("counters")), (row: KernelRow) => row.counters)],
+        [...kernelColumns, ...(hasLaunches ? launchColumns : []), ...counterColumns(headsIn(heads, state.get("counters")), (row: KernelRow) => row.counters)],
         {
           sort: state.get("kernelsort", "-time_s"),
           onSort: (sort) => state.set("kernelsort", sort === "" ? "none" : sort),

@@ -132,6 +132,12 @@ export interface KernelSpan {
   pass: string;
   begin_s: number;
   time_s: number;
+  blocks?: number; // as it was launched, where that was recorded; what follows, too
+  threads_per_block?: number;
+  registers_per_thread?: number;
+  shared_bytes_per_block?: number;
+  possible_occupancy?: number;
+  limited_by?: string;
 }
 
 export interface MachineHead {
