@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "strata/capture/byte_source.hpp"
+#include "strata/base/byte_source.hpp"
 #include "strata/capture/recording.hpp"
 
 #include <string_view>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/capture/read_recording.hpp"
 
+#include "strata/base/byte_source.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/text.hpp"
-#include "strata/capture/byte_source.hpp"
 #include "strata/capture/chrome/chrome_json.hpp"
 #include "strata/capture/log_reader.hpp"
 #include "strata/capture/ncu_csv.hpp"

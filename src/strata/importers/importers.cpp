@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/importers/importers.hpp"
 
+#include "strata/base/byte_source.hpp"
 #include "strata/base/error.hpp"
+#include "strata/base/printable.hpp"
 #include "strata/base/text.hpp"
 #include "strata/importers/caffe/caffe.hpp"
 #include "strata/importers/darknet/darknet.hpp"
+#include "strata/importers/huggingface/huggingface.hpp"
 #include "strata/importers/keras/keras.hpp"
 #include "strata/importers/network/network.hpp"
 #include "strata/importers/onnx/onnx.hpp"
@@ -14,6 +17,7 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -51,6 +55,12 @@ bool is_keras_json(const FileHead& head) {
   if (!is_text(head.bytes) || !trimmed(head.bytes).starts_with('{')) return false;
   return (contains(head.bytes, "\"class_name\"") && contains(head.bytes, "\"config\"")) ||
          contains(head.bytes, "\"modelTopology\"") || contains(head.bytes, "\"weightsManifest\"");
+}
+
+// What transformers' save_pretrained writes beside the weights.
+bool is_huggingface(const FileHead& head) {
+  return is_text(head.bytes) && trimmed(head.bytes).starts_with('{') &&
+         contains(head.bytes, "\"model_type\"") && !contains(head.bytes, "\"class_name\"");
 }
 
 bool is_keras(const FileHead& head) { return is_hdf5(head) || is_zip(head) || is_keras_json(head); }
@@ -101,10 +111,11 @@ constexpr std::array<std::string_view, 2> network_extensions = {".json", ".toml"
 constexpr std::array<std::string_view, 1> darknet_extensions = {".cfg"};
 constexpr std::array<std::string_view, 1> caffe_extensions = {".prototxt"};
 
-constexpr std::array<std::string_view, 1> onnx_extensions = {".onnx"};
+constexpr std::array<std::string_view, 2> onnx_extensions = {".onnx", ".onnx.gz"};
+constexpr std::array<std::string_view, 1> huggingface_extensions = {".json"};
 constexpr std::array<std::string_view, 4> keras_extensions = {".json", ".h5", ".hdf5", ".keras"};
 
-constexpr std::array<Format, 5> all_formats = {{
+constexpr std::array<Format, 6> all_formats = {{
     {"network", "Strata's own network format, written by hand or by Strata (JSON or TOML)",
      network_extensions, is_network, read_own_network},
     {"darknet", "darknet configuration, pjreddie's and AlexeyAB's", darknet_extensions, is_darknet,
@@ -113,6 +124,9 @@ constexpr std::array<Format, 5> all_formats = {{
      caffe_extensions, is_caffe, read_caffe},
     {"onnx", "ONNX model, opsets 7 to 23; weights are passed over", onnx_extensions, is_onnx,
      read_onnx, true},
+    {"huggingface",
+     "Hugging Face config.json of transformers: BERT, GPT-2, Llama, T5, ViT and relatives",
+     huggingface_extensions, is_huggingface, read_huggingface},
     {"keras", "Keras model: architecture as JSON, TensorFlow.js model.json, .h5, .keras",
      keras_extensions, is_keras, read_keras},
 }};
@@ -140,6 +154,44 @@ std::string head_of(const std::filesystem::path& path) {
   return head;
 }
 
+bool is_gzip(std::string_view head) { return head.starts_with("\x1f\x8b"); }
+
+/// What a .gz holds. A small file that unpacks to gigabytes is not a model: zeros pack a thousand
+/// times, graphs ten, weights hardly.
+std::string unpacked(const std::filesystem::path& path) {
+  constexpr std::size_t most_unpacked = std::size_t{1} << 30;
+  constexpr std::size_t most_times = 64;
+  constexpr std::size_t always = std::size_t{16} << 20;
+  const std::size_t packed = std::filesystem::file_size(path);
+  const std::size_t most = std::min(most_unpacked, std::max(always, packed * most_times));
+  const std::unique_ptr<ByteSource> source = unzipped(file_source(path));
+  std::string bytes;
+  std::vector<char> piece(std::size_t{1} << 18);
+  while (const std::size_t count = source->read(piece)) {
+    if (bytes.size() + count > most)
+      fail(ErrorKind::input, "{} bytes unpack to more than {}; unpack it with gunzip", packed,
+           most);
+    bytes.append(piece.data(), count);
+  }
+  return bytes;
+}
+
+/// Of packed files only ONNX is read: the others are small texts, or are packed in themselves.
+Graph read_packed(const std::filesystem::path& path, const ImportOptions& options) {
+  std::string bytes;
+  try {
+    bytes = unpacked(path);
+    if (!is_onnx({bytes, ""}))
+      fail(ErrorKind::input, "what is packed in it is no ONNX model; unpack it with gunzip");
+  } catch (Error& error) {
+    error.add_context(path.string());
+    throw;
+  }
+  Graph graph = read_onnx_text(bytes, path.string(), options);
+  graph.name = printable(path.stem().stem().string());  // "model" of model.onnx.gz
+  return graph;
+}
+
 const Format* format_of(const FileHead& head) {
   for (const Format& format : all_formats) {
     if (format.looks_like(head)) return &format;
@@ -161,6 +213,7 @@ std::span<const Format> formats() { return all_formats; }
 
 Graph import_model(const std::filesystem::path& path, const ImportOptions& options) {
   const std::string bytes = head_of(path);
+  if (is_gzip(bytes)) return read_packed(path, options);
   const std::string extension = lower_case(path.extension().string());
   const Format* format = format_of({bytes, extension});
   if (format == nullptr) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "strata/base/byte_source.hpp"
 #include "strata/base/error.hpp"
-#include "strata/capture/byte_source.hpp"
 
 #include <zlib.h>
 

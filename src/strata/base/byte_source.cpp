@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/capture/byte_source.hpp"
+#include "strata/base/byte_source.hpp"
 
 #include "strata/base/error.hpp"
 
