@@ -21,7 +21,7 @@ sweep:     base training framework machine profile predict
 cpu:       base gpu
 gpu:       base machine profile
 convolution: base graph machine cpu gpu
-measure:   base graph cost training machine profile cpu gpu convolution
+measure:   base graph cost training machine profile cpu gpu convolution capture
 capture:   base graph cost training profile gpu
 roofline:  base machine profile
 explain:   base machine profile capture roofline

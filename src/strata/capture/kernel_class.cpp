@@ -32,6 +32,11 @@ std::string word(const RuleJson& json, const std::string& place) {
   return text;
 }
 
+bool yes_or_no(const RuleJson& json, const std::string& place) {
+  if (!json.is_boolean()) fail(ErrorKind::input, "{}: expects true or false", place);
+  return json.get<bool>();
+}
+
 bool fits(const KernelRule& rule, std::string_view lower_name) {
   const auto is_there = [&](const std::string& part) {
     return lower_name.find(part) != lower_name.npos;
@@ -57,6 +62,8 @@ KernelRule read_rule(const RuleJson& json, const std::string& place) {
     rule.gives.algorithm = algorithm_names[reader.choice("algorithm", algorithm_names)];
   rule.says_pass = reader.find("pass") != nullptr;
   if (rule.says_pass) rule.gives.pass = rule_passes[reader.choice("pass", rule_passes)];
+  rule.is_zero_flop = reader.maybe("zero_flop", yes_or_no).value_or(false);
+  rule.zero_flop_unless = reader.list("zero_flop_unless", most_words, word);
   read_words(reader, rule);
   rule.example = reader.text("example");
   reader.finish();
@@ -146,6 +153,14 @@ KernelClass class_of_kernel(std::string_view name, const KernelRules& rules) {
   if (rule != nullptr && rule->says_pass) return found;
   if (const KernelRule* pass = first_fit(rules.passes, lower)) found.pass = pass->gives.pass;
   return found;
+}
+
+bool is_zero_flop_kernel(std::string_view name, const KernelRules& rules) {
+  const std::string lower = lower_case(name);
+  const KernelRule* rule = first_fit(rules.rules, lower);
+  return rule != nullptr && rule->is_zero_flop &&
+         std::none_of(rule->zero_flop_unless.begin(), rule->zero_flop_unless.end(),
+                      [&](const std::string& part) { return lower.find(part) != lower.npos; });
 }
 
 std::string_view role_of_kernel(std::string_view name, const KernelRules& rules) {

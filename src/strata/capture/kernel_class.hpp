@@ -20,7 +20,9 @@ struct KernelClass {
 
 struct KernelRule {
   KernelClass gives;
-  bool says_pass = false;  ///< even that the name does not tell
+  bool says_pass = false;                     ///< even that the name does not tell
+  bool is_zero_flop = false;                  ///< its kernels do no floating-point arithmetic,
+  std::vector<std::string> zero_flop_unless;  ///< but for those with one of these words
   std::vector<std::string> any, all, none;
   std::string example;
 };
@@ -48,6 +50,10 @@ KernelRules read_kernel_rules(std::string_view json_text);
 const KernelRules& kernel_rules();
 
 KernelClass class_of_kernel(std::string_view name, const KernelRules& rules = kernel_rules());
+
+/// Whether a kernel does no floating-point arithmetic: a copy, a fill, a change of layout or type,
+/// the computation of addresses. A name that no rule knows is taken for arithmetic.
+bool is_zero_flop_kernel(std::string_view name, const KernelRules& rules = kernel_rules());
 
 /// The role of a kernel that a library runs for a convolution; "other" where no rule fits.
 std::string_view role_of_kernel(std::string_view name, const KernelRules& rules = kernel_rules());

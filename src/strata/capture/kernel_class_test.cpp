@@ -39,6 +39,26 @@ TEST(KernelClass, what_no_rule_fits_is_other) {
   EXPECT_EQ(class_of_kernel("").name, "other");
 }
 
+TEST(KernelClass, zero_flop_kernels_are_told_by_what_they_do) {
+  for (const std::string_view name :
+       {"void cudnn::ops::nchwToNhwcKernel<__half, __half, float, false, true>()",
+        "void at::native::elementwise_kernel<128, 4, direct_copy_kernel_cuda(...)>()",
+        "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float> >()",
+        "void at::native::im2col_kernel<float>(long)", "void flip_filter<float, float>(float*)",
+        "void cudnn::gemm::computeOffsetsKernel()", "triton_poi_fused__to_copy_3",
+        "void strata::(anonymous namespace)::transpose_tiles<float>(float*)",
+        "void strata::(anonymous namespace)::copy_items<uint4>(uint4*)",
+        "strata::(anonymous namespace)::convert_numbers(void*)",
+        "void strata::(anonymous namespace)::look_up_items<uint4>(uint4*)"})
+    EXPECT_TRUE(is_zero_flop_kernel(name)) << name;
+  for (const std::string_view name :
+       {"void at::native::col2im_kernel<float, float>(long)", "copy_gradients_and_scale",
+        "void at::native::indexing_backward_kernel<float, 4>()", "input_transpose_fusion",
+        "void cutlass::Kernel2<cutlass_80_tensorop_s1688gemm_128x128_nn, NoPermute>()",
+        "void strata::(anonymous namespace)::gather_windows<float>(float*)", "my_own_thing"})
+    EXPECT_FALSE(is_zero_flop_kernel(name)) << name;
+}
+
 TEST(KernelClass, kernels_of_a_convolution_have_a_role) {
   EXPECT_EQ(role_of_kernel("void fft2d_c2r_32x32<float>(float*)"), "inverse_transform");
   EXPECT_EQ(role_of_kernel("void cudnn::winograd_nonfused::winogradWgradDelta4x4<float>()"),

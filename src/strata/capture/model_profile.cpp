@@ -5,6 +5,7 @@
 #include "strata/base/error.hpp"
 #include "strata/base/printable.hpp"
 #include "strata/capture/kernel_arithmetic.hpp"
+#include "strata/capture/kernel_class.hpp"
 #include "strata/capture/recording_profile.hpp"
 #include "strata/capture/trace_builder.hpp"
 #include "strata/graph/operator_names.hpp"
@@ -160,7 +161,9 @@ class ModelRows {
     one.time_s = 1e-9 * static_cast<double>(recording_.kernels[kernel].time.length_ns());
     // What has no layer has no FLOP that are known; that is not the same as doing none.
     const bool moves_only =
-        group != no_index && (row.totals.flop == 0 || class_of(kernel).name == "copy");
+        group != no_index &&
+        (row.totals.flop == 0 ||
+         is_zero_flop_kernel(recording_.names.text(recording_.kernels[kernel].name)));
     if (moves_only) {
       one.zero_flop_launches = 1;
       one.zero_flop_s = one.time_s;

@@ -57,6 +57,10 @@ void set_counted_flop(Work& work, DType dtype, const CounterLookup& value) {
   }
   work.flop = flop_of(counted.parts);
   work.arithmetic = std::move(counted.parts);
+  // fp16 on the lanes is counted in instructions, not in FLOP.
+  if (work.flop > 0 || value("fp16_instructions").value_or(0) > 0) return;
+  work.zero_flop_launches = work.launches;
+  work.zero_flop_s = work.time_s;
 }
 
 }  // namespace

@@ -105,6 +105,28 @@ TEST(CountedWork, tells_another_algorithm_by_its_arithmetic) {
   EXPECT_EQ(algorithm_of(pointwise), Algorithm::as_defined);
 }
 
+// Zero-AI kernels are told by what was counted, where it was, whatever the definition says.
+TEST(CountedWork, launches_without_a_counted_flop_are_all_zero_flop) {
+  const Work defined{.flop = 100, .bytes = 10, .launches = 4, .time_s = 2, .zero_flop_launches = 1};
+  double flop = 0;
+  double instructions = 0;
+  const auto counted = [&] {
+    return *counted_work(defined, DType::fp32, [&](std::string_view key) -> std::optional<double> {
+      if (key == "fp32_flop") return flop;
+      if (key == "fp16_instructions") return instructions;
+      if (key == "dram_read_bytes" || key == "dram_write_bytes") return 5;
+      return std::nullopt;
+    });
+  };
+  EXPECT_EQ(counted().zero_flop_launches, 4);
+  EXPECT_EQ(counted().zero_flop_s, 2);
+  instructions = 1;  // fp16 on the lanes: FLOP that no counter has
+  EXPECT_EQ(counted().zero_flop_launches, 1);
+  instructions = 0;
+  flop = 3;
+  EXPECT_EQ(counted().zero_flop_launches, 1);
+}
+
 ProfileRow counted_row(std::string layer, CounterValues values) {
   ProfileRow row;
   row.layer = std::move(layer);

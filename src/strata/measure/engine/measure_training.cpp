@@ -2,8 +2,8 @@
 #include "strata/measure/engine/measure_training.hpp"
 
 #include "strata/base/error.hpp"
-#include "strata/base/text.hpp"
 #include "strata/base/this_run.hpp"
+#include "strata/capture/kernel_class.hpp"
 #include "strata/machine/sourced.hpp"
 #include "strata/measure/engine/count_layers.hpp"
 #include "strata/measure/engine/measured_rows.hpp"
@@ -12,7 +12,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <thread>
 #include <utility>
@@ -261,13 +260,7 @@ class Measuring {
 }  // namespace
 
 bool only_moves_data(const KernelRun& run) {
-  if (run.work != DeviceWork::kernel) return true;
-  // A change of layout is a kernel like any other to the device; only cuDNN's name for it tells.
-  constexpr std::array<std::string_view, 4> words = {"nchwtonhwc", "nhwctonchw", "nchw2nhwc",
-                                                     "nhwc2nchw"};
-  const std::string name = lower_case(run.name);
-  return std::any_of(words.begin(), words.end(),
-                     [&](std::string_view word) { return name.find(word) != std::string::npos; });
+  return run.work != DeviceWork::kernel || is_zero_flop_kernel(run.name);
 }
 
 TrainingMeasurement measure_training(const BoundGraph& bound, TrainingDevice& device,

@@ -76,7 +76,8 @@ struct TrainingMeasurement {
   bool has_times() const { return !profile.rows.empty() && !iteration_s.empty(); }
 };
 
-/// Whether it does no arithmetic: a copy, a fill, or a library's kernel that changes a layout.
+/// Whether it does no arithmetic: the device copies or fills, or the kernel is one of those that
+/// the rules of kernel names (data/kernels) know to do none.
 bool only_moves_data(const KernelRun& run);
 
 TrainingMeasurement measure_training(const BoundGraph& bound, TrainingDevice& device,

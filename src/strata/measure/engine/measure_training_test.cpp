@@ -226,13 +226,19 @@ TEST(MeasureTraining, rows_name_what_computed_them) {
   EXPECT_EQ(row_named(profile, "bent", "backward_input").implementation, "tanh loops");
 }
 
-// The tracer calls a copy "copy device to device", which no list of names foresees.
-TEST(MeasureTraining, copies_and_fills_are_told_by_the_kind_of_work) {
+// The tracer calls a copy "copy device to device", which no list of names foresees; kernels are
+// told by the rules that ship (data/kernels).
+TEST(MeasureTraining, what_only_moves_data_is_told_by_the_kind_of_work_and_the_rules_of_names) {
   EXPECT_TRUE(only_moves_data({.name = "copy device to device", .work = DeviceWork::copy}));
   EXPECT_TRUE(only_moves_data({.name = "fill", .work = DeviceWork::fill}));
   EXPECT_FALSE(only_moves_data({.name = "copy_gradients_and_scale"}));
   EXPECT_TRUE(only_moves_data({.name = "void cudnn::ops::nchwToNhwcKernel<float>"}));
   EXPECT_FALSE(only_moves_data({.name = "sm90_xmma_fprop_implicit_gemm_f32f32"}));
+  EXPECT_TRUE(only_moves_data({.name = "void strata::transpose_tiles<unsigned short>(long)"}));
+  EXPECT_TRUE(only_moves_data({.name = "void strata::copy_items<uint4>(uint4*)"}));
+  EXPECT_TRUE(only_moves_data({.name = "void strata::look_up_items<uint4>(uint4*)"}));
+  EXPECT_TRUE(only_moves_data({.name = "strata::convert_numbers(void*, DType, void const*)"}));
+  EXPECT_FALSE(only_moves_data({.name = "void strata::gather_windows<float>(float*)"}));
 }
 
 TEST(MeasureTraining, counts_each_row_in_runs_of_their_own) {
