@@ -3,6 +3,7 @@
 #include "cli/measured_sweep_study.hpp"
 #include "cli/studies.hpp"
 #include "strata/base/error.hpp"
+#include "strata/reproduce/capture_study.hpp"
 #include "strata/reproduce/measured_sweeps.hpp"
 #include "strata/reproduce/roofline_study.hpp"
 
@@ -82,21 +83,30 @@ MeasuredSide measured_side(const StudyRequest& request) {
           fmt::format("no measured sweeps ship with this program: {}\n", how_to_measure)};
 }
 
+/// Frameworks that were captured on the device of the sweeps; nothing where they were not.
+std::optional<CaptureStudy> frameworks_on(const RooflineStudy* measured) {
+  for (const EmbeddedFile& file : embedded_capture_studies()) {
+    if (measured == nullptr || file.name != "study") continue;
+    CaptureStudy study = read_capture_study(file.text);
+    if (study.device == measured->title) return study;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 StudyResult run_roofline_study(const StudyRequest& request) {
   MeasuredSide side = measured_side(request);
   const RooflineStudy study = predict_roofline_study(study_progress(request, "sweeps"));
   const RooflineStudy* measured = side.study ? &*side.study : nullptr;
+  const std::optional<CaptureStudy> frameworks = frameworks_on(measured);
   return {
       .title =
           "Time-Based Roofline for Deep Learning Performance Analysis (2020), predicted "
           "on its V100",
       .place = "network",
-      .rule =
-          "as printed, in the direction it claims, proportional and constant within 10 %, "
-          "almost equal within 20 %; rows without a verdict claim nothing of it",
-      .findings = roofline_findings(study, measured),
+      .rule = "by the rule in each row's note; rows without a verdict claim nothing of it",
+      .findings = roofline_findings(study, measured, frameworks ? &*frameworks : nullptr),
       .figures = request.wants_figures ? roofline_figures(study, measured) : std::vector<Figure>{},
       .measured = measured == nullptr ? "" : measured->title,
       .notes = std::move(side.notes),

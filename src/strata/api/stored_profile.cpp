@@ -9,6 +9,7 @@
 #include "strata/machine/load_machine.hpp"
 #include "strata/profile/read_profile.hpp"
 #include "strata/report/trace_report.hpp"
+#include "strata/reproduce/measured_sweeps.hpp"
 #include "strata/zoo/zoo.hpp"
 
 #include <filesystem>
@@ -43,6 +44,12 @@ std::optional<StoredProfile> stored_profile(const std::string& word) {
   try {
     std::string text = profile_file_text(word);
     if (!looks_like_profile(text)) return std::nullopt;
+    if (looks_like_measured_sweeps(text)) {
+      fail(ErrorKind::input,
+           "measured sweeps of the time-based roofline, not a profile: show them with `strata "
+           "reproduce roofline --from {} --out figures`",
+           word);
+    }
     Profile profile = read_profile(text);
     return StoredProfile{std::move(profile), std::move(text)};
   } catch (Error& error) {

@@ -159,14 +159,15 @@ std::optional<chart::Chart> framework_panel(const std::vector<FrameworkTrack>& t
 
 std::string framework_rows(const std::vector<FrameworkTrack>& tracks, const Roofs& roofs,
                            std::string_view kernel) {
-  CsvRows rows("kernel,pass,dtype,framework,batch,flop,bytes,launches,kernel_s,wall_s,bound");
+  CsvRows rows(
+      "kernel,pass,dtype,framework,batch,flop,bytes,complexity,launches,kernel_s,wall_s,bound");
   for (const FrameworkTrack& track : tracks) {
     if (track.kernel != kernel) continue;
     for (std::size_t i = 0; i < track.works.size(); ++i) {
       const Work& work = track.works[i];
       rows.add(kernel, track.part, name_of(track.dtype), track.framework, track.batches[i],
-               work.flop, work.bytes, work.launches, work.time_s, work.wall_s.value_or(0),
-               name_of(place(work, roofs).bound));
+               work.flop, work.bytes, work.counts_bytes ? "counted" : "definition", work.launches,
+               work.time_s, work.wall_s.value_or(0), name_of(place(work, roofs).bound));
     }
   }
   return std::move(rows).take();

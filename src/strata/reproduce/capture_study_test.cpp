@@ -249,38 +249,6 @@ TEST(CaptureStudy, figures_follow_winograd_launches_and_flop_over_the_batch) {
   for (const Figure& figure : figures) EXPECT_NE(chart::to_svg(figure.grid), "") << figure.name;
 }
 
-TEST(CaptureStudy, an_lstm_that_is_not_bound_by_launches_is_named) {
-  CaptureStudy study;
-  CaptureCase one;
-  one.framework = "pytorch";
-  one.network = "lstm";
-  one.batch = 16;
-  one.part = "forward";
-  one.dtype = "fp32";
-  one.launches = 40;
-  one.kernel_s = 1e-4;
-  study.cases.push_back(one);
-  RooflineStudy own;
-  for (const Machine& machine : shipped_machines()) {
-    if (machine.name == "h200") own.machine = machine;
-  }
-  own.sweeps = {{{"conv2d", "batch", {16}}, {}},
-                {{"lstm", "batch", {16}},
-                 {{.value = 16, .dtype = DType::fp32, .pass = "forward", .work = {.flop = 1000}}}}};
-  Work& work = own.sweeps.back().points.front().work;
-  work.bytes = 1000;
-  work.launches = 40;
-  work.time_s = 1e-4;
-  expect_verdict(found_of(study, "frameworks", "lstm", &own), true, "holds where every point");
-  work.flop = std::int64_t{1} << 50;
-  work.time_s = study.cases.front().kernel_s = 2;  // far longer than 40 launches take
-  const Finding computed = found_of(study, "frameworks", "lstm", &own);
-  expect_verdict(
-      computed, false,
-      "pytorch fp32 forward at batch 16 runs 2 s for 40 launches and is bound by compute");
-  EXPECT_EQ(computed.found, "0 of 2 points");
-}
-
 TEST(CaptureStudy, is_read_as_it_was_written) {
   const CaptureStudy study = made_up_study();
   const CaptureStudy again = read_capture_study(to_json(study));

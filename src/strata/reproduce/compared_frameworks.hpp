@@ -27,13 +27,20 @@ struct FrameworkTrack {
   std::string part;  ///< "forward", "backward", "forward and backward"
   DType dtype = DType::fp32;
   std::vector<std::int64_t> batches;  ///< rising
-  std::vector<Work> works;            ///< as many; FLOP and bytes by the kernel's definition
+  /// As many. FLOP and bytes as the device counted them, where it did (Work::counts_bytes), else by
+  /// the kernel's definition.
+  std::vector<Work> works;
 };
 
-/// Those of which something was measured. FLOP and bytes are of our own engine's points; without
-/// them they are 0, and only times and launches are known.
+/// Those of which something was measured. Captures have no counters: their FLOP and bytes are by
+/// definition, as our own engine's points have it; without these they are 0, and only times and
+/// launches are known. Our own engine's are as counted.
 std::vector<FrameworkTrack> framework_tracks(const CaptureStudy& study, const RooflineStudy* own);
 
+/// Launches and kernel times side by side, without a verdict.
 std::vector<Finding> framework_findings(const CaptureStudy& study, const RooflineStudy* own);
+
+/// What the time-based roofline claims of frameworks; `own` has the roofs of the device.
+std::vector<Finding> framework_claims(const CaptureStudy& study, const RooflineStudy& own);
 
 }  // namespace strata

@@ -77,6 +77,9 @@ std::string to_json(const MeasuredSweeps& sweeps, std::string_view command);
 MeasuredSweeps read_measured_sweeps(std::string_view text);
 MeasuredSweeps load_measured_sweeps(const std::string& path);
 
+/// Whether a document is one of those, be it whole or not.
+bool looks_like_measured_sweeps(std::string_view text);
+
 /// As a study: the points that ran, under the roofs of the machine they ran on.
 RooflineStudy study_of(const MeasuredSweeps& sweeps, Machine machine);
 

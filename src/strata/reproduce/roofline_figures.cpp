@@ -28,8 +28,8 @@ std::string parameter_title(const KernelSweep& sweep) {
   return std::string(sweep.parameter);
 }
 
-RooflineTrack track_of(const SweepResult& result, const Roofs& roofs, DType dtype,
-                       std::string_view pass) {
+RooflineTrack track_of(const RooflineStudy& study, const SweepResult& result, const Roofs& roofs,
+                       DType dtype, std::string_view pass) {
   RooflineTrack track{
       .name = fmt::format("{}", name_of(dtype)),
       .color = dtype == DType::fp16 ? 0U : 1U,
@@ -38,10 +38,9 @@ RooflineTrack track_of(const SweepResult& result, const Roofs& roofs, DType dtyp
       .points = {}};
   const bool is_labelled = dtype == DType::fp16;  // fp32 runs beside it, in the same order
   for (const KernelPoint* point : result.track(dtype, pass)) {
-    Work work = point->drawn_work();
-    RooflinePoint at = place(work, roofs);
-    track.points.push_back({.work = std::move(work),
-                            .point = std::move(at),
+    PlacedPoint at = placed(study, roofs, *point);
+    track.points.push_back({.work = std::move(at.work),
+                            .point = std::move(at.point),
                             .label = is_labelled ? fmt::format("{}", point->value) : "",
                             .hint = fmt::format("{} {}", result.sweep.parameter, point->value)});
   }
@@ -55,9 +54,9 @@ std::string number_or_nothing(const std::optional<double>& number) {
 void add_rows(CsvRows& rows, const RooflineStudy& study, const SweepResult& result) {
   const Roofs roofs = roofs_of_study(study);
   for (const KernelPoint& point : result.points) {
-    const RooflinePoint at = place(point.drawn_work(), roofs);
+    const auto [work, at] = placed(study, roofs, point);
     rows.add(result.sweep.kernel, result.sweep.parameter, point.value, name_of(point.dtype),
-             point.pass, point.work.flop, point.work.bytes, point.work.launches, point.work.time_s,
+             point.pass, point.work.flop, point.work.bytes, point.work.launches, work.time_s,
              at.intensity.value_or(0), at.compute_time_s, at.bandwidth_time_s, at.overhead_s,
              at.flop_per_s, name_of(at.complexity_bound), name_of(at.bound), at.distance,
              name_of(study.evidence), study.machine.name, number_or_nothing(point.work.wall_s),
@@ -66,7 +65,8 @@ void add_rows(CsvRows& rows, const RooflineStudy& study, const SweepResult& resu
 }
 
 /// Forward and backward side by side.
-void add_panels(Figure& figure, const RooflineStudy& study, const SweepResult& result) {
+void add_panels(Figure& figure, const RooflineStudy& study, const SweepResult& result,
+                RooflineKind kind) {
   const Roofs roofs = roofs_of_study(study);
   for (const std::string_view pass : study_passes) {
     RooflinePicture picture{
@@ -78,36 +78,64 @@ void add_panels(Figure& figure, const RooflineStudy& study, const SweepResult& r
         .tracks = {}};
     std::size_t points = 0;
     for (const DType dtype : {DType::fp16, DType::fp32}) {
-      picture.tracks.push_back(track_of(result, roofs, dtype, pass));
+      picture.tracks.push_back(track_of(study, result, roofs, dtype, pass));
       points += picture.tracks.back().points.size();
     }
     if (points == 0) continue;
-    figure.grid.panels.push_back(roofline_chart(picture, RooflineKind::combined));
+    figure.grid.panels.push_back(roofline_chart(picture, kind));
     figure.grid.panels.back().subtitle.clear();  // said once, above all of them
   }
 }
 
-Figure sweep_figure(const SidesOfStudy& sides, const KernelSweep& sweep) {
+/// The table and the panels of a sweep in one of the planes.
+void fill_figure(Figure& figure, const SidesOfStudy& sides, const KernelSweep& sweep,
+                 RooflineKind kind) {
   CsvRows rows(
       "kernel,parameter,value,dtype,pass,flop,bytes,launches,time_s,flop_per_byte,"
       "compute_time_s,bandwidth_time_s,overhead_s,flop_per_s,complexity_bound,bound,"
       "distance_from_roof,evidence,machine,wall_s,counted_bytes,counted_flop");
+  for (const RooflineStudy* study : sides) {
+    const SweepResult& result = study->sweep(sweep.kernel, sweep.parameter);
+    add_rows(rows, *study, result);
+    add_panels(figure, *study, result, kind);
+  }
+  figure.csv = std::move(rows).take();
+}
+
+Figure sweep_figure(const SidesOfStudy& sides, const KernelSweep& sweep) {
   Figure figure{.name = fmt::format("roofline-{}-{}", sweep.kernel, sweep.parameter),
                 .csv = {},
                 .grid = {.title = fmt::format("{} over {}", kernel_title(sweep.kernel),
                                               parameter_title(sweep)),
                          .subtitle = "Closed: FLOP and bytes, as counted where "
-                                     "a device did. Open: the time taken × tensor peak "
+                                     "a device did. Open: the run time × tensor peak "
                                      "and × bandwidth; apart by the distance from the roof. Grey: "
                                      "starting the kernels takes longer.",
                          .panels = {},
                          .plot_height = 300}};
-  for (const RooflineStudy* study : sides) {
-    const SweepResult& result = study->sweep(sweep.kernel, sweep.parameter);
-    add_rows(rows, *study, result);
-    add_panels(figure, *study, result);
-  }
-  figure.csv = std::move(rows).take();
+  fill_figure(figure, sides, sweep, RooflineKind::combined);
+  return figure;
+}
+
+/// The sweeps that the paper draws as classic rooflines.
+struct ClassicSweep {
+  int figure;
+  std::string_view parameter;
+};
+constexpr ClassicSweep classic_sweeps[] = {{6, "kernel"}, {8, "stride"}};
+
+Figure classic_figure(const SidesOfStudy& sides, const ClassicSweep& classic) {
+  const KernelSweep& sweep = sides.front()->sweep("conv2d", classic.parameter).sweep;
+  Figure figure{
+      .name = fmt::format("roofline-figure-{}-conv2d-{}", classic.figure, classic.parameter),
+      .csv = {},
+      .grid = {.title = fmt::format("Figure {}: Conv2D over {}, classic roofline", classic.figure,
+                                    parameter_title(sweep)),
+               .subtitle = "FLOP per second over FLOP per byte, as counted where a device did, "
+                           "under tensor peak and bandwidth.",
+               .panels = {},
+               .plot_height = 300}};
+  fill_figure(figure, sides, sweep, RooflineKind::classic);
   return figure;
 }
 
@@ -129,11 +157,10 @@ Figure bars_figure(const SidesOfStudy& sides) {
     for (const std::string_view pass : study_passes) {
       for (const KernelPoint* point : result.track(DType::fp16, pass)) {
         if (point->value != bar_filters) continue;
-        const RooflinePoint at = place(point->drawn_work(), roofs);
+        const auto [work, at] = placed(*study, roofs, *point);
         chart.x.categories.push_back(sides.size() == 1 ? std::string(pass)
                                                        : fmt::format("{}, {}", pass, study->title));
-        const double values[] = {point->work.time_s, at.compute_roof_s, at.memory_roof_s,
-                                 at.overhead_s};
+        const double values[] = {work.time_s, at.compute_roof_s, at.memory_roof_s, at.overhead_s};
         for (std::size_t i = 0; i < chart.bars.size(); ++i)
           chart.bars[i].values.push_back(values[i]);
         rows.add(pass, point->value, name_of(point->dtype), values[0], values[1], values[2],
@@ -162,6 +189,8 @@ std::vector<Figure> roofline_figures(const RooflineStudy& predicted,
   std::vector<Figure> figures = {bars_figure(sides)};
   for (const SweepResult& result : predicted.sweeps)
     figures.push_back(sweep_figure(sides, result.sweep));
+  for (const ClassicSweep& classic : classic_sweeps)
+    figures.push_back(classic_figure(sides, classic));
   return figures;
 }
 

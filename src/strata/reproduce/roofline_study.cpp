@@ -136,8 +136,8 @@ SweepResult predict_sweep(const KernelSweep& sweep, const Machine& machine) {
       const PredictionSummary inference = summary_of(bound, hardware, {.inference = true});
       const PredictionSummary training =
           summary_of(bound, hardware, {.optimizer = Optimizer::none, .loss = Loss::none});
-      result.points.push_back({value, dtype, "forward", last_pass(inference, "forward"), {}});
-      backward.push_back({value, dtype, "backward", last_pass(training, "backward"), {}});
+      result.points.push_back({value, dtype, "forward", last_pass(inference, "forward")});
+      backward.push_back({value, dtype, "backward", last_pass(training, "backward")});
     }
     result.points.insert(result.points.end(), backward.begin(), backward.end());
   }
@@ -158,6 +158,20 @@ Roofs roofs_of_study(const RooflineStudy& study) {
                   [](const auto& peak) { return peak.unit == ComputeUnit::matrix; });
   return roofs_of(study.machine, {.kind = has_matrix_units ? RoofChoice::Kind::tensor
                                                            : RoofChoice::Kind::automatic});
+}
+
+double run_time_s(const KernelPoint& point, const Roofs& roofs) {
+  return std::max(point.work.time_s,
+                  static_cast<double>(point.work.launches) * roofs.launch_latency_s.value_or(0));
+}
+
+PlacedPoint placed(const RooflineStudy& study, const Roofs& roofs, const KernelPoint& point) {
+  Work work = point.drawn_work();
+  const Bound bound = place(work, roofs).bound;
+  if (study.evidence == Evidence::predicted) work.time_s = run_time_s(point, roofs);
+  RooflinePoint at = place(work, roofs);
+  at.bound = bound;  // a run time at the launch ceiling lies on the corner of the box
+  return {std::move(work), std::move(at)};
 }
 
 RooflineStudy predict_roofline_study(const std::function<void(double)>& progress) {

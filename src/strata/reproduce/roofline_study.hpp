@@ -20,6 +20,8 @@
 /// of the same sweeps on another device beside it (measured_sweeps.hpp).
 namespace strata {
 
+struct CaptureStudy;
+
 /// A kernel with one parameter varied, the others at the paper's defaults.
 struct KernelSweep {
   std::string_view kernel;     ///< "conv2d", "lstm": networks of the zoo
@@ -42,6 +44,7 @@ struct KernelPoint {
   std::string_view pass;  ///< "forward", "backward"
   Work work;              ///< of all its steps; of a prediction one launch per step of the program
   std::vector<SweepCounter> counters = {};  ///< of a measurement
+  std::string implementation = {};          ///< what computed it, of a measurement
 
   std::optional<double> counter(std::string_view key) const;
   /// Read from and written to the device's memory.
@@ -62,7 +65,8 @@ struct SweepResult {
 };
 
 /// Forward as an inference pass, whose output is written; backward as in training, without loss and
-/// update: the gradient of the weights, as the kernel's input needs none.
+/// update: the gradient of the weights, as the kernel's input needs none. Time is the limit that
+/// peak and bandwidth set, without launches.
 SweepResult predict_sweep(const KernelSweep& sweep, const Machine& machine);
 
 /// All of them on one machine.
@@ -78,14 +82,28 @@ struct RooflineStudy {
 /// each type.
 Roofs roofs_of_study(const RooflineStudy& study);
 
+/// Of the kernels, or of starting them where that takes longer: the paper's overhead ceiling.
+double run_time_s(const KernelPoint& point, const Roofs& roofs);
+
+/// As it is drawn. Kernels that are predicted have their run time with launches; those that were
+/// measured have the time that they took.
+struct PlacedPoint {
+  Work work;
+  RooflinePoint point;
+};
+PlacedPoint placed(const RooflineStudy& study, const Roofs& roofs, const KernelPoint& point);
+
 /// On the V100 of the paper. Calls `progress` with a share between 0 and 1.
 RooflineStudy predict_roofline_study(const std::function<void(double)>& progress = {});
 
-/// The paper's findings beside ours, and beside what was measured where there is something.
+/// The paper's findings beside ours, and beside what was measured where there is something. The
+/// frameworks are those that ran on the device of the measurement.
 std::vector<Finding> roofline_findings(const RooflineStudy& predicted,
-                                       const RooflineStudy* measured = nullptr);
+                                       const RooflineStudy* measured = nullptr,
+                                       const CaptureStudy* frameworks = nullptr);
 
-/// Figure 1 (run time at 256 filters in fp16), and one figure per sweep, which are figures 3 to 10.
+/// Figure 1 (run time at 256 filters in fp16), one figure per sweep in the combined plane, and the
+/// classic rooflines of figures 6 (kernel size) and 8 (stride).
 std::vector<Figure> roofline_figures(const RooflineStudy& predicted,
                                      const RooflineStudy* measured = nullptr);
 

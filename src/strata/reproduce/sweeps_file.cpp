@@ -27,6 +27,7 @@ constexpr std::size_t most_samples = 100'000;
 constexpr std::size_t most_counters = 1000;
 constexpr std::size_t most_texts = 100;
 constexpr std::int64_t most_count = std::int64_t{1} << 60;  // the sum of two still fits
+constexpr std::string_view sweeps_kind = "roofline_sweeps";
 constexpr std::string_view point_passes[] = {"forward", "backward"};
 
 double mean_of(const std::vector<double>& samples) {
@@ -156,7 +157,7 @@ std::size_t rounds_from(ObjectReader& object, const char* key) {
 std::string to_json(const MeasuredSweeps& sweeps, std::string_view command) {
   JsonText text;
   text.add("schema_version", 1);
-  text.add("kind", "roofline_sweeps");
+  text.add("kind", sweeps_kind);
   text.add("device", sweeps.device);
   text.add("protocol", {{"warm_up", sweeps.warm_up}, {"iterations", sweeps.iterations}});
   text.add_list("points", sweeps.points, point_json);
@@ -171,12 +172,17 @@ std::string to_json(const MeasuredSweeps& sweeps, std::string_view command) {
   return std::move(text).finish();
 }
 
+bool looks_like_measured_sweeps(std::string_view text) {
+  constexpr std::size_t head = 1000;  // the kind stands before the points
+  return text.substr(0, head).find(fmt::format("\"{}\"", sweeps_kind)) != text.npos;
+}
+
 MeasuredSweeps read_measured_sweeps(std::string_view text) {
   const Read json = Read::parse(text, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded()) fail(ErrorKind::input, "measured sweeps: no JSON");
   ObjectReader object(json, "sweeps");
-  if (required_text(object, "kind") != "roofline_sweeps")
-    fail(ErrorKind::input, "sweeps.kind: expected 'roofline_sweeps'");
+  if (required_text(object, "kind") != sweeps_kind)
+    fail(ErrorKind::input, "sweeps.kind: expected '{}'", sweeps_kind);
   if (const auto version = required_count(object, "schema_version"); version != 1)
     fail(ErrorKind::input, "sweeps.schema_version: expected 1, got {}", version);
   MeasuredSweeps sweeps;
@@ -227,7 +233,7 @@ RooflineStudy study_of(const MeasuredSweeps& sweeps, Machine machine) {
                                     .zero_flop_launches = point.zero_flop_launches,
                                     .zero_flop_s = point.zero_flop_s,
                                     .wall_s = wall_s},
-                               point.counters});
+                               point.counters, point.implementation});
     }
     std::stable_sort(result.points.begin(), result.points.end(),
                      [](const auto& a, const auto& b) { return a.value < b.value; });

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/reproduce/roofline_claims.hpp"
+
+#include "strata/machine/load_machine.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace strata {
+namespace {
+
+constexpr double latency_s = 4.2e-6;        // of v100-nersc
+constexpr double flop_of_sample = 148'400;  // with which 3000 samples leave the box
+
+/// Work of which every claim of the paper holds.
+Work convolution_of_the_paper(std::string_view parameter, std::int64_t value) {
+  const auto size = static_cast<double>(value);
+  Work work{.flop = 1'000'000'000, .bytes = 10'000'000, .launches = 1, .time_s = 1e-3};
+  if (parameter == "batch") {
+    work.flop *= value;
+    work.bytes *= value;
+  } else if (parameter == "filters") {
+    work.flop = work.flop / 64 * value;  // 100 to 800 FLOP/byte, the balance is 129.68
+  } else if (parameter == "kernel") {
+    work.flop *= value * value;
+  } else {
+    work.flop /= value * value;
+    work.time_s /= size;
+  }
+  return work;
+}
+
+Work lstm_of_the_paper(std::string_view parameter, std::int64_t value) {
+  const std::int64_t launches = parameter == "sequence" ? 10 * value : 160;
+  Work work{.flop = 1'000'000, .bytes = 10'000, .launches = launches};
+  if (parameter == "sequence") {
+    work.flop *= value;
+    work.bytes *= value;
+  } else if (parameter == "batch") {
+    work.flop = static_cast<std::int64_t>(flop_of_sample) * value;
+  }
+  work.time_s = latency_s * static_cast<double>(launches) / 2;
+  return work;
+}
+
+RooflineStudy study_of_the_paper(Evidence evidence) {
+  RooflineStudy study{load_machine("v100-nersc"), evidence, "made up", {}};
+  for (const KernelSweep& sweep : kernel_sweeps()) {
+    SweepResult result{sweep, {}};
+    for (const DType dtype : {DType::fp16, DType::fp32}) {
+      for (const std::string_view pass : {"forward", "backward"}) {
+        for (const std::int64_t value : sweep.values) {
+          const Work work = sweep.kernel == "conv2d"
+                                ? convolution_of_the_paper(sweep.parameter, value)
+                                : lstm_of_the_paper(sweep.parameter, value);
+          result.points.push_back({value, dtype, pass, work});
+        }
+      }
+    }
+    study.sweeps.push_back(std::move(result));
+  }
+  return study;
+}
+
+SweepResult& sweep_in(RooflineStudy& study, std::string_view kernel, std::string_view parameter) {
+  const auto found = std::find_if(study.sweeps.begin(), study.sweeps.end(), [&](const auto& one) {
+    return one.sweep.kernel == kernel && one.sweep.parameter == parameter;
+  });
+  EXPECT_NE(found, study.sweeps.end());
+  return *found;
+}
+
+/// The last point of fp16 forward.
+KernelPoint& last_point(RooflineStudy& study, std::string_view kernel, std::string_view parameter) {
+  SweepResult& result = sweep_in(study, kernel, parameter);
+  return result.points[result.sweep.values.size() - 1];
+}
+
+/// As found on one side: "yes", "no" or "" without a verdict, with what was found and the note.
+struct Verdict {
+  std::string word;
+  std::string found;
+  std::string note;
+};
+
+Verdict verdict_on(const RooflineStudy& study, std::string_view what) {
+  const bool is_measured = study.evidence == Evidence::measured;
+  const RooflineStudy predicted = study_of_the_paper(Evidence::predicted);
+  const auto findings =
+      is_measured ? roofline_findings(predicted, &study) : roofline_findings(study);
+  for (const Finding& finding : findings) {
+    if (!finding.what.starts_with(what)) continue;
+    const std::optional<bool> holds = is_measured          ? finding.measured->holds
+                                      : finding.is_printed ? std::optional(finding.holds)
+                                                           : std::nullopt;
+    return {!holds   ? ""
+            : *holds ? "yes"
+                     : "no",
+            is_measured ? finding.measured->found : finding.found, finding.note};
+  }
+  ADD_FAILURE() << "no row " << what;
+  return {};
+}
+
+void count_bytes(RooflineStudy& study, std::string_view parameter, DType dtype, double bytes) {
+  for (KernelPoint& point : sweep_in(study, "conv2d", parameter).points) {
+    if (point.dtype == dtype)
+      point.counters = {{"dram_read_bytes", bytes}, {"dram_write_bytes", 0}};
+  }
+}
+
+struct Claimed {
+  std::string what;
+  std::string kernel;     ///< whose points the verdict needs
+  std::string parameter;  ///< of which sweep; both empty: of the machine alone
+  void (*breaks)(RooflineStudy&);
+  std::string why;
+  std::string found = {};  ///< then
+};
+
+const Claimed claims_of_the_paper[] = {
+    {"balance of tensor peak", "", "",
+     [](RooflineStudy& study) { study.machine.memory.back().bandwidth_bytes_per_s->value *= 2; },
+     "not the paper's"},
+    {"tensor peak", "", "",
+     [](RooflineStudy& study) {
+       for (auto& peak : study.machine.peaks) peak.flop_per_s.value *= 2;
+     },
+     "the machine has 214.958 TFLOP/s"},
+    {"FLOP with which one launch", "", "",
+     [](RooflineStudy& study) { study.machine.launch_latency_s->value *= 2; }, "launch latency"},
+    {"samples with which one launch", "lstm", "batch",
+     [](RooflineStudy& study) {
+       for (KernelPoint& point : sweep_in(study, "lstm", "batch").points) point.work.flop /= 2;
+     },
+     "over the 74200 FLOP of a sample's forward pass", "6000"},
+    {"a larger batch keeps FLOP per byte", "conv2d", "batch",
+     [](RooflineStudy& study) { last_point(study, "conv2d", "batch").work.bytes *= 2; },
+     "fp16 forward goes 100 → 50", "100 → 50, 3 of 4 trajectories"},
+    {"more filters raise FLOP per byte", "conv2d", "filters",
+     [](RooflineStudy& study) { last_point(study, "conv2d", "filters").work.bytes *= 3; },
+     "fp16 forward falls from 400 to 267 at 512", "100 → 267, 3 of 4 trajectories"},
+    {"512 filters become compute-bound", "conv2d", "filters",
+     [](RooflineStudy& study) { last_point(study, "conv2d", "filters").work.bytes *= 8; },
+     "fp16 forward has 100 of 130 FLOP/byte", "100 of 130 FLOP/byte, 3 of 4 trajectories"},
+    {"a larger kernel raises FLOP per byte", "conv2d", "kernel",
+     [](RooflineStudy& study) { last_point(study, "conv2d", "kernel").work.bytes *= 3; },
+     "fp16 forward falls from 4900 to 2700 at 9", "900 → 2700, 3 of 4 trajectories"},
+    {"stride 1 → 2", "conv2d", "stride",
+     [](RooflineStudy& study) { sweep_in(study, "conv2d", "stride").points[1].work.bytes /= 2; },
+     "the output shrinks, too", "0.25× FLOP, 0.50× bytes"},
+    {"stride 2 → 3", "conv2d", "stride",
+     [](RooflineStudy& study) { last_point(study, "conv2d", "stride").work.flop = 250'000'000; },
+     "the FLOP do not fall", "1.00× FLOP, 1.00× bytes"},
+    {"a larger stride is more overhead-bound", "conv2d", "stride",
+     [](RooflineStudy& study) { last_point(study, "conv2d", "stride").work.time_s = 1e-3; },
+     "fp16 forward falls from 0.8 % to 0.4 % at 3", "0.4 % → 0.4 %, 3 of 4 trajectories"},
+    {"launch-bound whatever the batch", "lstm", "batch",
+     [](RooflineStudy& study) { last_point(study, "lstm", "batch").work.time_s = 1; },
+     "fp16 forward at 128 runs 1 s for 160 launches", "15 of 16 points"},
+    {"launch-bound whatever the sequence", "lstm", "sequence",
+     [](RooflineStudy& study) { last_point(study, "lstm", "sequence").work.time_s = 1; },
+     "fp16 forward at 128 runs 1 s for 1280 launches", "15 of 16 points"},
+    {"and so do the launches", "lstm", "sequence",
+     [](RooflineStudy& study) { last_point(study, "lstm", "sequence").work.launches = 720; },
+     "80 of the 160 launches at 16 are there whatever the length", "4.50×"},
+    {"at constant FLOP per byte", "lstm", "sequence",
+     [](RooflineStudy& study) { last_point(study, "lstm", "sequence").work.bytes /= 2; },
+     "FLOP grow 8.00×, bytes 4.00×", "2.00×"},
+    {"launches do not depend on the number of features", "lstm", "features",
+     [](RooflineStudy& study) { last_point(study, "lstm", "features").work.launches = 200; },
+     "fp16 forward goes 160 → 200", "160 → 200, 3 of 4 trajectories"},
+    {"launches do not depend on the hidden size", "lstm", "hidden",
+     [](RooflineStudy& study) { last_point(study, "lstm", "hidden").work.launches = 200; },
+     "fp16 forward goes 160 → 200", "160 → 200, 3 of 4 trajectories"},
+};
+
+TEST(RooflineClaims, hold_for_data_that_is_as_the_paper_says) {
+  const RooflineStudy study = study_of_the_paper(Evidence::predicted);
+  for (const Claimed& claim : claims_of_the_paper) {
+    const Verdict verdict = verdict_on(study, claim.what);
+    EXPECT_EQ(verdict.word, "yes") << claim.what << ": " << verdict.found << " " << verdict.note;
+    EXPECT_FALSE(verdict.note.empty()) << claim.what << " has no rule";
+    EXPECT_EQ(verdict.note.find("predicted: "), verdict.note.npos) << verdict.note;
+  }
+}
+
+TEST(RooflineClaims, say_no_and_why_for_data_that_is_not) {
+  for (const Claimed& claim : claims_of_the_paper) {
+    RooflineStudy study = study_of_the_paper(Evidence::predicted);
+    claim.breaks(study);
+    const Verdict verdict = verdict_on(study, claim.what);
+    EXPECT_EQ(verdict.word, "no") << claim.what << ": " << verdict.found;
+    EXPECT_NE(verdict.note.find("predicted: "), verdict.note.npos) << verdict.note;
+    EXPECT_NE(verdict.note.find(claim.why), verdict.note.npos) << verdict.note;
+    if (!claim.found.empty()) {
+      EXPECT_EQ(verdict.found, claim.found) << claim.what;
+    }
+  }
+}
+
+TEST(RooflineClaims, have_no_verdict_without_their_points) {
+  for (const Claimed& claim : claims_of_the_paper) {
+    if (claim.kernel.empty()) continue;
+    for (const Evidence evidence : {Evidence::predicted, Evidence::measured}) {
+      RooflineStudy study = study_of_the_paper(evidence);
+      sweep_in(study, claim.kernel, claim.parameter).points.clear();
+      const Verdict verdict = verdict_on(study, claim.what);
+      EXPECT_EQ(verdict.word, "") << claim.what;
+      EXPECT_EQ(verdict.found, evidence == Evidence::measured ? "not measured" : "not predicted");
+    }
+  }
+  RooflineStudy study = study_of_the_paper(Evidence::predicted);
+  study.machine.launch_latency_s.reset();
+  for (const char* what : {"FLOP with which one launch", "samples with which one launch",
+                           "launch-bound whatever the batch"})
+    EXPECT_EQ(verdict_on(study, what).found, "not predicted");
+}
+
+TEST(RooflineClaims, rates_rise_with_filters_and_kernel_or_not) {
+  for (const char* parameter : {"filters", "kernel"}) {
+    const auto rate_row = [&](const RooflineStudy& study) {
+      for (const Finding& finding : roofline_findings(study)) {
+        if (finding.observation == parameter && finding.what.starts_with("and the rate"))
+          return finding;
+      }
+      return Finding{};
+    };
+    RooflineStudy study = study_of_the_paper(Evidence::predicted);
+    EXPECT_TRUE(rate_row(study).holds) << parameter;
+    KernelPoint& last = last_point(study, "conv2d", parameter);
+    last.work.time_s *= 10;
+    last.implementation = "another engine";
+    EXPECT_FALSE(rate_row(study).holds) << parameter;
+    EXPECT_NE(rate_row(study).note.find("another engine in place of"), std::string::npos)
+        << rate_row(study).note;
+    sweep_in(study, "conv2d", parameter).points.pop_back();
+    EXPECT_FALSE(rate_row(study).is_printed) << parameter;
+  }
+}
+
+// Kernels that end before the next one can start: the run time is that of the launches.
+TEST(RooflineClaims, run_time_over_the_sequence_includes_launches) {
+  RooflineStudy study = study_of_the_paper(Evidence::measured);
+  for (KernelPoint& point : sweep_in(study, "lstm", "sequence").points) {
+    if (point.value == 128) point.work.time_s /= 2;
+    point.work.wall_s = 3e-3;
+  }
+  Verdict verdict = verdict_on(study, "run time grows");
+  EXPECT_EQ(verdict.word, "yes");
+  EXPECT_EQ(verdict.found, "8.00× (kernels 4.00×, wall 1.00×)");
+  last_point(study, "lstm", "sequence").work.launches = 100;
+  verdict = verdict_on(study, "run time grows");
+  EXPECT_EQ(verdict.word, "no");
+  EXPECT_NE(verdict.note.find("measured: 100 launches do 128 steps"), verdict.note.npos)
+      << verdict.note;
+  for (KernelPoint& point : sweep_in(study, "lstm", "sequence").points) point.work.time_s = 1;
+  verdict = verdict_on(study, "run time grows");
+  EXPECT_EQ(verdict.word, "no");
+  EXPECT_NE(verdict.note.find("the kernels run longer than they take to start"), verdict.note.npos)
+      << verdict.note;
+  sweep_in(study, "lstm", "sequence").points.pop_back();
+  sweep_in(study, "lstm", "sequence")
+      .points.erase(sweep_in(study, "lstm", "sequence").points.begin());
+  EXPECT_EQ(verdict_on(study, "run time grows").found, "not measured");
+}
+
+TEST(RooflineClaims, a_conversion_is_seen_in_counted_bytes_only) {
+  const std::string what = "bytes that do not grow";
+  RooflineStudy study = study_of_the_paper(Evidence::measured);
+  EXPECT_EQ(verdict_on(study, what).found, "not measured");
+  count_bytes(study, "batch", DType::fp16, 100);
+  count_bytes(study, "batch", DType::fp32, 110);
+  EXPECT_EQ(verdict_on(study, what).word, "yes");
+  EXPECT_EQ(verdict_on(study, what).found, "1.10× counted: it converts");
+  count_bytes(study, "batch", DType::fp32, 200);
+  EXPECT_EQ(verdict_on(study, what).word, "no");
+  EXPECT_NE(verdict_on(study, what).note.find("they grow at 3 of 3 batches"), std::string::npos);
+  EXPECT_EQ(verdict_on(study_of_the_paper(Evidence::predicted), what).word, "");
+}
+
+// Zero-AI kernels: by the rules of their names, or by counters that found no FLOP at all.
+TEST(RooflineClaims, launches_without_flop_are_told_by_counters_where_there_are_some) {
+  const std::string what = "launches without FLOP, zero AI (fp16 forward)";
+  RooflineStudy study = study_of_the_paper(Evidence::measured);
+  KernelPoint& point = sweep_in(study, "conv2d", "batch").points.front();
+  point.work.launches = 4;
+  point.work.zero_flop_launches = 3;
+  EXPECT_EQ(verdict_on(study, what).found, "3 of 4");
+  point.counters = {
+      {"dram_read_bytes", 1}, {"dram_write_bytes", 1}, {"fp32_flop", 0}, {"tensor_fp16_flop", 0}};
+  EXPECT_EQ(verdict_on(study, what).found, "4 of 4");
+  EXPECT_EQ(verdict_on(study, what).word, "");
+  sweep_in(study, "conv2d", "batch").points.clear();
+  EXPECT_EQ(verdict_on(study, what).found, "not measured");
+}
+
+TEST(RooflineClaims, a_claim_that_caches_break_names_both_counts) {
+  RooflineStudy study = study_of_the_paper(Evidence::measured);
+  for (KernelPoint& point : sweep_in(study, "conv2d", "batch").points) {
+    const double share = point.value == 16 ? 0.5 : 1;
+    point.counters = {{"dram_read_bytes", share * static_cast<double>(point.work.bytes)},
+                      {"dram_write_bytes", 0}};
+  }
+  const Verdict verdict = verdict_on(study, "a larger batch keeps FLOP per byte");
+  EXPECT_EQ(verdict.word, "no");
+  EXPECT_NE(verdict.note.find("(bytes counted are 0.50× the definition's at 16, 1.00× at 64: "
+                              "caches hold more of the smaller one)"),
+            verdict.note.npos)
+      << verdict.note;
+}
+
+}  // namespace
+}  // namespace strata

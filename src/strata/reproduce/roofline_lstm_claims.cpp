@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/base/units.hpp"
+#include "strata/reproduce/roofline_claims.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace strata {
+namespace {
+
+constexpr std::string_view lstm = "lstm";
+
+/// The ends of the sequence sweep in fp16 forward.
+struct SequenceEnds {
+  const KernelPoint& first;
+  const KernelPoint& last;
+
+  double longer() const {
+    return static_cast<double>(last.value) / static_cast<double>(first.value);
+  }
+};
+
+std::optional<SequenceEnds> sequence_ends(const StudySide& side) {
+  const auto track = side.track(lstm, "sequence", DType::fp16);
+  if (track.size() != side.sweep(lstm, "sequence").sweep.values.size()) return std::nullopt;
+  return SequenceEnds{*track.front(), *track.back()};
+}
+
+bool is_proportional(double found, double expected) {
+  return std::fabs(found / expected - 1) <= roofline_limits::proportional;
+}
+
+MaybeAnswer launch_bound(const StudySide& side, std::string_view parameter) {
+  const SweepResult& result = side.sweep(lstm, parameter);
+  if (result.points.empty() || !side.roofs().launch_latency_s) return {};
+  std::size_t inside = 0;
+  const KernelPoint* outside = nullptr;
+  for (const KernelPoint& point : result.points) {
+    const bool is_inside = side.at(point).bound == Bound::launch;
+    inside += is_inside ? 1 : 0;
+    if (!is_inside) outside = &point;
+  }
+  ClaimAnswer answer{.found = fmt::format("{} of {} points", inside, result.points.size()),
+                     .holds = outside == nullptr};
+  if (outside != nullptr) {
+    answer.why =
+        fmt::format("{} {} at {} runs {} for {} launches", name_of(outside->dtype), outside->pass,
+                    outside->value, format_time(outside->work.time_s), outside->work.launches);
+  }
+  return answer;
+}
+
+/// Launches beside those of each step of time, or steps that share one.
+std::string why_fewer_launches(const SequenceEnds& ends) {
+  const auto [first, last] = std::pair(ends.first.work.launches, ends.last.work.launches);
+  if (last < ends.last.value) {
+    return fmt::format("{} launches do {} steps, as kernels stay on the device", last,
+                       ends.last.value);
+  }
+  const double per_step =
+      static_cast<double>(last - first) / static_cast<double>(ends.last.value - ends.first.value);
+  return fmt::format("{:.0f} of the {} launches at {} are there whatever the length",
+                     static_cast<double>(first) - per_step * static_cast<double>(ends.first.value),
+                     first, ends.first.value);
+}
+
+MaybeAnswer launches_grow(const StudySide& side) {
+  const auto ends = sequence_ends(side);
+  if (!ends || ends->first.work.launches == 0) return {};
+  const double found = static_cast<double>(ends->last.work.launches) /
+                       static_cast<double>(ends->first.work.launches);
+  return {{growth_text(found), is_proportional(found, ends->longer()), why_fewer_launches(*ends)}};
+}
+
+/// Run time with its launches; of a measurement that of its kernels and the wall time beside.
+MaybeAnswer run_time_grows(const StudySide& side) {
+  const auto ends = sequence_ends(side);
+  if (!ends) return {};
+  const double first_s = side.run_time_s(ends->first);
+  if (!(first_s > 0)) return {};
+  const double found = side.run_time_s(ends->last) / first_s;
+  ClaimAnswer answer{.found = growth_text(found), .holds = is_proportional(found, ends->longer())};
+  const Work& a = ends->first.work;
+  const Work& b = ends->last.work;
+  if (side.is_measured() && a.time_s > 0 && a.wall_s.value_or(0) > 0 && b.wall_s) {
+    answer.found += fmt::format(" (kernels {}, wall {})", growth_text(b.time_s / a.time_s),
+                                growth_text(*b.wall_s / *a.wall_s));
+  }
+  const bool is_of_launches = first_s > a.time_s;
+  answer.why = is_of_launches ? why_fewer_launches(*ends)
+                              : fmt::format(
+                                    "the kernels run longer than they take to start: {} "
+                                    "for {} launches at {}",
+                                    format_time(a.time_s), a.launches, ends->first.value);
+  return answer;
+}
+
+MaybeAnswer intensity_stays(const StudySide& side) {
+  const auto ends = sequence_ends(side);
+  if (!ends) return {};
+  const Work a = ends->first.drawn_work();
+  const Work b = ends->last.drawn_work();
+  if (a.flop == 0 || a.bytes == 0 || b.bytes == 0) return {};
+  const double flop = static_cast<double>(b.flop) / static_cast<double>(a.flop);
+  const double bytes = static_cast<double>(b.bytes) / static_cast<double>(a.bytes);
+  ClaimAnswer answer{
+      .found = growth_text(flop / bytes),
+      .holds = std::fabs(flop / bytes - 1) <= roofline_limits::constant,
+      .why = fmt::format("FLOP grow {}, bytes {}", growth_text(flop), growth_text(bytes))};
+  const auto counted = ends->first.counted_bytes();
+  const auto defined = static_cast<double>(ends->first.work.bytes);
+  if (!counted) {
+    answer.why += ", as weights are read once however long the sequence is";
+  } else if (*counted < defined / 2) {
+    answer.why += fmt::format(
+        "; of the {} of the shortest one {} crossed to memory: caches hold "
+        "the rest",
+        format_bytes(defined), format_bytes(*counted));
+  }
+  return answer;
+}
+
+MaybeAnswer forward_launches(const StudySide& side) {
+  const auto track = side.track(lstm, "batch", DType::fp16);
+  if (track.empty()) return {};
+  return {{format_exact(track.front()->work.launches)}};
+}
+
+RooflineClaim lstm_claim(std::string about, std::string what, std::string printed, std::string rule,
+                         std::function<MaybeAnswer(const StudySide&)> ask) {
+  return {std::move(about), lstm,          std::move(what), std::move(printed),
+          std::move(rule),  std::move(ask)};
+}
+
+void add_sequence_claims(std::vector<RooflineClaim>& claims) {
+  claims.push_back(
+      lstm_claim("sequence", "run time grows as the sequence, 16 → 128 (fp16 forward)", "8.00×",
+                 "within 10 %; launches × latency where the kernels take less", run_time_grows));
+  claims.push_back(lstm_claim("sequence", "and so do the launches, which bound it", "8.00×",
+                              "within 10 %", launches_grow));
+  claims.push_back(
+      lstm_claim("sequence", "at constant FLOP per byte", "1.00×", "within 10 %", intensity_stays));
+}
+
+}  // namespace
+
+std::vector<RooflineClaim> lstm_claims() {
+  std::vector<RooflineClaim> claims;
+  for (const std::string_view parameter : {"batch", "sequence"}) {
+    claims.push_back(
+        lstm_claim("overhead", fmt::format("launch-bound whatever the {}", parameter), "always",
+                   "holds where the kernels of every point take no longer than launches × latency",
+                   [parameter](const StudySide& side) { return launch_bound(side, parameter); }));
+  }
+  claims.push_back(lstm_claim(
+      "overhead", "launches of a forward pass", "36 PyTorch, 243–277 others",
+      "no verdict, as the paper's are of frameworks; predicted one per step: a product and nine "
+      "point-wise operations per time step; with those fused it would be 32 of PyTorch's "
+      "16 + 16 + 2 + 2",
+      forward_launches));
+  claims.push_back(
+      lstm_claim("overhead", "launches without FLOP, zero AI (forward)", "2 of PyTorch's 36",
+                 "no verdict, as the paper's are of frameworks",
+                 [](const StudySide& side) { return zero_flop_launches(side, lstm); }));
+  add_sequence_claims(claims);
+  for (const std::string_view parameter : {"features", "hidden"}) {
+    claims.push_back(lstm_claim(
+        std::string(parameter),
+        fmt::format("launches do not depend on the {}",
+                    parameter == "hidden" ? "hidden size" : "number of features"),
+        "constant",
+        "holds where the most are at most 10 % above the fewest along fp16 and fp32, forward and "
+        "backward",
+        [parameter](const StudySide& side) {
+          return stays_along(side, lstm, parameter, followed_launches);
+        }));
+  }
+  return claims;
+}
+
+}  // namespace strata
