@@ -8,6 +8,7 @@
 #include "cli/study_report.hpp"
 #include "strata/base/error.hpp"
 #include "strata/report/chart/png.hpp"
+#include "strata/reproduce/printed_points.hpp"
 #include "strata/reproduce/write_figures.hpp"
 
 #include <fmt/format.h>
@@ -70,7 +71,8 @@ constexpr Flag reproduce_flags[] = {reproduce_out_flag,  reproduce_png_flag,    
                                     reproduce_run_flag,  reproduce_device_flag, reproduce_on_flag,
                                     reproduce_json_flag, reproduce_csv_flag,    html_flag};
 
-/// "figures  42 %" on standard error while it works, on a terminal only; nothing is left of it.
+/// "analytical: figures  42 %" on standard error while it works, on a terminal only; nothing is
+/// left of it.
 class ReproduceProgress {
  public:
   ReproduceProgress() = default;
@@ -152,17 +154,20 @@ std::vector<StudyReport> reproduced(const Arguments& given, const std::string& c
   std::vector<StudyReport> all;
   for (const Study& study : chosen) {
     ReproduceProgress progress;
-    StudyRequest request{
-        .wants_figures = given.has(reproduce_out_flag) || given.has(html_flag),
-        .from = given_text(given, reproduce_from_flag),
-        .run = given_text(given, reproduce_run_flag),
-        .device = given_text(given, reproduce_device_flag),
-        .machine = given_text(given, reproduce_on_flag),
-        .out = given_text(given, reproduce_out_flag),
-        .command = command,
-        .progress = [&](std::string_view what, double share) { progress.show(what, share); }};
+    StudyRequest request{.wants_figures = given.has(reproduce_out_flag) || given.has(html_flag),
+                         .from = given_text(given, reproduce_from_flag),
+                         .run = given_text(given, reproduce_run_flag),
+                         .device = given_text(given, reproduce_device_flag),
+                         .machine = given_text(given, reproduce_on_flag),
+                         .out = given_text(given, reproduce_out_flag),
+                         .command = command,
+                         .progress = [&](std::string_view what, double share) {
+                           progress.show(fmt::format("{}: {}", study.name, what), share);
+                         }};
     try {
-      all.push_back({study.name, study.run(request), {}});
+      StudyResult result = study.run(request);
+      draw_printed_points(result.findings, result.figures);
+      all.push_back({study.name, std::move(result), {}});
     } catch (const Error& error) {  // one of many that lacks its data is a line with a reason
       if (chosen.size() == 1 || error.kind() != ErrorKind::environment) throw;
       all.push_back({study.name, std::nullopt, error.what()});
@@ -186,7 +191,7 @@ int run_reproduce(const Request& request) {
   outputs.write(reproduce_csv_flag, [&] { return to_csv(all); });
   outputs.write(html_flag, [&] {
     const std::string title =
-        all.size() == 1 ? all.front().result->title : "Published results, computed anew";
+        all.size() == 1 ? all.front().result->heading() : "Published results, computed anew";
     return page_text(title, {page_section(all, provenance)});
   });
   if (!outputs.took_stdout()) print(to_text(all, request.style) + files);

@@ -148,15 +148,18 @@ StudyResult run_capture_study(const StudyRequest& request) {
   const CaptureStudy results = stored_captures(request);
   const std::optional<RooflineStudy> own = own_engine(request, results);
   if (request.out) write_file(std::filesystem::path(*request.out) / "study.json", to_json(results));
-  return {.title = fmt::format(
-              "Performance Analysis of various Deep Learning Models on High Performance Computing "
-              "Systems (nvprof on PyTorch, K80 and P40), beside {}: {}",
-              results.device.empty() ? "no device" : results.device, results.about),
-          .place = "network",
-          .rule = "as the note of each row says",
-          .findings = reproduce_capture(results, own ? &*own : nullptr),
-          .figures = request.wants_figures ? capture_figures(results, own ? &*own : nullptr)
-                                           : std::vector<Figure>{}};
+  return {
+      .title =
+          "Performance Analysis of various Deep Learning Models on High Performance Computing "
+          "Systems",
+      .published = "nvprof on PyTorch, K80 and P40",
+      .basis = fmt::format("measured on {}: {}",
+                           results.device.empty() ? "no device" : results.device, results.about),
+      .place = "network",
+      .rule = "as the note of each row says",
+      .findings = reproduce_capture(results, own ? &*own : nullptr),
+      .figures = request.wants_figures ? capture_figures(results, own ? &*own : nullptr)
+                                       : std::vector<Figure>{}};
 }
 
 }  // namespace strata

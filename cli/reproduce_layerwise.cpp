@@ -114,9 +114,9 @@ StudyResult run_layerwise_study(const StudyRequest& request) {
   const LayerwiseStudy study = request.run    ? measured_layerwise_study(request)
                                : request.from ? layerwise_study_of(*request.from)
                                               : shipped_layerwise_study();
-  return {.title = fmt::format("Layer-wise Performance Bottleneck Analysis of Deep Neural Networks "
-                               "(GTX 1080 Ti, Caffe), beside training iterations on {}",
-                               study.device()),
+  return {.title = "Layer-wise Performance Bottleneck Analysis of Deep Neural Networks",
+          .published = "Caffe, GTX 1080 Ti",
+          .basis = fmt::format("measured on {}: training iterations", study.device()),
           .place = "network",
           .rule =
               "as the note of each row says; rows without a verdict need counters (strata "

@@ -101,9 +101,9 @@ StudyResult run_roofline_study(const StudyRequest& request) {
   const RooflineStudy* measured = side.study ? &*side.study : nullptr;
   const std::optional<CaptureStudy> frameworks = frameworks_on(measured);
   return {
-      .title =
-          "Time-Based Roofline for Deep Learning Performance Analysis (2020), predicted "
-          "on its V100",
+      .title = "Time-Based Roofline for Deep Learning Performance Analysis",
+      .published = "2020, V100",
+      .basis = "predicted for its V100",
       .place = "network",
       .rule = "by the rule in each row's note; rows without a verdict claim nothing of it",
       .findings = roofline_findings(study, measured, frameworks ? &*frameworks : nullptr),

@@ -4,6 +4,7 @@
 #include "strata/report/csv_cell.hpp"
 #include "strata/report/json_text.hpp"
 #include "strata/report/table.hpp"
+#include "strata/reproduce/verdict.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -16,18 +17,6 @@ namespace strata {
 namespace {
 
 using StudyJson = nlohmann::ordered_json;
-
-std::string_view verdict_word(const std::optional<bool>& holds) {
-  return !holds ? "" : *holds ? "yes" : "no";
-}
-
-std::optional<bool> verdict_of(const Finding& finding) {
-  return finding.is_printed ? std::optional(finding.holds) : std::nullopt;
-}
-
-std::optional<bool> measured_verdict(const Finding& finding) {
-  return finding.measured ? finding.measured->holds : std::nullopt;
-}
 
 std::string table_of(const StudyResult& study, const TextStyle& style) {
   const bool has_measured = !study.measured.empty();
@@ -47,10 +36,10 @@ std::string table_of(const StudyResult& study, const TextStyle& style) {
   for (const Finding& finding : study.findings) {
     std::vector<std::string> cells = {
         finding.observation, finding.network, finding.what,
-        finding.printed,     finding.found,   std::string(verdict_word(verdict_of(finding)))};
+        finding.printed,     finding.found,   std::string(word_of(verdict_of(finding)))};
     if (has_measured) {
       cells.push_back(finding.measured ? finding.measured->found : "");
-      cells.emplace_back(verdict_word(measured_verdict(finding)));
+      cells.emplace_back(word_of(measured_verdict_of(finding)));
     }
     cells.push_back(finding.note);
     table.add_row(std::move(cells));
@@ -58,19 +47,45 @@ std::string table_of(const StudyResult& study, const TextStyle& style) {
   return table.to_text(style);
 }
 
-/// "9 of 12 hold as predicted, 8 of 9 as measured on NVIDIA H200".
+/// "9 of 12 hold as predicted, 8 of 9 as measured on NVIDIA H200": of those that could be judged.
 std::string held_words(const StudyResult& study) {
-  std::string held = fmt::format("{} of {} hold", study.held(), study.printed());
+  const Tally tally = tally_of(study.findings);
+  const std::string held = fmt::format("{} of {} hold", tally.held, tally.held + tally.not_held);
   if (study.measured.empty()) return held;
-  std::size_t claims = 0;
-  std::size_t seen = 0;
-  for (const Finding& finding : study.findings) {
-    const std::optional<bool> holds = measured_verdict(finding);
-    claims += holds.has_value();
-    seen += holds.value_or(false);
+  const Tally seen = measured_tally_of(study.findings);
+  return fmt::format("{} as predicted, {} of {} as measured on {}", held, seen.held,
+                     seen.held + seen.not_held, study.measured);
+}
+
+void add_overview_row(Table& table, std::string_view name, const StudyResult& study,
+                      std::string basis, const Tally& tally) {
+  table.add_row({std::string(name), fmt::format("{} ({})", study.title, study.published),
+                 std::move(basis), fmt::format("{}", tally.statements()),
+                 fmt::format("{}", tally.held), fmt::format("{}", tally.not_held),
+                 fmt::format("{}", tally.not_judged)});
+}
+
+/// A line per study and per what stands beside it: how many statements hold.
+std::string overview(std::span<const StudyReport> all, const TextStyle& style) {
+  Table table({{.title = "study"},
+               {.title = "published as", .least_width = 24, .leaves = 1},
+               {.title = "predicted or measured", .least_width = 16},
+               {.title = "statements", .align = Align::right},
+               {.title = "hold", .align = Align::right},
+               {.title = "do not", .align = Align::right},
+               {.title = "cannot\nbe judged", .align = Align::right}});
+  for (const StudyReport& study : all) {
+    if (!study.result) {
+      table.add_row({std::string(study.name), "", study.reason, "–", "–", "–", "–"});
+      continue;
+    }
+    const StudyResult& result = *study.result;
+    add_overview_row(table, study.name, result, result.basis, tally_of(result.findings));
+    if (!result.measured.empty())
+      add_overview_row(table, study.name, result, fmt::format("measured on {}", result.measured),
+                       measured_tally_of(result.findings));
   }
-  return fmt::format("{} as predicted, {} of {} as measured on {}", held, seen, claims,
-                     study.measured);
+  return table.to_text(style);
 }
 
 StudyJson study_json(const StudyReport& study) {
@@ -79,16 +94,28 @@ StudyJson study_json(const StudyReport& study) {
     json["reason"] = study.reason;
     return json;
   }
+  const Tally tally = tally_of(study.result->findings);
   json["title"] = study.result->title;
+  json["published"] = study.result->published;
+  json["basis"] = study.result->basis;
   json["place"] = study.result->place;
   json["rule"] = study.result->rule;
-  json["printed"] = study.result->printed();
-  json["held"] = study.result->held();
-  if (!study.result->measured.empty()) json["measured_on"] = study.result->measured;
+  json["statements"] = tally.statements();
+  json["printed"] = tally.held + tally.not_held;
+  json["held"] = tally.held;
+  json["not_held"] = tally.not_held;
+  json["not_judged"] = tally.not_judged;
+  if (study.result->measured.empty()) return json;
+  const Tally measured = measured_tally_of(study.result->findings);
+  json["measured_on"] = study.result->measured;
+  json["measured_held"] = measured.held;
+  json["measured_not_held"] = measured.not_held;
+  json["measured_not_judged"] = measured.not_judged;
   return json;
 }
 
 StudyJson study_finding_json(std::string_view study, const Finding& finding) {
+  const NoteParts note = note_parts(finding.note);
   StudyJson json = {{"study", study},
                     {"observation", finding.observation},
                     {"network", finding.network},
@@ -97,6 +124,9 @@ StudyJson study_finding_json(std::string_view study, const Finding& finding) {
                     {"found", finding.found},
                     {"is_printed", finding.is_printed},
                     {"holds", finding.holds},
+                    {"verdict", name_of(verdict_of(finding))},
+                    {"rule", note.rule},
+                    {"reason", note.reason},
                     {"note", finding.note}};
   if (finding.measured) {
     const std::optional<bool>& holds = finding.measured->holds;
@@ -109,10 +139,10 @@ StudyJson study_finding_json(std::string_view study, const Finding& finding) {
 }  // namespace
 
 std::string to_text(std::span<const StudyReport> all, const TextStyle& style) {
-  std::string text;
+  std::string text = all.size() > 1 ? overview(all, style) : "";
   for (const StudyReport& study : all) {
     if (!text.empty()) text += '\n';
-    text += study.result ? fmt::format("{}\n\n{}\n{}: {}\n{}", study.result->title,
+    text += study.result ? fmt::format("{}\n\n{}\n{}: {}\n{}", study.result->heading(),
                                        table_of(*study.result, style), held_words(*study.result),
                                        study.result->rule, study.result->notes)
                          : fmt::format("{}: {}\n", study.name, study.reason);
@@ -146,9 +176,9 @@ std::string to_csv(std::span<const StudyReport> all) {
       text +=
           fmt::format("{},{},{},{},{},{},{},{},{},{}\n", study.name, csv_cell(finding.observation),
                       csv_cell(finding.network), csv_cell(finding.what), csv_cell(finding.printed),
-                      csv_cell(finding.found), verdict_word(verdict_of(finding)),
+                      csv_cell(finding.found), word_of(verdict_of(finding)),
                       csv_cell(finding.measured ? finding.measured->found : ""),
-                      verdict_word(measured_verdict(finding)), csv_cell(finding.note));
+                      word_of(measured_verdict_of(finding)), csv_cell(finding.note));
   }
   return text;
 }

@@ -11,6 +11,9 @@ import { near, quiet, seconds, texts } from "./checks.mjs";
 
 after(end);
 
+/// What a column of a table that sorts shows.
+const column = (section, key) => texts(section.locator(`tbody td[data-key=${key}]`));
+
 const machine = ["--on", "rtx-2080-ti"];
 strata("predict", "alexnet", ...machine, "--json", "a.json");
 strata("predict", "alexnet", ...machine, "--batch", "64", "--json", "b.json");
@@ -117,20 +120,100 @@ test("a study has its verdicts and its figures", async () => {
   strata("reproduce", "roofline", "--json", "r.json", "--html", "r.html");
   const { findings } = json("r.json");
   const page = await open("r.html");
-  const section = await view(page, "study");
+  const section = await view(page, "study-roofline");
   assert.equal(await section.locator("tbody tr").count(), findings.length);
-  await section.locator("select").selectOption("no");
+  await section.locator("select").selectOption("does_not_hold");
+  const failed = findings.filter((each) => each.verdict === "does_not_hold");
   assert.deepEqual(
-    await texts(section.locator("tbody td:nth-child(3)")),
-    findings.filter((each) => each.is_printed && !each.holds).map((each) => each.what),
+    await column(section, "what"),
+    failed.map((each) => each.what),
   );
-  const figures = await view(page, "figures");
-  assert.equal(await figures.locator("figure.paper").count(), 9);
+  await section.locator("th[data-key=what] button").click();
+  assert.ok(page.url().includes("sort-roofline=what"));
+  assert.deepEqual(
+    await column(section, "what"),
+    failed.map((each) => each.what).sort((a, b) => a.localeCompare(b)),
+  );
+  const figures = section;
+  assert.ok((await figures.locator("figure.paper").count()) >= 9);
   await figures.locator("img").first().evaluate((image) => image.decode());
   assert.ok((await figures.locator("img").first().evaluate((image) => image.naturalWidth)) > 300);
   await figures.locator("figure.paper button").first().click();
   assert.match(await page.savedFile(), /^roofline-.*\.csv$/);
   await picture(page, "study");
+  quiet(page);
+  await page.close();
+});
+
+test("several studies begin with a table of how many statements hold, which leads to each", async () => {
+  const verdicts = ["holds", "holds", "does_not_hold", "not_judged", "not_printed"];
+  const study = (name) => ({ name, title: `Title of ${name}`, published: "2001, paper", basis: "measured on it", rule: "as it says" });
+  const counts = { statements: 4, printed: 3, held: 2, not_held: 1, not_judged: 1 };
+  const measured = { measured_on: "a device", measured_held: 0, measured_not_held: 1, measured_not_judged: 3 };
+  const findings = ["first", "second"].flatMap((name) =>
+    verdicts.map((verdict, at) => ({
+      study: name,
+      observation: String(at),
+      network: "net",
+      what: `statement ${at} of ${name}`,
+      printed: verdict === "not_printed" ? "" : "1",
+      found: "2",
+      is_printed: at < 3,
+      holds: at < 2,
+      verdict,
+      rule: "holds above 1",
+      reason: `because ${at}`,
+      note: `holds above 1; because ${at}`,
+    })),
+  );
+  writeFileSync(
+    join(folder, "all.json"),
+    JSON.stringify({
+      schema_version: 1,
+      kind: "reproduction",
+      studies: [
+        { ...study("first"), ...counts },
+        { ...study("second"), ...counts, ...measured },
+        { name: "third", reason: "no results ship" },
+      ],
+      findings,
+      provenance: { strata_version: "0", command: "strata reproduce all" },
+    }),
+  );
+  strata("report", "all.json", "-o", "all.html");
+  const page = await open("all.html", { width: 500 });
+  const rows = (await view(page, "summary")).locator("table.studies tbody tr");
+  const lines = [];
+  for (let at = 0; at < (await rows.count()); ++at) lines.push((await texts(rows.nth(at).locator("td"))).slice(0, 5));
+  assert.deepEqual(lines, [
+    ["first", "4", "2", "1", "1"],
+    ["second", "4", "2", "1", "1"],
+    ["second", "4", "0", "1", "3"],
+    ["third", "–", "–", "–", "–"],
+  ]);
+  assert.match(await page.locator("#summary .lead").textContent(), /^4 of 8 published statements hold in 3 studies/);
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+  await picture(page, "studies-narrow");
+  await page.locator("table.studies a").nth(1).click();
+  const second = page.locator("#study-second");
+  await second.locator("tbody tr").first().waitFor();
+  assert.equal(await second.locator("tbody tr").count(), verdicts.length);
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), "second");
+  assert.deepEqual(await column(second, "reason"), verdicts.map((_, at) => `because ${at}`));
+  assert.equal((await column(second, "verdict"))[3], "cannot be judged");
+  quiet(page);
+  await page.close();
+});
+
+test("what a paper prints is drawn into the figures", async () => {
+  strata("reproduce", "capture", "--html", "printed.html");
+  const page = await open("printed.html", { scheme: "dark" });
+  const section = await view(page, "study-capture");
+  const image = section.locator("figure[data-figure=capture-shares] img");
+  const source = decodeURIComponent(await image.getAttribute("src"));
+  assert.ok(source.includes("printed in the paper</text>"), "in the legend");
+  await image.evaluate((each) => each.scrollIntoView());
+  await picture(page, "printed-dark");
   quiet(page);
   await page.close();
 });
@@ -149,9 +232,6 @@ test("lists can be searched", async () => {
   quiet(page);
   await page.close();
 });
-
-/// What a column of a table that sorts shows.
-const column = (section, key) => texts(section.locator(`tbody td[data-key=${key}]`));
 
 test("counters and kernels are tables that sort, and a chosen layer has its own kernels", async () => {
   const file = fileURLToPath(

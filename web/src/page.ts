@@ -18,7 +18,7 @@ import { rooflineView } from "./roofline";
 import { grouped, rowsOf } from "./rows";
 import type { Report } from "./schema";
 import { State } from "./state";
-import { studyFiguresView, studyFindingsView } from "./studies";
+import { studyViews } from "./studies";
 import { summaryView } from "./summary";
 import { sweepView } from "./sweep";
 import { tableView } from "./table";
@@ -27,10 +27,7 @@ import { timelineView } from "./timeline";
 import type { Context, View } from "./view";
 
 const views: View[] = [
-  summaryView,
   findingsView,
-  studyFindingsView,
-  studyFiguresView,
   machineView,
   machineDiffView,
   listsView,
@@ -124,7 +121,7 @@ function sections(context: Context, shown: View[]): Sections {
     const section = h(
       "section",
       { id: view.id, class: "waiting-view", "aria-label": view.title },
-      h("h2", {}, view.title),
+      h("h2", { tabindex: -1 }, view.title),
     );
     waiting.set(section, view);
     main.append(section);
@@ -140,18 +137,28 @@ function sections(context: Context, shown: View[]): Sections {
   return { main, makeUpTo };
 }
 
-function navigation(shown: View[], made: Sections): HTMLElement {
-  const jump = (id: string) => (event: Event) => {
-    event.preventDefault(); // the address behind '#' is the state, not a place
+/// Links to views, wherever they stand: the address behind '#' is the state, not a place.
+function followLinks(root: HTMLElement, made: Sections, ended: AbortSignal): void {
+  const follow = (event: Event) => {
+    const link = event.target instanceof Element ? event.target.closest("a.to-view") : null;
+    const id = link?.getAttribute("href")?.slice(1);
+    if (id === undefined) return;
+    event.preventDefault();
     made.makeUpTo(id);
-    document.getElementById(id)?.scrollIntoView({
+    const section = document.getElementById(id);
+    section?.scrollIntoView({
       behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth",
     });
+    section?.querySelector("h2")?.focus({ preventScroll: true }); // the keyboard goes on from there
   };
+  root.addEventListener("click", follow, { signal: ended });
+}
+
+function navigation(shown: View[]): HTMLElement {
   return h(
     "nav",
     { "aria-label": "Views" },
-    ...shown.map((view) => h("a", { href: `#${view.id}`, click: jump(view.id) }, view.title)),
+    ...shown.map((view) => h("a", { class: "to-view", href: `#${view.id}` }, view.title)),
   );
 }
 
@@ -168,11 +175,12 @@ export function showPage(report: Report, root: HTMLElement): void {
       root.replaceChildren(h("p", {}, "the report is empty"));
       return;
     }
-    const shown = views.filter((view) => view.fits(context));
+    const shown = [summaryView, ...studyViews(context), ...views].filter((view) => view.fits(context));
     const made = sections(context, shown);
+    followLinks(root, made, end.signal);
     root.replaceChildren(
       header(context),
-      navigation(shown, made),
+      navigation(shown),
       made.main,
       detail(context),
       h("footer", {}, `Strata ${report.strata_version}. Everything is in this file; nothing was fetched.`),

@@ -116,19 +116,30 @@ export interface MachineDiffDocument {
 
 export interface ReproductionDocument {
   kind: "reproduction";
-  studies: {
-    name: string;
-    title?: string;
-    place?: string;
-    rule?: string;
-    printed?: number;
-    held?: number;
-    measured_on?: string;
-    reason?: string;
-  }[];
+  studies: ReproducedStudy[];
   findings: StudyFinding[];
   provenance?: Provenance;
 }
+
+export interface ReproducedStudy {
+  name: string;
+  title?: string;
+  published?: string; // when, and about what
+  basis?: string; // what stands beside it: predicted for, measured on
+  place?: string;
+  rule?: string;
+  statements?: number;
+  held?: number;
+  not_held?: number;
+  not_judged?: number;
+  measured_on?: string;
+  measured_held?: number;
+  measured_not_held?: number;
+  measured_not_judged?: number;
+  reason?: string; // why there is no result
+}
+
+export type Verdict = "holds" | "does_not_hold" | "not_judged" | "not_printed";
 
 export interface StudyFinding {
   study: string;
@@ -139,7 +150,9 @@ export interface StudyFinding {
   found: string;
   is_printed: boolean;
   holds: boolean;
-  note: string;
+  rule?: string; // of this row; else the study's
+  reason?: string;
+  note: string; // both
   /// On a device of today, where it was measured, too; null: nothing is claimed of it.
   measured?: { found: string; holds: boolean | null };
 }

@@ -11,6 +11,8 @@ export interface SortColumn<Item> {
   about?: string; // when the head is pointed at
   unit: Unit | "text";
   value: (item: Item) => number | string | null;
+  show?: (item: Item) => HTMLElement; // instead of the value, by which it sorts all the same
+  kind?: string; // a text that is shown whole, as cells of this class
 }
 
 export interface Sorting {
@@ -58,6 +60,12 @@ function head<Item>(column: SortColumn<Item>, { sort, onSort }: Sorting): HTMLEl
 
 function cell<Item>(column: SortColumn<Item>, item: Item): HTMLElement {
   const value = column.value(item);
+  if (column.kind !== undefined)
+    return h(
+      "td",
+      { class: column.kind, "data-key": column.key },
+      column.show?.(item) ?? h("bdi", {}, String(value ?? "")),
+    );
   if (column.unit === "text") return h("td", { "data-key": column.key }, name(String(value ?? ""), 70));
   const number = typeof value === "number" ? value : null;
   return h("td", { class: "n", "data-key": column.key }, format(number, column.unit));
@@ -69,6 +77,7 @@ export function sortableTable<Item>(
   columns: SortColumn<Item>[],
   sorting: Sorting,
   mark: (row: HTMLElement, item: Item) => void,
+  tableClass = "small",
 ): HTMLElement {
   const ordered = sorted(items, columns, sorting.sort);
   const shown = ordered.slice(0, mostShown);
@@ -82,10 +91,10 @@ export function sortableTable<Item>(
     {},
     h(
       "div",
-      { class: "wide sortable" },
+      { class: "wide sortable", tabindex: 0 }, // arrow keys scroll it
       h(
         "table",
-        { class: "small" },
+        { class: tableClass },
         h("thead", {}, h("tr", {}, ...columns.map((column) => head(column, sorting)))),
         h("tbody", {}, ...rows),
       ),

@@ -1,113 +1,107 @@
 // SPDX-License-Identifier: Apache-2.0
-// Published findings beside ours, and the published figures drawn anew.
+// A view per study: its published statements beside what Strata finds, then its figures drawn anew.
 import { h, menu } from "./dom";
-import type { ReproductionDocument, StudyFigure, StudyFinding } from "./schema";
+import type { ReproductionDocument, ReproducedStudy, StudyFigure, StudyFinding, Verdict } from "./schema";
+import { sortableTable, type SortColumn } from "./sortable";
 import { remade, type Context, type View } from "./view";
 
-function documentOf(context: Context): ReproductionDocument | null {
-  const { document } = context.part;
-  return document.kind === "reproduction" ? (document as ReproductionDocument) : null;
-}
-
-type Verdict = "yes" | "no" | "none";
+const verdictTexts: Record<Verdict, string> = {
+  holds: "holds",
+  does_not_hold: "does not hold",
+  not_judged: "cannot be judged",
+  not_printed: "",
+};
 
 function verdictOf(finding: StudyFinding): Verdict {
-  return !finding.is_printed ? "none" : finding.holds ? "yes" : "no";
+  if (finding.is_printed) return finding.holds ? "holds" : "does_not_hold";
+  return finding.printed === "" ? "not_printed" : "not_judged";
 }
 
-const verdictTexts: Record<Verdict, string> = { yes: "holds", no: "does not", none: "" };
-
-function verdictCell(verdict: Verdict): HTMLElement {
-  return h("td", {}, h("span", { class: `verdict ${verdict}` }, verdictTexts[verdict]));
-}
-
-/// What was measured beside it, and its verdict; two cells for every row of a study that has any.
-function measuredCells(finding: StudyFinding): HTMLElement[] {
+/// By what was measured beside it.
+function measuredVerdictOf(finding: StudyFinding): Verdict {
   const holds = finding.measured?.holds ?? null;
+  if (holds !== null) return holds ? "holds" : "does_not_hold";
+  return finding.printed === "" ? "not_printed" : "not_judged";
+}
+
+function textColumn(
+  key: string,
+  label: string,
+  text: (finding: StudyFinding) => string,
+  kind = "words",
+): SortColumn<StudyFinding> {
+  return { key, label, unit: "text", value: text, kind };
+}
+
+function verdictColumn(
+  key: string,
+  label: string,
+  of: (finding: StudyFinding) => Verdict,
+): SortColumn<StudyFinding> {
+  return {
+    ...textColumn(key, label, (finding) => verdictTexts[of(finding)], "verdict-cell"),
+    show: (finding) => h("span", { class: `verdict ${of(finding)}` }, verdictTexts[of(finding)]),
+  };
+}
+
+function columnsOf(study: ReproducedStudy, findings: StudyFinding[]): SortColumn<StudyFinding>[] {
+  const measuredOn = study.measured_on;
+  const hasRules = findings.some((each) => (each.rule ?? "") !== ""); // else the study's, above the table
   return [
-    h("td", { class: "n" }, h("bdi", {}, finding.measured?.found ?? "")),
-    verdictCell(holds === null ? "none" : holds ? "yes" : "no"),
+    textColumn("observation", "where", (each) => each.observation),
+    textColumn("network", study.place ?? "of what", (each) => each.network),
+    textColumn("what", "statement", (each) => each.what, "statement"),
+    textColumn("printed", "printed", (each) => each.printed),
+    textColumn("found", measuredOn === undefined ? "computed" : "predicted", (each) => each.found),
+    verdictColumn("verdict", "verdict", verdictOf),
+    ...(measuredOn === undefined
+      ? []
+      : [
+          textColumn("measured", measuredOn, (each) => each.measured?.found ?? ""),
+          verdictColumn("measured_verdict", "verdict", measuredVerdictOf),
+        ]),
+    ...(hasRules ? [textColumn("rule", "rule", (each) => each.rule ?? "", "reason")] : []),
+    textColumn("reason", "reason", (each) => each.reason ?? each.note, "reason"),
   ];
 }
 
-function findingRow(finding: StudyFinding, hasMeasured: boolean): HTMLElement {
-  const verdict = verdictOf(finding);
-  const cells = [finding.observation, finding.network, finding.what];
-  return h(
-    "tr",
-    { class: `verdict-${verdict}` },
-    ...cells.map((cell) => h("td", {}, h("bdi", {}, cell))),
-    h("td", { class: "n" }, h("bdi", {}, finding.printed)),
-    h("td", { class: "n" }, h("bdi", {}, finding.found)),
-    verdictCell(verdict),
-    ...(hasMeasured ? measuredCells(finding) : []),
-    h("td", { class: "source" }, h("bdi", {}, finding.note)),
-  );
-}
+const choices = [
+  { value: "", label: "all" },
+  { value: "holds", label: "what holds" },
+  { value: "does_not_hold", label: "what does not hold" },
+  { value: "not_judged", label: "what cannot be judged" },
+  { value: "not_printed", label: "what the study does not print" },
+];
 
-function studyTable(place: string, findings: StudyFinding[], measuredOn?: string): HTMLElement {
-  const measured = measuredOn === undefined ? [] : [measuredOn, ""];
-  const found = measuredOn === undefined ? "found" : "predicted";
-  const head = ["no.", place, "what", "printed", found, "", ...measured, "note"];
-  const isNumber = (i: number) => i === 3 || i === 4 || (measuredOn !== undefined && i === 6);
-  return h(
-    "div",
-    { class: "wide" },
-    h(
-      "table",
-      { class: "small study" },
-      h(
-        "thead",
-        {},
-        h("tr", {}, ...head.map((each, i) => h("th", { class: isNumber(i) ? "n" : undefined }, each))),
-      ),
-      h("tbody", {}, ...findings.map((each) => findingRow(each, measuredOn !== undefined))),
-    ),
-  );
-}
-
-function renderFindings(context: Context, element: HTMLElement): void {
-  const document = documentOf(context);
-  if (!document) return;
+function renderStatements(
+  context: Context,
+  study: ReproducedStudy,
+  findings: StudyFinding[],
+  element: HTMLElement,
+): void {
   const { state } = context;
+  const sortKey = `sort-${study.name}`;
   const body = h("div", {});
   element.append(body);
-  const choices = [
-    { value: "", label: "all" },
-    { value: "yes", label: "what holds" },
-    { value: "no", label: "what does not" },
-    { value: "none", label: "what the study does not print" },
-  ];
-  remade(context, ["verdict"], () => {
+  remade(context, ["verdict", sortKey], () => {
     const wanted = state.get("verdict");
+    const shown = findings.filter((each) => wanted === "" || verdictOf(each) === wanted);
     body.replaceChildren(
       h(
         "div",
         { class: "controls" },
         menu("showing", choices, wanted, (value) => state.set("verdict", value)),
       ),
+      sortableTable(
+        shown,
+        columnsOf(study, findings),
+        { sort: state.get(sortKey), onSort: (sort) => state.set(sortKey, sort) },
+        (row, finding) => row.setAttribute("data-verdict", verdictOf(finding)),
+        "small study",
+      ),
     );
-    for (const study of document.studies) {
-      const own = document.findings.filter(
-        (each) => each.study === study.name && (wanted === "" || verdictOf(each) === wanted),
-      );
-      body.append(h("h3", {}, study.title ?? study.name));
-      if (study.reason !== undefined) body.append(h("p", { class: "note" }, h("bdi", {}, study.reason)));
-      else
-        body.append(
-          h("p", { class: "dim" }, `${study.held} of ${study.printed} hold: ${study.rule}`),
-          own.length > 0 ? studyTable(study.place ?? "where", own, study.measured_on) : h("p", {}, "none"),
-        );
-    }
   });
 }
-
-export const studyFindingsView: View = {
-  id: "study",
-  title: "Published findings",
-  fits: (context) => documentOf(context) !== null,
-  render: renderFindings,
-};
 
 /// A picture from a text of ours. As an image it can neither run a script nor fetch anything.
 function picture(figure: StudyFigure): HTMLElement {
@@ -126,33 +120,67 @@ function save(figure: StudyFigure): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
-function renderFigures(context: Context, element: HTMLElement): void {
-  const figures = context.part.figures ?? [];
-  const studies = [...new Set(figures.map((figure) => figure.study))];
-  for (const study of studies) {
-    const own = figures.filter((figure) => figure.study === study);
-    const gallery = h("div", { class: "gallery" });
-    for (const figure of own)
-      gallery.append(
+function gallery(figures: StudyFigure[]): HTMLElement {
+  return h(
+    "div",
+    { class: "gallery" },
+    ...figures.map((figure) =>
+      h(
+        "figure",
+        { class: "paper", "data-figure": figure.name },
+        picture(figure),
         h(
-          "figure",
-          { class: "paper", "data-figure": figure.name },
-          picture(figure),
-          h(
-            "figcaption",
-            {},
-            h("bdi", {}, figure.name),
-            figure.csv !== "" && h("button", { class: "link", click: () => save(figure) }, "its table as CSV"),
-          ),
+          "figcaption",
+          {},
+          h("bdi", {}, figure.name),
+          figure.csv !== "" && h("button", { class: "link", click: () => save(figure) }, "its table as CSV"),
         ),
-      );
-    element.append(h("h3", {}, `${study}, ${own.length} figures`), gallery);
-  }
+      ),
+    ),
+  );
 }
 
-export const studyFiguresView: View = {
-  id: "figures",
-  title: "Figures",
-  fits: (context) => (context.part.figures ?? []).length > 0,
-  render: renderFigures,
-};
+function renderStudy(
+  context: Context,
+  document: ReproductionDocument,
+  study: ReproducedStudy,
+  element: HTMLElement,
+): void {
+  element.append(h("p", { class: "lead" }, h("bdi", {}, study.title ?? study.name)));
+  if (study.reason !== undefined) {
+    element.append(h("p", { class: "note" }, h("bdi", {}, study.reason)));
+    return;
+  }
+  const about = [study.published, study.basis].filter((each) => each !== undefined).join("; here ");
+  if (about !== "") element.append(h("p", {}, h("bdi", {}, about)));
+  element.append(h("p", { class: "dim" }, "Holds: ", h("bdi", {}, `${study.rule ?? ""}.`)));
+  renderStatements(
+    context,
+    study,
+    document.findings.filter((each) => each.study === study.name),
+    element,
+  );
+  const figures = (context.part.figures ?? []).filter((figure) => figure.study === study.name);
+  if (figures.length === 0) return;
+  element.append(
+    h("h3", {}, figures.length === 1 ? "1 figure" : `${figures.length} figures`),
+    h("p", { class: "dim" }, "Open diamonds and dotted lines are what the paper prints, where it prints it."),
+    gallery(figures),
+  );
+}
+
+export function studyView(name: string): string {
+  return `study-${name}`;
+}
+
+/// One for each study of the result that is shown; none where that is no reproduction.
+export function studyViews(context: Context): View[] {
+  if (context.part.document.kind !== "reproduction") return [];
+  const document = context.part.document as ReproductionDocument;
+  return document.studies.map((study) => ({
+    id: studyView(study.name),
+    title: study.name,
+    fits: () => true,
+    render: (_, element) => renderStudy(context, document, study, element),
+  }));
+}

@@ -8,8 +8,10 @@ import type {
   ComparisonDocument,
   MachineDiffDocument,
   MachineDocument,
+  ReproducedStudy,
   ReproductionDocument,
 } from "./schema";
+import { studyView } from "./studies";
 import { format, percent, whole, type Unit } from "./units";
 
 function sideOf(label: ComparedLabel): string {
@@ -74,20 +76,70 @@ export function renderMachineDiff(document: MachineDiffDocument, element: HTMLEl
   );
 }
 
+/// A line per study, two where it was predicted and measured.
+function studyLines(study: ReproducedStudy): HTMLElement[] {
+  const link = () => h("a", { class: "to-view", href: `#${studyView(study.name)}` }, study.name);
+  const title = () =>
+    h("td", { class: "words" }, h("bdi", {}, study.title ?? ""), " ", h("bdi", { class: "dim" }, study.published ?? ""));
+  if (study.reason !== undefined)
+    return [
+      h(
+        "tr",
+        { "data-study": study.name },
+        h("td", {}, link()),
+        ...["–", "–", "–", "–"].map((none) => h("td", { class: "n" }, none)),
+        h("td", { class: "words", colspan: 2 }, h("bdi", {}, study.reason)),
+      ),
+    ];
+  const line = (basis: string, held = 0, not_held = 0, not_judged = 0) =>
+    h(
+      "tr",
+      { "data-study": study.name },
+      h("td", {}, link()),
+      ...[held + not_held + not_judged, held, not_held, not_judged].map((count) =>
+        h("td", { class: "n" }, whole(count)),
+      ),
+      title(),
+      h("td", { class: "words" }, h("bdi", {}, basis)),
+    );
+  const lines = [line(study.basis ?? "", study.held, study.not_held, study.not_judged)];
+  if (study.measured_on !== undefined)
+    lines.push(
+      line(
+        `measured on ${study.measured_on}`,
+        study.measured_held,
+        study.measured_not_held,
+        study.measured_not_judged,
+      ),
+    );
+  return lines;
+}
+
 export function renderReproduction(document: ReproductionDocument, element: HTMLElement): void {
-  const sum = (key: "held" | "printed") => document.studies.reduce((all, study) => all + (study[key] ?? 0), 0);
+  const sum = (key: "held" | "not_held" | "not_judged") =>
+    document.studies.reduce((all, study) => all + (study[key] ?? 0), 0);
+  const statements = sum("held") + sum("not_held") + sum("not_judged");
+  const heads = ["study", "statements", "hold", "do not", "not judged", "published as", "predicted or measured"];
   element.append(
     h(
       "p",
       { class: "lead" },
-      `${whole(sum("held"))} of ${whole(sum("printed"))} published findings hold in ${document.studies.length === 1 ? "this study" : `${document.studies.length} studies`}. Everything is computed by Strata from its own predictions and from results that it measured; the published number stands beside each.`,
+      `${whole(sum("held"))} of ${whole(statements)} published statements hold in ${document.studies.length === 1 ? "this study" : `${document.studies.length} studies`}, ${whole(sum("not_held"))} do not, ${whole(sum("not_judged"))} cannot be judged by what is at hand.`,
     ),
-    cardList(
-      document.studies.map((study) => ({
-        label: study.name,
-        value: study.reason ? "–" : `${study.held} of ${study.printed} hold`,
-        detail: study.reason ?? study.title ?? "",
-      })),
+    h(
+      "div",
+      { class: "wide", tabindex: 0 },
+      h(
+        "table",
+        { class: "small studies" },
+        h("thead", {}, h("tr", {}, ...heads.map((each, i) => h("th", { class: i > 0 && i < 5 ? "n" : undefined }, each)))),
+        h("tbody", {}, ...document.studies.flatMap(studyLines)),
+      ),
+    ),
+    h(
+      "p",
+      { class: "dim" },
+      "Everything is computed by Strata from its own predictions and from results that it measured; what was printed stands beside each.",
     ),
   );
 }

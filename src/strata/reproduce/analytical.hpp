@@ -18,6 +18,15 @@ struct MeasuredAnswer {
   std::optional<bool> holds;  ///< nothing: a number of that machine, about which nothing is claimed
 };
 
+/// Where a printed number stands in a figure of ours that shows the same quantity.
+struct PrintedPoint {
+  std::string figure;       ///< its name: "figure-5.3-time"
+  std::string panel = {};   ///< title of the panel, or of its y axis; empty: every panel
+  std::optional<double> x;  ///< as in the figure; nothing: the same everywhere, a line
+  double y = 0;
+  std::string label = {};  ///< what is printed; beside a line, else when pointed at
+};
+
 /// One number of the thesis beside ours.
 struct Finding {
   std::string observation;  ///< "8", "figure 4.1"
@@ -29,6 +38,7 @@ struct Finding {
   bool holds = false;       ///< within 3 percentage points or 0.05×, or in the direction it claims
   std::string note;         ///< why not, where that is known
   std::optional<MeasuredAnswer> measured = {};
+  std::vector<PrintedPoint> drawn = {};  ///< what is printed, in figures
 };
 
 /// Calls `progress` with a share between 0 and 1 now and then.

@@ -174,6 +174,11 @@ class CaptureFindings {
           {.holds = found->front() > 0.9 && found->back() < found->front(),
            .rule = "holds above 90 % at batch 4 and with less at 64",
            .cause = other_calls(*smallest)});
+    findings_.back().drawn.push_back({.figure = "capture-shares",
+                                      .panel = std::string(network),
+                                      .x = static_cast<double>(captured_batches.front()),
+                                      .y = 1,
+                                      .label = "launches, of API time in backward, about 100 %"});
   }
 
   /// The calls beside launches that take longest, where the study has calls by name.

@@ -62,6 +62,14 @@ void ConvFindings::judge(ConvClaim claim, std::string found, bool holds, std::st
                                            remark)});
 }
 
+void ConvFindings::drawn_in_efficiencies(std::string_view counter, double y, std::string label) {
+  findings_.back().drawn.push_back({.figure = "convolution-layers-forward-efficiencies",
+                                    .panel = std::string(counter),
+                                    .x = {},
+                                    .y = y,
+                                    .label = std::move(label)});
+}
+
 void ConvFindings::show(ConvClaim claim, std::string found, std::string reason) {
   findings_.push_back({.observation = std::move(claim.number),
                        .network = std::move(claim.where),

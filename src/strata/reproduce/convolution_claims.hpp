@@ -58,6 +58,8 @@ class ConvFindings {
   /// `rule` follows "holds when"; `remark` says more, and of what does not hold always why.
   void judge(ConvClaim claim, std::string found, bool holds, std::string_view rule,
              std::string_view remark = "");
+  /// Draws what the last row prints as a line into figure 6, in the panel of this counter.
+  void drawn_in_efficiencies(std::string_view counter, double y, std::string label);
   /// Seen, but nothing to judge it by.
   void show(ConvClaim claim, std::string found, std::string reason);
   void missing(ConvClaim claim, std::string reason = "not in these results");

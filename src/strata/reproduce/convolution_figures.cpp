@@ -3,6 +3,7 @@
 #include "strata/reproduce/convolution.hpp"
 #include "strata/reproduce/convolution_claims.hpp"
 #include "strata/reproduce/csv_rows.hpp"
+#include "strata/reproduce/printed_points.hpp"
 
 #include <fmt/format.h>
 
@@ -147,18 +148,17 @@ void add_network_figure(std::span<const HotLayers> networks, std::vector<Figure>
   chart.bar_layout = chart::BarLayout::stacked;
   std::vector<std::vector<double>> shares(shown.size() + 1,
                                           std::vector<double>(networks.size(), 0));
-  chart::Series printed{.name = "convolution, printed",
-                        .points = {},
-                        .color = 7,
-                        .stroke = chart::Stroke::none,
-                        .marker = chart::Marker::diamond};
+  chart::Series printed = printed_series();
   for (std::size_t i = 0; i < networks.size(); ++i) {
     const HotLayers& network = networks[i];
     chart.x.categories.push_back(fmt::format("{}, batch {}", network.title, network.batch));
     double printed_share = 0;
     for (const HotNetwork& each : hot_networks())
       if (each.network == network.network) printed_share = each.convolution_share;
-    printed.points.push_back({static_cast<double>(i), printed_share, ""});
+    printed.points.push_back({.x = static_cast<double>(i),
+                              .y = printed_share,
+                              .label = {},
+                              .hint = fmt::format("{}, convolution, printed", network.title)});
     for (const auto& [op, share] : network.types) {
       const auto at = std::find(shown.begin(), shown.end(), op) - shown.begin();
       shares[static_cast<std::size_t>(at)][i] += share;

@@ -273,14 +273,19 @@ void add_copy_rows(const ConvStudy& study, ConvFindings& findings) {
 void add_efficiency_rows(const ConvStudy& study, ConvFindings& findings) {
   add_mostly_below(study, {"20", "figure 6a", "achieved occupancy", "< 30 %"},
                    &ConvEfficiency::occupancy, 0.30, "", findings);
+  findings.drawn_in_efficiencies("occupancy", 0.30, "below 30 %");
   add_occupancy_and_speed(study, findings);
   const std::string_view sectors = "bytes asked for, of the sectors of 32 bytes that were touched";
   add_mostly_below(study, {"22", "figure 6b", "global load efficiency", "< 20 %"},
                    &ConvEfficiency::global_load, 0.20, sectors, findings);
+  findings.drawn_in_efficiencies("gld_efficiency", 0.20, "below 20 %");
   add_mostly_below(study, {"23", "figure 6c", "global store efficiency", "< 60 %"},
                    &ConvEfficiency::global_store, 0.60, sectors, findings);
+  findings.drawn_in_efficiencies("gst_efficiency", 0.60, "below 60 %");
   add_shared_efficiency(study, findings);
+  findings.drawn_in_efficiencies("shared_efficiency", 1.30, "above 130 %, the library");
   add_warp_efficiency(study, findings);
+  findings.drawn_in_efficiencies("warp_execution_efficiency", 0.97, "above 97 %, all but FFT");
 }
 
 }  // namespace strata

@@ -43,6 +43,13 @@ class LayerwiseClaims {
                          .holds = verdict.holds,
                          .note = std::move(note)});
   }
+  /// Draws what the last claim prints as a line into the view of this network that shows it.
+  void drawn(std::string_view view, double y, std::string label) {
+    findings_.back().drawn.push_back({.figure = fmt::format("layerwise-{}-{}", network_, view),
+                                      .x = {},
+                                      .y = y,
+                                      .label = std::move(label)});
+  }
   /// Seen, but without a measure to judge it by.
   void without_verdict(std::string about, std::string what, std::string printed, std::string found,
                        std::string_view reason) {

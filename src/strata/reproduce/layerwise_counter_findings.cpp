@@ -53,6 +53,7 @@ class CounterClaims {
                   {.holds = data.least() > 0.30,
                    .rule = "holds where each of the four heaviest is above 30 %",
                    .cause = cause});
+    claims_.drawn("data-stalls", 0.30, "above 30 %, heaviest convolutions");
   }
 
   const LayerSum* longest_data_stall(bool (*is_kind)(const LayerSum&)) const {

@@ -91,6 +91,7 @@ class TimeClaims {
         {.holds = ratio > 2 || beyond > 0,
          .rule = "holds where all layers together, or one convolution, exceed 2×",
          .cause = cause});
+    claims_.drawn("ratio", 2, "can exceed 2×");
   }
 
   const std::vector<const LayerwiseCase*>& cases_;

@@ -83,10 +83,12 @@ class MemoryClaims {
           {.holds = reads.value() > 0.5 && reads.value() > first.value(),
            .rule = "holds where most reads that L1 misses are found in L2, and more than in L1",
            .cause = ran_as("they", layers_.inner())});
+    claims_.drawn("l2-read-hits", 0.68, "68 %, inner convolutions");
     claim("L2", writes_what, "45 %", whole_percent(writes.value()),
           {.holds = std::abs(writes.value() - 0.45) <= 0.15,
            .rule = "holds within 15 points",
            .cause = write_hits_cause(layers_)});
+    claims_.drawn("l2-write-hits", 0.45, "45 %, inner convolutions");
   }
 
   std::optional<double> read_over_write(const std::vector<LayerSum>& layers) const {

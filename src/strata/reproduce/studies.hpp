@@ -27,7 +27,9 @@ struct StudyRequest {
 };
 
 struct StudyResult {
-  std::string title;       ///< who published it, and beside what it stands here
+  std::string title;       ///< of the publication
+  std::string published;   ///< when and about what: "2016, Tesla K40c"
+  std::string basis;       ///< what stands beside it: "predicted for a V100", "measured on …"
   std::string_view place;  ///< what the findings are of: "network"
   std::string_view rule;   ///< what "holds" means
   std::vector<Finding> findings;
@@ -36,8 +38,7 @@ struct StudyResult {
   std::string notes = {};            ///< lines for people below the table
   bool is_interrupted = false;
 
-  std::size_t printed() const;  ///< findings with a number or a claim of the study
-  std::size_t held() const;     ///< those of them that hold
+  std::string heading() const;  ///< "Title (2016, Tesla K40c), measured on NVIDIA H200"
 };
 
 /// Progress of one part of a study, as request.progress has it.
