@@ -25,8 +25,8 @@ bool uses_pytorch(const CalibrateCommand& command) {
   return command.device.is_gpu && has_pytorch_with_cuda();
 }
 
-fs::path file_for(const Machine& machine, std::string_view framework) {
-  const auto file = calibration_file(machine.name, framework);
+fs::path file_for(std::string_view machine, std::string_view framework) {
+  const auto file = calibration_file(machine, framework);
   if (!file)
     fail(ErrorKind::environment,
          "a calibration has nowhere to be kept: neither XDG_DATA_HOME nor HOME names a folder");
@@ -77,7 +77,7 @@ void say_what_disturbs(const ChosenDevice& device, double own) {
 CalibrateOutcome calibrate_engine(const CalibrateCommand& command, const Machine& machine) {
   const CalibrateRequest request{
       .device = command.device, .only = command.only, .seconds = command.seconds};
-  const fs::path file = file_for(machine, "strata");
+  const fs::path file = file_for(machine.name, "strata");
   const fs::path unfinished = fs::path(file) += ".partial";
   const Calibration empty = [&] {
     return empty_calibration(machine,
@@ -114,7 +114,7 @@ CalibrateOutcome calibrate_engine(const CalibrateCommand& command, const Machine
 }
 
 CalibrateOutcome calibrate_pytorch(const CalibrateCommand& command, const Machine& machine) {
-  const fs::path file = file_for(machine, "pytorch-eager");
+  const fs::path file = file_for(machine.name, "pytorch-eager");
   print_to_stderr(
       fmt::format("note: calibrating PyTorch by its kernels, at most {:.0f} s\n", command.seconds));
   Calibration made = measured_pytorch(machine, command.device.index, command.seconds);
@@ -135,6 +135,8 @@ CalibrateCommand calibrate_command(const Arguments& given, const ChosenDevice& d
     fail(ErrorKind::usage, "--only chooses among the cases of --framework strata");
   return command;
 }
+
+void check_calibration_can_be_kept() { file_for("any", "strata"); }
 
 std::string calibration_plan(const CalibrateCommand& command) {
   if (command.only.empty() && uses_pytorch(command))

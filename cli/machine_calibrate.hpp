@@ -20,6 +20,9 @@ struct CalibrateCommand {
 /// From the flags. Errors (usage) say what does not go together.
 CalibrateCommand calibrate_command(const Arguments& given, const ChosenDevice& device);
 
+/// Errors (environment): there is no place for it. To be asked before minutes of measuring.
+void check_calibration_can_be_kept();
+
 /// What it would measure, for --dry-run.
 std::string calibration_plan(const CalibrateCommand& command);
 

@@ -153,6 +153,7 @@ int run_machine_measure(const Request& request, std::span<const std::string>) {
     }
     return exit_code::done;
   }
+  if (calibrates) check_calibration_can_be_kept();
   bool is_interrupted = false;
   std::vector<PageSection> pages;
   for (const Part& part : parts) {

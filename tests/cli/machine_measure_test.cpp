@@ -157,6 +157,7 @@ TEST(MachineMeasure, flags_of_a_calibration_that_mean_nothing_are_refused) {
       run({"machine", "measure", "--device", "cpu", "--quick", "--calibrate", "--only", "rnn"},
           {.environment = {"HOME="}});
   EXPECT_EQ(homeless.exit_code, 3) << homeless.err;
+  EXPECT_EQ(homeless.out, "") << "refused before anything is measured";
   if (!cuda_toolkit_version.empty()) return;
   EXPECT_EQ(run({"machine", "measure", "--device", "cuda", "--calibrate"}).exit_code, 3);
 }

@@ -216,6 +216,8 @@ TEST(PredictionAgreement, NetworksTakeTheSameTime) {
     const AccessList list(program);
     for (const std::int64_t megabytes : {24, 128}) {
       const Hardware hardware{megabytes << 20, 616e9, 13.45e12, 13.45e12, false};
+      const auto plan = reference::farthest_next_use(program, hardware.capacity_bytes);
+      ASSERT_TRUE(plan);
       for (const Prefetch prefetch : {Prefetch::listing, Prefetch::soonest}) {
         for (const Offload offload : {Offload::on_demand, Offload::look_ahead}) {
           SCOPED_TRACE(std::string(name) + " at " + std::to_string(megabytes) + " MB");
@@ -223,8 +225,6 @@ TEST(PredictionAgreement, NetworksTakeTheSameTime) {
           options.policy = Policy::thesis;
           options.prefetch = prefetch;
           options.offload = offload;
-          const auto plan = reference::farthest_next_use(program, hardware.capacity_bytes);
-          ASSERT_TRUE(plan);
           expect_same_outcome("", predict(list, hardware, options),
                               reference::simulate(program, *plan, hardware, prefetch, offload));
         }

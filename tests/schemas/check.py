@@ -4,7 +4,6 @@
 
 Every schema is met by something that the program writes, and refuses it once a key is missing, is of another type or
 is not known."""
-import copy
 import json
 import os
 import subprocess
@@ -98,8 +97,12 @@ def expect_fit(kind, document, name):
 def expect_strict(kind, document, name):
     """A schema that takes anything would check nothing."""
     validator = validators[kind]
+    # Its own keys are at stake, not the thousands of rows below them, which were held against the schema already.
+    few = {key: value[:2] if isinstance(value, list) else value for key, value in document.items()}
+    if validator.is_valid(few):
+        document = few
     for key in validator.schema["required"]:
-        changed = copy.deepcopy(document)
+        changed = dict(document)
         del changed[key]
         if validator.is_valid(changed):
             faults.append(f"{kind}: takes {name} without its '{key}'")
