@@ -25,12 +25,12 @@ class Sums {
   Sums(const ConvShape& shape, const ConvData& data) : s_(shape), data_(data) {}
 
   double forward(Position out) const {
-    const std::int64_t group = out.c / filters_per_group();
+    const std::int64_t group = out.c / filters_per_group_;
     double sum = 0;
-    for (std::int64_t c = 0; c < channels_per_group(); ++c) {
+    for (std::int64_t c = 0; c < channels_per_group_; ++c) {
       for (std::int64_t ky = 0; ky < s_.kernel_height; ++ky) {
         for (std::int64_t kx = 0; kx < s_.kernel_width; ++kx) {
-          sum += input(out.n, group * channels_per_group() + c, input_y(out.y, ky),
+          sum += input(out.n, group * channels_per_group_ + c, input_y(out.y, ky),
                        input_x(out.x, kx)) *
                  weight(out.c, c, ky, kx);
         }
@@ -40,10 +40,10 @@ class Sums {
   }
 
   double input_gradient(Position in) const {
-    const std::int64_t group = in.c / channels_per_group();
+    const std::int64_t group = in.c / channels_per_group_;
     double sum = 0;
-    for (std::int64_t f = 0; f < filters_per_group(); ++f) {
-      const std::int64_t filter = group * filters_per_group() + f;
+    for (std::int64_t f = 0; f < filters_per_group_; ++f) {
+      const std::int64_t filter = group * filters_per_group_ + f;
       for (std::int64_t ky = 0; ky < s_.kernel_height; ++ky) {
         for (std::int64_t kx = 0; kx < s_.kernel_width; ++kx) {
           // The output position, if any, whose kernel position (ky, kx) lies on this input.
@@ -51,7 +51,7 @@ class Sums {
           const std::int64_t x = in.x + s_.pad_width - kx * s_.dilation_width;
           if (y < 0 || x < 0 || y % s_.stride_height != 0 || x % s_.stride_width != 0) continue;
           sum += output(in.n, filter, y / s_.stride_height, x / s_.stride_width) *
-                 weight(filter, in.c % channels_per_group(), ky, kx);
+                 weight(filter, in.c % channels_per_group_, ky, kx);
         }
       }
     }
@@ -59,13 +59,13 @@ class Sums {
   }
 
   double weight_gradient(Position w) const {  // n: filter, c: channel within its group
-    const std::int64_t group = w.n / filters_per_group();
+    const std::int64_t group = w.n / filters_per_group_;
     double sum = 0;
     for (std::int64_t n = 0; n < s_.batch; ++n) {
-      for (std::int64_t oy = 0; oy < s_.output_height(); ++oy) {
-        for (std::int64_t ox = 0; ox < s_.output_width(); ++ox) {
+      for (std::int64_t oy = 0; oy < output_height_; ++oy) {
+        for (std::int64_t ox = 0; ox < output_width_; ++ox) {
           sum += output(n, w.n, oy, ox) *
-                 input(n, group * channels_per_group() + w.c, input_y(oy, w.y), input_x(ox, w.x));
+                 input(n, group * channels_per_group_ + w.c, input_y(oy, w.y), input_x(ox, w.x));
         }
       }
     }
@@ -73,8 +73,6 @@ class Sums {
   }
 
  private:
-  std::int64_t channels_per_group() const { return s_.channels / s_.groups; }
-  std::int64_t filters_per_group() const { return s_.filters / s_.groups; }
   std::int64_t input_y(std::int64_t oy, std::int64_t ky) const {
     return oy * s_.stride_height - s_.pad_height + ky * s_.dilation_height;
   }
@@ -87,12 +85,11 @@ class Sums {
   }
   double weight(std::int64_t f, std::int64_t c, std::int64_t ky, std::int64_t kx) const {
     return at(data_.weights,
-              ((f * channels_per_group() + c) * s_.kernel_height + ky) * s_.kernel_width + kx);
+              ((f * channels_per_group_ + c) * s_.kernel_height + ky) * s_.kernel_width + kx);
   }
   double output(std::int64_t n, std::int64_t f, std::int64_t y, std::int64_t x) const {
-    if (y >= s_.output_height() || x >= s_.output_width()) return 0;
-    return at(data_.output,
-              ((n * s_.filters + f) * s_.output_height() + y) * s_.output_width() + x);
+    if (y >= output_height_ || x >= output_width_) return 0;
+    return at(data_.output, ((n * s_.filters + f) * output_height_ + y) * output_width_ + x);
   }
   static double at(std::span<const float> values, std::int64_t index) {
     return static_cast<double>(values[static_cast<std::size_t>(index)]);
@@ -100,6 +97,11 @@ class Sums {
 
   const ConvShape& s_;
   const ConvData& data_;
+  // Quotients, which must not be computed again in the innermost loops.
+  const std::int64_t channels_per_group_ = s_.channels / s_.groups;
+  const std::int64_t filters_per_group_ = s_.filters / s_.groups;
+  const std::int64_t output_height_ = s_.output_height();
+  const std::int64_t output_width_ = s_.output_width();
 };
 
 }  // namespace
