@@ -153,12 +153,14 @@ int run_machine_measure(const Request& request, std::span<const std::string>) {
     }
     return exit_code::done;
   }
-  if (calibrates) check_calibration_can_be_kept();
   bool is_interrupted = false;
   std::vector<PageSection> pages;
   for (const Part& part : parts) {
     std::optional<CalibrateCommand> calibration;
-    if (calibrates) calibration = calibrate_command(given, chosen_part(part));
+    if (calibrates) {
+      calibration = calibrate_command(given, chosen_part(part));
+      check_calibration_can_be_kept();
+    }
     const Machine machine = measured(part, given.has(machine_quick_flag));
     const std::string text = to_json(machine);
     if (json) write_output(*json, text);
