@@ -72,7 +72,7 @@ void best(benchmark::State& state, const std::string& name) {
   const Hardware hardware = hardware_with(state.range(0));
   for (auto _ : state) {
     BestPlanner planner(network.list(), hardware, {});
-    benchmark::DoNotOptimize(planner.at(hardware.capacity_bytes));
+    benchmark::DoNotOptimize(planner.choose(hardware.capacity_bytes));
   }
 }
 

@@ -99,7 +99,7 @@ TEST(PredictionAgreement, AnyPlanTakesTheSameTime) {
     if (c.pick(0, 1) == 0) c.hardware.capacity_bytes += c.pick(1, 20);
     expect_same_outcome(
         c, simulate(list, plan, c.hardware, c.options),
-        reference::simulate(c.program, plan, c.hardware, c.options.prefetch, c.options.offload));
+        reference::simulate(c.program, plan, c.hardware, *c.options.prefetch, *c.options.offload));
   });
 }
 
@@ -140,7 +140,7 @@ TEST(PredictionAgreement, PredictionsAreTheSameToTheByteAndTheNanosecond) {
     if (!plan) return;
     const PredictOptions options = as_the_policy_says(c.options);
     const reference::Outcome slow =
-        reference::simulate(c.program, *plan, used, options.prefetch, options.offload);
+        reference::simulate(c.program, *plan, used, *options.prefetch, *options.offload);
     const AccessList list(c.program);
     expect_same_outcome(c, predict(list, c.hardware, c.options), slow);
   });
@@ -162,7 +162,7 @@ TEST(PredictionAgreement, PartsOfValuesTakeTheSameTime) {
     const AccessList list(c.program);
     expect_same_outcome(
         c, predict(list, c.hardware, c.options),
-        reference::simulate(c.program, *plan, used, options.prefetch, options.offload));
+        reference::simulate(c.program, *plan, used, *options.prefetch, *options.offload));
     for (std::size_t use = 0; use < plan->uses.size(); ++use)
       streamed_without_row += c.program.uses[use].reads && list.previous[use] != no_use &&
                               c.program.uses[list.previous[use]].writes &&

@@ -98,8 +98,8 @@ struct Case {
 
 inline std::ostream& operator<<(std::ostream& out, const Case& c) {
   out << "seed " << c.seed << ", capacity " << c.hardware.capacity_bytes << ", bytes/s "
-      << c.hardware.bytes_per_s << ", prefetch " << static_cast<int>(c.options.prefetch)
-      << ", offload " << static_cast<int>(c.options.offload) << ", policy "
+      << c.hardware.bytes_per_s << ", prefetch " << static_cast<int>(*c.options.prefetch)
+      << ", offload " << static_cast<int>(*c.options.offload) << ", policy "
       << static_cast<int>(c.options.policy) << '\n';
   for (std::size_t id = 0; id < c.program.values.size(); ++id) {
     const Value& value = c.program.values[id];

@@ -125,7 +125,7 @@ PredictedIteration predict_model(const Graph& graph, const Machine& machine,
   add_roofs(summary.profile, with_overrides(machine, request.hardware));
   summary.device_memory_bytes = outer_memory_bytes(machine);
   summary.training = request.training;
-  summary.options = request.options;
+  summary.options = iteration.decision.options;
   summary.preset = request.preset;
   summary.least_traffic_bytes = iteration.decision.least_traffic_bytes;
   find_bounds(summary, list, hardware, iteration.prediction, request.bounds);

@@ -36,6 +36,12 @@ bool truth(const Given& given) {
 }
 
 template <class Enum, std::size_t count>
+void choose(std::optional<Enum>& to, const std::array<std::string_view, count>& names,
+            const Given& given) {
+  to = named<Enum>(names, given.text, given.what);
+}
+
+template <class Enum, std::size_t count>
 void choose(Enum& to, const std::array<std::string_view, count>& names, const Given& given) {
   to = named<Enum>(names, given.text, given.what);
 }

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
 namespace strata {
 namespace {
 
@@ -85,6 +89,47 @@ TEST(PredictOptions, backward_can_be_apart_and_pooling_can_keep_its_input) {
   EXPECT_EQ(steps("separate-backward").first, plain.first + 7);
   EXPECT_EQ(steps("pool-keeps-input").first, plain.first);
   EXPECT_NE(steps("pool-keeps-input").second, plain.second);
+}
+
+PredictedIteration thesis_iteration(std::string_view network, std::string_view capacity) {
+  PredictRequest request = thesis_request();
+  request.bounds = WantBounds::not_at_all;
+  request.wants_alternatives = false;
+  set_option(request, "capacity", capacity);
+  return predict_model(load_model(std::string(network)), load_machine("rtx-2080-ti"), request);
+}
+
+TEST(PredictOptions, the_preset_has_the_prefetch_list_of_the_thesis_unless_another_is_typed) {
+  const PredictionSummary own = thesis_iteration("transformer_thesis", "168MiB").summary;
+  EXPECT_EQ(own.options.prefetch, Prefetch::listing);
+  EXPECT_EQ(own.options.offload, Offload::look_ahead);
+  EXPECT_NEAR(own.totals.time_s, 0.1496, 0.0001);
+
+  PredictRequest typed = thesis_request();
+  set_option(typed, "prefetch", "soonest");
+  EXPECT_EQ(typed.options.prefetch, Prefetch::soonest);
+  EXPECT_EQ(typed.options.policy, Policy::thesis);
+}
+
+// It needs 24.03 MiB: 1 % of slack, no slices.
+TEST(PredictOptions, a_step_that_is_tolerated_is_not_called_cut) {
+  const PredictionSummary summary = thesis_iteration("gnmt_thesis:layers=2", "24MiB").summary;
+  EXPECT_TRUE(summary.sliced_steps.empty());
+  EXPECT_FALSE(summary.tolerated_steps.empty());
+  EXPECT_EQ(summary.totals.refetch_bytes, 0);
+}
+
+TEST(PredictOptions, every_row_says_how_much_of_the_chip_is_in_use) {
+  const PredictedIteration iteration = thesis_iteration("resnet50_keras:padding=fused", "64MiB");
+  std::int64_t most = 0;
+  for (const ProfileRow& row : iteration.summary.profile.rows) {
+    ASSERT_TRUE(row.peak_on_chip_bytes) << row.layer;
+    EXPECT_LE(*row.peak_on_chip_bytes, 64 << 20) << row.layer;
+    most = std::max(most, *row.peak_on_chip_bytes);
+  }
+  EXPECT_EQ(most, iteration.summary.totals.peak_on_chip_bytes);
+  for (const StepResult& step : iteration.prediction.steps)
+    EXPECT_GE(step.peak_occupied_bytes, step.occupied_bytes);
 }
 
 }  // namespace

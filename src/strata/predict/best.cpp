@@ -17,7 +17,7 @@ constexpr std::size_t long_program = 5'000;         // steps: beyond, fewer plan
 constexpr std::size_t very_long_program = 200'000;  // beyond, plans for less are not tried
 constexpr int exchanged_points = 8;                 // per octave
 constexpr std::size_t most_rates = 64;              // whose search is kept
-constexpr std::size_t most_scheduled = 8;           // and scheduled plans
+constexpr std::size_t most_scheduled = 16;          // and scheduled plans
 
 /// What keeping the interval that begins at each use saves: its read, and a share of the write that
 /// is saved when all intervals of that version stay.
@@ -67,6 +67,16 @@ BestPlanner::BestPlanner(const AccessList& list, const Hardware& hardware,
       packer_(list, options, worth_in_bytes(list)),
       floor_(list),
       search_(search ? std::move(search) : std::make_shared<SharedSearch>()) {
+  if (options.prefetch) {
+    prefetches_ = {*options.prefetch};
+  } else {
+    prefetches_ = {Prefetch::soonest, Prefetch::listing, Prefetch::next_layer, Prefetch::none};
+  }
+  if (options.offload) {
+    offloads_ = {*options.offload};
+  } else {
+    offloads_ = {Offload::look_ahead, Offload::on_demand};
+  }
   set_rates(hardware);
 }
 
@@ -87,17 +97,27 @@ bool BestPlanner::is_exchanging() const {
   return options_.objective == Objective::traffic && list_.program.steps.size() <= long_program;
 }
 
+double BestPlanner::transfer_cost_s(std::int64_t traffic_bytes) const {
+  constexpr double share = 0.01;  // of the time that the channel is busy
+  return share * static_cast<double>(traffic_bytes) / rates_[now_].hardware.bytes_per_s;
+}
+
+double BestPlanner::cost_s(const TriedPlan& tried) const {
+  return tried.totals.time_s + transfer_cost_s(tried.traffic_bytes);
+}
+
 // A strict order, so that the result does not depend on the order of the search.
 bool BestPlanner::is_better(const TriedPlan& a, const TriedPlan& b) const {
-  const double a_s = a.totals.time_s;
-  const double b_s = b.totals.time_s;
   const auto last = [](const TriedPlan& tried) {
-    return std::pair(-tried.key.capacity_bytes, tried.key.method);
+    // Of equals the later offload and prefetch of their enumerations: the most usual ones.
+    return std::tuple(-tried.key.capacity_bytes, tried.key.method, -static_cast<int>(tried.offload),
+                      -static_cast<int>(tried.prefetch));
   };
   return options_.objective == Objective::time
-             ? std::tuple(a_s, a.traffic_bytes, last(a)) < std::tuple(b_s, b.traffic_bytes, last(b))
-             : std::tuple(a.traffic_bytes, a_s, last(a)) <
-                   std::tuple(b.traffic_bytes, b_s, last(b));
+             ? std::tuple(cost_s(a), a.traffic_bytes, last(a)) <
+                   std::tuple(cost_s(b), b.traffic_bytes, last(b))
+             : std::tuple(a.traffic_bytes, a.totals.time_s, last(a)) <
+                   std::tuple(b.traffic_bytes, b.totals.time_s, last(b));
 }
 
 Plan BestPlanner::plan_for(const PlanKey& key) {
@@ -112,22 +132,23 @@ Plan BestPlanner::plan_for(const PlanKey& key) {
   fail(ErrorKind::internal, "unknown method of planning");
 }
 
-/// A plan with more traffic than this cannot be the best.
+/// A plan with so much traffic that takes longer than this cannot be the best.
 double BestPlanner::give_up_s(std::int64_t traffic_bytes) const {
   constexpr double no_limit = std::numeric_limits<double>::infinity();
+  constexpr double more_rounding = 1 + 1e-12;
   if (!best_) return no_limit;
-  if (options_.objective == Objective::time) return best_->totals.time_s;
+  if (options_.objective == Objective::time)
+    return (cost_s(*best_) - transfer_cost_s(traffic_bytes)) * more_rounding;
   if (traffic_bytes < best_->traffic_bytes) return no_limit;
   return traffic_bytes == best_->traffic_bytes ? best_->totals.time_s : -1;
 }
 
-/// Null: the plan cannot be the best. Prefetch by a list depends on the rates, so that its schedule
-/// holds for no other rates.
-const PlannedSteps* BestPlanner::schedule(const PlanKey& key) {
+/// Null: the plan cannot be the best, however it is prefetched.
+PlannedSteps* BestPlanner::schedule(const PlanKey& key, Offload offload) {
   const Rates& rates = rates_[now_];
-  for (const ScheduledPlan& known : scheduled_) {
+  for (ScheduledPlan& known : scheduled_) {
     if (known.is_used && known.key.capacity_bytes == key.capacity_bytes &&
-        known.key.method == key.method)
+        known.key.method == key.method && known.offload == offload)
       return &known.planned;
   }
   Plan made;
@@ -139,25 +160,55 @@ const PlannedSteps* BestPlanner::schedule(const PlanKey& key) {
                                  : made;
   floor_.assess(plan, rates.compute_s, rates.hardware.bytes_per_s);
   if (floor_.time_s() > give_up_s(floor_.traffic_bytes())) return nullptr;
-  const bool is_shared = rates_.size() > 1 && options_.prefetch != Prefetch::listing;
+  const bool is_shared = rates_.size() > 1;
   const std::size_t at = is_shared ? next_scheduled_++ % most_scheduled : 0;
-  while (scheduled_.size() <= at) scheduled_.push_back({.key = {}, .planned = PlannedSteps(list_)});
-  scheduled_[at].planned.schedule(plan, options_, rates.compute_s, rates.hardware.bytes_per_s);
+  while (scheduled_.size() <= at) scheduled_.push_back({.planned = PlannedSteps(list_)});
+  PredictOptions how = options_;
+  how.offload = offload;
+  how.prefetch = prefetches_.front();
+  scheduled_[at].planned.schedule(plan, how, rates.compute_s, rates.hardware.bytes_per_s);
   scheduled_[at].key = key;
+  scheduled_[at].offload = offload;
   scheduled_[at].is_used = is_shared;
   return &scheduled_[at].planned;
 }
 
 void BestPlanner::consider(std::int64_t point, PlanMethod method) {
+  for (const Offload offload : offloads_) {
+    if (!consider({point, method}, offload)) return;
+    // Only farthest next use says when a value leaves on demand.
+    if (method != PlanMethod::farthest) return;
+  }
+}
+
+/// Whether another offload may still be better: not when no schedule of the plan can be the best,
+/// nor when one takes no longer than the plan must.
+bool BestPlanner::consider(const PlanKey& key, Offload offload) {
+  constexpr double rounding = 1e-8;
   const Rates& rates = rates_[now_];
-  const PlannedSteps* planned = schedule({point, method});
-  if (planned == nullptr) return;
-  TriedPlan tried{
-      .key = {point, method}, .totals = {}, .traffic_bytes = planned->traffic().total()};
-  tried.totals = pass_.run(*planned, {point, rates.hardware.bytes_per_s}, rates.compute_s,
-                           Record::totals, give_up_s(tried.traffic_bytes));
-  if (pass_.gave_up() || (best_ && !is_better(tried, *best_))) return;
-  best_ = std::move(tried);
+  const double bytes_per_s = rates.hardware.bytes_per_s;
+  PlannedSteps* planned = schedule(key, offload);
+  if (planned == nullptr) return false;
+  TriedPlan tried{.key = key, .offload = offload, .traffic_bytes = planned->traffic().total()};
+  const auto least_with = [&](Prefetch prefetch) {
+    return PlanFloor::time_of(*planned, prefetch, rates.compute_s, bytes_per_s);
+  };
+  const double least_s = least_with(Prefetch::soonest);
+  for (const Prefetch prefetch : prefetches_) {
+    const double most_s = give_up_s(tried.traffic_bytes);
+    if (least_s > most_s) return false;
+    const bool is_late = prefetch == Prefetch::none || prefetch == Prefetch::next_layer;
+    if (is_late && least_with(prefetch) > most_s) continue;
+    if (planned->prefetch() != prefetch || prefetch == Prefetch::listing)
+      planned->set_prefetch(prefetch, rates.compute_s, bytes_per_s);
+    tried.prefetch = prefetch;
+    tried.totals = pass_.run(*planned, {key.capacity_bytes, bytes_per_s}, rates.compute_s,
+                             Record::totals, most_s);
+    if (pass_.gave_up()) continue;
+    if (!best_ || is_better(tried, *best_)) best_ = tried;
+    if (tried.totals.time_s <= least_s * (1 + rounding)) return false;
+  }
+  return true;
 }
 
 void BestPlanner::consider_point(std::int64_t point) {
@@ -173,8 +224,7 @@ bool BestPlanner::is_hopeless_up_to(std::int64_t point) {
   const Rates& rates = rates_[now_];
   const std::int64_t most = std::max(point, tolerated_bytes(point, options_));
   if (options_.objective == Objective::time)
-    return floor_.time_at_s(most, rates.compute_s, rates.hardware.bytes_per_s) >
-           best_->totals.time_s;
+    return floor_.time_at_s(most, rates.compute_s, rates.hardware.bytes_per_s) > cost_s(*best_);
   return is_exchanging() && grid_.is_on(point, exchanged_points) &&
          model_traffic_bound_at(list_.program, most) > best_->traffic_bytes;
 }

@@ -15,9 +15,13 @@
 namespace strata {
 
 /// The policy `best`: makes plans by several methods, each for every capacity of a grid up to the
-/// capacity asked for, simulates each with the capacity it was made for, and takes the fastest (or
-/// the one with the least traffic). The candidates at a capacity are also candidates at every
-/// larger one: more capacity is never slower.
+/// capacity asked for, simulates each with the capacity it was made for, under every prefetch and
+/// offload that the options leave open, and takes the cheapest. The candidates at a capacity are
+/// also candidates at every larger one: more capacity never costs more.
+///
+/// The cost of a plan is its time and, so that no plan doubles the traffic for a stall of
+/// nanoseconds, a hundredth of the time that its transfers take. With Objective::traffic it is the
+/// traffic, then the time.
 ///
 /// Most simulations stop early, when the plan is sure to take longer than the best so far. For
 /// rising capacities only new candidates are tried.
@@ -28,8 +32,17 @@ class BestPlanner {
   BestPlanner(const AccessList& list, const Hardware& hardware, const PredictOptions& options,
               std::shared_ptr<SharedSearch> search = nullptr);
 
-  /// The plan for a capacity. Simulate it with the plan's own capacity to get its time.
-  Plan at(std::int64_t capacity_bytes) { return plan_for(best_at(capacity_bytes).key); }
+  /// A plan, and the prefetch and offload to simulate it with.
+  struct Choice {
+    Plan plan;
+    Prefetch prefetch = Prefetch::soonest;
+    Offload offload = Offload::look_ahead;
+  };
+  /// The best for a capacity. Simulate it with the plan's own capacity to get its time.
+  Choice choose(std::int64_t capacity_bytes) {
+    const TriedPlan best = best_at(capacity_bytes);
+    return {plan_for(best.key), best.prefetch, best.offload};
+  }
   /// Its totals, as simulate() returns them; for many capacities one after the other.
   const Prediction& totals_at(std::int64_t capacity_bytes) {
     return best_at(capacity_bytes).totals;
@@ -47,6 +60,7 @@ class BestPlanner {
   };
   struct ScheduledPlan {  // kept for the other rates of a sweep
     PlanKey key;
+    Offload offload = Offload::look_ahead;
     bool is_used = false;
     PlannedSteps planned;
   };
@@ -57,16 +71,21 @@ class BestPlanner {
   bool is_hopeless_up_to(std::int64_t point);
   void consider_point(std::int64_t point);
   void consider(std::int64_t point, PlanMethod method);
+  bool consider(const PlanKey& key, Offload offload);
   bool is_better(const TriedPlan& a, const TriedPlan& b) const;
+  double transfer_cost_s(std::int64_t traffic_bytes) const;
+  double cost_s(const TriedPlan& tried) const;
   double give_up_s(std::int64_t traffic_bytes) const;
-  const PlannedSteps* schedule(const PlanKey& key);
+  PlannedSteps* schedule(const PlanKey& key, Offload offload);
   bool is_exchanging() const;
 
   const AccessList& list_;
   PredictOptions options_;
   CapacityGrid grid_;
   bool tries_smaller_ = true;
-  int packed_points_ = 0;  // per octave, of the grid that costly plans are made on
+  int packed_points_ = 0;             // per octave, of the grid that costly plans are made on
+  std::vector<Prefetch> prefetches_;  // to try, the most promising first
+  std::vector<Offload> offloads_;     // the same
   FarthestNextUse farthest_;
   Packer packer_;
   PlanFloor floor_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "strata/predict/access_list.hpp"
+#include "strata/predict/planned_steps.hpp"
 
 #include <cstdint>
 #include <vector>
@@ -19,6 +20,10 @@ class PlanFloor {
   void assess(const Plan& plan, const std::vector<double>& compute_s, double bytes_per_s);
   std::int64_t traffic_bytes() const { return traffic_bytes_; }
   double time_s() const { return time_s_; }
+
+  /// A time that a scheduled plan takes at least under a prefetch; `soonest` stands for any.
+  static double time_of(const PlannedSteps& planned, Prefetch prefetch,
+                        const std::vector<double>& compute_s, double bytes_per_s);
 
   /// A time that any plan made for this capacity takes at least; falls as the capacity grows.
   double time_at_s(std::int64_t capacity_bytes, const std::vector<double>& compute_s,

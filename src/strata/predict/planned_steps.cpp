@@ -11,10 +11,11 @@ namespace {
 // the compute time up to the load's own step covers it.
 class Eligibility {
  public:
-  Eligibility(const std::vector<double>& compute_s, double bytes_per_s, Prefetch prefetch)
-      : bytes_per_s_(bytes_per_s), prefetch_(prefetch) {
+  Eligibility(const std::vector<double>& compute_s, double bytes_per_s, Prefetch prefetch,
+              std::vector<double>& elapsed_s)
+      : bytes_per_s_(bytes_per_s), prefetch_(prefetch), elapsed_s_(elapsed_s) {
     if (prefetch != Prefetch::listing) return;
-    elapsed_s_.reserve(compute_s.size());
+    elapsed_s_.clear();
     double elapsed = 0;
     for (const double step_s : compute_s) {
       elapsed_s_.push_back(elapsed);
@@ -37,7 +38,7 @@ class Eligibility {
  private:
   double bytes_per_s_ = 0;
   Prefetch prefetch_;
-  std::vector<double> elapsed_s_;  // compute time before each step
+  std::vector<double>& elapsed_s_;  // compute time before each step
 };
 
 }  // namespace
@@ -50,6 +51,7 @@ void PlannedSteps::schedule(const Plan& plan, const PredictOptions& options,
   steps_.resize(program.steps.size());
   first_loads_.resize(program.steps.size() + 1);
   loads_.resize(program.uses.size());  // no plan has more
+  left_at_.resize(program.uses.size());
   write_backs_.resize(program.uses.size());
   load_after_.resize(program.uses.size());
   load_count_ = write_back_count_ = 0;
@@ -57,7 +59,7 @@ void PlannedSteps::schedule(const Plan& plan, const PredictOptions& options,
   held_.assign(program.values.size(), {});
   traffic_ = {};
   passing_bytes_ = 0;
-  if (options.offload == Offload::on_demand) {
+  if (options.offload.value_or(Offload::look_ahead) == Offload::on_demand) {
     lingering_change_.assign(program.steps.size() + 1, 0);
     first_leaver_.assign(program.steps.size() + 1, no_use);
     next_leaver_.resize(program.uses.size());
@@ -66,7 +68,10 @@ void PlannedSteps::schedule(const Plan& plan, const PredictOptions& options,
     for (StepId step = 0; step < program.steps.size(); ++step) schedule_step<false>(plan, step);
   }
   first_loads_.back() = load_count_;
-  find_eligibility(options, compute_s, bytes_per_s);
+  sizes_.reset(load_count_);
+  for (std::uint32_t i = 0; i < load_count_; ++i) sizes_.add(i, loads_[i].bytes);
+  sizes_.finish();
+  set_prefetch(options.prefetch.value_or(Prefetch::soonest), compute_s, bytes_per_s);
 }
 
 template <bool is_on_demand>
@@ -119,6 +124,14 @@ void PlannedSteps::schedule_step(const Plan& plan, StepId step) {
   passing_bytes_ += passes_on;
 }
 
+std::int64_t PlannedSteps::last_write_back_bytes() const {
+  if (steps_.empty()) return 0;
+  std::int64_t bytes = 0;
+  for (std::uint32_t at = steps_.back().queued_before; at < write_back_count_; ++at)
+    bytes += write_backs_[at].bytes;
+  return bytes;
+}
+
 void PlannedSteps::schedule_streamed(std::uint32_t u, PlannedStep& planned) {
   const AccessList::Facts& use = list_.facts[u];
   planned.rows_bytes += use.least_bytes;
@@ -153,6 +166,7 @@ void PlannedSteps::schedule_load(const Plan& plan, const AccessList::Facts& use,
   // A later load of the same version finds the write-back ended.
   if (after > 0 && load_after_[after - 1] == no_load) load_after_[after - 1] = load_count_;
   traffic_.in_bytes += use.bytes;
+  left_at_[load_count_] = has_left;
   loads_[load_count_++] = {.bytes = use.bytes,
                            .step = step,
                            .after = after,
@@ -186,23 +200,21 @@ void PlannedSteps::let_leave_on_demand(StepId step, PlannedStep& planned) {
     let_leave(list_.facts[u], list_.step_of[u], planned.freed_before_bytes);
 }
 
-void PlannedSteps::find_eligibility(const PredictOptions& options,
-                                    const std::vector<double>& compute_s, double bytes_per_s) {
-  const Eligibility eligibility(compute_s, bytes_per_s, options.prefetch);
+void PlannedSteps::set_prefetch(Prefetch prefetch, const std::vector<double>& compute_s,
+                                double bytes_per_s) {
+  prefetch_ = prefetch;
+  const Eligibility eligibility(compute_s, bytes_per_s, prefetch, elapsed_s_);
   count_.assign(steps_.size() + 1, 0);
-  sizes_.reset(load_count_);
   for (std::uint32_t i = 0; i < load_count_; ++i) {
     Load& load = loads_[i];
-    load.eligible_at = std::max(load.eligible_at, eligibility.of(load.step, load.bytes));
+    load.eligible_at = std::max(left_at_[i], eligibility.of(load.step, load.bytes));
     ++count_[load.eligible_at];
-    sizes_.add(i, load.bytes);
   }
   std::uint32_t sum = 0;
   for (std::uint32_t& entry : count_) sum += std::exchange(entry, sum);
   by_eligibility_.resize(load_count_);
   for (std::uint32_t i = 0; i < load_count_; ++i)
     by_eligibility_[count_[loads_[i].eligible_at]++] = i;
-  sizes_.finish();
 }
 
 }  // namespace strata

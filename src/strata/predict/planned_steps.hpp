@@ -51,8 +51,12 @@ class PlannedSteps {
   /// and at the bandwidth.
   void schedule(const Plan& plan, const PredictOptions& options,
                 const std::vector<double>& compute_s, double bytes_per_s);
+  /// The same plan and offload with another prefetch, or at other rates.
+  void set_prefetch(Prefetch prefetch, const std::vector<double>& compute_s, double bytes_per_s);
 
   static constexpr std::uint32_t no_load = ~std::uint32_t{0};
+
+  Prefetch prefetch() const { return prefetch_; }
 
   const AccessList& list() const { return list_; }
   std::int64_t tolerated_bytes() const { return tolerated_bytes_; }
@@ -64,6 +68,8 @@ class PlannedSteps {
   std::span<const WriteBack> write_backs() const {
     return {write_backs_.data(), write_back_count_};
   }
+  /// What is queued for write-back at the end of the last step.
+  std::int64_t last_write_back_bytes() const;
   std::int64_t refetch_bytes(StepId step) const {
     return refetch_bytes_.empty() ? 0 : refetch_bytes_[step];
   }
@@ -86,15 +92,15 @@ class PlannedSteps {
   void linger(std::uint32_t use, StepId leaves_at, StepId step);
   void let_leave(const AccessList::Facts& use, StepId step, std::int64_t& freed_bytes);
   void let_leave_on_demand(StepId step, PlannedStep& planned);
-  void find_eligibility(const PredictOptions& options, const std::vector<double>& compute_s,
-                        double bytes_per_s);
 
   const AccessList& list_;
+  Prefetch prefetch_ = Prefetch::soonest;
   std::int64_t tolerated_bytes_ = 0;
   PlanTraffic traffic_;
   std::vector<PlannedStep> steps_;
   std::vector<std::uint32_t> first_loads_;
-  std::vector<Load> loads_;  // so many of them as are counted
+  std::vector<Load> loads_;      // so many of them as are counted
+  std::vector<StepId> left_at_;  // by load: from this step on its value is off chip
   std::vector<WriteBack> write_backs_;
   std::uint32_t load_count_ = 0;
   std::uint32_t write_back_count_ = 0;
@@ -111,6 +117,7 @@ class PlannedSteps {
   };
   std::vector<Held> held_;            // by value
   std::vector<std::uint32_t> count_;  // of loads by the step of eligibility
+  std::vector<double> elapsed_s_;     // compute time before each step
   // On demand: what lingers after its use, as changes from one step to the next; and the uses whose
   // value leaves before a step, as lists from each step on.
   std::vector<std::int64_t> lingering_change_;

@@ -27,9 +27,20 @@ void check(const Hardware& hardware) {
 
 PredictOptions effective_options(const PredictOptions& options) {
   PredictOptions adjusted = options;
-  if (options.policy == Policy::belady) {
-    adjusted.prefetch = Prefetch::none;
-    adjusted.offload = Offload::on_demand;
+  switch (options.policy) {
+    case Policy::best: break;
+    case Policy::belady:
+      adjusted.prefetch = Prefetch::none;
+      adjusted.offload = Offload::on_demand;
+      break;
+    case Policy::thesis:
+      adjusted.prefetch = options.prefetch.value_or(Prefetch::listing);
+      adjusted.offload = options.offload.value_or(Offload::look_ahead);
+      break;
+    case Policy::exact:
+      adjusted.prefetch = options.prefetch.value_or(Prefetch::soonest);
+      adjusted.offload = options.offload.value_or(Offload::look_ahead);
+      break;
   }
   return adjusted;
 }
@@ -49,7 +60,10 @@ Decision decide(const AccessList& list, const Hardware& hardware, const PredictO
       return decision;
     case Policy::best: {
       BestPlanner planner(list, hardware, options);
-      decision.plan = planner.at(hardware.capacity_bytes);
+      BestPlanner::Choice choice = planner.choose(hardware.capacity_bytes);
+      decision.plan = std::move(choice.plan);
+      decision.options.prefetch = choice.prefetch;
+      decision.options.offload = choice.offload;
       return decision;
     }
     case Policy::exact: {

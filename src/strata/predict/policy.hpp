@@ -17,7 +17,8 @@ struct Decision {
 
 /// Errors (usage): a capacity below 1 byte; (input): rates that are not above 0.
 void check(const Hardware& hardware);
-/// The options that hold under their policy: belady loads and offloads on demand only.
+/// The options that hold under their policy: belady loads and offloads on demand only; thesis has
+/// the thesis's prefetch list unless another prefetch is asked for; best chooses what is absent.
 PredictOptions effective_options(const PredictOptions& options);
 
 Decision decide(const AccessList& list, const Hardware& hardware, const PredictOptions& options);

@@ -41,8 +41,8 @@ enum class Objective : std::uint8_t { time, traffic };
 
 struct PredictOptions {
   Policy policy = Policy::best;
-  Prefetch prefetch = Prefetch::soonest;
-  Offload offload = Offload::look_ahead;
+  std::optional<Prefetch> prefetch = {};  ///< absent: the policy's own; best tries all of them
+  std::optional<Offload> offload = {};    ///< the same
   Objective objective = Objective::time;
   bool tries_smaller_capacities = true;  ///< policy best: also plans made for less; slower to find
   bool strict_minimum = false;  ///< refuse a capacity below the minimum instead of slicing weights
@@ -82,7 +82,8 @@ struct StepResult {
   std::int64_t in_bytes = 0;    ///< loaded or streamed for this step
   std::int64_t out_bytes = 0;   ///< written back or streamed out after it was made or changed here
   std::int64_t refetch_bytes = 0;
-  std::int64_t occupied_bytes = 0;  ///< on chip while it runs
+  std::int64_t occupied_bytes = 0;       ///< on chip when it starts
+  std::int64_t peak_occupied_bytes = 0;  ///< while it runs, with what is loaded ahead
 };
 
 enum class TransferKind : std::uint8_t { load, write_back, stream };

@@ -30,6 +30,8 @@ class RowMaker {
       const Totals totals = totals_of_step(id, result.end_s - previous_end_s);
       row.totals += totals;
       add(row.arithmetic, arithmetic_of(program_.steps[id]));
+      row.peak_on_chip_bytes =
+          std::max(row.peak_on_chip_bytes.value_or(0), result.peak_occupied_bytes);
       class_of(id).totals += totals;
       if (result.cause != no_value && result.wait_s > row.cause_s) {
         row.cause = value_name(program_, result.cause);

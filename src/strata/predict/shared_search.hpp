@@ -22,9 +22,11 @@ struct PlanKey {
   PlanMethod method = PlanMethod::farthest;
 };
 
-/// The totals of such a plan at some rates.
+/// The totals of such a plan at some rates, under the prefetch and offload that it was tried with.
 struct TriedPlan {
   PlanKey key;
+  Prefetch prefetch = Prefetch::soonest;
+  Offload offload = Offload::look_ahead;
   Prediction totals;
   std::int64_t traffic_bytes = 0;
 };

@@ -13,7 +13,8 @@ namespace strata {
 enum class Record : std::uint8_t { totals, steps, transfers };
 
 /// Schedules and times `plan` on hardware of at least its capacity, all of which may be used. Of
-/// the options only prefetch and offload count; the policy has made the plan.
+/// the options only prefetch and offload count (absent: soonest, look-ahead); the policy has made
+/// the plan.
 Prediction simulate(const AccessList& list, const Plan& plan, const Hardware& hardware,
                     const PredictOptions& options, Record record = Record::steps);
 /// The same with the plan's own capacity, however much the hardware has: what a policy decides.

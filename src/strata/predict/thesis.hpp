@@ -11,8 +11,8 @@ namespace strata {
 /// No update of the weights, no loss; backward of a layer with weights is one step.
 TrainingOptions thesis_training();
 
-/// Its policy; capacities below the minimum are refused, with 1 % of slack: its GNMT needs 24.09
-/// MiB and is shown at 24.
+/// Its policy with its own prefetch list; capacities below the minimum are refused, with 1 % of
+/// slack: its GNMT needs 24.09 MiB and is shown at 24.
 PredictOptions thesis_prediction();
 
 }  // namespace strata

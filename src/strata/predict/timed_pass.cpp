@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
 namespace strata {
 
@@ -13,13 +12,12 @@ Prediction& TimedPass::run(const PlannedSteps& plan, const PassLimits& limits,
                            const std::vector<double>& compute_s, Record record, double give_up_s) {
   begin(plan, limits, record);
   const bool may_give_up = give_up_s < std::numeric_limits<double>::infinity();
-  const double all_compute_s =
-      may_give_up ? std::accumulate(compute_s.begin(), compute_s.end(), 0.0) : 0;
+  if (may_give_up) find_rest(compute_s);
   const auto steps = static_cast<StepId>(compute_s.size());
   for (step_ = 0; step_ < steps; ++step_) {
-    if (may_give_up && least_time_s(all_compute_s) > give_up_s) {
+    if (may_give_up && least_time_s() > give_up_s) {
       gave_up_ = true;
-      result_.time_s = least_time_s(all_compute_s);
+      result_.time_s = least_time_s();
       return result_;
     }
     occupied_bytes_ -= steps_[step_].freed_before_bytes;
@@ -36,12 +34,25 @@ Prediction& TimedPass::run(const PlannedSteps& plan, const PassLimits& limits,
   return result_;
 }
 
-// A lower bound on the rest of the iteration: the remaining arithmetic and the remaining bytes. The
+// A step lasts as long as its arithmetic and as long as its stream; what the last one changed is
+// written back after it.
+void TimedPass::find_rest(const std::vector<double>& compute_s) {
+  rest_s_.resize(compute_s.size());
+  const double s_per_byte = 1 / bytes_per_s_;
+  double rest_s = static_cast<double>(plan_->last_write_back_bytes()) * s_per_byte;
+  for (std::size_t step = compute_s.size(); step-- > 0;) {
+    const auto streamed =
+        static_cast<double>(steps_[step].stream_in_bytes + steps_[step].stream_out_bytes);
+    rest_s_[step] = rest_s += std::max(compute_s[step], streamed * s_per_byte);
+  }
+}
+
+// A lower bound on the rest of the iteration: the remaining steps and the remaining bytes. The
 // factor is far larger than the rounding errors of the sums.
-double TimedPass::least_time_s(double all_compute_s) const {
+double TimedPass::least_time_s() const {
   constexpr double rounding = 1e-9;
   const std::int64_t left_bytes = plan_->traffic().total() - moved_bytes_;
-  const double computed_s = now_s_ + (all_compute_s - result_.compute_s);
+  const double computed_s = now_s_ + rest_s_[step_];
   const double moved_s =
       std::max(now_s_, channel_free_s_) + static_cast<double>(left_bytes) / bytes_per_s_;
   return std::max(computed_s, moved_s) * (1 - rounding);
@@ -64,6 +75,7 @@ void TimedPass::begin(const PlannedSteps& plan, const PassLimits& limits, Record
   now_s_ = 0;
   channel_free_s_ = 0;
   occupied_bytes_ = 0;
+  step_peak_bytes_ = 0;
   moved_bytes_ = 0;
   queued_write_backs_ = issued_write_backs_ = ended_write_backs_ = 0;
   gave_up_ = false;
@@ -188,6 +200,8 @@ double TimedPass::stream(const PlannedStep& planned, double start_s) {
 void TimedPass::run_step(double compute_s) {
   const PlannedStep& planned = steps_[step_];
   const double start_s = now_s_;
+  result_.peak_occupied_bytes = std::max(result_.peak_occupied_bytes, step_peak_bytes_);
+  step_peak_bytes_ = 0;
   occupy(planned.rows_bytes + planned.outputs_bytes);
   const double computed_s = start_s + compute_s;
   const double end_s = std::max(computed_s, stream(planned, start_s));
@@ -201,7 +215,9 @@ void TimedPass::run_step(double compute_s) {
     step.compute_s = compute_s;
     step.stream_s = end_s - computed_s;
     step.occupied_bytes = occupied;
+    step.peak_occupied_bytes = step_peak_bytes_;
   }
+  result_.peak_occupied_bytes = std::max(result_.peak_occupied_bytes, step_peak_bytes_);
   now_s_ = end_s;
   if (channel_free_s_ <= now_s_) finish_transfer();
   occupied_bytes_ -= planned.rows_bytes + planned.freed_after_bytes;

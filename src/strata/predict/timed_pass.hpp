@@ -6,6 +6,7 @@
 #include "strata/predict/planned_steps.hpp"
 #include "strata/predict/simulate.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -38,7 +39,8 @@ class TimedPass {
   static constexpr ValueId nobody = ~ValueId{0};
 
   void begin(const PlannedSteps& plan, const PassLimits& limits, Record record);
-  double least_time_s(double all_compute_s) const;
+  void find_rest(const std::vector<double>& compute_s);
+  double least_time_s() const;
   void run_step(double compute_s);
   void wait_for_step();
   std::uint32_t first_missing_load(bool& is_complete);
@@ -87,8 +89,7 @@ class TimedPass {
   }
   void occupy(std::int64_t bytes) {
     occupied_bytes_ += bytes;
-    if (occupied_bytes_ > result_.peak_occupied_bytes)
-      result_.peak_occupied_bytes = occupied_bytes_;
+    step_peak_bytes_ = std::max(step_peak_bytes_, occupied_bytes_);
   }
   bool has_write_backs() const { return issued_write_backs_ < queued_write_backs_; }
   bool is_writing_back() const { return ended_write_backs_ < issued_write_backs_; }
@@ -103,13 +104,15 @@ class TimedPass {
   std::int64_t capacity_bytes_ = 0;
   std::int64_t limit_bytes_ = 0;  // the capacity, or what the plan tolerates in this step
   LoadsAhead ahead_;
+  std::vector<double> rest_s_;     // by step: what it and those after it take at least
   std::vector<double> arrives_s_;  // by load; before it is issued, the time it takes
   StepId step_ = 0;
   double now_s_ = 0;
   double channel_free_s_ = 0;
   ValueId last_value_ = nobody;
   std::int64_t occupied_bytes_ = 0;
-  std::int64_t moved_bytes_ = 0;  // so far
+  std::int64_t step_peak_bytes_ = 0;  // while a step waits and runs
+  std::int64_t moved_bytes_ = 0;      // so far
   // Write-backs go in the order in which they are queued: three counts tell the state of all.
   std::uint32_t queued_write_backs_ = 0;
   std::uint32_t issued_write_backs_ = 0;

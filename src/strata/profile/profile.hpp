@@ -85,6 +85,8 @@ struct ProfileRow {
   /// What its FLOP at their peak or its bytes at their bandwidth take, whichever is longer
   /// (set_roofs in roofline/). Nothing: no machine is known.
   std::optional<double> roof_s = {};
+  /// Most of the on-chip memory that is in use while it runs; nothing: not predicted.
+  std::optional<std::int64_t> peak_on_chip_bytes = {};
   std::optional<ExpectedRow> expected = {};   ///< nothing: no framework is asked for
   std::vector<double> samples_s = {};         ///< measured between marks, one per iteration
   std::vector<double> kernel_samples_s = {};  ///< of its kernels alone; empty without tracing

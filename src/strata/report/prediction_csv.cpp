@@ -26,7 +26,7 @@ std::span<const SpentField> spent_fields() {
 std::string to_csv(const PredictionSummary& summary) {
   std::string text = "layer,pass,op,block,class";
   for (const SpentField& field : spent_fields()) text += fmt::format(",{}", field.key);
-  text += ",cause\n";
+  text += ",peak_on_chip_bytes,cause\n";
   for (const ProfileRow& row : summary.profile.rows) {
     text += fmt::format("{},{},{},{},{}", csv_cell(row.layer), row.pass, csv_cell(row.op),
                         csv_cell(row.block), row.layer_class);
@@ -34,7 +34,7 @@ std::string to_csv(const PredictionSummary& summary) {
       text += field.count != nullptr ? fmt::format(",{}", row.totals.*field.count)
                                      : fmt::format(",{}", row.totals.*field.number);
     }
-    text += fmt::format(",{}\n", csv_cell(row.cause));
+    text += fmt::format(",{},{}\n", row.peak_on_chip_bytes.value_or(0), csv_cell(row.cause));
   }
   return text;
 }

@@ -37,8 +37,8 @@ Json options_json(const PredictionSummary& summary) {
   const TrainingOptions& training = summary.training;
   return {{"preset", summary.preset.empty() ? Json() : Json(summary.preset)},
           {"policy", name_of(options.policy)},
-          {"prefetch", name_of(options.prefetch)},
-          {"offload", name_of(options.offload)},
+          {"prefetch", name_of(options.prefetch.value_or(Prefetch::soonest))},
+          {"offload", name_of(options.offload.value_or(Offload::look_ahead))},
           {"objective", name_of(options.objective)},
           {"granularity_bytes", options.granularity_bytes},
           {"strict_minimum", options.strict_minimum},
@@ -112,6 +112,7 @@ Json bounds_json(const PredictionSummary& summary) {
 
 Json row_json(const ProfileRow& row) {
   Json json = profile_row_json(row, Evidence::predicted);
+  if (row.peak_on_chip_bytes) json["peak_on_chip_bytes"] = *row.peak_on_chip_bytes;
   json["cause"] = row.cause.empty() ? Json() : Json(row.cause);
   if (row.roof_s) json["roof_time_s"] = *row.roof_s;
   if (row.expected) {
@@ -174,7 +175,8 @@ std::string to_json(const PredictionSummary& summary, const Provenance& provenan
            summary.least_traffic_bytes ? Json(*summary.least_traffic_bytes) : Json());
   text.add("capacity", {{"minimum", need_json(summary.minimum)},
                         {"whole", need_json(summary.whole)},
-                        {"sliced_steps", summary.sliced_steps}});
+                        {"sliced_steps", summary.sliced_steps},
+                        {"tolerated_steps", summary.tolerated_steps}});
   text.add_list("warnings", summary.warnings, warning_json);
   add_profile_groups(text, {summary.by_class, summary.by_type, summary.by_pass, summary.by_block},
                      iteration_of(summary.profile), Evidence::predicted);

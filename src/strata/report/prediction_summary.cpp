@@ -82,7 +82,7 @@ void describe_network(PredictionSummary& summary, const BoundGraph& bound) {
   }
 }
 
-void find_needs(PredictionSummary& summary, const Program& program, std::int64_t capacity_bytes) {
+void find_needs(PredictionSummary& summary, const Program& program, const Plan& plan) {
   StepId least_step = 0;
   StepId whole_step = 0;
   for (StepId step = 0; step < program.steps.size(); ++step) {
@@ -95,8 +95,11 @@ void find_needs(PredictionSummary& summary, const Program& program, std::int64_t
       summary.whole.bytes = need.all_bytes;
       whole_step = step;
     }
-    if (fit_of(need, capacity_bytes) == Fit::slices)
+    if (fit_of(need, plan) == Fit::slices) {
       summary.sliced_steps.push_back(name_of(program, step));
+    } else if (fit_of(need, plan.capacity_bytes) == Fit::slices) {
+      summary.tolerated_steps.push_back(name_of(program, step));
+    }
   }
   if (program.steps.empty()) return;
   summary.minimum.step = name_of(program, least_step);
@@ -124,7 +127,7 @@ PredictionSummary summarize(const Program& program, const Plan& plan, const Pred
   summary.by_block = grouped(summary.profile, &ProfileRow::block);
   summary.reuse = reuse_by_scope(program, plan);
   summary.stalls = stalls_of(program, prediction);
-  find_needs(summary, program, plan.capacity_bytes);
+  find_needs(summary, program, plan);
   return summary;
 }
 

@@ -108,10 +108,12 @@ struct PredictionSummary {
   std::vector<ProfileGroup> by_pass;
   std::vector<ProfileGroup> by_block;
   std::vector<ScopeReuse> reuse;
-  std::vector<Stall> stalls;              ///< longest first
-  CapacityNeed minimum;                   ///< below it weights are cut
-  CapacityNeed whole;                     ///< from it on every step holds all its values at once
-  std::vector<std::string> sliced_steps;  ///< those that the capacity made cut their weight
+  std::vector<Stall> stalls;                 ///< longest first
+  CapacityNeed minimum;                      ///< below it weights are cut
+  CapacityNeed whole;                        ///< from it on every step holds all its values at once
+  std::vector<std::string> sliced_steps;     ///< those that the capacity made cut their weight
+  std::vector<std::string> tolerated_steps;  ///< those that need slightly more than the capacity
+                                             ///< and run as if they fitted (the thesis's slack)
   std::vector<Alternative> alternatives;
   std::optional<ExpectedTime> expected;
   std::string no_expected_reason;             ///< why there is none

@@ -60,7 +60,8 @@ std::string choices(const PredictionSummary& summary) {
   }
   const PredictOptions& options = summary.options;
   text += fmt::format("policy {}, prefetch {}, offload {}", name_of(options.policy),
-                      name_of(options.prefetch), name_of(options.offload));
+                      name_of(options.prefetch.value_or(Prefetch::soonest)),
+                      name_of(options.offload.value_or(Offload::look_ahead)));
   if (options.objective == Objective::traffic) text += ", least traffic first";
   if (options.granularity_bytes > 0)
     text += fmt::format(", parts of {}", capacity_text(options.granularity_bytes));
@@ -181,6 +182,14 @@ std::string facts(const PredictionSummary& summary) {
              fmt::format("read again; steps with their weight cut: {}, as {} needs {}",
                          format_exact(static_cast<std::int64_t>(summary.sliced_steps.size())),
                          printable(summary.minimum.step), capacity_text(summary.minimum.bytes)));
+  }
+  if (!summary.tolerated_steps.empty()) {
+    text +=
+        fact("tolerated", format_exact(static_cast<std::int64_t>(summary.tolerated_steps.size())),
+             fmt::format("steps need slightly more than the capacity and run as if they fitted: {} "
+                         "needs {}",
+                         printable(summary.minimum.step),
+                         format_capacity(to_double(summary.minimum.bytes), 4)));
   }
   return text;
 }

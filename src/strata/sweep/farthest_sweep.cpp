@@ -11,7 +11,7 @@ constexpr std::size_t most_rates = 64;
 
 /// Different capacities often have the same plan. A sliced step holds less at less capacity, and
 /// when a value leaves matters on demand only.
-bool have_same_schedule(const Plan& a, const Plan& b, Offload offload) {
+bool have_same_schedule(const Plan& a, const Plan& b, std::optional<Offload> offload) {
   if (!a.refetch_bytes.empty() || !b.refetch_bytes.empty()) return false;
   const bool is_on_demand = offload == Offload::on_demand;
   return std::equal(a.uses.begin(), a.uses.end(), b.uses.begin(),
@@ -46,8 +46,12 @@ void FarthestSweep::plan_for(std::int64_t capacity_bytes) {
 void FarthestSweep::schedule_for(const Rates& rates, double bytes_per_s) {
   if (is_scheduled_ && (options_.prefetch != Prefetch::listing || scheduled_for_ == rates.hardware))
     return;
-  if (!is_scheduled_) planner_.swap_plan(scheduled_plan_);
-  planned_.schedule(scheduled_plan_, options_, rates.compute_s, bytes_per_s);
+  if (is_scheduled_) {
+    planned_.set_prefetch(Prefetch::listing, rates.compute_s, bytes_per_s);
+  } else {
+    planner_.swap_plan(scheduled_plan_);
+    planned_.schedule(scheduled_plan_, options_, rates.compute_s, bytes_per_s);
+  }
   is_scheduled_ = true;
   scheduled_for_ = rates.hardware;
 }
