@@ -169,11 +169,14 @@ constinit const Network gnmt_network{
 
 constinit const Network gnmt_thesis_network{
     .name = "gnmt_thesis",
-    .title = "GNMT, thesis variant",
+    .title = "GNMT, inferred from a thesis",
     .source =
-        "A Performance Analytical Model for DNN Training with Focus on Memory Subsystem (thesis, "
-        "National Taiwan University, 2021): four fully connected layers per cell, no embedding, no "
-        "vocabulary projection, 4+4 layers, all in one direction",
+        "inferred: A Performance Analytical Model for DNN Training with Focus on Memory Subsystem "
+        "(thesis, National Taiwan University, 2021) prints batch 32, width 1024, 50 tokens and "
+        "four "
+        "fully connected layers per cell; 4+4 layers in one direction, no embedding and no "
+        "vocabulary projection were chosen because its results come out with them. As published: "
+        "gnmt",
     .parameters = gnmt_thesis_parameters,
     .build = build_gnmt_thesis,
 };

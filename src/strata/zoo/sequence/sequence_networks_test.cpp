@@ -108,6 +108,19 @@ TEST_P(EverySequenceNetwork, keeps_the_sequence_axis_symbolic) {
   EXPECT_EQ(graph.tensor(graph.outputs.front()).type.shape[1], graph.symbols.parameter("seq"));
 }
 
+// Who sees the title or the source of a network that was inferred sees that, and what to take
+// instead.
+TEST(SequenceNetworks, inferred_networks_say_so_and_name_the_published_one) {
+  for (const auto& [name, published] :
+       {std::pair{"transformer_thesis", "transformer_big"}, std::pair{"gnmt_thesis", "gnmt"}}) {
+    const Graph graph = build_network(name);
+    EXPECT_NE(graph.title.find("inferred"), std::string::npos) << graph.title;
+    EXPECT_TRUE(graph.source.starts_with("inferred: ")) << graph.source;
+    EXPECT_TRUE(graph.source.ends_with(std::string("As published: ") + published)) << graph.source;
+    EXPECT_NE(find_network(published), nullptr);
+  }
+}
+
 TEST(SequenceNetworks, have_the_published_numbers_of_parameters) {
   EXPECT_EQ(parameters_of("bert_base"), 109'482'240);  // transformers, BertModel
   EXPECT_EQ(parameters_of("bert_large"), 335'141'888);
