@@ -99,17 +99,31 @@ void answer_all(const PredictAgain& predict_again, Findings& findings, std::vect
   for (ProfileFinding& finding : findings) collect(finding.what_ifs);
   collect(whole);
   std::vector<Change> changes;
-  std::vector<std::size_t> which;
+  const auto place_of = [&](const Change& change) {
+    const auto same = std::find(changes.begin(), changes.end(), change);
+    const auto place = static_cast<std::size_t>(same - changes.begin());
+    if (same == changes.end()) changes.push_back(change);
+    return place;
+  };
+  std::vector<std::pair<std::size_t, std::optional<std::size_t>>> which;  // and what it is beyond
   for (const WhatIf* what_if : open) {
-    const auto same = std::find(changes.begin(), changes.end(), what_if->change);
-    which.push_back(static_cast<std::size_t>(same - changes.begin()));
-    if (same == changes.end()) changes.push_back(what_if->change);
+    const std::size_t place = place_of(what_if->change);
+    which.emplace_back(place,
+                       what_if->beyond ? std::optional(place_of(*what_if->beyond)) : std::nullopt);
   }
   const std::vector<ChangeAnswer> answers = predict_again(changes);
   STRATA_CHECK(answers.size() == changes.size(), "an answer for every change");
   for (std::size_t i = 0; i < open.size(); ++i) {
-    open[i]->time_s = answers[which[i]].time_s;
-    open[i]->reason = answers[which[i]].reason;
+    const auto& [place, before] = which[i];
+    open[i]->time_s = answers[place].time_s;
+    open[i]->reason = answers[place].reason;
+    if (!before) continue;
+    if (answers[*before].time_s) {
+      open[i]->base_s = *answers[*before].time_s;
+    } else {  // without it nobody can say what the change adds
+      open[i]->time_s.reset();
+      open[i]->reason = answers[*before].reason;
+    }
   }
 }
 

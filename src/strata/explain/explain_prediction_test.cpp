@@ -98,6 +98,31 @@ TEST(ExplainPrediction, what_is_captured_already_is_not_asked_for) {
   EXPECT_EQ(std::get<CapacityOf>(scopes[0].what_ifs.at(1).change).bytes, 128);
 }
 
+// Adjacent reuse is complete at 200 B, forward to backward at 1000 B: what 1000 B save is mostly
+// what 200 B save already.
+TEST(ExplainPrediction, a_scope_states_its_own_part) {
+  PredictionFacts facts = hand_facts();
+  facts.reuse = {{"forward-backward", 1000, 10, 500, 900, 1000},
+                 {"adjacent", 1000, 400, 150, 180, 200}};
+  const Explanation answer = explained(hand_prediction(), &facts, [](auto changes) {
+    std::vector<ChangeAnswer> answers;
+    for (const Change& change : changes) {
+      const auto* capacity = std::get_if<CapacityOf>(&change);
+      const bool is_small = capacity == nullptr || capacity->bytes < 200;
+      answers.push_back({is_small ? 90.0 : capacity->bytes < 500 ? 60.0 : 58.0, {}});
+    }
+    return answers;
+  });
+  const auto scopes = with_code(answer, FindingCode::capacity_below_scope);
+  ASSERT_EQ(scopes.size(), 2U);
+  const bool is_first = scopes[0].subject == "adjacent layers";
+  const ProfileFinding& adjacent = scopes[is_first ? 0 : 1];
+  const ProfileFinding& saved = scopes[is_first ? 1 : 0];
+  EXPECT_EQ(adjacent.cost_s, 40);  // 100 → 60
+  EXPECT_EQ(saved.cost_s, 2);      // 60 → 58, not 100 → 58
+  EXPECT_EQ(text_of(saved.what_ifs.at(0)), "500 B on-chip instead of 200 B on-chip");
+}
+
 TEST(ExplainPrediction, what_nobody_predicts_again_has_a_reason) {
   const PredictionFacts facts = hand_facts();
   const Machine machine = test::hand_machine();

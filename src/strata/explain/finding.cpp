@@ -86,6 +86,11 @@ std::string_view name_of(Measure measure) {
 }
 std::string_view name_of(Basis basis) { return basis_names[static_cast<std::size_t>(basis)]; }
 
+std::string text_of(const WhatIf& what_if) {
+  const std::string change = text_of(what_if.change);
+  return what_if.beyond ? change + " instead of " + text_of(*what_if.beyond) : change;
+}
+
 void sort_by_gain(std::vector<WhatIf>& what_ifs) {
   const auto is_of_machine = [](const WhatIf& what_if) {
     return std::holds_alternative<OnMachine>(what_if.change);

@@ -112,10 +112,15 @@ struct WhatIf {
   std::string reason;            ///< why there is no time
   Basis basis = Basis::row_by_row;
   bool is_expected = false;  ///< of the expected time of a prediction, not of its limit
+  /// What was changed before: the gain is what `change` adds to it, and base_s the time with it.
+  std::optional<Change> beyond = {};
 
   double gain_s() const { return time_s ? base_s - *time_s : 0; }
   double gain_share() const { return base_s > 0 ? gain_s() / base_s : 0; }
 };
+
+/// "2.61 GiB on-chip instead of 586 MiB on-chip".
+std::string text_of(const WhatIf& what_if);
 
 /// One thing that stands out in a profile.
 struct ProfileFinding {

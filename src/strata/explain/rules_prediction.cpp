@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace strata {
@@ -91,6 +92,23 @@ std::string reuse_text(const ReuseFacts& reuse, std::int64_t capacity_bytes) {
   return text + (needs.empty() ? "; each fits alone, but not beside the others" : needs);
 }
 
+namespace {
+
+/// The capacity that every scope which needs less than this one needs for all of its reuse. More
+/// capacity up to there helps them, too; what this scope gains by itself begins there. Nothing: the
+/// chip has it, or no other scope needs less.
+std::optional<CapacityOf> nearer_scopes(const PredictionFacts& facts, const ReuseFacts& reuse,
+                                        std::int64_t needed_bytes) {
+  std::int64_t most = 0;
+  for (const ReuseFacts& other : facts.reuse) {
+    if (other.scope == reuse.scope || other.captured_bytes >= other.offered_bytes) continue;
+    if (other.capacity_100_bytes < needed_bytes) most = std::max(most, other.capacity_100_bytes);
+  }
+  return most > facts.capacity_bytes ? std::optional(CapacityOf{most}) : std::nullopt;
+}
+
+}  // namespace
+
 void find_capacity_below_scope(const ExplainContext& context, Findings& found) {
   const PredictionFacts* facts = context.facts();
   if (facts == nullptr) return;
@@ -112,9 +130,13 @@ void find_capacity_below_scope(const ExplainContext& context, Findings& found) {
         "{} more on-chip memory would hold more of the working set; lower precision makes it "
         "smaller",
         format_capacity(in_bytes(*needed - facts->capacity_bytes)));
-    finding.what_ifs.push_back(context.asked(CapacityOf{*needed}));
-    if (reuse.capacity_100_bytes > *needed)
-      finding.what_ifs.push_back(context.asked(CapacityOf{reuse.capacity_100_bytes}));
+    const auto ask = [&](std::int64_t bytes) {
+      WhatIf what_if = context.asked(CapacityOf{bytes});
+      if (const auto nearer = nearer_scopes(*facts, reuse, bytes)) what_if.beyond = *nearer;
+      finding.what_ifs.push_back(std::move(what_if));
+    };
+    ask(*needed);
+    if (reuse.capacity_100_bytes > *needed) ask(reuse.capacity_100_bytes);
     found.push_back(std::move(finding));
   }
 }

@@ -17,7 +17,7 @@ using ExplainJson = nlohmann::ordered_json;
 constexpr int explanation_schema_version = 1;
 
 ExplainJson what_if_json(const WhatIf& what_if) {
-  return {{"change", text_of(what_if.change)},
+  return {{"change", text_of(what_if)},
           {"is_expected", what_if.is_expected},
           {"basis", name_of(what_if.basis)},
           {"base_time_s", what_if.base_s},

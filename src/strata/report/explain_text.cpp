@@ -97,7 +97,7 @@ std::string paragraph(std::string_view name, std::string_view body, const TextSt
 
 std::string what_if_text(const WhatIf& what_if) {
   const bool is_condition = std::holds_alternative<Computed>(what_if.change);
-  const std::string change = printable(text_of(what_if.change));
+  const std::string change = printable(text_of(what_if));
   if (!what_if.time_s)
     return fmt::format("{} {}: not known ({})", is_condition ? "if" : "with", change,
                        printable(what_if.reason));
