@@ -6,6 +6,7 @@
 #include "cli/output_files.hpp"
 #include "cli/predict_flags.hpp"
 #include "cli/profile_argument.hpp"
+#include "cli/roofline_reuse.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/units.hpp"
 #include "strata/report/chart/png.hpp"
@@ -56,6 +57,7 @@ constexpr Flag label_flag{.name = "label",
                           .value = "TEXT",
                           .help = "One per profile, as batch=16: joins them in order.",
                           .repeats = true};
+constexpr Flag reuse_flag{.name = "reuse", .help = "Of a model: over its FLOP per byte touched."};
 constexpr Flag roofline_top_flag{
     .name = "top", .value = "N", .help = "The N slowest rows, or all of them: all."};
 constexpr Flag roofline_plot_flag{.name = "plot",
@@ -77,8 +79,8 @@ constexpr Flag roofline_csv_flag{.name = "csv",
                                  .offer = Offer::file};
 
 constexpr auto roofline_flags =
-    joined_flags(std::array<Flag, 7>{roofline_roofs_on_flag, set_flag, roofline_by_flag, roof_flag,
-                                     kind_flag, label_flag, roofline_top_flag},
+    joined_flags(std::array<Flag, 8>{roofline_roofs_on_flag, set_flag, roofline_by_flag, roof_flag,
+                                     kind_flag, label_flag, reuse_flag, roofline_top_flag},
                  std::array<Flag, 6>{roofline_plot_flag, svg_flag, roofline_png_flag,
                                      roofline_json_flag, roofline_csv_flag, html_flag},
                  size_flags, import_flags);
@@ -182,6 +184,12 @@ void check(const Arguments& given) {
   const bool has_picture = given.has(roofline_plot_flag) || given.has(svg_flag);
   if (given.has(kind_flag) && !has_picture)
     fail(ErrorKind::usage, "--kind is about pictures: give --plot FILE or --svg PREFIX");
+  if (given.has(reuse_flag)) {
+    for (const Flag* other :
+         {&roofline_by_flag, &roof_flag, &kind_flag, &label_flag, &svg_flag, &html_flag}) {
+      if (given.has(*other)) fail(ErrorKind::usage, "--{} does not go with --reuse", other->name);
+    }
+  }
   if (!given.has(roofline_png_flag)) return;
   if (!has_picture) fail(ErrorKind::usage, "--png needs --plot FILE or --svg PREFIX");
   if (given.value(roofline_plot_flag) == "-")
@@ -200,6 +208,10 @@ int run_roofline(const Request& request) {
       : *top_text == "all"
           ? ~std::size_t{0}
           : static_cast<std::size_t>(parse_whole_number(*top_text, "--top (or all)"));
+  if (given.has(reuse_flag))
+    return run_reuse_roofline(
+        request, roofline_roofs_on_flag, top,
+        {roofline_plot_flag, roofline_png_flag, roofline_json_flag, roofline_csv_flag});
   std::vector<std::optional<Profile>> profiles;
   for (const std::string& word : given.words()) {
     std::optional<StoredProfile> stored = stored_profile(word);

@@ -145,5 +145,40 @@ TEST(Roofline, refuses_what_does_not_go_together) {
   }
 }
 
+TEST(Roofline, reuse_frequency_is_of_the_network_alone) {
+  const TemporaryFolder folder;
+  const auto picture = folder.path() / "reuse.svg";
+  const Outcome outcome = roofline({"lenet5", "--on", "v100-nersc", "--batch", "2", "--inference",
+                                    "--reuse", "--plot", picture.string(), "--json", "-"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_TRUE(text_in(picture).starts_with("<svg "));
+  const Json answer = Json::parse(outcome.out);
+  EXPECT_EQ(answer.at("kind"), "reuse_roofline");
+  const double bytes_per_s = answer.at("bandwidth_bytes_per_s");
+  ASSERT_FALSE(answer.at("rows").empty());
+  for (const Json& row : answer.at("rows")) {
+    double bytes = 0;
+    for (const Json& value : row.at("values")) bytes += value.at("bytes").get<double>();
+    EXPECT_EQ(row.at("bytes").get<double>(), bytes);
+    const double frequency = row.at("flop").get<double>() / bytes;
+    EXPECT_DOUBLE_EQ(row.at("reuse_frequency_flop_per_byte").get<double>(), frequency);
+    EXPECT_DOUBLE_EQ(row.at("attainable_flop_per_s").get<double>(),
+                     std::min(frequency * bytes_per_s, row.at("peak_flop_per_s").get<double>()));
+  }
+  const Outcome table = roofline({"lenet5", "--on", "v100-nersc", "--reuse", "--top", "3"});
+  EXPECT_EQ(table.exit_code, 0) << table.err;
+  EXPECT_NE(table.out.find("ridge point 18.29 FLOP/byte"), std::string::npos) << table.out;
+}
+
+TEST(Roofline, reuse_refuses_profiles_and_what_does_not_go_with_it) {
+  const TemporaryFolder folder;
+  const std::string profile = prediction_in(folder).string();
+  for (const std::vector<std::string>& words : {std::vector<std::string>{profile, "--reuse"},
+                                                {"lenet5", "alexnet", "--reuse"},
+                                                {"lenet5", "--reuse", "--by", "type"},
+                                                {"lenet5", "--reuse", "--html", "x.html"}})
+    EXPECT_EQ(roofline(words).exit_code, 2) << words.back();
+}
+
 }  // namespace
 }  // namespace strata::test
