@@ -89,7 +89,7 @@ void expect_as_predicted(const std::string& figure) {
 
 // One test for all: each test is a process of its own and would compute the points again.
 TEST(Figures, their_tables_say_what_predict_says) {
-  for (const char* figure : {"figure-4.1-prefetch", "figure-4.2-offload", "figure-5.2-traffic",
+  for (const char* figure : {"prefetch-gain", "offload-gain", "figure-5.2-traffic",
                              "figure-5.3-time", "figure-5.4-bandwidth", "figure-5.6-batch"}) {
     expect_as_predicted(figure);
   }
@@ -112,13 +112,50 @@ TEST(Figures, the_kinds_of_layers_add_up_to_the_time) {
   EXPECT_NEAR(sums.at({"transformer_thesis", "67108864"}), predicted(point).time_s, 1e-12);
 }
 
+/// One number for type II: what the table calls so and what the legend does.
+TEST(Figures, the_kinds_of_type_two_add_up_to_what_the_table_says) {
+  const std::set<std::string> second(layer_kinds + first_kinds,
+                                     layer_kinds + first_kinds + second_kinds);
+  EXPECT_TRUE(second.contains("dropout"));
+  double share = 0;
+  for (const Row& row : rows_of("figure-5.5-layer-types")) {
+    if (row.at("network") == "transformer_thesis" && row.at("capacity_bytes") == "25165824" &&
+        second.contains(row.at("layer_kind")))
+      share += std::stod(row.at("share"));
+  }
+  PredictRequest request = thesis_request();
+  request.bounds = WantBounds::not_at_all;
+  request.wants_alternatives = false;
+  set_option(request, "capacity", "24MiB");
+  const PredictionSummary summary =
+      predict_model(load_model("transformer_thesis"), load_machine("rtx-2080-ti"), request).summary;
+  double pointwise_s = 0;
+  for (const ProfileGroup& group : summary.by_class) {
+    if (group.name == "pointwise") pointwise_s = group.totals.time_s;
+  }
+  EXPECT_NEAR(share, pointwise_s / summary.totals.time_s, 1e-9);
+}
+
+TEST(Figures, figure_five_one_has_a_mark_for_every_layer) {
+  for (const Figure& figure : figures()) {
+    if (figure.name != "figure-5.1-roofline") continue;
+    std::size_t marks = 0;
+    for (const chart::Chart& panel : figure.grid.panels) {
+      for (const chart::Series& series : panel.series) marks += series.points.size();
+      EXPECT_EQ(panel.lines.back().stroke, chart::Stroke::dashed);
+      EXPECT_EQ(panel.lines.back().direction, chart::Direction::vertical);
+    }
+    EXPECT_EQ(marks, rows_of(figure.name).size());
+  }
+}
+
 TEST(Figures, every_one_is_written_as_table_and_picture) {
   const TemporaryFolder folder;
   const auto place = folder.path() / "new" / "figures";
   make_figure_folder(place);
   make_figure_folder(place);  // once more is no error
   write_figures(place, figures());
-  EXPECT_EQ(figures().size(), 8U);
+  EXPECT_EQ(figures().size(), 10U);
   for (const Figure& figure : figures()) {
     for (const char* ending : {".csv", ".svg"}) {
       std::ifstream file(place / (figure.name + ending));

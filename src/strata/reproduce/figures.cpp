@@ -3,9 +3,11 @@
 
 #include "strata/base/units.hpp"
 #include "strata/reproduce/csv_rows.hpp"
+#include "strata/reproduce/figure_parts.hpp"
 
 #include <algorithm>
-#include <set>
+#include <cmath>
+#include <map>
 #include <utility>
 
 namespace strata {
@@ -23,40 +25,6 @@ using chart::ScaleKind;
 using chart::Series;
 using chart::Stroke;
 using Results = std::vector<NetworkResults>;
-
-constexpr std::string_view base_rates = "13.45 TFLOP/s, 616 GB/s";
-
-constexpr double bytes_of_mib(std::int64_t mib) { return static_cast<double>(mib << 20); }
-
-Axis capacity_axis() {
-  return {.title = "on-chip capacity", .quantity = Quantity::capacity, .least = 0.0};
-}
-
-/// One panel per network.
-template <class MakePanel>
-std::vector<Chart> panels_of(const Results& results, const MakePanel& make_panel) {
-  std::vector<Chart> panels;
-  for (const NetworkResults& network : results) {
-    panels.push_back(make_panel(network));
-    if (panels.back().title.empty()) panels.back().title = network.network.title;
-  }
-  return panels;
-}
-
-/// A curve over the capacities of a network.
-template <class Rows, class ToNumber>
-Series curve(std::string name, const Rows& rows, const ToNumber& to_number) {
-  Series series{.name = std::move(name)};
-  for (const auto& row : rows)
-    series.points.push_back({bytes_of_mib(row.capacity_mib), to_number(row)});
-  return series;
-}
-
-Series in_color(Series series, Color color, Stroke stroke = Stroke::solid) {
-  series.color = color;
-  series.stroke = stroke;
-  return series;
-}
 
 // --- figure 5.1 ----------------------------------------------------------------------------------
 
@@ -89,11 +57,20 @@ Chart roofline_panel(const NetworkResults& network) {
       {.name = "type I: convolutions, products", .color = 0, .marker = Marker::circle},
       {.name = "type II: point-wise, normalisation", .color = 1, .marker = Marker::triangle},
       {.name = "other", .color = 2, .marker = Marker::diamond}};
-  std::set<std::pair<std::size_t, double>> seen;  // many layers of a network are alike
+  panel.lines.push_back({.direction = Direction::vertical,
+                         .at = thesis_divider(network.layers),
+                         .label = "type II | type I"});
+  // A mark per layer; many layers of a network are alike, so that a stack of marks has its count.
+  std::map<std::pair<std::size_t, double>, std::size_t> counts;
+  for (const LayerPoint& layer : network.layers)
+    ++counts[{static_cast<std::size_t>(layer.layer_class), layer.reuse_frequency()}];
   for (const LayerPoint& layer : network.layers) {
     const auto kind = static_cast<std::size_t>(layer.layer_class);
-    if (!seen.emplace(kind, layer.reuse_frequency()).second) continue;
-    panel.series[kind].points.push_back({layer.reuse_frequency(), attainable(layer)});
+    std::size_t& count = counts[{kind, layer.reuse_frequency()}];
+    panel.series[kind].points.push_back({layer.reuse_frequency(), attainable(layer),
+                                         count > 1 ? fmt::format("×{}", count) : std::string(),
+                                         layer.layer});
+    count = 0;  // the first mark of a stack has it
   }
   for (Series& series : panel.series) {
     series.stroke = Stroke::none;
@@ -101,6 +78,31 @@ Chart roofline_panel(const NetworkResults& network) {
   }
   return panel;
 }
+
+}  // namespace
+
+double thesis_divider(const std::vector<LayerPoint>& layers) {
+  std::vector<std::pair<double, bool>> sorted;  // whether it is of type I
+  std::size_t misplaced = 0;
+  for (const LayerPoint& layer : layers) {
+    if (layer.layer_class == LayerClass::other) continue;
+    const bool is_first = layer.layer_class == LayerClass::dense;
+    sorted.emplace_back(layer.reuse_frequency(), is_first);
+    misplaced += is_first ? 0 : 1;  // while the divider is below all
+  }
+  std::sort(sorted.begin(), sorted.end());
+  double best = sorted.empty() ? 1 : sorted.front().first;
+  std::size_t fewest = misplaced;
+  for (std::size_t i = 0; i + 1 < sorted.size(); ++i) {
+    misplaced = sorted[i].second ? misplaced + 1 : misplaced - 1;
+    if (misplaced >= fewest || sorted[i].first == sorted[i + 1].first) continue;
+    fewest = misplaced;
+    best = std::sqrt(sorted[i].first * sorted[i + 1].first);
+  }
+  return best;
+}
+
+namespace {
 
 /// The thesis calls dense layers type I and pointwise layers type II.
 std::string_view thesis_name_of(LayerClass layer_class) {
@@ -281,9 +283,8 @@ Figure break_down_figure(const Results& results) {
   return {.name = "figure-5.5-layer-types",
           .csv = std::move(rows).take(),
           .grid = {.title = "Figure 5.5: execution time by type of layer",
-                   .subtitle = fmt::format(
-                       "{}; convolutions, products and gates are type I, the next four type II",
-                       base_rates),
+                   .subtitle = fmt::format("{}; the first three are type I, the next six type II",
+                                           base_rates),
                    .panels = panels_of(results, break_down_panel)}};
 }
 
@@ -324,82 +325,16 @@ Figure batch_figure(const Results& results) {
                    .panels = panels_of(results, batch_panel)}};
 }
 
-// --- figures 4.1 and 4.2: policies ---------------------------------------------------------------
-
-Axis relative_axis(std::string title) {
-  return {.title = std::move(title), .quantity = Quantity::share, .from_zero = true};
-}
-
-Chart prefetch_panel(const NetworkResults& network) {
-  const auto against_naive = [](ThesisTotals PolicyPoint::*which) {
-    return [which](const PolicyPoint& row) {
-      return (row.*which).time_s / row.naive_prefetch.time_s - 1;
-    };
-  };
-  Chart panel{.x = capacity_axis(), .y = relative_axis("time against naive prefetch")};
-  panel.series = {
-      in_color(curve("no prefetch", network.policies, against_naive(&PolicyPoint::no_prefetch)), 6,
-               Stroke::dotted),
-      in_color(curve("latency-aware list (the thesis)", network.policies,
-                     against_naive(&PolicyPoint::listing_prefetch)),
-               1, Stroke::dashed),
-      in_color(curve("soonest need first", network.policies,
-                     against_naive(&PolicyPoint::soonest_prefetch)),
-               0)};
-  return panel;
-}
-
-Chart offload_panel(const NetworkResults& network) {
-  Chart panel{.x = capacity_axis(), .y = relative_axis("time against on-demand offload")};
-  panel.series = {curve("look-ahead", network.policies, [](const PolicyPoint& row) {
-    return row.soonest_prefetch.time_s / row.on_demand_offload.time_s - 1;
-  })};
-  return panel;
-}
-
-std::string policy_rows(const Results& results, bool of_prefetch) {
-  using Named = std::pair<std::string_view, ThesisTotals PolicyPoint::*>;
-  const std::vector<Named> policies =
-      of_prefetch ? std::vector<Named>{{"none", &PolicyPoint::no_prefetch},
-                                       {"next-layer", &PolicyPoint::naive_prefetch},
-                                       {"listing", &PolicyPoint::listing_prefetch},
-                                       {"soonest", &PolicyPoint::soonest_prefetch}}
-                  : std::vector<Named>{{"on-demand", &PolicyPoint::on_demand_offload},
-                                       {"look-ahead", &PolicyPoint::soonest_prefetch}};
-  CsvRows rows(fmt::format(
-      "network,capacity_bytes,flop_per_s,bytes_per_s,{},time_s,traffic_in_bytes,traffic_out_bytes",
-      of_prefetch ? "prefetch" : "offload"));
-  for (const NetworkResults& network : results) {
-    for (const PolicyPoint& row : network.policies) {
-      for (const auto& [name, which] : policies) {
-        const ThesisTotals& totals = row.*which;
-        rows.add(network.network.model, row.capacity_mib << 20, thesis_flop_per_s,
-                 thesis_bytes_per_s, name, totals.time_s, totals.in_bytes, totals.out_bytes);
-      }
-    }
-  }
-  return std::move(rows).take();
-}
-
 }  // namespace
 
 std::vector<Figure> analytical_figures(const std::vector<NetworkResults>& results) {
-  return {{.name = "figure-4.1-prefetch",
-           .csv = policy_rows(results, true),
-           .grid = {.title = "Figure 4.1: prefetch policies against naive prefetch",
-                    .subtitle = fmt::format("{}; naive: the next layer's data only", base_rates),
-                    .panels = panels_of(results, prefetch_panel)}},
-          {.name = "figure-4.2-offload",
-           .csv = policy_rows(results, false),
-           .grid = {.title = "Figure 4.2: look-ahead against on-demand offload",
-                    .subtitle = fmt::format("{}; below 0 look-ahead is faster", base_rates),
-                    .panels = panels_of(results, offload_panel)}},
-          roofline_figure(results),
-          traffic_figure(results),
-          time_figure(results),
-          bandwidth_figure(results),
-          break_down_figure(results),
-          batch_figure(results)};
+  std::vector<Figure> figures = schedule_figures();
+  for (Figure& gain : policy_figures(results)) figures.push_back(std::move(gain));
+  for (Figure& own : std::vector<Figure>{roofline_figure(results), traffic_figure(results),
+                                         time_figure(results), bandwidth_figure(results),
+                                         break_down_figure(results), batch_figure(results)})
+    figures.push_back(std::move(own));
+  return figures;
 }
 
 }  // namespace strata

@@ -5,6 +5,7 @@
 #include "strata/predict/thesis.hpp"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -31,7 +32,7 @@ struct ThesisPoint {
   std::int64_t capacity_mib = 24;
   double flop_per_s = thesis_flop_per_s;
   double bytes_per_s = thesis_bytes_per_s;
-  Prefetch prefetch = Prefetch::soonest;
+  std::optional<Prefetch> prefetch = {};  ///< absent: the thesis's own list
   Offload offload = Offload::look_ahead;
   bool may_slice = false;  ///< weights that do not fit are cut instead of refused
 

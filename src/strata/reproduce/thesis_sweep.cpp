@@ -3,6 +3,7 @@
 
 #include "strata/graph/operator_names.hpp"
 #include "strata/reproduce/run_tasks.hpp"
+#include "strata/training/reuse_frequency.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -32,7 +33,7 @@ ThesisTotals with(const ThesisNetwork& network, const Decision& decision,
                   const ThesisPoint& point) {
   Decision changed = decision;
   changed.hardware = point.hardware();
-  changed.options = point.options();
+  changed.options = effective_options(point.options());
   return totals_of(simulate(network.list(), changed, Record::totals));
 }
 
@@ -65,20 +66,24 @@ PolicyPoint policy_point(const ThesisNetwork& network, std::int64_t mb) {
               totals_of(network.at({.capacity_mib = mb, .offload = Offload::on_demand}))};
 }
 
+/// By class first, so that the kinds of type II are what the table calls type II.
 std::size_t kind_of(const Program& program, const Step& step) {
-  if (step.is_gradient_sum) return 6;
-  if (step.node == no_node) return 7;
-  const std::string_view op = name_of(program.bound->graph->nodes[step.node].op);
+  if (step.layer_class == LayerClass::other) return 9;
+  const std::string_view op =
+      step.node == no_node ? "" : name_of(program.bound->graph->nodes[step.node].op);
   const auto is = [&](std::initializer_list<std::string_view> ops) {
     return std::find(ops.begin(), ops.end(), op) != ops.end();
   };
-  if (is({"convolution"})) return 0;
-  if (is({"linear", "matmul"})) return 1;
-  if (is({"lstm"})) return step.layer_class == LayerClass::dense ? 2 : 3;
+  const bool is_recurrent = is({"lstm"}) && !step.is_gradient_sum;
+  if (step.layer_class == LayerClass::dense) {
+    if (is_recurrent) return 2;
+    return is({"convolution"}) ? 0 : 1;
+  }
+  if (is_recurrent) return 3;
+  if (step.is_gradient_sum || is({"add"})) return 6;
   if (is({"batch_norm", "layer_norm"})) return 4;
   if (is({"relu", "relu6", "tanh", "sigmoid", "softmax"})) return 5;
-  if (is({"add"})) return 6;
-  return 7;
+  return is({"dropout"}) ? 7 : 8;
 }
 
 /// A step has the time from the end of the one before it.
@@ -101,14 +106,13 @@ BreakDown break_down(const ThesisNetwork& network, std::int64_t mb) {
 std::vector<LayerPoint> layer_points(const ThesisNetwork& network) {
   const Program& program = network.program();
   std::vector<LayerPoint> points;
-  for (StepId step = 0; step < program.steps.size(); ++step) {
-    const Step& s = program.steps[step];
-    // All time steps of a recurrent network are alike: the first stands for them.
-    if (s.pass != Pass::forward || s.flop == 0 || s.time > 1) continue;
-    points.push_back({.layer = name_of(program, step),
-                      .layer_class = s.layer_class,
-                      .operations = s.flop - s.mac,
-                      .bytes = network.list().needs[step].all_bytes});
+  for (const StepReuse& reuse : reuse_frequencies(program, CountMac::as_one)) {
+    const Step& step = program.steps[reuse.step];
+    if (step.pass != Pass::forward) continue;
+    points.push_back({.layer = name_of(program, reuse.step),
+                      .layer_class = step.layer_class,
+                      .operations = reuse.operations,
+                      .bytes = reuse.bytes});
   }
   return points;
 }

@@ -31,8 +31,8 @@ struct PolicyPoint {
   std::int64_t capacity_mib = 0;
   ThesisTotals no_prefetch;
   ThesisTotals naive_prefetch;
-  ThesisTotals listing_prefetch;
-  ThesisTotals soonest_prefetch;  ///< with look-ahead offload: what all other figures use
+  ThesisTotals listing_prefetch;  ///< with look-ahead offload: what all other figures use
+  ThesisTotals soonest_prefetch;
   ThesisTotals on_demand_offload;
 };
 
@@ -42,10 +42,12 @@ struct BreakDown {
   double time_s = 0;
   std::vector<double> kind_s;  ///< one per entry of layer_kinds
 };
-/// Kinds of layers, type I first, then type II, then the rest.
+/// Kinds of layers: three of type I, six of type II, then the rest.
 inline constexpr std::string_view layer_kinds[] = {
-    "convolution",   "matrix product", "recurrent gates", "recurrent point-wise",
-    "normalisation", "activation",     "addition",        "other"};
+    "convolution", "matrix product", "recurrent gates", "recurrent point-wise", "normalisation",
+    "activation",  "addition",       "dropout",         "other point-wise",     "other"};
+inline constexpr std::size_t first_kinds = 3;   ///< of type I
+inline constexpr std::size_t second_kinds = 6;  ///< of type II
 
 /// Figure 5.6.
 struct BatchPoint {
