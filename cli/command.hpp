@@ -28,6 +28,7 @@ struct Flag {
   Offer offer = Offer::nothing;
   bool repeats = false;           ///< may be given several times; otherwise the last one counts
   std::string_view implied = {};  ///< the value where none follows; empty: one must
+  std::string_view also = {};     ///< another name that is taken for it and not shown
 };
 
 /// A word without dashes.

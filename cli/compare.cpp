@@ -4,6 +4,7 @@
 #include "cli/html_output.hpp"
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
+#include "cli/predict_flags.hpp"
 #include "cli/profile_argument.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/text.hpp"
@@ -11,10 +12,13 @@
 #include "strata/report/comparison_report.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <filesystem>
 #include <iterator>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace strata {
 namespace {
@@ -22,18 +26,22 @@ namespace {
 constexpr std::string_view compare_groupings[] = {"type", "layer", "block", "pass"};
 
 constexpr Argument compare_arguments[] = {
-    {.name = "A", .help = "A profile: what predict, measure --json wrote.", .offer = Offer::file},
+    {.name = "A",
+     .help = "A profile (--json of predict, measure), or a model.",
+     .offer = Offer::model},
     {.name = "B",
-     .help = "The profile beside it; more of them may follow.",
-     .offer = Offer::file,
+     .help = "What stands beside it; more may follow.",
+     .offer = Offer::model,
      .repeats = true}};
 constexpr Flag compare_by_flag{.name = "by",
                                .value = "WHAT",
                                .help = "Times by type, layer, block or pass.",
                                .choices = compare_groupings,
                                .offer = Offer::choices};
-constexpr Flag compare_layers_flag{
-    .name = "layers", .value = "N", .help = "The N largest differences, or all of them: all."};
+constexpr Flag compare_layers_flag{.name = "top",
+                                   .value = "N",
+                                   .help = "The N largest differences, or all of them: all.",
+                                   .also = "layers"};
 constexpr std::string_view compared_times[] = {"expected", "limit"};
 constexpr Flag compare_times_flag{.name = "times",
                                   .value = "WHICH",
@@ -50,9 +58,13 @@ constexpr Flag compare_csv_flag{.name = "csv",
                                 .value = "FILE",
                                 .help = "A line per layer and pass; - is standard output.",
                                 .offer = Offer::file};
-constexpr Flag compare_flags[] = {compare_by_flag, compare_layers_flag, compare_times_flag,
-                                  threshold_flag,  compare_json_flag,   compare_csv_flag,
-                                  html_flag};
+constexpr std::array<Flag, 7> compare_own_flags = {
+    compare_by_flag,   compare_layers_flag, compare_times_flag, threshold_flag,
+    compare_json_flag, compare_csv_flag,    html_flag};
+/// What models are predicted with.
+constexpr auto compare_flags =
+    joined_flags(compare_own_flags, machine_flags, hardware_flags, size_flags, import_flags,
+                 training_flags, schedule_flags, framework_flags);
 
 double parse_threshold(std::string_view text) {
   std::string_view number = trimmed(text);
@@ -71,58 +83,64 @@ ComparedTimes times_of(const Arguments& given) {
                                                     : ComparedTimes::expected;
 }
 
+// "before.json" is "before"; a network keeps its name.
+std::string name_of_word(const std::string& word) {
+  return names_network(word) ? word : std::filesystem::path(word).stem().string();
+}
+
+/// Every word of the command; flags of predictions have no meaning where all are files.
+std::vector<StoredProfile> compared_profiles(const Arguments& given, const Provenance& provenance) {
+  std::vector<StoredProfile> profiles;
+  bool has_model = false;
+  for (const std::string& word : given.words()) {
+    has_model = has_model || names_network(word) || !stored_profile(word);
+    profiles.push_back(profile_of_word(given, word, provenance));
+  }
+  if (!has_model)
+    refuse_flags_for_profile(given, compare_flags,
+                             {&compare_by_flag, &compare_layers_flag, &compare_times_flag,
+                              &threshold_flag, &compare_json_flag, &compare_csv_flag, &html_flag});
+  return profiles;
+}
+
 CompareView compare_view(const Arguments& given) {
   CompareView view;
-  view.a = std::filesystem::path(given.word(0)).stem().string();
-  view.b = std::filesystem::path(given.word(1)).stem().string();
+  view.a = name_of_word(given.words()[0]);
+  view.b = name_of_word(given.words()[1]);
   if (const auto by = given.value(compare_by_flag)) {
     const auto* const at =
         std::find(std::begin(compare_groupings), std::end(compare_groupings), *by);
     view.by = static_cast<CompareBy>(at - std::begin(compare_groupings));
   }
   if (const auto layers = given.value(compare_layers_flag)) {
-    view.layers =
-        *layers == "all"
-            ? ~std::size_t{0}
-            : static_cast<std::size_t>(parse_whole_number(*layers, "--layers (or all)", 0));
+    view.layers = *layers == "all"
+                      ? ~std::size_t{0}
+                      : static_cast<std::size_t>(parse_whole_number(*layers, "--top (or all)", 0));
   }
   if (const auto threshold = given.value(threshold_flag))
     view.threshold = parse_threshold(*threshold);
   return view;
 }
 
-/// The comparison, and behind it both profiles as they are.
-std::string compare_page(const Arguments& given, const ProfileComparison& comparison,
-                         const CompareView& view, const Provenance& provenance) {
-  std::vector<PageSection> parts;
-  parts.push_back(
-      {.name = view.a + " and " + view.b, .document = to_json(comparison, view, provenance)});
-  for (const std::string& word : given.words()) {
-    parts.push_back(page_section(std::filesystem::path(word).stem().string(), *stored_profile(word),
-                                 {}, provenance));
-  }
-  return page_text(parts.front().name, parts);
-}
-
 /// Each of the others beside the first, then all as they are.
-std::string compare_page_of_many(const Arguments& given, const std::vector<Profile>& profiles,
-                                 const std::vector<std::string>& names, CompareView view,
-                                 const Provenance& provenance) {
+std::string compare_page(std::vector<StoredProfile> profiles, const std::vector<std::string>& names,
+                         ComparedTimes times, CompareView view, const Provenance& provenance) {
   std::vector<PageSection> parts;
   view.a = names.front();
   for (std::size_t i = 1; i < profiles.size(); ++i) {
     view.b = names[i];
     parts.push_back(
         {.name = view.a + " and " + view.b,
-         .document = to_json(compare_profiles(profiles.front(), profiles[i], times_of(given)), view,
-                             provenance)});
+         .document = to_json(compare_profiles(profiles.front().profile, profiles[i].profile, times),
+                             view, provenance)});
   }
   for (std::size_t i = 0; i < profiles.size(); ++i)
-    parts.push_back(page_section(names[i], *stored_profile(given.words()[i]), {}, provenance));
+    parts.push_back(page_section(names[i], std::move(profiles[i]), {}, provenance));
   return page_text(parts.front().name, parts);
 }
 
-int compare_many(const Request& request, const CompareView& view) {
+int compare_many(const Request& request, std::vector<StoredProfile> stored,
+                 const std::vector<std::string>& names, const CompareView& view) {
   const Arguments& given = request.arguments;
   for (const Flag* flag : {&compare_json_flag, &threshold_flag}) {
     if (given.has(*flag))
@@ -130,16 +148,13 @@ int compare_many(const Request& request, const CompareView& view) {
            given.words().size());
   }
   std::vector<Profile> profiles;
-  std::vector<std::string> names;
-  for (const std::string& word : given.words()) {
-    profiles.push_back(needed_profile(word));
-    names.push_back(std::filesystem::path(word).stem().string());
-  }
+  for (const StoredProfile& one : stored) profiles.push_back(one.profile);
   const SideBySide all = side_by_side(profiles, times_of(given));
   OutputFiles outputs(given);
   outputs.write(compare_csv_flag, [&] { return to_csv(all, names); });
   outputs.write(html_flag, [&] {
-    return compare_page_of_many(given, profiles, names, view, {.command = request.command_line});
+    return compare_page(std::move(stored), names, times_of(given), view,
+                        {.command = request.command_line});
   });
   if (!outputs.took_stdout()) print(to_text(all, names, view, request.style));
   return exit_code::done;
@@ -147,19 +162,21 @@ int compare_many(const Request& request, const CompareView& view) {
 
 int run_compare(const Request& request) {
   const Arguments& given = request.arguments;
+  const Provenance provenance{.command = request.command_line};
   check_outputs(given, {&compare_json_flag, &compare_csv_flag, &html_flag});
   const CompareView view = compare_view(given);
-  if (given.words().size() > 2) return compare_many(request, view);
-  const Profile a = needed_profile(std::string(given.word(0)));
-  const Profile b = needed_profile(std::string(given.word(1)));
-  const ProfileComparison comparison = compare_profiles(a, b, times_of(given));
+  std::vector<StoredProfile> profiles = compared_profiles(given, provenance);
+  std::vector<std::string> names;
+  for (const std::string& word : given.words()) names.push_back(name_of_word(word));
+  if (profiles.size() > 2) return compare_many(request, std::move(profiles), names, view);
+  const ProfileComparison comparison =
+      compare_profiles(profiles[0].profile, profiles[1].profile, times_of(given));
 
   OutputFiles outputs(given);
-  outputs.write(compare_json_flag,
-                [&] { return to_json(comparison, view, {.command = request.command_line}); });
+  outputs.write(compare_json_flag, [&] { return to_json(comparison, view, provenance); });
   outputs.write(compare_csv_flag, [&] { return to_csv(comparison); });
   outputs.write(html_flag, [&] {
-    return compare_page(given, comparison, view, {.command = request.command_line});
+    return compare_page(std::move(profiles), names, times_of(given), view, provenance);
   });
   if (!outputs.took_stdout()) print(to_text(comparison, view, request.style));
   const bool is_beyond = view.threshold && comparison.is_beyond(*view.threshold);

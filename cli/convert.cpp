@@ -11,11 +11,12 @@
 namespace strata {
 namespace {
 
-constexpr Flag output_flag{.name = "output",
+constexpr Flag output_flag{.name = "out",
                            .letter = 'o',
                            .value = "FILE",
                            .help = "Where the network goes; - is standard output.",
-                           .offer = Offer::file};
+                           .offer = Offer::file,
+                           .also = "output"};
 
 constexpr Argument convert_arguments[] = {model_argument};
 constexpr auto convert_flags = joined_flags(std::array<Flag, 1>{output_flag}, import_flags);
@@ -23,11 +24,11 @@ constexpr auto convert_flags = joined_flags(std::array<Flag, 1>{output_flag}, im
 std::string_view output_path(const Arguments& given) {
   const auto path = given.value(output_flag);
   if (!path) {
-    fail(ErrorKind::usage, "--output is missing: -o FILE, or -o - for standard output");
+    fail(ErrorKind::usage, "--out is missing: -o FILE, or -o - for standard output");
   }
   // The reader goes by the content, people by the name.
   if (lower_case(*path).ends_with(".toml")) {
-    fail(ErrorKind::usage, "--output {}: Strata writes JSON; give the file a name in .json", *path);
+    fail(ErrorKind::usage, "--out {}: Strata writes JSON; give the file a name in .json", *path);
   }
   return *path;
 }

@@ -11,12 +11,16 @@ constexpr Argument help_arguments[] = {
     {.name = "COMMAND",
      .help = "The command to explain; without one, all are listed.",
      .offer = Offer::command,
-     .is_required = false}};
+     .is_required = false},
+    {.name = "WORD", .help = "One word of it: strata help machine measure.", .is_required = false}};
 
 int run_help(const Request& request) {
   const std::string_view topic = request.arguments.word(0);
-  const std::string text = topic.empty() ? overview() : help_page(command_named(topic).name);
-  print(request.style.has_unicode ? text : to_ascii(text));
+  if (topic.empty()) {
+    print(request.style.has_unicode ? overview() : to_ascii(overview()));
+  } else {
+    print_page(help_page(command_named(topic), request.arguments.word(1)));
+  }
   return exit_code::done;
 }
 

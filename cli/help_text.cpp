@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/help_text.hpp"
 
+#include "cli/output.hpp"
+#include "cli/page_text.hpp"
 #include "cli/parse.hpp"
 #include "strata/base/embedded.hpp"
 #include "strata/base/error.hpp"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <vector>
 
 namespace strata {
@@ -25,6 +32,22 @@ std::string two_columns(const std::vector<Line>& lines) {
   for (const Line& line : lines)
     text += fmt::format("  {:<{}}  {}\n", line.left, width, line.right);
   return text;
+}
+
+/// Whether a text that is longer than the screen was handed to the user's pager. PAGER=cat or none
+/// at hand: it was not.
+bool shown_by_pager(const std::string& text) {
+  winsize screen{};
+  const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &screen) != 0 || lines < screen.ws_row) return false;
+  const char* chosen = std::getenv("PAGER");
+  const std::string pager = chosen != nullptr && *chosen != '\0' ? chosen : "less -FRX";
+  std::FILE* pipe = ::popen(pager.c_str(), "w");
+  if (pipe == nullptr) return false;
+  std::signal(SIGPIPE, SIG_IGN);  // who leaves the pager early has read enough
+  std::fwrite(text.data(), 1, text.size(), pipe);
+  constexpr int no_such_command = 127 << 8;
+  return ::pclose(pipe) != no_such_command;
 }
 
 }  // namespace
@@ -63,6 +86,24 @@ std::string help_page(std::string_view name) {
                                  [&](const EmbeddedFile& file) { return file.name == name; });
   STRATA_CHECK(page != pages.end(), "every command has a page in docs/cli");
   return std::string(page->text);
+}
+
+std::string help_page(const Command& command, std::string_view word) {
+  const std::string page = help_page(command.name);
+  if (word.empty()) return page;
+  std::string part = page_part(page, command.name, word);
+  if (part.empty())
+    fail(ErrorKind::usage, "'{}' is no part of strata {}; see strata help {}", word, command.name,
+         command.name);
+  return part;
+}
+
+void print_page(const std::string& markdown) {
+  const TextStyle style = style_of_stdout("auto");
+  const bool is_terminal = ::isatty(STDOUT_FILENO) == 1;
+  const std::string page = is_terminal ? page_as_text(markdown, style) : markdown;
+  const std::string text = style.has_unicode ? page : to_ascii(page);
+  if (!is_terminal || !shown_by_pager(text)) print(text);
 }
 
 }  // namespace strata

@@ -24,11 +24,12 @@ inline constexpr Flag machine_csv_flag{.name = "csv",
                                        .value = "FILE",
                                        .help = "list, show, diff: a line per number.",
                                        .offer = Offer::file};
-inline constexpr Flag machine_output_flag{.name = "output",
+inline constexpr Flag machine_output_flag{.name = "out",
                                           .letter = 'o',
                                           .value = "FILE",
                                           .help = "merge, measure, fit: the file to write.",
-                                          .offer = Offer::file};
+                                          .offer = Offer::file,
+                                          .also = "output"};
 
 inline constexpr Flag machine_device_flag{
     .name = "device",

@@ -91,10 +91,9 @@ MeasureView measure_view(const Arguments& given) {
     view.by = static_cast<MeasureBy>(at - measure_groupings.begin());
   }
   if (const auto layers = given.value(measure_layers_flag)) {
-    view.layers =
-        *layers == "all"
-            ? every_layer
-            : static_cast<std::size_t>(parse_whole_number(*layers, "--layers (or all)", 0));
+    view.layers = *layers == "all"
+                      ? every_layer
+                      : static_cast<std::size_t>(parse_whole_number(*layers, "--top (or all)", 0));
   }
   return view;
 }

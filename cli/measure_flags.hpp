@@ -53,7 +53,10 @@ inline constexpr Flag measure_by_flag{.name = "by",
                                       .choices = measure_groupings,
                                       .offer = Offer::choices};
 inline constexpr Flag measure_layers_flag{
-    .name = "layers", .value = "N", .help = "The N slowest layers below, or all of them: all."};
+    .name = "top",
+    .value = "N",
+    .help = "The N slowest layers below, or all of them: all.",
+    .also = "layers"};
 inline constexpr Flag measure_dry_run_flag{.name = "dry-run",
                                            .help = "Only what would be measured."};
 

@@ -4,6 +4,7 @@
 // table.
 #include "cli/parse.hpp"
 
+#include "strata/base/dtype.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/text.hpp"
 
@@ -11,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 namespace strata {
@@ -20,6 +22,21 @@ bool looks_like_flag(std::string_view word) { return word.size() > 1 && word.fro
 
 [[noreturn]] void fail_usage(const std::string& message, const std::string& usage) {
   fail(ErrorKind::usage, "{}\n{}", message, usage);
+}
+
+/// The choice that a word means: "FP16", "look_ahead" and PyTorch's "float16" are fp16 and
+/// look-ahead.
+std::optional<std::string_view> choice_meant(std::span<const std::string_view> choices,
+                                             std::string_view word) {
+  const auto named = [&](std::string_view name) -> std::optional<std::string_view> {
+    const auto found = std::find_if(choices.begin(), choices.end(), [&](std::string_view choice) {
+      return same_name(choice, name);
+    });
+    return found == choices.end() ? std::nullopt : std::optional(*found);
+  };
+  if (const auto choice = named(word)) return choice;
+  const std::optional<DType> dtype = dtype_meant(word);
+  return dtype ? named(name_of(*dtype)) : std::nullopt;
 }
 
 /// One table of flags, its words, and the line of usage for errors.
@@ -44,8 +61,9 @@ class Parser {
     Arguments arguments(flags_);
     for (const Option& option : options_) {
       for (const std::string& value : option.parsed->results()) {
-        if (!option.flag->value.empty()) check_value(*option.flag, value);
-        arguments.add(*option.flag, option.spelling.empty() ? value : option.spelling);
+        const std::string meant =
+            option.flag->value.empty() ? value : checked_value(*option.flag, value);
+        arguments.add(*option.flag, option.spelling.empty() ? meant : option.spelling);
       }
     }
     add_words(arguments);
@@ -66,7 +84,8 @@ class Parser {
       options_.push_back({&flag, app_.add_flag(name), name});
       return;
     }
-    const std::string names = flag.letter == 0 ? name : fmt::format("-{},{}", flag.letter, name);
+    std::string names = flag.letter == 0 ? name : fmt::format("-{},{}", flag.letter, name);
+    if (!flag.also.empty()) names += fmt::format(",--{}", flag.also);
     CLI::Option* option = flag.value.empty() ? app_.add_flag(names) : app_.add_option(names);
     if (flag.value.empty()) {
       option->disable_flag_override();
@@ -112,17 +131,18 @@ class Parser {
                usage_);
   }
 
-  void check_value(const Flag& flag, const std::string& value) const {
+  /// The value in the words of the table.
+  std::string checked_value(const Flag& flag, const std::string& value) const {
     // "--json --csv f": the value was forgotten, and nobody means a file called --csv.
     const auto is_flag = [&](const Flag& other) {
       return value == fmt::format("--{}", other.name);
     };
     if (std::any_of(flags_.begin(), flags_.end(), is_flag)) fail_missing_value(flag);
-    if (flag.choices.empty()) return;
-    if (std::find(flag.choices.begin(), flag.choices.end(), value) != flag.choices.end()) return;
+    if (flag.choices.empty()) return value;
+    if (const auto choice = choice_meant(flag.choices, value)) return std::string(*choice);
     const std::vector<std::string> choices(flag.choices.begin(), flag.choices.end());
     fail(ErrorKind::usage, "--{} expects {}, got '{}'{}", flag.name, alternatives(flag.choices),
-         value, did_you_mean(value, choices));
+         value, did_you_mean(lower_case(value), choices));
   }
 
   void add_words(Arguments& arguments) const {

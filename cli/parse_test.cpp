@@ -19,9 +19,12 @@ constexpr Flag size_flag{
 constexpr Flag tag_flag{
     .name = "tag", .value = "T", .help = "Any number of them.", .repeats = true};
 constexpr Flag quick_flag{.name = "quick", .help = "Faster."};
+constexpr std::string_view types[] = {"fp32", "fp16", "look-ahead"};
+constexpr Flag type_flag{.name = "type", .value = "T", .help = "Which.", .choices = types};
+constexpr Flag top_flag{.name = "top", .value = "N", .help = "So many.", .also = "layers"};
 constexpr Flag unknown_flag{.name = "unknown", .help = "In no table."};
 
-constexpr Flag flags[] = {count_flag, size_flag, tag_flag, quick_flag};
+constexpr Flag flags[] = {count_flag, size_flag, tag_flag, quick_flag, type_flag, top_flag};
 constexpr Argument arguments[] = {{.name = "FROM", .help = "Where from."},
                                   {.name = "TO", .help = "Where to.", .is_required = false}};
 constexpr Command command{.name = "move",
@@ -51,6 +54,19 @@ TEST(Parse, flags_and_words_in_any_order) {
   EXPECT_EQ(given.value(size_flag), std::nullopt);
   EXPECT_EQ(given.word(1), "b");
   EXPECT_EQ(given.word(2), "");
+}
+
+TEST(Parse, choices_are_known_in_any_case_and_by_the_names_of_pytorch) {
+  for (const char* word : {"fp16", "FP16", "float16", "Half"})
+    EXPECT_EQ(parsed({"a", "--type", word}).value(type_flag), "fp16") << word;
+  EXPECT_EQ(parsed({"a", "--type=LOOK_AHEAD"}).value(type_flag), "look-ahead");
+  EXPECT_NE(error_of({"a", "--type", "fp61"}).find("--type expects"), std::string::npos);
+  EXPECT_NE(error_of({"a", "--type", "bfloat16"}).find("--type expects"), std::string::npos);
+}
+
+TEST(Parse, another_name_of_a_flag_is_taken_for_it) {
+  EXPECT_EQ(parsed({"a", "--layers", "3"}).value(top_flag), "3");
+  EXPECT_EQ(parsed({"a", "--top=3"}).value(top_flag), "3");
 }
 
 TEST(Parse, every_way_to_give_a_value) {

@@ -24,8 +24,10 @@ constexpr Flag predict_by_flag{.name = "by",
                                .help = "Time by type, layer, block, pass or class.",
                                .choices = predict_groupings,
                                .offer = Offer::choices};
-constexpr Flag predict_layers_flag{
-    .name = "layers", .value = "N", .help = "The N slowest layers below, or all of them: all."};
+constexpr Flag predict_layers_flag{.name = "top",
+                                   .value = "N",
+                                   .help = "The N slowest layers below, or all of them: all.",
+                                   .also = "layers"};
 constexpr Flag predict_json_flag{.name = "json",
                                  .value = "FILE",
                                  .help = "Everything as JSON; - is standard output.",
@@ -54,10 +56,9 @@ PredictView predict_view(const Arguments& given) {
     view.by = static_cast<PredictBy>(at - std::begin(predict_groupings));
   }
   if (const auto layers = given.value(predict_layers_flag)) {
-    view.layers =
-        *layers == "all"
-            ? all_layers
-            : static_cast<std::size_t>(parse_whole_number(*layers, "--layers (or all)", 0));
+    view.layers = *layers == "all"
+                      ? all_layers
+                      : static_cast<std::size_t>(parse_whole_number(*layers, "--top (or all)", 0));
   }
   return view;
 }

@@ -2,10 +2,14 @@
 #include "cli/profile_argument.hpp"
 
 #include "cli/machine_at_hand.hpp"
+#include "cli/output.hpp"
 #include "cli/predict_flags.hpp"
 #include "strata/base/error.hpp"
+#include "strata/report/prediction_report.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 namespace strata {
 
@@ -28,6 +32,22 @@ void refuse_flags_for_profile(const Arguments& given, std::span<const Flag> flag
          "its own",
          flag.name);
   }
+}
+
+StoredProfile profile_of_word(const Arguments& given, const std::string& word,
+                              const Provenance& provenance) {
+  if (std::optional<StoredProfile> stored = stored_profile(word)) return std::move(*stored);
+  const Graph graph = load_model(word, import_options(given));
+  PredictRequest request = predict_request(given, true);
+  request.wants_alternatives = false;
+  request.bounds = WantBounds::not_at_all;
+  PredictedIteration iteration = predict_model(graph, machine_of(given), request);
+  warn(iteration.summary.warnings);
+  RequestText words = request_words(given, true);
+  words.model = word;
+  std::string text =
+      to_json(iteration.summary, {.command = provenance.command, .request = to_json(words)});
+  return {std::move(iteration.summary.profile), std::move(text)};
 }
 
 }  // namespace strata

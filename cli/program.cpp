@@ -57,7 +57,7 @@ int run_program(std::span<const std::string> words) {
     return exit_code::done;
   }
   if (const Help help = help_asked(program); help != Help::none) {
-    print_help(help == Help::summary ? overview() : help_page("strata"));
+    help == Help::summary ? print_help(overview()) : print_page(help_page("strata"));
     return exit_code::done;
   }
   if (program.words().empty()) {
@@ -67,7 +67,11 @@ int run_program(std::span<const std::string> words) {
   const Command& command = command_named(program.word(0));
   Arguments arguments = parse(command, std::span(program.words()).subspan(1));
   if (const Help help = help_asked(arguments); help != Help::none) {
-    print_help(help == Help::summary ? summary_of(command) : help_page(command.name));
+    if (help == Help::summary) {
+      print_help(summary_of(command));
+    } else {
+      print_page(help_page(command, arguments.words().empty() ? "" : arguments.word(0)));
+    }
     return exit_code::done;
   }
   also_find_machines(measured_machine_named);

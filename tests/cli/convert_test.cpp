@@ -23,7 +23,7 @@ TEST(Convert, file_and_standard_output_are_the_same_and_read_back) {
   EXPECT_EQ(written.exit_code, 0);
   EXPECT_EQ(written.out + written.err, "");
   const std::string text = text_of_file(folder.path() / "a.json");
-  EXPECT_EQ(run({"convert", "resnet18", "--output", "-"}).out, text);
+  EXPECT_EQ(run({"convert", "resnet18", "--out", "-"}).out, text);
   EXPECT_EQ(run({"convert", "a.json", "-o", "-"}, {.folder = folder.path()}).out, text);
   EXPECT_EQ(run({"show", "a.json"}, {.folder = folder.path()}).out, run({"show", "resnet18"}).out);
 }
@@ -44,9 +44,9 @@ TEST(Convert, warnings_are_said_now_and_with_every_later_result) {
 
 TEST(Convert, mistakes_are_one_clear_line_and_write_nothing) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> mistakes = {
-      {{"lenet5"}, "--output is missing: -o FILE, or -o - for standard output"},
+      {{"lenet5"}, "--out is missing: -o FILE, or -o - for standard output"},
       {{"lenet5", "-o", "a.TOML"},
-       "--output a.TOML: Strata writes JSON; give the file a name in .json"},
+       "--out a.TOML: Strata writes JSON; give the file a name in .json"},
       {{"lenet5", "-o", "no/such/folder"},
        "cannot write no/such/folder: No such file or directory"},
       {{"./missing.onnx", "-o", "a.json"}, "./missing.onnx: no such file"},

@@ -88,7 +88,7 @@ TEST(MachineCommand, merge_makes_a_machine_of_medians_and_names_who_stands_out) 
   const TemporaryFolder folder;
   std::vector<std::string> words = node_files(folder, {4.6e12, 4.65e12, 4.3e12});
   const std::string merged = (folder.path() / "merged.json").string();
-  words.insert(words.begin(), {"machine", "merge", "--output", merged});
+  words.insert(words.begin(), {"machine", "merge", "--out", merged});
   const Outcome outcome = run(words);
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("node2"), std::string::npos) << outcome.out;
@@ -122,7 +122,7 @@ TEST(MachineCommand, bad_input_is_one_clear_line_and_exit_2) {
   says({"machine", "merge", bad}, "machine merge expects at least 2 machines, got 1");
   says({"machine", "merge", "h100-sxm", "h200"}, "expected a measured machine");
   says({"machine", "list", "h200"}, "machine list expects no machine, got 1");
-  says({"machine", "list", "--output", "x"}, "--output does not go with machine list");
+  says({"machine", "list", "--out", "x"}, "--out does not go with machine list");
 }
 
 }  // namespace

@@ -198,7 +198,7 @@ TEST(Predict, bad_input_is_one_clear_line) {
   says({"lenet5", "--set", "machine.memory.L7.capacity_bytes=1MiB"}, "machine.memory.l2");
   says({"lenet5", "--inference", "--optimizer", "adam"}, "does not go with --inference");
   says({"lenet5", "--json", "-", "--csv", "-"}, "both write to standard output");
-  says({"lenet5", "--layers", "some"}, "--layers");
+  says({"lenet5", "--top", "some"}, "--top");
   says({"vgg16", "--capacity", "1MiB", "--strict-minimum"}, "classifier.0");
   says({"lenet5", "--capacity", "8"}, "capacity");
 }

@@ -50,7 +50,7 @@ constexpr std::array<std::string_view, 4> attention_names = {"auto", "sdpa", "ea
 
 std::optional<DType> autocast_type(const Given& given) {
   if (given.text == "none") return std::nullopt;
-  const auto dtype = dtype_named(given.text);
+  const auto dtype = dtype_meant(given.text);
   if (dtype != DType::bf16 && dtype != DType::fp16)
     fail(ErrorKind::usage, "{} is bf16, fp16 or none, got '{}'", given.what, given.text);
   return dtype;

@@ -57,9 +57,14 @@ std::string place_of(const SweepValues& given_values) {
   return given_values.place.empty() ? fmt::format("--{}", given_values.name) : given_values.place;
 }
 
-std::vector<std::string> texts_of(std::string_view list) {
+// Data types by their own names, however they were written.
+std::vector<std::string> texts_of(std::string_view parameter, std::string_view list) {
   std::vector<std::string> texts;
-  for (const std::string_view text : split(list, ',')) texts.emplace_back(trimmed(text));
+  for (const std::string_view item : split(list, ',')) {
+    const std::string_view text = trimmed(item);
+    const auto dtype = parameter == "dtype" ? dtype_meant(text) : std::nullopt;
+    texts.emplace_back(dtype ? name_of(*dtype) : text);
+  }
   return texts;
 }
 
@@ -178,7 +183,7 @@ SweepAxes axes_of(const SweepRequest& request) {
     const std::string place = place_of(given_values);
     SweepParameter parameter = parameter_named(given_values.name, place);
     Axis axis = parameter.kind == AxisKind::text
-                    ? Axis(parameter.name, texts_of(given_values.values), place)
+                    ? Axis(parameter.name, texts_of(parameter.name, given_values.values), place)
                     : Axis(parameter.name, parameter.kind, given_values.values, place);
     add(found, std::move(parameter), std::move(axis), place);
   }

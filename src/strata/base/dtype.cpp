@@ -2,8 +2,11 @@
 #include "strata/base/dtype.hpp"
 
 #include "strata/base/error.hpp"
+#include "strata/base/text.hpp"
 
 #include <array>
+#include <string>
+#include <utility>
 
 namespace strata {
 namespace {
@@ -43,6 +46,28 @@ std::string_view name_of(DType dtype) { return facts_of(dtype).name; }
 std::optional<DType> dtype_named(std::string_view name) {
   for (const DTypeFacts& entry : facts) {
     if (entry.name == name) return entry.dtype;
+  }
+  return std::nullopt;
+}
+
+std::optional<DType> dtype_meant(std::string_view name) {
+  constexpr std::array<std::pair<std::string_view, DType>, 12> others = {
+      {{"float64", DType::fp64},
+       {"double", DType::fp64},
+       {"float32", DType::fp32},
+       {"float", DType::fp32},
+       {"single", DType::fp32},
+       {"tensorfloat32", DType::tf32},
+       {"bfloat16", DType::bf16},
+       {"float16", DType::fp16},
+       {"half", DType::fp16},
+       {"float8", DType::fp8},
+       {"boolean", DType::boolean},
+       {"long", DType::int64}}};
+  const std::string lower = lower_case(name);
+  if (const auto dtype = dtype_named(lower)) return dtype;
+  for (const auto& [word, dtype] : others) {
+    if (word == lower) return dtype;
   }
   return std::nullopt;
 }

@@ -16,6 +16,8 @@ bool is_floating(DType dtype);
 
 std::string_view name_of(DType dtype);
 std::optional<DType> dtype_named(std::string_view name);
+/// The type that a person means: by its name in any case, or by PyTorch's: "Half", "float16".
+std::optional<DType> dtype_meant(std::string_view name);
 
 /// Every data type, in the order in which they are shown to people.
 std::span<const DType> all_dtypes();

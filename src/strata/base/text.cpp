@@ -66,6 +66,15 @@ std::string lower_case(std::string_view text) {
   return lower;
 }
 
+bool same_name(std::string_view a, std::string_view b) {
+  const auto plain = [](char c) {
+    const char lower = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return lower == '_' ? '-' : lower;
+  };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [&](char x, char y) { return plain(x) == plain(y); });
+}
+
 bool has_part(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }

@@ -11,6 +11,8 @@ namespace strata {
 std::vector<std::string_view> split(std::string_view text, char separator);
 std::string_view trimmed(std::string_view text);
 std::string lower_case(std::string_view text);
+/// Whether two names differ at most in case and in - and _.
+bool same_name(std::string_view a, std::string_view b);
 bool has_part(std::string_view text, std::string_view part);
 
 /// The candidates that a person who typed `word` most likely meant, best first: at most `most`,

@@ -17,6 +17,13 @@ const Names networks = {"alexnet",      "vgg16",         "vgg19",     "resnet18"
                         "resnet34",     "resnet50",      "resnet101", "resnet152",
                         "mobilenet_v2", "squeezenet1_1", "gpt2"};
 
+TEST(Text, names_are_the_same_whatever_their_case_and_dashes) {
+  EXPECT_TRUE(same_name("h100-sxm", "H100_SXM"));
+  EXPECT_TRUE(same_name("", ""));
+  EXPECT_FALSE(same_name("h100-sxm", "h100sxm"));
+  EXPECT_FALSE(same_name("a", "ab"));
+}
+
 TEST(Text, split_keeps_empty_parts) {
   EXPECT_EQ(split("a,b", ','), (std::vector<std::string_view>{"a", "b"}));
   EXPECT_EQ(split(",a,,", ','), (std::vector<std::string_view>{"", "a", "", ""}));

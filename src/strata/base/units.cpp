@@ -79,6 +79,17 @@ struct NumberAndUnit {
   fail(ErrorKind::usage, "{} expects {}, got '{}'", what, expected, text);
 }
 
+// "128Gb" and "400Gb/s" are bits to whoever writes them so; "128gb" is a way to type GB.
+void refuse_bits(std::string_view text, std::string_view unit, double number,
+                 std::string_view what) {
+  const std::string_view size = unit.substr(0, unit.find('/'));
+  if (size.size() < 2 || size.back() != 'b') return;
+  const std::string_view prefix = size.substr(0, size.size() - 1);
+  if (prefix.front() < 'A' || prefix.front() > 'Z' || prefix.size() > 2) return;
+  fail(ErrorKind::usage, "{}: '{}' is in bits: write {:g}{}B{}", what, text, number / 8, prefix,
+       unit.substr(size.size()));
+}
+
 NumberAndUnit read_number_and_unit(std::string_view text, std::string_view what,
                                    std::string_view expected) {
   const std::string_view body = trimmed(text);
@@ -86,7 +97,9 @@ NumberAndUnit read_number_and_unit(std::string_view text, std::string_view what,
   const auto [rest, status] = std::from_chars(body.data(), body.data() + body.size(), number);
   const bool is_number = status == std::errc() && std::isfinite(number) && !std::signbit(number);
   if (!is_number) fail_to_read(text, what, expected);
-  return {number, lower_case(trimmed(body.substr(static_cast<std::size_t>(rest - body.data()))))};
+  const std::string_view unit = trimmed(body.substr(static_cast<std::size_t>(rest - body.data())));
+  refuse_bits(text, unit, number, what);
+  return {number, lower_case(unit)};
 }
 
 std::optional<double> thousands_named(std::string_view unit) {

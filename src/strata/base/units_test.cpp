@@ -102,6 +102,7 @@ TEST(Units, sizes_are_read_in_both_families) {
   EXPECT_EQ(parse_bytes("128MB", "size"), 128'000'000);
   EXPECT_EQ(parse_bytes("128MiB", "size"), 128 << 20);
   EXPECT_EQ(parse_bytes(" 128 mib ", "size"), 128 << 20);
+  EXPECT_EQ(parse_bytes("128gb", "size"), 128'000'000'000);
   EXPECT_EQ(parse_bytes("4096B", "size"), 4096);
   EXPECT_EQ(parse_bytes("4KB", "size"), 4000);
   EXPECT_EQ(parse_bytes("4kB", "size"), 4000);
@@ -112,6 +113,22 @@ TEST(Units, sizes_are_read_in_both_families) {
   EXPECT_EQ(parse_bytes("2TB", "size"), 2'000'000'000'000);
   EXPECT_EQ(parse_bytes("0", "size"), 0);
   EXPECT_EQ(parse_bytes("0MB", "size"), 0);
+}
+
+TEST(Units, bits_are_not_taken_for_bytes) {
+  const auto message_of = [](const auto& parse) -> std::string {
+    try {
+      parse();
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_EQ(message_of([] { parse_bytes("128Gb", "size"); }),
+            "size: '128Gb' is in bits: write 16GB");
+  EXPECT_EQ(message_of([] { parse_bytes_per_s("400Gb/s", "rate"); }),
+            "rate: '400Gb/s' is in bits: write 50GB/s");
+  EXPECT_EQ(message_of([] { parse_bytes("8Mib", "size"); }), "size: '8Mib' is in bits: write 1MiB");
 }
 
 TEST(Units, rates_are_read_as_people_write_them) {

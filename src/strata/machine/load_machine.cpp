@@ -92,7 +92,7 @@ Machine load_machine(std::string_view name_or_path) {
   if (is_file) return read_file(fs::path(name_or_path));
   std::vector<std::string> names;
   for (const Machine& machine : shipped_machines()) {
-    if (machine.name == lower_case(name_or_path)) return machine;
+    if (same_name(machine.name, name_or_path)) return machine;
     names.push_back(machine.name);
   }
   if (found_elsewhere()) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "strata/base/text.hpp"
 #include "strata/predict/predict.hpp"
 
 #include <array>
@@ -29,7 +30,7 @@ template <class Enum, std::size_t count>
 Enum named(const std::array<std::string_view, count>& names, std::string_view name,
            std::string_view what) {
   for (std::size_t i = 0; i < count; ++i) {
-    if (names[i] == name) return static_cast<Enum>(i);
+    if (same_name(names[i], name)) return static_cast<Enum>(i);
   }
   fail_unknown_choice(what, name, names.data(), count);
 }

@@ -236,7 +236,7 @@ std::string to_text(const ProfileComparison& comparison, const CompareView& view
     text += answer + '\n';
   text +=
       dim(fmt::format(
-              "more: --layers N  --by {}  {}--threshold X  --json FILE  --csv FILE  --html FILE\n",
+              "more: --top N  --by {}  {}--threshold X  --json FILE  --csv FILE  --html FILE\n",
               view.by == CompareBy::type ? "block|pass|layer" : "type|block|pass|layer",
               comparison.a.expected || comparison.b.expected ? "--times limit  " : ""),
           style);

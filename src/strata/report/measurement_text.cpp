@@ -264,7 +264,7 @@ std::string measured_closing(const MeasurementSummary& summary, const MeasureVie
         "time\n",
         printable(summary.machine->title));
   text += fmt::format("more: {}--by {}  --json FILE  --csv FILE  --trace FILE  --html FILE\n",
-                      view.layers == every_layer ? "" : "--layers all  ",
+                      view.layers == every_layer ? "" : "--top all  ",
                       view.by == MeasureBy::type ? "block|pass|layer" : "type|block|pass|layer");
   return text;
 }

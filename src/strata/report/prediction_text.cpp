@@ -370,7 +370,7 @@ std::string closing(const PredictionSummary& summary, const PredictView& view) {
                                    : "a limit, not a calibrated time");
   text += fmt::format(
       "more: {}--by {}  --json FILE  --csv FILE  --trace FILE  --html FILE\n",
-      view.layers == all_layers ? "" : "--layers all  ",
+      view.layers == all_layers ? "" : "--top all  ",
       view.by == PredictBy::type ? "block|pass|class|layer" : "type|block|pass|class|layer");
   return text;
 }

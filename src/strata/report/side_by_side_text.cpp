@@ -109,7 +109,7 @@ std::string to_text(const SideBySide& all, const std::vector<std::string>& names
     text += side_table(widest, names, "largest differences", nullptr, style) + '\n';
   }
   text +=
-      dim(fmt::format("more: --layers N  --by {}  --csv FILE  --html FILE\n",
+      dim(fmt::format("more: --top N  --by {}  --csv FILE  --html FILE\n",
                       view.by == CompareBy::type ? "block|pass|layer" : "type|block|pass|layer"),
           style);
   return style.has_unicode ? text : to_ascii(text);
