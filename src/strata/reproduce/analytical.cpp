@@ -237,7 +237,7 @@ class Analytical {
                         is_light ? "the exception" : "close to the bound at high capacity",
                         thesis_times(high)};
       rows_.add(claim,
-                is_light ? below(high, 0.9 * bound, rule) : at_least(high, 0.9 * bound, rule));
+                is_light ? below(high, close * bound, rule) : at_least(high, close * bound, rule));
       rows_.beside({"6", network->name(), fmt::format(fmt::runtime(what), 400), "",
                     thesis_times(speed_up(*network, 400))},
                    "the thesis prints no number at 400 MB");
