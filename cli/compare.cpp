@@ -63,8 +63,7 @@ constexpr std::array<Flag, 7> compare_own_flags = {
     compare_json_flag, compare_csv_flag,    html_flag};
 /// What models are predicted with.
 constexpr auto compare_flags =
-    joined_flags(compare_own_flags, machine_flags, hardware_flags, size_flags, import_flags,
-                 training_flags, schedule_flags, framework_flags);
+    joined_flags(compare_own_flags, std::array<Flag, 2>{on_flag, set_flag}, prediction_flags);
 
 double parse_threshold(std::string_view text) {
   std::string_view number = trimmed(text);

@@ -44,10 +44,9 @@ constexpr Flag explain_csv_flag{.name = "csv",
                                 .offer = Offer::file};
 
 constexpr auto explain_flags =
-    joined_flags(std::array<Flag, 2>{explain_on_flag, set_flag}, hardware_flags, size_flags,
-                 import_flags, training_flags, schedule_flags, framework_flags,
-                 std::array<Flag, 6>{preset_flag, require_fit_flag, explain_top_flag,
-                                     explain_json_flag, explain_csv_flag, html_flag});
+    joined_flags(std::array<Flag, 2>{explain_on_flag, set_flag}, prediction_flags,
+                 std::array<Flag, 5>{require_fit_flag, explain_top_flag, explain_json_flag,
+                                     explain_csv_flag, html_flag});
 
 std::size_t top_of(const Arguments& given) {
   const auto text = given.value(explain_top_flag);

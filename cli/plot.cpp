@@ -11,6 +11,7 @@
 #include "strata/capture/read_recording.hpp"
 #include "strata/report/chart/png.hpp"
 #include "strata/report/convolution_report.hpp"
+#include "strata/report/figure_size.hpp"
 #include "strata/report/plot_api.hpp"
 #include "strata/report/sweep_figures.hpp"
 
@@ -18,6 +19,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -62,11 +64,19 @@ constexpr Flag plot_pass_flag{.name = "pass",
                               .choices = plot_pass_choices,
                               .offer = Offer::choices};
 
+constexpr Flag plot_width_flag{
+    .name = "width", .value = "W", .help = "Of the picture: 3.3in, 85mm, 240pt, 900px."};
+constexpr Flag font_size_flag{
+    .name = "font-size", .value = "PT", .help = "Of its words, in points; with --width. Else 8."};
+constexpr Flag plot_title_flag{
+    .name = "title", .value = "TEXT", .help = "What stands on top; none: nothing does."};
+
 constexpr auto plot_flags =
     joined_flags(std::array<Flag, 4>{plot_kind_flag, plot_output_flag, plot_label_flag, on_flag},
-                 std::array<Flag, 1>{set_flag}, hardware_flags, size_flags, import_flags,
+                 std::array<Flag, 1>{set_flag}, prediction_flags,
                  std::array<Flag, 7>{plot_roof_flag, plot_by_flag, x_flag, y_flag, z_flag,
-                                     series_flag, plot_pass_flag});
+                                     series_flag, plot_pass_flag},
+                 std::array<Flag, 3>{plot_width_flag, font_size_flag, plot_title_flag});
 
 /// The figure as a grid, or the error that its input does not go with it.
 class FigureMaker {
@@ -112,7 +122,8 @@ class FigureMaker {
     refuse_flags_for_profile(
         given_, plot_flags,
         {&plot_kind_flag, &plot_output_flag, &plot_label_flag, &on_flag, &set_flag, &plot_roof_flag,
-         &plot_by_flag, &x_flag, &y_flag, &z_flag, &series_flag, &plot_pass_flag});
+         &plot_by_flag, &x_flag, &y_flag, &z_flag, &series_flag, &plot_pass_flag, &plot_width_flag,
+         &font_size_flag, &plot_title_flag});
   }
 
   std::string only_word() const {
@@ -305,6 +316,23 @@ std::string picture_of(const chart::ChartGrid& grid, PictureForm form) {
   return svg;
 }
 
+/// What is asked of the figure as such.
+void shape(chart::ChartGrid& grid, const Arguments& given, const std::optional<FigureSize>& size) {
+  if (const auto title = given.value(plot_title_flag)) {
+    grid.title = *title == "none" ? "" : std::string(*title);
+    if (*title == "none") grid.subtitle.clear();
+  }
+  if (size) fit(grid, *size);
+}
+
+std::optional<FigureSize> figure_size(const Arguments& given) {
+  const auto width = given.value(plot_width_flag);
+  if (!width && given.has(font_size_flag))
+    fail(ErrorKind::usage, "--font-size is about a figure of some --width: give it, too");
+  return width ? std::optional(parse_figure_size(*width, given.value(font_size_flag)))
+               : std::nullopt;
+}
+
 int run_plot(const Request& request) {
   const Arguments& given = request.arguments;
   const auto kind = given.value(plot_kind_flag);
@@ -320,7 +348,10 @@ int run_plot(const Request& request) {
   if (form != PictureForm::svg && !has_png()) svg_to_png("");  // refuses before anything is done
   if (given.words().empty())
     fail(ErrorKind::usage, "{} needs {}", facts.name, text_of(facts.input));
-  write_output(*output, picture_of(FigureMaker(given, facts).run(), form));
+  const std::optional<FigureSize> size = figure_size(given);
+  chart::ChartGrid grid = FigureMaker(given, facts).run();
+  shape(grid, given, size);
+  write_output(*output, picture_of(grid, form));
   return exit_code::done;
 }
 

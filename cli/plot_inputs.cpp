@@ -40,23 +40,10 @@ std::optional<std::int64_t> batch_in(const std::string& text) {
   return number > 0 ? std::optional(number) : std::nullopt;
 }
 
-/// What the flags of this command can ask of a prediction.
-PredictRequest plain_request(const Arguments& given) {
-  PredictRequest request;
-  request.sizes = model_sizes(given);
-  request.training.inference = given.has(inference_flag);
-  for (const Flag& flag : hardware_flags) {
-    if (const auto value = given.value(flag)) set_option(request, flag.name, *value);
-  }
-  request.bounds = WantBounds::not_at_all;
-  request.wants_alternatives = false;
-  return request;
-}
-
 PlottedProfile predicted_profile(const std::string& word, const Arguments& given) {
   const Machine machine = machine_of(given);
   const Graph graph = load_model(word, import_options(given));
-  PredictedIteration iteration = predict_model(graph, machine, plain_request(given));
+  PredictedIteration iteration = predict_model(graph, machine, quick_request(given));
   warn(iteration.summary.warnings);
   PlottedProfile plotted{{word, std::move(iteration.summary.profile)}, std::nullopt};
   for (const Dimension& dimension : iteration.summary.dims) {
@@ -133,7 +120,7 @@ PlottedPrediction plotted_prediction(const Arguments& given, const std::string& 
     made.request = std::move(again.request);
   } else {
     made.request = std::make_unique<RecordedRequest>(RecordedRequest{
-        load_model(word, import_options(given)), machine_of(given), plain_request(given), {}});
+        load_model(word, import_options(given)), machine_of(given), quick_request(given), {}});
   }
   PredictRequest& request = made.request->request;
   request.bounds = WantBounds::not_at_all;

@@ -59,4 +59,11 @@ PredictRequest predict_request(const Arguments& given, bool has_framework) {
   return request;
 }
 
+PredictRequest quick_request(const Arguments& given) {
+  PredictRequest request = predict_request(given, true);
+  request.bounds = WantBounds::not_at_all;
+  request.wants_alternatives = false;
+  return request;
+}
+
 }  // namespace strata

@@ -129,6 +129,11 @@ inline constexpr Flag require_fit_flag{
 inline constexpr std::array<Flag, 5> framework_flags = {
     framework_flag, amp_flag, channels_last_flag, attention_flag, host_flag};
 
+/// Everything that can be asked of the prediction of a model, beside its machine.
+inline constexpr auto prediction_flags =
+    joined_flags(hardware_flags, size_flags, import_flags, training_flags, schedule_flags,
+                 framework_flags, std::array<Flag, 1>{preset_flag});
+
 /// The machine that the flags ask for, with what --set changes.
 Machine machine_of(const Arguments& given);
 
@@ -137,5 +142,8 @@ Machine machine_of(const Arguments& given);
 /// `has_framework`: the command takes framework_flags, too.
 RequestText request_words(const Arguments& given, bool has_framework = false);
 PredictRequest predict_request(const Arguments& given, bool has_framework = false);
+/// Of a command that takes prediction_flags: without bounds and alternatives, which take longer
+/// than the rest and which only predict and explain show.
+PredictRequest quick_request(const Arguments& given);
 
 }  // namespace strata

@@ -38,10 +38,7 @@ StoredProfile profile_of_word(const Arguments& given, const std::string& word,
                               const Provenance& provenance) {
   if (std::optional<StoredProfile> stored = stored_profile(word)) return std::move(*stored);
   const Graph graph = load_model(word, import_options(given));
-  PredictRequest request = predict_request(given, true);
-  request.wants_alternatives = false;
-  request.bounds = WantBounds::not_at_all;
-  PredictedIteration iteration = predict_model(graph, machine_of(given), request);
+  PredictedIteration iteration = predict_model(graph, machine_of(given), quick_request(given));
   warn(iteration.summary.warnings);
   RequestText words = request_words(given, true);
   words.model = word;

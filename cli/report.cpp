@@ -3,19 +3,24 @@
 #include "cli/exit_code.hpp"
 #include "cli/html_output.hpp"
 #include "cli/output.hpp"
+#include "cli/predict_flags.hpp"
+#include "cli/profile_argument.hpp"
 #include "strata/api/page.hpp"
 
 #include <fmt/format.h>
 
-#include <optional>
+#include <array>
+#include <string>
+#include <vector>
 
 namespace strata {
 namespace {
 
-constexpr Argument report_arguments[] = {{.name = "FILE",
-                                          .help = "A result as JSON, or the points of a sweep.",
-                                          .offer = Offer::file,
-                                          .repeats = true}};
+constexpr Argument report_arguments[] = {
+    {.name = "FILE|MODEL",
+     .help = "A result as JSON, points of a sweep, or a model to predict.",
+     .offer = Offer::model,
+     .repeats = true}};
 constexpr Flag report_out_flag{.name = "out",
                                .letter = 'o',
                                .value = "FILE",
@@ -26,19 +31,43 @@ constexpr Flag report_roofs_on_flag{.name = "on",
                                     .value = "MACHINE",
                                     .help = "Whose roofs; else the machine of each profile.",
                                     .offer = Offer::machine};
-constexpr Flag report_flags[] = {report_out_flag, title_flag, report_roofs_on_flag};
+constexpr auto report_flags =
+    joined_flags(std::array<Flag, 4>{report_out_flag, title_flag, report_roofs_on_flag, set_flag},
+                 prediction_flags);
+
+/// The page of a prediction, with its findings.
+PageSection predicted_part(const Arguments& given, const std::string& word,
+                           const Provenance& provenance) {
+  const Machine machine = machine_of(given);
+  PredictRequest wanted = predict_request(given, true);
+  wanted.wants_transfers = true;
+  const ExplainedModel explained =
+      explain_model(load_model(word, import_options(given)), machine, wanted);
+  warn(explained.iteration.summary.warnings);
+  RequestText words = request_words(given, true);
+  words.model = word;
+  return page_section(explained.iteration, with_overrides(machine, wanted.hardware),
+                      explained.explanation,
+                      {.command = provenance.command, .request = to_json(words)});
+}
 
 int run_report(const Request& request) {
   const Arguments& given = request.arguments;
   const Provenance provenance{.command = request.command_line};
-  const auto on = given.value(report_roofs_on_flag);
-  const AskedRoofs asked{.on = on ? std::optional<std::string>(*on) : std::nullopt};
+  const AskedRoofs asked = asked_roofs(given, report_roofs_on_flag);
   std::vector<PageSection> parts;
   std::string names;
-  for (const std::string& path : given.words()) {
-    parts.push_back(page_part_of_file(path, asked, provenance));
+  bool has_model = false;
+  for (const std::string& word : given.words()) {
+    const bool is_model = names_network(word) || is_model_file(word);
+    has_model = has_model || is_model;
+    parts.push_back(is_model ? predicted_part(given, word, provenance)
+                             : page_part_of_file(word, asked, provenance));
     names += (names.empty() ? "" : ", ") + parts.back().name;
   }
+  if (!has_model)
+    refuse_flags_for_profile(given, report_flags,
+                             {&report_out_flag, &title_flag, &report_roofs_on_flag, &set_flag});
   const std::string title(given.value(title_flag).value_or(names));
   const std::string out(given.value(report_out_flag).value_or("report.html"));
   write_output(out, page_text(title, parts));

@@ -83,7 +83,7 @@ constexpr auto roofline_flags =
                                      kind_flag, label_flag, reuse_flag, roofline_top_flag},
                  std::array<Flag, 6>{roofline_plot_flag, svg_flag, roofline_png_flag,
                                      roofline_json_flag, roofline_csv_flag, html_flag},
-                 size_flags, import_flags);
+                 prediction_flags);
 
 std::size_t choice_of(const Arguments& given, const Flag& flag, std::size_t otherwise) {
   const auto value = given.value(flag);
@@ -108,13 +108,8 @@ std::string_view machine_named_by(const std::vector<std::optional<Profile>>& pro
 }
 
 Profile predicted(const std::string& model, const Machine& machine, const Arguments& given) {
-  PredictRequest request;
-  request.sizes = model_sizes(given);
-  request.training.inference = given.has(inference_flag);
-  request.bounds = WantBounds::not_at_all;
-  request.wants_alternatives = false;
   const Graph graph = load_model(model, import_options(given));
-  PredictedIteration iteration = predict_model(graph, machine, request);
+  PredictedIteration iteration = predict_model(graph, machine, quick_request(given));
   warn(iteration.summary.warnings);
   return std::move(iteration.summary.profile);
 }
@@ -139,7 +134,7 @@ std::vector<LabelledProfile> labelled(const Arguments& given,
 }
 
 void refuse_sizes_without_model(const Arguments& given) {
-  for (const Flag& flag : size_flags) {
+  for (const Flag& flag : prediction_flags) {
     if (given.has(flag)) {
       fail(ErrorKind::usage,
            "--{} is for models that are predicted; all that was given are profiles", flag.name);

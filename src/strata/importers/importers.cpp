@@ -211,6 +211,20 @@ const Format* format_of(const FileHead& head) {
 
 std::span<const Format> formats() { return all_formats; }
 
+bool is_model_file(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return false;
+  std::ifstream file(path, std::ios::binary);
+  std::string head(head_bytes, '\0');
+  file.read(head.data(), static_cast<std::streamsize>(head.size()));
+  head.resize(static_cast<std::size_t>(file.gcount()));
+  if (is_gzip(head)) return lower_case(path.string()).ends_with(".onnx.gz");
+  const std::string extension = lower_case(path.extension().string());
+  return std::any_of(all_formats.begin(), all_formats.end(), [&](const Format& format) {
+    return format.looks_like({head, extension});
+  });
+}
+
 Graph import_model(const std::filesystem::path& path, const ImportOptions& options) {
   const std::string bytes = head_of(path);
   if (is_gzip(bytes)) return read_packed(path, options);

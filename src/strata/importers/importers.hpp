@@ -33,6 +33,9 @@ struct Format {
 /// The formats that Strata reads.
 std::span<const Format> formats();
 
+/// Whether the file begins like one of them. False where there is no such file.
+bool is_model_file(const std::filesystem::path& path);
+
 /// Reads a network from a file of any of these formats. Errors: input when there is no such file or
 /// nothing in it is a network, unsupported when its reader does not do what it asks for,
 /// environment when this build lacks the library that reads it, usage when an option makes no sense

@@ -150,6 +150,7 @@ struct ChartGrid {
   std::size_t columns = 2;
   double width = 800;        ///< pixels, of the whole picture
   double plot_height = 200;  ///< pixels, of the area in which data is drawn
+  double width_pt = 0;       ///< on paper; 0: a pixel is a pixel
 };
 
 /// Errors (input) name what cannot be drawn: a number that is not finite, one that is not above 0

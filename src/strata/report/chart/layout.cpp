@@ -55,6 +55,7 @@ class Layout {
  public:
   explicit Layout(const ChartGrid& grid) : grid_(grid) {
     scene_.width = grid.width;
+    scene_.width_pt = grid.width_pt;
     scene_.title = grid.title;
     scene_.description = grid.subtitle;
   }

@@ -79,6 +79,7 @@ using Shape = std::variant<LineShape, RectShape, MarkerShape, ArcShape, TextShap
 struct Scene {
   double width = 0;
   double height = 0;
+  double width_pt = 0;  ///< on paper; 0: a pixel is a pixel
   std::string title;  ///< for those who hear pictures
   std::string description;
   std::vector<Shape> shapes;  ///< later ones lie on top

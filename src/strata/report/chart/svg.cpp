@@ -182,10 +182,15 @@ std::string svg_of(const TextShape& shape) {
 std::string to_svg(const Scene& scene) {
   const std::string width = px(std::ceil(scene.width));
   const std::string height = px(std::ceil(scene.height));
+  const auto on_paper = [&](const std::string& pixels, double extent) {
+    if (!(scene.width_pt > 0)) return pixels;
+    return px(std::ceil(extent) * scene.width_pt / std::ceil(scene.width)) + "pt";
+  };
   std::string svg = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
-      "height=\"{1}\" role=\"img\">\n<title>{2}</title>\n",
-      width, height, xml_text(scene.title));
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{2}\" "
+      "height=\"{3}\" role=\"img\">\n<title>{4}</title>\n",
+      width, height, on_paper(width, scene.width), on_paper(height, scene.height),
+      xml_text(scene.title));
   if (!scene.description.empty()) {
     svg += fmt::format("<desc>{}</desc>\n", xml_text(scene.description));
   }
