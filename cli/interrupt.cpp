@@ -2,6 +2,7 @@
 #include "cli/interrupt.hpp"
 
 #include "cli/exit_code.hpp"
+#include "cli/guest.hpp"
 
 #include <unistd.h>
 
@@ -28,17 +29,21 @@ void (*watch(int signal))(int) {
 
 }  // namespace
 
-InterruptWatch::InterruptWatch() {
+InterruptWatch::InterruptWatch() : guest_(this_guest()) {
+  if (guest_ != nullptr) return;  // signals are the host program's
   asked = 0;
   before_interrupt = watch(SIGINT);
   before_terminate = watch(SIGTERM);
 }
 
 InterruptWatch::~InterruptWatch() {
+  if (guest_ != nullptr) return;
   std::signal(SIGINT, before_interrupt);
   std::signal(SIGTERM, before_terminate);
 }
 
-bool InterruptWatch::was_asked() const { return asked != 0; }
+bool InterruptWatch::was_asked() const {
+  return guest_ != nullptr ? guest_->is_stopped.load() : asked != 0;
+}
 
 }  // namespace strata

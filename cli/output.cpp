@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/output.hpp"
 
+#include "cli/guest.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/printable.hpp"
 #include "strata/base/text.hpp"
@@ -64,6 +65,10 @@ TextStyle style_of(int descriptor, std::string_view color) {
 }  // namespace
 
 void print(std::string_view text) {
+  if (Guest* const guest = this_guest()) {
+    guest->output += text;
+    return;
+  }
   const int reason = write_all(STDOUT_FILENO, text);
   if (reason == EPIPE) throw ClosedPipe{};
   if (reason != 0) {
@@ -72,7 +77,15 @@ void print(std::string_view text) {
   }
 }
 
-void print_to_stderr(std::string_view text) { static_cast<void>(write_all(STDERR_FILENO, text)); }
+void print_to_stderr(std::string_view text) {
+  Guest* const guest = this_guest();
+  const bool is_progress = text.starts_with('\r');  // written only where there is a terminal
+  if (guest != nullptr && !is_progress) {
+    guest->messages += text;
+  } else {
+    static_cast<void>(write_all(STDERR_FILENO, text));
+  }
+}
 
 void warn(std::span<const Warning> warnings) {
   for (const Warning& warning : warnings) {

@@ -9,7 +9,8 @@
 #include <string_view>
 
 /// Where text goes. Standard output is the result and nothing else; everything that is not the
-/// result goes to standard error.
+/// result goes to standard error. Of a guest (cli/guest.hpp) both are kept for its
+/// caller.
 namespace strata {
 
 /// Thrown when nobody reads standard output any more (`strata show … | head`): the program ends

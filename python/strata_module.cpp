@@ -1,18 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Python module `strata`: load, show, predict, measure, rows, save_html. It has no logic of its
-// own: words mean what they mean on the command line, and what comes back is the documented JSON as
-// plain dicts and lists.
-#include "strata/report/write_file.hpp"
-#include "strata/strata.hpp"
+// strata._strata, what the Python package `strata` is built on: runs a command of the program
+// inside Python's process. It has no logic of its own, so words mean what they mean on the command
+// line.
+#include "cli/command.hpp"
+#include "cli/guest.hpp"
+#include "cli/machine_at_hand.hpp"
+#include "cli/parse.hpp"
+#include "cli/program.hpp"
+#include "strata/base/error.hpp"
+#include "strata/machine/load_machine.hpp"
+#include "strata/version.hpp"
 
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
-#include <algorithm>
-#include <map>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
 #include <memory>
-#include <optional>
+#include <mutex>
+#include <new>
+#include <span>
 #include <string>
+#include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -20,153 +31,123 @@ namespace py = pybind11;
 
 namespace {
 
-struct Model {
-  std::shared_ptr<const strata::Graph> graph;
-  std::string word;  ///< as it was asked for
+using Words = std::vector<std::string>;
+
+/// One command on a thread of its own, so that Python's thread can look at signals meanwhile.
+class Call {
+ public:
+  Call(Words words, Words outputs) : words_(std::move(words)), outputs_(std::move(outputs)) {}
+
+  void run() {
+    try {
+      const strata::GuestRun run(guest_);
+      run_command();
+    } catch (const strata::Error& error) {
+      set_failure(error.kind(), error.what());
+    } catch (const std::bad_alloc&) {
+      set_failure(strata::ErrorKind::environment, "not enough memory");
+    } catch (const std::exception& error) {
+      set_failure(strata::ErrorKind::internal, error.what());
+    }
+    const std::lock_guard lock(mutex_);
+    is_done_ = true;
+    ended_.notify_all();
+  }
+
+  bool is_done_within(std::chrono::milliseconds time) {
+    std::unique_lock lock(mutex_);
+    return ended_.wait_for(lock, time, [&] { return is_done_; });
+  }
+
+  void stop() { guest_.is_stopped = true; }
+
+  /// Exit code, text for people, messages, kind and text of the failure; only of a call that ended.
+  py::tuple result() const {
+    return py::make_tuple(code_, guest_.output, guest_.messages, failure_kind_, failure_text_);
+  }
+
+ private:
+  void run_command() {
+    const strata::Command& command = strata::command_named(words_.front());
+    Words rest(words_.begin() + 1, words_.end());
+    rest.insert(rest.end(), outputs_.begin(), outputs_.end());
+    code_ =
+        command.run({strata::parse(command, rest), {}, strata::command_line_of(words_), words_});
+  }
+
+  void set_failure(strata::ErrorKind kind, const char* text) {
+    failure_kind_ = strata::name_of(kind);
+    failure_text_ = text;
+  }
+
+  Words words_;
+  Words outputs_;
+  strata::Guest guest_;
+  int code_ = 0;
+  std::string failure_kind_;
+  std::string failure_text_;
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  bool is_done_ = false;
 };
 
-Model load(const std::string& model) {
-  return {std::make_shared<const strata::Graph>(strata::load_model(model)), model};
+/// Calls that were interrupted and had not ended: a prediction cannot be stopped, only left alone.
+/// They end before Python does, whose exit would take away what they use.
+std::vector<std::thread>& left_alone() {
+  static std::vector<std::thread> threads;
+  return threads;
 }
 
-// What takes a model also takes what load takes.
-Model model_of(const py::object& model) {
-  return py::isinstance<Model>(model) ? model.cast<Model>() : load(py::str(model));
+void wait_for_left_alone() {
+  const py::gil_scoped_release released;
+  for (std::thread& thread : left_alone()) thread.join();
+  left_alone().clear();
 }
 
-strata::ModelSizes sizes_of(std::optional<std::int64_t> batch, std::optional<std::int64_t> seq,
-                            const std::map<std::string, std::int64_t>& dims,
-                            const std::optional<std::string>& dtype) {
-  strata::ModelSizes sizes;
-  sizes.batch = batch;
-  sizes.sequence = seq;
-  for (const auto& [name, value] : dims) sizes.dims.push_back({name, value});
-  if (dtype) {
-    sizes.dtype = strata::dtype_named(*dtype);
-    if (!sizes.dtype) {
-      strata::fail(strata::ErrorKind::usage, "unknown data type '{}'", *dtype);
+py::tuple run(Words words, Words outputs) {
+  using namespace std::chrono_literals;
+  const auto call = std::make_shared<Call>(std::move(words), std::move(outputs));
+  std::thread thread([call] { call->run(); });
+  const auto is_done_within = [&](std::chrono::milliseconds time) {
+    const py::gil_scoped_release released;
+    return call->is_done_within(time);
+  };
+  while (!is_done_within(50ms)) {
+    if (PyErr_CheckSignals() == 0) continue;
+    py::error_already_set interrupt;  // KeyboardInterrupt, or what a handler of signals raised
+    call->stop();
+    if (is_done_within(500ms)) {
+      thread.join();
+    } else {
+      left_alone().push_back(std::move(thread));
     }
+    throw interrupt;
   }
-  return sizes;
+  thread.join();
+  return call->result();
 }
 
-py::object parsed(const std::string& json) {
-  return py::module_::import("json").attr("loads")(json);
-}
-
-py::object show(const py::object& model, std::optional<std::int64_t> batch,
-                std::optional<std::int64_t> seq, const std::map<std::string, std::int64_t>& dims,
-                const std::optional<std::string>& dtype, bool inference) {
-  const Model loaded = model_of(model);
-  const strata::BoundGraph bound =
-      strata::bind_model(*loaded.graph, sizes_of(batch, seq, dims, dtype));
-  const auto mode = inference ? strata::Mode::inference : strata::Mode::training;
-  return parsed(to_json(strata::summarize(bound, mode), {.command = "strata.show"}));
-}
-
-// True is "true"; everything else as it is printed.
-std::string option_text(const py::handle& value) {
-  if (py::isinstance<py::bool_>(value)) return value.cast<bool>() ? "true" : "false";
-  return py::str(value);
-}
-
-py::object predict(const py::object& model, const std::string& on, const std::string& preset,
-                   const std::vector<std::string>& set, std::optional<std::int64_t> batch,
-                   std::optional<std::int64_t> seq, const std::map<std::string, std::int64_t>& dims,
-                   const std::optional<std::string>& dtype, const py::kwargs& options) {
-  const Model loaded = model_of(model);
-  strata::RequestText words;
-  words.model = loaded.word;
-  words.machine = on;
-  words.settings = set;
-  words.preset = preset;
-  words.sizes = sizes_of(batch, seq, dims, dtype);
-  for (const auto& [name, value] : options) {
-    std::string flag = py::str(name);
-    std::replace(flag.begin(), flag.end(), '_', '-');
-    words.options.emplace_back(flag, option_text(value));
-  }
-  const strata::PredictedIteration iteration =
-      strata::predict_model(*loaded.graph, strata::machine_of(words), strata::request_of(words));
-  return parsed(
-      to_json(iteration.summary, {.command = "strata.predict", .request = to_json(words)}));
-}
-
-py::object measure(const py::object& model, const std::string& device,
-                   const std::optional<std::string>& on, std::size_t iterations, bool inference,
-                   std::optional<std::int64_t> batch, std::optional<std::int64_t> seq,
-                   const std::map<std::string, std::int64_t>& dims,
-                   const std::optional<std::string>& dtype) {
-  const Model loaded = model_of(model);
-  strata::MeasureRequest request;
-  request.sizes = sizes_of(batch, seq, dims, dtype);
-  request.options.iterations = iterations;
-  request.options.engine.training.inference = inference;
-  std::optional<strata::Machine> machine;
-  if (on) machine = strata::load_machine(*on);
-  const strata::MeasuredModel measured = strata::measure_model(
-      *loaded.graph, strata::chosen_device(device), request, std::move(machine));
-  return parsed(to_json(measured.summary, {.command = "strata.measure"}));
-}
-
-void save_html(const py::object& result, const std::string& path, const std::string& title,
-               const std::optional<std::string>& on) {
-  const std::string document = py::str(py::module_::import("json").attr("dumps")(result));
-  const strata::PageSection part =
-      strata::page_section(title, document, {.on = on}, {.command = "strata.save_html"});
-  strata::write_file(path, strata::html_page(title, {part}));
-}
-
-py::object rows(const py::dict& result) { return result["layers"]; }
-
-void translate(std::exception_ptr pointer) {
-  try {
-    if (pointer) std::rethrow_exception(pointer);
-  } catch (const strata::Error& error) {
-    switch (error.kind()) {
-      case strata::ErrorKind::usage:
-      case strata::ErrorKind::input: PyErr_SetString(PyExc_ValueError, error.what()); return;
-      case strata::ErrorKind::unsupported:
-        PyErr_SetString(PyExc_NotImplementedError, error.what());
-        return;
-      case strata::ErrorKind::environment: PyErr_SetString(PyExc_OSError, error.what()); return;
-      case strata::ErrorKind::internal: PyErr_SetString(PyExc_RuntimeError, error.what()); return;
-    }
-  }
+/// The options of a command: name, what stands for the value ("" of a switch), help, and whether it
+/// may be given several times.
+using FlagFacts = std::tuple<std::string, std::string, std::string, bool>;
+std::vector<FlagFacts> flags(const std::string& command) {
+  std::vector<FlagFacts> all;
+  for (const strata::Flag& flag : strata::command_named(command).flags)
+    all.emplace_back(flag.name, flag.value, flag.help, flag.repeats);
+  return all;
 }
 
 }  // namespace
 
-PYBIND11_MODULE(strata, module) {
+PYBIND11_MODULE(_strata, module) {
   using py::arg;
-  module.doc() = "Where the time of training a neural network goes, layer by layer.";
-  py::register_exception_translator(translate);
-  py::class_<Model>(module, "Model", "A network, as load returns it.")
-      .def_property_readonly("name", [](const Model& model) { return model.graph->name; })
-      .def_property_readonly("title", [](const Model& model) { return model.graph->title; });
-  const std::map<std::string, std::int64_t> no_dims;
-  module.def("load", load, arg("model"), "A built-in network by name, or a file.");
-  module.def("show", show, arg("model"), py::kw_only(), arg("batch") = py::none(),
-             arg("seq") = py::none(), arg("dims") = no_dims, arg("dtype") = py::none(),
-             arg("inference") = false, "What `strata show --json` writes, as a dict.");
-  module.def(
-      "predict", predict, arg("model"), py::kw_only(), arg("on") = "h100-sxm", arg("preset") = "",
-      arg("set") = std::vector<std::string>(), arg("batch") = py::none(), arg("seq") = py::none(),
-      arg("dims") = no_dims, arg("dtype") = py::none(),
-      "What `strata predict --json` writes, as a dict. Every flag of the command is a keyword, "
-      "with _ for -: capacity='128MiB', micro_batches=4.");
-  module.def("measure", measure, arg("model"), py::kw_only(), arg("device") = "cpu",
-             arg("on") = py::none(), arg("iterations") = 10, arg("inference") = false,
-             arg("batch") = py::none(), arg("seq") = py::none(), arg("dims") = no_dims,
-             arg("dtype") = py::none(),
-             "What `strata measure --json` writes, as a dict: the network is trained on the "
-             "device (cpu, cuda, cuda:N) and every layer timed; `on` names a machine whose peaks "
-             "it is held against.");
-  module.def("save_html", save_html, arg("result"), arg("path"), py::kw_only(),
-             arg("title") = "Strata", arg("on") = py::none(),
-             "Writes the report page of what show, predict or measure returned; `on` names the "
-             "machine whose roofs it lies under, else its own.");
-  module.def("rows", rows, arg("result"),
-             "The rows of what show, predict or measure returned: a list of dicts, one per layer "
-             "(and pass).");
+  module.doc() = "Runs commands of Strata inside Python's process.";
+  module.attr("version") = std::string(strata::version);
+  module.def("run", run, arg("words"), arg("outputs"),
+             "Runs a command. `outputs` are words for it that no document mentions. Returns its "
+             "exit code, text, messages, and the kind and text of its failure.");
+  module.def("flags", flags, arg("command"),
+             "The options of a command: name, value, help, whether it may be given several times.");
+  strata::also_find_machines(strata::measured_machine_named);
+  py::module_::import("atexit").attr("register")(py::cpp_function(wait_for_left_alone));
 }
