@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 import warnings
 from typing import Any, Iterable, List, Mapping, NamedTuple, Sequence
 
 from . import _strata
+
+HERE = os.path.dirname(__file__)
 
 
 class Error(Exception):
@@ -72,8 +75,15 @@ def flags_of(command: str, options: Mapping[str, Any]) -> List[str]:
     return words
 
 
-def run(command: str, words: Sequence[str], options: Mapping[str, Any] = {}, outputs: Sequence[str] = (),
-        stacklevel: int = 3) -> Done:
+def warn(message: str) -> None:
+    """A warning at the line of the caller, outside of this package."""
+    frame, depth = sys._getframe(1), 2
+    while frame.f_back is not None and os.path.dirname(frame.f_code.co_filename) == HERE:
+        frame, depth = frame.f_back, depth + 1
+    warnings.warn(message, StrataWarning, stacklevel=depth)
+
+
+def run(command: str, words: Sequence[str], options: Mapping[str, Any] = {}, outputs: Sequence[str] = ()) -> Done:
     """Runs `strata COMMAND WORDS --options`. `outputs` are further words that no document mentions."""
     every_word = [command, *words, *flags_of(command, options)]
     code, text, messages, kind, failure = _strata.run(every_word, list(outputs))
@@ -82,5 +92,5 @@ def run(command: str, words: Sequence[str], options: Mapping[str, Any] = {}, out
     lines = [line for line in messages.splitlines() if line]
     for line in lines:
         if line.startswith("warning: "):
-            warnings.warn(line[len("warning: "):], StrataWarning, stacklevel=stacklevel + 1)
+            warn(line[len("warning: "):])
     return Done(code, text, lines)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import builtins
 import json
 import os
+import shutil
 import tempfile
+import warnings
+import weakref
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
 from . import _commands
@@ -17,11 +20,21 @@ from ._results import (Comparison, Explanation, Machine, Measurement, Network, P
 class Model:
     """A network, as load returns it."""
 
-    def __init__(self, word: str, name: str, title: str, folder: Optional[tempfile.TemporaryDirectory] = None):
+    def __init__(self, word: str, name: str, title: str):
         self._word = word
-        self._folder = folder  # where its file is, if it is nobody else's; it goes with the model
         self.name = name
         self.title = title
+
+    @classmethod
+    def of_document(cls, document: Dict[str, Any]) -> "Model":
+        """Of a network in Strata's own format, in a file that goes with the model."""
+        folder = tempfile.mkdtemp(prefix="strata-")
+        path = os.path.join(folder, "network.json")
+        with builtins.open(path, "w", encoding="utf-8") as file:
+            json.dump(document, file)
+        model = cls(path, document["name"], document.get("title", ""))
+        weakref.finalize(model, shutil.rmtree, folder, True)
+        return model
 
     @property
     def parameters(self) -> int:
@@ -56,7 +69,7 @@ def _document(command: str, inputs: Sequence[Input], options: Mapping[str, Any])
     with tempfile.TemporaryDirectory(prefix="strata-") as folder:
         words = [_word(given, folder) for given in inputs]
         path = os.path.join(folder, "document.json")
-        done = _commands.run(command, words, options, ["--json", path], stacklevel=4)
+        done = _commands.run(command, words, options, ["--json", path])
         return result_of(_read(path), done.text, done.messages, done.code)
 
 
@@ -67,15 +80,19 @@ def load(model: ModelLike, *, input: Optional[Mapping[str, Sequence[int]]] = Non
         return model
     word = os.fspath(model)
     asked = {"input": input, "no_fuse": no_fuse, "assume_bn": assume_bn, "strict": strict, **options}
-    folder = tempfile.TemporaryDirectory(prefix="strata-")
-    path = os.path.join(folder.name, "network.json")
-    _commands.run("convert", [word], asked, ["-o", path])
-    document = _read(path)
-    name, title = document.get("name", word), document.get("title", "")
-    if any(asked.values()):  # as it was asked for, it is in that file alone
-        return Model(path, name, title, folder)
-    folder.cleanup()
-    return Model(word, name, title)
+    document = converted(word, asked)
+    if any(asked.values()):
+        return Model.of_document(document)
+    return Model(word, document.get("name", word), document.get("title", ""))
+
+
+def converted(word: str, options: Mapping[str, Any]) -> Dict[str, Any]:
+    """The network in Strata's own format. It holds its warnings, which come with every result of it."""
+    with tempfile.TemporaryDirectory(prefix="strata-") as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore", _commands.StrataWarning)
+        path = os.path.join(folder, "network.json")
+        _commands.run("convert", [word], options, ["-o", path])
+        return _read(path)
 
 
 def show(model: ModelLike, *, batch: Optional[int] = None, seq: Optional[int] = None,

@@ -1,91 +1,192 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Python module against the program: the same words must give the same numbers."""
-
+"""strata_test.py PROGRAM: the Python package against the program: the same words must give the same numbers and texts."""
 import json
 import os
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
+import warnings
+from unittest import mock
 
 import strata
 
 PROGRAM = sys.argv.pop(1)  # the built program
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TRACE = os.path.join(ROOT, "examples", "traces", "event-sync.json")
+NETWORK = os.path.join(ROOT, "examples", "networks", "tiny.json")
 
 
 def program(*words):
     done = subprocess.run([PROGRAM, *words, "--json", "-"], check=True, capture_output=True)
-    result = json.loads(done.stdout)
-    del result["provenance"]
-    return result
+    return plain(json.loads(done.stdout))
 
 
 def plain(result):
     return {key: value for key, value in result.items() if key != "provenance"}
 
 
-class Module(unittest.TestCase):
-    def test_show_is_what_the_program_writes(self):
+class SameAsTheProgram(unittest.TestCase):
+    def test_show(self):
         model = strata.load("resnet18")
         self.assertEqual(model.title, "ResNet-18")
+        self.assertEqual(model.parameters, 11689512)
         self.assertEqual(plain(strata.show(model, batch=4)), program("show", "resnet18", "--batch", "4"))
         self.assertEqual(
             plain(strata.show("gpt2", dims={"batch": 2}, seq=64, dtype="bf16", inference=True)),
-            program("show", "gpt2", "--dim", "batch=2", "--seq", "64", "--dtype", "bf16", "--inference"),
-        )
+            program("show", "gpt2", "--dim", "batch=2", "--seq", "64", "--dtype", "bf16", "--inference"))
 
-    def test_predict_is_what_the_program_writes(self):
-        result = strata.predict(
-            "lenet5", on="rtx-2080-ti", batch=8, capacity="1MiB", policy="thesis", micro_batches=2, bounds="never",
-            set=["machine.memory.DRAM.bandwidth_bytes_per_s=300GB/s"],
-        )
+    def test_predict(self):
+        setting = "machine.memory.DRAM.bandwidth_bytes_per_s=300GB/s"
+        result = strata.predict("lenet5", on="rtx-2080-ti", batch=8, capacity="1MiB", policy="thesis", micro_batches=2,
+                                bounds="never", set=[setting])
         words = ("predict", "lenet5", "--on", "rtx-2080-ti", "--batch", "8", "--capacity", "1MiB", "--policy", "thesis",
-                 "--micro-batches", "2", "--bounds", "never",
-                 "--set", "machine.memory.DRAM.bandwidth_bytes_per_s=300GB/s")
+                 "--micro-batches", "2", "--bounds", "never", "--set", setting)
         self.assertEqual(plain(result), program(*words))
-        rows = strata.rows(result)
-        self.assertIsInstance(rows, list)
-        self.assertEqual({row["pass"] for row in rows}, {"forward", "backward", "update"})
-        spent = sum(row["time_s"] for row in rows) + result["totals"]["drain_time_s"]
-        self.assertAlmostEqual(spent / result["totals"]["time_s"], 1, places=9)
+        spent = sum(row["time_s"] for row in result.rows) + result.totals.drain_time_s
+        self.assertAlmostEqual(spent / result.limit_s, 1, places=9)
+        self.assertEqual(result["provenance"]["request"]["options"]["capacity"], "1MiB")
+        self.assertNotIn("json", result.provenance.command, "a document does not name files of Python")
+
+    def test_the_text_of_the_program(self):
+        shown = subprocess.run([PROGRAM, "predict", "lenet5", "--on", "h200"], check=True, capture_output=True,
+                               env={**os.environ, "LC_ALL": "C.UTF-8"}).stdout.decode()
+        self.assertEqual(str(strata.predict("lenet5", on="h200")), shown)
+
+    def test_explain_and_roofline_of_networks_and_of_results(self):
+        result = strata.predict("lenet5", on="h200")
+        of_network = strata.explain("lenet5", on="h200")
+        self.assertEqual(plain(of_network), program("explain", "lenet5", "--on", "h200"))
+        self.assertEqual(strata.explain(result).rows, of_network.rows)
+        roofline = strata.roofline(result, by="layer")
+        self.assertEqual(roofline.machine.name, "h200")
+        self.assertIn("c1", {row["name"] for row in roofline.rows})
+
+    def test_machines_and_networks(self):
+        self.assertIn("h200", strata.machines().names)
+        self.assertIn("resnet50", strata.networks().names)
+        self.assertEqual(strata.machine("h200").title, "NVIDIA H200 SXM 141 GB")
+        self.assertIn("<td>a100-80gb</td>", strata.machines()._repr_html_())
+
+    def test_errors(self):
+        for kind, text, call in (
+            ("usage", "did you mean resnet18", lambda: strata.load("resnet81")),
+            ("input", "no such file", lambda: strata.load("no/such.onnx")),
+            ("usage", "unknown flag --colour", lambda: strata.predict("lenet5", colour="red")),
+            ("usage", "fp31", lambda: strata.show("lenet5", dtype="fp31")),
+            ("usage", "cpu, cuda or cuda:N", lambda: strata.measure("lenet5", device="abacus")),
+            ("input", "no such file", lambda: strata.open("no/such.json")),
+            ("usage", "got int", lambda: strata.predict(5)),
+        ):
+            with self.subTest(text=text), self.assertRaises(strata.Error) as raised:
+                call()
+            self.assertEqual(raised.exception.kind, kind)
+            self.assertIn(text, str(raised.exception))
+
+
+class Results(unittest.TestCase):
+    def test_compare(self):
+        fast, slow = strata.predict("lenet5", on="h200"), strata.predict("lenet5", on="h200", batch=64)
+        compared = strata.compare(fast, slow, threshold="1%", times="limit")
+        self.assertEqual(compared.exit_code, 1)
+        self.assertEqual(compared.a.file, "lenet5 on h200")
+        self.assertEqual(compared.b.file, "lenet5 on h200 2", "both need a name of their own")
+        self.assertIn("a_time_s", compared.rows[0])
+
+    def test_sweep_and_its_answers(self):
+        points = strata.sweep("lenet5", on=["h200", "l4"], batch=[8, 32], no_limit=True)
+        self.assertEqual([(row["machine"], row["batch"]) for row in points.rows],
+                         [("h200", 8), ("l4", 8), ("h200", 32), ("l4", 32)])
+        asked = strata.sweep("lenet5", on="h200", batch="8:64:x2", no_limit=True, pareto="expected,memory")
+        self.assertEqual(len(asked.answers.pareto.fronts), 1)
+        self.assertIn("Pareto front", str(asked))
+        self.assertIn("<svg", strata.plot(points, kind="sweep-line", x="batch", y="expected_s"))
+
+    def test_plots_are_text(self):
+        figure = strata.plot("lenet5", kind="types", on="h200")
+        self.assertTrue(figure.startswith("<svg"))
+        self.assertEqual(figure._repr_svg_(), figure)
 
     def test_measure_times_every_layer(self):
         result = strata.measure("lenet5", batch=2, iterations=2, on="grace")
-        self.assertEqual((result["kind"], result["evidence"]), ("measurement", "measured"))
-        totals = result["totals"]
-        self.assertEqual(len(totals["samples_s"]), 2)
-        self.assertAlmostEqual(totals["busy_time_s"], sum(row["time_s"] for row in strata.rows(result)))
-        self.assertIn("convolution", {row["op"] for row in strata.rows(result)})
-        self.assertTrue(all(row["roof_time_s"] >= 0 for row in strata.rows(result)))
-        with self.assertRaisesRegex(ValueError, "cpu, cuda or cuda:N"):
-            strata.measure("lenet5", device="abacus")
+        self.assertEqual((result["kind"], result.evidence), ("measurement", "measured"))
+        self.assertEqual(len(result.totals.samples_s), 2)
+        self.assertAlmostEqual(result.totals.busy_time_s, sum(row["time_s"] for row in result.rows))
+        self.assertTrue(all(row["roof_time_s"] >= 0 for row in result.rows))
 
-    def test_save_html_writes_the_page_of_any_result(self):
+    def test_recordings(self):
+        self.assertEqual(plain(strata.open(TRACE)), program("trace", TRACE))
+        self.assertGreater(len(strata.trace(TRACE).rows), 0)
+
+    def test_stored_results_are_the_same_again(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "result.json")
+            result = strata.predict("lenet5", on="h200", bounds="never")
+            result.save(path)
+            again = strata.open(path)
+            self.assertIsInstance(again, strata.Prediction)
+            self.assertEqual(again, result)
+            points = strata.sweep("lenet5", on="h200", batch="8,16", no_limit=True)
+            points.save(path + "l")
+            self.assertEqual(strata.open(path + "l").rows, points.rows)
+
+    def test_pages(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "page.html")
-            for result in (strata.show("lenet5"), strata.predict("lenet5", bounds="never"),
-                           strata.measure("lenet5", batch=2, iterations=1)):
-                strata.save_html(result, path, title="Three results")
+            for result in (strata.show("lenet5"), strata.predict("lenet5", bounds="never"), strata.explain("lenet5"),
+                           strata.sweep("lenet5", batch="8,16", no_limit=True), strata.roofline("lenet5")):
+                result.save_html(path, title="One result")
                 with open(path, encoding="utf-8") as file:
                     page = file.read()
-                self.assertIn("Three results", page)
+                self.assertIn("One result", page)
                 self.assertIn("</html>", page)
-        with self.assertRaisesRegex(ValueError, "no profile"):
-            strata.save_html({"kind": "letter"}, "nowhere.html")
 
-    def test_a_switch_is_a_truth(self):
-        result = strata.predict("lenet5", inference=True, bounds="never")
-        self.assertEqual({row["pass"] for row in strata.rows(result)}, {"forward"})
+    def test_notebooks_get_a_small_table_without_scripts(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "net.json")
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump({"strata_network": 1, "name": "net", "inputs": {"x": ["batch", 4]},
+                           "layers": [{"name": "<script>alert(1)</script>", "op": "linear", "features": 2}]}, file)
+            shown = strata.show(path)._repr_html_()
+        self.assertIn("&lt;script&gt;", shown)
+        self.assertNotIn("<script", shown)
+        many = strata.predict("resnet50", on="h200", bounds="never")._repr_html_()
+        self.assertLess(len(many), 4000)
+        self.assertIn("more rows", many)
 
-    def test_errors_are_exceptions_with_the_message_of_the_program(self):
-        with self.assertRaisesRegex(ValueError, "did you mean resnet18"):
-            strata.load("resnet81")
-        with self.assertRaisesRegex(ValueError, "it has: fp32, fp16"):
-            strata.predict("lenet5", on="rtx-2080-ti", dtype="bf16")
-        with self.assertRaisesRegex(ValueError, "no option 'colour'"):
-            strata.predict("lenet5", colour="red")
-        with self.assertRaisesRegex(ValueError, "fp31"):
-            strata.show("lenet5", dtype="fp31")
+    def test_pandas_is_imported_when_asked_for(self):
+        result = strata.predict("lenet5", on="h200", bounds="never")
+        with mock.patch.dict(sys.modules, {"pandas": None}), self.assertRaises(strata.Error) as raised:
+            result.to_pandas()
+        self.assertEqual(raised.exception.kind, "environment")
+        self.assertIn(".rows", str(raised.exception))
+        frames = types.SimpleNamespace(DataFrame=lambda rows: ("frame", rows))
+        with mock.patch.dict(sys.modules, {"pandas": frames}):
+            self.assertEqual(result.to_pandas(), ("frame", result.rows))
+            self.assertEqual(result.to_pandas("by_type"), ("frame", result.table("by_type")))
+
+    def test_options_of_load_stay_with_the_model(self):
+        self.assertEqual(strata.load(NETWORK, strict=True).parameters, strata.load(NETWORK).parameters)
+        model = strata.load(NETWORK, strict=True)
+        file = model._word
+        self.assertTrue(os.path.exists(file))
+        del model
+        self.assertFalse(os.path.exists(file), "its file goes with the model")
+
+    def test_warnings_are_warnings_of_the_line_that_calls(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "net.json")
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump({"strata_network": 1, "inputs": {"x": ["batch", 4]},
+                           "warnings": [{"code": "value-assumed", "message": "three is assumed"}],
+                           "layers": [{"op": "relu"}]}, file)
+            with warnings.catch_warnings(record=True) as seen:
+                warnings.simplefilter("always")
+                result = strata.predict(path)
+        self.assertEqual([(type(warning.message), os.path.basename(warning.filename)) for warning in seen],
+                         [(strata.StrataWarning, os.path.basename(__file__))])
+        self.assertIn("three is assumed", result.messages[0])
 
 
 if __name__ == "__main__":
