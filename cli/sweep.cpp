@@ -3,6 +3,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/guest.hpp"
 #include "cli/html_output.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/output.hpp"
@@ -314,7 +315,8 @@ int run_among_ranks(const Request& request, const RankOfCount& place) {
 
 int run_sweep(const Request& request) {
   const RankOfCount place = rank_of_count();
-  if (place.count > 1) return run_among_ranks(request, place);
+  const bool is_guest = this_guest() != nullptr;  // whose ranks are the other program's
+  if (place.count > 1 && !is_guest) return run_among_ranks(request, place);
   if (request.arguments.has(sweep_from_flag)) return show_earlier(request);
   return run_here(request, nullptr);
 }

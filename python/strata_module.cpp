@@ -33,6 +33,14 @@ namespace {
 
 using Words = std::vector<std::string>;
 
+/// Names of files in it may be no UTF-8.
+py::object text_of(const std::string& text) {
+  PyObject* const decoded =
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
+  if (decoded == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(decoded);
+}
+
 /// One command on a thread of its own, so that Python's thread can look at signals meanwhile.
 class Call {
  public:
@@ -63,7 +71,8 @@ class Call {
 
   /// Exit code, text for people, messages, kind and text of the failure; only of a call that ended.
   py::tuple result() const {
-    return py::make_tuple(code_, guest_.output, guest_.messages, failure_kind_, failure_text_);
+    return py::make_tuple(code_, text_of(guest_.output), text_of(guest_.messages), failure_kind_,
+                          text_of(failure_text_));
   }
 
  private:

@@ -86,7 +86,8 @@ def warn(message: str) -> None:
 def run(command: str, words: Sequence[str], options: Mapping[str, Any] = {}, outputs: Sequence[str] = ()) -> Done:
     """Runs `strata COMMAND WORDS --options`. `outputs` are further words that no document mentions."""
     every_word = [command, *words, *flags_of(command, options)]
-    code, text, messages, kind, failure = _strata.run(every_word, list(outputs))
+    code, text, messages, kind, failure = _strata.run(list(map(os.fsencode, every_word)),
+                                                      list(map(os.fsencode, outputs)))
     if kind:
         raise Error(failure, kind)
     lines = [line for line in messages.splitlines() if line]

@@ -103,6 +103,19 @@ class Results(unittest.TestCase):
         self.assertIn("Pareto front", str(asked))
         self.assertIn("<svg", strata.plot(points, kind="sweep-line", x="batch", y="expected_s"))
 
+    def test_a_sweep_under_mpirun_is_of_this_process(self):
+        with mock.patch.dict(os.environ, {"OMPI_COMM_WORLD_SIZE": "4", "OMPI_COMM_WORLD_RANK": "1"}):
+            self.assertEqual(len(strata.sweep("lenet5", on="h200", batch=[8, 16], no_limit=True).rows), 2)
+
+    def test_names_of_files_that_are_no_utf8(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(os.fsencode(folder), b"net\xff.json")
+            with open(path, "w", encoding="utf-8") as file, open(NETWORK, encoding="utf-8") as network:
+                file.write(network.read())
+            self.assertEqual(strata.show(os.fsdecode(path)).parameters, strata.load(NETWORK).parameters)
+            with self.assertRaisesRegex(strata.Error, "no such file"):
+                strata.load(os.fsdecode(path + b"x"))
+
     def test_plots_are_text(self):
         figure = strata.plot("lenet5", kind="types", on="h200")
         self.assertTrue(figure.startswith("<svg"))
