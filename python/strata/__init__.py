@@ -15,10 +15,10 @@ from ._strata import version as __version__
 from ._verbs import (Figure, Model, compare, explain, load, machine, machines, measure, networks, open, options, plot,
                      predict, roofline, show, sweep, trace)
 
-__all__ = [
+__all__ = [  # not open, which is another function where everything is imported
     "Comparison", "Error", "Explanation", "Figure", "Machine", "Measurement", "Model", "Network", "Prediction", "Record",
     "Result", "Roofline", "StrataWarning", "Sweep", "Table", "Trace", "__version__", "compare", "explain", "load",
-    "machine", "machines", "measure", "networks", "open", "options", "plot", "predict", "roofline", "show", "sweep",
+    "machine", "machines", "measure", "networks", "options", "plot", "predict", "roofline", "show", "sweep",
     "trace",
 ]
 

@@ -133,6 +133,7 @@ class Result(Record):
         self.text = text  #: the program's table
         self.messages = list(messages)  #: what the program says on standard error
         self.exit_code = code  #: of the program: 1 where the answer is no
+        self._sources: Sequence[Any] = ()  # models whose files it names, so that it can be made again
 
     @property
     def rows(self) -> List[Row]:
@@ -141,9 +142,10 @@ class Result(Record):
 
     def table(self, name: str) -> List[Row]:
         """Any list of the document: by_type, by_pass, what_ifs, kernels."""
-        if name not in self._document:
+        rows = self._document.get(name)
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             raise _commands.Error(f"no table '{name}'; there are: {', '.join(self.tables)}")
-        return [_flat(row) for row in self._document[name]]
+        return [_flat(row) for row in rows]
 
     @property
     def tables(self) -> List[str]:

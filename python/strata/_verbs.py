@@ -70,7 +70,9 @@ def _document(command: str, inputs: Sequence[Input], options: Mapping[str, Any])
         words = [_word(given, folder) for given in inputs]
         path = os.path.join(folder, "document.json")
         done = _commands.run(command, words, options, ["--json", path])
-        return result_of(_read(path), done.text, done.messages, done.code)
+        result = result_of(_read(path), done.text, done.messages, done.code)
+        result._sources = inputs
+        return result
 
 
 def load(model: ModelLike, *, input: Optional[Mapping[str, Sequence[int]]] = None, no_fuse: bool = False,
@@ -147,7 +149,18 @@ def sweep(*models: ModelLike, **options: Any) -> Sweep:
         asks = any(options.get(name) for name in ("pareto", "knee", "sensitivity", "best_under"))
         outputs = ["--jsonl", points, *(["--json", answers] if asks else ["--summary"])]
         done = _commands.run("sweep", words, options, outputs)
+        for model in models:
+            if isinstance(model, Model):  # tables say its name, not where its file is
+                _replace_in(points, json.dumps(model._word), json.dumps(model.name))
+                done = done._replace(text=done.text.replace(model._word, model.name))
         return Sweep.of_file(points, _read(answers) if asks else None, done.text, done.messages, done.code)
+
+
+def _replace_in(path: str, old: str, new: str) -> None:
+    with builtins.open(path, encoding="utf-8") as file:
+        text = file.read()
+    with builtins.open(path, "w", encoding="utf-8") as file:
+        file.write(text.replace(old, new))
 
 
 

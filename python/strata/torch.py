@@ -10,7 +10,7 @@ The module is traced once, in training mode, so batch norm and dropout are there
 from __future__ import annotations
 
 import contextlib
-import importlib
+import importlib.util
 import inspect
 import os
 import sys
@@ -26,7 +26,7 @@ from ._results import Prediction
 from ._verbs import Model
 
 try:
-    from strata_torch import NamedLayers, name_layers
+    from strata_torch import name_layers
 except ImportError:  # it is installed beside the package, and only captures need it
     pass
 
@@ -66,10 +66,12 @@ def _as_it_was(module: torch.nn.Module) -> Iterator[None]:
     """What a forward pass in training mode changes is put back: running means, the mode, random numbers."""
     modes = {part: part.training for part in module.modules()}
     buffers = [(buffer, buffer.detach().clone()) for buffer in module.buffers()]
+    devices = {parameter.device for parameter in module.parameters() if parameter.is_cuda}
     try:
-        with torch.random.fork_rng(), warnings.catch_warnings():
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the exporter's own, about files that nobody keeps
-            yield
+            with torch.random.fork_rng(sorted(device.index for device in devices)):
+                yield
     finally:
         with torch.no_grad():
             for buffer, value in buffers:
@@ -82,12 +84,9 @@ def _as_it_was(module: torch.nn.Module) -> Iterator[None]:
 def _without_onnx_package() -> Iterator[None]:
     """PyTorch 2 imports the package onnx only to add functions that users registered; where it is not installed there
     are none to add."""
-    try:
-        import onnx  # noqa: F401
+    if importlib.util.find_spec("onnx") is not None:
         yield
         return
-    except ImportError:
-        pass
     for part in EXPORTERS:
         with contextlib.suppress(ImportError):
             importlib.import_module(part)
@@ -104,11 +103,11 @@ def _without_onnx_package() -> Iterator[None]:
             setattr(part, name, function)
 
 
-def _export(module: torch.nn.Module, args: Tuple[Any, ...], kwargs: Mapping[str, Any], inputs: Sequence[str],
-            batch_axis: int, path: str) -> None:
+def _export(module: torch.nn.Module, args: Tuple[Any, ...], kwargs: Mapping[str, Any],
+            inputs: Mapping[str, torch.Tensor], batch_axis: int, path: str) -> None:
     options: Dict[str, Any] = {
         "training": torch.onnx.TrainingMode.PRESERVE, "do_constant_folding": False, "input_names": list(inputs),
-        "dynamic_axes": {name: {batch_axis: "batch"} for name in inputs},
+        "dynamic_axes": {name: {batch_axis: "batch"} for name, value in inputs.items() if value.dim() > batch_axis},
     }
     if "dynamo" in inspect.signature(torch.onnx.export).parameters:
         options["dynamo"] = False  # it names nodes after modules, and needs no further package
@@ -143,7 +142,7 @@ def load(module: torch.nn.Module, example_inputs: Any, *, batch_axis: int = 0, n
         raise Error("example_inputs holds no tensor")
     with tempfile.TemporaryDirectory(prefix="strata-") as folder:
         path = os.path.join(folder, "module.onnx")
-        _export(module, args, kwargs, list(inputs), batch_axis, path)
+        _export(module, args, kwargs, inputs, batch_axis, path)
         document = _verbs.converted(path, {"no_fuse": no_fuse, "assume_bn": assume_bn, "strict": strict})
     document["name"] = name or type(module).__name__
     document["source"] = f"PyTorch module {type(module).__module__}.{type(module).__qualname__}"

@@ -30,6 +30,8 @@ import torchvision  # noqa: E402
 import strata  # noqa: E402
 import strata.torch  # noqa: E402
 
+torch.set_num_threads(1)  # other tests run at the same time, and the networks are small
+
 
 class Encoder(torch.nn.Module):
     def __init__(self):
@@ -54,8 +56,8 @@ def leaves(module):
 
 class FromPyTorch(unittest.TestCase):
     CASES = {
-        "resnet18": (torchvision.models.resnet18, lambda: torch.randn(4, 3, 64, 64), {"batch_norm"}),
-        "mobilenet_v2": (torchvision.models.mobilenet_v2, lambda: torch.randn(4, 3, 64, 64), {"batch_norm", "dropout"}),
+        "resnet18": (torchvision.models.resnet18, lambda: torch.randn(4, 3, 32, 32), {"batch_norm"}),
+        "mobilenet_v2": (torchvision.models.mobilenet_v2, lambda: torch.randn(4, 3, 32, 32), {"batch_norm", "dropout"}),
         "vit": (small_vit, lambda: torch.randn(4, 3, 64, 64), {"layer_norm", "dropout", "attention"}),
         "encoder": (Encoder, lambda: torch.randint(0, 100, (4, 16)), {"layer_norm", "dropout", "attention"}),
     }
@@ -73,13 +75,13 @@ class FromPyTorch(unittest.TestCase):
 
     def test_a_module_that_is_called_again_has_a_number(self):
         names = [row["name"] for row in strata.show(strata.torch.load(
-            torchvision.models.resnet18(), torch.randn(2, 3, 64, 64))).rows]
+            torchvision.models.resnet18(), torch.randn(2, 3, 32, 32))).rows]
         self.assertEqual(names[:4], ["conv1", "bn1", "relu", "maxpool"])
         for name in ("layer1.0.relu", "layer1.0.relu_1", "layer1.0.Add", "layer2.0.downsample.0", "fc"):
             self.assertIn(name, names)
 
     def test_the_module_stays_as_it_was(self):
-        module, example = torchvision.models.mobilenet_v2().eval(), torch.randn(2, 3, 64, 64)
+        module, example = torchvision.models.mobilenet_v2().eval(), torch.randn(2, 3, 32, 32)
         before = {name: value.clone() for name, value in module.state_dict().items()}
         numbers = torch.get_rng_state()
         strata.torch.load(module, example)
@@ -94,6 +96,13 @@ class FromPyTorch(unittest.TestCase):
         built_in = strata.predict("resnet18", on="h200", batch=32, amp="bf16")
         self.assertAlmostEqual(result.time_s / built_in.time_s, 1, delta=0.02)
         self.assertEqual(result.model.name, "ResNet")
+        self.assertGreater(len(strata.explain(result).what_ifs), 0, "it can be made again")
+
+    def test_sweeps_say_the_name(self):
+        model = strata.torch.load(torch.nn.Sequential(torch.nn.Linear(8, 8)), torch.randn(2, 8), name="mine")
+        points = strata.sweep(model, on="h200", batch=[8, 16], no_limit=True)
+        self.assertEqual({row["model"] for row in points.rows}, {"mine"})
+        self.assertNotIn("strata-", str(points))
 
     def test_arguments_by_name(self):
         model = strata.torch.load(Encoder(), {"tokens": torch.randint(0, 100, (2, 8))}, name="mine")
