@@ -37,10 +37,20 @@ def metadata():
             "Requires-Dist: pandas; extra == 'pandas'\nDescription-Content-Type: text/markdown\n\n" + description)
 
 
+def information():
+    """The files that tell pip about the wheel: (name, text)."""
+    yield "WHEEL", f"Wheel-Version: 1.0\nGenerator: strata_wheel\nRoot-Is-Purelib: false\nTag: {tag()}\n"
+    yield "METADATA", metadata()
+
+
+def info_folder():
+    return f"{NAME}-{version()}.dist-info"
+
+
 def built_module():
     """The compiled module; it is built unless STRATA_BUILD_DIR says where it is."""
     given = os.environ.get("STRATA_BUILD_DIR")
-    build = given or os.path.join(SOURCE, "build", "wheel")
+    build = given or os.path.join(SOURCE, "build", f"wheel-{tag()}")
     if not given:
         # The Python behind a virtual environment, which will be gone some day, has the headers.
         python = os.path.realpath(getattr(sys, "_base_executable", sys.executable))
@@ -72,7 +82,7 @@ class Wheel:
     """A zip file that lists what it holds."""
 
     def __init__(self, path):
-        self.info = f"{NAME}-{version()}.dist-info"
+        self.info = info_folder()
         self.zip = zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED)
         self.record = ""
 
@@ -88,9 +98,8 @@ class Wheel:
             self.add(name, file.read())
 
     def close(self):
-        wheel = f"Wheel-Version: 1.0\nGenerator: strata_wheel\nRoot-Is-Purelib: false\nTag: {tag()}\n"
-        self.add(f"{self.info}/WHEEL", wheel.encode())
-        self.add(f"{self.info}/METADATA", metadata().encode())
+        for name, text in information():
+            self.add(f"{self.info}/{name}", text.encode())
         self.add_file(f"{self.info}/licenses/LICENSE", os.path.join(SOURCE, "LICENSE"))
         record = f"{self.info}/RECORD"
         self.add(record, (self.record + f"{record},,\n").encode())
@@ -106,6 +115,16 @@ def get_requires_for_build_wheel(config_settings=None):
 
 def get_requires_for_build_sdist(config_settings=None):
     return []
+
+
+def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
+    """So that pip need not build anything to know the name."""
+    folder = os.path.join(metadata_directory, info_folder())
+    os.makedirs(folder)
+    for name, text in information():
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+            file.write(text)
+    return info_folder()
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
