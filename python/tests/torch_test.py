@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """strata.torch with the PyTorch that is installed: parameters, batch norm, dropout and names of modules."""
+import collections
+import json
 import os
 import sys
+import tempfile
 import unittest
 import warnings
 
@@ -97,6 +100,31 @@ class FromPyTorch(unittest.TestCase):
         self.assertAlmostEqual(result.time_s / built_in.time_s, 1, delta=0.02)
         self.assertEqual(result.model.name, "ResNet")
         self.assertGreater(len(strata.explain(result).what_ifs), 0, "it can be made again")
+
+    def test_recordings_match_by_the_names_of_modules(self):
+        kernels = {"conv": "void implicit_convolve_sgemm<float>", "bn": "void batch_norm_collect_statistics_kernel<float>",
+                   "relu": "void at::native::vectorized_elementwise_kernel<clamp_min>", "fc": "ampere_sgemm_128x64_tn"}
+        module = torch.nn.Sequential(collections.OrderedDict(
+            conv=torch.nn.Conv2d(3, 8, 3), bn=torch.nn.BatchNorm2d(8), relu=torch.nn.ReLU(),
+            flatten=torch.nn.Flatten(), fc=torch.nn.Linear(288, 10)))
+        events = [{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "pid": 1, "tid": 1, "ts": 0, "dur": 900}]
+        for number, (name, kernel) in enumerate(kernels.items(), 1):
+            at, link = 100 * number, {"correlation": number}
+            events += [
+                {"ph": "X", "cat": "user_annotation", "name": name, "pid": 1, "tid": 1, "ts": at, "dur": 20},
+                {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": at + 5, "dur": 5,
+                 "args": link},
+                {"ph": "X", "cat": "kernel", "name": kernel, "pid": 0, "tid": 7, "ts": at + 30, "dur": 10 * number,
+                 "args": {**link, "device": 0, "stream": 7}}]
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "trace.json")
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "NVIDIA H200"}],
+                           "traceEvents": events}, file)
+            model = strata.torch.load(module, torch.randn(2, 3, 8, 8))
+            seen = strata.trace(path, model=model, inference=True)
+        times = {row["layer"]: round(1e6 * row["time_s"]) for row in seen.rows}
+        self.assertEqual(times, {"conv": 10, "bn": 20, "relu": 30, "fc": 40})
 
     def test_sweeps_say_the_name(self):
         model = strata.torch.load(torch.nn.Sequential(torch.nn.Linear(8, 8)), torch.randn(2, 8), name="mine")
