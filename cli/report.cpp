@@ -5,7 +5,9 @@
 #include "cli/output.hpp"
 #include "cli/predict_flags.hpp"
 #include "cli/profile_argument.hpp"
+#include "strata/api/explain.hpp"
 #include "strata/api/page.hpp"
+#include "strata/importers/importers.hpp"
 
 #include <fmt/format.h>
 
