@@ -27,12 +27,24 @@ void bind_shape(const Graph& graph, const Tensor& tensor, const std::vector<std:
   bound.bytes = checked_mul(bound.elements, bytes_per_element(bound.dtype));
 }
 
+// A table of 512 positions serves sequences up to 512: said in the words of whoever chose the
+// length.
+void check_limit(const Graph& graph, Dim table, Dim wanted, std::int64_t value) {
+  const std::optional<std::int64_t> most = graph.symbols.limit(table, wanted);
+  if (!most || value <= *most) return;
+  const std::string name = graph.symbols.text(wanted);
+  fail(ErrorKind::input, "{} has {} positions, the most for {} is {}; got {}", graph.name, *most,
+       name == "seq" ? "--seq" : name, *most, value);
+}
+
 void check_assumptions(const Graph& graph, const std::vector<std::int64_t>& values) {
   for (const Assumption& assumption : graph.assumptions) {
     const std::int64_t left = checked_mul(assumption.left.factor, values[assumption.left.symbol]);
     const std::int64_t right =
         checked_mul(assumption.right.factor, values[assumption.right.symbol]);
     if (left == right) continue;
+    check_limit(graph, assumption.left, assumption.right, right);
+    check_limit(graph, assumption.right, assumption.left, left);
     fail(ErrorKind::input, "node '{}': extents must agree, but {} is {} and {} is {}",
          graph.nodes[assumption.node].name, graph.symbols.text(assumption.left), left,
          graph.symbols.text(assumption.right), right);

@@ -186,6 +186,14 @@ namespace {
 constexpr std::string_view left_out = "…";
 }
 
+std::optional<std::int64_t> Symbols::limit(Dim dim, Dim of) const {
+  const Expression& expression = expressions_[dim.symbol];
+  if (dim.factor != 1 || expression.kind != Kind::minimum) return std::nullopt;
+  if (expression.left == of && expression.right.is_number()) return expression.right.factor;
+  if (expression.right == of && expression.left.is_number()) return expression.left.factor;
+  return std::nullopt;
+}
+
 std::string Symbols::text(Dim dim) const {
   std::size_t parts = 1000;
   return text(dim, 8, parts);

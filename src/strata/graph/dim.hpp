@@ -64,6 +64,9 @@ class Symbols {
   /// parameter without value, a division by zero, overflow.
   std::vector<std::int64_t> evaluate(const Binding& binding) const;
 
+  /// n where `dim` is min(of, n): as far as `of` may grow if the two are to be equal.
+  std::optional<std::int64_t> limit(Dim dim, Dim of) const;
+
   /// "32", "batch", "2·batch·seq", "(seq - 3)/2 + 1": for people and for messages.
   std::string text(Dim dim) const;
 

@@ -41,6 +41,9 @@ TEST(Dim, equal_expressions_are_equal_values) {
                                    symbols.multiply(seq, 4)),
             symbols.multiply(batch, 3));
   EXPECT_EQ(symbols.parameter("batch"), batch);
+  EXPECT_EQ(symbols.limit(symbols.minimum(seq, 512), seq), 512);
+  EXPECT_EQ(symbols.limit(symbols.minimum(512, seq), seq), 512);
+  EXPECT_EQ(symbols.limit(seq, seq), std::nullopt);
   EXPECT_EQ(symbols.minimum(1, seq), Dim(1)) << "parameters are at least 1";
   EXPECT_EQ(symbols.maximum(symbols.multiply(batch, seq), 0), symbols.multiply(batch, seq));
 }

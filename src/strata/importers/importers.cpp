@@ -11,6 +11,7 @@
 #include "strata/importers/keras/keras.hpp"
 #include "strata/importers/network/network.hpp"
 #include "strata/importers/onnx/onnx.hpp"
+#include "strata/importers/other_files.hpp"
 
 #include <fmt/format.h>
 
@@ -196,6 +197,7 @@ const Format* format_of(const FileHead& head) {
   for (const Format& format : all_formats) {
     if (format.looks_like(head)) return &format;
   }
+  refuse_other_file(head.bytes);
   // A reader that knows what the file should be says better than anybody else what is wrong with
   // it.
   for (const Format& format : all_formats) {
@@ -229,7 +231,13 @@ Graph import_model(const std::filesystem::path& path, const ImportOptions& optio
   const std::string bytes = head_of(path);
   if (is_gzip(bytes)) return read_packed(path, options);
   const std::string extension = lower_case(path.extension().string());
-  const Format* format = format_of({bytes, extension});
+  const Format* format = nullptr;
+  try {
+    format = format_of({bytes, extension});
+  } catch (Error& error) {
+    error.add_context(path.string());
+    throw;
+  }
   if (format == nullptr) {
     fail(ErrorKind::input, "{}: not a network in a format that Strata reads (strata list formats)",
          path.string());

@@ -72,6 +72,22 @@ TEST_F(Importers, junk_is_refused) {
   expect_refused(file("notes.txt", "Dear diary"), ErrorKind::input, unknown);
 }
 
+TEST_F(Importers, other_files_of_strata_are_called_by_their_names) {
+  expect_refused(
+      file("points.csv", "# strata_sweep 1 identity 68b8\npoint,model\n"), ErrorKind::input,
+      "expected a network, got a sweep; give it to strata sweep, or its points to strata report");
+  expect_refused(file("h200.json", R"({"strata_machine": 1, "name": "h200"})"), ErrorKind::input,
+                 "expected a network, got a machine; give it with --on");
+  expect_refused(file("result.json", R"({"schema_version": 1, "kind": "prediction", "x": 1})"),
+                 ErrorKind::input,
+                 "expected a network, got a result of Strata (kind 'prediction')");
+}
+
+TEST_F(Importers, utf_16_is_said) {
+  expect_refused(file("net.json", std::string_view("\xFF\xFE{\0}\0", 6)), ErrorKind::input,
+                 "the text is in UTF-16; save it as UTF-8");
+}
+
 TEST_F(Importers, the_name_helps_where_the_content_does_not) {
   const Refusal refusal = refusal_of(file("net.JSON", "{\"layers\": []}"));
   EXPECT_EQ(refusal.kind, ErrorKind::input);

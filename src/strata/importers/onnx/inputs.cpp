@@ -48,6 +48,18 @@ bool is_weight_position(std::string_view op, std::size_t position) {
   return false;
 }
 
+// "; its inputs are: ids, mask", as many as are read with pleasure.
+std::string names_text(const std::vector<std::string>& names) {
+  constexpr std::size_t most = 10;
+  if (names.empty()) return "; it has none";
+  std::string text = names.size() == 1 ? "; its input is: " : "; its inputs are: ";
+  for (std::size_t i = 0; i < std::min(most, names.size()); ++i) {
+    text += fmt::format("{}{}", i == 0 ? "" : ", ", names[i]);
+  }
+  if (names.size() > most) text += fmt::format(" and {} more", names.size() - most);
+  return text;
+}
+
 /// What is to be known of one input before any shape is made.
 struct Input {
   const ValueDef* def = nullptr;
@@ -153,7 +165,9 @@ class InputReader {
       if (input == inputs_.end()) {
         std::vector<std::string> known;
         for (const Input& i : inputs_) known.emplace_back(printable(i.def->name));
-        fail(ErrorKind::usage, "no input is called '{}'{}", name, did_you_mean(name, known));
+        const std::string guess = did_you_mean(name, known);
+        fail(ErrorKind::usage, "no input is called '{}'{}", name,
+             guess.empty() ? names_text(known) : guess);
       }
       if (extents.size() > most_axes) {
         fail(ErrorKind::usage, "input '{}': a shape of more than {} axes", name, most_axes);

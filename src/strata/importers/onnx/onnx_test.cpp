@@ -103,6 +103,8 @@ TEST(Onnx, a_given_shape_replaces_the_files) {
 TEST(Onnx, a_shape_for_an_unknown_input_is_an_error) {
   EXPECT_EQ(problem_with(small_network({"N", 3, 8, 8}), {.input_shapes = {{"imag", {1, 3, 8, 8}}}}),
             "usage: model.onnx: no input is called 'imag'; did you mean image?");
+  EXPECT_EQ(problem_with(small_network({"N", 3, 8, 8}), {.input_shapes = {{"foo", {1, 3, 8, 8}}}}),
+            "usage: model.onnx: no input is called 'foo'; its input is: image");
 }
 
 TEST(Onnx, initializers_among_the_inputs_are_not_inputs) {
