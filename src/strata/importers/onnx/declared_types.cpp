@@ -160,7 +160,8 @@ void enter_initializers(Session& session) {
       throw;
     }
     for (const std::int64_t extent : tensor.extents) constant.type.shape.push_back(extent);
-    constant.is_learnt = is_floating(*dtype);
+    constant.is_learnt =
+        is_floating(*dtype) && session.signature.is_learnt(tensor.name).value_or(true);
     session.values[id].constant = session.add_constant(std::move(constant));
   }
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "strata/graph/infer.hpp"
+#include "strata/importers/onnx/model.hpp"
 #include "strata/importers/onnx/number.hpp"
 
 #include <memory>
@@ -23,9 +24,10 @@ inline constexpr RootId no_root = ~RootId{0};
 
 struct DraftTensor {
   TensorType type;
-  KnownNumbers numbers;   ///< stored tensors: what is in them, where it is known
-  std::string_view name;  ///< stored tensors and inputs: what the file calls them
-  const char* role = "";  ///< "weight": names a stored tensor whose own name is taken
+  KnownNumbers numbers;             ///< stored tensors: what is in them, where it is known
+  std::string_view name;            ///< stored tensors and inputs: what the file calls them
+  const TensorDef* data = nullptr;  ///< stored tensors: the tensor of the file they are
+  const char* role = "";            ///< "weight": names a stored tensor whose own name is taken
   NodeId producer = no_node;
   RootId root = no_root;
   TensorKind kind = TensorKind::activation;

@@ -34,10 +34,10 @@ TEST(OnnxInferenceExport, a_deep_residual_network_without_normalisation_is_suspe
   const Graph graph = residual_network(8, "w").read();
   EXPECT_EQ(warnings_of(graph),
             "batch-norm-folded: no batch normalisation follows its 8 convolutions: an export for "
-            "inference folds them into the weights, and training results lack their time; export "
-            "with torch.onnx.export(model, args, file, training=torch.onnx.TrainingMode.PRESERVE, "
-            "do_constant_folding=False, dynamo=False), or put one after each convolution with "
-            "--assume-bn\n");
+            "inference folds them into the weights, and training results lack their time; call "
+            "model.train() and export with torch.onnx.export(model, args, file, "
+            "training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False), with "
+            "dynamo=False as well from PyTorch 2.5 on, or put them back with --assume-bn\n");
   EXPECT_FALSE(warns(residual_network(2, "w").read(), WarningCode::batch_norm_folded));
 }
 
@@ -66,6 +66,140 @@ TEST(OnnxInferenceExport, a_convolution_that_has_one_gets_no_second) {
       .node({"BatchNormalization", {"a", "s", "b", "m", "v"}, {"y"}})
       .output("y");
   EXPECT_EQ(operators_of(model.read({.assume_batch_norm = true})), "convolution batch_norm");
+}
+
+// Two convolutions: the first has its normalisation, that of the second is folded.
+WrittenModel half_folded(const std::string& second) {
+  WrittenModel model;
+  model.input("x", {1, 3, 16, 16})
+      .store(weight("w", {8, 3, 3, 3}))
+      .store(weight(second, {8, 8, 3, 3}))
+      .store(weight("c", {8}))
+      .store(weight("third", {8, 8, 3, 3}));
+  for (const char* name : {"s", "b", "m", "v"}) model.store(weight(name, {8}));
+  model.node({"Conv", {"x", "w"}, {"a"}})
+      .node({"BatchNormalization", {"a", "s", "b", "m", "v"}, {"n"}})
+      .node({"Conv", {"n", second, "c"}, {"r"}})
+      .node({"Relu", {"r"}, {"q"}})
+      .node({"Conv", {"q", "third"}, {"y"}})
+      .output("y");
+  return model;
+}
+
+TEST(OnnxInferenceExport, a_partly_folded_export_is_noticed) {
+  const Graph graph = half_folded("onnx::Conv_17").read();
+  EXPECT_NE(warnings_of(graph).find("batch-norm-folded: the export folded 1 of its 2 batch "
+                                    "normalisations into the convolutions before them"),
+            std::string::npos)
+      << warnings_of(graph);
+  EXPECT_FALSE(warns(half_folded("w2").read(), WarningCode::batch_norm_folded));
+}
+
+TEST(OnnxInferenceExport, only_what_is_missing_is_put_back) {
+  EXPECT_EQ(operators_of(half_folded("onnx::Conv_17").read({.assume_batch_norm = true})),
+            "convolution batch_norm convolution batch_norm relu convolution");
+  const Graph whole = half_folded("w2").read({.assume_batch_norm = true});
+  EXPECT_EQ(count_of(whole, "batch_norm"), 1);
+  EXPECT_EQ(warnings_of(whole),
+            "value-assumed: --assume-bn adds none: no batch normalisation is missing after its 3 "
+            "convolutions\n");
+}
+
+// A convolution under test, with what stands before and after it, and a second one so that it makes
+// no prediction. How many normalisations are assumed.
+std::int64_t assumed_norms(const WrittenModel& model) {
+  return count_of(model.read({.assume_batch_norm = true}), "batch_norm");
+}
+
+TEST(OnnxInferenceExport, none_is_assumed_beside_layer_and_group_normalisation) {
+  WrittenModel model;
+  model.input("x", {1, 8, 16, 16})
+      .store(weight("w1", {8, 8, 3, 3}))
+      .store(weight("w2", {8, 8, 3, 3}))
+      .store(weight("s", {8}))
+      .store(weight("b", {8}))
+      .node({"Conv", {"x", "w1"}, {"a"}})
+      .node({"InstanceNormalization", {"a", "s", "b"}, {"n"}})
+      .node({"Conv", {"n", "w2"}, {"c"}})
+      .node({"Add", {"c", "c"}, {"y"}})
+      .output("y");
+  EXPECT_EQ(assumed_norms(model), 0);
+}
+
+TEST(OnnxInferenceExport, none_is_assumed_in_squeeze_and_excitation) {
+  WrittenModel model;
+  model.input("x", {1, 8, 16, 16})
+      .store(weight("w", {8, 8, 3, 3}))
+      .store(weight("squeeze", {2, 8, 1, 1}))
+      .store(weight("excite", {8, 2, 1, 1}))
+      .node({"Conv", {"x", "w"}, {"c"}})
+      .node({"GlobalAveragePool", {"c"}, {"p"}})
+      .node({"Conv", {"p", "squeeze"}, {"a"}})
+      .node({"Relu", {"a"}, {"r"}})
+      .node({"Conv", {"r", "excite"}, {"b"}})
+      .node({"Sigmoid", {"b"}, {"g"}})
+      .node({"Mul", {"c", "g"}, {"y"}})
+      .output("y");
+  EXPECT_EQ(assumed_norms(model), 1);
+}
+
+TEST(OnnxInferenceExport, none_is_assumed_after_a_patch_embedding) {
+  WrittenModel model;
+  model.input("x", {1, 3, 16, 16})
+      .store(weight("patches", {8, 3, 4, 4}))
+      .store(weight("fc", {8, 8}))
+      .store(integers("sequence", {0, 8, -1}))
+      .node({"Conv", {"x", "patches"}, {"c"}, {{"strides", Integers{4, 4}}}})
+      .node({"Reshape", {"c", "sequence"}, {"s"}})
+      .node({"Transpose", {"s"}, {"t"}, {{"perm", Integers{0, 2, 1}}}})
+      .node({"MatMul", {"t", "fc"}, {"y"}})
+      .output("y");
+  EXPECT_EQ(assumed_norms(model), 0);
+}
+
+TEST(OnnxInferenceExport, none_is_assumed_at_a_prediction) {
+  WrittenModel model;
+  model.input("x", {1, 8, 16, 16})
+      .store(weight("w", {8, 8, 3, 3}))
+      .store(weight("classes", {5, 8, 1, 1}))
+      .node({"Conv", {"x", "w"}, {"c"}})
+      .node({"Relu", {"c"}, {"r"}})
+      .node({"Conv", {"r", "classes"}, {"h"}})
+      .node({"Relu", {"h"}, {"q"}})
+      .node({"GlobalAveragePool", {"q"}, {"p"}})
+      .node({"Flatten", {"p"}, {"y"}})
+      .output("y");
+  EXPECT_EQ(assumed_norms(model), 1);
+}
+
+TEST(OnnxInferenceExport, biases_that_the_export_left_out_are_said) {
+  WrittenModel model;
+  NodeText layer{"Conv", {"x", "w"}, {"y"}};
+  layer.rewrite = "RemoveOptionalBiasFromConv";
+  model.input("x", {1, 3, 16, 16}).store(weight("w", {8, 3, 3, 3})).node(layer).output("y");
+  EXPECT_EQ(warnings_of(model.read()),
+            "part-ignored: the export left out the bias of 1 layer, 8 parameters that were zero "
+            "(RemoveOptionalBias in the file); training has them\n");
+}
+
+// SqueezeNet's and EfficientNet's classifiers begin with dropout, of which inference leaves a gap.
+TEST(OnnxInferenceExport, a_gap_before_the_last_layer_was_dropout) {
+  const auto is_missing = [](const std::string& number, const std::string& before) {
+    WrittenModel model;
+    model.input("x", {1, 8})
+        .store(weight("classifier." + number + ".weight", {8, 8}))
+        .node({"Relu", {"x"}, {"r"}, {}, before})
+        .node({"MatMul",
+               {"r", "classifier." + number + ".weight"},
+               {"y"},
+               {},
+               "/classifier/classifier." + number + "/MatMul"})
+        .output("y");
+    return warns(model.read(), WarningCode::dropout_missing);
+  };
+  EXPECT_TRUE(is_missing("1", "/features/Relu"));
+  EXPECT_FALSE(is_missing("1", "/classifier/classifier.0/Relu"));
+  EXPECT_FALSE(is_missing("0", "/features/Relu"));
 }
 
 TEST(OnnxInferenceExport, weights_of_whole_numbers_have_no_gradient) {

@@ -28,7 +28,8 @@ struct NodeDef {
   std::string_view op;
   std::string_view domain;
   std::string_view overload;
-  std::string_view scopes;  ///< PyTorch's "['', 'layer1', 'layer1.0', …]": the modules it is in
+  std::string_view scopes;   ///< PyTorch's "['', 'layer1', 'layer1.0', …]": the modules it is in
+  std::string_view rewrite;  ///< the rule of onnxscript that wrote the node anew
   std::vector<std::string_view> inputs;  ///< an empty name: an optional input left out
   std::vector<std::string_view> outputs;
   std::vector<AttributeDef> attributes;
@@ -78,6 +79,7 @@ struct FunctionDef {
 
 struct GraphDef {
   std::string_view name;
+  std::string_view signature;  ///< of torch.export: which tensors are parameters (signature.hpp)
   std::vector<NodeDef> nodes;
   std::vector<TensorDef> initializers;
   std::vector<ValueDef> inputs;

@@ -85,7 +85,8 @@ bool Session::is_mask(Constant& constant) {
   Looks& looks = looks_[constant.data->message.data()];
   if (!looks.is_triangle) {
     looks.is_triangle = is_triangle(*constant.data);
-    looks.is_mask = *looks.is_triangle || looks_like_mask(*constant.data);
+    looks.is_mask = *looks.is_triangle || looks_like_mask(*constant.data) ||
+                    looks_like_sinusoids(*constant.data);
   }
   constant.is_causal_mask = constant.numbers == nullptr && *looks.is_triangle;
   return looks.is_mask;
@@ -135,6 +136,7 @@ DraftId Session::weight(Constant& constant, const Shape& shape, const char* role
   }
   const DraftId id = draft.add_tensor({.type = {shape, constant.type.dtype},
                                        .name = constant.name,
+                                       .data = constant.data,
                                        .role = role,
                                        .root = constant.root,
                                        .kind = kind,

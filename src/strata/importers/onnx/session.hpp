@@ -5,6 +5,7 @@
 #include "strata/importers/import_options.hpp"
 #include "strata/importers/onnx/draft.hpp"
 #include "strata/importers/onnx/flat_graph.hpp"
+#include "strata/importers/onnx/signature.hpp"
 
 #include <deque>
 #include <map>
@@ -54,11 +55,16 @@ struct BatchConflict {
 
 struct Session {
   Session(const ModelDef& model_, const FlatGraph& flat_, const ImportOptions& options_)
-      : model(model_), flat(flat_), options(options_), values(flat_.value_names.size()) {}
+      : model(model_),
+        flat(flat_),
+        options(options_),
+        signature(model_.graph->signature),
+        values(flat_.value_names.size()) {}
 
   const ModelDef& model;
   const FlatGraph& flat;
   const ImportOptions& options;
+  Signature signature;
   Draft draft;
   std::vector<Value> values;  ///< by FlatValueId
   std::deque<Constant> constants;
@@ -121,10 +127,11 @@ struct Session {
   struct Looks {
     std::optional<bool> is_varied;  ///< surely not the same number everywhere
     std::optional<bool> is_triangle;
-    bool is_mask = false;  ///< known with is_triangle
+    bool is_mask = false;  ///< or sines and cosines of positions; known with is_triangle
   };
 
   bool is_surely_shared(const Constant& constant);
+  /// Its numbers are those of a mask, or of fixed positions.
   bool is_mask(Constant& constant);
 
   std::unordered_map<const char*, Looks> looks_;  ///< by where the bytes begin

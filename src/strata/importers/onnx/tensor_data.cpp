@@ -9,6 +9,8 @@
 
 #include <cmath>
 #include <cstring>
+#include <string>
+#include <unordered_set>
 
 namespace strata::onnx {
 namespace {
@@ -198,6 +200,21 @@ Bytes plain_bytes(const TensorDef& tensor) {
   return {};
 }
 
+// Two different numbers and no third, over more places than a short vector has.
+bool holds_two_numbers(Bytes bytes, std::size_t width) {
+  constexpr std::size_t fewest = 16;
+  if (bytes.size() < fewest * width) return false;
+  const Bytes first = bytes.substr(0, width);
+  Bytes other;
+  for (std::size_t at = width; at + width <= bytes.size(); at += width) {
+    const Bytes number = bytes.substr(at, width);
+    if (number == first || number == other) continue;
+    if (!other.empty()) return false;
+    other = number;
+  }
+  return !other.empty();
+}
+
 // The side of a square table whose leading axes are 1; 0 for any other shape.
 std::int64_t side_of_square(std::span<const std::int64_t> extents) {
   if (extents.size() < 2) return 0;
@@ -277,7 +294,72 @@ bool looks_like_mask(const TensorDef& tensor) {
     const Number number = number_at(bytes.data() + at, tensor.type);
     if (number.value() <= as_good_as_minus_infinity) return true;
   }
-  return false;
+  return holds_two_numbers(bytes, width);
+}
+
+bool looks_like_sinusoids(const TensorDef& tensor) {
+  if (tensor.is_external || tensor.type != float32 || tensor.extents.size() < 2) return false;
+  constexpr std::size_t fewest_rows = 4;
+  const Bytes bytes = plain_bytes(tensor);
+  const auto row = static_cast<std::size_t>(tensor.extents.back());
+  const std::size_t count = bytes.size() / sizeof(float);
+  if (row < 4 || count < fewest_rows * row) return false;
+  std::size_t zeros = 0;
+  std::size_t ones = 0;
+  for (std::size_t at = 0; at < count; ++at) {
+    const auto number = load<float>(bytes.data() + at * sizeof(float));
+    if (!(std::abs(number) <= 1.0F)) return false;
+    if (at >= row) continue;
+    zeros += number == 0.0F ? 1 : 0;
+    ones += number == 1.0F ? 1 : 0;
+    if (zeros + ones <= at) return false;
+  }
+  return zeros == ones;
+}
+
+std::optional<std::int64_t> different_columns(const TensorDef& tensor, std::int64_t rows) {
+  constexpr std::size_t most_bytes = std::size_t{1} << 24;
+  const std::size_t width = width_of(tensor.type);
+  if (tensor.is_external || width == 0 || rows < 1) return std::nullopt;
+  const Bytes bytes = plain_bytes(tensor);
+  const std::size_t columns = bytes.size() / width / static_cast<std::size_t>(rows);
+  if (columns == 0 || bytes.size() > most_bytes) return std::nullopt;
+  std::unordered_set<std::string> seen;
+  for (std::size_t column = 0; column < columns; ++column) {
+    std::string numbers;
+    for (std::size_t row = 0; row < static_cast<std::size_t>(rows); ++row) {
+      numbers += bytes.substr((row * columns + column) * width, width);
+    }
+    seen.insert(std::move(numbers));
+  }
+  return static_cast<std::int64_t>(seen.size());
+}
+
+bool are_same_matrix(const TensorDef& a, const TensorDef& b) {
+  constexpr std::size_t looked_at = 4096;
+  const std::size_t width = width_of(a.type);
+  if (a.is_external || b.is_external || a.type != b.type || width == 0) return false;
+  if (a.extents.size() != 2 || b.extents.size() != 2) return false;
+  const Bytes first = plain_bytes(a);
+  const Bytes second = plain_bytes(b);
+  const auto rows = static_cast<std::size_t>(a.extents[0]);
+  const auto columns = static_cast<std::size_t>(a.extents[1]);
+  const std::size_t count = rows * columns;
+  if (count == 0 || first.size() != count * width || second.size() != first.size()) return false;
+  const bool is_transposed = a.extents[0] == b.extents[1] && a.extents[1] == b.extents[0];
+  const bool is_alike = a.extents[0] == b.extents[0] && a.extents[1] == b.extents[1];
+  const auto is_equal = [&](bool transposed) {
+    bool is_varied = false;
+    for (std::size_t i = 0; i < looked_at; ++i) {
+      const std::size_t at = i * 1'000'003 % count;
+      const std::size_t place = transposed ? at % columns * rows + at / columns : at;
+      const Bytes number = first.substr(at * width, width);
+      if (number != second.substr(place * width, width)) return false;
+      is_varied = is_varied || number != first.substr(0, width);
+    }
+    return is_varied;
+  };
+  return (is_alike && is_equal(false)) || (is_transposed && is_equal(true));
 }
 
 bool is_triangle(const TensorDef& tensor) {

@@ -65,19 +65,33 @@ AttributeDef parse_attribute_name(Bytes message) {
   return attribute;
 }
 
-// StringStringEntryProto; the one entry that matters here is PyTorch's path of modules.
-void parse_metadata(Bytes message, NodeDef& node) {
+// StringStringEntryProto.
+struct Metadata {
   std::string_view key;
   std::string_view value;
+};
+
+Metadata parse_metadata(Bytes message) {
+  Metadata entry;
   pbf_reader reader = reader_of(message);
   while (reader.next()) {
     switch (reader.tag_and_type()) {
-      case bytes_field(1): key = view(reader); break;
-      case bytes_field(2): value = view(reader); break;
+      case bytes_field(1): entry.key = view(reader); break;
+      case bytes_field(2): entry.value = view(reader); break;
       default: reader.skip();
     }
   }
-  if (key == "pkg.torch.onnx.name_scopes") node.scopes = value;
+  return entry;
+}
+
+void set_metadata(const Metadata& entry, NodeDef& node) {
+  if (entry.key == "pkg.torch.onnx.name_scopes") node.scopes = entry.value;
+  if (entry.key == "pkg.onnxscript.rewriter.rule_name") node.rewrite = entry.value;
+}
+
+void set_metadata(const Metadata& entry, GraphDef& graph) {
+  constexpr std::string_view signature = "pkg.torch.export.ExportedProgram.graph_signature";
+  if (entry.key == signature) graph.signature = entry.value;
 }
 
 NodeDef parse_node(Bytes message, Pieces& pieces) {
@@ -101,7 +115,7 @@ NodeDef parse_node(Bytes message, Pieces& pieces) {
         break;
       case bytes_field(7): node.domain = plain_domain(view(reader)); break;
       case bytes_field(8): node.overload = view(reader); break;
-      case bytes_field(9): parse_metadata(view(reader), node); break;
+      case bytes_field(9): set_metadata(parse_metadata(view(reader)), node); break;
       default: reader.skip();
     }
   }
@@ -203,6 +217,7 @@ GraphDef parse_graph(Bytes message, Pieces& pieces) {
         check_count(graph.initializers, most_initializers, "initializers");
         pieces.add(graph.initializers, parse_sparse_tensor(view(reader)));
         break;
+      case bytes_field(16): set_metadata(parse_metadata(view(reader)), graph); break;
       default: reader.skip();
     }
   }

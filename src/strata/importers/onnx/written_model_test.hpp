@@ -52,6 +52,11 @@ inline TensorText weight(std::string name, Integers extents, std::int32_t type =
   return {std::move(name), type, std::move(extents), {}, {}, true};
 }
 
+/// A tensor whose numbers are in the file.
+inline TensorText table(std::string name, Integers extents, Reals numbers) {
+  return {std::move(name), fp32, std::move(extents), {}, std::move(numbers), false};
+}
+
 inline TensorText integers(std::string name, Integers numbers) {
   const auto count = static_cast<std::int64_t>(numbers.size());
   return {std::move(name), int64, {count}, std::move(numbers), {}, false};
@@ -100,6 +105,7 @@ struct NodeText {
   std::string name = {};
   std::string domain = {};
   std::string scopes = {};
+  std::string rewrite = {};
 
   std::string text() const {
     std::string out;
@@ -114,6 +120,11 @@ struct NodeText {
       pbf_writer entry(writer, 9);
       entry.add_string(1, "pkg.torch.onnx.name_scopes");
       entry.add_string(2, scopes);
+    }
+    if (!rewrite.empty()) {
+      pbf_writer entry(writer, 9);
+      entry.add_string(1, "pkg.onnxscript.rewriter.rule_name");
+      entry.add_string(2, rewrite);
     }
     return out;
   }
@@ -169,6 +180,18 @@ class WrittenModel {
     pbf_writer(graph_).add_message(5, tensor.text());
     return *this;
   }
+  /// What torch.export says of parameters and buffers.
+  WrittenModel& signature(const std::string& text) {
+    pbf_writer writer(graph_);
+    pbf_writer entry(writer, 16);
+    entry.add_string(1, "pkg.torch.export.ExportedProgram.graph_signature");
+    entry.add_string(2, text);
+    return *this;
+  }
+  WrittenModel& producer(const std::string& name) {
+    producer_ = name;
+    return *this;
+  }
   WrittenModel& node(const NodeText& node) {
     pbf_writer(graph_).add_message(1, node.text());
     return *this;
@@ -193,6 +216,7 @@ class WrittenModel {
     std::string out;
     pbf_writer writer(out);
     writer.add_int64(1, 8);
+    if (!producer_.empty()) writer.add_string(2, producer_);
     writer.add_message(7, graph_);
     pbf_writer opset(writer, 8);
     opset.add_int64(2, opset_);
@@ -206,6 +230,7 @@ class WrittenModel {
 
  private:
   std::int64_t opset_;
+  std::string producer_;
   std::string graph_;
   std::string functions_;
 };

@@ -182,7 +182,18 @@ std::optional<Index> plain_numbers(OpContext& context, std::size_t input) {
   return plain;
 }
 
+// A class token that is repeated for every sample stays a parameter, whatever numbers it begins
+// with.
+bool is_learnt_operand(OpContext& context) {
+  const Constant* const given = context.constant(0);
+  if (given == nullptr || !given->is_learnt || given->data == nullptr) return false;
+  const Shape& shape = given->type.shape;
+  return shape.size() > 1 &&
+         std::any_of(shape.begin(), shape.end(), [](Dim extent) { return !extent.is(1); });
+}
+
 bool fold_expand(OpContext& context) {
+  if (is_learnt_operand(context)) return false;
   const std::optional<Known> data = known(context, 0);
   const std::optional<Index> target = plain_numbers(context, 1);
   if (!data || !target || count_of(data->extents) == 0) return false;
@@ -199,6 +210,7 @@ bool fold_expand(OpContext& context) {
 }
 
 bool fold_tile(OpContext& context) {
+  if (is_learnt_operand(context)) return false;
   const std::optional<Known> data = known(context, 0);
   const std::optional<Index> repeats = plain_numbers(context, 1);
   if (!data || !repeats || repeats->size() != data->extents.size()) return false;

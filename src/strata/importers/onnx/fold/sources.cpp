@@ -38,7 +38,9 @@ bool set_tensor(OpContext& context, Bytes message) {
   elements_of(tensor);  // refuses extents that make no sense
   Constant constant{.type = {{}, known_dtype(tensor.type)}, .data = &tensor};
   for (const std::int64_t extent : tensor.extents) constant.type.shape.push_back(extent);
-  constant.is_learnt = is_floating(constant.type.dtype);
+  // PyTorch keeps parameters among the initializers; other exporters write some at a node.
+  constant.is_learnt =
+      is_floating(constant.type.dtype) && context.session().model.producer != "pytorch";
   context.set(0, std::move(constant));
   return true;
 }

@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/error.hpp"
 #include "strata/base/text.hpp"
+#include "strata/importers/onnx/passes/batch_norms.hpp"
+#include "strata/importers/onnx/passes/left_out.hpp"
 #include "strata/importers/onnx/passes/passes.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 // Exporters write networks for inference: batch normalisation is folded into the convolution before
 // it, dropout is left out. Training needs both, and batch normalisation takes much of its time.
 namespace strata::onnx {
 namespace {
 
+// In evaluation mode PyTorch's exporter folds whatever the other arguments say.
 constexpr std::string_view way_out =
-    "export with torch.onnx.export(model, args, file, "
-    "training=torch.onnx.TrainingMode.PRESERVE, do_constant_folding=False, dynamo=False)";
+    "call model.train() and export with torch.onnx.export(model, args, file, "
+    "training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False), "
+    "with dynamo=False as well from PyTorch 2.5 on";
 
 // Each gets a node and four tensors more.
 constexpr std::size_t most_convolutions = 20'000;
@@ -38,26 +41,14 @@ struct Census {
   std::size_t linears = 0;
   std::size_t weights = 0;
   std::size_t whole_weights = 0;  ///< of whole numbers
-  bool says_folded = false;       ///< names in the file speak of a folding
 };
-
-// PyTorch's new exporter leaves the path of the normalisation at the convolution, the old one
-// renames the weights it has changed; TensorFlow's converter says so outright.
-bool says_folded(const Session& session, const DraftNode& convolution) {
-  const NodeDef& def = *session.flat.nodes[convolution.origin].def;
-  const std::string_view weight =
-      session.draft.tensors[convolution.inputs[convolution.first_own]].name;
-  return has_part(def.scopes, "batch_norm") || weight.starts_with("onnx::Conv_") ||
-         has_part(weight, "fused_bn");
-}
 
 bool is_residual(const Draft& draft, const DraftNode& node) {
   return std::get<Elementwise>(*node.op).kind == ElementwiseKind::add && node.inputs.size() == 2 &&
          !draft.is_stored(node.inputs[0]) && !draft.is_stored(node.inputs[1]);
 }
 
-Census census_of(const Session& session) {
-  const Draft& draft = session.draft;
+Census census_of(const Draft& draft) {
   Census census;
   for (const DraftNode& node : draft.nodes) {
     if (const auto* convolution = std::get_if<Convolution>(node.op.get())) {
@@ -65,7 +56,6 @@ Census census_of(const Session& session) {
       if (convolution->groups > 1 && convolution->groups == convolution->channels) {
         ++census.depthwise;
       }
-      census.says_folded = census.says_folded || says_folded(session, node);
     }
     census.batch_norms += is<BatchNorm>(node) ? 1 : 0;
     census.rms_norms += is<RmsNorm>(node) ? 1 : 0;
@@ -88,75 +78,66 @@ Census census_of(const Session& session) {
 bool looks_folded(const Census& census) {
   constexpr std::size_t deep = 8;
   constexpr std::size_t several = 3;
-  if (census.batch_norms > 0) return false;
-  if (census.says_folded) return true;
-  return census.convolutions >= deep && census.norms == 0 &&
+  return census.batch_norms == 0 && census.convolutions >= deep && census.norms == 0 &&
          (census.residuals >= several || census.depthwise >= several);
 }
 
-bool looks_undropped(const Census& census) {
+bool looks_undropped(const Session& session, const Census& census) {
   if (census.dropouts > 0 || census.rms_norms > 0) return false;
   const bool is_classifier_of_old = census.convolutions > 0 && census.linears >= 2 &&
                                     census.attentions == 0 && census.residuals == 0;
-  return census.attentions > 1 || census.recurrents > 1 || is_classifier_of_old;
+  return census.attentions > 1 || census.recurrents > 1 || is_classifier_of_old ||
+         lacks_module_before_head(session);
 }
 
-// The bias of a convolution that a normalisation follows is that normalisation's shift.
-std::size_t put_batch_norms(Draft& draft) {
-  const Uses uses(draft);
-  Rewriter rewriter(draft);
-  std::size_t count = 0;
-  for (NodeId id = 0; id < draft.nodes.size(); ++id) {
-    const DraftNode& node = draft.nodes[id];
-    if (!is<Convolution>(node)) continue;
-    const DraftNode* const reader = uses.only_reader(draft, node.outputs[0]);
-    if (reader != nullptr && is<BatchNorm>(*reader)) continue;
-    Convolution op = op_of<Convolution>(node);
-    op.bias = false;
-    const DType dtype = draft.type(node.outputs[0]).dtype;
-    const auto stored = [&](const char* role, TensorKind kind) {
-      return draft.add_tensor({.type = {{op.channels}, dtype}, .role = role, .kind = kind});
-    };
-    const std::array own = {
-        stored("weight", TensorKind::parameter), stored("bias", TensorKind::parameter),
-        stored("running_mean", TensorKind::buffer), stored("running_var", TensorKind::buffer)};
-    rewriter.place_before(id);
-    const DraftId y =
-        rewriter.add(op, std::span(node.inputs).first(node.first_own),
-                     std::span(node.inputs).subspan(node.first_own, 1), node.origin, node.suffix);
-    rewriter.replace(node.outputs[0],
-                     rewriter.add(BatchNorm{}, std::array{y}, own, node.origin, "bn"));
-    ++count;
+void warn_of_folding(Session& session, const Census& census, std::size_t named) {
+  if (named > 0 && census.batch_norms > 0) {
+    session.warn(
+        WarningCode::batch_norm_folded,
+        fmt::format("the export folded {} of its {} batch normalisations into the convolutions "
+                    "before them, and training results lack their time; {}, or put them back with "
+                    "--assume-bn",
+                    named, named + census.batch_norms, way_out));
+  } else if (named > 0 || looks_folded(census)) {
+    session.warn(
+        WarningCode::batch_norm_folded,
+        fmt::format("no batch normalisation follows its {} convolutions: {}, and training results "
+                    "lack their time; {}, or put them back with --assume-bn",
+                    census.convolutions,
+                    named > 0 ? "the export folded them into the weights"
+                              : "an export for inference folds them into the weights",
+                    way_out));
   }
-  if (rewriter.has_changes()) rewriter.apply();
-  return count;
+}
+
+// Where names say which are folded, those; where some are left, no others; else by the structure.
+void assume_batch_norms(Session& session, const Census& census, std::vector<NodeId> folded) {
+  if (census.convolutions > most_convolutions) {
+    fail(ErrorKind::unsupported, "--assume-bn for more than {} convolutions", most_convolutions);
+  }
+  if (folded.empty() && census.batch_norms == 0) folded = probably_folded(session.draft);
+  put_batch_norms(session.draft, folded);
+  session.warn(WarningCode::value_assumed,
+               folded.empty()
+                   ? fmt::format("--assume-bn adds none: no batch normalisation is missing after "
+                                 "its {} convolutions",
+                                 census.convolutions)
+                   : fmt::format("a batch normalisation is assumed after {} of {} convolutions",
+                                 folded.size(), census.convolutions));
 }
 
 }  // namespace
 
 void restore_training_layers(Session& session) {
-  const Census census = census_of(session);
-  if (session.options.assume_batch_norm) {
-    if (census.convolutions > most_convolutions) {
-      fail(ErrorKind::unsupported, "--assume-bn for more than {} convolutions", most_convolutions);
-    }
-    const std::size_t count = put_batch_norms(session.draft);
-    if (count > 0) {
-      session.warn(WarningCode::value_assumed,
-                   fmt::format("a batch normalisation is assumed after {} of {} convolutions",
-                               count, census.convolutions));
-    }
-  } else if (looks_folded(census)) {
-    session.warn(
-        WarningCode::batch_norm_folded,
-        fmt::format("no batch normalisation follows its {} convolutions: {}, and training results "
-                    "lack their time; {}, or put one after each convolution with --assume-bn",
-                    census.convolutions,
-                    census.says_folded ? "the export folded them into the weights"
-                                       : "an export for inference folds them into the weights",
-                    way_out));
+  const Census census = census_of(session.draft);
+  warn_of_left_out_biases(session);
+  std::vector<NodeId> folded = named_folded(session);
+  if (!session.options.assume_batch_norm) {
+    warn_of_folding(session, census, folded.size());
+  } else if (census.convolutions > 0) {
+    assume_batch_norms(session, census, std::move(folded));
   }
-  if (looks_undropped(census)) {
+  if (looks_undropped(session, census)) {
     session.warn(
         WarningCode::dropout_missing,
         fmt::format("there is no dropout, which an export for inference leaves out; {}", way_out));

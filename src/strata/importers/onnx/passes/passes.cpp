@@ -10,7 +10,10 @@
 namespace strata::onnx {
 namespace {
 
-constexpr std::array<Pass, 9> all_passes = {{
+constexpr std::array<Pass, 12> all_passes = {{
+    {"tie weights", tie_weights},
+    {"restore position tables", restore_position_tables},
+    {"tell constants", tell_constants},
     {"store fixed tensors", store_fixed_tensors},
     {"fuse attention", fuse_attention, true},
     {"fuse normalisations", fuse_norms, true},

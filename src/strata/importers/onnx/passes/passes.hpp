@@ -20,7 +20,13 @@ std::span<const Pass> passes();
 /// Runs them all, and takes out what no output needs.
 void run_passes(Session& session);
 
-// constants.cpp: what is made of constants alone is a constant.
+// tied_weights.cpp: an embedding and an output layer with the same numbers are one parameter.
+void tie_weights(Session& session);
+// position_tables.cpp: the table of relative positions in place of what an exporter looked up in
+// it.
+void restore_position_tables(Session& session);
+// constants.cpp: what readers do not take for learnt, and what is made of constants alone.
+void tell_constants(Session& session);
 void store_fixed_tensors(Session& session);
 // views.cpp: transposes and reshapes wait until somebody needs them, and cancel where they can.
 void defer_views(Session& session);
