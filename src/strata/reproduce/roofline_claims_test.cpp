@@ -81,13 +81,13 @@ KernelPoint& last_point(RooflineStudy& study, std::string_view kernel, std::stri
 }
 
 /// As found on one side: "yes", "no" or "" without a verdict, with what was found and the note.
-struct Verdict {
+struct RooflineVerdict {
   std::string word;
   std::string found;
   std::string note;
 };
 
-Verdict verdict_on(const RooflineStudy& study, std::string_view what) {
+RooflineVerdict verdict_on(const RooflineStudy& study, std::string_view what) {
   const bool is_measured = study.evidence == Evidence::measured;
   const RooflineStudy predicted = study_of_the_paper(Evidence::predicted);
   const auto findings =
@@ -182,7 +182,7 @@ const Claimed claims_of_the_paper[] = {
 TEST(RooflineClaims, hold_for_data_that_is_as_the_paper_says) {
   const RooflineStudy study = study_of_the_paper(Evidence::predicted);
   for (const Claimed& claim : claims_of_the_paper) {
-    const Verdict verdict = verdict_on(study, claim.what);
+    const RooflineVerdict verdict = verdict_on(study, claim.what);
     EXPECT_EQ(verdict.word, "yes") << claim.what << ": " << verdict.found << " " << verdict.note;
     EXPECT_FALSE(verdict.note.empty()) << claim.what << " has no rule";
     EXPECT_EQ(verdict.note.find("predicted: "), verdict.note.npos) << verdict.note;
@@ -193,7 +193,7 @@ TEST(RooflineClaims, say_no_and_why_for_data_that_is_not) {
   for (const Claimed& claim : claims_of_the_paper) {
     RooflineStudy study = study_of_the_paper(Evidence::predicted);
     claim.breaks(study);
-    const Verdict verdict = verdict_on(study, claim.what);
+    const RooflineVerdict verdict = verdict_on(study, claim.what);
     EXPECT_EQ(verdict.word, "no") << claim.what << ": " << verdict.found;
     EXPECT_NE(verdict.note.find("predicted: "), verdict.note.npos) << verdict.note;
     EXPECT_NE(verdict.note.find(claim.why), verdict.note.npos) << verdict.note;
@@ -209,7 +209,7 @@ TEST(RooflineClaims, have_no_verdict_without_their_points) {
     for (const Evidence evidence : {Evidence::predicted, Evidence::measured}) {
       RooflineStudy study = study_of_the_paper(evidence);
       sweep_in(study, claim.kernel, claim.parameter).points.clear();
-      const Verdict verdict = verdict_on(study, claim.what);
+      const RooflineVerdict verdict = verdict_on(study, claim.what);
       EXPECT_EQ(verdict.word, "") << claim.what;
       EXPECT_EQ(verdict.found, evidence == Evidence::measured ? "not measured" : "not predicted");
     }
@@ -250,7 +250,7 @@ TEST(RooflineClaims, run_time_over_the_sequence_includes_launches) {
     if (point.value == 128) point.work.time_s /= 2;
     point.work.wall_s = 3e-3;
   }
-  Verdict verdict = verdict_on(study, "run time grows");
+  RooflineVerdict verdict = verdict_on(study, "run time grows");
   EXPECT_EQ(verdict.word, "yes");
   EXPECT_EQ(verdict.found, "8.00× (kernels 4.00×, wall 1.00×)");
   last_point(study, "lstm", "sequence").work.launches = 100;
@@ -306,7 +306,7 @@ TEST(RooflineClaims, a_claim_that_caches_break_names_both_counts) {
     point.counters = {{"dram_read_bytes", share * static_cast<double>(point.work.bytes)},
                       {"dram_write_bytes", 0}};
   }
-  const Verdict verdict = verdict_on(study, "a larger batch keeps FLOP per byte");
+  const RooflineVerdict verdict = verdict_on(study, "a larger batch keeps FLOP per byte");
   EXPECT_EQ(verdict.word, "no");
   EXPECT_NE(verdict.note.find("(bytes counted are 0.50× the definition's at 16, 1.00× at 64: "
                               "caches hold more of the smaller one)"),
