@@ -45,7 +45,7 @@ constexpr Flag compare_layers_flag{.name = "top",
 constexpr std::string_view compared_times[] = {"expected", "limit"};
 constexpr Flag compare_times_flag{.name = "times",
                                   .value = "WHICH",
-                                  .help = "Of predictions: expected (where all have it) or limit.",
+                                  .help = "Of predictions: expected (where all have it), limit.",
                                   .choices = compared_times,
                                   .offer = Offer::choices};
 constexpr Flag threshold_flag{

@@ -20,7 +20,7 @@ namespace {
 
 constexpr Argument report_arguments[] = {
     {.name = "FILE|MODEL",
-     .help = "A result as JSON, points of a sweep, or a model to predict.",
+     .help = "A result as JSON, points of a sweep, or a model.",
      .offer = Offer::model,
      .repeats = true}};
 constexpr Flag report_out_flag{.name = "out",

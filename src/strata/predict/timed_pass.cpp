@@ -200,8 +200,6 @@ double TimedPass::stream(const PlannedStep& planned, double start_s) {
 void TimedPass::run_step(double compute_s) {
   const PlannedStep& planned = steps_[step_];
   const double start_s = now_s_;
-  result_.peak_occupied_bytes = std::max(result_.peak_occupied_bytes, step_peak_bytes_);
-  step_peak_bytes_ = 0;
   occupy(planned.rows_bytes + planned.outputs_bytes);
   const double computed_s = start_s + compute_s;
   const double end_s = std::max(computed_s, stream(planned, start_s));
@@ -218,6 +216,7 @@ void TimedPass::run_step(double compute_s) {
     step.peak_occupied_bytes = step_peak_bytes_;
   }
   result_.peak_occupied_bytes = std::max(result_.peak_occupied_bytes, step_peak_bytes_);
+  step_peak_bytes_ = 0;
   now_s_ = end_s;
   if (channel_free_s_ <= now_s_) finish_transfer();
   occupied_bytes_ -= planned.rows_bytes + planned.freed_after_bytes;

@@ -234,12 +234,11 @@ std::string to_text(const ProfileComparison& comparison, const CompareView& view
   if (!alone.empty()) text += alone + '\n';
   if (const std::string answer = answer_text(comparison, view); !answer.empty())
     text += answer + '\n';
-  text +=
-      dim(fmt::format(
-              "more: --top N  --by {}  {}--threshold X  --json FILE  --csv FILE  --html FILE\n",
-              view.by == CompareBy::type ? "block|pass|layer" : "type|block|pass|layer",
-              comparison.a.expected || comparison.b.expected ? "--times limit  " : ""),
-          style);
+  text += dim(
+      fmt::format("more: --top N  --by {}  {}--threshold X  --json FILE  --csv FILE  --html FILE\n",
+                  view.by == CompareBy::type ? "block|pass|layer" : "type|block|pass|layer",
+                  comparison.a.expected || comparison.b.expected ? "--times limit  " : ""),
+      style);
   return style.has_unicode ? text : to_ascii(text);
 }
 

@@ -137,7 +137,7 @@ class TimelineMaker {
     for (const StepResult& result : prediction_.steps)
       levels.push_back({.start_s = result.start_s,
                         .end_s = result.end_s,
-                        .bytes = result.occupied_bytes,
+                        .bytes = result.peak_occupied_bytes,
                         .name = -1,
                         .other = -1});
     levels = taken_together(std::move(levels), prediction_.time_s, most_slices, Together::largest);

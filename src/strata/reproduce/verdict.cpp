@@ -53,7 +53,12 @@ Tally measured_tally_of(std::span<const Finding> findings) {
 }
 
 NoteParts note_parts(std::string_view note) {
-  if (!note.starts_with("holds ")) return {.rule = {}, .reason = note};
+  constexpr std::string_view head = "rule: ";
+  if (note.starts_with(head)) {
+    note.remove_prefix(head.size());
+  } else if (!note.starts_with("holds ")) {
+    return {.rule = {}, .reason = note};
+  }
   const std::size_t end = note.find("; ");
   if (end == note.npos) return {.rule = note, .reason = {}};
   std::string_view reason = note.substr(end + 2);

@@ -39,8 +39,8 @@ struct Tally {
 Tally tally_of(std::span<const Finding> findings);
 Tally measured_tally_of(std::span<const Finding> findings);
 
-/// A note is its rule ("holds above 30 %"), where the row has one of its own, and behind "; " the
-/// reason or remark.
+/// A note is its rule ("holds above 30 %", "rule: above 30 %"), where the row has one of its own,
+/// and behind "; " the reason or remark.
 struct NoteParts {
   std::string_view rule;
   std::string_view reason;

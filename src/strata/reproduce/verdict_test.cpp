@@ -64,6 +64,7 @@ TEST(Verdict, a_note_is_its_rule_and_its_reason) {
   EXPECT_EQ(parts("holds when it is; no: FFT; then more"),
             Pair("holds when it is", "FFT; then more"));
   EXPECT_EQ(parts("holds above 30 %"), Pair("holds above 30 %", ""));
+  EXPECT_EQ(parts("rule: within 0.05×; the list ends"), Pair("within 0.05×", "the list ends"));
   EXPECT_EQ(parts("not measured; ever"), Pair("", "not measured; ever"));
   EXPECT_EQ(parts(""), Pair("", ""));
 }

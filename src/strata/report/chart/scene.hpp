@@ -80,7 +80,7 @@ struct Scene {
   double width = 0;
   double height = 0;
   double width_pt = 0;  ///< on paper; 0: a pixel is a pixel
-  std::string title;  ///< for those who hear pictures
+  std::string title;    ///< for those who hear pictures
   std::string description;
   std::vector<Shape> shapes;  ///< later ones lie on top
 };
