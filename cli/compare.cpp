@@ -16,6 +16,7 @@
 #include <charconv>
 #include <filesystem>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -92,8 +93,9 @@ std::vector<StoredProfile> compared_profiles(const Arguments& given, const Prove
   std::vector<StoredProfile> profiles;
   bool has_model = false;
   for (const std::string& word : given.words()) {
-    has_model = has_model || names_network(word) || !stored_profile(word);
-    profiles.push_back(profile_of_word(given, word, provenance));
+    std::optional<StoredProfile> stored = stored_profile(word);
+    has_model = has_model || !stored;
+    profiles.push_back(stored ? std::move(*stored) : stored_prediction(given, word, provenance));
   }
   if (!has_model)
     refuse_flags_for_profile(given, compare_flags,

@@ -3,10 +3,19 @@
 
 #include "cli/output.hpp"
 #include "strata/base/error.hpp"
+#include "strata/report/chart/png.hpp"
+#include "strata/report/write_file.hpp"
 
 #include <algorithm>
 
 namespace strata {
+
+void write_picture(std::string path, const std::string& svg, bool wants_png) {
+  write_output(path, svg);
+  if (!wants_png) return;
+  if (path.ends_with(".svg")) path.resize(path.size() - 4);
+  write_file(path + ".png", svg_to_png(svg));
+}
 
 void check_outputs(const Arguments& given, std::initializer_list<const Flag*> flags) {
   for (const auto* flag = flags.begin(); flag != flags.end(); ++flag) {

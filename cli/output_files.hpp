@@ -12,6 +12,9 @@ namespace strata {
 /// Two outputs in one place would destroy each other: an error (usage).
 void check_outputs(const Arguments& given, std::initializer_list<const Flag*> flags);
 
+/// A picture as SVG and, when it is wanted, as PNG beside it.
+void write_picture(std::string path, const std::string& svg, bool wants_png);
+
 /// Writes what was asked for, where it was asked for.
 class OutputFiles {
  public:

@@ -102,8 +102,9 @@ std::vector<PlottedProfile> plotted_profiles(const Arguments& given) {
 }
 
 Machine machine_of_plot(const Arguments& given, const std::vector<PlottedProfile>& profiles) {
-  return machine_for(asked_roofs(given, on_flag),
-                     profiles.front().labelled.profile.subject.machine);
+  const Machine machine =
+      machine_for(asked_roofs(given, on_flag), profiles.front().labelled.profile.subject.machine);
+  return with_overrides(machine, quick_request(given).hardware);
 }
 
 PlottedPrediction plotted_prediction(const Arguments& given, const std::string& word) {

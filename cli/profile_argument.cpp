@@ -34,9 +34,8 @@ void refuse_flags_for_profile(const Arguments& given, std::span<const Flag> flag
   }
 }
 
-StoredProfile profile_of_word(const Arguments& given, const std::string& word,
-                              const Provenance& provenance) {
-  if (std::optional<StoredProfile> stored = stored_profile(word)) return std::move(*stored);
+StoredProfile stored_prediction(const Arguments& given, const std::string& word,
+                                const Provenance& provenance) {
   const Graph graph = load_model(word, import_options(given));
   PredictedIteration iteration = predict_model(graph, machine_of(given), quick_request(given));
   warn(iteration.summary.warnings);

@@ -19,10 +19,9 @@ AskedRoofs asked_roofs(const Arguments& given, const Flag& on);
 void refuse_flags_for_profile(const Arguments& given, std::span<const Flag> flags,
                               std::initializer_list<const Flag*> allowed);
 
-/// What a word stands for where profiles are compared: the file as it is, or the prediction of a
-/// network with everything that the flags ask for. Warnings of the network are printed. Of a
-/// command that has all flags of a prediction.
-StoredProfile profile_of_word(const Arguments& given, const std::string& word,
-                              const Provenance& provenance);
+/// The prediction of a network with everything that the flags ask for, as if it had been stored.
+/// Warnings of the network are printed. Of a command that has all flags of a prediction.
+StoredProfile stored_prediction(const Arguments& given, const std::string& word,
+                                const Provenance& provenance);
 
 }  // namespace strata

@@ -11,7 +11,6 @@
 #include "strata/base/units.hpp"
 #include "strata/report/chart/png.hpp"
 #include "strata/report/roofline_summary.hpp"
-#include "strata/report/write_file.hpp"
 #include "strata/strata.hpp"
 
 #include <fmt/format.h>
@@ -142,13 +141,6 @@ void refuse_sizes_without_model(const Arguments& given) {
   }
 }
 
-void write_picture(std::string path, const std::string& svg, bool wants_png) {
-  write_output(path, svg);
-  if (!wants_png) return;
-  if (path.ends_with(".svg")) path.resize(path.size() - 4);
-  write_file(path + ".png", svg_to_png(svg));
-}
-
 void draw(const RooflineSummary& summary, const Arguments& given) {
   const std::vector<RooflineKind> wanted = kinds_of(given);
   const bool wants_png = given.has(roofline_png_flag);
@@ -215,8 +207,9 @@ int run_roofline(const Request& request) {
   const bool has_model =
       std::any_of(profiles.begin(), profiles.end(), [](const auto& profile) { return !profile; });
   if (!has_model) refuse_sizes_without_model(given);
-  const Machine machine =
+  Machine machine =
       machine_for(asked_roofs(given, roofline_roofs_on_flag), machine_named_by(profiles));
+  if (has_model) machine = with_overrides(machine, quick_request(given).hardware);
   const RooflineSummary summary = summarize_roofline(labelled(given, std::move(profiles), machine),
                                                      machine, roof, by, given.has(label_flag));
 

@@ -2,14 +2,12 @@
 #include "cli/roofline_reuse.hpp"
 
 #include "cli/exit_code.hpp"
-#include "cli/model_flags.hpp"
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
+#include "cli/predict_flags.hpp"
 #include "cli/profile_argument.hpp"
 #include "strata/base/error.hpp"
-#include "strata/report/chart/png.hpp"
 #include "strata/report/reuse_roofline.hpp"
-#include "strata/report/write_file.hpp"
 #include "strata/strata.hpp"
 
 #include <string>
@@ -21,9 +19,7 @@ ReuseRoofline made_of(const Arguments& given, const Machine& machine) {
   const std::string& word = given.words().front();
   if (stored_profile(word))
     fail(ErrorKind::usage, "--reuse is about a model, and {} is a profile", word);
-  PredictRequest request;
-  request.sizes = model_sizes(given);
-  request.training.inference = given.has(inference_flag);
+  const PredictRequest request = quick_request(given);
   const Graph graph = load_model(word, import_options(given));
   const BoundGraph bound = bind_model(graph, request.sizes);
   const Program program = make_program(bound, request.training);
@@ -45,13 +41,7 @@ int run_reuse_roofline(const Request& request, const Flag& on, std::size_t top,
   if (given.words().size() != 1) fail(ErrorKind::usage, "--reuse is about one model at a time");
   const ReuseRoofline roofline = made_of(given, machine_for(asked_roofs(given, on), ""));
   if (const auto file = given.value(outputs.plot)) {
-    const std::string svg = chart::to_svg(to_chart(roofline));
-    std::string path(*file);
-    write_output(path, svg);
-    if (given.has(outputs.png)) {
-      if (path.ends_with(".svg")) path.resize(path.size() - 4);
-      write_file(path + ".png", svg_to_png(svg));
-    }
+    write_picture(std::string(*file), chart::to_svg(to_chart(roofline)), given.has(outputs.png));
   }
   OutputFiles files(given);
   files.write(outputs.json, [&] { return to_json(roofline, {.command = request.command_line}); });

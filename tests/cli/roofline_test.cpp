@@ -170,6 +170,22 @@ TEST(Roofline, reuse_frequency_is_of_the_network_alone) {
   EXPECT_NE(table.out.find("ridge point 18.29 FLOP/byte"), std::string::npos) << table.out;
 }
 
+// 67 TFLOP/s over 1 TB/s; Adam reads and writes two states where momentum has one.
+TEST(Roofline, roofs_and_rows_follow_the_options_of_the_prediction) {
+  const auto reuse = [](const std::string& flag, const std::string& value) {
+    return Json::parse(
+        roofline({"lenet5", "--reuse", "--on", "h200", flag, value, "--json", "-"}).out);
+  };
+  EXPECT_NE(roofline({"lenet5", "--reuse", "--on", "h200", "--bandwidth", "1TB/s"})
+                .out.find("ridge point 67.00 FLOP/byte"),
+            std::string::npos);
+  EXPECT_NE(reuse("--optimizer", "adam")["rows"], reuse("--optimizer", "momentum")["rows"]);
+  const auto bound = [](const std::string& rate) {
+    return roofline({"lenet5", "--on", "h200", "--bandwidth", rate}).out;
+  };
+  EXPECT_NE(bound("1TB/s"), bound("4.8TB/s"));
+}
+
 TEST(Roofline, reuse_refuses_profiles_and_what_does_not_go_with_it) {
   const TemporaryFolder folder;
   const std::string profile = prediction_in(folder).string();

@@ -196,6 +196,13 @@ TEST(Explain, a_shorter_type_halves_bytes_and_uses_matrix_units) {
   EXPECT_DOUBLE_EQ(*found[0].what_ifs[0].time_s, 1 + 4);
   EXPECT_EQ(found[0].what_ifs[0].basis, Basis::row_by_row);
   EXPECT_DOUBLE_EQ(found[0].cost_s, 13);
+  EXPECT_EQ(found[0].advice.find("TF32"), std::string::npos) << "the machine has none";
+  Machine machine = test::hand_machine();
+  machine.peaks.push_back(machine.peaks.front());
+  machine.peaks.back().dtype = DType::tf32;
+  machine.peaks.back().unit = ComputeUnit::matrix;
+  const Explanation with_tf32 = explain({.profile = profile, .machine = machine});
+  EXPECT_EQ(with_code(with_tf32, FindingCode::wide_type)[0].advice.find("allow TF32 first"), 0U);
 }
 
 TEST(Explain, backward_is_held_against_its_arithmetic) {

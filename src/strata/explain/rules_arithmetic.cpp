@@ -105,9 +105,13 @@ void find_wide_type(const ExplainContext& context, Findings& found) {
   finding.evidence = {
       {fmt::format("{} products", name_of(own)), now.flop_per_s, Measure::flop_per_s},
       {fmt::format("{} products", name_of(*lower)), then.flop_per_s, Measure::flop_per_s}};
+  const std::vector<Peak>& peaks = context.machine().peaks;
+  const bool has_tf32 =
+      own == DType::fp32 && std::any_of(peaks.begin(), peaks.end(),
+                                        [](const Peak& peak) { return peak.dtype == DType::tf32; });
   finding.advice = fmt::format(
-      "train in mixed precision: {} with fp32 master weights (--master-weights); watch the loss",
-      name_of(*lower));
+      "{}train in mixed precision: {} with fp32 master weights (--master-weights); watch the loss",
+      has_tf32 ? "allow TF32 first: nothing else changes; then " : "", name_of(*lower));
   finding.what_ifs.push_back(context.asked(InDType{*lower}));
   found.push_back(std::move(finding));
 }
