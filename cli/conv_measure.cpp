@@ -32,6 +32,13 @@ class ConvProgress {
   ConvProgress(const ConvProgress&) = delete;
   ConvProgress& operator=(const ConvProgress&) = delete;
 
+  void show_trace(std::size_t done, std::size_t count) {
+    begin_ = Clock::now();  // the time that is left is that of measuring
+    if (is_shown_)
+      print_to_stderr(
+          fmt::format("\r\x1b[Ktracing the kernels of libraries, {} of {}", done, count));
+  }
+
   void show(std::size_t done, const ConvCell& cell) const {
     if (!is_shown_) return;
     const double elapsed_s = std::chrono::duration<double>(Clock::now() - begin_).count();
@@ -129,14 +136,21 @@ ConvRunOutcome measure_convolutions(const Arguments& given, std::vector<ConvSeri
   ConvRunOutcome outcome;
   outcome.total = lab.tasks.size();
   {
-    const ConvProgress progress(first, lab.tasks.size());
-    const ConvLabHooks hooks{.is_interrupted = [&] { return interrupts.was_asked(); },
-                             .on_cell =
-                                 [&](std::size_t task, const ConvCell& cell) {
-                                   if (file) file->append(conv_line(task, cell));
-                                   progress.show(task + 1, cell);
-                                 },
-                             .role_of_kernel = role_by_name};
+    ConvProgress progress(first, lab.tasks.size());
+    const ConvLabHooks hooks{
+        .is_interrupted = [&] { return interrupts.was_asked(); },
+        .on_cell =
+            [&](std::size_t task, const ConvCell& cell) {
+              if (file) file->append(conv_line(task, cell));
+              progress.show(task + 1, cell);
+            },
+        .role_of_kernel = role_by_name,
+        .on_trace = [&](std::size_t done, std::size_t count) { progress.show_trace(done, count); },
+        .on_no_traces =
+            [](std::string_view reason) {
+              print_to_stderr(
+                  fmt::format("note: kernels of libraries are not named: {}\n", reason));
+            }};
     auto cells = run_conv_lab(*lab.device, lab.plan, lab.tasks, first, hooks);
     std::move(cells.begin(), cells.end(), std::back_inserter(lab.plan.cells));
   }

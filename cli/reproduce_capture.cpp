@@ -57,9 +57,10 @@ void add_cases_of_log(const std::filesystem::path& log, const std::filesystem::p
   const auto add = [&](std::vector<CaptureCase> cases) {
     std::move(cases.begin(), cases.end(), std::back_inserter(study.cases));
   };
-  add(cases_of_ranges([&] { return read_capture_log(log).recording; }));
+  const auto read = [&] { return read_capture_log(log).recording; };
+  add(cases_of_ranges(read));
   std::error_code ignored;
-  if (std::filesystem::exists(said, ignored)) add(cases_of_times(study_text(said), log));
+  if (std::filesystem::exists(said, ignored)) add(cases_of_times(study_text(said), read));
 }
 
 /// One program of the study; its cases, from the logs it leaves.

@@ -2,12 +2,15 @@
 #include "strata/reproduce/capture_study.hpp"
 
 #include "strata/base/text.hpp"
+#include "strata/capture/counter_columns.hpp"
 #include "strata/capture/log_reader.hpp"
 #include "strata/capture/log_windows.hpp"
 #include "strata/capture/trace_tables.hpp"
+#include "strata/gpu/metrics.hpp"
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 namespace strata {
 namespace {
@@ -75,6 +78,20 @@ void keep_name(CaptureCase& made, const CaptureCase& named) {
 
 }  // namespace
 
+std::map<std::string, double> counted_columns(const Recording& recording) {
+  std::map<std::string, double> sums;
+  const CounterColumns columns(recording);
+  if (columns.is_empty()) return sums;
+  for (const MetricColumn& column : metrics_of_chip("GH100").columns) {
+    if ((column.unit != "bytes" && column.unit != "flop") || !columns.has(column.key)) continue;
+    double sum = 0;
+    for (std::size_t kernel = 0; kernel < recording.kernels.size(); ++kernel)
+      sum += columns.value(kernel, column.key).value_or(std::nan(""));
+    if (!std::isnan(sum)) sums[column.key] = sum;
+  }
+  return sums;
+}
+
 CaptureCase capture_case(Recording recording, std::span<const TimeSpan> spans, std::int64_t steps) {
   CaptureCase made;
   made.steps = steps;
@@ -111,6 +128,10 @@ CaptureCase capture_case(Recording recording, std::span<const TimeSpan> spans, s
     made.api_s += seconds;
     made.call_s[row.name] += seconds;
     if (is_launch) made.launch_api_s += seconds;
+  }
+  if (steps > 0) {
+    for (const auto& [key, sum] : counted_columns(recording))
+      made.counted[key] = sum / static_cast<double>(steps);
   }
   return made;
 }

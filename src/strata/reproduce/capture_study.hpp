@@ -40,6 +40,8 @@ struct CaptureCase {
   double launch_api_s = 0;                ///< of those, launches
   std::map<std::string, double> class_s;  ///< kernels by class; "convolution winograd" by algorithm
   std::map<std::string, double> call_s;   ///< calls by name; empty in results of older programs
+  /// FLOP and bytes by column of data/metrics, where every kernel of the case was counted.
+  std::map<std::string, double> counted;
 };
 
 /// Wall time per step in turn without and with a profiler.
@@ -61,6 +63,10 @@ struct CaptureStudy {
 /// Adds up what was recorded within these spans, which are `steps` steps.
 CaptureCase capture_case(Recording recording, std::span<const TimeSpan> spans, std::int64_t steps);
 
+/// FLOP and bytes that were counted of all kernels of a recording, by column of data/metrics; a
+/// column that one kernel lacks is left out.
+std::map<std::string, double> counted_columns(const Recording& recording);
+
 /// The cases of a log: steps are NVTX ranges
 /// "study:<framework>:<network>:<batch>[:<part>[:<dtype>]]", of which "backward part" inside is a
 /// case of its own. The log is read once per case.
@@ -69,9 +75,10 @@ std::vector<CaptureCase> cases_of_ranges(const std::function<Recording()>& read)
 /// The same of a program that says itself, as JSON, when each case ran
 /// (python/studies/capture_jax.py).
 std::vector<CaptureCase> cases_of_times(std::string_view json_text,
-                                        const std::filesystem::path& log);
+                                        const std::function<Recording()>& read);
 
-/// What tests/device/capture_run leaves in a folder: results.json and its logs (*.log).
+/// What tests/device/capture_run leaves in a folder: results.json and its logs (*.log). A stage
+/// "X-counted" ran the program of stage X again, with counters instead of times; they are joined.
 CaptureStudy read_study_folder(const std::filesystem::path& folder);
 
 /// Errors (input) name what is missing.

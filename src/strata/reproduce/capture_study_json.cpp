@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/error.hpp"
 #include "strata/base/text.hpp"
+#include "strata/capture/join_counters.hpp"
 #include "strata/capture/log_reader.hpp"
 #include "strata/report/json_text.hpp"
 #include "strata/reproduce/capture_study.hpp"
@@ -13,6 +14,7 @@
 #include <charconv>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 namespace strata {
@@ -40,6 +42,7 @@ StudyJson case_json(const CaptureCase& one) {
   for (const auto& [key, member] : case_numbers) json[key] = one.*member;
   json["class_s"] = one.class_s;
   if (!one.call_s.empty()) json["call_s"] = one.call_s;
+  if (!one.counted.empty()) json["counted"] = one.counted;
   return json;
 }
 
@@ -54,6 +57,7 @@ CaptureCase case_of_json(const StudyJson& json) {
   for (const auto& [key, member] : case_numbers) one.*member = json.at(key).get<double>();
   one.class_s = json.at("class_s").get<std::map<std::string, double>>();
   if (json.contains("call_s")) one.call_s = json["call_s"].get<std::map<std::string, double>>();
+  if (json.contains("counted")) one.counted = json["counted"].get<std::map<std::string, double>>();
   return one;
 }
 
@@ -63,7 +67,7 @@ CaptureOverhead overhead_of_json(std::string profiler, const StudyJson& json) {
 }
 
 /// JAX says when each case ran: "jax:alexnet:4[:part[:dtype]]".
-void add_timed_cases(const StudyJson& answer, const std::filesystem::path& log,
+void add_timed_cases(const StudyJson& answer, const std::function<Recording()>& read,
                      std::vector<CaptureCase>& cases) {
   if (!answer.is_object() || !answer.contains("cases")) return;
   for (const StudyJson& item : answer.at("cases")) {
@@ -72,8 +76,8 @@ void add_timed_cases(const StudyJson& answer, const std::filesystem::path& log,
     if (words.size() < 3) continue;
     const TimeSpan span{item.at("begin_ns").get<std::int64_t>(),
                         item.at("end_ns").get<std::int64_t>()};
-    CaptureCase made = capture_case(read_capture_log(log).recording, std::span(&span, 1),
-                                    item.at("steps").get<std::int64_t>());
+    CaptureCase made =
+        capture_case(read(), std::span(&span, 1), item.at("steps").get<std::int64_t>());
     made.framework = words[0];
     made.network = words[1];
     std::from_chars(words[2].data(), words[2].data() + words[2].size(), made.batch);
@@ -83,9 +87,32 @@ void add_timed_cases(const StudyJson& answer, const std::filesystem::path& log,
   }
 }
 
+constexpr std::string_view counted_stage = "-counted";
+
+/// The logs of a stage that are in the folder.
+std::vector<std::filesystem::path> logs_of(const StudyJson& stage,
+                                           const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> logs;
+  for (const auto& [log, summary] : stage.at("logs").items()) {
+    if (std::filesystem::exists(folder / log)) logs.push_back(folder / log);
+  }
+  return logs;
+}
+
+/// The log of the stage that counted what this one timed; nothing where there is none.
+std::optional<std::filesystem::path> counted_log_of(const std::string& stage,
+                                                    const StudyJson& stages,
+                                                    const std::filesystem::path& folder) {
+  for (const StudyJson& other : stages) {
+    if (other.at("name").get<std::string>() != stage + std::string(counted_stage)) continue;
+    for (std::filesystem::path& log : logs_of(other, folder)) return std::move(log);
+  }
+  return std::nullopt;
+}
+
 /// Every log says on what it ran; those of the study hold cases.
 void add_log(std::string_view stage, const StudyJson& answer, const std::filesystem::path& path,
-             CaptureStudy& study) {
+             const std::optional<std::filesystem::path>& counted, CaptureStudy& study) {
   const CaptureLog log = read_capture_log(path);
   const std::vector<RecordedDevice>& devices = log.recording.process.devices;
   if (study.device.empty() && !devices.empty()) {
@@ -96,10 +123,14 @@ void add_log(std::string_view stage, const StudyJson& answer, const std::filesys
   }
   if (!stage.starts_with("study") && !stage.starts_with("references") && !stage.starts_with("jax"))
     return;
-  std::vector<CaptureCase> cases =
-      cases_of_ranges([&] { return read_capture_log(path).recording; });
+  const auto read = [&] {
+    Recording recording = read_capture_log(path).recording;
+    if (counted) join_counters(recording, read_capture_log(*counted).recording);
+    return recording;
+  };
+  std::vector<CaptureCase> cases = cases_of_ranges(read);
   std::move(cases.begin(), cases.end(), std::back_inserter(study.cases));
-  add_timed_cases(answer, path, study.cases);
+  add_timed_cases(answer, read, study.cases);
 }
 
 template <class Read>
@@ -114,10 +145,10 @@ auto as_input(const Read& read) {
 }  // namespace
 
 std::vector<CaptureCase> cases_of_times(std::string_view json_text,
-                                        const std::filesystem::path& log) {
+                                        const std::function<Recording()>& read) {
   return as_input([&] {
     std::vector<CaptureCase> cases;
-    add_timed_cases(StudyJson::parse(json_text), log, cases);
+    add_timed_cases(StudyJson::parse(json_text), read, cases);
     return cases;
   });
 }
@@ -158,14 +189,16 @@ CaptureStudy read_study_folder(const std::filesystem::path& folder) {
   return as_input([&] {
     CaptureStudy study;
     const StudyJson results = StudyJson::parse(text);
-    for (const StudyJson& stage : results.at("stages")) {
+    const StudyJson& stages = results.at("stages");
+    for (const StudyJson& stage : stages) {
       const std::string name = stage.at("name").get<std::string>();
+      if (name.ends_with(counted_stage)) continue;  // joined to the stage that it counts
       const StudyJson& answer = stage.at("answer");
       if (name.starts_with("overhead-") && answer.is_object())
         study.overheads.push_back(overhead_of_json(name.substr(9), answer));
-      for (const auto& [log, summary] : stage.at("logs").items()) {
-        if (std::filesystem::exists(folder / log)) add_log(name, answer, folder / log, study);
-      }
+      const auto counted = counted_log_of(name, stages, folder);
+      for (const std::filesystem::path& log : logs_of(stage, folder))
+        add_log(name, answer, log, counted, study);
     }
     return study;
   });

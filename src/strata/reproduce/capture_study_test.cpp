@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace strata {
 namespace {
@@ -62,6 +63,30 @@ TEST(CaptureStudy, steps_are_ranges_and_kernels_belong_to_their_launch) {
   const CaptureCase& backward = cases[1];
   EXPECT_EQ(backward.part, "backward");
   EXPECT_DOUBLE_EQ(backward.launches, 1);
+}
+
+TEST(CaptureStudy, counted_work_is_that_of_a_step_where_every_kernel_was_counted) {
+  const auto counted = [] {
+    Recording recording = made_up_recording();
+    recording.counters.names = {recording.names.id_of("dram__bytes_read.sum"),
+                                recording.names.id_of("dram__bytes_write.sum")};
+    recording.counters.units = {0, 0};
+    for (std::size_t kernel = 0; kernel < recording.kernels.size(); ++kernel) {
+      recording.counters.values.push_back(1000);
+      // The last kernel of the last step has no count of what it wrote.
+      const bool is_last = kernel + 1 == recording.kernels.size();
+      recording.counters.values.push_back(is_last ? std::nan("") : 10);
+    }
+    return recording;
+  };
+  const std::vector<CaptureCase> cases = cases_of_ranges(counted);
+  ASSERT_EQ(cases.size(), 2U);
+  EXPECT_DOUBLE_EQ(cases[0].counted.at("dram_read_bytes"), 2000);
+  EXPECT_FALSE(cases[0].counted.contains("dram_write_bytes"));
+  CaptureStudy study;
+  study.cases = cases;
+  EXPECT_EQ(read_capture_study(to_json(study)).cases[0].counted, cases[0].counted);
+  EXPECT_TRUE(cases_of_ranges(made_up_recording)[0].counted.empty());
 }
 
 CaptureStudy made_up_study() {

@@ -32,9 +32,9 @@ struct FrameworkTrack {
   std::vector<Work> works;
 };
 
-/// Those of which something was measured. Captures have no counters: their FLOP and bytes are by
-/// definition, as our own engine's points have it; without these they are 0, and only times and
-/// launches are known. Our own engine's are as counted.
+/// Those of which something was measured. FLOP and bytes are as counted; of captures without
+/// counters by definition, as our own engine's points have it; without these they are 0, and only
+/// times and launches are known.
 std::vector<FrameworkTrack> framework_tracks(const CaptureStudy& study, const RooflineStudy* own);
 
 /// Launches and kernel times side by side, without a verdict.

@@ -184,18 +184,13 @@ ConvTiming CudaConvDevice::time(PreparedConvolution& prepared, const ConvTensors
 // that a role stands for, and are left out.
 std::vector<KernelFacts> CudaConvDevice::traced_kernels(PreparedConvolution& prepared,
                                                         const ConvTensors& tensors) {
-  DeviceActivity activity;
-  try {
-    const std::unique_ptr<DeviceTrace> trace = begin_device_trace();
-    NoMarks marks;
-    prepared.run(tensors, marks);
-    context_->stream.synchronize();
-    activity = trace->end();
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::environment) throw;
-    return {};  // no CUPTI, or somebody else has it: times are there all the same
-  }
-  if (!lost_records_text(activity).empty()) return {};
+  const std::unique_ptr<DeviceTrace> trace = begin_device_trace();
+  NoMarks marks;
+  prepared.run(tensors, marks);
+  context_->stream.synchronize();
+  const DeviceActivity activity = trace->end();
+  if (const std::string lost = lost_records_text(activity); !lost.empty())
+    fail(ErrorKind::environment, "{}", lost);
   std::vector<KernelFacts> kernels;
   for (const DeviceRecord& record : activity.records) {
     if (record.work != DeviceWork::kernel) continue;

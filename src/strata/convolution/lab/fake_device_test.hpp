@@ -132,11 +132,20 @@ class FakeDevice final : public ConvDevice {
     return HostTransfers{static_cast<double>(bytes) * 1e-6, static_cast<double>(bytes) * 2e-6};
   }
 
+  ConvEfficiencies efficiencies(PreparedConvolution&, const ConvTensors&) override {
+    has_counted = true;
+    return {{}, "there are no counters"};
+  }
+  /// As on a GPU, counters first would be the end of tracing.
   std::vector<KernelFacts> traced_kernels(PreparedConvolution&, const ConvTensors&) override {
+    if (has_counted) fail(ErrorKind::environment, "traced after counting");
+    if (!trace_problem.empty()) fail(ErrorKind::environment, "{}", trace_problem);
     return traced;
   }
 
   std::vector<KernelFacts> traced = {};  ///< what tracing shows of every run
+  std::string trace_problem;             ///< why it shows nothing
+  bool has_counted = false;
   std::int64_t memory_bytes;
   std::shared_ptr<std::int64_t> used_bytes = std::make_shared<std::int64_t>(0);
   int timed = 0;

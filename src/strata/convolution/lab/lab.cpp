@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <new>
 
@@ -51,7 +52,47 @@ class ConvWorkplace {
     return cell;
   }
 
+  /// Traces the kernels of libraries at all tasks. Nothing where they cannot be: times are there
+  /// all the same, and whoever asks is told why.
+  void trace(std::span<const ConvTask> tasks) {
+    const auto is_traced = [](const ConvTask& task) { return task.strategy->is_vendor(); };
+    const auto count = std::count_if(tasks.begin(), tasks.end(), is_traced);
+    std::size_t done = 0;
+    try {
+      for (const ConvTask& task : tasks) {
+        if (hooks_.is_interrupted && hooks_.is_interrupted()) return;
+        if (!is_traced(task)) continue;
+        if (hooks_.on_trace) hooks_.on_trace(done++, static_cast<std::size_t>(count));
+        ConvCell unused;
+        if (refusal(task, unused)) continue;
+        lay_tensors(task);
+        if (const auto prepared = prepared_or_null(task)) {
+          auto kernels = device_.traced_kernels(*prepared, tensors_->on_device());
+          if (!kernels.empty()) traced_.emplace(&task, std::move(kernels));
+        }
+      }
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::internal) throw;
+      if (hooks_.on_no_traces) hooks_.on_no_traces(error.what());
+    } catch (const std::bad_alloc&) {
+      if (hooks_.on_no_traces) hooks_.on_no_traces("out of host memory");
+    }
+  }
+
  private:
+  /// Null where it cannot be prepared: the cell says why when it is filled.
+  std::unique_ptr<PreparedConvolution> prepared_or_null(const ConvTask& task) const {
+    try {
+      auto prepared = task.strategy->prepare(problem_of(task));
+      NoMarks marks;
+      prepared->run(tensors_->on_device(), marks);  // what a first run loads is not the kernels'
+      return prepared;
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::internal) throw;
+      return nullptr;
+    }
+  }
+
   static void give_up(ConvCell& cell, std::string reason) {
     cell.status = ConvStatus::failed;
     cell.reason = std::move(reason);
@@ -86,12 +127,16 @@ class ConvWorkplace {
     return std::nullopt;
   }
 
-  void measure(const ConvTask& task, ConvCell& cell) {
+  void lay_tensors(const ConvTask& task) {
     if (!tensors_ || !(tensors_->shape() == task.shape)) {
       tensors_.reset();  // before the new ones are allocated
       tensors_ = std::make_unique<BenchTensors>(device_, task.shape, plan_.dtype, plan_.seed);
     }
     tensors_->prepare_for(task.pass);
+  }
+
+  void measure(const ConvTask& task, ConvCell& cell) {
+    lay_tensors(task);
     cell.kernels = task.strategy->kernels(problem_of(task));
     cell.tolerance = task.strategy->tolerance(problem_of(task));
     const auto prepared = task.strategy->prepare(problem_of(task));
@@ -115,16 +160,15 @@ class ConvWorkplace {
     cell.roles = std::move(times.roles);
     cell.clock_hz = times.clock_hz;
     cell.transfers = tensors_->input_transfers();
-    // After the times, which tracing and counters would disturb.
-    if (!plan_.has_efficiencies) return;
-    if (task.strategy->is_vendor() && hooks_.role_of_kernel) take_kernels(*prepared, cell);
-    cell.efficiencies = device_.efficiencies(*prepared, tensors_->on_device());
+    if (const auto traced = traced_.find(&task); traced != traced_.end())
+      take_kernels(std::move(traced->second), cell);
+    // After the times, which counters would disturb.
+    if (plan_.has_efficiencies)
+      cell.efficiencies = device_.efficiencies(*prepared, tensors_->on_device());
   }
 
   /// A library marks no roles: the names of its kernels tell them.
-  void take_kernels(PreparedConvolution& prepared, ConvCell& cell) {
-    std::vector<KernelFacts> kernels = device_.traced_kernels(prepared, tensors_->on_device());
-    if (kernels.empty()) return;
+  void take_kernels(std::vector<KernelFacts> kernels, ConvCell& cell) const {
     cell.roles.clear();
     for (KernelFacts& kernel : kernels) {
       kernel.role = hooks_.role_of_kernel(kernel.name);
@@ -145,6 +189,7 @@ class ConvWorkplace {
   const ConvLabHooks& hooks_;
   // Optionals within an optional: gcc loses track of what is there, and warns that it may not be.
   std::unique_ptr<BenchTensors> tensors_;
+  std::map<const ConvTask*, std::vector<KernelFacts>> traced_;
 };
 
 }  // namespace
@@ -198,6 +243,9 @@ std::vector<ConvCell> run_conv_lab(ConvDevice& device, const ConvPlan& plan,
                                    std::span<const ConvTask> tasks, std::size_t first,
                                    const ConvLabHooks& hooks) {
   ConvWorkplace workplace(device, plan, hooks);
+  // Before the first counter is read: a device that has counted traces no more.
+  if (plan.has_efficiencies && hooks.role_of_kernel)
+    workplace.trace(tasks.subspan(std::min(first, tasks.size())));
   std::vector<ConvCell> cells;
   for (std::size_t task = first; task < tasks.size(); ++task) {
     if (hooks.is_interrupted && hooks.is_interrupted()) break;

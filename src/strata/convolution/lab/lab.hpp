@@ -44,6 +44,9 @@ struct ConvLabHooks {
   /// What a library's kernel is for, by its name. Given, and with efficiencies asked for, the
   /// kernels of libraries are traced, and their times by role are those of their kernels.
   std::function<KernelRole(std::string_view name)> role_of_kernel = {};
+  /// Called with how many of the kernels' traces there are, and why there will be no more.
+  std::function<void(std::size_t done, std::size_t count)> on_trace = {};
+  std::function<void(std::string_view reason)> on_no_traces = {};
 };
 
 /// Fills the cells from number `first` on; stops when interrupted.

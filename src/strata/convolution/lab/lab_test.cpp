@@ -84,6 +84,16 @@ TEST(ConvLab, kernels_of_libraries_have_the_roles_of_their_names) {
     EXPECT_EQ(cell.roles[0].seconds, 3);
     EXPECT_EQ(cell.roles[1].seconds, 5);
   }
+  device.trace_problem = "no CUPTI";
+  std::vector<std::string> reasons;
+  ConvLabHooks told = hooks;
+  told.on_no_traces = [&](std::string_view reason) { reasons.emplace_back(reason); };
+  device.has_counted = false;
+  for (const ConvCell& cell : run_conv_lab(device, plan, conv_tasks(plan, strategies), 0, told)) {
+    EXPECT_EQ(cell.status, ConvStatus::measured);
+    EXPECT_EQ(cell.kernels[0].name, "fake_kernel");
+  }
+  EXPECT_EQ(reasons, std::vector<std::string>{"no CUPTI"}) << "once";
   plan.has_efficiencies = false;  // tracing disturbs the times that come after
   for (const ConvCell& cell : run_conv_lab(device, plan, conv_tasks(plan, strategies), 0, hooks))
     EXPECT_EQ(cell.kernels[0].name, "fake_kernel");

@@ -138,7 +138,15 @@ ConvResults joined(ConvResults first, ConvResults second) {
   };
   for (const ConvPass pass : second.passes) add(first.passes, pass);
   for (const ConvStrategyName& strategy : second.strategies) add(first.strategies, strategy);
-  std::move(second.cells.begin(), second.cells.end(), std::back_inserter(first.cells));
+  std::vector<ConvCell> others;
+  {
+    const ConvIndex mine(first);
+    for (ConvCell& cell : second.cells) {
+      if (mine.find(cell.shape, cell.pass, cell.strategy) == nullptr)
+        others.push_back(std::move(cell));
+    }
+  }
+  std::move(others.begin(), others.end(), std::back_inserter(first.cells));
   return first;
 }
 

@@ -113,8 +113,8 @@ struct ConvRestriction {
 /// Errors (usage) name what the results do not have.
 ConvResults restricted(ConvResults results, const ConvRestriction& restriction);
 
-/// Passes, strategies and cells of both; the series are those of the first. Errors (input): they
-/// are of different devices or data types.
+/// Passes, strategies and cells of both; what both have is the first's, and so are the series.
+/// Errors (input): they are of different devices or data types.
 ConvResults joined(ConvResults first, ConvResults second);
 
 /// Whether any cell has efficiencies, asked for or not.

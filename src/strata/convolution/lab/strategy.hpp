@@ -173,7 +173,8 @@ class ConvDevice {
   }
 
   /// The kernels of one more run, each name once, with its time and what it takes; roles are for
-  /// the caller to tell. Empty where kernels cannot be traced.
+  /// the caller to tell. Errors (environment) where kernels cannot be traced. To be called before
+  /// the first efficiencies: a device that has counted traces no more.
   virtual std::vector<KernelFacts> traced_kernels(PreparedConvolution&, const ConvTensors&) {
     return {};
   }
