@@ -2,6 +2,7 @@
 #include "cli/machine_at_hand.hpp"
 
 #include "strata/api/kept_files.hpp"
+#include "strata/base/error.hpp"
 #include "strata/base/this_run.hpp"
 #include "strata/machine/load_machine.hpp"
 
@@ -72,9 +73,18 @@ std::optional<Machine> measured_machine_named(std::string_view name) {
 Machine default_machine() {
   const auto file = machine_at_hand();
   if (!file) return load_machine("h100-sxm");
-  Machine machine = load_machine(file->string());
-  machine.title += ", the machine at hand";
-  return machine;
+  try {
+    if (!fs::is_regular_file(*file)) fail(ErrorKind::input, "{}: not a file", file->string());
+    Machine machine = load_machine(file->string());
+    machine.title += ", the machine at hand";
+    return machine;
+  } catch (const Error& error) {
+    fail(
+        error.kind(),
+        "{}\n(it is what this machine was measured to reach; measure it again with `strata machine "
+        "measure`, remove the file, or name a machine with --on)",
+        error.what());
+  }
 }
 
 }  // namespace strata

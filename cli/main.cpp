@@ -19,7 +19,16 @@ namespace {
 // _exit is one of the few things that a signal handler may call.
 void end_interrupted(int) { ::_exit(strata::exit_code::interrupted); }
 
+// A network file is read where it lies (mmap). Whoever shortens it meanwhile takes the ground away.
+void end_shortened(int) {
+  constexpr std::string_view message =
+      "error: a file that was being read became shorter; run the command again\n";
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, message.data(), message.size());
+  ::_exit(strata::exit_code::wrong_input);
+}
+
 void prepare_signals() {
+  std::signal(SIGBUS, end_shortened);
   std::signal(SIGPIPE,
               SIG_IGN);  // writing fails instead, and print() tells a closed pipe from a full disk
   const bool is_shielded = std::signal(SIGINT, end_interrupted) == SIG_IGN;

@@ -194,6 +194,9 @@ TEST(Conv, says_what_is_wrong_with_a_plug_in) {
     EXPECT_EQ(outcome.exit_code, 2) << outcome.err;
     EXPECT_NE(outcome.err.find(messages[fault - 1]), outcome.err.npos) << outcome.err;
   }
+  const Outcome dies = with_fault(7);
+  EXPECT_EQ(dies.exit_code, 2) << dies.err;
+  EXPECT_NE(dies.err.find("the loader itself dies of it (signal 11)"), dies.err.npos) << dies.err;
   const Outcome wrong = with_fault(5);
   EXPECT_EQ(wrong.exit_code, 0) << wrong.err;
   EXPECT_NE(wrong.out.find("faulty: wrong: relative error 1"), wrong.out.npos) << wrong.out;

@@ -4,6 +4,7 @@
  */
 #include "strata/convolution/lab/strata_conv_plugin.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,6 +14,11 @@
 #define NO_RUN 4
 #define WRONG_RESULT 5
 #define FAILS 6
+#define DIES 7
+
+#if FAULT == DIES
+__attribute__((constructor)) static void die(void) { raise(SIGSEGV); }
+#endif
 
 static int refusal(const strata_conv_problem* problem, char* reason, size_t bytes) {
   (void)problem;

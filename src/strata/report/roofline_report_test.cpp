@@ -51,6 +51,19 @@ RooflineSummary summary_of(const Profile& profile, RooflineBy by = RooflineBy::r
   return summarize_roofline({{"net", profile}}, paper_v100(), {}, by, /*is_trajectory=*/false);
 }
 
+TEST(RooflineReport, says_that_there_is_nothing_to_place) {
+  Profile profile = four_kinds();
+  profile.rows.clear();
+  try {
+    summary_of(profile);
+    ADD_FAILURE() << "placed nothing";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::input);
+    EXPECT_NE(std::string(error.what()).find("net: it has no row to place under a roof"),
+              std::string::npos);
+  }
+}
+
 TEST(RooflineReport, each_row_says_what_bounds_it_and_how_far_it_is) {
   const RooflineSummary summary = summary_of(four_kinds());
   ASSERT_EQ(summary.series.size(), 1U);

@@ -26,6 +26,9 @@ constexpr std::array<chart::Marker, 5> track_markers = {
 
 RooflineSeries series_of(const LabelledProfile& labelled, const Roofs& roofs, RooflineBy by) {
   const Profile& profile = labelled.profile;
+  if (profile.rows.empty())
+    fail(ErrorKind::input, "{}: it has no row to place under a roof: nothing is computed or moved",
+         labelled.label);
   try {
     return {.label = labelled.label,
             .subject = profile.subject,

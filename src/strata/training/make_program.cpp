@@ -4,6 +4,7 @@
 #include "strata/training/node_steps.hpp"
 #include "strata/training/recompute.hpp"
 #include "strata/training/recurrent_run.hpp"
+#include "strata/training/step_limit.hpp"
 #include "strata/training/updates.hpp"
 
 #include <memory>
@@ -86,6 +87,7 @@ class Iteration {
 Program make_program(const BoundGraph& bound, const TrainingOptions& options) {
   if (options.micro_batches < 1)
     fail(ErrorKind::usage, "{} micro-batches: at least 1 is needed", options.micro_batches);
+  require_few_steps(least_steps(bound, options));
   return Iteration(bound, options).program();
 }
 

@@ -2,15 +2,15 @@
 #include "strata/training/split.hpp"
 
 #include "strata/base/error.hpp"
+#include "strata/training/step_limit.hpp"
 
 #include <algorithm>
-#include <limits>
 
 namespace strata {
 namespace {
 
-// Ids are 32 bits wide, and nobody waits for a plan of more.
-constexpr std::uint64_t most_parts = std::numeric_limits<std::uint32_t>::max() / 2;
+// Nobody waits for a plan of more.
+constexpr auto most_parts = static_cast<std::uint64_t>(most_uses);
 
 }  // namespace
 
@@ -24,8 +24,10 @@ Program split_values(const Program& program, std::int64_t granularity_bytes) {
   for (const Value& value : program.values) value_count += parts_of(value);
   for (const Use& use : program.uses) use_count += parts_of(program.values[use.value]);
   if (value_count > most_parts || use_count > most_parts) {
-    fail(ErrorKind::usage, "a granularity of {} bytes cuts the values into {} parts: too many",
-         granularity_bytes, value_count);
+    fail(ErrorKind::usage,
+         "a granularity of {} bytes cuts the values into {} parts that steps use {} times, and at "
+         "most {} are planned: ask for larger parts",
+         granularity_bytes, value_count, use_count, most_parts);
   }
 
   Program result;

@@ -2,6 +2,7 @@
 #include "strata/training/writer.hpp"
 
 #include "strata/base/error.hpp"
+#include "strata/training/step_limit.hpp"
 
 #include <limits>
 #include <utility>
@@ -10,7 +11,8 @@ namespace strata {
 namespace {
 
 // Ids and indices are 32 bits wide: half the memory, and far beyond what anybody waits for.
-constexpr std::size_t most_entries = std::numeric_limits<std::uint32_t>::max() - 1;
+constexpr std::size_t most_entries = most_uses;
+static_assert(most_uses < std::numeric_limits<std::uint32_t>::max());
 constexpr std::uint32_t never_used = ~std::uint32_t{0};
 
 void require_room(std::size_t count, const char* what) {
@@ -29,7 +31,7 @@ ValueId ProgramWriter::add(const Value& value) {
 }
 
 void ProgramWriter::begin(Step step) {
-  require_room(program_.steps.size(), "steps");
+  require_few_steps(static_cast<std::int64_t>(program_.steps.size()) + 1);
   step.first_use = static_cast<std::uint32_t>(program_.uses.size());
   program_.steps.push_back(step);
 }

@@ -8,8 +8,13 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
+#include <cerrno>
+#include <csignal>
 #include <filesystem>
 
 namespace strata {
@@ -156,6 +161,30 @@ const strata_conv_plugin_description& description_in(void* library) {
   return *plugin;
 }
 
+/// A damaged file can bring down the loader itself: a child loads it first. It ends without what
+/// the parent would do at its end, and leaves nothing behind.
+void try_in_a_child(const std::filesystem::path& place) {
+  const pid_t child = ::fork();
+  if (child < 0) return;  // no room for a trial: the attempt itself will tell
+  if (child == 0) {
+    for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGABRT, SIGFPE}) {
+      std::signal(signal, SIG_DFL);
+    }
+    const rlimit no_core{0, 0};
+    ::setrlimit(RLIMIT_CORE, &no_core);
+    ::dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
+    ::_exit(0);
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFSIGNALED(status))
+    fail(ErrorKind::input,
+         "cannot be loaded: the loader itself dies of it (signal {}); it is "
+         "damaged, or its own initialisation is at fault",
+         WTERMSIG(status));
+}
+
 }  // namespace
 
 std::unique_ptr<ConvStrategy> load_conv_plugin(const std::filesystem::path& path,
@@ -164,6 +193,7 @@ std::unique_ptr<ConvStrategy> load_conv_plugin(const std::filesystem::path& path
     // Without a '/' the loader would look into its own folders.
     const auto place = std::filesystem::absolute(path);
     if (!std::filesystem::is_regular_file(place)) fail(ErrorKind::input, "no such file");
+    try_in_a_child(place);
     ::dlerror();
     std::shared_ptr<void> library(::dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL), [](void* handle) {
       if (handle != nullptr) ::dlclose(handle);

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strata/training/step_limit.hpp"
+
+#include "strata/base/error.hpp"
+#include "strata/zoo/zoo.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+
+namespace strata {
+namespace {
+
+TEST(StepLimit, counts_no_more_steps_than_there_are_and_not_far_fewer) {
+  for (const char* name : {"lenet5", "resnet18", "lstm", "lstm_stack", "gnmt", "bert_base"}) {
+    const Graph graph = build_network(name);
+    const BoundGraph bound = bind_graph(graph, {{"batch", 2}, {"seq", 12}});
+    for (const bool inference : {false, true}) {
+      for (const std::int64_t micro_batches : {1, 3}) {
+        const TrainingOptions options{.inference = inference, .micro_batches = micro_batches};
+        const auto steps = static_cast<std::int64_t>(make_program(bound, options).steps.size());
+        EXPECT_LE(least_steps(bound, options), steps) << name;
+        EXPECT_GE(8 * least_steps(bound, options), steps) << name;
+      }
+    }
+  }
+}
+
+TEST(StepLimit, says_the_number_and_what_to_change_before_it_lays_out_anything) {
+  const Graph graph = build_network("lstm");
+  const BoundGraph bound = bind_graph(graph, {{"batch", 1}, {"seq", 50'000'000}});
+  try {
+    make_program(bound, {});
+    ADD_FAILURE() << "laid out";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+    EXPECT_NE(std::string(error.what()).find("steps, and at most 20000000 are laid out"),
+              std::string::npos)
+        << error.what();
+    EXPECT_NE(std::string(error.what()).find("--seq"), std::string::npos);
+  }
+  const BoundGraph small = bind_graph(graph, {{"batch", 1}, {"seq", 4}});
+  EXPECT_THROW(make_program(small, {.micro_batches = std::int64_t{1} << 60}), Error);
+  EXPECT_EQ(least_steps(small, {.micro_batches = std::int64_t{1} << 62}),
+            std::numeric_limits<std::int64_t>::max())
+      << "beyond 64 bits";
+}
+
+}  // namespace
+}  // namespace strata
