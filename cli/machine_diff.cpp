@@ -4,9 +4,9 @@
 #include "cli/machine_command.hpp"
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
+#include "strata/base/csv_cell.hpp"
 #include "strata/base/printable.hpp"
 #include "strata/machine/load_machine.hpp"
-#include "strata/report/csv_cell.hpp"
 #include "strata/report/json_text.hpp"
 #include "strata/report/provenance.hpp"
 #include "strata/report/table.hpp"
@@ -38,8 +38,8 @@ std::string ratio_text(const NumberPair& pair) {
 std::string to_text(const Machine& first, const Machine& second,
                     const std::vector<NumberPair>& pairs, const TextStyle& style) {
   Table table({{.title = "machine.", .least_width = 16, .omit = Omit::beginning},
-               {.title = first.name, .align = Align::right},
-               {.title = second.name, .align = Align::right},
+               {.title = printable(first.name), .align = Align::right},
+               {.title = printable(second.name), .align = Align::right},
                {.title = "ratio", .align = Align::right}});
   std::size_t equal = 0;
   for (const NumberPair& pair : pairs) {

@@ -2,9 +2,9 @@
 #include "cli/exit_code.hpp"
 #include "cli/html_output.hpp"
 #include "cli/machine_command.hpp"
+#include "strata/base/csv_cell.hpp"
 #include "strata/base/printable.hpp"
 #include "strata/machine/load_machine.hpp"
-#include "strata/report/csv_cell.hpp"
 #include "strata/report/table.hpp"
 
 #include <fmt/format.h>

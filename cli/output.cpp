@@ -2,6 +2,7 @@
 #include "cli/output.hpp"
 
 #include "cli/guest.hpp"
+#include "cli/progress.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/printable.hpp"
 #include "strata/base/text.hpp"
@@ -64,11 +65,14 @@ TextStyle style_of(int descriptor, std::string_view color) {
 
 }  // namespace
 
-void print(std::string_view text) {
+void print(std::string_view text) { print_bytes(printable_lines(text)); }
+
+void print_bytes(std::string_view text) {
   if (Guest* const guest = this_guest()) {
     guest->output += text;
     return;
   }
+  clear_progress();
   const int reason = write_all(STDOUT_FILENO, text);
   if (reason == EPIPE) throw ClosedPipe{};
   if (reason != 0) {
@@ -80,10 +84,12 @@ void print(std::string_view text) {
 void print_to_stderr(std::string_view text) {
   Guest* const guest = this_guest();
   const bool is_progress = text.starts_with('\r');  // written only where there is a terminal
+  const std::string shown = is_progress ? std::string(text) : printable_lines(text);
   if (guest != nullptr && !is_progress) {
-    guest->messages += text;
+    guest->messages += shown;
   } else {
-    static_cast<void>(write_all(STDERR_FILENO, text));
+    clear_progress();
+    static_cast<void>(write_all(STDERR_FILENO, shown));
   }
 }
 
@@ -99,7 +105,7 @@ TextStyle style_of_stderr(std::string_view color) { return style_of(STDERR_FILEN
 
 void write_output(std::string_view path, std::string_view text) {
   if (path == "-") {
-    print(text);
+    print_bytes(text);
   } else {
     write_file(path, text);
   }

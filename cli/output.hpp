@@ -17,9 +17,12 @@ namespace strata {
 /// quietly.
 struct ClosedPipe {};
 
-/// Writes to standard output, all of it or an error.
+/// Writes text for people to standard output, all of it or an error. What is not printable is
+/// escaped here, whatever was forgotten before: printable_lines() in base/printable.hpp.
 void print(std::string_view text);
-/// Writes to standard error; when that is closed there is nobody to tell.
+/// Writes a document (JSON, CSV, a picture), which is safe by its own rules.
+void print_bytes(std::string_view text);
+/// Writes text for people to standard error; when that is closed there is nobody to tell.
 void print_to_stderr(std::string_view text);
 
 /// "warning: … [value-assumed]" on standard error, one line each.
@@ -29,7 +32,7 @@ void warn(std::span<const Warning> warnings);
 TextStyle style_of_stdout(std::string_view color);
 TextStyle style_of_stderr(std::string_view color);
 
-/// Writes into a file, or to standard output when `path` is "-".
+/// Writes a document into a file, or to standard output when `path` is "-", byte by byte.
 void write_output(std::string_view path, std::string_view text);
 
 }  // namespace strata

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/study_report.hpp"
 
-#include "strata/report/csv_cell.hpp"
+#include "strata/base/csv_cell.hpp"
 #include "strata/report/json_text.hpp"
 #include "strata/report/table.hpp"
 #include "strata/reproduce/verdict.hpp"

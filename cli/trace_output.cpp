@@ -26,7 +26,7 @@ PageSection trace_page_part(const TraceReport& report, const Provenance& provena
 
 void write_trace_timeline(const std::string& path, std::span<const Recording> recordings) {
   if (path == "-") {
-    write_timeline(recordings, [](std::string_view text) { print(text); });
+    write_timeline(recordings, [](std::string_view text) { print_bytes(text); });
     return;
   }
   std::ofstream file(path, std::ios::binary);

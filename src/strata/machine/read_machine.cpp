@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/object_reader.hpp"
+#include "strata/base/printable.hpp"
 #include "strata/machine/check_machine.hpp"
 #include "strata/machine/machine.hpp"
 
@@ -12,10 +13,18 @@ using FileJson = ObjectReader::Json;
 constexpr std::size_t most_entries = 256;    // of lists that people read
 constexpr std::size_t most_numbers = 10000;  // of samples and points
 
+// Names and sources stand in tables, figures and messages of every command.
+std::string shown_plain_text(const FileJson& json, const std::string& place) {
+  return printable(plain_text(json, place));
+}
+std::string shown_text(ObjectReader& object, const char* key) {
+  return printable(object.text(key));
+}
+
 Measurement evidence_from(const FileJson& json, const std::string& place) {
   ObjectReader object(json, place);
   Measurement evidence;
-  evidence.method = object.text("method");
+  evidence.method = shown_text(object, "method");
   evidence.samples_s = object.list("samples_s", most_numbers, not_negative_number);
   evidence.deviation_s = object.maybe_not_negative("deviation_s");
   evidence.relative_spread = object.maybe_not_negative("relative_spread");
@@ -23,18 +32,18 @@ Measurement evidence_from(const FileJson& json, const std::string& place) {
   evidence.power_w = object.maybe_positive("power_w");
   evidence.share = object.maybe("share", [](const FileJson& inner, const std::string& where) {
     ObjectReader share(inner, where);
-    PeakShare read{share.positive("share"), share.text("of")};
+    PeakShare read{share.positive("share"), shown_text(share, "of")};
     share.finish();
     return read;
   });
-  evidence.notes = object.list("notes", most_entries, plain_text);
+  evidence.notes = object.list("notes", most_entries, shown_plain_text);
   object.finish();
   return evidence;
 }
 
 Sourced sourced_from(const FileJson& json, const std::string& place) {
   ObjectReader object(json, place);
-  Sourced number{object.positive("value"), object.text("source"),
+  Sourced number{object.positive("value"), shown_text(object, "source"),
                  object.maybe("evidence", evidence_from)};
   object.finish();
   return number;
@@ -45,22 +54,22 @@ Price price_from(const FileJson& json, const std::string& place) {
   constexpr const char* whoever_wrote_it = "as given";
   if (json.is_number()) return {{positive_number(json, place), whoever_wrote_it}};
   ObjectReader object(json, place);
-  Price price{
-      {object.positive("value"), object.maybe("source", plain_text).value_or(whoever_wrote_it)},
-      object.maybe("currency", plain_text).value_or("")};
+  Price price{{object.positive("value"),
+               object.maybe("source", shown_plain_text).value_or(whoever_wrote_it)},
+              object.maybe("currency", shown_plain_text).value_or("")};
   object.finish();
   return price;
 }
 
 Peak peak_from(const FileJson& json, const std::string& place) {
   ObjectReader object(json, place);
-  const std::string dtype = object.text("dtype");
+  const std::string dtype = shown_text(object, "dtype");
   const std::optional<DType> known = dtype_named(dtype);
   if (!known) fail(ErrorKind::input, "{}.dtype: unknown data type '{}'", place, dtype);
   Peak peak;
   peak.dtype = *known;
   peak.unit = static_cast<ComputeUnit>(object.choice("unit", compute_unit_names()));
-  peak.flop_per_s = {object.positive("flop_per_s"), object.text("source"),
+  peak.flop_per_s = {object.positive("flop_per_s"), shown_text(object, "source"),
                      object.maybe("evidence", evidence_from)};
   peak.flop_per_clock = object.maybe("flop_per_clock", sourced_from);
   peak.clock_hz = object.maybe("clock_hz", sourced_from);
@@ -72,7 +81,7 @@ MixBandwidth mix_from(const FileJson& json, const std::string& place) {
   ObjectReader object(json, place);
   MixBandwidth mix;
   mix.mix = static_cast<AccessMix>(object.choice("mix", access_mix_names()));
-  mix.bytes_per_s = {object.positive("bytes_per_s"), object.text("source"),
+  mix.bytes_per_s = {object.positive("bytes_per_s"), shown_text(object, "source"),
                      object.maybe("evidence", evidence_from)};
   object.finish();
   return mix;
@@ -81,7 +90,7 @@ MixBandwidth mix_from(const FileJson& json, const std::string& place) {
 MemoryLevel level_from(const FileJson& json, const std::string& place) {
   ObjectReader object(json, place);
   MemoryLevel level;
-  level.name = object.text("name");
+  level.name = shown_text(object, "name");
   level.is_on_chip = object.truth("on_chip");
   level.capacity_bytes =
       sourced_from(object.required("capacity_bytes"), object.place_of("capacity_bytes"));
@@ -105,7 +114,7 @@ WorkingSetCurve curve_from(const FileJson& json, const std::string& place) {
   ObjectReader object(json, place);
   WorkingSetCurve curve;
   curve.mix = static_cast<AccessMix>(object.choice("mix", access_mix_names()));
-  curve.source = object.text("source");
+  curve.source = shown_text(object, "source");
   object.required("points");
   curve.points = object.list("points", most_numbers, point_from);
   object.finish();
@@ -115,7 +124,7 @@ WorkingSetCurve curve_from(const FileJson& json, const std::string& place) {
 Link link_from(const FileJson& json, const std::string& place) {
   ObjectReader object(json, place);
   Link link;
-  link.name = object.text("name");
+  link.name = shown_text(object, "name");
   link.kind = static_cast<LinkKind>(object.choice("kind", link_kind_names()));
   if (object.find("host_memory") != nullptr)
     link.host_memory = static_cast<HostMemory>(object.choice("host_memory", host_memory_names()));
@@ -137,7 +146,7 @@ Clocks clocks_from(const FileJson& json, const std::string& place) {
 
 Units units_from(const FileJson& json, const std::string& place) {
   ObjectReader object(json, place);
-  Units units{object.text("name"),
+  Units units{shown_text(object, "name"),
               sourced_from(object.required("count"), object.place_of("count"))};
   object.finish();
   return units;
@@ -145,7 +154,7 @@ Units units_from(const FileJson& json, const std::string& place) {
 
 LaunchVariant variant_from(const FileJson& json, const std::string& place) {
   ObjectReader object(json, place);
-  LaunchVariant variant{object.text("name"),
+  LaunchVariant variant{shown_text(object, "name"),
                         sourced_from(object.required("latency_s"), object.place_of("latency_s"))};
   object.finish();
   return variant;
@@ -153,23 +162,23 @@ LaunchVariant variant_from(const FileJson& json, const std::string& place) {
 
 Process process_from(const FileJson& json, const std::string& place) {
   ObjectReader object(json, place);
-  Process process{object.text("node"), object.text("source")};
+  Process process{shown_text(object, "node"), shown_text(object, "source")};
   object.finish();
   return process;
 }
 
 Version version_from(const FileJson& json, const std::string& place) {
   ObjectReader object(json, place);
-  Version version{object.text("of"), object.text("version")};
+  Version version{shown_text(object, "of"), shown_text(object, "version")};
   object.finish();
   return version;
 }
 
 Measured measured_from(const FileJson& json, const std::string& place) {
   ObjectReader object(json, place);
-  Measured measured{object.text("host"), object.text("date"),
+  Measured measured{shown_text(object, "host"), shown_text(object, "date"),
                     object.list("versions", most_entries, version_from),
-                    object.list("warnings", most_entries, plain_text)};
+                    object.list("warnings", most_entries, shown_plain_text)};
   object.finish();
   return measured;
 }
@@ -195,9 +204,9 @@ Machine read_machine(std::string_view json_text) {
   }
 
   Machine machine;
-  machine.name = object.text("name");
-  machine.title = object.text("title");
-  machine.kind = object.text("kind");
+  machine.name = shown_text(object, "name");
+  machine.title = shown_text(object, "title");
+  machine.kind = shown_text(object, "kind");
   machine.peaks = list_of_at_least_one(object, "peaks", peak_from);
   machine.memory = list_of_at_least_one(object, "memory", level_from);
   machine.launch_latency_s = object.maybe("launch_latency_s", sourced_from);

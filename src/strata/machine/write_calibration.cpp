@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "strata/base/printable.hpp"
 #include "strata/machine/calibration.hpp"
 
 #include <fmt/format.h>
@@ -71,7 +72,7 @@ std::string to_json(const Calibration& calibration) {
   for (std::size_t i = 0; i < calibration.classes.size(); ++i)
     text += fmt::format("{}{}\n", class_json(calibration.classes[i]).dump(),
                         i + 1 < calibration.classes.size() ? "," : "");
-  return text + "]}\n";
+  return printable_json(text + "]}\n");
 }
 
 }  // namespace strata

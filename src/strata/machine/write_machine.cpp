@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "strata/base/printable.hpp"
 #include "strata/machine/machine.hpp"
 
 #include <fmt/format.h>
@@ -128,7 +129,7 @@ Json json_of(const Measured& measured) {
 }
 
 std::string compact(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return printable_json(json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 // With a space after commas and colons, and whole numbers without a decimal point.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "strata/base/csv_cell.hpp"
 #include "strata/report/comparison_report.hpp"
-#include "strata/report/csv_cell.hpp"
 #include "strata/report/json_text.hpp"
 
 #include <fmt/format.h>
@@ -103,11 +103,11 @@ std::string to_csv(const ProfileComparison& comparison) {
   std::string text = "layer,pass,op,block,a_time_s,b_time_s,ratio,difference_s\n";
   for (const ComparedRow& row : comparison.rows) {
     const bool is_in_both = row.a && row.b && row.a_s() > 0;
-    text +=
-        fmt::format("{},{},{},{},{},{},{},{}\n", csv_cell(row.layer), row.pass, csv_cell(row.op),
-                    csv_cell(row.block), row.a ? fmt::format("{}", row.a_s()) : "",
-                    row.b ? fmt::format("{}", row.b_s()) : "",
-                    is_in_both ? fmt::format("{}", row.b_s() / row.a_s()) : "", row.difference_s());
+    text += fmt::format(
+        "{},{},{},{},{},{},{},{}\n", csv_cell(row.layer), csv_cell(row.pass), csv_cell(row.op),
+        csv_cell(row.block), row.a ? fmt::format("{}", row.a_s()) : "",
+        row.b ? fmt::format("{}", row.b_s()) : "",
+        is_in_both ? fmt::format("{}", row.b_s() / row.a_s()) : "", row.difference_s());
   }
   return text;
 }

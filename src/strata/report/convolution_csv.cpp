@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "strata/base/csv_cell.hpp"
 #include "strata/report/convolution_report.hpp"
-#include "strata/report/csv_cell.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "strata/base/printable.hpp"
 #include "strata/report/convolution_report.hpp"
 #include "strata/report/json_text.hpp"
 
@@ -240,13 +241,15 @@ std::string conv_lines_head(const ConvResults& plan) {
   Json series = Json::array();
   for (const ConvSeries& each : plan.series) series.push_back(json_of(each));
   json["series"] = std::move(series);
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+  return printable_json(json.dump(-1, ' ', false, Json::error_handler_t::replace)) + '\n';
 }
 
 std::string conv_line_begin(std::size_t number) { return fmt::format("{{\"cell\":{},", number); }
 
 std::string conv_line(std::size_t number, const ConvCell& cell) {
-  return json_of(number, cell).dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+  return printable_json(
+             json_of(number, cell).dump(-1, ' ', false, Json::error_handler_t::replace)) +
+         '\n';
 }
 
 }  // namespace strata

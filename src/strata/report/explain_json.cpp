@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/report/csv_cell.hpp"
+#include "strata/base/csv_cell.hpp"
 #include "strata/report/explain_report.hpp"
 #include "strata/report/json_host.hpp"
 #include "strata/report/json_text.hpp"

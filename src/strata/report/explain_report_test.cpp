@@ -59,9 +59,9 @@ std::size_t widest_line(const std::string& text) {
 TEST(ExplainText, findings_in_full_have_all_parts_and_fit_the_terminal) {
   const std::string text = to_text(some_explanation(), 1, {.columns = 72});
   for (const char* part :
-       {"Net?", "fp32, predicted, on Machine: 10 s an iteration", "1  batch_norm: waits for memory",
-        "[memory-bound]", "bytes 1.05 MB; rows 12", "2 s, 20 % of the iteration", "fuse it",
-        "if its traffic were free: −20 % (8 s)",
+       {"Net\\u{1b}", "fp32, predicted, on Machine: 10 s an iteration",
+        "1  batch_norm: waits for memory", "[memory-bound]", "bytes 1.05 MB; rows 12",
+        "2 s, 20 % of the iteration", "fuse it", "if its traffic were free: −20 % (8 s)",
         "with 1.00 MiB on-chip: not known (the model is gone)", "prediction-limit",
         "twice the bandwidth", "−5.0 %", "predicted again", "block: 40 % of 10 B captured",
         "note: mind the gap"}) {

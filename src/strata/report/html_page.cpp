@@ -3,6 +3,7 @@
 
 #include "strata/base/embedded.hpp"
 #include "strata/base/error.hpp"
+#include "strata/base/printable.hpp"
 #include "strata/report/chart/xml_text.hpp"
 #include "strata/report/compress.hpp"
 #include "strata/version.hpp"
@@ -81,7 +82,7 @@ std::string html_page(std::string_view title, const std::vector<PageSection>& pa
   std::string text(page.substr(0, title_at));
   text += xml_text(title);
   text += page.substr(title_at + title_mark.size(), data_at - title_at - title_mark.size());
-  text += data_element(page_data(title, parts));
+  text += data_element(printable_json(page_data(title, parts)));
   text += page.substr(data_at + data_mark.size());
   return text;
 }

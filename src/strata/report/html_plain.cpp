@@ -28,7 +28,8 @@ this is a plain page: the tables and pictures, in base units (seconds, bytes, FL
 )html";
 
 std::string plain_cell(const PlainJson& json) {
-  if (json.is_string()) return xml_text(json.get_ref<const std::string&>());
+  // A name that is written from right to left must not turn what stands around it.
+  if (json.is_string()) return "<bdi>" + xml_text(json.get_ref<const std::string&>()) + "</bdi>";
   if (json.is_null()) return "–";
   if (json.is_number_float()) return fmt::format("{:.6g}", json.get<double>());
   return xml_text(json.dump(-1, ' ', false, PlainJson::error_handler_t::replace));

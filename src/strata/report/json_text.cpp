@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/report/json_text.hpp"
 
+#include "strata/base/printable.hpp"
+
 #include <nlohmann/json.hpp>
 
 #include <utility>
@@ -11,7 +13,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string compact(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return printable_json(json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "strata/base/csv_cell.hpp"
 #include "strata/machine/sourced.hpp"
-#include "strata/report/csv_cell.hpp"
 #include "strata/report/measurement_report.hpp"
 
 #include <fmt/format.h>
@@ -24,8 +24,8 @@ std::string to_csv(const MeasurementSummary& summary) {
     const auto rate = [&](std::int64_t count) {
       return totals.time_s > 0 ? fmt::format("{}", static_cast<double>(count) / totals.time_s) : "";
     };
-    text += fmt::format("{},{},{},{},{}", csv_cell(row.layer), row.pass, csv_cell(row.op),
-                        csv_cell(row.block), row.layer_class);
+    text += fmt::format("{},{},{},{},{}", csv_cell(row.layer), csv_cell(row.pass), csv_cell(row.op),
+                        csv_cell(row.block), csv_cell(row.layer_class));
     text += fmt::format(",{},{},{},{}", totals.time_s,
                         samples.empty() ? "" : fmt::format("{}", median_deviation_of(samples)),
                         row.wall_s ? fmt::format("{}", *row.wall_s) : "", samples.size());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "strata/base/csv_cell.hpp"
 #include "strata/base/printable.hpp"
 #include "strata/base/units.hpp"
 #include "strata/report/counts_text.hpp"
-#include "strata/report/csv_cell.hpp"
 #include "strata/report/measurement_report.hpp"
 #include "strata/report/table.hpp"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "strata/base/printable.hpp"
 #include "strata/report/measurement_report.hpp"
 
 #include <nlohmann/json.hpp>
@@ -18,7 +19,7 @@ TraceJson track_name(int track, std::string_view name) {
 }
 
 std::string one_line(const TraceJson& json) {
-  return json.dump(-1, ' ', false, TraceJson::error_handler_t::replace);
+  return printable_json(json.dump(-1, ' ', false, TraceJson::error_handler_t::replace));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/report/csv_cell.hpp"
+#include "strata/base/csv_cell.hpp"
 #include "strata/report/model_report.hpp"
 
 #include <fmt/format.h>

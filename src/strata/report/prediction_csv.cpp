@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/report/csv_cell.hpp"
+#include "strata/base/csv_cell.hpp"
 #include "strata/report/prediction_report.hpp"
 
 #include <fmt/format.h>
@@ -28,8 +28,8 @@ std::string to_csv(const PredictionSummary& summary) {
   for (const SpentField& field : spent_fields()) text += fmt::format(",{}", field.key);
   text += ",peak_on_chip_bytes,cause\n";
   for (const ProfileRow& row : summary.profile.rows) {
-    text += fmt::format("{},{},{},{},{}", csv_cell(row.layer), row.pass, csv_cell(row.op),
-                        csv_cell(row.block), row.layer_class);
+    text += fmt::format("{},{},{},{},{}", csv_cell(row.layer), csv_cell(row.pass), csv_cell(row.op),
+                        csv_cell(row.block), csv_cell(row.layer_class));
     for (const SpentField& field : spent_fields()) {
       text += field.count != nullptr ? fmt::format(",{}", row.totals.*field.count)
                                      : fmt::format(",{}", row.totals.*field.number);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/error.hpp"
+#include "strata/base/printable.hpp"
 #include "strata/report/prediction_report.hpp"
 
 #include <fmt/format.h>
@@ -20,7 +21,8 @@ constexpr std::string_view track_names[] = {"layers by block", "compute", "stall
                                             "channel out"};
 
 std::string json_string(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return printable_json(
+      nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 /// Writes events one by one; a trace of a million steps is never held as a tree. The trace format

@@ -20,7 +20,7 @@ TEST(ReadinessReport, shows_each_area_once_and_the_remedy_below_its_item) {
             "CPU\n"
             "  ~ clock governor  powersave\n"
             "                    → cpupower frequency-set\n"
-            "  – counters        refused by?[2J the kernel\n"
+            "  – counters        refused by\\u{1b}[2J the kernel\n"
             "\n"
             "✓ 1 ready   ~ 1 with care   – 1 missing\n");
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/report/reuse_roofline.hpp"
 
+#include "strata/base/csv_cell.hpp"
 #include "strata/base/printable.hpp"
 #include "strata/base/units.hpp"
-#include "strata/report/csv_cell.hpp"
 #include "strata/report/json_text.hpp"
 #include "strata/report/table.hpp"
 #include "strata/training/step_names.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/report/csv_cell.hpp"
+#include "strata/base/csv_cell.hpp"
 #include "strata/report/json_text.hpp"
 #include "strata/report/roofline_summary.hpp"
 #include "strata/roofline/counted_work.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "strata/base/csv_cell.hpp"
 #include "strata/base/printable.hpp"
 #include "strata/base/units.hpp"
 #include "strata/report/comparison_report.hpp"
-#include "strata/report/csv_cell.hpp"
 #include "strata/report/table.hpp"
 
 #include <fmt/format.h>

@@ -2,6 +2,7 @@
 #include "strata/report/table.hpp"
 
 #include "strata/base/error.hpp"
+#include "strata/base/printable.hpp"
 #include "strata/base/text.hpp"
 
 #include <fmt/format.h>
@@ -30,14 +31,18 @@ void trim_right(std::string& text) { text.erase(text.find_last_not_of(' ') + 1);
 
 }  // namespace
 
-void Table::add_row(std::vector<std::string> cells) {
-  STRATA_CHECK(cells.size() == columns_.size(), "one cell per column");
-  rows_.push_back(std::move(cells));
-}
+void Table::add_row(std::vector<std::string> cells) { rows_.push_back(checked(std::move(cells))); }
 
 void Table::add_total(std::vector<std::string> cells) {
+  totals_.push_back(checked(std::move(cells)));
+}
+
+std::vector<std::string> Table::checked(std::vector<std::string> cells) const {
   STRATA_CHECK(cells.size() == columns_.size(), "one cell per column");
-  totals_.push_back(std::move(cells));
+  for (std::string& cell : cells) {
+    if (!is_printable(cell)) cell = printable(cell);
+  }
+  return cells;
 }
 
 Table::Layout Table::layout_for(std::size_t columns) const {

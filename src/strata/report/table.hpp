@@ -23,7 +23,8 @@ struct Column {
 };
 
 /// Rows of cells under headings, laid out for the width of a terminal: text is shortened, whole
-/// columns go, numbers are never cut or wrapped. Columns that went are named below the table.
+/// columns go, numbers are never cut or wrapped. Columns that went are named below the table. Cells
+/// are made printable: names of strangers cannot break a row.
 class Table {
  public:
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
@@ -41,6 +42,7 @@ class Table {
     std::vector<std::size_t> widths;  // one per column shown
     std::vector<std::string> hidden;  // titles of the others
   };
+  std::vector<std::string> checked(std::vector<std::string> cells) const;
   Layout layout_for(std::size_t columns) const;
   std::string headings(const Layout& layout, const TextStyle& style) const;
   std::string line(const std::vector<std::string>& cells, const Layout& layout) const;

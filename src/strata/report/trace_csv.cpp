@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strata/report/csv_cell.hpp"
+#include "strata/base/csv_cell.hpp"
 #include "strata/report/trace_report.hpp"
 
 #include <fmt/format.h>
@@ -53,7 +53,7 @@ void add_network_lines(const TraceReport& report, std::string& text) {
   if (!report.profile) return;
   for (const ProfileRow& row : report.profile->rows) {
     fmt::format_to(std::back_inserter(text), "{},{},{},{},{},{},{:.9g},{},{},{}\n",
-                   csv_cell(report.file), csv_cell(row.layer), row.pass, csv_cell(row.op),
+                   csv_cell(report.file), csv_cell(row.layer), csv_cell(row.pass), csv_cell(row.op),
                    csv_cell(row.block), row.totals.launches, row.totals.time_s, row.totals.flop,
                    row.totals.in_bytes, row.totals.out_bytes);
   }
@@ -61,8 +61,8 @@ void add_network_lines(const TraceReport& report, std::string& text) {
 
 void add_layer_lines(const TraceReport& report, std::string& text) {
   for (const LayerRow& row : report.tables.by_layer)
-    text += fmt::format("{},{},{},{},{}\n", csv_cell(report.file), csv_cell(row.layer), row.pass,
-                        row.kernel_class, time_cells(row.time));
+    text += fmt::format("{},{},{},{},{}\n", csv_cell(report.file), csv_cell(row.layer),
+                        csv_cell(row.pass), row.kernel_class, time_cells(row.time));
 }
 
 }  // namespace

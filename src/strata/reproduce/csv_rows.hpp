@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "strata/report/csv_cell.hpp"
+#include "strata/base/csv_cell.hpp"
 
 #include <fmt/format.h>
 

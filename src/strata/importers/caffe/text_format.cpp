@@ -170,7 +170,7 @@ Message parse_text_format(std::string_view text) {
 }
 
 const std::string& checked_name(const std::string& name) {
-  if (!is_printable(name) || name.size() > longest_name) {
+  if (!is_text(name) || name.size() > longest_name) {
     fail(ErrorKind::input, "expected a name of at most {} printable characters, got {}",
          longest_name, in_quotes(name));
   }

@@ -169,7 +169,7 @@ const std::string& word_in(const Json& value, std::string_view what) {
   constexpr std::size_t longest_word = 256;
   if (!value.is_string()) fail_expected("a text", what, value);
   const auto& text = value.get_ref<const std::string&>();
-  if (text.size() > longest_word || !is_printable(text)) {
+  if (text.size() > longest_word || !is_text(text)) {
     fail_expected(fmt::format("at most {} printable characters", longest_word), what, value);
   }
   return text;

@@ -73,7 +73,7 @@ void check_text(std::string_view text) {
   if (text.size() > longest_text) {
     fail(ErrorKind::input, "a text of {} bytes, the most is {}", text.size(), longest_text);
   }
-  if (!is_printable(text)) {
+  if (!is_text(text)) {
     fail(ErrorKind::input, "expected printable UTF-8, got {}", in_quotes(text));
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/error.hpp"
+#include "strata/base/printable.hpp"
 #include "strata/graph/builder.hpp"
 #include "strata/graph/operator_names.hpp"
 #include "strata/importers/network/fields.hpp"
@@ -56,7 +57,7 @@ class NetworkWriter {
   // Names from other formats may be any bytes; what could not be read again is not written.
   static std::string one_line(const Json& json) {
     check_texts(json);
-    return spaced(json.dump());
+    return printable_json(spaced(json.dump()));
   }
 
   static void check_texts(const Json& json) {

@@ -8,8 +8,7 @@ namespace {
 
 // Two characters are text elsewhere, but not in XML 1.0: U+FFFE and U+FFFF.
 bool is_xml(std::string_view character) {
-  return is_printable_character(character) && character != "\xEF\xBF\xBE" &&
-         character != "\xEF\xBF\xBF";
+  return character != "\xEF\xBF\xBE" && character != "\xEF\xBF\xBF";
 }
 
 }  // namespace
@@ -20,7 +19,9 @@ std::string xml_text(std::string_view text) {
   while (!text.empty()) {
     const std::string_view character = next_character(text);
     const char first = text.front();
-    if (!is_xml(character)) {
+    if (!is_printable_character(character)) {
+      safe += printable(character);
+    } else if (!is_xml(character)) {
       safe += '?';
     } else if (first == '&') {
       safe += "&amp;";
