@@ -4,6 +4,7 @@
 #include "cli/conv_flags.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/output.hpp"
+#include "cli/progress.hpp"
 #include "cli/sweep_progress.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/units.hpp"
@@ -14,7 +15,6 @@
 #include "strata/sweep/result_file.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <memory>
@@ -26,9 +26,7 @@ namespace {
 class ConvProgress {
  public:
   ConvProgress(std::size_t done, std::size_t total) : done_before_(done), total_(total) {}
-  ~ConvProgress() {
-    if (is_shown_) print_to_stderr("\r\x1b[K");
-  }
+  ~ConvProgress() { clear_progress(); }
   ConvProgress(const ConvProgress&) = delete;
   ConvProgress& operator=(const ConvProgress&) = delete;
 
@@ -40,17 +38,15 @@ class ConvProgress {
   }
 
   void show(std::size_t done, const ConvCell& cell) const {
-    if (!is_shown_) return;
     const double elapsed_s = std::chrono::duration<double>(Clock::now() - begin_).count();
     const double each_s = elapsed_s / static_cast<double>(done - done_before_);
-    print_to_stderr(fmt::format("\r\x1b[K{} of {}  {} left  {} {}, {}", done, total_,
-                                waiting_time(each_s * static_cast<double>(total_ - done)),
-                                cell.strategy, name_of(cell.pass), to_text(cell.shape)));
+    show_progress(fmt::format("{} of {}  {} left  {} {}, {}", done, total_,
+                              waiting_time(each_s * static_cast<double>(total_ - done)),
+                              cell.strategy, name_of(cell.pass), to_text(cell.shape)));
   }
 
  private:
   using Clock = std::chrono::steady_clock;
-  bool is_shown_ = ::isatty(STDERR_FILENO) == 1;
   std::size_t done_before_;
   std::size_t total_;
   Clock::time_point begin_ = Clock::now();
@@ -127,7 +123,8 @@ ConvRunOutcome measure_convolutions(const Arguments& given, std::vector<ConvSeri
   std::size_t first = 0;
   if (lines) {
     take_origin_of(*lines, lab.plan.origin);
-    file.emplace(lines->path, lines->if_present, conv_lines_head(lab.plan),
+    const std::string head = conv_lines_head(lab.plan);
+    file.emplace(lines->path, lines->if_present, ResultHead{.now = head, .before = head},
                  [](std::int64_t cell) { return conv_line_begin(static_cast<std::size_t>(cell)); });
     first = std::min(static_cast<std::size_t>(file->done()), lab.tasks.size());
     lab.plan.cells = cells_before(*lines, first);

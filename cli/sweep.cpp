@@ -8,6 +8,7 @@
 #include "cli/interrupt.hpp"
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
+#include "cli/progress.hpp"
 #include "cli/rank_program.hpp"
 #include "cli/sweep_answers.hpp"
 #include "cli/sweep_flags.hpp"
@@ -113,7 +114,7 @@ class Outputs {
       fail(ErrorKind::usage, "{} to standard output, where the points go already",
            wants_summary_ ? "--summary goes" : "the answers go");
     if (!has_file && !given.has(html_flag) && !wants_summary_ && !asks)
-      sinks_.push_back(text_sink(TextForm::csv, print, sweep.columns()));
+      sinks_.push_back(text_sink(TextForm::csv, print_bytes, sweep.columns()));
     is_resumable_ = has_file && !takes_stdout_;
     wants_table_ = wants_summary_ || asks || given.has(sweep_plot_flag) || given.has(html_flag) ||
                    given.has(require_fits_flag);
@@ -146,7 +147,7 @@ class Outputs {
     if (!path) return;
     if (*path == "-") {
       takes_stdout_ = true;
-      sinks_.push_back(text_sink(form, print, sweep.columns()));
+      sinks_.push_back(text_sink(form, print_bytes, sweep.columns()));
     } else {
       sinks_.push_back(
           text_file_sink(form, *path, if_present(given), sweep.columns(), sweep.identity()));
@@ -229,13 +230,36 @@ int code_of_fit(const Arguments& given, const SweepTable& table) {
   return exit_code::done;
 }
 
+/// What runs a sweep or says where its points go has no meaning for points that are there.
+void refuse_flags_of_a_run(const Arguments& given) {
+  constexpr auto of_a_run =
+      joined_flags(range_flags, named_range_flags, sweep_switches, import_flags,
+                   std::array<Flag, 7>{sweep_csv_flag, sweep_jsonl_flag, db_flag, sweep_resume_flag,
+                                       sweep_force_flag, threads_flag, sweep_dry_run_flag});
+  for (const Flag& flag : of_a_run) {
+    if (given.has(flag)) {
+      fail(ErrorKind::usage,
+           "--{} does not go with --from, which looks at points that are there; --where and "
+           "--column choose among them",
+           flag.name);
+    }
+  }
+}
+
 int show_earlier(const Request& request) {
   if (!request.arguments.words().empty())
     fail(ErrorKind::usage, "--from takes results as they are; it goes with no network");
+  refuse_flags_of_a_run(request.arguments);
   check_plot(request.arguments);
-  SweepTable table = read_sweep_table(*request.arguments.value(sweep_from_flag));
-  const int fit_code = code_of_fit(request.arguments, table);
-  return std::max(fit_code, print_answers_from(request, std::move(table)));
+  const std::string path(*request.arguments.value(sweep_from_flag));
+  SweepTable table = read_sweep_table(path);
+  try {
+    const int fit_code = code_of_fit(request.arguments, table);
+    return std::max(fit_code, print_answers_from(request, std::move(table)));
+  } catch (Error& error) {
+    if (error.kind() == ErrorKind::input) error.add_context(path);
+    throw;
+  }
 }
 
 /// Computes for rank 0, which writes.
@@ -276,7 +300,7 @@ int run_here(const Request& request, RankSession* ranks) {
   const SweepOutcome outcome = ranks != nullptr ? ranks->run(points) : run_points(points);
   outputs.close();
   if (journal != nullptr && !outcome.is_interrupted) journal->remove();
-  progress.clear();
+  clear_progress();
   const int code = end_of(request, outcome, outputs, total);
   if (code != exit_code::done || !outputs.wants_table()) return code;
   SweepTable table = whole_table(given, outputs, first);

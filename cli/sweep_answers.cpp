@@ -30,7 +30,7 @@ std::vector<std::int64_t> first_points(const SweepTable& table) {
   for (const RowGroup& network : groups_by_network(table)) {
     for (const std::size_t row : network.rows) {
       if (table.is_failed(row)) continue;
-      points.push_back(static_cast<std::int64_t>(numbers.numbers[row]));
+      points.push_back(static_cast<std::int64_t>(numbers.number(row)));
       break;
     }
   }

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/sweep_progress.hpp"
 
-#include "cli/output.hpp"
+#include "cli/progress.hpp"
 #include "strata/base/units.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cmath>
 
 namespace strata {
 namespace {
 
-constexpr auto between_lines = std::chrono::milliseconds(200);
+constexpr auto between_rates = std::chrono::milliseconds(200);
 
 }  // namespace
 
@@ -26,27 +25,21 @@ std::string waiting_time(double seconds) {
 }
 
 ProgressLine::ProgressLine(std::int64_t done, std::int64_t total)
-    : is_shown_(::isatty(STDERR_FILENO) == 1), done_before_(done), total_(total) {}
+    : done_before_(done), total_(total) {}
 
-ProgressLine::~ProgressLine() { clear(); }
+ProgressLine::~ProgressLine() { clear_progress(); }
 
 void ProgressLine::show(std::int64_t done) {
   const Clock::time_point now = Clock::now();
-  if (!is_shown_ || now - last_ < between_lines) return;
+  if (now - last_ < between_rates) return;
   last_ = now;
   const double elapsed_s = std::chrono::duration<double>(now - begin_).count();
   const double rate = static_cast<double>(done - done_before_) / elapsed_s;
   const double left_s = static_cast<double>(total_ - done) / rate;
-  print_to_stderr(fmt::format(
-      "\r\x1b[K{} of {} points  {:.0f} %  {} points/s  {} left", format_exact(done),
-      format_exact(total_), 100.0 * static_cast<double>(done) / static_cast<double>(total_),
+  show_progress(fmt::format(
+      "{} of {} points  {:.0f} %  {} points/s  {} left", format_exact(done), format_exact(total_),
+      100.0 * static_cast<double>(done) / static_cast<double>(total_),
       format_exact(std::llround(rate)), rate > 0 ? waiting_time(left_s) : "?"));
-  has_line_ = true;
-}
-
-void ProgressLine::clear() {
-  if (has_line_) print_to_stderr("\r\x1b[K");
-  has_line_ = false;
 }
 
 }  // namespace strata

@@ -18,17 +18,13 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   void show(std::int64_t done);
-  /// Takes the line away.
-  void clear();
 
  private:
   using Clock = std::chrono::steady_clock;
-  const bool is_shown_;
   const std::int64_t done_before_;
   const std::int64_t total_;
   const Clock::time_point begin_ = Clock::now();
   Clock::time_point last_ = begin_;
-  bool has_line_ = false;
 };
 
 /// "45 s", "3:05 min", "2:10 h": for people who wait.

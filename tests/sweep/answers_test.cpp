@@ -29,6 +29,61 @@ std::string content(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+TEST(SweepFrom, refuses_what_only_a_run_can_do) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(ask(small_sweep, folder, {"--csv", "p.csv"}).exit_code, 0);
+  for (const Words& flag : std::vector<Words>{{"--csv", "out"},
+                                              {"--jsonl", "out"},
+                                              {"--db", "out"},
+                                              {"--batch", "8"},
+                                              {"--on", "h200"},
+                                              {"--dry-run"},
+                                              {"--set", "machine.launch_latency_s=1us"},
+                                              {"--threads", "2"}}) {
+    const Outcome outcome = ask({"sweep", "--from", "p.csv"}, folder, flag);
+    EXPECT_EQ(outcome.exit_code, 2) << flag[0];
+    EXPECT_EQ(outcome.err.find("error: " + flag[0] + " does not go with --from"), 0U)
+        << outcome.err;
+    EXPECT_FALSE(std::filesystem::exists(folder.path() / "out"));
+  }
+}
+
+// Files on which an earlier version crashed.
+TEST(SweepFrom, takes_or_refuses_the_files_of_strangers) {
+  const std::string corpus = STRATA_SOURCE_DIR "/tests/fuzz/corpus/sweep_results/";
+  const TemporaryFolder folder;
+  const Words questions[] = {
+      {}, {"--where", "time_s>0"}, {"--pareto", "time,capacity", "--json", "-"}, {"--knee"}};
+  for (const Words& question : questions) {
+    EXPECT_EQ(
+        ask({"sweep", "--from", corpus + "numeric_model_name_where_segv.csv"}, folder, question)
+            .exit_code,
+        0);
+    const Outcome text =
+        ask({"sweep", "--from", corpus + "text_capacity_segv.csv"}, folder, question);
+    EXPECT_EQ(text.exit_code, 2);
+    EXPECT_NE(text.err.find("line 4, column 'capacity_bytes': expected a number, got 'x'"),
+              std::string::npos)
+        << text.err;
+    EXPECT_EQ(ask({"sweep", "--from", corpus + "negative_time.csv"}, folder, question).exit_code,
+              2);
+    EXPECT_EQ(ask({"sweep", "--from", corpus + "infinite_rate.csv"}, folder, question).exit_code,
+              2);
+  }
+}
+
+TEST(SweepFrom, a_network_may_be_called_by_a_number) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(run({"convert", "lenet5", "--out", (folder.path() / "n.json").string()}).exit_code, 0);
+  std::filesystem::rename(folder.path() / "n.json", folder.path() / "2024");
+  const Outcome run_outcome =
+      ask({"sweep", "2024"}, folder, {"--capacity", "1MB,2MB", "--csv", "p.csv"});
+  ASSERT_EQ(run_outcome.exit_code, 0) << run_outcome.err;
+  const Outcome from = ask({"sweep", "--from", "p.csv"}, folder, {"--where", "time_s>0"});
+  EXPECT_EQ(from.exit_code, 0) << from.err;
+  EXPECT_NE(from.out.find("2024"), std::string::npos);
+}
+
 TEST(SweepAnswers, are_the_same_from_a_run_and_from_its_file) {
   const TemporaryFolder folder;
   const Words questions = {"--pareto",     "time,capacity", "--knee",

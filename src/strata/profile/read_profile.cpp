@@ -22,7 +22,9 @@ constexpr std::size_t most_rows = 10'000'000;
 constexpr std::size_t most_parts = 64;  // data types, levels
 constexpr std::size_t most_columns = 1000;
 constexpr std::size_t most_samples = 10'000'000;
-constexpr double most_seconds = 1e12;  // so that no sum is infinite
+constexpr double most_seconds = 1e12;    // so that no sum is infinite
+constexpr double rounding = 1 + 1e-6;    // of a part and the whole
+constexpr double least_seconds = 1e-18;  // less is what rounding left, and makes rates infinite
 
 constexpr std::array<std::string_view, 2> evidences = {"predicted", "measured"};
 constexpr std::array<std::string_view, 4> time_froms = {"rows", "simulation", "whole_iterations",
@@ -45,7 +47,7 @@ double seconds(const RowJson& json, const std::string& place) {
   const double number = not_negative_number(json, place);
   if (number > most_seconds)
     fail(ErrorKind::input, "{}: {} seconds is too long for a profile", place, number);
-  return number;
+  return number < least_seconds ? 0 : number;
 }
 
 std::string words(const RowJson& json, const std::string& place) {
@@ -215,6 +217,10 @@ class RowReader {
         object.maybe("zero_flop_launches", whole_count).value_or(only_moves ? totals.launches : 0);
     totals.zero_flop_s =
         object.maybe("zero_flop_time_s", seconds).value_or(only_moves ? totals.time_s : 0);
+    if (time_.is_there() && totals.zero_flop_s > totals.time_s * rounding) {
+      fail(ErrorKind::input, "{}: 'zero_flop_time_s', {}, is more than the row's 'time_s', {}",
+           place, totals.zero_flop_s, totals.time_s);
+    }
   }
 
   const ProfileCounters& counters_;

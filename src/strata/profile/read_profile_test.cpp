@@ -133,7 +133,21 @@ TEST(ReadProfile, files_from_before_launches_count_steps) {
 
 TEST(ReadProfile, control_characters_do_not_reach_a_terminal) {
   const Profile profile = read_profile(document(R"({"layer": "a\u001b[2J", "pass": "forward"})"));
-  EXPECT_EQ(profile.rows[0].layer, "a?[2J");
+  EXPECT_EQ(profile.rows[0].layer, "a\\u{1b}[2J");
+}
+
+// Such a row made rates infinite: 5e-324 s is what rounding leaves of a time.
+TEST(ReadProfile, a_time_that_only_rounding_leaves_is_none) {
+  const Profile profile =
+      read_profile(document(R"({"layer": "a", "pass": "forward", "time_s": 5e-324, "flop": 2})"));
+  EXPECT_EQ(profile.rows[0].totals.time_s, 0);
+}
+
+// Such a row made what-ifs negative.
+TEST(ReadProfile, refuses_launches_without_flop_that_take_longer_than_their_row) {
+  EXPECT_EQ(refusal(document(R"({"layer": "a", "pass": "forward", "time_s": 0.001, "flop": 0,
+                                 "launches": 1, "zero_flop_time_s": 1})")),
+            "profile.layers[0]: 'zero_flop_time_s', 1, is more than the row's 'time_s', 0.001");
 }
 
 TEST(ReadProfile, refuses_what_is_wrong_and_says_where) {

@@ -26,7 +26,7 @@ Json maybe_json(const std::optional<double>& number) {
 }
 
 Json cell_json(const SweepColumn& column, std::size_t row) {
-  return column.is_number ? number_json(column.numbers[row]) : Json(column.texts[row]);
+  return column.is_number ? number_json(column.number(row)) : Json(column.text(row));
 }
 
 Json row_object(const SweepTable& table, std::size_t row, bool axes_only = false) {
@@ -39,7 +39,7 @@ Json row_object(const SweepTable& table, std::size_t row, bool axes_only = false
 
 Json network_name(const SweepTable& table, std::size_t row) {
   const auto model = find_column("model", formula_columns(table));
-  return model ? Json(table.columns[*model].texts[row]) : Json();
+  return model ? Json(table.columns[*model].text(row)) : Json();
 }
 
 Json pareto_json(const SweepAnswers& answers) {

@@ -71,7 +71,7 @@ std::vector<std::string> cells_of(const SweepTable& table, const std::vector<std
 
 std::string network_of(const SweepTable& table, std::size_t row) {
   const auto model = find_column("model", formula_columns(table));
-  return model ? printable(table.columns[*model].texts[row]) : "all points";
+  return model ? printable(table.columns[*model].text(row)) : "all points";
 }
 
 std::string goal_text(const SweepTable& table, const Goal& goal) {

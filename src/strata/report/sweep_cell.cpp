@@ -46,8 +46,8 @@ std::string readable_number(std::string_view column, double number) {
 }
 
 std::string readable_cell(const SweepColumn& column, std::size_t row) {
-  return column.is_number ? readable_number(column.name, column.numbers[row])
-                          : printable(column.texts[row]);
+  return column.is_number ? readable_number(column.name, column.number(row))
+                          : printable(column.text(row));
 }
 
 std::string readable_heading(std::string_view column) {

@@ -80,7 +80,7 @@ std::string subtitle_of(const SweepTable& table, std::string_view shown) {
   const bool is_one = networks.size() == 1 && models != nullptr && !models->is_number;
   const bool is_expected =
       shown.starts_with("expected_") || (shown == "samples_per_s" && has_expected_times(table));
-  return fmt::format("{}{}", is_one ? printable(models->texts.front()) + "; " : "",
+  return fmt::format("{}{}", is_one ? printable(models->text(0)) + "; " : "",
                      is_expected ? "expected times" : "limits, not calibrated times");
 }
 
@@ -88,10 +88,10 @@ chart::Series sweep_line_of(const SweepTable& table, const RowGroup& group, cons
                             const SweepColumn& y) {
   chart::Series line;
   for (const std::size_t row : group.rows) {
-    if (table.is_failed(row) || !std::isfinite(y.numbers[row])) continue;
+    if (table.is_failed(row) || !std::isfinite(y.number(row))) continue;
     line.points.push_back(
-        {.x = x.numbers[row],
-         .y = y.numbers[row],
+        {.x = x.number(row),
+         .y = y.number(row),
          .label = {},
          .hint = fmt::format("{}: {}", readable_cell(x, row), readable_cell(y, row))});
   }

@@ -59,7 +59,7 @@ std::vector<std::size_t> rows_with(const SweepTable& table,
   for (std::size_t row = 0; row < table.row_count; ++row) {
     const bool has_all =
         std::all_of(columns.begin(), columns.end(),
-                    [&](const SweepColumn* column) { return std::isfinite(column->numbers[row]); });
+                    [&](const SweepColumn* column) { return std::isfinite(column->number(row)); });
     if (has_all && !table.is_failed(row)) rows.push_back(row);
   }
   return rows;
@@ -124,8 +124,7 @@ void check_lines(std::size_t lines) {
 chart::Series line_of(const RowsOfCase& rows, const SweepColumn& x, const SweepColumn& y,
                       std::size_t number) {
   chart::Series line{.name = rows.name, .points = {}, .color = number};
-  for (const std::size_t row : rows.rows)
-    line.points.push_back({x.numbers[row], y.numbers[row], ""});
+  for (const std::size_t row : rows.rows) line.points.push_back({x.number(row), y.number(row), ""});
   std::stable_sort(line.points.begin(), line.points.end(),
                    [](const chart::Point& a, const chart::Point& b) { return a.x < b.x; });
   if (line.points.size() <= most_marked) line.marker = line_markers[number % line_markers.size()];
@@ -189,7 +188,7 @@ struct HeatAxis {
 
 HeatAxis heat_axis(const SweepColumn& column, const std::vector<std::size_t>& rows) {
   std::set<double> values;
-  for (const std::size_t row : rows) values.insert(column.numbers[row]);
+  for (const std::size_t row : rows) values.insert(column.number(row));
   HeatAxis axis{column, {values.begin(), values.end()}, false, {}};
   if (axis.values.size() < 2)
     fail(ErrorKind::input, "'{}' has one value only: a map needs two axes that vary", column.name);
@@ -210,10 +209,10 @@ chart::Axis drawn(const HeatAxis& axis) {
 class HeatScale {
  public:
   HeatScale(const SweepColumn& column, const std::vector<std::size_t>& rows)
-      : least_(column.numbers[rows.front()]), most_(least_) {
+      : least_(column.number(rows.front())), most_(least_) {
     for (const std::size_t row : rows) {
-      least_ = std::min(least_, column.numbers[row]);
-      most_ = std::max(most_, column.numbers[row]);
+      least_ = std::min(least_, column.number(row));
+      most_ = std::max(most_, column.number(row));
     }
     // The colours of a result that spans decades would all lie at one end.
     is_log_ = least_ > 0 && most_ > 20 * least_;
@@ -238,8 +237,8 @@ Chart heat_panel(const RowsOfCase& one, const HeatAxis& along_x, const HeatAxis&
                  const SweepColumn& z, const HeatScale& scale) {
   Chart panel{.title = one.name, .x = drawn(along_x), .y = drawn(along_y)};
   for (const std::size_t row : one.rows) {
-    const std::size_t i = along_x.at(along_x.column.numbers[row]);
-    const std::size_t k = along_y.at(along_y.column.numbers[row]);
+    const std::size_t i = along_x.at(along_x.column.number(row));
+    const std::size_t k = along_y.at(along_y.column.number(row));
     panel.bands.push_back(
         {.x_from = along_x.edges[i],
          .x_to = along_x.edges[i + 1],
@@ -249,7 +248,7 @@ Chart heat_panel(const RowsOfCase& one, const HeatAxis& along_x, const HeatAxis&
                               readable_cell(along_y.column, row), readable_cell(z, row)),
          .color = {},
          .is_solid = true,
-         .shade = scale.shade(z.numbers[row])});
+         .shade = scale.shade(z.number(row))});
   }
   for (const double share : {0.0, 0.25, 0.5, 0.75, 1.0})
     panel.band_keys.push_back({readable_number(z.name, scale.value_at(share)), share, 0});

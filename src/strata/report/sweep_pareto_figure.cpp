@@ -43,12 +43,12 @@ chart::ChartGrid sweep_pareto_figure(const SweepTable& table, const SweepFigureC
                       .is_filled = false,
                       .marker_scale = 0.6};
     for (const std::size_t row : networks[i].rows) {
-      if (std::isfinite(x.numbers[row]) && std::isfinite(y.numbers[row]) && !table.is_failed(row))
-        all.points.push_back({x.numbers[row], y.numbers[row], ""});
+      if (std::isfinite(x.number(row)) && std::isfinite(y.number(row)) && !table.is_failed(row))
+        all.points.push_back({x.number(row), y.number(row), ""});
     }
     chart::Series front{.name = "front", .points = {}, .color = 1, .marker = chart::Marker::circle};
     for (const std::size_t row : fronts[i].rows)
-      front.points.push_back({x.numbers[row], y.numbers[row], ""});
+      front.points.push_back({x.number(row), y.number(row), ""});
     if (front.points.empty()) continue;
     std::sort(front.points.begin(), front.points.end(),
               [](const chart::Point& a, const chart::Point& b) { return a.x < b.x; });

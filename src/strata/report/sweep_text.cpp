@@ -38,8 +38,8 @@ std::vector<NetworkRows> networks_of(const SweepTable& table) {
   std::vector<NetworkRows> networks;
   for (std::size_t row = 0; row < table.row_count; ++row) {
     if (table.is_failed(row)) continue;
-    if (networks.empty() || networks.back().name != models.texts[row])
-      networks.push_back({models.texts[row], {}});
+    if (networks.empty() || networks.back().name != models.text(row))
+      networks.push_back({models.text(row), {}});
     if (judge.is_out_of_memory(row))
       ++networks.back().out_of_memory;
     else
@@ -47,7 +47,7 @@ std::vector<NetworkRows> networks_of(const SweepTable& table) {
   }
   for (NetworkRows& network : networks) {
     std::stable_sort(network.rows.begin(), network.rows.end(), [&](std::size_t a, std::size_t b) {
-      return speeds.numbers[a] < speeds.numbers[b];
+      return speeds.number(a) < speeds.number(b);
     });
   }
   return networks;
@@ -114,9 +114,9 @@ std::string over_capacity(const SweepTable& table, const std::vector<NetworkRows
   std::map<double, std::vector<double>> fastest;
   for (std::size_t i = 0; i < count; ++i) {
     for (const std::size_t row : networks[i].rows) {
-      std::vector<double>& speed = fastest[capacities.numbers[row]];
+      std::vector<double>& speed = fastest[capacities.number(row)];
       speed.resize(count, no_number);
-      if (!(speed[i] >= speeds.numbers[row])) speed[i] = speeds.numbers[row];
+      if (!(speed[i] >= speeds.number(row))) speed[i] = speeds.number(row);
     }
   }
   if (fastest.size() < 3) return "";
@@ -167,14 +167,14 @@ std::string largest_batches(const SweepTable& table, const std::string& network)
   const SweepColumn &batches = table.column("batch"), &fits = table.column("fits");
   std::vector<Batches> all;
   for (std::size_t row = 0; row < table.row_count; ++row) {
-    if (table.is_failed(row) || models.texts[row] != network || std::isnan(fits.numbers[row]))
+    if (table.is_failed(row) || models.text(row) != network || std::isnan(fits.number(row)))
       continue;
     const auto known = std::find_if(all.begin(), all.end(), [&](const Batches& one) {
-      return one.machine == machines.texts[row];
+      return one.machine == machines.text(row);
     });
-    Batches& of = known != all.end() ? *known : all.emplace_back(Batches{machines.texts[row]});
-    of.asked = std::max(of.asked, batches.numbers[row]);
-    if (fits.numbers[row] != 0) of.fitting = std::max(of.fitting, batches.numbers[row]);
+    Batches& of = known != all.end() ? *known : all.emplace_back(Batches{machines.text(row)});
+    of.asked = std::max(of.asked, batches.number(row));
+    if (fits.number(row) != 0) of.fitting = std::max(of.fitting, batches.number(row));
   }
   std::vector<std::string> parts;
   for (const Batches& one : all) {

@@ -84,10 +84,11 @@ std::vector<Knee> find_knees(const SweepTable& table, const KneeQuestion& questi
     std::vector<Sample> samples;
     for (const std::size_t row : group.rows) {
       if (judge.is_out_of_memory(row)) continue;
-      const Sample sample{.value = table.columns[question.column].numbers[row],
+      const Sample sample{.value = table.columns[question.column].number(row),
                           .time_s = speed.time_of(table, row),
                           .row = row};
-      if (sample.value > 0 && std::isfinite(sample.value) && std::isfinite(sample.time_s))
+      if (sample.value > 0 && std::isfinite(sample.value) && sample.time_s > 0 &&
+          std::isfinite(sample.time_s))
         samples.push_back(sample);
     }
     std::stable_sort(samples.begin(), samples.end(),

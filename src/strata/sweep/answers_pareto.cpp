@@ -158,8 +158,8 @@ namespace {
 void add_numbers(std::vector<double>& points, const SweepTable& table, std::span<const Goal> goals,
                  std::size_t row) {
   for (const Goal& goal : goals) {
-    double number = table.columns[goal.column].numbers[row];
-    if (goal.is_per_sample) number /= table.column("samples").numbers[row];
+    double number = table.columns[goal.column].number(row);
+    if (goal.is_per_sample) number /= table.column("samples").number(row);
     points.push_back(goal.is_most ? -number : number);
   }
 }

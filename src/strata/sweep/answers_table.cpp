@@ -12,8 +12,8 @@ namespace {
 
 /// A cell as a key: NaN equals NaN here, as a missing value is the same as another.
 std::string key_of_cell(const SweepColumn& column, std::size_t row) {
-  if (!column.is_number) return column.texts[row];
-  const double number = column.numbers[row];
+  if (!column.is_number) return column.text(row);
+  const double number = column.number(row);
   return std::string(reinterpret_cast<const char*>(&number), sizeof number);
 }
 
@@ -59,8 +59,8 @@ SweepTable rows_where(const SweepTable& table, std::string_view constraint, std:
                      .numbers = {},
                      .texts = {}};
     for (const std::size_t row : rows) {
-      if (column.is_number) part.numbers.push_back(column.numbers[row]);
-      if (!column.is_number) part.texts.push_back(column.texts[row]);
+      if (column.is_number) part.numbers.push_back(column.number(row));
+      if (!column.is_number) part.texts.push_back(column.text(row));
     }
     kept.columns.push_back(std::move(part));
   }
@@ -101,7 +101,7 @@ SpeedColumn speed_column(const SweepTable& table) {
 }
 
 double SpeedColumn::time_of(const SweepTable& table, std::size_t row) const {
-  const double number = table.columns[column].numbers[row];
+  const double number = table.columns[column].number(row);
   return is_rate ? 1 / number : number;
 }
 
@@ -120,11 +120,11 @@ RowJudge::RowJudge(const SweepTable& table)
     : fits_(number_column(table, "fits")), expected_(number_column(table, "expected_s")) {}
 
 bool RowJudge::is_out_of_memory(std::size_t row) const {
-  return fits_ != nullptr && fits_->numbers[row] == 0;
+  return fits_ != nullptr && fits_->number(row) == 0;
 }
 
 bool RowJudge::has_expected(std::size_t row) const {
-  return expected_ != nullptr && !std::isnan(expected_->numbers[row]);
+  return expected_ != nullptr && !std::isnan(expected_->number(row));
 }
 
 bool RowJudge::has_expected(const RowGroup& group) const {

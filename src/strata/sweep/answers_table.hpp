@@ -18,9 +18,9 @@ std::vector<FormulaColumn> formula_columns(const SweepTable& table);
 class TableRow : public FormulaRow {
  public:
   TableRow(const SweepTable& table, std::size_t row) : table_(table), row_(row) {}
-  double number(std::size_t column) const override { return table_.columns[column].numbers[row_]; }
+  double number(std::size_t column) const override { return table_.columns[column].number(row_); }
   std::string_view text(std::size_t column) const override {
-    return table_.columns[column].texts[row_];
+    return table_.columns[column].text(row_);
   }
 
  private:

@@ -211,6 +211,12 @@ void SweepColumns::fill_derived(std::vector<SweepCell>& cells) const {
   }
 }
 
+bool is_result_column(std::string_view name) {
+  const auto is_named = [name](const ResultColumn& column) { return column.name == name; };
+  return std::any_of(std::begin(facts), std::end(facts), is_named) ||
+         std::any_of(std::begin(known_results), std::end(known_results), is_named);
+}
+
 std::vector<FormulaColumn> formula_columns(const std::vector<ColumnHead>& heads) {
   std::vector<FormulaColumn> columns;
   for (const ColumnHead& head : heads)

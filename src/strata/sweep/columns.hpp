@@ -58,6 +58,9 @@ class SweepColumns {
   mutable std::vector<Formula> derived_;  // evaluating one changes its variables
 };
 
+/// Whether a sweep writes a column of numbers of that name whatever its axes are.
+bool is_result_column(std::string_view name);
+
 /// The columns as formulas see them, and a row of cells.
 std::vector<FormulaColumn> formula_columns(const std::vector<ColumnHead>& heads);
 class CellRow : public FormulaRow {

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <span>
 #include <system_error>
 
@@ -94,8 +95,9 @@ bool read_journal_log(const std::filesystem::path& path, const std::string& head
     body.resize(record.bytes);
     if (!file.read(body.data(), record.bytes)) break;
     if (check_of(record.point, body) != record.check) break;
-    std::vector<PointResult> results = unpacked(body);
-    if (results.size() == 1) take(record.point, std::move(results.front()));
+    std::optional<PointResult> result = unpacked_one(body);
+    if (!result) break;
+    take(record.point, *std::move(result));
   }
   return true;
 }

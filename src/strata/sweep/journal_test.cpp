@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <fstream>
 #include <set>
 
 namespace strata {
@@ -83,6 +85,33 @@ TEST_F(Journal, drops_a_record_whose_bytes_have_changed) {
   file.put('\x7f');
   file.close();
   EXPECT_EQ(loaded(), Points({1}));
+}
+
+// A record that somebody made: its checksum is right, its content is not a result.
+TEST_F(Journal, ends_at_a_record_that_holds_no_result) {
+  log({3});
+  std::uintmax_t size = 0;
+  std::filesystem::path file;
+  for (const auto& entry : std::filesystem::directory_iterator(part_)) {
+    if (entry.file_size() > size) file = entry.path();
+    size = std::max(size, entry.file_size());
+  }
+  for (const std::string& body :
+       {std::string(), std::string("too short"), packed({}) + "\x1b[2J"}) {
+    const std::int64_t point = 5;
+    std::uint32_t check = 0x811c9dc5;  // FNV-1a, as journal_log.cpp has it
+    std::string bytes(reinterpret_cast<const char*>(&point), sizeof point);
+    bytes += body;
+    for (const char c : bytes) check = (check ^ static_cast<unsigned char>(c)) * 0x01000193U;
+    const auto length = static_cast<std::uint32_t>(body.size());
+    std::filesystem::resize_file(file, size);
+    std::ofstream out(file, std::ios::binary | std::ios::app);
+    out.write(reinterpret_cast<const char*>(&length), sizeof length);
+    out.write(reinterpret_cast<const char*>(&check), sizeof check);
+    out << bytes;
+    out.close();
+    EXPECT_EQ(loaded(), Points({3})) << body.size();
+  }
 }
 
 TEST_F(Journal, of_another_sweep_or_of_something_else_is_left_alone) {

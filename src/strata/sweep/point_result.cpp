@@ -4,6 +4,7 @@
 #include "strata/base/error.hpp"
 
 #include <cstring>
+#include <optional>
 #include <type_traits>
 
 namespace strata {
@@ -16,11 +17,30 @@ struct PlainResult {
   std::int64_t samples;
   std::int64_t footprint_bytes;
   std::uint64_t error_bytes;
-  bool is_left_out;
+  std::uint8_t is_left_out;  // no bool: a file may hold any byte
   PointExpected expected;
-  bool has_limit;
+  std::uint8_t has_limit;
 };
 static_assert(std::is_trivially_copyable_v<PlainResult>);
+
+/// Takes the first result off the front; nothing when it is cut off.
+std::optional<PointResult> take_unpacked(std::string_view& bytes) {
+  PlainResult plain;
+  if (bytes.size() < sizeof plain) return std::nullopt;
+  std::memcpy(&plain, bytes.data(), sizeof plain);
+  bytes.remove_prefix(sizeof plain);
+  if (bytes.size() < plain.error_bytes) return std::nullopt;
+  PointResult result{plain.totals,
+                     plain.hardware,
+                     plain.samples,
+                     plain.footprint_bytes,
+                     std::string(bytes.substr(0, plain.error_bytes)),
+                     plain.is_left_out != 0,
+                     plain.expected,
+                     plain.has_limit != 0};
+  bytes.remove_prefix(plain.error_bytes);
+  return result;
+}
 
 }  // namespace
 
@@ -41,17 +61,16 @@ std::string packed(std::span<const PointResult> results) {
 std::vector<PointResult> unpacked(std::string_view bytes) {
   std::vector<PointResult> results;
   while (!bytes.empty()) {
-    PlainResult plain;
-    STRATA_CHECK(bytes.size() >= sizeof plain, "a message between ranks is cut off");
-    std::memcpy(&plain, bytes.data(), sizeof plain);
-    bytes.remove_prefix(sizeof plain);
-    STRATA_CHECK(bytes.size() >= plain.error_bytes, "a message between ranks is cut off");
-    results.push_back({plain.totals, plain.hardware, plain.samples, plain.footprint_bytes,
-                       std::string(bytes.substr(0, plain.error_bytes)), plain.is_left_out,
-                       plain.expected, plain.has_limit});
-    bytes.remove_prefix(plain.error_bytes);
+    std::optional<PointResult> result = take_unpacked(bytes);
+    STRATA_CHECK(result.has_value(), "a message between ranks is cut off");
+    results.push_back(*std::move(result));
   }
   return results;
+}
+
+std::optional<PointResult> unpacked_one(std::string_view bytes) {
+  std::optional<PointResult> result = take_unpacked(bytes);
+  return bytes.empty() ? std::move(result) : std::nullopt;
 }
 
 }  // namespace strata

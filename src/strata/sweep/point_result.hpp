@@ -4,6 +4,7 @@
 #include "strata/sweep/sweep_program.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,5 +46,7 @@ inline bool costs_nothing(const PointResult& result) {
 std::size_t packed_bytes();  ///< of a result without an error
 std::string packed(std::span<const PointResult> results);
 std::vector<PointResult> unpacked(std::string_view bytes);
+/// Of a file, which anybody may have written: nothing unless the bytes are one result.
+std::optional<PointResult> unpacked_one(std::string_view bytes);
 
 }  // namespace strata

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/sweep/read_table.hpp"
 
+#include "strata/base/csv_cell.hpp"
 #include "strata/base/error.hpp"
+#include "strata/sweep/row_text.hpp"
+#include "strata/sweep/typed_table.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -9,7 +12,6 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
-#include <optional>
 #include <string>
 
 namespace strata {
@@ -34,56 +36,7 @@ class WholeLines {
   std::size_t number_ = 0;
 };
 
-std::vector<std::string> csv_cells(std::string_view line, std::size_t number) {
-  std::vector<std::string> cells(1);
-  bool is_quoted = false;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    if (is_quoted) {
-      const bool is_doubled = c == '"' && i + 1 < line.size() && line[i + 1] == '"';
-      if (c != '"' || is_doubled) cells.back() += c;
-      if (is_doubled) ++i;
-      if (c == '"' && !is_doubled) is_quoted = false;
-    } else if (c == ',') {
-      cells.emplace_back();
-    } else if (c == '"' && cells.back().empty()) {
-      is_quoted = true;
-    } else {
-      cells.back() += c;
-    }
-  }
-  if (is_quoted) fail(ErrorKind::input, "line {}: a quote without its end", number);
-  return cells;
-}
-
-std::optional<double> number_in(std::string_view cell) {
-  double number = 0;
-  const auto [rest, status] = std::from_chars(cell.data(), cell.data() + cell.size(), number);
-  if (status != std::errc() || rest != cell.data() + cell.size()) return std::nullopt;
-  return number;
-}
-
-void expect_room(std::size_t rows, std::size_t columns) {
-  if (rows * columns > most_cells) fail(ErrorKind::input, "too many points to be read at once");
-}
-
-// Columns arrive as texts; those that hold only numbers become numbers.
-void make_numbers(SweepColumn& column) {
-  std::vector<double> numbers;
-  bool has_any = false;
-  for (const std::string& text : column.texts) {
-    const std::optional<double> number = text.empty() ? no_number : number_in(text);
-    if (!number) return;
-    has_any = has_any || !text.empty();
-    numbers.push_back(*number);
-  }
-  if (!has_any && column.name == "error") return;
-  column.is_number = true;
-  column.numbers = std::move(numbers);
-  column.texts = {};
-}
-
-/// "# strata_sweep 1 identity 0a1b… version 0.1.0 points 489 axes 3": the word behind another.
+/// "strata_sweep 1 identity 0a1b… version 0.1.0 points 489 axes 3": the word behind another.
 std::string word_behind(std::string_view line, std::string_view name) {
   const std::string before = fmt::format(" {} ", name);
   const std::size_t at = line.find(before);
@@ -92,55 +45,81 @@ std::string word_behind(std::string_view line, std::string_view name) {
   return std::string(rest.substr(0, rest.find(' ')));
 }
 
-// Without the first line, as from standard output: axes stand between "point" and the results.
-std::size_t axes_before_results(const SweepTable& table) {
-  std::size_t count = 0;
-  for (const SweepColumn& column : table.columns) {
-    if (column.name == "samples") return count > 0 ? count - 1 : 0;
-    ++count;
+// Without an identity, as from standard output: axes stand between "point" and the results.
+std::size_t axes_before_results(const std::vector<std::string>& names) {
+  const auto results = std::find(names.begin(), names.end(), "samples");
+  const bool has_axes = results != names.end() && results != names.begin();
+  return has_axes ? static_cast<std::size_t>(results - names.begin()) - 1 : 0;
+}
+
+std::vector<std::string> cells_of_line(const WholeLines& lines, const std::string& line) {
+  try {
+    return csv_cells(line);
+  } catch (Error& error) {
+    error.add_context(fmt::format("line {}", lines.number()));
+    throw;
   }
-  return 0;
+}
+
+/// The heading of a CSV file.
+struct CsvHead {
+  std::vector<std::string> names;
+  std::string identity;
+  bool has_identity_column = false;
+  std::size_t axes = 0;
+};
+
+CsvHead read_csv_head(WholeLines& lines) {
+  std::string line;
+  bool has_line = lines.next(line);
+  std::string identity;
+  if (has_line && line.starts_with('#')) {  // as earlier versions wrote it
+    identity = line;
+    has_line = lines.next(line);
+  }
+  if (has_line && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);  // a spreadsheet saved it
+  if (!has_line || !line.starts_with("point,"))
+    fail(ErrorKind::input, "is no result of a sweep: it has no column 'point' at its beginning");
+  CsvHead head;
+  for (const std::string& name : cells_of_line(lines, line)) head.names.push_back(csv_text(name));
+  head.has_identity_column = head.names.back().starts_with(identity_column);
+  if (head.has_identity_column) {
+    identity = head.names.back();
+    head.names.pop_back();
+  }
+  head.identity = word_behind(identity, "identity");
+  head.axes = axes_before_results(head.names);
+  const std::string count = word_behind(identity, "axes");
+  if (!count.empty()) std::from_chars(count.data(), count.data() + count.size(), head.axes);
+  return head;
 }
 
 }  // namespace
 
 SweepTable read_csv_table(std::istream& stream) {
   WholeLines lines(stream);
-  SweepTable table;
+  const CsvHead head = read_csv_head(lines);
+  TypedTable table;
+  table.table().identity = head.identity;
+  for (std::size_t i = 0; i < head.names.size(); ++i)
+    table.add_column(head.names[i], i > 0 && i <= head.axes);
+  const std::size_t expected = table.columns() + (head.has_identity_column ? 1 : 0);
   std::string line;
-  std::string axis_count;
-  bool has_line = lines.next(line);
-  if (has_line && line.starts_with('#')) {
-    table.identity = word_behind(line, "identity");
-    axis_count = word_behind(line, "axes");
-    has_line = lines.next(line);
-  }
-  if (!has_line || !line.starts_with("point,"))
-    fail(ErrorKind::input, "is no result of a sweep: it has no column 'point' at its beginning");
-  for (std::string& name : csv_cells(line, lines.number()))
-    table.columns.push_back({.name = std::move(name), .is_number = false});
   while (lines.next(line)) {
-    std::vector<std::string> cells = csv_cells(line, lines.number());
-    if (cells.size() != table.columns.size()) {
+    const std::vector<std::string> cells = cells_of_line(lines, line);
+    if (cells.size() != expected) {
       fail(ErrorKind::input, "line {} has {} cells, the heading {}", lines.number(), cells.size(),
-           table.columns.size());
+           expected);
     }
-    for (std::size_t i = 0; i < cells.size(); ++i)
-      table.columns[i].texts.push_back(std::move(cells[i]));
-    expect_room(++table.row_count, cells.size());
+    table.begin_row(fmt::format("line {}", lines.number()));
+    for (std::size_t i = 0; i < table.columns(); ++i) table.add_untyped(i, csv_text(cells[i]));
   }
-  for (SweepColumn& column : table.columns) make_numbers(column);
-  const auto axes = axis_count.empty()
-                        ? axes_before_results(table)
-                        : static_cast<std::size_t>(number_in(axis_count).value_or(0));
-  for (std::size_t i = 1; i <= axes && i < table.columns.size(); ++i)
-    table.columns[i].is_axis = true;
-  return table;
+  return std::move(table).finish();
 }
 
 SweepTable read_json_lines_table(std::istream& stream) {
   WholeLines lines(stream);
-  SweepTable table;
+  TypedTable table;
   std::map<std::string, std::size_t> place_of;
   std::vector<std::string> axes;
   std::string line;
@@ -148,41 +127,31 @@ SweepTable read_json_lines_table(std::istream& stream) {
     const auto row = nlohmann::ordered_json::parse(line, nullptr, /*allow_exceptions=*/false);
     if (!row.is_object()) fail(ErrorKind::input, "line {} is no JSON object", lines.number());
     if (row.contains("strata_sweep")) {
-      table.identity = row.value("identity", "");
-      for (const auto& axis : row.value("axes", nlohmann::ordered_json::array())) {
+      const auto identity = row.find("identity");
+      if (identity != row.end() && identity->is_string())
+        table.table().identity = identity->get<std::string>();
+      for (const auto& axis : row.value("axes", nlohmann::ordered_json())) {
         if (axis.is_string()) axes.push_back(axis.get<std::string>());
       }
       continue;
     }
+    table.begin_row(fmt::format("line {}", lines.number()));
     for (const auto& [name, cell] : row.items()) {
       if (!cell.is_number() && !cell.is_string())
         fail(ErrorKind::input, "line {}: '{}' is neither number nor text", lines.number(), name);
-      const auto [at, is_new] = place_of.try_emplace(name, table.columns.size());
-      if (is_new) {
-        const bool is_axis = std::find(axes.begin(), axes.end(), name) != axes.end();
-        table.columns.push_back({name, cell.is_number(), is_axis, {}, {}});
-      }
-      SweepColumn& column = table.columns[at->second];
-      if (column.is_number != cell.is_number())
-        fail(ErrorKind::input, "line {}: '{}' is a number in one line and a text in another",
-             lines.number(), name);
-      if (column.is_number) {
-        column.numbers.resize(table.row_count, no_number);
-        column.numbers.push_back(cell.get<double>());
+      const auto [at, is_new] = place_of.try_emplace(name, table.columns());
+      if (is_new) table.add_column(name, std::find(axes.begin(), axes.end(), name) != axes.end());
+      if (cell.is_number()) {
+        table.add_number(at->second, cell.get<double>());
       } else {
-        column.texts.resize(table.row_count);
-        column.texts.push_back(cell.get<std::string>());
+        table.add_text(at->second, cell.get<std::string>());
       }
     }
-    expect_room(++table.row_count, table.columns.size());
   }
-  if (table.find("point") == nullptr && table.row_count > 0)
+  SweepTable read = std::move(table).finish();
+  if (read.find("point") == nullptr && read.row_count > 0)
     fail(ErrorKind::input, "is no result of a sweep: it has no column 'point'");
-  for (SweepColumn& column : table.columns) {
-    if (column.is_number) column.numbers.resize(table.row_count, no_number);
-    if (!column.is_number) column.texts.resize(table.row_count);
-  }
-  return table;
+  return read;
 }
 
 }  // namespace strata

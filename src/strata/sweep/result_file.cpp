@@ -56,18 +56,18 @@ ResultFile::Descriptor::~Descriptor() {
   if (number >= 0) ::close(number);
 }
 
-ResultFile::ResultFile(std::filesystem::path path, IfPresent if_present, std::string head,
+ResultFile::ResultFile(std::filesystem::path path, IfPresent if_present, const ResultHead& head,
                        const std::function<std::string(std::int64_t)>& begin_of_row,
                        bool may_lack_points)
     : path_(std::move(path)), may_lack_points_(may_lack_points) {
   open();
   if (is_regular_ && if_present == IfPresent::refuse) refuse_results_of(head);
   if (is_regular_ && if_present == IfPresent::resume && holds_this_sweep(head)) {
-    continue_behind_last_row(head, begin_of_row);
+    continue_behind_last_row(has_earlier_head_ ? head.before : head.now, begin_of_row);
     return;
   }
   if (is_regular_ && ::ftruncate(descriptor_.number, 0) != 0) fail_to("empty", errno);
-  append(head);
+  append(head.now);
 }
 
 void ResultFile::fail_to(std::string_view act, int reason) const {
@@ -89,18 +89,23 @@ void ResultFile::open() {
 
 // A file without a point has nothing to lose: one that is empty, or was begun by a call that
 // failed.
-void ResultFile::refuse_results_of(std::string_view head) const {
-  const std::string there = piece_of(descriptor_.number, 0, head.size() + 1);
-  if (head.starts_with(there)) return;
+void ResultFile::refuse_results_of(const ResultHead& head) const {
+  const std::size_t longest = std::max(head.now.size(), head.before.size());
+  const std::string there = piece_of(descriptor_.number, 0, longest + 1);
+  if (head.now.starts_with(there) || head.before.starts_with(there)) return;
   fail(ErrorKind::usage,
        "{} is there already; give --resume to go on with it, or --force to replace it",
        path_.string());
 }
 
-bool ResultFile::holds_this_sweep(const std::string& head) const {
-  const std::string there = piece_of(descriptor_.number, 0, head.size());
-  if (there == head) return true;
-  if (head.starts_with(there)) return false;  // killed before its first line was whole
+bool ResultFile::holds_this_sweep(const ResultHead& head) {
+  const std::string there =
+      piece_of(descriptor_.number, 0, std::max(head.now.size(), head.before.size()));
+  if (there.starts_with(head.now)) return true;
+  has_earlier_head_ = there.starts_with(head.before);
+  if (has_earlier_head_) return true;
+  // Killed before its first line was whole.
+  if (head.now.starts_with(there) || head.before.starts_with(there)) return false;
   fail(ErrorKind::usage,
        "{} holds no results of this sweep by this version; nothing was changed (--force replaces "
        "it)",

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/sweep/row_text.hpp"
 
+#include "strata/base/csv_cell.hpp"
+#include "strata/base/printable.hpp"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <iterator>
 
 namespace strata {
@@ -18,20 +22,21 @@ void append_number(std::string& text, const SweepCell& cell) {
 }
 
 std::string json_text_of(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return printable_json(
+      nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-void append_csv_row(std::string& text, const std::vector<SweepCell>& cells) {
+void append_csv_row(std::string& text, const std::vector<SweepCell>& cells, bool has_identity) {
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (i > 0) text += ',';
     if (cells[i].is_empty) continue;
     if (cells[i].kind == SweepCellKind::text) {
-      append_csv_text(text, cells[i].text);
+      text += csv_cell(cells[i].text);
     } else {
       append_number(text, cells[i]);
     }
   }
-  text += '\n';
+  text += has_identity ? ",\n" : "\n";
 }
 
 // Absent instead of null: a reader that asks for a key sees that there is none.
@@ -41,7 +46,7 @@ void append_json_row(std::string& text, const std::vector<ColumnHead>& heads,
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (cells[i].is_empty) continue;
     if (i > 0) text += ',';
-    fmt::format_to(std::back_inserter(text), "\"{}\":", heads[i].name);
+    text += json_text_of(heads[i].name) + ':';
     if (cells[i].kind == SweepCellKind::text) {
       text += json_text_of(cells[i].text);
     } else {
@@ -51,54 +56,41 @@ void append_json_row(std::string& text, const std::vector<ColumnHead>& heads,
   text += "}\n";
 }
 
-}  // namespace
-
-void append_csv_text(std::string& text, std::string_view cell) {
-  const bool is_plain = cell.find_first_of("\",\r\n") == std::string_view::npos;
-  if (is_plain) {
-    text += cell;
-    return;
-  }
-  text += '"';
-  for (const char c : cell) {
-    if (c == '"') text += '"';
-    text += c == '\n' || c == '\r' ? ' ' : c;  // a row is a line, so that a torn one can be seen
-  }
-  text += '"';
-}
-
-std::string identity_line(TextForm form, const SweepColumns& columns,
-                          const SweepIdentity& identity) {
+std::string json_head(const SweepColumns& columns, const SweepIdentity& identity,
+                      IdentityPlace place) {
+  if (place == IdentityPlace::none) return "";
   std::string axes;
-  std::size_t axis_count = 0;
   for (const ColumnHead& head : columns.heads()) {
-    if (!head.is_axis) continue;
-    axes += fmt::format("{}\"{}\"", axes.empty() ? "" : ",", head.name);
-    ++axis_count;
-  }
-  if (form == TextForm::csv) {
-    return fmt::format("# strata_sweep 1 identity {} version {} points {} axes {}\n", identity.hash,
-                       identity.version, identity.points, axis_count);
+    if (head.is_axis) axes += (axes.empty() ? "" : ",") + json_text_of(head.name);
   }
   return fmt::format(
       "{{\"strata_sweep\":1,\"identity\":\"{}\",\"version\":\"{}\",\"points\":{},\"axes\":[{}]}}\n",
       identity.hash, identity.version, identity.points, axes);
 }
 
-std::string heading_line(TextForm form, const SweepColumns& columns) {
-  if (form == TextForm::json_lines) return "";
-  std::string line;
+}  // namespace
+
+std::string head_text(TextForm form, const SweepColumns& columns, const SweepIdentity& identity,
+                      IdentityPlace place) {
+  const std::string words =
+      fmt::format("{}1 identity {} version {} points {} axes {}", identity_column, identity.hash,
+                  identity.version, identity.points,
+                  std::count_if(columns.heads().begin(), columns.heads().end(),
+                                [](const ColumnHead& head) { return head.is_axis; }));
+  if (form == TextForm::json_lines) return json_head(columns, identity, place);
+  std::string text = place == IdentityPlace::first_line ? "# " + words + '\n' : "";
   for (const ColumnHead& head : columns.heads()) {
-    if (!line.empty()) line += ',';
-    line += head.name;
+    if (&head != &columns.heads().front()) text += ',';
+    text += csv_cell(head.name);
   }
-  return line + '\n';
+  if (place == IdentityPlace::last_column) text += ',' + words;
+  return text + '\n';
 }
 
 void append_row(std::string& text, TextForm form, const SweepColumns& columns,
-                const std::vector<SweepCell>& cells) {
+                const std::vector<SweepCell>& cells, IdentityPlace place) {
   if (form == TextForm::csv) {
-    append_csv_row(text, cells);
+    append_csv_row(text, cells, place == IdentityPlace::last_column);
   } else {
     append_json_row(text, columns.heads(), cells);
   }

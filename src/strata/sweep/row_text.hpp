@@ -3,22 +3,28 @@
 
 #include "strata/sweep/sink.hpp"
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 /// Rows as lines of text. Numbers have as many digits as bring back the same number.
 namespace strata {
 
-/// Which sweep the lines below are of, as the first line of a file.
-std::string identity_line(TextForm form, const SweepColumns& columns,
-                          const SweepIdentity& identity);
-/// The names of the columns; empty for JSON lines, which repeat them in every line.
-std::string heading_line(TextForm form, const SweepColumns& columns);
+/// Where a file says which sweep its rows are of. JSON lines have an object as their first line. In
+/// CSV it is the name of a last column without cells, so that every reader of CSV reads the file as
+/// it is. Earlier versions wrote a first line that began with '#'; such files are resumed as they
+/// are.
+enum class IdentityPlace : std::uint8_t { none, last_column, first_line };
+/// How the name of that column begins.
+inline constexpr std::string_view identity_column = "strata_sweep ";
+
+/// What stands before the first row: the names of the columns, except in JSON lines, which repeat
+/// them in every line; and the identity.
+std::string head_text(TextForm form, const SweepColumns& columns, const SweepIdentity& identity,
+                      IdentityPlace place);
 void append_row(std::string& text, TextForm form, const SweepColumns& columns,
-                const std::vector<SweepCell>& cells);
+                const std::vector<SweepCell>& cells, IdentityPlace place);
 /// What every row of this point begins with.
 std::string row_begin(TextForm form, std::int64_t point);
-
-/// A CSV cell: quotes around what holds a separator, quotes inside doubled, one line.
-void append_csv_text(std::string& text, std::string_view cell);
 
 }  // namespace strata

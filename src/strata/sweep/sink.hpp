@@ -40,13 +40,13 @@ enum class IfPresent : std::uint8_t {
 
 enum class TextForm : std::uint8_t { csv, json_lines };
 
-/// A file of lines. The first says which sweep it is of. A last line that was cut off when a
+/// A file of lines. Its beginning says which sweep it is of. A last line that was cut off when a
 /// process was killed is dropped on resume. Two processes cannot write the same file.
 std::unique_ptr<SweepSink> text_file_sink(TextForm form, const std::filesystem::path& path,
                                           IfPresent if_present, const SweepColumns& columns,
                                           const SweepIdentity& identity);
 
-/// The same lines handed to a function, without the first: for standard output.
+/// The same lines handed to a function, without what sweep they are of: for standard output.
 using WriteText = void (*)(std::string_view text);
 std::unique_ptr<SweepSink> text_sink(TextForm form, WriteText write, const SweepColumns& columns);
 

@@ -2,6 +2,7 @@
 #include "strata/base/error.hpp"
 #include "strata/sweep/read_table.hpp"
 #include "strata/sweep/sink.hpp"
+#include "strata/sweep/typed_table.hpp"
 
 #include <fmt/format.h>
 #include <sqlite3.h>
@@ -229,32 +230,28 @@ SweepTable read_database_table(const std::filesystem::path& path) {
   const Database database(path, SQLITE_OPEN_READONLY);
   if (!has_table(database, "sweep") || !has_table(database, "points"))
     fail(ErrorKind::input, "is a database, but no result of a sweep");
-  SweepTable table;
-  table.identity = value_of_key(database, "identity");
+  TypedTable table;
+  table.table().identity = value_of_key(database, "identity");
   const std::string axes = "," + value_of_key(database, "axes") + ",";
   Statement rows(database, "SELECT * FROM points ORDER BY point");
   const int columns = sqlite3_column_count(rows.handle());
   for (int i = 0; i < columns; ++i) {
     const std::string name = sqlite3_column_name(rows.handle(), i);
-    const char* type = sqlite3_column_decltype(rows.handle(), i);
-    const bool is_axis = axes.find("," + name + ",") != std::string::npos;
-    table.columns.push_back(
-        {name, type == nullptr || std::string_view(type) != "TEXT", is_axis, {}, {}});
+    table.add_column(name, axes.find("," + name + ",") != std::string::npos);
   }
-  while (rows.step()) {
+  for (std::size_t row = 1; rows.step(); ++row) {
+    table.begin_row(fmt::format("row {}", row));
     for (int i = 0; i < columns; ++i) {
-      SweepColumn& column = table.columns[static_cast<std::size_t>(i)];
-      const bool is_null = sqlite3_column_type(rows.handle(), i) == SQLITE_NULL;
-      if (column.is_number) {
-        column.numbers.push_back(is_null ? no_number : sqlite3_column_double(rows.handle(), i));
+      const int type = sqlite3_column_type(rows.handle(), i);
+      if (type == SQLITE_NULL) continue;
+      if (type == SQLITE_INTEGER || type == SQLITE_FLOAT) {
+        table.add_number(static_cast<std::size_t>(i), sqlite3_column_double(rows.handle(), i));
       } else {
-        column.texts.push_back(rows.text(i));
+        table.add_text(static_cast<std::size_t>(i), rows.text(i));
       }
     }
-    if (++table.row_count * table.columns.size() > most_cells)
-      fail(ErrorKind::input, "too many points to be read at once");
   }
-  return table;
+  return std::move(table).finish();
 }
 
 }  // namespace strata

@@ -57,6 +57,34 @@ TEST_F(ResultDatabase, goes_on_behind_its_last_point) {
   }
 }
 
+/// A database of a stranger, copied so that reading it leaves nothing beside it.
+std::filesystem::path strange(const test::TemporaryFolder& folder, const std::string& name) {
+  const auto copy = folder.path() / name;
+  std::filesystem::copy_file(
+      std::filesystem::path(STRATA_SOURCE_DIR) / "tests/sweep/databases" / name, copy);
+  return copy;
+}
+
+TEST_F(ResultDatabase, with_a_rate_without_end_is_refused_with_row_and_column) {
+  try {
+    read_sweep_table(strange(folder_, "infinite_rate_knee_nan.db"));
+    FAIL() << "was read";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::input);
+    EXPECT_NE(std::string(error.what())
+                  .find("row 1, column 'samples_per_s': expected a finite number, got 'inf'"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
+// Its columns have no declared types; what they hold is known by their names.
+TEST_F(ResultDatabase, without_types_has_those_that_the_names_say) {
+  const SweepTable table = read_sweep_table(strange(folder_, "fts5_points_segv.db"));
+  EXPECT_FALSE(table.column("model").is_number);
+  EXPECT_TRUE(table.column("time_s").is_number);
+}
+
 TEST_F(ResultDatabase, of_something_else_is_left_alone) {
   write(*open(IfPresent::refuse), 0, 9);
   EXPECT_THROW(open(IfPresent::refuse), Error);

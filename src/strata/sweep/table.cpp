@@ -13,6 +13,11 @@
 
 namespace strata {
 
+void SweepColumn::refuse(std::size_t row, std::string_view expected) const {
+  fail(ErrorKind::input, "row {}, column '{}': expected {}, got '{}'", row + 1, name, expected,
+       is_number ? fmt::format("{}", numbers[row]) : texts[row]);
+}
+
 const SweepColumn* SweepTable::find(std::string_view name) const {
   const auto found = find_column_name(name, columns.size(), [&](std::size_t column) {
     return std::string_view(columns[column].name);
@@ -37,7 +42,7 @@ bool SweepTable::is_failed(std::size_t row) const {
   const auto errors = std::find_if(columns.begin(), columns.end(), [](const SweepColumn& column) {
     return column.name == "error" && !column.is_number;
   });
-  return errors != columns.end() && !errors->texts[row].empty();
+  return errors != columns.end() && !errors->text(row).empty();
 }
 
 SweepTable read_sweep_table(const std::filesystem::path& path) {

@@ -13,13 +13,26 @@
 /// asked later without running again.
 namespace strata {
 
-/// The cells of one column, a cell per point. A column is numbers or texts, never both.
+/// The cells of one column, a cell per point. A column is numbers or texts, never both: who asks
+/// for the other gets an error (input) that names the row and the column.
 struct SweepColumn {
   std::string name;                ///< "time_s": the unit is in it
   bool is_number = true;           ///< false: texts (model, machine, dtype, policy, error, …)
   bool is_axis = false;            ///< given by the user, not found by the prediction
   std::vector<double> numbers;     ///< NaN where a point has none: it failed
   std::vector<std::string> texts;  ///< "" where a point has none
+
+  double number(std::size_t row) const {
+    if (!is_number) refuse(row, "a number");
+    return numbers[row];
+  }
+  const std::string& text(std::size_t row) const {
+    if (is_number) refuse(row, "a text");
+    return texts[row];
+  }
+
+ private:
+  [[noreturn]] void refuse(std::size_t row, std::string_view expected) const;
 };
 
 struct SweepTable {

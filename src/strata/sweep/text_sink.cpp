@@ -11,18 +11,20 @@ constexpr std::size_t most_pending_bytes = 1 << 20;
 /// Makes lines of points and keeps them until they are worth a call of the system.
 class RowLines {
  public:
-  RowLines(TextForm form, const SweepColumns& columns) : form_(form), columns_(columns) {}
+  RowLines(TextForm form, const SweepColumns& columns, IdentityPlace place)
+      : form_(form), columns_(columns), place_(place) {}
 
   void add(std::int64_t point, const PointResult& result) {
     if (result.is_left_out) return;
     columns_.fill(cells_, point, result);
-    append_row(pending_, form_, columns_, cells_);
+    append_row(pending_, form_, columns_, cells_, place_);
   }
   std::string& pending() { return pending_; }
 
  private:
   TextForm form_;
   const SweepColumns& columns_;
+  IdentityPlace place_;
   std::vector<SweepCell> cells_;
   std::string pending_;
 };
@@ -31,11 +33,14 @@ class TextFileSink : public SweepSink {
  public:
   TextFileSink(TextForm form, const std::filesystem::path& path, IfPresent if_present,
                const SweepColumns& columns, const SweepIdentity& identity)
-      : lines_(form, columns),
-        file_(
-            path, if_present, identity_line(form, columns, identity) + heading_line(form, columns),
+      : file_(
+            path, if_present,
+            {.now = head_text(form, columns, identity, IdentityPlace::last_column),
+             .before = head_text(form, columns, identity, IdentityPlace::first_line)},
             [form](std::int64_t point) { return row_begin(form, point); },
-            identity.leaves_points_out) {}
+            identity.leaves_points_out),
+        lines_(form, columns,
+               file_.has_earlier_head() ? IdentityPlace::first_line : IdentityPlace::last_column) {}
 
   std::int64_t done() const override { return file_.done(); }
 
@@ -53,15 +58,15 @@ class TextFileSink : public SweepSink {
   }
 
  private:
-  RowLines lines_;
   ResultFile file_;
+  RowLines lines_;
 };
 
 class TextSink : public SweepSink {
  public:
   TextSink(TextForm form, WriteText take, const SweepColumns& columns)
-      : lines_(form, columns), write_(take) {
-    lines_.pending() = heading_line(form, columns);
+      : lines_(form, columns, IdentityPlace::none), write_(take) {
+    lines_.pending() = head_text(form, columns, {}, IdentityPlace::none);
   }
 
   std::int64_t done() const override { return 0; }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "strata/base/csv_cell.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/temporary_folder_test.hpp"
 #include "strata/sweep/made_up_sweep_test.hpp"
@@ -158,6 +159,110 @@ INSTANTIATE_TEST_SUITE_P(Forms, ResultFiles, testing::Values(TextForm::csv, Text
                          [](const auto& form) {
                            return form.param == TextForm::csv ? "csv" : "json_lines";
                          });
+
+/// Files that an earlier version began: their first line began with '#'.
+class EarlierCsv : public testing::Test {
+ protected:
+  void run_all(IfPresent if_present) {
+    const auto sink = text_file_sink(TextForm::csv, path_, if_present, columns_, identity_);
+    run_points({.range = {sink->done(), grid_.size(), 12, 1},
+                .make_worker = [] { return std::make_unique<test::MadeUpWorker>(); },
+                .sinks = {sink.get()},
+                .threads = 1});
+  }
+  /// The same points as that version wrote them.
+  std::string earlier() const {
+    std::istringstream lines(content(path_));
+    std::string line, text;
+    while (std::getline(lines, line)) {
+      const std::size_t last = line.rfind(',');
+      if (text.empty()) text = "# " + line.substr(last + 1) + '\n';
+      text += line.substr(0, last) + '\n';
+    }
+    return text;
+  }
+
+  const Grid grid_ = test::made_up_grid();
+  const SweepColumns columns_{grid_};
+  const SweepIdentity identity_{"0123", "9.9", grid_.size()};
+  const test::TemporaryFolder folder_;
+  const std::filesystem::path path_ = folder_.path() / "points.csv";
+};
+
+TEST_F(EarlierCsv, is_read_and_resumed_as_it_is) {
+  run_all(IfPresent::refuse);
+  const std::string whole = earlier();
+  ASSERT_TRUE(whole.starts_with("# strata_sweep 1 identity 0123 version 9.9 points 24 axes"));
+  const std::size_t head = whole.find('\n', whole.find('\n') + 1) + 1;
+  for (std::size_t size = head; size <= whole.size(); size += 97) {
+    std::ofstream(path_, std::ios::binary) << whole.substr(0, size);
+    run_all(IfPresent::resume);
+    ASSERT_EQ(content(path_), whole) << "cut at byte " << size;
+  }
+  const SweepTable table = read_sweep_table(path_);
+  EXPECT_EQ(table.row_count, 24U);
+  EXPECT_EQ(table.identity, "0123");
+  EXPECT_TRUE(table.column("model").is_axis);
+}
+
+TEST_F(EarlierCsv, has_been_replaced_by_a_table_whose_first_line_names_its_columns) {
+  run_all(IfPresent::refuse);
+  const std::string text = content(path_);
+  EXPECT_TRUE(text.starts_with("point,model,"));
+  EXPECT_NE(text.find(",error,strata_sweep 1 identity 0123 version 9.9 points 24 axes"),
+            std::string::npos);
+  std::istringstream lines(text);
+  std::string line;
+  std::getline(lines, line);
+  const std::size_t columns = csv_cells(line).size();
+  while (std::getline(lines, line)) EXPECT_EQ(csv_cells(line).size(), columns) << line;
+}
+
+std::string refusal_of(const test::TemporaryFolder& folder, const std::string& text) {
+  try {
+    read_sweep_table(folder.file("points", text));
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::input);
+    const std::string what = error.what();
+    return what.substr(what.find("points: ") + 8);
+  }
+  return "";
+}
+
+TEST(SweepTable, refuses_a_cell_of_another_type_with_its_line_and_column) {
+  const test::TemporaryFolder folder;
+  const std::string head = "point,model,capacity_bytes,time_s,error\n";
+  EXPECT_EQ(refusal_of(folder, head + "0,a,1,1,\n1,a,x,2,\n"),
+            "line 3, column 'capacity_bytes': expected a number, got 'x'");
+  EXPECT_EQ(refusal_of(folder, head + "0,a,1,-1,\n"),
+            "line 2, column 'time_s': expected a number from 0, got '-1'");
+  EXPECT_EQ(refusal_of(folder, head + "0,a,inf,1,\n"),
+            "line 2, column 'capacity_bytes': expected a number, got 'inf'");
+  EXPECT_EQ(refusal_of(folder, "{\"point\":0,\"model\":7}\n"),
+            "line 1, column 'model': expected a text, got '7'");
+  EXPECT_EQ(refusal_of(folder, "{\"point\":0,\"time_s\":\"7\"}\n"),
+            "line 1, column 'time_s': expected a number, got '7'");
+  EXPECT_EQ(refusal_of(folder, "{\"point\":0,\"x\":1}\n{\"point\":1,\"x\":\"a\"}\n"),
+            "line 2, column 'x': expected a number, got 'a'");
+}
+
+TEST(SweepTable, a_network_whose_name_is_a_number_is_a_text) {
+  const test::TemporaryFolder folder;
+  const SweepTable table =
+      read_sweep_table(folder.file("points", "point,model,mine,error\n0,2024,5,\n1,2024,6,\n"));
+  EXPECT_EQ(table.column("model").text(1), "2024");
+  EXPECT_EQ(table.column("mine").number(1), 6);
+  EXPECT_THROW(table.column("model").number(0), Error);
+  EXPECT_THROW(table.column("mine").text(0), Error);
+}
+
+TEST(SweepTable, texts_come_back_as_they_were) {
+  const test::TemporaryFolder folder;
+  const SweepTable table =
+      read_sweep_table(folder.file("points", "point,model\n0,'=a\\u{202e}\n1,'b\n"));
+  EXPECT_EQ(table.column("model").text(0), "=a\u202E");
+  EXPECT_EQ(table.column("model").text(1), "'b");
+}
 
 TEST(SweepTable, names_the_nearest_column) {
   const SweepTable table{.columns = {{.name = "time_s"}, {.name = "capacity_bytes"}}};
