@@ -175,6 +175,7 @@ constexpr Command capture_command{
     .summary = "Watch any CUDA program: kernels, copies, calls, layers",
     .arguments = capture_arguments,
     .flags = capture_flags,
-    .run = run_capture};
+    .run = run_capture,
+    .shows_waiting = false};
 
 }  // namespace strata

@@ -3,6 +3,7 @@
 
 #include "cli/machine_at_hand.hpp"
 #include "strata/api/kept_files.hpp"
+#include "strata/base/csv_cell.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/units.hpp"
 #include "strata/graph/operator_names.hpp"
@@ -12,8 +13,6 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-
-#include <algorithm>
 
 namespace strata {
 namespace {
@@ -73,6 +72,26 @@ std::string networks_text(const std::vector<Catalogue::NetworkEntry>& entries,
   return table.to_text(style);
 }
 
+/// Its rate for fp32 outside matrix units, and its outermost memory.
+struct OuterFacts {
+  std::optional<double> flop_per_s;
+  std::optional<double> bytes;
+  std::optional<double> bytes_per_s;
+};
+
+OuterFacts outer_facts(const Machine& machine) {
+  OuterFacts facts;
+  for (const Peak& peak : machine.peaks) {
+    const bool is_meant = peak.dtype == DType::fp32 && peak.unit == ComputeUnit::vector;
+    if (is_meant && !facts.flop_per_s) facts.flop_per_s = peak.flop_per_s.value;
+  }
+  if (machine.memory.empty()) return facts;
+  const MemoryLevel& memory = machine.memory.back();
+  facts.bytes = memory.capacity_bytes.value;
+  if (memory.bandwidth_bytes_per_s) facts.bytes_per_s = memory.bandwidth_bytes_per_s->value;
+  return facts;
+}
+
 std::string machines_text(const std::vector<Machine>& machines, const TextStyle& style) {
   Table table({{.title = "machine"},
                {.title = "", .least_width = 12},
@@ -80,16 +99,11 @@ std::string machines_text(const std::vector<Machine>& machines, const TextStyle&
                {.title = "outermost\nmemory", .align = Align::right},
                {.title = "\nbandwidth", .align = Align::right}});
   for (const Machine& machine : machines) {
-    const auto peak =
-        std::find_if(machine.peaks.begin(), machine.peaks.end(), [](const Peak& candidate) {
-          return candidate.dtype == DType::fp32 && candidate.unit == ComputeUnit::vector;
-        });
-    const MemoryLevel* memory = machine.memory.empty() ? nullptr : &machine.memory.back();
-    const bool has_rate = memory != nullptr && memory->bandwidth_bytes_per_s.has_value();
+    const OuterFacts facts = outer_facts(machine);
     table.add_row({machine.name, machine.title,
-                   peak == machine.peaks.end() ? "" : format_flop_per_s(peak->flop_per_s.value, 4),
-                   memory == nullptr ? "" : format_capacity(memory->capacity_bytes.value),
-                   has_rate ? format_bytes_per_s(memory->bandwidth_bytes_per_s->value) : ""});
+                   facts.flop_per_s ? format_flop_per_s(*facts.flop_per_s, 4) : "",
+                   facts.bytes ? format_capacity(*facts.bytes) : "",
+                   facts.bytes_per_s ? format_bytes_per_s(*facts.bytes_per_s) : ""});
   }
   return table.to_text(style);
 }
@@ -135,6 +149,47 @@ std::string frameworks_text(const std::vector<Framework>& frameworks, const Text
     table.add_row({framework.name, framework.title, std::move(calibrated)});
   }
   return table.to_text(style);
+}
+
+std::string networks_csv(const std::vector<Catalogue::NetworkEntry>& entries) {
+  std::string text = "name,title,layers,parameters,may_be_set,source\n";
+  for (const auto& entry : entries) {
+    text += fmt::format("{},{},{},{},{},{}\n", csv_cell(entry.name()), csv_cell(entry.title()),
+                        entry.layers, entry.parameters, csv_cell(knobs_of(entry)),
+                        csv_cell(entry.network->source));
+  }
+  return text;
+}
+
+std::string machines_csv(const std::vector<Machine>& machines) {
+  std::string text = "name,title,kind,fp32_vector_flop_per_s,memory_bytes,bandwidth_bytes_per_s\n";
+  for (const Machine& machine : machines) {
+    const OuterFacts facts = outer_facts(machine);
+    const auto cell = [](const std::optional<double>& number) {
+      return number ? fmt::format("{}", *number) : "";
+    };
+    text += fmt::format("{},{},{},{},{},{}\n", csv_cell(machine.name), csv_cell(machine.title),
+                        csv_cell(machine.kind), cell(facts.flop_per_s), cell(facts.bytes),
+                        cell(facts.bytes_per_s));
+  }
+  return text;
+}
+
+std::string formats_csv(const std::vector<Format>& formats) {
+  std::string text = "name,extensions,description\n";
+  for (const Format& format : formats) {
+    text += fmt::format("{},{},{}\n", csv_cell(format.name),
+                        csv_cell(fmt::format("{}", fmt::join(format.extensions, " "))),
+                        csv_cell(format.description));
+  }
+  return text;
+}
+
+std::string frameworks_csv(const std::vector<Framework>& frameworks) {
+  std::string text = "name,title\n";
+  for (const Framework& framework : frameworks)
+    text += fmt::format("{},{}\n", csv_cell(framework.name), csv_cell(framework.title));
+  return text;
 }
 
 Json framework_json(const Framework& framework) {
@@ -191,6 +246,23 @@ std::string to_text(const Catalogue& catalogue, const TextStyle& style) {
   if (catalogue.frameworks) parts.push_back(frameworks_text(*catalogue.frameworks, style));
   const std::string text = fmt::format("{}", fmt::join(parts, "\n"));
   return style.has_unicode ? text : to_ascii(text);
+}
+
+std::string to_csv(const Catalogue& catalogue) {
+  const int lists = int{catalogue.networks.has_value()} + int{catalogue.machines.has_value()} +
+                    int{catalogue.formats.has_value()} + int{catalogue.operators.has_value()} +
+                    int{catalogue.frameworks.has_value()};
+  if (lists != 1)
+    fail(ErrorKind::usage,
+         "--csv writes one table: give networks, machines, formats, operators or "
+         "frameworks");
+  if (catalogue.networks) return networks_csv(*catalogue.networks);
+  if (catalogue.machines) return machines_csv(*catalogue.machines);
+  if (catalogue.formats) return formats_csv(*catalogue.formats);
+  if (catalogue.frameworks) return frameworks_csv(*catalogue.frameworks);
+  std::string text = "operator\n";
+  for (const std::string_view name : *catalogue.operators) text += csv_cell(name) + '\n';
+  return text;
 }
 
 std::string to_json(const Catalogue& catalogue, const Provenance& provenance) {

@@ -40,5 +40,7 @@ Catalogue read_catalogue(std::string_view kind);
 
 std::string to_text(const Catalogue& catalogue, const TextStyle& style);
 std::string to_json(const Catalogue& catalogue, const Provenance& provenance);
+/// Of one list: each has columns of its own. Errors (usage): there are several.
+std::string to_csv(const Catalogue& catalogue);
 
 }  // namespace strata

@@ -72,12 +72,22 @@ struct Request {
   std::vector<std::string> words = {};  ///< what was typed behind the program's name
 };
 
+struct RefusedFlag {
+  std::string_view name;    ///< without the dashes
+  std::string_view reason;  ///< and which command has it
+};
+
 struct Command {
   std::string_view name;
   std::string_view summary;  ///< one line, no full stop
   std::span<const Argument> arguments;
   std::span<const Flag> flags;  ///< its own; global_flags() come on top
   int (*run)(const Request& request);
+  /// Flags of other commands that it cannot have, each with the reason.
+  std::span<const RefusedFlag> refused = {};
+  /// Says on a terminal that it works when it takes longer than a second (cli/progress.hpp). Not of
+  /// commands that measure, which a second thread would disturb, and that show how far they are.
+  bool shows_waiting = true;
 };
 
 /// Every command, in the order in which help lists them.
@@ -89,12 +99,17 @@ const Command& command_named(std::string_view name);
 std::span<const Flag> global_flags();
 extern const Flag help_flag;
 extern const Flag color_flag;
+extern const Flag options_flag;
+extern const Flag save_options_flag;
 
 /// What `strata` takes before a command.
 std::span<const Flag> program_flags();
 extern const Flag version_flag;
 
-/// A command's own flags and the global ones.
+/// Whether it takes --options and --save-options: all do that compute or show something.
+bool takes_options_file(const Command& command);
+
+/// A command's own flags, those of files of options, and the global ones.
 std::vector<Flag> all_flags(const Command& command);
 
 }  // namespace strata

@@ -44,6 +44,14 @@ constexpr Flag color_flag{.name = "color",
                           .help = "Color in the output: auto, always or never.",
                           .choices = color_choices,
                           .offer = Offer::choices};
+constexpr Flag options_flag{.name = "options",
+                            .value = "FILE",
+                            .help = "Flags from a file (TOML, JSON); what is typed wins.",
+                            .offer = Offer::file};
+constexpr Flag save_options_flag{.name = "save-options",
+                                 .value = "FILE",
+                                 .help = "Write what was asked as such a file; - is stdout.",
+                                 .offer = Offer::file};
 constexpr Flag version_flag{
     .name = "version", .letter = 'V', .help = "The version of this program."};
 
@@ -57,8 +65,13 @@ std::span<const Flag> program_flags() {
   return flags;
 }
 
+bool takes_options_file(const Command& command) {
+  return &command != &setup_command && &command != &help_command && &command != &generate_command;
+}
+
 std::vector<Flag> all_flags(const Command& command) {
   std::vector<Flag> flags(command.flags.begin(), command.flags.end());
+  if (takes_options_file(command)) flags.insert(flags.end(), {options_flag, save_options_flag});
   flags.insert(flags.end(), global_flags().begin(), global_flags().end());
   return flags;
 }

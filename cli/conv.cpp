@@ -200,6 +200,7 @@ constexpr Command conv_command{.name = "conv",
                                .summary = "Strategies of convolution, measured and compared",
                                .arguments = conv_arguments,
                                .flags = conv_flags,
-                               .run = run_conv};
+                               .run = run_conv,
+                               .shows_waiting = false};
 
 }  // namespace strata

@@ -71,9 +71,9 @@ Explained explain_predicted(const Arguments& given, const std::string& word,
   warn(explained.iteration.summary.warnings);
   Explained made{std::move(explained.explanation), std::nullopt};
   if (given.has(html_flag)) {
-    made.page = page_section(
-        explained.iteration, with_overrides(machine, wanted.hardware), made.explanation,
-        {.command = provenance.command, .request = to_json(request_words(given, true))});
+    made.page = page_section(explained.iteration, with_overrides(machine, wanted.hardware),
+                             made.explanation,
+                             {.command = provenance.command, .request = request_json(given, word)});
   }
   return made;
 }

@@ -30,6 +30,7 @@ constexpr Command generate_command{.name = "generate",
                                    .summary = "The man page, or completions for a shell",
                                    .arguments = generate_arguments,
                                    .flags = {},
-                                   .run = run_generate};
+                                   .run = run_generate,
+                                   .shows_waiting = false};
 
 }  // namespace strata

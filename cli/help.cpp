@@ -30,6 +30,7 @@ constexpr Command help_command{.name = "help",
                                .summary = "The page of a command, with examples",
                                .arguments = help_arguments,
                                .flags = {},
-                               .run = run_help};
+                               .run = run_help,
+                               .shows_waiting = false};
 
 }  // namespace strata

@@ -22,7 +22,11 @@ constexpr Flag list_json_flag{.name = "json",
                               .value = "FILE",
                               .help = "The lists as JSON; - is standard output.",
                               .offer = Offer::file};
-constexpr Flag list_flags[] = {list_json_flag, html_flag};
+constexpr Flag list_csv_flag{.name = "csv",
+                             .value = "FILE",
+                             .help = "One list as CSV; - is standard output.",
+                             .offer = Offer::file};
+constexpr Flag list_flags[] = {list_json_flag, list_csv_flag, html_flag};
 
 int run_list(const Request& request) {
   const std::string_view kind = request.arguments.word(0);
@@ -30,7 +34,9 @@ int run_list(const Request& request) {
   show_document(request, list_json_flag,
                 {.title = "What Strata brings along",
                  .json = [&] { return to_json(catalogue, {.command = request.command_line}); },
-                 .text = [&] { return to_text(catalogue, request.style); }});
+                 .text = [&] { return to_text(catalogue, request.style); },
+                 .csv_flag = &list_csv_flag,
+                 .csv = [&] { return to_csv(catalogue); }});
   return exit_code::done;
 }
 

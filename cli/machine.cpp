@@ -101,6 +101,7 @@ constexpr Command machine_command{.name = "machine",
                                   .summary = "Machines: list, show, compare, measure, merge",
                                   .arguments = machine_arguments,
                                   .flags = machine_action_flags,
-                                  .run = run_machine};
+                                  .run = run_machine,
+                                  .shows_waiting = false};
 
 }  // namespace strata

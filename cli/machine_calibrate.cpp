@@ -2,8 +2,8 @@
 #include "cli/machine_calibrate.hpp"
 
 #include "cli/interrupt.hpp"
-#include "cli/machine_progress.hpp"
 #include "cli/output.hpp"
+#include "cli/progress.hpp"
 #include "cli/pytorch_calibration.hpp"
 #include "strata/api/kept_files.hpp"
 #include "strata/base/error.hpp"
@@ -89,19 +89,18 @@ CalibrateOutcome calibrate_engine(const CalibrateCommand& command, const Machine
   print_to_stderr(fmt::format("note: calibrating with {} cases, at most {:.0f} s\n",
                               cases_to_time(machine, request).size(), command.seconds));
   const InterruptWatch interrupts;
-  const MachineProgress line;
-  const CalibrateHooks hooks{
-      .on_case =
-          [&](std::string_view name, std::size_t done, std::size_t total) {
-            line.show(name, static_cast<double>(done) / static_cast<double>(total));
-          },
-      .on_samples =
-          [&](const Calibration& so_far) {
-            if (command.only.empty()) keep_calibration(so_far, unfinished);
-          },
-      .is_interrupted = [&] { return interrupts.was_asked(); }};
+  const ProgressPart part;
+  const CalibrateHooks hooks{.on_case =
+                                 [&](std::string_view name, std::size_t done, std::size_t total) {
+                                   show_progress(fmt::format("{}: {} of {}", name, done, total));
+                                 },
+                             .on_samples =
+                                 [&](const Calibration& so_far) {
+                                   if (command.only.empty()) keep_calibration(so_far, unfinished);
+                                 },
+                             .is_interrupted = [&] { return interrupts.was_asked(); }};
   CalibrateResult result = calibrate(machine, request, std::move(begun), hooks);
-  line.clear();
+  clear_progress();
   say_how_it_went(result, command.seconds);
   say_what_disturbs(command.device, 1);
   std::error_code ignored;

@@ -3,6 +3,7 @@
 #include "cli/machine_command.hpp"
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
+#include "cli/progress.hpp"
 #include "strata/api/calibrate.hpp"
 #include "strata/api/kept_files.hpp"
 #include "strata/base/error.hpp"
@@ -17,6 +18,7 @@ constexpr Flag machine_fit_flags[] = {machine_output_flag};
 
 int run_machine_fit(const Request& request, std::span<const std::string> files) {
   check_outputs(request.arguments, {&machine_output_flag});
+  const Waiting waiting(fmt::format("machine fit {}", files.front()));
   // As it will be written: numbers that a file does not hold must not be in the fit.
   Calibration calibration = read_calibration(to_json(load_calibration(files.front())));
   try {

@@ -4,9 +4,9 @@
 #include "cli/machine_at_hand.hpp"
 #include "cli/machine_calibrate.hpp"
 #include "cli/machine_command.hpp"
-#include "cli/machine_progress.hpp"
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
+#include "cli/progress.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/this_run.hpp"
 #include "strata/base/units.hpp"
@@ -79,9 +79,9 @@ std::string path_for_part(std::string_view path, const Part& part) {
 }
 
 Machine measured(const Part& part, bool is_quick) {
-  const MachineProgress line;
-  const CeilingProgress progress = [&](std::string_view what, double share) {
-    line.show(what, share);
+  const ProgressPart shown;
+  const CeilingProgress progress = [](std::string_view what, double share) {
+    show_progress(fmt::format("{:3.0f} % {}", 100 * share, what));
   };
   const CeilingOptions options{.device = part.gpu.value_or(0), .is_quick = is_quick};
   return part.gpu ? measure_cuda(options, progress) : measure_cpu(options, progress);

@@ -6,6 +6,7 @@
 #include "cli/measure_flags.hpp"
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
+#include "cli/progress.hpp"
 #include "strata/api/page.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/units.hpp"
@@ -13,7 +14,6 @@
 #include "strata/zoo/zoo.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <utility>
 
@@ -48,24 +48,17 @@ constexpr auto measure_flags = joined_flags(
                         measure_csv_flag, measure_trace_flag, html_flag, measure_dry_run_flag},
     import_flags);
 
-/// "timing layers: 3 of 10" on a terminal; nothing elsewhere.
-class MeasureProgress {
- public:
-  MeasureProgress() = default;
-  ~MeasureProgress() { clear(); }
-  MeasureProgress(const MeasureProgress&) = delete;
-  MeasureProgress& operator=(const MeasureProgress&) = delete;
-
-  void clear() const {
-    if (is_shown_) print_to_stderr("\r\x1b[K");
-  }
-  void show(std::string_view phase, std::size_t done, std::size_t total) const {
-    if (is_shown_) print_to_stderr(fmt::format("\r\x1b[K{}: {} of {}", phase, done, total));
-  }
-
- private:
-  bool is_shown_ = ::isatty(STDERR_FILENO) == 1;
-};
+// What the engine refuses to run (measure/engine/lowering.cpp), said before anything is loaded.
+constexpr RefusedFlag measure_refused[] = {
+    {"recompute",
+     "is for predictions: the engine keeps all saved activations; strata predict --recompute says "
+     "what recomputing costs and saves"},
+    {"micro-batches",
+     "is for predictions: the engine updates weights after each batch; strata predict "
+     "--micro-batches says what splitting it does"},
+    {"master-weights",
+     "is for predictions: the engine keeps weights in the type that it computes in; strata predict "
+     "--master-weights counts fp32 weights beside them"}};
 
 std::string plan_text(const BoundGraph& bound, const MeasureOptions& options) {
   const LoweredProgram program =
@@ -121,15 +114,16 @@ MeasuredModel measured_with_progress(const Arguments& given, std::unique_ptr<Tra
                                      MeasuredDevice& devices, const InterruptWatch& interrupts) {
   TrainingDevice& device = devices.for_type(model->dtype);
   std::optional<Machine> machine = machine_of_device(given, devices.choice(), device.name());
-  const MeasureProgress progress;
+  const ProgressPart shown;
   const std::string metrics = model->options.metrics;
   const MeasureHooks hooks{
-      .on_progress = [&](std::string_view phase, std::size_t done,
-                         std::size_t total) { progress.show(phase, done, total); },
+      .on_progress =
+          [](std::string_view phase, std::size_t done, std::size_t total) {
+            show_progress(fmt::format("{}: {} of {}", phase, done, total));
+          },
       .is_interrupted = [&] { return interrupts.was_asked(); },
       .on_counting =
           [&](const CounterCost& cost, double least_s) {
-            progress.clear();
             print_to_stderr(fmt::format("counting {}: {}, {} or more\n", metrics, to_text(cost),
                                         format_time(least_s, 2)));
           }};
@@ -232,6 +226,8 @@ constexpr Command measure_command{.name = "measure",
                                   .summary = "Train a network on this machine and time every layer",
                                   .arguments = measure_arguments,
                                   .flags = measure_flags,
-                                  .run = run_measure};
+                                  .run = run_measure,
+                                  .refused = measure_refused,
+                                  .shows_waiting = false};
 
 }  // namespace strata

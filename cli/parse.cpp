@@ -4,6 +4,7 @@
 // table.
 #include "cli/parse.hpp"
 
+#include "cli/options_file.hpp"
 #include "strata/base/dtype.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/text.hpp"
@@ -42,8 +43,9 @@ std::optional<std::string_view> choice_meant(std::span<const std::string_view> c
 /// One table of flags, its words, and the line of usage for errors.
 class Parser {
  public:
-  Parser(std::span<const Flag> flags, std::string usage, bool stops_at_word)
-      : flags_(flags), usage_(std::move(usage)) {
+  Parser(std::span<const Flag> flags, std::string usage, bool stops_at_word,
+         std::span<const RefusedFlag> refused = {})
+      : flags_(flags), refused_(refused), usage_(std::move(usage)) {
     app_.set_help_flag("");
     app_.allow_extras();
     app_.prefix_command(stops_at_word);
@@ -166,10 +168,15 @@ class Parser {
     std::vector<std::string> names;
     for (const Flag& flag : flags_) names.push_back(fmt::format("--{}", flag.name));
     const std::string typed = word.substr(0, word.find('='));
+    for (const RefusedFlag& flag : refused_) {
+      if (typed == fmt::format("--{}", flag.name))
+        fail_usage(typed + ' ' + std::string(flag.reason), usage_);
+    }
     fail_usage(fmt::format("unknown flag {}{}", typed, did_you_mean(typed, names)), usage_);
   }
 
   std::span<const Flag> flags_;
+  std::span<const RefusedFlag> refused_;
   std::string usage_;
   CLI::App app_;
   std::vector<Option> options_;
@@ -202,10 +209,25 @@ void check_words(const Command& command, const Arguments& arguments) {
 
 Arguments parse(const Command& command, std::span<const std::string> words) {
   const std::vector<Flag> flags = all_flags(command);
-  Arguments arguments = Parser(flags, usage_of(command), false).parse(words);
+  Arguments arguments = Parser(flags, usage_of(command), false, command.refused).parse(words);
   // Whoever asks for help need not have the rest right.
-  if (help_asked(arguments) == Help::none) check_words(command, arguments);
+  if (help_asked(arguments) != Help::none) return arguments;
+  if (!takes_options_file(command)) {
+    check_words(command, arguments);
+    return arguments;
+  }
+  if (const auto file = arguments.value(options_flag)) {
+    std::vector<std::string> all = words_of_options_file(command, arguments, std::string(*file));
+    all.insert(all.end(), words.begin(), words.end());
+    arguments = Parser(flags, usage_of(command), false, command.refused).parse(all);
+  }
+  check_words(command, arguments);
   return arguments;
+}
+
+void check_flag_words(const Command& command, std::span<const std::string> words) {
+  const std::vector<Flag> flags = all_flags(command);
+  Parser(flags, usage_of(command), false, command.refused).parse(words);
 }
 
 Arguments parse_program(std::span<const std::string> words) {

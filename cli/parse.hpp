@@ -10,8 +10,11 @@
 namespace strata {
 
 /// Sorts words into flags and arguments. Errors (usage) name the word that is wrong, suggest the
-/// nearest flag, and end with a line of usage.
+/// nearest flag, and end with a line of usage. The file of --options is read; what is typed wins.
 Arguments parse(const Command& command, std::span<const std::string> words);
+
+/// Errors (usage) of flags that the command does not take, or values that a flag does not take.
+void check_flag_words(const Command& command, std::span<const std::string> words);
 
 /// What stands before the command: flags of the program; the command and everything after it are
 /// its words.

@@ -76,8 +76,9 @@ int run_predict(const Request& request) {
   const Machine machine = machine_of(given);
   const Graph graph = load_model(given.word(0), import_options(given));
   const PredictedIteration iteration = predict_model(graph, machine, wanted);
+  const bool holds_request = given.has(predict_json_flag) || given.has(html_flag);
   const Provenance provenance{.command = request.command_line,
-                              .request = to_json(request_words(given, true))};
+                              .request = holds_request ? request_json(given, given.word(0)) : ""};
 
   warn(iteration.summary.warnings);
   OutputFiles outputs(given);

@@ -49,6 +49,13 @@ RequestText request_words(const Arguments& given, bool has_framework) {
   return words;
 }
 
+std::string request_json(const Arguments& given, std::string_view model) {
+  RequestText words = request_words(given, true);
+  words.model = model;
+  remember_files(words);
+  return to_json(words);
+}
+
 PredictRequest predict_request(const Arguments& given, bool has_framework) {
   PredictRequest request = request_of(request_words(given, has_framework));
   if (!request.training.inference) return request;

@@ -141,6 +141,8 @@ Machine machine_of(const Arguments& given);
 /// What the flags ask of a prediction of the first word, as data.
 /// `has_framework`: the command takes framework_flags, too.
 RequestText request_words(const Arguments& given, bool has_framework = false);
+/// The same of another model, as the document of its prediction holds it.
+std::string request_json(const Arguments& given, std::string_view model);
 PredictRequest predict_request(const Arguments& given, bool has_framework = false);
 /// Of a command that takes prediction_flags: without bounds and alternatives, which take longer
 /// than the rest and which only predict and explain show.

@@ -39,10 +39,8 @@ StoredProfile stored_prediction(const Arguments& given, const std::string& word,
   const Graph graph = load_model(word, import_options(given));
   PredictedIteration iteration = predict_model(graph, machine_of(given), quick_request(given));
   warn(iteration.summary.warnings);
-  RequestText words = request_words(given, true);
-  words.model = word;
-  std::string text =
-      to_json(iteration.summary, {.command = provenance.command, .request = to_json(words)});
+  std::string text = to_json(iteration.summary,
+                             {.command = provenance.command, .request = request_json(given, word)});
   return {std::move(iteration.summary.profile), std::move(text)};
 }
 

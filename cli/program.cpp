@@ -5,13 +5,16 @@
 #include "cli/exit_code.hpp"
 #include "cli/help_text.hpp"
 #include "cli/machine_at_hand.hpp"
+#include "cli/options_file.hpp"
 #include "cli/output.hpp"
 #include "cli/parse.hpp"
+#include "cli/progress.hpp"
 #include "strata/machine/load_machine.hpp"
 #include "strata/version.hpp"
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <vector>
 
 namespace strata {
@@ -36,6 +39,11 @@ std::string quoted_for_shell(std::string_view word) {
 std::string color_of(const Arguments& program, const Arguments& command) {
   const auto color = command.value(color_flag);
   return std::string(color ? *color : program.value(color_flag).value_or("auto"));
+}
+
+void save_options(const Command& command, const Arguments& given) {
+  if (const auto path = given.value(save_options_flag))
+    write_output(*path, options_file_text(command, given, *path));
 }
 
 void print_help(const std::string& text) {
@@ -75,7 +83,10 @@ int run_program(std::span<const std::string> words) {
     return exit_code::done;
   }
   also_find_machines(measured_machine_named);
+  if (takes_options_file(command)) save_options(command, arguments);
   const TextStyle style = style_of_stdout(color_of(program, arguments));
+  std::optional<Waiting> waiting;
+  if (command.shows_waiting) waiting.emplace(fmt::format("{} {}", command.name, arguments.word(0)));
   return command.run(
       {std::move(arguments), style, command_line_of(words), {words.begin(), words.end()}});
 }

@@ -43,14 +43,12 @@ PageSection predicted_part(const Arguments& given, const std::string& word,
   const Machine machine = machine_of(given);
   PredictRequest wanted = predict_request(given, true);
   wanted.wants_transfers = true;
-  const ExplainedModel explained =
-      explain_model(load_model(word, import_options(given)), machine, wanted);
+  const Graph graph = load_model(word, import_options(given));  // the page asks it, too
+  const ExplainedModel explained = explain_model(graph, machine, wanted);
   warn(explained.iteration.summary.warnings);
-  RequestText words = request_words(given, true);
-  words.model = word;
   return page_section(explained.iteration, with_overrides(machine, wanted.hardware),
                       explained.explanation,
-                      {.command = provenance.command, .request = to_json(words)});
+                      {.command = provenance.command, .request = request_json(given, word)});
 }
 
 int run_report(const Request& request) {

@@ -4,6 +4,7 @@
 #include "cli/html_output.hpp"
 #include "cli/output.hpp"
 #include "cli/output_files.hpp"
+#include "cli/progress.hpp"
 #include "cli/studies.hpp"
 #include "cli/study_report.hpp"
 #include "strata/base/error.hpp"
@@ -12,7 +13,6 @@
 #include "strata/reproduce/write_figures.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -70,29 +70,6 @@ constexpr Flag reproduce_on_flag{.name = "on",
 constexpr Flag reproduce_flags[] = {reproduce_out_flag,  reproduce_png_flag,    reproduce_from_flag,
                                     reproduce_run_flag,  reproduce_device_flag, reproduce_on_flag,
                                     reproduce_json_flag, reproduce_csv_flag,    html_flag};
-
-/// "analytical: figures  42 %" on standard error while it works, on a terminal only; nothing is
-/// left of it.
-class ReproduceProgress {
- public:
-  ReproduceProgress() = default;
-  ~ReproduceProgress() {
-    if (shown_ >= 0) print_to_stderr("\r\x1b[K");
-  }
-  ReproduceProgress(const ReproduceProgress&) = delete;
-  ReproduceProgress& operator=(const ReproduceProgress&) = delete;
-
-  void show(std::string_view what, double share) {
-    const int percent = static_cast<int>(100 * share);
-    if (!is_terminal_ || percent == shown_) return;
-    shown_ = percent;
-    print_to_stderr(fmt::format("\r\x1b[K{} {:3} %", what, percent));
-  }
-
- private:
-  bool is_terminal_ = ::isatty(STDERR_FILENO) == 1;
-  int shown_ = -1;
-};
 
 /// Writes the figures; says what is there now.
 std::string written(const std::filesystem::path& folder, const std::vector<StudyReport>& all,
@@ -153,17 +130,18 @@ std::vector<StudyReport> reproduced(const Arguments& given, const std::string& c
                                     std::span<const Study> chosen) {
   std::vector<StudyReport> all;
   for (const Study& study : chosen) {
-    ReproduceProgress progress;
-    StudyRequest request{.wants_figures = given.has(reproduce_out_flag) || given.has(html_flag),
-                         .from = given_text(given, reproduce_from_flag),
-                         .run = given_text(given, reproduce_run_flag),
-                         .device = given_text(given, reproduce_device_flag),
-                         .machine = given_text(given, reproduce_on_flag),
-                         .out = given_text(given, reproduce_out_flag),
-                         .command = command,
-                         .progress = [&](std::string_view what, double share) {
-                           progress.show(fmt::format("{}: {}", study.name, what), share);
-                         }};
+    const ProgressPart shown;
+    StudyRequest request{
+        .wants_figures = given.has(reproduce_out_flag) || given.has(html_flag),
+        .from = given_text(given, reproduce_from_flag),
+        .run = given_text(given, reproduce_run_flag),
+        .device = given_text(given, reproduce_device_flag),
+        .machine = given_text(given, reproduce_on_flag),
+        .out = given_text(given, reproduce_out_flag),
+        .command = command,
+        .progress = [&](std::string_view what, double share) {
+          show_progress(fmt::format("{}: {} {:3.0f} %", study.name, what, 100 * share));
+        }};
     try {
       StudyResult result = study.run(request);
       draw_printed_points(result.findings, result.figures);

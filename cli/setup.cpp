@@ -24,6 +24,7 @@ constexpr Command setup_command{
     .summary = "Packages that Strata uses (from the source tree: ./strata setup)",
     .arguments = {},
     .flags = setup_flags,
-    .run = run_setup};
+    .run = run_setup,
+    .shows_waiting = false};
 
 }  // namespace strata

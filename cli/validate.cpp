@@ -2,6 +2,7 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/html_output.hpp"
+#include "cli/progress.hpp"
 #include "strata/api/leave_one_out.hpp"
 #include "strata/base/printable.hpp"
 #include "strata/base/units.hpp"
@@ -272,7 +273,9 @@ int run_validate(const Request& request) {
   std::vector<ValidatedSet> sets;
   for (const std::string& name : names) {
     TruthSet truth = load_truth(name);
-    std::vector<ValidatedRun> runs = validate(truth);
+    std::vector<ValidatedRun> runs = validate(truth, [](std::size_t done, std::size_t all) {
+      show_progress(fmt::format("{} of {} runs", done, all));
+    });
     sets.push_back({std::move(truth), std::move(runs)});
   }
   show_document(request, validate_json_flag,

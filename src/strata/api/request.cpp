@@ -25,7 +25,9 @@ bool is_same(double now_s, double then_s) {
 }
 
 MaybeRequest made_again(const RecordedPrediction& recorded, const RecordedTimes& times) {
-  const RequestText words = read_request(recorded.request);
+  RequestText words = read_request(recorded.request);
+  if (words.model_file) words.model = found_again(words.model, *words.model_file);
+  if (words.machine_file) words.machine = found_again(words.machine, *words.machine_file);
   auto found = std::make_unique<RecordedRequest>(RecordedRequest{
       load_model(words.model, words.import), machine_of(words), request_of(words), {}});
   const BoundGraph bound = bind_model(found->graph, limit_request(found->request).sizes);
@@ -46,6 +48,11 @@ MaybeRequest made_again(const RecordedPrediction& recorded, const RecordedTimes&
 }
 
 }  // namespace
+
+void remember_files(RequestText& words) {
+  words.model_file = file_identity(words.model);
+  words.machine_file = file_identity(words.machine);
+}
 
 PredictRequest request_of(const RequestText& words) {
   PredictRequest request = request_of_preset(words.preset);

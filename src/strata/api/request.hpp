@@ -2,6 +2,7 @@
 #pragma once
 
 #include "strata/api/predict.hpp"
+#include "strata/base/file_identity.hpp"
 #include "strata/explain/prediction_facts.hpp"
 
 #include <memory>
@@ -24,7 +25,12 @@ struct RequestText {
   std::string preset;                 ///< empty: none
   ModelSizes sizes;
   std::vector<std::pair<std::string, std::string>> options;  ///< {"capacity", "128MB"}
+  std::optional<FileIdentity> model_file = {};               ///< nothing: the model is built in
+  std::optional<FileIdentity> machine_file = {};             ///< the same of the machine
 };
+
+/// Says which files the words mean, so that they are found from any folder.
+void remember_files(RequestText& words);
 
 PredictRequest request_of(const RequestText& words);
 Machine machine_of(const RequestText& words);

@@ -2,6 +2,7 @@
 // The request of a prediction as JSON; request.cpp makes the prediction again.
 #include "strata/api/request.hpp"
 #include "strata/base/object_reader.hpp"
+#include "strata/base/printable.hpp"
 
 #include <fmt/format.h>
 
@@ -49,6 +50,17 @@ RequestJson sizes_json(const ModelSizes& sizes) {
   return json;
 }
 
+RequestJson file_json(const FileIdentity& file) {
+  return {{"path", file.path}, {"bytes", file.bytes}, {"hash", file.hash}};
+}
+
+FileIdentity file_in(const ReadJson& json, const std::string& place) {
+  ObjectReader object(json, place);
+  return {.path = object.text("path"),
+          .bytes = size_in(object.required("bytes"), object.place_of("bytes")),
+          .hash = object.text("hash")};
+}
+
 ImportOptions import_in(const ReadJson& json, const std::string& place) {
   ObjectReader object(json, place);
   ImportOptions import{.fuse = object.truth("fuse"),
@@ -85,11 +97,13 @@ ModelSizes sizes_in(const ReadJson& json, const std::string& place) {
 std::string to_json(const RequestText& words) {
   RequestJson options = RequestJson::object();
   for (const auto& [name, value] : words.options) options[name] = value;
-  const RequestJson json = {{"model", words.model},         {"import", import_json(words.import)},
-                            {"machine", words.machine},     {"settings", words.settings},
-                            {"preset", words.preset},       {"sizes", sizes_json(words.sizes)},
-                            {"options", std::move(options)}};
-  return json.dump(-1, ' ', false, RequestJson::error_handler_t::replace);
+  RequestJson json = {{"model", words.model},         {"import", import_json(words.import)},
+                      {"machine", words.machine},     {"settings", words.settings},
+                      {"preset", words.preset},       {"sizes", sizes_json(words.sizes)},
+                      {"options", std::move(options)}};
+  if (words.model_file) json["model_file"] = file_json(*words.model_file);
+  if (words.machine_file) json["machine_file"] = file_json(*words.machine_file);
+  return printable_json(json.dump(-1, ' ', false, RequestJson::error_handler_t::replace));
 }
 
 RequestText read_request(std::string_view json_text) {
@@ -106,6 +120,8 @@ RequestText read_request(std::string_view json_text) {
                [&](const std::string& name, const ReadJson& value, const std::string& at) {
                  words.options.emplace_back(name, plain_text(value, at));
                });
+  words.model_file = object.maybe("model_file", file_in);
+  words.machine_file = object.maybe("machine_file", file_in);
   return words;
 }
 
