@@ -37,7 +37,10 @@ CaptureOptions capture_options_of(const Arguments& given) {
     options.skip = steps_of(given, capture_skip_flag);
     options.steps = steps_of(given, capture_steps_flag);
   }
+  if (given.has(capture_light_flag) && given.has(capture_calls_flag))
+    fail(ErrorKind::usage, "--calls and --no-calls exclude each other");
   options.traces_calls = options.traces_memory = !given.has(capture_light_flag);
+  options.may_drop_calls = options.traces_calls && !given.has(capture_calls_flag);
   const bool has_end = options.duration_s > 0 || options.steps > 0;
   if (options.ends_program && !has_end)
     fail(ErrorKind::usage,

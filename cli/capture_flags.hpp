@@ -38,6 +38,8 @@ inline constexpr Flag capture_steps_flag{
     .name = "steps", .value = "N", .help = "N ranges, else N steps that kernels repeat."};
 inline constexpr Flag capture_light_flag{.name = "no-calls",
                                          .help = "No records of CUDA calls and allocations."};
+inline constexpr Flag capture_calls_flag{
+    .name = "calls", .help = "All CUDA calls, also where they are many and cost time."};
 inline constexpr Flag capture_metrics_flag{
     .name = "metrics",
     .value = "PRESET",
@@ -61,8 +63,8 @@ inline constexpr Flag capture_dry_run_flag{.name = "dry-run", .help = "Only what
 inline constexpr auto capture_flags = joined_flags(
     std::array{capture_out_flag, capture_duration_flag, capture_kill_flag, capture_start_flag,
                capture_range_flag, capture_skip_flag, capture_steps_flag, capture_metrics_flag,
-               capture_light_flag, capture_json_flag, capture_trace_flag, html_flag,
-               capture_merge_flag, capture_keep_flag, capture_dry_run_flag},
+               capture_light_flag, capture_calls_flag, capture_json_flag, capture_trace_flag,
+               html_flag, capture_merge_flag, capture_keep_flag, capture_dry_run_flag},
     captured_model_flags);
 
 /// Errors (usage) say which flags do not go together.

@@ -103,7 +103,7 @@ std::vector<PlottedProfile> plotted_profiles(const Arguments& given) {
 
 Machine machine_of_plot(const Arguments& given, const std::vector<PlottedProfile>& profiles) {
   const Machine machine =
-      machine_for(asked_roofs(given, on_flag), profiles.front().labelled.profile.subject.machine);
+      machine_for(asked_roofs(given, on_flag), profiles.front().labelled.profile);
   return with_overrides(machine, quick_request(given).hardware);
 }
 

@@ -98,12 +98,17 @@ std::vector<RooflineKind> kinds_of(const Arguments& given) {
           RooflineKind::combined};
 }
 
-/// Under the roofs of the first profile that names a machine.
-std::string_view machine_named_by(const std::vector<std::optional<Profile>>& profiles) {
+/// The roofs of the first profile that names a machine; what was measured elsewhere must name one.
+Machine machine_of_profiles(const AskedRoofs& asked,
+                            const std::vector<std::optional<Profile>>& profiles) {
+  std::string_view own;
   for (const std::optional<Profile>& profile : profiles) {
-    if (profile && !profile->subject.machine.empty()) return profile->subject.machine;
+    if (!profile) continue;
+    if (profile->subject.machine.empty() && profile->evidence == Evidence::measured)
+      return machine_for(asked, *profile);
+    if (own.empty()) own = profile->subject.machine;
   }
-  return {};
+  return machine_for(asked, own);
 }
 
 Profile predicted(const std::string& model, const Machine& machine, const Arguments& given) {
@@ -207,8 +212,7 @@ int run_roofline(const Request& request) {
   const bool has_model =
       std::any_of(profiles.begin(), profiles.end(), [](const auto& profile) { return !profile; });
   if (!has_model) refuse_sizes_without_model(given);
-  Machine machine =
-      machine_for(asked_roofs(given, roofline_roofs_on_flag), machine_named_by(profiles));
+  Machine machine = machine_of_profiles(asked_roofs(given, roofline_roofs_on_flag), profiles);
   if (has_model) machine = with_overrides(machine, quick_request(given).hardware);
   const RooflineSummary summary = summarize_roofline(labelled(given, std::move(profiles), machine),
                                                      machine, roof, by, given.has(label_flag));

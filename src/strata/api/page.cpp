@@ -139,7 +139,7 @@ PageSection page_section(const MeasuredModel& measured, const Provenance& proven
 PageSection page_section(std::string name, StoredProfile stored, const AskedRoofs& asked,
                          const Provenance& provenance) {
   PageSection part{.name = std::move(name), .document = {}};
-  if (asked.on) machine_for(asked, {});  // what was asked for must be there
+  if (asked.on) machine_for(asked, std::string_view());  // what was asked for must be there
   if (asked.is_empty() && stored.profile.subject.machine.empty()) {
     part.notes.emplace_back(
         "no findings and no rooflines: the profile names no machine; give --on MACHINE");
@@ -152,7 +152,7 @@ PageSection page_section(std::string name, StoredProfile stored, const AskedRoof
       if (explained.again.request) predict_again_for(part, *explained.again.request, provenance);
     });
     make_or_note(part, "rooflines", [&] {
-      if (!machine) machine = machine_for(asked, stored.profile.subject.machine);
+      if (!machine) machine = machine_for(asked, stored.profile);
       add_rooflines(part, stored.profile, *machine, provenance);
     });
   }

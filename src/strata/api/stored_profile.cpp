@@ -4,14 +4,17 @@
 #include "strata/api/user_changes.hpp"
 #include "strata/api/what_if.hpp"
 #include "strata/base/error.hpp"
+#include "strata/base/printable.hpp"
 #include "strata/capture/read_recording.hpp"
-#include "strata/capture/recording_profile.hpp"
 #include "strata/machine/load_machine.hpp"
 #include "strata/profile/read_profile.hpp"
 #include "strata/report/trace_report.hpp"
 #include "strata/reproduce/measured_sweeps.hpp"
 #include "strata/zoo/zoo.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -23,19 +26,40 @@ bool names_network(std::string_view word) {
 
 namespace {
 
-/// A recording as the document that `strata trace --json` writes of it: a profile.
+/// A recording as the document that `strata trace --json` writes of it: a profile, of the process
+/// with the most kernel time.
 StoredProfile recorded_profile(const std::string& path) {
+  const std::filesystem::path file(path);
   std::vector<TraceReport> reports;
-  const std::string name = std::filesystem::path(path).filename().string();
-  for (const Recording& recording : read_recordings(path))
-    reports.push_back(make_trace_report(name, recording, nullptr));
-  return {load_recorded_profile(path), to_json(reports, {})};
+  for (const Recording& recording : read_recordings(file))
+    reports.push_back(make_trace_report(file.filename().string(), recording, nullptr));
+  const auto longest = std::max_element(
+      reports.begin(), reports.end(), [](const TraceReport& a, const TraceReport& b) {
+        return a.tables.kernels.total_ns < b.tables.kernels.total_ns;
+      });
+  if (longest == reports.end() || !longest->profile)
+    fail(ErrorKind::input, "{}: no kernel is recorded, so there is no profile of a device", path);
+  Profile profile = *longest->profile;
+  profile.subject.network = profile.subject.title = printable(file.stem().string());
+  return {std::move(profile), to_json(reports, {})};
+}
+
+/// Whose machine cannot be told: a recording, or a measurement on a device that nobody described.
+bool lacks_machine(const Profile& profile) {
+  return profile.evidence == Evidence::measured && profile.subject.machine.empty();
+}
+
+std::string missing_machine(const Profile& profile) {
+  const std::string& device = profile.subject.machine_title;
+  return device.empty() ? "the profile does not say on which device it was measured"
+                        : fmt::format("no machine is known for '{}', on which it was measured",
+                                      printable(device));
 }
 
 }  // namespace
 
 Profile needed_profile(const std::string& path) {
-  return is_recording(path) ? load_recorded_profile(path) : load_profile(path);
+  return is_recording(path) ? recorded_profile(path).profile : load_profile(path);
 }
 
 std::optional<StoredProfile> stored_profile(const std::string& word) {
@@ -76,6 +100,17 @@ Machine machine_for(const AskedRoofs& asked, std::string_view own) {
   return machine;
 }
 
+Machine machine_for(const AskedRoofs& asked, const Profile& profile) {
+  if (lacks_machine(profile) && !asked.on) {
+    fail(
+        ErrorKind::input,
+        "{}: name the machine with --on NAME (strata machine list) or --on FILE.json; strata trace "
+        "and strata explain show what needs none",
+        missing_machine(profile));
+  }
+  return machine_for(asked, profile.subject.machine);
+}
+
 ExplainedProfile explain_stored(const StoredProfile& stored, const AskedRoofs& asked) {
   const std::string& own = stored.profile.subject.machine;
   const auto recorded = recorded_prediction(stored.text);
@@ -89,10 +124,15 @@ ExplainedProfile explain_stored(const StoredProfile& stored, const AskedRoofs& a
     made.again.reason = "--on or --set asks for other roofs than its own";
   }
   const RecordedRequest* again = made.again.request.get();
-  made.machine = again != nullptr ? with_overrides(again->machine, again->request.hardware)
-                                  : machine_for(asked, own);
+  if (again != nullptr) {
+    made.machine = with_overrides(again->machine, again->request.hardware);
+  } else if (asked.on || !asked.settings.empty() || !lacks_machine(stored.profile)) {
+    made.machine = machine_for(asked, stored.profile);
+  }
+  Machine nobody;  // without peaks: rules that need them find nothing
+  nobody.title = stored.profile.subject.machine_title;
   ExplainInput input{.profile = stored.profile,
-                     .machine = made.machine,
+                     .machine = made.machine ? *made.machine : nobody,
                      .facts = recorded ? &recorded->facts : nullptr,
                      .predict_again = {},
                      .expect_again = {},
@@ -108,6 +148,8 @@ ExplainedProfile explain_stored(const StoredProfile& stored, const AskedRoofs& a
     }
   }
   made.explanation = explain(input);
+  if (!made.machine)
+    made.explanation.notes.push_back(without_machine_text(missing_machine(stored.profile)));
   return made;
 }
 

@@ -33,7 +33,8 @@ bool names_network(std::string_view word);
 struct AskedRoofs {
   std::optional<std::string> on = {};
   std::vector<std::string> settings = {};
-  /// The machine where neither this nor the profile names one; an H100 where it is not set.
+  /// The machine of a prediction where neither this nor the profile names one; an H100 where it is
+  /// not set.
   std::function<Machine()> otherwise = {};
 
   bool is_empty() const { return !on && settings.empty(); }
@@ -43,8 +44,12 @@ struct AskedRoofs {
 /// with what was set.
 Machine machine_for(const AskedRoofs& asked, std::string_view own);
 
+/// The same for a profile. What was measured on a device that no machine is known of has no roofs:
+/// nothing is guessed. Errors (input) say how to name one.
+Machine machine_for(const AskedRoofs& asked, const Profile& profile);
+
 struct ExplainedProfile {
-  Machine machine;  ///< whose roofs
+  std::optional<Machine> machine;  ///< whose roofs; nothing: the recording's GPU is not known
   Explanation explanation;
   MaybeRequest again;  ///< a prediction under its own roofs is made again for what-ifs
 };

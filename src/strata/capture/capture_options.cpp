@@ -44,6 +44,7 @@ bool set_setting(std::string_view key, std::string_view value, CaptureOptions& o
   if (key == "steps") return read_setting(value, options.steps);
   if (key == "most_waiting_bytes") return read_setting(value, options.most_waiting_bytes);
   if (key == "traces_calls") return read_setting(value, options.traces_calls);
+  if (key == "may_drop_calls") return read_setting(value, options.may_drop_calls);
   if (key == "traces_memory") return read_setting(value, options.traces_memory);
   return true;
 }
@@ -68,6 +69,7 @@ std::string to_variable(const CaptureOptions& options) {
   add("steps", std::to_string(options.steps));
   add("most_waiting_bytes", std::to_string(options.most_waiting_bytes));
   add("traces_calls", options.traces_calls ? "1" : "0");
+  add("may_drop_calls", options.may_drop_calls ? "1" : "0");
   add("traces_memory", options.traces_memory ? "1" : "0");
   std::string metrics;
   for (const std::string& metric : options.metrics) metrics.append(metric).append(" ");

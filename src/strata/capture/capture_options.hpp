@@ -22,7 +22,8 @@ struct CaptureOptions {
   std::int64_t steps = 0;           ///< ranges of that name that are recorded; 0: all
   std::uint64_t most_waiting_bytes = std::uint64_t{256} << 20;  ///< of buffers lent to CUPTI
   bool traces_calls = true;                                     ///< runtime and driver API
-  bool traces_memory = true;                                    ///< allocations
+  bool may_drop_calls = false;       ///< where they are many: kernels only from then on
+  bool traces_memory = true;         ///< allocations
   std::vector<std::string> metrics;  ///< counted, kernel by kernel, instead of times; empty: times
   bool operator==(const CaptureOptions&) const = default;
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/base/text.hpp"
+#include "strata/capture/collectives.hpp"
 #include "strata/capture/intervals.hpp"
 #include "strata/capture/trace_builder.hpp"
 
@@ -136,8 +137,7 @@ void add_busy_times(const TraceInput& input, const DeviceWorkSpans& work, Device
     const KernelRecord& record = input.recording.kernels[kernel];
     row.kernel_sum_ns += record.time.length_ns();
     all.push_back(record.time);
-    const bool is_collective = input.class_of_name[record.name].name == "collective";
-    (is_collective ? collectives : others).push_back(record.time);
+    (is_collective(input.class_of_name[record.name]) ? collectives : others).push_back(record.time);
   }
   const std::vector<std::int64_t> at_once = times_at_once(all);
   row.most_at_once = at_once.size() - 1;

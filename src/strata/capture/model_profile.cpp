@@ -4,6 +4,7 @@
 #include "strata/base/checked.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/printable.hpp"
+#include "strata/capture/collectives.hpp"
 #include "strata/capture/kernel_arithmetic.hpp"
 #include "strata/capture/kernel_class.hpp"
 #include "strata/capture/recording_profile.hpp"
@@ -173,6 +174,9 @@ class ModelRows {
 
   std::string own_layer(std::size_t kernel) const {
     const KernelOrigin& origin = origins_.of_kernel[kernel];
+    if (is_collective(class_of(kernel)))
+      return std::string(
+          collective_in_name(recording_.names.text(recording_.kernels[kernel].name)));
     return printable(origin.layer == 0
                          ? short_kernel_name(recording_.names.text(recording_.kernels[kernel].name))
                          : std::string(origins_.layers.text(origin.layer)));
@@ -182,7 +186,8 @@ class ModelRows {
     ProfileRow row;
     row.layer = row.block = layer;
     row.op = class_of(kernel).name;
-    row.layer_class = name_of(LayerClass::other);
+    row.layer_class = is_collective(class_of(kernel)) ? std::string(communication_class)
+                                                      : name_of(LayerClass::other);
     return row;
   }
 
@@ -264,11 +269,17 @@ ModelProfile model_profile_of(const Recording& recording, const BoundGraph& boun
   const std::vector<KernelClass> classes = classes_of_names(recording);
   const std::vector<std::size_t> kernels = kernels_of_profile(recording, origins);
   const StepWork work = step_work(recording, origins, classes, kernels);
-  options.inference = options.inference || work.backward.empty();
+  const bool drops = std::any_of(kernels.begin(), kernels.end(), [&](std::size_t kernel) {
+    return recording.names.text(recording.kernels[kernel].name).find("dropout") !=
+           std::string_view::npos;
+  });
+  const bool is_forward_only = !options.inference && work.backward.empty() && drops;
+  options.inference = options.inference || (work.backward.empty() && !is_forward_only);
   options.unroll_recurrent = false;
   const ModelLayers model(bound, options);
   ModelProfile made;
   made.is_inference = options.inference;
+  made.is_forward_only = is_forward_only;
   made.match = match_layers(recording, origins, classes, work, model);
   made.profile.evidence = Evidence::measured;
   made.profile.rows = ModelRows(recording, origins, classes, model, made.match).of(kernels);

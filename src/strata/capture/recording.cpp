@@ -78,6 +78,7 @@ void check_rows(const Rows& rows, std::string_view table) {
       fail(ErrorKind::input, "{}: a time that is out of reach, or an end before its start", table);
     times.add(time.length_ns());
     if constexpr (requires { row.bytes; }) bytes.add(row.bytes);
+    if constexpr (requires { row.message_bytes; }) bytes.add(row.message_bytes);
   }
 }
 

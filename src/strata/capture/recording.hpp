@@ -43,6 +43,8 @@ struct KernelRecord {
   std::uint32_t registers = unknown_count;  ///< per thread
   std::uint32_t static_shared_bytes = unknown_count;
   std::uint32_t dynamic_shared_bytes = unknown_count;  ///< where only a sum is known, it is here
+  /// Of a collective: the larger of what a rank hands over and what it gets. Below 0: not known.
+  std::int64_t message_bytes = unknown_bytes;
 };
 
 enum class MemoryKind : std::uint8_t { unknown, pageable, pinned, device, managed, array };
@@ -124,6 +126,7 @@ struct RangeRecord {
   std::uint32_t thread = 0;
   RangeKind kind = RangeKind::nvtx;
   bool is_backward = false;  ///< known to belong to the backward pass
+  NameId inputs = 0;  ///< sizes of an operator's inputs, "32,3,8,8;64,3,3,3"; 0: not recorded
 };
 
 /// Time that the recorder itself took.

@@ -4,6 +4,7 @@
 #include "strata/base/checked.hpp"
 #include "strata/base/error.hpp"
 #include "strata/base/printable.hpp"
+#include "strata/capture/collectives.hpp"
 #include "strata/capture/counter_columns.hpp"
 #include "strata/capture/read_recording.hpp"
 #include "strata/capture/step_work.hpp"
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 
 namespace strata {
 namespace {
@@ -65,16 +67,19 @@ class ProfileMaker {
     const KernelRecord& record = recording_.kernels[kernel];
     const KernelOrigin& origin = origins_.of_kernel[kernel];
     const KernelClass& kernel_class = classes_[record.name];
-    const std::string layer =
-        printable(origin.layer == 0 ? short_kernel_name(recording_.names.text(record.name))
-                                    : std::string(origins_.layers.text(origin.layer)));
+    const std::string_view name = recording_.names.text(record.name);
+    const bool is_exchange = is_collective(kernel_class);
+    const std::string layer = is_exchange         ? std::string(collective_in_name(name))
+                              : origin.layer == 0 ? printable(short_kernel_name(name))
+                                                  : printable(origins_.layers.text(origin.layer));
     const std::string pass = pass_of(origin, kernel_class);
-    const auto [at, is_new] = at_.emplace(std::pair(layer, pass), rows_.size());
+    const auto [at, is_new] = at_.emplace(std::tuple(layer, pass, is_exchange), rows_.size());
     if (is_new) {
       RowInProgress made;
       made.row.layer = layer;
       made.row.pass = pass;
       made.row.block = layer;
+      if (is_exchange) made.row.layer_class = communication_class;
       rows_.push_back(std::move(made));
     }
     RowInProgress& made = rows_[at->second];
@@ -88,11 +93,14 @@ class ProfileMaker {
     one.launches = 1;
     one.time_s = 1e-9 * static_cast<double>(recording_.kernels[kernel].time.length_ns());
     if (!columns_.is_empty()) {
-      const std::vector<TypedFlop> arithmetic = arithmetic_of(columns_, kernel);
+      // What a collective adds up on its way is communication, not arithmetic of the network.
+      const bool is_exchange = is_communication(row);
+      const std::vector<TypedFlop> arithmetic =
+          is_exchange ? std::vector<TypedFlop>{} : arithmetic_of(columns_, kernel);
       for (const TypedFlop& part : arithmetic) one.flop = checked_add(one.flop, part.flop);
       one.in_bytes = bytes_of(columns_.value(kernel, "dram_read_bytes"));
       one.out_bytes = bytes_of(columns_.value(kernel, "dram_write_bytes"));
-      if (has_flop_ && one.flop == 0) {
+      if (has_flop_ && one.flop == 0 && !is_exchange) {
         one.zero_flop_launches = 1;
         one.zero_flop_s = one.time_s;
       }
@@ -107,7 +115,7 @@ class ProfileMaker {
   std::vector<KernelClass> classes_;
   CounterColumns columns_;
   bool has_flop_ = false;
-  std::map<std::pair<std::string, std::string>, std::size_t> at_;
+  std::map<std::tuple<std::string, std::string, bool>, std::size_t> at_;
   std::vector<RowInProgress> rows_;
 };
 

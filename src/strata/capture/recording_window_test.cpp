@@ -103,6 +103,7 @@ TEST(CaptureOptions, survive_the_environment) {
   options.skip = 3;
   options.steps = 12;
   options.traces_calls = false;
+  options.may_drop_calls = true;
   options.metrics = {"dram__bytes_read.sum", "sm__x.avg"};
   CaptureOptions read;
   ASSERT_TRUE(read_variable(to_variable(options), read));

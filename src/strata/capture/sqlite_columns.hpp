@@ -113,7 +113,8 @@ inline constexpr RowColumn<KernelRecord> kernel_columns[] = {
     row_column<&KernelRecord::registers, Unknown::all_ones>("registers"),
     row_column<&KernelRecord::static_shared_bytes, Unknown::all_ones>("static_shared_bytes"),
     row_column<&KernelRecord::dynamic_shared_bytes, Unknown::all_ones>("dynamic_shared_bytes"),
-    row_column<&KernelRecord::origin, Unknown::all_ones>("origin")};
+    row_column<&KernelRecord::origin, Unknown::all_ones>("origin"),
+    row_column<&KernelRecord::message_bytes, Unknown::minus_one>("message_bytes")};
 
 inline constexpr RowColumn<CopyRecord> copy_columns[] = {
     start_column<CopyRecord>,
@@ -171,7 +172,8 @@ inline constexpr RowColumn<RangeRecord> range_columns[] = {
     row_column<&RangeRecord::domain>("domain"),
     row_column<&RangeRecord::kind>("kind"),
     row_column<&RangeRecord::id>("sequence"),
-    row_column<&RangeRecord::is_backward>("is_backward")};
+    row_column<&RangeRecord::is_backward>("is_backward"),
+    row_column<&RangeRecord::inputs, Unknown::all_ones>("inputs")};
 
 inline constexpr RowColumn<OverheadRecord> overhead_columns[] = {
     start_column<OverheadRecord>, end_column<OverheadRecord>,

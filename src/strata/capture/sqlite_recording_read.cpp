@@ -149,6 +149,8 @@ class OwnReader {
           rows.refuse(fmt::format("'{}' is missing or no such number", columns[i].name));
       }
       if constexpr (requires { row.name; }) row.name = known_name(rows, process, row.name);
+      if constexpr (requires { row.inputs; })
+        row.inputs = row.inputs == 0xffffffffU ? 0 : known_name(rows, process, row.inputs);
       if constexpr (requires { row.origin; }) {
         // Databases of earlier versions have no such column.
         row.origin = row.origin == 0xffffffffU ? 0 : known_name(rows, process, row.origin);

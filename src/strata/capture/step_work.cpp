@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/capture/step_work.hpp"
 
+#include "strata/capture/collectives.hpp"
+
 #include <algorithm>
 #include <map>
 
@@ -63,6 +65,10 @@ class WorkSorter {
   StepWork sorted() const {
     StepWork work;
     for (const std::size_t kernel : kernels_) {
+      if (is_collective(class_of(kernel))) {
+        work.collectives.push_back(kernel);
+        continue;
+      }
       switch (pass_of_kernel(kernel)) {
         case WorkPass::update: work.updates.push_back(kernel); break;
         case WorkPass::backward: add(work.backward, kernel); break;

@@ -28,6 +28,7 @@ struct StepWork {
   std::vector<WorkCall> forward;     ///< in the order of launches, as all three
   std::vector<WorkCall> backward;    ///< one call of a module may be several: a range per function
   std::vector<std::size_t> updates;  ///< kernels of the optimizer
+  std::vector<std::size_t> collectives;  ///< communication: of no layer
 };
 
 /// What the kernels are; kernels that are not listed are left out. `classes` is by NameId. A kernel

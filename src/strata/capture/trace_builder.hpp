@@ -23,6 +23,7 @@ void add_layer_rows(const TraceInput& input, TraceTables& tables);
 void add_api_rows(const TraceInput& input, TraceTables& tables);
 void add_copy_rows(const TraceInput& input, TraceTables& tables);
 void add_memory_rows(const TraceInput& input, TraceTables& tables);
+void add_collective_rows(const TraceInput& input, TraceTables& tables);
 void add_device_rows(const TraceInput& input, TraceTables& tables);
 
 /// forward, backward, backward_input, backward_weight or update: what the ranges say, else what

@@ -153,9 +153,15 @@ TraceTables make_trace_tables(const Recording& recording) {
   add_api_rows(input, tables);
   add_copy_rows(input, tables);
   add_memory_rows(input, tables);
+  add_collective_rows(input, tables);
   add_device_rows(input, tables);
   longest_first(tables.by_copy);
-  if (recording.process.has_times) tables.steps = step_times(find_steps(recording, origins));
+  longest_first(tables.by_collective);
+  if (recording.process.has_times) {
+    const FoundSteps steps = find_steps(recording, origins);
+    tables.steps = step_times(steps);
+    tables.recording_cost = recording_cost(recording, steps);
+  }
   return tables;
 }
 

@@ -3,6 +3,7 @@
 
 #include "strata/capture/kernel_class.hpp"
 #include "strata/capture/recording.hpp"
+#include "strata/capture/recording_cost.hpp"
 #include "strata/gpu/occupancy.hpp"
 
 #include <array>
@@ -85,6 +86,20 @@ struct CopyRow {
   }
 };
 
+/// One kind of collective (all_reduce, all_gather, …), over all devices.
+struct CollectiveRow {
+  std::string name;
+  Durations time;
+  std::int64_t exposed_ns = 0;   ///< of the time, while no other kernel ran on that device
+  std::int64_t known_calls = 0;  ///< whose size is recorded
+  std::int64_t known_ns = 0;     ///< the time of those
+  std::int64_t bytes = 0;        ///< of those: what a rank hands over or gets, the larger
+
+  double bytes_per_s() const {
+    return known_ns > 0 ? 1e9 * static_cast<double>(bytes) / static_cast<double>(known_ns) : 0;
+  }
+};
+
 /// Memory of one device, or of the host.
 struct MemoryRow {
   std::optional<std::uint32_t> device;  ///< nothing: the host
@@ -146,12 +161,14 @@ struct TraceTables {
   std::vector<LayerRow> by_layer;
   std::vector<ApiRow> by_api;
   std::vector<CopyRow> by_copy;
+  std::vector<CollectiveRow> by_collective;
   std::vector<MemoryRow> memory;
   std::vector<DeviceRow> devices;
   StepTimes steps;
   std::int64_t fills = 0;
   std::int64_t fills_ns = 0;
-  std::int64_t overhead_ns = 0;  ///< of the recorder itself
+  std::int64_t overhead_ns = 0;                 ///< of the recorder itself, as it says
+  std::optional<RecordingCost> recording_cost;  ///< as it was measured elsewhere
   std::int64_t lost_records = 0;
   std::int64_t launched_ns = 0;  ///< of the kernels' time, that whose launch is recorded
   std::vector<std::string> notes;

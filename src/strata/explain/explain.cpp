@@ -18,6 +18,7 @@ using Rule = void (*)(const ExplainContext&, Findings&);
 constexpr Rule rules[] = {find_out_of_memory,
                           find_memory_bound,
                           find_one_layer,
+                          find_communication,
                           find_launch_bound,
                           find_between_kernels,
                           find_low_utilisation,

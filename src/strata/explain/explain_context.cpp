@@ -33,7 +33,9 @@ std::optional<std::vector<double>> times_with(const RowTimes& times, const Profi
 ExplainContext::ExplainContext(const ExplainInput& input, bool is_expected)
     : input_(input), is_expected_(is_expected), iteration_(iteration_of(input.profile)) {
   const ProfileColumns& columns = input.profile.columns;
-  if (columns.has_flop && columns.has_bytes) times_.emplace(input.profile, input.machine);
+  const bool has_roofs = !input.machine.peaks.empty();  // a device that nobody described has none
+  if (has_roofs && columns.has_flop && columns.has_bytes)
+    times_.emplace(input.profile, input.machine);
 }
 
 WhatIf ExplainContext::computed(std::string text, double saved_s) const {

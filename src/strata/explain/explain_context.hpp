@@ -110,6 +110,8 @@ void find_interconnect_bound(const ExplainContext& context, Findings& found);
 void find_extra_traffic(const ExplainContext& context, Findings& found);
 void find_other_algorithm(const ExplainContext& context, Findings& found);
 
+void find_communication(const ExplainContext& context, Findings& found);
+
 void find_missing_columns(const ExplainContext& context, Findings& found);
 void find_prediction_limit(const ExplainContext& context, Findings& found);
 

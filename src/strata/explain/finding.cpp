@@ -53,6 +53,7 @@ constexpr FindingKind all_kinds[] = {
     {slow_copies, "slow-copies", "copies are slower than the link", true},
     {pageable_copies, "pageable-copies", "copies of pageable memory", true},
     {exposed_collectives, "exposed-collectives", "communication that nothing overlaps", true},
+    {communication, "communication", "kernels exchange data with other devices", true},
     {low_concurrency, "low-concurrency", "small kernels run one at a time", true},
     {few_blocks, "few-blocks", "kernels with fewer blocks than multiprocessors", true},
     {slower_algorithm, "slower-algorithm", "convolutions took longer than another algorithm", true},

@@ -55,6 +55,7 @@ enum class FindingCode : std::uint8_t {
   slow_copies,
   pageable_copies,
   exposed_collectives,
+  communication,
   low_concurrency,
   few_blocks,
   slower_algorithm,

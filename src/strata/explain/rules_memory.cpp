@@ -100,7 +100,12 @@ void find_memory_bound(const ExplainContext& context, Findings& found) {
 }
 
 void find_one_layer(const ExplainContext& context, Findings& found) {
-  const auto layers = rows_by(context.profile(), [](const ProfileRow& row) { return row.layer; });
+  auto layers = rows_by(context.profile(), [](const ProfileRow& row) { return row.layer; });
+  // Communication is no layer: it has a finding of its own.
+  std::erase_if(layers, [&](const RowSet& layer) {
+    return is_communication(context.profile().rows[layer.rows.front()]);
+  });
+  if (layers.empty()) return;
   const auto longest =
       std::max_element(layers.begin(), layers.end(),
                        [](const RowSet& a, const RowSet& b) { return a.time_s < b.time_s; });
@@ -141,7 +146,10 @@ void find_one_layer(const ExplainContext& context, Findings& found) {
       context.computed(fmt::format("{} took half its time", longest->name), longest->time_s / 2));
   const double half_s = longest->time_s / 2;
   finding.advice =
-      context.has_kernel_times() && above_roof_s > half_s
+      context.times() == nullptr ? "begin with its kernels; whether arithmetic or memory limits "
+                                   "them cannot be told without "
+                                   "FLOP, bytes and the roofs of the machine"
+      : context.has_kernel_times() && above_roof_s > half_s
           ? "most of it is neither its arithmetic nor its bytes: another kernel here pays more "
             "than anywhere else"
       : waited_s > half_s

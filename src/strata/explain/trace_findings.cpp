@@ -12,6 +12,7 @@ namespace strata {
 namespace {
 
 constexpr double noticeable_in_trace = 0.01;
+constexpr double noticeable_recording = 0.05;
 
 void find_trust(const TraceContext& context, TraceFindings& found) {
   const TraceTables& tables = context.tables();
@@ -36,6 +37,27 @@ void find_trust(const TraceContext& context, TraceFindings& found) {
     finding.evidence.push_back({"overhead", overhead_s, Measure::seconds});
     found.push_back(std::move(finding));
   }
+}
+
+/// Recording makes programs longer that wait for the host.
+void find_recording_cost(const TraceContext& context, TraceFindings& found) {
+  const auto& cost = context.tables().recording_cost;
+  if (!cost || !cost->step_s || !cost->step_without) return;
+  const double gained_s = *cost->step_s - cost->step_without->likely_s;
+  if (gained_s < noticeable_recording * *cost->step_s) return;
+  ProfileFinding finding = context.finding(
+      FindingCode::recorder_overhead, 0,
+      fmt::format(
+          "the device waits for the host, and recording makes the host slower: a step of {} "
+          "takes about {} without it ({} to {})",
+          format_time(*cost->step_s), format_time(cost->step_without->likely_s),
+          format_time(cost->step_without->least_s), format_time(cost->step_without->most_s)),
+      "times of kernels hold, gaps are too long; record less (strata capture --no-calls; no "
+      "stacks, "
+      "no shapes in PyTorch's profiler)");
+  finding.evidence.push_back({"cost per launch", cost->per_launch.likely_s, Measure::seconds});
+  finding.evidence.push_back({"launches", static_cast<double>(cost->launches), Measure::count});
+  found.push_back(std::move(finding));
 }
 
 }  // namespace
@@ -75,6 +97,7 @@ std::vector<ProfileFinding> find_in_trace(const TraceTables& tables, const Machi
   find_kernels(context, found);
   find_counters(context, found);
   find_trust(context, found);
+  find_recording_cost(context, found);
   std::stable_sort(found.begin(), found.end(),
                    [](const ProfileFinding& a, const ProfileFinding& b) {
                      const bool a_is = kind_of(a.code).is_about_time;

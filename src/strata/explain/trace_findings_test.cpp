@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/explain/trace_findings.hpp"
 
+#include "strata/machine/load_machine.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -82,10 +84,28 @@ TEST(TraceFindings, products_on_ordinary_lanes_are_told_by_their_names) {
     row.time.add(100'000'000);
     tables.by_kernel.push_back(row);
   }
-  const std::vector<ProfileFinding> found = find_in_trace(tables, nullptr);
+  const Machine machine = load_machine("a100-40gb");
+  const std::vector<ProfileFinding> found = find_in_trace(tables, &machine);
   const ProfileFinding* vector_products = with_code(found, FindingCode::vector_products);
   ASSERT_NE(vector_products, nullptr);
   EXPECT_DOUBLE_EQ(vector_products->cost_s, 0.1);
+  EXPECT_NE(vector_products->advice.find("TF32"), std::string::npos);
+  // Nobody knows of matrix units where nobody knows the machine, and a P100 has none.
+  EXPECT_EQ(with_code(find_in_trace(tables, nullptr), FindingCode::vector_products), nullptr);
+  const Machine old = load_machine("p100");
+  EXPECT_EQ(with_code(find_in_trace(tables, &old), FindingCode::vector_products), nullptr);
+}
+
+TEST(TraceFindings, recording_that_slows_a_waiting_program_is_said) {
+  TraceTables tables = one_second();
+  tables.recording_cost = RecordingCost{
+      .launches = 100, .step_s = 0.010, .step_without = TimeInterval{0.006, 0.007, 0.008}};
+  const std::vector<ProfileFinding> found = find_in_trace(tables, nullptr);
+  const ProfileFinding* cost = with_code(found, FindingCode::recorder_overhead);
+  ASSERT_NE(cost, nullptr);
+  EXPECT_FALSE(kind_of(cost->code).is_about_time);
+  tables.recording_cost->step_without = TimeInterval{0.0099, 0.0099, 0.0099};
+  EXPECT_EQ(with_code(find_in_trace(tables, nullptr), FindingCode::recorder_overhead), nullptr);
 }
 
 }  // namespace

@@ -59,6 +59,10 @@ void find_collectives(const TraceContext& context, TraceFindings& found) {
       "too");
   finding.evidence.push_back({"collectives", busy_s, Measure::seconds});
   finding.evidence.push_back({"alone", exposed_s, Measure::seconds});
+  double bytes = 0;
+  for (const CollectiveRow& row : context.tables().by_collective)
+    bytes += static_cast<double>(row.bytes);
+  if (bytes > 0) finding.evidence.push_back({"bytes", bytes, Measure::bytes});
   found.push_back(std::move(finding));
 }
 

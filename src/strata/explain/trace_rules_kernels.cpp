@@ -27,7 +27,26 @@ bool is_product_without_matrix_units(const KernelRow& row) {
          !has_any(name, {"tensorop", "1688", "16816", "s884", "xmma", "tf32", "wmma", "hmma"});
 }
 
+/// Only a machine that is known to have matrix units for them makes it advice.
+bool has_units_for_products(const Machine* machine) {
+  if (machine == nullptr) return false;
+  return std::any_of(machine->peaks.begin(), machine->peaks.end(), [](const Peak& peak) {
+    return peak.unit == ComputeUnit::matrix &&
+           (peak.dtype == DType::tf32 || peak.dtype == DType::bf16 || peak.dtype == DType::fp16);
+  });
+}
+
+std::string types_of_products(const Machine& machine) {
+  return find_peak(machine, DType::tf32, ComputeUnit::matrix) != nullptr
+             ? "TF32 (torch.backends.cuda.matmul.allow_tf32, set_float32_matmul_precision), or "
+               "bf16 by autocast"
+         : find_peak(machine, DType::bf16, ComputeUnit::matrix) != nullptr
+             ? "bf16 or fp16 by autocast"
+             : "fp16 by autocast";
+}
+
 void find_vector_kernels(const TraceContext& context, TraceFindings& found) {
+  if (!has_units_for_products(context.machine())) return;
   double time_s = 0;
   std::int64_t calls = 0;
   std::string largest;
@@ -42,8 +61,7 @@ void find_vector_kernels(const TraceContext& context, TraceFindings& found) {
       FindingCode::vector_products, time_s,
       fmt::format("{} launches of products in fp32 on vector units, most of the time in {}",
                   format_exact(calls), largest),
-      "let tensor units do them: TF32 (torch.backends.cuda.matmul.allow_tf32, "
-      "set_float32_matmul_precision), or bf16 by autocast");
+      "let tensor units do them: " + types_of_products(*context.machine()));
   finding.evidence.push_back({"launches", static_cast<double>(calls), Measure::count});
   finding.evidence.push_back({"time", time_s, Measure::seconds});
   found.push_back(std::move(finding));

@@ -12,6 +12,7 @@
 #include "strata/importers/network/network.hpp"
 #include "strata/importers/onnx/onnx.hpp"
 #include "strata/importers/other_files.hpp"
+#include "strata/importers/torch_export/torch_export.hpp"
 
 #include <fmt/format.h>
 
@@ -64,6 +65,12 @@ bool is_huggingface(const FileHead& head) {
          contains(head.bytes, "\"model_type\"") && !contains(head.bytes, "\"class_name\"");
 }
 
+// A zip archive of PyTorch; its program may stand behind weights of any length.
+bool is_torch_export(const FileHead& head) {
+  return is_zip(head) && (head.extension == ".pt2" || contains(head.bytes, "/models/model.json") ||
+                          contains(head.bytes, "serialized_exported_program.json"));
+}
+
 bool is_keras(const FileHead& head) { return is_hdf5(head) || is_zip(head) || is_keras_json(head); }
 
 // The first line that is neither empty nor a comment opens the section of the network.
@@ -113,10 +120,11 @@ constexpr std::array<std::string_view, 1> darknet_extensions = {".cfg"};
 constexpr std::array<std::string_view, 1> caffe_extensions = {".prototxt"};
 
 constexpr std::array<std::string_view, 2> onnx_extensions = {".onnx", ".onnx.gz"};
+constexpr std::array<std::string_view, 1> torch_export_extensions = {".pt2"};
 constexpr std::array<std::string_view, 1> huggingface_extensions = {".json"};
 constexpr std::array<std::string_view, 4> keras_extensions = {".json", ".h5", ".hdf5", ".keras"};
 
-constexpr std::array<Format, 6> all_formats = {{
+constexpr std::array<Format, 7> all_formats = {{
     {"network", "Strata's own network format, written by hand or by Strata (JSON or TOML)",
      network_extensions, is_network, read_own_network},
     {"darknet", "darknet configuration, pjreddie's and AlexeyAB's", darknet_extensions, is_darknet,
@@ -128,6 +136,8 @@ constexpr std::array<Format, 6> all_formats = {{
     {"huggingface",
      "Hugging Face config.json of transformers: BERT, GPT-2, Llama, T5, ViT and relatives",
      huggingface_extensions, is_huggingface, read_huggingface},
+    {"torch_export", "torch.export.save of PyTorch 2.1 and later (.pt2); weights are passed over",
+     torch_export_extensions, is_torch_export, read_torch_export},
     {"keras", "Keras model: architecture as JSON, TensorFlow.js model.json, .h5, .keras",
      keras_extensions, is_keras, read_keras},
 }};

@@ -28,6 +28,8 @@ std::string_view name_of(TimeFrom from) {
 
 bool is_dense(const ProfileRow& row) { return row.layer_class == "dense"; }
 
+bool is_communication(const ProfileRow& row) { return row.layer_class == communication_class; }
+
 void add_implementation(std::string& all, const std::string& one) {
   const auto listed = [](const std::string& names) { return ", " + names + ", "; };
   if (one.empty() || listed(all).find(listed(one)) != std::string::npos) return;

@@ -72,7 +72,7 @@ struct ProfileRow {
   std::string pass;   ///< forward, recompute, backward, backward_input, backward_weight, update
   std::string op;     ///< operator; "gradient_sum" and "update" for the steps that are none
   std::string block;  ///< group of layers; the layer itself where it belongs to none
-  std::string layer_class;  ///< dense, pointwise, other
+  std::string layer_class;  ///< dense, pointwise, communication, other
   Totals totals;
   std::string cause;                       ///< what it waited for longest; empty: it did not wait
   double cause_s = 0;                      ///< and how long
@@ -99,6 +99,9 @@ struct ProfileRow {
 
 /// Whether the row is a sum of products (convolution, matrix product), which matrix units compute.
 bool is_dense(const ProfileRow& row);
+/// Whether it exchanges data with other devices: it has no FLOP, and no roof of arithmetic.
+bool is_communication(const ProfileRow& row);
+inline constexpr std::string_view communication_class = "communication";
 
 /// Of a row that several kinds of kernels compute: names each once.
 void add_implementation(std::string& all, const std::string& one);

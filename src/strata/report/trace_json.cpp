@@ -84,6 +84,16 @@ TraceDocument copy_json(const CopyRow& row, const std::optional<double>& ceiling
   return json;
 }
 
+TraceDocument collective_json(const CollectiveRow& row) {
+  TraceDocument json = {{"name", row.name}};
+  add_times(json, row.time);
+  json["exposed_s"] = in_seconds(row.exposed_ns);
+  json["calls_with_bytes"] = row.known_calls;
+  json["bytes"] = row.known_calls > 0 ? TraceDocument(row.bytes) : TraceDocument();
+  json["bytes_per_s"] = row.known_ns > 0 ? TraceDocument(row.bytes_per_s()) : TraceDocument();
+  return json;
+}
+
 TraceDocument memory_row_json(const MemoryRow& row) {
   return {{"device", maybe_number(row.device)},
           {"is_framework", row.is_framework},
@@ -136,9 +146,16 @@ TraceDocument network_json(const TraceNetwork& network) {
           {"calls_by_name", match.by_name},
           {"calls_by_order", match.by_order},
           {"no_order_reason", match.reason},
+          {"operators", match.operators},
+          {"operators_matched", match.by_operator},
+          {"operator_sizes_agree", match.has_operator_sizes},
+          {"no_operator_reason", match.operator_reason},
+          {"layers_by_kernel_order", match.by_kernel},
           {"kernels", match.kernels},
           {"kernels_matched", match.matched_kernels},
           {"kernels_between_calls", match.between_calls},
+          {"kernels_of_collectives", match.collectives},
+          {"time_of_collectives_s", in_seconds(match.collectives_ns)},
           {"time_s", in_seconds(match.time_ns)},
           {"time_matched_s", in_seconds(match.matched_ns)},
           {"layers", match.nodes},
@@ -149,6 +166,23 @@ TraceDocument network_json(const TraceNetwork& network) {
                                   {"kernels", work.kernels},
                                   {"time_s", in_seconds(work.time_ns)}};
            })}};
+}
+
+TraceDocument interval_json(const TimeInterval& interval) {
+  return {
+      {"least_s", interval.least_s}, {"likely_s", interval.likely_s}, {"most_s", interval.most_s}};
+}
+
+TraceDocument recording_cost_json(const std::optional<RecordingCost>& cost) {
+  if (!cost) return {};
+  return {
+      {"launches", cost->launches},
+      {"calls", cost->calls},
+      {"per_launch", interval_json(cost->per_launch)},
+      {"in_all", interval_json(cost->in_all)},
+      {"step_s", maybe_number(cost->step_s)},
+      {"step_without", cost->step_without ? interval_json(*cost->step_without) : TraceDocument()},
+      {"source", cost->source}};
 }
 
 TraceDocument process_json(const TraceReport& report) {
@@ -171,6 +205,7 @@ TraceDocument process_json(const TraceReport& report) {
           {"launched_time_s", in_seconds(tables.launched_ns)},
           {"lost_records", tables.lost_records},
           {"overhead_s", in_seconds(tables.overhead_ns)},
+          {"recording_cost", recording_cost_json(tables.recording_cost)},
           {"steps",
            {{"count", tables.steps.count},
             {"how", tables.steps.how},
@@ -183,6 +218,7 @@ TraceDocument process_json(const TraceReport& report) {
           {"ranges", list_of(tables.by_layer, range_json)},
           {"calls", list_of(tables.by_api, call_json)},
           {"copies", std::move(copies)},
+          {"collectives", list_of(tables.by_collective, collective_json)},
           {"memory", list_of(tables.memory, memory_row_json)},
           {"network", report.network ? network_json(*report.network) : TraceDocument()},
           {"findings", list_of(report.findings, finding_json)},
@@ -242,7 +278,9 @@ std::string to_json(std::span<const TraceReport> reports, const Provenance& prov
   if (longest != nullptr) {
     const Profile& profile = *longest->profile;
     text.add("model", model_head(*longest));
-    text.add("machine", {{"name", ""}, {"title", profile.subject.machine_title}});
+    text.add("machine", {{"name", profile.subject.machine},
+                         {"title", profile.subject.machine_title},
+                         {"missing", longest->missing_machine}});
   }
   text.add_list("processes", reports, process_json);
   if (longest != nullptr) {

@@ -46,7 +46,10 @@ std::string to_text(const TraceNetwork& network) {
   std::string text = fmt::format("  network   {}", printable(network.title));
   for (const Dimension& dimension : network.dims)
     text += fmt::format(", {} {}", printable(dimension.name), format_exact(dimension.value));
-  text += fmt::format(", {}, {}\n", network.dtype, network.is_inference ? "inference" : "training");
+  text += fmt::format(", {}, {}\n", network.dtype,
+                      network.is_inference      ? "inference"
+                      : network.is_forward_only ? "forward pass of training (dropout runs)"
+                                                : "training");
   const std::int64_t found =
       match.nodes - static_cast<std::int64_t>(match.nodes_without_kernel.size());
   const double share = match.time_ns > 0 ? 100 * static_cast<double>(match.matched_ns) /
@@ -57,14 +60,41 @@ std::string to_text(const TraceNetwork& network) {
       "layer\n",
       format_exact(found), format_exact(match.nodes), format_exact(match.matched_kernels),
       format_exact(match.kernels), share);
-  if (match.calls > 0)
+  if (match.operators > 0) {
+    text +=
+        fmt::format("            {} of {} operators of the framework by what they are, in order\n",
+                    format_exact(match.by_operator), format_exact(match.operators));
+    text += match.has_operator_sizes
+                ? "            sizes of their inputs agree with the network's\n"
+                : "            sizes of inputs are not recorded, so the batch is as given: record "
+                  "them with record_shapes=True\n";
+  } else if (match.by_kernel > 0) {
+    text +=
+        "            by the order of kernels and their classes alone: names are not recorded, and "
+        "the "
+        "batch is as given\n"
+        "            surer: strata_torch.name_layers(model), or torch.profiler with with_modules, "
+        "record_shapes\n";
+  } else if (match.calls > 0)
     text += fmt::format("            {} calls of modules: {}\n", format_exact(match.calls),
                         found_text(match));
   if (match.between_calls > 0)
     text += fmt::format("            {} kernels between calls, by what the network has there\n",
                         format_exact(match.between_calls));
+  if (match.collectives > 0)
+    text +=
+        fmt::format("            {} kernels of collectives ({}) are communication, of no layer\n",
+                    format_exact(match.collectives), seconds_of(match.collectives_ns));
   if (!match.reason.empty())
     text += fmt::format("            not by order: {}\n", printable(match.reason));
+  if (!match.operator_reason.empty() && match.operators == 0 && match.by_kernel == 0)
+    text += fmt::format("            not by operators: {}\n", printable(match.operator_reason));
+  if (found == 0)
+    text +=
+        "            names tell layers: strata_torch.name_layers(model) before strata capture, or "
+        "torch.profiler.profile(\n"
+        "            with_modules=True, with_stack=True, record_shapes=True); --model must be the "
+        "network that ran\n";
   if (!match.nodes_without_kernel.empty())
     text += fmt::format("  no kernel {}\n", listed(match.nodes_without_kernel));
   if (!match.unmatched.empty()) {

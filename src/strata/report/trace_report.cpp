@@ -6,7 +6,10 @@
 #include "strata/capture/recording_profile.hpp"
 #include "strata/explain/trace_findings.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <set>
 
 namespace strata {
 
@@ -18,6 +21,7 @@ TraceNetwork trace_network(const BoundGraph& bound, ModelProfile& made) {
                        .dtype = made.profile.subject.dtype,
                        .dims = {},
                        .is_inference = made.is_inference,
+                       .is_forward_only = made.is_forward_only,
                        .match = std::move(made.match)};
   for (const Parameter& parameter : bound.graph->symbols.parameters()) {
     const auto value = bound.binding.find(parameter.name);
@@ -28,10 +32,40 @@ TraceNetwork trace_network(const BoundGraph& bound, ModelProfile& made) {
 
 }  // namespace
 
+RecognisedGpu machine_of_recording(const Recording& recording) {
+  std::set<std::uint32_t> devices;
+  for (const KernelRecord& kernel : recording.kernels) devices.insert(kernel.device);
+  RecognisedGpu first;
+  for (const std::uint32_t id : devices) {
+    const RecordedDevice* const device = device_of(recording.process, id);
+    RecognisedGpu found = recognise_gpu(
+        device == nullptr ? GpuFacts{}
+                          : GpuFacts{device->name, device->memory_bytes, device->multiprocessors});
+    if (found.machine == nullptr) return found;
+    if (first.machine != nullptr && first.machine != found.machine)
+      return {.machine = nullptr, .missing = "the kernels ran on GPUs of different kinds"};
+    first = found;
+  }
+  if (first.machine == nullptr) first.missing = "no kernel is recorded";
+  return first;
+}
+
+std::string without_machine_text(std::string_view missing) {
+  return fmt::format(
+      "{}: nothing is held against peaks; name the machine with --on NAME (strata machine list) or "
+      "--on FILE.json",
+      missing);
+}
+
 TraceReport make_trace_report(std::string file, const Recording& recording, const Machine* machine,
                               const BoundGraph* network, const TrainingOptions& options) {
   TraceReport report;
   report.file = std::move(file);
+  if (machine == nullptr) {
+    RecognisedGpu found = machine_of_recording(recording);
+    machine = found.machine;
+    if (!recording.kernels.empty()) report.missing_machine = std::move(found.missing);
+  }
   report.tables = make_trace_tables(recording);
   report.findings = find_in_trace(report.tables, machine);
   if (!recording.kernels.empty()) {
@@ -42,6 +76,7 @@ TraceReport make_trace_report(std::string file, const Recording& recording, cons
     } else {
       report.profile = profile_of(recording);
     }
+    if (machine != nullptr) report.profile->subject.machine = machine->name;
     if (report.profile->subject.network.empty()) report.profile->subject.network = report.file;
     if (report.profile->subject.title.empty())
       report.profile->subject.title = report.profile->subject.network;

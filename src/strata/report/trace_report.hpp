@@ -6,7 +6,7 @@
 #include "strata/capture/trace_tables.hpp"
 #include "strata/explain/finding.hpp"
 #include "strata/explain/slower_algorithm.hpp"
-#include "strata/machine/machine.hpp"
+#include "strata/machine/recognise_gpu.hpp"
 #include "strata/profile/profile.hpp"
 #include "strata/report/model_summary.hpp"
 #include "strata/report/provenance.hpp"
@@ -29,6 +29,7 @@ struct TraceNetwork {
   std::string dtype;
   std::vector<Dimension> dims;
   bool is_inference = false;
+  bool is_forward_only = false;
   LayerMatch match;
 };
 
@@ -39,11 +40,19 @@ struct TraceReport {
   std::optional<Profile> profile;                    ///< nothing: no kernels
   std::optional<TraceNetwork> network;               ///< nothing: none was given
   std::vector<std::optional<double>> copy_ceilings;  ///< per row of tables.by_copy
-  std::string machine;                               ///< whose links those are
+  std::string machine;          ///< whose links those are, for people; empty: none is known
+  std::string missing_machine;  ///< why none is known; empty where one is
 };
 
-/// Adds up a recording and looks for what stands out; with a machine, copies are held against its
-/// links, and with a network the profile has its layers.
+/// The machine on which the kernels of a recording ran, by what it says of its GPUs.
+RecognisedGpu machine_of_recording(const Recording& recording);
+
+/// What to do where a recording's machine is not known: `missing` and how to name one.
+std::string without_machine_text(std::string_view missing);
+
+/// Adds up a recording and looks for what stands out. The machine is the one given, else the one
+/// that is recognised; what needs its numbers (links, matrix units) is left out where there is
+/// none. With a network the profile has its layers.
 TraceReport make_trace_report(std::string file, const Recording& recording, const Machine* machine,
                               const BoundGraph* network = nullptr,
                               const TrainingOptions& options = {});

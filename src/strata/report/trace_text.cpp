@@ -44,6 +44,24 @@ std::string rest_text(std::size_t rows, std::size_t shown) {
   return rows > shown ? fmt::format("  {} more\n", rows - shown) : "";
 }
 
+std::string interval_text(const TimeInterval& interval) {
+  return fmt::format("{} ({} to {})", format_time(interval.likely_s), format_time(interval.least_s),
+                     format_time(interval.most_s));
+}
+
+/// What recording cost, where somebody measured that recorder.
+std::string recording_cost_text(const TraceTables& tables) {
+  if (!tables.recording_cost) return "";
+  const RecordingCost& cost = *tables.recording_cost;
+  std::string text = fmt::format("  recording costs about {} per launch; {} launches, {} calls\n",
+                                 interval_text(cost.per_launch), format_exact(cost.launches),
+                                 format_exact(cost.calls));
+  if (cost.step_s && cost.step_without)
+    text += fmt::format("            a step of {} takes about {} without it\n",
+                        format_time(*cost.step_s), interval_text(*cost.step_without));
+  return text;
+}
+
 std::string head_text(const TraceReport& report, const TextStyle& style) {
   const TraceTables& tables = report.tables;
   const ProcessInfo& process = tables.process;
@@ -56,11 +74,13 @@ std::string head_text(const TraceReport& report, const TextStyle& style) {
   text +=
       fmt::format("  kernels   {} launches of {} kernels, {}\n", format_exact(tables.kernels.calls),
                   tables.by_kernel.size(), ns_text(tables.kernels.total_ns));
+  if (!report.machine.empty()) text += fmt::format("  machine   {}\n", printable(report.machine));
   if (tables.steps.count > 0) {
     text += fmt::format("  steps     {} by {}; on the device {} ({} to {})\n", tables.steps.count,
                         tables.steps.how, ns_text(tables.steps.median_ns),
                         ns_text(tables.steps.least_ns), ns_text(tables.steps.most_ns));
   }
+  text += recording_cost_text(tables);
   if (tables.fills > 0)
     text +=
         fmt::format("  memsets   {}, {}\n", format_exact(tables.fills), ns_text(tables.fills_ns));
@@ -218,6 +238,28 @@ std::string copies_text(const TraceReport& report, std::size_t top, const TextSt
   return table.to_text(style) + rest_text(tables.by_copy.size(), shown) + '\n';
 }
 
+std::string collectives_text(const TraceTables& tables, const TextStyle& style) {
+  if (tables.by_collective.empty()) return "";
+  Table table({{.title = "communication"},
+               {.title = "calls", .align = Align::right},
+               {.title = "time", .align = Align::right},
+               {.title = "mean", .align = Align::right, .leaves = 1},
+               {.title = "no other\nkernel", .align = Align::right},
+               {.title = "bytes", .align = Align::right},
+               {.title = "throughput", .align = Align::right}});
+  for (const CollectiveRow& row : tables.by_collective) {
+    const bool is_part = row.known_calls > 0 && row.known_calls < row.time.calls;
+    table.add_row({row.name, format_exact(row.time.calls), ns_text(row.time.total_ns),
+                   mean_text(row.time), share_cell(row.exposed_ns, row.time.total_ns),
+                   row.known_calls == 0
+                       ? "?"
+                       : fmt::format("{}{}", format_bytes(static_cast<double>(row.bytes)),
+                                     is_part ? fmt::format(" of {} calls", row.known_calls) : ""),
+                   row.bytes_per_s() > 0 ? format_bytes_per_s(row.bytes_per_s()) : "?"});
+  }
+  return table.to_text(style) + '\n';
+}
+
 std::string memory_text(const TraceTables& tables, const TextStyle& style) {
   if (tables.memory.empty()) return "";
   Table table({{.title = "memory"},
@@ -253,7 +295,8 @@ std::string tables_text(const TraceReport& report, const TraceTextOptions& optio
          (report.network ? network_layers_text(*report.profile, options.top, style) : "") +
          kernels_text(tables, options.top, style) +
          calls_text(tables, std::min(a_few, options.top), style) +
-         copies_text(report, options.top, style) + memory_text(tables, style);
+         copies_text(report, options.top, style) + collectives_text(tables, style) +
+         memory_text(tables, style);
 }
 
 }  // namespace
@@ -264,6 +307,8 @@ std::string to_text(const TraceReport& report, const TraceTextOptions& options,
   text += devices_text(report.tables, style);
   text += tables_text(report, options, style);
   text += findings_text(report.findings, options.findings_in_full, "recording", style);
+  if (!report.missing_machine.empty())
+    text += fmt::format("note: {}\n", printable(without_machine_text(report.missing_machine)));
   for (const std::string& note : report.tables.notes)
     text += fmt::format("note: {}\n", printable(note));
   text +=

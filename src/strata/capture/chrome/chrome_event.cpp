@@ -2,6 +2,8 @@
 #include "strata/capture/chrome/chrome_event.hpp"
 
 #include "strata/base/error.hpp"
+#include "strata/base/text.hpp"
+#include "strata/capture/collectives.hpp"
 
 #include <fmt/format.h>
 
@@ -71,6 +73,32 @@ SyncKind sync_kind_of(std::string_view name) {
   if (name.find("Context") != name.npos || name.find("Device") != name.npos)
     return SyncKind::context;
   return SyncKind::unknown;
+}
+
+constexpr std::int64_t most_elements = std::int64_t{1} << 48;
+
+/// What a collective moves, as its arguments say; unknown_bytes where they do not.
+std::int64_t message_bytes_of(const ChromeEvent& event) {
+  const std::int64_t each = bytes_of_torch_type(event.element_type);
+  const std::int64_t elements =
+      std::max(event.in_elements.value_or(-1), event.out_elements.value_or(-1));
+  return each > 0 && elements >= 0 && elements <= most_elements ? elements * each : unknown_bytes;
+}
+
+/// "300,10;5" of fp16: 6000.
+std::int64_t bytes_of_first_input(const ChromeEvent& event) {
+  const std::int64_t each = bytes_of_torch_type(event.element_type);
+  if (each == 0 || event.inputs.empty()) return unknown_bytes;
+  const std::string_view first = std::string_view(event.inputs).substr(0, event.inputs.find(';'));
+  std::int64_t elements = 1;
+  for (const std::string_view text : split(first, ',')) {
+    std::int64_t extent = 0;
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), extent);
+    if (problem != std::errc{} || extent < 0 || (extent > 0 && elements > most_elements / extent))
+      return unknown_bytes;
+    elements *= extent;
+  }
+  return elements * each;
 }
 
 std::optional<std::int64_t> within_limits(double ns) {
@@ -181,7 +209,8 @@ void ChromeEventFiler::add_kernel(const ChromeEvent& event, TimeSpan time) {
        .block = event.block,
        .registers = small_number(event.registers, unknown_count),
        .static_shared_bytes = event.shared_bytes ? 0 : unknown_count,
-       .dynamic_shared_bytes = small_number(event.shared_bytes, unknown_count)});
+       .dynamic_shared_bytes = small_number(event.shared_bytes, unknown_count),
+       .message_bytes = message_bytes_of(event)});
 }
 
 void ChromeEventFiler::add_copy(const ChromeEvent& event, TimeSpan time) {
@@ -216,7 +245,9 @@ void ChromeEventFiler::add_range(const ChromeEvent& event, TimeSpan time, RangeK
        .thread = small_number(event.tid, 0),
        .kind = kind,
        .is_backward = event.forward_thread.value_or(0) > 0 ||
-                      std::string_view(event.name).starts_with("autograd::engine::")});
+                      std::string_view(event.name).starts_with("autograd::engine::"),
+       .inputs = event.inputs.empty() ? 0 : recording_.names.id_of(event.inputs)});
+  keep_message(event, time);
 }
 
 // Device types of PyTorch: 0 is the host, 1 CUDA.
@@ -247,7 +278,39 @@ void ChromeEventFiler::add_metadata(const ChromeEvent& event) {
   recording_.process.pid = *event.pid;
 }
 
+void ChromeEventFiler::keep_message(const ChromeEvent& event, TimeSpan time) {
+  std::int64_t bytes = message_bytes_of(event);
+  if (bytes < 0 && event.name.starts_with("nccl:") && !event.name.ends_with("all_gather_base"))
+    bytes = bytes_of_first_input(event);
+  if (bytes >= 0)
+    messages_.push_back({.time = time, .thread = small_number(event.tid, 0), .bytes = bytes});
+}
+
+/// An operator whose kernel does not say the size of its message gives it the size: to the first
+/// kernel that is launched in it, for further ones exchange parts of the same.
+void ChromeEventFiler::give_messages_to_kernels() {
+  if (messages_.empty()) return;
+  std::unordered_map<std::uint64_t, std::size_t> kernels;  // by correlation
+  for (std::size_t i = 0; i < recording_.kernels.size(); ++i)
+    if (recording_.kernels[i].message_bytes < 0) kernels[recording_.kernels[i].correlation] = i;
+  const auto place = [](std::uint32_t thread, std::int64_t at) { return std::pair(thread, at); };
+  std::map<std::pair<std::uint32_t, std::int64_t>, std::size_t> launches;  // thread and time
+  for (const ApiRecord& call : recording_.calls) {
+    const auto kernel = kernels.find(call.correlation);
+    if (call.correlation != 0 && kernel != kernels.end())
+      launches.emplace(place(call.thread, call.time.start_ns), kernel->second);
+  }
+  for (const Message& message : messages_) {
+    const auto first = launches.lower_bound(place(message.thread, message.time.start_ns));
+    if (first == launches.end() || first->first > place(message.thread, message.time.end_ns))
+      continue;
+    std::int64_t& bytes = recording_.kernels[first->second].message_bytes;
+    if (bytes < 0) bytes = message.bytes;
+  }
+}
+
 void ChromeEventFiler::finish(std::optional<std::int64_t> base_ns) {
+  give_messages_to_kernels();
   for (CopyRecord& copy : recording_.copies) {
     if (copy.bytes != unknown_bytes) continue;
     const auto known = bytes_of_call_.find(copy.correlation);

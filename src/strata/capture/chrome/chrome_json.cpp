@@ -73,6 +73,11 @@ enum class Key : std::uint8_t {
   address,
   total_allocated,
   device_type,
+  in_elements,
+  out_elements,
+  element_type,
+  inputs,
+  input_types,
   events,
   devices,
   distributed,
@@ -117,6 +122,11 @@ Key key_named(std::string_view text) {
       {"Addr", Key::address},
       {"Total Allocated", Key::total_allocated},
       {"Device Type", Key::device_type},
+      {"In msg nelems", Key::in_elements},
+      {"Out msg nelems", Key::out_elements},
+      {"dtype", Key::element_type},
+      {"Input Dims", Key::inputs},
+      {"Input type", Key::input_types},
       {"traceEvents", Key::events},
       {"deviceProperties", Key::devices},
       {"distributedInfo", Key::distributed},
@@ -164,7 +174,11 @@ class TraceReader {
 
   void begin_object() {
     open(false);
-    if (is_in_events_ && depth_ == events_depth_ + 1) event_.clear();
+    if (is_in_events_ && depth_ == events_depth_ + 1) {
+      event_.clear();
+      inputs_seen_ = 0;
+      are_inputs_cut_ = false;
+    }
     if (is_in_events_ && depth_ == events_depth_ + 2) is_in_args_ = event_key_ == Key::args;
     if (root_key_ == Key::devices && depth_ == 3) {
       if (recording_.process.devices.size() >= most_devices)
@@ -190,6 +204,7 @@ class TraceReader {
   void begin_list() {
     open(true);
     position_in_list_ = 0;
+    if (is_in_args_ && arg_key_ == Key::inputs && depth_ == events_depth_ + 4) begin_input();
     const bool is_root_list = depth_ == 1;
     if (is_root_list || (depth_ == 2 && root_key_ == Key::events && !is_in_events_)) {
       is_in_events_ = true;
@@ -229,6 +244,7 @@ class TraceReader {
       if (depth_ == events_depth_ + 1) field(value);
       if (is_in_args_ && depth_ == events_depth_ + 2) argument(value);
       if (is_in_args_ && depth_ == events_depth_ + 3) extent(value);
+      if (is_in_args_ && depth_ == events_depth_ + 4) input_extent(value);
     } else if (root_key_ == Key::devices && depth_ == 3) {
       device_field(value);
     } else if (root_key_ == Key::distributed && depth_ == 2) {
@@ -283,6 +299,9 @@ class TraceReader {
       case Key::address: event_.address = value.whole(); break;
       case Key::total_allocated: event_.total_allocated = value.whole(); break;
       case Key::device_type: event_.device_type = value.whole(); break;
+      case Key::in_elements: event_.in_elements = value.whole(); break;
+      case Key::out_elements: event_.out_elements = value.whole(); break;
+      case Key::element_type: event_.element_type = value.text.substr(0, 64); break;
       default: break;
     }
   }
@@ -292,7 +311,29 @@ class TraceReader {
     event_.details_of = of;
   }
 
+  /// Sizes of the inputs of an operator are lists in a list; what is longer than a line is cut off
+  /// as a whole, for half of it says nothing.
+  void begin_input() {
+    if (inputs_seen_++ > 0) add_input_text(";");
+  }
+  void input_extent(const Scalar& value) {
+    if (arg_key_ != Key::inputs || !value.is_number) return;
+    if (position_in_list_++ > 0) add_input_text(",");
+    add_input_text(value.text);
+  }
+  void add_input_text(std::string_view text) {
+    constexpr std::size_t most_input_text = 256;
+    if (event_.inputs.size() + text.size() > most_input_text) are_inputs_cut_ = true;
+    if (are_inputs_cut_) {
+      event_.inputs.clear();
+    } else {
+      event_.inputs += text;
+    }
+  }
+
   void extent(const Scalar& value) {
+    if (arg_key_ == Key::input_types && event_.element_type.empty() && value.is_text)
+      event_.element_type = value.text.substr(0, 64);
     if (arg_key_ != Key::grid && arg_key_ != Key::block) return;
     const std::optional<std::int64_t> whole = value.whole();
     auto& extents = arg_key_ == Key::grid ? event_.grid : event_.block;
@@ -331,6 +372,8 @@ class TraceReader {
   std::optional<std::int64_t> base_ns_;
   std::size_t event_count_ = 0;
   std::size_t position_in_list_ = 0;
+  std::size_t inputs_seen_ = 0;
+  bool are_inputs_cut_ = false;
   int depth_ = 0;
   int events_depth_ = 0;
   bool is_in_events_ = false;

@@ -68,17 +68,23 @@ void ActivityRecords::add(const CUpti_Activity& record) {
   switch (record.kind) {
     case CUPTI_ACTIVITY_KIND_KERNEL:
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+      ++counts_.kernels;
       return add_kernel(record_as<CUpti_ActivityKernel10>(record));
     case CUPTI_ACTIVITY_KIND_MEMCPY: return add_copy(record_as<CUpti_ActivityMemcpy6>(record));
     case CUPTI_ACTIVITY_KIND_MEMCPY2:
       return add_peer_copy(record_as<CUpti_ActivityMemcpyPtoP4>(record));
     case CUPTI_ACTIVITY_KIND_MEMSET: return add_fill(record_as<CUpti_ActivityMemset4>(record));
     case CUPTI_ACTIVITY_KIND_MEMORY2: return add_memory(record_as<CUpti_ActivityMemory4>(record));
-    case CUPTI_ACTIVITY_KIND_RUNTIME: return add_call(record_as<CUpti_ActivityAPI>(record), true);
-    case CUPTI_ACTIVITY_KIND_DRIVER: return add_call(record_as<CUpti_ActivityAPI>(record), false);
+    case CUPTI_ACTIVITY_KIND_RUNTIME:
+    case CUPTI_ACTIVITY_KIND_DRIVER:
+      ++counts_.calls;
+      return add_call(record_as<CUpti_ActivityAPI>(record),
+                      record.kind == CUPTI_ACTIVITY_KIND_RUNTIME);
     case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
       return add_sync(record_as<CUpti_ActivitySynchronization2>(record));
-    case CUPTI_ACTIVITY_KIND_MARKER: return add_marker(record_as<CUpti_ActivityMarker2>(record));
+    case CUPTI_ACTIVITY_KIND_MARKER:
+      ++counts_.markers;
+      return add_marker(record_as<CUpti_ActivityMarker2>(record));
     case CUPTI_ACTIVITY_KIND_OVERHEAD:
       return add_overhead(record_as<CUpti_ActivityOverhead3>(record));
     case CUPTI_ACTIVITY_KIND_DEVICE: return add_device(record_as<CUpti_ActivityDevice5>(record));

@@ -6,6 +6,13 @@
 
 namespace strata::inject {
 
+/// How many records have come.
+struct RecordCounts {
+  std::uint64_t kernels = 0;
+  std::uint64_t calls = 0;
+  std::uint64_t markers = 0;
+};
+
 /// Appends CUPTI's records to the log.
 class ActivityRecords {
  public:
@@ -13,6 +20,8 @@ class ActivityRecords {
 
   /// A buffer that CUPTI has filled.
   void read(std::uint8_t* buffer, std::size_t valid_bytes);
+  /// Of what was read.
+  const RecordCounts& counts() const { return counts_; }
 
  private:
   void add(const CUpti_Activity& record);
@@ -31,6 +40,7 @@ class ActivityRecords {
 
   LogWriter& log_;
   std::uint64_t untimed_ = 0;
+  RecordCounts counts_;
 };
 
 }  // namespace strata::inject

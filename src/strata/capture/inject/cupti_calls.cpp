@@ -39,6 +39,8 @@ CuptiCalls load_calls() {
 #undef STRATA_CALL
   calls.subscribe_by_name =
       reinterpret_cast<decltype(&cuptiSubscribe_v2)>(::dlsym(calls.library, "cuptiSubscribe_v2"));
+  calls.enable_driver_call = reinterpret_cast<decltype(&cuptiActivityEnableDriverApi)>(
+      ::dlsym(calls.library, "cuptiActivityEnableDriverApi"));
   if (!calls.problem.empty()) return calls;
   if (calls.version(&calls.number) != CUPTI_SUCCESS || calls.number < oldest_version)
     calls.problem = "the CUPTI of this program is version " + std::to_string(calls.number) +

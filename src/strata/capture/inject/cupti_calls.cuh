@@ -20,6 +20,7 @@ struct CuptiCalls {
 #include "strata/capture/inject/cupti_counter_calls.inc"
 #undef STRATA_CALL
   decltype(&cuptiSubscribe_v2) subscribe_by_name = nullptr;  ///< says who is there; newer ones only
+  decltype(&cuptiActivityEnableDriverApi) enable_driver_call = nullptr;  ///< newer ones only
   void* library = nullptr;
   std::uint32_t number = 0;  ///< of its version: 130001
   std::string problem;       ///< why it cannot be used; empty: it can

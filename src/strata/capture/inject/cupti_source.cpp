@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strata/capture/inject/cupti_source.cuh"
 
+#include "strata/gpu/cupti/launch_calls.cuh"
+
 #include <cstdlib>
 
 namespace strata::inject {
@@ -49,11 +51,11 @@ std::vector<CUpti_ActivityKind> CuptiSource::kinds() const {
       CUPTI_ACTIVITY_KIND_MEMCPY2,           CUPTI_ACTIVITY_KIND_MEMSET,
       CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,   CUPTI_ACTIVITY_KIND_MARKER,
       CUPTI_ACTIVITY_KIND_OVERHEAD};
-  if (options_.traces_calls) {
+  if (options_.traces_calls && !are_calls_dropped_) {
     kinds.push_back(CUPTI_ACTIVITY_KIND_RUNTIME);
     kinds.push_back(CUPTI_ACTIVITY_KIND_DRIVER);
   }
-  if (options_.traces_memory) kinds.push_back(CUPTI_ACTIVITY_KIND_MEMORY2);
+  if (options_.traces_memory && !are_calls_dropped_) kinds.push_back(CUPTI_ACTIVITY_KIND_MEMORY2);
   return kinds;
 }
 
@@ -79,6 +81,7 @@ void CuptiSource::start_recording() {
   const std::lock_guard lock(kinds_mutex_);
   if (is_on_ || log_ == nullptr) return;  // counters need no records
   is_on_ = true;
+  budget_ = CallBudget(now_ns());
   for (const CUpti_ActivityKind kind : kinds()) {
     const CUptiResult status = cupti().enable(kind);
     if (status != CUPTI_SUCCESS)
@@ -98,11 +101,39 @@ void CuptiSource::stop_recording() {
 void CuptiSource::flush(bool all) {
   if (log_ == nullptr) return;
   cupti().flush(all ? std::uint32_t{CUPTI_ACTIVITY_FLAG_FLUSH_FORCED} : 0U);
+  if (!all && options_.may_drop_calls) drop_calls_if_many();
+}
+
+/// A range of NVTX owns the kernels that are launched in it, so launches are still recorded where
+/// the program has ranges: the driver's, one record each, instead of a dozen calls.
+void CuptiSource::drop_calls_if_many() {
+  const std::lock_guard lock(kinds_mutex_);
+  if (!is_on_ || are_calls_dropped_) return;
+  if (!budget_.is_over(kernels_, calls_, now_ns())) return;
+  are_calls_dropped_ = true;
+  for (const CUpti_ActivityKind kind :
+       {CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_DRIVER, CUPTI_ACTIVITY_KIND_MEMORY2})
+    cupti().disable(kind);
+  const bool has_ranges = markers_ > 0 && cupti().enable_driver_call != nullptr;
+  if (has_ranges) {
+    for (const CUpti_CallbackId call : cupti::launch_calls) cupti().enable_driver_call(call, 1);
+    cupti().enable_driver_call(CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, 1);
+    cupti().enable_driver_call(CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz, 1);
+  }
+  log_->append_text(LogKind::info, static_cast<std::uint32_t>(LogInfo::note),
+                    std::string("calls are many and cost time: from here on ") +
+                        (has_ranges ? "of calls only launches are recorded"
+                                    : "only kernels, copies and memsets are recorded") +
+                        "; --calls records all");
 }
 
 void CuptiSource::take_records(CUcontext context, std::uint32_t stream, std::uint8_t* buffer,
                                std::size_t valid_bytes) {
-  ActivityRecords(*log_).read(buffer, valid_bytes);
+  ActivityRecords records(*log_);
+  records.read(buffer, valid_bytes);
+  kernels_ += records.counts().kernels;
+  calls_ += records.counts().calls;
+  markers_ += records.counts().markers;
   std::size_t dropped = 0;
   if (cupti().dropped(context, stream, &dropped) == CUPTI_SUCCESS) log_->add_lost(dropped, 0);
   buffers_.give_back(buffer);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "strata/capture/call_budget.hpp"
 #include "strata/capture/capture_session.hpp"
 #include "strata/capture/inject/activity_records.cuh"
 
+#include <atomic>
 #include <mutex>
 #include <vector>
 
@@ -46,12 +48,18 @@ class CuptiSource final : public ActivitySource {
 
  private:
   std::vector<CUpti_ActivityKind> kinds() const;
+  void drop_calls_if_many();
 
   const CaptureOptions& options_;
   BufferPool buffers_;
   LogWriter* log_ = nullptr;
   std::mutex kinds_mutex_;
   bool is_on_ = false;
+  bool are_calls_dropped_ = false;
+  CallBudget budget_;
+  std::atomic<std::uint64_t> kernels_ = 0;
+  std::atomic<std::uint64_t> calls_ = 0;
+  std::atomic<std::uint64_t> markers_ = 0;
 };
 
 }  // namespace strata::inject

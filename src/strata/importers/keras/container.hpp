@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -16,5 +17,10 @@ std::string hdf5_model_config(const std::filesystem::path& path);
 
 /// One file of a zip archive, of at most most_bytes. Errors likewise.
 std::string zip_member(const std::filesystem::path& path, std::string_view name);
+
+/// The first file of a zip archive whose name is one of `endings`, or ends so behind a '/':
+/// archives of PyTorch have all in a folder. Errors likewise.
+std::string zip_member_ending(const std::filesystem::path& path,
+                              std::span<const std::string_view> endings);
 
 }  // namespace strata::keras
