@@ -26,15 +26,12 @@ TEST(Collectives, NamesAreThoseOfTheOperation) {
 
 /// Two all-reduces, one half under a product; the first says its size, of the second its operator
 /// does. A third says nothing.
-constexpr std::string_view two_all_reduces = R"({"traceEvents": [
+constexpr std::string_view two_all_reduces = R"json({"traceEvents": [
   {"ph": "X", "cat": "kernel", "name": "ampere_sgemm_128x64_nn", "ts": 100, "dur": 10,
    "args": {"device": 0, "stream": 7, "correlation": 1}},
-  {"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)",
-                           "ts" : 105, "dur" : 10, "args" : {
-  "device" : 0, "stream" : 9, "correlation" : 2, "In msg nelems" : 1000, "Out msg nelems" : 1000,
-      "dtype" : "Float", "Group size" : 2
-}
-},
+  {"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", "ts": 105,
+   "dur": 10, "args": {"device": 0, "stream": 9, "correlation": 2, "In msg nelems": 1000,
+   "Out msg nelems": 1000, "dtype": "Float", "Group size": 2}},
   {"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", "ts": 120,
    "dur": 30, "args": {"device": 0, "stream": 9, "correlation": 3}},
   {"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", "ts": 160,
@@ -45,8 +42,7 @@ constexpr std::string_view two_all_reduces = R"({"traceEvents": [
    "args": {"correlation": 3}},
   {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": 80, "dur": 2, "tid": 5,
    "args": {"correlation": 4}}
-]
-})";
+]})json";
 
 TEST(Collectives, BytesAndWhatNothingOverlapsAreAddedUp) {
   const Recording recording = read_chrome_json(*text_source(two_all_reduces));

@@ -2,9 +2,8 @@
 #include "strata/capture/match_layers.hpp"
 
 #include "strata/capture/match_between_calls.hpp"
+#include "strata/capture/match_by_operators.hpp"
 #include "strata/capture/node_paths.hpp"
-#include "strata/capture/operator_calls.hpp"
-#include "strata/capture/operator_match.hpp"
 #include "strata/capture/order_match.hpp"
 #include "strata/capture/trace_builder.hpp"
 
@@ -38,7 +37,7 @@ class Matcher {
     match_forward_by_name();
     // Where few of many names are equal, that is chance, unless the names are those of weights.
     const std::int64_t by_name = match_.by_parameter + match_.by_name;
-    if (by_name == 0 && (match_by_operators() || match_by_kernels())) {
+    if (by_name == 0 && match_by_operators()) {
       match_updates();
       count();
       return std::move(match_);
@@ -72,102 +71,22 @@ class Matcher {
                    {.kind = GroupKind::optimizer, .is_backward = false, .nodes = {}, .module = ""});
   }
 
-  /// By the operators that the framework was called with, whatever they called inside.
+  /// By operators of the framework, else by kernels alone where nothing else is recorded.
   bool match_by_operators() {
-    const OperatorCalls operators = operator_calls(recording_, origins_);
-    std::vector<std::size_t> ranges;
-    std::vector<CalledOperator> calls;
-    std::vector<std::vector<std::size_t>> kernels;
-    for (const WorkCall& call : work_.forward) {
-      for (const std::size_t kernel : call.kernels) {
-        const std::size_t range = operators.of_kernel[kernel];
-        if (range == no_index) continue;
-        if (ranges.empty() || ranges.back() != range) {
-          const RangeRecord& record = recording_.ranges[range];
-          ranges.push_back(range);
-          calls.push_back({std::string(operator_in_name(recording_.names.text(record.name))),
-                           std::string(recording_.names.text(record.inputs))});
-          kernels.emplace_back();
-        }
-        kernels.back().push_back(kernel);
-      }
+    const OperatorMatchInput input{recording_, origins_, classes_, work_, model_, nodes_in_order()};
+    OperatorLayers found = layers_by_operators(input);
+    match_.operator_reason = found.reason;
+    if (found.kernels.empty() && work_.backward.empty() && named_calls() == 0) {
+      found = layers_by_kernels(input);
+      if (!found.reason.empty()) match_.operator_reason = found.reason;
     }
-    if (calls.empty()) return false;
-    const std::vector<NodeId> ids = nodes_in_order();
-    const OperatorMatch match = match_operators(calls, nodes_of(ids), model_.bound);
-    match_.operator_reason = match.refusal;
-    if (!match.refusal.empty()) return false;
-    std::unordered_map<std::size_t, NodeId> node_of_range;
-    for (std::size_t i = 0; i < calls.size(); ++i) {
-      if (match.node[i] == no_index) continue;
-      node_of_range[ranges[i]] = ids[match.node[i]];
-      ++match_.by_operator;
-      for (const std::size_t kernel : kernels[i])
-        assign_group(kernel, {.nodes = {ids[match.node[i]]}, .module = calls[i].name});
-    }
-    match_.operators = static_cast<std::int64_t>(calls.size());
-    match_.has_operator_sizes = match.has_sizes;
-    for (const WorkCall& call : work_.backward) {
-      for (const std::size_t kernel : call.kernels) {
-        const auto found = node_of_range.find(operators.forward_of_kernel[kernel]);
-        if (found != node_of_range.end())
-          assign_group(kernel, {.is_backward = true, .nodes = {found->second}});
-      }
-    }
+    if (found.kernels.empty()) return false;
+    match_.operators = found.operators;
+    match_.by_operator = found.by_operator;
+    match_.has_operator_sizes = found.has_sizes;
+    match_.by_kernel = found.by_kernel;
+    for (MatchedKernel& one : found.kernels) assign_group(one.kernel, std::move(one.group));
     return true;
-  }
-
-  /// By kernels in order, where nothing else is recorded: runs of kernels of one class that must
-  /// have a layer. What runs between two of them is of the layers between, else of the one before.
-  bool match_by_kernels() {
-    if (!work_.backward.empty() || named_calls() > 0) return false;
-    std::vector<std::size_t> kernels;
-    for (const WorkCall& call : work_.forward)
-      kernels.insert(kernels.end(), call.kernels.begin(), call.kernels.end());
-    std::vector<CalledOperator> runs;
-    std::vector<std::size_t> run_of_kernel;
-    for (const std::size_t kernel : kernels) {
-      const std::set<std::string> own = {classes_[recording_.kernels[kernel].name].name};
-      if (runs.empty() || runs.back().classes != own)
-        runs.push_back({.name = "", .inputs = "", .classes = own});
-      run_of_kernel.push_back(runs.size() - 1);
-    }
-    const std::vector<NodeId> ids = nodes_in_order();
-    const OperatorMatch match = match_operators(runs, nodes_of(ids), model_.bound);
-    if (!match.refusal.empty()) match_.operator_reason = match.refusal;
-    if (runs.empty() || !match.refusal.empty()) return false;
-    for (std::size_t i = 0; i < kernels.size(); ++i) {
-      LayerGroup group = group_of_run(match.node, run_of_kernel[i], ids);
-      if (!group.nodes.empty()) assign_group(kernels[i], std::move(group));
-    }
-    match_.by_kernel = static_cast<std::int64_t>(match_.groups.size());
-    return true;
-  }
-
-  /// The node of a run; of one without, the nodes between those before and behind it that have no
-  /// run either, else the one before.
-  LayerGroup group_of_run(const std::vector<std::size_t>& node, std::size_t run,
-                          const std::vector<NodeId>& ids) const {
-    if (node[run] != no_index) return {.nodes = {ids[node[run]]}};
-    std::size_t before = run;
-    while (before > 0 && node[before] == no_index) --before;
-    std::size_t behind = run;
-    while (behind < node.size() && node[behind] == no_index) ++behind;
-    const std::size_t first = node[before] == no_index ? 0 : node[before] + 1;
-    const std::size_t last = behind < node.size() ? node[behind] : ids.size();
-    LayerGroup group;
-    for (std::size_t i = first; i < last; ++i) {
-      group.nodes.push_back(ids[i]);
-      group.module += (group.module.empty() ? "" : ", ") + model_.graph().nodes[ids[i]].name;
-    }
-    if (group.nodes.empty() && node[before] != no_index) group.nodes = {ids[node[before]]};
-    return group;
-  }
-
-  std::vector<const Node*> nodes_of(const std::vector<NodeId>& ids) const {
-    std::vector<const Node*> nodes;
-    for (const NodeId id : ids) nodes.push_back(&model_.graph().nodes[id]);
-    return nodes;
   }
 
   std::string layer_text(NameId id) const { return std::string(origins_.layers.text(id)); }

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <vector>
 
 namespace strata {
 namespace {
@@ -31,6 +32,11 @@ Graph read_torch_export_text(std::string_view json_text, std::string_view file_n
     throw;
   }
   Graph graph = read_onnx_text(model, file_name, options);
+  // Unlike an ONNX file this one says what is dropped, and nothing is folded in it.
+  std::erase_if(graph.warnings, [](const Warning& warning) {
+    return warning.code == WarningCode::dropout_missing ||
+           warning.code == WarningCode::batch_norm_folded;
+  });
   graph.source = fmt::format("torch.export file {}",
                              printable(std::filesystem::path(file_name).filename().string()));
   return graph;
