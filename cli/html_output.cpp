@@ -7,12 +7,13 @@
 
 namespace strata {
 
-std::string page_text(std::string_view title, const std::vector<PageSection>& parts) {
+std::string page_text(std::string_view title, const std::vector<PageSection>& parts,
+                      TitleFrom title_from) {
   if (!has_report_page()) {
     print_to_stderr(
         "this strata was built without its report page (esbuild, D3): a plain page instead\n");
   }
-  return html_page(title, parts);
+  return html_page(title, parts, title_from);
 }
 
 void check_sweep_page(const Arguments& given) {

@@ -18,7 +18,8 @@ inline constexpr Flag html_flag{.name = "html",
                                 .offer = Offer::file};
 
 /// The page; standard error says so when this build can only write a plain one.
-std::string page_text(std::string_view title, const std::vector<PageSection>& parts);
+std::string page_text(std::string_view title, const std::vector<PageSection>& parts,
+                      TitleFrom title_from = TitleFrom::results);
 
 /// The page of a sweep, when --html was given. Errors (usage): it is to go to standard output,
 /// where points and answers go.

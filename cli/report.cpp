@@ -5,6 +5,7 @@
 #include "cli/output.hpp"
 #include "cli/predict_flags.hpp"
 #include "cli/profile_argument.hpp"
+#include "cli/waiting_line.hpp"
 #include "strata/api/explain.hpp"
 #include "strata/api/page.hpp"
 #include "strata/importers/importers.hpp"
@@ -44,7 +45,11 @@ PageSection predicted_part(const Arguments& given, const std::string& word,
   PredictRequest wanted = predict_request(given, true);
   wanted.wants_transfers = true;
   const Graph graph = load_model(word, import_options(given));  // the page asks it, too
-  const ExplainedModel explained = explain_model(graph, machine, wanted);
+  WaitingLine waiting("predicting");
+  const ExplainedModel explained =
+      explain_model(graph, machine, wanted, [&](std::size_t done, std::size_t all) {
+        waiting.show("predicting with changes", done, all);
+      });
   warn(explained.iteration.summary.warnings);
   return page_section(explained.iteration, with_overrides(machine, wanted.hardware),
                       explained.explanation,
@@ -70,7 +75,8 @@ int run_report(const Request& request) {
                              {&report_out_flag, &title_flag, &report_roofs_on_flag, &set_flag});
   const std::string title(given.value(title_flag).value_or(names));
   const std::string out(given.value(report_out_flag).value_or("report.html"));
-  write_output(out, page_text(title, parts));
+  const TitleFrom title_from = given.has(title_flag) ? TitleFrom::person : TitleFrom::results;
+  write_output(out, page_text(title, parts, title_from));
   if (out != "-") print(fmt::format("written: {}\n", out));
   return exit_code::done;
 }

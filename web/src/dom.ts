@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements. Text only ever becomes text nodes and attributes, never markup: names come from files of strangers.
 
-type Child = Node | string | number | null | undefined | false;
+export type Child = Node | string | number | null | undefined | false;
 type Attributes = Record<string, string | number | boolean | undefined | ((event: never) => void)>;
 
 const svgSpace = "http://www.w3.org/2000/svg";
@@ -67,6 +67,37 @@ export function short(name: string, most: number): string {
   if (characters.length <= most) return name;
   const head = Math.ceil((most - 1) / 2);
   return `${characters.slice(0, head).join("")}…${characters.slice(characters.length - (most - 1 - head)).join("")}`;
+}
+
+// Letters that are written from right to left, and characters that turn what follows around.
+const turning =
+  /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
+
+/// A sentence of the program with names of strangers in it. Words that could turn the sentence around are isolated, each
+/// group of them alone, so that numbers beside them stay as they are.
+export function words(text: string): Child[] {
+  if (!turning.test(text)) return [text];
+  const parts: Child[] = [];
+  let inside = "";
+  let outside = "";
+  const close = () => {
+    if (inside !== "") parts.push(h("bdi", {}, inside));
+    inside = "";
+  };
+  for (const piece of text.split(/(\s+)/)) {
+    if (turning.test(piece)) {
+      if (inside !== "") inside += outside;
+      else if (outside !== "") parts.push(outside);
+      outside = "";
+      inside += piece;
+    } else {
+      if (inside !== "" && piece.trim() !== "") close();
+      outside += piece;
+    }
+  }
+  close();
+  parts.push(outside);
+  return parts;
 }
 
 /// A name between letters of another direction must not turn them around.

@@ -2,8 +2,7 @@
 // What an iteration is expected to take in a framework: the time with its interval, what it is lost to, and whether it
 // fits the memory.
 import type { Card } from "./cards";
-import { h } from "./dom";
-import { Colors } from "./palette";
+import { h, words } from "./dom";
 import type { ExpectedTime, ProfileDocument } from "./schema";
 import { format, percent } from "./units";
 
@@ -69,32 +68,6 @@ export function outOfMemory(document: ProfileDocument): HTMLElement | null {
       { class: "lead" },
       `Out of memory: needs ${format(expected.memory_bytes, "capacity")}, has ${format(there, "capacity")}.${largest}`,
     ),
-    changes.length > 0 && h("p", {}, h("bdi", {}, `${changes.join("; ")}.`)),
+    changes.length > 0 && h("p", {}, ...words(`${changes.join("; ")}.`)),
   );
-}
-
-/// One bar for the whole iteration: the arithmetic at its peak, and what the rest is lost to.
-export function lostBar(expected: ExpectedTime): HTMLElement {
-  const parts = [{ to: "arithmetic at the peak", time_s: expected.arithmetic_s }, ...expected.lost_to].filter(
-    (part) => part.time_s > 0,
-  );
-  const colors = new Colors(parts.map((part) => part.to));
-  const bar = h("div", { class: "lost-bar", role: "img", "aria-label": "What the expected time is lost to" });
-  const legend = h("ul", { class: "lost-parts" });
-  for (const { to, time_s } of parts) {
-    const piece = h("span", { title: `${to}: ${format(time_s, "s")}` });
-    piece.style.width = `${(100 * time_s) / expected.time_s}%`;
-    piece.style.setProperty("--swatch", colors.of(to));
-    bar.append(piece);
-    const item = h(
-      "li",
-      {},
-      h("i", { "aria-hidden": "true" }),
-      h("bdi", {}, to),
-      ` ${percent(time_s / expected.time_s)}`,
-    );
-    item.style.setProperty("--swatch", colors.of(to));
-    legend.append(item);
-  }
-  return h("div", { class: "lost" }, bar, legend);
 }

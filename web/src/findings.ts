@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What limits an iteration, what it costs, what to do about it and what would change: the document of strata explain.
-import { h, name } from "./dom";
+import { h, name, words, type Child } from "./dom";
 import type { ExplainedFinding, ExplanationDocument, Part, WhatIf } from "./schema";
 import { format, percent, type Unit } from "./units";
 import type { Context, View } from "./view";
@@ -47,22 +47,31 @@ export function titleOf(finding: ExplainedFinding): string {
   return finding.subject === "" ? finding.title : `${finding.subject}: ${finding.title}`;
 }
 
-export function findingItem(context: Context, finding: ExplainedFinding, isShort: boolean): HTMLElement {
+function findingItem(context: Context, layers: Set<string>, finding: ExplainedFinding): HTMLElement {
   const layer = layerOf(context, finding);
-  const best = finding.what_ifs.find((each) => (each.gain_s ?? 0) > 0 && each.gain_s === finding.gain_s);
-  const shown = isShort ? (best ? [best] : []) : finding.what_ifs;
+  const worth = cost(finding, explanationOf(context.part));
   return h(
     "li",
     { "data-code": finding.code },
-    h("p", { class: "what" }, h("bdi", {}, titleOf(finding)), " ", h("span", { class: "worth" }, cost(finding, explanationOf(context.part)))),
-    h("p", {}, h("bdi", {}, finding.what)),
-    !isShort && evidenceList(finding),
-    h("p", { class: "advice" }, h("bdi", {}, finding.advice)),
-    shown.length > 0 && whatIfList(shown),
+    h("p", { class: "what" }, ...words(titleOf(finding)), " ", h("span", { class: "worth" }, worth)),
+    h("p", {}, ...linked(context, layers, finding.what)),
+    evidenceList(finding),
+    h("p", { class: "advice" }, ...words(finding.advice)),
+    finding.what_ifs.length > 0 && whatIfList(finding.what_ifs),
     layer !== undefined &&
       h("button", { class: "link", click: () => context.links.toggle(layer) }, "show ", name(layer, 40)),
-    !isShort && h("p", { class: "dim" }, `${finding.code}, ${finding.page}`),
+    h("p", { class: "dim" }, "more in ", h("code", {}, finding.page)),
   );
+}
+
+/// Layers that a sentence names can be chosen in it.
+function linked(context: Context, layers: Set<string>, text: string): Child[] {
+  return text.split(/(\s+)/).flatMap((word) => {
+    const plain = word.replace(/[,;:.]+$/, "");
+    if (!layers.has(plain) || !/[._\d]/.test(plain)) return words(word); // "add" may be a word
+    const button = h("button", { class: "link", click: () => context.links.toggle(plain) }, name(plain, 60));
+    return [button, word.slice(plain.length)];
+  });
 }
 
 function evidenceList(finding: ExplainedFinding): HTMLElement {
@@ -72,7 +81,7 @@ function evidenceList(finding: ExplainedFinding): HTMLElement {
       h(
         "div",
         {},
-        h("dt", {}, h("bdi", {}, number.what)),
+        h("dt", {}, ...words(number.what)),
         h("dd", {}, format(number.value, units[number.measure] ?? "count")),
       ),
     );
@@ -88,7 +97,7 @@ function whatIfList(whatIfs: WhatIf[]): HTMLElement {
       h(
         "li",
         {},
-        h("bdi", {}, each.change),
+        ...words(each.change),
         ": ",
         h("strong", { class: (each.gain_s ?? 0) > 0 ? "less" : undefined }, change(each)),
         each.basis === "row_by_row" && each.time_s !== null ? h("span", { class: "dim" }, " (row by row)") : "",
@@ -109,13 +118,13 @@ function whatIfTable(whatIfs: WhatIf[]): HTMLElement {
       h(
         "tr",
         {},
-        h("td", {}, h("bdi", {}, each.change)),
+        h("td", {}, ...words(each.change)),
         h("td", { class: "n" }, each.time_s === null ? "" : format(each.time_s, "s")),
         h("td", { class: "n" }, each.time_s === null ? "" : change(each)),
         h(
           "td",
           { class: "diff-cell" },
-          each.time_s === null ? h("bdi", {}, each.no_time_reason ?? "") : bar,
+          each.time_s === null ? h("span", {}, ...words(each.no_time_reason ?? "")) : bar,
         ),
       ),
     );
@@ -137,30 +146,44 @@ function whatIfTable(whatIfs: WhatIf[]): HTMLElement {
   );
 }
 
+/// Findings of the expected time are about what a program does; those of the limit about what a chip could have.
+function renderFindings(context: Context, explanation: ExplanationDocument, element: HTMLElement): void {
+  const layers = new Set(context.rows?.rows.map((row) => row.layer));
+  const list = (findings: ExplainedFinding[], start = 1) =>
+    h("ol", { class: "findings full", start }, ...findings.map((each) => findingItem(context, layers, each)));
+  const isOfChip = (each: ExplainedFinding) => Boolean(explanation.expected) && !each.is_expected;
+  const own = explanation.findings.filter((each) => !isOfChip(each));
+  const chip = explanation.findings.filter(isOfChip);
+  element.append(h("p", { class: "dim" }, "Sorted by what the best change of each would save; they overlap."), list(own));
+  if (chip.length > 0)
+    element.append(
+      h("h3", {}, `What a chip could have: of the limit, ${format(explanation.limit_time_s, "s")}`),
+      list(chip, own.length + 1),
+    );
+}
+
 function render(context: Context, element: HTMLElement): void {
   const explanation = explanationOf(context.part);
   if (!explanation) return;
   if (explanation.findings.length === 0) element.append(h("p", {}, "Nothing stands out."));
-  else
-    element.append(
-      h("p", { class: "dim" }, "Sorted by what the best change of each would save; they overlap."),
-      h("ol", { class: "findings full" }, ...explanation.findings.map((each) => findingItem(context, each, false))),
-    );
+  else renderFindings(context, explanation, element);
   const expected = explanation.what_ifs.filter((each) => each.is_expected);
   const others = explanation.what_ifs.filter((each) => !each.is_expected);
   if (expected.length > 0)
-    element.append(h("h3", {}, "The expected time with one thing changed"), whatIfTable(expected));
+    element.append(h("h3", {}, "The expected time with one thing changed: what you can change"), whatIfTable(expected));
   if (others.length > 0)
     element.append(
-      h("h3", {}, `The ${explanation.expected ? "limit" : "whole iteration"} with one thing changed`),
+      h("h3", {}, explanation.expected
+          ? "The limit with one thing changed: what a chip could have"
+          : "The whole iteration with one thing changed"),
       whatIfTable(others),
     );
   if (explanation.reuse.length > 0)
     element.append(
       h("h3", {}, "Kept on chip"),
-      h("ul", {}, ...explanation.reuse.map((each) => h("li", {}, h("bdi", {}, each.text)))),
+      h("ul", {}, ...explanation.reuse.map((each) => h("li", {}, ...words(each.text)))),
     );
-  for (const note of explanation.notes) element.append(h("p", { class: "note" }, h("bdi", {}, note)));
+  for (const note of explanation.notes) element.append(h("p", { class: "note" }, ...words(note)));
 }
 
 export const findingsView: View = {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What lives in the memory outside the chip while an iteration runs, and the largest tensors at the fullest moment.
-import { frame, legend, margin } from "./chart";
+import { frame, legend, margin, type Frame } from "./chart";
 import { h, name, s } from "./dom";
 import { Marks } from "./links";
 import { color } from "./palette";
 import type { Memory } from "./schema";
 import { hideTip, showTip } from "./tooltip";
-import { format, percent } from "./units";
-import type { Context, View } from "./view";
+import { format, percent, whole } from "./units";
+import { remade, type Context, type View } from "./view";
 
 /// "gradient of layer1.0.relu" and "layer1.0.conv1.weight" belong to a layer, if there is one of that name.
 export function layerOfValue(value: string, layers: Set<string>): string {
@@ -17,69 +17,117 @@ export function layerOfValue(value: string, layers: Set<string>): string {
   return layers.has(plain.split(" ")[0] ?? "") ? (plain.split(" ")[0] ?? "") : "";
 }
 
-function chart(memory: Memory, width: number): HTMLElement {
-  const groups = memory.groups.filter((group) => group.bytes.some((bytes) => bytes > 0));
-  const peak = memory.peak?.bytes ?? 0;
-  const drawn = frame(
-    "Memory over time, by what is in it",
-    { width, height: 300 },
-    { label: "time", unit: "s", isExact: true, domain: [0, memory.end_s] },
-    { label: "memory", unit: "capacity", domain: [0, peak * 1.06] },
-  );
+/// The part of the time that the timeline shows.
+function shownTime(context: Context, end: number): [number, number] {
+  const [from, to] = context.state.get("span").split("-").map(Number);
+  return from !== undefined && to !== undefined && to > from && to <= 1 ? [from * end, to * end] : [0, end];
+}
+
+function groupsOf(memory: Memory): Memory["groups"] {
+  return memory.groups.filter((group) => group.bytes.some((bytes) => bytes > 0));
+}
+
+/// Areas on top of each other. Steps, not slopes: a value comes and goes at once. A path of one outline has no seam.
+function drawGroups(memory: Memory, drawn: Frame): void {
   const x = (at: number) => drawn.x(memory.at_s[at] ?? memory.end_s).toFixed(1);
   const below = memory.at_s.map(() => 0);
-  groups.forEach((group, index) => {
-    const floor = [...below];
+  const areas = groupsOf(memory).map((group, index) => {
     group.bytes.forEach((bytes, at) => (below[at] = (below[at] ?? 0) + bytes));
-    // Steps, not slopes: a value comes and goes at once.
-    const up = below
-      .map(
-        (sum, at) =>
-          `${at === 0 ? "M" : "L"}${x(at)},${drawn.y(sum).toFixed(1)}L${x(at + 1)},${drawn.y(sum).toFixed(1)}`,
-      )
+    const top = below
+      .map((sum, at) => `L${x(at)},${drawn.y(sum).toFixed(1)}L${x(at + 1)},${drawn.y(sum).toFixed(1)}`)
       .join("");
-    const back = floor
-      .map((sum, at) => `L${x(at + 1)},${drawn.y(sum).toFixed(1)}L${x(at)},${drawn.y(sum).toFixed(1)}`)
-      .reverse()
-      .join("");
-    drawn.area.append(s("path", { d: `${up}${back}Z`, fill: color(index), class: "layer-area" }));
+    const floor = drawn.y(0).toFixed(1);
+    const d = `M${x(0)},${floor}${top}L${x(memory.at_s.length)},${floor}Z`;
+    return s("path", { d, fill: color(index), class: "layer-area" });
   });
-  if (memory.peak) {
-    const at = drawn.x(memory.peak.at_s);
-    drawn.area.append(s("line", { x1: at, x2: at, y1: 0, y2: drawn.height, class: "peak" }));
-    const isRight = at > drawn.width - 150;
-    drawn.over.append(
-      s(
-        "text",
-        { x: at + (isRight ? -5 : 5), y: 12, class: "roof-name", "text-anchor": isRight ? "end" : "start" },
-        `peak ${format(peak, "capacity")}`,
-      ),
-    );
-  }
-  drawn.svg.addEventListener("pointermove", (event) => {
-    const time = drawn.x.invert(
-      ((event.clientX - drawn.svg.getBoundingClientRect().left) / drawn.svg.getBoundingClientRect().width) *
-        width -
-        margin.left,
-    );
-    let at = memory.at_s.findIndex((start) => start > time) - 1;
-    if (at === -2) at = memory.at_s.length - 1;
-    if (at < 0 || time > memory.end_s) return hideTip();
+  drawn.area.append(...areas.reverse()); // the lowest is in front
+}
+
+function drawPeak(memory: Memory, drawn: Frame): void {
+  if (!memory.peak) return;
+  const at = drawn.x(memory.peak.at_s);
+  if (at < 0 || at > drawn.width) return;
+  drawn.area.append(s("line", { x1: at, x2: at, y1: 0, y2: drawn.height, class: "peak" }));
+  const isRight = at > drawn.width - 150;
+  drawn.over.append(
+    s(
+      "text",
+      { x: at + (isRight ? -5 : 5), y: 12, class: "roof-name", "text-anchor": isRight ? "end" : "start" },
+      `peak ${format(memory.peak.bytes, "capacity")}`,
+    ),
+  );
+}
+
+function momentAt(memory: Memory, time: number): number {
+  const after = memory.at_s.findIndex((start) => start > time);
+  return after < 0 ? memory.at_s.length - 1 : after - 1;
+}
+
+/// What is there at a moment: where the mouse is, or where the arrows have led.
+function explore(memory: Memory, drawn: Frame, width: number): void {
+  const groups = groupsOf(memory);
+  const cursor = s("line", { y1: 0, y2: drawn.height, class: "peak cursor", visibility: "hidden" });
+  drawn.over.append(cursor);
+  const show = (at: number, place: { clientX: number; clientY: number }) => {
     const sum = groups.reduce((all, group) => all + (group.bytes[at] ?? 0), 0);
-    showTip(event, format(sum, "capacity"), [
+    showTip(place, format(sum, "capacity"), [
       ["at", format(memory.at_s[at], "s")],
       ...groups.map((group): [string, string] => [group.name, format(group.bytes[at], "capacity")]),
     ]);
+  };
+  const hide = () => {
+    cursor.setAttribute("visibility", "hidden");
+    hideTip();
+  };
+  drawn.svg.addEventListener("pointermove", (event) => {
+    const box = drawn.svg.getBoundingClientRect();
+    const time = drawn.x.invert(((event.clientX - box.left) / box.width) * width - margin.left);
+    const at = momentAt(memory, time);
+    if (at < 0 || time > memory.end_s) return hide();
+    show(at, event);
   });
-  drawn.svg.addEventListener("pointerleave", hideTip);
-  drawn.figure.append(legend(groups.map((group, index) => ({ name: group.name, color: color(index) }))));
-  return drawn.figure;
+  drawn.svg.addEventListener("pointerleave", hide);
+  drawn.svg.addEventListener("blur", hide);
+  let at = momentAt(memory, memory.peak?.at_s ?? 0);
+  drawn.svg.addEventListener("keydown", (event) => {
+    const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -20, PageDown: 20 }[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    at = Math.min(memory.at_s.length - 1, Math.max(0, at + step));
+    const x = drawn.x(memory.at_s[at] ?? 0);
+    for (const end of ["x1", "x2"]) cursor.setAttribute(end, String(x));
+    cursor.setAttribute("visibility", "visible");
+    const box = drawn.svg.getBoundingClientRect();
+    show(at, { clientX: box.left + ((margin.left + x) * box.width) / width, clientY: box.top + 30 });
+  });
+}
+
+/// Shows the time that the timeline shows, below each other's moments.
+export function memoryChart(context: Context, memory: Memory, width: number, height: number): HTMLElement {
+  const place = h("div", {});
+  remade(context, ["span"], () => {
+    const drawn = frame(
+      "Memory over time, by what is in it",
+      { width, height },
+      { label: "time", unit: "s", isExact: true, domain: shownTime(context, memory.end_s) },
+      { label: "memory", unit: "capacity", domain: [0, (memory.peak?.bytes ?? 0) * 1.06] },
+    );
+    drawGroups(memory, drawn);
+    drawPeak(memory, drawn);
+    drawn.svg.setAttribute("tabindex", "0");
+    drawn.svg.setAttribute("aria-label", "Memory over time; arrows move through it");
+    explore(memory, drawn, width);
+    const entries = groupsOf(memory).map((group, index) => ({ name: group.name, color: color(index) }));
+    drawn.figure.append(legend(entries));
+    place.replaceChildren(drawn.figure);
+  });
+  return place;
 }
 
 function render(context: Context, element: HTMLElement, width: number): void {
   const { memory } = context.part;
   if (!memory) return;
-  element.append(chart(memory, width));
+  element.append(memoryChart(context, memory, width, 300));
   const { peak } = memory;
   if (!peak) return;
   const marks = new Marks(context.links);
@@ -105,11 +153,9 @@ function render(context: Context, element: HTMLElement, width: number): void {
     h(
       "h3",
       {},
-      h(
-        "bdi",
-        {},
-        `${peak.values.toLocaleString("en-US")} tensors live at the peak, at ${peak.step}; the largest`,
-      ),
+      `${whole(peak.values)} tensors live at the peak, at `,
+      name(peak.step),
+      "; the largest",
     ),
     h(
       "div",

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page: a head, a list of views, and the views one below the other. A view is made when it comes near the window, so
-// that a long page opens at once; before printing all are made.
+// The page: a head that says what it is of, and the views behind tabs. The first view answers, the others say why.
 import { compareView } from "./compare";
 import { convolutionsView } from "./convolutions";
 import { countersView } from "./counters";
 import { detail } from "./detail";
-import { h, menu, name } from "./dom";
+import { h, menu, short, words } from "./dom";
 import { findingsView } from "./findings";
 import { kernelsView } from "./kernels";
 import { Links } from "./links";
@@ -22,7 +21,9 @@ import { studyViews } from "./studies";
 import { summaryView } from "./summary";
 import { sweepView } from "./sweep";
 import { tableView } from "./table";
+import { Tabs } from "./tabs";
 import { timeView } from "./time";
+import { titleOf } from "./titles";
 import { timelineView } from "./timeline";
 import type { Context, View } from "./view";
 
@@ -68,102 +69,34 @@ function contextOf(report: Report, state: State, ended: AbortSignal): Context | 
 
 function header(context: Context): HTMLElement {
   const { report, state } = context;
+  const title = titleOf(report);
   const parts = report.parts.map((part, at) => ({ value: at === 0 ? "" : String(at), label: part.name }));
   return h(
     "header",
     {},
-    h("h1", {}, name(report.title, 120)),
+    h("h1", { title: title.length > 240 ? title : undefined }, ...words(short(title, 240))),
     parts.length > 1 && menu("showing", parts, state.get("part"), (value) => state.set("part", value)),
   );
 }
 
-/// One view that cannot be shown does not take the others with it.
-function fill(view: View, context: Context, section: HTMLElement): void {
-  const body = h("div", { class: "view" });
-  section.append(body);
-  try {
-    view.render(context, body, body.clientWidth);
-  } catch (error) {
-    console.error(error);
-    body.append(
-      h(
-        "p",
-        { class: "note" },
-        `this part cannot be shown: ${error instanceof Error ? error.message : String(error)}`,
-      ),
-    );
-  }
-}
-
-interface Sections {
-  main: HTMLElement;
-  /// Makes a view and those above it, so that its place does not move any more.
-  makeUpTo(id: string): void;
-}
-
-function sections(context: Context, shown: View[]): Sections {
-  const main = h("main", {});
-  const waiting = new Map<Element, View>();
-  const make = (section: Element) => {
-    const view = waiting.get(section);
-    if (!view) return;
-    waiting.delete(section);
-    section.classList.remove("waiting-view");
-    fill(view, context, section as HTMLElement);
+/// Escape closes the box with the chosen layer, wherever the keyboard is; focus goes back to where it was chosen.
+function closeOnEscape({ links, ended }: Context): void {
+  let last: Element | null = null;
+  links.on(() => {
+    if (links.chosen !== "") last = document.activeElement;
+  });
+  const close = (event: KeyboardEvent) => {
+    if (event.key !== "Escape" || links.chosen === "") return;
+    event.stopPropagation();
+    links.toggle(links.chosen);
+    if (last instanceof HTMLElement && last.isConnected) last.focus({ preventScroll: true });
   };
-  const observer = new IntersectionObserver(
-    (entries) => {
-      for (const entry of entries) if (entry.isIntersecting) make(entry.target);
-    },
-    { rootMargin: "600px" },
-  );
-  for (const view of shown) {
-    const section = h(
-      "section",
-      { id: view.id, class: "waiting-view", "aria-label": view.title },
-      h("h2", { tabindex: -1 }, view.title),
-    );
-    waiting.set(section, view);
-    main.append(section);
-    observer.observe(section);
-  }
-  addEventListener("beforeprint", () => [...waiting.keys()].forEach(make), { signal: context.ended });
-  const makeUpTo = (id: string) => {
-    for (const section of main.children) {
-      make(section);
-      if (section.id === id) return;
-    }
-  };
-  return { main, makeUpTo };
-}
-
-/// Links to views, wherever they stand: the address behind '#' is the state, not a place.
-function followLinks(root: HTMLElement, made: Sections, ended: AbortSignal): void {
-  const follow = (event: Event) => {
-    const link = event.target instanceof Element ? event.target.closest("a.to-view") : null;
-    const id = link?.getAttribute("href")?.slice(1);
-    if (id === undefined) return;
-    event.preventDefault();
-    made.makeUpTo(id);
-    const section = document.getElementById(id);
-    section?.scrollIntoView({
-      behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth",
-    });
-    section?.querySelector("h2")?.focus({ preventScroll: true }); // the keyboard goes on from there
-  };
-  root.addEventListener("click", follow, { signal: ended });
-}
-
-function navigation(shown: View[]): HTMLElement {
-  return h(
-    "nav",
-    { "aria-label": "Views" },
-    ...shown.map((view) => h("a", { class: "to-view", href: `#${view.id}` }, view.title)),
-  );
+  addEventListener("keydown", close, { signal: ended, capture: true });
 }
 
 export function showPage(report: Report, root: HTMLElement): void {
   const state = new State();
+  document.title = titleOf(report);
   let end = new AbortController();
   const show = () => {
     end.abort();
@@ -176,23 +109,30 @@ export function showPage(report: Report, root: HTMLElement): void {
       return;
     }
     const shown = [summaryView, ...studyViews(context), ...views].filter((view) => view.fits(context));
-    const made = sections(context, shown);
-    followLinks(root, made, end.signal);
+    const tabs = new Tabs(context, shown);
+    root.addEventListener("click", (event) => tabs.follow(event), { signal: end.signal });
+    closeOnEscape(context);
     root.replaceChildren(
       header(context),
-      navigation(shown),
-      made.main,
+      tabs.list,
+      tabs.main,
       detail(context),
       h("footer", {}, `Strata ${report.strata_version}. Everything is in this file; nothing was fetched.`),
     );
+    tabs.show();
   };
   show();
   let width = innerWidth;
   let timer = 0;
+  const remake = () => {
+    const top = scrollY;
+    show();
+    scrollTo(0, top); // what is read stays in the window
+  };
   addEventListener("resize", () => {
     if (innerWidth === width || matchMedia("print").matches) return; // a phone's address bar comes and goes; paper is no window
     width = innerWidth;
     clearTimeout(timer);
-    timer = window.setTimeout(show, 200);
+    timer = window.setTimeout(remake, 200);
   });
 }

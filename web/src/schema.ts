@@ -18,6 +18,7 @@ export interface Report {
   schema_version: number;
   kind: "report";
   title: string;
+  is_title_given?: boolean; // by a person; else the page says what it is of
   strata_version: string;
   parts: Part[];
 }

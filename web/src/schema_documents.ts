@@ -35,6 +35,7 @@ export interface ExplainedFinding {
 
 export interface WhatIf {
   change: string;
+  by?: "user" | "machine" | "chip" | "supposed"; // who can make it; older documents do not say
   is_expected?: boolean;
   basis: string;
   base_time_s: number;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The answer first: what it is, how long it takes, what limits it, and the largest findings.
+import { answer } from "./answer";
 import { cardList, type Card } from "./cards";
-import { h } from "./dom";
-import { expectedCards, interval, lostBar, outOfMemory } from "./expected";
-import { explanationOf, findingItem } from "./findings";
+import { changesOf } from "./changes";
+import { h, name, words, type Child } from "./dom";
+import { expectedCards, interval, outOfMemory } from "./expected";
 import { grouped, iterationOf, total, waitOf, type RowSet } from "./rows";
 import {
   isMachine,
@@ -29,12 +30,9 @@ function number(value: unknown): number | null {
   return typeof value === "number" ? value : null;
 }
 
-function subject(document: ProfileDocument): string {
-  const { model } = document;
-  const details = [model?.batch ? `batch ${model.batch}` : "", model?.dtype ?? ""].filter(
-    (each) => each !== "",
-  );
-  return `${model?.title || model?.name || "the program"}${details.length > 0 ? ` (${details.join(", ")})` : ""}`;
+function subject({ model }: ProfileDocument): Child[] {
+  const details = [model?.batch ? `batch ${model.batch}` : "", model?.dtype ?? ""].filter((each) => each !== "");
+  return [name(model?.title || model?.name || "the program"), details.length > 0 ? ` (${details.join(", ")})` : ""];
 }
 
 function trafficOf(document: ProfileDocument): number {
@@ -50,54 +48,39 @@ function recordedPiece(document: ProfileDocument): string {
   return `one step (the median of ${whole(steps)}) of the recording`;
 }
 
-function beginning(document: ProfileDocument, time: number): string {
+function beginning(document: ProfileDocument, time: number): Child[] {
   if (document.kind === "trace")
-    return `The kernels of ${recordedPiece(document)} of ${subject(document)} took ${format(time, "s")}`;
+    return [`The kernels of ${recordedPiece(document)} of `, ...subject(document), ` took ${format(time, "s")}`];
   const kind = document.model?.mode === "inference" ? "inference pass" : "training iteration";
-  if (document.expected)
-    return `One ${kind} of ${subject(document)} is expected to take ${format(document.expected.time_s, "s")} (${interval(document.expected)})`;
-  return `One ${kind} of ${subject(document)} ${document.evidence === "predicted" ? "takes" : "took"} ${format(time, "s")}`;
+  const head = [`One ${kind} of `, ...subject(document)];
+  const { expected } = document;
+  if (expected) return [...head, ` is expected to take ${format(expected.time_s, "s")} (${interval(expected)})`];
+  return [...head, ` ${document.evidence === "predicted" ? "takes" : "took"} ${format(time, "s")}`];
 }
 
-function sentence(document: ProfileDocument, rows: RowSet): string {
-  const totals = document.totals ?? {};
+/// The answer in words. Names stand alone, so that none of them turns the sentence around.
+function sentence(document: ProfileDocument, rows: RowSet): Child[] {
   const time = rows.rows.some((row) => row.numbers.time_s !== undefined) ? iterationOf(document) : undefined;
   const machine = document.machine?.title || document.machine?.name;
+  const on: Child[] = machine ? [" on ", name(machine)] : [];
   if (time === undefined)
-    return `${whole(rows.rows.length)} rows of ${subject(document)}${machine ? ` on ${machine}` : ""}, ${document.evidence}. They say no times, so that what needs time is not shown.`;
-  let text = beginning(document, time);
-  text += machine ? ` on ${machine}.` : ".";
-  const stall = number(totals.stall_time_s);
-  if (document.expected) {
-    text += ` Perfect kernels would take ${format(time, "s")}: the limit.`;
-  } else {
-    if (document.evidence === "predicted")
-      text += " This is the limit that compute, bandwidth and capacity set, not a calibrated time.";
-    if (stall !== null && time > 0)
-      text += ` Arithmetic fills ${percent(1 - stall / time)} of it; ${format(stall, "s")} are spent waiting for memory.`;
-  }
-  const { key } = rows.main;
-  const types = grouped(rows.rows, "op").sort((a, b) => (b.numbers[key] ?? 0) - (a.numbers[key] ?? 0));
-  const top = types.slice(0, 3).filter((group) => (group.numbers[key] ?? 0) > 0);
-  const listed = top.map((group) => `${group.name} ${percent((group.numbers[key] ?? 0) / (waitOf(document) || 1))}`);
-  if (listed.length > 0) text += ` Most of the time goes to ${listed.join(", ")}.`;
+    return [
+      `${whole(rows.rows.length)} rows of `,
+      ...subject(document),
+      ...on,
+      `, ${document.evidence}. They say no times, so that what needs time is not shown.`,
+    ];
+  const text = [...beginning(document, time), ...on, "."];
+  if (document.expected) text.push(` Perfect kernels would take ${format(time, "s")}: the limit.`);
+  else if (document.evidence === "predicted")
+    text.push(" This is the limit that compute, bandwidth and capacity set, not a calibrated time.");
   return text;
 }
 
-function boundCard(document: ProfileDocument, rows: RowSet): Card[] {
-  const groups = grouped(rows.rows, "bound").filter((group) => group.name !== "");
-  if (groups.length === 0) return [];
-  const all = iterationOf(document);
-  groups.sort((a, b) => (b.numbers.time_s ?? 0) - (a.numbers.time_s ?? 0));
-  const shares = groups.map((group) => `${group.name} ${percent((group.numbers.time_s ?? 0) / (all || 1))}`);
-  const label = document.expected ? "bound of the limit" : "limited by";
-  return [{ label, value: groups[0]?.name ?? "", detail: `of the time: ${shares.join(", ")}` }];
-}
-
-function profileCards(document: ProfileDocument, rows: RowSet): Card[] {
+/// The numbers of the first screen.
+function headCards(document: ProfileDocument, rows: RowSet): Card[] {
   const totals = document.totals ?? {};
-  const sums = total(rows.rows);
-  const time = sums.time_s === undefined ? null : iterationOf(document);
+  const time = rows.rows.some((row) => row.numbers.time_s !== undefined) ? iterationOf(document) : null;
   const samples = number(totals.samples_per_s);
   const { expected } = document;
   const cards: Card[] = [
@@ -111,11 +94,41 @@ function profileCards(document: ProfileDocument, rows: RowSet): Card[] {
           : `${format(samples, "count")} samples per second`,
     },
   ];
+  if (!expected) cards.push(...memoryCards(document));
+  return cards;
+}
+
+function memoryCards({ totals = {} }: ProfileDocument): Card[] {
+  const memory = number(totals.footprint_bytes) ?? number(totals.peak_memory_bytes);
+  if (memory === null) return [];
+  const fits =
+    totals.fits_device === true
+      ? "peak; fits in the device"
+      : totals.fits_device === false
+        ? "out of memory: more than the device has"
+        : "peak";
+  return [{ label: "memory", value: format(memory, "capacity"), detail: fits }];
+}
+
+/// Measured rows by what limits them. Predicted rows wait for one another's transfers: no row is bound by itself.
+function boundCard(document: ProfileDocument, rows: RowSet): Card[] {
+  const groups = grouped(rows.rows, "bound").filter((group) => group.name !== "");
+  if (groups.length === 0 || document.evidence === "predicted") return [];
+  const all = iterationOf(document);
+  groups.sort((a, b) => (b.numbers.time_s ?? 0) - (a.numbers.time_s ?? 0));
+  const shares = groups.map((group) => `${group.name} ${percent((group.numbers.time_s ?? 0) / (all || 1))}`);
+  return [{ label: "rows bound by", value: groups[0]?.name ?? "", detail: `of the time: ${shares.join(", ")}` }];
+}
+
+function moreCards(document: ProfileDocument, rows: RowSet): Card[] {
+  const totals = document.totals ?? {};
+  const sums = total(rows.rows);
+  const cards: Card[] = [];
   if (document.bounds)
     cards.push({
       label: "lower bound",
       value: format(document.bounds.time_s, "s"),
-      detail: `of this order of layers (from “${document.bounds.time_from}”)`,
+      detail: `of the limit, for this order of layers (from “${document.bounds.time_from}”)`,
     });
   cards.push(...boundCard(document, rows));
   const traffic = trafficOf(document) || (sums.traffic_bytes ?? 0);
@@ -126,37 +139,13 @@ function profileCards(document: ProfileDocument, rows: RowSet): Card[] {
       detail: `${format(number(totals.traffic_in_bytes) ?? sums.traffic_in_bytes, "bytes")} in, ${format(number(totals.traffic_out_bytes) ?? sums.traffic_out_bytes, "bytes")} out`,
     });
   const flop = number(totals.flop) ?? sums.flop ?? 0;
-  if (flop > 0 && time)
+  if (flop > 0 && sums.time_s !== undefined)
     cards.push({
       label: "arithmetic",
       value: format(flop, "flop"),
       detail: `${format(flop / waitOf(document), "flop/s")} on average`,
     });
-  const memory = number(totals.footprint_bytes) ?? number(totals.peak_memory_bytes);
-  if (memory !== null && !expected) {
-    const fits =
-      totals.fits_device === true
-        ? "peak; fits in the device"
-        : totals.fits_device === false
-          ? "out of memory: more than the device has"
-          : "";
-    cards.push({ label: "memory", value: format(memory, "capacity"), detail: fits });
-  }
   return cards;
-}
-
-const mostFindings = 3;
-
-function renderFindings(context: Context, element: HTMLElement): void {
-  const findings = explanationOf(context.part)?.findings ?? [];
-  if (findings.length === 0) return;
-  const shown = findings.slice(0, mostFindings);
-  element.append(
-    h("h3", {}, findings.length > mostFindings ? "The three largest findings" : "Findings"),
-    h("ol", { class: "findings" }, ...shown.map((each) => findingItem(context, each, true))),
-  );
-  if (findings.length > mostFindings)
-    element.append(h("p", { class: "dim" }, `and ${findings.length - mostFindings} more under “Findings”`));
 }
 
 const scopeTitles: Record<string, string> = {
@@ -207,13 +196,15 @@ function renderProfile(
   document: ProfileDocument,
   rows: RowSet,
   element: HTMLElement,
+  width: number,
 ): void {
   const problem = outOfMemory(document);
   if (problem) element.append(problem);
-  element.append(h("p", { class: "lead" }, h("bdi", {}, sentence(document, rows))));
-  if (document.expected) element.append(lostBar(document.expected));
-  element.append(cardList(profileCards(document, rows)));
-  renderFindings(context, element);
+  element.append(h("p", { class: "lead" }, ...sentence(document, rows)));
+  element.append(cardList(headCards(document, rows)));
+  if (waitOf(document) > 0) element.append(...answer(context, document, rows, width));
+  const more = moreCards(document, rows);
+  if (more.length > 0) element.append(h("h3", {}, "More numbers"), cardList(more));
   renderReuse(document, element);
 }
 
@@ -224,12 +215,9 @@ function renderModel(document: ModelDocument, element: HTMLElement): void {
     h(
       "p",
       { class: "lead" },
-      h(
-        "bdi",
-        {},
-        `${model.title || model.name} has ${whole(totals.nodes ?? 0)} layers and ${format(totals.parameters, "count")} parameters` +
-          `${model.batch ? `; all numbers are for a batch of ${model.batch} in ${model.dtype}` : ""}.`,
-      ),
+      name(model.title || model.name || "The network"),
+      ` has ${whole(totals.nodes ?? 0)} layers and ${format(totals.parameters, "count")} parameters` +
+        `${model.batch ? `; all numbers are for a batch of ${model.batch} in ${model.dtype}` : ""}.`,
     ),
     cardList([
       {
@@ -316,7 +304,7 @@ function renderSweep(document: SweepDocument, element: HTMLElement): void {
       `${whole(document.points)} points: ${sizes.join(", ")}.${failed > 0 ? ` ${whole(failed)} failed.` : ""}`,
     ),
   );
-  element.append(h("ul", {}, ...extremes(document, axes).map((line) => h("li", {}, h("bdi", {}, line)))));
+  element.append(h("ul", {}, ...extremes(document, axes).map((line) => h("li", {}, ...words(line)))));
 }
 
 function renderRoofline(document: RooflineDocument, element: HTMLElement): void {
@@ -325,31 +313,37 @@ function renderRoofline(document: RooflineDocument, element: HTMLElement): void 
     h(
       "p",
       { class: "lead" },
-      `${whole(rows)} rows (by ${document.by}) of ${document.profiles.length} profiles under the roofs of ${document.machine.title || document.machine.name}.`,
+      `${whole(rows)} rows (by ${document.by}) of ${document.profiles.length === 1 ? "one profile" : `${document.profiles.length} profiles`} under the roofs of `,
+      name(document.machine.title || document.machine.name),
+      ".",
     ),
   );
-  for (const note of document.notes) element.append(h("p", { class: "note" }, h("bdi", {}, note)));
+  for (const note of document.notes) element.append(h("p", { class: "note" }, ...words(note)));
 }
 
 function renderExplanation(context: Context, document: ExplanationDocument, element: HTMLElement): void {
+  const { model, machine, expected } = document;
   element.append(
     h(
       "p",
       { class: "lead" },
-      h(
-        "bdi",
-        {},
-        `One iteration of ${document.model.title || document.model.name || "the program"} takes ${format(document.time_s, "s")} on ${document.machine.title || document.machine.name}, ${document.expected ? `expected in ${document.expected.framework}; the limit is ${format(document.limit_time_s, "s")}` : document.evidence}.`,
-      ),
+      "One iteration of ",
+      name(model.title || model.name || "the program"),
+      ` takes ${format(document.time_s, "s")} on `,
+      name(machine.title || machine.name || "this machine"),
+      expected
+        ? `, expected in ${expected.framework}; the limit is ${format(document.limit_time_s, "s")}.`
+        : `, ${document.evidence}.`,
     ),
   );
-  renderFindings(context, element);
+  const changes = changesOf(context);
+  if (changes) element.append(changes);
 }
 
-function render(context: Context, element: HTMLElement): void {
+function render(context: Context, element: HTMLElement, width: number): void {
   const { document } = context.part;
   if (isProfile(document)) {
-    if (context.rows) renderProfile(context, document, context.rows, element);
+    if (context.rows) renderProfile(context, document, context.rows, element, width);
   } else if (isMachine(document)) renderMachine(document, element);
   else if (document.kind === "model") renderModel(document, element);
   else if (document.kind === "convolutions") renderConv(document, element);
@@ -362,9 +356,9 @@ function render(context: Context, element: HTMLElement): void {
   const warnings = "warnings" in document ? ((document as ProfileDocument).warnings ?? []) : [];
   for (const warning of warnings)
     element.append(
-      h("p", { class: "note" }, h("bdi", {}, `${warning.message ?? ""} [${warning.code ?? ""}]`)),
+      h("p", { class: "note" }, ...words(`${warning.message ?? ""} [${warning.code ?? ""}]`)),
     );
-  for (const note of context.part.notes ?? []) element.append(h("p", { class: "note" }, h("bdi", {}, note)));
+  for (const note of context.part.notes ?? []) element.append(h("p", { class: "note" }, ...words(note)));
   if (document.provenance?.command)
     element.append(h("p", { class: "command" }, h("code", {}, document.provenance.command)));
 }

@@ -2,7 +2,6 @@
 #include "strata/api/explain.hpp"
 
 #include "strata/api/user_changes.hpp"
-#include "strata/api/what_if.hpp"
 
 namespace strata {
 
@@ -28,25 +27,29 @@ PredictionFacts facts_of(const PredictionSummary& summary) {
 }
 
 Explanation explain_iteration(const Graph& graph, const Machine& machine,
-                              const PredictRequest& request, const PredictedIteration& iteration) {
+                              const PredictRequest& request, const PredictedIteration& iteration,
+                              const WhatIfProgress& on_progress) {
   const PredictionSummary& summary = iteration.summary;
   const PredictionFacts facts = facts_of(summary);
   const Machine roofs = with_overrides(machine, request.hardware);
-  ExplainInput input{.profile = summary.profile,
-                     .machine = roofs,
-                     .facts = &facts,
-                     .predict_again = predict_again(graph, machine, request, summary.hardware)};
+  ExplainInput input{
+      .profile = summary.profile,
+      .machine = roofs,
+      .facts = &facts,
+      .predict_again = predict_again(graph, machine, request, summary.hardware, on_progress)};
   if (summary.expected) {
-    input.expect_again = expect_again(graph, machine, request);
+    input.expect_again = expect_again(graph, machine, request, on_progress);
     input.changes = user_changes(bind_model(graph, request.sizes), machine, request, facts.memory);
   }
   return explain(input);
 }
 
-ExplainedModel explain_model(const Graph& graph, const Machine& machine, PredictRequest request) {
+ExplainedModel explain_model(const Graph& graph, const Machine& machine, PredictRequest request,
+                             const WhatIfProgress& on_progress) {
   request.wants_alternatives = false;  // what-ifs say more
   ExplainedModel explained{.iteration = predict_model(graph, machine, request), .explanation = {}};
-  explained.explanation = explain_iteration(graph, machine, request, explained.iteration);
+  explained.explanation =
+      explain_iteration(graph, machine, request, explained.iteration, on_progress);
   return explained;
 }
 

@@ -18,13 +18,13 @@ Hardware hardware_for(const Machine& machine, DType dtype, const PredictRequest&
   return hardware;
 }
 
-namespace {
-
-Program program_of(const BoundGraph& bound, const PredictRequest& request) {
+Program limit_program(const BoundGraph& bound, const PredictRequest& request) {
   Program program = make_program(bound, request.training);
   const std::int64_t part_bytes = request.options.granularity_bytes;
   return part_bytes > 0 ? split_values(program, part_bytes) : program;
 }
+
+namespace {
 
 void find_bounds(PredictionSummary& summary, const AccessList& list, const Hardware& hardware,
                  const Prediction& prediction, WantBounds wanted) {
@@ -92,7 +92,7 @@ PredictRequest thesis_request() {
 double predicted_time_s(const Graph& graph, const Machine& machine, const PredictRequest& asked) {
   const PredictRequest request = limit_request(asked);
   const BoundGraph bound = bind_model(graph, request.sizes);
-  const Program program = program_of(bound, request);
+  const Program program = limit_program(bound, request);
   return predict(AccessList(program), hardware_for(machine, main_dtype(bound), request),
                  request.options, Record::totals)
       .time_s;
@@ -105,7 +105,7 @@ PredictedIteration predict_model(const Graph& graph, const Machine& machine,
   iteration.bound = std::make_unique<BoundGraph>(bind_model(graph, request.sizes));
   const DType dtype = main_dtype(*iteration.bound);
   const Hardware hardware = hardware_for(machine, dtype, request);
-  iteration.program = program_of(*iteration.bound, request);
+  iteration.program = limit_program(*iteration.bound, request);
   const AccessList list(iteration.program);
   iteration.decision = decide(list, hardware, request.options);
   iteration.prediction = simulate(list, iteration.decision,

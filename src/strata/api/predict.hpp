@@ -67,6 +67,9 @@ struct PredictedIteration {
 PredictedIteration predict_model(const Graph& graph, const Machine& machine,
                                  const PredictRequest& request = {});
 
+/// The steps of the limit: every recurrence unrolled, values cut where the request asks for parts.
+Program limit_program(const BoundGraph& bound, const PredictRequest& request);
+
 /// The time of that iteration alone: bounds, rows and whatever else takes longer are left out.
 double predicted_time_s(const Graph& graph, const Machine& machine, const PredictRequest& request);
 

@@ -71,6 +71,23 @@ constexpr std::array<std::string_view, 10> measure_names = {
     "seconds",    "bytes",         "capacity_bytes", "flop",  "bytes_per_s",
     "flop_per_s", "flop_per_byte", "share",          "ratio", "count"};
 constexpr std::array<std::string_view, 2> basis_names = {"predicted_again", "row_by_row"};
+constexpr std::array<std::string_view, 4> changed_by_names = {"user", "machine", "chip",
+                                                              "supposed"};
+
+struct WhoChanges {
+  ChangedBy operator()(const BandwidthTimes&) const { return ChangedBy::chip; }
+  ChangedBy operator()(const ThroughputTimes&) const { return ChangedBy::chip; }
+  ChangedBy operator()(const CapacityOf&) const { return ChangedBy::chip; }
+  ChangedBy operator()(const InDType&) const { return ChangedBy::user; }
+  ChangedBy operator()(const BatchTimes&) const { return ChangedBy::user; }
+  ChangedBy operator()(const BatchOf&) const { return ChangedBy::user; }
+  /// Parts of tensors are kept by a chip's schedule; all other options are of the training.
+  ChangedBy operator()(const OptionSet& change) const {
+    return change.name == "granularity" ? ChangedBy::chip : ChangedBy::user;
+  }
+  ChangedBy operator()(const OnMachine&) const { return ChangedBy::machine; }
+  ChangedBy operator()(const Computed&) const { return ChangedBy::supposed; }
+};
 
 }  // namespace
 
@@ -86,6 +103,10 @@ std::string_view name_of(Measure measure) {
   return measure_names[static_cast<std::size_t>(measure)];
 }
 std::string_view name_of(Basis basis) { return basis_names[static_cast<std::size_t>(basis)]; }
+
+std::string_view name_of(ChangedBy by) { return changed_by_names[static_cast<std::size_t>(by)]; }
+
+ChangedBy changed_by(const WhatIf& what_if) { return std::visit(WhoChanges{}, what_if.change); }
 
 std::string text_of(const WhatIf& what_if) {
   const std::string change = text_of(what_if.change);

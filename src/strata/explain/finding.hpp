@@ -120,6 +120,13 @@ struct WhatIf {
   double gain_share() const { return base_s > 0 ? gain_s() / base_s : 0; }
 };
 
+/// Who can make a change: whoever trains (precision, batch, options), whoever buys another machine,
+/// or whoever designs a chip. What is only supposed ("these rows ran at their roof") nobody can
+/// set.
+enum class ChangedBy : std::uint8_t { user, machine, chip, supposed };
+std::string_view name_of(ChangedBy by);
+ChangedBy changed_by(const WhatIf& what_if);
+
 /// "2.61 GiB on-chip instead of 586 MiB on-chip".
 std::string text_of(const WhatIf& what_if);
 

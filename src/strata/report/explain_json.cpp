@@ -18,6 +18,7 @@ constexpr int explanation_schema_version = 1;
 
 ExplainJson what_if_json(const WhatIf& what_if) {
   return {{"change", text_of(what_if)},
+          {"by", name_of(changed_by(what_if))},
           {"is_expected", what_if.is_expected},
           {"basis", name_of(what_if.basis)},
           {"base_time_s", what_if.base_s},

@@ -32,8 +32,10 @@ std::string quoted_json(std::string_view text) {
 
 /// {"kind": "report", "parts": [{"name": …, "document": …, "roofline": …}, …]}: texts that are JSON
 /// already are joined, not read and written again.
-std::string page_data(std::string_view title, const std::vector<PageSection>& parts) {
+std::string page_data(std::string_view title, const std::vector<PageSection>& parts,
+                      TitleFrom title_from) {
   std::string text = R"({"schema_version":1,"kind":"report","title":)" + quoted_json(title);
+  if (title_from == TitleFrom::person) text += R"(,"is_title_given":true)";
   text += R"(,"strata_version":)" + quoted_json(version) + R"(,"parts":[)";
   for (const PageSection& part : parts) {
     if (&part != &parts.front()) text += ',';
@@ -73,7 +75,8 @@ std::string data_element(const std::string& json) {
 
 bool has_report_page() { return !page_text().empty(); }
 
-std::string html_page(std::string_view title, const std::vector<PageSection>& parts) {
+std::string html_page(std::string_view title, const std::vector<PageSection>& parts,
+                      TitleFrom title_from) {
   const std::string_view page = page_text();
   if (page.empty()) return plain_html_page(title, parts);
   const std::size_t title_at = page.find(title_mark);
@@ -82,7 +85,7 @@ std::string html_page(std::string_view title, const std::vector<PageSection>& pa
   std::string text(page.substr(0, title_at));
   text += xml_text(title);
   text += page.substr(title_at + title_mark.size(), data_at - title_at - title_mark.size());
-  text += data_element(printable_json(page_data(title, parts)));
+  text += data_element(printable_json(page_data(title, parts, title_from)));
   text += page.substr(data_at + data_mark.size());
   return text;
 }

@@ -29,8 +29,13 @@ struct PageSection {
 /// Whether this build has the page; otherwise html_page is the plain one.
 bool has_report_page();
 
+/// A title that a person gave is shown as it is. Otherwise the page says what it is of: model,
+/// batch, data type, machine, predicted or measured.
+enum class TitleFrom : std::uint8_t { results, person };
+
 /// The whole file. Names in the documents may be anything: they are only ever text.
-std::string html_page(std::string_view title, const std::vector<PageSection>& parts);
+std::string html_page(std::string_view title, const std::vector<PageSection>& parts,
+                      TitleFrom title_from = TitleFrom::results);
 
 /// Tables of everything, and the pictures, without a script.
 std::string plain_html_page(std::string_view title, const std::vector<PageSection>& parts);

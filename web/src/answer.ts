@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// The first screen of a profile: one bar of one total, the same total by type, what to change, and the iteration over time.
+import { changesOf } from "./changes";
+import { h, name, words } from "./dom";
+import { Colors } from "./palette";
+import { grouped, waitOf, type RowSet } from "./rows";
+import type { ProfileDocument } from "./schema";
+import { scenesOf, type Scene } from "./slices";
+import { typesOfLayers } from "./timeline";
+import { axisHeight, drawAxis, drawLane, laneHeight, penOf } from "./timeline_draw";
+import { format, percent } from "./units";
+import type { Context } from "./view";
+
+export interface TimePart {
+  to: string;
+  time_s: number;
+}
+
+function sumOf(rows: RowSet, key: string): number {
+  return rows.rows.reduce((sum, row) => sum + (row.numbers[key] ?? 0), 0);
+}
+
+/// What is left of the iteration beside its rows, and what it is called.
+function restOf(document: ProfileDocument, rows: RowSet): TimePart {
+  const { expected } = document;
+  const time_s = waitOf(document) - sumOf(rows, expected ? "expected_s" : "time_s");
+  if (time_s < 0) return { to: "rows that run at the same time", time_s };
+  if (expected) return { to: "launches and host", time_s };
+  return { to: document.evidence === "predicted" ? "last write-backs" : "between kernels", time_s };
+}
+
+const noticeable = 0.0005; // of the iteration: below, it is rounding
+
+function measuredParts(document: ProfileDocument, rows: RowSet): TimePart[] {
+  let [roof, below, unknown] = [0, 0, 0];
+  for (const { numbers } of rows.rows) {
+    const time = numbers.time_s ?? 0;
+    if (numbers.roof_time_s === undefined) unknown += time;
+    else roof += Math.min(time, numbers.roof_time_s);
+    if (numbers.roof_time_s !== undefined) below += Math.max(0, time - numbers.roof_time_s);
+  }
+  return [
+    { to: "work at the roof", time_s: roof },
+    { to: "kernels below their roof", time_s: below },
+    { to: roof > 0 ? "kernels without a roof" : "kernels", time_s: unknown },
+    restOf(document, rows),
+  ];
+}
+
+/// What the time of an iteration is lost to. The parts add up to it.
+export function lostParts(document: ProfileDocument, rows: RowSet): TimePart[] {
+  const { expected, totals } = document;
+  const all = expected
+    ? [{ to: "arithmetic at the peak", time_s: expected.arithmetic_s }, ...expected.lost_to]
+    : document.evidence === "predicted" && typeof totals?.stall_time_s === "number"
+      ? [
+          { to: "arithmetic", time_s: Number(totals.compute_time_s ?? waitOf(document) - totals.stall_time_s) },
+          { to: "waiting for memory", time_s: totals.stall_time_s - Number(totals.drain_time_s ?? 0) },
+          { to: "last write-backs", time_s: Number(totals.drain_time_s ?? 0) },
+        ]
+      : measuredParts(document, rows);
+  return all.filter((part) => part.time_s > noticeable * waitOf(document));
+}
+
+/// One bar for the whole iteration.
+export function lostBar(document: ProfileDocument, rows: RowSet): HTMLElement {
+  const total = waitOf(document);
+  const parts = lostParts(document, rows);
+  const colors = new Colors(parts.map((part) => part.to));
+  const described = parts.map((part) => `${part.to} ${percent(part.time_s / total)}`).join(", ");
+  const bar = h("div", { class: "lost-bar", role: "img", "aria-label": described });
+  const legend = h("ul", { class: "lost-parts" });
+  for (const { to, time_s } of parts) {
+    const piece = h("span", { title: `${to}: ${format(time_s, "s")}` });
+    piece.style.width = `${(100 * time_s) / total}%`;
+    piece.style.setProperty("--swatch", colors.of(to));
+    bar.append(piece);
+    const item = h(
+      "li",
+      {},
+      h("i", { "aria-hidden": "true" }),
+      ...words(to),
+      " ",
+      h("span", { class: "number" }, format(time_s, "s")),
+      " ",
+      h("span", { class: "number dim" }, percent(time_s / total)),
+    );
+    item.style.setProperty("--swatch", colors.of(to));
+    legend.append(item);
+  }
+  return h("div", { class: "lost" }, h("h3", {}, `What the ${format(total, "s")} are lost to`), bar, legend);
+}
+
+const mostTypes = 8;
+
+interface TypeTime {
+  name: string;
+  time_s: number;
+  isType: boolean;
+}
+
+/// Types, most first, the smallest taken together, and what is left: together the iteration.
+export function typeTimes(document: ProfileDocument, rows: RowSet): TypeTime[] {
+  const key = document.expected ? "expected_s" : "time_s";
+  const types = grouped(rows.rows, "op")
+    .map((group) => ({ name: group.name, time_s: group.numbers[key] ?? 0, isType: true }))
+    .filter((each) => each.time_s > 0)
+    .sort((a, b) => b.time_s - a.time_s);
+  const shown = types.slice(0, types.length > mostTypes + 1 ? mostTypes : types.length);
+  const others = types.slice(shown.length);
+  if (others.length > 0)
+    shown.push({
+      name: `${others.length} other types`,
+      time_s: others.reduce((sum, each) => sum + each.time_s, 0),
+      isType: false,
+    });
+  const rest = restOf(document, rows);
+  if (Math.abs(rest.time_s) > noticeable * waitOf(document))
+    shown.push({ name: rest.to, time_s: rest.time_s, isType: false });
+  return shown;
+}
+
+function typeBars(context: Context, document: ProfileDocument, rows: RowSet): HTMLElement {
+  const total = waitOf(document);
+  const times = typeTimes(document, rows);
+  const most = times.reduce((all, each) => Math.max(all, each.time_s), 0);
+  const row = (each: TypeTime) => {
+    const bar = h("span", { class: "bar" });
+    bar.style.width = `${most > 0 ? (100 * Math.max(0, each.time_s)) / most : 0}%`;
+    bar.style.setProperty("--swatch", each.isType ? context.types.of(each.name) : "var(--dim)");
+    return h(
+      "div",
+      { class: "bar-row", "data-type": each.isType ? each.name : undefined },
+      h("span", { class: "bar-name" }, each.isType ? name(each.name || "(none)", 32) : each.name),
+      h("span", { class: "bar-track" }, bar),
+      h("span", { class: "bar-value" }, format(each.time_s, "s")),
+      h("span", { class: "bar-share" }, percent(each.time_s / total)),
+    );
+  };
+  return h(
+    "div",
+    { class: "types" },
+    h("h3", {}, "Time by type"),
+    h("div", { class: "bars" }, ...times.map(row)),
+    h(
+      "p",
+      { class: "dim more" },
+      `together ${format(total, "s")}; `,
+      h("a", { class: "to-view", href: "#layers" }, "by layer"),
+      ", ",
+      h("a", { class: "to-view", href: "#time" }, "as a map"),
+    ),
+  );
+}
+
+/// Of the scenes, the one whose total the page speaks of.
+function stripScene(context: Context, document: ProfileDocument): Scene | undefined {
+  const scenes = scenesOf(context);
+  return document.expected ? scenes.at(-1) : scenes[0];
+}
+
+function strip(context: Context, document: ProfileDocument, width: number): HTMLElement | null {
+  const scene = stripScene(context, document);
+  if (!scene) return null;
+  const lanes = scene.lanes.filter((lane) => lane.kind === "phases" || lane.kind === "rows" || lane.kind === "waits");
+  const shown = lanes.filter((lane, at) => lane.kind !== "rows" || lanes.findIndex((each) => each.kind === "rows") === at);
+  const canvas = h("canvas", { role: "img", "aria-label": `${scene.title}, over time` });
+  const draw = () => {
+    const heights = shown.map((lane) => (lane.kind === "phases" ? 28 : laneHeight));
+    const height = heights.reduce((sum, each) => sum + each, axisHeight);
+    const pen = penOf(canvas, width, height);
+    if (!pen) return;
+    const window = { from: 0, to: scene.end };
+    const drawing = { context, scene, typeOf: typesOfLayers(context), width, window };
+    let top = 0;
+    shown.forEach((lane, at) => {
+      drawLane(pen, drawing, lane, top, heights[at]);
+      top += heights[at] ?? 0;
+    });
+    drawAxis(pen, drawing, top);
+  };
+  draw();
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw, { signal: context.ended });
+  return h(
+    "div",
+    { class: "strip" },
+    h("h3", {}, "Over time: ", h("span", { class: "dim" }, scene.title)),
+    h("a", { class: "to-view", href: "#timeline", "aria-label": "Open the timeline" }, canvas),
+  );
+}
+
+/// Everything below the headline of a profile with times.
+export function answer(context: Context, document: ProfileDocument, rows: RowSet, width: number): HTMLElement[] {
+  const changes = changesOf(context);
+  const over = strip(context, document, width);
+  return [
+    lostBar(document, rows),
+    h("div", { class: "beside" }, typeBars(context, document, rows), ...(changes ? [changes] : [])),
+    ...(over ? [over] : []),
+  ];
+}
