@@ -39,10 +39,10 @@ export async function open(file, { hash = "", width = 1300, height = 900, scheme
   return page;
 }
 
-/// Scrolls to a view, which is made then.
+/// Opens the tab of a view, which is made then.
 export async function view(page, id) {
+  await page.locator(`#tab-${id}`).evaluate((tab) => tab.click());
   const section = page.locator(`#${id}`);
-  await section.evaluate((element) => element.scrollIntoView({ behavior: "instant" }));
   await section.locator(".view > *").first().waitFor();
   return section;
 }

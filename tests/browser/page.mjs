@@ -44,6 +44,11 @@ async function placeOf([element, other], restingBox) {
 const keys = {
   ArrowDown: { code: "ArrowDown", windowsVirtualKeyCode: 40 },
   Enter: { code: "Enter", windowsVirtualKeyCode: 13, text: "\r" },
+  Escape: { code: "Escape", windowsVirtualKeyCode: 27 },
+  ArrowRight: { code: "ArrowRight", windowsVirtualKeyCode: 39 },
+  Tab: { code: "Tab", windowsVirtualKeyCode: 9 },
+  4: { code: "Digit4", windowsVirtualKeyCode: 52, text: "4" },
+  s: { code: "KeyS", windowsVirtualKeyCode: 83, text: "s" },
   End: { code: "End", windowsVirtualKeyCode: 35 },
   "+": { code: "Equal", windowsVirtualKeyCode: 187, text: "+" },
 };
@@ -239,10 +244,11 @@ export class Page {
       await this.ask("Input.dispatchMouseEvent", { type: "mouseWheel", x, y, deltaX: 0, deltaY, modifiers: 2 });
       await this.settle();
     },
-    /// Moves to the right with the button held.
-    drag: async (x, y, by) => {
+    /// Moves to the right with the button held, and Shift where that is asked for.
+    drag: async (x, y, by, { shift = false } = {}) => {
+      const modifiers = shift ? 8 : 0;
       const at = (type, place) =>
-        this.ask("Input.dispatchMouseEvent", { type, x: place, y, button: "left", buttons: 1, clickCount: 1 });
+        this.ask("Input.dispatchMouseEvent", { type, x: place, y, button: "left", buttons: 1, clickCount: 1, modifiers });
       await at("mousePressed", x);
       for (let step = 1; step <= 4; step++) await at("mouseMoved", x + (by * step) / 4);
       await at("mouseReleased", x + by);
@@ -261,6 +267,19 @@ export class Page {
   emulateMedia({ media = "", colorScheme }) {
     const features = [{ name: "prefers-color-scheme", value: colorScheme }];
     return this.ask("Emulation.setEmulatedMedia", { media, features });
+  }
+  /// How many sheets of A4 the page takes on paper.
+  async printedPages() {
+    const { data } = await this.ask("Page.printToPDF", { paperWidth: 8.27, paperHeight: 11.69 });
+    return Buffer.from(data, "base64").toString("latin1").match(/\/Type\s*\/Page[^s]/g).length;
+  }
+  async resize(width, height) {
+    await this.ask("Emulation.setDeviceMetricsOverride", { width, height, deviceScaleFactor: 1, mobile: false });
+  }
+  async back() {
+    await this.run("history.back()");
+    await later(100);
+    await this.settle();
   }
   /// The name of the file that the page saves next.
   async savedFile() {

@@ -2,8 +2,9 @@
 // The page of a prediction, in a real browser: what they show is what the JSON says, views are linked, nothing is
 // fetched, nothing is complained about, and names are only ever text.
 import assert from "node:assert/strict";
-import { statSync, writeFileSync } from "node:fs";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { after, test } from "node:test";
 import { end, folder, json, open, picture, strata, view } from "./browser.mjs";
 import { near, quiet, seconds, sum, texts } from "./checks.mjs";
@@ -15,6 +16,9 @@ strata("predict", "resnet50", ...machine, "--json", "large.json", "--html", "lar
 strata("predict", "resnet50", "--on", "rtx-2080-ti", "--capacity", "64MiB", "--json", "small.json");
 strata("explain", "large.json", "--json", "explained.json");
 const profile = json("large.json");
+const measuredFile = fileURLToPath(
+  new URL("../../data/profiles/nvidia-h200/training/resnet50-b32-fp32.json", import.meta.url),
+);
 const cells = (page, row, key) =>
   page.locator(`#layers .body .row`).nth(row).locator(`[data-key=${key}]`).textContent();
 
@@ -34,6 +38,9 @@ test("the summary says what the JSON says", async () => {
   const page = await open("large.html");
   const lead = await page.locator("#summary .lead").textContent();
   assert.match(lead, /ResNet-50 \(batch 32, fp32\)/);
+  const title = await page.locator("h1").textContent();
+  assert.equal(title, "ResNet-50, batch 32, fp32 on NVIDIA GeForce RTX 2080 Ti, predicted");
+  assert.equal(await page.title(), title);
   const cards = await page
     .locator("#summary .cards > div")
     .evaluateAll((all) =>
@@ -63,16 +70,60 @@ test("the summary says what the JSON says", async () => {
     profile.totals.traffic_in_bytes + profile.totals.traffic_out_bytes,
     "traffic",
   );
-  const findings = await texts(page.locator("#summary ol.findings").first().locator(".what"));
-  assert.equal(findings.length, 3);
-  const { findings: found } = json("explained.json");
-  findings.forEach((text, at) => {
-    assert.ok(text.includes(found[at].title), `${text} is not ${found[at].title}`);
-    near(seconds(text.match(/([\d.]+ [mµn]?s), [\d.]+ % of/)[1]), found[at].cost_s, "cost of a finding");
-  });
+  const { what_ifs } = json("explained.json");
+  const own = what_ifs.filter((each) => each.by === "user" && each.is_expected && each.gain_s > 0);
+  const gains = (await texts(page.locator("#summary .gains .gain"))).map((text) => parseFloat(text.replace("−", "")));
+  assert.deepEqual(
+    gains.map(Math.round),
+    own
+      .map((each) => 100 * each.gain_share)
+      .sort((a, b) => b - a)
+      .slice(0, 3)
+      .map((each) => Math.round(Number(each.toPrecision(2)))),
+  );
+  const chips = await texts(page.locator("#summary .chips li"));
+  assert.ok(chips.length > 0 && chips.every((text) => /on-chip|bandwidth|arithmetic|^on /.test(text)), chips.join("; "));
   await picture(page, "summary");
   quiet(page);
   await page.close();
+});
+
+test("there is one total: the bar, the types and the rest add up to the iteration", async () => {
+  strata("report", measuredFile, "-o", "measured.html");
+  const measured = JSON.parse(readFileSync(measuredFile, "utf8"));
+  for (const [file, total] of [
+    ["large.html", profile.expected.time_s],
+    ["measured.html", measured.totals.time_s],
+  ]) {
+    const page = await open(file);
+    near(seconds(await page.locator("#summary .cards strong").first().textContent()), total, "headline");
+    const parts = (await texts(page.locator("#summary .lost-parts .number:not(.dim)"))).map(seconds);
+    near(parts.reduce((all, each) => all + each, 0), total, "the bar");
+    const types = (await texts(page.locator("#summary .types .bar-value"))).map(seconds);
+    near(types.reduce((all, each) => all + each, 0), total, "the types");
+    const shares = (await texts(page.locator("#summary .types .bar-share"))).map(parseFloat);
+    assert.ok(Math.abs(shares.reduce((all, each) => all + each, 0) - 100) < 2, shares.join(" "));
+    await view(page, "time");
+    const bars = (await texts(page.locator("#time .bar-value"))).map(seconds);
+    near(bars.reduce((all, each) => all + each, 0), total, "the bars");
+    quiet(page);
+    await page.close();
+  }
+});
+
+test("the first screen answers: bar, types, changes and the strip are in one window", async () => {
+  for (const file of ["large.html", "measured.html"]) {
+    const page = await open(file, { width: 1440, height: 900 });
+    for (const part of [".lost-bar", ".types", ".gains", ".strip canvas"]) {
+      const { y, height } = await page.locator(`#summary ${part}`).boundingBox();
+      assert.ok(y > 0 && y + height <= 900, `${part} of ${file} ends at ${y + height}`);
+    }
+    await page.resize(390, 844);
+    await page.waitForFunction(() => document.querySelector("#summary .strip canvas")?.clientWidth < 390);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+    quiet(page);
+    await page.close();
+  }
 });
 
 test("what does not fit is said before everything else", async () => {
@@ -187,7 +238,7 @@ test("a measured row has the roof of its JSON, and shares are of the iteration",
 test("a layer that is pointed at or chosen is marked everywhere, and the address keeps it", async () => {
   const page = await open("large.html", { height: 3600 });
   for (const id of ["layers", "time", "timeline", "roofline", "network"]) await view(page, id);
-  await page.evaluate(() => scrollTo(0, 0));
+  await view(page, "time");
   const tile = page.locator("#time .tile").first();
   await tile.hover();
   assert.ok((await page.locator("#roofline circle.hot").count()) >= 4);
@@ -229,7 +280,7 @@ test("everything can be reached with the keyboard", async () => {
     .first()
     .waitFor();
   await view(page, "timeline");
-  await page.locator("#timeline canvas").focus();
+  await page.locator("#timeline canvas").first().focus();
   await page.keyboard.press("+");
   await page.waitForFunction(() => location.hash.includes("span="));
   quiet(page);
@@ -239,7 +290,7 @@ test("everything can be reached with the keyboard", async () => {
 test("the timeline is drawn, zooms, and names what is waited for", async () => {
   const page = await open("large.html");
   await view(page, "timeline");
-  const canvas = page.locator("#timeline canvas");
+  const canvas = page.locator("#timeline canvas").first();
   const colors = await canvas.evaluate((element) => {
     const { data } = element.getContext("2d").getImageData(0, 0, element.width, element.height);
     return new Set(new Uint32Array(data.buffer)).size;
@@ -250,18 +301,18 @@ test("the timeline is drawn, zooms, and names what is waited for", async () => {
   await page.locator("#timeline button", { hasText: "all" }).click();
   await page.waitForFunction(() => !location.hash.includes("span="));
   const box = await canvas.boundingBox();
-  await page.mouse.zoom(box.x + 400, box.y + 17, -500);
+  await page.mouse.zoom(box.x + 400, box.y + 51, -500);
   await page.waitForFunction(() => location.hash.includes("span="));
   const span = () => new URLSearchParams(new URL(page.url()).hash.slice(1)).get("span").split("-").map(Number);
   const [from, to] = span();
   near(to - from, 0.5, "a turn of the wheel shows half");
-  await page.mouse.drag(box.x + 400, box.y + 17, -200);
+  await page.mouse.drag(box.x + 400, box.y + 51, -200);
   const [movedFrom, movedTo] = span();
   assert.ok(movedFrom > from, "dragging to the left shows what is later");
   near(movedTo - movedFrom, to - from, "dragging keeps the length");
   assert.ok(!page.url().includes("layer="), "the end of a drag chooses nothing");
   await page.locator("#timeline button", { hasText: "all" }).click();
-  await page.mouse.move(box.x + 78, box.y + 17);
+  await page.mouse.move(box.x + 100, box.y + 51);
   assert.equal(
     await page.locator("#tip strong").textContent(),
     `${profile.layers[0].layer} ${profile.layers[0].pass}`,

@@ -14,5 +14,6 @@ CHROMIUM=${CHROMIUM:-$(command -v chromium || command -v chromium-browser || com
 export STRATA STRATA_WITHOUT_LIBRARIES CHROMIUM
 tests=$(dirname -- "${BASH_SOURCE[0]}")
 node "$tests/report_test.mjs"
+node "$tests/timeline_test.mjs"
 node "$tests/results_test.mjs"
 node "$tests/documents_test.mjs"

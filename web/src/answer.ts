@@ -8,28 +8,9 @@ import type { ProfileDocument } from "./schema";
 import { scenesOf, type Scene } from "./slices";
 import { typesOfLayers } from "./timeline";
 import { axisHeight, drawAxis, drawLane, laneHeight, penOf } from "./timeline_draw";
+import { noticeable, restOf, timeKey, type TimePart } from "./totals";
 import { format, percent } from "./units";
 import type { Context } from "./view";
-
-export interface TimePart {
-  to: string;
-  time_s: number;
-}
-
-function sumOf(rows: RowSet, key: string): number {
-  return rows.rows.reduce((sum, row) => sum + (row.numbers[key] ?? 0), 0);
-}
-
-/// What is left of the iteration beside its rows, and what it is called.
-function restOf(document: ProfileDocument, rows: RowSet): TimePart {
-  const { expected } = document;
-  const time_s = waitOf(document) - sumOf(rows, expected ? "expected_s" : "time_s");
-  if (time_s < 0) return { to: "rows that run at the same time", time_s };
-  if (expected) return { to: "launches and host", time_s };
-  return { to: document.evidence === "predicted" ? "last write-backs" : "between kernels", time_s };
-}
-
-const noticeable = 0.0005; // of the iteration: below, it is rounding
 
 function measuredParts(document: ProfileDocument, rows: RowSet): TimePart[] {
   let [roof, below, unknown] = [0, 0, 0];
@@ -39,11 +20,12 @@ function measuredParts(document: ProfileDocument, rows: RowSet): TimePart[] {
     else roof += Math.min(time, numbers.roof_time_s);
     if (numbers.roof_time_s !== undefined) below += Math.max(0, time - numbers.roof_time_s);
   }
+  const rest = restOf(document, rows);
   return [
     { to: "work at the roof", time_s: roof },
     { to: "kernels below their roof", time_s: below },
     { to: roof > 0 ? "kernels without a roof" : "kernels", time_s: unknown },
-    restOf(document, rows),
+    ...(rest ? [rest] : []),
   ];
 }
 
@@ -101,7 +83,7 @@ interface TypeTime {
 
 /// Types, most first, the smallest taken together, and what is left: together the iteration.
 export function typeTimes(document: ProfileDocument, rows: RowSet): TypeTime[] {
-  const key = document.expected ? "expected_s" : "time_s";
+  const key = timeKey(document);
   const types = grouped(rows.rows, "op")
     .map((group) => ({ name: group.name, time_s: group.numbers[key] ?? 0, isType: true }))
     .filter((each) => each.time_s > 0)
@@ -115,8 +97,7 @@ export function typeTimes(document: ProfileDocument, rows: RowSet): TypeTime[] {
       isType: false,
     });
   const rest = restOf(document, rows);
-  if (Math.abs(rest.time_s) > noticeable * waitOf(document))
-    shown.push({ name: rest.to, time_s: rest.time_s, isType: false });
+  if (rest) shown.push({ name: rest.to, time_s: rest.time_s, isType: false });
   return shown;
 }
 

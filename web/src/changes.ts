@@ -17,22 +17,23 @@ export function changedBy(what: WhatIf): By {
 }
 
 /// In the words of whoever trains, and how it is done in PyTorch.
-const known: [RegExp, string, string][] = [
-  [/^--dtype tf32$/, "TF32 for products", "torch.backends.cuda.matmul.allow_tf32 = True"],
-  [/^--amp (\w+)$/, "$1 autocast", "torch.autocast(\"cuda\")"],
+const known: [RegExp, string, string, "code"?][] = [
+  [/^--dtype tf32$/, "TF32 for products", "torch.backends.cuda.matmul.allow_tf32 = True", "code"],
+  [/^--amp (\w+)$/, "$1 autocast", "torch.autocast(\"cuda\")", "code"],
   [/^(bf16|fp16|tf32)$/, "$1 instead", "mixed precision with fp32 master weights"],
-  [/^--channels-last$/, "channels-last layout", "model.to(memory_format=torch.channels_last)"],
-  [/^--attention sdpa$/, "fused attention", "F.scaled_dot_product_attention"],
-  [/^--framework pytorch-compile$/, "fusion by torch.compile", "model = torch.compile(model)"],
+  [/^--channels-last$/, "channels-last layout", "model.to(memory_format=torch.channels_last)", "code"],
+  [/^--attention sdpa$/, "fused attention", "F.scaled_dot_product_attention", "code"],
+  [/^--framework pytorch-compile$/, "fusion by torch.compile", "model = torch.compile(model)", "code"],
   [/^batch (\d+)$/, "batch $1", "time per sample"],
   [/^(.*), per sample$/, "$1", "time per sample"],
-  [/^--on (.*)$/, "$1", ""],
-  [/^--recompute (.*)$/, "recompute activations", "torch.utils.checkpoint"],
+  [/^--on (.*)$/, "on $1", ""],
+  [/^--recompute (.*)$/, "recompute activations", "torch.utils.checkpoint", "code"],
 ];
 
 interface Change {
   what: string;
   how: string;
+  isCode: boolean;
   time_s: number | null; // with it
   gain_share: number;
   isLimit: boolean; // nobody reaches it
@@ -43,6 +44,7 @@ function changeOf(what: WhatIf): Change {
   return {
     what: match ? what.change.replace(match[0], match[1]) : what.change,
     how: match?.[2] ?? "",
+    isCode: match?.[3] === "code",
     time_s: what.time_s,
     gain_share: what.gain_share ?? 0,
     isLimit: what.basis === "row_by_row",
@@ -65,8 +67,10 @@ const ownCodes = new Set([
 
 function changeOfFinding(finding: ExplainedFinding, time_s: number): Change {
   return {
-    what: finding.subject === "" ? finding.title : `${finding.subject}: ${finding.title}`,
+    // Of what passes between all kernels, the subject is only where most of it is.
+    what: finding.subject === "" || finding.code === "between-kernels" ? finding.title : `${finding.subject}: ${finding.title}`,
     how: finding.advice,
+    isCode: false,
     time_s: null,
     gain_share: time_s > 0 ? finding.gain_s / time_s : 0,
     isLimit: true,
@@ -94,8 +98,7 @@ function gainText(share: number, isLimit: boolean): string {
 }
 
 function changeItem(change: Change): HTMLElement {
-  const isCode = /[(=]/.test(change.how);
-  const how: Child[] = isCode ? [h("code", {}, change.how)] : words(change.how);
+  const how: Child[] = change.isCode ? [h("code", {}, change.how)] : words(change.how);
   return h(
     "li",
     {},
@@ -105,7 +108,7 @@ function changeItem(change: Change): HTMLElement {
       {},
       h("span", { class: "what" }, ...words(change.what)),
       change.time_s === null ? "" : `, then ${format(change.time_s, "s")}`,
-      change.how === "" ? "" : h("span", { class: "how" }, ...how),
+      change.how === "" ? "" : h("span", { class: "how", title: change.how }, ...how),
     ),
   );
 }

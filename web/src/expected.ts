@@ -19,9 +19,9 @@ export function expectedCards(document: ProfileDocument, expected: ExpectedTime)
     {
       label: "expected",
       value: format(expected.time_s, "s"),
-      detail: `nine of ten from ${interval(expected)}; ${expected.framework}, kernels ${from} ${expected.calibrated_on}`,
+      detail: `nine of ten from ${interval(expected)}, ${expected.framework}`,
     },
-    { label: "samples per second", value: format(expected.samples_per_s, "count"), detail: "expected" },
+    { label: "samples per second", value: format(expected.samples_per_s, "count"), detail: `expected; kernels ${from} ${expected.calibrated_on}` },
     {
       label: document.machine?.kind === "cpu" ? "CPU busy" : "GPU busy",
       value: percent(expected.busy_s / expected.time_s),

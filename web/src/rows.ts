@@ -149,7 +149,10 @@ function profileRows(document: ProfileDocument, roofline: RooflineDocument | und
     const roof = roofs.get(roofName(row));
     const roofSeconds = roofTime(row, roof, isOwnMachine);
     delete numbers.roof_time_s;
-    if (roofSeconds !== undefined && roofSeconds > 0) numbers.roof_time_s = roofSeconds;
+    // The transfers of a limit overlap with other rows: only what a kernel takes has a distance from its roof. A kernel
+    // that is expected to be faster than the roof moves less than the roof counts; it has none, either.
+    const own = document.evidence === "predicted" ? (numbers.expected_s ?? 0) : Infinity;
+    if (roofSeconds !== undefined && roofSeconds > 0 && own >= roofSeconds) numbers.roof_time_s = roofSeconds;
     return {
       index,
       layer: row.layer,
@@ -172,7 +175,7 @@ function profileRows(document: ProfileDocument, roofline: RooflineDocument | und
       key: "distance",
       label: "× from the roof",
       unit: "ratio",
-      over: ["time_s", "roof_time_s"],
+      over: [document.expected ? "expected_s" : "time_s", "roof_time_s"],
     });
   return set;
 }

@@ -94,7 +94,17 @@ function headCards(document: ProfileDocument, rows: RowSet): Card[] {
           : `${format(samples, "count")} samples per second`,
     },
   ];
-  if (!expected) cards.push(...memoryCards(document));
+  if (!expected) cards.push(...busyCards(document), ...memoryCards(document));
+  return cards;
+}
+
+/// How much of a measured iteration the device works, and with how many kernels.
+function busyCards({ totals = {}, evidence, kind }: ProfileDocument): Card[] {
+  const [busy, time, launches] = [totals.busy_time_s, totals.time_s, totals.launches].map(number);
+  if (evidence !== "measured" || kind === "trace" || typeof busy !== "number" || typeof time !== "number") return [];
+  const cards = [{ label: "device busy", value: percent(busy / time), detail: `${format(busy, "s")} in kernels` }];
+  if (typeof launches === "number" && launches > 0)
+    cards.push({ label: "kernels", value: whole(launches), detail: `${format(busy / launches, "s")} each on average` });
   return cards;
 }
 

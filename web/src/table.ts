@@ -4,6 +4,7 @@ import { h, menu, name } from "./dom";
 import { groupLabels, total, valueOf, type Metric, type RowSet } from "./rows";
 import { isProfile } from "./schema";
 import { chosenColumns, stateOf, textColumns, type TableState } from "./table_lines";
+import { restOf } from "./totals";
 import { format, whole } from "./units";
 import { remade, type Context, type View } from "./view";
 
@@ -144,13 +145,9 @@ class LayerTable {
         : [...new Set(this.table.lines.flatMap((line) => ("row" in line ? [line.row] : line.group.rows)))];
     const sum = format(valueOf(total(found), this.rows.main), this.rows.main.unit);
     const { document } = this.context.part;
-    const outside = (key: string, what: string) => {
-      const time = isProfile(document) ? document.totals?.[key] : 0;
-      return typeof time === "number" && time > 0 && matching === this.rows.rows.length
-        ? `; ${format(time, "s")} ${what} belong to no row`
-        : "";
-    };
-    const rest = outside("drain_time_s", "of last write-backs") + outside("gap_time_s", "between kernels");
+    const isAll = matching === this.rows.rows.length;
+    const left = isProfile(document) && isAll ? restOf(document, this.rows, this.rows.main.key) : null;
+    const rest = left ? `; ${format(left.time_s, "s")} of ${left.to} belong to no row` : "";
     this.count.textContent = `${whole(matching)} of ${whole(this.rows.rows.length)} rows${share}${sum}${rest}`;
   }
 

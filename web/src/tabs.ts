@@ -22,6 +22,9 @@ function fill(view: View, context: Context, panel: HTMLElement, width: number): 
   }
 }
 
+/// Too long for paper; what matters of them stands in the other views.
+const screensOnly = new Set(["network", "counters", "kernels", "time"]);
+
 function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && target.matches("input, select, textarea, [contenteditable]");
 }
@@ -119,7 +122,7 @@ export class Tabs {
   private print(isPrinting: boolean): void {
     const shown = this.at();
     this.panels.forEach((panel, at) => {
-      if (this.views[at]?.isForScreens) return;
+      if (screensOnly.has(panel.id)) return;
       panel.hidden = isPrinting ? false : at !== shown;
       if (isPrinting) this.make(at);
     });

@@ -19,6 +19,7 @@ import {
 } from "./rows";
 import { isProfile } from "./schema";
 import { hideTip, showTip, withTip, type Lines } from "./tooltip";
+import { restOf, type TimePart } from "./totals";
 import { format, percent } from "./units";
 import { remade, type Context, type View } from "./view";
 
@@ -90,6 +91,21 @@ function barRow(
   return row;
 }
 
+/// What is in no row, so that the bars add up to the iteration.
+function restRow({ to, time_s }: TimePart, metric: Metric, most: number, all: number): HTMLElement {
+  const bar = h("span", { class: "bar" });
+  bar.style.width = `${most > 0 ? (100 * Math.max(0, time_s)) / most : 0}%`;
+  bar.style.setProperty("--swatch", "var(--dim)");
+  return h(
+    "div",
+    { class: "bar-row rest" },
+    h("span", { class: "bar-name" }, to),
+    h("span", { class: "bar-track" }, bar),
+    h("span", { class: "bar-value" }, format(time_s, metric.unit)),
+    h("span", { class: "bar-share" }, all > 0 ? percent(time_s / all) : ""),
+  );
+}
+
 function bars(context: Context, rows: RowSet, marks: Marks, element: HTMLElement): void {
   const metric = chosenMetric(context, rows);
   const key = (rows.groups.find((each) => each === context.state.get("by")) ??
@@ -108,6 +124,8 @@ function bars(context: Context, rows: RowSet, marks: Marks, element: HTMLElement
   const list = h("div", { class: "bars" });
   for (const group of groups.slice(0, mostBars))
     list.append(barRow(context, rows, marks, group, key, metric, value(groups[0] as Group), all));
+  const unseen = isProfile(document) ? restOf(document, rows, metric.key) : null;
+  if (unseen) list.append(restRow(unseen, metric, value(groups[0] as Group), all));
   if (groups.length > mostBars) {
     const rest = groups.slice(mostBars).reduce((sum, group) => sum + value(group), 0);
     list.append(

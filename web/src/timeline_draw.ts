@@ -77,17 +77,24 @@ export function drawLane(
   drawNames(pen, drawing, lane, top, height);
 }
 
+/// Black or white, whichever can be read on a colour "#rrggbb".
+function textOn(color: string): string {
+  const part = (at: number) => (parseInt(color.slice(at, at + 2), 16) / 255) ** 2.2;
+  const light = 0.2126 * part(1) + 0.7152 * part(3) + 0.0722 * part(5);
+  return light > 0.18 ? "#000000" : "#ffffff";
+}
+
 /// Names of slices that are wide enough, and edges between them, which take nothing of what is painted.
 function drawNames(
   pen: CanvasRenderingContext2D,
-  { width, window: { from, to } }: Drawing,
+  { width, window: { from, to }, typeOf, context }: Drawing,
   lane: Lane,
   top: number,
   height: number,
 ): void {
+  const [keyOf, colorOf] = [keysOf(lane, typeOf), colorsOf(lane, context)];
   const scale = (width - left - right) / (to - from);
   const edge = cssValue("--ink");
-  const text = cssValue(lane.kind === "phases" ? "--ink" : "--on-color");
   for (let i = firstEndingAfter(lane, from); i < lane.start.length && (lane.start[i] ?? 0) < to; i++) {
     const x0 = Math.max(left, left + ((lane.start[i] ?? 0) - from) * scale);
     const x1 = Math.min(width - right, left + ((lane.end[i] ?? 0) - from) * scale);
@@ -99,7 +106,7 @@ function drawNames(
     if (x1 - x0 < 60) continue;
     const most = Math.floor((x1 - x0 - 8) / 6.5);
     const name = lane.what(i);
-    pen.fillStyle = text;
+    pen.fillStyle = textOn(colorOf(keyOf(i)));
     pen.fillText(
       name.length > most ? `${name.slice(0, Math.max(1, most - 1))}…` : name,
       x0 + 4,

@@ -22,7 +22,7 @@ function joined(parts: (string | undefined)[]): string {
 }
 
 /// "ResNet-50, batch 32, fp32 on NVIDIA H100 SXM5 80 GB, predicted".
-export function profileTitle({ model, machine, evidence, kind, expected }: ProfileDocument): string {
+export function profileTitle({ model, machine, evidence, kind }: ProfileDocument): string {
   const head = joined([
     model?.title || model?.name || "a program",
     model?.batch ? `batch ${model.batch}` : "",
@@ -30,7 +30,7 @@ export function profileTitle({ model, machine, evidence, kind, expected }: Profi
     model?.mode === "inference" ? "inference" : "",
   ]);
   const on = machine?.title || machine?.name;
-  const how = kind === "trace" ? "recorded" : expected ? `predicted, ${expected.framework}` : evidence;
+  const how = kind === "trace" ? "recorded" : evidence;
   return joined([on ? `${head} on ${on}` : head, how]);
 }
 

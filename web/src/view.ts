@@ -19,8 +19,6 @@ export interface Context {
 export interface View {
   id: string;
   title: string;
-  /// Too long for paper, which has a part of it elsewhere.
-  isForScreens?: boolean;
   /// Whether there is something to show.
   fits(context: Context): boolean;
   /// Fills its element. `width` is the room it has.

@@ -6,7 +6,10 @@
 #include "strata/predict/exchange.hpp"
 
 #include <algorithm>
+#include <future>
 #include <limits>
+#include <mutex>
+#include <thread>
 #include <tuple>
 #include <utility>
 
@@ -229,6 +232,35 @@ bool BestPlanner::is_hopeless_up_to(std::int64_t point) {
          model_traffic_bound_at(list_.program, most) > best_->traffic_bytes;
 }
 
+struct BestPlanner::Searched {
+  std::mutex mutex;
+  std::int64_t next = 0;  ///< the capacity that is tried next; 0: there is none
+  std::optional<TriedPlan> best;
+};
+
+void BestPlanner::use_threads() {
+  constexpr std::size_t most = 8;
+  if (list_.program.steps.size() <= long_program) return;  // it takes no time worth a thread
+  threads_ = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, most);
+}
+
+/// Takes one capacity after the other. All threads know the best that any of them has found, so
+/// that each gives up as early as if it were alone.
+void BestPlanner::search_points(Searched& searched) {
+  for (;;) {
+    std::int64_t point = 0;
+    {
+      const std::lock_guard lock(searched.mutex);
+      if (best_ && (!searched.best || is_better(*best_, *searched.best))) searched.best = best_;
+      best_ = searched.best;
+      point = searched.next;
+      searched.next = point > 0 ? grid_.below(point) : 0;
+    }
+    if (point <= 0 || is_hopeless_up_to(point)) return;
+    consider_point(point);
+  }
+}
+
 /// The most likely best candidate comes first, so that the others give up early.
 void BestPlanner::search_down_from(std::int64_t point) {
   best_.reset();
@@ -240,8 +272,19 @@ void BestPlanner::search_down_from(std::int64_t point) {
     return;
   }
   consider(grid_.floor(point, packed_points_), PlanMethod::packed);
-  for (std::int64_t at = point; at > 0 && !is_hopeless_up_to(at); at = grid_.below(at))
-    consider_point(at);
+  Searched searched;
+  searched.next = point;
+  searched.best = best_;
+  std::vector<std::future<void>> others;
+  for (std::size_t i = 1; i < threads_; ++i) {
+    others.push_back(std::async(std::launch::async, [&] {
+      BestPlanner other(list_, rates_[now_].hardware, options_);
+      other.search_points(searched);
+    }));
+  }
+  search_points(searched);
+  for (std::future<void>& other : others) other.get();
+  best_ = searched.best;
 }
 
 const TriedPlan& BestPlanner::best_at(std::int64_t capacity_bytes) {

@@ -51,7 +51,11 @@ class BestPlanner {
   /// Other rates from now on.
   void set_rates(const Hardware& hardware);
 
+  /// Searches for long programs with other threads beside this one. The result is the same.
+  void use_threads();
+
  private:
+  struct Searched;  // what the threads of one search share
   struct Rates {
     RateKey key;
     Hardware hardware;
@@ -68,6 +72,7 @@ class BestPlanner {
   Plan plan_for(const PlanKey& key);
   const TriedPlan& best_at(std::int64_t capacity_bytes);
   void search_down_from(std::int64_t point);
+  void search_points(Searched& searched);
   bool is_hopeless_up_to(std::int64_t point);
   void consider_point(std::int64_t point);
   void consider(std::int64_t point, PlanMethod method);
@@ -83,6 +88,7 @@ class BestPlanner {
   PredictOptions options_;
   CapacityGrid grid_;
   bool tries_smaller_ = true;
+  std::size_t threads_ = 1;
   int packed_points_ = 0;             // per octave, of the grid that costly plans are made on
   std::vector<Prefetch> prefetches_;  // to try, the most promising first
   std::vector<Offload> offloads_;     // the same
