@@ -18,11 +18,11 @@ function paintedShares(canvas) {
   const [left, right, lane, inset] = [98, 14, 34, 5];
   const lanes = Math.round((canvas.height - 26 - 84) / lane);
   const width = canvas.width - left - right;
-  const pen = canvas.getContext("2d");
+  const { data } = canvas.getContext("2d").getImageData(left, 0, width, lanes * lane);
   return Array.from({ length: lanes }, (_, at) => {
-    const { data } = pen.getImageData(left, at * lane + inset, width, lane - 2 * inset);
     let sum = 0;
-    for (let i = 3; i < data.length; i += 4) sum += data[i];
+    for (let y = at * lane + inset; y < (at + 1) * lane - inset; y++)
+      for (let x = 0; x < width; x++) sum += data[4 * (y * width + x) + 3];
     return sum / 255 / (width * (lane - 2 * inset));
   });
 }

@@ -99,6 +99,26 @@ TEST(PredictionOfNetworks, BestNeverCostsMoreWithMoreCapacityNorThanThesis) {
   }
 }
 
+TEST(PredictionOfNetworks, BestFindsTheSameWithThreadsAsAlone) {
+  for (const char* name : {"alexnet", "resnet50", "lstm_stack", "transformer_thesis"}) {
+    const NetworkCase network_case(name);
+    for (const std::int64_t megabytes : {24, 50, 128}) {
+      SCOPED_TRACE(std::string(name) + " at " + std::to_string(megabytes) + " MB");
+      const Hardware hardware = hardware_of(megabytes);
+      BestPlanner alone(network_case.list, hardware, {});
+      BestPlanner together(network_case.list, hardware, {});
+      together.search_with(4);
+      const BestPlanner::Choice one = alone.choose(hardware.capacity_bytes);
+      const BestPlanner::Choice same = together.choose(hardware.capacity_bytes);
+      EXPECT_EQ(same.plan.capacity_bytes, one.plan.capacity_bytes);
+      EXPECT_EQ(same.prefetch, one.prefetch);
+      EXPECT_EQ(same.offload, one.offload);
+      EXPECT_EQ(together.totals_at(hardware.capacity_bytes).time_s,
+                alone.totals_at(hardware.capacity_bytes).time_s);
+    }
+  }
+}
+
 // The weight fits easily: cutting it would hide the 0.5 µs of its load and move twice the bytes.
 TEST(PredictionOfNetworks, BestDoesNotDoubleTrafficForAShortStall) {
   const Graph graph = build_network("conv2d:kernel=5");

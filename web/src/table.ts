@@ -56,6 +56,10 @@ class LayerTable {
     this.body.addEventListener("click", (event) => this.click(event));
     context.links.on(() => this.mark());
     context.state.on(["layer"], () => this.reveal());
+    // Behind another tab nothing scrolls: what was chosen there is shown when the table is.
+    const seen = new ResizeObserver(() => (context.links.chosen === "" ? this.draw() : this.reveal()));
+    seen.observe(this.scroller);
+    context.ended.addEventListener("abort", () => seen.disconnect());
     addEventListener("beforeprint", () => this.print(true), { signal: context.ended });
     addEventListener("afterprint", () => this.print(false), { signal: context.ended });
     remade(context, ["find", "sort", "group", "cols"], () => this.rebuild());

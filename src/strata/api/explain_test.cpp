@@ -58,6 +58,27 @@ TEST(ExplainModel, what_ifs_are_what_predict_says_with_that_change) {
   EXPECT_GE(checked, 7U);
 }
 
+// More than 5,000 steps: without the search below the capacity, within half a percent.
+TEST(ExplainModel, what_ifs_of_long_programs_are_near_what_predict_says) {
+  const Graph graph = load_model("gnmt");
+  const Machine machine = load_machine("rtx-2080-ti");
+  PredictRequest request;
+  request.bounds = WantBounds::not_at_all;
+  request.framework = "none";
+  request.sizes.dims = {{"batch", 4}};
+  const Hardware now = hardware_for(machine, DType::fp32, request);
+  const std::vector<Change> changes = {BandwidthTimes{2}};
+  std::vector<std::size_t> done;
+  const auto answers =
+      predict_again(graph, machine, request, now,
+                    [&](std::size_t at, std::size_t) { done.push_back(at); })(changes);
+  EXPECT_EQ(done, std::vector<std::size_t>{1});
+  request.hardware.bytes_per_s = 2 * now.bytes_per_s;
+  const double exact_s = predicted_s(graph, machine, request);
+  ASSERT_TRUE(answers[0].time_s) << answers[0].reason;
+  EXPECT_NEAR(*answers[0].time_s, exact_s, 0.005 * exact_s);
+}
+
 TEST(ExplainModel, facts_survive_the_file) {
   const Graph graph = load_model("lenet5");
   PredictRequest request;

@@ -146,5 +146,18 @@ TEST(SortByGain, what_has_no_time_comes_last_but_other_machines_behind_it) {
   EXPECT_EQ(text_of(what_ifs[2].change), "--on m");
 }
 
+TEST(WhatIfs, say_who_can_make_the_change) {
+  const auto by = [](Change change) {
+    return name_of(changed_by({.change = std::move(change), .time_s = {}, .reason = {}}));
+  };
+  EXPECT_EQ(by(OptionSet{"amp", "bf16"}), "user");
+  EXPECT_EQ(by(InDType{DType::bf16}), "user");
+  EXPECT_EQ(by(BatchOf{64}), "user");
+  EXPECT_EQ(by(OnMachine{"b200"}), "machine");
+  EXPECT_EQ(by(CapacityOf{1 << 20}), "chip");
+  EXPECT_EQ(by(OptionSet{"granularity", "1MiB"}), "chip");
+  EXPECT_EQ(by(Computed{"these rows ran at their roof"}), "supposed");
+}
+
 }  // namespace
 }  // namespace strata

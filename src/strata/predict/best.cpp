@@ -238,10 +238,10 @@ struct BestPlanner::Searched {
   std::optional<TriedPlan> best;
 };
 
-void BestPlanner::use_threads() {
+std::size_t BestPlanner::useful_threads(const AccessList& list) {
   constexpr std::size_t most = 8;
-  if (list_.program.steps.size() <= long_program) return;  // it takes no time worth a thread
-  threads_ = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, most);
+  if (list.program.steps.size() <= long_program) return 1;
+  return std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, most);
 }
 
 /// Takes one capacity after the other. All threads know the best that any of them has found, so

@@ -51,8 +51,10 @@ class BestPlanner {
   /// Other rates from now on.
   void set_rates(const Hardware& hardware);
 
-  /// Searches for long programs with other threads beside this one. The result is the same.
-  void use_threads();
+  /// Searches with other threads beside this one. The result is the same.
+  void search_with(std::size_t threads) { threads_ = threads; }
+  /// How many are worth it: one, but all cores for long programs.
+  static std::size_t useful_threads(const AccessList& list);
 
  private:
   struct Searched;  // what the threads of one search share

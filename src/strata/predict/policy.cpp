@@ -60,7 +60,7 @@ Decision decide(const AccessList& list, const Hardware& hardware, const PredictO
       return decision;
     case Policy::best: {
       BestPlanner planner(list, hardware, options);
-      planner.use_threads();
+      planner.search_with(BestPlanner::useful_threads(list));
       BestPlanner::Choice choice = planner.choose(hardware.capacity_bytes);
       decision.plan = std::move(choice.plan);
       decision.options.prefetch = choice.prefetch;
