@@ -148,6 +148,9 @@ test("rows have the expected time beside the limit", async () => {
   near(seconds(await cells(page, 0, "expected_s")), first.expected.busy_s, "expected time of a row");
   near(seconds(await cells(page, 0, "time_s")), first.time_s, "limit of a row");
   assert.equal(await page.locator("#layers .head [data-key=time_s]").textContent(), "limit");
+  // The transfers of a limit overlap with other rows: no row is at a distance from its roof, above or below.
+  assert.equal(await page.locator("#layers .head [data-key=distance]").count(), 0);
+  assert.match(await page.locator("#layers .count").textContent(), /of launches and host belong to no row$/);
   quiet(page);
   await page.close();
 });

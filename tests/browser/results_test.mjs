@@ -432,7 +432,7 @@ test("a network alone, dark, narrow and on paper", async () => {
   await picture(page, "network-dark-800");
   await page.emulateMedia({ media: "print", colorScheme: "light" });
   await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
-  assert.equal(await page.locator("nav").isVisible(), false);
+  assert.equal(await page.locator(".tabs").isVisible(), false);
   assert.ok((await page.locator("#layers .body .row").count()) >= 80);
   quiet(page);
   await page.close();

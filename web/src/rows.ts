@@ -149,10 +149,7 @@ function profileRows(document: ProfileDocument, roofline: RooflineDocument | und
     const roof = roofs.get(roofName(row));
     const roofSeconds = roofTime(row, roof, isOwnMachine);
     delete numbers.roof_time_s;
-    // The transfers of a limit overlap with other rows: only what a kernel takes has a distance from its roof. A kernel
-    // that is expected to be faster than the roof moves less than the roof counts; it has none, either.
-    const own = document.evidence === "predicted" ? (numbers.expected_s ?? 0) : Infinity;
-    if (roofSeconds !== undefined && roofSeconds > 0 && own >= roofSeconds) numbers.roof_time_s = roofSeconds;
+    if (roofSeconds !== undefined && roofSeconds > 0) numbers.roof_time_s = roofSeconds;
     return {
       index,
       layer: row.layer,
@@ -170,12 +167,13 @@ function profileRows(document: ProfileDocument, roofline: RooflineDocument | und
     const labels: Record<string, string> = { time_s: "limit", time_share: "share of the limit" };
     for (const metric of set.metrics) metric.label = labels[metric.key] ?? metric.label;
   }
-  if (rows.some((row) => row.numbers.roof_time_s !== undefined))
+  // The bytes of a predicted row move while other rows run, or stay on chip: its time is near no roof of its own.
+  if (document.evidence !== "predicted" && rows.some((row) => row.numbers.roof_time_s !== undefined))
     set.metrics.push({
       key: "distance",
       label: "× from the roof",
       unit: "ratio",
-      over: [document.expected ? "expected_s" : "time_s", "roof_time_s"],
+      over: ["time_s", "roof_time_s"],
     });
   return set;
 }

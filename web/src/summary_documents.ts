@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The answer first, of documents that are no profiles.
 import { cardList, type Card } from "./cards";
-import { h } from "./dom";
+import { h, words } from "./dom";
 import type {
   ComparedLabel,
   ComparedSide,
@@ -26,7 +26,7 @@ export function renderComparison(document: ComparisonDocument, element: HTMLElem
     h(
       "p",
       { class: "lead" },
-      h("bdi", {}, `${sideOf(b)} takes ${format(totals.b.time_s, "s")} where ${sideOf(a)} takes ${format(totals.a.time_s, "s")}${ratio}.`),
+      ...words(`${sideOf(b)} takes ${format(totals.b.time_s, "s")} where ${sideOf(a)} takes ${format(totals.a.time_s, "s")}${ratio}.`),
     ),
   );
   const card = (label: string, key: keyof ComparedSide, unit: Unit): Card => ({
@@ -56,7 +56,7 @@ export function renderMachine(document: MachineDocument, element: HTMLElement): 
   const { measured } = document;
   const from = measured ? `measured on ${measured.host ?? "a host"}, ${measured.date ?? ""}` : "from documents";
   element.append(
-    h("p", { class: "lead" }, h("bdi", {}, `${document.title} (${document.name}), ${document.kind}: ${from}.`)),
+    h("p", { class: "lead" }, ...words(`${document.title} (${document.name}), ${document.kind}: ${from}.`)),
   );
 }
 
@@ -67,9 +67,7 @@ export function renderMachineDiff(document: MachineDiffDocument, element: HTMLEl
     h(
       "p",
       { class: "lead" },
-      h(
-        "bdi",
-        {},
+      ...words(
         `${document.second} beside ${document.first}: ${whole(both.length)} numbers in both, ${whole(equal)} of them equal; a ratio is ${document.second} over ${document.first}.`,
       ),
     ),

@@ -120,12 +120,14 @@ export class Tabs {
   }
 
   private print(isPrinting: boolean): void {
-    const shown = this.at();
+    const [shown, before] = [this.at(), this.made.size];
     this.panels.forEach((panel, at) => {
       if (screensOnly.has(panel.id)) return;
       panel.hidden = isPrinting ? false : at !== shown;
       if (isPrinting) this.make(at);
     });
+    // A view that was made just now has not heard that it is for paper.
+    if (this.made.size > before) dispatchEvent(new Event("beforeprint"));
   }
 
   private go(to: number): void {
